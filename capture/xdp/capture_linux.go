@@ -24,7 +24,6 @@ type Capture struct {
 	conf   Config
 	ports  []*port
 	tables capture.Batch // the interfaces and sections of all batches
-	copied []byte        // with Config.InPlace: memory for packets that are copied
 
 	state   state
 	end     error     // what Next returns at last
@@ -134,10 +133,6 @@ func (c *Capture) Start() error {
 // ring.ErrRemoved without Config.Wait.
 func (c *Capture) Next(b *capture.Batch) error {
 	b.Reset()
-	if c.conf.InPlace {
-		b.Buf = nil // it is memory of a queue: nothing may be appended to it
-		c.release()
-	}
 	b.Interfaces, b.Sections = c.tables.Interfaces, c.tables.Sections
 	switch c.state {
 	case fresh:
@@ -173,15 +168,7 @@ func (c *Capture) Next(b *capture.Batch) error {
 	}
 }
 
-// release returns the memory of the last in-place batch to the kernel.
-func (c *Capture) release() {
-	for _, q := range c.queues {
-		q.release()
-	}
-}
-
-// fill appends packets of all queues in turn, in place those of one queue. All get the
-// same time.
+// fill appends packets of all queues in turn. All get the same time.
 func (c *Capture) fill(b *capture.Batch) {
 	now := time.Now().UnixNano()
 	for range c.queues {
@@ -190,29 +177,15 @@ func (c *Capture) fill(b *capture.Batch) {
 		if q.waiting() == 0 {
 			continue
 		}
-		if c.conf.InPlace {
-			b.Buf = q.room(c.copied)
-		}
-		err := q.take(b, now)
-		if err != nil {
+		if err := q.take(b, now); err != nil {
 			c.state, c.end = drained, err
+			break
 		}
-		if err != nil || q.reader.full(b) || c.conf.InPlace && len(b.Frames) > 0 {
+		if full(b) {
 			break
 		}
 	}
-	if len(b.Frames) == 0 {
-		return
-	}
-	if !c.conf.InPlace {
-		c.done.Add(int64(len(b.Buf)))
-		return
-	}
-	q := c.queues[c.turn]
-	c.done.Add(int64(q.reader.bytes))
-	if !q.reader.inPlace {
-		c.copied = b.Buf
-	}
+	c.done.Add(int64(len(b.Buf)))
 }
 
 // appendStatistics appends the statistics of every interface.
@@ -300,8 +273,7 @@ func (c *Capture) Stop() {
 	}
 }
 
-// Close releases the sockets and drops what Next has not delivered. Batches stay valid,
-// except in-place ones.
+// Close releases the sockets and drops what Next has not delivered. Batches stay valid.
 func (c *Capture) Close() error {
 	c.stop.Lock()
 	defer c.stop.Unlock()

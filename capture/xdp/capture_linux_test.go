@@ -20,26 +20,22 @@ import (
 // TestEveryFrame checks that every frame arrives once, whole and in order, in records that
 // files can have.
 func TestEveryFrame(t *testing.T) {
-	bothPlaces(t, func(t *testing.T, inPlace bool) {
-		enterLab(t, "1")
-		src := open(t, Config{InPlace: inPlace, Promiscuous: true})
-		want := frames(3000)
-		begin := time.Now().UnixNano()
-		send(t, "left", want...)
-		got := rest(t, src)
-		compare(t, got.frames, want)
-		for i, f := range got.all {
-			if f.Time < begin || f.Time > time.Now().UnixNano() || i > 0 && f.Time < got.all[i-1].Time || f.WireLen != uint32(len(want[i])) {
-				t.Fatalf("frame %d: %+v", i, f)
-			}
+	enterLab(t, "1")
+	src := open(t, Config{Promiscuous: true})
+	want := frames(3000)
+	begin := time.Now().UnixNano()
+	send(t, "left", want...)
+	got := rest(t, src)
+	compare(t, got.frames, want)
+	for i, f := range got.all {
+		if f.Time < begin || f.Time > time.Now().UnixNano() || i > 0 && f.Time < got.all[i-1].Time || f.WireLen != uint32(len(want[i])) {
+			t.Fatalf("frame %d: %+v", i, f)
 		}
-		if s := sum(src); s.Received != 3000 || s.Delivered != 3000 || s.Dropped != 0 || s.Truncated != 0 {
-			t.Errorf("%+v", s)
-		}
-		if !inPlace {
-			compare(t, written(t, got), want)
-		}
-	})
+	}
+	if s := sum(src); s.Received != 3000 || s.Delivered != 3000 || s.Dropped != 0 || s.Truncated != 0 {
+		t.Errorf("%+v", s)
+	}
+	compare(t, written(t, got), want)
 }
 
 // written returns the frames of the file that a capture was written to.
@@ -59,48 +55,44 @@ func written(t *testing.T, got *taken) (frames [][]byte) {
 
 // TestManyRounds takes all memory through the kernel several times.
 func TestManyRounds(t *testing.T) {
-	bothPlaces(t, func(t *testing.T, inPlace bool) {
-		enterLab(t, "1")
-		src := open(t, Config{InPlace: inPlace, RingBytes: 1 << 20})
-		want := frames(400)
-		for range 12 {
-			send(t, "left", want...)
-			got, err := take(t, src, len(want))
-			if err != nil {
-				t.Fatal(err)
-			}
-			compare(t, got.frames, want)
+	enterLab(t, "1")
+	src := open(t, Config{RingBytes: 1 << 20})
+	want := frames(400)
+	for range 12 {
+		send(t, "left", want...)
+		got, err := take(t, src, len(want))
+		if err != nil {
+			t.Fatal(err)
 		}
-	})
+		compare(t, got.frames, want)
+	}
 }
 
 // TestTwoQueues checks the order within each queue.
 func TestTwoQueues(t *testing.T) {
-	bothPlaces(t, func(t *testing.T, inPlace bool) {
-		enterLab(t, "2")
-		src := open(t, Config{InPlace: inPlace})
-		if n := len(src.Stats()); n != 2 {
-			t.Fatalf("%d queues", n)
+	enterLab(t, "2")
+	src := open(t, Config{})
+	if n := len(src.Stats()); n != 2 {
+		t.Fatalf("%d queues", n)
+	}
+	want := frames(2000)
+	send(t, "left", want...)
+	got := rest(t, src).frames
+	last := map[byte]int{} // by flow
+	for _, f := range got {
+		n := numberOf(f)
+		if before, seen := last[f[35]]; seen && n <= before {
+			t.Fatalf("frame %d after %d", n, before)
 		}
-		want := frames(2000)
-		send(t, "left", want...)
-		got := rest(t, src).frames
-		last := map[byte]int{} // by flow
-		for _, f := range got {
-			n := numberOf(f)
-			if before, seen := last[f[35]]; seen && n <= before {
-				t.Fatalf("frame %d after %d", n, before)
-			}
-			last[f[35]] = n
+		last[f[35]] = n
+	}
+	slices.SortFunc(got, func(a, b []byte) int { return numberOf(a) - numberOf(b) })
+	compare(t, got, want)
+	for _, s := range src.Stats() {
+		if s.Received == 0 || s.Received != s.Delivered {
+			t.Errorf("%+v", s)
 		}
-		slices.SortFunc(got, func(a, b []byte) int { return numberOf(a) - numberOf(b) })
-		compare(t, got, want)
-		for _, s := range src.Stats() {
-			if s.Received == 0 || s.Received != s.Delivered {
-				t.Errorf("%+v", s)
-			}
-		}
-	})
+	}
 }
 
 // TestTags checks that tags are where they were on the wire.
@@ -133,35 +125,31 @@ func TestOffloadedTags(t *testing.T) {
 
 // TestSnapLen checks that frames are cut, and counted.
 func TestSnapLen(t *testing.T) {
-	bothPlaces(t, func(t *testing.T, inPlace bool) {
-		enterLab(t, "1")
-		src := open(t, Config{InPlace: inPlace, SnapLen: 100})
-		long, short := frame(1, 1, 1000), frame(2, 2, 100)
-		send(t, "left", long, short)
-		got := rest(t, src)
-		compare(t, got.frames, [][]byte{long[:100], short})
-		if got.all[0].WireLen != 1000 || sum(src).Truncated != 1 {
-			t.Errorf("%+v %+v", got.all[0], sum(src))
-		}
-	})
+	enterLab(t, "1")
+	src := open(t, Config{SnapLen: 100})
+	long, short := frame(1, 1, 1000), frame(2, 2, 100)
+	send(t, "left", long, short)
+	got := rest(t, src)
+	compare(t, got.frames, [][]byte{long[:100], short})
+	if got.all[0].WireLen != 1000 || sum(src).Truncated != 1 {
+		t.Errorf("%+v %+v", got.all[0], sum(src))
+	}
 }
 
 // TestLong takes frames that do not fit into one of memory.
 func TestLong(t *testing.T) {
-	bothPlaces(t, func(t *testing.T, inPlace bool) {
-		enterLab(t, "1")
-		for _, name := range []string{"left", "right"} {
-			ip(t, "link set "+name+" mtu 9000")
-		}
-		src := open(t, Config{InPlace: inPlace})
-		want := [][]byte{frame(1, 1, 9000), frame(2, 2, 60), frame(3, 3, 3500), frame(4, 4, 3841), frame(5, 5, 9014)}
-		send(t, "left", want...)
-		got := rest(t, src)
-		if s := sum(src); s.Dropped > 0 && s.Received == uint64(len(want)) {
-			t.Skipf("the kernel splits no frames: %+v", s)
-		}
-		compare(t, got.frames, want)
-	})
+	enterLab(t, "1")
+	for _, name := range []string{"left", "right"} {
+		ip(t, "link set "+name+" mtu 9000")
+	}
+	src := open(t, Config{})
+	want := [][]byte{frame(1, 1, 9000), frame(2, 2, 60), frame(3, 3, 3500), frame(4, 4, 3841), frame(5, 5, 9014)}
+	send(t, "left", want...)
+	got := rest(t, src)
+	if s := sum(src); s.Dropped > 0 && s.Received == uint64(len(want)) {
+		t.Skipf("the kernel splits no frames: %+v", s)
+	}
+	compare(t, got.frames, want)
 }
 
 // TestMTU takes frames of all sizes of memory.
@@ -184,58 +172,54 @@ func TestMTU(t *testing.T) {
 
 // TestFilter checks that unwanted packets are neither delivered nor counted.
 func TestFilter(t *testing.T) {
-	bothPlaces(t, func(t *testing.T, inPlace bool) {
-		enterLab(t, "1")
-		program, err := bpf.Assemble([]bpf.Instruction{
-			bpf.LoadAbsolute{Off: 34, Size: 2}, bpf.JumpIf{Val: 7, SkipFalse: 1}, bpf.RetConstant{Val: 1}, bpf.RetConstant{},
-		})
+	enterLab(t, "1")
+	program, err := bpf.Assemble([]bpf.Instruction{
+		bpf.LoadAbsolute{Off: 34, Size: 2}, bpf.JumpIf{Val: 7, SkipFalse: 1}, bpf.RetConstant{Val: 1}, bpf.RetConstant{},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	src := open(t, Config{Filter: program, RingBytes: 1 << 20})
+	all := frames(200)
+	var want, got [][]byte
+	for range 5 { // more than the memory holds
+		send(t, "left", all...)
+		some, err := take(t, src, 2)
 		if err != nil {
 			t.Fatal(err)
 		}
-		src := open(t, Config{InPlace: inPlace, Filter: program, RingBytes: 1 << 20})
-		all := frames(200)
-		var want, got [][]byte
-		for range 5 { // more than the memory holds
-			send(t, "left", all...)
-			some, err := take(t, src, 2)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got = append(got, some.frames...)
-			want = append(want, all[7], all[107])
-		}
-		compare(t, append(got, rest(t, src).frames...), want)
-		if s := sum(src); s.Received != 10 || s.Delivered != 10 {
-			t.Errorf("%+v", s)
-		}
-	})
+		got = append(got, some.frames...)
+		want = append(want, all[7], all[107])
+	}
+	compare(t, append(got, rest(t, src).frames...), want)
+	if s := sum(src); s.Received != 10 || s.Delivered != 10 {
+		t.Errorf("%+v", s)
+	}
 }
 
 // TestStalledReader checks that what is lost is counted, and that the capture goes on.
 func TestStalledReader(t *testing.T) {
-	bothPlaces(t, func(t *testing.T, inPlace bool) {
-		enterLab(t, "1")
-		src := open(t, Config{InPlace: inPlace, RingBytes: minRingBytes})
-		all := frames(1000)
-		send(t, "left", all...)
-		s := sum(src)
-		const room = minRingBytes / smallFrame
-		if s.Received != 1000 || s.Dropped != 1000-room || s.Freezes == 0 {
-			t.Fatalf("%+v", s)
-		}
-		got, err := take(t, src, room)
-		if err != nil {
-			t.Fatal(err)
-		}
-		compare(t, got.frames, all[:room])
-		var b capture.Batch
-		src.conf.Idle = time.Millisecond
-		if err := src.Next(&b); err != nil || len(b.Frames) != 0 {
-			t.Fatal(err, b.Frames)
-		}
-		send(t, "left", all[:room/2]...)
-		compare(t, rest(t, src).frames, all[:room/2])
-	})
+	enterLab(t, "1")
+	src := open(t, Config{RingBytes: minRingBytes})
+	all := frames(1000)
+	send(t, "left", all...)
+	s := sum(src)
+	const room = minRingBytes / smallFrame
+	if s.Received != 1000 || s.Dropped != 1000-room || s.Freezes == 0 {
+		t.Fatalf("%+v", s)
+	}
+	got, err := take(t, src, room)
+	if err != nil {
+		t.Fatal(err)
+	}
+	compare(t, got.frames, all[:room])
+	var b capture.Batch
+	src.conf.Idle = time.Millisecond
+	if err := src.Next(&b); err != nil || len(b.Frames) != 0 {
+		t.Fatal(err, b.Frames)
+	}
+	send(t, "left", all[:room/2]...)
+	compare(t, rest(t, src).frames, all[:room/2])
 }
 
 // TestStartPaused checks that the host has its packets before the start and after a stop.

