@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -93,6 +94,21 @@ func TestTwoQueues(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 	}
+}
+
+// TestGeneric captures where the driver takes no program: veth needs as many queues to
+// receive as the other end has to send.
+func TestGeneric(t *testing.T) {
+	enterLab(t, "1")
+	remakePair(t, "2", "1")
+	generic := false
+	src := open(t, Config{Warn: func(err error) { generic = generic || strings.Contains(err.Error(), "generic") }})
+	if !generic {
+		t.Error("no warning")
+	}
+	want := [][]byte{tagged(frame(1, 1, 200), 7), frame(2, 2, 60), frame(3, 3, 1514)}
+	send(t, "left", want...)
+	compare(t, rest(t, src).frames, want)
 }
 
 // TestTags checks that tags are where they were on the wire.

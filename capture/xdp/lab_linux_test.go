@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"os/exec"
 	"testing"
 	"time"
 
@@ -27,12 +26,7 @@ func enterLab(t testing.TB, queues string) {
 		t.Fatal(err)
 	}
 	if queues != "1" {
-		ip(t, "link del left")
-		ip(t, "link add left numrxqueues "+queues+" numtxqueues "+queues+" type veth peer name right numrxqueues "+queues+" numtxqueues "+queues)
-		ip(t, "link set left up")
-		ip(t, "link set right up")
-		awaitLink(t, "left")
-		ip(t, "link set left up")
+		remakePair(t, queues, queues)
 	}
 	g, err := lab.NewGenerator("left", lab.MinFrame) // tries in a process of its own
 	if err != nil {
@@ -44,6 +38,17 @@ func enterLab(t testing.TB, queues string) {
 		t.Skip(err)
 	}
 	_ = c.Close()
+}
+
+// remakePair replaces the pair by one with so many queues at either end.
+func remakePair(t testing.TB, left, right string) {
+	t.Helper()
+	ip(t, "link del left")
+	ip(t, "link add left numrxqueues "+left+" numtxqueues "+left+" type veth peer name right numrxqueues "+right+" numtxqueues "+right)
+	ip(t, "link set left up")
+	ip(t, "link set right up")
+	awaitLink(t, "left")
+	ip(t, "link set left up") // waits for its queue
 }
 
 func ip(t testing.TB, arguments string) {
@@ -63,14 +68,6 @@ func awaitLink(t testing.TB, name string) {
 		if time.Now().After(deadline) {
 			t.Fatal("no link: ", err)
 		}
-	}
-}
-
-// offload turns a feature of an interface off or on. ethtool may be missing.
-func offload(t testing.TB, name, feature, value string) {
-	t.Helper()
-	if out, err := exec.Command("ethtool", "-K", name, feature, value).CombinedOutput(); err != nil {
-		t.Skipf("ethtool: %v: %s", err, out)
 	}
 }
 

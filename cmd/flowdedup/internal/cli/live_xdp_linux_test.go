@@ -3,6 +3,7 @@ package cli
 import (
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	benchlab "github.com/flowdedup/flowdedup/bench/lab"
@@ -36,7 +37,7 @@ func TestLiveXDP(t *testing.T) {
 		"outage": TestLiveOutage, "forward outage": TestLiveForwardOutage, "forward ends": TestLiveForwardEnds,
 		"reports": TestLiveReports, "strip": TestLiveStrip, "state": TestLiveState,
 		"within": TestLiveWithin, "prefer": TestLivePrefer, "hold": TestLiveHoldLeaves, "hold ends": TestLiveHoldEnds,
-		"hangup": TestLiveHangup, "reader leaves": TestLiveReaderLeaves, "full": TestLiveFull,
+		"privileges": TestLivePrivileges, "hangup": TestLiveHangup, "reader leaves": TestLiveReaderLeaves, "full": TestLiveFull,
 	} {
 		t.Run(name, test)
 	}
@@ -94,6 +95,13 @@ func TestLiveXDPUsage(t *testing.T) {
 		if code := exitCodeOf(t, err); code != c.code || !strings.Contains(string(out), c.text) {
 			t.Errorf("live %s: exit code %d: %s", c.args, code, out)
 		}
+	}
+	const nobody = 65534
+	cmd := program(t, "live", "-i", "left", "--capture", "xdp", "--duration", "1ms")
+	cmd.Path, cmd.Dir = copyProgram(t), "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	if out, err := cmd.CombinedOutput(); exitCodeOf(t, err) != 1 || !strings.Contains(string(out), "left: not permitted: AF_XDP needs CAP_NET_RAW") {
+		t.Errorf("as nobody: %v: %s", err, out)
 	}
 	out, err := program(t, "live", "-i", "left", "--take-interface").CombinedOutput()
 	if code := exitCodeOf(t, err); code != 2 || !strings.Contains(string(out), "--take-interface needs --capture xdp") {
