@@ -70,6 +70,10 @@ keeps the copy that matches; EXPR is a filter expression or interface NAME.
 Packets then leave up to --hold later, in order. flowdedup dedup --help says
 more about these flags, and about --within, --only, --protect and --strip.
 
+--capture xdp takes packets from the driver (AF_XDP), which costs the kernel
+less. The host does not get them, so it is for interfaces of a tap or a SPAN
+port. It also needs CAP_NET_ADMIN and CAP_BPF.
+
 Live capture needs CAP_NET_RAW and nothing else. Run as root, with --user to
 become another user once interfaces are open, or give the program the
 capability: setcap cap_net_raw+ep.`,
