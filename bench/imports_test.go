@@ -54,6 +54,7 @@ var layers = map[string][]string{
 	"capture/gopackets": {"capture"},
 	"capture/pipeline":  {"capture"},
 	"capture/ring":      {"capture"},
+	"capture/xdp":       {"capture", "capture/ring", "capture/bpf"},
 	"cmd":               {"capture", "engine", "layout", "asm", "cmd"},
 	"bench":             {"capture", "engine", "layout", "asm", "bench"},
 	"bench/chart":       {},

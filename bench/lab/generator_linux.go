@@ -27,6 +27,17 @@ type Generator struct {
 // interface of the calling thread's namespace. It returns an error if the kernel cannot
 // do this.
 func NewGenerator(name string, n int) (*Generator, error) {
+	return newGenerator(name, n, false)
+}
+
+// NewPeerGenerator makes a generator that sends its frames out of an interface of a pair:
+// the driver of the other end receives them. That driver must have an XDP program, or its
+// receive offload (gro).
+func NewPeerGenerator(name string, n int) (*Generator, error) {
+	return newGenerator(name, n, true)
+}
+
+func newGenerator(name string, n int, send bool) (*Generator, error) {
 	if err := loads(); err != nil {
 		return nil, err
 	}
@@ -35,8 +46,12 @@ func NewGenerator(name string, n int) (*Generator, error) {
 		return nil, err
 	}
 	g := &Generator{counter: -1, program: -1, frame: NewFrame(n), context: [6]uint32{1: uint32(n), 3: uint32(iface.Index)}}
+	to := 0
+	if send {
+		to = iface.Index
+	}
 	if g.counter, err = makeCounter(); err == nil {
-		g.program, err = loadProgram(unix.BPF_PROG_TYPE_XDP, program(g.counter))
+		g.program, err = loadProgram(unix.BPF_PROG_TYPE_XDP, program(g.counter, to))
 	}
 	if err != nil {
 		return nil, errors.Join(err, g.Close())
@@ -150,21 +165,25 @@ const (
 )
 
 // program makes each frame the next one of the traffic, as Renumber does, and passes it
-// on. The counter lies in a map. Register 6 holds the frame, 1 the counter, 2 the number;
+// on, or sends it out of interface to if that is not 0. The counter lies in a map. Register 6 holds the frame, 1 the counter, 2 the number;
 // 0 and 3 are scratch registers.
-func program(counter int) []uint64 {
+func program(counter, to int) []uint64 {
 	const (
 		mapValue                           = 2 // BPF_PSEUDO_MAP_VALUE
 		pass                               = 2 // XDP_PASS
 		context, frame, end, count, number = 1, 6, 7, 1, 2
 		result, scratch, data, dataEnd     = 0, 3, 0, 4 // of struct xdp_md, the last two
 	)
-	return []uint64{
+	forward := []uint64{instruction(set, result, 0, 0, pass), instruction(exit, 0, 0, 0, 0)}
+	if to != 0 {
+		forward = sending(to)
+	}
+	return append([]uint64{
 		instruction(load32, frame, context, data, 0),
 		instruction(load32, end, context, dataEnd, 0),
 		instruction(move, scratch, frame, 0, 0),
 		instruction(add, scratch, 0, 0, MinFrame),
-		instruction(above, scratch, end, 18, 0), // to the last but one
+		instruction(above, scratch, end, 18, 0), // to what follows these
 		instruction(loadImmediate, count, mapValue, 0, int32(counter)),
 		instruction(0, 0, 0, 0, 0),
 		instruction(load64, number, count, 0, 0),
@@ -183,9 +202,7 @@ func program(counter int) []uint64 {
 		instruction(shift, number, 0, 0, 16),
 		instruction(and, number, 0, 0, Flows/Sources-1),
 		instruction(store8, frame, number, portAt, 0),
-		instruction(set, result, 0, 0, pass),
-		instruction(exit, 0, 0, 0, 0),
-	}
+	}, forward...)
 }
 
 // probe names the environment variable that makes a program with this package load an XDP
@@ -207,7 +224,7 @@ func load() error {
 	if err != nil {
 		return err
 	}
-	fd, err := loadProgram(unix.BPF_PROG_TYPE_XDP, program(counter))
+	fd, err := loadProgram(unix.BPF_PROG_TYPE_XDP, program(counter, 0))
 	if err != nil {
 		return err
 	}

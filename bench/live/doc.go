@@ -8,8 +8,10 @@
 // It prints results in the form of go test -bench, of which bench/peers/report makes the
 // tables. All receivers run in turn in every round, in a network namespace of their own.
 // There bench/lab's traffic comes over a pair of interfaces: at the highest rate by its
-// generator (xdp), and at a million a second through a packet socket (sendmmsg). In the
-// end it measures the delay that flowdedup's --forward adds.
+// generator (xdp), and at a million a second through a packet socket (sendmmsg). With
+// -senders pair the generator sends through the pair, so that the driver of the other end
+// receives: only these frames reach its XDP program, which --capture xdp has. In the end
+// it measures the delay that flowdedup's --forward adds.
 //
 // flowdedup, barering, gopackets and the tools are taken from the PATH; unavailable
 // receivers and senders are left out, and standard error says so.

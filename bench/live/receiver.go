@@ -18,6 +18,7 @@ type receiver struct {
 	name   string
 	line   string
 	spread bool                              // over all processors, else on one that the sender leaves alone
+	driver bool                              // receives only what the driver does, which excludes the sender xdp
 	count  func(text string) (counts, error) // of what it printed
 }
 
@@ -43,6 +44,9 @@ var receivers = []receiver{
 	{name: "distinct-two", line: "flowdedup live -i right --workers 2 --of src,dst,flow --reports rows.jsonl --json",
 		spread: true, count: summary},
 	{name: "write", line: "flowdedup live -i right --workers 1 -w clean.pcapng --json", count: summary},
+	{name: "dedup-xdp", driver: true, line: "flowdedup live -i right --capture xdp --workers 1 --json", count: summary},
+	{name: "distinct-xdp", driver: true, line: "flowdedup live -i right --capture xdp --workers 1 --of src,dst,flow --reports rows.jsonl --json", count: summary},
+	{name: "write-xdp", driver: true, line: "flowdedup live -i right --capture xdp --workers 1 -w clean.pcapng --json", count: summary},
 	{name: "tcpdump", line: "tcpdump -i right -w /dev/null", count: tcpdump},
 	{name: "tcpdump-large", line: "tcpdump -i right -B 65536 -w /dev/null", count: tcpdump},
 	{name: "dumpcap", line: "dumpcap -q -i right -w all.pcapng", count: dumpcap},

@@ -7,7 +7,7 @@
 // printed elsewhere, and needs no tcpdump.
 //
 // The kernel runs a program on a socket (ring.Config.Filters). A [Machine] runs it on
-// frames of files, with the verdicts of tcpdump -r.
+// frames of files and of AF_XDP sockets, with the verdicts of tcpdump -r.
 //
 // Errors wrap [ErrExpression], [ErrNoCompiler] or [ErrProgram].
 package bpf

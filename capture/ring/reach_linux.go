@@ -22,6 +22,26 @@ func ReachedFrom(to string) (map[string]bool, error) {
 	return links.reachedFrom(to), nil
 }
 
+// Over returns the names of the interfaces that lie over an interface, such as its bond,
+// its bridge and its VLANs. The error is the kernel's.
+func Over(name string) ([]string, error) {
+	links, err := readLinks()
+	if err != nil {
+		return nil, err
+	}
+	at := slices.IndexFunc(links, func(l link) bool { return l.name == name })
+	if at < 0 {
+		return nil, nil
+	}
+	var over []string
+	for i := range links {
+		if above(&links[i], &links[at]) {
+			over = append(over, links[i].name)
+		}
+	}
+	return over, nil
+}
+
 // link is an interface and the interfaces that it is tied to, by index; 0 means none.
 type link struct {
 	index, lower, master int

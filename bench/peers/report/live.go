@@ -13,6 +13,7 @@ const liveHeading = "\n## Live\n"
 // senderTitles are the headings of the tables.
 var senderTitles = map[string]string{
 	"xdp":      "As fast as the kernel takes frames",
+	"pair":     "As fast as XDP sends through a pair of interfaces",
 	"sendmmsg": "A million frames a second, through a packet socket",
 }
 

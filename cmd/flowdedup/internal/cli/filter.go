@@ -105,6 +105,18 @@ func (f *filterFlags) programs(ctx context.Context, c *ring.Config) (map[capture
 	return all, nil
 }
 
+// forFrames returns the program for Ethernet frames as they are in files, nil for all.
+func (f *filterFlags) forFrames(ctx context.Context) ([]xbpf.RawInstruction, error) {
+	if f.wanted.All() {
+		return nil, nil
+	}
+	p, err := f.wanted.For(ctx, capture.LinkEthernet, ring.MaxSnapLen, "")
+	if errors.Is(err, bpf.ErrExpression) {
+		return nil, &usageError{fmt.Errorf("--filter: %w", err)}
+	}
+	return p, err
+}
+
 // program returns the program for the link type of an interface. A snapLen of 0 is
 // unlimited.
 func (f *filterFlags) program(ctx context.Context, link capture.LinkType, snapLen int, iface string) ([]xbpf.RawInstruction, error) {

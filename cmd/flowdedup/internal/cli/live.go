@@ -12,6 +12,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/capture/ring"
+	"github.com/flowdedup/flowdedup/capture/xdp"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/report"
@@ -68,6 +69,10 @@ analyzers to which a VLAN or an interface is part of a flow. --prefer EXPR
 keeps the copy that matches; EXPR is a filter expression or interface NAME.
 Packets then leave up to --hold later, in order. flowdedup dedup --help says
 more about these flags, and about --within, --only, --protect and --strip.
+
+--capture xdp takes packets from the driver (AF_XDP), which costs the kernel
+less. The host does not get them, so it is for interfaces of a tap or a SPAN
+port. It also needs CAP_NET_ADMIN and CAP_BPF.
 
 Live capture needs CAP_NET_RAW and nothing else. Run as root, with --user to
 become another user once interfaces are open, or give the program the
@@ -128,7 +133,7 @@ func (f *liveFlags) register(cmd *cobra.Command) {
 	groupAdvanced.add(fs, "distinct-memory", "state-every", "user")
 	completeCompare(cmd)
 	completeKeys(cmd)
-	completeWords(cmd, map[string][]string{"log": {"text", "json"}, "fanout": fanouts, "filter": filterWords, "distinct-memory": {"256MiB", "1GiB"}})
+	completeWords(cmd, map[string][]string{"log": {"text", "json"}, "fanout": fanouts, "capture": captures, "filter": filterWords, "distinct-memory": {"256MiB", "1GiB"}})
 	for _, name := range []string{"interface", "forward"} {
 		if err := cmd.RegisterFlagCompletionFunc(name, completeInterfaces); err != nil {
 			panic("cli: " + err.Error()) // a flag that was never defined
@@ -181,7 +186,13 @@ func (f *liveFlags) run(cmd *cobra.Command, e *env) error {
 	f.warnHold(e, f.window)
 	cfg := f.config(cmd)
 	var err error
-	if cfg.Ring.Filters, err = f.filter.programs(cmd.Context(), &f.conf); err != nil {
+	if f.capture == captureXDP {
+		cfg.XDP = &xdp.Config{Take: f.takeInterface}
+		cfg.XDP.Filter, err = f.filter.forFrames(cmd.Context())
+	} else {
+		cfg.Ring.Filters, err = f.filter.programs(cmd.Context(), &f.conf)
+	}
+	if err != nil {
 		return named(err)
 	}
 	show, err := f.newShow(e)
@@ -276,10 +287,15 @@ func (f *liveFlags) printTo(w io.Writer, s *live.Summary) error {
 	return report.LiveText(w, s, f.output != "" || f.forward != "")
 }
 
-// named adds the interfaces of this machine to the error about an unknown one.
+// named adds to errors about interfaces what to name instead.
 func named(err error) error {
-	if errors.Is(err, ring.ErrNoInterface) {
+	switch {
+	case errors.Is(err, ring.ErrNoInterface):
 		return fmt.Errorf("%w; available: %s", err, interfaceNames())
+	case errors.Is(err, xdp.ErrInUse):
+		return &usageError{fmt.Errorf("%w: use --capture afpacket, or --take-interface", err)}
+	case errors.Is(err, xdp.ErrUnfit):
+		return &usageError{fmt.Errorf("%w: use --capture afpacket", err)}
 	}
 	return err
 }

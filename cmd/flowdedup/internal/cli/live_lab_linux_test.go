@@ -96,6 +96,9 @@ type liveRun struct {
 	ended  chan error
 }
 
+// liveArgs are arguments of all live runs.
+var liveArgs []string
+
 // startLive starts a live run and waits until it captures.
 func startLive(t *testing.T, args ...string) *liveRun {
 	t.Helper()
@@ -106,7 +109,7 @@ func startLive(t *testing.T, args ...string) *liveRun {
 
 func startProgram(t *testing.T, args ...string) *liveRun {
 	t.Helper()
-	r := &liveRun{t: t, cmd: program(t, append([]string{"live", "--ring-size", "8MiB"}, args...)...)}
+	r := &liveRun{t: t, cmd: program(t, slices.Concat([]string{"live", "--ring-size", "8MiB"}, liveArgs, args)...)}
 	r.cmd.Stdout = &r.stdout
 	r.start()
 	return r

@@ -101,19 +101,31 @@ func replay(t *testing.T, captures string) {
 	frames := replayable(t, names)
 	file := pcapOf(t, frames)
 	var runs []*replayRun
-	for _, c := range []struct {
-		identity, more, of string
-		files              bool
-	}{
-		{"l3", "--memory 16MiB", "", true},
-		{"frame", "--method exact", "", true},
-		{"inner", "--memory 16MiB --workers 3 --every 8760h --slide 0", "src,flow,mac", true},
-		{"inner", "--memory 16MiB --workers 1 --every 8760h", "src,flow,mac", false}, // in place
-	} {
+	for _, c := range replays {
 		r := &replayRun{identity: c.identity, of: c.of, files: c.files, dir: t.TempDir()}
 		r.begin(t, strings.Fields(c.more), len(frames))
 		runs = append(runs, r)
 	}
+	sendReplay(t, file)
+	for _, r := range runs {
+		r.check(file)
+	}
+}
+
+// replays are the runs that captures are replayed to.
+var replays = []struct {
+	identity, more, of string
+	files              bool
+}{
+	{"l3", "--memory 16MiB", "", true},
+	{"frame", "--method exact", "", true},
+	{"inner", "--memory 16MiB --workers 3 --every 8760h --slide 0", "src,flow,mac", true},
+	{"inner", "--memory 16MiB --workers 1 --every 8760h", "src,flow,mac", false}, // in place
+}
+
+// sendReplay replays a capture.
+func sendReplay(t *testing.T, file string) {
+	t.Helper()
 	const rate = 8000 // packets a second, for a machine that has other work
 	out, err := exec.Command("tcpreplay", "-q", "-i", "right", fmt.Sprint("--pps=", rate), file).CombinedOutput()
 	if err != nil {
@@ -121,9 +133,6 @@ func replay(t *testing.T, captures string) {
 	}
 	_, sent, _ := strings.Cut(string(out), "Actual: ")
 	t.Log("tcpreplay: ", sent) // of use if a run waits for more
-	for _, r := range runs {
-		r.check(file)
-	}
 }
 
 // replayRun is a live run that a capture is replayed to.

@@ -17,9 +17,19 @@ import (
 
 // ringFlags define where and how packets are captured.
 type ringFlags struct {
-	conf   ring.Config
-	fanout string
+	conf          ring.Config
+	fanout        string
+	capture       string // one of captures
+	takeInterface bool
 }
+
+// captures are the ways to capture.
+const (
+	captureAFPacket = "afpacket"
+	captureXDP      = "xdp"
+)
+
+var captures = []string{captureAFPacket, captureXDP}
 
 // fanouts are the names of ring.Fanout.
 var fanouts = []string{"hash", "cpu", "queue"}
@@ -33,7 +43,11 @@ const (
 
 func (f *ringFlags) registerInterfaces(fs *pflag.FlagSet) {
 	fs.StringArrayVarP(&f.conf.Interfaces, "interface", "i", nil, "capture from `IFACE`, or any; may be repeated")
-	groupInput.add(fs, "interface")
+	f.capture = captureAFPacket
+	fs.Var(newParsed(&f.capture, f.capture, "how", oneOf(captures...)), "capture", "capture through AF_PACKET or AF_XDP: "+strings.Join(captures, ", "))
+	fs.BoolVar(&f.takeInterface, "take-interface", false, "with --capture xdp: take packets that the host needs")
+	groupInput.add(fs, "interface", "capture")
+	groupAdvanced.add(fs, "take-interface")
 }
 
 func (f *ringFlags) register(fs *pflag.FlagSet) {
@@ -59,6 +73,12 @@ func (f *ringFlags) check() error {
 		return &usageError{errors.New("an interface's name is empty")}
 	case f.conf.Rings < 1:
 		return &usageError{errors.New("--rings must be at least 1")}
+	case f.capture != captureXDP && f.takeInterface:
+		return &usageError{errors.New("--take-interface needs --capture xdp")}
+	case f.capture == captureXDP && f.conf.Rings > 1:
+		return &usageError{errors.New("--capture xdp has one ring for each receive queue: use ethtool -L IFACE combined N instead of --rings")}
+	case f.capture == captureXDP && f.conf.HardwareTime:
+		return &usageError{errors.New("--capture xdp has no --hardware-time")}
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/bpf"
 	"github.com/flowdedup/flowdedup/capture/ring"
 	"github.com/flowdedup/flowdedup/capture/rotate"
+	"github.com/flowdedup/flowdedup/capture/xdp"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
 )
@@ -15,7 +16,10 @@ import (
 type Config struct {
 	// Ring is where packets come from. Run sets its Idle and Hold.
 	Ring ring.Config
-	// Filter is the source of Ring.Filters.
+	// XDP captures through AF_XDP, if it is not nil. Run takes from Ring what both have,
+	// except filters.
+	XDP *xdp.Config
+	// Filter is the source of Ring.Filters and XDP.Filter.
 	Filter bpf.Filter
 	// Dedup configures the filter; its inputs and outputs are ignored.
 	Dedup dedup.Config

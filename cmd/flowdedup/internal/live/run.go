@@ -54,7 +54,7 @@ type runner struct {
 	cfg      *Config
 	log      *slog.Logger
 	begin    time.Time
-	capture  *ring.Capture
+	capture  liveCapture
 	detector *dedup.Detector
 	counter  *distinct.Counter // nil where nothing is counted
 	diffs    diffs.Counter
@@ -100,7 +100,7 @@ func open(ctx context.Context, cfg *Config) (r *runner, err error) {
 	// Files get whole records, forwarded packets leave sooner from a copy, and several
 	// workers hold several batches at a time, as does who waits for better copies.
 	cfg.Ring.InPlace = cfg.Dedup.Workers <= 1 && outputs.None() && hold.Hold == 0
-	if r.capture, err = ring.Open(cfg.Ring); err != nil {
+	if r.capture, err = openCapture(cfg, r.log); err != nil {
 		return r, err
 	}
 	r.outputs = sink.New(ctx, outputs)

@@ -14,6 +14,13 @@ const (
 	grace = 2 * time.Second
 )
 
+// ringName identifies a ring. There may be more rings later: of an interface that was
+// removed and came back with more queues.
+type ringName struct {
+	iface  string
+	number int
+}
+
 // ticker does what depends on the clock.
 type ticker struct {
 	run  *runner
@@ -21,14 +28,14 @@ type ticker struct {
 	next time.Time
 	// slides is when the next counts over the past span are due.
 	slides time.Time
-	last   []ring.Stats // as of the last look
+	last   map[ringName]ring.Stats // as of the last look
 
 	status    chan Status   // holds one at the most
 	published chan struct{} // closed after the last one
 }
 
 func newTicker(r *runner) *ticker {
-	w := &ticker{run: r, now: time.Now(), last: r.capture.Stats(), status: make(chan Status, 1), published: make(chan struct{})}
+	w := &ticker{run: r, now: time.Now(), last: map[ringName]ring.Stats{}, status: make(chan Status, 1), published: make(chan struct{})}
 	go w.publish()
 	return w
 }
@@ -88,7 +95,9 @@ func (w *ticker) grace() time.Duration { return max(grace, 2*w.run.cfg.Ring.Bloc
 func (w *ticker) logRings() {
 	now := w.run.capture.Stats()
 	for i := range now {
-		s, before := &now[i], &w.last[i]
+		s, name := &now[i], ringName{now[i].Interface, now[i].Ring}
+		before := w.last[name]
+		w.last[name] = *s
 		log := w.run.log.With("interface", s.Interface, "ring", s.Ring)
 		if s.Dropped > before.Dropped {
 			log.Warn("the kernel dropped packets: the ring was full",
@@ -103,7 +112,6 @@ func (w *ticker) logRings() {
 			log.Info("interface is back")
 		}
 	}
-	w.last = now
 }
 
 // end publishes the last status.

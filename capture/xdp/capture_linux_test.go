@@ -1,0 +1,421 @@
+package xdp
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/bpf"
+
+	"github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
+	"github.com/flowdedup/flowdedup/capture/ring"
+)
+
+// TestEveryFrame checks that every frame arrives once, whole and in order, in records that
+// files can have.
+func TestEveryFrame(t *testing.T) {
+	enterLab(t, "1")
+	src := open(t, Config{Promiscuous: true})
+	want := frames(3000)
+	begin := time.Now().UnixNano()
+	send(t, "left", want...)
+	got := rest(t, src)
+	compare(t, got.frames, want)
+	for i, f := range got.all {
+		if f.Time < begin || f.Time > time.Now().UnixNano() || i > 0 && f.Time < got.all[i-1].Time || f.WireLen != uint32(len(want[i])) {
+			t.Fatalf("frame %d: %+v", i, f)
+		}
+	}
+	if s := sum(src); s.Received != 3000 || s.Delivered != 3000 || s.Dropped != 0 || s.Truncated != 0 {
+		t.Errorf("%+v", s)
+	}
+	compare(t, written(t, got), want)
+}
+
+// written returns the frames of the file that a capture was written to.
+func written(t *testing.T, got *taken) (frames [][]byte) {
+	t.Helper()
+	src, err := pcapfile.NewReader(&got.file, "file", pcapfile.Options{Warn: func(err error) { t.Error(err) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for b := (capture.Batch{}); src.Next(&b) == nil; {
+		for i := range b.Frames {
+			frames = append(frames, bytes.Clone(b.Data(i)))
+		}
+	}
+	return frames
+}
+
+// TestManyRounds takes all memory through the kernel several times.
+func TestManyRounds(t *testing.T) {
+	enterLab(t, "1")
+	src := open(t, Config{RingBytes: 1 << 20})
+	want := frames(400)
+	for range 12 {
+		send(t, "left", want...)
+		got, err := take(t, src, len(want))
+		if err != nil {
+			t.Fatal(err)
+		}
+		compare(t, got.frames, want)
+	}
+}
+
+// TestTwoQueues checks the order within each queue.
+func TestTwoQueues(t *testing.T) {
+	enterLab(t, "2")
+	src := open(t, Config{})
+	if n := len(src.Stats()); n != 2 {
+		t.Fatalf("%d queues", n)
+	}
+	want := frames(2000)
+	send(t, "left", want...)
+	got := rest(t, src).frames
+	last := map[byte]int{} // by flow
+	for _, f := range got {
+		n := numberOf(f)
+		if before, seen := last[f[35]]; seen && n <= before {
+			t.Fatalf("frame %d after %d", n, before)
+		}
+		last[f[35]] = n
+	}
+	slices.SortFunc(got, func(a, b []byte) int { return numberOf(a) - numberOf(b) })
+	compare(t, got, want)
+	for _, s := range src.Stats() {
+		if s.Received == 0 || s.Received != s.Delivered {
+			t.Errorf("%+v", s)
+		}
+	}
+}
+
+// TestGeneric captures where the driver takes no program: veth needs as many queues to
+// receive as the other end has to send.
+func TestGeneric(t *testing.T) {
+	enterLab(t, "1")
+	remakePair(t, "2", "1")
+	generic := false
+	src := open(t, Config{Warn: func(err error) { generic = generic || strings.Contains(err.Error(), "generic") }})
+	if !generic {
+		t.Error("no warning")
+	}
+	want := [][]byte{tagged(frame(1, 1, 200), 7), frame(2, 2, 60), frame(3, 3, 1514)}
+	send(t, "left", want...)
+	compare(t, rest(t, src).frames, want)
+}
+
+// TestTags checks that tags are where they were on the wire.
+func TestTags(t *testing.T) {
+	enterLab(t, "1")
+	src := open(t, Config{})
+	want := [][]byte{tagged(frame(1, 1, 200), 7), tagged(tagged(frame(2, 2, 1506), 8), 9), frame(3, 3, 60)}
+	send(t, "left", want...)
+	compare(t, rest(t, src).frames, want)
+}
+
+// TestOffloadedTags checks what the package says about tags that the driver takes off.
+func TestOffloadedTags(t *testing.T) {
+	enterLab(t, "1")
+	if err := lab.VLAN("left", "inside", lab.Tag{Type: lab.Dot1Q, VLAN: 7}); err != nil {
+		t.Skip(err)
+	}
+	warnings := 0
+	src := open(t, Config{Warn: func(error) { warnings++ }})
+	want := frame(1, 1, 100)
+	send(t, "inside", want)
+	got, err := take(t, src, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if whole := tagged(want, 7); !bytes.Equal(got.frames[0], whole) && warnings == 0 {
+		t.Errorf("%x without a warning, want %x", got.frames[0], whole)
+	}
+}
+
+// TestSnapLen checks that frames are cut, and counted.
+func TestSnapLen(t *testing.T) {
+	enterLab(t, "1")
+	src := open(t, Config{SnapLen: 100})
+	long, short := frame(1, 1, 1000), frame(2, 2, 100)
+	send(t, "left", long, short)
+	got := rest(t, src)
+	compare(t, got.frames, [][]byte{long[:100], short})
+	if got.all[0].WireLen != 1000 || sum(src).Truncated != 1 {
+		t.Errorf("%+v %+v", got.all[0], sum(src))
+	}
+}
+
+// TestLong takes frames that do not fit into one of memory.
+func TestLong(t *testing.T) {
+	enterLab(t, "1")
+	for _, name := range []string{"left", "right"} {
+		ip(t, "link set "+name+" mtu 9000")
+	}
+	src := open(t, Config{})
+	want := [][]byte{frame(1, 1, 9000), frame(2, 2, 60), frame(3, 3, 3500), frame(4, 4, 3841), frame(5, 5, 9014)}
+	send(t, "left", want...)
+	got := rest(t, src)
+	if s := sum(src); s.Dropped > 0 && s.Received == uint64(len(want)) {
+		t.Skipf("the kernel splits no frames: %+v", s)
+	}
+	compare(t, got.frames, want)
+}
+
+// TestMTU takes frames of all sizes of memory.
+func TestMTU(t *testing.T) {
+	for _, mtu := range []string{"1500", "1770", "1771", "3498"} {
+		enterLab(t, "1")
+		for _, name := range []string{"left", "right"} {
+			ip(t, "link set "+name+" mtu "+mtu)
+		}
+		src := open(t, Config{})
+		n := 0
+		for _, c := range mtu {
+			n = 10*n + int(c-'0')
+		}
+		want := [][]byte{frame(1, 1, n+14), frame(2, 2, 60)}
+		send(t, "left", want...)
+		compare(t, rest(t, src).frames, want)
+	}
+}
+
+// TestFilter checks that unwanted packets are neither delivered nor counted.
+func TestFilter(t *testing.T) {
+	enterLab(t, "1")
+	program, err := bpf.Assemble([]bpf.Instruction{
+		bpf.LoadAbsolute{Off: 34, Size: 2}, bpf.JumpIf{Val: 7, SkipFalse: 1}, bpf.RetConstant{Val: 1}, bpf.RetConstant{},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	src := open(t, Config{Filter: program, RingBytes: 1 << 20})
+	all := frames(200)
+	var want, got [][]byte
+	for range 5 { // more than the memory holds
+		send(t, "left", all...)
+		some, err := take(t, src, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, some.frames...)
+		want = append(want, all[7], all[107])
+	}
+	compare(t, append(got, rest(t, src).frames...), want)
+	if s := sum(src); s.Received != 10 || s.Delivered != 10 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestStalledReader checks that what is lost is counted, and that the capture goes on.
+func TestStalledReader(t *testing.T) {
+	enterLab(t, "1")
+	src := open(t, Config{RingBytes: minRingBytes})
+	all := frames(1000)
+	send(t, "left", all...)
+	s := sum(src)
+	const room = minRingBytes / smallFrame
+	if s.Received != 1000 || s.Dropped != 1000-room || s.Freezes == 0 {
+		t.Fatalf("%+v", s)
+	}
+	got, err := take(t, src, room)
+	if err != nil {
+		t.Fatal(err)
+	}
+	compare(t, got.frames, all[:room])
+	var b capture.Batch
+	src.conf.Idle = time.Millisecond
+	if err := src.Next(&b); err != nil || len(b.Frames) != 0 {
+		t.Fatal(err, b.Frames)
+	}
+	send(t, "left", all[:room/2]...)
+	compare(t, rest(t, src).frames, all[:room/2])
+}
+
+// TestStartPaused checks that the host has its packets before the start and after a stop.
+func TestStartPaused(t *testing.T) {
+	enterLab(t, "1")
+	other, err := ring.Open(ring.Config{Interfaces: []string{"right"}, RingBytes: 8 << 20, BlockBytes: 1 << 15, IgnoreOutgoing: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	src := open(t, Config{StartPaused: true})
+	all := frames(300)
+	send(t, "left", all[:100]...)
+	if err := src.Start(); err != nil {
+		t.Fatal(err)
+	}
+	send(t, "left", all[100:200]...)
+	compare(t, rest(t, src).frames, all[100:200])
+	send(t, "left", all[200:]...)
+	other.Stop()
+	var b capture.Batch
+	var got [][]byte
+	for other.Next(&b) == nil {
+		for i := range b.Frames {
+			got = append(got, bytes.Clone(b.Data(i)))
+		}
+	}
+	compare(t, got, append(slices.Clone(all[:100]), all[200:]...))
+}
+
+// TestEnds checks what ends a capture, and with which error.
+func TestEnds(t *testing.T) {
+	for _, test := range []struct {
+		what string
+		want error
+	}{{"link set right down", ring.ErrDown}, {"link del left", ring.ErrRemoved}} {
+		enterLab(t, "1")
+		src := open(t, Config{})
+		want := frames(50)
+		send(t, "left", want...)
+		ip(t, test.what)
+		got, err := take(t, src, -1)
+		if !errors.Is(err, test.want) {
+			t.Errorf("%s: %v", test.what, err)
+		}
+		compare(t, got.frames, want)
+		if s := sum(src); s.Outages != 1 || !src.Stats()[0].Down {
+			t.Errorf("%+v", s)
+		}
+	}
+}
+
+// TestWait captures over outages.
+func TestWait(t *testing.T) {
+	enterLab(t, "1")
+	src := open(t, Config{Wait: true, Idle: 10 * time.Millisecond})
+	want := frames(100)
+	both := func(change string) {
+		t.Helper()
+		ip(t, change)
+		var b capture.Batch
+		for i := 0; !src.Stats()[0].Down && i < 1000; i++ {
+			if err := src.Next(&b); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	back := func() {
+		t.Helper()
+		awaitLink(t, "right")
+		var b capture.Batch
+		for i := 0; src.Stats()[0].Down && i < 1000; i++ {
+			if err := src.Next(&b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		send(t, "left", want...)
+		got, err := take(t, src, len(want))
+		if err != nil {
+			t.Fatal(err)
+		}
+		compare(t, got.frames, want)
+	}
+	both("link set right down")
+	ip(t, "link set right up")
+	back()
+	both("link del left")
+	if err := lab.Pair("left", "right"); err != nil {
+		t.Fatal(err)
+	}
+	back()
+	if s := sum(src); s.Outages != 2 || s.Received != 200 || s.Delivered != 200 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestStopWakes checks that Stop ends a Next that waits, and Close all later ones.
+func TestStopWakes(t *testing.T) {
+	enterLab(t, "1")
+	src := open(t, Config{Delay: time.Hour})
+	var b capture.Batch
+	if err := src.Next(&b); err != nil || len(b.Blocks) != 2 {
+		t.Fatal(err, b.Blocks)
+	}
+	send(t, "left", frame(1, 1, 100))
+	time.AfterFunc(10*time.Millisecond, src.Stop)
+	n := 0
+	for {
+		err := src.Next(&b)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		n += len(b.Frames)
+	}
+	if n != 1 {
+		t.Errorf("%d frames", n)
+	}
+	if err := src.Close(); err != nil {
+		t.Fatal(err)
+	}
+	src.Stop()
+	if err := src.Next(&b); err == nil {
+		t.Error("a batch of a closed capture")
+	}
+	if s := sum(src); s.Received != 1 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestRefusals checks which interfaces are refused, and why.
+func TestRefusals(t *testing.T) {
+	enterLab(t, "1")
+	ip(t, "link set lo up")
+	ip(t, "link set right down")
+	for _, test := range []struct {
+		name  string
+		setup []string
+		want  error
+		taken error // with Take
+	}{
+		{name: "lo", want: ErrUnfit, taken: ErrUnfit},
+		{name: ring.Any, want: ErrUnfit, taken: ErrUnfit},
+		{name: "nothing", want: ring.ErrNoInterface, taken: ring.ErrNoInterface},
+		{name: "right", want: ring.ErrDown, taken: ring.ErrDown},
+		{name: "right", setup: []string{"link set right up", "addr add 10.1.1.1/24 dev right"}, want: ErrInUse},
+		{name: "right", setup: []string{"addr flush dev right", "link add bridge0 type bridge", "link set right master bridge0"}, want: ErrInUse},
+	} {
+		possible := true
+		for _, arguments := range test.setup {
+			if err := lab.IP(arguments); err != nil {
+				t.Log(err)
+				possible = false
+			}
+		}
+		if !possible {
+			continue
+		}
+		for take, want := range map[bool]error{false: test.want, true: test.taken} {
+			src, err := Open(Config{Interfaces: []string{test.name}, Take: take, RingBytes: minRingBytes})
+			if !errors.Is(err, want) || (err == nil) != (want == nil) {
+				t.Errorf("%s %v, take %v: %v", test.name, test.setup, take, err)
+			}
+			if err == nil {
+				_ = src.Close()
+			}
+		}
+	}
+	if _, err := net.InterfaceByName("right"); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSecond checks the error of a second capture of one interface.
+func TestSecond(t *testing.T) {
+	enterLab(t, "1")
+	open(t, Config{})
+	if _, err := Open(Config{Interfaces: []string{"right"}}); err == nil || !bytes.Contains([]byte(err.Error()), []byte("another XDP program")) {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,86 @@
+package xdp
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+	"slices"
+	"time"
+
+	"golang.org/x/net/bpf"
+
+	"github.com/flowdedup/flowdedup/capture/ring"
+)
+
+// Config says what to capture and how. Only Interfaces is required. The fields that
+// ring.Config has too mean the same.
+type Config struct {
+	// Interfaces names Ethernet interfaces. ring.Any is none of them.
+	Interfaces []string
+	// Take captures also from interfaces that the host uses: it loses their packets.
+	Take bool
+	// RingBytes is the memory for packets of each queue, in bytes, rounded down to a power
+	// of two, at least 128 KiB and at most 1 GiB; 0 means ring.DefaultRingBytes. A packet
+	// takes 2 KiB of it, or 4 KiB if the MTU is above 1,770.
+	RingBytes int
+	// SnapLen is how many bytes of a frame are kept; 0 means ring.MaxSnapLen.
+	SnapLen int
+	// Promiscuous makes the interfaces receive frames to other hosts too.
+	Promiscuous bool
+	// Filter is a classic BPF program for Ethernet frames, run on each frame before it is
+	// copied. Nil takes all frames.
+	Filter []bpf.RawInstruction
+	// Wait continues the capture while an interface is down or removed. Without Wait,
+	// either event ends the capture.
+	Wait bool
+	// StartPaused leaves packets to the host until Capture.Start is called.
+	StartPaused bool
+	// Idle is how long Next waits for packets before it returns without any; 0 means
+	// forever.
+	Idle time.Duration
+	// Delay is how long Next lets packets gather before it returns a small batch. With
+	// none, a moderate rate costs a system call for every few packets.
+	Delay time.Duration
+	// Warn, if not nil, gets what makes a capture slower or incomplete. Open and Next call
+	// it.
+	Warn func(error)
+}
+
+// Why a capture cannot begin; test with errors.Is. Package ring has more reasons.
+var (
+	ErrInUse = errors.New("the host uses the interface and would lose its packets")
+	ErrUnfit = errors.New("AF_XDP cannot capture from it")
+)
+
+const (
+	minRingBytes = 128 << 10
+	maxRingBytes = 1 << 30 // frames have offsets of 32 bits
+)
+
+// withDefaults returns c with every number in its range, or an error that names the
+// invalid field.
+func (c Config) withDefaults() (Config, error) {
+	if len(c.Interfaces) == 0 {
+		return c, errors.New("no interface to capture from")
+	}
+	for i, name := range c.Interfaces {
+		switch {
+		case name == ring.Any:
+			return c, fmt.Errorf("%s: %w: name each interface", name, ErrUnfit)
+		case slices.Contains(c.Interfaces[:i], name):
+			return c, fmt.Errorf("interface %s is named twice", name)
+		}
+	}
+	if c.RingBytes <= 0 {
+		c.RingBytes = ring.DefaultRingBytes
+	}
+	c.RingBytes = min(max(c.RingBytes, minRingBytes), maxRingBytes)
+	c.RingBytes = 1 << (bits.Len(uint(c.RingBytes)) - 1)
+	if c.SnapLen <= 0 || c.SnapLen > ring.MaxSnapLen {
+		c.SnapLen = ring.MaxSnapLen
+	}
+	if c.Warn == nil {
+		c.Warn = func(error) {}
+	}
+	return c, nil
+}

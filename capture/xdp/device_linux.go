@@ -1,0 +1,117 @@
+package xdp
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/ring"
+)
+
+// lookUp describes an interface that AF_XDP can capture from.
+func lookUp(name string) (*net.Interface, error) {
+	dev, err := net.InterfaceByName(name)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, ring.ErrNoInterface)
+	}
+	link, err := ring.LinkTypeOf(name)
+	switch {
+	case err != nil:
+		return nil, err
+	case dev.Flags&net.FlagLoopback != 0:
+		return nil, fmt.Errorf("%s: %w: it is a loopback interface", name, ErrUnfit)
+	case link != capture.LinkEthernet:
+		return nil, fmt.Errorf("%s: %w: its link type is %v, not Ethernet", name, ErrUnfit, link)
+	}
+	return dev, nil
+}
+
+// refuseUsed returns an error if the host needs the packets of an interface: it has an
+// address, or other interfaces lie over it. IPv6 gives every interface an address of its
+// link, which does not count.
+func refuseUsed(dev *net.Interface) error {
+	addresses, err := dev.Addrs()
+	if err != nil {
+		return fmt.Errorf("%s: %w", dev.Name, err)
+	}
+	for _, a := range addresses {
+		if network, ok := a.(*net.IPNet); !ok || !network.IP.IsLinkLocalUnicast() {
+			return fmt.Errorf("%s: %w: it has address %v", dev.Name, ErrInUse, a)
+		}
+	}
+	over, err := ring.Over(dev.Name)
+	switch {
+	case err != nil:
+		return err
+	case len(over) > 0:
+		return fmt.Errorf("%s: %w: it belongs to %s", dev.Name, ErrInUse, strings.Join(over, ", "))
+	}
+	return nil
+}
+
+// guard is a packet socket that receives nothing. It makes its interface promiscuous for
+// as long as it is open, and gets an error when the interface goes down or away.
+func guard(dev *net.Interface, promiscuous bool) (int, error) {
+	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	if err != nil {
+		return -1, os.NewSyscallError("socket", err)
+	}
+	const unusedProtocol = 0xFFFF // no frame has it (RFC 1701, IANA)
+	err = unix.Bind(fd, &unix.SockaddrLinklayer{Protocol: unusedProtocol, Ifindex: dev.Index})
+	if err == nil && promiscuous {
+		member := unix.PacketMreq{Ifindex: int32(dev.Index), Type: unix.PACKET_MR_PROMISC}
+		err = unix.SetsockoptPacketMreq(fd, unix.SOL_PACKET, unix.PACKET_ADD_MEMBERSHIP, &member)
+	}
+	if err != nil {
+		_ = unix.Close(fd) // the first error is the one to report
+		return -1, os.NewSyscallError("packet socket", err)
+	}
+	return fd, nil
+}
+
+// hidesTags reports whether the interface takes VLAN tags off frames (receive offload).
+func hidesTags(name string) bool {
+	const getFlags, receiveTags = 0x25, 1 << 8 // ETHTOOL_GFLAGS, ETH_FLAG_RXVLAN
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = unix.Close(fd) }() // only used for the ioctl
+	value := struct{ command, data uint32 }{command: getFlags}
+	request := struct { // struct ifreq
+		name [unix.IFNAMSIZ]byte
+		data unsafe.Pointer
+		_    [24 - unsafe.Sizeof(uintptr(0))]byte
+	}{data: unsafe.Pointer(&value)}
+	copy(request.name[:unix.IFNAMSIZ-1], name)
+	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.SIOCETHTOOL, uintptr(unsafe.Pointer(&request)))
+	return errno == 0 && value.data&receiveTags != 0
+}
+
+// explain turns an error of the kernel about an interface into one that says what to do.
+func explain(name string, err error) error {
+	switch {
+	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES):
+		err = errNotPermitted
+	case errors.Is(err, unix.ENODEV), errors.Is(err, unix.ENXIO):
+		err = ring.ErrNoInterface
+	case errors.Is(err, unix.ENETDOWN):
+		err = ring.ErrDown
+	case errors.Is(err, unix.EBUSY):
+		err = fmt.Errorf("another XDP program or AF_XDP socket is on the interface (ip link show %s): %w", name, err)
+	case errors.Is(err, unix.ENOBUFS), errors.Is(err, unix.ENOMEM):
+		err = fmt.Errorf("%w: choose a smaller ring, or allow more locked memory (ulimit -l)", err)
+	case errors.Is(err, unix.EAFNOSUPPORT), errors.Is(err, unix.ENOSYS), errors.Is(err, unix.ENOPROTOOPT),
+		errors.Is(err, unix.EOPNOTSUPP), errors.Is(err, unix.EINVAL):
+		err = fmt.Errorf("the kernel (Linux 5.9 with CONFIG_XDP_SOCKETS is needed) or the driver has no AF_XDP: %w", err)
+	}
+	return fmt.Errorf("%s: %w", name, err)
+}
+
+var errNotPermitted = errors.New("not permitted: AF_XDP needs CAP_NET_RAW, CAP_NET_ADMIN and CAP_BPF (run as root, or setcap cap_net_raw,cap_net_admin,cap_bpf+ep on the program)")

@@ -1,0 +1,37 @@
+// Package xdp captures from network interfaces through AF_XDP sockets of Linux
+// (Documentation/networking/af_xdp.rst), which cost the kernel less per packet than those
+// of package ring. On other systems its functions return an error that wraps
+// errors.ErrUnsupported.
+//
+// [Open] returns a [Capture], which is a [capture.Source] as one of package ring is: the
+// same pcapng section, the same ways to stop, the same statistics. There is one socket for
+// each receive queue of an interface. An XDP program hands packets to these sockets before
+// the kernel has made anything of them. So captured packets reach neither the host's own
+// stack nor other captures, and [Open] refuses interfaces that the host uses, unless
+// [Config.Take] is set. The program is attached by a bpf_link: the kernel detaches it when
+// the process ends, whichever way.
+//
+// What differs from package ring:
+//
+//   - Only packets that arrive are seen, not those that the host sends.
+//   - A packet has the time at which Next found it, which all packets of a batch share.
+//     That is later than its arrival by [Config.Delay] and by what Next was late.
+//   - Frames are as the driver gives them. A VLAN tag that the network card has taken off
+//     (receive offload, ethtool -K IFACE rxvlan off) is lost, which Open warns about.
+//   - Filters run in this process, on frames with their tags, as they do on files.
+//   - A frame of more than 3,840 bytes is spread over several frames of memory and copied
+//     together, if the interface's MTU allows such frames, and kernel (6.6) and driver can.
+//     Otherwise it is dropped and counted.
+//
+// The program runs in the driver, else in the kernel's generic path, which is slower. The
+// kernel copies each packet into the memory of the socket, unless the driver receives
+// there at once (zero copy).
+//
+// Packets are copied into batches, whose way is then faster than in place: packets lie 2
+// KiB apart in the memory of a socket, so that they share few places in the caches. With
+// packets of 60 bytes, de-duplicating took 200 ns a packet in place and 140 copied.
+//
+// Errors wrap those of package ring, [ErrInUse] or [ErrUnfit]. Open needs Linux 5.9,
+// CAP_NET_RAW, CAP_NET_ADMIN and CAP_BPF. Capture.Start needs no privilege from Linux 5.19
+// on.
+package xdp

@@ -1,0 +1,90 @@
+package xdp
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/ring"
+)
+
+// queue is a receive queue of an interface with its socket. One goroutine at a time uses
+// it; only the statistics are shared.
+type queue struct {
+	number int
+	socket *socket // nil while it is closed
+	next   uint32  // index of the next descriptor
+	reader reader
+
+	mu sync.Mutex // guards the fields below, and socket against close
+	// stats has what happened up to the last Next, and with sockets that are closed.
+	stats ring.Stats
+	read  uint32 // next as of the last Next
+}
+
+func (q *queue) open(x *socket) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.socket, q.next, q.read = x, 0, 0
+}
+
+func (q *queue) close() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.socket == nil {
+		return
+	}
+	q.addKernel(&q.stats)
+	q.socket.close()
+	q.socket = nil
+}
+
+// waiting returns how many descriptors wait to be read.
+func (q *queue) waiting() int {
+	if q.socket == nil {
+		return 0
+	}
+	return int(q.socket.received() - q.next)
+}
+
+// take appends packets to b, and returns their memory to the kernel.
+func (q *queue) take(b *capture.Batch, now int64) error {
+	x := q.socket
+	n, err := q.reader.take(b, x.memory, x.descriptors(), q.next, x.received(), now)
+	q.next += n
+	x.release(q.next)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.read = q.next
+	q.stats.Delivered, q.stats.Truncated = q.reader.delivered, q.reader.truncated
+	if err != nil {
+		return fmt.Errorf("%s: %w", q.stats.Interface, err)
+	}
+	return nil
+}
+
+// readStats returns all counts so far.
+func (q *queue) readStats() ring.Stats {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	s := q.stats
+	if q.socket != nil {
+		q.addKernel(&s)
+		s.Received += uint64(q.socket.received() - q.read)
+	}
+	s.Received += s.Delivered + s.Dropped
+	return s
+}
+
+// addKernel adds the kernel's counters of the socket. It counts a packet as dropped if no
+// memory was free or it was too long (rx_dropped), if the receive ring was full, or if the
+// fill ring had an invalid frame, which neither ring ever is or has. A driver with zero
+// copy drops without a count when the fill ring is empty: only Freezes tells.
+func (q *queue) addKernel(s *ring.Stats) {
+	n, err := q.socket.statistics()
+	if err != nil {
+		return // it cannot fail on such a socket
+	}
+	s.Dropped += n.Rx_dropped + n.Rx_ring_full + n.Rx_invalid_descs
+	s.Freezes += n.Rx_fill_ring_empty_descs
+}

@@ -1,0 +1,221 @@
+package xdp
+
+import (
+	"fmt"
+	"os"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// socket is an AF_XDP socket with its memory and its two rings. It only receives: the
+// kernel takes free frames of memory from the fill ring, and returns them with packets in
+// the receive ring. Both rings have a slot for every frame, so neither is ever full.
+type socket struct {
+	fd     int // -1 while it is closed
+	memory []byte
+	frame  uint64 // bytes of a frame: a power of two
+	rx     mapped
+	fill   mapped
+	zero   bool // the driver receives into memory: zero copy
+}
+
+// mapped is a ring in memory that is shared with the kernel. The producer of a ring writes
+// slots first and then its index; the consumer reads the index first.
+type mapped struct {
+	memory             []byte
+	producer, consumer *uint32
+	slots              unsafe.Pointer
+}
+
+// size says what a socket is like.
+type size struct {
+	bytes int  // of its memory
+	frame int  // of that, a packet
+	split bool // a packet may take several frames
+}
+
+// openSocket returns a socket bound to a queue. It receives nothing before a program hands
+// packets to it. copied keeps the kernel from trying zero copy.
+func openSocket(index, queue int, s size, copied bool) (*socket, error) {
+	x := &socket{fd: -1, frame: uint64(s.frame)}
+	if err := x.open(index, queue, s, copied); err != nil {
+		x.close()
+		return nil, err
+	}
+	return x, nil
+}
+
+func (x *socket) open(index, queue int, s size, copied bool) (err error) {
+	if x.fd, err = unix.Socket(unix.AF_XDP, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0); err != nil {
+		return os.NewSyscallError("socket", err)
+	}
+	if x.memory, err = mapMemory(s.bytes); err != nil {
+		return err
+	}
+	if err := x.register(); err != nil {
+		return err
+	}
+	frames := s.bytes / s.frame
+	for _, option := range []int{unix.XDP_UMEM_FILL_RING, unix.XDP_UMEM_COMPLETION_RING, unix.XDP_RX_RING} {
+		slots := frames
+		if option == unix.XDP_UMEM_COMPLETION_RING {
+			slots = 1 // of what was sent; the kernel wants one all the same
+		}
+		if err := unix.SetsockoptInt(x.fd, unix.SOL_XDP, option, slots); err != nil {
+			return os.NewSyscallError("setsockopt", err)
+		}
+	}
+	if err := x.mapRings(frames); err != nil {
+		return err
+	}
+	for i := range frames {
+		*x.address(uint32(i)) = uint64(i) * x.frame
+	}
+	atomic.StoreUint32(x.fill.producer, uint32(frames))
+	address := unix.SockaddrXDP{Flags: unix.XDP_USE_NEED_WAKEUP, Ifindex: uint32(index), QueueID: uint32(queue)}
+	if copied {
+		address.Flags |= unix.XDP_COPY
+	}
+	if s.split {
+		address.Flags |= unix.XDP_USE_SG
+	}
+	if err := x.bind(&address); err != nil {
+		return os.NewSyscallError("bind", err)
+	}
+	options, err := unix.GetsockoptInt(x.fd, unix.SOL_XDP, unix.XDP_OPTIONS)
+	x.zero = err == nil && options&unix.XDP_OPTIONS_ZEROCOPY != 0
+	return nil
+}
+
+// bind binds the socket to its queue. The kernel frees a queue some time after the last
+// socket was closed.
+func (x *socket) bind(address *unix.SockaddrXDP) error {
+	const patience, pause = time.Second, 2 * time.Millisecond
+	for begin := time.Now(); ; time.Sleep(pause) {
+		err := unix.Bind(x.fd, address)
+		if err != unix.EBUSY || time.Since(begin) > patience {
+			return err
+		}
+	}
+}
+
+const hugePage = 2 << 20
+
+// mapMemory returns memory in huge pages if there are any, else in ordinary ones.
+func mapMemory(bytes int) ([]byte, error) {
+	const protection, flags = unix.PROT_READ | unix.PROT_WRITE, unix.MAP_PRIVATE | unix.MAP_ANONYMOUS
+	if bytes%hugePage == 0 {
+		if memory, err := unix.Mmap(-1, 0, bytes, protection, flags|unix.MAP_HUGETLB|unix.MAP_HUGE_2MB); err == nil {
+			return memory, nil
+		}
+	}
+	memory, err := unix.Mmap(-1, 0, bytes, protection, flags)
+	if err != nil {
+		return nil, os.NewSyscallError("mmap", err)
+	}
+	_ = unix.Madvise(memory, unix.MADV_HUGEPAGE) // some kernels have none
+	return memory, nil
+}
+
+// register makes memory that of the socket, which pins it.
+func (x *socket) register() error {
+	request := unix.XDPUmemReg{
+		Addr: uint64(uintptr(unsafe.Pointer(&x.memory[0]))), Len: uint64(len(x.memory)), Size: uint32(x.frame),
+	}
+	raw := unsafe.Slice((*byte)(unsafe.Pointer(&request)), unsafe.Sizeof(request))
+	err := unix.SetsockoptString(x.fd, unix.SOL_XDP, unix.XDP_UMEM_REG, string(raw))
+	return os.NewSyscallError("XDP_UMEM_REG", err)
+}
+
+func (x *socket) mapRings(slots int) error {
+	var at unix.XDPMmapOffsets
+	if err := x.option(unix.XDP_MMAP_OFFSETS, unsafe.Pointer(&at), unsafe.Sizeof(at)); err != nil {
+		return os.NewSyscallError("XDP_MMAP_OFFSETS", err)
+	}
+	if err := x.rx.open(x.fd, unix.XDP_PGOFF_RX_RING, &at.Rx, slots, unsafe.Sizeof(descriptor{})); err != nil {
+		return err
+	}
+	return x.fill.open(x.fd, unix.XDP_UMEM_PGOFF_FILL_RING, &at.Fr, slots, unsafe.Sizeof(uint64(0)))
+}
+
+// option reads an option of the socket into a structure.
+func (x *socket) option(name int, value unsafe.Pointer, bytes uintptr) error {
+	size := uint32(bytes)
+	_, _, errno := unix.Syscall6(unix.SYS_GETSOCKOPT, uintptr(x.fd), unix.SOL_XDP, uintptr(name),
+		uintptr(value), uintptr(unsafe.Pointer(&size)), 0)
+	switch {
+	case errno != 0:
+		return errno
+	case uintptr(size) < bytes:
+		return fmt.Errorf("%d bytes instead of %d: %w", size, bytes, unix.EOPNOTSUPP) // Linux before 5.9
+	}
+	return nil
+}
+
+func (m *mapped) open(fd int, offset int64, at *unix.XDPRingOffset, slots int, slot uintptr) (err error) {
+	m.memory, err = unix.Mmap(fd, offset, int(at.Desc)+slots*int(slot), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_POPULATE)
+	if err != nil {
+		return os.NewSyscallError("mmap", err)
+	}
+	m.producer = (*uint32)(unsafe.Pointer(&m.memory[at.Producer]))
+	m.consumer = (*uint32)(unsafe.Pointer(&m.memory[at.Consumer]))
+	m.slots = unsafe.Pointer(&m.memory[at.Desc])
+	return nil
+}
+
+// frames is how many packets the memory holds. It is the number of slots of each ring.
+func (x *socket) frames() int { return len(x.memory) / int(x.frame) }
+
+// descriptors are the slots of the receive ring.
+func (x *socket) descriptors() []descriptor {
+	return unsafe.Slice((*descriptor)(x.rx.slots), x.frames())
+}
+
+// address is a slot of the fill ring.
+func (x *socket) address(i uint32) *uint64 {
+	return &unsafe.Slice((*uint64)(x.fill.slots), x.frames())[i&uint32(x.frames()-1)]
+}
+
+// received returns the index behind the last packet in the receive ring.
+func (x *socket) received() uint32 { return atomic.LoadUint32(x.rx.producer) }
+
+// release returns frames to the kernel: those of the descriptors up to, but without, to.
+func (x *socket) release(to uint32) {
+	from, free := *x.rx.consumer, *x.fill.producer // nobody else writes these
+	if from == to {
+		return
+	}
+	slots, addresses := x.descriptors(), unsafe.Slice((*uint64)(x.fill.slots), x.frames())
+	mask := uint32(len(slots) - 1)
+	for ; from != to; from++ {
+		addresses[free&mask] = slots[from&mask].address &^ (x.frame - 1)
+		free++
+	}
+	atomic.StoreUint32(x.fill.producer, free)
+	atomic.StoreUint32(x.rx.consumer, to)
+}
+
+// statistics reads the kernel's counters.
+func (x *socket) statistics() (s unix.XDPStatistics, err error) {
+	err = x.option(unix.XDP_STATISTICS, unsafe.Pointer(&s), unsafe.Sizeof(s))
+	return s, err
+}
+
+// close releases everything. None of these calls fails on a valid mapping or socket.
+func (x *socket) close() {
+	for _, memory := range [][]byte{x.rx.memory, x.fill.memory} {
+		if memory != nil {
+			_ = unix.Munmap(memory)
+		}
+	}
+	if x.fd >= 0 {
+		_ = unix.Close(x.fd)
+	}
+	if x.memory != nil {
+		_ = unix.Munmap(x.memory)
+	}
+	x.fd, x.memory, x.rx, x.fill = -1, nil, mapped{}, mapped{}
+}

@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	benchlab "github.com/flowdedup/flowdedup/bench/lab"
+)
+
+// needXDP skips a test where AF_XDP does not capture from a pair of interfaces.
+func needXDP(t *testing.T) {
+	t.Helper()
+	lab(t)
+	pair(t, "left", "right")
+	g, err := benchlab.NewGenerator("left", benchlab.MinFrame) // tries in a process of its own
+	if err != nil {
+		t.Skip(err)
+	}
+	if err := g.Close(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := program(t, "live", "-i", "left", "--capture", "xdp", "--duration", "1ms").CombinedOutput()
+	if code := exitCodeOf(t, err); code != 0 {
+		t.Skipf("exit code %d: %s", code, out)
+	}
+}
+
+// TestLiveXDP runs tests of live with AF_XDP.
+func TestLiveXDP(t *testing.T) {
+	needXDP(t)
+	liveArgs = []string{"--capture", "xdp"}
+	defer func() { liveArgs = nil }()
+	for name, test := range map[string]func(*testing.T){
+		"copies": TestLiveCopies, "across": TestLiveAcross, "file": TestLiveFile, "forward": TestLiveForward,
+		"outage": TestLiveOutage, "forward outage": TestLiveForwardOutage, "forward ends": TestLiveForwardEnds,
+		"reports": TestLiveReports, "strip": TestLiveStrip, "state": TestLiveState,
+		"within": TestLiveWithin, "prefer": TestLivePrefer, "hold": TestLiveHoldLeaves, "hold ends": TestLiveHoldEnds,
+		"privileges": TestLivePrivileges, "hangup": TestLiveHangup, "reader leaves": TestLiveReaderLeaves, "full": TestLiveFull,
+	} {
+		t.Run(name, test)
+	}
+}
+
+// TestLiveXDPReplay is TestLiveReplay with AF_XDP, which one run at a time can have. The
+// interfaces carry no longer frames than those of most captures.
+func TestLiveXDPReplay(t *testing.T) {
+	needXDP(t)
+	liveArgs = []string{"--capture", "xdp"}
+	defer func() { liveArgs = nil }()
+	for _, name := range []string{"left", "right"} {
+		ip(t, "link set "+name+" mtu 9000")
+	}
+	names, err := filepath.Glob(bundled("*.pcap*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var frames [][]byte
+	for _, f := range replayable(t, names) {
+		if len(f) <= 9014 {
+			frames = append(frames, f)
+		}
+	}
+	file := pcapOf(t, frames)
+	for _, c := range replays {
+		r := &replayRun{identity: c.identity, of: c.of, files: c.files, dir: t.TempDir()}
+		r.begin(t, strings.Fields(c.more), len(frames))
+		sendReplay(t, file)
+		r.check(file)
+	}
+}
+
+// TestLiveXDPUsage checks what AF_XDP is refused for.
+func TestLiveXDPUsage(t *testing.T) {
+	needXDP(t)
+	pair(t, "used", "peer")
+	ip(t, "addr add 10.9.9.1/24 dev used")
+	for _, c := range []struct {
+		args string
+		code int
+		text string
+	}{
+		{"-i used", 2, "used: the host uses the interface and would lose its packets: it has address 10.9.9.1/24: use --capture afpacket, or --take-interface"},
+		{"-i used --take-interface", 0, "packets"},
+		{"-i lo", 2, "lo: AF_XDP cannot capture from it: it is a loopback interface: use --capture afpacket"},
+		{"-i any", 2, "any: AF_XDP cannot capture from it"},
+		{"-i nope", 1, "nope: no such interface; available: "},
+		{"-i left --rings 2", 2, "ethtool -L"},
+		{"-i left --hardware-time", 2, "--hardware-time"},
+		{"-i left --capture nope", 2, "--capture"},
+	} {
+		args := append([]string{"live", "--capture", "xdp", "--duration", "1ms"}, strings.Fields(c.args)...)
+		out, err := program(t, args...).CombinedOutput()
+		if code := exitCodeOf(t, err); code != c.code || !strings.Contains(string(out), c.text) {
+			t.Errorf("live %s: exit code %d: %s", c.args, code, out)
+		}
+	}
+	const nobody = 65534
+	cmd := program(t, "live", "-i", "left", "--capture", "xdp", "--duration", "1ms")
+	cmd.Path, cmd.Dir = copyProgram(t), "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	if out, err := cmd.CombinedOutput(); exitCodeOf(t, err) != 1 || !strings.Contains(string(out), "left: not permitted: AF_XDP needs CAP_NET_RAW") {
+		t.Errorf("as nobody: %v: %s", err, out)
+	}
+	out, err := program(t, "live", "-i", "left", "--take-interface").CombinedOutput()
+	if code := exitCodeOf(t, err); code != 2 || !strings.Contains(string(out), "--take-interface needs --capture xdp") {
+		t.Errorf("exit code %d: %s", code, out)
+	}
+}
+
+// TestLiveXDPFilter checks that a filter counts as it does in the kernel, and that tags
+// are in the frames that it sees.
+func TestLiveXDPFilter(t *testing.T) {
+	needTcpdump(t)
+	needXDP(t)
+	const n = 20
+	var frames []liveFrame
+	for i := range 5 * n {
+		frames = append(frames, liveFrame{id: uint16(i), src: byte(i % 5), ttl: 64, vlan: uint16(i % 2)})
+	}
+	for filter, want := range map[string]uint64{"src host 10.0.0.3": n / 2, "vlan 1 and src host 10.0.0.3": n / 2, "not udp": 5 * n / 2} {
+		r := startLive(t, "-i", "left", "--capture", "xdp", "--filter", filter, "--json")
+		sendTo(t, "right", frames...)
+		s := r.stopAfter(want)
+		if s.PacketsIn != want || s.Interfaces[0].Received != want || s.dropped() != 0 {
+			t.Errorf("%s: %+v", filter, s)
+		}
+	}
+	r := startLive(t, "-i", "left", "--capture", "xdp", "--filter", "src host 10.0.0.3", "--count", "3", "--json")
+	sendTo(t, "right", frames...)
+	if code := r.wait(); code != 0 || r.summary(r.stdout.Bytes()).PacketsIn != 3 {
+		t.Errorf("exit code %d, %s", code, r.stdout.Bytes())
+	}
+}
