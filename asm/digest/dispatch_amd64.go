@@ -36,7 +36,7 @@ func (a *AES) sum48Keys(dst *Digest, keys *[48]byte, n int) {
 // sumEqual digests the messages that order lists, sorted, in groups of the same number of
 // blocks: 16 messages with VAES, 8 with AES-NI, whose messages must have a whole block. It
 // returns those that fit no group, in order. With same, all have the same number.
-func (a *AES) sumEqual(dst []Digest, buf []byte, msgs []Message, order []uint16, same bool) (rest []uint16) {
+func (a *AES) sumEqual(dst []Digest, buf []byte, msgs []Message, o *messageOrder, order []uint16, same bool) (rest []uint16) {
 	vaes, group, least := a.level == cpu.VAES, aesLanes/2, uint64(2)
 	if vaes {
 		group, least = aesLanes, 1
@@ -44,12 +44,9 @@ func (a *AES) sumEqual(dst []Digest, buf []byte, msgs []Message, order []uint16,
 	kept := 0
 	for begin := 0; begin < len(order); {
 		length := cipherBlocks(msgs[order[begin]].Len)
-		end := begin + 1
-		if same {
-			end = len(order)
-		}
-		for end < len(order) && cipherBlocks(msgs[order[end]].Len) == length {
-			end++
+		end := len(order)
+		if !same {
+			end = o.runEnd(msgs, order, begin)
 		}
 		if groups := (end - begin) / group; groups > 0 && length >= least {
 			if vaes {
