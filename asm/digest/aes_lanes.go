@@ -79,7 +79,7 @@ func (a *AES) sumMessages(dst []Digest, buf []byte, msgs []Message) {
 	for len(msgs) > 0 {
 		n := min(len(msgs), orderedMessages)
 		order, same := o.sort(msgs[:n])
-		order = a.sumEqual(dst[:n], buf, msgs[:n], order, same)
+		order = a.sumEqual(dst[:n], buf, msgs[:n], &o, order, same)
 		a.sumUneven(dst[:n], buf, msgs[:n], order)
 		dst, msgs = dst[n:], msgs[n:]
 	}

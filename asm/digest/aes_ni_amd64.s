@@ -224,3 +224,120 @@ step:
 	DECQ R10
 	JNZ  half
 	RET
+
+// The frame of sumEqualAESNI: where the whole blocks of a group's messages begin, as
+// addresses, then how many bytes their last blocks have.
+#define BLOCKS 0
+#define LASTS 64
+
+// HEADER1 makes the first block of message number LANE of the group, and notes where the
+// others are. R11 is how many bytes come before the last block. The first word of a
+// Message, moved right by 32 bits, is the length.
+#define HEADER1(LANE, X) \
+	MOVWQZX ((LANE)*2)(R9), DX       \
+	SHLQ    $4, DX                   \
+	MOVL    (BX)(DX*1), R8           \
+	MOVL    4(BX)(DX*1), R10         \
+	VMOVDQU (BX)(DX*1), X            \
+	ADDQ    SI, R8                   \
+	SUBQ    R11, R10                 \
+	MOVQ    R8, (BLOCKS+(LANE)*8)(SP) \
+	MOVQ    R10, (LASTS+(LANE)*8)(SP) \
+	VPSRLQ  $32, X, X9               \
+	VPBLENDW $0xf0, X, X9, X
+
+// BLOCK1 adds the next block of a message; R13 moves on from block to block.
+#define BLOCK1(LANE, X) \
+	MOVQ  (BLOCKS+(LANE)*8)(SP), DX \
+	VPXOR (DX)(R13*1), X, X
+
+// LAST1 adds the last block of a message. It loads the 16 bytes that end where the message
+// ends, and moves the last block to the front of them, so it reads nothing beyond.
+#define LAST1(LANE, X) \
+	MOVQ    (BLOCKS+(LANE)*8)(SP), DX \
+	MOVQ    (LASTS+(LANE)*8)(SP), R10 \
+	ADDQ    R11, DX                   \
+	VMOVDQU -16(DX)(R10*1), X9        \
+	MOVQ    R12, R8                   \
+	SUBQ    R10, R8                   \
+	VPSHUFB (R8), X9, X9              \
+	VPXOR   X9, X, X
+
+// STORE1 writes a digest to its place.
+#define STORE1(LANE, X) \
+	MOVWQZX ((LANE)*2)(R9), DX \
+	SHLQ    $4, DX             \
+	VMOVDQU X, (DI)(DX*1)
+
+// The 16 bytes that begin n bytes before the middle. As the indexes of VPSHUFB they would
+// be 16-n to 15, and then zeros.
+DATA ·lastBytes+0x00(SB)/8, $0x0706050403020100
+DATA ·lastBytes+0x08(SB)/8, $0x0f0e0d0c0b0a0908
+DATA ·lastBytes+0x10(SB)/8, $0x8080808080808080
+DATA ·lastBytes+0x18(SB)/8, $0x8080808080808080
+GLOBL ·lastBytes(SB), RODATA|NOPTR, $32
+
+// func sumEqualAESNI(dst *Digest, buf *byte, msgs *Message, order *uint16, groups, length int, schedule *aesSchedule)
+TEXT ·sumEqualAESNI(SB), NOSPLIT, $128-56
+	MOVQ dst+0(FP), DI
+	MOVQ buf+8(FP), SI
+	MOVQ msgs+16(FP), BX
+	MOVQ order+24(FP), R9
+	MOVQ groups+32(FP), CX
+	MOVQ length+40(FP), R11
+	MOVQ schedule+48(FP), AX
+	VMOVDQU (AX), X8
+	DECQ R11
+	SHLQ $4, R11
+	LEAQ ·lastBytes+16(SB), R12
+
+group:
+	HEADER1(0, X0)
+	HEADER1(1, X1)
+	HEADER1(2, X2)
+	HEADER1(3, X3)
+	HEADER1(4, X4)
+	HEADER1(5, X5)
+	HEADER1(6, X6)
+	HEADER1(7, X7)
+	WHITEN8
+	ROUNDS8
+	XORQ R13, R13
+
+step:
+	WHITEN8
+	BLOCK1(0, X0)
+	BLOCK1(1, X1)
+	BLOCK1(2, X2)
+	BLOCK1(3, X3)
+	BLOCK1(4, X4)
+	BLOCK1(5, X5)
+	BLOCK1(6, X6)
+	BLOCK1(7, X7)
+	ROUNDS8
+	ADDQ $16, R13
+	CMPQ R13, R11
+	JNE  step
+
+	WHITEN8
+	LAST1(0, X0)
+	LAST1(1, X1)
+	LAST1(2, X2)
+	LAST1(3, X3)
+	LAST1(4, X4)
+	LAST1(5, X5)
+	LAST1(6, X6)
+	LAST1(7, X7)
+	ROUNDS8
+	STORE1(0, X0)
+	STORE1(1, X1)
+	STORE1(2, X2)
+	STORE1(3, X3)
+	STORE1(4, X4)
+	STORE1(5, X5)
+	STORE1(6, X6)
+	STORE1(7, X7)
+	ADDQ $16, R9
+	DECQ CX
+	JNZ  group
+	RET

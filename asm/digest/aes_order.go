@@ -47,6 +47,20 @@ func (o *messageOrder) sort(msgs []Message) (order []uint16, same bool) {
 	return order, false
 }
 
+// runEnd returns where the messages end that have as many blocks as the one at begin of the
+// order that sort returned last. After sorting, start has the ends of the classes.
+func (o *messageOrder) runEnd(msgs []Message, order []uint16, begin int) (end int) {
+	class := orderClass(&msgs[order[begin]])
+	if class < orderClasses-1 {
+		return int(o.start[class])
+	}
+	length := cipherBlocks(msgs[order[begin]].Len)
+	for end = begin + 1; end < len(order) && cipherBlocks(msgs[order[end]].Len) == length; {
+		end++
+	}
+	return end
+}
+
 // unsorted is the order of messages as they come.
 var unsorted = func() (order [orderedMessages]uint16) {
 	for i := range order {
@@ -57,9 +71,9 @@ var unsorted = func() (order [orderedMessages]uint16) {
 
 // sameBlocks reports whether there is nothing to sort, as in a flood of short packets.
 func sameBlocks(msgs []Message) bool {
-	first, differ := cipherBlocks(msgs[0].Len), uint64(0)
+	first, differ := uint64(msgs[0].Len)-1, uint64(0)
 	for i := range msgs {
-		differ |= cipherBlocks(msgs[i].Len) ^ first
+		differ |= (uint64(msgs[i].Len) - 1) ^ first
 	}
-	return differ == 0
+	return differ/16 == 0
 }

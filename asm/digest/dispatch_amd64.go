@@ -33,26 +33,28 @@ func (a *AES) sum48Keys(dst *Digest, keys *[48]byte, n int) {
 	}
 }
 
-// sumEqual digests the messages that order lists, sorted, in groups of 16 of the same
-// number of blocks. It returns those that fit no group, in order. With same, all have the
-// same number.
-func (a *AES) sumEqual(dst []Digest, buf []byte, msgs []Message, order []uint16, same bool) (rest []uint16) {
-	if a.level != cpu.VAES {
-		return order
+// sumEqual digests the messages that order lists, sorted, in groups of the same number of
+// blocks: 16 messages with VAES, 8 with AES-NI, whose messages must have a whole block. It
+// returns those that fit no group, in order. With same, all have the same number.
+func (a *AES) sumEqual(dst []Digest, buf []byte, msgs []Message, o *messageOrder, order []uint16, same bool) (rest []uint16) {
+	vaes, group, least := a.level == cpu.VAES, aesLanes/2, uint64(2)
+	if vaes {
+		group, least = aesLanes, 1
 	}
 	kept := 0
 	for begin := 0; begin < len(order); {
 		length := cipherBlocks(msgs[order[begin]].Len)
-		end := begin + 1
-		if same {
-			end = len(order)
+		end := len(order)
+		if !same {
+			end = o.runEnd(msgs, order, begin)
 		}
-		for end < len(order) && cipherBlocks(msgs[order[end]].Len) == length {
-			end++
-		}
-		if groups := (end - begin) / aesLanes; groups > 0 && length > 0 {
-			sumEqualVAES(&dst[0], &buf[0], &msgs[0], &order[begin], groups, int(length), a.schedule)
-			begin += groups * aesLanes
+		if groups := (end - begin) / group; groups > 0 && length >= least {
+			if vaes {
+				sumEqualVAES(&dst[0], &buf[0], &msgs[0], &order[begin], groups, int(length), a.schedule)
+			} else {
+				sumEqualAESNI(&dst[0], &buf[0], &msgs[0], &order[begin], groups, int(length), a.schedule)
+			}
+			begin += groups * group
 		}
 		kept += copy(order[kept:], order[begin:end])
 		begin = end
@@ -104,6 +106,11 @@ func advanceVAES(l *lanes, buf *byte, steps uint64, schedule *aesSchedule)
 //
 //go:noescape
 func sumEqualVAES(dst *Digest, buf *byte, msgs *Message, order *uint16, groups, length int, schedule *aesSchedule)
+
+// sumEqualAESNI does the same for groups of 8 messages of 2 blocks or more.
+//
+//go:noescape
+func sumEqualAESNI(dst *Digest, buf *byte, msgs *Message, order *uint16, groups, length int, schedule *aesSchedule)
 
 //go:noescape
 func encryptAESNI(dst, src *Digest, n int, schedule *aesSchedule)

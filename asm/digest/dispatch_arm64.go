@@ -15,7 +15,7 @@ func (a *AES) encryptBlocks(dst, src *Digest, n int) { encryptNEON(dst, src, n, 
 func (a *AES) sum48Keys(dst *Digest, keys *[48]byte, n int) { sum48NEON(dst, keys, n, a.schedule) }
 
 // sumEqual leaves all messages to the lanes.
-func (a *AES) sumEqual(_ []Digest, _ []byte, _ []Message, order []uint16, _ bool) (rest []uint16) {
+func (a *AES) sumEqual(_ []Digest, _ []byte, _ []Message, _ *messageOrder, order []uint16, _ bool) (rest []uint16) {
 	return order
 }
 

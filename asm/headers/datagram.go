@@ -9,11 +9,12 @@ import (
 // Datagrams says how FindDatagrams turns messages that are Ethernet frames into messages
 // that are the IP datagrams in them. It takes frames on the fast path: up to two VLAN
 // tags, then IPv4 without options or IPv6 without extension headers, captured at least to
-// 4 bytes after that header. It is immutable. The kernels in assembly know where first
-// and slowPath are.
+// 4 bytes after that header. It is immutable. The kernels in assembly know where first,
+// slowPath and isSlow are.
 type Datagrams struct {
-	slowPath [8]uint64 // a bit for each version and protocol
-	first    [2]uint64 // mask of bytes 0 to 7, by version
+	slowPath [8]uint64  // a bit for each version and protocol
+	first    [2]uint64  // mask of bytes 0 to 7, by version
+	isSlow   [512]uint8 // 1 for each bit of slowPath
 	shapes   [2]datagramShape
 }
 
@@ -42,6 +43,9 @@ const (
 // path: those of IPv4 and those of IPv6.
 func NewDatagrams(first4, first6 uint64, slowPath *[2][256]bool) *Datagrams {
 	d := &Datagrams{slowPath: protocolBits(slowPath), first: [2]uint64{first4, first6}}
+	for i := range d.isSlow {
+		d.isSlow[i] = uint8(d.slowPath[i/64] >> (i % 64) & 1)
+	}
 	d.shapes = [2]datagramShape{{
 		first: first4, second: 0xff << 48,
 		bits: 0xff << 56, value: 0x45 << 56,

@@ -82,24 +82,55 @@ func TestFindDatagramsLevels(t *testing.T) {
 		for n := range 301 {
 			d := someDatagrams(rng)
 			msgs, buf := someFrames(t, rng, n)
-			numbers, rest := kerneltest.Guarded[uint16](t, n, n%2 == 0), kerneltest.Guarded[uint64](t, (n+63)/64, n%2 == 1)
-			wantMsgs, wantNumbers, wantRest := slices.Clone(msgs), make([]uint16, n), make([]uint64, len(rest))
-			d.findGeneric(wantMsgs, wantNumbers, wantRest, buf, 0)
-			for i := range rest {
-				rest[i] = rng.Uint64()
-			}
-			FindDatagrams(d, msgs, numbers, rest, buf)
-			if !slices.Equal(msgs, wantMsgs) || !slices.Equal(numbers, wantNumbers) || !slices.Equal(rest, wantRest) {
-				t.Fatalf("%d messages:\n got %v %v %x\nwant %v %v %x", n, msgs, numbers, rest, wantMsgs, wantNumbers, wantRest)
-			}
-			for i := range msgs {
-				placed += int(^rest[i/64] >> (i % 64) & 1)
-			}
+			placed += compareDatagrams(t, d, msgs, buf)
 		}
 		if all := 300 * 301 / 2; placed < all/8 || placed > all/2 {
 			t.Errorf("%d of %d datagrams were placed", placed, all)
 		}
 	})
+}
+
+// TestFindPlainLevels does so with frames most of which every kernel takes.
+func TestFindPlainLevels(t *testing.T) {
+	kerneltest.ForLevels(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(65, 66))
+		for n := range 301 {
+			d := someDatagrams(rng)
+			all, buf := someFrames(t, rng, 3*n+100)
+			tried, rest := slices.Clone(all), make([]uint64, (len(all)+63)/64)
+			d.findGeneric(tried, make([]uint16, len(all)), rest, buf, 0)
+			msgs := kerneltest.Guarded[digest.Message](t, n, n%2 == 0)
+			for i := range msgs {
+				at := rng.IntN(len(all))
+				for odd := rng.IntN(40) == 0; rest[at/64]>>(at%64)&1 == 1 && !odd; {
+					at = rng.IntN(len(all))
+				}
+				msgs[i] = all[at]
+			}
+			compareDatagrams(t, d, msgs, buf)
+		}
+	})
+}
+
+// compareDatagrams holds FindDatagrams against findGeneric. It returns how many datagrams
+// were placed.
+func compareDatagrams(t *testing.T, d *Datagrams, msgs []digest.Message, buf []byte) (placed int) {
+	t.Helper()
+	n := len(msgs)
+	numbers, rest := kerneltest.Guarded[uint16](t, n, n%2 == 0), kerneltest.Guarded[uint64](t, (n+63)/64, n%2 == 1)
+	wantMsgs, wantNumbers, wantRest := slices.Clone(msgs), make([]uint16, n), make([]uint64, len(rest))
+	d.findGeneric(wantMsgs, wantNumbers, wantRest, buf, 0)
+	for i := range rest {
+		rest[i] = ^uint64(0)
+	}
+	FindDatagrams(d, msgs, numbers, rest, buf)
+	if !slices.Equal(msgs, wantMsgs) || !slices.Equal(numbers, wantNumbers) || !slices.Equal(rest, wantRest) {
+		t.Fatalf("%d messages:\n got %v %v %x\nwant %v %v %x", n, msgs, numbers, rest, wantMsgs, wantNumbers, wantRest)
+	}
+	for i := range msgs {
+		placed += int(^rest[i/64] >> (i % 64) & 1)
+	}
+	return placed
 }
 
 // TestFindDatagrams has a datagram of each kind, with what its message must be.

@@ -44,7 +44,7 @@ func BenchmarkRead(b *testing.B) {
 		if err := os.WriteFile(name, data, 0o600); err != nil {
 			b.Fatal(err)
 		}
-		for _, chunk := range []int{64 << 10, 256 << 10, DefaultChunkSize, 1 << 20, 4 << 20} {
+		for _, chunk := range []int{64 << 10, DefaultChunkSize, 512 << 10, 1 << 20, 4 << 20} {
 			b.Run(fmt.Sprintf("format=%s/chunk=%dK", f, chunk>>10), func(b *testing.B) {
 				b.SetBytes(int64(len(data)))
 				var batch capture.Batch

@@ -167,9 +167,20 @@ func (r *regularFile) reserve(n int) (off int64, length int, err error) {
 	return off, length, err
 }
 
+// readPiece is how much one system call reads of a regular file: what the page cache gives
+// in some 20 microseconds. The runtime looks after longer calls: it gives the worker's place
+// to another thread, which finds nothing to do where all workers are busy, and the worker
+// has to get its place back.
+const readPiece = 128 << 10
+
 // load reads what was reserved, in any order.
 func (r *regularFile) load(p []byte, off int64) (int, error) {
-	n, err := r.f.ReadAt(p, off)
+	n, err := 0, error(nil)
+	for n < len(p) && err == nil {
+		m := 0
+		m, err = r.f.ReadAt(p[n:min(n+readPiece, len(p))], off+int64(n))
+		n += m
+	}
 	if err == io.EOF {
 		had := max(r.size, off+int64(len(p)))
 		return n, fmt.Errorf("file %w: it had %d bytes, and nothing is left after %d", capture.ErrTruncated, had, off+int64(n))

@@ -1,0 +1,168 @@
+//go:build amd64 && !purego
+
+#include "textflag.h"
+
+// Bytes 14 to 21 and 20 to 27 of a frame as big-endian words, out of its bytes 12 to 27.
+DATA ·plainBytes+0x00(SB)/8, $0x0203040506070809
+DATA ·plainBytes+0x08(SB)/8, $0x08090a0b0c0d0e0f
+DATA ·plainBytes+0x10(SB)/8, $0x0203040506070809
+DATA ·plainBytes+0x18(SB)/8, $0x08090a0b0c0d0e0f
+GLOBL ·plainBytes(SB), RODATA|NOPTR, $32
+
+// Numbers that each 64-bit word of a vector gets.
+DATA ·plainWords+0x00(SB)/8, $0x450008           // version, length and type of IPv4
+DATA ·plainWords+0x08(SB)/8, $0x60dd86           // version and type of IPv6
+DATA ·plainWords+0x10(SB)/8, $0xf0ffff           // the bits of those
+DATA ·plainWords+0x18(SB)/8, $14                 // end of a frame of length 0
+DATA ·plainWords+0x20(SB)/8, $40                 // how much later it is for IPv6
+DATA ·plainWords+0x28(SB)/8, $38                 // least end
+DATA ·plainWords+0x30(SB)/8, $20                 // how much more for IPv6
+DATA ·plainWords+0x38(SB)/8, $0x00ff000000000000 // protocol of IPv4
+DATA ·plainWords+0x40(SB)/8, $0xff00             // of IPv6
+DATA ·plainWords+0x48(SB)/8, $0xffffffe60000001a // what is added to end and offset
+GLOBL ·plainWords(SB), RODATA|NOPTR, $80
+
+#define WORDS(OFFSET, Y) VPBROADCASTQ ·plainWords+OFFSET(SB), Y
+
+// SLOW adds whether the next of four indexes in R8 takes the slow path.
+#define SLOW \
+	RORQ    $16, R8        \
+	MOVWQZX R8, R9         \
+	ORB     80(AX)(R9*1), R10
+
+// func findDatagramsAVX2(msgs *digest.Message, numbers *uint16, groups int, buf *byte, last int, d *Datagrams) (done int)
+//
+// Frames 0 and 1 of a group lie in the halves of one register, 2 and 3 in those of
+// another, so words of all four stand in the order 0, 2, 1, 3. Y4 marks those of IPv6, Y5
+// those that are plain. Y7 is where datagrams end, Y8 what the messages begin with.
+TEXT ·findDatagramsAVX2(SB), NOSPLIT, $0-56
+	MOVQ msgs+0(FP), DI
+	MOVQ numbers+8(FP), DX
+	MOVQ groups+16(FP), CX
+	MOVQ buf+24(FP), SI
+	MOVQ last+32(FP), R12
+	MOVQ d+40(FP), AX
+	MOVQ $0x00ff00ff00ff00ff, R13
+	VMOVDQU ·plainBytes(SB), Y15
+	VPBROADCASTQ 64(AX), Y14
+	VPBROADCASTQ 72(AX), Y13
+	WORDS(0x00, Y12)
+	WORDS(0x08, Y11)
+	WORDS(0x10, Y10)
+
+group:
+	MOVL (DI), R8
+	MOVL 16(DI), R9
+	MOVL 32(DI), R10
+	MOVL 48(DI), R11
+	CMPQ R8, R12
+	JHI  done
+	CMPQ R9, R12
+	JHI  done
+	CMPQ R10, R12
+	JHI  done
+	CMPQ R11, R12
+	JHI  done
+	VMOVDQU 12(SI)(R8*1), X0
+	VINSERTI128 $1, 12(SI)(R9*1), Y0, Y0
+	VMOVDQU 12(SI)(R10*1), X1
+	VINSERTI128 $1, 12(SI)(R11*1), Y1, Y1
+	VPUNPCKLQDQ Y1, Y0, Y2 // type in the low bytes
+	VPSHUFB Y15, Y0, Y0
+	VPSHUFB Y15, Y1, Y1
+	VPUNPCKHQDQ Y1, Y0, Y3 // bytes 6 to 13 of datagrams
+	VPUNPCKLQDQ Y1, Y0, Y0 // bytes 0 to 7
+
+	// Version and type.
+	VPSRLQ   $56, Y0, Y4
+	VPSLLQ   $16, Y4, Y4
+	VPBLENDW $0x11, Y2, Y4, Y4
+	VPCMPEQQ Y12, Y4, Y5
+	VPAND    Y10, Y4, Y4
+	VPCMPEQQ Y11, Y4, Y4
+	VPOR     Y4, Y5, Y5
+
+	// Lengths. IPv6 takes another path if the stated one is not that of the frame.
+	VPSLLQ   $16, Y0, Y6
+	VPSLLQ   $32, Y0, Y7
+	VPBLENDVB Y4, Y7, Y6, Y6
+	VPSRLQ   $48, Y6, Y6
+	WORDS(0x20, Y1)
+	VPAND    Y1, Y4, Y1
+	VPADDQ   Y1, Y6, Y6
+	WORDS(0x18, Y1)
+	VPADDQ   Y1, Y6, Y6
+	VMOVDQU  (DI), Y8
+	VPUNPCKLQDQ 32(DI), Y8, Y8
+	VPSRLQ   $32, Y8, Y7
+	VPMINUD  Y7, Y6, Y7
+	VPCMPEQQ Y7, Y6, Y6
+	VPANDN   Y4, Y6, Y6
+	VPANDN   Y5, Y6, Y5
+	WORDS(0x30, Y9)
+	VPAND    Y9, Y4, Y9
+	WORDS(0x28, Y1)
+	VPADDQ   Y1, Y9, Y9
+	VPCMPGTQ Y7, Y9, Y9
+	VPANDN   Y5, Y9, Y5
+	VMOVMSKPD Y5, R9
+	CMPL     R9, $15
+	JNE      done
+
+	// Protocols, with a ninth bit for IPv6.
+	VPSLLQ   $24, Y3, Y6
+	VPBLENDVB Y4, Y3, Y6, Y6
+	VPSRLQ   $56, Y6, Y6
+	VPSRLQ   $63, Y4, Y9
+	VPSLLQ   $8, Y9, Y9
+	VPOR     Y9, Y6, Y6
+	VEXTRACTI128 $1, Y6, X9
+	VPSLLQ   $16, X9, X9
+	VPOR     X9, X6, X6
+	VPSHUFD  $0x08, X6, X6
+	VMOVQ    X6, R8
+	XORL     R10, R10
+	SLOW
+	SLOW
+	SLOW
+	SLOW
+	TESTB    R10, R10
+	JNZ      done
+	ANDQ     R13, R8
+	MOVQ     R8, (DX)
+
+	// Tweaks.
+	VPSLLQ   $16, Y3, Y3
+	VPAND    Y13, Y0, Y6
+	WORDS(0x40, Y9)
+	VPAND    Y9, Y0, Y9
+	VPSLLQ   $44, Y9, Y9
+	VPOR     Y9, Y6, Y6
+	VPSRLQ   $32, Y3, Y9
+	VPOR     Y9, Y6, Y6
+	WORDS(0x38, Y9)
+	VPAND    Y9, Y3, Y3
+	VPAND    Y14, Y0, Y0
+	VPOR     Y3, Y0, Y0
+	VPBLENDVB Y4, Y6, Y0, Y0
+
+	// Messages.
+	VPSLLQ   $32, Y7, Y7
+	VPBLENDD $0xaa, Y7, Y8, Y8
+	WORDS(0x48, Y9)
+	VPADDD   Y9, Y8, Y8
+	VPUNPCKLQDQ Y0, Y8, Y1
+	VPUNPCKHQDQ Y0, Y8, Y2
+	VMOVDQU  Y1, (DI)
+	VMOVDQU  Y2, 32(DI)
+	ADDQ     $64, DI
+	ADDQ     $8, DX
+	DECQ     CX
+	JNZ      group
+
+done:
+	MOVQ groups+16(FP), AX
+	SUBQ CX, AX
+	MOVQ AX, done+48(FP)
+	VZEROUPPER
+	RET
