@@ -42,7 +42,7 @@ properly and the summary is printed).`,
 	root.SetFlagErrorFunc(suggestFlag)
 	setHelp(root)
 	root.SetHelpCommand(newHelp())
-	root.AddCommand(newDedup(e), newDistinct(e), newLive(e), newPlan(e), newVersion(e))
+	root.AddCommand(newDedup(e), newDistinct(e), newLive(e), newInspect(e), newPlan(e), newVersion(e))
 	addCompletion(root)
 	return root
 }
