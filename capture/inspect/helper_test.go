@@ -9,25 +9,23 @@ import (
 
 // packet is a packet of a test, and how it was seen.
 type packet struct {
-	time      int64
-	id        uint16 // of IPv4; 0 for packets that are not numbered
-	flow      uint32
-	answer    bool
-	device    uint32
-	vlan      uint16
-	ttl       uint8
-	tos       uint8
-	mac       byte
-	offload   bool // the checksum was left to a network card
-	padding   int
-	snap      int // captured bytes, 0 for all
-	vni       uint32
-	arp       bool
-	payload   uint32
-	noTime    bool
-	tcp       bool
-	class     uint8
-	unchecked bool
+	time    int64
+	id      uint16 // of IPv4; 0 for packets that are not numbered
+	flow    uint32
+	answer  bool
+	device  uint32
+	vlan    uint16
+	ttl     uint8
+	tos     uint8
+	mac     byte
+	offload bool // the checksum was left to a network card
+	padding int
+	snap    int // captured bytes, 0 for all
+	vni     uint32
+	arp     bool
+	payload uint32
+	noTime  bool
+	tcp     bool
 }
 
 // ip returns the datagram.

@@ -23,7 +23,7 @@ const tagFields = flow.PointVLAN | flow.PointVNI
 type Config struct {
 	// Window is how far apart equal packets may lie that are looked at, before or after.
 	Window time.Duration
-	// Memory bounds what is remembered of packets, in bytes. What is counted takes some 16
+	// Memory bounds what is remembered of packets, in bytes. What is counted takes 20
 	// MiB more at most.
 	Memory int
 	// Key and Seed key all digests and hashes. Whoever does not know them cannot choose

@@ -57,7 +57,7 @@ Nothing is written or removed. One pass, in constant memory.`,
   flowdedup inspect -i eth1 --for 1m
 
   # run what is recommended
-  eval "$(flowdedup inspect --json span.pcapng | jq -r .recommendation.command)"`,
+  flowdedup inspect --json span.pcapng | jq -r .recommendation.command | sh`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("interface") && len(f.named.all(args)) == 0 {
 				return nil

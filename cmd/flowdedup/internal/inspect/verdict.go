@@ -41,7 +41,7 @@ const (
 // howOften says how many times packets come.
 func howOften(r *inspect.Report) string {
 	times := float64(r.Packets) / float64(max(r.Packets-r.Copies, 1))
-	if near := math.Round(times); near >= 2 && math.Abs(times-near) < 0.02*near {
+	if near := math.Round(times); near >= 2 && math.Abs(times-near) < notable*near {
 		return "nearly every packet " + repeated(int(near))
 	}
 	return show.Percent(float64(r.Copies), float64(r.Packets), 1) + " of the packets are copies"
