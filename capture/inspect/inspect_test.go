@@ -216,7 +216,7 @@ func TestSample(t *testing.T) {
 	}
 	r := n.Report()
 	share := float64(r.Copies) / float64(r.Packets)
-	if r.Sampled != 8 || share < 0.195 || share > 0.205 || r.Recommendation.Removes != r.Copies || r.Forgotten != 0 {
+	if r.Sampled != 16 || share < 0.195 || share > 0.205 || r.Recommendation.Removes != r.Copies || r.Forgotten != 0 {
 		t.Errorf("share %v, 1 in %d sampled, %+v", share, r.Sampled, r.Recommendation)
 	}
 	if points := r.Points["a"] + r.Points["b"]; float64(points) < 0.99*float64(r.Packets) || float64(points) > 1.01*float64(r.Packets) {

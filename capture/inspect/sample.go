@@ -3,7 +3,7 @@ package inspect
 import "math/bits"
 
 // All packets of the first 2^18 are measured, then those whose digests have some bits 0:
-// one of two of the next 2^18, one of four of the next 2^19, and so on, at last one of 16.
+// one of four of the next 2^18, and from there on one of 16.
 // The sample has a packet and all its copies, or none of them, and each of them counts for
 // those that it stands for. What is sampled depends on the stream alone.
 const (
@@ -14,7 +14,7 @@ const (
 // levelOf returns how many bits of a digest must be 0 for a packet, by its number from 1
 // on.
 func levelOf(number uint64) uint {
-	return uint(min(max(bits.Len64(number-1)-allBits, 0), maxLevel))
+	return uint(min(2*max(bits.Len64(number-1)-allBits, 0), maxLevel))
 }
 
 // weight returns how many packets s stands for.

@@ -55,7 +55,7 @@ const (
 )
 
 // table remembers packets by digest: sets of eight, whose oldest packet makes room for a
-// new one. It doubles where that packet is still within the window, up to a limit.
+// new one. It grows where that packet is still within the window, up to a limit.
 type table struct {
 	heads     []head
 	entries   [][ways]entry
@@ -222,20 +222,20 @@ func (h *head) same(tag uint32) (n int) {
 	return n
 }
 
-// grow doubles the sets. Half of each set goes to each of two.
+// grow makes four sets of each, or two at the limit.
 func (t *table) grow() {
 	heads, entries, old := t.heads, t.entries, t.arenas
 	t.arenas = nil
-	t.resize(2 * len(heads))
+	t.resize(min(4*len(heads), t.most))
 	for set := range heads {
-		var n [2]int
+		var n [4]int
 		h := &heads[set]
 		for i, tag := range &h.tags {
 			if tag == 0 {
 				continue
 			}
 			to := entries[set][i].hash >> t.shift
-			at := &n[to&1]
+			at := &n[to&3]
 			t.heads[to].tags[*at], t.heads[to].latest[*at] = tag, h.latest[i]
 			t.entries[to][*at] = entries[set][i]
 			*at++
