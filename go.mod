@@ -3,6 +3,7 @@ module github.com/flowdedup/flowdedup
 go 1.26.0
 
 require (
+	github.com/HdrHistogram/hdrhistogram-go v1.4.0
 	github.com/RoaringBitmap/roaring/v2 v2.30.0
 	github.com/agnivade/levenshtein v1.2.2
 	github.com/cilium/ebpf v0.22.0

@@ -43,10 +43,12 @@ var layers = map[string][]string{
 	"capture/pcapfile":          {"capture", "capture/internal/encoding", "capture/outfile"},
 	"capture/rotate":            {"capture", "capture/pcapfile", "capture/outfile", "engine/calendar"},
 	// What tests alone use.
-	"capture/internal":  {"capture"},
-	"capture/bpf":       {"capture"},
-	"capture/flow":      {"capture", "asm"},
-	"capture/diffs":     {"capture", "capture/flow", "asm"},
+	"capture/internal": {"capture"},
+	"capture/bpf":      {"capture"},
+	"capture/flow":     {"capture", "asm"},
+	"capture/diffs":    {"capture", "capture/flow", "asm"},
+	// It remembers more of a packet than filters do.
+	"capture/inspect":   {"capture", "engine/calendar", "layout", "asm"},
 	"capture/split":     {"capture", "capture/flow"},
 	"capture/strip":     {"capture"},
 	"capture/mark":      {"capture", "capture/flow", "capture/diffs", "asm"},

@@ -27,7 +27,6 @@ var unreached = map[string]string{
 
 	"capture/pcapfile.DefaultChunkSize": "is what a ChunkSize of 0 stands for",
 
-	"capture/flow.FlagFragment":                headerFlag,
 	"capture/flow.FlagVLAN":                    headerFlag,
 	"capture/flow.KeyConfig.Validate":          "checks a configuration before a Keyer is made of it, which panics",
 	"capture/dedup.Config.Identity":            "is for programs; flowdedup takes its own to a Detector",
@@ -35,7 +34,6 @@ var unreached = map[string]string{
 	"capture/dedup.Config.Within":              "is for programs; flowdedup takes its own to a Detector",
 	"capture/dedup.Config.Secret":              "is for programs; flowdedup takes its own to a Detector",
 	"capture/dedup.Config.Hold":                "is for programs; flowdedup makes a Hold of its own",
-	"capture/flow.IgnoreAlso":                  "is for programs that ignore more than the defaults",
 	"capture/gopackets.Config.Ahead":           handles,
 	"capture/gopackets.Config.Detector":        handles,
 	"capture/gopackets.Config.LinkType":        handles,

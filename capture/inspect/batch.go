@@ -1,0 +1,122 @@
+package inspect
+
+import (
+	"slices"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/engine/calendar"
+)
+
+// identityBytes is how many bytes of packets are compared where some were captured in
+// part: all headers of most packets, and less than any usual snap length.
+const identityBytes = 64
+
+// step is how many packets are decoded and digested at a time: the arrays in between stay
+// in the first-level cache.
+const step = 512
+
+// Batch prepares one batch at a time. It keeps its memory from batch to batch, and is for
+// one goroutine at a time.
+type Batch struct {
+	inspector     *Inspector
+	decoder       *flow.Decoder
+	whole, prefix *flow.Identity
+	digester      *digest.AES
+	describe      describer
+	headers       []flow.Header
+	sums          []digest.Digest
+
+	// Element i of the next ones belongs to frame frames[i].
+	frames  []int32
+	seen    []sighting
+	origins []origin
+	digests []digest.Digest // of whole packets
+	// prefixes are digests of the first bytes of packets. They are there if prefixed is
+	// set.
+	prefixes []digest.Digest
+	prefixed bool
+
+	noTime, nonIP, truncated uint64
+	drop                     []uint64 // a bit for each frame
+}
+
+// NewBatch makes a Batch for batches of the stream of an Inspector.
+func (n *Inspector) NewBatch() *Batch {
+	d := flow.NewDecoder(flow.DecoderConfig{Inner: true})
+	identity := func(bytes int) *flow.Identity {
+		return flow.NewIdentity(flow.IdentityConfig{Kind: flow.Inner, Ignore: flow.IgnoreAlso(flow.L4Checksum), Bytes: bytes})
+	}
+	return &Batch{
+		inspector: n, decoder: d, describe: describer{decoder: d, seed: n.cfg.Seed}, digester: digest.NewAES(n.cfg.Key),
+		whole: identity(0), prefix: identity(identityBytes), headers: make([]flow.Header, step), sums: make([]digest.Digest, step),
+	}
+}
+
+// Prepare decodes and digests the packets of b, and describes those of the sample. It
+// allocates only when b is larger than all batches before.
+func (p *Batch) Prepare(b *capture.Batch) {
+	p.frames, p.seen, p.origins, p.digests = p.frames[:0], p.seen[:0], p.origins[:0], p.digests[:0]
+	p.prefixed = false
+	p.noTime, p.nonIP, p.truncated = 0, 0, 0
+	// The sample at the place of b is at most as large as that at the place where others
+	// are now.
+	mask := uint64(1)<<p.inspector.level.Load() - 1
+	for from := 0; from < len(b.Frames); from += step {
+		n := min(step, len(b.Frames)-from)
+		h, sums := p.headers[:n], p.sums[:n]
+		p.decoder.Decode(h, b, from)
+		p.whole.FromHeaders(b, from, h).Sum(sums, p.digester)
+		for i := range h {
+			f := &b.Frames[from+i]
+			p.nonIP += count(h[i].Version == 0)
+			p.truncated += count(f.CapLen < f.WireLen)
+			time := calendar.Usable(f.Time)
+			p.noTime += count(time == calendar.NoTime)
+			if sums[i][1]&mask == 0 {
+				p.add(b, from+i, &h[i], &sums[i], time)
+			}
+		}
+	}
+}
+
+// add describes a frame.
+func (p *Batch) add(b *capture.Batch, i int, h *flow.Header, d *digest.Digest, time int64) {
+	p.frames, p.digests = append(p.frames, int32(i)), append(p.digests, *d)
+	p.seen, p.origins = append(p.seen, sighting{}), append(p.origins, origin{})
+	s := &p.seen[len(p.seen)-1]
+	p.describe.describe(s, &p.origins[len(p.origins)-1], b, i, h)
+	s.time, s.full = time, uint32(d[1]>>32)
+}
+
+// keep keeps the first n elements that were prepared.
+func (p *Batch) keep(n int) {
+	p.frames, p.seen, p.origins, p.digests = p.frames[:n], p.seen[:n], p.origins[:n], p.digests[:n]
+}
+
+// move copies element from to element to.
+func (p *Batch) move(to, from int) {
+	p.frames[to], p.seen[to], p.origins[to], p.digests[to] = p.frames[from], p.seen[from], p.origins[from], p.digests[from]
+}
+
+// readPrefixes digests the first bytes of the packets of the sample.
+func (p *Batch) readPrefixes(b *capture.Batch) {
+	if p.prefixed {
+		return
+	}
+	p.prefixed, p.prefixes = true, p.prefixes[:0]
+	next := 0
+	for from := 0; from < len(b.Frames); from += step {
+		n := min(step, len(b.Frames)-from)
+		h := p.headers[:n]
+		p.decoder.Decode(h, b, from)
+		p.prefix.FromHeaders(b, from, h).Sum(p.sums[:n], p.digester)
+		for ; next < len(p.frames) && int(p.frames[next]) < from+n; next++ {
+			p.prefixes = append(p.prefixes, p.sums[int(p.frames[next])-from])
+		}
+	}
+}
+
+// resize returns s with n elements, whatever they are.
+func resize[T any](s []T, n int) []T { return slices.Grow(s[:0], n)[:n] }

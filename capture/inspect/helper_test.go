@@ -1,0 +1,140 @@
+package inspect
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// packet is a packet of a test, and how it was seen.
+type packet struct {
+	time    int64
+	id      uint16 // of IPv4; 0 for packets that are not numbered
+	flow    uint32
+	answer  bool
+	device  uint32
+	vlan    uint16
+	ttl     uint8
+	tos     uint8
+	mac     byte
+	offload bool // the checksum was left to a network card
+	padding int
+	snap    int // captured bytes, 0 for all
+	vni     uint32
+	arp     bool
+	payload uint32
+	noTime  bool
+	tcp     bool
+}
+
+// ip returns the datagram.
+func (p *packet) ip() []byte {
+	be := binary.BigEndian
+	b := []byte{0x45, p.tos, 0, 0}
+	b = be.AppendUint16(b, p.id)
+	b = append(b, 0, 0, 64-p.ttl, 17, 0, 0)
+	ends := [2]uint32{0x0a000000 | p.flow, 0xac100001}
+	ports := [2]uint16{1000, 53}
+	if p.answer {
+		ends[0], ends[1], ports[0], ports[1] = ends[1], ends[0], ports[1], ports[0]
+	}
+	b = be.AppendUint32(be.AppendUint32(b, ends[0]), ends[1])
+	const payload = 80
+	var l4 []byte
+	if p.tcp {
+		b[9] = 6
+		l4 = be.AppendUint16(be.AppendUint16(nil, ports[0]), ports[1])
+		l4 = be.AppendUint32(be.AppendUint32(l4, p.payload), 0)
+		l4 = append(l4, 0x50, 0x10, 1, 0, 0x12, 0x34, 0, 0)
+	} else {
+		l4 = be.AppendUint16(be.AppendUint16(nil, ports[0]), ports[1])
+		l4 = be.AppendUint16(be.AppendUint16(l4, 8+payload), uint16(0x1234+p.payload))
+		l4 = be.AppendUint32(l4, p.payload)
+		l4 = append(l4, make([]byte, payload-4)...)
+	}
+	if p.offload && !p.tcp {
+		sum := uint32(17 + len(l4))
+		for o := 12; o < 20; o += 2 {
+			sum += uint32(be.Uint16(b[o:]))
+		}
+		be.PutUint16(l4[6:], uint16(sum>>16+sum&0xffff))
+	}
+	be.PutUint16(b[2:], uint16(20+len(l4)))
+	return append(b, l4...)
+}
+
+// bytes returns the frame.
+func (p *packet) bytes() []byte {
+	be := binary.BigEndian
+	b := append(make([]byte, 0, 256), 2, 0, 0, 0, 0, p.mac, 2, 0, 0, 0, 1, p.mac)
+	if p.vlan != 0 {
+		b = be.AppendUint16(be.AppendUint16(b, 0x8100), p.vlan)
+	}
+	switch {
+	case p.arp:
+		b = append(append(b, 8, 6, 0, 1, 8, 0, 6, 4, 0, 1), byte(p.payload))
+		return append(b, make([]byte, 40)...)
+	case p.vni != 0:
+		plain := *p
+		plain.vni, plain.vlan = 0, 0
+		inner := plain.bytes()
+		b = append(b, 8, 0, 0x45, 0)
+		b = be.AppendUint16(b, uint16(20+8+8+len(inner)))
+		b = append(b, byte(p.time>>8), byte(p.time), 0, 0, 64, 17, 0, 0, 10, 9, 9, 1, 10, 9, 9, 2)
+		b = be.AppendUint16(be.AppendUint16(b, 5555), 4789)
+		b = append(be.AppendUint16(b, uint16(8+8+len(inner))), 0, 0, 8, 0, 0, 0)
+		return append(be.AppendUint32(b, p.vni<<8), inner...)
+	}
+	b = append(append(b, 8, 0), p.ip()...)
+	for i := range p.padding {
+		b = append(b, byte(i+1))
+	}
+	return b
+}
+
+const devices = 3
+
+// batchOf returns a batch of packets.
+func batchOf(packets []packet) *capture.Batch {
+	b := new(capture.Batch)
+	for i := range devices {
+		b.AppendInterface(capture.Interface{LinkType: capture.LinkEthernet, Name: string(rune('a' + i))})
+	}
+	for i := range packets {
+		p := &packets[i]
+		data := p.bytes()
+		f := capture.Frame{Interface: p.device, Time: 1_700_000_000_000_000_000 + p.time, WireLen: uint32(len(data))}
+		if p.noTime {
+			f.Time = capture.NoTime
+		}
+		if p.snap != 0 {
+			data = data[:min(p.snap, len(data))]
+		}
+		b.Append(f, data)
+	}
+	return b
+}
+
+// inspected measures packets, in batches of up to most of them.
+func inspected(cfg Config, packets []packet, most int) *Report {
+	n := New(cfg)
+	defer n.Close()
+	r := rand.New(rand.NewPCG(1, uint64(most)))
+	// Two batches are in flight at a time.
+	two := [2]*Batch{n.NewBatch(), n.NewBatch()}
+	var waiting *capture.Batch
+	for i := 0; len(packets) > 0; i++ {
+		m := min(1+r.IntN(most), len(packets))
+		b := batchOf(packets[:m])
+		packets = packets[m:]
+		two[i%2].Prepare(b)
+		if waiting != nil {
+			n.Add(two[(i+1)%2], waiting)
+		}
+		if waiting = b; len(packets) == 0 {
+			n.Add(two[i%2], b)
+		}
+	}
+	return n.Report()
+}

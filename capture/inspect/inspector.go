@@ -1,0 +1,179 @@
+package inspect
+
+import (
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/split"
+)
+
+// DefaultWindow and DefaultMemory are what a Config of zeros stands for.
+const (
+	DefaultWindow = time.Second
+	DefaultMemory = 256 << 20
+)
+
+// tagFields make the flows of an analyzer that keys them by VLAN.
+const tagFields = flow.PointVLAN | flow.PointVNI
+
+// Config says how a stream is inspected.
+type Config struct {
+	// Window is how far apart equal packets may lie that are looked at, before or after.
+	Window time.Duration
+	// Memory bounds what is remembered of packets, in bytes. What is counted takes 20
+	// MiB more at most.
+	Memory int
+	// Key and Seed key all digests and hashes. Whoever does not know them cannot choose
+	// packets that collide.
+	Key  [16]byte
+	Seed uint64
+	// Inputs are the names of several inputs, by capture.Section.Input.
+	Inputs []string
+}
+
+// Inspector measures a stream. Batches must be added one after another, in the order of
+// the stream.
+type Inspector struct {
+	cfg     Config
+	windows [windows]int64
+	points  points
+	devices *flow.CapturePoints
+	numbers []uint32
+
+	stream streamCounts
+	whole  *measure
+	// prefix compares the first bytes of packets, from the first packet on that was
+	// captured in part; nil before.
+	prefix *measure
+	split  *split.Counter
+	sides  sides
+	head   capture.Batch // the packets of a batch whose conversations are counted
+	// level is levelOf the packets so far. Workers read it ahead of their turn.
+	level atomic.Uint32
+}
+
+// streamCounts count the packets of a stream, however they are compared.
+type streamCounts struct {
+	packets, noTime, truncated, nonIP uint64
+	// numbered counts packets whose senders number them, others all others: by the sample.
+	numbered, others uint64
+}
+
+// New makes an Inspector.
+func New(cfg Config) *Inspector {
+	if cfg.Window <= 0 {
+		cfg.Window = DefaultWindow
+	}
+	if cfg.Memory <= 0 {
+		cfg.Memory = DefaultMemory
+	}
+	n := &Inspector{cfg: cfg, windows: ladder(cfg.Window), points: newPoints(cfg.Inputs), devices: flow.NewCapturePoints(nil)}
+	n.whole = newMeasure(n)
+	n.split = split.NewCounter(flow.SightingConfig{Inner: true, Fields: tagFields, Seed: cfg.Seed}, split.Counts{}, 0)
+	return n
+}
+
+// ladder returns the windows that are measured: the usual ones up to the given one, which
+// is the last.
+func ladder(most time.Duration) (w [windows]int64) {
+	for i, usual := range [windows]time.Duration{time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond, most} {
+		w[i] = int64(min(usual, most))
+	}
+	return w
+}
+
+// Add measures a batch, which p has prepared. It allocates only where the stream has more
+// points, kinds of copies or remembered packets than before.
+func (n *Inspector) Add(p *Batch, b *capture.Batch) {
+	before := n.stream.packets
+	cut := n.number(p, b)
+	p.drop = resize(p.drop, (len(b.Frames)+63)/64)
+	clear(p.drop)
+	from := 0
+	if n.prefix == nil && cut < len(p.seen) {
+		n.whole.add(p, p.digests, 0, cut, true, b)
+		n.prefix, from = n.whole.fork(), cut
+	}
+	n.whole.add(p, p.digests, from, len(p.seen), true, b)
+	if n.prefix != nil {
+		p.readPrefixes(b)
+		n.prefix.add(p, p.prefixes, from, len(p.seen), false, b)
+	}
+	if before < 1<<allBits {
+		n.addConversations(p, b, before)
+	}
+}
+
+// addConversations counts the conversations of a batch, of which before packets came
+// before. It needs the verdicts of all packets, so it ends where the sample begins.
+func (n *Inspector) addConversations(p *Batch, b *capture.Batch, before uint64) {
+	all := len(b.Frames)
+	if before+uint64(all) > 1<<allBits {
+		all = int(1<<allBits - before)
+	}
+	n.head = *b
+	n.head.Frames = b.Frames[:all]
+	n.split.Add(&n.head, p.drop)
+	for i := range p.origins {
+		frame := int(p.frames[i])
+		if o := &p.origins[i]; frame < all && o.conversation != 0 {
+			n.sides.add(o.conversation, o.tags, p.seen[i].flags&backward != 0, p.drop[frame/64]>>(frame%64)&1 != 0)
+		}
+	}
+}
+
+// number numbers the packets of the sample and their points, and counts. It returns the
+// index of the first one that was captured in part, or that behind the last one.
+func (n *Inspector) number(p *Batch, b *capture.Batch) (cut int) {
+	n.numbers = resize(n.numbers, len(b.Frames))
+	n.devices.Number(n.numbers, b, 0)
+	c := &n.stream
+	kept := 0
+	cut = len(p.seen)
+	for i := range p.seen {
+		number := c.packets + uint64(p.frames[i]) + 1
+		if p.digests[i][1]&(1<<levelOf(number)-1) != 0 {
+			continue
+		}
+		p.move(kept, i)
+		s, frame := &p.seen[kept], int(p.frames[kept])
+		s.number, s.device = number, n.numbers[frame]
+		s.point = n.points.number(p.origins[kept].place, s.weight(), b, frame)
+		if s.flags&truncated != 0 {
+			cut = min(cut, kept)
+		}
+		if s.flags&numbered != 0 {
+			c.numbered += s.weight()
+		} else {
+			c.others += s.weight()
+		}
+		kept++
+	}
+	p.keep(kept)
+	c.packets += uint64(len(b.Frames))
+	c.noTime, c.nonIP, c.truncated = c.noTime+p.noTime, c.nonIP+p.nonIP, c.truncated+p.truncated
+	n.level.Store(uint32(levelOf(max(c.packets, 1))))
+	return min(cut, kept)
+}
+
+func count(is bool) uint64 {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+// Packets returns the number of packets so far.
+func (n *Inspector) Packets() uint64 { return n.stream.packets }
+
+// Close gives the memory back. Nothing else may be called then.
+func (n *Inspector) Close() error {
+	err := n.whole.table.close()
+	if n.prefix != nil {
+		err = errors.Join(err, n.prefix.table.close())
+	}
+	return err
+}

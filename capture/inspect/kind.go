@@ -1,0 +1,65 @@
+package inspect
+
+import "strings"
+
+// kind says in what a copy differs from what it copies: a set of the bits below.
+type kind uint16
+
+// In what copies differ.
+const (
+	vlanKind      kind = 1 << iota // VLAN tags
+	macKind                        // hardware addresses
+	ttlKind                        // time to live, or hop limit
+	classKind                      // type of service, or traffic class
+	interfaceKind                  // the capture point
+	tunnelKind                     // the tunnel, or whether there is one
+	truncatedKind                  // how much was captured
+	checksumKind                   // of the transport protocol, where a network card was to fill it in
+	paddingKind                    // what follows the packet in its frame
+	linkKind                       // other headers before the packet
+	allKinds      = iota
+)
+
+var kindNames = [allKinds]string{"vlan", "mac", "ttl", "class", "interface", "tunnel", "truncated", "checksum", "padding", "link"}
+
+// String returns the names of the bits, joined by plus signs, or "identical".
+func (k kind) String() string {
+	if k == 0 {
+		return "identical"
+	}
+	var names []string
+	for i, name := range kindNames {
+		if k>>i&1 != 0 {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, "+")
+}
+
+// kindOf compares two sightings of one packet.
+func kindOf(a, b *sighting) (k kind) {
+	if *a == *b {
+		return 0
+	}
+	inTunnel := (a.flags | b.flags) & tunneled
+	for _, d := range [...]struct {
+		differ bool
+		kind   kind
+	}{
+		{a.vlan != b.vlan, vlanKind},
+		{a.mac != b.mac, macKind},
+		{a.hops != b.hops, ttlKind},
+		{a.class != b.class, classKind},
+		{a.device != b.device, interfaceKind},
+		{inTunnel != 0 && (a.labels != b.labels || (a.flags^b.flags)&tunneled != 0), tunnelKind},
+		{a.full != b.full, truncatedKind},
+		{a.checksum != b.checksum, checksumKind},
+		{a.behind != b.behind && a.full == b.full, paddingKind},
+		{inTunnel == 0 && (a.labels != b.labels || a.encap != b.encap), linkKind},
+	} {
+		if d.differ {
+			k |= d.kind
+		}
+	}
+	return k
+}

@@ -1,0 +1,168 @@
+package inspect
+
+import (
+	"maps"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/engine/calendar"
+)
+
+// measure is what is measured under one identity.
+type measure struct {
+	owner *Inspector
+	table *table
+
+	removed   [windows][2]uint64 // packets that a filter removes, anywhere and across
+	delayed   [windows]uint64    // copies by delay: up to each window, and above the one before
+	foreign   uint64             // copies at another capture point
+	unmatched uint64             // copies that only identity inner finds
+	checksums uint64             // copies with another checksum
+	kinds     map[kind]uint64
+	hops      map[int]uint64 // copies by the hops between both
+	matrix    matrix
+	same      repeats
+}
+
+func newMeasure(n *Inspector) *measure {
+	return &measure{
+		owner: n, table: newTable(n.cfg.Memory/4*3, int64(n.cfg.Window)),
+		kinds: map[kind]uint64{}, hops: map[int]uint64{}, matrix: newMatrix(int64(n.cfg.Window)), same: newRepeats(),
+	}
+}
+
+// fork returns a measure that goes on with the counts, and compares in another way. It
+// has nothing to compare with yet.
+func (m *measure) fork() *measure {
+	f := *m
+	f.table = newTable(m.owner.cfg.Memory/4, int64(m.owner.cfg.Window))
+	f.kinds, f.hops = maps.Clone(m.kinds), maps.Clone(m.hops)
+	f.matrix, f.same = m.matrix.clone(), m.same.clone()
+	return &f
+}
+
+// group is how many lookups are prepared at a time.
+const group = 32
+
+// add measures the elements of p from number from to end-1, which are frames of b. digests
+// has theirs. With drops it sets the bits of those that a filter with the widest window
+// removes.
+func (m *measure) add(p *Batch, digests []digest.Digest, from, end int, drops bool, b *capture.Batch) {
+	for ; from < end; from += group {
+		to := min(from+group, end)
+		m.table.warm(digests[from:to], p.seen[from:to])
+		for i := from; i < to; i++ {
+			frame := int(p.frames[i])
+			if m.one(&digests[i], &p.seen[i], b, frame) && drops {
+				p.drop[frame/64] |= 1 << (frame % 64)
+			}
+		}
+	}
+}
+
+// one measures one packet, and reports whether it equals one within the widest window.
+func (m *measure) one(d *digest.Digest, s *sighting, b *capture.Batch, frame int) bool {
+	if s.time == calendar.NoTime {
+		return false
+	}
+	m.table.several = m.table.several || s.device != 0
+	e := m.table.find(d, s)
+	if e == nil {
+		m.table.add(d, s.time).restart(s)
+		return false
+	}
+	v := m.table.judge(e, s, &m.owner.windows)
+	v.count(&m.removed, s.weight())
+	if v.anywhere>>(windows-1)&1 == 0 {
+		m.table.restart(e, s)
+		return false
+	}
+	m.pair(e, s, v, b, frame)
+	return true
+}
+
+// restart makes s the first sighting of its packet.
+func (e *entry) restart(s *sighting) {
+	e.sighting = *s
+	e.seen[0], e.sightings = s.manner(), 1
+}
+
+// manner returns a hash of how a packet was seen. A packet that is seen in the same manner
+// again, later than a copy would be, was sent again.
+func (s *sighting) manner() uint16 {
+	h := mix(uint64(s.point), uint64(s.vlan)<<32|uint64(s.mac))
+	h = mix(h, uint64(s.labels)<<32|uint64(s.behind)+uint64(s.encap))
+	h = mix(h, uint64(s.bytes)<<32|uint64(s.checksum)<<16|uint64(s.hops)<<8|uint64(s.class))
+	return uint16(h >> 48)
+}
+
+// isSeen reports whether the packet was seen in a manner before, and remembers it.
+func (e *entry) isSeen(manner uint16) bool {
+	n := min(int(e.sightings), len(e.seen))
+	for _, m := range e.seen[:n] {
+		if m == manner {
+			return true
+		}
+	}
+	if n < len(e.seen) {
+		e.seen[n] = manner
+		e.sightings++
+	}
+	return false
+}
+
+// pair counts a packet that equals an earlier one.
+func (m *measure) pair(e *entry, s *sighting, v verdicts, b *capture.Batch, frame int) {
+	first, delay := &e.sighting, distance(s.time, e.time)
+	span := m.span(delay)
+	if first.full != s.full && !first.isPart(s) {
+		m.same.add(alikePacket, first, s, span, v, b, frame)
+		return
+	}
+	if e.isSeen(s.manner()) && delay > uint64(m.owner.windows[0]) {
+		m.same.add(s.sort(), first, s, span, v, b, frame)
+		m.matrix.addSame(s, span, delay)
+		m.table.restart(e, s)
+		return
+	}
+	switch k := kindOf(first, s); {
+	case k == 0:
+		m.same.add(s.sort(), first, s, span, v, b, frame)
+		m.matrix.addSame(s, span, delay)
+	case s.time < first.time:
+		m.copy(k, s, first, delay, s.weight())
+	default:
+		m.copy(k, first, s, delay, s.weight())
+	}
+}
+
+// copy counts a packet that differs from what it copies, as no sender makes it differ, for
+// so many. first is the one of both with the earlier time.
+func (m *measure) copy(k kind, first, copied *sighting, delay, weight uint64) {
+	m.kinds[k] += weight
+	m.delayed[m.span(delay)] += weight
+	if first.device != copied.device {
+		m.foreign += weight
+	}
+	if first.outer != copied.outer || (first.flags^copied.flags)&tunneled != 0 {
+		m.unmatched += weight
+	}
+	if k&checksumKind != 0 {
+		m.checksums += weight
+	}
+	if k&ttlKind != 0 {
+		m.hops[int(first.hops)-int(copied.hops)] += weight
+	}
+	m.matrix.add(first.point, copied.point, delay, weight)
+}
+
+// span returns the number of the first window that a delay fits in. It is at most the
+// widest window, or what was seen earlier than it would lie further back.
+func (m *measure) span(delay uint64) int {
+	for w, span := range m.owner.windows {
+		if delay <= uint64(span) {
+			return w
+		}
+	}
+	return windows - 1
+}

@@ -1,0 +1,166 @@
+package inspect
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture/flow"
+)
+
+// Recommendation says which de-duplication fits a stream.
+type Recommendation struct {
+	Dedup    bool
+	Identity flow.IdentityKind
+	// IdentityBytes is how many bytes are compared; 0 means all.
+	IdentityBytes int
+	Ignore        []string
+	Window        time.Duration
+	Across        bool
+	Keep          string // "first" or "flow"
+	Strip         []string
+	// Removes is how many packets of the stream that removes. Wrong of them are no copies.
+	// Left counts copies that it leaves, since they come later than the window.
+	Removes, Wrong, Left uint64
+	// Reasons has a sentence for each choice.
+	Reasons []string
+}
+
+const (
+	// fewCopies is the share of packets below which removing copies is not worth it.
+	fewCopies = 0.001
+	// fewLate is the share of copies that a longer window would have to find.
+	fewLate = 0.002
+	// fewSplit is the share of conversations that may be kept from several points. Few are
+	// on any network: hosts move, and ports are used again.
+	fewSplit = 0.01
+)
+
+// recommend chooses. r has all but the recommendation.
+func (n *Inspector) recommend(m *measure, j *judgement, r *Report) Recommendation {
+	c := Recommendation{Keep: "first", Window: time.Duration(n.windows[0]), Ignore: []string{}, Strip: []string{}}
+	if m.unmatched > 0 {
+		c.Identity = flow.Inner
+	}
+	if m.checksums > 0 {
+		c.Ignore = append(c.Ignore, "l4-checksum")
+	}
+	if m == n.prefix {
+		c.IdentityBytes = identityBytes
+	}
+	w := n.window(m, j, r)
+	across := 0
+	if c.Across = n.across(m, j, r, w); c.Across {
+		across = 1
+	}
+	c.Window = time.Duration(n.windows[w])
+	c.Removes, c.Wrong = m.removed[w][across], j.wrong(w, across)
+	for span := w + 1; span < windows; span++ {
+		c.Left += m.delayed[span] + j.at(span)
+	}
+	c.Dedup = r.Copies > 0 && float64(r.Copies) >= fewCopies*float64(r.Packets) && c.Removes > 2*c.Wrong
+	if c.Dedup && float64(r.SplitConversations) > fewSplit*float64(r.SampledConversations) {
+		c.Keep = "flow"
+	}
+	if c.Dedup && oneWayTags(&r.Sides) {
+		c.Strip = append(c.Strip, "vlan")
+	}
+	c.Reasons = n.reasons(&c, m, r)
+	return c
+}
+
+// at counts identical copies by delay.
+func (j *judgement) at(span int) (sum uint64) {
+	for sort := range j.same {
+		if j.isCopy(sort, span) {
+			sum += j.same[sort][span].all
+		}
+	}
+	return sum
+}
+
+// window returns the number of the shortest window that finds nearly as many copies as the
+// best one, without what it removes that is no copy.
+func (n *Inspector) window(m *measure, j *judgement, r *Report) int {
+	var gains [windows]float64
+	found, best := uint64(0), 0.0
+	for w := range windows {
+		found += m.delayed[w] + j.at(w)
+		gains[w] = float64(found) - float64(j.wrong(w, 0))
+		best = max(best, gains[w])
+	}
+	for w, gain := range gains {
+		if gain >= best-fewLate*float64(r.Copies) {
+			return w
+		}
+	}
+	return windows - 1
+}
+
+// across reports whether copies at other interfaces are all there are, and others would be
+// removed that are none.
+func (n *Inspector) across(m *measure, j *judgement, r *Report, w int) bool {
+	return r.Copies > 0 && m.foreign == r.Copies && j.wrong(w, 0) > 0 && m.removed[w][1]+j.wrong(w, 0) >= m.removed[w][0]
+}
+
+// oneWayTags reports whether each direction of most conversations has tags of its own, so
+// that an analyzer that keys flows by tags sees one side of each, whatever is kept.
+func oneWayTags(s *OneSided) bool {
+	share := func(one Sides) float64 { return float64(one.OneSided) / float64(max(one.Flows, 1)) }
+	return share(s.BeforeByTag) > share(s.Before)+0.5
+}
+
+// reasons explains the choices.
+func (n *Inspector) reasons(c *Recommendation, m *measure, r *Report) []string {
+	var all []string
+	add := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
+	switch {
+	case r.Copies == 0 && r.Equal == 0:
+		add("no packet equals another one within %v", r.Window)
+		return all
+	case r.Copies == 0:
+		add("all equal packets were sent again at one point: removing them would remove what senders sent")
+		return all
+	case !c.Dedup && c.Removes <= 2*c.Wrong:
+		add("of the %d packets that would be removed, %d are no copies", c.Removes, c.Wrong)
+		return all
+	case !c.Dedup:
+		add("%d copies in %d packets are too few to matter", r.Copies, r.Packets)
+		return all
+	}
+	switch {
+	case c.Identity == flow.Inner:
+		add("--identity inner: %d copies differ in what their tunnels add", m.unmatched)
+	default:
+		add("--identity %s: it finds all copies, and tunnels make no difference", c.Identity)
+	}
+	if len(c.Ignore) > 0 {
+		add("--ignore l4-checksum: %d copies differ in checksums that were left to a network card", m.checksums)
+	}
+	if c.IdentityBytes > 0 {
+		add("--identity-bytes %d: copies were captured in different lengths; packets that differ later than that count as equal", c.IdentityBytes)
+	}
+	add("--window %v: %s", c.Window, lateness(c.Left))
+	if c.Across {
+		add("--across: all copies come from another interface, and packets that were sent again at one interface stay")
+	}
+	if c.Keep == "flow" {
+		add("--keep flow: keeping the first of equal packets would split %d of %d sampled conversations", r.SplitConversations, r.SampledConversations)
+	}
+	if len(c.Strip) > 0 {
+		add("--strip vlan: each direction has a VLAN of its own, so analyzers that key flows by VLAN see one side of each")
+	}
+	return all
+}
+
+func lateness(left uint64) string {
+	if left == 0 {
+		return "no copy comes later"
+	}
+	return fmt.Sprintf("%d copies come later and stay", left)
+}
+
+// compareProtocols orders protocols by number.
+func compareProtocols(a, b protocolKey) int {
+	return cmp.Or(cmp.Compare(a.proto, b.proto), cmp.Compare(a.ether, b.ether))
+}

@@ -1,0 +1,158 @@
+package inspect
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
+)
+
+// repeats count packets that equal an earlier one at the same point, and differ in
+// nothing: copies, or packets that were sent again.
+type repeats struct {
+	counts    [sorts][windows]sameCounts
+	protocols map[protocolKey]*protocol
+	lost      uint64 // packets without a protocol of their own
+}
+
+// sameCounts count such packets.
+type sameCounts struct {
+	all     uint64
+	removed [windows][2]uint64 // those that a filter removes, anywhere and across
+}
+
+// The sorts of packets. Those that their senders number come again only if they are
+// copied, or if a sender repeats a whole packet.
+const (
+	unnumberedPacket = iota
+	numberedPacket
+	// alikePacket stands for packets that begin in the same way and end in another one.
+	// They are found where the first bytes are compared alone.
+	alikePacket
+	sorts
+)
+
+// sort returns the sort of a packet.
+func (s *sighting) sort() int { return int(count(s.flags&numbered != 0)) }
+
+// protocolKey is a protocol, and for frames without IP the ethertype.
+type protocolKey struct {
+	proto flow.Protocol
+	ether uint16
+}
+
+// maxProtocols bounds how many protocols are told apart.
+const maxProtocols = 512
+
+// protocol is what was sent again of one protocol.
+type protocol struct {
+	counts   [sorts][windows]uint64
+	examples [sorts][windows]Example
+}
+
+// Example is a packet that was seen again.
+type Example struct {
+	Packet  uint64 `json:"packet"` // its number in the stream, from 1 on
+	Earlier uint64 `json:"earlier"`
+	Delay   int64  `json:"delay_ns"`
+	What    string `json:"what"`
+}
+
+func newRepeats() repeats { return repeats{protocols: map[protocolKey]*protocol{}} }
+
+func (r *repeats) clone() repeats {
+	c := *r
+	c.protocols = map[protocolKey]*protocol{}
+	for key, p := range r.protocols {
+		one := *p
+		c.protocols[key] = &one
+	}
+	return c
+}
+
+// add counts s, which is frame i of b.
+func (r *repeats) add(sort int, first, s *sighting, span int, removed verdicts, b *capture.Batch, i int) {
+	weight := s.weight()
+	c := &r.counts[sort][span]
+	c.all += weight
+	removed.count(&c.removed, weight)
+	key := protocolKey{proto: s.proto}
+	if s.proto == flow.NonIP {
+		key.ether = etherType(b.Data(i))
+	}
+	p := r.protocols[key]
+	if p == nil {
+		if len(r.protocols) >= maxProtocols {
+			r.lost += weight
+			return
+		}
+		p = &protocol{}
+		r.protocols[key] = p
+	}
+	if p.counts[sort][span] += weight; p.counts[sort][span] == weight {
+		earlier, later := min(first.number, s.number), max(first.number, s.number)
+		p.examples[sort][span] = Example{Packet: later, Earlier: earlier, Delay: int64(distance(first.time, s.time)), What: whatIs(sort, s)}
+	}
+}
+
+// etherType returns the type of an Ethernet frame behind its tags, 0 for a length.
+func etherType(data []byte) uint16 {
+	for at := 12; at+2 <= len(data); at += tagLen {
+		switch t := binary.BigEndian.Uint16(data[at:]); {
+		case t == 0x8100 || t == 0x88a8:
+		case t < 0x600:
+			return 0
+		default:
+			return t
+		}
+	}
+	return 0
+}
+
+var etherNames = map[uint16]string{
+	0: "llc", 0x0806: "arp", 0x88cc: "lldp", 0x8809: "lacp", 0x888e: "eapol", 0x8892: "profinet", 0x88b8: "goose",
+	0x88ba: "sampled-values", 0x88f7: "ptp", 0x8902: "cfm", 0x9000: "loopback", 0x88e3: "mrp", 0x892f: "hsr", 0x88fb: "prp",
+}
+
+// String returns the name of the protocol.
+func (k protocolKey) String() string {
+	if k.proto != flow.NonIP {
+		return k.proto.String()
+	}
+	return cmp.Or(etherNames[k.ether], fmt.Sprintf("ethertype-%04x", k.ether))
+}
+
+// whatIs says what kind of packet was seen again.
+func whatIs(sort int, s *sighting) string {
+	switch {
+	case sort == alikePacket:
+		return "another packet that begins in the same way"
+	case s.proto == protoTCP:
+		return whatTCP(s)
+	case s.proto == protoICMP || s.proto == protoICMPv6:
+		return "message sent again"
+	case s.proto == flow.NonIP:
+		return "frame sent again"
+	}
+	return "datagram sent again"
+}
+
+// whatTCP says what a segment is for.
+func whatTCP(s *sighting) string {
+	const syn, fin, rst = 2, 1, 4
+	switch flags := s.tcp; {
+	case flags&rst != 0:
+		return "reset sent again"
+	case flags&syn != 0:
+		return "SYN sent again"
+	case flags&fin != 0:
+		return "FIN sent again"
+	case s.payload == 0:
+		return "acknowledgment without data, sent again"
+	case s.payload == 1:
+		return "keepalive"
+	}
+	return "retransmission"
+}

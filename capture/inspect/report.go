@@ -1,0 +1,196 @@
+package inspect
+
+import (
+	"maps"
+	"slices"
+	"time"
+)
+
+// Report says what was measured. Equal packets are Copies and NotCopies.
+type Report struct {
+	Packets uint64
+	// Sampled is how many packets each one stands for that was measured last. Above 1, the
+	// counts of copies and points are estimates.
+	Sampled uint64
+	// Equal counts packets that equal another one within the window, as the identity of the
+	// recommendation compares them.
+	Equal  uint64
+	Copies uint64
+	// Kinds counts copies by what differs: the words vlan, mac, ttl,
+	// class, interface, tunnel, truncated, checksum, padding and link, joined by plus signs,
+	// or identical.
+	Kinds map[string]uint64
+	// Hops counts copies by how much smaller their time to live is.
+	Hops   map[int]uint64
+	Matrix []Cell
+	// Points counts all packets by point.
+	Points map[string]uint64
+	// NotCopies are the equal packets that were sent again, by protocol.
+	NotCopies map[string]NotCopies
+	// The conversations are those of the first 2^18 packets. SplitConversations counts
+	// sampled conversations that removing copies would tear
+	// apart, of SampledConversations. TaggedConversations are those of them that differ in
+	// VLAN tags or tunnels.
+	SplitConversations, TaggedConversations, SampledConversations uint64
+	Sides                                                         OneSided
+	Recommendation                                                Recommendation
+	Window                                                        time.Duration
+	NoTime, Truncated, NonIP                                      uint64
+	// Forgotten counts packets that made room for others within the window. Their copies
+	// were missed.
+	Forgotten uint64
+	// Uncounted counts copies for which there were too many points.
+	Uncounted   uint64
+	MemoryBytes int
+}
+
+// NotCopies are equal packets of one protocol that are no copies.
+type NotCopies struct {
+	Count   uint64
+	Example Example
+}
+
+// Report returns what was measured so far. It takes time linear in what it returns.
+func (n *Inspector) Report() *Report {
+	m := n.measured()
+	j := n.judge(m)
+	r := &Report{
+		Packets: n.stream.packets, Sampled: 1 << levelOf(max(n.stream.packets, 1)), Equal: m.removed[windows-1][0], Kinds: map[string]uint64{}, Hops: maps.Clone(m.hops),
+		Matrix: m.matrix.report(n.points.names, j.isCopy), Points: n.points.report(), NotCopies: m.same.report(j.isCopy),
+		Sides: n.sides.report(), Window: n.cfg.Window, NoTime: n.stream.noTime, Truncated: n.stream.truncated, NonIP: n.stream.nonIP,
+		Forgotten: m.table.forgotten, Uncounted: m.matrix.lost + m.same.lost, MemoryBytes: n.whole.table.bytes(),
+	}
+	if n.prefix != nil {
+		r.MemoryBytes += n.prefix.table.bytes()
+	}
+	for k, count := range m.kinds {
+		r.Kinds[k.String()] += count
+		r.Copies += count
+	}
+	if same := j.copies(); same > 0 {
+		r.Kinds[kind(0).String()] = same
+		r.Copies += same
+	}
+	c := n.split.Counts()
+	r.SplitConversations, r.TaggedConversations, r.SampledConversations = c.Split, c.Tagged, c.Sampled
+	r.Recommendation = n.recommend(m, j, r)
+	return r
+}
+
+// fewParts is the share of equal packets that may differ in how much was captured. Few do by
+// chance, since a fragment may look like a packet that was captured in part.
+const fewParts = 0.05
+
+// measured returns what was measured under the identity that finds the copies.
+func (n *Inspector) measured() *measure {
+	if n.prefix == nil {
+		return n.whole
+	}
+	var parts uint64
+	for k, count := range n.prefix.kinds {
+		if k&truncatedKind != 0 {
+			parts += count
+		}
+	}
+	if float64(parts) <= fewParts*float64(n.prefix.removed[windows-1][0]) {
+		return n.whole
+	}
+	return n.prefix
+}
+
+func (p *points) report() map[string]uint64 {
+	all := map[string]uint64{}
+	for i, name := range p.names {
+		if p.counts[i] > 0 {
+			all[name] += p.counts[i]
+		}
+	}
+	return all
+}
+
+// report lists what is no copy.
+func (r *repeats) report(isCopy func(sort, span int) bool) map[string]NotCopies {
+	all := map[string]NotCopies{}
+	for _, key := range slices.SortedFunc(maps.Keys(r.protocols), compareProtocols) {
+		p := r.protocols[key]
+		one := all[key.String()]
+		for sort := range p.counts {
+			for span, count := range p.counts[sort] {
+				if count == 0 || isCopy(sort, span) {
+					continue
+				}
+				one.Count += count
+				if e := p.examples[sort][span]; one.Example.Packet == 0 || e.Packet < one.Example.Packet {
+					one.Example = e
+				}
+			}
+		}
+		if one.Count > 0 {
+			all[key.String()] = one
+		}
+	}
+	return all
+}
+
+// judgement says which packets that differ in nothing from an earlier one are copies.
+type judgement struct {
+	same  *[sorts][windows]sameCounts
+	reach [sorts]int // copies lie within so many of the windows
+}
+
+// A feed that delivers packets twice does so with many of them.
+const (
+	// fewNumbered is the share of numbered packets that come again without being copied.
+	fewNumbered = 0.01
+	// fewOthers is the same for all others, of which senders repeat more.
+	fewOthers = 0.4
+	// fewAny is how many packets are too few to say so, unless they come within the first
+	// window.
+	fewAny = 10
+)
+
+// judge decides. A numbered packet that comes again within the first window is a copy,
+// since its sender would have given it another number. All else is a copy only if it comes
+// again more often than senders repeat packets.
+func (n *Inspector) judge(m *measure) *judgement {
+	j := &judgement{same: &m.same.counts}
+	numbered := j.same[numberedPacket]
+	j.reach[numberedPacket] = 1
+	for span := range windows {
+		if all := float64(numbered[span].all); all < fewNumbered*float64(n.stream.numbered) || all < fewAny && span > 0 || all == 0 {
+			continue
+		}
+		j.reach[numberedPacket], j.reach[unnumberedPacket] = span+1, span+1
+	}
+	others := &j.same[unnumberedPacket][0]
+	if j.reach[unnumberedPacket] == 0 && others.all > 0 && float64(others.all) >= fewOthers*float64(n.stream.others) {
+		j.reach[unnumberedPacket] = 1
+	}
+	return j
+}
+
+func (j *judgement) isCopy(sort, span int) bool { return span < j.reach[sort] }
+
+// copies counts the copies among packets that differ in nothing.
+func (j *judgement) copies() (sum uint64) {
+	for sort := range j.same {
+		for span := range j.same[sort] {
+			if j.isCopy(sort, span) {
+				sum += j.same[sort][span].all
+			}
+		}
+	}
+	return sum
+}
+
+// wrong counts what is removed and no copy, by a filter with a window.
+func (j *judgement) wrong(w, across int) (sum uint64) {
+	for sort := range j.same {
+		for span := range j.same[sort] {
+			if !j.isCopy(sort, span) {
+				sum += j.same[sort][span].removed[w][across]
+			}
+		}
+	}
+	return sum
+}

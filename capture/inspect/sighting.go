@@ -1,0 +1,312 @@
+package inspect
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"hash/maphash"
+	"math/bits"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/diffs"
+	"github.com/flowdedup/flowdedup/capture/flow"
+)
+
+// seed is the seed of all hashes, which are compared within one process only.
+var seed = maphash.MakeSeed()
+
+// sighting is what is remembered of a packet: where and when it was seen, and what may
+// differ between copies. Hashes have 32 bits: two that differ are equal once in 2^32.
+type sighting struct {
+	number uint64 // in the stream, from 1 on
+	time   int64
+	full   uint32 // part of the digest of the whole identity
+	vlan   uint32 // hash of the VLAN tags
+	labels uint32 // hash of the identifiers of other headers before IP
+	mac    uint32 // hash of the hardware addresses
+	outer  uint32 // hash of what is around the packet in a tunnel, 0 without
+	behind uint32 // hash of what follows the packet in its frame, 0 for nothing
+	bytes  uint32 // captured bytes of the packet
+	point  uint32 // its number
+	device uint32 // number of the capture point, without VLAN and tunnel
+	proto  flow.Protocol
+	// checksum is that of the transport protocol, folded to 16 bits, 0 without.
+	checksum    uint16
+	encap       uint16 // hash of the headers before the packet that have no identifier
+	hops, class uint8
+	flags       uint8
+	tcp         uint8  // its flags
+	payload     uint16 // captured bytes behind the header of TCP, at most 65535
+}
+
+// Bits of sighting.flags.
+const (
+	unfilled  = 1 << iota // the checksum was left to a network card
+	numbered              // the sender numbers its packets: IPv4 with an identification
+	truncated             // not all of the packet was captured
+	tunneled              // a tunnel was opened
+	backward              // the packet goes to the lower end of its conversation
+)
+
+// origin is what else is known of a packet in its batch, as hashes.
+type origin struct {
+	place        uint64 // all that makes a point
+	tags         uint64 // the part of it that is in the packet: VLANs and tunnels
+	conversation uint64 // both ends and the protocol, 0 for packets of none
+}
+
+// describer describes packets one at a time. It keeps its memory, and is for one goroutine
+// at a time.
+type describer struct {
+	decoder *flow.Decoder
+	seed    uint64
+	layers  []flow.Layer
+	scratch []byte
+}
+
+// describe fills s and o with what can be known of frame i of b alone. h is the header of
+// the frame.
+func (d *describer) describe(s *sighting, o *origin, b *capture.Batch, i int, h *flow.Header) {
+	f := &b.Frames[i]
+	data := b.Data(i)
+	*s, *o = sighting{bytes: h.End - h.Start}, origin{tags: d.seed}
+	s.mac = addresses(data, h)
+	link := b.Interfaces[f.Interface].LinkType
+	if h.Version != 0 && h.Flags&flow.FlagInner == 0 && link == capture.LinkEthernet && h.Start == ethernetLen+tagLen*uint32(h.Tags) {
+		for tags := data[ethernetLen:h.Start]; len(tags) >= tagLen; tags = tags[tagLen:] {
+			s.tag(binary.BigEndian.Uint16(tags), o)
+		}
+		s.encap = 1
+	} else {
+		d.headers(s, o, b, i, h)
+		s.encap |= uint16(mix(uint64(link), 2))
+	}
+	at := flow.CapturePointOf(b, i)
+	o.place = mix(uint64(at.Interface)<<32|uint64(at.Index), o.tags)
+	if rest := data[h.End:]; len(rest) > 0 {
+		s.behind = uint32(maphash.Bytes(seed, rest)) | 1
+	}
+	if f.CapLen < f.WireLen && int(h.End) == len(data) {
+		s.flags |= truncated
+	}
+	s.network(data[h.Start:h.End], h)
+	if h.Version != 0 && (h.Flags&flow.FlagFragment == 0 || h.L4 != 0) {
+		o.conversation = d.conversation(data[h.Start:h.End], h, s.flags&backward != 0)
+	}
+}
+
+// conversation hashes both ends of a packet, the lower one first, and the protocol.
+func (d *describer) conversation(ip []byte, h *flow.Header, backward bool) uint64 {
+	n, at := 4, 12
+	if h.Version == 6 {
+		n, at = 16, 8
+	}
+	low, high := ip[at:at+n], ip[at+n:at+2*n]
+	ports := [2]uint16{h.SrcPort, h.DstPort}
+	if backward {
+		low, high, ports[0], ports[1] = high, low, ports[1], ports[0]
+	}
+	sum := mix(d.seed^uint64(ports[0])<<32^uint64(ports[1])<<16^uint64(h.Proto), uint64(n))
+	for ; len(low) > 0; low, high = low[4:], high[4:] {
+		sum = mix(uint64(binary.LittleEndian.Uint32(low))<<32|uint64(binary.LittleEndian.Uint32(high)), sum)
+	}
+	return max(sum, 1)
+}
+
+const (
+	ethernetLen = 14
+	tagLen      = 4
+)
+
+// mix hashes two words.
+func mix(a, b uint64) uint64 {
+	high, low := bits.Mul64(a^0x9e3779b97f4a7c15, b^0xbf58476d1ce4e5b9|1)
+	return high ^ low ^ a
+}
+
+// tag adds a VLAN tag. Priorities make no point.
+func (s *sighting) tag(control uint16, o *origin) {
+	s.vlan = uint32(mix(uint64(control)|1<<16, uint64(s.vlan)+3))
+	if id := control & 0xfff; id != 0 {
+		o.tags = mix(uint64(id)|1<<32, o.tags)
+	}
+}
+
+// headers adds all headers of a frame that is not plain.
+func (d *describer) headers(s *sighting, o *origin, b *capture.Batch, i int, h *flow.Header) {
+	data := b.Data(i)
+	d.layers = d.decoder.Layers(d.layers[:0], b, i)
+	outer := -1
+	for _, l := range d.layers {
+		switch {
+		case l.Kind == flow.LayerVLAN && l.End >= l.Start+2:
+			s.tag(binary.BigEndian.Uint16(data[l.Start:]), o)
+		case diffs.HasLabel(l.Kind):
+			id := uint64(l.Kind)<<32 | uint64(l.ID)
+			s.labels = uint32(mix(id, uint64(s.labels)+5)) | 1
+			if isPoint(l.Kind) {
+				o.tags = mix(id, o.tags)
+			}
+		case l.Kind == flow.LayerIP && outer < 0:
+			outer = int(l.Start)
+		}
+	}
+	if h.Flags&flow.FlagInner == 0 {
+		return
+	}
+	s.flags |= tunneled
+	if outer < 0 || outer >= int(h.Start) {
+		outer = 0
+	}
+	d.scratch = append(d.scratch[:0], data[outer:h.Start]...)
+	clearRouted(d.scratch)
+	s.outer = uint32(maphash.Bytes(seed, d.scratch)) | 1
+}
+
+// isPoint reports whether the identifier of a header makes a capture point. Those that
+// each direction has its own of make none.
+func isPoint(k flow.LayerKind) bool {
+	switch k {
+	case flow.LayerGTPU, flow.LayerPPTP, flow.LayerMPLS, flow.LayerPPPoE:
+		return false
+	}
+	return true
+}
+
+// clearRouted clears what routers change in an IP header.
+func clearRouted(ip []byte) {
+	switch {
+	case len(ip) >= 20 && ip[0]>>4 == 4:
+		ip[1], ip[8], ip[10], ip[11] = 0, 0, 0, 0
+	case len(ip) >= 40 && ip[0]>>4 == 6:
+		ip[0], ip[1], ip[7] = ip[0]&0xf0, ip[1]&0x0f, 0
+	}
+}
+
+// addresses returns the hash of the hardware addresses of a frame, 0 without any.
+func addresses(data []byte, h *flow.Header) uint32 {
+	var sum uint64
+	if h.Flags&flow.FlagDst != 0 {
+		sum = address(data, h.Dst, sum+7)
+	}
+	if h.Flags&flow.FlagSrc != 0 {
+		sum = address(data, h.Src, sum+11)
+	}
+	return uint32(sum)
+}
+
+func address(data []byte, at uint16, sum uint64) uint64 {
+	if int(at)+6 > len(data) {
+		return sum
+	}
+	a := data[at : at+6]
+	return mix(uint64(binary.LittleEndian.Uint32(a))|uint64(binary.LittleEndian.Uint16(a[4:]))<<32, sum)
+}
+
+// network adds what the IP header and the one behind it say. ip is the packet.
+func (s *sighting) network(ip []byte, h *flow.Header) {
+	switch {
+	case h.Version == 4 && len(ip) >= 20:
+		s.hops, s.class = ip[8], ip[1]
+		if ip[4]|ip[5] != 0 {
+			s.flags |= numbered
+		}
+	case h.Version == 6 && len(ip) >= 40:
+		s.hops, s.class = ip[7], ip[0]<<4|ip[1]>>4
+	default:
+		s.proto = flow.NonIP
+		return
+	}
+	s.proto = flow.Protocol(h.Proto)
+	s.transport(ip, h)
+}
+
+// transport adds the checksum, and whether it was filled in.
+func (s *sighting) transport(ip []byte, h *flow.Header) {
+	if compareEnds(ip, h) > 0 {
+		s.flags |= backward
+	}
+	at, ok := checksumAt(h.Proto)
+	if !ok || h.L4 == 0 {
+		return
+	}
+	l4 := int(h.L4 - h.Start)
+	if h.Proto == protoSCTP {
+		if l4+at+4 <= len(ip) {
+			s.checksum = uint16(mix(uint64(binary.BigEndian.Uint32(ip[l4+at:])), 13))
+		}
+		return
+	}
+	if l4+at+2 > len(ip) {
+		return
+	}
+	s.checksum = binary.BigEndian.Uint16(ip[l4+at:])
+	if h.Proto == protoTCP {
+		s.tcp = ip[l4+13]
+		s.payload = uint16(min(max(len(ip)-l4-int(ip[l4+12]>>4)*4, 0), 0xffff))
+	}
+	if h.Proto == protoTCP || h.Proto == protoUDP {
+		if s.checksum == pseudo(ip, h, l4) || s.checksum == 0 && h.Proto == protoUDP {
+			s.flags |= unfilled
+		}
+	}
+}
+
+const (
+	protoICMP   = 1
+	protoTCP    = 6
+	protoUDP    = 17
+	protoDCCP   = 33
+	protoICMPv6 = 58
+	protoSCTP   = 132
+	protoLite   = 136 // UDP-Lite
+)
+
+// checksumAt returns where a transport header has its checksum.
+func checksumAt(proto uint8) (at int, ok bool) {
+	switch proto {
+	case protoTCP:
+		return 16, true
+	case protoUDP, protoLite, protoDCCP:
+		return 6, true
+	case protoICMP, protoICMPv6:
+		return 2, true
+	case protoSCTP:
+		return 8, true
+	}
+	return 0, false
+}
+
+// pseudo returns the sum of the pseudo header (RFC 9293, section 3.1), which a sender
+// leaves in the place of a checksum that its network card is to fill in.
+func pseudo(ip []byte, h *flow.Header, l4 int) uint16 {
+	sum, length := uint64(h.Proto), 0
+	from, to := 12, 20
+	if h.Version == 4 {
+		length = int(binary.BigEndian.Uint16(ip[2:])) - l4
+	} else {
+		from, to = 8, 40
+		length = int(binary.BigEndian.Uint16(ip[4:])) + 40 - l4
+	}
+	for o := from; o < to; o += 4 {
+		sum += uint64(binary.BigEndian.Uint32(ip[o:]))
+	}
+	sum += uint64(max(length, 0))
+	for sum>>16 != 0 {
+		sum = sum>>16 + sum&0xffff
+	}
+	return uint16(sum)
+}
+
+// compareEnds returns 1 if the source of a packet is the greater end of its conversation,
+// else 0 or -1.
+func compareEnds(ip []byte, h *flow.Header) int {
+	n, at := 4, 12
+	if h.Version == 6 {
+		n, at = 16, 8
+	}
+	if c := bytes.Compare(ip[at:at+n], ip[at+n:at+2*n]); c != 0 {
+		return c
+	}
+	return cmp.Compare(h.SrcPort, h.DstPort)
+}

@@ -1,0 +1,328 @@
+package inspect
+
+import (
+	"errors"
+	"math"
+	"math/bits"
+	"unsafe"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+// windows is how many windows are measured at once.
+const windows = 4
+
+// history is what filters would have kept of equal packets: those that find copies
+// anywhere, and those that find them at other capture points alone.
+type history struct {
+	anywhere, across [windows]int64 // when
+	device           [windows]uint32
+}
+
+func newHistory(s *sighting) (h history) {
+	for w := range windows {
+		h.anywhere[w], h.across[w], h.device[w] = s.time, s.time, s.device
+	}
+	return h
+}
+
+// entry is what is known of equal packets.
+type entry struct {
+	sighting         // the first one since the packet was last repeated
+	hash      uint64 // with check the digest
+	check     uint64
+	seen      [4]uint16 // hashes of how the packet was seen since then
+	history   uint32    // its number, from 1 on; without, all filters have kept the sighting
+	sightings uint8
+}
+
+// head is what is searched of a set, in one line of a cache.
+type head struct {
+	tags [ways]uint32 // 0 for none
+	// latest is when a packet was seen last, in ticks.
+	latest [ways]uint32
+}
+
+const (
+	ways      = 8
+	tickBits  = 20 // a tick is about a millisecond
+	minSets   = 1 << 10
+	slotBytes = int(unsafe.Sizeof(head{})+ways*unsafe.Sizeof(entry{})) / ways
+	// historyEvery is for how many packets there is one history. Few packets need one.
+	historyEvery = 2
+	setBytes     = ways * (slotBytes + int(unsafe.Sizeof(history{}))/historyEvery)
+)
+
+// table remembers packets by digest: sets of eight, whose oldest packet makes room for a
+// new one. It grows where that packet is still within the window, up to a limit.
+type table struct {
+	heads     []head
+	entries   [][ways]entry
+	histories []history
+	free      []uint32 // numbers of histories
+	shift     int      // of a digest, for the number of its set
+	most      int      // sets
+	span      uint32   // the window in ticks
+	// forgotten counts packets that had to make room within their window.
+	forgotten uint64
+	several   bool // capture points, so that across means something
+	arenas    []*layout.Arena
+	touched   uint32 // what warm has read, so that no compiler leaves it out
+}
+
+// newTable makes a table that grows to so many bytes, and to a mebibyte in any case.
+func newTable(memory int, window int64) *table {
+	t := &table{span: uint32(min(window>>tickBits+1, math.MaxInt32)), most: minSets}
+	for t.most*2*setBytes <= memory {
+		t.most *= 2
+	}
+	t.resize(minSets)
+	return t
+}
+
+// resize gives the table empty sets. Their memory is on huge pages where the system has
+// any: most of the time of a lookup in small ones is that of finding the page.
+func (t *table) resize(sets int) {
+	t.heads = memoryOf[head](t, sets)
+	t.entries = memoryOf[[ways]entry](t, sets)
+	t.shift = 64 - bits.TrailingZeros(uint(sets))
+}
+
+// memoryOf returns zeros that grow or close gives back. T has no
+// pointers.
+func memoryOf[T any](t *table, n int) []T {
+	var one T
+	a, err := layout.NewArena((n*int(unsafe.Sizeof(one)) + layout.LineSize - 1) / layout.LineSize)
+	if err != nil {
+		return make([]T, n)
+	}
+	t.arenas = append(t.arenas, a)
+	return unsafe.Slice((*T)(unsafe.Pointer(&a.Lines()[0])), n)
+}
+
+// close gives the memory back.
+func (t *table) close() error { return release(t.arenas) }
+
+func release(arenas []*layout.Arena) error {
+	var errs []error
+	for _, a := range arenas {
+		errs = append(errs, a.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// bytes returns the memory of the table.
+func (t *table) bytes() int {
+	return len(t.heads)*ways*slotBytes + cap(t.histories)*int(unsafe.Sizeof(history{}))
+}
+
+// warm touches what the lookups of some packets will. These loads overlap, where lookups
+// wait for one after another: a packet then takes half the time.
+func (t *table) warm(d []digest.Digest, seen []sighting) {
+	touched := uint32(0)
+	for i := range d {
+		touched |= t.heads[d[i][0]>>t.shift].tags[0]
+	}
+	for i := range d {
+		set := d[i][0] >> t.shift
+		h := &t.heads[set]
+		at, _ := h.victim(ticks(seen[i].time))
+		for k, tag := range &h.tags {
+			if tag == tagOf(d[i][0]) {
+				at = k
+			}
+		}
+		e := &t.entries[set][at]
+		touched |= e.history | uint32(e.number)
+	}
+	t.touched |= touched
+}
+
+// victim returns which packet of a set makes room for a new one, and how many ticks ago
+// it was seen.
+func (h *head) victim(now uint32) (at int, age int32) {
+	age = -1
+	for i, tag := range &h.tags {
+		if tag == 0 {
+			return i, math.MaxInt32
+		}
+		// What lies ahead of a time that went back is as old as what lies behind it.
+		a := int32(now - h.latest[i])
+		if a = max(a, -a); a > age {
+			at, age = i, a
+		}
+	}
+	return at, age
+}
+
+func ticks(time int64) uint32 { return uint32(time >> tickBits) }
+
+// tagOf returns the part of a digest that is compared first.
+func tagOf(hash uint64) uint32 { return uint32(hash) | 1 }
+
+// find returns what is known of packets equal to s, or nil.
+func (t *table) find(d *digest.Digest, s *sighting) *entry {
+	set, tag := d[0]>>t.shift, tagOf(d[0])
+	h := &t.heads[set]
+	for i, is := range &h.tags {
+		if is != tag {
+			continue
+		}
+		if e := &t.entries[set][i]; e.check == d[1] && s.equals(&e.sighting) {
+			if now := ticks(s.time); int32(now-h.latest[i]) > 0 {
+				h.latest[i] = now
+			}
+			return e
+		}
+	}
+	return nil
+}
+
+// equals reports whether two packets with equal digests have the checksums of one packet,
+// too: they may differ where one was left to a network card.
+func (s *sighting) equals(o *sighting) bool {
+	return s.checksum == o.checksum || (s.flags|o.flags)&unfilled != 0
+}
+
+// isPart reports whether two packets that begin in the same way are one packet, of which
+// one was captured in part.
+func (s *sighting) isPart(o *sighting) bool {
+	return s.bytes < o.bytes && s.flags&truncated != 0 || o.bytes < s.bytes && o.flags&truncated != 0
+}
+
+// add returns room for packets that are new.
+func (t *table) add(d *digest.Digest, time int64) *entry {
+	set, now := d[0]>>t.shift, ticks(time)
+	h := &t.heads[set]
+	victim, age := h.victim(now)
+	if uint32(age) <= t.span {
+		// Packets that differ in their checksums alone share a set however large the table
+		// is.
+		if len(t.heads) < t.most && h.same(tagOf(d[0])) < ways/2 {
+			t.grow()
+			return t.add(d, time)
+		}
+		t.forgotten++
+	}
+	e := &t.entries[set][victim]
+	t.forget(e)
+	h.tags[victim], h.latest[victim] = tagOf(d[0]), now
+	e.hash, e.check = d[0], d[1]
+	return e
+}
+
+// same counts the packets with a tag.
+func (h *head) same(tag uint32) (n int) {
+	for _, is := range &h.tags {
+		if is == tag {
+			n++
+		}
+	}
+	return n
+}
+
+// grow makes four sets of each, or two at the limit.
+func (t *table) grow() {
+	heads, entries, old := t.heads, t.entries, t.arenas
+	t.arenas = nil
+	t.resize(min(4*len(heads), t.most))
+	for set := range heads {
+		var n [4]int
+		h := &heads[set]
+		for i, tag := range &h.tags {
+			if tag == 0 {
+				continue
+			}
+			to := entries[set][i].hash >> t.shift
+			at := &n[to&3]
+			t.heads[to].tags[*at], t.heads[to].latest[*at] = tag, h.latest[i]
+			t.entries[to][*at] = entries[set][i]
+			*at++
+		}
+	}
+	_ = release(old) // memory that stays is only lost
+}
+
+// forget gives the history of an entry back.
+func (t *table) forget(e *entry) {
+	if e.history != 0 {
+		t.free = append(t.free, e.history)
+		e.history = 0
+	}
+}
+
+// past returns the history of an entry, or nil if there is no room for it.
+func (t *table) past(e *entry) *history {
+	if e.history == 0 {
+		switch {
+		case len(t.free) > 0:
+			e.history = t.free[len(t.free)-1]
+			t.free = t.free[:len(t.free)-1]
+		case len(t.histories) < t.most*ways/historyEvery:
+			t.histories = append(t.histories, history{})
+			e.history = uint32(len(t.histories))
+		default:
+			t.forgotten++
+			return nil
+		}
+		t.histories[e.history-1] = newHistory(&e.sighting)
+	}
+	return &t.histories[e.history-1]
+}
+
+// verdicts has a bit for each window in which a packet is removed.
+type verdicts struct{ anywhere, across uint8 }
+
+// count adds a packet that stands for so many.
+func (v verdicts) count(removed *[windows][2]uint64, weight uint64) {
+	for w := range removed {
+		removed[w][0] += weight * uint64(v.anywhere>>w&1)
+		removed[w][1] += weight * uint64(v.across>>w&1)
+	}
+}
+
+const allWindows = 1<<windows - 1
+
+// judge says which filters remove s, and remembers what they keep.
+func (t *table) judge(e *entry, s *sighting, spans *[windows]int64) (v verdicts) {
+	if e.history == 0 && (s.device != e.device || !t.several) && distance(s.time, e.time) <= uint64(spans[0]) {
+		v.anywhere = allWindows // and nothing is kept
+		if t.several {
+			v.across = allWindows
+		}
+		return v
+	}
+	h := t.past(e)
+	if h == nil {
+		one := newHistory(&e.sighting)
+		h = &one
+	}
+	for w, span := range spans {
+		if distance(s.time, h.anywhere[w]) <= uint64(span) {
+			v.anywhere |= 1 << w
+		} else {
+			h.anywhere[w] = s.time
+		}
+		if s.device != h.device[w] && distance(s.time, h.across[w]) <= uint64(span) {
+			v.across |= 1 << w
+		} else {
+			h.across[w], h.device[w] = s.time, s.device
+		}
+	}
+	return v
+}
+
+// restart makes s the first sighting of its packet. What filters have kept stays.
+func (t *table) restart(e *entry, s *sighting) {
+	t.past(e)
+	e.restart(s)
+}
+
+// distance returns how far two times lie apart.
+func distance(a, b int64) uint64 {
+	if a < b {
+		a, b = b, a
+	}
+	return uint64(a) - uint64(b)
+}

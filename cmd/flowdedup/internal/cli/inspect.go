@@ -1,0 +1,183 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	measure "github.com/flowdedup/flowdedup/capture/inspect"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/inspect"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/report"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
+)
+
+// inspectFlags are the flags of "flowdedup inspect".
+type inspectFlags struct {
+	common
+	named inputFlags
+	ringFlags
+	window time.Duration
+	length time.Duration
+}
+
+func newInspect(e *env) *cobra.Command {
+	f := &inspectFlags{}
+	cmd := &cobra.Command{
+		Use:   "inspect [flags] INPUT... | -i IFACE",
+		Short: "Say whether and how captures are duplicated, and what to run",
+		Long: `Say how many packets of captures or of live traffic are copies, between which
+points and how late they come, in what they differ, and which equal packets
+are no copies. Recommend how to de-duplicate, with a command to run, or not to.
+
+Packets are compared as widely as makes sense: by the innermost IP header, as
+--identity inner does, without checksums that were left to a network card.
+Once a packet was captured in part, the first 64 bytes are compared, too. The
+recommendation takes the narrowest identity that finds the same copies.
+
+A point is an interface with the VLAN tags and tunnels (VXLAN, GENEVE, GRE,
+ERSPAN) of a packet. The matrix counts the copies first seen at one point and
+then at another; delays are off by 1 % at most.
+
+An equal packet that differs in nothing, at the same point, may have been sent
+again. It counts as a copy if it comes within 1 ms and its sender numbers its
+packets (IPv4), or if so many come again that no sender repeats as many.
+
+Nothing is written or removed. One pass, in constant memory.`,
+		Example: `  # is this capture duplicated, and how?
+  flowdedup inspect span.pcapng
+
+  # both sides of a router
+  flowdedup inspect inside.pcap outside.pcap
+
+  # a minute of live traffic
+  flowdedup inspect -i eth1 --for 1m
+
+  # run what is recommended
+  flowdedup inspect --json span.pcapng | jq -r .recommendation.command | sh`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("interface") && len(f.named.all(args)) == 0 {
+				return nil
+			}
+			return f.named.check(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, e, f.named.all(args)) },
+	}
+	f.register(cmd)
+	return cmd
+}
+
+func (f *inspectFlags) register(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.SortFlags = false
+	f.named.register(fs)
+	f.registerInterfaces(fs)
+	f.length = time.Minute
+	fs.Var(newParsed(&f.length, "1m", "duration", parseLength), "for", "how long to capture from -i: 30s, 10m")
+	groupInput.add(fs, "for")
+	f.common.filter.register(fs)
+	f.ringFlags.register(fs)
+	fs.BoolVar(&f.noMerge, "no-merge", false, "read inputs one after another, not in time order")
+	groupInput.add(fs, "no-merge")
+	f.window = measure.DefaultWindow
+	fs.Var(newParsed(&f.window, "1s", "duration", parseLength), "window", "look at equal packets within this time")
+	groupCompare.add(fs, "window")
+	f.registerRun(fs)
+	f.memory = measure.DefaultMemory
+	fs.Var(newParsed(&f.memory, show.Bytes(measure.DefaultMemory), "size", parseMemory), "memory", "memory for packets: 64MiB")
+	fs.BoolVar(&f.noProgress, "no-progress", false, "show no progress on a terminal")
+	groupAdvanced.add(fs, "memory", "no-progress")
+	completeWords(cmd, map[string][]string{
+		"filter": filterWords, "window": {"1s", "10s", "100ms"}, "for": {"10s", "1m", "10m"}, "memory": {"64MiB", "256MiB", "1GiB"},
+		"fanout": fanouts,
+	})
+	if err := cmd.RegisterFlagCompletionFunc("interface", completeInterfaces); err != nil {
+		panic("cli: " + err.Error()) // a flag that was never defined
+	}
+}
+
+// liveFlagNames are the flags that mean something with -i alone.
+var liveFlagNames = []string{"for", "snaplen", "promiscuous", "ignore-outgoing", "wait", "ring-size", "rings", "fanout", "block-timeout", "hardware-time"}
+
+func (f *inspectFlags) check(fs *pflag.FlagSet, inputs []string) error {
+	live := len(f.conf.Interfaces) > 0
+	if live && len(inputs) > 0 {
+		return &usageError{errors.New("-i and captures exclude each other")}
+	}
+	if live && f.noMerge {
+		return &usageError{errors.New("--no-merge is for captures")}
+	}
+	for _, name := range liveFlagNames {
+		if !live && fs.Changed(name) {
+			return &usageError{fmt.Errorf("--%s needs an interface: -i", name)}
+		}
+	}
+	named := files{inputs: append(f.filter.files(), inputs...)}
+	return errors.Join(checkNamed(fs), f.ringFlags.check(), named.check())
+}
+
+func (f *inspectFlags) run(cmd *cobra.Command, e *env, inputs []string) error {
+	if err := f.check(cmd.Flags(), inputs); err != nil {
+		return err
+	}
+	if err := f.finish(cmd.Flags()); err != nil {
+		return err
+	}
+	e.quiet = f.quiet
+	bar := newProgress(e, &f.common)
+	defer bar.close()
+	cfg := inspect.Config{
+		Inputs: inputs, Input: f.inputs(e, bar), Duration: f.length, Window: f.window, Memory: f.memory,
+		Secret: f.secret, Workers: f.workers, Flags: f.repeated(cmd.Flags()),
+	}
+	if len(inputs) == 0 {
+		cfg.Ring = f.ringConfig(cmd, false)
+		var err error
+		if cfg.Ring.Filters, err = f.filter.programs(cmd.Context(), &f.conf); err != nil {
+			return named(err)
+		}
+	}
+	s, err := inspect.Run(cmd.Context(), &cfg)
+	bar.close()
+	if s.EvictedLive > 0 {
+		e.warn(fmt.Errorf("%d packets were forgotten within the window, so copies may have been missed: use a larger --memory or a shorter --window", s.EvictedLive))
+	}
+	return errors.Join(markDamage(named(err), s.Packets+s.Filtered, s.Damaged), f.print(e, &s, err))
+}
+
+// repeated returns the flags that the recommended command needs, too.
+func (f *inspectFlags) repeated(fs *pflag.FlagSet) (words []string) {
+	fs.Visit(func(g *pflag.Flag) {
+		switch g.Name {
+		case "filter", "bpf-file", "snaplen":
+			words = append(words, "--"+g.Name, g.Value.String())
+		case "no-merge", "ignore-outgoing", "wait", "promiscuous", "hardware-time":
+			words = append(words, "--"+g.Name+"="+g.Value.String())
+		}
+	})
+	return words
+}
+
+func (f *inspectFlags) print(e *env, s *inspect.Summary, err error) error {
+	switch {
+	case s.Verdict == "" || s.Packets+s.Filtered == 0 && err != nil && !errors.Is(err, context.Canceled):
+		return nil
+	case f.json:
+		return report.InspectJSON(e.stdout, s)
+	case f.quiet:
+		return nil
+	}
+	return report.InspectText(e.stdout, s)
+}
+
+// parseLength reads a duration that is not 0.
+func parseLength(s string) (time.Duration, error) {
+	d, err := parseDuration(s)
+	if err != nil || d <= 0 {
+		return 0, errors.New("must be a duration such as 100ms, 30s or 10m")
+	}
+	return d, nil
+}

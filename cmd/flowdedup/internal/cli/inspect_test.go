@@ -1,0 +1,343 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
+)
+
+// inspectResult is the part of "inspect --json" that scripts read.
+type inspectResult struct {
+	Verdict                string
+	Packets, Copies, Equal uint64
+	Share                  float64
+	Kinds                  map[string]uint64
+	TTLSteps               map[string]uint64 `json:"ttl_steps"`
+	Matrix                 []struct {
+		First, Copy string
+		Count       uint64
+		Delay       struct{ P50, P90, P99, P999, Max int64 } `json:"delay_ns"`
+	}
+	NotCopies          map[string]uint64 `json:"not_copies"`
+	SplitConversations uint64            `json:"split_conversations"`
+	Damaged            bool
+	EvictedLive        uint64 `json:"evicted_live"`
+	Recommendation     struct {
+		Dedup, Across        bool
+		Identity, Window     string
+		IdentityBytes        int `json:"identity_bytes"`
+		Ignore, Strip        []string
+		Keep, Command        string
+		Removes, Wrong, Left uint64
+		Reasons              []string
+	}
+}
+
+func runInspect(t *testing.T, code int, args ...string) (r inspectResult) {
+	t.Helper()
+	out, errs, got := run(append([]string{"inspect", "--json"}, args...)...)
+	if got != code {
+		t.Fatalf("inspect %v: exit code %d: %s", args, got, errs)
+	}
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatalf("inspect %v: %v: %s", args, err, out)
+	}
+	var sum uint64
+	for _, c := range r.Matrix {
+		sum += c.Count
+		if d := c.Delay; d.P50 > d.P90 || d.P90 > d.P99 || d.P99 > d.P999 || d.P999 > d.Max {
+			t.Errorf("%v: delays %+v", args, d)
+		}
+	}
+	if sum != r.Copies || total(r.Kinds) != r.Copies || r.Copies+total(r.NotCopies) != r.Equal {
+		t.Errorf("%v: matrix of %d, kinds of %d, %d copies, %d others, %d equal", args, sum, total(r.Kinds), r.Copies, total(r.NotCopies), r.Equal)
+	}
+	return r
+}
+
+func total(m map[string]uint64) (sum uint64) {
+	for n := range maps.Values(m) {
+		sum += n
+	}
+	return sum
+}
+
+// runCommand runs what inspect printed, and returns how many packets that removed.
+func (r *inspectResult) runCommand(t *testing.T) uint64 {
+	t.Helper()
+	words := shellWords(r.Recommendation.Command)
+	if len(words) < 2 || words[0] != "flowdedup" || words[1] != "dedup" {
+		t.Fatalf("command %q", r.Recommendation.Command)
+	}
+	at := slices.Index(words, "-w") + 1
+	words[at] = filepath.Join(t.TempDir(), words[at])
+	return runDedup(t, exitDone, words[2:]...).Duplicates
+}
+
+// shellWords splits a line as a shell does that knows single quotes and backslashes.
+func shellWords(line string) (words []string) {
+	quoted, escaped, inWord := false, false, false
+	for _, c := range line {
+		if c == ' ' && !quoted && !escaped {
+			inWord = false
+			continue
+		}
+		if !inWord {
+			words, inWord = append(words, ""), true
+		}
+		switch {
+		case c == '\'' && !escaped:
+			quoted = !quoted
+		case c == '\\' && !quoted && !escaped:
+			escaped = true
+		default:
+			words[len(words)-1] += string(c)
+			escaped = false
+		}
+	}
+	return words
+}
+
+// TestInspectTruth compares kinds, TTL steps and the removed packets with how the captures
+// were made. Each copy behind the router has one hop less, or more if it is late.
+func TestInspectTruth(t *testing.T) {
+	names, err := filepath.Glob(bundled("*.truth.json"))
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no truth: %v", err)
+	}
+	for _, name := range names {
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			data, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want truth
+			var made struct{ Kinds map[string]uint64 }
+			if err := json.Unmarshal(data, &want); err != nil {
+				t.Fatal(err)
+			}
+			if err := json.Unmarshal(data, &made); err != nil {
+				t.Fatal(err)
+			}
+			r := runInspect(t, exitDone, want.inputs()...)
+			var routed, vlan, same uint64
+			for kind, n := range r.Kinds {
+				switch {
+				case strings.Contains(kind, "ttl"):
+					routed += n
+				case strings.Contains(kind, "vlan"):
+					vlan += n
+				case kind == "identical":
+					same += n
+				}
+			}
+			if routed != made.Kinds["routed"] || vlan != made.Kinds["vlan"] || same != made.Kinds["loopback"] || r.Copies != routed+vlan+same {
+				t.Errorf("kinds %v, want %v", r.Kinds, made.Kinds)
+			}
+			if r.TTLSteps["1"]+r.TTLSteps["-1"] != routed || len(r.TTLSteps) > 2 {
+				t.Errorf("TTL steps %v, %d routed", r.TTLSteps, routed)
+			}
+			c := &r.Recommendation
+			if r.Copies == 0 {
+				if c.Dedup || c.Command != "" || !strings.Contains(r.Verdict, "do not de-duplicate") {
+					t.Errorf("%s: %+v", r.Verdict, c)
+				}
+				return
+			}
+			if !c.Dedup || c.Window != "1ms" || c.Removes != r.Copies || c.Wrong != 0 || c.Left != 0 {
+				t.Errorf("%+v, %d copies", c, r.Copies)
+			}
+			if got := r.runCommand(t); got != c.Removes {
+				t.Errorf("%s removes %d packets, not %d", c.Command, got, c.Removes)
+			}
+		})
+	}
+}
+
+// TestInspectMatrix checks the matrix of a trunk and a VLAN interface on each side of a
+// router, in order of time: of what a side receives, its trunk sees each packet first.
+func TestInspectMatrix(t *testing.T) {
+	r := runInspect(t, exitDone, bundled("router-ordered.pcapng"))
+	cells := map[string]uint64{}
+	for _, c := range r.Matrix {
+		cells[c.First+" > "+c.Copy] = c.Count
+		if c.Delay.Max > 1e6 {
+			t.Errorf("%+v", c)
+		}
+	}
+	want := truthMatrix(t, "router-ordered")
+	if !maps.Equal(cells, want) {
+		t.Errorf("%v, want %v", cells, want)
+	}
+}
+
+// truthMatrix counts the copies of a truth by the interfaces of both records.
+func truthMatrix(t *testing.T, name string) map[string]uint64 {
+	t.Helper()
+	data, err := os.ReadFile(bundled(name + ".truth.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var made struct{ Sightings [][]int }
+	if err := json.Unmarshal(data, &made); err != nil {
+		t.Fatal(err)
+	}
+	points := pointsOf(t, bundled(name+".pcapng"))
+	cells := map[string]uint64{}
+	for _, s := range made.Sightings {
+		for _, copied := range s[1:] {
+			cells[points[s[0]]+" > "+points[copied]]++
+		}
+	}
+	return cells
+}
+
+// TestInspectShared compares with an independent parser, and runs what is recommended.
+func TestInspectShared(t *testing.T) {
+	dir := sharedDir(t)
+	files, names := sharedFiles(t, dir)
+	compared, ran := 0, 0
+	for _, name := range names {
+		a, path := files[name], filepath.Join(dir, name)
+		if exitOf(a) != exitDone {
+			continue // damage has tests of its own
+		}
+		r := runInspect(t, exitDone, path)
+		c := &r.Recommendation
+		if c.Identity == "l3" && len(c.Ignore) == 0 && c.IdentityBytes == 0 && len(a.NotDecoded) == 0 {
+			want := a.Duplicates["l3"].AnchoredLast["1"] + moreCopies[name].anchoredLast["1"]
+			if compared++; r.Equal != want {
+				t.Errorf("%s: %d equal packets, want %d", name, r.Equal, want)
+			}
+		}
+		if c.Dedup {
+			if ran++; r.runCommand(t) != c.Removes {
+				t.Errorf("%s: %s does not remove %d packets", name, c.Command, c.Removes)
+			}
+		}
+	}
+	if compared < 20 || ran < 5 {
+		t.Errorf("%d captures compared, %d commands run", compared, ran)
+	}
+}
+
+// TestInspectInputs looks at damaged and empty inputs, and at several.
+func TestInspectInputs(t *testing.T) {
+	whole := bundled("router-plain.pcapng")
+	data, err := os.ReadFile(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	write := func(name string, data []byte) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	cut := runInspect(t, exitDamaged, write("cut.pcapng", data[:len(data)/2+1]))
+	if !cut.Damaged || cut.Copies == 0 || !cut.Recommendation.Dedup {
+		t.Errorf("%+v", cut)
+	}
+	empty := runInspect(t, exitDone, write("empty.pcap", []byte("\xd4\xc3\xb2\xa1\x02\x00\x04\x00\x00\x00\x00\x00\x00\x00\x00\x00\xff\xff\x00\x00\x01\x00\x00\x00")))
+	if empty.Verdict != "no packets" || empty.Recommendation.Dedup {
+		t.Errorf("%+v", empty)
+	}
+	if _, _, code := run("inspect", write("text", []byte("hello, this is no capture at all"))); code != exitFailed {
+		t.Errorf("text: exit code %d", code)
+	}
+	if _, _, code := run("inspect", filepath.Join(dir, "none")); code != exitFailed {
+		t.Errorf("no file: exit code %d", code)
+	}
+	// A name that a shell would split.
+	odd := write("it's a $capture.pcapng", data)
+	r := runInspect(t, exitDone, odd)
+	if !strings.HasSuffix(r.Recommendation.Command, `it'\''s a $capture.pcapng'`) {
+		t.Errorf("command %q", r.Recommendation.Command)
+	}
+	two := runInspect(t, exitDone, "--filter", "ip", bundled("router-in.pcap"), bundled("router-out.pcap"))
+	if first := two.Matrix[0].First; first != "router-in.pcap" || !strings.Contains(two.Recommendation.Command, "--filter ip") {
+		t.Errorf("%s: %s", first, two.Recommendation.Command)
+	}
+	if got := two.runCommand(t); got != two.Recommendation.Removes {
+		t.Errorf("%d removed, not %d", got, two.Recommendation.Removes)
+	}
+	// Without IP nothing fails.
+	arp := runInspect(t, exitDone, "--filter", "arp", whole)
+	if arp.Packets != 4 || arp.Copies != 0 {
+		t.Errorf("%+v", arp)
+	}
+}
+
+// TestInspectWorkers checks that the answer does not depend on workers.
+func TestInspectWorkers(t *testing.T) {
+	want := runInspect(t, exitDone, "--workers", "1", bundled("router-vlan.pcapng"))
+	got := runInspect(t, exitDone, "--workers", "4", bundled("router-vlan.pcapng"))
+	a, _ := json.Marshal(want)
+	b, _ := json.Marshal(got)
+	if string(a) != string(b) {
+		t.Errorf("%s\n%s", a, b)
+	}
+}
+
+// TestInspectText checks what people read.
+func TestInspectText(t *testing.T) {
+	out, errs, code := run("inspect", bundled("router-plain.pcapng"))
+	for _, want := range []string{"one router between", "mac+ttl+interface", "eth0", "p99.9", "equal, but sent again", "flowdedup dedup --identity l3 --window 1ms", "no copy comes later"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	if code != exitDone || errs != "" {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+	out, _, _ = run("inspect", bundled("loopback.pcap"))
+	if !strings.Contains(out, "Recommended: do not de-duplicate.") {
+		t.Error(out)
+	}
+	if out, _, _ := run("inspect", "-q", bundled("loopback.pcap")); out != "" {
+		t.Errorf("quiet: %s", out)
+	}
+}
+
+func TestInspectUsage(t *testing.T) {
+	in := bundled("router-plain.pcapng")
+	for _, args := range [][]string{
+		{}, {""}, {in, in}, {"-i", "lo", in}, {in, "--for", "1m"}, {in, "--wait"}, {"-i", "lo", "--no-merge"}, {in, "--window", "0"},
+		{in, "--window", "none"}, {"-i", "lo", "--for", "0"}, {in, "--memory", "x"}, {"-i", ""},
+	} {
+		if out, errs, code := run(append([]string{"inspect"}, args...)...); code != exitUsage || out != "" || errs == "" {
+			t.Errorf("%q: exit code %d, %s %s", args, code, out, errs)
+		}
+	}
+}
+
+// pointsOf names the point of each record of a capture: its interface and VLAN.
+func pointsOf(t *testing.T, path string) (names []string) {
+	t.Helper()
+	src, err := pcapfile.Open(path, pcapfile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
+	var b capture.Batch
+	for src.Next(&b) == nil {
+		for i := range b.Frames {
+			name := b.Interfaces[b.Frames[i].Interface].Name
+			if data := b.Data(i); data[12] == 0x81 && data[13] == 0 {
+				name += fmt.Sprintf(" VLAN %d", int(data[14]&0xf)<<8|int(data[15]))
+			}
+			names = append(names, name)
+		}
+	}
+	return names
+}

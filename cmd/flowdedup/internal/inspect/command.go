@@ -1,0 +1,67 @@
+package inspect
+
+import (
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// command returns the command line that does what is recommended.
+func command(cfg *Config, r *Recommendation) string {
+	words := []string{"flowdedup", "dedup"}
+	if len(cfg.Inputs) == 0 {
+		words[1] = "live"
+		for _, name := range cfg.Ring.Interfaces {
+			words = append(words, "-i", name)
+		}
+	}
+	words = append(words, "--identity", r.Identity, "--window", r.Window)
+	if r.IdentityBytes > 0 {
+		words = append(words, "--identity-bytes", strconv.Itoa(r.IdentityBytes))
+	}
+	if len(r.Ignore) > 0 {
+		words = append(words, "--ignore", strings.Join(r.Ignore, ","))
+	}
+	if r.Across {
+		words = append(words, "--across")
+	}
+	if r.Keep != "first" {
+		words = append(words, "--keep", r.Keep)
+	}
+	if len(r.Strip) > 0 {
+		words = append(words, "--strip", strings.Join(r.Strip, ","))
+	}
+	words = append(words, cfg.Flags...)
+	words = append(words, "-w", output(cfg.Inputs))
+	for _, name := range cfg.Inputs {
+		if strings.HasPrefix(name, "-") && name != "-" {
+			words = append(words, "-r")
+		}
+		words = append(words, name)
+	}
+	for i, word := range words {
+		words[i] = quote(word)
+	}
+	return strings.Join(words, " ")
+}
+
+// output returns a name for the output that no input has.
+func output(inputs []string) string {
+	name := "clean.pcapng"
+	for i := 2; slices.ContainsFunc(inputs, func(in string) bool { return filepath.Base(in) == name }); i++ {
+		name = "clean" + strconv.Itoa(i) + ".pcapng"
+	}
+	return name
+}
+
+// plain are the bytes that no shell treats in a special way.
+const plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_./,:=@%+"
+
+// quote returns a word as a POSIX shell reads it.
+func quote(word string) string {
+	if word != "" && strings.Trim(word, plain) == "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

@@ -1,0 +1,119 @@
+package inspect
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/inspect"
+	"github.com/flowdedup/flowdedup/capture/pipeline"
+	"github.com/flowdedup/flowdedup/capture/ring"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
+	"github.com/flowdedup/flowdedup/engine/secret"
+)
+
+// Config says what a run does. The caller has checked everything in it.
+type Config struct {
+	// Inputs are captures. Without any, Ring says what to capture, for Duration.
+	Inputs   []string
+	Input    input.Options
+	Ring     ring.Config
+	Duration time.Duration
+
+	Window  time.Duration // 0 stands for the default
+	Memory  int           // 0 stands for the default
+	Secret  secret.Secret
+	Workers int
+	// Flags are those of the command line that choose the packets: the recommended command
+	// repeats them.
+	Flags []string
+}
+
+// Run inspects the inputs, or live traffic until ctx is done. The summary is valid with
+// every error; it has no packets if nothing could be read. Errors are those of
+// input.Stream or of the ring package. The end of ctx is no error of live traffic.
+func Run(ctx context.Context, cfg *Config) (Summary, error) {
+	begin := time.Now()
+	if len(cfg.Inputs) == 0 {
+		return runLive(ctx, cfg, begin)
+	}
+	in, err := input.Open(ctx, cfg.Inputs, cfg.Input)
+	if err != nil {
+		return Summary{}, err
+	}
+	defer in.Close()
+	n := newInspector(cfg, in.Inputs())
+	defer n.Close()
+	err = in.Each(ctx, cfg.Workers, func() pipeline.Task { return newTask(n) })
+	s := newSummary(cfg, n.Report(), time.Since(begin))
+	s.Filtered, s.Damaged = in.Filtered(), in.Damaged(err)
+	return s, errors.Join(append(in.Failed(), err)...)
+}
+
+func newInspector(cfg *Config, inputs []string) *inspect.Inspector {
+	seed := cfg.Secret.AESKey(secret.Sightings)
+	return inspect.New(inspect.Config{
+		Window: cfg.Window, Memory: cfg.Memory, Inputs: inputs,
+		Key: cfg.Secret.AESKey(secret.Packets), Seed: binary.LittleEndian.Uint64(seed[:]),
+	})
+}
+
+// idle is how long the run waits for packets before it looks whether it is to end.
+const idle = 100 * time.Millisecond
+
+// runLive inspects live traffic.
+func runLive(ctx context.Context, cfg *Config, begin time.Time) (Summary, error) {
+	cfg.Ring.Idle = idle
+	// One worker reads packets where they lie; several hold several batches at a time.
+	cfg.Ring.InPlace = cfg.Workers <= 1
+	live, err := ring.Open(cfg.Ring)
+	if err != nil {
+		return Summary{}, err
+	}
+	defer context.AfterFunc(ctx, live.Stop)()
+	if cfg.Duration > 0 {
+		defer time.AfterFunc(cfg.Duration, live.Stop).Stop()
+	}
+	n := newInspector(cfg, nil)
+	defer n.Close()
+	packets := pipeline.New(live)
+	// ctx ends the capture, but not the work on what was captured.
+	err = packets.Run(context.WithoutCancel(ctx), cfg.Workers, func() pipeline.Task {
+		t := newTask(n)
+		t.progress = cfg.Input.Progress
+		return t
+	})
+	live.Stop()
+	s := newSummary(cfg, n.Report(), time.Since(begin))
+	for _, ring := range live.Stats() {
+		s.Dropped += ring.Dropped
+	}
+	return s, errors.Join(err, packets.Close())
+}
+
+// task is the work on one batch.
+type task struct {
+	inspector *inspect.Inspector
+	batch     *inspect.Batch
+	// progress gets the number of packets so far. It may be nil.
+	progress func(done, total int64, packets uint64)
+}
+
+func newTask(n *inspect.Inspector) *task { return &task{inspector: n, batch: n.NewBatch()} }
+
+// Prepare decodes and digests the packets.
+func (t *task) Prepare(b *capture.Batch) { t.batch.Prepare(b) }
+
+// Apply measures them.
+func (t *task) Apply(b *capture.Batch) error {
+	t.inspector.Add(t.batch, b)
+	if t.progress != nil {
+		t.progress(0, 0, t.inspector.Packets())
+	}
+	return nil
+}
+
+// Write has nothing to write.
+func (t *task) Write(*capture.Batch) error { return nil }

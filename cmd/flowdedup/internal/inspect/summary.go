@@ -1,0 +1,90 @@
+package inspect
+
+import (
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture/inspect"
+	"github.com/flowdedup/flowdedup/engine/window"
+)
+
+// Summary is the answer of "flowdedup inspect --json".
+type Summary struct {
+	Verdict string  `json:"verdict"`
+	Packets uint64  `json:"packets"`
+	Copies  uint64  `json:"copies"`
+	Share   float64 `json:"share"`
+	// Equal counts copies and other packets that equal another one.
+	Equal    uint64            `json:"equal"`
+	Kinds    map[string]uint64 `json:"kinds"`
+	TTLSteps map[int]uint64    `json:"ttl_steps"`
+	Matrix   []inspect.Cell    `json:"matrix"`
+	Points   map[string]uint64 `json:"points"`
+	// NotCopies counts equal packets that are no copies, by protocol.
+	NotCopies map[string]uint64          `json:"not_copies"`
+	Examples  map[string]inspect.Example `json:"examples"`
+
+	SplitConversations   uint64           `json:"split_conversations"`
+	SampledConversations uint64           `json:"sampled_conversations"`
+	OneSided             inspect.OneSided `json:"one_sided"`
+
+	Recommendation Recommendation `json:"recommendation"`
+
+	Window      string  `json:"window"`
+	Sampled     float64 `json:"sampled"` // the share of the last packets that were measured
+	NonIP       uint64  `json:"non_ip"`
+	Snapped     uint64  `json:"snapped"`
+	NoTimestamp uint64  `json:"no_timestamp"`
+	Filtered    uint64  `json:"filtered"`
+	Dropped     uint64  `json:"dropped"` // by the kernel
+	EvictedLive uint64  `json:"evicted_live"`
+	Uncounted   uint64  `json:"uncounted"` // copies of too many points
+	MemoryBytes int     `json:"memory_bytes"`
+	DelayError  float64 `json:"delay_error"`
+	Damaged     bool    `json:"damaged"`
+	Seconds     float64 `json:"seconds"`
+	Rate        float64 `json:"packets_per_second"`
+}
+
+// Recommendation is what to run.
+type Recommendation struct {
+	Dedup         bool     `json:"dedup"`
+	Identity      string   `json:"identity"`
+	IdentityBytes int      `json:"identity_bytes"`
+	Ignore        []string `json:"ignore"`
+	Window        string   `json:"window"`
+	Across        bool     `json:"across"`
+	Keep          string   `json:"keep"`
+	Strip         []string `json:"strip"`
+	Command       string   `json:"command"` // empty if nothing is to be removed
+	Removes       uint64   `json:"removes"`
+	Wrong         uint64   `json:"wrong"` // of those, packets that are no copies
+	Left          uint64   `json:"left"`  // copies that come too late
+	Reasons       []string `json:"reasons"`
+}
+
+func newSummary(cfg *Config, r *inspect.Report, took time.Duration) Summary {
+	s := Summary{
+		Verdict: verdict(r), Packets: r.Packets, Copies: r.Copies, Equal: r.Equal, Kinds: r.Kinds, TTLSteps: r.Hops,
+		Matrix: r.Matrix, Points: r.Points, NotCopies: map[string]uint64{}, Examples: map[string]inspect.Example{},
+		SplitConversations: r.SplitConversations, SampledConversations: r.SampledConversations, OneSided: r.Sides,
+		Sampled: 1 / float64(r.Sampled), Window: window.Window{Duration: r.Window}.String(), NonIP: r.NonIP, Snapped: r.Truncated, NoTimestamp: r.NoTime,
+		EvictedLive: r.Forgotten, Uncounted: r.Uncounted, MemoryBytes: r.MemoryBytes, DelayError: inspect.RelativeError,
+		Seconds: took.Seconds(), Rate: float64(r.Packets) / took.Seconds(),
+	}
+	if r.Packets > 0 {
+		s.Share = float64(r.Copies) / float64(r.Packets)
+	}
+	for name, n := range r.NotCopies {
+		s.NotCopies[name], s.Examples[name] = n.Count, n.Example
+	}
+	c := &r.Recommendation
+	s.Recommendation = Recommendation{
+		Dedup: c.Dedup, Identity: c.Identity.String(), IdentityBytes: c.IdentityBytes, Ignore: c.Ignore,
+		Window: window.Window{Duration: c.Window}.String(), Across: c.Across, Keep: c.Keep, Strip: c.Strip,
+		Removes: c.Removes, Wrong: c.Wrong, Left: c.Left, Reasons: c.Reasons,
+	}
+	if c.Dedup {
+		s.Recommendation.Command = command(cfg, &s.Recommendation)
+	}
+	return s
+}

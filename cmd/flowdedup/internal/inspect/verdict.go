@@ -1,0 +1,102 @@
+package inspect
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/flowdedup/flowdedup/capture/inspect"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
+)
+
+// verdict says in one sentence how packets are duplicated.
+func verdict(r *inspect.Report) string {
+	switch {
+	case r.Packets == 0:
+		return "no packets"
+	case r.NoTime == r.Packets:
+		return "no packet has a time, so nothing can be said of copies"
+	case r.Copies == 0 && r.Equal == 0:
+		return "no copies: do not de-duplicate"
+	case r.Copies == 0:
+		return fmt.Sprintf("no copies, but packets that were sent again (%s): do not de-duplicate", show.Count(r.Equal))
+	case !r.Recommendation.Dedup:
+		return fmt.Sprintf("hardly any copies (%s): do not de-duplicate", show.Percent(float64(r.Copies), float64(r.Packets), 2))
+	}
+	text := howOften(r) + ": " + strings.Join(differences(r), ", ")
+	if len(r.Matrix) > 0 && float64(r.Matrix[0].Count) > leading*float64(r.Copies) && r.Matrix[0].First != r.Matrix[0].Copy {
+		text += fmt.Sprintf("; mostly %s -> %s", show.Printable(r.Matrix[0].First), show.Printable(r.Matrix[0].Copy))
+	}
+	return text
+}
+
+const (
+	// leading is the share of the copies above which something stands for most.
+	leading = 0.5
+	// notable is the share of the copies below which a difference is not mentioned.
+	notable = 0.05
+)
+
+// howOften says how many times packets come.
+func howOften(r *inspect.Report) string {
+	times := float64(r.Packets) / float64(max(r.Packets-r.Copies, 1))
+	if near := math.Round(times); near >= 2 && math.Abs(times-near) < notable*near {
+		return "nearly every packet " + repeated(int(near))
+	}
+	return show.Percent(float64(r.Copies), float64(r.Packets), 1) + " of the packets are copies"
+}
+
+func repeated(n int) string {
+	if n == 2 {
+		return "twice"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+// differences says in what most copies differ.
+func differences(r *inspect.Report) []string {
+	counts := map[string]uint64{}
+	for name, n := range r.Kinds {
+		for part := range strings.SplitSeq(name, "+") {
+			counts[part] += n
+		}
+	}
+	var all []string
+	for _, d := range []struct{ kind, text string }{
+		{"interface", "another interface"}, {"vlan", "another VLAN"}, {"tunnel", "another tunnel"}, {"ttl", routers(r)},
+		{"mac", "other MAC addresses"}, {"class", "another class of service"}, {"checksum", "checksums left to a network card"},
+		{"truncated", "captured in different lengths"}, {"padding", "other padding"}, {"link", "other headers before IP"},
+		{"identical", "identical"},
+	} {
+		n := float64(counts[d.kind])
+		if n < notable*float64(r.Copies) || d.kind == "mac" && counts["ttl"] > 0 {
+			continue // a router changes addresses, too
+		}
+		if n < (1-notable)*float64(r.Copies) {
+			d.text += " (" + show.Percent(n, float64(r.Copies), 0) + ")"
+		}
+		all = append(all, d.text)
+	}
+	return all
+}
+
+// routers says how many routers lie between most copies.
+func routers(r *inspect.Report) string {
+	steps := make([]int, 0, len(r.Hops))
+	for step := range r.Hops {
+		steps = append(steps, step)
+	}
+	if len(steps) == 0 {
+		return ""
+	}
+	slices.SortFunc(steps, func(a, b int) int { return int(r.Hops[b]) - int(r.Hops[a]) })
+	switch n := steps[0]; {
+	case n == 1 || n == -1:
+		return "one router between"
+	case n > 1:
+		return fmt.Sprintf("%d routers between", n)
+	default:
+		return fmt.Sprintf("%d routers between", -n)
+	}
+}

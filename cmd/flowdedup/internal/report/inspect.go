@@ -1,0 +1,178 @@
+package report
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	caught "github.com/flowdedup/flowdedup/capture/inspect"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/inspect"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
+)
+
+// InspectJSON writes the summary as one object on one line.
+func InspectJSON(w io.Writer, s *inspect.Summary) error {
+	return json.NewEncoder(w).Encode(s)
+}
+
+// maxRows is how many rows of a table are shown. The others are in --json.
+const maxRows = 20
+
+// InspectText writes the summary as text.
+func InspectText(w io.Writer, s *inspect.Summary) error {
+	var t strings.Builder
+	fmt.Fprintf(&t, "%s\n\n", capitalized(s.Verdict))
+	fmt.Fprintf(&t, "  packets     %s, %s copies (%s)%s\n", show.Count(s.Packets), show.Count(s.Copies), share(s.Copies, s.Packets),
+		also(show.Note{Count: total(s.NotCopies), What: "equal to another one, but sent again"}))
+	if s.Filtered > 0 {
+		fmt.Fprintf(&t, "  filtered    %s packets, counted nowhere else\n", show.Count(s.Filtered))
+	}
+	if notes := inspectNotes(s); notes != "" {
+		fmt.Fprintf(&t, "  noticed     %s\n", notes)
+	}
+	if n := s.OneSided; n.Before.Flows > 0 {
+		fmt.Fprintf(&t, "  one-sided   %s of the conversations, %s if VLAN and tunnel are part of a flow; without copies %s and %s\n",
+			oneSided(n.Before), oneSided(n.BeforeByTag), oneSided(n.After), oneSided(n.AfterByTag))
+	}
+	if s.SplitConversations > 0 {
+		fmt.Fprintf(&t, "  split       %s of %s sampled conversations, if the first of equal packets is kept\n",
+			show.Count(s.SplitConversations), show.Count(s.SampledConversations))
+	}
+	kindsTable(&t, s)
+	matrixTable(&t, s)
+	notCopiesTable(&t, s)
+	recommendation(&t, &s.Recommendation)
+	if s.Sampled < 1 {
+		fmt.Fprintf(&t, "\n  sampled     1 packet in %.0f at last, so counts of copies are estimates", 1/s.Sampled)
+	}
+	fmt.Fprintf(&t, "\n  looked at   equal packets within %s, in %s\n", s.Window, show.Bytes(s.MemoryBytes))
+	fmt.Fprintf(&t, "  speed       %s, %.2f million packets/s\n", time.Duration(s.Seconds*1e9).Round(time.Millisecond), s.Rate/1e6)
+	_, err := io.WriteString(w, t.String())
+	return err
+}
+
+// capitalized returns a sentence with a capital letter and a full stop.
+func capitalized(s string) string { return strings.ToUpper(s[:1]) + s[1:] + "." }
+
+func total(m map[string]uint64) (sum uint64) {
+	for _, n := range m {
+		sum += n
+	}
+	return sum
+}
+
+func oneSided(s caught.Sides) string { return share(s.OneSided, s.Flows) }
+
+// inspectNotes describes what the user may not expect in the input.
+func inspectNotes(s *inspect.Summary) string {
+	notes := show.Notes(
+		show.Note{Count: s.NonIP, What: "without IP"},
+		show.Note{Count: s.Snapped, What: "captured in part"},
+		show.Note{Count: s.NoTimestamp, What: "without a timestamp"},
+		show.Note{Count: s.Dropped, What: "dropped by the kernel"},
+		show.Note{Count: s.EvictedLive, What: "forgotten too early"},
+		show.Note{Count: s.Uncounted, What: "of too many points to be told apart"},
+	)
+	if s.Damaged {
+		notes = strings.TrimPrefix(notes+", damaged input", ", ")
+	}
+	return notes
+}
+
+// table writes a table, indented, below an empty line.
+func table(t *strings.Builder, columns []show.Column, rows [][]string) {
+	t.WriteByte('\n')
+	more := len(rows) - maxRows
+	for _, line := range show.Table(columns, rows[:min(len(rows), maxRows)], false) {
+		fmt.Fprintf(t, "  %s\n", strings.TrimRight(line, " "))
+	}
+	if more > 0 {
+		fmt.Fprintf(t, "  and %s more: see --json\n", show.Count(uint64(more)))
+	}
+}
+
+// largest returns the names of counts, the largest count first.
+func largest[K cmp.Ordered](m map[K]uint64) []K {
+	return slices.SortedFunc(maps.Keys(m), func(a, b K) int { return cmp.Or(cmp.Compare(m[b], m[a]), cmp.Compare(a, b)) })
+}
+
+func kindsTable(t *strings.Builder, s *inspect.Summary) {
+	if len(s.Kinds) == 0 {
+		return
+	}
+	var rows [][]string
+	for _, name := range largest(s.Kinds) {
+		rows = append(rows, []string{name, show.Count(s.Kinds[name]), share(s.Kinds[name], s.Copies)})
+	}
+	table(t, []show.Column{{Name: "copies differ in", Left: true}, {Name: "copies"}, {Name: "share"}}, rows)
+	if len(s.TTLSteps) > 0 {
+		var words []string
+		for _, step := range largest(s.TTLSteps) {
+			words = append(words, fmt.Sprintf("%+d: %s", -step, show.Count(s.TTLSteps[step])))
+		}
+		fmt.Fprintf(t, "  ttl of the copy %s\n", strings.Join(words[:min(len(words), maxRows)], ", "))
+	}
+}
+
+func matrixTable(t *strings.Builder, s *inspect.Summary) {
+	if len(s.Matrix) == 0 {
+		return
+	}
+	var rows [][]string
+	for i := range s.Matrix {
+		c := &s.Matrix[i]
+		row := []string{show.Printable(c.First), show.Printable(c.Copy), show.Count(c.Count)}
+		for _, d := range []int64{c.Delay.P50, c.Delay.P90, c.Delay.P99, c.Delay.P999, c.Delay.Max} {
+			row = append(row, delay(d))
+		}
+		rows = append(rows, row)
+	}
+	table(t, []show.Column{
+		{Name: "first seen at", Left: true}, {Name: "copied at", Left: true}, {Name: "copies"},
+		{Name: "p50"}, {Name: "p90"}, {Name: "p99"}, {Name: "p99.9"}, {Name: "max"},
+	}, rows)
+}
+
+// delay formats a delay with three digits.
+func delay(ns int64) string {
+	d := time.Duration(ns)
+	for _, unit := range []time.Duration{time.Second, time.Millisecond, time.Microsecond} {
+		if d >= unit {
+			return d.Round(unit / 100).String()
+		}
+	}
+	return d.String()
+}
+
+func notCopiesTable(t *strings.Builder, s *inspect.Summary) {
+	if len(s.NotCopies) == 0 {
+		return
+	}
+	var rows [][]string
+	for _, name := range largest(s.NotCopies) {
+		e := s.Examples[name]
+		rows = append(rows, []string{name, show.Count(s.NotCopies[name]),
+			fmt.Sprintf("packet %d like %d, %s apart: %s", e.Packet, e.Earlier, delay(e.Delay), e.What)})
+	}
+	table(t, []show.Column{{Name: "equal, but sent again", Left: true}, {Name: "packets"}, {Name: "for example", Left: true}}, rows)
+}
+
+// recommendation writes what to run, and why.
+func recommendation(t *strings.Builder, r *inspect.Recommendation) {
+	if r.Command == "" {
+		fmt.Fprintf(t, "\nRecommended: do not de-duplicate.\n")
+	} else {
+		fmt.Fprintf(t, "\nRecommended:\n\n    %s\n\n", r.Command)
+		fmt.Fprintf(t, "  removes     %s packets; %s of them are no copies\n", show.Count(r.Removes), show.Count(r.Wrong))
+	}
+	title := "because"
+	for _, reason := range r.Reasons {
+		fmt.Fprintf(t, "  %-11s %s\n", title, reason)
+		title = ""
+	}
+}
