@@ -27,8 +27,8 @@ type ReceiverConfig struct {
 	Warn func(error)
 }
 
-// MaxStreams is how many streams a listener reads at a time. It refuses further ones.
-const MaxStreams = 64
+// maxStreams is how many streams a listener reads at a time. It refuses further ones.
+const maxStreams = 64
 
 // Receiver is an address that streams come from.
 type Receiver struct {
@@ -77,15 +77,6 @@ func (r *Receiver) Start(to *pcapfile.Arrivals, input int) {
 	default:
 		go r.connect(to.Expect(r.Close))
 	}
-}
-
-// Addr returns the address that is listened at, with the port that the system chose; nil
-// if none is.
-func (r *Receiver) Addr() net.Addr {
-	if r.listener == nil {
-		return nil
-	}
-	return r.listener.Addr()
 }
 
 // Close ends the receiver, but not its streams.
@@ -182,7 +173,7 @@ func (r *Receiver) admit(conn net.Conn) {
 	place, ok := r.place(conn.RemoteAddr())
 	if !ok {
 		_ = conn.Close() // nothing was read
-		r.cfg.Warn(fmt.Errorf("%s: refused: %d streams are read already", name, MaxStreams))
+		r.cfg.Warn(fmt.Errorf("%s: refused: %d streams are read already", name, maxStreams))
 		return
 	}
 	s := newStream(name, conn, r.cfg.Warn, func(s *stream, err error) error { return r.left(s, place, err) })
@@ -199,7 +190,7 @@ func (r *Receiver) place(peer net.Addr) (string, bool) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.places) == MaxStreams {
+	if len(r.places) == maxStreams {
 		return "", false
 	}
 	name := host

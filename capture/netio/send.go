@@ -131,15 +131,6 @@ func (s *Sender) broadcast() {
 	s.changed.Broadcast()
 }
 
-// Addr returns the address that is listened at, with the port that the system chose; nil
-// if none is.
-func (s *Sender) Addr() net.Addr {
-	if s.listener == nil {
-		return nil
-	}
-	return s.listener.Addr()
-}
-
 // collector takes what the writer writes.
 type collector struct{ *Sender }
 

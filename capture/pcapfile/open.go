@@ -52,13 +52,13 @@ type Options struct {
 	// inputs of a Merge.
 	ChunkSize int
 	// Remote says that anyone may have sent the capture. It is not decompressed, and a
-	// record or block of more than MaxRemoteRecord bytes is ErrNotSupported. So memory is
+	// record or block of more than 16 MiB is ErrNotSupported. So memory is
 	// bounded by what is usual, not by what the formats allow.
 	Remote bool
 }
 
-// MaxRemoteRecord is the largest record or block of a Remote capture in bytes.
-const MaxRemoteRecord = 16 << 20
+// maxRemoteRecord is the largest record or block of a Remote capture in bytes.
+const maxRemoteRecord = 16 << 20
 
 // Open opens a capture by its name: a regular file, a pipe or a device. The name "-" is
 // standard input, which errors call "stdin". The first bytes tell the format and the
@@ -151,7 +151,7 @@ func newSource(in *input, name string, opt Options) (capture.Source, error) {
 func newReader(in *input, head []byte, name string, opt Options) (*reader, error) {
 	r := &reader{name: name, in: in, partial: head, chunkSize: opt.ChunkSize, warn: opt.Warn, longest: math.MaxInt}
 	if opt.Remote {
-		r.longest = MaxRemoteRecord
+		r.longest = maxRemoteRecord
 	}
 	if r.chunkSize <= 0 {
 		r.chunkSize = DefaultChunkSize
