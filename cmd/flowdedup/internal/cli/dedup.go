@@ -104,7 +104,7 @@ of its first packet in its name and can be read alone.`,
   # show in Wireshark what would be removed (frame.comment)
   flowdedup dedup span.pcapng --mark -w marked.pcapng
 
-  # join what sensors send (tcpdump -i eth0 -U -w - | nc node 57012), for tshark
+  # join what sensors send with tcpdump -U -w - | nc HOST 57012, for tshark
   flowdedup dedup tcp-listen://0.0.0.0:57012 -w tcp-listen://:57013
 
   # de-duplicate in a pipe

@@ -45,7 +45,7 @@ clock. --every none makes one window of all inputs. With --slide 1m the window
 slides: the past hour is reported at each full minute of packet time.
 
 - is standard input. Several inputs are merged in time order. tcp://HOST:PORT
-is an input that is connected to, tcp-listen://:PORT one that others connect to.
+is an input to connect to, tcp-listen://:PORT one that others connect to.
 
 Keys:
   src, dst      source, destination address
