@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"syscall"
@@ -136,7 +137,8 @@ func completer(secure *tls.Config) func(context.Context, net.Conn) (net.Conn, er
 	}
 }
 
-// errClosed stands for EPIPE: here it is no reader of a pipe that has had enough.
+// errClosed stands for EPIPE, which is no reader of a pipe here that has had enough, and for
+// the end of a connection that was to be made.
 var errClosed = errors.New("closed by the peer")
 
 // reason returns what a connection failed with, without the addresses and operations that
@@ -150,7 +152,7 @@ func reason(err error) error {
 	if errors.As(err, &system) {
 		err = system.Err
 	}
-	if errors.Is(err, syscall.EPIPE) {
+	if err == io.EOF || errors.Is(err, syscall.EPIPE) {
 		return errClosed
 	}
 	return err
