@@ -178,22 +178,26 @@ func stableOf(r *request, bits, width, k int) (design, error) {
 const mostBiasedK = 64
 
 // biasedRates are the rates of a filter of k arrays of s bits.
-type biasedRates func(r *request, k int, s float64) rates
+type biasedRates func(r *request, k int, s float64) outcome
 
 // biased returns the rates of a filter that clears bits for each element that it reports
 // as distinct. clearing returns how often such a report clears a given bit, for arrays of
 // s bits of which a share is set.
 func biased(clearing func(k int, s, set float64) float64) biasedRates {
-	return func(r *request, k int, s float64) rates {
+	return func(r *request, k int, s float64) outcome {
+		if r.load.length > 0 {
+			run := finiteRun{load: r.load, k: k, setting: 1 / s, clearing: func(set float64) float64 { return clearing(k, s, set) }}
+			return run.rates()
+		}
 		return fixedPoint(r.load, k, 1/s, 1/s, func(at rates) float64 {
 			return clearing(k, s, at.set) * at.distinctReports(r.load)
-		})
+		}).outcome(r.load)
 	}
 }
 
 // model returns the model of the filter as published.
 func (at biasedRates) model(r *request, bits int) (design, error) {
-	return biasedBest(r, bits, func(k int, s float64) rates { return at(r, k, s) })
+	return biasedBest(r, bits, func(k int, s float64) outcome { return at(r, k, s) })
 }
 
 // bsbf clears one bit of each array.
@@ -211,17 +215,32 @@ func rlbsbf(_ int, s, set float64) float64 { return set / s }
 // or less in a stream with many repeats, which only cleared bits in the first phase. So
 // the FPR is a bound, and the FNR some 15 % too low if most elements are repeats. Bits
 // are cleared at the rate that keeps half of them set.
-func rsbf(r *request, k int, s float64) (at rates) {
+func rsbf(r *request, k int, s float64) outcome {
+	if r.load.length > 0 {
+		return reservoir(r, k, s)
+	}
+	var at rates
 	findRoot(math.Log(1e-6/s), math.Log(1e6/s), func(logClearing float64) float64 {
 		at = ratesOf(r.load, cell{setting: 1 / s, clearing: math.Exp(logClearing), top: 1}, k)
 		return at.set - 0.5
 	})
-	return at
+	return at.outcome(r.load)
+}
+
+// reservoir is the same filter without a last phase: it inserts ever fewer elements, and
+// in a stream without an end none.
+func reservoir(r *request, k int, s float64) outcome {
+	if r.load.length > 0 {
+		run := finiteRun{load: r.load, k: k, setting: 1 / s, reservoir: s}
+		return run.rates()
+	}
+	fpr := math.Exp2(-float64(k))
+	return outcome{fpr: fpr, fnr: 1 - fpr, misses: r.load.missesByGap(func(float64) float64 { return 1 - fpr })}
 }
 
 // biasedBest takes the smallest number of arrays that keeps the bound on the FPR. More
 // arrays lower the FPR but miss more.
-func biasedBest(r *request, bits int, at func(k int, s float64) rates) (design, error) {
+func biasedBest(r *request, bits int, at func(k int, s float64) outcome) (design, error) {
 	low, high := 1, mostBiasedK
 	if r.Fixed.K != 0 {
 		low, high = r.Fixed.K, r.Fixed.K
@@ -239,11 +258,18 @@ func biasedBest(r *request, bits int, at func(k int, s float64) rates) (design, 
 		}
 	}
 	s := bits / high
-	rates := at(high, float64(s))
-	return r.finish(design{
+	result := at(high, float64(s))
+	return result.finish(r, design{
 		parameters: []Parameter{{"K", high}, {"s", s}},
 		bits:       high * s,
-		fpr:        rates.fpr,
+		fpr:        result.fpr,
 		lines:      float64(2 * high),
-	}, rates.misses()), nil
+	}), nil
+}
+
+// finish completes a design.
+func (o outcome) finish(r *request, d design) design {
+	d = r.finish(d, o.misses)
+	d.fnr = o.fnr
+	return d
 }

@@ -1,7 +1,6 @@
 package sizing
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 )
@@ -27,6 +26,9 @@ type design struct {
 type request struct {
 	Question
 	load *load
+	// anchored is the stream as windows see it that begin at the last sighting that was
+	// no copy. It is nil if repeats renew the memory of their element.
+	anchored *anchored
 	// window is the number of different elements that a window holds: all of a
 	// landmark window, those within it at an instant of the others.
 	window float64
@@ -36,9 +38,15 @@ const ipv4Addresses = 1 << 32
 
 func newRequest(q Question) *request {
 	r := &request{Question: q, load: newLoad(q.Distinct, q.Gaps)}
+	if q.Kind == Unbounded && q.Length > 0 {
+		r.load = newFiniteLoad(q.Distinct, q.Gaps, q.Length)
+	}
 	r.window = r.distinctIn(q.Elements)
 	if q.Kind == Landmark {
 		r.window = r.capIPv4(math.Max(1, q.Distinct*q.Elements))
+	}
+	if !q.Refresh && q.Kind != Landmark {
+		r.anchored = newAnchored(q.Distinct, q.Gaps, q.Elements)
 	}
 	return r
 }
@@ -60,6 +68,16 @@ func (r *request) capIPv4(different float64) float64 {
 func (r *request) finish(d design, m misses) design {
 	d.misses, d.fnr = m, r.load.fnr(m)
 	return d
+}
+
+// inserted returns how many elements a filter inserts among so many, if it misses nothing:
+// the different ones or, with windows that begin at an insertion, those that are no
+// copies.
+func (r *request) inserted(elements float64) float64 {
+	if r.anchored == nil {
+		return r.distinctIn(elements)
+	}
+	return r.capIPv4(r.anchored.insertions * elements)
 }
 
 // complete is finish for a design that misses nothing.
@@ -137,30 +155,6 @@ const (
 	// curvePoints are for each candidate.
 	curvePoints = 21
 )
-
-// mostForLines is how many times the memory of the published filter the form in lines may
-// need, and still be planned in its place.
-const mostForLines = 2
-
-// plannedBy returns the model to plan a method with, and the least memory in which it
-// keeps both bounds. inLines reports that the model is that of package engine's filter in
-// lines. It is chosen if it keeps the bound on the FPR and needs at most mostForLines
-// times the memory.
-func (r *request) plannedBy(m *Method) (chosen model, needed int, inLines bool) {
-	needed = r.needed(m.model)
-	if m.inLines == nil {
-		return m.model, needed, false
-	}
-	least := r.needed(m.inLines)
-	d, err := m.inLines(r, cmp.Or(r.MemoryBits, least, maxSearched))
-	switch {
-	case err != nil, d.fpr > r.FPR && r.Fixed == (Parameters{}):
-		return m.model, needed, false
-	case r.MemoryBits == 0 && needed > 0 && (least == 0 || least > mostForLines*needed):
-		return m.model, needed, false
-	}
-	return m.inLines, least, true
-}
 
 // needed returns the least memory in which a model keeps both bounds, up to whole lines
 // and 0.2 %, or 0 if none is enough.

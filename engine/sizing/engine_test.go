@@ -25,7 +25,7 @@ func TestTimed(t *testing.T) {
 	}{{Count, window.Window{Packets: size}}, {Unbounded, window.Window{None: true}}} {
 		distinct, gaps := s.load(size)
 		const memory = 300 * lineBits
-		a, err := Plan(Question{Kind: c.kind, Elements: size, Distinct: distinct, Gaps: gaps, MemoryBits: memory, Method: "timed"})
+		a, err := Plan(Question{Kind: c.kind, Elements: size, Distinct: distinct, Gaps: gaps, MemoryBits: memory, Method: "timed", Refresh: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -141,7 +141,7 @@ func TestLandmark(t *testing.T) {
 	seen := make([]uint64, (n+63)/64)
 	for _, fpr := range []float64{1e-9, 1e-3} {
 		c := planned(t, Question{Kind: Landmark, Key: IPv4, Elements: n, FPR: fpr}, "bloom-lines")
-		filter, err := distinct.NewScalableBloom(distinct.ScalableBloomConfig{FPR: fpr, Memory: c.MemoryBits / 8})
+		filter, err := distinct.NewScalableBloom(distinct.ScalableBloomConfig{FPR: ScalableBloomFPR(fpr), Memory: c.MemoryBits / 8})
 		if err != nil {
 			t.Fatal(err)
 		}

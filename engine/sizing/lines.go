@@ -1,8 +1,10 @@
 package sizing
 
 import (
+	"errors"
 	"math"
 
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/stream"
 	"github.com/flowdedup/flowdedup/engine/theory"
 	"github.com/flowdedup/flowdedup/layout"
@@ -19,11 +21,8 @@ func (r *request) stream(c stream.Config, bits int) (full stream.Config, lines i
 		return c, 0, tooSmall(bits, lineBits, "a cache line")
 	}
 	c.Memory = bits / lineBits * (lineBits / 8)
-	if c.FPR == 0 && r.Fixed == (Parameters{}) {
-		c.FPR = r.FPR
-	}
 	if full, err = c.Complete(); err != nil {
-		return full, 0, impossible("%w", err)
+		return full, 0, impossible("%w; %s-paper is the published form, which takes more", err, c.Method)
 	}
 	return full, bits / lineBits, nil
 }
@@ -38,6 +37,10 @@ func stableLines(r *request, bits int) (design, error) {
 				c.FPR = r.FPR
 			}
 			full, lines, err := r.stream(c, bits)
+			if errors.Is(err, engine.ErrFPR) { // as close to it as it gets
+				c.FPR, c.P = 0, min(layout.MaxStableRun, lineBits/width)
+				full, lines, err = r.stream(c, bits)
+			}
 			if err != nil {
 				b.add(design{}, err)
 				continue
@@ -79,21 +82,44 @@ func cellWidth(most int) int {
 	return 4
 }
 
-// biasedLines is a filter of bits in lines, with the fewest arrays that keep the bound.
+// biasedLines is a filter of bits in lines. In an endless stream it keeps the rate that
+// the filter itself states, in a finite one that of the model. Lines differ in how full
+// they are, which raises the rate of the model as it does that of the filter.
 func biasedLines(method string, at biasedRates) model {
 	return func(r *request, bits int) (design, error) {
-		c, lines, err := r.stream(stream.Config{Method: method, K: r.Fixed.K}, bits)
-		if err != nil {
-			return design{}, err
+		b := best{request: r}
+		for _, k := range choices(r.Fixed.K, 1, layout.MaxStableParts) {
+			c, lines, err := r.stream(stream.Config{Method: method, K: k}, bits)
+			if err != nil {
+				b.add(design{}, err)
+				continue
+			}
+			s := lineBits / k * lines
+			result := at(r, k, float64(s))
+			if r.load.length == 0 {
+				result.fpr = c.FPR
+			} else {
+				result.fpr = unevenFPR(result.fpr, k)
+			}
+			b.add(result.finish(r, design{
+				parameters: []Parameter{{"K", k}, {"s", s}},
+				bits:       lines * lineBits,
+				fpr:        result.fpr,
+				lines:      1,
+			}), nil)
 		}
-		s := lineBits / c.K * lines
-		return r.finish(design{
-			parameters: []Parameter{{"K", c.K}, {"s", s}},
-			bits:       lines * lineBits,
-			fpr:        c.FPR,
-			lines:      1,
-		}, at(r, c.K, float64(s)).misses()), nil
+		return b.result()
 	}
+}
+
+// unevenFPR returns the mean rate of lines, given that of k bits of the mean share: see
+// stream.Stats.
+func unevenFPR(rate float64, k int) float64 {
+	if rate == 0 {
+		return 0
+	}
+	set := math.Pow(rate, 1/float64(k))
+	return math.Min(1, rate*(1+float64(k*(k-1))/2*(1-set)/(set*lineBits)))
 }
 
 // quotientLines is a quotient hash table whose rows have one of the shapes that fit a
@@ -118,7 +144,7 @@ func quotientLines(missed func(r *request, rows int, s stream.Shape) misses) mod
 			}, missed(r, rows, s)), nil)
 		}
 		if !b.found && b.err == nil {
-			return design{}, impossible("rows of %d cells of %d bits do not fit a cache line", r.Fixed.Cells, r.Fixed.CellBits)
+			return design{}, impossible("rows of %d cells of %d bits are none of the engine's; the published form, such as qht-paper, takes others", r.Fixed.Cells, r.Fixed.CellBits)
 		}
 		return b.result()
 	}
@@ -144,20 +170,18 @@ func timersLines(r *request, bits int) (design, error) {
 	}
 	lines := bits / lineBits
 	switch {
-	case r.Kind == Jumping:
-		return design{}, impossible("timers in lines slide")
 	case width != 8 && width != 16:
-		return design{}, impossible("timers of %d bits, must be of 8 or 16 in lines", width)
+		return design{}, impossible("timers of %d bits, must be of 8 or 16; timers-paper takes others", width)
 	case lines < 1:
 		return design{}, tooSmall(bits, lineBits, "a cache line")
 	}
 	ticks := 1<<(width-1) - 2
-	load := r.distinctIn(r.Elements*(1+1/float64(ticks))) / float64(lines)
+	load := r.inserted(r.Elements*(1+1/float64(ticks))) / float64(lines)
 	best, k := math.Inf(1), 0
 	for _, of := range choices(r.Fixed.K, 1, layout.MaxCellK) {
 		fpr, err := theory.LineFilter{Cells: lineBits / width, K: of}.FPR(load)
 		if err != nil || of > layout.MaxCellK {
-			return design{}, impossible("K is %d, must be from 1 to %d in lines", of, layout.MaxCellK)
+			return design{}, impossible("K is %d, must be from 1 to %d; timers-paper takes more", of, layout.MaxCellK)
 		}
 		if fpr < best {
 			best, k = fpr, of

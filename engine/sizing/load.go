@@ -13,6 +13,11 @@ type load struct {
 	between   []float64
 	different []float64
 	bins      []weight
+	// length is the number of elements of a finite stream, and repeatsAt the share of
+	// elements far from its begin that are repeats with the gaps of a bin. length is 0 for
+	// streams without an end.
+	length    float64
+	repeatsAt []float64
 }
 
 // weight is a bin of the gaps: its share and the grid position of its middle.
@@ -67,6 +72,19 @@ func distinctAmong(fresh float64, gaps Gaps, t float64) float64 {
 		low, left = b.Upto, left-b.Share
 	}
 	return fresh*t + (1-fresh)*(integral+(1-at)/2*math.Min(t, 1))
+}
+
+// differentIn interpolates D.
+func (l *load) differentIn(elements float64) float64 {
+	at, found := slices.BinarySearch(l.between, elements)
+	switch {
+	case found || at == 0:
+		return l.different[at]
+	case at == len(l.between):
+		return l.different[at-1]
+	}
+	part := (elements - l.between[at-1]) / (l.between[at] - l.between[at-1])
+	return l.different[at-1] + part*(l.different[at]-l.different[at-1])
 }
 
 // misses are probabilities that a repeat is missed, by grid position.

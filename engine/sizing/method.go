@@ -3,6 +3,8 @@ package sizing
 import (
 	"slices"
 	"strings"
+
+	"github.com/flowdedup/flowdedup/engine/stream"
 )
 
 // model finds the best design of a method in so much memory. Its errors wrap
@@ -23,9 +25,8 @@ type Method struct {
 	Name   string // as in [Question]
 	Title  string
 	Source string // where it comes from
-	// Engine names the constructor of package engine, unless the filter is there only to
-	// be measured (see [Candidate].InLines). Reference names the type of package
-	// engine/paper. Both are empty if there is none.
+	// Engine names the constructor of package engine, and Reference the type of package
+	// engine/paper. At most one is set, and none if only the formulas are there.
 	Engine, Reference string
 	Certainty         Certainty
 	// Takes lists the fields of [Parameters] that the method takes.
@@ -35,12 +36,10 @@ type Method struct {
 	ipv4Only  bool
 	keysOnly  bool // it only counts, and finds no copies of packets
 	yardstick bool
+	measured  bool // it is there to be compared with the others
 	// betterThan names a method that hides this one unless this one is better.
 	betterThan string
 	model      model
-	// inLines is the model of package engine's form of a paper's filter, which is there
-	// to be measured, or nil. See request.plannedBy.
-	inLines model
 }
 
 // The sources of methods.
@@ -60,32 +59,52 @@ var (
 	slides = []Kind{Sliding, Count, Jumping}
 )
 
-// methods lists all methods in the order in which they are presented.
-var methods = []Method{
+// streamMethods are the methods of stream.New, with the models of its lines.
+var streamMethods = map[string]Method{
+	"lru":    {Title: "LRU rows", Source: "this project", Certainty: Bound, Takes: []string{"Cells", "CellBits"}, model: lruRows},
+	"qht":    {Title: "quotient hash table", Source: geraud, Certainty: Bound, Takes: []string{"Cells", "CellBits"}, model: quotientLines(randomLines)},
+	"qqhtd":  {Title: "queued quotient hash table", Source: geraud, Certainty: Bound, Takes: []string{"Cells", "CellBits"}, model: quotientLines(queuedLines)},
+	"sbf":    {Title: "stable Bloom filter", Source: deng, Certainty: Bound, Takes: []string{"K", "P", "CellBits"}, model: stableLines},
+	"rsbf":   {Title: "reservoir sampling based Bloom filter", Source: bera, Certainty: Estimate, Takes: []string{"K"}, model: biasedLines("rsbf", reservoir)},
+	"bsbf":   {Title: "biased sampling based Bloom filter", Source: bera, Certainty: Estimate, Takes: []string{"K"}, model: biasedLines("bsbf", biased(bsbf))},
+	"bsbfsd": {Title: "the same with single deletion", Source: bera, Certainty: Estimate, Takes: []string{"K"}, model: biasedLines("bsbfsd", biased(bsbfsd))},
+	"rlbsbf": {Title: "the same, load balanced", Source: bera, Certainty: Estimate, Takes: []string{"K"}, model: biasedLines("rlbsbf", biased(rlbsbf))},
+}
+
+// methods lists all methods in the order in which they are presented: those of package
+// engine, those of papers as published, and the yardstick.
+var methods = slices.Concat([]Method{
 	{Name: "timed", Title: "timed rows", Source: "this project", Engine: "window.NewTimed", Certainty: Bound,
 		kinds: append([]Kind{Unbounded}, slides...), model: timedRows},
 	{Name: "sliding-rows", Title: "rows of digests with dates", Source: "this project", Engine: "sliding.New", Certainty: Exact,
 		kinds: []Kind{Sliding}, keysOnly: true, model: slidingRows},
-	{Name: "lru", Title: "LRU rows", Source: "this project", Engine: "stream.New", Certainty: Bound, Takes: []string{"Cells", "CellBits"},
-		kinds: unbounded, model: lruRows},
+	{Name: "exact-rows", Title: "exact rows", Source: "this project", Engine: "distinct.NewIPv4Rows", Certainty: Exact,
+		kinds: landmark, ipv4Only: true, model: exactRows},
+	{Name: "digest-rows", Title: "rows of digests", Source: "this project", Engine: "distinct.NewDigestRows", Certainty: Exact,
+		kinds: landmark, model: digestRows},
+	{Name: "bloom-lines", Title: "blocked Bloom filter", Source: "Putze, Sanders, Singler, JEA 2009", Engine: "distinct.NewScalableBloom", Certainty: Exact,
+		kinds: landmark, model: bloomLines},
+}, ofStreams(), []Method{
+	{Name: "timers", Title: "Bloom filter of timers", Source: koloniari, Engine: "window.NewTimers", Certainty: Bound, Takes: []string{"K", "CellBits"},
+		kinds: slides, measured: true, model: timersLines},
 	{Name: "rows", Title: "LRU rows of any width", Source: "this project", Certainty: Bound, Takes: []string{"Cells", "CellBits"},
 		kinds: unbounded, betterThan: "lru", model: anyRows},
-	{Name: "sbf", Title: "stable Bloom filter", Source: deng, Reference: "Stable", Certainty: Bound, Takes: []string{"K", "P", "CellBits"},
-		kinds: unbounded, model: stable, inLines: stableLines},
-	{Name: "rsbf", Title: "reservoir sampling based Bloom filter", Source: bera, Reference: "RSBF", Certainty: Bound, Takes: []string{"K"},
-		kinds: unbounded, model: biasedRates(rsbf).model}, // that in lines has no last phase, and ends up missing everything
-	{Name: "bsbf", Title: "biased sampling based Bloom filter", Source: bera, Reference: "BSBF", Certainty: Estimate, Takes: []string{"K"},
-		kinds: unbounded, model: biased(bsbf).model, inLines: biasedLines("bsbf", biased(bsbf))},
-	{Name: "bsbfsd", Title: "the same with single deletion", Source: bera, Reference: "BSBFSD", Certainty: Estimate, Takes: []string{"K"},
-		kinds: unbounded, model: biased(bsbfsd).model, inLines: biasedLines("bsbfsd", biased(bsbfsd))},
-	{Name: "rlbsbf", Title: "the same, load balanced", Source: bera, Reference: "RLBSBF", Certainty: Estimate, Takes: []string{"K"},
-		kinds: unbounded, model: biased(rlbsbf).model, inLines: biasedLines("rlbsbf", biased(rlbsbf))},
-	{Name: "qht", Title: "quotient hash table", Source: geraud, Reference: "QHT", Certainty: Estimate, Takes: []string{"Cells", "CellBits"},
-		kinds: unbounded, model: qht, inLines: quotientLines(randomLines)},
-	{Name: "qhtd", Title: "the same with duplicates", Source: geraud, Reference: "QHTD", Certainty: Bound, Takes: []string{"Cells", "CellBits"},
+	{Name: "sbf-paper", Title: "stable Bloom filter, as published", Source: deng, Reference: "Stable", Certainty: Bound, Takes: []string{"K", "P", "CellBits"},
+		kinds: unbounded, betterThan: "sbf", model: stable},
+	{Name: "rsbf-paper", Title: "reservoir sampling based Bloom filter, as published", Source: bera, Reference: "RSBF", Certainty: Bound, Takes: []string{"K"},
+		kinds: unbounded, betterThan: "rsbf", model: biasedRates(rsbf).model},
+	{Name: "bsbf-paper", Title: "biased sampling based Bloom filter, as published", Source: bera, Reference: "BSBF", Certainty: Estimate, Takes: []string{"K"},
+		kinds: unbounded, betterThan: "bsbf", model: biased(bsbf).model},
+	{Name: "bsbfsd-paper", Title: "the same with single deletion", Source: bera, Reference: "BSBFSD", Certainty: Estimate, Takes: []string{"K"},
+		kinds: unbounded, betterThan: "bsbfsd", model: biased(bsbfsd).model},
+	{Name: "rlbsbf-paper", Title: "the same, load balanced", Source: bera, Reference: "RLBSBF", Certainty: Estimate, Takes: []string{"K"},
+		kinds: unbounded, betterThan: "rlbsbf", model: biased(rlbsbf).model},
+	{Name: "qht-paper", Title: "quotient hash table, as published", Source: geraud, Reference: "QHT", Certainty: Estimate, Takes: []string{"Cells", "CellBits"},
+		kinds: unbounded, betterThan: "qht", model: qht},
+	{Name: "qhtd", Title: "quotient hash table with duplicates", Source: geraud, Reference: "QHTD", Certainty: Bound, Takes: []string{"Cells", "CellBits"},
 		kinds: unbounded, model: qhtd},
-	{Name: "qqhtd", Title: "the same, queued", Source: geraud, Reference: "QQHTD", Certainty: Bound, Takes: []string{"Cells", "CellBits"},
-		kinds: unbounded, model: qqhtd, inLines: quotientLines(queuedLines)},
+	{Name: "qqhtd-paper", Title: "queued quotient hash table, as published", Source: geraud, Reference: "QQHTD", Certainty: Bound, Takes: []string{"Cells", "CellBits"},
+		kinds: unbounded, betterThan: "qqhtd", model: qqhtd},
 	{Name: "sqf", Title: "streaming quotient filter", Source: "Dutta, Narang, Bera, VLDB 2013", Reference: "SQF", Certainty: Estimate, Takes: []string{"Cells", "CellBits"},
 		kinds: unbounded, model: sqf},
 	{Name: "cuckoo", Title: "cuckoo filter that forgets", Source: "Fan, Andersen, Kaminsky, Mitzenmacher, CoNEXT 2014", Reference: "Cuckoo", Certainty: Bound, Takes: []string{"Cells", "CellBits"},
@@ -94,12 +113,6 @@ var methods = []Method{
 		kinds: unbounded, model: aging},
 	{Name: "buffer", Title: "LRU buffer of elements", Source: deng, Reference: "LRU", Certainty: Exact,
 		kinds: unbounded, model: lruBuffer},
-	{Name: "exact-rows", Title: "exact rows", Source: "this project", Engine: "distinct.NewIPv4Rows", Certainty: Exact,
-		kinds: landmark, ipv4Only: true, model: exactRows},
-	{Name: "digest-rows", Title: "rows of digests", Source: "this project", Engine: "distinct.NewDigestRows", Certainty: Exact,
-		kinds: landmark, model: digestRows},
-	{Name: "bloom-lines", Title: "blocked Bloom filter", Source: "Putze, Sanders, Singler, JEA 2009", Engine: "distinct.NewScalableBloom", Certainty: Exact,
-		kinds: landmark, model: bloomLines},
 	{Name: "bloom", Title: "Bloom filter", Source: metwally, Reference: "Bloom", Certainty: Exact, Takes: []string{"K"},
 		kinds: landmark, model: bloom},
 	{Name: "jumping", Title: "Bloom filters in turn", Source: "Bloom filters that replace each other", Certainty: Bound, Takes: []string{"K"},
@@ -108,12 +121,26 @@ var methods = []Method{
 		kinds: jumps, model: jumpingCounters},
 	{Name: "bdbf", Title: "block decaying Bloom filter", Source: "Shen, Zhang, JCST 2008", Reference: "BDBF", Certainty: Bound, Takes: []string{"K", "CellBits"},
 		kinds: jumps, model: decaying},
-	{Name: "timers", Title: "Bloom filter of timers", Source: koloniari, Reference: "TimerBloom", Certainty: Bound, Takes: []string{"K", "CellBits"},
-		kinds: slides, model: timers, inLines: timersLines},
+	{Name: "timers-paper", Title: "Bloom filter of timers, as published", Source: koloniari, Reference: "TimerBloom", Certainty: Bound, Takes: []string{"K", "CellBits"},
+		kinds: slides, betterThan: "timers", model: timers},
 	{Name: "counting", Title: "counting Bloom filter and queue", Source: metwally, Reference: "SlidingBloom", Certainty: Exact, Takes: []string{"K", "CellBits"},
 		kinds: []Kind{Count}, model: countingQueue},
 	{Name: "exact", Title: "map of digests", Source: "the yardstick", Engine: "window.NewExact, distinct.NewDigestMap", Certainty: Exact,
 		kinds: append([]Kind{Landmark}, slides...), yardstick: true, model: exactMap},
+})
+
+// ofStreams returns the methods of stream.New, the recommended one first.
+func ofStreams() []Method {
+	var all []Method
+	for i, name := range stream.Methods() {
+		m, known := streamMethods[name]
+		if !known {
+			panic("sizing: no model of stream method " + name)
+		}
+		m.Name, m.Engine, m.kinds, m.measured = name, "stream.New", unbounded, i > 0
+		all = append(all, m)
+	}
+	return all
 }
 
 // Methods returns the methods that this package knows.

@@ -3,7 +3,6 @@ package sizing
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
@@ -86,22 +85,22 @@ func build(c *Candidate) (paper.Filter, error) {
 	bias := paper.BiasedConfig{Bits: c.MemoryBits, K: c.value("K"), Seed: 7}
 	table := paper.QHTConfig{Bits: c.MemoryBits, CellBits: c.value("cell bits"), Cells: c.value("cells"), Seed: 7}
 	switch c.Method.Name {
-	case "sbf":
+	case "sbf-paper":
 		cells := c.value("cells")
 		return paper.NewStable(paper.StableConfig{Cells: cells, CellBits: c.MemoryBits / cells, K: c.value("K"), P: c.value("P"), Seed: 7})
-	case "rsbf":
+	case "rsbf-paper":
 		return paper.NewRSBF(bias, 0.03)
-	case "bsbf":
+	case "bsbf-paper":
 		return paper.NewBSBF(bias)
-	case "bsbfsd":
+	case "bsbfsd-paper":
 		return paper.NewBSBFSD(bias)
-	case "rlbsbf":
+	case "rlbsbf-paper":
 		return paper.NewRLBSBF(bias)
-	case "qht":
+	case "qht-paper":
 		return paper.NewQHT(table)
 	case "qhtd":
 		return paper.NewQHTD(table)
-	case "qqhtd":
+	case "qqhtd-paper":
 		return paper.NewQQHTD(table)
 	case "sqf":
 		return paper.NewSQF(paper.SQFConfig{Bits: c.MemoryBits, Cells: table.Cells, Remainder: c.value("r"), Fingerprint: c.value("r'"), Seed: 7})
@@ -112,23 +111,6 @@ func build(c *Candidate) (paper.Filter, error) {
 	default:
 		return paper.NewLRU(c.MemoryBits, elementBits)
 	}
-}
-
-// asPublished plans a method as published, whether or not the engine has it in lines.
-func asPublished(t *testing.T, q Question) *Candidate {
-	t.Helper()
-	q, err := q.complete()
-	if err != nil {
-		t.Fatal(err)
-	}
-	i := slices.IndexFunc(methods, func(m Method) bool { return m.Name == q.Method })
-	m := methods[i]
-	m.inLines = nil
-	c, err := newRequest(q).plan(&m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &c
 }
 
 // TestReferences compares predictions with runs of the reference filters. models says how
@@ -149,15 +131,15 @@ func TestReferences(t *testing.T) {
 			fnrOff       float64
 			fnrBoundOnly bool
 		}{
-			{"sbf", 0, 0.02, 0.02, false},
-			{"bsbf", 0, 0.03, 0.02, false},
-			{"rlbsbf", 0, 0.03, 0.02, false},
-			{"rsbf", 0, 0.05, 0.05, false},
-			{"qht", 1, 0.02, 0.03, false},
-			{"qht", 4, 0.02, 0.08, false},
+			{"sbf-paper", 0, 0.02, 0.02, false},
+			{"bsbf-paper", 0, 0.03, 0.02, false},
+			{"rlbsbf-paper", 0, 0.03, 0.02, false},
+			{"rsbf-paper", 0, 0.05, 0.05, false},
+			{"qht-paper", 1, 0.02, 0.03, false},
+			{"qht-paper", 4, 0.02, 0.08, false},
 			{"qhtd", 4, 0.02, 0.02, true},
-			{"qqhtd", 1, 0.02, 0.03, false},
-			{"qqhtd", 4, 0.02, 0.05, false},
+			{"qqhtd-paper", 1, 0.02, 0.03, false},
+			{"qqhtd-paper", 4, 0.02, 0.05, false},
 			{"sqf", 0, 0.02, 0.05, false},
 			{"cuckoo", 4, 0.03, 0.03, true},
 			{"a2", 0, 0.02, 0.03, false},
@@ -167,8 +149,8 @@ func TestReferences(t *testing.T) {
 				Method: c.method, Fixed: Parameters{Cells: c.cells}, Key: Other,
 				MemoryBits: 1 << 12, FPR: 0.1, Distinct: distinct, Gaps: gaps,
 			}
-			plan := asPublished(t, q)
-			filter, err := build(plan)
+			plan := planned(t, q, q.Method)
+			filter, err := build(&plan)
 			if err != nil {
 				t.Fatal(c.method, err)
 			}
@@ -280,4 +262,18 @@ func TestClusters(t *testing.T) {
 	if got, want := c.anyOf(1), -math.Expm1(-c.different); math.Abs(got/want-1) > 1e-9 {
 		t.Errorf("P(any) is %g, want %g", got, want)
 	}
+}
+
+// newPopulation draws n elements of so many equally likely ones.
+func newPopulation(n, members int, seed uint64) []digest.Digest {
+	random := rand.New(rand.NewPCG(seed, 2))
+	all := make([]digest.Digest, members)
+	for i := range all {
+		all[i] = digest.Digest{random.Uint64(), random.Uint64()}
+	}
+	drawn := make([]digest.Digest, n)
+	for i := range drawn {
+		drawn[i] = all[random.IntN(members)]
+	}
+	return drawn
 }

@@ -9,11 +9,10 @@ import (
 
 // Candidate is a method with its best parameters.
 type Candidate struct {
-	Method *Method
-	// InLines reports that the plan is for package engine's filter, in which an element
-	// lies in one cache line.
-	InLines    bool
+	Method     *Method
 	Parameters []Parameter
+	// Runs is what the question says of it.
+	Runs       bool
 	MemoryBits int // in use; 0 if there is no design at all
 	FPR, FNR   float64
 	// Lines is the number of cache lines that an element touches.
@@ -55,10 +54,10 @@ type Answer struct {
 	Window float64
 	// Candidates are in the order of the package documentation, the best first.
 	Candidates []Candidate
-	// Recommended is the first candidate, or nil if it does not meet the request. Reason
-	// explains the choice in one line, or says what comes nearest.
+	// Recommended is the first candidate, or nil if it does not meet the request.
 	Recommended *Candidate
-	Reason      string
+
+	request *request
 }
 
 // Plan answers a question. Errors wrap [ErrQuestion]. It is no error if no candidate
@@ -74,7 +73,7 @@ func Plan(question Question) (Answer, error) {
 		return Answer{}, err
 	}
 	r := newRequest(q)
-	a := Answer{Question: q, Window: r.window}
+	a := Answer{Question: q, Window: r.window, request: r}
 	for _, m := range chosen {
 		c, err := r.plan(m)
 		if err != nil && q.Method != "" {
@@ -92,24 +91,24 @@ func Plan(question Question) (Answer, error) {
 	if a.Candidates[0].Meets {
 		a.Recommended = &a.Candidates[0]
 	}
-	a.Reason = r.reason(a.Candidates)
 	return a, nil
 }
 
 // plan finds a method's candidate. It returns an error if there is no design at all.
 func (r *request) plan(m *Method) (Candidate, error) {
-	of, needed, inLines := r.plannedBy(m)
-	c := Candidate{Method: m, InLines: inLines, NeededBits: needed}
+	of, needed := m.model, r.needed(m.model)
+	c := Candidate{Method: m, NeededBits: needed}
 	bits := cmp.Or(r.MemoryBits, needed, maxSearched)
 	d, err := of(r, bits)
 	if err != nil {
 		c.Why = "too little memory"
 		if needed == 0 {
-			c.Why = fmt.Sprintf("needs more than %d GiB", maxSearched>>33)
+			c.Why = fmt.Sprintf("needs > %d GiB", maxSearched>>33)
 		}
 		return c, err
 	}
 	r.fill(&c, d)
+	c.Runs = r.Runs(&c)
 	if r.Curves {
 		c.Curve = r.curve(of, bits)
 	}
@@ -127,16 +126,14 @@ func (r *request) fill(c *Candidate, d design) {
 	c.Meets = d.fpr <= r.FPR && (r.MemoryBits != 0 || d.fnr <= r.FNR)
 	switch {
 	case c.Meets:
-	case d.fpr > r.FPR && c.NeededBits > 0:
-		c.Why = "FPR too high in so little memory"
 	case d.fpr > r.FPR:
-		c.Why = fmt.Sprintf("FPR too high even in %d GiB", maxSearched>>33)
+		c.Why = "FPR too high"
 	default:
-		c.Why = fmt.Sprintf("misses more, even in %d GiB", maxSearched>>33)
+		c.Why = fmt.Sprintf("needs > %d GiB", maxSearched>>33)
 	}
 }
 
-// worthShowing removes the methods that are not better than one that the engine has.
+// worthShowing removes the forms of methods that are not better than the engine's.
 func (r *request) worthShowing(all []Candidate) []Candidate {
 	return slices.DeleteFunc(all, func(c Candidate) bool {
 		i := slices.IndexFunc(all, func(other Candidate) bool { return other.Method.Name == c.Method.betterThan })
@@ -172,9 +169,11 @@ func (r *request) ranking(all []Candidate) func(a, b Candidate) int {
 	return func(a, b Candidate) int {
 		return cmp.Or(
 			first(a.Meets, b.Meets),
+			first(a.Runs, b.Runs),
 			first(a.MemoryBits > 0, b.MemoryBits > 0),
 			first(!a.Method.yardstick, !b.Method.yardstick),
 			first(a.Method.Engine != "", b.Method.Engine != ""),
+			first(!a.Method.measured, !b.Method.measured),
 			cmp.Compare(r.countedFPR(&a), r.countedFPR(&b)),
 			cmp.Compare(math.Max(a.FNR, good), math.Max(b.FNR, good)),
 			cmp.Compare(a.Lines, b.Lines),

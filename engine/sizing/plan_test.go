@@ -2,6 +2,7 @@ package sizing
 
 import (
 	"errors"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -27,6 +28,13 @@ var questions = map[string]Question{
 	"flows per hour":         {Kind: Landmark, Elements: 3e6, Key: Other},
 }
 
+// testUnits are plain numbers.
+var testUnits = Units{
+	Size: func(bits int) string { return fmt.Sprint(bits, " bits") },
+	FPR:  func(rate float64) string { return fmt.Sprintf("%.2g", rate) },
+	FNR:  func(rate float64) string { return fmt.Sprintf("%.2g", rate) },
+}
+
 // TestAnswers checks what every answer promises.
 func TestAnswers(t *testing.T) {
 	for name, q := range questions {
@@ -36,14 +44,14 @@ func TestAnswers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if a.Recommended == nil || !a.Recommended.Meets || a.Reason == "" {
-				t.Fatalf("recommended %+v, reason %q", a.Recommended, a.Reason)
+			if a.Recommended == nil || !a.Recommended.Meets || a.Reason(testUnits) == "" {
+				t.Fatalf("recommended %+v, reason %q", a.Recommended, a.Reason(testUnits))
 			}
 			r := newRequest(a.Question)
 			for i := range a.Candidates {
 				c := &a.Candidates[i]
 				checkCandidate(t, r, c)
-				rival := c.Meets && !c.Method.yardstick && (c.Method.Engine != "" || a.Recommended.Method.Engine == "")
+				rival := c.Meets && !c.Method.yardstick && !c.Method.measured && (c.Runs || !a.Recommended.Runs)
 				if rival && c.FNR < a.Recommended.FNR/closeEnough && a.Recommended.FNR > a.Question.FNR {
 					t.Errorf("%s has FNR %g, %s was recommended with %g", c.Method.Name, c.FNR, a.Recommended.Method.Name, a.Recommended.FNR)
 				}
@@ -76,9 +84,6 @@ func checkCandidate(t *testing.T, r *request, c *Candidate) {
 		return
 	}
 	of := c.Method.model
-	if c.InLines {
-		of = c.Method.inLines
-	}
 	d, err := of(r, c.NeededBits)
 	if err != nil || d.fpr > r.FPR || d.fnr > r.FNR {
 		t.Errorf("%s: the %d bits needed are not enough: %+v, %v", name, c.NeededBits, d.fpr, err)
@@ -103,7 +108,7 @@ func TestRecommended(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := a.Recommended.Method.Name; got != want {
-			t.Errorf("%s: %s, want %s (%s)", name, got, want, a.Reason)
+			t.Errorf("%s: %s, want %s (%s)", name, got, want, a.Reason(testUnits))
 		}
 	}
 }
@@ -159,11 +164,11 @@ func TestImpossible(t *testing.T) {
 		question Question
 		want     string
 	}{
-		{Question{Method: "sbf", MemoryBits: 3, Fixed: Parameters{K: 4}}, "K = 4 hash functions need at least 5 cells of 1 bits, which are 5 bits of memory; the 3 bits given are enough for K up to 2"},
-		{Question{Method: "bsbf", MemoryBits: 3, Fixed: Parameters{K: 4}}, "enough for K up to 3"},
-		{Question{Method: "sbf", MemoryBits: 64, Fixed: Parameters{K: 2, P: 65, CellBits: 1}}, "must be from 1 to the 64 cells"},
-		{Question{Method: "qht", MemoryBits: 1 << 20, Fixed: Parameters{Cells: 4, CellBits: 2}}, "at least 3 bits"},
-		{Question{Method: "qht", MemoryBits: 1 << 20, Fixed: Parameters{Cells: 4, CellBits: 17}}, "from 1 to 16"},
+		{Question{Method: "sbf-paper", MemoryBits: 3, Fixed: Parameters{K: 4}}, "K = 4 hash functions need at least 5 cells of 1 bits, which are 5 bits of memory; the 3 bits given are enough for K up to 2"},
+		{Question{Method: "bsbf-paper", MemoryBits: 3, Fixed: Parameters{K: 4}}, "enough for K up to 3"},
+		{Question{Method: "sbf-paper", MemoryBits: 64, Fixed: Parameters{K: 2, P: 65, CellBits: 1}}, "must be from 1 to the 64 cells"},
+		{Question{Method: "qht-paper", MemoryBits: 1 << 20, Fixed: Parameters{Cells: 4, CellBits: 2}}, "at least 3 bits"},
+		{Question{Method: "qht-paper", MemoryBits: 1 << 20, Fixed: Parameters{Cells: 4, CellBits: 17}}, "from 1 to 16"},
 		{Question{Method: "sqf", MemoryBits: 1 << 20, Fixed: Parameters{Cells: 1, CellBits: 2}}, "from 3 to 16"},
 		{Question{Method: "cuckoo", MemoryBits: 1 << 20, Fixed: Parameters{Cells: 4, CellBits: 3}}, "at least 4 bits"},
 		{Question{Method: "rows", MemoryBits: 1 << 20, Fixed: Parameters{Cells: 64, CellBits: 16}}, "at most 32 cells"},
@@ -173,11 +178,14 @@ func TestImpossible(t *testing.T) {
 		{Question{Method: "timed", Fixed: Parameters{K: 3}}, "follow from the memory"},
 		{Question{Method: "sbf", Fixed: Parameters{K: -1}}, "at least 1"},
 		{Question{Fixed: Parameters{K: 4}}, "no method is named"},
-		{Question{Method: "magic"}, "methods for a window of kind unbounded: timed, lru, rows, sbf"},
+		{Question{Method: "magic"}, "methods for a window of kind unbounded: timed, lru, qht, qqhtd, sbf"},
 		{with(func(q *Question) { q.Method = "sbf" }), "cannot express a window of kind sliding; methods that can: timed"},
 		{Question{Kind: Landmark, Elements: 9, Key: Other, Method: "exact-rows"}, "only takes IPv4 addresses"},
 		{Question{Kind: Sliding}, "0 elements in the window, must be from 1"},
 		{with(func(q *Question) { q.Distinct = 1.5 }), "at most 1"},
+		{with(func(q *Question) { q.Different = 1001 }), "1001 different elements among 1000, must be at most as many"},
+		{with(func(q *Question) { q.Length = -1 }), "stream of -1 elements"},
+		{Question{Method: "sbf", MemoryBits: 1 << 20, Fixed: Parameters{K: 5, CellBits: 1}}, "sbf-paper is the published form"},
 		{with(func(q *Question) { q.FPR = math.NaN() }), "between 0 and 1"},
 		{with(func(q *Question) { q.FNR = 1 }), "between 0 and 1"},
 		{with(func(q *Question) { q.MemoryBits = -1 }), "from 1 to 2^46"},
@@ -202,8 +210,8 @@ func TestNothingMeets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a.Recommended != nil || !strings.Contains(a.Reason, "least memory that does") {
-		t.Errorf("recommended %+v, reason %q", a.Recommended, a.Reason)
+	if a.Recommended != nil || !strings.Contains(a.Reason(testUnits), "least memory that does") {
+		t.Errorf("recommended %+v, reason %q", a.Recommended, a.Reason(testUnits))
 	}
 }
 
@@ -310,6 +318,13 @@ func TestAnyQuestion(t *testing.T) {
 		if random.IntN(4) > 0 {
 			q.MemoryBits = int(power(46))
 		}
+		switch random.IntN(3) {
+		case 0:
+			q.Different = q.Elements / power(40)
+		case 1:
+			q.Length = power(60)
+		}
+		q.Refresh = random.IntN(2) == 0
 		a, err := Plan(q)
 		if err != nil {
 			continue

@@ -76,12 +76,23 @@ type Question struct {
 	// Distinct is the share of elements that are new, above 0 and at most 1; 0
 	// stands for 1, the worst case.
 	Distinct float64
+	// Different is the number of different elements among Elements consecutive ones, up
+	// to Elements. Where it is set, Distinct and Gaps follow from it: see fitDifferent.
+	Different float64
 	// Gaps is how far repeats lie back, in elements. nil stands for uniform gaps over a
 	// window, and for log-uniform gaps over an unbounded stream (nearly those of the web
 	// crawl in Deng, Rafiei, SIGMOD 2006).
-	Gaps  Gaps
-	Parts int // of a jumping window, from 2 to 254; 0 stands for DefaultParts
-	Key   Key
+	Gaps Gaps
+	// Length is the number of elements of the stream in which Distinct and Gaps were
+	// counted, if it was one. In an unbounded stream rates are means over it; 0 stands for
+	// no end, and the rates of the steady state. Windows are those of a stream that goes on.
+	Length float64
+	Parts  int // of a jumping window, from 2 to 254; 0 stands for DefaultParts
+	Key    Key
+	// Refresh says that repeats renew the memory of their element. Without it a window
+	// begins at the last sighting that was no copy. Filters without a window, and of keys,
+	// always renew.
+	Refresh bool
 
 	// MemoryBits is the available memory, at most 2^46 bits; 0 asks how much is needed.
 	MemoryBits int
@@ -90,6 +101,10 @@ type Question struct {
 	// 1e-4. If the question asks for the memory, the memory must keep it. Otherwise
 	// methods below it count as equal.
 	FNR float64
+
+	// Runs reports whether the asker can run a candidate. Those go before the others. nil
+	// stands for what package engine has.
+	Runs func(*Candidate) bool
 
 	Method string     // plan this one alone; "" plans all
 	Fixed  Parameters // of Method, which must be named then
@@ -107,6 +122,12 @@ func (q Question) complete() (Question, error) {
 	q.fill()
 	if err := q.check(); err != nil {
 		return q, err
+	}
+	if q.Length > 0 && q.Gaps != nil && q.Kind != Unbounded && q.Kind != Landmark {
+		q.Distinct, q.Gaps = endless(q.Distinct, q.Gaps, q.Length)
+	}
+	if q.Different > 0 {
+		q.fitDifferent()
 	}
 	if q.Gaps == nil {
 		q.Gaps = uniformGaps(q.Elements)
@@ -132,6 +153,10 @@ func (q *Question) fill() {
 	if q.Parts == 0 {
 		q.Parts = DefaultParts
 	}
+	if q.Runs == nil {
+		q.Runs = func(c *Candidate) bool { return c.Method.Engine != "" }
+	}
+	q.Refresh = q.Refresh || q.Kind == Unbounded || q.Key != Packets
 }
 
 func (q *Question) check() error {
@@ -144,6 +169,10 @@ func (q *Question) check() error {
 		return impossible("%v elements in the window, must be from 1 to 2^60", q.Elements)
 	case !(q.Distinct > 0 && q.Distinct <= 1):
 		return impossible("share of new elements is %v, must be above 0 and at most 1", q.Distinct)
+	case !(q.Different >= 0 && q.Different <= q.Elements):
+		return impossible("%.10g different elements among %.10g, must be at most as many", q.Different, q.Elements)
+	case !(q.Length >= 0 && q.Length <= maxElements):
+		return impossible("stream of %v elements, must be from 1 to 2^60, or 0 for one without an end", q.Length)
 	case !(q.FPR > 0 && q.FPR < 1):
 		return impossible("false positive rate is %v, must be between 0 and 1", q.FPR)
 	case !(q.FNR > 0 && q.FNR < 1):

@@ -80,8 +80,11 @@ func randomRows(r *request, rows, k int, fingerprints float64, rowBits int) desi
 // other elements share one cell less. It is evicted at the rate at which such a smaller
 // row reports them as distinct. In a row of one cell the next distinct element always
 // evicts it.
+//
+// Only full rows evict. In a finite stream they are full for a part of it.
 func randomMisses(l *load, rows float64, k int, fingerprints float64) misses {
 	m := make(misses, len(l.between))
+	full := l.fullRows(rows, k)
 	for cells := 1; cells <= k; cells++ {
 		kept := math.Max(0, 1-float64(cells)/fingerprints)
 		reports := l.fresh*math.Max(0, 1-float64(cells-1)/fingerprints) + (1-l.fresh)*l.fnr(m)
@@ -90,7 +93,7 @@ func randomMisses(l *load, rows float64, k int, fingerprints float64) misses {
 			if cells == 1 {
 				evictions = l.different[i] / rows
 			}
-			m[i] = -math.Expm1(-evictions) * kept
+			m[i] = -math.Expm1(-full*evictions) * kept
 		}
 	}
 	return m

@@ -1,77 +1,133 @@
 package sizing
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
-// reason explains in one line why the first candidate is recommended, or what comes
-// nearest if none is.
-func (r *request) reason(all []Candidate) string {
-	c := &all[0]
+// Units format the numbers of a text.
+type Units struct {
+	Size     func(bits int) string
+	FPR, FNR func(rate float64) string
+}
+
+// Reason explains the choice in one line, or says what comes nearest if no method meets
+// the request.
+func (a *Answer) Reason(u Units) string {
+	e := explanation{a.request, u}
+	c := &a.Candidates[0]
 	if !c.Meets {
-		return r.nearest(all)
+		return e.nearest(a.Candidates)
 	}
-	rivals, who := meeting(all[1:]), "method"
-	if c.Method.Engine != "" {
-		rivals, who = inEngine(rivals), "method of package engine"
+	return e.merit(c, comparable(c, a.Candidates[1:])) + e.otherwise(c, a.Candidates[1:])
+}
+
+// manyMisses is the share of misses that is worth a warning.
+const manyMisses = 0.01
+
+// Warning says what is wrong with the recommended method, or nothing.
+func (a *Answer) Warning(u Units) string {
+	c := a.Recommended
+	if c == nil || c.FNR <= max(manyMisses, a.Question.FNR) {
+		return ""
 	}
-	return r.merit(c, rivals, who) + r.otherwise(c, meeting(all[1:]))
+	text := fmt.Sprintf("%s misses %s of the repeats", c.Method.Name, u.FNR(c.FNR))
+	if c.NeededBits > 0 && c.NeededBits > c.MemoryBits {
+		text += fmt.Sprintf("; %s would do", u.Size(c.NeededBits))
+	} else {
+		text += ", and more memory does not help"
+	}
+	return text
+}
+
+// explanation writes about candidates.
+type explanation struct {
+	*request
+	Units
+}
+
+// comparable returns the candidates of the sort of c in their order: those that run here if
+// it does, and without those that are there to be measured unless it is one.
+func comparable(c *Candidate, all []Candidate) []*Candidate {
+	var rivals []*Candidate
+	for i := range all {
+		other := &all[i]
+		if other.Meets && other.Runs == c.Runs && !other.Method.yardstick && (c.Method.measured || !other.Method.measured) {
+			rivals = append(rivals, other)
+		}
+	}
+	return rivals
 }
 
 // merit says why a candidate is better than others of its sort.
-func (r *request) merit(c *Candidate, rivals []Candidate, who string) string {
-	misses := rate(c.FNR)
+func (e explanation) merit(c *Candidate, rivals []*Candidate) string {
+	misses := e.missing(c.FNR)
+	who := "method"
 	switch {
-	case r.Method != "":
-		return fmt.Sprintf("%s, FPR %.2g", misses, c.FPR)
-	case len(rivals) == 0 || rivals[0].Method.yardstick:
-		return fmt.Sprintf("%s, and no other %s keeps a FPR of %.2g", misses, who, r.FPR)
-	case c.FNR <= r.FNR && rivals[0].FNR <= r.FNR:
+	case c.Runs && c.Method.measured:
+		who += " that runs here"
+	case c.Runs:
+		who += " for use that runs here"
+	}
+	switch {
+	case e.Method != "":
+		return fmt.Sprintf("%s, FPR %s", misses, e.FPR(c.FPR))
+	case len(rivals) == 0:
+		return fmt.Sprintf("%s, and no other %s keeps the FPR", misses, who)
+	case c.FNR <= e.request.FNR && rivals[0].FNR <= e.request.FNR:
 		if c.FNR > 0 {
 			misses += ", which is as good as none"
 		}
-		return misses + ", and " + r.cheaper(c, &rivals[0])
+		return misses + ", and " + e.cheaper(c, rivals[0])
 	case rivals[0].FNR <= closeEnough*c.FNR:
-		return fmt.Sprintf("%s, as few misses as with any %s that keeps a FPR of %.2g, and %s", misses, who, r.FPR, r.cheaper(c, &rivals[0]))
+		return fmt.Sprintf("%s, as few misses as with any %s that keeps the FPR, and %s", misses, who, e.cheaper(c, rivals[0]))
 	case c.FNR == 0:
-		return fmt.Sprintf("no misses at a FPR of %.2g or less (%s, the next, has %s)", r.FPR, rivals[0].Method.Name, rate(rivals[0].FNR))
+		return fmt.Sprintf("no misses (%s, the next, has %s)", rivals[0].Method.Name, e.missing(rivals[0].FNR))
 	}
-	return fmt.Sprintf("%s, the fewest misses of any %s that keeps a FPR of %.2g (%s, the next, has %s)",
-		misses, who, r.FPR, rivals[0].Method.Name, rate(rivals[0].FNR))
+	return fmt.Sprintf("%s, the fewest misses of any %s that keeps the FPR (%s, the next, has %s)",
+		misses, who, rivals[0].Method.Name, e.missing(rivals[0].FNR))
 }
 
-// otherwise names the best method that the engine does not have, if it is better.
-func (r *request) otherwise(c *Candidate, rivals []Candidate) string {
+// otherwise names the best method that does not run here, if it is better: the one that
+// misses least, or needs least memory if misses do not matter.
+func (e explanation) otherwise(c *Candidate, rivals []Candidate) string {
+	var best *Candidate
 	for i := range rivals {
 		other := &rivals[i]
-		if other.Method.Engine == "" && r.better(other, c) {
-			what := rate(other.FNR)
-			if c.FNR <= r.FNR {
-				what = fmt.Sprintf("%.3g MiB", float64(r.memory(other))/8/(1<<20))
-			}
-			why := "only as a model or reference"
-			if other.InLines {
-				why = "it is there to be measured"
-			}
-			return fmt.Sprintf("; %s would do with %s, but %s", other.Method.Name, what, why)
+		if other.Runs || !e.better(other, c) || other.Method.yardstick {
+			continue
+		}
+		if best == nil || e.better(other, best) {
+			best = other
 		}
 	}
-	return ""
+	if best == nil {
+		return ""
+	}
+	what := e.missing(best.FNR)
+	if c.FNR <= e.request.FNR {
+		what = e.Size(e.memory(best))
+	}
+	return fmt.Sprintf("; %s would do with %s, but %s", best.Method.Name, what, best.Method.where())
 }
 
-// inEngine returns the leading candidates that package engine has.
-func inEngine(all []Candidate) []Candidate {
-	n := 0
-	for n < len(all) && all[n].Method.Engine != "" && !all[n].Method.yardstick {
-		n++
+// where says what there is of a method that does not run here.
+func (m *Method) where() string {
+	switch {
+	case m.Engine != "":
+		return "only in the library"
+	case m.Reference != "":
+		return "only as a reference"
 	}
-	return all[:n]
+	return "only as a model"
 }
 
 // cheaper says what decides between two candidates with equal misses.
-func (r *request) cheaper(c, next *Candidate) string {
+func (e explanation) cheaper(c, next *Candidate) string {
 	switch {
 	case c.Lines < next.Lines:
 		return fmt.Sprintf("%s for each element (%s, the next, touches %.3g)", lines(c.Lines), next.Method.Name, next.Lines)
-	case r.memory(c) < r.memory(next):
+	case e.memory(c) < e.memory(next):
 		return fmt.Sprintf("less memory than %s, the next, would need", next.Method.Name)
 	}
 	return fmt.Sprintf("a lower FPR than %s, the next", next.Method.Name)
@@ -84,36 +140,32 @@ func lines(n float64) string {
 	return fmt.Sprintf("%.3g cache lines", n)
 }
 
-// rate writes a rate for people.
-func rate(p float64) string {
+// missing writes a FNR.
+func (e explanation) missing(p float64) string {
 	if p == 0 {
 		return "no misses"
 	}
-	return fmt.Sprintf("FNR %.2g", p)
-}
-
-func meeting(all []Candidate) []Candidate {
-	n := 0
-	for n < len(all) && all[n].Meets {
-		n++
-	}
-	return all[:n]
+	return "FNR " + e.FNR(p)
 }
 
 // nearest says what would be enough, or what comes closest.
-func (r *request) nearest(all []Candidate) string {
+func (e explanation) nearest(all []Candidate) string {
 	least := (*Candidate)(nil)
 	for i := range all {
-		if c := &all[i]; c.NeededBits > 0 && !c.Method.yardstick && (least == nil || c.NeededBits < least.NeededBits) {
+		c := &all[i]
+		if c.NeededBits == 0 || c.Method.yardstick {
+			continue
+		}
+		if least == nil || c.Runs && !least.Runs || c.Runs == least.Runs && c.NeededBits < least.NeededBits {
 			least = c
 		}
 	}
 	if least != nil {
-		return fmt.Sprintf("no method meets the request; the least memory that does is %d bits (%s)", least.NeededBits, least.Method.Title)
+		return fmt.Sprintf("no method meets the request; the least memory that does is %s (%s)", e.Size(least.NeededBits), least.Method.Name)
 	}
 	c := &all[0]
 	if c.MemoryBits == 0 {
-		return "no method meets the request: " + c.Why
+		return "no method meets the request: " + strings.TrimSpace(c.Method.Name+" "+c.Why)
 	}
-	return fmt.Sprintf("no method meets the request; nearest is %s with FPR %.2g, FNR %.2g", c.Method.Title, c.FPR, c.FNR)
+	return fmt.Sprintf("no method meets the request; nearest is %s with FPR %s, FNR %s", c.Method.Name, e.FPR(c.FPR), e.FNR(c.FNR))
 }

@@ -112,14 +112,20 @@ func timedRows(r *request, memory int) (design, error) {
 		return design{}, err
 	}
 	lines := memory / lineBits
-	return r.finish(design{
+	d := design{
 		parameters: []Parameter{{"lines", lines}, {"cells", layout.TimedCells}, {"cell bits", layout.TimedCellBits}},
 		bits:       lines * lineBits,
 		fpr:        fpr,
 		lines:      1,
-	}, r.load.missesByDistinct(func(different float64) float64 {
-		return rowMiss(different, lines, layout.TimedCells)
-	})), nil
+	}
+	forgotten := func(others float64) float64 { return rowMiss(others, lines, layout.TimedCells) }
+	if r.anchored == nil {
+		return r.finish(d, r.load.missesByDistinct(forgotten)), nil
+	}
+	fnr, insertions := r.anchored.rowMisses(r.window, r.window/float64(lines), layout.TimedCells)
+	d = r.finish(d, r.load.missesByGap(func(between float64) float64 { return forgotten(insertions * between) }))
+	d.fnr = fnr
+	return d, nil
 }
 
 // timedFPR asks the filter itself for its bound, which depends on how it divides its

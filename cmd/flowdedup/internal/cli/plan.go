@@ -33,8 +33,9 @@ for a load, and recommend one. Without --memory, find the least memory.
 The load is:
   - the number of elements in the window: --elements, or --rate or --link with
     a window of time;
-  - the share of them that is new: --distinct, all by default (the worst case);
-  - how far back repeats lie: anywhere in the window with equal probability;
+  - how many of them are different: --distinct, all by default (the worst
+    case). Without a window that is the share of new elements.
+  - how far back repeats lie: --distinct elements of a window come at random;
     without a window over orders of magnitude up to --elements (16 million).
 
 --from measures all of this from captures, in bounded memory: in large ones it
@@ -44,11 +45,14 @@ Windows (--kind auto): none is an unbounded stream in constant memory. A
 duration is a sliding window for packets and starts again at each boundary
 (landmark) for all else. n:N is the last N elements.
 
+Windows of packets begin at a packet that was kept, as those of "dedup"; with
+--refresh each copy restarts them.
+
 FPR is the probability that a new element is taken for a repeat. FNR is the
 share of the repeats within the window that are taken for new. Lines are the
 cache lines that an element touches. Recommended is the method that keeps the
-FPR with the lowest FNR. Methods below --fnr count as equal: then the fewest
-lines decide, then the least memory.`,
+FPR with the lowest FNR, of those that a command runs. Methods below --fnr
+count as equal: then the fewest lines decide, then the least memory.`,
 		Example: `  # what keeps 1 % false positives in 1 MiB on a stream of flows without end?
   flowdedup plan --of flow --memory 1MiB --fpr 1%
 
@@ -88,7 +92,8 @@ func (f *planFlags) register(cmd *cobra.Command) {
 	fs.Var(newParsed(&c.Rate, "", "rate", parseAmount), "rate", "elements a second: 250k, 1.5M")
 	fs.Var(newParsed(&c.Link, "", "speed", parseLink), "link", "speed of a link full of shortest packets: 10Gb/s")
 	fs.Var(newParsed(&c.Elements, "", "number", parseAmount), "elements", "elements in the window, or how far repeats lie back")
-	fs.Var(newParsed(&c.Distinct, "100%", "share", parseDistinct), "distinct", "new elements: share 60%, or number in the window 3M")
+	fs.Var(newParsed(&c.Distinct, "100%", "share", parseDistinct), "distinct", "different elements in the window: share 60%, or number 3M")
+	fs.BoolVar(&c.Refresh, "refresh", false, "a removed packet restarts the window")
 	fs.StringArrayVar(&c.From, "from", nil, "measure the load of capture `FILE`; may be repeated")
 	f.filter.register(fs)
 	fs.Var(newParsed(&c.MemoryBits, "", "size", parseBits), "memory", "available memory: 8MiB, l2, 16kbit (default: the least)")
@@ -105,7 +110,7 @@ func (f *planFlags) register(cmd *cobra.Command) {
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "print errors only")
 	fs.BoolVar(&f.noProgress, "no-progress", false, "show no progress on a terminal")
 	groupInput.add(fs, "from", "no-merge")
-	groupLoad.add(fs, "of", "ipv6", "window", "kind", "parts", "rate", "link", "elements", "distinct")
+	groupLoad.add(fs, "of", "ipv6", "window", "kind", "parts", "rate", "link", "elements", "distinct", "refresh")
 	groupGoal.add(fs, "memory", "fpr", "fnr")
 	groupOutput.add(fs, "html", "json", "quiet")
 	groupAdvanced.add(fs, "method", "k", "p", "cells", "cell-bits", "no-progress")

@@ -1,13 +1,16 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/sizing"
+	"github.com/flowdedup/flowdedup/engine/stream"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
@@ -20,7 +23,7 @@ func (c *Config) command(from *sizing.Candidate) *string {
 	}
 	var words []string
 	switch {
-	case c.Element.Packets && (kind == sizing.Sliding || kind == sizing.Count || kind == sizing.Unbounded):
+	case c.Element.Packets && kind != sizing.Landmark: // a window that slides finds all that jumps find
 		words = c.dedup(from)
 	case !c.Element.Packets && kind == sizing.Sliding && c.Window.Duration > 0:
 		words = c.sliding(from)
@@ -36,6 +39,9 @@ func (c *Config) command(from *sizing.Candidate) *string {
 
 func (c *Config) dedup(from *sizing.Candidate) []string {
 	words := []string{"dedup", "--window", c.Window.String()}
+	if c.Refresh {
+		words = append(words, "--refresh")
+	}
 	switch from.Method.Name {
 	case "timed":
 		return append(words, c.bounds(from, c.FPR != 0 && c.FPR < engine.DefaultFPR)...)
@@ -48,7 +54,7 @@ func (c *Config) dedup(from *sizing.Candidate) []string {
 	case "exact":
 		return append(words, "--method", "exact")
 	}
-	if !from.InLines {
+	if from.Method.Name != dedup.MethodTimers && !stream.IsMethod(from.Method.Name) {
 		return nil
 	}
 	words = append(words, "--method", from.Method.Name, "--param", params(from).String())
@@ -78,7 +84,8 @@ func (c *Config) distinct(from *sizing.Candidate) []string {
 		return words
 	case from.Method.Name == "bloom-lines" && c.key() == sizing.Other:
 		words = append(words, "--method", "bloom")
-		return append(words, c.bounds(from, c.FPR != 0)...)
+		words = append(words, c.bounds(from, false)...)
+		return append(words, "--fpr", fmt.Sprintf("%.3g", sizing.ScalableBloomFPR(cmp.Or(c.FPR, engine.DefaultFPR))))
 	case from.Method.Name == "lru" && c.key() == sizing.Other && c.Fixed == (sizing.Parameters{}):
 		words = append(words, "--method", "lru")
 		return append(words, c.bounds(from, c.FPR != 0)...)
@@ -86,15 +93,16 @@ func (c *Config) distinct(from *sizing.Candidate) []string {
 	return nil
 }
 
-// defaultSlides is how many rows a sliding window has by default.
-const defaultSlides = 60
+// mostSlides is how many rows a window that slides has, or fewer if they do not divide it.
+const mostSlides = 60
 
 // sliding returns the arguments for a window of time that slides.
 func (c *Config) sliding(from *sizing.Candidate) []string {
-	slide := c.Window.Duration
-	if slide%defaultSlides == 0 {
-		slide /= defaultSlides
+	slides := time.Duration(mostSlides)
+	for c.Window.Duration%slides != 0 {
+		slides--
 	}
+	slide := c.Window.Duration / slides
 	words := []string{"distinct", "--of", c.Element.String(), "--every", c.Window.String(), "--slide", window.Window{Duration: slide}.String()}
 	switch from.Method.Name {
 	case "sliding-rows":

@@ -44,7 +44,8 @@ func (o ElementKind) perPacket() float64 {
 	return 1
 }
 
-// Distinct says how many elements are new: a share of them, or a number per window.
+// Distinct says how many elements of a window differ: a share of them, or a number. In an
+// unbounded stream the share is that of new elements.
 type Distinct struct {
 	Share float64
 	Count float64
@@ -62,6 +63,7 @@ type Config struct {
 	Link     float64 // bits a second
 	Elements float64
 	Distinct Distinct
+	Refresh  bool // a copy restarts the window, as with "dedup --refresh"
 
 	MemoryBits int
 	FPR, FNR   float64
@@ -88,7 +90,10 @@ func (c *Config) rate() float64 {
 // Check returns an error that wraps sizing.ErrQuestion if the window does not fit its
 // kind.
 func (c *Config) Check() error {
-	_, err := c.kind()
+	kind, err := c.kind()
+	if err == nil && c.Refresh && (!c.Element.Packets || kind == sizing.Unbounded || kind == sizing.Landmark) {
+		err = fmt.Errorf("%w: --refresh needs packets in a window that slides or jumps; all else renews its memory anyway", sizing.ErrQuestion)
+	}
 	return err
 }
 
@@ -137,7 +142,8 @@ func (c *Config) question(m *Measurement) (sizing.Question, error) {
 	q := sizing.Question{
 		Kind: kind, Key: c.key(), Parts: c.Parts,
 		MemoryBits: c.MemoryBits, FPR: c.FPR, FNR: c.FNR,
-		Method: c.Method, Fixed: c.Fixed, Curves: c.Curves,
+		Method: c.Method, Fixed: c.Fixed, Curves: c.Curves, Refresh: c.Refresh,
+		Runs: func(from *sizing.Candidate) bool { return c.command(from) != nil },
 	}
 	if q.Elements, err = c.elements(kind, m); err != nil {
 		return q, err
@@ -145,14 +151,19 @@ func (c *Config) question(m *Measurement) (sizing.Question, error) {
 	if m != nil {
 		q.Distinct = m.DistinctShare
 		q.Gaps = m.scaledGaps(q.Elements)
+		q.Length = float64(m.Elements) * q.Elements / m.WindowElements
 	}
 	switch {
-	case c.Distinct.Share > 0:
+	case c.Distinct.Share > 0 && (kind == sizing.Unbounded || c.Distinct.Share == 1):
 		q.Distinct = c.Distinct.Share
+	case c.Distinct.Share > 0:
+		q.Different = c.Distinct.Share * q.Elements
 	case c.Distinct.Count > 0 && q.Elements == 0:
 		return q, fmt.Errorf("%w: a number of distinct elements means nothing in an unbounded stream; give --distinct as a share, such as 60%%", sizing.ErrQuestion)
+	case c.Distinct.Count > q.Elements:
+		return q, fmt.Errorf("%w: --distinct %.10g is more than the %.10g elements in the window", sizing.ErrQuestion, c.Distinct.Count, q.Elements)
 	case c.Distinct.Count > 0:
-		q.Distinct = math.Min(1, c.Distinct.Count/q.Elements)
+		q.Different = c.Distinct.Count
 	}
 	return q, nil
 }

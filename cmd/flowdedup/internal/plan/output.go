@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/engine/sizing"
@@ -22,17 +24,29 @@ func JSON(w io.Writer, r *Result) error {
 	return enc.Encode(r)
 }
 
+// width is the most columns that a line of text has.
+const width = 100
+
 // Text writes the result as text: the request, a table, and a recommendation.
 func Text(w io.Writer, r *Result) error {
 	var out strings.Builder
 	for _, line := range r.asked() {
-		fmt.Fprintln(&out, line)
+		fmt.Fprintln(&out, wrap(line))
 	}
+	var narrow []show.Column
 	var rows [][]string
-	for i := range r.Candidates {
-		rows = append(rows, r.Candidates[i].cells())
+	for _, at := range r.narrow() {
+		narrow = append(narrow, columns[at])
 	}
-	for _, line := range show.Table(columns, rows, true) {
+	for i := range r.Candidates {
+		var row []string
+		cells := r.cells(&r.Candidates[i])
+		for _, at := range r.narrow() {
+			row = append(row, cells[at])
+		}
+		rows = append(rows, row)
+	}
+	for _, line := range show.Table(narrow, rows, false) {
 		fmt.Fprintln(&out, line)
 	}
 	for _, line := range r.advice() {
@@ -42,49 +56,96 @@ func Text(w io.Writer, r *Result) error {
 	return err
 }
 
+// wrap cuts a text between words into lines of at most width columns, the later ones
+// indented.
+func wrap(text string) string {
+	var out strings.Builder
+	column := 0
+	for i, word := range strings.Split(text, " ") {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case i == 0:
+		case column+1+n > width:
+			out.WriteString("\n  ")
+			column = 2
+		default:
+			out.WriteByte(' ')
+			column++
+		}
+		out.WriteString(word)
+		column += n
+	}
+	return out.String()
+}
+
 // columns are the columns of the table.
 var columns = []show.Column{
-	{Name: "method", Left: true}, {Name: "parameters", Left: true}, {Name: "memory"}, {Name: "FPR"}, {Name: "FNR"},
-	{Name: "bits/element"}, {Name: "lines"}, {Name: "needs"}, {Left: true},
+	{Name: "method", Left: true}, {Name: "parameters", Left: true}, {Name: "memory"}, {Name: "needs"}, {Name: "FPR"}, {Name: "FNR"},
+	{Name: "bits/element"}, {Name: "lines"}, {Left: true},
+}
+
+// narrow returns the columns of the text. Without a given memory a method takes what it
+// needs.
+func (r *Result) narrow() []int {
+	if r.MemoryBytes == nil {
+		return []int{0, 1, 2, 4, 5, 7, 8}
+	}
+	return []int{0, 1, 2, 3, 4, 5, 7, 8}
 }
 
 // cells returns a candidate's row of the table.
-func (c *Candidate) cells() []string {
+func (r *Result) cells(c *Candidate) []string {
 	verdict := c.Why
 	if c.Meets {
 		verdict = c.Where
 	}
 	return []string{
-		c.Method, c.parameterText(), size(c.MemoryBytes), rate(c.FPR), rate(c.FNR),
-		number(c.BitsPerElement), number(c.CacheLines), size(c.NeededBytes), verdict,
+		c.Method, c.parameterText(), r.units.memory.of(c.MemoryBytes), r.units.needs.of(c.NeededBytes), r.units.fprOf(c), r.units.fnr.of(c.FNR),
+		number(c.BitsPerElement), number(c.CacheLines), verdict,
 	}
 }
 
+// parameterText lists the parameters that do not follow from the memory.
 func (c *Candidate) parameterText() string {
 	var all []string
+	cells := 0
 	for _, p := range c.parameters {
-		all = append(all, fmt.Sprintf("%s %d", p.Name, p.Value))
+		switch p.Name {
+		case "K", "P", "Max", "r", "r'":
+			all = append(all, fmt.Sprintf("%s=%d", p.Name, p.Value))
+		case "cells":
+			cells = p.Value
+		case "cell bits":
+			if cells > 0 && cells < 1000 {
+				all = append(all, fmt.Sprintf("%dx%d", cells, p.Value))
+			}
+		case "counter bits":
+			all = append(all, fmt.Sprintf("%d bits", p.Value))
+		}
 	}
-	return strings.Join(all, ", ")
+	return strings.Join(all, " ")
 }
 
 // asked returns the lines that state the request.
 func (r *Result) asked() []string {
-	window := "unbounded stream"
-	if r.Kind != sizing.Unbounded.String() {
+	load := fmt.Sprintf("unbounded stream: repeats up to %s elements back, %s of the elements new", show.Short(r.Elements), show.Rate(r.DistinctShare))
+	switch {
+	case r.Kind == sizing.Unbounded.String() && r.Measured != nil:
+		load = fmt.Sprintf("stream of %s elements without a window, %s of them new; rates are means over it", show.Short(r.Elements), show.Rate(r.DistinctShare))
+	case r.Kind != sizing.Unbounded.String():
 		length := " of " + r.Window
 		if r.Window == "none" {
 			length = " over all"
 		}
-		window = fmt.Sprintf("%s window%s, %s elements, %s of them different", r.Kind, length, show.Short(r.Elements), show.Short(r.WindowDistinct))
+		load = fmt.Sprintf("%s window%s: %s elements, %s of them different", r.Kind, length, show.Short(r.Elements), show.Short(r.WindowDistinct))
 	}
 	memory := "the least memory"
 	if r.MemoryBytes != nil {
-		memory = size(r.MemoryBytes)
+		memory = r.units.memory.of(r.MemoryBytes)
 	}
-	lines := []string{fmt.Sprintf("%s: %s; share of new ones %s; %s, FPR up to %s", r.Of, window, rate(&r.DistinctShare), memory, rate(&r.FPR))}
+	lines := []string{fmt.Sprintf("%s, %s; %s for FPR up to %s", r.Of, load, memory, r.units.fpr.of(&r.FPR))}
 	if r.MemoryBytes == nil {
-		lines[0] += ", FNR up to " + rate(&r.FNR)
+		lines[0] += ", FNR up to " + r.units.fnr.of(&r.FNR)
 	}
 	if m := r.Measured; m != nil {
 		lines = append(lines, m.text())
@@ -107,37 +168,52 @@ func (m *Measurement) text() string {
 	return t
 }
 
+// meanings say what the last column means.
+var meanings = []struct{ word, meaning string }{
+	{runsHere, "see the commands below"}, {"library", "package engine has it, no command"},
+	{"reference", "as published, in engine/paper"}, {"model", "only its formulas"},
+}
+
+// legend explains the marks and words of the table.
+func (r *Result) legend() string {
+	var all []string
+	for _, mark := range []struct {
+		certainty sizing.Certainty
+		text      string
+	}{{sizing.Bound, "≤: bound"}, {sizing.Estimate, "~: estimate"}} {
+		if slices.ContainsFunc(r.Candidates, func(c Candidate) bool { return c.certainty == mark.certainty && c.FPR != nil }) {
+			all = append(all, mark.text)
+		}
+	}
+	for _, m := range meanings {
+		if slices.ContainsFunc(r.Candidates, func(c Candidate) bool { return c.Meets && c.Where == m.word }) {
+			all = append(all, m.word+": "+m.meaning)
+		}
+	}
+	return strings.Join(all, "; ")
+}
+
 // advice returns the lines below the table.
 func (r *Result) advice() []string {
 	best := &r.Candidates[0]
-	lines := []string{"no recommendation: " + r.Reason}
+	text := "no recommendation: " + r.Reason
 	if r.Recommended != nil {
-		lines[0] = fmt.Sprintf("recommended: %s, %s: %s", best.Method, best.Title, r.Reason)
+		text = fmt.Sprintf("recommended: %s, %s: %s", best.Method, best.Title, r.Reason)
+	}
+	var lines []string
+	if legend := r.legend(); legend != "" {
+		lines = append(lines, wrap(legend))
+	}
+	lines = append(lines, wrap(text))
+	if r.Warning != "" {
+		lines = append(lines, wrap("warning: "+r.Warning))
 	}
 	for i := range r.Candidates {
 		if c := &r.Candidates[i]; c.Meets && c.Command != nil {
-			lines = append(lines, fmt.Sprintf("runs here:   %s   (%s: FPR %s, FNR %s)", *c.Command, c.Method, rate(c.FPR), rate(c.FNR)))
+			lines = append(lines, fmt.Sprintf("%s: %s", c.Method, *c.Command))
 		}
 	}
 	return lines
-}
-
-func size(b *float64) string {
-	switch {
-	case b == nil:
-		return "-"
-	case *b < 1024:
-		return fmt.Sprintf("%.4g B", *b)
-	}
-	return show.Bytes(*b)
-}
-
-// rate formats a probability.
-func rate(p *float64) string {
-	if p == nil {
-		return "-"
-	}
-	return show.Rate(*p)
 }
 
 func number(n *float64) string {
@@ -174,7 +250,7 @@ func HTML(w io.Writer, r *Result) error {
 	}{Style: show.ChartStyle(), Asked: r.asked(), Advice: r.advice(), Columns: columns, Methods: r.Candidates}
 	for i := range r.Candidates {
 		c := &r.Candidates[i]
-		row := pageRow{Cells: c.cells()}
+		row := pageRow{Cells: r.cells(c)}
 		switch {
 		case !c.Meets:
 			row.Class = "fails"

@@ -11,8 +11,10 @@ type Result struct {
 	Of     string `json:"of"`
 	Window string `json:"window"`
 	Kind   string `json:"kind"`
+	// Refresh says that a copy restarts the window.
+	Refresh bool `json:"refresh"`
 	// Elements is the number of elements in a window, in unbounded streams the longest
-	// gap. DistinctShare is the share of new ones.
+	// gap. DistinctShare is the share of those that did not come within the window before.
 	Elements       float64 `json:"elements"`
 	DistinctShare  float64 `json:"distinct_share"`
 	WindowDistinct float64 `json:"window_distinct"` // different elements in a window
@@ -25,10 +27,13 @@ type Result struct {
 
 	Recommended *string `json:"recommended"` // nil if no method meets the request
 	Reason      string  `json:"reason"`
+	Warning     string  `json:"warning,omitempty"` // what is wrong with it
 	// Command runs the best candidate that this program has and that meets the request,
 	// nil if there is none.
 	Command    *string     `json:"command"`
 	Candidates []Candidate `json:"candidates"`
+
+	units units
 }
 
 // Candidate is a method with its parameters.
@@ -58,6 +63,7 @@ type Candidate struct {
 	Curve   []Point `json:"curve,omitempty"`
 
 	parameters []sizing.Parameter // in their order
+	certainty  sizing.Certainty
 }
 
 // Point is a point of a curve.
@@ -81,8 +87,10 @@ func Run(c *Config, m *Measurement) (*Result, error) {
 	r := &Result{
 		Of: c.Element.String(), Window: c.Window.String(), Kind: a.Question.Kind.String(),
 		Elements: a.Question.Elements, DistinctShare: a.Question.Distinct, WindowDistinct: a.Window,
-		FPR: a.Question.FPR, FNR: a.Question.FNR, Measured: m, Reason: a.Reason,
+		FPR: a.Question.FPR, FNR: a.Question.FNR, Measured: m, Refresh: c.Refresh,
+		units: newUnits(a.Candidates),
 	}
+	r.Reason, r.Warning = a.Reason(r.units.ofSizing()), a.Warning(r.units.ofSizing())
 	if q.MemoryBits > 0 {
 		r.MemoryBytes = bytesOf(q.MemoryBits)
 	}
@@ -103,7 +111,7 @@ func (c *Config) candidate(from *sizing.Candidate) Candidate {
 	out := Candidate{
 		Method: from.Method.Name, Title: from.Method.Title, Source: from.Method.Source,
 		Parameters: map[string]int{}, FPRKind: string(from.Method.Certainty),
-		Meets: from.Meets, Why: from.Why, Command: c.command(from),
+		Meets: from.Meets, Why: from.Why, Command: c.command(from), certainty: from.Method.Certainty,
 		parameters: from.Parameters,
 	}
 	out.Where = where(from, out.Command)
@@ -130,11 +138,14 @@ func (c *Config) candidate(from *sizing.Candidate) Candidate {
 	return out
 }
 
+// runsHere marks candidates with a command.
+const runsHere = "runs here"
+
 func where(from *sizing.Candidate, command *string) string {
 	switch {
 	case command != nil:
-		return "runs here"
-	case from.Method.Engine != "" || from.InLines:
+		return runsHere
+	case from.Method.Engine != "":
 		return "library"
 	case from.Method.Reference != "":
 		return "reference"

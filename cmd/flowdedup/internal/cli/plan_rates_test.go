@@ -1,0 +1,265 @@
+package cli
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// A prediction holds if a run is within the error that the model states, and five standard
+// deviations of so many trials (1 in 3.5 million) beside it.
+
+// madeStream are the numbers of packets: equal ones are copies. Packet i comes i
+// microseconds after the first.
+type madeStream []int
+
+// newMadeStream copies the packet at a lag that is spread over orders of magnitude, and
+// else makes a new one.
+func newMadeStream(n int, fresh, longest float64, seed uint64) madeStream {
+	random := rand.New(rand.NewPCG(seed, 4))
+	s := make(madeStream, n)
+	for i := range s {
+		lag := int(math.Exp(random.Float64() * math.Log(longest)))
+		if s[i] = i; i >= lag && random.Float64() >= fresh {
+			s[i] = s[i-lag]
+		}
+	}
+	return s
+}
+
+// newMadePopulation draws packets of a fixed population.
+func newMadePopulation(n, members int, seed uint64) madeStream {
+	random := rand.New(rand.NewPCG(seed, 4))
+	s := make(madeStream, n)
+	for i := range s {
+		s[i] = random.IntN(members)
+	}
+	return s
+}
+
+// madeBegin is the second of the first packet, at the begin of an hour.
+const madeBegin = 1_800_000_000
+
+// write makes a capture of UDP packets from the source address that is their number, with
+// equal bytes for equal numbers.
+func (s madeStream) write(t *testing.T) string {
+	t.Helper()
+	const size = 60
+	little := binary.LittleEndian
+	out := little.AppendUint32(nil, 0xa1b2c3d4)
+	out = append(little.AppendUint32(out, 2|4<<16), make([]byte, 8)...)
+	out = little.AppendUint32(little.AppendUint32(out, 65535), 1)
+	for i, number := range s {
+		for _, word := range []int{madeBegin + i/1_000_000, i % 1_000_000, size, size} {
+			out = little.AppendUint32(out, uint32(word))
+		}
+		frame := make([]byte, size)
+		copy(frame[12:], []byte{8, 0, 0x45, 0, 0, 46, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 0, 192, 0, 2, 1, 16, 0, 16, 1, 0, 26})
+		binary.BigEndian.PutUint32(frame[26:], uint32(number))
+		out = append(out, frame...)
+	}
+	name := filepath.Join(t.TempDir(), "made.pcap")
+	if err := os.WriteFile(name, out, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// kept runs a command of "plan" on the stream and returns which packets are left.
+func (s madeStream) kept(t *testing.T, command, in string) []bool {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "kept.pcap")
+	words := append(strings.Fields(command)[1:], "--key", strings.Repeat("42", 32), "-w", name, "--quiet", in)
+	if _, errs, code := run(words...); code != exitDone {
+		t.Fatalf("%q: exit code %d, %s", words, code, errs)
+	}
+	kept := make([]bool, len(s))
+	for _, r := range readAll(t, name) {
+		kept[r.time/1000-madeBegin*1_000_000] = true
+	}
+	return kept
+}
+
+// madeRates are measured rates, and of how many packets.
+type madeRates struct{ fpr, news, fnr, repeats float64 }
+
+// rates compares what was kept with a window of so many packets, 0 for none. A copy is a
+// packet whose latest equal one that was kept, or with refresh that came at all, lies
+// within the window. A packet is new if no equal one came within the window and blur.
+func (s madeStream) rates(kept []bool, window, blur int, refresh bool) (r madeRates) {
+	if window == 0 {
+		window, refresh = len(s), true
+	}
+	anchor, last := map[int]int{}, map[int]int{}
+	for i, number := range s {
+		at, found := anchor[number]
+		before, came := last[number]
+		last[number] = i
+		if kept[i] || refresh {
+			anchor[number] = i
+		}
+		switch {
+		case found && i-at <= window:
+			r.repeats++
+			if kept[i] {
+				r.fnr++
+			}
+		case !came || i-before > window+blur:
+			r.news++
+			if !kept[i] {
+				r.fpr++
+			}
+		}
+	}
+	r.fpr, r.fnr = r.fpr/math.Max(1, r.news), r.fnr/math.Max(1, r.repeats)
+	return r
+}
+
+// within checks a rate of n trials against its prediction.
+func within(t *testing.T, what string, predicted, measured, off, n float64, bound bool) {
+	t.Helper()
+	slack := off*predicted + 5*math.Sqrt(predicted*(1-predicted)/math.Max(1, n)) + 3/math.Max(1, n)
+	if measured > predicted+slack || !bound && measured < predicted-slack {
+		t.Errorf("%s: predicted %.4g, measured %.4g, %+.1f %%", what, predicted, measured, 100*(measured/predicted-1))
+	}
+}
+
+// TestPlanRates runs every command of plans of a made stream, recommended or not, and
+// compares both rates.
+func TestPlanRates(t *testing.T) {
+	const packets = 150_000
+	lags := newMadeStream(packets, 0.6, 1<<13, 7)
+	few := newMadeStream(packets, 0.3, 1<<13, 8)
+	members := newMadePopulation(packets, 3000, 9)
+	for _, c := range []struct {
+		name    string
+		stream  madeStream
+		args    string
+		window  int
+		refresh bool
+		off     float64 // what the documentation states
+	}{
+		{"count", lags, "--window n:8192 --memory 32KiB --fpr 10%", 8192, false, 0.1},
+		{"count, refreshed", lags, "--window n:8192 --refresh --memory 32KiB --fpr 10%", 8192, true, 0.1},
+		{"sliding", lags, "--window 8192us --memory 64KiB --fpr 5%", 8192, false, 0.1},
+		{"sliding, few new", few, "--window 8192us --memory 16KiB --fpr 50%", 8192, false, 0.2},
+		{"jumping", lags, "--window 8192us --kind jumping --memory 64KiB --fpr 5%", 8192, false, 0.1},
+		{"population", members, "--window 8192us --memory 16KiB --fpr 50%", 8192, false, 0.1},
+		{"none", lags, "--memory 8KiB --fpr 50%", 0, true, 0.1},
+		{"none, 1 %", few, "--memory 8KiB --fpr 1%", 0, true, 0.1},
+		{"none, large", lags, "--memory 64KiB --fpr 20%", 0, true, 0.15},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			in := c.stream.write(t)
+			r := runPlan(t, append(strings.Fields(c.args), "--from", in)...)
+			ran := 0
+			for _, p := range r.Candidates {
+				if p.Command == nil || p.FNR == nil {
+					continue
+				}
+				ran++
+				blur := 0
+				if p.Method == "timers" {
+					blur = c.window/126 + 1
+				}
+				m := c.stream.rates(c.stream.kept(t, *p.Command, in), c.window, blur, c.refresh)
+				off := c.off
+				if p.Method == "rsbf" {
+					off = 0.5
+				}
+				within(t, p.Method+" FPR", *p.FPR, m.fpr, off, m.news, p.FPRKind == "bound")
+				within(t, p.Method+" FNR", *p.FNR, m.fnr, off, m.repeats, false)
+			}
+			if ran == 0 || r.Command == nil {
+				t.Error("nothing to run")
+			}
+		})
+	}
+}
+
+// TestPlanCounts runs the commands of plans for keys: what is listed is new keys but for
+// false positives, and repeats that were missed.
+func TestPlanCounts(t *testing.T) {
+	const packets = 100_000
+	stream := newMadeStream(packets, 0.6, 1<<13, 11)
+	in := stream.write(t)
+	fresh := 0.0
+	for i, number := range stream {
+		if number == i {
+			fresh++
+		}
+	}
+	for _, args := range []string{
+		"--of flow --window none --kind landmark --fpr 1%", "--of flow --window none --kind landmark", "--of src --window none --kind landmark",
+		"--of flow --memory 16KiB --fpr 5%", "--of pair --window none --kind landmark --fpr 0.1%",
+	} {
+		r := runPlan(t, append(strings.Fields(args), "--from", in)...)
+		if r.Command == nil {
+			t.Errorf("%s: no command", args)
+		}
+		for _, p := range r.Candidates {
+			if p.Command == nil || p.FNR == nil {
+				continue
+			}
+			words := append(strings.Fields(*p.Command)[1:], "--key", strings.Repeat("42", 32), "--list", "--json", in)
+			out, errs, code := run(words...)
+			if code != exitDone {
+				t.Fatalf("%q: exit code %d, %s", words, code, errs)
+			}
+			listed := 0.0
+			for dec := json.NewDecoder(strings.NewReader(out)); dec.More(); {
+				var row struct{ Value string }
+				if err := dec.Decode(&row); err != nil {
+					t.Fatal(err)
+				}
+				if row.Value != "" {
+					listed++
+				}
+			}
+			share := (fresh*(1-*p.FPR) + (packets-fresh)**p.FNR) / packets
+			off := 0.1 * ((1-fresh/packets)**p.FNR + fresh/packets**p.FPR) / share
+			what := fmt.Sprintf("%s: %s: share that is listed", args, p.Method)
+			if p.FPRKind == "bound" || p.Method == "bloom-lines" { // the rate is between 0 and this
+				off += fresh / packets * *p.FPR / share
+			}
+			deviation := 5 * math.Sqrt(packets*((1-fresh/packets)**p.FNR+fresh/packets**p.FPR))
+			if math.Abs(listed-share*packets) > off*share*packets+deviation+0.5 {
+				t.Errorf("%s: predicted %.5g, measured %.5g", what, share*packets, listed)
+			}
+		}
+	}
+}
+
+// TestPlanWidth expects lines of at most 100 columns, in which one column has one unit.
+func TestPlanWidth(t *testing.T) {
+	in := bundled("router-plain.pcapng")
+	for _, args := range []string{
+		"--memory 1MiB --fpr 1%", "--of flow --memory 1MiB --fpr 10%", "--window 5m --rate 1M --distinct 2M", "--window 10ms --elements 15k --memory 512KiB",
+		"--kind jumping --window 1h --elements 100M --fpr 1e-6", "--of src --window 1h --elements 3M", "--window n:1000", "--from " + in, "--fpr 1e-12",
+		"--of biflow --kind sliding --window 1h --elements 1G --distinct 3M", "--of flow --window 1h --elements 1M --memory 1KiB",
+	} {
+		out, errs, code := run(append([]string{"plan"}, strings.Fields(args)...)...)
+		if code != exitDone {
+			t.Fatalf("%s: exit code %d, %s", args, code, errs)
+		}
+		var method string
+		for line := range strings.Lines(out) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 100 {
+				t.Errorf("%s: %d columns: %s", args, n, line)
+			}
+			if name, rest, _ := strings.Cut(line, " "); method == "" && name == "method" {
+				method = rest
+			}
+		}
+		if method == "" || strings.Contains(out, " bits of") {
+			t.Errorf("%s: %s", args, out)
+		}
+	}
+}

@@ -1,0 +1,209 @@
+package sizing
+
+import "math"
+
+// A finite stream begins with an empty filter, and its first elements are new whatever
+// they are. So its rates are means over its positions, on a grid of finiteSteps of them.
+
+const (
+	finiteSteps = 32
+	// leastRoom bounds how much rarer the longest gaps are in a stream than in one
+	// without an end.
+	leastRoom = 0.05
+)
+
+// endless returns the share of new elements and the gaps of an endless stream of the kind
+// of one of so many elements, in which they were counted. A gap can only end at positions
+// that lie further back than it is long, so an endless stream has more of the long ones,
+// and fewer new elements.
+func endless(fresh float64, gaps Gaps, length float64) (float64, Gaps) {
+	all, sum := make(Gaps, len(gaps)), 0.0
+	low := 0.0
+	for i, b := range gaps {
+		room := math.Max(leastRoom, 1-(low+b.Upto)/2/length)
+		all[i] = Bin{Upto: b.Upto, Share: (1 - fresh) * b.Share / room}
+		sum += all[i].Share
+		low = b.Upto
+	}
+	if sum == 0 {
+		return fresh, gaps
+	}
+	for i := range all {
+		all[i].Share /= sum
+	}
+	return math.Max(leastFresh, 1-sum), all
+}
+
+// newFiniteLoad is the load of a stream of so many elements.
+func newFiniteLoad(fresh float64, gaps Gaps, length float64) *load {
+	endlessFresh, endlessGaps := endless(fresh, gaps, length)
+	l := newLoad(endlessFresh, endlessGaps)
+	l.length, l.repeatsAt = length, make([]float64, len(gaps))
+	for i := range gaps {
+		l.repeatsAt[i] = endlessGaps[i].Share * (1 - endlessFresh)
+		l.bins[i].share = gaps[i].Share
+	}
+	l.fresh = fresh
+	return l
+}
+
+// outcome is the rates of a filter, and its misses by grid position at the end of the
+// stream.
+type outcome struct {
+	fpr, fnr float64
+	misses   misses
+}
+
+// outcome of a steady state.
+func (r rates) outcome(l *load) outcome {
+	m := r.misses()
+	return outcome{fpr: r.fpr, fnr: l.fnr(m), misses: m}
+}
+
+// finiteRun is a filter of bits along a finite stream.
+type finiteRun struct {
+	load    *load
+	k       int
+	setting float64 // probability that a given insertion sets a bit
+	// clearing returns the clearings of a bit for an element that is reported as
+	// distinct, given the share of set bits.
+	clearing func(set float64) float64
+	// reservoir is the position from which on elements are inserted by chance: rsbf
+	// does so whatever it reports. 0 stands for filters that insert what they report as
+	// distinct.
+	reservoir float64
+
+	at      [finiteSteps + 1]float64 // positions
+	cleared [finiteSteps + 1]float64 // clearings of a bit so far
+	reports [finiteSteps + 1]float64 // share of elements that is reported as distinct
+}
+
+// rates runs the filter.
+func (f *finiteRun) rates() outcome {
+	l := f.load
+	for i := range f.at { // dense where everything begins
+		x := float64(i) / finiteSteps
+		f.at[i] = l.length * x * x
+	}
+	f.reports[0] = 1
+	var news, repeats, wrong, missed, rate float64
+	var result outcome
+	for i := 1; i <= finiteSteps; i++ {
+		step := f.at[i] - f.at[i-1]
+		f.cleared[i] = f.cleared[i-1] + step*rate
+		if i == 1 {
+			f.cleared[1] = step * f.rate(1, 1, 0)
+		}
+		f.reports[i] = f.reports[i-1]
+		clear, unset := f.clear(i)
+		set := 1 - unset
+		fpr := math.Pow(set, float64(f.k))
+		fresh, again, lost := 1.0, 0.0, 0.0
+		for b, w := range l.bins {
+			if l.between[w.at] < f.at[i] {
+				fresh -= l.repeatsAt[b]
+				again += l.repeatsAt[b]
+				lost += l.repeatsAt[b] * f.missed(i, l.between[w.at], clear[w.at], unset)
+			}
+		}
+		before := rate
+		f.reports[i] = fresh*(1-fpr) + lost
+		rate = f.rate(i, f.reports[i], set)
+		if i > 1 {
+			f.cleared[i] = f.cleared[i-1] + step*(before+rate)/2
+		}
+		news, wrong = news+step*fresh, wrong+step*fresh*fpr
+		repeats, missed = repeats+step*again, missed+step*lost
+		if i == finiteSteps {
+			result.misses = clear
+			for j, t := range l.between {
+				result.misses[j] = f.missed(i, t, clear[j], unset)
+			}
+		}
+	}
+	result.fpr = math.Min(1, wrong/math.Max(news, math.SmallestNonzeroFloat64))
+	if repeats > 0 {
+		result.fnr = math.Min(1, missed/repeats)
+	}
+	return result
+}
+
+// insertion returns the probability that rsbf inserts an element at a position.
+func (f *finiteRun) insertion(position float64) float64 {
+	return math.Min(1, f.reservoir/math.Max(1, position))
+}
+
+// rate returns the clearings of a bit for an element at grid position i.
+func (f *finiteRun) rate(i int, reports, set float64) float64 {
+	if f.reservoir > 0 {
+		return f.insertion(f.at[i]) * f.setting
+	}
+	return f.clearing(set) * reports
+}
+
+// missed returns the probability that a repeat with so many elements in between is
+// missed. If rsbf did not insert it then, its bits may have been set before that. Otherwise
+// it finds the bits that a new element finds.
+func (f *finiteRun) missed(i int, between, clear, unset float64) float64 {
+	miss := func(clear float64) float64 { return -math.Expm1(float64(f.k) * math.Log1p(-math.Min(clear, 1-1e-16))) }
+	if f.reservoir == 0 {
+		return miss(clear)
+	}
+	position := f.at[i] - between
+	left := (1 - f.insertion(position)) * f.interpolate(&f.reports, position, i)
+	return (1-left)*miss(clear) + left*miss(unset)
+}
+
+// clear returns, by the gap's grid position, the probability that a bit of an element that
+// returns is clear at position i, and that of a new one.
+func (f *finiteRun) clear(i int) (m misses, unset float64) {
+	l := f.load
+	m = make(misses, len(l.between))
+	sum, kept, cleared := 0.0, 1.0, 0.0
+	now := f.at[i]
+	for j, t := range l.between {
+		if t >= now || kept < 1e-12 {
+			for ; j < len(m); j++ {
+				m[j] = math.Min(1, sum+kept)
+			}
+			break
+		}
+		clearedBy := -math.Expm1(f.interpolate(&f.cleared, now-t, i) - f.cleared[i])
+		keptSince := math.Exp(-f.setting * f.insertedIn(i, l.different[j], t))
+		sum += (kept - keptSince) * (cleared + clearedBy) / 2
+		m[j] = math.Min(1, sum+keptSince*clearedBy)
+		kept, cleared = keptSince, clearedBy
+	}
+	return m, math.Min(1, sum+kept)
+}
+
+// insertedIn returns how many of the different elements among the last ones were inserted.
+// Each comes a geometric number of times.
+func (f *finiteRun) insertedIn(i int, different, elements float64) float64 {
+	if f.reservoir == 0 || elements == 0 {
+		return different
+	}
+	chance, times := f.insertion(f.at[i]-elements/2), math.Max(1, elements/math.Max(different, 1e-9))
+	return different * chance * times / (1 + chance*(times-1))
+}
+
+// interpolate returns a value at a position before grid position i.
+func (f *finiteRun) interpolate(values *[finiteSteps + 1]float64, position float64, i int) float64 {
+	j := int(math.Sqrt(math.Max(0, position)/f.load.length) * finiteSteps)
+	j = min(j, i-1)
+	part := (position - f.at[j]) / (f.at[j+1] - f.at[j])
+	return values[j] + part*(values[j+1]-values[j])
+}
+
+// fullRows returns the mean share of rows of so many cells that are full, along the
+// stream, or 1 if the stream has no end.
+func (l *load) fullRows(rows float64, cells int) float64 {
+	if l.length == 0 {
+		return 1
+	}
+	sum := 0.0
+	for i := range finiteSteps {
+		sum += rowMiss(l.differentIn(l.length*(float64(i)+0.5)/finiteSteps), int(math.Max(1, rows)), cells)
+	}
+	return sum / finiteSteps
+}
