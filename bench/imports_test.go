@@ -41,6 +41,7 @@ var layers = map[string][]string{
 	"capture/internal/encoding": {},
 	"capture/outfile":           {},
 	"capture/pcapfile":          {"capture", "capture/internal/encoding", "capture/outfile"},
+	"capture/netio":             {"capture", "capture/pcapfile"},
 	"capture/rotate":            {"capture", "capture/pcapfile", "capture/outfile", "engine/calendar"},
 	// What tests alone use.
 	"capture/internal": {"capture"},

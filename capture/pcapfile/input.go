@@ -23,6 +23,7 @@ type input struct {
 	ahead  *readAhead // reads the last layer, from the first Read after open on
 	opened bool
 	closed bool
+	plain  bool // it is not decompressed
 	parking
 }
 
@@ -34,9 +35,11 @@ func (in *input) open() ([]byte, error) {
 		if err != nil && err != io.EOF {
 			return nil, err
 		}
-		more, err := in.decompress(head)
-		if err != nil {
-			return nil, err
+		more := false
+		if !in.plain {
+			if more, err = in.decompress(head); err != nil {
+				return nil, err
+			}
 		}
 		if !more {
 			in.opened, in.handedOut = true, int64(len(head))

@@ -1,6 +1,7 @@
 package pcapfile
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"path/filepath"
@@ -35,7 +36,8 @@ type multiSource struct {
 
 // renumbering holds the numbers that those of one source became.
 type renumbering struct {
-	input    int // of its input 0
+	input    int    // of its input 0
+	name     string // of interfaces of pcap that have none; empty for that of the input
 	sections []uint32
 	ifaces   []uint32
 	points   map[uint32]uint32
@@ -52,15 +54,14 @@ func newMultiSource(sources []capture.Source) multiSource {
 	for i, src := range sources {
 		if t, ok := src.(hasTables); ok {
 			ifaces, sections := t.tables()
-			ms.extend(i, ifaces, sections)
+			ms.extend(&ms.maps[i], ifaces, sections)
 		}
 	}
 	return ms
 }
 
-// extend numbers what is new in the tables of source i.
-func (ms *multiSource) extend(i int, ifaces []capture.Interface, sections []capture.Section) {
-	m := &ms.maps[i]
+// extend numbers what is new in the tables of a source.
+func (ms *multiSource) extend(m *renumbering, ifaces []capture.Interface, sections []capture.Section) {
 	for _, s := range sections[min(len(m.sections), len(sections)):] {
 		s.Input += m.input
 		m.sections = append(m.sections, uint32(len(ms.sections)))
@@ -75,7 +76,7 @@ func (ms *multiSource) extend(i int, ifaces []capture.Interface, sections []capt
 		}
 		f.Section, f.CapturePoint = m.sections[f.Section], point
 		if section := &ms.sections[f.Section]; section.Format == capture.FormatPcap && f.Name == "" {
-			f.Name = filepath.Base(ms.names[section.Input])
+			f.Name = cmp.Or(m.name, filepath.Base(ms.names[section.Input]))
 		}
 		m.ifaces = append(m.ifaces, uint32(len(ms.ifaces)))
 		ms.ifaces = append(ms.ifaces, f)
@@ -182,7 +183,7 @@ func (c *concat) Next(b *capture.Batch) error {
 
 // renumber turns the current source's numbers in b into those of all.
 func (c *concat) renumber(b *capture.Batch) {
-	c.extend(c.current, b.Interfaces, b.Sections)
+	c.extend(&c.maps[c.current], b.Interfaces, b.Sections)
 	m := &c.maps[c.current]
 	for i := range b.Frames {
 		f := &b.Frames[i]

@@ -2,7 +2,6 @@ package pcapfile
 
 import (
 	"io"
-	"math"
 	"slices"
 
 	"github.com/flowdedup/flowdedup/capture"
@@ -16,7 +15,7 @@ const mergeTarget = DefaultChunkSize
 type merger struct {
 	multiSource
 	warn     func(error)
-	heap     []*mergeInput
+	heap     mergeHeap
 	drained  *mergeInput // its batch has been delivered; to be read before going on
 	started  bool
 	recycled []capture.Batch // memory of inputs that have ended
@@ -26,6 +25,8 @@ type merger struct {
 type mergeInput struct {
 	src   capture.Source
 	index int // among the sources
+	num   *renumbering
+	owner *arrival // of Arrivals, else nil
 	batch capture.Batch
 	frame int   // first frame of batch not delivered yet
 	block int   // likewise
@@ -57,25 +58,25 @@ func (m *merger) Next(b *capture.Batch) error {
 	if !m.started {
 		m.started = true
 		for i, src := range m.sources {
-			in := &mergeInput{src: src, index: i}
+			in := &mergeInput{src: src, index: i, num: &m.maps[i]}
 			if m.begin(in) {
-				m.push(in)
+				m.heap.push(in)
 			}
 		}
 	}
 	if in := m.drained; in != nil {
 		m.drained = nil
 		if m.read(in) {
-			m.push(in)
+			m.heap.push(in)
 		}
 	}
 	for len(m.heap) > 0 && m.drained == nil && len(b.Buf) < mergeTarget {
 		in := m.heap[0]
-		m.run(b, in)
+		in.run(b, m.heap.limit())
 		if in.setKey() {
-			m.siftDown(0)
+			m.heap.siftDown(0)
 		} else {
-			m.pop()
+			m.heap.pop()
 			m.drained = in
 		}
 	}
@@ -124,7 +125,7 @@ func (m *merger) read(in *mergeInput) bool {
 			}
 			return false
 		}
-		m.extend(in.index, in.batch.Interfaces, in.batch.Sections)
+		m.extend(in.num, in.batch.Interfaces, in.batch.Sections)
 		in.frame, in.block = 0, 0
 		if in.setKey() {
 			return true
@@ -150,11 +151,9 @@ func (in *mergeInput) blockNext() bool {
 	return in.block < len(in.batch.Blocks) && int(in.batch.Blocks[in.block].Before) <= in.frame
 }
 
-// run delivers from the input on top of the heap what comes before the other inputs, as
-// far as b has room.
-func (m *merger) run(b *capture.Batch, in *mergeInput) {
-	limit := m.limit()
-	num := &m.maps[in.index]
+// run delivers what comes up to the limit, as far as b has room.
+func (in *mergeInput) run(b *capture.Batch, limit int64) {
+	num := in.num
 	for len(b.Buf) < mergeTarget {
 		switch {
 		case in.blockNext():
@@ -165,22 +164,6 @@ func (m *merger) run(b *capture.Batch, in *mergeInput) {
 			return
 		}
 	}
-}
-
-// limit returns the latest time at which the input on top of the heap still
-// comes before the next one.
-func (m *merger) limit() int64 {
-	if len(m.heap) == 1 {
-		return math.MaxInt64
-	}
-	next := m.heap[1]
-	if len(m.heap) > 2 && m.heap[2].before(next) {
-		next = m.heap[2]
-	}
-	if m.heap[0].index < next.index {
-		return next.key
-	}
-	return next.key - 1 // no underflow: the top is before next, so next has a time
 }
 
 func (in *mergeInput) copyBlock(b *capture.Batch, num *renumbering) {
@@ -225,44 +208,4 @@ func (in *mergeInput) before(other *mergeInput) bool {
 		return in.key < other.key
 	}
 	return in.index < other.index
-}
-
-// push adds an input to the heap.
-func (m *merger) push(in *mergeInput) {
-	m.heap = append(m.heap, in)
-	for i := len(m.heap) - 1; i > 0; {
-		parent := (i - 1) / 2
-		if m.heap[parent].before(m.heap[i]) {
-			return
-		}
-		m.heap[parent], m.heap[i] = m.heap[i], m.heap[parent]
-		i = parent
-	}
-}
-
-// pop removes the input on top.
-func (m *merger) pop() {
-	last := len(m.heap) - 1
-	m.heap[0] = m.heap[last]
-	m.heap[last] = nil
-	m.heap = m.heap[:last]
-	m.siftDown(0)
-}
-
-// siftDown restores the heap below i after the key there has changed.
-func (m *merger) siftDown(i int) {
-	for {
-		child := 2*i + 1
-		if child >= len(m.heap) {
-			return
-		}
-		if right := child + 1; right < len(m.heap) && m.heap[right].before(m.heap[child]) {
-			child = right
-		}
-		if m.heap[i].before(m.heap[child]) {
-			return
-		}
-		m.heap[i], m.heap[child] = m.heap[child], m.heap[i]
-		i = child
-	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"syscall"
 
@@ -49,7 +50,14 @@ type Options struct {
 	// stands for DefaultChunkSize; more than 64 MiB become 64 MiB. See MergeChunkSize for
 	// inputs of a Merge.
 	ChunkSize int
+	// Remote says that anyone may have sent the capture. It is not decompressed, and a
+	// record or block of more than 16 MiB is ErrNotSupported. So memory is
+	// bounded by what is usual, not by what the formats allow.
+	Remote bool
 }
+
+// maxRemoteRecord is the largest record or block of a Remote capture in bytes.
+const maxRemoteRecord = 16 << 20
 
 // Open opens a capture by its name: a regular file, a pipe or a device. The name "-" is
 // standard input, which errors call "stdin". The first bytes tell the format and the
@@ -81,7 +89,7 @@ func Open(name string, opt Options) (capture.Source, error) {
 // does not close r. If r is compressed, a goroutine may be in a call of r.Read when Close
 // returns; it ends with that call.
 func NewReader(r io.Reader, name string, opt Options) (capture.Source, error) {
-	return newSource(&input{raw: counter{r: r}}, name, opt)
+	return newSource(&input{raw: counter{r: r}, plain: opt.Remote}, name, opt)
 }
 
 // openFile reads f, which it closes when it fails, if closer is not nil.
@@ -140,7 +148,10 @@ func newSource(in *input, name string, opt Options) (capture.Source, error) {
 
 // newReader makes the reader for the format that head, the first bytes of in, shows.
 func newReader(in *input, head []byte, name string, opt Options) (*reader, error) {
-	r := &reader{name: name, in: in, partial: head, chunkSize: opt.ChunkSize, warn: opt.Warn}
+	r := &reader{name: name, in: in, partial: head, chunkSize: opt.ChunkSize, warn: opt.Warn, longest: math.MaxInt}
+	if opt.Remote {
+		r.longest = maxRemoteRecord
+	}
 	if r.chunkSize <= 0 {
 		r.chunkSize = DefaultChunkSize
 	}
@@ -156,6 +167,9 @@ func newReader(in *input, head []byte, name string, opt Options) (*reader, error
 	}
 	for {
 		need, err := r.format.header(r.partial)
+		if err == nil && need > r.longest {
+			err = r.tooLong(need)
+		}
 		if err != nil || need == 0 {
 			return r, err
 		}
@@ -190,6 +204,9 @@ var knownForeign = []struct{ magic, what string }{
 	{"GMBU", "a Microsoft Network Monitor capture"},
 	{"RTSS", "a Microsoft Network Monitor capture"},
 	{"\x7fELF", "a program"},
+	{"\x1f\x8b", "gzip data, which is not decompressed here"},
+	{"\x28\xb5\x2f\xfd", "zstd data, which is not decompressed here"},
+	{"\x16\x03", "a TLS handshake, where no TLS was expected"},
 	{"%PDF", "a PDF document"},
 }
 

@@ -1,6 +1,7 @@
 package pcapfile
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -53,6 +54,7 @@ type reader struct {
 	in        *input
 	format    format
 	chunkSize int
+	longest   int // bytes of a record or block
 	warn      func(error)
 
 	partial  []byte // the start of a record that the last batch ended within
@@ -110,6 +112,9 @@ func (r *reader) deliver(b *capture.Batch, c *chunk) bool {
 	if ended := r.readErr != nil; ended || len(known) >= r.nextNeed {
 		b.Buf = known
 		used, r.nextNeed, err = r.format.parse(b, ended)
+		if err == nil && r.nextNeed > r.longest {
+			err = r.tooLong(r.nextNeed)
+		}
 	}
 	b.Buf = known[:used:used]
 	remainder := known[used:]
@@ -126,6 +131,11 @@ func (r *reader) deliver(b *capture.Batch, c *chunk) bool {
 		r.base += int64(used)
 	}
 	return err != nil || used > 0
+}
+
+// tooLong is the error of a record or block of n bytes.
+func (r *reader) tooLong(n int) error {
+	return fmt.Errorf("a record of %d bytes from the network is %w: the limit is %d", n, capture.ErrNotSupported, r.longest)
 }
 
 // atEnd says how the input ended, once reading has, if remainder is what is left of

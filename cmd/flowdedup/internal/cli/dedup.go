@@ -28,6 +28,7 @@ type dedupFlags struct {
 	keepFlags
 	output, duplicates string
 	rotate             rotateFlags
+	net                netFlags
 }
 
 func newDedup(e *env) *cobra.Command {
@@ -37,7 +38,8 @@ func newDedup(e *env) *cobra.Command {
 		Short: "Remove duplicate packets from captures",
 		Long: `Remove duplicate packets from pcap and pcapng captures, plain or compressed
 (gzip, zstd, lz4). - is standard input or output. Without -w packets are only
-counted. Several inputs are merged in time order.
+counted. Several inputs are merged in time order. tcp://HOST:PORT is an input
+or output that is connected to, tcp-listen://:PORT one that others connect to.
 
 A packet is a duplicate when the latest kept packet of equal identity lies
 within the window, before or after it. A removed packet does not restart the
@@ -102,6 +104,9 @@ of its first packet in its name and can be read alone.`,
   # show in Wireshark what would be removed (frame.comment)
   flowdedup dedup span.pcapng --mark -w marked.pcapng
 
+  # join what sensors send with tcpdump -U -w - | nc HOST 57012, for tshark
+  flowdedup dedup tcp-listen://0.0.0.0:57012 -w tcp-listen://:57013
+
   # de-duplicate in a pipe
   zcat big.pcap.gz | flowdedup dedup - -w - | zeek -r -`,
 		Args: f.named.check,
@@ -119,6 +124,8 @@ func (f *dedupFlags) register(cmd *cobra.Command) {
 	fs.StringVar(&f.duplicates, "duplicates", "", "write removed packets to `FILE`")
 	groupOutput.add(fs, "write", "duplicates")
 	f.rotate.register(fs)
+	f.net.register(fs)
+	f.net.registerMerge(fs)
 	f.compareFlags.register(fs)
 	f.keepFlags.register(cmd)
 	f.common.register(fs, usualMethods, measuringMethods()...)
@@ -131,7 +138,8 @@ func (f *dedupFlags) check(cmd *cobra.Command, inputs []string) error {
 		return err
 	}
 	if err := errors.Join(f.rotate.check(f.output, f.duplicates), f.compareFlags.check(cmd, &f.common),
-		f.keepFlags.check(cmd.Flags(), &f.compareFlags, f.output, f.duplicates != ""), f.checkInputs(inputs)); err != nil {
+		f.keepFlags.check(cmd.Flags(), &f.compareFlags, f.output, f.duplicates != ""), f.checkInputs(inputs),
+		f.net.check(inputs, f.rotate.rotates(), f.output, f.duplicates), f.net.checkMerge(cmd.Flags(), inputs)); err != nil {
 		return err
 	}
 	named := files{outputs: []namedFile{{"-w", f.output}, {"--duplicates", f.duplicates}}, inputs: append(f.filter.files(), inputs...), inPlace: "-w"}
@@ -145,6 +153,10 @@ func (f *dedupFlags) run(cmd *cobra.Command, e *env, args []string) error {
 	if err := f.finish(cmd.Flags()); err != nil {
 		return err
 	}
+	network, err := f.net.network(cmd.Flags())
+	if err != nil {
+		return err
+	}
 	e.quiet = f.quiet
 	bar := newProgress(e, &f.common)
 	defer bar.close()
@@ -152,6 +164,7 @@ func (f *dedupFlags) run(cmd *cobra.Command, e *env, args []string) error {
 	cfg := f.config(cmd, &f.common)
 	f.complete(&cfg)
 	cfg.Inputs, cfg.Input = args, f.inputs(e, bar)
+	cfg.Input.Network = network
 	cfg.Output, cfg.Duplicates, cfg.Rotate, cfg.Log = f.output, f.duplicates, f.rotate.options(), e.logger()
 	summary, err := dedup.Run(cmd.Context(), cfg)
 	bar.close()

@@ -26,6 +26,7 @@ const minDistinctFPR, maxDistinctFPR = 1e-18, 0.5
 type distinctFlags struct {
 	common
 	named inputFlags
+	net   netFlags
 	keyFlags
 	slide time.Duration
 	inner bool
@@ -43,7 +44,8 @@ pcap and pcapng captures per hour, or per --every. Windows are aligned to the
 clock. --every none makes one window of all inputs. With --slide 1m the window
 slides: the past hour is reported at each full minute of packet time.
 
-- is standard input. Several inputs are merged in time order.
+- is standard input. Several inputs are merged in time order. tcp://HOST:PORT
+is an input to connect to, tcp-listen://:PORT one that others connect to.
 
 Keys:
   src, dst      source, destination address
@@ -94,6 +96,8 @@ func (f *distinctFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	f.named.register(fs)
+	f.net.register(fs)
+	f.net.registerMerge(fs)
 	f.keyFlags.register(fs, flow.Src, flow.Dst)
 	every := fs.Lookup("every")
 	every.Value = newParsed(&f.every, "1h", "duration", parseSpan)
@@ -130,7 +134,7 @@ func (f *distinctFlags) check(cmd *cobra.Command, inputs []string) error {
 		return &usageError{errors.New("--csv on standard output needs --quiet and excludes --json and --list, which print there too")}
 	}
 	named := files{outputs: []namedFile{{"--csv", f.csv}}, inputs: append(f.filter.files(), inputs...)}
-	for _, err := range []error{checkNamed(cmd.Flags()), named.check(), f.keyFlags.check()} {
+	for _, err := range []error{checkNamed(cmd.Flags()), named.check(), f.keyFlags.check(), f.net.check(inputs, false), f.net.checkMerge(cmd.Flags(), inputs)} {
 		if err != nil {
 			return err
 		}
@@ -148,6 +152,10 @@ func (f *distinctFlags) run(cmd *cobra.Command, e *env, args []string) (err erro
 	if err := f.finish(cmd.Flags()); err != nil {
 		return err
 	}
+	network, err := f.net.network(cmd.Flags())
+	if err != nil {
+		return err
+	}
 	e.quiet = f.quiet
 	out, err := f.openOutputs(cmd.Context(), e)
 	if err != nil {
@@ -161,6 +169,7 @@ func (f *distinctFlags) run(cmd *cobra.Command, e *env, args []string) (err erro
 		Method: f.method, Memory: f.memory, FPR: f.fpr, Secret: f.secret, Workers: f.workers,
 		Rows: out.rows,
 	}
+	cfg.Input.Network = network
 	if f.bounded() {
 		cfg.Budget = f.memory
 	}

@@ -64,7 +64,7 @@ func (f *files) checkInputs() error {
 }
 
 // fileFlags are the flags whose values are names.
-var fileFlags = []string{"write", "duplicates", "reports", "state", "csv", "html", "forward", "bpf-file", "user"}
+var fileFlags = []string{"write", "duplicates", "reports", "state", "csv", "html", "forward", "bpf-file", "user", "tls-cert", "tls-key", "tls-ca"}
 
 // checkNamed rejects empty names. They usually come from an unset shell variable.
 func checkNamed(fs *pflag.FlagSet) error {
@@ -128,7 +128,7 @@ func (r *rotateFlags) register(f *pflag.FlagSet) {
 // check rejects rotation flags that do not fit together, or without an output that
 // rotates. Empty outputs are ignored.
 func (r *rotateFlags) check(outputs ...string) error {
-	rotates := r.size > 0 || r.every > 0
+	rotates := r.rotates()
 	switch {
 	case r.keep < 0:
 		return &usageError{errors.New("--rotate-keep must not be negative")}
@@ -145,6 +145,8 @@ func (r *rotateFlags) check(outputs ...string) error {
 	}
 	return &usageError{errors.New("--rotate-size and --rotate-every need an output file (-w)")}
 }
+
+func (r *rotateFlags) rotates() bool { return r.size > 0 || r.every > 0 }
 
 func (r *rotateFlags) options() rotate.Options {
 	return rotate.Options{Size: r.size, Every: r.every, Keep: r.keep, KeepBytes: r.keepBytes}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/flowdedup/flowdedup/capture/netio"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/capture/ring"
 	"github.com/flowdedup/flowdedup/capture/xdp"
@@ -28,6 +29,7 @@ type liveFlags struct {
 	ringFlags
 	output, duplicates, forward string
 	rotate                      rotateFlags
+	net                         netFlags
 	distinctMemory              int // 0 for layout.MemoryBudget
 	reports                     string
 	slide                       time.Duration
@@ -107,6 +109,7 @@ func (f *liveFlags) register(cmd *cobra.Command) {
 	fs.StringVarP(&f.output, "write", "w", "", "write kept packets to `FILE` (-: stdout)")
 	fs.StringVar(&f.duplicates, "duplicates", "", "write removed packets to `FILE`")
 	f.rotate.register(fs)
+	f.net.register(fs)
 	fs.StringVar(&f.forward, "forward", "", "send kept packets out of `IFACE`")
 	f.compareFlags.register(fs)
 	f.keepFlags.register(cmd)
@@ -162,7 +165,8 @@ func (f *liveFlags) check(cmd *cobra.Command) error {
 	}
 	if err := errors.Join(f.rotate.check(f.output, f.duplicates), f.compareFlags.check(cmd, &f.common),
 		f.keepFlags.check(cmd.Flags(), &f.compareFlags, f.output, f.duplicates != "" || f.forward != ""),
-		f.checkInterfaces(f.conf.Interfaces), f.keyFlags.check(), f.ringFlags.check()); err != nil {
+		f.checkInterfaces(f.conf.Interfaces), f.keyFlags.check(), f.ringFlags.check(),
+		f.net.check(nil, f.rotate.rotates(), f.output, f.duplicates)); err != nil {
 		return err
 	}
 	named := files{outputs: []namedFile{
@@ -186,6 +190,9 @@ func (f *liveFlags) run(cmd *cobra.Command, e *env) error {
 	f.warnHold(e, f.window)
 	cfg := f.config(cmd)
 	var err error
+	if cfg.TLS, err = netio.LoadTLS(f.net.cert, f.net.key, f.net.ca); err != nil {
+		return err
+	}
 	if f.capture == captureXDP {
 		cfg.XDP = &xdp.Config{Take: f.takeInterface}
 		cfg.XDP.Filter, err = f.filter.forFrames(cmd.Context())

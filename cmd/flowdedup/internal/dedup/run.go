@@ -44,6 +44,7 @@ func Run(ctx context.Context, cfg Config) (Summary, error) {
 	s.Files = r.outputs.Files()
 	s.SetStripped(r.outputs)
 	s.Filtered = in.Filtered()
+	s.LatePackets = in.Late()
 	s.Inputs = r.inputs
 	s.Damaged = in.Damaged(err)
 	return s, errors.Join(append(in.Failed(), err)...)
@@ -109,6 +110,7 @@ func newRunner(ctx context.Context, cfg *Config, in *input.Stream) (*runner, err
 	rotate.Output.Workers = cfg.Workers
 	outputs := sink.New(ctx, sink.Config{
 		Kept: cfg.Output, Removed: cfg.Duplicates, Strip: headers, Rotate: rotate, Inputs: in.Inputs(), Log: cfg.Log,
+		TLS: cfg.Input.Network.TLS, Arriving: in.Arrives(), BeginsLate: in.BeginsLate(),
 	})
 	if err := outputs.OpenFiles(ctx); err != nil {
 		return nil, errors.Join(err, outputs.Discard(), detector.Close())

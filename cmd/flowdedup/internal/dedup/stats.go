@@ -60,6 +60,9 @@ type Summary struct {
 	// packets that no longer could for want of memory. Both are nil if no packet waits.
 	HeldBytes *int    `json:"held_bytes,omitempty"`
 	HeldEarly *uint64 `json:"held_early,omitempty"`
+	// LatePackets counts packets that arrived too late to be merged in order; nil if all
+	// inputs are waited for.
+	LatePackets *uint64 `json:"late_packets,omitempty"`
 	// Inputs are the opened inputs, in the order of the command line; nil for one input.
 	Inputs []InputCount `json:"inputs,omitempty"`
 	// Files counts the files of rotating outputs; nil without any.

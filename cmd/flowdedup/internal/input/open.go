@@ -17,6 +17,8 @@ type Options struct {
 	// ChunkSize is about how many bytes of an input make a batch; 0 is
 	// pcapfile.DefaultChunkSize, or pcapfile.MergeChunkSize for several inputs.
 	ChunkSize int
+	// Network is for inputs that are no files.
+	Network Network
 	// Filter says which packets are wanted. Others are ignored.
 	Filter bpf.Filter
 	// Warn gets damage that did not end an input, and link types for which the filter has
@@ -25,14 +27,16 @@ type Options struct {
 	// Progress gets, after each batch, the bytes read so far, the bytes of all inputs (0
 	// if unknown), and the packets so far, including unwanted ones. It may be nil.
 	Progress func(done, total int64, packets uint64)
-	// Wrap wraps each source after it was opened; nil is none.
+	// Wrap wraps each source of a file after it was opened; nil is none.
 	Wrap func(capture.Source) capture.Source
 }
 
 // ErrRepeatedStdin is returned if "-" is named more than once.
 var ErrRepeatedStdin = errors.New("standard input can be read only once")
 
-// Open opens every named input; "-" is standard input. It skips inputs that cannot be
+// Open opens every named input: a file, "-" for standard input, or an address of package
+// netio. Inputs of which some arrive over a network, or are waited for as these are, end
+// when all have, or ctx is done. It skips inputs that cannot be
 // opened, and Failed returns their errors. Open fails only if no input is left, or if ctx
 // is done while it waits for the first bytes of a pipe.
 func Open(ctx context.Context, names []string, opt Options) (*Stream, error) {
@@ -40,6 +44,9 @@ func Open(ctx context.Context, names []string, opt Options) (*Stream, error) {
 		return nil, ErrRepeatedStdin
 	}
 	warnings := &warnings{emit: opt.Warn}
+	if opt.arrives(names) {
+		return openNetwork(ctx, names, &opt, warnings)
+	}
 	ready := make(chan opened, 1)
 	go func() {
 		ready <- openAll(names, pcapfile.Options{Warn: warnings.warn, ChunkSize: opt.chunkSize(len(names))})
@@ -60,13 +67,20 @@ func Open(ctx context.Context, names []string, opt Options) (*Stream, error) {
 			o.sources[i] = opt.Wrap(src)
 		}
 	}
-	var filter *Matcher
-	if !opt.Filter.All() {
-		filter = NewMatcher(MatcherConfig{Flag: filterFlag, Condition: Condition{Filter: opt.Filter}, Warn: warnings.note})
-	}
-	s := newStream(join(o.sources, opt), filter)
-	s.failed, s.warnings, s.progress = o.failed, warnings, opt.Progress
+	s := opt.stream(join(o.sources, opt), warnings)
+	s.failed = o.failed
 	return s, nil
+}
+
+// stream makes the packets of a source the wanted ones.
+func (o *Options) stream(src capture.Source, w *warnings) *Stream {
+	var filter *Matcher
+	if !o.Filter.All() {
+		filter = NewMatcher(MatcherConfig{Flag: filterFlag, Condition: Condition{Filter: o.Filter}, Warn: w.note})
+	}
+	s := newStream(src, filter)
+	s.warnings, s.progress = w, o.Progress
+	return s
 }
 
 // repeated reports whether a name occurs more than once.

@@ -2,10 +2,13 @@ package input
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
 )
 
@@ -19,6 +22,10 @@ type Stream struct {
 	progress func(done, total int64, packets uint64)
 	read     uint64 // packets
 	filtered uint64 // those of them that were not wanted
+
+	arrivals   *pcapfile.Arrivals // src if inputs arrive, else nil
+	mergeWait  time.Duration
+	beginsLate bool
 }
 
 func newStream(src capture.Source, filter *Matcher) *Stream {
@@ -28,9 +35,30 @@ func newStream(src capture.Source, filter *Matcher) *Stream {
 // Each is pipeline.Pipeline.Run for the wanted packets. It returns an error of
 // Matcher.Admit if the filter has one.
 func (s *Stream) Each(ctx context.Context, workers int, task func() pipeline.Task) error {
-	return s.packets.Run(ctx, workers, func() pipeline.Task {
+	err := s.packets.Run(ctx, workers, func() pipeline.Task {
 		return &filteredTask{Task: task(), ctx: ctx, stream: s}
 	})
+	if late := s.Late(); late != nil && *late > 0 {
+		s.warnings.note(fmt.Errorf("%d packets arrived more than %v after later ones of other inputs, and are out of order: duplicates among them may remain; use a larger --merge-wait",
+			*late, s.mergeWait))
+	}
+	return err
+}
+
+// Arrives reports whether packets come as fast as they are made, and cannot wait.
+func (s *Stream) Arrives() bool { return s.arrivals != nil }
+
+// BeginsLate reports whether inputs may describe interfaces after packets of others.
+func (s *Stream) BeginsLate() bool { return s.beginsLate }
+
+// Late returns how many packets arrived too late to be merged in order, nil if all are
+// waited for.
+func (s *Stream) Late() *uint64 {
+	if s.arrivals == nil {
+		return nil
+	}
+	late := s.arrivals.Late()
+	return &late
 }
 
 // filteredTask filters a batch before another task.
@@ -113,6 +141,9 @@ func (s *Stream) Size() int64 { return s.src.Size() }
 // continue after Each.
 func (s *Stream) Close() error {
 	s.warnings.end()
+	if s.arrivals != nil {
+		s.arrivals.Stop() // ends reading
+	}
 	return s.packets.Close()
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture/bpf"
+	"github.com/flowdedup/flowdedup/capture/netio"
 	"github.com/flowdedup/flowdedup/capture/ring"
 	"github.com/flowdedup/flowdedup/capture/rotate"
 	"github.com/flowdedup/flowdedup/capture/xdp"
@@ -27,9 +28,11 @@ type Config struct {
 	// are ignored. Addresses are those of the headers that identities begin with.
 	Distinct distinct.Config
 
-	// Output and Duplicates are files, or "-", for kept and removed packets. Forward is
-	// an interface that kept packets are sent to. "" is none.
+	// Output and Duplicates are files, "-", or addresses of package netio, for kept and
+	// removed packets. Forward is an interface that kept packets are sent to. "" is none.
 	Output, Duplicates, Forward string
+	// TLS is that of addresses; nil for none.
+	TLS *netio.TLS
 	// Rotate splits each output into several files, if it has a size or an interval.
 	Rotate rotate.Options
 	// Reports is the file, or "-", that rows of counts are appended to.

@@ -95,7 +95,7 @@ func open(ctx context.Context, cfg *Config) (r *runner, err error) {
 	}
 	outputs := sink.Config{
 		Kept: cfg.Output, Removed: cfg.Duplicates, Forward: cfg.Forward, Strip: headers, Retry: cfg.Ring.Wait,
-		Rotate: cfg.Rotate, Live: true, Stop: func() { r.capture.Stop() }, Log: r.log,
+		TLS: cfg.TLS, Rotate: cfg.Rotate, Live: true, Stop: func() { r.capture.Stop() }, Log: r.log,
 	}
 	// Files get whole records, forwarded packets leave sooner from a copy, and several
 	// workers hold several batches at a time, as does who waits for better copies.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/netio"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/capture/rotate"
@@ -19,8 +20,16 @@ import (
 
 // Config names the outputs of a run; "" is no output. The caller has checked the names.
 type Config struct {
-	// Kept and Removed are files, or "-", for kept and removed packets.
+	// Kept and Removed are files, "-", or addresses of package netio, for kept and removed
+	// packets.
 	Kept, Removed string
+	// TLS is that of addresses; nil for none.
+	TLS *netio.TLS
+	// Arriving says that packets come from a network: one peer that is slow to take them
+	// does not stall those that send.
+	Arriving bool
+	// BeginsLate says that inputs may describe interfaces after packets of others.
+	BeginsLate bool
 	// Forward is an interface that kept packets are sent to. With Retry the set retries
 	// while the interface is down or gone.
 	Forward string
@@ -110,7 +119,10 @@ func closedAfter(ctx context.Context, d time.Duration) <-chan struct{} {
 
 // openFile opens the file, or the first file of a rotation.
 func (s *Set) openFile(ctx context.Context, name string, kept bool) (destination, error) {
-	derived := kept && s.cfg.Strip&strip.Tunnel != 0
+	if netio.IsAddress(name) {
+		return s.openSender(ctx, name)
+	}
+	derived := kept && s.cfg.Strip&strip.Tunnel != 0 || s.cfg.BeginsLate
 	if s.cfg.Rotate.Size > 0 || s.cfg.Rotate.Every > 0 {
 		return s.openRotation(name, derived)
 	}

@@ -1,0 +1,220 @@
+package netio
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
+)
+
+// ReceiverConfig says how streams are received.
+type ReceiverConfig struct {
+	// TLS is nil for none.
+	TLS *TLS
+	// Endless says that streams come again: an address that was connected to is connected
+	// to again, with growing pauses, and one that is listened at stays open. Otherwise a
+	// listener ends when all streams that came have ended, one at least.
+	Endless bool
+	// Warn gets what happened to streams while others go on: an error that wraps a
+	// *capture.InputError or *capture.ReadError for one that broke off. It may be called
+	// on any goroutine.
+	Warn func(error)
+}
+
+// maxStreams is how many streams a listener reads at a time. It refuses further ones.
+const maxStreams = 64
+
+// Receiver is an address that streams come from.
+type Receiver struct {
+	addr     Address
+	cfg      ReceiverConfig
+	to       *pcapfile.Arrivals
+	input    int
+	ctx      context.Context // is done once the receiver is to stop
+	cancel   context.CancelFunc
+	conn     net.Conn     // that was made by Open, or nil
+	listener net.Listener // or nil
+	secure   *tls.Config  // of the listener, or nil
+
+	mu     sync.Mutex
+	places map[string]bool // of streams that are read
+	began  int             // streams whose header was sound
+	ended  chan struct{}   // gets a value when the stream of a connection has ended
+}
+
+// Open connects, or begins to listen. An Endless receiver connects in Start. Errors name
+// the address.
+func Open(ctx context.Context, addr Address, cfg ReceiverConfig) (r *Receiver, err error) {
+	r = &Receiver{addr: addr, cfg: cfg, places: map[string]bool{}, ended: make(chan struct{}, 1)}
+	switch {
+	case addr.listen:
+		r.listener, r.secure, err = listen(ctx, addr, cfg.TLS)
+	case !cfg.Endless:
+		r.conn, err = dial(ctx, addr, cfg.TLS)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.ctx, r.cancel = context.WithCancel(context.Background())
+	return r, nil
+}
+
+// Start adds streams to the Arrivals as they come, as those of an input. The receiver ends
+// with the Arrivals.
+func (r *Receiver) Start(to *pcapfile.Arrivals, input int) {
+	r.to, r.input = to, input
+	switch {
+	case r.conn != nil:
+		r.add(newStream(r.addr.name, r.conn, r.cfg.Warn, passOn), r.addr.host)
+	case r.listener != nil:
+		go r.accept(to.Expect(r.Close))
+	default:
+		go r.connect(to.Expect(r.Close))
+	}
+}
+
+// Close ends the receiver, but not its streams.
+func (r *Receiver) Close() {
+	r.cancel()
+	if r.listener != nil {
+		_ = r.listener.Close() // a second time
+	}
+	if r.to == nil && r.conn != nil {
+		_ = r.conn.Close() // nothing was read
+	}
+}
+
+func (r *Receiver) add(s *stream, slot string) {
+	r.to.Add(pcapfile.Arrival{Source: s, Input: r.input, Slot: slot})
+}
+
+// passOn makes the error of the one stream that of the run.
+func passOn(_ *stream, err error) error { return err }
+
+// The pauses between attempts to connect.
+const (
+	firstPause = 500 * time.Millisecond
+	lastPause  = 30 * time.Second
+)
+
+// pause waits before the next attempt, and returns the pause after that.
+func pause(ctx context.Context, d time.Duration) time.Duration {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+	return min(2*d, lastPause)
+}
+
+// connect connects again and again. A warning comes when that begins to fail.
+func (r *Receiver) connect(done func()) {
+	defer done()
+	wait, failing := firstPause, false
+	for r.ctx.Err() == nil {
+		conn, err := dial(r.ctx, r.addr, r.cfg.TLS)
+		if err != nil {
+			if !failing && r.ctx.Err() == nil {
+				r.cfg.Warn(err)
+			}
+			failing = true
+			wait = pause(r.ctx, wait)
+			continue
+		}
+		wait, failing = firstPause, false
+		r.add(newStream(r.addr.name, conn, r.cfg.Warn, r.interrupted), r.addr.host)
+		select {
+		case <-r.ended:
+			pause(r.ctx, firstPause)
+		case <-r.ctx.Done():
+		}
+	}
+}
+
+// interrupted reports the end of a stream that is to come again.
+func (r *Receiver) interrupted(s *stream, err error) error {
+	if err == nil && s.ctx.Err() == nil {
+		err = fmt.Errorf("%s: %w", s.name, errClosed)
+	}
+	if err != nil {
+		r.cfg.Warn(err)
+	}
+	r.ended <- struct{}{}
+	return nil
+}
+
+// accept accepts streams until the receiver ends.
+func (r *Receiver) accept(done func()) {
+	defer done()
+	wait := firstPause
+	for r.ctx.Err() == nil {
+		conn, err := r.listener.Accept()
+		switch {
+		case err == nil:
+			wait = firstPause
+			r.admit(conn)
+		case r.ctx.Err() == nil:
+			r.cfg.Warn(fmt.Errorf("%v: %w", r.addr, reason(err))) // of descriptors, for instance
+			wait = pause(r.ctx, wait)
+		}
+	}
+}
+
+// admit adds the stream of a connection, unless there are too many.
+func (r *Receiver) admit(conn net.Conn) {
+	name := fmt.Sprintf("%v from %v", r.addr, conn.RemoteAddr())
+	place, ok := r.place(conn.RemoteAddr())
+	if !ok {
+		_ = conn.Close() // nothing was read
+		r.cfg.Warn(fmt.Errorf("%s: refused: %d streams are read already", name, maxStreams))
+		return
+	}
+	s := newStream(name, conn, r.cfg.Warn, func(s *stream, err error) error { return r.left(s, place, err) })
+	s.ready = completer(r.secure)
+	r.add(s, place)
+}
+
+// place returns what names the capture point of a peer: its host, with a number if it has
+// several streams. So a peer that comes back has the point that it had.
+func (r *Receiver) place(peer net.Addr) (string, bool) {
+	host, _, err := net.SplitHostPort(peer.String())
+	if err != nil {
+		host = peer.String()
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.places) == maxStreams {
+		return "", false
+	}
+	name := host
+	for n := 2; r.places[name]; n++ {
+		name = fmt.Sprintf("%s#%d", host, n)
+	}
+	r.places[name] = true
+	return name, true
+}
+
+// left reports a stream that broke off. It ends the receiver after the last one.
+func (r *Receiver) left(s *stream, place string, err error) error {
+	if err != nil && !errors.Is(err, capture.ErrEmpty) { // who sends nothing only looked
+		r.cfg.Warn(err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.places, place)
+	if s.src != nil {
+		r.began++
+	}
+	if !r.cfg.Endless && len(r.places) == 0 && r.began > 0 {
+		r.cancel()
+		_ = r.listener.Close() // accept returns
+	}
+	return nil
+}

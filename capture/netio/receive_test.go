@@ -1,0 +1,368 @@
+package netio
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// TestReceiveSeveral reads several streams, each a capture point, and ends with the last.
+func TestReceiveSeveral(t *testing.T) {
+	noGoroutines(t)
+	var w warned
+	r, a := receiving(t, "tcp-listen://:0", ReceiverConfig{Warn: w.warn})
+	data := encoded(t, 100, 60)
+	conns := []net.Conn{connect(t, r.listener.Addr()), connect(t, r.listener.Addr()), connect(t, r.listener.Addr())}
+	connect(t, r.listener.Addr()).Close() // who only looks ends nothing
+	for _, conn := range conns {
+		if _, err := conn.Write(data[:len(data)/2]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, conn := range conns {
+		go func() {
+			_, _ = conn.Write(data[len(data)/2:])
+			conn.Close()
+		}()
+	}
+	n, points, err := read(a)
+	if n != 300 || points != 3 || err != nil || w.text() != "" {
+		t.Errorf("%d packets of %d points, %v, %s", n, points, err, w.text())
+	}
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestReceiveBad ends bad streams with one line each, and reads the others.
+func TestReceiveBad(t *testing.T) {
+	sound := encoded(t, 10, 60)
+	for _, c := range []struct {
+		name, sent string
+		reset      bool
+		packets    int
+		want       string
+	}{
+		{"garbage", "GET / HTTP/1.1\r\n\r\n", false, 0, `offset 0: not a pcap or pcapng capture: it begins with the text "GET / HTTP/1.1\r\n"`},
+		{"TLS", "\x16\x03\x01\x02\x00\x01", false, 0, "a TLS handshake, where no TLS was expected"},
+		{"cut", string(sound[:len(sound)-5]), false, 9, "cut short"},
+		{"damaged", string(sound) + "garbage-garbage-garbage-garbage", false, 10, "damaged"},
+		{"reset", string(sound[:len(sound)-5]), true, 9, "read error: connection reset by peer"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			noGoroutines(t)
+			var w warned
+			r, a := receiving(t, "tcp-listen://:0", ReceiverConfig{Warn: w.warn})
+			good, bad := connect(t, r.listener.Addr()), connect(t, r.listener.Addr())
+			if _, err := bad.Write([]byte(c.sent)); err != nil {
+				t.Fatal(err)
+			}
+			read := reading(a)
+			<-read.some // so all of it was read before the reset
+			if c.reset {
+				_ = bad.(*net.TCPConn).SetLinger(0)
+			}
+			go func() {
+				if c.packets > 0 {
+					time.Sleep(50 * time.Millisecond)
+				}
+				bad.Close()
+			}()
+			w.await(t, c.want)
+			if _, err := good.Write(sound); err != nil {
+				t.Fatal(err)
+			}
+			good.Close()
+			n, err := read.all()
+			if n != c.packets+10 || err != nil {
+				t.Errorf("%d packets, %v", n, err)
+			}
+			if lines := w.text(); strings.Contains(lines, "\n") || !strings.HasPrefix(lines, fmt.Sprintf("tcp-listen://:0 from %v: offset ", bad.LocalAddr())) {
+				t.Error(lines)
+			}
+			if err := a.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// background reads a source.
+type background struct {
+	some chan bool // closed once something came, or after a while
+	done chan struct{}
+	n    int
+	err  error
+}
+
+func reading(src capture.Source) *background {
+	b := &background{some: make(chan bool), done: make(chan struct{})}
+	time.AfterFunc(100*time.Millisecond, func() { close(b.some) })
+	go func() {
+		b.n, _, b.err = read(src)
+		close(b.done)
+	}()
+	return b
+}
+
+func (b *background) all() (int, error) {
+	<-b.done
+	return b.n, b.err
+}
+
+// TestReceiveRefuses reads as many streams as it may, and no more.
+func TestReceiveRefuses(t *testing.T) {
+	noGoroutines(t)
+	var w warned
+	r, a := receiving(t, "tcp-listen://:0", ReceiverConfig{Warn: w.warn})
+	var conns []net.Conn
+	for range maxStreams + 1 {
+		conns = append(conns, connect(t, r.listener.Addr()))
+	}
+	w.await(t, "refused: 64 streams are read already")
+	a.Stop() // though 64 are silent
+	if n, _, err := read(a); n != 0 || err != nil {
+		t.Error(n, err)
+	}
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+	for _, conn := range conns {
+		conn.Close()
+	}
+}
+
+// TestReceiveAgain gives a peer that comes back the point that it had.
+func TestReceiveAgain(t *testing.T) {
+	noGoroutines(t)
+	var w warned
+	r, a := receiving(t, "tcp-listen://:0", ReceiverConfig{Endless: true, Warn: w.warn})
+	var b capture.Batch
+	for round := range 3 {
+		conn := connect(t, r.listener.Addr())
+		if _, err := conn.Write(encoded(t, 5, 60)); err != nil {
+			t.Fatal(err)
+		}
+		for n := 0; n < 5; n += len(b.Frames) {
+			if err := a.Next(&b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if it := b.Interfaces[b.Frames[0].Interface]; it.CapturePoint != 0 || it.Section != uint32(round) {
+			t.Errorf("round %d: %+v", round, it)
+		}
+		conn.Close()
+		for {
+			r.mu.Lock()
+			left := len(r.places)
+			r.mu.Unlock()
+			if left == 0 {
+				break
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestConnect reads the stream of a peer that was connected to. What breaks it off is the
+// error of the run.
+func TestConnect(t *testing.T) {
+	noGoroutines(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	data := encoded(t, 10, 60)
+	for _, sent := range [][]byte{data, data[:len(data)-1], data[:2]} {
+		go func() {
+			if conn, err := l.Accept(); err == nil {
+				_, _ = conn.Write(sent)
+				conn.Close()
+			}
+		}()
+		name := "tcp://" + l.Addr().String()
+		_, a := receiving(t, name, ReceiverConfig{})
+		n, _, err := read(a)
+		var in *capture.InputError
+		if whole := len(sent) == len(data); whole != (err == nil) || whole && n != 10 || !whole && (!errors.As(err, &in) || in.Input != name) {
+			t.Errorf("%d bytes: %d packets, %v", len(sent), n, err)
+		}
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestConnectAgain connects again to a peer that comes late, and that leaves.
+func TestConnectAgain(t *testing.T) {
+	noGoroutines(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := l.Addr().String()
+	l.Close()
+	var w warned
+	_, a := receiving(t, "tcp://"+at, ReceiverConfig{Endless: true, Warn: w.warn})
+	w.await(t, "connection refused")
+	if l, err = net.Listen("tcp", at); err != nil {
+		t.Skip("the port was taken meanwhile")
+	}
+	defer l.Close()
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = conn.Write(encoded(t, 10, 60))
+			conn.Close()
+		}
+	}()
+	var b capture.Batch
+	for n := 0; n < 20; n += len(b.Frames) {
+		if err := a.Next(&b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.await(t, "closed by the peer")
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestUnreachable checks for errors that name the address.
+func TestUnreachable(t *testing.T) {
+	noGoroutines(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken := l.Addr().String()
+	if _, err := Open(context.Background(), address(t, "tcp-listen://"+taken), ReceiverConfig{}); !errors.Is(err, syscall.EADDRINUSE) || err.Error() != "tcp-listen://"+taken+": address already in use" {
+		t.Error(err)
+	}
+	if _, err := OpenSender(context.Background(), address(t, "tcp-listen://"+taken), SenderConfig{}); !errors.Is(err, syscall.EADDRINUSE) {
+		t.Error(err)
+	}
+	l.Close()
+	if _, err := Open(context.Background(), address(t, "tcp://"+taken), ReceiverConfig{}); !errors.Is(err, syscall.ECONNREFUSED) || err.Error() != "tcp://"+taken+": connection refused" {
+		t.Error(err)
+	}
+	if _, err := OpenSender(context.Background(), address(t, "tcp://"+taken), SenderConfig{}); !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Error(err)
+	}
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := OpenSender(ended, address(t, "tcp-listen://:0"), SenderConfig{}); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// TestTLS reads and writes with certificates, and refuses peers that have none.
+func TestTLS(t *testing.T) {
+	noGoroutines(t)
+	cert, key, authority := pemFiles(t)
+	both, err := LoadTLS(cert, key, authority)
+	if err != nil {
+		t.Fatal(err)
+	}
+	nameless, err := LoadTLS("", "", authority)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var w warned
+	r, a := receiving(t, "tcp-listen://:0", ReceiverConfig{TLS: both, Warn: w.warn})
+	to := address(t, "tcp://"+r.listener.Addr().String())
+	plain := connect(t, r.listener.Addr())
+	_, _ = plain.Write(encoded(t, 5, 60))
+	w.await(t, "TLS handshake: tls: first record does not look like a TLS handshake")
+	// With TLS 1.3 a client learns only later that its certificate is missing.
+	if s, err := OpenSender(context.Background(), to, SenderConfig{TLS: nameless, Warn: w.warn}); err == nil {
+		_ = s.Close() // may fail or not
+	}
+	w.await(t, "client didn't provide a certificate")
+	strangers := &TLS{}
+	if _, err := OpenSender(context.Background(), to, SenderConfig{TLS: strangers}); err == nil || !strings.Contains(err.Error(), "certificate signed by unknown authority") || !strings.HasPrefix(err.Error(), to.String()) {
+		t.Error(err)
+	}
+	s, err := OpenSender(context.Background(), to, SenderConfig{TLS: both, Warn: w.warn})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Write(packets(1000, 1000), nil); err != nil {
+		t.Error(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if n, _, err := read(a); n != 1000 || err != nil {
+		t.Errorf("%d packets, %v", n, err)
+	}
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestLoadTLS checks what is said of files that are none.
+func TestLoadTLS(t *testing.T) {
+	cert, key, authority := pemFiles(t)
+	if c, err := LoadTLS("", "", ""); c != nil || err != nil {
+		t.Error(c, err)
+	}
+	for _, c := range [][3]string{{cert, "", ""}, {cert, authority, ""}, {"none", key, ""}, {"", "", key}, {"", "", "none"}} {
+		if _, err := LoadTLS(c[0], c[1], c[2]); !errors.Is(err, ErrTLS) {
+			t.Error(c, err)
+		}
+	}
+	only, err := LoadTLS("", "", authority)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(context.Background(), address(t, "tcp-listen://:0"), ReceiverConfig{TLS: only}); !errors.Is(err, ErrTLS) {
+		t.Error(err)
+	}
+	if c := only.client("x"); c.MinVersion < tls.VersionTLS12 || c.InsecureSkipVerify {
+		t.Error("weak")
+	}
+}
+
+// FuzzStream gives a receiver any bytes, however cut: it ends, and leaves nothing.
+func FuzzStream(f *testing.F) {
+	f.Add([]byte("GET /"), uint16(1))
+	var out bytes.Buffer
+	out.Write(capture.AppendSectionHeader(nil))
+	f.Add(out.Bytes(), uint16(3))
+	f.Fuzz(func(t *testing.T, data []byte, cut uint16) {
+		var w warned
+		r, a := receiving(t, "tcp-listen://:0", ReceiverConfig{Warn: w.warn})
+		conn := connect(t, r.listener.Addr())
+		at := min(int(cut), len(data))
+		_, _ = conn.Write(data[:at])
+		_, _ = conn.Write(data[at:])
+		conn.Close()
+		if good, err := net.Dial("tcp", r.listener.Addr().String()); err == nil { // else all has ended
+			_, _ = good.Write(encoded(t, 1, 60))
+			good.Close()
+		}
+		if n, _, err := read(a); err != nil || n < 0 {
+			t.Error(n, err)
+		}
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,108 @@
+package netio
+
+import (
+	"context"
+	"io"
+	"net"
+	"sync/atomic"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
+)
+
+// stream is the capture of one connection. Its first Next completes the connection, and
+// waits for the header.
+type stream struct {
+	name  string
+	raw   net.Conn
+	ready func(context.Context, net.Conn) (net.Conn, error) // nil if it is complete
+	warn  func(error)
+	ended func(s *stream, err error) error
+
+	ctx    context.Context // is done once the stream is stopped
+	cancel context.CancelFunc
+	conn   net.Conn       // raw, or TLS over it
+	src    capture.Source // nil before the header
+	read   atomic.Int64   // bytes
+}
+
+// newStream makes the capture of a connection. What ended it, nil for a clean end, goes to
+// ended once. That returns the error that Next then has, nil for io.EOF. warn gets damage
+// after which reading goes on.
+func newStream(name string, conn net.Conn, warn func(error), ended func(*stream, error) error) *stream {
+	s := &stream{name: name, raw: conn, conn: conn, warn: warn, ended: ended}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	return s
+}
+
+// chunkSize is how much is read of a connection at once: less than of a file, as there may
+// be many.
+const chunkSize = 128 << 10
+
+// open completes the connection, and reads the header.
+func (s *stream) open() (err error) {
+	if s.ready != nil {
+		if s.conn, err = s.ready(s.ctx, s.raw); err != nil {
+			return &capture.ReadError{Input: s.name, Err: err}
+		}
+	}
+	src, err := pcapfile.NewReader(connReader{s}, s.name, pcapfile.Options{Remote: true, ChunkSize: chunkSize, Warn: s.warn})
+	if err == nil {
+		s.src = src
+	}
+	return err
+}
+
+// connReader reads from a connection, with errors that say the reason alone.
+type connReader struct{ *stream }
+
+func (r connReader) Read(p []byte) (int, error) {
+	n, err := r.conn.Read(p)
+	r.read.Add(int64(n))
+	if err != nil && err != io.EOF {
+		err = reason(err)
+	}
+	return n, err
+}
+
+// Next reads about one chunk; see capture.Source.
+func (s *stream) Next(b *capture.Batch) (err error) {
+	if s.src == nil {
+		err = s.open()
+	}
+	if err == nil {
+		err = s.src.Next(b)
+	}
+	if err == nil {
+		return nil
+	}
+	b.Reset()
+	if err == io.EOF || s.ctx.Err() != nil {
+		err = nil
+	}
+	if err = s.ended(s, err); err != nil {
+		return err
+	}
+	return io.EOF
+}
+
+// Stop ends Next.
+func (s *stream) Stop() {
+	s.cancel()
+	_ = s.raw.Close() // it was only read
+}
+
+// Inputs returns the name of the stream.
+func (s *stream) Inputs() []string { return []string{s.name} }
+
+// Offset returns the bytes that were read.
+func (s *stream) Offset() (done, total int64) { return s.read.Load(), 0 }
+
+// Size returns 0: unknown.
+func (s *stream) Size() int64 { return 0 }
+
+// Close closes the connection.
+func (s *stream) Close() error {
+	s.Stop()
+	return nil
+}

@@ -1,0 +1,443 @@
+package pcapfile
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// Arrivals is the Source of captures that begin while others are read already, and of
+// which each may be silent for long: those of a network. It merges them in the order of
+// their times, as Merge does, but waits for none longer than its wait.
+//
+// Each capture is read on a goroutine of its own, at most one batch ahead. So a capture
+// whose packets cannot be delivered yet is not read on, and memory is two batches each.
+type Arrivals struct {
+	multiSource
+	wait    time.Duration
+	heap    mergeHeap
+	pending []*arrival                 // those that have nothing to deliver now
+	latest  int64                      // the latest time that was delivered
+	slots   map[slot]map[uint32]uint32 // capture points
+	changed chan struct{}              // something was added, has come or has ended
+	late    atomic.Uint64
+
+	mu       sync.Mutex
+	added    []*arrival // not known to Next yet
+	reading  map[*arrival]bool
+	expected map[*expectation]bool
+	ended    int64 // bytes of those that have ended
+	number   int   // of those that were added
+	stopped  bool
+	readers  sync.WaitGroup // of those that can be stopped
+
+	abandoned chan struct{} // closed when nothing is delivered any more
+}
+
+// Arrival is a capture that begins.
+type Arrival struct {
+	// Source is the capture. If it has a method Stop, that ends its Next, on any goroutine,
+	// with io.EOF.
+	Source capture.Source
+	// Input is the number of the input that it belongs to.
+	Input int
+	// Slot names where it comes from, if not empty. One that comes later under the same
+	// name, as the same input, has the same capture points. Interfaces of a pcap stream
+	// have that name.
+	Slot string
+	// Patient says that packets of others wait for those of this one as long as it takes.
+	Patient bool
+}
+
+// slot is a Slot of an input.
+type slot struct {
+	input int
+	name  string
+}
+
+// expectation keeps the stream open while more may be added.
+type expectation struct{ stop func() }
+
+// arrival is a capture, and the batch that it is being delivered from.
+type arrival struct {
+	mergeInput
+	Arrival
+	held    *capture.Batch // of which mergeInput.batch is a copy
+	arrived time.Time      // of that batch
+	silent  time.Time      // since when it has nothing to deliver
+	last    int64          // its latest time that was delivered
+	full    chan arrivedBatch
+	free    chan *capture.Batch
+	err     error // why it ended; valid once full is closed
+}
+
+// stoppable is what an Arrival.Source may be.
+type stoppable interface{ Stop() }
+
+type arrivedBatch struct {
+	batch *capture.Batch
+	at    time.Time
+}
+
+// maxArrivingTables bounds the sections, and the interfaces, of all captures of an Arrivals
+// together: whoever connects often, or describes many, cannot fill the memory.
+const maxArrivingTables = 1 << 16
+
+// NewArrivals returns a source of captures that belong to inputs of these names. A packet
+// waits at most wait for earlier ones of others, counted from its arrival. Captures that
+// have been silent for that long are not waited for.
+func NewArrivals(names []string, wait time.Duration) *Arrivals {
+	a := &Arrivals{
+		wait: wait, latest: math.MinInt64, slots: map[slot]map[uint32]uint32{}, changed: make(chan struct{}, 1),
+		reading: map[*arrival]bool{}, expected: map[*expectation]bool{}, abandoned: make(chan struct{}),
+	}
+	a.names = names
+	return a
+}
+
+// Expect keeps the stream open until done is called. Stop calls stop, once, unless done
+// was called before. Expect may be called on any goroutine.
+func (a *Arrivals) Expect(stop func()) (done func()) {
+	e := &expectation{stop}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.expected[e] = true
+	return func() {
+		a.mu.Lock()
+		delete(a.expected, e)
+		a.mu.Unlock()
+		a.wake()
+	}
+}
+
+// Add begins to read a capture, which the Arrivals then own. It may be called on any
+// goroutine. After Stop it closes the capture.
+func (a *Arrivals) Add(c Arrival) {
+	in := &arrival{Arrival: c, last: math.MinInt64, silent: time.Now()}
+	in.owner = in
+	in.full, in.free = make(chan arrivedBatch, 1), make(chan *capture.Batch, 2)
+	in.free <- new(capture.Batch)
+	in.free <- new(capture.Batch)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.stopped {
+		_ = c.Source.Close() // nothing was read
+		return
+	}
+	in.index = a.number
+	a.number++
+	a.added = append(a.added, in)
+	a.reading[in] = true
+	if _, ok := c.Source.(stoppable); ok {
+		a.readers.Go(func() { in.read(a) })
+	} else {
+		go in.read(a) // a read of a silent pipe ends with the process
+	}
+	a.wake()
+}
+
+// wake makes Next look for what is new.
+func (a *Arrivals) wake() {
+	select {
+	case a.changed <- struct{}{}:
+	default:
+	}
+}
+
+// read reads the capture to its end.
+func (in *arrival) read(a *Arrivals) {
+	defer a.wake()
+	defer close(in.full)
+	defer a.forget(in)
+	for {
+		var b *capture.Batch
+		select {
+		case b = <-in.free:
+		case <-a.abandoned:
+		}
+		if b == nil {
+			return
+		}
+		for b.Reset(); len(b.Frames)+len(b.Blocks) == 0; {
+			if err := in.Source.Next(b); err != nil {
+				if err != io.EOF {
+					in.err = err
+				}
+				return
+			}
+		}
+		select {
+		case in.full <- arrivedBatch{b, time.Now()}:
+			a.wake()
+		case <-a.abandoned:
+			return
+		}
+	}
+}
+
+// forget closes a capture that has ended.
+func (a *Arrivals) forget(in *arrival) {
+	done, _ := in.Source.Offset()
+	_ = in.Source.Close() // it was only read
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.reading, in)
+	a.ended += done
+}
+
+// Next delivers what may leave, and waits if that is nothing; see Source.
+func (a *Arrivals) Next(b *capture.Batch) error {
+	b.Reset()
+	for {
+		deadline := a.fill(b, time.Now())
+		if len(b.Frames)+len(b.Blocks) > 0 {
+			b.Interfaces, b.Sections = a.tables()
+			return nil
+		}
+		if a.over() {
+			b.Interfaces, b.Sections = a.tables()
+			return a.outcome()
+		}
+		a.sleep(deadline)
+	}
+}
+
+// sleep waits for something new, or for the deadline unless that is zero.
+func (a *Arrivals) sleep(deadline time.Time) {
+	var timeout <-chan time.Time
+	if !deadline.IsZero() {
+		t := time.NewTimer(time.Until(deadline))
+		defer t.Stop()
+		timeout = t.C
+	}
+	select {
+	case <-a.changed:
+	case <-timeout:
+	}
+}
+
+// over reports whether nothing is left and nothing can come.
+func (a *Arrivals) over() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.heap)+len(a.pending)+len(a.added) == 0 && (a.stopped || len(a.expected) == 0)
+}
+
+// fill delivers what may leave now. The deadline is when more of what has come may, zero if
+// nothing waits.
+func (a *Arrivals) fill(b *capture.Batch, now time.Time) (deadline time.Time) {
+	for {
+		a.collect()
+		until, deadline := a.gate(now)
+		if len(a.heap) == 0 || a.heap[0].key > until || len(b.Buf) >= mergeTarget {
+			return deadline
+		}
+		for drained := false; !drained && len(b.Buf) < mergeTarget && a.heap[0].key <= until; {
+			drained = a.deliver(b, min(a.heap.limit(), until), now)
+		}
+	}
+}
+
+// collect takes the batches that have come of captures that had nothing to deliver, and
+// drops those that have ended.
+func (a *Arrivals) collect() {
+	a.mu.Lock()
+	a.pending = append(a.pending, a.added...)
+	clear(a.added)
+	a.added = a.added[:0]
+	stopped := a.stopped
+	a.mu.Unlock()
+	a.pending = slices.DeleteFunc(a.pending, func(in *arrival) bool {
+		select {
+		case got, ok := <-in.full:
+			if ok {
+				a.take(in, got)
+			} else if in.err != nil {
+				a.fail(in.err)
+			}
+			return true
+		default:
+			_, ends := in.Source.(stoppable)
+			return stopped && !ends
+		}
+	})
+}
+
+// take makes a batch the one that a capture is delivered from.
+func (a *Arrivals) take(in *arrival, got arrivedBatch) {
+	in.held, in.batch, in.arrived = got.batch, *got.batch, got.at
+	in.frame, in.block = 0, 0
+	if err := a.learn(in); err != nil {
+		a.fail(err)
+		close(in.free)
+		if s, ok := in.Source.(stoppable); ok {
+			s.Stop()
+		}
+		return
+	}
+	in.setKey() // there is something
+	a.heap.push(&in.mergeInput)
+}
+
+// learn numbers what is new in the tables of a capture.
+func (a *Arrivals) learn(in *arrival) error {
+	if in.num == nil {
+		at := slot{in.Input, in.Slot}
+		points := a.slots[at]
+		if points == nil || at.name == "" {
+			points = map[uint32]uint32{}
+			a.slots[at] = points
+		}
+		in.num = &renumbering{input: in.Input, name: in.Slot, points: points}
+	}
+	ifaces, sections := in.batch.Interfaces, in.batch.Sections
+	if len(a.ifaces)+len(ifaces)-len(in.num.ifaces) > maxArrivingTables ||
+		len(a.sections)+len(sections)-len(in.num.sections) > maxArrivingTables {
+		return fmt.Errorf("%s: more than %d sections or interfaces in one run are %w", a.names[in.Input], maxArrivingTables, capture.ErrNotSupported)
+	}
+	a.extend(in.num, ifaces, sections)
+	return nil
+}
+
+// maxErrors bounds the errors that are kept for the end.
+const maxErrors = 16
+
+func (a *Arrivals) fail(err error) {
+	if len(a.errs) < maxErrors {
+		a.errs = append(a.errs, err)
+	}
+}
+
+// gate returns up to which time packets may leave now, and when more of what has come may:
+// zero if nothing waits, or as long as it takes. What a capture delivers next is not
+// before what it has delivered, unless its times step back.
+func (a *Arrivals) gate(now time.Time) (until int64, deadline time.Time) {
+	until = math.MaxInt64
+	patient := until
+	for _, in := range a.pending {
+		end := in.silent.Add(a.wait)
+		switch {
+		case in.Patient:
+			patient = min(patient, in.last)
+		case end.After(now):
+			until = min(until, in.last)
+			if end.After(deadline) {
+				deadline = end
+			}
+		}
+	}
+	for _, in := range a.heap {
+		due := in.owner.arrived.Add(a.wait)
+		if !due.After(now) {
+			until = max(until, in.key, in.lastTime())
+		} else if due.Before(deadline) {
+			deadline = due
+		}
+	}
+	if patient < until {
+		return patient, time.Time{}
+	}
+	return until, deadline
+}
+
+// lastTime returns the time of the last frame of the batch.
+func (in *mergeInput) lastTime() int64 {
+	if n := len(in.batch.Frames); n > 0 {
+		return in.batch.Frames[n-1].Time
+	}
+	return capture.NoTime
+}
+
+// deliver delivers from the capture on top of the heap up to the limit. It reports whether
+// its batch was delivered whole.
+func (a *Arrivals) deliver(b *capture.Batch, limit int64, now time.Time) (drained bool) {
+	in, from := a.heap[0].owner, len(b.Frames)
+	in.run(b, limit)
+	a.countLate(in, b.Frames[from:])
+	if in.setKey() {
+		a.heap.siftDown(0)
+		return false
+	}
+	a.heap.pop()
+	in.silent = now
+	in.free <- in.held // it has room for both
+	a.pending = append(a.pending, in)
+	return true
+}
+
+// countLate counts frames that come after later ones of other captures, though in the order
+// of their own.
+func (a *Arrivals) countLate(in *arrival, frames []capture.Frame) {
+	late := uint64(0)
+	for i := range frames {
+		t := frames[i].Time
+		if t < in.last || t == capture.NoTime {
+			continue
+		}
+		in.last = t
+		if t < a.latest {
+			late++
+		}
+		a.latest = max(a.latest, t)
+	}
+	if late > 0 {
+		a.late.Add(late)
+	}
+}
+
+// Late returns how many packets came too late to be in order. It may be called on any
+// goroutine.
+func (a *Arrivals) Late() uint64 { return a.late.Load() }
+
+// Offset returns the bytes that were read of all captures. Their size is unknown.
+func (a *Arrivals) Offset() (done, total int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	done = a.ended
+	for in := range a.reading {
+		n, _ := in.Source.Offset()
+		done += n
+	}
+	return done, 0
+}
+
+// Size returns 0: unknown.
+func (a *Arrivals) Size() int64 { return 0 }
+
+// Stop ends the captures that can be stopped. Next delivers what was read of them, and
+// leaves the others where they are. It may be called on any goroutine.
+func (a *Arrivals) Stop() {
+	a.mu.Lock()
+	var stops []func()
+	if !a.stopped {
+		for e := range a.expected {
+			stops = append(stops, e.stop)
+		}
+		for in := range a.reading {
+			if s, ok := in.Source.(stoppable); ok {
+				stops = append(stops, s.Stop)
+			}
+		}
+	}
+	a.stopped = true
+	a.mu.Unlock()
+	for _, stop := range stops {
+		stop()
+	}
+	a.wake()
+}
+
+// Close ends everything. It waits for the goroutines of captures that can be stopped. It
+// must not be called during Next, nor more than once.
+func (a *Arrivals) Close() error {
+	a.Stop()
+	close(a.abandoned)
+	a.readers.Wait()
+	return nil
+}

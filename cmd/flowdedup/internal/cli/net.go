@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/flowdedup/flowdedup/capture/netio"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
+)
+
+// netFlags are the flags of inputs and outputs on a network.
+type netFlags struct {
+	cert, key, ca string
+	mergeWait     time.Duration
+}
+
+// register adds the flags of TLS.
+func (f *netFlags) register(fs *pflag.FlagSet) {
+	fs.StringVar(&f.cert, "tls-cert", "", "certificate of this side of tcp:// and tcp-listen://, a PEM `FILE`")
+	fs.StringVar(&f.key, "tls-key", "", "its private key, a PEM `FILE`")
+	fs.StringVar(&f.ca, "tls-ca", "", "authorities that peers' certificates are signed by, a PEM `FILE`")
+	groupAdvanced.add(fs, "tls-cert", "tls-key", "tls-ca")
+}
+
+// registerMerge adds the flag of how inputs are merged.
+func (f *netFlags) registerMerge(fs *pflag.FlagSet) {
+	fs.Var(newParsed(&f.mergeWait, "1s", "duration", parseDelay), "merge-wait", "longest wait for a silent input (1s for tcp://; pipes: no limit)")
+	f.mergeWait = time.Second
+	groupInput.add(fs, "merge-wait")
+}
+
+// check rejects addresses that are none, and flags without a meaning for these inputs and
+// outputs. Empty outputs are ignored.
+func (f *netFlags) check(inputs []string, rotates bool, outputs ...string) error {
+	named := slices.DeleteFunc(slices.Concat(inputs, outputs), func(name string) bool { return !netio.IsAddress(name) })
+	for _, name := range named {
+		if _, err := netio.ParseAddress(name); err != nil {
+			return &usageError{err}
+		}
+	}
+	switch {
+	case rotates && slices.ContainsFunc(outputs, netio.IsAddress):
+		return &usageError{errors.New("--rotate-size and --rotate-every write files: not to tcp:// and tcp-listen://")}
+	case (f.cert == "") != (f.key == ""):
+		return &usageError{errors.New("--tls-cert and --tls-key belong together")}
+	case f.tls() && len(named) == 0:
+		return &usageError{errors.New("--tls-cert, --tls-key and --tls-ca need tcp:// or tcp-listen://")}
+	case f.tls() && f.cert == "" && slices.ContainsFunc(named, netio.Listens):
+		return &usageError{errors.New("TLS at tcp-listen:// needs --tls-cert and --tls-key")}
+	}
+	return nil
+}
+
+func (f *netFlags) tls() bool { return f.cert != "" || f.key != "" || f.ca != "" }
+
+// checkMerge rejects flags about the order of inputs that do not fit them.
+func (f *netFlags) checkMerge(fs *pflag.FlagSet, inputs []string) error {
+	network := slices.ContainsFunc(inputs, netio.IsAddress)
+	noMerge := fs.Lookup("no-merge").Changed
+	switch {
+	case noMerge && network:
+		return &usageError{errors.New("--no-merge reads inputs one after another: not tcp:// and tcp-listen://")}
+	case noMerge && fs.Changed("merge-wait"):
+		return &usageError{errors.New("--merge-wait has no meaning with --no-merge")}
+	}
+	return nil
+}
+
+// network returns how to read and write on a network.
+func (f *netFlags) network(fs *pflag.FlagSet) (input.Network, error) {
+	tls, err := netio.LoadTLS(f.cert, f.key, f.ca)
+	return input.Network{TLS: tls, MergeWait: f.mergeWait, WaitForPipes: fs.Changed("merge-wait")}, err
+}

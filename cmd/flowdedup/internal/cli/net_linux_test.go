@@ -1,0 +1,325 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// freePort returns a port of the loopback interface that nobody uses now.
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	return port
+}
+
+// dialled connects to a program that will listen.
+func dialled(t *testing.T, port string) net.Conn {
+	t.Helper()
+	for range 1000 {
+		if conn, err := net.Dial("tcp", "127.0.0.1:"+port); err == nil {
+			return conn
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatal("nobody listens at port", port)
+	return nil
+}
+
+// netRun is a run of flowdedup as a process.
+type netRun struct {
+	*exec.Cmd
+	stdout, stderr bytes.Buffer
+}
+
+func startNet(t *testing.T, args ...string) *netRun {
+	t.Helper()
+	r := &netRun{Cmd: program(t, args...)}
+	r.Stdout, r.Stderr = &r.stdout, &r.stderr
+	if err := r.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Process.Kill() }) // it has ended
+	return r
+}
+
+// result waits for the end, and returns the summary.
+func (r *netRun) result(t *testing.T, code int) (sum dedupResult) {
+	t.Helper()
+	if got := exitCodeOf(t, r.Wait()); got != code {
+		t.Fatalf("exit code %d, want %d: %s", got, code, &r.stderr)
+	}
+	if r.stdout.Len() > 0 {
+		if err := json.Unmarshal(r.stdout.Bytes(), &sum); err != nil {
+			t.Fatal(err, r.stdout.String())
+		}
+	}
+	return sum
+}
+
+// tool returns the path of a program, or skips.
+func tool(t *testing.T, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Skip(name, "is not installed")
+	}
+	return path
+}
+
+// TestNetworkPeers takes packets from tcpdump, as nc would carry them, through two runs of
+// our own to tshark and dumpcap: all have what a file would have.
+func TestNetworkPeers(t *testing.T) {
+	tcpdump := tool(t, "tcpdump")
+	in := bundled("router-in.pcap")
+	want := runDedup(t, exitDone, in)
+	for _, reader := range []string{"tshark", "dumpcap"} {
+		t.Run(reader, func(t *testing.T) {
+			reader := tool(t, reader)
+			out := filepath.Join(t.TempDir(), "out.pcapng")
+			from, between, to := freePort(t), freePort(t), freePort(t)
+			first := startNet(t, "dedup", "--json", "tcp-listen://:"+from, "-w", "tcp-listen://:"+between)
+			// Peers that connect before there are packets get all of them.
+			sensor := dialled(t, from)
+			defer sensor.Close()
+			awaitSocket(t, between, listening)
+			peer := startNet(t, "dedup", "--json", "--window", "n:1", "tcp://127.0.0.1:"+between, "-w", "tcp-listen://:"+to)
+			awaitSocket(t, to, listening)
+			last := exec.Command(reader, "-q", "-i", "TCP@127.0.0.1:"+to, "-w", out)
+			var said bytes.Buffer
+			last.Stderr = &said
+			if err := last.Start(); err != nil {
+				t.Fatal(err)
+			}
+			defer last.Process.Kill()
+			awaitSocket(t, to, established)
+			time.Sleep(200 * time.Millisecond) // the program accepts it in its own time
+			send := exec.Command(tcpdump, "-r", in, "-w", "-")
+			send.Stdout = sensor
+			if err := send.Run(); err != nil {
+				t.Fatal(err)
+			}
+			sensor.Close()
+			got, second := first.result(t, exitDone), peer.result(t, exitDone)
+			if err := last.Wait(); err != nil {
+				t.Fatal(err, said.String())
+			}
+			if got.PacketsIn != want.PacketsIn || got.PacketsOut != want.PacketsOut || second.PacketsIn != want.PacketsOut {
+				t.Errorf("%d and %d packets, then %d; want %d and %d", got.PacketsIn, got.PacketsOut, second.PacketsIn, want.PacketsIn, want.PacketsOut)
+			}
+			if n := runDedup(t, exitDone, "--window", "n:1", out).PacketsIn; n != second.PacketsOut {
+				t.Errorf("the last program has %d packets, want %d", n, second.PacketsOut)
+			}
+		})
+	}
+}
+
+// States of sockets in /proc/net/tcp.
+const (
+	listening   = "0A"
+	established = "01"
+)
+
+// awaitSocket waits for a socket of a local port in a state.
+func awaitSocket(t *testing.T, port, state string) {
+	t.Helper()
+	var number int
+	if _, err := fmt.Sscan(port, &number); err != nil {
+		t.Fatal(err)
+	}
+	local := fmt.Sprintf(":%04X", number)
+	for range 1000 {
+		all, err := os.ReadFile("/proc/net/tcp")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(all)) {
+			if f := strings.Fields(line); len(f) > 3 && strings.HasSuffix(f[1], local) && f[3] == state {
+				return
+			}
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatal("no socket of port", port, "in state", state)
+}
+
+// TestNetworkJoins joins the two sides of a router by --across, as two files would be.
+func TestNetworkJoins(t *testing.T) {
+	names := []string{bundled("router-in.pcap"), bundled("router-out.pcap")}
+	want := runDedup(t, exitDone, append([]string{"--across", "--window", "50ms"}, names...)...)
+	port := freePort(t)
+	run := startNet(t, "dedup", "--json", "--across", "--window", "50ms", "--merge-wait", "10s", "tcp-listen://:"+port)
+	var conns []net.Conn
+	for range names {
+		conns = append(conns, dialled(t, port))
+	}
+	for i, name := range names {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			_, _ = conns[i].Write(data)
+			conns[i].Close()
+		}()
+	}
+	got := run.result(t, exitDone)
+	if got.PacketsIn != want.PacketsIn || got.Duplicates != want.Duplicates || want.Duplicates == 0 {
+		t.Errorf("%d duplicates of %d packets, want %d of %d", got.Duplicates, got.PacketsIn, want.Duplicates, want.PacketsIn)
+	}
+}
+
+// TestNetworkDistinct counts the same as from a file.
+func TestNetworkDistinct(t *testing.T) {
+	in := bundled("router-in.pcap")
+	want, _, _ := run("distinct", "--json", in)
+	port := freePort(t)
+	counting := startNet(t, "distinct", "--json", "tcp-listen://:"+port)
+	conn := dialled(t, port)
+	data, err := os.ReadFile(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Write(data); err != nil {
+		t.Fatal(err)
+	}
+	conn.Close()
+	if code := exitCodeOf(t, counting.Wait()); code != exitDone || counting.stdout.String() != want {
+		t.Errorf("exit code %d:\n%s\nwant\n%s\n%s", code, &counting.stdout, want, &counting.stderr)
+	}
+}
+
+// TestNetworkBad checks the exit code, and one line with the address, of what goes wrong.
+func TestNetworkBad(t *testing.T) {
+	data, err := os.ReadFile(bundled("router-in.pcap"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name string
+		sent []byte
+		code int
+		want string
+	}{
+		{"garbage", []byte("SSH-2.0-OpenSSH_9.2\r\n"), exitFailed, "offset 0: not a pcap or pcapng capture"},
+		{"nothing", nil, exitFailed, "offset 0: empty file"},
+		{"cut", data[:len(data)-1], exitDamaged, "cut short"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			go func() {
+				if conn, err := l.Accept(); err == nil {
+					_, _ = conn.Write(c.sent)
+					conn.Close()
+				}
+			}()
+			name := "tcp://" + l.Addr().String()
+			run := startNet(t, "dedup", "--json", name)
+			run.result(t, c.code)
+			if text := run.stderr.String(); strings.Count(text, "\n") != 1 || !strings.HasPrefix(text, "flowdedup: "+name+": offset ") || !strings.Contains(text, c.want) {
+				t.Error(text)
+			}
+		})
+	}
+	closed := "127.0.0.1:" + freePort(t)
+	for _, args := range [][]string{{"tcp://" + closed}, {bundled("router-in.pcap"), "-w", "tcp://" + closed}} {
+		run := startNet(t, append([]string{"dedup"}, args...)...)
+		if code := exitCodeOf(t, run.Wait()); code != exitFailed || run.stderr.String() != "flowdedup: tcp://"+closed+": connection refused\n" {
+			t.Error(code, run.stderr.String())
+		}
+	}
+}
+
+// awaitPackets waits until a run has written packets to a file in a folder, and not its lock alone.
+func awaitPackets(t *testing.T, r *netRun, dir string) {
+	t.Helper()
+	files := fmt.Sprintf("/proc/%d/fd/", r.Process.Pid)
+	for range 1000 {
+		entries, _ := os.ReadDir(files)
+		for _, e := range entries {
+			info, err := os.Stat(files + e.Name())
+			name, _ := os.Readlink(files + e.Name())
+			if err == nil && strings.HasPrefix(name, dir) && info.Mode().IsRegular() && info.Size() > 10_000 {
+				return
+			}
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatal("nothing was written")
+}
+
+// TestNetworkSignal ends a run whose peers are silent. What came is written.
+func TestNetworkSignal(t *testing.T) {
+	port := freePort(t)
+	out := filepath.Join(t.TempDir(), "out.pcapng")
+	run := startNet(t, "dedup", "--json", "--window", "n:1", "tcp-listen://:"+port, "-w", out)
+	silent, busy := dialled(t, port), dialled(t, port)
+	defer silent.Close()
+	defer busy.Close()
+	if _, err := busy.Write(longCapture(t)); err != nil {
+		t.Fatal(err)
+	}
+	awaitPackets(t, run, filepath.Dir(out)) // though one peer says nothing
+	if err := run.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	sum := run.result(t, 143)
+	if n := runDedup(t, exitDone, "--window", "n:1", out).PacketsIn; n != sum.PacketsOut || n == 0 {
+		t.Errorf("%d packets in the output, summary says %d", n, sum.PacketsOut)
+	}
+}
+
+// TestMergeWaitPipe does not wait for an idle pipe, with --merge-wait.
+func TestMergeWaitPipe(t *testing.T) {
+	dir := t.TempDir()
+	idle, out := filepath.Join(dir, "idle"), filepath.Join(dir, "out", "out.pcapng")
+	if err := syscall.Mkfifo(idle, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	long, other := filepath.Join(dir, "long.pcapng"), bundled("router-plain.pcapng")
+	if err := errors.Join(os.Mkdir(filepath.Dir(out), 0o700), os.WriteFile(long, longCapture(t), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	run := startNet(t, "dedup", "--json", "--window", "n:1", "--merge-wait", "50ms", long, idle, "-w", out)
+	w, err := os.OpenFile(idle, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	awaitPackets(t, run, filepath.Dir(out))
+	data, err := os.ReadFile(other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(w, bytes.NewReader(data)); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	want := runDedup(t, exitDone, "--window", "n:1", long, other)
+	sum := run.result(t, exitDone)
+	if sum.PacketsIn != want.PacketsIn {
+		t.Errorf("%d packets, want %d", sum.PacketsIn, want.PacketsIn)
+	}
+	if !strings.Contains(run.stderr.String(), "use a larger --merge-wait") {
+		t.Errorf("no warning about late packets: %s", &run.stderr)
+	}
+}

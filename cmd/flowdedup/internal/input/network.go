@@ -1,0 +1,155 @@
+package input
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/netio"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
+)
+
+// Network says how inputs are read that come over a network.
+type Network struct {
+	// TLS is nil for none.
+	TLS *netio.TLS
+	// MergeWait is how long a packet waits for earlier ones of network inputs, after its
+	// arrival.
+	MergeWait time.Duration
+	// WaitForPipes says that MergeWait is for pipes too. They are waited for as long as it
+	// takes otherwise, as files always are.
+	WaitForPipes bool
+}
+
+// arrives reports whether inputs begin at any time, or are not always waited for.
+func (o *Options) arrives(names []string) bool {
+	return slices.ContainsFunc(names, netio.IsAddress) ||
+		o.Network.WaitForPipes && !o.NoMerge && len(names) > 1 && slices.ContainsFunc(names, isPipe)
+}
+
+// isPipe reports whether a name exists, and is no regular file.
+func isPipe(name string) bool {
+	info, err := os.Stat(name)
+	return name == "-" || err == nil && !info.Mode().IsRegular() && !info.IsDir()
+}
+
+// origin is where captures come from: one of the two.
+type origin struct {
+	name     string
+	receiver *netio.Receiver
+	capture  pcapfile.Arrival
+}
+
+// openNetwork is Open for inputs of which some arrive.
+func openNetwork(ctx context.Context, names []string, opt *Options, w *warnings) (*Stream, error) {
+	arrivals, failed := openArrivals(ctx, names, opt, w)
+	if ctx.Err() != nil {
+		failed = []error{ctx.Err()}
+	}
+	if arrivals == nil {
+		w.end()
+		return nil, errors.Join(failed...)
+	}
+	context.AfterFunc(ctx, arrivals.Stop)
+	s := opt.stream(arrivals, w)
+	s.failed, s.arrivals, s.mergeWait = failed, arrivals, opt.Network.MergeWait
+	s.beginsLate = len(names) > 1 || netio.Listens(names[0])
+	return s, nil
+}
+
+// openArrivals opens inputs of which some arrive. Its errors are those of inputs.
+func openArrivals(ctx context.Context, names []string, opt *Options, w *warnings) (*pcapfile.Arrivals, []error) {
+	var origins []origin
+	var opened []string
+	var failed []error
+	for _, name := range names {
+		o, err := openOrigin(ctx, name, len(names), opt, w)
+		if err != nil {
+			failed = append(failed, err)
+			continue
+		}
+		origins, opened = append(origins, o), append(opened, name)
+	}
+	if len(origins) == 0 {
+		return nil, failed
+	}
+	to := pcapfile.NewArrivals(opened, opt.Network.MergeWait)
+	for i := range origins {
+		o := &origins[i]
+		if o.receiver != nil {
+			o.receiver.Start(to, i)
+			continue
+		}
+		o.capture.Input = i
+		to.Add(o.capture)
+	}
+	return to, failed
+}
+
+func openOrigin(ctx context.Context, name string, inputs int, opt *Options, w *warnings) (o origin, err error) {
+	o.name = name
+	files := pcapfile.Options{Warn: w.warn, ChunkSize: opt.chunkSize(inputs)}
+	switch {
+	case netio.IsAddress(name):
+		var addr netio.Address
+		if addr, err = netio.ParseAddress(name); err == nil {
+			o.receiver, err = netio.Open(ctx, addr, netio.ReceiverConfig{TLS: opt.Network.TLS, Warn: w.broken})
+		}
+	case isPipe(name):
+		o.capture.Source = &pipe{name: name, opt: files}
+		o.capture.Patient = !opt.Network.WaitForPipes
+	default:
+		o.capture.Source, err = pcapfile.Open(name, files)
+		o.capture.Patient = true
+	}
+	return o, err
+}
+
+// broken reports a stream that broke off while others go on. One that never was a capture
+// is no damage of what is read.
+func (w *warnings) broken(err error) {
+	var in *capture.InputError
+	if !capture.IsUnread(err) || errors.As(err, &in) && in.Header {
+		w.note(err)
+		return
+	}
+	w.warn(err)
+}
+
+// pipe is a capture that opens in its first Next, as a pipe opens when its writer does.
+type pipe struct {
+	name string
+	opt  pcapfile.Options
+	src  capture.Source // nil before
+}
+
+// Next opens the pipe first; see capture.Source.
+func (p *pipe) Next(b *capture.Batch) (err error) {
+	if p.src == nil {
+		if p.src, err = pcapfile.Open(p.name, p.opt); err != nil {
+			p.src = nil
+			return err
+		}
+	}
+	return p.src.Next(b)
+}
+
+// Inputs returns the one name.
+func (p *pipe) Inputs() []string { return []string{p.name} }
+
+// Offset returns zeros: the progress of a pipe tells nothing of its end.
+func (p *pipe) Offset() (done, total int64) { return 0, 0 }
+
+// Size returns 0: unknown.
+func (p *pipe) Size() int64 { return 0 }
+
+// Close closes the pipe.
+func (p *pipe) Close() error {
+	if p.src == nil {
+		return nil
+	}
+	return p.src.Close()
+}

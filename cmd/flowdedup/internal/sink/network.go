@@ -1,0 +1,36 @@
+package sink
+
+import (
+	"context"
+
+	"github.com/flowdedup/flowdedup/capture/netio"
+)
+
+// network is peers as a destination.
+type network struct{ *netio.Sender }
+
+// openSender connects to the address, or waits for a peer there.
+func (s *Set) openSender(ctx context.Context, name string) (destination, error) {
+	addr, err := netio.ParseAddress(name)
+	if err != nil {
+		return nil, err
+	}
+	sender, err := netio.OpenSender(ctx, addr, netio.SenderConfig{
+		TLS: s.cfg.TLS, Live: s.cfg.Live || s.cfg.Arriving && netio.Listens(name), Commented: s.cfg.Rotate.Commented,
+		Warn: func(err error) { s.cfg.Log.Warn("output", "error", err) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	return network{sender}, nil
+}
+
+func (n network) commit() error  { return n.Close() }
+func (n network) keep() error    { return n.Close() }
+func (n network) discard() error { return n.Close() }
+func (n network) retries() bool  { return false }
+
+func (n network) counts() counts {
+	s := n.Stats()
+	return counts{written: s.Written, lost: s.Lost, skipped: n.Skipped()}
+}
