@@ -1,5 +1,5 @@
 # Everything here needs only a Go toolchain, unless a target says more.
-.PHONY: build install man test test-short race vet lint fuzz cross purego bench bench-short bench-large bench-peers bench-peers-large bench-pipeline bench-pipeline-quick bench-live bench-live-quick bench-results soak-live faults batches papers captures ci
+.PHONY: build install man test test-short race vet lint fuzz cross purego bench bench-short bench-compare bench-large bench-peers bench-peers-large bench-pipeline bench-pipeline-quick bench-live bench-live-quick bench-results soak-live faults batches papers captures ci
 
 # One static file, which needs no C library.
 build:
@@ -67,6 +67,15 @@ bench:
 	for i in $$(seq $(ROUNDS)); do \
 		$(BENCH) -bench . -skip '$(LARGEST)' ./asm/... ./layout ./engine/... ./capture/... || exit; \
 	done | tee $(OUT)/bench.txt
+
+# bench-compare runs the benchmarks of PACKAGES at revision OLD and in the working tree in
+# turn, and shows with benchstat what differs: make bench-compare OLD=HEAD~1
+# PACKAGES=./asm/digest WHICH=SumMessages.
+PACKAGES ?= ./asm/... ./layout ./engine/... ./capture/...
+WHICH ?= .
+bench-compare:
+	@test -n "$(OLD)" || { echo "OLD=REVISION is missing" >&2; exit 2; }
+	bench/compare.sh -r $(ROUNDS) -b '$(WHICH)' -s '$(LARGEST)' $(OLD) -- $(PACKAGES)
 
 bench-large:
 	mkdir -p $(OUT)

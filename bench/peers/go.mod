@@ -34,3 +34,5 @@ require (
 	golang.org/x/text v0.42.0 // indirect
 	gonum.org/v1/plot v0.17.0 // indirect
 )
+
+tool golang.org/x/perf/cmd/benchstat
