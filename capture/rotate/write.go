@@ -280,10 +280,12 @@ func (r *File) keepPartial(f *segment) error {
 	return err
 }
 
-// fail ends the file being written. Later errors of it are dropped.
+// fail ends the file being written. Later errors of it are dropped. The error may be that of
+// the file before, whose completion has failed meanwhile.
 func (r *File) fail(err error) {
 	if f := r.file; f != nil {
 		r.file = nil
+		r.names.begin(f.first)
 		_ = r.keepPartial(f) // the error that counts is the one before
 	}
 	if r.err == nil {
