@@ -285,6 +285,7 @@ func (r *File) keepPartial(f *segment) error {
 func (r *File) fail(err error) {
 	if f := r.file; f != nil {
 		r.file = nil
+		r.waitCompleted() // what completes a file owns the names
 		r.names.begin(f.first)
 		_ = r.keepPartial(f) // the error that counts is the one before
 	}
