@@ -121,6 +121,9 @@ func TestPlanQuestions(t *testing.T) {
 // TestPlanCommandsRun runs the commands of plans on a capture. Filters without a window
 // report the planned rate.
 func TestPlanCommandsRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and of one goroutine")
+	}
 	in := bundled("router-plain.pcapng")
 	ran := map[string]bool{}
 	for _, args := range []string{
