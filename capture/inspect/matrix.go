@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -140,10 +141,48 @@ type Cell struct {
 	Delay Delays `json:"delay_ns"`
 }
 
-// report lists the cells, the largest first. isCopy says which packets that do not differ
-// are copies.
-func (m *matrix) report(names []string, isCopy func(sort, span int) bool) []Cell {
-	all := []Cell{}
+// Bin counts the copies with delays of at least From and below To nanoseconds.
+type Bin struct {
+	From  int64  `json:"from_ns"`
+	To    int64  `json:"to_ns"`
+	Count uint64 `json:"count"`
+}
+
+// binsPerDecade is how fine delays are reported. The histograms are finer.
+const binsPerDecade = 10
+
+// bins sums up a histogram. Bins grow with the delay, and none but the first and the last
+// is left out.
+func (d *delays) bins() []Bin {
+	all := []Bin{}
+	if d.count == 0 {
+		return all
+	}
+	from := int64(0)
+	for i := 0; from <= d.hist.Max(); i++ {
+		to := int64(math.Ceil(math.Pow(10, float64(i)/binsPerDecade)))
+		if to <= from {
+			continue
+		}
+		all = append(all, Bin{From: from, To: to})
+		from = to
+	}
+	for _, bar := range d.hist.Distribution() {
+		if bar.Count > 0 {
+			i, _ := slices.BinarySearchFunc(all, bar.From, func(b Bin, v int64) int { return cmp.Compare(b.To, v+1) })
+			all[min(i, len(all)-1)].Count += uint64(bar.Count)
+		}
+	}
+	for len(all) > 0 && all[0].Count == 0 {
+		all = all[1:]
+	}
+	return all
+}
+
+// report lists the cells, the largest first, and the delays of all. isCopy says which
+// packets that do not differ are copies.
+func (m *matrix) report(names []string, isCopy func(sort, span int) bool) ([]Cell, []Bin) {
+	all, every := []Cell{}, m.newDelays()
 	for key, c := range m.cells {
 		sum := m.newDelays()
 		sum.merge(c.delays)
@@ -157,13 +196,14 @@ func (m *matrix) report(names []string, isCopy func(sort, span int) bool) []Cell
 		if sum.count == 0 {
 			continue
 		}
+		every.merge(sum)
 		h := sum.hist
 		all = append(all, Cell{First: names[key.first], Copy: names[key.copied], Count: sum.count, Delay: Delays{
 			P50: h.ValueAtQuantile(50), P90: h.ValueAtQuantile(90), P99: h.ValueAtQuantile(99), P999: h.ValueAtQuantile(99.9), Max: h.Max(),
 		}})
 	}
 	slices.SortFunc(all, compareCells)
-	return all
+	return all, every.bins()
 }
 
 func (d *delays) merge(o *delays) {

@@ -23,6 +23,8 @@ type Report struct {
 	// Hops counts copies by how much smaller their time to live is.
 	Hops   map[int]uint64
 	Matrix []Cell
+	// Delays are those of all cells.
+	Delays []Bin
 	// Points counts all packets by point.
 	Points map[string]uint64
 	// NotCopies are the equal packets that were sent again, by protocol.
@@ -56,10 +58,11 @@ func (n *Inspector) Report() *Report {
 	j := n.judge(m)
 	r := &Report{
 		Packets: n.stream.packets, Sampled: 1 << levelOf(max(n.stream.packets, 1)), Equal: m.removed[windows-1][0], Kinds: map[string]uint64{}, Hops: maps.Clone(m.hops),
-		Matrix: m.matrix.report(n.points.names, j.isCopy), Points: n.points.report(), NotCopies: m.same.report(j.isCopy),
+		Points: n.points.report(), NotCopies: m.same.report(j.isCopy),
 		Sides: n.sides.report(), Window: n.cfg.Window, NoTime: n.stream.noTime, Truncated: n.stream.truncated, NonIP: n.stream.nonIP,
 		Forgotten: m.table.forgotten, Uncounted: m.matrix.lost + m.same.lost, MemoryBytes: n.whole.table.bytes(),
 	}
+	r.Matrix, r.Delays = m.matrix.report(n.points.names, j.isCopy)
 	if n.prefix != nil {
 		r.MemoryBytes += n.prefix.table.bytes()
 	}

@@ -114,7 +114,7 @@ func (d *Detector) Summary(elapsed time.Duration) Summary {
 	s.Marked = d.cfg.Choice.Mark
 	s.Method = stats.Method
 	s.MemoryBytes = stats.MemoryBytes
-	s.PredictedFPR = stats.PredictedFPR
+	s.PredictedFPR, s.Fill = stats.PredictedFPR, stats.Fill
 	s.EvictedLive = stats.EvictedLive
 	s.SuggestedMemory = stats.SuggestedMemory
 	s.LateForgotten, s.Late = stats.Late.Elements, stats.Late

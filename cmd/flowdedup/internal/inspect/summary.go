@@ -18,6 +18,7 @@ type Summary struct {
 	Kinds    map[string]uint64 `json:"kinds"`
 	TTLSteps map[int]uint64    `json:"ttl_steps"`
 	Matrix   []inspect.Cell    `json:"matrix"`
+	Delays   []inspect.Bin     `json:"delays"` // of the whole matrix
 	Points   map[string]uint64 `json:"points"`
 	// NotCopies counts equal packets that are no copies, by protocol.
 	NotCopies map[string]uint64          `json:"not_copies"`
@@ -65,7 +66,7 @@ type Recommendation struct {
 func newSummary(cfg *Config, r *inspect.Report, took time.Duration) Summary {
 	s := Summary{
 		Verdict: verdict(r), Packets: r.Packets, Copies: r.Copies, Equal: r.Equal, Kinds: r.Kinds, TTLSteps: r.Hops,
-		Matrix: r.Matrix, Points: r.Points, NotCopies: map[string]uint64{}, Examples: map[string]inspect.Example{},
+		Matrix: r.Matrix, Delays: r.Delays, Points: r.Points, NotCopies: map[string]uint64{}, Examples: map[string]inspect.Example{},
 		SplitConversations: r.SplitConversations, SampledConversations: r.SampledConversations, OneSided: r.Sides,
 		Sampled: 1 / float64(r.Sampled), Window: window.Window{Duration: r.Window}.String(), NonIP: r.NonIP, Snapped: r.Truncated, NoTimestamp: r.NoTime,
 		EvictedLive: r.Forgotten, Uncounted: r.Uncounted, MemoryBytes: r.MemoryBytes, DelayError: inspect.RelativeError,
