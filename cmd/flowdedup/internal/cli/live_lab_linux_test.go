@@ -195,6 +195,11 @@ type liveSummary struct {
 	} `json:"interfaces"`
 	Reasons map[string]uint64 `json:"reasons"`
 	Forward map[string]any    `json:"forward"`
+	Learned struct {
+		Decisions, Passed uint64
+		Dedup             bool
+		Identity          string
+	} `json:"learned"`
 }
 
 // dropped adds up what the kernel dropped.

@@ -65,7 +65,7 @@ type Recommendation struct {
 
 func newSummary(cfg *Config, r *inspect.Report, took time.Duration) Summary {
 	s := Summary{
-		Verdict: verdict(r), Packets: r.Packets, Copies: r.Copies, Equal: r.Equal, Kinds: r.Kinds, TTLSteps: r.Hops,
+		Verdict: Verdict(r), Packets: r.Packets, Copies: r.Copies, Equal: r.Equal, Kinds: r.Kinds, TTLSteps: r.Hops,
 		Matrix: r.Matrix, Delays: r.Delays, Points: r.Points, NotCopies: map[string]uint64{}, Examples: map[string]inspect.Example{},
 		SplitConversations: r.SplitConversations, SampledConversations: r.SampledConversations, OneSided: r.Sides,
 		Sampled: 1 / float64(r.Sampled), Window: window.Window{Duration: r.Window}.String(), NonIP: r.NonIP, Snapped: r.Truncated, NoTimestamp: r.NoTime,

@@ -32,6 +32,7 @@ type Status struct {
 	Outputs  []sink.Output
 	Forward  *sink.Forward // nil without
 	State    *State        // nil without
+	Learned  *Learned      // nil without Config.Learn
 }
 
 // Filter describes the filter of duplicates.
@@ -74,6 +75,8 @@ type Summary struct {
 	// Late counts packets that came too long after their window to be in any row.
 	Late    uint64        `json:"late"`
 	Forward *sink.Forward `json:"forward,omitempty"`
+	// Learned is what the run found out, nil if it did not try.
+	Learned *Learned `json:"learned,omitempty"`
 }
 
 // Interface holds the kernel's counters of one interface.
@@ -110,10 +113,11 @@ func interfaces(rings []ring.Stats) []Interface {
 
 func (r *runner) summary() Summary {
 	s := Summary{
-		Summary:    r.detector.Summary(r.ticker.now.Sub(r.begin)),
+		Summary:    r.detector().Summary(r.ticker.now.Sub(r.begin)),
 		Interfaces: interfaces(r.capture.Stats()),
 		Diffs:      r.diffs.Counts,
 		Forward:    r.outputs.Forwarded(),
+		Learned:    r.learner.state(),
 	}
 	s.SetStripped(r.outputs)
 	if r.counter != nil {
@@ -134,10 +138,10 @@ func (r *runner) status(now time.Time) Status {
 		DuplicatesByProtocol: sum.DuplicatesByProtocol, Diffs: sum.Diffs, Conversations: sum.Conversations,
 		Filter: Filter{
 			Window: sum.Window, Identity: sum.Identity, Method: sum.Method, MemoryBytes: sum.MemoryBytes,
-			Fill: r.detector.Fill(), PredictedFPR: sum.PredictedFPR,
+			Fill: r.detector().Fill(), PredictedFPR: sum.PredictedFPR,
 			EvictedLive: sum.EvictedLive, SuggestedMemory: sum.SuggestedMemory,
 		},
-		Held: sum.Held, Outputs: r.outputs.List(), Forward: sum.Forward, State: r.state.show(),
+		Held: sum.Held, Outputs: r.outputs.List(), Forward: sum.Forward, State: r.state.show(), Learned: sum.Learned,
 	}
 	if r.counter != nil {
 		s.Distinct = r.currentCounts(now)

@@ -34,15 +34,17 @@ const apart = 500
 func benchmarkTask(b *testing.B, change func(*distinct.Config)) {
 	const packets = 1 << 12
 	secret := secret.Secret{1}
-	judging, err := dedup.New(&dedup.Config{
+	cfg := &dedup.Config{
 		Identity: flow.IdentityConfig{Kind: flow.L3},
 		Window:   window.Window{Duration: 100 * time.Millisecond}, Secret: secret, Digest: "aes", Method: "auto",
-	}, 0)
+	}
+	judging, err := dedup.New(cfg, 0)
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer judging.Close()
-	r := &runner{detector: judging}
+	r := &runner{}
+	r.phase.Store(&phase{detector: judging, cfg: cfg})
 	if change != nil {
 		cfg := distinct.Config{
 			Keys:     []flow.KeyConfig{{Kind: flow.Src}, {Kind: flow.Dst}, {Kind: flow.Flow}},

@@ -90,7 +90,7 @@ func newDashboard(h *history) *dashboard {
 		b.Up = "up " + show.Duration(age(s.Started, s.Now))
 	}
 	b.Tables = append(b.Tables, ratesOf(h))
-	for _, of := range []func(*live.Status) table{filterOf, ringsOf, outputsOf, distinctOf, diffsOf, conversationsOf} {
+	for _, of := range []func(*live.Status) table{filterOf, learnedOf, ringsOf, outputsOf, distinctOf, diffsOf, conversationsOf} {
 		if p := of(s); len(p.Rows) > 0 {
 			b.Tables = append(b.Tables, p)
 		}
@@ -178,6 +178,26 @@ func filterOf(s *live.Status) table {
 			cell{Text: percent(f.Fill, 1), Bar: true, Share: f.Fill},
 			textCell(fmt.Sprintf("%.1e", f.PredictedFPR)), evicted)},
 		Least: 1,
+	}
+}
+
+// learnedOf returns what the run found out. Until then the row says that packets pass.
+func learnedOf(s *live.Status) table {
+	n := s.Learned
+	if n == nil {
+		return table{}
+	}
+	verdict, removes := n.Verdict, "copies are removed"
+	switch {
+	case n.Decisions == 0:
+		verdict, removes = "inspecting", "all packets pass"
+	case !n.Dedup:
+		removes = "all packets pass"
+	}
+	return table{
+		Columns: []show.Column{{Name: "learned", Left: true}, {Name: "so", Left: true}, {Name: "passed"}},
+		Rows:    [][]cell{row(verdict, textCell(removes), countCell(n.Passed))},
+		Least:   1,
 	}
 }
 
