@@ -195,6 +195,10 @@ type liveSummary struct {
 	} `json:"interfaces"`
 	Reasons map[string]uint64 `json:"reasons"`
 	Forward map[string]any    `json:"forward"`
+	Matrix  []struct {
+		First, Copy string
+		Count       uint64
+	} `json:"matrix"`
 	Learned struct {
 		Decisions, Passed uint64
 		Dedup             bool

@@ -56,6 +56,9 @@ func TestLiveLearn(t *testing.T) {
 	if s.Learned.Decisions != 3 || s.Learned.Passed != 2*n+2*n+2*n || !s.Learned.Dedup || s.Learned.Identity != "l3" {
 		t.Errorf("%+v", s)
 	}
+	if len(s.Matrix) != 1 || s.Matrix[0].First != "left VLAN 10" || s.Matrix[0].Copy != "left VLAN 20" || s.Matrix[0].Count != s.Reasons["sampled"] {
+		t.Errorf("matrix %+v of %v", s.Matrix, s.Reasons)
+	}
 	got, late := framesOf(t, kept), uint64(0)
 	for i := range want {
 		switch {

@@ -63,7 +63,7 @@ type runner struct {
 	phase    atomic.Pointer[phase]
 	learner  *learner          // nil without
 	counter  *distinct.Counter // nil where nothing is counted
-	diffs    diffs.Counter
+	diffs    *diffs.Counter
 	bytesOut uint64 // of the last status
 	outputs  *sink.Set
 	reports  *reports      // nil without
@@ -78,7 +78,7 @@ func open(ctx context.Context, cfg *Config) (r *runner, err error) {
 	if err := refuseForward(cfg.Ring.Interfaces, cfg.Forward); err != nil {
 		return nil, err
 	}
-	r = &runner{cfg: cfg, log: cfg.Log, begin: time.Now()}
+	r = &runner{cfg: cfg, log: cfg.Log, begin: time.Now(), diffs: diffs.NewCounter()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, r.abort())
@@ -338,7 +338,7 @@ func (t *task) Apply(b *capture.Batch) error {
 	if err != nil {
 		return err
 	}
-	r.diffs.Add(t.sampler, drop)
+	r.diffs.Add(t.sampler, b, drop)
 	if t.keys != nil {
 		if err := t.keys.Count(b, drop); err != nil {
 			return err

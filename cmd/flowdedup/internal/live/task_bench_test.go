@@ -7,6 +7,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/diffs"
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
@@ -43,7 +44,7 @@ func benchmarkTask(b *testing.B, change func(*distinct.Config)) {
 		b.Fatal(err)
 	}
 	defer judging.Close()
-	r := &runner{}
+	r := &runner{diffs: diffs.NewCounter()}
 	r.phase.Store(&phase{detector: judging, cfg: cfg})
 	if change != nil {
 		cfg := distinct.Config{
@@ -102,7 +103,7 @@ func (r *runner) take(b *testing.B, t *task, batch *capture.Batch) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	r.diffs.Add(t.sampler, drop)
+	r.diffs.Add(t.sampler, batch, drop)
 	if t.keys != nil {
 		if err := t.keys.Count(batch, drop); err != nil {
 			b.Fatal(err)

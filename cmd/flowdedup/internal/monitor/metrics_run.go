@@ -48,6 +48,12 @@ var trafficMetrics = []metric{
 				give(float64(r.count), r.name)
 			}
 		}},
+	{"copies_between_points_sampled_total", "Sampled duplicates by the points where the packet was seen first and again; the first 64 pairs.", counter, []string{"first", "copy"},
+		func(s *live.Status, give func(float64, ...string)) {
+			for i := range s.Matrix {
+				give(float64(s.Matrix[i].Count), s.Matrix[i].First, s.Matrix[i].Copy)
+			}
+		}},
 	{"conversations_sampled_total", "Conversations sampled; one that goes on counts again every 16,777,216 packets.", counter, nil,
 		singleValue(func(s *live.Status) float64 { return float64(s.Conversations.Sampled) })},
 	{"split_conversations_sampled_total", "Sampled conversations whose kept packets came from more than one VLAN, tunnel or interface.", counter, nil,
