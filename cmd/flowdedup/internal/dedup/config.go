@@ -39,6 +39,7 @@ type Config struct {
 	Memory   int     // bytes; 0 chooses by window, size of the inputs and traffic
 	FPR      float64 // 0 is the method's own choice
 	Timeline bool    // count packets and copies over time
+	Pass     bool    // keep all packets, and compare none
 	Refresh  bool
 	Across   bool
 	// Within are capture points, as --within names them: only packets of equal ones can be

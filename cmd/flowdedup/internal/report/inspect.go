@@ -11,6 +11,7 @@ import (
 	"time"
 
 	caught "github.com/flowdedup/flowdedup/capture/inspect"
+	"github.com/flowdedup/flowdedup/capture/points"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/inspect"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
@@ -142,23 +143,12 @@ var matrixColumns = []show.Column{
 	{Name: "p50"}, {Name: "p90"}, {Name: "p99"}, {Name: "p99.9"}, {Name: "max"},
 }
 
-func matrixRow(c *caught.Cell) []string {
+func matrixRow(c *points.Cell) []string {
 	row := []string{show.Printable(c.First), show.Printable(c.Copy), show.Count(c.Count)}
 	for _, d := range []int64{c.Delay.P50, c.Delay.P90, c.Delay.P99, c.Delay.P999, c.Delay.Max} {
-		row = append(row, delay(d))
+		row = append(row, show.Delay(d))
 	}
 	return row
-}
-
-// delay formats a delay with three digits.
-func delay(ns int64) string {
-	d := time.Duration(ns)
-	for _, unit := range []time.Duration{time.Second, time.Millisecond, time.Microsecond} {
-		if d >= unit {
-			return d.Round(unit / 100).String()
-		}
-	}
-	return d.String()
 }
 
 func notCopiesTable(t *strings.Builder, s *inspect.Summary) {
@@ -177,7 +167,7 @@ var repeatsColumns = []show.Column{{Name: "equal, but sent again", Left: true}, 
 // repeatsRow describes the equal packets of a protocol.
 func repeatsRow(s *inspect.Summary, name string) []string {
 	e := s.Examples[name]
-	return []string{name, show.Count(s.NotCopies[name]), fmt.Sprintf("packet %d like %d, %s apart: %s", e.Packet, e.Earlier, delay(e.Delay), e.What)}
+	return []string{name, show.Count(s.NotCopies[name]), fmt.Sprintf("packet %d like %d, %s apart: %s", e.Packet, e.Earlier, show.Delay(e.Delay), e.What)}
 }
 
 // recommendation writes what to run, and why.

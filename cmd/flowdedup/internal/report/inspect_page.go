@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	caught "github.com/flowdedup/flowdedup/capture/inspect"
+	"github.com/flowdedup/flowdedup/capture/points"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/inspect"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/page"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
@@ -47,12 +47,12 @@ func InspectPage(w io.Writer, s *inspect.Summary) error {
 // matrixSection shows between which points copies lie.
 func matrixSection(s *inspect.Summary) page.Section {
 	heat := page.HeatMap{Title: "Copies by point", Row: "first seen at", Column: "copied at"}
-	points := []string{}
+	names := []string{}
 	index := func(name string) int {
-		i := slices.Index(points, name)
-		if i < 0 && len(points) < page.MostHeat {
-			i = len(points)
-			points = append(points, name)
+		i := slices.Index(names, name)
+		if i < 0 && len(names) < page.MostHeat {
+			i = len(names)
+			names = append(names, name)
 		}
 		return i
 	}
@@ -64,10 +64,10 @@ func matrixSection(s *inspect.Summary) page.Section {
 		}
 		row, column := index(show.Printable(c.First)), index(show.Printable(c.Copy))
 		if row >= 0 && column >= 0 {
-			heat.Cells = append(heat.Cells, page.HeatCell{Row: row, Column: column, Value: float64(c.Count), Text: show.Short(float64(c.Count)), More: []string{"p50 " + delay(c.Delay.P50)}})
+			heat.Cells = append(heat.Cells, page.HeatCell{Row: row, Column: column, Value: float64(c.Count), Text: show.Short(float64(c.Count)), More: []string{"p50 " + show.Delay(c.Delay.P50)}})
 		}
 	}
-	heat.Rows, heat.Across = points, points
+	heat.Rows, heat.Across = names, names
 	if more := len(s.Matrix) - len(t.Rows); more > 0 {
 		t.More = fmt.Sprintf("%s more pairs are in --json.", show.Count(uint64(more)))
 	}
@@ -106,7 +106,7 @@ func delaySection(s *inspect.Summary) page.Section {
 }
 
 // delayChart draws a histogram of delays.
-func delayChart(title, what string, bins []caught.Bin) page.Chart {
+func delayChart(title, what string, bins []points.Bin) page.Chart {
 	c := page.Chart{Title: title, X: page.Axis{Label: "delay", Scale: page.Delays}, Y: page.Axis{Label: what, Scale: page.Linear}}
 	columns := page.Columns{Name: what}
 	for _, b := range bins {
