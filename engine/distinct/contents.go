@@ -39,11 +39,13 @@ func (c *Contents) Hash(word uint64) uint64 {
 	if c.Width == 64 {
 		return word
 	}
-	return mix(word)
+	return Mix(word)
 }
 
-// mix is the finalizer of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), a permutation.
-func mix(x uint64) uint64 {
+// Mix returns 64 bits that are as good as random, for a Sketch, of bits that are not all
+// independent. It is the finalizer of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), a
+// permutation.
+func Mix(x uint64) uint64 {
 	x += rowtable.GoldenFactor // so that 0 is no fixed point
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb

@@ -89,7 +89,7 @@ func TestMerge(t *testing.T) {
 				for w := range set {
 					all[w]++
 				}
-				if got.Sensors[i] != exactly(uint64(len(set))) {
+				if got.Sensors[i] != sketch.Exactly(uint64(len(set))) {
 					t.Errorf("sensor %d has %v, want %d", i, got.Sensors[i], len(set))
 				}
 			}
@@ -103,7 +103,7 @@ func TestMerge(t *testing.T) {
 						only++
 					}
 				}
-				if got.Only[a] != exactly(uint64(only)) {
+				if got.Only[a] != sketch.Exactly(uint64(only)) {
 					t.Errorf("only sensor %d: %v, want %d", a, got.Only[a], only)
 				}
 				for b := a + 1; b < sensors; b++ {
@@ -113,7 +113,7 @@ func TestMerge(t *testing.T) {
 							both++
 						}
 					}
-					if got.Both[a][b] != exactly(uint64(both)) {
+					if got.Both[a][b] != sketch.Exactly(uint64(both)) {
 						t.Errorf("sensors %d and %d: %v, want %d", a, b, got.Both[a][b], both)
 					}
 				}
@@ -169,7 +169,7 @@ func TestMergeSketches(t *testing.T) {
 				inside("both", m.Both[a][2], both)
 			}
 		}
-		if m.Sensors[2] != exactly(uint64(len(sets[2]))) {
+		if m.Sensors[2] != sketch.Exactly(uint64(len(sets[2]))) {
 			t.Errorf("the sensor with a set has %v", m.Sensors[2])
 		}
 	}

@@ -56,11 +56,15 @@ type union struct {
 // reading and of ctx.
 func Merge(ctx context.Context, parts []Part, sensors int, overlap bool) (Merged, error) {
 	u := &union{ctx: ctx, parts: parts, overlap: overlap, sketched: make([]bool, sensors)}
-	u.kind.Width = parts[0].Series.width
 	for _, p := range parts {
-		if s := p.Series; s.width != u.kind.Width {
+		s := p.Series
+		if s.Bytes == 0 {
+			continue // an empty set has words of any width
+		}
+		if u.kind.Width != 0 && s.width != u.kind.Width {
 			return Merged{}, s.file.invalid(s.offset, "words of %d bits, where others have %d", s.width, u.kind.Width)
 		}
+		u.kind.Width = s.width
 		u.sketched[p.Sensor] = u.sketched[p.Sensor] || p.Series.sketch
 		u.any = u.any || p.Series.sketch
 	}
@@ -116,7 +120,7 @@ func (s *Series) readSketch() (*sketch.Sketch, error) {
 func (u *union) sets() error {
 	var cursors []*cursor
 	for _, p := range u.parts {
-		if p.Series.sketch {
+		if p.Series.sketch || p.Series.count == 0 {
 			continue
 		}
 		c := newCursor(p.Sensor, p.Series)
@@ -182,10 +186,10 @@ func (u *union) note(word uint64, holders []int) {
 
 // merged returns the result.
 func (u *union) merged() (m Merged) {
-	e := exactly(u.words)
+	e := sketch.Exactly(u.words)
 	m.Method = methodSets
 	if u.any {
-		e, m.Method = atLeast(u.all.Estimate(), u.words), methodSketch
+		e, m.Method = u.all.Estimate().AtLeast(u.words), methodSketch
 	}
 	m.Distinct, m.Low, m.High = e.Distinct, e.Low, e.High
 	for _, p := range u.parts {
@@ -206,23 +210,23 @@ func (u *union) compare(m *Merged, all sketch.Estimate) {
 	n := len(u.sketched)
 	m.Sensors, m.Only, m.Both = make([]sketch.Estimate, n), make([]sketch.Estimate, n), make([][]sketch.Estimate, n)
 	for a := range n {
-		m.Sensors[a] = exactly(u.held[a])
+		m.Sensors[a] = sketch.Exactly(u.held[a])
 		if u.sketched[a] {
-			m.Sensors[a] = atLeast(u.own[a].Estimate(), u.held[a])
+			m.Sensors[a] = u.own[a].Estimate().AtLeast(u.held[a])
 		}
 	}
 	for a := range n {
-		m.Only[a], m.Both[a] = exactly(u.only[a]), make([]sketch.Estimate, n)
+		m.Only[a], m.Both[a] = sketch.Exactly(u.only[a]), make([]sketch.Estimate, n)
 		if u.any {
-			m.Only[a] = within(minus(all, u.others(a)), m.Sensors[a])
+			m.Only[a] = all.Minus(u.others(a)).Within(m.Sensors[a])
 		}
 		for b := a + 1; b < n; b++ {
-			m.Both[a][b] = exactly(u.both[a][b])
+			m.Both[a][b] = sketch.Exactly(u.both[a][b])
 			if u.sketched[a] || u.sketched[b] {
 				pair := u.own[a]
 				pair.Merge(&u.own[b])
-				both := minus(plus(m.Sensors[a], m.Sensors[b]), pair.Estimate())
-				m.Both[a][b] = within(within(both, m.Sensors[a]), m.Sensors[b])
+				both := m.Sensors[a].Plus(m.Sensors[b]).Minus(pair.Estimate())
+				m.Both[a][b] = both.Within(m.Sensors[a]).Within(m.Sensors[b])
 			}
 		}
 	}
@@ -237,29 +241,6 @@ func (u *union) others(one int) sketch.Estimate {
 		}
 	}
 	return s.Estimate()
-}
-
-func exactly(n uint64) sketch.Estimate { return sketch.Estimate{Distinct: n, Low: n, High: n} }
-
-// atLeast raises an estimate to what is known for certain.
-func atLeast(e sketch.Estimate, n uint64) sketch.Estimate {
-	return sketch.Estimate{Distinct: max(e.Distinct, n), Low: max(e.Low, n), High: max(e.High, n)}
-}
-
-func plus(a, b sketch.Estimate) sketch.Estimate {
-	return sketch.Estimate{Distinct: a.Distinct + b.Distinct, Low: a.Low + b.Low, High: a.High + b.High}
-}
-
-// minus returns a difference that is not negative, with the bounds that those of both
-// allow.
-func minus(a, b sketch.Estimate) sketch.Estimate {
-	less := func(x, y uint64) uint64 { return x - min(x, y) }
-	return sketch.Estimate{Distinct: less(a.Distinct, b.Distinct), Low: less(a.Low, b.High), High: less(a.High, b.Low)}
-}
-
-// within lowers an estimate of a part to that of the whole.
-func within(e, whole sketch.Estimate) sketch.Estimate {
-	return sketch.Estimate{Distinct: min(e.Distinct, whole.Distinct), Low: min(e.Low, whole.High), High: min(e.High, whole.High)}
 }
 
 // KeySetting is the name of the setting whose value tells secret keys apart.

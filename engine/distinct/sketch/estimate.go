@@ -122,3 +122,28 @@ func curvature(beta *[maxExponent + 1]float64, x float64) (sum float64) {
 	}
 	return sum
 }
+
+// Exactly returns the estimate of a number that is known.
+func Exactly(n uint64) Estimate { return Estimate{n, n, n} }
+
+// AtLeast returns e raised to a number that the elements are for certain.
+func (e Estimate) AtLeast(n uint64) Estimate {
+	return Estimate{max(e.Distinct, n), max(e.Low, n), max(e.High, n)}
+}
+
+// Plus returns a sum. Its bounds have at least the confidence of both.
+func (e Estimate) Plus(other Estimate) Estimate {
+	return Estimate{e.Distinct + other.Distinct, e.Low + other.Low, e.High + other.High}
+}
+
+// Minus returns how many elements a set has beside those of a part of it. Its bounds are
+// all that the bounds of both allow, so they are wide.
+func (e Estimate) Minus(part Estimate) Estimate {
+	less := func(x, y uint64) uint64 { return x - min(x, y) }
+	return Estimate{less(e.Distinct, part.Distinct), less(e.Low, part.High), less(e.High, part.Low)}
+}
+
+// Within returns e as that of a part of a set.
+func (e Estimate) Within(whole Estimate) Estimate {
+	return Estimate{min(e.Distinct, whole.Distinct), min(e.Low, whole.High), min(e.High, whole.High)}
+}
