@@ -100,25 +100,31 @@ func (s *Sketched[K]) Close() error { return nil }
 // IPv4Rows.Snapshot.
 func (s *Sketched[K]) Snapshot(w io.Writer, secret secret.Secret, label string) error {
 	registers := s.sketch.Append(nil)
-	out := snapshot.NewWriter(w, snapshot.Sketch, secret, label, snapshot.Fields{})
-	out.Words(len(registers)/8, func(i int) uint64 { return binary.LittleEndian.Uint64(registers[8*i:]) })
+	size := len(registers)
+	registers = append(registers, make([]byte, 7)...)
+	out := snapshot.NewWriter(w, snapshot.Sketch, secret, label, snapshot.Fields{&size})
+	out.Words((size+7)/8, func(i int) uint64 { return binary.LittleEndian.Uint64(registers[8*i:]) })
 	return out.End()
 }
 
 // Restore reads what Snapshot wrote, and nothing behind it. Errors are those of
 // RestoreIPv4Rows.
 func (s *Sketched[K]) Restore(r io.Reader, c snapshot.RestoreConfig) error {
-	in, err := snapshot.NewReader(r, snapshot.Sketch, c, snapshot.Fields{})
+	var size uint64
+	in, err := snapshot.NewReader(r, snapshot.Sketch, c, snapshot.Fields{&size})
 	if err != nil {
 		return err
 	}
+	if size > sketch.Size {
+		return snapshot.ErrInconsistent
+	}
 	_, err = snapshot.Load(in, s, func() error {
-		registers := make([]byte, sketch.Size)
+		registers := make([]byte, size+7)
 		put := func(i int, word uint64) { binary.LittleEndian.PutUint64(registers[8*i:], word) }
-		if err := in.Words(len(registers)/8, "registers", put); err != nil {
+		if err := in.Words(int(size+7)/8, "registers", put); err != nil {
 			return err
 		}
-		if s.sketch.Restore(registers) != nil {
+		if s.sketch.Restore(registers[:size]) != nil {
 			return snapshot.ErrInconsistent
 		}
 		return nil

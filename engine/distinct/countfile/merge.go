@@ -257,7 +257,7 @@ func Differ(a, b *File) error {
 			return fmt.Errorf("%s was saved under another --key than %s: all sensors need the same one", b.Name, a.Name)
 		}
 		if x.Value != y.Value {
-			return fmt.Errorf("%s was saved with --%s %s, %s with --%s %s: these counts do not merge", b.Name, y.Name, y.Value, a.Name, x.Name, x.Value)
+			return fmt.Errorf("%s was saved with --%s %s, %s with --%s %s", b.Name, y.Name, y.Value, a.Name, x.Name, x.Value)
 		}
 	}
 	return nil

@@ -93,13 +93,30 @@ func mergeRegisters(a, b uint32) uint32 {
 // Reset forgets all elements.
 func (s *Sketch) Reset() { *s = Sketch{} }
 
-// Append appends the registers to b, in Size bytes, little-endian.
+// Append appends the registers to b, little-endian: all of them in Size bytes, or if that
+// is shorter those that are not 0, each after its number in 2 bytes.
 func (s *Sketch) Append(b []byte) []byte {
+	used := 0
 	for _, r := range s.register {
-		b = binary.LittleEndian.AppendUint32(b, r)
+		if r != 0 {
+			used++
+		}
+	}
+	dense := used*sparseSize >= Size
+	for i, r := range s.register {
+		switch {
+		case dense:
+			b = binary.LittleEndian.AppendUint32(b, r)
+		case r != 0:
+			b = binary.LittleEndian.AppendUint16(b, uint16(i))
+			b = binary.LittleEndian.AppendUint32(b, r)
+		}
 	}
 	return b
 }
+
+// sparseSize is the size of a register with its number.
+const sparseSize = 6
 
 // ErrInvalid is the error about registers that no sketch has.
 var ErrInvalid = errors.New("not the registers of a sketch")
@@ -107,19 +124,36 @@ var ErrInvalid = errors.New("not the registers of a sketch")
 // Restore sets the registers to those that Append wrote. Errors are ErrInvalid, and leave
 // the sketch as it was.
 func (s *Sketch) Restore(b []byte) error {
-	if len(b) != Size {
+	var read Sketch
+	if len(b) == Size {
+		for i := range read.register {
+			read.register[i] = binary.LittleEndian.Uint32(b[4*i:])
+		}
+	} else if !read.restoreSparse(b) {
 		return ErrInvalid
 	}
-	for at := 0; at < Size; at += 4 {
-		if !validRegister(binary.LittleEndian.Uint32(b[at:])) {
+	for _, r := range read.register {
+		if !validRegister(r) {
 			return ErrInvalid
 		}
 	}
-	for i := range s.register {
-		s.register[i] = binary.LittleEndian.Uint32(b[4*i:])
-	}
-	s.changed = true
+	s.register, s.changed = read.register, true
 	return nil
+}
+
+// restoreSparse sets registers with their numbers, which ascend.
+func (s *Sketch) restoreSparse(b []byte) bool {
+	if len(b)%sparseSize != 0 || len(b) > Size {
+		return false
+	}
+	for next := 0; len(b) > 0; b = b[sparseSize:] {
+		i, r := int(binary.LittleEndian.Uint16(b)), binary.LittleEndian.Uint32(b[2:])
+		if i < next || i >= registers || r == 0 {
+			return false
+		}
+		s.register[i], next = r, i+1
+	}
+	return true
 }
 
 // validRegister reports whether elements can lead to a register: bits for update values

@@ -177,6 +177,40 @@ func TestExtremes(t *testing.T) {
 	}
 }
 
+// TestSparse restores sketches of few elements from few bytes, and refuses others.
+func TestSparse(t *testing.T) {
+	for _, n := range []int{0, 1, 100, 2000, 4000, 9000} {
+		var s, restored Sketch
+		fill(&s, 3, 0, n)
+		b := s.Append(nil)
+		if len(b) > min(6*n, Size) || restored.Restore(b) != nil || restored.register != s.register {
+			t.Errorf("%d elements: %d bytes", n, len(b))
+		}
+	}
+	for name, b := range map[string][]byte{
+		"odd length": make([]byte, 7), "too long": make([]byte, Size+2), "empty register": make([]byte, 6),
+		"beyond the last": {0, 0x10, 0, 0, 0, 1}, "no value": {0, 0, 1, 0, 0, 0},
+	} {
+		var s Sketch
+		if s.Restore(b) == nil {
+			t.Errorf("%s is restored", name)
+		}
+	}
+}
+
+// FuzzSparse restores any bytes as a list of registers.
+func FuzzSparse(f *testing.F) {
+	var s Sketch
+	fill(&s, 1, 0, 3)
+	f.Add(s.Append(nil))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var s, again Sketch
+		if s.Restore(b) == nil && (again.Restore(s.Append(nil)) != nil || again.register != s.register) {
+			t.Error("what was restored differs when it is saved again")
+		}
+	})
+}
+
 // FuzzRestore restores any bytes; what is taken estimates and merges.
 func FuzzRestore(f *testing.F) {
 	var s Sketch
@@ -187,8 +221,7 @@ func FuzzRestore(f *testing.F) {
 	f.Fuzz(func(t *testing.T, a, b uint32) {
 		var s, other Sketch
 		s.register[0], s.register[7] = a, b
-		bytes := s.Append(nil)
-		err := other.Restore(bytes)
+		err := other.Restore(s.Append(nil))
 		if valid := validRegister(a) && validRegister(b); valid != (err == nil) {
 			t.Fatalf("valid %v, error %v", valid, err)
 		}
