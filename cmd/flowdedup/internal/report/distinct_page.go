@@ -25,9 +25,9 @@ type DistinctPage struct {
 // keyPage is what is drawn of one key.
 type keyPage struct {
 	of      string
-	group   int           // windows in each element of drawn
-	pending int           // windows in the last element
-	drawn   []drawnWindow // at most mostDrawn
+	group   int              // windows in each element of drawn
+	pending int              // windows in the last element
+	drawn   []drawnWindow    // at most mostDrawn
 	recent  [][]distinct.Row // of the last windows, page.MostRows at least
 	windows int
 }
