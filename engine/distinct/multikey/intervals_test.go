@@ -118,13 +118,6 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// limited are rows of digests that may not grow.
-func limited(memory int) *distinct.DigestRows {
-	rows := must(distinct.NewDigestRows(0))
-	rows.Limit(memory)
-	return rows
-}
-
 // savedSeries returns the contents of a counter of a part of a stream, through a file.
 func savedSeries(c distinct.Contents) *countfile.Series {
 	var b bytes.Buffer
