@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/flowdedup/flowdedup/capture/netio"
 	"github.com/flowdedup/flowdedup/capture/outfile"
@@ -30,7 +31,8 @@ type liveFlags struct {
 	output, duplicates, forward string
 	rotate                      rotateFlags
 	net                         netFlags
-	distinctMemory              int // 0 for layout.MemoryBudget
+	sources                     sources // the values of -i
+	distinctMemory              int     // 0 for layout.MemoryBudget
 	reports                     string
 	slide                       time.Duration
 	state                       string
@@ -110,6 +112,7 @@ func (f *liveFlags) register(cmd *cobra.Command) {
 	fs.StringVar(&f.duplicates, "duplicates", "", "write removed packets to `FILE`")
 	f.rotate.register(fs)
 	f.net.register(fs)
+	f.net.registerMerge(fs)
 	fs.StringVar(&f.forward, "forward", "", "send kept packets out of `IFACE`")
 	f.compareFlags.register(fs)
 	f.keepFlags.register(cmd)
@@ -165,14 +168,25 @@ func (f *liveFlags) check(cmd *cobra.Command) error {
 	}
 	if err := errors.Join(f.rotate.check(f.output, f.duplicates), f.compareFlags.check(cmd, &f.common),
 		f.keepFlags.check(cmd.Flags(), &f.compareFlags, f.output, f.duplicates != "" || f.forward != ""),
-		f.checkInterfaces(f.conf.Interfaces), f.keyFlags.check(), f.ringFlags.check(),
-		f.net.check(nil, f.rotate.rotates(), f.output, f.duplicates)); err != nil {
+		f.checkSources(cmd.Flags()), f.keyFlags.check(), f.ringFlags.check(),
+		f.net.check(f.conf.Interfaces, f.rotate.rotates(), f.output, f.duplicates)); err != nil {
 		return err
 	}
 	named := files{outputs: []namedFile{
 		{"-w", f.output}, {"--duplicates", f.duplicates}, {"--reports", f.reports}, {"--state", f.state},
 	}, inputs: f.filter.files()}
 	return named.check()
+}
+
+// checkSources sorts the values of -i, and rejects what has no meaning for them.
+func (f *liveFlags) checkSources(fs *pflag.FlagSet) (err error) {
+	if f.sources, err = parseSources(f.conf.Interfaces); err != nil {
+		return err
+	}
+	if err := f.sources.check(fs); err != nil {
+		return err
+	}
+	return f.checkInterfaces(&f.sources)
 }
 
 func (f *liveFlags) packetsToStdout() bool {
@@ -193,11 +207,13 @@ func (f *liveFlags) run(cmd *cobra.Command, e *env) error {
 	if cfg.TLS, err = netio.LoadTLS(f.net.cert, f.net.key, f.net.ca); err != nil {
 		return err
 	}
-	if f.capture == captureXDP {
+	switch {
+	case len(f.sources.interfaces) == 0: // the filter is applied to what comes
+	case f.capture == captureXDP:
 		cfg.XDP = &xdp.Config{Take: f.takeInterface}
 		cfg.XDP.Filter, err = f.filter.forFrames(cmd.Context())
-	} else {
-		cfg.Ring.Filters, err = f.filter.programs(cmd.Context(), &f.conf)
+	default:
+		cfg.Ring.Filters, err = f.filter.programs(cmd.Context(), &cfg.Ring)
 	}
 	if err != nil {
 		return named(err)
@@ -238,8 +254,11 @@ func (f *liveFlags) config(cmd *cobra.Command) live.Config {
 	f.conf.Promiscuous = f.conf.Promiscuous && !f.notPromiscuous
 	filter := f.compareFlags.config(cmd, &f.common)
 	f.complete(&filter)
+	captured := f.ringConfig(cmd, f.forward != "")
+	captured.Interfaces = f.sources.interfaces
 	return live.Config{
-		Ring: f.ringConfig(cmd, f.forward != ""), Filter: f.filter.wanted, Dedup: filter,
+		Inputs: f.conf.Interfaces, Addresses: f.sources.addresses, MergeWait: f.net.mergeWait,
+		Ring: captured, Filter: f.filter.wanted, Dedup: filter,
 		Distinct: distinct.Config{
 			Keys: f.keys(), Calendar: f.calendar(), Method: "auto", FPR: defaultFPR, Secret: f.secret, Past: past,
 			Budget: f.budget(),

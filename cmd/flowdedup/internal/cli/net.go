@@ -2,7 +2,9 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -73,4 +75,48 @@ func (f *netFlags) checkMerge(fs *pflag.FlagSet, inputs []string) error {
 func (f *netFlags) network(fs *pflag.FlagSet) (input.Network, error) {
 	tls, err := netio.LoadTLS(f.cert, f.key, f.ca)
 	return input.Network{TLS: tls, MergeWait: f.mergeWait, WaitForPipes: fs.Changed("merge-wait")}, err
+}
+
+// sources are the values of -i, by kind.
+type sources struct {
+	interfaces []string
+	addresses  []netio.Address
+}
+
+// parseSources tells interfaces from addresses.
+func parseSources(names []string) (s sources, err error) {
+	for i, name := range names {
+		switch {
+		case slices.Contains(names[:i], name):
+			return s, &usageError{fmt.Errorf("-i %s is named twice", name)}
+		case !strings.Contains(name, "://"): // no interface's name has a slash
+			s.interfaces = append(s.interfaces, name)
+			continue
+		}
+		addr, err := netio.ParseAddress(name)
+		if err != nil {
+			return s, &usageError{fmt.Errorf("-i %w", err)}
+		}
+		s.addresses = append(s.addresses, addr)
+	}
+	return s, nil
+}
+
+// interfaceFlags are those that mean something for interfaces alone.
+var interfaceFlags = []string{
+	"capture", "take-interface", "rings", "fanout", "block-timeout", "promiscuous", "no-promiscuous-mode", "ignore-outgoing", "hardware-time", "wait",
+	"ring-size", "buffer-size", "snaplen",
+}
+
+// check rejects flags that have no meaning for these sources.
+func (s *sources) check(fs *pflag.FlagSet) error {
+	for _, name := range interfaceFlags {
+		if fs.Changed(name) && len(s.interfaces) == 0 {
+			return &usageError{fmt.Errorf("--%s is about interfaces, and no -i is one", name)}
+		}
+	}
+	if fs.Changed("merge-wait") && len(s.addresses) == 0 {
+		return &usageError{errors.New("--merge-wait needs -i tcp:// or tcp-listen://")}
+	}
+	return nil
 }

@@ -15,12 +15,20 @@ import (
 
 // Config says what a run does. The caller has checked everything in it.
 type Config struct {
+	// Inputs names all inputs: the interfaces of Ring, and Addresses.
+	Inputs []string
+	// Addresses are where captures come from over a network.
+	Addresses []netio.Address
+	// MergeWait is how long a packet waits for earlier ones of other inputs if one is an
+	// address, after its arrival.
+	MergeWait time.Duration
 	// Ring is where packets come from. Run sets its Idle and Hold.
 	Ring ring.Config
 	// XDP captures through AF_XDP, if it is not nil. Run takes from Ring what both have,
 	// except filters.
 	XDP *xdp.Config
-	// Filter is the source of Ring.Filters and XDP.Filter.
+	// Filter is the source of Ring.Filters and XDP.Filter, and of what is wanted from
+	// addresses.
 	Filter bpf.Filter
 	// Dedup configures the filter; its inputs and outputs are ignored.
 	Dedup dedup.Config
