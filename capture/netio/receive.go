@@ -56,7 +56,7 @@ type Receiver struct {
 	places map[string]bool // of streams that are read
 	began  int             // streams whose header was sound
 	stats  ReceiverStats
-	ended  chan bool       // says whether the stream of a connection, which has ended, was a capture
+	ended  chan bool // says whether the stream of a connection, which has ended, was a capture
 }
 
 // Open connects, or begins to listen. An Endless receiver connects in Start. Errors name

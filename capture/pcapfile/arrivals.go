@@ -23,11 +23,11 @@ type Arrivals struct {
 	wait    time.Duration
 	idle    time.Duration // 0 for no end
 	heap    mergeHeap
-	pending []*arrival                 // those that have nothing to deliver now
-	latest  int64                      // the latest time that was delivered
+	pending []*arrival // those that have nothing to deliver now
+	latest  int64      // the latest time that was delivered
 	slots   map[slot]*slotTables
-	changed chan struct{}              // something was added, has come or has ended
-	counts  []arrivalCounts            // by input
+	changed chan struct{}   // something was added, has come or has ended
+	counts  []arrivalCounts // by input
 
 	mu       sync.Mutex
 	added    []*arrival // not known to Next yet

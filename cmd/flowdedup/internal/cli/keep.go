@@ -149,9 +149,9 @@ func (f *keepFlags) checkInputs(inputs []string) error {
 }
 
 // checkInterfaces rejects what has no meaning for captures from these sources. The names of
-// the interfaces of an address are those of its peers.
+// the interfaces of a network are those of its peers.
 func (f *keepFlags) checkInterfaces(from *sources) error {
-	captured, peers := from.interfaces, len(from.addresses) > 0
+	captured, peers := from.interfaces, from.network()
 	if slices.Contains(f.within, "input") {
 		return &usageError{errors.New("--within input is for captures: use --within interface")}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/flowdedup/flowdedup/capture/mirror"
 	"github.com/flowdedup/flowdedup/capture/netio"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/capture/ring"
@@ -258,7 +259,8 @@ func (f *liveFlags) config(cmd *cobra.Command) live.Config {
 	captured.Interfaces = f.sources.interfaces
 	return live.Config{
 		Inputs: f.conf.Interfaces, Addresses: f.sources.addresses, MergeWait: f.net.mergeWait,
-		Ring: captured, Filter: f.filter.wanted, Dedup: filter,
+		Mirror: mirror.Config{Targets: f.sources.targets, Sockets: min(f.workers, maxSockets), BufferBytes: captured.RingBytes, SnapLen: captured.SnapLen},
+		Ring:   captured, Filter: f.filter.wanted, Dedup: filter,
 		Distinct: distinct.Config{
 			Keys: f.keys(), Calendar: f.calendar(), Method: "auto", FPR: defaultFPR, Secret: f.secret, Past: past,
 			Budget: f.budget(),
@@ -268,6 +270,9 @@ func (f *liveFlags) config(cmd *cobra.Command) live.Config {
 		User: f.user, Packets: f.packets, Duration: f.duration,
 	}
 }
+
+// maxSockets is how many sockets share the datagrams of a target.
+const maxSockets = 16
 
 // budget returns the memory of all counters together. It looks at the machine's memory
 // only without the flag.

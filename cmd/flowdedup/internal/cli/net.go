@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/flowdedup/flowdedup/capture/mirror"
 	"github.com/flowdedup/flowdedup/capture/netio"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 )
@@ -81,9 +82,13 @@ func (f *netFlags) network(fs *pflag.FlagSet) (input.Network, error) {
 type sources struct {
 	interfaces []string
 	addresses  []netio.Address
+	targets    []mirror.Target
 }
 
-// parseSources tells interfaces from addresses.
+// network reports whether packets come over a network, at least some.
+func (s *sources) network() bool { return len(s.addresses)+len(s.targets) > 0 }
+
+// parseSources tells interfaces, addresses and targets apart.
 func parseSources(names []string) (s sources, err error) {
 	for i, name := range names {
 		switch {
@@ -91,32 +96,43 @@ func parseSources(names []string) (s sources, err error) {
 			return s, &usageError{fmt.Errorf("-i %s is named twice", name)}
 		case !strings.Contains(name, "://"): // no interface's name has a slash
 			s.interfaces = append(s.interfaces, name)
-			continue
+		case mirror.IsTarget(name):
+			target, err := mirror.ParseTarget(name)
+			if err != nil {
+				return s, &usageError{fmt.Errorf("-i %w", err)}
+			}
+			s.targets = append(s.targets, target)
+		case netio.IsAddress(name):
+			addr, err := netio.ParseAddress(name)
+			if err != nil {
+				return s, &usageError{fmt.Errorf("-i %w", err)}
+			}
+			s.addresses = append(s.addresses, addr)
+		default:
+			return s, &usageError{fmt.Errorf("-i %s: name an interface, tcp://HOST:PORT, tcp-listen://:PORT, vxlan://:4789, geneve://:6081, tzsp://:37008 or erspan://", name)}
 		}
-		addr, err := netio.ParseAddress(name)
-		if err != nil {
-			return s, &usageError{fmt.Errorf("-i %w", err)}
-		}
-		s.addresses = append(s.addresses, addr)
 	}
 	return s, nil
 }
 
-// interfaceFlags are those that mean something for interfaces alone.
-var interfaceFlags = []string{
-	"capture", "take-interface", "rings", "fanout", "block-timeout", "promiscuous", "no-promiscuous-mode", "ignore-outgoing", "hardware-time", "wait",
-	"ring-size", "buffer-size", "snaplen",
-}
+// Flags that mean something for interfaces alone, and those that mean something for targets,
+// too.
+var (
+	interfaceFlags = []string{
+		"capture", "take-interface", "rings", "fanout", "promiscuous", "no-promiscuous-mode", "ignore-outgoing", "hardware-time", "wait",
+	}
+	targetFlags = []string{"ring-size", "buffer-size", "snaplen", "block-timeout"}
+)
 
 // check rejects flags that have no meaning for these sources.
 func (s *sources) check(fs *pflag.FlagSet) error {
-	for _, name := range interfaceFlags {
-		if fs.Changed(name) && len(s.interfaces) == 0 {
+	for _, name := range slices.Concat(interfaceFlags, targetFlags) {
+		if fs.Changed(name) && len(s.interfaces) == 0 && (len(s.targets) == 0 || slices.Contains(interfaceFlags, name)) {
 			return &usageError{fmt.Errorf("--%s is about interfaces, and no -i is one", name)}
 		}
 	}
-	if fs.Changed("merge-wait") && len(s.addresses) == 0 {
-		return &usageError{errors.New("--merge-wait needs -i tcp:// or tcp-listen://")}
+	if fs.Changed("merge-wait") && len(s.addresses) == 0 && (len(s.targets) == 0 || len(s.interfaces) == 0) {
+		return &usageError{errors.New("--merge-wait needs -i tcp:// or tcp-listen://, or interfaces and mirror targets together")}
 	}
 	return nil
 }

@@ -25,14 +25,20 @@ type liveCapture interface {
 
 // openCapture opens the capture that is configured.
 func openCapture(ctx context.Context, cfg *Config, log *slog.Logger) (liveCapture, error) {
-	if len(cfg.Addresses) == 0 {
+	var c networks
+	var err error
+	switch {
+	case !cfg.network():
 		return openInterfaces(cfg, log)
+	case cfg.merges():
+		c, err = openArriving(ctx, cfg, log)
+	default:
+		c, err = openMirror(cfg, log)
 	}
-	c, err := openArriving(ctx, cfg, log)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if cfg.Filter.All() {
+	case cfg.Filter.All():
 		return c, nil
 	}
 	return filtered(ctx, cfg, c, log)

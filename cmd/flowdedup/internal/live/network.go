@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/mirror"
 	"github.com/flowdedup/flowdedup/capture/netio"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/capture/ring"
@@ -18,8 +19,18 @@ type Network struct {
 	Name string `json:"-"`
 	// The peers of an address; nil for other inputs.
 	*netio.ReceiverStats
+	// The datagrams of a mirror target; nil for other inputs.
+	*Mirrored
 	// Late counts packets that came after later ones of other inputs.
 	Late uint64 `json:"late_packets"`
+}
+
+// Mirrored counts datagrams to a mirror target.
+type Mirrored struct {
+	Malformed map[string]uint64 `json:"malformed"` // without a packet, by reason
+	Control   uint64            `json:"control"`   // that talk of the tunnel
+	Unwanted  uint64            `json:"unwanted"`  // with other identifiers
+	Points    int               `json:"points"`    // capture points so far
 }
 
 // networks is a capture that comes over a network, at least in part.
@@ -43,12 +54,51 @@ type arrivingInput struct {
 	capture  liveCapture
 }
 
-// openArriving opens interfaces, and all addresses.
+// mirrored is the targets of mirrored traffic.
+type mirrored struct{ *mirror.Capture }
+
+func openMirror(cfg *Config, log *slog.Logger) (networks, error) {
+	conf := cfg.Mirror
+	conf.Idle, conf.Delay = cfg.Ring.Idle, min(cfg.Ring.BlockTimeout, maxDelay)
+	conf.Warn = func(err error) { log.Warn("input", "error", err) }
+	c, err := mirror.Open(conf)
+	if err != nil {
+		return nil, err
+	}
+	return mirrored{c}, nil
+}
+
+// Stats returns the counts of each socket.
+func (m mirrored) Stats() (all []ring.Stats) {
+	for _, t := range m.Capture.Stats() {
+		all = append(all, t.Sockets...)
+	}
+	return all
+}
+
+// Networks returns the counts of each target.
+func (m mirrored) Networks() (all []Network) {
+	for _, t := range m.Capture.Stats() {
+		all = append(all, Network{
+			Name: t.Sockets[0].Interface, Mirrored: &Mirrored{t.Malformed, t.Control, t.Unwanted, t.Points},
+		})
+	}
+	return all
+}
+
+// openArriving opens interfaces, targets, and all addresses.
 func openArriving(ctx context.Context, cfg *Config, log *slog.Logger) (*arriving, error) {
 	a := &arriving{}
 	open := func() error {
 		if len(cfg.Ring.Interfaces) > 0 {
 			c, err := openInterfaces(cfg, log)
+			if err != nil {
+				return err
+			}
+			a.inputs = append(a.inputs, arrivingInput{name: c.Inputs()[0], capture: c})
+		}
+		if len(cfg.Mirror.Targets) > 0 {
+			c, err := openMirror(cfg, log)
 			if err != nil {
 				return err
 			}
@@ -129,6 +179,10 @@ func (a *arriving) Networks() (all []Network) {
 	counts := a.Counts()
 	for i := range a.inputs {
 		in := &a.inputs[i]
+		if of, ok := in.capture.(networks); ok {
+			all = append(all, of.Networks()...)
+			continue
+		}
 		n := Network{Name: in.name, Late: counts[i].Late}
 		if in.receiver != nil {
 			peers := in.receiver.Stats()
@@ -157,8 +211,16 @@ func (a *arriving) Close() error {
 // grace is how long a window stays open after its end: many times what delays packets.
 func (c *Config) grace() time.Duration {
 	d := max(grace, 2*c.Ring.BlockTimeout)
-	if len(c.Addresses) > 0 {
+	if c.merges() {
 		d += c.MergeWait
 	}
 	return d
+}
+
+// network reports whether packets come over a network, at least some.
+func (c *Config) network() bool { return len(c.Addresses)+len(c.Mirror.Targets) > 0 }
+
+// merges reports whether inputs are merged.
+func (c *Config) merges() bool {
+	return len(c.Addresses) > 0 || len(c.Mirror.Targets) > 0 && len(c.Ring.Interfaces) > 0
 }

@@ -95,11 +95,11 @@ func open(ctx context.Context, cfg *Config) (r *runner, err error) {
 	}
 	outputs := sink.Config{
 		Kept: cfg.Output, Removed: cfg.Duplicates, Forward: cfg.Forward, Strip: headers, Retry: cfg.Ring.Wait,
-		TLS: cfg.TLS, Rotate: cfg.Rotate, Live: true, BeginsLate: len(cfg.Addresses) > 0, Stop: func() { r.capture.Stop() }, Log: r.log,
+		TLS: cfg.TLS, Rotate: cfg.Rotate, Live: true, BeginsLate: cfg.network(), Stop: func() { r.capture.Stop() }, Log: r.log,
 	}
 	// Files get whole records, forwarded packets leave sooner from a copy, and several
 	// workers hold several batches at a time, as does who waits for better copies.
-	cfg.Ring.InPlace = cfg.Dedup.Workers <= 1 && outputs.None() && hold.Hold == 0 && len(cfg.Addresses) == 0
+	cfg.Ring.InPlace = cfg.Dedup.Workers <= 1 && outputs.None() && hold.Hold == 0 && !cfg.network()
 	if r.capture, err = openCapture(ctx, cfg, r.log); err != nil {
 		return r, err
 	}
@@ -142,7 +142,7 @@ func (r *runner) compile(ctx context.Context) error {
 		return nil
 	}
 	var links []capture.LinkType
-	if len(r.cfg.Addresses) > 0 {
+	if r.cfg.network() {
 		links = append(links, capture.LinkEthernet)
 	}
 	for _, name := range r.cfg.Ring.Interfaces {

@@ -130,7 +130,7 @@ func (r *runner) resume(ctx context.Context) error {
 		cfg.Dedup.Secret = secret.Secret(header.Secret)
 		cfg.Distinct.Secret = cfg.Dedup.Secret
 	}
-	if len(cfg.Addresses) > 0 {
+	if cfg.network() {
 		header.Stats.Points = r.names.forget(header.Stats.Points)
 	} else if header.Stats.Points, err = r.names.resume(header.Stats.Points, header.Names); err != nil {
 		return fmt.Errorf("--state: list interfaces: %w", err)

@@ -1,0 +1,411 @@
+package mirror
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"sync"
+	"time"
+	"unsafe"
+
+	"golang.org/x/net/bpf"
+	"golang.org/x/sys/unix"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/ring"
+)
+
+const (
+	// atOnce is how many datagrams a system call takes.
+	atOnce = 32
+	// maxDatagram is the longest payload of UDP, and of what the kernel coalesced.
+	maxDatagram = 64 << 10
+	// stride is the distance of buffers: not a power of two, so that the beginnings of all
+	// do not share one set of a cache.
+	stride = maxDatagram + 5*64
+	// controlBytes has room for a time and the size of coalesced datagrams.
+	controlBytes = 128
+)
+
+// A batch is full at either limit, as that of a ring is.
+const (
+	batchPackets = 2 << 10
+	batchBytes   = 256 << 10
+)
+
+// message is struct mmsghdr.
+type message struct {
+	head unix.Msghdr
+	size uint32
+}
+
+// socket is a socket of a target, and what is read from it. Its opener and buffers are for
+// whoever has claimed it.
+type socket struct {
+	fd     int
+	opener opener
+	index  int  // among those of the target
+	raw4   bool // datagrams begin with an IPv4 header
+
+	messages [atOnce]message
+	vectors  [atOnce]unix.Iovec
+	names    [atOnce]unix.RawSockaddrInet6
+	controls [atOnce][controlBytes]byte
+	buffers  []byte
+
+	// Capture.mu guards them.
+	claimed bool // somebody reads
+	ready   bool // there may be something
+	drained bool // nothing is left, after Stop
+
+	mu      sync.Mutex // guards dropped and closed
+	last    uint32     // the kernel's count, which has 32 bits
+	dropped uint64
+	closed  bool
+}
+
+// openSockets opens the sockets of a target.
+func openSockets(t *Target, number int, c *Config, table *table) (all []*socket, err error) {
+	defer func() {
+		if err != nil {
+			for _, s := range all {
+				s.close()
+			}
+		}
+	}()
+	once := *c // it warns
+	for _, family := range families(t) {
+		n := c.Sockets
+		if t.kind.port == 0 {
+			n = 1 // each raw socket gets all datagrams
+		}
+		if err := tryPort(t, family, n, c); err != nil {
+			return all, fmt.Errorf("%s: %w", t.name, err)
+		}
+		for range n {
+			fd, err := openSocket(t, family, &once, n > 1)
+			once.Warn = nil
+			if errors.Is(err, unix.EAFNOSUPPORT) && len(all) > 0 {
+				break // a system without IPv6
+			}
+			if err != nil {
+				return all, fmt.Errorf("%s: %w", t.name, err)
+			}
+			s := &socket{fd: fd, index: len(all), raw4: t.kind.port == 0 && family == unix.AF_INET}
+			s.opener = opener{target: t, number: number, table: table}
+			s.prepare()
+			all = append(all, s)
+		}
+	}
+	return all, nil
+}
+
+// families returns the families of the sockets of a target. One socket of IPv6 takes
+// datagrams of both, but for GRE.
+func families(t *Target) []int {
+	switch {
+	case t.host.Addr().Is4():
+		return []int{unix.AF_INET}
+	case !t.host.Addr().IsUnspecified():
+		return []int{unix.AF_INET6}
+	case t.kind.port == 0 || !hasIPv6():
+		return []int{unix.AF_INET, unix.AF_INET6}[:1+btoi(hasIPv6())]
+	}
+	return []int{unix.AF_INET6}
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// hasIPv6 reports whether the system has IPv6 sockets.
+func hasIPv6() bool {
+	fd, err := unix.Socket(unix.AF_INET6, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err == nil {
+		_ = unix.Close(fd) // it was only tried
+	}
+	return err == nil
+}
+
+// tryPort returns an error if another program has the port. It would not notice that its
+// datagrams are shared.
+func tryPort(t *Target, family, sockets int, c *Config) error {
+	if sockets == 1 {
+		return nil
+	}
+	quiet := *c
+	quiet.Warn = nil
+	fd, err := openSocket(t, family, &quiet, false)
+	if err == nil {
+		_ = unix.Close(fd) // it was only tried
+	}
+	return err
+}
+
+func openSocket(t *Target, family int, c *Config, shared bool) (int, error) {
+	kind, proto := unix.SOCK_DGRAM, 0
+	if t.kind.port == 0 {
+		kind, proto = unix.SOCK_RAW, unix.IPPROTO_GRE
+	}
+	fd, err := unix.Socket(family, kind|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, proto)
+	if err == nil {
+		if err = set(fd, t, family, c, shared); err == nil {
+			return fd, nil
+		}
+		_ = unix.Close(fd) // the first error is the one to report
+	}
+	switch {
+	case errors.Is(err, unix.EPERM):
+		return -1, ErrNotPermitted
+	case errors.Is(err, unix.EADDRINUSE):
+		return -1, ErrInUse
+	}
+	return -1, err
+}
+
+// set sets up a socket, and binds it.
+func set(fd int, t *Target, family int, c *Config, shared bool) error {
+	if err := setBuffer(fd, t, c); err != nil {
+		return err
+	}
+	options := []struct {
+		name          string
+		level, option int
+		value         int
+		optional      bool
+	}{
+		{"SO_TIMESTAMPNS", unix.SOL_SOCKET, unix.SO_TIMESTAMPNS_NEW, 1, false},
+		{"IPV6_V6ONLY", unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, btoi(t.kind.port == 0), false},
+		{"SO_REUSEPORT", unix.SOL_SOCKET, unix.SO_REUSEPORT, btoi(shared), false},
+		{"UDP_GRO", unix.SOL_UDP, unix.UDP_GRO, 1, true},
+		// Tunnels over IPv6 may leave out the checksum (RFC 6935).
+		{"UDP_NO_CHECK6_RX", unix.SOL_UDP, unix.UDP_NO_CHECK6_RX, 1, true},
+	}
+	for _, o := range options {
+		if o.level == unix.SOL_UDP && t.kind.port == 0 || o.level == unix.IPPROTO_IPV6 && family != unix.AF_INET6 {
+			continue
+		}
+		if err := unix.SetsockoptInt(fd, o.level, o.option, o.value); err != nil && !o.optional {
+			return os.NewSyscallError(o.name, err)
+		}
+	}
+	return bind(fd, t, family)
+}
+
+func bind(fd int, t *Target, family int) error {
+	host := t.host.Addr()
+	var err error
+	if family == unix.AF_INET {
+		at := unix.SockaddrInet4{Port: int(t.host.Port())}
+		if host.Is4() {
+			at.Addr = host.As4()
+		}
+		err = unix.Bind(fd, &at)
+	} else {
+		err = unix.Bind(fd, &unix.SockaddrInet6{Port: int(t.host.Port()), Addr: host.As16()})
+	}
+	return os.NewSyscallError("bind", err)
+}
+
+// setBuffer sets what the datagrams that wait may take.
+func setBuffer(fd int, t *Target, c *Config) error {
+	if unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, c.BufferBytes) == nil {
+		return nil
+	}
+	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, c.BufferBytes); err != nil {
+		return os.NewSyscallError("SO_RCVBUF", err)
+	}
+	got, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF)
+	if err == nil && got/2 < c.BufferBytes && c.Warn != nil {
+		c.Warn(fmt.Errorf("%s: the buffer has %d KiB, not %d: sysctl -w net.core.rmem_max=%d, or give the program CAP_NET_ADMIN",
+			t.name, got/2>>10, c.BufferBytes>>10, c.BufferBytes))
+	}
+	return nil
+}
+
+// prepare points the messages at their buffers.
+func (s *socket) prepare() {
+	s.buffers = make([]byte, atOnce*stride)
+	for i := range s.messages {
+		h := &s.messages[i].head
+		s.vectors[i].Base = &s.buffers[i*stride]
+		s.vectors[i].SetLen(maxDatagram)
+		h.Iov, h.Control = &s.vectors[i], &s.controls[i][0]
+		h.SetIovlen(1)
+		if s.opener.target.kind.layer == 0 {
+			h.Name = (*byte)(unsafe.Pointer(&s.names[i]))
+		}
+	}
+}
+
+// receive takes datagrams, up to atOnce, without waiting.
+func (s *socket) receive() (int, error) {
+	for i := range s.messages {
+		h := &s.messages[i].head
+		h.SetControllen(controlBytes)
+		h.Namelen = unix.SizeofSockaddrInet6
+	}
+	for {
+		n, _, errno := unix.Syscall6(unix.SYS_RECVMMSG, uintptr(s.fd), uintptr(unsafe.Pointer(&s.messages)), atOnce, unix.MSG_DONTWAIT, 0, 0)
+		switch errno {
+		case 0:
+			return int(n), nil
+		case unix.EAGAIN:
+			return 0, nil
+		case unix.EINTR:
+			continue
+		}
+		return 0, fmt.Errorf("%s: %w", s.opener.target.name, os.NewSyscallError("recvmmsg", errno))
+	}
+}
+
+// read fills a batch. It reports whether there may be more.
+func (s *socket) read(b *capture.Batch) (more bool, err error) {
+	datagrams, before := 0, len(b.Frames)
+	defer func() {
+		s.opener.counts.datagrams.Add(uint64(datagrams))
+		s.opener.counts.packets.Add(uint64(len(b.Frames) - before))
+	}()
+	for range batchPackets / atOnce { // datagrams without packets come to an end, too
+		n, err := s.receive()
+		if err != nil {
+			return false, err
+		}
+		for i := range n {
+			datagrams += s.take(b, i)
+		}
+		if n < atOnce {
+			return false, nil
+		}
+		if len(b.Frames) >= batchPackets || len(b.Buf) >= batchBytes {
+			break
+		}
+	}
+	return true, nil
+}
+
+// take takes the packets out of a message, and returns how many datagrams it was.
+func (s *socket) take(b *capture.Batch, i int) (datagrams int) {
+	m := &s.messages[i]
+	data := s.buffers[i*stride : i*stride+min(int(m.size), maxDatagram)]
+	c := parseControl(s.controls[i][:min(int(m.head.Controllen), controlBytes)])
+	if c.time == 0 {
+		c.time = time.Now().UnixNano()
+	}
+	if s.raw4 {
+		data = behindIPv4(data)
+	}
+	from := s.sender(i)
+	if c.segment <= 0 {
+		c.segment = len(data)
+	}
+	for {
+		n := min(c.segment, len(data))
+		s.opener.open(b, data[:n:n], from, c.time)
+		datagrams++
+		if data = data[n:]; len(data) == 0 {
+			return datagrams
+		}
+	}
+}
+
+// sender returns where a message came from, if that is asked for.
+func (s *socket) sender(i int) netip.Addr {
+	if s.messages[i].head.Name == nil {
+		return netip.Addr{}
+	}
+	name := &s.names[i]
+	if name.Family == unix.AF_INET {
+		return netip.AddrFrom4((*unix.RawSockaddrInet4)(unsafe.Pointer(name)).Addr)
+	}
+	return netip.AddrFrom16(name.Addr).Unmap()
+}
+
+// behindIPv4 returns the payload of a datagram, nil if its header is damaged.
+func behindIPv4(d []byte) []byte {
+	if len(d) < 20 {
+		return nil
+	}
+	return d[min(int(d[0]&15)*4, len(d)):]
+}
+
+// control is what the kernel says of a message.
+type control struct {
+	time    int64 // nanoseconds since 1970, 0 if it does not say
+	segment int   // the size of the datagrams that were coalesced; 0 if none were
+}
+
+// parseControl reads control messages.
+func parseControl(p []byte) (c control) {
+	head := unix.CmsgLen(0)
+	for len(p) >= head {
+		h := (*unix.Cmsghdr)(unsafe.Pointer(&p[0]))
+		size := int(h.Len)
+		if size < head || size > len(p) {
+			return c
+		}
+		data := p[head:size]
+		switch {
+		case h.Level == unix.SOL_SOCKET && h.Type == unix.SO_TIMESTAMPNS_NEW && len(data) >= 16:
+			c.time = *(*int64)(unsafe.Pointer(&data[0]))*1e9 + *(*int64)(unsafe.Pointer(&data[8]))
+		case h.Level == unix.SOL_UDP && h.Type == unix.UDP_GRO && len(data) >= 4:
+			c.segment = int(*(*int32)(unsafe.Pointer(&data[0])))
+		}
+		p = p[min(unix.CmsgSpace(size-head), len(p)):]
+	}
+	return c
+}
+
+// refuse lets no more datagrams in.
+func (s *socket) refuse() error {
+	program, err := bpf.Assemble([]bpf.Instruction{bpf.RetConstant{Val: 0}})
+	if err != nil {
+		return err
+	}
+	nothing := unix.SockFilter{Code: program[0].Op, K: program[0].K}
+	return unix.SetsockoptSockFprog(s.fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &unix.SockFprog{Len: 1, Filter: &nothing})
+}
+
+// memInfo are the values of SO_MEMINFO (linux/sock_diag.h), of which the last is how many
+// datagrams the socket dropped. It is the count of SO_RXQ_OVFL, but needs no datagram to
+// come with.
+type memInfo [9]uint32
+
+const memInfoDrops = 8
+
+// stats returns the counts of the socket.
+func (s *socket) stats() ring.Stats {
+	s.mu.Lock()
+	if !s.closed {
+		var m memInfo
+		size := uint32(unsafe.Sizeof(m))
+		_, _, errno := unix.Syscall6(unix.SYS_GETSOCKOPT, uintptr(s.fd), unix.SOL_SOCKET, unix.SO_MEMINFO,
+			uintptr(unsafe.Pointer(&m)), uintptr(unsafe.Pointer(&size)), 0)
+		if errno == 0 {
+			s.dropped += uint64(m[memInfoDrops] - s.last)
+			s.last = m[memInfoDrops]
+		}
+	}
+	dropped := s.dropped
+	s.mu.Unlock()
+	c := &s.opener.counts
+	return ring.Stats{
+		Interface: s.opener.target.name, Ring: s.index, Received: c.datagrams.Load() + dropped, Dropped: dropped,
+		Delivered: c.packets.Load(), Truncated: c.truncated.Load(),
+	}
+}
+
+// close closes the socket, after its last counts.
+func (s *socket) close() {
+	s.stats()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.closed = true
+		_ = unix.Close(s.fd) // it was only read
+	}
+}
