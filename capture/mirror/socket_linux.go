@@ -179,7 +179,7 @@ func set(fd int, t *Target, family int, c *Config, shared bool) error {
 		optional      bool
 	}{
 		{"SO_TIMESTAMPNS", unix.SOL_SOCKET, unix.SO_TIMESTAMPNS_NEW, 1, false},
-		{"IPV6_V6ONLY", unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, btoi(t.kind.port == 0), false},
+		{"IPV6_V6ONLY", unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, 0, t.kind.port == 0},
 		{"SO_REUSEPORT", unix.SOL_SOCKET, unix.SO_REUSEPORT, btoi(shared), false},
 		{"UDP_GRO", unix.SOL_UDP, unix.UDP_GRO, 1, true},
 		// Tunnels over IPv6 may leave out the checksum (RFC 6935).
