@@ -35,9 +35,9 @@ const maxStreams = 64
 
 // ReceiverStats counts the peers of a Receiver.
 type ReceiverStats struct {
-	Peers     uint64 `json:"peers"`         // connections so far
-	Connected int    `json:"connected"`     // of them, those that there are now
-	Dropped   uint64 `json:"dropped_peers"` // those that were refused, sent no capture, or broke off
+	Peers        uint64 `json:"peers"`         // connections so far
+	Connected    int    `json:"connected"`     // of them, those that there are now
+	PeersDropped uint64 `json:"dropped_peers"` // those that were refused, sent no capture, or broke off
 }
 
 // Receiver is an address that streams come from.
@@ -122,7 +122,7 @@ func (r *Receiver) count(change int, err error) {
 		r.stats.Peers++
 	}
 	if err != nil {
-		r.stats.Dropped++
+		r.stats.PeersDropped++
 	}
 }
 

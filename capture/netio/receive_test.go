@@ -129,7 +129,7 @@ func TestReceiveRefuses(t *testing.T) {
 		conns = append(conns, connect(t, r.listener.Addr()))
 	}
 	w.await(t, "refused: 64 streams are read already")
-	if s := r.Stats(); s != (ReceiverStats{Peers: maxStreams, Connected: maxStreams, Dropped: 1}) {
+	if s := r.Stats(); s != (ReceiverStats{Peers: maxStreams, Connected: maxStreams, PeersDropped: 1}) {
 		t.Errorf("%+v", s)
 	}
 	a.Stop() // though 64 are silent
@@ -249,7 +249,7 @@ func TestConnectAgain(t *testing.T) {
 		}
 	}
 	w.await(t, "closed by the peer")
-	if s := r.Stats(); s.Peers < 3 || s.Dropped != 1 {
+	if s := r.Stats(); s.Peers < 3 || s.PeersDropped != 1 {
 		t.Errorf("%+v", s)
 	}
 	if err := a.Close(); err != nil {

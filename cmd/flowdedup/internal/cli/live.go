@@ -170,7 +170,7 @@ func (f *liveFlags) check(cmd *cobra.Command) error {
 	if err := errors.Join(f.rotate.check(f.output, f.duplicates), f.compareFlags.check(cmd, &f.common),
 		f.keepFlags.check(cmd.Flags(), &f.compareFlags, f.output, f.duplicates != "" || f.forward != ""),
 		f.checkSources(cmd.Flags()), f.keyFlags.check(), f.ringFlags.check(),
-		f.net.check(f.conf.Interfaces, f.rotate.rotates(), f.output, f.duplicates)); err != nil {
+		f.net.check(f.sources.names(), f.rotate.rotates(), f.output, f.duplicates)); err != nil {
 		return err
 	}
 	named := files{outputs: []namedFile{
@@ -287,8 +287,8 @@ func (f *liveFlags) budget() int {
 func (f *liveFlags) warnDropped(e *env, s *live.Summary) {
 	for i := range s.Interfaces {
 		if n := &s.Interfaces[i]; n.Dropped > 0 {
-			e.warn(fmt.Errorf("%s: the kernel dropped %d of %d packets because a ring was full: use a larger --ring-size",
-				n.Name, n.Dropped, n.Received))
+			e.warn(fmt.Errorf("%s: the kernel dropped %d of %d packets because a %s was full: use a larger --ring-size",
+				n.Name, n.Dropped, n.Received, bufferOf(n)))
 		}
 	}
 	if n := s.Forward; n != nil {
@@ -296,6 +296,14 @@ func (f *liveFlags) warnDropped(e *env, s *live.Summary) {
 			e.warn(fmt.Errorf("%s: %d of %d packets were not sent", n.Interface, lost, lost+n.Sent))
 		}
 	}
+}
+
+// bufferOf names what packets wait in.
+func bufferOf(n *live.Interface) string {
+	if n.Network != nil && n.Mirrored != nil {
+		return "socket"
+	}
+	return "ring"
 }
 
 // print writes the summary to the stream that gets neither packets nor counts.

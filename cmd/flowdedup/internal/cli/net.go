@@ -88,6 +88,14 @@ type sources struct {
 // network reports whether packets come over a network, at least some.
 func (s *sources) network() bool { return len(s.addresses)+len(s.targets) > 0 }
 
+// names returns the addresses.
+func (s *sources) names() (all []string) {
+	for _, a := range s.addresses {
+		all = append(all, a.String())
+	}
+	return all
+}
+
 // parseSources tells interfaces, addresses and targets apart.
 func parseSources(names []string) (s sources, err error) {
 	for i, name := range names {

@@ -21,8 +21,8 @@ type Network struct {
 	*netio.ReceiverStats
 	// The datagrams of a mirror target; nil for other inputs.
 	*Mirrored
-	// Late counts packets that came after later ones of other inputs.
-	Late uint64 `json:"late_packets"`
+	// LatePackets counts those that came after later ones of other inputs.
+	LatePackets uint64 `json:"late_packets"`
 }
 
 // Mirrored counts datagrams to a mirror target.
@@ -31,6 +31,14 @@ type Mirrored struct {
 	Control   uint64            `json:"control"`   // that talk of the tunnel
 	Unwanted  uint64            `json:"unwanted"`  // with other identifiers
 	Points    int               `json:"points"`    // capture points so far
+}
+
+// AllMalformed returns how many datagrams have no packet.
+func (m *Mirrored) AllMalformed() (n uint64) {
+	for _, count := range m.Malformed {
+		n += count
+	}
+	return n
 }
 
 // networks is a capture that comes over a network, at least in part.
@@ -183,7 +191,7 @@ func (a *arriving) Networks() (all []Network) {
 			all = append(all, of.Networks()...)
 			continue
 		}
-		n := Network{Name: in.name, Late: counts[i].Late}
+		n := Network{Name: in.name, LatePackets: counts[i].Late}
 		if in.receiver != nil {
 			peers := in.receiver.Stats()
 			n.ReceiverStats = &peers
