@@ -8,9 +8,6 @@ import (
 	"github.com/flowdedup/flowdedup/capture/ring"
 )
 
-// DefaultBufferBytes is the default of Config.BufferBytes.
-const DefaultBufferBytes = ring.DefaultRingBytes
-
 // Config says what to receive and how. Only Targets is required.
 type Config struct {
 	Targets []Target
@@ -18,7 +15,7 @@ type Config struct {
 	// one.
 	Sockets int
 	// BufferBytes is what the datagrams that wait in a socket may take, in bytes of kernel
-	// memory; 0 means DefaultBufferBytes. Without CAP_NET_ADMIN net.core.rmem_max bounds
+	// memory; 0 means ring.DefaultRingBytes. Without CAP_NET_ADMIN net.core.rmem_max bounds
 	// it.
 	BufferBytes int
 	// SnapLen is how many bytes of a packet are kept; 0 means all.
@@ -75,7 +72,7 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	c.Sockets = max(c.Sockets, 1)
 	if c.BufferBytes <= 0 {
-		c.BufferBytes = DefaultBufferBytes
+		c.BufferBytes = ring.DefaultRingBytes
 	}
 	c.BufferBytes = min(c.BufferBytes, maxBufferBytes)
 	if c.SnapLen == 0 {

@@ -59,6 +59,12 @@ EXPRESSION is a filter, as with tcpdump: only packets that match are captured.
 The short flags -i, -w, -c, -s, -p, -B, -C, -G, -W and -Z are those of tcpdump,
 but files of -G begin at multiples of it in UTC. -q is --quiet.
 
+-i also takes captures over a network (tcp://HOST:57012, tcp-listen://:57012),
+and mirrored traffic in tunnels: vxlan://:4789, geneve://:6081 (both with
+?vni=1,2), tzsp://:37008 and erspan:// (?session=1,2). Each peer, VNI and
+session is a capture point, as an interface is. They need no privileges, but
+erspan:// needs CAP_NET_RAW.
+
 Copies are found on one interface and across several (-i several times, or
 -i any), with --across only across. Kernel drops (a full ring) are reported
 when they happen and in the summary. A larger --ring-size absorbs longer
@@ -93,6 +99,9 @@ capability: setcap cap_net_raw+ep.`,
 
   # for Suricata on mon0: all packets of a connection with one VLAN
   flowdedup live -i eth1 --keep flow --forward mon0
+
+  # the target of a cloud's mirror: a packet comes once for each session
+  flowdedup live -i vxlan://:4789 --across --window 10ms -w clean.pcapng -C 100
 
   # report addresses and flows per hour, as an unprivileged user
   flowdedup live -i eth1 --of src,dst,flow --reports counts.jsonl --user nobody`,
