@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"sync"
 	"time"
 
@@ -48,9 +49,9 @@ type Receiver struct {
 	input    int
 	ctx      context.Context // is done once the receiver is to stop
 	cancel   context.CancelFunc
-	conn     net.Conn     // that was made by Open, or nil
-	listener net.Listener // or nil
-	secure   *tls.Config  // of the listener, or nil
+	conn     net.Conn         // that was made by Open, or nil
+	listener *net.TCPListener // or nil
+	secure   *tls.Config      // of the listener, or nil
 
 	mu     sync.Mutex
 	places map[string]bool // of streams that are read
@@ -202,11 +203,29 @@ func (r *Receiver) accept(done func()) {
 		case err == nil:
 			wait = firstPause
 			r.admit(conn)
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			r.endIfLast()
 		case r.ctx.Err() == nil:
 			r.cfg.Warn(fmt.Errorf("%v: %w", r.addr, reason(err))) // of descriptors, for instance
 			wait = pause(r.ctx, wait)
 		}
 	}
+}
+
+// lastWait is how long a receiver whose last stream has ended accepts those that the kernel
+// has connected already.
+const lastWait = 50 * time.Millisecond
+
+// endIfLast ends the receiver if no stream has come since the last one ended.
+func (r *Receiver) endIfLast() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.places) == 0 {
+		r.cancel()
+		_ = r.listener.Close() // nobody is to connect any more
+		return
+	}
+	_ = r.listener.SetDeadline(time.Time{}) // fails only if it was closed
 }
 
 // admit adds the stream of a connection, unless there are too many.
@@ -260,8 +279,7 @@ func (r *Receiver) left(s *stream, place string, err error) error {
 		r.began++
 	}
 	if !r.cfg.Endless && len(r.places) == 0 && r.began > 0 {
-		r.cancel()
-		_ = r.listener.Close() // accept returns
+		_ = r.listener.SetDeadline(time.Now().Add(lastWait)) // fails only if it was closed
 	}
 	return nil
 }

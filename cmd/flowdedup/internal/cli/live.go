@@ -150,8 +150,9 @@ func (f *liveFlags) register(cmd *cobra.Command) {
 	completeCompare(cmd)
 	completeKeys(cmd)
 	completeWords(cmd, map[string][]string{"log": {"text", "json"}, "fanout": fanouts, "capture": captures, "filter": filterWords, "distinct-memory": {"256MiB", "1GiB"}})
-	for _, name := range []string{"interface", "forward"} {
-		if err := cmd.RegisterFlagCompletionFunc(name, completeInterfaces); err != nil {
+	fs.Lookup("interface").Usage = "capture from `IFACE`, any, an address or a mirror target; may be repeated"
+	for name, complete := range map[string]cobra.CompletionFunc{"interface": completeSources, "forward": completeInterfaces} {
+		if err := cmd.RegisterFlagCompletionFunc(name, complete); err != nil {
 			panic("cli: " + err.Error()) // a flag that was never defined
 		}
 	}

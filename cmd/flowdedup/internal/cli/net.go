@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/flowdedup/flowdedup/capture/mirror"
@@ -100,10 +101,10 @@ func (s *sources) names() (all []string) {
 func parseSources(names []string) (s sources, err error) {
 	for i, name := range names {
 		switch {
-		case slices.Contains(names[:i], name):
-			return s, &usageError{fmt.Errorf("-i %s is named twice", name)}
 		case !strings.Contains(name, "://"): // no interface's name has a slash
 			s.interfaces = append(s.interfaces, name)
+		case slices.Contains(names[:i], name):
+			return s, &usageError{fmt.Errorf("-i %s is named twice", name)}
 		case mirror.IsTarget(name):
 			target, err := mirror.ParseTarget(name)
 			if err != nil {
@@ -143,4 +144,10 @@ func (s *sources) check(fs *pflag.FlagSet) error {
 		return &usageError{errors.New("--merge-wait needs -i tcp:// or tcp-listen://, or interfaces and mirror targets together")}
 	}
 	return nil
+}
+
+// completeSources lets the shell complete values of -i.
+func completeSources(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	all, directive := completeInterfaces(cmd, args, typed)
+	return append(all, "tcp://", "tcp-listen://:57012", "vxlan://:4789", "geneve://:6081", "tzsp://:37008", "erspan://"), directive
 }
