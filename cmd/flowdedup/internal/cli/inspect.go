@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -25,6 +26,7 @@ type inspectFlags struct {
 	net    netFlags
 	window time.Duration
 	length time.Duration
+	page   pageFlag
 }
 
 func newInspect(e *env) *cobra.Command {
@@ -52,6 +54,9 @@ packets (IPv4), or if so many come again that no sender repeats as many.
 Nothing is written or removed. One pass, in constant memory.`,
 		Example: `  # is this capture duplicated, and how?
   flowdedup inspect span.pcapng
+
+  # the same as a page, to show to others
+  flowdedup inspect span.pcapng --html span.html
 
   # both sides of a router
   flowdedup inspect inside.pcap outside.pcap
@@ -93,6 +98,7 @@ func (f *inspectFlags) register(cmd *cobra.Command) {
 	f.window = measure.DefaultWindow
 	fs.Var(newParsed(&f.window, "1s", "duration", parseLength), "window", "look at equal packets within this time")
 	groupCompare.add(fs, "window")
+	f.page.register(fs, "with the matrix and delays")
 	f.registerRun(fs)
 	f.memory = measure.DefaultMemory
 	fs.Var(newParsed(&f.memory, show.Bytes(measure.DefaultMemory), "size", parseMemory), "memory", "memory for packets: 64MiB")
@@ -126,8 +132,8 @@ func (f *inspectFlags) check(fs *pflag.FlagSet, inputs []string) error {
 	if i := slices.IndexFunc(f.conf.Interfaces, func(name string) bool { return strings.Contains(name, "://") }); i >= 0 {
 		return &usageError{fmt.Errorf("-i %s is no interface: name tcp:// and tcp-listen:// as inputs, without -i; mirror targets are for live", f.conf.Interfaces[i])}
 	}
-	named := files{inputs: append(f.filter.files(), inputs...)}
-	return errors.Join(checkNamed(fs), f.ringFlags.check(), named.check(), f.net.check(inputs, false), f.net.checkMerge(fs, inputs))
+	named := files{outputs: []namedFile{f.page.named()}, inputs: append(f.filter.files(), inputs...)}
+	return errors.Join(checkNamed(fs), f.ringFlags.check(), f.page.check(&f.common), named.check(), f.net.check(inputs, false), f.net.checkMerge(fs, inputs))
 }
 
 func (f *inspectFlags) run(cmd *cobra.Command, e *env, inputs []string) error {
@@ -155,12 +161,28 @@ func (f *inspectFlags) run(cmd *cobra.Command, e *env, inputs []string) error {
 			return named(err)
 		}
 	}
+	page, err := f.page.open(cmd.Context())
+	if err != nil {
+		return err
+	}
 	s, err := inspect.Run(cmd.Context(), &cfg)
 	bar.close()
 	if s.EvictedLive > 0 {
 		e.warn(fmt.Errorf("%d packets were forgotten within the window, so copies may have been missed: use a larger --memory or a shorter --window", s.EvictedLive))
 	}
-	return errors.Join(markDamage(named(err), s.Packets+s.Filtered, s.Damaged), f.print(e, &s, err))
+	return errors.Join(markDamage(named(err), s.Packets+s.Filtered, s.Damaged), f.print(e, &s, err), f.write(page, &s, err))
+}
+
+// write writes the page, unless nothing could be read.
+func (f *inspectFlags) write(page pageFile, s *inspect.Summary, err error) error {
+	if nothingInspected(s, err) {
+		return page.discard()
+	}
+	return page.write(func(w io.Writer) error { return report.InspectPage(w, s) })
+}
+
+func nothingInspected(s *inspect.Summary, err error) bool {
+	return s.Verdict == "" || s.Packets+s.Filtered == 0 && err != nil && !errors.Is(err, context.Canceled)
 }
 
 // repeated returns the flags that the recommended command needs, too.
@@ -178,7 +200,7 @@ func (f *inspectFlags) repeated(fs *pflag.FlagSet) (words []string) {
 
 func (f *inspectFlags) print(e *env, s *inspect.Summary, err error) error {
 	switch {
-	case s.Verdict == "" || s.Packets+s.Filtered == 0 && err != nil && !errors.Is(err, context.Canceled):
+	case nothingInspected(s, err):
 		return nil
 	case f.json:
 		return report.InspectJSON(e.stdout, s)
