@@ -29,7 +29,6 @@ type Capture struct {
 	waiting  bool       // in poll, while sockets are claimed
 	stopping bool
 	refused  bool // no socket takes more
-	closed   bool
 	err      error
 	wakeUp   int // eventfd that ends a wait; -1 once closed
 
