@@ -25,7 +25,6 @@ type Capture struct {
 	done     atomic.Int64
 
 	mu       sync.Mutex // guards what follows, and what sockets say it does
-	next     int        // the socket to look at first
 	waiting  bool       // in poll, while sockets are claimed
 	stopping bool
 	refused  bool // no socket takes more
@@ -96,13 +95,18 @@ func (c *Capture) ReadReserved(b *capture.Batch) {
 	if l.socket == nil {
 		return
 	}
+	before := time.Now()
 	more, err := l.socket.read(b)
 	if few := len(b.Frames) < fewPackets; few && err == nil && c.gather() {
 		more, err = l.socket.read(b)
 	}
 	c.done.Add(int64(len(b.Buf)))
 	l.err = err
-	c.release(l.socket, more, err)
+	reached := before.UnixNano() // at least, as nothing is left
+	if n := len(b.Frames); more && n > 0 {
+		reached = b.Frames[n-1].Time
+	}
+	c.release(l.socket, more, reached, err)
 }
 
 // fewPackets is what may wait for more, as in package xdp.
@@ -188,17 +192,17 @@ func (c *Capture) claim() (s *socket, over bool) {
 	}
 }
 
-// pick takes a socket that is ready and that nobody reads. It reports whether any socket is
-// still to be read.
+// pick takes the socket that is furthest behind among those that are ready and that nobody
+// reads. It reports whether any socket is still to be read.
 func (c *Capture) pick() (found *socket, left bool) {
-	for i := range c.sockets {
-		s := c.sockets[(c.next+i)%len(c.sockets)]
-		if found == nil && s.ready && !s.claimed && !s.drained {
-			s.claimed, s.ready = true, false
-			c.next = (c.next + i + 1) % len(c.sockets)
+	for _, s := range c.sockets {
+		if s.ready && !s.claimed && !s.drained && (found == nil || s.reached < found.reached) {
 			found = s
 		}
 		left = left || s.claimed || !s.drained
+	}
+	if found != nil {
+		found.claimed, found.ready = true, false
 	}
 	return found, left
 }
@@ -229,9 +233,9 @@ func (c *Capture) fail(err error) {
 }
 
 // release gives a socket back.
-func (c *Capture) release(s *socket, more bool, err error) {
+func (c *Capture) release(s *socket, more bool, reached int64, err error) {
 	c.mu.Lock()
-	s.claimed = false
+	s.claimed, s.reached = false, reached
 	s.ready = s.ready || more
 	if c.refused && !s.ready {
 		s.drained = true

@@ -28,9 +28,10 @@ type socket struct {
 	buffers  []byte
 
 	// Capture.mu guards them.
-	claimed bool // somebody reads
-	ready   bool // there may be something
-	drained bool // nothing is left, after Stop
+	claimed bool  // somebody reads
+	ready   bool  // there may be something
+	drained bool  // nothing is left, after Stop
+	reached int64 // up to when datagrams were read, in nanoseconds since 1970
 
 	mu      sync.Mutex // guards dropped and closed
 	last    uint32     // the kernel's count, which has 32 bits

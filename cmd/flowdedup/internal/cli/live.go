@@ -279,7 +279,7 @@ func (f *liveFlags) config(cmd *cobra.Command) live.Config {
 	captured.Interfaces = f.sources.interfaces
 	return live.Config{
 		Inputs: f.conf.Interfaces, Addresses: f.sources.addresses, MergeWait: f.net.mergeWait,
-		Mirror: mirror.Config{Targets: f.sources.targets, Sockets: min(f.workers, maxSockets), BufferBytes: captured.RingBytes, SnapLen: captured.SnapLen},
+		Mirror: mirror.Config{Targets: f.sources.targets, Sockets: captured.Rings, BufferBytes: captured.RingBytes, SnapLen: captured.SnapLen},
 		Ring:   captured, Filter: f.filter.wanted, Dedup: filter,
 		Distinct: distinct.Config{
 			Keys: f.keys(), Calendar: f.calendar(), Method: "auto", FPR: defaultFPR, Secret: f.secret, Past: past,
@@ -290,9 +290,6 @@ func (f *liveFlags) config(cmd *cobra.Command) live.Config {
 		User: f.user, Packets: f.packets, Duration: f.duration, Learn: f.learnConfig(cmd.Flags()),
 	}
 }
-
-// maxSockets is how many sockets share the datagrams of a target.
-const maxSockets = 16
 
 // budget returns the memory of all counters together. It looks at the machine's memory
 // only without the flag.

@@ -168,7 +168,7 @@ func TestLiveMirror(t *testing.T) {
 	pair(t, "left", "right")
 	dir := t.TempDir()
 	out, state := filepath.Join(dir, "out.pcapng"), filepath.Join(dir, "state")
-	args := []string{"--json", "-i", "vxlan://127.0.0.1?vni=1,2", "-i", "right", "-i", "tcp-listen://:57012", "--across", "--window", "10s",
+	args := []string{"--json", "-i", "vxlan://127.0.0.1?vni=1,2", "-i", "right", "-i", "tcp-listen://:57012", "--rings", "2", "--across", "--window", "10s",
 		"--merge-wait", "200ms", "--state", state, "-w", out, "udp"}
 	run := startLive(t, args...)
 	var frames [][]byte
@@ -228,7 +228,7 @@ func TestLiveNetworkRefusals(t *testing.T) {
 		{"-i foo://", exitUsage, "-i foo://: name an interface, tcp://HOST:PORT"},
 		{"-i vxlan://:x", exitUsage, "not a target of mirrored traffic"},
 		{"-i vxlan:// -i vxlan://", exitUsage, "named twice"},
-		{"-i vxlan:// --rings 2", exitUsage, "--rings is about interfaces"},
+		{"-i vxlan:// --fanout cpu", exitUsage, "--fanout is about interfaces"},
 		{"-i vxlan:// --merge-wait 1s", exitUsage, "--merge-wait needs"},
 		{"-i lo --merge-wait 1s", exitUsage, "--merge-wait needs"},
 		{"-i tcp-listen://:1 --snaplen 64", exitUsage, "--snaplen is about interfaces"},

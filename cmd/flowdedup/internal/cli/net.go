@@ -128,9 +128,9 @@ func parseSources(names []string) (s sources, err error) {
 // too.
 var (
 	interfaceFlags = []string{
-		"capture", "take-interface", "rings", "fanout", "promiscuous", "no-promiscuous-mode", "ignore-outgoing", "hardware-time", "wait",
+		"capture", "take-interface", "fanout", "promiscuous", "no-promiscuous-mode", "ignore-outgoing", "hardware-time", "wait",
 	}
-	targetFlags = []string{"ring-size", "buffer-size", "snaplen", "block-timeout"}
+	targetFlags = []string{"rings", "ring-size", "buffer-size", "snaplen", "block-timeout"}
 )
 
 // check rejects flags that have no meaning for these sources.
