@@ -82,30 +82,41 @@ func TestAndSetCoarse(lines []layout.Line, seen []uint64, digests []digest.Diges
 type coarseRule struct {
 	window  uint64
 	above   uint64 // twice the window, and 1
-	latest  uint64 // how late an element may be that leaves the clock as it is
-	old     uint64 // layout.CoarseOld
+	tooLate uint64 // how late the first element is that sets the clock back
 	refresh bool
-	// masks are ones, then zeros: from word 15-n on, words 0 to n of a line are set.
-	masks [32]uint32
 }
 
 func newCoarseRule(p CoarseParams) coarseRule {
-	r := coarseRule{
+	return coarseRule{
 		window: uint64(p.Window), above: 2*uint64(p.Window) + 1,
-		latest: uint64(layout.CoarseOld - 1 - p.Window), old: layout.CoarseOld, refresh: p.Refresh,
+		tooLate: uint64(layout.CoarseOld - p.Window), refresh: p.Refresh,
 	}
-	for i := range r.masks[:16] {
-		r.masks[i] = 1<<32 - 1
+}
+
+const coarseOld = layout.CoarseOld // for assembly
+
+// coarseMasks says which words of a line change when cells 0 to n move on: those of row
+// n+1. Row 0 changes none. It is allocated on its own, so its rows are aligned.
+var coarseMasks = newCoarseMasks()
+
+func newCoarseMasks() *[layout.CoarseCells + 1][16]uint32 {
+	masks := new([layout.CoarseCells + 1][16]uint32)
+	for n := range masks {
+		for i := range n {
+			masks[n][i] = 1<<32 - 1
+		}
 	}
-	return r
+	return masks
 }
 
 // coarse replaces the low halves of the batch by what the kernels of coarse rows know of
-// elements: the tick in the upper half, and a new cell of age 0. It returns the elements
+// elements: the tick in the upper half, and a new cell of age 255. It returns the elements
 // without a time.
 func (b *batch) coarse(ticks []int64) (noTime uint64) {
-	for i, tick := range ticks {
-		cell := max(b.low[i&63]>>(64-layout.CoarseFingerprintBits), 1) << 8
+	done, noTime := b.coarseVectors(ticks)
+	for i := done; i < len(ticks); i++ {
+		tick := ticks[i]
+		cell := max(b.low[i&63]>>(64-layout.CoarseFingerprintBits), 1)<<8 | coarseOld
 		b.low[i&63] = uint64(tick)<<32 | cell
 		if tick == layout.NoTick {
 			noTime |= 1 << (i & 63)
@@ -119,7 +130,7 @@ func (b *batch) coarse(ticks []int64) (noTime uint64) {
 // fingerprint, and those whose cell has one, all shifted in from below.
 func (r *coarseRule) testAndSetAll(lines []layout.Line, current, ahead *batch, n int, c *CoarseCounts) (copies uint64) {
 	near, found, taken := testAndSetCoarseBatch(lines, current, ahead, n, r)
-	c.Inserted += uint64(n - bits.OnesCount64(found))
+	c.Inserted += uint64(n - bits.OnesCount64(found<<(64-n)))
 	c.EvictedLive += uint64(bits.OnesCount64(near & taken &^ found))
 	return inOrder(near&found, n)
 }

@@ -19,25 +19,27 @@
 	KMOVW   K1, AX                               \
 	JUDGECOARSE
 
-// MOVE moves the cells up to number -AX on by one, with the new cell in front, and stores
-// the line.
+// MOVE moves the cells up to number AX on by one, with the new cell in front, and stores
+// the line. The cell of the batch has age 255.
 #define MOVE(LOOP) \
-	ORL     batch_low(SI)(CX*8), R14                                 \
-	VPBROADCASTD R14, Z2                                             \
-	VALIGND $15, Z2, Z0, Z3                                          \
-	VPTERNLOGD $0xe4, (coarseRule_masks+60)(BP)(AX*4), Z0, Z3        \
-	VMOVDQU64 Z3, (BX)                                               \
-	MOVL    R12, 60(BX)                                              \
+	SHLQ    $6, AX                                \
+	XORL    $255, R14                             \
+	XORL    batch_low(SI)(CX*8), R14              \
+	VPBROADCASTD R14, Z2                          \
+	VALIGND $15, Z2, Z0, Z3                       \
+	VPTERNLOGD $0xe4, (BP)(AX*1), Z0, Z3          \
+	VMOVDQU64 Z3, (BX)                            \
+	MOVL    R12, 60(BX)                           \
 	NEXT(LOOP)
 
 // func coarseRowsAVX512(lines *[8]uint64, current, ahead *batch, n int, r *coarseRule) (near, found, taken uint64)
-TEXT ·coarseRowsAVX512(SB), NOSPLIT, $8-64
+TEXT ·coarseRowsAVX512(SB), NOSPLIT, $40-64
 	BEGINCOARSE
 	MOVL $-256, AX
 	VPBROADCASTD AX, Z20
 	MOVL $0x7fff, AX
 	KMOVW AX, K7
-	CMPB coarseRule_refresh(BP), $0
+	CMPB coarseRule_refresh(DX), $0
 	JNE  refresh
 
 plain:

@@ -13,12 +13,12 @@ func testAndSetCoarseBatchGeneric(lines []layout.Line, current *batch, n int, r 
 	return near, found, taken
 }
 
-// testAndSet looks up one element, whose cell has age 0.
+// testAndSet looks up one element, whose cell has age 255.
 func (r *coarseRule) testAndSet(line *[8]uint64, cell, tick uint32) (near, found, taken uint64) {
 	const last = layout.CoarseCells - 1
 	clock := uint32(line[7] >> 32)
 	late, passed := clock-tick, uint32(0)
-	if uint64(late) > r.latest {
+	if uint64(late) >= r.tooLate {
 		late, passed, clock = 0, min(tick-clock, layout.CoarseOld), tick
 	}
 	var cells [layout.CoarseCells]uint32
@@ -44,7 +44,7 @@ func (r *coarseRule) testAndSet(line *[8]uint64, cell, tick uint32) (near, found
 	}
 	if !isCopy || r.refresh {
 		copy(cells[1:at+1], cells[:at])
-		cells[0] = cell | late
+		cells[0] = cell ^ layout.CoarseOld ^ late
 	}
 	for j := range 7 {
 		line[j] = uint64(cells[2*j]) | uint64(cells[2*j+1])<<32

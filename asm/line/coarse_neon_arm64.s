@@ -16,9 +16,10 @@
 	MOVD r+32(FP), R4                    \
 	MOVD coarseRule_window(R4), R11      \
 	MOVD coarseRule_above(R4), R12       \
-	MOVD coarseRule_latest(R4), R13      \
-	MOVD coarseRule_old(R4), R14         \
-	ADD  $(coarseRule_masks+60), R4, R19 \
+	MOVD coarseRule_tooLate(R4), R13      \
+	MOVD $const_coarseOld, R14           \
+	MOVD ·coarseMasks(SB), R19           \
+	ADD  $64, R19                        \
 	MOVD ZR, R20                         \
 	MOVD $0x8040201008040201, R8         \
 	VDUP R8, V20.D2                      \
@@ -36,9 +37,9 @@
 	CMP   R14, R23                    \
 	CSEL  HI, R14, R23, R23           \
 	CMP   R13, R22                    \
-	CSEL  HI, R24, R21, R21           \
-	CSEL  HI, ZR, R22, R22            \
-	CSEL  HI, R23, ZR, R23            \
+	CSEL  HS, R24, R21, R21           \
+	CSEL  HS, ZR, R22, R22            \
+	CSEL  HS, R23, ZR, R23            \
 	MVNW  R23, R24                    \
 	VDUP  R24, V17.S4                 \
 	VDUP  R23, V18.S4                 \
@@ -52,11 +53,10 @@
 	VADD  V18.B16, V3.B16, V3.B16
 
 // FIND sets R9 to the number of the cell that goes, R10 to its age, and R24 to 1 if that is
-// near the element, R25 to 1 if it has the fingerprint. R8 is the new cell.
+// near the element, R25 to 1 if it has the fingerprint. R8 is the new cell with age 255.
 #define FIND \
 	AGE                               \
 	VDUP  R8, V4.S4                   \
-	VORR  V21.B16, V4.B16, V4.B16     \
 	VORR  V21.B16, V0.B16, V5.B16     \
 	VORR  V21.B16, V1.B16, V6.B16     \
 	VORR  V21.B16, V2.B16, V7.B16     \
@@ -112,9 +112,10 @@
 // MOVE moves the cells up to number R9 on by one, with the new cell in front, and stores
 // the line.
 #define MOVE(LOOP) \
-	ORRW R22, R8, R8                                  \
+	EOR  $255, R22, R22                               \
+	EORW R22, R8, R8                                  \
 	VDUP R8, V4.S4                                    \
-	SUB  R9<<2, R19, R9                               \
+	ADD  R9<<6, R19, R9                               \
 	VLD1 (R9), [V16.B16, V17.B16, V18.B16, V19.B16]   \
 	VEXT $12, V0.B16, V4.B16, V5.B16                  \
 	VEXT $12, V1.B16, V0.B16, V6.B16                  \

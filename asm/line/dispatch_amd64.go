@@ -236,6 +236,14 @@ func testAndSetTimedBatch(lines []layout.Line, current, ahead *batch, n int, b *
 	return testAndSetTimedBatchGeneric(lines, current, n, b, r)
 }
 
+func (b *batch) coarseVectors(ticks []int64) (done int, noTime uint64) {
+	groups := vectorGroups(len(ticks))
+	if groups == 0 {
+		return 0, 0
+	}
+	return 8 * groups, fillCoarseAVX2(&b.low, &ticks[0], 2*groups)
+}
+
 func testAndSetCoarseBatch(lines []layout.Line, current, ahead *batch, n int, r *coarseRule) (near, found, taken uint64) {
 	switch cpu.Best {
 	case cpu.AVX512:

@@ -48,6 +48,8 @@ func testAndSetTimedBatch(lines []layout.Line, current, ahead *batch, n int, b *
 	return inOrder(copies, n), counts >> 32, counts & (1<<32 - 1)
 }
 
+func (b *batch) coarseVectors([]int64) (done int, noTime uint64) { return 0, 0 }
+
 func testAndSetCoarseBatch(lines []layout.Line, current, ahead *batch, n int, r *coarseRule) (near, found, taken uint64) {
 	if cpu.Best == cpu.Generic {
 		return testAndSetCoarseBatchGeneric(lines, current, n, r)
