@@ -70,6 +70,7 @@ const (
 	DigestRows
 	SlidingRows
 	Timers
+	Coarse
 )
 
 // newSeal returns the hash that snapshots under a secret are sealed with.

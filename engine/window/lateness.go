@@ -38,6 +38,7 @@ type lateness struct {
 	total     uint64 // in all of them
 	reached   int64  // the greatest of all parts' least times, or NoTick
 	forgotten int64  // up to this time, or NoTick for nothing
+	atOnce    bool   // all before the latest part is forgotten
 
 	lateElements
 }
@@ -88,6 +89,9 @@ func (l *lateness) sample(tick int64, kept uint64) {
 	l.least[l.closed] = l.low
 	l.closed++
 	l.reached = max(l.reached, l.low)
+	if l.atOnce {
+		l.forget(l.reached)
+	}
 	l.low, l.kept = math.MaxInt64, 0
 }
 

@@ -194,7 +194,7 @@ func warnForgotten(e *env, s *dedup.Summary, aboutTime ...string) {
 			s.EvictedLive, show.FlagBytes(s.SuggestedMemory)))
 	}
 	if s.LateForgotten > 0 {
-		if s.Method == dedup.MethodTimers { // whatever its memory
+		if s.Method == dedup.MethodTimers || s.Method == dedup.MethodCoarse { // whatever its memory
 			aboutTime = append(aboutTime, "use --method timed")
 		}
 		e.warn(lateWarning(&s.Late, aboutTime))

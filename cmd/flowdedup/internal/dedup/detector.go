@@ -114,7 +114,7 @@ func (d *Detector) Summary(elapsed time.Duration) Summary {
 	s.Marked = d.cfg.Choice.Mark
 	s.Method = stats.Method
 	s.MemoryBytes = stats.MemoryBytes
-	s.PredictedFPR = stats.PredictedFPR
+	s.PredictedFPR, s.EdgeError = stats.PredictedFPR, stats.EdgeError
 	s.EvictedLive = stats.EvictedLive
 	s.SuggestedMemory = stats.SuggestedMemory
 	s.LateForgotten, s.Late = stats.Late.Elements, stats.Late
@@ -290,6 +290,8 @@ func (c *Config) restore(r io.Reader) (engine.PacketFilter, error) {
 	}
 	restore := snapshot.RestoreConfig{Secret: c.Secret, Label: c.label(), Memory: math.MaxInt}
 	switch {
+	case c.coarse():
+		return packetFilter(window.RestoreCoarse(r, restore))
 	case c.Method == MethodTimers:
 		return packetFilter(window.RestoreTimers(r, restore))
 	case stream.IsMethod(c.Method):

@@ -11,8 +11,12 @@ import (
 	"strings"
 )
 
-// MethodTimers is the name of the method of window.Timers.
-const MethodTimers = "timers"
+// MethodTimers and MethodCoarse are the names of the methods of window.Timers and
+// window.Coarse.
+const (
+	MethodTimers = "timers"
+	MethodCoarse = "coarse"
+)
 
 // Params are the parameters of a method, by the names that "plan" prints. The method
 // chooses those that are missing.
