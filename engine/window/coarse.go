@@ -99,8 +99,9 @@ func coarseTicks(w Window) (tick, window int64) {
 	return tick, (size-1)/tick + 1
 }
 
-// edgeError returns by how much a window may be too long, as a share of it.
-func edgeError(w Window, tick, window int64) float64 {
+// CoarseEdgeError bounds by how much a window of a Coarse may be too long, as a share of it.
+func CoarseEdgeError(w Window) float64 {
+	tick, window := coarseTicks(w)
 	size := float64(w.Duration) + float64(w.Packets)
 	return max(0, (float64(window+1)*float64(tick)-1-size)/size)
 }
@@ -142,7 +143,7 @@ func (c *Coarse) Stats() engine.PacketStats {
 		MemoryBytes:  c.memory,
 		Fill:         min(1, float64(c.workingSet.live+c.workingSet.fresh)/float64(layout.CoarseCells*c.lines)),
 		PredictedFPR: CoarseFPR,
-		EdgeError:    edgeError(c.kind, int64(c.tick.by), int64(c.params.Window)),
+		EdgeError:    CoarseEdgeError(c.kind),
 		EvictedLive:  c.counts.EvictedLive,
 		Late:         c.workingSet.late.lateElements.stats(c.tick.by),
 	}

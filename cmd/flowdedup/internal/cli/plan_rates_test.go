@@ -166,8 +166,11 @@ func TestPlanRates(t *testing.T) {
 				}
 				ran++
 				blur := 0
-				if p.Method == "timers" {
+				switch p.Method {
+				case "timers":
 					blur = c.window/126 + 1
+				case "coarse":
+					blur = c.window/63 + 1
 				}
 				m := c.stream.rates(c.stream.kept(t, *p.Command, in), c.window, blur, c.refresh)
 				off := c.off
@@ -175,7 +178,11 @@ func TestPlanRates(t *testing.T) {
 					off = 0.5
 				}
 				within(t, p.Method+" FPR", *p.FPR, m.fpr, off, m.news, p.FPRKind == "bound")
-				within(t, p.Method+" FNR", *p.FNR, m.fnr, off, m.repeats, false)
+				trials := m.repeats
+				if c.name == "population" { // its packets stay in their lines, 20 in each at most
+					trials = math.Min(trials, 20**p.MemoryBytes/64)
+				}
+				within(t, p.Method+" FNR", *p.FNR, m.fnr, off, trials, false)
 			}
 			if ran == 0 || r.Command == nil {
 				t.Error("nothing to run")

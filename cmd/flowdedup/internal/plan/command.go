@@ -51,6 +51,9 @@ func (c *Config) dedup(from *sizing.Candidate) []string {
 			words = append(words, "--param", params(from).String())
 		}
 		return append(words, c.bounds(from, c.FPR != 0)...)
+	case dedup.MethodCoarse:
+		words = append(words, "--method", dedup.MethodCoarse)
+		return append(words, c.bounds(from, false)...)
 	case "exact":
 		return append(words, "--method", "exact")
 	}
