@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -188,6 +189,31 @@ func TestPlanRates(t *testing.T) {
 				t.Error("nothing to run")
 			}
 		})
+	}
+}
+
+// TestFPRBuysMisses gives up a rate of false positives that hardly matters, in the same
+// memory: fewer copies remain, and the summary says what it cost. Verdicts are those of any
+// number of workers.
+func TestFPRBuysMisses(t *testing.T) {
+	const packets, window = 150_000, 8192
+	stream := newMadeStream(packets, 0.6, 1<<13, 7)
+	in := stream.write(t)
+	missed := map[string]float64{}
+	for _, fpr := range []string{"1e-9", "1e-4"} {
+		command := "flowdedup dedup --window 8192us --memory 72KiB --fpr " + fpr
+		kept := stream.kept(t, command+" --workers 1", in)
+		if !slices.Equal(kept, stream.kept(t, command+" --workers 3", in)) {
+			t.Errorf("%s: other verdicts with more workers", fpr)
+		}
+		missed[fpr] = stream.rates(kept, window, window/63+1, false).fnr
+	}
+	if exact, coarse := missed["1e-9"], missed["1e-4"]; exact < 0.005 || coarse > exact/100 {
+		t.Errorf("%v of the copies are missed, %v with a higher rate", exact, coarse)
+	}
+	r := runDedup(t, exitDone, "--window", "8192us", "--memory", "72KiB", "--fpr", "1e-4", in)
+	if r.Method != "coarse" || r.PredictedFPR > 1e-6 || r.EdgeError < 0.0079 || r.EdgeError > 0.0081 {
+		t.Errorf("%+v", r)
 	}
 }
 
