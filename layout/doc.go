@@ -12,6 +12,7 @@
 //	bits of a blocked Bloom filter                 bloom.go
 //	bits of a stable Bloom filter                  stable.go
 //	cells of a stable Bloom filter                 cells.go
+//	slices of an age-partitioned Bloom filter      partitioned.go
 //	timers of a sliding Bloom filter               timers.go
 //	homes of conversations                         affinity.go
 //

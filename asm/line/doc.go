@@ -16,6 +16,7 @@
 //	was it seen (Bloom filter)            TestAndSetBloom        bloom.go        bloom_generic.go
 //	was it seen (stable filter of bits)   TestAndSetStable       stable.go       stable_generic.go
 //	was it seen (stable filter of cells)  TestAndSetCells        cells.go        cells_generic.go
+//	is it a copy (age-partitioned bits)   TestAndSetPartitioned  partitioned.go  partitioned.go
 //	is it a copy (Bloom filter of timers) TestAndSetTimers       timers.go       timers_generic.go
 //
 // The kernels in assembly are in files with the same first word: timed_avx512_amd64.s has

@@ -93,6 +93,26 @@ func TestCoarse(t *testing.T) {
 	}
 }
 
+// TestPartitioned compares age-partitioned lines with window.Partitioned: both rates.
+func TestPartitioned(t *testing.T) {
+	const elements, size = 300_000, 8000
+	s := newTestStream(elements, 0.8, size, 19)
+	distinct, gaps := s.load(size)
+	for _, lines := range []int{400, 700} {
+		p := planned(t, Question{Kind: Count, Elements: size, Distinct: distinct, Gaps: gaps, MemoryBits: lines * lineBits, FPR: 0.5}, "apbf")
+		filter, err := window.NewPartitioned(window.PartitionedConfig{Window: window.Window{Packets: size}, Memory: lines * lineBits / 8, K: p.value("K")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer filter.Close()
+		fpr, fnr, news, _ := anchoredRates(t, filter, s.elements, size, size, 2*size)
+		if fnr != 0 || p.FNR != 0 {
+			t.Errorf("%d lines: FNR %g, planned %g", lines, fnr, p.FNR)
+		}
+		near(t, "FPR", p.FPR, fpr, 0.2, news, false)
+	}
+}
+
 // lruModel is rows of fingerprints in the plainest form.
 type lruModel struct {
 	rows  [][]uint64

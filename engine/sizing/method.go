@@ -92,6 +92,8 @@ var methods = slices.Concat([]Method{
 }, ofStreams(), []Method{
 	{Name: "timers", Title: "Bloom filter of timers", Source: koloniari, Engine: "window.NewTimers", Certainty: Bound, Takes: []string{"K", "CellBits"},
 		kinds: slides, measured: true, model: timersLines},
+	{Name: "apbf", Title: "age-partitioned Bloom filter", Source: "Shtul, Baquero, Almeida, 2020", Engine: "window.NewPartitioned", Certainty: Estimate, Takes: []string{"K"},
+		kinds: slides, measured: true, model: partitionedLines},
 	{Name: "rows", Title: "LRU rows of any width", Source: "this project", Certainty: Bound, Takes: []string{"Cells", "CellBits"},
 		kinds: unbounded, betterThan: "lru", model: anyRows},
 	{Name: "sbf-paper", Title: "stable Bloom filter, as published", Source: deng, Reference: "Stable", Certainty: Bound, Takes: []string{"K", "P", "CellBits"},

@@ -71,6 +71,7 @@ const (
 	SlidingRows
 	Timers
 	Coarse
+	Partitioned
 )
 
 // newSeal returns the hash that snapshots under a secret are sealed with.

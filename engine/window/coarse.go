@@ -3,7 +3,6 @@ package window
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/asm/line"
@@ -118,22 +117,9 @@ func (c *Coarse) TestAndSet(seen []uint64, d []digest.Digest, times []int64, poi
 		to := min(from+chunkElements, len(d))
 		ticks, verdicts := c.toTicks(times[from:to]), seen[from/64:(to+63)/64]
 		line.TestAndSetCoarse(c.arena.Lines(), verdicts, d[from:to], ticks, c.params, &c.counts)
-		c.workingSet.observe(verdicts, ticks, c.mayBeLate(ticks))
+		c.workingSet.observe(verdicts, ticks, c.kind.Packets == 0 && c.workingSet.late.mayBeLate(ticks))
 		c.position += uint64(to - from)
 	}
-}
-
-// mayBeLate reports whether a tick lies more than a window before the latest one, of the
-// chunk or of parts before it.
-func (c *Coarse) mayBeLate(ticks []int64) bool {
-	if c.kind.Packets > 0 {
-		return false
-	}
-	latest, least := c.workingSet.late.reached, int64(math.MaxInt64)
-	for _, tick := range ticks {
-		latest, least = max(latest, tick), min(least, tick)
-	}
-	return least < c.workingSet.late.before(latest)
 }
 
 // Stats implements engine.PacketFilter.

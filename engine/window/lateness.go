@@ -116,6 +116,17 @@ func (l *lateness) grow(factor int) {
 	l.closed = n
 }
 
+// mayBeLate reports whether a tick lies more than a window before the latest one, of these
+// or of parts before them. So no late element is left out where all before the latest part
+// is forgotten.
+func (l *lateness) mayBeLate(ticks []int64) bool {
+	latest, least := l.reached, int64(math.MaxInt64)
+	for _, tick := range ticks {
+		latest, least = max(latest, tick), min(least, tick)
+	}
+	return least < l.before(latest)
+}
+
 // count counts the late ones among kept elements. The first element has number position.
 func (l *lateness) count(kept uint64, ticks []int64, position uint64) {
 	before := l.before(l.forgotten)

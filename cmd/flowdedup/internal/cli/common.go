@@ -48,7 +48,7 @@ func (c *common) register(f *pflag.FlagSet, usual []string, measuring ...string)
 func (c *common) registerFilter(f *pflag.FlagSet, usual []string, measuring ...string) {
 	usage := "filter method: " + strings.Join(usual, ", ")
 	if len(measuring) > 0 {
-		usage += "; to be measured (all but timers with --window none): " + strings.Join(measuring, ", ")
+		usage += "; to be measured (all but timers and apbf with --window none): " + strings.Join(measuring, ", ")
 	}
 	c.method = "auto"
 	c.fpr = defaultFPR
@@ -106,7 +106,9 @@ type compareFlags struct {
 // usualMethods are the methods for traffic; measuringMethods are there for experiments.
 var usualMethods = []string{"auto", "timed", dedup.MethodCoarse, "exact"}
 
-func measuringMethods() []string { return append(stream.Methods(), dedup.MethodTimers) }
+func measuringMethods() []string {
+	return append(stream.Methods(), dedup.MethodTimers, dedup.MethodPartitioned)
+}
 
 func (f *compareFlags) register(fs *pflag.FlagSet) {
 	f.window = window.Window{Duration: window.Default}
@@ -154,7 +156,7 @@ func (f *compareFlags) check(cmd *cobra.Command, c *common) error {
 
 // checkMeasuring rejects flags that do not fit a method for experiments.
 func (f *compareFlags) checkMeasuring(cmd *cobra.Command, method string, fpr float64) error {
-	stream, timers, coarse := stream.IsMethod(method), method == dedup.MethodTimers, method == dedup.MethodCoarse
+	stream, timers, coarse := stream.IsMethod(method), method == dedup.MethodTimers || method == dedup.MethodPartitioned, method == dedup.MethodCoarse
 	switch {
 	case coarse && f.window.None:
 		return fmt.Errorf("--method %s needs a window of time or of packets: --window 1ms or n:1000", method)

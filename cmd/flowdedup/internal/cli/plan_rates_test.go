@@ -175,6 +175,8 @@ func TestPlanRates(t *testing.T) {
 					blur = c.window/126 + 1
 				case "coarse":
 					blur = c.window/63 + 1
+				case "apbf": // its elements leave one slice after the other
+					blur = c.window
 				}
 				m := c.stream.rates(c.stream.kept(t, *p.Command, in), c.window, blur, c.refresh)
 				off := c.off

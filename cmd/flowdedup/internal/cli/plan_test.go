@@ -160,7 +160,7 @@ func TestPlanCommandsRun(t *testing.T) {
 			t.Errorf("%s: nothing to run", args)
 		}
 	}
-	for _, method := range append(stream.Methods(), "timers", "timed", "coarse", "exact") {
+	for _, method := range append(stream.Methods(), "timers", "apbf", "timed", "coarse", "exact") {
 		if !ran[method] {
 			t.Errorf("no plan had a command for %s", method)
 		}

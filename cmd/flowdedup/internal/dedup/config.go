@@ -31,8 +31,8 @@ type Config struct {
 	Digest   string // "aes" or "highway"
 	Secret   secret.Secret
 
-	// Method is "auto", "timed", MethodCoarse, "exact", MethodTimers, or one of
-	// stream.Methods, which have no window.
+	// Method is "auto", "timed", MethodCoarse, "exact", MethodTimers, MethodPartitioned, or
+	// one of stream.Methods, which have no window.
 	Method   string
 	Params   Params // of the method
 	Window   window.Window
@@ -101,6 +101,8 @@ func (c *Config) filter(inputBytes int64) (engine.PacketFilter, error) {
 		return window.NewCoarse(window.CoarseConfig{Window: c.Window, Memory: memory, Refresh: c.Refresh})
 	case c.Method == MethodTimers:
 		return window.NewTimers(c.timers(memory))
+	case c.Method == MethodPartitioned:
+		return window.NewPartitioned(c.partitioned(memory))
 	case stream.IsMethod(c.Method):
 		s, err := c.stream(memory)
 		if err != nil {

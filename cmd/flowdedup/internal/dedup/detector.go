@@ -313,6 +313,8 @@ func (c *Config) restore(r io.Reader) (engine.PacketFilter, error) {
 		return packetFilter(window.RestoreCoarse(r, restore))
 	case c.Method == MethodTimers:
 		return packetFilter(window.RestoreTimers(r, restore))
+	case c.Method == MethodPartitioned:
+		return packetFilter(window.RestorePartitioned(r, restore))
 	case stream.IsMethod(c.Method):
 		return packetFilter(stream.RestorePackets(r, restore))
 	}

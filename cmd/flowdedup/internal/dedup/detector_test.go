@@ -73,7 +73,7 @@ func TestSavedMethods(t *testing.T) {
 		want           string
 	}{
 		{"timers", "1h", Params{"K": 4, "equal": 2}, 0, "timers"}, {"sbf", "none", Params{"K": 3, "P": 10, "Max": 3}, 0, "sbf"},
-		{"lru", "none", Params{"cells": 16}, 0, "lru"}, {"coarse", "1h", nil, 0, "coarse"}, {"auto", "1h", nil, 1e-6, "coarse"},
+		{"lru", "none", Params{"cells": 16}, 0, "lru"}, {"apbf", "1h", Params{"K": 9}, 0, "apbf"}, {"coarse", "1h", nil, 0, "coarse"}, {"auto", "1h", nil, 1e-6, "coarse"},
 		{"auto", "1h", nil, 8e-7, "timed"}, {"auto", "1h", nil, 0, "timed"}, {"auto", "none", nil, 1e-4, "timed"}, {"timed", "1h", nil, 1e-4, "timed"},
 	} {
 		window, err := window.Parse(c.window)

@@ -57,7 +57,7 @@ func (c *Config) dedup(from *sizing.Candidate) []string {
 	case "exact":
 		return append(words, "--method", "exact")
 	}
-	if from.Method.Name != dedup.MethodTimers && !stream.IsMethod(from.Method.Name) {
+	if from.Method.Name != dedup.MethodTimers && from.Method.Name != dedup.MethodPartitioned && !stream.IsMethod(from.Method.Name) {
 		return nil
 	}
 	words = append(words, "--method", from.Method.Name, "--param", params(from).String())
