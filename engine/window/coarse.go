@@ -42,6 +42,10 @@ const CoarseFPR = layout.CoarseCells / float64(1<<layout.CoarseFingerprintBits)
 //   - An element that is late by more than a window, compared with the latest one of its
 //     line, finds no twin, and the line forgets what it held. PacketStats counts elements
 //     that are so late. An element with a wrong time does the same to one line.
+//   - Ticks count modulo 2^32. If nothing comes to a line for 2^32 ticks, to within a
+//     window, the line takes what it holds for that much younger. For a window of a
+//     millisecond these are 9.5 hours. After a pause of any length, that happens with a
+//     probability of 6e-8.
 //   - It does not grow, takes no note of points, and needs a window.
 type Coarse struct {
 	arena      *layout.Arena
