@@ -202,7 +202,7 @@ func TestLandmark(t *testing.T) {
 	seen := make([]uint64, (n+63)/64)
 	for _, fpr := range []float64{1e-9, 1e-3} {
 		c := planned(t, Question{Kind: Landmark, Key: IPv4, Elements: n, FPR: fpr}, "bloom-lines")
-		filter, err := distinct.NewScalableBloom(distinct.ScalableBloomConfig{FPR: ScalableBloomFPR(fpr), Memory: c.MemoryBits / 8})
+		filter, err := distinct.NewScalableBloom(distinct.ScalableBloomConfig{FPR: fpr, Memory: c.MemoryBits / 8})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -116,6 +116,9 @@ func (e explanation) otherwise(c *Candidate, rivals []Candidate) string {
 	if c.FNR <= e.request.FNR {
 		what = e.Size(e.memory(best))
 	}
+	if best.Lines > c.Lines {
+		what += " and " + lines(best.Lines)
+	}
 	return fmt.Sprintf("; %s would do with %s, but %s", best.Method.Name, what, best.Method.where())
 }
 

@@ -88,7 +88,7 @@ func (c *Config) distinct(from *sizing.Candidate) []string {
 	case from.Method.Name == "bloom-lines" && c.key() == sizing.Other:
 		words = append(words, "--method", "bloom")
 		words = append(words, c.bounds(from, false)...)
-		return append(words, "--fpr", fmt.Sprintf("%.3g", sizing.ScalableBloomFPR(cmp.Or(c.FPR, engine.DefaultFPR))))
+		return append(words, "--fpr", fmt.Sprint(cmp.Or(c.FPR, engine.DefaultFPR)))
 	case from.Method.Name == "lru" && c.key() == sizing.Other && c.Fixed == (sizing.Parameters{}):
 		words = append(words, "--method", "lru")
 		return append(words, c.bounds(from, c.FPR != 0)...)
