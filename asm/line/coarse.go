@@ -84,23 +84,28 @@ type coarseRule struct {
 	above   uint64 // twice the window, and 1
 	tooLate uint64 // how late the first element is that sets the clock back
 	refresh bool
+	masks   *coarseMaskRows
 }
 
 func newCoarseRule(p CoarseParams) coarseRule {
 	return coarseRule{
 		window: uint64(p.Window), above: 2*uint64(p.Window) + 1,
 		tooLate: uint64(layout.CoarseOld - p.Window), refresh: p.Refresh,
+		masks: coarseMasks,
 	}
 }
 
 const coarseOld = layout.CoarseOld // for assembly
 
-// coarseMasks says which words of a line change when cells 0 to n move on: those of row
-// n+1. Row 0 changes none. It is allocated on its own, so its rows are aligned.
+// coarseMaskRows say which words of a line change when cells 0 to n move on: those of row
+// n+1. Row 0 changes none.
+type coarseMaskRows [layout.CoarseCells + 1][16]uint32
+
+// coarseMasks is allocated on its own, so its rows are aligned to cache lines.
 var coarseMasks = newCoarseMasks()
 
-func newCoarseMasks() *[layout.CoarseCells + 1][16]uint32 {
-	masks := new([layout.CoarseCells + 1][16]uint32)
+func newCoarseMasks() *coarseMaskRows {
+	masks := new(coarseMaskRows)
 	for n := range masks {
 		for i := range n {
 			masks[n][i] = 1<<32 - 1

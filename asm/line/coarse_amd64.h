@@ -8,9 +8,9 @@
 #define BEGINCOARSE \
 	BEGINHALVES                   \
 	XORL R13, R13                 \
-	MOVQ ·coarseMasks(SB), BP     \
-	ADDQ $64, BP                  \
 	MOVQ r+32(FP), DX             \
+	MOVQ coarseRule_masks(DX), BP \
+	ADDQ $64, BP                  \
 	MOVQ coarseRule_window(DX), AX \
 	MOVQ AX, window-8(SP)         \
 	MOVQ coarseRule_above(DX), AX \

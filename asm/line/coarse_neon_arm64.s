@@ -18,7 +18,7 @@
 	MOVD coarseRule_above(R4), R12       \
 	MOVD coarseRule_tooLate(R4), R13      \
 	MOVD $const_coarseOld, R14           \
-	MOVD ·coarseMasks(SB), R19           \
+	MOVD coarseRule_masks(R4), R19       \
 	ADD  $64, R19                        \
 	MOVD ZR, R20                         \
 	MOVD $0x8040201008040201, R8         \
