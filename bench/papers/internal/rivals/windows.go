@@ -151,6 +151,7 @@ func withoutWindow(m method) method {
 const engineNote = "Where the engine's methods are not on a front, two kinds of rivals are ahead. Rows 16x(24+8), 8x(48+16) and 21x(16+8) lack the clock that a line of coarse rows has: " +
 	"they need a sweep of all lines in each window, whatever the traffic. That clock takes one cell of sixteen. Rows of cells between 32 and 85 bits would be ahead by a factor of up to two in misses, at a rate of false positives that coarse rows and timed rows enclose. " +
 	"Age-partitioned and jumping filters anywhere touch a line for each of their bits, 10 to 40 for an element: these are as many cache misses. " +
+	"The engine's apbf has one shape, slices of a byte in each line, where the rival in lines has the best of 640: its rate is two to four times as high, and its edges are sharper. " +
 	"The engine's timed rows are ahead of all in exact times and in packets in any order, which these rates do not show."
 
 func packetTable(ctx context.Context, name string, o result.Options) (result.Table, error) {
