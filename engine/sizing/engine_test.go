@@ -54,11 +54,11 @@ func TestTimed(t *testing.T) {
 
 // TestCoarse compares coarse rows with window.Coarse, over windows of elements.
 func TestCoarse(t *testing.T) {
-	const elements, size = 200_000, 4000
+	const elements, size = 120_000, 4000
 	for _, c := range []struct {
 		refresh bool
 		lines   int
-	}{{false, 250}, {true, 250}, {true, 300}} {
+	}{{false, 250}, {true, 250}} {
 		s := newTestStream(elements, 0.6, size, 9)
 		distinct, gaps := s.load(size)
 		p := planned(t, Question{
@@ -95,10 +95,10 @@ func TestCoarse(t *testing.T) {
 
 // TestPartitioned compares age-partitioned lines with window.Partitioned: both rates.
 func TestPartitioned(t *testing.T) {
-	const elements, size = 300_000, 8000
+	const elements, size = 120_000, 4000
 	s := newTestStream(elements, 0.8, size, 19)
 	distinct, gaps := s.load(size)
-	for _, lines := range []int{400, 700} {
+	for _, lines := range []int{200, 350} {
 		p := planned(t, Question{Kind: Count, Elements: size, Distinct: distinct, Gaps: gaps, MemoryBits: lines * lineBits, FPR: 0.5}, "apbf")
 		filter, err := window.NewPartitioned(window.PartitionedConfig{Window: window.Window{Packets: size}, Memory: lines * lineBits / 8, K: p.value("K")})
 		if err != nil {

@@ -183,6 +183,9 @@ func partitionedLines(r *request, bits int) (design, error) {
 				return design{}, impossible("%w", err)
 			}
 		}
+		if fpr > 2*d.fpr {
+			break // it rises from the best K on
+		}
 		if fpr < d.fpr {
 			d.fpr, d.edge = fpr, 1/float64(generations)
 			d.parameters = []Parameter{{"K", k}, {"generations", generations}}

@@ -77,11 +77,13 @@ func (a AgePartitioned) LineFPR(load float64) (float64, error) {
 	if mean == 0 {
 		return 0, nil
 	}
-	sum, spread := 0.0, 16*math.Sqrt(mean)+100
-	for n := math.Floor(max(0, mean-spread)); n <= mean+spread; n++ {
-		if p := math.Exp(logPoisson(n, mean)); p > 0 {
-			sum += p * a.fpr(less*n/float64(a.K), less*n/float64(a.K))
+	sum := 0.0
+	for n := math.Floor(max(0, mean-10*math.Sqrt(mean))); ; n++ {
+		p := math.Exp(logPoisson(n, mean))
+		if n > mean && p <= sum*1e-6 {
+			break // the others are fewer still, and no rate is above 1
 		}
+		sum += p * a.fpr(less*n/float64(a.K), less*n/float64(a.K))
 	}
 	return min(sum, 1), nil
 }

@@ -105,7 +105,7 @@ func coarseTwin(f *Coarse, w Window, start, distance int64) bool {
 func TestCoarseBatches(t *testing.T) {
 	for _, text := range []string{"1ms", "50ms", "n:700"} {
 		for _, name := range []string{"in order", "out of order", "jumps"} {
-			s := check.RandomPackets(12, 30_000, check.Clocks(100_000)[name])
+			s := check.RandomPackets(12, 6000, check.Clocks(100_000)[name])
 			for _, refresh := range []bool{false, true} {
 				cfg := CoarseConfig{Window: mustWindow(t, text), Memory: 30 * layout.LineSize, Refresh: refresh}
 				one := newCoarse(t, cfg)
@@ -189,7 +189,7 @@ func TestCoarseMisses(t *testing.T) {
 		perWindow := int64(load * lines)
 		w := Window{Duration: time.Second}
 		f := newCoarse(t, CoarseConfig{Window: w, Memory: lines * layout.LineSize})
-		missed, copies := coarseMisses(f, int64(w.Duration)/perWindow, perWindow, 400_000)
+		missed, copies := coarseMisses(f, int64(w.Duration)/perWindow, perWindow, 250_000)
 		want, steps := 0.0, 1000
 		for i := range steps {
 			miss, err := theory.TimedRowMiss(layout.CoarseCells, load, (float64(i)+0.5)/float64(steps))
