@@ -20,6 +20,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
+	"github.com/flowdedup/flowdedup/capture/netio"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
@@ -160,7 +161,12 @@ var metricName = regexp.MustCompile(`\b(flowdedup|process|go)_\w+`)
 func served(t *testing.T) map[string]bool {
 	t.Helper()
 	s := new(Server)
-	s.Update(*sample(10))
+	status := *sample(10)
+	status.Networks = []live.Network{
+		{Name: "tcp-listen://:57012", ReceiverStats: &netio.ReceiverStats{Peers: 2, Connected: 1, PeersDropped: 1}, LatePackets: 3},
+		{Name: "vxlan://", Mirrored: &live.Mirrored{Malformed: map[string]uint64{"header": 4}, Control: 5, Unwanted: 6, Points: 7}},
+	}
+	s.Update(status)
 	names := map[string]bool{}
 	for _, line := range regexp.MustCompile(`(?m)^# TYPE \w+`).FindAllString(get(s, "GET", "/metrics").Body.String(), -1) {
 		names[strings.TrimPrefix(line, "# TYPE ")] = true
