@@ -84,9 +84,9 @@ keeps the copy that matches; EXPR is a filter expression or interface NAME.
 Packets then leave up to --hold later, in order. flowdedup dedup --help says
 more about these flags, and about --within, --only, --protect and --strip.
 
---learn 1m inspects packets for a minute, as "flowdedup inspect" does, and passes
-all on until then. It chooses --identity, --window, --ignore, --across and
---keep, or goes on passing all packets if there are no copies. It inspects
+--learn 1m inspects packets for a minute, as "flowdedup inspect" does, and
+passes all on until then. It chooses --identity, --window, --ignore, --across
+and --keep, or goes on passing all packets if there are no copies. It inspects
 again each hour.
 
 --capture xdp takes packets from the driver (AF_XDP), which costs the kernel
