@@ -39,7 +39,7 @@ func TestContents(t *testing.T) {
 		}
 		defer v4.Close()
 		defer rows.Close()
-		sketched, all := NewSketchedIPv4(key), []uint64{}
+		sketched := NewSketchedIPv4(key)
 		if limit > 0 {
 			v4.Limit(limit)
 			rows.Limit(8 * limit)
@@ -59,7 +59,7 @@ func TestContents(t *testing.T) {
 			}
 			v4.permute.Permute(permuted, addrs)
 			for _, word := range permuted {
-				v4Words, all = append(v4Words, uint64(word)), append(all, uint64(word))
+				v4Words = append(v4Words, uint64(word))
 			}
 			v4.TestAndSet(seen[:], addrs)
 			rows.TestAndSet(seen[:], digests)

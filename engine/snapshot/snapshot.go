@@ -70,6 +70,8 @@ const (
 	DigestRows
 	SlidingRows
 	Timers
+	Coarse
+	Partitioned
 	Sketch
 )
 

@@ -1,6 +1,7 @@
 package multikey
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -219,5 +220,51 @@ func TestSlidingSketch(t *testing.T) {
 	}
 	if missed > len(got)/10 { // windows overlap, so misses come together
 		t.Errorf("%d of %d bounds miss the truth", missed, len(got))
+	}
+}
+
+// TestResumeSketches saves counters that have become sketches, and goes on with another
+// Counter, as live runs do with their state.
+func TestResumeSketches(t *testing.T) {
+	packets := newPackets(30_000, 1e18, 50*time.Millisecond)
+	whole := func(resume bool) (out string) {
+		cfg := Config{
+			Keys: hostAndFlow, Method: methodAuto, FPR: 1e-9, SetLimit: 300, Calendar: calendar.Calendar{Every: time.Hour},
+			Emit: func(start, _ int64, counts []Count) error {
+				if start != noTime { // what has no time is not saved
+					out += fmt.Sprintln(start, counts)
+				}
+				return nil
+			},
+		}
+		c := New(&cfg)
+		for i := 0; i < len(packets); i += 1000 {
+			if resume && i == 15_000 {
+				var b bytes.Buffer
+				saved, err := c.Save(&b)
+				if err != nil || !slices.ContainsFunc(saved.Windows[0].Counters, func(s SavedCounter) bool { return s.Sketch }) {
+					t.Fatal("no sketch is saved", err)
+				}
+				if err := c.Abandon(); err != nil {
+					t.Fatal(err)
+				}
+				c = New(&cfg)
+				if err := c.Resume(&b, &saved, 0); err != nil {
+					t.Fatal(err)
+				}
+			}
+			batch := c.NewBatch()
+			fill(batch, packets[i:][:1000])
+			if err := c.Count(batch, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	if got, want := whole(true), whole(false); got != want || !strings.Contains(got, methodSketch) {
+		t.Errorf("resumed:\n%swant\n%s", got, want)
 	}
 }

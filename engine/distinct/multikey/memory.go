@@ -37,7 +37,9 @@ func (c *Counter) checkMemory(w *window, t int64) {
 	if c.packets%budgetCheck != 0 {
 		return
 	}
-	c.allWindows(c.limitSets)
+	if c.cfg.SetLimit > 0 {
+		c.allWindows(c.limitSets)
+	}
 	c.shareBudget()
 	if w != nil && t >= w.almostOver {
 		c.preallocate(w)

@@ -8,12 +8,16 @@ import (
 // TestSliding compares windows with merged sketches of their steps, over streams with
 // pauses, late elements, and jumps.
 func TestSliding(t *testing.T) {
+	rounds := 600
+	if testing.Short() {
+		rounds = 200
+	}
 	for _, steps := range []int{1, 2, 3, 60} {
 		rng := rand.New(rand.NewPCG(uint64(steps), 3))
 		s, plain := NewSliding(steps), map[int64]*Sketch{}
 		now := int64(-500)
 		s.Advance(now)
-		for round := range 600 {
+		for round := range rounds {
 			switch n := rng.IntN(20); {
 			case n == 0:
 				now += int64(rng.IntN(2 * steps))

@@ -7,10 +7,10 @@ import (
 	"math/bits"
 )
 
-// MaxBlock is how many words a block has at most, and MaxBytes how many bytes.
+// A block has at most maxBlock words, in MaxBytes bytes.
 const (
-	MaxBlock = 8192
-	MaxBytes = head + MaxBlock*(64+3)/8 + 8
+	maxBlock = 8192
+	MaxBytes = head + maxBlock*(64+3)/8 + 8
 )
 
 // head is the size of what comes before the differences:
@@ -27,11 +27,11 @@ const head = 11
 // ErrInvalid is what errors about damaged blocks wrap.
 var ErrInvalid = errors.New("bad block of words")
 
-// AppendBlock appends a block of ascending words, of which there are from 1 to MaxBlock,
+// AppendBlock appends a block of ascending words, of which there are from 1 to maxBlock,
 // to b. It panics for another number.
 func AppendBlock(b []byte, words []uint64) []byte {
 	n := len(words)
-	if n == 0 || n > MaxBlock {
+	if n == 0 || n > maxBlock {
 		panic("wordset: AppendBlock: no words, or too many")
 	}
 	k := uint(0)
@@ -88,7 +88,7 @@ func (w *bitWriter) end() []byte {
 	return w.to
 }
 
-// Block appends the words of a block to words, at most MaxBlock. It takes time in
+// Block appends the words of a block to words, at most maxBlock. It takes time in
 // proportion to the bytes, whatever they are. Errors wrap ErrInvalid.
 func Block(words []uint64, b []byte) ([]uint64, error) {
 	if len(b) < head || len(b) > MaxBytes {
@@ -96,7 +96,7 @@ func Block(words []uint64, b []byte) ([]uint64, error) {
 	}
 	more, k := int(binary.LittleEndian.Uint16(b)), uint(b[2])
 	word := binary.LittleEndian.Uint64(b[3:])
-	if more >= MaxBlock || k > 63 {
+	if more >= maxBlock || k > 63 {
 		return words, fmt.Errorf("%w: %d words with rests of %d bits", ErrInvalid, more+1, k)
 	}
 	words = append(words, word)

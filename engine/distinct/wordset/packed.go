@@ -22,13 +22,13 @@ func Pack(words iter.Seq[uint64]) *Packed {
 	return p
 }
 
-// Blocks cuts ascending words into blocks of MaxBlock, the last one shorter. Each is valid
+// Blocks cuts ascending words into blocks of maxBlock, the last one shorter. Each is valid
 // until the next.
 func Blocks(words iter.Seq[uint64]) iter.Seq[[]uint64] {
 	return func(yield func([]uint64) bool) {
-		block := make([]uint64, 0, MaxBlock)
+		block := make([]uint64, 0, maxBlock)
 		for word := range words {
-			if block = append(block, word); len(block) < MaxBlock {
+			if block = append(block, word); len(block) < maxBlock {
 				continue
 			}
 			if !yield(block) {
@@ -55,12 +55,4 @@ func (p *Packed) Words(yield func(uint64) bool) {
 			}
 		}
 	}
-}
-
-// Bytes returns the memory that the words take.
-func (p *Packed) Bytes() (sum int) {
-	for _, b := range p.blocks {
-		sum += len(b) + 24
-	}
-	return sum
 }

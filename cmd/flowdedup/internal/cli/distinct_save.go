@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/report"
 )
@@ -42,6 +43,8 @@ func parseSensor(s string) (string, error) {
 // check rejects flags that do not fit --save.
 func (s *saveFlags) check(fs *pflag.FlagSet) error {
 	switch {
+	case outfile.IsStdout(s.to):
+		return &usageError{errors.New("--save needs a file, as --merge reads it in several places")}
 	case s.to == "" && s.sensor != "":
 		return &usageError{errors.New("--sensor names this sensor in files of --save")}
 	case s.to != "" && !fs.Changed("key"):
