@@ -97,9 +97,8 @@ func open(ctx context.Context, cfg *Config) (r *runner, err error) {
 		Kept: cfg.Output, Removed: cfg.Duplicates, Forward: cfg.Forward, Strip: headers, Retry: cfg.Ring.Wait,
 		TLS: cfg.TLS, Rotate: cfg.Rotate, Live: true, Stop: func() { r.capture.Stop() }, Log: r.log,
 	}
-	// Files get whole records, forwarded packets leave sooner from a copy, and several
-	// workers hold several batches at a time, as does who waits for better copies.
-	cfg.Ring.InPlace = cfg.Dedup.Workers <= 1 && outputs.None() && hold.Hold == 0
+	// Several workers hold several batches at a time, as does who waits for better copies.
+	cfg.Ring.InPlace = cfg.Dedup.Workers <= 1 && outputs.InPlace() && hold.Hold == 0
 	if r.capture, err = openCapture(cfg, r.log); err != nil {
 		return r, err
 	}
