@@ -168,9 +168,9 @@ func (c *Capture) Next(b *capture.Batch) error {
 	}
 }
 
-// fill appends packets of all queues in turn. All get the same time.
+// fill appends packets of all queues in turn.
 func (c *Capture) fill(b *capture.Batch) {
-	now := time.Now().UnixNano()
+	now := readClock()
 	for range c.queues {
 		c.turn = (c.turn + 1) % len(c.queues)
 		q := c.queues[c.turn]
@@ -186,6 +186,20 @@ func (c *Capture) fill(b *capture.Batch) {
 		}
 	}
 	c.done.Add(int64(len(b.Buf)))
+	for _, p := range c.ports {
+		p.warnLostTags()
+	}
+}
+
+// readClock reads the clocks. They are whole seconds apart (linux/timex.h).
+func readClock() clock {
+	var ahead unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_TAI, &ahead); err != nil {
+		return clock{now: time.Now().UnixNano()} // a kernel without that clock makes no stamps
+	}
+	now := time.Now().UnixNano()
+	const second = int64(time.Second)
+	return clock{now: now, tai: (ahead.Nano() - now + second/2) / second * second}
 }
 
 // appendStatistics appends the statistics of every interface.

@@ -22,13 +22,16 @@ type port struct {
 	// queues only grow: their statistics outlast an interface that is removed.
 	queues []*queue
 	down   bool // the interface is down or does not exist
+	// takesTags says that the driver takes VLAN tags off, and that no warning said so yet.
+	takesTags bool
 }
 
 // Frames of memory are of either size. The kernel keeps headroom in each (XDP_PACKET_
-// HEADROOM). A frame needs room for a header with two VLAN tags besides the MTU.
+// HEADROOM), and we have it keep room for a stamp that begins a line of the cache. A frame
+// needs room for a header with two VLAN tags besides the MTU.
 const (
 	smallFrame, largeFrame = 2048, 4096
-	headroom               = 256
+	headroom               = 256 + stampLen
 	linkHeader             = 14 + 2*4
 )
 
@@ -88,7 +91,7 @@ func (p *port) openQueues(s size) error {
 		if i == len(p.queues) {
 			p.queues = append(p.queues, p.newQueue(i))
 		}
-		p.queues[i].open(x)
+		p.queues[i].open(x, p.program.stamps)
 	}
 	return nil
 }
@@ -105,7 +108,24 @@ func (p *port) warn() {
 	if p.program.generic {
 		p.conf.Warn(fmt.Errorf("%s: the driver runs no XDP programs: packets take the slower generic path", p.dev.Name))
 	}
-	if hidesTags(p.dev.Name) {
+	if p.takesTags = hidesTags(p.dev.Name); !p.program.tags {
+		p.lostTags()
+	}
+}
+
+// warnLostTags warns once it is known that the driver does not tell which tags it takes
+// off.
+func (p *port) warnLostTags() {
+	for _, q := range p.queues {
+		if p.takesTags && q.reader.lostTags {
+			p.lostTags()
+		}
+	}
+}
+
+func (p *port) lostTags() {
+	if p.takesTags {
+		p.takesTags = false
 		p.conf.Warn(fmt.Errorf("%s: VLAN tags that the driver takes off are lost: ethtool -K %s rxvlan off", p.dev.Name, p.dev.Name))
 	}
 }
