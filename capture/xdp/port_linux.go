@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/flowdedup/flowdedup/capture/bpf"
+	"github.com/flowdedup/flowdedup/capture/internal/sockets"
 	"github.com/flowdedup/flowdedup/capture/ring"
 )
 
@@ -165,14 +166,7 @@ func (p *port) close() {
 }
 
 // removed reports whether the interface that the sockets were bound to no longer exists.
-func (p *port) removed() bool {
-	if p.guard < 0 {
-		return true
-	}
-	address, err := unix.Getsockname(p.guard)
-	link, ok := address.(*unix.SockaddrLinklayer)
-	return err != nil || !ok || link.Ifindex != p.dev.Index
-}
+func (p *port) removed() bool { return sockets.Removed(p.guard, p.dev.Index) }
 
 // setDown records that the interface went down or away, or came back.
 func (p *port) setDown(down bool) {
