@@ -168,6 +168,7 @@ func (c *Comparer) Search(a, b Source) (sure bool, err error) {
 	for i := range c.sides {
 		s := &c.sides[i]
 		s.latest = s.first
+		s.clock.Set(s.first)
 		if looked[i] > 0 && !s.hasTime {
 			return false, fmt.Errorf("%s: %w", [2]string{"A", "B"}[i], ErrNoTime)
 		}

@@ -203,6 +203,7 @@ func (m *matcher) match(side int, r *record, number uint64) {
 		}
 		other.state = alone
 		m.unlink(link)
+		link = m.find(&r.digest)
 	}
 	m.wait(r, m.reference(side, number), link)
 }

@@ -33,12 +33,16 @@ func (c *Comparer) Run(written func(side int, b *capture.Batch, matched []uint64
 	}
 	c.tracker = newTracker(c.start)
 	c.match = newMatcher(int64(c.cfg.Window), memory/2/perRecord, c.meet)
-	c.match.offset = c.tracker.at(c.earliest())
-	for c.failed == nil {
+	c.match.offset = c.tracker.at(c.start.origin)
+	for begun := false; c.failed == nil; begun = true {
 		if c.peek(sideA); !c.peek(sideB) && !c.sides[sideA].hasNext {
 			break
 		}
-		c.slice(c.earliest() + max(int64(c.cfg.Window)/parts, 1))
+		from := c.earliest()
+		if !begun {
+			c.passed = from
+		}
+		c.slice(from + max(int64(c.cfg.Window)/parts, 1))
 	}
 	for i := range c.sides {
 		for c.match.queues[i].len() > 0 && c.failed == nil {
@@ -54,8 +58,6 @@ func (c *Comparer) Run(written func(side int, b *capture.Batch, matched []uint64
 func (c *Comparer) earliest() int64 {
 	a, b := &c.sides[sideA], &c.sides[sideB]
 	switch {
-	case !b.hasNext && !a.hasNext:
-		return a.first
 	case !b.hasNext:
 		return a.next
 	case !a.hasNext:
@@ -116,7 +118,12 @@ func (s *side) placeNext() bool {
 
 // place returns where a packet of that time is read. Packets do not go back.
 func (s *side) place(t int64) int64 {
-	if t != calendar.NoTime {
+	switch {
+	case t == calendar.NoTime:
+	case t >= s.latest && t-s.latest < int64(time.Second):
+		s.clock.Pass(t)
+		s.latest = t
+	default:
 		s.clock.Observe(t)
 		s.latest = s.clock.Latest()
 	}
@@ -159,47 +166,57 @@ func (c *Comparer) readUntil(i int, end int64) bool {
 			}
 			continue
 		}
-		p := *s.queue.at(0)
-		c.match.warm(p.digests[first : first+k])
-		for j := range k {
-			c.add(i, p, first+j, places[j])
-		}
+		c.add(i, *s.queue.at(0), first, places[:k])
 		n += k
 	}
 	return true
 }
 
-// add matches packet k of p.
-func (c *Comparer) add(i int, p *Batch, k int, placed int64) {
-	s, f := &c.sides[i], &p.packets.Frames[k]
-	r := c.push(i, int(f.RecordLen))
-	number := c.match.queues[i].next - 1
-	t := p.timeOf(k)
-	*r = record{digest: p.digests[k], time: t, placed: placed, proto: p.protocols[k], size: f.RecordLen}
+// add matches the packets of a batch from packet first on, which are read at places.
+func (c *Comparer) add(i int, b *Batch, first int, places []int64) {
+	s := &c.sides[i]
+	var room [group]uint32
+	talks := room[:len(places)]
+	c.match.warm(b.digests[first : first+len(places)])
+	c.talks.count(talks, i, b, first)
+	offset := int64(0)
 	if i == sideB {
-		r.placed -= c.match.offset
+		offset = c.match.offset
 	}
-	s.lastRead = r.placed
-	r.talk, r.check = c.talks.count(i, p, k), uint32(p.talks[k]&^1)
-	r.flags = uint8(p.talks[k] & backward)
-	s.packets++
-	s.protocols[r.proto]++
-	switch {
-	case t == calendar.NoTime:
-		r.time = placed
-		r.flags |= untimed
-		s.noTime++
-	case t < placed:
+	for j, placed := range places {
+		k := first + j
+		f, t := &b.packets.Frames[k], b.timeOf(k)
+		r := c.push(i, int(f.RecordLen))
+		r.digest, r.time, r.placed = b.digests[k], t, placed-offset
+		r.talk, r.check, r.flags = talks[j], checkOf(b.talks[k]), uint8(b.talks[k]&backward)
+		r.proto, r.size, r.state = b.protocols[k], f.RecordLen, waiting
+		s.protocols[r.proto]++
+		if t < placed {
+			s.late(r, placed)
+		}
+		if f.CapLen < f.WireLen {
+			s.truncated++
+		}
+		if s.seenBefore(r, c.cfg.Window) {
+			r.flags |= repeated
+			s.repeats++
+		}
+		c.match.match(i, r, c.match.queues[i].next-1)
+	}
+	s.packets += uint64(len(places))
+	s.lastRead = places[len(places)-1] - offset
+}
+
+// late counts a packet that is out of order, or has no time. Without one, it has that of
+// its place.
+func (s *side) late(r *record, placed int64) {
+	if r.time != calendar.NoTime {
 		s.disorder++
+		return
 	}
-	if f.CapLen < f.WireLen {
-		s.truncated++
-	}
-	if s.seenBefore(r, c.cfg.Window) {
-		r.flags |= repeated
-		s.repeats++
-	}
-	c.match.match(i, r, number)
+	r.time = placed
+	r.flags |= untimed
+	s.noTime++
 }
 
 // seenBefore reports whether an equal packet came on the same side lately, and remembers r.

@@ -19,52 +19,80 @@ const (
 
 // talks are the conversations with the most packets.
 type talks struct {
-	keys   [][talkWays]uint64 // hashes, 0 for none
-	weight [][talkWays]uint64 // packets, with those of conversations that made room
+	sets   []talkSet
 	counts []talk
 	// evicted is whether any conversation made room.
 	evicted bool
 	ordered uint64 // packets that came behind a later one of their direction
 }
 
+// talkSet is what is searched of a set, in one line of a cache.
+type talkSet struct {
+	checks [talkWays]uint32 // parts of the hashes, 0 for none
+	weight [talkWays]uint32 // packets, with those of conversations that made room
+}
+
 // talk is what is counted of a conversation, since it has its place.
 type talk struct {
-	seen, only [2]uint64 // packets of each side
-	reordered  uint64
-	latest     [2]uint64 // by direction: the number in A of the latest packet that B saw, plus 1
-	error      uint64    // packets that it may have had before, at most
-	six        bool
-	ends       [48]byte // a key of kind flow.Flow
+	seen   [2]uint64 // packets of each side
+	latest [2]uint64 // by direction: the number in A of the latest packet that B saw, plus 1
+	only   [2]uint64 // packets of each side alone
+	error  uint32    // packets that it may have had before, at most
+	six    bool
+	ends   [48]byte // a key of kind flow.Flow
+	// reordered counts packets that came behind a later one of their direction.
+	reordered uint64
 }
 
 func newTalks() *talks {
-	return &talks{keys: make([][talkWays]uint64, talkSets), weight: make([][talkWays]uint64, talkSets), counts: make([]talk, noTalk)}
+	return &talks{sets: make([]talkSet, talkSets), counts: make([]talk, noTalk)}
 }
 
-// count counts a packet of a side, and returns the place of its conversation.
-func (t *talks) count(side int, b *Batch, i int) uint32 {
-	hash := b.talks[i]
-	if hash == 0 {
-		return noTalk
-	}
-	hash &^= 1
-	set := hash >> 52 % talkSets
-	keys, weight := &t.keys[set], &t.weight[set]
-	victim, least := 0, ^uint64(0)
-	for way, key := range keys {
-		if key == hash {
-			weight[way]++
-			at := uint32(set)*talkWays + uint32(way)
-			t.counts[at].seen[side]++
-			return at
+// checkOf returns the part of the hash of a conversation that tells those of a set apart.
+func checkOf(hash uint64) uint32 { return uint32(hash) &^ 1 }
+
+// count counts packets of a side, from packet from of b on, and writes the places of their
+// conversations to places.
+func (t *talks) count(places []uint32, side int, b *Batch, from int) {
+	hashes := b.talks[from : from+len(places)]
+	for i, hash := range hashes {
+		if hash == 0 {
+			places[i] = noTalk
+			continue
 		}
-		if weight[way] < least {
-			victim, least = way, weight[way]
+		number, check := uint32(hash>>52), checkOf(hash)
+		at := number * talkWays
+		set := &t.sets[number]
+		for way := range set.checks {
+			if set.checks[way] == check {
+				at += uint32(way)
+				set.weight[way] = max(set.weight[way]+1, set.weight[way])
+				t.counts[at].seen[side]++
+				places[i] = at
+				check = 0
+				break
+			}
+		}
+		if check != 0 {
+			places[i] = t.add(side, b, from+i)
 		}
 	}
-	at := uint32(set)*talkWays + uint32(victim)
+}
+
+// add makes room for the conversation of packet i of b, and counts the packet.
+func (t *talks) add(side int, b *Batch, i int) uint32 {
+	number := uint32(b.talks[i] >> 52)
+	set := &t.sets[number]
+	victim := 0
+	for way := range set.weight {
+		if set.weight[way] < set.weight[victim] {
+			victim = way
+		}
+	}
+	least := set.weight[victim]
 	t.evicted = t.evicted || least > 0
-	keys[victim], weight[victim] = hash, least+1
+	set.checks[victim], set.weight[victim] = checkOf(b.talks[i]), max(least+1, least)
+	at := number*talkWays + uint32(victim)
 	c := &t.counts[at]
 	*c = talk{error: least}
 	c.seen[side] = 1
@@ -78,7 +106,7 @@ func (t *talks) count(side int, b *Batch, i int) uint32 {
 
 // find returns the conversation of a packet, nil if it has none, or none any more.
 func (t *talks) find(r *record) *talk {
-	if r.talk == noTalk || uint32(t.keys[r.talk/talkWays][r.talk%talkWays]) != r.check {
+	if r.talk == noTalk || t.sets[r.talk/talkWays].checks[r.talk%talkWays] != r.check {
 		return nil
 	}
 	return &t.counts[r.talk]
@@ -115,11 +143,11 @@ func (t *talks) top(n int) []Conversation {
 	all := []Conversation{}
 	for i := range t.counts {
 		c := &t.counts[i]
-		if t.keys[i/talkWays][i%talkWays] == 0 {
+		if t.sets[i/talkWays].checks[i%talkWays] == 0 {
 			continue
 		}
 		both := c.seen[sideA] - min(c.only[sideA], c.seen[sideA])
-		all = append(all, Conversation{Counts: Counts{Both: both, OnlyA: c.only[sideA], OnlyB: c.only[sideB]}, Reordered: c.reordered, Error: c.error, Name: c.name()})
+		all = append(all, Conversation{Counts: Counts{Both: both, OnlyA: c.only[sideA], OnlyB: c.only[sideB]}, Reordered: c.reordered, Error: uint64(c.error), Name: c.name()})
 	}
 	slices.SortFunc(all, func(a, b Conversation) int {
 		return cmp.Or(cmp.Compare(b.OnlyA+b.OnlyB, a.OnlyA+a.OnlyB), cmp.Compare(b.Both, a.Both), cmp.Compare(a.Name, b.Name))
