@@ -68,7 +68,7 @@ type hull struct{ corners []pair }
 
 // mostCorners bounds the corners. Beyond, every second one is left out: a hull of so many
 // corners is smooth.
-const mostCorners = 1 << 12
+const mostCorners = 1 << 14
 
 func (h *hull) add(p pair) {
 	n := len(h.corners)
