@@ -36,10 +36,10 @@ func newCompare(e *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compare [flags] A B",
 		Short: "Say which packets one of two captures lacks, and how late the other saw them",
-		Long: `Match the packets of two captures of the same traffic one to one: two taps, both
-sides of a router or a firewall, a SPAN port and a tap. Say which packets are
-in both, which in A or in B alone (loss), how far the clocks are apart and
-drift, how much delays vary, and how many packets were reordered.
+		Long: `Match the packets of two captures of the same traffic one to one: of two taps,
+of both sides of a router or a firewall, of a SPAN port and a tap. Say which
+packets are in both, which in A or in B alone (loss), how far the clocks are
+apart and drift, how much delays vary, and how many packets were reordered.
 
 The clocks may differ by any offset: it is found first, by equal packets, from
 the first packets of both. If those do not tell, files are read twice, and
@@ -61,7 +61,7 @@ damaged and the rest was compared, 1 failed, 2 wrong usage.`,
   flowdedup compare inside.pcap outside.pcap --only-a dropped.pcap
 
   # in a script: test a tap
-  flowdedup compare --quiet sent.pcap tapped.pcap || echo "the tap loses packets"
+  flowdedup compare --quiet sent.pcap tapped.pcap || echo "it loses packets"
 
   # loss and drift as numbers
   flowdedup compare --json a.pcap b.pcap | jq '.only_a, .drift_ppm'`,
