@@ -125,11 +125,12 @@ func (k *tracker) update() {
 	if len(k.recent) < leastRecent {
 		return
 	}
-	var deltas [mostRecent]int64
+	var residuals [mostRecent]float64
 	for i, p := range k.recent {
-		deltas[i] = p.delta
+		residuals[i] = k.residual(p)
 	}
-	k.origin, k.offset = k.recent[len(k.recent)/2].time, medianOf(deltas[:len(k.recent)])
+	now := k.recent[len(k.recent)/2].time
+	k.origin, k.offset = now, k.at(now)+int64(medianOf(residuals[:len(k.recent)]))
 	k.recent = k.recent[:0]
 	if n := len(k.anchors); n > 0 && k.origin-k.anchors[n-1].time < k.spacing {
 		return

@@ -27,7 +27,7 @@ func steady(r *rand.Rand, n int, each int64) []packet {
 // makes all packets late.
 func TestClocks(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	a := steady(r, 60_000, 200*us)
+	a := steady(r, 30_000, 400*us)
 	for _, c := range []struct {
 		shift int64
 		ppm   float64
@@ -80,8 +80,8 @@ func TestClocks(t *testing.T) {
 // TestFarBegins starts one capture so late that the first packets of both have nothing in
 // common, and a clock that is off.
 func TestFarBegins(t *testing.T) {
-	a := steady(rand.New(rand.NewPCG(3, 4)), 60_000, 200*us)
-	for _, begin := range []int{6_000, 50_000} {
+	a := steady(rand.New(rand.NewPCG(3, 4)), 30_000, 200*us)
+	for _, begin := range []int{6_000, 25_000} {
 		b := slices.Clone(a[begin:])
 		for i := range b {
 			b[i].time += 86_400_000*ms + int64(30e-6*float64(b[i].time))
@@ -89,7 +89,7 @@ func TestFarBegins(t *testing.T) {
 		for range 2 {
 			for _, memory := range []int{0, 1 << 20} { // the first packets that fit, then too few
 				r, _ := compared(Config{Memory: memory}, a, b, 1000)
-				if r.Both != uint64(60_000-begin) || r.OnlyA+r.OnlyB != uint64(begin) || r.Sides[0].Outside+r.Sides[1].Outside < uint64(begin)-600 {
+				if r.Both != uint64(30_000-begin) || r.OnlyA+r.OnlyB != uint64(begin) || r.Sides[0].Outside+r.Sides[1].Outside < uint64(begin)-600 {
 					t.Errorf("begin %d, memory %d: %+v, %+v, offset %v", begin, memory, r.Counts, r.Sides, r.Offset)
 				}
 			}
@@ -297,5 +297,31 @@ func TestWriteError(t *testing.T) {
 	calls := 0
 	if err := n.Run(func(int, *capture.Batch, []uint64) error { calls++; return failed }); !errors.Is(err, failed) || calls != 1 {
 		t.Errorf("%d calls, %v", calls, err)
+	}
+}
+
+// TestPauses compares sparse captures by clocks that drift, with pauses of up to an hour.
+func TestPauses(t *testing.T) {
+	r := rand.New(rand.NewPCG(23, 24))
+	var a, b []packet
+	now := int64(0)
+	for i := range 2000 {
+		now += int64(r.ExpFloat64() * float64(20*ms))
+		if r.IntN(20) == 0 {
+			now += r.Int64N(3600 * 1000 * ms)
+		}
+		p := packet{time: now, id: uint32(i)}
+		if r.IntN(5) > 0 {
+			a = append(a, p)
+		}
+		p.time += -7200_000*ms - now/25_000 // -40 ppm
+		if r.IntN(5) > 0 {
+			b = append(b, p)
+		}
+	}
+	got, missing := compared(Config{}, a, b, 50)
+	_, want := model(a, b, 0, 7300_000*ms) // nothing is repeated
+	if !slices.Equal(missing[0], want[0]) || !slices.Equal(missing[1], want[1]) || math.Abs(got.Drift*1e6+40) > 0.01 {
+		t.Errorf("%+v, want %d and %d packets of one side alone", got.Counts, len(want[0]), len(want[1]))
 	}
 }

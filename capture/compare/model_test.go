@@ -125,7 +125,7 @@ func TestModel(t *testing.T) {
 		{loss: 0.02, repeats: 0.5, jitter: ms, offset: -7_200_000 * ms}, {loss: 0.9, jitter: 10 * us}, {repeats: 1, jitter: us, offset: 3700 * ms},
 	} {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
-			a, b := x.sides(rand.New(rand.NewPCG(uint64(i), 5)), 12_000)
+			a, b := x.sides(rand.New(rand.NewPCG(uint64(i), 5)), 6_000)
 			mates, missing := model(a, b, x.offset+x.jitter/2, window)
 			var first *Report
 			for _, most := range []int{1, 100, 50_000} {

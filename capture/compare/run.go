@@ -34,15 +34,13 @@ func (c *Comparer) Run(written func(side int, b *capture.Batch, matched []uint64
 	c.tracker = newTracker(c.start)
 	c.match = newMatcher(int64(c.cfg.Window), memory/2/perRecord, c.meet)
 	c.match.offset = c.tracker.at(c.start.origin)
-	for begun := false; c.failed == nil; begun = true {
+	for c.failed == nil {
 		if c.peek(sideA); !c.peek(sideB) && !c.sides[sideA].hasNext {
 			break
 		}
-		from := c.earliest()
-		if !begun {
-			c.passed = from
-		}
-		c.slice(from + max(int64(c.cfg.Window)/parts, 1))
+		c.match.offset = c.tracker.at(c.earliest()) // there may have been a pause
+		c.passed = c.earliest()
+		c.slice(c.passed + max(int64(c.cfg.Window)/parts, 1))
 	}
 	for i := range c.sides {
 		for c.match.queues[i].len() > 0 && c.failed == nil {
@@ -141,7 +139,6 @@ func (c *Comparer) slice(end int64) {
 	}
 	c.passed = end
 	c.tracker.update()
-	c.match.offset = c.tracker.at(end)
 	c.settle()
 }
 
