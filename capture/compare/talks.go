@@ -147,6 +147,9 @@ func (t *talks) top(n int) []Conversation {
 			continue
 		}
 		both := c.seen[sideA] - min(c.only[sideA], c.seen[sideA])
+		if both+c.only[sideA]+c.only[sideB] == 0 { // it is another one in A
+			continue
+		}
 		all = append(all, Conversation{Counts: Counts{Both: both, OnlyA: c.only[sideA], OnlyB: c.only[sideB]}, Reordered: c.reordered, Error: uint64(c.error), Name: c.name()})
 	}
 	slices.SortFunc(all, func(a, b Conversation) int {

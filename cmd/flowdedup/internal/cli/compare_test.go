@@ -303,6 +303,29 @@ func TestCompareSnapped(t *testing.T) {
 	}
 }
 
+// TestCompareNAT compares both sides of an address translation.
+func TestCompareNAT(t *testing.T) {
+	router, err := os.ReadFile(bundled("router-out.pcap"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	translated := filepath.Join(t.TempDir(), "translated.pcap")
+	data := bytes.ReplaceAll(router, []byte{10, 10, 0, 2}, []byte{192, 0, 2, 7})
+	if err := os.WriteFile(translated, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	plain, _ := runCompare(t, exitDifferent, bundled("router-in.pcap"), translated)
+	r, _ := runCompare(t, exitDifferent, bundled("router-in.pcap"), translated, "--ignore", "nat", "--top", "1000")
+	if r.Both != 308 || plain.Both > 200 {
+		t.Errorf("%d packets in both, %d without", r.Both, plain.Both)
+	}
+	for _, c := range r.Conversations {
+		if strings.Contains(c.Name, "192.0.2.7") {
+			t.Errorf("conversation %s", c.Name)
+		}
+	}
+}
+
 // TestCompareUsage rejects command lines.
 func TestCompareUsage(t *testing.T) {
 	in, out := bundled("router-in.pcap"), bundled("router-out.pcap")
@@ -310,7 +333,7 @@ func TestCompareUsage(t *testing.T) {
 		{in}, {in, out, in}, {}, {"-", "-"}, {in, ""}, {in, out, "--only-a", ""}, {in, out, "--only-a", in}, {in, out, "--only-b", in},
 		{in, out, "--only-a", "x.pcap", "--only-b", "x.pcap"}, {in, out, "--only-a", "-", "--only-b", "-"}, {in, out, "--window", "0"},
 		{in, out, "--window", "n:5"}, {in, out, "--memory", "x"}, {in, out, "--top", "-1"}, {in, out, "--identity-bytes", "-1"},
-		{in, out, "--identity", "l4"}, {in, out, "--ignore", "nat"}, {in, "tcp://nowhere"},
+		{in, out, "--identity", "l4"}, {in, out, "--ignore", "dns"}, {in, "tcp://nowhere"},
 	} {
 		if out, errs, code := run(append([]string{"compare"}, args...)...); code != exitUsage || out != "" || errs == "" {
 			t.Errorf("%v: exit code %d, %q, %q", args, code, out, errs)
