@@ -93,7 +93,7 @@ type side struct {
 	packets, truncated, noTime, disorder, repeats uint64
 	protocols                                     [flow.ProtocolCount]uint64
 	only                                          [flow.ProtocolCount]uint64
-	alone, outside, nonIP                         uint64
+	alone, outside                                uint64
 }
 
 // holding is a batch that waits to be written.

@@ -9,8 +9,9 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 )
 
-// ahead is how many batches of a side are read before they are needed.
-const ahead = 4
+// ahead is how many batches of a side are read before they are needed. More of them would
+// leave the caches before they are.
+const ahead = 1
 
 // feed reads the packets of a side. It is a compare.Source.
 type feed struct {

@@ -82,10 +82,14 @@ type runner struct {
 	outputs [2]*sink.Set // nil for none
 }
 
+// chunkSize makes batches small enough for those of both sides to stay in the caches.
+const chunkSize = 128 << 10
+
 func (r *runner) open(ctx context.Context) error {
 	var done, total, packets [2]atomic.Int64
 	for i, name := range r.cfg.Inputs {
 		opt := r.cfg.Input
+		opt.ChunkSize = chunkSize
 		if progress := opt.Progress; progress != nil {
 			opt.Progress = func(d, t int64, n uint64) {
 				done[i].Store(d)
