@@ -50,14 +50,13 @@ func (d *delays) sorted() []pair {
 }
 
 // spread returns, for a line, the delay of each packet of the sample above that of the
-// fastest of all packets, in order, and that of the slowest of all.
+// fastest of all packets, and that of the slowest of all.
 func (d *delays) spread(l *line, pairs []pair) (each []float64, most float64) {
 	least := -d.below.most(&line{origin: l.origin, offset: -l.offset, slope: -l.slope})
 	each = make([]float64, len(pairs))
 	for i, p := range pairs {
 		each[i] = max(l.residual(p)-least, 0)
 	}
-	slices.Sort(each)
 	return each, d.above.most(l) - least
 }
 

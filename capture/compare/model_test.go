@@ -164,8 +164,8 @@ func checkSums(t *testing.T, r *Report) {
 		t.Errorf("protocols of %+v, conversations of %+v, want %+v", protocols, conversations, r.Counts)
 	}
 	var bars uint64
-	for _, b := range r.Histogram {
-		bars += b.Packets
+	for _, b := range r.Bins {
+		bars += b.Count
 	}
 	if r.Sampled == 1 && bars > r.Both || r.Both+r.OnlyA != r.Sides[0].Packets || r.Both+r.OnlyB != r.Sides[1].Packets {
 		t.Errorf("%d delays, %+v, %+v", bars, r.Counts, r.Sides)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/points"
 )
 
 // Counts are packets of both sides, and of each alone.
@@ -50,11 +51,13 @@ type Report struct {
 	HasDrift bool
 	// DriftError is half of the 95 % interval of Drift.
 	DriftError float64
-	Delays     Delays
-	// Sampled is how many packets each one of the delays stands for.
+	// Delays say how much longer packets took than the fastest one took, after offset and
+	// drift are removed (RFC 5481, section 4.2: packet delay variation). Bins counts them.
+	Delays points.Delays
+	Bins   []points.Bin
+	// Sampled is how many packets each one of the delays stands for, but that of the
+	// slowest packet.
 	Sampled uint64
-	// Histogram counts packets by delay.
-	Histogram []Bar
 	// IdentityBytes is how many bytes of packets were compared, 0 for all.
 	IdentityBytes int
 	// Forgotten counts packets that made room for others within the window. What equals
@@ -63,28 +66,11 @@ type Report struct {
 	MemoryBytes int
 }
 
-// Delays say how much longer packets took than the fastest one took, in nanoseconds,
-// after offset and drift are removed (RFC 5481, section 4.2: packet delay variation).
-type Delays struct {
-	P50  int64 `json:"p50"`
-	P90  int64 `json:"p90"`
-	P99  int64 `json:"p99"`
-	P999 int64 `json:"p999"`
-	Max  int64 `json:"max"`
-}
-
-// Bar counts the packets whose delay is at least From and below To nanoseconds.
-type Bar struct {
-	From    int64  `json:"from_ns"`
-	To      int64  `json:"to_ns"`
-	Packets uint64 `json:"packets"`
-}
-
 // Report returns what was measured, with the given number of conversations.
 func (c *Comparer) Report(conversations int) *Report {
 	r := &Report{
 		Protocols: map[string]Counts{}, Conversations: c.talks.top(conversations), Evicted: c.talks.evicted,
-		Reordered: c.talks.ordered, Histogram: []Bar{},
+		Reordered: c.talks.ordered, Bins: []points.Bin{},
 		IdentityBytes: int(c.bytes.Load()), Forgotten: c.forgotten,
 	}
 	if c.match != nil {
@@ -125,11 +111,13 @@ func (d *delays) report(r *Report) {
 		r.DriftError = slopeError(pairs, &l)
 	}
 	each, most := d.spread(&l, pairs)
-	at := func(share float64) int64 {
-		return int64(math.Round(each[max(int(math.Ceil(share*float64(len(each))))-1, 0)]))
+	h := points.NewHistogram(int64(min(math.Ceil(most), math.MaxInt64/2)))
+	for _, delay := range each {
+		h.Add(uint64(math.Round(delay)), r.Sampled)
 	}
-	r.Delays = Delays{P50: at(0.5), P90: at(0.9), P99: at(0.99), P999: at(0.999), Max: int64(math.Round(most))}
-	r.Histogram = histogram(each, r.Sampled)
+	of, slowest := h.Delays(), int64(math.Round(most)) // which is known exactly
+	r.Delays = points.Delays{P50: min(of.P50, slowest), P90: min(of.P90, slowest), P99: min(of.P99, slowest), P999: min(of.P999, slowest), Max: slowest}
+	r.Bins = h.Bins()
 }
 
 // slopeError returns half of the 95 % interval of the slope of a line: that of least
@@ -149,37 +137,4 @@ func slopeError(pairs []pair, l *line) float64 {
 	}
 	const deviation = 1.4826 // of a normal distribution, in median deviations
 	return 1.96 * 1.1 * deviation * max(medianOf(residuals), 0.5) / math.Sqrt(square)
-}
-
-// histogram counts delays, which are in order, in steps of 1, 2 and 5 times a power of
-// ten. The first bar has all that are much shorter than the median.
-func histogram(each []float64, weight uint64) []Bar {
-	const much = 20
-	bars := []Bar{}
-	from, steps := int64(0), 0
-	for i := 0; i < len(each); steps++ {
-		to := stepOf(steps)
-		if to < math.MaxInt64 && float64(to) <= each[(len(each)-1)/2]/much {
-			continue
-		}
-		n := i
-		for n < len(each) && (each[n] < float64(to) || to == math.MaxInt64) {
-			n++
-		}
-		bars = append(bars, Bar{from, to, uint64(n-i) * weight})
-		i, from = n, to
-	}
-	return bars
-}
-
-// stepOf returns 1, 2, 5, 10, 20 and so on, and at last the largest number.
-func stepOf(n int) int64 {
-	step := [3]int64{1, 2, 5}[n%3]
-	for ; n >= 3; n -= 3 {
-		if step > math.MaxInt64/10 {
-			return math.MaxInt64
-		}
-		step *= 10
-	}
-	return step
 }

@@ -23,6 +23,7 @@ import (
 type sidesFlags struct {
 	common
 	net           netFlags
+	page          pageFlag
 	only          [2]string
 	window        time.Duration
 	identity      flow.IdentityKind
@@ -88,6 +89,7 @@ func (f *sidesFlags) register(cmd *cobra.Command) {
 	fs.StringVar(&f.only[0], "only-a", "", "write the packets of A alone to `FILE` (-: stdout)")
 	fs.StringVar(&f.only[1], "only-b", "", "write the packets of B alone to `FILE`")
 	groupOutput.add(fs, "only-a", "only-b")
+	f.page.register(fs, "with the delays and what was lost")
 	f.common.filter.register(fs)
 	f.net.register(fs)
 	f.window = match.DefaultWindow
@@ -119,9 +121,9 @@ func (f *sidesFlags) check(cmd *cobra.Command, e *env, inputs [2]string) error {
 	case outfile.IsStdout(f.only[0]) && outfile.IsStdout(f.only[1]):
 		return &usageError{errors.New("--only-a and --only-b cannot both be standard output")}
 	}
-	errs := []error{checkNamed(cmd.Flags()), f.net.check(inputs[:], false, f.only[:]...), e.checkTerminal(f.only[:]...)}
+	errs := []error{checkNamed(cmd.Flags()), f.net.check(inputs[:], false, f.only[:]...), e.checkTerminal(f.only[:]...), f.page.check(&f.common)}
 	for _, input := range inputs { // a capture may be compared with itself
-		named := files{outputs: []namedFile{{"--only-a", f.only[0]}, {"--only-b", f.only[1]}}, inputs: append(f.filter.files(), input)}
+		named := files{outputs: []namedFile{{"--only-a", f.only[0]}, {"--only-b", f.only[1]}, f.page.named()}, inputs: append(f.filter.files(), input)}
 		errs = append(errs, named.check())
 	}
 	return errors.Join(errs...)
@@ -138,6 +140,10 @@ func (f *sidesFlags) run(cmd *cobra.Command, e *env, inputs [2]string) error {
 	if err != nil {
 		return err
 	}
+	page, err := f.page.open(cmd.Context())
+	if err != nil {
+		return err
+	}
 	e.quiet = f.quiet
 	bar := newProgress(e, &f.common)
 	defer bar.close()
@@ -150,7 +156,7 @@ func (f *sidesFlags) run(cmd *cobra.Command, e *env, inputs [2]string) error {
 	s, err := compare.Run(cmd.Context(), &cfg)
 	bar.close()
 	warnSides(e, &s)
-	err = errors.Join(markDamage(err, s.A.Packets+s.B.Packets+s.Filtered, s.Damaged), f.print(e, &s, err))
+	err = errors.Join(markDamage(err, s.A.Packets+s.B.Packets+s.Filtered, s.Damaged), f.print(e, &s, err), f.write(page, &s, err))
 	if s.Verdict != "" && !s.Same {
 		err = errors.Join(err, errDifferent)
 	}
@@ -183,10 +189,22 @@ func warnSides(e *env, s *compare.Summary) {
 	}
 }
 
+// write writes the page, unless the inputs were not compared.
+func (f *sidesFlags) write(page pageFile, s *compare.Summary, err error) error {
+	if nothingCompared(s, err) {
+		return page.discard()
+	}
+	return page.write(func(w io.Writer) error { return report.ComparePage(w, s) })
+}
+
+func nothingCompared(s *compare.Summary, err error) bool {
+	return s.Verdict == "" || s.A.Packets+s.B.Packets+s.Filtered == 0 && err != nil && !errors.Is(err, context.Canceled)
+}
+
 // print writes the summary to the stream that gets no packets. It prints nothing if the
 // inputs were not compared.
 func (f *sidesFlags) print(e *env, s *compare.Summary, err error) error {
-	if s.Verdict == "" || s.A.Packets+s.B.Packets+s.Filtered == 0 && err != nil && !errors.Is(err, context.Canceled) || errors.Is(err, sink.ErrOutput) {
+	if nothingCompared(s, err) || errors.Is(err, sink.ErrOutput) {
 		return nil
 	}
 	var w io.Writer = e.stdout

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture/compare"
+	"github.com/flowdedup/flowdedup/capture/points"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
@@ -19,13 +20,14 @@ type Summary struct {
 	B         Side   `json:"b"`
 
 	// What follows is null if it is unknown.
-	OffsetNS   *int64          `json:"offset_ns"`
-	OffsetAt   *string         `json:"offset_at"`
-	DriftPPM   *float64        `json:"drift_ppm"`
-	DriftError *float64        `json:"drift_error_ppm"`
-	DelayNS    *compare.Delays `json:"delay_ns"`
-	Histogram  []compare.Bar   `json:"delay_histogram"`
-	Sampled    float64         `json:"delay_sampled"` // the share of the packets whose delays were kept
+	OffsetNS   *int64         `json:"offset_ns"`
+	OffsetAt   *string        `json:"offset_at"`
+	DriftPPM   *float64       `json:"drift_ppm"`
+	DriftError *float64       `json:"drift_error_ppm"`
+	DelayNS    *points.Delays `json:"delay_ns"`
+	Delays     []points.Bin   `json:"delays"`
+	Sampled    float64        `json:"sampled"` // the share of the packets whose delays were kept
+	DelayError float64        `json:"delay_error"`
 
 	Protocols     map[string]compare.Counts `json:"protocols"`
 	Conversations []compare.Conversation    `json:"conversations"`
@@ -57,10 +59,10 @@ type Side struct {
 
 func newSummary(cfg *Config, r *compare.Report, took time.Duration) Summary {
 	s := Summary{
-		Same: r.OnlyA+r.OnlyB == 0, Counts: r.Counts, Reordered: r.Reordered, Histogram: r.Histogram,
+		Same: r.OnlyA+r.OnlyB == 0, Counts: r.Counts, Reordered: r.Reordered, Delays: r.Bins,
 		Protocols: r.Protocols, Conversations: r.Conversations, ConversationsEvicted: r.Evicted,
 		Window: window.Window{Duration: cfg.Window}.String(), Identity: cfg.Identity.Kind.String(), IdentityBytes: r.IdentityBytes,
-		EvictedLive: r.Forgotten, MemoryBytes: r.MemoryBytes, Seconds: took.Seconds(),
+		EvictedLive: r.Forgotten, DelayError: points.RelativeError, MemoryBytes: r.MemoryBytes, Seconds: took.Seconds(),
 		Rate: float64(r.Sides[0].Packets+r.Sides[1].Packets) / took.Seconds(),
 	}
 	for i, to := range []*Side{&s.A, &s.B} {
