@@ -125,10 +125,10 @@ func TestModel(t *testing.T) {
 		{loss: 0.02, repeats: 0.5, jitter: ms, offset: -7_200_000 * ms}, {loss: 0.9, jitter: 10 * us}, {repeats: 1, jitter: us, offset: 3700 * ms},
 	} {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
-			a, b := x.sides(rand.New(rand.NewPCG(uint64(i), 5)), 6_000)
+			a, b := x.sides(rand.New(rand.NewPCG(uint64(i), 5)), some(8_000))
 			mates, missing := model(a, b, x.offset+x.jitter/2, window)
 			var first *Report
-			for _, most := range []int{1, 100, 50_000} {
+			for _, most := range []int{1, 300, 50_000} {
 				r, got := compared(Config{Window: time.Duration(window)}, a, b, most)
 				if !reflect.DeepEqual(got, missing) {
 					t.Fatalf("%d and %d packets of one side alone, want %d and %d", len(got[0]), len(got[1]), len(missing[0]), len(missing[1]))
