@@ -34,6 +34,9 @@ type known struct {
 	six  [][48]byte
 }
 
+// knownBytes is what a packet takes beside its record: its frame, and what is known of it.
+const knownBytes = 32 + 16 + 2 + 8 + 4 + 16
+
 // Preparer prepares one batch at a time. It keeps its memory from batch to batch, and is
 // for one goroutine at a time.
 type Preparer struct {

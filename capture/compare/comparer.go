@@ -188,7 +188,7 @@ func (c *Comparer) prefix(i, n int) (count int, all bool) {
 		}
 		p := *s.queue.at(at)
 		for k := range p.packets.Frames {
-			if bytes += int(p.packets.Frames[k].RecordLen); count == n || bytes > min(mostPrefix, c.cfg.Memory/4) {
+			if bytes += int(p.packets.Frames[k].RecordLen) + knownBytes; count == n || bytes > min(mostPrefix, c.cfg.Memory/4) {
 				return count, false
 			}
 			count++

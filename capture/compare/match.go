@@ -19,7 +19,7 @@ type record struct {
 	mate              uint32 // of a matched packet of B: the number of that in A, its low bits
 	talk              uint32 // its place among the conversations, or noTalk
 	check             uint32 // part of the hash of its conversation
-	size              uint32 // in its capture
+	size              uint32 // what it takes while it waits to be written
 	proto             flow.Protocol
 	state             state
 	flags             uint8

@@ -183,10 +183,11 @@ func (c *Comparer) add(i int, b *Batch, first int, places []int64) {
 	for j, placed := range places {
 		k := first + j
 		f, t := &b.packets.Frames[k], b.timeOf(k)
-		r := c.push(i, int(f.RecordLen))
+		size := f.RecordLen + knownBytes
+		r := c.push(i, int(size))
 		r.digest, r.time, r.placed = b.digests[k], t, placed-offset
 		r.talk, r.check, r.flags = talks[j], checkOf(b.talks[k]), uint8(b.talks[k]&backward)
-		r.proto, r.size, r.state = b.protocols[k], f.RecordLen, waiting
+		r.proto, r.size, r.state = b.protocols[k], size, waiting
 		s.protocols[r.proto]++
 		if t < placed {
 			s.late(r, placed)
