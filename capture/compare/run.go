@@ -1,8 +1,10 @@
 package compare
 
 import (
+	"math/bits"
 	"time"
 
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
@@ -14,7 +16,7 @@ const (
 	// turn is how many packets of a side are read at a time, at most.
 	turn = 1 << 12
 	// group is how many packets are matched together, so that what they look up comes from
-	// memory at the same time.
+	// memory at the same time. It is the bits of a word.
 	group = 64
 	// patience is how many windows a packet waits: two, so that packets out of order by a
 	// window are found.
@@ -180,13 +182,20 @@ func (c *Comparer) add(i int, b *Batch, first int, places []int64) {
 	if i == sideB {
 		offset = c.match.offset
 	}
+	again := uint64(0)
+	for j, placed := range places {
+		if s.seenBefore(&b.digests[first+j], placed-offset, c.cfg.Window) {
+			again |= 1 << j
+		}
+	}
+	s.repeats += uint64(bits.OnesCount64(again))
 	for j, placed := range places {
 		k := first + j
 		f, t := &b.packets.Frames[k], b.timeOf(k)
 		size := f.RecordLen + knownBytes
 		r := c.push(i, int(size))
 		r.digest, r.time, r.placed = b.digests[k], t, placed-offset
-		r.talk, r.check, r.flags = talks[j], checkOf(b.talks[k]), uint8(b.talks[k]&backward)
+		r.talk, r.check, r.flags = talks[j], checkOf(b.talks[k]), uint8(b.talks[k]&backward|again>>j&1*repeated)
 		r.proto, r.size, r.state = b.protocols[k], size, waiting
 		s.protocols[r.proto]++
 		if t < placed {
@@ -194,10 +203,6 @@ func (c *Comparer) add(i int, b *Batch, first int, places []int64) {
 		}
 		if f.CapLen < f.WireLen {
 			s.truncated++
-		}
-		if s.seenBefore(r, c.cfg.Window) {
-			r.flags |= repeated
-			s.repeats++
 		}
 		c.match.match(i, r, c.match.queues[i].next-1)
 	}
@@ -217,12 +222,13 @@ func (s *side) late(r *record, placed int64) {
 	s.noTime++
 }
 
-// seenBefore reports whether an equal packet came on the same side lately, and remembers r.
-func (s *side) seenBefore(r *record, window time.Duration) bool {
+// seenBefore reports whether an equal packet came on the same side lately, and remembers
+// this one.
+func (s *side) seenBefore(d *digest.Digest, placed int64, window time.Duration) bool {
 	const tick = 20 // about a millisecond
-	one := &s.recent[r.digest[0]%recentPackets]
-	now := uint32(r.placed >> tick)
-	before, is := *one, r.digest[1]<<32|uint64(now)
+	one := &s.recent[d[0]%recentPackets]
+	now := uint32(placed >> tick)
+	before, is := *one, d[1]<<32|uint64(now)
 	*one = is
 	return before>>32 == is>>32 && now-uint32(before) <= uint32(window>>tick)
 }
