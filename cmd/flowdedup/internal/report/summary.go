@@ -66,7 +66,7 @@ func dedupText(w io.Writer, s *dedup.Summary, written bool, rate string) error {
 		fmt.Fprintf(&t, "  stripped    %s packets%s\n", show.Count(*s.Stripped), also(show.Note{Count: *s.Unstripped, What: "with a header that could not be taken off"}))
 	}
 	fmt.Fprintf(&t, "  compared    by %s identity %s%s\n", s.Identity, within(s.Window), groups(s.Within))
-	fmt.Fprintf(&t, "  method      %s in %s, %s\n", s.Method, show.Bytes(s.MemoryBytes), risk(s.PredictedFPR))
+	fmt.Fprintf(&t, "  method      %s in %s, %s\n", s.Method, show.Bytes(s.MemoryBytes), risk(s.PredictedFPR)+edge(s.EdgeError))
 	if notes := anomalies(s); notes != "" {
 		fmt.Fprintf(&t, "  noticed     %s\n", notes)
 	}
@@ -136,6 +136,14 @@ func risk(fpr float64) string {
 		return "no packet wrongly taken for a copy"
 	}
 	return fmt.Sprintf("at most %.1e packets wrongly taken for a copy for each packet read", fpr)
+}
+
+// edge says by how much windows may be too long, if that is worth a word.
+func edge(share float64) string {
+	if share == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", windows up to %.1f %% too long", 100*share)
 }
 
 // share formats part/whole as a percentage.
