@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"syscall"
 	"time"
@@ -32,6 +33,7 @@ type distinctFlags struct {
 	inner bool
 	list  bool
 	csv   string
+	page  pageFlag
 
 	total, changes, gaps bool
 	save                 saveFlags
@@ -134,6 +136,7 @@ func (f *distinctFlags) register(cmd *cobra.Command) {
 	groupCount.add(fs, "slide", "inner", "total", "changes", "gaps", "merge", "overlap")
 	groupAdvanced.add(fs, "window")
 	groupOutput.add(fs, "list", "csv")
+	f.page.register(fs, "with counts over time")
 	f.common.register(fs, multikey.Methods())
 	fs.Lookup("quiet").Usage = "print errors and the result only, no table beside --list or --csv"
 	completeWords(cmd, map[string][]string{
@@ -158,10 +161,10 @@ func (f *distinctFlags) check(cmd *cobra.Command, inputs []string) error {
 	case f.method != "exact" && (f.fpr < minDistinctFPR || f.fpr > maxDistinctFPR):
 		return &usageError{fmt.Errorf("--fpr must be from %g to %g", minDistinctFPR, maxDistinctFPR)}
 	}
-	if err := f.checkCSV(); err != nil {
+	if err := errors.Join(f.checkCSV(), f.page.check(&f.common)); err != nil {
 		return err
 	}
-	named := files{outputs: []namedFile{{"--csv", f.csv}, {"--save", f.save.to}}, inputs: append(f.filter.files(), inputs...)}
+	named := files{outputs: []namedFile{{"--csv", f.csv}, {"--save", f.save.to}, f.page.named()}, inputs: append(f.filter.files(), inputs...)}
 	for _, err := range []error{checkNamed(cmd.Flags()), named.check(), f.keyFlags.check(), f.net.check(inputs, false), f.net.checkMerge(cmd.Flags(), inputs)} {
 		if err != nil {
 			return err
@@ -258,7 +261,9 @@ type outputs struct {
 	table *report.DistinctTable
 	file  *outfile.File
 	csv   *report.DistinctCSV
-	saved *distinct.SavedFile // nil without --save
+	html  pageFile
+	page  *report.DistinctPage // nil without --html
+	saved *distinct.SavedFile  // nil without --save
 
 	sketched int // rows whose counters became sketches
 }
@@ -271,24 +276,33 @@ func (f *distinctFlags) openOutputs(ctx context.Context, e *env) (*outputs, erro
 	case f.showsTable():
 		o.table = report.NewDistinctTable(o.out, f.columns())
 	}
+	var err error
+	if o.html, err = f.page.open(ctx); err != nil {
+		return nil, err
+	}
+	if f.page.name != "" {
+		o.page = &report.DistinctPage{}
+	}
 	if f.csv == "" {
 		return o, nil
 	}
 	file, err := outfile.Create(ctx, f.csv, outfile.Options{})
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, o.html.discard())
 	}
 	csv, err := report.NewDistinctCSV(sink.NewInterruptibleWriter(ctx, f.csv, file), f.columns())
 	if err != nil {
-		return nil, errors.Join(err, file.Discard())
+		return nil, errors.Join(err, file.Discard(), o.html.discard())
 	}
 	o.file, o.csv = file, csv
 	return o, nil
 }
 
 // showsTable reports whether standard output gets the table. With --quiet that is so
-// unless --list or --csv prints the result, so that scripts find no table beside them.
-func (f *distinctFlags) showsTable() bool { return !f.quiet || !f.list && f.csv == "" }
+// unless --list, --csv or --html prints the result, so that scripts find no table beside them.
+func (f *distinctFlags) showsTable() bool {
+	return !f.quiet || !f.list && f.csv == "" && f.page.name == ""
+}
 
 func (o *outputs) rows(rows []distinct.Row) error {
 	var errs []error
@@ -305,6 +319,9 @@ func (o *outputs) rows(rows []distinct.Row) error {
 	}
 	if o.csv != nil {
 		errs = append(errs, o.csv.Rows(rows))
+	}
+	if o.page != nil {
+		errs = append(errs, o.page.Rows(rows))
 	}
 	return errors.Join(append(errs, o.out.Flush())...)
 }
@@ -329,7 +346,15 @@ func (o *outputs) close(clean, read bool, filtered uint64) error {
 	if o.saved != nil {
 		err = errors.Join(err, o.saved.Close(clean, read))
 	}
-	return errors.Join(err, o.out.Flush(), o.closeCSV(clean, read))
+	return errors.Join(err, o.out.Flush(), o.closeCSV(clean, read), o.closePage(clean || read))
+}
+
+// closePage writes the page, if anything was read.
+func (o *outputs) closePage(read bool) error {
+	if !read {
+		return o.html.discard()
+	}
+	return o.html.write(func(w io.Writer) error { return o.page.Write(w) })
 }
 
 func (o *outputs) closeCSV(clean, read bool) error {

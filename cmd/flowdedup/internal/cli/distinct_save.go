@@ -117,7 +117,7 @@ func (o *outputs) warnSketched(e *env, method string) {
 
 // mergeFlagNames are the flags that --merge takes.
 var mergeFlagNames = map[string]bool{
-	"merge": true, "overlap": true, "total": true, "json": true, "csv": true, "quiet": true, "read": true, "help": true,
+	"merge": true, "overlap": true, "total": true, "json": true, "csv": true, "html": true, "quiet": true, "read": true, "help": true,
 }
 
 // runMerge unites saved files.
@@ -131,8 +131,8 @@ func (f *distinctFlags) runMerge(cmd *cobra.Command, e *env, names []string) err
 	if wrong != nil {
 		return wrong
 	}
-	named := files{outputs: []namedFile{{"--csv", f.csv}}, inputs: names}
-	if err := errors.Join(checkNamed(cmd.Flags()), named.check(), f.checkCSV()); err != nil {
+	named := files{outputs: []namedFile{{"--csv", f.csv}, f.page.named()}, inputs: names}
+	if err := errors.Join(checkNamed(cmd.Flags()), named.check(), f.checkCSV(), f.page.check(&f.common)); err != nil {
 		return err
 	}
 	e.quiet = f.quiet

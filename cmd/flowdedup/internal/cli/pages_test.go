@@ -25,6 +25,8 @@ func pageCommands() map[string][]string {
 		"dedup nothing": {"dedup", "--quiet", "--filter", "tcp port 9", ordered, "--html"},
 		"inspect":       {"inspect", "--quiet", ordered, "--html"},
 		"inspect one":   {"inspect", "--quiet", bundled("router-plain.pcapng"), "--html"},
+		"distinct":      {"distinct", "--quiet", "--every", "1s", "--changes", "--total", "--of", "src,flow", ordered, "--html"},
+		"distinct one":  {"distinct", "--quiet", "--every", "none", "--method", "sketch", vlan, "--html"},
 		"plan":          {"plan", "--quiet", "--rate", "1.5M", "--window", "10ms", "--html"},
 	}
 }
