@@ -25,7 +25,7 @@ var layers = map[string][]string{
 	"engine/distinct":          filters,
 	"engine/distinct/multikey": {"engine", "asm"},
 	"engine/sliding":           filters,
-	"engine/remote":            {},
+	"engine/remote":            {"engine/calendar", "asm"},
 	"engine/secret":            {},
 	"engine/snapshot":          {"engine.", "engine/internal/mem", "engine/secret", "layout", "asm"},
 	"engine/internal":          {"engine.", "engine/internal", "layout", "asm"},

@@ -9,4 +9,15 @@
 // the order in which batches reach it. So of packets that several sites send, one gets the
 // answer "new". A packet whose answer does not come is passed on: no packet is lost by a
 // hub that fails.
+//
+// A Client is what a site asks through. What it counts on of a hub:
+//
+//   - One request is one step: the slice tests and sets each digest in turn. Only packets of
+//     another site are copies, within the window by the times in the requests.
+//   - The reply goes to the subject that the request names, with the Seq of the request. A
+//     request whose Seq and body a slice has just answered gets the same reply again. A Seq
+//     alone says nothing: a site that begins again may use one twice.
+//   - A Ping has one digest, Token.KeyCheck. It is answered with OK, with WrongEpoch, or with
+//     Bad if that is not what the hub's key gives. The answer has no Copies: N is 0.
+//   - Reports come unasked, and get no reply.
 package remote

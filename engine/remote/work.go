@@ -1,0 +1,178 @@
+package remote
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// blockDelay is batchDelay with ClientConfig.Block, where all that matters is that inputs
+// may be slow.
+const blockDelay = 20 * time.Millisecond
+
+// work does what is due by time, until Close.
+func (c *Client) work() {
+	defer close(c.done)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-timer.C:
+		case <-c.wake:
+		}
+		c.mu.Lock()
+		if c.closed {
+			c.mu.Unlock()
+			return
+		}
+		now := c.now()
+		notice, changed := c.tick(now)
+		next := batchDelay
+		if c.idle = c.collected+c.inFlight == 0; c.idle {
+			next = max(c.reportAt-now, batchDelay)
+		}
+		c.mu.Unlock()
+		if changed && c.cfg.Notice != nil {
+			c.cfg.Notice(notice)
+		}
+		timer.Reset(next)
+	}
+}
+
+// arm makes work look at what is pending.
+func (c *Client) arm() {
+	if c.idle && c.collected+c.inFlight > 0 {
+		c.idle = false
+		c.wakeUp()
+	}
+}
+
+func (c *Client) wakeUp() {
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// tick does what is due: it sends what has waited for others, sends again what was not
+// heard of, and gives up what has waited too long. It returns what to tell users.
+func (c *Client) tick(now time.Duration) (notice Notice, changed bool) {
+	for i := range c.slices {
+		s := &c.slices[i]
+		for k := 0; k < len(s.flight); {
+			r := s.flight[k]
+			switch {
+			case now >= r.deadline:
+				c.failed(s, now)
+				c.resolve(s, r, nil)
+				continue // the next has its place
+			case now >= r.again:
+				c.try(s, r, now)
+			}
+			k++
+		}
+		c.sendDue(s, now)
+	}
+	if now >= c.reportAt {
+		c.sendReport()
+		c.reportAt = now + reportEvery
+	}
+	return c.notice()
+}
+
+// sendDue sends what has waited for others, unless that would wait.
+func (c *Client) sendDue(s *slice, now time.Duration) {
+	delay := batchDelay
+	if c.cfg.Block {
+		delay = blockDelay
+	}
+	if s.next != nil && now-s.next.since >= delay && !(c.cfg.Block && s.full()) {
+		c.send(s)
+	}
+}
+
+// notice returns what to tell users, if that has changed.
+func (c *Client) notice() (n Notice, changed bool) {
+	connected := c.to.Connected()
+	failing := c.broken > 0 || !connected
+	if failing == c.failing {
+		return n, false
+	}
+	c.failing = failing
+	switch {
+	case !connected:
+		n.Reason = "there is no connection"
+	case failing && c.reason == "":
+		n.Reason = "its answers do not come in time"
+	case failing:
+		n.Reason = c.reason
+	}
+	c.reason = ""
+	n.Answers = !failing
+	return n, true
+}
+
+// sendReport tells the hub of the site.
+func (c *Client) sendReport() {
+	r := c.report
+	r.CopiesHub, r.Unchecked, r.RTTP99US = c.stats.Copies, c.stats.Unchecked, float64(c.rtt.ValueAtQuantile(99))
+	c.rtt.Reset()
+	// A report that is lost is followed by another.
+	_ = c.to.Send(c.subject(0, Ping).Report(), "", r.Encode())
+}
+
+// pingWord ends the subject of the answer to a Ping.
+const pingWord = "ping"
+
+// Errors of Client.Ping, beside ErrRefused.
+var (
+	// ErrSilent says that no answer came.
+	ErrSilent = errors.New("the hub does not answer")
+	// ErrKey says that the digests of the site are not those of the others.
+	ErrKey = errors.New("the hub has another key: make a new token with flowdedup-hub join-token")
+)
+
+// pingTime is how long Ping waits.
+const pingTime = 2 * time.Second
+
+// Ping asks the hub whether it serves the token. It is for the start.
+func (c *Client) Ping() error {
+	q := Request{Op: Ping, Epoch: c.cfg.Token.Epoch, Digests: []uint64{c.cfg.Token.KeyCheck()}}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.pong = nil
+	deadline := c.now() + pingTime
+	for try := 0; c.pong == nil && c.now() < deadline; try++ {
+		if try%50 == 0 {
+			_ = c.to.Send(c.subject(0, Ping).String(), c.inbox+pingWord, q.Append(nil)) // is repeated
+		}
+		c.mu.Unlock()
+		time.Sleep(10 * time.Millisecond)
+		c.mu.Lock()
+	}
+	if c.pong == nil {
+		return ErrSilent
+	}
+	switch *c.pong {
+	case OK:
+		return nil
+	case Bad:
+		return ErrKey
+	case WrongEpoch:
+		return fmt.Errorf("%w: %s", ErrRefused, refusals[WrongEpoch])
+	}
+	return c.pong.Err()
+}
+
+// receivePong takes the answer to a Ping.
+func (c *Client) receivePong(msg []byte, refused bool) {
+	var reply Reply
+	switch err := reply.Decode(msg); {
+	case refused:
+	case errors.Is(err, ErrVersion):
+		status := Bad
+		c.pong, c.reason = &status, "it is of another version"
+	case err == nil:
+		c.pong = &reply.Status
+	}
+}
