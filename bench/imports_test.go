@@ -26,6 +26,7 @@ var layers = map[string][]string{
 	"engine/distinct/multikey": {"engine", "asm"},
 	"engine/sliding":           filters,
 	"engine/remote":            {"engine/calendar", "asm"},
+	"engine/remote/natslink":   {"engine/remote"},
 	"engine/secret":            {},
 	"engine/snapshot":          {"engine.", "engine/internal/mem", "engine/secret", "layout", "asm"},
 	"engine/internal":          {"engine.", "engine/internal", "layout", "asm"},

@@ -1,0 +1,175 @@
+package natslink
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nkeys"
+
+	"github.com/flowdedup/flowdedup/engine/remote"
+)
+
+const (
+	// connectTimeout is how long one connection may take to come about.
+	connectTimeout = 2 * time.Second
+	// pingEvery and maxPings say when a silent connection is dead. The defaults of NATS take
+	// six minutes to see it.
+	pingEvery = time.Second
+	maxPings  = 2
+	// writeTimeout ends a connection that takes no more.
+	writeTimeout = 2 * time.Second
+	// reconnectWait is the time between attempts.
+	reconnectWait = 250 * time.Millisecond
+	// queued is how many messages wait to be sent: all windows of 64 slices, twice.
+	queued = 1024
+)
+
+// ErrToken says that the hub does not know the site, or no longer.
+var ErrToken = errors.New("the hub does not take the token: make a new one with flowdedup-hub join-token")
+
+// errQueue is returned where more waits to be sent than should.
+var errQueue = errors.New("too much waits to be sent")
+
+// message is a message that waits to be sent.
+type message struct {
+	subject, reply string
+	body           []byte
+}
+
+// Link is a connection to a hub. It is a remote.Transport.
+type Link struct {
+	conn   *nats.Conn
+	queue  chan message
+	spare  chan []byte // memory of messages
+	done   chan struct{}
+	closed atomic.Bool
+}
+
+// Dial connects to the hub of a token. Where no server can be reached, it goes on trying
+// in the background, and the second result says why: the Link is valid. Errors are about
+// the token, and wrap remote.ErrToken or ErrToken. warn is told what goes wrong later; it
+// may come from any goroutine.
+func Dial(token remote.Token, warn func(error)) (link *Link, unreached, err error) {
+	opts, err := options(token, warn)
+	if err != nil {
+		return nil, nil, err
+	}
+	conn, err := nats.Connect(token.URL, opts...)
+	switch {
+	case err == nil:
+	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrNkeysNotSupported):
+		return nil, nil, ErrToken
+	default:
+		unreached = err
+		if conn, err = nats.Connect(token.URL, append(opts, nats.RetryOnFailedConnect(true))...); err != nil {
+			return nil, nil, fmt.Errorf("%w: %w", remote.ErrToken, err)
+		}
+	}
+	l := &Link{conn: conn, queue: make(chan message, queued), spare: make(chan []byte, queued), done: make(chan struct{})}
+	go l.publish(warn)
+	return l, unreached, nil
+}
+
+// options returns how to connect.
+func options(token remote.Token, warn func(error)) ([]nats.Option, error) {
+	opts := []nats.Option{
+		nats.Name("flowdedup at " + token.Site), nats.CustomInboxPrefix(remote.Inbox(token.Site)), nats.NoEcho(),
+		nats.Timeout(connectTimeout), nats.PingInterval(pingEvery), nats.MaxPingsOutstanding(maxPings),
+		nats.MaxReconnects(-1), nats.ReconnectWait(reconnectWait), nats.FlusherTimeout(writeTimeout), nats.ReconnectBufSize(-1),
+		nats.IgnoreAuthErrorAbort(),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { warn(err) }),
+	}
+	if token.Seed != "" {
+		keys, err := nkeys.FromSeed([]byte(token.Seed))
+		if err != nil {
+			return nil, fmt.Errorf("%w: its seed is none", remote.ErrToken)
+		}
+		public, err := keys.PublicKey()
+		if err != nil {
+			return nil, fmt.Errorf("%w: its seed is none", remote.ErrToken)
+		}
+		opts = append(opts, nats.Nkey(public, keys.Sign))
+	}
+	if token.CA != "" {
+		pool := x509.NewCertPool()
+		if !pool.AppendCertsFromPEM([]byte(token.CA)) {
+			return nil, fmt.Errorf("%w: its certificates are none", remote.ErrToken)
+		}
+		opts = append(opts, nats.Secure(&tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS13}))
+	}
+	return opts, nil
+}
+
+// Listen passes what comes to a subject on, until Close.
+func (l *Link) Listen(subject string, receive func(subject string, msg []byte, refused bool)) error {
+	_, err := l.conn.Subscribe(subject, func(m *nats.Msg) {
+		// 503: there was nobody to take the request.
+		receive(m.Subject, m.Data, len(m.Data) == 0 && m.Header.Get("Status") == "503")
+	})
+	return err
+}
+
+// Connected is that of remote.Transport.
+func (l *Link) Connected() bool { return l.conn.IsConnected() }
+
+// Send is that of remote.Transport. A connection that takes no more must not stop the
+// caller, so that another goroutine sends.
+func (l *Link) Send(subject, reply string, msg []byte) error {
+	if l.closed.Load() {
+		return nats.ErrConnectionClosed
+	}
+	m := message{subject: subject, reply: reply}
+	select {
+	case m.body = <-l.spare:
+	default:
+	}
+	m.body = append(m.body[:0], msg...)
+	select {
+	case l.queue <- m:
+		return nil
+	default:
+		return errQueue
+	}
+}
+
+// publish sends what waits.
+func (l *Link) publish(warn func(error)) {
+	defer close(l.done)
+	for m := range l.queue {
+		if m.subject == "" {
+			return
+		}
+		err := l.conn.PublishRequest(m.subject, m.reply, m.body)
+		if err != nil && !errors.Is(err, nats.ErrReconnectBufExceeded) && !l.closed.Load() {
+			warn(err)
+		}
+		select {
+		case l.spare <- m.body:
+		default:
+		}
+	}
+}
+
+// Close sends what waits, for at most a second, and ends the connection.
+func (l *Link) Close() {
+	l.closed.Store(true)
+	timer := time.NewTimer(time.Second)
+	defer timer.Stop()
+	select {
+	case l.queue <- message{}:
+		select {
+		case <-l.done:
+		case <-timer.C:
+		}
+	case <-timer.C:
+	}
+	if l.conn.IsConnected() {
+		_ = l.conn.FlushTimeout(time.Second) // the last report is of little worth
+	}
+	l.conn.Close()
+}
