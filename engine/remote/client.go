@@ -54,15 +54,9 @@ type ClientConfig struct {
 	// Block makes Ask wait for its turn, where otherwise packets pass unchecked: for inputs
 	// that wait, such as files.
 	Block bool
-	// Notice, if not nil, is told when the hub stops and begins to answer. It must not call
-	// the Client.
-	Notice func(Notice)
-}
-
-// Notice is a change that users want to know of.
-type Notice struct {
-	Answers bool   // the hub answers again, or else no more
-	Reason  string // why it does not, in a few words
+	// Notice, if not nil, is told when the hub stops to answer, and why, in a few words. It
+	// is told "" when the hub begins again.
+	Notice func(reason string)
 }
 
 // Client asks the hub about digests. It splits them by slice, and collects up to 1024 of
@@ -90,7 +84,7 @@ type Client struct {
 	rtt, all  *hdrhistogram.Histogram // microseconds, since the last report and in all
 	report    Report                  // the caller's part
 	reportAt  time.Duration
-	failing   bool   // as the last notice said
+	failure   string // why it fails, as the last notice said, or ""
 	reason    string // why requests failed
 	pong      *Status
 	closed    bool
@@ -246,6 +240,13 @@ func (c *Client) Stats() ClientStats {
 	s.DelayP50 = time.Duration(c.all.ValueAtQuantile(50)) * time.Microsecond
 	s.DelayP99 = time.Duration(c.all.ValueAtQuantile(99)) * time.Microsecond
 	return s
+}
+
+// Failing returns why the hub does not answer, in a few words, or "".
+func (c *Client) Failing() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.failure
 }
 
 // Close gives up what is pending, and sends the last report. The transport stays open.

@@ -26,14 +26,15 @@ func (c *Client) work() {
 			return
 		}
 		now := c.now()
-		notice, changed := c.tick(now)
+		changed := c.tick(now)
+		failure := c.failure
 		next := batchDelay
 		if c.idle = c.collected+c.inFlight == 0; c.idle {
 			next = max(c.reportAt-now, batchDelay)
 		}
 		c.mu.Unlock()
 		if changed && c.cfg.Notice != nil {
-			c.cfg.Notice(notice)
+			c.cfg.Notice(failure)
 		}
 		timer.Reset(next)
 	}
@@ -55,8 +56,8 @@ func (c *Client) wakeUp() {
 }
 
 // tick does what is due: it sends what has waited for others, sends again what was not
-// heard of, and gives up what has waited too long. It returns what to tell users.
-func (c *Client) tick(now time.Duration) (notice Notice, changed bool) {
+// heard of, and gives up what has waited too long. It reports whether failure has changed.
+func (c *Client) tick(now time.Duration) bool {
 	for i := range c.slices {
 		s := &c.slices[i]
 		for k := 0; k < len(s.flight); {
@@ -91,25 +92,23 @@ func (c *Client) sendDue(s *slice, now time.Duration) {
 	}
 }
 
-// notice returns what to tell users, if that has changed.
-func (c *Client) notice() (n Notice, changed bool) {
+// notice finds out why the hub does not answer, and reports whether that began or ended.
+func (c *Client) notice() bool {
 	connected := c.to.Connected()
 	failing := c.broken > 0 || !connected
-	if failing == c.failing {
-		return n, false
+	if failing == (c.failure != "") {
+		return false
 	}
-	c.failing = failing
-	switch {
+	switch c.failure = c.reason; {
+	case !failing:
+		c.failure = ""
 	case !connected:
-		n.Reason = "there is no connection"
-	case failing && c.reason == "":
-		n.Reason = "its answers do not come in time"
-	case failing:
-		n.Reason = c.reason
+		c.failure = "there is no connection"
+	case c.reason == "":
+		c.failure = "its answers do not come in time"
 	}
 	c.reason = ""
-	n.Answers = !failing
-	return n, true
+	return true
 }
 
 // sendReport tells the hub of the site.
@@ -150,15 +149,17 @@ func (c *Client) Ping() error {
 		time.Sleep(10 * time.Millisecond)
 		c.mu.Lock()
 	}
-	if c.pong == nil {
+	return c.pongErr()
+}
+
+// pongErr returns what the answer to a Ping says.
+func (c *Client) pongErr() error {
+	switch {
+	case c.pong == nil:
 		return ErrSilent
-	}
-	switch *c.pong {
-	case OK:
-		return nil
-	case Bad:
+	case *c.pong == Bad:
 		return ErrKey
-	case WrongEpoch:
+	case *c.pong == WrongEpoch:
 		return fmt.Errorf("%w: %s", ErrRefused, refusals[WrongEpoch])
 	}
 	return c.pong.Err()

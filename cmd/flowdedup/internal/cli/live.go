@@ -25,6 +25,7 @@ type liveFlags struct {
 	common
 	compareFlags
 	keepFlags
+	hubFlags
 	keyFlags
 	ringFlags
 	output, duplicates, forward string
@@ -113,6 +114,7 @@ func (f *liveFlags) register(cmd *cobra.Command) {
 	fs.StringVar(&f.forward, "forward", "", "send kept packets out of `IFACE`")
 	f.compareFlags.register(fs)
 	f.keepFlags.register(cmd)
+	f.hubFlags.register(cmd, liveVerdictWait)
 	f.registerFilter(fs, usualMethods, measuringMethods()...)
 	f.keyFlags.register(fs)
 	fs.Var(newParsed(&f.distinctMemory, "", "size", parseMemory), "distinct-memory", "memory of all counters, beyond which they sample (default: 1/8 of memory or of the cgroup's limit)")
@@ -166,7 +168,7 @@ func (f *liveFlags) check(cmd *cobra.Command) error {
 	if err := errors.Join(f.rotate.check(f.output, f.duplicates), f.compareFlags.check(cmd, &f.common),
 		f.keepFlags.check(cmd.Flags(), &f.compareFlags, f.output, f.duplicates != "" || f.forward != ""),
 		f.checkInterfaces(f.conf.Interfaces), f.keyFlags.check(), f.ringFlags.check(),
-		f.net.check(nil, f.rotate.rotates(), f.output, f.duplicates)); err != nil {
+		f.hubFlags.check(cmd.Flags(), &f.common, &f.compareFlags, &f.keepFlags), f.net.check(nil, f.rotate.rotates(), f.output, f.duplicates)); err != nil {
 		return err
 	}
 	named := files{outputs: []namedFile{
@@ -186,6 +188,7 @@ func (f *liveFlags) run(cmd *cobra.Command, e *env) error {
 	if err := f.finish(cmd.Flags()); err != nil {
 		return err
 	}
+	f.hubFlags.complete(&f.common)
 	e.quiet = f.quiet
 	f.warnHold(e, f.window)
 	cfg := f.config(cmd)
@@ -208,6 +211,12 @@ func (f *liveFlags) run(cmd *cobra.Command, e *env) error {
 	}
 	defer show.close()
 	cfg.Status, cfg.Log = show.update, show.log
+	hub, err := f.join(false, func(err error) { show.log.Warn(err.Error()) })
+	if err != nil {
+		return err
+	}
+	defer hub.close()
+	cfg.Dedup.Hub = hub.of()
 	if !outfile.IsStdout(cfg.Reports) && !isTerminal(show.stderr) {
 		cfg.Reopen = e.onHangup
 	}
@@ -216,6 +225,7 @@ func (f *liveFlags) run(cmd *cobra.Command, e *env) error {
 	if summary.Method != "" {
 		warnUnmatched(e, &summary.Summary)
 		warnForgotten(e, &summary.Summary)
+		warnUnchecked(e, &summary.Summary)
 		warnSplit(e, &summary.Conversations, f.output != "" || f.forward != "")
 		f.warnDropped(e, &summary)
 		err = errors.Join(err, f.print(e, &summary))
@@ -237,7 +247,7 @@ func (f *liveFlags) config(cmd *cobra.Command) live.Config {
 	}
 	f.conf.Promiscuous = f.conf.Promiscuous && !f.notPromiscuous
 	filter := f.compareFlags.config(cmd, &f.common)
-	f.complete(&filter)
+	f.keepFlags.complete(&filter)
 	return live.Config{
 		Ring: f.ringConfig(cmd, f.forward != ""), Filter: f.filter.wanted, Dedup: filter,
 		Distinct: distinct.Config{
@@ -245,7 +255,7 @@ func (f *liveFlags) config(cmd *cobra.Command) live.Config {
 			Budget: f.budget(),
 		},
 		Output: f.output, Duplicates: f.duplicates, Forward: f.forward, Rotate: f.rotate.options(),
-		Reports: f.reports, Slide: f.slide, State: f.state, StateEvery: f.stateEvery, KeyGiven: cmd.Flags().Changed("key"),
+		Reports: f.reports, Slide: f.slide, State: f.state, StateEvery: f.stateEvery, KeyGiven: cmd.Flags().Changed("key") || f.hub != "",
 		User: f.user, Packets: f.packets, Duration: f.duration,
 	}
 }

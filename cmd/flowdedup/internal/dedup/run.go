@@ -45,7 +45,7 @@ func Run(ctx context.Context, cfg Config) (Summary, error) {
 	s.SetStripped(r.outputs)
 	s.Filtered = in.Filtered()
 	s.LatePackets = in.Late()
-	s.Inputs = r.inputs
+	s.Inputs = r.inputs.plus(r.hubCopies)
 	s.Damaged = in.Damaged(err)
 	return s, errors.Join(append(in.Failed(), err)...)
 }
@@ -89,6 +89,8 @@ type runner struct {
 	detector *Detector
 	outputs  *sink.Set
 	inputs   byInput
+	// hubCopies has what the hub found, which is counted while inputs is.
+	hubCopies byInput
 }
 
 func newRunner(ctx context.Context, cfg *Config, in *input.Stream) (*runner, error) {
@@ -117,6 +119,10 @@ func newRunner(ctx context.Context, cfg *Config, in *input.Stream) (*runner, err
 	}
 	r := &runner{detector: detector, outputs: outputs, inputs: newByInput(in.Inputs())}
 	detector.swapped = r.inputs.swap
+	if detector.hub != nil {
+		r.hubCopies = newByInput(in.Inputs())
+		detector.hub.removed = r.hubCopies.addCopies
+	}
 	return r, nil
 }
 

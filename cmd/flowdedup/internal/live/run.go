@@ -49,6 +49,10 @@ func Run(ctx context.Context, cfg Config) (Summary, error) {
 	return r.summary(), err
 }
 
+// hubIdle is idle where packets wait for a hub: answers take about a millisecond, and come
+// unasked.
+const hubIdle = 2 * time.Millisecond
+
 // runner is what the batches of a run share.
 type runner struct {
 	cfg      *Config
@@ -86,6 +90,9 @@ func open(ctx context.Context, cfg *Config) (r *runner, err error) {
 		hold.Delay = cfg.Ring.BlockTimeout
 		cfg.Ring.Idle = min(max((hold.Hold+hold.Delay)/4, time.Millisecond), idle)
 	}
+	if cfg.Dedup.Hub != nil {
+		cfg.Ring.Idle = hubIdle
+	}
 	if err = r.compile(ctx); err != nil {
 		return r, err
 	}
@@ -98,8 +105,8 @@ func open(ctx context.Context, cfg *Config) (r *runner, err error) {
 		TLS: cfg.TLS, Rotate: cfg.Rotate, Live: true, Stop: func() { r.capture.Stop() }, Log: r.log,
 	}
 	// Files get whole records, forwarded packets leave sooner from a copy, and several
-	// workers hold several batches at a time, as does who waits for better copies.
-	cfg.Ring.InPlace = cfg.Dedup.Workers <= 1 && outputs.None() && hold.Hold == 0
+	// workers hold several batches at a time, as does who waits for better copies or a hub.
+	cfg.Ring.InPlace = cfg.Dedup.Workers <= 1 && outputs.None() && hold.Hold == 0 && cfg.Dedup.Hub == nil
 	if r.capture, err = openCapture(cfg, r.log); err != nil {
 		return r, err
 	}

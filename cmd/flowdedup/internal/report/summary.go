@@ -57,6 +57,10 @@ func dedupText(w io.Writer, s *dedup.Summary, written bool, rate string) error {
 	if s.Protected != nil {
 		fmt.Fprintf(&t, "  protected   %s duplicates, which match --protect and stay\n", show.Count(*s.Protected))
 	}
+	if s.HubCopies != nil {
+		fmt.Fprintf(&t, "  hub         %s duplicates of other sites%s, 99 %% of answers within %s\n", show.Count(*s.HubCopies),
+			also(show.Note{Count: *s.Unchecked, What: "packets unchecked, which stay"}), s.HubDelay.P99)
+	}
 	if s.HeldBytes != nil {
 		fmt.Fprintf(&t, "  held        %s at most, for better copies\n", show.Bytes(*s.HeldBytes))
 	}
