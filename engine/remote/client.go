@@ -315,6 +315,7 @@ func (c *Client) answered(s *slice, r *request, reply *Reply, now time.Duration)
 		c.record(now - r.sent)
 		c.succeeded(s)
 		c.resolve(s, r, reply.Copies)
+		c.sendDue(s, now)
 	case NotOwner:
 		c.again(r, now)
 	default:

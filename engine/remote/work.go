@@ -81,13 +81,17 @@ func (c *Client) tick(now time.Duration) bool {
 	return c.notice()
 }
 
-// sendDue sends what has waited for others, unless that would wait.
+// sendDue sends what has waited for others. Where too many requests are on their way, it
+// goes on collecting until one is answered.
 func (c *Client) sendDue(s *slice, now time.Duration) {
 	delay := batchDelay
 	if c.cfg.Block {
 		delay = blockDelay
 	}
-	if s.next != nil && now-s.next.since >= delay && !(c.cfg.Block && s.full()) {
+	if s.next == nil || now-s.next.since < delay {
+		return
+	}
+	if !s.full() || !c.cfg.Block && now-s.next.since >= c.cfg.Wait {
 		c.send(s)
 	}
 }
