@@ -40,6 +40,7 @@ type Hub struct {
 	reload   func() error
 	started  time.Time
 	fence    uint64
+	keyCheck uint64 // what sites show their key by
 	reports  reports
 	rates    rates
 	done     chan struct{}
@@ -63,7 +64,7 @@ func Start(cfg Config) (*Hub, error) {
 	h := &Hub{
 		name: cfg.Name, settings: cfg.Settings, folder: cfg.Folder, log: cfg.Log, reload: cfg.Reload, fence: fence,
 		memory: cfg.Memory / cfg.Settings.Slices, limit: cfg.Limit / cfg.Settings.Slices,
-		started: time.Now(), owners: map[int]*owner{}, done: make(chan struct{}),
+		keyCheck: cfg.Settings.token("any", "").KeyCheck(), started: time.Now(), owners: map[int]*owner{}, done: make(chan struct{}),
 	}
 	if h.conn, err = connect(cfg.URL, "flowdedup-hub "+cfg.Name, seed, cfg.Log, cfg.Dial...); err != nil {
 		return nil, err

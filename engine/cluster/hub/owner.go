@@ -110,11 +110,27 @@ func (o *owner) take(m *nats.Msg) remote.Status {
 		o.counts.Stale++
 		return remote.Stale
 	}
+	if o.request.Op == remote.Ping {
+		return o.ping()
+	}
 	var status remote.Status
 	if o.bits, status = o.slice.Apply(o.bits, subject.Site, &o.request); status == remote.Bad {
 		o.counts.Bad++
 	}
 	return status
+}
+
+// ping answers a site that asks whether its token is good: its digests are of the hub's
+// key.
+func (o *owner) ping() remote.Status {
+	for _, d := range o.request.Digests {
+		if d != o.hub.keyCheck {
+			o.counts.Bad++
+			return remote.Bad
+		}
+	}
+	o.bits = append(o.bits, make([]byte, (len(o.request.Digests)+7)/8)...)
+	return remote.OK
 }
 
 func (o *owner) lagOf(site string) *lag {

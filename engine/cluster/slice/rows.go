@@ -1,6 +1,7 @@
 package slice
 
 import (
+	"math"
 	"math/bits"
 
 	"github.com/flowdedup/flowdedup/layout"
@@ -56,14 +57,22 @@ func (r *rows) at(digest uint64) int { return int(uint64(uint32(digest)) >> r.sh
 
 func (r *rows) line(digest uint64) *line { return (*line)(&r.lines[r.at(digest)]) }
 
-// find returns the cell that holds the digest, or -1.
-func (l *line) find(digest uint64) int {
+// find returns the mark of the digest that another site has left nearest to a time, or 0.
+// known says that this site has left one at that very time.
+func (l *line) find(digest uint64, t int64, site int) (other mark, known bool) {
+	nearest := uint64(math.MaxUint64)
 	for i := range cells {
-		if l[i] == digest && l[cells+i] != 0 {
-			return i
+		m := mark(l[cells+i])
+		if l[i] != digest || m == 0 {
+			continue
+		}
+		if m.site() == site {
+			known = known || m.time() == t
+		} else if d := distance(m.time(), t); d < nearest {
+			other, nearest = m, d
 		}
 	}
-	return -1
+	return other, known
 }
 
 // victim returns an empty cell, or the one whose time is the farthest from now. So elements

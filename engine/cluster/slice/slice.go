@@ -26,10 +26,10 @@ type Config struct {
 // Slice is one part of the filter. It serves one goroutine,
 // and wants Close at the end.
 //
-// It remembers the digests of packets with site and time. A digest that another site has
-// sent, at a time within the window of this one, is a copy, and changes nothing. Any other
-// is remembered, also one that the same site has sent before. Times of different sites
-// compare by what the slice has learned of their clocks.
+// It remembers the digests of packets with site and time. A digest that it remembers of
+// another site, at a time within the window of this one, is a copy, and changes nothing.
+// Any other is remembered, also one that the same site has sent before. Times of different
+// sites compare by what the slice has learned of their clocks.
 //
 // A line of 64 bytes holds 4 digests. A fifth evicts the one that is the farthest away in
 // time. If many of these were of the window, the slice doubles, up to its limit.
@@ -88,7 +88,7 @@ func (s *Slice) Close() error { return s.rows.arena.Close() }
 // remote.OK, or remote.Bad for what no slice can answer.
 func (s *Slice) Apply(dst []byte, name string, r *remote.Request) ([]byte, remote.Status) {
 	at, ok := s.siteOf(name)
-	if !ok || r.Time > maxTime || r.Op == remote.Chain {
+	if !ok || r.Time > maxTime || r.Op == remote.Chain || r.Op == remote.Ping {
 		return dst, remote.Bad
 	}
 	from := &s.sites[at]
@@ -134,25 +134,21 @@ func (s *Slice) run(copies []byte, r *remote.Request, from, to, at int) {
 // one answers for a digest.
 func (s *Slice) one(op remote.Op, digest uint64, t int64, at int) (isCopy bool) {
 	l := s.rows.line(digest)
-	cell := l.find(digest)
-	if cell >= 0 {
-		old := mark(l[cells+cell])
-		if other := old.site() - 1; other != at {
-			if isCopy = distance(old.time(), t) <= s.window; isCopy && op == remote.TestAndSet {
-				s.countCopy(other, at, old.time(), t)
-			}
-			if op != remote.Test {
-				s.clocks.observe(digest, other, at, old.time(), t) // changes count from the next digest on
-			}
+	other, known := l.find(digest, t, at+1)
+	if other != 0 {
+		isCopy = distance(other.time(), t) <= s.window
+		if isCopy && op == remote.TestAndSet {
+			s.countCopy(other.site()-1, at, other.time(), t)
+		}
+		if op != remote.Test {
+			s.clocks.observe(digest, other.site()-1, at, other.time(), t) // changes count from the next digest on
 		}
 	}
-	if isCopy || op == remote.Test {
+	if isCopy || known || op == remote.Test {
 		return isCopy
 	}
-	if cell < 0 {
-		cell = l.victim(t)
-		s.countEvicted(mark(l[cells+cell]), t)
-	}
+	cell := l.victim(t)
+	s.countEvicted(mark(l[cells+cell]), t)
 	l[cell], l[cells+cell] = digest, uint64(newMark(t, at+1))
 	s.latest = t
 	return false

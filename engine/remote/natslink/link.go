@@ -154,7 +154,7 @@ func (l *Link) publish(warn func(error)) {
 		if m.subject == "" {
 			return
 		}
-		err := l.conn.PublishRequest(m.subject, m.reply, m.body)
+		err := l.conn.PublishMsg(&nats.Msg{Subject: m.subject, Reply: m.reply, Data: m.body})
 		if err != nil && !errors.Is(err, nats.ErrReconnectBufExceeded) && !l.closed.Load() {
 			warn(err)
 		}
