@@ -176,7 +176,7 @@ func (c *Client) Ask(a *Answers, digests []digest.Digest, times []int64, skip []
 		}
 		c.stats.Asked++
 		d := digests[i][0]
-		s := &c.slices[SliceOf(d, len(c.slices))]
+		s := &c.slices[sliceOf(d, len(c.slices))]
 		if times[i] == calendar.NoTime || c.closed || !connected && !c.cfg.Block || s.broken(now) {
 			c.unchecked(a)
 			continue

@@ -168,7 +168,7 @@ func (c *Client) pongErr() error {
 	case *c.pong == WrongEpoch:
 		return fmt.Errorf("%w: %s", ErrRefused, refusals[WrongEpoch])
 	}
-	return c.pong.Err()
+	return c.pong.err()
 }
 
 // receivePong takes the answer to a Ping.
