@@ -16,8 +16,11 @@ import (
 const (
 	// batchDigests is where the cost of a digest is low, and its wait still short.
 	batchDigests = 1024
-	// batchDelay is how long digests wait for others to go with them.
-	batchDelay = time.Millisecond
+	// batchDelay is how long digests wait for others to go with them, and thinDelay how long
+	// fewer than thinDigests do.
+	batchDelay  = time.Millisecond
+	thinDelay   = 5 * time.Millisecond
+	thinDigests = 256
 	// maxWindow is how many requests to a slice are on their way at a time.
 	maxWindow = 8
 	// maxTries is how often a request is sent at most, if nothing is heard.
@@ -60,7 +63,7 @@ type ClientConfig struct {
 }
 
 // Client asks the hub about digests. It splits them by slice, and collects up to 1024 of
-// each, or for a millisecond. It is for several goroutines.
+// each, or for a millisecond, or for up to 5 if these are few. It is for several goroutines.
 //
 // A request that gets no answer within Wait leaves its packets unchecked. One that nobody
 // took is sent again. So is one without an answer, with the same number. Where a slice
@@ -173,7 +176,7 @@ func (c *Client) Ask(a *Answers, digests []digest.Digest, times []int64, skip []
 		}
 		c.stats.Asked++
 		d := digests[i][0]
-		s := &c.slices[SliceOf(d, len(c.slices))]
+		s := &c.slices[sliceOf(d, len(c.slices))]
 		if times[i] == calendar.NoTime || c.closed || !connected && !c.cfg.Block || s.broken(now) {
 			c.unchecked(a)
 			continue
@@ -315,6 +318,7 @@ func (c *Client) answered(s *slice, r *request, reply *Reply, now time.Duration)
 		c.record(now - r.sent)
 		c.succeeded(s)
 		c.resolve(s, r, reply.Copies)
+		c.sendDue(s, now)
 	case NotOwner:
 		c.again(r, now)
 	default:

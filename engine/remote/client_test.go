@@ -152,7 +152,7 @@ func (h *modelHub) answer(subject string, msg []byte) []byte {
 	}
 	if r.Status == OK {
 		for i, d := range q.Digests {
-			if SliceOf(d, 4) != to.Slice {
+			if sliceOf(d, 4) != to.Slice {
 				panic("a digest of another slice")
 			}
 			switch first, ok := h.firsts[d]; {

@@ -27,7 +27,7 @@ func TestRequestRoundTrip(t *testing.T) {
 		for _, times := range []bool{false, true} {
 			want := someRequest(n, times)
 			msg := want.Append([]byte("before"))[len("before"):]
-			size := RequestHeader + 8*n
+			size := requestHeader + 8*n
 			if times {
 				size += 2 * n
 			}
@@ -105,7 +105,7 @@ func TestReply(t *testing.T) {
 		if err := got.Decode(msg); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%+v, %v, want %+v", got, err, want)
 		}
-		if refused := want.Status.Err(); errors.Is(refused, ErrRefused) != (want.Status != OK) {
+		if refused := want.Status.err(); errors.Is(refused, ErrRefused) != (want.Status != OK) {
 			t.Errorf("%s: %v", want.Status, refused)
 		}
 	}
@@ -177,7 +177,7 @@ func TestSliceOf(t *testing.T) {
 	}{
 		{0, 64, 0}, {^uint64(0), 64, 63}, {1 << 63, 64, 32}, {1<<63 - 1, 64, 31}, {^uint64(0), 1, 0}, {^uint64(0) >> 32, 1000, 0},
 	} {
-		if got := SliceOf(c.digest, c.slices); got != c.want {
+		if got := sliceOf(c.digest, c.slices); got != c.want {
 			t.Errorf("slice of %x of %d: %d, want %d", c.digest, c.slices, got, c.want)
 		}
 	}

@@ -33,8 +33,8 @@ func (s Status) String() string {
 // ErrRefused is wrapped by the errors of statuses but OK.
 var ErrRefused = errors.New("refused by the hub")
 
-// Err returns nil for OK, and else an error that wraps ErrRefused.
-func (s Status) Err() error {
+// err returns nil for OK, and else an error that wraps ErrRefused.
+func (s Status) err() error {
 	if s == OK {
 		return nil
 	}
@@ -76,7 +76,7 @@ func (r *Reply) Append(dst []byte) []byte {
 // undefined.
 func (r *Reply) Decode(msg []byte) error {
 	le := binary.LittleEndian
-	if len(msg) < ReplyHeader {
+	if len(msg) < replyHeader {
 		return ErrLength
 	}
 	if err := checkMagic(msg); err != nil {
@@ -84,7 +84,7 @@ func (r *Reply) Decode(msg []byte) error {
 	}
 	*r = Reply{
 		Status: Status(msg[3]), N: le.Uint32(msg[4:]), Seq: le.Uint64(msg[8:]), Epoch: le.Uint32(msg[16:]),
-		Fencing: le.Uint64(msg[20:]), State: le.Uint32(msg[28:]), Copies: msg[ReplyHeader:],
+		Fencing: le.Uint64(msg[20:]), State: le.Uint32(msg[28:]), Copies: msg[replyHeader:],
 	}
 	if r.Status > Bad || r.N > MaxDigests {
 		return ErrField

@@ -14,17 +14,16 @@ const Version = 1
 // megabyte that servers take.
 const MaxDigests = 16384
 
-// DeltaUnit is the unit of Request.Deltas, in microseconds. A batch with times spans at
-// most MaxSpan microseconds.
-const (
-	DeltaUnit = 10
-	MaxSpan   = 0xffff * DeltaUnit
-)
+// DeltaUnit is the unit of Request.Deltas, in microseconds.
+const DeltaUnit = 10
 
-// RequestHeader and ReplyHeader are the lengths of headers, in bytes.
+// maxSpan is how many microseconds a batch with times spans at most.
+const maxSpan = 0xffff * DeltaUnit
+
+// requestHeader and replyHeader are the lengths of headers, in bytes.
 const (
-	RequestHeader = 40
-	ReplyHeader   = 32
+	requestHeader = 40
+	replyHeader   = 32
 )
 
 // Errors of decoding. What is wrong with a message is told by errors.Is.
@@ -115,7 +114,7 @@ func (r *Request) Append(dst []byte) []byte {
 			dst = le.AppendUint16(dst, d)
 		}
 	}
-	le.PutUint32(dst[start+36:], crc32.Checksum(dst[start+RequestHeader:], castagnoli))
+	le.PutUint32(dst[start+36:], crc32.Checksum(dst[start+requestHeader:], castagnoli))
 	return dst
 }
 
@@ -123,7 +122,7 @@ func (r *Request) Append(dst []byte) []byte {
 // only where that is too small. Errors wrap ErrMessage, and leave r undefined.
 func (r *Request) Decode(msg []byte) error {
 	le := binary.LittleEndian
-	if len(msg) < RequestHeader {
+	if len(msg) < requestHeader {
 		return ErrLength
 	}
 	if err := checkMagic(msg); err != nil {
@@ -142,7 +141,7 @@ func (r *Request) Decode(msg []byte) error {
 	if r.Times {
 		size += 2
 	}
-	body := msg[RequestHeader:]
+	body := msg[requestHeader:]
 	if int64(len(body)) != n*size {
 		return ErrLength
 	}
@@ -173,9 +172,9 @@ func checkMagic(msg []byte) error {
 	return nil
 }
 
-// SliceOf returns the slice, of so many, that a digest belongs to: by its upper half, which
+// sliceOf returns the slice, of so many, that a digest belongs to: by its upper half, which
 // filters of a slice have to know of.
-func SliceOf(digest uint64, slices int) int {
+func sliceOf(digest uint64, slices int) int {
 	return int((digest >> 32) * uint64(slices) >> 32)
 }
 

@@ -44,7 +44,7 @@ type ask struct {
 // fits reports whether a packet of that time can be in the request.
 func (r *request) fits(t int64) bool {
 	low, high := min(r.min, t), max(r.max, t)
-	return high-low >= 0 && high-low < (MaxSpan-DeltaUnit)*int64(time.Microsecond)
+	return high-low >= 0 && high-low < (maxSpan-DeltaUnit)*int64(time.Microsecond)
 }
 
 // broken reports whether the slice is not to be asked: it has failed, and is not to be tried

@@ -47,6 +47,7 @@ type Link struct {
 	queue  chan message
 	spare  chan []byte // memory of messages
 	done   chan struct{}
+	up     atomic.Bool // as far as is known; conn may take seconds to say so
 	closed atomic.Bool
 }
 
@@ -59,9 +60,16 @@ func Dial(token remote.Token, warn func(error)) (link *Link, unreached, err erro
 	if err != nil {
 		return nil, nil, err
 	}
+	l := &Link{queue: make(chan message, queued), spare: make(chan []byte, queued), done: make(chan struct{})}
+	opts = append(opts,
+		nats.ConnectHandler(func(*nats.Conn) { l.up.Store(true) }),
+		nats.ReconnectHandler(func(*nats.Conn) { l.up.Store(true) }),
+		nats.DisconnectErrHandler(func(*nats.Conn, error) { l.up.Store(false) }),
+	)
 	conn, err := nats.Connect(token.URL, opts...)
 	switch {
 	case err == nil:
+		l.up.Store(true)
 	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrNkeysNotSupported):
 		return nil, nil, ErrToken
 	default:
@@ -70,7 +78,7 @@ func Dial(token remote.Token, warn func(error)) (link *Link, unreached, err erro
 			return nil, nil, fmt.Errorf("%w: %w", remote.ErrToken, err)
 		}
 	}
-	l := &Link{conn: conn, queue: make(chan message, queued), spare: make(chan []byte, queued), done: make(chan struct{})}
+	l.conn = conn
 	go l.publish(warn)
 	return l, unreached, nil
 }
@@ -114,8 +122,10 @@ func (l *Link) Listen(subject string, receive func(subject string, msg []byte, r
 	return err
 }
 
-// Connected is that of remote.Transport.
-func (l *Link) Connected() bool { return l.conn.IsConnected() }
+// Connected is that of remote.Transport. It is late by as long as a dead connection takes
+// to be noticed. No method of a nats.Conn may be called here: while it dials, or writes to
+// a connection that takes no more, all of them wait.
+func (l *Link) Connected() bool { return l.up.Load() }
 
 // Send is that of remote.Transport. A connection that takes no more must not stop the
 // caller, so that another goroutine sends.
@@ -168,7 +178,7 @@ func (l *Link) Close() {
 		}
 	case <-timer.C:
 	}
-	if l.conn.IsConnected() {
+	if l.up.Load() {
 		_ = l.conn.FlushTimeout(time.Second) // the last report is of little worth
 	}
 	l.conn.Close()

@@ -140,9 +140,13 @@ func readToken(hub string) (remote.Token, error) {
 func tokenOf(line string) (remote.Token, error) {
 	token, err := remote.DecodeToken(line)
 	if err != nil {
-		err = fmt.Errorf("%w; make another with flowdedup-hub join-token SITE, of the same version as this program", err)
+		err = badToken(err)
 	}
 	return token, err
+}
+
+func badToken(err error) error {
+	return fmt.Errorf("%w; make another with flowdedup-hub join-token SITE, of the same version as this program", err)
 }
 
 // hubLink is the connection of a site to its hub.
@@ -158,7 +162,9 @@ func (f *hubFlags) join(block bool, warn func(error)) (*hubLink, error) {
 		return nil, nil
 	}
 	link, unreached, err := natslink.Dial(f.token, func(err error) { warn(fmt.Errorf("hub: %w", err)) })
-	if err != nil {
+	if errors.Is(err, remote.ErrToken) {
+		return nil, &usageError{fmt.Errorf("--hub: %w", badToken(err))}
+	} else if err != nil {
 		return nil, fmt.Errorf("--hub: %w", err)
 	}
 	client := remote.NewClient(remote.ClientConfig{

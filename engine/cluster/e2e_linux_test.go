@@ -1,0 +1,176 @@
+package cluster_test
+
+import (
+	"testing"
+	"time"
+)
+
+// wide is a window that packets in a busy machine keep, however long a router has them.
+const wide = "500ms"
+
+// patient is a verdict wait that no busy machine exceeds.
+const patient = "--verdict-wait=20s"
+
+// TestSensorsAndHub runs a hub and four sensors beside one routed path. Each packet must be
+// in the output of one sensor, and the hub's matrix must be the truth.
+func TestSensorsAndHub(t *testing.T) {
+	l := newLab(t, "--window", wide)
+	for _, s := range sites {
+		l.sensor(s.name, patient)
+	}
+	const packets = 4000
+	l.send(0, packets, 2000)
+	time.Sleep(500 * time.Millisecond) // until rings have passed on what they have
+	keptAt := make([]string, packets)
+	kept := map[string]int{}
+	for _, s := range sites {
+		sum, numbers := l.stopSensor(s.name)
+		if sum.PacketsIn != packets || sum.Unchecked != 0 || sum.HubCopies != packets-sum.PacketsOut {
+			t.Errorf("site %s: %+v", s.name, sum)
+		}
+		for _, n := range numbers {
+			if keptAt[n] != "" {
+				t.Fatalf("packet %d is kept at %s and %s", n, keptAt[n], s.name)
+			}
+			keptAt[n] = s.name
+			kept[s.name]++
+		}
+	}
+	for n, site := range keptAt {
+		if site == "" {
+			t.Fatalf("packet %d is lost", n)
+		}
+	}
+	t.Log("kept at", kept)
+	for _, p := range l.status().Matrix {
+		if want := uint64(kept[p.First]); p.First == p.Copy || p.Copies != want {
+			t.Errorf("%d copies at %s of packets of %s, want %d", p.Copies, p.Copy, p.First, want)
+		}
+	}
+}
+
+// counts counts in how many outputs each packet is.
+func (l *lab) counts(packets int, sites ...string) (counts []int, unchecked int) {
+	l.t.Helper()
+	counts = make([]int, packets)
+	for _, site := range sites {
+		sum, numbers := l.stopSensor(site)
+		unchecked += sum.Unchecked
+		if sum.PacketsIn != packets {
+			l.t.Errorf("site %s saw %d packets of %d", site, sum.PacketsIn, packets)
+		}
+		for _, n := range numbers {
+			counts[n]++
+		}
+	}
+	extra := 0
+	for n, c := range counts {
+		if c == 0 {
+			l.t.Fatalf("packet %d is lost", n)
+		}
+		extra += c - 1
+	}
+	if extra > unchecked {
+		l.t.Errorf("%d packets are kept too often, %d were unchecked", extra, unchecked)
+	}
+	return counts, unchecked
+}
+
+// once wants packets of a range in one output each.
+func once(t *testing.T, counts []int, from, to int) {
+	t.Helper()
+	more := 0
+	for _, c := range counts[from:to] {
+		more += c - 1
+	}
+	if more != 0 {
+		t.Errorf("of packets %d to %d, %d are kept too often", from, to, more)
+	}
+}
+
+// TestHubKilled kills the hub, and starts it again. No packet is lost, and before and long
+// after none is kept twice.
+func TestHubKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes 15 s")
+	}
+	l := newLab(t, "--window", wide)
+	for _, site := range []string{"a", "d"} {
+		l.sensor(site, "--verdict-wait=1s")
+	}
+	l.send(0, 2000, 1000)
+	time.Sleep(1500 * time.Millisecond)
+	l.hub.kill()
+	l.send(2000, 4000, 1000)
+	l.startHub()
+	time.Sleep(2 * time.Second) // they connect again
+	l.send(4000, 7000, 1000)    // each slice finds it out
+	time.Sleep(2 * time.Second)
+	l.send(7000, 9000, 1000)
+	time.Sleep(500 * time.Millisecond)
+	counts, unchecked := l.counts(9000, "a", "d")
+	once(t, counts, 0, 2000)
+	once(t, counts, 7000, 9000)
+	if unchecked < 2*1900 {
+		t.Errorf("%d packets unchecked, though the hub was away for 2000", unchecked)
+	}
+	t.Log(unchecked, "unchecked")
+}
+
+// TestSensorKilled kills a sensor. What it had is gone with it, but the others go on: each
+// packet that comes later is kept once.
+func TestSensorKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes 10 s")
+	}
+	l := newLab(t, "--window", wide)
+	for _, site := range []string{"a", "b", "d"} {
+		l.sensor(site, patient)
+	}
+	l.send(0, 2000, 1000)
+	l.sensors["a"].kill()
+	l.send(2000, 4000, 1000)
+	time.Sleep(500 * time.Millisecond)
+	counts := make([]int, 4000)
+	for _, site := range []string{"b", "d"} {
+		_, numbers := l.stopSensor(site)
+		for _, n := range numbers {
+			counts[n]++
+		}
+	}
+	once(t, counts, 2000, 4000)
+	for n, c := range counts[2000:] {
+		if c == 0 {
+			t.Fatalf("packet %d is lost", 2000+n)
+		}
+	}
+}
+
+// TestCut cuts the cable between two sites and the hub for 20 s. No packet is lost: the
+// sites pass all, and say how many that were. Afterwards all is as before.
+func TestCut(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes 40 s")
+	}
+	l := newLab(t, "--window", wide)
+	for _, s := range sites {
+		l.sensor(s.name, "--verdict-wait=1s")
+	}
+	l.send(0, 2000, 1000)
+	time.Sleep(1500 * time.Millisecond)
+	l.hubNet.ip("link set two down") // the sites' end stays up
+	l.send(2000, 22000, 1000)
+	l.hubNet.ip("link set two up")
+	time.Sleep(5 * time.Second)
+	l.send(22000, 25000, 1000)
+	time.Sleep(2 * time.Second)
+	l.send(25000, 27000, 1000)
+	time.Sleep(1500 * time.Millisecond)
+	counts, unchecked := l.counts(27000, "a", "b", "c", "d")
+	once(t, counts, 0, 2000)
+	once(t, counts, 25000, 27000)
+	if unchecked < 2*18000 {
+		t.Errorf("%d packets unchecked, though two sites were cut off for 20000", unchecked)
+	}
+	t.Log(unchecked, "unchecked")
+}
