@@ -78,35 +78,41 @@ func (o *owner) answer(m *nats.Msg) {
 		o.counts.Bad++
 		return
 	}
-	o.bits = o.bits[:0]
-	status := o.take(m)
-	r := &o.request
-	reply := remote.Reply{
-		Status: status, N: uint32(len(r.Digests)), Seq: r.Seq, Epoch: o.hub.settings.Epoch, Fencing: o.fence, Copies: o.bits,
-	}
-	o.out = reply.Append(o.out[:0])
+	waiting, _, err := o.sub.Pending()
+	o.respond(m.Subject, m.Data, err == nil && waiting > overloadAt, time.Now())
 	if err := o.hub.conn.Publish(m.Reply, o.out); err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
 		o.hub.log.Warn(fmt.Sprintf("slice %d: an answer was not sent: %v", o.number, err))
 	}
 }
 
+// respond puts the answer to a message into out.
+func (o *owner) respond(subject string, msg []byte, overloaded bool, now time.Time) {
+	o.bits = o.bits[:0]
+	status := o.take(subject, msg, overloaded, now)
+	r := &o.request
+	reply := remote.Reply{
+		Status: status, N: uint32(len(r.Digests)), Seq: r.Seq, Epoch: o.hub.settings.Epoch, Fencing: o.fence, Copies: o.bits,
+	}
+	o.out = reply.Append(o.out[:0])
+}
+
 // take has the slice take a request, or says why not.
-func (o *owner) take(m *nats.Msg) remote.Status {
-	subject, ok := remote.ParseSubject(m.Subject)
-	if err := o.request.Decode(m.Data); err != nil || !ok || subject.Op != o.request.Op {
+func (o *owner) take(to string, msg []byte, overloaded bool, now time.Time) remote.Status {
+	subject, ok := remote.ParseSubject(to)
+	if err := o.request.Decode(msg); err != nil || !ok || subject.Op != o.request.Op {
 		o.counts.Bad++
-		o.request = remote.Request{}
+		o.request = remote.Request{Digests: o.request.Digests[:0], Deltas: o.request.Deltas[:0]}
 		return remote.Bad
 	}
 	if subject.Epoch != o.hub.settings.Epoch || o.request.Epoch != subject.Epoch {
 		o.counts.WrongEpoch++
 		return remote.WrongEpoch
 	}
-	if waiting, _, err := o.sub.Pending(); err == nil && waiting > overloadAt {
+	if overloaded {
 		o.counts.Overloaded++
 		return remote.Overloaded
 	}
-	if !o.lagOf(subject.Site).inTime(&o.request, time.Now()) {
+	if !o.lagOf(subject.Site).inTime(&o.request, now) {
 		o.counts.Stale++
 		return remote.Stale
 	}

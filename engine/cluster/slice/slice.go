@@ -67,7 +67,7 @@ func New(cfg Config) (*Slice, error) {
 	switch {
 	case cfg.Window < time.Microsecond || cfg.Window > 24*time.Hour:
 		return nil, fmt.Errorf("%w: a window of %v, want a microsecond to a day", ErrConfig, cfg.Window)
-	case cfg.Memory < lineBytes || cfg.Limit < cfg.Memory || cfg.Limit > lineBytes<<32:
+	case cfg.Memory < lineBytes || cfg.Limit < cfg.Memory || uint64(cfg.Limit) > lineBytes<<32:
 		return nil, fmt.Errorf("%w: %d to %d bytes, want at least %d", ErrConfig, cfg.Memory, cfg.Limit, lineBytes)
 	case cfg.Slices < 1:
 		return nil, fmt.Errorf("%w: one of %d", ErrConfig, cfg.Slices)
