@@ -1,5 +1,5 @@
 # Everything here needs only a Go toolchain, unless a target says more.
-.PHONY: build hub install man test test-short race vet lint fuzz cross purego bench bench-short bench-compare bench-large bench-peers bench-peers-large bench-pipeline bench-pipeline-quick bench-live bench-live-quick bench-results soak-live faults batches papers captures ci
+.PHONY: build hub install man test test-short race vet lint fuzz cross purego bench bench-short bench-compare bench-large bench-peers bench-peers-large bench-pipeline bench-pipeline-quick bench-live bench-live-quick bench-results soak-live chaos-hub faults batches papers captures ci
 
 # One static file, which needs no C library.
 build:
@@ -120,6 +120,12 @@ bench-live:
 
 bench-live-quick:
 	bench/live/run.sh -quick $(LIVE)
+
+# chaos-hub runs a hub and four sensors in network namespaces for CHAOS, with a fault each
+# 20 s. Linux, as root.
+CHAOS ?= 10m
+chaos-hub:
+	cd engine/cluster && FLOWDEDUP_CHAOS=$(CHAOS) go test -run TestChaos -count 1 -timeout 2h -v .
 
 # soak-live runs flowdedup live at half load for DURATION while things go wrong around
 # it, and fails if the run does not survive: Linux, as root.

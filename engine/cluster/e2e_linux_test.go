@@ -1,8 +1,12 @@
 package cluster_test
 
 import (
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/flowdedup/flowdedup/engine/remote"
 )
 
 // wide is a window that packets in a busy machine keep, however long a router has them.
@@ -173,4 +177,37 @@ func TestCut(t *testing.T) {
 		t.Errorf("%d packets unchecked, though two sites were cut off for 20000", unchecked)
 	}
 	t.Log(unchecked, "unchecked")
+}
+
+// TestWrongTokens wants one line that says what to do, and exit code 1.
+func TestWrongTokens(t *testing.T) {
+	l := newLab(t)
+	change := func(change func(*remote.Token)) string {
+		token, err := remote.DecodeToken(l.token("a"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(&token)
+		return token.Encode()
+	}
+	removed := l.token("b")
+	l.hubNet.run(filepath.Join(l.programs, "flowdedup-hub"), "remove", "b", "--state", l.dir+"/hub")
+	for name, c := range map[string]struct{ token, want string }{
+		"another key":    {change(func(t *remote.Token) { t.Key[3]++ }), "another key"},
+		"another layout": {change(func(t *remote.Token) { t.Epoch++ }), "laid out anew"},
+		"another site":   {change(func(t *remote.Token) { t.Site = "c" }), "join-token"},
+		"removed":        {removed, "join-token"},
+		"valid":          {l.token("a"), ""},
+	} {
+		p := l.start(l.one, "flowdedup", "dedup", "../../testdata/pcaps/router-plain.pcapng", "--hub", c.token)
+		<-p.ended
+		text := p.stderr.String()
+		code := p.cmd.ProcessState.ExitCode()
+		if c.want == "" && (code != 0 || strings.Contains(text, "hub")) {
+			t.Errorf("%s: exit code %d, %s", name, code, text)
+		}
+		if c.want != "" && code != 1 || !strings.Contains(text, c.want) {
+			t.Errorf("%s: exit code %d, %s", name, code, text)
+		}
+	}
 }

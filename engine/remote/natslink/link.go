@@ -48,6 +48,7 @@ type Link struct {
 	spare  chan []byte // memory of messages
 	done   chan struct{}
 	up     atomic.Bool // as far as is known; conn may take seconds to say so
+	denied atomic.Bool // the server does not let the site do what sites do
 	closed atomic.Bool
 }
 
@@ -56,12 +57,17 @@ type Link struct {
 // the token, and wrap remote.ErrToken or ErrToken. warn is told what goes wrong later; it
 // may come from any goroutine.
 func Dial(token remote.Token, warn func(error)) (link *Link, unreached, err error) {
-	opts, err := options(token, warn)
+	opts, err := options(token)
 	if err != nil {
 		return nil, nil, err
 	}
 	l := &Link{queue: make(chan message, queued), spare: make(chan []byte, queued), done: make(chan struct{})}
 	opts = append(opts,
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			if denied := errors.Is(err, nats.ErrPermissionViolation); !denied || !l.denied.Swap(true) {
+				warn(err)
+			}
+		}),
 		nats.ConnectHandler(func(*nats.Conn) { l.up.Store(true) }),
 		nats.ReconnectHandler(func(*nats.Conn) { l.up.Store(true) }),
 		nats.DisconnectErrHandler(func(*nats.Conn, error) { l.up.Store(false) }),
@@ -84,13 +90,12 @@ func Dial(token remote.Token, warn func(error)) (link *Link, unreached, err erro
 }
 
 // options returns how to connect.
-func options(token remote.Token, warn func(error)) ([]nats.Option, error) {
+func options(token remote.Token) ([]nats.Option, error) {
 	opts := []nats.Option{
 		nats.Name("flowdedup at " + token.Site), nats.CustomInboxPrefix(remote.Inbox(token.Site)), nats.NoEcho(),
 		nats.Timeout(connectTimeout), nats.PingInterval(pingEvery), nats.MaxPingsOutstanding(maxPings),
 		nats.MaxReconnects(-1), nats.ReconnectWait(reconnectWait), nats.FlusherTimeout(writeTimeout), nats.ReconnectBufSize(-1),
 		nats.IgnoreAuthErrorAbort(),
-		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { warn(err) }),
 	}
 	if token.Seed != "" {
 		keys, err := nkeys.FromSeed([]byte(token.Seed))
@@ -126,6 +131,10 @@ func (l *Link) Listen(subject string, receive func(subject string, msg []byte, r
 // to be noticed. No method of a nats.Conn may be called here: while it dials, or writes to
 // a connection that takes no more, all of them wait.
 func (l *Link) Connected() bool { return l.up.Load() }
+
+// Denied reports whether the server has refused to carry messages of the site. Then warn was
+// told once.
+func (l *Link) Denied() bool { return l.denied.Load() }
 
 // Send is that of remote.Transport. A connection that takes no more must not stop the
 // caller, so that another goroutine sends.

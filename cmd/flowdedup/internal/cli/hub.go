@@ -181,6 +181,9 @@ func (f *hubFlags) join(block bool, warn func(error)) (*hubLink, error) {
 	}
 	switch err := client.Ping(); {
 	case err == nil:
+	case errors.Is(err, remote.ErrSilent) && link.Denied():
+		h.close()
+		return nil, fmt.Errorf("--hub: %w", natslink.ErrToken)
 	case errors.Is(err, remote.ErrSilent):
 		warn(fmt.Errorf("hub: %s takes connections, but no hub answers there: packets stay unchecked until one does", f.token.URL))
 	default:
