@@ -36,6 +36,7 @@ const settingsVersion = 1
 // Settings are what a hub was made with. Sites get most of them in their tokens.
 type Settings struct {
 	Version   int    `json:"version"`
+	ID        string `json:"id"` // of the hub of this folder, among others
 	Namespace string `json:"namespace"`
 	Filter    string `json:"filter"`
 	Epoch     uint32 `json:"epoch"` // rises when tokens become invalid
@@ -47,6 +48,7 @@ type Settings struct {
 	URL       string `json:"url"`            // where sites reach it; empty follows from Listen
 	NATS      string `json:"nats,omitempty"` // a server that is not embedded
 	CA        string `json:"ca,omitempty"`
+	Joined    bool   `json:"joined,omitempty"` // the server and its keys are another hub's
 }
 
 // Window returns the time between a packet and its copies.
@@ -69,7 +71,6 @@ type Folder struct {
 const (
 	settingsFile = "hub.json"
 	hubKeyFile   = "hub.nk"
-	fencingFile  = "fencing"
 	sitesFolder  = "sites"
 	keySuffix    = ".nk"
 )
@@ -103,6 +104,7 @@ func MakeFolder(path string) (*Folder, Settings, error) {
 		return f, s, err
 	}
 	f, s = &Folder{path: path}, defaults()
+	s.ID = newID()
 	s.Key = make([]byte, 32)
 	if _, err := rand.Read(s.Key); err != nil {
 		return nil, s, err
@@ -115,6 +117,9 @@ func MakeFolder(path string) (*Folder, Settings, error) {
 	}
 	return f, s, f.Save(s)
 }
+
+// newID returns what tells a hub from others.
+func newID() string { return strings.ToLower(rand.Text()) }
 
 func (f *Folder) at(parts ...string) string {
 	return filepath.Join(append([]string{f.path}, parts...)...)
@@ -141,22 +146,6 @@ func (f *Folder) write(name string, content []byte) error {
 		return errors.Join(err, os.Remove(temporary))
 	}
 	return os.Rename(temporary, f.at(name))
-}
-
-// Fence returns a number that is higher than all it has returned before: answers of former
-// owners of slices are known by theirs.
-func (f *Folder) Fence() (uint64, error) {
-	n := uint64(0)
-	text, err := os.ReadFile(f.at(fencingFile))
-	if err == nil {
-		if _, err := fmt.Sscan(string(text), &n); err != nil {
-			return 0, fmt.Errorf("%w: %s: no number in it", ErrFolder, f.at(fencingFile))
-		}
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return 0, err
-	}
-	n++
-	return n, f.write(fencingFile, fmt.Appendln(nil, n))
 }
 
 // seed returns the seed of an NKey. It makes one if there is none and create says so.
@@ -202,6 +191,9 @@ func siteFile(site string) string { return filepath.Join(sitesFolder, site+keySu
 func (f *Folder) Join(s Settings, site string) (remote.Token, error) {
 	if !remote.ValidName(site) {
 		return remote.Token{}, fmt.Errorf("%w: %q", ErrName, site)
+	}
+	if s.Joined {
+		return remote.Token{}, ErrJoined
 	}
 	seed, err := f.seed(siteFile(site), true)
 	return s.token(site, string(seed)), err

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -249,14 +248,15 @@ func TestRestart(t *testing.T) {
 	if st.PerSlice[0].Fence <= fence || len(st.Matrix) != 1 || st.Matrix[0].Copies != 3 {
 		t.Errorf("fence %d after %d, %+v", st.PerSlice[0].Fence, fence, st.Matrix)
 	}
-	l.stop()
-	if err := os.WriteFile(l.folder.at(l.hubFile(0)), []byte("damaged"), 0o600); err != nil {
+	if err := l.hub.layout.save(0, []byte("damaged")); err != nil {
 		t.Fatal(err)
 	}
-	l.start() // slice 0 starts empty
+	if s, err := l.hub.restore(0); err != nil || len(s.Stats().Sites) != 0 {
+		t.Error("a damaged snapshot", err)
+	} else if err := s.Close(); err != nil {
+		t.Error(err)
+	}
 }
-
-func (l *lab) hubFile(number int) string { return (&Hub{settings: l.settings}).sliceFile(number) }
 
 // TestKeys refuses those whom the server does not know, and what sites must not do.
 func TestKeys(t *testing.T) {

@@ -108,6 +108,10 @@ func (o *owner) take(to string, msg []byte, overloaded bool, now time.Time) remo
 		o.counts.WrongEpoch++
 		return remote.WrongEpoch
 	}
+	if !o.hub.mayAnswer(now) {
+		o.counts.NotOwner++
+		return remote.NotOwner
+	}
 	if overloaded {
 		o.counts.Overloaded++
 		return remote.Overloaded

@@ -25,7 +25,7 @@ func newOwner(t testing.TB) *owner {
 			t.Error(err)
 		}
 	})
-	return &owner{hub: &Hub{settings: settings, keyCheck: settings.token("x", "").KeyCheck()}, slice: s, fence: 7, lags: map[string]*lag{}}
+	return &owner{hub: &Hub{settings: settings, keyCheck: settings.token("x", "").KeyCheck(), started: time.UnixMicro(int64(goodRequest().Time))}, slice: s, fence: 7, lags: map[string]*lag{}}
 }
 
 // goodRequest is one that a slice takes.
@@ -68,7 +68,8 @@ func TestRefused(t *testing.T) {
 		{"epoch inside", goodSubject, otherEpoch.Append(nil), false, now, remote.WrongEpoch},
 		{"overloaded", goodSubject, good.Append(nil), true, now, remote.Overloaded},
 		{"in time", goodSubject, late.Append(nil), false, now.Add(time.Second), remote.OK},
-		{"late", goodSubject, late.Append(nil), false, now.Add(2 * time.Second), remote.Stale},
+		{"late", goodSubject, late.Append(nil), false, now.Add(1500 * time.Millisecond), remote.Stale},
+		{"no lease", goodSubject, good.Append(nil), false, now.Add(leaseTime/2 + 1), remote.NotOwner},
 		{"foreign ping", "fd.main.packets.1.s000.ping.a", ping.Append(nil), false, now, remote.Bad},
 	} {
 		o.respond(c.subject, c.msg, c.overloaded, c.now)
@@ -80,7 +81,7 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s: %+v, want status %v", c.name, r, c.want)
 		}
 	}
-	if want := (Refusals{WrongEpoch: 2, Stale: 1, Overloaded: 1, Bad: 7}); o.counts != want {
+	if want := (Refusals{WrongEpoch: 2, NotOwner: 1, Stale: 1, Overloaded: 1, Bad: 7}); o.counts != want {
 		t.Errorf("%+v, want %+v", o.counts, want)
 	}
 	if st := o.slice.Stats(); st.Sites[0].Digests != 3 || st.Sites[0].Replayed != 2 {

@@ -31,7 +31,7 @@ func (h *Hub) follow() {
 	defer ticker.Stop()
 	for {
 		select {
-		case <-h.done:
+		case <-h.ctx.Done():
 			return
 		case now := <-ticker.C:
 			h.rates.note(moment{at: now, site: h.totals()})

@@ -63,7 +63,7 @@ func run(args []string, out, errOut io.Writer, signals <-chan os.Signal) int {
 	if err != nil {
 		fmt.Fprintf(errOut, "flowdedup-hub: %v\n", err)
 		var usage usageError
-		if errors.As(err, &usage) || errors.Is(err, hub.ErrName) || errors.Is(err, slice.ErrConfig) {
+		if errors.As(err, &usage) || errors.Is(err, hub.ErrName) || errors.Is(err, slice.ErrConfig) || errors.Is(err, hub.ErrInvitation) {
 			return exitUsage
 		}
 		return exitFailed
@@ -81,7 +81,7 @@ func rootCommand(log *logger) *cobra.Command {
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.PersistentFlags().String("state", defaultState(), "`folder` of settings, keys and saved slices")
-	root.AddCommand(joinCommand(), removeCommand(), usersCommand(), statusCommand(), versionCommand())
+	root.AddCommand(joinCommand(), inviteCommand(), removeCommand(), usersCommand(), statusCommand(), versionCommand())
 	return root
 }
 

@@ -24,6 +24,7 @@ type serveFlags struct {
 	memory        string
 	memoryBytes   int
 	nats          string
+	join          string
 	name          string
 	http          string
 	cert, key, ca string
@@ -63,6 +64,7 @@ need no flags.`,
 	flags.IntVar(&f.settings.Slices, "slices", 64, "`number` of parts that hubs can share")
 	flags.StringVar(&f.memory, "memory", "512MiB", "`bytes` that all slices of this hub may grow to")
 	flags.StringVar(&f.nats, "nats", "", "use the NATS server at this `URL` instead of an own one (\"\" for an own one again)")
+	flags.StringVar(&f.join, "join", "", "at the first start: share the slices of another hub, by the `line` of its flowdedup-hub hub-token")
 	flags.StringVar(&f.name, "name", hostname(), "`name` of this hub in reports")
 	flags.StringVar(&f.http, "http", "127.0.0.1:9418", "`address` of the status page and /metrics, or none")
 	flags.StringVar(&f.cert, "tls-cert", "", "`file` (PEM) with the server's certificate: sensors then use TLS")
@@ -135,7 +137,7 @@ func (f *serveFlags) serve(c *cobra.Command, log *logger) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	folder, settings, made, err := openOrMake(state(c))
+	folder, settings, made, err := f.open(state(c))
 	if err != nil {
 		return err
 	}
@@ -170,10 +172,33 @@ func (f *serveFlags) serve(c *cobra.Command, log *logger) error {
 	if err != nil {
 		return errors.Join(err, h.Close())
 	}
-	log.Log(fmt.Sprintf("%d slices, window %v, sensors connect to %s; the line for one: flowdedup-hub join-token SITE",
-		settings.Slices, settings.Window(), settings.SiteURL()))
+	if settings.Joined {
+		log.Log("shares the slices of the hub at " + settings.NATS)
+	} else {
+		log.Log(ready(&settings))
+	}
 	<-c.Context().Done()
 	return errors.Join(stop(), h.Close())
+}
+
+// ready says what to do next.
+func ready(s *hub.Settings) string {
+	return fmt.Sprintf("%d slices, window %v, sensors connect to %s; the line for one: flowdedup-hub join-token SITE",
+		s.Slices, s.Window(), s.SiteURL())
+}
+
+// open opens the state folder, or makes it.
+func (f *serveFlags) open(path string) (*hub.Folder, hub.Settings, bool, error) {
+	if f.join == "" {
+		return openOrMake(path)
+	}
+	for _, shared := range []string{"listen", "url", "window", "identity", "slices", "nats"} {
+		if f.changed(shared) {
+			return nil, hub.Settings{}, false, usageError{fmt.Errorf("--%s comes with --join: leave it out", shared)}
+		}
+	}
+	folder, settings, err := hub.Accept(path, f.join)
+	return folder, settings, true, err
 }
 
 // openOrMake opens the state folder, which it makes at the first start.

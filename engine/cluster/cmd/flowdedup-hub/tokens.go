@@ -53,6 +53,29 @@ site gets the same token each time.`,
 	return c
 }
 
+func inviteCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "hub-token",
+		Short: "Print the line by which another hub shares the slices",
+		Long: `hub-token prints one line for another machine, which then has a part of the
+slices: flowdedup-hub --join LINE. It is a secret: whoever has it may do all
+that this hub may.`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			folder, settings, err := hub.OpenFolder(state(c))
+			if err != nil {
+				return err
+			}
+			line, err := folder.Invite(settings)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(c.OutOrStdout(), line)
+			return err
+		},
+	}
+}
+
 func removeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "remove SITE",
