@@ -63,7 +63,7 @@ func TestMoves(t *testing.T) {
 	now := time.Now().UnixNano()
 	ask := func() {
 		t.Helper()
-		for round := range 30 {
+		for round := range 12 {
 			digests, times := make([]uint64, 400), make([]int64, 400)
 			for i := range digests {
 				now += rng.Int64N(4) * 10_000

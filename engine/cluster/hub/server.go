@@ -189,6 +189,9 @@ func connect(url, name string, seed []byte, log Logger, more ...nats.Option) (*n
 	case errors.Is(err, nats.ErrAuthorization):
 		return nil, fmt.Errorf("%w: of %s: add the users that 'flowdedup-hub users' prints to its configuration", ErrRefused, url)
 	}
+	if errors.Is(err, nats.ErrNoServers) {
+		return nil, fmt.Errorf("%w: none answers at %s", ErrServer, url)
+	}
 	return nil, fmt.Errorf("%w: %s: %w", ErrServer, url, err)
 }
 
