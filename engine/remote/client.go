@@ -87,6 +87,7 @@ type Client struct {
 	rtt, all  *hdrhistogram.Histogram // microseconds, since the last report and in all
 	report    Report                  // the caller's part
 	reportAt  time.Duration
+	ticked    time.Duration
 	failure   string // why it fails, as the last notice said, or ""
 	reason    string // why requests failed
 	pong      *Status

@@ -6,6 +6,9 @@ import (
 	"time"
 )
 
+// stall is how late a tick is if the process has not run.
+const stall = 5 * time.Millisecond
+
 // work does what is due by time, until Close.
 func (c *Client) work() {
 	defer close(c.done)
@@ -54,12 +57,16 @@ func (c *Client) wakeUp() {
 // tick does what is due: it sends what has waited for others, sends again what was not
 // heard of, and gives up what has waited too long. It reports whether failure has changed.
 func (c *Client) tick(now time.Duration) bool {
+	// A process that did not run has not read its answers either: they have until the next
+	// tick. Its packets could not have left meanwhile.
+	stalled := now-c.ticked > stall
+	c.ticked = now
 	for i := range c.slices {
 		s := &c.slices[i]
 		for k := 0; k < len(s.flight); {
 			r := s.flight[k]
 			switch {
-			case now >= r.deadline:
+			case now >= r.deadline && !stalled:
 				c.failed(s, now)
 				c.resolve(s, r, nil)
 				continue // the next has its place
