@@ -1,5 +1,5 @@
 # Everything here needs only a Go toolchain, unless a target says more.
-.PHONY: build hub install man test test-short race vet lint fuzz cross purego bench bench-short bench-compare bench-large bench-peers bench-peers-large bench-pipeline bench-pipeline-quick bench-live bench-live-quick bench-results soak-live chaos-hub faults batches papers captures ci
+.PHONY: build hub install man test test-short race vet lint fuzz cross purego bench bench-short bench-compare bench-large bench-peers bench-peers-large bench-pipeline bench-pipeline-quick bench-live bench-live-quick bench-results soak-live chaos-hub hub-model faults batches papers captures ci
 
 # One static file, which needs no C library.
 build:
@@ -120,6 +120,10 @@ bench-live:
 
 bench-live-quick:
 	bench/live/run.sh -quick $(LIVE)
+
+# hub-model simulates a hub of 40 sites of 10 Gbit/s each, and draws the figure of the manual.
+hub-model:
+	go run ./bench/hubmodel -svg cmd/flowdedup/doc/hub-model.svg
 
 # chaos-hub runs a hub and four sensors in network namespaces for CHAOS, with a fault each
 # 20 s. Linux, as root.

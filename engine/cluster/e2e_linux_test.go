@@ -53,6 +53,58 @@ func TestSensorsAndHub(t *testing.T) {
 	}
 }
 
+// TestThreeHubs shares the slices between three hubs. Each packet is kept once. When one hub
+// is killed, the others take its slices: no packet is lost meanwhile, and afterwards each is
+// kept once again.
+func TestThreeHubs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes 30 s")
+	}
+	l := newLab(t, "--window", wide)
+	line := strings.TrimSpace(l.hubNet.run(filepath.Join(l.programs, "flowdedup-hub"), "hub-token", "--state", l.dir+"/hub"))
+	var others []*process
+	for _, name := range []string{"second", "third"} {
+		p := l.start(l.hubNet, "flowdedup-hub", "--state", l.dir+"/"+name, "--join", line, "--name", name, "--http", "none")
+		p.wait("slices")
+		others = append(others, p)
+	}
+	l.shared(3)
+	for _, s := range sites {
+		l.sensor(s.name, "--verdict-wait=1s")
+	}
+	l.send(0, 3000, 1000)
+	time.Sleep(1500 * time.Millisecond)
+	others[0].kill()
+	l.send(3000, 8000, 1000)
+	l.shared(2)
+	l.send(8000, 11000, 1000) // each slice is found again
+	time.Sleep(2 * time.Second)
+	l.send(11000, 13000, 1000)
+	time.Sleep(1500 * time.Millisecond)
+	counts, unchecked := l.counts(13000, "a", "b", "c", "d")
+	once(t, counts, 0, 3000)
+	once(t, counts, 11000, 13000)
+	t.Log(unchecked, "unchecked")
+}
+
+// shared waits until so many hubs have a share of the slices, and no slice is left.
+func (l *lab) shared(hubs int) {
+	l.t.Helper()
+	for range 60 {
+		st, having := l.status(), 0
+		for _, h := range st.Hubs {
+			if h.Slices > 0 {
+				having++
+			}
+		}
+		if having == hubs && len(st.Unowned) == 0 {
+			return
+		}
+		time.Sleep(500 * time.Millisecond)
+	}
+	l.t.Fatalf("never %d hubs with slices: %+v", hubs, l.status().Hubs)
+}
+
 // counts counts in how many outputs each packet is.
 func (l *lab) counts(packets int, sites ...string) (counts []int, unchecked int) {
 	l.t.Helper()

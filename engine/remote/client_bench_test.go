@@ -6,10 +6,7 @@ import (
 )
 
 // echo is a hub that answers at once.
-type echo struct {
-	client  *Client
-	replies []sent
-}
+type echo struct{ replies []sent }
 
 func (e *echo) Connected() bool { return true }
 

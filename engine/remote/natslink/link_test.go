@@ -105,20 +105,20 @@ type got struct {
 }
 
 // dial connects to the server, and returns what comes.
-func dial(t *testing.T, address string) (*Link, error, chan got) {
+func dial(t *testing.T, address string) (link *Link, all chan got, unreached error) {
 	t.Helper()
 	link, unreached, err := Dial(remote.Token{URL: "nats://" + address, Site: "paris"}, func(error) {})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(link.Close)
-	all := make(chan got, 10000)
+	all = make(chan got, 10000)
 	if err := link.Listen("_INBOX.paris.>", func(subject string, msg []byte, refused bool) {
 		all <- got{subject, string(msg), refused}
 	}); err != nil {
 		t.Fatal(err)
 	}
-	return link, unreached, all
+	return link, all, unreached
 }
 
 // next returns the next message.
@@ -135,7 +135,7 @@ func next(t *testing.T, all chan got) got {
 
 func TestLink(t *testing.T) {
 	s := newServer(t, "127.0.0.1:0")
-	link, unreached, all := dial(t, s.listener.Addr().String())
+	link, all, unreached := dial(t, s.listener.Addr().String())
 	if unreached != nil || !link.Connected() {
 		t.Fatal(unreached)
 	}
@@ -157,7 +157,7 @@ func TestLink(t *testing.T) {
 func TestLinkComesBack(t *testing.T) {
 	s := newServer(t, "127.0.0.1:0")
 	address := s.listener.Addr().String()
-	link, _, all := dial(t, address)
+	link, all, _ := dial(t, address)
 	s.close()
 	for link.Connected() {
 		time.Sleep(time.Millisecond)
@@ -185,7 +185,7 @@ func TestLinkWithoutServer(t *testing.T) {
 	s := newServer(t, "127.0.0.1:0")
 	address := s.listener.Addr().String()
 	s.close()
-	link, unreached, all := dial(t, address)
+	link, all, unreached := dial(t, address)
 	if unreached == nil || link.Connected() {
 		t.Error("connected to nothing")
 	}

@@ -91,6 +91,8 @@ func (f *hubFlags) checkFlags(fs *pflag.FlagSet, c *common, compare *compareFlag
 		return errors.New("--ignore, --identity-bytes and --digest must be the same at all sites of a hub: leave them out")
 	case len(keep.within) > 0:
 		return errors.New("--within has no meaning at a hub, where only packets of other sites are copies")
+	case fs.Changed("learn"):
+		return errors.New("--learn chooses what the sites of a hub must do alike: leave it out")
 	case keep.chooses() || keep.mark:
 		return errors.New("--hub keeps the first of equal packets: leave out --keep, --prefer and --mark")
 	}

@@ -45,6 +45,7 @@ func Run(ctx context.Context, cfg Config) (Summary, error) {
 	s.SetStripped(r.outputs)
 	s.Filtered = in.Filtered()
 	s.LatePackets = in.Late()
+	s.Timeline = r.timeline
 	s.Inputs = r.inputs.plus(r.hubCopies)
 	s.Damaged = in.Damaged(err)
 	return s, errors.Join(append(in.Failed(), err)...)
@@ -91,6 +92,7 @@ type runner struct {
 	inputs   byInput
 	// hubCopies has what the hub found, which is counted while inputs is.
 	hubCopies byInput
+	timeline  *Timeline // nil if nobody asked
 }
 
 func newRunner(ctx context.Context, cfg *Config, in *input.Stream) (*runner, error) {
@@ -122,6 +124,9 @@ func newRunner(ctx context.Context, cfg *Config, in *input.Stream) (*runner, err
 	if detector.hub != nil {
 		r.hubCopies = newByInput(in.Inputs())
 		detector.hub.removed = r.hubCopies.addCopies
+	}
+	if cfg.Timeline {
+		r.timeline = &Timeline{}
 	}
 	return r, nil
 }
@@ -156,6 +161,9 @@ func (t *task) Apply(b *capture.Batch) error {
 		return err
 	}
 	t.run.inputs.add(b, drop)
+	if t.run.timeline != nil {
+		t.run.timeline.add(b, drop)
+	}
 	t.packets.Choose(b)
 	return nil
 }

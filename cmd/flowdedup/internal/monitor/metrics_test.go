@@ -160,7 +160,9 @@ var metricName = regexp.MustCompile(`\b(flowdedup|process|go)_\w+`)
 func served(t *testing.T) map[string]bool {
 	t.Helper()
 	s := new(Server)
-	s.Update(*sample(10))
+	status := sample(10)
+	status.Hub = &live.Hub{}
+	s.Update(*status)
 	names := map[string]bool{}
 	for _, line := range regexp.MustCompile(`(?m)^# TYPE \w+`).FindAllString(get(s, "GET", "/metrics").Body.String(), -1) {
 		names[strings.TrimPrefix(line, "# TYPE ")] = true
