@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/klauspost/compress/s2"
-
 	"github.com/flowdedup/flowdedup/engine/cluster/slice"
 )
 
@@ -32,11 +30,22 @@ func (h *Hub) keepShare() {
 // share has the hub own its part of the slices: as many as each of the hubs that live.
 func (h *Hub) share() error {
 	begin := time.Now()
+	if cuts := h.cuts.Load(); cuts != h.known.Load() {
+		if err := h.layout.watch(h.ctx, &h.group); err != nil {
+			return err
+		}
+		h.known.Store(cuts)
+	}
 	if err := h.layout.renew(h.id); err != nil {
 		return fmt.Errorf("the lease was not renewed: %w", err)
 	}
 	h.renewed.Store(int64(begin.Sub(h.started)))
 	h.dropLost()
+	if h.settings.Journal {
+		if err := h.keepJournals(begin); err != nil {
+			return err
+		}
+	}
 	live := h.layout.live(begin)
 	place, found := slices.BinarySearch(live, h.id)
 	if !found { // the renewal has not come back yet
@@ -107,13 +116,13 @@ func (h *Hub) owns(number int) bool {
 
 // own begins to answer for a slice, as it was saved last.
 func (h *Hub) own(number int, fence uint64) error {
-	s, err := h.restore(number)
-	if err != nil {
+	o := &owner{hub: h, number: number, fence: fence, lags: map[string]*lag{}}
+	var err error
+	if o.slice, o.journal, err = h.restore(number); err != nil {
 		return err
 	}
-	o := &owner{hub: h, number: number, fence: fence, slice: s, lags: map[string]*lag{}}
 	if err := o.subscribe(); err != nil {
-		return errors.Join(err, s.Close())
+		return errors.Join(err, o.slice.Close())
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -121,25 +130,29 @@ func (h *Hub) own(number int, fence uint64) error {
 	return nil
 }
 
-// restore returns a slice as it was saved, or an empty one.
-func (h *Hub) restore(number int) (*slice.Slice, error) {
+// restore returns a slice as it was saved, with all that its journal has since, or an empty
+// one.
+func (h *Hub) restore(number int) (*slice.Slice, *journal, error) {
 	cfg := slice.Config{Window: h.settings.Window(), Memory: h.memory, Limit: h.limit, Slices: h.settings.Slices}
-	packed, err := h.layout.load(number)
-	if err == nil && packed == nil {
-		return slice.New(cfg)
+	s, at, err := h.layout.load(number, cfg)
+	if errors.Is(err, errSaved) {
+		h.log.Warn(fmt.Sprintf("slice %d starts empty: %v", number, err))
+		at = 0
+		s, err = slice.New(cfg)
 	}
-	var data []byte
-	if err == nil {
-		data, err = s2.Decode(nil, packed)
+	if err != nil || !h.settings.Journal {
+		return s, nil, err
 	}
-	if err == nil {
-		var s *slice.Slice
-		if s, err = slice.Restore(cfg, data); err == nil {
-			return s, nil
-		}
+	j := h.layout.journal(number)
+	err = j.replay(s, at)
+	if errors.Is(err, errJournal) {
+		h.log.Warn(fmt.Sprintf("slice %d may have forgotten something: %v", number, err))
+		err = nil
 	}
-	h.log.Warn(fmt.Sprintf("slice %d starts empty: what was saved of it cannot be used: %v", number, err))
-	return slice.New(cfg)
+	if err != nil {
+		return nil, nil, errors.Join(err, s.Close())
+	}
+	return s, j, nil
 }
 
 // give answers what has arrived for a slice, saves it, and lets others own it.
@@ -148,8 +161,37 @@ func (h *Hub) give(o *owner) error {
 	err := o.stop()
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	fence, owned := h.layout.change(o.number, record{revision: o.fence}, h.id)
+	if isTaken(owned) {
+		return errors.Join(err, o.slice.Close()) // what this one knows of it is of the past
+	}
 	// Without a snapshot the next owner begins with the one before, or an empty slice.
-	err = errors.Join(err, h.layout.save(o.number, s2.Encode(nil, o.slice.Save(nil))), o.slice.Close())
-	_, freed := h.layout.change(o.number, record{revision: o.fence}, "")
-	return errors.Join(err, freed)
+	if o.journal == nil || !o.journal.broken {
+		err = errors.Join(err, h.layout.save(o.number, o.slice, o.journal.at()))
+	}
+	_, freed := h.layout.change(o.number, record{revision: fence}, "")
+	return errors.Join(err, owned, freed, o.slice.Close())
+}
+
+// keepJournals saves slices whose journals are long, and gives away those that are not what
+// their journals say, to begin them anew.
+func (h *Hub) keepJournals(now time.Time) error {
+	for _, o := range h.all() {
+		o.mu.Lock()
+		due, broken := o.journal.due(now), o.journal.broken
+		var err error
+		if due && !broken {
+			if err = h.layout.save(o.number, o.slice, o.journal.last); err == nil {
+				err = o.journal.saved(now)
+			}
+		}
+		o.mu.Unlock()
+		if broken {
+			err = h.give(o)
+		}
+		if err != nil {
+			return fmt.Errorf("slice %d was not saved: %w", o.number, err)
+		}
+	}
+	return nil
 }

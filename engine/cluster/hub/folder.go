@@ -48,7 +48,8 @@ type Settings struct {
 	URL       string `json:"url"`            // where sites reach it; empty follows from Listen
 	NATS      string `json:"nats,omitempty"` // a server that is not embedded
 	CA        string `json:"ca,omitempty"`
-	Joined    bool   `json:"joined,omitempty"` // the server and its keys are another hub's
+	Journal   bool   `json:"journal,omitempty"` // requests are written down before they are answered
+	Joined    bool   `json:"joined,omitempty"`  // the server and its keys are another hub's
 }
 
 // Window returns the time between a packet and its copies.

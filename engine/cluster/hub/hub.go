@@ -37,6 +37,8 @@ type Hub struct {
 	started  time.Time
 	layout   *layout
 	renewed  atomic.Int64 // when the lease was renewed, after started
+	cuts     atomic.Int64 // of the connection
+	known    atomic.Int64 // of them, those before the layout was read last
 	keyCheck uint64       // what sites show their key by
 	reports  reports
 	rates    rates
@@ -62,7 +64,8 @@ func Start(cfg Config) (*Hub, error) {
 		keyCheck: cfg.Settings.token("any", "").KeyCheck(), started: time.Now(), owners: map[int]*owner{},
 	}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
-	if h.conn, err = connect(cfg.URL, "flowdedup-hub "+cfg.Name, seed, cfg.Log, cfg.Dial...); err != nil {
+	dial := append([]nats.Option{nats.DisconnectErrHandler(func(*nats.Conn, error) { h.cuts.Add(1) })}, cfg.Dial...)
+	if h.conn, err = connect(cfg.URL, "flowdedup-hub "+cfg.Name, seed, cfg.Log, dial...); err != nil {
 		return nil, err
 	}
 	if err := h.begin(); err != nil {
@@ -91,10 +94,10 @@ func (h *Hub) begin() error {
 	return h.conn.Flush()
 }
 
-// mayAnswer reports whether the lease was renewed lately enough that no other hub can have
-// taken a slice.
+// mayAnswer reports whether no other hub can have taken a slice: the lease was renewed
+// lately, and the connection has not been cut since the layout was read.
 func (h *Hub) mayAnswer(now time.Time) bool {
-	return now.Sub(h.started)-time.Duration(h.renewed.Load()) <= leaseTime/2
+	return h.cuts.Load() == h.known.Load() && now.Sub(h.started)-time.Duration(h.renewed.Load()) <= leaseTime/2
 }
 
 // Close answers what has arrived, saves the slices, lets others own them, and ends the

@@ -248,10 +248,10 @@ func TestRestart(t *testing.T) {
 	if st.PerSlice[0].Fence <= fence || len(st.Matrix) != 1 || st.Matrix[0].Copies != 3 {
 		t.Errorf("fence %d after %d, %+v", st.PerSlice[0].Fence, fence, st.Matrix)
 	}
-	if err := l.hub.layout.save(0, []byte("damaged")); err != nil {
+	if err := l.hub.layout.store(0, []byte("damaged")); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := l.hub.restore(0); err != nil || len(s.Stats().Sites) != 0 {
+	if s, _, err := l.hub.restore(0); err != nil || len(s.Stats().Sites) != 0 {
 		t.Error("a damaged snapshot", err)
 	} else if err := s.Close(); err != nil {
 		t.Error(err)

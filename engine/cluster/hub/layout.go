@@ -2,6 +2,7 @@ package hub
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,8 +10,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/klauspost/compress/s2"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/flowdedup/flowdedup/engine/cluster/slice"
 )
 
 const (
@@ -30,9 +34,14 @@ const (
 // replaces the revision of the key that it has seen, so one of several hubs succeeds. That
 // revision is the fencing number: it is higher than those of all owners before.
 type layout struct {
+	name   string
+	js     jetstream.JetStream
+	log    jetstream.Stream // of journals, nil without
 	leases jetstream.KeyValue
 	owners jetstream.KeyValue
 	saved  jetstream.ObjectStore
+
+	unwatch context.CancelFunc
 
 	mu     sync.Mutex
 	hubs   map[string]time.Time // when each was last heard of
@@ -52,8 +61,8 @@ func openLayout(ctx context.Context, conn *nats.Conn, s *Settings, group *sync.W
 	if err != nil {
 		return nil, err
 	}
-	l := &layout{hubs: map[string]time.Time{}, slices: map[string]record{}}
 	name := fmt.Sprintf("%s_%s_%d", s.Namespace, s.Filter, s.Epoch)
+	l := &layout{name: name, js: js, hubs: map[string]time.Time{}, slices: map[string]record{}}
 	begin, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	if l.leases, err = js.CreateOrUpdateKeyValue(begin, jetstream.KeyValueConfig{Bucket: "fd_lease_" + name, TTL: leaseTime, Storage: jetstream.MemoryStorage}); err != nil {
@@ -65,10 +74,32 @@ func openLayout(ctx context.Context, conn *nats.Conn, s *Settings, group *sync.W
 	if l.saved, err = js.CreateOrUpdateObjectStore(begin, jetstream.ObjectStoreConfig{Bucket: "fd_snap_" + name}); err != nil {
 		return nil, fmt.Errorf("%w: JetStream, which hubs need: %w", ErrServer, err)
 	}
-	if err := l.follow(ctx, begin, l.leases, group, l.noteHub); err != nil {
-		return nil, err
+	stream := "fd_log_" + name
+	if s.Journal {
+		l.log, err = js.CreateOrUpdateStream(begin, jetstream.StreamConfig{Name: stream, Subjects: []string{l.journalSubject("*")}, AllowDirect: true})
+	} else if err = js.DeleteStream(begin, stream); errors.Is(err, jetstream.ErrStreamNotFound) {
+		err = nil // else it would be of the past when journals are wanted again
 	}
-	return l, l.follow(ctx, begin, l.owners, group, l.noteOwner)
+	if err != nil {
+		return nil, fmt.Errorf("%w: JetStream, which hubs need: %w", ErrServer, err)
+	}
+	return l, l.watch(ctx, group)
+}
+
+// watch follows the buckets anew, as after a cut of the connection, and waits until it knows
+// the present state.
+func (l *layout) watch(ctx context.Context, group *sync.WaitGroup) error {
+	if l.unwatch != nil {
+		l.unwatch()
+	}
+	watching, unwatch := context.WithCancel(ctx)
+	l.unwatch = unwatch
+	begin, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	if err := l.follow(watching, begin, l.leases, group, l.noteHub); err != nil {
+		return err
+	}
+	return l.follow(watching, begin, l.owners, group, l.noteOwner)
 }
 
 // follow gives note all entries of a bucket, and then all changes. It returns when note
@@ -202,21 +233,42 @@ func isTaken(err error) bool {
 		errors.As(err, &api) && api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence
 }
 
-// save stores a slice for its next owner.
-func (l *layout) save(number int, data []byte) error {
+// save stores a slice for its next owner, and the message of the journal up to which it
+// knows all.
+func (l *layout) save(number int, s *slice.Slice, at uint64) error {
+	data := s2.Encode(nil, s.Save(binary.LittleEndian.AppendUint64(nil, at)))
+	return l.store(number, data)
+}
+
+func (l *layout) store(number int, data []byte) error {
 	ctx, cancel := context.WithTimeout(context.Background(), startTime)
 	defer cancel()
 	_, err := l.saved.PutBytes(ctx, sliceKey(number), data)
 	return err
 }
 
-// load returns a slice as it was stored last, nil if it never was.
-func (l *layout) load(number int) ([]byte, error) {
+// errSaved says that a stored slice cannot be used.
+var errSaved = errors.New("what was saved cannot be used")
+
+// load returns a slice as it was stored last, with the message of the journal, or an empty
+// one if it never was. Errors wrap errSaved, or are of the server.
+func (l *layout) load(number int, cfg slice.Config) (*slice.Slice, uint64, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), startTime)
 	defer cancel()
-	data, err := l.saved.GetBytes(ctx, sliceKey(number))
+	packed, err := l.saved.GetBytes(ctx, sliceKey(number))
 	if errors.Is(err, jetstream.ErrObjectNotFound) {
-		return nil, nil
+		s, err := slice.New(cfg)
+		return s, 0, err
+	} else if err != nil {
+		return nil, 0, err
 	}
-	return data, err
+	data, err := s2.Decode(nil, packed)
+	if err != nil || len(data) < 8 {
+		return nil, 0, fmt.Errorf("%w: it is damaged", errSaved)
+	}
+	s, err := slice.Restore(cfg, data[8:])
+	if errors.Is(err, slice.ErrSnapshot) {
+		err = fmt.Errorf("%w: %w", errSaved, err)
+	}
+	return s, binary.LittleEndian.Uint64(data), err
 }

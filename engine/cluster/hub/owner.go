@@ -30,6 +30,7 @@ type owner struct {
 
 	mu      sync.Mutex
 	slice   *slice.Slice
+	journal *journal // nil without
 	lags    map[string]*lag
 	counts  Refusals
 	request remote.Request
@@ -123,11 +124,28 @@ func (o *owner) take(to string, msg []byte, overloaded bool, now time.Time) remo
 	if o.request.Op == remote.Ping {
 		return o.ping()
 	}
+	if o.journal != nil && !o.noted(subject.Site, msg) {
+		o.counts.NotOwner++
+		return remote.NotOwner
+	}
 	var status remote.Status
 	if o.bits, status = o.slice.Apply(o.bits, subject.Site, &o.request); status == remote.Bad {
 		o.counts.Bad++
 	}
 	return status
+}
+
+// noted adds a request to the journal. Where that fails the slice answers no more, until it
+// has been restored.
+func (o *owner) noted(site string, msg []byte) bool {
+	if o.journal.broken || o.request.Op == remote.Test {
+		return !o.journal.broken
+	}
+	err := o.journal.add(site, msg)
+	if err != nil {
+		o.hub.log.Warn(fmt.Sprintf("slice %d: its journal takes no request: %v", o.number, err))
+	}
+	return err == nil
 }
 
 // ping answers a site that asks whether its token is good: its digests are of the hub's

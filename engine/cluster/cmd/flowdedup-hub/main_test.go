@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"math/bits"
 	"net"
 	"net/http/httptest"
 	"os"
@@ -13,8 +15,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine/cluster/hub"
 	"github.com/flowdedup/flowdedup/engine/remote"
+	"github.com/flowdedup/flowdedup/engine/remote/natslink"
 )
 
 // TestMain is flowdedup-hub itself where a test starts it as a program.
@@ -143,13 +147,48 @@ func freePort(t *testing.T) string {
 	return l.Addr().String()
 }
 
+// ask joins as a site, asks about packets, and returns how many are copies.
+func ask(t *testing.T, state, site string, packets int, at int64) (copies int) {
+	t.Helper()
+	_, line, errOut := hubRun("join-token", site, "--state", state)
+	token, err := remote.DecodeToken(line)
+	if err != nil {
+		t.Fatal(err, errOut)
+	}
+	link, unreached, err := natslink.Dial(token, func(error) {})
+	if err = errors.Join(unreached, err); err != nil {
+		t.Fatal(err)
+	}
+	defer link.Close()
+	client := remote.NewClient(remote.ClientConfig{Token: token, Wait: 30 * time.Second, Block: true}, link, "run")
+	defer client.Close()
+	if err := link.Listen(client.Inbox(), client.Receive); err != nil {
+		t.Fatal(err)
+	}
+	digests, times := make([]digest.Digest, packets), make([]int64, packets)
+	for i := range digests {
+		digests[i][0], times[i] = uint64(i)*0x9e3779b97f4a7c15, at
+	}
+	var a remote.Answers
+	client.Ask(&a, digests, times, make([]uint64, (packets+63)/64))
+	client.Wait(&a)
+	if a.Unchecked > 0 {
+		t.Errorf("site %s: %d unchecked", site, a.Unchecked)
+	}
+	for _, word := range a.Copies {
+		copies += bits.OnesCount64(word)
+	}
+	return copies
+}
+
 // TestKill kills a hub of two, which share the slices, with a signal that it cannot catch:
-// the other takes all slices. Started again, the first has its share again; each ends in
-// order by SIGTERM.
+// the other takes all slices, with all that the journals say. Started again, the first has
+// its share again. Then it kills the hub that has the server. Each ends in order by
+// SIGTERM.
 func TestKill(t *testing.T) {
 	dir := t.TempDir()
 	first, second := filepath.Join(dir, "first"), filepath.Join(dir, "second")
-	args := []string{"--listen", freePort(t), "--http", "none", "--slices", "8", "--memory", "16MiB"}
+	args := []string{"--listen", freePort(t), "--http", "none", "--slices", "8", "--memory", "16MiB", "--journal"}
 	one := program(t, first, append(args, "--name", "one")...)
 	_, line, _ := hubRun("hub-token", "--state", first)
 	two := program(t, second, "--join", strings.TrimSpace(line), "--http", "none", "--memory", "16MiB", "--name", "two")
@@ -169,20 +208,37 @@ func TestKill(t *testing.T) {
 			}
 		}
 	}
+	const packets = 5000
+	at := time.Now().UnixNano()
 	shares(map[string]int{"one": 4, "two": 4})
+	if n := ask(t, first, "a", packets, at); n != 0 {
+		t.Errorf("%d copies at the first site", n)
+	}
 	if err := two.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	shares(map[string]int{"one": 8})
+	if n := ask(t, first, "b", packets, at); n != packets {
+		t.Errorf("%d copies of %d after a hub was killed", n, packets)
+	}
 	two = program(t, second, "--http", "none", "--memory", "16MiB", "--name", "two")
 	shares(map[string]int{"one": 4, "two": 4})
+	if err := one.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = one.Wait() // the port is free then
+	one = program(t, first, "--http", "none", "--memory", "16MiB", "--name", "one")
+	shares(map[string]int{"one": 4, "two": 4})
+	if n := ask(t, first, "c", packets, at); n != packets {
+		t.Errorf("%d copies of %d after the server was killed", n, packets)
+	}
 	for _, c := range []*exec.Cmd{two, one} {
 		if err := c.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)
 		}
 		_ = c.Wait() // says that the exit code is not 0
 		if code := c.ProcessState.ExitCode(); code != exitSignal+int(syscall.SIGTERM) {
-			t.Errorf("exit code %d", code)
+			t.Errorf("exit code %d: %s", code, c.Stderr)
 		}
 	}
 }

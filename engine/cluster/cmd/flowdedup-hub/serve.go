@@ -62,6 +62,7 @@ need no flags.`,
 	flags.StringVar(&f.window, "window", window.Default.String(), "`time` between a packet and its copies, beyond what clocks differ")
 	flags.StringVar(&f.settings.Identity, "identity", "l3", "what makes packets the same, `kind` as in flowdedup dedup --identity")
 	flags.IntVar(&f.settings.Slices, "slices", 64, "`number` of parts that hubs can share")
+	flags.BoolVar(&f.settings.Journal, "journal", false, "write requests down before they are answered, so that a hub that dies has forgotten nothing")
 	flags.StringVar(&f.memory, "memory", "512MiB", "`bytes` that all slices of this hub may grow to")
 	flags.StringVar(&f.nats, "nats", "", "use the NATS server at this `URL` instead of an own one (\"\" for an own one again)")
 	flags.StringVar(&f.join, "join", "", "at the first start: share the slices of another hub, by the `line` of its flowdedup-hub hub-token")
@@ -125,6 +126,9 @@ func (f *serveFlags) apply(s *hub.Settings) (invalid bool) {
 	}
 	if f.changed("slices") && s.Slices != f.settings.Slices {
 		s.Slices, invalid = f.settings.Slices, true
+	}
+	if f.changed("journal") {
+		s.Journal = f.settings.Journal
 	}
 	if f.changed("nats") {
 		s.NATS = f.nats
@@ -192,7 +196,7 @@ func (f *serveFlags) open(path string) (*hub.Folder, hub.Settings, bool, error) 
 	if f.join == "" {
 		return openOrMake(path)
 	}
-	for _, shared := range []string{"listen", "url", "window", "identity", "slices", "nats"} {
+	for _, shared := range []string{"listen", "url", "window", "identity", "slices", "nats", "journal"} {
 		if f.changed(shared) {
 			return nil, hub.Settings{}, false, usageError{fmt.Errorf("--%s comes with --join: leave it out", shared)}
 		}

@@ -1,0 +1,107 @@
+package hub
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/flowdedup/flowdedup/engine/remote"
+)
+
+// crash ends a hub without saving anything.
+func (l *lab) crash() {
+	l.t.Helper()
+	l.hub.cancel()
+	l.hub.conn.Close()
+	l.hub.group.Wait()
+	for _, o := range l.hub.all() {
+		o.mu.Lock()
+		if err := o.slice.Close(); err != nil {
+			l.t.Error(err)
+		}
+		o.mu.Unlock()
+	}
+}
+
+// TestJournal crashes a hub again and again, with slices saved at various places: what is
+// restored is what was there, bit for bit, and answers the same.
+func TestJournal(t *testing.T) {
+	l := newLab(t, func(s *Settings) { s.Slices, s.Journal = 3, true })
+	twin := newLab(t, func(s *Settings) { s.Slices = 3 })
+	rng := rand.New(rand.NewPCG(9, 1))
+	sensors := []*sensor{l.sensor("a"), l.sensor("b")}
+	twins := []*sensor{twin.sensor("a"), twin.sensor("b")}
+	now := time.Now().UnixNano()
+	for round := range 6 {
+		for i := range 6 {
+			digests, times := make([]uint64, 300), make([]int64, 300)
+			for i := range digests {
+				now += rng.Int64N(4) * 10_000
+				digests[i], times[i] = rng.Uint64N(600)*0x9e3779b97f4a7c15, now
+			}
+			if want, got := twins[i%2].ask(digests, times), sensors[i%2].ask(digests, times); !slices.Equal(want, got) {
+				t.Fatal("other answers")
+			}
+		}
+		var before [][]byte
+		for _, o := range l.hub.all() {
+			o.mu.Lock()
+			before = append(before, o.slice.Save(nil))
+			if round%2 == 1 {
+				if err := errors.Join(l.hub.layout.save(o.number, o.slice, o.journal.last), o.journal.saved(time.Now())); err != nil {
+					t.Fatal(err)
+				}
+			}
+			o.mu.Unlock()
+		}
+		l.crash()
+		var err error
+		l.hub, err = Start(Config{
+			Name: "hub", Folder: l.folder, Settings: l.settings, Log: newTestLog(t), Memory: 1 << 22, Limit: 1 << 26,
+			Dial: l.server.Dial(),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, o := range l.hub.all() {
+			o.mu.Lock()
+			if !bytes.Equal(o.slice.Save(nil), before[i]) {
+				t.Errorf("round %d: slice %d differs", round, i)
+			}
+			o.mu.Unlock()
+		}
+	}
+}
+
+// TestJournalOwner has a message of another owner in the journal: this one answers no more,
+// and begins anew with that message.
+func TestJournalOwner(t *testing.T) {
+	l := newLab(t, func(s *Settings) { s.Slices, s.Journal = 1, true })
+	b := l.sensor("b")
+	at := time.Now().UnixNano()
+	b.ask([]uint64{7}, []int64{at})
+	other := l.hub.layout.journal(0)
+	other.last = l.hub.all()[0].journal.last
+	request := remote.Request{Op: remote.TestAndSet, Epoch: 1, Seq: 1, Time: uint64(at / 1000), Digests: []uint64{8}}
+	if err := other.add("a", request.Append(nil)); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.ask([]uint64{8, 9}, []int64{at, at}); !slices.Equal(got, []bool{true, false}) {
+		t.Error(got)
+	}
+}
+
+// FuzzEntry gives any bytes as a message of a journal.
+func FuzzEntry(f *testing.F) {
+	f.Add([]byte("\x01a"))
+	f.Add([]byte("\x05a"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		site, msg, err := parseEntry(data)
+		if err == nil && 1+len(site)+len(msg) != len(data) {
+			t.Error(site, msg)
+		}
+	})
+}
