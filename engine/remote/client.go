@@ -82,7 +82,6 @@ type Client struct {
 	deltas    []uint16
 	collected int // slices that collect
 	inFlight  int // requests
-	broken    int // slices
 	stats     ClientStats
 	rtt, all  *hdrhistogram.Histogram // microseconds, since the last report and in all
 	report    Report                  // the caller's part
@@ -317,7 +316,7 @@ func (c *Client) answered(s *slice, r *request, reply *Reply, now time.Duration)
 	switch reply.Status {
 	case OK:
 		c.record(now - r.sent)
-		c.succeeded(s)
+		s.succeeded()
 		c.resolve(s, r, reply.Copies)
 		c.sendDue(s, now)
 	case NotOwner:
@@ -328,7 +327,7 @@ func (c *Client) answered(s *slice, r *request, reply *Reply, now time.Duration)
 		if reply.Status == Overloaded {
 			s.window = max(1, s.window/2)
 		}
-		c.failed(s, now)
+		s.failed(now)
 		c.resolve(s, r, nil)
 	}
 }

@@ -67,7 +67,7 @@ func (c *Client) tick(now time.Duration) bool {
 			r := s.flight[k]
 			switch {
 			case now >= r.deadline && !stalled:
-				c.failed(s, now)
+				s.failed(now)
 				c.resolve(s, r, nil)
 				continue // the next has its place
 			case now >= r.again:
@@ -81,7 +81,7 @@ func (c *Client) tick(now time.Duration) bool {
 		c.sendReport()
 		c.reportAt = now + reportEvery
 	}
-	return c.notice()
+	return c.notice(now)
 }
 
 // sendDue sends what has waited for others. Where too many requests are on their way, it
@@ -105,10 +105,17 @@ func (c *Client) delay(digests int) time.Duration {
 	return max(batchDelay, min(c.cfg.Wait/4, thinDelay))
 }
 
+// fresh is how long a slice that failed, and was not asked since, counts as one that fails.
+const fresh = 5 * time.Second
+
 // notice finds out why the hub does not answer, and reports whether that began or ended.
-func (c *Client) notice() bool {
+func (c *Client) notice(now time.Duration) bool {
 	connected := c.to.Connected()
-	failing := c.broken > 0 || !connected
+	failing := !connected
+	for i := range c.slices {
+		s := &c.slices[i]
+		failing = failing || s.fails >= breakAfter && now-s.failedAt < fresh
+	}
 	if failing == (c.failure != "") {
 		return false
 	}
