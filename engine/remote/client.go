@@ -91,6 +91,7 @@ type Client struct {
 	reason    string // why requests failed
 	pong      *Status
 	closed    bool
+	abandoned bool
 	idle      bool // nothing runs until wake
 	wake      chan struct{}
 	done      chan struct{}
@@ -177,7 +178,7 @@ func (c *Client) Ask(a *Answers, digests []digest.Digest, times []int64, skip []
 		c.stats.Asked++
 		d := digests[i][0]
 		s := &c.slices[sliceOf(d, len(c.slices))]
-		if times[i] == calendar.NoTime || c.closed || !connected && !c.cfg.Block || s.broken(now) {
+		if times[i] == calendar.NoTime || c.abandoned || !connected && !c.cfg.Block || s.broken(now) {
 			c.unchecked(a)
 			continue
 		}
@@ -252,15 +253,27 @@ func (c *Client) Failing() string {
 	return c.failure
 }
 
-// Close gives up what is pending, and sends the last report. The transport stays open.
-func (c *Client) Close() {
+// Abandon gives up what is pending. What is asked from then on stays unchecked.
+func (c *Client) Abandon() {
 	c.mu.Lock()
-	c.closed = true
+	defer c.mu.Unlock()
+	c.abandon()
+}
+
+func (c *Client) abandon() {
+	c.abandoned = true
 	for i := range c.slices {
 		c.slices[i].giveUp(c)
 	}
-	c.sendReport()
 	c.progress.Broadcast()
+}
+
+// Close abandons what is pending, and sends the last report. The transport stays open.
+func (c *Client) Close() {
+	c.mu.Lock()
+	c.closed = true
+	c.abandon()
+	c.sendReport()
 	c.mu.Unlock()
 	c.wakeUp()
 	<-c.done

@@ -397,6 +397,38 @@ func answerAll(c *Client) {
 	}
 }
 
+// TestAbandon gives up at once, with callers that wait for their turn.
+func TestAbandon(t *testing.T) {
+	token := someToken()
+	token.Slices = 1
+	c := NewClient(ClientConfig{Token: token, Wait: time.Hour, Block: true}, silent{}, "run")
+	digests, times, skip := batchOf(0, 2*maxWindow*batchDigests)
+	for i := range times {
+		times[i] = 1e18
+	}
+	asked := make(chan int)
+	go func() {
+		var a Answers
+		c.Ask(&a, digests, times, skip)
+		c.Wait(&a)
+		asked <- a.Unchecked
+	}()
+	for {
+		c.mu.Lock()
+		full := len(c.slices[0].flight) == maxWindow
+		c.mu.Unlock()
+		if full {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	c.Abandon()
+	if n := <-asked; n != len(digests) {
+		t.Errorf("%d packets unchecked, want %d", n, len(digests))
+	}
+	c.Close()
+}
+
 // TestWindow has more requests than may be on their way. Others pass unchecked, at once.
 func TestWindow(t *testing.T) {
 	n := newNetwork(4)

@@ -137,11 +137,11 @@ func (c *Client) send(s *slice) {
 	}
 	s.next = nil
 	c.collected--
-	for c.cfg.Block && len(s.flight) >= s.window && s.fails < breakAfter && !c.closed {
+	for c.cfg.Block && len(s.flight) >= s.window && s.fails < breakAfter && !c.abandoned {
 		c.arm()
 		c.progress.Wait()
 	}
-	if s.full() || c.closed {
+	if s.full() || c.abandoned {
 		c.resolve(s, r, nil)
 		return
 	}

@@ -174,6 +174,7 @@ func (f *dedupFlags) run(cmd *cobra.Command, e *env, args []string) error {
 		return err
 	}
 	defer hub.close()
+	defer hub.hurry(cmd.Context())()
 	cfg.Hub = hub.of()
 	cfg.Inputs, cfg.Input = args, f.inputs(e, bar)
 	cfg.Input.Network = network

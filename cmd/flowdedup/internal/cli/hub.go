@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -222,6 +223,18 @@ func (h *hubLink) of() *remote.Client {
 		return nil
 	}
 	return h.client
+}
+
+// hurried is how long answers may still take when a signal ends a run.
+const hurried = 500 * time.Millisecond
+
+// hurry makes packets wait no longer soon after the context has ended. The caller calls what
+// it returns at the end.
+func (h *hubLink) hurry(ctx context.Context) (stop func() bool) {
+	if h == nil {
+		return func() bool { return true }
+	}
+	return context.AfterFunc(ctx, func() { time.AfterFunc(hurried, h.client.Abandon) })
 }
 
 // close ends the connection.
