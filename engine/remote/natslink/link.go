@@ -174,21 +174,37 @@ func (l *Link) publish(warn func(error)) {
 	}
 }
 
-// Close sends what waits, for at most a second, and ends the connection.
+// closeTime is how long each step of Close takes at most.
+const closeTime = 300 * time.Millisecond
+
+// Close sends what waits, as far as that takes no time, and ends the connection. Where it is
+// dead, NATS may take some seconds longer to end it, in the background.
 func (l *Link) Close() {
 	l.closed.Store(true)
-	timer := time.NewTimer(time.Second)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		l.queue <- message{} // ends publish
+		<-l.done
+		if l.up.Load() {
+			_ = l.conn.FlushTimeout(closeTime) // the last report is of little worth
+		}
+	}()
+	within(ended, closeTime)
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		l.conn.Close()
+	}()
+	within(closed, closeTime)
+}
+
+// within waits for a channel to be closed, for at most so long.
+func within(done <-chan struct{}, d time.Duration) {
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
-	case l.queue <- message{}:
-		select {
-		case <-l.done:
-		case <-timer.C:
-		}
+	case <-done:
 	case <-timer.C:
 	}
-	if l.up.Load() {
-		_ = l.conn.FlushTimeout(time.Second) // the last report is of little worth
-	}
-	l.conn.Close()
 }
