@@ -22,7 +22,7 @@ type saved struct {
 	Slices      int
 	Lines       int
 	Sites       []savedSite
-	Nodes       []node
+	Nodes       []clock
 	Pairs       [][]*pair
 	Differences [][]*differences
 	Latest      int64
