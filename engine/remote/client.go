@@ -82,11 +82,11 @@ type Client struct {
 	deltas    []uint16
 	collected int // slices that collect
 	inFlight  int // requests
-	broken    int // slices
 	stats     ClientStats
 	rtt, all  *hdrhistogram.Histogram // microseconds, since the last report and in all
 	report    Report                  // the caller's part
 	reportAt  time.Duration
+	ticked    time.Duration
 	failure   string // why it fails, as the last notice said, or ""
 	reason    string // why requests failed
 	pong      *Status
@@ -316,7 +316,7 @@ func (c *Client) answered(s *slice, r *request, reply *Reply, now time.Duration)
 	switch reply.Status {
 	case OK:
 		c.record(now - r.sent)
-		c.succeeded(s)
+		s.succeeded()
 		c.resolve(s, r, reply.Copies)
 		c.sendDue(s, now)
 	case NotOwner:
@@ -327,7 +327,7 @@ func (c *Client) answered(s *slice, r *request, reply *Reply, now time.Duration)
 		if reply.Status == Overloaded {
 			s.window = max(1, s.window/2)
 		}
-		c.failed(s, now)
+		s.failed(now)
 		c.resolve(s, r, nil)
 	}
 }

@@ -357,6 +357,46 @@ func TestFormerOwner(t *testing.T) {
 	}
 }
 
+// TestStall stops the process for longer than packets wait. Answers that have come meanwhile
+// count.
+func TestStall(t *testing.T) {
+	for _, answers := range []bool{true, false} {
+		n := newNetwork(9)
+		c := n.site("a", 20*time.Millisecond)
+		c.to = silent{}
+		digests, times, skip := batchOf(0, 64)
+		var a Answers
+		c.Ask(&a, digests, times, skip)
+		c.Flush()
+		n.time += 50 * time.Millisecond
+		c.mu.Lock()
+		c.tick(n.time)
+		if answers {
+			answerAll(c)
+		}
+		c.mu.Unlock()
+		n.pass(time.Millisecond)
+		want := 64
+		if answers {
+			want = 0
+		}
+		if !c.Ready(&a) || a.Unchecked != want {
+			t.Errorf("answers %v: %+v", answers, a)
+		}
+	}
+}
+
+// answerAll says of all packets on their way that they are new. The caller holds c.mu.
+func answerAll(c *Client) {
+	for i := range c.slices {
+		for s := &c.slices[i]; len(s.flight) > 0; {
+			r := s.flight[0]
+			reply := Reply{N: uint32(len(r.digests)), Seq: r.seq, Copies: make([]byte, (len(r.digests)+7)/8)}
+			c.receive(r.reply, reply.Append(nil), false, c.now())
+		}
+	}
+}
+
 // TestWindow has more requests than may be on their way. Others pass unchecked, at once.
 func TestWindow(t *testing.T) {
 	n := newNetwork(4)
@@ -395,13 +435,7 @@ func TestAskAllocates(t *testing.T) {
 	round := func() {
 		c.Ask(&a, digests, times, skip)
 		c.mu.Lock()
-		for i := range c.slices {
-			for s := &c.slices[i]; len(s.flight) > 0; {
-				r := s.flight[0]
-				reply := Reply{N: uint32(len(r.digests)), Seq: r.seq, Copies: make([]byte, (len(r.digests)+7)/8)}
-				c.receive(r.reply, reply.Append(nil), false, n.time)
-			}
-		}
+		answerAll(c)
 		c.sendAll()
 		c.mu.Unlock()
 	}

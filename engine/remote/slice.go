@@ -16,7 +16,8 @@ type slice struct {
 	seq     uint64     // of the last request
 	fencing uint64     // the highest that was seen
 	fails   int        // in a row
-	probe   time.Duration
+	// failedAt is when it failed the last time.
+	failedAt time.Duration
 }
 
 // request is a request that is collected, or on its way.
@@ -50,24 +51,19 @@ func (r *request) fits(t int64) bool {
 // broken reports whether the slice is not to be asked: it has failed, and is not to be tried
 // now.
 func (s *slice) broken(now time.Duration) bool {
-	return s.fails >= breakAfter && (now < s.probe || len(s.flight) > 0)
+	return s.fails >= breakAfter && (now < s.failedAt+probeEvery || len(s.flight) > 0)
 }
 
 // succeeded notes an answer.
-func (c *Client) succeeded(s *slice) {
-	if s.fails >= breakAfter {
-		c.broken--
-	}
+func (s *slice) succeeded() {
 	s.fails = 0
 	s.window = min(s.window+1, maxWindow)
 }
 
 // failed notes that a request got no answer of use.
-func (c *Client) failed(s *slice, now time.Duration) {
-	if s.fails++; s.fails == breakAfter {
-		c.broken++
-	}
-	s.probe = now + probeEvery
+func (s *slice) failed(now time.Duration) {
+	s.fails++
+	s.failedAt = now
 }
 
 // find returns the request of a number that is on its way, or nil.

@@ -6,6 +6,9 @@ import (
 	"time"
 )
 
+// stall is how late a tick is if the process has not run.
+const stall = 5 * time.Millisecond
+
 // work does what is due by time, until Close.
 func (c *Client) work() {
 	defer close(c.done)
@@ -54,13 +57,17 @@ func (c *Client) wakeUp() {
 // tick does what is due: it sends what has waited for others, sends again what was not
 // heard of, and gives up what has waited too long. It reports whether failure has changed.
 func (c *Client) tick(now time.Duration) bool {
+	// A process that did not run has not read its answers either: they have until the next
+	// tick. Its packets could not have left meanwhile.
+	stalled := now-c.ticked > stall
+	c.ticked = now
 	for i := range c.slices {
 		s := &c.slices[i]
 		for k := 0; k < len(s.flight); {
 			r := s.flight[k]
 			switch {
-			case now >= r.deadline:
-				c.failed(s, now)
+			case now >= r.deadline && !stalled:
+				s.failed(now)
 				c.resolve(s, r, nil)
 				continue // the next has its place
 			case now >= r.again:
@@ -74,7 +81,7 @@ func (c *Client) tick(now time.Duration) bool {
 		c.sendReport()
 		c.reportAt = now + reportEvery
 	}
-	return c.notice()
+	return c.notice(now)
 }
 
 // sendDue sends what has waited for others. Where too many requests are on their way, it
@@ -98,10 +105,17 @@ func (c *Client) delay(digests int) time.Duration {
 	return max(batchDelay, min(c.cfg.Wait/4, thinDelay))
 }
 
+// fresh is how long a slice that failed, and was not asked since, counts as one that fails.
+const fresh = 5 * time.Second
+
 // notice finds out why the hub does not answer, and reports whether that began or ended.
-func (c *Client) notice() bool {
+func (c *Client) notice(now time.Duration) bool {
 	connected := c.to.Connected()
-	failing := c.broken > 0 || !connected
+	failing := !connected
+	for i := range c.slices {
+		s := &c.slices[i]
+		failing = failing || s.fails >= breakAfter && now-s.failedAt < fresh
+	}
 	if failing == (c.failure != "") {
 		return false
 	}

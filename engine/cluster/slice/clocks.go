@@ -27,12 +27,12 @@ const (
 // offsets below it, as clocks drift.
 type clocks struct {
 	window uint64
-	nodes  []clock
+	nodes  []siteClock
 	pairs  matrix[differences] // of the lower site with the higher one
 }
 
-// clock is that of a site. Sites are numbered in the order in which they came.
-type clock struct {
+// siteClock is that of a site. Sites are numbered in the order in which they came.
+type siteClock struct {
 	Offset int64 // of its clock, in microseconds
 	Root   int
 	Parent int // itself at roots
@@ -47,7 +47,7 @@ type differences struct {
 
 func (c *clocks) add() {
 	at := len(c.nodes)
-	c.nodes = append(c.nodes, clock{Root: at, Parent: at})
+	c.nodes = append(c.nodes, siteClock{Root: at, Parent: at})
 	c.pairs.add()
 }
 

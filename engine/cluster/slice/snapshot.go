@@ -22,7 +22,7 @@ type saved struct {
 	Slices      int
 	Lines       int
 	Sites       []savedSite
-	Nodes       []clock
+	Nodes       []siteClock
 	Pairs       [][]*pair
 	Differences [][]*differences
 	Latest      int64

@@ -169,8 +169,14 @@ func (f *hubFlags) join(block bool, warn func(error)) (*hubLink, error) {
 	} else if err != nil {
 		return nil, fmt.Errorf("--hub: %w", err)
 	}
+	known := unreached != nil // that the hub does not answer
 	client := remote.NewClient(remote.ClientConfig{
-		Token: f.token, Wait: f.wait, Block: block, Notice: func(reason string) { warn(f.notice(reason)) },
+		Token: f.token, Wait: f.wait, Block: block, Notice: func(reason string) {
+			if !known {
+				warn(notice(reason))
+			}
+			known = false
+		},
 	}, link, strconv.FormatInt(time.Now().UnixNano(), 36))
 	h := &hubLink{link, client}
 	if err := link.Listen(client.Inbox(), client.Receive); err != nil {
@@ -196,7 +202,7 @@ func (f *hubFlags) join(block bool, warn func(error)) (*hubLink, error) {
 }
 
 // notice says what has changed.
-func (f *hubFlags) notice(reason string) error {
+func notice(reason string) error {
 	if reason == "" {
 		return errors.New("hub: it answers again")
 	}

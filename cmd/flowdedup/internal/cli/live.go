@@ -95,6 +95,9 @@ capability: setcap cap_net_raw+ep.`,
   # join two taps of one link on the interface that a sensor listens to
   flowdedup live -i tap0 -i tap1 --across --window 50ms --forward mon0
 
+  # at each of several sites: keep what no other site has sent before
+  flowdedup live -i eth1 --hub paris.token -w clean.pcapng
+
   # for Suricata on mon0: all packets of a connection with one VLAN
   flowdedup live -i eth1 --keep flow --forward mon0
 
