@@ -19,7 +19,7 @@ const (
 func filled(t *testing.T, a arrangement) ([]*slice, *producer, *rand.Rand) {
 	t.Helper()
 	s := startServer(t)
-	all, p := startSlices(t, s, a), &producer{t, dial(t, s), a}
+	all, p := startSlices(t, s, a), &producer{t: t, conn: dial(t, s), a: a}
 	rng := rand.New(rand.NewPCG(3, 1))
 	batches(rng, elements, func(digests []uint64) { p.send(opSet, digests) })
 	return all, p, rng

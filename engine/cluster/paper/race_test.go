@@ -14,7 +14,7 @@ func race(t *testing.T, a arrangement, primitive func(*producer, []uint64) []boo
 	t.Helper()
 	s := startServer(t)
 	startSlices(t, s, a)
-	producers := []*producer{{t, dial(t, s), a}, {t, dial(t, s), a}}
+	producers := []*producer{{t: t, conn: dial(t, s), a: a}, {t: t, conn: dial(t, s), a: a}}
 	rng := rand.New(rand.NewPCG(1, 1))
 	for range 100 {
 		digests := make([]uint64, 200)
@@ -89,7 +89,7 @@ func TestChainIsOneFilter(t *testing.T) {
 		clear(whole)
 		s := startServer(t)
 		startSlices(t, s, a)
-		p := &producer{t, dial(t, s), a}
+		p := &producer{t: t, conn: dial(t, s), a: a}
 		rng := rand.New(rand.NewPCG(2, 1))
 		for range 700 {
 			digest := rng.Uint64N(1000) * 0x9e3779b97f4a7c15
