@@ -2,6 +2,7 @@ package hub
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -23,14 +24,12 @@ func (h *Hub) subscribeControl() error {
 			h.log.Warn("status: " + err.Error())
 		}
 	})
-	if err != nil {
+	if err != nil || h.reload == nil {
 		return err
 	}
 	_, err = h.conn.Subscribe(reloadSubject(&h.settings), func(m *nats.Msg) {
 		answer := "ok"
-		if h.reload == nil {
-			// the users of another server are not ours
-		} else if err := h.reload(); err != nil {
+		if err := h.reload(); err != nil {
 			answer = err.Error()
 			h.log.Warn("keys: " + answer)
 		}
@@ -66,9 +65,13 @@ func Dial(f *Folder, s Settings, log Logger) (*Admin, error) {
 // Close ends the connection.
 func (a *Admin) Close() { a.conn.Close() }
 
-// Reload has the embedded server take the keys of its folder.
+// Reload has the embedded server take the keys of its folder. Where there is none it does
+// nothing.
 func (a *Admin) Reload() error {
 	m, err := a.conn.Request(reloadSubject(&a.settings), nil, controlTime)
+	if errors.Is(err, nats.ErrNoResponders) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -84,7 +84,10 @@ func TestJournalOwner(t *testing.T) {
 	at := time.Now().UnixNano()
 	b.ask([]uint64{7}, []int64{at})
 	other := l.hub.layout.journal(0)
-	other.last = l.hub.all()[0].journal.last
+	o := l.hub.all()[0]
+	o.mu.Lock()
+	other.last = o.journal.last
+	o.mu.Unlock()
 	request := remote.Request{Op: remote.TestAndSet, Epoch: 1, Seq: 1, Time: uint64(at / 1000), Digests: []uint64{8}}
 	if err := other.add("a", request.Append(nil)); err != nil {
 		t.Fatal(err)

@@ -31,7 +31,7 @@ type clocks struct {
 	pairs  matrix[differences] // of the lower site with the higher one
 }
 
-// siteClock is a site. Sites are numbered in the order in which they came.
+// siteClock is that of a site. Sites are numbered in the order in which they came.
 type siteClock struct {
 	Offset int64 // of its clock, in microseconds
 	Root   int
