@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -376,6 +377,31 @@ func TestOldServer(t *testing.T) {
 	}
 	_, err = Start(Config{Name: "x", URL: "nats://" + listener.Addr().String(), Folder: folder, Settings: settings, Log: newTestLog(t), Memory: 1 << 20, Limit: 1 << 20})
 	if !errors.Is(err, ErrVersion) || strings.Contains(err.Error(), "\n") {
+		t.Error(err)
+	}
+}
+
+// TestLock keeps a second hub from a folder.
+func TestLock(t *testing.T) {
+	folder, _, err := MakeFolder(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	lock, err := folder.Lock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := folder.Lock(); !errors.Is(err, ErrFolder) && runtime.GOOS != "windows" {
+		t.Error(err)
+	}
+	if err := lock.Close(); err != nil {
+		t.Error(err)
+	}
+	again, err := folder.Lock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := again.Close(); err != nil {
 		t.Error(err)
 	}
 }

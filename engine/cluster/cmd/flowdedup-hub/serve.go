@@ -145,6 +145,11 @@ func (f *serveFlags) serve(c *cobra.Command, log *logger) error {
 	if err != nil {
 		return err
 	}
+	lock, err := folder.Lock()
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
 	if f.apply(&settings) && !made {
 		settings.Epoch++
 		log.Warn("tokens of before are not valid any more: make new ones with flowdedup-hub join-token")
