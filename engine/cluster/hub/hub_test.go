@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -391,17 +390,17 @@ func TestLock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := folder.Lock(); !errors.Is(err, ErrFolder) && runtime.GOOS != "windows" {
+	if _, err := folder.Lock(); !errors.Is(err, ErrFolder) {
 		t.Error(err)
 	}
-	if err := lock.Close(); err != nil {
+	if err := lock.Unlock(); err != nil {
 		t.Error(err)
 	}
 	again, err := folder.Lock()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := again.Close(); err != nil {
+	if err := again.Unlock(); err != nil {
 		t.Error(err)
 	}
 }
