@@ -1,5 +1,5 @@
 # Everything here needs only a Go toolchain, unless a target says more.
-.PHONY: build hub install man test test-short race vet lint fuzz cross purego bench bench-short bench-compare bench-large bench-peers bench-peers-large bench-pipeline bench-pipeline-quick bench-live bench-live-quick bench-results soak-live chaos-hub hub-model faults batches papers captures ci
+.PHONY: build hub install man test test-short race vet lint fuzz cross purego bench bench-short bench-compare bench-large bench-peers bench-peers-large bench-pipeline bench-pipeline-quick bench-live bench-live-quick bench-results soak-live test-hub chaos-hub hub-model faults batches papers captures ci
 
 # One static file, which needs no C library.
 build:
@@ -124,6 +124,10 @@ bench-live-quick:
 # hub-model simulates a hub of 40 sites of 10 Gbit/s each, and draws the figure of the manual.
 hub-model:
 	go run ./bench/hubmodel -svg cmd/flowdedup/doc/hub-model.svg
+
+# test-hub runs all tests of the hub's module, those too that wait until leases end.
+test-hub:
+	cd engine/cluster && go test ./...
 
 # chaos-hub runs a hub and four sensors in network namespaces for CHAOS, with a fault each
 # 20 s. Linux, as root.

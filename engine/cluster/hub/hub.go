@@ -39,6 +39,7 @@ type Hub struct {
 	renewed  atomic.Int64 // when the lease was renewed, after started
 	cuts     atomic.Int64 // of the connection
 	known    atomic.Int64 // of them, those before the layout was read last
+	unnoted  atomic.Bool  // a journal failed last
 	keyCheck uint64       // what sites show their key by
 	reports  reports
 	rates    rates

@@ -8,7 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine/remote"
+	"github.com/flowdedup/flowdedup/engine/remote/natslink"
 )
 
 // crash ends a hub without saving anything.
@@ -93,6 +97,44 @@ func TestJournalOwner(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := b.ask([]uint64{8, 9}, []int64{at, at}); !slices.Equal(got, []bool{true, false}) {
+		t.Error(got)
+	}
+}
+
+// TestJournalFull has a journal that takes nothing, as on a full disk: packets pass unchecked,
+// and once there is room again all goes on, with what was known.
+func TestJournalFull(t *testing.T) {
+	l := newLab(t, func(s *Settings) { s.Slices, s.Journal = 1, true })
+	a := l.sensor("a")
+	at := time.Now().UnixNano()
+	a.ask([]uint64{1}, []int64{at})
+	room := func(bytes int64) {
+		t.Helper()
+		cfg := l.hub.layout.log.CachedInfo().Config
+		cfg.MaxBytes, cfg.Discard = bytes, jetstream.DiscardNew
+		if _, err := l.hub.layout.js.UpdateStream(t.Context(), cfg); err != nil {
+			t.Fatal(err)
+		}
+	}
+	room(1)
+	token := l.token("b")
+	link, _, err := natslink.Dial(token, func(error) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer link.Close()
+	client := remote.NewClient(remote.ClientConfig{Token: token, Wait: 200 * time.Millisecond, Block: true}, link, "run")
+	defer client.Close()
+	if err := link.Listen(client.Inbox(), client.Receive); err != nil {
+		t.Fatal(err)
+	}
+	var answers remote.Answers
+	client.Ask(&answers, []digest.Digest{{1}, {2}}, []int64{at, at}, []uint64{0})
+	if client.Wait(&answers); answers.Unchecked != 2 || answers.Copies[0] != 0 {
+		t.Errorf("%+v", answers)
+	}
+	room(-1)
+	if got := l.sensor("c").ask([]uint64{1, 2}, []int64{at, at}); !slices.Equal(got, []bool{true, false}) {
 		t.Error(got)
 	}
 }

@@ -142,10 +142,15 @@ func (o *owner) noted(site string, msg []byte) bool {
 		return !o.journal.broken
 	}
 	err := o.journal.add(site, msg)
-	if err != nil {
-		o.hub.log.Warn(fmt.Sprintf("slice %d: its journal takes no request: %v", o.number, err))
+	failing := err != nil
+	if o.hub.unnoted.Load() != failing && o.hub.unnoted.Swap(failing) != failing {
+		if failing {
+			o.hub.log.Warn(fmt.Sprintf("packets pass unchecked, as the journal of slice %d takes no request: %v", o.number, err))
+		} else {
+			o.hub.log.Log("journals take requests again")
+		}
 	}
-	return err == nil
+	return !failing
 }
 
 // ping answers a site that asks whether its token is good: its digests are of the hub's

@@ -186,6 +186,9 @@ func ask(t *testing.T, state, site string, packets int, at int64) (copies int) {
 // its share again. Then it kills the hub that has the server. Each ends in order by
 // SIGTERM.
 func TestKill(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes 15 s: leases have to end")
+	}
 	dir := t.TempDir()
 	first, second := filepath.Join(dir, "first"), filepath.Join(dir, "second")
 	args := []string{"--listen", freePort(t), "--http", "none", "--slices", "8", "--memory", "16MiB", "--journal"}
