@@ -14,6 +14,7 @@ import (
 
 	"github.com/nats-io/nkeys"
 
+	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/engine/remote"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
@@ -124,6 +125,15 @@ func newID() string { return strings.ToLower(rand.Text()) }
 
 func (f *Folder) at(parts ...string) string {
 	return filepath.Join(append([]string{f.path}, parts...)...)
+}
+
+// Lock keeps other hubs from using the folder, until it is unlocked or the process ends.
+func (f *Folder) Lock() (*outfile.Lock, error) {
+	lock, err := outfile.LockName(f.at(settingsFile))
+	if errors.Is(err, outfile.ErrLocked) {
+		return nil, fmt.Errorf("%w: %s is in use by another flowdedup-hub: %w", ErrFolder, f.path, err)
+	}
+	return lock, err
 }
 
 // Save writes the settings.

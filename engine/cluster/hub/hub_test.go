@@ -380,6 +380,31 @@ func TestOldServer(t *testing.T) {
 	}
 }
 
+// TestLock keeps a second hub from a folder.
+func TestLock(t *testing.T) {
+	folder, _, err := MakeFolder(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	lock, err := folder.Lock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := folder.Lock(); !errors.Is(err, ErrFolder) {
+		t.Error(err)
+	}
+	if err := lock.Unlock(); err != nil {
+		t.Error(err)
+	}
+	again, err := folder.Lock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := again.Unlock(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestPortTaken says so in one line.
 func TestPortTaken(t *testing.T) {
 	l := newLab(t, nil)

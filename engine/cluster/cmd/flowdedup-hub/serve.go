@@ -137,7 +137,7 @@ func (f *serveFlags) apply(s *hub.Settings) (invalid bool) {
 }
 
 // serve runs the hub until the context ends.
-func (f *serveFlags) serve(c *cobra.Command, log *logger) error {
+func (f *serveFlags) serve(c *cobra.Command, log *logger) (err error) {
 	if err := f.check(); err != nil {
 		return err
 	}
@@ -145,6 +145,11 @@ func (f *serveFlags) serve(c *cobra.Command, log *logger) error {
 	if err != nil {
 		return err
 	}
+	lock, err := folder.Lock()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Unlock()) }()
 	if f.apply(&settings) && !made {
 		settings.Epoch++
 		log.Warn("tokens of before are not valid any more: make new ones with flowdedup-hub join-token")
