@@ -149,6 +149,14 @@ func (c *chaos) check(packets int) {
 			extra += k - 1
 		}
 	}
+	const span = 2 * chaosRate
+	for from := 0; from < packets; from += span {
+		more := 0
+		for _, k := range counts[from:min(from+span, packets)] {
+			more += max(k-1, 0)
+		}
+		c.t.Logf("%6d s: %.2f copies of a packet too many", from/chaosRate, float64(more)/span)
+	}
 	c.t.Logf("%d packets: lost %d, kept once %d, extra copies %d, gone with killed sensors %d; at the last sensors: %d in, %d removed by the hub, %d unchecked",
 		packets, lost, once, extra, gone, c.totals.PacketsIn, c.totals.HubCopies, c.totals.Unchecked)
 	if lost != 0 {

@@ -37,6 +37,9 @@ const (
 	// lateLeeway is how long after the last wait a slice may still take a request: clocks
 	// of sites and slices differ.
 	lateLeeway = time.Second
+	// maxBehind is how far a busy capture may be behind its packets. Times further back are
+	// not those of a capture.
+	maxBehind = 10 * time.Second
 )
 
 // Transport carries messages to the hub. Its methods do not wait, and do not call back.

@@ -177,7 +177,8 @@ func (c *Client) encode(r *request) {
 	base := floorDiv(r.min, int64(time.Microsecond))
 	q := Request{Op: TestAndSet, Times: true, Epoch: c.cfg.Token.Epoch, Seq: r.seq, Time: uint64(base), Digests: r.digests}
 	if !c.cfg.Block {
-		q.Deadline = uint32((time.Duration(r.max-r.min) + c.cfg.Wait + lateLeeway) / time.Millisecond)
+		behind := min(max(time.Since(time.Unix(0, r.min)), time.Duration(r.max-r.min)), maxBehind)
+		q.Deadline = uint32((behind + c.cfg.Wait + lateLeeway) / time.Millisecond)
 	}
 	q.Deltas = c.deltas[:len(r.times)]
 	for i, t := range r.times {
