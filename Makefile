@@ -1,9 +1,13 @@
 # Everything here needs only a Go toolchain, unless a target says more.
-.PHONY: build install man test test-short race vet lint fuzz cross purego bench bench-short bench-compare bench-large bench-peers bench-peers-large bench-pipeline bench-pipeline-quick bench-live bench-live-quick bench-merge intervals bench-results soak-live faults batches papers captures ci
+.PHONY: build hub install man test test-short race vet lint fuzz cross purego bench bench-short bench-compare bench-large bench-peers bench-peers-large bench-pipeline bench-pipeline-quick bench-live bench-live-quick bench-merge intervals bench-results soak-live test-hub chaos-hub hub-model faults batches papers captures ci
 
 # One static file, which needs no C library.
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o flowdedup ./cmd/flowdedup
+
+# The hub of several sensors, a module of its own: it has a NATS server inside.
+hub:
+	cd engine/cluster && CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o ../../flowdedup-hub ./cmd/flowdedup-hub
 
 # The program and its man pages; DESTDIR goes before all of it, for packages.
 PREFIX ?= /usr/local
@@ -37,6 +41,7 @@ lint:
 	test -z "$$(gofmt -l .)"
 	go vet ./...
 	go tool staticcheck ./...
+	cd engine/cluster && go vet ./... && go tool -modfile=../../go.mod staticcheck ./...
 
 # Each fuzz target in turn, FUZZTIME each (10 minutes unless told otherwise).
 FUZZTIME ?= 10m
@@ -126,6 +131,20 @@ intervals:
 bench-merge:
 	go run ./bench/merge
 	go run ./bench/merge -overlap
+
+# hub-model simulates a hub of 40 sites of 10 Gbit/s each, and draws the figure of the manual.
+hub-model:
+	go run ./bench/hubmodel -svg cmd/flowdedup/doc/hub-model.svg
+
+# test-hub runs all tests of the hub's module, those too that wait until leases end.
+test-hub:
+	cd engine/cluster && go test ./...
+
+# chaos-hub runs a hub and four sensors in network namespaces for CHAOS, with a fault each
+# 20 s. Linux, as root.
+CHAOS ?= 10m
+chaos-hub:
+	cd engine/cluster && FLOWDEDUP_CHAOS=$(CHAOS) go test -run TestChaos -count 1 -timeout 2h -v .
 
 # soak-live runs flowdedup live at half load for DURATION while things go wrong around
 # it, and fails if the run does not survive: Linux, as root.

@@ -28,6 +28,8 @@ var layers = map[string][]string{
 	"engine/distinct/countfile": {"engine.", "engine/distinct", "engine/distinct/sketch", "engine/distinct/wordset"},
 	"engine/distinct/multikey":  {"engine", "asm"},
 	"engine/sliding":            filters,
+	"engine/remote":             {"engine/calendar", "asm"},
+	"engine/remote/natslink":    {"engine/remote"},
 	"engine/secret":             {},
 	"engine/snapshot":           {"engine.", "engine/internal/mem", "engine/secret", "layout", "asm"},
 	"engine/internal":           {"engine.", "engine/internal", "layout", "asm"},

@@ -21,6 +21,9 @@ var helpers = []string{"capture/internal/capturetest"}
 // references are the packages that tests reach.
 var references = []string{"asm/internal", "engine/internal/check", "engine/paper", "engine/theory"}
 
+// hubSide are packages that the hub uses too, which is a module of its own.
+var hubSide = []string{"engine/remote"}
+
 // unreached are exported names that need no user in this module. Each has its reason.
 var unreached = map[string]string{
 	"asm/permute.Bijection.Invert": "states that Permute is a permutation; tests aim at lines with it",
@@ -83,7 +86,8 @@ func TestReached(t *testing.T) {
 	for _, p := range m.packages {
 		m.noteUses(t, p)
 	}
-	inTests := testNames(t, "../asm", "../engine", ".")
+	inTests := namesIn(t, isTest, "../asm", "../engine", ".")
+	inHub := namesIn(t, func(name string) bool { return !isTest(name) }, "../engine/cluster")
 	for _, p := range m.packages {
 		if !covers(libraries, p.name()) || covers(helpers, p.name()) {
 			continue
@@ -94,6 +98,9 @@ func TestReached(t *testing.T) {
 			if covers(references, p.name()) {
 				last := name[strings.LastIndexByte(name, '.')+1:]
 				used = used || inTests[last] || inTests["New"+last]
+			}
+			if covers(hubSide, p.name()) {
+				used = used || inHub[name[strings.LastIndexByte(name, '.')+1:]]
 			}
 			switch {
 			case !used && reason == "":
@@ -199,8 +206,10 @@ func parsed(t *testing.T, dir string, wanted func(name string) bool) (files []*a
 	return files
 }
 
-// testNames returns all names in tests below the folders.
-func testNames(t *testing.T, folders ...string) map[string]bool {
+func isTest(name string) bool { return strings.HasSuffix(name, "_test.go") }
+
+// namesIn returns all names in such files below the folders.
+func namesIn(t *testing.T, wanted func(name string) bool, folders ...string) map[string]bool {
 	t.Helper()
 	names := map[string]bool{}
 	for _, folder := range folders {
@@ -208,7 +217,7 @@ func testNames(t *testing.T, folders ...string) map[string]bool {
 			if err != nil || !d.IsDir() {
 				return err
 			}
-			for _, file := range parsed(t, dir, func(name string) bool { return strings.HasSuffix(name, "_test.go") }) {
+			for _, file := range parsed(t, dir, wanted) {
 				ast.Inspect(file, func(n ast.Node) bool {
 					if ident, ok := n.(*ast.Ident); ok {
 						names[ident.Name] = true

@@ -27,6 +27,7 @@ type dedupFlags struct {
 	named inputFlags
 	compareFlags
 	keepFlags
+	hubFlags
 	output, duplicates string
 	rotate             rotateFlags
 	net                netFlags
@@ -131,6 +132,7 @@ func (f *dedupFlags) register(cmd *cobra.Command) {
 	f.net.registerMerge(fs)
 	f.compareFlags.register(fs)
 	f.keepFlags.register(cmd)
+	f.hubFlags.register(cmd, fileVerdictWait)
 	f.common.register(fs, usualMethods, measuringMethods()...)
 	completeCompare(cmd)
 	completeWords(cmd, map[string][]string{"filter": filterWords})
@@ -142,6 +144,7 @@ func (f *dedupFlags) check(cmd *cobra.Command, inputs []string) error {
 	}
 	if err := errors.Join(f.rotate.check(f.output, f.duplicates), f.compareFlags.check(cmd, &f.common),
 		f.keepFlags.check(cmd.Flags(), &f.compareFlags, f.output, f.duplicates != ""), f.checkInputs(inputs), f.page.check(&f.common),
+		f.hubFlags.check(cmd.Flags(), &f.common, &f.compareFlags, &f.keepFlags),
 		f.net.check(inputs, f.rotate.rotates(), f.output, f.duplicates), f.net.checkMerge(cmd.Flags(), inputs)); err != nil {
 		return err
 	}
@@ -156,6 +159,7 @@ func (f *dedupFlags) run(cmd *cobra.Command, e *env, args []string) error {
 	if err := f.finish(cmd.Flags()); err != nil {
 		return err
 	}
+	f.hubFlags.complete(&f.common)
 	network, err := f.net.network(cmd.Flags())
 	if err != nil {
 		return err
@@ -165,7 +169,14 @@ func (f *dedupFlags) run(cmd *cobra.Command, e *env, args []string) error {
 	defer bar.close()
 	f.warnHold(e, f.window)
 	cfg := f.config(cmd, &f.common)
-	f.complete(&cfg)
+	f.keepFlags.complete(&cfg)
+	hub, err := f.join(true, e.warn)
+	if err != nil {
+		return err
+	}
+	defer hub.close()
+	defer hub.hurry(cmd.Context())()
+	cfg.Hub = hub.of()
 	cfg.Inputs, cfg.Input = args, f.inputs(e, bar)
 	cfg.Input.Network = network
 	cfg.Output, cfg.Duplicates, cfg.Rotate, cfg.Log = f.output, f.duplicates, f.rotate.options(), e.logger()
@@ -178,6 +189,7 @@ func (f *dedupFlags) run(cmd *cobra.Command, e *env, args []string) error {
 	bar.close()
 	warnUnmatched(e, &summary)
 	warnForgotten(e, &summary, "give captures that were concatenated as separate inputs, which are merged by time")
+	warnUnchecked(e, &summary)
 	warnSplit(e, &summary.Conversations, f.output != "")
 	return errors.Join(markDamage(err, summary.PacketsIn+summary.Filtered, summary.Damaged), f.lost(err), f.print(e, &summary, err), f.write(page, &summary, err))
 }

@@ -28,6 +28,7 @@ type liveFlags struct {
 	common
 	compareFlags
 	keepFlags
+	hubFlags
 	keyFlags
 	ringFlags
 	output, duplicates, forward string
@@ -105,6 +106,9 @@ capability: setcap cap_net_raw+ep.`,
   # join two taps of one link on the interface that a sensor listens to
   flowdedup live -i tap0 -i tap1 --across --window 50ms --forward mon0
 
+  # at each of several sites: keep what no other site has sent before
+  flowdedup live -i eth1 --hub paris.token -w clean.pcapng
+
   # for Suricata on mon0: all packets of a connection with one VLAN
   flowdedup live -i eth1 --keep flow --forward mon0
 
@@ -137,6 +141,7 @@ func (f *liveFlags) register(cmd *cobra.Command) {
 	fs.StringVar(&f.forward, "forward", "", "send kept packets out of `IFACE`")
 	f.compareFlags.register(fs)
 	f.keepFlags.register(cmd)
+	f.hubFlags.register(cmd, liveVerdictWait)
 	f.registerFilter(fs, usualMethods, measuringMethods()...)
 	f.registerLearn(fs)
 	f.keyFlags.register(fs)
@@ -198,6 +203,7 @@ func (f *liveFlags) check(cmd *cobra.Command) error {
 	if err := errors.Join(f.rotate.check(f.output, f.duplicates), f.compareFlags.check(cmd, &f.common),
 		f.keepFlags.check(cmd.Flags(), &f.compareFlags, f.output, f.duplicates != "" || f.forward != ""),
 		f.checkSources(cmd.Flags()), f.keyFlags.check(), f.ringFlags.check(),
+		f.hubFlags.check(cmd.Flags(), &f.common, &f.compareFlags, &f.keepFlags),
 		f.net.check(f.sources.names(), f.rotate.rotates(), f.output, f.duplicates), f.checkLearn(cmd.Flags())); err != nil {
 		return err
 	}
@@ -229,6 +235,7 @@ func (f *liveFlags) run(cmd *cobra.Command, e *env) error {
 	if err := f.finish(cmd.Flags()); err != nil {
 		return err
 	}
+	f.hubFlags.complete(&f.common)
 	e.quiet = f.quiet
 	f.warnHold(e, f.window)
 	cfg := f.config(cmd)
@@ -253,6 +260,12 @@ func (f *liveFlags) run(cmd *cobra.Command, e *env) error {
 	}
 	defer show.close()
 	cfg.Status, cfg.Log = show.update, show.log
+	hub, err := f.join(false, func(err error) { show.log.Warn(err.Error()) })
+	if err != nil {
+		return err
+	}
+	defer hub.close()
+	cfg.Dedup.Hub = hub.of()
 	if !outfile.IsStdout(cfg.Reports) && !isTerminal(show.stderr) {
 		cfg.Reopen = e.onHangup
 	}
@@ -261,6 +274,7 @@ func (f *liveFlags) run(cmd *cobra.Command, e *env) error {
 	if summary.Method != "" {
 		warnUnmatched(e, &summary.Summary)
 		warnForgotten(e, &summary.Summary)
+		warnUnchecked(e, &summary.Summary)
 		warnSplit(e, &summary.Conversations, f.output != "" || f.forward != "")
 		f.warnDropped(e, &summary)
 		err = errors.Join(err, f.print(e, &summary))
@@ -282,7 +296,7 @@ func (f *liveFlags) config(cmd *cobra.Command) live.Config {
 	}
 	f.conf.Promiscuous = f.conf.Promiscuous && !f.notPromiscuous
 	filter := f.compareFlags.config(cmd, &f.common)
-	f.complete(&filter)
+	f.keepFlags.complete(&filter)
 	captured := f.ringConfig(cmd, f.forward != "")
 	captured.Interfaces = f.sources.interfaces
 	return live.Config{
@@ -295,7 +309,7 @@ func (f *liveFlags) config(cmd *cobra.Command) live.Config {
 		},
 		Save: f.save.to, Sensor: cmp.Or(f.save.sensor, hostSensor()),
 		Output: f.output, Duplicates: f.duplicates, Forward: f.forward, Rotate: f.rotate.options(),
-		Reports: f.reports, Slide: f.slide, State: f.state, StateEvery: f.stateEvery, KeyGiven: cmd.Flags().Changed("key"),
+		Reports: f.reports, Slide: f.slide, State: f.state, StateEvery: f.stateEvery, KeyGiven: cmd.Flags().Changed("key") || f.hub != "",
 		User: f.user, Packets: f.packets, Duration: f.duration, Learn: f.learnConfig(cmd.Flags()),
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/remote"
 	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/stream"
 	"github.com/flowdedup/flowdedup/engine/window"
@@ -49,6 +50,9 @@ type Config struct {
 	// remembered. Protect says which are never removed; they are remembered.
 	Only, Protect input.Condition
 	Choice        Choice
+	// Hub asks a hub about the packets that stay, nil for none. Its Token has the Identity,
+	// Secret and Window of this Config. Choice then chooses nothing, and marks nothing.
+	Hub *remote.Client
 	// InterfaceIndex is input.MatcherConfig.InterfaceIndex, for these conditions.
 	InterfaceIndex func(name string) uint32
 	conditions     *conditions // nil before Compile or New

@@ -32,6 +32,7 @@ type Detector struct {
 	tunnels flow.TunnelSample
 	marker  *mark.Marker // nil if copies are not marked
 	hold    *dedup.Hold  // nil if no packet waits
+	hub     *hub         // nil without
 	// swapped, if not nil, is told that a packet is kept in the place of another.
 	swapped       func(b *capture.Batch, out, in *capture.Frame)
 	conversations *split.Counter
@@ -67,6 +68,9 @@ func newDetector(cfg *Config, filter engine.PacketFilter, saved *SavedStats) (*D
 	var err error
 	if d.hold, err = d.newHold(); err != nil {
 		return nil, errors.Join(err, d.Close())
+	}
+	if cfg.Hub != nil {
+		d.hub = newHub(cfg.Hub, saved)
 	}
 	return d, nil
 }
@@ -110,6 +114,9 @@ func (d *Detector) NewPackets() *Packets {
 	if d.hold != nil {
 		p.held = d.hold.NewBatch()
 	}
+	if d.hub != nil {
+		p.asked = d.hub.NewBatch()
+	}
 	return p
 }
 
@@ -123,6 +130,7 @@ func (d *Detector) NewDecoder() *flow.Decoder {
 func (d *Detector) Summary(elapsed time.Duration) Summary {
 	stats := d.copies.Stats()
 	s := d.stats.close(elapsed)
+	d.hub.summarize(&s)
 	s.Window, s.Within = d.cfg.Window.String(), d.cfg.Within
 	s.Identity = d.cfg.Identity.Kind.String()
 	s.InTunnels, s.Tunnels = d.tunnels.Share()
@@ -162,7 +170,8 @@ func (d *Detector) Fill() float64 { return d.copies.Stats().Fill }
 type Packets struct {
 	detector *Detector
 	packets  *dedup.BatchDetector
-	held     *dedup.HoldBatch // nil if no packet waits
+	held     *dedup.HoldBatch   // nil if no packet waits
+	asked    *dedup.RemoteBatch // nil without a hub
 	drop     []uint64
 	stats    batchStats
 	err      error    // why conditions cannot be matched
@@ -227,10 +236,14 @@ func (p *Packets) Verdicts(b *capture.Batch) (drop []uint64, err error) {
 }
 
 // Choose decides which of equal packets are kept, once all else is done with the verdicts.
+// It asks the hub about them.
 // Batches must come in the order of their stream.
 func (p *Packets) Choose(b *capture.Batch) {
 	if p.held != nil {
 		p.held.Apply(b, p.packets, p.ranks)
+	}
+	if p.asked != nil {
+		p.asked.Apply(b, p.packets)
 	}
 }
 
@@ -248,6 +261,7 @@ type SavedStats struct {
 	// Points are the capture points of packets, by the numbers that the filter stores.
 	Points        []flow.CapturePoint
 	Conversations split.Counts
+	Hub           HubCounts `json:",omitzero"`
 }
 
 // label identifies the elements of the filter in its snapshot.
@@ -273,7 +287,7 @@ func (d *Detector) Save(w io.Writer) (SavedStats, error) {
 		Packets: t.count, Bytes: t.bytes, NonIP: t.nonIP, Snapped: t.snapped, OutOfOrder: t.outOfOrder, Untimed: t.untimed,
 		First: t.first, Last: t.last, Duplicates: d.stats.Duplicates, Removed: d.stats.removed,
 		ByProtocol: slices.Clone(d.stats.duplicates[:]), Points: d.copies.Points().List(),
-		Unjudged: d.stats.unjudged, Protected: d.stats.protected, Conversations: d.conversations.Counts(),
+		Unjudged: d.stats.unjudged, Protected: d.stats.protected, Conversations: d.conversations.Counts(), Hub: d.hub.saved(),
 	}, f.Snapshot(w, d.cfg.Secret, d.cfg.label())
 }
 

@@ -44,6 +44,8 @@ func (d *Detector) swap(b *capture.Batch, out, in *capture.Frame) {
 // it passes all packets on, and copies have comments.
 func (p *Packets) Write(b *capture.Batch, write func(b *capture.Batch, drop []uint64) error) error {
 	switch marker := p.detector.marker; {
+	case p.asked != nil:
+		return p.asked.Write(b, write)
 	case p.held != nil:
 		return p.held.Write(b, write)
 	case marker != nil:
@@ -54,8 +56,11 @@ func (p *Packets) Write(b *capture.Batch, write func(b *capture.Batch, drop []ui
 
 // Finish passes on what waits. It must be called after the last Write.
 func (d *Detector) Finish(write func(b *capture.Batch, drop []uint64) error) error {
-	if d.hold == nil {
-		return nil
+	switch {
+	case d.hub != nil:
+		return d.hub.Finish(write)
+	case d.hold != nil:
+		return d.hold.Finish(write)
 	}
-	return d.hold.Finish(write)
+	return nil
 }

@@ -46,7 +46,7 @@ func Run(ctx context.Context, cfg Config) (Summary, error) {
 	s.Filtered = in.Filtered()
 	s.LatePackets = in.Late()
 	s.Timeline = r.timeline
-	s.Inputs = r.inputs
+	s.Inputs = r.inputs.plus(r.hubCopies)
 	s.Damaged = in.Damaged(err)
 	return s, errors.Join(append(in.Failed(), err)...)
 }
@@ -90,7 +90,9 @@ type runner struct {
 	detector *Detector
 	outputs  *sink.Set
 	inputs   byInput
-	timeline *Timeline // nil if nobody asked
+	// hubCopies has what the hub found, which is counted while inputs is.
+	hubCopies byInput
+	timeline  *Timeline // nil if nobody asked
 }
 
 func newRunner(ctx context.Context, cfg *Config, in *input.Stream) (*runner, error) {
@@ -119,6 +121,10 @@ func newRunner(ctx context.Context, cfg *Config, in *input.Stream) (*runner, err
 	}
 	r := &runner{detector: detector, outputs: outputs, inputs: newByInput(in.Inputs())}
 	detector.swapped = r.inputs.swap
+	if detector.hub != nil {
+		r.hubCopies = newByInput(in.Inputs())
+		detector.hub.removed = r.hubCopies.addCopies
+	}
 	if cfg.Timeline {
 		r.timeline = &Timeline{}
 	}

@@ -62,6 +62,13 @@ type Summary struct {
 	// packets that no longer could for want of memory. Both are nil if no packet waits.
 	HeldBytes *int    `json:"held_bytes,omitempty"`
 	HeldEarly *uint64 `json:"held_early,omitempty"`
+	// HubCopies counts the duplicates that the hub found, which are among Duplicates:
+	// packets that another site has sent before. Unchecked counts packets that it was asked
+	// about in vain, and which stayed. HubDelay says how long its answers took. All are nil
+	// without a hub.
+	HubCopies *uint64   `json:"hub_copies,omitempty"`
+	Unchecked *uint64   `json:"unchecked,omitempty"`
+	HubDelay  *HubDelay `json:"hub_delay,omitempty"`
 	// LatePackets counts packets that arrived too late to be merged in order; nil if all
 	// inputs are waited for.
 	LatePackets *uint64 `json:"late_packets,omitempty"`
@@ -282,11 +289,27 @@ func (c byInput) add(b *capture.Batch, drop []uint64) {
 		c[inputOf(b, from)].Packets += uint64(to - from)
 		from = to
 	}
+	c.addCopies(b, drop)
+}
+
+// addCopies adds the duplicates of a batch.
+func (c byInput) addCopies(b *capture.Batch, drop []uint64) {
+	if c == nil {
+		return
+	}
 	for w, word := range drop {
 		for ; word != 0; word &= word - 1 {
 			c[inputOf(b, w*64+bits.TrailingZeros64(word))].Duplicates++
 		}
 	}
+}
+
+// plus returns c with the duplicates of more, which may be nil.
+func (c byInput) plus(more byInput) byInput {
+	for i := range more {
+		c[i].Duplicates += more[i].Duplicates
+	}
+	return c
 }
 
 // swap corrects the counts when a packet is kept in the place of another.

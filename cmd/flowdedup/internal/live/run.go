@@ -54,6 +54,10 @@ func Run(ctx context.Context, cfg Config) (Summary, error) {
 	return r.summary(), err
 }
 
+// hubIdle is idle where packets wait for a hub: answers take about a millisecond, and come
+// unasked.
+const hubIdle = 2 * time.Millisecond
+
 // runner is what the batches of a run share.
 type runner struct {
 	cfg      *Config
@@ -93,6 +97,9 @@ func open(ctx context.Context, cfg *Config) (r *runner, err error) {
 		hold.Delay = cfg.Ring.BlockTimeout
 		cfg.Ring.Idle = min(max((hold.Hold+hold.Delay)/4, time.Millisecond), idle)
 	}
+	if cfg.Dedup.Hub != nil {
+		cfg.Ring.Idle = hubIdle
+	}
 	if cfg.Learn.For > 0 { // packets may wait later
 		cfg.Ring.Idle = min(cfg.Ring.Idle, learning)
 	}
@@ -107,8 +114,9 @@ func open(ctx context.Context, cfg *Config) (r *runner, err error) {
 		Kept: cfg.Output, Removed: cfg.Duplicates, Forward: cfg.Forward, Strip: headers, Retry: cfg.Ring.Wait,
 		TLS: cfg.TLS, Rotate: cfg.Rotate, Live: true, BeginsLate: cfg.network(), Stop: func() { r.capture.Stop() }, Log: r.log,
 	}
-	// Several workers hold several batches at a time, as does who waits for better copies.
-	cfg.Ring.InPlace = cfg.Dedup.Workers <= 1 && outputs.InPlace() && hold.Hold == 0 && cfg.Learn.For == 0 && !cfg.network()
+	// Several workers hold several batches at a time, as does who waits for better copies or
+	// a hub.
+	cfg.Ring.InPlace = cfg.Dedup.Workers <= 1 && outputs.InPlace() && hold.Hold == 0 && cfg.Learn.For == 0 && !cfg.network() && cfg.Dedup.Hub == nil
 	if r.capture, err = openCapture(ctx, cfg, r.log); err != nil {
 		return r, err
 	}

@@ -32,6 +32,7 @@ type Status struct {
 
 	Filter   Filter
 	Held     *copies.HoldStats // nil if no packet waits for better copies
+	Hub      *Hub              // nil without
 	Distinct []Distinct        // by key and family, in the order of the command line
 	Outputs  []sink.Output
 	Forward  *sink.Forward // nil without
@@ -47,6 +48,14 @@ type Filter struct {
 	PredictedFPR             float64
 	EvictedLive              uint64
 	SuggestedMemory          int // bytes; 0 where EvictedLive gives no reason for more
+}
+
+// Hub describes the hub as this site sees it.
+type Hub struct {
+	Copies, Unchecked uint64 // packets
+	Failing           string // why it does not answer, or ""
+	DelayP50          time.Duration
+	DelayP99          time.Duration
 }
 
 // Distinct is the count of one key and family.
@@ -165,6 +174,12 @@ func (r *runner) status(now time.Time) Status {
 			EvictedLive: sum.EvictedLive, SuggestedMemory: sum.SuggestedMemory,
 		},
 		Held: sum.Held, Outputs: r.outputs.List(), Forward: sum.Forward, State: r.state.show(), Learned: sum.Learned,
+	}
+	if sum.HubDelay != nil {
+		s.Hub = &Hub{
+			Copies: *sum.HubCopies, Unchecked: *sum.Unchecked, Failing: r.cfg.Dedup.Hub.Failing(),
+			DelayP50: sum.HubDelay.P50, DelayP99: sum.HubDelay.P99,
+		}
 	}
 	if r.counter != nil {
 		s.Distinct = r.currentCounts(now)

@@ -90,7 +90,7 @@ func newDashboard(h *history) *dashboard {
 		b.Up = "up " + show.Duration(age(s.Started, s.Now))
 	}
 	b.Tables = append(b.Tables, ratesOf(h))
-	for _, of := range []func(*live.Status) table{filterOf, learnedOf, ringsOf, outputsOf, distinctOf, diffsOf, matrixOf, conversationsOf} {
+	for _, of := range []func(*live.Status) table{filterOf, learnedOf, hubOf, ringsOf, outputsOf, distinctOf, diffsOf, matrixOf, conversationsOf} {
 		if p := of(s); len(p.Rows) > 0 {
 			b.Tables = append(b.Tables, p)
 		}
@@ -178,6 +178,23 @@ func filterOf(s *live.Status) table {
 			cell{Text: percent(f.Fill, 1), Bar: true, Share: f.Fill},
 			textCell(fmt.Sprintf("%.1e", f.PredictedFPR)), evicted)},
 		Least: 1,
+	}
+}
+
+// hubOf returns the table of the hub.
+func hubOf(s *live.Status) table {
+	h := s.Hub
+	if h == nil {
+		return table{}
+	}
+	state := cell{Text: "answers"}
+	if h.Failing != "" {
+		state = cell{Text: h.Failing, Severity: bad}
+	}
+	return table{
+		Columns: []show.Column{{Name: "hub", Left: true}, {Name: "duplicates"}, {Name: "unchecked"}, {Name: "half within"}, {Name: "99 % within"}},
+		Rows:    [][]cell{{state, countCell(h.Copies), alertCell(h.Unchecked, warn), textCell(h.DelayP50.String()), textCell(h.DelayP99.String())}},
+		Least:   1,
 	}
 }
 

@@ -131,6 +131,9 @@ func (l *statusLog) update(s *live.Status) {
 		slog.Float64("fill", rounded(s.Filter.Fill)),
 		slog.Uint64("evicted_live", s.Filter.EvictedLive),
 	)
+	if s.Hub != nil {
+		line.AddAttrs(slog.Uint64("hub_dup", s.Hub.Copies), slog.Uint64("unchecked", s.Hub.Unchecked))
+	}
 	_ = l.handle.Handle(ctx, line) // it only queues the line
 	l.last = s
 }

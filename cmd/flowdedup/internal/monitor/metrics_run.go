@@ -215,6 +215,33 @@ var filterMetrics = []metric{
 		whileHeld(func(h *dedup.HoldStats) float64 { return float64(h.Bytes) })},
 	{"held_early_total", "Packets that could not wait long enough for want of memory.", counter, nil,
 		whileHeld(func(h *dedup.HoldStats) float64 { return float64(h.Early) })},
+	{"hub_up", "1 while the hub answers.", gauge, nil,
+		atHub(func(h *live.Hub) float64 {
+			if h.Failing != "" {
+				return 0
+			}
+			return 1
+		})},
+	{"hub_duplicate_packets_total", "Duplicates that other sites have sent, among all duplicates.", counter, nil,
+		atHub(func(h *live.Hub) float64 { return float64(h.Copies) })},
+	{"hub_unchecked_packets_total", "Packets that stayed because the hub did not answer in time.", counter, nil,
+		atHub(func(h *live.Hub) float64 { return float64(h.Unchecked) })},
+	{"hub_delay_seconds", "How long the hub's answers took at most, of so many of them.", gauge, []string{"quantile"},
+		func(s *live.Status, give func(float64, ...string)) {
+			if s.Hub != nil {
+				give(s.Hub.DelayP50.Seconds(), "0.5")
+				give(s.Hub.DelayP99.Seconds(), "0.99")
+			}
+		}},
+}
+
+// atHub gives a value if there is a hub.
+func atHub(of func(h *live.Hub) float64) func(*live.Status, func(float64, ...string)) {
+	return func(s *live.Status, give func(float64, ...string)) {
+		if s.Hub != nil {
+			give(of(s.Hub))
+		}
+	}
 }
 
 // whileHeld gives a value if packets wait for better copies.

@@ -59,6 +59,10 @@ func dedupText(w io.Writer, s *dedup.Summary, written bool, rate string) error {
 	if s.Protected != nil {
 		fmt.Fprintf(&t, "  protected   %s duplicates, which match --protect and stay\n", show.Count(*s.Protected))
 	}
+	if s.HubCopies != nil {
+		fmt.Fprintf(&t, "  hub         %s duplicates of other sites%s%s\n", show.Count(*s.HubCopies),
+			also(show.Note{Count: *s.Unchecked, What: "packets unchecked, which stay"}), answers(s.HubDelay))
+	}
 	if s.HeldBytes != nil {
 		fmt.Fprintf(&t, "  held        %s at most, for better copies\n", show.Bytes(*s.HeldBytes))
 	}
@@ -82,6 +86,14 @@ func dedupText(w io.Writer, s *dedup.Summary, written bool, rate string) error {
 	fmt.Fprintf(&t, "  %s\n", rate)
 	_, err := io.WriteString(w, t.String())
 	return err
+}
+
+// answers describes how long answers of a hub took, if there were any.
+func answers(d *dedup.HubDelay) string {
+	if d.P99 == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", 99 %% of answers within %s", d.P99)
 }
 
 // heldEarly returns how many packets could not be held as long as they should.

@@ -1,0 +1,151 @@
+package dedup
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/engine/remote"
+)
+
+// remoteLimit bounds the packets that wait for a hub, in bytes.
+const remoteLimit = 64 << 20
+
+// RemoteConfig configures NewRemote.
+type RemoteConfig struct {
+	// Client asks the hub. It says how long a packet waits.
+	Client *remote.Client
+	// Removed, if not nil, is told which packets of a batch the hub says are copies, and
+	// their protocols. Calls come from RemoteBatch.Write and Finish.
+	Removed func(b *capture.Batch, copies []uint64, protocols []flow.Protocol)
+}
+
+// Remote keeps batches back until a hub has said which of their packets other sites have
+// sent before. It asks about those that the filter of this site has left: first sightings.
+// Packets that Config.Only has not chosen are not asked about. Those that Config.Protect
+// has stay, whatever the hub says.
+//
+// A packet that gets no answer in time stays: see remote.Client. Packets leave in their
+// order.
+type Remote struct {
+	cfg     RemoteConfig
+	limit   int                // bytes
+	waiting ring[*remoteBatch] // to be written; for Write
+	bytes   int                // of waiting
+
+	mu   sync.Mutex
+	free []*remoteBatch
+}
+
+// remoteBatch is a batch that waits for a hub.
+type remoteBatch struct {
+	heldBatch
+	answers   remote.Answers
+	fixed     []uint64
+	protocols []flow.Protocol
+}
+
+// NewRemote makes a Remote.
+func NewRemote(cfg RemoteConfig) *Remote { return &Remote{cfg: cfg, limit: remoteLimit} }
+
+// RemoteBatch takes one batch at a time through a Remote. A pipeline needs one for each
+// batch in flight.
+type RemoteBatch struct {
+	remote *Remote
+	own    *remoteBatch
+	copied bool // own has a copy of the batch
+}
+
+// NewBatch makes a RemoteBatch.
+func (h *Remote) NewBatch() *RemoteBatch { return &RemoteBatch{remote: h} }
+
+// Apply asks about the packets of a batch, which p has judged. Calls must come for one batch
+// after another, in the order of the stream.
+func (x *RemoteBatch) Apply(b *capture.Batch, p *BatchDetector) {
+	h := x.remote
+	k := h.unused()
+	k.drop = append(k.drop[:0], p.drop...)
+	k.fixed = append(k.fixed[:0], p.fixed...)
+	k.protocols = append(k.protocols[:0], p.protocols...)
+	if x.copied = len(b.Buf) < copyBelow; x.copied {
+		k.copy(b)
+	}
+	n := len(b.Frames)
+	h.cfg.Client.Count(uint64(n), uint64(n)-capture.CountKept(p.drop, 0, n))
+	h.cfg.Client.Ask(&k.answers, p.digests, p.times, p.copies)
+	x.own = k
+}
+
+// Write takes the content of a batch that was applied, and leaves another, of no meaning,
+// in its place. It passes to write what no longer waits, in the order of the stream: each
+// batch with the packets that are not to be kept. Calls come in the order of those of
+// Apply, while later batches are applied. An error is that of write, and ends all.
+//
+// Of a stream that pauses, batches wait for the next call: live captures pass empty ones.
+func (x *RemoteBatch) Write(b *capture.Batch, write func(b *capture.Batch, drop []uint64) error) error {
+	h, k := x.remote, x.own
+	if !x.copied {
+		k.batch, *b = *b, k.batch
+	}
+	h.waiting.push(k)
+	h.bytes += k.size()
+	x.own = nil
+	for h.waiting.len() > 0 && (h.bytes > h.limit || h.cfg.Client.Ready(&(*h.waiting.front()).answers)) {
+		if err := h.writeNext(write); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Finish waits for all answers, and writes what waits. It must be called after the last
+// RemoteBatch.Write. It returns the first error of write, after which it writes no more.
+func (h *Remote) Finish(write func(b *capture.Batch, drop []uint64) error) error {
+	for h.waiting.len() > 0 {
+		if err := h.writeNext(write); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeNext writes the batch that has waited longest, once all is known of it.
+func (h *Remote) writeNext(write func(b *capture.Batch, drop []uint64) error) error {
+	k := *h.waiting.front()
+	h.waiting.pop()
+	h.cfg.Client.Wait(&k.answers)
+	h.bytes -= k.size()
+	copies := k.answers.Copies
+	for w, fixed := range k.fixed {
+		copies[w] &^= fixed
+	}
+	if h.cfg.Removed != nil {
+		h.cfg.Removed(&k.batch, copies, k.protocols)
+	}
+	for w, word := range copies {
+		k.drop[w] |= word
+	}
+	if err := write(&k.batch, k.drop); err != nil {
+		return err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.free = append(h.free, k)
+	return nil
+}
+
+// size returns what a batch takes while it waits, about.
+func (k *remoteBatch) size() int { return len(k.batch.Buf) + len(k.batch.Frames)*frameBytes }
+
+// unused returns memory for a batch.
+func (h *Remote) unused() *remoteBatch {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.free) == 0 {
+		return &remoteBatch{}
+	}
+	k := h.free[len(h.free)-1]
+	h.free = slices.Delete(h.free, len(h.free)-1, len(h.free))
+	return k
+}

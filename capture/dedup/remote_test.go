@@ -1,0 +1,258 @@
+package dedup_test
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/dedup"
+	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/pipeline"
+	"github.com/flowdedup/flowdedup/engine/remote"
+	"github.com/flowdedup/flowdedup/engine/secret"
+	"github.com/flowdedup/flowdedup/engine/window"
+)
+
+// modelHub is a hub of the plainest kind: the first site that sends a digest keeps it. It
+// answers after a while of its own choice, and loses some answers.
+type modelHub struct {
+	mu     sync.Mutex
+	rng    *rand.Rand
+	firsts map[uint64]string
+	lossy  int // of a thousand messages
+	delay  time.Duration
+	posts  sync.WaitGroup
+}
+
+// atHub is the way of a site to the hub.
+type atHub struct {
+	hub    *modelHub
+	client *remote.Client
+}
+
+func (a *atHub) Connected() bool { return true }
+
+func (a *atHub) Send(subject, reply string, msg []byte) error {
+	to, ok := remote.ParseSubject(subject)
+	if !ok {
+		return nil // a report
+	}
+	var q remote.Request
+	if err := q.Decode(msg); err != nil {
+		return err
+	}
+	h := a.hub
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.rng.IntN(1000) < h.lossy {
+		return nil
+	}
+	r := remote.Reply{N: uint32(len(q.Digests)), Seq: q.Seq, Copies: make([]byte, (len(q.Digests)+7)/8)}
+	for i, d := range q.Digests {
+		if first, ok := h.firsts[d]; !ok {
+			h.firsts[d] = to.Site
+		} else if first != to.Site {
+			r.Copies[i/8] |= 1 << (i % 8)
+		}
+	}
+	if h.rng.IntN(1000) < h.lossy {
+		return nil
+	}
+	wait := time.Duration(h.rng.Int64N(int64(h.delay)))
+	h.posts.Go(func() {
+		time.Sleep(wait)
+		a.client.Receive(reply, r.Append(nil), false)
+	})
+	return nil
+}
+
+// numbered is a stream of packets of these numbers, with their numbers in them, each of
+// them twice, in small batches and large ones.
+type numbered struct {
+	capture.Source
+	rng   *rand.Rand
+	next  uint32
+	count uint32
+	batch int // packets, at most
+	table capture.Batch
+}
+
+func (s *numbered) Next(b *capture.Batch) error {
+	if s.next == s.count {
+		return io.EOF
+	}
+	b.Reset()
+	if s.table.Interfaces == nil {
+		s.table.AppendInterface(capture.Interface{LinkType: capture.LinkEthernet})
+	}
+	b.Interfaces, b.Sections = s.table.Interfaces, s.table.Sections
+	for range 1 + s.rng.IntN(s.batch) {
+		if s.next == s.count {
+			break
+		}
+		for range 2 {
+			m := mirrored{}
+			m.frame(b, mirroredPacket{conversation: 1, number: s.next}, 10, false, 0)
+		}
+		s.next++
+	}
+	return nil
+}
+
+func (s *numbered) Close() error { return nil }
+
+// keptNumbers counts the packets that are written, by their numbers.
+type keptNumbers struct {
+	t      *testing.T
+	counts []int
+	last   uint32
+}
+
+func (k *keptNumbers) Write(b *capture.Batch, drop []uint64) error {
+	for i := range b.Frames {
+		if drop[i/64]>>(i%64)&1 != 0 {
+			continue
+		}
+		number := binary.BigEndian.Uint32(b.Data(i)[payloadAt+4:])
+		if number < k.last {
+			k.t.Errorf("packet %d is written after packet %d", number, k.last)
+		}
+		k.last = number
+		k.counts[number]++
+	}
+	return nil
+}
+
+// TestRemote has several sites take the same packets through their filters and a hub. Each
+// packet must stay at one site at least, in order, and at one alone if all answers came.
+func TestRemote(t *testing.T) {
+	const packets = 4000
+	for seed, c := range []struct {
+		lossy   int
+		delay   time.Duration
+		wait    time.Duration
+		block   bool
+		workers int
+		batch   int
+	}{
+		{0, time.Millisecond, time.Minute, true, 1, 300},
+		{0, time.Millisecond, time.Minute, true, 3, 40},
+		{0, 20 * time.Millisecond, time.Minute, true, 2, 2000},
+		{50, time.Millisecond, 50 * time.Millisecond, true, 2, 300},
+		{0, 10 * time.Millisecond, 5 * time.Millisecond, false, 1, 100},
+		{200, time.Millisecond, 20 * time.Millisecond, false, 2, 500},
+		{1000, time.Millisecond, 5 * time.Millisecond, false, 1, 300},
+	} {
+		hub := &modelHub{rng: rand.New(rand.NewPCG(uint64(seed), 7)), firsts: map[uint64]string{}, lossy: c.lossy, delay: c.delay}
+		names := []string{"a", "b", "c"}
+		outs := make([]*keptNumbers, len(names))
+		removed := make([]uint64, len(names))
+		stats := make([]remote.ClientStats, len(names))
+		var sites sync.WaitGroup
+		for k, name := range names {
+			outs[k] = &keptNumbers{t: t, counts: make([]int, packets)}
+			sites.Go(func() {
+				src := &numbered{rng: rand.New(rand.NewPCG(uint64(seed), uint64(k))), count: packets, batch: c.batch}
+				removed[k], stats[k] = throughHub(t, hub, name, src, outs[k].Write, remote.ClientConfig{Wait: c.wait, Block: c.block}, c.workers)
+			})
+		}
+		sites.Wait()
+		hub.posts.Wait()
+		stays, unchecked := 0, uint64(0)
+		for i := range packets {
+			n := 0
+			for _, out := range outs {
+				n += out.counts[i]
+			}
+			if stays += n; n == 0 {
+				t.Fatalf("case %d: packet %d is lost", seed, i)
+			}
+		}
+		for k, s := range stats {
+			unchecked += s.Unchecked
+			if s.Asked != packets || s.Copies != removed[k] {
+				t.Errorf("case %d, site %d: %+v, %d removed", seed, k, s, removed[k])
+			}
+		}
+		if more := uint64(stays - packets); more > unchecked || c.wait == time.Minute && unchecked != 0 {
+			t.Errorf("case %d: %d packets stay too often, %d are unchecked", seed, more, unchecked)
+		}
+	}
+}
+
+// throughHub takes packets through a filter and the hub.
+func throughHub(t *testing.T, hub *modelHub, site string, src capture.Source, write func(*capture.Batch, []uint64) error, cfg remote.ClientConfig, workers int) (removed uint64, s remote.ClientStats) {
+	at := &atHub{hub: hub}
+	cfg.Token = remote.Token{Namespace: "main", Filter: "packets", Site: site, Slices: 8}
+	hub.mu.Lock()
+	at.client = remote.NewClient(cfg, at, "run")
+	hub.mu.Unlock()
+	defer at.client.Close()
+	d, err := dedup.New(dedup.Config{Filter: window.TimedConfig{Window: window.Window{Duration: time.Millisecond}}, Secret: secret.Secret{1}})
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer d.Close()
+	r := dedup.NewRemote(dedup.RemoteConfig{Client: at.client, Removed: func(b *capture.Batch, copies []uint64, protocols []flow.Protocol) {
+		if len(protocols) != len(b.Frames) {
+			t.Errorf("%d protocols of %d packets", len(protocols), len(b.Frames))
+		}
+		removed += uint64(len(b.Frames)) - capture.CountKept(copies, 0, len(b.Frames))
+	}})
+	p := pipeline.New(src)
+	defer p.Close()
+	err = p.Run(context.Background(), workers, func() pipeline.Task {
+		return &remoteTask{packets: d.NewBatchDetector(), asked: r.NewBatch(), all: r, write: write}
+	})
+	if err != nil && !errors.Is(err, errFull) {
+		t.Error(err)
+	}
+	return removed, at.client.Stats()
+}
+
+// errFull is what writes fail with.
+var errFull = errors.New("full")
+
+// remoteTask is the work on a batch.
+type remoteTask struct {
+	packets *dedup.BatchDetector
+	asked   *dedup.RemoteBatch
+	all     *dedup.Remote
+	write   func(*capture.Batch, []uint64) error
+}
+
+func (t *remoteTask) Prepare(b *capture.Batch) { t.packets.Prepare(b) }
+
+func (t *remoteTask) Apply(b *capture.Batch) error {
+	t.packets.Judge(b)
+	t.asked.Apply(b, t.packets)
+	return nil
+}
+
+func (t *remoteTask) Write(b *capture.Batch) error { return t.asked.Write(b, t.write) }
+
+func (t *remoteTask) Finish() error { return t.all.Finish(t.write) }
+
+// TestRemoteWriteFails ends a run where nothing can be written any more.
+func TestRemoteWriteFails(t *testing.T) {
+	hub := &modelHub{rng: rand.New(rand.NewPCG(1, 7)), firsts: map[uint64]string{}, delay: time.Millisecond}
+	src := &numbered{rng: rand.New(rand.NewPCG(1, 1)), count: 5000, batch: 100}
+	calls := 0
+	throughHub(t, hub, "a", src, func(*capture.Batch, []uint64) error {
+		if calls++; calls == 10 {
+			return errFull
+		}
+		return nil
+	}, remote.ClientConfig{Wait: time.Second, Block: true}, 2)
+	hub.posts.Wait()
+	if calls != 10 {
+		t.Errorf("%d writes", calls)
+	}
+}

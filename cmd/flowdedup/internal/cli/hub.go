@@ -1,0 +1,246 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
+	"github.com/flowdedup/flowdedup/engine/remote"
+	"github.com/flowdedup/flowdedup/engine/remote/natslink"
+	"github.com/flowdedup/flowdedup/engine/secret"
+	"github.com/flowdedup/flowdedup/engine/window"
+)
+
+// hubFlags are the flags of a site that shares a filter with others.
+type hubFlags struct {
+	hub, site string
+	wait      time.Duration
+	token     remote.Token // of hub
+}
+
+// tokenVariable is the environment variable that has a token where --hub names a server.
+const tokenVariable = "FLOWDEDUP_TOKEN"
+
+// How long a packet waits for a verdict by default: live, and of inputs that wait.
+const (
+	liveVerdictWait = 20 * time.Millisecond
+	fileVerdictWait = 2 * time.Second
+)
+
+// register adds the flags.
+func (f *hubFlags) register(cmd *cobra.Command, wait time.Duration) {
+	fs := cmd.Flags()
+	f.wait = wait
+	fs.StringVar(&f.hub, "hub", "", "remove what other sites have sent: a `TOKEN` of flowdedup-hub join-token, a file that has one, or a server's URL with the token in $"+tokenVariable)
+	fs.StringVar(&f.site, "site", "", "`NAME` of this site, to be sure of the token (default: the token's)")
+	fs.Var(newParsed(&f.wait, wait.String(), "duration", parseDelay), "verdict-wait", "longest wait for the hub; then packets stay, unchecked")
+	groupCompare.add(fs, "hub", "site", "verdict-wait")
+	completeWords(cmd, map[string][]string{"verdict-wait": {wait.String(), "100ms"}})
+}
+
+// check reads the token, and rejects flags that sites cannot choose for themselves. It sets
+// those that the token chooses.
+func (f *hubFlags) check(fs *pflag.FlagSet, c *common, compare *compareFlags, keep *keepFlags) error {
+	if f.hub == "" {
+		if fs.Changed("site") || fs.Changed("verdict-wait") {
+			return &usageError{errors.New("--site and --verdict-wait need --hub")}
+		}
+		return nil
+	}
+	var err error
+	if f.token, err = readToken(f.hub); err != nil {
+		return &usageError{fmt.Errorf("--hub: %w", err)}
+	}
+	if err := f.checkFlags(fs, c, compare, keep); err != nil {
+		return &usageError{err}
+	}
+	return nil
+}
+
+// checkFlags rejects what contradicts the token.
+func (f *hubFlags) checkFlags(fs *pflag.FlagSet, c *common, compare *compareFlags, keep *keepFlags) error {
+	kind := flow.L3
+	if f.token.Identity != "" {
+		var err error
+		if kind, err = flow.ParseIdentityKind(f.token.Identity); err != nil {
+			return fmt.Errorf("--hub: the token has an identity that this version does not know: %w", err)
+		}
+	}
+	shared := window.Window{Duration: f.token.Window()}
+	switch {
+	case f.site != "" && f.site != f.token.Site:
+		return fmt.Errorf("--site %s: the token is that of %s: make another with flowdedup-hub join-token %[1]s", f.site, f.token.Site)
+	case f.wait <= 0:
+		return errors.New("--verdict-wait must be more than 0")
+	case fs.Changed("identity") && compare.identity != kind:
+		return fmt.Errorf("--identity %s: the sites of this hub compare %s: leave it out", compare.identity, kind)
+	case fs.Changed("window") && compare.window != shared:
+		return fmt.Errorf("--window %s: the window of this hub is %s: leave it out", compare.window, shared)
+	case fs.Changed("key"):
+		return errors.New("--key: the key is the hub's, and in the token: leave it out")
+	case fs.Changed("ignore") || fs.Changed("identity-bytes") || compare.digest != "aes":
+		return errors.New("--ignore, --identity-bytes and --digest must be the same at all sites of a hub: leave them out")
+	case len(keep.within) > 0:
+		return errors.New("--within has no meaning at a hub, where only packets of other sites are copies")
+	case fs.Changed("learn"):
+		return errors.New("--learn chooses what the sites of a hub must do alike: leave it out")
+	case keep.chooses() || keep.mark:
+		return errors.New("--hub keeps the first of equal packets: leave out --keep, --prefer and --mark")
+	}
+	compare.identity, compare.window = kind, shared
+	return nil
+}
+
+// complete sets the key, once others have chosen theirs.
+func (f *hubFlags) complete(c *common) {
+	if f.hub != "" {
+		c.secret = secret.Secret(f.token.Key)
+	}
+}
+
+// maxToken is how long a file with a token may be.
+const maxToken = 1 << 20
+
+// tokenLike matches tokens of all versions.
+var tokenLike = regexp.MustCompile(`^fd[0-9]+:`)
+
+// readToken finds the token that --hub means.
+func readToken(hub string) (remote.Token, error) {
+	switch {
+	case tokenLike.MatchString(hub):
+		return tokenOf(hub)
+	case strings.Contains(hub, "://"):
+		line := os.Getenv(tokenVariable)
+		if line == "" {
+			return remote.Token{}, fmt.Errorf("%s is a server, and $%s has no token for it: make one with flowdedup-hub join-token SITE", hub, tokenVariable)
+		}
+		token, err := tokenOf(line)
+		token.URL = hub
+		return token, err
+	}
+	info, err := os.Stat(hub)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxToken {
+		return remote.Token{}, fmt.Errorf("%q is no token, no file that has one, and no URL: make a token with flowdedup-hub join-token SITE", hub)
+	}
+	text, err := os.ReadFile(hub)
+	if err != nil {
+		return remote.Token{}, err
+	}
+	return tokenOf(string(text))
+}
+
+// tokenOf reads a token, and says what to do about one that is none.
+func tokenOf(line string) (remote.Token, error) {
+	token, err := remote.DecodeToken(line)
+	if err != nil {
+		err = badToken(err)
+	}
+	return token, err
+}
+
+func badToken(err error) error {
+	return fmt.Errorf("%w; make another with flowdedup-hub join-token SITE, of the same version as this program", err)
+}
+
+// hubLink is the connection of a site to its hub.
+type hubLink struct {
+	link   *natslink.Link
+	client *remote.Client
+}
+
+// join connects to the hub. It returns nil without one. block says that inputs wait. A hub
+// that cannot be reached is no error: warn is told, now and later.
+func (f *hubFlags) join(block bool, warn func(error)) (*hubLink, error) {
+	if f.hub == "" {
+		return nil, nil
+	}
+	link, unreached, err := natslink.Dial(f.token, func(err error) { warn(fmt.Errorf("hub: %w", err)) })
+	if errors.Is(err, remote.ErrToken) {
+		return nil, &usageError{fmt.Errorf("--hub: %w", badToken(err))}
+	} else if err != nil {
+		return nil, fmt.Errorf("--hub: %w", err)
+	}
+	known := unreached != nil // that the hub does not answer
+	client := remote.NewClient(remote.ClientConfig{
+		Token: f.token, Wait: f.wait, Block: block, Notice: func(reason string) {
+			if !known {
+				warn(notice(reason))
+			}
+			known = false
+		},
+	}, link, strconv.FormatInt(time.Now().UnixNano(), 36))
+	h := &hubLink{link, client}
+	if err := link.Listen(client.Inbox(), client.Receive); err != nil {
+		h.close()
+		return nil, fmt.Errorf("--hub: %w", err)
+	}
+	if unreached != nil {
+		warn(fmt.Errorf("hub: %s cannot be reached (%w): packets stay unchecked until it can", f.token.URL, unreached))
+		return h, nil
+	}
+	switch err := client.Ping(); {
+	case err == nil:
+	case errors.Is(err, remote.ErrSilent) && link.Denied():
+		h.close()
+		return nil, fmt.Errorf("--hub: %w", natslink.ErrToken)
+	case errors.Is(err, remote.ErrSilent):
+		warn(fmt.Errorf("hub: %s takes connections, but no hub answers there: packets stay unchecked until one does", f.token.URL))
+	default:
+		h.close()
+		return nil, fmt.Errorf("--hub: %w", err)
+	}
+	return h, nil
+}
+
+// notice says what has changed.
+func notice(reason string) error {
+	if reason == "" {
+		return errors.New("hub: it answers again")
+	}
+	return fmt.Errorf("hub: it does not answer (%s): packets stay unchecked until it does", reason)
+}
+
+// warnUnchecked says that copies of other sites may remain.
+func warnUnchecked(e *env, s *dedup.Summary) {
+	if s.Unchecked != nil && *s.Unchecked > 0 {
+		e.warn(fmt.Errorf("%d packets stayed unchecked, as the hub did not answer in time: copies of other sites may remain", *s.Unchecked))
+	}
+}
+
+// of returns what asks, nil for none.
+func (h *hubLink) of() *remote.Client {
+	if h == nil {
+		return nil
+	}
+	return h.client
+}
+
+// hurried is how long answers may still take when a signal ends a run.
+const hurried = 500 * time.Millisecond
+
+// hurry makes packets wait no longer soon after the context has ended. The caller calls what
+// it returns at the end.
+func (h *hubLink) hurry(ctx context.Context) (stop func() bool) {
+	if h == nil {
+		return func() bool { return true }
+	}
+	return context.AfterFunc(ctx, func() { time.AfterFunc(hurried, h.client.Abandon) })
+}
+
+// close ends the connection.
+func (h *hubLink) close() {
+	if h != nil {
+		h.client.Close()
+		h.link.Close()
+	}
+}

@@ -1,0 +1,151 @@
+// Command flowdedup-hub tells sensors which packets another site has sent before. The page
+// cmd/flowdedup/doc/hub.md of the manual describes it.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/flowdedup/flowdedup/engine/cluster/hub"
+	"github.com/flowdedup/flowdedup/engine/cluster/slice"
+)
+
+// The exit codes. A run that a signal ends exits with 128 plus its number.
+const (
+	exitFailed = 1
+	exitUsage  = 2
+	exitSignal = 128
+)
+
+// usageError marks an error that another command line avoids.
+type usageError struct{ error }
+
+func (u usageError) Unwrap() error { return u.error }
+
+func main() {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr, signals))
+}
+
+// run runs a command line until it is done, or a signal comes. It returns the exit code.
+func run(args []string, out, errOut io.Writer, signals <-chan os.Signal) int {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	var ended os.Signal
+	done := make(chan struct{})
+	var group sync.WaitGroup
+	group.Go(func() {
+		select {
+		case ended = <-signals:
+			cancel()
+		case <-done:
+		}
+	})
+	root := rootCommand(&logger{out: errOut})
+	root.SetArgs(args)
+	root.SetOut(out)
+	root.SetErr(errOut)
+	err := root.ExecuteContext(ctx)
+	close(done)
+	group.Wait()
+	if err != nil {
+		fmt.Fprintf(errOut, "flowdedup-hub: %v\n", err)
+		var usage usageError
+		if errors.As(err, &usage) || errors.Is(err, hub.ErrName) || errors.Is(err, slice.ErrConfig) || errors.Is(err, hub.ErrInvitation) {
+			return exitUsage
+		}
+		return exitFailed
+	}
+	if n, ok := ended.(syscall.Signal); ok {
+		return exitSignal + int(n)
+	}
+	return 0
+}
+
+// rootCommand returns the command with all others below it.
+func rootCommand(log *logger) *cobra.Command {
+	root := serveCommand(log)
+	root.SilenceErrors, root.SilenceUsage = true, true
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.PersistentFlags().String("state", defaultState(), "`folder` of settings, keys and saved slices")
+	root.AddCommand(joinCommand(), inviteCommand(), removeCommand(), usersCommand(), statusCommand(), versionCommand())
+	return root
+}
+
+// defaultState is the folder where nothing else is said.
+func defaultState() string {
+	if os.Geteuid() == 0 {
+		return "/var/lib/flowdedup-hub"
+	}
+	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "flowdedup-hub")
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "flowdedup-hub"
+	}
+	return filepath.Join(home, ".local", "state", "flowdedup-hub")
+}
+
+// state returns the folder that a command was told.
+func state(c *cobra.Command) string {
+	return c.Flag("state").Value.String()
+}
+
+func versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version", Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintln(c.OutOrStdout(), "flowdedup-hub", version())
+			return err
+		},
+	}
+}
+
+// version is that of the module, or of the revision it was built from.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" && strings.HasPrefix(info.Main.Version, "(") {
+			return s.Value
+		}
+	}
+	return info.Main.Version
+}
+
+func noArgs(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usageError{fmt.Errorf("unexpected %q: see flowdedup-hub --help", args[0])}
+	}
+	return nil
+}
+
+// logger writes lines.
+type logger struct {
+	mu  sync.Mutex
+	out io.Writer
+}
+
+func (l *logger) Log(text string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	fmt.Fprintln(l.out, "flowdedup-hub:", text)
+}
+
+func (l *logger) Warn(text string) { l.Log("warning: " + text) }

@@ -1,0 +1,287 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"math/bits"
+	"net"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/engine/cluster/hub"
+	"github.com/flowdedup/flowdedup/engine/remote"
+	"github.com/flowdedup/flowdedup/engine/remote/natslink"
+)
+
+// TestMain is flowdedup-hub itself where a test starts it as a program.
+func TestMain(m *testing.M) {
+	if os.Getenv("FLOWDEDUP_HUB_TEST") == "run" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// hubRun runs a command line that ends by itself.
+func hubRun(args ...string) (code int, out, errOut string) {
+	var stdout, stderr bytes.Buffer
+	code = run(args, &stdout, &stderr, nil)
+	return code, stdout.String(), stderr.String()
+}
+
+// TestUsage has every mistake end with one line that says what to do.
+func TestUsage(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "state")
+	text := filepath.Join(t.TempDir(), "text")
+	if err := os.WriteFile(text, []byte("no PEM"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"status"}, 1, "no hub has been started with it"},
+		{[]string{"hub-token"}, 1, "no hub has been started with it"},
+		{[]string{"remove", "a"}, 1, "no hub has been started with it"},
+		{[]string{"join-token"}, 2, "want one site"},
+		{[]string{"join-token", "a b"}, 2, "letters, digits"},
+		{[]string{"join-token", "../x"}, 2, "letters, digits"},
+		{[]string{"nonsense"}, 2, "--help"},
+		{[]string{"--nonsense"}, 2, "unknown flag"},
+		{[]string{"--window", "3 packets"}, 2, "such as 1ms"},
+		{[]string{"--window", "-1s"}, 2, "such as 1ms"},
+		{[]string{"--identity", "all"}, 2, "--identity"},
+		{[]string{"--slices", "0"}, 2, "1 to 1000"},
+		{[]string{"--memory", "1"}, 2, "such as 512MiB"},
+		{[]string{"--listen", "4222"}, 2, ":PORT"},
+		{[]string{"--tls-cert", "x"}, 2, "belong together"},
+		{[]string{"--tls-cert", text, "--tls-key", text}, 2, "--tls-cert"},
+		{[]string{"--join", "x"}, 2, "hub-token"},
+		{[]string{"--join", "x", "--slices", "3"}, 2, "leave it out"},
+		{[]string{"--nats", "nats://127.0.0.1:1", "--http", "none"}, 1, "none answers at nats://127.0.0.1:1"},
+	} {
+		code, _, errOut := hubRun(append(c.args, "--state", state+strings.Join(c.args[:1], ""))...)
+		if lines := strings.Count(errOut, "\n"); code != c.code || lines != 1 || !strings.Contains(errOut, c.want) {
+			t.Errorf("%q: exit code %d, want %d, and %q in one line: %q", c.args, code, c.code, c.want, errOut)
+		}
+	}
+}
+
+// TestToken makes tokens without a hub that runs.
+func TestToken(t *testing.T) {
+	state := t.TempDir()
+	code, first, errOut := hubRun("join-token", "paris", "--state", state, "--url", "nats://192.0.2.1:4222")
+	if code != 0 || strings.Count(first, "\n") != 1 {
+		t.Fatal(code, errOut)
+	}
+	token, err := remote.DecodeToken(first)
+	if err != nil || token.Site != "paris" || token.URL != "nats://192.0.2.1:4222" || token.Slices != 64 || token.Seed == "" {
+		t.Errorf("%v, %+v", err, token)
+	}
+	if _, again, _ := hubRun("join-token", "paris", "--state", state, "--url", "nats://192.0.2.1:4222"); again != first {
+		t.Error("another token")
+	}
+	_, users, _ := hubRun("users", "--state", state)
+	if !strings.Contains(users, "# site paris") || strings.Contains(users, token.Seed) {
+		t.Error(users)
+	}
+	if err := filepath.Walk(state, func(path string, info os.FileInfo, err error) error {
+		if err == nil && !info.IsDir() && info.Mode().Perm() != 0o600 {
+			t.Errorf("%s has mode %v", path, info.Mode())
+		}
+		return err
+	}); err != nil {
+		t.Error(err)
+	}
+	if code, _, errOut := hubRun("remove", "berlin", "--state", state); code != 1 || !strings.Contains(errOut, "no such site") {
+		t.Error(code, errOut)
+	}
+}
+
+// program starts flowdedup-hub as a process of its own, and waits until it answers.
+func program(t *testing.T, state string, args ...string) *exec.Cmd {
+	t.Helper()
+	c := exec.Command(os.Args[0], append(args, "--state", state)...)
+	c.Env = append(os.Environ(), "FLOWDEDUP_HUB_TEST=run")
+	var errOut bytes.Buffer
+	c.Stderr = &errOut
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = c.Process.Kill() // it may have ended
+		_ = c.Wait()
+	})
+	for begin := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+		if st, err := statusOf(state); err == nil && len(st.Unowned) == 0 {
+			return c
+		}
+		if time.Since(begin) > time.Minute {
+			t.Fatalf("it does not start: %s", errOut.String())
+		}
+	}
+}
+
+func statusOf(state string) (st hub.Status, err error) {
+	_, out, _ := hubRun("status", "--json", "--state", state)
+	return st, json.Unmarshal([]byte(out), &st)
+}
+
+// freePort returns an address that nobody listens on.
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// ask joins as a site, asks about packets, and returns how many are copies.
+func ask(t *testing.T, state, site string, packets int, at int64) (copies int) {
+	t.Helper()
+	_, line, errOut := hubRun("join-token", site, "--state", state)
+	token, err := remote.DecodeToken(line)
+	if err != nil {
+		t.Fatal(err, errOut)
+	}
+	link, unreached, err := natslink.Dial(token, func(error) {})
+	if err = errors.Join(unreached, err); err != nil {
+		t.Fatal(err)
+	}
+	defer link.Close()
+	client := remote.NewClient(remote.ClientConfig{Token: token, Wait: 30 * time.Second, Block: true}, link, "run")
+	defer client.Close()
+	if err := link.Listen(client.Inbox(), client.Receive); err != nil {
+		t.Fatal(err)
+	}
+	digests, times := make([]digest.Digest, packets), make([]int64, packets)
+	for i := range digests {
+		digests[i][0], times[i] = uint64(i)*0x9e3779b97f4a7c15, at
+	}
+	var a remote.Answers
+	client.Ask(&a, digests, times, make([]uint64, (packets+63)/64))
+	client.Wait(&a)
+	if a.Unchecked > 0 {
+		t.Errorf("site %s: %d unchecked", site, a.Unchecked)
+	}
+	for _, word := range a.Copies {
+		copies += bits.OnesCount64(word)
+	}
+	return copies
+}
+
+// TestKill kills a hub of two, which share the slices, with a signal that it cannot catch:
+// the other takes all slices, with all that the journals say. Started again, the first has
+// its share again. Then it kills the hub that has the server. Each ends in order by
+// SIGTERM.
+func TestKill(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes 15 s: leases have to end")
+	}
+	dir := t.TempDir()
+	first, second := filepath.Join(dir, "first"), filepath.Join(dir, "second")
+	args := []string{"--listen", freePort(t), "--http", "none", "--slices", "8", "--memory", "16MiB", "--journal"}
+	one := program(t, first, append(args, "--name", "one")...)
+	_, line, _ := hubRun("hub-token", "--state", first)
+	two := program(t, second, "--join", strings.TrimSpace(line), "--http", "none", "--memory", "16MiB", "--name", "two")
+	shares := func(want map[string]int) {
+		t.Helper()
+		for begin := time.Now(); ; time.Sleep(50 * time.Millisecond) {
+			st, err := statusOf(first)
+			got := map[string]int{}
+			for _, s := range st.PerSlice {
+				got[s.Hub]++
+			}
+			if err == nil && len(st.Unowned) == 0 && got["one"] == want["one"] && got["two"] == want["two"] {
+				return
+			}
+			if time.Since(begin) > time.Minute {
+				t.Fatalf("%v: %v, want %v", err, got, want)
+			}
+		}
+	}
+	const packets = 5000
+	at := time.Now().UnixNano()
+	shares(map[string]int{"one": 4, "two": 4})
+	if n := ask(t, first, "a", packets, at); n != 0 {
+		t.Errorf("%d copies at the first site", n)
+	}
+	if err := two.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	shares(map[string]int{"one": 8})
+	if n := ask(t, first, "b", packets, at); n != packets {
+		t.Errorf("%d copies of %d after a hub was killed", n, packets)
+	}
+	two = program(t, second, "--http", "none", "--memory", "16MiB", "--name", "two")
+	shares(map[string]int{"one": 4, "two": 4})
+	if err := one.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = one.Wait() // the port is free then
+	one = program(t, first, "--http", "none", "--memory", "16MiB", "--name", "one")
+	shares(map[string]int{"one": 4, "two": 4})
+	if n := ask(t, first, "c", packets, at); n != packets {
+		t.Errorf("%d copies of %d after the server was killed", n, packets)
+	}
+	for _, c := range []*exec.Cmd{two, one} {
+		if err := c.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		_ = c.Wait() // says that the exit code is not 0
+		if code := c.ProcessState.ExitCode(); code != exitSignal+int(syscall.SIGTERM) {
+			t.Errorf("exit code %d: %s", code, c.Stderr)
+		}
+	}
+}
+
+// TestShown writes a status as tables, page and metrics.
+func TestShown(t *testing.T) {
+	offset, now := int64(1500), time.Unix(1_700_000_000, 0)
+	st := hub.Status{
+		Filter: "packets", WindowUS: 1000, Slices: 2, Unowned: []int{1},
+		Hubs: []hub.HubStatus{{Hub: "h", Slices: 1, MemoryBytes: 1 << 20, Started: now}},
+		Sites: []hub.SiteStatus{
+			{Site: "a", Digests: 1000, DigestRate: 10},
+			{Site: "b", Digests: 2000, Copies: 500, OffsetUS: &offset, OffsetOf: "a", Reported: &now, Unchecked: 7, RTTP99US: 1234},
+		},
+		Matrix:   []hub.PairStatus{{First: "a", Copy: "b", Copies: 500, DelayP50US: 31}},
+		PerSlice: []hub.SliceStatus{{Slice: 0, Hub: "h", Digests: 3000, Fill: 0.5, FPR: 1e-12}},
+		Refused:  hub.Refusals{Bad: 3},
+	}
+	var table bytes.Buffer
+	if err := writeStatus(&table, st, now.Add(time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	get := func(path string) string {
+		w := httptest.NewRecorder()
+		handler(func() hub.Status { return st }).ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+		return w.Body.String()
+	}
+	for name, c := range map[string]struct {
+		text string
+		want []string
+	}{
+		"table":   {table.String(), []string{"1 without a hub", "1.5ms", "500 (31µs)", "1.234ms", "3 bad", "1s ago"}},
+		"page":    {get("/"), []string{"<td>1.5ms<td>a", "<td>a<td>b<td>500<td>31µs", "1 without a hub", "50.0 %"}},
+		"json":    {get("/status.json"), []string{`"slices_unowned":[1]`, `"offset_us":1500`}},
+		"metrics": {get("/metrics"), []string{`flowdedup_hub_copies_total{first="a",copy="b"} 500` + "\n", `flowdedup_hub_site_clock_offset_seconds{site="b",of="a"} 0.0015` + "\n", "# TYPE flowdedup_hub_slice_fill_ratio gauge\n"}},
+	} {
+		for _, want := range c.want {
+			if !strings.Contains(c.text, want) {
+				t.Errorf("%s has no %q:\n%s", name, want, c.text)
+			}
+		}
+	}
+}

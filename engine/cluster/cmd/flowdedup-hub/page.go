@@ -1,0 +1,119 @@
+package main
+
+import (
+	"bufio"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/flowdedup/flowdedup/engine/cluster/hub"
+)
+
+//go:embed page.html
+var pageText string
+
+var page = template.Must(template.New("page").Funcs(template.FuncMap{
+	"comma": comma, "rate": perSecond,
+	"us": func(us any) time.Duration {
+		if p, ok := us.(*int64); ok {
+			return time.Duration(*p) * time.Microsecond
+		}
+		return time.Duration(us.(int64)) * time.Microsecond
+	},
+	"percent": func(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) },
+}).Parse(pageText))
+
+// handler serves the page, /metrics and /status.json.
+func handler(status func() hub.Status) http.Handler {
+	mux := http.NewServeMux()
+	serve := func(path, contentType string, write func(w io.Writer, st hub.Status) error) {
+		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", contentType)
+			_ = write(w, status()) // the reader has gone
+		})
+	}
+	serve("/{$}", "text/html; charset=utf-8", func(w io.Writer, st hub.Status) error { return page.Execute(w, st) })
+	serve("/status.json", "application/json", func(w io.Writer, st hub.Status) error { return json.NewEncoder(w).Encode(st) })
+	serve("/metrics", "text/plain; version=0.0.4; charset=utf-8", writeMetrics)
+	return mux
+}
+
+// metric is one of the Prometheus text format.
+type metric struct {
+	name, kind, help string
+	values           func(st *hub.Status, give func(v float64, labels ...string))
+}
+
+// eachSite is the values of a metric by site.
+func eachSite(value func(s *hub.SiteStatus) float64) func(*hub.Status, func(float64, ...string)) {
+	return func(st *hub.Status, give func(float64, ...string)) {
+		for i := range st.Sites {
+			give(value(&st.Sites[i]), "site", st.Sites[i].Site)
+		}
+	}
+}
+
+// eachSlice is the values of a metric by slice.
+func eachSlice(value func(s *hub.SliceStatus) float64) func(*hub.Status, func(float64, ...string)) {
+	return func(st *hub.Status, give func(float64, ...string)) {
+		for i := range st.PerSlice {
+			give(value(&st.PerSlice[i]), "slice", strconv.Itoa(st.PerSlice[i].Slice))
+		}
+	}
+}
+
+var metrics = []metric{
+	{"site_digests_total", "counter", "Digests that a site has sent.", eachSite(func(s *hub.SiteStatus) float64 { return float64(s.Digests) })},
+	{"site_copies_total", "counter", "Digests of packets that another site had sent.", eachSite(func(s *hub.SiteStatus) float64 { return float64(s.Copies) })},
+	{"site_unchecked_total", "counter", "Packets that a site passed without an answer, as it reports.", eachSite(func(s *hub.SiteStatus) float64 { return float64(s.Unchecked) })},
+	{"site_answer_p99_seconds", "gauge", "99 % of a site's recent answers came within this time, as it reports.", eachSite(func(s *hub.SiteStatus) float64 { return s.RTTP99US / 1e6 })},
+	{"site_clock_offset_seconds", "gauge", "How far a site's clock is ahead.", func(st *hub.Status, give func(float64, ...string)) {
+		for _, s := range st.Sites {
+			if s.OffsetUS != nil {
+				give(float64(*s.OffsetUS)/1e6, "site", s.Site, "of", s.OffsetOf)
+			}
+		}
+	}},
+	{"copies_total", "counter", "Copies at one site of packets that another sent first.", func(st *hub.Status, give func(float64, ...string)) {
+		for _, p := range st.Matrix {
+			give(float64(p.Copies), "first", p.First, "copy", p.Copy)
+		}
+	}},
+	{"slice_digests_total", "counter", "Digests that a slice has taken.", eachSlice(func(s *hub.SliceStatus) float64 { return float64(s.Digests) })},
+	{"slice_fill_ratio", "gauge", "Share of a slice's cells that the window uses.", eachSlice(func(s *hub.SliceStatus) float64 { return s.Fill })},
+	{"slice_fpr", "gauge", "Probability that a packet is wrongly taken for a copy.", eachSlice(func(s *hub.SliceStatus) float64 { return s.FPR })},
+	{"slice_evicted_live_total", "counter", "Digests that were forgotten within the window.", eachSlice(func(s *hub.SliceStatus) float64 { return float64(s.EvictedLive) })},
+	{"slice_memory_bytes", "gauge", "Memory of a slice.", eachSlice(func(s *hub.SliceStatus) float64 { return float64(s.MemoryBytes) })},
+	{"refused_requests_total", "counter", "Requests that were not taken.", func(st *hub.Status, give func(float64, ...string)) {
+		give(float64(st.Refused.WrongEpoch), "reason", "wrong_epoch")
+		give(float64(st.Refused.NotOwner), "reason", "not_owner")
+		give(float64(st.Refused.Stale), "reason", "stale")
+		give(float64(st.Refused.Overloaded), "reason", "overloaded")
+		give(float64(st.Refused.Bad), "reason", "bad")
+	}},
+}
+
+// writeMetrics writes the Prometheus text format. Labels hold names of sites alone, which
+// need no quoting.
+//
+// Source: https://prometheus.io/docs/instrumenting/exposition_formats
+func writeMetrics(w io.Writer, st hub.Status) error {
+	out := bufio.NewWriter(w)
+	for _, m := range metrics {
+		name := "flowdedup_hub_" + m.name
+		fmt.Fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", name, m.help, name, m.kind)
+		m.values(&st, func(v float64, labels ...string) {
+			fmt.Fprint(out, name)
+			for i := 0; i < len(labels); i += 2 {
+				fmt.Fprintf(out, "%c%s=%q", "{,"[min(i, 1)], labels[i], labels[i+1])
+			}
+			fmt.Fprintf(out, "} %v\n", v)
+		})
+	}
+	return out.Flush()
+}

@@ -1,0 +1,262 @@
+package main
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/spf13/cobra"
+
+	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/engine/cluster/hub"
+	"github.com/flowdedup/flowdedup/engine/window"
+)
+
+// serveFlags are those of the hub itself.
+type serveFlags struct {
+	settings      hub.Settings // of those flags that the folder keeps
+	window        string
+	memory        string
+	memoryBytes   int
+	nats          string
+	join          string
+	name          string
+	http          string
+	cert, key, ca string
+	changed       func(name string) bool
+}
+
+// firstMemory is the share of --memory that slices begin with.
+const firstMemory = 4
+
+func serveCommand(log *logger) *cobra.Command {
+	var f serveFlags
+	c := &cobra.Command{
+		Use:   "flowdedup-hub",
+		Short: "Tell sensors which packets another site has sent before",
+		Long: `flowdedup-hub lets several sensors keep one copy of each packet between them.
+Sensors send it a digest of each packet, and it answers which of them another
+site has sent before. Without any flag it starts a NATS server, and makes all
+keys. It runs until it is interrupted.
+
+    flowdedup-hub                       on one machine
+    flowdedup-hub join-token berlin     there: prints a token, one line
+    flowdedup live -i eth1 --hub TOKEN -w clean.pcapng     at the site berlin
+
+What slices, identity and keys are is kept in the state folder: later starts
+need no flags.`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			f.changed = c.Flags().Changed
+			return f.serve(c, log)
+		},
+	}
+	flags := c.Flags()
+	flags.StringVar(&f.settings.Listen, "listen", ":4222", "`address` that sensors connect to")
+	flags.StringVar(&f.settings.URL, "url", "", "where sensors reach this server, if not by an address of this machine, such as `nats://hub.example.org:4222`")
+	flags.StringVar(&f.window, "window", window.Default.String(), "`time` between a packet and its copies, beyond what clocks differ")
+	flags.StringVar(&f.settings.Identity, "identity", "l3", "what makes packets the same, `kind` as in flowdedup dedup --identity")
+	flags.IntVar(&f.settings.Slices, "slices", 64, "`number` of parts that hubs can share")
+	flags.BoolVar(&f.settings.Journal, "journal", false, "write requests down before they are answered, so that a hub that dies has forgotten nothing")
+	flags.StringVar(&f.memory, "memory", "512MiB", "`bytes` that all slices of this hub may grow to")
+	flags.StringVar(&f.nats, "nats", "", "use the NATS server at this `URL` instead of an own one (\"\" for an own one again)")
+	flags.StringVar(&f.join, "join", "", "at the first start: share the slices of another hub, by the `line` of its flowdedup-hub hub-token")
+	flags.StringVar(&f.name, "name", hostname(), "`name` of this hub in reports")
+	flags.StringVar(&f.http, "http", "127.0.0.1:9418", "`address` of the status page and /metrics, or none")
+	flags.StringVar(&f.cert, "tls-cert", "", "`file` (PEM) with the server's certificate: sensors then use TLS")
+	flags.StringVar(&f.key, "tls-key", "", "`file` (PEM) with its key")
+	flags.StringVar(&f.ca, "tls-ca", "", "`file` (PEM) with the certificate of its issuer, for the tokens, if systems do not know it")
+	return c
+}
+
+func hostname() string {
+	name, err := os.Hostname()
+	if err != nil {
+		return "hub"
+	}
+	return name
+}
+
+// check reads the values of flags.
+func (f *serveFlags) check() error {
+	w, err := window.Parse(f.window)
+	if err != nil || w.Duration < time.Microsecond || w.Duration > 24*time.Hour {
+		return usageError{fmt.Errorf("--window %s: want a time from 1us to 24h, such as 1ms", f.window)}
+	}
+	f.settings.WindowUS = w.Duration.Microseconds()
+	if _, err := flow.ParseIdentityKind(f.settings.Identity); err != nil {
+		return usageError{fmt.Errorf("--identity: %w", err)}
+	}
+	if f.settings.Slices < 1 || f.settings.Slices > 1000 {
+		return usageError{fmt.Errorf("--slices %d: want 1 to 1000", f.settings.Slices)}
+	}
+	n, err := humanize.ParseBytes(f.memory)
+	if err != nil || n < uint64(f.settings.Slices)<<10 || n > 1<<40 {
+		return usageError{fmt.Errorf("--memory %s: want at least 1 KiB for each slice, such as 512MiB", f.memory)}
+	}
+	f.memoryBytes = int(n)
+	if (f.cert == "") != (f.key == "") {
+		return usageError{errors.New("--tls-cert and --tls-key belong together")}
+	}
+	if _, _, err := net.SplitHostPort(f.settings.Listen); err != nil {
+		return usageError{fmt.Errorf("--listen %s: want HOST:PORT or :PORT", f.settings.Listen)}
+	}
+	return nil
+}
+
+// apply changes the stored settings to the flags that were given. It reports whether
+// tokens of before became invalid.
+func (f *serveFlags) apply(s *hub.Settings) (invalid bool) {
+	if f.changed("listen") {
+		s.Listen = f.settings.Listen
+	}
+	if f.changed("url") {
+		s.URL = f.settings.URL
+	}
+	if f.changed("window") {
+		s.WindowUS = f.settings.WindowUS
+	}
+	if f.changed("identity") && s.Identity != f.settings.Identity {
+		s.Identity, invalid = f.settings.Identity, true
+	}
+	if f.changed("slices") && s.Slices != f.settings.Slices {
+		s.Slices, invalid = f.settings.Slices, true
+	}
+	if f.changed("journal") {
+		s.Journal = f.settings.Journal
+	}
+	if f.changed("nats") {
+		s.NATS = f.nats
+	}
+	return invalid
+}
+
+// serve runs the hub until the context ends.
+func (f *serveFlags) serve(c *cobra.Command, log *logger) (err error) {
+	if err := f.check(); err != nil {
+		return err
+	}
+	folder, settings, made, err := f.open(state(c))
+	if err != nil {
+		return err
+	}
+	lock, err := folder.Lock()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Unlock()) }()
+	if f.apply(&settings) && !made {
+		settings.Epoch++
+		log.Warn("tokens of before are not valid any more: make new ones with flowdedup-hub join-token")
+	}
+	certificates, err := f.certificates(&settings)
+	if err != nil {
+		return err
+	}
+	if err := folder.Save(settings); err != nil {
+		return err
+	}
+	cfg := hub.Config{
+		Name: f.name, URL: settings.NATS, Folder: folder, Settings: settings, Log: log,
+		Memory: f.memoryBytes / firstMemory, Limit: f.memoryBytes,
+	}
+	if settings.NATS == "" {
+		server, err := hub.StartServer(folder, settings, certificates, log)
+		if err != nil {
+			return err
+		}
+		defer server.Close()
+		cfg.Reload, cfg.Dial = server.Reload, server.Dial()
+	}
+	h, err := hub.Start(cfg)
+	if err != nil {
+		return err
+	}
+	stop, err := f.serveHTTP(h, log)
+	if err != nil {
+		return errors.Join(err, h.Close())
+	}
+	if settings.Joined {
+		log.Log("shares the slices of the hub at " + settings.NATS)
+	} else {
+		log.Log(ready(&settings))
+	}
+	<-c.Context().Done()
+	return errors.Join(stop(), h.Close())
+}
+
+// ready says what to do next.
+func ready(s *hub.Settings) string {
+	return fmt.Sprintf("%d slices, window %v, sensors connect to %s; the line for one: flowdedup-hub join-token SITE",
+		s.Slices, s.Window(), s.SiteURL())
+}
+
+// open opens the state folder, or makes it.
+func (f *serveFlags) open(path string) (*hub.Folder, hub.Settings, bool, error) {
+	if f.join == "" {
+		return openOrMake(path)
+	}
+	for _, shared := range []string{"listen", "url", "window", "identity", "slices", "nats", "journal"} {
+		if f.changed(shared) {
+			return nil, hub.Settings{}, false, usageError{fmt.Errorf("--%s comes with --join: leave it out", shared)}
+		}
+	}
+	folder, settings, err := hub.Accept(path, f.join)
+	return folder, settings, true, err
+}
+
+// openOrMake opens the state folder, which it makes at the first start.
+func openOrMake(path string) (*hub.Folder, hub.Settings, bool, error) {
+	folder, settings, err := hub.OpenFolder(path)
+	if errors.Is(err, hub.ErrNoFolder) {
+		folder, settings, err = hub.MakeFolder(path)
+		return folder, settings, true, err
+	}
+	return folder, settings, false, err
+}
+
+// certificates reads the files of TLS, nil for none.
+func (f *serveFlags) certificates(s *hub.Settings) (*tls.Config, error) {
+	if f.cert == "" {
+		return nil, nil
+	}
+	pair, err := tls.LoadX509KeyPair(f.cert, f.key)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("--tls-cert %s: %w", f.cert, err)}
+	}
+	if f.ca != "" {
+		text, err := os.ReadFile(f.ca)
+		if err != nil {
+			return nil, usageError{fmt.Errorf("--tls-ca: %w", err)}
+		}
+		s.CA = string(text)
+	}
+	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS13}, nil
+}
+
+// serveHTTP shows the hub to browsers and collectors, until stop.
+func (f *serveFlags) serveHTTP(h *hub.Hub, log *logger) (stop func() error, err error) {
+	if f.http == "none" || f.http == "" {
+		return func() error { return nil }, nil
+	}
+	listener, err := net.Listen("tcp", f.http)
+	if err != nil {
+		return nil, fmt.Errorf("--http %s: %w; another address, or --http none", f.http, err)
+	}
+	server := &http.Server{Handler: handler(h.Status), ReadHeaderTimeout: 5 * time.Second}
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(listener) }()
+	log.Log("status at http://" + listener.Addr().String())
+	return func() error {
+		err := server.Close()
+		if served := <-done; !errors.Is(served, http.ErrServerClosed) {
+			err = errors.Join(err, served)
+		}
+		return err
+	}, nil
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/spf13/cobra"
+
+	"github.com/flowdedup/flowdedup/engine/cluster/hub"
+)
+
+func statusCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "status",
+		Short: "Show sites, copies between them, clocks and slices",
+		Long: `status asks the hubs of the state folder, on the machine of the server:
+
+    flowdedup-hub status
+    flowdedup-hub status --json | jq .sites`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			folder, settings, err := hub.OpenFolder(state(c))
+			if err != nil {
+				return err
+			}
+			admin, err := hub.Dial(folder, settings, quiet{})
+			if err != nil {
+				return err
+			}
+			defer admin.Close()
+			st, err := admin.Status()
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				e := json.NewEncoder(c.OutOrStdout())
+				e.SetIndent("", "  ")
+				return e.Encode(st)
+			}
+			return writeStatus(c.OutOrStdout(), st, time.Now())
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object instead of tables")
+	return c
+}
+
+// writeStatus writes the tables of a status.
+func writeStatus(out io.Writer, st hub.Status, now time.Time) error {
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(t, "filter %s, window %v, %d slices", st.Filter, time.Duration(st.WindowUS)*time.Microsecond, st.Slices)
+	if n := len(st.Unowned); n > 0 {
+		fmt.Fprintf(t, ", %d without a hub", n)
+	}
+	fmt.Fprint(t, "\n\n")
+	writeSites(t, st.Sites, now)
+	writeMatrix(t, st)
+	writeHubs(t, st, now)
+	return t.Flush()
+}
+
+func writeSites(t io.Writer, sites []hub.SiteStatus, now time.Time) {
+	if len(sites) == 0 {
+		fmt.Fprint(t, "no site has sent anything yet; the line for one: flowdedup-hub join-token SITE\n\n")
+		return
+	}
+	fmt.Fprintln(t, "site\tdigests\tper second\tcopies\tper second\tunchecked\tanswers p99\tclock ahead\tof\tlast heard\t")
+	for i := range sites {
+		s := &sites[i]
+		offset, heard, p99, unchecked := "-", "-", "-", "-"
+		if s.OffsetUS != nil {
+			offset = (time.Duration(*s.OffsetUS) * time.Microsecond).String()
+		}
+		if s.Reported != nil {
+			heard = now.Sub(*s.Reported).Round(time.Second).String() + " ago"
+			p99 = (time.Duration(s.RTTP99US) * time.Microsecond).String()
+			unchecked = comma(s.Unchecked)
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", s.Site, comma(s.Digests), perSecond(s.DigestRate),
+			comma(s.Copies), perSecond(s.CopyRate), unchecked, p99, offset, dash(s.OffsetOf), heard)
+	}
+	fmt.Fprintln(t)
+}
+
+// writeMatrix writes how many copies each site has sent of packets of each other.
+func writeMatrix(t io.Writer, st hub.Status) {
+	if len(st.Matrix) == 0 {
+		return
+	}
+	copies := map[[2]string]hub.PairStatus{}
+	for _, p := range st.Matrix {
+		copies[[2]string{p.First, p.Copy}] = p
+	}
+	fmt.Fprint(t, "copies at\t")
+	for i := range st.Sites {
+		fmt.Fprintf(t, "%s\t", st.Sites[i].Site)
+	}
+	fmt.Fprintln(t)
+	for i := range st.Sites {
+		fmt.Fprintf(t, "of %s\t", st.Sites[i].Site)
+		for j := range st.Sites {
+			p, ok := copies[[2]string{st.Sites[i].Site, st.Sites[j].Site}]
+			if !ok {
+				fmt.Fprint(t, "-\t")
+				continue
+			}
+			fmt.Fprintf(t, "%s (%v)\t", comma(p.Copies), time.Duration(p.DelayP50US)*time.Microsecond)
+		}
+		fmt.Fprintln(t)
+	}
+	fmt.Fprint(t, "in brackets: half of the copies came within this time, by corrected clocks\n\n")
+}
+
+func writeHubs(t io.Writer, st hub.Status, now time.Time) {
+	fmt.Fprintln(t, "hub\tslices\tmemory\tfill\tfalse copies\tevicted too early\tfor\t")
+	for _, h := range st.Hubs {
+		fill, fpr, evicted := 0.0, 0.0, uint64(0)
+		for _, s := range st.PerSlice {
+			if s.Hub == h.Hub {
+				fill, fpr, evicted = max(fill, s.Fill), max(fpr, s.FPR), evicted+s.EvictedLive
+			}
+		}
+		fmt.Fprintf(t, "%s\t%d\t%s\t%.1f %%\t%.2g\t%s\t%v\t\n", h.Hub, h.Slices, humanize.IBytes(uint64(h.MemoryBytes)),
+			100*fill, fpr, comma(evicted), now.Sub(h.Started).Round(time.Second))
+	}
+	r := st.Refused
+	if r.Sum() > 0 {
+		fmt.Fprintf(t, "\nrefused requests: %s of another layout, %s not owned, %s too late, %s overloaded, %s bad\n",
+			comma(r.WrongEpoch), comma(r.NotOwner), comma(r.Stale), comma(r.Overloaded), comma(r.Bad))
+	}
+}
+
+func comma(n uint64) string { return humanize.Comma(int64(n)) }
+
+func perSecond(r float64) string { return humanize.CommafWithDigits(r, 0) }
+
+func dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}

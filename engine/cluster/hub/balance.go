@@ -1,0 +1,197 @@
+package hub
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/flowdedup/flowdedup/engine/cluster/slice"
+)
+
+// keepShare renews the hub's lease, and takes and gives slices, until Close.
+func (h *Hub) keepShare() {
+	ticker := time.NewTicker(leaseEvery)
+	defer ticker.Stop()
+	for failing := false; ; {
+		select {
+		case <-h.ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		err := h.share()
+		if err != nil && !failing {
+			h.log.Warn(err.Error())
+		}
+		failing = err != nil
+	}
+}
+
+// share has the hub own its part of the slices: as many as each of the hubs that live.
+func (h *Hub) share() error {
+	begin := time.Now()
+	if cuts := h.cuts.Load(); cuts != h.known.Load() {
+		if err := h.layout.watch(h.ctx, &h.group); err != nil {
+			return err
+		}
+		h.known.Store(cuts)
+	}
+	if err := h.layout.renew(h.id); err != nil {
+		return fmt.Errorf("the lease was not renewed: %w", err)
+	}
+	h.renewed.Store(int64(begin.Sub(h.started)))
+	h.dropLost()
+	if h.settings.Journal {
+		if err := h.keepJournals(begin); err != nil {
+			return err
+		}
+	}
+	live := h.layout.live(begin)
+	place, found := slices.BinarySearch(live, h.id)
+	if !found { // the renewal has not come back yet
+		live = slices.Insert(live, place, h.id)
+	}
+	want := h.settings.Slices / len(live)
+	if place < h.settings.Slices%len(live) {
+		want++
+	}
+	mine := h.all()
+	for len(mine) > want {
+		last := mine[len(mine)-1]
+		if err := h.give(last); err != nil {
+			return fmt.Errorf("slice %d was not given away: %w", last.number, err)
+		}
+		mine = mine[:len(mine)-1]
+	}
+	return h.takeFree(want-len(mine), live)
+}
+
+// dropLost forgets slices that another hub has become the owner of.
+func (h *Hub) dropLost() {
+	for _, o := range h.all() {
+		if h.layout.owner(o.number).revision == o.fence {
+			continue
+		}
+		h.log.Warn(fmt.Sprintf("slice %d has another owner: what this one knew of it is dropped", o.number))
+		h.forget(o)
+		if err := errors.Join(o.stop(), o.slice.Close()); err != nil {
+			h.log.Warn(err.Error())
+		}
+	}
+}
+
+func (h *Hub) forget(o *owner) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.owners, o.number)
+}
+
+// takeFree takes up to count slices of those that no hub that lives has.
+func (h *Hub) takeFree(count int, live []string) error {
+	for number := 0; number < h.settings.Slices && count > 0; number++ {
+		seen := h.layout.owner(number)
+		_, lives := slices.BinarySearch(live, seen.Hub)
+		if h.owns(number) || lives && seen.Hub != h.id {
+			continue
+		}
+		fence, err := h.layout.change(number, seen, h.id)
+		if isTaken(err) {
+			continue
+		} else if err != nil {
+			return fmt.Errorf("slice %d was not taken: %w", number, err)
+		}
+		if err := h.own(number, fence); err != nil {
+			return fmt.Errorf("slice %d: %w", number, err)
+		}
+		count--
+	}
+	return nil
+}
+
+func (h *Hub) owns(number int) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.owners[number] != nil
+}
+
+// own begins to answer for a slice, as it was saved last.
+func (h *Hub) own(number int, fence uint64) error {
+	o := &owner{hub: h, number: number, fence: fence, lags: map[string]*lag{}}
+	var err error
+	if o.slice, o.journal, err = h.restore(number); err != nil {
+		return err
+	}
+	if err := o.subscribe(); err != nil {
+		return errors.Join(err, o.slice.Close())
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.owners[number] = o
+	return nil
+}
+
+// restore returns a slice as it was saved, with all that its journal has since, or an empty
+// one.
+func (h *Hub) restore(number int) (*slice.Slice, *journal, error) {
+	cfg := slice.Config{Window: h.settings.Window(), Memory: h.memory, Limit: h.limit, Slices: h.settings.Slices}
+	s, at, err := h.layout.load(number, cfg)
+	if errors.Is(err, errSaved) {
+		h.log.Warn(fmt.Sprintf("slice %d starts empty: %v", number, err))
+		at = 0
+		s, err = slice.New(cfg)
+	}
+	if err != nil || !h.settings.Journal {
+		return s, nil, err
+	}
+	j := h.layout.journal(number)
+	err = j.replay(s, at)
+	if errors.Is(err, errJournal) {
+		h.log.Warn(fmt.Sprintf("slice %d may have forgotten something: %v", number, err))
+		err = nil
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, s.Close())
+	}
+	return s, j, nil
+}
+
+// give answers what has arrived for a slice, saves it, and lets others own it.
+func (h *Hub) give(o *owner) error {
+	h.forget(o)
+	err := o.stop()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	fence, owned := h.layout.change(o.number, record{revision: o.fence}, h.id)
+	if isTaken(owned) {
+		return errors.Join(err, o.slice.Close()) // what this one knows of it is of the past
+	}
+	// Without a snapshot the next owner begins with the one before, or an empty slice.
+	if o.journal == nil || !o.journal.broken {
+		err = errors.Join(err, h.layout.save(o.number, o.slice, o.journal.at()))
+	}
+	_, freed := h.layout.change(o.number, record{revision: fence}, "")
+	return errors.Join(err, owned, freed, o.slice.Close())
+}
+
+// keepJournals saves slices whose journals are long, and gives away those that are not what
+// their journals say, to begin them anew.
+func (h *Hub) keepJournals(now time.Time) error {
+	for _, o := range h.all() {
+		o.mu.Lock()
+		due, broken := o.journal.due(now), o.journal.broken
+		var err error
+		if due && !broken {
+			if err = h.layout.save(o.number, o.slice, o.journal.last); err == nil {
+				err = o.journal.saved(now)
+			}
+		}
+		o.mu.Unlock()
+		if broken {
+			err = h.give(o)
+		}
+		if err != nil {
+			return fmt.Errorf("slice %d was not saved: %w", o.number, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,88 @@
+package hub
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/engine/remote"
+)
+
+// cpuTime is what the process has taken of the processors.
+func cpuTime(b *testing.B) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// BenchmarkDigests has two sites send the same packets over TCP: cpu-ns/digest is what
+// sensors, server and slices take together, in one process. Requests have batch digests.
+func BenchmarkDigests(b *testing.B) {
+	for _, c := range []struct{ slices, batch int }{{1, 1024}, {64, 1024}, {64, 128}} {
+		b.Run(fmt.Sprintf("slices=%d/batch=%d", c.slices, c.batch), func(b *testing.B) {
+			l := newLab(b, func(s *Settings) { s.Slices = c.slices })
+			sensors := []*sensor{l.sensor("a"), l.sensor("b")}
+			n := c.slices * c.batch
+			begin, now := cpuTime(b), time.Now().UnixNano()
+			rounds := 0
+			for b.Loop() {
+				rounds++
+				digests, times := made(rounds, n, now)
+				now += int64(n) * 300
+				var group sync.WaitGroup
+				for _, s := range sensors {
+					group.Go(func() {
+						var a remote.Answers
+						s.client.Ask(&a, digests, times, make([]uint64, (n+63)/64))
+						s.client.Wait(&a)
+					})
+				}
+				group.Wait()
+			}
+			all := float64(2 * n * rounds)
+			b.ReportMetric(float64(cpuTime(b)-begin)/all, "cpu-ns/digest")
+			b.ReportMetric(all/b.Elapsed().Seconds(), "digests/s")
+		})
+	}
+}
+
+// made returns digests and times of a round.
+func made(round, n int, now int64) ([]digest.Digest, []int64) {
+	rng := rand.New(rand.NewPCG(1, uint64(round)))
+	digests, times := make([]digest.Digest, n), make([]int64, n)
+	for i := range digests {
+		digests[i][0], times[i] = rng.Uint64(), now+int64(i)*300
+	}
+	return digests, times
+}
+
+// BenchmarkAnswers sends a million digests a second, each from one of two sites, and
+// measures how long answers take.
+func BenchmarkAnswers(b *testing.B) {
+	l := newLab(b, nil)
+	sensors := []*sensor{l.sensor("a"), l.sensor("b")}
+	delays := hdrhistogram.New(1, int64(time.Minute), 3)
+	const n = 4000
+	for i := 0; b.Loop(); i++ {
+		digests, times := made(i/2, n, time.Now().UnixNano())
+		begin := time.Now()
+		var a remote.Answers
+		sensors[i%2].client.Ask(&a, digests, times, make([]uint64, (n+63)/64))
+		sensors[i%2].client.Wait(&a)
+		took := time.Since(begin)
+		if err := delays.RecordValue(int64(took)); err != nil {
+			b.Fatal(err)
+		}
+		time.Sleep(n*time.Microsecond - took)
+	}
+	b.ReportMetric(float64(delays.ValueAtQuantile(50))/1e6, "p50-ms")
+	b.ReportMetric(float64(delays.ValueAtQuantile(99))/1e6, "p99-ms")
+}

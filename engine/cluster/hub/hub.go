@@ -1,0 +1,118 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// Config says how to run a hub.
+type Config struct {
+	Name     string // of this hub among others
+	URL      string // of the NATS server
+	Folder   *Folder
+	Settings Settings
+	// Memory and Limit are the bytes of all slices: at first, and at most.
+	Memory, Limit int
+	Log           Logger
+	// Reload, if not nil, is called when somebody has changed the keys in the folder.
+	Reload func() error
+	Dial   []nats.Option // beside those that hubs always need
+}
+
+// Hub answers for slices until Close.
+type Hub struct {
+	name     string
+	id       string
+	settings Settings
+	log      Logger
+	conn     *nats.Conn
+	memory   int
+	limit    int
+	reload   func() error
+	started  time.Time
+	layout   *layout
+	renewed  atomic.Int64 // when the lease was renewed, after started
+	cuts     atomic.Int64 // of the connection
+	known    atomic.Int64 // of them, those before the layout was read last
+	unnoted  atomic.Bool  // a journal failed last
+	keyCheck uint64       // what sites show their key by
+	reports  reports
+	rates    rates
+	ctx      context.Context
+	cancel   context.CancelFunc
+	group    sync.WaitGroup
+
+	mu     sync.Mutex
+	owners map[int]*owner
+}
+
+// Start connects to the server, and answers for slices: all, or its share if other hubs
+// live. Errors wrap ErrServer,
+// ErrFolder or slice.ErrConfig.
+func Start(cfg Config) (*Hub, error) {
+	seed, err := cfg.Folder.HubSeed()
+	if err != nil {
+		return nil, err
+	}
+	h := &Hub{
+		name: cfg.Name, id: cfg.Settings.ID, settings: cfg.Settings, log: cfg.Log, reload: cfg.Reload,
+		memory: cfg.Memory / cfg.Settings.Slices, limit: cfg.Limit / cfg.Settings.Slices,
+		keyCheck: cfg.Settings.token("any", "").KeyCheck(), started: time.Now(), owners: map[int]*owner{},
+	}
+	h.ctx, h.cancel = context.WithCancel(context.Background())
+	dial := append([]nats.Option{h.settings.trust(), nats.DisconnectErrHandler(func(*nats.Conn, error) { h.cuts.Add(1) })}, cfg.Dial...)
+	if h.conn, err = connect(cfg.URL, "flowdedup-hub "+cfg.Name, seed, cfg.Log, dial...); err != nil {
+		return nil, err
+	}
+	if err := h.begin(); err != nil {
+		return nil, errors.Join(err, h.Close())
+	}
+	return h, nil
+}
+
+// begin subscribes all subjects, and takes the hub's share of slices.
+func (h *Hub) begin() error {
+	var err error
+	if h.layout, err = openLayout(h.ctx, h.conn, &h.settings, &h.group); err != nil {
+		return err
+	}
+	if err := h.share(); err != nil {
+		return err
+	}
+	if err := h.subscribeReports(); err != nil {
+		return err
+	}
+	if err := h.subscribeControl(); err != nil {
+		return err
+	}
+	h.group.Go(h.follow)
+	h.group.Go(h.keepShare)
+	return h.conn.Flush()
+}
+
+// mayAnswer reports whether no other hub can have taken a slice: the lease was renewed
+// lately, and the connection has not been cut since the layout was read.
+func (h *Hub) mayAnswer(now time.Time) bool {
+	return h.cuts.Load() == h.known.Load() && now.Sub(h.started)-time.Duration(h.renewed.Load()) <= leaseTime/2
+}
+
+// Close answers what has arrived, saves the slices, lets others own them, and ends the
+// connection.
+func (h *Hub) Close() error {
+	h.cancel()
+	h.group.Wait()
+	var err error
+	for _, o := range h.all() {
+		err = errors.Join(err, h.give(o))
+	}
+	if h.layout != nil {
+		err = errors.Join(err, h.layout.leave(h.id))
+	}
+	h.conn.Close()
+	return err
+}

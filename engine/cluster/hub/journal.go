@@ -1,0 +1,141 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/flowdedup/flowdedup/engine/cluster/slice"
+	"github.com/flowdedup/flowdedup/engine/remote"
+)
+
+const (
+	// journalBytes is how much of a journal there may be before the slice is saved, and
+	// journalAge how long.
+	journalBytes = 16 << 20
+	journalAge   = 30 * time.Second
+)
+
+// errJournal says that a journal cannot be read.
+var errJournal = errors.New("bad journal")
+
+// journal is the log of a slice's requests, in JetStream. A request is in it before it is
+// answered, so a new owner that has the slice as it was saved, and takes all requests
+// since, knows what was answered.
+//
+// An owner adds to the journal only behind the last message that it knows of. Where
+// another owner has added one, that fails: so two owners cannot both answer.
+type journal struct {
+	layout  *layout
+	subject string
+	last    uint64 // sequence of the last message, 0 for none
+	bytes   int    // since it was saved
+	savedAt time.Time
+	broken  bool // what the stream has is not what the slice knows
+}
+
+func (l *layout) journal(number int) *journal {
+	return &journal{layout: l, subject: l.journalSubject(sliceKey(number)), savedAt: time.Now()}
+}
+
+func (l *layout) journalSubject(key string) string { return "fdlog." + l.name + "." + key }
+
+// add adds a request of a site. After an error the slice has to be restored.
+func (j *journal) add(site string, msg []byte) error {
+	ctx, cancel := context.WithTimeout(context.Background(), storeTime)
+	defer cancel()
+	body := append(append(append(make([]byte, 0, 1+len(site)+len(msg)), byte(len(site))), site...), msg...)
+	ack, err := j.layout.js.Publish(ctx, j.subject, body, jetstream.WithExpectLastSequencePerSubject(j.last), jetstream.WithRetryAttempts(0))
+	if err != nil {
+		j.broken = true
+		return err
+	}
+	j.last = ack.Sequence
+	j.bytes += len(msg)
+	return nil
+}
+
+// due reports whether it is time to save the slice.
+func (j *journal) due(now time.Time) bool {
+	return j.bytes > journalBytes || j.bytes > 0 && now.Sub(j.savedAt) > journalAge
+}
+
+// replay gives a slice all requests behind the message that it was saved at. It goes on
+// behind messages that cannot be read, and returns an error that wraps errJournal.
+func (j *journal) replay(s *slice.Slice, savedAt uint64) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	j.last = savedAt
+	newest, err := j.layout.log.GetLastMsgForSubject(ctx, j.subject)
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		j.last = 0
+		return nil
+	} else if err != nil {
+		return err
+	}
+	if newest.Sequence <= savedAt {
+		return nil
+	}
+	consumer, err := j.layout.log.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
+		FilterSubjects: []string{j.subject}, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: savedAt + 1,
+	})
+	if err != nil {
+		return err
+	}
+	messages, err := consumer.Messages()
+	if err != nil {
+		return err
+	}
+	defer messages.Stop()
+	var bad error
+	for request := (remote.Request{}); j.last < newest.Sequence; {
+		m, err := messages.Next(jetstream.NextContext(ctx))
+		if err != nil {
+			return err
+		}
+		meta, err := m.Metadata()
+		if err != nil {
+			return err
+		}
+		j.last = meta.Sequence.Stream
+		site, msg, err := parseEntry(m.Data())
+		if err == nil {
+			err = request.Decode(msg)
+		}
+		if err != nil {
+			bad = fmt.Errorf("%w: message %d: %w", errJournal, j.last, err)
+			continue
+		}
+		s.Apply(nil, site, &request) // what it refuses now it has refused then
+		j.bytes += len(msg)
+	}
+	return bad
+}
+
+// parseEntry takes a message of a journal apart.
+func parseEntry(data []byte) (site string, msg []byte, err error) {
+	if len(data) == 0 || len(data) < 1+int(data[0]) {
+		return "", nil, errJournal
+	}
+	return string(data[1 : 1+data[0]]), data[1+data[0]:], nil
+}
+
+// at returns the last message, 0 without a journal.
+func (j *journal) at() uint64 {
+	if j == nil {
+		return 0
+	}
+	return j.last
+}
+
+// saved removes what no owner will need again: all before the last message. That one stays,
+// as the number that the next message has to follow.
+func (j *journal) saved(now time.Time) error {
+	ctx, cancel := context.WithTimeout(context.Background(), storeTime)
+	defer cancel()
+	j.bytes, j.savedAt = 0, now
+	return j.layout.log.Purge(ctx, jetstream.WithPurgeSubject(j.subject), jetstream.WithPurgeSequence(j.last))
+}

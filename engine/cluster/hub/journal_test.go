@@ -1,0 +1,152 @@
+package hub
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/engine/remote"
+	"github.com/flowdedup/flowdedup/engine/remote/natslink"
+)
+
+// crash ends a hub without saving anything.
+func (l *lab) crash() {
+	l.t.Helper()
+	l.hub.cancel()
+	l.hub.conn.Close()
+	l.hub.group.Wait()
+	for _, o := range l.hub.all() {
+		o.mu.Lock()
+		if err := o.slice.Close(); err != nil {
+			l.t.Error(err)
+		}
+		o.mu.Unlock()
+	}
+}
+
+// TestJournal crashes a hub again and again, with slices saved at various places: what is
+// restored is what was there, bit for bit, and answers the same.
+func TestJournal(t *testing.T) {
+	l := newLab(t, func(s *Settings) { s.Slices, s.Journal = 3, true })
+	twin := newLab(t, func(s *Settings) { s.Slices = 3 })
+	rng := rand.New(rand.NewPCG(9, 1))
+	sensors := []*sensor{l.sensor("a"), l.sensor("b")}
+	twins := []*sensor{twin.sensor("a"), twin.sensor("b")}
+	now := time.Now().UnixNano()
+	for round := range 6 {
+		for i := range 6 {
+			digests, times := make([]uint64, 300), make([]int64, 300)
+			for i := range digests {
+				now += rng.Int64N(4) * 10_000
+				digests[i], times[i] = rng.Uint64N(600)*0x9e3779b97f4a7c15, now
+			}
+			if want, got := twins[i%2].ask(digests, times), sensors[i%2].ask(digests, times); !slices.Equal(want, got) {
+				t.Fatal("other answers")
+			}
+		}
+		var before [][]byte
+		for _, o := range l.hub.all() {
+			o.mu.Lock()
+			before = append(before, o.slice.Save(nil))
+			if round%2 == 1 {
+				if err := errors.Join(l.hub.layout.save(o.number, o.slice, o.journal.last), o.journal.saved(time.Now())); err != nil {
+					t.Fatal(err)
+				}
+			}
+			o.mu.Unlock()
+		}
+		l.crash()
+		var err error
+		l.hub, err = Start(Config{
+			Name: "hub", Folder: l.folder, Settings: l.settings, Log: newTestLog(t), Memory: 1 << 22, Limit: 1 << 26,
+			Dial: l.server.Dial(),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, o := range l.hub.all() {
+			o.mu.Lock()
+			if !bytes.Equal(o.slice.Save(nil), before[i]) {
+				t.Errorf("round %d: slice %d differs", round, i)
+			}
+			o.mu.Unlock()
+		}
+	}
+}
+
+// TestJournalOwner has a message of another owner in the journal: this one answers no more,
+// and begins anew with that message.
+func TestJournalOwner(t *testing.T) {
+	l := newLab(t, func(s *Settings) { s.Slices, s.Journal = 1, true })
+	b := l.sensor("b")
+	at := time.Now().UnixNano()
+	b.ask([]uint64{7}, []int64{at})
+	other := l.hub.layout.journal(0)
+	o := l.hub.all()[0]
+	o.mu.Lock()
+	other.last = o.journal.last
+	o.mu.Unlock()
+	request := remote.Request{Op: remote.TestAndSet, Epoch: 1, Seq: 1, Time: uint64(at / 1000), Digests: []uint64{8}}
+	if err := other.add("a", request.Append(nil)); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.ask([]uint64{8, 9}, []int64{at, at}); !slices.Equal(got, []bool{true, false}) {
+		t.Error(got)
+	}
+}
+
+// TestJournalFull has a journal that takes nothing, as on a full disk: packets pass unchecked,
+// and once there is room again all goes on, with what was known.
+func TestJournalFull(t *testing.T) {
+	l := newLab(t, func(s *Settings) { s.Slices, s.Journal = 1, true })
+	a := l.sensor("a")
+	at := time.Now().UnixNano()
+	a.ask([]uint64{1}, []int64{at})
+	room := func(bytes int64) {
+		t.Helper()
+		cfg := l.hub.layout.log.CachedInfo().Config
+		cfg.MaxBytes, cfg.Discard = bytes, jetstream.DiscardNew
+		if _, err := l.hub.layout.js.UpdateStream(t.Context(), cfg); err != nil {
+			t.Fatal(err)
+		}
+	}
+	room(1)
+	token := l.token("b")
+	link, _, err := natslink.Dial(token, func(error) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer link.Close()
+	client := remote.NewClient(remote.ClientConfig{Token: token, Wait: 200 * time.Millisecond, Block: true}, link, "run")
+	defer client.Close()
+	if err := link.Listen(client.Inbox(), client.Receive); err != nil {
+		t.Fatal(err)
+	}
+	var answers remote.Answers
+	client.Ask(&answers, []digest.Digest{{1}, {2}}, []int64{at, at}, []uint64{0})
+	if client.Wait(&answers); answers.Unchecked != 2 || answers.Copies[0] != 0 {
+		t.Errorf("%+v", answers)
+	}
+	room(-1)
+	if got := l.sensor("c").ask([]uint64{1, 2}, []int64{at, at}); !slices.Equal(got, []bool{true, false}) {
+		t.Error(got)
+	}
+}
+
+// FuzzEntry gives any bytes as a message of a journal.
+func FuzzEntry(f *testing.F) {
+	f.Add([]byte("\x01a"))
+	f.Add([]byte("\x05a"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		site, msg, err := parseEntry(data)
+		if err == nil && 1+len(site)+len(msg) != len(data) {
+			t.Error(site, msg)
+		}
+	})
+}

@@ -1,0 +1,274 @@
+package hub
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/klauspost/compress/s2"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/flowdedup/flowdedup/engine/cluster/slice"
+)
+
+const (
+	// leaseTime is after how long a silent hub loses its slices. It stops to answer after
+	// half of that, by its own clock.
+	leaseTime = 4 * time.Second
+	// leaseEvery is the time between renewals.
+	leaseEvery = 500 * time.Millisecond
+	// storeTime is how long the server may take for one request about leases.
+	storeTime = 2 * time.Second
+)
+
+// layout says which hub owns which slice, in JetStream: all hubs of a filter see the same.
+//
+// A bucket of leases has a key for each hub that lives: NATS removes it leaseTime after the
+// last renewal. A bucket of owners has a key for each slice. To become an owner, a hub
+// replaces the revision of the key that it has seen, so one of several hubs succeeds. That
+// revision is the fencing number: it is higher than those of all owners before.
+type layout struct {
+	name   string
+	js     jetstream.JetStream
+	log    jetstream.Stream // of journals, nil without
+	leases jetstream.KeyValue
+	owners jetstream.KeyValue
+	saved  jetstream.ObjectStore
+
+	unwatch context.CancelFunc
+
+	mu     sync.Mutex
+	hubs   map[string]time.Time // when each was last heard of
+	slices map[string]record
+}
+
+// record is who owns a slice.
+type record struct {
+	Hub      string `json:"hub"` // ID, empty for nobody
+	revision uint64
+}
+
+// openLayout makes or opens what hubs share, and waits until it knows the present state.
+// It follows changes until the context ends.
+func openLayout(ctx context.Context, conn *nats.Conn, s *Settings, group *sync.WaitGroup) (*layout, error) {
+	js, err := jetstream.New(conn)
+	if err != nil {
+		return nil, err
+	}
+	name := fmt.Sprintf("%s_%s_%d", s.Namespace, s.Filter, s.Epoch)
+	l := &layout{name: name, js: js, hubs: map[string]time.Time{}, slices: map[string]record{}}
+	begin, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	if l.leases, err = js.CreateOrUpdateKeyValue(begin, jetstream.KeyValueConfig{Bucket: "fd_lease_" + name, TTL: leaseTime, Storage: jetstream.MemoryStorage}); err != nil {
+		return nil, fmt.Errorf("%w: JetStream, which hubs need: %w", ErrServer, err)
+	}
+	if l.owners, err = js.CreateOrUpdateKeyValue(begin, jetstream.KeyValueConfig{Bucket: "fd_layout_" + name}); err != nil {
+		return nil, fmt.Errorf("%w: JetStream, which hubs need: %w", ErrServer, err)
+	}
+	if l.saved, err = js.CreateOrUpdateObjectStore(begin, jetstream.ObjectStoreConfig{Bucket: "fd_snap_" + name}); err != nil {
+		return nil, fmt.Errorf("%w: JetStream, which hubs need: %w", ErrServer, err)
+	}
+	stream := "fd_log_" + name
+	if s.Journal {
+		l.log, err = js.CreateOrUpdateStream(begin, jetstream.StreamConfig{Name: stream, Subjects: []string{l.journalSubject("*")}, AllowDirect: true})
+	} else if err = js.DeleteStream(begin, stream); errors.Is(err, jetstream.ErrStreamNotFound) {
+		err = nil // else it would be of the past when journals are wanted again
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: JetStream, which hubs need: %w", ErrServer, err)
+	}
+	return l, l.watch(ctx, group)
+}
+
+// watch follows the buckets anew, as after a cut of the connection, and waits until it knows
+// the present state.
+func (l *layout) watch(ctx context.Context, group *sync.WaitGroup) error {
+	if l.unwatch != nil {
+		l.unwatch()
+	}
+	watching, unwatch := context.WithCancel(ctx)
+	l.unwatch = unwatch
+	begin, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	if err := l.follow(watching, begin, l.leases, group, l.noteHub); err != nil {
+		return err
+	}
+	return l.follow(watching, begin, l.owners, group, l.noteOwner)
+}
+
+// follow gives note all entries of a bucket, and then all changes. It returns when note
+// has the present ones.
+func (l *layout) follow(ctx, begin context.Context, bucket jetstream.KeyValue, group *sync.WaitGroup, note func(jetstream.KeyValueEntry)) error {
+	watcher, err := bucket.WatchAll(ctx)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrServer, err)
+	}
+	present := make(chan struct{})
+	group.Go(func() {
+		for {
+			select {
+			case e, ok := <-watcher.Updates():
+				switch {
+				case !ok:
+					return
+				case e == nil:
+					close(present)
+				default:
+					note(e)
+				}
+			case <-ctx.Done():
+				_ = watcher.Stop() // the connection may have ended
+				return
+			}
+		}
+	})
+	select {
+	case <-present:
+		return nil
+	case <-begin.Done():
+		return fmt.Errorf("%w: %w", ErrServer, begin.Err())
+	}
+}
+
+func (l *layout) noteHub(e jetstream.KeyValueEntry) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if e.Operation() == jetstream.KeyValuePut {
+		l.hubs[e.Key()] = time.Now()
+	} else {
+		delete(l.hubs, e.Key())
+	}
+}
+
+func (l *layout) noteOwner(e jetstream.KeyValueEntry) {
+	var r record
+	if e.Operation() == jetstream.KeyValuePut {
+		if err := json.Unmarshal(e.Value(), &r); err != nil {
+			r = record{} // nobody's
+		}
+	}
+	r.revision = e.Revision()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if r.revision > l.slices[e.Key()].revision {
+		l.slices[e.Key()] = r
+	}
+}
+
+// live returns the hubs that live, sorted.
+func (l *layout) live(now time.Time) (ids []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for id, heard := range l.hubs {
+		if now.Sub(heard) <= leaseTime {
+			ids = append(ids, id)
+		} else {
+			delete(l.hubs, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// owner returns who owns a slice.
+func (l *layout) owner(number int) record {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.slices[sliceKey(number)]
+}
+
+func sliceKey(number int) string { return fmt.Sprintf("s%03d", number) }
+
+// renew says that a hub lives.
+func (l *layout) renew(id string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), storeTime)
+	defer cancel()
+	_, err := l.leases.Put(ctx, id, nil)
+	return err
+}
+
+// leave says that a hub lives no more.
+func (l *layout) leave(id string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), storeTime)
+	defer cancel()
+	return l.leases.Delete(ctx, id)
+}
+
+// change makes a hub the owner of a slice, or nobody, if it is still that of the record. It
+// returns the new revision. Errors wrap jetstream.ErrKeyExists if another was first.
+func (l *layout) change(number int, seen record, id string) (uint64, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), storeTime)
+	defer cancel()
+	next := record{Hub: id}
+	text, err := json.Marshal(next)
+	if err != nil {
+		return 0, err
+	}
+	if seen.revision == 0 {
+		next.revision, err = l.owners.Create(ctx, sliceKey(number), text)
+	} else {
+		next.revision, err = l.owners.Update(ctx, sliceKey(number), text, seen.revision)
+	}
+	if err != nil {
+		return 0, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if next.revision > l.slices[sliceKey(number)].revision {
+		l.slices[sliceKey(number)] = next
+	}
+	return next.revision, nil
+}
+
+// isTaken reports whether an error of change says that another hub was first.
+func isTaken(err error) bool {
+	var api *jetstream.APIError
+	return errors.Is(err, jetstream.ErrKeyExists) ||
+		errors.As(err, &api) && api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence
+}
+
+// save stores a slice for its next owner, and the message of the journal up to which it
+// knows all.
+func (l *layout) save(number int, s *slice.Slice, at uint64) error {
+	data := s2.Encode(nil, s.Save(binary.LittleEndian.AppendUint64(nil, at)))
+	return l.store(number, data)
+}
+
+func (l *layout) store(number int, data []byte) error {
+	ctx, cancel := context.WithTimeout(context.Background(), startTime)
+	defer cancel()
+	_, err := l.saved.PutBytes(ctx, sliceKey(number), data)
+	return err
+}
+
+// errSaved says that a stored slice cannot be used.
+var errSaved = errors.New("what was saved cannot be used")
+
+// load returns a slice as it was stored last, with the message of the journal, or an empty
+// one if it never was. Errors wrap errSaved, or are of the server.
+func (l *layout) load(number int, cfg slice.Config) (*slice.Slice, uint64, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), startTime)
+	defer cancel()
+	packed, err := l.saved.GetBytes(ctx, sliceKey(number))
+	if errors.Is(err, jetstream.ErrObjectNotFound) {
+		s, err := slice.New(cfg)
+		return s, 0, err
+	} else if err != nil {
+		return nil, 0, err
+	}
+	data, err := s2.Decode(nil, packed)
+	if err != nil || len(data) < 8 {
+		return nil, 0, fmt.Errorf("%w: it is damaged", errSaved)
+	}
+	s, err := slice.Restore(cfg, data[8:])
+	if errors.Is(err, slice.ErrSnapshot) {
+		err = fmt.Errorf("%w: %w", errSaved, err)
+	}
+	return s, binary.LittleEndian.Uint64(data), err
+}

@@ -1,0 +1,174 @@
+package hub
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/flowdedup/flowdedup/engine/remote"
+)
+
+// another starts one more hub, which shares the slices.
+func (l *lab) another(name string) *Hub {
+	l.t.Helper()
+	line, err := l.folder.Invite(l.settings)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	folder, settings, err := Accept(l.t.TempDir(), line)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	h, err := Start(Config{Name: name, URL: settings.NATS, Folder: folder, Settings: settings, Log: newTestLog(l.t), Memory: 1 << 22, Limit: 1 << 26})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return h
+}
+
+// waitFor waits until hubs have so many slices each.
+func waitFor(t *testing.T, hubs map[*Hub]int) {
+	t.Helper()
+	for begin := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		ok := true
+		for h, want := range hubs {
+			ok = ok && len(h.all()) == want
+		}
+		if ok {
+			return
+		}
+		if time.Since(begin) > time.Minute {
+			for h, want := range hubs {
+				t.Errorf("%s has %d slices, want %d", h.name, len(h.all()), want)
+			}
+			t.FailNow()
+		}
+	}
+}
+
+// TestMoves has three hubs, of which slices move to and from one another while sensors
+// ask: the answers are those of one hub, and each later owner has a higher number.
+func TestMoves(t *testing.T) {
+	twelve := func(s *Settings) { s.Slices = 12 }
+	one, many := newLab(t, twelve), newLab(t, twelve)
+	rng := rand.New(rand.NewPCG(7, 1))
+	names := []string{"a", "b", "c"}
+	var atOne, atMany []*sensor
+	for _, name := range names {
+		atOne = append(atOne, one.sensor(name))
+		atMany = append(atMany, many.sensor(name))
+	}
+	now := time.Now().UnixNano()
+	ask := func() {
+		t.Helper()
+		for round := range 12 {
+			digests, times := make([]uint64, 400), make([]int64, 400)
+			for i := range digests {
+				now += rng.Int64N(4) * 10_000
+				digests[i], times[i] = rng.Uint64N(800)*0x9e3779b97f4a7c15, now
+			}
+			if want, got := atOne[round%3].ask(digests, times), atMany[round%3].ask(digests, times); !slices.Equal(want, got) {
+				t.Fatal("other answers")
+			}
+		}
+	}
+	fences := func() (all []uint64) {
+		for number := range many.settings.Slices {
+			all = append(all, many.hub.layout.owner(number).revision)
+		}
+		return all
+	}
+	ask()
+	first := fences()
+	second := many.another("second")
+	ask() // while slices move
+	waitFor(t, map[*Hub]int{many.hub: 6, second: 6})
+	ask()
+	third := many.another("third")
+	waitFor(t, map[*Hub]int{many.hub: 4, second: 4, third: 4})
+	ask()
+	for number, fence := range fences() {
+		if fence < first[number] {
+			t.Errorf("slice %d: number %d after %d", number, fence, first[number])
+		}
+	}
+	if err := second.Close(); err != nil {
+		t.Error(err)
+	}
+	ask()
+	waitFor(t, map[*Hub]int{many.hub: 6, third: 6})
+	ask()
+	if err := third.Close(); err != nil {
+		t.Error(err)
+	}
+	waitFor(t, map[*Hub]int{many.hub: 12})
+	ask()
+}
+
+// TestTwoOwners has a hub that was silent for too long while another took its slices: it
+// does not answer, and drops them when it is back.
+func TestTwoOwners(t *testing.T) {
+	l := newLab(t, func(s *Settings) { s.Slices = 2 })
+	other := l.another("other")
+	defer func() {
+		if err := other.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	waitFor(t, map[*Hub]int{l.hub: 1, other: 1})
+	o := l.hub.all()[0]
+	seen := l.hub.layout.owner(o.number)
+	fence, err := other.layout.change(o.number, seen, other.id)
+	if err != nil || fence <= o.fence {
+		t.Fatal(fence, err)
+	}
+	if _, err := l.hub.layout.change(o.number, seen, l.hub.id); !isTaken(err) {
+		t.Errorf("two owners: %v", err)
+	}
+	request := remote.Request{Op: remote.TestAndSet, Epoch: 1, Seq: 1, Time: 1, Digests: []uint64{1}}
+	subject := fmt.Sprintf("fd.main.packets.1.s%03d.tas.a", o.number)
+	o.mu.Lock()
+	o.respond(subject, request.Append(nil), false, time.Now().Add(time.Hour))
+	var reply remote.Reply
+	if err := reply.Decode(o.out); err != nil || reply.Status != remote.NotOwner || reply.Fencing >= fence {
+		t.Errorf("%v, %+v", err, reply)
+	}
+	o.mu.Unlock()
+	for begin := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		if all := l.hub.all(); len(all) == 0 || all[0] != o {
+			break
+		}
+		if time.Since(begin) > time.Minute {
+			t.Fatal("the slice was not dropped")
+		}
+	}
+}
+
+// TestInvitation refuses lines that are none, and folders that have a hub.
+func TestInvitation(t *testing.T) {
+	folder, settings, err := MakeFolder(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, err := folder.Invite(settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range []string{"", "fdhub1:", "fdhub1:e30", line[:len(line)-9], "fd1:" + line[7:]} {
+		if _, _, err := Accept(t.TempDir(), bad); err == nil {
+			t.Errorf("%q was taken", bad)
+		}
+	}
+	if _, _, err := Accept(folder.path, line); err == nil {
+		t.Error("a folder with a hub was taken")
+	}
+	joined, settings, err := Accept(t.TempDir(), line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := joined.Join(settings, "a"); err == nil {
+		t.Error("a hub without a server made a token")
+	}
+}

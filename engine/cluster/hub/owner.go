@@ -1,0 +1,196 @@
+package hub
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/flowdedup/flowdedup/engine/cluster/slice"
+	"github.com/flowdedup/flowdedup/engine/remote"
+)
+
+const (
+	// overloadAt is how many requests wait for a slice before it refuses them. Sites have a
+	// few each under way, so this many are far more than it can answer in time.
+	overloadAt = 512
+	// pendingBytes bounds the memory of requests that wait.
+	pendingBytes = 64 << 20
+)
+
+// owner answers requests for a slice. NATS calls answer from one goroutine, one request
+// after another, in the order in which they came.
+type owner struct {
+	hub    *Hub
+	number int
+	fence  uint64
+	sub    *nats.Subscription
+
+	mu      sync.Mutex
+	slice   *slice.Slice
+	journal *journal // nil without
+	lags    map[string]*lag
+	counts  Refusals
+	request remote.Request
+	bits    []byte
+	out     []byte
+}
+
+// Refusals count requests that were not taken.
+type Refusals struct {
+	WrongEpoch uint64 `json:"wrong_epoch"`
+	NotOwner   uint64 `json:"not_owner"`
+	Stale      uint64 `json:"stale"`
+	Overloaded uint64 `json:"overloaded"`
+	Bad        uint64 `json:"bad"`
+}
+
+func (r *Refusals) add(o Refusals) {
+	r.WrongEpoch += o.WrongEpoch
+	r.NotOwner += o.NotOwner
+	r.Stale += o.Stale
+	r.Overloaded += o.Overloaded
+	r.Bad += o.Bad
+}
+
+// Sum returns the number of all of them.
+func (r Refusals) Sum() uint64 { return r.WrongEpoch + r.NotOwner + r.Stale + r.Overloaded + r.Bad }
+
+// subscribe begins to answer.
+func (o *owner) subscribe() error {
+	subject := fmt.Sprintf("fd.%s.%s.*.s%03d.*.*", o.hub.settings.Namespace, o.hub.settings.Filter, o.number)
+	o.mu.Lock() // until sub is set
+	defer o.mu.Unlock()
+	sub, err := o.hub.conn.Subscribe(subject, o.answer)
+	if err != nil {
+		return err
+	}
+	o.sub = sub
+	return sub.SetPendingLimits(2*overloadAt, pendingBytes)
+}
+
+// answer answers a request.
+func (o *owner) answer(m *nats.Msg) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if m.Reply == "" {
+		o.counts.Bad++
+		return
+	}
+	waiting, _, err := o.sub.Pending()
+	o.respond(m.Subject, m.Data, err == nil && waiting > overloadAt, time.Now())
+	if err := o.hub.conn.Publish(m.Reply, o.out); err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
+		o.hub.log.Warn(fmt.Sprintf("slice %d: an answer was not sent: %v", o.number, err))
+	}
+}
+
+// respond puts the answer to a message into out.
+func (o *owner) respond(subject string, msg []byte, overloaded bool, now time.Time) {
+	o.bits = o.bits[:0]
+	status := o.take(subject, msg, overloaded, now)
+	r := &o.request
+	reply := remote.Reply{
+		Status: status, N: uint32(len(r.Digests)), Seq: r.Seq, Epoch: o.hub.settings.Epoch, Fencing: o.fence, Copies: o.bits,
+	}
+	o.out = reply.Append(o.out[:0])
+}
+
+// take has the slice take a request, or says why not.
+func (o *owner) take(to string, msg []byte, overloaded bool, now time.Time) remote.Status {
+	subject, ok := remote.ParseSubject(to)
+	if err := o.request.Decode(msg); err != nil || !ok || subject.Op != o.request.Op {
+		o.counts.Bad++
+		o.request = remote.Request{Digests: o.request.Digests[:0], Deltas: o.request.Deltas[:0]}
+		return remote.Bad
+	}
+	if subject.Epoch != o.hub.settings.Epoch || o.request.Epoch != subject.Epoch {
+		o.counts.WrongEpoch++
+		return remote.WrongEpoch
+	}
+	if !o.hub.mayAnswer(now) {
+		o.counts.NotOwner++
+		return remote.NotOwner
+	}
+	if overloaded {
+		o.counts.Overloaded++
+		return remote.Overloaded
+	}
+	if !o.lagOf(subject.Site).inTime(&o.request, now) {
+		o.counts.Stale++
+		return remote.Stale
+	}
+	if o.request.Op == remote.Ping {
+		return o.ping()
+	}
+	if o.journal != nil && !o.noted(subject.Site, msg) {
+		o.counts.NotOwner++
+		return remote.NotOwner
+	}
+	var status remote.Status
+	if o.bits, status = o.slice.Apply(o.bits, subject.Site, &o.request); status == remote.Bad {
+		o.counts.Bad++
+	}
+	return status
+}
+
+// noted adds a request to the journal. Where that fails the slice answers no more, until it
+// has been restored.
+func (o *owner) noted(site string, msg []byte) bool {
+	if o.journal.broken || o.request.Op == remote.Test {
+		return !o.journal.broken
+	}
+	err := o.journal.add(site, msg)
+	failing := err != nil
+	if o.hub.unnoted.Load() != failing && o.hub.unnoted.Swap(failing) != failing {
+		if failing {
+			o.hub.log.Warn(fmt.Sprintf("packets pass unchecked, as the journal of slice %d takes no request: %v", o.number, err))
+		} else {
+			o.hub.log.Log("journals take requests again")
+		}
+	}
+	return !failing
+}
+
+// ping answers a site that asks whether its token is good: its digests are of the hub's
+// key.
+func (o *owner) ping() remote.Status {
+	for _, d := range o.request.Digests {
+		if d != o.hub.keyCheck {
+			o.counts.Bad++
+			return remote.Bad
+		}
+	}
+	o.bits = append(o.bits, make([]byte, (len(o.request.Digests)+7)/8)...)
+	return remote.OK
+}
+
+func (o *owner) lagOf(site string) *lag {
+	l := o.lags[site]
+	if l == nil {
+		l = &lag{}
+		if len(o.lags) < slice.MaxSites {
+			o.lags[site] = l
+		}
+	}
+	return l
+}
+
+// stop answers no more: what arrived is answered, unless that takes too long.
+func (o *owner) stop() error {
+	if err := o.sub.Drain(); err != nil && !errors.Is(err, nats.ErrConnectionClosed) && !errors.Is(err, nats.ErrBadSubscription) {
+		return err
+	}
+	for end := time.Now().Add(2 * time.Second); o.sub.IsValid() && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
+	return nil
+}
+
+// status describes the slice.
+func (o *owner) status() slicePart {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slicePart{Slice: o.number, Fence: o.fence, Refused: o.counts, Stats: o.slice.Stats()}
+}

@@ -1,0 +1,235 @@
+package hub
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nkeys"
+
+	"github.com/flowdedup/flowdedup/engine/remote"
+)
+
+// Errors about servers.
+var (
+	// ErrServer is wrapped by errors of starting the embedded server.
+	ErrServer = errors.New("NATS server")
+	// ErrSilent says that there is no server.
+	ErrSilent = fmt.Errorf("%w: none answers", ErrServer)
+	// ErrVersion is about a server that is too old.
+	ErrVersion = fmt.Errorf("%w: too old", ErrServer)
+	// ErrRefused is about a server that does not take the hub's key.
+	ErrRefused = fmt.Errorf("%w: does not take the key", ErrServer)
+)
+
+const (
+	// pingEvery and maxPings find a dead connection within three seconds. The defaults of
+	// NATS take six minutes.
+	pingEvery = time.Second
+	maxPings  = 2
+	// startTime is how long a server may take to start, and a connection to come about.
+	startTime = 10 * time.Second
+)
+
+// Logger takes what is worth telling. Its methods may be called from any goroutine.
+type Logger interface {
+	Log(text string)
+	Warn(text string)
+}
+
+// Server is a NATS server within this process. It asks clients for their NKeys: the hub
+// may do all, a site what sites do.
+type Server struct {
+	folder   *Folder
+	settings Settings
+	options  *server.Options
+	server   *server.Server
+}
+
+// StartServer starts a server with the keys of a folder, and TLS if certificates is not
+// nil. Errors wrap ErrServer or ErrFolder.
+func StartServer(f *Folder, s Settings, certificates *tls.Config, log Logger) (*Server, error) {
+	host, portText, err := net.SplitHostPort(s.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrServer, err)
+	}
+	port, err := strconv.Atoi(portText)
+	if err != nil {
+		return nil, fmt.Errorf("%w: port %q is no number", ErrServer, portText)
+	}
+	if port == 0 {
+		port = server.RANDOM_PORT
+	}
+	if host == "" {
+		host = "0.0.0.0"
+	}
+	one := &Server{folder: f, settings: s}
+	one.options = &server.Options{
+		ServerName: "flowdedup-hub", Host: host, Port: port, NoSigs: true, TLSConfig: certificates,
+		PingInterval: pingEvery, MaxPingsOut: maxPings, WriteDeadline: 2 * time.Second,
+		JetStream: true, StoreDir: f.at("jetstream"), JetStreamMaxMemory: -1, JetStreamMaxStore: -1,
+		DisableJetStreamBanner: true,
+	}
+	if one.options.Nkeys, err = users(f, s); err != nil {
+		return nil, err
+	}
+	// The port may be taken: the server only logs that.
+	probe, err := net.Listen("tcp", net.JoinHostPort(host, portText))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrServer, err)
+	}
+	if err := probe.Close(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrServer, err)
+	}
+	if one.server, err = server.NewServer(one.options); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrServer, err)
+	}
+	one.server.SetLoggerV2(serverLog{log}, false, false, false)
+	one.server.Start()
+	if !one.server.ReadyForConnections(startTime) {
+		one.Close()
+		return nil, fmt.Errorf("%w: it does not start within %v", ErrServer, startTime)
+	}
+	return one, nil
+}
+
+// URL returns an address of the server for this machine.
+func (s *Server) URL() string { return s.server.ClientURL() }
+
+// Reload takes the keys that the folder has now: sites that have no key any more are
+// disconnected.
+func (s *Server) Reload() error {
+	keys, err := users(s.folder, s.settings)
+	if err != nil {
+		return err
+	}
+	next := *s.options
+	next.Nkeys = keys
+	if err := s.server.ReloadOptions(&next); err != nil {
+		return fmt.Errorf("%w: %w", ErrServer, err)
+	}
+	s.options = &next
+	return nil
+}
+
+// Close stops the server, and waits for that.
+func (s *Server) Close() {
+	s.server.Shutdown()
+	s.server.WaitForShutdown()
+}
+
+// users returns who may do what: the hub all, a site what is in sitePermissions.
+func users(f *Folder, s Settings) ([]*server.NkeyUser, error) {
+	seed, err := f.HubSeed()
+	if err != nil {
+		return nil, err
+	}
+	public, err := publicKey(seed)
+	if err != nil {
+		return nil, err
+	}
+	all := []*server.NkeyUser{{Nkey: public}}
+	sites, err := f.Sites()
+	if err != nil {
+		return nil, err
+	}
+	for _, site := range slices.Sorted(maps.Keys(sites)) {
+		publish, subscribe := sitePermissions(s.Namespace, site)
+		all = append(all, &server.NkeyUser{Nkey: sites[site], Permissions: &server.Permissions{
+			Publish:   &server.SubjectPermission{Allow: publish},
+			Subscribe: &server.SubjectPermission{Allow: subscribe},
+		}})
+	}
+	return all, nil
+}
+
+// sitePermissions are the subjects that a site may publish to, and subscribe: requests and
+// reports under its own name, and its own answers. So no site can pose as another.
+func sitePermissions(namespace, site string) (publish, subscribe []string) {
+	return []string{
+		"fd." + namespace + ".*.*.*.*." + site,
+		"fd." + namespace + ".*.*.report." + site,
+	}, []string{remote.Inbox(site) + ".>"}
+}
+
+// serverLog passes on what the server finds worth a warning.
+type serverLog struct{ log Logger }
+
+func (l serverLog) Noticef(string, ...any)         {}
+func (l serverLog) Debugf(string, ...any)          {}
+func (l serverLog) Tracef(string, ...any)          {}
+func (l serverLog) Warnf(format string, v ...any)  { l.log.Warn("NATS: " + fmt.Sprintf(format, v...)) }
+func (l serverLog) Errorf(format string, v ...any) { l.log.Warn("NATS: " + fmt.Sprintf(format, v...)) }
+func (l serverLog) Fatalf(format string, v ...any) { l.log.Warn("NATS: " + fmt.Sprintf(format, v...)) }
+
+// trust returns an option for servers that want TLS: their certificate is of the CA of the
+// settings, or one that the system knows, and for the host that sites know.
+func (s *Settings) trust() nats.Option {
+	config := &tls.Config{MinVersion: tls.VersionTLS13}
+	if u, err := url.Parse(s.SiteURL()); err == nil {
+		config.ServerName = u.Hostname()
+	}
+	if s.CA != "" {
+		config.RootCAs = x509.NewCertPool()
+		config.RootCAs.AppendCertsFromPEM([]byte(s.CA))
+	}
+	return func(o *nats.Options) error {
+		o.TLSConfig = config // of no effect where the server wants none
+		return nil
+	}
+}
+
+// connect connects to a server, with the hub's key.
+func connect(url, name string, seed []byte, log Logger, more ...nats.Option) (*nats.Conn, error) {
+	keys, err := nkeys.FromSeed(seed)
+	if err != nil {
+		return nil, fmt.Errorf("%w: the hub's key: %w", ErrFolder, err)
+	}
+	public, err := keys.PublicKey()
+	if err != nil {
+		return nil, fmt.Errorf("%w: the hub's key: %w", ErrFolder, err)
+	}
+	opts := append([]nats.Option{
+		nats.Name(name), nats.Nkey(public, keys.Sign), nats.Timeout(startTime), nats.PingInterval(pingEvery),
+		nats.MaxPingsOutstanding(maxPings), nats.MaxReconnects(-1), nats.ReconnectWait(250 * time.Millisecond),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { log.Warn("NATS: " + err.Error()) }),
+	}, more...)
+	conn, err := nats.Connect(url, opts...)
+	switch {
+	case err == nil:
+		return conn, checkVersion(conn)
+	case errors.Is(err, nats.ErrAuthorization):
+		return nil, fmt.Errorf("%w: of %s: add the users that 'flowdedup-hub users' prints to its configuration", ErrRefused, url)
+	}
+	if errors.Is(err, nats.ErrNoServers) {
+		return nil, fmt.Errorf("%w at %s", ErrSilent, url)
+	}
+	return nil, fmt.Errorf("%w: %s: %w", ErrServer, url, err)
+}
+
+// leastMinor is the oldest version 2 of NATS that has what hubs use.
+const leastMinor = 11
+
+// checkVersion checks the version of the server of a connection, which it closes if that is
+// too old.
+func checkVersion(conn *nats.Conn) error {
+	version := conn.ConnectedServerVersion()
+	var major, minor int
+	if _, err := fmt.Sscanf(version, "%d.%d", &major, &minor); err == nil && (major > 2 || major == 2 && minor >= leastMinor) {
+		return nil
+	}
+	conn.Close()
+	return fmt.Errorf("%w: version %s, want 2.%d or later", ErrVersion, version, leastMinor)
+}
+
+// Dial returns how the hub connects to its own server: within the process.
+func (s *Server) Dial() []nats.Option { return []nats.Option{nats.InProcessServer(s.server)} }

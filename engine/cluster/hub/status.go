@@ -1,0 +1,237 @@
+package hub
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/flowdedup/flowdedup/engine/cluster/slice"
+)
+
+// part is what one hub tells of itself.
+type part struct {
+	Hub     string                `json:"hub"`
+	Started time.Time             `json:"started"`
+	Slices  []slicePart           `json:"slices"`
+	Reports map[string]siteReport `json:"reports"`
+	Rates   map[string]rate       `json:"rates"`
+}
+
+type slicePart struct {
+	Slice   int         `json:"slice"`
+	Fence   uint64      `json:"fence"`
+	Refused Refusals    `json:"refused"`
+	Stats   slice.Stats `json:"stats"`
+}
+
+// part describes the hub.
+func (h *Hub) part() part {
+	p := part{Hub: h.name, Started: h.started, Reports: h.reports.all(), Rates: h.rates.now()}
+	for _, o := range h.all() {
+		p.Slices = append(p.Slices, o.status())
+	}
+	return p
+}
+
+// Status describes a filter with all of its hubs and sites.
+type Status struct {
+	Namespace string        `json:"namespace"`
+	Filter    string        `json:"filter"`
+	Epoch     uint32        `json:"epoch"`
+	WindowUS  int64         `json:"window_us"`
+	Slices    int           `json:"slices"`
+	Unowned   []int         `json:"slices_unowned"` // those that no hub answers for
+	Hubs      []HubStatus   `json:"hubs"`
+	Sites     []SiteStatus  `json:"sites"`
+	Matrix    []PairStatus  `json:"matrix"`
+	PerSlice  []SliceStatus `json:"per_slice"`
+	Refused   Refusals      `json:"refused"` // requests
+}
+
+// HubStatus describes a hub.
+type HubStatus struct {
+	Hub         string    `json:"hub"`
+	Started     time.Time `json:"started"`
+	Slices      int       `json:"slices"`
+	MemoryBytes int       `json:"memory_bytes"`
+}
+
+// SiteStatus describes a site: first what it has sent to the slices, then what it says of
+// itself.
+type SiteStatus struct {
+	Site       string  `json:"site"`
+	Digests    uint64  `json:"digests"`
+	Copies     uint64  `json:"copies"` // of packets of other sites
+	DigestRate float64 `json:"digests_per_second"`
+	CopyRate   float64 `json:"copies_per_second"`
+	Replayed   uint64  `json:"replayed"` // requests that it repeated
+	OffsetUS   *int64  `json:"offset_us,omitempty"`
+	OffsetOf   string  `json:"offset_of,omitempty"` // the site whose clock that is ahead of
+
+	Reported    *time.Time `json:"reported,omitempty"` // when it last said something
+	Packets     uint64     `json:"packets"`
+	CopiesLocal uint64     `json:"copies_local"`
+	CopiesHub   uint64     `json:"copies_hub"`
+	Unchecked   uint64     `json:"unchecked"`
+	RTTP99US    float64    `json:"rtt_p99_us"`
+}
+
+// Silent reports whether a site that has reported does so no more.
+func (s *SiteStatus) Silent(now time.Time) bool {
+	return s.Reported != nil && now.Sub(*s.Reported) > 10*time.Second
+}
+
+// PairStatus describes the copies of packets of one site that another has sent.
+type PairStatus struct {
+	First      string `json:"first"`
+	Copy       string `json:"copy"`
+	Copies     uint64 `json:"copies"`
+	DelayP50US int64  `json:"delay_p50_us"`
+	DelayP99US int64  `json:"delay_p99_us"`
+}
+
+// SliceStatus describes a slice.
+type SliceStatus struct {
+	Slice       int      `json:"slice"`
+	Hub         string   `json:"hub"`
+	Fence       uint64   `json:"fence"`
+	Digests     uint64   `json:"digests"`
+	MemoryBytes int      `json:"memory_bytes"`
+	Fill        float64  `json:"fill"`
+	FPR         float64  `json:"fpr"`
+	EvictedLive uint64   `json:"evicted_live"`
+	Refused     Refusals `json:"refused"`
+}
+
+// Status describes this hub alone.
+func (h *Hub) Status() Status { return merge(h.settings, []part{h.part()}) }
+
+// merge puts the parts of all hubs together.
+func merge(s Settings, parts []part) Status {
+	st := Status{
+		Namespace: s.Namespace, Filter: s.Filter, Epoch: s.Epoch, WindowUS: s.WindowUS, Slices: s.Slices,
+		Unowned: []int{}, Hubs: []HubStatus{}, Sites: []SiteStatus{}, Matrix: []PairStatus{}, PerSlice: []SliceStatus{},
+	}
+	sites, pairs := map[string]*SiteStatus{}, map[[2]string]*slice.PairStats{}
+	var owned []slicePart
+	for _, p := range parts {
+		hub := HubStatus{Hub: p.Hub, Started: p.Started, Slices: len(p.Slices)}
+		for _, one := range p.Slices {
+			hub.MemoryBytes += one.Stats.MemoryBytes
+			owned = append(owned, one)
+			st.PerSlice = append(st.PerSlice, describe(p.Hub, one))
+			st.Refused.add(one.Refused)
+			addSlice(sites, pairs, &one.Stats)
+		}
+		addHub(sites, p)
+		st.Hubs = append(st.Hubs, hub)
+	}
+	slices.SortFunc(st.PerSlice, func(a, b SliceStatus) int { return a.Slice - b.Slice })
+	for number, at := 0, 0; number < s.Slices; number++ {
+		for at < len(st.PerSlice) && st.PerSlice[at].Slice < number {
+			at++
+		}
+		if at == len(st.PerSlice) || st.PerSlice[at].Slice != number {
+			st.Unowned = append(st.Unowned, number)
+		}
+	}
+	addOffsets(sites, owned)
+	for _, name := range slices.Sorted(maps.Keys(sites)) {
+		st.Sites = append(st.Sites, *sites[name])
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(pairs), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {
+		p := pairs[key]
+		st.Matrix = append(st.Matrix, PairStatus{key[0], key[1], p.Copies, p.Delay(0.5), p.Delay(0.99)})
+	}
+	return st
+}
+
+func describe(hub string, one slicePart) SliceStatus {
+	st := SliceStatus{
+		Slice: one.Slice, Hub: hub, Fence: one.Fence, MemoryBytes: one.Stats.MemoryBytes, Fill: one.Stats.Fill,
+		FPR: one.Stats.FPR, EvictedLive: one.Stats.EvictedLive, Refused: one.Refused,
+	}
+	for _, site := range one.Stats.Sites {
+		st.Digests += site.Digests
+	}
+	return st
+}
+
+func siteNamed(sites map[string]*SiteStatus, name string) *SiteStatus {
+	s := sites[name]
+	if s == nil {
+		s = &SiteStatus{Site: name}
+		sites[name] = s
+	}
+	return s
+}
+
+// addSlice adds what a slice knows of sites.
+func addSlice(sites map[string]*SiteStatus, pairs map[[2]string]*slice.PairStats, st *slice.Stats) {
+	for _, one := range st.Sites {
+		s := siteNamed(sites, one.Name)
+		s.Digests += one.Digests
+		s.Copies += one.Copies
+		s.Replayed += one.Replayed
+	}
+	for _, one := range st.Pairs {
+		key := [2]string{one.First, one.Copy}
+		if pairs[key] == nil {
+			pairs[key] = &slice.PairStats{}
+		}
+		pairs[key].Add(one)
+	}
+}
+
+// addHub adds what sites say of themselves, which all hubs hear, and rates.
+func addHub(sites map[string]*SiteStatus, p part) {
+	for name, r := range p.Rates {
+		s := siteNamed(sites, name)
+		s.DigestRate += r.Digests
+		s.CopyRate += r.Copies
+	}
+	for name, r := range p.Reports {
+		s := siteNamed(sites, name)
+		if r.Total.Packets < s.Packets {
+			continue // the other hub has heard more
+		}
+		at := r.At
+		s.Reported, s.Packets, s.CopiesLocal, s.CopiesHub = &at, r.Total.Packets, r.Total.CopiesLocal, r.Total.CopiesHub
+		s.Unchecked, s.RTTP99US = r.Total.Unchecked, r.Last.RTTP99US
+	}
+}
+
+// addOffsets gives sites the median of the offsets that slices have learned. Each counts
+// from the site of the least name that the slice can compare with.
+func addOffsets(sites map[string]*SiteStatus, owned []slicePart) {
+	learned := map[string]map[string][]int64{} // of a site, from another one
+	for _, one := range owned {
+		first := map[string]slice.SiteStats{} // by the root of their clocks
+		for _, site := range one.Stats.Sites {
+			if f, ok := first[site.Of]; !ok || site.Name < f.Name {
+				first[site.Of] = site
+			}
+		}
+		for _, site := range one.Stats.Sites {
+			f := first[site.Of]
+			if f.Name == site.Name {
+				continue
+			}
+			if learned[site.Name] == nil {
+				learned[site.Name] = map[string][]int64{}
+			}
+			learned[site.Name][f.Name] = append(learned[site.Name][f.Name], site.OffsetUS-f.OffsetUS)
+		}
+	}
+	for name, from := range learned {
+		best := ""
+		for _, other := range slices.Sorted(maps.Keys(from)) {
+			if len(from[other]) > len(from[best]) {
+				best = other
+			}
+		}
+		slices.Sort(from[best])
+		middle := from[best][len(from[best])/2]
+		sites[name].OffsetUS, sites[name].OffsetOf = &middle, best
+	}
+}

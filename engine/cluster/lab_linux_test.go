@@ -1,0 +1,395 @@
+package cluster_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
+	"github.com/flowdedup/flowdedup/engine/cluster/hub"
+)
+
+// programs builds the two programs once.
+var programs = sync.OnceValues(func() (dir string, err error) {
+	if dir, err = os.MkdirTemp("", "flowdedup-e2e-"); err != nil {
+		return "", err
+	}
+	for _, b := range []struct{ from, what string }{{"../..", "./cmd/flowdedup"}, {".", "./cmd/flowdedup-hub"}} {
+		c := exec.Command("go", "build", "-o", dir, b.what)
+		c.Dir = b.from
+		if out, err := c.CombinedOutput(); err != nil {
+			return dir, fmt.Errorf("go build %s: %w: %s", b.what, err, out)
+		}
+	}
+	return dir, nil
+})
+
+// TestMain is the sender too: see lab.send.
+func TestMain(m *testing.M) {
+	if to := os.Getenv("FLOWDEDUP_SEND"); to != "" {
+		if err := send(to, os.Getenv("FLOWDEDUP_NUMBERS")); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	code := m.Run()
+	if dir, _ := programs(); dir != "" {
+		_ = os.RemoveAll(dir)
+	}
+	os.Exit(code)
+}
+
+// port is where the traffic goes.
+const port = 7777
+
+// send sends datagrams with the numbers from,to,each-second.
+func send(to, numbers string) error {
+	var first, last, rate int
+	if _, err := fmt.Sscanf(numbers, "%d,%d,%d", &first, &last, &rate); err != nil {
+		return err
+	}
+	there, err := net.ResolveUDPAddr("udp", to)
+	if err != nil {
+		return err
+	}
+	conn, err := net.ListenUDP("udp", nil) // not connected: nobody listens there
+	if err != nil {
+		return err
+	}
+	begin, body := time.Now(), make([]byte, 100)
+	for i := first; i < last; i++ {
+		if wait := time.Until(begin.Add(time.Duration(i-first) * time.Second / time.Duration(rate))); wait > time.Millisecond {
+			time.Sleep(wait)
+		}
+		binary.BigEndian.PutUint32(body, uint32(i))
+		if _, err := conn.WriteToUDP(body, there); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// namespace is the network of a machine.
+type namespace struct {
+	t   *testing.T
+	pid int
+}
+
+// newNamespace makes a namespace that lasts as long as the test.
+func newNamespace(t *testing.T) *namespace {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	c := exec.Command("unshare", "--net", "sleep", "3600")
+	if err := c.Start(); err != nil {
+		t.Skip("no network namespace: ", err)
+	}
+	t.Cleanup(func() {
+		_ = c.Process.Kill()
+		_ = c.Wait()
+	})
+	n := &namespace{t, c.Process.Pid}
+	home, _ := os.Readlink("/proc/self/ns/net")
+	for range 500 { // until unshare has
+		if there, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", n.pid)); err == nil && there != home {
+			n.run("ip", "link", "set", "lo", "up")
+			return n
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Skip("no network namespace")
+	return nil
+}
+
+// command returns a command in the namespace.
+func (n *namespace) command(name string, args ...string) *exec.Cmd {
+	return exec.Command("nsenter", append([]string{fmt.Sprintf("--net=/proc/%d/ns/net", n.pid), "--", name}, args...)...)
+}
+
+// run runs a command to its end.
+func (n *namespace) run(name string, args ...string) string {
+	n.t.Helper()
+	out, err := n.command(name, args...).CombinedOutput()
+	if err != nil {
+		n.t.Fatalf("%s %s: %v: %s", name, strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// ip runs ip(8).
+func (n *namespace) ip(args string) {
+	n.t.Helper()
+	n.run("ip", strings.Fields(args)...)
+}
+
+// link makes a link between two namespaces.
+func link(a *namespace, nameA, addressA string, b *namespace, nameB, addressB string) {
+	a.t.Helper()
+	a.ip(fmt.Sprintf("link add %s type veth peer name %s netns %d", nameA, nameB, b.pid))
+	for _, end := range []struct {
+		at            *namespace
+		name, address string
+	}{{a, nameA, addressA}, {b, nameB, addressB}} {
+		end.at.run("sh", "-c", "echo 1 > /proc/sys/net/ipv6/conf/"+end.name+"/disable_ipv6")
+		end.at.ip("addr add " + end.address + " dev " + end.name)
+		end.at.ip("link set " + end.name + " up")
+	}
+}
+
+// lab is one routed path, and a hub beside it:
+//
+//	client -- router1 -- router2 -- server
+//
+// Sites a to d see every packet, on the four interfaces of the routers. A cable leads from
+// each router to the hub, which the sites of that router use.
+type lab struct {
+	t                                *testing.T
+	dir                              string
+	client, one, two, server, hubNet *namespace
+	programs                         string
+	hub                              *process
+	hubArgs                          []string
+	sensors                          map[string]*process
+}
+
+// sites are where the sensors are.
+var sites = []struct{ name, iface string }{{"a", "left"}, {"b", "right"}, {"c", "left"}, {"d", "right"}}
+
+// at returns the namespace of a site.
+func (l *lab) at(site string) *namespace {
+	if site < "c" {
+		return l.one
+	}
+	return l.two
+}
+
+// newLab makes a lab with a hub that runs.
+func newLab(t *testing.T, hubArgs ...string) *lab {
+	t.Helper()
+	l := &lab{t: t, dir: t.TempDir(), hubArgs: hubArgs, sensors: map[string]*process{}}
+	l.client, l.one, l.two, l.server, l.hubNet = newNamespace(t), newNamespace(t), newNamespace(t), newNamespace(t), newNamespace(t)
+	var err error
+	if l.programs, err = programs(); err != nil {
+		t.Fatal(err)
+	}
+	link(l.client, "eth0", "10.1.0.2/24", l.one, "left", "10.1.0.1/24")
+	link(l.one, "right", "10.2.0.1/24", l.two, "left", "10.2.0.2/24")
+	link(l.two, "right", "10.3.0.1/24", l.server, "eth0", "10.3.0.2/24")
+	link(l.one, "mgmt", "10.91.0.2/24", l.hubNet, "one", "10.91.0.1/24")
+	link(l.two, "mgmt", "10.92.0.2/24", l.hubNet, "two", "10.92.0.1/24")
+	l.hubNet.ip("addr add 10.90.0.1/32 dev lo")
+	l.client.ip("route add default via 10.1.0.1")
+	l.server.ip("route add default via 10.3.0.1")
+	l.one.ip("route add 10.3.0.0/24 via 10.2.0.2")
+	l.two.ip("route add 10.1.0.0/24 via 10.2.0.1")
+	l.one.ip("route add 10.90.0.1 via 10.91.0.1")
+	l.two.ip("route add 10.90.0.1 via 10.92.0.1")
+	for _, router := range []*namespace{l.one, l.two} {
+		router.run("sh", "-c", "echo 1 > /proc/sys/net/ipv4/ip_forward")
+	}
+	l.startHub()
+	return l
+}
+
+// process is a program that runs.
+type process struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	stdout bytes.Buffer
+	stderr lockedBuffer
+	ended  chan struct{}
+	err    error
+}
+
+// lockedBuffer is a buffer that is read while it is written.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// start starts a program in a namespace. It ends with the test at the latest.
+func (l *lab) start(at *namespace, program string, args ...string) *process {
+	l.t.Helper()
+	p := &process{t: l.t, cmd: at.command(filepath.Join(l.programs, program), args...), ended: make(chan struct{})}
+	p.cmd.Stdout, p.cmd.Stderr = &p.stdout, &p.stderr
+	if err := p.cmd.Start(); err != nil {
+		l.t.Fatal(err)
+	}
+	go func() {
+		defer close(p.ended)
+		p.err = p.cmd.Wait()
+	}()
+	l.t.Cleanup(p.kill)
+	return p
+}
+
+// kill ends a program at once.
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill() // it may have ended
+	<-p.ended
+}
+
+// stop ends a program with SIGINT, and returns what it wrote.
+func (p *process) stop() string {
+	p.t.Helper()
+	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
+		p.t.Fatal(err, p.stderr.String())
+	}
+	select {
+	case <-p.ended:
+	case <-time.After(time.Minute):
+		p.t.Fatal("does not end: ", p.stderr.String())
+	}
+	return p.stdout.String()
+}
+
+// wait waits until a program has written a text.
+func (p *process) wait(text string) {
+	p.t.Helper()
+	for range 3000 {
+		if strings.Contains(p.stderr.String(), text) {
+			return
+		}
+		select {
+		case <-p.ended:
+			p.t.Fatalf("ended before %q: %v %s", text, p.err, p.stderr.String())
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	p.t.Fatalf("never wrote %q: %s", text, p.stderr.String())
+}
+
+// startHub starts the hub, again if it was there.
+func (l *lab) startHub() {
+	l.t.Helper()
+	l.hub = l.start(l.hubNet, "flowdedup-hub", append([]string{"--state", l.dir + "/hub", "--listen", "10.90.0.1:4222",
+		"--url", "nats://10.90.0.1:4222", "--http", "none"}, l.hubArgs...)...)
+	l.hub.wait("sensors connect")
+}
+
+// token returns the token of a site.
+func (l *lab) token(site string) string {
+	l.t.Helper()
+	return strings.TrimSpace(l.hubNet.run(filepath.Join(l.programs, "flowdedup-hub"), "join-token", site, "--state", l.dir+"/hub"))
+}
+
+// sensor starts the sensor of a site.
+func (l *lab) sensor(site string, args ...string) *process {
+	l.t.Helper()
+	iface := ""
+	for _, s := range sites {
+		if s.name == site {
+			iface = s.iface
+		}
+	}
+	p := l.start(l.at(site), "flowdedup", append([]string{"live", "-i", iface, "--hub", l.token(site), "--site", site,
+		"-w", l.output(site), "--json", "udp", "port", strconv.Itoa(port)}, args...)...)
+	p.wait("started")
+	l.sensors[site] = p
+	return p
+}
+
+func (l *lab) output(site string) string { return filepath.Join(l.dir, site+".pcapng") }
+
+// send sends datagrams of these numbers along the path.
+func (l *lab) send(from, to, rate int) {
+	l.t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	c := l.client.command(self)
+	c.Env = append(os.Environ(), fmt.Sprintf("FLOWDEDUP_SEND=10.3.0.2:%d", port), fmt.Sprintf("FLOWDEDUP_NUMBERS=%d,%d,%d", from, to, rate))
+	if out, err := c.CombinedOutput(); err != nil {
+		l.t.Fatalf("%v: %s", err, out)
+	}
+}
+
+// summary is what a sensor says at its end.
+type summary struct {
+	PacketsIn  int `json:"packets_in"`
+	PacketsOut int `json:"packets_out"`
+	HubCopies  int `json:"hub_copies"`
+	Unchecked  int `json:"unchecked"`
+	Interfaces []struct {
+		Dropped int `json:"dropped"`
+	} `json:"interfaces"`
+}
+
+// stopSensor ends a sensor, and returns what it says and which numbers it kept.
+func (l *lab) stopSensor(site string) (s summary, numbers []int) {
+	l.t.Helper()
+	p := l.sensors[site]
+	text := p.stop()
+	if err := json.Unmarshal([]byte(text), &s); err != nil {
+		l.t.Fatalf("site %s: %v: %s %s", site, err, text, p.stderr.String())
+	}
+	numbers = readNumbers(l.t, l.output(site))
+	if len(numbers) != s.PacketsOut {
+		l.t.Errorf("site %s: %d packets in its file, %d by its summary", site, len(numbers), s.PacketsOut)
+	}
+	for _, i := range s.Interfaces {
+		if i.Dropped != 0 {
+			l.t.Errorf("site %s: the kernel dropped %d packets", site, i.Dropped)
+		}
+	}
+	return s, numbers
+}
+
+// readNumbers returns the numbers of the datagrams in a file.
+func readNumbers(t *testing.T, name string) (all []int) {
+	t.Helper()
+	src, err := pcapfile.Open(name, pcapfile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
+	const headers = 14 + 20 + 8
+	for b := (capture.Batch{}); ; {
+		if err := src.Next(&b); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		for i := range b.Frames {
+			all = append(all, int(binary.BigEndian.Uint32(b.Data(i)[headers:])))
+		}
+	}
+}
+
+// status returns what the hub knows.
+func (l *lab) status() (st hub.Status) {
+	l.t.Helper()
+	text := l.hubNet.run(filepath.Join(l.programs, "flowdedup-hub"), "status", "--json", "--state", l.dir+"/hub")
+	if err := json.Unmarshal([]byte(text), &st); err != nil {
+		l.t.Fatal(err, text)
+	}
+	return st
+}

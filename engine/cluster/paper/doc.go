@@ -1,0 +1,16 @@
+// Package paper has the constructs of "One is Enough: Distributed Filtering for Duplicate
+// Elimination" (Koloniari, Ntarmos, Pitoura, Souravlias, CIKM 2011) talk over NATS, to
+// measure what engine/paper counts in one process. There are tests alone: what flowdedup-hub
+// runs are horizontal slices, the one way in which a slice decides by itself.
+//
+// Vertical slices hold parts of one Bloom filter, so an element's bits lie in several. Asked
+// side by side they let both of two equal packets pass that two sites send at the same time.
+// A chain asks one after the other, always in the same order. Messages keep their order on
+// each hop, so of two equal packets the one that is first at the first slice is first at
+// all: a chain decides as one filter does, without locks.
+//
+// Trees have a leaf at each site, at a leaf node of NATS, and a root at the hub. What a leaf
+// knows is decided at the site. In a dense tree a leaf sets what it tests, in a sparse one
+// when the root has not known it. The root decides by one test-and-set in both: where the
+// paper locks it, nothing is to be locked here.
+package paper

@@ -1,0 +1,62 @@
+package slice
+
+import "github.com/flowdedup/flowdedup/engine/remote"
+
+// keptReplies is how many of a site's last requests it may repeat: more than sensors have
+// under way.
+const keptReplies = 16
+
+// replies are the answers to the last requests of a site. A site repeats a request whose
+// answer did not come: it gets the same answer, and is not counted again.
+type replies struct {
+	Last [keptReplies]reply
+	Next int
+}
+
+// reply is an answer, with what tells its request from others: a site that starts again
+// may use a number again.
+type reply struct {
+	Seq    uint64
+	Time   uint64
+	Op     remote.Op
+	First  uint64 // digest
+	N      int    // 0 for none
+	Copies []byte
+}
+
+func (p *reply) is(r *remote.Request) bool {
+	return p.Seq == r.Seq && p.N == len(r.Digests) && p.N > 0 && p.Time == r.Time && p.Op == r.Op && p.First == r.Digests[0]
+}
+
+// valid reports whether they are as keep makes them.
+func (s *replies) valid() bool {
+	for i := range s.Last {
+		if p := &s.Last[i]; p.N < 0 || p.N > remote.MaxDigests || len(p.Copies) != (p.N+7)/8 {
+			return false
+		}
+	}
+	return s.Next >= 0 && s.Next < keptReplies
+}
+
+// find returns the answer to a request that came before.
+func (s *replies) find(r *remote.Request) (copies []byte, ok bool) {
+	for i := range s.Last {
+		if s.Last[i].Seq == r.Seq && s.Last[i].is(r) {
+			return s.Last[i].Copies, true
+		}
+	}
+	return nil, false
+}
+
+// keep remembers an answer in place of the oldest one.
+func (s *replies) keep(r *remote.Request, copies []byte) {
+	if len(r.Digests) == 0 {
+		return
+	}
+	p := &s.Last[s.Next%keptReplies]
+	s.Next = (s.Next + 1) % keptReplies
+	*p = reply{
+		Seq: r.Seq, Time: r.Time, Op: r.Op, First: r.Digests[0], N: len(r.Digests),
+		Copies: append(p.Copies[:0], copies...),
+	}
+}

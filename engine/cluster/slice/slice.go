@@ -1,0 +1,203 @@
+package slice
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+	"time"
+
+	"github.com/flowdedup/flowdedup/engine/remote"
+)
+
+// MaxSites is how many sites a slice tells apart.
+const MaxSites = 1<<siteBits - 1
+
+// ErrConfig is wrapped by the errors of New.
+var ErrConfig = errors.New("bad slice")
+
+// Config says which slice to make. Slices that save and restore each other need the same.
+type Config struct {
+	Window time.Duration // between a packet and its copies
+	Memory int           // bytes at first
+	Limit  int           // bytes that it may grow to
+	Slices int           // of the whole filter
+}
+
+// Slice is one part of the filter. It serves one goroutine,
+// and wants Close at the end.
+//
+// It remembers the digests of packets with site and time. A digest that it remembers of
+// another site, at a time within the window of this one, is a copy, and changes nothing.
+// Any other is remembered, also one that the same site has sent before. Times of different
+// sites compare by what the slice has learned of their clocks.
+//
+// A line of 64 bytes holds 4 digests. A fifth evicts the one that is the farthest away in
+// time. If many of these were of the window, the slice doubles, up to its limit.
+type Slice struct {
+	cfg    Config
+	window uint64 // microseconds, with the unit that times are rounded to
+	rows   rows
+	clocks clocks
+	sites  []site
+	number map[string]int
+	pairs  matrix[pair] // of the site that a copy is of, with that of the copy
+
+	latest      int64 // corrected time of the last digest
+	evicted     uint64
+	evictedLive uint64
+	sinceGrown  uint64 // of evictedLive
+	touched     uint64 // keeps the reads of lines ahead from being left out
+}
+
+// site is what is known of a site.
+type site struct {
+	Name     string
+	Requests uint64
+	Digests  uint64
+	Copies   uint64
+	Replayed uint64 // requests that came again
+	replies  replies
+}
+
+// windowUS is the window in microseconds, with the unit that times are rounded to.
+func (c Config) windowUS() uint64 { return uint64(c.Window.Microseconds()) + remote.DeltaUnit }
+
+// New makes an empty slice. Errors wrap ErrConfig, or are of the system that has no memory.
+func New(cfg Config) (*Slice, error) {
+	switch {
+	case cfg.Window < time.Microsecond || cfg.Window > 24*time.Hour:
+		return nil, fmt.Errorf("%w: a window of %v, want a microsecond to a day", ErrConfig, cfg.Window)
+	case cfg.Memory < lineBytes || cfg.Limit < cfg.Memory || uint64(cfg.Limit) > lineBytes<<32:
+		return nil, fmt.Errorf("%w: %d to %d bytes, want at least %d", ErrConfig, cfg.Memory, cfg.Limit, lineBytes)
+	case cfg.Slices < 1:
+		return nil, fmt.Errorf("%w: one of %d", ErrConfig, cfg.Slices)
+	}
+	s := &Slice{cfg: cfg, number: map[string]int{}}
+	s.window = cfg.windowUS()
+	s.clocks.window = s.window
+	var err error
+	s.rows, err = newRows(1 << (bits.Len(uint(cfg.Memory/lineBytes)) - 1))
+	return s, err
+}
+
+// Close gives the memory back.
+func (s *Slice) Close() error { return s.rows.arena.Close() }
+
+// Apply answers a request of a site: it appends a bit for each digest to dst, 1 for copies.
+// A request that a site repeats is answered as it was, and changes nothing. The status is
+// remote.OK, or remote.Bad for what no slice can answer.
+func (s *Slice) Apply(dst []byte, name string, r *remote.Request) ([]byte, remote.Status) {
+	at, ok := s.siteOf(name)
+	if !ok || r.Time > maxTime || r.Op == remote.Chain || r.Op == remote.Ping {
+		return dst, remote.Bad
+	}
+	from := &s.sites[at]
+	if copies, ok := from.replies.find(r); ok {
+		from.Replayed++
+		return append(dst, copies...), remote.OK
+	}
+	from.Requests++
+	from.Digests += uint64(len(r.Digests))
+	start := len(dst)
+	for range (len(r.Digests) + 7) / 8 {
+		dst = append(dst, 0)
+	}
+	copies := dst[start:]
+	for from := 0; from < len(r.Digests); from += ahead {
+		s.run(copies, r, from, min(from+ahead, len(r.Digests)), at)
+	}
+	from.replies.keep(r, copies)
+	s.growIfNeeded()
+	return dst, remote.OK
+}
+
+// ahead is how many lines are read before the first of them is needed. The processor
+// fetches them side by side.
+const ahead = 64
+
+// run answers the digests of a request from one to another.
+func (s *Slice) run(copies []byte, r *remote.Request, from, to, at int) {
+	for _, d := range r.Digests[from:to] {
+		s.touched ^= s.rows.lines[s.rows.at(d)][0]
+	}
+	for i := from; i < to; i++ {
+		t := int64(r.Time)
+		if r.Times {
+			t += int64(r.Deltas[i]) * remote.DeltaUnit
+		}
+		if s.one(r.Op, r.Digests[i], t-s.clocks.nodes[at].Offset, at) {
+			copies[i/8] |= 1 << (i % 8)
+		}
+	}
+}
+
+// one answers for a digest.
+func (s *Slice) one(op remote.Op, digest uint64, t int64, at int) (isCopy bool) {
+	l := s.rows.line(digest)
+	other, known := l.find(digest, t, at+1)
+	if other != 0 {
+		isCopy = distance(other.time(), t) <= s.window
+		if isCopy && op == remote.TestAndSet {
+			s.countCopy(other.site()-1, at, other.time(), t)
+		}
+		if op != remote.Test {
+			s.clocks.observe(digest, other.site()-1, at, other.time(), t) // changes count from the next digest on
+		}
+	}
+	if isCopy || known || op == remote.Test {
+		return isCopy
+	}
+	cell := l.victim(t)
+	s.countEvicted(mark(l[cells+cell]), t)
+	l[cell], l[cells+cell] = digest, uint64(newMark(t, at+1))
+	s.latest = t
+	return false
+}
+
+func (s *Slice) countCopy(of, at int, first, second int64) {
+	s.sites[at].Copies++
+	p := s.pairs.at(of, at)
+	p.Copies++
+	p.Delays[bits.Len64(distance(first, second))]++
+}
+
+func (s *Slice) countEvicted(m mark, t int64) {
+	if m == 0 {
+		return
+	}
+	s.evicted++
+	if distance(m.time(), t) <= s.window {
+		s.evictedLive++
+		s.sinceGrown++
+	}
+}
+
+// growIfNeeded doubles the lines, if elements of the window were evicted from more than
+// one line in a hundred. Without memory it goes on as it is.
+func (s *Slice) growIfNeeded() {
+	if s.sinceGrown > uint64(len(s.rows.lines)/100) && 2*len(s.rows.lines)*lineBytes <= s.cfg.Limit {
+		s.sinceGrown = 0
+		_ = s.rows.grow()
+	}
+}
+
+// siteOf returns the number of a site, which gets one if it is new. It reports false if
+// there are too many.
+func (s *Slice) siteOf(name string) (int, bool) {
+	at, ok := s.number[name]
+	if ok {
+		return at, true
+	}
+	if len(s.sites) == MaxSites || !remote.ValidName(name) {
+		return 0, false
+	}
+	s.addSite(site{Name: name})
+	s.clocks.add()
+	return len(s.sites) - 1, true
+}
+
+func (s *Slice) addSite(one site) {
+	s.number[one.Name] = len(s.sites)
+	s.sites = append(s.sites, one)
+	s.pairs.add()
+}

@@ -1,0 +1,168 @@
+package slice
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"math/bits"
+)
+
+// ErrSnapshot is wrapped by the errors of Restore.
+var ErrSnapshot = errors.New("bad snapshot of a slice")
+
+// magic begins a snapshot, with its version in the last byte.
+const magic = "FDslice\x01"
+
+// saved is what a snapshot holds beside the lines.
+type saved struct {
+	Window      uint64
+	Slices      int
+	Lines       int
+	Sites       []savedSite
+	Nodes       []siteClock
+	Pairs       [][]*pair
+	Differences [][]*differences
+	Latest      int64
+	Evicted     uint64
+	EvictedLive uint64
+	SinceGrown  uint64
+}
+
+type savedSite struct {
+	site
+	Replies replies
+}
+
+// Save appends all that the slice knows to dst: "FDslice", version, the length of a JSON
+// text (u32), that text, the lines, and the CRC-32C of all before it.
+func (s *Slice) Save(dst []byte) []byte {
+	start := len(dst)
+	text := saved{
+		Window: s.window, Slices: s.cfg.Slices, Lines: len(s.rows.lines), Nodes: s.clocks.nodes,
+		Pairs: s.pairs.rows, Differences: s.clocks.pairs.rows, Latest: s.latest,
+		Evicted: s.evicted, EvictedLive: s.evictedLive, SinceGrown: s.sinceGrown,
+	}
+	for _, one := range s.sites {
+		text.Sites = append(text.Sites, savedSite{site: one, Replies: one.replies})
+	}
+	head, err := json.Marshal(text)
+	if err != nil {
+		panic("slice: " + err.Error()) // numbers and strings alone
+	}
+	dst = append(dst, magic...)
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(head)))
+	dst = append(dst, head...)
+	for i := range s.rows.lines {
+		for _, word := range s.rows.lines[i] {
+			dst = binary.LittleEndian.AppendUint64(dst, word)
+		}
+	}
+	return binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst[start:], castagnoli))
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Restore makes the slice that was saved. The configuration must fit: window and number of
+// slices are those of the saved one, and the limit has room for it. Errors wrap
+// ErrSnapshot or ErrConfig.
+func Restore(cfg Config, data []byte) (*Slice, error) {
+	text, lines, err := parse(data)
+	if err != nil {
+		return nil, err
+	}
+	if text.Window != cfg.windowUS() || text.Slices != cfg.Slices {
+		return nil, fmt.Errorf("%w: it is of a window of %d us and of %d slices", ErrSnapshot, text.Window, text.Slices)
+	}
+	if err := text.check(lines, cfg.Limit); err != nil {
+		return nil, err
+	}
+	cfg.Memory = len(lines)
+	s, err := New(cfg)
+	if err != nil {
+		return nil, err
+	}
+	for i := range s.rows.lines {
+		for j := range s.rows.lines[i] {
+			s.rows.lines[i][j] = binary.LittleEndian.Uint64(lines[lineBytes*i+8*j:])
+		}
+	}
+	for _, one := range text.Sites {
+		one.site.replies = one.Replies
+		s.addSite(one.site)
+	}
+	s.clocks.nodes, s.clocks.pairs.rows, s.pairs.rows = text.Nodes, text.Differences, text.Pairs
+	s.latest, s.evicted, s.evictedLive, s.sinceGrown = text.Latest, text.Evicted, text.EvictedLive, text.SinceGrown
+	return s, nil
+}
+
+// parse takes a snapshot apart.
+func parse(data []byte) (text saved, lines []byte, err error) {
+	const head, sum = len(magic) + 4, 4
+	if len(data) < head+sum || !bytes.HasPrefix(data, []byte(magic)) {
+		return text, nil, fmt.Errorf("%w: it does not begin as one", ErrSnapshot)
+	}
+	body, end := data[:len(data)-sum], data[len(data)-sum:]
+	if crc32.Checksum(body, castagnoli) != binary.LittleEndian.Uint32(end) {
+		return text, nil, fmt.Errorf("%w: its checksum is wrong", ErrSnapshot)
+	}
+	n := int64(binary.LittleEndian.Uint32(data[len(magic):]))
+	if n > int64(len(body)-head) {
+		return text, nil, fmt.Errorf("%w: it is cut", ErrSnapshot)
+	}
+	if err := json.Unmarshal(body[head:head+int(n)], &text); err != nil {
+		return text, nil, fmt.Errorf("%w: %v", ErrSnapshot, err)
+	}
+	return text, body[head+int(n):], nil
+}
+
+// check checks what the rest of the slice relies on.
+func (t *saved) check(lines []byte, limit int) error {
+	n := len(t.Sites)
+	ok := t.Lines > 0 && bits.OnesCount(uint(t.Lines)) == 1 && len(lines)%lineBytes == 0 && len(lines)/lineBytes == t.Lines &&
+		len(lines) <= limit && n <= MaxSites && len(t.Nodes) == n && square(t.Pairs, n) && square(t.Differences, n)
+	for i := range t.Sites {
+		ok = ok && t.rooted(i) && t.Sites[i].Replies.valid()
+	}
+	for _, row := range t.Differences {
+		for _, d := range row {
+			ok = ok && (d == nil || d.Count >= 0)
+		}
+	}
+	for at := lineBytes / 2; ok && at < len(lines); at += lineBytes {
+		for cell := range cells {
+			ok = ok && int(lines[at+8*cell]) <= n // the lowest byte of a mark
+		}
+	}
+	if !ok {
+		return fmt.Errorf("%w: its parts do not fit each other", ErrSnapshot)
+	}
+	return nil
+}
+
+// rooted reports whether the way up from a site ends at its root.
+func (t *saved) rooted(site int) bool {
+	at := site
+	for range t.Nodes {
+		parent := t.Nodes[at].Parent
+		if parent == at {
+			return at == t.Nodes[site].Root
+		}
+		if parent < 0 || parent >= len(t.Nodes) {
+			return false
+		}
+		at = parent
+	}
+	return false
+}
+
+func square[T any](rows [][]*T, n int) bool {
+	for _, row := range rows {
+		if len(row) != n {
+			return false
+		}
+	}
+	return len(rows) == n
+}

@@ -1,0 +1,98 @@
+package slice
+
+import "math"
+
+// pair counts the copies of a site's packets that another site has sent.
+type pair struct {
+	Copies uint64
+	Delays [delayBits]uint64 // by the length of the delay in microseconds, in bits
+}
+
+// delayBits is enough for windows of a day.
+const delayBits = 38
+
+// Stats describe a slice. Counts begin when it was made, through all that saved and
+// restored it.
+type Stats struct {
+	Sites       []SiteStats `json:"sites"`
+	Pairs       []PairStats `json:"pairs"`
+	MemoryBytes int         `json:"memory_bytes"`
+	Fill        float64     `json:"fill"` // share of the cells that is of the window
+	// FPR is the probability that a packet that no other site has sent is taken for a copy.
+	FPR         float64 `json:"fpr"`
+	Evicted     uint64  `json:"evicted"`      // digests that made room for others
+	EvictedLive uint64  `json:"evicted_live"` // of them, within the window: copies may be missed
+}
+
+// SiteStats describe what a site has sent.
+type SiteStats struct {
+	Name     string `json:"site"`
+	Requests uint64 `json:"requests"`
+	Digests  uint64 `json:"digests"`
+	Copies   uint64 `json:"copies"`
+	Replayed uint64 `json:"replayed"` // requests that it repeated
+	// OffsetUS is how far its clock is ahead of that of site Of, in microseconds.
+	OffsetUS int64  `json:"offset_us"`
+	Of       string `json:"offset_of"`
+}
+
+// PairStats describe the copies of a site's packets that another site has sent.
+type PairStats struct {
+	First  string            `json:"first"`
+	Copy   string            `json:"copy"`
+	Copies uint64            `json:"copies"`
+	Delays [delayBits]uint64 `json:"delays"` // by the bits of the delay in microseconds
+}
+
+// Stats returns what there is to say now. It reads a sample of the lines.
+func (s *Slice) Stats() Stats {
+	st := Stats{
+		MemoryBytes: len(s.rows.lines) * lineBytes, Evicted: s.evicted, EvictedLive: s.evictedLive,
+		Fill: s.rows.live(s.latest, s.window),
+	}
+	for i, one := range s.sites {
+		n := s.clocks.nodes[i]
+		st.Sites = append(st.Sites, SiteStats{
+			Name: one.Name, Requests: one.Requests, Digests: one.Digests, Copies: one.Copies, Replayed: one.Replayed,
+			OffsetUS: n.Offset - s.clocks.nodes[n.Root].Offset, Of: s.sites[n.Root].Name,
+		})
+	}
+	for a, row := range s.pairs.rows {
+		for b, p := range row {
+			if p != nil {
+				st.Pairs = append(st.Pairs, PairStats{First: s.sites[a].Name, Copy: s.sites[b].Name, Copies: p.Copies, Delays: p.Delays})
+			}
+		}
+	}
+	// Digests that meet in a line share the bits that choose the slice and the line.
+	free := 64 - math.Log2(float64(len(s.rows.lines))) - math.Log2(float64(s.cfg.Slices))
+	st.FPR = cells * st.Fill * math.Exp2(-free)
+	return st
+}
+
+// Add adds the copies of the same pair in another slice.
+func (p *PairStats) Add(o PairStats) {
+	p.Copies += o.Copies
+	for i, n := range o.Delays {
+		p.Delays[i] += n
+	}
+}
+
+// Delay returns the time in microseconds that a share of the copies came within, up to a
+// factor of 2.
+func (p *PairStats) Delay(share float64) int64 {
+	sum, want := uint64(0), share*float64(p.Copies)
+	for i, n := range p.Delays {
+		if sum += n; n > 0 && float64(sum) >= want {
+			return int64(1)<<i - 1
+		}
+	}
+	return 0
+}
+
+// EachSite calls f with what each site has sent. It is cheaper than Stats.
+func (s *Slice) EachSite(f func(name string, digests, copies uint64)) {
+	for i := range s.sites {
+		f(s.sites[i].Name, s.sites[i].Digests, s.sites[i].Copies)
+	}
+}

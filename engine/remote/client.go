@@ -1,0 +1,408 @@
+package remote
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/engine/calendar"
+)
+
+const (
+	// batchDigests is where the cost of a digest is low, and its wait still short.
+	batchDigests = 1024
+	// batchDelay is how long digests wait for others to go with them, and thinDelay how long
+	// fewer than thinDigests do.
+	batchDelay  = time.Millisecond
+	thinDelay   = 5 * time.Millisecond
+	thinDigests = 256
+	// maxWindow is how many requests to a slice are on their way at a time.
+	maxWindow = 8
+	// maxTries is how often a request is sent at most, if nothing is heard.
+	maxTries = 4
+	// noOwnerDelay is how long after the first "nobody has the slice" a request is sent
+	// again. It doubles up to 128 ms.
+	noOwnerDelay = 2 * time.Millisecond
+	// breakAfter is after how many failures in a row a slice is asked no more, but by one
+	// request each probeEvery.
+	breakAfter = 3
+	probeEvery = 500 * time.Millisecond
+	// reportEvery is the time between reports.
+	reportEvery = 2 * time.Second
+	// lateLeeway is how long after the last wait a slice may still take a request: clocks
+	// of sites and slices differ.
+	lateLeeway = time.Second
+	// maxBehind is how far a busy capture may be behind its packets. Times further back are
+	// not those of a capture.
+	maxBehind = 10 * time.Second
+)
+
+// Transport carries messages to the hub. Its methods do not wait, and do not call back.
+type Transport interface {
+	// Send sends a message, of which it keeps nothing. An answer goes to Client.Receive
+	// with the subject reply, as does the word that nobody takes the message. An empty
+	// reply asks for neither.
+	Send(subject, reply string, msg []byte) error
+	// Connected reports whether there is a connection, as far as is known.
+	Connected() bool
+}
+
+// ClientConfig configures NewClient.
+type ClientConfig struct {
+	Token Token
+	// Wait is how long a packet waits for an answer at most.
+	Wait time.Duration
+	// Block makes Ask wait for its turn, where otherwise packets pass unchecked: for inputs
+	// that wait, such as files.
+	Block bool
+	// Notice, if not nil, is told when the hub stops to answer, and why, in a few words. It
+	// is told "" when the hub begins again.
+	Notice func(reason string)
+}
+
+// Client asks the hub about digests. It splits them by slice, and collects up to 1024 of
+// each, or for a millisecond, or for up to 5 if these are few. It is for several goroutines.
+//
+// A request that gets no answer within Wait leaves its packets unchecked. One that nobody
+// took is sent again. So is one without an answer, with the same number. Where a slice
+// fails three times in a row, packets pass unchecked at once, and one request each half
+// second tries whether it is back.
+type Client struct {
+	cfg   ClientConfig
+	to    Transport
+	now   func() time.Duration // since the start
+	inbox string               // of the run, so that answers to an earlier one are not taken
+
+	mu        sync.Mutex
+	progress  sync.Cond // something was answered or given up
+	slices    []slice
+	free      []*request
+	deltas    []uint16
+	collected int // slices that collect
+	inFlight  int // requests
+	stats     ClientStats
+	rtt, all  *hdrhistogram.Histogram // microseconds, since the last report and in all
+	report    Report                  // the caller's part
+	reportAt  time.Duration
+	ticked    time.Duration
+	failure   string // why it fails, as the last notice said, or ""
+	reason    string // why requests failed
+	pong      *Status
+	closed    bool
+	abandoned bool
+	idle      bool // nothing runs until wake
+	wake      chan struct{}
+	done      chan struct{}
+}
+
+// ClientStats counts packets in its first three fields.
+type ClientStats struct {
+	Asked     uint64 // all
+	Copies    uint64 // that another site has sent before
+	Unchecked uint64 // that no answer came for
+	Late      uint64 // answers that came too late
+	Invalid   uint64 // messages that are no answer to a request, or of a former owner
+	Refused   uint64 // requests that the hub refused
+	Retries   uint64 // requests that were sent again
+	// DelayP50 and DelayP99 are times that 50 % and 99 % of answers took at most.
+	DelayP50, DelayP99 time.Duration
+}
+
+// NewClient makes a client. run names this run of the site among all, such as by its time.
+// It must be a word of a subject.
+func NewClient(cfg ClientConfig, to Transport, run string) *Client {
+	begin := time.Now()
+	c := newClient(cfg, to, run, begin, func() time.Duration { return time.Since(begin) })
+	go c.work()
+	return c
+}
+
+// newClient makes a client that nothing runs. now is the time since begin.
+func newClient(cfg ClientConfig, to Transport, run string, begin time.Time, now func() time.Duration) *Client {
+	c := &Client{
+		cfg: cfg, to: to, now: now, inbox: Inbox(cfg.Token.Site) + "." + run + ".",
+		slices: make([]slice, cfg.Token.Slices), deltas: make([]uint16, batchDigests),
+		rtt: newHistogram(), all: newHistogram(), reportAt: reportEvery,
+		wake: make(chan struct{}, 1), done: make(chan struct{}),
+	}
+	c.progress.L = &c.mu
+	c.report.Run = run
+	for i := range c.slices {
+		c.slices[i] = slice{
+			number: i, subject: c.subject(i, TestAndSet).String(), seq: uint64(begin.UnixNano()), window: maxWindow,
+		}
+	}
+	return c
+}
+
+// newHistogram returns a histogram of microseconds, of two digits.
+func newHistogram() *hdrhistogram.Histogram {
+	return hdrhistogram.New(1, time.Hour.Microseconds(), 2)
+}
+
+// subject returns where requests to a slice go.
+func (c *Client) subject(slice int, op Op) Subject {
+	t := &c.cfg.Token
+	return Subject{Namespace: t.Namespace, Filter: t.Filter, Epoch: t.Epoch, Slice: slice, Op: op, Site: t.Site}
+}
+
+// Inbox returns the subject that answers come to, with a wildcard.
+func (c *Client) Inbox() string { return c.inbox + ">" }
+
+// Answers are what the hub says of the packets of one batch. The zero value is ready. Its
+// content belongs to the Client until Client.Ready or Wait says that all is known.
+type Answers struct {
+	// Copies has a bit for each packet that another site has sent before.
+	Copies []uint64
+	// Unchecked counts the packets that no answer came for.
+	Unchecked int
+	pending   int
+}
+
+// Ask asks about the packets of a batch but those whose bit in skip is set. times are in
+// nanoseconds of the Unix epoch. Packets without a time are left unchecked. Batches must
+// come in the order of their stream. The Client keeps neither digests nor times.
+func (c *Client) Ask(a *Answers, digests []digest.Digest, times []int64, skip []uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	a.Copies, a.Unchecked, a.pending = resize(a.Copies, (len(digests)+63)/64), 0, 0
+	clear(a.Copies)
+	now := c.now()
+	connected := c.to.Connected()
+	for i := range digests {
+		if skip[i/64]>>(i%64)&1 != 0 {
+			continue
+		}
+		c.stats.Asked++
+		d := digests[i][0]
+		s := &c.slices[sliceOf(d, len(c.slices))]
+		if times[i] == calendar.NoTime || c.abandoned || !connected && !c.cfg.Block || s.broken(now) {
+			c.unchecked(a)
+			continue
+		}
+		a.pending++
+		if r := s.next; r != nil && !r.fits(times[i]) {
+			c.send(s)
+			now = c.now()
+		}
+		c.collect(s, d, times[i], ask{a, uint32(i)}, now)
+		if len(s.next.digests) == batchDigests {
+			c.send(s)
+			now = c.now()
+		}
+	}
+	c.arm()
+}
+
+// unchecked counts a packet that no answer comes for.
+func (c *Client) unchecked(a *Answers) {
+	a.Unchecked++
+	c.stats.Unchecked++
+}
+
+// Ready reports whether all is known of a batch. Then the Answers are the caller's.
+func (c *Client) Ready(a *Answers) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return a.pending == 0
+}
+
+// Wait waits until all is known of a batch: at most as long as packets wait.
+func (c *Client) Wait(a *Answers) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if a.pending > 0 {
+		c.sendAll()
+	}
+	for a.pending > 0 {
+		c.progress.Wait()
+	}
+}
+
+// Flush sends what was collected.
+func (c *Client) Flush() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sendAll()
+}
+
+// Count adds to the packets that reports tell of: all, and copies by the local filter.
+func (c *Client) Count(packets, copies uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.report.Packets += packets
+	c.report.CopiesLocal += copies
+}
+
+// Stats returns the counts so far.
+func (c *Client) Stats() ClientStats {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.stats
+	s.DelayP50 = time.Duration(c.all.ValueAtQuantile(50)) * time.Microsecond
+	s.DelayP99 = time.Duration(c.all.ValueAtQuantile(99)) * time.Microsecond
+	return s
+}
+
+// Failing returns why the hub does not answer, in a few words, or "".
+func (c *Client) Failing() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.failure
+}
+
+// Abandon gives up what is pending. What is asked from then on stays unchecked.
+func (c *Client) Abandon() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.abandon()
+}
+
+func (c *Client) abandon() {
+	c.abandoned = true
+	for i := range c.slices {
+		c.slices[i].giveUp(c)
+	}
+	c.progress.Broadcast()
+}
+
+// Close abandons what is pending, and sends the last report. The transport stays open.
+func (c *Client) Close() {
+	c.mu.Lock()
+	c.closed = true
+	c.abandon()
+	c.sendReport()
+	c.mu.Unlock()
+	c.wakeUp()
+	<-c.done
+}
+
+// Receive takes a message that came to the inbox. refused says that nobody took the
+// request. Messages may come in any order, repeatedly, and from anybody.
+func (c *Client) Receive(subject string, msg []byte, refused bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.receive(subject, msg, refused, c.now())
+}
+
+// receive is Receive at a time.
+func (c *Client) receive(subject string, msg []byte, refused bool, now time.Duration) {
+	if subject == c.inbox+pingWord {
+		c.receivePong(msg, refused)
+		return
+	}
+	s, seq := c.parseReply(subject)
+	if s == nil {
+		c.stats.Invalid++
+		return
+	}
+	r := s.find(seq)
+	if r == nil {
+		c.stats.Late++
+		return
+	}
+	if refused {
+		c.reason = "nobody has its slices"
+		c.again(r, now)
+		return
+	}
+	var reply Reply
+	if err := reply.Decode(msg); err != nil || reply.Seq != seq || reply.N != uint32(len(r.digests)) {
+		c.stats.Invalid++
+		if errors.Is(err, ErrVersion) {
+			c.reason = "it is of another version"
+		}
+		return
+	}
+	if reply.Fencing < s.fencing {
+		c.stats.Invalid++ // of an owner that was replaced
+		return
+	}
+	s.fencing = reply.Fencing
+	c.answered(s, r, &reply, now)
+}
+
+// answered handles the answer of the owner of a slice.
+func (c *Client) answered(s *slice, r *request, reply *Reply, now time.Duration) {
+	switch reply.Status {
+	case OK:
+		c.record(now - r.sent)
+		s.succeeded()
+		c.resolve(s, r, reply.Copies)
+		c.sendDue(s, now)
+	case NotOwner:
+		c.again(r, now)
+	default:
+		c.stats.Refused++
+		c.reason = refusals[reply.Status]
+		if reply.Status == Overloaded {
+			s.window = max(1, s.window/2)
+		}
+		s.failed(now)
+		c.resolve(s, r, nil)
+	}
+}
+
+// record records how long an answer took.
+func (c *Client) record(took time.Duration) {
+	us := min(max(1, took.Microseconds()), time.Hour.Microseconds())
+	for _, h := range []*hdrhistogram.Histogram{c.rtt, c.all} {
+		if err := h.RecordValue(us); err != nil {
+			panic("remote: " + err.Error()) // for values out of its range alone
+		}
+	}
+}
+
+// refusals are reasons why the hub does not answer, for users.
+var refusals = [...]string{
+	WrongEpoch: "its slices were laid out anew: make a new token with flowdedup-hub join-token",
+	Stale:      "requests reach it too late",
+	Overloaded: "it has more to do than it can",
+	Bad:        "it cannot read the requests: is it of another version?",
+}
+
+// parseReply reads the subject of an answer: the number of a slice and of a request.
+func (c *Client) parseReply(subject string) (*slice, uint64) {
+	rest, ok := strings.CutPrefix(subject, c.inbox)
+	if !ok {
+		return nil, 0
+	}
+	number, seq, _ := strings.Cut(rest, ".")
+	i, err := strconv.Atoi(number)
+	if err != nil || i < 0 || i >= len(c.slices) {
+		return nil, 0
+	}
+	n, err := strconv.ParseUint(seq, 10, 64)
+	if err != nil {
+		return nil, 0
+	}
+	return &c.slices[i], n
+}
+
+// again has a request sent again that nobody took.
+func (c *Client) again(r *request, now time.Duration) {
+	r.again = now + noOwnerDelay<<min(r.tries-1, 6)
+}
+
+// resolve gives the packets of a request their answers, nil for none, and ends it.
+func (c *Client) resolve(s *slice, r *request, copies []byte) {
+	for i, k := range r.asks {
+		switch k.answers.pending--; {
+		case copies == nil:
+			c.unchecked(k.answers)
+		case copies[i/8]>>(i%8)&1 != 0:
+			k.answers.Copies[k.index/64] |= 1 << (k.index % 64)
+			c.stats.Copies++
+		}
+	}
+	if s.remove(r) {
+		c.inFlight--
+	}
+	c.recycle(r)
+	c.progress.Broadcast()
+}
