@@ -28,6 +28,16 @@ func messageVectors(msgs []digest.Message, frames []Frame, tweak uint64) (done i
 	return len(frames)
 }
 
+// withinVectors does what Within does, for the times that fill whole vectors, and returns
+// how many these are.
+func withinVectors(times []int64, first, span int64) (done int, within bool) {
+	groups := len(times) / 4
+	if cpu.Best == cpu.Generic || groups == 0 {
+		return 0, true
+	}
+	return 4 * groups, withinAVX2(&times[0], groups, first, span)
+}
+
 // sumAVX2 does groups of four frames, 1 or more. It stops before a group with a time that
 // Sum stops at, and returns how many it did.
 //
@@ -38,3 +48,8 @@ func sumAVX2(times *int64, frames *Frame, groups int, last int64, s *Sums) (done
 //
 //go:noescape
 func messagesAVX2(msgs *digest.Message, frames *Frame, n int, tweak uint64)
+
+// withinAVX2 does groups of four times, 1 or more.
+//
+//go:noescape
+func withinAVX2(times *int64, groups int, first, span int64) (within bool)

@@ -5,4 +5,5 @@
 //	question                                    function   contract    plain twin
 //	times, bytes, order of many packets         Sum        frames.go   frames.go
 //	messages that are the whole packets         Messages   frames.go   frames.go
+//	do all times lie within a span              Within     frames.go   frames.go
 package frames

@@ -65,3 +65,19 @@ func Messages(msgs []digest.Message, frames []Frame, tweak uint64) {
 		m.Off, m.Len, m.Tweak = f.Data, f.CapLen, tweak|uint64(f.WireLen)
 	}
 }
+
+// Within reports whether all times lie from first to first + span. Differences are those of
+// arithmetic modulo 2^64: span is at least 0, and a time that is 2^63 or more before or
+// after first does not count as within.
+func Within(times []int64, first, span int64) bool {
+	done, within := withinVectors(times, first, span)
+	if !within {
+		return false
+	}
+	outside := int64(0)
+	for _, t := range times[done:] {
+		after := t - first
+		outside |= after | (span - after) // a negative one has the top bit
+	}
+	return outside >= 0
+}

@@ -93,4 +93,30 @@ frame:
 	ADDQ $16, DI
 	DECQ CX
 	JNZ  frame
+	VZEROUPPER
+	RET
+
+// func withinAVX2(times *int64, groups int, first, span int64) (within bool)
+//
+// Y3 collects the top bits of differences.
+TEXT ·withinAVX2(SB), NOSPLIT, $0-33
+	MOVQ times+0(FP), DI
+	MOVQ groups+8(FP), CX
+	VPBROADCASTQ first+16(FP), Y0
+	VPBROADCASTQ span+24(FP), Y1
+	VPXOR Y3, Y3, Y3
+
+group:
+	VMOVDQU (DI), Y2
+	VPSUBQ  Y0, Y2, Y2
+	VPOR    Y2, Y3, Y3
+	VPSUBQ  Y2, Y1, Y2
+	VPOR    Y2, Y3, Y3
+	ADDQ $32, DI
+	DECQ CX
+	JNZ  group
+	VMOVMSKPD Y3, AX
+	TESTL AX, AX
+	SETEQ within+32(FP)
+	VZEROUPPER
 	RET

@@ -82,6 +82,28 @@ func TestMessages(t *testing.T) {
 	})
 }
 
+// TestWithin has one time at, before or after the ends of spans.
+func TestWithin(t *testing.T) {
+	kerneltest.ForEveryLevel(t, func(t *testing.T) {
+		for _, c := range []struct{ first, span int64 }{{0, 0}, {10, 5}, {-3, 1 << 44}, {math.MaxInt64 - 2, 100}, {math.MinInt64, math.MaxInt64}} {
+			for n := 1; n < 10; n++ {
+				for at := range n {
+					for after, want := range map[int64]bool{0: true, c.span: true, -1: false, c.span + 1: false, math.MinInt64: false} {
+						times := kerneltest.Guarded[int64](t, n, at%2 == 0)
+						for i := range times {
+							times[i] = c.first + c.span/2
+						}
+						times[at] = c.first + after // wraps
+						if Within(times, c.first, c.span) != want {
+							t.Errorf("%d + %d in %d + 0 to %d: within %v", c.first, after, c.first, c.span, !want)
+						}
+					}
+				}
+			}
+		}
+	})
+}
+
 func BenchmarkSum(b *testing.B) {
 	frames, times, s := make([]Frame, 512), make([]int64, 512), Sums{}
 	kerneltest.BenchLevels(b, func(b *testing.B) {
