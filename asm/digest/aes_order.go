@@ -61,6 +61,27 @@ func (o *messageOrder) runEnd(msgs []Message, order []uint16, begin int) (end in
 	return end
 }
 
+// sumEqual digests the messages that order lists, sorted, in groups of the same number of
+// blocks. It returns those that fit no group, in order. With same, all have the same number.
+func (a *AES) sumEqual(dst []Digest, buf []byte, msgs []Message, o *messageOrder, order []uint16, same bool) (rest []uint16) {
+	group, least := a.equalGroup()
+	kept := 0
+	for begin := 0; begin < len(order); {
+		length := cipherBlocks(msgs[order[begin]].Len)
+		end := len(order)
+		if !same {
+			end = o.runEnd(msgs, order, begin)
+		}
+		if groups := (end - begin) / group; groups > 0 && length >= least {
+			a.sumEqualGroups(dst, buf, msgs, order[begin:], groups, int(length))
+			begin += groups * group
+		}
+		kept += copy(order[kept:], order[begin:end])
+		begin = end
+	}
+	return order[:kept]
+}
+
 // unsorted is the order of messages as they come.
 var unsorted = func() (order [orderedMessages]uint16) {
 	for i := range order {
