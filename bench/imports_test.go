@@ -51,6 +51,7 @@ var layers = map[string][]string{
 	"capture/diffs":    {"capture", "capture/flow", "asm"},
 	// It remembers more of a packet than filters do.
 	"capture/inspect":   {"capture", "engine/calendar", "layout", "asm"},
+	"capture/points":    {"capture", "capture/flow"},
 	"capture/split":     {"capture", "capture/flow"},
 	"capture/strip":     {"capture"},
 	"capture/mark":      {"capture", "capture/flow", "capture/diffs", "asm"},

@@ -8,7 +8,11 @@
 // samples of all batches in order, with the verdicts, and compares. None returns errors.
 package diffs
 
-import "github.com/flowdedup/flowdedup/asm/digest"
+import (
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/points"
+)
 
 const (
 	// One packet in sampleEvery, a power of two, is sampled. A batch has about
@@ -34,33 +38,50 @@ type Counts struct {
 
 // Counter compares sampled copies with what they copy. The sample is chosen by digest, so
 // it has a packet and all its copies, or none of them. A copy is left out if another
-// packet has overwritten the one that it copies. The zero value is ready for use and
-// takes 400 KiB.
+// packet has overwritten the one that it copies. It takes 500 KiB, and what its matrix
+// does.
 type Counter struct {
 	Counts
-	kept [rememberedSamples]sample
+	kept   [rememberedSamples]sample
+	names  *points.Names
+	matrix points.Matrix
 }
+
+// NewCounter returns a Counter without counts.
+func NewCounter() *Counter { return &Counter{names: points.NewNames(nil)} }
+
+// Matrix lists the points of the copies in the sample and of what they copy, of the most
+// frequent pairs first.
+func (c *Counter) Matrix() []points.Cell { return c.matrix.Cells(c.names) }
 
 // sample is a packet of the sample.
 type sample struct {
 	digest digest.Digest
+	time   int64
+	place  uint64 // the hash of its point
 	frame  uint32 // its number in the batch
+	point  uint32 // its number in points.Names
 	Traits
 }
 
 // Add counts the sampled packets of a batch that are copies, and remembers the others. A
 // set bit in copies marks a copy. Batches come in the order of their stream.
-func (c *Counter) Add(s *Sampler, copies []uint64) { c.add(s.samples, copies) }
-
-func (c *Counter) add(samples []sample, copies []uint64) {
-	for i := range samples {
-		s := &samples[i]
+func (c *Counter) Add(s *Sampler, b *capture.Batch, copies []uint64) {
+	for i := range s.samples {
+		s := &s.samples[i]
 		k := &c.kept[s.digest[0]%rememberedSamples]
-		switch {
-		case copies[s.frame/64]>>(s.frame%64)&1 == 0:
+		isCopy := copies[s.frame/64]>>(s.frame%64)&1 != 0
+		if isCopy && k.digest != s.digest {
+			continue
+		}
+		s.point = c.names.Number(s.place, b, int(s.frame))
+		if !isCopy {
 			*k = *s
-		case k.digest == s.digest:
-			c.compare(k.Traits, s.Traits)
+			continue
+		}
+		c.compare(k.Traits, s.Traits)
+		if k.time != capture.NoTime && s.time != capture.NoTime {
+			c.matrix.Add(k.point, s.point, uint64(max(s.time-k.time, k.time-s.time)))
 		}
 	}
 }

@@ -194,12 +194,17 @@ func TestTraitsInner(t *testing.T) {
 // TestCounter compares each copy with the packet of the same digest that was kept last,
 // unless another packet has overwritten that one.
 func TestCounter(t *testing.T) {
-	r := new(Counter)
+	r := NewCounter()
+	b := newBatch()
+	for at := range uint32(3) {
+		p := packet{at: at}
+		frame(b, at, p.bytes())
+	}
 	digest := func(low, high uint64) digest.Digest { return digest.Digest{low, high} }
-	kept := sample{digest: digest(5, 16), Traits: Traits{Hops: 64}}
-	routed := sample{digest: digest(5, 16), frame: 1, Traits: Traits{Hops: 63}}
+	kept := sample{digest: digest(5, 16), time: 1000, place: 1, Traits: Traits{Hops: 64}}
+	routed := sample{digest: digest(5, 16), time: 3000, place: 2, frame: 1, Traits: Traits{Hops: 63}}
 	other := sample{digest: digest(5+rememberedSamples, 16), frame: 2, Traits: Traits{Hops: 63}}
-	enter := func(drop uint64, samples ...sample) { r.add(samples, []uint64{drop}) }
+	enter := func(drop uint64, samples ...sample) { r.Add(&Sampler{samples: samples}, b, []uint64{drop}) }
 
 	enter(0b010, kept, routed)
 	if want := (Counts{Sampled: 1, TTL: 1}); r.Counts != want {
@@ -217,5 +222,9 @@ func TestCounter(t *testing.T) {
 	enter(0b010, other, routed)
 	if want := (Counts{Sampled: 3, TTL: 2, Exact: 1}); r.Counts != want {
 		t.Errorf("a copy of what has lost its place: %+v, want %+v", r.Counts, want)
+	}
+	cells := r.Matrix()
+	if len(cells) != 2 || cells[0].Count != 2 || cells[0].Delay.Max < 1980 || cells[0].Delay.Max > 2020 || cells[1].Count != 1 || cells[1].Delay.Max != 0 {
+		t.Errorf("matrix %+v", cells)
 	}
 }

@@ -31,7 +31,10 @@ func (s *Sampler) Reset(packets int) {
 func (s *Sampler) Add(b *capture.Batch, from int, digests []digest.Digest) {
 	for i := range digests {
 		if digests[i][1]&s.mask == 0 {
-			s.samples = append(s.samples, sample{digest: digests[i], frame: uint32(from + i), Traits: s.reader.Read(b, from+i)})
+			traits := s.reader.Read(b, from+i)
+			s.samples = append(s.samples, sample{
+				digest: digests[i], time: b.Frames[from+i].Time, place: s.reader.place(&traits), frame: uint32(from + i), Traits: traits,
+			})
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/points"
 )
 
 // seed is the seed of all hashes, which are compared within one process only.
@@ -118,6 +119,17 @@ func HasLabel(k flow.LayerKind) bool {
 func labels(layers []flow.Layer) (sum uint64) {
 	for _, l := range layers {
 		if HasLabel(l.Kind) {
+			sum = maphash.Comparable(seed, [3]uint64{sum, uint64(l.Kind), uint64(l.ID)})
+		}
+	}
+	return sum
+}
+
+// place returns the hash of the point at which the packet was seen that was read last.
+func (r *Reader) place(t *Traits) uint64 {
+	sum := maphash.Comparable(seed, t.Point)
+	for _, l := range r.layers {
+		if l.Kind == flow.LayerVLAN && l.ID != 0 || points.IsPart(l.Kind) {
 			sum = maphash.Comparable(seed, [3]uint64{sum, uint64(l.Kind), uint64(l.ID)})
 		}
 	}

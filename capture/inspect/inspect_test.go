@@ -242,7 +242,7 @@ func TestHostile(t *testing.T) {
 		n.Add(p, b)
 	}
 	r := n.Report()
-	if r.MemoryBytes > memory || r.Forgotten == 0 || len(r.Points) > maxPoints+1 || len(r.Matrix) > maxHistograms || r.Uncounted == 0 {
+	if r.MemoryBytes > memory || r.Forgotten == 0 || len(r.Points) > 1024+1 || len(r.Matrix) > maxHistograms || r.Uncounted == 0 {
 		t.Errorf("%d bytes, %d forgotten, %d points, %d cells, %d uncounted", r.MemoryBytes, r.Forgotten, len(r.Points), len(r.Matrix), r.Uncounted)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/points"
 	"github.com/flowdedup/flowdedup/capture/split"
 )
 
@@ -39,7 +40,8 @@ type Config struct {
 type Inspector struct {
 	cfg     Config
 	windows [windows]int64
-	points  points
+	points  *points.Names
+	packets []uint64 // by point
 	devices *flow.CapturePoints
 	numbers []uint32
 
@@ -70,7 +72,7 @@ func New(cfg Config) *Inspector {
 	if cfg.Memory <= 0 {
 		cfg.Memory = DefaultMemory
 	}
-	n := &Inspector{cfg: cfg, windows: ladder(cfg.Window), points: newPoints(cfg.Inputs), devices: flow.NewCapturePoints(nil)}
+	n := &Inspector{cfg: cfg, windows: ladder(cfg.Window), points: points.NewNames(cfg.Inputs), devices: flow.NewCapturePoints(nil)}
 	n.whole = newMeasure(n)
 	n.split = split.NewCounter(flow.SightingConfig{Inner: true, Fields: tagFields, Seed: cfg.Seed}, split.Counts{}, 0)
 	return n
@@ -141,7 +143,8 @@ func (n *Inspector) number(p *Batch, b *capture.Batch) (cut int) {
 		p.move(kept, i)
 		s, frame := &p.seen[kept], int(p.frames[kept])
 		s.number, s.device = number, n.numbers[frame]
-		s.point = n.points.number(p.origins[kept].place, s.weight(), b, frame)
+		s.point = n.points.Number(p.origins[kept].place, b, frame)
+		n.countPoint(s.point, s.weight())
 		if s.flags&truncated != 0 {
 			cut = min(cut, kept)
 		}
@@ -157,6 +160,14 @@ func (n *Inspector) number(p *Batch, b *capture.Batch) (cut int) {
 	c.noTime, c.nonIP, c.truncated = c.noTime+p.noTime, c.nonIP+p.nonIP, c.truncated+p.truncated
 	n.level.Store(uint32(levelOf(max(c.packets, 1))))
 	return min(cut, kept)
+}
+
+// countPoint counts packets of a point. Numbers of points follow each other.
+func (n *Inspector) countPoint(point uint32, weight uint64) {
+	for int(point) >= len(n.packets) {
+		n.packets = append(n.packets, 0)
+	}
+	n.packets[point] += weight
 }
 
 func count(is bool) uint64 {

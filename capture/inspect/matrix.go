@@ -1,22 +1,9 @@
 package inspect
 
-import (
-	"cmp"
-	"slices"
+import "github.com/flowdedup/flowdedup/capture/points"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
-)
-
-const (
-	// maxHistograms bounds how many pairs of points are counted apart. A histogram of
-	// delays up to a second takes 25 KiB.
-	maxHistograms = 256
-	// digits is the precision of delays: values are off by 1 % at most.
-	digits = 2
-)
-
-// RelativeError is by how much the percentiles of delays may be wrong.
-const RelativeError = 0.01
+// maxHistograms bounds how many pairs of points are counted apart.
+const maxHistograms = 256
 
 // matrix counts copies by the points of both packets. Points beyond a bound are counted
 // together.
@@ -33,37 +20,25 @@ type cellKey struct{ first, copied uint32 }
 
 // cell is what is counted for two points.
 type cell struct {
-	delays *delays // of copies that differ, nil without
+	delays *points.Histogram // of copies that differ, nil without
 	// same are the delays of packets that do not differ, by the kind of packet and the
 	// window that they fit in. Whether these are copies is known at the end.
-	same [2][windows]*delays
+	same [2][windows]*points.Histogram
 }
 
-// delays are the delays of packets.
-type delays struct {
-	count uint64
-	hist  *hdrhistogram.Histogram
-}
-
-func newMatrix(most int64) matrix { return matrix{cells: map[cellKey]*cell{}, most: max(most, 2)} }
-
-func (m *matrix) newDelays() *delays {
-	return &delays{hist: hdrhistogram.New(1, m.most, digits)}
-}
+func newMatrix(most int64) matrix { return matrix{cells: map[cellKey]*cell{}, most: most} }
 
 // record adds a delay to d. It makes d if there is room for one more.
-func (m *matrix) record(d **delays, delay, weight uint64) {
+func (m *matrix) record(d **points.Histogram, delay, weight uint64) {
 	if *d == nil {
 		if m.histograms >= maxHistograms {
 			m.lost += weight
 			return
 		}
 		m.histograms++
-		*d = m.newDelays()
+		*d = points.NewHistogram(m.most)
 	}
-	(*d).count += weight
-	// RecordValues fails above the highest value alone.
-	_ = (*d).hist.RecordValues(int64(min(delay, uint64(m.most))), int64(weight))
+	(*d).Add(delay, weight)
 }
 
 // cell returns the cell of two points, or nil if there are too many.
@@ -114,66 +89,35 @@ func (m *matrix) clone() matrix {
 	return n
 }
 
-func (m *matrix) copyOf(d *delays) *delays {
+func (m *matrix) copyOf(d *points.Histogram) *points.Histogram {
 	if d == nil {
 		return nil
 	}
-	c := m.newDelays()
-	c.merge(d)
+	c := points.NewHistogram(m.most)
+	c.Merge(d)
 	return c
 }
 
-// Delays are percentiles of delays in nanoseconds, off by RelativeError at most.
-type Delays struct {
-	P50  int64 `json:"p50"`
-	P90  int64 `json:"p90"`
-	P99  int64 `json:"p99"`
-	P999 int64 `json:"p999"`
-	Max  int64 `json:"max"`
-}
-
-// Cell counts the copies that were seen first at one point and then at another.
-type Cell struct {
-	First string `json:"first"`
-	Copy  string `json:"copy"`
-	Count uint64 `json:"count"`
-	Delay Delays `json:"delay_ns"`
-}
-
-// report lists the cells, the largest first. isCopy says which packets that do not differ
-// are copies.
-func (m *matrix) report(names []string, isCopy func(sort, span int) bool) []Cell {
-	all := []Cell{}
+// report lists the cells, the largest first, and the delays of all. isCopy says which
+// packets that do not differ are copies.
+func (m *matrix) report(names *points.Names, isCopy func(sort, span int) bool) ([]points.Cell, []points.Bin) {
+	all, every := []points.Cell{}, points.NewHistogram(m.most)
 	for key, c := range m.cells {
-		sum := m.newDelays()
-		sum.merge(c.delays)
+		sum := points.NewHistogram(m.most)
+		sum.Merge(c.delays)
 		for sort := range c.same {
 			for span, d := range c.same[sort] {
 				if isCopy(sort, span) {
-					sum.merge(d)
+					sum.Merge(d)
 				}
 			}
 		}
-		if sum.count == 0 {
+		if sum.Count() == 0 {
 			continue
 		}
-		h := sum.hist
-		all = append(all, Cell{First: names[key.first], Copy: names[key.copied], Count: sum.count, Delay: Delays{
-			P50: h.ValueAtQuantile(50), P90: h.ValueAtQuantile(90), P99: h.ValueAtQuantile(99), P999: h.ValueAtQuantile(99.9), Max: h.Max(),
-		}})
+		every.Merge(sum)
+		all = append(all, points.Cell{First: names.Name(key.first), Copy: names.Name(key.copied), Count: sum.Count(), Delay: sum.Delays()})
 	}
-	slices.SortFunc(all, compareCells)
-	return all
-}
-
-func (d *delays) merge(o *delays) {
-	if o != nil {
-		d.count += o.count
-		d.hist.Merge(o.hist)
-	}
-}
-
-// compareCells orders cells by count, then by name.
-func compareCells(a, b Cell) int {
-	return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.First, b.First), cmp.Compare(a.Copy, b.Copy))
+	points.SortCells(all)
+	return all, every.Bins()
 }

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/flowdedup/flowdedup/capture/points"
 )
 
 // Report says what was measured. Equal packets are Copies and NotCopies.
@@ -22,7 +24,9 @@ type Report struct {
 	Kinds map[string]uint64
 	// Hops counts copies by how much smaller their time to live is.
 	Hops   map[int]uint64
-	Matrix []Cell
+	Matrix []points.Cell
+	// Delays are those of all cells.
+	Delays []points.Bin
 	// Points counts all packets by point.
 	Points map[string]uint64
 	// NotCopies are the equal packets that were sent again, by protocol.
@@ -56,10 +60,11 @@ func (n *Inspector) Report() *Report {
 	j := n.judge(m)
 	r := &Report{
 		Packets: n.stream.packets, Sampled: 1 << levelOf(max(n.stream.packets, 1)), Equal: m.removed[windows-1][0], Kinds: map[string]uint64{}, Hops: maps.Clone(m.hops),
-		Matrix: m.matrix.report(n.points.names, j.isCopy), Points: n.points.report(), NotCopies: m.same.report(j.isCopy),
+		Points: n.atPoints(), NotCopies: m.same.report(j.isCopy),
 		Sides: n.sides.report(), Window: n.cfg.Window, NoTime: n.stream.noTime, Truncated: n.stream.truncated, NonIP: n.stream.nonIP,
 		Forgotten: m.table.forgotten, Uncounted: m.matrix.lost + m.same.lost, MemoryBytes: n.whole.table.bytes(),
 	}
+	r.Matrix, r.Delays = m.matrix.report(n.points, j.isCopy)
 	if n.prefix != nil {
 		r.MemoryBytes += n.prefix.table.bytes()
 	}
@@ -98,11 +103,12 @@ func (n *Inspector) measured() *measure {
 	return n.prefix
 }
 
-func (p *points) report() map[string]uint64 {
+// atPoints counts all packets by point.
+func (n *Inspector) atPoints() map[string]uint64 {
 	all := map[string]uint64{}
-	for i, name := range p.names {
-		if p.counts[i] > 0 {
-			all[name] += p.counts[i]
+	for i, count := range n.packets {
+		if count > 0 {
+			all[n.points.Name(uint32(i))] += count
 		}
 	}
 	return all

@@ -10,6 +10,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/diffs"
 	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/points"
 )
 
 // seed is the seed of all hashes, which are compared within one process only.
@@ -144,7 +145,7 @@ func (d *describer) headers(s *sighting, o *origin, b *capture.Batch, i int, h *
 		case diffs.HasLabel(l.Kind):
 			id := uint64(l.Kind)<<32 | uint64(l.ID)
 			s.labels = uint32(mix(id, uint64(s.labels)+5)) | 1
-			if isPoint(l.Kind) {
+			if points.IsPart(l.Kind) {
 				o.tags = mix(id, o.tags)
 			}
 		case l.Kind == flow.LayerIP && outer < 0:
@@ -161,16 +162,6 @@ func (d *describer) headers(s *sighting, o *origin, b *capture.Batch, i int, h *
 	d.scratch = append(d.scratch[:0], data[outer:h.Start]...)
 	clearRouted(d.scratch)
 	s.outer = uint32(maphash.Bytes(seed, d.scratch)) | 1
-}
-
-// isPoint reports whether the identifier of a header makes a capture point. Those that
-// each direction has its own of make none.
-func isPoint(k flow.LayerKind) bool {
-	switch k {
-	case flow.LayerGTPU, flow.LayerPPTP, flow.LayerMPLS, flow.LayerPPPoE:
-		return false
-	}
-	return true
 }
 
 // clearRouted clears what routers change in an IP header.

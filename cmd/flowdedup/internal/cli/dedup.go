@@ -29,6 +29,7 @@ type dedupFlags struct {
 	output, duplicates string
 	rotate             rotateFlags
 	net                netFlags
+	page               pageFlag
 }
 
 func newDedup(e *env) *cobra.Command {
@@ -123,6 +124,7 @@ func (f *dedupFlags) register(cmd *cobra.Command) {
 	fs.StringVarP(&f.output, "write", "w", "", "write kept packets to `FILE` (-: stdout)")
 	fs.StringVar(&f.duplicates, "duplicates", "", "write removed packets to `FILE`")
 	groupOutput.add(fs, "write", "duplicates")
+	f.page.register(fs, "with copies over time")
 	f.rotate.register(fs)
 	f.net.register(fs)
 	f.net.registerMerge(fs)
@@ -138,11 +140,11 @@ func (f *dedupFlags) check(cmd *cobra.Command, inputs []string) error {
 		return err
 	}
 	if err := errors.Join(f.rotate.check(f.output, f.duplicates), f.compareFlags.check(cmd, &f.common),
-		f.keepFlags.check(cmd.Flags(), &f.compareFlags, f.output, f.duplicates != ""), f.checkInputs(inputs),
+		f.keepFlags.check(cmd.Flags(), &f.compareFlags, f.output, f.duplicates != ""), f.checkInputs(inputs), f.page.check(&f.common),
 		f.net.check(inputs, f.rotate.rotates(), f.output, f.duplicates), f.net.checkMerge(cmd.Flags(), inputs)); err != nil {
 		return err
 	}
-	named := files{outputs: []namedFile{{"-w", f.output}, {"--duplicates", f.duplicates}}, inputs: append(f.filter.files(), inputs...), inPlace: "-w"}
+	named := files{outputs: []namedFile{{"-w", f.output}, {"--duplicates", f.duplicates}, f.page.named()}, inputs: append(f.filter.files(), inputs...), inPlace: "-w"}
 	return named.check()
 }
 
@@ -166,12 +168,17 @@ func (f *dedupFlags) run(cmd *cobra.Command, e *env, args []string) error {
 	cfg.Inputs, cfg.Input = args, f.inputs(e, bar)
 	cfg.Input.Network = network
 	cfg.Output, cfg.Duplicates, cfg.Rotate, cfg.Log = f.output, f.duplicates, f.rotate.options(), e.logger()
+	cfg.Timeline = f.page.name != ""
+	page, err := f.page.open(cmd.Context())
+	if err != nil {
+		return err
+	}
 	summary, err := dedup.Run(cmd.Context(), cfg)
 	bar.close()
 	warnUnmatched(e, &summary)
 	warnForgotten(e, &summary, "give captures that were concatenated as separate inputs, which are merged by time")
 	warnSplit(e, &summary.Conversations, f.output != "")
-	return errors.Join(markDamage(err, summary.PacketsIn+summary.Filtered, summary.Damaged), f.lost(err), f.print(e, &summary, err))
+	return errors.Join(markDamage(err, summary.PacketsIn+summary.Filtered, summary.Damaged), f.lost(err), f.print(e, &summary, err), f.write(page, &summary, err))
 }
 
 // lost reports that both outputs are incomplete because the reader of one left. With one
@@ -250,11 +257,23 @@ func lateWarning(l *engine.LateStats, advice []string) error {
 	return errors.New(text)
 }
 
-// print writes the summary to the stream that gets no packets. It prints nothing if the
-// run read nothing, or could not write what it read.
-func (f *dedupFlags) print(e *env, s *dedup.Summary, err error) error {
+// write writes the page, unless there is nothing to say.
+func (f *dedupFlags) write(page pageFile, s *dedup.Summary, err error) error {
+	if untold(s, err) {
+		return page.discard()
+	}
+	return page.write(func(w io.Writer) error { return report.DedupPage(w, s, f.output != "") })
+}
+
+// untold reports that a run read nothing, or could not write what it read.
+func untold(s *dedup.Summary, err error) bool {
 	nothingRead := s.PacketsIn+s.Filtered == 0 && err != nil && !errors.Is(err, context.Canceled)
-	if s.Method == "" || nothingRead || errors.Is(err, sink.ErrOutput) {
+	return s.Method == "" || nothingRead || errors.Is(err, sink.ErrOutput)
+}
+
+// print writes the summary to the stream that gets no packets.
+func (f *dedupFlags) print(e *env, s *dedup.Summary, err error) error {
+	if untold(s, err) {
 		return nil
 	}
 	noticeTunnels(e, s)

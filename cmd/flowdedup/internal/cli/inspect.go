@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -22,6 +23,7 @@ type inspectFlags struct {
 	ringFlags
 	window time.Duration
 	length time.Duration
+	page   pageFlag
 }
 
 func newInspect(e *env) *cobra.Command {
@@ -49,6 +51,9 @@ packets (IPv4), or if so many come again that no sender repeats as many.
 Nothing is written or removed. One pass, in constant memory.`,
 		Example: `  # is this capture duplicated, and how?
   flowdedup inspect span.pcapng
+
+  # the same as a page, to show to others
+  flowdedup inspect span.pcapng --html span.html
 
   # both sides of a router
   flowdedup inspect inside.pcap outside.pcap
@@ -85,6 +90,7 @@ func (f *inspectFlags) register(cmd *cobra.Command) {
 	f.window = measure.DefaultWindow
 	fs.Var(newParsed(&f.window, "1s", "duration", parseLength), "window", "look at equal packets within this time")
 	groupCompare.add(fs, "window")
+	f.page.register(fs, "with the matrix and delays")
 	f.registerRun(fs)
 	f.memory = measure.DefaultMemory
 	fs.Var(newParsed(&f.memory, show.Bytes(measure.DefaultMemory), "size", parseMemory), "memory", "memory for packets: 64MiB")
@@ -115,8 +121,8 @@ func (f *inspectFlags) check(fs *pflag.FlagSet, inputs []string) error {
 			return &usageError{fmt.Errorf("--%s needs an interface: -i", name)}
 		}
 	}
-	named := files{inputs: append(f.filter.files(), inputs...)}
-	return errors.Join(checkNamed(fs), f.ringFlags.check(), named.check())
+	named := files{outputs: []namedFile{f.page.named()}, inputs: append(f.filter.files(), inputs...)}
+	return errors.Join(checkNamed(fs), f.ringFlags.check(), f.page.check(&f.common), named.check())
 }
 
 func (f *inspectFlags) run(cmd *cobra.Command, e *env, inputs []string) error {
@@ -140,12 +146,28 @@ func (f *inspectFlags) run(cmd *cobra.Command, e *env, inputs []string) error {
 			return named(err)
 		}
 	}
+	page, err := f.page.open(cmd.Context())
+	if err != nil {
+		return err
+	}
 	s, err := inspect.Run(cmd.Context(), &cfg)
 	bar.close()
 	if s.EvictedLive > 0 {
 		e.warn(fmt.Errorf("%d packets were forgotten within the window, so copies may have been missed: use a larger --memory or a shorter --window", s.EvictedLive))
 	}
-	return errors.Join(markDamage(named(err), s.Packets+s.Filtered, s.Damaged), f.print(e, &s, err))
+	return errors.Join(markDamage(named(err), s.Packets+s.Filtered, s.Damaged), f.print(e, &s, err), f.write(page, &s, err))
+}
+
+// write writes the page, unless nothing could be read.
+func (f *inspectFlags) write(page pageFile, s *inspect.Summary, err error) error {
+	if nothingInspected(s, err) {
+		return page.discard()
+	}
+	return page.write(func(w io.Writer) error { return report.InspectPage(w, s) })
+}
+
+func nothingInspected(s *inspect.Summary, err error) bool {
+	return s.Verdict == "" || s.Packets+s.Filtered == 0 && err != nil && !errors.Is(err, context.Canceled)
 }
 
 // repeated returns the flags that the recommended command needs, too.
@@ -163,7 +185,7 @@ func (f *inspectFlags) repeated(fs *pflag.FlagSet) (words []string) {
 
 func (f *inspectFlags) print(e *env, s *inspect.Summary, err error) error {
 	switch {
-	case s.Verdict == "" || s.Packets+s.Filtered == 0 && err != nil && !errors.Is(err, context.Canceled):
+	case nothingInspected(s, err):
 		return nil
 	case f.json:
 		return report.InspectJSON(e.stdout, s)

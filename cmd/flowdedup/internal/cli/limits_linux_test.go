@@ -149,7 +149,11 @@ func TestKilledAnyTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 20 {
+	kills := 20
+	if testing.Short() {
+		kills = 6
+	}
+	for range kills {
 		if err := os.Remove(out); err != nil && !os.IsNotExist(err) {
 			t.Fatal(err)
 		}

@@ -41,6 +41,7 @@ type liveFlags struct {
 	duration                    time.Duration
 	logFormat                   string
 	listen                      string
+	learn, learnEvery           time.Duration
 }
 
 func newLive(e *env) *cobra.Command {
@@ -72,6 +73,11 @@ keeps the copy that matches; EXPR is a filter expression or interface NAME.
 Packets then leave up to --hold later, in order. flowdedup dedup --help says
 more about these flags, and about --within, --only, --protect and --strip.
 
+--learn 1m inspects packets for a minute, as "flowdedup inspect" does, and passes
+all on until then. It chooses --identity, --window, --ignore, --across and
+--keep, or goes on passing all packets if there are no copies. It inspects
+again each hour.
+
 --capture xdp takes packets from the driver (AF_XDP), which costs the kernel
 less. The host does not get them, so it is for interfaces of a tap or a SPAN
 port. It also needs CAP_NET_ADMIN and CAP_BPF.
@@ -90,6 +96,9 @@ capability: setcap cap_net_raw+ep.`,
 
   # for Suricata on mon0: all packets of a connection with one VLAN
   flowdedup live -i eth1 --keep flow --forward mon0
+
+  # find out first what to remove, and look again each hour
+  flowdedup live -i eth1 --learn 1m --forward mon0
 
   # report addresses and flows per hour, as an unprivileged user
   flowdedup live -i eth1 --of src,dst,flow --reports counts.jsonl --user nobody`,
@@ -114,6 +123,7 @@ func (f *liveFlags) register(cmd *cobra.Command) {
 	f.compareFlags.register(fs)
 	f.keepFlags.register(cmd)
 	f.registerFilter(fs, usualMethods, measuringMethods()...)
+	f.registerLearn(fs)
 	f.keyFlags.register(fs)
 	fs.Var(newParsed(&f.distinctMemory, "", "size", parseMemory), "distinct-memory", "memory of all counters, beyond which they sample (default: 1/8 of memory or of the cgroup's limit)")
 	fs.StringVar(&f.reports, "reports", "", "append counts to `FILE` (default: stdout)")
@@ -136,7 +146,7 @@ func (f *liveFlags) register(cmd *cobra.Command) {
 	groupAdvanced.add(fs, "distinct-memory", "state-every", "user")
 	completeCompare(cmd)
 	completeKeys(cmd)
-	completeWords(cmd, map[string][]string{"log": {"text", "json"}, "fanout": fanouts, "capture": captures, "filter": filterWords, "distinct-memory": {"256MiB", "1GiB"}})
+	completeWords(cmd, map[string][]string{"log": {"text", "json"}, "fanout": fanouts, "capture": captures, "filter": filterWords, "learn": {"10s", "1m"}, "learn-every": {"1h", "1d"}, "distinct-memory": {"256MiB", "1GiB"}})
 	for _, name := range []string{"interface", "forward"} {
 		if err := cmd.RegisterFlagCompletionFunc(name, completeInterfaces); err != nil {
 			panic("cli: " + err.Error()) // a flag that was never defined
@@ -166,7 +176,7 @@ func (f *liveFlags) check(cmd *cobra.Command) error {
 	if err := errors.Join(f.rotate.check(f.output, f.duplicates), f.compareFlags.check(cmd, &f.common),
 		f.keepFlags.check(cmd.Flags(), &f.compareFlags, f.output, f.duplicates != "" || f.forward != ""),
 		f.checkInterfaces(f.conf.Interfaces), f.keyFlags.check(), f.ringFlags.check(),
-		f.net.check(nil, f.rotate.rotates(), f.output, f.duplicates)); err != nil {
+		f.net.check(nil, f.rotate.rotates(), f.output, f.duplicates), f.checkLearn(cmd.Flags())); err != nil {
 		return err
 	}
 	named := files{outputs: []namedFile{
@@ -246,7 +256,7 @@ func (f *liveFlags) config(cmd *cobra.Command) live.Config {
 		},
 		Output: f.output, Duplicates: f.duplicates, Forward: f.forward, Rotate: f.rotate.options(),
 		Reports: f.reports, Slide: f.slide, State: f.state, StateEvery: f.stateEvery, KeyGiven: cmd.Flags().Changed("key"),
-		User: f.user, Packets: f.packets, Duration: f.duration,
+		User: f.user, Packets: f.packets, Duration: f.duration, Learn: f.learnConfig(cmd.Flags()),
 	}
 }
 

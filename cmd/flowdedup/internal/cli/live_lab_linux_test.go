@@ -195,6 +195,15 @@ type liveSummary struct {
 	} `json:"interfaces"`
 	Reasons map[string]uint64 `json:"reasons"`
 	Forward map[string]any    `json:"forward"`
+	Matrix  []struct {
+		First, Copy string
+		Count       uint64
+	} `json:"matrix"`
+	Learned struct {
+		Decisions, Passed uint64
+		Dedup             bool
+		Identity          string
+	} `json:"learned"`
 }
 
 // dropped adds up what the kernel dropped.

@@ -2,14 +2,13 @@ package cli
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
 	"github.com/flowdedup/flowdedup/capture/flow"
-	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/plan"
 	"github.com/flowdedup/flowdedup/engine/sizing"
 	"github.com/flowdedup/flowdedup/engine/window"
@@ -19,7 +18,7 @@ import (
 type planFlags struct {
 	common
 	config plan.Config
-	html   string
+	page   pageFlag
 }
 
 func newPlan(e *env) *cobra.Command {
@@ -104,7 +103,7 @@ func (f *planFlags) register(cmd *cobra.Command) {
 	fs.IntVar(&c.Fixed.P, "p", 0, "method parameter: `P` cells that an element decrements")
 	fs.IntVar(&c.Fixed.Cells, "cells", 0, "method parameter: `N` cells in a row")
 	fs.IntVar(&c.Fixed.CellBits, "cell-bits", 0, "method parameter: `N` bits in a cell")
-	fs.StringVar(&f.html, "html", "", "write a page with curves over memory to `FILE`")
+	f.page.register(fs, "with curves over memory")
 	fs.BoolVar(&f.json, "json", false, "print JSON, with the curves")
 	fs.BoolVar(&f.noMerge, "no-merge", false, "read captures one after another, not in time order")
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "print errors only")
@@ -112,7 +111,7 @@ func (f *planFlags) register(cmd *cobra.Command) {
 	groupInput.add(fs, "from", "no-merge")
 	groupLoad.add(fs, "of", "ipv6", "window", "kind", "parts", "rate", "link", "elements", "distinct", "refresh")
 	groupGoal.add(fs, "memory", "fpr", "fnr")
-	groupOutput.add(fs, "html", "json", "quiet")
+	groupOutput.add(fs, "json", "quiet")
 	groupAdvanced.add(fs, "method", "k", "p", "cells", "cell-bits", "no-progress")
 	completeWords(cmd, map[string][]string{
 		"of": {"packets", "src", "dst", "ip", "pair", "flow", "biflow", "mac"}, "kind": kinds,
@@ -162,10 +161,11 @@ func (f *planFlags) check(cmd *cobra.Command) error {
 		return &usageError{errors.New("--filter and --bpf-file need captures to measure: --from")}
 	case given("method") && f.config.Method == "":
 		return &usageError{errors.New("--method is empty")}
-	case outfile.IsStdout(f.html) && (f.json || !f.quiet):
-		return &usageError{errors.New("--html on standard output needs --quiet, without --json: they print there too")}
 	}
-	named := files{outputs: []namedFile{{"--html", f.html}}, inputs: append(f.filter.files(), f.config.From...)}
+	if err := f.page.check(&f.common); err != nil {
+		return err
+	}
+	named := files{outputs: []namedFile{f.page.named()}, inputs: append(f.filter.files(), f.config.From...)}
 	if err := errors.Join(checkNamed(cmd.Flags()), named.check()); err != nil {
 		return err
 	}
@@ -180,16 +180,16 @@ func (f *planFlags) run(cmd *cobra.Command, e *env) error {
 	if err := f.filter.load(); err != nil {
 		return err
 	}
-	f.config.Curves = f.json || f.html != ""
-	page, err := f.openPage(cmd.Context())
+	f.config.Curves = f.json || f.page.name != ""
+	page, err := f.page.open(cmd.Context())
 	if err != nil {
 		return err
 	}
 	result, err := f.answer(cmd, e)
 	if result == nil {
-		return errors.Join(err, page.abort())
+		return errors.Join(err, page.discard())
 	}
-	return errors.Join(err, f.print(e, result), page.write(result))
+	return errors.Join(err, f.print(e, result), page.write(func(w io.Writer) error { return plan.Page(w, result) }))
 }
 
 // answer measures the captures, if any, and plans. The result is nil if that is
@@ -239,34 +239,4 @@ func (f *planFlags) print(e *env, r *plan.Result) error {
 		return nil
 	}
 	return errors.Join(plan.Text(out, r), out.Flush())
-}
-
-// planPage is the page to write, if one was asked for.
-type planPage struct{ file *outfile.File }
-
-// openPage opens the page before anything is read, so that a bad name fails at once.
-func (f *planFlags) openPage(ctx context.Context) (planPage, error) {
-	if f.html == "" {
-		return planPage{}, nil
-	}
-	file, err := outfile.Create(ctx, f.html, outfile.Options{})
-	return planPage{file}, err
-}
-
-// write writes the page, whole or not at all.
-func (p planPage) write(r *plan.Result) error {
-	if p.file == nil {
-		return nil
-	}
-	if err := plan.HTML(p.file, r); err != nil {
-		return errors.Join(err, p.abort())
-	}
-	return p.file.Commit()
-}
-
-func (p planPage) abort() error {
-	if p.file == nil {
-		return nil
-	}
-	return p.file.Discard()
 }

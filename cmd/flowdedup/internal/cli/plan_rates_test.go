@@ -134,6 +134,9 @@ func within(t *testing.T, what string, predicted, measured, off, n float64, boun
 // TestPlanRates runs every command of plans of a made stream, recommended or not, and
 // compares both rates.
 func TestPlanRates(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and of one goroutine")
+	}
 	const packets = 150_000
 	lags := newMadeStream(packets, 0.6, 1<<13, 7)
 	few := newMadeStream(packets, 0.3, 1<<13, 8)
@@ -187,6 +190,9 @@ func TestPlanRates(t *testing.T) {
 // TestPlanCounts runs the commands of plans for keys: what is listed is new keys but for
 // false positives, and repeats that were missed.
 func TestPlanCounts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and of one goroutine")
+	}
 	const packets = 100_000
 	stream := newMadeStream(packets, 0.6, 1<<13, 11)
 	in := stream.write(t)

@@ -33,13 +33,15 @@ type Config struct {
 
 	// Method is "auto", "timed", "exact", MethodTimers, or one of stream.Methods, which
 	// have no window.
-	Method  string
-	Params  Params // of the method
-	Window  window.Window
-	Memory  int     // bytes; 0 chooses by window, size of the inputs and traffic
-	FPR     float64 // 0 is the method's own choice
-	Refresh bool
-	Across  bool
+	Method   string
+	Params   Params // of the method
+	Window   window.Window
+	Memory   int     // bytes; 0 chooses by window, size of the inputs and traffic
+	FPR      float64 // 0 is the method's own choice
+	Timeline bool    // count packets and copies over time
+	Pass     bool    // keep all packets, and compare none
+	Refresh  bool
+	Across   bool
 	// Within are capture points, as --within names them: only packets of equal ones can be
 	// copies of each other.
 	Within []string

@@ -58,7 +58,7 @@ func newDetector(cfg *Config, filter engine.PacketFilter, saved *SavedStats) (*D
 	}
 	copies := dedup.NewWith(dedup.Parts{
 		Identity: cfg.Identity, Digester: cfg.digester, Filter: filter, Across: cfg.Across, Points: flow.NewCapturePoints(saved.Points),
-		Within: dedup.Within(cfg.pointFields(), cfg.Identity.Kind, cfg.Secret), Only: chooser(cfg.conditions.only), Protect: chooser(cfg.conditions.protect),
+		Within: dedup.Within(cfg.pointFields(), cfg.Identity.Kind, cfg.Secret), Only: cfg.only(), Protect: chooser(cfg.conditions.protect),
 	})
 	d := &Detector{cfg: cfg, copies: copies, stats: newRunStats(), conversations: newConversations(cfg, saved)}
 	if cfg.Choice.Mark {
@@ -69,6 +69,22 @@ func newDetector(cfg *Config, filter engine.PacketFilter, saved *SavedStats) (*D
 		return nil, errors.Join(err, d.Close())
 	}
 	return d, nil
+}
+
+// only returns what chooses the packets that are judged, nil for all.
+func (c *Config) only() dedup.Chooser {
+	if c.Pass {
+		return func(chosen []uint64, _ *capture.Batch, from, to int) { clear(chosen[:(to-from+63)/64]) }
+	}
+	return chooser(c.conditions.only)
+}
+
+// Continue takes over the counts of a detector that judged the packets before. They must
+// not be counted by that one any more.
+func (d *Detector) Continue(before *Detector) {
+	k, o := d.stats, before.stats
+	k.batches, k.Duplicates, k.removed, k.duplicates = o.batches, o.Duplicates, o.removed, o.duplicates
+	k.unjudged, k.protected = o.unjudged, o.protected
 }
 
 // prepareFilter sets the filter up for the kind of run.
@@ -114,7 +130,7 @@ func (d *Detector) Summary(elapsed time.Duration) Summary {
 	s.Marked = d.cfg.Choice.Mark
 	s.Method = stats.Method
 	s.MemoryBytes = stats.MemoryBytes
-	s.PredictedFPR = stats.PredictedFPR
+	s.PredictedFPR, s.Fill = stats.PredictedFPR, stats.Fill
 	s.EvictedLive = stats.EvictedLive
 	s.SuggestedMemory = stats.SuggestedMemory
 	s.LateForgotten, s.Late = stats.Late.Elements, stats.Late
@@ -158,6 +174,9 @@ type Packets struct {
 func (p *Packets) Admit(ctx context.Context, b *capture.Batch) {
 	p.err = p.detector.cfg.conditions.admit(ctx, b)
 }
+
+// Follow lets p take the batch that before was prepared for, after Admit.
+func (p *Packets) Follow(before *Packets) { p.err = before.err }
 
 // Reset prepares for a batch of n packets.
 func (p *Packets) Reset(n int) {

@@ -45,6 +45,7 @@ func Run(ctx context.Context, cfg Config) (Summary, error) {
 	s.SetStripped(r.outputs)
 	s.Filtered = in.Filtered()
 	s.LatePackets = in.Late()
+	s.Timeline = r.timeline
 	s.Inputs = r.inputs
 	s.Damaged = in.Damaged(err)
 	return s, errors.Join(append(in.Failed(), err)...)
@@ -89,6 +90,7 @@ type runner struct {
 	detector *Detector
 	outputs  *sink.Set
 	inputs   byInput
+	timeline *Timeline // nil if nobody asked
 }
 
 func newRunner(ctx context.Context, cfg *Config, in *input.Stream) (*runner, error) {
@@ -117,6 +119,9 @@ func newRunner(ctx context.Context, cfg *Config, in *input.Stream) (*runner, err
 	}
 	r := &runner{detector: detector, outputs: outputs, inputs: newByInput(in.Inputs())}
 	detector.swapped = r.inputs.swap
+	if cfg.Timeline {
+		r.timeline = &Timeline{}
+	}
 	return r, nil
 }
 
@@ -150,6 +155,9 @@ func (t *task) Apply(b *capture.Batch) error {
 		return err
 	}
 	t.run.inputs.add(b, drop)
+	if t.run.timeline != nil {
+		t.run.timeline.add(b, drop)
+	}
 	t.packets.Choose(b)
 	return nil
 }

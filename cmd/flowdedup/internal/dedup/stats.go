@@ -88,6 +88,10 @@ type Summary struct {
 	Marked bool `json:"-"`
 	// Held says what waits for better copies; nil if no packet does.
 	Held *dedup.HoldStats `json:"-"`
+	// Timeline counts packets and copies over time, if Config.Timeline asks for it.
+	Timeline *Timeline `json:"-"`
+	// Fill is the share of the filter's memory in use at the end: see engine.PacketStats.
+	Fill float64 `json:"-"`
 	// Unmatched are the conditions that no packet matched, with their flags.
 	Unmatched []string `json:"-"`
 }

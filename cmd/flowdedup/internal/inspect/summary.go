@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture/inspect"
+	"github.com/flowdedup/flowdedup/capture/points"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
@@ -17,7 +18,8 @@ type Summary struct {
 	Equal    uint64            `json:"equal"`
 	Kinds    map[string]uint64 `json:"kinds"`
 	TTLSteps map[int]uint64    `json:"ttl_steps"`
-	Matrix   []inspect.Cell    `json:"matrix"`
+	Matrix   []points.Cell     `json:"matrix"`
+	Delays   []points.Bin      `json:"delays"` // of the whole matrix
 	Points   map[string]uint64 `json:"points"`
 	// NotCopies counts equal packets that are no copies, by protocol.
 	NotCopies map[string]uint64          `json:"not_copies"`
@@ -64,11 +66,11 @@ type Recommendation struct {
 
 func newSummary(cfg *Config, r *inspect.Report, took time.Duration) Summary {
 	s := Summary{
-		Verdict: verdict(r), Packets: r.Packets, Copies: r.Copies, Equal: r.Equal, Kinds: r.Kinds, TTLSteps: r.Hops,
-		Matrix: r.Matrix, Points: r.Points, NotCopies: map[string]uint64{}, Examples: map[string]inspect.Example{},
+		Verdict: Verdict(r), Packets: r.Packets, Copies: r.Copies, Equal: r.Equal, Kinds: r.Kinds, TTLSteps: r.Hops,
+		Matrix: r.Matrix, Delays: r.Delays, Points: r.Points, NotCopies: map[string]uint64{}, Examples: map[string]inspect.Example{},
 		SplitConversations: r.SplitConversations, SampledConversations: r.SampledConversations, OneSided: r.Sides,
 		Sampled: 1 / float64(r.Sampled), Window: window.Window{Duration: r.Window}.String(), NonIP: r.NonIP, Snapped: r.Truncated, NoTimestamp: r.NoTime,
-		EvictedLive: r.Forgotten, Uncounted: r.Uncounted, MemoryBytes: r.MemoryBytes, DelayError: inspect.RelativeError,
+		EvictedLive: r.Forgotten, Uncounted: r.Uncounted, MemoryBytes: r.MemoryBytes, DelayError: points.RelativeError,
 		Seconds: took.Seconds(), Rate: float64(r.Packets) / took.Seconds(),
 	}
 	if r.Packets > 0 {

@@ -10,8 +10,8 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
-// verdict says in one sentence how packets are duplicated.
-func verdict(r *inspect.Report) string {
+// Verdict says in one sentence how packets are duplicated.
+func Verdict(r *inspect.Report) string {
 	switch {
 	case r.Packets == 0:
 		return "no packets"

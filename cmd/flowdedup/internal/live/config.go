@@ -49,6 +49,9 @@ type Config struct {
 	// KeyGiven says that the user gave the secret, which then is not saved.
 	KeyGiven bool
 
+	// Learn says how the run finds out what to remove; its zero value leaves that to Dedup.
+	Learn LearnConfig
+
 	User     string        // to become once everything is open; "" stays
 	Packets  uint64        // to capture; 0 for no end
 	Duration time.Duration // to capture for; 0 for no end

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"sync/atomic"
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
@@ -22,6 +23,10 @@ import (
 
 // idle is how long the run waits for packets before it looks at the clock.
 const idle = 100 * time.Millisecond
+
+// learning is the same for runs that find out later whether packets wait for better
+// copies.
+const learning = 2 * time.Millisecond
 
 // Run captures until ctx is done, then processes and writes what was captured before. The
 // summary is valid with every error; its Method is empty if the run ended before
@@ -55,9 +60,10 @@ type runner struct {
 	log      *slog.Logger
 	begin    time.Time
 	capture  liveCapture
-	detector *dedup.Detector
+	phase    atomic.Pointer[phase]
+	learner  *learner          // nil without
 	counter  *distinct.Counter // nil where nothing is counted
-	diffs    diffs.Counter
+	diffs    *diffs.Counter
 	bytesOut uint64 // of the last status
 	outputs  *sink.Set
 	reports  *reports      // nil without
@@ -72,7 +78,7 @@ func open(ctx context.Context, cfg *Config) (r *runner, err error) {
 	if err := refuseForward(cfg.Ring.Interfaces, cfg.Forward); err != nil {
 		return nil, err
 	}
-	r = &runner{cfg: cfg, log: cfg.Log, begin: time.Now()}
+	r = &runner{cfg: cfg, log: cfg.Log, begin: time.Now(), diffs: diffs.NewCounter()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, r.abort())
@@ -85,6 +91,9 @@ func open(ctx context.Context, cfg *Config) (r *runner, err error) {
 	if hold.Hold > 0 {
 		hold.Delay = cfg.Ring.BlockTimeout
 		cfg.Ring.Idle = min(max((hold.Hold+hold.Delay)/4, time.Millisecond), idle)
+	}
+	if cfg.Learn.For > 0 { // packets may wait later
+		cfg.Ring.Idle = min(cfg.Ring.Idle, learning)
 	}
 	if err = r.compile(ctx); err != nil {
 		return r, err
@@ -99,7 +108,7 @@ func open(ctx context.Context, cfg *Config) (r *runner, err error) {
 	}
 	// Files get whole records, forwarded packets leave sooner from a copy, and several
 	// workers hold several batches at a time, as does who waits for better copies.
-	cfg.Ring.InPlace = cfg.Dedup.Workers <= 1 && outputs.None() && hold.Hold == 0
+	cfg.Ring.InPlace = cfg.Dedup.Workers <= 1 && outputs.None() && hold.Hold == 0 && cfg.Learn.For == 0
 	if r.capture, err = openCapture(cfg, r.log); err != nil {
 		return r, err
 	}
@@ -116,7 +125,7 @@ func open(ctx context.Context, cfg *Config) (r *runner, err error) {
 	if err = r.resume(ctx); err != nil {
 		return r, err
 	}
-	if err = r.detector.Populate(ctx); err != nil {
+	if err = r.detector().Populate(ctx); err != nil {
 		return r, err
 	}
 	if err = r.outputs.OpenFiles(ctx); err != nil {
@@ -175,11 +184,17 @@ func cachedIndex() func(name string) uint32 {
 }
 
 // openFilter makes the filter and the counters, from a state if h is not nil.
-func (r *runner) openFilter(ctx context.Context, h *stateHeader, snapshots io.Reader) (err error) {
+func (r *runner) openFilter(ctx context.Context, h *stateHeader, snapshots io.Reader) error {
 	cfg := r.cfg
-	if r.detector, err = newDetector(&cfg.Dedup, h, snapshots); err != nil {
+	judge := cfg.Dedup
+	if r.learner = newLearner(r); r.learner != nil {
+		passAll(&judge)
+	}
+	detector, err := newDetector(&judge, h, snapshots)
+	if err != nil {
 		return err
 	}
+	r.phase.Store(&phase{detector: detector, cfg: &judge})
 	if len(cfg.Distinct.Keys) == 0 {
 		return nil
 	}
@@ -204,8 +219,8 @@ func (r *runner) abort() error {
 	if r.outputs != nil {
 		errs = append(errs, r.outputs.Discard())
 	}
-	if r.detector != nil {
-		errs = append(errs, r.detector.Close())
+	if r.phase.Load() != nil {
+		errs = append(errs, r.detector().Close())
 	}
 	if r.reports != nil {
 		errs = append(errs, r.reports.close())
@@ -235,8 +250,11 @@ func (r *runner) end() error {
 	if r.counter != nil {
 		errs = append(errs, r.endCounter(saved), r.reports.close())
 	}
-	return errors.Join(append(errs, r.detector.Close())...)
+	return errors.Join(append(errs, r.learner.close(), r.detector().Close())...)
 }
+
+// detector judges the packets that are judged next.
+func (r *runner) detector() *dedup.Detector { return r.phase.Load().detector }
 
 // endCounter reports the counts of open windows, unless they were saved: then the next
 // run reports them when their windows end.
@@ -254,17 +272,32 @@ const step = 512
 // task is the work on one batch.
 type task struct {
 	run     *runner
+	phase   *phase // that packets belong to
 	packets *dedup.Packets
 	keys    *distinct.Packets // nil where nothing is counted
 	sampler *diffs.Sampler
+	look    look
 }
 
 func newTask(r *runner) *task {
-	t := &task{run: r, packets: r.detector.NewPackets(), sampler: diffs.NewSampler(r.detector.NewDecoder())}
+	t := &task{run: r}
+	t.follow(r.phase.Load())
 	if r.counter != nil {
 		t.keys = r.counter.NewPackets()
 	}
 	return t
+}
+
+// follow lets the task work for a phase.
+func (t *task) follow(p *phase) {
+	if t.phase == p {
+		return
+	}
+	packets := p.detector.NewPackets()
+	if t.packets != nil {
+		packets.Follow(t.packets)
+	}
+	t.phase, t.packets, t.sampler = p, packets, diffs.NewSampler(p.detector.NewDecoder())
 }
 
 // Admit prepares for the conditions of the run.
@@ -272,17 +305,24 @@ func (t *task) Admit(b *capture.Batch) { t.packets.Admit(context.Background(), b
 
 // Prepare decodes the packets, and digests them and their keys.
 func (t *task) Prepare(b *capture.Batch) {
+	t.follow(t.run.phase.Load())
+	t.read(b, t.keys)
+	t.look.prepare(t.run.learner, b)
+}
+
+// read decodes the packets, and digests them and their keys, if keys is not nil.
+func (t *task) read(b *capture.Batch, keys *distinct.Packets) {
 	n := len(b.Frames)
 	t.packets.Reset(n)
 	t.sampler.Reset(n)
-	if t.keys != nil {
-		t.keys.Reset(t.packets.Times())
+	if keys != nil {
+		keys.Reset(t.packets.Times())
 	}
 	for from := 0; from < n; from += step {
 		to := min(from+step, n)
 		t.sampler.Add(b, from, t.packets.Read(b, from, to))
-		if t.keys != nil {
-			t.keys.Read(b, from, to)
+		if keys != nil {
+			keys.Read(b, from, to)
 		}
 	}
 }
@@ -290,34 +330,58 @@ func (t *task) Prepare(b *capture.Batch) {
 // Apply finds the copies and counts keys.
 func (t *task) Apply(b *capture.Batch) error {
 	r := t.run
+	if p := r.phase.Load(); p != t.phase {
+		t.follow(p) // there was a decision since Prepare
+		t.read(b, nil)
+	}
 	drop, err := t.packets.Verdicts(b)
 	if err != nil {
 		return err
 	}
-	r.diffs.Add(t.sampler, drop)
+	r.diffs.Add(t.sampler, b, drop)
 	if t.keys != nil {
 		if err := t.keys.Count(b, drop); err != nil {
 			return err
 		}
 	}
 	t.packets.Choose(b)
+	t.look.apply(r.learner, t.phase, b)
 	now := time.Now()
 	if err := r.state.tick(now); err != nil {
 		return err
 	}
+	r.learner.tick(now)
 	return r.ticker.tick(now)
 }
 
 // Write hands the packets to the outputs.
-func (t *task) Write(b *capture.Batch) error { return t.packets.Write(b, t.run.write) }
+func (t *task) Write(b *capture.Batch) error {
+	if err := t.run.finish(t.phase); err != nil {
+		return err
+	}
+	return t.packets.Write(b, t.run.writeOf(t.phase))
+}
 
 // Finish writes the packets that wait.
-func (t *task) Finish() error { return t.run.detector.Finish(t.run.write) }
+func (t *task) Finish() error {
+	last := t.run.phase.Load()
+	if err := t.run.finish(last); err != nil {
+		return err
+	}
+	return last.detector.Finish(t.run.writeOf(last))
+}
 
-// write takes batches whose verdicts are final.
-func (r *runner) write(b *capture.Batch, drop []uint64) error {
-	r.detector.Kept(b, drop)
-	return r.outputs.Write(b, drop)
+// finish writes the packets that wait for better copies of the phase before.
+func (r *runner) finish(p *phase) error {
+	before := p.before
+	if before == nil {
+		return nil
+	}
+	p.before = nil
+	if err := r.finish(before); err != nil {
+		return err
+	}
+	return before.detector.Finish(r.writeOf(before))
 }
 
 // stoppable is a capture.Source that can be stopped.

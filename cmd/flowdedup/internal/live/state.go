@@ -268,7 +268,7 @@ func (s *state) record(now time.Time) (*stateHeader, error) {
 		h.Secret = r.cfg.Dedup.Secret[:]
 	}
 	var err error
-	if h.Stats, err = r.detector.Save(&s.copy); err != nil {
+	if h.Stats, err = r.detector().Save(&s.copy); err != nil {
 		return nil, stateError(r.cfg.State, err)
 	}
 	h.Names = r.names.of(h.Stats.Points)

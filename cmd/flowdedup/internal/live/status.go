@@ -5,6 +5,7 @@ import (
 
 	copies "github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/diffs"
+	"github.com/flowdedup/flowdedup/capture/points"
 	"github.com/flowdedup/flowdedup/capture/ring"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
@@ -24,6 +25,7 @@ type Status struct {
 	Unjudged, Protected  *uint64 // those of dedup.Summary
 	DuplicatesByProtocol map[string]uint64
 	Diffs                diffs.Counts // of the duplicates sampled
+	Matrix               []points.Cell
 	Conversations        dedup.Conversations
 
 	Filter   Filter
@@ -32,6 +34,7 @@ type Status struct {
 	Outputs  []sink.Output
 	Forward  *sink.Forward // nil without
 	State    *State        // nil without
+	Learned  *Learned      // nil without Config.Learn
 }
 
 // Filter describes the filter of duplicates.
@@ -71,9 +74,13 @@ type Summary struct {
 	dedup.Summary
 	Interfaces []Interface  `json:"interfaces"`
 	Diffs      diffs.Counts `json:"reasons"` // of the duplicates sampled
+	// Matrix has the points of these duplicates and of what they copy.
+	Matrix []points.Cell `json:"matrix"`
 	// Late counts packets that came too long after their window to be in any row.
 	Late    uint64        `json:"late"`
 	Forward *sink.Forward `json:"forward,omitempty"`
+	// Learned is what the run found out, nil if it did not try.
+	Learned *Learned `json:"learned,omitempty"`
 }
 
 // Interface holds the kernel's counters of one interface.
@@ -110,10 +117,11 @@ func interfaces(rings []ring.Stats) []Interface {
 
 func (r *runner) summary() Summary {
 	s := Summary{
-		Summary:    r.detector.Summary(r.ticker.now.Sub(r.begin)),
+		Summary:    r.detector().Summary(r.ticker.now.Sub(r.begin)),
 		Interfaces: interfaces(r.capture.Stats()),
-		Diffs:      r.diffs.Counts,
-		Forward:    r.outputs.Forwarded(),
+		Diffs:      r.diffs.Counts, Matrix: r.diffs.Matrix(),
+		Forward: r.outputs.Forwarded(),
+		Learned: r.learner.state(),
 	}
 	s.SetStripped(r.outputs)
 	if r.counter != nil {
@@ -131,13 +139,13 @@ func (r *runner) status(now time.Time) Status {
 		Started: r.begin, Now: now, Rings: r.capture.Stats(),
 		PacketsIn: sum.PacketsIn, BytesIn: sum.BytesIn, Duplicates: sum.Duplicates, BytesOut: r.bytesOut,
 		Unjudged: sum.Unjudged, Protected: sum.Protected,
-		DuplicatesByProtocol: sum.DuplicatesByProtocol, Diffs: sum.Diffs, Conversations: sum.Conversations,
+		DuplicatesByProtocol: sum.DuplicatesByProtocol, Diffs: sum.Diffs, Matrix: sum.Matrix, Conversations: sum.Conversations,
 		Filter: Filter{
 			Window: sum.Window, Identity: sum.Identity, Method: sum.Method, MemoryBytes: sum.MemoryBytes,
-			Fill: r.detector.Fill(), PredictedFPR: sum.PredictedFPR,
+			Fill: r.detector().Fill(), PredictedFPR: sum.PredictedFPR,
 			EvictedLive: sum.EvictedLive, SuggestedMemory: sum.SuggestedMemory,
 		},
-		Held: sum.Held, Outputs: r.outputs.List(), Forward: sum.Forward, State: r.state.show(),
+		Held: sum.Held, Outputs: r.outputs.List(), Forward: sum.Forward, State: r.state.show(), Learned: sum.Learned,
 	}
 	if r.counter != nil {
 		s.Distinct = r.currentCounts(now)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/diffs"
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
@@ -34,15 +35,17 @@ const apart = 500
 func benchmarkTask(b *testing.B, change func(*distinct.Config)) {
 	const packets = 1 << 12
 	secret := secret.Secret{1}
-	judging, err := dedup.New(&dedup.Config{
+	cfg := &dedup.Config{
 		Identity: flow.IdentityConfig{Kind: flow.L3},
 		Window:   window.Window{Duration: 100 * time.Millisecond}, Secret: secret, Digest: "aes", Method: "auto",
-	}, 0)
+	}
+	judging, err := dedup.New(cfg, 0)
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer judging.Close()
-	r := &runner{detector: judging}
+	r := &runner{diffs: diffs.NewCounter()}
+	r.phase.Store(&phase{detector: judging, cfg: cfg})
 	if change != nil {
 		cfg := distinct.Config{
 			Keys:     []flow.KeyConfig{{Kind: flow.Src}, {Kind: flow.Dst}, {Kind: flow.Flow}},
@@ -100,7 +103,7 @@ func (r *runner) take(b *testing.B, t *task, batch *capture.Batch) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	r.diffs.Add(t.sampler, drop)
+	r.diffs.Add(t.sampler, batch, drop)
 	if t.keys != nil {
 		if err := t.keys.Count(batch, drop); err != nil {
 			b.Fatal(err)

@@ -90,7 +90,7 @@ func newDashboard(h *history) *dashboard {
 		b.Up = "up " + show.Duration(age(s.Started, s.Now))
 	}
 	b.Tables = append(b.Tables, ratesOf(h))
-	for _, of := range []func(*live.Status) table{filterOf, ringsOf, outputsOf, distinctOf, diffsOf, conversationsOf} {
+	for _, of := range []func(*live.Status) table{filterOf, learnedOf, ringsOf, outputsOf, distinctOf, diffsOf, matrixOf, conversationsOf} {
 		if p := of(s); len(p.Rows) > 0 {
 			b.Tables = append(b.Tables, p)
 		}
@@ -181,6 +181,26 @@ func filterOf(s *live.Status) table {
 	}
 }
 
+// learnedOf returns what the run found out. Until then the row says that packets pass.
+func learnedOf(s *live.Status) table {
+	n := s.Learned
+	if n == nil {
+		return table{}
+	}
+	verdict, removes := n.Verdict, "copies are removed"
+	switch {
+	case n.Decisions == 0:
+		verdict, removes = "inspecting", "all packets pass"
+	case !n.Dedup:
+		removes = "all packets pass"
+	}
+	return table{
+		Columns: []show.Column{{Name: "learned", Left: true}, {Name: "so", Left: true}, {Name: "passed"}},
+		Rows:    [][]cell{row(verdict, textCell(removes), countCell(n.Passed))},
+		Least:   1,
+	}
+}
+
 // inWindow describes a window in words.
 func inWindow(window string) string {
 	if n, ok := strings.CutPrefix(window, "n:"); ok {
@@ -226,6 +246,23 @@ func conversationsOf(s *live.Status) table {
 			textCell(percent(float64(n.Split), float64(n.Sampled))), textCell(advice))},
 		Least: 1,
 	}
+}
+
+// matrixOf returns between which points the sampled duplicates were seen, and how late.
+func matrixOf(s *live.Status) table {
+	if len(s.Matrix) == 0 {
+		return table{}
+	}
+	t := table{
+		Columns: []show.Column{{Name: "first seen at", Left: true}, {Name: "copied at", Left: true}, {Name: "sampled"}, {Name: "p50"}, {Name: "p99"}, {Name: "max"}},
+		Least:   1,
+	}
+	for i := range s.Matrix {
+		c := &s.Matrix[i]
+		t.Rows = append(t.Rows, row(c.First, textCell(show.Printable(c.Copy)), countCell(c.Count),
+			textCell(show.Delay(c.Delay.P50)), textCell(show.Delay(c.Delay.P99)), textCell(show.Delay(c.Delay.Max))))
+	}
+	return t
 }
 
 // diffCount is how many copies differ in one way.

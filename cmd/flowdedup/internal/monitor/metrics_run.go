@@ -2,6 +2,7 @@ package monitor
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/ring"
@@ -47,10 +48,43 @@ var trafficMetrics = []metric{
 				give(float64(r.count), r.name)
 			}
 		}},
+	{"copies_between_points_sampled_total", "Sampled duplicates by the points where the packet was seen first and again; the first 64 pairs.", counter, []string{"first", "copy"},
+		func(s *live.Status, give func(float64, ...string)) {
+			for i := range s.Matrix {
+				give(float64(s.Matrix[i].Count), s.Matrix[i].First, s.Matrix[i].Copy)
+			}
+		}},
 	{"conversations_sampled_total", "Conversations sampled; one that goes on counts again every 16,777,216 packets.", counter, nil,
 		singleValue(func(s *live.Status) float64 { return float64(s.Conversations.Sampled) })},
 	{"split_conversations_sampled_total", "Sampled conversations whose kept packets came from more than one VLAN, tunnel or interface.", counter, nil,
 		singleValue(func(s *live.Status) float64 { return float64(s.Conversations.Split) })},
+}
+
+// learnedMetrics say what a run found out by itself.
+var learnedMetrics = []metric{
+	{"learn_decisions_total", "Decisions what to remove, after inspections.", counter, nil,
+		learnedValue(func(n *live.Learned) float64 { return float64(n.Decisions) })},
+	{"learn_passed_total", "Packets kept without being judged.", counter, nil,
+		learnedValue(func(n *live.Learned) float64 { return float64(n.Passed) })},
+	{"learned_info", "What the last decision chose; 0 if it keeps all packets.", gauge, []string{"identity", "window", "ignore", "across", "keep"},
+		func(s *live.Status, give func(float64, ...string)) {
+			if n := s.Learned; n != nil && n.Decisions > 0 {
+				value := 0.0
+				if n.Dedup {
+					value = 1
+				}
+				give(value, n.Identity, n.Window, strings.Join(n.Ignore, ","), strconv.FormatBool(n.Across), n.Keep)
+			}
+		}},
+}
+
+// learnedValue gives a value of runs that learn.
+func learnedValue(of func(*live.Learned) float64) func(*live.Status, func(float64, ...string)) {
+	return func(s *live.Status, give func(float64, ...string)) {
+		if s.Learned != nil {
+			give(of(s.Learned))
+		}
+	}
 }
 
 // optionalValue gives a value unless it is nil.

@@ -1,18 +1,15 @@
 package plan
 
 import (
-	_ "embed" // for the page
 	"encoding/json"
-	"errors"
 	"fmt"
-	"html/template"
 	"io"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 	"unicode/utf8"
 
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/page"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/engine/sizing"
 )
@@ -223,71 +220,60 @@ func number(n *float64) string {
 	return show.Short(*n)
 }
 
-//go:embed page.html
-var pageText string
-
-// page is parsed on first use, because most runs write none.
-var page = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("page").Parse(pageText))
-})
-
-// pageRow is a row of the page's table.
-type pageRow struct {
-	Class string
-	Cells []string
-}
-
-// HTML writes the result as a self-contained page: the table, and charts of the error
-// rates over memory.
-func HTML(w io.Writer, r *Result) error {
-	data := struct {
-		Style         template.CSS
-		Asked, Advice []string
-		Columns       []show.Column
-		Rows          []pageRow
-		Charts        []template.HTML
-		Methods       []Candidate
-	}{Style: show.ChartStyle(), Asked: r.asked(), Advice: r.advice(), Columns: columns, Methods: r.Candidates}
+// Page writes the result as a page: the table, and charts of the error rates over memory.
+func Page(w io.Writer, r *Result) error {
+	table := page.Table{Columns: slices.Clone(columns), Class: r.class}
+	table.Columns[len(columns)-1].Name = "available"
+	for i := range r.Candidates {
+		table.Rows = append(table.Rows, r.cells(&r.Candidates[i]))
+	}
+	p := page.Page{Title: "flowdedup plan", Lead: r.asked(), Because: r.advice()}
+	p.Sections = []page.Section{
+		{Heading: "Methods that meet the request, and others", Table: &table, Text: []string{columnsMean}},
+		{
+			Heading: "What memory buys", Pictures: r.charts(),
+			Caption: "Rates over memory, for the best methods. Where a line is below what you can bear, that much memory is enough. Rates of 0 are not on the charts.",
+		},
+	}
+	methods := page.Section{Heading: "The methods"}
 	for i := range r.Candidates {
 		c := &r.Candidates[i]
-		row := pageRow{Cells: r.cells(c)}
-		switch {
-		case !c.Meets:
-			row.Class = "fails"
-		case i == 0:
-			row.Class = "best"
-		}
-		data.Rows = append(data.Rows, row)
+		methods.Text = append(methods.Text, fmt.Sprintf("%s: %s (%s); the FPR is %s; %s.", c.Method, c.Title, c.Source, c.FPRKind, c.Where))
 	}
-	for _, c := range r.charts() {
-		svg, err := c.HTML()
-		if errors.Is(err, show.ErrEmpty) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		data.Charts = append(data.Charts, svg)
+	p.Sections = append(p.Sections, methods)
+	return p.Write(w)
+}
+
+const columnsMean = "FPR: probability that a new element is taken for a repeat. FNR: share of the repeats within the window that are taken for new. " +
+	"Lines: cache lines that an element touches. Needs: the least memory that keeps both bounds."
+
+// class returns the style of a row of the table.
+func (r *Result) class(row int) string {
+	switch {
+	case !r.Candidates[row].Meets:
+		return "fails"
+	case row == 0:
+		return "best"
 	}
-	return page().Execute(w, data)
+	return ""
 }
 
 // charts returns charts of the best candidates' error rates over memory.
-func (r *Result) charts() []show.Chart {
-	memory := show.Axis{Label: "memory", Scale: show.Sizes}
-	fpr := show.Chart{Title: "False positive rate", X: memory, Y: show.Axis{Label: "FPR", Scale: show.Log}}
-	fnr := show.Chart{Title: "False negative rate", X: memory, Y: show.Axis{Label: "FNR", Scale: show.Log}}
-	for i := range r.Candidates[:min(show.MostSeries, len(r.Candidates))] {
+func (r *Result) charts() []page.Picture {
+	memory := page.Axis{Label: "memory", Scale: page.Sizes}
+	fpr := page.Chart{Title: "False positive rate", X: memory, Y: page.Axis{Label: "FPR", Scale: page.Log}}
+	fnr := page.Chart{Title: "False negative rate", X: memory, Y: page.Axis{Label: "FNR", Scale: page.Log}}
+	for i := range r.Candidates[:min(page.MostSeries, len(r.Candidates))] {
 		c := &r.Candidates[i]
-		var p, n []show.Point
+		var p, n []page.Point
 		for _, point := range c.Curve {
-			p = append(p, show.Point{X: point.MemoryBytes, Y: point.FPR})
-			n = append(n, show.Point{X: point.MemoryBytes, Y: visible(point.FNR)})
+			p = append(p, page.Point{X: point.MemoryBytes, Y: point.FPR})
+			n = append(n, page.Point{X: point.MemoryBytes, Y: visible(point.FNR)})
 		}
-		fpr.Series = append(fpr.Series, show.Series{Name: c.Method, Points: p})
-		fnr.Series = append(fnr.Series, show.Series{Name: c.Method, Points: n})
+		fpr.Series = append(fpr.Series, page.Series{Name: c.Method, Points: p})
+		fnr.Series = append(fnr.Series, page.Series{Name: c.Method, Points: n})
 	}
-	return []show.Chart{fpr, fnr}
+	return []page.Picture{fpr, fnr}
 }
 
 // visible hides rates so small that they would compress the rest of a chart.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	caught "github.com/flowdedup/flowdedup/capture/inspect"
+	"github.com/flowdedup/flowdedup/capture/points"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/inspect"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
@@ -109,14 +110,21 @@ func kindsTable(t *strings.Builder, s *inspect.Summary) {
 	for _, name := range largest(s.Kinds) {
 		rows = append(rows, []string{name, show.Count(s.Kinds[name]), share(s.Kinds[name], s.Copies)})
 	}
-	table(t, []show.Column{{Name: "copies differ in", Left: true}, {Name: "copies"}, {Name: "share"}}, rows)
+	table(t, kindsColumns, rows)
 	if len(s.TTLSteps) > 0 {
-		var words []string
-		for _, step := range largest(s.TTLSteps) {
-			words = append(words, fmt.Sprintf("%+d: %s", -step, show.Count(s.TTLSteps[step])))
-		}
-		fmt.Fprintf(t, "  ttl of the copy %s\n", strings.Join(words[:min(len(words), maxRows)], ", "))
+		fmt.Fprintf(t, "  ttl of the copy %s\n", ttlSteps(s))
 	}
+}
+
+var kindsColumns = []show.Column{{Name: "copies differ in", Left: true}, {Name: "copies"}, {Name: "share"}}
+
+// ttlSteps lists how the time to live of copies differs.
+func ttlSteps(s *inspect.Summary) string {
+	var words []string
+	for _, step := range largest(s.TTLSteps) {
+		words = append(words, fmt.Sprintf("%+d: %s", -step, show.Count(s.TTLSteps[step])))
+	}
+	return strings.Join(words[:min(len(words), maxRows)], ", ")
 }
 
 func matrixTable(t *strings.Builder, s *inspect.Summary) {
@@ -125,28 +133,22 @@ func matrixTable(t *strings.Builder, s *inspect.Summary) {
 	}
 	var rows [][]string
 	for i := range s.Matrix {
-		c := &s.Matrix[i]
-		row := []string{show.Printable(c.First), show.Printable(c.Copy), show.Count(c.Count)}
-		for _, d := range []int64{c.Delay.P50, c.Delay.P90, c.Delay.P99, c.Delay.P999, c.Delay.Max} {
-			row = append(row, delay(d))
-		}
-		rows = append(rows, row)
+		rows = append(rows, matrixRow(&s.Matrix[i]))
 	}
-	table(t, []show.Column{
-		{Name: "first seen at", Left: true}, {Name: "copied at", Left: true}, {Name: "copies"},
-		{Name: "p50"}, {Name: "p90"}, {Name: "p99"}, {Name: "p99.9"}, {Name: "max"},
-	}, rows)
+	table(t, matrixColumns, rows)
 }
 
-// delay formats a delay with three digits.
-func delay(ns int64) string {
-	d := time.Duration(ns)
-	for _, unit := range []time.Duration{time.Second, time.Millisecond, time.Microsecond} {
-		if d >= unit {
-			return d.Round(unit / 100).String()
-		}
+var matrixColumns = []show.Column{
+	{Name: "first seen at", Left: true}, {Name: "copied at", Left: true}, {Name: "copies"},
+	{Name: "p50"}, {Name: "p90"}, {Name: "p99"}, {Name: "p99.9"}, {Name: "max"},
+}
+
+func matrixRow(c *points.Cell) []string {
+	row := []string{show.Printable(c.First), show.Printable(c.Copy), show.Count(c.Count)}
+	for _, d := range []int64{c.Delay.P50, c.Delay.P90, c.Delay.P99, c.Delay.P999, c.Delay.Max} {
+		row = append(row, show.Delay(d))
 	}
-	return d.String()
+	return row
 }
 
 func notCopiesTable(t *strings.Builder, s *inspect.Summary) {
@@ -155,11 +157,17 @@ func notCopiesTable(t *strings.Builder, s *inspect.Summary) {
 	}
 	var rows [][]string
 	for _, name := range largest(s.NotCopies) {
-		e := s.Examples[name]
-		rows = append(rows, []string{name, show.Count(s.NotCopies[name]),
-			fmt.Sprintf("packet %d like %d, %s apart: %s", e.Packet, e.Earlier, delay(e.Delay), e.What)})
+		rows = append(rows, repeatsRow(s, name))
 	}
-	table(t, []show.Column{{Name: "equal, but sent again", Left: true}, {Name: "packets"}, {Name: "for example", Left: true}}, rows)
+	table(t, repeatsColumns, rows)
+}
+
+var repeatsColumns = []show.Column{{Name: "equal, but sent again", Left: true}, {Name: "packets"}, {Name: "for example", Left: true}}
+
+// repeatsRow describes the equal packets of a protocol.
+func repeatsRow(s *inspect.Summary, name string) []string {
+	e := s.Examples[name]
+	return []string{name, show.Count(s.NotCopies[name]), fmt.Sprintf("packet %d like %d, %s apart: %s", e.Packet, e.Earlier, show.Delay(e.Delay), e.What)}
 }
 
 // recommendation writes what to run, and why.

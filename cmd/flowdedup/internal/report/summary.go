@@ -180,6 +180,9 @@ func LiveText(w io.Writer, s *live.Summary, written bool) error {
 		return err
 	}
 	var t strings.Builder
+	if n := s.Learned; n != nil {
+		fmt.Fprintf(&t, "  learned     %s%s\n", learned(n), also(show.Note{Count: n.Passed, What: "packets passed without being judged"}))
+	}
 	if s.Diffs.Sampled > 0 {
 		fmt.Fprintf(&t, "  copies      %s\n", diffsText(&s.Diffs))
 	}
@@ -197,6 +200,14 @@ func LiveText(w io.Writer, s *live.Summary, written bool) error {
 	}
 	_, err := io.WriteString(w, t.String())
 	return err
+}
+
+// learned says what a run found out.
+func learned(n *live.Learned) string {
+	if n.Decisions == 0 {
+		return "nothing yet"
+	}
+	return n.Verdict
 }
 
 // also lists notes that happened, each after a comma.

@@ -82,6 +82,17 @@ func Duration(d time.Duration) string {
 	return s
 }
 
+// Delay formats nanoseconds with three digits: 12.3µs.
+func Delay(ns int64) string {
+	d := time.Duration(ns)
+	for _, unit := range []time.Duration{time.Second, time.Millisecond, time.Microsecond} {
+		if d >= unit {
+			return d.Round(unit / 100).String()
+		}
+	}
+	return d.String()
+}
+
 // timestamp is RFC 3339 with all nine digits, so that columns line up.
 const timestamp = "2006-01-02T15:04:05.000000000Z07:00"
 

@@ -1,4 +1,4 @@
-package inspect
+package points
 
 import (
 	"cmp"
@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/diffs"
 	"github.com/flowdedup/flowdedup/capture/flow"
 )
 
@@ -16,13 +15,12 @@ import (
 // share number 0.
 const maxPoints = 1024
 
-// points number the points of a stream: interfaces, with the VLAN tags and the tunnels of
-// their packets.
-type points struct {
+// Names numbers the points of a stream from 1 on, and names them. All points beyond a
+// bound share number 0.
+type Names struct {
 	inputs  []string
 	numbers map[uint64]uint32
 	names   []string
-	counts  []uint64
 	last    uint64 // a cache, since packets of one point come in runs
 	found   uint32
 	known   bool
@@ -30,23 +28,25 @@ type points struct {
 	layers  []flow.Layer
 }
 
-func newPoints(inputs []string) points {
-	return points{
-		inputs: inputs, numbers: map[uint64]uint32{}, names: []string{"other points"}, counts: make([]uint64, 1),
+// NewNames returns Names of a stream of several inputs with these names, by
+// capture.Section.Input. One input needs no name.
+func NewNames(inputs []string) *Names {
+	return &Names{
+		inputs: inputs, numbers: map[uint64]uint32{}, names: []string{"other points"},
 		decoder: flow.NewDecoder(flow.DecoderConfig{Inner: true}),
 	}
 }
 
-// number returns the number of a place, at which frame i of b was seen, and counts it.
-func (p *points) number(place, weight uint64, b *capture.Batch, i int) uint32 {
+// Number returns the number of the point at which frame i of b was seen. place is a hash of
+// the point. It allocates only for a new point.
+func (p *Names) Number(place uint64, b *capture.Batch, i int) uint32 {
 	if !p.known || p.last != place {
 		p.last, p.found, p.known = place, p.find(place, b, i), true
 	}
-	p.counts[p.found] += weight
 	return p.found
 }
 
-func (p *points) find(place uint64, b *capture.Batch, i int) uint32 {
+func (p *Names) find(place uint64, b *capture.Batch, i int) uint32 {
 	if n, ok := p.numbers[place]; ok {
 		return n
 	}
@@ -55,13 +55,16 @@ func (p *points) find(place uint64, b *capture.Batch, i int) uint32 {
 	}
 	n := uint32(len(p.names))
 	p.numbers[place] = n
-	p.names, p.counts = append(p.names, p.name(b, i)), append(p.counts, 0)
+	p.names = append(p.names, p.name(b, i))
 	return n
 }
 
+// Name returns the name of a number.
+func (p *Names) Name(n uint32) string { return p.names[n] }
+
 // name returns the name of the point at which frame i of b was seen: "eth1 VLAN 10.20",
 // "eth1 VXLAN 7001".
-func (p *points) name(b *capture.Batch, i int) string {
+func (p *Names) name(b *capture.Batch, i int) string {
 	var t strings.Builder
 	t.WriteString(p.device(b, i))
 	var vlans []string
@@ -70,7 +73,7 @@ func (p *points) name(b *capture.Batch, i int) string {
 		switch {
 		case l.Kind == flow.LayerVLAN && l.ID != 0:
 			vlans = append(vlans, strconv.Itoa(int(l.ID)))
-		case isPoint(l.Kind) && diffs.HasLabel(l.Kind):
+		case IsPart(l.Kind):
 			t.WriteString(" " + strings.ToUpper(l.Kind.String()))
 			if l.ID != 0 {
 				t.WriteString(" " + strconv.Itoa(int(l.ID)))
@@ -84,7 +87,7 @@ func (p *points) name(b *capture.Batch, i int) string {
 }
 
 // device names the interface of a frame. That of a single pcap file has no name.
-func (p *points) device(b *capture.Batch, i int) string {
+func (p *Names) device(b *capture.Batch, i int) string {
 	it := &b.Interfaces[b.Frames[i].Interface]
 	name := it.Name
 	if name == "" && b.Sections[it.Section].Format == capture.FormatPcapNG {
@@ -98,4 +101,14 @@ func (p *points) device(b *capture.Batch, i int) string {
 		name = strings.TrimSpace(filepath.Base(p.inputs[input]) + " " + name)
 	}
 	return name
+}
+
+// IsPart reports whether a header is part of a point, besides VLAN tags: that of a tunnel
+// with an identifier, unless each direction has one of its own.
+func IsPart(k flow.LayerKind) bool {
+	switch k {
+	case flow.LayerIPinIP, flow.LayerGTPU, flow.LayerPPTP:
+		return false
+	}
+	return k.Tunnel()
 }

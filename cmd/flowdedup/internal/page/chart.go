@@ -1,10 +1,9 @@
-package show
+package page
 
 import (
 	"bytes"
 	"cmp"
-	_ "embed" // for the drawing and its style
-	"errors"
+	_ "embed" // for the drawing
 	"fmt"
 	"html/template"
 	"math"
@@ -14,14 +13,13 @@ import (
 	"unicode/utf8"
 )
 
-// ErrEmpty is returned for a chart without a point that can be drawn.
-var ErrEmpty = errors.New("nothing to draw")
-
-// Chart is a chart of series over common axes.
+// Chart is a chart of series over common axes. Columns stand on top of each other, lines
+// lie above them.
 type Chart struct {
-	Title  string
-	X, Y   Axis
-	Series []Series
+	Title   string
+	X, Y    Axis
+	Columns []Columns
+	Series  []Series
 }
 
 // Series is a named line through its points, in the order of X. A chart leaves out points
@@ -29,10 +27,24 @@ type Chart struct {
 type Series struct {
 	Name   string
 	Points []Point
+	// Bounds, if any, are drawn as an area behind the line.
+	Bounds []Bound
 }
 
 // Point is one point of a series, in the units of the axes.
 type Point struct{ X, Y float64 }
+
+// Bound is the interval that holds the true value at X.
+type Bound struct{ X, Low, High float64 }
+
+// Columns are named columns, of one color. Those with negative values hang below 0.
+type Columns struct {
+	Name string
+	List []Column
+}
+
+// Column is a value that holds between two places of the axis.
+type Column struct{ From, To, Y float64 }
 
 // MostSeries is how many series have a color and a mark of their own.
 const MostSeries = 8
@@ -44,13 +56,6 @@ var chartText string
 var drawing = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("chart").Parse(chartText))
 })
-
-//go:embed chart.css
-var chartStyle string
-
-// ChartStyle is the style sheet of charts, for light and dark pages. A page with charts
-// contains it once. It may set --back to the background of its charts.
-func ChartStyle() template.CSS { return template.CSS(chartStyle) }
 
 // The sizes of a drawing. The page scales it, so only the proportions matter.
 const (
@@ -64,11 +69,16 @@ const (
 	entry       = 20 // of the legend, from one to the next
 )
 
-// numbered is a series and its index, which selects its color and mark.
+// numbered is a series and its index, which selects its color and mark. One with columns
+// has no points.
 type numbered struct {
 	Series
-	index int
+	columns []box
+	index   int
 }
+
+// box is a column in its place above or below others.
+type box struct{ from, to, low, high float64 }
 
 // layout is the data of the template.
 type layout struct {
@@ -76,6 +86,7 @@ type layout struct {
 	Width, Height            int
 	Left, Right, Top, Bottom float64 // of the area that the lines lie in
 	XTicks, YTicks           []placed
+	Legend                   bool // the axis names columns of one kind
 	Series                   []drawn
 }
 
@@ -87,15 +98,15 @@ type placed struct {
 
 // drawn is a series and its legend entry. Paths are SVG path data.
 type drawn struct {
-	Name         string
-	Index        int
-	Path, Marks  string
-	KeyX, KeyY   float64
-	Sample, Mark string
+	Name              string
+	Index             int
+	Path, Marks, Area string
+	KeyX, KeyY        float64
+	Sample, Mark, Key string
 }
 
-// HTML returns the chart as an element for a page with [ChartStyle]. The error wraps
-// [ErrEmpty] if no series has a point to draw.
+// HTML returns the chart as an element for a page. The error wraps [ErrEmpty] if no series
+// has a point to draw.
 func (c Chart) HTML() (template.HTML, error) {
 	all := c.drawable()
 	if len(all) == 0 {
@@ -108,11 +119,11 @@ func (c Chart) HTML() (template.HTML, error) {
 	return template.HTML(out.String()), nil // the template has escaped the names
 }
 
-// drawable returns the series with the points that the axes can show, in order. Each
-// series keeps its index among all series, so that it has the same color in charts that
+// drawable returns the columns, and the series with the points that the axes can show, in
+// order. Each keeps its index among all, so that it has the same color in charts that
 // leave out others.
 func (c Chart) drawable() []numbered {
-	var all []numbered
+	all := c.stacked()
 	for i, s := range c.Series {
 		points := slices.DeleteFunc(slices.Clone(s.Points), func(p Point) bool {
 			return !c.X.takes(p.X) || !c.Y.takes(p.Y)
@@ -121,7 +132,38 @@ func (c Chart) drawable() []numbered {
 			continue
 		}
 		slices.SortStableFunc(points, func(a, b Point) int { return cmp.Compare(a.X, b.X) })
-		all = append(all, numbered{Series{s.Name, points}, i % MostSeries})
+		bounds := slices.DeleteFunc(slices.Clone(s.Bounds), func(b Bound) bool {
+			return !c.X.takes(b.X) || !c.Y.takes(b.Low) || !c.Y.takes(b.High)
+		})
+		slices.SortStableFunc(bounds, func(a, b Bound) int { return cmp.Compare(a.X, b.X) })
+		all = append(all, numbered{Series: Series{s.Name, points, bounds}, index: (len(c.Columns) + i) % MostSeries})
+	}
+	return all
+}
+
+// stacked places columns that begin at one place above, or below, each other.
+func (c Chart) stacked() (all []numbered) {
+	type ends struct{ above, below float64 }
+	taken := map[float64]ends{}
+	for i, s := range c.Columns {
+		n := numbered{Series: Series{Name: s.Name}, index: i % MostSeries}
+		for _, column := range s.List {
+			if !c.X.takes(column.From) || !c.X.takes(column.To) || !c.Y.takes(column.Y) || column.Y == 0 {
+				continue
+			}
+			e := taken[column.From]
+			if column.Y > 0 {
+				n.columns = append(n.columns, box{column.From, column.To, e.above, e.above + column.Y})
+				e.above += column.Y
+			} else {
+				n.columns = append(n.columns, box{column.From, column.To, e.below + column.Y, e.below})
+				e.below += column.Y
+			}
+			taken[column.From] = e
+		}
+		if len(n.columns) > 0 {
+			all = append(all, n)
+		}
 	}
 	return all
 }
@@ -133,15 +175,19 @@ func (c Chart) layOut(all []numbered) *layout {
 	for _, t := range y.ticks {
 		numbers = max(numbers, utf8.RuneCountInString(t.label))
 	}
-	for _, s := range all {
-		names = max(names, utf8.RuneCountInString(s.Name))
+	legend := len(all) > 1 || len(c.Columns) == 0
+	if legend {
+		for _, s := range all {
+			names = max(names, utf8.RuneCountInString(s.Name))
+		}
 	}
 	l := &layout{
 		Title: c.Title, XLabel: c.X.Label, YLabel: c.Y.Label,
 		Width: chartWidth, Height: chartHeight, Top: top, Bottom: chartHeight - bottom,
 		Left: float64(edge + letter*numbers),
 		// Names take at most half of the drawing; its edge cuts off the rest.
-		Right: float64(chartWidth - min(sample+letter*names, chartWidth/2)),
+		Right:  float64(chartWidth - min(sample+letter*names, chartWidth/2)),
+		Legend: legend,
 	}
 	for _, t := range x.ticks {
 		l.XTicks = append(l.XTicks, placed{l.across(t.at), t.label})
@@ -159,29 +205,77 @@ func (c Chart) layOut(all []numbered) *layout {
 func (l *layout) across(at float64) float64 { return round(l.Left + at*(l.Right-l.Left)) }
 func (l *layout) up(at float64) float64     { return round(l.Bottom - at*(l.Bottom-l.Top)) }
 
+// mostMarks is how many points of a line have marks. More would hide the line.
+const mostMarks = 60
+
 // draw returns a series, with its entry at the given place of the legend.
 func (l *layout) draw(s numbered, place int, x, y *span) drawn {
+	down := l.Top + entry/2 + float64(place*entry)
+	d := drawn{Name: s.Name, Index: s.index, KeyX: l.Right + sample - 4, KeyY: down}
+	if s.columns != nil {
+		d.Area = l.columns(s.columns, x, y)
+		d.Key = fmt.Sprintf("M%g %gh24v8h-24z", l.Right+12, down-4)
+		return d
+	}
 	places := make([]Point, len(s.Points))
 	for i, p := range s.Points {
 		places[i] = Point{l.across(x.at(p.X)), l.up(y.at(p.Y))}
 	}
-	down := l.Top + entry/2 + float64(place*entry)
 	key := []Point{{l.Right + 12, down}, {l.Right + 24, down}, {l.Right + 36, down}}
-	return drawn{
-		Name: s.Name, Index: s.index,
-		Path: path(places), Marks: marks(s.index, places),
-		Sample: path(key), Mark: marks(s.index, key[1:2]),
-		KeyX: l.Right + sample - 4, KeyY: down,
+	d.Path, d.Area, d.Sample = path(places), l.bounds(s.Bounds, x, y), path(key)
+	if len(places) <= mostMarks {
+		d.Marks, d.Mark = marks(s.index, places), marks(s.index, key[1:2])
 	}
+	return d
 }
 
-// spans fits the axes around all points.
+// columns returns the outlines of columns.
+func (l *layout) columns(list []box, x, y *span) string {
+	var d strings.Builder
+	for _, b := range list {
+		left, right := l.across(x.at(b.from)), l.across(x.at(b.to))
+		low, high := l.up(y.at(b.low)), l.up(y.at(b.high))
+		if right-left > 3 { // a gap to the next one
+			right--
+		}
+		fmt.Fprintf(&d, "M%g %gH%gV%gH%gz", left, low, max(right, left+1), high, left)
+	}
+	return d.String()
+}
+
+// bounds returns the outline of an area.
+func (l *layout) bounds(list []Bound, x, y *span) string {
+	if len(list) == 0 {
+		return ""
+	}
+	places := make([]Point, 0, 2*len(list))
+	for _, b := range list {
+		places = append(places, Point{l.across(x.at(b.X)), l.up(y.at(b.High))})
+	}
+	for _, b := range slices.Backward(list) {
+		places = append(places, Point{l.across(x.at(b.X)), l.up(y.at(b.Low))})
+	}
+	return path(places) + "z"
+}
+
+// spans fits the axes around all that is drawn.
 func (c Chart) spans(all []numbered) (x, y span) {
-	low, high := all[0].Points[0], all[0].Points[0]
+	low, high := Point{math.Inf(1), math.Inf(1)}, Point{math.Inf(-1), math.Inf(-1)}
+	include := func(x, y float64) {
+		low = Point{min(low.X, x), min(low.Y, y)}
+		high = Point{max(high.X, x), max(high.Y, y)}
+	}
 	for _, s := range all {
 		for _, p := range s.Points {
-			low = Point{min(low.X, p.X), min(low.Y, p.Y)}
-			high = Point{max(high.X, p.X), max(high.Y, p.Y)}
+			include(p.X, p.Y)
+		}
+		for _, b := range s.Bounds {
+			include(b.X, b.Low)
+			include(b.X, b.High)
+		}
+		for _, b := range s.columns {
+			include(b.from, b.low)
+			include(b.to, b.high)
 		}
 	}
 	return c.X.span(low.X, high.X), c.Y.span(low.Y, high.Y)

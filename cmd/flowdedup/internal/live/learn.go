@@ -1,0 +1,328 @@
+package live
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
+	measure "github.com/flowdedup/flowdedup/capture/inspect"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/inspect"
+	"github.com/flowdedup/flowdedup/engine/secret"
+	"github.com/flowdedup/flowdedup/engine/window"
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+// LearnConfig says how a run finds out itself what to remove. The zero value does not.
+type LearnConfig struct {
+	// For is how long packets are inspected before each decision. Until the first one all
+	// packets are kept.
+	For time.Duration
+	// Every is how long a decision holds, from its inspection to the next.
+	Every time.Duration
+	// Keep says that it chooses Dedup.Choice.Flow, too. Hold is the longest wait for better
+	// copies then; 0 stands for the window.
+	Keep bool
+	Hold func(window.Window) time.Duration
+}
+
+// Learned says what a run found out.
+type Learned struct {
+	// Decided is when the last decision was made, "" before the first.
+	Decided   string `json:"decided"`
+	Decisions uint64 `json:"decisions"`
+	Verdict   string `json:"verdict"`
+	// Dedup says that copies are removed. Otherwise all packets are kept.
+	Dedup    bool     `json:"dedup"`
+	Identity string   `json:"identity"`
+	Window   string   `json:"window"`
+	Ignore   []string `json:"ignore"`
+	Across   bool     `json:"across"`
+	Keep     string   `json:"keep"`
+	// Advice are flags that would help and that are left to the user.
+	Advice []string `json:"advice"`
+	// Passed counts packets that were kept without being judged.
+	Passed uint64 `json:"passed"`
+	// Inspecting says that packets are being inspected.
+	Inspecting bool `json:"inspecting"`
+}
+
+// phase is how packets are judged, until there is another decision.
+type phase struct {
+	detector *dedup.Detector
+	cfg      *dedup.Config
+	// before is the phase before, whose packets may still wait for better copies. The first
+	// Write of this phase sets it to nil.
+	before *phase
+}
+
+// writeOf returns what takes the batches of a phase whose verdicts are final.
+func (r *runner) writeOf(p *phase) func(b *capture.Batch, drop []uint64) error {
+	return func(b *capture.Batch, drop []uint64) error {
+		if !p.cfg.Pass {
+			p.detector.Kept(b, drop)
+		}
+		return r.outputs.Write(b, drop)
+	}
+}
+
+// learner decides what is removed. Its methods are called in the order of the stream,
+// except inspected.
+type learner struct {
+	run *runner
+	cfg *LearnConfig
+	log *slog.Logger
+	// inspector measures; nil between inspections. Workers read it ahead of their turn.
+	inspector atomic.Pointer[measure.Inspector]
+	until     time.Time // the end of the inspection
+	next      time.Time // the begin of the next one
+	// decided holds a decision that is ready to take effect.
+	decided chan *decision
+	last    choice
+	learned Learned
+	old     *phase // closed at the next decision, when no worker has it any more
+}
+
+// decision is what is done next, with what has been made for it; detector is nil if
+// nothing changes.
+type decision struct {
+	choice
+	learned  Learned
+	detector *dedup.Detector
+	cfg      *dedup.Config
+	err      error
+}
+
+// choice is what an inspection chooses.
+type choice struct {
+	dedup, across, flow bool
+	identity            flow.IdentityKind
+	bytes               int
+	ignore              string
+	window              time.Duration
+}
+
+func newLearner(r *runner) *learner {
+	if r.cfg.Learn.For == 0 {
+		return nil
+	}
+	l := &learner{run: r, cfg: &r.cfg.Learn, log: r.log, decided: make(chan *decision, 1)}
+	l.learned.Ignore, l.learned.Advice = []string{}, []string{}
+	return l
+}
+
+// tick does what is due.
+func (l *learner) tick(now time.Time) {
+	if l == nil {
+		return
+	}
+	inspector := l.inspector.Load()
+	switch {
+	case inspector == nil && !now.Before(l.next) && len(l.decided) == 0:
+		l.begin(now)
+	case inspector != nil && now.After(l.until):
+		l.end(inspector)
+	}
+	select {
+	case d := <-l.decided:
+		l.follow(d, now)
+	default:
+	}
+}
+
+// begin begins an inspection.
+func (l *learner) begin(now time.Time) {
+	seed := l.run.cfg.Dedup.Secret.AESKey(secret.Sightings)
+	l.inspector.Store(measure.New(measure.Config{
+		Key: l.run.cfg.Dedup.Secret.AESKey(secret.Packets), Seed: binary.LittleEndian.Uint64(seed[:]),
+	}))
+	l.until, l.next = now.Add(l.cfg.For), now.Add(l.cfg.For+l.cfg.Every)
+	l.learned.Inspecting = true
+	l.log.Info("inspecting packets to learn what to remove", "for", l.cfg.For)
+}
+
+// end ends an inspection. What it decides is made ready beside the work on packets.
+func (l *learner) end(inspector *measure.Inspector) {
+	l.inspector.Store(nil)
+	l.learned.Inspecting = false
+	report := inspector.Report()
+	err := inspector.Close()
+	d := &decision{choice: choiceOf(&report.Recommendation), err: err}
+	d.learned = learnedOf(report)
+	d.flow = d.flow && l.cfg.Keep
+	if d.choice == l.last && l.learned.Decisions > 0 {
+		l.decided <- d
+		return
+	}
+	go func() {
+		d.cfg = l.config(&d.choice)
+		if d.detector, d.err = dedup.New(d.cfg, 0); d.err == nil {
+			d.err = d.detector.Populate(context.Background())
+		}
+		l.decided <- d
+	}()
+}
+
+func choiceOf(r *measure.Recommendation) choice {
+	if !r.Dedup {
+		return choice{}
+	}
+	return choice{
+		dedup: true, across: r.Across, flow: r.Keep == "flow", identity: r.Identity, bytes: r.IdentityBytes,
+		ignore: strings.Join(r.Ignore, ","), window: r.Window,
+	}
+}
+
+// config returns the configuration that does what was chosen.
+func (l *learner) config(c *choice) *dedup.Config {
+	cfg := l.run.cfg.Dedup
+	if !c.dedup {
+		passAll(&cfg)
+		return &cfg
+	}
+	cfg.Window, cfg.Across = window.Window{Duration: c.window}, c.across
+	cfg.Identity = flow.IdentityConfig{Kind: c.identity, Bytes: c.bytes}
+	if c.ignore != "" {
+		ignore, err := flow.ParseIgnore(c.ignore)
+		if err != nil {
+			panic("live: " + err.Error()) // inspect recommends fields that exist
+		}
+		cfg.Identity.Ignore = ignore
+	}
+	if c.flow {
+		cfg.Choice.Flow = true
+	}
+	if cfg.Choice.Flow || len(cfg.Choice.Prefer) > 0 {
+		cfg.Choice.Hold, cfg.Choice.Delay = l.cfg.Hold(cfg.Window), l.run.cfg.Ring.BlockTimeout
+	}
+	return &cfg
+}
+
+// passAll makes a configuration keep all packets, in little memory.
+func passAll(cfg *dedup.Config) {
+	cfg.Pass, cfg.Method, cfg.Memory = true, "auto", layout.LineSize<<10
+	cfg.Choice.Flow, cfg.Choice.Hold = false, 0
+}
+
+// follow makes a decision take effect.
+func (l *learner) follow(d *decision, now time.Time) {
+	if d.err != nil {
+		l.log.Error("what was learned cannot be used, so nothing changes", "error", d.err)
+		return
+	}
+	passed, decisions := l.learned.Passed, l.learned.Decisions
+	l.learned = d.learned
+	l.learned.Passed, l.learned.Decisions = passed, decisions+1
+	l.learned.Decided = now.UTC().Format(time.RFC3339)
+	l.log.Info("learned", "verdict", d.learned.Verdict, "dedup", d.dedup, "identity", d.learned.Identity, "window", d.learned.Window,
+		"ignore", strings.Join(d.learned.Ignore, ","), "across", d.across, "keep", d.learned.Keep, "changed", d.detector != nil)
+	for _, advice := range d.learned.Advice {
+		l.log.Warn("left to you: " + advice)
+	}
+	if d.detector == nil {
+		return
+	}
+	l.last = d.choice
+	before := l.run.phase.Load()
+	d.detector.Continue(before.detector)
+	l.run.phase.Store(&phase{detector: d.detector, cfg: d.cfg, before: before})
+	if err := l.closeOld(); err != nil {
+		l.log.Error("memory of an earlier filter", "error", err)
+	}
+	l.old = before
+}
+
+// closeOld frees the filter of an earlier phase.
+func (l *learner) closeOld() error {
+	if l == nil || l.old == nil {
+		return nil
+	}
+	old := l.old
+	l.old = nil
+	return old.detector.Close()
+}
+
+// close ends learning.
+func (l *learner) close() error {
+	if l == nil {
+		return nil
+	}
+	if inspector := l.inspector.Swap(nil); inspector != nil {
+		if err := inspector.Close(); err != nil {
+			return fmt.Errorf("inspection: %w", err)
+		}
+	}
+	return l.closeOld()
+}
+
+// state returns what was learned; nil without learning.
+func (l *learner) state() *Learned {
+	if l == nil {
+		return nil
+	}
+	s := l.learned
+	return &s
+}
+
+// learnedOf describes a decision.
+func learnedOf(r *measure.Report) Learned {
+	c := &r.Recommendation
+	n := Learned{Verdict: sentence(inspect.Verdict(r)), Dedup: c.Dedup, Ignore: []string{}, Advice: []string{}}
+	if !c.Dedup {
+		return n
+	}
+	n.Identity, n.Window, n.Across, n.Keep = c.Identity.String(), window.Window{Duration: c.Window}.String(), c.Across, c.Keep
+	n.Ignore = append(n.Ignore, c.Ignore...)
+	if len(c.Strip) > 0 {
+		n.Advice = append(n.Advice, "--strip "+strings.Join(c.Strip, ",")+" would join the sides of conversations")
+	}
+	return n
+}
+
+// look is the inspection of one batch.
+type look struct {
+	inspector *measure.Inspector // that batch belongs to
+	batch     *measure.Batch
+	prepared  bool
+}
+
+// prepare decodes and digests the packets, if they are inspected.
+func (k *look) prepare(l *learner, b *capture.Batch) {
+	k.prepared = false
+	if l == nil {
+		return
+	}
+	inspector := l.inspector.Load()
+	if inspector != k.inspector {
+		k.inspector, k.batch = inspector, nil
+		if inspector != nil {
+			k.batch = inspector.NewBatch()
+		}
+	}
+	if k.batch != nil {
+		k.batch.Prepare(b)
+		k.prepared = true
+	}
+}
+
+// apply measures the packets, unless the inspection has ended meanwhile.
+func (k *look) apply(l *learner, p *phase, b *capture.Batch) {
+	if l == nil {
+		return
+	}
+	if p.cfg.Pass {
+		l.learned.Passed += uint64(len(b.Frames))
+	}
+	if k.prepared && k.inspector == l.inspector.Load() {
+		k.inspector.Add(k.batch, b)
+	}
+}
+
+// sentence begins a text with a capital letter.
+func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] }

@@ -1,0 +1,157 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture/points"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/inspect"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/page"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
+)
+
+// InspectPage writes the summary as a page.
+func InspectPage(w io.Writer, s *inspect.Summary) error {
+	p := page.Page{
+		Title: "flowdedup inspect", Lead: []string{capitalized(s.Verdict)},
+		Command: s.Recommendation.Command, Because: s.Recommendation.Reasons,
+		Facts: []page.Fact{
+			{Name: "packets", Value: show.Count(s.Packets)},
+			{Name: "copies", Value: fmt.Sprintf("%s (%s)", show.Count(s.Copies), share(s.Copies, s.Packets))},
+			{Name: "equal, but sent again", Value: show.Count(total(s.NotCopies))},
+			{Name: "looked at", Value: "equal packets within " + s.Window},
+		},
+	}
+	fact := func(name, value string, there bool) {
+		if there {
+			p.Facts = append(p.Facts, page.Fact{Name: name, Value: value})
+		}
+	}
+	fact("removed by the command", show.Count(s.Recommendation.Removes), s.Recommendation.Dedup)
+	fact("of them no copies", show.Count(s.Recommendation.Wrong), s.Recommendation.Dedup)
+	fact("conversations torn apart", fmt.Sprintf("%s of %s sampled", show.Count(s.SplitConversations), show.Count(s.SampledConversations)), s.SampledConversations > 0)
+	fact("one-sided conversations", fmt.Sprintf("%s, without copies %s", oneSided(s.OneSided.Before), oneSided(s.OneSided.After)), s.OneSided.Before.Flows > 0)
+	fact("noticed", inspectNotes(s), inspectNotes(s) != "")
+	fact("sampled", fmt.Sprintf("1 packet in %.0f at last: counts are estimates", 1/max(s.Sampled, 1e-9)), s.Sampled < 1)
+	if s.Copies > 0 {
+		p.Sections = append(p.Sections, matrixSection(s), delaySection(s), kindsSection(s))
+	}
+	if len(s.NotCopies) > 0 {
+		p.Sections = append(p.Sections, repeatsSection(s))
+	}
+	return p.Write(w)
+}
+
+// matrixSection shows between which points copies lie.
+func matrixSection(s *inspect.Summary) page.Section {
+	heat := page.HeatMap{Title: "Copies by point", Row: "first seen at", Column: "copied at"}
+	names := []string{}
+	index := func(name string) int {
+		i := slices.Index(names, name)
+		if i < 0 && len(names) < page.MostHeat {
+			i = len(names)
+			names = append(names, name)
+		}
+		return i
+	}
+	t := page.Table{Columns: matrixColumns}
+	for i := range s.Matrix {
+		c := &s.Matrix[i]
+		if i < page.MostRows {
+			t.Rows = append(t.Rows, matrixRow(c))
+		}
+		row, column := index(show.Printable(c.First)), index(show.Printable(c.Copy))
+		if row >= 0 && column >= 0 {
+			heat.Cells = append(heat.Cells, page.HeatCell{Row: row, Column: column, Value: float64(c.Count), Text: show.Short(float64(c.Count)), More: []string{"p50 " + show.Delay(c.Delay.P50)}})
+		}
+	}
+	heat.Rows, heat.Across = names, names
+	if more := len(s.Matrix) - len(t.Rows); more > 0 {
+		t.More = fmt.Sprintf("%s more pairs are in --json.", show.Count(uint64(more)))
+	}
+	caption := "Each cell counts the packets that were first seen at the point of its row and again at the point of its column, with the median delay. "
+	if len(s.Matrix) > len(heat.Cells) {
+		caption += fmt.Sprintf("The %d pairs with the most copies that fit are drawn. ", len(heat.Cells))
+	}
+	return page.Section{Heading: "Where copies come from", Pictures: []page.Picture{heat}, Caption: caption + matrixAdvice(s), Table: &t}
+}
+
+// matrixAdvice says what the matrix means.
+func matrixAdvice(s *inspect.Summary) string {
+	same := uint64(0)
+	for i := range s.Matrix {
+		if s.Matrix[i].First == s.Matrix[i].Copy {
+			same += s.Matrix[i].Count
+		}
+	}
+	switch {
+	case same == 0:
+		return "All copies were seen at another point: a mirror of both ports, or taps at both ends of a path, cause that."
+	case same == s.Copies:
+		return "All copies were seen at the same point: look for a mirror session that is configured twice, or that mirrors both directions of both ports."
+	}
+	return fmt.Sprintf("%s of the copies were seen twice at the same point: two mirror sessions may cover one port.", share(same, s.Copies))
+}
+
+// delaySection shows how late copies come.
+func delaySection(s *inspect.Summary) page.Section {
+	return page.Section{
+		Heading:  "How late copies come",
+		Pictures: []page.Picture{delayChart("Copies by delay", "copies", s.Delays)},
+		Caption: fmt.Sprintf("Each column counts the copies within a tenth of a decade of delay, off by %s at most. The window of de-duplication must reach beyond the last of them; the recommended one is %s.",
+			show.Percent(s.DelayError, 1, 0), s.Recommendation.Window),
+	}
+}
+
+// delayChart draws a histogram of delays.
+func delayChart(title, what string, bins []points.Bin) page.Chart {
+	c := page.Chart{Title: title, X: page.Axis{Label: "delay", Scale: page.Delays}, Y: page.Axis{Label: what, Scale: page.Linear}}
+	columns := page.Columns{Name: what}
+	for _, b := range bins {
+		// Nothing below a nanosecond is told apart, and a logarithm has no 0.
+		columns.List = append(columns.List, page.Column{From: max(float64(b.From), 0.5), To: float64(b.To), Y: float64(b.Count)})
+	}
+	c.Columns = []page.Columns{columns}
+	return c
+}
+
+// kindsSection shows in what copies differ.
+func kindsSection(s *inspect.Summary) page.Section {
+	bars := page.Bars{Title: "Copies by what differs"}
+	t := page.Table{Columns: kindsColumns}
+	for i, name := range largest(s.Kinds) {
+		n := s.Kinds[name]
+		if i < maxRows {
+			bars.List = append(bars.List, page.Bar{Name: name, Value: float64(n), Text: share(n, s.Copies)})
+		}
+		t.Rows = append(t.Rows, []string{name, show.Count(n), share(n, s.Copies)})
+	}
+	section := page.Section{
+		Heading: "In what copies differ", Pictures: []page.Picture{bars}, Table: &t,
+		Caption: "What differs says what lies between the points: ttl and mac a router, vlan a trunk, tunnel a mirror at both ends of an overlay. An identity that compares it would not find the copy.",
+	}
+	if len(s.TTLSteps) > 0 {
+		section.Text = []string{"Time to live of the copy: " + ttlSteps(s) + "."}
+	}
+	return section
+}
+
+// repeatsSection shows what must not be removed.
+func repeatsSection(s *inspect.Summary) page.Section {
+	bars := page.Bars{Title: "Equal packets that were sent again"}
+	t := page.Table{Columns: repeatsColumns}
+	for i, name := range largest(s.NotCopies) {
+		n := s.NotCopies[name]
+		if i < maxRows {
+			bars.List = append(bars.List, page.Bar{Name: name, Value: float64(n), Text: show.Count(n)})
+		}
+		t.Rows = append(t.Rows, repeatsRow(s, name))
+	}
+	return page.Section{
+		Heading: "Equal, but no copies", Pictures: []page.Picture{bars}, Table: &t,
+		Caption: fmt.Sprintf("Their senders repeated these packets. A window longer than the time between two of them removes them, too: the recommended command removes %s of them.", show.Count(s.Recommendation.Wrong)),
+		Text:    []string{fmt.Sprintf("Measured in %s, with %s of memory.", time.Duration(s.Seconds*1e9).Round(time.Millisecond), show.Bytes(s.MemoryBytes))},
+	}
+}
