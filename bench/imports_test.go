@@ -43,6 +43,7 @@ var layers = map[string][]string{
 	"capture/outfile":           {},
 	"capture/pcapfile":          {"capture", "capture/internal/encoding", "capture/outfile"},
 	"capture/netio":             {"capture", "capture/pcapfile"},
+	"capture/mirror":            {"capture", "capture/flow", "capture/ring"},
 	"capture/rotate":            {"capture", "capture/pcapfile", "capture/outfile", "engine/calendar"},
 	// What tests alone use.
 	"capture/internal": {"capture"},

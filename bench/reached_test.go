@@ -41,7 +41,6 @@ var unreached = map[string]string{
 	"capture/gopackets.SourceConfig.LinkType":  handles,
 	"capture/gopackets.SourceConfig.Temporary": handles,
 	"capture/gopackets.ZeroCopy":               handles,
-	"capture/netio.ReceiverConfig.Endless":     "is for programs whose runs have no end; flowdedup live reads from interfaces",
 	"capture/ring.DefaultBlockBytes":           "is what a BlockBytes of 0 stands for",
 	"capture/ring.SenderConfig.Queue":          "is for interfaces that shape traffic, as those of the tests do",
 	"capture/ring.SenderConfig.RetryTimeout":   "belongs to Queue",

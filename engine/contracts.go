@@ -38,6 +38,9 @@ type PacketStats struct {
 	// PredictedFPR bounds the probability that a packet without a twin is taken for a
 	// copy.
 	PredictedFPR float64
+	// EdgeError bounds by how much windows may be too long, as a share of them. They are
+	// never too short. It is 0 where windows are exact to a millionth.
+	EdgeError float64
 	// EvictedLive counts elements that were forgotten before their window ended, by the
 	// time of the element that took their place. Copies of them may have been let
 	// through.

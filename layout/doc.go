@@ -7,10 +7,12 @@
 //	rows of fingerprints                           fingerprint.go
 //	exact rows of 32-bit words, digests, bitmaps   exact.go
 //	timed rows: fingerprint, point and time        timed.go
+//	coarse rows: fingerprint and coarse age        coarse.go
 //	sliding rows: part of a digest, and a date     sliding.go
 //	bits of a blocked Bloom filter                 bloom.go
 //	bits of a stable Bloom filter                  stable.go
 //	cells of a stable Bloom filter                 cells.go
+//	slices of an age-partitioned Bloom filter      partitioned.go
 //	timers of a sliding Bloom filter               timers.go
 //	homes of conversations                         affinity.go
 //

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 
@@ -215,6 +216,55 @@ func measureTimed(b *testing.B, lines []layout.Line, p *TimedParams) {
 		}
 		position += benchBatch
 	}, func() { TestAndSetTimed(lines, seen, s.digests, ticks, points, p, &c) })
+}
+
+// BenchmarkTestAndSetCoarse finds the elements of BenchmarkTestAndSetTimed.
+func BenchmarkTestAndSetCoarse(b *testing.B) {
+	benchSizes(b, func(b *testing.B, lines []layout.Line) {
+		fillLines(lines, 8)
+		for _, p := range []CoarseParams{{Window: 125}, {Window: 125, Refresh: true}} {
+			b.Run(map[bool]string{false: "window=some", true: "refresh"}[p.Refresh], func(b *testing.B) {
+				benchCoarseLevels(b, func(b *testing.B) { measureCoarse(b, lines, p) })
+			})
+		}
+	})
+}
+
+func measureCoarse(b *testing.B, lines []layout.Line, p CoarseParams) {
+	s, position := newDigestBatch(), int64(0)
+	ticks, seen := make([]int64, benchBatch), make([]uint64, benchBatch/64)
+	var c CoarseCounts
+	kerneltest.Measure(b, benchBatch, func() {
+		s.next()
+		for i := range ticks {
+			ticks[i] = (position + int64(i)) * int64(p.Window) / 8192
+		}
+		position += benchBatch
+	}, func() { TestAndSetCoarse(lines, seen, s.digests, ticks, p, &c) })
+}
+
+// BenchmarkTestAndSetPartitioned finds windows of 48 generations that hold 8192 elements.
+func BenchmarkTestAndSetPartitioned(b *testing.B) {
+	benchSizes(b, func(b *testing.B, lines []layout.Line) {
+		s, position := newDigestBatch(), int64(0)
+		ticks, seen := make([]int64, benchBatch), make([]uint64, benchBatch/64)
+		var c PartitionedCounts
+		kerneltest.Measure(b, benchBatch, func() {
+			s.next()
+			for i := range ticks {
+				ticks[i] = (position + int64(i)) * 48 / 8192
+			}
+			position += benchBatch
+		}, func() { TestAndSetPartitioned(lines, seen, s.digests, ticks, PartitionedParams{K: 12}, &c) })
+	})
+}
+
+// benchCoarseLevels runs a benchmark with the levels of forCoarseLevels.
+func benchCoarseLevels(b *testing.B, run func(b *testing.B)) {
+	kerneltest.BenchLevels(b, run)
+	if coarseAVX512() && !slices.Contains(cpu.Levels(), cpu.AVX512) {
+		b.Run("level=avx512", func(b *testing.B) { kerneltest.AtLevel(cpu.AVX512, func() { run(b) }) })
+	}
 }
 
 // BenchmarkSlidingRows takes rows from two of their eight cells taken to four. Half of

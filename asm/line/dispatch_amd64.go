@@ -21,6 +21,7 @@ import (
 //	bitmap              testAndSetBitmapGeneric         testAndSetBitmapAMD64    -
 //	prefetch            prefetchAMD64                   -                        -
 //	timed               testAndSetTimedBatchGeneric     timedRowsAVX2            timedRowsAVX512
+//	coarse              testAndSetCoarseBatchGeneric    coarseRowsAVX2           coarseRowsAVX512
 //	sliding             testAndSetSlidingBatchGeneric   slidingRowsAVX2          slidingRowsAVX512
 //	bloom               test[AndSet]BloomGeneric        test[AndSet]BloomAVX2    test[AndSet]BloomAVX512
 //	stable              stableRule.testAndSetGeneric    clear...AVX2             clear...AVX512
@@ -233,6 +234,24 @@ func testAndSetTimedBatch(lines []layout.Line, current, ahead *batch, n int, b *
 		return inOrder(copies, n), uint64(n) - found, evicted
 	}
 	return testAndSetTimedBatchGeneric(lines, current, n, b, r)
+}
+
+func (b *batch) coarseVectors(ticks []int64) (done int, noTime uint64) {
+	groups := vectorGroups(len(ticks))
+	if groups == 0 {
+		return 0, 0
+	}
+	return 8 * groups, fillCoarseAVX2(&b.low, &ticks[0], 2*groups)
+}
+
+func testAndSetCoarseBatch(lines []layout.Line, current, ahead *batch, n int, r *coarseRule) (near, found, taken uint64) {
+	switch cpu.Best {
+	case cpu.AVX512:
+		return coarseRowsAVX512(&lines[0], current, ahead, n, r)
+	case cpu.AVX2:
+		return coarseRowsAVX2(&lines[0], current, ahead, n, r)
+	}
+	return testAndSetCoarseBatchGeneric(lines, current, n, r)
 }
 
 func testAndSetSlidingBatch(lines []layout.Line, current, ahead *batch, before []uint16) (held uint64) {

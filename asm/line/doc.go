@@ -7,6 +7,7 @@
 //	question                              function               contract        plain twin
 //	is it a copy within a window          TestAndSetTimed        timed.go        timed_generic.go
 //	the same near eras, and as it grows   TestAndSetTimedAround  timed_around.go
+//	the same in less memory, coarsely     TestAndSetCoarse       coarse.go       coarse_generic.go
 //	was it seen (fingerprints, evicted)   TestAndSetRows         fingerprint.go  fingerprint_generic.go
 //	was it seen (exact, of 32 bits)       TestAndSetExact32, 16  exact.go        fingerprint_generic.go
 //	was it seen (exact, of 64 bits)       TestAndSetExact64      exact.go        fingerprint_generic.go
@@ -15,6 +16,7 @@
 //	was it seen (Bloom filter)            TestAndSetBloom        bloom.go        bloom_generic.go
 //	was it seen (stable filter of bits)   TestAndSetStable       stable.go       stable_generic.go
 //	was it seen (stable filter of cells)  TestAndSetCells        cells.go        cells_generic.go
+//	is it a copy (age-partitioned bits)   TestAndSetPartitioned  partitioned.go  partitioned.go
 //	is it a copy (Bloom filter of timers) TestAndSetTimers       timers.go       timers_generic.go
 //
 // The kernels in assembly are in files with the same first word: timed_avx512_amd64.s has

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"sync"
 	"time"
 
@@ -27,8 +28,18 @@ type ReceiverConfig struct {
 	Warn func(error)
 }
 
+// errTooMany is why a peer is refused.
+var errTooMany = errors.New("refused")
+
 // maxStreams is how many streams a listener reads at a time. It refuses further ones.
 const maxStreams = 64
+
+// ReceiverStats counts the peers of a Receiver.
+type ReceiverStats struct {
+	Peers        uint64 `json:"peers"`         // connections so far
+	Connected    int    `json:"connected"`     // of them, those that there are now
+	PeersDropped uint64 `json:"dropped_peers"` // those that were refused, sent no capture, or broke off
+}
 
 // Receiver is an address that streams come from.
 type Receiver struct {
@@ -38,20 +49,21 @@ type Receiver struct {
 	input    int
 	ctx      context.Context // is done once the receiver is to stop
 	cancel   context.CancelFunc
-	conn     net.Conn     // that was made by Open, or nil
-	listener net.Listener // or nil
-	secure   *tls.Config  // of the listener, or nil
+	conn     net.Conn         // that was made by Open, or nil
+	listener *net.TCPListener // or nil
+	secure   *tls.Config      // of the listener, or nil
 
 	mu     sync.Mutex
 	places map[string]bool // of streams that are read
 	began  int             // streams whose header was sound
-	ended  chan struct{}   // gets a value when the stream of a connection has ended
+	stats  ReceiverStats
+	ended  chan bool // says whether the stream of a connection, which has ended, was a capture
 }
 
 // Open connects, or begins to listen. An Endless receiver connects in Start. Errors name
 // the address.
 func Open(ctx context.Context, addr Address, cfg ReceiverConfig) (r *Receiver, err error) {
-	r = &Receiver{addr: addr, cfg: cfg, places: map[string]bool{}, ended: make(chan struct{}, 1)}
+	r = &Receiver{addr: addr, cfg: cfg, places: map[string]bool{}, ended: make(chan bool, 1)}
 	switch {
 	case addr.listen:
 		r.listener, r.secure, err = listen(ctx, addr, cfg.TLS)
@@ -71,7 +83,7 @@ func (r *Receiver) Start(to *pcapfile.Arrivals, input int) {
 	r.to, r.input = to, input
 	switch {
 	case r.conn != nil:
-		r.add(newStream(r.addr.name, r.conn, r.cfg.Warn, passOn), r.addr.host)
+		r.add(newStream(r.addr.name, r.conn, r.cfg.Warn, r.passOn), r.addr.host)
 	case r.listener != nil:
 		go r.accept(to.Expect(r.Close))
 	default:
@@ -91,11 +103,35 @@ func (r *Receiver) Close() {
 }
 
 func (r *Receiver) add(s *stream, slot string) {
+	r.count(1, nil)
 	r.to.Add(pcapfile.Arrival{Source: s, Input: r.input, Slot: slot})
 }
 
+// Stats returns the counts of peers. It may be called on any goroutine.
+func (r *Receiver) Stats() ReceiverStats {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.stats
+}
+
+// count counts a peer that has come (1) or left (-1), and why it left unless it was done.
+func (r *Receiver) count(change int, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.stats.Connected += change
+	if change > 0 {
+		r.stats.Peers++
+	}
+	if err != nil {
+		r.stats.PeersDropped++
+	}
+}
+
 // passOn makes the error of the one stream that of the run.
-func passOn(_ *stream, err error) error { return err }
+func (r *Receiver) passOn(_ *stream, err error) error {
+	r.count(-1, err)
+	return err
+}
 
 // The pauses between attempts to connect.
 const (
@@ -114,40 +150,47 @@ func pause(ctx context.Context, d time.Duration) time.Duration {
 	return min(2*d, lastPause)
 }
 
-// connect connects again and again. A warning comes when that begins to fail.
+// connect connects again and again. A warning comes when that begins to fail, or to bring
+// no capture.
 func (r *Receiver) connect(done func()) {
 	defer done()
 	wait, failing := firstPause, false
 	for r.ctx.Err() == nil {
 		conn, err := dial(r.ctx, r.addr, r.cfg.TLS)
-		if err != nil {
-			if !failing && r.ctx.Err() == nil {
-				r.cfg.Warn(err)
-			}
-			failing = true
-			wait = pause(r.ctx, wait)
-			continue
+		sound := false
+		switch {
+		case err == nil:
+			sound = r.follow(conn, failing)
+		case !failing && r.ctx.Err() == nil:
+			r.cfg.Warn(err)
 		}
-		wait, failing = firstPause, false
-		r.add(newStream(r.addr.name, conn, r.cfg.Warn, r.interrupted), r.addr.host)
-		select {
-		case <-r.ended:
-			pause(r.ctx, firstPause)
-		case <-r.ctx.Done():
+		if failing = !sound; sound {
+			wait = firstPause
 		}
+		wait = pause(r.ctx, wait)
 	}
 }
 
-// interrupted reports the end of a stream that is to come again.
-func (r *Receiver) interrupted(s *stream, err error) error {
-	if err == nil && s.ctx.Err() == nil {
-		err = fmt.Errorf("%s: %w", s.name, errClosed)
+// follow adds the stream of a connection, and waits for its end. It reports whether that was
+// a capture. What ended one that was none is only said once.
+func (r *Receiver) follow(conn net.Conn, said bool) (sound bool) {
+	r.add(newStream(r.addr.name, conn, r.cfg.Warn, func(s *stream, err error) error {
+		sound := s.src != nil
+		r.count(-1, err)
+		if err == nil && s.ctx.Err() == nil {
+			err = fmt.Errorf("%s: %w", s.name, errClosed)
+		}
+		if err != nil && (sound || !said) {
+			r.cfg.Warn(err)
+		}
+		r.ended <- sound
+		return nil
+	}), r.addr.host)
+	select {
+	case sound = <-r.ended:
+	case <-r.ctx.Done():
 	}
-	if err != nil {
-		r.cfg.Warn(err)
-	}
-	r.ended <- struct{}{}
-	return nil
+	return sound
 }
 
 // accept accepts streams until the receiver ends.
@@ -160,11 +203,29 @@ func (r *Receiver) accept(done func()) {
 		case err == nil:
 			wait = firstPause
 			r.admit(conn)
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			r.endIfLast()
 		case r.ctx.Err() == nil:
 			r.cfg.Warn(fmt.Errorf("%v: %w", r.addr, reason(err))) // of descriptors, for instance
 			wait = pause(r.ctx, wait)
 		}
 	}
+}
+
+// lastWait is how long a receiver whose last stream has ended accepts those that the kernel
+// has connected already.
+const lastWait = 50 * time.Millisecond
+
+// endIfLast ends the receiver if no stream has come since the last one ended.
+func (r *Receiver) endIfLast() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.places) == 0 {
+		r.cancel()
+		_ = r.listener.Close() // nobody is to connect any more
+		return
+	}
+	_ = r.listener.SetDeadline(time.Time{}) // fails only if it was closed
 }
 
 // admit adds the stream of a connection, unless there are too many.
@@ -173,7 +234,8 @@ func (r *Receiver) admit(conn net.Conn) {
 	place, ok := r.place(conn.RemoteAddr())
 	if !ok {
 		_ = conn.Close() // nothing was read
-		r.cfg.Warn(fmt.Errorf("%s: refused: %d streams are read already", name, maxStreams))
+		r.count(0, errTooMany)
+		r.cfg.Warn(fmt.Errorf("%s: %w: %d streams are read already", name, errTooMany, maxStreams))
 		return
 	}
 	s := newStream(name, conn, r.cfg.Warn, func(s *stream, err error) error { return r.left(s, place, err) })
@@ -203,9 +265,13 @@ func (r *Receiver) place(peer net.Addr) (string, bool) {
 
 // left reports a stream that broke off. It ends the receiver after the last one.
 func (r *Receiver) left(s *stream, place string, err error) error {
-	if err != nil && !errors.Is(err, capture.ErrEmpty) { // who sends nothing only looked
+	if errors.Is(err, capture.ErrEmpty) { // who sends nothing only looked
+		err = nil
+	}
+	if err != nil {
 		r.cfg.Warn(err)
 	}
+	r.count(-1, err)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.places, place)
@@ -213,8 +279,7 @@ func (r *Receiver) left(s *stream, place string, err error) error {
 		r.began++
 	}
 	if !r.cfg.Endless && len(r.places) == 0 && r.began > 0 {
-		r.cancel()
-		_ = r.listener.Close() // accept returns
+		_ = r.listener.SetDeadline(time.Now().Add(lastWait)) // fails only if it was closed
 	}
 	return nil
 }

@@ -129,6 +129,9 @@ func TestReceiveRefuses(t *testing.T) {
 		conns = append(conns, connect(t, r.listener.Addr()))
 	}
 	w.await(t, "refused: 64 streams are read already")
+	if s := r.Stats(); s != (ReceiverStats{Peers: maxStreams, Connected: maxStreams, PeersDropped: 1}) {
+		t.Errorf("%+v", s)
+	}
 	a.Stop() // though 64 are silent
 	if n, _, err := read(a); n != 0 || err != nil {
 		t.Error(n, err)
@@ -157,7 +160,7 @@ func TestReceiveAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if it := b.Interfaces[b.Frames[0].Interface]; it.CapturePoint != 0 || it.Section != uint32(round) {
+		if it := b.Interfaces[b.Frames[0].Interface]; it.CapturePoint != 0 || it.Section != 0 {
 			t.Errorf("round %d: %+v", round, it)
 		}
 		conn.Close()
@@ -170,6 +173,9 @@ func TestReceiveAgain(t *testing.T) {
 			}
 			time.Sleep(time.Millisecond)
 		}
+	}
+	if s := r.Stats(); s != (ReceiverStats{Peers: 3}) {
+		t.Errorf("%+v", s)
 	}
 	if err := a.Close(); err != nil {
 		t.Error(err)
@@ -216,19 +222,23 @@ func TestConnectAgain(t *testing.T) {
 	at := l.Addr().String()
 	l.Close()
 	var w warned
-	_, a := receiving(t, "tcp://"+at, ReceiverConfig{Endless: true, Warn: w.warn})
+	r, a := receiving(t, "tcp://"+at, ReceiverConfig{Endless: true, Warn: w.warn})
 	w.await(t, "connection refused")
 	if l, err = net.Listen("tcp", at); err != nil {
 		t.Skip("the port was taken meanwhile")
 	}
 	defer l.Close()
 	go func() {
-		for {
+		for n := 0; ; n++ {
 			conn, err := l.Accept()
 			if err != nil {
 				return
 			}
-			_, _ = conn.Write(encoded(t, 10, 60))
+			if n == 0 {
+				_, _ = conn.Write([]byte("HTTP/1.1 200 OK\r\n\r\n"))
+			} else {
+				_, _ = conn.Write(encoded(t, 10, 60))
+			}
 			conn.Close()
 		}
 	}()
@@ -239,6 +249,9 @@ func TestConnectAgain(t *testing.T) {
 		}
 	}
 	w.await(t, "closed by the peer")
+	if s := r.Stats(); s.Peers < 3 || s.PeersDropped != 1 {
+		t.Errorf("%+v", s)
+	}
 	if err := a.Close(); err != nil {
 		t.Error(err)
 	}

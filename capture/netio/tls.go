@@ -112,7 +112,7 @@ func handshake(ctx context.Context, conn *tls.Conn) (net.Conn, error) {
 }
 
 // listen opens an address. Its errors name it.
-func listen(ctx context.Context, a Address, t *TLS) (net.Listener, *tls.Config, error) {
+func listen(ctx context.Context, a Address, t *TLS) (*net.TCPListener, *tls.Config, error) {
 	var secure *tls.Config
 	if t != nil {
 		var err error
@@ -124,7 +124,7 @@ func listen(ctx context.Context, a Address, t *TLS) (net.Listener, *tls.Config, 
 	if err != nil {
 		return nil, nil, fmt.Errorf("%v: %w", a, reason(err))
 	}
-	return l, secure, nil
+	return l.(*net.TCPListener), secure, nil // as the network is TCP
 }
 
 // completer returns what completes a connection that was accepted.

@@ -1,7 +1,6 @@
 package pcapfile
 
 import (
-	"fmt"
 	"io"
 	"math"
 	"slices"
@@ -21,12 +20,13 @@ import (
 type Arrivals struct {
 	multiSource
 	wait    time.Duration
+	idle    time.Duration // 0 for no end
 	heap    mergeHeap
-	pending []*arrival                 // those that have nothing to deliver now
-	latest  int64                      // the latest time that was delivered
-	slots   map[slot]map[uint32]uint32 // capture points
-	changed chan struct{}              // something was added, has come or has ended
-	late    atomic.Uint64
+	pending []*arrival // those that have nothing to deliver now
+	latest  int64      // the latest time that was delivered
+	slots   map[slot]*slotTables
+	changed chan struct{}   // something was added, has come or has ended
+	counts  []arrivalCounts // by input
 
 	mu       sync.Mutex
 	added    []*arrival // not known to Next yet
@@ -80,26 +80,36 @@ type arrival struct {
 // stoppable is what an Arrival.Source may be.
 type stoppable interface{ Stop() }
 
+// ArrivalCounts are counts of one input.
+type ArrivalCounts struct {
+	Packets uint64 // that were delivered
+	Late    uint64 // of them, those that came too late to be in order
+}
+
+// arrivalCounts are ArrivalCounts that are being made.
+type arrivalCounts struct{ packets, late atomic.Uint64 }
+
 type arrivedBatch struct {
 	batch *capture.Batch
 	at    time.Time
 }
-
-// maxArrivingTables bounds the sections, and the interfaces, of all captures of an Arrivals
-// together: whoever connects often, or describes many, cannot fill the memory.
-const maxArrivingTables = 1 << 16
 
 // NewArrivals returns a source of captures that belong to inputs of these names. A packet
 // waits at most wait for earlier ones of others, counted from its arrival. Captures that
 // have been silent for that long are not waited for.
 func NewArrivals(names []string, wait time.Duration) *Arrivals {
 	a := &Arrivals{
-		wait: wait, latest: math.MinInt64, slots: map[slot]map[uint32]uint32{}, changed: make(chan struct{}, 1),
+		wait: wait, latest: math.MinInt64, slots: map[slot]*slotTables{}, changed: make(chan struct{}, 1),
 		reading: map[*arrival]bool{}, expected: map[*expectation]bool{}, abandoned: make(chan struct{}),
+		counts: make([]arrivalCounts, len(names)),
 	}
 	a.names = names
 	return a
 }
+
+// SetIdle makes Next return an empty batch when there was nothing to deliver for a time.
+// It must be called before Next.
+func (a *Arrivals) SetIdle(d time.Duration) { a.idle = d }
 
 // Expect keeps the stream open until done is called. Stop calls stop, once, unless done
 // was called before. Expect may be called on any goroutine.
@@ -191,18 +201,22 @@ func (a *Arrivals) forget(in *arrival) {
 	a.ended += done
 }
 
-// Next delivers what may leave, and waits if that is nothing; see Source.
+// Next delivers what may leave, and waits if that is nothing; see Source and SetIdle.
 func (a *Arrivals) Next(b *capture.Batch) error {
 	b.Reset()
-	for {
-		deadline := a.fill(b, time.Now())
-		if len(b.Frames)+len(b.Blocks) > 0 {
-			b.Interfaces, b.Sections = a.tables()
-			return nil
-		}
-		if a.over() {
-			b.Interfaces, b.Sections = a.tables()
+	now := time.Now()
+	idle := now.Add(a.idle)
+	for ; ; now = time.Now() {
+		deadline := a.fill(b, now)
+		over := len(b.Frames)+len(b.Blocks) == 0 && a.over()
+		b.Interfaces, b.Sections = a.tables()
+		switch {
+		case over:
 			return a.outcome()
+		case len(b.Frames)+len(b.Blocks) > 0, a.idle > 0 && !now.Before(idle):
+			return nil
+		case a.idle > 0 && (deadline.IsZero() || idle.Before(deadline)):
+			deadline = idle
 		}
 		a.sleep(deadline)
 	}
@@ -257,8 +271,9 @@ func (a *Arrivals) collect() {
 		select {
 		case got, ok := <-in.full:
 			if ok {
-				a.take(in, got)
-			} else if in.err != nil {
+				return a.take(in, got)
+			}
+			if in.err != nil {
 				a.fail(in.err)
 			}
 			return true
@@ -269,8 +284,9 @@ func (a *Arrivals) collect() {
 	})
 }
 
-// take makes a batch the one that a capture is delivered from.
-func (a *Arrivals) take(in *arrival, got arrivedBatch) {
+// take makes a batch the one that a capture is delivered from. It returns false if the
+// batch only describes what is known.
+func (a *Arrivals) take(in *arrival, got arrivedBatch) bool {
 	in.held, in.batch, in.arrived = got.batch, *got.batch, got.at
 	in.frame, in.block = 0, 0
 	if err := a.learn(in); err != nil {
@@ -279,30 +295,14 @@ func (a *Arrivals) take(in *arrival, got arrivedBatch) {
 		if s, ok := in.Source.(stoppable); ok {
 			s.Stop()
 		}
-		return
+		return true
 	}
-	in.setKey() // there is something
+	if !in.setKey() {
+		in.free <- in.held
+		return false
+	}
 	a.heap.push(&in.mergeInput)
-}
-
-// learn numbers what is new in the tables of a capture.
-func (a *Arrivals) learn(in *arrival) error {
-	if in.num == nil {
-		at := slot{in.Input, in.Slot}
-		points := a.slots[at]
-		if points == nil || at.name == "" {
-			points = map[uint32]uint32{}
-			a.slots[at] = points
-		}
-		in.num = &renumbering{input: in.Input, name: in.Slot, points: points}
-	}
-	ifaces, sections := in.batch.Interfaces, in.batch.Sections
-	if len(a.ifaces)+len(ifaces)-len(in.num.ifaces) > maxArrivingTables ||
-		len(a.sections)+len(sections)-len(in.num.sections) > maxArrivingTables {
-		return fmt.Errorf("%s: more than %d sections or interfaces in one run are %w", a.names[in.Input], maxArrivingTables, capture.ErrNotSupported)
-	}
-	a.extend(in.num, ifaces, sections)
-	return nil
+	return true
 }
 
 // maxErrors bounds the errors that are kept for the end.
@@ -359,7 +359,7 @@ func (in *mergeInput) lastTime() int64 {
 func (a *Arrivals) deliver(b *capture.Batch, limit int64, now time.Time) (drained bool) {
 	in, from := a.heap[0].owner, len(b.Frames)
 	in.run(b, limit)
-	a.countLate(in, b.Frames[from:])
+	a.count(in, b.Frames[from:])
 	if in.setKey() {
 		a.heap.siftDown(0)
 		return false
@@ -371,9 +371,9 @@ func (a *Arrivals) deliver(b *capture.Batch, limit int64, now time.Time) (draine
 	return true
 }
 
-// countLate counts frames that come after later ones of other captures, though in the order
-// of their own.
-func (a *Arrivals) countLate(in *arrival, frames []capture.Frame) {
+// count counts frames, and those that come after later ones of other captures, though in
+// the order of their own.
+func (a *Arrivals) count(in *arrival, frames []capture.Frame) {
 	late := uint64(0)
 	for i := range frames {
 		t := frames[i].Time
@@ -386,14 +386,31 @@ func (a *Arrivals) countLate(in *arrival, frames []capture.Frame) {
 		}
 		a.latest = max(a.latest, t)
 	}
+	counts := &a.counts[in.Input]
+	counts.packets.Add(uint64(len(frames)))
 	if late > 0 {
-		a.late.Add(late)
+		counts.late.Add(late)
 	}
+}
+
+// Counts returns the counts of each input. It may be called on any goroutine.
+func (a *Arrivals) Counts() []ArrivalCounts {
+	all := make([]ArrivalCounts, len(a.counts))
+	for i := range all {
+		all[i] = ArrivalCounts{a.counts[i].packets.Load(), a.counts[i].late.Load()}
+	}
+	return all
 }
 
 // Late returns how many packets came too late to be in order. It may be called on any
 // goroutine.
-func (a *Arrivals) Late() uint64 { return a.late.Load() }
+func (a *Arrivals) Late() uint64 {
+	late := uint64(0)
+	for _, c := range a.Counts() {
+		late += c.Late
+	}
+	return late
+}
 
 // Offset returns the bytes that were read of all captures. Their size is unknown.
 func (a *Arrivals) Offset() (done, total int64) {

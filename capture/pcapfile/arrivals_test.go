@@ -332,3 +332,86 @@ func TestRemote(t *testing.T) {
 type noise struct{}
 
 func (noise) Read(p []byte) (int, error) { return len(p), nil }
+
+// TestArrivalsNothing returns without packets when there are none for a time.
+func TestArrivalsNothing(t *testing.T) {
+	a := NewArrivals([]string{"in"}, time.Hour)
+	a.SetIdle(time.Millisecond)
+	x := fed(t, a, "x", pcapOf())
+	for range 5 {
+		if all, err := nextPackets(t, a); len(all) > 0 || err != nil {
+			t.Fatal(all, err)
+		}
+	}
+	_, _ = x.Write(pcapOf(7)[24:])
+	x.Close()
+	if all, err := allPackets(t, a); err != io.EOF || len(all) != 1 {
+		t.Error(all, err)
+	}
+	if c := a.Counts(); len(c) != 1 || c[0] != (ArrivalCounts{Packets: 1}) {
+		t.Error(c)
+	}
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestArrivalsAgain keeps the tables of a capture that comes again and again, unless it
+// describes something else.
+func TestArrivalsAgain(t *testing.T) {
+	section := func(links ...uint16) []byte {
+		p := capture.AppendSectionHeader(nil)
+		for _, link := range links {
+			p = capture.AppendInterface(p, &capture.Interface{LinkType: capture.LinkType(link)}, true)
+		}
+		return p
+	}
+	packet := func(p []byte, iface uint32) []byte {
+		var b capture.Batch
+		for range iface + 1 {
+			b.AppendInterface(capture.Interface{LinkType: 1})
+		}
+		b.Append(capture.Frame{Time: 5, Interface: iface}, []byte{1, 2, 3, 4})
+		return append(p, b.Record(0)...)
+	}
+	a := NewArrivals([]string{"in"}, 0)
+	done := a.Expect(func() {})
+	var out bytes.Buffer
+	writer := NewWriter(&out, WriterOptions{Derived: true})
+	for round, c := range []struct {
+		file       []byte
+		interfaces int // that are known then
+	}{
+		{pcapOf(1), 1}, {pcapOf(2), 1}, {packet(section(1, 101), 1), 3}, {packet(section(1, 101), 0), 3},
+		{packet(section(1), 0), 3}, {packet(section(1, 101, 1), 2), 6}, {pcapOf(3), 7},
+	} {
+		w := fed(t, a, "x", c.file)
+		for n := 0; n == 0; {
+			var b capture.Batch
+			if err := a.Next(&b); err != nil {
+				t.Fatal(err)
+			}
+			if n += len(b.Frames); n > 0 && len(b.Interfaces) != c.interfaces {
+				t.Errorf("round %d: %d interfaces, want %d", round, len(b.Interfaces), c.interfaces)
+			}
+			if err := writer.Write(&b, nil); err != nil {
+				t.Fatal(round, err)
+			}
+		}
+		w.Close()
+	}
+	done()
+	if _, err := allPackets(t, a); err != io.EOF {
+		t.Error(err)
+	}
+	if err := writer.Close(); err != nil {
+		t.Fatal(err)
+	}
+	src, err := NewReader(&out, "out", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all, err := allPackets(t, src); err != io.EOF || len(all) != 7 {
+		t.Error(all, err)
+	}
+}

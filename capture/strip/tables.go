@@ -1,8 +1,6 @@
 package strip
 
 import (
-	"fmt"
-
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
 )
@@ -74,7 +72,7 @@ func (t *tables) find(at origin) uint32 {
 	}
 	it := t.all[t.numbers[at.iface]]
 	it.LinkType, it.FCSLen, it.Derived = at.link, 0, true
-	it.Name = join(it.Name, tunnelName(at.kind, at.id))
+	it.Name = join(it.Name, flow.TunnelName(at.kind, at.id))
 	t.all = append(t.all, it)
 	return n
 }
@@ -102,15 +100,4 @@ func join(name, tunnel string) string {
 		return tunnel
 	}
 	return name[:min(len(name), maxName)] + " " + tunnel
-}
-
-// tunnelName names a tunnel by its protocol and its number, if it has one.
-func tunnelName(kind flow.LayerKind, id uint32) string {
-	switch {
-	case kind == 0:
-		return "tunnel"
-	case kind == flow.LayerIPinIP, id == 0 && (kind == flow.LayerGRE || kind == flow.LayerERSPAN):
-		return kind.String() // without a key, and ERSPAN of type I
-	}
-	return fmt.Sprintf("%v:%d", kind, id)
 }

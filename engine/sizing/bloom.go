@@ -68,23 +68,16 @@ const (
 	decisions = 512
 )
 
-// ScalableBloomFPR returns the bound to configure a distinct.ScalableBloom with for a false
-// positive rate. Its first sub-filter takes a fifth of the bound, and the others, which a
-// filter of the right size never starts, the rest. So a filter that is asked for five
-// times the rate keeps the rate while the window holds no more than was planned.
-func ScalableBloomFPR(rate float64) float64 {
-	const most = 0.5
-	return math.Min(most, rate/firstShare)
-}
-
 // bloomLines is distinct.ScalableBloom with memory for the whole window from the start:
-// lines in which an element has one bit a round in each of eight words.
+// lines in which an element has one bit a round in each of eight words. Its first sub-filter
+// takes a fifth of the rate, and the others, which it never starts, the rest. So it keeps
+// the rate even if more elements come than were planned.
 func bloomLines(r *request, memory int) (design, error) {
 	lines := memory / lineBits
 	if lines < 1 {
 		return design{}, tooSmall(memory, lineBits, "a cache line")
 	}
-	block, most, err := theory.BestSplitBlock(firstShare * ScalableBloomFPR(r.FPR))
+	block, most, err := theory.BestSplitBlock(firstShare * r.FPR)
 	if err != nil {
 		return design{}, err
 	}

@@ -20,6 +20,7 @@ type design struct {
 	misses     misses
 	fnr        float64
 	lines      float64 // cache lines that an element touches
+	edge       float64 // by which share of it a window may be too long
 }
 
 // request is a complete question, with what models derive from it.

@@ -52,6 +52,67 @@ func TestTimed(t *testing.T) {
 	}
 }
 
+// TestCoarse compares coarse rows with window.Coarse, over windows of elements.
+func TestCoarse(t *testing.T) {
+	const elements, size = 120_000, 4000
+	for _, c := range []struct {
+		refresh bool
+		lines   int
+	}{{false, 250}, {true, 250}} {
+		s := newTestStream(elements, 0.6, size, 9)
+		distinct, gaps := s.load(size)
+		p := planned(t, Question{
+			Kind: Count, Elements: size, Distinct: distinct, Gaps: gaps, MemoryBits: c.lines * lineBits, FPR: 1e-6, Refresh: c.refresh,
+		}, "coarse")
+		w := window.Window{Packets: size}
+		filter, err := window.NewCoarse(window.CoarseConfig{Window: w, Memory: c.lines * lineBits / 8, Refresh: c.refresh})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer filter.Close()
+		if st := filter.Stats(); p.FPR != st.PredictedFPR || p.EdgeError != st.EdgeError || !p.Meets {
+			t.Errorf("FPR %g and edge error %g, the filter says %g and %g", p.FPR, p.EdgeError, st.PredictedFPR, st.EdgeError)
+		}
+		if !c.refresh {
+			_, fnr, _, copies := anchoredRates(t, filter, s.elements, size, size/64, size)
+			near(t, "FNR", p.FNR, fnr, 0.1, copies, false)
+			continue
+		}
+		seen := make([]uint64, (elements+63)/64)
+		filter.TestAndSet(seen, s.elements, make([]int64, elements), nil)
+		missed, repeats := 0.0, 0.0
+		for i, g := range s.gap {
+			if i >= size && g > 0 {
+				repeats++
+				if seen[i/64]>>(i%64)&1 == 0 {
+					missed++
+				}
+			}
+		}
+		near(t, "FNR with refresh", p.FNR, missed/repeats, 0.05, repeats, false)
+	}
+}
+
+// TestPartitioned compares age-partitioned lines with window.Partitioned: both rates.
+func TestPartitioned(t *testing.T) {
+	const elements, size = 120_000, 4000
+	s := newTestStream(elements, 0.8, size, 19)
+	distinct, gaps := s.load(size)
+	for _, lines := range []int{200, 350} {
+		p := planned(t, Question{Kind: Count, Elements: size, Distinct: distinct, Gaps: gaps, MemoryBits: lines * lineBits, FPR: 0.5}, "apbf")
+		filter, err := window.NewPartitioned(window.PartitionedConfig{Window: window.Window{Packets: size}, Memory: lines * lineBits / 8, K: p.value("K")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer filter.Close()
+		fpr, fnr, news, _ := anchoredRates(t, filter, s.elements, size, size, 2*size)
+		if fnr != 0 || p.FNR != 0 {
+			t.Errorf("%d lines: FNR %g, planned %g", lines, fnr, p.FNR)
+		}
+		near(t, "FPR", p.FPR, fpr, 0.2, news, false)
+	}
+}
+
 // lruModel is rows of fingerprints in the plainest form.
 type lruModel struct {
 	rows  [][]uint64
@@ -141,7 +202,7 @@ func TestLandmark(t *testing.T) {
 	seen := make([]uint64, (n+63)/64)
 	for _, fpr := range []float64{1e-9, 1e-3} {
 		c := planned(t, Question{Kind: Landmark, Key: IPv4, Elements: n, FPR: fpr}, "bloom-lines")
-		filter, err := distinct.NewScalableBloom(distinct.ScalableBloomConfig{FPR: ScalableBloomFPR(fpr), Memory: c.MemoryBits / 8})
+		filter, err := distinct.NewScalableBloom(distinct.ScalableBloomConfig{FPR: fpr, Memory: c.MemoryBits / 8})
 		if err != nil {
 			t.Fatal(err)
 		}

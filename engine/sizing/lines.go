@@ -162,6 +162,42 @@ func queuedLines(r *request, rows int, s stream.Shape) misses {
 	return m
 }
 
+// partitionedLines is window.Partitioned.
+func partitionedLines(r *request, bits int) (design, error) {
+	lines := bits / lineBits
+	if lines < 1 {
+		return design{}, tooSmall(bits, lineBits, "a cache line")
+	}
+	d := design{bits: lines * lineBits, fpr: math.Inf(1), lines: 1}
+	for _, k := range choices(r.Fixed.K, 2, layout.MaxPartitionedK) {
+		if k > layout.MaxPartitionedK {
+			return design{}, impossible("K is %d, must be from 1 to %d", k, layout.MaxPartitionedK)
+		}
+		generations := layout.PartitionedSlices - k
+		load := math.Min(1e6, r.inserted(r.Elements*(1+1/float64(generations)))/float64(lines))
+		fpr := 1.0
+		if load < fullLine {
+			var err error
+			fpr, err = theory.AgePartitioned{K: k, L: generations, SliceBits: lineBits / 64}.LineFPR(load)
+			if err != nil {
+				return design{}, impossible("%w", err)
+			}
+		}
+		if fpr > 2*d.fpr {
+			break // it rises from the best K on
+		}
+		if fpr < d.fpr {
+			d.fpr, d.edge = fpr, 1/float64(generations)
+			d.parameters = []Parameter{{"K", k}, {"generations", generations}}
+		}
+	}
+	return r.complete(d), nil
+}
+
+// fullLine is a number of elements at which a line of partitions takes all others for
+// repeats.
+const fullLine = 100
+
 // timersLines is window.Timers, for windows that slide.
 func timersLines(r *request, bits int) (design, error) {
 	width := timerBits

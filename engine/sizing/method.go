@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/flowdedup/flowdedup/engine/stream"
+	"github.com/flowdedup/flowdedup/engine/window"
 )
 
 // model finds the best design of a method in so much memory. Its errors wrap
@@ -37,6 +38,8 @@ type Method struct {
 	keysOnly  bool // it only counts, and finds no copies of packets
 	yardstick bool
 	measured  bool // it is there to be compared with the others
+	// fpr is that of a method which has the same in any memory, or 0.
+	fpr float64
 	// betterThan names a method that hides this one unless this one is better.
 	betterThan string
 	model      model
@@ -76,6 +79,8 @@ var streamMethods = map[string]Method{
 var methods = slices.Concat([]Method{
 	{Name: "timed", Title: "timed rows", Source: "this project", Engine: "window.NewTimed", Certainty: Bound,
 		kinds: append([]Kind{Unbounded}, slides...), model: timedRows},
+	{Name: "coarse", Title: "rows with coarse times", Source: "this project", Engine: "window.NewCoarse", Certainty: Bound,
+		kinds: slides, fpr: window.CoarseFPR, model: coarseRows},
 	{Name: "sliding-rows", Title: "rows of digests with dates", Source: "this project", Engine: "sliding.New", Certainty: Exact,
 		kinds: []Kind{Sliding}, keysOnly: true, model: slidingRows},
 	{Name: "exact-rows", Title: "exact rows", Source: "this project", Engine: "distinct.NewIPv4Rows", Certainty: Exact,
@@ -87,6 +92,8 @@ var methods = slices.Concat([]Method{
 }, ofStreams(), []Method{
 	{Name: "timers", Title: "Bloom filter of timers", Source: koloniari, Engine: "window.NewTimers", Certainty: Bound, Takes: []string{"K", "CellBits"},
 		kinds: slides, measured: true, model: timersLines},
+	{Name: "apbf", Title: "age-partitioned Bloom filter", Source: "Shtul, Baquero, Almeida, 2020", Engine: "window.NewPartitioned", Certainty: Estimate, Takes: []string{"K"},
+		kinds: slides, measured: true, model: partitionedLines},
 	{Name: "rows", Title: "LRU rows of any width", Source: "this project", Certainty: Bound, Takes: []string{"Cells", "CellBits"},
 		kinds: unbounded, betterThan: "lru", model: anyRows},
 	{Name: "sbf-paper", Title: "stable Bloom filter, as published", Source: deng, Reference: "Stable", Certainty: Bound, Takes: []string{"K", "P", "CellBits"},
@@ -146,8 +153,12 @@ func ofStreams() []Method {
 // Methods returns the methods that this package knows.
 func Methods() []Method { return slices.Clone(methods) }
 
-// expresses reports whether the method can serve the window and the key.
+// expresses reports whether the method can serve the window and the key, and the rate if
+// the memory is open.
 func (m *Method) expresses(q *Question) bool {
+	if m.fpr > q.FPR && q.MemoryBits == 0 && q.Method == "" {
+		return false
+	}
 	return slices.Contains(m.kinds, q.Kind) && (!m.ipv4Only || q.Key == IPv4) && (!m.keysOnly || q.Key != Packets)
 }
 

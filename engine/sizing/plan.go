@@ -17,6 +17,8 @@ type Candidate struct {
 	FPR, FNR   float64
 	// Lines is the number of cache lines that an element touches.
 	Lines float64
+	// EdgeError bounds by which share of it a window may be too long.
+	EdgeError float64
 	// Remembered is the number of distinct elements that the method remembers: those of a
 	// window or, in an unbounded stream, those that may come in between until half of the
 	// repeats are missed. It is +Inf if the method never forgets.
@@ -118,7 +120,7 @@ func (r *request) plan(m *Method) (Candidate, error) {
 // fill copies the predictions of a design.
 func (r *request) fill(c *Candidate, d design) {
 	c.Parameters, c.MemoryBits = d.parameters, d.bits
-	c.FPR, c.FNR, c.Lines = d.fpr, d.fnr, d.lines
+	c.FPR, c.FNR, c.Lines, c.EdgeError = d.fpr, d.fnr, d.lines, d.edge
 	c.Remembered = r.load.remembered(d.misses)
 	if r.Kind != Unbounded {
 		c.Remembered = math.Min(c.Remembered, r.window)
@@ -177,6 +179,7 @@ func (r *request) ranking(all []Candidate) func(a, b Candidate) int {
 			cmp.Compare(r.countedFPR(&a), r.countedFPR(&b)),
 			cmp.Compare(math.Max(a.FNR, good), math.Max(b.FNR, good)),
 			cmp.Compare(a.Lines, b.Lines),
+			cmp.Compare(r.countedEdge(&a), r.countedEdge(&b)),
 			cmp.Compare(r.memory(&a), r.memory(&b)),
 			cmp.Compare(a.FPR, b.FPR),
 		)
@@ -191,6 +194,15 @@ func (r *request) memory(c *Candidate) int {
 
 // countedFPR returns the FPR to rank a candidate by. Those that keep the bound are equal.
 func (r *request) countedFPR(c *Candidate) float64 { return math.Max(c.FPR, r.FPR) }
+
+// countedEdge returns the edge error to rank a candidate by. Exact edges are worth memory
+// that is there, but not more memory.
+func (r *request) countedEdge(c *Candidate) float64 {
+	if r.MemoryBits == 0 {
+		return 0
+	}
+	return c.EdgeError
+}
 
 // first sorts true before false.
 func first(a, b bool) int {

@@ -19,7 +19,7 @@ func (a *Answer) Reason(u Units) string {
 	if !c.Meets {
 		return e.nearest(a.Candidates)
 	}
-	return e.merit(c, comparable(c, a.Candidates[1:])) + e.otherwise(c, a.Candidates[1:])
+	return e.merit(c, comparable(c, a.Candidates[1:])) + edge(c) + e.otherwise(c, a.Candidates[1:])
 }
 
 // manyMisses is the share of misses that is worth a warning.
@@ -88,6 +88,14 @@ func (e explanation) merit(c *Candidate, rivals []*Candidate) string {
 		misses, who, rivals[0].Method.Name, e.missing(rivals[0].FNR))
 }
 
+// edge says by how much windows may be too long.
+func edge(c *Candidate) string {
+	if c.EdgeError == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; its windows may be %.1f %% too long", 100*c.EdgeError)
+}
+
 // otherwise names the best method that does not run here, if it is better: the one that
 // misses least, or needs least memory if misses do not matter.
 func (e explanation) otherwise(c *Candidate, rivals []Candidate) string {
@@ -108,6 +116,9 @@ func (e explanation) otherwise(c *Candidate, rivals []Candidate) string {
 	if c.FNR <= e.request.FNR {
 		what = e.Size(e.memory(best))
 	}
+	if best.Lines > c.Lines {
+		what += " and " + lines(best.Lines)
+	}
 	return fmt.Sprintf("; %s would do with %s, but %s", best.Method.Name, what, best.Method.where())
 }
 
@@ -127,6 +138,8 @@ func (e explanation) cheaper(c, next *Candidate) string {
 	switch {
 	case c.Lines < next.Lines:
 		return fmt.Sprintf("%s for each element (%s, the next, touches %.3g)", lines(c.Lines), next.Method.Name, next.Lines)
+	case e.countedEdge(c) < e.countedEdge(next):
+		return fmt.Sprintf("sharper edges of the window than %s, the next", next.Method.Name)
 	case e.memory(c) < e.memory(next):
 		return fmt.Sprintf("less memory than %s, the next, would need", next.Method.Name)
 	}

@@ -104,41 +104,60 @@ func rowMiss(different float64, rows, cells int) float64 {
 
 // timedRows is window.Timed: lines of six cells with a fingerprint and a time.
 func timedRows(r *request, memory int) (design, error) {
-	if memory < lineBits {
-		return design{}, tooSmall(memory, lineBits, "a cache line")
-	}
 	fpr, err := timedFPR(r)
 	if err != nil {
 		return design{}, err
 	}
-	lines := memory / lineBits
-	d := design{
-		parameters: []Parameter{{"lines", lines}, {"cells", layout.TimedCells}, {"cell bits", layout.TimedCellBits}},
-		bits:       lines * lineBits,
-		fpr:        fpr,
-		lines:      1,
+	return windowRows(r, memory, layout.TimedCells, layout.TimedCellBits, design{fpr: fpr})
+}
+
+// coarseRows is window.Coarse: lines of fifteen cells, which also tell a window's edges
+// apart less well.
+func coarseRows(r *request, memory int) (design, error) {
+	w := r.windowOf()
+	if r.Kind != Count {
+		w = window.Window{Duration: window.Default} // most have this error
 	}
-	forgotten := func(others float64) float64 { return rowMiss(others, lines, layout.TimedCells) }
+	d := design{fpr: window.CoarseFPR, edge: window.CoarseEdgeError(w)}
+	return windowRows(r, memory, layout.CoarseCells, coarseCellBits, d)
+}
+
+const coarseCellBits = layout.CoarseFingerprintBits + 8
+
+// windowRows completes d for lines that are rows of so many cells, which evict the oldest
+// element of a window.
+func windowRows(r *request, memory, cells, cellBits int, d design) (design, error) {
+	if memory < lineBits {
+		return design{}, tooSmall(memory, lineBits, "a cache line")
+	}
+	lines := memory / lineBits
+	d.parameters = []Parameter{{"lines", lines}, {"cells", cells}, {"cell bits", cellBits}}
+	d.bits, d.lines = lines*lineBits, 1
+	forgotten := func(others float64) float64 { return rowMiss(others, lines, cells) }
 	if r.anchored == nil {
 		return r.finish(d, r.load.missesByDistinct(forgotten)), nil
 	}
-	fnr, insertions := r.anchored.rowMisses(r.window, r.window/float64(lines), layout.TimedCells)
+	fnr, insertions := r.anchored.rowMisses(r.window, r.window/float64(lines), cells)
 	d = r.finish(d, r.load.missesByGap(func(between float64) float64 { return forgotten(insertions * between) }))
 	d.fnr = fnr
 	return d, nil
+}
+
+// windowOf returns a window of as many elements as the question has.
+func (r *request) windowOf() window.Window {
+	if r.Kind == Unbounded {
+		return window.Window{None: true}
+	}
+	return window.Window{Packets: int64(math.Ceil(r.Elements))}
 }
 
 // timedFPR asks the filter itself for its bound, which depends on how it divides its
 // cells for the requested FPR. If it cannot keep that, the result is the lowest that it
 // can.
 func timedFPR(r *request) (float64, error) {
-	w := window.Window{None: true}
-	if r.Kind != Unbounded {
-		w = window.Window{Packets: int64(math.Ceil(r.Elements))}
-	}
 	const lowest = 1e-12 // above what the widest fingerprints reach
 	for _, bound := range []float64{r.FPR, lowest} {
-		filter, err := window.NewTimed(window.TimedConfig{Window: w, Memory: lineBits / 8, FPR: bound})
+		filter, err := window.NewTimed(window.TimedConfig{Window: r.windowOf(), Memory: lineBits / 8, FPR: bound})
 		if errors.Is(err, engine.ErrFPR) {
 			continue
 		}

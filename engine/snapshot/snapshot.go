@@ -70,6 +70,8 @@ const (
 	DigestRows
 	SlidingRows
 	Timers
+	Coarse
+	Partitioned
 )
 
 // newSeal returns the hash that snapshots under a secret are sealed with.

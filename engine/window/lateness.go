@@ -38,6 +38,7 @@ type lateness struct {
 	total     uint64 // in all of them
 	reached   int64  // the greatest of all parts' least times, or NoTick
 	forgotten int64  // up to this time, or NoTick for nothing
+	atOnce    bool   // all before the latest part is forgotten
 
 	lateElements
 }
@@ -88,6 +89,9 @@ func (l *lateness) sample(tick int64, kept uint64) {
 	l.least[l.closed] = l.low
 	l.closed++
 	l.reached = max(l.reached, l.low)
+	if l.atOnce {
+		l.forget(l.reached)
+	}
 	l.low, l.kept = math.MaxInt64, 0
 }
 
@@ -110,6 +114,17 @@ func (l *lateness) grow(factor int) {
 		n++
 	}
 	l.closed = n
+}
+
+// mayBeLate reports whether a tick lies more than a window before the latest one, of these
+// or of parts before them. So no late element is left out where all before the latest part
+// is forgotten.
+func (l *lateness) mayBeLate(ticks []int64) bool {
+	latest, least := l.reached, int64(math.MaxInt64)
+	for _, tick := range ticks {
+		latest, least = max(latest, tick), min(least, tick)
+	}
+	return least < l.before(latest)
 }
 
 // count counts the late ones among kept elements. The first element has number position.

@@ -31,6 +31,40 @@ func tickLength(size int64, tickBits uint, least int64) (tick, window int64) {
 	return least, (size-1)/least + 1
 }
 
+// chunkElements is how many elements are turned into ticks at a time: whole words of
+// verdicts, and a buffer that stays in the first-level cache.
+const chunkElements = 1024
+
+// tickSource turns the times of elements, or their positions, into ticks.
+type tickSource struct {
+	kind     Window
+	tick     divisor
+	position uint64  // of the next element
+	ticks    []int64 // of a chunk; stays all zero without a window
+}
+
+func newTickSource(w Window, tick int64) tickSource {
+	return tickSource{kind: w, tick: newDivisor(uint64(tick)), ticks: make([]int64, chunkElements)}
+}
+
+// toTicks returns the times of the next elements as the kernel wants them.
+func (s *tickSource) toTicks(times []int64) []int64 {
+	ticks := s.ticks[:len(times)]
+	switch {
+	case s.kind.None:
+	case s.kind.Packets > 0:
+		tick := s.tick // a copy, which stays in registers
+		for i := range ticks {
+			ticks[i] = int64(tick.divide(s.position + uint64(i)))
+		}
+	case s.tick.by == 1:
+		return times // calendar.NoTime is layout.NoTick
+	default:
+		s.tick.divideTimes(ticks, times)
+	}
+	return ticks
+}
+
 // divisor divides by a number that is only known at run time. It multiplies, as a
 // division takes up to 80 cycles on processors still in use. A quotient u/by is (u*factor
 // + addend) / 2^64 / 2^shift (Robison, N-Bit Unsigned Division Via N-Bit Multiply-Add,

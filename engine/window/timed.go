@@ -40,9 +40,6 @@ const (
 	pointBits    = 7  // 127 points before two of them may look like one
 	// minTickBits keeps eras 9 minutes long, at the usual window.
 	minTickBits = 40
-	// chunkElements is how many elements are turned into ticks at a time: whole words of
-	// verdicts, and a buffer that stays in the first-level cache.
-	chunkElements = 1024
 )
 
 // Timed is the packet filter of bounded memory: rows of fingerprints with the times at
@@ -71,18 +68,15 @@ const (
 // they are elements like all others. Without a window the filter remembers all that fits,
 // and evicts what was seen least recently.
 type Timed struct {
-	arena      *layout.Arena
-	lines      int
-	memory     int // of all lines, in bytes, older ones among them
-	params     line.TimedParams
-	counts     line.TimedCounts
-	kind       Window
-	tick       divisor
-	position   uint64 // of the next element
-	started    bool   // params.Origin is set
+	arena  *layout.Arena
+	lines  int
+	memory int // of all lines, in bytes, older ones among them
+	params line.TimedParams
+	counts line.TimedCounts
+	tickSource
+	started    bool // params.Origin is set
 	workingSet workingSet
 	growth     growth
-	ticks      []int64            // of a chunk; stays all zero without a window
 	word       [1]uint64          // verdicts that begin within a word
 	copying    *snapshot.LineCopy // of the arena
 }
@@ -119,10 +113,8 @@ func NewTimed(cfg TimedConfig) (*Timed, error) {
 		lines:      lines,
 		memory:     arena.Bytes(),
 		params:     params,
-		kind:       cfg.Window,
-		tick:       newDivisor(uint64(tick)),
+		tickSource: newTickSource(cfg.Window, tick),
 		workingSet: newWorkingSet(window, lines),
-		ticks:      make([]int64, chunkElements),
 	}
 	if !cfg.Window.None && cfg.Limit > t.memory {
 		t.growth.limit = cfg.Limit
@@ -226,24 +218,6 @@ func (t *Timed) start(ticks []int64) {
 	}
 }
 
-// toTicks returns the times of the next elements as the kernel wants them.
-func (t *Timed) toTicks(times []int64) []int64 {
-	ticks := t.ticks[:len(times)]
-	switch {
-	case t.kind.None:
-	case t.kind.Packets > 0:
-		tick := t.tick // a copy, which stays in registers
-		for i := range ticks {
-			ticks[i] = int64(tick.divide(t.position + uint64(i)))
-		}
-	case t.tick.by == 1:
-		return times // calendar.NoTime is layout.NoTick
-	default:
-		t.tick.divideTimes(ticks, times)
-	}
-	return ticks
-}
-
 // Stats implements engine.PacketFilter.
 func (t *Timed) Stats() engine.PacketStats {
 	s := engine.PacketStats{
@@ -255,7 +229,7 @@ func (t *Timed) Stats() engine.PacketStats {
 		Late:         t.workingSet.late.stats(t.tick.by, lateElement),
 	}
 	if s.EvictedLive > 0 {
-		s.SuggestedMemory = max(t.workingSet.memory(t.counts.Inserted), 2*t.memory)
+		s.SuggestedMemory = max(t.workingSet.memory(t.counts.Inserted, layout.TimedCells), 2*t.memory)
 	}
 	return s
 }

@@ -171,7 +171,7 @@ func (m *workingSet) resume(saved *workingSet) bool {
 		l.closed < 0 || l.closed > lateSegments || l.length == 0 {
 		return false
 	}
-	saved.limit, saved.since, saved.until, l.window = m.limit, m.since, m.until, m.late.window
+	saved.limit, saved.since, saved.until, l.window, l.atOnce = m.limit, m.since, m.until, m.late.window, m.late.atOnce
 	*m = *saved
 	return true
 }

@@ -149,23 +149,23 @@ func (m *workingSet) advance(t int64) {
 }
 
 // memory returns how many bytes would have remembered a stream of so many inserted
-// elements to the end of its windows, at its peak.
-func (m *workingSet) memory(inserted uint64) int {
-	lines := float64(max(m.peak, m.live+m.fresh)) / spareLoad(inserted)
+// elements to the end of its windows, at its peak, in lines of so many cells.
+func (m *workingSet) memory(inserted uint64, cells int) int {
+	lines := float64(max(m.peak, m.live+m.fresh)) / spareLoad(inserted, cells)
 	return int(min(math.Ceil(lines), math.MaxInt/2/layout.LineSize)) * layout.LineSize
 }
 
 // spareLoad returns how many live elements a line may have on average so that the
 // inserted elements evict fewer than one live element. The load is at least 1/4, where
-// one element in four million evicts one.
+// one element in four million evicts one of six cells, and at most half of the cells.
 //
 // Digests spread evenly, so the load of a line is a Poisson variable. An element that
-// finds six live ones evicts one: with a probability of 2.7e-7 at a mean of 1/4, 1.4e-5
-// at 1/2, 5.9e-4 at 1, 4.5e-3 at 1.5 and 8.4e-2 at 3.
-func spareLoad(inserted uint64) float64 {
-	const least, most, step = 0.25, 3.0, 1.0 / 16
-	load := most
-	for load > least && float64(inserted)*theory.PoissonTail(layout.TimedCells, load) > 1 {
+// finds all cells live evicts one. For six cells that has a probability of 2.7e-7 at a mean
+// of 1/4, 1.4e-5 at 1/2, 5.9e-4 at 1, 4.5e-3 at 1.5 and 8.4e-2 at 3.
+func spareLoad(inserted uint64, cells int) float64 {
+	const least, step = 0.25, 1.0 / 16
+	load := float64(cells) / 2
+	for load > least && float64(inserted)*theory.PoissonTail(cells, load) > 1 {
 		load -= step
 	}
 	return load

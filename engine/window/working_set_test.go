@@ -81,7 +81,7 @@ func TestSpareLoad(t *testing.T) {
 		}
 	}
 	for inserted, want := range map[uint64]float64{0: 3, 100: 1.75, 10_000: 0.69, 1 << 40: 0.25} {
-		if got := spareLoad(inserted); math.Abs(got-want) > 0.1 {
+		if got := spareLoad(inserted, layout.TimedCells); math.Abs(got-want) > 0.1 {
 			t.Errorf("spareLoad(%d) = %v, want about %v", inserted, got, want)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/stream"
 	"github.com/flowdedup/flowdedup/engine/theory"
-	"github.com/flowdedup/flowdedup/engine/window"
 )
 
 // windowFilter is the engine's packet filter, element by element.
@@ -18,11 +17,10 @@ type windowFilter struct {
 	time   [1]int64
 }
 
-// newWindowFilter returns the engine's filter of the given memory, in bits.
-func newWindowFilter(bits int, w window.Window, refresh bool) (*windowFilter, error) {
-	filter, err := window.NewTimed(window.TimedConfig{Window: w, Memory: bits / 8, Refresh: refresh})
+// newWindowFilter returns a filter of the engine, element by element.
+func newWindowFilter[F engine.PacketFilter](filter F, err error) (*windowFilter, error) {
 	if err != nil {
-		return nil, fmt.Errorf("the product's filter: %w", err)
+		return nil, fmt.Errorf("the engine's filter: %w", err)
 	}
 	return &windowFilter{filter: filter}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/paper"
 	"github.com/flowdedup/flowdedup/engine/theory"
 	"github.com/flowdedup/flowdedup/engine/window"
+	"github.com/flowdedup/flowdedup/layout"
 )
 
 // method is a way to build a filter of at most the given memory, in bits, for a
@@ -78,17 +79,58 @@ func timedRows(cells, fingerprintBits, stampBits, rowBits int) method {
 	}
 }
 
-// engineWindow makes a method of this project's packet filter; of makes its window.
-func engineWindow(refresh bool, of func(window int64) window.Window) method {
-	const cells, fingerprintBits = 6, 40
+// engineWindows are the engine's packet filters; of makes their window.
+func engineWindows(refresh bool, of func(window int64) window.Window) []method {
+	timed := engineRows("timed 6x85", layout.TimedCells, 40, func(bits int, w window.Window) (*windowFilter, error) {
+		return newWindowFilter(window.NewTimed(window.TimedConfig{Window: w, Memory: bits / 8, Refresh: refresh}))
+	}, of)
+	coarse := engineRows("coarse 15x32", layout.CoarseCells, layout.CoarseFingerprintBits, func(bits int, w window.Window) (*windowFilter, error) {
+		return newWindowFilter(window.NewCoarse(window.CoarseConfig{Window: w, Memory: bits / 8, Refresh: refresh}))
+	}, of)
+	return []method{timed, coarse, enginePartitioned(refresh, of)}
+}
+
+// engineRows makes a method of rows of the engine.
+func engineRows(name string, cells, fingerprintBits int, build func(bits int, w window.Window) (*windowFilter, error), of func(window int64) window.Window) method {
 	return method{
-		name:    "this project, 6x85",
+		name:    "engine: " + name,
 		oneLine: true,
-		build: func(bits int, t *trace) (Windowed, error) {
-			return newWindowFilter(bits, of(t.window), refresh)
-		},
+		build:   func(bits int, t *trace) (Windowed, error) { return build(bits, of(t.window)) },
 		predict: func(bits int, t *trace) (float64, error) {
 			return theory.TimedRowFPR(cells, fingerprintBits, t.distinct/float64(bits/lineBits))
+		},
+	}
+}
+
+// enginePartitioned is the engine's age-partitioned filter, with the K that is best for the
+// window's number of distinct elements.
+func enginePartitioned(refresh bool, of func(window int64) window.Window) method {
+	best := func(bits int, t *trace) (k int, fpr float64, err error) {
+		fpr = 1
+		for try := 2; try <= layout.MaxPartitionedK; try++ {
+			rate, err := theory.AgePartitioned{K: try, L: layout.PartitionedSlices - try, SliceBits: 8}.LineFPR(t.distinct / float64(bits/lineBits))
+			if err != nil {
+				return 0, 0, err
+			}
+			if k == 0 || rate < fpr {
+				k, fpr = try, rate
+			}
+		}
+		return k, fpr, nil
+	}
+	return method{
+		name:    "engine: apbf",
+		oneLine: true,
+		build: func(bits int, t *trace) (Windowed, error) {
+			k, _, err := best(bits, t)
+			if err != nil {
+				return nil, err
+			}
+			return newWindowFilter(window.NewPartitioned(window.PartitionedConfig{Window: of(t.window), Memory: bits / 8, K: k, Refresh: refresh}))
+		},
+		predict: func(bits int, t *trace) (float64, error) {
+			_, fpr, err := best(bits, t)
+			return fpr, err
 		},
 	}
 }

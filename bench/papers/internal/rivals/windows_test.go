@@ -49,9 +49,15 @@ func TestWindows(t *testing.T) {
 		"timed rows of 4 bits":  {rowsOf(4, 7), 143},
 		"timed rows of 8 bits":  {rowsOf(8, 253), 4},
 		"timed rows of 16 bits": {rowsOf(16, 1000), 1},
-		"this project": {func() (Windowed, error) {
-			return newWindowFilter(1<<21, window.Window{Duration: size}, true)
+		"engine: timed": {func() (Windowed, error) {
+			return newWindowFilter(window.NewTimed(window.TimedConfig{Window: window.Window{Duration: size}, Memory: 1 << 18, Refresh: true}))
 		}, 0},
+		"engine: coarse": {func() (Windowed, error) {
+			return newWindowFilter(window.NewCoarse(window.CoarseConfig{Window: window.Window{Duration: size}, Memory: 1 << 18, Refresh: true}))
+		}, 8},
+		"engine: apbf": {func() (Windowed, error) {
+			return newWindowFilter(window.NewPartitioned(window.PartitionedConfig{Window: window.Window{Duration: size}, Memory: 1 << 18, K: 20, Refresh: true}))
+		}, 21 * 25},
 	} {
 		for pace := range 4 {
 			f, err := c.open()
@@ -74,7 +80,7 @@ func requireWindow(t *testing.T, name string, f Windowed, pace int, window, unit
 		case pace > 1 && r.IntN(300) == 0:
 			now += window * r.Int64N(300)
 		case pace > 2 && r.IntN(400) == 0:
-			now += 1 << 40
+			now += 1<<40 + 1<<20 // not a multiple of 2^32 ticks, which look like none
 		}
 		id := r.Uint64N(300)
 		seen := f.TestAndSet(stream.Digest(id), now)

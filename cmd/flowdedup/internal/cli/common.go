@@ -48,7 +48,7 @@ func (c *common) register(f *pflag.FlagSet, usual []string, measuring ...string)
 func (c *common) registerFilter(f *pflag.FlagSet, usual []string, measuring ...string) {
 	usage := "filter method: " + strings.Join(usual, ", ")
 	if len(measuring) > 0 {
-		usage += "; to be measured (all but timers with --window none): " + strings.Join(measuring, ", ")
+		usage += "; to be measured (all but timers and apbf with --window none): " + strings.Join(measuring, ", ")
 	}
 	c.method = "auto"
 	c.fpr = defaultFPR
@@ -104,9 +104,11 @@ type compareFlags struct {
 }
 
 // usualMethods are the methods for traffic; measuringMethods are there for experiments.
-var usualMethods = []string{"auto", "timed", "exact"}
+var usualMethods = []string{"auto", "timed", dedup.MethodCoarse, "exact"}
 
-func measuringMethods() []string { return append(stream.Methods(), dedup.MethodTimers) }
+func measuringMethods() []string {
+	return append(stream.Methods(), dedup.MethodTimers, dedup.MethodPartitioned)
+}
 
 func (f *compareFlags) register(fs *pflag.FlagSet) {
 	f.window = window.Window{Duration: window.Default}
@@ -142,7 +144,7 @@ func (f *compareFlags) check(cmd *cobra.Command, c *common) error {
 	case c.method == "exact" && c.memory != 0:
 		return &usageError{errors.New("--memory has no meaning with --method exact, which takes what it needs")}
 	}
-	if err := f.checkMeasuring(cmd, c.method); err != nil {
+	if err := f.checkMeasuring(cmd, c.method, c.fpr); err != nil {
 		return &usageError{err}
 	}
 	cfg := f.config(cmd, c)
@@ -153,9 +155,15 @@ func (f *compareFlags) check(cmd *cobra.Command, c *common) error {
 }
 
 // checkMeasuring rejects flags that do not fit a method for experiments.
-func (f *compareFlags) checkMeasuring(cmd *cobra.Command, method string) error {
-	stream, timers := stream.IsMethod(method), method == dedup.MethodTimers
+func (f *compareFlags) checkMeasuring(cmd *cobra.Command, method string, fpr float64) error {
+	stream, timers, coarse := stream.IsMethod(method), method == dedup.MethodTimers || method == dedup.MethodPartitioned, method == dedup.MethodCoarse
 	switch {
+	case coarse && f.window.None:
+		return fmt.Errorf("--method %s needs a window of time or of packets: --window 1ms or n:1000", method)
+	case coarse && f.across:
+		return fmt.Errorf("--method %s does not know where packets were seen: it takes no --across", method)
+	case coarse && cmd.Flags().Changed("fpr") && fpr < window.CoarseFPR:
+		return fmt.Errorf("--method %s has a false positive rate of %.2g: it needs --fpr of at least that, or none", method, window.CoarseFPR)
 	case stream && !f.window.None:
 		return fmt.Errorf("--method %s remembers recent packets without a window: it needs --window none", method)
 	case stream && (f.across || f.refresh):

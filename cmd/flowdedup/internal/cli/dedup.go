@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -201,7 +202,7 @@ func warnForgotten(e *env, s *dedup.Summary, aboutTime ...string) {
 			s.EvictedLive, show.FlagBytes(s.SuggestedMemory)))
 	}
 	if s.LateForgotten > 0 {
-		if s.Method == dedup.MethodTimers { // whatever its memory
+		if slices.Contains([]string{dedup.MethodTimers, dedup.MethodCoarse, dedup.MethodPartitioned}, s.Method) { // whatever its memory
 			aboutTime = append(aboutTime, "use --method timed")
 		}
 		e.warn(lateWarning(&s.Late, aboutTime))

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,6 +23,7 @@ type inspectFlags struct {
 	common
 	named inputFlags
 	ringFlags
+	net    netFlags
 	window time.Duration
 	length time.Duration
 	page   pageFlag
@@ -58,6 +61,9 @@ Nothing is written or removed. One pass, in constant memory.`,
   # both sides of a router
   flowdedup inspect inside.pcap outside.pcap
 
+  # what two sensors send until they end
+  flowdedup inspect tcp://tap1:57012 tcp://tap2:57012
+
   # a minute of live traffic
   flowdedup inspect -i eth1 --for 1m
 
@@ -87,6 +93,8 @@ func (f *inspectFlags) register(cmd *cobra.Command) {
 	f.ringFlags.register(fs)
 	fs.BoolVar(&f.noMerge, "no-merge", false, "read inputs one after another, not in time order")
 	groupInput.add(fs, "no-merge")
+	f.net.register(fs)
+	f.net.registerMerge(fs)
 	f.window = measure.DefaultWindow
 	fs.Var(newParsed(&f.window, "1s", "duration", parseLength), "window", "look at equal packets within this time")
 	groupCompare.add(fs, "window")
@@ -121,8 +129,11 @@ func (f *inspectFlags) check(fs *pflag.FlagSet, inputs []string) error {
 			return &usageError{fmt.Errorf("--%s needs an interface: -i", name)}
 		}
 	}
+	if i := slices.IndexFunc(f.conf.Interfaces, func(name string) bool { return strings.Contains(name, "://") }); i >= 0 {
+		return &usageError{fmt.Errorf("-i %s is no interface: name tcp:// and tcp-listen:// as inputs, without -i; mirror targets are for live", f.conf.Interfaces[i])}
+	}
 	named := files{outputs: []namedFile{f.page.named()}, inputs: append(f.filter.files(), inputs...)}
-	return errors.Join(checkNamed(fs), f.ringFlags.check(), f.page.check(&f.common), named.check())
+	return errors.Join(checkNamed(fs), f.ringFlags.check(), f.page.check(&f.common), named.check(), f.net.check(inputs, false), f.net.checkMerge(fs, inputs))
 }
 
 func (f *inspectFlags) run(cmd *cobra.Command, e *env, inputs []string) error {
@@ -132,6 +143,10 @@ func (f *inspectFlags) run(cmd *cobra.Command, e *env, inputs []string) error {
 	if err := f.finish(cmd.Flags()); err != nil {
 		return err
 	}
+	network, err := f.net.network(cmd.Flags())
+	if err != nil {
+		return err
+	}
 	e.quiet = f.quiet
 	bar := newProgress(e, &f.common)
 	defer bar.close()
@@ -139,9 +154,9 @@ func (f *inspectFlags) run(cmd *cobra.Command, e *env, inputs []string) error {
 		Inputs: inputs, Input: f.inputs(e, bar), Duration: f.length, Window: f.window, Memory: f.memory,
 		Secret: f.secret, Workers: f.workers, Flags: f.repeated(cmd.Flags()),
 	}
+	cfg.Input.Network = network
 	if len(inputs) == 0 {
 		cfg.Ring = f.ringConfig(cmd, false)
-		var err error
 		if cfg.Ring.Filters, err = f.filter.programs(cmd.Context(), &f.conf); err != nil {
 			return named(err)
 		}
@@ -174,7 +189,7 @@ func nothingInspected(s *inspect.Summary, err error) bool {
 func (f *inspectFlags) repeated(fs *pflag.FlagSet) (words []string) {
 	fs.Visit(func(g *pflag.Flag) {
 		switch g.Name {
-		case "filter", "bpf-file", "snaplen":
+		case "filter", "bpf-file", "snaplen", "merge-wait", "tls-cert", "tls-key", "tls-ca":
 			words = append(words, "--"+g.Name, g.Value.String())
 		case "no-merge", "ignore-outgoing", "wait", "promiscuous", "hardware-time":
 			words = append(words, "--"+g.Name+"="+g.Value.String())

@@ -148,8 +148,10 @@ func (f *keepFlags) checkInputs(inputs []string) error {
 	return nil
 }
 
-// checkInterfaces rejects what has no meaning for captures from these interfaces.
-func (f *keepFlags) checkInterfaces(captured []string) error {
+// checkInterfaces rejects what has no meaning for captures from these sources. The names of
+// the interfaces of a network are those of its peers.
+func (f *keepFlags) checkInterfaces(from *sources) error {
+	captured, peers := from.interfaces, from.network()
 	if slices.Contains(f.within, "input") {
 		return &usageError{errors.New("--within input is for captures: use --within interface")}
 	}
@@ -157,7 +159,7 @@ func (f *keepFlags) checkInterfaces(captured []string) error {
 		if c.Input != "" {
 			return &usageError{fmt.Errorf("%s %s: inputs are captures: use interface NAME", c.flag, c.String())}
 		}
-		if c.Interface != "" && !slices.Contains(captured, c.Interface) && !slices.Contains(captured, ring.Any) {
+		if c.Interface != "" && !peers && !slices.Contains(captured, c.Interface) && !slices.Contains(captured, ring.Any) {
 			return &usageError{fmt.Errorf("%s %s: there is no -i %s%s", c.flag, c.String(), c.Interface, didYouMean("interface ", c.Interface, captured))}
 		}
 	}

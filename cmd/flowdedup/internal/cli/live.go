@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"github.com/flowdedup/flowdedup/capture/mirror"
 	"github.com/flowdedup/flowdedup/capture/netio"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/capture/ring"
@@ -30,7 +32,8 @@ type liveFlags struct {
 	output, duplicates, forward string
 	rotate                      rotateFlags
 	net                         netFlags
-	distinctMemory              int // 0 for layout.MemoryBudget
+	sources                     sources // the values of -i
+	distinctMemory              int     // 0 for layout.MemoryBudget
 	reports                     string
 	slide                       time.Duration
 	state                       string
@@ -57,6 +60,12 @@ EXPRESSION is a filter, as with tcpdump: only packets that match are captured.
 The short flags -i, -w, -c, -s, -p, -B, -C, -G, -W and -Z are those of tcpdump,
 but files of -G begin at multiples of it in UTC. -q is --quiet.
 
+-i also takes captures over a network (tcp://HOST:57012, tcp-listen://:57012),
+and mirrored traffic in tunnels: vxlan://:4789, geneve://:6081 (both with
+?vni=1,2), tzsp://:37008 and erspan:// (?session=1,2). Each peer, VNI and
+session is a capture point, as an interface is. They need no privileges, but
+erspan:// needs CAP_NET_RAW.
+
 Copies are found on one interface and across several (-i several times, or
 -i any), with --across only across. Kernel drops (a full ring) are reported
 when they happen and in the summary. A larger --ring-size absorbs longer
@@ -73,9 +82,9 @@ keeps the copy that matches; EXPR is a filter expression or interface NAME.
 Packets then leave up to --hold later, in order. flowdedup dedup --help says
 more about these flags, and about --within, --only, --protect and --strip.
 
---learn 1m inspects packets for a minute, as "flowdedup inspect" does, and passes
-all on until then. It chooses --identity, --window, --ignore, --across and
---keep, or goes on passing all packets if there are no copies. It inspects
+--learn 1m inspects packets for a minute, as "flowdedup inspect" does, and
+passes all on until then. It chooses --identity, --window, --ignore, --across
+and --keep, or goes on passing all packets if there are no copies. It inspects
 again each hour.
 
 --capture xdp takes packets from the driver (AF_XDP), which costs the kernel
@@ -96,6 +105,9 @@ capability: setcap cap_net_raw+ep.`,
 
   # for Suricata on mon0: all packets of a connection with one VLAN
   flowdedup live -i eth1 --keep flow --forward mon0
+
+  # the target of a cloud's mirror: a packet comes once for each session
+  flowdedup live -i vxlan://:4789 --across --window 10ms -w clean.pcapng -C 100
 
   # find out first what to remove, and look again each hour
   flowdedup live -i eth1 --learn 1m --forward mon0
@@ -119,6 +131,7 @@ func (f *liveFlags) register(cmd *cobra.Command) {
 	fs.StringVar(&f.duplicates, "duplicates", "", "write removed packets to `FILE`")
 	f.rotate.register(fs)
 	f.net.register(fs)
+	f.net.registerMerge(fs)
 	fs.StringVar(&f.forward, "forward", "", "send kept packets out of `IFACE`")
 	f.compareFlags.register(fs)
 	f.keepFlags.register(cmd)
@@ -147,8 +160,9 @@ func (f *liveFlags) register(cmd *cobra.Command) {
 	completeCompare(cmd)
 	completeKeys(cmd)
 	completeWords(cmd, map[string][]string{"log": {"text", "json"}, "fanout": fanouts, "capture": captures, "filter": filterWords, "learn": {"10s", "1m"}, "learn-every": {"1h", "1d"}, "distinct-memory": {"256MiB", "1GiB"}})
-	for _, name := range []string{"interface", "forward"} {
-		if err := cmd.RegisterFlagCompletionFunc(name, completeInterfaces); err != nil {
+	fs.Lookup("interface").Usage = "capture from `IFACE`, any, an address or a mirror target; may be repeated"
+	for name, complete := range map[string]cobra.CompletionFunc{"interface": completeSources, "forward": completeInterfaces} {
+		if err := cmd.RegisterFlagCompletionFunc(name, complete); err != nil {
 			panic("cli: " + err.Error()) // a flag that was never defined
 		}
 	}
@@ -175,14 +189,25 @@ func (f *liveFlags) check(cmd *cobra.Command) error {
 	}
 	if err := errors.Join(f.rotate.check(f.output, f.duplicates), f.compareFlags.check(cmd, &f.common),
 		f.keepFlags.check(cmd.Flags(), &f.compareFlags, f.output, f.duplicates != "" || f.forward != ""),
-		f.checkInterfaces(f.conf.Interfaces), f.keyFlags.check(), f.ringFlags.check(),
-		f.net.check(nil, f.rotate.rotates(), f.output, f.duplicates), f.checkLearn(cmd.Flags())); err != nil {
+		f.checkSources(cmd.Flags()), f.keyFlags.check(), f.ringFlags.check(),
+		f.net.check(f.sources.names(), f.rotate.rotates(), f.output, f.duplicates), f.checkLearn(cmd.Flags())); err != nil {
 		return err
 	}
 	named := files{outputs: []namedFile{
 		{"-w", f.output}, {"--duplicates", f.duplicates}, {"--reports", f.reports}, {"--state", f.state},
 	}, inputs: f.filter.files()}
 	return named.check()
+}
+
+// checkSources sorts the values of -i, and rejects what has no meaning for them.
+func (f *liveFlags) checkSources(fs *pflag.FlagSet) (err error) {
+	if f.sources, err = parseSources(f.conf.Interfaces); err != nil {
+		return err
+	}
+	if err := f.sources.check(fs); err != nil {
+		return err
+	}
+	return f.checkInterfaces(&f.sources)
 }
 
 func (f *liveFlags) packetsToStdout() bool {
@@ -203,11 +228,13 @@ func (f *liveFlags) run(cmd *cobra.Command, e *env) error {
 	if cfg.TLS, err = netio.LoadTLS(f.net.cert, f.net.key, f.net.ca); err != nil {
 		return err
 	}
-	if f.capture == captureXDP {
+	switch {
+	case len(f.sources.interfaces) == 0: // the filter is applied to what comes
+	case f.capture == captureXDP:
 		cfg.XDP = &xdp.Config{Take: f.takeInterface}
 		cfg.XDP.Filter, err = f.filter.forFrames(cmd.Context())
-	} else {
-		cfg.Ring.Filters, err = f.filter.programs(cmd.Context(), &f.conf)
+	default:
+		cfg.Ring.Filters, err = f.filter.programs(cmd.Context(), &cfg.Ring)
 	}
 	if err != nil {
 		return named(err)
@@ -248,8 +275,12 @@ func (f *liveFlags) config(cmd *cobra.Command) live.Config {
 	f.conf.Promiscuous = f.conf.Promiscuous && !f.notPromiscuous
 	filter := f.compareFlags.config(cmd, &f.common)
 	f.complete(&filter)
+	captured := f.ringConfig(cmd, f.forward != "")
+	captured.Interfaces = f.sources.interfaces
 	return live.Config{
-		Ring: f.ringConfig(cmd, f.forward != ""), Filter: f.filter.wanted, Dedup: filter,
+		Inputs: f.conf.Interfaces, Addresses: f.sources.addresses, MergeWait: f.net.mergeWait,
+		Mirror: mirror.Config{Targets: f.sources.targets, Sockets: captured.Rings, BufferBytes: captured.RingBytes, SnapLen: captured.SnapLen},
+		Ring:   captured, Filter: f.filter.wanted, Dedup: filter,
 		Distinct: distinct.Config{
 			Keys: f.keys(), Calendar: f.calendar(), Method: "auto", FPR: defaultFPR, Secret: f.secret, Past: past,
 			Budget: f.budget(),
@@ -273,8 +304,8 @@ func (f *liveFlags) budget() int {
 func (f *liveFlags) warnDropped(e *env, s *live.Summary) {
 	for i := range s.Interfaces {
 		if n := &s.Interfaces[i]; n.Dropped > 0 {
-			e.warn(fmt.Errorf("%s: the kernel dropped %d of %d packets because a ring was full: use a larger --ring-size",
-				n.Name, n.Dropped, n.Received))
+			e.warn(fmt.Errorf("%s: the kernel dropped %d of %d packets because a %s was full: use a larger --ring-size",
+				n.Name, n.Dropped, n.Received, bufferOf(n)))
 		}
 	}
 	if n := s.Forward; n != nil {
@@ -282,6 +313,14 @@ func (f *liveFlags) warnDropped(e *env, s *live.Summary) {
 			e.warn(fmt.Errorf("%s: %d of %d packets were not sent", n.Interface, lost, lost+n.Sent))
 		}
 	}
+}
+
+// bufferOf names what packets wait in.
+func bufferOf(n *live.Interface) string {
+	if n.Network != nil && n.Mirrored != nil {
+		return "socket"
+	}
+	return "ring"
 }
 
 // print writes the summary to the stream that gets neither packets nor counts.

@@ -2,11 +2,15 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/flowdedup/flowdedup/capture/mirror"
 	"github.com/flowdedup/flowdedup/capture/netio"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 )
@@ -73,4 +77,77 @@ func (f *netFlags) checkMerge(fs *pflag.FlagSet, inputs []string) error {
 func (f *netFlags) network(fs *pflag.FlagSet) (input.Network, error) {
 	tls, err := netio.LoadTLS(f.cert, f.key, f.ca)
 	return input.Network{TLS: tls, MergeWait: f.mergeWait, WaitForPipes: fs.Changed("merge-wait")}, err
+}
+
+// sources are the values of -i, by kind.
+type sources struct {
+	interfaces []string
+	addresses  []netio.Address
+	targets    []mirror.Target
+}
+
+// network reports whether packets come over a network, at least some.
+func (s *sources) network() bool { return len(s.addresses)+len(s.targets) > 0 }
+
+// names returns the addresses.
+func (s *sources) names() (all []string) {
+	for _, a := range s.addresses {
+		all = append(all, a.String())
+	}
+	return all
+}
+
+// parseSources tells interfaces, addresses and targets apart.
+func parseSources(names []string) (s sources, err error) {
+	for i, name := range names {
+		switch {
+		case !strings.Contains(name, "://"): // no interface's name has a slash
+			s.interfaces = append(s.interfaces, name)
+		case slices.Contains(names[:i], name):
+			return s, &usageError{fmt.Errorf("-i %s is named twice", name)}
+		case mirror.IsTarget(name):
+			target, err := mirror.ParseTarget(name)
+			if err != nil {
+				return s, &usageError{fmt.Errorf("-i %w", err)}
+			}
+			s.targets = append(s.targets, target)
+		case netio.IsAddress(name):
+			addr, err := netio.ParseAddress(name)
+			if err != nil {
+				return s, &usageError{fmt.Errorf("-i %w", err)}
+			}
+			s.addresses = append(s.addresses, addr)
+		default:
+			return s, &usageError{fmt.Errorf("-i %s: name an interface, tcp://HOST:PORT, tcp-listen://:PORT, vxlan://:4789, geneve://:6081, tzsp://:37008 or erspan://", name)}
+		}
+	}
+	return s, nil
+}
+
+// Flags that mean something for interfaces alone, and those that mean something for targets,
+// too.
+var (
+	interfaceFlags = []string{
+		"capture", "take-interface", "fanout", "promiscuous", "no-promiscuous-mode", "ignore-outgoing", "hardware-time", "wait",
+	}
+	targetFlags = []string{"rings", "ring-size", "buffer-size", "snaplen", "block-timeout"}
+)
+
+// check rejects flags that have no meaning for these sources.
+func (s *sources) check(fs *pflag.FlagSet) error {
+	for _, name := range slices.Concat(interfaceFlags, targetFlags) {
+		if fs.Changed(name) && len(s.interfaces) == 0 && (len(s.targets) == 0 || slices.Contains(interfaceFlags, name)) {
+			return &usageError{fmt.Errorf("--%s is about interfaces, and no -i is one", name)}
+		}
+	}
+	if fs.Changed("merge-wait") && len(s.addresses) == 0 && (len(s.targets) == 0 || len(s.interfaces) == 0) {
+		return &usageError{errors.New("--merge-wait needs -i tcp:// or tcp-listen://, or interfaces and mirror targets together")}
+	}
+	return nil
+}
+
+// completeSources lets the shell complete values of -i.
+func completeSources(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	all, directive := completeInterfaces(cmd, args, typed)
+	return append(all, "tcp://", "tcp-listen://:57012", "vxlan://:4789", "geneve://:6081", "tzsp://:37008", "erspan://"), directive
 }

@@ -144,7 +144,8 @@ func awaitSocket(t *testing.T, port, state string) {
 	}
 	local := fmt.Sprintf(":%04X", number)
 	for range 1000 {
-		all, err := os.ReadFile("/proc/net/tcp")
+		// Not /proc/net: the first thread of the process may be in the namespace of another test.
+		all, err := os.ReadFile("/proc/thread-self/net/tcp")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -78,18 +78,21 @@ func run(args ...string) (stdout, stderr string, code int) {
 }
 
 type dedupResult struct {
-	PacketsIn   uint64 `json:"packets_in"`
-	PacketsOut  uint64 `json:"packets_out"`
-	Duplicates  uint64
-	Filtered    uint64
-	BytesIn     uint64 `json:"bytes_in"`
-	Snapped     uint64
-	OutOfOrder  uint64 `json:"out_of_order"`
-	NoTimestamp uint64 `json:"no_timestamp"`
-	NonIP       uint64 `json:"non_ip"`
-	EvictedLive uint64 `json:"evicted_live"`
-	MemoryBytes int64  `json:"memory_bytes"`
-	Damaged     bool
+	Method       string  `json:"method"`
+	PredictedFPR float64 `json:"predicted_fpr"`
+	EdgeError    float64 `json:"edge_error"`
+	PacketsIn    uint64  `json:"packets_in"`
+	PacketsOut   uint64  `json:"packets_out"`
+	Duplicates   uint64
+	Filtered     uint64
+	BytesIn      uint64 `json:"bytes_in"`
+	Snapped      uint64
+	OutOfOrder   uint64 `json:"out_of_order"`
+	NoTimestamp  uint64 `json:"no_timestamp"`
+	NonIP        uint64 `json:"non_ip"`
+	EvictedLive  uint64 `json:"evicted_live"`
+	MemoryBytes  int64  `json:"memory_bytes"`
+	Damaged      bool
 }
 
 func runDedup(t *testing.T, wantCode int, args ...string) dedupResult {

@@ -31,8 +31,8 @@ type Config struct {
 	Digest   string // "aes" or "highway"
 	Secret   secret.Secret
 
-	// Method is "auto", "timed", "exact", MethodTimers, or one of stream.Methods, which
-	// have no window.
+	// Method is "auto", "timed", MethodCoarse, "exact", MethodTimers, MethodPartitioned, or
+	// one of stream.Methods, which have no window.
 	Method   string
 	Params   Params // of the method
 	Window   window.Window
@@ -97,8 +97,12 @@ func (c *Config) filter(inputBytes int64) (engine.PacketFilter, error) {
 		}
 	}
 	switch {
+	case c.coarse():
+		return window.NewCoarse(window.CoarseConfig{Window: c.Window, Memory: memory, Refresh: c.Refresh})
 	case c.Method == MethodTimers:
 		return window.NewTimers(c.timers(memory))
+	case c.Method == MethodPartitioned:
+		return window.NewPartitioned(c.partitioned(memory))
 	case stream.IsMethod(c.Method):
 		s, err := c.stream(memory)
 		if err != nil {
@@ -109,6 +113,15 @@ func (c *Config) filter(inputBytes int64) (engine.PacketFilter, error) {
 	return window.NewTimed(window.TimedConfig{
 		Window: c.Window, Memory: memory, Limit: limit, FPR: c.FPR, Refresh: c.Refresh, Across: c.Across,
 	})
+}
+
+// coarse reports whether the filter has coarse rows. If the user bounds the memory and
+// accepts their false positive rate, they miss fewer copies in it than timed rows.
+func (c *Config) coarse() bool {
+	if c.Method != "auto" {
+		return c.Method == MethodCoarse
+	}
+	return c.Memory > 0 && c.FPR >= window.CoarseFPR && !c.Window.None && !c.Across
 }
 
 // checkMemory returns an error that wraps engine.ErrMemory if the machine has less free

@@ -130,7 +130,7 @@ func (d *Detector) Summary(elapsed time.Duration) Summary {
 	s.Marked = d.cfg.Choice.Mark
 	s.Method = stats.Method
 	s.MemoryBytes = stats.MemoryBytes
-	s.PredictedFPR, s.Fill = stats.PredictedFPR, stats.Fill
+	s.PredictedFPR, s.EdgeError, s.Fill = stats.PredictedFPR, stats.EdgeError, stats.Fill
 	s.EvictedLive = stats.EvictedLive
 	s.SuggestedMemory = stats.SuggestedMemory
 	s.LateForgotten, s.Late = stats.Late.Elements, stats.Late
@@ -306,8 +306,12 @@ func (c *Config) restore(r io.Reader) (engine.PacketFilter, error) {
 	}
 	restore := snapshot.RestoreConfig{Secret: c.Secret, Label: c.label(), Memory: math.MaxInt}
 	switch {
+	case c.coarse():
+		return packetFilter(window.RestoreCoarse(r, restore))
 	case c.Method == MethodTimers:
 		return packetFilter(window.RestoreTimers(r, restore))
+	case c.Method == MethodPartitioned:
+		return packetFilter(window.RestorePartitioned(r, restore))
 	case stream.IsMethod(c.Method):
 		return packetFilter(stream.RestorePackets(r, restore))
 	}

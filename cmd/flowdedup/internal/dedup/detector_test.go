@@ -63,17 +63,24 @@ func TestSavedStays(t *testing.T) {
 	}
 }
 
-// TestSavedMethods resumes filters of methods for experiments.
+// TestSavedMethods resumes filters of methods for experiments, and of coarse rows, which
+// --fpr chooses where --memory is given.
 func TestSavedMethods(t *testing.T) {
 	for _, c := range []struct {
 		method, window string
 		params         Params
-	}{{"timers", "1h", Params{"K": 4, "equal": 2}}, {"sbf", "none", Params{"K": 3, "P": 10, "Max": 3}}, {"lru", "none", Params{"cells": 16}}} {
+		fpr            float64
+		want           string
+	}{
+		{"timers", "1h", Params{"K": 4, "equal": 2}, 0, "timers"}, {"sbf", "none", Params{"K": 3, "P": 10, "Max": 3}, 0, "sbf"},
+		{"lru", "none", Params{"cells": 16}, 0, "lru"}, {"apbf", "1h", Params{"K": 9}, 0, "apbf"}, {"coarse", "1h", nil, 0, "coarse"}, {"auto", "1h", nil, 1e-6, "coarse"},
+		{"auto", "1h", nil, 8e-7, "timed"}, {"auto", "1h", nil, 0, "timed"}, {"auto", "none", nil, 1e-4, "timed"}, {"timed", "1h", nil, 1e-4, "timed"},
+	} {
 		window, err := window.Parse(c.window)
 		if err != nil {
 			t.Fatal(err)
 		}
-		cfg := &Config{Digest: "aes", Method: c.method, Params: c.params, Window: window, Memory: 1 << 16}
+		cfg := &Config{Digest: "aes", Method: c.method, Params: c.params, Window: window, Memory: 1 << 16, FPR: c.fpr}
 		b := routed(t)
 		find := func(d *Detector) Summary {
 			p := d.NewPackets()
@@ -99,7 +106,7 @@ func TestSavedMethods(t *testing.T) {
 		}
 		defer second.Close()
 		want := find(first)
-		if got := find(second); !reflect.DeepEqual(got, want) || want.Duplicates == saved.Duplicates || want.Method != c.method {
+		if got := find(second); !reflect.DeepEqual(got, want) || want.Duplicates == saved.Duplicates || want.Method != c.want {
 			t.Errorf("%s: %+v, want %+v", c.method, got, want)
 		}
 	}

@@ -11,8 +11,12 @@ import (
 	"strings"
 )
 
-// MethodTimers is the name of the method of window.Timers.
-const MethodTimers = "timers"
+// The names of the methods of window.Timers, window.Coarse and window.Partitioned.
+const (
+	MethodTimers      = "timers"
+	MethodCoarse      = "coarse"
+	MethodPartitioned = "apbf"
+)
 
 // Params are the parameters of a method, by the names that "plan" prints. The method
 // chooses those that are missing.
@@ -23,6 +27,8 @@ func methodParams(method string) []string {
 	switch {
 	case method == MethodTimers:
 		return []string{"K", "equal", "counter-bits"}
+	case method == MethodPartitioned:
+		return []string{"K"}
 	case method == "sbf":
 		return []string{"K", "P", "Max"}
 	case slices.Contains([]string{"lru", "qht", "qqhtd"}, method):
@@ -90,6 +96,8 @@ func (c *Config) CheckMethod() error {
 	switch {
 	case c.Method == MethodTimers:
 		return c.timers(0).Check()
+	case c.Method == MethodPartitioned:
+		return c.partitioned(0).Check()
 	case stream.IsMethod(c.Method):
 		s, err := c.stream(0)
 		if err == nil {
@@ -106,6 +114,11 @@ func (c *Config) timers(memory int) window.TimersConfig {
 		Window: c.Window, Memory: memory, Refresh: c.Refresh,
 		K: c.Params["K"], Equal: c.Params["equal"], TimerBits: c.Params["counter-bits"],
 	}
+}
+
+// partitioned returns the configuration of an age-partitioned filter for a size of memory.
+func (c *Config) partitioned(memory int) window.PartitionedConfig {
+	return window.PartitionedConfig{Window: c.Window, Memory: memory, K: c.Params["K"], Refresh: c.Refresh}
 }
 
 // stream returns the configuration of a method without a window for a size of memory. Its

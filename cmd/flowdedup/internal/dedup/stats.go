@@ -38,7 +38,9 @@ type Summary struct {
 	Method               string            `json:"method"`
 	MemoryBytes          int               `json:"memory_bytes"`
 	PredictedFPR         float64           `json:"predicted_fpr"`
-	EvictedLive          uint64            `json:"evicted_live"`
+	// EdgeError bounds by which share of it the window may be too long.
+	EdgeError   float64 `json:"edge_error,omitempty"`
+	EvictedLive uint64  `json:"evicted_live"`
 	// LateForgotten counts kept packets whose time is older than what the filter still
 	// remembers.
 	LateForgotten    uint64  `json:"late_forgotten"`

@@ -1,6 +1,12 @@
 package input
 
-import "github.com/flowdedup/flowdedup/capture"
+import (
+	"context"
+	"slices"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/bpf"
+)
 
 // filterFlag is the flag of the filter that removes packets.
 const filterFlag = "--filter"
@@ -39,4 +45,27 @@ func moveBlocks(blocks []capture.Block, wanted []uint64, n int) {
 		kept += capture.CountKept(drop, at, before)
 		at, blocks[i].Before = before, uint32(kept)
 	}
+}
+
+// Wanted keeps the packets of a stream that a filter wants.
+type Wanted struct {
+	*Matcher
+	bits []uint64
+}
+
+// NewWanted makes the filter of a stream. Warn is that of MatcherConfig.
+func NewWanted(filter bpf.Filter, warn func(error)) *Wanted {
+	return &Wanted{Matcher: NewMatcher(MatcherConfig{Flag: filterFlag, Condition: Condition{Filter: filter}, Warn: warn})}
+}
+
+// Keep removes the other packets from the next batch of the stream. Its errors are those of
+// Admit.
+func (w *Wanted) Keep(ctx context.Context, b *capture.Batch) error {
+	if err := w.Admit(ctx, b); err != nil {
+		return err
+	}
+	n := (len(b.Frames) + 63) / 64
+	w.bits = slices.Grow(w.bits[:0], n)[:n]
+	keep(b, w.Matcher, w.bits)
+	return nil
 }

@@ -41,7 +41,7 @@ type Matcher struct {
 	over    *test                   // serves all link types beyond maxLinkTypes
 	tests   atomic.Pointer[[]*test] // by interface; nil before its first packet
 	index   uint32                  // of the condition's interface
-	started bool                    // there was a packet
+	started bool                    // there was a packet, or the expression is known to have a meaning
 	err     error                   // of the first Admit that failed
 	matched atomic.Bool
 }
@@ -67,7 +67,8 @@ func NewMatcher(cfg MatcherConfig) *Matcher {
 }
 
 // Compile compiles an expression for a link type before there are packets. The error wraps
-// bpf.ErrExpression if it has no meaning for them.
+// bpf.ErrExpression if it has no meaning for them. If it has, no later link type ends the
+// run.
 func (m *Matcher) Compile(ctx context.Context, link capture.LinkType) error {
 	if m.cfg.Condition.Filter.All() {
 		return nil
@@ -76,6 +77,7 @@ func (m *Matcher) Compile(ctx context.Context, link capture.LinkType) error {
 	if err != nil {
 		return err
 	}
+	m.started = m.started || t.refused == nil
 	return t.refused
 }
 

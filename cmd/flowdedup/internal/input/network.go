@@ -45,7 +45,7 @@ type origin struct {
 
 // openNetwork is Open for inputs of which some arrive.
 func openNetwork(ctx context.Context, names []string, opt *Options, w *warnings) (*Stream, error) {
-	arrivals, failed := openArrivals(ctx, names, opt, w)
+	arrivals, receivers, failed := openArrivals(ctx, names, opt, w)
 	if ctx.Err() != nil {
 		failed = []error{ctx.Err()}
 	}
@@ -55,16 +55,15 @@ func openNetwork(ctx context.Context, names []string, opt *Options, w *warnings)
 	}
 	context.AfterFunc(ctx, arrivals.Stop)
 	s := opt.stream(arrivals, w)
-	s.failed, s.arrivals, s.mergeWait = failed, arrivals, opt.Network.MergeWait
+	s.failed, s.arrivals, s.receivers, s.mergeWait = failed, arrivals, receivers, opt.Network.MergeWait
 	s.beginsLate = len(names) > 1 || netio.Listens(names[0])
 	return s, nil
 }
 
 // openArrivals opens inputs of which some arrive. Its errors are those of inputs.
-func openArrivals(ctx context.Context, names []string, opt *Options, w *warnings) (*pcapfile.Arrivals, []error) {
+func openArrivals(ctx context.Context, names []string, opt *Options, w *warnings) (to *pcapfile.Arrivals, receivers []*netio.Receiver, failed []error) {
 	var origins []origin
 	var opened []string
-	var failed []error
 	for _, name := range names {
 		o, err := openOrigin(ctx, name, len(names), opt, w)
 		if err != nil {
@@ -74,19 +73,20 @@ func openArrivals(ctx context.Context, names []string, opt *Options, w *warnings
 		origins, opened = append(origins, o), append(opened, name)
 	}
 	if len(origins) == 0 {
-		return nil, failed
+		return nil, nil, failed
 	}
-	to := pcapfile.NewArrivals(opened, opt.Network.MergeWait)
+	to = pcapfile.NewArrivals(opened, opt.Network.MergeWait)
 	for i := range origins {
 		o := &origins[i]
 		if o.receiver != nil {
+			receivers = append(receivers, o.receiver)
 			o.receiver.Start(to, i)
 			continue
 		}
 		o.capture.Input = i
 		to.Add(o.capture)
 	}
-	return to, failed
+	return to, receivers, failed
 }
 
 func openOrigin(ctx context.Context, name string, inputs int, opt *Options, w *warnings) (o origin, err error) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/netio"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
 )
@@ -23,6 +24,7 @@ type Stream struct {
 	read     uint64 // packets
 	filtered uint64 // those of them that were not wanted
 
+	receivers  []*netio.Receiver
 	arrivals   *pcapfile.Arrivals // src if inputs arrive, else nil
 	mergeWait  time.Duration
 	beginsLate bool
@@ -59,6 +61,21 @@ func (s *Stream) Late() *uint64 {
 	}
 	late := s.arrivals.Late()
 	return &late
+}
+
+// Peers returns the counts of the peers of all inputs together, nil if none is on a network.
+func (s *Stream) Peers() *netio.ReceiverStats {
+	if len(s.receivers) == 0 {
+		return nil
+	}
+	sum := &netio.ReceiverStats{}
+	for _, r := range s.receivers {
+		n := r.Stats()
+		sum.Peers += n.Peers
+		sum.Connected += n.Connected
+		sum.PeersDropped += n.PeersDropped
+	}
+	return sum
 }
 
 // filteredTask filters a batch before another task.

@@ -49,6 +49,7 @@ func Run(ctx context.Context, cfg *Config) (Summary, error) {
 	err = in.Each(ctx, cfg.Workers, func() pipeline.Task { return newTask(n) })
 	s := newSummary(cfg, n.Report(), time.Since(begin))
 	s.Filtered, s.Damaged = in.Filtered(), in.Damaged(err)
+	s.Late, s.ReceiverStats = in.Late(), in.Peers()
 	return s, errors.Join(append(in.Failed(), err)...)
 }
 

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture/inspect"
+	"github.com/flowdedup/flowdedup/capture/netio"
 	"github.com/flowdedup/flowdedup/capture/points"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
@@ -39,6 +40,10 @@ type Summary struct {
 	Filtered    uint64  `json:"filtered"`
 	Dropped     uint64  `json:"dropped"` // by the kernel
 	EvictedLive uint64  `json:"evicted_live"`
+	// Late counts packets that came after later ones of other inputs; nil without inputs
+	// that arrive. The others are the peers of inputs on a network; nil without such.
+	Late *uint64 `json:"late_packets,omitempty"`
+	*netio.ReceiverStats
 	Uncounted   uint64  `json:"uncounted"` // copies of too many points
 	MemoryBytes int     `json:"memory_bytes"`
 	DelayError  float64 `json:"delay_error"`

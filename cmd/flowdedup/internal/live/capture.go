@@ -1,12 +1,15 @@
 package live
 
 import (
+	"context"
+	"errors"
 	"log/slog"
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/ring"
 	"github.com/flowdedup/flowdedup/capture/xdp"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 )
 
 // liveCapture is what a run needs of a capture.
@@ -21,7 +24,28 @@ type liveCapture interface {
 }
 
 // openCapture opens the capture that is configured.
-func openCapture(cfg *Config, log *slog.Logger) (liveCapture, error) {
+func openCapture(ctx context.Context, cfg *Config, log *slog.Logger) (liveCapture, error) {
+	var c networks
+	var err error
+	switch {
+	case !cfg.network():
+		return openInterfaces(cfg, log)
+	case cfg.merges():
+		c, err = openArriving(ctx, cfg, log)
+	default:
+		c, err = openMirror(cfg, log)
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case cfg.Filter.All():
+		return c, nil
+	}
+	return filtered(ctx, cfg, c, log)
+}
+
+// openInterfaces opens the capture from interfaces.
+func openInterfaces(cfg *Config, log *slog.Logger) (liveCapture, error) {
 	if cfg.XDP == nil {
 		c, err := ring.Open(cfg.Ring)
 		if err != nil {
@@ -34,6 +58,31 @@ func openCapture(cfg *Config, log *slog.Logger) (liveCapture, error) {
 		return nil, err
 	}
 	return c, nil
+}
+
+// matching delivers the packets of a capture that match the filter of the run, for which
+// no kernel does that.
+type matching struct {
+	networks
+	wanted *input.Wanted
+}
+
+// filtered compiles the filter for Ethernet, as the compiler may not be there for another
+// user.
+func filtered(ctx context.Context, cfg *Config, c networks, log *slog.Logger) (liveCapture, error) {
+	wanted := input.NewWanted(cfg.Filter, func(err error) { log.Warn("the filter has no meaning", "error", err) })
+	if err := wanted.Compile(ctx, capture.LinkEthernet); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return &matching{c, wanted}, nil
+}
+
+// Next removes the packets that do not match from a batch.
+func (m *matching) Next(b *capture.Batch) error {
+	if err := m.networks.Next(b); err != nil {
+		return err
+	}
+	return m.wanted.Keep(context.Background(), b)
 }
 
 // maxDelay bounds how long packets gather in an AF_XDP socket. At the highest rates the

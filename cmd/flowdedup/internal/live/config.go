@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture/bpf"
+	"github.com/flowdedup/flowdedup/capture/mirror"
 	"github.com/flowdedup/flowdedup/capture/netio"
 	"github.com/flowdedup/flowdedup/capture/ring"
 	"github.com/flowdedup/flowdedup/capture/rotate"
@@ -15,12 +16,22 @@ import (
 
 // Config says what a run does. The caller has checked everything in it.
 type Config struct {
+	// Inputs names all inputs: the interfaces of Ring, Addresses, and the targets of Mirror.
+	Inputs []string
+	// Addresses are where captures come from over a network.
+	Addresses []netio.Address
+	// Mirror is where datagrams with packets come. Run sets its Idle, Delay and Warn.
+	Mirror mirror.Config
+	// MergeWait is how long a packet waits for earlier ones of other inputs, after its
+	// arrival, if one is an address, or if there are interfaces and targets.
+	MergeWait time.Duration
 	// Ring is where packets come from. Run sets its Idle and Hold.
 	Ring ring.Config
 	// XDP captures through AF_XDP, if it is not nil. Run takes from Ring what both have,
 	// except filters.
 	XDP *xdp.Config
-	// Filter is the source of Ring.Filters and XDP.Filter.
+	// Filter is the source of Ring.Filters and XDP.Filter, and of what is wanted from
+	// addresses and targets.
 	Filter bpf.Filter
 	// Dedup configures the filter; its inputs and outputs are ignored.
 	Dedup dedup.Config

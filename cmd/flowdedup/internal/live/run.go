@@ -40,7 +40,7 @@ func Run(ctx context.Context, cfg Config) (Summary, error) {
 	if err != nil {
 		return Summary{}, err
 	}
-	r.log.Info("started", "interfaces", cfg.Ring.Interfaces)
+	r.log.Info("started", "interfaces", cfg.Inputs)
 	stop := context.AfterFunc(ctx, r.capture.Stop)
 	defer stop()
 	if cfg.Duration > 0 {
@@ -104,12 +104,12 @@ func open(ctx context.Context, cfg *Config) (r *runner, err error) {
 	}
 	outputs := sink.Config{
 		Kept: cfg.Output, Removed: cfg.Duplicates, Forward: cfg.Forward, Strip: headers, Retry: cfg.Ring.Wait,
-		TLS: cfg.TLS, Rotate: cfg.Rotate, Live: true, Stop: func() { r.capture.Stop() }, Log: r.log,
+		TLS: cfg.TLS, Rotate: cfg.Rotate, Live: true, BeginsLate: cfg.network(), Stop: func() { r.capture.Stop() }, Log: r.log,
 	}
 	// Files get whole records, forwarded packets leave sooner from a copy, and several
 	// workers hold several batches at a time, as does who waits for better copies.
-	cfg.Ring.InPlace = cfg.Dedup.Workers <= 1 && outputs.None() && hold.Hold == 0 && cfg.Learn.For == 0
-	if r.capture, err = openCapture(cfg, r.log); err != nil {
+	cfg.Ring.InPlace = cfg.Dedup.Workers <= 1 && outputs.None() && hold.Hold == 0 && cfg.Learn.For == 0 && !cfg.network()
+	if r.capture, err = openCapture(ctx, cfg, r.log); err != nil {
 		return r, err
 	}
 	r.outputs = sink.New(ctx, outputs)
@@ -151,6 +151,9 @@ func (r *runner) compile(ctx context.Context) error {
 		return nil
 	}
 	var links []capture.LinkType
+	if r.cfg.network() {
+		links = append(links, capture.LinkEthernet)
+	}
 	for _, name := range r.cfg.Ring.Interfaces {
 		link, err := ring.LinkTypeOf(name)
 		if err != nil {

@@ -59,7 +59,7 @@ func (c *Config) settings() []setting {
 		method += " --param " + d.Params.String()
 	}
 	all := []setting{
-		{"-i", strings.Join(c.Ring.Interfaces, ", ")}, // points are numbered in this order
+		{"-i", strings.Join(c.Inputs, ", ")}, // points are numbered in this order
 		{"--filter", c.Filter.Expr}, {"--bpf-file", programSum(c.Filter.Program)},
 		{"--snaplen", strconv.Itoa(c.Ring.SnapLen)},
 		{"--window", d.Window.String()}, {"--identity", d.Identity.Kind.String()},
@@ -130,7 +130,9 @@ func (r *runner) resume(ctx context.Context) error {
 		cfg.Dedup.Secret = secret.Secret(header.Secret)
 		cfg.Distinct.Secret = cfg.Dedup.Secret
 	}
-	if header.Stats.Points, err = r.names.resume(header.Stats.Points, header.Names); err != nil {
+	if cfg.network() {
+		header.Stats.Points = r.names.forget(header.Stats.Points)
+	} else if header.Stats.Points, err = r.names.resume(header.Stats.Points, header.Names); err != nil {
 		return fmt.Errorf("--state: list interfaces: %w", err)
 	}
 	if err := r.openFilter(ctx, header, snapshots); err != nil {

@@ -218,3 +218,10 @@ func (p *ifaceNames) resume(points []flow.CapturePoint, names []string) ([]flow.
 	}
 	return now, nil
 }
+
+// forget keeps the numbers of the points of the previous run from being given again. Peers
+// come in another order each time.
+func (p *ifaceNames) forget(points []flow.CapturePoint) []flow.CapturePoint {
+	p.names = make([]string, len(points))
+	return make([]flow.CapturePoint, len(points))
+}

@@ -217,7 +217,7 @@ func TestSettings(t *testing.T) {
 		{func(c *Config) { c.Dedup.Within = []string{"vlan", "interface"} }, "it was saved with --within none, and this run has vlan,interface"},
 		{func(c *Config) { c.Dedup.Only = input.Condition{Interface: "a"} }, "it was saved with --only none, and this run has interface a"},
 		{func(c *Config) { c.Ring.SnapLen = 96 }, "it was saved with --snaplen 0, and this run has 96"},
-		{func(c *Config) { c.Ring.Interfaces = []string{"a", "b"} }, "it was saved with -i none, and this run has a, b"},
+		{func(c *Config) { c.Inputs = []string{"a", "b"} }, "it was saved with -i none, and this run has a, b"},
 	} {
 		var changed Config
 		c.change(&changed)

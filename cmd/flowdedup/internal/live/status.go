@@ -1,6 +1,7 @@
 package live
 
 import (
+	"slices"
 	"time"
 
 	copies "github.com/flowdedup/flowdedup/capture/dedup"
@@ -19,6 +20,7 @@ type Status struct {
 	Stopping bool
 
 	Rings                []ring.Stats // one for each ring
+	Networks             []Network    // one for each input, if one is on a network
 	PacketsIn, BytesIn   uint64
 	Duplicates           uint64
 	BytesOut             uint64  // of the packets kept
@@ -93,15 +95,16 @@ type Interface struct {
 	Truncated         uint64 `json:"cut"`      // longer than the snap length or a block
 	Coalesced         uint64 `json:"merged"`   // several segments in one (GRO)
 	ChecksumOffloaded uint64 `json:"no_checksum"`
+	*Network                 // nil if no input is on a network
 }
 
 // interfaces adds up the rings of each interface.
-func interfaces(rings []ring.Stats) []Interface {
+func interfaces(rings []ring.Stats, networks []Network) []Interface {
 	var all []Interface
 	for i := range rings {
 		s := &rings[i]
 		if s.Ring == 0 {
-			all = append(all, Interface{Name: s.Interface})
+			all = append(all, Interface{Name: s.Interface, Network: ofName(networks, s.Interface)})
 		}
 		n := &all[len(all)-1]
 		n.Received += s.Received
@@ -115,10 +118,26 @@ func interfaces(rings []ring.Stats) []Interface {
 	return all
 }
 
+// ofName returns the counts of an input, nil if there are none.
+func ofName(all []Network, name string) *Network {
+	if i := slices.IndexFunc(all, func(n Network) bool { return n.Name == name }); i >= 0 {
+		return &all[i]
+	}
+	return nil
+}
+
+// networks returns the counts of inputs on networks.
+func (r *runner) networks() []Network {
+	if c, ok := r.capture.(networks); ok {
+		return c.Networks()
+	}
+	return nil
+}
+
 func (r *runner) summary() Summary {
 	s := Summary{
 		Summary:    r.detector().Summary(r.ticker.now.Sub(r.begin)),
-		Interfaces: interfaces(r.capture.Stats()),
+		Interfaces: interfaces(r.capture.Stats(), r.networks()),
 		Diffs:      r.diffs.Counts, Matrix: r.diffs.Matrix(),
 		Forward: r.outputs.Forwarded(),
 		Learned: r.learner.state(),
@@ -136,7 +155,7 @@ func (r *runner) status(now time.Time) Status {
 	// A packet may be kept in the place of a longer one. Counters only grow.
 	r.bytesOut = max(r.bytesOut, sum.BytesOut)
 	s := Status{
-		Started: r.begin, Now: now, Rings: r.capture.Stats(),
+		Started: r.begin, Now: now, Rings: r.capture.Stats(), Networks: r.networks(),
 		PacketsIn: sum.PacketsIn, BytesIn: sum.BytesIn, Duplicates: sum.Duplicates, BytesOut: r.bytesOut,
 		Unjudged: sum.Unjudged, Protected: sum.Protected,
 		DuplicatesByProtocol: sum.DuplicatesByProtocol, Diffs: sum.Diffs, Matrix: sum.Matrix, Conversations: sum.Conversations,

@@ -60,7 +60,7 @@ func (w *ticker) tick(now time.Time) error {
 	w.next = now.Add(every)
 	w.logRings()
 	if c := w.run.counter; c != nil {
-		if err := c.Expire(now.Add(-w.grace()).UnixNano()); err != nil {
+		if err := c.Expire(now.Add(-w.run.cfg.grace()).UnixNano()); err != nil {
 			return err
 		}
 	}
@@ -87,9 +87,6 @@ func (w *ticker) slide(now time.Time) error {
 	}
 	return r.reports.past(now, r.cfg.Distinct.Past, r.counter.Past(now.UnixNano()))
 }
-
-// grace is at least twice the delay of ring blocks.
-func (w *ticker) grace() time.Duration { return max(grace, 2*w.run.cfg.Ring.BlockTimeout) }
 
 // logRings logs what happened at the rings since its last call.
 func (w *ticker) logRings() {

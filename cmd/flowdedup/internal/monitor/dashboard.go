@@ -295,20 +295,36 @@ func ringsOf(s *live.Status) table {
 		if slices.ContainsFunc(s.Rings, func(other ring.Stats) bool { return other.Interface == name && other.Ring != r.Ring }) {
 			name += "/" + strconv.Itoa(r.Ring)
 		}
-		p.Rows = append(p.Rows, row(name, countCell(r.Received), alertCell(r.Dropped, bad), alertCell(r.Freezes, bad), ringNotes(r)))
+		p.Rows = append(p.Rows, row(name, countCell(r.Received), alertCell(r.Dropped, bad), alertCell(r.Freezes, bad), ringNotes(s, r)))
 	}
 	return p
 }
 
 // ringNotes names what the host changed on packets, and outages, the current one first.
-func ringNotes(r *ring.Stats) cell {
-	c := cell{Severity: faint, Text: show.Notes(
+func ringNotes(s *live.Status, r *ring.Stats) cell {
+	c := cell{Severity: faint, Text: show.Notes(append(networkNotes(s, r),
 		show.Note{Count: r.Outages, What: english.PluralWord(int(r.Outages), "outage", "")}, show.Note{Count: r.Coalesced, What: "merged by the host"},
-		show.Note{Count: r.Truncated, What: "cut"}, show.Note{Count: r.ChecksumOffloaded, What: "without checksum"})}
+		show.Note{Count: r.Truncated, What: "cut"}, show.Note{Count: r.ChecksumOffloaded, What: "without checksum"})...)}
 	if r.Down {
 		c = cell{Severity: bad, Text: strings.TrimSuffix("down or away, "+c.Text, ", ")}
 	}
 	return c
+}
+
+// networkNotes says what is known of an input on a network besides, at its first ring.
+func networkNotes(s *live.Status, r *ring.Stats) (notes []show.Note) {
+	i := slices.IndexFunc(s.Networks, func(n live.Network) bool { return n.Name == r.Interface })
+	if i < 0 || r.Ring > 0 {
+		return nil
+	}
+	n := &s.Networks[i]
+	if p := n.ReceiverStats; p != nil {
+		notes = append(notes, show.Note{Count: uint64(p.Connected), What: "connected"}, show.Note{Count: p.PeersDropped, What: english.PluralWord(int(p.PeersDropped), "peer", "") + " dropped"})
+	}
+	if m := n.Mirrored; m != nil {
+		notes = append(notes, show.Note{Count: uint64(m.Points), What: english.PluralWord(m.Points, "point", "")}, show.Note{Count: m.AllMalformed(), What: "malformed"})
+	}
+	return append(notes, show.Note{Count: n.LatePackets, What: "late"})
 }
 
 // distinctOf returns a row per key, with the families side by side.

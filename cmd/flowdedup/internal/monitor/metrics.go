@@ -40,7 +40,7 @@ const metricsType = "text/plain; version=0.0.4; charset=utf-8"
 
 // runMetrics returns all metrics of a run, sorted by name.
 func runMetrics() []metric {
-	all := slices.Concat(trafficMetrics, kernelMetrics, filterMetrics, learnedMetrics, distinctMetrics, outputMetrics)
+	all := slices.Concat(trafficMetrics, kernelMetrics, networkMetrics, filterMetrics, learnedMetrics, distinctMetrics, outputMetrics)
 	for i := range all {
 		all[i].name = "flowdedup_" + all[i].name
 	}

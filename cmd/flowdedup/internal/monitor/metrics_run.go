@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/flowdedup/flowdedup/capture/dedup"
+	"github.com/flowdedup/flowdedup/capture/netio"
 	"github.com/flowdedup/flowdedup/capture/ring"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
@@ -136,6 +137,63 @@ var kernelMetrics = []metric{
 			}
 			return 0
 		})},
+}
+
+// eachAddress gives a value per address that peers are at.
+func eachAddress(of func(n *netio.ReceiverStats) float64) func(*live.Status, func(float64, ...string)) {
+	return func(s *live.Status, give func(float64, ...string)) {
+		for i := range s.Networks {
+			if n := &s.Networks[i]; n.ReceiverStats != nil {
+				give(of(n.ReceiverStats), n.Name)
+			}
+		}
+	}
+}
+
+// eachTarget gives a value per target of mirrored traffic.
+func eachTarget(of func(m *live.Mirrored) float64) func(*live.Status, func(float64, ...string)) {
+	return func(s *live.Status, give func(float64, ...string)) {
+		for i := range s.Networks {
+			if n := &s.Networks[i]; n.Mirrored != nil {
+				give(of(n.Mirrored), n.Name)
+			}
+		}
+	}
+}
+
+var networkLabel = []string{"input"}
+
+var networkMetrics = []metric{
+	{"input_peers_total", "Peers that have connected, or were connected to.", counter, networkLabel,
+		eachAddress(func(n *netio.ReceiverStats) float64 { return float64(n.Peers) })},
+	{"input_peers_connected", "Peers that are connected.", gauge, networkLabel,
+		eachAddress(func(n *netio.ReceiverStats) float64 { return float64(n.Connected) })},
+	{"input_peers_dropped_total", "Peers that were refused, sent no capture, or broke off.", counter, networkLabel,
+		eachAddress(func(n *netio.ReceiverStats) float64 { return float64(n.PeersDropped) })},
+	{"input_late_packets_total", "Packets that came after later ones of other inputs.", counter, networkLabel,
+		func(s *live.Status, give func(float64, ...string)) {
+			for i := range s.Networks {
+				give(float64(s.Networks[i].LatePackets), s.Networks[i].Name)
+			}
+		}},
+	{"mirror_malformed_total", "Datagrams to a mirror target without a packet, by reason.", counter, []string{"input", "reason"},
+		func(s *live.Status, give func(float64, ...string)) {
+			for i := range s.Networks {
+				n := &s.Networks[i]
+				if n.Mirrored == nil {
+					continue
+				}
+				for reason, count := range n.Malformed {
+					give(float64(count), n.Name, reason)
+				}
+			}
+		}},
+	{"mirror_control_total", "Datagrams to a mirror target that talk of the tunnel.", counter, networkLabel,
+		eachTarget(func(m *live.Mirrored) float64 { return float64(m.Control) })},
+	{"mirror_unwanted_total", "Packets with identifiers that the target does not list.", counter, networkLabel,
+		eachTarget(func(m *live.Mirrored) float64 { return float64(m.Unwanted) })},
+	{"mirror_points", "Capture points (VNIs, sessions, senders) of a mirror target so far.", gauge, networkLabel,
+		eachTarget(func(m *live.Mirrored) float64 { return float64(m.Points) })},
 }
 
 var filterMetrics = []metric{

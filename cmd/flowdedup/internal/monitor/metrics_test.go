@@ -20,6 +20,8 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
+	"github.com/flowdedup/flowdedup/capture/netio"
+	"github.com/flowdedup/flowdedup/capture/points"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
@@ -160,7 +162,14 @@ var metricName = regexp.MustCompile(`\b(flowdedup|process|go)_\w+`)
 func served(t *testing.T) map[string]bool {
 	t.Helper()
 	s := new(Server)
-	s.Update(*sample(10))
+	status := *sample(10)
+	status.Networks = []live.Network{
+		{Name: "tcp-listen://:57012", ReceiverStats: &netio.ReceiverStats{Peers: 2, Connected: 1, PeersDropped: 1}, LatePackets: 3},
+		{Name: "vxlan://", Mirrored: &live.Mirrored{Malformed: map[string]uint64{"header": 4}, Control: 5, Unwanted: 6, Points: 7}},
+	}
+	status.Matrix = []points.Cell{{First: "eth1 VLAN 10", Copy: "eth1 VLAN 20", Count: 8}}
+	status.Learned = &live.Learned{Decisions: 1, Dedup: true, Identity: "l3", Window: "1ms", Keep: "first", Passed: 9}
+	s.Update(status)
 	names := map[string]bool{}
 	for _, line := range regexp.MustCompile(`(?m)^# TYPE \w+`).FindAllString(get(s, "GET", "/metrics").Body.String(), -1) {
 		names[strings.TrimPrefix(line, "# TYPE ")] = true

@@ -51,10 +51,13 @@ func (c *Config) dedup(from *sizing.Candidate) []string {
 			words = append(words, "--param", params(from).String())
 		}
 		return append(words, c.bounds(from, c.FPR != 0)...)
+	case dedup.MethodCoarse:
+		words = append(words, "--method", dedup.MethodCoarse)
+		return append(words, c.bounds(from, false)...)
 	case "exact":
 		return append(words, "--method", "exact")
 	}
-	if from.Method.Name != dedup.MethodTimers && !stream.IsMethod(from.Method.Name) {
+	if from.Method.Name != dedup.MethodTimers && from.Method.Name != dedup.MethodPartitioned && !stream.IsMethod(from.Method.Name) {
 		return nil
 	}
 	words = append(words, "--method", from.Method.Name, "--param", params(from).String())
@@ -85,7 +88,7 @@ func (c *Config) distinct(from *sizing.Candidate) []string {
 	case from.Method.Name == "bloom-lines" && c.key() == sizing.Other:
 		words = append(words, "--method", "bloom")
 		words = append(words, c.bounds(from, false)...)
-		return append(words, "--fpr", fmt.Sprintf("%.3g", sizing.ScalableBloomFPR(cmp.Or(c.FPR, engine.DefaultFPR))))
+		return append(words, "--fpr", fmt.Sprint(cmp.Or(c.FPR, engine.DefaultFPR)))
 	case from.Method.Name == "lru" && c.key() == sizing.Other && c.Fixed == (sizing.Parameters{}):
 		words = append(words, "--method", "lru")
 		return append(words, c.bounds(from, c.FPR != 0)...)

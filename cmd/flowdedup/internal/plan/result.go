@@ -49,6 +49,8 @@ type Candidate struct {
 	FNR         *float64 `json:"fnr"`
 	FPRKind     string   `json:"fpr_kind"` // "exact", "bound" or "estimate"
 	CacheLines  *float64 `json:"cache_lines"`
+	// EdgeError bounds by which share of it a window may be too long.
+	EdgeError float64 `json:"edge_error,omitempty"`
 	// Remembered is the number of distinct elements remembered, nil for all.
 	Remembered     *float64 `json:"remembered"`
 	BitsPerElement *float64 `json:"bits_per_element"`
@@ -124,6 +126,7 @@ func (c *Config) candidate(from *sizing.Candidate) Candidate {
 	if from.MemoryBits == 0 {
 		return out
 	}
+	out.EdgeError = from.EdgeError
 	out.MemoryBytes = bytesOf(from.MemoryBits)
 	out.FPR, out.FNR, out.CacheLines = &from.FPR, &from.FNR, &from.Lines
 	if !math.IsInf(from.Remembered, 1) {

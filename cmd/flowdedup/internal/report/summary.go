@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize/english"
+
 	"github.com/flowdedup/flowdedup/capture/diffs"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
@@ -64,7 +66,7 @@ func dedupText(w io.Writer, s *dedup.Summary, written bool, rate string) error {
 		fmt.Fprintf(&t, "  stripped    %s packets%s\n", show.Count(*s.Stripped), also(show.Note{Count: *s.Unstripped, What: "with a header that could not be taken off"}))
 	}
 	fmt.Fprintf(&t, "  compared    by %s identity %s%s\n", s.Identity, within(s.Window), groups(s.Within))
-	fmt.Fprintf(&t, "  method      %s in %s, %s\n", s.Method, show.Bytes(s.MemoryBytes), risk(s.PredictedFPR))
+	fmt.Fprintf(&t, "  method      %s in %s, %s\n", s.Method, show.Bytes(s.MemoryBytes), risk(s.PredictedFPR)+edge(s.EdgeError))
 	if notes := anomalies(s); notes != "" {
 		fmt.Fprintf(&t, "  noticed     %s\n", notes)
 	}
@@ -134,6 +136,14 @@ func risk(fpr float64) string {
 		return "no packet wrongly taken for a copy"
 	}
 	return fmt.Sprintf("at most %.1e packets wrongly taken for a copy for each packet read", fpr)
+}
+
+// edge says by how much windows may be too long, if that is worth a word.
+func edge(share float64) string {
+	if share == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", windows up to %.1f %% too long", 100*share)
 }
 
 // share formats part/whole as a percentage.
@@ -218,8 +228,22 @@ func also(notes ...show.Note) string {
 	return ""
 }
 
-// ofInterface describes what happened at an interface.
+// ofInterface describes what happened at an input.
 func ofInterface(n *live.Interface) string {
+	if n.Network != nil && n.ReceiverStats != nil {
+		return fmt.Sprintf("%s received from %s", show.Count(n.Received), english.Plural(int(n.Peers), "peer", "")) +
+			also(show.Note{Count: n.PeersDropped, What: "dropped"}, show.Note{Count: n.LatePackets, What: "packets late"})
+	}
+	notes := ""
+	if n.Network != nil && n.Mirrored != nil {
+		notes = also(show.Note{Count: uint64(n.Points), What: english.PluralWord(n.Points, "capture point", "")},
+			show.Note{Count: n.AllMalformed(), What: "malformed"}, show.Note{Count: n.Control, What: "without a packet"}, show.Note{Count: n.Unwanted, What: "unwanted"})
+	}
+	return notesOfKernel(n) + notes
+}
+
+// notesOfKernel describes what the kernel says of an interface or a socket.
+func notesOfKernel(n *live.Interface) string {
 	return fmt.Sprintf("%s received, %s dropped by the kernel", show.Count(n.Received), show.Count(n.Dropped)) +
 		also(show.Note{Count: n.Outages, What: "times down or away"}, show.Note{Count: n.Truncated, What: "cut"},
 			show.Note{Count: n.Coalesced, What: "merged by receive offload"}, show.Note{Count: n.ChecksumOffloaded, What: "with unfilled checksums"})

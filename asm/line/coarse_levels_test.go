@@ -1,0 +1,121 @@
+package line
+
+import (
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/asm/internal/cpu"
+	"github.com/flowdedup/flowdedup/asm/internal/kerneltest"
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+// forCoarseLevels runs a test with each level, and with the kernel for AVX-512 also where
+// that level needs more than this kernel does.
+func forCoarseLevels(t *testing.T, test func(t *testing.T)) {
+	t.Helper()
+	kerneltest.ForEveryLevel(t, test)
+	if coarseAVX512() && !slices.Contains(cpu.Levels(), cpu.AVX512) {
+		t.Run("level=avx512", func(t *testing.T) {
+			kerneltest.AtLevel(cpu.AVX512, func() { test(t) })
+		})
+	}
+}
+
+// TestCoarseLevels compares verdicts, counts and memory for every batch length from 0 to
+// 300, one after the other on the same lines, with guard pages around all buffers.
+func TestCoarseLevels(t *testing.T) {
+	forCoarseLevels(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(61, 62))
+		for i, p := range coarseShapes {
+			for kind := range len(digestBatches) + 1 {
+				if testing.Short() && (i+kind)%3 != 0 {
+					continue
+				}
+				compareCoarse(t, rng, p, (i+kind)%2 == 0, kind)
+			}
+		}
+	})
+}
+
+func compareCoarse(t *testing.T, rng *rand.Rand, p CoarseParams, front bool, kind int) {
+	t.Helper()
+	const lines, most = 13, 300
+	filter, plain := kerneltest.Guarded[[8]uint64](t, lines, front), make([]layout.Line, lines)
+	memory, times := kerneltest.Guarded[digest.Digest](t, most, front), kerneltest.Guarded[int64](t, most, front)
+	words := kerneltest.Guarded[uint64](t, (most+63)/64, front)
+	var counts, want CoarseCounts
+	for n := 0; n <= most; n += batchStep(rng) {
+		s := coarseStream(rng, n, p)
+		if kind < len(digestBatches) {
+			fillDigests(rng, s.digests, digestBatches[kind].digest)
+		}
+		copy(kerneltest.Part(memory, n, front), s.digests)
+		copy(kerneltest.Part(times, n, front), s.ticks)
+		seen, wanted := kerneltest.Part(words, bitWords(n), front), make([]uint64, (n+63)/64)
+		TestAndSetCoarse(filter, seen, kerneltest.Part(memory, n, front), kerneltest.Part(times, n, front), p, &counts)
+		kerneltest.AtLevel(cpu.Generic, func() { TestAndSetCoarse(plain, wanted, s.digests, s.ticks, p, &want) })
+		if !slices.Equal(seen, wanted) || counts != want {
+			t.Fatalf("%+v: %d elements: verdicts or counts %+v and %+v differ", p, n, counts, want)
+		}
+		if !slices.Equal(filter, plain) {
+			t.Fatalf("%+v: %d elements: memory differs", p, n)
+		}
+	}
+}
+
+// TestCoarseLevelsAnyMemory starts from lines that no call has made, such as those of a
+// snapshot: cells with equal fingerprints, gaps, and any age.
+func TestCoarseLevelsAnyMemory(t *testing.T) {
+	forCoarseLevels(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(63, 64))
+		for _, p := range coarseShapes {
+			lines := make([]layout.Line, 200)
+			fillLines(lines, 8)
+			for i := range lines {
+				for w := range lines[i] {
+					if rng.IntN(8) == 0 {
+						lines[i][w] = lines[i][0] &^ (255 << (rng.IntN(2) * 32))
+					}
+				}
+			}
+			plain := slices.Clone(lines)
+			s := coarseStream(rng, 2000, p)
+			for i := range s.digests {
+				d := rng.Uint64()
+				at, _ := bits.Mul64(d, uint64(len(lines)))
+				s.digests[i] = digest.Digest{lines[at][rng.IntN(8)] << (rng.IntN(2) * 32), d}
+				s.ticks[i] = int64(lines[at][7]>>32) + rng.Int64N(600) - 300
+			}
+			var counts, want CoarseCounts
+			seen, wanted := make([]uint64, 32), make([]uint64, 32)
+			TestAndSetCoarse(lines, seen, s.digests, s.ticks, p, &counts)
+			kerneltest.AtLevel(cpu.Generic, func() { TestAndSetCoarse(plain, wanted, s.digests, s.ticks, p, &want) })
+			if !slices.Equal(seen, wanted) || counts != want || !slices.Equal(lines, plain) {
+				t.Fatalf("%+v: verdicts, memory or counts %+v and %+v differ", p, counts, want)
+			}
+		}
+	})
+}
+
+// TestCoarseGolden: verdicts, memory and counts of earlier versions and of all CPUs are the
+// same, as filters are kept in files and moved.
+func TestCoarseGolden(t *testing.T) {
+	want := []string{
+		"06f140e73455d2ba", "c89afdb177a411e2", "f318fa11411c0215", "897497b9b76242d6", "108887612e58818c",
+		"108887612e58818c", "b96c2fbb817228ca", "d431c6f023a62d70", "e74f5fb07b018e74",
+	}
+	forCoarseLevels(t, func(t *testing.T) {
+		digests := goldenStream()
+		for i, p := range coarseShapes {
+			ticks, _ := goldenTimes(len(digests), &TimedParams{TickBits: 40, Window: int64(p.Window)})
+			lines, seen, c := make([]layout.Line, 80), make([]uint64, (len(digests)+63)/64), CoarseCounts{}
+			TestAndSetCoarse(lines, seen, digests, ticks, p, &c)
+			if got := goldenSum(t, seen, lines, c); got != want[i] {
+				t.Errorf("%+v: %q, want %q", p, got, want[i])
+			}
+		}
+	})
+}

@@ -1,0 +1,363 @@
+package mirror
+
+import (
+	"encoding/binary"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// Capture is mirrored traffic as a capture.Preloader with one input. One goroutine at a time
+// may call Next and Close, and one Reserve; any goroutine may call the other methods.
+type Capture struct {
+	conf     Config
+	sockets  []*socket
+	perKind  [][]*socket // by target
+	table    *table
+	sections []capture.Section
+	done     atomic.Int64
+
+	mu       sync.Mutex // guards what follows, and what sockets say it does
+	waiting  bool       // in poll, while sockets are claimed
+	stopping bool
+	refused  bool // no socket takes more
+	err      error
+	wakeUp   int // eventfd that ends a wait; -1 once closed
+
+	polled []unix.PollFd
+	which  []*socket // of polled
+}
+
+var _ capture.Preloader = (*Capture)(nil)
+
+// Open opens the sockets of all targets. From then on datagrams wait there. The error is
+// ErrNotPermitted for GRE without CAP_NET_RAW, and ErrInUse for a port that is taken.
+func Open(conf Config) (*Capture, error) {
+	conf, err := conf.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	c := &Capture{conf: conf, wakeUp: -1, table: newTable(conf.Targets, conf.SnapLen), sections: []capture.Section{{Format: capture.FormatPcapNG}}}
+	if c.wakeUp, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
+		return nil, os.NewSyscallError("eventfd", err)
+	}
+	for i := range conf.Targets {
+		all, err := openSockets(&conf.Targets[i], i, &c.conf, c.table)
+		if err != nil {
+			_ = c.Close() // the first error is the one to report
+			return nil, err
+		}
+		c.sockets, c.perKind = append(c.sockets, all...), append(c.perKind, all)
+	}
+	return c, nil
+}
+
+// Start does nothing: datagrams have come since Open.
+func (c *Capture) Start() error { return nil }
+
+// lease is what a batch has reserved. It is the SourceState of the batch.
+type lease struct {
+	reserved bool
+	socket   *socket // nil if there was nothing to read
+	over     bool    // nothing is left to be read
+	err      error
+}
+
+func leaseOf(b *capture.Batch) *lease {
+	l, ok := b.SourceState.(*lease)
+	if !ok {
+		l = &lease{}
+		b.SourceState = l
+	}
+	return l
+}
+
+// Reserve waits for a socket that has packets, and assigns it to the batch; see
+// capture.Preloader.
+func (c *Capture) Reserve(b *capture.Batch) {
+	l := leaseOf(b)
+	*l = lease{reserved: true}
+	l.socket, l.over = c.claim()
+}
+
+// ReadReserved reads from the socket that was assigned.
+func (c *Capture) ReadReserved(b *capture.Batch) {
+	l := leaseOf(b)
+	b.Reset()
+	b.Interfaces, b.Sections = c.table.all(), c.sections
+	if l.socket == nil {
+		return
+	}
+	before := time.Now()
+	more, err := l.socket.read(b)
+	if few := len(b.Frames) < fewPackets; few && err == nil && c.gather() {
+		more, err = l.socket.read(b)
+	}
+	c.done.Add(int64(len(b.Buf)))
+	l.err = err
+	reached := before.UnixNano() // at least, as nothing is left
+	if n := len(b.Frames); more && n > 0 {
+		reached = b.Frames[n-1].Time
+	}
+	c.release(l.socket, more, reached, err)
+}
+
+// fewPackets is what may wait for more, as in package xdp.
+const fewPackets = batchPackets / 8
+
+// gather lets few packets become more. It returns false if it did not wait.
+func (c *Capture) gather() bool {
+	c.mu.Lock()
+	stopping := c.stopping
+	c.mu.Unlock()
+	if c.conf.Delay <= 0 || stopping {
+		return false
+	}
+	time.Sleep(c.conf.Delay)
+	return true
+}
+
+// Next returns the packets that were read, as capture.Source specifies. A batch without
+// packets means that Config.Idle has passed, or that no datagram had a packet that is
+// wanted. After Stop, Next delivers what had come, then io.EOF.
+func (c *Capture) Next(b *capture.Batch) error {
+	l := leaseOf(b)
+	if !l.reserved {
+		c.Reserve(b)
+		c.ReadReserved(b)
+	}
+	l.reserved = false
+	b.Interfaces = c.table.all() // none fewer than a batch before had
+	switch {
+	case len(b.Frames) > 0:
+		return nil
+	case l.err != nil:
+		return l.err
+	case l.over:
+		b.Reset()
+		return c.outcome()
+	}
+	return nil
+}
+
+// outcome returns what Next returns at last.
+func (c *Capture) outcome() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil {
+		return c.err
+	}
+	return io.EOF
+}
+
+// claim waits for a socket that may have packets, at most Config.Idle. It reports that
+// nothing is left to be read.
+func (c *Capture) claim() (s *socket, over bool) {
+	var idle time.Time
+	if c.conf.Idle > 0 {
+		idle = time.Now().Add(c.conf.Idle)
+	}
+	for {
+		c.mu.Lock()
+		c.drain()
+		s, left := c.pick()
+		over := c.refused && !left
+		if s == nil && !over {
+			c.watch()
+		}
+		c.mu.Unlock()
+		if s != nil || over {
+			return s, over
+		}
+		timeout := -1
+		if !idle.IsZero() {
+			rest := time.Until(idle)
+			if rest <= 0 {
+				return nil, false
+			}
+			timeout = int((rest + time.Millisecond - 1) / time.Millisecond)
+		}
+		if err := c.poll(timeout); err != nil {
+			c.mu.Lock()
+			c.fail(err)
+			c.mu.Unlock()
+		}
+	}
+}
+
+// pick takes the socket that is furthest behind among those that are ready and that nobody
+// reads. It reports whether any socket is still to be read.
+func (c *Capture) pick() (found *socket, left bool) {
+	for _, s := range c.sockets {
+		if s.ready && !s.claimed && !s.drained && (found == nil || s.reached < found.reached) {
+			found = s
+		}
+		left = left || s.claimed || !s.drained
+	}
+	if found != nil {
+		found.claimed, found.ready = true, false
+	}
+	return found, left
+}
+
+// drain lets no more packets in after Stop, and reads every socket once more.
+func (c *Capture) drain() {
+	if !c.stopping || c.refused {
+		return
+	}
+	c.refused = true
+	for _, s := range c.sockets {
+		if err := s.refuse(); err != nil {
+			c.fail(err)
+		}
+		s.ready = true
+	}
+}
+
+// fail ends the capture.
+func (c *Capture) fail(err error) {
+	if c.err == nil {
+		c.err = err
+	}
+	c.stopping, c.refused = true, true
+	for _, s := range c.sockets {
+		s.drained = true
+	}
+}
+
+// release gives a socket back.
+func (c *Capture) release(s *socket, more bool, reached int64, err error) {
+	c.mu.Lock()
+	s.claimed, s.reached = false, reached
+	s.ready = s.ready || more
+	if c.refused && !s.ready {
+		s.drained = true
+	}
+	if err != nil {
+		c.fail(err)
+	}
+	kick := c.waiting
+	c.mu.Unlock()
+	if kick {
+		c.wake()
+	}
+}
+
+// watch prepares to wait for all sockets that nobody reads. The caller holds c.mu.
+func (c *Capture) watch() {
+	c.polled, c.which = append(c.polled[:0], unix.PollFd{Fd: int32(c.wakeUp), Events: unix.POLLIN}), c.which[:0]
+	c.waiting = false
+	for _, s := range c.sockets {
+		if s.claimed {
+			c.waiting = true
+			continue
+		}
+		c.polled, c.which = append(c.polled, unix.PollFd{Fd: int32(s.fd), Events: unix.POLLIN}), append(c.which, s)
+	}
+}
+
+// poll waits for what watch has prepared, at most timeout milliseconds.
+func (c *Capture) poll(timeout int) error {
+	_, err := unix.Poll(c.polled, timeout)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.waiting = false
+	if err != nil {
+		if err == unix.EINTR {
+			return nil
+		}
+		return os.NewSyscallError("poll", err)
+	}
+	if c.polled[0].Revents != 0 {
+		var count [8]byte
+		_, _ = unix.Read(c.wakeUp, count[:]) // it may have been read already
+	}
+	for i, s := range c.which {
+		if c.polled[i+1].Revents != 0 {
+			s.ready = true
+		}
+	}
+	return nil
+}
+
+// Inputs returns one name: those of the targets, separated by commas.
+func (c *Capture) Inputs() []string {
+	var names []string
+	for i := range c.conf.Targets {
+		names = append(names, c.conf.Targets[i].name)
+	}
+	return []string{strings.Join(names, ",")}
+}
+
+// Offset returns how many bytes of records were read. There is no total.
+func (c *Capture) Offset() (done, total int64) { return c.done.Load(), 0 }
+
+// Size returns 0: it is not known.
+func (c *Capture) Size() int64 { return 0 }
+
+// Stats returns the counts of each target. Any goroutine may call it at any time, also after
+// Close.
+func (c *Capture) Stats() []Stats {
+	all := make([]Stats, len(c.perKind))
+	for i, sockets := range c.perKind {
+		t := &all[i]
+		t.Malformed, t.Points = map[string]uint64{}, c.table.count(i)
+		for _, s := range sockets {
+			t.Sockets = append(t.Sockets, s.stats())
+			n := &s.opener.counts
+			for r := range n.malformed {
+				t.Malformed[reasonNames[r]] += n.malformed[r].Load()
+			}
+			t.Control += n.control.Load()
+			t.Unwanted += n.unwanted.Load()
+		}
+	}
+	return all
+}
+
+// Stop ends the capture: Next delivers what had come until now and then returns io.EOF. Stop
+// wakes a Next that waits.
+func (c *Capture) Stop() {
+	c.mu.Lock()
+	c.stopping = true
+	c.mu.Unlock()
+	c.wake()
+}
+
+// wake ends a wait.
+func (c *Capture) wake() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.wakeUp < 0 {
+		return
+	}
+	one := binary.NativeEndian.AppendUint64(nil, 1)
+	for {
+		// Any other error means that the counter is full, so the wait ends anyway.
+		if _, err := unix.Write(c.wakeUp, one); err != unix.EINTR {
+			return
+		}
+	}
+}
+
+// Close closes the sockets, and drops what Next has not delivered. Batches stay valid.
+func (c *Capture) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.fail(os.ErrClosed)
+	for _, s := range c.sockets {
+		s.close()
+	}
+	if c.wakeUp >= 0 {
+		_ = unix.Close(c.wakeUp) // an eventfd has nothing to lose
+		c.wakeUp = -1
+	}
+	return nil
+}

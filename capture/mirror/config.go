@@ -1,0 +1,87 @@
+package mirror
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture/ring"
+)
+
+// Config says what to receive and how. Only Targets is required.
+type Config struct {
+	Targets []Target
+	// Sockets is the number of sockets that share the datagrams of a UDP target; 0 means
+	// one.
+	Sockets int
+	// BufferBytes is what the datagrams that wait in a socket may take, in bytes of kernel
+	// memory; 0 means ring.DefaultRingBytes. Without CAP_NET_ADMIN net.core.rmem_max bounds
+	// it.
+	BufferBytes int
+	// SnapLen is how many bytes of a packet are kept; 0 means all.
+	SnapLen int
+	// Delay is how long few packets wait for more.
+	Delay time.Duration
+	// Idle is how long Next waits for packets before it returns without any; 0 means
+	// forever.
+	Idle time.Duration
+	// Warn gets what is not as it was asked for. It may be nil.
+	Warn func(error)
+}
+
+// Stats counts what happened at one target. Any goroutine may read it at any time.
+type Stats struct {
+	// Sockets has the counts of each socket: Received are datagrams, Delivered packets.
+	Sockets []ring.Stats
+	// Malformed counts datagrams without a packet, by reason: see Reasons.
+	Malformed map[string]uint64
+	// Control counts datagrams that are no copies of packets but talk of the tunnel.
+	Control uint64
+	// Unwanted counts packets with other identifiers than those of the target.
+	Unwanted uint64
+	// Points is how many capture points there are.
+	Points int
+}
+
+// Why a datagram has no packet.
+const (
+	badHeader  = iota // cut short, or not of the encapsulation
+	badContent        // an encapsulated protocol that has no link type
+	reasons
+)
+
+// reasonNames are the keys of Stats.Malformed.
+var reasonNames = [reasons]string{"header", "content"}
+
+// Why a capture cannot begin; test with errors.Is.
+var (
+	ErrNotPermitted = errors.New("not permitted: GRE needs CAP_NET_RAW (run as root, or setcap cap_net_raw+ep on the program)")
+	ErrInUse        = errors.New("the port is in use: by another program, or by an interface of the kernel for this tunnel")
+)
+
+// withDefaults returns c with every number in its range, or an error that names the invalid
+// field.
+func (c Config) withDefaults() (Config, error) {
+	switch {
+	case len(c.Targets) == 0:
+		return c, errors.New("no target")
+	case c.Sockets < 0 || c.Sockets > maxSockets:
+		return c, fmt.Errorf("%d sockets for a target: at most %d", c.Sockets, maxSockets)
+	case c.SnapLen < 0:
+		return c, fmt.Errorf("snap length %d: must not be negative", c.SnapLen)
+	}
+	c.Sockets = max(c.Sockets, 1)
+	if c.BufferBytes <= 0 {
+		c.BufferBytes = ring.DefaultRingBytes
+	}
+	c.BufferBytes = min(c.BufferBytes, maxBufferBytes)
+	if c.SnapLen == 0 {
+		c.SnapLen = ring.MaxSnapLen
+	}
+	return c, nil
+}
+
+const (
+	maxSockets     = 256
+	maxBufferBytes = 1<<30 - 1 // the kernel doubles it, in 32 bits
+)

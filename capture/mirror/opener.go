@@ -1,0 +1,82 @@
+package mirror
+
+import (
+	"errors"
+	"net/netip"
+	"sync/atomic"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
+)
+
+// opener takes the packets out of the datagrams of a target. Only one goroutine at a time
+// may use one.
+type opener struct {
+	target  *Target
+	number  int // of the target
+	table   *table
+	tunnels flow.Decapsulator
+	counts  openerCounts
+
+	last  iface  // of the packet before, as packets of one point come in runs
+	iface uint32 // its number
+	known bool
+}
+
+// openerCounts are read by other goroutines.
+type openerCounts struct {
+	malformed                     [reasons]atomic.Uint64
+	control, unwanted             atomic.Uint64
+	datagrams, packets, truncated atomic.Uint64
+}
+
+// open appends the packet of a datagram to a batch.
+func (o *opener) open(b *capture.Batch, datagram []byte, from netip.Addr, time int64) {
+	in, err := o.read(datagram)
+	if err != nil {
+		o.refuse(err)
+		return
+	}
+	at := iface{point{target: o.number, kind: in.Kind, id: in.ID}, in.Link}
+	if in.Kind == 0 {
+		at.point.from = from
+	}
+	if !o.target.wants(in.ID) {
+		o.counts.unwanted.Add(1)
+		return
+	}
+	if !o.known || at != o.last {
+		o.last, o.iface, o.known = at, o.table.find(at), true
+		if int(o.iface) >= len(b.Interfaces) {
+			b.Interfaces = o.table.all()
+		}
+	}
+	data := datagram[in.At:]
+	if len(data) > o.table.snapLen {
+		data = data[:o.table.snapLen]
+	}
+	if uint32(len(data)) < in.Wire {
+		o.counts.truncated.Add(1)
+	}
+	b.Append(capture.Frame{Time: time, WireLen: in.Wire, Interface: o.iface}, data)
+}
+
+// read finds the packet of a datagram.
+func (o *opener) read(datagram []byte) (flow.Inside, error) {
+	if o.target.kind.layer == 0 {
+		return tzsp(datagram)
+	}
+	return o.tunnels.Read(o.target.kind.layer, datagram)
+}
+
+// refuse counts a datagram without a packet.
+func (o *opener) refuse(err error) {
+	switch {
+	case errors.Is(err, errControl):
+		o.counts.control.Add(1)
+	case errors.Is(err, flow.ErrTunnelContent):
+		o.counts.malformed[badContent].Add(1)
+	default:
+		o.counts.malformed[badHeader].Add(1)
+	}
+}

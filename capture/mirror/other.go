@@ -1,0 +1,33 @@
+//go:build !linux
+
+package mirror
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// errLinux is what every function returns here.
+var errLinux = fmt.Errorf("mirror targets need Linux: %w", errors.ErrUnsupported)
+
+// Capture is mirrored traffic, on Linux.
+type Capture struct{ capture.Source }
+
+// Open returns an error that wraps errors.ErrUnsupported.
+func Open(conf Config) (*Capture, error) {
+	if _, err := conf.withDefaults(); err != nil {
+		return nil, err
+	}
+	return nil, errLinux
+}
+
+// Start returns an error that wraps errors.ErrUnsupported.
+func (*Capture) Start() error { return errLinux }
+
+// Stats returns nothing.
+func (*Capture) Stats() []Stats { return nil }
+
+// Stop does nothing.
+func (*Capture) Stop() {}

@@ -1,0 +1,112 @@
+package mirror
+
+import (
+	"net/netip"
+	"sync"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
+)
+
+// maxPoints bounds how many capture points there are: whoever can send datagrams can invent
+// more. Packets of further ones share a point.
+const maxPoints = 4096
+
+// point is where packets were seen.
+type point struct {
+	target int
+	kind   flow.LayerKind // 0 for TZSP
+	id     uint32
+	from   netip.Addr // the sender, for TZSP
+}
+
+// name names the interface of a point.
+func (p *point) name(scheme string) string {
+	switch {
+	case p.shared():
+		return scheme + " (others)"
+	case p.kind == 0:
+		return scheme + ":" + p.from.String()
+	}
+	return flow.TunnelName(p.kind, p.id)
+}
+
+// shared reports whether it is the point that many share.
+func (p *point) shared() bool { return p.id == sharedID }
+
+// sharedID is the identifier of a point that many share. No header has room for it but that
+// of GRE, whose key it then is.
+const sharedID = 1<<32 - 1
+
+// table numbers points, and interfaces: the link types of each point.
+type table struct {
+	targets []Target
+	snapLen int
+
+	mu     sync.RWMutex
+	points map[point]uint32
+	ifaces map[iface]uint32
+	list   []capture.Interface
+}
+
+type iface struct {
+	point point
+	link  capture.LinkType
+}
+
+func newTable(targets []Target, snapLen int) *table {
+	return &table{targets: targets, snapLen: snapLen, points: map[point]uint32{}, ifaces: map[iface]uint32{}}
+}
+
+// all returns the interfaces so far. Later calls do not change it.
+func (t *table) all() []capture.Interface {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.list[:len(t.list):len(t.list)]
+}
+
+// find returns the number of an interface. It makes one if there is none.
+func (t *table) find(at iface) uint32 {
+	t.mu.RLock()
+	n, ok := t.ifaces[at]
+	t.mu.RUnlock()
+	if ok {
+		return n
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.add(at)
+}
+
+func (t *table) add(at iface) uint32 {
+	if n, ok := t.ifaces[at]; ok {
+		return n
+	}
+	number, ok := t.points[at.point]
+	if !ok && len(t.points) >= maxPoints && !at.point.shared() {
+		return t.add(iface{point{target: at.point.target, kind: at.point.kind, id: sharedID}, at.link})
+	}
+	if !ok {
+		number = uint32(len(t.points))
+		t.points[at.point] = number
+	}
+	n := uint32(len(t.list))
+	t.ifaces[at] = n
+	t.list = append(t.list, capture.Interface{
+		ID: n, CapturePoint: number, Name: at.point.name(t.targets[at.point.target].kind.scheme), LinkType: at.link,
+		SnapLen: uint32(t.snapLen), TicksPerSecond: 1e9, Derived: true,
+	})
+	return n
+}
+
+// count returns how many points a target has.
+func (t *table) count(target int) (n int) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	for p := range t.points {
+		if p.target == target {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,234 @@
+package live
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/mirror"
+	"github.com/flowdedup/flowdedup/capture/netio"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
+	"github.com/flowdedup/flowdedup/capture/ring"
+)
+
+// Network counts what came from one input of a run whose inputs are merged, or come over a
+// network.
+type Network struct {
+	Name string `json:"-"`
+	// The peers of an address; nil for other inputs.
+	*netio.ReceiverStats
+	// The datagrams of a mirror target; nil for other inputs.
+	*Mirrored
+	// LatePackets counts those that came after later ones of other inputs.
+	LatePackets uint64 `json:"late_packets"`
+}
+
+// Mirrored counts datagrams to a mirror target.
+type Mirrored struct {
+	Malformed map[string]uint64 `json:"malformed"` // without a packet, by reason
+	Control   uint64            `json:"control"`   // that talk of the tunnel
+	Unwanted  uint64            `json:"unwanted"`  // with other identifiers
+	Points    int               `json:"points"`    // capture points so far
+}
+
+// AllMalformed returns how many datagrams have no packet.
+func (m *Mirrored) AllMalformed() (n uint64) {
+	for _, count := range m.Malformed {
+		n += count
+	}
+	return n
+}
+
+// networks is a capture that comes over a network, at least in part.
+type networks interface {
+	liveCapture
+	// Networks may be called by any goroutine, also after Close.
+	Networks() []Network
+}
+
+// arriving merges inputs of which at least one is an address.
+type arriving struct {
+	*pcapfile.Arrivals
+	inputs  []arrivingInput
+	started bool
+}
+
+// arrivingInput is one of the two.
+type arrivingInput struct {
+	name     string
+	receiver *netio.Receiver
+	capture  liveCapture
+}
+
+// mirrored is the targets of mirrored traffic.
+type mirrored struct{ *mirror.Capture }
+
+func openMirror(cfg *Config, log *slog.Logger) (networks, error) {
+	conf := cfg.Mirror
+	conf.Idle, conf.Delay = cfg.Ring.Idle, min(cfg.Ring.BlockTimeout, maxDelay)
+	conf.Warn = func(err error) { log.Warn("input", "error", err) }
+	c, err := mirror.Open(conf)
+	if err != nil {
+		return nil, err
+	}
+	return mirrored{c}, nil
+}
+
+// Stats returns the counts of each socket.
+func (m mirrored) Stats() (all []ring.Stats) {
+	for _, t := range m.Capture.Stats() {
+		all = append(all, t.Sockets...)
+	}
+	return all
+}
+
+// Networks returns the counts of each target.
+func (m mirrored) Networks() (all []Network) {
+	for _, t := range m.Capture.Stats() {
+		all = append(all, Network{
+			Name: t.Sockets[0].Interface, Mirrored: &Mirrored{t.Malformed, t.Control, t.Unwanted, t.Points},
+		})
+	}
+	return all
+}
+
+// openArriving opens interfaces, targets, and all addresses.
+func openArriving(ctx context.Context, cfg *Config, log *slog.Logger) (*arriving, error) {
+	a := &arriving{}
+	open := func() error {
+		if len(cfg.Ring.Interfaces) > 0 {
+			c, err := openInterfaces(cfg, log)
+			if err != nil {
+				return err
+			}
+			a.inputs = append(a.inputs, arrivingInput{name: c.Inputs()[0], capture: c})
+		}
+		if len(cfg.Mirror.Targets) > 0 {
+			c, err := openMirror(cfg, log)
+			if err != nil {
+				return err
+			}
+			a.inputs = append(a.inputs, arrivingInput{name: c.Inputs()[0], capture: c})
+		}
+		for _, addr := range cfg.Addresses {
+			r, err := netio.Open(ctx, addr, netio.ReceiverConfig{
+				TLS: cfg.TLS, Endless: true, Warn: func(err error) { log.Warn("input", "error", err) },
+			})
+			if err != nil {
+				return err
+			}
+			a.inputs = append(a.inputs, arrivingInput{name: addr.String(), receiver: r})
+		}
+		return nil
+	}
+	if err := open(); err != nil {
+		_ = a.Close() // the first error is the one to report
+		return nil, err
+	}
+	var names []string
+	for i := range a.inputs {
+		names = append(names, a.inputs[i].name)
+	}
+	a.Arrivals = pcapfile.NewArrivals(names, cfg.MergeWait)
+	a.SetIdle(cfg.Ring.Idle)
+	return a, nil
+}
+
+// Start lets packets in.
+func (a *arriving) Start() error {
+	a.started = true
+	for i := range a.inputs {
+		in := &a.inputs[i]
+		if in.receiver != nil {
+			in.receiver.Start(a.Arrivals, i)
+			continue
+		}
+		if err := in.capture.Start(); err != nil {
+			return err
+		}
+		a.Add(pcapfile.Arrival{Source: ending{in.capture, a.Stop}, Input: i})
+	}
+	return nil
+}
+
+// ending is a capture whose failure ends the run.
+type ending struct {
+	liveCapture
+	end func()
+}
+
+// Next ends the run if it fails.
+func (e ending) Next(b *capture.Batch) error {
+	err := e.liveCapture.Next(b)
+	if err != nil && err != io.EOF {
+		e.end()
+	}
+	return err
+}
+
+// Stats returns the counts of each ring. An address counts as one.
+func (a *arriving) Stats() (all []ring.Stats) {
+	counts := a.Counts()
+	for i := range a.inputs {
+		in := &a.inputs[i]
+		if in.capture != nil {
+			all = append(all, in.capture.Stats()...)
+			continue
+		}
+		all = append(all, ring.Stats{Interface: in.name, Received: counts[i].Packets, Delivered: counts[i].Packets})
+	}
+	return all
+}
+
+// Networks returns the counts of each input.
+func (a *arriving) Networks() (all []Network) {
+	counts := a.Counts()
+	for i := range a.inputs {
+		in := &a.inputs[i]
+		if of, ok := in.capture.(networks); ok {
+			all = append(all, of.Networks()...)
+			continue
+		}
+		n := Network{Name: in.name, LatePackets: counts[i].Late}
+		if in.receiver != nil {
+			peers := in.receiver.Stats()
+			n.ReceiverStats = &peers
+		}
+		all = append(all, n)
+	}
+	return all
+}
+
+// Close ends everything.
+func (a *arriving) Close() error {
+	if a.started {
+		return a.Arrivals.Close()
+	}
+	for i := range a.inputs {
+		if in := &a.inputs[i]; in.receiver != nil {
+			in.receiver.Close()
+		} else {
+			_ = in.capture.Close() // nothing was read
+		}
+	}
+	return nil
+}
+
+// grace is how long a window stays open after its end: many times what delays packets.
+func (c *Config) grace() time.Duration {
+	d := max(grace, 2*c.Ring.BlockTimeout)
+	if c.merges() {
+		d += c.MergeWait
+	}
+	return d
+}
+
+// network reports whether packets come over a network, at least some.
+func (c *Config) network() bool { return len(c.Addresses)+len(c.Mirror.Targets) > 0 }
+
+// merges reports whether inputs are merged.
+func (c *Config) merges() bool {
+	return len(c.Addresses) > 0 || len(c.Mirror.Targets) > 0 && len(c.Ring.Interfaces) > 0
+}

@@ -1,0 +1,347 @@
+package window
+
+import (
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/calendar"
+	"github.com/flowdedup/flowdedup/engine/internal/check"
+	"github.com/flowdedup/flowdedup/engine/theory"
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+func newCoarse(t testing.TB, c CoarseConfig) *Coarse {
+	t.Helper()
+	f, err := NewCoarse(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+// TestCoarseEqualsExact has times that are multiples of a tick, and lines that never fill.
+func TestCoarseEqualsExact(t *testing.T) {
+	for _, text := range []string{"100ns", "3us", "200us", "1ms", "1s", "n:1", "n:30", "n:127"} {
+		w := mustWindow(t, text)
+		for name, next := range check.Clocks(max(int64(w.Duration), 100)) {
+			for _, refresh := range []bool{false, true} {
+				c := newCoarse(t, CoarseConfig{Window: w, Memory: ample, Refresh: refresh})
+				s := check.RandomPackets(7, 6000, next)
+				s.Round(int64(c.tick.by))
+				exact := newExact(t, TimedConfig{Window: w, Refresh: refresh})
+				got, want := s.Verdicts(c, 1000), s.Verdicts(exact, 1000)
+				copies := 0
+				for i := range want {
+					if got[i] != want[i] {
+						t.Fatalf("%s, %s: packet %d: copy %v, want %v", text, name, i, got[i], want[i])
+					}
+					if want[i] {
+						copies++
+					}
+				}
+				if copies == 0 || copies == len(want) {
+					t.Errorf("%s, %s: %d copies: the stream tests nothing", text, name, copies)
+				}
+			}
+		}
+	}
+}
+
+// TestCoarseWindow places a copy at distances around the end of the window: it is found up
+// to there, and not beyond what EdgeError says.
+func TestCoarseWindow(t *testing.T) {
+	for _, text := range []string{"1ns", "127ns", "128ns", "131ns", "1ms", "1s", "5m", "1h", "999999937ns", "n:1", "n:1000", "n:1009"} {
+		w := mustWindow(t, text)
+		size := int64(w.Duration) + w.Packets
+		beyond := newCoarse(t, CoarseConfig{Window: w, Memory: 64}).Stats().EdgeError
+		if beyond > 0.032 {
+			t.Errorf("%s: edge error %v", text, beyond)
+		}
+		most := size + int64(math.Round(beyond*float64(size)))
+		for distance := range map[int64]bool{1: true, size / 2: true, size - 1: true, size: true, most + 1: true, most + 7: true, 2 * size: true} {
+			for phase := range int64(40) {
+				if distance < 1 {
+					continue
+				}
+				f := newCoarse(t, CoarseConfig{Window: w, Memory: 6400})
+				start := 1_700_000_000_000_000_000 + phase*(size/37+1)
+				isCopy := coarseTwin(f, w, start, distance)
+				if distance <= size && !isCopy || distance > most && distance < 2*size && isCopy {
+					t.Errorf("%s: distance %d of at most %d: copy %v", text, distance, most, isCopy)
+				}
+			}
+		}
+	}
+}
+
+// coarseTwin says whether an element is a copy of one that was so far before.
+func coarseTwin(f *Coarse, w Window, start, distance int64) bool {
+	times, d, seen := []int64{start, start + distance}, []digest.Digest{{1 << 60, 5}, {1 << 60, 5}}, make([]uint64, 1)
+	if w.Packets > 0 {
+		others := make([]digest.Digest, start%1000+1)
+		f.TestAndSet(make([]uint64, len(others)/64+1), others, make([]int64, len(others)), nil)
+		d = append(d[:1], make([]digest.Digest, distance)...)
+		for i := range d[1:] {
+			d[i+1] = digest.Digest{0, math.MaxUint64} // in another line
+		}
+		d[distance] = d[0]
+		times, seen = make([]int64, len(d)), make([]uint64, len(d)/64+1)
+	}
+	f.TestAndSet(seen, d, times, nil)
+	return seen[(len(d)-1)/64]>>((len(d)-1)%64)&1 == 1
+}
+
+// TestCoarseBatches cuts a stream into calls of some sizes: verdicts, memory and statistics
+// stay the same.
+func TestCoarseBatches(t *testing.T) {
+	for _, text := range []string{"1ms", "50ms", "n:700"} {
+		for _, name := range []string{"in order", "out of order", "jumps"} {
+			s := check.RandomPackets(12, 6000, check.Clocks(100_000)[name])
+			for _, refresh := range []bool{false, true} {
+				cfg := CoarseConfig{Window: mustWindow(t, text), Memory: 30 * layout.LineSize, Refresh: refresh}
+				one := newCoarse(t, cfg)
+				want := s.Verdicts(one, 1)
+				for _, batch := range []int{7, 64, 700, 5000, len(s.Digests)} {
+					f := newCoarse(t, cfg)
+					if !slices.Equal(s.Verdicts(f, batch), want) || !slices.Equal(f.arena.Lines(), one.arena.Lines()) || f.Stats() != one.Stats() {
+						t.Errorf("window %s, batches of %d: other verdicts or memory, or %+v, want %+v", text, batch, f.Stats(), one.Stats())
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestCoarseGolden pins the verdicts, which must be the same on every CPU.
+func TestCoarseGolden(t *testing.T) {
+	for text, want := range map[string]string{"1ms": "697153ff", "1s": "64e6dda8", "n:300": "1300dfc1"} {
+		f := newCoarse(t, CoarseConfig{Window: mustWindow(t, text), Memory: 100 * layout.LineSize})
+		h := fnv.New32a()
+		for _, isCopy := range check.RandomPackets(11, 5000, check.Clocks(100_000)["jumps"]).Verdicts(f, 512) {
+			fmt.Fprint(h, isCopy)
+		}
+		fmt.Fprint(h, f.Stats().EvictedLive)
+		if got := fmt.Sprintf("%08x", h.Sum32()); got != want {
+			t.Errorf("window %s: verdicts %s, want %s", text, got, want)
+		}
+	}
+}
+
+func TestCoarseHostile(t *testing.T) {
+	ends := []int64{math.MinInt64, math.MinInt64 + 1, math.MinInt64 + 2, -1, 0, 1, math.MaxInt64 - 1, math.MaxInt64}
+	for _, w := range []Window{{Duration: 1}, {Duration: 1e6}, {Duration: math.MaxInt64 - 1}, {Duration: math.MaxInt64}, {Packets: math.MaxInt64}} {
+		f := newCoarse(t, CoarseConfig{Window: w, Memory: 1 << 12})
+		rng := rand.New(rand.NewPCG(9, 9))
+		s := &check.Packets{}
+		for range 4000 {
+			d, at := rng.Uint64N(60), ends[rng.IntN(len(ends))]
+			if rng.IntN(4) == 0 {
+				at = int64(rng.Uint64())
+			}
+			s.Add(digest.Digest{d * 0x9e3779b97f4a7c15, d * 0xbf58476d1ce4e5b9}, at, 0)
+		}
+		for i, isCopy := range s.Verdicts(f, 64) {
+			if isCopy && w.Packets == 0 && s.Times[i] == calendar.NoTime {
+				t.Errorf("%s: packet %d without a time is a copy", w, i)
+			}
+		}
+		f.Stats()
+	}
+}
+
+// TestCoarseFPR fills lines with fingerprints of few different bits: the rate is that of
+// full lines, and in proportion that which the filter predicts.
+func TestCoarseFPR(t *testing.T) {
+	const bits, n, warm, lines = 12, 100_000, 8000, 64
+	f := newCoarse(t, CoarseConfig{Window: Window{Packets: 1 << 40}, Memory: lines * layout.LineSize})
+	rng := rand.New(rand.NewPCG(12, 12))
+	s := &check.Packets{}
+	for range warm + n {
+		s.Add(digest.Digest{(1 + rng.Uint64N(1<<bits-1)) << (64 - bits), rng.Uint64()}, 0, 0)
+	}
+	false1 := 0
+	for _, isCopy := range s.Verdicts(f, 1000)[warm:] {
+		if isCopy {
+			false1++
+		}
+	}
+	low, high := binomialBounds(n, CoarseFPR*(1<<24)/(1<<bits-1), 1e-6)
+	if false1 < low || false1 > high {
+		t.Errorf("%d false positives of %d, outside of [%d, %d] (confidence 1 - 1e-6)", false1, n, low, high)
+	}
+}
+
+// TestCoarseMisses has as many elements in a window as lines hold at some loads, each with
+// a copy at an age that is spread evenly over the window: those are missed that the model
+// says (theory.TimedRowMiss), and EvictedLive counts what it says.
+func TestCoarseMisses(t *testing.T) {
+	const lines = 256
+	for _, load := range []float64{4, 8, 12} {
+		perWindow := int64(load * lines)
+		w := Window{Duration: time.Second}
+		f := newCoarse(t, CoarseConfig{Window: w, Memory: lines * layout.LineSize})
+		missed, copies := coarseMisses(f, int64(w.Duration)/perWindow, perWindow, 250_000)
+		want, steps := 0.0, 1000
+		for i := range steps {
+			miss, err := theory.TimedRowMiss(layout.CoarseCells, load, (float64(i)+0.5)/float64(steps))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want += miss / float64(steps)
+		}
+		// Elements of a line share its fate, so the bounds are those of a third of the copies.
+		low, high := binomialBounds(copies/3, want, 1e-6)
+		if missed < 3*low || missed > 3*high {
+			t.Errorf("load %v: %d of %d copies missed, outside of [%d, %d]", load, missed, copies, 3*low, 3*high)
+		}
+	}
+}
+
+// coarseMisses sends n elements through a filter, at equal distances in time, and after
+// each with a chance of 1/4 a copy of one that came up to so many new elements before. It
+// returns how many copies are missed; after that, the element that is kept anew counts.
+func coarseMisses(f engine.PacketFilter, step, window int64, n int) (missed, copies int) {
+	rng := rand.New(rand.NewPCG(77, 77))
+	var fresh []digest.Digest
+	s, isCopy := &check.Packets{}, []bool(nil)
+	used := map[int]bool{}
+	for i := range n {
+		d := digest.Digest{rng.Uint64(), rng.Uint64()}
+		fresh = append(fresh, d)
+		s.Add(d, int64(i)*step, 0)
+		isCopy = append(isCopy, false)
+		at := i - int(rng.Int64N(window-window/50))
+		if rng.IntN(64) == 0 && int64(i) > 2*window && !used[at] {
+			used[at] = true
+			s.Add(fresh[at], int64(i)*step, 0)
+			isCopy = append(isCopy, true)
+		}
+	}
+	for i, found := range s.Verdicts(f, 1000) {
+		if isCopy[i] {
+			copies++
+			if !found {
+				missed++
+			}
+		}
+	}
+	return missed, copies
+}
+
+// TestCoarseLate: time that goes back by more than a window is counted, wherever the stream
+// is cut, and a wrong time is not what others are late to.
+func TestCoarseLate(t *testing.T) {
+	w := Window{Duration: time.Millisecond}
+	s := &check.Packets{}
+	rng := rand.New(rand.NewPCG(3, 3))
+	for i := range 5000 {
+		at := int64(i) * 1000
+		switch {
+		case i == 1000:
+			at = 1 << 60
+		case i >= 3000:
+			at -= 2_500_000
+		}
+		s.Add(digest.Digest{rng.Uint64(), rng.Uint64()}, at, 0)
+	}
+	for _, batch := range []int{1, 64, 5000} {
+		f := newCoarse(t, CoarseConfig{Window: w, Memory: 1 << 20})
+		s.Verdicts(f, batch)
+		if late := f.Stats().Late; late.Elements < 1300 || late.Elements > 1500 || late.First != 3001 || late.By < 2*time.Millisecond || late.By > 3*time.Millisecond {
+			t.Errorf("batches of %d: %+v", batch, late)
+		}
+	}
+}
+
+func TestNewCoarseErrors(t *testing.T) {
+	w := Window{Duration: Default}
+	for _, c := range []struct {
+		cfg  CoarseConfig
+		want error
+	}{
+		{CoarseConfig{Memory: 64}, engine.ErrWindow},
+		{CoarseConfig{Memory: 64, Window: Window{None: true}}, engine.ErrWindow},
+		{CoarseConfig{Memory: 63, Window: w}, engine.ErrMemory},
+		{CoarseConfig{Memory: math.MaxInt, Window: w}, layout.ErrArenaSize},
+	} {
+		if _, err := NewCoarse(c.cfg); !errors.Is(err, c.want) {
+			t.Errorf("%+v: error %v, want %v", c.cfg, err, c.want)
+		}
+	}
+	st := newCoarse(t, CoarseConfig{Memory: 200, Window: w}).Stats()
+	if st.PredictedFPR != CoarseFPR || st.EdgeError == 0 || st.MemoryBytes != 192 || st.Method != "coarse" {
+		t.Errorf("%+v", st)
+	}
+}
+
+func TestCoarseAllocations(t *testing.T) {
+	s := check.RandomPackets(13, 2000, check.Clocks(100_000)["in order"])
+	seen := make([]uint64, 32)
+	for _, text := range []string{"1ms", "1s", "n:50"} {
+		f := newCoarse(t, CoarseConfig{Window: mustWindow(t, text), Memory: 1 << 16})
+		if n := testing.AllocsPerRun(5, func() { f.TestAndSet(seen, s.Digests, s.Times, nil) }); n != 0 {
+			t.Errorf("window %s: %v allocations a batch", text, n)
+		}
+	}
+}
+
+// A filter that is restored goes on as if nothing had happened.
+func TestCoarseSnapshot(t *testing.T) {
+	for _, text := range []string{"1ms", "999999937ns", "n:700"} {
+		for _, refresh := range []bool{false, true} {
+			cfg := CoarseConfig{Window: mustWindow(t, text), Memory: 1600, Refresh: refresh}
+			s := check.RandomPackets(53, 6000, check.Clocks(100_000)["jumps"])
+			whole, cut := newCoarse(t, cfg), newCoarse(t, cfg)
+			want := s.Verdicts(whole, 1000)
+			rng := rand.New(rand.NewPCG(54, 54))
+			for at := 0; at < len(want); {
+				to := min(at+rng.IntN(2000), len(want))
+				part := s.Part(at, to)
+				if !slices.Equal(part.Verdicts(cut, 300), want[at:to]) {
+					t.Fatalf("%s: other verdicts from %d on", text, at)
+				}
+				at = to
+				cut = check.Restart(t, cut, RestoreCoarse)
+			}
+			if cut.Stats() != whole.Stats() {
+				t.Errorf("%s: %+v, want %+v", text, cut.Stats(), whole.Stats())
+			}
+		}
+	}
+}
+
+// smallCoarse returns a small filter, after some work.
+func smallCoarse(t testing.TB) *Coarse {
+	f := newCoarse(t, CoarseConfig{Window: Window{Duration: time.Millisecond}, Memory: 6400})
+	check.RandomPackets(52, 1000, check.Clocks(100_000)["in order"]).Verdicts(f, 100)
+	return f
+}
+
+func TestCoarseRestore(t *testing.T) { check.Restore(t, smallCoarse(t), RestoreCoarse) }
+
+func FuzzRestoreCoarse(f *testing.F) {
+	check.FuzzRestore(f, RestoreCoarse, func(c *Coarse) {
+		s := check.RandomPackets(15, 2000, check.Clocks(1000)["jumps"])
+		c.TestAndSet(make([]uint64, len(s.Digests)/64+1), s.Digests, s.Times, nil)
+		c.Stats()
+	}, smallCoarse(f))
+}
+
+func TestCoarseCopy(t *testing.T) {
+	check.PacketCopies(t, newCoarse(t, CoarseConfig{Window: Window{Duration: time.Second}, Memory: 1<<20 + 64}))
+}
+
+func TestCoarseState(t *testing.T) {
+	f := newCoarse(t, CoarseConfig{Window: Window{Duration: time.Millisecond}, Memory: 6400})
+	check.RandomPackets(82, 20_000, check.Clocks(100_000)["jumps"]).Verdicts(f, 1000)
+	check.State(t, "1ms", f, "1f08704ce65a0a6a")
+}

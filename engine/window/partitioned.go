@@ -1,0 +1,160 @@
+package window
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/asm/line"
+	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/internal/mem"
+	"github.com/flowdedup/flowdedup/engine/snapshot"
+	"github.com/flowdedup/flowdedup/engine/theory"
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+// PartitionedConfig configures NewPartitioned. Fields that are zero stand for what their
+// comments say.
+type PartitionedConfig struct {
+	// Window is a time or a number of elements.
+	Window Window
+	// Memory is what the lines take, in bytes, rounded down to whole lines of 64; 0
+	// stands for DefaultMemory.
+	Memory int
+	// K is in how many slices an element is set, from 1 to layout.MaxPartitionedK; 0 stands
+	// for 12, the best for some six elements a line.
+	K int
+	// Refresh makes a copy set its bits again.
+	Refresh bool
+}
+
+const defaultPartitionedK = 12
+
+// Partitioned is the age-partitioned Bloom filter of Shtul, Baquero and Almeida
+// ("Age-Partitioned Bloom Filters", 2020), with all slices of an element in one line
+// (line.TestAndSetPartitioned). It misses no copy of an element that it kept within its
+// window, however many elements come: its false positive rate grows with them. In memory for few bits an element it has a
+// lower rate than Timers.
+//
+// A window is cut into 60-K generations. A copy is found up to a window after the element
+// that it copies, and at most a generation later than that, but for false positives: K
+// generations more, while the slices of an element leave one by one.
+//
+// A late element counts as if it came at the latest time of its line, so it finds what came
+// up to a window before that. PacketStats counts those that are late by a generation.
+//
+// Partitioned implements engine.PacketFilter. In a window of time, elements without a time
+// are neither copies nor remembered.
+type Partitioned struct {
+	arena      *layout.Arena
+	lines      int
+	memory     int // in bytes
+	params     line.PartitionedParams
+	counts     line.PartitionedCounts
+	workingSet workingSet
+	tickSource
+	none    [chunkElements / 64]uint64 // says of no element that it is a copy
+	copying *snapshot.LineCopy         // of the arena
+}
+
+// NewPartitioned makes an empty filter. Errors wrap ErrTimers for K, engine.ErrWindow,
+// engine.ErrMemory or those of layout.NewArena.
+func NewPartitioned(c PartitionedConfig) (*Partitioned, error) {
+	if err := c.complete(); err != nil {
+		return nil, err
+	}
+	lines, err := mem.CellLines(c.Memory)
+	if err != nil {
+		return nil, err
+	}
+	arena, err := layout.NewArena(lines)
+	if err != nil {
+		return nil, err
+	}
+	params := line.PartitionedParams{K: c.K, Refresh: c.Refresh}
+	size, generations := int64(c.Window.Duration)+c.Window.Packets, int64(params.Generations())
+	tick := (size-1)/generations + 1
+	f := &Partitioned{
+		arena: arena, lines: lines, memory: arena.Bytes(), params: params,
+		workingSet: newWorkingSet((size-1)/tick+1, 0), tickSource: newTickSource(c.Window, tick),
+	}
+	f.workingSet.late = newLateness(1, 0)
+	f.workingSet.late.atOnce = true
+	return f, nil
+}
+
+// complete fills in the defaults, and checks the rest.
+func (c *PartitionedConfig) complete() error {
+	if err := c.Window.check(); err != nil {
+		return err
+	}
+	if c.Window.None {
+		return fmt.Errorf("%w: an age-partitioned filter needs a window of time or of packets", engine.ErrWindow)
+	}
+	if c.K == 0 {
+		c.K = defaultPartitionedK
+	}
+	if c.K < 1 || c.K > layout.MaxPartitionedK {
+		return fmt.Errorf("%w: K is %d, must be from 1 to %d", ErrTimers, c.K, layout.MaxPartitionedK)
+	}
+	if c.Memory == 0 {
+		c.Memory = DefaultMemory(c.Window, 0)
+	}
+	return nil
+}
+
+// Check returns the error of NewPartitioned about the configuration, without making a
+// filter.
+func (c PartitionedConfig) Check() error { return c.complete() }
+
+// TestAndSet implements engine.PacketFilter. It does not allocate.
+func (f *Partitioned) TestAndSet(seen []uint64, d []digest.Digest, times []int64, points []uint32) {
+	mem.CheckOpen("window: Partitioned.TestAndSet", f.arena)
+	checkPacketArguments("Partitioned.TestAndSet", seen, d, times, points, false)
+	f.copying.Keep(d)
+	for from := 0; from < len(d); from += chunkElements {
+		to := min(from+chunkElements, len(d))
+		ticks, verdicts := f.toTicks(times[from:to]), seen[from/64:(to+63)/64]
+		line.TestAndSetPartitioned(f.arena.Lines(), verdicts, d[from:to], ticks, f.params, &f.counts)
+		if f.params.Refresh { // they set bits again
+			verdicts = f.none[:len(verdicts)]
+		}
+		f.workingSet.observe(verdicts, ticks, f.kind.Packets == 0 && f.workingSet.late.mayBeLate(ticks))
+		f.position += uint64(to - from)
+	}
+}
+
+// fullPartitioned is a number of elements for each line at which new ones are copies almost
+// surely.
+const fullPartitioned = 100
+
+// Stats implements engine.PacketFilter. The false positive rate is that of the window with
+// the most elements so far. With Refresh, that and the number of late elements have copies
+// in them, so the rate is too high.
+func (f *Partitioned) Stats() engine.PacketStats {
+	m := &f.workingSet
+	window := theory.AgePartitioned{K: f.params.K, L: f.params.Generations(), SliceBits: 8}
+	fpr, err := window.LineFPR(min(fullPartitioned, float64(max(m.peak, m.live+m.fresh))/float64(f.lines)))
+	if err != nil {
+		panic("window: " + err.Error()) // its domain has all filters
+	}
+	return engine.PacketStats{
+		Method:       "apbf",
+		MemoryBytes:  f.memory,
+		PredictedFPR: fpr,
+		EdgeError:    partitionedEdge(f.kind, int64(f.tick.by), f.params),
+		Late:         m.late.lateElements.stats(f.tick.by),
+	}
+}
+
+// partitionedEdge is EdgeError for ticks of a length.
+func partitionedEdge(w Window, tick int64, p line.PartitionedParams) float64 {
+	size := float64(w.Duration) + float64(w.Packets)
+	return max(0, (float64(p.Generations()+1)*float64(tick)-1-size)/size)
+}
+
+// Populate is as Timed.Populate.
+func (f *Partitioned) Populate(ctx context.Context) error { return mem.Populate(ctx, f.arena) }
+
+// Close implements engine.PacketFilter.
+func (f *Partitioned) Close() error { return f.arena.Close() }
