@@ -67,6 +67,7 @@ type runner struct {
 	bytesOut uint64 // of the last status
 	outputs  *sink.Set
 	reports  *reports      // nil without
+	saver    *saver        // nil without
 	state    *state        // nil without
 	lock     *outfile.Lock // of its file
 	names    ifaceNames
@@ -209,6 +210,10 @@ func (r *runner) openFilter(ctx context.Context, h *stateHeader, snapshots io.Re
 	}
 	cfg.Distinct.Rows = r.reports.rows
 	cfg.Distinct.Inner = cfg.Dedup.Identity.Kind == flow.Inner
+	if cfg.Save != "" {
+		r.saver = &saver{log: r.log, folder: distinct.NewSavedFolder(cfg.Save, cfg.Distinct.SaveHeader(cfg.Sensor))}
+		cfg.Distinct.Save = r.saver.save
+	}
 	r.counter, err = newCounter(&cfg.Distinct, h, snapshots)
 	return err
 }
@@ -251,7 +256,7 @@ func (r *runner) end() error {
 	}
 	r.ticker.end()
 	if r.counter != nil {
-		errs = append(errs, r.endCounter(saved), r.reports.close())
+		errs = append(errs, r.endCounter(saved), r.reports.close(), r.saver.close())
 	}
 	return errors.Join(append(errs, r.learner.close(), r.detector().Close())...)
 }
