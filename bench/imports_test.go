@@ -43,6 +43,7 @@ var layers = map[string][]string{
 	// The contracts know nothing of files.
 	"capture":                   {"capture/internal/encoding"},
 	"capture/internal/encoding": {},
+	"capture/internal/sockets":  {},
 	"capture/outfile":           {},
 	"capture/pcapfile":          {"capture", "capture/internal/encoding", "capture/outfile"},
 	"capture/netio":             {"capture", "capture/pcapfile"},
@@ -55,6 +56,7 @@ var layers = map[string][]string{
 	"capture/diffs":    {"capture", "capture/flow", "asm"},
 	// It remembers more of a packet than filters do.
 	"capture/inspect":   {"capture", "engine/calendar", "layout", "asm"},
+	"capture/compare":   {"capture", "engine/calendar", "asm"},
 	"capture/points":    {"capture", "capture/flow"},
 	"capture/split":     {"capture", "capture/flow"},
 	"capture/strip":     {"capture"},
@@ -62,8 +64,8 @@ var layers = map[string][]string{
 	junction:            {"capture", "engine", "asm"},
 	"capture/gopackets": {"capture"},
 	"capture/pipeline":  {"capture"},
-	"capture/ring":      {"capture"},
-	"capture/xdp":       {"capture", "capture/ring", "capture/bpf"},
+	"capture/ring":      {"capture", "capture/internal/sockets"},
+	"capture/xdp":       {"capture", "capture/ring", "capture/bpf", "capture/internal/sockets"},
 	"cmd":               {"capture", "engine", "layout", "asm", "cmd"},
 	"bench":             {"capture", "engine", "layout", "asm", "bench"},
 	"bench/chart":       {},
