@@ -70,7 +70,7 @@ func TestTake(t *testing.T) {
 func TestTakeAllocates(t *testing.T) {
 	memory, slots := make([]byte, 1<<20), make([]descriptor, 1<<9)
 	for i := range slots {
-		slots[i] = descriptor{address: uint64(i)<<11 + headroom, len: 400}
+		slots[i] = descriptor{address: uint64(i)<<11 + 256, len: 400}
 	}
 	b, r := newBatch(), reader{snapLen: 1000}
 	take := func() {
