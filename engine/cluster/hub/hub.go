@@ -65,7 +65,7 @@ func Start(cfg Config) (*Hub, error) {
 		keyCheck: cfg.Settings.token("any", "").KeyCheck(), started: time.Now(), owners: map[int]*owner{},
 	}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
-	dial := append([]nats.Option{nats.DisconnectErrHandler(func(*nats.Conn, error) { h.cuts.Add(1) })}, cfg.Dial...)
+	dial := append([]nats.Option{h.settings.trust(), nats.DisconnectErrHandler(func(*nats.Conn, error) { h.cuts.Add(1) })}, cfg.Dial...)
 	if h.conn, err = connect(cfg.URL, "flowdedup-hub "+cfg.Name, seed, cfg.Log, dial...); err != nil {
 		return nil, err
 	}

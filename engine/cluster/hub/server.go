@@ -2,10 +2,12 @@ package hub
 
 import (
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"maps"
 	"net"
+	"net/url"
 	"slices"
 	"strconv"
 	"time"
@@ -21,6 +23,8 @@ import (
 var (
 	// ErrServer is wrapped by errors of starting the embedded server.
 	ErrServer = errors.New("NATS server")
+	// ErrSilent says that there is no server.
+	ErrSilent = fmt.Errorf("%w: none answers", ErrServer)
 	// ErrVersion is about a server that is too old.
 	ErrVersion = fmt.Errorf("%w: too old", ErrServer)
 	// ErrRefused is about a server that does not take the hub's key.
@@ -167,6 +171,23 @@ func (l serverLog) Warnf(format string, v ...any)  { l.log.Warn("NATS: " + fmt.S
 func (l serverLog) Errorf(format string, v ...any) { l.log.Warn("NATS: " + fmt.Sprintf(format, v...)) }
 func (l serverLog) Fatalf(format string, v ...any) { l.log.Warn("NATS: " + fmt.Sprintf(format, v...)) }
 
+// trust returns an option for servers that want TLS: their certificate is of the CA of the
+// settings, or one that the system knows, and for the host that sites know.
+func (s *Settings) trust() nats.Option {
+	config := &tls.Config{MinVersion: tls.VersionTLS13}
+	if u, err := url.Parse(s.SiteURL()); err == nil {
+		config.ServerName = u.Hostname()
+	}
+	if s.CA != "" {
+		config.RootCAs = x509.NewCertPool()
+		config.RootCAs.AppendCertsFromPEM([]byte(s.CA))
+	}
+	return func(o *nats.Options) error {
+		o.TLSConfig = config // of no effect where the server wants none
+		return nil
+	}
+}
+
 // connect connects to a server, with the hub's key.
 func connect(url, name string, seed []byte, log Logger, more ...nats.Option) (*nats.Conn, error) {
 	keys, err := nkeys.FromSeed(seed)
@@ -190,7 +211,7 @@ func connect(url, name string, seed []byte, log Logger, more ...nats.Option) (*n
 		return nil, fmt.Errorf("%w: of %s: add the users that 'flowdedup-hub users' prints to its configuration", ErrRefused, url)
 	}
 	if errors.Is(err, nats.ErrNoServers) {
-		return nil, fmt.Errorf("%w: none answers at %s", ErrServer, url)
+		return nil, fmt.Errorf("%w at %s", ErrSilent, url)
 	}
 	return nil, fmt.Errorf("%w: %s: %w", ErrServer, url, err)
 }

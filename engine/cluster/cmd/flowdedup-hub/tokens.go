@@ -97,7 +97,7 @@ func removeCommand() *cobra.Command {
 // reload has a hub that runs take the keys that changed. If none runs, the next one will.
 func reload(folder *hub.Folder, settings hub.Settings) error {
 	admin, err := hub.Dial(folder, settings, quiet{})
-	if errors.Is(err, hub.ErrServer) {
+	if errors.Is(err, hub.ErrSilent) {
 		return nil
 	} else if err != nil {
 		return err
