@@ -1,5 +1,5 @@
 # Everything here needs only a Go toolchain, unless a target says more.
-.PHONY: build hub install man test test-short race vet lint fuzz cross purego bench bench-short bench-compare bench-large bench-peers bench-peers-large bench-pipeline bench-pipeline-quick bench-live bench-live-quick bench-results soak-live test-hub chaos-hub hub-model faults batches papers captures ci
+.PHONY: build hub install man test test-short race vet lint fuzz cross purego bench bench-short bench-compare bench-large bench-peers bench-peers-large bench-pipeline bench-pipeline-quick bench-live bench-live-quick bench-merge intervals bench-results soak-live test-hub chaos-hub hub-model faults batches papers captures ci
 
 # One static file, which needs no C library.
 build:
@@ -134,6 +134,17 @@ test-hub:
 CHAOS ?= 10m
 chaos-hub:
 	cd engine/cluster && FLOWDEDUP_CHAOS=$(CHAOS) go test -run TestChaos -count 1 -timeout 2h -v .
+
+# intervals checks the 95 % intervals of all approximate counts over longer streams, too: a
+# quarter of an hour.
+intervals:
+	FLOWDEDUP_INTERVALS=long go test -count=1 -timeout 1h -run TestIntervals -v ./engine/distinct/multikey
+
+# bench-merge unites the saved counts of 20 sensors of 10 million flows, with and without
+# their overlap. It makes 1.1 GB of temporary files. Linux.
+bench-merge:
+	go run ./bench/merge
+	go run ./bench/merge -overlap
 
 # soak-live runs flowdedup live at half load for DURATION while things go wrong around
 # it, and fails if the run does not survive: Linux, as root.

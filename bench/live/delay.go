@@ -15,25 +15,32 @@ import (
 	"github.com/flowdedup/flowdedup/capture/ring"
 )
 
-const forwarder = "flowdedup live -i right --forward out --json"
+// forwarders send what they receive at the interface right to the interface out.
+// barering shows what the kernel and its scheduler alone do to the delay.
+var forwarders = []receiver{
+	{name: "flowdedup", line: "flowdedup live -i right --forward out --json", count: summary},
+	{name: "barering", line: "barering right out", count: plain},
+}
 
-// delays measures what --forward adds at each load, in each round: from the kernel's
+// delays measures what forwarding adds at each load, in each round: from the kernel's
 // timestamp of a packet on its way in to the one behind the interface that it is
 // forwarded to.
 func (b *bench) delays() error {
 	for range b.rounds {
 		for _, load := range b.loads {
-			if err := b.delay(load); err != nil {
-				return fmt.Errorf("%s: %w", forwarder, err)
+			for i := range forwarders {
+				if err := b.delay(&forwarders[i], load); err != nil {
+					return fmt.Errorf("%s: %w", forwarders[i].line, err)
+				}
 			}
 		}
 	}
 	return nil
 }
 
-func (b *bench) delay(load int) error {
+func (b *bench) delay(f *receiver, load int) error {
 	frames := load * b.seconds
-	p, err := start(forwarder, processors(false), b.outputs)
+	p, err := start(f.line, processors(false), b.outputs)
 	if err != nil {
 		return err
 	}
@@ -43,7 +50,7 @@ func (b *bench) delay(load int) error {
 		return err
 	}
 	_, sendErr := pace.Send("left", 0, frames, load)
-	r, err := p.finish(summary)
+	r, err := p.finish(f.count)
 	if err := errors.Join(sendErr, err, in.end(), out.end()); err != nil {
 		return err
 	}
@@ -53,8 +60,8 @@ func (b *bench) delay(load int) error {
 	}
 	millis := func(i int) float64 { return float64(delays[i]) / 1e6 }
 	last := len(delays) - 1
-	_, err = fmt.Fprintf(b.out, "command: %s\nBenchmarkForward/load=%d 1 %.4g ms-median %.4g ms-p99 %.4g ms-max %d sent %d captured %d dropped %d forwarded %.5g cpu-s\n",
-		forwarder, load, millis(last/2), millis(last*99/100), millis(last), frames, r.captured, r.dropped, len(delays), r.cpu.Seconds())
+	_, err = fmt.Fprintf(b.out, "command: %s\nBenchmarkForward/load=%d/forwarder=%s 1 %.4g ms-median %.4g ms-p99 %.4g ms-max %d sent %d captured %d dropped %d forwarded %.5g cpu-s\n",
+		f.line, load, f.name, millis(last/2), millis(last*99/100), millis(last), frames, r.captured, r.dropped, len(delays), r.cpu.Seconds())
 	return err
 }
 

@@ -11,7 +11,11 @@
 // generator (xdp), and at a million a second through a packet socket (sendmmsg). With
 // -senders pair the generator sends through the pair, so that the driver of the other end
 // receives: only these frames reach its XDP program, which --capture xdp has. In the end
-// it measures the delay that flowdedup's --forward adds.
+// it measures the delay that flowdedup's --forward adds, beside that of barering.
+//
+// Other programs on the machine make these delays grow by one to two ticks of the
+// scheduler (4 ms each at CONFIG_HZ=250), and all receivers lose packets. With real-time
+// priority for everything (chrt -f 50 live ...) what is left is the receivers' own.
 //
 // flowdedup, barering, gopackets and the tools are taken from the PATH; unavailable
 // receivers and senders are left out, and standard error says so.

@@ -73,7 +73,7 @@ func TestQuick(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range append(want, "BenchmarkForward/load=10000 1 ") {
+	for _, name := range append(want, "BenchmarkForward/load=10000/forwarder=flowdedup 1 ", "BenchmarkForward/load=10000/forwarder=barering 1 ") {
 		if strings.Count(out.String(), "\n"+name) != 1 {
 			t.Errorf("not one result of %s in\n%s", name, out.String())
 		}

@@ -136,10 +136,8 @@ func (g *Identity) copyDatagrams(buf []byte, msgs []digest.Message, b *capture.B
 		} else {
 			and64(dst, masks.v6)
 		}
-		if h.L4 != 0 {
-			v := view{h: h, base: h.Start}
-			v.clearUpper(dst[:m.Len], b.Data(from+i), g.ignore)
-		}
+		v := view{h: h, base: h.Start}
+		v.clearPacket(dst[:m.Len], b.Data(from+i), g.ignore)
 	}
 }
 

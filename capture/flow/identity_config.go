@@ -51,9 +51,10 @@ const (
 	MAC                           // source and destination hardware addresses
 	VLAN                          // the outermost run of VLAN tags
 	TCPSeq                        // sequence and acknowledgment numbers of TCP, those in SACK blocks, and its checksum
+	NAT                           // addresses, ports, the identifier of ICMP echoes, and the checksum over them
 )
 
-var fieldNames = [...]string{"ttl", "dscp", "ecn", "ip-checksum", "ip-id", "flow-label", "l4-checksum", "mac", "vlan", "tcp-seq"}
+var fieldNames = [...]string{"ttl", "dscp", "ecn", "ip-checksum", "ip-id", "flow-label", "l4-checksum", "mac", "vlan", "tcp-seq", "nat"}
 
 // FieldNames lists the names that ParseIgnore knows, separated by commas.
 func FieldNames() string { return strings.Join(fieldNames[:], ", ") }

@@ -134,15 +134,43 @@ func (v *view) clearIP(dst, frame []byte, g *Identity) {
 		first -= v.tagEnd - v.tag
 	}
 	g.masks.apply(dst[min(first, uint32(len(dst))):], v.h.Version)
-	if v.h.L4 != 0 {
-		v.clearUpper(dst, frame, g.ignore)
+	v.clearPacket(dst, frame, g.ignore)
+}
+
+// clearPacket zeroes the ignored fields that the masks of IP do not reach.
+func (v *view) clearPacket(dst, frame []byte, ignore Fields) {
+	if ignore&NAT != 0 {
+		at, n := uint32(12), uint32(2*4)
+		if v.h.Version == 6 {
+			at, n = 8, 2*16
+		}
+		v.clear(dst, v.h.Start+at, n)
+	}
+	if v.h.L4 == 0 {
+		return
+	}
+	if ignore&NAT != 0 {
+		v.clearPorts(dst, frame)
+	}
+	v.clearUpper(dst, frame, ignore)
+}
+
+// clearPorts zeroes what address translation changes besides addresses: ports, or the
+// identifier of an ICMP query (RFC 4787; RFC 5508, section 3.1).
+func (v *view) clearPorts(dst, frame []byte) {
+	const echoReply, echo = 0, 8
+	switch {
+	case portMask[v.h.Proto] != 0:
+		v.clear(dst, v.h.L4, 4)
+	case v.h.Proto == protoICMP && v.h.L4 < v.h.End && (frame[v.h.L4] == echo || frame[v.h.L4] == echoReply):
+		v.clear(dst, v.h.L4+4, 2)
 	}
 }
 
 // clearUpper zeroes the ignored fields of the header after IP.
 func (v *view) clearUpper(dst, frame []byte, ignore Fields) {
 	renumbered := ignore&TCPSeq != 0 && v.h.Proto == protoTCP
-	if renumbered || ignore&L4Checksum != 0 {
+	if renumbered || ignore&(L4Checksum|NAT) != 0 {
 		offset, n := checksumAt(v.h.Proto)
 		v.clear(dst, v.h.L4+offset, n)
 	}

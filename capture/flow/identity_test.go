@@ -25,6 +25,11 @@ func sack(n uint32, kind byte) []byte {
 	return ether(typeIPv4, ip4(1, protoTCP, with(segment, 12, "\xc0")))
 }
 
+// echo4 is an ICMP query of a type, with an identifier.
+func echo4(kind byte, id string) []byte {
+	return ether(typeIPv4, ip4(1, protoICMP, join([]byte{kind, 0}, id, id, "\x00\x01", "data")))
+}
+
 // TestEqualPackets checks which differences between two frames count.
 func TestEqualPackets(t *testing.T) {
 	v4, v6 := ether(typeIPv4, packet4), ether(typeIPv6, packet6)
@@ -83,6 +88,15 @@ func TestEqualPackets(t *testing.T) {
 		{"l3: tcp seq ignored, udp", v4, with(v4, 34+6, "\x00\x00"), L3, "tcp-seq", false},
 		{"frame: tcp seq ignored, tag", v6, with(vlan(v6), 58+4, "numbers!"), Frame, "tcp-seq,vlan", true},
 		{"l3: sack", sack(1, 5), sack(2, 5), L3, "", false},
+		{"l3: nat ignored, addresses", v4, with(v4, 14+12, "\x01\x02\x03\x04\x05\x06\x07\x08"), L3, "nat", true},
+		{"l3: nat ignored, ports and checksum", v4, with(with(v4, 34, "port"), 34+6, "\x09\x09"), L3, "nat", true},
+		{"l3: nat ignored, length", v4, with(v4, 34+4, "\x00\x00"), L3, "nat", false},
+		{"l3: nat ignored, id", v4, with(v4, 14+4, "\x00\x00"), L3, "nat", false},
+		{"l3: nat ignored, IPv6", v6, with(with(v6, 14+8, "another source and destination!!"), 54, "port"), L3, "nat", true},
+		{"l3: nat ignored, TCP numbers", v6, with(v6, 54+4, "numbers!"), L3, "nat", false},
+		{"frame: nat ignored, tag", v6, with(vlan(v6), 18+8, "another source and destination!!"), Frame, "nat,vlan", true},
+		{"l3: nat ignored, echo", echo4(8, "id"), echo4(8, "ID"), L3, "nat", true},
+		{"l3: nat ignored, another query", echo4(13, "id"), echo4(13, "ID"), L3, "nat", false},
 		{"l3: sack ignored", sack(1, 5), sack(2, 5), L3, "tcp-seq", true},
 		{"frame: sack ignored", sack(1, 5), sack(2, 5), Frame, "tcp-seq", true},
 		{"l3: another option", sack(1, 8), sack(2, 8), L3, "tcp-seq", false},

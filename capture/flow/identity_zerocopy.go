@@ -31,7 +31,7 @@ func canZeroCopy(cfg IdentityConfig) bool {
 	case cfg.Kind == Frame:
 		return ignore == 0
 	}
-	return ignore&routerFields == routerFields && ignore&(L4Checksum|VLAN|MAC|TCPSeq) == 0
+	return ignore&routerFields == routerFields && ignore&(L4Checksum|VLAN|MAC|TCPSeq|NAT) == 0
 }
 
 // tweakLayout says which of the first 16 bytes of a datagram go into the tweak.

@@ -5,13 +5,13 @@ import (
 	"io"
 	"os"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/sockets"
 )
 
 // Capture is live traffic as a capture.Source with one input. The input is a pcapng
@@ -33,8 +33,7 @@ type Capture struct {
 	polled  []unix.PollFd
 	done    atomic.Int64
 
-	stop   sync.Mutex // guards wakeUp
-	wakeUp int        // eventfd that ends a wait; -1 once closed
+	stop *sockets.Event // ends a wait
 }
 
 // state is the stage that a capture has reached.
@@ -60,7 +59,10 @@ func Open(conf Config) (*Capture, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Capture{conf: conf, end: io.EOF, wakeUp: -1}
+	c := &Capture{conf: conf, end: io.EOF}
+	if c.stop, err = sockets.NewEvent(); err != nil {
+		return nil, err
+	}
 	if err := c.open(); err != nil {
 		_ = c.Close() // Open reports the first error
 		return nil, err
@@ -69,10 +71,6 @@ func Open(conf Config) (*Capture, error) {
 }
 
 func (c *Capture) open() error {
-	var err error
-	if c.wakeUp, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
-		return os.NewSyscallError("eventfd", err)
-	}
 	c.sections = []capture.Section{{Format: capture.FormatPcapNG}}
 	for i, name := range c.conf.Interfaces {
 		d, err := lookUp(name)
@@ -328,34 +326,17 @@ func (c *Capture) Stats() []Stats {
 // Stop ends the capture: Next delivers what was captured until now and then returns
 // io.EOF. Stop wakes a Next that waits. context.AfterFunc(ctx, c.Stop) ties the capture
 // to a context.
-func (c *Capture) Stop() {
-	c.stop.Lock()
-	defer c.stop.Unlock()
-	if c.wakeUp >= 0 {
-		one := native.AppendUint64(nil, 1)
-		for {
-			// Any other error means that the counter is full, so Next wakes anyway.
-			if _, err := unix.Write(c.wakeUp, one); err != unix.EINTR {
-				break
-			}
-		}
-	}
-}
+func (c *Capture) Stop() { c.stop.Set() }
 
 // Close releases the rings and drops what Next has not delivered. Batches stay valid,
 // except in-place ones.
 func (c *Capture) Close() error {
-	c.stop.Lock()
-	defer c.stop.Unlock()
 	if c.state = ended; c.end == io.EOF {
 		c.end = os.ErrClosed
 	}
 	for _, p := range c.ports {
 		p.close()
 	}
-	if c.wakeUp >= 0 {
-		_ = unix.Close(c.wakeUp) // an eventfd has nothing to lose
-		c.wakeUp = -1
-	}
+	c.stop.Close()
 	return nil
 }

@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"golang.org/x/net/bpf"
-	"golang.org/x/sys/unix"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/sockets"
 )
 
 // port is an interface that is captured from, with its rings.
@@ -108,32 +108,8 @@ func (p *port) drained() bool {
 	return true
 }
 
-// socketError returns the pending error of a socket: ENETDOWN, once, after its interface
-// went down or away.
-func socketError(fd int) error {
-	number, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_ERROR)
-	if err != nil {
-		return err
-	}
-	if number != 0 {
-		return unix.Errno(number)
-	}
-	return nil
-}
-
 // removed reports whether the interface that the sockets were bound to no longer exists.
-func (p *port) removed() bool {
-	fd := p.rings[0].fd
-	if fd < 0 {
-		return true
-	}
-	address, err := unix.Getsockname(fd)
-	if err != nil {
-		return true
-	}
-	link, ok := address.(*unix.SockaddrLinklayer)
-	return !ok || link.Ifindex != p.dev.index
-}
+func (p *port) removed() bool { return sockets.Removed(p.rings[0].fd, p.dev.index) }
 
 // interfaceDown records that the interface is down or gone.
 func (p *port) interfaceDown() {

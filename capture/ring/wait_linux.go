@@ -6,15 +6,13 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/flowdedup/flowdedup/capture/internal/sockets"
 )
 
-const (
-	// checkEvery is how often an interface that is down is looked up.
-	checkEvery = 200 * time.Millisecond
-	// drainEvery is how often draining looks at rings that may be empty already: poll
-	// does not report those.
-	drainEvery = 5 * time.Millisecond
-)
+// drainEvery is how often draining looks at rings that may be empty already: poll does not
+// report those.
+const drainEvery = 5 * time.Millisecond
 
 // wait returns true when there may be something to do, and false when the time idle, if
 // set, has passed.
@@ -25,12 +23,12 @@ func (c *Capture) wait(idle time.Time) bool {
 	}
 	wake := idle
 	if c.state == draining {
-		wake = earlier(wake, now.Add(drainEvery))
+		wake = sockets.Earlier(wake, now.Add(drainEvery))
 	}
 	if c.anyDown() {
-		wake = earlier(wake, now.Add(checkEvery))
+		wake = sockets.Earlier(wake, now.Add(sockets.CheckEvery))
 	}
-	c.poll(milliseconds(now, wake))
+	c.poll(sockets.Milliseconds(now, wake))
 	return true
 }
 
@@ -48,7 +46,7 @@ func (c *Capture) poll(timeout int) {
 // pollSet returns the eventfd and the sockets of all rings. It leaves the eventfd out
 // once Stop was noticed. poll skips closed sockets.
 func (c *Capture) pollSet() []unix.PollFd {
-	event := int32(c.wakeUp)
+	event := c.stop.FD()
 	if c.state == draining {
 		event = -1
 	}
@@ -69,7 +67,7 @@ func (c *Capture) react() {
 			c.checkSocket(c.ports[i/c.conf.Rings], c.rings[i].fd)
 		}
 	}
-	if now := time.Now(); c.state == running && c.anyDown() && now.Sub(c.checked) >= checkEvery {
+	if now := time.Now(); c.state == running && c.anyDown() && now.Sub(c.checked) >= sockets.CheckEvery {
 		c.checked = now
 		c.resume()
 	}
@@ -77,7 +75,7 @@ func (c *Capture) react() {
 
 // checkSocket asks a socket what happened to its interface.
 func (c *Capture) checkSocket(p *port, fd int) {
-	err := socketError(fd)
+	err := sockets.Failure(fd)
 	if err == nil {
 		return
 	}
@@ -118,21 +116,4 @@ func (c *Capture) resume() {
 			c.drain(err)
 		}
 	}
-}
-
-// earlier returns the earlier of two times; a zero a counts as none.
-func earlier(a, b time.Time) time.Time {
-	if a.IsZero() || b.Before(a) {
-		return b
-	}
-	return a
-}
-
-// milliseconds returns the timeout of poll until wake, and -1 (no timeout) for a zero
-// wake.
-func milliseconds(now, wake time.Time) int {
-	if wake.IsZero() {
-		return -1
-	}
-	return int((wake.Sub(now) + time.Millisecond - 1) / time.Millisecond)
 }

@@ -1,7 +1,6 @@
 package xdp
 
 import (
-	"encoding/binary"
 	"fmt"
 	"io"
 	"net"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/bpf"
+	"github.com/flowdedup/flowdedup/capture/internal/sockets"
 	"github.com/flowdedup/flowdedup/capture/ring"
 )
 
@@ -36,8 +36,7 @@ type Capture struct {
 	list   sync.Mutex // guards queues against Stats
 	queues []*queue   // of all ports
 
-	stop   sync.Mutex // guards wakeUp
-	wakeUp int        // eventfd that ends a wait; -1 once closed
+	stop *sockets.Event // ends a wait
 }
 
 // state is the stage that a capture has reached.
@@ -63,7 +62,10 @@ func Open(conf Config) (*Capture, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Capture{conf: conf, end: io.EOF, wakeUp: -1}
+	c := &Capture{conf: conf, end: io.EOF}
+	if c.stop, err = sockets.NewEvent(); err != nil {
+		return nil, err
+	}
 	if err := c.open(); err != nil {
 		_ = c.Close() // Open reports the first error
 		return nil, err
@@ -72,9 +74,6 @@ func Open(conf Config) (*Capture, error) {
 }
 
 func (c *Capture) open() (err error) {
-	if c.wakeUp, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
-		return os.NewSyscallError("eventfd", err)
-	}
 	for _, name := range c.conf.Interfaces {
 		p := &port{conf: &c.conf, guard: -1}
 		if c.conf.Filter != nil {
@@ -168,9 +167,9 @@ func (c *Capture) Next(b *capture.Batch) error {
 	}
 }
 
-// fill appends packets of all queues in turn. All get the same time.
+// fill appends packets of all queues in turn.
 func (c *Capture) fill(b *capture.Batch) {
-	now := time.Now().UnixNano()
+	now := readClock()
 	for range c.queues {
 		c.turn = (c.turn + 1) % len(c.queues)
 		q := c.queues[c.turn]
@@ -186,6 +185,20 @@ func (c *Capture) fill(b *capture.Batch) {
 		}
 	}
 	c.done.Add(int64(len(b.Buf)))
+	for _, p := range c.ports {
+		p.warnLostTags()
+	}
+}
+
+// readClock reads the clocks. They are whole seconds apart (linux/timex.h).
+func readClock() clock {
+	var ahead unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_TAI, &ahead); err != nil {
+		return clock{now: time.Now().UnixNano()} // a kernel without that clock makes no stamps
+	}
+	now := time.Now().UnixNano()
+	const second = int64(time.Second)
+	return clock{now: now, tai: (ahead.Nano() - now + second/2) / second * second}
 }
 
 // appendStatistics appends the statistics of every interface.
@@ -258,34 +271,16 @@ func (c *Capture) Stats() []ring.Stats {
 
 // Stop ends the capture: Next delivers what was captured until now and then returns
 // io.EOF. Stop wakes a Next that waits.
-func (c *Capture) Stop() {
-	c.stop.Lock()
-	defer c.stop.Unlock()
-	if c.wakeUp < 0 {
-		return
-	}
-	one := binary.NativeEndian.AppendUint64(nil, 1)
-	for {
-		// Any other error means that the counter is full, so Next wakes anyway.
-		if _, err := unix.Write(c.wakeUp, one); err != unix.EINTR {
-			break
-		}
-	}
-}
+func (c *Capture) Stop() { c.stop.Set() }
 
 // Close releases the sockets and drops what Next has not delivered. Batches stay valid.
 func (c *Capture) Close() error {
-	c.stop.Lock()
-	defer c.stop.Unlock()
 	if c.state = ended; c.end == io.EOF {
 		c.end = os.ErrClosed
 	}
 	for _, p := range c.ports {
 		p.close()
 	}
-	if c.wakeUp >= 0 {
-		_ = unix.Close(c.wakeUp) // an eventfd has nothing to lose
-		c.wakeUp = -1
-	}
+	c.stop.Close()
 	return nil
 }

@@ -21,7 +21,7 @@ type Config struct {
 	Take bool
 	// RingBytes is the memory for packets of each queue, in bytes, rounded down to a power
 	// of two, at least 128 KiB and at most 1 GiB; 0 means ring.DefaultRingBytes. A packet
-	// takes 2 KiB of it, or 4 KiB if the MTU is above 1,770.
+	// takes 2 KiB of it, or 4 KiB if the MTU is above 1,766.
 	RingBytes int
 	// SnapLen is how many bytes of a frame are kept; 0 means ring.MaxSnapLen.
 	SnapLen int

@@ -14,12 +14,13 @@
 // What differs from package ring:
 //
 //   - Only packets that arrive are seen, not those that the host sends.
-//   - A packet has the time at which Next found it, which all packets of a batch share.
-//     That is later than its arrival by [Config.Delay] and by what Next was late.
-//   - Frames are as the driver gives them. A VLAN tag that the network card has taken off
-//     (receive offload, ethtool -K IFACE rxvlan off) is lost, which Open warns about.
+//   - A packet has the time at which the XDP program saw it, in steps of 128 ns. Before
+//     Linux 6.1 it has that at which Next found it, which all packets of a batch share.
+//   - A VLAN tag that the network card has taken off (receive offload) is put back if the
+//     driver tells it (bpf_xdp_metadata_rx_vlan_tag, Linux 6.8). Otherwise it is lost, which
+//     Open or Next warns about (ethtool -K IFACE rxvlan off).
 //   - Filters run in this process, on frames with their tags, as they do on files.
-//   - A frame of more than 3,840 bytes is spread over several frames of memory and copied
+//   - A frame of more than 3,836 bytes is spread over several frames of memory and copied
 //     together, if the interface's MTU allows such frames, and kernel (6.6) and driver can.
 //     Otherwise it is dropped and counted.
 //

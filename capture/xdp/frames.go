@@ -1,6 +1,7 @@
 package xdp
 
 import (
+	"encoding/binary"
 	"fmt"
 	"slices"
 
@@ -27,6 +28,12 @@ type descriptor struct {
 // (XDP_PKT_CONTD).
 const continued = 1
 
+// A VLAN tag lies behind the two addresses of an Ethernet frame.
+const (
+	addressesLen = 12
+	tagLen       = 4
+)
+
 // maxJoined is more than the kernel spreads over descriptors.
 const maxJoined = ring.MaxSnapLen
 
@@ -34,11 +41,13 @@ const maxJoined = ring.MaxSnapLen
 type reader struct {
 	iface   uint32 // interface number of the frames
 	snapLen uint32
+	stamped bool         // stamps precede packets
 	filter  *bpf.Machine // nil for all packets
-	whole   []byte       // a packet that was put together
+	whole   []byte       // a packet that was put together, behind its stamp
 
-	delivered, truncated uint64
-	touched              byte // keeps the compiler from leaving touch out
+	delivered, truncated, tagged uint64
+	lostTags                     bool // the driver does not tell which tags it takes off
+	touched                      byte // keeps the compiler from leaving touch out
 }
 
 // full reports whether a batch has reached a limit.
@@ -50,7 +59,7 @@ func full(b *capture.Batch) bool { return len(b.Frames) >= batchPackets || len(b
 //
 // take trusts nothing in the slots. An error wraps capture.ErrDamaged; the packets before
 // the damage are in b.
-func (r *reader) take(b *capture.Batch, memory []byte, slots []descriptor, from, to uint32, now int64) (uint32, error) {
+func (r *reader) take(b *capture.Batch, memory []byte, slots []descriptor, from, to uint32, now clock) (uint32, error) {
 	mask := uint32(len(slots) - 1)
 	if to-from > mask+1 {
 		return 0, fmt.Errorf("ring of %d descriptors with %d: %w", len(slots), to-from, capture.ErrDamaged)
@@ -67,7 +76,7 @@ func (r *reader) take(b *capture.Batch, memory []byte, slots []descriptor, from,
 		case !d.within(memory):
 			return at - from, damaged(d, memory)
 		case d.options&continued == 0:
-			r.packet(b, d.data(memory), now)
+			r.packet(b, d.stamped(memory), now)
 			at++
 			continue
 		}
@@ -92,27 +101,41 @@ const touchAhead = 64
 func touch(memory []byte, slots []descriptor, from, to uint32) (sum byte) {
 	mask := uint32(len(slots) - 1)
 	for ; from != to; from++ {
-		if at := slots[from&mask].address; at < uint64(len(memory)) {
+		if at := slots[from&mask].address - stampLen; at < uint64(len(memory)) {
 			sum += memory[at]
 		}
 	}
 	return sum
 }
 
-// within reports whether the bytes that d describes are of memory.
+// within reports whether the bytes that d describes, and those of a stamp before them, are
+// of memory.
 func (d *descriptor) within(memory []byte) bool {
-	return d.address <= uint64(len(memory)) && uint64(d.len) <= uint64(len(memory))-d.address
+	return d.address >= tagStampLen && d.address <= uint64(len(memory)) && uint64(d.len) <= uint64(len(memory))-d.address
 }
 
-// data returns these bytes.
+// data returns the bytes that d describes, and stamped also those of a stamp before.
 func (d *descriptor) data(memory []byte) []byte { return memory[d.address : d.address+uint64(d.len)] }
+
+func (d *descriptor) stamped(memory []byte) []byte {
+	return memory[d.address-tagStampLen : d.address+uint64(d.len)]
+}
 
 func damaged(d *descriptor, memory []byte) error {
 	return fmt.Errorf("descriptor of %d bytes at %d of %d, options %#x: %w", d.len, d.address, len(memory), d.options, capture.ErrDamaged)
 }
 
-// packet appends a packet, unless the filter rejects it.
-func (r *reader) packet(b *capture.Batch, data []byte, now int64) {
+// packet appends a packet, unless the filter rejects it. Before the packet lie
+// tagStampLen bytes.
+func (r *reader) packet(b *capture.Batch, stamped []byte, now clock) {
+	data, at, tagged := stamped[tagStampLen:], now.now, false
+	if r.stamped {
+		stamp := binary.NativeEndian.Uint32(stamped[tagStampLen-stampLen:])
+		at = now.at(stamp)
+		if stamp&stampTagged != 0 {
+			data, tagged = r.tag(stamped)
+		}
+	}
 	wireLen := uint32(len(data))
 	if r.filter != nil && r.filter.Run(data, wireLen) == 0 {
 		return
@@ -122,14 +145,31 @@ func (r *reader) packet(b *capture.Batch, data []byte, now int64) {
 	if capLen < wireLen {
 		r.truncated++
 	}
-	b.Append(capture.Frame{Time: now, WireLen: wireLen, Interface: r.iface}, data[:capLen])
+	if tagged {
+		r.tagged++
+	}
+	b.Append(capture.Frame{Time: at, WireLen: wireLen, Interface: r.iface}, data[:capLen])
+}
+
+// tag puts the tag before a packet into it, and reports whether there was one.
+func (r *reader) tag(stamped []byte) (data []byte, done bool) {
+	data = stamped[tagStampLen:]
+	tag, lost := readTag(stamped)
+	if lost || len(data) < addressesLen {
+		r.lostTags = r.lostTags || lost
+		return data, false
+	}
+	data = stamped[tagStampLen-tagLen:] // over the stamp
+	copy(data, data[tagLen:tagLen+addressesLen])
+	binary.BigEndian.PutUint32(data[addressesLen:], tag)
+	return data, true
 }
 
 // join puts the packet at descriptor at together, and returns how many descriptors it
 // took, or 0 if its last part is missing.
 func (r *reader) join(memory []byte, slots []descriptor, at, to uint32) (uint32, error) {
 	mask := uint32(len(slots) - 1)
-	r.whole = r.whole[:0]
+	r.whole = append(r.whole[:0], slots[at&mask].stamped(memory)[:tagStampLen]...)
 	for next := at; next != to; next++ {
 		d := &slots[next&mask]
 		if !d.within(memory) || len(r.whole)+int(d.len) > maxJoined {

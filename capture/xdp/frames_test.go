@@ -32,24 +32,25 @@ func TestTake(t *testing.T) {
 		bad   bool
 	}{
 		{name: "none"},
-		{name: "around the end", slots: [4]descriptor{3: {address: 8, len: 8}, 0: {address: 0, len: 4}}, from: 3, n: 2,
-			want: [][]byte{memory[8:16], memory[:4]}, used: 2},
+		{name: "around the end", slots: [4]descriptor{3: {address: 8, len: 8}, 0: {address: 20, len: 4}}, from: 3, n: 2,
+			want: [][]byte{memory[8:16], memory[20:24]}, used: 2},
 		{name: "around 2^32", slots: [4]descriptor{3: {address: 8, len: 8}, 0: {address: 60, len: 4}}, from: 1<<32 - 1, n: 2,
 			want: [][]byte{memory[8:16], memory[60:]}, used: 2},
-		{name: "parts", slots: [4]descriptor{{address: 8, len: 8, options: continued}, {address: 0, len: 4}, {address: 1, len: 1}}, n: 3,
-			want: [][]byte{append(bytes.Clone(memory[8:16]), memory[:4]...), memory[1:2]}, used: 3},
-		{name: "a part missing", slots: [4]descriptor{{address: 8, len: 8}, {address: 0, len: 4, options: continued}}, n: 2,
+		{name: "parts", slots: [4]descriptor{{address: 8, len: 8, options: continued}, {address: 20, len: 4}, {address: 31, len: 1}}, n: 3,
+			want: [][]byte{append(bytes.Clone(memory[8:16]), memory[20:24]...), memory[31:32]}, used: 3},
+		{name: "a part missing", slots: [4]descriptor{{address: 8, len: 8}, {address: 20, len: 4, options: continued}}, n: 2,
 			want: [][]byte{memory[8:16]}, used: 1},
-		{name: "without end", slots: [4]descriptor{{options: continued}, {options: continued}, {options: continued}, {options: continued}}, n: 4, bad: true},
-		{name: "beyond", slots: [4]descriptor{{len: 4}, {address: 60, len: 5}}, n: 2, want: [][]byte{memory[:4]}, used: 1, bad: true},
+		{name: "without end", slots: [4]descriptor{{address: 8, options: continued}, {address: 8, options: continued}, {address: 8, options: continued}, {address: 8, options: continued}}, n: 4, bad: true},
+		{name: "beyond", slots: [4]descriptor{{address: 20, len: 4}, {address: 60, len: 5}}, n: 2, want: [][]byte{memory[20:24]}, used: 1, bad: true},
 		{name: "far beyond", slots: [4]descriptor{{address: 1<<64 - 2, len: 4}}, n: 1, bad: true},
-		{name: "part beyond", slots: [4]descriptor{{len: 4, options: continued}, {address: 65}}, n: 2, bad: true},
+		{name: "no room for a stamp", slots: [4]descriptor{{address: 7, len: 4}}, n: 1, bad: true},
+		{name: "part beyond", slots: [4]descriptor{{address: 8, len: 4, options: continued}, {address: 65}}, n: 2, bad: true},
 		{name: "too many", n: 5, bad: true},
 	}
 	for _, test := range tests {
 		b := newBatch()
 		r := reader{snapLen: 100}
-		used, err := r.take(b, memory, test.slots[:], test.from, test.from+test.n, 5)
+		used, err := r.take(b, memory, test.slots[:], test.from, test.from+test.n, clock{now: 5})
 		if used != test.used || (err != nil) != test.bad || err != nil && !errors.Is(err, capture.ErrDamaged) {
 			t.Errorf("%s: %d used, %v", test.name, used, err)
 		}
@@ -69,12 +70,12 @@ func TestTake(t *testing.T) {
 func TestTakeAllocates(t *testing.T) {
 	memory, slots := make([]byte, 1<<20), make([]descriptor, 1<<9)
 	for i := range slots {
-		slots[i] = descriptor{address: uint64(i) << 11, len: 400}
+		slots[i] = descriptor{address: uint64(i)<<11 + headroom, len: 400}
 	}
 	b, r := newBatch(), reader{snapLen: 1000}
 	take := func() {
 		b.Reset()
-		if n, err := r.take(b, memory, slots, 7, 7+1<<9, 0); err != nil || n != 1<<9 {
+		if n, err := r.take(b, memory, slots, 7, 7+1<<9, clock{}); err != nil || n != 1<<9 {
 			t.Fatal(n, err)
 		}
 	}
@@ -100,8 +101,11 @@ func FuzzTake(f *testing.F) {
 			}
 			spec = spec[5:]
 		}
-		b, r := newBatch(), reader{snapLen: 1 << 10}
-		used, err := r.take(b, memory, slots, from, from+n, 1)
+		b, r := newBatch(), reader{snapLen: 1 << 10, stamped: n%2 == 0}
+		for i := range memory {
+			memory[i] = byte(i * int(n))
+		}
+		used, err := r.take(b, memory, slots, from, from+n, clock{now: 1})
 		if used > n || err == nil && n > uint32(len(slots)) {
 			t.Fatalf("%d used of %d, %v", used, n, err)
 		}

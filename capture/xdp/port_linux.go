@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/flowdedup/flowdedup/capture/bpf"
+	"github.com/flowdedup/flowdedup/capture/internal/sockets"
 	"github.com/flowdedup/flowdedup/capture/ring"
 )
 
@@ -22,13 +23,16 @@ type port struct {
 	// queues only grow: their statistics outlast an interface that is removed.
 	queues []*queue
 	down   bool // the interface is down or does not exist
+	// takesTags says that the driver takes VLAN tags off, and that no warning said so yet.
+	takesTags bool
 }
 
 // Frames of memory are of either size. The kernel keeps headroom in each (XDP_PACKET_
-// HEADROOM). A frame needs room for a header with two VLAN tags besides the MTU.
+// HEADROOM), and we have it keep room for a stamp that begins a line of the cache. A frame
+// needs room for a header with two VLAN tags besides the MTU.
 const (
 	smallFrame, largeFrame = 2048, 4096
-	headroom               = 256
+	headroom               = 256 + stampLen
 	linkHeader             = 14 + 2*4
 )
 
@@ -88,7 +92,7 @@ func (p *port) openQueues(s size) error {
 		if i == len(p.queues) {
 			p.queues = append(p.queues, p.newQueue(i))
 		}
-		p.queues[i].open(x)
+		p.queues[i].open(x, p.program.stamps)
 	}
 	return nil
 }
@@ -105,7 +109,24 @@ func (p *port) warn() {
 	if p.program.generic {
 		p.conf.Warn(fmt.Errorf("%s: the driver runs no XDP programs: packets take the slower generic path", p.dev.Name))
 	}
-	if hidesTags(p.dev.Name) {
+	if p.takesTags = hidesTags(p.dev.Name); !p.program.tags {
+		p.lostTags()
+	}
+}
+
+// warnLostTags warns once it is known that the driver does not tell which tags it takes
+// off.
+func (p *port) warnLostTags() {
+	for _, q := range p.queues {
+		if p.takesTags && q.reader.lostTags {
+			p.lostTags()
+		}
+	}
+}
+
+func (p *port) lostTags() {
+	if p.takesTags {
+		p.takesTags = false
 		p.conf.Warn(fmt.Errorf("%s: VLAN tags that the driver takes off are lost: ethtool -K %s rxvlan off", p.dev.Name, p.dev.Name))
 	}
 }
@@ -145,14 +166,7 @@ func (p *port) close() {
 }
 
 // removed reports whether the interface that the sockets were bound to no longer exists.
-func (p *port) removed() bool {
-	if p.guard < 0 {
-		return true
-	}
-	address, err := unix.Getsockname(p.guard)
-	link, ok := address.(*unix.SockaddrLinklayer)
-	return err != nil || !ok || link.Ifindex != p.dev.Index
-}
+func (p *port) removed() bool { return sockets.Removed(p.guard, p.dev.Index) }
 
 // setDown records that the interface went down or away, or came back.
 func (p *port) setDown(down bool) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
+	"github.com/cilium/ebpf/btf"
 	"github.com/cilium/ebpf/link"
 	"golang.org/x/sys/unix"
 )
@@ -16,6 +17,8 @@ type redirect struct {
 	sockets  *ebpf.Map
 	attached link.Link
 	generic  bool // the program runs in the kernel's generic path, not in the driver
+	stamps   bool // the program notes the time, for which Linux 6.1 is needed
+	tags     bool // and asks the driver for VLAN tags that it has taken off (Linux 6.8)
 }
 
 // attach attaches the program to an interface, without any sockets. split says that it
@@ -38,39 +41,141 @@ func (r *redirect) attach(index int, split bool) (err error) {
 	if err != nil {
 		return err
 	}
-	program, err := load(r.sockets, split)
+	// What the kernel or the driver lacks is left out.
+	var native error
+	for _, kind := range []struct{ generic, tags, stamps bool }{
+		{tags: true, stamps: true}, {stamps: true}, {}, {generic: true, stamps: true}, {generic: true},
+	} {
+		r.generic, r.tags, r.stamps = kind.generic, kind.tags, kind.stamps
+		err = r.bind(index, split)
+		if err == nil || errors.Is(err, unix.EBUSY) {
+			return err
+		}
+		if !kind.generic {
+			native = err
+		}
+	}
+	return fmt.Errorf("%w (in the driver: %w)", err, native)
+}
+
+// bind loads the program and attaches it. A program that asks for tags is of one interface
+// alone.
+func (r *redirect) bind(index int, split bool) error {
+	spec := &ebpf.ProgramSpec{Name: "flowdedup", Type: ebpf.XDP, License: "Apache-2.0"}
+	mode := link.XDPDriverMode
+	if r.generic {
+		mode = link.XDPGenericMode
+	}
+	if split {
+		spec.Flags |= unix.BPF_F_XDP_HAS_FRAGS
+	}
+	tag := int32(0)
+	if r.tags {
+		var err error
+		if tag, err = kernelFunction("bpf_xdp_metadata_rx_vlan_tag"); err != nil {
+			return err
+		}
+		spec.License = "Dual BSD/GPL" // of these instructions: only such may call that function
+		spec.Flags |= unix.BPF_F_XDP_DEV_BOUND_ONLY
+		spec.Ifindex = uint32(index)
+	}
+	spec.Instructions = instructions(r.sockets.FD(), r.stamps, tag)
+	program, err := ebpf.NewProgramWithOptions(spec, ebpf.ProgramOptions{LogDisabled: true})
 	if err != nil {
 		return err
 	}
 	defer program.Close() // the link keeps it
-	options := link.XDPOptions{Program: program, Interface: index, Flags: link.XDPDriverMode}
-	r.attached, err = link.AttachXDP(options)
-	if err == nil || errors.Is(err, unix.EBUSY) || errors.Is(err, unix.EPERM) {
-		return err
-	}
-	native := err
-	options.Flags, r.generic = link.XDPGenericMode, true
-	if r.attached, err = link.AttachXDP(options); err != nil {
-		return fmt.Errorf("%w (in the driver: %w)", err, native)
-	}
-	return nil
+	r.attached, err = link.AttachXDP(link.XDPOptions{Program: program, Interface: index, Flags: mode})
+	return err
 }
 
-// load loads the program: return bpf_redirect_map(&sockets, ctx->rx_queue_index,
-// XDP_PASS). The last argument is what happens without a socket.
-func load(sockets *ebpf.Map, split bool) (*ebpf.Program, error) {
-	const queueAt, pass = 16, 2 // of struct xdp_md; of enum xdp_action
-	spec := &ebpf.ProgramSpec{Name: "flowdedup", Type: ebpf.XDP, License: "Apache-2.0", Instructions: asm.Instructions{
-		asm.LoadMem(asm.R2, asm.R1, queueAt, asm.Word),
-		asm.LoadMapPtr(asm.R1, sockets.FD()),
+// kernelFunction returns the number by which programs call a function of the kernel.
+func kernelFunction(name string) (int32, error) {
+	kernel, err := btf.LoadKernelSpec()
+	if err != nil {
+		return 0, err
+	}
+	var f *btf.Func
+	if err := kernel.TypeByName(name, &f); err != nil {
+		return 0, err
+	}
+	id, err := kernel.TypeID(f)
+	return int32(id), err
+}
+
+// instructions are the program. With stamps it writes one before each packet, and with tag
+// one with a tag, before it redirects the packet:
+//
+//	struct { u16 type, control; } t = {};
+//	u32 time = bpf_ktime_get_tai_ns() >> stampShift & ~stampTagged;
+//	int failed = tag(ctx, &t.type, &t.control);
+//	if (!failed || failed == -EOPNOTSUPP) {
+//		if (!bpf_xdp_adjust_meta(ctx, -tagStampLen))
+//			*(ctx->data_meta) = { t, time | stampTagged };
+//	} else if (!bpf_xdp_adjust_meta(ctx, -stampLen))
+//		*(ctx->data_meta) = { time };
+//	return bpf_redirect_map(&sockets, ctx->rx_queue_index, XDP_PASS);
+//
+// The last argument is what happens without a socket.
+func instructions(sockets int, stamps bool, tag int32) asm.Instructions {
+	const queueAt, pass = 16, 2      // of struct xdp_md; of enum xdp_action
+	const typeAt, controlAt = -8, -6 // on the stack
+	program := asm.Instructions{asm.Mov.Reg(asm.R6, asm.R1)}
+	if stamps {
+		program = append(program,
+			asm.FnKtimeGetTaiNs.Call(),
+			asm.Mov.Reg(asm.R7, asm.R0),
+			asm.RSh.Imm(asm.R7, stampShift),
+			asm.And.Imm(asm.R7, ^stampTagged),
+		)
+		if tag != 0 {
+			program = append(program,
+				asm.Mov.Imm(asm.R1, 0),
+				asm.StoreMem(asm.RFP, typeAt, asm.R1, asm.DWord),
+				asm.Mov.Reg(asm.R1, asm.R6),
+				asm.Mov.Reg(asm.R2, asm.RFP),
+				asm.Add.Imm(asm.R2, typeAt),
+				asm.Mov.Reg(asm.R3, asm.RFP),
+				asm.Add.Imm(asm.R3, controlAt),
+				asm.Instruction{OpCode: asm.OpCode(asm.JumpClass).SetJumpOp(asm.Call), Src: asm.PseudoKfuncCall, Constant: int64(tag)},
+				asm.JEq.Imm32(asm.R0, 0, "tagged"),
+				asm.JNE.Imm32(asm.R0, -int32(unix.EOPNOTSUPP), "untagged"),
+			)
+			program = append(program, prepend(tagStampLen, "tagged")...)
+			program = append(program,
+				asm.LoadMem(asm.R1, asm.RFP, typeAt, asm.Word),
+				asm.StoreMem(asm.R2, 0, asm.R1, asm.Word),
+				asm.Or.Imm(asm.R7, stampTagged),
+				asm.StoreMem(asm.R2, tagStampLen-stampLen, asm.R7, asm.Word),
+				asm.Ja.Label("redirect"),
+			)
+		}
+		program = append(program, prepend(stampLen, "untagged")...)
+		program = append(program, asm.StoreMem(asm.R2, 0, asm.R7, asm.Word))
+	}
+	return append(program,
+		asm.LoadMem(asm.R2, asm.R6, queueAt, asm.Word).WithSymbol("redirect"),
+		asm.LoadMapPtr(asm.R1, sockets),
 		asm.Mov.Imm(asm.R3, pass),
 		asm.FnRedirectMap.Call(),
 		asm.Return(),
-	}}
-	if split {
-		spec.Flags = unix.BPF_F_XDP_HAS_FRAGS
+	)
+}
+
+// prepend makes room for n bytes before the packet, at register 2.
+func prepend(n int32, label string) asm.Instructions {
+	const dataAt, metaAt = 0, 8 // of struct xdp_md
+	return asm.Instructions{
+		asm.Mov.Reg(asm.R1, asm.R6).WithSymbol(label),
+		asm.Mov.Imm(asm.R2, -n),
+		asm.FnXdpAdjustMeta.Call(),
+		asm.JNE.Imm(asm.R0, 0, "redirect"),
+		asm.LoadMem(asm.R2, asm.R6, metaAt, asm.Word),
+		asm.LoadMem(asm.R3, asm.R6, dataAt, asm.Word),
+		asm.Mov.Reg(asm.R4, asm.R2),
+		asm.Add.Imm(asm.R4, n),
+		asm.JGT.Reg(asm.R4, asm.R3, "redirect"),
 	}
-	return ebpf.NewProgramWithOptions(spec, ebpf.ProgramOptions{LogDisabled: true})
 }
 
 // start hands the packets of a queue to a socket.

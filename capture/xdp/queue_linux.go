@@ -22,10 +22,11 @@ type queue struct {
 	read  uint32 // next as of the last Next
 }
 
-func (q *queue) open(x *socket) {
+func (q *queue) open(x *socket, stamped bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.socket, q.next, q.read = x, 0, 0
+	q.reader.stamped, q.reader.lostTags = stamped, false
 }
 
 func (q *queue) close() {
@@ -48,15 +49,16 @@ func (q *queue) waiting() int {
 }
 
 // take appends packets to b, and returns their memory to the kernel.
-func (q *queue) take(b *capture.Batch, now int64) error {
+func (q *queue) take(b *capture.Batch, now clock) error {
 	x := q.socket
-	n, err := q.reader.take(b, x.memory, x.descriptors(), q.next, x.received(), now)
-	q.next += n
+	used, err := q.reader.take(b, x.memory, x.descriptors(), q.next, x.received(), now)
+	q.next += used
 	x.release(q.next)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.read = q.next
-	q.stats.Delivered, q.stats.Truncated = q.reader.delivered, q.reader.truncated
+	n := &q.reader
+	q.stats.Delivered, q.stats.Truncated, q.stats.Tagged = n.delivered, n.truncated, n.tagged
 	if err != nil {
 		return fmt.Errorf("%s: %w", q.stats.Interface, err)
 	}

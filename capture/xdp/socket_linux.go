@@ -123,7 +123,7 @@ func mapMemory(bytes int) ([]byte, error) {
 // register makes memory that of the socket, which pins it.
 func (x *socket) register() error {
 	request := unix.XDPUmemReg{
-		Addr: uint64(uintptr(unsafe.Pointer(&x.memory[0]))), Len: uint64(len(x.memory)), Size: uint32(x.frame),
+		Addr: uint64(uintptr(unsafe.Pointer(&x.memory[0]))), Len: uint64(len(x.memory)), Size: uint32(x.frame), Headroom: stampLen,
 	}
 	raw := unsafe.Slice((*byte)(unsafe.Pointer(&request)), unsafe.Sizeof(request))
 	err := unix.SetsockoptString(x.fd, unix.SOL_XDP, unix.XDP_UMEM_REG, string(raw))

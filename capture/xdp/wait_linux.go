@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/flowdedup/flowdedup/capture/internal/sockets"
 )
 
 const (
-	// checkEvery is how often an interface that is down is looked up.
-	checkEvery = 200 * time.Millisecond
 	// drainTime is how long packets may take from the program to a socket after the
 	// program was detached.
 	drainTime = 10 * time.Millisecond
@@ -34,7 +34,7 @@ func (c *Capture) gather() {
 	}
 	timeout := unix.NsecToTimespec(int64(c.conf.Delay))
 	// What it finds or fails with, the next poll does too.
-	_, _ = unix.Ppoll([]unix.PollFd{{Fd: int32(c.wakeUp), Events: unix.POLLIN}}, &timeout, nil)
+	_, _ = unix.Ppoll([]unix.PollFd{{Fd: c.stop.FD(), Events: unix.POLLIN}}, &timeout, nil)
 }
 
 // wait returns true when there may be something to do, and false when the time idle, if
@@ -46,26 +46,14 @@ func (c *Capture) wait(idle time.Time) bool {
 	}
 	wake := idle
 	if c.state == draining {
-		wake = earlier(wake, c.until)
+		wake = sockets.Earlier(wake, c.until)
 	}
 	if c.anyDown() {
-		wake = earlier(wake, now.Add(checkEvery))
+		wake = sockets.Earlier(wake, now.Add(sockets.CheckEvery))
 	}
-	timeout := -1
-	if !wake.IsZero() {
-		timeout = int((max(wake.Sub(now), 0) + time.Millisecond - 1) / time.Millisecond)
-	}
-	c.poll(timeout)
+	c.poll(sockets.Milliseconds(now, wake))
 	c.gather()
 	return true
-}
-
-// earlier returns the earlier of two times; a zero a counts as none.
-func earlier(a, b time.Time) time.Time {
-	if a.IsZero() || b.Before(a) {
-		return b
-	}
-	return a
 }
 
 // poll waits for packets, at most timeout milliseconds, and notices a Stop and interfaces
@@ -83,7 +71,7 @@ func (c *Capture) poll(timeout int) {
 // pollSet returns the eventfd, then the guard and the sockets of each port. It leaves the
 // eventfd out once Stop was noticed. poll skips closed sockets.
 func (c *Capture) pollSet() []unix.PollFd {
-	event := int32(c.wakeUp)
+	event := c.stop.FD()
 	if c.state == draining {
 		event = -1
 	}
@@ -115,7 +103,7 @@ func (c *Capture) react() {
 			at++
 		}
 	}
-	if now := time.Now(); c.state == running && c.anyDown() && now.Sub(c.checked) >= checkEvery {
+	if now := time.Now(); c.state == running && c.anyDown() && now.Sub(c.checked) >= sockets.CheckEvery {
 		c.checked = now
 		c.resume()
 	}
@@ -123,14 +111,11 @@ func (c *Capture) react() {
 
 // checkSocket asks a socket what happened to its interface.
 func (c *Capture) checkSocket(p *port, fd int) {
-	number, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_ERROR)
-	switch {
-	case err == nil && number == 0:
+	switch err := sockets.Failure(fd); err {
+	case nil:
 		return
-	case err == nil && unix.Errno(number) != unix.ENETDOWN:
-		err = unix.Errno(number)
-		fallthrough
-	case err != nil:
+	case unix.ENETDOWN:
+	default:
 		c.drain(fmt.Errorf("%s: %w", p.dev.Name, os.NewSyscallError("poll", err)))
 		return
 	}

@@ -48,7 +48,7 @@ var _ engine.Counter[digest.Digest] = (*DigestRows)(nil)
 var digestRowsKind = exactKind[digest.Digest, uint64]{
 	name: "digest rows", method: "digest-rows", width: 64,
 	testAndSet: line.TestAndSetExact64, move: line.SplitDigestRows, thin: line.SampleDigestRows,
-	word:    func(d digest.Digest) uint64 { return max(d[0], 1) },
+	word: digestWord, words: digestWords,
 	element: func(y uint64) digest.Digest { return digest.Digest{y} },
 	growAt:  func(lines int) uint64 { return uint64(lines) * digestLoad },
 	cells:   func(int) int { return 8 },

@@ -26,9 +26,11 @@ type exactKind[E any, W rowtable.Word] struct {
 	// and returns how many.
 	thin    func(lines []layout.Line, from, to int, out W) int
 	word    func(E) W
-	element func(W) E              // with that word
-	growAt  func(lines int) uint64 // the count at which so many lines grow
-	cells   func(lines int) int    // that each of so many lines has
+	element func(W) E // with that word
+	// words appends the words of line i.
+	words  func(words []uint64, lines []layout.Line, i int) []uint64
+	growAt func(lines int) uint64 // the count at which so many lines grow
+	cells  func(lines int) int    // that each of so many lines has
 }
 
 // exactRows is what counters in exact rows have in common: lines that double, or are

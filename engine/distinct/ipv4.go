@@ -50,7 +50,7 @@ var ipv4Kind = exactKind[uint32, uint32]{
 	name: "exact rows", method: "exact-rows", width: 32,
 	testAndSet: testAndSetPermuted, move: movePermuted, thin: line.SampleExactRows,
 	word: func(y uint32) uint32 { return y }, element: func(y uint32) uint32 { return y },
-	growAt: ipv4GrowAt, cells: layout.ExactCells,
+	words: exactWords, growAt: ipv4GrowAt, cells: layout.ExactCells,
 }
 
 // NewIPv4Rows returns an empty counter. The key is secret and chooses the permutation.

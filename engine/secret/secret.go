@@ -61,6 +61,7 @@ const (
 	highway     Use = 6
 	snapshots   Use = 7
 	Sightings   Use = 8 // conversations of packets, and points where they were seen
+	Counts      Use = 9 // no digests: tells secrets apart in files of counts
 )
 
 // AESKey derives the key for a use: one AES-256 encryption, under the secret, of the

@@ -72,6 +72,7 @@ const (
 	Timers
 	Coarse
 	Partitioned
+	Sketch
 )
 
 // newSeal returns the hash that snapshots under a secret are sealed with.

@@ -1,10 +1,11 @@
 //go:build linux
 
-// Command barering reads a TPACKET_V3 ring of 64 blocks of 1 MiB with the least effort.
-// It reads four bytes of each packet and counts packets until SIGINT. bench/live measures
-// it beside other receivers:
+// Command barering reads a TPACKET_V3 ring of 64 MiB with the least effort. It reads four
+// bytes of each packet and counts packets until SIGINT. With a second interface it sends
+// each packet there from the ring, whose blocks then wait as long as those of flowdedup
+// live --forward. bench/live measures it beside other receivers and forwarders:
 //
-//	barering IFACE
+//	barering IFACE [OUT]
 package main
 
 import (
@@ -18,6 +19,9 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/ring"
 )
 
 func main() {
@@ -27,33 +31,51 @@ func main() {
 	}
 }
 
-const (
-	blockBytes = 1 << 20
-	blocks     = 64
-	waitMillis = 10
-)
+const ringBytes = 64 << 20
 
-func run(args []string) error {
-	if len(args) != 1 {
-		return errors.New("usage: barering IFACE")
+// bare is a ring, and what was read from it.
+type bare struct {
+	fd         int
+	memory     []byte
+	blockBytes int
+	waitMillis int
+	sender     *ring.Sender // nil without
+	out        capture.Batch
+	packets    uint64
+	sum        uint32
+}
+
+func run(args []string) (err error) {
+	r := &bare{blockBytes: 1 << 20, waitMillis: 10}
+	switch len(args) {
+	case 1:
+	case 2:
+		r.blockBytes, r.waitMillis = 64<<10, 1
+		r.out.Interfaces = []capture.Interface{{LinkType: capture.LinkEthernet}}
+		if r.sender, err = ring.OpenSender(ring.SenderConfig{Interface: args[1]}); err != nil {
+			return err
+		}
+	default:
+		return errors.New("usage: barering IFACE [OUT]")
 	}
 	interrupts := make(chan os.Signal, 1)
 	signal.Notify(interrupts, os.Interrupt)
-	fd, memory, err := open(args[0])
-	if err != nil {
+	if r.fd, r.memory, err = open(args[0], r.blockBytes, r.waitMillis); err != nil {
 		return err
 	}
-	packets, sum := read(fd, memory, interrupts)
-	stats, err := unix.GetsockoptTpacketStatsV3(fd, unix.SOL_PACKET, unix.PACKET_STATISTICS)
+	if err := r.read(interrupts); err != nil {
+		return err
+	}
+	stats, err := unix.GetsockoptTpacketStatsV3(r.fd, unix.SOL_PACKET, unix.PACKET_STATISTICS)
 	if err != nil {
 		return os.NewSyscallError("getsockopt", err)
 	}
-	fmt.Printf("%d packets, %d dropped, sum %#x\n", packets, stats.Drops, sum)
+	fmt.Printf("%d packets, %d dropped, sum %#x\n", r.packets, stats.Drops, r.sum)
 	return nil
 }
 
 // open returns a socket bound to the interface, and its ring.
-func open(name string) (fd int, memory []byte, err error) {
+func open(name string, blockBytes, waitMillis int) (fd int, memory []byte, err error) {
 	iface, err := net.InterfaceByName(name)
 	if err != nil {
 		return -1, nil, err
@@ -63,15 +85,15 @@ func open(name string) (fd int, memory []byte, err error) {
 		return -1, nil, os.NewSyscallError("socket", err)
 	}
 	const frameBytes = 1 << 11
-	request := unix.TpacketReq3{Block_size: blockBytes, Block_nr: blocks, Frame_size: frameBytes,
-		Frame_nr: blockBytes / frameBytes * blocks, Retire_blk_tov: waitMillis}
+	request := unix.TpacketReq3{Block_size: uint32(blockBytes), Block_nr: uint32(ringBytes / blockBytes), Frame_size: frameBytes,
+		Frame_nr: ringBytes / frameBytes, Retire_blk_tov: uint32(waitMillis)}
 	if err = unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_VERSION, unix.TPACKET_V3); err == nil {
 		err = unix.SetsockoptTpacketReq3(fd, unix.SOL_PACKET, unix.PACKET_RX_RING, &request)
 	}
 	if err != nil {
 		return -1, nil, os.NewSyscallError("setsockopt", err)
 	}
-	memory, err = unix.Mmap(fd, 0, blockBytes*blocks, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_POPULATE)
+	memory, err = unix.Mmap(fd, 0, ringBytes, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_POPULATE)
 	if err != nil {
 		return -1, nil, os.NewSyscallError("mmap", err)
 	}
@@ -83,31 +105,43 @@ func open(name string) (fd int, memory []byte, err error) {
 // tpacket3_hdr.
 const (
 	statusAt, packetsAt, firstAt = 8, 12, 16
-	nextAt, macAt                = 0, 24
+	nextAt, lenAt, macAt         = 0, 12, 24
 )
 
-// read counts packets and sums the bytes read, until an interrupt comes while no packets
-// are left.
-func read(fd int, memory []byte, interrupts <-chan os.Signal) (packets uint64, sum uint32) {
+// read counts packets, sums the bytes read and sends, until an interrupt comes while no
+// packets are left.
+func (r *bare) read(interrupts <-chan os.Signal) error {
 	native := binary.NativeEndian
-	for next := 0; ; next = (next + 1) % blocks {
-		block := memory[next*blockBytes:][:blockBytes]
+	for next := 0; ; next = (next + r.blockBytes) % len(r.memory) {
+		block := r.memory[next:][:r.blockBytes]
 		status := (*uint32)(unsafe.Pointer(&block[statusAt]))
 		for atomic.LoadUint32(status)&unix.TP_STATUS_USER == 0 {
-			if n, _ := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 2*waitMillis); n > 0 {
+			if n, _ := unix.Poll([]unix.PollFd{{Fd: int32(r.fd), Events: unix.POLLIN}}, 2*r.waitMillis); n > 0 {
 				continue
 			}
 			select {
 			case <-interrupts:
-				return packets, sum
+				return nil
 			default:
 			}
 		}
-		frame := block[native.Uint32(block[firstAt:]):]
+		r.out.Buf, r.out.Frames = block, r.out.Frames[:0]
+		at := native.Uint32(block[firstAt:])
 		for n := native.Uint32(block[packetsAt:]); n > 0; n-- {
-			sum += native.Uint32(frame[native.Uint16(frame[macAt:])+26:])
-			frame = frame[native.Uint32(frame[nextAt:]):]
-			packets++
+			frame := block[at:]
+			data := uint32(native.Uint16(frame[macAt:]))
+			r.sum += native.Uint32(frame[data+26:])
+			r.packets++
+			if r.sender != nil {
+				size := native.Uint32(frame[lenAt:])
+				r.out.Frames = append(r.out.Frames, capture.Frame{Data: at + data, CapLen: size, WireLen: size})
+			}
+			at += native.Uint32(frame[nextAt:])
+		}
+		if r.sender != nil {
+			if err := r.sender.Send(&r.out, nil); err != nil {
+				return err
+			}
 		}
 		atomic.StoreUint32(status, unix.TP_STATUS_KERNEL)
 	}

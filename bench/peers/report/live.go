@@ -80,14 +80,14 @@ func forwardTable(all []*benchmark) string {
 	if len(all) == 0 {
 		return ""
 	}
-	t := table{head: []string{"packets/s", "sent", "forwarded", "median ms", "p99 ms", "greatest ms", "CPU s"}}
+	t := table{head: []string{"packets/s", "command", "sent", "forwarded", "median ms", "p99 ms", "greatest ms", "CPU s"}}
 	for _, b := range all {
 		load, _ := strconv.ParseFloat(b.get("load"), 64)
-		t.rows = append(t.rows, []string{whole(load), b.metric("sent", whole), b.metric("forwarded", whole),
+		t.rows = append(t.rows, []string{whole(load), b.command(), b.metric("sent", whole), b.metric("forwarded", whole),
 			b.metric("ms-median", digits), b.metric("ms-p99", digits), b.metric("ms-max", digits), b.metric("cpu-s", digits)})
 	}
-	return fmt.Sprintf("\n### Forwarding\n\nWhat %s adds to a packet's way, from the kernel's timestamp of it on the way in to "+
-		"that behind the interface that it is forwarded to; medians. Repeats are not forwarded. The sender has one processor, together with who notes the timestamps, and flowdedup the last one; each packet costs it two microseconds in the kernel, which takes the frame through the pair of interfaces up to the tap at its other end, so that 500,000/s is about all it can do.\n\n%s", all[0].command(), t.markdown())
+	return fmt.Sprintf("\n### Forwarding\n\nWhat forwarding adds to a packet's way, from the kernel's timestamp of it on the way in to "+
+		"that behind the interface that it is forwarded to; medians. flowdedup does not forward repeats, `barering` does all that it gets and nothing else. The sender has one processor, together with who notes the timestamps, and the forwarder the last one; each packet costs it two microseconds in the kernel, which takes the frame through the pair of interfaces up to the tap at its other end, so that 500,000/s is about all it can do.\n\n%s", t.markdown())
 }
 
 // ratios combines two metrics of each run.

@@ -23,7 +23,7 @@ func TestCommands(t *testing.T) {
 			if !ok {
 				continue
 			}
-			for _, words := range commands(code) {
+			for _, words := range commands(strings.ReplaceAll(code, "$KEY", exampleKey)) {
 				found++
 				if err := parse(words); err != nil {
 					t.Errorf("%s: %s: %v", page, strings.TrimSpace(code), err)
@@ -35,6 +35,9 @@ func TestCommands(t *testing.T) {
 		t.Errorf("only %d lines run flowdedup", found)
 	}
 }
+
+// exampleKey is the value of the variable KEY of the manual.
+var exampleKey = strings.Repeat("5a", 32)
 
 // parse reads a command line, and runs nothing.
 func parse(words []string) error {

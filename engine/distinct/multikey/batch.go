@@ -177,7 +177,7 @@ func (s *Series[E]) pick(numbers []uint32) []E {
 // countKey counts the elements of one key, without those of implied packets.
 func (b *Batch) countKey(w *window, key int, to uint32, known *implied) error {
 	e, k, cfg := &b.keys[key], &w.keys[key], b.counter.cfg
-	f := seriesRun{key: key, to: to, implied: known}
+	f := seriesRun{key: key, to: to, implied: known, firstSeen: cfg.FirstSeen && w != b.counter.total}
 	if err := countSeries(b, &k.addr4, cfg.newAddresses, &e.Addr4, f.of(Addr4)); err != nil {
 		return err
 	}
@@ -199,6 +199,8 @@ type seriesRun struct {
 	id      SeriesID
 	to      uint32   // packets before this one
 	implied *implied // nil for none
+	// firstSeen says that first sightings are to be reported.
+	firstSeen bool
 }
 
 func (r seriesRun) of(id SeriesID) seriesRun {
@@ -226,7 +228,7 @@ func countSeries[E any](
 	}
 	b.seen = resize(b.seen, (len(items)+63)/64)
 	c.TestAndSet(b.seen, items)
-	if cfg.FirstSeen {
+	if r.firstSeen {
 		b.addFirstSeen(packets, FirstSeen{Key: r.key, Series: r.id, Number: from})
 	}
 	return nil

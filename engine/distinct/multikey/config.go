@@ -36,8 +36,14 @@ type Config struct {
 	// Budget bounds the exact rows of all windows and of the past together, in bytes.
 	// Where it is not enough, samples are counted. 0 stands for no bound.
 	Budget int
-	FPR    float64 // of Bloom filters and of rows that forget, at most
-	Secret secret.Secret
+	// SetLimit is how many elements of one family a window may have before they are no
+	// longer remembered, but estimated with a sketch. The limit is looked at every 4096
+	// packets, and at the end of the window. 0 stands for no limit. With a limit, and with
+	// Save, counters that find no more memory in Budget have a sketch, too, in place of a
+	// sample.
+	SetLimit uint64
+	FPR      float64 // of Bloom filters and of rows that forget, at most
+	Secret   secret.Secret
 
 	// FirstSeen has each Batch report the elements that their window had not seen before.
 	FirstSeen bool
@@ -46,6 +52,26 @@ type Config struct {
 	// times of the earliest and of the latest packet. Both are math.MinInt64 for packets
 	// without a time.
 	Emit func(start, end int64, counts []Count) error
+	// Total takes the counts of the whole stream at its end, late packets and those
+	// without a time included, beside the windows. start and end are the times of the
+	// earliest and of the latest packet. nil stands for no such counts.
+	Total func(start, end int64, counts []Count) error
+	// Changes has Emit get Count.Changes. Then Method is auto, exact or sketch, and there
+	// are windows of a calendar.
+	Changes bool
+	// Save takes what the counters of a closed window remember, after Emit. It is called in
+	// the background, for one window at a time; the next window that closes waits for it.
+	// Then Method is auto or sketch, and there are windows of a calendar. nil stands for
+	// nothing to save.
+	Save func(start, end int64, all []SavedSeries) error
+}
+
+// SavedSeries is what the counter of one family of a key remembers. Contents are valid until
+// Config.Save returns.
+type SavedSeries struct {
+	Key, Family string
+	Packets     uint64
+	distinct.Contents
 }
 
 // Key describes one key.
@@ -64,11 +90,16 @@ const (
 	methodBloom = "bloom"
 	methodExact = "exact"
 	methodLRU   = "lru"
+
+	methodSketch = "sketch"
 )
 
 // Methods returns the values of Config.Method, the default first. "lru" remembers recent
-// keys in a fixed amount of memory, and counts those that it forgot again.
-func Methods() []string { return []string{methodAuto, methodBloom, methodExact, methodLRU} }
+// keys in a fixed amount of memory, and counts those that it forgot again. "sketch"
+// remembers none, and estimates their number in 16 KiB.
+func Methods() []string {
+	return []string{methodAuto, methodBloom, methodExact, methodLRU, methodSketch}
+}
 
 // digestRowsFPR is the lowest rate that rows of digests keep: for up to 1.8e9 of them,
 // which take 24 GB.
@@ -83,6 +114,8 @@ func (c *Config) newDigests(memory int) (engine.Counter[digest.Digest], error) {
 	switch {
 	case c.Method == methodExact:
 		return distinct.NewDigestMap(), nil
+	case c.Method == methodSketch:
+		return distinct.NewSketchedDigests(), nil
 	case c.Method == methodLRU:
 		s, err := stream.NewCounter(stream.Config{Method: methodLRU, FPR: c.FPR, Memory: c.Memory})
 		if err != nil {
@@ -105,12 +138,19 @@ func (c *Config) newDigests(memory int) (engine.Counter[digest.Digest], error) {
 
 // newAddresses makes a counter of IPv4 addresses that starts with memory bytes.
 func (c *Config) newAddresses(memory int) (engine.Counter[uint32], error) {
-	if c.Method == methodExact {
+	switch c.Method {
+	case methodExact:
 		return distinct.NewRoaringIPv4(), nil
+	case methodSketch:
+		return c.newSketchedAddresses(), nil
 	}
 	e, err := distinct.NewIPv4Rows(c.Secret.AESKey(secret.Permutation), memory)
 	if err != nil {
 		return nil, err
 	}
 	return e, nil
+}
+
+func (c *Config) newSketchedAddresses() *distinct.Sketched[uint32] {
+	return distinct.NewSketchedIPv4(c.Secret.AESKey(secret.Permutation))
 }

@@ -17,9 +17,14 @@ const noTime = math.MinInt64
 type Counter struct {
 	cfg       *Config
 	emit      func(start, end int64, counts []Count) error
+	emitTotal func(start, end int64, counts []Count) error    // nil without
+	save      func(start, end int64, all []SavedSeries) error // nil without
+	saving    chan error                                      // of the window that is being saved, or nil
 	windows   *calendar.Stream[window]
-	slides    *slides // in place of windows, or nil
-	past      *past   // nil without
+	total     *window  // of the whole stream, or nil
+	changes   *changes // nil without
+	slides    *slides  // in place of windows, or nil
+	past      *past    // nil without
 	impliedBy impliedBy
 	direct    []int // keys that no other implies
 	budget    budget
@@ -37,16 +42,25 @@ type Count struct {
 	Family  string // "ipv4", "ipv6", or "all" for both together and for hardware addresses
 	Packets uint64 // that have such an element
 	engine.Counts
+	// Changes are those since the window before, if Config.Changes asks for them. They are
+	// nil for the first window.
+	Changes *Changes
 }
 
 // New makes a Counter. cfg must not change any more.
 func New(cfg *Config) *Counter {
-	c := &Counter{cfg: cfg, emit: cfg.Emit, impliedBy: noneImplied(len(cfg.Keys)), budget: newBudget(cfg)}
+	c := &Counter{cfg: cfg, emit: cfg.Emit, emitTotal: cfg.Total, save: cfg.Save, impliedBy: noneImplied(len(cfg.Keys)), budget: newBudget(cfg)}
 	c.windows = calendar.NewStream(calendar.StreamConfig[window]{
 		Calendar: cfg.Calendar, Open: c.openWindow, Close: c.closeWindow,
 	})
 	if cfg.Slide > 0 {
 		c.slides = newSlides(cfg, func(start, end int64, counts []Count) error { return c.emit(start, end, counts) })
+	}
+	if cfg.Total != nil {
+		c.total = newWindow(noTime, noTime, cfg)
+	}
+	if cfg.Changes {
+		c.changes = new(changes)
 	}
 	if cfg.Past > 0 {
 		c.past = newPast(cfg, c.budget.share())
@@ -78,6 +92,9 @@ func (c *Counter) Late() uint64 {
 // in the order of their stream. The error is the first failure of all.
 func (c *Counter) Count(b *Batch, uncounted []uint64) error {
 	b.uncounted = uncounted
+	if c.total != nil && c.err == nil {
+		c.err = c.countTotal(b)
+	}
 	if c.slides != nil {
 		c.packets += uint64(len(b.times))
 		if c.err == nil {
@@ -131,9 +148,18 @@ func (c *Counter) openWindow(start, end int64) *window {
 
 // closeWindow emits the counts of a window, unless something failed before.
 func (c *Counter) closeWindow(_, _ int64, w *window) {
+	c.limitSets(w)
 	if c.err == nil {
 		start, end := w.bounds()
-		c.err = c.emit(start, end, c.counts(w))
+		counts := c.counts(w)
+		if c.changes != nil && start != noTime {
+			c.changes.add(counts, w, c.cfg)
+		}
+		c.err = c.emit(start, end, counts)
+	}
+	if c.save != nil && c.err == nil {
+		c.saveWindow(w)
+		return
 	}
 	if w.memory(c.cfg) >= preallocateLeast {
 		c.background.Go(w.close)
@@ -179,6 +205,7 @@ func (c *Counter) Current() (start, end int64, counts []Count) {
 // first failure of all, which Count may have returned before.
 func (c *Counter) Close() error {
 	c.windows.Close()
+	c.waitForSave()
 	c.dropPreallocated()
 	c.keepError(c.background.Wait())
 	if c.past != nil {
@@ -186,6 +213,9 @@ func (c *Counter) Close() error {
 	}
 	if c.slides != nil {
 		c.keepError(c.slides.close())
+	}
+	if c.total != nil {
+		c.keepError(c.closeTotal())
 	}
 	return c.err
 }
@@ -200,5 +230,6 @@ func (c *Counter) keepError(err error) {
 // Abandon returns the memory of all windows without emitting their counts.
 func (c *Counter) Abandon() error {
 	c.emit = func(int64, int64, []Count) error { return nil }
+	c.emitTotal, c.save = c.emit, nil
 	return c.Close()
 }

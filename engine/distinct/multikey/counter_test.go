@@ -63,7 +63,7 @@ func fill(b *Batch, packets []packet) {
 				continue
 			}
 			for i, items := 0, b.Elements(key).V4.Add(numbers, 0); i < len(items); i++ {
-				items[i] = digest.Digest{uint64(chosen[i].flow) * 0x9e3779b97f4a7c15, uint64(chosen[i].flow)}
+				items[i] = digest.Digest{rand.NewPCG(uint64(chosen[i].flow), 1).Uint64(), uint64(chosen[i].flow)}
 			}
 		}
 	}

@@ -37,6 +37,9 @@ func (c *Counter) checkMemory(w *window, t int64) {
 	if c.packets%budgetCheck != 0 {
 		return
 	}
+	if c.cfg.SetLimit > 0 {
+		c.allWindows(c.limitSets)
+	}
 	c.shareBudget()
 	if w != nil && t >= w.almostOver {
 		c.preallocate(w)
@@ -147,7 +150,7 @@ func (c *Counter) dropPreallocated() {
 
 // budget is the memory that all counters have together. A quarter of it is reserved in
 // equal shares for the counters that there may be: those of the current window, of the
-// one before it, which waits for late packets, and of the past. So a new window finds
+// one before it, which waits for late packets, of the whole stream, and of the past. So a new window finds
 // memory whatever the others hold. The rest goes to those that need it first.
 type budget struct {
 	total int // bytes; 0 for no bound
@@ -157,6 +160,9 @@ type budget struct {
 func newBudget(cfg *Config) budget {
 	windows, families := 2, 0
 	if cfg.Past > 0 {
+		windows++
+	}
+	if cfg.Total != nil {
 		windows++
 	}
 	for i := range cfg.Keys {
@@ -171,8 +177,9 @@ func newBudget(cfg *Config) budget {
 func (b *budget) share() int { return b.total / 4 / max(1, b.slots) }
 
 // spread sets the bounds of counters. Each keeps what it has. reserved bytes belong to
-// none of them.
-func (b *budget) spread(counters []engine.Bounded, reserved int) {
+// none of them. Of those that would have to sample, it leaves out the ones that instead
+// takes care of.
+func (b *budget) spread(counters []engine.Bounded, reserved int, instead func(engine.Bounded) bool) {
 	share := b.share()
 	held := reserved + max(0, b.slots-len(counters))*share
 	for _, c := range counters {
@@ -183,6 +190,8 @@ func (b *budget) spread(counters []engine.Bounded, reserved int) {
 		if more := c.Needs(budgetAhead) - limit; more > 0 && held+more <= b.total {
 			held += more
 			limit += more
+		} else if more > 0 && instead(c) {
+			continue
 		}
 		c.Limit(limit)
 	}
@@ -208,7 +217,7 @@ func (c *Counter) shareBudget() {
 		reserved = c.preallocated.memory
 	}
 	c.bounded = c.appendBounded(c.bounded[:0])
-	c.budget.spread(c.bounded, reserved)
+	c.budget.spread(c.bounded, reserved, c.sketchInstead)
 }
 
 // appendBounded appends the counters that can be bounded: those of windows in their
@@ -219,7 +228,7 @@ func (c *Counter) appendBounded(all []engine.Bounded) []engine.Bounded {
 			all = append(all, b)
 		}
 	}
-	c.windows.Each(func(_, _, _ int64, w *window) {
+	c.allWindows(func(w *window) {
 		for i := range w.keys {
 			k := &w.keys[i]
 			add(k.addr4.Counter)

@@ -82,7 +82,7 @@ func TestBudgetSpread(t *testing.T) {
 	for range b.slots {
 		all = append(all, &greedy{has: 1 << 10})
 		for range 20 {
-			b.spread(all, total/16)
+			b.spread(all, total/16, func(engine.Bounded) bool { return false })
 			sum := total / 16
 			for _, c := range all {
 				g := c.(*greedy)

@@ -7,6 +7,8 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
+	"github.com/flowdedup/flowdedup/engine/distinct"
+	"github.com/flowdedup/flowdedup/engine/distinct/sketch"
 	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/sliding"
 )
@@ -185,7 +187,7 @@ type slidingFamily struct {
 	current bool          // counts are those of the next slide too
 }
 
-// slidingCounter is a sliding.Rows or a sliding.Map.
+// slidingCounter is a sliding.Rows, a sliding.Map or a slidingSketch.
 type slidingCounter interface {
 	TestAndSet(seen []uint64, d []digest.Digest, times []int64)
 	Advance(now int64)
@@ -299,8 +301,11 @@ func (s *slides) slot(t int64) int {
 
 // newSliding makes a counter of a window that slides.
 func (c *Config) newSliding() (slidingCounter, error) {
-	if c.Method == methodExact {
+	switch c.Method {
+	case methodExact:
 		return sliding.NewMap(c.Window), nil
+	case methodSketch:
+		return &slidingSketch{sketch.NewSliding(int(c.Window / c.Slide)), int64(c.Slide)}, nil
 	}
 	s, err := sliding.New(sliding.Config{Window: c.Window, Step: c.Slide, Memory: c.Memory})
 	if err != nil {
@@ -349,4 +354,29 @@ func (f *slidingFamily) count(end int64) Count {
 		f.counts, f.current = f.counter.Count(end-1), true
 	}
 	return Count{Packets: f.packets.sum, Counts: f.counts}
+}
+
+// slidingSketch has a sketch for each slide.
+type slidingSketch struct {
+	sliding *sketch.Sliding
+	slide   int64
+}
+
+// step returns the number of the slide that holds t.
+func (s *slidingSketch) step(t int64) int64 { return (t - calendar.Phase(t, s.slide)) / s.slide }
+
+// TestAndSet adds digests. It tells none that came before, so seen must be nil.
+func (s *slidingSketch) TestAndSet(_ []uint64, d []digest.Digest, times []int64) {
+	for i := range d {
+		s.sliding.Add(s.step(times[i]), distinct.Mix(d[i][0]))
+	}
+}
+
+func (s *slidingSketch) Advance(now int64) { s.sliding.Advance(s.step(now)) }
+func (s *slidingSketch) Reset()            { s.sliding.Reset() }
+func (s *slidingSketch) Close() error      { return nil }
+
+func (s *slidingSketch) Count(now int64) engine.Counts {
+	s.Advance(now)
+	return distinct.SketchCounts(s.sliding.Estimate(), s.sliding.Bytes())
 }

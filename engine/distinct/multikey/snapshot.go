@@ -32,6 +32,7 @@ type SavedCounter struct {
 	Key     int // number in Config.Keys
 	Family  string
 	Packets uint64
+	Sketch  bool `json:",omitempty"` // in place of rows
 }
 
 // The families of counters, as snapshots name them.
@@ -88,7 +89,8 @@ func saveFamily[E any](c *Counter, w io.Writer, s *SavedWindow, key int, family 
 	if !ok {
 		return ErrNoSnapshot
 	}
-	s.Counters = append(s.Counters, SavedCounter{key, family, counter.packets})
+	_, sketch := counter.Counter.(*distinct.Sketched[E])
+	s.Counters = append(s.Counters, SavedCounter{key, family, counter.packets, sketch})
 	return one.Snapshot(w, c.cfg.Secret, c.label(key, family))
 }
 
@@ -145,6 +147,9 @@ func (c *Counter) restore(r io.Reader, w *window, s SavedCounter) (err error) {
 		return errNoKey(s.Key)
 	}
 	k, cfg := &w.keys[s.Key], c.restoreConfig(s.Key, s.Family)
+	if s.Sketch {
+		return c.restoreSketch(r, k, s, cfg)
+	}
 	switch s.Family {
 	case familyAddr4:
 		k.addr4, err = restored[uint32](distinct.RestoreIPv4Rows(r, cfg))(s.Packets)
@@ -158,6 +163,28 @@ func (c *Counter) restore(r io.Reader, w *window, s SavedCounter) (err error) {
 		err = errNoFamily(s.Family)
 	}
 	return err
+}
+
+// restoreSketch reads a counter that had become a sketch.
+func (c *Counter) restoreSketch(r io.Reader, k *keyCounters, s SavedCounter, cfg snapshot.RestoreConfig) error {
+	if s.Family == familyAddr4 {
+		addresses := c.cfg.newSketchedAddresses()
+		k.addr4 = familyCounter[uint32]{Counter: addresses, packets: s.Packets}
+		return addresses.Restore(r, cfg)
+	}
+	digests := distinct.NewSketchedDigests()
+	one := familyCounter[digest.Digest]{Counter: digests, packets: s.Packets}
+	switch s.Family {
+	case familyV4:
+		k.v4 = one
+	case familyV6:
+		k.v6 = one
+	case familyMAC:
+		k.mac = one
+	default:
+		return errNoFamily(s.Family)
+	}
+	return digests.Restore(r, cfg)
 }
 
 func errNoKey(key int) error { return fmt.Errorf("%w: key %d", snapshot.ErrInvalid, key) }

@@ -36,10 +36,7 @@ func (w *window) addTimes(times []int64) {
 		return
 	}
 	for _, t := range times {
-		if w.first == noTime || t < w.first {
-			w.first = t
-		}
-		w.last = max(w.last, t)
+		w.addTime(t)
 	}
 }
 
@@ -140,12 +137,12 @@ func appendFamilies(all []Count, key *Key, v4, v6, mac Count) []Count {
 		return append(all, mac)
 	}
 	v4.Family, v6.Family = "ipv4", "ipv6"
-	return append(all, v4, v6, Count{key.Name, "all", v4.Packets + v6.Packets, sum(v4.Counts, v6.Counts)})
+	return append(all, v4, v6, Count{Key: key.Name, Family: "all", Packets: v4.Packets + v6.Packets, Counts: Sum(v4.Counts, v6.Counts)})
 }
 
-// sum adds up two families. The sum of the bounds has at least their confidence. The
+// Sum adds up two families. The sum of the bounds has at least their confidence. The
 // false positive rate is the higher one, with its method.
-func sum(a, b engine.Counts) engine.Counts {
+func Sum(a, b engine.Counts) engine.Counts {
 	s := engine.Counts{
 		Distinct: a.Distinct + b.Distinct, Low: a.Low + b.Low, High: a.High + b.High,
 		MemoryBytes: a.MemoryBytes + b.MemoryBytes, FPR: max(a.FPR, b.FPR), Method: a.Method,

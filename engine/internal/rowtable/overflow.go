@@ -3,6 +3,7 @@ package rowtable
 import (
 	"encoding/binary"
 	"math/bits"
+	"slices"
 	"unsafe"
 )
 
@@ -167,5 +168,18 @@ func (g *Overflow[W]) words() []W {
 			}
 		}
 	}
+	return words
+}
+
+// Between returns the words from one to another, ascending.
+func (g *Overflow[W]) Between(from, to W) (words []W) {
+	for i := from >> g.shift; i <= to>>g.shift; i++ {
+		for y := range g.sets[i].All {
+			if from <= y && y <= to {
+				words = append(words, y)
+			}
+		}
+	}
+	slices.Sort(words)
 	return words
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"syscall"
 	"time"
@@ -32,6 +33,11 @@ type distinctFlags struct {
 	inner bool
 	list  bool
 	csv   string
+	page  pageFlag
+
+	total, changes, gaps bool
+	save                 saveFlags
+	merge, overlap       bool
 }
 
 func newDistinct(e *env) *cobra.Command {
@@ -64,13 +70,18 @@ Methods:
   exact  Counts everything exactly, in as much memory as that takes.
   lru    Remembers the latest keys in --memory. Keys that it forgot are counted
          and listed again when they return.
+  sketch Estimates all numbers in 16 KiB each: low and high are 1.1 % away.
 
 --memory bounds all counters of a run together. Keys that do not fit are
 sampled; low and high bound the true number (95 %). With --slide or --method
 lru it bounds each counter. With --method bloom each counter starts with it.
 
-Windows without packets have no line. Packets without a timestamp are counted
-in a window of their own.`,
+Windows without packets have no line without --gaps. Packets without a
+timestamp are counted in a window of their own.
+
+--save FILE saves the counters, in 1 to 6 bytes a key. --merge then unites the
+files of several sensors, or of several runs, exactly. All need the same --key
+and the same flags of counting. A sensor without a window is named in its row.`,
 		Example: `  # count who was on the network in each hour, and where they went
   flowdedup distinct capture.pcapng
 
@@ -82,6 +93,14 @@ in a window of their own.`,
 
   # count the past hour, at every minute
   flowdedup distinct --every 1h --slide 1m --of src,flow capture.pcapng
+
+  # what is new in each hour, and the whole day in one row
+  flowdedup distinct --changes --total capture.pcapng
+
+  # save what two sensors count, and count what both saw
+  flowdedup distinct --key $KEY --sensor roof --save roof.counts roof.pcap
+  flowdedup distinct --key $KEY --sensor lab --save lab.counts lab.pcap
+  flowdedup distinct --merge --overlap roof.counts lab.counts
 
   # count the whole capture once, as CSV too
   flowdedup distinct --every none --of src,flow --csv counts.csv span.pcap`,
@@ -108,9 +127,16 @@ func (f *distinctFlags) register(cmd *cobra.Command) {
 	fs.BoolVar(&f.inner, "inner", false, "take addresses from inside tunnels")
 	fs.BoolVar(&f.list, "list", false, "print each key when it is first seen in a window")
 	fs.StringVar(&f.csv, "csv", "", "also write the counts to `FILE` as CSV")
-	groupCount.add(fs, "slide", "inner")
+	fs.BoolVar(&f.total, "total", false, "also count all inputs together, in rows behind the windows")
+	fs.BoolVar(&f.changes, "changes", false, "also count what is new, returning and gone against the window before")
+	fs.BoolVar(&f.gaps, "gaps", false, "print rows of zeros for windows without packets")
+	f.save.register(fs, "FILE")
+	fs.BoolVar(&f.merge, "merge", false, "unite files of --save; the inputs are these")
+	fs.BoolVar(&f.overlap, "overlap", false, "with --merge: which sensors saw the same, and what only one saw")
+	groupCount.add(fs, "slide", "inner", "total", "changes", "gaps", "merge", "overlap")
 	groupAdvanced.add(fs, "window")
 	groupOutput.add(fs, "list", "csv")
+	f.page.register(fs, "with counts over time")
 	f.common.register(fs, multikey.Methods())
 	fs.Lookup("quiet").Usage = "print errors and the result only, no table beside --list or --csv"
 	completeWords(cmd, map[string][]string{
@@ -124,28 +150,47 @@ func (f *distinctFlags) check(cmd *cobra.Command, inputs []string) error {
 	switch {
 	case cmd.Flags().Changed("window") && cmd.Flags().Changed("every"):
 		return &usageError{errors.New("--window is the former name of --every: use one of them")}
+	case f.method == "sketch" && f.memory != 0:
+		return &usageError{errors.New("--memory excludes --method sketch, which takes 16 KiB for each number")}
 	case f.method == "exact" && f.memory != 0:
 		return &usageError{errors.New("--memory excludes --method exact, which takes what it needs")}
+	case f.list && (f.save.setLimit > 0 || f.method == "sketch"):
+		return &usageError{errors.New("--list excludes --set-limit and --method sketch, which do not remember the keys")}
 	case f.bounded() && f.list:
 		return &usageError{errors.New("--list excludes --memory, which keeps a sample of the keys; --method lru lists keys again that it forgot")}
 	case f.method != "exact" && (f.fpr < minDistinctFPR || f.fpr > maxDistinctFPR):
 		return &usageError{fmt.Errorf("--fpr must be from %g to %g", minDistinctFPR, maxDistinctFPR)}
-	case outfile.IsStdout(f.csv) && (f.json || f.list || !f.quiet):
-		return &usageError{errors.New("--csv on standard output needs --quiet and excludes --json and --list, which print there too")}
 	}
-	named := files{outputs: []namedFile{{"--csv", f.csv}}, inputs: append(f.filter.files(), inputs...)}
+	if err := errors.Join(f.checkCSV(), f.page.check(&f.common)); err != nil {
+		return err
+	}
+	named := files{outputs: []namedFile{{"--csv", f.csv}, {"--save", f.save.to}, f.page.named()}, inputs: append(f.filter.files(), inputs...)}
 	for _, err := range []error{checkNamed(cmd.Flags()), named.check(), f.keyFlags.check(), f.net.check(inputs, false), f.net.checkMerge(cmd.Flags(), inputs)} {
 		if err != nil {
 			return err
 		}
 	}
+	if err := f.checkSave(cmd.Flags()); err != nil {
+		return err
+	}
 	return f.checkSliding()
+}
+
+// checkCSV rejects a standard output with two results.
+func (f *distinctFlags) checkCSV() error {
+	if outfile.IsStdout(f.csv) && (f.json || f.list || !f.quiet) {
+		return &usageError{errors.New("--csv on standard output needs --quiet and excludes --json and --list, which print there too")}
+	}
+	return nil
 }
 
 // bounded reports whether --memory bounds all counters together, not each one.
 func (f *distinctFlags) bounded() bool { return f.method == "auto" && f.slide == 0 && f.memory > 0 }
 
 func (f *distinctFlags) run(cmd *cobra.Command, e *env, args []string) (err error) {
+	if f.merge {
+		return f.runMerge(cmd, e, args)
+	}
 	if err := f.check(cmd, args); err != nil {
 		return err
 	}
@@ -161,29 +206,43 @@ func (f *distinctFlags) run(cmd *cobra.Command, e *env, args []string) (err erro
 	if err != nil {
 		return err
 	}
+	cfg := f.config(args)
+	if err := out.openSaved(cmd.Context(), &f.save, &cfg); err != nil {
+		return errors.Join(err, out.close(false, false, 0))
+	}
 	bar := newProgress(e, &f.common)
 	defer bar.close()
-	cfg := distinct.Config{
-		Inputs: args, Input: f.inputs(e, bar), Inner: f.inner,
-		Keys: f.keys(), Calendar: f.calendar(), Slide: f.slide, Window: f.every,
-		Method: f.method, Memory: f.memory, FPR: f.fpr, Secret: f.secret, Workers: f.workers,
-		Rows: out.rows,
-	}
+	cfg.Input, cfg.Rows = f.inputs(e, bar), out.rows
 	cfg.Input.Network = network
-	if f.bounded() {
-		cfg.Budget = f.memory
-	}
 	if f.list {
 		cfg.FirstSeen, cfg.Flush = out.sighting, out.out.Flush
 	}
 	result, err := distinct.Run(cmd.Context(), cfg)
 	bar.close()
+	out.warnSketched(e, f.method)
+	if result.Gaps == distinct.MaxGaps {
+		e.warn(fmt.Errorf("windows without packets behind the first %d have no rows", distinct.MaxGaps))
+	}
 	if result.Late > 0 {
 		e.warn(fmt.Errorf(f.lateText(), result.Late))
 	}
 	read := result.Packets + result.Filtered
 	clean := err == nil && !result.Damaged
 	return errors.Join(markDamage(err, read, result.Damaged), f.lost(err), out.close(clean, read > 0, result.Filtered))
+}
+
+// config returns what to count.
+func (f *distinctFlags) config(inputs []string) distinct.Config {
+	cfg := distinct.Config{
+		Inputs: inputs, Inner: f.inner,
+		Keys: f.keys(), Calendar: f.calendar(), Slide: f.slide, Window: f.every,
+		Method: f.method, Memory: f.memory, FPR: f.fpr, Secret: f.secret, Workers: f.workers,
+		Total: f.total, Changes: f.changes, Gaps: f.gaps, SetLimit: uint64(f.save.setLimit),
+	}
+	if f.bounded() {
+		cfg.Budget = f.memory
+	}
+	return cfg
 }
 
 // lost reports that the CSV file is incomplete because the reader of standard output
@@ -202,6 +261,11 @@ type outputs struct {
 	table *report.DistinctTable
 	file  *outfile.File
 	csv   *report.DistinctCSV
+	html  pageFile
+	page  *report.DistinctPage // nil without --html
+	saved *distinct.SavedFile  // nil without --save
+
+	sketched int // rows whose counters became sketches
 }
 
 func (f *distinctFlags) openOutputs(ctx context.Context, e *env) (*outputs, error) {
@@ -210,29 +274,43 @@ func (f *distinctFlags) openOutputs(ctx context.Context, e *env) (*outputs, erro
 	case f.json:
 		o.json = report.NewDistinctJSON(o.out)
 	case f.showsTable():
-		o.table = report.NewDistinctTable(o.out)
+		o.table = report.NewDistinctTable(o.out, f.columns())
+	}
+	var err error
+	if o.html, err = f.page.open(ctx); err != nil {
+		return nil, err
+	}
+	if f.page.name != "" {
+		o.page = &report.DistinctPage{}
 	}
 	if f.csv == "" {
 		return o, nil
 	}
 	file, err := outfile.Create(ctx, f.csv, outfile.Options{})
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, o.html.discard())
 	}
-	csv, err := report.NewDistinctCSV(sink.NewInterruptibleWriter(ctx, f.csv, file))
+	csv, err := report.NewDistinctCSV(sink.NewInterruptibleWriter(ctx, f.csv, file), f.columns())
 	if err != nil {
-		return nil, errors.Join(err, file.Discard())
+		return nil, errors.Join(err, file.Discard(), o.html.discard())
 	}
 	o.file, o.csv = file, csv
 	return o, nil
 }
 
 // showsTable reports whether standard output gets the table. With --quiet that is so
-// unless --list or --csv prints the result, so that scripts find no table beside them.
-func (f *distinctFlags) showsTable() bool { return !f.quiet || !f.list && f.csv == "" }
+// unless --list, --csv or --html prints the result, so that scripts find no table beside them.
+func (f *distinctFlags) showsTable() bool {
+	return !f.quiet || !f.list && f.csv == "" && f.page.name == ""
+}
 
 func (o *outputs) rows(rows []distinct.Row) error {
 	var errs []error
+	for i := range rows {
+		if rows[i].Method == "sketch" && rows[i].Family != "all" {
+			o.sketched++
+		}
+	}
 	if o.json != nil {
 		errs = append(errs, o.json.Rows(rows))
 	}
@@ -241,6 +319,9 @@ func (o *outputs) rows(rows []distinct.Row) error {
 	}
 	if o.csv != nil {
 		errs = append(errs, o.csv.Rows(rows))
+	}
+	if o.page != nil {
+		errs = append(errs, o.page.Rows(rows))
 	}
 	return errors.Join(append(errs, o.out.Flush())...)
 }
@@ -262,7 +343,18 @@ func (o *outputs) close(clean, read bool, filtered uint64) error {
 	if o.table != nil && (clean || read) {
 		err = o.table.Close(filtered)
 	}
-	return errors.Join(err, o.out.Flush(), o.closeCSV(clean, read))
+	if o.saved != nil {
+		err = errors.Join(err, o.saved.Close(clean, read))
+	}
+	return errors.Join(err, o.out.Flush(), o.closeCSV(clean, read), o.closePage(clean || read))
+}
+
+// closePage writes the page, if anything was read.
+func (o *outputs) closePage(read bool) error {
+	if !read {
+		return o.html.discard()
+	}
+	return o.html.write(func(w io.Writer) error { return o.page.Write(w) })
 }
 
 func (o *outputs) closeCSV(clean, read bool) error {
@@ -297,7 +389,7 @@ const (
 )
 
 // slidingMethods are the methods that can forget at every instant.
-var slidingMethods = []string{"auto", "exact"}
+var slidingMethods = []string{"auto", "exact", "sketch"}
 
 // checkSliding checks the flags of sliding windows.
 func (f *distinctFlags) checkSliding() error {
@@ -315,7 +407,7 @@ func (f *distinctFlags) checkSliding() error {
 	case f.list:
 		return &usageError{errors.New("--list excludes --slide: windows overlap, so a key is first seen in several")}
 	case !slices.Contains(slidingMethods, f.method):
-		return &usageError{fmt.Errorf("--slide needs --method auto or exact, not %s", f.method)}
+		return &usageError{fmt.Errorf("--slide needs --method auto, exact or sketch, not %s", f.method)}
 	case f.method == "auto" && f.fpr < slidingFPR:
 		return &usageError{fmt.Errorf("--fpr must be at least %g with --slide, or --method exact", slidingFPR)}
 	}

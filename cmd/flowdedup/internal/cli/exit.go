@@ -22,7 +22,9 @@ const (
 	exitFailed  = 1
 	exitUsage   = 2
 	exitDamaged = 3
-	exitSignal  = 128
+	// exitDifferent is that of compare alone.
+	exitDifferent = 4
+	exitSignal    = 128
 )
 
 // usageError marks an error that a different command line avoids.
@@ -41,6 +43,9 @@ func (d *damagedError) Unwrap() error { return d.err }
 // errDamageReported is the error of a run whose damage was reported by warnings.
 var errDamageReported = errors.New("input damaged")
 
+// errDifferent is the error of a run that found a difference. The summary says which.
+var errDifferent = errors.New("different")
+
 func (e *env) exitCode(err error) int {
 	worst := exitDone
 	for _, one := range flatten(err) {
@@ -53,9 +58,9 @@ func (e *env) exitCode(err error) int {
 }
 
 // moreSevere returns the exit code that wins: a missing input is worse than a damaged
-// one.
+// one, and that worse than a difference.
 func moreSevere(a, b int) int {
-	for _, code := range []int{exitUsage, exitFailed, exitDamaged} {
+	for _, code := range []int{exitUsage, exitFailed, exitDamaged, exitDifferent} {
 		if a == code || b == code {
 			return code
 		}
@@ -72,6 +77,8 @@ func (e *env) codeOf(err error) int {
 		return exitUsage
 	case errors.As(err, &damaged):
 		return exitDamaged
+	case errors.Is(err, errDifferent):
+		return exitDifferent
 	case isQuietEnd(err) && !errors.Is(err, errDamageReported), isNote(err), errors.Is(err, sink.ErrBlocked):
 		return exitDone
 	}
@@ -86,9 +93,10 @@ func isNote(err error) bool {
 }
 
 // isQuietEnd reports whether an error needs no message: the reader of a pipe had enough,
-// the user sent a signal, or warnings have reported the damage.
+// the user sent a signal, or warnings or the summary have reported the reason.
 func isQuietEnd(err error) bool {
-	return errors.Is(err, syscall.EPIPE) || errors.Is(err, context.Canceled) || errors.Is(err, errDamageReported)
+	return errors.Is(err, syscall.EPIPE) || errors.Is(err, context.Canceled) || errors.Is(err, errDamageReported) ||
+		errors.Is(err, errDifferent)
 }
 
 // joined is the type of errors that errors.Join returns: separate errors. An error of

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -36,6 +37,7 @@ type liveFlags struct {
 	sources                     sources // the values of -i
 	distinctMemory              int     // 0 for layout.MemoryBudget
 	reports                     string
+	save                        saveFlags
 	slide                       time.Duration
 	state                       string
 	stateEvery                  time.Duration
@@ -145,6 +147,7 @@ func (f *liveFlags) register(cmd *cobra.Command) {
 	f.keyFlags.register(fs)
 	fs.Var(newParsed(&f.distinctMemory, "", "size", parseMemory), "distinct-memory", "memory of all counters, beyond which they sample (default: 1/8 of memory or of the cgroup's limit)")
 	fs.StringVar(&f.reports, "reports", "", "append counts to `FILE` (default: stdout)")
+	f.save.register(fs, "DIR")
 	f.ringFlags.register(fs)
 	f.registerTcpdump(fs)
 	f.slide, f.stateEvery = time.Minute, time.Minute
@@ -182,12 +185,17 @@ func (f *liveFlags) check(cmd *cobra.Command) error {
 		return &usageError{fmt.Errorf("name an interface with -i; available: %s", interfaceNames())}
 	case len(f.of) == 0 && f.reports != "":
 		return &usageError{errors.New("--reports needs --of, what to count")}
+	case len(f.of) == 0 && f.save.to != "":
+		return &usageError{errors.New("--save needs --of, what to count")}
 	case f.packetsToStdout() && len(f.of) > 0 && (f.reports == "" || outfile.IsStdout(f.reports)):
 		return &usageError{errors.New("standard output takes packets: name a file for counts with --reports")}
 	case f.state != "" && f.method == "exact":
 		return &usageError{errors.New("--state cannot save --method exact: use --method timed")}
 	case f.slide > 0 && len(f.of) > 0 && f.every > maxSlidingSpan:
 		return &usageError{errors.New("--every of more than 366 days needs --slide 0")}
+	}
+	if err := f.save.checkFolder(cmd.Flags()); err != nil {
+		return err
 	}
 	if err := f.checkTcpdump(cmd.Flags()); err != nil {
 		return err // the other checks would explain flags that were not typed
@@ -297,8 +305,9 @@ func (f *liveFlags) config(cmd *cobra.Command) live.Config {
 		Ring:   captured, Filter: f.filter.wanted, Dedup: filter,
 		Distinct: distinct.Config{
 			Keys: f.keys(), Calendar: f.calendar(), Method: "auto", FPR: defaultFPR, Secret: f.secret, Past: past,
-			Budget: f.budget(),
+			Budget: f.budget(), SetLimit: uint64(f.save.setLimit),
 		},
+		Save: f.save.to, Sensor: cmp.Or(f.save.sensor, hostSensor()),
 		Output: f.output, Duplicates: f.duplicates, Forward: f.forward, Rotate: f.rotate.options(),
 		Reports: f.reports, Slide: f.slide, State: f.state, StateEvery: f.stateEvery, KeyGiven: cmd.Flags().Changed("key") || f.hub != "",
 		User: f.user, Packets: f.packets, Duration: f.duration, Learn: f.learnConfig(cmd.Flags()),

@@ -96,8 +96,14 @@ type liveRun struct {
 	ended  chan error
 }
 
-// liveArgs are arguments of all live runs.
-var liveArgs []string
+// captureArgs returns the arguments of all live runs of a test: those named TestLiveXDP
+// capture through AF_XDP.
+func captureArgs(t *testing.T) []string {
+	if strings.HasPrefix(t.Name(), "TestLiveXDP") {
+		return []string{"--capture", "xdp"}
+	}
+	return nil
+}
 
 // startLive starts a live run and waits until it captures.
 func startLive(t *testing.T, args ...string) *liveRun {
@@ -109,7 +115,7 @@ func startLive(t *testing.T, args ...string) *liveRun {
 
 func startProgram(t *testing.T, args ...string) *liveRun {
 	t.Helper()
-	r := &liveRun{t: t, cmd: program(t, slices.Concat([]string{"live", "--ring-size", "8MiB"}, liveArgs, args)...)}
+	r := &liveRun{t: t, cmd: program(t, slices.Concat([]string{"live", "--ring-size", "8MiB"}, captureArgs(t), args)...)}
 	r.cmd.Stdout = &r.stdout
 	r.start()
 	return r

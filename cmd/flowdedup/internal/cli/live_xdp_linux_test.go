@@ -6,6 +6,8 @@ import (
 	"syscall"
 	"testing"
 
+	"golang.org/x/sync/errgroup"
+
 	benchlab "github.com/flowdedup/flowdedup/bench/lab"
 )
 
@@ -27,28 +29,33 @@ func needXDP(t *testing.T) {
 	}
 }
 
-// TestLiveXDP runs tests of live with AF_XDP.
+// TestLiveXDP runs tests of live with AF_XDP. They mostly wait, each in a namespace of its
+// own, so several run at a time.
 func TestLiveXDP(t *testing.T) {
 	needXDP(t)
-	liveArgs = []string{"--capture", "xdp"}
-	defer func() { liveArgs = nil }()
+	var tests errgroup.Group
+	tests.SetLimit(6)
 	for name, test := range map[string]func(*testing.T){
 		"copies": TestLiveCopies, "across": TestLiveAcross, "file": TestLiveFile, "forward": TestLiveForward,
 		"outage": TestLiveOutage, "forward outage": TestLiveForwardOutage, "forward ends": TestLiveForwardEnds,
 		"reports": TestLiveReports, "strip": TestLiveStrip, "state": TestLiveState,
 		"within": TestLiveWithin, "prefer": TestLivePrefer, "hold": TestLiveHoldLeaves, "hold ends": TestLiveHoldEnds,
 		"privileges": TestLivePrivileges, "hangup": TestLiveHangup, "reader leaves": TestLiveReaderLeaves, "full": TestLiveFull,
+		"pipe": TestLivePipe, "mark": TestLiveMark, "listens": TestLiveListens, "other reader leaves": TestLiveReaderLeavesOthers,
+		"state fails": TestLiveStateFails, "forward MTU": TestLiveForwardMTU,
 	} {
-		t.Run(name, test)
+		tests.Go(func() error {
+			t.Run(name, test)
+			return nil
+		})
 	}
+	_ = tests.Wait() // the tests report their failures
 }
 
 // TestLiveXDPReplay is TestLiveReplay with AF_XDP, which one run at a time can have. The
 // interfaces carry no longer frames than those of most captures.
 func TestLiveXDPReplay(t *testing.T) {
 	needXDP(t)
-	liveArgs = []string{"--capture", "xdp"}
-	defer func() { liveArgs = nil }()
 	for _, name := range []string{"left", "right"} {
 		ip(t, "link set "+name+" mtu 9000")
 	}
@@ -120,14 +127,14 @@ func TestLiveXDPFilter(t *testing.T) {
 		frames = append(frames, liveFrame{id: uint16(i), src: byte(i % 5), ttl: 64, vlan: uint16(i % 2)})
 	}
 	for filter, want := range map[string]uint64{"src host 10.0.0.3": n / 2, "vlan 1 and src host 10.0.0.3": n / 2, "not udp": 5 * n / 2} {
-		r := startLive(t, "-i", "left", "--capture", "xdp", "--filter", filter, "--json")
+		r := startLive(t, "-i", "left", "--filter", filter, "--json")
 		sendTo(t, "right", frames...)
 		s := r.stopAfter(want)
 		if s.PacketsIn != want || s.Interfaces[0].Received != want || s.dropped() != 0 {
 			t.Errorf("%s: %+v", filter, s)
 		}
 	}
-	r := startLive(t, "-i", "left", "--capture", "xdp", "--filter", "src host 10.0.0.3", "--count", "3", "--json")
+	r := startLive(t, "-i", "left", "--filter", "src host 10.0.0.3", "--count", "3", "--json")
 	sendTo(t, "right", frames...)
 	if code := r.wait(); code != 0 || r.summary(r.stdout.Bytes()).PacketsIn != 3 {
 		t.Errorf("exit code %d, %s", code, r.stdout.Bytes())

@@ -153,7 +153,7 @@ func TestMissingInputAmongOthers(t *testing.T) {
 // TestHelpFits checks that help fits into 79 columns and is complete: every command has
 // an example, every flag a line.
 func TestHelpFits(t *testing.T) {
-	for _, command := range []string{"dedup", "distinct", "live", "inspect", "plan", "version"} {
+	for _, command := range []string{"dedup", "distinct", "live", "inspect", "compare", "plan", "version"} {
 		short, _, shortCode := run(command, "-h")
 		out, _, code := run(command, "--help")
 		if code != exitDone || shortCode != exitDone {

@@ -26,6 +26,7 @@ type Config struct {
 	Method        string
 	Memory        int
 	Budget        int
+	SetLimit      uint64
 	FPR           float64
 	Secret        secret.Secret
 
@@ -33,6 +34,11 @@ type Config struct {
 
 	// Rows gets the counts of each window when it closes.
 	Rows func([]Row) error
+	// Total has Rows get the counts of the whole input at the end, Changes those from
+	// window to window, and Gaps rows for windows without packets: see Row.
+	Total, Changes, Gaps bool
+	// Save takes what windows are saved with, as multikey.Config says; nil for nothing.
+	Save func(start, end int64, all []multikey.SavedSeries) error
 	// FirstSeen gets each first sighting, in the order of the stream and within a packet
 	// in the order of Keys. It may be nil.
 	FirstSeen func(*Sighting) error
@@ -41,8 +47,8 @@ type Config struct {
 	Flush func() error
 }
 
-// counters returns the configuration of the counters.
-func (c *Config) counters() *multikey.Config {
+// counters returns the configuration of the counters, whose counts become rows.
+func (c *Config) counters(rows *rowMaker) *multikey.Config {
 	keys := make([]multikey.Key, len(c.Keys))
 	for i, k := range c.Keys {
 		keys[i] = multikey.Key{Name: k.Kind.String(), MAC: k.Kind == flow.MACs, PerPacket: 1}
@@ -50,16 +56,19 @@ func (c *Config) counters() *multikey.Config {
 			keys[i].PerPacket = 2
 		}
 	}
-	return &multikey.Config{
+	m := &multikey.Config{
 		Keys:     keys,
 		Implies:  func(i, j int) bool { return c.Keys[i].Determines(c.Keys[j]) },
 		Calendar: c.Calendar, Slide: c.Slide, Window: c.Window, Past: c.Past,
 		Method: c.Method, Memory: c.Memory, Budget: c.Budget, FPR: c.FPR, Secret: c.Secret,
+		SetLimit: c.SetLimit, Changes: c.Changes, Save: c.Save,
 		FirstSeen: c.FirstSeen != nil,
-		Emit: func(start, end int64, counts []multikey.Count) error {
-			return c.Rows(rowsOf(start, end, c.zone(), counts))
-		},
+		Emit:      rows.window,
 	}
+	if c.Total {
+		m.Total = rows.total
+	}
+	return m
 }
 
 func (c *Config) zone() *time.Location {

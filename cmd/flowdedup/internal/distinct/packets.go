@@ -16,12 +16,14 @@ type Counter struct {
 	*multikey.Counter
 	cfg    *Config
 	digest digesters
+	rows   *rowMaker
 }
 
 // NewCounter makes the counters that cfg asks for. It ignores the inputs of cfg, which
 // must not change afterwards.
 func NewCounter(cfg *Config) *Counter {
-	return &Counter{multikey.New(cfg.counters()), cfg, newDigesters(cfg.Secret)}
+	rows := &rowMaker{cfg: cfg}
+	return &Counter{multikey.New(cfg.counters(rows)), cfg, newDigesters(cfg.Secret), rows}
 }
 
 // Packets are the packets of one batch on their way into the counts. Reset and Read do

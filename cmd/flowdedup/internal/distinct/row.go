@@ -10,6 +10,8 @@ import (
 // Row is the count of one window, key and family; its JSON form is part of
 // the command line's contract.
 type Row struct {
+	// Kind is KindTotal for the whole input, and "" for a window.
+	Kind string `json:"kind,omitempty"`
 	// WindowStart and WindowEnd bound the window, the end excluded. For one window of all
 	// inputs they are the times of the earliest and the latest packet. Both are nil for
 	// packets without a timestamp.
@@ -26,6 +28,41 @@ type Row struct {
 	Method      string  `json:"method"`
 	MemoryBytes int     `json:"memory_bytes"`
 	FPR         float64 `json:"fpr"`
+	*RowChanges
+	*RowSensors
+}
+
+// KindTotal is the kind of the rows of the whole input.
+const KindTotal = "total"
+
+// RowChanges say how the elements of a window differ from those of the window right before
+// it, with the bounds of each number. The first window has none.
+type RowChanges struct {
+	New           uint64 `json:"new"`
+	NewLow        uint64 `json:"new_low"`
+	NewHigh       uint64 `json:"new_high"`
+	Returning     uint64 `json:"returning"`
+	ReturningLow  uint64 `json:"returning_low"`
+	ReturningHigh uint64 `json:"returning_high"`
+	Gone          uint64 `json:"gone"`
+	GoneLow       uint64 `json:"gone_low"`
+	GoneHigh      uint64 `json:"gone_high"`
+}
+
+func rowChanges(c *multikey.Changes) *RowChanges {
+	if c == nil {
+		return nil
+	}
+	return &RowChanges{
+		c.New.Distinct, c.New.Low, c.New.High, c.Returning.Distinct, c.Returning.Low, c.Returning.High,
+		c.Gone.Distinct, c.Gone.Low, c.Gone.High,
+	}
+}
+
+// RowSensors say which sensors a merged row has counts of.
+type RowSensors struct {
+	Sensors string   `json:"sensors"` // "19/20"
+	Missing []string `json:"missing,omitempty"`
 }
 
 // Sighting is the first packet of a window with a certain key.
@@ -46,6 +83,7 @@ func rowsOf(start, end int64, zone *time.Location, counts []multikey.Count) []Ro
 			WindowStart: from, WindowEnd: to, Of: c.Key, Family: c.Family,
 			Distinct: c.Distinct, Low: c.Low, High: c.High,
 			Packets: c.Packets, Method: c.Method, MemoryBytes: c.MemoryBytes, FPR: c.FPR,
+			RowChanges: rowChanges(c.Changes),
 		}
 	}
 	return rows

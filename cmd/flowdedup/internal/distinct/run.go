@@ -17,6 +17,7 @@ type Result struct {
 	Filtered uint64 // packets that were not wanted
 	Late     uint64 // packets whose window had closed: not counted
 	Damaged  bool
+	Gaps     int // windows without packets that have rows, at most MaxGaps
 }
 
 // Run counts. With every error the result is valid, and rows were emitted for everything
@@ -33,7 +34,7 @@ func Run(ctx context.Context, cfg Config) (Result, error) {
 		return &task{packets: c.NewPackets(), flush: cfg.Flush}
 	})
 	closed := outputError(c.Close())
-	result := Result{Packets: c.Packets(), Filtered: in.Filtered(), Late: c.Late(), Damaged: in.Damaged(err)}
+	result := Result{Packets: c.Packets(), Filtered: in.Filtered(), Late: c.Late(), Damaged: in.Damaged(err), Gaps: c.rows.gaps}
 	var failed *OutputError
 	if errors.As(err, &failed) { // closing returns the same error
 		closed = nil

@@ -63,7 +63,7 @@ func TestLookAhead(t *testing.T) {
 					t.Fatal(err)
 				}
 				for i, r := range rows {
-					if want := uint64(packets); r.Family == "all" && (r.Distinct != want || r.Packets != want) {
+					if want := uint64(packets); r.Family == "all" && (r.Low > want || r.High < want || r.Method != "sketch" && r.Distinct != want || r.Packets != want) {
 						t.Errorf("row %d: %+v, want %d distinct", i, r, want)
 					}
 				}

@@ -50,6 +50,9 @@ type Config struct {
 	Reports string
 	// Reopen gets a function that opens Reports again by name. It may be nil.
 	Reopen func(reopen func())
+	// Save is the folder that gets the counters of each window, for distinct --merge, and
+	// Sensor the name of this sensor there. "" is none.
+	Save, Sensor string
 	// Slide is how often a row of Distinct.Past is appended; 0 is never.
 	Slide time.Duration
 

@@ -39,6 +39,33 @@ func openReports(ctx context.Context, name string, loc *time.Location, log *slog
 	return &reports{log: log, stop: stop, name: name, loc: loc, file: file, out: sink.NewInterruptibleWriter(ctx, name, file)}, nil
 }
 
+// saver saves the counters of closed windows in a folder. If a window cannot be saved, it
+// logs the error and tries the next one, as reports does.
+type saver struct {
+	log    *slog.Logger
+	folder *distinct.SavedFolder
+	lost   error // the first time
+}
+
+// save saves a window. It is called in the background, for one window at a time.
+func (s *saver) save(start, end int64, all []multikey.SavedSeries) error {
+	if err := s.folder.Add(start, end, all); err != nil {
+		s.log.Error("counters were not saved", "error", err)
+		if s.lost == nil {
+			s.lost = fmt.Errorf("%w: %w", sink.ErrOutput, err)
+		}
+	}
+	return nil
+}
+
+// close returns why counters were not saved, if any were not, once none are being saved.
+func (s *saver) close() error {
+	if s == nil {
+		return nil
+	}
+	return s.lost
+}
+
 // report is the line of a closed window.
 type report struct {
 	Kind string `json:"kind"` // "window"

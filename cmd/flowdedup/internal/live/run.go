@@ -71,6 +71,7 @@ type runner struct {
 	bytesOut uint64 // of the last status
 	outputs  *sink.Set
 	reports  *reports      // nil without
+	saver    *saver        // nil without
 	state    *state        // nil without
 	lock     *outfile.Lock // of its file
 	names    ifaceNames
@@ -113,9 +114,8 @@ func open(ctx context.Context, cfg *Config) (r *runner, err error) {
 		Kept: cfg.Output, Removed: cfg.Duplicates, Forward: cfg.Forward, Strip: headers, Retry: cfg.Ring.Wait,
 		TLS: cfg.TLS, Rotate: cfg.Rotate, Live: true, BeginsLate: cfg.network(), Stop: func() { r.capture.Stop() }, Log: r.log,
 	}
-	// Files get whole records, forwarded packets leave sooner from a copy, and several
-	// workers hold several batches at a time, as does who waits for better copies or a hub.
-	cfg.Ring.InPlace = cfg.Dedup.Workers <= 1 && outputs.None() && hold.Hold == 0 && cfg.Learn.For == 0 && !cfg.network() && cfg.Dedup.Hub == nil
+	// Several workers hold several batches at a time, as does who waits for better copies or a hub.
+	cfg.Ring.InPlace = cfg.Dedup.Workers <= 1 && outputs.InPlace() && hold.Hold == 0 && cfg.Learn.For == 0 && !cfg.network() && cfg.Dedup.Hub == nil
 	if r.capture, err = openCapture(ctx, cfg, r.log); err != nil {
 		return r, err
 	}
@@ -216,6 +216,10 @@ func (r *runner) openFilter(ctx context.Context, h *stateHeader, snapshots io.Re
 	}
 	cfg.Distinct.Rows = r.reports.rows
 	cfg.Distinct.Inner = cfg.Dedup.Identity.Kind == flow.Inner
+	if cfg.Save != "" {
+		r.saver = &saver{log: r.log, folder: distinct.NewSavedFolder(cfg.Save, cfg.Distinct.SaveHeader(cfg.Sensor))}
+		cfg.Distinct.Save = r.saver.save
+	}
 	r.counter, err = newCounter(&cfg.Distinct, h, snapshots)
 	return err
 }
@@ -258,7 +262,7 @@ func (r *runner) end() error {
 	}
 	r.ticker.end()
 	if r.counter != nil {
-		errs = append(errs, r.endCounter(saved), r.reports.close())
+		errs = append(errs, r.endCounter(saved), r.reports.close(), r.saver.close())
 	}
 	return errors.Join(append(errs, r.learner.close(), r.detector().Close())...)
 }

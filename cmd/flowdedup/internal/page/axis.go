@@ -169,8 +169,8 @@ const mostTimes = 7
 
 // times ends the axis at the values. Ticks are round times of the zone.
 func (s *span) times(low, high float64, zone *time.Location) {
-	if high-low < 1000 { // as many nanoseconds as float64 tells apart in our century
-		low, high = low-500, high+500
+	if high-low < 1e6 { // a float64 holds no more than half a microsecond of our century
+		low, high = low-5e8, high+5e8
 	}
 	s.low, s.high = low, high
 	step := timeStep(time.Duration(high - low))
@@ -186,7 +186,7 @@ func (s *span) times(low, high float64, zone *time.Location) {
 	if len(s.ticks) < 2 { // the axis is shorter than two steps
 		s.ticks = nil
 		for _, at := range []float64{low, high} {
-			s.mark(at, time.Unix(0, int64(at)).In(zone).Format("15:04:05.000000000"))
+			s.mark(at, time.Unix(0, int64(at)).In(zone).Format("15:04:05.000000"))
 		}
 	}
 }

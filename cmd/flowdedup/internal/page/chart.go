@@ -64,6 +64,7 @@ const (
 	top         = 40 // the title
 	bottom      = 48 // the labels of the axis below
 	edge        = 28 // beside the labels of the axis at the left, which is turned
+	overhang    = 48 // half of the widest label of the axis below
 	letter      = 7  // of a label: browsers have other fonts, so it is a generous guess
 	sample      = 48 // of a series, in the legend, with room around it
 	entry       = 20 // of the legend, from one to the next
@@ -184,7 +185,7 @@ func (c Chart) layOut(all []numbered) *layout {
 	l := &layout{
 		Title: c.Title, XLabel: c.X.Label, YLabel: c.Y.Label,
 		Width: chartWidth, Height: chartHeight, Top: top, Bottom: chartHeight - bottom,
-		Left: float64(edge + letter*numbers),
+		Left: float64(max(overhang, edge+letter*numbers)),
 		// Names take at most half of the drawing; its edge cuts off the rest.
 		Right:  float64(chartWidth - min(sample+letter*names, chartWidth/2)),
 		Legend: legend,

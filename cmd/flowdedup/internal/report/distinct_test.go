@@ -28,7 +28,7 @@ func rowsOf(hour string, sources uint64) []distinct.Row {
 // is too narrow for a window ends, and first sightings stand between tables.
 func TestTableStreams(t *testing.T) {
 	var out bytes.Buffer
-	table := NewDistinctTable(&out)
+	table := NewDistinctTable(&out, DistinctColumns{})
 	at := "2026-11-21T07:00:00.000000001Z"
 	for i, step := range []struct {
 		do   func() error
@@ -80,7 +80,7 @@ func TestTableStreams(t *testing.T) {
 // TestEmptyTable says that there is nothing.
 func TestEmptyTable(t *testing.T) {
 	var out bytes.Buffer
-	if err := NewDistinctTable(&out).Close(0); err != nil || out.String() != "no packets\n" {
+	if err := NewDistinctTable(&out, DistinctColumns{}).Close(0); err != nil || out.String() != "no packets\n" {
 		t.Errorf("%v, %q", err, &out)
 	}
 }
@@ -88,7 +88,7 @@ func TestEmptyTable(t *testing.T) {
 // TestCSVStreams checks that the header and each window are written at once.
 func TestCSVStreams(t *testing.T) {
 	var out bytes.Buffer
-	csv, err := NewDistinctCSV(&out)
+	csv, err := NewDistinctCSV(&out, DistinctColumns{})
 	for lines := 1; lines <= 9; lines += 4 {
 		if err != nil || strings.Count(out.String(), "\n") != lines {
 			t.Errorf("want %d lines: %v\n%s", lines, err, &out)

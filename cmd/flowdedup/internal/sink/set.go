@@ -49,8 +49,9 @@ type Config struct {
 	Log  *slog.Logger // nil discards
 }
 
-// None reports whether there is no output, so that packets may stay in the capture ring.
-func (c *Config) None() bool { return c.Kept == "" && c.Removed == "" && c.Forward == "" }
+// InPlace reports whether packets may stay in the capture ring: files get whole records,
+// and headers are taken off records.
+func (c *Config) InPlace() bool { return c.Kept == "" && c.Removed == "" && c.Strip == 0 }
 
 var (
 	// ErrOutput is wrapped by failures of an output.

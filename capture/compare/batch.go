@@ -1,0 +1,201 @@
+package compare
+
+import (
+	"encoding/binary"
+	"math/bits"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/engine/calendar"
+)
+
+// step is how many packets are decoded and digested at a time: the arrays in between stay
+// in the first-level cache.
+const step = 512
+
+// Batch is a batch of packets of one side, with what is known of them.
+type Batch struct {
+	packets capture.Batch
+	known
+}
+
+// known is what is known of the packets of a batch.
+type known struct {
+	bytes     int // how many bytes of identities the digests are of, 0 for all
+	digests   []digest.Digest
+	protocols []flow.Protocol
+	// talks are hashes of conversations. The lowest bit is the direction. 0 is none.
+	talks []uint64
+	// ends has the number in four of a packet's addresses, or the complement of that in
+	// six. It is valid where talks is not 0.
+	ends []int32
+	four [][16]byte // keys of kind flow.Flow
+	six  [][48]byte
+}
+
+// knownBytes is what a packet takes beside its record: its frame, and what is known of it.
+const knownBytes = 32 + 16 + 2 + 8 + 4 + 16
+
+// Preparer prepares one batch at a time. It keeps its memory from batch to batch, and is
+// for one goroutine at a time.
+type Preparer struct {
+	comparer *Comparer
+	identity *flow.Identity // of so many bytes
+	bytes    int
+	decoder  *flow.Decoder
+	keyer    *flow.Keyer
+	digester *digest.AES
+	known    known
+}
+
+// NewPreparer makes a Preparer for packets that c compares.
+func (c *Comparer) NewPreparer() *Preparer {
+	decode := flow.DecoderConfig{Inner: c.cfg.Identity.Kind == flow.Inner}
+	return &Preparer{
+		comparer: c, digester: digest.NewAES(c.cfg.Key), decoder: flow.NewDecoder(decode),
+		keyer: flow.NewKeyer([]flow.KeyConfig{{Kind: flow.Flow}}, decode),
+	}
+}
+
+// Prepare decodes and digests the packets of b, in any goroutine. It allocates only when b
+// is larger than all batches before.
+func (p *Preparer) Prepare(b *capture.Batch) {
+	k := &p.known
+	p.digest(k, b)
+	n := len(b.Frames)
+	k.talks, k.ends = resize(k.talks, n), resize(k.ends, n)
+	k.four, k.six = k.four[:0], k.six[:0]
+	clear(k.talks)
+	for from := 0; from < n; from += step {
+		keys := p.keyer.FromFrames(b, from, min(step, n-from))[0]
+		for i, frame := range keys.V4Frame {
+			at := from + int(frame)
+			k.talks[at], k.ends[at] = p.comparer.talk4(&keys.V4[i]), int32(len(k.four)+i)
+		}
+		for i, frame := range keys.V6Frame {
+			at := from + int(frame)
+			k.talks[at], k.ends[at] = p.comparer.talk6(&keys.V6[i]), ^int32(len(k.six)+i)
+		}
+		k.four, k.six = append(k.four, keys.V4...), append(k.six, keys.V6...)
+	}
+}
+
+// digest makes the digests of b.
+func (p *Preparer) digest(k *known, b *capture.Batch) {
+	k.bytes = int(p.comparer.bytes.Load())
+	if p.identity == nil || p.bytes != k.bytes {
+		cfg := p.comparer.cfg.Identity
+		p.bytes, cfg.Bytes = k.bytes, k.bytes
+		p.identity = flow.NewIdentity(cfg)
+	}
+	n := len(b.Frames)
+	k.digests, k.protocols = resize(k.digests, n), resize(k.protocols, n)
+	for from := 0; from < n; from += step {
+		to := min(from+step, n)
+		p.identity.FromFrames(k.protocols[from:to], b, from).Sum(k.digests[from:to], p.digester)
+	}
+}
+
+// copyBelow is how many bytes of records a batch has that is copied. A larger one is
+// exchanged for an empty one, and takes the memory of its source with it.
+const copyBelow = 64 << 10
+
+// Take moves the content of the batch that was prepared to another one, and leaves
+// something without meaning in its place.
+func (p *Preparer) Take(to *Batch, b *capture.Batch) {
+	if len(b.Buf) >= copyBelow {
+		to.packets, *b = *b, to.packets
+		to.known, p.known = p.known, to.known
+		return
+	}
+	if cap(to.packets.Buf) > copyBelow {
+		*to = Batch{}
+	}
+	c, k := &to.packets, &p.known
+	c.Reset()
+	c.Buf = append(c.Buf, b.Buf...)
+	c.Frames = append(c.Frames, b.Frames...)
+	c.Blocks = append(c.Blocks, b.Blocks...)
+	c.Interfaces, c.Sections = b.Interfaces, b.Sections
+	to.known = known{
+		bytes: k.bytes, digests: append(to.digests[:0], k.digests...), protocols: append(to.protocols[:0], k.protocols...),
+		talks: append(to.talks[:0], k.talks...), ends: append(to.ends[:0], k.ends...),
+		four: append(to.four[:0], k.four...), six: append(to.six[:0], k.six...),
+	}
+}
+
+// refresh makes the digests of a batch again if they are of other identities than those
+// that are compared now.
+func (p *Preparer) refresh(b *Batch) {
+	if b.bytes != int(p.comparer.bytes.Load()) {
+		p.digest(&b.known, &b.packets)
+	}
+}
+
+// captured returns how many bytes of its identity frame i has, and whether it was captured
+// in part.
+func (p *Preparer) captured(b *Batch, i int) (bytes int, cut bool) {
+	f := &b.packets.Frames[i]
+	switch {
+	case f.CapLen >= f.WireLen:
+		return 0, false
+	case p.comparer.cfg.Identity.Kind == flow.Frame:
+		return int(f.CapLen), true
+	}
+	var h [1]flow.Header
+	p.decoder.Decode(h[:], &b.packets, i)
+	return int(h[0].End - h[0].Start), h[0].End == f.CapLen
+}
+
+// timeOf returns the time of frame i, or calendar.NoTime. No difference of two times
+// overflows.
+func (b *Batch) timeOf(i int) int64 {
+	t := calendar.Usable(b.packets.Frames[i].Time)
+	if t == calendar.NoTime {
+		return t
+	}
+	return max(min(t, calendar.Farthest-1), 1-calendar.Farthest)
+}
+
+// talk4 hashes the conversation of an IPv4 key. Both directions differ in the lowest bit
+// alone.
+func (c *Comparer) talk4(key *[16]byte) uint64 {
+	ends, tail := binary.BigEndian.Uint64(key[:]), binary.BigEndian.Uint64(key[8:])
+	a, b := ends>>32<<16|tail>>48, ends<<32>>16|tail>>32&0xffff
+	sum := mix(min(a, b)^c.cfg.Seed, max(a, b)^tail&0xffffffff<<16)
+	return sum&^1 | greater(a, b) | 2
+}
+
+// talk6 is talk4 for IPv6.
+func (c *Comparer) talk6(key *[48]byte) uint64 {
+	tail := binary.BigEndian.Uint64(key[32:])
+	a := c.end6(key[:16], tail>>48)
+	b := c.end6(key[16:32], tail>>32&0xffff)
+	return mix(min(a, b), max(a, b)^tail&0xffffffff)&^1 | greater(a, b) | 2
+}
+
+// end6 hashes an address and a port.
+func (c *Comparer) end6(address []byte, port uint64) uint64 {
+	return mix(mix(binary.LittleEndian.Uint64(address)^c.cfg.Seed, port), binary.LittleEndian.Uint64(address[8:]))
+}
+
+// greater returns 1 if a > b, else 0.
+func greater(a, b uint64) uint64 {
+	_, borrow := bits.Sub64(b, a, 0)
+	return borrow
+}
+
+// mix hashes two words.
+func mix(a, b uint64) uint64 {
+	high, low := bits.Mul64(a^0x9e3779b97f4a7c15, b^0xbf58476d1ce4e5b9|1)
+	return high ^ low ^ a
+}
+
+// resize returns s with n elements, whatever they are.
+func resize[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n, n+n/4)
+	}
+	return s[:n]
+}

@@ -1,0 +1,148 @@
+package compare
+
+import (
+	"slices"
+	"time"
+)
+
+// pair is two equal packets: when A saw it, and how much later B did, each by its clock.
+type pair struct{ time, delta int64 }
+
+// line says how far the clocks are apart at a time: offset at that of origin, and slope
+// nanoseconds more each nanosecond.
+type line struct {
+	origin, offset int64
+	slope          float64
+}
+
+func (l *line) at(t int64) int64 { return l.offset + int64(l.slope*float64(t-l.origin)) }
+
+// residual returns how far a pair lies above the line.
+func (l *line) residual(p pair) float64 {
+	return float64(p.delta-l.offset) - l.slope*float64(p.time-l.origin)
+}
+
+// medianOf returns the lower median of values, whose order it changes.
+func medianOf[T int64 | float64](values []T) T {
+	slices.Sort(values)
+	return values[(len(values)-1)/2]
+}
+
+// Slopes are of pairs that lie at least a part of the whole span apart: those of near ones
+// say little.
+const (
+	allSlopes  = 512 // pairs of which all slopes are looked at
+	mostSlopes = 1 << 18
+)
+
+// slopeOf returns the median of the slopes between pairs, which are ordered by time (Theil:
+// A rank-invariant method of linear and polynomial regression analysis, 1950; Sen:
+// Estimates of the regression coefficient based on Kendall's tau, 1968). Of many pairs,
+// only slopes over half or a third of the pairs count, as in Theil's incomplete method.
+func slopeOf(pairs []pair) float64 {
+	n := len(pairs)
+	var slopes []float64
+	add := func(i, j int) {
+		if dt := pairs[j].time - pairs[i].time; dt > 0 {
+			slopes = append(slopes, float64(pairs[j].delta-pairs[i].delta)/float64(dt))
+		}
+	}
+	if n <= allSlopes {
+		for i := range pairs {
+			for j := i + 1; j < n; j++ {
+				add(i, j)
+			}
+		}
+	} else {
+		for _, apart := range []int{n / 2, n/2 + n/7, n / 3} {
+			for i := 0; i+apart < n && len(slopes) < mostSlopes; i++ {
+				add(i, i+apart)
+			}
+		}
+	}
+	if len(slopes) == 0 {
+		return 0
+	}
+	return medianOf(slopes)
+}
+
+// fit returns the line of pairs, which are ordered by time, with that origin. Too few
+// pairs have no slope.
+func fit(pairs []pair, origin int64) line {
+	l := line{origin: origin, offset: pairs[0].delta}
+	if hasSlope(pairs) {
+		l.slope = slopeOf(pairs)
+	}
+	residuals := make([]float64, len(pairs))
+	for i, p := range pairs {
+		residuals[i] = l.residual(p)
+	}
+	l.offset += int64(medianOf(residuals))
+	return l
+}
+
+// fewPairs and shortSpan are too little for a slope to mean something.
+const (
+	fewPairs  = 10
+	shortSpan = int64(10 * time.Millisecond)
+)
+
+func hasSlope(pairs []pair) bool {
+	n := len(pairs)
+	return n >= fewPairs && pairs[n-1].time-pairs[0].time >= shortSpan
+}
+
+// tracker follows the offset of the clocks while packets are matched: the median of recent
+// pairs, and the slope of medians that are further apart.
+type tracker struct {
+	line
+	recent  []pair
+	anchors []pair // medians, at least spacing apart
+	spacing int64
+}
+
+const (
+	mostRecent  = 127
+	leastRecent = 15
+	mostAnchors = 64
+	fewAnchors  = 8
+	// longSpan is the least span of anchors that has a slope: noise of a millisecond
+	// makes one of 100 ppm there.
+	longSpan = int64(10 * time.Second)
+)
+
+func newTracker(l line) tracker { return tracker{line: l, spacing: int64(time.Second)} }
+
+// add takes a pair that was matched.
+func (k *tracker) add(p pair) {
+	if len(k.recent) < mostRecent {
+		k.recent = append(k.recent, p)
+	}
+}
+
+// update moves the line to the recent pairs, if there are enough of them.
+func (k *tracker) update() {
+	if len(k.recent) < leastRecent {
+		return
+	}
+	var residuals [mostRecent]float64
+	for i, p := range k.recent {
+		residuals[i] = k.residual(p)
+	}
+	now := k.recent[len(k.recent)/2].time
+	k.origin, k.offset = now, k.at(now)+int64(medianOf(residuals[:len(k.recent)]))
+	k.recent = k.recent[:0]
+	if n := len(k.anchors); n > 0 && k.origin-k.anchors[n-1].time < k.spacing {
+		return
+	}
+	if len(k.anchors) == mostAnchors {
+		for i := range mostAnchors / 2 {
+			k.anchors[i] = k.anchors[2*i]
+		}
+		k.anchors, k.spacing = k.anchors[:mostAnchors/2], 2*k.spacing
+	}
+	k.anchors = append(k.anchors, pair{k.origin, k.offset})
+	if n := len(k.anchors); n >= fewAnchors && k.origin-k.anchors[0].time >= longSpan {
+		k.slope = slopeOf(k.anchors)
+	}
+}

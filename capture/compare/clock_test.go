@@ -1,0 +1,104 @@
+package compare
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// TestHull compares how far pairs lie above lines with all pairs.
+func TestHull(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for n := 1; n < 3000; n = n*3/2 + 1 {
+		var d delays
+		var all []pair
+		now := int64(0)
+		for range n {
+			now += r.Int64N(1000)
+			p := pair{now, r.Int64N(5000) - 2000}
+			d.add(p)
+			all = append(all, p)
+		}
+		for range 20 {
+			l := line{origin: r.Int64N(now + 1), offset: r.Int64N(100), slope: r.Float64()*8 - 4}
+			above, below := math.Inf(-1), math.Inf(1)
+			for _, p := range all {
+				above, below = max(above, l.residual(p)), min(below, l.residual(p))
+			}
+			each, most := d.spread(&l, all)
+			if math.Abs(most-(above-below)) > 1e-6*math.Abs(most) || len(each) != n || slices.Min(each) > 1e-6 {
+				t.Fatalf("%d pairs: %v, want %v", n, most, above-below)
+			}
+		}
+	}
+	// A parabola has nothing but corners. They stay few, and the answer nearly right.
+	var h hull
+	for i := range int64(50_000) {
+		h.add(pair{i * 1000, -(i - 25_000) * (i - 25_000)})
+	}
+	if most := h.most(&line{}); len(h.corners) > mostCorners || most < -1e5 || most > 0 {
+		t.Errorf("%d corners, the highest at %v", len(h.corners), most)
+	}
+}
+
+// TestSlope fits lines to pairs of which a third is wrong.
+func TestSlope(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for _, n := range []int{40, 100, 512, 513, 5000} {
+		for _, slope := range []float64{0, 20e-6, -150e-6, 0.5} {
+			pairs := make([]pair, n)
+			for i := range pairs {
+				at := int64(i) * 100 * ms
+				pairs[i] = pair{at, 777 + int64(slope*float64(at)) + r.Int64N(2001) - 1000}
+				if i%3 == 1 {
+					pairs[i].delta += r.Int64N(20*ms) - 10*ms
+				}
+			}
+			l := fit(pairs, 0)
+			if near := 200e-6 / float64(n); math.Abs(l.slope-slope) > near || magnitude(l.offset-777) > 3000 {
+				t.Errorf("%d pairs of slope %v: %+v", n, slope, l)
+			}
+		}
+	}
+	if l := fit([]pair{{5, 10}, {5, 12}, {6, 900}}, 5); l.slope != 0 || l.offset != 12 {
+		t.Errorf("%+v", l)
+	}
+}
+
+// TestTracker follows a drifting clock over a pause.
+func TestTracker(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	k := newTracker(line{offset: 1000 * ms})
+	const ppm = 80e-6
+	now := int64(0)
+	truth := func() int64 { return 1000*ms + int64(ppm*float64(now)) }
+	for range 3000 {
+		for range 20 {
+			now += ms
+			k.add(pair{now, truth() + r.Int64N(200*us) - 100*us})
+		}
+		k.update()
+	}
+	now += 4 * 3600 * 1000 * ms // drifts by more than a second
+	if wrong := k.at(now) - truth(); magnitude(wrong) > uint64(60*ms) {
+		t.Errorf("off by %d ms after a pause", wrong/ms)
+	}
+	if len(k.anchors) > mostAnchors || len(k.recent) > mostRecent {
+		t.Errorf("%d anchors, %d recent", len(k.anchors), len(k.recent))
+	}
+}
+
+// TestSample checks that the sample of delays is bounded, and stands for all.
+func TestSample(t *testing.T) {
+	var d delays
+	const n = 5 * mostPairs
+	for i := range int64(n) {
+		d.add(pair{i, i})
+	}
+	var r Report
+	d.report(&r)
+	if len(d.pairs) > mostPairs || r.Sampled != 8 || math.Abs(float64(len(d.pairs))*8/n-1) > 0.02 {
+		t.Errorf("%d pairs, one of %d", len(d.pairs), r.Sampled)
+	}
+}

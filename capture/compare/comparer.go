@@ -1,0 +1,283 @@
+package compare
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/engine/calendar"
+)
+
+// DefaultWindow and DefaultMemory are what a Config of zeros stands for.
+const (
+	DefaultWindow = 100 * time.Millisecond
+	DefaultMemory = 256 << 20
+)
+
+// The sides, by number.
+const (
+	sideA = 0
+	sideB = 1
+)
+
+// Config says how two sides are compared.
+type Config struct {
+	// Identity says which packets are equal. Without Identity.Bytes, as many bytes are
+	// compared as both sides have of all of the first packets.
+	Identity flow.IdentityConfig
+	// Window is how far from the offset of the clocks equal packets may lie.
+	Window time.Duration
+	// Memory bounds what is remembered of packets, in bytes. What is counted takes 20 MiB
+	// more at most.
+	Memory int
+	// Key and Seed key all digests and hashes. Whoever does not know them cannot choose
+	// packets that collide.
+	Key  [16]byte
+	Seed uint64
+}
+
+// Source yields the packets of a side.
+type Source interface {
+	// Next returns the next batch, nil at the end.
+	Next() *Batch
+	// Release takes back a batch that Next has returned.
+	Release(p *Batch)
+}
+
+// Comparer compares two sides: A, then B. Search must be called first, then Run. No method
+// may be called twice.
+type Comparer struct {
+	cfg   Config
+	bytes atomic.Int64 // how many bytes of identities are compared, 0 for all
+	sides [2]side
+	start line
+	found bool
+
+	prepare *Preparer
+	match   *matcher
+	tracker tracker
+	delays  delays
+	// doubtful are delays that count where there are no others.
+	doubtful delays
+	talks    *talks
+	passed   int64 // all packets before this time have been read
+	held     int   // bytes of packets that are to be written, and are not settled
+	written  func(side int, b *capture.Batch, matched []uint64) error
+	failed   error // of written
+
+	both, forgotten uint64
+}
+
+// side is the state of a side.
+type side struct {
+	source Source
+	queue  fifo[*Batch] // that were read, the first one in part
+	at     int          // packet of the first one, if it is open
+	open   bool
+	ended  bool // the source has no more
+	holds  fifo[holding]
+	number int // packets that are settled, of those in holds
+
+	clock    calendar.Clock
+	latest   int64 // place of the latest packet, by its own clock
+	next     int64 // place of the packet at the front, if hasNext is set
+	hasNext  bool
+	first    int64 // time of the first packet, by its own clock
+	hasTime  bool
+	lastRead int64 // place of the last packet, by the corrected clock
+	recent   []uint64
+
+	packets, truncated, noTime, disorder, repeats uint64
+	protocols                                     [flow.ProtocolCount]uint64
+	only                                          [flow.ProtocolCount]uint64
+	alone, outside                                uint64
+}
+
+// holding is a batch that waits to be written.
+type holding struct {
+	batch   *Batch
+	matched []uint64
+	read    bool // to its end
+}
+
+// New makes a Comparer.
+func New(cfg Config) *Comparer {
+	if cfg.Window <= 0 {
+		cfg.Window = DefaultWindow
+	}
+	if cfg.Memory <= 0 {
+		cfg.Memory = DefaultMemory
+	}
+	c := &Comparer{cfg: cfg, talks: newTalks()}
+	c.bytes.Store(int64(max(cfg.Identity.Bytes, 0)))
+	c.prepare = c.NewPreparer()
+	for i := range c.sides {
+		s := &c.sides[i]
+		s.clock = calendar.Clock{Ahead: mostPause, Behind: calendar.Tolerance}
+		s.recent = make([]uint64, recentPackets)
+	}
+	return c
+}
+
+// mostPause is how long no packet comes, at most, before a time is taken for wrong.
+const mostPause = 24 * time.Hour
+
+// ErrNoTime is wrapped where no packet of a side has a time.
+var ErrNoTime = errors.New("no packet has a time")
+
+const (
+	// leastPrefix is how many packets of each side are looked at first for the offset, and
+	// more each time that they do not tell.
+	leastPrefix = 1 << 12
+	morePrefix  = 4
+	// mostPrefix bounds them, in bytes of each side.
+	mostPrefix = 64 << 20
+	// leastBytes is how much of a packet that was captured in part is compared, at least.
+	// What has less is not found.
+	leastBytes = 32
+)
+
+// Search looks for the offset of the clocks among the first packets of both sides. It
+// returns false if they do not tell for sure, and there are more packets: then a Survey of
+// both sides may. Run goes on with what Search has read.
+func (c *Comparer) Search(a, b Source) (sure bool, err error) {
+	c.sides[sideA].source, c.sides[sideB].source = a, b
+	var looked [2]int
+	whole := false
+	for n := leastPrefix; !sure && !whole; n *= morePrefix {
+		var seen []sighting
+		more := false
+		whole = true
+		for i := range c.sides {
+			count, all := c.prefix(i, n)
+			more = more || count > looked[i]
+			whole = whole && (all || count < n)
+			looked[i] = count
+		}
+		if !more {
+			break
+		}
+		for i := range c.sides {
+			seen = c.sight(seen, i, looked[i])
+		}
+		c.start, c.found, sure = locate(seen, c.cfg.Window)
+	}
+	for i := range c.sides {
+		s := &c.sides[i]
+		s.latest = s.first
+		s.clock.Set(s.first)
+		if looked[i] > 0 && !s.hasTime {
+			return false, fmt.Errorf("%s: %w", [2]string{"A", "B"}[i], ErrNoTime)
+		}
+	}
+	return sure || c.sides[sideA].ended && c.sides[sideB].ended, nil
+}
+
+// prefix reads n packets of a side, if there are as many and they fit. It returns how many
+// there are, and whether that is all. It lowers how many bytes are compared to what all
+// packets have.
+func (c *Comparer) prefix(i, n int) (count int, all bool) {
+	s := &c.sides[i]
+	bytes := 0
+	for at := 0; ; at++ {
+		if at == s.queue.len() && !s.read() {
+			return count, true
+		}
+		p := *s.queue.at(at)
+		for k := range p.packets.Frames {
+			if bytes += int(p.packets.Frames[k].RecordLen) + knownBytes; count == n || bytes > min(mostPrefix, c.cfg.Memory/4) {
+				return count, false
+			}
+			count++
+			if have, cut := c.prepare.captured(p, k); cut && have >= leastBytes && c.cfg.Identity.Bytes <= 0 {
+				if now := int(c.bytes.Load()); now == 0 || have < now {
+					c.bytes.Store(int64(have))
+				}
+			}
+			if t := p.timeOf(k); t != calendar.NoTime && !s.hasTime {
+				s.first, s.hasTime = t, true
+			}
+		}
+	}
+}
+
+// sight appends the first n packets of a side.
+func (c *Comparer) sight(seen []sighting, i, n int) []sighting {
+	for at := 0; n > 0; at++ {
+		p := *c.sides[i].queue.at(at)
+		c.prepare.refresh(p)
+		for k := 0; k < len(p.packets.Frames) && n > 0; k++ {
+			n--
+			if t := p.timeOf(k); t != calendar.NoTime {
+				seen = append(seen, sighting{digest: p.digests[k], time: t, side: uint8(i)})
+			}
+		}
+	}
+	return seen
+}
+
+// read reads the next batch. It returns false at the end.
+func (s *side) read() bool {
+	if s.ended {
+		return false
+	}
+	p := s.source.Next()
+	if p == nil {
+		s.ended = true
+		return false
+	}
+	s.queue.push(p)
+	return true
+}
+
+// Survey is a sample of the packets of a side, by digest.
+type Survey struct {
+	side  int
+	level uint // so many bits of the digests are 0
+	seen  []sighting
+}
+
+// mostSurveyed bounds the packets of a Survey. It takes 10 MiB.
+const mostSurveyed = 1 << 18
+
+// NewSurvey makes a Survey of a side, 0 for A and 1 for B.
+func NewSurvey(side int) *Survey { return &Survey{side: side} }
+
+// Add adds the next packets of the side.
+func (s *Survey) Add(p *Batch) {
+	for i := range p.packets.Frames {
+		d, t := p.digests[i], p.timeOf(i)
+		if d[1]&(1<<s.level-1) != 0 || t == calendar.NoTime {
+			continue
+		}
+		if len(s.seen) == mostSurveyed {
+			s.raise(s.level + 1)
+		}
+		s.seen = append(s.seen, sighting{digest: d, time: t, side: uint8(s.side)})
+	}
+}
+
+// raise makes the sample smaller.
+func (s *Survey) raise(level uint) {
+	s.level = level
+	kept := s.seen[:0]
+	for _, one := range s.seen {
+		if one.digest[1]&(1<<level-1) == 0 {
+			kept = append(kept, one)
+		}
+	}
+	s.seen = kept
+}
+
+// Locate finds the offset of the clocks by surveys of both sides.
+func (c *Comparer) Locate(a, b *Survey) {
+	level := max(a.level, b.level)
+	a.raise(level)
+	b.raise(level)
+	if l, found, _ := locate(append(a.seen, b.seen...), c.cfg.Window); found {
+		c.start, c.found = l, true
+	}
+}

@@ -1,0 +1,105 @@
+package compare
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// mostPairs bounds the sample of pairs whose delays are known one by one.
+const mostPairs = 1 << 17
+
+// delays has a sample of the pairs of a run, and the outermost of all pairs.
+type delays struct {
+	count uint64 // pairs
+	level uint   // the sample has the pairs of whose hash so many bits are 0
+	pairs []sampledPair
+	above hull // the latest pairs
+	below hull // the earliest, with their deltas negated
+}
+
+type sampledPair struct {
+	pair
+	hash uint64
+}
+
+// add adds a pair.
+func (d *delays) add(p pair) {
+	d.count++
+	d.above.add(p)
+	d.below.add(pair{p.time, -p.delta})
+	hash := mix(d.count, 1)
+	if hash&(1<<d.level-1) != 0 {
+		return
+	}
+	if len(d.pairs) == mostPairs {
+		d.level++
+		d.pairs = slices.DeleteFunc(d.pairs, func(s sampledPair) bool { return s.hash&(1<<d.level-1) != 0 })
+	}
+	d.pairs = append(d.pairs, sampledPair{p, hash})
+}
+
+// sorted returns the sample in the order of time.
+func (d *delays) sorted() []pair {
+	pairs := make([]pair, len(d.pairs))
+	for i := range d.pairs {
+		pairs[i] = d.pairs[i].pair
+	}
+	slices.SortStableFunc(pairs, func(a, b pair) int { return cmp.Compare(a.time, b.time) })
+	return pairs
+}
+
+// spread returns, for a line, the delay of each packet of the sample above that of the
+// fastest of all packets, and that of the slowest of all.
+func (d *delays) spread(l *line, pairs []pair) (each []float64, most float64) {
+	least := -d.below.most(&line{origin: l.origin, offset: -l.offset, slope: -l.slope})
+	each = make([]float64, len(pairs))
+	for i, p := range pairs {
+		each[i] = max(l.residual(p)-least, 0)
+	}
+	return each, d.above.most(l) - least
+}
+
+// hull is the upper convex hull of pairs (Andrew: Another efficient algorithm for convex
+// hulls in two dimensions, 1979): the pair that lies furthest above any line is one of
+// its corners. Times that go back count as the latest one.
+type hull struct{ corners []pair }
+
+// mostCorners bounds the corners. Beyond, every second one is left out: a hull of so many
+// corners is smooth.
+const mostCorners = 1 << 14
+
+func (h *hull) add(p pair) {
+	n := len(h.corners)
+	if n > 0 && p.time <= h.corners[n-1].time {
+		if p.delta <= h.corners[n-1].delta {
+			return
+		}
+		p.time = h.corners[n-1].time
+		n--
+	}
+	for n >= 2 && !turnsRight(h.corners[n-2], h.corners[n-1], p) {
+		n--
+	}
+	h.corners = append(h.corners[:n], p)
+	if n == mostCorners {
+		for i := range mostCorners / 2 {
+			h.corners[i] = h.corners[2*i]
+		}
+		h.corners = append(h.corners[:mostCorners/2], p)
+	}
+}
+
+// turnsRight reports whether b lies above the line from a to c.
+func turnsRight(a, b, c pair) bool {
+	return float64(b.delta-a.delta)*float64(c.time-a.time) > float64(c.delta-a.delta)*float64(b.time-a.time)
+}
+
+// most returns how far the furthest pair lies above a line.
+func (h *hull) most(l *line) float64 {
+	most := math.Inf(-1)
+	for _, p := range h.corners {
+		most = max(most, l.residual(p))
+	}
+	return most
+}

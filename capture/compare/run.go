@@ -1,0 +1,381 @@
+package compare
+
+import (
+	"math/bits"
+	"time"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/engine/calendar"
+)
+
+const (
+	// parts is how many parts a window has. Both sides are read in turns, one such part
+	// at a time.
+	parts = 4
+	// turn is how many packets of a side are read at a time, at most.
+	turn = 1 << 12
+	// group is how many packets are matched together, so that what they look up comes from
+	// memory at the same time. It is the bits of a word.
+	group = 64
+	// patience is how many windows a packet waits: two, so that packets out of order by a
+	// window are found.
+	patience = 2
+	// recentPackets is among how many packets of a side repeated ones are noticed.
+	recentPackets = 1 << 13
+)
+
+// Run matches all packets. If written is not nil, it gets the batches of each side in
+// order, with a bit for each packet that the other side has, too. Its error ends the run.
+func (c *Comparer) Run(written func(side int, b *capture.Batch, matched []uint64) error) error {
+	c.written = written
+	memory := c.cfg.Memory
+	if written != nil {
+		memory /= 2
+	}
+	c.tracker = newTracker(c.start)
+	c.match = newMatcher(int64(c.cfg.Window), memory/2/perRecord, c.meet)
+	c.match.offset = c.tracker.at(c.start.origin)
+	for c.failed == nil {
+		if c.peek(sideA); !c.peek(sideB) && !c.sides[sideA].hasNext {
+			break
+		}
+		c.match.offset = c.tracker.at(c.earliest()) // there may have been a pause
+		c.passed = c.earliest()
+		c.slice(c.passed + max(int64(c.cfg.Window)/parts, 1))
+	}
+	for i := range c.sides {
+		for c.match.queues[i].len() > 0 && c.failed == nil {
+			c.match.giveUp(i)
+			c.settleOne(i)
+		}
+		c.release(i)
+	}
+	return c.failed
+}
+
+// earliest returns the place of the packet that comes next, of either side.
+func (c *Comparer) earliest() int64 {
+	a, b := &c.sides[sideA], &c.sides[sideB]
+	switch {
+	case !b.hasNext:
+		return a.next
+	case !a.hasNext:
+		return b.next - c.match.offset
+	}
+	return min(a.next, b.next-c.match.offset)
+}
+
+// peek places the packet at the front of a side. It returns false at the end.
+func (c *Comparer) peek(i int) bool {
+	s := &c.sides[i]
+	for !s.placeNext() {
+		if s.open {
+			c.close(s)
+		} else if s.queue.len() == 0 && !s.read() {
+			return false
+		}
+		c.begin(s)
+	}
+	return true
+}
+
+// begin opens the batch at the front, if there is one.
+func (c *Comparer) begin(s *side) {
+	if s.queue.len() == 0 {
+		return
+	}
+	b := *s.queue.at(0)
+	c.prepare.refresh(b)
+	s.at, s.open = 0, true
+	if c.written != nil {
+		s.holds.push(holding{batch: b, matched: make([]uint64, (len(b.packets.Frames)+63)/64)})
+	}
+}
+
+// close ends with the open batch: all its packets have been read.
+func (c *Comparer) close(s *side) {
+	s.open = false
+	b := s.queue.pop()
+	if c.written == nil {
+		s.source.Release(b)
+		return
+	}
+	s.holds.at(s.holds.len() - 1).read = true
+}
+
+// placeNext places the next packet of the open batch, if there is one.
+func (s *side) placeNext() bool {
+	if s.hasNext {
+		return true
+	}
+	if !s.open || s.at == len((*s.queue.at(0)).packets.Frames) {
+		return false
+	}
+	s.next, s.hasNext = s.place((*s.queue.at(0)).timeOf(s.at)), true
+	return true
+}
+
+// place returns where a packet of that time is read. Packets do not go back.
+func (s *side) place(t int64) int64 {
+	switch {
+	case t == calendar.NoTime:
+	case t >= s.latest && t-s.latest < int64(time.Second):
+		s.clock.Pass(t)
+		s.latest = t
+	default:
+		s.clock.Observe(t)
+		s.latest = s.clock.Latest()
+	}
+	return s.latest
+}
+
+// slice reads what both sides have before a time.
+func (c *Comparer) slice(end int64) {
+	for more := true; more && c.failed == nil; {
+		more = false
+		for i := range c.sides {
+			more = c.readUntil(i, end) || more
+		}
+		c.settle()
+	}
+	c.passed = end
+	c.tracker.update()
+	c.settle()
+}
+
+// readUntil reads a turn of a side, of packets before a time. It returns whether there are
+// more of them.
+func (c *Comparer) readUntil(i int, end int64) bool {
+	s := &c.sides[i]
+	if i == sideB {
+		end += c.match.offset
+	}
+	var places [group]int64
+	for n := 0; n < turn; {
+		first, k := s.at, 0
+		for ; k < group && s.placeNext() && s.next < end; k++ {
+			places[k] = s.next
+			s.at++
+			s.hasNext = false
+		}
+		if k == 0 {
+			if !c.peek(i) || s.next >= end {
+				return false
+			}
+			continue
+		}
+		c.add(i, *s.queue.at(0), first, places[:k])
+		n += k
+	}
+	return true
+}
+
+// add matches the packets of a batch from packet first on, which are read at places.
+func (c *Comparer) add(i int, b *Batch, first int, places []int64) {
+	s := &c.sides[i]
+	var room [group]uint32
+	talks := room[:len(places)]
+	c.match.warm(b.digests[first : first+len(places)])
+	c.talks.count(talks, i, b, first)
+	offset := int64(0)
+	if i == sideB {
+		offset = c.match.offset
+	}
+	again := uint64(0)
+	for j, placed := range places {
+		if s.seenBefore(&b.digests[first+j], placed-offset, c.cfg.Window) {
+			again |= 1 << j
+		}
+	}
+	s.repeats += uint64(bits.OnesCount64(again))
+	for j, placed := range places {
+		k := first + j
+		f, t := &b.packets.Frames[k], b.timeOf(k)
+		size := f.RecordLen + knownBytes
+		r := c.push(i, int(size))
+		r.digest, r.time, r.placed = b.digests[k], t, placed-offset
+		r.talk, r.check, r.flags = talks[j], checkOf(b.talks[k]), uint8(b.talks[k]&backward|again>>j&1*repeated)
+		r.proto, r.size, r.state = b.protocols[k], size, waiting
+		s.protocols[r.proto]++
+		if t < placed {
+			s.late(r, placed)
+		}
+		if f.CapLen < f.WireLen {
+			s.truncated++
+		}
+		c.match.match(i, r, c.match.queues[i].next-1)
+	}
+	s.packets += uint64(len(places))
+	s.lastRead = places[len(places)-1] - offset
+}
+
+// late counts a packet that is out of order, or has no time. Without one, it has that of
+// its place.
+func (s *side) late(r *record, placed int64) {
+	if r.time != calendar.NoTime {
+		s.disorder++
+		return
+	}
+	r.time = placed
+	r.flags |= untimed
+	s.noTime++
+}
+
+// seenBefore reports whether an equal packet came on the same side lately, and remembers
+// this one.
+func (s *side) seenBefore(d *digest.Digest, placed int64, window time.Duration) bool {
+	const tick = 20 // about a millisecond
+	one := &s.recent[d[0]%recentPackets]
+	now := uint32(placed >> tick)
+	before, is := *one, d[1]<<32|uint64(now)
+	*one = is
+	return before>>32 == is>>32 && now-uint32(before) <= uint32(window>>tick)
+}
+
+// push returns room for a packet. Where there is none, the oldest ones of its side are
+// settled early.
+func (c *Comparer) push(i, size int) *record {
+	if c.written != nil {
+		c.held += size
+		for most := c.cfg.Memory / 2; c.held > most && c.match.queues[sideA].len()+c.match.queues[sideB].len() > 0; {
+			oldest := sideA
+			if a, b := c.front(sideA), c.front(sideB); a == nil || b != nil && b.placed < a.placed {
+				oldest = sideB
+			}
+			c.forget(oldest)
+		}
+	}
+	r := c.match.push(i)
+	for r == nil {
+		c.forget(i)
+		r = c.match.push(i)
+	}
+	return r
+}
+
+// forget settles the oldest packet of a side.
+func (c *Comparer) forget(i int) {
+	if c.front(i).state == waiting {
+		c.forgotten++
+		c.match.giveUp(i)
+	}
+	c.settleOne(i)
+}
+
+// front returns the oldest packet of a side, nil if there is none.
+func (c *Comparer) front(i int) *record {
+	q := &c.match.queues[i]
+	if q.len() == 0 {
+		return nil
+	}
+	return q.at(q.first)
+}
+
+// settle counts the packets at the front of both sides whose matches are known. B comes
+// first: the order of its packets needs those of A.
+func (c *Comparer) settle() {
+	for _, i := range [2]int{sideB, sideA} {
+		for r := c.front(i); r != nil; r = c.front(i) {
+			if r.state == waiting {
+				if !c.isOld(r) {
+					break
+				}
+				c.match.giveUp(i)
+			}
+			c.settleOne(i)
+		}
+		c.release(i)
+	}
+}
+
+// isOld reports whether no packet of the other side can come any more that matches r.
+func (c *Comparer) isOld(r *record) bool {
+	behind := c.passed - r.placed
+	return behind > patience*int64(c.cfg.Window) || -behind > patience*int64(c.cfg.Window)+int64(2*calendar.Tolerance)
+}
+
+// settleOne counts the oldest packet of a side, which does not wait.
+func (c *Comparer) settleOne(i int) {
+	q, s := &c.match.queues[i], &c.sides[i]
+	r := q.at(q.first)
+	has := r.state == matched
+	switch {
+	case !has:
+		s.count(r, &c.sides[1-i], c, i)
+	case i == sideB:
+		a := &c.match.queues[sideA]
+		c.talks.order(r, a.next-uint64(uint32(a.next)-r.mate))
+	default:
+		c.both++
+	}
+	q.first++
+	if c.written != nil {
+		c.held -= int(r.size)
+		c.mark(i, has)
+	}
+}
+
+// count counts a packet that the other side does not have.
+func (s *side) count(r *record, other *side, c *Comparer, i int) {
+	s.alone++
+	s.only[r.proto]++
+	if t := c.talks.find(r); t != nil {
+		t.only[i]++
+	}
+	from := other.first
+	if i == sideA {
+		from -= c.start.offset
+	}
+	if !other.hasTime || r.placed < from-int64(c.cfg.Window) || other.ended && r.placed > other.lastRead+int64(c.cfg.Window) {
+		s.outside++
+	}
+}
+
+// mark notes whether the next packet of a side was matched.
+func (c *Comparer) mark(i int, has bool) {
+	s := &c.sides[i]
+	at := s.number
+	s.number++
+	for k := 0; has; k++ {
+		h := s.holds.at(k)
+		n := len(h.batch.packets.Frames)
+		if at < n {
+			h.matched[at/64] |= 1 << (at % 64)
+			return
+		}
+		at -= n
+	}
+}
+
+// release writes the batches of a side whose packets are all settled.
+func (c *Comparer) release(i int) {
+	s := &c.sides[i]
+	for s.holds.len() > 0 {
+		h := *s.holds.at(0)
+		n := len(h.batch.packets.Frames)
+		if !h.read || s.number < n {
+			return
+		}
+		s.number -= n
+		s.holds.pop()
+		if c.failed == nil {
+			c.failed = c.written(i, &h.batch.packets, h.matched)
+		}
+		s.source.Release(h.batch)
+	}
+}
+
+// meet takes two packets that match. Delays of repeated ones are in doubt: where one of
+// several is lost, those behind it match the wrong ones.
+func (c *Comparer) meet(a, b *record) {
+	p := pair{a.time, b.time - a.time}
+	switch flags := a.flags | b.flags; {
+	case flags&untimed != 0:
+	case flags&repeated != 0:
+		c.doubtful.add(p)
+	default:
+		c.tracker.add(p)
+		c.delays.add(p)
+	}
+}

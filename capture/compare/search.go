@@ -1,0 +1,96 @@
+package compare
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+)
+
+// sighting is a packet that takes part in the search for the offset.
+type sighting struct {
+	digest digest.Digest
+	time   int64
+	side   uint8
+}
+
+const (
+	// mostDrift is how fast clocks drift apart, at most: 100 ppm in nanoseconds a second.
+	// Cheap crystals are within 50 ppm of the right frequency.
+	mostDrift = 100e-6
+	// fewCross is how many pairs equal packets may make that are told from others by their
+	// number: 4 on one side and 4 on the other.
+	fewCross = 16
+	// mostCross bounds all pairs of packets that have more equal ones.
+	mostCross = 1 << 20
+	// surePairs is how many pairs have to agree where more packets can be looked at.
+	surePairs = 32
+)
+
+// locate finds the offset of the clocks: the one that most pairs of equal packets agree on.
+// Where several have as many, it is the one nearest to 0. It is sure if at least surePairs
+// agree, and as many as disagree. It changes the order of seen.
+func locate(seen []sighting, window time.Duration) (l line, found, sure bool) {
+	slices.SortFunc(seen, func(a, b sighting) int {
+		return cmp.Or(cmp.Compare(a.digest[0], b.digest[0]), cmp.Compare(a.digest[1], b.digest[1]), cmp.Compare(a.side, b.side), cmp.Compare(a.time, b.time))
+	})
+	pairs := crossPairs(seen, fewCross)
+	if len(pairs) == 0 {
+		pairs = crossPairs(seen, mostCross)
+	}
+	if len(pairs) == 0 {
+		return line{}, false, false
+	}
+	agreeing := densest(pairs, window)
+	slices.SortStableFunc(agreeing, func(a, b pair) int { return cmp.Compare(a.time, b.time) })
+	l = fit(agreeing, agreeing[0].time)
+	if agreeing[len(agreeing)-1].time-agreeing[0].time < longSpan {
+		l = line{origin: l.origin, offset: l.at(agreeing[len(agreeing)/2].time)}
+	}
+	return l, true, len(agreeing) >= surePairs && 2*len(agreeing) >= len(pairs)
+}
+
+// crossPairs returns all pairs of equal packets of both sides, of digests that make at most
+// so many. seen is ordered by digest, then side.
+func crossPairs(seen []sighting, most int) (pairs []pair) {
+	for len(seen) > 0 {
+		n := slices.IndexFunc(seen, func(s sighting) bool { return s.digest != seen[0].digest })
+		if n < 0 {
+			n = len(seen)
+		}
+		equal := seen[:n]
+		seen = seen[n:]
+		ofA := slices.IndexFunc(equal, func(s sighting) bool { return s.side == sideB })
+		if ofA <= 0 || ofA*(n-ofA) > most || len(pairs)+ofA*(n-ofA) > mostCross {
+			continue
+		}
+		for _, a := range equal[:ofA] {
+			for _, b := range equal[ofA:] {
+				pairs = append(pairs, pair{a.time, b.time - a.time})
+			}
+		}
+	}
+	return pairs
+}
+
+// densest returns the largest group of pairs whose deltas differ no more than a window and
+// the drift of the clocks explain. It changes the order of pairs.
+func densest(pairs []pair, window time.Duration) []pair {
+	first, last := pairs[0].time, pairs[0].time
+	for _, p := range pairs {
+		first, last = min(first, p.time), max(last, p.time)
+	}
+	width := uint64(window) + uint64(mostDrift*float64(last-first))
+	slices.SortFunc(pairs, func(a, b pair) int { return cmp.Compare(a.delta, b.delta) })
+	from, end := 0, 0
+	for i, j := 0, 0; i < len(pairs); i++ {
+		for j < len(pairs) && uint64(pairs[j].delta)-uint64(pairs[i].delta) <= width {
+			j++
+		}
+		if j-i > end-from || j-i == end-from && magnitude(pairs[i].delta) < magnitude(pairs[from].delta) {
+			from, end = i, j
+		}
+	}
+	return slices.Clone(pairs[from:end])
+}

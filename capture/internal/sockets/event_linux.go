@@ -1,0 +1,54 @@
+package sockets
+
+import (
+	"encoding/binary"
+	"os"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// Event wakes a goroutine that polls. Any goroutine may call Set, one at a time the other
+// methods.
+type Event struct {
+	mu sync.Mutex // guards fd between Set and Close
+	fd int
+}
+
+// NewEvent returns an event that is not set. The caller must call Close.
+func NewEvent() (*Event, error) {
+	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	if err != nil {
+		return nil, os.NewSyscallError("eventfd", err)
+	}
+	return &Event{fd: fd}, nil
+}
+
+// FD returns what to poll for POLLIN; -1 once closed, which poll skips.
+func (e *Event) FD() int32 { return int32(e.fd) }
+
+// Set sets the event, for good. It does nothing after Close.
+func (e *Event) Set() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.fd < 0 {
+		return
+	}
+	one := binary.NativeEndian.AppendUint64(nil, 1)
+	for {
+		// Any other error means that the counter is full: the event is set.
+		if _, err := unix.Write(e.fd, one); err != unix.EINTR {
+			return
+		}
+	}
+}
+
+// Close releases the event. It may be called again.
+func (e *Event) Close() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.fd >= 0 {
+		_ = unix.Close(e.fd) // it has nothing to lose
+		e.fd = -1
+	}
+}

@@ -1,0 +1,221 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	match "github.com/flowdedup/flowdedup/capture/compare"
+	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/outfile"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/compare"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/report"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
+)
+
+// sidesFlags are the flags of "flowdedup compare".
+type sidesFlags struct {
+	common
+	net           netFlags
+	page          pageFlag
+	only          [2]string
+	window        time.Duration
+	identity      flow.IdentityKind
+	identityBytes int
+	ignore        flow.Ignore
+	top           int
+}
+
+func newCompare(e *env) *cobra.Command {
+	f := &sidesFlags{}
+	cmd := &cobra.Command{
+		Use:   "compare [flags] A B",
+		Short: "Say which packets one of two captures lacks, and how late the other saw them",
+		Long: `Match the packets of two captures of the same traffic one to one: of two taps,
+of both sides of a router or a firewall, of a SPAN port and a tap. Say which
+packets are in both, which in A or in B alone (loss), how far the clocks are
+apart and drift, how much delays vary, and how many packets were reordered.
+
+The clocks may differ by any offset: it is found first, by equal packets, from
+the first packets of both. If those do not tell, files are read twice, and
+pipes are refused. Equal packets then match in order, if they lie within
+--window of the offset. Delays are those above that of the fastest packet, with
+offset and drift removed: what two clocks that nobody has set can tell.
+
+What makes packets equal is as in dedup. If packets were captured in part, as
+many bytes are compared as both sides have, and the summary says how many.
+
+Repeated packets confuse: run dedup on both captures before.
+
+Exit codes: 0 the same packets are in both, 4 they differ, 3 an input is
+damaged and the rest was compared, 1 failed, 2 wrong usage.`,
+		Example: `  # does the new tap see what the old one sees?
+  flowdedup compare old.pcap new.pcap
+
+  # the packets that a firewall dropped
+  flowdedup compare inside.pcap outside.pcap --only-a dropped.pcap
+
+  # in a script: test a tap
+  flowdedup compare --quiet sent.pcap tapped.pcap || echo "it loses packets"
+
+  # loss and drift as numbers
+  flowdedup compare --json a.pcap b.pcap | jq '.only_a, .drift_ppm'`,
+		Args: func(_ *cobra.Command, args []string) error {
+			switch {
+			case len(args) != 2:
+				return &usageError{fmt.Errorf("compare needs two captures, A and B, and got %d", len(args))}
+			case args[0] == "" || args[1] == "":
+				return &usageError{errors.New("an input's name is empty")}
+			case args[0] == "-" && args[1] == "-":
+				return &usageError{errors.New("standard input can be read only once")}
+			}
+			return checkExpression(args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, e, [2]string(args)) },
+	}
+	f.register(cmd)
+	return cmd
+}
+
+func (f *sidesFlags) register(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.SortFlags = false
+	fs.StringVar(&f.only[0], "only-a", "", "write the packets of A alone to `FILE` (-: stdout)")
+	fs.StringVar(&f.only[1], "only-b", "", "write the packets of B alone to `FILE`")
+	groupOutput.add(fs, "only-a", "only-b")
+	f.page.register(fs, "with the delays and what was lost")
+	f.common.filter.register(fs)
+	f.net.register(fs)
+	f.window = match.DefaultWindow
+	fs.Var(newParsed(&f.window, "100ms", "duration", parseLength), "window", "match packets within this time of the offset")
+	f.identity = flow.L3
+	fs.Var(newParsed(&f.identity, "l3", "kind", flow.ParseIdentityKind), "identity", "what makes packets equal: frame, l3, inner")
+	fs.Var(newParsed(&f.ignore, "", "fields", flow.ParseIgnore), "ignore", "additional fields to ignore: "+flow.FieldNames()+"; none: compare all")
+	fs.IntVar(&f.identityBytes, "identity-bytes", 0, "compare only the first `N` bytes of the identity (0: what both sides have)")
+	groupCompare.add(fs, "window", "identity", "ignore")
+	f.registerRun(fs)
+	fs.IntVar(&f.top, "top", 10, "list `N` conversations")
+	groupOutput.add(fs, "top")
+	f.memory = match.DefaultMemory
+	fs.Var(newParsed(&f.memory, show.Bytes(match.DefaultMemory), "size", parseMemory), "memory", "memory for packets: 64MiB")
+	fs.BoolVar(&f.noProgress, "no-progress", false, "show no progress on a terminal")
+	groupAdvanced.add(fs, "identity-bytes", "memory", "no-progress")
+	completeWords(cmd, map[string][]string{
+		"filter": filterWords, "window": {"100ms", "10ms", "1s"}, "memory": {"64MiB", "256MiB", "1GiB"},
+		"identity": {"frame", "l3", "inner"}, "ignore": append(strings.Split(flow.FieldNames(), ", "), "none"), "top": {"10", "100"},
+	})
+}
+
+func (f *sidesFlags) check(cmd *cobra.Command, e *env, inputs [2]string) error {
+	switch {
+	case f.identityBytes < 0:
+		return &usageError{errors.New("--identity-bytes must not be negative")}
+	case f.top < 0:
+		return &usageError{errors.New("--top must not be negative")}
+	case outfile.IsStdout(f.only[0]) && outfile.IsStdout(f.only[1]):
+		return &usageError{errors.New("--only-a and --only-b cannot both be standard output")}
+	}
+	errs := []error{checkNamed(cmd.Flags()), f.net.check(inputs[:], false, f.only[:]...), e.checkTerminal(f.only[:]...), f.page.check(&f.common)}
+	for _, input := range inputs { // a capture may be compared with itself
+		named := files{outputs: []namedFile{{"--only-a", f.only[0]}, {"--only-b", f.only[1]}, f.page.named()}, inputs: append(f.filter.files(), input)}
+		errs = append(errs, named.check())
+	}
+	return errors.Join(errs...)
+}
+
+func (f *sidesFlags) run(cmd *cobra.Command, e *env, inputs [2]string) error {
+	if err := f.check(cmd, e, inputs); err != nil {
+		return err
+	}
+	if err := f.finish(cmd.Flags()); err != nil {
+		return err
+	}
+	network, err := f.net.network(cmd.Flags())
+	if err != nil {
+		return err
+	}
+	page, err := f.page.open(cmd.Context())
+	if err != nil {
+		return err
+	}
+	e.quiet = f.quiet
+	bar := newProgress(e, &f.common)
+	defer bar.close()
+	cfg := compare.Config{
+		Inputs: inputs, Input: f.inputs(e, bar), Only: f.only, Log: e.logger(),
+		Identity: flow.IdentityConfig{Kind: f.identity, Ignore: f.ignore, Bytes: f.identityBytes},
+		Window:   f.window, Memory: f.memory, Conversations: f.top, Secret: f.secret, Workers: f.workers,
+	}
+	cfg.Input.Network = network
+	s, err := compare.Run(cmd.Context(), &cfg)
+	bar.close()
+	warnSides(e, &s)
+	err = errors.Join(markDamage(err, s.A.Packets+s.B.Packets+s.Filtered, s.Damaged), f.print(e, &s, err), f.write(page, &s, err))
+	if s.Verdict != "" && !s.Same {
+		err = errors.Join(err, errDifferent)
+	}
+	return err
+}
+
+const (
+	// muchRepeated is the share of packets that may be repeated without a warning.
+	muchRepeated = 0.05
+	// farApart is an offset that no clock has that somebody has set.
+	farApart = time.Minute
+)
+
+// warnSides says what makes the answer doubtful.
+func warnSides(e *env, s *compare.Summary) {
+	if s.EvictedLive > 0 {
+		e.warn(fmt.Errorf("%d packets were forgotten within the window, so some in both may count as in one alone: use a larger --memory or a shorter --window", s.EvictedLive))
+	}
+	if s.OffsetNS != nil && (*s.OffsetNS > int64(farApart) || *s.OffsetNS < -int64(farApart)) {
+		e.warn(fmt.Errorf("the clocks are %v apart: the offset was found by equal packets, and removed", time.Duration(*s.OffsetNS).Round(time.Second)))
+	}
+	for _, side := range []struct {
+		name string
+		*compare.Side
+	}{{"A", &s.A}, {"B", &s.B}} {
+		if !s.Same && float64(side.Repeats) > muchRepeated*float64(side.Packets) {
+			e.warn(fmt.Errorf("%s has %d packets that equal one before (%s): remove copies first, with flowdedup dedup %s",
+				side.name, side.Repeats, show.Percent(float64(side.Repeats), float64(side.Packets), 1), side.Input))
+		}
+	}
+}
+
+// write writes the page, unless the inputs were not compared.
+func (f *sidesFlags) write(page pageFile, s *compare.Summary, err error) error {
+	if nothingCompared(s, err) {
+		return page.discard()
+	}
+	return page.write(func(w io.Writer) error { return report.ComparePage(w, s) })
+}
+
+func nothingCompared(s *compare.Summary, err error) bool {
+	return s.Verdict == "" || s.A.Packets+s.B.Packets+s.Filtered == 0 && err != nil && !errors.Is(err, context.Canceled)
+}
+
+// print writes the summary to the stream that gets no packets. It prints nothing if the
+// inputs were not compared.
+func (f *sidesFlags) print(e *env, s *compare.Summary, err error) error {
+	if nothingCompared(s, err) || errors.Is(err, sink.ErrOutput) {
+		return nil
+	}
+	var w io.Writer = e.stdout
+	if outfile.IsStdout(f.only[0]) || outfile.IsStdout(f.only[1]) {
+		w = e.stderr
+	}
+	switch {
+	case f.json:
+		return report.CompareJSON(w, s)
+	case f.quiet:
+		return nil
+	}
+	return report.CompareText(w, s)
+}

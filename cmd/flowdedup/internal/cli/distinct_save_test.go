@@ -1,0 +1,328 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// sensorRow is a row of JSON of any kind.
+type sensorRow struct {
+	Kind                              string
+	WindowStart                       string `json:"window_start"`
+	WindowEnd                         string `json:"window_end"`
+	Of, Family, Sensor, Other, Method string
+	Distinct, Low, High, Packets      uint64
+	Only, Both                        uint64
+	New, Returning, Gone              *uint64
+	Sensors                           string
+	Missing                           []string
+}
+
+// sensorRows runs distinct with --json.
+func sensorRows(t *testing.T, args ...string) (rows []sensorRow) {
+	t.Helper()
+	out, errs, code := run(append([]string{"distinct", "--json"}, args...)...)
+	if code != exitDone {
+		t.Fatalf("%q: exit code %d, stderr %q", args, code, errs)
+	}
+	for dec := json.NewDecoder(strings.NewReader(out)); dec.More(); {
+		var row sensorRow
+		if err := dec.Decode(&row); err != nil {
+			t.Fatal(err)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+var testKey = strings.Repeat("5a", 32)
+
+// counted are the flags that sensors of these tests count with.
+var counted = []string{"--key", testKey, "--of", "src,flow,mac", "--every", "1s"}
+
+// saveSensors saves what each capture has.
+func saveSensors(t *testing.T, captures []string, more ...string) (files []string) {
+	t.Helper()
+	dir := t.TempDir()
+	for i, in := range captures {
+		file := filepath.Join(dir, fmt.Sprintf("s%d.counts", i))
+		args := slices.Concat([]string{"distinct", "-q", in, "--save", file}, counted, more)
+		if _, errs, code := run(args...); code != exitDone || errs != "" {
+			t.Fatalf("%q: exit code %d, stderr %q", args, code, errs)
+		}
+		files = append(files, file)
+	}
+	return files
+}
+
+var sensorCaptures = []string{bundled("router-in.pcap"), bundled("router-out.pcap"), bundled("router-plain.pcapng")}
+
+// name returns what a row counts.
+func (r *sensorRow) name() string {
+	return strings.Join([]string{r.Kind, r.WindowStart, r.Of, r.Family}, " ")
+}
+
+// TestMergeSensors compares merged files with counts of all captures together.
+func TestMergeSensors(t *testing.T) {
+	files := saveSensors(t, sensorCaptures)
+	want := map[string]sensorRow{}
+	for _, row := range sensorRows(t, slices.Concat(sensorCaptures, counted, []string{"--total"})...) {
+		if row.Kind == "total" {
+			row.WindowStart = ""
+		}
+		want[row.name()] = row
+	}
+	got := sensorRows(t, append([]string{"--merge", "--total"}, files...)...)
+	if len(got) != len(want) {
+		t.Errorf("%d rows, want %d", len(got), len(want))
+	}
+	for _, row := range got {
+		if row.Kind == "total" {
+			row.WindowStart = ""
+		}
+		w, ok := want[row.name()]
+		if !ok || row.Distinct != w.Distinct || row.Low != w.Distinct || row.High != w.Distinct || row.Packets != w.Packets {
+			t.Errorf("%+v, want %+v", row, w)
+		}
+		if n := len(row.Missing); row.Sensors != fmt.Sprintf("%d/3", 3-n) {
+			t.Errorf("sensors %q, missing %q", row.Sensors, row.Missing)
+		}
+	}
+	table, _, code := run(append([]string{"distinct", "--merge", "--overlap"}, files...)...)
+	if code != exitDone || !strings.Contains(table, "only here") || !strings.Contains(table, "sensors") {
+		t.Errorf("exit code %d, table %q", code, table)
+	}
+	name := filepath.Join(t.TempDir(), "merged.csv")
+	_, _, code = run(append([]string{"distinct", "--merge", "--csv", name}, files...)...)
+	csv, err := os.ReadFile(name)
+	if code != exitDone || err != nil || !strings.HasPrefix(string(csv), "window_start,") || !strings.Contains(string(csv), ",fpr,sensors,missing\n") {
+		t.Errorf("exit code %d, %v, CSV %q", code, err, csv)
+	}
+}
+
+// TestMergeOverlap compares overlaps with unions of two and of the others.
+func TestMergeOverlap(t *testing.T) {
+	files := saveSensors(t, sensorCaptures)
+	union := func(files ...string) map[string]uint64 {
+		all := map[string]uint64{}
+		for _, row := range sensorRows(t, append([]string{"--merge"}, files...)...) {
+			all[row.WindowStart+row.Of+row.Family] = row.Distinct
+		}
+		return all
+	}
+	all, alone, without := union(files...), map[string]map[string]uint64{}, map[string]map[string]uint64{}
+	both := map[string]map[string]uint64{}
+	for i, file := range files {
+		name := fmt.Sprintf("s%d", i)
+		alone[name] = union(file)
+		without[name] = union(slices.Delete(slices.Clone(files), i, i+1)...)
+		for j := i + 1; j < len(files); j++ {
+			both[name+fmt.Sprintf("s%d", j)] = union(file, files[j])
+		}
+	}
+	lines := 0
+	for _, row := range sensorRows(t, append([]string{"--merge", "--overlap"}, files...)...) {
+		at := row.WindowStart + row.Of + row.Family
+		switch row.Kind {
+		case "sensor":
+			lines++
+			if row.Distinct != alone[row.Sensor][at] || row.Only != all[at]-without[row.Sensor][at] {
+				t.Errorf("%+v: want %d, only %d", row, alone[row.Sensor][at], all[at]-without[row.Sensor][at])
+			}
+		case "overlap":
+			lines++
+			if want := alone[row.Sensor][at] + alone[row.Other][at] - both[row.Sensor+row.Other][at]; row.Both != want {
+				t.Errorf("%+v: want %d", row, want)
+			}
+		}
+	}
+	if lines != 6*len(all) {
+		t.Errorf("%d lines for %d counts", lines, len(all))
+	}
+}
+
+// TestMergeSketches merges a sensor whose counters were limited with one that has sets:
+// the truth lies within the bounds, and the row says how it was counted.
+func TestMergeSketches(t *testing.T) {
+	files := saveSensors(t, sensorCaptures[:1])
+	dir := t.TempDir()
+	limited := filepath.Join(dir, "limited.counts")
+	args := slices.Concat([]string{"distinct", sensorCaptures[1], "--save", limited, "--set-limit", "2", "--sensor", "roof"}, counted)
+	if _, errs, code := run(args...); code != exitDone || !strings.Contains(errs, "estimates by sketches") {
+		t.Fatalf("exit code %d, stderr %q", code, errs)
+	}
+	want := map[string]sensorRow{}
+	for _, row := range sensorRows(t, slices.Concat(sensorCaptures[:2], counted)...) {
+		want[row.name()] = row
+	}
+	methods := map[string]int{}
+	for _, row := range sensorRows(t, "--merge", files[0], limited) {
+		methods[row.Method]++
+		if w := want[row.name()]; row.Low > w.Distinct || row.High < w.Distinct || row.Packets != w.Packets {
+			t.Errorf("%+v, want %+v", row, w)
+		}
+		if slices.Contains(row.Missing, "limited") {
+			t.Errorf("the sensor has the name of its file: %+v", row)
+		}
+	}
+	if len(methods) != 2 {
+		t.Errorf("methods %v", methods)
+	}
+}
+
+// TestMergeRefuses has files that do not merge, are damaged, or are no such files.
+func TestMergeRefuses(t *testing.T) {
+	file := saveSensors(t, sensorCaptures[:1])[0]
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	write := func(name string, b []byte) string {
+		name = filepath.Join(dir, name)
+		if err := os.WriteFile(name, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	damaged := slices.Clone(whole)
+	damaged[len(damaged)/2] ^= 4
+	other := func(more ...string) string { return saveSensors(t, sensorCaptures[1:2], more...)[0] }
+	for name, c := range map[string]struct {
+		args []string
+		code int
+		want string
+	}{
+		"key":     {[]string{file, other("--key", strings.Repeat("77", 32))}, exitUsage, "another --key than"},
+		"mask":    {[]string{file, other("--mask4", "24")}, exitUsage, "with --mask4 24,"},
+		"zone":    {[]string{file, other("--tz", "Europe/Berlin")}, exitUsage, "--tz Europe/Berlin"},
+		"windows": {[]string{file, other("--every", "1m")}, exitUsage, "--every 1m0s"},
+		"keys":    {[]string{file, other("--of", "src")}, exitUsage, "--of src"},
+		"cut":     {[]string{write("cut", whole[:len(whole)-20])}, exitFailed, "cut: byte "},
+		"damaged": {[]string{write("damaged", damaged)}, exitFailed, "damaged: byte "},
+		"capture": {sensorCaptures[:1], exitFailed, "byte 0: not a complete file of counts"},
+		"missing": {[]string{filepath.Join(dir, "nothing")}, exitFailed, "no such file"},
+		"twice":   {[]string{file, file}, exitUsage, "same file"},
+	} {
+		_, errs, code := run(append([]string{"distinct", "--merge"}, c.args...)...)
+		if code != c.code || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
+			t.Errorf("%s: exit code %d, stderr %q, want %d with %q", name, code, errs, c.code, c.want)
+		}
+	}
+}
+
+// TestSaveIncomplete damages an input: the file keeps what there was under another name if
+// one exists, and is complete in itself.
+func TestSaveIncomplete(t *testing.T) {
+	whole, err := os.ReadFile(sensorCaptures[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	in, out := filepath.Join(dir, "cut.pcap"), filepath.Join(dir, "roof.counts")
+	if err := os.WriteFile(in, whole[:len(whole)*2/3], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(out, []byte("before"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, errs, code := run(slices.Concat([]string{"distinct", "-q", in, "--save", out}, counted)...); code != exitDamaged || !strings.Contains(errs, "roof.partial.counts") {
+		t.Errorf("exit code %d, stderr %q", code, errs)
+	}
+	if b, err := os.ReadFile(out); err != nil || string(b) != "before" {
+		t.Errorf("the file from before is %q, %v", b, err)
+	}
+	if rows := sensorRows(t, "--merge", filepath.Join(dir, "roof.partial.counts")); len(rows) == 0 {
+		t.Error("the partial file has no rows")
+	}
+}
+
+// TestChangesAndGaps compares rows with lists of what was seen in each window.
+func TestChangesAndGaps(t *testing.T) {
+	in := filepath.Join(t.TempDir(), "gaps.pcap")
+	data := hourlyPcap(12)
+	const head, record = 24, 36
+	data = slices.Concat(data[:head+3*record], data[head+6*record:]) // no packets in hours 3, 4 and 5
+	if err := os.WriteFile(in, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, method := range []string{"auto", "exact", "sketch"} {
+		var got []string
+		for _, row := range sensorRows(t, in, "--of", "src,dst", "--changes", "--gaps", "--total", "--method", method) {
+			if row.Family != "ipv4" {
+				continue
+			}
+			text := fmt.Sprintf("%s%s %s %d", row.Kind, strings.TrimPrefix(row.WindowStart, "1970-01-01T")[:2], row.Of, row.Distinct)
+			if row.New != nil {
+				text += fmt.Sprintf(" %d %d %d", *row.New, *row.Returning, *row.Gone)
+			}
+			got = append(got, text)
+		}
+		var want []string
+		for hour := range 12 {
+			src, dst := " src 1 1 0 1", " dst 1 0 1 0"
+			switch {
+			case hour == 0:
+				src, dst = " src 1", " dst 1"
+			case hour == 3:
+				src, dst = " src 0 0 0 1", " dst 0 0 0 1"
+			case hour == 4, hour == 5:
+				src, dst = " src 0 0 0 0", " dst 0 0 0 0"
+			case hour == 6:
+				src, dst = " src 1 1 0 0", " dst 1 1 0 0"
+			}
+			want = append(want, fmt.Sprintf("%02d", hour)+src, fmt.Sprintf("%02d", hour)+dst)
+		}
+		want = append(want, "total00 src 9", "total00 dst 1")
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: rows %q, want %q", method, got, want)
+		}
+	}
+	sliding := 0
+	for _, row := range sensorRows(t, in, "--of", "src", "--slide", "30m", "--gaps", "--method", "sketch") {
+		if row.Family == "all" {
+			sliding++
+		}
+	}
+	if sliding != 23 {
+		t.Errorf("%d windows that slide, want 23", sliding)
+	}
+}
+
+// TestSaveUsage has flags that do not fit.
+func TestSaveUsage(t *testing.T) {
+	in := sensorCaptures[0]
+	for line, want := range map[string]string{
+		"--save x":      "--save needs --key",
+		"--sensor roof": "--sensor names",
+		"--sensor a/b":  "letters, digits",
+		"--overlap":     "--overlap needs --merge",
+		"--save x --method bloom --key " + testKey:  "--save needs --method auto or sketch",
+		"--save x --every none --key " + testKey:    "--every 1h, not none",
+		"--changes --slide 1m":                      "exclude --slide",
+		"--changes --method lru":                    "cannot list its keys",
+		"--set-limit 10 --method sketch":            "--set-limit needs --method auto",
+		"--set-limit 10 --list":                     "--list excludes",
+		"--method sketch --memory 1MiB":             "16 KiB",
+		"--merge --of src":                          "--of has no meaning with --merge",
+		"--save x --csv ./x --key " + testKey:       "same file",
+		"--merge --csv -":                           "needs --quiet",
+		"--save x --fpr 1e-12 --key " + testKey:     "--fpr must be at least",
+		"--gaps --every none":                       "not none",
+		"--merge --save x --total":                  "--save has no meaning",
+		"--save  --key " + testKey:                  "empty",
+		"--set-limit 0":                             "positive number",
+		"--save x --slide 1m --key " + testKey:      "exclude --slide",
+		"--changes --method bloom --key " + testKey: "cannot list its keys",
+	} {
+		args := append([]string{"distinct", in}, strings.Split(line, " ")...)
+		if _, errs, code := run(args...); code != exitUsage || !strings.Contains(errs, want) {
+			t.Errorf("%s: exit code %d, stderr %q, want %q", line, code, errs, want)
+		}
+	}
+}

@@ -1,0 +1,48 @@
+package cli
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestLiveSave merges the files of a run, and compares them with its reports.
+func TestLiveSave(t *testing.T) {
+	lab(t)
+	pair(t, "left", "right")
+	reports, folder := filepath.Join(t.TempDir(), "counts.jsonl"), t.TempDir()
+	r := startLive(t, "-i", "left", "--of", "src,flow", "--every", "1s", "--slide", "0", "--reports", reports,
+		"--save", folder, "--sensor", "roof", "--key", testKey, "--json", "--window", "5s")
+	sendTo(t, "right", burst(100, func(*liveFrame) {})...)
+	r.event("window closed")
+	sendTo(t, "right", liveFrame{id: 5000, src: 9, ttl: 64})
+	r.stopAfter(201)
+	text, err := os.ReadFile(reports)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]sensorRow{}
+	for line := range strings.Lines(string(text)) {
+		var row sensorRow
+		if err := json.Unmarshal([]byte(line), &row); err != nil {
+			t.Fatal(err)
+		}
+		row.Kind = ""
+		want[row.name()] = row
+	}
+	files, err := filepath.Glob(filepath.Join(folder, "roof-*Z.counts"))
+	if err != nil || len(files) < 2 || len(files) > 4 {
+		t.Fatalf("files %q, %v", files, err)
+	}
+	rows := sensorRows(t, append([]string{"--merge"}, files...)...)
+	if len(rows) != len(want) {
+		t.Errorf("%d rows, want %d", len(rows), len(want))
+	}
+	for _, row := range rows {
+		if w := want[row.name()]; row.Distinct != w.Distinct || row.Packets != w.Packets || row.Sensors != "1/1" {
+			t.Errorf("%+v, want %+v", row, w)
+		}
+	}
+}

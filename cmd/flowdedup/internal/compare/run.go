@@ -1,0 +1,214 @@
+package compare
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/compare"
+	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
+	"github.com/flowdedup/flowdedup/engine/secret"
+)
+
+// Config says what a run does. The caller has checked everything in it.
+type Config struct {
+	Inputs [2]string // A and B
+	Input  input.Options
+	// Only names the outputs for packets of one side alone; "" is none.
+	Only [2]string
+	Log  *slog.Logger
+
+	Identity      flow.IdentityConfig
+	Window        time.Duration // 0 stands for the default
+	Memory        int           // 0 stands for the default
+	Conversations int           // how many are listed
+	Secret        secret.Secret
+	Workers       int
+}
+
+// workersOf returns the workers of each side.
+func workersOf(cfg *Config) int { return (cfg.Workers + 1) / 2 }
+
+// Run compares the inputs. The summary is valid with every error; it has no verdict if the
+// inputs were not compared. Errors are those of input.Stream and of sink.Set. A damaged
+// input is compared up to the damage.
+func Run(ctx context.Context, cfg *Config) (Summary, error) {
+	begin := time.Now()
+	r := &runner{cfg: cfg}
+	defer r.close()
+	if err := r.open(ctx); err != nil {
+		return Summary{}, errors.Join(err, r.discard())
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	seed := cfg.Secret.AESKey(secret.Sightings)
+	c := compare.New(compare.Config{
+		Identity: cfg.Identity, Window: cfg.Window, Memory: cfg.Memory,
+		Key: cfg.Secret.AESKey(secret.Packets), Seed: binary.LittleEndian.Uint64(seed[:]),
+	})
+	for i, in := range r.inputs {
+		r.feeds[i] = newFeed(ctx, c, in, workersOf(cfg))
+	}
+	err := r.search(ctx, c)
+	if err != nil {
+		cancel()
+		return Summary{}, errors.Join(r.end(err), r.discard())
+	}
+	err = c.Run(r.written())
+	cancel() // no more is read if an output failed
+	err = r.end(err)
+	report := c.Report(cfg.Conversations)
+	s := newSummary(cfg, report, time.Since(begin))
+	for i, in := range r.inputs {
+		s.Filtered += in.Filtered()
+		s.Damaged = s.Damaged || in.Damaged(r.feeds[i].finished)
+	}
+	return s, errors.Join(err, r.complete(err, &s))
+}
+
+// runner is what a run has opened.
+type runner struct {
+	cfg     *Config
+	inputs  [2]*input.Stream
+	feeds   [2]*feed
+	outputs [2]*sink.Set // nil for none
+}
+
+// chunkSize makes batches small enough for those of both sides to stay in the caches.
+const chunkSize = 128 << 10
+
+func (r *runner) open(ctx context.Context) error {
+	var done, total, packets [2]atomic.Int64
+	for i, name := range r.cfg.Inputs {
+		opt := r.cfg.Input
+		opt.ChunkSize = chunkSize
+		if progress := opt.Progress; progress != nil {
+			opt.Progress = func(d, t int64, n uint64) {
+				done[i].Store(d)
+				total[i].Store(t)
+				packets[i].Store(int64(n))
+				all := total[0].Load() + total[1].Load()
+				if total[0].Load() == 0 || total[1].Load() == 0 {
+					all = 0
+				}
+				progress(done[0].Load()+done[1].Load(), all, uint64(packets[0].Load()+packets[1].Load()))
+			}
+		}
+		in, err := input.Open(ctx, []string{name}, opt)
+		if err != nil {
+			return err
+		}
+		r.inputs[i] = in
+	}
+	for i, name := range r.cfg.Only {
+		if name == "" {
+			continue
+		}
+		r.outputs[i] = sink.New(ctx, sink.Config{
+			Kept: name, Log: r.cfg.Log, TLS: r.cfg.Input.Network.TLS,
+			Arriving: r.inputs[i].Arrives(), BeginsLate: r.inputs[i].BeginsLate(),
+		})
+		if err := r.outputs[i].OpenFiles(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// search finds the offset of the clocks, in a pass of its own if the first packets do not
+// tell.
+func (r *runner) search(ctx context.Context, c *compare.Comparer) error {
+	sure, err := c.Search(r.feeds[0], r.feeds[1])
+	if err != nil || sure || ctx.Err() != nil {
+		return err
+	}
+	for _, name := range r.cfg.Inputs {
+		if info, err := os.Stat(name); name == "-" || err != nil || !info.Mode().IsRegular() {
+			return fmt.Errorf("the first packets of %s and %s do not tell how far the clocks are apart, and not both are files, which can be read twice: compare files, or use a larger --memory",
+				r.cfg.Inputs[0], r.cfg.Inputs[1])
+		}
+	}
+	var surveys [2]*compare.Survey
+	var errs [2]error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		surveys[0], errs[0] = survey(ctx, c, 0, r.cfg)
+	}()
+	surveys[1], errs[1] = survey(ctx, c, 1, r.cfg)
+	<-done
+	if err := errors.Join(errs[:]...); err != nil {
+		return err
+	}
+	c.Locate(surveys[0], surveys[1])
+	return nil
+}
+
+// written returns what takes the packets, nil if no output does.
+func (r *runner) written() func(side int, b *capture.Batch, matched []uint64) error {
+	if r.outputs[0] == nil && r.outputs[1] == nil {
+		return nil
+	}
+	return func(side int, b *capture.Batch, matched []uint64) error {
+		if r.outputs[side] == nil {
+			return nil
+		}
+		return r.outputs[side].Write(b, matched)
+	}
+}
+
+// end waits for the inputs, and returns all errors of the run, of which err is one. Inputs
+// that were ended for it have none.
+func (r *runner) end(err error) error {
+	errs := []error{err}
+	for _, f := range r.feeds {
+		one := f.end()
+		if err != nil && errors.Is(one, context.Canceled) {
+			one = nil
+		}
+		errs = append(errs, one)
+	}
+	return errors.Join(errs...)
+}
+
+// complete completes the outputs. After an unclean end existing files stay as they were,
+// and if nothing was read there is nothing to keep.
+func (r *runner) complete(err error, s *Summary) error {
+	end := (*sink.Set).Commit
+	switch {
+	case s.A.Packets+s.B.Packets+s.Filtered == 0 && err != nil:
+		end = (*sink.Set).Discard
+	case err != nil || s.Damaged:
+		end = (*sink.Set).Keep
+	}
+	return r.each(end)
+}
+
+func (r *runner) discard() error { return r.each((*sink.Set).Discard) }
+
+func (r *runner) each(end func(*sink.Set) error) error {
+	var errs []error
+	for i, set := range r.outputs {
+		if set != nil {
+			errs = append(errs, end(set))
+			r.outputs[i] = nil
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (r *runner) close() {
+	for _, in := range r.inputs {
+		if in != nil {
+			_ = in.Close() // everything was read, or the run failed
+		}
+	}
+}

@@ -1,0 +1,111 @@
+package compare
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture/compare"
+	"github.com/flowdedup/flowdedup/capture/points"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
+	"github.com/flowdedup/flowdedup/engine/window"
+)
+
+// Summary is the answer of "flowdedup compare --json".
+type Summary struct {
+	Verdict string `json:"verdict"`
+	Same    bool   `json:"same"`
+	compare.Counts
+	Reordered uint64 `json:"reordered"`
+	A         Side   `json:"a"`
+	B         Side   `json:"b"`
+
+	// What follows is null if it is unknown.
+	OffsetNS   *int64         `json:"offset_ns"`
+	OffsetAt   *string        `json:"offset_at"`
+	DriftPPM   *float64       `json:"drift_ppm"`
+	DriftError *float64       `json:"drift_error_ppm"`
+	DelayNS    *points.Delays `json:"delay_ns"`
+	Delays     []points.Bin   `json:"delays"`
+	Sampled    float64        `json:"sampled"` // the share of the packets whose delays were kept
+	DelayError float64        `json:"delay_error"`
+
+	Protocols     map[string]compare.Counts `json:"protocols"`
+	Conversations []compare.Conversation    `json:"conversations"`
+	// ConversationsEvicted is whether there were too many to count all.
+	ConversationsEvicted bool `json:"conversations_evicted"`
+
+	Window        string  `json:"window"`
+	Identity      string  `json:"identity"`
+	IdentityBytes int     `json:"identity_bytes"`
+	Filtered      uint64  `json:"filtered"`
+	EvictedLive   uint64  `json:"evicted_live"`
+	MemoryBytes   int     `json:"memory_bytes"`
+	Damaged       bool    `json:"damaged"`
+	Seconds       float64 `json:"seconds"`
+	Rate          float64 `json:"packets_per_second"` // of both inputs
+}
+
+// Side is what was read of an input.
+type Side struct {
+	Input       string `json:"input"`
+	Packets     uint64 `json:"packets"`
+	Outside     uint64 `json:"outside"` // alone, and from before or after the other side
+	Repeats     uint64 `json:"repeats"`
+	NonIP       uint64 `json:"non_ip"`
+	Snapped     uint64 `json:"snapped"`
+	OutOfOrder  uint64 `json:"out_of_order"`
+	NoTimestamp uint64 `json:"no_timestamp"`
+}
+
+func newSummary(cfg *Config, r *compare.Report, took time.Duration) Summary {
+	s := Summary{
+		Same: r.OnlyA+r.OnlyB == 0, Counts: r.Counts, Reordered: r.Reordered, Delays: r.Bins,
+		Protocols: r.Protocols, Conversations: r.Conversations, ConversationsEvicted: r.Evicted,
+		Window: window.Window{Duration: cfg.Window}.String(), Identity: cfg.Identity.Kind.String(), IdentityBytes: r.IdentityBytes,
+		EvictedLive: r.Forgotten, DelayError: points.RelativeError, MemoryBytes: r.MemoryBytes, Seconds: took.Seconds(),
+		Rate: float64(r.Sides[0].Packets+r.Sides[1].Packets) / took.Seconds(),
+	}
+	for i, to := range []*Side{&s.A, &s.B} {
+		from := &r.Sides[i]
+		*to = Side{
+			Input: cfg.Inputs[i], Packets: from.Packets, Outside: from.Outside, Repeats: from.Repeats, NonIP: from.NonIP,
+			Snapped: from.Truncated, OutOfOrder: from.Disorder, NoTimestamp: from.NoTime,
+		}
+	}
+	if r.Found {
+		offset := r.Offset.Nanoseconds()
+		s.OffsetNS, s.OffsetAt, s.DelayNS = &offset, show.Timestamp(r.At, time.UTC), &r.Delays
+		s.Sampled = 1 / float64(r.Sampled)
+	}
+	if r.HasDrift {
+		drift, off := r.Drift*1e6, r.DriftError*1e6
+		s.DriftPPM, s.DriftError = &drift, &off
+	}
+	s.Verdict = verdict(&s)
+	return s
+}
+
+// verdict says in one sentence how the sides differ.
+func verdict(s *Summary) string {
+	switch {
+	case s.A.Packets+s.B.Packets == 0:
+		return "both are empty"
+	case s.A.Packets == 0:
+		return "A has no packets"
+	case s.B.Packets == 0:
+		return "B has no packets"
+	case s.Both == 0:
+		return "no packet is in both, so the offset of the clocks is unknown"
+	case s.Same:
+		return fmt.Sprintf("the same %s packets are in both", show.Count(s.Both))
+	}
+	return lacks("B", "A", s.OnlyA, s.A.Packets) + ", " + lacks("A", "B", s.OnlyB, s.B.Packets)
+}
+
+// lacks says how many packets of the other side one side lacks.
+func lacks(one, other string, n, of uint64) string {
+	if n == 0 {
+		return fmt.Sprintf("%s has all packets of %s", one, other)
+	}
+	return fmt.Sprintf("%s lacks %s of the %s packets of %s (%s)", one, show.Count(n), show.Count(of), other, show.Percent(float64(n), float64(of), 3))
+}

@@ -1,0 +1,78 @@
+package distinct
+
+import (
+	"math"
+
+	"github.com/flowdedup/flowdedup/engine/distinct/multikey"
+)
+
+// rowMaker makes the rows of a run, and those of windows without packets.
+type rowMaker struct {
+	cfg  *Config
+	last []Row // of the window before; nil for none
+	end  int64 // of that window
+	gaps int   // windows without packets so far
+}
+
+// MaxGaps is how many windows without packets have rows. A clock that was wrong by years
+// would give more than anyone reads.
+const MaxGaps = 100_000
+
+// window emits the rows of a window, and before them those of the windows since the last
+// one that had no packets.
+func (r *rowMaker) window(start, end int64, counts []multikey.Count) error {
+	rows := rowsOf(start, end, r.cfg.zone(), counts)
+	if !r.cfg.Gaps || start == math.MinInt64 {
+		return r.cfg.Rows(rows)
+	}
+	for r.last != nil && r.gaps < MaxGaps {
+		from, to := r.next()
+		if to >= end {
+			break
+		}
+		r.gaps++
+		if err := r.emit(from, to, r.empty(from, to)); err != nil {
+			return err
+		}
+	}
+	return r.emit(start, end, rows)
+}
+
+// total emits the rows of the whole input.
+func (r *rowMaker) total(start, end int64, counts []multikey.Count) error {
+	rows := rowsOf(start, end, r.cfg.zone(), counts)
+	for i := range rows {
+		rows[i].Kind = KindTotal
+	}
+	return r.cfg.Rows(rows)
+}
+
+func (r *rowMaker) emit(_, end int64, rows []Row) error {
+	r.last, r.end = rows, end
+	return r.cfg.Rows(rows)
+}
+
+// next returns the bounds of the window after the last one.
+func (r *rowMaker) next() (start, end int64) {
+	if r.cfg.Slide > 0 {
+		end = r.end + int64(r.cfg.Slide)
+		return end - int64(r.cfg.Window), end
+	}
+	windows := r.cfg.Calendar
+	return windows.Window(r.end)
+}
+
+// empty returns the rows of a window without packets. All of the window before are gone.
+func (r *rowMaker) empty(start, end int64) []Row {
+	counts := make([]multikey.Count, len(r.last))
+	for i := range r.last {
+		counts[i].Key, counts[i].Family, counts[i].Method = r.last[i].Of, r.last[i].Family, "exact"
+	}
+	rows := rowsOf(start, end, r.cfg.zone(), counts)
+	for i := range rows {
+		if last := &r.last[i]; r.cfg.Changes {
+			rows[i].RowChanges = &RowChanges{Gone: last.Distinct, GoneLow: last.Low, GoneHigh: last.High}
+		}
+	}
+	return rows
+}

@@ -1,0 +1,168 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture/points"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/compare"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
+)
+
+// CompareJSON writes the summary as one object on one line.
+func CompareJSON(w io.Writer, s *compare.Summary) error { return json.NewEncoder(w).Encode(s) }
+
+// CompareText writes the summary as text.
+func CompareText(w io.Writer, s *compare.Summary) error {
+	var t strings.Builder
+	fmt.Fprintf(&t, "%s\n\n", capitalized(s.Verdict))
+	compareSide(&t, "A", &s.A, s.OnlyA)
+	compareSide(&t, "B", &s.B, s.OnlyB)
+	if s.Filtered > 0 {
+		fmt.Fprintf(&t, "  filtered    %s packets, counted nowhere else\n", show.Count(s.Filtered))
+	}
+	fmt.Fprintf(&t, "  both        %s, %s reordered\n", show.Count(s.Both), show.Count(s.Reordered))
+	fmt.Fprintf(&t, "  offset      %s\n", offsetText(s))
+	fmt.Fprintf(&t, "  drift       %s\n", driftText(s))
+	delayTable(&t, s)
+	protocolTable(&t, s)
+	conversationTable(&t, s)
+	fmt.Fprintf(&t, "\n  compared    %s, in %s\n", comparedText(s), show.Bytes(s.MemoryBytes))
+	fmt.Fprintf(&t, "  speed       %s, %.2f million packets/s\n", time.Duration(s.Seconds*1e9).Round(time.Millisecond), s.Rate/1e6)
+	_, err := io.WriteString(w, t.String())
+	return err
+}
+
+// compareSide describes the packets of a side.
+func compareSide(t *strings.Builder, name string, s *compare.Side, only uint64) {
+	fmt.Fprintf(t, "  %s           %s: %s packets, %s of them in %s alone%s\n", name, show.Printable(s.Input), show.Count(s.Packets), show.Count(only), name,
+		also(show.Note{Count: s.Outside, What: "of those from before or after the other side"}))
+	if notes := sideNotes(s); notes != "" {
+		fmt.Fprintf(t, "              %s\n", notes)
+	}
+}
+
+// sideNotes describes what the user may not expect in an input.
+func sideNotes(s *compare.Side) string {
+	return show.Notes(
+		show.Note{Count: s.NonIP, What: "without IP"}, show.Note{Count: s.Snapped, What: "captured in part"},
+		show.Note{Count: s.OutOfOrder, What: "out of order"}, show.Note{Count: s.NoTimestamp, What: "without a timestamp"},
+		show.Note{Count: s.Repeats, What: "repeated"},
+	)
+}
+
+// offsetText says how far the clocks are apart.
+func offsetText(s *compare.Summary) string {
+	if s.OffsetNS == nil {
+		return "unknown"
+	}
+	return fmt.Sprintf("%+.9f s: the clock of B less that of A, with the median delay, at %s", float64(*s.OffsetNS)/1e9, *s.OffsetAt)
+}
+
+// driftText says how fast they drift.
+func driftText(s *compare.Summary) string {
+	if s.DriftPPM == nil {
+		return "unknown: too few packets in both, or too short a time"
+	}
+	return fmt.Sprintf("%+.3f ppm, ±%.3f", *s.DriftPPM, *s.DriftError)
+}
+
+// comparedText says by what packets were compared.
+func comparedText(s *compare.Summary) string {
+	bytes := ""
+	if s.IdentityBytes > 0 {
+		bytes = fmt.Sprintf(", the first %d bytes", s.IdentityBytes)
+	}
+	return fmt.Sprintf("by %s%s, within %s", s.Identity, bytes, s.Window)
+}
+
+// delayTable shows the delays.
+func delayTable(t *strings.Builder, s *compare.Summary) {
+	d := s.DelayNS
+	if d == nil {
+		return
+	}
+	table(t, []show.Column{{Name: "delay above the fastest", Left: true}, {Name: "p50"}, {Name: "p90"}, {Name: "p99"}, {Name: "p99.9"}, {Name: "max"}},
+		[][]string{{"offset and drift removed", show.Delay(d.P50), show.Delay(d.P90), show.Delay(d.P99), show.Delay(d.P999), show.Delay(d.Max)}})
+	bins := coarse(s.Delays, d.P50/tiny, maxRows)
+	most := uint64(1)
+	for _, b := range bins {
+		most = max(most, b.Count)
+	}
+	var rows [][]string
+	for _, b := range bins {
+		rows = append(rows, []string{"below " + show.Delay(b.To), show.Count(b.Count), show.Bar(float64(b.Count)/float64(most), barWidth)})
+	}
+	table(t, []show.Column{{Name: "delay"}, {Name: "packets"}, {Name: "", Left: true}}, rows)
+}
+
+// tiny is what part of the median delay the bins begin with that are shown.
+const tiny = 20
+
+// coarse joins the bins below a delay, and neighbors until there are at most so many.
+func coarse(bins []points.Bin, from int64, most int) (joined []points.Bin) {
+	few := 0
+	for few < len(bins) && bins[few].To <= from {
+		few++
+	}
+	each := (len(bins)-few)/most + 1
+	for i, b := range bins {
+		if i == 0 || i > few && (i-few)%each == 0 {
+			joined = append(joined, points.Bin{From: b.From})
+		}
+		last := &joined[len(joined)-1]
+		last.To, last.Count = b.To, last.Count+b.Count
+	}
+	return joined
+}
+
+// barWidth is how many columns the longest bar has.
+const barWidth = 40
+
+var protocolColumns = []show.Column{{Name: "protocol", Left: true}, {Name: "both"}, {Name: "only in A"}, {Name: "only in B"}}
+
+// protocolsByLoss lists the protocols, those with the most packets of one side alone first.
+func protocolsByLoss(s *compare.Summary) []string {
+	order := map[string]uint64{}
+	for name, c := range s.Protocols {
+		order[name] = c.OnlyA + c.OnlyB
+	}
+	return largest(order)
+}
+
+func protocolRows(s *compare.Summary) (rows [][]string) {
+	for _, name := range protocolsByLoss(s) {
+		c := s.Protocols[name]
+		rows = append(rows, []string{name, show.Count(c.Both), show.Count(c.OnlyA), show.Count(c.OnlyB)})
+	}
+	return rows
+}
+
+func protocolTable(t *strings.Builder, s *compare.Summary) {
+	if len(s.Protocols) > 0 {
+		table(t, protocolColumns, protocolRows(s))
+	}
+}
+
+var conversationColumns = []show.Column{{Name: "conversation", Left: true}, {Name: "both"}, {Name: "only in A"}, {Name: "only in B"}, {Name: "reordered"}}
+
+func conversationRows(s *compare.Summary) (rows [][]string) {
+	for i := range s.Conversations {
+		c := &s.Conversations[i]
+		rows = append(rows, []string{c.Name, show.Count(c.Both), show.Count(c.OnlyA), show.Count(c.OnlyB), show.Count(c.Reordered)})
+	}
+	return rows
+}
+
+func conversationTable(t *strings.Builder, s *compare.Summary) {
+	if len(s.Conversations) == 0 {
+		return
+	}
+	table(t, conversationColumns, conversationRows(s))
+	if s.ConversationsEvicted {
+		fmt.Fprintf(t, "  too many conversations to count all: small ones may be missing\n")
+	}
+}

@@ -1,0 +1,87 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/compare"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/page"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
+)
+
+// ComparePage writes the summary as a page.
+func ComparePage(w io.Writer, s *compare.Summary) error {
+	p := page.Page{Title: "flowdedup compare", Lead: []string{capitalized(s.Verdict)}}
+	fact := func(name, value string) { p.Facts = append(p.Facts, page.Fact{Name: name, Value: value}) }
+	for _, side := range []struct {
+		name string
+		of   *compare.Side
+		only uint64
+	}{{"A", &s.A, s.OnlyA}, {"B", &s.B, s.OnlyB}} {
+		fact(side.name, fmt.Sprintf("%s: %s packets", show.Printable(side.of.Input), show.Count(side.of.Packets)))
+		fact("only in "+side.name, fmt.Sprintf("%s (%s)%s", show.Count(side.only), show.Percent(float64(side.only), float64(side.of.Packets), 3),
+			also(show.Note{Count: side.of.Outside, What: "from before or after the other side"})))
+		if notes := sideNotes(side.of); notes != "" {
+			fact("noticed in "+side.name, notes)
+		}
+	}
+	fact("in both", show.Count(s.Both))
+	fact("reordered", show.Count(s.Reordered))
+	fact("offset", offsetText(s))
+	fact("drift", driftText(s))
+	fact("compared", comparedText(s))
+	if s.DelayNS != nil {
+		p.Sections = append(p.Sections, delaysSection(s))
+	}
+	p.Sections = append(p.Sections, lossSection(s))
+	if len(s.Conversations) > 0 {
+		t := page.Table{Columns: conversationColumns, Rows: conversationRows(s)}
+		t.Rows = t.Rows[:min(len(t.Rows), page.MostRows)]
+		p.Sections = append(p.Sections, page.Section{
+			Heading: "Conversations", Table: &t,
+			Caption: "Those with the most packets in one capture alone come first, then the largest. Losses of few conversations point to a path or a rule, losses of all to the tap or the capture.",
+		})
+	}
+	return p.Write(w)
+}
+
+// delaysSection shows how much delays vary.
+func delaysSection(s *compare.Summary) page.Section {
+	d := s.DelayNS
+	return page.Section{
+		Heading: "How much delays vary", Pictures: []page.Picture{delayChart("Packets by delay above the fastest", "packets", s.Delays)},
+		Caption: "Each column counts the packets in both that took so much longer than the fastest one, with offset and drift of the clocks removed. One narrow hill is a quiet path; a long tail is queueing; two hills are two paths, or packets in both directions.",
+		Table: &page.Table{
+			Columns: []show.Column{{Name: "p50"}, {Name: "p90"}, {Name: "p99"}, {Name: "p99.9"}, {Name: "max"}},
+			Rows:    [][]string{{show.Delay(d.P50), show.Delay(d.P90), show.Delay(d.P99), show.Delay(d.P999), show.Delay(d.Max)}},
+		},
+	}
+}
+
+// lossSection shows what one side lacks, by protocol.
+func lossSection(s *compare.Summary) page.Section {
+	bars := page.Bars{Title: "Packets in one capture alone"}
+	for _, name := range protocolsByLoss(s) {
+		c := s.Protocols[name]
+		for _, one := range []struct {
+			side string
+			n    uint64
+		}{{"A", c.OnlyA}, {"B", c.OnlyB}} {
+			if one.n > 0 && len(bars.List) < maxRows {
+				bars.List = append(bars.List, page.Bar{Name: name + ", only in " + one.side, Value: float64(one.n), Text: show.Count(one.n)})
+			}
+		}
+	}
+	section := page.Section{
+		Heading: "What one side lacks", Table: &page.Table{Columns: protocolColumns, Rows: protocolRows(s)},
+		Caption: "Packets in one capture alone were lost on the way, dropped by what is between, or lost by the other capture.",
+		Text:    []string{fmt.Sprintf("Compared in %s, with %s of memory.", time.Duration(s.Seconds*1e9).Round(time.Millisecond), show.Bytes(s.MemoryBytes))},
+	}
+	if len(bars.List) > 0 {
+		section.Pictures = []page.Picture{bars}
+	} else {
+		section.Caption = "No packet is in one capture alone."
+	}
+	return section
+}

@@ -1,0 +1,271 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/page"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
+)
+
+// DistinctPage collects counts for a page. It takes constant memory: of many windows it
+// remembers the largest of each group of neighbors for the pictures, and the last ones for
+// the tables.
+type DistinctPage struct {
+	keys    []*keyPage // in the order of the rows
+	totals  []distinct.Row
+	untimed []distinct.Row
+	packets uint64 // of all windows
+	windows uint64
+}
+
+// keyPage is what is drawn of one key.
+type keyPage struct {
+	of      string
+	group   int              // windows in each element of drawn
+	pending int              // windows in the last element
+	drawn   []drawnWindow    // at most mostDrawn
+	recent  [][]distinct.Row // of the last windows, page.MostRows at least
+	windows int
+}
+
+// drawnWindow is a window, or a group of them, with the rows by family.
+type drawnWindow struct {
+	from, to time.Time
+	families map[string]distinct.Row
+}
+
+const (
+	mostDrawn = 240
+	mostKeys  = 7
+)
+
+var families = []string{"all", "ipv4", "ipv6"}
+
+var familyNames = map[string]string{"all": "all", "ipv4": "IPv4", "ipv6": "IPv6"}
+
+// Rows takes the counts of a window that closed.
+func (p *DistinctPage) Rows(rows []distinct.Row) error {
+	for len(rows) > 0 {
+		n := 1
+		for n < len(rows) && rows[n].Of == rows[0].Of && rows[n].Kind == rows[0].Kind {
+			n++
+		}
+		p.key(rows[:n])
+		rows = rows[n:]
+	}
+	return nil
+}
+
+// key takes the rows of one key and window.
+func (p *DistinctPage) key(rows []distinct.Row) {
+	all := rows[len(rows)-1]
+	switch {
+	case all.Kind == distinct.KindTotal:
+		p.totals = append(p.totals, all)
+		return
+	case all.WindowStart == nil:
+		p.untimed = append(p.untimed, all)
+		return
+	}
+	i := slices.IndexFunc(p.keys, func(k *keyPage) bool { return k.of == all.Of })
+	if i < 0 {
+		i = len(p.keys)
+		p.keys = append(p.keys, &keyPage{of: all.Of, group: 1})
+	}
+	if i == 0 {
+		p.packets += all.Packets
+		p.windows++
+	}
+	p.keys[i].add(rows)
+}
+
+func (k *keyPage) add(rows []distinct.Row) {
+	w := drawnWindow{families: map[string]distinct.Row{}}
+	for _, r := range rows {
+		w.families[r.Family] = r
+	}
+	var err, ended error
+	w.from, err = time.Parse(time.RFC3339Nano, *rows[0].WindowStart)
+	w.to, ended = time.Parse(time.RFC3339Nano, *rows[0].WindowEnd)
+	if err != nil || ended != nil {
+		return // rows have times of their own making
+	}
+	k.draw(w)
+	k.windows++
+	k.recent = append(k.recent, slices.Clone(rows))
+	if len(k.recent) >= 2*page.MostRows {
+		k.recent = slices.Delete(k.recent, 0, page.MostRows)
+	}
+}
+
+// draw adds a window to the last group, or begins one. It widens the groups when there are
+// too many.
+func (k *keyPage) draw(w drawnWindow) {
+	if k.pending > 0 && k.pending < k.group {
+		k.drawn[len(k.drawn)-1].join(w)
+		k.pending++
+		return
+	}
+	if len(k.drawn) == mostDrawn {
+		for i := range mostDrawn / 2 {
+			k.drawn[i] = k.drawn[2*i]
+			k.drawn[i].join(k.drawn[2*i+1])
+		}
+		k.drawn = k.drawn[:mostDrawn/2]
+		k.group *= 2
+	}
+	k.drawn = append(k.drawn, w)
+	k.pending = 1
+}
+
+// join keeps the larger counts of two neighbors.
+func (w *drawnWindow) join(o drawnWindow) {
+	w.to = o.to
+	for family, r := range o.families {
+		if r.Distinct > w.families[family].Distinct {
+			w.families[family] = r
+		}
+	}
+}
+
+// Write writes the page.
+func (p *DistinctPage) Write(w io.Writer) error {
+	out := page.Page{Title: "flowdedup distinct", Facts: []page.Fact{
+		{Name: "windows", Value: show.Count(p.windows)}, {Name: "packets", Value: show.Count(p.packets)},
+	}}
+	if len(p.keys) == 0 && len(p.untimed) == 0 {
+		out.Lead = append(out.Lead, "No packets.")
+	}
+	for _, one := range []struct {
+		name string
+		rows []distinct.Row
+	}{{"in total", p.totals}, {"without a timestamp", p.untimed}} {
+		for i := range one.rows {
+			out.Facts = append(out.Facts, page.Fact{Name: "distinct " + one.rows[i].Of + " " + one.name, Value: countOf(&one.rows[i])})
+		}
+	}
+	for _, k := range p.keys[:min(len(p.keys), mostKeys)] {
+		out.Sections = append(out.Sections, k.section(page.MostRows/len(p.keys)))
+	}
+	return out.Write(w)
+}
+
+// countOf formats a count with its bounds.
+func countOf(r *distinct.Row) string {
+	if r.Low == r.High {
+		return show.Count(r.Distinct)
+	}
+	return fmt.Sprintf("%s (%s to %s)", show.Count(r.Distinct), show.Count(r.Low), show.Count(r.High))
+}
+
+// section shows one key, with the last lines of its table.
+func (k *keyPage) section(lines int) page.Section {
+	first := k.drawn[0].from
+	x := page.Axis{Label: "start of the window (" + first.Format("-07:00") + ")", Scale: page.Times, Zone: first.Location()}
+	s := page.Section{
+		Heading:  "Distinct " + k.of,
+		Pictures: []page.Picture{k.chart(x)},
+		Caption:  k.caption(),
+		Table:    &page.Table{Columns: pageColumns},
+	}
+	for _, rows := range k.recent[max(0, len(k.recent)-lines):] {
+		s.Table.Rows = append(s.Table.Rows, lineOfWindow(rows))
+	}
+	if changes, ok := k.changes(x); ok {
+		s.Pictures = append(s.Pictures, changes)
+	}
+	if more := k.windows - len(s.Table.Rows); more > 0 {
+		s.Table.More = fmt.Sprintf("%s earlier windows are in --csv and --json.", show.Count(uint64(more)))
+	}
+	return s
+}
+
+// chart draws the counts over time, with their bounds where they are estimates.
+func (k *keyPage) chart(x page.Axis) page.Chart {
+	c := page.Chart{Title: "Distinct " + k.of + " in each window", X: x, Y: page.Axis{Label: "distinct", Scale: page.Linear}}
+	for _, family := range families {
+		line := page.Series{Name: familyNames[family]}
+		estimated, any := false, false
+		for _, w := range k.drawn {
+			r, ok := w.families[family]
+			if !ok {
+				continue
+			}
+			at := float64(w.from.UnixNano())
+			line.Points = append(line.Points, page.Point{X: at, Y: float64(r.Distinct)})
+			line.Bounds = append(line.Bounds, page.Bound{X: at, Low: float64(r.Low), High: float64(r.High)})
+			estimated, any = estimated || r.Low != r.High, any || r.Distinct > 0
+		}
+		if !estimated {
+			line.Bounds = nil
+		}
+		if any {
+			c.Series = append(c.Series, line)
+		}
+	}
+	return c
+}
+
+// changes draws what came and went, if that was counted.
+func (k *keyPage) changes(x page.Axis) (page.Chart, bool) {
+	fresh, back, gone := page.Columns{Name: "new"}, page.Columns{Name: "returning"}, page.Columns{Name: "gone"}
+	for _, w := range k.drawn {
+		r := w.families["all"]
+		if r.RowChanges == nil {
+			continue
+		}
+		from, to := float64(w.from.UnixNano()), float64(w.to.UnixNano())
+		fresh.List = append(fresh.List, page.Column{From: from, To: to, Y: float64(r.New)})
+		back.List = append(back.List, page.Column{From: from, To: to, Y: float64(r.Returning)})
+		gone.List = append(gone.List, page.Column{From: from, To: to, Y: -float64(r.Gone)})
+	}
+	return page.Chart{
+		Title: "New, returning and gone against the window before", X: x, Y: page.Axis{Label: "distinct", Scale: page.Linear},
+		Columns: []page.Columns{back, fresh, gone},
+	}, len(fresh.List) > 0
+}
+
+// caption says what the pictures mean.
+func (k *keyPage) caption() string {
+	most, at := uint64(0), time.Time{}
+	for _, w := range k.drawn {
+		if r := w.families["all"]; r.Distinct >= most {
+			most, at = r.Distinct, w.from
+		}
+	}
+	text := fmt.Sprintf("The most are %s, in the window from %s. ", show.Count(most), at.Format("2006-01-02 15:04:05"))
+	if k.group > 1 {
+		text += fmt.Sprintf("Each point is the largest of %d windows. ", k.group)
+	}
+	text += "An area behind a line holds the true number with 95 % confidence; without one counts are exact, or err as their FPR says. "
+	return text + "A step up that stays is new hosts or services; a single peak is a scan or an event; --changes shows whether the same ones come back."
+}
+
+var pageColumns = []show.Column{
+	{Name: "window", Left: true}, {Name: "all"}, {Name: "IPv4"}, {Name: "IPv6"}, {Name: "packets"}, {Name: "new"}, {Name: "returning"}, {Name: "gone"},
+}
+
+// lineOfWindow returns the cells of a window and key.
+func lineOfWindow(rows []distinct.Row) []string {
+	cells := make([]string, len(pageColumns))
+	cells[0] = window(&rows[0])
+	for i := range rows {
+		r := &rows[i]
+		switch r.Family {
+		case "ipv4":
+			cells[2] = countOf(r)
+		case "ipv6":
+			cells[3] = countOf(r)
+		default:
+			cells[1], cells[4] = countOf(r), show.Count(r.Packets)
+			if c := r.RowChanges; c != nil {
+				cells[5], cells[6], cells[7] = show.Count(c.New), show.Count(c.Returning), show.Count(c.Gone)
+			}
+		}
+	}
+	return cells
+}

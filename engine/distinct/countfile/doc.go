@@ -1,0 +1,24 @@
+// Package countfile saves the distinct counters of windows, and unites those of several
+// sensors.
+//
+// A [Writer] writes what counters of package distinct remember, window by window. [Open]
+// reads where it all is, and [Merge] unites what sensors have of a window, in a stream: a
+// set of any size takes a block of memory for each file. Sets unite exactly; where one
+// sensor has a sketch, so has the union.
+//
+// # Format
+//
+// A file is the eight bytes FLOWCNT1 and records. A record is a byte that says its kind,
+// the length of its content in 4 bytes, the content, and the CRC-32C (Castagnoli) of all
+// that in 4 bytes. Numbers are little-endian.
+//
+//	H  JSON: the sensor, and the settings that must be equal to merge. The first record.
+//	W  JSON: a window, its bounds in nanoseconds since 1970 UTC, the end excluded.
+//	S  JSON: a series of it: key, family, packets; "set" with width and count, or "sketch".
+//	B  a block of a set: see package wordset. Words ascend from block to block.
+//	R  the registers of a sketch: see package sketch.
+//	E  nothing. The last record: a file without it is not complete.
+//
+// The version is the last byte of the first eight. Errors about content wrap ErrInvalid,
+// name the file, and say at which byte the damaged record starts.
+package countfile

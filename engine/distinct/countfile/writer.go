@@ -1,0 +1,137 @@
+package countfile
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"hash/crc32"
+	"io"
+
+	"github.com/flowdedup/flowdedup/engine/distinct"
+	"github.com/flowdedup/flowdedup/engine/distinct/wordset"
+)
+
+const magic = "FLOWCNT1"
+
+// The kinds of records.
+const (
+	recordHeader    = 'H'
+	recordWindow    = 'W'
+	recordSeries    = 'S'
+	recordBlock     = 'B'
+	recordRegisters = 'R'
+	recordEnd       = 'E'
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Header is what all windows of a file have in common.
+type Header struct {
+	// Sensor is the name of who counted. With "" Open takes that of the file.
+	Sensor string `json:"sensor,omitempty"`
+	// Settings are what must be equal for windows to be merged, in the order in which they
+	// are compared.
+	Settings []Setting `json:"settings"`
+}
+
+// Setting is one of them.
+type Setting struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// windowRecord is the content of a window's record.
+type windowRecord struct {
+	Start int64 `json:"start"`
+	End   int64 `json:"end"`
+}
+
+// seriesRecord is the content of a series' record.
+type seriesRecord struct {
+	Key     string `json:"key"`
+	Family  string `json:"family"`
+	Packets uint64 `json:"packets"`
+	Kind    string `json:"kind"` // kindSet or kindSketch
+	Width   uint   `json:"width"`
+	Count   uint64 `json:"count,omitempty"` // words of a set
+}
+
+const (
+	kindSet    = "set"
+	kindSketch = "sketch"
+)
+
+// Writer writes a file. After an error it writes nothing more, and Close returns it.
+type Writer struct {
+	to      io.Writer
+	buf     []byte
+	written int64
+	err     error
+}
+
+// NewWriter writes the header. Errors come from the other methods.
+func NewWriter(to io.Writer, h Header) *Writer {
+	w := &Writer{to: to}
+	w.write([]byte(magic))
+	w.json(recordHeader, &h)
+	return w
+}
+
+// Window begins a window.
+func (w *Writer) Window(start, end int64) error {
+	w.json(recordWindow, &windowRecord{start, end})
+	return w.err
+}
+
+// Series writes what a counter remembers of the window that was begun last. It must not be
+// a sample. Packets are those that the elements come from.
+func (w *Writer) Series(key, family string, packets uint64, c distinct.Contents) error {
+	s := seriesRecord{Key: key, Family: family, Packets: packets, Kind: kindSet, Width: c.Width, Count: c.Count}
+	if c.Sketch != nil {
+		s.Kind = kindSketch
+		w.json(recordSeries, &s)
+		w.record(recordRegisters, c.Sketch.Append)
+		return w.err
+	}
+	w.json(recordSeries, &s)
+	for words := range wordset.Blocks(c.Words) {
+		w.record(recordBlock, func(b []byte) []byte { return wordset.AppendBlock(b, words) })
+		if w.err != nil {
+			break
+		}
+	}
+	return w.err
+}
+
+// Close writes the last record, and returns how many bytes were written in all.
+func (w *Writer) Close() (written int64, err error) {
+	w.record(recordEnd, func(b []byte) []byte { return b })
+	return w.written, w.err
+}
+
+func (w *Writer) json(kind byte, content any) {
+	text, err := json.Marshal(content)
+	if err != nil && w.err == nil {
+		w.err = err
+	}
+	w.record(kind, func(b []byte) []byte { return append(b, text...) })
+}
+
+// record writes a record, whose content add appends.
+func (w *Writer) record(kind byte, add func(b []byte) []byte) {
+	b := add(append(w.buf[:0], kind, 0, 0, 0, 0))
+	binary.LittleEndian.PutUint32(b[1:], uint32(len(b)-recordHead))
+	w.buf = binary.LittleEndian.AppendUint32(b, checksum(b))
+	w.write(w.buf)
+}
+
+// checksum returns that of a record without it.
+func checksum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
+
+func (w *Writer) write(b []byte) {
+	if w.err != nil {
+		return
+	}
+	var n int
+	n, w.err = w.to.Write(b)
+	w.written += int64(n)
+}
