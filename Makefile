@@ -121,6 +121,17 @@ bench-live:
 bench-live-quick:
 	bench/live/run.sh -quick $(LIVE)
 
+# intervals checks the 95 % intervals of all approximate counts over longer streams, too: a
+# quarter of an hour.
+intervals:
+	FLOWDEDUP_INTERVALS=long go test -count=1 -timeout 1h -run TestIntervals -v ./engine/distinct/multikey
+
+# bench-merge unites the saved counts of 20 sensors of 10 million flows, with and without
+# their overlap. It makes 1.1 GB of temporary files. Linux.
+bench-merge:
+	go run ./bench/merge
+	go run ./bench/merge -overlap
+
 # hub-model simulates a hub of 40 sites of 10 Gbit/s each, and draws the figure of the manual.
 hub-model:
 	go run ./bench/hubmodel -svg cmd/flowdedup/doc/hub-model.svg
@@ -134,17 +145,6 @@ test-hub:
 CHAOS ?= 10m
 chaos-hub:
 	cd engine/cluster && FLOWDEDUP_CHAOS=$(CHAOS) go test -run TestChaos -count 1 -timeout 2h -v .
-
-# intervals checks the 95 % intervals of all approximate counts over longer streams, too: a
-# quarter of an hour.
-intervals:
-	FLOWDEDUP_INTERVALS=long go test -count=1 -timeout 1h -run TestIntervals -v ./engine/distinct/multikey
-
-# bench-merge unites the saved counts of 20 sensors of 10 million flows, with and without
-# their overlap. It makes 1.1 GB of temporary files. Linux.
-bench-merge:
-	go run ./bench/merge
-	go run ./bench/merge -overlap
 
 # soak-live runs flowdedup live at half load for DURATION while things go wrong around
 # it, and fails if the run does not survive: Linux, as root.

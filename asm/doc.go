@@ -11,6 +11,7 @@
 //	the digest of a key or of a packet                asm/digest        aes.go, highway.go
 //	where an IPv4 address goes in exact rows          asm/permute       bijection.go
 //	the datagrams in a batch of Ethernet frames       asm/headers       datagram.go, tuple.go
+//	times, lengths and order of a batch's packets      asm/frames        frames.go
 //	what the CPU has, and what is AVX-512 here        asm/internal/cpu  level_amd64.go, level_arm64.go
 //	which kernel runs at which level                  each              dispatch_amd64.go, dispatch_arm64.go
 //	what position and order of a call mean            asm/line          doc.go

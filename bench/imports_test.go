@@ -17,6 +17,7 @@ var layers = map[string][]string{
 	"asm/digest":   {"asm/internal"},
 	"asm/permute":  {"asm/internal"},
 	"asm/headers":  {"asm/internal", "asm/digest"},
+	"asm/frames":   {"asm/internal", "asm/digest"},
 	"asm/line":     {"asm/internal", "asm/digest", "layout"},
 	// The contracts of filters; a name with a dot behind is a package without those below.
 	"engine":                    {"asm"},

@@ -214,3 +214,106 @@ step:
 	SUBS $1, R5, R5
 	BNE  half
 	RET
+
+// HEADER1 makes the first block of the next message that R9 lists, and notes where its
+// other blocks begin and how many bytes the last one has. R6 is how many come before
+// that. The first word of a Message, moved right by 32 bits, is the length.
+#define HEADER1(S, AT, LAST) \
+	MOVHU.P 2(R9), R7          \
+	ADD     R7<<4, R2, R7      \
+	LDP     (R7), (R7, R8)     \
+	ADD     R7.UXTW, R1, AT    \
+	LSR     $32, R7, R7        \
+	VMOV    R7, S.D[0]         \
+	VMOV    R8, S.D[1]         \
+	SUB     R6, R7, LAST
+
+// BLOCK1 adds the next block of a message.
+#define BLOCK1(S, AT) \
+	VLD1.P 16(AT), [V27.B16]   \
+	VEOR   V27.B16, S.B16, S.B16
+
+// LAST1BLOCK adds the last block of a message. It loads the 16 bytes that end where the
+// message ends, and moves the last block to the front of them, so it reads nothing beyond.
+#define LAST1BLOCK(S, AT, LAST) \
+	ADD   LAST, AT, R7                     \
+	FMOVQ -16(R7), F27                     \
+	SUB   LAST, R3, R8                     \
+	VLD1  (R8), [V28.B16]                  \
+	VTBL  V28.B16, [V27.B16], V27.B16      \
+	VEOR  V27.B16, S.B16, S.B16
+
+// STORE1 writes the digest of the next message that R4 lists to its place.
+#define STORE1(S) \
+	MOVHU.P 2(R4), R7          \
+	ADD     R7<<4, R0, R7      \
+	VST1    [S.B16], (R7)
+
+// The 16 bytes that begin n bytes before the middle. As the indexes of VTBL they would be
+// 16-n to 15, and then zeros.
+DATA ·lastBytes+0x00(SB)/8, $0x0706050403020100
+DATA ·lastBytes+0x08(SB)/8, $0x0f0e0d0c0b0a0908
+DATA ·lastBytes+0x10(SB)/8, $0x8080808080808080
+DATA ·lastBytes+0x18(SB)/8, $0x8080808080808080
+GLOBL ·lastBytes(SB), RODATA|NOPTR, $32
+
+// func sumEqualNEON(dst *Digest, buf *byte, msgs *Message, order *uint16, groups, length int, schedule *aesSchedule)
+TEXT ·sumEqualNEON(SB), NOSPLIT, $0-56
+	MOVD schedule+48(FP), R3
+	KEYS
+	MOVD dst+0(FP), R0
+	MOVD buf+8(FP), R1
+	MOVD msgs+16(FP), R2
+	MOVD order+24(FP), R4
+	MOVD groups+32(FP), R5
+	MOVD length+40(FP), R6
+	SUB  $1, R6, R6
+	LSL  $4, R6, R6
+	MOVD $·lastBytes+16(SB), R3
+
+group:
+	MOVD R4, R9
+	HEADER1(V0, R10, R19)
+	HEADER1(V1, R11, R20)
+	HEADER1(V2, R12, R21)
+	HEADER1(V3, R13, R22)
+	HEADER1(V4, R14, R23)
+	HEADER1(V5, R15, R24)
+	HEADER1(V6, R16, R25)
+	HEADER1(V7, R17, R26)
+	ENCRYPT8
+	MOVD R6, R9
+
+step:
+	BLOCK1(V0, R10)
+	BLOCK1(V1, R11)
+	BLOCK1(V2, R12)
+	BLOCK1(V3, R13)
+	BLOCK1(V4, R14)
+	BLOCK1(V5, R15)
+	BLOCK1(V6, R16)
+	BLOCK1(V7, R17)
+	ENCRYPT8
+	SUBS $16, R9, R9
+	BNE  step
+
+	LAST1BLOCK(V0, R10, R19)
+	LAST1BLOCK(V1, R11, R20)
+	LAST1BLOCK(V2, R12, R21)
+	LAST1BLOCK(V3, R13, R22)
+	LAST1BLOCK(V4, R14, R23)
+	LAST1BLOCK(V5, R15, R24)
+	LAST1BLOCK(V6, R16, R25)
+	LAST1BLOCK(V7, R17, R26)
+	ENCRYPT8
+	STORE1(V0)
+	STORE1(V1)
+	STORE1(V2)
+	STORE1(V3)
+	STORE1(V4)
+	STORE1(V5)
+	STORE1(V6)
+	STORE1(V7)
+	SUBS $1, R5, R5
+	BNE  group
+	RET

@@ -2,9 +2,9 @@
 
 package digest
 
-// orderedMessages is how many messages are sorted at once: their states fit the
-// stack and, with their first lines, the L1 cache.
-const orderedMessages = 256
+// orderedMessages is how many messages are sorted at once: as many as callers have, since
+// more of them then have equal lengths, and their states fit the stack.
+const orderedMessages = 512
 
 // messageOrder is the memory for sorting messages.
 type messageOrder struct {
@@ -59,6 +59,27 @@ func (o *messageOrder) runEnd(msgs []Message, order []uint16, begin int) (end in
 		end++
 	}
 	return end
+}
+
+// sumEqual digests the messages that order lists, sorted, in groups of the same number of
+// blocks. It returns those that fit no group, in order. With same, all have the same number.
+func (a *AES) sumEqual(dst []Digest, buf []byte, msgs []Message, o *messageOrder, order []uint16, same bool) (rest []uint16) {
+	group, least := a.equalGroup()
+	kept := 0
+	for begin := 0; begin < len(order); {
+		length := cipherBlocks(msgs[order[begin]].Len)
+		end := len(order)
+		if !same {
+			end = o.runEnd(msgs, order, begin)
+		}
+		if groups := (end - begin) / group; groups > 0 && length >= least {
+			a.sumEqualGroups(dst, buf, msgs, order[begin:], groups, int(length))
+			begin += groups * group
+		}
+		kept += copy(order[kept:], order[begin:end])
+		begin = end
+	}
+	return order[:kept]
 }
 
 // unsorted is the order of messages as they come.

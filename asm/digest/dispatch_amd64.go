@@ -33,33 +33,22 @@ func (a *AES) sum48Keys(dst *Digest, keys *[48]byte, n int) {
 	}
 }
 
-// sumEqual digests the messages that order lists, sorted, in groups of the same number of
-// blocks: 16 messages with VAES, 8 with AES-NI, whose messages must have a whole block. It
-// returns those that fit no group, in order. With same, all have the same number.
-func (a *AES) sumEqual(dst []Digest, buf []byte, msgs []Message, o *messageOrder, order []uint16, same bool) (rest []uint16) {
-	vaes, group, least := a.level == cpu.VAES, aesLanes/2, uint64(2)
-	if vaes {
-		group, least = aesLanes, 1
+// equalGroup returns how many messages of the same number of blocks sumEqualGroups takes
+// side by side, and how many blocks they must have.
+func (a *AES) equalGroup() (messages int, least uint64) {
+	if a.level == cpu.VAES {
+		return aesLanes, 1
 	}
-	kept := 0
-	for begin := 0; begin < len(order); {
-		length := cipherBlocks(msgs[order[begin]].Len)
-		end := len(order)
-		if !same {
-			end = o.runEnd(msgs, order, begin)
-		}
-		if groups := (end - begin) / group; groups > 0 && length >= least {
-			if vaes {
-				sumEqualVAES(&dst[0], &buf[0], &msgs[0], &order[begin], groups, int(length), a.schedule)
-			} else {
-				sumEqualAESNI(&dst[0], &buf[0], &msgs[0], &order[begin], groups, int(length), a.schedule)
-			}
-			begin += groups * group
-		}
-		kept += copy(order[kept:], order[begin:end])
-		begin = end
+	return aesLanes / 2, 2
+}
+
+// sumEqualGroups digests groups of messages of length blocks each, which order lists.
+func (a *AES) sumEqualGroups(dst []Digest, buf []byte, msgs []Message, order []uint16, groups, length int) {
+	if a.level == cpu.VAES {
+		sumEqualVAES(&dst[0], &buf[0], &msgs[0], &order[0], groups, length, a.schedule)
+	} else {
+		sumEqualAESNI(&dst[0], &buf[0], &msgs[0], &order[0], groups, length, a.schedule)
 	}
-	return order[:kept]
 }
 
 // advance adds the next steps blocks of all lanes, 1 or more.

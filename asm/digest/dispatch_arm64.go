@@ -14,9 +14,13 @@ func (a *AES) encryptBlocks(dst, src *Digest, n int) { encryptNEON(dst, src, n, 
 // sum48Keys digests n keys, 1 or more.
 func (a *AES) sum48Keys(dst *Digest, keys *[48]byte, n int) { sum48NEON(dst, keys, n, a.schedule) }
 
-// sumEqual leaves all messages to the lanes.
-func (a *AES) sumEqual(_ []Digest, _ []byte, _ []Message, _ *messageOrder, order []uint16, _ bool) (rest []uint16) {
-	return order
+// equalGroup returns how many messages of the same number of blocks sumEqualGroups takes
+// side by side, and how many blocks they must have.
+func (a *AES) equalGroup() (messages int, least uint64) { return aesLanes / 2, 2 }
+
+// sumEqualGroups digests groups of messages of length blocks each, which order lists.
+func (a *AES) sumEqualGroups(dst []Digest, buf []byte, msgs []Message, order []uint16, groups, length int) {
+	sumEqualNEON(&dst[0], &buf[0], &msgs[0], &order[0], groups, length, a.schedule)
 }
 
 // advance adds the next steps blocks of all lanes, 1 or more.
@@ -43,6 +47,11 @@ func encryptNEON(dst, src *Digest, n int, schedule *aesSchedule)
 
 //go:noescape
 func sum48NEON(dst *Digest, keys *[48]byte, n int, schedule *aesSchedule)
+
+// sumEqualNEON digests groups of 8 messages of length blocks each, 2 or more.
+//
+//go:noescape
+func sumEqualNEON(dst *Digest, buf *byte, msgs *Message, order *uint16, groups, length int, schedule *aesSchedule)
 
 //go:noescape
 func advanceNEON(l *lanes, buf *byte, steps uint64, schedule *aesSchedule)

@@ -34,21 +34,41 @@
 	VPCMPEQQ Z20, Z8, K6     \
 	KORB K4, K6, K5
 
-// FRAMES reads the frames of the messages at DI that start, in the buffer at SI, at
-// offsets up to Z30.
-#define FRAMES \
+// FOURTH sets Y to bytes 12 to 27 of two frames, every fourth of those at OFFSET of DI.
+#define FOURTH(OFFSET, X, Y) \
+	MOVL OFFSET(DI), R10                              \
+	MOVL OFFSET+32(DI), R11                           \
+	VMOVDQU 12(SI)(R10*1), X                          \
+	VINSERTI128 $1, 12(SI)(R11*1), Y, Y
+
+// FRAMES reads the frames of the messages at DI. It goes to BEYOND if some start, in the
+// buffer at SI, after Z30. Loads one by one take half the time of gathering.
+#define FRAMES(BEYOND) \
 	VMOVDQU64 (DI), Z2                                \
 	VPERMT2Q 64(DI), Z29, Z2                          \
 	VPANDQ.BCST ·datagramWords+0x00(SB), Z2, Z4       \
 	VPSRLQ $32, Z2, Z5                                \
 	VPCMPUQ $2, Z30, Z4, K1                           \
+	KMOVB K1, R10                                     \
+	CMPL R10, $0xff                                   \
+	JNE  BEYOND                                       \
+	FOURTH(0, X6, Y6)                                 \
+	FOURTH(64, X7, Y7)                                \
+	VINSERTI64X4 $1, Y7, Z6, Z6                       \
+	FOURTH(16, X7, Y7)                                \
+	FOURTH(80, X8, Y8)                                \
+	VINSERTI64X4 $1, Y8, Z7, Z8                       \
+	VPUNPCKHQDQ Z8, Z6, Z7                            \
+	VPUNPCKLQDQ Z8, Z6, Z6
+
+// SOMEFRAMES reads those that are not beyond.
+#define SOMEFRAMES \
 	KMOVB K1, K2                                      \
 	KMOVB K1, K3                                      \
 	VPXORQ Z6, Z6, Z6                                 \
 	VPXORQ Z7, Z7, Z7                                 \
 	VPGATHERQQ 12(SI)(Z4*1), K2, Z6                   \
-	VPGATHERQQ 20(SI)(Z4*1), K3, Z7                   \
-	TYPES
+	VPGATHERQQ 20(SI)(Z4*1), K3, Z7
 
 // TAGGED tells in K2, and the flags, which frames start with a tag.
 #define TAGGED \

@@ -23,7 +23,10 @@ TEXT ·findDatagramsAVX512(SB), NOSPLIT, $0-56
 	WORD(0xa0, Z16)
 
 group:
-	FRAMES
+	FRAMES(beyond)
+
+types:
+	TYPES
 	KORTESTB K5, K5
 	JCC  others
 
@@ -70,6 +73,10 @@ place:
 	JNZ  group
 	VZEROUPPER
 	RET
+
+beyond:
+	SOMEFRAMES
+	JMP  types
 
 	// Payload lengths are not those of the captured bytes.
 cut:

@@ -41,7 +41,10 @@ TEXT ·listTuplesAVX512(SB), NOSPLIT, $0-72
 
 group:
 	VPXORQ Z15, Z15, Z15
-	FRAMES
+	FRAMES(beyond)
+
+types:
+	TYPES
 	KORTESTB K5, K5
 	JCC  others
 
@@ -77,6 +80,10 @@ done:
 	VZEROUPPER
 	MOVQ BX, done+64(FP)
 	RET
+
+beyond:
+	SOMEFRAMES
+	JMP  types
 
 	// Some frames do not start with IP: up to two tags are taken out of these, the
 	// first of which is noted.

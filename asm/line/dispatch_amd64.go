@@ -264,6 +264,15 @@ func testAndSetSlidingBatch(lines []layout.Line, current, ahead *batch, before [
 	return testAndSetSlidingBatchGeneric(lines, current, before)
 }
 
+// countingLevel is the level of kernels that count bits. With AVX-512 they need VPOPCNTDQ,
+// which CPUs got years after the rest.
+func countingLevel() cpu.Level {
+	if cpu.Best == cpu.AVX512 && !cpu.CountsBits {
+		return cpu.AVX2
+	}
+	return cpu.Best
+}
+
 func testBloomBatch(lines []layout.Line, current, ahead *batch, n, rounds int) (missed uint64) {
 	switch cpu.Best {
 	case cpu.AVX512:
@@ -275,7 +284,7 @@ func testBloomBatch(lines []layout.Line, current, ahead *batch, n, rounds int) (
 }
 
 func testAndSetBloomBatch(lines []layout.Line, current, ahead *batch, n, rounds int) (missed, added uint64) {
-	switch cpu.Best {
+	switch countingLevel() {
 	case cpu.AVX512:
 		return testAndSetBloomAVX512(&lines[0], current, ahead, n, &salts, rounds)
 	case cpu.AVX2:
@@ -299,19 +308,19 @@ func (k *stableKernel) testAndSet(current, ahead *batch, n int, inserted uint64)
 	if method == StableBSBFSD {
 		method = StableSBF // both clear a run
 	}
-	switch {
-	case cpu.Best == cpu.Generic:
+	switch level := countingLevel(); {
+	case level == cpu.Generic:
 		return k.rule.testAndSetGeneric(k.lines, current, ahead, n, inserted)
-	case cpu.Best == cpu.AVX512 && method == StableSBF:
+	case level == cpu.AVX512 && method == StableSBF:
 		chooseRunsAVX512(current, lanes, span)
 		return clearRunsAVX512(first, current, ahead, n, lanes, &k.runs)
-	case cpu.Best == cpu.AVX512 && method == StableRSBF:
+	case level == cpu.AVX512 && method == StableRSBF:
 		chooseBitsAVX512(current, lanes)
 		return clearInsertedAVX512(first, current, ahead, n, lanes, inserted)
-	case cpu.Best == cpu.AVX512 && method == StableBSBF:
+	case level == cpu.AVX512 && method == StableBSBF:
 		chooseBitsAVX512(current, lanes)
 		return clearBitsAVX512(first, current, ahead, n, lanes)
-	case cpu.Best == cpu.AVX512:
+	case level == cpu.AVX512:
 		chooseGatesAVX512(current, lanes)
 		return clearGatedAVX512(first, current, ahead, n, lanes)
 	case method == StableSBF:
@@ -335,12 +344,12 @@ func choiceOf(lane, at int) uint64 {
 }
 
 func testAndSetCellBatch(lines []layout.Line, current, ahead *batch, n int, r *CellRule) (found, filled uint64) {
-	switch {
-	case cpu.Best == cpu.Generic:
+	switch level := countingLevel(); {
+	case level == cpu.Generic:
 		return testAndSetCellBatchGeneric(lines, current, ahead, n, r)
-	case cpu.Best == cpu.AVX512 && r.bits == 2:
+	case level == cpu.AVX512 && r.bits == 2:
 		return cells2AVX512(&lines[0], current, ahead, n, r)
-	case cpu.Best == cpu.AVX512:
+	case level == cpu.AVX512:
 		return cells4AVX512(&lines[0], current, ahead, n, r)
 	case r.bits == 2:
 		return cells2AVX2(&lines[0], current, ahead, n, r)

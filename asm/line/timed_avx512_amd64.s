@@ -4,9 +4,9 @@
 #include "go_asm.h"
 #include "common_amd64.h"
 
-// Timed rows, a line a register (AVX-512 F, BW, DQ, VL, VBMI2; BMI1 and BMI2 for
-// scalars). All marks of a line are put together and compared at once. What bounds this
-// is that there are two units for vectors, so scalars do what they can.
+// Timed rows, a line a register (AVX-512 F, BW, DQ, VL; BMI1 and BMI2 for scalars). All
+// marks of a line are put together and compared at once. What bounds this is that there
+// are two units for vectors, so scalars do what they can.
 
 // The words that have the upper bits of cells' marks, and word 6 for word 7, which takes
 // the last of its three fields.
@@ -20,13 +20,16 @@ DATA timedHighs<>+48(SB)/8, $6
 DATA timedHighs<>+56(SB)/8, $6
 GLOBL timedHighs<>(SB), RODATA|NOPTR, $64
 
-// CONSTANTS leaves the timedRule in AX. K6 is the last two words, K7 the others.
+// CONSTANTS leaves the timedRule in AX. K5 is word 6, K6 the last two words, K7 the
+// others.
 #define CONSTANTS \
 	MOVQ r+40(FP), AX                                         \
 	MOVL  $0x3f, DX                                           \
 	KMOVB DX, K7                                              \
 	MOVL  $0xc0, DX                                           \
 	KMOVB DX, K6                                              \
+	MOVL  $0x40, DX                                           \
+	KMOVB DX, K5                                              \
 	VMOVDQU64 timedHighs<>(SB), Z16                           \
 	VMOVDQU64 (timedRule_lanes+timedLanes_highRotations)(AX), Z17  \
 	VMOVDQU64 (timedRule_lanes+timedLanes_lowRotations)(AX), Z18   \
@@ -58,6 +61,9 @@ GLOBL timedHighs<>(SB), RODATA|NOPTR, $64
 	MOVQ    40(DI)(BX*1), DX                     \
 	MOVQ    DX, timedBatch_last(R15)(CX*8)       \
 	MOVB    AX, (R13)(CX*1)
+
+// NEW sets word 6 of Z3 to the upper bits of the new mark.
+#define NEW VPSRLQ.BCST $43, timedBatch_high(R15)(CX*8), K5, Z3
 
 // COMPARE puts the marks in Z3 together with their lower bits in Z1, and makes Z4 how far
 // they are after the first time within the window, DX and K2 the cells within.
@@ -130,30 +136,23 @@ TEXT ·timedRowsAVX512(SB), NOSPLIT, $0-72
 
 plain:
 	FIND
-	VMOVDQA64 Z0, Z1
-	VPBROADCASTQ timedBatch_high(R15)(CX*8), Z5
-	VPSHLDVQ Z18, Z5, Z1
+	VPSLLVQ Z18, Z0, Z1
+	NEW
 	COMPARE
 	KEEP(plain)
 	SECOND(plain)
 	JMP near
 
-// Points are in the lower bits, too, which here must not be those of the new mark.
+// Points are in the lower bits, too.
 across:
-	MOVL  $0x40, DX
-	KMOVB DX, K4
-
-acrossEach:
 	FIND
-	VMOVDQA64 Z0, Z1
-	VMOVDQA64 Z0, Z5
-	VPBROADCASTQ timedBatch_high(R15)(CX*8), K4, Z5
-	VPSHLDVQ Z18, Z5, Z1
+	VPROLVQ Z18, Z0, Z1
+	NEW
 	COMPARE
 	VPBROADCASTQ timedBatch_rotated(R15)(CX*8), Z5
 	AWAY
-	KEEP(acrossEach)
-	SECOND(acrossEach)
+	KEEP(across)
+	SECOND(across)
 	JMP away
 
 refresh:
@@ -270,9 +269,9 @@ TEXT ·fillTimedAVX512(SB), NOSPLIT, $0-48
 	VPBROADCASTQ DX, Z22
 	VPSLLQ $63, Z22, Z23
 	VPADDQ Z16, Z22, Z22
+	VPBROADCASTQ timedRule_tickMask(AX), Z24
 	TESTQ R8, R8
 	JZ group
-	VPBROADCASTQ timedRule_tickMask(AX), Z24
 	VPBROADCASTQ timedRule_tickBits(AX), Z25
 	VPBROADCASTQ timedRule_pointMask(AX), Z26
 	MOVL $const_golden32, DX
@@ -297,9 +296,11 @@ group:
 	TESTQ     R8, R8
 	JNZ       point
 	VMOVDQU64 Z2, timedBatch_high(DI)
+	VPANDQ    Z24, Z0, Z0
 
 fields:
 	VMOVDQU64  Z2, timedBatch_rotated(DI)
+	VMOVDQU64  Z0, timedBatch_mark(DI)
 	VPTERNLOGQ $0xb8, Z0, Z16, Z1
 	VMOVDQU64  Z1, timedBatch_cell(DI)
 	ADDQ $64, BX

@@ -84,7 +84,7 @@ func (l *timedLanes) set(r *timedRule) {
 	}
 	l.highRotations[7] = 2 * layout.TimedHighBits
 	l.lowRotations[6], l.lowRotations[7] = layout.TimedHighBits, layout.TimedHighBits
-	l.lows[6], l.lows[7] = ^uint64(0), ^uint64(highMask)
+	l.lows[6], l.lows[7] = ^uint64(highMask), ^uint64(highMask)
 	l.backRotations[0], l.backRotations[6], l.backRotations[7] = r.rotation, (r.rotation+r.lowBits)&63, 2*layout.TimedHighBits
 	l.backs[0], l.backs[6], l.backs[7] = r.low, highMask, highMask
 }
@@ -149,7 +149,7 @@ func newTimedTable() *timedTable {
 type timedBatch struct {
 	cell       [64]uint64 // the word of a new cell
 	high       [64]uint64 // the other 21 bits of its mark, at the top
-	mark       [64]uint64 // its mark; AVX-512 does not read it
+	mark       [64]uint64 // its mark
 	rotated    [64]uint64 // its mark, rotated; only AVX-512 reads it
 	earliest   [64]uint64 // the first time within the window, shifted to the top
 	last       [64]uint64 // the last cell that the element found

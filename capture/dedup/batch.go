@@ -4,7 +4,6 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
-	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 // groupSize is how many packets go through identities and digests at a time: the arrays in
@@ -22,6 +21,7 @@ type BatchDetector struct {
 	messages *flow.Messages       // of the packets that were read last
 
 	digests   []digest.Digest
+	tally     Tally
 	times     []int64
 	protocols []flow.Protocol
 	points    []uint32 // empty unless points matter
@@ -69,6 +69,7 @@ func (p *BatchDetector) prepare(b *capture.Batch, held *HoldBatch) {
 // Reset makes room for a batch of n packets, which Read then takes part by part.
 func (p *BatchDetector) Reset(n int) {
 	p.digests = resize(p.digests, n)
+	p.tally = NewTally()
 	p.times = resize(p.times, n)
 	p.protocols = resize(p.protocols, n)
 	words := (n + 63) / 64
@@ -89,10 +90,7 @@ func (p *BatchDetector) Read(b *capture.Batch, from, to int) []digest.Digest {
 	if p.within != nil {
 		separate(p.digests[from:to], p.within.Points(b, from, to-from))
 	}
-	times, frames := p.times[from:to], b.Frames[from:to]
-	for i := range times {
-		times[i] = calendar.Usable(frames[i].Time)
-	}
+	p.tally.add(p.times[from:to], b.Frames[from:to], p.protocols[from:to])
 	p.choose(b, from, to)
 	return p.digests[from:to]
 }
@@ -100,6 +98,9 @@ func (p *BatchDetector) Read(b *capture.Batch, from, to int) []digest.Digest {
 // Times returns the times of the packets that were read, or calendar.NoTime for times that
 // cannot be relied on.
 func (p *BatchDetector) Times() []int64 { return p.times }
+
+// Tally returns the counts of the packets that were read since Reset.
+func (p *BatchDetector) Tally() *Tally { return &p.tally }
 
 // Digests returns the digests of the packets that were read.
 func (p *BatchDetector) Digests() []digest.Digest { return p.digests }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/asm/frames"
 	"github.com/flowdedup/flowdedup/capture"
 )
 
@@ -61,12 +62,8 @@ func (f Fields) tweakLayouts() (all [8]tweakLayout) {
 }
 
 // zeroCopyFrames lays out messages of kind Frame.
-func zeroCopyFrames(msgs []digest.Message, frames []capture.Frame) {
-	msgs = msgs[:len(frames)]
-	for i := range frames {
-		f, m := &frames[i], &msgs[i]
-		m.Off, m.Len, m.Tweak = f.Data, f.CapLen, tweakFrame|uint64(f.WireLen)
-	}
+func zeroCopyFrames(msgs []digest.Message, all []capture.Frame) {
+	frames.Messages(msgs, frames.Of(all), tweakFrame)
 }
 
 // messageStart is how many bytes of a datagram come before its message.

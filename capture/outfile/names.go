@@ -115,3 +115,17 @@ func finalPath(name string) string {
 	}
 	return filepath.Clean(name)
 }
+
+// MayStall reports whether writing to an output of this name may wait for something else
+// than a disk of this machine: for the reader of a pipe, a device, another host. Where the
+// system does not tell, it may.
+func MayStall(name string) bool {
+	info, err := os.Stat(name)
+	switch {
+	case IsStdout(name), err == nil && !info.Mode().IsRegular():
+		return true
+	case err == nil:
+		return !onLocalSystem(name)
+	}
+	return !onLocalSystem(folderOf(name))
+}

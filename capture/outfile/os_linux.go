@@ -65,3 +65,16 @@ func startWriteBack(f *os.File, at, n int64) {
 		_ = unix.SyncFileRange(int(fd), at, n, unix.SYNC_FILE_RANGE_WRITE)
 	})
 }
+
+// localSystems are file systems whose writes wait for nothing but a disk of this machine.
+var localSystems = map[int64]bool{
+	unix.EXT4_SUPER_MAGIC: true, unix.XFS_SUPER_MAGIC: true, unix.BTRFS_SUPER_MAGIC: true,
+	unix.F2FS_SUPER_MAGIC: true, unix.TMPFS_MAGIC: true, unix.RAMFS_MAGIC: true,
+	unix.OVERLAYFS_SUPER_MAGIC: true,
+}
+
+// onLocalSystem reports whether a path lies in one of localSystems.
+func onLocalSystem(path string) bool {
+	var st unix.Statfs_t
+	return unix.Statfs(path, &st) == nil && localSystems[int64(st.Type)]
+}

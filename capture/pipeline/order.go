@@ -21,7 +21,9 @@ func (g *orderedStage) next() *slot {
 }
 
 // deliver puts a batch in its place, then applies and writes the batches whose turn it is.
-func (p *Pipeline) deliver(s *slot) {
+// It reports whether the slot is free again. Then the worker takes its next batch there,
+// since it has that memory in its caches.
+func (p *Pipeline) deliver(s *slot) (free bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.apply.put(s)
@@ -29,9 +31,10 @@ func (p *Pipeline) deliver(s *slot) {
 		p.applyReady()
 	}
 	if !p.write.busy {
-		p.writeReady()
+		free = p.writeReady(s)
 	}
 	p.progress.Broadcast()
+	return free
 }
 
 // applyReady applies the ready batches. The caller holds p.mu, which it releases while it
@@ -58,12 +61,13 @@ func (p *Pipeline) applyReady() {
 }
 
 // writeReady writes the batches that were applied. Only a failed write ends that: what was
-// applied is written, whatever else has stopped the pipeline.
-func (p *Pipeline) writeReady() {
+// applied is written, whatever else has stopped the pipeline. It frees the slots, but for
+// that of the caller: it reports whether that could be free.
+func (p *Pipeline) writeReady(own *slot) (free bool) {
 	for {
 		s := p.write.next()
 		if s == nil {
-			return
+			return free
 		}
 		if !p.unwritable {
 			p.write.busy = true
@@ -78,6 +82,10 @@ func (p *Pipeline) writeReady() {
 			}
 		}
 		p.write.turn++
+		if s == own {
+			free = true
+			continue
+		}
 		p.free <- s
 	}
 }

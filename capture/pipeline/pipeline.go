@@ -188,12 +188,14 @@ func (p *Pipeline) stop(err error) {
 
 // work is what each worker does.
 func (p *Pipeline) work() {
-	for {
-		var s *slot
-		select {
-		case s = <-p.free:
-		case <-p.stopping:
-			return
+	var s *slot
+	for free := false; ; {
+		if !free {
+			select {
+			case s = <-p.free:
+			case <-p.stopping:
+				return
+			}
 		}
 		p.reserve(s)
 		if !p.read(s) {
@@ -202,7 +204,7 @@ func (p *Pipeline) work() {
 		if s.err == nil {
 			s.task.Prepare(&s.batch)
 		}
-		p.deliver(s)
+		free = p.deliver(s)
 	}
 }
 

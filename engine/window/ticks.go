@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/bits"
 
+	"github.com/flowdedup/flowdedup/asm/frames"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/layout"
 )
@@ -135,22 +136,7 @@ func (t *Timed) unusual(ticks []int64) bool {
 	if low > high {
 		return true
 	}
-	return anyOutside(ticks, start+low, high-low)
-}
-
-// anyOutside reports whether a tick lies before first or after first + span. Then
-// tick-first or span-(tick-first) is negative, so it has the top bit.
-func anyOutside(ticks []int64, first, span int64) bool {
-	outside := int64(0)
-	for ; len(ticks) >= 4; ticks = ticks[4:] {
-		a, b, c, d := ticks[0]-first, ticks[1]-first, ticks[2]-first, ticks[3]-first
-		outside |= (a | (span - a)) | (b | (span - b)) | ((c | (span - c)) | (d | (span - d)))
-	}
-	for _, tick := range ticks {
-		a := tick - first
-		outside |= a | (span - a)
-	}
-	return outside < 0
+	return !frames.Within(ticks, start+low, high-low)
 }
 
 // nearBorder reports whether a tick lies within a window of the border of an era.

@@ -145,25 +145,6 @@ func TestTimedBordersBatches(t *testing.T) {
 	}
 }
 
-func TestAnyOutside(t *testing.T) {
-	for _, c := range []struct{ first, span int64 }{{0, 0}, {10, 5}, {-3, 1 << 44}, {math.MaxInt64 - 2, 100}, {math.MinInt64, math.MaxInt64}} {
-		for _, n := range []int{1, 4, 7} {
-			for at := range n {
-				for after, want := range map[int64]bool{0: false, c.span: false, -1: true, c.span + 1: true, math.MinInt64: true} {
-					ticks := make([]int64, n)
-					for i := range ticks {
-						ticks[i] = c.first + c.span/2
-					}
-					ticks[at] = c.first + after // wraps
-					if got := anyOutside(ticks, c.first, c.span); got != want {
-						t.Errorf("%d + %d in %d + 0 to %d: outside %v", c.first, after, c.first, c.span, got)
-					}
-				}
-			}
-		}
-	}
-}
-
 // A window of half an era lies within that of two borders everywhere.
 func TestTimedLongestWindow(t *testing.T) {
 	cfg := TimedConfig{Window: Window{Duration: 256 << 43}, Memory: ample}

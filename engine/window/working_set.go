@@ -65,7 +65,16 @@ func (m *workingSet) watch(since int64, until uint64) { m.since, m.until, m.past
 // there may be any. Groups continue from call to call, so that the sizes of calls do not
 // matter.
 func (m *workingSet) observe(seen []uint64, ticks []int64, late bool) {
-	for at := 0; at < len(ticks); {
+	at := 0
+	if m.size == 0 && !late {
+		for ; at+groupElements <= len(ticks); at += groupElements {
+			copies := bits.OnesCount8(uint8(seen[at/64] >> (at % 64)))
+			m.first, m.fresh = ticks[at], uint64(groupElements-copies)
+			m.add(m.fresh, m.first, ticks[at+groupElements-1])
+		}
+		m.fresh = 0
+	}
+	for at < len(ticks) {
 		n := min(groupElements-m.size, 64-at%64, len(ticks)-at)
 		if m.size == 0 {
 			m.first = ticks[at]

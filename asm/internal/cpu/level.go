@@ -11,7 +11,7 @@ type Level int
 const (
 	Generic Level = iota // plain Go
 	AVX2                 // AVX2, BMI1, BMI2, POPCNT
-	AVX512               // AVX-512 F, DQ, BW, VL, VBMI2, VPOPCNTDQ
+	AVX512               // AVX-512 F, DQ, BW, VL; some kernels also VPOPCNTDQ
 	NEON                 // arm64's vectors
 	AESNI                // AES-NI and AVX: a block at a time
 	VAES                 // AES on registers of 512 bits

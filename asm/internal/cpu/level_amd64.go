@@ -11,7 +11,7 @@ func Levels() []Level {
 		return all
 	}
 	all = append(all, AVX2)
-	if cpuid.CPU.Supports(cpuid.AVX512F, cpuid.AVX512DQ, cpuid.AVX512BW, cpuid.AVX512VL, cpuid.AVX512VBMI2, cpuid.AVX512VPOPCNTDQ) {
+	if cpuid.CPU.Supports(cpuid.AVX512F, cpuid.AVX512DQ, cpuid.AVX512BW, cpuid.AVX512VL) {
 		all = append(all, AVX512)
 	}
 	return all
@@ -28,3 +28,6 @@ func AESLevels() []Level {
 	}
 	return all
 }
+
+// CountsBits says whether AVX512 can count the bits of vectors (VPOPCNTDQ).
+var CountsBits = cpuid.CPU.Supports(cpuid.AVX512VPOPCNTDQ)

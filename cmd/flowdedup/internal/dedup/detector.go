@@ -173,7 +173,6 @@ type Packets struct {
 	held     *dedup.HoldBatch   // nil if no packet waits
 	asked    *dedup.RemoteBatch // nil without a hub
 	drop     []uint64
-	stats    batchStats
 	err      error    // why conditions cannot be matched
 	ranks    []uint8  // empty without preferences
 	matched  []uint64 // for ranks
@@ -191,7 +190,6 @@ func (p *Packets) Follow(before *Packets) { p.err = before.err }
 // Reset prepares for a batch of n packets.
 func (p *Packets) Reset(n int) {
 	p.packets.Reset(n)
-	p.stats = newBatchStats()
 	if p.held != nil {
 		p.held.Reset(n)
 	}
@@ -205,7 +203,6 @@ func (p *Packets) Reset(n int) {
 // packets must be read, in order, and from is a multiple of 64.
 func (p *Packets) Read(b *capture.Batch, from, to int) []digest.Digest {
 	digests := p.packets.Read(b, from, to)
-	p.stats.packets(b.Frames[from:to], p.packets.Protocols()[from:to])
 	if len(p.ranks) > 0 {
 		p.detector.cfg.conditions.rank(p.ranks[from:to], p.matched, b, from)
 	}
@@ -227,7 +224,7 @@ func (p *Packets) Verdicts(b *capture.Batch) (drop []uint64, err error) {
 	}
 	d := p.detector
 	p.drop = p.packets.Judge(b)
-	d.stats.batch(&p.stats, b.Frames, p.packets.Protocols(), p.drop)
+	d.stats.batch(p.packets.Tally(), b.Frames, p.packets.Protocols(), p.drop)
 	d.stats.spare(p.packets.Spared())
 	if d.cfg.Identity.Kind == flow.L3 {
 		d.tunnels.Add(b)
@@ -284,8 +281,8 @@ func (d *Detector) Save(w io.Writer) (SavedStats, error) {
 	}
 	t := &d.stats.batches
 	return SavedStats{
-		Packets: t.count, Bytes: t.bytes, NonIP: t.nonIP, Snapped: t.snapped, OutOfOrder: t.outOfOrder, Untimed: t.untimed,
-		First: t.first, Last: t.last, Duplicates: d.stats.Duplicates, Removed: d.stats.removed,
+		Packets: t.Packets, Bytes: t.Bytes, NonIP: t.NonIP, Snapped: t.Snapped, OutOfOrder: t.OutOfOrder, Untimed: t.Untimed,
+		First: t.First, Last: t.Last, Duplicates: d.stats.Duplicates, Removed: d.stats.removed,
 		ByProtocol: slices.Clone(d.stats.duplicates[:]), Points: d.copies.Points().List(),
 		Unjudged: d.stats.unjudged, Protected: d.stats.protected, Conversations: d.conversations.Counts(), Hub: d.hub.saved(),
 	}, f.Snapshot(w, d.cfg.Secret, d.cfg.label())
@@ -306,9 +303,9 @@ func Resume(cfg *Config, r io.Reader, saved *SavedStats) (*Detector, error) {
 		return nil, err
 	}
 	b := d.stats
-	b.batches = batchStats{
-		count: saved.Packets, bytes: saved.Bytes, nonIP: saved.NonIP, snapped: saved.Snapped,
-		outOfOrder: saved.OutOfOrder, untimed: saved.Untimed, first: saved.First, last: saved.Last,
+	b.batches = dedup.Tally{
+		Packets: saved.Packets, Bytes: saved.Bytes, NonIP: saved.NonIP, Snapped: saved.Snapped,
+		OutOfOrder: saved.OutOfOrder, Untimed: saved.Untimed, First: saved.First, Last: saved.Last,
 	}
 	b.Duplicates, b.removed = saved.Duplicates, saved.Removed
 	b.unjudged, b.protected = saved.Unjudged, saved.Protected

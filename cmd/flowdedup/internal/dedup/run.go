@@ -79,7 +79,7 @@ func (r *runner) end(err error, in *input.Stream) error {
 	switch {
 	case err == nil && len(in.Failed()) == 0 && !in.Damaged(nil):
 		return r.outputs.Commit()
-	case r.detector.stats.batches.count+in.Filtered() == 0 && err != nil:
+	case r.detector.stats.batches.Packets+in.Filtered() == 0 && err != nil:
 		return errors.Join(err, r.outputs.Discard())
 	}
 	return errors.Join(err, r.outputs.Keep())

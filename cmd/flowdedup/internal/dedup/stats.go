@@ -115,18 +115,18 @@ func (s *Summary) SetStripped(outputs *sink.Set) {
 // runStats keeps the running counts of a Summary.
 type runStats struct {
 	Summary
-	batches    batchStats
+	batches    dedup.Tally
 	removed    uint64 // captured bytes of the duplicates
 	unjudged   uint64
 	protected  uint64
 	duplicates [flow.ProtocolCount]uint64
 }
 
-func newRunStats() *runStats { return &runStats{batches: newBatchStats()} }
+func newRunStats() *runStats { return &runStats{batches: dedup.NewTally()} }
 
 // batch adds the next packets of the stream. drop marks the duplicates.
-func (k *runStats) batch(t *batchStats, frames []capture.Frame, protocols []flow.Protocol, drop []uint64) {
-	k.batches.add(t)
+func (k *runStats) batch(t *dedup.Tally, frames []capture.Frame, protocols []flow.Protocol, drop []uint64) {
+	k.batches.Add(t)
 	for w, word := range drop {
 		for ; word != 0; word &= word - 1 {
 			i := w*64 + bits.TrailingZeros64(word)
@@ -146,10 +146,10 @@ func (k *runStats) spare(unjudged, protected uint64) {
 // close returns the finished summary.
 func (k *runStats) close(elapsed time.Duration) Summary {
 	s, t := k.Summary, &k.batches
-	s.PacketsIn, s.PacketsOut = t.count, t.count-s.Duplicates
-	s.BytesIn, s.BytesOut = t.bytes, t.bytes-k.removed
-	s.NonIP, s.Snapped, s.OutOfOrder, s.NoTimestamp = t.nonIP, t.snapped, t.outOfOrder, t.untimed
-	s.FirstTimestamp, s.LastTimestamp = show.Timestamp(t.first, time.UTC), show.Timestamp(t.last, time.UTC)
+	s.PacketsIn, s.PacketsOut = t.Packets, t.Packets-s.Duplicates
+	s.BytesIn, s.BytesOut = t.Bytes, t.Bytes-k.removed
+	s.NonIP, s.Snapped, s.OutOfOrder, s.NoTimestamp = t.NonIP, t.Snapped, t.OutOfOrder, t.Untimed
+	s.FirstTimestamp, s.LastTimestamp = show.Timestamp(t.First, time.UTC), show.Timestamp(t.Last, time.UTC)
 	s.DuplicatesByProtocol = map[string]uint64{}
 	for p, n := range k.duplicates {
 		if n > 0 {
@@ -161,94 +161,6 @@ func (k *runStats) close(elapsed time.Duration) Summary {
 		s.PacketsPerSecond = float64(s.PacketsIn) / s.Seconds
 	}
 	return s
-}
-
-// batchStats counts what is visible in a batch alone.
-type batchStats struct {
-	count, bytes                        uint64
-	nonIP, snapped, outOfOrder, untimed uint64
-	first, last                         int64 // times of the first and the last packet that have one, or NoTime
-}
-
-func newBatchStats() batchStats { return batchStats{first: capture.NoTime, last: capture.NoTime} }
-
-// packets adds packets behind those added before. It takes two passes, each of which
-// keeps its counts in registers.
-func (t *batchStats) packets(frames []capture.Frame, protocols []flow.Protocol) {
-	if t.last == capture.NoTime {
-		t.first = firstTime(frames)
-	}
-	t.clock(frames)
-	t.sizes(frames, protocols)
-}
-
-// clock counts times. Its one branch depends on what holds for all packets of most
-// captures, or for none.
-func (t *batchStats) clock(frames []capture.Frame) {
-	last, outOfOrder, untimed := t.last, uint64(0), uint64(0)
-	for i := range frames {
-		at := frames[i].Time
-		if at == capture.NoTime {
-			untimed++
-			continue
-		}
-		older := uint64(0)
-		if at < last { // NoTime is less than any time
-			older = 1
-		}
-		outOfOrder += older
-		last = at
-	}
-	t.last = last
-	t.untimed += untimed
-	t.outOfOrder += outOfOrder
-}
-
-// sizes counts lengths and protocols.
-func (t *batchStats) sizes(frames []capture.Frame, protocols []flow.Protocol) {
-	protocols = protocols[:len(frames)]
-	var bytes, snapped, nonIP uint64
-	for i := range frames {
-		f := &frames[i]
-		captured := uint64(f.CapLen)
-		bytes += captured
-		snapped += (captured - uint64(f.WireLen)) >> 63
-		nonIP += uint64(protocols[i] / flow.NonIP)
-	}
-	t.count += uint64(len(frames))
-	t.bytes += bytes
-	t.snapped += snapped
-	t.nonIP += nonIP
-}
-
-// firstTime returns the time of the first packet that has one, or NoTime.
-func firstTime(frames []capture.Frame) int64 {
-	for i := range frames {
-		if frames[i].Time != capture.NoTime {
-			return frames[i].Time
-		}
-	}
-	return capture.NoTime
-}
-
-// add appends the counts of another batch.
-func (t *batchStats) add(next *batchStats) {
-	t.count += next.count
-	t.bytes += next.bytes
-	t.nonIP += next.nonIP
-	t.snapped += next.snapped
-	t.untimed += next.untimed
-	t.outOfOrder += next.outOfOrder
-	if next.last == capture.NoTime {
-		return
-	}
-	if next.first < t.last {
-		t.outOfOrder++
-	}
-	if t.last == capture.NoTime {
-		t.first = next.first
-	}
-	t.last = next.last
 }
 
 // InputCount counts the packets of one input. It does not say which packets no other

@@ -60,12 +60,22 @@ type output struct {
 	*calls  // nil if no call can block
 	name    string
 	removed bool // it takes the removed packets
+	direct  bool // writing does not block
 
 	given traffic
 	counts
 	failed           error  // why it takes no packets now
 	reason           error  // its first failure
 	writtenAtFailure uint64 // counts.written at its last failure
+}
+
+// write writes a batch. Where that cannot block, the goroutine of the caller does it, which
+// has the packets in its caches.
+func (o *output) write(giveUp <-chan struct{}, b *capture.Batch, drop []uint64) error {
+	if o.direct {
+		return o.Write(b, drop)
+	}
+	return o.do(giveUp, func() error { return o.Write(b, drop) })
 }
 
 // ended reports whether the output takes no more packets.

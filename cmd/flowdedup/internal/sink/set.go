@@ -106,7 +106,10 @@ func (s *Set) OpenFiles(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		s.outputs = append(s.outputs, &output{destination: d, name: o.name, removed: o.removed, calls: newCalls(o.name)})
+		s.outputs = append(s.outputs, &output{
+			destination: d, name: o.name, removed: o.removed, calls: newCalls(o.name),
+			direct: !netio.IsAddress(o.name) && !outfile.MayStall(o.name),
+		})
 	}
 	return nil
 }
@@ -183,7 +186,7 @@ func (s *Set) Write(b *capture.Batch, drop []uint64) error {
 			s.addMissed(o, size)
 			continue
 		}
-		err := o.do(s.giveUp, func() error { return o.Write(b, verdicts) })
+		err := o.write(s.giveUp, b, verdicts)
 		errs = append(errs, s.written(o, size, err))
 	}
 	return errors.Join(errs...)

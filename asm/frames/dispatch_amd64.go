@@ -1,0 +1,55 @@
+//go:build amd64 && !purego
+
+package frames
+
+import (
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/asm/internal/cpu"
+)
+
+// A frame fills a vector of AVX2, so there is one kernel for AVX2 and AVX512.
+
+// sumVectors takes frames that fill whole vectors, as many as Sum would, and returns how
+// many.
+func sumVectors(times []int64, frames []Frame, last int64, s *Sums) (done int) {
+	groups := len(frames) / 4
+	if cpu.Best == cpu.Generic || groups == 0 {
+		return 0
+	}
+	return 4 * sumAVX2(&times[0], &frames[0], groups, last, s)
+}
+
+// messageVectors makes all messages if there is a kernel, and returns how many it made.
+func messageVectors(msgs []digest.Message, frames []Frame, tweak uint64) (done int) {
+	if cpu.Best == cpu.Generic || len(frames) == 0 {
+		return 0
+	}
+	messagesAVX2(&msgs[0], &frames[0], len(frames), tweak)
+	return len(frames)
+}
+
+// withinVectors does what Within does, for the times that fill whole vectors, and returns
+// how many these are.
+func withinVectors(times []int64, first, span int64) (done int, within bool) {
+	groups := len(times) / 4
+	if cpu.Best == cpu.Generic || groups == 0 {
+		return 0, true
+	}
+	return 4 * groups, withinAVX2(&times[0], groups, first, span)
+}
+
+// sumAVX2 does groups of four frames, 1 or more. It stops before a group with a time that
+// Sum stops at, and returns how many it did.
+//
+//go:noescape
+func sumAVX2(times *int64, frames *Frame, groups int, last int64, s *Sums) (done int)
+
+// messagesAVX2 makes n messages, 1 or more.
+//
+//go:noescape
+func messagesAVX2(msgs *digest.Message, frames *Frame, n int, tweak uint64)
+
+// withinAVX2 does groups of four times, 1 or more.
+//
+//go:noescape
+func withinAVX2(times *int64, groups int, first, span int64) (within bool)

@@ -1,0 +1,94 @@
+package dedup
+
+import (
+	"github.com/flowdedup/flowdedup/asm/frames"
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/engine/calendar"
+)
+
+// Tally counts packets that follow each other in a stream.
+type Tally struct {
+	Packets, Bytes      uint64 // captured bytes
+	NonIP               uint64 // packets without an IP header
+	Snapped             uint64 // packets captured in part
+	OutOfOrder, Untimed uint64 // packets older than the one before, and without a time
+	// First and Last are the times of the first and the last packet that have one, or
+	// capture.NoTime.
+	First, Last int64
+}
+
+// NewTally returns the tally of no packets.
+func NewTally() Tally { return Tally{First: capture.NoTime, Last: capture.NoTime} }
+
+// add adds packets behind those added before, and writes their usable times.
+func (t *Tally) add(times []int64, all []capture.Frame, protocols []flow.Protocol) {
+	t.Packets += uint64(len(all))
+	t.NonIP += nonIP(protocols)
+	s := frames.Sums{}
+	for len(all) > 0 {
+		n := frames.Sum(times, frames.Of(all), t.Last, &s)
+		if n > 0 {
+			t.see(all[0].Time)
+			t.Last = all[n-1].Time
+		}
+		for ; n < len(all) && !calendar.HasTime(all[n].Time); n++ {
+			times[n] = calendar.NoTime
+			t.one(&all[n])
+		}
+		times, all = times[n:], all[n:]
+	}
+	t.Bytes += s.Bytes
+	t.Snapped += s.Snapped
+	t.OutOfOrder += s.Older
+}
+
+// nonIP counts packets without an IP header.
+func nonIP(protocols []flow.Protocol) (n uint64) {
+	for ; len(protocols) >= 4; protocols = protocols[4:] {
+		n += uint64(protocols[0]/flow.NonIP + protocols[1]/flow.NonIP + protocols[2]/flow.NonIP + protocols[3]/flow.NonIP)
+	}
+	for _, p := range protocols {
+		n += uint64(p / flow.NonIP)
+	}
+	return n
+}
+
+// one adds a packet whose time is not usable.
+func (t *Tally) one(f *capture.Frame) {
+	t.Bytes += uint64(f.CapLen)
+	if f.CapLen < f.WireLen {
+		t.Snapped++
+	}
+	if f.Time == capture.NoTime {
+		t.Untimed++
+		return
+	}
+	t.see(f.Time) // it is later than all others
+	t.Last = f.Time
+}
+
+// see notes the time of a packet if it is the first one.
+func (t *Tally) see(time int64) {
+	if t.First == capture.NoTime {
+		t.First = time
+	}
+}
+
+// Add appends the counts of the packets after those of t.
+func (t *Tally) Add(next *Tally) {
+	t.Packets += next.Packets
+	t.Bytes += next.Bytes
+	t.NonIP += next.NonIP
+	t.Snapped += next.Snapped
+	t.Untimed += next.Untimed
+	t.OutOfOrder += next.OutOfOrder
+	if next.Last == capture.NoTime {
+		return
+	}
+	if next.First < t.Last {
+		t.OutOfOrder++
+	}
+	t.see(next.First)
+	t.Last = next.Last
+}

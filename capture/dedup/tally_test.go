@@ -1,0 +1,80 @@
+package dedup
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"unsafe"
+
+	"github.com/flowdedup/flowdedup/asm/frames"
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/engine/calendar"
+)
+
+// TestFrameLayout holds the frames of batches against those that kernels read.
+func TestFrameLayout(t *testing.T) {
+	var f capture.Frame
+	var k frames.Frame
+	got := []uintptr{unsafe.Offsetof(f.Time), unsafe.Offsetof(f.Data), unsafe.Offsetof(f.CapLen), unsafe.Offsetof(f.WireLen), unsafe.Offsetof(f.Interface), unsafe.Offsetof(f.Record), unsafe.Offsetof(f.RecordLen), unsafe.Sizeof(f)}
+	want := []uintptr{unsafe.Offsetof(k.Time), unsafe.Offsetof(k.Data), unsafe.Offsetof(k.CapLen), unsafe.Offsetof(k.WireLen), unsafe.Offsetof(k.Interface), unsafe.Offsetof(k.Record), unsafe.Offsetof(k.RecordLen), unsafe.Sizeof(k)}
+	if !slices.Equal(got, want) {
+		t.Errorf("offsets %d, want %d", got, want)
+	}
+}
+
+// plainTally counts one packet after the other.
+func plainTally(all []capture.Frame, protocols []flow.Protocol) (t Tally, times []int64) {
+	t = NewTally()
+	for i, f := range all {
+		t.Packets++
+		t.Bytes += uint64(f.CapLen)
+		if f.CapLen < f.WireLen {
+			t.Snapped++
+		}
+		if protocols[i] == flow.NonIP {
+			t.NonIP++
+		}
+		times = append(times, calendar.Usable(f.Time))
+		if f.Time == capture.NoTime {
+			t.Untimed++
+			continue
+		}
+		if t.First == capture.NoTime {
+			t.First = f.Time
+		}
+		if f.Time < t.Last {
+			t.OutOfOrder++
+		}
+		t.Last = f.Time
+	}
+	return t, times
+}
+
+// TestTally cuts streams at random, in which few, some or all packets have no usable time.
+func TestTally(t *testing.T) {
+	rng := rand.New(rand.NewPCG(81, 82))
+	for round := range 400 {
+		all, protocols := make([]capture.Frame, rng.IntN(200)), make([]flow.Protocol, 200)
+		odd := []int{0, 1, 30, 100}[round%4]
+		for i := range all {
+			all[i] = capture.Frame{Time: rng.Int64N(1 << 40), CapLen: rng.Uint32N(100), WireLen: rng.Uint32N(100)}
+			if rng.IntN(100) < odd {
+				all[i].Time = []int64{capture.NoTime, math.MaxInt64}[rng.IntN(2)]
+			}
+			protocols[i] = flow.Protocol(rng.UintN(257))
+		}
+		got, times := NewTally(), make([]int64, len(all))
+		for from := 0; from < len(all); {
+			to, part := min(len(all), from+1+rng.IntN(90)), NewTally()
+			part.add(times[from:to], all[from:to], protocols[from:to])
+			got.Add(&part)
+			from = to
+		}
+		want, wanted := plainTally(all, protocols)
+		if got != want || !slices.Equal(times, wanted) {
+			t.Fatalf("%d packets: got %+v, want %+v", len(all), got, want)
+		}
+	}
+}
