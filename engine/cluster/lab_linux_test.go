@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -256,10 +257,11 @@ func (p *process) kill() {
 	<-p.ended
 }
 
-// stop ends a program with SIGINT, and returns what it wrote.
+// stop ends a program with SIGTERM, and returns what it wrote. Programs that a shell starts
+// in the background ignore SIGINT.
 func (p *process) stop() string {
 	p.t.Helper()
-	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		p.t.Fatal(err, p.stderr.String())
 	}
 	select {
