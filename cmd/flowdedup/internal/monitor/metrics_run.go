@@ -226,11 +226,11 @@ var filterMetrics = []metric{
 		atHub(func(h *live.Hub) float64 { return float64(h.Copies) })},
 	{"hub_unchecked_packets_total", "Packets that stayed because the hub did not answer in time.", counter, nil,
 		atHub(func(h *live.Hub) float64 { return float64(h.Unchecked) })},
-	{"hub_delay_seconds", "How long the hub's answers took at most, of so many of them.", gauge, []string{"quantile"},
+	{"hub_delay_seconds", "How long the hub's answers took at most, of so many in a hundred.", gauge, []string{"percentile"},
 		func(s *live.Status, give func(float64, ...string)) {
 			if s.Hub != nil {
-				give(s.Hub.DelayP50.Seconds(), "0.5")
-				give(s.Hub.DelayP99.Seconds(), "0.99")
+				give(s.Hub.DelayP50.Seconds(), "50")
+				give(s.Hub.DelayP99.Seconds(), "99")
 			}
 		}},
 }

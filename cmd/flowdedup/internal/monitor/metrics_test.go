@@ -50,9 +50,9 @@ func write(t *testing.T, metrics []metric, s *live.Status) []byte {
 // TestMetrics compares the metrics with testdata and with the output of the Prometheus
 // library, and checks names by its rules.
 func TestMetrics(t *testing.T) {
-	text := write(t, runMetrics(), sample(3600))
+	text := write(t, runMetrics(), wholeSample(3600))
 	golden(t, "metrics.txt", string(text))
-	for _, s := range []*live.Status{sample(3600), hostile()} {
+	for _, s := range []*live.Status{wholeSample(3600), hostile()} {
 		text := write(t, runMetrics(), s)
 		problems, err := promlint.New(bytes.NewReader(text)).Lint()
 		if err != nil || len(problems) > 0 {
@@ -158,11 +158,9 @@ func contrib(t *testing.T, name string) string {
 
 var metricName = regexp.MustCompile(`\b(flowdedup|process|go)_\w+`)
 
-// served are the names of what /metrics gives.
-func served(t *testing.T) map[string]bool {
-	t.Helper()
-	s := new(Server)
-	status := *sample(10)
+// wholeSample is a sample of a run that does everything.
+func wholeSample(seconds int) *live.Status {
+	status := sample(seconds)
 	status.Networks = []live.Network{
 		{Name: "tcp-listen://:57012", ReceiverStats: &netio.ReceiverStats{Peers: 2, Connected: 1, PeersDropped: 1}, LatePackets: 3},
 		{Name: "vxlan://", Mirrored: &live.Mirrored{Malformed: map[string]uint64{"header": 4}, Control: 5, Unwanted: 6, Points: 7}},
@@ -170,7 +168,14 @@ func served(t *testing.T) map[string]bool {
 	status.Matrix = []points.Cell{{First: "eth1 VLAN 10", Copy: "eth1 VLAN 20", Count: 8}}
 	status.Learned = &live.Learned{Decisions: 1, Dedup: true, Identity: "l3", Window: "1ms", Keep: "first", Passed: 9}
 	status.Hub = &live.Hub{}
-	s.Update(status)
+	return status
+}
+
+// served are the names of what /metrics gives.
+func served(t *testing.T) map[string]bool {
+	t.Helper()
+	s := new(Server)
+	s.Update(*wholeSample(10))
 	names := map[string]bool{}
 	for _, line := range regexp.MustCompile(`(?m)^# TYPE \w+`).FindAllString(get(s, "GET", "/metrics").Body.String(), -1) {
 		names[strings.TrimPrefix(line, "# TYPE ")] = true
