@@ -200,7 +200,9 @@ func (b block) renderTable(r *roff, link func(text, target string) string) {
 		if i == 1 {
 			continue // the rule below the headings
 		}
-		line = cellBreak.ReplaceAllString(strings.Trim(line, "| "), "$1\x00")
+		// The first heading may be empty.
+		line = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(line), "|"), "|")
+		line = cellBreak.ReplaceAllString(line, "$1\x00")
 		row := strings.Split(strings.ReplaceAll(line, `\|`, "|"), "\x00")
 		for j := range row {
 			row[j] = strings.TrimSpace(row[j])
