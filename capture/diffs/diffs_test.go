@@ -197,6 +197,7 @@ func TestCounter(t *testing.T) {
 	r := NewCounter()
 	b := newBatch()
 	for at := range uint32(3) {
+		b.Interfaces[at].Name = string(rune('a' + at))
 		p := packet{at: at}
 		frame(b, at, p.bytes())
 	}
