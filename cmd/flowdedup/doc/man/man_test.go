@@ -84,7 +84,7 @@ func TestManualPages(t *testing.T) {
 	if _, err := exec.LookPath("groff"); err != nil {
 		t.Skip(err)
 	}
-	target := regexp.MustCompile(`\]\([^)]*\)|!\[[^]]*\]`)
+	target := regexp.MustCompile(`!\[[^]]*\]\([^)]*\)|\]\([^)]*\)`)
 	for _, name := range rendered(t) {
 		if filepath.Ext(name) != ".7" {
 			continue
