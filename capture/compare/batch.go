@@ -7,6 +7,7 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/internal/hash"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
@@ -163,7 +164,7 @@ func (b *Batch) timeOf(i int) int64 {
 func (c *Comparer) talk4(key *[16]byte) uint64 {
 	ends, tail := binary.BigEndian.Uint64(key[:]), binary.BigEndian.Uint64(key[8:])
 	a, b := ends>>32<<16|tail>>48, ends<<32>>16|tail>>32&0xffff
-	sum := mix(min(a, b)^c.cfg.Seed, max(a, b)^tail&0xffffffff<<16)
+	sum := hash.Mix(min(a, b)^c.cfg.Seed, max(a, b)^tail&0xffffffff<<16)
 	return sum&^1 | greater(a, b) | 2
 }
 
@@ -172,24 +173,18 @@ func (c *Comparer) talk6(key *[48]byte) uint64 {
 	tail := binary.BigEndian.Uint64(key[32:])
 	a := c.end6(key[:16], tail>>48)
 	b := c.end6(key[16:32], tail>>32&0xffff)
-	return mix(min(a, b), max(a, b)^tail&0xffffffff)&^1 | greater(a, b) | 2
+	return hash.Mix(min(a, b), max(a, b)^tail&0xffffffff)&^1 | greater(a, b) | 2
 }
 
 // end6 hashes an address and a port.
 func (c *Comparer) end6(address []byte, port uint64) uint64 {
-	return mix(mix(binary.LittleEndian.Uint64(address)^c.cfg.Seed, port), binary.LittleEndian.Uint64(address[8:]))
+	return hash.Mix(hash.Mix(binary.LittleEndian.Uint64(address)^c.cfg.Seed, port), binary.LittleEndian.Uint64(address[8:]))
 }
 
 // greater returns 1 if a > b, else 0.
 func greater(a, b uint64) uint64 {
 	_, borrow := bits.Sub64(b, a, 0)
 	return borrow
-}
-
-// mix hashes two words.
-func mix(a, b uint64) uint64 {
-	high, low := bits.Mul64(a^0x9e3779b97f4a7c15, b^0xbf58476d1ce4e5b9|1)
-	return high ^ low ^ a
 }
 
 // resize returns s with n elements, whatever they are.

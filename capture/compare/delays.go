@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/flowdedup/flowdedup/capture/internal/hash"
 )
 
 // mostPairs bounds the sample of pairs whose delays are known one by one.
@@ -28,7 +30,7 @@ func (d *delays) add(p pair) {
 	d.count++
 	d.above.add(p)
 	d.below.add(pair{p.time, -p.delta})
-	hash := mix(d.count, 1)
+	hash := hash.Mix(d.count, 1)
 	if hash&(1<<d.level-1) != 0 {
 		return
 	}

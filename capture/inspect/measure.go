@@ -5,6 +5,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/hash"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
@@ -90,9 +91,9 @@ func (e *entry) restart(s *sighting) {
 // manner returns a hash of how a packet was seen. A packet that is seen in the same manner
 // again, later than a copy would be, was sent again.
 func (s *sighting) manner() uint16 {
-	h := mix(uint64(s.point), uint64(s.vlan)<<32|uint64(s.mac))
-	h = mix(h, uint64(s.labels)<<32|uint64(s.behind)+uint64(s.encap))
-	h = mix(h, uint64(s.bytes)<<32|uint64(s.checksum)<<16|uint64(s.hops)<<8|uint64(s.class))
+	h := hash.Mix(uint64(s.point), uint64(s.vlan)<<32|uint64(s.mac))
+	h = hash.Mix(h, uint64(s.labels)<<32|uint64(s.behind)+uint64(s.encap))
+	h = hash.Mix(h, uint64(s.bytes)<<32|uint64(s.checksum)<<16|uint64(s.hops)<<8|uint64(s.class))
 	return uint16(h >> 48)
 }
 

@@ -1,5 +1,7 @@
 package inspect
 
+import "github.com/flowdedup/flowdedup/capture/internal/hash"
+
 // Sides count, of the flows that an analyzer sees, those of which it sees one direction
 // alone.
 type Sides struct {
@@ -34,7 +36,7 @@ func (s *sides) add(conversation, tags uint64, backward, dropped bool) {
 		bit |= bit << 2
 	}
 	s.whole.add(conversation, bit)
-	s.tagged.add(max(mix(conversation, tags), 1), bit)
+	s.tagged.add(max(hash.Mix(conversation, tags), 1), bit)
 }
 
 func (s *sides) report() (o OneSided) {

@@ -5,11 +5,11 @@ import (
 	"cmp"
 	"encoding/binary"
 	"hash/maphash"
-	"math/bits"
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/diffs"
 	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/internal/hash"
 	"github.com/flowdedup/flowdedup/capture/points"
 )
 
@@ -80,10 +80,10 @@ func (d *describer) describe(s *sighting, o *origin, b *capture.Batch, i int, h 
 		s.encap = 1
 	} else {
 		d.headers(s, o, b, i, h)
-		s.encap |= uint16(mix(uint64(link), 2))
+		s.encap |= uint16(hash.Mix(uint64(link), 2))
 	}
 	at := flow.CapturePointOf(b, i)
-	o.place = mix(uint64(at.Interface)<<32|uint64(at.Index), o.tags)
+	o.place = hash.Mix(uint64(at.Interface)<<32|uint64(at.Index), o.tags)
 	if rest := data[h.End:]; len(rest) > 0 {
 		s.behind = uint32(maphash.Bytes(seed, rest)) | 1
 	}
@@ -107,9 +107,9 @@ func (d *describer) conversation(ip []byte, h *flow.Header, backward bool) uint6
 	if backward {
 		low, high, ports[0], ports[1] = high, low, ports[1], ports[0]
 	}
-	sum := mix(d.seed^uint64(ports[0])<<32^uint64(ports[1])<<16^uint64(h.Proto), uint64(n))
+	sum := hash.Mix(d.seed^uint64(ports[0])<<32^uint64(ports[1])<<16^uint64(h.Proto), uint64(n))
 	for ; len(low) > 0; low, high = low[4:], high[4:] {
-		sum = mix(uint64(binary.LittleEndian.Uint32(low))<<32|uint64(binary.LittleEndian.Uint32(high)), sum)
+		sum = hash.Mix(uint64(binary.LittleEndian.Uint32(low))<<32|uint64(binary.LittleEndian.Uint32(high)), sum)
 	}
 	return max(sum, 1)
 }
@@ -119,17 +119,11 @@ const (
 	tagLen      = 4
 )
 
-// mix hashes two words.
-func mix(a, b uint64) uint64 {
-	high, low := bits.Mul64(a^0x9e3779b97f4a7c15, b^0xbf58476d1ce4e5b9|1)
-	return high ^ low ^ a
-}
-
 // tag adds a VLAN tag. Priorities make no point.
 func (s *sighting) tag(control uint16, o *origin) {
-	s.vlan = uint32(mix(uint64(control)|1<<16, uint64(s.vlan)+3))
+	s.vlan = uint32(hash.Mix(uint64(control)|1<<16, uint64(s.vlan)+3))
 	if id := control & 0xfff; id != 0 {
-		o.tags = mix(uint64(id)|1<<32, o.tags)
+		o.tags = hash.Mix(uint64(id)|1<<32, o.tags)
 	}
 }
 
@@ -144,9 +138,9 @@ func (d *describer) headers(s *sighting, o *origin, b *capture.Batch, i int, h *
 			s.tag(binary.BigEndian.Uint16(data[l.Start:]), o)
 		case diffs.HasLabel(l.Kind):
 			id := uint64(l.Kind)<<32 | uint64(l.ID)
-			s.labels = uint32(mix(id, uint64(s.labels)+5)) | 1
+			s.labels = uint32(hash.Mix(id, uint64(s.labels)+5)) | 1
 			if points.IsPart(l.Kind) {
-				o.tags = mix(id, o.tags)
+				o.tags = hash.Mix(id, o.tags)
 			}
 		case l.Kind == flow.LayerIP && outer < 0:
 			outer = int(l.Start)
@@ -191,7 +185,7 @@ func address(data []byte, at uint16, sum uint64) uint64 {
 		return sum
 	}
 	a := data[at : at+6]
-	return mix(uint64(binary.LittleEndian.Uint32(a))|uint64(binary.LittleEndian.Uint16(a[4:]))<<32, sum)
+	return hash.Mix(uint64(binary.LittleEndian.Uint32(a))|uint64(binary.LittleEndian.Uint16(a[4:]))<<32, sum)
 }
 
 // network adds what the IP header and the one behind it say. ip is the packet.
@@ -224,7 +218,7 @@ func (s *sighting) transport(ip []byte, h *flow.Header) {
 	l4 := int(h.L4 - h.Start)
 	if h.Proto == protoSCTP {
 		if l4+at+4 <= len(ip) {
-			s.checksum = uint16(mix(uint64(binary.BigEndian.Uint32(ip[l4+at:])), 13))
+			s.checksum = uint16(hash.Mix(uint64(binary.BigEndian.Uint32(ip[l4+at:])), 13))
 		}
 		return
 	}

@@ -46,7 +46,8 @@ func (d *Detector) Kept(b *capture.Batch, drop []uint64) { d.conversations.Add(b
 // Conversations returns what Kept counted so far.
 func (d *Detector) Conversations() Conversations {
 	n := Conversations{Counts: d.conversations.Counts(), Inner: d.cfg.Identity.Kind == flow.Inner}
-	if n.Split > 0 && !d.cfg.Choice.Flow {
+	// Packets that wait for a hub wait for nothing else.
+	if n.Split > 0 && !d.cfg.Choice.Flow && d.cfg.Hub == nil {
 		n.Advice = append(n.Advice, "--keep flow")
 	}
 	if n.Tagged == 0 {
