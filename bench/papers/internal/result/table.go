@@ -66,6 +66,29 @@ func Compared(ours, printed float64, unit string) Cell {
 	return Cell{Ours: ours, Printed: printed, Unit: unit}
 }
 
+// MeasuredRow returns a row of numbers in one unit that the paper does not print.
+func MeasuredRow(name, unit string, values ...float64) Row {
+	row := Row{Name: name}
+	for _, value := range values {
+		row.Cells = append(row.Cells, Measured(value, unit))
+	}
+	return row
+}
+
+// Lines returns a line for each column of the table over x, which has a value for each of
+// the first rows. dashed may be nil.
+func (t Table) Lines(x []float64, dashed func(column int) bool) []chart.Line {
+	lines := make([]chart.Line, len(t.Columns))
+	for column, name := range t.Columns {
+		l := chart.Line{Name: name, X: x, Dashed: dashed != nil && dashed(column)}
+		for _, row := range t.Rows[:len(x)] {
+			l.Y = append(l.Y, row.Cells[column].Ours)
+		}
+		lines[column] = l
+	}
+	return lines
+}
+
 // HasPrinted reports whether the paper prints this number.
 func (c Cell) HasPrinted() bool { return !c.Blank && !math.IsNaN(c.Printed) }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
+	elements "github.com/flowdedup/flowdedup/bench/papers/internal/stream"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/stream"
 	"github.com/flowdedup/flowdedup/engine/theory"
@@ -38,27 +39,6 @@ func (p *windowFilter) Bits() int { return 8 * p.filter.Stats().MemoryBytes }
 // Close frees the memory, which Go's collector does not manage.
 func (p *windowFilter) Close() error { return p.filter.Close() }
 
-// streamFilter is a filter of unbounded streams of package engine, element by element.
-type streamFilter struct {
-	stream *stream.Filter
-	bits   int
-	seen   [1]uint64
-	digest [1]digest.Digest
-}
-
-// TestAndSet implements [Windowed].
-func (s *streamFilter) TestAndSet(d digest.Digest, _ int64) (seen bool) {
-	s.digest[0] = d
-	s.stream.TestAndSet(s.seen[:], s.digest[:])
-	return s.seen[0] != 0
-}
-
-// Bits implements [Windowed]: the lines, without the tables of its workers.
-func (s *streamFilter) Bits() int { return s.bits }
-
-// Close frees the memory.
-func (s *streamFilter) Close() error { return s.stream.Close() }
-
 // engineStreams are the engine's methods, for each the parameters of the reference
 // beside it.
 func engineStreams() []method {
@@ -85,10 +65,7 @@ func engineStreams() []method {
 func engineStream(name string, c stream.Config) method {
 	return method{name: "engine: " + name, oneLine: true, build: func(bits int, _ *trace) (Windowed, error) {
 		c.Memory = bits / 8
-		stream, err := stream.New(c)
-		if err != nil {
-			return nil, fmt.Errorf("engine's %s: %w", name, err)
-		}
-		return &streamFilter{stream: stream, bits: bits / lineBits * lineBits}, nil
+		f, err := elements.NewEngine(c)
+		return untimed{f}, err
 	}}
 }

@@ -2,6 +2,7 @@ package rivals
 
 import (
 	"fmt"
+	"io"
 	"math"
 	"math/bits"
 
@@ -22,6 +23,14 @@ type Windowed interface {
 
 // untimed is a filter that ignores time.
 type untimed struct{ paper.Filter }
+
+// Close frees the memory of filters that have some to free.
+func (u untimed) Close() error {
+	if c, ok := u.Filter.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}
 
 func (u untimed) TestAndSet(d digest.Digest, _ int64) (seen bool) { return u.Filter.TestAndSet(d) }
 
