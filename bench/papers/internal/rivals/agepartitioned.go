@@ -1,7 +1,6 @@
 package rivals
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
@@ -15,22 +14,6 @@ type AgePartitionedConfig struct {
 	K        int   // slices that an element is set in, from 1 to 256
 	L        int   // slices of past generations, from 1 to 256
 	Window   int64 // at least 1, in the unit of the times
-}
-
-func (c AgePartitionedConfig) validate() error {
-	if err := requireRange("K", c.K, 1, 256); err != nil {
-		return err
-	}
-	if err := requireRange("L", c.L, 1, 256); err != nil {
-		return err
-	}
-	if err := requireRange("LineBits", c.LineBits, c.K+c.L, maxBits); err != nil {
-		return err
-	}
-	if err := requireRange("Lines", c.Lines, 1, maxBits/c.LineBits); err != nil {
-		return err
-	}
-	return requireRange("Window", c.Window, 1, math.MaxInt64/4)
 }
 
 // AgePartitioned is the age-partitioned Bloom filter of Shtul, Baquero, Almeida,
@@ -54,17 +37,14 @@ type AgePartitioned struct {
 	base       int    // the youngest slice
 }
 
-// NewAgePartitioned returns an empty filter. Errors wrap [paper.ErrParameter].
-func NewAgePartitioned(c AgePartitionedConfig) (*AgePartitioned, error) {
-	if err := c.validate(); err != nil {
-		return nil, fmt.Errorf("age-partitioned Bloom filter: %w", err)
-	}
+// NewAgePartitioned returns an empty filter.
+func NewAgePartitioned(c AgePartitionedConfig) *AgePartitioned {
 	return &AgePartitioned{
 		config:     c,
 		bits:       newBitset(c.Lines * c.LineBits),
 		slice:      uint64(c.LineBits / (c.K + c.L)),
 		generation: (c.Window-1)/int64(c.L) + 1,
-	}, nil
+	}
 }
 
 // TestAndSet implements [Windowed], in time proportional to K + L, and to the lines

@@ -11,6 +11,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/distinct"
 	"github.com/flowdedup/flowdedup/engine/paper"
+	engineconfig "github.com/flowdedup/flowdedup/engine/stream"
 )
 
 // counted is the result of counting the distinct addresses of a stream.
@@ -136,8 +137,8 @@ func distinctMethods() []counting {
 	}
 	return append(all,
 		byFilter("Bloom, best K", paper.NewOptimalBloom),
-		byFilter("LRU rows 4x16", lineRows(4, 16, 64)),
-		byFilter("LRU rows 32x16", lineRows(32, 16, lineBits)),
+		byFilter("engine: lru 4x16", lines("4x16")),
+		byFilter("engine: lru 32x16", lines("32x16")),
 		byFilter("QHT 4x16", func(bits, _ int) (*paper.QHT, error) {
 			return paper.NewQHT(paper.QHTConfig{Bits: bits, CellBits: 16, Cells: 4, Seed: 1})
 		}),
@@ -150,9 +151,9 @@ func distinctMethods() []counting {
 	)
 }
 
-func lineRows(cells, fingerprintBits, rowBits int) func(bits, _ int) (paper.Filter, error) {
+func lines(shape string) func(bits, _ int) (paper.Filter, error) {
 	return func(bits, _ int) (paper.Filter, error) {
-		return NewRows(RowsConfig{Rows: bits / rowBits, RowBits: rowBits, Cells: cells, FingerprintBits: fingerprintBits})
+		return stream.NewEngine(engineconfig.Config{Method: "lru", Shape: shape, Memory: bits / 8})
 	}
 }
 

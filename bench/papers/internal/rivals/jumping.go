@@ -1,9 +1,6 @@
 package rivals
 
 import (
-	"fmt"
-	"math"
-
 	"github.com/flowdedup/flowdedup/asm/digest"
 )
 
@@ -14,22 +11,6 @@ type JumpingConfig struct {
 	Jumps    int   // J, from 1 to 256: the window moves on by Window/J at a time
 	K        int   // hash functions, from 1 to 256
 	Window   int64 // at least 1, in the unit of the times
-}
-
-func (c JumpingConfig) validate() error {
-	if err := requireRange("Jumps", c.Jumps, 1, 256); err != nil {
-		return err
-	}
-	if err := requireRange("K", c.K, 1, 256); err != nil {
-		return err
-	}
-	if err := requireRange("LineBits", c.LineBits, c.Jumps+1, maxBits); err != nil {
-		return err
-	}
-	if err := requireRange("Lines", c.Lines, 1, maxBits/c.LineBits); err != nil {
-		return err
-	}
-	return requireRange("Window", c.Window, 1, math.MaxInt64/4)
 }
 
 // Jumping is a jumping window of Bloom filters (Metwally, Agrawal, El Abbadi, Duplicate
@@ -52,17 +33,14 @@ type Jumping struct {
 	running int
 }
 
-// NewJumping returns an empty filter. Errors wrap [paper.ErrParameter].
-func NewJumping(c JumpingConfig) (*Jumping, error) {
-	if err := c.validate(); err != nil {
-		return nil, fmt.Errorf("jumping Bloom window: %w", err)
-	}
+// NewJumping returns an empty filter.
+func NewJumping(c JumpingConfig) *Jumping {
 	return &Jumping{
 		config: c,
 		bits:   newBitset(c.Lines * c.LineBits),
 		filter: uint64(c.LineBits / (c.Jumps + 1)),
 		length: (c.Window-1)/int64(c.Jumps) + 1,
-	}, nil
+	}
 }
 
 // TestAndSet implements [Windowed], in time proportional to J K, and to the lines at

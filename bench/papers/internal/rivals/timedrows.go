@@ -1,7 +1,6 @@
 package rivals
 
 import (
-	"fmt"
 	"math"
 	"math/bits"
 
@@ -17,28 +16,6 @@ type TimedRowsConfig struct {
 	StampBits       int   // from 2 to 16
 	Ticks           int   // of a window at most, from 1 to 2^StampBits - 3
 	Window          int64 // at least 1, in the unit of the times
-}
-
-func (c TimedRowsConfig) validate() error {
-	if err := requireRange("FingerprintBits", c.FingerprintBits, 1, 64); err != nil {
-		return err
-	}
-	if err := requireRange("StampBits", c.StampBits, 2, 16); err != nil {
-		return err
-	}
-	if err := requireRange("Ticks", c.Ticks, 1, 1<<c.StampBits-3); err != nil {
-		return err
-	}
-	if err := requireRange("Cells", c.Cells, 1, maxBits/80); err != nil {
-		return err
-	}
-	if err := requireRange("RowBits", c.RowBits, c.Cells*(c.FingerprintBits+c.StampBits), maxBits); err != nil {
-		return err
-	}
-	if err := requireRange("Rows", c.Rows, 1, maxBits/c.RowBits); err != nil {
-		return err
-	}
-	return requireRange("Window", c.Window, 1, math.MaxInt64>>20)
 }
 
 // TimedRows is a table of rows whose cells hold a fingerprint and the tick when it was
@@ -64,11 +41,8 @@ type TimedRows struct {
 	last   int64 // the tick of the latest element
 }
 
-// NewTimedRows returns empty rows. Errors wrap [paper.ErrParameter].
-func NewTimedRows(c TimedRowsConfig) (*TimedRows, error) {
-	if err := c.validate(); err != nil {
-		return nil, fmt.Errorf("timed rows: %w", err)
-	}
+// NewTimedRows returns empty rows.
+func NewTimedRows(c TimedRowsConfig) *TimedRows {
 	tick := (c.Window-1)/int64(c.Ticks) + 1
 	return &TimedRows{
 		config: c,
@@ -78,7 +52,7 @@ func NewTimedRows(c TimedRowsConfig) (*TimedRows, error) {
 		ticks:  int((c.Window-1)/tick + 1),
 		round:  tick * (1<<c.StampBits - 1 - int64(c.Ticks)),
 		mask:   1<<c.StampBits - 1,
-	}, nil
+	}
 }
 
 // TestAndSet implements [Windowed].

@@ -17,25 +17,17 @@ func unboundedMethods() []method {
 	}
 	return append([]method{
 		stable(1, 2, 4),
-		stableLines(1, 2, 4),
 		stable(2, 4, 26),
 		untimedMethod("BSBF k2", func(bits int) (*paper.BSBF, error) { return paper.NewBSBF(biased(bits)) }),
 		untimedMethod("BSBFSD k2", func(bits int) (*paper.BSBFSD, error) { return paper.NewBSBFSD(biased(bits)) }),
 		untimedMethod("RLBSBF k2", func(bits int) (*paper.RLBSBF, error) { return paper.NewRLBSBF(biased(bits)) }),
 		untimedMethod("QHT 4x8", func(bits int) (*paper.QHT, error) { return paper.NewQHT(quotient(bits)) }),
 		untimedMethod("QQHTD 4x8", func(bits int) (*paper.QHT, error) { return paper.NewQQHTD(quotient(bits)) }),
-		rows(4, 4, 16, EvictLRU),
-		rows(8, 8, 64, EvictLRU),
-		rows(4, 8, 32, EvictLRU),
-		rows(42, 12, lineBits, EvictLRU),
-		rows(39, 13, lineBits, EvictLRU),
-		rows(32, 16, lineBits, EvictRandom),
-		rows(32, 16, lineBits, EvictFIFO),
-		rows(32, 16, lineBits, EvictLRU),
-		rows(8, 16, 128, EvictLRU),
-		rows(4, 16, 64, EvictLRU),
-		rows(16, 32, lineBits, EvictLRU),
-		rows(8, 64, lineBits, EvictLRU),
+		rows(4, 4, 16),
+		rows(4, 8, 32),
+		rows(42, 12, lineBits),
+		rows(39, 13, lineBits),
+		rows(8, 16, 128),
 		buffer,
 		untimedMethod("A2 for 1 %", func(bits int) (*paper.A2, error) { return paper.NewA2ForRate(bits, 0.01) }),
 		halfFullAgePartitioned,
@@ -59,12 +51,12 @@ var (
 	halfFullAgePartitioned = method{name: "age-partitioned K8 L8", build: func(bits int, _ *trace) (Windowed, error) {
 		const k, l = 8, 8
 		window := int64(max(1, l*math.Ln2*float64(bits/(k+l))/k))
-		return NewAgePartitioned(AgePartitionedConfig{Lines: 1, LineBits: bits, K: k, L: l, Window: window})
+		return NewAgePartitioned(AgePartitionedConfig{Lines: 1, LineBits: bits, K: k, L: l, Window: window}), nil
 	}}
 	halfFullJumping = method{name: "jumping J4 K7", build: func(bits int, _ *trace) (Windowed, error) {
 		const jumps, k = 4, 7
 		window := int64(max(1, jumps*math.Ln2*float64(bits/(jumps+1))/k))
-		return NewJumping(JumpingConfig{Lines: 1, LineBits: bits, Jumps: jumps, K: k, Window: window})
+		return NewJumping(JumpingConfig{Lines: 1, LineBits: bits, Jumps: jumps, K: k, Window: window}), nil
 	}}
 	halfFullDecaying = method{name: "b_DBF 3-bit K4", build: func(bits int, _ *trace) (Windowed, error) {
 		const k, counterBits = 4, 3

@@ -9,16 +9,15 @@ import (
 
 	"github.com/flowdedup/flowdedup/bench/chart"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
+	"github.com/flowdedup/flowdedup/engine/stream"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
 // slidingMethods are for sliding windows: an element that is seen again is remembered
 // longer.
 func slidingMethods() []method {
+	packets := func(elements int64) window.Window { return window.Window{Packets: elements} }
 	return append([]method{
-		timers(8, 2, 1),
-		timers(8, 3, 2),
-		timers(3, 4, 1),
 		decaying,
 		agePartitioned(true),
 		agePartitioned(false),
@@ -32,11 +31,11 @@ func slidingMethods() []method {
 		timedRows(21, 16, 8, lineBits),
 		timedRows(16, 24, 8, lineBits),
 		timedRows(8, 48, 16, lineBits),
-		rows(32, 16, lineBits, EvictLRU),
-		stableLines(1, 3, 10),
-		stableLines(3, 4, 72),
+		engineStream("lru 32x16", stream.Config{Method: "lru", Shape: "32x16"}),
 		stable(3, 4, 72),
-	}, engineWindows(true, func(elements int64) window.Window { return window.Window{Packets: elements} })...)
+		engineTimers(2, 1, true, packets),
+		engineTimers(3, 2, true, packets),
+	}, engineWindows(true, packets)...)
 }
 
 // bitsPerElement are the memory sizes of a sliding window, for each distinct element in
@@ -120,31 +119,22 @@ func (g *grid) byMemory(perElement []int) result.Picture {
 
 // packetMethods are those that could detect copies of packets.
 func packetMethods() []method {
-	return append([]method{
+	duration := func(ns int64) window.Window { return window.Window{Duration: time.Duration(ns)} }
+	var all []method
+	for _, shape := range []string{"8x64", "16x32", "32x16"} {
+		all = append(all, engineStream("lru "+shape, stream.Config{Method: "lru", Shape: shape}))
+	}
+	return slices.Concat([]method{
 		timedRows(8, 48, 16, lineBits),
 		timedRows(16, 24, 8, lineBits),
 		timedRows(21, 16, 8, lineBits),
 		timedRows(32, 12, 4, lineBits),
-		withoutWindow(rows(8, 64, lineBits, EvictLRU)),
-		withoutWindow(rows(16, 32, lineBits, EvictLRU)),
-		withoutWindow(rows(32, 16, lineBits, EvictLRU)),
 		agePartitioned(true),
 		agePartitioned(false),
 		agingLine,
 		aging,
 		jumping(4, 7, false),
-		timers(8, 3, 1),
-		stableLines(3, 4, 72),
-	}, engineWindows(false, func(ns int64) window.Window {
-		return window.Window{Duration: time.Duration(ns)}
-	})...)
-}
-
-// withoutWindow removes a method's prediction, which ignores that elements from before
-// the window are reported too.
-func withoutWindow(m method) method {
-	m.predict = nil
-	return m
+	}, all, []method{engineTimers(3, 1, false, duration)}, engineWindows(false, duration))
 }
 
 // engineNote says which rivals are ahead of the engine's filters, and why they are not there.
