@@ -31,6 +31,11 @@ func TestA2Saturation(t *testing.T) {
 	printed := must(NewA2(bits, 2, 2772)) // 8000 ln(2)/2
 	qhtClose(t, "printed FPR", a2Saturation(bits/2, 2, 2772), 38.03, 0.002)
 	rates := qhtRun(t, 1, 400_000, 1<<18, func(uint64) []Filter { return []Filter{byRate, halfFull, printed} })
+	// By hand: f = 1 - sqrt(0.9) = 0.05132, -log2(f) = 4.28, x = f^(1/4) = 0.47596, and
+	// 8000/4 (x + x^2/2 + x^3/3 + x^4/4) = 1275.97.
+	if byRate.K() != 4 || byRate.Capacity() != 1275 {
+		t.Errorf("k = %d and a capacity of %d for 10 %%, want 4 and 1275", byRate.K(), byRate.Capacity())
+	}
 	for i, f := range []*A2{byRate, halfFull, printed} {
 		want := a2Saturation(bits/2, f.K(), f.Capacity())
 		t.Logf("k=%d, capacity %d: %.2f/%.2f, want %.2f", f.K(), f.Capacity(), rates[i].fpr, rates[i].fnr, want)
@@ -42,14 +47,19 @@ func TestA2Saturation(t *testing.T) {
 	}
 }
 
-// TestA2MissesNothingRecent checks that an element is found until capacity others were
-// inserted.
-func TestA2MissesNothingRecent(t *testing.T) {
+// TestA2Forgets gives new elements to a filter so large that none is reported: the first
+// is found until both buffers are full, and not after one more.
+func TestA2Forgets(t *testing.T) {
 	const capacity = 50
-	f := qhtMust[*A2](t)(NewA2(1<<14, 5, capacity))
-	for i := range 5000 {
-		if !f.TestAndSet(digestOf(uint64(i%(capacity+1)))) && i > capacity {
-			t.Fatalf("element %d is missed", i)
+	for others := range 3 * capacity {
+		f := qhtMust[*A2](t)(NewA2(1<<14, 5, capacity))
+		for i := range others + 1 {
+			if f.TestAndSet(digestOf(uint64(i))) {
+				t.Fatalf("new element %d is reported", i)
+			}
+		}
+		if seen := f.TestAndSet(digestOf(0)); seen != (others < 2*capacity) {
+			t.Errorf("after %d others: seen is %v", others, seen)
 		}
 	}
 }

@@ -16,8 +16,8 @@ func builders() map[string]func() (Filter, error) {
 	qht := QHTConfig{Bits: 3000, CellBits: 3, Cells: 2, Seed: 5}
 	return map[string]func() (Filter, error){
 		"Bloom":          func() (Filter, error) { return NewBloom(20_000, 3) },
-		"Stable":         func() (Filter, error) { return NewStable(StableConfig{3000, 1, 3, 10, 5}) },
-		"Stable 3 bits":  func() (Filter, error) { return NewStable(StableConfig{1000, 3, 2, 20, 5}) },
+		"Stable":         func() (Filter, error) { return NewStable(StableConfig{Cells: 3000, CellBits: 1, K: 3, P: 10, Seed: 5}) },
+		"Stable 3 bits":  func() (Filter, error) { return NewStable(StableConfig{Cells: 1000, CellBits: 3, K: 2, P: 20, Seed: 5}) },
 		"RSBF":           func() (Filter, error) { return NewRSBF(biased, 0) },
 		"RSBF threshold": func() (Filter, error) { return NewRSBF(biased, 0.2) },
 		"BSBF":           func() (Filter, error) { return NewBSBF(biased) },

@@ -1,6 +1,11 @@
 package paper
 
-import "github.com/flowdedup/flowdedup/asm/digest"
+import (
+	"cmp"
+	"slices"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+)
 
 // StableConfig says which stable Bloom filter to build.
 type StableConfig struct {
@@ -9,6 +14,13 @@ type StableConfig struct {
 	K        int    // hash functions, from 1 to 1024
 	P        int    // cells decremented for each element, from 1 to Cells
 	Seed     uint64 // of the decrements
+	// Independent draws P different cells for each element, as Algorithm 1 has it, and not
+	// adjacent ones. It takes time in the order of P^2.
+	Independent bool
+	// Reach is how many cells decrements begin at, from the first on, at least P; 0 stands
+	// for all.
+	// With 2^31 of 2^32 the filter has the rates that Bera et al. print for 512 MB.
+	Reach int
 }
 
 func (c StableConfig) validate() error {
@@ -21,7 +33,10 @@ func (c StableConfig) validate() error {
 	if err := requireRange("cells", c.Cells, c.K+1, maxBits/c.CellBits); err != nil {
 		return err
 	}
-	return requireRange("P", c.P, 1, c.Cells)
+	if err := requireRange("P", c.P, 1, c.Cells); err != nil {
+		return err
+	}
+	return requireRange("reach", cmp.Or(c.Reach, c.Cells), c.P, c.Cells)
 }
 
 // Stable is the stable Bloom filter (SBF) of paper "Approximately Detecting Duplicates
@@ -37,18 +52,19 @@ func (c StableConfig) validate() error {
 //     tables need them for every element.
 //   - The P cells are adjacent, from one uniformly random position on (section 5.2, "SBF
 //     Implementation"), and wrap around at the end of the array. Algorithm 1 draws P
-//     different cells.
+//     different cells; see Independent of [StableConfig].
 //   - The K hash functions share the whole array.
-//   - Positions reach all cells. The 512 MB rows of these tables come from decrements in
-//     the lower 2^31 cells only, so this filter does not reproduce them.
+//   - Positions reach all cells, unless Reach says otherwise.
 //
 // The time for an element grows with K + P.
 type Stable struct {
-	cells  cells
-	m      uint64
-	p      int
-	pos    []uint64
-	random lookahead
+	cells   cells
+	m       uint64
+	p       int
+	reach   uint64
+	pos     []uint64
+	decayed []uint64 // cells that this element decremented; nil for adjacent ones
+	random  lookahead
 }
 
 var _ Filter = (*Stable)(nil)
@@ -58,13 +74,18 @@ func NewStable(c StableConfig) (*Stable, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
-	return &Stable{
+	s := &Stable{
 		cells:  newCells(c.Cells, c.CellBits),
 		m:      uint64(c.Cells),
 		p:      c.P,
+		reach:  uint64(cmp.Or(c.Reach, c.Cells)),
 		pos:    make([]uint64, c.K),
 		random: newLookahead(c.Seed),
-	}, nil
+	}
+	if c.Independent {
+		s.decayed = make([]uint64, 0, c.P)
+	}
+	return s, nil
 }
 
 // TestAndSet implements [Filter].
@@ -85,7 +106,7 @@ func (s *Stable) TestAndSet(d digest.Digest) (seen bool) {
 func (s *Stable) prefetch(digests []digest.Digest) (sum uint64) {
 	random := s.random.peek()
 	for _, d := range digests {
-		sum += s.cells.load(random.Uint64N(s.m))
+		sum += s.cells.load(random.Uint64N(s.reach))
 		positions(s.pos, d, s.m)
 		for _, i := range s.pos {
 			sum += s.cells.load(i)
@@ -94,13 +115,28 @@ func (s *Stable) prefetch(digests []digest.Digest) (sum uint64) {
 	return sum
 }
 
-// decay decrements P adjacent cells.
+// decay decrements P cells.
 func (s *Stable) decay() {
-	i := s.random.Uint64N(s.m)
+	if s.decayed != nil {
+		s.decayApart()
+		return
+	}
+	i := s.random.Uint64N(s.reach)
 	for range s.p {
 		s.cells.decrement(i)
 		if i++; i == s.m {
 			i = 0
+		}
+	}
+}
+
+// decayApart decrements P different cells.
+func (s *Stable) decayApart() {
+	s.decayed = s.decayed[:0]
+	for len(s.decayed) < s.p {
+		if i := s.random.Uint64N(s.reach); !slices.Contains(s.decayed, i) {
+			s.cells.decrement(i)
+			s.decayed = append(s.decayed, i)
 		}
 	}
 }

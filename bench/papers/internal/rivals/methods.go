@@ -29,13 +29,9 @@ func untimedMethod[F paper.Filter](name string, build func(bits int) (F, error))
 }
 
 // rows makes a method of rows of fingerprints in rowBits bits.
-func rows(cells, fingerprintBits, rowBits int, eviction Eviction) method {
-	name := fmt.Sprintf("%s rows %dx%d", []string{"LRU", "FIFO", "random"}[eviction], cells, fingerprintBits)
-	m := untimedMethod(name, func(bits int) (paper.Filter, error) {
-		return NewRows(RowsConfig{
-			Rows: bits / rowBits, RowBits: rowBits, Cells: cells,
-			FingerprintBits: fingerprintBits, Eviction: eviction, Seed: 1,
-		})
+func rows(cells, fingerprintBits, rowBits int) method {
+	m := untimedMethod(fmt.Sprintf("LRU rows %dx%d", cells, fingerprintBits), func(bits int) (paper.Filter, error) {
+		return NewRows(RowsConfig{Rows: bits / rowBits, RowBits: rowBits, Cells: cells, FingerprintBits: fingerprintBits})
 	})
 	m.oneLine = true
 	m.predict = func(bits int, _ *trace) (float64, error) {
@@ -49,15 +45,6 @@ func stable(cellBits, k, p int) method {
 	return untimedMethod(fmt.Sprintf("SBF d%d K%d P%d, anywhere", cellBits, k, p), func(bits int) (*paper.Stable, error) {
 		return paper.NewStable(paper.StableConfig{Cells: bits / cellBits, CellBits: cellBits, K: k, P: p, Seed: 1})
 	})
-}
-
-// stableLines makes a method of stable Bloom filters in lines.
-func stableLines(cellBits, k, p int) method {
-	m := untimedMethod(fmt.Sprintf("SBF d%d K%d P%d, line", cellBits, k, p), func(bits int) (*StableLines, error) {
-		return NewStableLines(StableLinesConfig{Lines: bits / lineBits, CellBits: cellBits, K: k, P: p, Seed: 1})
-	})
-	m.oneLine = true
-	return m
 }
 
 // timedRows makes a method of rows with time stamps in rowBits bits. Short stamps need
@@ -87,7 +74,10 @@ func engineWindows(refresh bool, of func(window int64) window.Window) []method {
 	coarse := engineRows("coarse 15x32", layout.CoarseCells, layout.CoarseFingerprintBits, func(bits int, w window.Window) (*windowFilter, error) {
 		return newWindowFilter(window.NewCoarse(window.CoarseConfig{Window: w, Memory: bits / 8, Refresh: refresh}))
 	}, of)
-	return []method{timed, coarse, enginePartitioned(refresh, of)}
+	return []method{
+		timed, coarse, enginePartitioned(refresh, of),
+		engineTimers(2, 1, refresh, of), engineTimers(3, 1, refresh, of), engineTimers(3, 2, refresh, of),
+	}
 }
 
 // engineRows makes a method of rows of the engine.
@@ -135,17 +125,14 @@ func enginePartitioned(refresh bool, of func(window int64) window.Window) method
 	}
 }
 
-// timers makes a method of timing Bloom filters in lines.
-func timers(timerBits, k, equal int) method {
-	name := fmt.Sprintf("timers %d-bit K%d, line", timerBits, k)
+// engineTimers makes a method of the engine's timers of 8 bits.
+func engineTimers(k, equal int, refresh bool, of func(window int64) window.Window) method {
+	name := fmt.Sprintf("engine: timers K%d", k)
 	if equal > 1 {
 		name += fmt.Sprintf(", %d equal", equal)
 	}
 	return method{name: name, oneLine: true, build: func(bits int, t *trace) (Windowed, error) {
-		return NewTimers(TimersConfig{
-			Lines: bits / lineBits, LineBits: lineBits, TimerBits: timerBits,
-			K: k, Equal: equal, Window: t.window,
-		})
+		return newWindowFilter(window.NewTimers(window.TimersConfig{Window: of(t.window), Memory: bits / 8, K: k, Equal: equal, Refresh: refresh}))
 	}}
 }
 

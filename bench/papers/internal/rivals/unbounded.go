@@ -17,25 +17,17 @@ func unboundedMethods() []method {
 	}
 	return append([]method{
 		stable(1, 2, 4),
-		stableLines(1, 2, 4),
 		stable(2, 4, 26),
 		untimedMethod("BSBF k2", func(bits int) (*paper.BSBF, error) { return paper.NewBSBF(biased(bits)) }),
 		untimedMethod("BSBFSD k2", func(bits int) (*paper.BSBFSD, error) { return paper.NewBSBFSD(biased(bits)) }),
 		untimedMethod("RLBSBF k2", func(bits int) (*paper.RLBSBF, error) { return paper.NewRLBSBF(biased(bits)) }),
 		untimedMethod("QHT 4x8", func(bits int) (*paper.QHT, error) { return paper.NewQHT(quotient(bits)) }),
 		untimedMethod("QQHTD 4x8", func(bits int) (*paper.QQHTD, error) { return paper.NewQQHTD(quotient(bits)) }),
-		rows(4, 4, 16, EvictLRU),
-		rows(8, 8, 64, EvictLRU),
-		rows(4, 8, 32, EvictLRU),
-		rows(42, 12, lineBits, EvictLRU),
-		rows(39, 13, lineBits, EvictLRU),
-		rows(32, 16, lineBits, EvictRandom),
-		rows(32, 16, lineBits, EvictFIFO),
-		rows(32, 16, lineBits, EvictLRU),
-		rows(8, 16, 128, EvictLRU),
-		rows(4, 16, 64, EvictLRU),
-		rows(16, 32, lineBits, EvictLRU),
-		rows(8, 64, lineBits, EvictLRU),
+		rows(4, 4, 16),
+		rows(4, 8, 32),
+		rows(42, 12, lineBits),
+		rows(39, 13, lineBits),
+		rows(8, 16, 128),
 		buffer,
 		untimedMethod("A2 for 1 %", func(bits int) (*paper.A2, error) { return paper.NewA2ForRate(bits, 0.01) }),
 		halfFullAgePartitioned,
@@ -100,9 +92,6 @@ func unboundedTable(ctx context.Context, name string, o result.Options) (result.
 	table.Name = name
 	table.Title = "Unbounded streams at equal memory: " + s.title
 	table.Setting = fmt.Sprintf("%d records. Rates over the whole stream: FPR among first occurrences, FNR among all others.", n)
-	if name == "rivals.unbounded" && o.Full {
-		table.Notes = append(table.Notes, g.compare(independentUnbounded)...)
-	}
 	table.Charts = []result.Picture{g.front(name, "Unbounded: "+s.title)}
 	return table, nil
 }

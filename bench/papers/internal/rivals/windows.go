@@ -16,9 +16,6 @@ import (
 // longer.
 func slidingMethods() []method {
 	return append([]method{
-		timers(8, 2, 1),
-		timers(8, 3, 2),
-		timers(3, 4, 1),
 		decaying,
 		agePartitioned(true),
 		agePartitioned(false),
@@ -32,11 +29,8 @@ func slidingMethods() []method {
 		timedRows(21, 16, 8, lineBits),
 		timedRows(16, 24, 8, lineBits),
 		timedRows(8, 48, 16, lineBits),
-		rows(32, 16, lineBits, EvictLRU),
-		stableLines(1, 3, 10),
-		stableLines(3, 4, 72),
 		stable(3, 4, 72),
-	}, engineWindows(true, func(elements int64) window.Window { return window.Window{Packets: elements} })...)
+	}, append(engineLRU("32x16"), engineWindows(true, func(elements int64) window.Window { return window.Window{Packets: elements} })...)...)
 }
 
 // bitsPerElement are the memory sizes of a sliding window, for each distinct element in
@@ -125,26 +119,23 @@ func packetMethods() []method {
 		timedRows(16, 24, 8, lineBits),
 		timedRows(21, 16, 8, lineBits),
 		timedRows(32, 12, 4, lineBits),
-		withoutWindow(rows(8, 64, lineBits, EvictLRU)),
-		withoutWindow(rows(16, 32, lineBits, EvictLRU)),
-		withoutWindow(rows(32, 16, lineBits, EvictLRU)),
 		agePartitioned(true),
 		agePartitioned(false),
 		agingLine,
 		aging,
 		jumping(4, 7, false),
-		timers(8, 3, 1),
-		stableLines(3, 4, 72),
-	}, engineWindows(false, func(ns int64) window.Window {
+	}, append(withoutWindow(engineLRU("8x64", "16x32", "32x16")), engineWindows(false, func(ns int64) window.Window {
 		return window.Window{Duration: time.Duration(ns)}
-	})...)
+	})...)...)
 }
 
-// withoutWindow removes a method's prediction, which ignores that elements from before
-// the window are reported too.
-func withoutWindow(m method) method {
-	m.predict = nil
-	return m
+// withoutWindow removes predictions, which ignore that elements from before the window are
+// reported too.
+func withoutWindow(all []method) []method {
+	for i := range all {
+		all[i].predict = nil
+	}
+	return all
 }
 
 // engineNote says which rivals are ahead of the engine's filters, and why they are not there.

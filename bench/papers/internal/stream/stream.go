@@ -1,3 +1,7 @@
+// Package stream makes the synthetic streams of elements that the experiments
+// share, and counts a filter's errors on them.
+//
+// Elements are numbers. Filters see their [Digest].
 package stream
 
 import (
@@ -6,6 +10,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/bench/zipf"
+	"github.com/flowdedup/flowdedup/engine/paper"
 )
 
 // Zipf draws elements from 0 to n-1, element i with a probability proportional to
@@ -94,17 +99,61 @@ func (p *permutation) scramble(i uint64) uint64 {
 }
 
 // Digest replaces the keyed hash of an element by 128 bits from two rounds of
-// SplitMix64's mixer (Steele, Lea, Flood, 2014). It costs a few nanoseconds, and a keyed
-// hash would be no more uniform on numbers.
+// SplitMix64's mixer. It costs a few nanoseconds, and a keyed hash would be no more
+// uniform on numbers.
 func Digest(element uint64) digest.Digest {
 	return digest.Digest{mix(2*element + 1), mix(2*element + 2)}
 }
 
-func mix(x uint64) uint64 { return SplitMix(x * 0x9e3779b97f4a7c15) }
+func mix(x uint64) uint64 { return paper.SplitMix(x * 0x9e3779b97f4a7c15) }
 
-// SplitMix is the output function of the SplitMix64 generator, a bijection.
-func SplitMix(x uint64) uint64 {
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
+// Score compares a filter's verdicts with the truth.
+type Score struct {
+	Distinct       int // first occurrences
+	FalsePositives int // of these, reported as seen before
+	Duplicates     int // later occurrences
+	FalseNegatives int // of these, reported as new
+}
+
+// Add counts one verdict. known is the truth: the element came before.
+func (s *Score) Add(known, seen bool) {
+	switch {
+	case !known:
+		s.Distinct++
+		if seen {
+			s.FalsePositives++
+		}
+	default:
+		s.Duplicates++
+		if !seen {
+			s.FalseNegatives++
+		}
+	}
+}
+
+// FPR returns FalsePositives / Distinct, 0 if there are none.
+func (s Score) FPR() float64 { return share(s.FalsePositives, s.Distinct) }
+
+// FNR returns FalseNegatives / Duplicates, 0 if there are none.
+func (s Score) FNR() float64 { return share(s.FalseNegatives, s.Duplicates) }
+
+func share(part, of int) float64 {
+	if of == 0 {
+		return 0
+	}
+	return float64(part) / float64(of)
+}
+
+// Known remembers exactly which elements came, one bit each.
+type Known []uint64
+
+// NewKnown returns an empty set of elements below n.
+func NewKnown(n int) Known { return make(Known, (n+63)/64) }
+
+// Add reports whether the element came before, and adds it.
+func (k Known) Add(element uint64) (known bool) {
+	word, bit := &k[element/64], uint64(1)<<(element%64)
+	known = *word&bit != 0
+	*word |= bit
+	return known
 }
