@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -83,6 +84,14 @@ func TestReport(t *testing.T) {
 	}
 	requireText(t, filepath.Join(folder, "R.md"), "| p8.table1 | Rates of p8.table1 | 1 printed numbers",
 		"## p8: Eight\n", "1 → 2 % (+100.0 %)", "![p8.table1](charts/p8.table1.svg)")
+	o.check = filepath.Join(folder, "R.md")
+	if err := r.check(o); err != nil {
+		t.Error(err)
+	}
+	r.sections[0].tables[0].Rows[0].Cells[0].Ours = 3
+	if err := r.check(o); err == nil || !strings.Contains(err.Error(), "1 → 3 %") {
+		t.Errorf("another number: %v", err)
+	}
 	requireText(t, filepath.Join(folder, "r.json"), `"name": "p8.table1"`, `"relative_difference": 1`)
 	requireText(t, filepath.Join(folder, "charts", "p8.table1.svg"), "<svg")
 }
@@ -121,5 +130,32 @@ func TestExperiments(t *testing.T) {
 			}
 			known[table] = true
 		}
+	}
+}
+
+// slow are the papers and tables that take more than some seconds. `make papers-check`
+// makes them too.
+var slow = []string{"p0.table2", "p1", "p3.table2", "p3.table4"}
+
+// TestResults makes the fast tables and charts and compares them with those that are
+// checked in, which `make papers` makes anew. Other processors round otherwise.
+func TestResults(t *testing.T) {
+	if testing.Short() || runtime.GOARCH != "amd64" {
+		t.Skip("takes a minute, and needs amd64")
+	}
+	o, err := parse([]string{"-check", "RESULTS.md", "-charts", "charts"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	chosen, err := choose(experiments(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	isSlow := func(c choice) bool {
+		return slices.Contains(slow, c.table) || slices.Contains(slow, c.experiment.Paper)
+	}
+	r, err := runAll(t.Context(), slices.DeleteFunc(chosen, isSlow), o)
+	if err := errors.Join(err, r.check(o)); err != nil {
+		t.Error(err)
 	}
 }

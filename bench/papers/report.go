@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -14,6 +15,7 @@ import (
 // report collects the tables that were made.
 type report struct {
 	args     []string
+	commit   string // of the code
 	full     bool
 	sections []section
 }
@@ -60,6 +62,57 @@ func (r *report) writeMarkdown(o options) error {
 		return err
 	}
 	return os.WriteFile(o.markdown, []byte(r.markdown(folder)), 0o644)
+}
+
+// check compares the tables, and their charts if there is a folder, with what the report's
+// file holds, and says where they differ. Times are not compared.
+func (r *report) check(o options) error {
+	text, err := os.ReadFile(o.check)
+	if err != nil {
+		return err
+	}
+	folder, err := linkTo(o.charts, filepath.Dir(o.check))
+	if err != nil {
+		return err
+	}
+	var differ []error
+	for _, t := range r.tables() {
+		if t.Timed {
+			continue
+		}
+		if made := t.Markdown(folder); !strings.Contains(string(text)+"\n", made) {
+			differ = append(differ, fmt.Errorf("%s: %s differs; the first new line: %s", o.check, t.Name, firstNew(made, string(text))))
+		}
+		if o.charts == "" {
+			continue
+		}
+		for _, p := range t.Charts {
+			differ = append(differ, checkChart(filepath.Join(o.charts, p.File+".svg"), p))
+		}
+	}
+	return errors.Join(differ...)
+}
+
+func checkChart(name string, p result.Picture) error {
+	var made bytes.Buffer
+	if err := p.Chart.SVG(&made); err != nil {
+		return err
+	}
+	text, err := os.ReadFile(name)
+	if err == nil && !bytes.Equal(text, made.Bytes()) {
+		err = fmt.Errorf("%s differs", name)
+	}
+	return err
+}
+
+// firstNew returns the first line of a table that a text does not have.
+func firstNew(made, text string) string {
+	for line := range strings.Lines(made) {
+		if !strings.Contains(text, line) {
+			return strings.TrimSpace(line)
+		}
+	}
+	return "none: lines are missing or in another order"
 }
 
 // linkTo returns the folder of the charts as seen from the report's folder.
@@ -111,6 +164,7 @@ func (r *report) markdown(charts string) string {
 	}
 	fmt.Fprintf(&b, "# The papers' tables and figures, reproduced at %s\n\n", size)
 	fmt.Fprintf(&b, "    go run ./bench/papers %s\n\n", strings.Join(r.args, " "))
+	fmt.Fprintf(&b, "Made by the code of commit %s. ", r.commit)
 	b.WriteString("Numbers are \"printed → ours (relative difference)\", or ours alone.\n\n")
 	b.WriteString(r.overview())
 	for _, s := range r.sections {
@@ -122,17 +176,50 @@ func (r *report) markdown(charts string) string {
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }
 
-// overview lists the tables with their distance from the printed numbers.
+// overview lists the tables with their distance from the printed numbers. What they took
+// is told at printed sizes only, since it is another in each run.
 func (r *report) overview() string {
 	var b strings.Builder
-	b.WriteString("| table | what | printed numbers | seconds |\n|---|---|---|---|\n")
+	took := [2]string{}
+	if r.full {
+		took = [2]string{" seconds |", "---|"}
+	}
+	fmt.Fprintf(&b, "| table | what | printed numbers |%s\n|---|---|---|%s\n", took[0], took[1])
 	for _, t := range r.tables() {
 		summary := strings.TrimSuffix(t.Summary(), ".")
-		if summary == "" {
+		switch {
+		case summary == "":
 			summary = "none"
+		case t.Timed:
+			summary = "times of the machine: not compared"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %.1f |\n", t.Name, t.Title, summary, t.Seconds)
+		fmt.Fprintf(&b, "| %s | %s | %s |", t.Name, t.Title, summary)
+		if r.full {
+			fmt.Fprintf(&b, " %.0f |", t.Seconds)
+		}
+		b.WriteString("\n")
 	}
 	b.WriteString("\n")
 	return b.String()
+}
+
+// madeFrom are the folders whose code makes the tables.
+var madeFrom = []string{":/asm", ":/layout", ":/engine", ":/bench/chart", ":/bench/zipf", ":/bench/papers", ":/go.mod",
+	":(top,exclude)bench/papers/*.md", ":(top,exclude)bench/papers/charts"}
+
+// commit names the latest commit that changed the code which makes the tables.
+func commit() string {
+	git := func(args ...string) string {
+		c := exec.Command("git", append(append(args, "--"), madeFrom...)...)
+		out, _ := c.Output()
+		return strings.TrimSpace(string(out))
+	}
+	hash := git("log", "-1", "--format=%h", "--abbrev=10")
+	switch {
+	case hash == "":
+		return "unknown"
+	case git("status", "--porcelain", "--untracked-files=no") != "":
+		return hash + " and changes to it"
+	}
+	return hash
 }
