@@ -35,6 +35,7 @@ type Cell struct {
 	Printed float64 // NaN if there is none, see [Measured]
 	Unit    string  // "%" for a rate given in percent, "" for a bare number
 	Kind    Kind    // of the comparison
+	Spread  float64 // half the span of several runs, whose mean is Ours; 0 for a single one
 	Blank   bool    // nothing belongs here
 }
 
@@ -64,6 +65,41 @@ func Measured(ours float64, unit string) Cell {
 // Compared returns a cell with a printed number, both in the same unit.
 func Compared(ours, printed float64, unit string) Cell {
 	return Cell{Ours: ours, Printed: printed, Unit: unit}
+}
+
+// Spread returns a cell of the mean of several runs' values, times factor, and half of
+// their span.
+func Spread(values []float64, factor float64, unit string) Cell {
+	sum := 0.0
+	for _, v := range values {
+		sum += v
+	}
+	c := Measured(factor*sum/float64(len(values)), unit)
+	c.Spread = factor * (slices.Max(values) - slices.Min(values)) / 2
+	return c
+}
+
+// MeasuredRow returns a row of numbers in one unit that the paper does not print.
+func MeasuredRow(name, unit string, values ...float64) Row {
+	row := Row{Name: name}
+	for _, value := range values {
+		row.Cells = append(row.Cells, Measured(value, unit))
+	}
+	return row
+}
+
+// Lines returns a line for each column of the table over x, which has a value for each of
+// the first rows. dashed may be nil.
+func (t Table) Lines(x []float64, dashed func(column int) bool) []chart.Line {
+	lines := make([]chart.Line, len(t.Columns))
+	for column, name := range t.Columns {
+		l := chart.Line{Name: name, X: x, Dashed: dashed != nil && dashed(column)}
+		for _, row := range t.Rows[:len(x)] {
+			l.Y = append(l.Y, row.Cells[column].Ours)
+		}
+		lines[column] = l
+	}
+	return lines
 }
 
 // HasPrinted reports whether the paper prints this number.

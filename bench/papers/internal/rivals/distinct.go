@@ -152,9 +152,9 @@ func distinctMethods() []counting {
 	)
 }
 
-func engineRowsOf(shape string) func(bits, _ int) (paper.Filter, error) {
-	return func(bits, _ int) (paper.Filter, error) {
-		return newStream(enginestream.Config{Method: "lru", Shape: shape}, bits)
+func engineRowsOf(shape string) func(bits, _ int) (*stream.Engine, error) {
+	return func(bits, _ int) (*stream.Engine, error) {
+		return stream.NewEngine(enginestream.Config{Method: "lru", Shape: shape, Memory: bits / 8})
 	}
 }
 

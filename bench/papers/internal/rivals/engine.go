@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
+	elements "github.com/flowdedup/flowdedup/bench/papers/internal/stream"
 	"github.com/flowdedup/flowdedup/engine"
-	"github.com/flowdedup/flowdedup/engine/paper"
 	"github.com/flowdedup/flowdedup/engine/stream"
 )
 
@@ -39,27 +39,6 @@ func (p *windowFilter) Bits() int { return 8 * p.filter.Stats().MemoryBytes }
 // Close frees the memory, which Go's collector does not manage.
 func (p *windowFilter) Close() error { return p.filter.Close() }
 
-// streamFilter is a filter of unbounded streams of package engine, element by element.
-type streamFilter struct {
-	stream *stream.Filter
-	bits   int
-	seen   [1]uint64
-	digest [1]digest.Digest
-}
-
-// TestAndSet implements [paper.Filter].
-func (s *streamFilter) TestAndSet(d digest.Digest) (seen bool) {
-	s.digest[0] = d
-	s.stream.TestAndSet(s.seen[:], s.digest[:])
-	return s.seen[0] != 0
-}
-
-// Bits implements [paper.Filter]: the lines, without the tables of its workers.
-func (s *streamFilter) Bits() int { return s.bits }
-
-// Close frees the memory.
-func (s *streamFilter) Close() error { return s.stream.Close() }
-
 // engineStreams are the engine's methods, with the parameters of the reference beside
 // them where there is one.
 func engineStreams() []method {
@@ -89,16 +68,10 @@ func engineLRU(shapes ...string) []method {
 }
 
 func engineStream(name string, c stream.Config) method {
-	m := untimedMethod("engine: "+name, func(bits int) (paper.Filter, error) { return newStream(c, bits) })
+	m := untimedMethod("engine: "+name, func(bits int) (*elements.Engine, error) {
+		c.Memory = bits / 8
+		return elements.NewEngine(c)
+	})
 	m.oneLine = true
 	return m
-}
-
-func newStream(c stream.Config, bits int) (paper.Filter, error) {
-	c.Memory = bits / 8
-	filter, err := stream.New(c)
-	if err != nil {
-		return nil, fmt.Errorf("the engine's %s: %w", c.Method, err)
-	}
-	return &streamFilter{stream: filter, bits: bits / lineBits * lineBits}, nil
 }

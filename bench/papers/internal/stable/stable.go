@@ -22,37 +22,21 @@ import (
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
-// makers are the tables, in order, with what makes them.
-var makers = []struct {
-	name string
-	make func(ctx context.Context, o result.Options) (result.Table, error)
-}{
-	{"p0.table2", table2}, {"p0.figure1", figure1}, {"p0.figure2", figure2}, {"p0.figure3", figure3}, {"p0.figure4", figure4},
-	{"p0.parameters", parameters}, {"p0.max", bestMax}, {"p0.frequency", frequency}, {"p0.cells", apart}, {"p0.time", time},
-	{"p0.bound", bound},
-}
-
 // Experiment returns Table 2, Figures 1 to 4, the parameters that section 4.1 recommends,
 // and what the text of sections 3 and 4 says.
 func Experiment() result.Experiment {
-	e := result.Experiment{
-		Paper: "p0",
-		Title: "Approximately Detecting Duplicates for Streaming Data using Stable Bloom Filters",
-		Run: func(ctx context.Context, name string, o result.Options) (result.Table, error) {
-			for _, m := range makers {
-				if m.name == name {
-					table, err := m.make(ctx, o)
-					table.Name = name
-					return table, err
-				}
-			}
-			return result.Table{}, fmt.Errorf("stable: no table %q", name)
-		},
-	}
-	for _, m := range makers {
-		e.Tables = append(e.Tables, m.name)
-	}
-	return e
+	return result.New("p0", "Approximately Detecting Duplicates for Streaming Data using Stable Bloom Filters",
+		result.Maker{Name: "p0.table2", Make: table2},
+		result.Maker{Name: "p0.figure1", Make: figure1},
+		result.Maker{Name: "p0.figure2", Make: figure2},
+		result.Maker{Name: "p0.figure3", Make: figure3},
+		result.Maker{Name: "p0.figure4", Make: figure4},
+		result.Maker{Name: "p0.parameters", Make: parameters},
+		result.Maker{Name: "p0.max", Make: bestMax},
+		result.Maker{Name: "p0.frequency", Make: frequency},
+		result.Maker{Name: "p0.cells", Make: apart},
+		result.Maker{Name: "p0.time", Make: time},
+		result.Maker{Name: "p0.bound", Make: bound})
 }
 
 // streamSeed and filterSeed are those of all streams and filters, unless a table has
