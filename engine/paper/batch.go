@@ -11,6 +11,9 @@ import (
 // cache.
 const prefetchBatch = 64
 
+// cachedBits is the memory up to which prefetching costs more than it gains, 4 MiB.
+const cachedBits = 4 << 23
+
 // prefetcher is a filter that can read the words that elements will probe and may
 // change, before they are tested.
 type prefetcher interface {
@@ -26,10 +29,18 @@ type prefetcher interface {
 // In memory larger than the caches the plain loop waits for each probe in turn.
 // TestAndSetAll first reads the words of a few dozen elements, so that the waits overlap.
 func TestAndSetAll(f Filter, digests []digest.Digest, seen []bool) {
-	p, canPrefetch := f.(prefetcher)
+	p, _ := f.(prefetcher)
+	if f.Bits() <= cachedBits {
+		p = nil
+	}
+	testAndSetAll(f, p, digests, seen)
+}
+
+// testAndSetAll reads the words of each batch before, if p is not nil.
+func testAndSetAll(f Filter, p prefetcher, digests []digest.Digest, seen []bool) {
 	for len(digests) > 0 {
 		n := min(prefetchBatch, len(digests))
-		if canPrefetch {
+		if p != nil {
 			p.prefetch(digests[:n])
 		}
 		for i, d := range digests[:n] {

@@ -36,7 +36,7 @@ func builders() map[string]func() (Filter, error) {
 }
 
 // TestTestAndSetAll compares with the plain loop, in batches of many sizes around
-// prefetchBatch. It also compares the state of the filters: both must report some more
+// prefetchBatch, with and without prefetching. It also compares the state of the filters: both must report some more
 // elements alike.
 func TestTestAndSetAll(t *testing.T) {
 	ids := biasedStream(20_000, 8_000, 9)
@@ -54,7 +54,11 @@ func TestTestAndSetAll(t *testing.T) {
 			got := make([]bool, len(digests))
 			for from, size := 0, 0; from < len(digests); size++ {
 				to := min(from+size%(3*prefetchBatch), len(digests))
-				TestAndSetAll(batched, digests[from:to], got[from:to])
+				p, _ := batched.(prefetcher)
+				if size%2 == 0 {
+					p = nil
+				}
+				testAndSetAll(batched, p, digests[from:to], got[from:to])
 				from = to
 			}
 			requireBothReports(t, want)

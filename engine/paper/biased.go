@@ -2,6 +2,7 @@ package paper
 
 import (
 	"cmp"
+	"math"
 	"math/bits"
 	"math/rand/v2"
 
@@ -130,6 +131,33 @@ func (p *partition) nextSet(from, end uint64) (i uint64, found bool) {
 
 // totalBits returns the bits of all filters, k * s.
 func (p *partition) totalBits() int { return len(p.pos) * int(p.size) }
+
+// load returns the share of bits that are set.
+func (p *partition) load() float64 {
+	ones := 0
+	for _, word := range p.bits.words {
+		ones += bits.OnesCount64(word)
+	}
+	return float64(ones) / float64(p.totalBits())
+}
+
+// Load returns the share of a filter's bits that are set, or of its cells that are not
+// zero (section 6.2). It reads the whole filter, which is a [Stable] or one of this paper's.
+func Load(f Filter) float64 {
+	switch f := f.(type) {
+	case *Stable:
+		return 1 - f.Zeros()
+	case *RSBF:
+		return f.filters.load()
+	case *BSBF:
+		return f.filters.load()
+	case *BSBFSD:
+		return f.filters.load()
+	case *RLBSBF:
+		return f.filters.load()
+	}
+	return math.NaN()
+}
 
 // RSBF is the reservoir sampling based Bloom filter of paper "Advanced Bloom Filter Based
 // Algorithms for Efficient Approximate Data De-Duplication in Streams" (Bera, Dutta,
