@@ -1,40 +1,39 @@
+// Package clicks makes the figures of paper "Duplicate Detection in Click Streams"
+// (Metwally, Agrawal, El Abbadi, WWW 2005).
+//
+// Figures 6 and 7 are on synthetic clicks that are all distinct, and are made at their
+// printed sizes. Figures 8 and 9 are on clicks of a company, which are not public.
+// The paper prints no table; of its figures only ratios and sizes are in the text.
 package clicks
 
 import (
 	"context"
-	"fmt"
 	"math"
-	"slices"
 
-	"github.com/flowdedup/flowdedup/bench/chart"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/stream"
 	"github.com/flowdedup/flowdedup/engine/paper"
 )
 
-// Experiment returns the figures on synthetic clicks, the sliding window that the
-// paper describes without measuring it, and the numbers of its text.
+// Experiment returns the figures on synthetic clicks, what sections 4 and 5 describe
+// without measuring it, and the numbers of the text.
 func Experiment() result.Experiment {
-	return result.Experiment{
-		Paper:  "p2",
-		Title:  "Duplicate Detection in Click Streams (Metwally, Agrawal, El Abbadi, WWW 2005)",
-		Tables: []string{"p2.figure6", "p2.figure7", "p2.sliding", "p2.text"},
-		Run:    run,
-	}
-}
-
-func run(ctx context.Context, name string, o result.Options) (result.Table, error) {
-	switch name {
-	case "p2.figure6":
-		return figure6(ctx, newLandmarkSetup(o), o.Workers)
-	case "p2.figure7":
-		return figure7(ctx, newJumpingSetup(o), o.Workers)
-	case "p2.sliding":
-		return sliding(ctx, newSlidingSetup(o), o.Workers)
-	case "p2.text":
-		return text(ctx, newTextSetup(o), o.Workers)
-	}
-	return result.Table{}, fmt.Errorf("clicks: no table %q", name)
+	return result.New("p2", "Duplicate Detection in Click Streams (Metwally, Agrawal, El Abbadi, WWW 2005)",
+		result.Maker{Name: "p2.figure6", Make: func(ctx context.Context, o result.Options) (result.Table, error) {
+			return figure6(ctx, newLandmarkSetup(o), o.Workers)
+		}},
+		result.Maker{Name: "p2.figure7", Make: func(ctx context.Context, o result.Options) (result.Table, error) {
+			return figure7(ctx, newJumpingSetup(o), o.Workers)
+		}},
+		result.Maker{Name: "p2.substrings", Make: substrings},
+		result.Maker{Name: "p2.functions", Make: functions},
+		result.Maker{Name: "p2.latency", Make: latency},
+		result.Maker{Name: "p2.sliding", Make: func(ctx context.Context, o result.Options) (result.Table, error) {
+			return sliding(ctx, newSlidingSetup(o), o.Workers)
+		}},
+		result.Maker{Name: "p2.text", Make: func(ctx context.Context, o result.Options) (result.Table, error) {
+			return text(ctx, newTextSetup(o), o.Workers)
+		}})
 }
 
 // mostFunctions is the largest number of hash functions of the figures.
@@ -53,6 +52,13 @@ type count struct{ positives, elements int }
 func (c *count) add(other count) {
 	c.positives += other.positives
 	c.elements += other.elements
+}
+
+func (c *count) addOne(positive bool) {
+	c.elements++
+	if positive {
+		c.positives++
+	}
 }
 
 func (c count) rate() float64 { return float64(c.positives) / float64(c.elements) }
@@ -99,40 +105,4 @@ func over(bound float64, c count) result.Cell {
 		return result.Cell{Blank: true}
 	}
 	return result.Measured(bound/c.rate(), "")
-}
-
-// ratioRows compares the least and greatest ratio with the printed "4 to 8 times", in
-// the last of so many columns.
-func ratioRows(columns int, ratios []float64) []result.Row {
-	row := func(name string, cell result.Cell) result.Row {
-		cells := slices.Repeat([]result.Cell{{Blank: true}}, columns)
-		cells[columns-1] = cell
-		return result.Row{Name: name, Cells: cells}
-	}
-	return []result.Row{
-		row("least ratio", result.Compared(slices.Min(ratios), 4, "")),
-		row("greatest ratio", result.Compared(slices.Max(ratios), 8, "")),
-	}
-}
-
-func picture(file, title string, lines ...chart.Line) result.Picture {
-	return result.Picture{File: file, Chart: chart.Chart{
-		Title: title, X: "hash functions d", Y: "error rate", LogY: true, Lines: lines,
-	}}
-}
-
-func solid(name string) chart.Line { return chart.Line{Name: name} }
-
-func dashed(name string) chart.Line { return chart.Line{Name: name, Dashed: true} }
-
-func extend(l *chart.Line, d int, rate float64) {
-	l.X = append(l.X, float64(d))
-	l.Y = append(l.Y, rate)
-}
-
-// extendMeasured leaves out what was not measured.
-func extendMeasured(l *chart.Line, d int, c count) {
-	if c.elements > 0 {
-		extend(l, d, c.rate())
-	}
 }
