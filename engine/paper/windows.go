@@ -1,6 +1,139 @@
 package paper
 
-import "github.com/flowdedup/flowdedup/asm/digest"
+import (
+	"fmt"
+	"math"
+	"math/bits"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+)
+
+// JumpingConfig is what a Bloom filter over jumping windows is made from.
+type JumpingConfig struct {
+	Counters    int // M, of each filter, from 1; the memory is at most 2^38 bits in all
+	CounterBits int // of a sub-window's counters, from 1
+	D           int // hash functions, from 1 to 1024
+	SubWindows  int // Q, from 1; CounterBits + ceil(log2(Q)) is at most 16
+	SubWindow   int // n, elements of a sub-window, from 1
+}
+
+func (c JumpingConfig) validate() error {
+	if err := requireRange("counter bits", c.CounterBits, 1, maxCellBits); err != nil {
+		return err
+	}
+	most := 1 << (maxCellBits - c.CounterBits)
+	if err := requireRange("sub-windows", c.SubWindows, 1, most); err != nil {
+		return fmt.Errorf("counters of %d bits: %w", c.CounterBits, err)
+	}
+	if err := requireRange("counters", c.Counters, 1, maxBits/c.bitsPerPosition()); err != nil {
+		return err
+	}
+	if err := requireRange("D", c.D, 1, maxHashes); err != nil {
+		return err
+	}
+	return requireRange("sub-window", c.SubWindow, 1, math.MaxInt)
+}
+
+// mainBits returns the width of a counter that holds the sum of SubWindows full ones.
+func (c JumpingConfig) mainBits() int {
+	return c.CounterBits + bits.Len(uint(c.SubWindows-1))
+}
+
+// bitsPerPosition returns the bits of one counter of each filter.
+func (c JumpingConfig) bitsPerPosition() int {
+	return c.SubWindows*c.CounterBits + c.mainBits()
+}
+
+// JumpingBloom is the Bloom filter over jumping windows of paper "Duplicate Detection in
+// Click Streams" (Metwally, Agrawal, El Abbadi, WWW 2005), sections 3.3 and 5.2.4: a
+// window of Q n elements consists of Q sub-windows. Each has a counting Bloom filter, and
+// a main filter holds their sum. When the latest sub-window is complete, its counters are
+// added to the main filter and those of the oldest are subtracted. Then the oldest is
+// cleared and takes the next elements. It misses no duplicate of one of the last (Q-1) n
+// elements, nor of an element of the same sub-window.
+//
+// Interpretation:
+//
+//   - Elements of the sub-window that is being filled are found too. Section 3.3 says
+//     that the queried part of the stream ends before them. But then the filter would
+//     miss duplicates that follow each other closely, which the paper calls the fault of
+//     landmark windows, and it would always be fully populated, which section 7 denies.
+//     So between (Q-1) n and Q n elements are queried, and the experiments size the
+//     filter for the largest number.
+//   - A query looks at the sum of the main filter and the one being filled, as for two
+//     filters combined (section 5.2.4): a counter is zero if it is zero in both. Querying
+//     the two filters one after the other would report less.
+//   - Every element is inserted, whether it is reported as a duplicate or not (section
+//     5.2.1), since a late duplicate has to outlive the sub-window of its first copy.
+//   - The paper says nothing about a counter's width. A sub-window's counter that reaches
+//     its largest value stays there. The main filter's counters have ceil(log2(Q)) bits
+//     more, so that they hold the sum of Q of these. What is subtracted is what was
+//     added, so no counter is zero too early or below zero. So a width of 1, which makes
+//     the sub-windows plain Bloom filters, gives the same verdicts as any other.
+type JumpingBloom struct {
+	subs    counters // of all sub-windows, one filter after the other
+	main    cells    // the sum of the complete sub-windows
+	m       uint64
+	windows uint64 // Q
+	size    int    // n
+	current uint64 // the sub-window being filled
+	count   int    // its elements
+	pos     []uint64
+	bits    int
+}
+
+var _ Filter = (*JumpingBloom)(nil)
+
+// NewJumpingBloom returns a filter of an empty window. Errors wrap [ErrParameter].
+func NewJumpingBloom(c JumpingConfig) (*JumpingBloom, error) {
+	if err := c.validate(); err != nil {
+		return nil, err
+	}
+	return &JumpingBloom{
+		subs:    counters{newCells(c.SubWindows*c.Counters, c.CounterBits)},
+		main:    newCells(c.Counters, c.mainBits()),
+		m:       uint64(c.Counters),
+		windows: uint64(c.SubWindows),
+		size:    c.SubWindow,
+		pos:     make([]uint64, c.D),
+		bits:    c.Counters * c.bitsPerPosition(),
+	}, nil
+}
+
+// TestAndSet implements [Filter]. It takes time proportional to M once a sub-window.
+func (j *JumpingBloom) TestAndSet(d digest.Digest) (seen bool) {
+	positions(j.pos, d, j.m)
+	start := j.current * j.m
+	seen = true
+	for _, i := range j.pos {
+		if j.main.get(i) == 0 && j.subs.get(start+i) == 0 {
+			seen = false
+			break
+		}
+	}
+	for _, i := range j.pos {
+		j.subs.increment(start + i)
+	}
+	if j.count++; j.count == j.size {
+		j.jump()
+	}
+	return seen
+}
+
+// jump adds the complete sub-window to the main filter, subtracts the oldest, and starts
+// a new one in its place. With one sub-window the two are the same.
+func (j *JumpingBloom) jump() {
+	oldest := (j.current + 1) % j.windows
+	for i := range j.m {
+		sum := j.main.get(i) + j.subs.get(j.current*j.m+i)
+		j.main.put(i, sum-j.subs.get(oldest*j.m+i))
+		j.subs.put(oldest*j.m+i, 0)
+	}
+	j.current, j.count = oldest, 0
+}
+
+// Bits implements [Filter]: the main filter and those of Q sub-windows.
+func (j *JumpingBloom) Bits() int { return j.bits }
 
 // SlidingConfig is what a counting Bloom filter over a sliding window is made from.
 type SlidingConfig struct {
