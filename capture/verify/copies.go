@@ -99,7 +99,7 @@ func (c *copies) push(s sighting) uint64 {
 func (c *copies) forget() {
 	s := c.at(c.first)
 	c.first++
-	c.end(s)
+	c.end(s, c.mayCome(s))
 	if s.state == kept {
 		if c.forgotten == nil {
 			c.forgotten = &sighting{time: s.time}
@@ -111,18 +111,30 @@ func (c *copies) forget() {
 	}
 }
 
-// end tells of a sighting that is still pending.
-func (c *copies) end(s *sighting) {
+// end tells of a sighting that is still pending. open says that what it copies may still
+// come.
+func (c *copies) end(s *sighting, open bool) {
 	if s.state == pending {
 		c.done(s, copied)
-		c.unfinished(s, c.mayBeForgotten(s))
+		c.unfinished(s, open || c.mayBeForgotten(s))
 	}
+}
+
+// mayCome reports whether a packet that s copies may come after the latest one.
+func (c *copies) mayCome(s *sighting) bool {
+	switch {
+	case c.cfg.Packets > 0:
+		return s.number+c.cfg.Packets > c.at(c.next-1).number
+	case c.cfg.Window == 0:
+		return true
+	}
+	return c.latest < s.time || apart(c.latest, s.time) <= c.disorder+c.reach()
 }
 
 // finish ends all that is pending.
 func (c *copies) finish() {
 	for ; c.first < c.next; c.first++ {
-		c.end(c.at(c.first))
+		c.end(c.at(c.first), false)
 	}
 }
 
@@ -207,7 +219,7 @@ func (c *copies) copies(s, k *sighting) bool {
 func (c *copies) isPast(s, k *sighting) bool {
 	switch {
 	case c.cfg.Packets > 0:
-		return k.number-s.number > c.cfg.Packets
+		return s.number+c.cfg.Packets < k.number
 	case c.cfg.Window == 0:
 		return false
 	}

@@ -51,14 +51,18 @@ func (c *cursor) take(b *capture.Batch, i int) bool {
 	return true
 }
 
-// same reports whether two packets are one: bytes, length on the wire, link type, time, and
-// options. Formats without a time or options have nothing to compare.
+// same reports whether two packets are one: bytes, length on the wire, time, interface, and
+// options. What a format has no place for is not compared.
 func same(a *capture.Batch, i int, b *capture.Batch, k int) bool {
 	x, y := &a.Frames[i], &b.Frames[k]
 	timed := x.Time != capture.NoTime && y.Time != capture.NoTime
 	return (x.Time == y.Time || !timed) && x.WireLen == y.WireLen &&
-		a.Interfaces[x.Interface].LinkType == b.Interfaces[y.Interface].LinkType &&
+		sameInterface(&a.Interfaces[x.Interface], &b.Interfaces[y.Interface]) &&
 		bytes.Equal(a.Data(i), b.Data(k)) && sameOptions(a, i, b, k)
+}
+
+func sameInterface(x, y *capture.Interface) bool {
+	return x.LinkType == y.LinkType && (x.Name == y.Name || x.Name == "" || y.Name == "")
 }
 
 // sameOptions compares the options of packets in pcapng of the same byte order. Another

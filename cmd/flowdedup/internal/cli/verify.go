@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/flowdedup/flowdedup/capture/flow"
-	check "github.com/flowdedup/flowdedup/capture/verify"
+	verifier "github.com/flowdedup/flowdedup/capture/verify"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/report"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/verify"
@@ -136,7 +136,7 @@ func (f *verifyFlags) config(cmd *cobra.Command, args []string) (*verify.Config,
 		return nil, err
 	}
 	c, w := &f.compare, f.compare.window
-	cfg.Config = check.Config{
+	cfg.Config = verifier.Config{
 		Identity: flow.IdentityConfig{Kind: c.identity, Ignore: c.ignore, Bytes: c.identityBytes},
 		Window:   w.Duration, Packets: uint64(w.Packets), Edge: f.edge, Across: c.across, Refresh: c.refresh,
 		Memory: f.memory,
