@@ -18,7 +18,6 @@ import (
 	"github.com/flowdedup/flowdedup/bench/papers/internal/quotient"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/rivals"
-	"github.com/flowdedup/flowdedup/bench/papers/internal/sliding"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/stable"
 )
 
@@ -127,7 +126,6 @@ func experiments() []result.Experiment {
 		clicks.Experiment(),
 		quotient.Experiment(),
 		distributed.Experiment(),
-		sliding.Experiment(),
 		rivals.Experiment(),
 	}
 }

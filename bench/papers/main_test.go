@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -135,7 +136,11 @@ func TestExperiments(t *testing.T) {
 
 // slow are the papers and tables that take more than some seconds. `make papers-check`
 // makes them too.
-var slow = []string{"p0.table2", "p1", "p3.table2", "p3.table4"}
+var slow = []string{
+	"p0.table2", "p1", "p3.table2", "p3.table4",
+	"p4.figure5", "p4.figure7", "p4.figure7c", "p4.figure8", "p4.figure12c", "p4.lemma1",
+	"rivals.unbounded", "rivals.zipf", "rivals.uniform", "rivals.sliding",
+}
 
 // TestResults makes the fast tables and charts and compares them with those that are
 // checked in, which `make papers` makes anew. Other processors round otherwise.
@@ -155,7 +160,25 @@ func TestResults(t *testing.T) {
 		return slices.Contains(slow, c.table) || slices.Contains(slow, c.experiment.Paper)
 	}
 	r, err := runAll(t.Context(), slices.DeleteFunc(chosen, isSlow), o)
+	for _, table := range r.tables() {
+		requireForm(t, table)
+	}
 	if err := errors.Join(err, r.check(o)); err != nil {
 		t.Error(err)
+	}
+}
+
+// requireForm checks that rows have a cell for each column, and that numbers are finite.
+func requireForm(t *testing.T, table result.Table) {
+	t.Helper()
+	for _, row := range table.Rows {
+		if len(row.Cells) != len(table.Columns) {
+			t.Errorf("%s, row %s: %d cells for %d columns", table.Name, row.Name, len(row.Cells), len(table.Columns))
+		}
+		for _, cell := range row.Cells {
+			if !cell.Blank && (math.IsNaN(cell.Ours) || math.IsInf(cell.Ours, 0)) {
+				t.Errorf("%s, row %s: %g", table.Name, row.Name, cell.Ours)
+			}
+		}
 	}
 }

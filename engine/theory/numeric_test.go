@@ -41,7 +41,6 @@ func TestErrorsOutOfTheDomain(t *testing.T) {
 	err3 := func(_, _ float64, err error) error { return err }
 	nan := math.NaN()
 	good := Stable{Cells: 100, K: 2, P: 4, Max: 1}
-	sliced := Sliced{Bits: 100, K: 2, Slices: 4}
 	for name, err := range map[string]error{
 		"BloomFPR m":           err2(BloomFPR(0, 1, 1)),
 		"BloomFPRApprox k":     err2(BloomFPRApprox(1, 0, 1)),
@@ -81,7 +80,6 @@ func TestErrorsOutOfTheDomain(t *testing.T) {
 		"Quotient new m":       err2(Quotient{9, 1, 3}.NewElementFP(-1)),
 		"Quotient n":           err2(Quotient{9, 1, 3}.FPR(0)),
 		"Quotient universe":    err2(Quotient{9, 1, 3}.FNR(0)),
-		"Quotient saturated":   err3(Quotient{9, 0, 3}.Saturated()),
 		"Quotient duplicates":  err3(Quotient{9, 0, 3}.SaturatedWithDuplicates()),
 		"SQFFingerprints":      err2(SQFFingerprints(2, 3)),
 		"QHTMemoryRatio":       err2(QHTMemoryRatio(0, 0, true)),
@@ -90,17 +88,7 @@ func TestErrorsOutOfTheDomain(t *testing.T) {
 		"LandmarkRate":         err2(LandmarkRate(1, 1, 0)),
 		"LandmarkBoundRatio":   err2(LandmarkBoundRatio(0)),
 		"LandmarkBoundRatio d": err2(LandmarkBoundRatio(1001)),
-		"Sliced bits":          err2(Sliced{Bits: 3, K: 1, Slices: 4}.HorizontalFPR(1)),
-		"Sliced failed":        err2(sliced.HorizontalFailedFPR(5, .1)),
-		"Sliced vertical":      err2(sliced.VerticalFailedFPR(-1, .1)),
-		"Sliced p":             err2(sliced.VerticalFailedFPR(1, nan)),
-		"Sliced hybrid":        err3(sliced.VerticalHybrid(1, .1, 3)),
-		"HorizontalTolerance":  err2(HorizontalTolerance(1, .2, .1)),
-		"VerticalTolerance k":  err2(VerticalTolerance(1, 0, .1, .2)),
-		"VerticalTolerance":    err2(VerticalTolerance(-1, 2, .1, .2)),
-		"tolerance near":       err2(HorizontalTolerance(1, .1, .1+1e-12)),
 		"TimerBits":            err2(TimerBits(0)),
-		"AllTimersEqualFPR":    err2(AllTimersEqualFPR(0, 1)),
 	} {
 		if !errors.Is(err, ErrDomain) {
 			t.Errorf("%s: error is %v", name, err)

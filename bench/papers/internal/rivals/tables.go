@@ -27,7 +27,7 @@ func unboundedMethods() []method {
 		untimedMethod("BSBFSD k2", func(bits int) (*paper.BSBFSD, error) { return paper.NewBSBFSD(biased(bits)) }),
 		untimedMethod("RLBSBF k2", func(bits int) (*paper.RLBSBF, error) { return paper.NewRLBSBF(biased(bits)) }),
 		untimedMethod("QHT 4x8", func(bits int) (*paper.QHT, error) { return paper.NewQHT(quotient(bits)) }),
-		untimedMethod("QQHTD 4x8", func(bits int) (*paper.QQHTD, error) { return paper.NewQQHTD(quotient(bits)) }),
+		untimedMethod("QQHTD 4x8", func(bits int) (*paper.QHT, error) { return paper.NewQQHTD(quotient(bits)) }),
 		rows(4, 4, 16),
 		rows(4, 8, 32),
 		rows(42, 12, lineBits),

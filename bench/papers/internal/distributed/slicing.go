@@ -54,68 +54,6 @@ func figure7(ctx context.Context, o result.Options) (result.Table, error) {
 	return table, nil
 }
 
-// shares are the distinct events of Figure 7(c)'s data sets, of all events.
-var shares = []float64{.8, .5, .2}
-
-// figure7c is Figure 7(c): slices accessed for a lookup, with pipelining and without.
-func figure7c(ctx context.Context, o result.Options) (result.Table, error) {
-	table := result.Table{
-		Title: "pipelining: vertical slices accessed for a lookup",
-		Setting: fmt.Sprintf("%d events, uniform over as many ids as make 80, 50 and 20 %% of them distinct (Zipf 1.0 has no domain of reasonable size for 80 %%), k = %d, m for 2 %%; first-test-then-set, tests counted; mean of %d runs",
-			events, hashes, runs(o)),
-		Corner: "slices",
-	}
-	counts := sliceCounts[1:]
-	var jobs []job
-	for _, share := range shares {
-		for _, pipelined := range []bool{true, false} {
-			table.Columns = append(table.Columns, fmt.Sprintf("%g %% distinct, %s", 100*share, accessMode(pipelined)))
-			for _, slices := range counts {
-				jobs = append(jobs, lookupJob(share, pipelined, slices))
-			}
-		}
-	}
-	outcomes, err := measure(ctx, o, jobs)
-	if err != nil {
-		return table, err
-	}
-	var x []float64
-	for i, slices := range counts {
-		var accesses []float64
-		for column := range table.Columns {
-			accesses = append(accesses, outcomes[column*len(counts)+i].accesses)
-		}
-		x = append(x, float64(slices))
-		table.Rows = append(table.Rows, measuredRow(fmt.Sprint(slices), "", accesses...))
-	}
-	table.Charts = pictures("p4-figure7c", chart.Chart{
-		Title: "Slices accessed for a lookup", X: "slices", Y: "slices accessed", Lines: columnLines(table, x, odd),
-	})
-	table.Notes = []string{
-		"A duplicate's slices are all asked, a distinct event's up to the first clear bit. Without pipelining slices S (1-(1-1/S)^k) are asked, as some of the k hash functions lead to the same one.",
-		"Horizontal slicing asks one slice.",
-	}
-	return table, nil
-}
-
-func accessMode(pipelined bool) string {
-	if pipelined {
-		return "pipelined"
-	}
-	return "parallel"
-}
-
-// lookupJob has as many bits for each distinct event as the synthetic set for 2 %.
-func lookupJob(share float64, pipelined bool, slices int) job {
-	distinct := int(share * events)
-	bits := int(float64(distinct) * float64(synthetic.bits[0]) / float64(synthetic.distinct))
-	return job{
-		data:   dataset{name: "synthetic, uniform", distinct: distinct},
-		way:    vertical,
-		config: paper.SlicedConfig{Bits: bits, K: hashes, Slices: slices, FirstTest: true, Pipelined: pipelined},
-	}
-}
-
 // slicing is one of the paper's two ways.
 type slicing int
 
@@ -156,6 +94,8 @@ type outcome struct {
 	fairness float64 // Jain's index of the slices' loads
 	maxLoad  float64 // the largest share of the load at one slice
 	accesses float64 // tests for each element
+	messages float64 // requests and answers for each element
+	bits     float64 // of positions, for each element
 }
 
 // measure gives each job's stream to its filter, in each of the runs.
@@ -183,6 +123,8 @@ func measure(ctx context.Context, o result.Options, jobs []job) ([]outcome, erro
 		mean.fairness += share * one.fairness
 		mean.maxLoad += share * one.maxLoad
 		mean.accesses += share * one.accesses
+		mean.messages += share * one.messages
+		mean.bits += share * one.bits
 	}
 	return means, nil
 }
@@ -214,6 +156,8 @@ func (j job) run(s streams, run int) (outcome, error) {
 		fairness: fairness,
 		maxLoad:  float64(largest) / float64(cost.Tests),
 		accesses: float64(cost.Tests) / float64(cost.Events),
+		messages: float64(cost.Messages()) / float64(cost.Events),
+		bits:     float64(cost.PositionBits) / float64(cost.Events),
 	}, nil
 }
 

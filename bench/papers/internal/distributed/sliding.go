@@ -1,4 +1,4 @@
-package sliding
+package distributed
 
 import (
 	"context"
@@ -23,9 +23,12 @@ type equalCurves struct {
 	perfectFPR, perfectFN []float64
 }
 
-func figure9(ctx context.Context, s *source, workers int) (result.Table, error) {
+func figure9(ctx context.Context, o result.Options) (result.Table, error) {
+	return figure9Of(ctx, newSource(o), o.Workers)
+}
+
+func figure9Of(ctx context.Context, s *source, workers int) (result.Table, error) {
 	t := result.Table{
-		Name:  "p4.figure9",
 		Title: "equal timers: true duplicates by equal timers, errors by k'",
 		Setting: s.setting() + fmt.Sprintf(" One event a unit, k = %d, timers for an FPR of %g %% with the distinct events of a window, "+
 			"V in one filter, H in %d slices. Share: of all events without a zero timer, those with x equal ones at most; "+
@@ -77,8 +80,8 @@ func newEqualCurves(s *source, runs []equalRun, results []equalResult) (equalCur
 	for i, r := range results {
 		x := i + 1
 		inGroup := groups[x].Distinct + groups[x].Duplicates
-		c.share = append(c.share, percent(inGroup, reported))
-		c.trueShare = append(c.trueShare, percent(groups[x].Duplicates, inGroup))
+		c.share = append(c.share, share(inGroup, reported))
+		c.trueShare = append(c.trueShare, share(groups[x].Duplicates, inGroup))
 		c.fpr, c.fnr = append(c.fpr, 100*r.score.FPR()), append(c.fnr, 100*r.score.FNR())
 		c.perfectFPR = append(c.perfectFPR, 100*r.perfect.FPR())
 		c.perfectFN = append(c.perfectFN, 100*r.perfect.FNR())
@@ -92,7 +95,7 @@ func newEqualCurves(s *source, runs []equalRun, results []equalResult) (equalCur
 	return c, nil
 }
 
-func percent(part, of int) float64 {
+func share(part, of int) float64 {
 	if of == 0 {
 		return 0
 	}
@@ -200,7 +203,7 @@ func (r equalRun) one(ctx context.Context, s *source, seed int) (out equalResult
 	if err != nil {
 		return out, err
 	}
-	j := newGroundTruth(r.window)
+	j := s.groundTruth(r.window)
 	err = s.replay(ctx, seed, func(i int, element uint64) {
 		unit, d := uint64(i), stream.Digest(element)
 		group := f.Slice(d).EqualTimers(d, unit)
@@ -213,17 +216,78 @@ func (r equalRun) one(ctx context.Context, s *source, seed int) (out equalResult
 }
 
 func (r *equalResult) add(part equalResult) {
-	sum(&r.score, part.score)
-	sum(&r.perfect, part.perfect)
+	r.score.Sum(part.score)
+	r.perfect.Sum(part.perfect)
 	for x := range r.groups {
-		sum(&r.groups[x], part.groups[x])
+		r.groups[x].Sum(part.groups[x])
 	}
 }
 
-// sum adds a part's counts.
-func sum(s *stream.Score, part stream.Score) {
-	s.Distinct += part.Distinct
-	s.FalsePositives += part.FalsePositives
-	s.Duplicates += part.Duplicates
-	s.FalseNegatives += part.FalseNegatives
+// eventWindow slides over deliveries instead of time (section 4).
+func eventWindow(ctx context.Context, o result.Options) (result.Table, error) {
+	s := newSource(o)
+	const window, k, fpr = 5000, 4, .02
+	table := result.Table{
+		Title: "event-based sliding windows",
+		Setting: s.setting() + fmt.Sprintf(" Here an event is a duplicate if it is among the last %d delivered. k = %d, timers for an FPR of %g %% when full, in S horizontal slices. "+
+			"Either all slices know how many events were delivered, or each counts its own, with a window of its share of them.", window, k, 100*fpr),
+		Corner:  "S",
+		Columns: []string{"count shared: FPR", "FNR", "own count: FPR", "FNR"},
+		Notes: []string{
+			"The text has it that such semantics \"are hard to achieve in a distributing setting\". A shared count costs a message to each other slice for each delivery. A slice's own count errs by how its share of the deliveries varies: windows are too short in some slices and too long in others, which is the difference between the columns.",
+			"A single slice is exact up to its false positives, and misses nothing.",
+		},
+	}
+	var runs []eventRun
+	slices := []int{1, 10, 40, 100}
+	for _, count := range slices {
+		runs = append(runs, eventRun{window, count, size(k, window, fpr), false}, eventRun{window, count, size(k, window, fpr), true})
+	}
+	results, err := runAll[eventRun, eventResult](ctx, s, o.Workers, runs)
+	if err != nil {
+		return table, err
+	}
+	for i, count := range slices {
+		shared, own := results[2*i].Score, results[2*i+1].Score
+		table.Rows = append(table.Rows, result.MeasuredRow(fmt.Sprint(count), "%", 100*shared.FPR(), 100*shared.FNR(), 100*own.FPR(), 100*own.FNR()))
+	}
+	return table, nil
+}
+
+// eventRun is a filter of timers that count deliveries.
+type eventRun struct {
+	window, slices, timers int
+	own                    bool // each slice counts its own
+}
+
+type eventResult struct{ stream.Score }
+
+func (r *eventResult) add(part eventResult) { r.Sum(part.Score) }
+
+func (r eventRun) one(ctx context.Context, s *source, seed int) (out eventResult, err error) {
+	window := r.window + 1 // which the delivery w events ago is still in
+	if r.own {
+		window = r.window/r.slices + 1
+	}
+	f, err := paper.NewTimerSlices(paper.TimerConfig{Timers: r.timers, K: 4, Window: window}, r.slices)
+	if err != nil {
+		return out, err
+	}
+	delivered, own := newDeliveries(s.domain, r.window+1), make([]uint64, r.slices)
+	all := uint64(0)
+	err = s.replay(ctx, seed, func(_ int, element uint64) {
+		d := stream.Digest(element)
+		unit, count := all, &own[f.Of(d)]
+		if r.own {
+			unit = *count
+		}
+		seen := f.TestAndSetAt(d, unit)
+		out.Add(delivered.recent(element, all), seen)
+		if !seen {
+			delivered.add(element, all)
+			all++
+			*count++
+		}
+	})
+	return out, err
 }

@@ -1,4 +1,4 @@
-package sliding
+package distributed
 
 import (
 	"context"
@@ -6,9 +6,12 @@ import (
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
 )
 
-func figure10(ctx context.Context, s *source, workers int) (result.Table, error) {
+func figure10(ctx context.Context, o result.Options) (result.Table, error) {
+	return figure10Of(ctx, newSource(o), o.Workers)
+}
+
+func figure10Of(ctx context.Context, s *source, workers int) (result.Table, error) {
 	t := result.Table{
-		Name:    "p4.figure10",
 		Title:   "filters of dynamic size under bursts: filters alive",
 		Setting: burstSetting(s) + " Mean and most are of the filters alive; the closed form is of the mean.",
 		Corner:  "m, w, growth, burst",
@@ -59,9 +62,12 @@ func filtersRow(s *source, r burstRun, b *burstResult) (result.Row, error) {
 	return row, nil
 }
 
-func figure11(ctx context.Context, s *source, workers int) (result.Table, error) {
+func figure11(ctx context.Context, o result.Options) (result.Table, error) {
+	return figure11Of(ctx, newSource(o), o.Workers)
+}
+
+func figure11Of(ctx context.Context, s *source, workers int) (result.Table, error) {
 	t := result.Table{
-		Name:    "p4.figure11",
 		Title:   "filters of dynamic size under bursts: false positive rate",
 		Setting: burstSetting(s) + " Perfect: a duplicate is what a filter without errors would hold back.",
 		Corner:  "m, w, growth, burst",

@@ -1,4 +1,4 @@
-package sliding
+package distributed
 
 import (
 	"context"
@@ -60,8 +60,8 @@ func (p *phase) observe(v verdict, filters int) {
 }
 
 func (p *phase) add(part phase) {
-	sum(&p.score, part.score)
-	sum(&p.perfect, part.perfect)
+	p.score.Sum(part.score)
+	p.perfect.Sum(part.perfect)
 	p.filters += part.filters
 	p.observed += part.observed
 	p.most = max(p.most, part.most)
@@ -120,7 +120,7 @@ func (r burstRun) one(ctx context.Context, s *source, seed int) (out burstResult
 		return out, err
 	}
 	out.streams = 1
-	j := newGroundTruth(r.window)
+	j := s.groundTruth(r.window)
 	calm, settled := 0, false
 	err = s.replay(ctx, seed, func(i int, element uint64) {
 		unit := r.unit(i, s.events)

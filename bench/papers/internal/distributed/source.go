@@ -1,4 +1,4 @@
-package sliding
+package distributed
 
 import (
 	"context"
@@ -10,37 +10,36 @@ import (
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
-const (
-	events = 100_000 // in the paper's streams
-	// domain is where 100,000 draws give 16,850 distinct elements on average, which
-	// the filter sizes printed for the web log lead to with k = 4.
-	domain = 33_345
-	alpha  = 1.0 // of the Zipf distribution
-)
-
 // source makes the streams.
 type source struct {
+	domain  int       // elements are below it
 	chances []float64 // of the elements
 	seeds   int       // streams to run everything with
 	events  int       // of a stream
 }
 
-func newSource() *source {
-	s := &source{chances: make([]float64, domain), events: events}
+// newSource returns the streams of all runs: 3, or 20 with Full.
+func newSource(o result.Options) *source {
+	s := &source{domain: webLog.domain(), events: events}
+	s.chances = make([]float64, s.domain)
 	sum := 0.0
 	for i := range s.chances {
-		s.chances[i] = math.Pow(float64(i+1), -alpha)
+		s.chances[i] = math.Pow(float64(i+1), -webLog.alpha)
 		sum += s.chances[i]
 	}
 	for i := range s.chances {
 		s.chances[i] /= sum
+	}
+	s.seeds = 3
+	if o.Full {
+		s.seeds = 20
 	}
 	return s
 }
 
 // stream returns the elements of one stream.
 func (s *source) stream(seed int) []uint64 {
-	zipf := stream.NewZipf(domain, alpha, uint64(seed))
+	zipf := stream.NewZipf(s.domain, webLog.alpha, uint64(seed))
 	elements := make([]uint64, s.events)
 	for i := range elements {
 		elements[i] = zipf.Next()
@@ -75,7 +74,7 @@ func (s *source) setting() string {
 	return fmt.Sprintf("%d streams of %d events, the printed number, from a Zipf distribution with exponent %g on %d elements "+
 		"(about %.0f of them come; seeds from 1). An event is a duplicate if the filter itself has delivered it in the "+
 		"latest w units (Definition 4). FPR is FP/(FP+TN), FNR is FN/(FN+TP).",
-		s.seeds, s.events, alpha, domain, s.distinct(s.events))
+		s.seeds, s.events, webLog.alpha, s.domain, s.distinct(s.events))
 }
 
 // checkEvery is after how many events a run checks whether it should end.
@@ -121,7 +120,7 @@ type deliveries struct {
 	window    uint64
 }
 
-func newDeliveries(window int) *deliveries {
+func newDeliveries(domain, window int) *deliveries {
 	return &deliveries{make([]uint64, domain), uint64(window)}
 }
 
@@ -145,8 +144,8 @@ type groundTruth struct {
 	own, perfect *deliveries
 }
 
-func newGroundTruth(window int) *groundTruth {
-	return &groundTruth{newDeliveries(window), newDeliveries(window)}
+func (s *source) groundTruth(window int) *groundTruth {
+	return &groundTruth{newDeliveries(s.domain, window), newDeliveries(s.domain, window)}
 }
 
 // verdict takes the filter's answer for the next event.
@@ -159,35 +158,4 @@ func (j *groundTruth) verdict(element, unit uint64, seen bool) verdict {
 		j.perfect.add(element, unit)
 	}
 	return v
-}
-
-// Experiment returns Figures 9 to 11.
-func Experiment() result.Experiment {
-	return result.Experiment{
-		Paper:  "p4",
-		Title:  "One is Enough: Distributed Filtering for Duplicate Elimination",
-		Tables: []string{"p4.figure9", "p4.figure10", "p4.figure11"},
-		Run:    run,
-	}
-}
-
-func run(ctx context.Context, name string, o result.Options) (result.Table, error) {
-	s := newSource()
-	s.seeds = 3
-	if o.Full {
-		s.seeds = 20 // the streams have the printed size anyway
-	}
-	return figure(ctx, name, s, o.Workers)
-}
-
-func figure(ctx context.Context, name string, s *source, workers int) (result.Table, error) {
-	switch name {
-	case "p4.figure9":
-		return figure9(ctx, s, workers)
-	case "p4.figure10":
-		return figure10(ctx, s, workers)
-	case "p4.figure11":
-		return figure11(ctx, s, workers)
-	}
-	return result.Table{}, fmt.Errorf("sliding: no table %q", name)
 }
