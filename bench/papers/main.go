@@ -95,6 +95,7 @@ func parse(args []string) (options, error) {
 	o := options{args: args}
 	flags := flag.NewFlagSet("papers", flag.ContinueOnError)
 	flags.BoolVar(&o.run.Full, "full", false, "run the printed sizes: hours for p1")
+	flags.StringVar(&o.run.Counts, "counts", "", "keep finished rows of full p1 tables in this file, and take them from it")
 	flags.IntVar(&o.run.Workers, "workers", runtime.NumCPU(), "goroutines to use")
 	flags.BoolVar(&o.list, "list", false, "list the tables, run nothing")
 	only := flags.String("only", "", "papers or tables to make, separated by commas: p1,p3.table2")

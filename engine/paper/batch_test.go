@@ -16,8 +16,8 @@ func builders() map[string]func() (Filter, error) {
 	qht := QHTConfig{Bits: 3000, CellBits: 3, Cells: 2, Seed: 5}
 	return map[string]func() (Filter, error){
 		"Bloom":          func() (Filter, error) { return NewBloom(20_000, 3) },
-		"Stable":         func() (Filter, error) { return NewStable(StableConfig{3000, 1, 3, 10, 5}) },
-		"Stable 3 bits":  func() (Filter, error) { return NewStable(StableConfig{1000, 3, 2, 20, 5}) },
+		"Stable":         func() (Filter, error) { return NewStable(StableConfig{Cells: 3000, CellBits: 1, K: 3, P: 10, Seed: 5}) },
+		"Stable 3 bits":  func() (Filter, error) { return NewStable(StableConfig{Cells: 1000, CellBits: 3, K: 2, P: 20, Seed: 5}) },
 		"RSBF":           func() (Filter, error) { return NewRSBF(biased, 0) },
 		"RSBF threshold": func() (Filter, error) { return NewRSBF(biased, 0.2) },
 		"BSBF":           func() (Filter, error) { return NewBSBF(biased) },
@@ -36,7 +36,7 @@ func builders() map[string]func() (Filter, error) {
 }
 
 // TestTestAndSetAll compares with the plain loop, in batches of many sizes around
-// prefetchBatch. It also compares the state of the filters: both must report some more
+// prefetchBatch, with and without prefetching. It also compares the state of the filters: both must report some more
 // elements alike.
 func TestTestAndSetAll(t *testing.T) {
 	ids := biasedStream(20_000, 8_000, 9)
@@ -54,7 +54,11 @@ func TestTestAndSetAll(t *testing.T) {
 			got := make([]bool, len(digests))
 			for from, size := 0, 0; from < len(digests); size++ {
 				to := min(from+size%(3*prefetchBatch), len(digests))
-				TestAndSetAll(batched, digests[from:to], got[from:to])
+				p, _ := batched.(prefetcher)
+				if size%2 == 0 {
+					p = nil
+				}
+				testAndSetAll(batched, p, digests[from:to], got[from:to])
 				from = to
 			}
 			requireBothReports(t, want)

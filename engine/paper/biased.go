@@ -1,6 +1,8 @@
 package paper
 
 import (
+	"cmp"
+	"math"
 	"math/bits"
 	"math/rand/v2"
 
@@ -13,6 +15,9 @@ type BiasedConfig struct {
 	Bits int    // M, at least K and at most 2^38
 	K    int    // Bloom filters, of s = floor(M/K) bits each; from 1 to 1024
 	Seed uint64 // of the resets and, for RSBF, the insertions
+	// Reach is how many bits of each filter resets reach, from the first on; 0 stands for
+	// all. With 2^31 of 2^32 a single filter has the rates that the paper prints for 512 MB.
+	Reach int
 }
 
 // partition is what the biased sampling filters share: k Bloom filters of size
@@ -20,6 +25,7 @@ type BiasedConfig struct {
 type partition struct {
 	bits   cells
 	size   uint64   // s
+	reach  uint64   // of these, that resets reach
 	pos    []uint64 // of the element probed last, one in each filter, counted from the first filter's start
 	random lookahead
 }
@@ -32,9 +38,13 @@ func newPartition(c BiasedConfig) (partition, error) {
 		return partition{}, err
 	}
 	size := c.Bits / c.K
+	if err := requireRange("reach", c.Reach, 0, size); err != nil {
+		return partition{}, err
+	}
 	return partition{
 		bits:   newCells(size*c.K, 1),
 		size:   uint64(size),
+		reach:  uint64(cmp.Or(c.Reach, size)),
 		pos:    make([]uint64, c.K),
 		random: newLookahead(c.Seed),
 	}, nil
@@ -74,9 +84,9 @@ func (p *partition) insert() {
 	}
 }
 
-// pickBit returns a uniformly random position of a filter.
+// pickBit returns a uniformly random position of a filter that resets reach.
 func (p *partition) pickBit(random *rand.Rand, filter int) uint64 {
-	return uint64(filter)*p.size + random.Uint64N(p.size)
+	return uint64(filter)*p.size + random.Uint64N(p.reach)
 }
 
 // resetEach resets one uniformly random bit of each filter, set or not.
@@ -121,6 +131,33 @@ func (p *partition) nextSet(from, end uint64) (i uint64, found bool) {
 
 // totalBits returns the bits of all filters, k * s.
 func (p *partition) totalBits() int { return len(p.pos) * int(p.size) }
+
+// load returns the share of bits that are set.
+func (p *partition) load() float64 {
+	ones := 0
+	for _, word := range p.bits.words {
+		ones += bits.OnesCount64(word)
+	}
+	return float64(ones) / float64(p.totalBits())
+}
+
+// Load returns the share of a filter's bits that are set, or of its cells that are not
+// zero (section 6.2). It reads the whole filter, which is a [Stable] or one of this paper's.
+func Load(f Filter) float64 {
+	switch f := f.(type) {
+	case *Stable:
+		return 1 - f.Zeros()
+	case *RSBF:
+		return f.filters.load()
+	case *BSBF:
+		return f.filters.load()
+	case *BSBFSD:
+		return f.filters.load()
+	case *RLBSBF:
+		return f.filters.load()
+	}
+	return math.NaN()
+}
 
 // RSBF is the reservoir sampling based Bloom filter of paper "Advanced Bloom Filter Based
 // Algorithms for Efficient Approximate Data De-Duplication in Streams" (Bera, Dutta,

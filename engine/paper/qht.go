@@ -224,7 +224,7 @@ func (f fingerprints) of(x uint64) uint64 {
 
 // rehash returns value number i of the SplitMix64 sequence that x determines. Every 64-bit
 // value occurs in it.
-func rehash(x, i uint64) uint64 { return splitMix(x + i*golden) }
+func rehash(x, i uint64) uint64 { return SplitMix(x + i*golden) }
 
 // floorPowerOfTwo returns the largest power of two up to n, which is at least 1.
 func floorPowerOfTwo(n int) int { return 1 << (bits.Len(uint(n)) - 1) }

@@ -404,6 +404,11 @@ func TestA2Saturation(t *testing.T) {
 	// Half full with two hash functions: 38.03 % and 61.97 % in the paper's Table 4.
 	printed := must(NewA2(bits, 2, 2772)) // 8000 ln(2)/2
 	qhtClose(t, "printed FPR", a2Saturation(bits/2, 2, 2772), 38.03, 0.002)
+	// By hand: f = 1 - sqrt(0.9) = 0.05132, -log2(f) = 4.28, x = f^(1/4) = 0.47596, and
+	// 8000/4 (x + x^2/2 + x^3/3 + x^4/4) = 1275.97.
+	if byRate.K() != 4 || byRate.Capacity() != 1275 {
+		t.Errorf("k = %d and a capacity of %d for 10 %%, want 4 and 1275", byRate.K(), byRate.Capacity())
+	}
 	rates := qhtRun(400_000, 1<<18, byRate, halfFull, printed)
 	for i, f := range []*A2{byRate, halfFull, printed} {
 		want := a2Saturation(bits/2, f.K(), f.Capacity())

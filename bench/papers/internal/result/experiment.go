@@ -46,6 +46,9 @@ func New(paper, title string, makers ...Maker) Experiment {
 type Options struct {
 	Full    bool // the printed sizes instead of scaled ones
 	Workers int  // goroutines to use, 1 or more
+	// Counts is a file that keeps the rows of printed size of p1, so that a run can be
+	// interrupted; "" for none.
+	Counts string
 }
 
 // Parallel calls task(0) to task(n-1) on workers goroutines, and returns their errors

@@ -35,6 +35,7 @@ type Cell struct {
 	Printed float64 // NaN if there is none, see [Measured]
 	Unit    string  // "%" for a rate given in percent, "" for a bare number
 	Kind    Kind    // of the comparison
+	Spread  float64 // half the span of several runs, whose mean is Ours; 0 for a single one
 	Blank   bool    // nothing belongs here
 }
 
@@ -64,6 +65,18 @@ func Measured(ours float64, unit string) Cell {
 // Compared returns a cell with a printed number, both in the same unit.
 func Compared(ours, printed float64, unit string) Cell {
 	return Cell{Ours: ours, Printed: printed, Unit: unit}
+}
+
+// Spread returns a cell of the mean of several runs' values, times factor, and half of
+// their span.
+func Spread(values []float64, factor float64, unit string) Cell {
+	sum := 0.0
+	for _, v := range values {
+		sum += v
+	}
+	c := Measured(factor*sum/float64(len(values)), unit)
+	c.Spread = factor * (slices.Max(values) - slices.Min(values)) / 2
+	return c
 }
 
 // MeasuredRow returns a row of numbers in one unit that the paper does not print.

@@ -11,7 +11,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/distinct"
 	"github.com/flowdedup/flowdedup/engine/paper"
-	engineconfig "github.com/flowdedup/flowdedup/engine/stream"
+	enginestream "github.com/flowdedup/flowdedup/engine/stream"
 )
 
 // counted is the result of counting the distinct addresses of a stream.
@@ -102,6 +102,7 @@ func byFilter[F paper.Filter](name string, open func(bits, distinct int) (F, err
 		if err != nil {
 			return counted{}, err
 		}
+		defer closeFilter(f)
 		var result counted
 		err = s.batches(ctx, func(addrs []uint32, known []bool) {
 			for i, d := range digests(addrs) {
@@ -137,8 +138,8 @@ func distinctMethods() []counting {
 	}
 	return append(all,
 		byFilter("Bloom, best K", paper.NewOptimalBloom),
-		byFilter("engine: lru 4x16", lines("4x16")),
-		byFilter("engine: lru 32x16", lines("32x16")),
+		byFilter("LRU rows 4x16", engineRowsOf("4x16")),
+		byFilter("LRU rows 32x16", engineRowsOf("32x16")),
 		byFilter("QHT 4x16", func(bits, _ int) (*paper.QHT, error) {
 			return paper.NewQHT(paper.QHTConfig{Bits: bits, CellBits: 16, Cells: 4, Seed: 1})
 		}),
@@ -151,9 +152,9 @@ func distinctMethods() []counting {
 	)
 }
 
-func lines(shape string) func(bits, _ int) (paper.Filter, error) {
-	return func(bits, _ int) (paper.Filter, error) {
-		return stream.NewEngine(engineconfig.Config{Method: "lru", Shape: shape, Memory: bits / 8})
+func engineRowsOf(shape string) func(bits, _ int) (*stream.Engine, error) {
+	return func(bits, _ int) (*stream.Engine, error) {
+		return stream.NewEngine(enginestream.Config{Method: "lru", Shape: shape, Memory: bits / 8})
 	}
 }
 

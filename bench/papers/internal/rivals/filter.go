@@ -7,7 +7,6 @@ import (
 	"math/bits"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
-	"github.com/flowdedup/flowdedup/bench/papers/internal/stream"
 	"github.com/flowdedup/flowdedup/engine/paper"
 )
 
@@ -24,9 +23,11 @@ type Windowed interface {
 // untimed is a filter that ignores time.
 type untimed struct{ paper.Filter }
 
-// Close frees the memory of filters that have some to free.
-func (u untimed) Close() error {
-	if c, ok := u.Filter.(io.Closer); ok {
+// Close frees memory that Go's collector does not manage.
+func (u untimed) Close() error { return closeFilter(u.Filter) }
+
+func closeFilter(f any) error {
+	if c, ok := f.(io.Closer); ok {
 		return c.Close()
 	}
 	return nil
@@ -65,7 +66,7 @@ func hashesOf(d digest.Digest, lines int) hashes {
 // SplitMix64 sequence (Steele, Lea, Flood, 2014). Double hashing does not suffice: lines
 // have so few positions that two of them cannot distinguish elements.
 func (p hashes) at(i int, m uint64) uint64 {
-	high, _ := bits.Mul64(stream.SplitMix(p.seed+uint64(i+1)*0x9e3779b97f4a7c15), m)
+	high, _ := bits.Mul64(paper.SplitMix(p.seed+uint64(i+1)*0x9e3779b97f4a7c15), m)
 	return high
 }
 

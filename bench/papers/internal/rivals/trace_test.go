@@ -12,6 +12,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
+	"github.com/flowdedup/flowdedup/engine/window"
 )
 
 func TestTrace(t *testing.T) {
@@ -159,7 +160,7 @@ func TestDiffer(t *testing.T) {
 // TestGrid checks that the table of two methods shows what the runs gave.
 func TestGrid(t *testing.T) {
 	tr := sliding(30_000, 1000)
-	g := grid{methods: []method{timedRows(16, 24, 8, lineBits), decaying}, memory: memoryFor(tr, []int{16, 64}), trace: tr}
+	g := grid{methods: []method{timedRows(16, 24, 8, lineBits), engineTimers(2, 1, true, func(n int64) window.Window { return window.Window{Packets: n} })}, memory: memoryFor(tr, []int{16, 64}), trace: tr}
 	if err := g.run(t.Context(), 2); err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +169,7 @@ func TestGrid(t *testing.T) {
 		t.Fatalf("table %+v", table)
 	}
 	if got := table.Rows[1].Cells[2].Ours; got != 100*g.cells[1][1].fresh.share() || got == 0 {
-		t.Errorf("b_DBF's rate %v", got)
+		t.Errorf("timers' rate %v", got)
 	}
 	if g.fpr(0, 1) != g.predicted[0][1] || g.predicted[0][1] == 0 {
 		t.Errorf("a rate without events is %v, predicted %v", g.fpr(0, 1), g.predicted[0][1])
