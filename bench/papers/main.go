@@ -50,6 +50,7 @@ func run(ctx context.Context, args []string) error {
 		return nil
 	}
 	report, failed := runAll(ctx, chosen, o)
+	report.all = experiments()
 	if o.check != "" {
 		return errors.Join(failed, report.check(o))
 	}

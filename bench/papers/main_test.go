@@ -89,12 +89,46 @@ func TestReport(t *testing.T) {
 	if err := r.check(o); err != nil {
 		t.Error(err)
 	}
-	r.sections[0].tables[0].Rows[0].Cells[0].Ours = 3
+	r.made[0].table.Rows[0].Cells[0].Ours = 3
 	if err := r.check(o); err == nil || !strings.Contains(err.Error(), "1 → 3 %") {
 		t.Errorf("another number: %v", err)
 	}
 	requireText(t, filepath.Join(folder, "r.json"), `"name": "p8.table1"`, `"relative_difference": 1`)
 	requireText(t, filepath.Join(folder, "charts", "p8.table1.svg"), "<svg")
+}
+
+// TestKept: a table that is made again takes its place in the report, and the others stay.
+func TestKept(t *testing.T) {
+	o, err := parse(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := samples()
+	all[0].Tables = all[0].Tables[:1]
+	chosen, err := choose(all, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := runAll(t.Context(), chosen, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.all = all
+	text := r.markdown("charts", "")
+	again := report{args: r.args, commit: r.commit, made: r.made[1:], all: all}
+	if got := again.markdown("charts", text); got != text {
+		t.Errorf("got\n%s\nwant\n%s", got, text)
+	}
+	again.made[0].table.Title, again.commit = "Changed", "abc"
+	want := strings.ReplaceAll(text, "Rates of p9.figure1", "Changed")
+	want = strings.ReplaceAll(want, "at most 100.0 % | "+r.commit+" |\n\n", "at most 100.0 % | abc |\n\n")
+	if got := again.markdown("charts", text); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	again.all = all[1:]
+	if got := again.markdown("charts", text); strings.Contains(got, "p8") {
+		t.Errorf("a table that is no more stays:\n%s", got)
+	}
 }
 
 func requireText(t *testing.T, name string, wanted ...string) {

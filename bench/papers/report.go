@@ -2,43 +2,39 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
 )
 
-// report collects the tables that were made.
+// report collects the tables that were made, and keeps the others of an earlier report.
 type report struct {
-	args     []string
-	commit   string // of the code
-	full     bool
-	sections []section
+	args   []string
+	commit string // of the code
+	full   bool
+	made   []made
+	all    []result.Experiment // whose tables a report may keep; those of made if nil
 }
 
-// section holds the tables of one experiment.
-type section struct {
-	title  string
-	tables []result.Table
+// made is a table that was made.
+type made struct {
+	experiment result.Experiment
+	table      result.Table
 }
 
-func (r *report) add(e result.Experiment, t result.Table) {
-	title := e.Paper + ": " + e.Title
-	if n := len(r.sections); n == 0 || r.sections[n-1].title != title {
-		r.sections = append(r.sections, section{title: title})
-	}
-	last := &r.sections[len(r.sections)-1]
-	last.tables = append(last.tables, t)
-}
+func (r *report) add(e result.Experiment, t result.Table) { r.made = append(r.made, made{e, t}) }
 
 func (r *report) tables() []result.Table {
 	var all []result.Table
-	for _, s := range r.sections {
-		all = append(all, s.tables...)
+	for _, m := range r.made {
+		all = append(all, m.table)
 	}
 	return all
 }
@@ -46,22 +42,32 @@ func (r *report) tables() []result.Table {
 // write writes the files that were asked for, and the report to standard output
 // unless it goes to a file.
 func (r *report) write(o options) error {
-	if len(r.sections) == 0 {
+	if len(r.made) == 0 {
 		return nil
 	}
 	return errors.Join(r.writeCharts(o.charts), r.writeJSON(o.json), r.writeMarkdown(o))
 }
 
+// writeMarkdown writes the report. What an earlier report in the same file has of tables
+// that were not asked for now stays.
 func (r *report) writeMarkdown(o options) error {
 	if o.markdown == "" {
-		_, err := os.Stdout.WriteString(r.markdown(o.charts))
+		_, err := os.Stdout.WriteString(r.markdown(o.charts, ""))
 		return err
 	}
 	folder, err := linkTo(o.charts, filepath.Dir(o.markdown))
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(o.markdown, []byte(r.markdown(folder)), 0o644)
+	earlier := ""
+	if len(o.only) > 0 {
+		text, err := os.ReadFile(o.markdown)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		earlier = string(text)
+	}
+	return os.WriteFile(o.markdown, []byte(r.markdown(folder, earlier)), 0o644)
 }
 
 // check compares the tables, and their charts if there is a folder, with what the report's
@@ -156,51 +162,82 @@ func (r *report) writeCharts(folder string) error {
 	return nil
 }
 
-func (r *report) markdown(charts string) string {
-	var b strings.Builder
-	size := "scaled sizes"
-	if r.full {
-		size = "the printed sizes"
+// markdown returns the report, with the tables of an earlier one that belong to one of the
+// experiments and were not made now.
+func (r *report) markdown(charts, earlier string) string {
+	rows, sections := kept(earlier)
+	for _, m := range r.made {
+		rows[m.table.Name], sections[m.table.Name] = r.row(m.table), m.table.Markdown(charts)
 	}
-	fmt.Fprintf(&b, "# The papers' tables and figures, reproduced at %s\n\n", size)
-	fmt.Fprintf(&b, "    go run ./bench/papers %s\n\n", strings.Join(r.args, " "))
-	fmt.Fprintf(&b, "Made by the code of commit %s. ", r.commit)
-	b.WriteString("Numbers are \"printed → ours (relative difference)\", or ours alone.\n\n")
-	b.WriteString(r.overview())
-	for _, s := range r.sections {
-		fmt.Fprintf(&b, "## %s\n\n", s.title)
-		for _, t := range s.tables {
-			b.WriteString(t.Markdown(charts))
+	all := r.all
+	if all == nil {
+		for _, m := range r.made {
+			if len(all) == 0 || all[len(all)-1].Paper != m.experiment.Paper {
+				all = append(all, m.experiment)
+			}
 		}
 	}
-	return strings.TrimRight(b.String(), "\n") + "\n"
+	size, took := "scaled sizes", [2]string{}
+	if r.full {
+		size, took = "the printed sizes", [2]string{" seconds |", "---|"}
+	}
+	var overview, body strings.Builder
+	fmt.Fprintf(&overview, "| table | what | printed numbers | code |%s\n|---|---|---|---|%s\n", took[0], took[1])
+	for _, e := range all {
+		title := fmt.Sprintf("## %s: %s\n\n", e.Paper, e.Title)
+		for _, name := range e.Tables {
+			if sections[name] != "" {
+				overview.WriteString(rows[name])
+				body.WriteString(title + sections[name])
+				title = ""
+			}
+		}
+	}
+	text := fmt.Sprintf("# The papers' tables and figures, reproduced at %s\n\n    go run ./bench/papers %s\n\n", size, strings.Join(r.args, " ")) +
+		"Numbers are \"printed → ours (relative difference)\", or ours alone. Code is the commit that made a table.\n\n" +
+		overview.String() + "\n" + body.String()
+	return strings.TrimRight(text, "\n") + "\n"
 }
 
-// overview lists the tables with their distance from the printed numbers. What they took
-// is told at printed sizes only, since it is another in each run.
-func (r *report) overview() string {
-	var b strings.Builder
-	took := [2]string{}
+// row returns the row of the overview. What a table took is told at printed sizes only,
+// since it is another in each run.
+func (r *report) row(t result.Table) string {
+	summary := cmp.Or(strings.TrimSuffix(t.Summary(), "."), "none")
+	if t.Timed {
+		summary = "times of the machine: not compared"
+	}
+	row := fmt.Sprintf("| %s | %s | %s | %s |", t.Name, t.Title, summary, r.commit)
 	if r.full {
-		took = [2]string{" seconds |", "---|"}
+		row += fmt.Sprintf(" %.0f |", t.Seconds)
 	}
-	fmt.Fprintf(&b, "| table | what | printed numbers |%s\n|---|---|---|%s\n", took[0], took[1])
-	for _, t := range r.tables() {
-		summary := strings.TrimSuffix(t.Summary(), ".")
-		switch {
-		case summary == "":
-			summary = "none"
-		case t.Timed:
-			summary = "times of the machine: not compared"
-		}
-		fmt.Fprintf(&b, "| %s | %s | %s |", t.Name, t.Title, summary)
-		if r.full {
-			fmt.Fprintf(&b, " %.0f |", t.Seconds)
-		}
-		b.WriteString("\n")
+	return row + "\n"
+}
+
+var (
+	sectionHead = regexp.MustCompile(`(?m)^### (\S+): `)
+	overviewRow = regexp.MustCompile(`(?m)^\| (\w+\.\w+) \|.*\n`)
+)
+
+// kept returns the rows of a report's overview and its sections, by table.
+func kept(text string) (rows, sections map[string]string) {
+	rows, sections = map[string]string{}, map[string]string{}
+	starts := sectionHead.FindAllStringSubmatchIndex(text, -1)
+	if len(starts) == 0 {
+		return rows, sections
 	}
-	b.WriteString("\n")
-	return b.String()
+	overview := text[:starts[0][0]]
+	for _, m := range overviewRow.FindAllStringSubmatch(overview, -1) {
+		rows[m[1]] = m[0]
+	}
+	for i, at := range starts {
+		end := len(text)
+		if i+1 < len(starts) {
+			end = starts[i+1][0]
+		}
+		section, _, _ := strings.Cut(text[at[0]:end], "\n## ")
+		sections[text[at[2]:at[3]]] = strings.TrimRight(section, "\n") + "\n\n"
+	}
+	return rows, sections
 }
 
 // madeFrom are the folders whose code makes the tables.
