@@ -30,7 +30,6 @@ func builders() map[string]func() (Filter, error) {
 		"Cuckoo":         func() (Filter, error) { return NewCuckoo(CuckooConfig{3000, 4, 2, 20, 5}) },
 		"A2":             func() (Filter, error) { return NewA2(3000, 3, 200) },
 		"b_DBF":          func() (Filter, error) { return NewBDBF(BDBFConfig{3000, 3, 2, 500}) },
-		"FPBuffer":       func() (Filter, error) { return NewFPBuffer(3000, 20, 0.1, 5) },
 		"LRU":            func() (Filter, error) { return NewLRU(3000, 20) },
 	}
 }

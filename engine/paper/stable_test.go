@@ -265,10 +265,6 @@ func TestConstructorErrors(t *testing.T) {
 		"element bits":     failure(NewLRU(1000, 129)),
 		"no element fits":  failure(NewLRU(63, 64)),
 		"too many fit":     failure(NewLRU(maxBits, 1)),
-		"q":                failure(NewFPBuffer(64, 64, 1, 0)),
-		"q below 0":        failure(NewFPBuffer(64, 64, -0.1, 0)),
-		"q not a number":   failure(NewFPBuffer(64, 64, math.NaN(), 0)),
-		"no buffer":        failure(NewFPBuffer(0, 64, 0.5, 0)),
 		"RSBF threshold":   failure(NewRSBF(BiasedConfig{Bits: 10, K: 2}, 1)),
 		"RSBF bits":        failure(NewRSBF(BiasedConfig{Bits: 1, K: 2}, 0)),
 		"BSBF K":           failure(NewBSBF(BiasedConfig{Bits: 10})),
@@ -308,36 +304,6 @@ func TestLRU(t *testing.T) {
 		if len(l.index) > capacity || len(l.nodes) != capacity+1 {
 			t.Errorf("capacity %d: %d indexed, %d nodes", capacity, len(l.index), len(l.nodes))
 		}
-	}
-}
-
-// TestFPBuffer compares both rates with q and (1-q) times the buffer's misses, within
-// exact binomial bounds at 1e-6 on each side.
-func TestFPBuffer(t *testing.T) {
-	const n, distinct, bits, q = 100_000, 40_000, 64 * 10_000, 0.078
-	ids := biasedStream(n, distinct, 9)
-	buffer, err := NewLRU(bits, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := NewFPBuffer(bits, 64, q, 21)
-	if err != nil {
-		t.Fatal(err)
-	}
-	plain, chance := countErrors(buffer, ids, distinct), countErrors(f, ids, distinct)
-	if plain.falsePositives != 0 {
-		t.Errorf("buffering has %d false positives", plain.falsePositives)
-	}
-	low, high := binomialInterval(distinct, q, 1e-6)
-	if got := chance.falsePositives; got < low || got > high {
-		t.Errorf("%d false positives, want %d to %d", got, low, high)
-	}
-	low, high = binomialInterval(plain.falseNegatives, 1-q, 1e-6)
-	if got := chance.falseNegatives; got < low || got > high {
-		t.Errorf("%d misses, want %d to %d", got, low, high)
-	}
-	if f.Bits() != buffer.Bits() {
-		t.Errorf("%d bits, buffer has %d", f.Bits(), buffer.Bits())
 	}
 }
 
