@@ -35,7 +35,7 @@ func benchmarkHubCore(b *testing.B, slices int) {
 	n := slices * 1024
 	var clients []*remote.Client
 	for _, token := range tokens {
-		clients = append(clients, join(b, token))
+		clients = append(clients, join(b, token, remote.ClientConfig{Wait: time.Minute, Block: true}))
 	}
 	digests, times := make([]digest.Digest, n), make([]int64, n)
 	rng := rand.New(rand.NewPCG(18, 1))
@@ -72,23 +72,25 @@ func benchmarkHubCore(b *testing.B, slices int) {
 	b.ReportMetric(float64(processTime(b, os.Getpid())-sensors)/all, "sensor-ns/digest")
 }
 
-// hubOnCore starts a hub on the first core, and keeps this process from it. It returns the
-// hub's process, and tokens of two sites.
+// hubOnCore starts a hub on the first core, and keeps this process from it.
 func hubOnCore(b *testing.B, slices int) (pid int, tokens []remote.Token) {
+	if out, err := exec.Command("taskset", "-acp", "1-1023", strconv.Itoa(os.Getpid())).CombinedOutput(); err != nil {
+		b.Skipf("needs taskset and two cores: %v %s", err, out)
+	}
+	return startHub(b, slices, []string{"taskset", "-c", "0", "env", "GOMAXPROCS=1"})
+}
+
+// startHub starts a hub, by a command that takes its command line. It returns the hub's
+// process, and tokens of two sites.
+func startHub(b *testing.B, slices int, by []string) (pid int, tokens []remote.Token) {
 	dir, err := programs()
 	if err != nil {
 		b.Fatal(err)
 	}
-	if _, err := exec.LookPath("taskset"); err != nil {
-		b.Skip("needs taskset")
-	}
-	if out, err := exec.Command("taskset", "-acp", "1-1023", strconv.Itoa(os.Getpid())).CombinedOutput(); err != nil {
-		b.Skipf("needs two cores: %s", out)
-	}
-	state, address := b.TempDir(), freeAddress(b)
-	hub := exec.Command("taskset", "-c", "0", dir+"/flowdedup-hub", "--state", state, "--listen", address, "--http", "none",
+	program, state := dir+"/flowdedup-hub", b.TempDir()
+	line := append(by, program, "--state", state, "--listen", freeAddress(b), "--http", "none",
 		"--slices", strconv.Itoa(slices), "--memory", "64MiB")
-	hub.Env = append(os.Environ(), "GOMAXPROCS=1")
+	hub := exec.Command(line[0], line[1:]...)
 	var text lockedBuffer
 	hub.Stderr = &text
 	if err := hub.Start(); err != nil {
@@ -104,7 +106,7 @@ func hubOnCore(b *testing.B, slices int) (pid int, tokens []remote.Token) {
 		}
 	}
 	for _, site := range []string{"a", "b"} {
-		line, err := exec.Command(dir+"/flowdedup-hub", "join-token", site, "--state", state).Output()
+		line, err := exec.Command(program, "join-token", site, "--state", state).Output()
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -117,14 +119,15 @@ func hubOnCore(b *testing.B, slices int) (pid int, tokens []remote.Token) {
 	return hub.Process.Pid, tokens
 }
 
-// join connects a site, whose packets wait as long as it takes.
-func join(t testing.TB, token remote.Token) *remote.Client {
+// join connects a site.
+func join(t testing.TB, token remote.Token, cfg remote.ClientConfig) *remote.Client {
 	t.Helper()
 	link, unreached, err := natslink.Dial(token, func(err error) { t.Log(err) })
 	if err = errors.Join(unreached, err); err != nil {
 		t.Fatal(err)
 	}
-	client := remote.NewClient(remote.ClientConfig{Token: token, Wait: time.Minute, Block: true}, link, "run")
+	cfg.Token = token
+	client := remote.NewClient(cfg, link, "run")
 	t.Cleanup(func() {
 		client.Close()
 		link.Close()
