@@ -182,8 +182,8 @@ done:
 #define NOWHERE 192
 
 // HEADER1 makes the first block of message number LANE of the group, and notes where the
-// others are. R11 and R15 get the least and greatest of LASTS. The first word of a Message,
-// moved right by 32 bits, is the length.
+// others are. X10 and X11 get the least and greatest words of all Messages; the second word
+// is the length. The first two, moved right by 32 bits, are the length as 64 bits.
 #define HEADER1(LANE, X) \
 	MOVWQZX  ((LANE)*2)(R9), DX         \
 	SHLQ     $4, DX                     \
@@ -196,10 +196,8 @@ done:
 	MOVQ     R8, (BASES+(LANE)*8)(SP)   \
 	MOVQ     R10, (LASTS+(LANE)*8)(SP)  \
 	MOVQ     DX, (PLACES+(LANE)*8)(SP)  \
-	CMPQ     R10, R11                   \
-	CMOVQLT  R10, R11                   \
-	CMPQ     R10, R15                   \
-	CMOVQGT  R10, R15                   \
+	VPMINUD  X, X10, X10                \
+	VPMAXUD  X, X11, X11                \
 	VPSRLQ   $32, X, X9                 \
 	VPBLENDW $0xf0, X, X9, X
 
@@ -234,6 +232,21 @@ done:
 	VPSHUFB (R12)(R8*1), X9, X9       \
 	VPXOR   X9, X, X
 
+// EQUAL1 adds the last block of a message, at R13.
+#define EQUAL1(LANE, X) \
+	MOVQ    (LASTS+(LANE)*8)(SP), DX  \
+	MOVQ    R13, R8                   \
+	SUBQ    DX, R8                    \
+	ADDQ    (BASES+(LANE)*8)(SP), DX  \
+	VMOVDQU (DX), X9                  \
+	VPSHUFB (R12)(R8*1), X9, X9       \
+	VPXOR   X9, X, X
+
+// PLACE1 writes the state of a message to its place.
+#define PLACE1(LANE, X) \
+	MOVQ    (PLACES+(LANE)*8)(SP), R10 \
+	VMOVDQU X, (R10)
+
 // LAST1 stores the state of a message that had a block before R13.
 #define LAST1(LANE, X) \
 	MOVQ R13, R8                      \
@@ -251,7 +264,7 @@ GLOBL ·lastBytes(SB), RODATA|NOPTR, $32
 // func sumGroupsAESNI(dst *Digest, buf *byte, msgs *Message, order *uint16, groups int, schedule *aesSchedule)
 //
 // Blocks that all messages of a group have whole are added first. From there on each has
-// its own end.
+// its own end, unless only the last block is left of all.
 TEXT ·sumGroupsAESNI(SB), NOSPLIT, $208-48
 	MOVQ dst+0(FP), DI
 	MOVQ buf+8(FP), SI
@@ -264,8 +277,8 @@ TEXT ·sumGroupsAESNI(SB), NOSPLIT, $208-48
 	LEAQ NOWHERE(SP), R14
 
 group:
-	MOVQ $0x7fffffffffffffff, R11
-	MOVQ $-16, R15
+	VPCMPEQD X10, X10, X10
+	VPXOR    X11, X11, X11
 	HEADER1(0, X0)
 	HEADER1(1, X1)
 	HEADER1(2, X2)
@@ -277,9 +290,11 @@ group:
 	WHITEN8
 	ROUNDS8
 	XORQ R13, R13
-	ADDQ $15, R11
+	VPEXTRD $1, X10, R11
+	VPEXTRD $1, X11, R15
+	DECQ R11
 	ANDQ $-16, R11
-	ADDQ $31, R15
+	ADDQ $15, R15
 	ANDQ $-16, R15
 	CMPQ R13, R11
 	JGE  ends
@@ -302,6 +317,9 @@ whole:
 ends:
 	CMPQ R13, R15
 	JGE  store
+	ADDQ $16, R11
+	CMPQ R11, R15
+	JE   equal
 
 any:
 	ANY1(0, X0)
@@ -327,7 +345,30 @@ store:
 	LAST1(5, X5)
 	LAST1(6, X6)
 	LAST1(7, X7)
+
+next:
 	ADDQ $16, R9
 	DECQ groups+32(FP)
 	JNZ  group
 	RET
+
+equal:
+	EQUAL1(0, X0)
+	EQUAL1(1, X1)
+	EQUAL1(2, X2)
+	EQUAL1(3, X3)
+	EQUAL1(4, X4)
+	EQUAL1(5, X5)
+	EQUAL1(6, X6)
+	EQUAL1(7, X7)
+	WHITEN8
+	ROUNDS8
+	PLACE1(0, X0)
+	PLACE1(1, X1)
+	PLACE1(2, X2)
+	PLACE1(3, X3)
+	PLACE1(4, X4)
+	PLACE1(5, X5)
+	PLACE1(6, X6)
+	PLACE1(7, X7)
+	JMP next
