@@ -69,6 +69,21 @@ func (h *Highway) sumGroups(dst []Digest, buf []byte, msgs []Message, order []ui
 	}
 }
 
+// scanVectors scans messages that fill whole vectors for scanMessages, and returns how many.
+func scanVectors(msgs []Message, size uint64) (done int, outside, differ uint64) {
+	groups := len(msgs) / 4
+	if cpu.Best == cpu.Generic || groups == 0 {
+		return 0, 0, 0
+	}
+	outside, differ = scanMessagesAVX2(&msgs[0], groups, size)
+	return 4 * groups, outside, differ
+}
+
+// scanMessagesAVX2 scans groups of four messages, 1 or more.
+//
+//go:noescape
+func scanMessagesAVX2(msgs *Message, groups int, size uint64) (outside, differ uint64)
+
 //go:noescape
 func encryptVAES(dst, src *Digest, n int, schedule *aesSchedule)
 
