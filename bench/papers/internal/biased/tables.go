@@ -56,7 +56,7 @@ type row [][]stream.Score
 
 // make runs a table, one task for each memory size and seed. The largest start first,
 // since they take longest. At the printed sizes, rows that the file of counts holds are
-// taken from there, and a run that is interrupted gives the rows that it has.
+// taken from there, and a run that is interrupted gives the rows that are there.
 func (t table) make(ctx context.Context, o result.Options, scale, seeds int) (result.Table, error) {
 	rows := make([]row, len(t.memories))
 	for i := range rows {
@@ -86,10 +86,10 @@ func (t table) make(ctx context.Context, o result.Options, scale, seeds int) (re
 			rows[i][0] = kept.find(t.memories[i].megabytes)
 		}
 	}
-	if err != nil && len(rows) == 0 {
+	if err != nil && (kept.file == "" || ctx.Err() == nil) {
 		return result.Table{}, err
 	}
-	out, err := t.compare(t.size(scale), rows)
+	out, err := t.compare(t.size(scale), seeds, rows)
 	out.Notes = append(out.Notes, kept.notes()...)
 	return out, err
 }
@@ -115,14 +115,18 @@ func (t table) scores(ctx context.Context, megabytes int, s size, seed int) ([]s
 }
 
 // compare puts the measured rates beside the printed ones.
-func (t table) compare(s size, rows []row) (result.Table, error) {
+func (t table) compare(s size, seeds int, rows []row) (result.Table, error) {
 	out := result.Table{
 		Name:    t.name,
 		Title:   fmt.Sprintf("%s, %dM elements, %d %% distinct", t.title, t.millions, t.percent),
-		Setting: t.setting(s, len(rows[0])),
+		Setting: t.setting(s, seeds),
 		Corner:  "memory, rate",
-		Notes:   []string{t.fewest(rows)},
 	}
+	if len(rows) == 0 {
+		out.Notes = []string{"No row is finished."}
+		return out, nil
+	}
+	out.Notes = []string{t.fewest(rows)}
 	for _, m := range t.methods {
 		out.Columns = append(out.Columns, m.name)
 	}

@@ -195,7 +195,7 @@ func differ(ours, theirs float64, of int) bool {
 }
 
 // The results of an independent simulation of the same methods, in percent, on streams of
-// the same definition; NaN where it gives none.
+// the same definition.
 
 // independentSliding is for 16, 24, 32 and 48 bits for each element in the window.
 var independentSliding = map[string][]rate{
@@ -210,8 +210,6 @@ var independentSliding = map[string][]rate{
 	"timed rows 16x(24+8)":      {{0, 7.5}, {0, 3.5}, {0, 1.3}, {0, 0.12}},
 	"A2, line":                  {{3.4, 0}, {0.70, 0}, {0.16, 0}, {0.019, 0}},
 }
-
-var nan = math.NaN()
 
 // pareto returns the points on the Pareto front, in ascending order of x: no other point
 // is lower in one coordinate without being higher in the other.
