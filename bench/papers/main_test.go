@@ -171,17 +171,17 @@ func TestExperiments(t *testing.T) {
 // slow are the papers and tables that take more than a second or two of a processor, or
 // measure time. `make papers-check` makes them too.
 var slow = []string{
-	"p0.table2", "p0.figure1", "p0.figure4", "p1", "p2.figure6", "p2.figure7",
-	"p3.table2", "p3.table3", "p3.table4",
+	"p0.table2", "p0.figure1", "p0.figure4", "p0.cells", "p1", "p2.figure6", "p2.figure7", "p2.text",
+	"p3.table2", "p3.table3", "p3.table4", "p3.table5", "p3.semisort", "p3.attack",
 	"p4.figure5", "p4.figure7", "p4.figure7c", "p4.figure8", "p4.figure9", "p4.figure11", "p4.figure12c", "p4.treetimers", "p4.lemma1",
-	"rivals.unbounded", "rivals.zipf", "rivals.uniform", "rivals.sliding", "rivals.distinct",
+	"rivals",
 }
 
 // TestResults makes the fast tables and charts and compares them with those that are
 // checked in, which `make papers` makes anew. Other processors round otherwise.
 func TestResults(t *testing.T) {
 	if testing.Short() || runtime.GOARCH != "amd64" {
-		t.Skip("takes a minute, and needs amd64")
+		t.Skip("takes half a minute of a processor, and needs amd64")
 	}
 	o, err := parse([]string{"-check", "RESULTS.md", "-charts", "charts"})
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
@@ -193,10 +194,19 @@ func (r *report) markdown(charts, earlier string) string {
 			}
 		}
 	}
-	text := fmt.Sprintf("# The papers' tables and figures, reproduced at %s\n\n    go run ./bench/papers %s\n\n", size, strings.Join(r.args, " ")) +
+	text := fmt.Sprintf("# The papers' tables and figures, reproduced at %s\n\n    go run ./bench/papers %s\n\n", size, r.command()) +
 		"Numbers are \"printed → ours (relative difference)\", or ours alone. Code is the commit that made a table.\n\n" +
 		overview.String() + "\n" + body.String()
 	return strings.TrimRight(text, "\n") + "\n"
+}
+
+// command returns the flags, without those that choose tables: others may be kept.
+func (r *report) command() string {
+	args := slices.Clone(r.args)
+	if at := slices.Index(args, "-only"); at >= 0 && at+1 < len(args) {
+		args = slices.Delete(args, at, at+2)
+	}
+	return strings.Join(args, " ")
 }
 
 // row returns the row of the overview. What a table took is told at printed sizes only,
