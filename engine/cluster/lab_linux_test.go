@@ -41,7 +41,7 @@ var programs = sync.OnceValues(func() (dir string, err error) {
 // TestMain is the sender too: see lab.send.
 func TestMain(m *testing.M) {
 	if to := os.Getenv("FLOWDEDUP_SEND"); to != "" {
-		if err := send(to, os.Getenv("FLOWDEDUP_NUMBERS")); err != nil {
+		if err := send(to, os.Getenv("FLOWDEDUP_NUMBERS"), os.Getenv("FLOWDEDUP_PORTS")); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -57,10 +57,10 @@ func TestMain(m *testing.M) {
 // port is where the traffic goes.
 const port = 7777
 
-// send sends datagrams with the numbers from,to,each-second.
-func send(to, numbers string) error {
-	var first, last, rate int
-	if _, err := fmt.Sscanf(numbers, "%d,%d,%d", &first, &last, &rate); err != nil {
+// send sends datagrams with the numbers from,to,each-second, to so many ports in turn.
+func send(to, numbers, ports string) error {
+	var first, last, rate, spread int
+	if _, err := fmt.Sscanf(numbers+","+ports, "%d,%d,%d,%d", &first, &last, &rate, &spread); err != nil {
 		return err
 	}
 	there, err := net.ResolveUDPAddr("udp", to)
@@ -77,7 +77,9 @@ func send(to, numbers string) error {
 			time.Sleep(wait)
 		}
 		binary.BigEndian.PutUint32(body, uint32(i))
-		if _, err := conn.WriteToUDP(body, there); err != nil {
+		next := *there
+		next.Port += i % spread
+		if _, err := conn.WriteToUDP(body, &next); err != nil {
 			return err
 		}
 	}
@@ -238,16 +240,22 @@ func (b *lockedBuffer) String() string {
 // start starts a program in a namespace. It ends with the test at the latest.
 func (l *lab) start(at *namespace, program string, args ...string) *process {
 	l.t.Helper()
-	p := &process{t: l.t, cmd: at.command(filepath.Join(l.programs, program), args...), ended: make(chan struct{})}
+	return startProcess(l.t, at.command(filepath.Join(l.programs, program), args...))
+}
+
+// startProcess starts a command. It ends with the test at the latest.
+func startProcess(t *testing.T, cmd *exec.Cmd) *process {
+	t.Helper()
+	p := &process{t: t, cmd: cmd, ended: make(chan struct{})}
 	p.cmd.Stdout, p.cmd.Stderr = &p.stdout, &p.stderr
 	if err := p.cmd.Start(); err != nil {
-		l.t.Fatal(err)
+		t.Fatal(err)
 	}
 	go func() {
 		defer close(p.ended)
 		p.err = p.cmd.Wait()
 	}()
-	l.t.Cleanup(p.kill)
+	t.Cleanup(p.kill)
 	return p
 }
 
@@ -323,12 +331,18 @@ func (l *lab) output(site string) string { return filepath.Join(l.dir, site+".pc
 // send sends datagrams of these numbers along the path.
 func (l *lab) send(from, to, rate int) {
 	l.t.Helper()
+	l.spread(from, to, rate, 1)
+}
+
+// spread is send to so many ports in turn.
+func (l *lab) spread(from, to, rate, ports int) {
+	l.t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		l.t.Fatal(err)
 	}
 	c := l.client.command(self)
-	c.Env = append(os.Environ(), fmt.Sprintf("FLOWDEDUP_SEND=10.3.0.2:%d", port), fmt.Sprintf("FLOWDEDUP_NUMBERS=%d,%d,%d", from, to, rate))
+	c.Env = append(os.Environ(), fmt.Sprintf("FLOWDEDUP_SEND=10.3.0.2:%d", port), fmt.Sprintf("FLOWDEDUP_NUMBERS=%d,%d,%d", from, to, rate), fmt.Sprintf("FLOWDEDUP_PORTS=%d", ports))
 	if out, err := c.CombinedOutput(); err != nil {
 		l.t.Fatalf("%v: %s", err, out)
 	}

@@ -152,12 +152,13 @@ func users(f *Folder, s Settings) ([]*server.NkeyUser, error) {
 	return all, nil
 }
 
-// sitePermissions are the subjects that a site may publish to, and subscribe: requests and
-// reports under its own name, and its own answers. So no site can pose as another.
+// sitePermissions are the subjects that a site may publish to, and subscribe: requests,
+// reports and counts under its own name, and its own answers. So no site can pose as another.
 func sitePermissions(namespace, site string) (publish, subscribe []string) {
 	return []string{
 		"fd." + namespace + ".*.*.*.*." + site,
 		"fd." + namespace + ".*.*.report." + site,
+		"fd." + namespace + ".*.*.counts." + site,
 	}, []string{remote.Inbox(site) + ".>"}
 }
 
@@ -207,7 +208,7 @@ func connect(url, name string, seed []byte, log Logger, more ...nats.Option) (*n
 	switch {
 	case err == nil:
 		return conn, checkVersion(conn)
-	case errors.Is(err, nats.ErrAuthorization):
+	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrNkeysNotSupported):
 		return nil, fmt.Errorf("%w: of %s: add the users that 'flowdedup-hub users' prints to its configuration", ErrRefused, url)
 	}
 	if errors.Is(err, nats.ErrNoServers) {
