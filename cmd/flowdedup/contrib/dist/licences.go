@@ -79,7 +79,7 @@ func (r *release) licences() ([]byte, error) {
 			return nil, err
 		}
 		for _, text := range texts {
-			fmt.Fprintf(&all, "%s\n%s %s\n%[1]s\n\n%s\n\n", strings.Repeat("=", 72), m.Path, m.Version, bytes.TrimSpace(text))
+			fmt.Fprintf(&all, "%[1]s\n%[2]s %[3]s\n%[1]s\n\n%[4]s\n\n", strings.Repeat("=", 72), m.Path, m.Version, bytes.TrimSpace(text))
 		}
 	}
 	return all.Bytes(), nil

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
+	"time"
 
 	"github.com/goreleaser/nfpm/v2"
 	_ "github.com/goreleaser/nfpm/v2/deb" // registers the format
@@ -18,6 +20,8 @@ var triples = map[string]string{
 	"riscv64": "riscv64-linux-gnu", "s390x": "s390x-linux-gnu",
 }
 
+const maintainer = "The authors of flowdedup <flowdedup@users.noreply.github.com>"
+
 // packages makes a deb and an rpm for each processor of Linux.
 func (r *release) packages(platforms []platform) error {
 	unit, err := os.ReadFile(r.contrib("flowdedup@.service"))
@@ -26,6 +30,9 @@ func (r *release) packages(platforms []platform) error {
 	}
 	unit = bytes.ReplaceAll(unit, []byte("/usr/local/bin/"), []byte("/usr/bin/"))
 	if err := write(r.paper("unit"), unit); err != nil {
+		return err
+	}
+	if err := r.changelog(); err != nil {
 		return err
 	}
 	for _, p := range platforms {
@@ -41,6 +48,15 @@ func (r *release) packages(platforms []platform) error {
 	return nil
 }
 
+// changelog writes what Debian wants to know of a version; the changes are in the manual.
+func (r *release) changelog() error {
+	text := fmt.Sprintf("flowdedup (%s-1) stable; urgency=medium\n\n  * See changes.md.\n\n -- %s  %s\n", r.version, maintainer, r.time.Format(time.RFC1123Z))
+	if err := write(r.paper("changelog"), []byte(text)); err != nil {
+		return err
+	}
+	return compress(r.paper("changelog"), r.paper("changelog.gz"))
+}
+
 // contrib returns the path of a file beside this module.
 func (r *release) contrib(name string) string {
 	return filepath.Join(r.root, "cmd/flowdedup/contrib", name)
@@ -53,8 +69,8 @@ func (r *release) pack(p platform, format string) error {
 		return err
 	}
 	info := nfpm.WithDefaults(&nfpm.Info{
-		Name: "flowdedup", Arch: p.arch + p.arm, Platform: "linux", Version: r.version, VersionSchema: "none",
-		Section: "net", Priority: "optional", Maintainer: "flowdedup <https://github.com/flowdedup/flowdedup>",
+		Name: "flowdedup", Arch: p.arch + p.arm, Platform: "linux", Version: r.version, VersionSchema: "none", Release: "1",
+		Section: "net", Priority: "optional", Maintainer: maintainer,
 		Homepage: "https://github.com/flowdedup/flowdedup", License: "Apache-2.0", MTime: r.time,
 		Description: "duplicate packets out of captures and live traffic\n" +
 			"Removes packets that a SPAN port or tap delivered twice from pcap and pcapng\n" +
@@ -113,7 +129,7 @@ func (r *release) contents(p platform, format string) (files.Contents, error) {
 	} {
 		add(r.paper("completion", shell), to, 0o644, "")
 	}
-	add("/usr/bin/flowdedup", extcap+"/flowdedup-extcap", 0, files.TypeSymlink)
+	add(strings.Repeat("../", strings.Count(extcap, "/")-1)+"bin/flowdedup", extcap+"/flowdedup-extcap", 0, files.TypeSymlink)
 	add(r.paper("unit"), "/usr/lib/systemd/system/flowdedup@.service", 0o644, "")
 	add("", "/etc/flowdedup", 0o755, files.TypeDir)
 	const doc = "/usr/share/doc/flowdedup/"
@@ -121,7 +137,8 @@ func (r *release) contents(p platform, format string) (files.Contents, error) {
 	add(r.contrib("grafana-dashboard.json"), doc+"examples/grafana-dashboard.json", 0o644, "")
 	add(r.contrib("prometheus-alerts.yml"), doc+"examples/prometheus-alerts.yml", 0o644, "")
 	add(filepath.Join(r.root, "cmd/flowdedup/doc/changes.md"), doc+"changes.md", 0o644, "")
-	add(filepath.Join(r.root, "LICENSE"), doc+"copyright", 0o644, "")
+	add(r.contrib("dist/copyright"), doc+"copyright", 0o644, "")
+	add(r.paper("changelog.gz"), doc+"changelog.Debian.gz", 0o644, "")
 	add(r.paper("doc", "THIRD-PARTY-LICENSES"), doc+"THIRD-PARTY-LICENSES", 0o644, "")
 	return list, nil
 }
