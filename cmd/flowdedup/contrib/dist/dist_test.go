@@ -31,8 +31,8 @@ func TestLicences(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, permitted := range map[string]bool{"MIT": true, "Apache-2.0": true, "GPL-3.0": false, "AGPL-3.0": false} {
-		text, err := assets.ReadLicenseFile("License/" + name + "/license.txt")
+	for name, permitted := range map[string]bool{"MIT/pristine": true, "Apache-2.0/pristine": true, "GPL-3.0/license": false, "AGPL-3.0/license": false} {
+		text, err := assets.ReadLicenseFile("License/" + name + ".txt")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,7 +53,7 @@ func testModule(t *testing.T, known *classifier.Classifier) {
 	if _, err := licencesOf(known, m); err == nil {
 		t.Error("a module without a licence is permitted")
 	}
-	mit, err := assets.ReadLicenseFile("License/MIT/license.txt")
+	mit, err := assets.ReadLicenseFile("License/MIT/pristine.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
