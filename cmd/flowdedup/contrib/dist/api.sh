@@ -13,7 +13,7 @@ last=$(git describe --tags --abbrev=0 --match 'v[0-9]*' 2>/dev/null) || {
 work=$(mktemp -d)
 trap 'git worktree remove --force "$work/last" >/dev/null 2>&1 || true; rm -rf "$work"' EXIT
 git worktree add -q --detach "$work/last" "$last"
-apidiff() { go tool -modfile="$here/go.mod" apidiff "$@"; }
+apidiff() { go tool -modfile="$here/go.mod" apidiff "$@" 2>"$work/messages" || { cat "$work/messages" >&2; exit 1; }; }
 (cd "$work/last" && apidiff -m -w "$work/last.api" github.com/flowdedup/flowdedup)
 apidiff -m -incompatible "$work/last.api" github.com/flowdedup/flowdedup >"$work/changes"
 if ! [ -s "$work/changes" ]; then

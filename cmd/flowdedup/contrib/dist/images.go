@@ -112,7 +112,10 @@ func (r *release) layer(p platform) ([]byte, error) {
 			return nil, err
 		}
 	}
-	return out.Bytes(), t.Close()
+	if err := t.Close(); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
 }
 
 // certificates returns the roots that Mozilla trusts, as PEM.

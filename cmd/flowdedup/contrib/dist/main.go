@@ -102,8 +102,8 @@ func versionOf(described string, at time.Time) string {
 // output returns what a command prints, which runs at the top of the clone.
 func (r *release) output(name string, args ...string) (string, error) {
 	cmd := exec.Command(name, args...)
-	cmd.Dir = r.root
-	cmd.Stderr = os.Stderr
+	cmd.Dir, cmd.Stderr = r.root, os.Stderr
+	cmd.Env = append(os.Environ(), "SOURCE_DATE_EPOCH="+strconv.FormatInt(r.time.Unix(), 10))
 	text, err := cmd.Output()
 	if err != nil {
 		return "", fmt.Errorf("%s %s: %w", name, strings.Join(args, " "), err)
