@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net"
 	"net/url"
+	"os"
 	"slices"
 	"strconv"
 	"time"
@@ -120,6 +121,31 @@ func (s *Server) Reload() error {
 	s.options = &next
 	return nil
 }
+
+// Repair opens the store of JetStream again. After an error of its disk a stream takes
+// nothing more, even where the disk has room again. Without room Repair returns the error,
+// and leaves the store as it is.
+func (s *Server) Repair() error {
+	probe, err := os.CreateTemp(s.folder.at(""), "room-")
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrServer, err)
+	}
+	_, err = probe.Write(make([]byte, repairRoom))
+	if err = errors.Join(err, probe.Close(), os.Remove(probe.Name())); err != nil {
+		return fmt.Errorf("%w: %w", ErrServer, err)
+	}
+	if err := s.server.DisableJetStream(); err != nil {
+		return fmt.Errorf("%w: %w", ErrServer, err)
+	}
+	store := &server.JetStreamConfig{StoreDir: s.options.StoreDir, MaxMemory: -1, MaxStore: -1, CompressOK: true}
+	if err := s.server.EnableJetStream(store); err != nil {
+		return fmt.Errorf("%w: %w", ErrServer, err)
+	}
+	return nil
+}
+
+// repairRoom is how many bytes a disk must have room for, to be worth a new begin.
+const repairRoom = 1 << 20
 
 // Close stops the server, and waits for that.
 func (s *Server) Close() {
