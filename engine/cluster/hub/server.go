@@ -11,6 +11,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -94,7 +95,7 @@ func StartServer(f *Folder, s Settings, certificates *tls.Config, log Logger) (*
 	if one.server, err = server.NewServer(one.options); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrServer, err)
 	}
-	one.server.SetLoggerV2(serverLog{log}, false, false, false)
+	one.server.SetLoggerV2(newServerLog(log), false, false, false)
 	one.server.Start()
 	if !one.server.ReadyForConnections(startTime) {
 		one.Close()
@@ -187,15 +188,39 @@ func sitePermissions(namespace, site string) (publish, subscribe []string) {
 	}, []string{remote.Inbox(site) + ".>"}
 }
 
-// serverLog passes on what the server finds worth a warning.
-type serverLog struct{ log Logger }
+// serverLog passes on what the server finds worth a warning: the same once a minute.
+type serverLog struct {
+	log  Logger
+	mu   sync.Mutex
+	told map[string]time.Time
+}
 
-func (l serverLog) Noticef(string, ...any)         {}
-func (l serverLog) Debugf(string, ...any)          {}
-func (l serverLog) Tracef(string, ...any)          {}
-func (l serverLog) Warnf(format string, v ...any)  { l.log.Warn("NATS: " + fmt.Sprintf(format, v...)) }
-func (l serverLog) Errorf(format string, v ...any) { l.log.Warn("NATS: " + fmt.Sprintf(format, v...)) }
-func (l serverLog) Fatalf(format string, v ...any) { l.log.Warn("NATS: " + fmt.Sprintf(format, v...)) }
+// maxTold is how many warnings a serverLog remembers.
+const maxTold = 64
+
+func newServerLog(log Logger) *serverLog { return &serverLog{log: log, told: map[string]time.Time{}} }
+
+func (l *serverLog) Noticef(string, ...any)         {}
+func (l *serverLog) Debugf(string, ...any)          {}
+func (l *serverLog) Tracef(string, ...any)          {}
+func (l *serverLog) Warnf(format string, v ...any)  { l.warn(fmt.Sprintf(format, v...)) }
+func (l *serverLog) Errorf(format string, v ...any) { l.warn(fmt.Sprintf(format, v...)) }
+func (l *serverLog) Fatalf(format string, v ...any) { l.warn(fmt.Sprintf(format, v...)) }
+
+func (l *serverLog) warn(text string) {
+	l.mu.Lock()
+	known := time.Since(l.told[text]) < time.Minute
+	if !known {
+		if len(l.told) == maxTold {
+			clear(l.told)
+		}
+		l.told[text] = time.Now()
+	}
+	l.mu.Unlock()
+	if !known {
+		l.log.Warn("NATS: " + text)
+	}
+}
 
 // trust returns an option for servers that want TLS: their certificate is of the CA of the
 // settings, or one that the system knows, and for the host that sites know.
