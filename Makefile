@@ -112,7 +112,7 @@ bench-pipeline:
 bench-pipeline-quick:
 	bench/pipeline/run.sh -quick
 
-# bench-live measures receivers of live traffic: Linux, as root, about a quarter of an
+# bench-live measures receivers of live traffic: Linux, as root, about half an
 # hour, in a network namespace of its own. LIVE can hold more arguments.
 bench-live:
 	mkdir -p $(OUT)
