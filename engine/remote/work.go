@@ -148,7 +148,7 @@ var (
 	// ErrSilent says that no answer came.
 	ErrSilent = errors.New("the hub does not answer")
 	// ErrKey says that the digests of the site are not those of the others.
-	ErrKey = errors.New("the hub has another key: make a new token with flowdedup-hub join-token")
+	ErrKey = errors.New("the hub has another key or identity: make a new token with flowdedup-hub join-token")
 )
 
 // pingTime is how long Ping waits.
