@@ -93,10 +93,10 @@ func (t Token) check() error {
 	return nil
 }
 
-// KeyCheck returns what the digest of a Ping must be: 64 bits that are the same for all
-// sites of a key and of what makes packets the same, and tell nothing of the key.
+// KeyCheck returns what the digest of a Ping must be: it is the same for all sites of a key
+// and of what makes packets the same, and tells nothing of the key.
 func (t Token) KeyCheck() uint64 {
 	mac := hmac.New(sha256.New, t.Key)
 	fmt.Fprintf(mac, "flowdedup key check %q %q %q", t.Identity, t.Ignore, t.Within)
-	return binary.LittleEndian.Uint64(mac.Sum(nil))
+	return binary.LittleEndian.Uint64(mac.Sum(nil)) & digestMask
 }
