@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -273,11 +275,17 @@ func (f *serveFlags) serveHTTP(h *hub.Hub, log *logger) (stop func() error, err 
 	if err != nil {
 		return nil, fmt.Errorf("--http %s: %w; another address, or --http none", f.http, err)
 	}
-	server := &http.Server{Handler: handler(h.Status), ReadHeaderTimeout: 5 * time.Second}
+	past := &history{}
+	ctx, cancel := context.WithCancel(context.Background())
+	var group sync.WaitGroup
+	group.Go(func() { past.follow(ctx, h.Status) })
+	server := &http.Server{Handler: handler(h.Status, past), ReadHeaderTimeout: 5 * time.Second}
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(listener) }()
 	log.Log("status at http://" + listener.Addr().String())
 	return func() error {
+		cancel()
+		group.Wait()
 		err := server.Close()
 		if served := <-done; !errors.Is(served, http.ErrServerClosed) {
 			err = errors.Join(err, served)
