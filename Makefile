@@ -1,5 +1,5 @@
 # Everything here needs only a Go toolchain, unless a target says more.
-.PHONY: build hub install dist dist-test man test test-short race vet lint fuzz cross purego bench bench-short bench-compare bench-large bench-peers bench-peers-large bench-pipeline bench-pipeline-quick bench-live bench-live-quick bench-all bench-merge intervals bench-results soak-live test-hub chaos-hub hub-model faults batches papers captures ci
+.PHONY: build hub install dist dist-test man test test-short race vet lint fuzz cross purego bench bench-short bench-compare bench-large bench-peers bench-peers-large bench-pipeline bench-pipeline-quick bench-live bench-live-quick bench-all bench-merge intervals bench-results soak-live test-hub chaos-hub hub-model hub-figures faults batches papers captures ci
 
 # One static file, which needs no C library.
 build:
@@ -157,6 +157,11 @@ bench-merge:
 # hub-model simulates a hub of 40 sites of 10 Gbit/s each, and draws the figure of the manual.
 hub-model:
 	go run ./bench/hubmodel -svg cmd/flowdedup/doc/hub-model.svg
+
+# hub-figures redoes figures of the paper "One is Enough" over NATS, beside engine/paper: some
+# minutes.
+hub-figures:
+	cd engine/cluster && FLOWDEDUP_FIGURES=../../../bench/papers/WIRE.md go test -run TestRedone -count 1 -timeout 1h ./paper
 
 # test-hub runs all tests of the hub's module, those too that wait until leases end.
 test-hub:
