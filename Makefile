@@ -1,5 +1,5 @@
 # Everything here needs only a Go toolchain, unless a target says more.
-.PHONY: build hub install man test test-short race vet lint fuzz cross purego bench bench-short bench-compare bench-large bench-peers bench-peers-large bench-pipeline bench-pipeline-quick bench-live bench-live-quick bench-merge intervals bench-results soak-live test-hub chaos-hub hub-model faults batches papers papers-check papers-full captures ci
+.PHONY: build hub install man test test-short race vet lint fuzz cross purego bench bench-short bench-compare bench-large bench-peers bench-peers-large bench-pipeline bench-pipeline-quick bench-live bench-live-quick bench-merge intervals bench-results soak-live test-hub chaos-hub hub-model faults batches papers papers-check papers-full captures ci dist dist-test bench-all hub-figures
 
 # One static file, which needs no C library.
 build:
@@ -16,6 +16,18 @@ install: build man
 	for page in man/*.[17]; do \
 		install -D -m 644 $$page $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page#man/} || exit; \
 	done
+
+# A release: programs, packages, images, checksums, in dist/ (PLATFORM=linux/amd64 for one
+# alone). dist-test makes it twice, compares, and installs and runs it in clean roots: Linux,
+# as root, with debootstrap and rpm.
+PLATFORM ?=
+dist:
+	go -C cmd/flowdedup/contrib/dist run . -root $(CURDIR) -out $(CURDIR)/dist -only '$(PLATFORM)'
+
+dist-test: dist
+	rm -rf dist-again && go -C cmd/flowdedup/contrib/dist run . -root $(CURDIR) -out $(CURDIR)/dist-again -only '$(PLATFORM)' >/dev/null
+	FLOWDEDUP_DIST=$(CURDIR)/dist FLOWDEDUP_DIST_AGAIN=$(CURDIR)/dist-again go -C cmd/flowdedup/contrib/dist test -count=1 -timeout 1h -v .
+	rm -rf dist-again
 
 # Man pages from the commands' help and the manual, into man/.
 man:
@@ -104,15 +116,16 @@ bench-peers-large:
 # bench-pipeline times whole commands beside cat, cp and other tools, on captures of
 # up to 10 GB: Linux, about a quarter of an hour, with 17 GB of free memory (with less
 # it leaves out the largest). It installs missing tools, if it is root and there is
-# apt, or measures the others. bench-pipeline-quick only shows that it works.
+# apt, or measures the others. PIPELINE can hold more arguments. bench-pipeline-quick only
+# shows that it works.
 bench-pipeline:
 	mkdir -p $(OUT)
-	bench/pipeline/run.sh -rounds $(ROUNDS) | tee $(OUT)/pipeline.txt
+	bench/pipeline/run.sh -rounds $(ROUNDS) $(PIPELINE) | tee $(OUT)/pipeline.txt
 
 bench-pipeline-quick:
 	bench/pipeline/run.sh -quick
 
-# bench-live measures receivers of live traffic: Linux, as root, about a quarter of an
+# bench-live measures receivers of live traffic: Linux, as root, about half an
 # hour, in a network namespace of its own. LIVE can hold more arguments.
 bench-live:
 	mkdir -p $(OUT)
@@ -120,6 +133,15 @@ bench-live:
 
 bench-live-quick:
 	bench/live/run.sh -quick $(LIVE)
+
+# bench-all measures everything in RESULTS.md on one machine within twenty minutes: in few
+# rounds, without inputs of 10 GB and some receivers. Linux, as root.
+bench-all:
+	$(MAKE) bench ROUNDS=2
+	$(MAKE) bench-peers ROUNDS=1
+	$(MAKE) bench-pipeline ROUNDS=3 PIPELINE='-largest 1000'
+	$(MAKE) bench-live ROUNDS=2 LIVE='-skip tcpdump,dumpcap,keep-flow'
+	$(MAKE) bench-results
 
 # intervals checks the 95 % intervals of all approximate counts over longer streams, too: a
 # quarter of an hour.
@@ -135,6 +157,11 @@ bench-merge:
 # hub-model simulates a hub of 40 sites of 10 Gbit/s each, and draws the figure of the manual.
 hub-model:
 	go run ./bench/hubmodel -svg cmd/flowdedup/doc/hub-model.svg
+
+# hub-figures redoes figures of the paper "One is Enough" over NATS, beside engine/paper: some
+# minutes.
+hub-figures:
+	cd engine/cluster && FLOWDEDUP_FIGURES=../../../bench/papers/WIRE.md go test -run TestRedone -count 1 -timeout 1h ./paper
 
 # test-hub runs all tests of the hub's module, those too that wait until leases end.
 test-hub:

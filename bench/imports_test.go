@@ -12,7 +12,7 @@ const module = "github.com/flowdedup/flowdedup/"
 // it may import. Imports run in one direction only.
 var layers = map[string][]string{
 	"layout":       {},
-	"asm":          {},
+	"asm":          {"asm/internal"},
 	"asm/internal": {"asm/internal"},
 	"asm/digest":   {"asm/internal"},
 	"asm/permute":  {"asm/internal"},
@@ -70,12 +70,14 @@ var layers = map[string][]string{
 	"capture/pipeline":  {"capture"},
 	"capture/ring":      {"capture", "capture/internal/sockets"},
 	"capture/xdp":       {"capture", "capture/ring", "capture/bpf", "capture/internal/sockets"},
-	"cmd":               {"capture", "engine", "layout", "asm", "cmd"},
-	"bench":             {"capture", "engine", "layout", "asm", "bench"},
-	"bench/chart":       {},
-	"bench/workload":    {"bench"},
-	"bench/lab":         {},
-	"bench/zipf":        {},
+	"cmd":               {"capture", "engine", "layout", "asm", "internal", "cmd"},
+	// What the command and the hub have in common, which is a module of its own.
+	"internal/page":  {},
+	"bench":          {"capture", "engine", "layout", "asm", "bench"},
+	"bench/chart":    {},
+	"bench/workload": {"bench"},
+	"bench/lab":      {},
+	"bench/zipf":     {},
 }
 
 // junction is where packets meet filters: the one package below capture that imports
