@@ -82,17 +82,21 @@ func requireRates(t *testing.T, name string, scale int) result.Table {
 	return made
 }
 
-// TestTable9 runs a small copy of the table with the most errors, in which every rate has
-// 20,000 of them or more. With positions of all bits the SBF misses 15 % more at 512 MB
-// than with those of 31 bits, whose rates are printed.
-func TestTable9(t *testing.T) {
-	made := requireRates(t, "p1.table9", 1024)
+// TestManyErrors runs a small copy of one of the tables with the most errors. With positions
+// of all bits the SBF misses a seventh more at 512 MB than with those of 31 bits, whose
+// rates are printed: 1.152 times as many in Table 9, 1.142 in Table 8 of the report.
+func TestManyErrors(t *testing.T) {
+	name, scale := "p1.table9", 1024
+	if testing.Short() {
+		name, scale = "p1.table8", 2048
+	}
+	made := requireRates(t, name, scale)
 	rows := map[string]result.Cell{}
 	for _, row := range made.Rows {
 		rows[row.Name] = row.Cells[0]
 	}
 	whole, restricted := rows["512 MB, FNR"], rows["512 MB, FNR, positions of 31 bits"]
-	if whole.Kind != result.Corrected || restricted.Kind != result.Emulated || whole.Ours < 1.13*restricted.Ours || whole.Ours > 1.17*restricted.Ours {
+	if whole.Kind != result.Corrected || restricted.Kind != result.Emulated || whole.Ours < 1.12*restricted.Ours || whole.Ours > 1.17*restricted.Ours {
 		t.Errorf("the SBF misses %.3f %%, restricted %.3f %%", whole.Ours, restricted.Ours)
 	}
 }
