@@ -1,9 +1,7 @@
 package rivals
 
 import (
-	"fmt"
 	"io"
-	"math"
 	"math/bits"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
@@ -35,19 +33,8 @@ func closeFilter(f any) error {
 
 func (u untimed) TestAndSet(d digest.Digest, _ int64) (seen bool) { return u.Filter.TestAndSet(d) }
 
-// maxBits bounds a filter's memory to 4 GiB, so that a wrong unit is an error.
-const maxBits = min(1<<35, math.MaxInt)
-
 // lineBits is the size of a cache line.
 const lineBits = 512
-
-// requireRange reports an error unless least <= value <= most.
-func requireRange[T int | int64](name string, value, least, most T) error {
-	if value < least || value > most {
-		return fmt.Errorf("rivals: %s is %d, must be from %d to %d: %w", name, value, least, most, paper.ErrParameter)
-	}
-	return nil
-}
 
 // hashes holds where an element lies: its line, and the seed of its positions there.
 type hashes struct {

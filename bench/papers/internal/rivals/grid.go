@@ -3,6 +3,7 @@ package rivals
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -41,6 +42,9 @@ func (g *grid) run(ctx context.Context, workers int) error {
 
 func (g *grid) cell(ctx context.Context, i, j int) error {
 	m, bits := g.methods[i], g.memory[j]
+	if bits < lineBits {
+		return errors.New("less than a line")
+	}
 	f, err := m.build(bits, g.trace)
 	if err != nil {
 		return err

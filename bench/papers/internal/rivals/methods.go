@@ -31,7 +31,7 @@ func untimedMethod[F paper.Filter](name string, build func(bits int) (F, error))
 // rows makes a method of rows of fingerprints in rowBits bits.
 func rows(cells, fingerprintBits, rowBits int) method {
 	m := untimedMethod(fmt.Sprintf("LRU rows %dx%d", cells, fingerprintBits), func(bits int) (paper.Filter, error) {
-		return NewRows(RowsConfig{Rows: bits / rowBits, RowBits: rowBits, Cells: cells, FingerprintBits: fingerprintBits})
+		return NewRows(RowsConfig{Rows: bits / rowBits, RowBits: rowBits, Cells: cells, FingerprintBits: fingerprintBits}), nil
 	})
 	m.oneLine = true
 	m.predict = func(bits int, _ *trace) (float64, error) {
@@ -58,7 +58,7 @@ func timedRows(cells, fingerprintBits, stampBits, rowBits int) method {
 			return NewTimedRows(TimedRowsConfig{
 				Rows: bits / rowBits, RowBits: rowBits, Cells: cells, FingerprintBits: fingerprintBits,
 				StampBits: stampBits, Ticks: ticks, Window: t.window,
-			})
+			}), nil
 		},
 		predict: func(bits int, t *trace) (float64, error) {
 			return theory.TimedRowFPR(cells, fingerprintBits, t.distinct/float64(bits/rowBits))
@@ -158,7 +158,7 @@ func agePartitioned(oneLine bool) method {
 			if err != nil {
 				return nil, err
 			}
-			return NewAgePartitioned(c)
+			return NewAgePartitioned(c), nil
 		},
 		predict: func(bits int, t *trace) (float64, error) {
 			c, err := best(bits, t)
@@ -177,7 +177,7 @@ func jumping(jumps, k int, oneLine bool) method {
 		oneLine: oneLine,
 		build: func(bits int, t *trace) (Windowed, error) {
 			lines, size := split(bits, oneLine)
-			return NewJumping(JumpingConfig{Lines: lines, LineBits: size, Jumps: jumps, K: k, Window: t.window})
+			return NewJumping(JumpingConfig{Lines: lines, LineBits: size, Jumps: jumps, K: k, Window: t.window}), nil
 		},
 		predict: func(bits int, t *trace) (float64, error) { return jumpingFPR(bits, jumps, k, oneLine, t) },
 	}
@@ -204,7 +204,7 @@ var agingLine = method{
 		if err != nil {
 			return nil, err
 		}
-		return NewJumping(JumpingConfig{Lines: bits / lineBits, LineBits: lineBits, Jumps: 1, K: min(k, 256), Window: t.window})
+		return NewJumping(JumpingConfig{Lines: bits / lineBits, LineBits: lineBits, Jumps: 1, K: min(k, 256), Window: t.window}), nil
 	},
 	predict: func(bits int, t *trace) (float64, error) {
 		k, err := theory.BloomOptimalK(bits/2, t.most)

@@ -1,14 +1,11 @@
 package rivals
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"testing"
 
-	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/stream"
-	"github.com/flowdedup/flowdedup/engine/paper"
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
@@ -30,7 +27,7 @@ func TestAgePartitionedRate(t *testing.T) {
 		{Lines: 1, LineBits: 16_000, K: 7, L: 3, Window: 600},
 		{Lines: 1, LineBits: 9_000, K: 1, L: 1, Window: 1000},
 	} {
-		f := must[*AgePartitioned](t)(NewAgePartitioned(c))
+		f := NewAgePartitioned(c)
 		want := must[float64](t)(theory.AgePartitioned{
 			K: c.K, L: c.L, SliceBits: c.LineBits / (c.K + c.L), Generation: int(c.Window) / c.L,
 		}.FPR())
@@ -44,7 +41,7 @@ func TestAgePartitionedRate(t *testing.T) {
 func TestBestAgePartitioned(t *testing.T) {
 	const lines, window, measured = 400, 8000, 60_000
 	rate := func(k, l int) float64 {
-		f := must[*AgePartitioned](t)(NewAgePartitioned(AgePartitionedConfig{Lines: lines, LineBits: lineBits, K: k, L: l, Window: window}))
+		f := NewAgePartitioned(AgePartitionedConfig{Lines: lines, LineBits: lineBits, K: k, L: l, Window: window})
 		return float64(freshRate(f, window, measured)) / measured
 	}
 	k, l, err := bestAgePartitioned(lineBits, float64(window)/lines)
@@ -64,7 +61,7 @@ func TestBestAgePartitioned(t *testing.T) {
 
 func TestJumpingRate(t *testing.T) {
 	const jumps, k, size, window, measured = 3, 4, 8000, 900, 120_000
-	f := must[*Jumping](t)(NewJumping(JumpingConfig{Lines: 1, LineBits: size, Jumps: jumps, K: k, Window: window}))
+	f := NewJumping(JumpingConfig{Lines: 1, LineBits: size, Jumps: jumps, K: k, Window: window})
 	clear, part := 1.0, 300
 	for range jumps {
 		clear *= 1 - must[float64](t)(theory.BloomFPR(size/(jumps+1), k, part))
@@ -78,9 +75,9 @@ func TestJumpingRate(t *testing.T) {
 func TestTimedRowsRates(t *testing.T) {
 	const nRows, cells, lambda, measured = 200, 6, 5, 200_000
 	const window = nRows * lambda
-	f := must[*TimedRows](t)(NewTimedRows(TimedRowsConfig{
+	f := NewTimedRows(TimedRowsConfig{
 		Rows: nRows, RowBits: 512, Cells: cells, FingerprintBits: 10, StampBits: 16, Ticks: 1000, Window: window,
-	}))
+	})
 	// Half of all elements come again at once after half a window. The window holds
 	// its whole number of new elements then, as repeats take turns with them.
 	fresh, freshSeen, missed := 0, 0, 0
@@ -106,38 +103,6 @@ func TestTimedRowsRates(t *testing.T) {
 	wantSeen := must[float64](t)(theory.TimedRowFPR(cells, 10, .75*lambda))
 	plausible(t, "miss", missed, fresh, wantMiss, .05)
 	plausible(t, "FPR", freshSeen, fresh, wantSeen, .05)
-}
-
-type sized interface{ Bits() int }
-
-func TestParameters(t *testing.T) {
-	d := digest.Digest{1, 2}
-	for name, open := range map[string]func() (sized, error){
-		"rows":             func() (sized, error) { return NewRows(RowsConfig{0, 64, 4, 16}) },
-		"rows' cells":      func() (sized, error) { return NewRows(RowsConfig{1, 64, 0, 16}) },
-		"rows' bits":       func() (sized, error) { return NewRows(RowsConfig{1, 63, 4, 16}) },
-		"rows' width":      func() (sized, error) { return NewRows(RowsConfig{1, 999, 4, 65}) },
-		"rows' memory":     func() (sized, error) { return NewRows(RowsConfig{min(1<<40, math.MaxInt), 64, 4, 16}) },
-		"timed ticks":      func() (sized, error) { return NewTimedRows(TimedRowsConfig{1, 64, 4, 12, 4, 14, 9}) },
-		"timed stamps":     func() (sized, error) { return NewTimedRows(TimedRowsConfig{1, 64, 4, 12, 1, 1, 9}) },
-		"timed window":     func() (sized, error) { return NewTimedRows(TimedRowsConfig{1, 64, 4, 12, 4, 3, 0}) },
-		"timed bits":       func() (sized, error) { return NewTimedRows(TimedRowsConfig{1, 63, 4, 12, 4, 3, 9}) },
-		"partitioned K":    func() (sized, error) { return NewAgePartitioned(AgePartitionedConfig{1, 64, 0, 4, 9}) },
-		"partitioned L":    func() (sized, error) { return NewAgePartitioned(AgePartitionedConfig{1, 64, 4, 0, 9}) },
-		"partitioned line": func() (sized, error) { return NewAgePartitioned(AgePartitionedConfig{1, 7, 4, 4, 9}) },
-		"jumps":            func() (sized, error) { return NewJumping(JumpingConfig{1, 64, 0, 4, 9}) },
-		"jumping lines":    func() (sized, error) { return NewJumping(JumpingConfig{0, 64, 4, 4, 9}) },
-		"jumping window":   func() (sized, error) { return NewJumping(JumpingConfig{1, 64, 4, 4, -1}) },
-	} {
-		if f, err := open(); !errors.Is(err, paper.ErrParameter) {
-			t.Errorf("%s: %v, error %v", name, f, err)
-		}
-	}
-	// The smallest of everything works.
-	f := must[*TimedRows](t)(NewTimedRows(TimedRowsConfig{1, 16, 1, 14, 2, 1, 1}))
-	if f.TestAndSet(d, 0) || !f.TestAndSet(d, 1) || f.TestAndSet(d, 3) {
-		t.Error("a row of one cell with a window of one")
-	}
 }
 
 // must returns a value, or ends the test if there is an error.
@@ -188,7 +153,7 @@ func TestRowsSaturation(t *testing.T) {
 func TestRowsMissAtGap(t *testing.T) {
 	const trials, nRows, cells, half = 20_000, 10, 4, 18
 	want := must[float64](t)(theory.Row{Rows: nRows, Cells: cells, FingerprintBits: 48}.LRUMiss(half))
-	f := must[*Rows](t)(NewRows(RowsConfig{Rows: nRows, RowBits: 256, Cells: cells, FingerprintBits: 48}))
+	f := NewRows(RowsConfig{Rows: nRows, RowBits: 256, Cells: cells, FingerprintBits: 48})
 	next, tried, missed := uint64(0), 0, 0
 	others := func() {
 		for range half {

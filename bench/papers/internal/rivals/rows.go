@@ -1,7 +1,6 @@
 package rivals
 
 import (
-	"fmt"
 	"math"
 	"math/bits"
 	"slices"
@@ -18,19 +17,6 @@ type RowsConfig struct {
 	FingerprintBits int // from 1 to 64
 }
 
-func (c RowsConfig) validate() error {
-	if err := requireRange("FingerprintBits", c.FingerprintBits, 1, 64); err != nil {
-		return err
-	}
-	if err := requireRange("Cells", c.Cells, 1, maxBits/64); err != nil {
-		return err
-	}
-	if err := requireRange("RowBits", c.RowBits, c.Cells*c.FingerprintBits, maxBits); err != nil {
-		return err
-	}
-	return requireRange("Rows", c.Rows, 1, maxBits/c.RowBits)
-}
-
 // Rows is a table of rows of fingerprints: an element's digest chooses its row and gives
 // its fingerprint, and only fingerprints of that row are compared or evicted. What is seen
 // moves to the front of its row, and the last leaves a full one. So an element is
@@ -45,12 +31,9 @@ type Rows struct {
 
 var _ paper.Filter = (*Rows)(nil)
 
-// NewRows returns empty rows. Errors wrap [paper.ErrParameter].
-func NewRows(c RowsConfig) (*Rows, error) {
-	if err := c.validate(); err != nil {
-		return nil, fmt.Errorf("rows of fingerprints: %w", err)
-	}
-	return &Rows{config: c, cells: make([]uint64, c.Rows*c.Cells)}, nil
+// NewRows returns empty rows.
+func NewRows(c RowsConfig) *Rows {
+	return &Rows{config: c, cells: make([]uint64, c.Rows*c.Cells)}
 }
 
 // TestAndSet implements [paper.Filter], in time proportional to a row's cells.
@@ -81,28 +64,6 @@ type TimedRowsConfig struct {
 	Window          int64 // at least 1, in the unit of the times
 }
 
-func (c TimedRowsConfig) validate() error {
-	if err := requireRange("FingerprintBits", c.FingerprintBits, 1, 64); err != nil {
-		return err
-	}
-	if err := requireRange("StampBits", c.StampBits, 2, 16); err != nil {
-		return err
-	}
-	if err := requireRange("Ticks", c.Ticks, 1, 1<<c.StampBits-3); err != nil {
-		return err
-	}
-	if err := requireRange("Cells", c.Cells, 1, maxBits/80); err != nil {
-		return err
-	}
-	if err := requireRange("RowBits", c.RowBits, c.Cells*(c.FingerprintBits+c.StampBits), maxBits); err != nil {
-		return err
-	}
-	if err := requireRange("Rows", c.Rows, 1, maxBits/c.RowBits); err != nil {
-		return err
-	}
-	return requireRange("Window", c.Window, 1, math.MaxInt64>>20)
-}
-
 // TimedRows is a table of rows whose cells hold a fingerprint and the tick when it was
 // last seen, modulo 2^StampBits. Ages up to Ticks are within the window, so that elements
 // up to one tick older (two if no whole ticks make the window) are reported too. The
@@ -126,11 +87,8 @@ type TimedRows struct {
 	last   int64 // the tick of the latest element
 }
 
-// NewTimedRows returns empty rows. Errors wrap [paper.ErrParameter].
-func NewTimedRows(c TimedRowsConfig) (*TimedRows, error) {
-	if err := c.validate(); err != nil {
-		return nil, fmt.Errorf("timed rows: %w", err)
-	}
+// NewTimedRows returns empty rows.
+func NewTimedRows(c TimedRowsConfig) *TimedRows {
 	tick := (c.Window-1)/int64(c.Ticks) + 1
 	return &TimedRows{
 		config: c,
@@ -140,7 +98,7 @@ func NewTimedRows(c TimedRowsConfig) (*TimedRows, error) {
 		ticks:  int((c.Window-1)/tick + 1),
 		round:  tick * (1<<c.StampBits - 1 - int64(c.Ticks)),
 		mask:   1<<c.StampBits - 1,
-	}, nil
+	}
 }
 
 // TestAndSet implements [Windowed].

@@ -1,7 +1,6 @@
 package rivals
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
@@ -15,22 +14,6 @@ type JumpingConfig struct {
 	Jumps    int   // J, from 1 to 256: the window moves on by Window/J at a time
 	K        int   // hash functions, from 1 to 256
 	Window   int64 // at least 1, in the unit of the times
-}
-
-func (c JumpingConfig) validate() error {
-	if err := requireRange("Jumps", c.Jumps, 1, 256); err != nil {
-		return err
-	}
-	if err := requireRange("K", c.K, 1, 256); err != nil {
-		return err
-	}
-	if err := requireRange("LineBits", c.LineBits, c.Jumps+1, maxBits); err != nil {
-		return err
-	}
-	if err := requireRange("Lines", c.Lines, 1, maxBits/c.LineBits); err != nil {
-		return err
-	}
-	return requireRange("Window", c.Window, 1, math.MaxInt64/4)
 }
 
 // Jumping is a jumping window of Bloom filters (Metwally, Agrawal, El Abbadi, Duplicate
@@ -53,17 +36,14 @@ type Jumping struct {
 	running int
 }
 
-// NewJumping returns an empty filter. Errors wrap [paper.ErrParameter].
-func NewJumping(c JumpingConfig) (*Jumping, error) {
-	if err := c.validate(); err != nil {
-		return nil, fmt.Errorf("jumping Bloom window: %w", err)
-	}
+// NewJumping returns an empty filter.
+func NewJumping(c JumpingConfig) *Jumping {
 	return &Jumping{
 		config: c,
 		bits:   newBitset(c.Lines * c.LineBits),
 		filter: uint64(c.LineBits / (c.Jumps + 1)),
 		length: (c.Window-1)/int64(c.Jumps) + 1,
-	}, nil
+	}
 }
 
 // TestAndSet implements [Windowed], in time proportional to J K, and to the lines at
@@ -119,22 +99,6 @@ type AgePartitionedConfig struct {
 	Window   int64 // at least 1, in the unit of the times
 }
 
-func (c AgePartitionedConfig) validate() error {
-	if err := requireRange("K", c.K, 1, 256); err != nil {
-		return err
-	}
-	if err := requireRange("L", c.L, 1, 256); err != nil {
-		return err
-	}
-	if err := requireRange("LineBits", c.LineBits, c.K+c.L, maxBits); err != nil {
-		return err
-	}
-	if err := requireRange("Lines", c.Lines, 1, maxBits/c.LineBits); err != nil {
-		return err
-	}
-	return requireRange("Window", c.Window, 1, math.MaxInt64/4)
-}
-
 // AgePartitioned is the age-partitioned Bloom filter of Shtul, Baquero, Almeida,
 // Age-Partitioned Bloom Filters, 2020: K + L slices with one hash function each, in the
 // order of their age. An element sets its bits in the K youngest, and is reported when K
@@ -156,17 +120,14 @@ type AgePartitioned struct {
 	base       int    // the youngest slice
 }
 
-// NewAgePartitioned returns an empty filter. Errors wrap [paper.ErrParameter].
-func NewAgePartitioned(c AgePartitionedConfig) (*AgePartitioned, error) {
-	if err := c.validate(); err != nil {
-		return nil, fmt.Errorf("age-partitioned Bloom filter: %w", err)
-	}
+// NewAgePartitioned returns an empty filter.
+func NewAgePartitioned(c AgePartitionedConfig) *AgePartitioned {
 	return &AgePartitioned{
 		config:     c,
 		bits:       newBitset(c.Lines * c.LineBits),
 		slice:      uint64(c.LineBits / (c.K + c.L)),
 		generation: (c.Window-1)/int64(c.L) + 1,
-	}, nil
+	}
 }
 
 // TestAndSet implements [Windowed], in time proportional to K + L, and to the lines

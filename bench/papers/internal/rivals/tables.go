@@ -56,12 +56,12 @@ var (
 	halfFullAgePartitioned = method{name: "age-partitioned K8 L8", build: func(bits int, _ *trace) (Windowed, error) {
 		const k, l = 8, 8
 		window := int64(max(1, l*math.Ln2*float64(bits/(k+l))/k))
-		return NewAgePartitioned(AgePartitionedConfig{Lines: 1, LineBits: bits, K: k, L: l, Window: window})
+		return NewAgePartitioned(AgePartitionedConfig{Lines: 1, LineBits: bits, K: k, L: l, Window: window}), nil
 	}}
 	halfFullJumping = method{name: "jumping J4 K7", build: func(bits int, _ *trace) (Windowed, error) {
 		const jumps, k = 4, 7
 		window := int64(max(1, jumps*math.Ln2*float64(bits/(jumps+1))/k))
-		return NewJumping(JumpingConfig{Lines: 1, LineBits: bits, Jumps: jumps, K: k, Window: window})
+		return NewJumping(JumpingConfig{Lines: 1, LineBits: bits, Jumps: jumps, K: k, Window: window}), nil
 	}}
 	halfFullDecaying = method{name: "b_DBF 3-bit K4", build: func(bits int, _ *trace) (Windowed, error) {
 		const k, counterBits = 4, 3

@@ -19,7 +19,7 @@ func TestWindows(t *testing.T) {
 	const size = 1000
 	rowsOf := func(stampBits, ticks int) func() (Windowed, error) {
 		return func() (Windowed, error) {
-			return NewTimedRows(TimedRowsConfig{Rows: 37, RowBits: 1 << 15, Cells: 256, FingerprintBits: 48, StampBits: stampBits, Ticks: ticks, Window: size})
+			return NewTimedRows(TimedRowsConfig{Rows: 37, RowBits: 1 << 15, Cells: 256, FingerprintBits: 48, StampBits: stampBits, Ticks: ticks, Window: size}), nil
 		}
 	}
 	for name, c := range map[string]struct {
@@ -27,16 +27,16 @@ func TestWindows(t *testing.T) {
 		unit int64 // what may be reported this much after the window
 	}{
 		"age-partitioned, anywhere": {func() (Windowed, error) {
-			return NewAgePartitioned(AgePartitionedConfig{Lines: 1, LineBits: 1 << 19, K: 9, L: 5, Window: size})
+			return NewAgePartitioned(AgePartitionedConfig{Lines: 1, LineBits: 1 << 19, K: 9, L: 5, Window: size}), nil
 		}, 9 * 200},
 		"age-partitioned, lines": {func() (Windowed, error) {
-			return NewAgePartitioned(AgePartitionedConfig{Lines: 512, LineBits: 1 << 11, K: 12, L: 3, Window: size})
+			return NewAgePartitioned(AgePartitionedConfig{Lines: 512, LineBits: 1 << 11, K: 12, L: 3, Window: size}), nil
 		}, 12 * 334},
 		"jumping, anywhere": {func() (Windowed, error) {
-			return NewJumping(JumpingConfig{Lines: 1, LineBits: 1 << 19, Jumps: 7, K: 10, Window: size})
+			return NewJumping(JumpingConfig{Lines: 1, LineBits: 1 << 19, Jumps: 7, K: 10, Window: size}), nil
 		}, 143},
 		"jumping, lines": {func() (Windowed, error) {
-			return NewJumping(JumpingConfig{Lines: 512, LineBits: 1 << 13, Jumps: 1, K: 12, Window: size})
+			return NewJumping(JumpingConfig{Lines: 512, LineBits: 1 << 13, Jumps: 1, K: 12, Window: size}), nil
 		}, size},
 		"engine: timers": {func() (Windowed, error) {
 			return newWindowFilter(window.NewTimers(window.TimersConfig{Window: window.Window{Duration: size}, Memory: 1 << 18, Refresh: true}))
