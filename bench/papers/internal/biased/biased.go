@@ -52,10 +52,10 @@ func newSize(millions, percent, scale int) size {
 const batchSize = 1 << 18
 
 // run puts the stream of a seed through all filters in a single pass, since making it and
-// its truth costs as much as a filter does. It calls report for each batch and filter;
-// there are parts batches at least.
+// its truth costs as much as a filter does. It calls report for each batch and filter. A
+// batch ends just behind the end of each part, or is shorter.
 func (s size) run(ctx context.Context, seed, parts int, filters []filter, report func(number int, known, seen []bool)) error {
-	source := newBatches(s, uint64(seed)+1, min(batchSize, s.elements/parts))
+	source := newBatches(s, uint64(seed)+1, min(batchSize, (s.elements+parts-1)/parts))
 	seen := make([]bool, batchSize)
 	for source.next() {
 		if err := ctx.Err(); err != nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
+	"github.com/flowdedup/flowdedup/bench/papers/internal/stream"
 )
 
 // tableOf returns one of the tables.
@@ -199,6 +200,35 @@ func TestFigures(t *testing.T) {
 		if want := map[bool]int{true: 0, false: 8}[f.table == ""]; compared < want {
 			t.Errorf("%s: %d rates compared", f.name, compared)
 		}
+	}
+}
+
+// TestFigurePoints compares points of a line with the scores of streams that end there: the
+// first elements of the figure's. A point may be one element late, of each twentieth.
+func TestFigurePoints(t *testing.T) {
+	f := figure{millions: 1000, percent: 60, megabytes: []int{128}, table: "p1.table8"}
+	s := newSize(f.millions, f.percent, 20_001) // no multiple of the number of points
+	lines, err := f.lines(t.Context(), 128, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	filters, err := build(rivals(), 128, s, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var score stream.Score
+	p := 0
+	err = s.run(t.Context(), 0, s.elements, filters[2:3], func(_ int, known, seen []bool) {
+		score.Add(known[0], seen[0])
+		if done := score.Distinct + score.Duplicates; done*points/s.elements > p {
+			if got := lines[2].values[p]; math.Abs(got-score.FPR()) > 0.01*score.FPR() {
+				t.Errorf("%s is %.5f at point %d, %.5f after %d elements", lines[2].name, got, p, score.FPR(), done)
+			}
+			p++
+		}
+	})
+	if err != nil || p != points {
+		t.Errorf("%d points, error %v", p, err)
 	}
 }
 
