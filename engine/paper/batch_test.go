@@ -187,7 +187,7 @@ func fillRandomly(f Filter) {
 	for i := range words {
 		words[i] = random.Uint64()
 	}
-	if f, ok := f.(*RLBSBF); ok {
+	if f, ok := f.(*Biased); ok {
 		for i := range f.load {
 			size := int(f.filters.size) / 64 // in words; no filter here ends within one
 			for _, word := range words[i*size : (i+1)*size] {
@@ -202,13 +202,7 @@ func wordsOf(f Filter) []uint64 {
 	switch f := f.(type) {
 	case *Stable:
 		return f.cells.words
-	case *RSBF:
-		return f.filters.bits.words
-	case *BSBF:
-		return f.filters.bits.words
-	case *BSBFSD:
-		return f.filters.bits.words
-	case *RLBSBF:
+	case *Biased:
 		return f.filters.bits.words
 	}
 	return nil

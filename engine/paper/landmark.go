@@ -7,43 +7,6 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 )
 
-// BitVector is the exact solution of paper "Duplicate Detection in Click Streams"
-// (Metwally, Agrawal, El Abbadi, WWW 2005), section 4, Figure 2: one bit for every
-// element of the alphabet. It makes no error and takes 2^b bits for IDs of b bits. Long
-// IDs rule it out: the paper's clicks would need 2^512.
-//
-// Interpretation: the ID is the low b bits of the digest, whose low half is d[0], because
-// [Filter] carries nothing else. Pass numbers below 2^b as digest.Digest{element, 0}.
-// Hashed elements that agree in b bits count as the same. The bits last for one landmark
-// window, as in section 4.
-type BitVector struct {
-	flags  cells
-	idBits int // b
-}
-
-var _ Filter = (*BitVector)(nil)
-
-// NewBitVector returns an empty vector for IDs of idBits bits, from 1 to 38 (30 where
-// an int has 32 bits). Errors wrap [ErrParameter].
-func NewBitVector(idBits int) (*BitVector, error) {
-	most := bits.Len(maxBits) - 1
-	if err := requireRange("ID bits", idBits, 1, most); err != nil {
-		return nil, err
-	}
-	return &BitVector{flags: newCells(1<<idBits, 1), idBits: idBits}, nil
-}
-
-// TestAndSet implements [Filter].
-func (v *BitVector) TestAndSet(d digest.Digest) (seen bool) {
-	i := substring(d, 0, v.idBits)
-	seen = v.flags.get(i) == 1
-	v.flags.put(i, 1)
-	return seen
-}
-
-// Bits implements [Filter].
-func (v *BitVector) Bits() int { return 1 << v.idBits }
-
 // Substrings is the intermediate solution of paper "Duplicate Detection in Click Streams"
 // (Metwally, Agrawal, El Abbadi, WWW 2005), section 4, Figure 3: an ID of b bits has a
 // substring of p bits from each of the bits 0, 1, ... b-p on. Each of these positions has
@@ -55,9 +18,13 @@ func (v *BitVector) Bits() int { return 1 << v.idBits }
 // above that of as many independent hash functions, and the paper prefers these; see
 // [LandmarkBloom] with Partitioned set.
 //
-// Interpretation: the ID is the low b bits of the digest, as in [BitVector]; so b is at
-// most 128, while the paper's clicks have 512. With p = b it is [BitVector]. As there,
-// the bits last for one landmark window.
+// With p = b there is one vector of 2^b bits, the exact solution of Figure 2. Long IDs rule
+// that out: the paper's clicks would need 2^512.
+//
+// Interpretation: the ID is the low b bits of the digest, whose low half is d[0], because
+// [Filter] carries nothing else; so b is at most 128, while the paper's clicks have 512.
+// Pass numbers below 2^b as digest.Digest{element, 0}. The bits last for one landmark
+// window, as in section 4.
 type Substrings struct {
 	flags  cells // of all vectors, one after the other
 	count  int   // vectors, b-p+1

@@ -9,8 +9,9 @@ import (
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
-func TestBitVectorIsExact(t *testing.T) {
-	v, err := NewBitVector(11)
+// With a single substring it is the exact solution.
+func TestSingleSubstringIsExact(t *testing.T) {
+	v, err := NewSubstrings(11, 11)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,14 +27,6 @@ func TestBitVectorIsExact(t *testing.T) {
 		}
 		known[id] = true
 	}
-}
-
-func TestBitVectorConstructorErrors(t *testing.T) {
-	failure := func(_ any, err error) error { return err }
-	requireParameterErrors(t, map[string]error{
-		"no ID bits":   failure(NewBitVector(0)),
-		"many ID bits": failure(NewBitVector(64)),
-	})
 }
 
 // TestSubstring compares with the digest's bits one by one.

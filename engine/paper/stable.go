@@ -156,6 +156,9 @@ func (s *Stable) Zeros() float64 {
 	return float64(zeros) / float64(s.m)
 }
 
+// Load returns the share of cells that are not zero. It reads the whole array.
+func (s *Stable) Load() float64 { return 1 - s.Zeros() }
+
 // Bits implements [Filter].
 func (s *Stable) Bits() int { return int(s.m * s.cells.width) }
 

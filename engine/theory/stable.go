@@ -189,31 +189,17 @@ func StableBestK(cells, top int, fps float64, gap int) (Stable, error) {
 	if err := requireAtLeast("gap", gap, max(top, 1)); err != nil {
 		return Stable{}, err
 	}
-	const largestK = 32 // the best K is below 7 for all rates that the paper treats
-	best, lowest := Stable{}, math.Inf(1)
-	var failure error
-	for k := 1; k <= min(largestK, cells-1); k++ {
-		p, err := StableP(cells, k, top, fps)
-		if err != nil {
-			failure = err
-			continue
-		}
-		s := Stable{Cells: cells, K: k, P: p, Max: top}
-		fnr, err := s.FNR(gap)
-		if err != nil {
-			return Stable{}, err
-		}
-		if fnr < lowest {
-			best, lowest = s, fnr
-		}
-	}
-	if best.K == 0 {
-		return Stable{}, failure
-	}
-	if lowest < 1e-12 {
+	best, found, err := bestStableK(cells, top, fps, []Gap{{Elements: gap, Weight: 1}})
+	switch {
+	case err != nil:
+		return Stable{}, err
+	case !found:
+		_, err := StableP(cells, min(largestStableK, cells-1), top, fps) // why the last K did not
+		return Stable{}, err
+	case best.FNR < equalRates:
 		return Stable{}, fmt.Errorf("theory: a gap of %d hardly ever leads to a miss, no K stands out: %w", gap, ErrDomain)
 	}
-	return best, nil
+	return best.Stable, nil
 }
 
 // StableHits is a stable Bloom filter whose elements decrement P cells if they are new to

@@ -52,10 +52,10 @@ func newSize(millions, percent, scale int) size {
 const batchSize = 1 << 18
 
 // run puts the stream of a seed through all filters in a single pass, since making it and
-// its truth costs as much as a filter does. It calls report for each batch and filter;
-// there are parts batches at least.
-func (s size) run(ctx context.Context, seed, parts int, filters []paper.Filter, report func(filter int, known, seen []bool)) error {
-	source := newBatches(s, uint64(seed)+1, min(batchSize, s.elements/parts))
+// its truth costs as much as a filter does. It calls report for each batch and filter. A
+// batch ends just behind the end of each part, or is shorter.
+func (s size) run(ctx context.Context, seed, parts int, filters []filter, report func(number int, known, seen []bool)) error {
+	source := newBatches(s, uint64(seed)+1, min(batchSize, (s.elements+parts-1)/parts))
 	seen := make([]bool, batchSize)
 	for source.next() {
 		if err := ctx.Err(); err != nil {
@@ -114,7 +114,7 @@ type method struct {
 	name  string
 	k     int
 	model theory.BiasedMethod
-	new   func(c paper.BiasedConfig) (paper.Filter, error)
+	new   func(c paper.BiasedConfig) (filter, error)
 	reach int // of decrements and resets; 0 is everything
 }
 
@@ -123,9 +123,15 @@ func (m method) restrictedTo(reach int) method {
 	return m
 }
 
+// filter is one of the paper's, which compares their loads.
+type filter interface {
+	paper.Filter
+	Load() float64
+}
+
 // build returns a filter for each method.
-func build(methods []method, megabytes int, s size, seed int) ([]paper.Filter, error) {
-	filters := make([]paper.Filter, len(methods))
+func build(methods []method, megabytes int, s size, seed int) ([]filter, error) {
+	filters := make([]filter, len(methods))
 	for i, m := range methods {
 		f, err := m.new(paper.BiasedConfig{Bits: int(int64(megabytes) * megabyte / int64(s.scale)), K: m.k, Seed: uint64(seed<<8 | i), Reach: m.reach})
 		if err != nil {
@@ -140,10 +146,10 @@ func build(methods []method, megabytes int, s size, seed int) ([]paper.Filter, e
 // parameters of its SBF nor K of RSBF; these give its numbers.
 func rivals() []method {
 	return []method{
-		{name: "SBF", k: 2, new: func(c paper.BiasedConfig) (paper.Filter, error) {
+		{name: "SBF", k: 2, new: func(c paper.BiasedConfig) (filter, error) {
 			return paper.NewStable(paper.StableConfig{Cells: c.Bits, CellBits: 1, K: c.K, P: 4, Seed: c.Seed, Reach: c.Reach})
 		}},
-		{name: "RSBF", k: 2, model: theory.RSBF, new: func(c paper.BiasedConfig) (paper.Filter, error) {
+		{name: "RSBF", k: 2, model: theory.RSBF, new: func(c paper.BiasedConfig) (filter, error) {
 			const threshold = 0.03 // p*, section 6
 			return paper.NewRSBF(c, threshold)
 		}},
@@ -166,13 +172,13 @@ func sweep(build func(k int) method) []method {
 }
 
 func newBSBF(k int) method {
-	return method{k: k, model: theory.BSBF, new: func(c paper.BiasedConfig) (paper.Filter, error) { return paper.NewBSBF(c) }}
+	return method{k: k, model: theory.BSBF, new: func(c paper.BiasedConfig) (filter, error) { return paper.NewBSBF(c) }}
 }
 
 func newBSBFSD(k int) method {
-	return method{k: k, model: theory.BSBFSD, new: func(c paper.BiasedConfig) (paper.Filter, error) { return paper.NewBSBFSD(c) }}
+	return method{k: k, model: theory.BSBFSD, new: func(c paper.BiasedConfig) (filter, error) { return paper.NewBSBFSD(c) }}
 }
 
 func newRLBSBF(k int) method {
-	return method{k: k, model: theory.RLBSBF, new: func(c paper.BiasedConfig) (paper.Filter, error) { return paper.NewRLBSBF(c) }}
+	return method{k: k, model: theory.RLBSBF, new: func(c paper.BiasedConfig) (filter, error) { return paper.NewRLBSBF(c) }}
 }

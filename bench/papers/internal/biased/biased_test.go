@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
+	"github.com/flowdedup/flowdedup/bench/papers/internal/stream"
 )
 
 // tableOf returns one of the tables.
@@ -82,17 +83,21 @@ func requireRates(t *testing.T, name string, scale int) result.Table {
 	return made
 }
 
-// TestTable9 runs a small copy of the table with the most errors, in which every rate has
-// 20,000 of them or more. With positions of all bits the SBF misses 15 % more at 512 MB
-// than with those of 31 bits, whose rates are printed.
-func TestTable9(t *testing.T) {
-	made := requireRates(t, "p1.table9", 1024)
+// TestManyErrors runs a small copy of one of the tables with the most errors. With positions
+// of all bits the SBF misses a seventh more at 512 MB than with those of 31 bits, whose
+// rates are printed: 1.152 times as many in Table 9, 1.142 in Table 8 of the report.
+func TestManyErrors(t *testing.T) {
+	name, scale := "p1.table9", 1024
+	if testing.Short() {
+		name, scale = "p1.table8", 2048
+	}
+	made := requireRates(t, name, scale)
 	rows := map[string]result.Cell{}
 	for _, row := range made.Rows {
 		rows[row.Name] = row.Cells[0]
 	}
 	whole, restricted := rows["512 MB, FNR"], rows["512 MB, FNR, positions of 31 bits"]
-	if whole.Kind != result.Corrected || restricted.Kind != result.Emulated || whole.Ours < 1.13*restricted.Ours || whole.Ours > 1.17*restricted.Ours {
+	if whole.Kind != result.Corrected || restricted.Kind != result.Emulated || whole.Ours < 1.12*restricted.Ours || whole.Ours > 1.17*restricted.Ours {
 		t.Errorf("the SBF misses %.3f %%, restricted %.3f %%", whole.Ours, restricted.Ours)
 	}
 }
@@ -195,6 +200,35 @@ func TestFigures(t *testing.T) {
 		if want := map[bool]int{true: 0, false: 8}[f.table == ""]; compared < want {
 			t.Errorf("%s: %d rates compared", f.name, compared)
 		}
+	}
+}
+
+// TestFigurePoints compares points of a line with the scores of streams that end there: the
+// first elements of the figure's. A point may be one element late, of each twentieth.
+func TestFigurePoints(t *testing.T) {
+	f := figure{millions: 1000, percent: 60, megabytes: []int{128}, table: "p1.table8"}
+	s := newSize(f.millions, f.percent, 20_001) // no multiple of the number of points
+	lines, err := f.lines(t.Context(), 128, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	filters, err := build(rivals(), 128, s, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var score stream.Score
+	p := 0
+	err = s.run(t.Context(), 0, s.elements, filters[2:3], func(_ int, known, seen []bool) {
+		score.Add(known[0], seen[0])
+		if done := score.Distinct + score.Duplicates; done*points/s.elements > p {
+			if got := lines[2].values[p]; math.Abs(got-score.FPR()) > 0.01*score.FPR() {
+				t.Errorf("%s is %.5f at point %d, %.5f after %d elements", lines[2].name, got, p, score.FPR(), done)
+			}
+			p++
+		}
+	})
+	if err != nil || p != points {
+		t.Errorf("%d points, error %v", p, err)
 	}
 }
 

@@ -20,8 +20,9 @@ type counts struct {
 	file  string // "" for none
 	table string
 
-	mu   sync.Mutex
-	rows []countedRow // of all tables
+	mu    sync.Mutex
+	rows  []countedRow // of all tables
+	found int          // of these, those of earlier runs
 }
 
 // countedRow are the scores of one memory size, of the methods in order.
@@ -49,6 +50,7 @@ func openCounts(o result.Options, t table) (*counts, error) {
 	if err := json.Unmarshal(text, &c.rows); err != nil {
 		return nil, fmt.Errorf("%s: %w", c.file, err)
 	}
+	c.found = len(c.rows)
 	return c, nil
 }
 
@@ -81,9 +83,10 @@ func (c *counts) add(megabytes int, scores []stream.Score, took time.Duration) e
 // notes says what the rows took.
 func (c *counts) notes() []string {
 	var notes []string
-	for _, r := range c.rows {
+	for i, r := range c.rows {
 		if r.Table == c.table {
-			notes = append(notes, fmt.Sprintf("%d MB took %.0f s.", r.Megabytes, r.Seconds))
+			when := map[bool]string{true: " in an earlier run, whose counts are kept"}[i < c.found]
+			notes = append(notes, fmt.Sprintf("%d MB took %.0f s%s.", r.Megabytes, r.Seconds, when))
 		}
 	}
 	return notes

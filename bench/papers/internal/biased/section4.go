@@ -88,7 +88,7 @@ func alongX(ctx context.Context, m method, k, size int, times []float64) (lines 
 			paper.TestAndSetAll(f, digests, seen)
 		}
 		lines[0].Y = append(lines[0].Y, math.Pow(min(u, 1), float64(k)))
-		lines[1].Y = append(lines[1].Y, math.Pow(paper.Load(f), float64(k)))
+		lines[1].Y = append(lines[1].Y, math.Pow(f.Load(), float64(k)))
 		// One duplicate, since the closed form is for streams that have some.
 		rates, err := theory.Biased(m.model, k, size, theory.BiasedStream{Elements: done + 1, Distinct: done})
 		if err != nil {

@@ -8,7 +8,6 @@ import (
 	"github.com/flowdedup/flowdedup/bench/chart"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/stream"
-	"github.com/flowdedup/flowdedup/engine/paper"
 )
 
 // figure is one of Figures 2 to 11: rates or loads along a stream.
@@ -122,7 +121,7 @@ func (f figure) lines(ctx context.Context, megabytes int, s size) ([]line, error
 		for p := at(done - len(known)); p < at(done); p++ {
 			fpr[i].values[p], fnr[i].values[p] = scores[i].FPR(), scores[i].FNR()
 			if f.table == "" {
-				load[i].values[p] = paper.Load(filters[i])
+				load[i].values[p] = filters[i].Load()
 			}
 		}
 	})

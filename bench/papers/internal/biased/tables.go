@@ -79,18 +79,23 @@ func (t table) make(ctx context.Context, o result.Options, scale, seeds int) (re
 		rows[i][seed] = scores
 		return kept.add(t.memories[i].megabytes, scores, time.Since(begin))
 	})
+	missing := ""
 	for i := len(rows) - 1; i >= 0 && err != nil; i-- {
-		if kept.find(t.memories[i].megabytes) == nil {
-			rows, t.memories = slices.Delete(rows, i, i+1), slices.Delete(slices.Clone(t.memories), i, i+1)
-		} else {
-			rows[i][0] = kept.find(t.memories[i].megabytes)
+		if scores := kept.find(t.memories[i].megabytes); scores != nil {
+			rows[i][0] = scores
+			continue
 		}
+		missing = fmt.Sprintf(" %d MB", t.memories[i].megabytes) + missing
+		rows, t.memories = slices.Delete(rows, i, i+1), slices.Delete(slices.Clone(t.memories), i, i+1)
 	}
 	if err != nil && (kept.file == "" || ctx.Err() == nil) {
 		return result.Table{}, err
 	}
 	out, err := t.compare(t.size(scale), seeds, rows)
 	out.Notes = append(out.Notes, kept.notes()...)
+	if missing != "" {
+		out.Notes = append(out.Notes, "Not made yet:"+missing+". The command goes on with them.")
+	}
 	return out, err
 }
 
@@ -123,7 +128,6 @@ func (t table) compare(s size, seeds int, rows []row) (result.Table, error) {
 		Corner:  "memory, rate",
 	}
 	if len(rows) == 0 {
-		out.Notes = []string{"No row is finished."}
 		return out, nil
 	}
 	out.Notes = []string{t.fewest(rows)}

@@ -179,8 +179,11 @@ func TestSubstrings(t *testing.T) {
 // TestFunctions: landmark windows want more functions than full filters. Measured rates are
 // within 10 % of the closed form, 4 standard deviations of 2000 errors.
 func TestFunctions(t *testing.T) {
-	for _, row := range made(t, "p2.functions").Rows {
+	for i, row := range made(t, "p2.functions").Rows {
 		c := row.Cells
+		if i == 0 && c[4].Blank {
+			t.Error("nothing is measured")
+		}
 		if c[1].Ours <= c[0].Ours || c[3].Ours >= c[2].Ours || c[8].Ours > c[7].Ours {
 			t.Errorf("%s bits: %v", row.Name, c)
 		}
@@ -189,9 +192,6 @@ func TestFunctions(t *testing.T) {
 				t.Errorf("%s bits: %.4f %%, closed form %.4f %%", row.Name, m.Ours, c[2+i].Ours)
 			}
 		}
-	}
-	if c := made(t, "p2.functions").Rows[0].Cells[4]; c.Blank {
-		t.Error("nothing is measured")
 	}
 }
 

@@ -143,7 +143,7 @@ func distinctMethods() []counting {
 		byFilter("QHT 4x16", func(bits, _ int) (*paper.QHT, error) {
 			return paper.NewQHT(paper.QHTConfig{Bits: bits, CellBits: 16, Cells: 4, Seed: 1})
 		}),
-		byFilter("RLBSBF k2", func(bits, _ int) (*paper.RLBSBF, error) {
+		byFilter("RLBSBF k2", func(bits, _ int) (*paper.Biased, error) {
 			return paper.NewRLBSBF(paper.BiasedConfig{Bits: bits, K: 2, Seed: 1})
 		}),
 		byFilter("SBF d1 K2 P4", func(bits, _ int) (*paper.Stable, error) {

@@ -23,9 +23,9 @@ func unboundedMethods() []method {
 	return append([]method{
 		stable(1, 2, 4),
 		stable(2, 4, 26),
-		untimedMethod("BSBF k2", func(bits int) (*paper.BSBF, error) { return paper.NewBSBF(biased(bits)) }),
-		untimedMethod("BSBFSD k2", func(bits int) (*paper.BSBFSD, error) { return paper.NewBSBFSD(biased(bits)) }),
-		untimedMethod("RLBSBF k2", func(bits int) (*paper.RLBSBF, error) { return paper.NewRLBSBF(biased(bits)) }),
+		untimedMethod("BSBF k2", func(bits int) (*paper.Biased, error) { return paper.NewBSBF(biased(bits)) }),
+		untimedMethod("BSBFSD k2", func(bits int) (*paper.Biased, error) { return paper.NewBSBFSD(biased(bits)) }),
+		untimedMethod("RLBSBF k2", func(bits int) (*paper.Biased, error) { return paper.NewRLBSBF(biased(bits)) }),
 		untimedMethod("QHT 4x8", func(bits int) (*paper.QHT, error) { return paper.NewQHT(quotient(bits)) }),
 		untimedMethod("QQHTD 4x8", func(bits int) (*paper.QHT, error) { return paper.NewQQHTD(quotient(bits)) }),
 		rows(4, 4, 16),

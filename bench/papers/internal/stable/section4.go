@@ -24,7 +24,12 @@ const (
 // excess of the settings of its cells by others (Eq. 18).
 type weight struct{ share, phi float64 }
 
-func (w weight) String() string { return fmt.Sprintf("f/N = %g, phi = %g", w.share, w.phi) }
+func (w weight) String() string {
+	if w.phi > 0 {
+		return fmt.Sprintf("Eq. 19, phi = %g", w.phi)
+	}
+	return fmt.Sprintf("Eq. 19, f/N = %g", w.share)
+}
 
 // weights are those of Eq. 19 that are shown: the paper's test value, and larger ones.
 var weights = []weight{{1e-5, 0}, {1e-4, 0}, {1e-3, 0}, {0, 0.001}, {0, 0.01}, {0, 0.1}}
@@ -66,8 +71,8 @@ func figure1(ctx context.Context, o result.Options) (result.Table, error) {
 	}
 	out := headed(result.Table{
 		Title: "Misses by the number of hash functions",
-		Setting: fmt.Sprintf("%d bits, all duplicates with %d other elements in between, P by Eq. 17 rounded up; %d elements measured, half of them duplicates.",
-			figureBits, figure1Gap, n),
+		Setting: fmt.Sprintf("%d bits, all duplicates with %d other elements in between, P by Eq. 17 rounded up; %d elements measured, half of them duplicates. "+
+			"Eq. 19 is for Max 1 and FPS 10 %%, with f/N or phi above 0.", figureBits, figure1Gap, n),
 		Corner: "setting, FNR",
 		Notes: []string{"The printed figure has no numbers. Its message: the best K is small and depends on Max and FPS alone (see p0.parameters); " +
 			"for Max = 1 and FPS = 10 % it is 2.",
@@ -79,7 +84,7 @@ func figure1(ctx context.Context, o result.Options) (result.Table, error) {
 		addLine(&out, s.String()+", measured", ks, measured[i], false)
 	}
 	for i, w := range weights {
-		addLine(&out, "Max 1, FPS 10 %, Eq. 19, "+w.String(), ks, weighted[i], true)
+		addLine(&out, w.String(), ks, weighted[i], true)
 	}
 	return out, nil
 }
