@@ -129,16 +129,6 @@ type Counts struct {
 	Fragments, Foreign uint64
 }
 
-// Plus returns the sum of counts.
-func (c Counts) Plus(d Counts) Counts {
-	return Counts{
-		Messages: c.Messages + d.Messages, Records: c.Records + d.Records, Undecodable: c.Undecodable + d.Undecodable,
-		Waiting: c.Waiting + d.Waiting, Untemplated: c.Untemplated + d.Untemplated, Lost: c.Lost + d.Lost,
-		Replayed: c.Replayed + d.Replayed, Restarts: c.Restarts + d.Restarts, Templates: c.Templates + d.Templates,
-		Forgotten: c.Forgotten + d.Forgotten, Fragments: c.Fragments + d.Fragments, Foreign: c.Foreign + d.Foreign,
-	}
-}
-
 // Verdict is what a judge says about a record.
 type Verdict uint8
 

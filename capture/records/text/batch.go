@@ -14,7 +14,7 @@ func (r *Reader) ReadBatch(b *records.Batch) error {
 	}
 	for {
 		begin := r.at
-		for r.at-begin < batchBytes && r.one(b, begin) {
+		for len(b.Records) < batchRecords && r.at-begin < batchBytes && r.one(b, begin) {
 		}
 		b.Raw = r.buf[begin:r.at:r.at]
 		if len(b.Records) > 0 {

@@ -17,6 +17,9 @@ type format struct {
 	flows string
 	// icmpPorts says that the ports of ICMP are its type and its code.
 	icmpPorts bool
+	// both says that records are of both directions. Their counters are those from source
+	// to destination.
+	both bool
 }
 
 // formats are the presets. Where names of several fit, the first that fits best is taken.
@@ -52,11 +55,11 @@ var formats = []*format{
 		"firstSeen": start, "lastSeen": end, "duration": duration, "srcAddr": source, "dstAddr": destination,
 		"srcPort": sourcePort, "dstPort": destinationPort, "packets": packets, "bytes": octets, "tcpFlags": tcpFlags,
 	}},
-	{name: "zeek-conn", icmpPorts: true, names: map[string]target{
+	{name: "zeek-conn", both: true, icmpPorts: true, names: map[string]target{
 		"ts": start, "id.orig_h": source, "id.resp_h": destination, "id.orig_p": sourcePort, "id.resp_p": destinationPort,
 		"proto": protocol, "duration": duration, "orig_pkts": packets, "orig_ip_bytes": octets, "vlan": vlan,
 	}},
-	{name: "suricata-flow", flows: "flow", names: map[string]target{
+	{name: "suricata-flow", both: true, flows: "flow", names: map[string]target{
 		"event_type": kind, "src_ip": source, "dest_ip": destination, "src_port": sourcePort, "dest_port": destinationPort,
 		"proto": protocol, "vlan": vlan, "icmp_type": icmpType, "icmp_code": icmpCode, "timestamp": received,
 		"flow.pkts_toserver": packets, "flow.bytes_toserver": octets, "flow.start": start, "flow.end": end,

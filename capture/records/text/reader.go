@@ -53,8 +53,9 @@ const (
 	maxRecord = 1 << 20
 	// readSize is how much is read at once.
 	readSize = 128 << 10
-	// batchBytes is about how much a batch holds.
-	batchBytes = 64 << 10
+	// A batch holds few records: those of several inputs alternate.
+	batchRecords = 64
+	batchBytes   = 64 << 10
 )
 
 // ErrFormat is wrapped by errors about text that no preset fits.
@@ -227,6 +228,10 @@ func (r *Reader) fill() error {
 	}
 	return err
 }
+
+// Both reports whether a record tells of both directions of a conversation, so that the
+// same one may have its ends the other way round elsewhere.
+func (r *Reader) Both() bool { return r.format.both }
 
 // Counts returns what was read so far. A message is a record of text.
 func (r *Reader) Counts() records.Counts { return r.counts }
