@@ -70,7 +70,7 @@ func TestHold(t *testing.T) {
 	for _, c := range cases {
 		for _, atOnce := range []int{1, 3, 100} {
 			t.Run(fmt.Sprintf("%s, %d at once", c.name, atOnce), func(t *testing.T) {
-				r := NewReader(&wire{datagrams: c.datagrams, atOnce: atOnce}, Config{})
+				r := NewReader(&wire{datagrams: c.datagrams, atOnce: atOnce})
 				all := readAll(t, r)
 				if got := told(all); !slices.Equal(got, c.want) {
 					t.Errorf("%q, want %q", got, c.want)
@@ -95,7 +95,7 @@ func TestHoldIsBounded(t *testing.T) {
 		from := fmt.Sprintf("10.%d.%d.%d:1", i>>12&15, i>>6&63, i%7)
 		w.datagrams = append(w.datagrams, datagram{from, int64(i), sets9(uint32(i), 1, setOf(uint16(256+i%5000), make([]byte, 200)))})
 	}
-	r := NewReader(w, Config{})
+	r := NewReader(w)
 	var b records.Batch
 	n, most := 0, 0
 	for r.ReadBatch(&b) == nil {
@@ -121,7 +121,7 @@ func TestSourcesAreBounded(t *testing.T) {
 		from := fmt.Sprintf("10.0.%d.%d:1", i>>8, i&255)
 		w.datagrams = append(w.datagrams, datagram{from, 0, sets9(uint32(i), 1, setOf(0, templateOf(uint16(256+i), fields...)))})
 	}
-	r := NewReader(w, Config{})
+	r := NewReader(w)
 	var b records.Batch
 	for r.ReadBatch(&b) == nil {
 		if r.fields > maxFields || r.sources.Len() > maxSources {

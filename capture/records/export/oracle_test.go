@@ -144,9 +144,9 @@ func TestSharedMessages(t *testing.T) {
 	}
 	for i, d := range all {
 		// Each is read behind all before, so what it changes is known.
-		before := NewReader(&wire{datagrams: all[:i:i], atOnce: 100}, Config{})
+		before := NewReader(&wire{datagrams: all[:i:i], atOnce: 100})
 		readAll(t, before)
-		r := NewReader(&wire{datagrams: all[: i+1 : i+1], atOnce: 100}, Config{})
+		r := NewReader(&wire{datagrams: all[: i+1 : i+1], atOnce: 100})
 		batches := readAll(t, r)
 		n, m := r.Counts(), before.Counts()
 		damaged := n.Undecodable > m.Undecodable || n.Untemplated > m.Untemplated
@@ -221,7 +221,7 @@ func TestSharedStreams(t *testing.T) {
 		} else if src, err = pcapfile.Open(file, pcapfile.Options{}); err != nil {
 			t.Fatal(err)
 		}
-		r := NewReader(src, Config{})
+		r := NewReader(src)
 		all := readAll(t, r)
 		o := oracle{map[string]netflow.NetFlowTemplateSystem{}}
 		for i := range all {

@@ -23,7 +23,7 @@ func read(t testing.TB, messages ...[]byte) ([]records.Batch, records.Counts) {
 	for i, m := range messages {
 		all = append(all, datagram{routerA, (1000 + int64(i)) * second, m})
 	}
-	r := NewReader(&wire{datagrams: all}, Config{})
+	r := NewReader(&wire{datagrams: all})
 	return readAll(t, r), r.Counts()
 }
 
@@ -160,6 +160,8 @@ func TestFields(t *testing.T) {
 		{"a time out of range", [][3]uint32{{152, 8}}, long(1 << 63), func(r *records.Record) bool { return r.Start == 0 }},
 		{"exporter's start", [][3]uint32{{160, 8}, {22, 4}, {21, 4}}, append(long(800e3), words(5000, 6000)...),
 			func(r *records.Record) bool { return r.Start == 805*second && r.End == 806*second }},
+		{"exporter's start, wrapped", [][3]uint32{{160, 8}, {22, 4}}, append(long(800e3), words(1<<32-5000)...),
+			func(r *records.Record) bool { return r.Start == 795*second }},
 		{"interval", [][3]uint32{{34, 4}}, words(500), func(r *records.Record) bool { return r.Sampling == 500 }},
 		{"1 of 1000", [][3]uint32{{305, 4}, {306, 4}}, words(1, 999), func(r *records.Record) bool { return r.Sampling == 1000 }},
 		{"n of N", [][3]uint32{{309, 4}, {310, 4}}, words(2, 1000), func(r *records.Record) bool { return r.Sampling == 500 }},

@@ -17,7 +17,7 @@ func TestState(t *testing.T) {
 		{routerB, 2, ipfixOf(900, 0, 3, setOf(2, templateOf(256, usualTemplate...)))},
 		{routerB, 3, ipfixOf(900, 0, 4, setOf(256, usualRecords(someFlows...)))}, // waits, and is given up
 	}
-	r := NewReader(&wire{datagrams: first}, Config{})
+	r := NewReader(&wire{datagrams: first})
 	readAll(t, r)
 	var state bytes.Buffer
 	if err := r.Save(&state); err != nil {
@@ -28,7 +28,7 @@ func TestState(t *testing.T) {
 		{routerA, 0, sets9(2, 1, usualData)},
 		{routerB, 1, ipfixOf(900, 0, 3, setOf(256, usualRecords(someFlows...)))},
 	}
-	r = NewReader(&wire{datagrams: then}, Config{})
+	r = NewReader(&wire{datagrams: then})
 	if err := r.Restore(&state); err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func TestState(t *testing.T) {
 	}
 	for _, bad := range []string{"", "{", saved[:len(saved)/2], strings.Replace(saved, `"version":1`, `"version":2`, 1),
 		strings.Replace(saved, `"id":256`, `"id":3`, 1), strings.Replace(saved, "[8,4,0]", "[8,65536,0]", 1)} {
-		r := NewReader(&wire{}, Config{})
+		r := NewReader(&wire{})
 		if err := r.Restore(strings.NewReader(bad)); !errors.Is(err, ErrState) {
 			t.Errorf("%.60q: %v", bad, err)
 		}

@@ -37,7 +37,7 @@ func TestStream(t *testing.T) {
 	for _, c := range cases {
 		for name, from := range map[string]netip.AddrPort{"file": {}, "IPv4": netip.MustParseAddrPort("192.0.2.1:4739"), "IPv6": netip.MustParseAddrPort("[2001:db8::1]:4739")} {
 			t.Run(c.name+", "+name, func(t *testing.T) {
-				r := NewReader(NewStream(iotest.HalfReader(bytes.NewReader(c.data)), "flows.ipfix", from), Config{})
+				r := NewReader(NewStream(iotest.HalfReader(bytes.NewReader(c.data)), "flows.ipfix", from))
 				n, err := readSome(r)
 				var damage *capture.InputError
 				if n != c.records || c.err == nil && err != io.EOF || c.err != nil && (!errors.Is(err, c.err) || !errors.As(err, &damage)) {
