@@ -22,6 +22,7 @@ const MaxPoint = layout.OwnerMax
 // so a flood of flows cannot have those forgotten that are there.
 type Owners struct {
 	arena *layout.Arena
+	ranks [MaxPoint + 1]uint8
 	touch uint64 // of lines that are fetched ahead
 }
 
@@ -59,6 +60,9 @@ func NewOwners(memory int) (*Owners, error) {
 	return &Owners{arena: arena}, nil
 }
 
+// SetRank gives a point a rank. That of all is 0 at first.
+func (o *Owners) SetRank(point uint32, rank uint8) { o.ranks[point] = rank }
+
 // line returns the number of a flow's line.
 func (o *Owners) line(flow uint64) uint64 {
 	line, _ := bits.Mul64(flow, uint64(len(o.arena.Lines())))
@@ -83,10 +87,14 @@ func (o *Owners) Fetch(flows []uint64) {
 // makes its point the owner. Its time continues what the point told before unless there
 // is a pause of more than Within.
 //
+// A point of a higher rank takes a flow over with the first report that is Told. Points of
+// a lower rank than the owner must tell of what comes more than Alive later to be News.
+//
 // It does not allocate. It panics after Close.
 func (o *Owners) Tell(r Report) (owner uint32, answer Answer) {
 	mem.CheckOpen("affinity: Owners.Tell", o.arena)
 	start, end := units(r.Start), units(max(r.Start, r.End))
+	within := int32(min(r.Within>>layout.OwnerUnitShift, 1<<29))
 	c, known, room := o.find(r, end)
 	if !known {
 		if !room {
@@ -95,11 +103,17 @@ func (o *Owners) Tell(r Report) (owner uint32, answer Answer) {
 		c.set(uint32(r.Flow), end, end-start, r.Point)
 		return r.Point, News
 	}
-	within := int32(r.Within >> layout.OwnerUnitShift)
 	from, until := c.end()-c.length(), c.end()
 	if owner = c.owner(); owner != r.Point {
+		before, after := o.ranks[owner], o.ranks[r.Point]
+		if before > after {
+			within = int32(min(r.Alive>>layout.OwnerUnitShift, 1<<29))
+		}
 		begins := int32(min(end-start, uint32(2*within))) - within // later by as much
 		if int32(start-until)+begins <= 0 && int32(from-end)+begins <= 0 {
+			if after > before {
+				c.set(uint32(r.Flow), until, until-from, r.Point)
+			}
 			return owner, Told
 		}
 		if int32(end-from) < 0 {

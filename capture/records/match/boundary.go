@@ -77,7 +77,8 @@ func (b *Boundary) judge(s *sighting) (uint32, records.Verdict) {
 	return 0, records.Copy
 }
 
-func (b *Boundary) fetch([]uint64) {}
+func (b *Boundary) fetch([]uint64)     {}
+func (b *Boundary) rank(uint32, uint8) {}
 
 // Bytes returns 0: nothing is remembered.
 func (b *Boundary) Bytes() int { return 0 }

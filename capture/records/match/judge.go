@@ -1,6 +1,10 @@
 package match
 
 import (
+	"math"
+	"math/bits"
+	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
@@ -19,8 +23,10 @@ type Config struct {
 	// time that the owner did not tell of, and has an owner whose records have no times
 	// live for twice the longest duration of a record.
 	OwnerTimeout time.Duration
-	// Prefer are the exporters that own a flow before others.
-	Prefer func(*Point) bool
+	// Prefer are the exporters that own a flow before others, the best first.
+	Prefer []netip.Addr
+	// PreferSampling prefers exporters with smaller sampling intervals.
+	PreferSampling bool
 	// Pairs has records match one to one, if not nil.
 	Pairs *Deltas
 	// Boundary decides by interfaces alone, if not nil.
@@ -69,6 +75,8 @@ type policy interface {
 	judge(r *sighting) (of uint32, verdict records.Verdict)
 	// fetch has the CPU fetch what judge will touch.
 	fetch(flows []uint64)
+	// rank is called when it is known how a point is preferred.
+	rank(point uint32, rank uint8)
 	Bytes() int
 	Close() error
 }
@@ -208,8 +216,8 @@ func (j *Judge) place(s *sighting) {
 		s.end = s.start
 	}
 	s.start, s.end = s.start+offset, s.end+offset
-	s.now = r.Received
-	if s.now == 0 {
+	s.now = Moment(r)
+	if r.Exported == 0 {
 		s.now = s.end
 	}
 	if long := time.Duration(s.end - s.start); long > p.Longest && long <= maxLongest {
@@ -218,11 +226,25 @@ func (j *Judge) place(s *sighting) {
 	}
 	p.precision = max(p.precision, r.Precision)
 	j.precision = max(j.precision, min(p.precision, time.Minute))
-	p.Sampling = max(p.Sampling, r.Sampling)
+	if p.Records == 0 || r.Sampling > p.Sampling {
+		p.Sampling = r.Sampling
+		j.policy.rank(s.point, j.rank(p))
+	}
 	if p.Records == 0 {
 		p.First = s.now
 	}
 	p.Last = s.now
+}
+
+// rank says how a point is preferred, by 0 if it is not.
+func (j *Judge) rank(p *Point) uint8 {
+	rank := 0
+	if i := slices.Index(j.cfg.Prefer, p.Exporter); i >= 0 {
+		rank = max(len(j.cfg.Prefer)-i, 1)
+	} else if j.cfg.PreferSampling {
+		rank = 1 + bits.LeadingZeros32(p.Sampling|1)
+	}
+	return uint8(min(rank, math.MaxUint8))
 }
 
 func (j *Judge) count(s *sighting, of uint32, verdict records.Verdict) {
@@ -272,9 +294,12 @@ func (j *Judge) Counts() Counts { return j.counts }
 // batch.
 func (j *Judge) Points() []Point { return j.points.all }
 
-// Copied returns how many records of a point were copies of what another told.
-func (j *Judge) Copied(original, copied uint32) uint64 {
-	return j.matrix[[2]uint32{original, copied}]
+// EachPair tells how many records of a point were copies of what another told, for each
+// two points, in no order.
+func (j *Judge) EachPair(tell func(original, copied uint32, copies uint64)) {
+	for pair, n := range j.matrix {
+		tell(pair[0], pair[1], n)
+	}
 }
 
 // Bytes returns the memory of what is remembered.

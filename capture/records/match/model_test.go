@@ -212,11 +212,14 @@ func TestOwner(t *testing.T) {
 			// most is how far the bytes may be off
 			most float64
 		}{
-			"one alone":    {func(w *world) { w.routers = w.routers[:1] }, 0},
-			"plain":        {func(*world) {}, 0.01},
-			"skew":         {func(w *world) { w.routers[0].skew, w.routers[1].skew = 5*sec, -5*sec }, 0.01},
-			"loss":         {func(w *world) { w.loss = 0.01 }, 0.05},
-			"whole second": {func(w *world) { w.routers[0].wholeSeconds, w.routers[1].wholeSeconds = true, true; w.routers[0].skew = 5 * sec }, 0.01},
+			"one alone": {func(w *world) { w.routers = w.routers[:1] }, 0},
+			"plain":     {func(*world) {}, 0.01},
+			"skew":      {func(w *world) { w.routers[0].skew, w.routers[1].skew = 5*sec, -5*sec }, 0.01},
+			"loss":      {func(w *world) { w.loss = 0.01 }, 0.05},
+			"whole second": {func(w *world) {
+				w.routers[0].wholeSeconds, w.routers[1].wholeSeconds = true, true
+				w.routers[0].skew = 5 * sec
+			}, 0.01},
 			"mixed": {func(w *world) {
 				for i, r := range w.routers {
 					r.active = []int64{1, 60, 300}[i%3] * sec

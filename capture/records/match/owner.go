@@ -23,9 +23,10 @@ func newOwner(j *Judge) (*owner, error) {
 	return &owner{j, table}, err
 }
 
-func (o *owner) fetch(flows []uint64) { o.table.Fetch(flows) }
-func (o *owner) Bytes() int           { return o.table.Bytes() }
-func (o *owner) Close() error         { return o.table.Close() }
+func (o *owner) fetch(flows []uint64)          { o.table.Fetch(flows) }
+func (o *owner) rank(point uint32, rank uint8) { o.table.SetRank(point, rank) }
+func (o *owner) Bytes() int                    { return o.table.Bytes() }
+func (o *owner) Close() error                  { return o.table.Close() }
 
 // judge asks who told of the flow. A record with translated addresses is one of two
 // flows: it is a copy if another point told of either, and who told of one tells of both.

@@ -51,8 +51,9 @@ func newPairs(j *Judge) (*pairs, error) {
 	return &pairs{judges: j, arena: arena}, nil
 }
 
-func (p *pairs) Bytes() int   { return p.arena.Bytes() }
-func (p *pairs) Close() error { return p.arena.Close() }
+func (p *pairs) rank(uint32, uint8) {}
+func (p *pairs) Bytes() int         { return p.arena.Bytes() }
+func (p *pairs) Close() error       { return p.arena.Close() }
 
 func (p *pairs) line(flow uint64, i int) *layout.Line {
 	lines := p.arena.Lines()
