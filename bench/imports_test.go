@@ -49,7 +49,12 @@ var layers = map[string][]string{
 	"capture/outfile":           {},
 	"capture/pcapfile":          {"capture", "capture/internal/encoding", "capture/outfile"},
 	"capture/netio":             {"capture", "capture/pcapfile"},
-	"capture/mirror":            {"capture", "capture/flow", "capture/ring"},
+	"capture/mirror":            {"capture", "capture/flow", "capture/ring", "capture/internal/encoding"},
+	"capture/records":           {},
+	"capture/records/internal":  {},
+	"capture/records/export":    {"capture", "capture/flow", "capture/internal/encoding", "capture/records.", "capture/records/internal"},
+	"capture/records/relay":     {"capture/records.", "capture/records/internal"},
+	"capture/records/text":      {"capture/records."},
 	"capture/rotate":            {"capture", "capture/pcapfile", "capture/outfile", "engine/calendar"},
 	// What tests alone use.
 	"capture/internal": {"capture"},

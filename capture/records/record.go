@@ -8,13 +8,14 @@ import (
 // Point is where a record was made: one exporter process. Records of one point are never
 // copies of each other.
 type Point struct {
-	// Exporter is the address that the exporter sends from. Of text that names no exporter
-	// it is the zero Addr, and Input tells points apart.
+	// Exporter is the address that the exporter sends from, or that a record or an sFlow
+	// datagram names in its place. It is the zero Addr of text and files that name none.
 	Exporter netip.Addr
 	// Domain is IPFIX's observation domain, NetFlow v9's source ID, NetFlow v5's engine
 	// (type << 8 | ID), sFlow's sub-agent.
 	Domain uint32
-	// Input is the number of the input, from 0.
+	// Input is the number of the input, from 0, where nothing names an exporter. Else it
+	// is 0, as one exporter may come through several inputs.
 	Input uint32
 }
 
@@ -76,8 +77,14 @@ type Batch struct {
 	Raw []byte
 	// From is who sent the message; the zero AddrPort for files and text.
 	From netip.AddrPort
-	// Kind says what Raw is.
+	// Kind says what Raw is; 0 with neither Raw nor Records: time has passed.
 	Kind Kind
+	// Replayed says that the same bytes came a short while before.
+	Replayed bool
+	// Restarted says that this is the first message since the exporter has restarted.
+	Restarted bool
+	// PerRecord says that sequence numbers of the sender count records, and not messages.
+	PerRecord bool
 }
 
 // Kind is a format of records.
@@ -104,17 +111,22 @@ type Reader interface {
 
 // Counts are what a reader met.
 type Counts struct {
-	Messages    uint64
+	Messages    uint64 // lines of text among them
 	Records     uint64
 	Undecodable uint64 // records, or sets and messages of which the number of records is not known
-	// Waiting are the records without a template so far, which are kept; Untemplated those
-	// that passed without one.
+	// Waiting are the messages that are kept now, as a template is missing; Untemplated the
+	// sets that passed without one.
 	Waiting, Untemplated uint64
-	// Lost is what gaps in sequence numbers say: records, or messages for NetFlow v9.
+	// Lost is what gaps in sequence numbers say: records, or messages where the exporter
+	// counts these.
 	Lost      uint64
-	Replayed  uint64 // messages whose sequence number was seen before
+	Replayed  uint64 // messages that came again, byte for byte
 	Restarts  uint64 // of exporters
-	Templates uint64
+	Templates uint64 // that were learned, changes of known ones among them
+	Forgotten uint64 // exporters whose templates gave way to those of others
+	// Fragments are IP fragments, which are not put together, Foreign packets without a
+	// message of flow records.
+	Fragments, Foreign uint64
 }
 
 // Verdict is what a judge says about a record.

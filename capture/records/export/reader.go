@@ -1,0 +1,250 @@
+package export
+
+import (
+	"container/list"
+	"hash/maphash"
+	"slices"
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/records"
+	"github.com/flowdedup/flowdedup/capture/records/internal/lru"
+)
+
+// Config says how messages are read. The zero value is ready to use.
+type Config struct {
+	// Hold is how long a message whose template is missing waits for it, by the times of
+	// packets. 0 stands for DefaultHold. At most 256 KiB of a source (an observation domain
+	// of an exporter) wait, and 16 MiB of all.
+	Hold time.Duration
+}
+
+// Bounds of all sources.
+const (
+	maxSources = 1 << 14
+	maxFields  = 1 << 20 // of their templates
+)
+
+// Reader reads the messages of flow exporters out of packets. It implements
+// records.Reader. One goroutine at a time may use it.
+type Reader struct {
+	src     capture.Source
+	config  Config
+	decoder *flow.Decoder
+	seed    maphash.Seed
+	sources *lru.Map[sourceKey, *source]
+	fields  int // of all templates
+	counts  records.Counts
+
+	batch capture.Batch
+	heads []flow.Header
+	frame int // the next one
+	now   int64
+	err   error // of src
+
+	waiting   *list.List // of kept messages, in the order in which they came
+	ready     []*kept
+	keptBytes int
+	scratch   records.Record // of options
+
+	sampled     capture.Batch // the packet of an sFlow sample
+	sampledHead [1]flow.Header
+}
+
+var _ records.Reader = (*Reader)(nil)
+
+// NewReader returns a reader of the packets of src, which stays the caller's to close.
+func NewReader(src capture.Source, config Config) *Reader {
+	if config.Hold <= 0 {
+		config.Hold = DefaultHold
+	}
+	return &Reader{
+		src: src, config: config, decoder: flow.NewDecoder(flow.DecoderConfig{}), seed: maphash.MakeSeed(),
+		sources: lru.New[sourceKey, *source](maxSources), waiting: list.New(),
+	}
+}
+
+// Counts returns what was read so far.
+func (r *Reader) Counts() records.Counts { return r.counts }
+
+// ReadBatch reads a message; see records.Reader. A message whose template is missing comes
+// once that is known, or when it does not wait any more. If src ends with an error, all
+// messages that wait come before it.
+func (r *Reader) ReadBatch(b *records.Batch) error {
+	for {
+		if len(r.ready) > 0 {
+			k := r.ready[0]
+			if r.ready = r.ready[1:]; len(r.ready) == 0 {
+				r.ready = nil // its memory is for the collector
+			}
+			if r.decodeKept(b, k) {
+				return nil
+			}
+			continue
+		}
+		if r.frame < len(r.batch.Frames) {
+			r.frame++
+			if r.decodeFrame(b, r.frame-1) {
+				return nil
+			}
+			continue
+		}
+		if r.err != nil {
+			return r.err
+		}
+		if r.err = r.src.Next(&r.batch); r.err != nil {
+			r.batch.Reset()
+			r.flush()
+			r.frame = 0
+			continue
+		}
+		r.frame = 0
+		n := len(r.batch.Frames)
+		r.heads = slices.Grow(r.heads[:0], n)[:n]
+		r.decoder.Decode(r.heads, &r.batch, 0)
+		if n == 0 {
+			r.idle(b)
+			return nil
+		}
+	}
+}
+
+// idle tells that time has passed.
+func (r *Reader) idle(b *records.Batch) {
+	if r.now != 0 && r.waiting.Len() > 0 {
+		r.now = max(r.now, time.Now().UnixNano())
+		r.expire()
+	}
+	*b = records.Batch{Records: b.Records[:0]}
+}
+
+// begin empties a batch for a message.
+func begin(b *records.Batch, m *message) {
+	*b = records.Batch{Records: b.Records[:0], Raw: m.data, From: m.from, Kind: m.kind}
+}
+
+// decodeFrame decodes the message of a frame. It returns false if there is none, or it has
+// to wait.
+func (r *Reader) decodeFrame(b *records.Batch, i int) bool {
+	var m message
+	if !r.open(&m, i) {
+		return false
+	}
+	r.counts.Messages++
+	if m.received > r.now {
+		r.now = m.received
+		r.expire()
+	}
+	s := r.source(&m)
+	s.messages++
+	begin(b, &m)
+	o := r.arrive(&m, s)
+	b.Replayed, b.Restarted = o.replayed, o.restarted
+	d := r.decode(b, &m, s, first)
+	if !o.replayed && !o.late {
+		s.sequence.settle(d.records, !d.unknown && d.missing == 0)
+	}
+	if o.late {
+		n := uint64(1)
+		if s.sequence.unit == perRecord {
+			n = uint64(d.records)
+		}
+		r.counts.Lost -= min(r.counts.Lost, n)
+	}
+	b.PerRecord = s.sequence.unit == perRecord
+	if d.missing != 0 {
+		r.keep(&m, s, d.missing)
+		return false
+	}
+	r.counts.Records += uint64(len(b.Records))
+	return true
+}
+
+// decodeKept decodes a message that has waited.
+func (r *Reader) decodeKept(b *records.Batch, k *kept) bool {
+	h := again
+	if k.giveUp {
+		h = last
+	}
+	begin(b, &k.message)
+	d := r.decode(b, &k.message, k.source, h)
+	if d.missing != 0 {
+		r.keep(&k.message, k.source, d.missing)
+		return false
+	}
+	b.PerRecord = k.source.sequence.unit == perRecord
+	r.counts.Records += uint64(len(b.Records))
+	return true
+}
+
+// decode decodes a message.
+func (r *Reader) decode(b *records.Batch, m *message, s *source, h how) decoded {
+	switch m.kind {
+	case records.NetFlow5:
+		return r.decode5(b, m)
+	case records.SFlow:
+		return r.decodeSFlow(b, m)
+	}
+	return r.decodeSets(b, m, s, h)
+}
+
+// arrive follows the sequence numbers.
+func (r *Reader) arrive(m *message, s *source) outcome {
+	usual := messages
+	if m.kind == records.NetFlow5 || m.kind == records.IPFIX {
+		usual = perRecord
+	}
+	o := s.sequence.arrive(arrival{m.number, maphash.Bytes(r.seed, m.data), m.exported, m.uptime, m.hasUptime}, usual)
+	r.counts.Lost += uint64(o.lost)
+	if o.replayed {
+		r.counts.Replayed++
+	}
+	if o.restarted {
+		r.counts.Restarts++
+		s.restart()
+	}
+	return o
+}
+
+// source returns what is known about who sent a message.
+func (r *Reader) source(m *message) *source {
+	key := sourceKey{from: m.from.Addr(), agent: m.agent, domain: m.domain, kind: m.kind}
+	if !key.from.IsValid() {
+		key.input = m.input
+	}
+	if s, ok := r.sources.Get(key); ok {
+		return s
+	}
+	s := &source{key: key, templates: map[uint16]*template{}}
+	if old, full := r.sources.Add(key, s); full {
+		r.forgotten(old)
+	}
+	return s
+}
+
+// forgetOldest forgets the source that has sent nothing for longest.
+func (r *Reader) forgetOldest() {
+	if old, ok := r.sources.Oldest(); ok {
+		r.forgotten(old)
+	}
+}
+
+// forgotten counts a source that was forgotten. Its messages do not wait any more.
+func (r *Reader) forgotten(s *source) {
+	if len(s.templates) > 0 {
+		r.counts.Forgotten++
+	}
+	for len(s.waiting) > 0 {
+		r.giveUp(s.waiting[0])
+	}
+	r.fields -= s.fields
+}
+
+// enter enters a template, and reports whether that is news.
+func (r *Reader) enter(s *source, id uint16, t *template) bool {
+	r.fields -= s.fields
+	news := s.learn(id, t)
+	r.fields += s.fields
+	return news
+}
