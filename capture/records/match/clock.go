@@ -21,9 +21,9 @@ type clock struct {
 	precise bool // some message was exported at a part of a second
 }
 
-// see takes a record of a message.
+// see takes a record of a message. Messages of a file come when they were exported.
 func (c *clock) see(r *records.Record) {
-	if r.Received == 0 || r.Exported == 0 || r.Exported == c.last {
+	if r.Received == 0 || r.Exported == 0 || r.Exported == c.last || r.Exported == r.Received {
 		return
 	}
 	c.last = r.Exported

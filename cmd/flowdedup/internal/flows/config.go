@@ -1,11 +1,13 @@
 package flows
 
 import (
+	"fmt"
 	"log/slog"
 	"net/netip"
+	"slices"
+	"strings"
 	"time"
 
-	"github.com/flowdedup/flowdedup/capture/records"
 	"github.com/flowdedup/flowdedup/capture/records/match"
 )
 
@@ -19,6 +21,19 @@ const (
 	Merge  Policy = "merge"  // as owner, and what stays has the greatest counters
 	Mark   Policy = "mark"   // as owner, and copies stay, marked
 )
+
+// Policies returns the names of all policies.
+func Policies() []string {
+	return []string{string(Owner), string(Record), string(Merge), string(Mark)}
+}
+
+// ParsePolicy reads the name of a policy.
+func ParsePolicy(s string) (Policy, error) {
+	if !slices.Contains(Policies(), s) {
+		return "", fmt.Errorf("must be one of %s", strings.Join(Policies(), ", "))
+	}
+	return Policy(s), nil
+}
 
 // Config says what a run does. The caller has checked everything in it.
 type Config struct {
@@ -37,8 +52,6 @@ type Config struct {
 	Relay string
 	Spoof bool
 	Log   *slog.Logger
-	// Wrap wraps a reader, for tests; nil is none.
-	Wrap func(records.Reader) records.Reader
 }
 
 // live reports whether the run ends by a signal alone.

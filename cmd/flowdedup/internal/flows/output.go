@@ -109,4 +109,3 @@ func (o *output) close(clean bool) error {
 	}
 	return o.file.Commit()
 }
-

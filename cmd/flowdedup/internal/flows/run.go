@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"io"
+	"sync/atomic"
 	"time"
 
+	"github.com/flowdedup/flowdedup/capture/mirror"
 	"github.com/flowdedup/flowdedup/capture/records"
 	"github.com/flowdedup/flowdedup/capture/records/match"
 	"github.com/flowdedup/flowdedup/capture/records/relay"
@@ -29,8 +31,11 @@ func Run(ctx context.Context, cfg *Config) (Summary, error) {
 	}
 	clean := err == nil || cfg.live() && errors.Is(err, context.Canceled)
 	s := newSummary(cfg, r.judge, &r.names, r.counts, time.Since(begin))
-	s.Damaged = r.damaged
-	return s, errors.Join(err, r.end(clean && !r.damaged))
+	s.Damaged = r.damaged.Load()
+	if r.sender != nil {
+		s.Relayed = &RelaySummary{r.cfg.Relay, r.sender.Stats()}
+	}
+	return s, errors.Join(err, r.end(clean && !s.Damaged))
 }
 
 // runner is what a run has opened.
@@ -46,7 +51,8 @@ type runner struct {
 	sender  *relay.Sender
 	cut     []byte
 	counts  records.Counts // as of the last batch
-	damaged bool
+	damaged atomic.Bool
+	sockets *mirror.Capture // nil for inputs
 }
 
 func (r *runner) open(ctx context.Context) (err error) {
@@ -59,7 +65,7 @@ func (r *runner) open(ctx context.Context) (err error) {
 	}
 	if r.cfg.Relay != "" {
 		r.cutter = relay.NewCutter()
-		if r.sender, err = relay.Dial(r.cfg.Relay, r.cfg.Spoof); err != nil {
+		if r.sender, err = relay.OpenSender(r.cfg.Relay, r.cfg.Spoof); err != nil {
 			return err
 		}
 	}
@@ -75,12 +81,16 @@ func (r *runner) open(ctx context.Context) (err error) {
 	return nil
 }
 
+// patience is how long a read may take after the run was asked to end.
+const patience = 400 * time.Millisecond
+
 // each judges batches. Reading may block, so it is a goroutine's, which ends with the
-// process if it blocks for ever.
+// process if it blocks for ever. What sockets hold when ctx is done is still read.
 func (r *runner) each(ctx context.Context) error {
 	batch := new(records.Batch)
-	next, done := make(chan struct{}), make(chan error, 1)
+	next, done, giveUp := make(chan struct{}), make(chan error, 1), make(chan struct{})
 	defer close(next)
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(patience, func() { close(giveUp) }) })()
 	go func() {
 		for range next {
 			done <- r.reader.ReadBatch(batch)
@@ -91,19 +101,19 @@ func (r *runner) each(ctx context.Context) error {
 		select {
 		case err := <-done:
 			if errors.Is(err, io.EOF) {
-				return nil
+				return ctx.Err()
 			}
 			if err != nil {
 				return err
 			}
-		case <-ctx.Done():
+		case <-giveUp:
 			return ctx.Err()
 		}
 		r.counts = r.reader.Counts()
 		if err := r.take(batch); err != nil {
 			return err
 		}
-		if ctx.Err() != nil {
+		if ctx.Err() != nil && r.sockets == nil {
 			return ctx.Err()
 		}
 	}
@@ -115,18 +125,26 @@ func (r *runner) take(b *records.Batch) error {
 		return r.idle()
 	}
 	verdicts, judgments := r.judge.Judge(b)
-	if r.sender != nil {
-		r.cut = r.cutter.Cut(r.cut[:0], b, verdicts)
-		if len(r.cut) > 0 {
-			if err := r.sender.Send(r.cut, b.From); err != nil {
-				return err
-			}
-		}
-	}
+	r.forward(b, verdicts)
 	if r.hold == nil {
 		return nil
 	}
 	return r.hold.Add(b, verdicts, judgments)
+}
+
+// forward sends what is left of a message. Collectors come and go, so a message that is
+// not taken is counted, and only the first is warned about.
+func (r *runner) forward(b *records.Batch, verdicts []records.Verdict) {
+	if r.sender == nil {
+		return
+	}
+	r.cut = r.cutter.Cut(r.cut[:0], b, verdicts)
+	if len(r.cut) == 0 {
+		return
+	}
+	if err := r.sender.Send(b.From, r.cut); err != nil && r.sender.Stats().Failed == 1 {
+		r.cfg.Log.Warn(err.Error() + "; messages that are not taken are counted")
+	}
 }
 
 // idle writes what has waited while nothing came.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/records"
 	"github.com/flowdedup/flowdedup/capture/records/match"
+	"github.com/flowdedup/flowdedup/capture/records/relay"
 )
 
 // Summary is what "flowdedup flows --json" prints.
@@ -36,9 +37,17 @@ type Summary struct {
 	Points []PointSummary `json:"points"`
 	Matrix []PairSummary  `json:"matrix"`
 
+	Relayed *RelaySummary `json:"relayed,omitempty"`
+
 	Damaged bool    `json:"damaged"`
 	Seconds float64 `json:"seconds"`
 	Rate    float64 `json:"records_per_second"`
+}
+
+// RelaySummary is what was sent to a collector.
+type RelaySummary struct {
+	To string `json:"to"`
+	relay.SenderStats
 }
 
 // PointSummary is what is known of a point.
