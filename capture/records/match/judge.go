@@ -63,6 +63,7 @@ type Judge struct {
 	// longest is the longest duration of a record, precision the worst one of times.
 	longest, precision time.Duration
 
+	sighting  sighting // the one at hand
 	keys      [][48]byte
 	digests   []digest.Digest
 	flows     []uint64
@@ -175,7 +176,8 @@ func translated(r *records.Record) (from, to side, ok bool) {
 
 // one judges record i of n.
 func (j *Judge) one(r *records.Record, i, n int) (records.Verdict, Judgment) {
-	s := sighting{Record: r, flow: j.flows[i], point: j.points.find(r)}
+	s := &j.sighting
+	*s = sighting{Record: r, flow: j.flows[i], point: j.points.find(r)}
 	if j.cfg.NAT {
 		if _, _, ok := translated(r); ok {
 			s.nat = j.flows[n+i]
@@ -183,12 +185,12 @@ func (j *Judge) one(r *records.Record, i, n int) (records.Verdict, Judgment) {
 	}
 	verdict, of := records.Unchecked, uint32(0)
 	if s.point != 0 {
-		j.place(&s)
+		j.place(s)
 		if !r.Unmatched {
-			of, verdict = j.policy.judge(&s)
+			of, verdict = j.policy.judge(s)
 		}
 	}
-	j.count(&s, of, verdict)
+	j.count(s, of, verdict)
 	return verdict, Judgment{Point: s.point, Of: of, Flow: s.flow}
 }
 
@@ -253,24 +255,28 @@ func (j *Judge) count(s *sighting, of uint32, verdict records.Verdict) {
 	if s.Sampling > 1 {
 		j.counts.Sampled++
 	}
-	p := new(Point)
-	if s.point != 0 {
-		p = j.points.at(s.point)
-	}
-	p.Records++
-	p.Packets += s.Packets
-	p.Bytes += s.Bytes
 	switch verdict {
 	case records.Copy:
 		j.counts.Copies++
 		j.counts.CopiedBytes += s.Bytes
-		p.Copies++
-		p.CopiedBytes += s.Bytes
 		if of != 0 {
 			j.matrix[[2]uint32{of, s.point}]++
 		}
 	case records.Unchecked:
 		j.counts.Unchecked++
+	}
+	if s.point == 0 {
+		return
+	}
+	p := j.points.at(s.point)
+	p.Records++
+	p.Packets += s.Packets
+	p.Bytes += s.Bytes
+	switch verdict {
+	case records.Copy:
+		p.Copies++
+		p.CopiedBytes += s.Bytes
+	case records.Unchecked:
 		p.Unchecked++
 	}
 }
