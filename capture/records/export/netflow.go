@@ -110,9 +110,7 @@ func (r *Reader) learn(s *source, body []byte, options, v9 bool) {
 	if err != nil {
 		r.counts.Undecodable++
 	}
-	for r.fields > maxFields && r.sources.Len() > 1 {
-		r.forgetOldest()
-	}
+	r.bound()
 }
 
 // decodeData reads the records of a set from at to end. It returns false if the message is

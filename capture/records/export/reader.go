@@ -213,6 +213,10 @@ func (r *Reader) source(m *message) *source {
 	if !key.from.IsValid() {
 		key.input = m.input
 	}
+	return r.sourceOf(key)
+}
+
+func (r *Reader) sourceOf(key sourceKey) *source {
 	if s, ok := r.sources.Get(key); ok {
 		return s
 	}
@@ -223,9 +227,10 @@ func (r *Reader) source(m *message) *source {
 	return s
 }
 
-// forgetOldest forgets the source that has sent nothing for longest.
-func (r *Reader) forgetOldest() {
-	if old, ok := r.sources.Oldest(); ok {
+// bound forgets those that have sent nothing for longest while there are too many templates.
+func (r *Reader) bound() {
+	for r.fields > maxFields && r.sources.Len() > 1 {
+		old, _ := r.sources.Oldest()
 		r.forgotten(old)
 	}
 }

@@ -23,14 +23,9 @@ type Stream struct {
 	from   netip.AddrPort
 	begun  bool
 	iface  uint32
-	size   int64
 	done   atomic.Int64
 	packet []byte
-	tables
-}
 
-// tables are those of capture.Batch, which outlast a batch.
-type tables struct {
 	interfaces []capture.Interface
 	sections   []capture.Section
 }
@@ -38,11 +33,10 @@ type tables struct {
 var _ capture.Source = (*Stream)(nil)
 
 // NewStream returns a source of the messages of r, which it does not close. Errors call it
-// name. From is the exporter that r is connected with. Without one the messages are of a
-// file: their packets have the times of their export, else that of their arrival.
-// Size is the length of the file, or 0.
-func NewStream(r io.Reader, name string, from netip.AddrPort, size int64) *Stream {
-	return &Stream{r: bufio.NewReaderSize(r, streamBuffer), name: name, from: from, size: size}
+// name. From is the exporter that r is connected with, and packets have the times when they
+// came. Without an exporter r is a file, and they have the times of their export.
+func NewStream(r io.Reader, name string, from netip.AddrPort) *Stream {
+	return &Stream{r: bufio.NewReaderSize(r, streamBuffer), name: name, from: from}
 }
 
 const (
@@ -120,11 +114,11 @@ func (s *Stream) located(err error, have, need int) error {
 // Inputs returns the name of the stream.
 func (s *Stream) Inputs() []string { return []string{s.name} }
 
-// Offset returns the bytes that were read; see capture.Source.
-func (s *Stream) Offset() (done, total int64) { return s.done.Load(), s.size }
+// Offset returns the bytes that were read. There is no total.
+func (s *Stream) Offset() (done, total int64) { return s.done.Load(), 0 }
 
-// Size returns the length of the file, or 0.
-func (s *Stream) Size() int64 { return s.size }
+// Size returns 0: it is not known.
+func (s *Stream) Size() int64 { return 0 }
 
 // Close does nothing: what is read stays the caller's.
 func (s *Stream) Close() error { return nil }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/capture/records/match"
+	"github.com/flowdedup/flowdedup/capture/records/text"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/flows"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/report"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
@@ -28,7 +29,7 @@ type flowsFlags struct {
 	listen       []netip.AddrPort
 	listenTCP    []netip.AddrPort
 	format       string
-	fieldMap     map[string]string
+	mapping      text.Mapping
 	policy       flows.Policy
 	key          match.Key
 	points       match.PointKind
@@ -111,12 +112,12 @@ func (f *flowsFlags) registerFlows(cmd *cobra.Command) {
 	fs.Var(newParsed(&f.listen, "", "address", appendTo(&f.listen, parseListen)), "listen", "take UDP from exporters at `ADDRESS`: :2055, 192.0.2.1:4739; may be repeated")
 	f.format = "auto"
 	fs.Var(newParsed(&f.format, "auto", "format", oneOf(flows.Formats()...)), "format", "format of inputs: "+strings.Join(flows.Formats(), ", "))
-	fs.Var(newParsed(&f.fieldMap, "", "fields", flows.ParseMap), "map", "names of fields in text: src=client,bytes=octets")
+	fs.Var(newParsed(&f.mapping, "", "fields", text.ParseMapping), "map", "names of values in text: src=client.ip,dst=server.ip,bytes=octets")
 	groupInput.add(fs, "listen", "format", "map")
 
 	f.policy = flows.Owner
 	fs.Var(newParsed(&f.policy, "owner", "policy", flows.ParsePolicy), "policy", "what becomes of copies: owner, record, merge, mark")
-	fs.Var(newParsed(&f.key, "flow", "key", match.ParseKey), "key", "what makes a flow: flow, biflow (either direction); +vlan, +vrf, +tos")
+	fs.Var(newParsed(&f.key, "flow", "key", match.ParseKey), "key", "what makes a flow: flow, biflow (either direction; the default where text tells of both in one record); +vlan, +vrf, +tos")
 	fs.Var(newParsed(&f.points, "exporter", "kind", match.ParsePointKind), "point", "what tells points apart: exporter, direction, interface")
 	fs.BoolVar(&f.nat, "nat", false, "translated addresses make a record one of both flows")
 	fs.Var(newParsed(&f.prefer, "", "who", parsePreferred), "prefer", "who owns flows: addresses of exporters, or sampling (the smallest interval)")
@@ -244,7 +245,7 @@ func (f *flowsFlags) run(cmd *cobra.Command, e *env, args []string) error {
 	}
 	e.quiet = f.quiet
 	cfg := flows.Config{
-		Inputs: inputs, Listen: f.listen, Format: f.format, Map: f.fieldMap, Policy: f.policy, Window: f.window,
+		Inputs: inputs, Listen: f.listen, Format: f.format, Map: f.mapping, KeyGiven: cmd.Flags().Changed("key"), Policy: f.policy, Window: f.window,
 		Output: f.output, CSV: f.csv, Relay: f.relay, Spoof: f.spoof, Log: e.logger(),
 		Match: match.Config{
 			Key: f.key, Points: f.points, NAT: f.nat, OwnerTimeout: f.ownerTimeout, Prefer: f.prefer.exporters,

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture/records/match"
+	"github.com/flowdedup/flowdedup/capture/records/text"
 )
 
 // Policy says what becomes of copies.
@@ -40,10 +41,13 @@ type Config struct {
 	Inputs []string
 	// Listen are the addresses that exporters send to.
 	Listen []netip.AddrPort
-	Format string
-	Map    map[string]string
+	Format string // one of Formats
+	Map    text.Mapping
 	Match  match.Config
-	Policy Policy
+	// KeyGiven says that the user chose Match.Key. Else it is biflow if an input tells of
+	// both directions in one record.
+	KeyGiven bool
+	Policy   Policy
 	// Window is for how long records wait for their copies before they are written.
 	Window time.Duration
 	Output string // "" for none

@@ -21,6 +21,9 @@ import (
 // long enough.
 const idle = 250 * time.Millisecond
 
+// bufferBytes is what waits in a socket: a second of 100,000 messages in full.
+const bufferBytes = 16 << 20
+
 // openInputs opens all inputs, or sockets.
 func (r *runner) openInputs(ctx context.Context) error {
 	if r.cfg.live() {
@@ -30,15 +33,15 @@ func (r *runner) openInputs(ctx context.Context) error {
 	var binaryNames, textNames []string
 	var texts []*bufio.Reader
 	for _, name := range r.cfg.Inputs {
-		in, head, size, err := r.openFile(name)
+		in, head, err := r.openFile(name)
 		if err != nil {
 			return err
 		}
-		if isText(head, r.cfg.Format) {
+		if isText(head) {
 			texts, textNames = append(texts, in), append(textNames, name)
 			continue
 		}
-		src, err := openBinary(in, head, name, size, r.warn)
+		src, err := openBinary(in, head, name, r.warn)
 		if err != nil {
 			return err
 		}
@@ -64,29 +67,26 @@ func (r *runner) openInputs(ctx context.Context) error {
 }
 
 // openFile opens a file, and returns what it has, decompressed, and its first bytes.
-func (r *runner) openFile(name string) (in *bufio.Reader, head []byte, size int64, err error) {
+func (r *runner) openFile(name string) (in *bufio.Reader, head []byte, err error) {
 	file := os.Stdin
 	if name != "-" {
 		if file, err = os.Open(name); err != nil {
-			return nil, nil, 0, err
+			return nil, nil, err
 		}
 		r.inputs = append(r.inputs, file)
 	}
-	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
-		size = info.Size()
-	}
 	if in, head, err = peek(file); err != nil {
-		return nil, nil, 0, fmt.Errorf("%s: %w", name, err)
+		return nil, nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if len(head) == 0 {
-		return nil, nil, 0, &capture.InputError{Input: name, Header: true, Err: capture.ErrEmpty}
+		return nil, nil, &capture.InputError{Input: name, Header: true, Err: capture.ErrEmpty}
 	}
-	return in, head, size, nil
+	return in, head, nil
 }
 
-func openBinary(in io.Reader, head []byte, name string, size int64, warn func(error)) (capture.Source, error) {
+func openBinary(in io.Reader, head []byte, name string, warn func(error)) (capture.Source, error) {
 	if len(head) >= 4 && export.IsStream(head) {
-		return export.NewStream(in, name, netip.AddrPort{}, size), nil
+		return export.NewStream(in, name, netip.AddrPort{}), nil
 	}
 	return pcapfile.NewReader(in, name, pcapfile.Options{Warn: warn})
 }
@@ -105,7 +105,7 @@ func (r *runner) listen(ctx context.Context) error {
 	for _, at := range r.cfg.Listen {
 		targets = append(targets, mirror.Datagrams(at))
 	}
-	sockets, err := mirror.Open(mirror.Config{Targets: targets, Idle: idle, Warn: r.warn})
+	sockets, err := mirror.Open(mirror.Config{Targets: targets, BufferBytes: bufferBytes, Idle: idle, Warn: r.warn})
 	if err != nil {
 		return err
 	}

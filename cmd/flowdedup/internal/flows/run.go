@@ -51,18 +51,22 @@ type runner struct {
 	sender  *relay.Sender
 	cut     []byte
 	counts  records.Counts // as of the last batch
+	both    bool           // an input tells of both directions in one record
 	damaged atomic.Bool
 	sockets *mirror.Capture // nil for inputs
 }
 
 func (r *runner) open(ctx context.Context) (err error) {
-	if r.judge, err = match.New(r.cfg.Match); err != nil {
-		return err
-	}
-	r.names = names{judge: r.judge, inputs: r.cfg.Inputs}
 	if err := r.openInputs(ctx); err != nil {
 		return err
 	}
+	if r.both && !r.cfg.KeyGiven {
+		r.cfg.Match.Key.Biflow = true
+	}
+	if r.judge, err = match.New(r.cfg.Match); err != nil {
+		return err
+	}
+	r.names.judge = r.judge
 	if r.cfg.Relay != "" {
 		r.cutter = relay.NewCutter()
 		if r.sender, err = relay.OpenSender(r.cfg.Relay, r.cfg.Spoof); err != nil {

@@ -1,39 +1,38 @@
 package flows
 
 import (
-	"bufio"
-	"errors"
-	"strings"
+	"io"
 
 	"github.com/flowdedup/flowdedup/capture/records"
+	"github.com/flowdedup/flowdedup/capture/records/text"
 )
 
+// formatAuto finds out what an input is.
+const formatAuto = "auto"
+
 // Formats returns the names of the formats of inputs.
-func Formats() []string { return []string{"auto"} }
+func Formats() []string { return append([]string{formatAuto}, text.Formats()...) }
 
-// ParseMap reads pairs of a field and the name that text has for it.
-func ParseMap(s string) (map[string]string, error) {
-	m := map[string]string{}
-	for pair := range strings.SplitSeq(s, ",") {
-		field, name, ok := strings.Cut(pair, "=")
-		if !ok || field == "" || name == "" {
-			return nil, errors.New("must be pairs of a field and its name in the text: src=client,bytes=octets")
-		}
-		m[field] = name
-	}
-	return m, nil
-}
-
-// isText reports whether an input is text.
-func isText(head []byte, format string) bool {
+// isText reports whether an input that begins with head is text.
+func isText(head []byte) bool {
 	for _, b := range head {
-		if (b < ' ' || b > '~') && b != '\n' && b != '\r' && b != '\t' && b < 0x80 {
+		if b < ' ' && b != '\n' && b != '\r' && b != '\t' || b == 0x7f {
 			return false
 		}
 	}
 	return true
 }
 
-func (r *runner) openText(in *bufio.Reader, name string, input uint32) (records.Reader, error) {
-	return nil, errors.New(name + ": text")
+// openText opens input number n.
+func (r *runner) openText(in io.Reader, name string, n uint32) (records.Reader, error) {
+	format := r.cfg.Format
+	if format == formatAuto {
+		format = ""
+	}
+	t, err := text.NewReader(in, name, text.Config{Format: format, Mapping: r.cfg.Map, Input: n})
+	if err != nil {
+		return nil, err
+	}
+	r.both = r.both || t.Both()
+	return t, nil
 }
