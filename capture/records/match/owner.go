@@ -8,8 +8,9 @@ import (
 )
 
 // nearby is by how much the times of two points may differ after their offset was
-// removed, besides what their units make of them. It is less than half of the shortest
-// active timeout that routers have, so it does not reach from one record to the next.
+// removed. It is half of the shortest active timeout that routers have, so it does not
+// reach from one record to the next. Times in whole seconds need more: their unit, and a
+// quarter of this for the offset.
 const nearby = 500 * time.Millisecond
 
 // owner is the policy that has a flow told by one point at a time.
@@ -33,7 +34,7 @@ func (o *owner) Close() error                  { return o.table.Close() }
 func (o *owner) judge(s *sighting) (uint32, records.Verdict) {
 	report := affinity.Report{
 		Flow: s.flow, Point: s.point, Start: s.start, End: s.end, Now: s.now,
-		Alive: o.judges.alive(), Within: nearby + o.judges.precision,
+		Alive: o.judges.alive(), Within: max(nearby, o.judges.precision+nearby/4),
 	}
 	switch {
 	case o.judges.cfg.OwnerTimeout > 0, s.timeless:

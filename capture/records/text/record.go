@@ -167,7 +167,6 @@ func (f *format) finish(r *records.Record, x *values, input uint32) {
 	if r.Received == 0 {
 		r.Received = r.End
 	}
-	r.Exported = r.Received
 	if !r.Point.Exporter.IsValid() {
 		r.Point.Input = input
 	}
