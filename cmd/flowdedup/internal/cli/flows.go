@@ -1,10 +1,10 @@
 package cli
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/netip"
 	"os"
 	"slices"
@@ -18,6 +18,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/records/match"
 	"github.com/flowdedup/flowdedup/capture/records/text"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/flows"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/monitor"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/report"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
@@ -252,6 +253,9 @@ func (f *flowsFlags) run(cmd *cobra.Command, e *env, args []string) error {
 			PreferSampling: f.prefer.sampling, Memory: f.memory, Secret: f.secret,
 		},
 	}
+	if len(f.listen) > 0 && !f.quiet {
+		cfg.Log = slog.New(monitor.Lines(e.stderr))
+	}
 	if f.policy == flows.Record {
 		cfg.Match.Pairs = &f.deltas
 	}
@@ -283,7 +287,7 @@ func (f *flowsFlags) warnFlows(e *env, s *flows.Summary) {
 	if s.Sampled > 0 && f.boundary == "" {
 		e.warn(fmt.Errorf("%d of %d records are of exporters that sample packets: points then see different flows, what only one saw is counted, and sums are wrong: use --boundary FILE", s.Sampled, s.RecordsIn))
 	}
-	if n := cmp.Or(s.Unchecked, 0); n > 0 {
+	if n := s.Unchecked; n > 0 {
 		e.warn(fmt.Errorf("%d records passed unchecked: they have no addresses, no template, or found no room in --memory", n))
 	}
 	if s.Lost > 0 {

@@ -113,6 +113,9 @@ func (r *runner) listen(ctx context.Context) error {
 	r.sockets = sockets
 	context.AfterFunc(ctx, sockets.Stop)
 	r.reader = export.NewReader(sockets, export.Config{})
+	for _, at := range r.cfg.Listen {
+		r.cfg.Log.Info("listening", "address", at)
+	}
 	return nil
 }
 

@@ -33,7 +33,8 @@ func Run(ctx context.Context, cfg *Config) (Summary, error) {
 	s := newSummary(cfg, r.judge, &r.names, r.counts, time.Since(begin))
 	s.Damaged = r.damaged.Load()
 	if r.sender != nil {
-		s.Relayed = &RelaySummary{r.cfg.Relay, r.sender.Stats()}
+		sent := r.sender.Stats()
+		s.Relayed = &RelaySummary{r.cfg.Relay, sent.Sent, sent.Bytes, sent.Failed, sent.Own}
 	}
 	return s, errors.Join(err, r.end(clean && !s.Damaged))
 }

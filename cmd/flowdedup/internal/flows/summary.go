@@ -7,7 +7,6 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/records"
 	"github.com/flowdedup/flowdedup/capture/records/match"
-	"github.com/flowdedup/flowdedup/capture/records/relay"
 )
 
 // Summary is what "flowdedup flows --json" prints.
@@ -46,8 +45,12 @@ type Summary struct {
 
 // RelaySummary is what was sent to a collector.
 type RelaySummary struct {
-	To string `json:"to"`
-	relay.SenderStats
+	To       string `json:"to"`
+	Messages uint64 `json:"messages"`
+	Bytes    uint64 `json:"bytes"`
+	Failed   uint64 `json:"failed"`
+	// Own are messages from our address, as the exporter's could not be kept.
+	Own uint64 `json:"own_address"`
 }
 
 // PointSummary is what is known of a point.

@@ -25,7 +25,7 @@ func FlowsText(w io.Writer, s *flows.Summary) error {
 	}
 	fmt.Fprintf(&t, "  compared    by %s, policy %s, points by %s, in %s\n", s.Key, s.Policy, s.Point, show.Bytes(s.MemoryBytes))
 	if s.Relayed != nil {
-		fmt.Fprintf(&t, "  relayed     %s messages to %s%s\n", show.Count(s.Relayed.Sent), s.Relayed.To,
+		fmt.Fprintf(&t, "  relayed     %s messages to %s%s\n", show.Count(s.Relayed.Messages), s.Relayed.To,
 			also(show.Note{Count: s.Relayed.Failed, What: "not taken"}, show.Note{Count: s.Relayed.Own, What: "from our own address"}))
 	}
 	fmt.Fprintf(&t, "  speed       %s, %s records/s\n", time.Duration(s.Seconds*1e9).Round(time.Millisecond), show.Count(uint64(s.Rate)))
