@@ -11,6 +11,8 @@ type decoded struct {
 	records uint32 // of data, those about the exporter among them
 	unknown bool   // sets of which the number of records is not known
 	missing uint16 // the template that is missing, 0 if none is
+	// Sets that could not be read, and those whose template nobody waits for.
+	undecodable, untemplated uint64
 }
 
 // how says how a message is decoded.
@@ -35,7 +37,7 @@ func (r *Reader) decode5(b *records.Batch, m *message) (d decoded) {
 	at := head5
 	for range m.count {
 		if at+size5 > len(m.data) {
-			r.counts.Undecodable++
+			d.undecodable++
 			break
 		}
 		p := m.data[at : at+size5]
@@ -71,7 +73,7 @@ func (r *Reader) decodeSets(b *records.Batch, m *message, s *source, h how) (d d
 		id, size := binary.BigEndian.Uint16(m.data[at:]), int(binary.BigEndian.Uint16(m.data[at+2:]))
 		if size < headSet || at+size > end {
 			if !isZero(m.data[at:end]) {
-				r.counts.Undecodable++
+				d.undecodable++
 			}
 			d.unknown = true
 			return d
@@ -83,12 +85,12 @@ func (r *Reader) decodeSets(b *records.Batch, m *message, s *source, h how) (d d
 				r.learn(s, body, id == options, v9)
 			}
 		case id < firstData:
-			r.counts.Undecodable++
+			d.undecodable++
+		case d.missing != 0: // only templates count now
+		case s.templates[id] == nil && h != last:
+			d.missing = id
 		default:
-			if !r.decodeData(b, m, s, &base, id, at+headSet, at+size, &d, h) {
-				d.missing = id
-				return d
-			}
+			r.decodeData(b, m, s, &base, id, at+headSet, at+size, &d)
 		}
 		at += size
 	}
@@ -113,21 +115,18 @@ func (r *Reader) learn(s *source, body []byte, options, v9 bool) {
 	r.bound()
 }
 
-// decodeData reads the records of a set from at to end. It returns false if the message is
-// to wait for the template.
-func (r *Reader) decodeData(b *records.Batch, m *message, s *source, base *records.Record, id uint16, at, end int, d *decoded, h how) bool {
+// decodeData reads the records of a set from at to end.
+func (r *Reader) decodeData(b *records.Batch, m *message, s *source, base *records.Record, id uint16, at, end int, d *decoded) {
 	t := s.templates[id]
 	switch {
-	case t == nil && h != last:
-		return false
 	case t == nil || t.missing:
-		r.counts.Untemplated++
+		d.untemplated++
 		d.unknown = true
-		return true
+		return
 	case t.size == 0:
-		r.counts.Undecodable++
+		d.undecodable++
 		d.unknown = true
-		return true
+		return
 	}
 	t.used = s.messages
 	begin := at
@@ -145,9 +144,9 @@ func (r *Reader) decodeData(b *records.Batch, m *message, s *source, base *recor
 			if !t.options {
 				b.Records = b.Records[:len(b.Records)-1]
 			}
-			r.counts.Undecodable++
+			d.undecodable++
 			d.unknown = true
-			return true
+			return
 		}
 		if t.options {
 			s.option(&x)
@@ -159,9 +158,8 @@ func (r *Reader) decodeData(b *records.Batch, m *message, s *source, base *recor
 		at += size
 	}
 	if at == begin && !isZero(m.data[at:end]) {
-		r.counts.Undecodable++
+		d.undecodable++
 	}
-	return true
 }
 
 // read reads a record, and returns its size: 0 if it does not fit.

@@ -142,6 +142,9 @@ func (r *Reader) decodeFrame(b *records.Batch, i int) bool {
 	o := r.arrive(&m, s)
 	b.Replayed, b.Restarted = o.replayed, o.restarted
 	d := r.decode(b, &m, s, first)
+	if d.missing != 0 && s.templates[d.missing] != nil { // it came behind its data
+		d = r.decode(b, &m, s, again)
+	}
 	if !o.replayed && !o.late {
 		s.sequence.settle(d.records, !d.unknown && d.missing == 0)
 	}
@@ -157,7 +160,7 @@ func (r *Reader) decodeFrame(b *records.Batch, i int) bool {
 		r.keep(&m, s, d.missing)
 		return false
 	}
-	r.counts.Records += uint64(len(b.Records))
+	r.done(b, d)
 	return true
 }
 
@@ -174,12 +177,20 @@ func (r *Reader) decodeKept(b *records.Batch, k *kept) bool {
 		return false
 	}
 	b.PerRecord = k.source.sequence.unit == perRecord
-	r.counts.Records += uint64(len(b.Records))
+	r.done(b, d)
 	return true
+}
+
+// done counts a message that is to be returned.
+func (r *Reader) done(b *records.Batch, d decoded) {
+	r.counts.Records += uint64(len(b.Records))
+	r.counts.Undecodable += d.undecodable
+	r.counts.Untemplated += d.untemplated
 }
 
 // decode decodes a message.
 func (r *Reader) decode(b *records.Batch, m *message, s *source, h how) decoded {
+	b.Records = b.Records[:0]
 	switch m.kind {
 	case records.NetFlow5:
 		return r.decode5(b, m)
@@ -196,7 +207,7 @@ func (r *Reader) arrive(m *message, s *source) outcome {
 		usual = perRecord
 	}
 	o := s.sequence.arrive(arrival{m.number, maphash.Bytes(r.seed, m.data), m.exported, m.uptime, m.hasUptime}, usual)
-	r.counts.Lost += uint64(o.lost)
+	r.counts.Lost += uint64(o.lost) - min(uint64(o.found), r.counts.Lost)
 	if o.replayed {
 		r.counts.Replayed++
 	}

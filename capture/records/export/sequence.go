@@ -28,8 +28,11 @@ type sequence struct {
 	unknown bool
 	last    arrival
 	counted uint32 // records of the message before
-	recent  [replays]uint64
-	next    int
+	fits    int    // messages in a row that fit the other unit
+	// doubtful is what was counted as lost, and was not if the unit is the other.
+	doubtful uint32
+	recent   [replays]uint64
+	next     int
 }
 
 // replays is how many messages of a source are remembered to know those that come again.
@@ -43,7 +46,8 @@ const farAhead = 1 << 20
 type outcome struct {
 	replayed, restarted bool
 	lost                uint32
-	late                bool // it was counted as lost
+	found               uint32 // of what was counted as lost
+	late                bool   // it was counted as lost
 }
 
 // arrive enters a message. settle completes it when its records are counted.
@@ -60,10 +64,13 @@ func (q *sequence) arrive(a arrival, usual unit) (o outcome) {
 		return o
 	}
 	gap := int32(a.number - q.expected)
+	if gap == 0 && q.counted != 1 {
+		q.fits, q.doubtful = 0, 0
+	}
 	switch {
 	case a.number == q.last.number: // it does not count, as some
 	case gap == 0 || q.unknown && gap > 0 && gap < farAhead:
-	case q.otherUnit(a.number):
+	case q.otherUnit(a.number, gap, &o):
 	case q.restarted(a, gap):
 		o.restarted = true
 	case gap > 0:
@@ -77,18 +84,28 @@ func (q *sequence) arrive(a arrival, usual unit) (o outcome) {
 }
 
 // otherUnit reports whether a number fits if sequence numbers count the other thing: some
-// exporters of v9 count records, and some of IPFIX messages.
-func (q *sequence) otherUnit(number uint32) bool {
-	other, step := messages, uint32(1)
+// exporters of v9 count records, and some of IPFIX messages. One message may fit by chance,
+// as one before it was lost. Several in a row do not, and what was lost by then was not.
+func (q *sequence) otherUnit(number uint32, gap int32, o *outcome) bool {
+	step := uint32(1)
 	if q.unit == messages {
-		other, step = perRecord, q.counted
+		step = q.counted
 	}
 	if q.unknown || number-q.last.number != step {
 		return false
 	}
-	q.unit = other
+	if q.fits++; q.fits < enoughFits {
+		o.lost = uint32(max(gap, 0))
+		q.doubtful += o.lost
+		return true
+	}
+	o.found, q.doubtful = q.doubtful, 0
+	q.unit = messages + perRecord - q.unit
 	return true
 }
+
+// enoughFits is how many messages in a row fit by no chance.
+const enoughFits = 3
 
 // restarted tells a restart from messages that were lost or are late.
 func (q *sequence) restarted(a arrival, gap int32) bool {

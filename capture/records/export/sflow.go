@@ -35,12 +35,12 @@ func (r *Reader) decodeSFlow(b *records.Batch, m *message) (d decoded) {
 	at := m.at
 	for range m.count {
 		if at+headSample > len(m.data) {
-			r.counts.Undecodable++
+			d.undecodable++
 			return d
 		}
 		format, size := binary.BigEndian.Uint32(m.data[at:]), uint64(binary.BigEndian.Uint32(m.data[at+4:]))
 		if size > uint64(len(m.data)-at-headSample) {
-			r.counts.Undecodable++
+			d.undecodable++
 			return d
 		}
 		end := at + headSample + int(size)
@@ -48,7 +48,7 @@ func (r *Reader) decodeSFlow(b *records.Batch, m *message) (d decoded) {
 			rec := appendRecord(b, &base)
 			if rec.Offset, rec.Length = at, end-at; !r.readSample(rec, m.data[at+headSample:end], format == sampleFlowExpanded) {
 				b.Records = b.Records[:len(b.Records)-1]
-				r.counts.Undecodable++
+				d.undecodable++
 			}
 		}
 		at = end
