@@ -55,6 +55,8 @@ var layers = map[string][]string{
 	"capture/records/export":    {"capture", "capture/flow", "capture/internal/encoding", "capture/records.", "capture/records/internal"},
 	"capture/records/relay":     {"capture/records.", "capture/records/internal"},
 	"capture/records/text":      {"capture.", "capture/records."},
+	// It remembers who told of flows.
+	"capture/records/match": {"capture/records.", "engine/affinity", "engine/secret", "layout", "asm"},
 	"capture/rotate":            {"capture", "capture/pcapfile", "capture/outfile", "engine/calendar"},
 	// What tests alone use.
 	"capture/internal": {"capture"},

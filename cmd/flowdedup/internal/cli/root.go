@@ -44,7 +44,7 @@ properly and the summary is printed).`,
 	root.SetFlagErrorFunc(suggestFlag)
 	setHelp(root)
 	root.SetHelpCommand(newHelp())
-	root.AddCommand(newDedup(e), newDistinct(e), newLive(e), newInspect(e), newCompare(e), newPlan(e), newVersion(e))
+	root.AddCommand(newDedup(e), newDistinct(e), newLive(e), newInspect(e), newCompare(e), newFlows(e), newPlan(e), newVersion(e))
 	addCompletion(root)
 	return root
 }

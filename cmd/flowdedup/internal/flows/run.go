@@ -1,0 +1,185 @@
+package flows
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture/mirror"
+	"github.com/flowdedup/flowdedup/capture/records"
+	"github.com/flowdedup/flowdedup/capture/records/match"
+	"github.com/flowdedup/flowdedup/capture/records/relay"
+)
+
+// maxHeld is how many records wait for copies at most.
+const maxHeld = 1 << 20
+
+// Run judges records until the inputs end or ctx is done. The summary is valid with every
+// error, and has no policy if nothing was opened.
+func Run(ctx context.Context, cfg *Config) (Summary, error) {
+	begin := time.Now()
+	r := &runner{cfg: cfg}
+	defer r.closeInputs()
+	if err := r.open(ctx); err != nil {
+		return Summary{}, errors.Join(err, r.end(false))
+	}
+	err := r.each(ctx)
+	if r.hold != nil && (err == nil || errors.Is(err, context.Canceled)) {
+		err = errors.Join(err, r.hold.Flush())
+	}
+	clean := err == nil || cfg.live() && errors.Is(err, context.Canceled)
+	s := newSummary(cfg, r.judge, &r.names, r.counts, time.Since(begin))
+	s.Damaged = r.damaged.Load()
+	if r.sender != nil {
+		sent := r.sender.Stats()
+		s.Relayed = &RelaySummary{r.cfg.Relay, sent.Sent, sent.Bytes, sent.Failed, sent.Own}
+	}
+	return s, errors.Join(err, r.end(clean && !s.Damaged))
+}
+
+// runner is what a run has opened.
+type runner struct {
+	cfg     *Config
+	reader  records.Reader
+	inputs  []io.Closer
+	judge   *match.Judge
+	names   names
+	hold    *match.Hold // nil if nothing is written
+	output  *output
+	cutter  *relay.Cutter
+	sender  *relay.Sender
+	cut     []byte
+	counts  records.Counts // as of the last batch
+	both    bool           // an input tells of both directions in one record
+	damaged atomic.Bool
+	sockets *mirror.Capture // nil for inputs
+}
+
+func (r *runner) open(ctx context.Context) (err error) {
+	if err := r.openInputs(ctx); err != nil {
+		return err
+	}
+	if r.both && !r.cfg.KeyGiven {
+		r.cfg.Match.Key.Biflow = true
+	}
+	if r.judge, err = match.New(r.cfg.Match); err != nil {
+		return err
+	}
+	r.names.judge = r.judge
+	if r.cfg.Relay != "" {
+		r.cutter = relay.NewCutter()
+		if r.sender, err = relay.OpenSender(r.cfg.Relay, r.cfg.Spoof); err != nil {
+			return err
+		}
+	}
+	if r.cfg.Output == "" {
+		return nil
+	}
+	if r.output, err = openOutput(ctx, r.cfg, &r.names); err != nil {
+		return err
+	}
+	r.hold = match.NewHold(match.HoldConfig{
+		Window: r.cfg.Window, Merge: r.cfg.Policy == Merge, Mark: r.cfg.Policy == Mark, Limit: maxHeld, Emit: r.output.put,
+	})
+	return nil
+}
+
+// patience is how long a read may take after the run was asked to end.
+const patience = 400 * time.Millisecond
+
+// each judges batches. Reading may block, so it is a goroutine's, which ends with the
+// process if it blocks for ever. What sockets hold when ctx is done is still read.
+func (r *runner) each(ctx context.Context) error {
+	batch := new(records.Batch)
+	next, done, giveUp := make(chan struct{}), make(chan error, 1), make(chan struct{})
+	defer close(next)
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(patience, func() { close(giveUp) }) })()
+	go func() {
+		for range next {
+			done <- r.reader.ReadBatch(batch)
+		}
+	}()
+	for {
+		next <- struct{}{}
+		select {
+		case err := <-done:
+			if errors.Is(err, io.EOF) {
+				return ctx.Err()
+			}
+			if err != nil {
+				return err
+			}
+		case <-giveUp:
+			return ctx.Err()
+		}
+		r.counts = r.reader.Counts()
+		if err := r.take(batch); err != nil {
+			return err
+		}
+		if ctx.Err() != nil && r.sockets == nil {
+			return ctx.Err()
+		}
+	}
+}
+
+// take judges a batch, and gives it to the outputs.
+func (r *runner) take(b *records.Batch) error {
+	if b.Kind == 0 {
+		return r.idle()
+	}
+	verdicts, judgments := r.judge.Judge(b)
+	r.forward(b, verdicts)
+	if r.hold == nil {
+		return nil
+	}
+	return r.hold.Add(b, verdicts, judgments)
+}
+
+// forward sends what is left of a message. Collectors come and go, so a message that is
+// not taken is counted, and only the first is warned about.
+func (r *runner) forward(b *records.Batch, verdicts []records.Verdict) {
+	if r.sender == nil {
+		return
+	}
+	r.cut = r.cutter.Cut(r.cut[:0], b, verdicts)
+	if len(r.cut) == 0 {
+		return
+	}
+	if err := r.sender.Send(b.From, r.cut); err != nil && r.sender.Stats().Failed == 1 {
+		r.cfg.Log.Warn(err.Error() + "; messages that are not taken are counted")
+	}
+}
+
+// idle writes what has waited while nothing came.
+func (r *runner) idle() error {
+	if r.hold == nil {
+		return nil
+	}
+	if err := r.hold.Advance(time.Now().UnixNano()); err != nil {
+		return err
+	}
+	return r.output.flush()
+}
+
+// end completes the outputs.
+func (r *runner) end(clean bool) error {
+	var errs []error
+	if r.output != nil {
+		errs = append(errs, r.output.close(clean))
+	}
+	if r.sender != nil {
+		errs = append(errs, r.sender.Close())
+	}
+	if r.judge != nil {
+		errs = append(errs, r.judge.Close())
+	}
+	return errors.Join(errs...)
+}
+
+func (r *runner) closeInputs() {
+	for _, in := range r.inputs {
+		_ = in.Close() // everything was read, or the run failed
+	}
+}
