@@ -11,11 +11,12 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/records"
+	"github.com/flowdedup/flowdedup/capture/records/internal/exporttest"
 )
 
 // endless delivers one batch of packets again and again.
 type endless struct {
-	wire
+	exporttest.Wire
 	batch capture.Batch
 	left  int
 }
@@ -30,12 +31,12 @@ func (e *endless) Next(b *capture.Batch) error {
 }
 
 // usualMessages are the template, and messages of NetFlow v9 with 28 records each.
-func usualMessages(t testing.TB, n int) (*wire, []datagram) {
-	w := &wire{atOnce: 1 << 30, datagrams: []datagram{{routerA, 0, sets9(0, 1, usualSet)}}}
+func usualMessages(t testing.TB, n int) (*exporttest.Wire, []exporttest.Datagram) {
+	w := &exporttest.Wire{AtOnce: 1 << 30, Datagrams: []exporttest.Datagram{{routerA, 0, sets9(0, 1, usualSet)}}}
 	for i := range n {
-		w.datagrams = append(w.datagrams, datagram{routerA, 1, sets9(uint32(i+1), 1, setOf(256, bytes.Repeat(usualRecord(someFlows[0]), 28)))})
+		w.Datagrams = append(w.Datagrams, exporttest.Datagram{routerA, 1, sets9(uint32(i+1), 1, exporttest.Set(256, bytes.Repeat(exporttest.UsualRecord(exporttest.Flows[0]), 28)))})
 	}
-	return w, slices.Clone(w.datagrams)
+	return w, slices.Clone(w.Datagrams)
 }
 
 // TestAllocations reads records without allocating: only the one message of a template may.
@@ -85,7 +86,7 @@ func BenchmarkV9(b *testing.B) {
 				d = all[0]
 			}
 			var v9 netflow.NFv9Packet
-			if err := netflow.DecodeMessageVersion(bytes.NewBuffer(d.data), templates, &v9, nil); err != nil {
+			if err := netflow.DecodeMessageVersion(bytes.NewBuffer(d.Data), templates, &v9, nil); err != nil {
 				b.Fatal(fmt.Errorf("%d: %w", n, err))
 			}
 		}
