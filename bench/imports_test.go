@@ -57,7 +57,7 @@ var layers = map[string][]string{
 	"capture/records/text":      {"capture.", "capture/records."},
 	// It remembers who told of flows.
 	"capture/records/match": {"capture/records.", "engine/affinity", "engine/secret", "layout", "asm"},
-	"capture/rotate":            {"capture", "capture/pcapfile", "capture/outfile", "engine/calendar"},
+	"capture/rotate":        {"capture", "capture/pcapfile", "capture/outfile", "engine/calendar"},
 	// What tests alone use.
 	"capture/internal": {"capture"},
 	"capture/bpf":      {"capture"},
