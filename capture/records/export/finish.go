@@ -80,11 +80,15 @@ func ago(now, then uint32) int64 {
 	return d * int64(time.Millisecond)
 }
 
-// wrapped adds the wraps of a clock of 32 bits until a time is near another.
+// wrapped adds or takes off the wraps of a clock of 32 bits, so that a time is as near as it
+// can be to another.
 func wrapped(t, near int64) int64 {
 	const wrap = 1 << 32 * int64(time.Millisecond)
-	if near-t > wrap/2 {
-		t += (near - t + wrap/2) / wrap * wrap
+	switch d := near - t; {
+	case d > wrap/2:
+		t += (d + wrap/2) / wrap * wrap
+	case d < -wrap/2:
+		t -= (wrap/2 - d) / wrap * wrap
 	}
 	return t
 }

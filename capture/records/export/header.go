@@ -87,8 +87,8 @@ func (m *message) hasSets(templates, options uint16) bool {
 	if len(m.data) < m.at+headSet {
 		return len(m.data) == m.at
 	}
-	id := binary.BigEndian.Uint16(m.data[m.at:])
-	return id == templates || id == options || id >= firstData
+	id, size := binary.BigEndian.Uint16(m.data[m.at:]), int(binary.BigEndian.Uint16(m.data[m.at+2:]))
+	return id == templates || id == options || id >= firstData || size >= headSet && m.at+size <= len(m.data)
 }
 
 // end returns where the sets end. What follows is not of the message.

@@ -23,8 +23,9 @@ const (
 	keptCost = 512
 )
 
-// DefaultHold is how long messages wait for their templates.
-const DefaultHold = 5 * time.Minute
+// hold is how long messages wait for their templates. Exporters send these each minute to
+// each half hour.
+const hold = 5 * time.Minute
 
 // keep keeps a message until its template comes, or there is too much to keep.
 func (r *Reader) keep(m *message, s *source, missing uint16) {
@@ -80,7 +81,7 @@ func (r *Reader) giveUp(k *kept) {
 
 // expire gives up what has waited for too long.
 func (r *Reader) expire() {
-	for k := r.oldest(); k != nil && r.now-k.message.received > int64(r.config.Hold); k = r.oldest() {
+	for k := r.oldest(); k != nil && r.now-k.message.received > int64(hold); k = r.oldest() {
 		r.giveUp(k)
 	}
 }

@@ -7,18 +7,19 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture/records"
+	"github.com/flowdedup/flowdedup/capture/records/internal/exporttest"
 )
 
 // sets9 is a message of NetFlow v9 with sets.
 func sets9(sequence, domain uint32, sets ...[]byte) []byte {
-	return slices.Concat(append([][]byte{head9Of(1, 0, 900+sequence, sequence, domain)}, sets...)...)
+	return slices.Concat(append([][]byte{exporttest.Head9(1, 0, 900+sequence, sequence, domain)}, sets...)...)
 }
 
 var (
-	usualSet  = setOf(0, templateOf(256, usualTemplate...))
-	otherSet  = setOf(0, templateOf(257, [3]uint32{7, 2}, [3]uint32{11, 2}))
-	usualData = setOf(256, usualRecords(someFlows[:1]...))
-	otherData = setOf(257, []byte{0, 1, 0, 2})
+	usualSet  = exporttest.Set(0, exporttest.Template(256, exporttest.UsualTemplate...))
+	otherSet  = exporttest.Set(0, exporttest.Template(257, [3]uint32{7, 2}, [3]uint32{11, 2}))
+	usualData = exporttest.Set(256, exporttest.UsualRecords(exporttest.Flows[:1]...))
+	otherData = exporttest.Set(257, []byte{0, 1, 0, 2})
 )
 
 // told lists the domain and the sequence number of each batch, and its number of records.
@@ -34,31 +35,31 @@ func TestHold(t *testing.T) {
 	minute := int64(time.Minute)
 	cases := []struct {
 		name        string
-		datagrams   []datagram
+		datagrams   []exporttest.Datagram
 		want        []string // domain/number:records
 		untemplated uint64
 	}{
-		{"late template", []datagram{
+		{"late template", []exporttest.Datagram{
 			{routerA, 0, sets9(0, 1, usualData)},
 			{routerA, 1, sets9(1, 1, usualData)},
 			{routerA, 2, sets9(2, 1, usualSet, usualData)},
 			{routerA, 3, sets9(3, 1, usualData)},
 		}, []string{"1/2:1", "1/0:1", "1/1:1", "1/3:1"}, 0},
-		{"another domain's template", []datagram{
+		{"another domain's template", []exporttest.Datagram{
 			{routerA, 0, sets9(0, 1, usualData)},
 			{routerA, 1, sets9(0, 2, usualSet)},
 			{routerB, 2, sets9(0, 1, usualSet)},
 		}, []string{"2/0:0", "1/0:0", "1/0:0"}, 1},
-		{"two templates", []datagram{
+		{"two templates", []exporttest.Datagram{
 			{routerA, 0, sets9(0, 1, usualData, otherData)},
 			{routerA, 1, sets9(1, 1, usualSet)},
 			{routerA, 2, sets9(2, 1, otherSet)},
 		}, []string{"1/1:0", "1/2:0", "1/0:2"}, 0},
-		{"template behind its data", []datagram{
+		{"template behind its data", []exporttest.Datagram{
 			{routerA, 0, sets9(0, 1, usualData, usualSet)},
 			{routerA, 1, sets9(1, 1, usualSet)},
 		}, []string{"1/0:1", "1/1:0"}, 0},
-		{"never", []datagram{
+		{"never", []exporttest.Datagram{
 			{routerA, 0, sets9(0, 1, otherData)},
 			{routerA, 1, sets9(1, 1, usualSet, usualData, otherData)},
 			{routerA, 1 + 6*minute, sets9(2, 1, usualData)}, // the others have waited for too long
@@ -70,8 +71,8 @@ func TestHold(t *testing.T) {
 	for _, c := range cases {
 		for _, atOnce := range []int{1, 3, 100} {
 			t.Run(fmt.Sprintf("%s, %d at once", c.name, atOnce), func(t *testing.T) {
-				r := NewReader(&wire{datagrams: c.datagrams, atOnce: atOnce}, Config{})
-				all := readAll(t, r)
+				r := NewReader(&exporttest.Wire{Datagrams: c.datagrams, AtOnce: atOnce})
+				all := exporttest.ReadAll(t, r)
 				if got := told(all); !slices.Equal(got, c.want) {
 					t.Errorf("%q, want %q", got, c.want)
 				}
@@ -90,12 +91,12 @@ func TestHold(t *testing.T) {
 // TestHoldIsBounded floods a reader with messages without templates. All come out again.
 func TestHoldIsBounded(t *testing.T) {
 	const messages = 40000
-	w := &wire{atOnce: 100}
+	w := &exporttest.Wire{AtOnce: 100}
 	for i := range messages {
 		from := fmt.Sprintf("10.%d.%d.%d:1", i>>12&15, i>>6&63, i%7)
-		w.datagrams = append(w.datagrams, datagram{from, int64(i), sets9(uint32(i), 1, setOf(uint16(256+i%5000), make([]byte, 200)))})
+		w.Datagrams = append(w.Datagrams, exporttest.Datagram{from, int64(i), sets9(uint32(i), 1, exporttest.Set(uint16(256+i%5000), make([]byte, 200)))})
 	}
-	r := NewReader(w, Config{})
+	r := NewReader(w)
 	var b records.Batch
 	n, most := 0, 0
 	for r.ReadBatch(&b) == nil {
@@ -116,12 +117,12 @@ func TestSourcesAreBounded(t *testing.T) {
 	for range 100 {
 		fields = append(fields, [3]uint32{1, 1})
 	}
-	w := &wire{atOnce: 100}
+	w := &exporttest.Wire{AtOnce: 100}
 	for i := range 12000 {
 		from := fmt.Sprintf("10.0.%d.%d:1", i>>8, i&255)
-		w.datagrams = append(w.datagrams, datagram{from, 0, sets9(uint32(i), 1, setOf(0, templateOf(uint16(256+i), fields...)))})
+		w.Datagrams = append(w.Datagrams, exporttest.Datagram{from, 0, sets9(uint32(i), 1, exporttest.Set(0, exporttest.Template(uint16(256+i), fields...)))})
 	}
-	r := NewReader(w, Config{})
+	r := NewReader(w)
 	var b records.Batch
 	for r.ReadBatch(&b) == nil {
 		if r.fields > maxFields || r.sources.Len() > maxSources {

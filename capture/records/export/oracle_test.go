@@ -15,6 +15,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/capture/records"
+	"github.com/flowdedup/flowdedup/capture/records/internal/exporttest"
 )
 
 // sharedFlows returns the files of a folder of real exporters' messages, none if it is not
@@ -127,7 +128,7 @@ func exporterOf(name string) string {
 func TestSharedMessages(t *testing.T) {
 	o := oracle{map[string]netflow.NetFlowTemplateSystem{}}
 	files := sharedFlows(t, "logstash__*.dat")
-	var all []datagram
+	var all []exporttest.Datagram
 	var names []string
 	for _, templates := range []bool{true, false} {
 		for _, file := range files {
@@ -139,15 +140,15 @@ func TestSharedMessages(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			all, names = append(all, datagram{exporterOf(name), int64(len(all)), data}), append(names, name)
+			all, names = append(all, exporttest.Datagram{exporterOf(name), int64(len(all)), data}), append(names, name)
 		}
 	}
 	for i, d := range all {
 		// Each is read behind all before, so what it changes is known.
-		before := NewReader(&wire{datagrams: all[:i:i], atOnce: 100}, Config{})
-		readAll(t, before)
-		r := NewReader(&wire{datagrams: all[: i+1 : i+1], atOnce: 100}, Config{})
-		batches := readAll(t, r)
+		before := NewReader(&exporttest.Wire{Datagrams: all[:i:i], AtOnce: 100})
+		exporttest.ReadAll(t, before)
+		r := NewReader(&exporttest.Wire{Datagrams: all[: i+1 : i+1], AtOnce: 100})
+		batches := exporttest.ReadAll(t, r)
 		n, m := r.Counts(), before.Counts()
 		damaged := n.Undecodable > m.Undecodable || n.Untemplated > m.Untemplated
 		if _, known := undecodable[names[i]]; known != damaged {
@@ -155,7 +156,7 @@ func TestSharedMessages(t *testing.T) {
 		}
 		var mine *records.Batch
 		for j := range batches {
-			if bytes.Equal(batches[j].Raw, d.data) {
+			if bytes.Equal(batches[j].Raw, d.Data) {
 				mine = &batches[j]
 			}
 		}
@@ -221,8 +222,8 @@ func TestSharedStreams(t *testing.T) {
 		} else if src, err = pcapfile.Open(file, pcapfile.Options{}); err != nil {
 			t.Fatal(err)
 		}
-		r := NewReader(src, Config{})
-		all := readAll(t, r)
+		r := NewReader(src)
+		all := exporttest.ReadAll(t, r)
 		o := oracle{map[string]netflow.NetFlowTemplateSystem{}}
 		for i := range all {
 			if want[name].untold == 0 {

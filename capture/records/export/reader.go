@@ -12,14 +12,6 @@ import (
 	"github.com/flowdedup/flowdedup/capture/records/internal/lru"
 )
 
-// Config says how messages are read. The zero value is ready to use.
-type Config struct {
-	// Hold is how long a message whose template is missing waits for it, by the times of
-	// packets. 0 stands for DefaultHold. At most 256 KiB of a source (an observation domain
-	// of an exporter) wait, and 16 MiB of all.
-	Hold time.Duration
-}
-
 // Bounds of all sources.
 const (
 	maxSources = 1 << 14
@@ -30,7 +22,6 @@ const (
 // records.Reader. One goroutine at a time may use it.
 type Reader struct {
 	src     capture.Source
-	config  Config
 	decoder *flow.Decoder
 	seed    maphash.Seed
 	sources *lru.Map[sourceKey, *source]
@@ -55,12 +46,9 @@ type Reader struct {
 var _ records.Reader = (*Reader)(nil)
 
 // NewReader returns a reader of the packets of src, which stays the caller's to close.
-func NewReader(src capture.Source, config Config) *Reader {
-	if config.Hold <= 0 {
-		config.Hold = DefaultHold
-	}
+func NewReader(src capture.Source) *Reader {
 	return &Reader{
-		src: src, config: config, decoder: flow.NewDecoder(flow.DecoderConfig{}), seed: maphash.MakeSeed(),
+		src: src, decoder: flow.NewDecoder(flow.DecoderConfig{}), seed: maphash.MakeSeed(),
 		sources: lru.New[sourceKey, *source](maxSources), waiting: list.New(),
 	}
 }
@@ -69,7 +57,9 @@ func NewReader(src capture.Source, config Config) *Reader {
 func (r *Reader) Counts() records.Counts { return r.counts }
 
 // ReadBatch reads a message; see records.Reader. A message whose template is missing comes
-// once that is known, or when it does not wait any more. If src ends with an error, all
+// once that is known, or when it does not wait any more: after 5 minutes by the times of
+// packets, or when more than 256 KiB of a source (an observation domain of an exporter) or
+// 16 MiB of all wait. If src ends with an error, all
 // messages that wait come before it.
 func (r *Reader) ReadBatch(b *records.Batch) error {
 	for {

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"encoding/binary"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture/records"
+	"github.com/flowdedup/flowdedup/capture/records/internal/exporttest"
 )
 
 const (
@@ -19,22 +21,22 @@ const (
 // read decodes messages of one exporter, a second apart.
 func read(t testing.TB, messages ...[]byte) ([]records.Batch, records.Counts) {
 	t.Helper()
-	var all []datagram
+	var all []exporttest.Datagram
 	for i, m := range messages {
-		all = append(all, datagram{routerA, (1000 + int64(i)) * second, m})
+		all = append(all, exporttest.Datagram{routerA, (1000 + int64(i)) * second, m})
 	}
-	r := NewReader(&wire{datagrams: all}, Config{})
-	return readAll(t, r), r.Counts()
+	r := NewReader(&exporttest.Wire{Datagrams: all})
+	return exporttest.ReadAll(t, r), r.Counts()
 }
 
 // wantFlow is what a record of a flow has, whatever the protocol.
-func wantFlow(t *testing.T, b *records.Batch, i int, f flowSpec) {
+func wantFlow(t *testing.T, b *records.Batch, i int, f exporttest.Flow) {
 	t.Helper()
 	r := &b.Records[i]
-	if f.protocol == icmp4 {
-		f.sourcePort = 0
+	if f.Protocol == icmp4 {
+		f.SourcePort = 0
 	}
-	got := flowSpec{r.Source.String(), r.Destination.String(), r.SourcePort, r.DestinationPort, r.Protocol, r.Packets, r.Bytes, f.first, f.last}
+	got := exporttest.Flow{r.Source.String(), r.Destination.String(), r.SourcePort, r.DestinationPort, r.Protocol, r.Packets, r.Bytes, f.First, f.Last}
 	if got != f || r.Unmatched {
 		t.Errorf("record %d: %+v, want %+v", i, got, f)
 	}
@@ -45,9 +47,9 @@ func wantFlow(t *testing.T, b *records.Batch, i int, f flowSpec) {
 
 // TestProtocols reads the same flows out of each protocol.
 func TestProtocols(t *testing.T) {
-	template := templateOf(256, usualTemplate...)
-	v9 := append(append(head9Of(4, 10000, 900, 5, 77), setOf(0, template)...), setOf(256, usualRecords(someFlows...))...)
-	ipfix := ipfixOf(900, 5, 77, setOf(2, template), setOf(256, usualRecords(someFlows...)))
+	template := exporttest.Template(256, exporttest.UsualTemplate...)
+	v9 := append(append(exporttest.Head9(4, 10000, 900, 5, 77), exporttest.Set(0, template)...), exporttest.Set(256, exporttest.UsualRecords(exporttest.Flows...))...)
+	ipfix := exporttest.IPFIX(900, 5, 77, exporttest.Set(2, template), exporttest.Set(256, exporttest.UsualRecords(exporttest.Flows...)))
 	const exported = 900 * second
 	cases := []struct {
 		name      string
@@ -59,22 +61,22 @@ func TestProtocols(t *testing.T) {
 		precision time.Duration
 		at, size  int // of the first record
 	}{
-		{"v5", v5Of(10000, 900, 5, 1, someFlows...), records.NetFlow5, 1<<8 | 2, 100, exported + 5 - 9*second, time.Millisecond, 24, 48},
-		{"v5 of whole seconds", v5Of(10000, 900, 0, 1, someFlows...), records.NetFlow5, 1<<8 | 2, 100, exported - 9*second, time.Second, 24, 48},
+		{"v5", exporttest.V5(10000, 900, 5, 1, exporttest.Flows...), records.NetFlow5, 1<<8 | 2, 100, exported + 5 - 9*second, time.Millisecond, 24, 48},
+		{"v5 of whole seconds", exporttest.V5(10000, 900, 0, 1, exporttest.Flows...), records.NetFlow5, 1<<8 | 2, 100, exported - 9*second, time.Second, 24, 48},
 		{"v9", v9, records.NetFlow9, 77, 0, exported - 9*second, time.Second, 20 + 4 + len(template) + 4, 45},
 		{"ipfix", ipfix, records.IPFIX, 77, 0, 0, 0, 16 + 4 + len(template) + 4, 45},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			all, n := read(t, c.message)
-			if len(all) != 1 || len(all[0].Records) != len(someFlows) || n.Records != 3 || n.Undecodable != 0 {
+			if len(all) != 1 || len(all[0].Records) != len(exporttest.Flows) || n.Records != 3 || n.Undecodable != 0 {
 				t.Fatalf("%d batches, %+v", len(all), n)
 			}
 			b := &all[0]
 			if b.Kind != c.kind || b.From != netip.MustParseAddrPort(routerA) || !slices.Equal(b.Raw, c.message) {
 				t.Fatalf("a message of kind %d from %v", b.Kind, b.From)
 			}
-			for i, f := range someFlows {
+			for i, f := range exporttest.Flows {
 				wantFlow(t, b, i, f)
 				r := &b.Records[i]
 				if want := (records.Point{Exporter: b.From.Addr(), Domain: c.domain}); r.Point != want {
@@ -98,25 +100,25 @@ func TestProtocols(t *testing.T) {
 func TestFields(t *testing.T) {
 	at := time.Date(2026, 11, 23, 1, 2, 3, 500e6, time.UTC)
 	ntp := func(t time.Time) []byte {
-		return words(uint32(t.Unix()+2208988800), uint32(uint64(t.Nanosecond())<<32/1e9)+1)
+		return exporttest.Words(uint32(t.Unix()+2208988800), uint32(uint64(t.Nanosecond())<<32/1e9)+1)
 	}
-	long := func(n uint64) []byte { return be.AppendUint64(nil, n) }
-	six := addressBytes("2001:db8::1")
+	long := func(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
+	six := exporttest.Address("2001:db8::1")
 	cases := []struct {
 		name   string
 		fields [][3]uint32
 		record []byte
 		want   func(r *records.Record) bool
 	}{
-		{"IPv6", [][3]uint32{{27, 16}, {28, 16}}, append(slices.Clone(six), addressBytes("2001:db8::2")...),
+		{"IPv6", [][3]uint32{{27, 16}, {28, 16}}, append(slices.Clone(six), exporttest.Address("2001:db8::2")...),
 			func(r *records.Record) bool {
 				return r.Source.String() == "2001:db8::1" && r.Destination.String() == "2001:db8::2"
 			}},
 		{"both families", [][3]uint32{{8, 4}, {27, 16}}, append(make([]byte, 4), six...),
 			func(r *records.Record) bool { return r.Source.String() == "2001:db8::1" }},
-		{"both families, the other way", [][3]uint32{{8, 4}, {27, 16}}, append(addressBytes("192.0.2.1"), make([]byte, 16)...),
+		{"both families, the other way", [][3]uint32{{8, 4}, {27, 16}}, append(exporttest.Address("192.0.2.1"), make([]byte, 16)...),
 			func(r *records.Record) bool { return r.Source.String() == "192.0.2.1" }},
-		{"IPv4 in IPv6", [][3]uint32{{27, 16}}, addressBytes("::ffff:192.0.2.1"),
+		{"IPv4 in IPv6", [][3]uint32{{27, 16}}, exporttest.Address("::ffff:192.0.2.1"),
 			func(r *records.Record) bool { return r.Source == netip.MustParseAddr("192.0.2.1") }},
 		{"no address", [][3]uint32{{56, 6}, {2, 4}}, make([]byte, 10), func(r *records.Record) bool { return r.Unmatched }},
 		{"zero addresses", [][3]uint32{{8, 4}, {12, 4}}, make([]byte, 8), func(r *records.Record) bool { return r.Unmatched }},
@@ -126,9 +128,9 @@ func TestFields(t *testing.T) {
 			func(r *records.Record) bool { return r.Bytes == 7 && r.Packets == 8 }},
 		{"initiator", [][3]uint32{{231, 8}, {298, 8}, {232, 8}, {299, 8}}, slices.Concat(long(7), long(8), long(70), long(80)),
 			func(r *records.Record) bool { return r.Bytes == 7 && r.Packets == 8 }},
-		{"reverse of a biflow", [][3]uint32{{1, 4}, {1, 4, 29305}, {2, 4, 29305}}, words(7, 70, 80),
+		{"reverse of a biflow", [][3]uint32{{1, 4}, {1, 4, 29305}, {2, 4, 29305}}, exporttest.Words(7, 70, 80),
 			func(r *records.Record) bool { return r.Bytes == 7 && r.Packets == 0 }},
-		{"enterprise", [][3]uint32{{8, 4, 9}, {7, 2}}, append(words(1), 0, 80),
+		{"enterprise", [][3]uint32{{8, 4, 9}, {7, 2}}, append(exporttest.Words(1), 0, 80),
 			func(r *records.Record) bool { return !r.Source.IsValid() && r.SourcePort == 80 }},
 		{"ICMP by type and code", [][3]uint32{{4, 1}, {176, 1}, {177, 1}, {7, 2}}, []byte{1, 3, 1, 9, 9},
 			func(r *records.Record) bool { return r.SourcePort == 0 && r.DestinationPort == 3<<8|1 }},
@@ -136,34 +138,36 @@ func TestFields(t *testing.T) {
 			func(r *records.Record) bool { return r.DestinationPort == 128<<8 }},
 		{"ICMP in the source port", [][3]uint32{{4, 1}, {7, 2}, {11, 2}}, []byte{1, 8, 0, 0, 0},
 			func(r *records.Record) bool { return r.SourcePort == 0 && r.DestinationPort == 8<<8 }},
-		{"VLAN, VRF, direction", [][3]uint32{{58, 2}, {234, 4}, {61, 1}}, append([]byte{0xf0, 42}, append(words(7), 1)...),
+		{"VLAN, VRF, direction", [][3]uint32{{58, 2}, {234, 4}, {61, 1}}, append([]byte{0xf0, 42}, append(exporttest.Words(7), 1)...),
 			func(r *records.Record) bool {
 				return r.VLAN == 42 && r.VRF == 7 && r.Direction == records.DirectionEgress
 			}},
-		{"translation", [][3]uint32{{225, 4}, {226, 4}, {227, 2}, {228, 2}}, append(words(0xc0000201, 0xc0000202), 0, 80, 1, 187),
+		{"translation", [][3]uint32{{225, 4}, {226, 4}, {227, 2}, {228, 2}}, append(exporttest.Words(0xc0000201, 0xc0000202), 0, 80, 1, 187),
 			func(r *records.Record) bool {
 				return r.NATSource.String() == "192.0.2.1" && r.NATDestination.String() == "192.0.2.2" && r.NATSourcePort == 80 && r.NATDestinationPort == 443
 			}},
-		{"seconds", [][3]uint32{{150, 4}, {151, 4}}, words(100, 110),
+		{"seconds", [][3]uint32{{150, 4}, {151, 4}}, exporttest.Words(100, 110),
 			func(r *records.Record) bool {
 				return r.Start == 100*second && r.End == 110*second && r.Precision == time.Second
 			}},
-		{"milliseconds", [][3]uint32{{152, 8}, {161, 4}}, append(long(1500), words(250)...),
+		{"milliseconds", [][3]uint32{{152, 8}, {161, 4}}, append(long(1500), exporttest.Words(250)...),
 			func(r *records.Record) bool {
 				return r.Start == 1500e6 && r.End == 1750e6 && r.Precision == time.Millisecond
 			}},
 		{"NTP", [][3]uint32{{154, 8}, {157, 8}}, append(ntp(at), ntp(at)...),
 			func(r *records.Record) bool { return r.Start == at.UnixNano() && r.End == r.Start }},
-		{"before the export", [][3]uint32{{158, 4}, {159, 4}}, words(2e6, 1e6),
+		{"before the export", [][3]uint32{{158, 4}, {159, 4}}, exporttest.Words(2e6, 1e6),
 			func(r *records.Record) bool { return r.Start == 898*second && r.End == 899*second }},
 		{"event", [][3]uint32{{323, 8}}, long(1500), func(r *records.Record) bool { return r.Start == 1500e6 && r.End == 1500e6 }},
 		{"a time out of range", [][3]uint32{{152, 8}}, long(1 << 63), func(r *records.Record) bool { return r.Start == 0 }},
-		{"exporter's start", [][3]uint32{{160, 8}, {22, 4}, {21, 4}}, append(long(800e3), words(5000, 6000)...),
+		{"exporter's start", [][3]uint32{{160, 8}, {22, 4}, {21, 4}}, append(long(800e3), exporttest.Words(5000, 6000)...),
 			func(r *records.Record) bool { return r.Start == 805*second && r.End == 806*second }},
-		{"interval", [][3]uint32{{34, 4}}, words(500), func(r *records.Record) bool { return r.Sampling == 500 }},
-		{"1 of 1000", [][3]uint32{{305, 4}, {306, 4}}, words(1, 999), func(r *records.Record) bool { return r.Sampling == 1000 }},
-		{"n of N", [][3]uint32{{309, 4}, {310, 4}}, words(2, 1000), func(r *records.Record) bool { return r.Sampling == 500 }},
-		{"exporter", [][3]uint32{{130, 4}, {149, 4}}, words(0x0a000001, 9),
+		{"exporter's start, wrapped", [][3]uint32{{160, 8}, {22, 4}}, append(long(800e3), exporttest.Words(1<<32-5000)...),
+			func(r *records.Record) bool { return r.Start == 795*second }},
+		{"interval", [][3]uint32{{34, 4}}, exporttest.Words(500), func(r *records.Record) bool { return r.Sampling == 500 }},
+		{"1 of 1000", [][3]uint32{{305, 4}, {306, 4}}, exporttest.Words(1, 999), func(r *records.Record) bool { return r.Sampling == 1000 }},
+		{"n of N", [][3]uint32{{309, 4}, {310, 4}}, exporttest.Words(2, 1000), func(r *records.Record) bool { return r.Sampling == 500 }},
+		{"exporter", [][3]uint32{{130, 4}, {149, 4}}, exporttest.Words(0x0a000001, 9),
 			func(r *records.Record) bool {
 				return r.Point == records.Point{Exporter: netip.MustParseAddr("10.0.0.1"), Domain: 9}
 			}},
@@ -173,7 +177,7 @@ func TestFields(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			all, n := read(t, ipfixOf(900, 0, 0, setOf(2, templateOf(300, c.fields...)), setOf(300, c.record)))
+			all, n := read(t, exporttest.IPFIX(900, 0, 0, exporttest.Set(2, exporttest.Template(300, c.fields...)), exporttest.Set(300, c.record)))
 			if len(all) != 1 || len(all[0].Records) == 0 || n.Undecodable != 0 {
 				t.Fatalf("%d batches, %+v", len(all), n)
 			}
@@ -204,11 +208,11 @@ func TestUptime(t *testing.T) {
 
 // TestSFlow reads samples with headers of packets, and with addresses alone.
 func TestSFlow(t *testing.T) {
-	f := someFlows[0]
-	counters := block(2, words(1, 3, 0))
-	unknown := block(4095<<12|1, words(1, 2, 3))
-	short := block(sampleFlow, words(7, 3))
-	all, n := read(t, sFlowOf("203.0.113.9", 4, 1, 100, counters, rawSample(f, 512), unknown, short, ipSample(f, 64)))
+	f := exporttest.Flows[0]
+	counters := exporttest.Block(2, exporttest.Words(1, 3, 0))
+	unknown := exporttest.Block(4095<<12|1, exporttest.Words(1, 2, 3))
+	short := exporttest.Block(sampleFlow, exporttest.Words(7, 3))
+	all, n := read(t, exporttest.SFlow("203.0.113.9", 4, 1, 100, counters, exporttest.RawSample(f, 512), unknown, short, exporttest.IPSample(f, 64)))
 	if len(all) != 1 || len(all[0].Records) != 2 || n.Undecodable != 1 {
 		t.Fatalf("%d batches, %+v", len(all), n)
 	}
@@ -217,7 +221,7 @@ func TestSFlow(t *testing.T) {
 		{Sampling: 64, Bytes: 1400, Direction: records.DirectionEgress},
 	} {
 		r := all[0].Records[i]
-		f.packets, f.bytes = 1, want.Bytes
+		f.Packets, f.Bytes = 1, want.Bytes
 		wantFlow(t, &all[0], i, f)
 		if r.Sampling != want.Sampling || r.VLAN != want.VLAN || r.TCPFlags != 0x12 || r.Direction != want.Direction {
 			t.Errorf("sample %d: %+v", i, r)
@@ -229,23 +233,23 @@ func TestSFlow(t *testing.T) {
 			t.Errorf("times %d, %d", r.Start, r.Exported)
 		}
 	}
-	if r := all[0].Records[0]; r.Offset != 28+len(counters) || r.Length != len(rawSample(f, 512)) {
+	if r := all[0].Records[0]; r.Offset != 28+len(counters) || r.Length != len(exporttest.RawSample(f, 512)) {
 		t.Errorf("sample at %d", r.Offset)
 	}
 }
 
 // TestSampling finds the interval of a record in the options of its exporter.
 func TestSampling(t *testing.T) {
-	options9 := slices.Concat([]byte{1, 4, 0, 4, 0, 8}, fieldsOf([3]uint32{1, 4}, [3]uint32{48, 1}, [3]uint32{50, 2}), []byte{0, 0})
+	options9 := slices.Concat([]byte{1, 4, 0, 4, 0, 8}, exporttest.Fields([3]uint32{1, 4}, [3]uint32{48, 1}, [3]uint32{50, 2}), []byte{0, 0})
 	data := func(sequence uint32, sampler byte) []byte {
-		f := usualRecord(someFlows[0])
+		f := exporttest.UsualRecord(exporttest.Flows[0])
 		f[40] = sampler
-		return append(head9Of(1, 0, 900, sequence, 0), setOf(256, f)...)
+		return append(exporttest.Head9(1, 0, 900, sequence, 0), exporttest.Set(256, f)...)
 	}
 	interval := func(sequence uint32, id byte, n uint16) []byte {
-		return append(head9Of(1, 0, 900, sequence, 0), setOf(260, words(0), []byte{id, byte(n >> 8), byte(n)})...)
+		return append(exporttest.Head9(1, 0, 900, sequence, 0), exporttest.Set(260, exporttest.Words(0), []byte{id, byte(n >> 8), byte(n)})...)
 	}
-	head := slices.Concat(head9Of(2, 0, 900, 0, 0), setOf(0, templateOf(256, usualTemplate...)), setOf(1, options9))
+	head := slices.Concat(exporttest.Head9(2, 0, 900, 0, 0), exporttest.Set(0, exporttest.Template(256, exporttest.UsualTemplate...)), exporttest.Set(1, options9))
 	all, n := read(t, head, data(1, 9), interval(2, 9, 1000), interval(3, 8, 50), data(4, 9), data(5, 8), data(6, 7))
 	var got []uint32
 	for _, b := range all {
@@ -263,21 +267,21 @@ func TestSampling(t *testing.T) {
 
 // TestTemplates follows templates that change, go and come.
 func TestTemplates(t *testing.T) {
-	two := func(a, b [3]uint32) []byte { return setOf(2, templateOf(256, a, b)) }
-	data := setOf(256, []byte{0, 1, 0, 2})
+	two := func(a, b [3]uint32) []byte { return exporttest.Set(2, exporttest.Template(256, a, b)) }
+	data := exporttest.Set(256, []byte{0, 1, 0, 2})
 	ports := [2][3]uint32{{7, 2}, {11, 2}}
-	withdraw := setOf(2, []byte{1, 0, 0, 0})
-	withdrawAll := setOf(2, []byte{0, 2, 0, 0})
+	withdraw := exporttest.Set(2, []byte{1, 0, 0, 0})
+	withdrawAll := exporttest.Set(2, []byte{0, 2, 0, 0})
 	all, n := read(t,
-		ipfixOf(900, 0, 0, two(ports[0], ports[1]), data),
-		ipfixOf(901, 1, 0, two(ports[0], ports[1])), // again
-		ipfixOf(901, 1, 0, two(ports[1], ports[0])), // changed
-		ipfixOf(902, 1, 0, data),
-		ipfixOf(903, 2, 0, withdraw),
-		ipfixOf(904, 2, 0, data), // waits
-		ipfixOf(905, 3, 0, two(ports[0], ports[1])),
-		ipfixOf(906, 3, 0, withdrawAll),
-		ipfixOf(907, 3, 0, data), // for ever
+		exporttest.IPFIX(900, 0, 0, two(ports[0], ports[1]), data),
+		exporttest.IPFIX(901, 1, 0, two(ports[0], ports[1])), // again
+		exporttest.IPFIX(901, 1, 0, two(ports[1], ports[0])), // changed
+		exporttest.IPFIX(902, 1, 0, data),
+		exporttest.IPFIX(903, 2, 0, withdraw),
+		exporttest.IPFIX(904, 2, 0, data), // waits
+		exporttest.IPFIX(905, 3, 0, two(ports[0], ports[1])),
+		exporttest.IPFIX(906, 3, 0, withdrawAll),
+		exporttest.IPFIX(907, 3, 0, data), // for ever
 	)
 	var got []string
 	for _, b := range all {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/capture/records"
+	"github.com/flowdedup/flowdedup/capture/records/internal/exporttest"
 )
 
 // TestSequence counts what gaps of sequence numbers say.
@@ -15,15 +16,15 @@ func TestSequence(t *testing.T) {
 			if i == 0 {
 				sets = [][]byte{usualSet, usualData}
 			}
-			all = append(all, append(head9Of(1, s.uptime, s.seconds, s.number, 0), concat(sets)...))
+			all = append(all, append(exporttest.Head9(1, s.uptime, s.seconds, s.number, 0), concat(sets)...))
 		}
 		return all
 	}
 	// Each message has two records, the first one record and the template.
 	ipfix := func(numbers ...uint32) (all [][]byte) {
-		all = append(all, ipfixOf(900, numbers[0], 0, setOf(2, templateOf(256, usualTemplate...)), setOf(256, usualRecords(someFlows[:1]...))))
+		all = append(all, exporttest.IPFIX(900, numbers[0], 0, exporttest.Set(2, exporttest.Template(256, exporttest.UsualTemplate...)), exporttest.Set(256, exporttest.UsualRecords(exporttest.Flows[:1]...))))
 		for i, n := range numbers[1:] {
-			all = append(all, ipfixOf(901+uint32(i), n, 0, setOf(256, usualRecords(someFlows[:2]...))))
+			all = append(all, exporttest.IPFIX(901+uint32(i), n, 0, exporttest.Set(256, exporttest.UsualRecords(exporttest.Flows[:2]...))))
 		}
 		return all
 	}
@@ -45,11 +46,11 @@ func TestSequence(t *testing.T) {
 		{"IPFIX with a gap", ipfix(5, 6, 10), records.Counts{Lost: 2}},
 		{"IPFIX that counts messages", ipfix(5, 6, 7, 8, 9), records.Counts{}},
 		{"IPFIX that starts again", ipfix(5000, 5001, 0, 2), records.Counts{Restarts: 1}},
-		{"v5", [][]byte{v5Of(0, 900, 0, 50, someFlows...), v5Of(1000, 901, 0, 53, someFlows...)}, records.Counts{}},
-		{"v5 with a gap", [][]byte{v5Of(0, 900, 0, 50, someFlows...), v5Of(1000, 901, 0, 63, someFlows...)}, records.Counts{Lost: 10}},
-		{"sFlow", [][]byte{sFlowOf("10.0.0.1", 0, 1, 1000), sFlowOf("10.0.0.1", 0, 2, 2000), sFlowOf("10.0.0.1", 0, 5, 3000)}, records.Counts{Lost: 2}},
-		{"sFlow that starts again", [][]byte{sFlowOf("10.0.0.1", 0, 100, 90000), sFlowOf("10.0.0.1", 0, 1, 10)}, records.Counts{Restarts: 1}},
-		{"two of sFlow", [][]byte{sFlowOf("10.0.0.1", 0, 100, 90000), sFlowOf("10.0.0.2", 0, 7, 10)}, records.Counts{}},
+		{"v5", [][]byte{exporttest.V5(0, 900, 0, 50, exporttest.Flows...), exporttest.V5(1000, 901, 0, 53, exporttest.Flows...)}, records.Counts{}},
+		{"v5 with a gap", [][]byte{exporttest.V5(0, 900, 0, 50, exporttest.Flows...), exporttest.V5(1000, 901, 0, 63, exporttest.Flows...)}, records.Counts{Lost: 10}},
+		{"sFlow", [][]byte{exporttest.SFlow("10.0.0.1", 0, 1, 1000), exporttest.SFlow("10.0.0.1", 0, 2, 2000), exporttest.SFlow("10.0.0.1", 0, 5, 3000)}, records.Counts{Lost: 2}},
+		{"sFlow that starts again", [][]byte{exporttest.SFlow("10.0.0.1", 0, 100, 90000), exporttest.SFlow("10.0.0.1", 0, 1, 10)}, records.Counts{Restarts: 1}},
+		{"two of sFlow", [][]byte{exporttest.SFlow("10.0.0.1", 0, 100, 90000), exporttest.SFlow("10.0.0.2", 0, 7, 10)}, records.Counts{}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -11,14 +11,15 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/records"
+	"github.com/flowdedup/flowdedup/capture/records/internal/exporttest"
 )
 
 // TestStream reads IPFIX messages one after another, and says where one is damaged.
 func TestStream(t *testing.T) {
 	messages := [][]byte{
-		ipfixOf(900, 0, 1, setOf(2, templateOf(256, usualTemplate...)), setOf(256, usualRecords(someFlows...))),
-		ipfixOf(901, 3, 1, setOf(256, usualRecords(someFlows...))),
-		ipfixOf(902, 6, 1, setOf(256, bytes.Repeat(usualRecords(someFlows...), 480))), // of 64,820 bytes
+		exporttest.IPFIX(900, 0, 1, exporttest.Set(2, exporttest.Template(256, exporttest.UsualTemplate...)), exporttest.Set(256, exporttest.UsualRecords(exporttest.Flows...))),
+		exporttest.IPFIX(901, 3, 1, exporttest.Set(256, exporttest.UsualRecords(exporttest.Flows...))),
+		exporttest.IPFIX(902, 6, 1, exporttest.Set(256, bytes.Repeat(exporttest.UsualRecords(exporttest.Flows...), 480))), // of 64,820 bytes
 	}
 	whole := slices.Concat(messages...)
 	cases := []struct {
@@ -37,7 +38,7 @@ func TestStream(t *testing.T) {
 	for _, c := range cases {
 		for name, from := range map[string]netip.AddrPort{"file": {}, "IPv4": netip.MustParseAddrPort("192.0.2.1:4739"), "IPv6": netip.MustParseAddrPort("[2001:db8::1]:4739")} {
 			t.Run(c.name+", "+name, func(t *testing.T) {
-				r := NewReader(NewStream(iotest.HalfReader(bytes.NewReader(c.data)), "flows.ipfix", from), Config{})
+				r := NewReader(NewStream(iotest.HalfReader(bytes.NewReader(c.data)), "flows.ipfix", from))
 				n, err := readSome(r)
 				var damage *capture.InputError
 				if n != c.records || c.err == nil && err != io.EOF || c.err != nil && (!errors.Is(err, c.err) || !errors.As(err, &damage)) {

@@ -45,12 +45,12 @@ func (c *Cutter) Cut(dst []byte, b *records.Batch, verdicts []records.Verdict) [
 	switch b.Kind {
 	case records.NetFlow5:
 		sequence = 16
-		m.plain(head5)
+		m.plain(head5, size5)
 		m.count(2, m.removed)
 	case records.SFlow:
 		samples := samplesAt(b.Raw)
 		sequence = samples - 12
-		m.plain(samples)
+		m.plain(samples, headSample)
 		m.lower(samples-4, uint32(m.removed))
 	case records.NetFlow9:
 		sequence = 12
@@ -91,12 +91,14 @@ func (c *Cutter) stream(b *records.Batch) *uint32 {
 	return n
 }
 
-// Sizes of headers, and of the head of a set.
+// Sizes of headers, of a record of NetFlow v5, and of the heads of sets and samples.
 const (
-	head5     = 24
-	head9     = 20
-	headIPFIX = 16
-	headSet   = 4
+	head5      = 24
+	size5      = 48
+	head9      = 20
+	headIPFIX  = 16
+	headSet    = 4
+	headSample = 8
 )
 
 // domain returns what tells streams of an exporter apart.
@@ -135,10 +137,11 @@ type cut struct {
 	empty                      bool
 }
 
-// plain copies a message without sets.
-func (m *cut) plain(head int) {
+// plain copies a message without sets. If less than least bytes are left behind the header,
+// nothing is.
+func (m *cut) plain(head, least int) {
 	m.between(0, len(m.raw))
-	m.empty = m.removed > 0 && len(m.dst)-m.from == head
+	m.empty = m.removed > 0 && len(m.dst)-m.from < head+least
 }
 
 // between copies bytes without the records there that are copies. It returns where the last
@@ -175,7 +178,7 @@ func (m *cut) sets(head, end int) {
 		at += size
 	}
 	m.shorter = at - (len(m.dst) - m.from)
-	m.empty = m.removed > 0 && len(m.dst)-m.from == head && isZero(m.raw[at:])
+	m.empty = m.removed > 0 && len(m.dst)-m.from == head // what follows is of no set
 	m.dst = append(m.dst, m.raw[at:]...)
 }
 

@@ -26,13 +26,14 @@ type Sender struct {
 
 // SenderStats counts what a Sender did.
 type SenderStats struct {
-	Sent, Bytes uint64
+	Sent  uint64 `json:"sent"`
+	Bytes uint64 `json:"bytes"`
 	// Failed are messages that the system did not take, or whose predecessor the
 	// collector's host refused.
-	Failed uint64
+	Failed uint64 `json:"failed"`
 	// Own are messages sent with the own address, as the exporter's is unknown or of the
 	// other family. They count only where the exporter's was asked for.
-	Own uint64
+	Own uint64 `json:"own"`
 }
 
 // OpenSender opens a sender to udp://HOST:PORT, whose name is looked up once. With spoof,

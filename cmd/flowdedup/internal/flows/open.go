@@ -49,7 +49,7 @@ func (r *runner) openInputs(ctx context.Context) error {
 	}
 	var readers []records.Reader
 	if len(binary) > 0 {
-		readers = append(readers, export.NewReader(join(binary, r.warn), export.Config{}))
+		readers = append(readers, export.NewReader(join(binary, r.warn)))
 	}
 	r.names.inputs = append(binaryNames, textNames...)
 	for i, in := range texts {
@@ -112,7 +112,7 @@ func (r *runner) listen(ctx context.Context) error {
 	r.inputs = append(r.inputs, sockets)
 	r.sockets = sockets
 	context.AfterFunc(ctx, sockets.Stop)
-	r.reader = export.NewReader(sockets, export.Config{})
+	r.reader = export.NewReader(sockets)
 	for _, at := range r.cfg.Listen {
 		r.cfg.Log.Info("listening", "address", at)
 	}
