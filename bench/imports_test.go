@@ -64,8 +64,10 @@ var layers = map[string][]string{
 	"capture/flow":     {"capture", "asm"},
 	"capture/diffs":    {"capture", "capture/flow", "asm"},
 	// It remembers more of a packet than filters do.
-	"capture/inspect":   {"capture", "engine/calendar", "layout", "asm"},
-	"capture/compare":   {"capture", "engine/calendar", "asm"},
+	"capture/inspect": {"capture", "engine/calendar", "layout", "asm"},
+	"capture/compare": {"capture", "engine/calendar", "asm"},
+	// It shares nothing with what it checks but the reading and the identity.
+	"capture/verify":    {"capture", "capture/flow", "asm/digest"},
 	"capture/points":    {"capture", "capture/flow"},
 	"capture/split":     {"capture", "capture/flow"},
 	"capture/strip":     {"capture"},
