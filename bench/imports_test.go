@@ -57,15 +57,17 @@ var layers = map[string][]string{
 	"capture/records/text":      {"capture.", "capture/records."},
 	// It remembers who told of flows.
 	"capture/records/match": {"capture/records.", "engine/affinity", "engine/secret", "layout", "asm"},
-	"capture/rotate":            {"capture", "capture/pcapfile", "capture/outfile", "engine/calendar"},
+	"capture/rotate":        {"capture", "capture/pcapfile", "capture/outfile", "engine/calendar"},
 	// What tests alone use.
 	"capture/internal": {"capture"},
 	"capture/bpf":      {"capture"},
 	"capture/flow":     {"capture", "asm"},
 	"capture/diffs":    {"capture", "capture/flow", "asm"},
 	// It remembers more of a packet than filters do.
-	"capture/inspect":   {"capture", "engine/calendar", "layout", "asm"},
-	"capture/compare":   {"capture", "engine/calendar", "asm"},
+	"capture/inspect": {"capture", "engine/calendar", "layout", "asm"},
+	"capture/compare": {"capture", "engine/calendar", "asm"},
+	// It shares nothing with what it checks but the reading and the identity.
+	"capture/verify":    {"capture", "capture/flow", "asm/digest"},
 	"capture/points":    {"capture", "capture/flow"},
 	"capture/split":     {"capture", "capture/flow"},
 	"capture/strip":     {"capture"},

@@ -41,7 +41,7 @@ var programs = sync.OnceValues(func() (dir string, err error) {
 // TestMain is the sender too: see lab.send.
 func TestMain(m *testing.M) {
 	if to := os.Getenv("FLOWDEDUP_SEND"); to != "" {
-		if err := send(to, os.Getenv("FLOWDEDUP_NUMBERS")); err != nil {
+		if err := send(to, os.Getenv("FLOWDEDUP_NUMBERS"), os.Getenv("FLOWDEDUP_PORTS")); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -57,10 +57,10 @@ func TestMain(m *testing.M) {
 // port is where the traffic goes.
 const port = 7777
 
-// send sends datagrams with the numbers from,to,each-second.
-func send(to, numbers string) error {
-	var first, last, rate int
-	if _, err := fmt.Sscanf(numbers, "%d,%d,%d", &first, &last, &rate); err != nil {
+// send sends datagrams with the numbers from,to,each-second, to so many ports in turn.
+func send(to, numbers, ports string) error {
+	var first, last, rate, spread int
+	if _, err := fmt.Sscanf(numbers+","+ports, "%d,%d,%d,%d", &first, &last, &rate, &spread); err != nil {
 		return err
 	}
 	there, err := net.ResolveUDPAddr("udp", to)
@@ -77,7 +77,9 @@ func send(to, numbers string) error {
 			time.Sleep(wait)
 		}
 		binary.BigEndian.PutUint32(body, uint32(i))
-		if _, err := conn.WriteToUDP(body, there); err != nil {
+		next := *there
+		next.Port += i % spread
+		if _, err := conn.WriteToUDP(body, &next); err != nil {
 			return err
 		}
 	}
@@ -323,12 +325,18 @@ func (l *lab) output(site string) string { return filepath.Join(l.dir, site+".pc
 // send sends datagrams of these numbers along the path.
 func (l *lab) send(from, to, rate int) {
 	l.t.Helper()
+	l.spread(from, to, rate, 1)
+}
+
+// spread is send to so many ports in turn.
+func (l *lab) spread(from, to, rate, ports int) {
+	l.t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		l.t.Fatal(err)
 	}
 	c := l.client.command(self)
-	c.Env = append(os.Environ(), fmt.Sprintf("FLOWDEDUP_SEND=10.3.0.2:%d", port), fmt.Sprintf("FLOWDEDUP_NUMBERS=%d,%d,%d", from, to, rate))
+	c.Env = append(os.Environ(), fmt.Sprintf("FLOWDEDUP_SEND=10.3.0.2:%d", port), fmt.Sprintf("FLOWDEDUP_NUMBERS=%d,%d,%d", from, to, rate), fmt.Sprintf("FLOWDEDUP_PORTS=%d", ports))
 	if out, err := c.CombinedOutput(); err != nil {
 		l.t.Fatalf("%v: %s", err, out)
 	}

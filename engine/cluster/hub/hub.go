@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"github.com/flowdedup/flowdedup/engine/cluster/counts"
 )
 
 // Config says how to run a hub.
@@ -18,7 +20,9 @@ type Config struct {
 	Settings Settings
 	// Memory and Limit are the bytes of all slices: at first, and at most.
 	Memory, Limit int
-	Log           Logger
+	// Counts is how many bytes of distinct counts the hub keeps; 0 takes none.
+	Counts int64
+	Log    Logger
 	// Reload, if not nil, is called when somebody has changed the keys in the folder.
 	Reload func() error
 	Dial   []nats.Option // beside those that hubs always need
@@ -29,6 +33,8 @@ type Hub struct {
 	name     string
 	id       string
 	settings Settings
+	folder   *Folder
+	counts   *counts.Store // nil where another hub has it
 	log      Logger
 	conn     *nats.Conn
 	memory   int
@@ -60,7 +66,7 @@ func Start(cfg Config) (*Hub, error) {
 		return nil, err
 	}
 	h := &Hub{
-		name: cfg.Name, id: cfg.Settings.ID, settings: cfg.Settings, log: cfg.Log, reload: cfg.Reload,
+		name: cfg.Name, id: cfg.Settings.ID, settings: cfg.Settings, folder: cfg.Folder, log: cfg.Log, reload: cfg.Reload,
 		memory: cfg.Memory / cfg.Settings.Slices, limit: cfg.Limit / cfg.Settings.Slices,
 		keyCheck: cfg.Settings.token("any", "").KeyCheck(), started: time.Now(), owners: map[int]*owner{},
 	}
@@ -69,14 +75,14 @@ func Start(cfg Config) (*Hub, error) {
 	if h.conn, err = connect(cfg.URL, "flowdedup-hub "+cfg.Name, seed, cfg.Log, dial...); err != nil {
 		return nil, err
 	}
-	if err := h.begin(); err != nil {
+	if err := h.begin(cfg.Counts); err != nil {
 		return nil, errors.Join(err, h.Close())
 	}
 	return h, nil
 }
 
 // begin subscribes all subjects, and takes the hub's share of slices.
-func (h *Hub) begin() error {
+func (h *Hub) begin(countsBytes int64) error {
 	var err error
 	if h.layout, err = openLayout(h.ctx, h.conn, &h.settings, &h.group); err != nil {
 		return err
@@ -85,6 +91,9 @@ func (h *Hub) begin() error {
 		return err
 	}
 	if err := h.subscribeReports(); err != nil {
+		return err
+	}
+	if err := h.openCounts(h.folder, countsBytes); err != nil {
 		return err
 	}
 	if err := h.subscribeControl(); err != nil {
@@ -114,5 +123,8 @@ func (h *Hub) Close() error {
 		err = errors.Join(err, h.layout.leave(h.id))
 	}
 	h.conn.Close()
+	if h.counts != nil {
+		err = errors.Join(err, h.counts.Close())
+	}
 	return err
 }

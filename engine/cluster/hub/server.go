@@ -152,12 +152,13 @@ func users(f *Folder, s Settings) ([]*server.NkeyUser, error) {
 	return all, nil
 }
 
-// sitePermissions are the subjects that a site may publish to, and subscribe: requests and
-// reports under its own name, and its own answers. So no site can pose as another.
+// sitePermissions are the subjects that a site may publish to, and subscribe: requests,
+// reports and counts under its own name, and its own answers. So no site can pose as another.
 func sitePermissions(namespace, site string) (publish, subscribe []string) {
 	return []string{
 		"fd." + namespace + ".*.*.*.*." + site,
 		"fd." + namespace + ".*.*.report." + site,
+		"fd." + namespace + ".*.*.counts." + site,
 	}, []string{remote.Inbox(site) + ".>"}
 }
 

@@ -15,6 +15,7 @@ type part struct {
 	Slices  []slicePart           `json:"slices"`
 	Reports map[string]siteReport `json:"reports"`
 	Rates   map[string]rate       `json:"rates"`
+	Counts  *CountsStatus         `json:"counts,omitempty"`
 }
 
 type slicePart struct {
@@ -26,7 +27,7 @@ type slicePart struct {
 
 // part describes the hub.
 func (h *Hub) part() part {
-	p := part{Hub: h.name, Started: h.started, Reports: h.reports.all(), Rates: h.rates.now()}
+	p := part{Hub: h.name, Started: h.started, Reports: h.reports.all(), Rates: h.rates.now(), Counts: h.countsStatus()}
 	for _, o := range h.all() {
 		p.Slices = append(p.Slices, o.status())
 	}
@@ -45,7 +46,8 @@ type Status struct {
 	Sites     []SiteStatus  `json:"sites"`
 	Matrix    []PairStatus  `json:"matrix"`
 	PerSlice  []SliceStatus `json:"per_slice"`
-	Refused   Refusals      `json:"refused"` // requests
+	Refused   Refusals      `json:"refused"`          // requests
+	Counts    *CountsStatus `json:"counts,omitempty"` // nil if no hub takes any
 }
 
 // HubStatus describes a hub.
@@ -124,6 +126,9 @@ func merge(s Settings, parts []part) Status {
 			addSlice(sites, pairs, &one.Stats)
 		}
 		addHub(sites, p)
+		if p.Counts != nil {
+			st.Counts = p.Counts
+		}
 		st.Hubs = append(st.Hubs, hub)
 	}
 	slices.SortFunc(st.PerSlice, func(a, b SliceStatus) int { return a.Slice - b.Slice })

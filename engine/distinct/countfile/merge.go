@@ -38,6 +38,7 @@ type union struct {
 	parts   []Part
 	kind    distinct.Contents
 	overlap bool
+	yield   func(word uint64) bool // gets all words of sets if it is not nil
 
 	words    uint64 // in the sets together
 	sketched []bool // by sensor: it has a sketch
@@ -55,6 +56,18 @@ type union struct {
 // that the bounds of both allow, so they are wide. Errors wrap ErrInvalid, or are those of
 // reading and of ctx.
 func Merge(ctx context.Context, parts []Part, sensors int, overlap bool) (Merged, error) {
+	u, err := unite(ctx, parts, sensors, overlap)
+	if err != nil {
+		return Merged{}, err
+	}
+	return u.merged(), nil
+}
+
+// unite goes through all parts. It is told of more sensors than parts have, or of 0.
+func unite(ctx context.Context, parts []Part, sensors int, overlap bool) (*union, error) {
+	for _, p := range parts {
+		sensors = max(sensors, p.Sensor+1)
+	}
 	u := &union{ctx: ctx, parts: parts, overlap: overlap, sketched: make([]bool, sensors)}
 	for _, p := range parts {
 		s := p.Series
@@ -62,7 +75,7 @@ func Merge(ctx context.Context, parts []Part, sensors int, overlap bool) (Merged
 			continue // an empty set has words of any width
 		}
 		if u.kind.Width != 0 && s.width != u.kind.Width {
-			return Merged{}, s.file.invalid(s.offset, "words of %d bits, where others have %d", s.width, u.kind.Width)
+			return nil, s.file.invalid(s.offset, "words of %d bits, where others have %d", s.width, u.kind.Width)
 		}
 		u.kind.Width = s.width
 		u.sketched[p.Sensor] = u.sketched[p.Sensor] || p.Series.sketch
@@ -78,12 +91,9 @@ func Merge(ctx context.Context, parts []Part, sensors int, overlap bool) (Merged
 		}
 	}
 	if err := u.sketches(); err != nil {
-		return Merged{}, err
+		return nil, err
 	}
-	if err := u.sets(); err != nil {
-		return Merged{}, err
-	}
-	return u.merged(), nil
+	return u, u.sets()
 }
 
 // sketches merges the sketches.
@@ -156,6 +166,9 @@ func (u *union) sets() error {
 		}
 		if u.any || u.overlap {
 			u.note(key+least, holders)
+		}
+		if u.yield != nil && !u.yield(key+least) {
+			return nil
 		}
 	}
 }
@@ -243,8 +256,12 @@ func (u *union) others(one int) sketch.Estimate {
 	return s.Estimate()
 }
 
-// KeySetting is the name of the setting whose value tells secret keys apart.
-const KeySetting = "key"
+const (
+	// KeySetting is the name of the setting whose value tells secret keys apart.
+	KeySetting = "key"
+	// ZoneSetting is the name of that of the time zone in which windows begin.
+	ZoneSetting = "tz"
+)
 
 // Differ returns why windows of two files cannot be merged, or nil.
 func Differ(a, b *File) error {

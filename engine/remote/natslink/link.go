@@ -1,6 +1,7 @@
 package natslink
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -154,6 +155,19 @@ func (l *Link) Send(subject, reply string, msg []byte) error {
 	default:
 		return errQueue
 	}
+}
+
+// Request sends a message, and returns the answer. It may wait for as long as it takes to
+// find out that the connection is dead, and keeps no other message waiting.
+func (l *Link) Request(ctx context.Context, subject string, msg []byte) ([]byte, error) {
+	if !l.up.Load() {
+		return nil, nats.ErrConnectionReconnecting
+	}
+	m, err := l.conn.RequestWithContext(ctx, subject, msg)
+	if err != nil {
+		return nil, err
+	}
+	return m.Data, nil
 }
 
 // publish sends what waits.

@@ -111,6 +111,15 @@ func measuringMethods() []string {
 }
 
 func (f *compareFlags) register(fs *pflag.FlagSet) {
+	f.registerCopies(fs)
+	fs.Var(newParsed(&f.digest, "aes", "name", oneOf("aes", "highway")), "digest", "keyed digest of identities: aes, highway")
+	f.digest = "aes"
+	fs.Var(newParsed(&f.params, "", "names", dedup.ParseParams), "param", "parameters of --method, as plan prints them: K=3,P=10,Max=3")
+	groupAdvanced.add(fs, "digest", "param")
+}
+
+// registerCopies adds the flags that say what a copy is.
+func (f *compareFlags) registerCopies(fs *pflag.FlagSet) {
 	f.window = window.Window{Duration: window.Default}
 	fs.Var(newParsed(&f.window, "1ms", "window", parseWindow), "window", "window of copies: 1ms, n:1000 packets, none")
 	f.identity = flow.L3
@@ -119,11 +128,8 @@ func (f *compareFlags) register(fs *pflag.FlagSet) {
 	fs.Var(newParsed(&f.ignore, "", "fields", flow.ParseIgnore), "ignore", "additional fields to ignore: "+flow.FieldNames()+"; none: compare all")
 	fs.BoolVar(&f.across, "across", false, "copies come from another interface or input only")
 	fs.BoolVar(&f.refresh, "refresh", false, "a removed packet restarts the window")
-	fs.Var(newParsed(&f.digest, "aes", "name", oneOf("aes", "highway")), "digest", "keyed digest of identities: aes, highway")
-	f.digest = "aes"
-	fs.Var(newParsed(&f.params, "", "names", dedup.ParseParams), "param", "parameters of --method, as plan prints them: K=3,P=10,Max=3")
 	groupCompare.add(fs, "window", "identity", "ignore", "across")
-	groupAdvanced.add(fs, "identity-bytes", "refresh", "digest", "param")
+	groupAdvanced.add(fs, "identity-bytes", "refresh")
 }
 
 // completeCompare lets the shell complete the values of these flags and of the filter's

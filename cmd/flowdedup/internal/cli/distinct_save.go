@@ -40,15 +40,21 @@ func parseSensor(s string) (string, error) {
 	return s, nil
 }
 
-// check rejects flags that do not fit --save.
+// check rejects flags that do not fit --save. With --hub the key is the hub's.
 func (s *saveFlags) check(fs *pflag.FlagSet) error {
+	if s.to != "" && !fs.Changed("key") && (fs.Lookup("hub") == nil || !fs.Changed("hub")) {
+		return &usageError{errors.New("--save needs --key, the same for all sensors: --key $(openssl rand -hex 32), once")}
+	}
+	return s.checkTarget()
+}
+
+// checkTarget rejects what no file of counts can be saved to.
+func (s *saveFlags) checkTarget() error {
 	switch {
 	case outfile.IsStdout(s.to):
 		return &usageError{errors.New("--save needs a file, as --merge reads it in several places")}
 	case s.to == "" && s.sensor != "":
 		return &usageError{errors.New("--sensor names this sensor in files of --save")}
-	case s.to != "" && !fs.Changed("key"):
-		return &usageError{errors.New("--save needs --key, the same for all sensors: --key $(openssl rand -hex 32), once")}
 	}
 	return nil
 }
@@ -117,7 +123,7 @@ func (o *outputs) warnSketched(e *env, method string) {
 
 // mergeFlagNames are the flags that --merge takes.
 var mergeFlagNames = map[string]bool{
-	"merge": true, "overlap": true, "total": true, "json": true, "csv": true, "html": true, "quiet": true, "read": true, "help": true,
+	"merge": true, "overlap": true, "save": true, "sensor": true, "total": true, "json": true, "csv": true, "html": true, "quiet": true, "read": true, "help": true,
 }
 
 // runMerge unites saved files.
@@ -131,8 +137,8 @@ func (f *distinctFlags) runMerge(cmd *cobra.Command, e *env, names []string) err
 	if wrong != nil {
 		return wrong
 	}
-	named := files{outputs: []namedFile{{"--csv", f.csv}, f.page.named()}, inputs: names}
-	if err := errors.Join(checkNamed(cmd.Flags()), named.check(), f.checkCSV(), f.page.check(&f.common)); err != nil {
+	named := files{outputs: []namedFile{{"--csv", f.csv}, {"--save", f.save.to}, f.page.named()}, inputs: names}
+	if err := errors.Join(checkNamed(cmd.Flags()), named.check(), f.save.checkTarget(), f.checkCSV(), f.page.check(&f.common)); err != nil {
 		return err
 	}
 	e.quiet = f.quiet
@@ -141,7 +147,7 @@ func (f *distinctFlags) runMerge(cmd *cobra.Command, e *env, names []string) err
 		return err
 	}
 	rows := 0
-	cfg := distinct.MergeConfig{Files: names, Total: f.total, Rows: func(all []distinct.Row) error {
+	cfg := distinct.MergeConfig{Files: names, Total: f.total, Save: f.save.to, Sensor: f.save.sensor, Rows: func(all []distinct.Row) error {
 		rows += len(all)
 		return out.rows(all)
 	}}

@@ -93,6 +93,17 @@ func TestMergeSensors(t *testing.T) {
 			t.Errorf("sensors %q, missing %q", row.Sensors, row.Missing)
 		}
 	}
+	union := filepath.Join(t.TempDir(), "union.counts")
+	got = sensorRows(t, append([]string{"--merge", "--save", union, "--sensor", "both"}, files...)...)
+	again := sensorRows(t, "--merge", union)
+	if len(again) != len(got) {
+		t.Errorf("%d rows of the saved union, want %d", len(again), len(got))
+	}
+	for i, row := range again {
+		if w := got[i]; row.name() != w.name() || row.Distinct != w.Distinct || row.Packets != w.Packets || row.Sensors != "1/1" {
+			t.Errorf("saved union: %+v, want %+v", row, w)
+		}
+	}
 	table, _, code := run(append([]string{"distinct", "--merge", "--overlap"}, files...)...)
 	if code != exitDone || !strings.Contains(table, "only here") || !strings.Contains(table, "sensors") {
 		t.Errorf("exit code %d, table %q", code, table)
@@ -314,7 +325,7 @@ func TestSaveUsage(t *testing.T) {
 		"--merge --csv -":                           "needs --quiet",
 		"--save x --fpr 1e-12 --key " + testKey:     "--fpr must be at least",
 		"--gaps --every none":                       "not none",
-		"--merge --save x --total":                  "--save has no meaning",
+		"--merge --every 1h --total":                "--every has no meaning",
 		"--save  --key " + testKey:                  "empty",
 		"--set-limit 0":                             "positive number",
 		"--save x --slide 1m --key " + testKey:      "exclude --slide",

@@ -22,7 +22,7 @@ const (
 	exitFailed  = 1
 	exitUsage   = 2
 	exitDamaged = 3
-	// exitDifferent is that of compare alone.
+	// exitDifferent is that of compare and verify.
 	exitDifferent = 4
 	exitSignal    = 128
 )

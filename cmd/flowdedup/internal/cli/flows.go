@@ -28,7 +28,6 @@ type flowsFlags struct {
 	common
 	inputFlags
 	listen       []netip.AddrPort
-	listenTCP    []netip.AddrPort
 	format       string
 	mapping      text.Mapping
 	policy       flows.Policy

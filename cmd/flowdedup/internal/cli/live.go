@@ -189,6 +189,8 @@ func (f *liveFlags) check(cmd *cobra.Command) error {
 		return &usageError{errors.New("--save needs --of, what to count")}
 	case f.packetsToStdout() && len(f.of) > 0 && (f.reports == "" || outfile.IsStdout(f.reports)):
 		return &usageError{errors.New("standard output takes packets: name a file for counts with --reports")}
+	case f.hub != "" && f.save.sensor != "":
+		return &usageError{errors.New("--sensor: with --hub files of --save are named after the site: leave it out")}
 	case f.state != "" && f.method == "exact":
 		return &usageError{errors.New("--state cannot save --method exact: use --method timed")}
 	case f.slide > 0 && len(f.of) > 0 && f.every > maxSlidingSpan:
@@ -266,10 +268,12 @@ func (f *liveFlags) run(cmd *cobra.Command, e *env) error {
 	}
 	defer hub.close()
 	cfg.Dedup.Hub = hub.of()
+	counts := hub.sendCounts(f.token, f.save.to, func(err error) { show.log.Warn(err.Error()) })
 	if !outfile.IsStdout(cfg.Reports) && !isTerminal(show.stderr) {
 		cfg.Reopen = e.onHangup
 	}
 	summary, err := live.Run(cmd.Context(), cfg)
+	counts.finish()
 	show.close()
 	if summary.Method != "" {
 		warnUnmatched(e, &summary.Summary)
@@ -307,7 +311,7 @@ func (f *liveFlags) config(cmd *cobra.Command) live.Config {
 			Keys: f.keys(), Calendar: f.calendar(), Method: "auto", FPR: defaultFPR, Secret: f.secret, Past: past,
 			Budget: f.budget(), SetLimit: uint64(f.save.setLimit),
 		},
-		Save: f.save.to, Sensor: cmp.Or(f.save.sensor, hostSensor()),
+		Save: f.save.to, Sensor: cmp.Or(f.save.sensor, f.token.Site, hostSensor()),
 		Output: f.output, Duplicates: f.duplicates, Forward: f.forward, Rotate: f.rotate.options(),
 		Reports: f.reports, Slide: f.slide, State: f.state, StateEvery: f.stateEvery, KeyGiven: cmd.Flags().Changed("key") || f.hub != "",
 		User: f.user, Packets: f.packets, Duration: f.duration, Learn: f.learnConfig(cmd.Flags()),

@@ -25,10 +25,11 @@ from captures and live traffic, and counts distinct addresses and flows per
 hour.
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 an input is damaged and
-everything readable was processed, 4 compare found a difference, 130 and 143 interrupted (files are closed
-properly and the summary is printed).`,
+everything readable was processed, 4 compare or verify found a difference,
+130 and 143 interrupted (files are closed properly and the summary is printed).`,
 		Example: `  flowdedup inspect span.pcapng
   flowdedup dedup span.pcapng -w clean.pcapng
+  flowdedup verify span.pcapng clean.pcapng
   flowdedup compare tap-a.pcap tap-b.pcap
   flowdedup distinct --of src,dst,flow monday.pcap tuesday.pcap
   flowdedup live -i eth1 -w - | zeek -r -`,
@@ -44,7 +45,7 @@ properly and the summary is printed).`,
 	root.SetFlagErrorFunc(suggestFlag)
 	setHelp(root)
 	root.SetHelpCommand(newHelp())
-	root.AddCommand(newDedup(e), newDistinct(e), newLive(e), newInspect(e), newCompare(e), newFlows(e), newPlan(e), newVersion(e))
+	root.AddCommand(newDedup(e), newDistinct(e), newLive(e), newInspect(e), newCompare(e), newVerify(e), newFlows(e), newPlan(e), newVersion(e))
 	addCompletion(root)
 	return root
 }

@@ -126,8 +126,11 @@ func (r *runner) each(ctx context.Context) error {
 
 // take judges a batch, and gives it to the outputs.
 func (r *runner) take(b *records.Batch) error {
-	if b.Kind == 0 {
+	switch {
+	case b.Kind == 0:
 		return r.idle()
+	case b.Replayed: // the network brought it twice
+		return nil
 	}
 	verdicts, judgments := r.judge.Judge(b)
 	r.forward(b, verdicts)

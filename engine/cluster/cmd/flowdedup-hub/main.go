@@ -81,7 +81,7 @@ func rootCommand(log *logger) *cobra.Command {
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.PersistentFlags().String("state", defaultState(), "`folder` of settings, keys and saved slices")
-	root.AddCommand(joinCommand(), inviteCommand(), removeCommand(), usersCommand(), statusCommand(), versionCommand())
+	root.AddCommand(joinCommand(), inviteCommand(), removeCommand(), usersCommand(), statusCommand(), countsCommand(), versionCommand())
 	return root
 }
 

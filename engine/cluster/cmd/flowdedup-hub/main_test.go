@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/engine/cluster/counts"
 	"github.com/flowdedup/flowdedup/engine/cluster/hub"
 	"github.com/flowdedup/flowdedup/engine/remote"
 	"github.com/flowdedup/flowdedup/engine/remote/natslink"
@@ -52,6 +53,9 @@ func TestUsage(t *testing.T) {
 		{[]string{"status"}, 1, "no hub has been started with it"},
 		{[]string{"hub-token"}, 1, "no hub has been started with it"},
 		{[]string{"remove", "a"}, 1, "no hub has been started with it"},
+		{[]string{"counts", "x.counts"}, 1, "no hub has been started with it"},
+		{[]string{"counts"}, 2, "want one file"},
+		{[]string{"--counts", "all"}, 2, "such as 4GiB"},
 		{[]string{"join-token"}, 2, "want one site"},
 		{[]string{"join-token", "a b"}, 2, "letters, digits"},
 		{[]string{"join-token", "../x"}, 2, "letters, digits"},
@@ -259,6 +263,13 @@ func TestShown(t *testing.T) {
 		Matrix:   []hub.PairStatus{{First: "a", Copy: "b", Copies: 500, DelayP50US: 31}},
 		PerSlice: []hub.SliceStatus{{Slice: 0, Hub: "h", Digests: 3000, Fill: 0.5, FPR: 1e-12}},
 		Refused:  hub.Refusals{Bad: 3},
+		Counts: &hub.CountsStatus{
+			Totals: counts.Totals{Files: 3, Bytes: 4096, Refused: 2, Pending: 1},
+			Rows: []counts.Row{
+				{Of: "src", Family: "ipv4", Distinct: 9, Sensors: "2/2"},
+				{WindowStart: &now, Of: "src", Family: "ipv4", Distinct: 12345, Sensors: "1/3", Missing: []string{"a", "c"}},
+			},
+		},
 	}
 	var table bytes.Buffer
 	if err := writeStatus(&table, st, now.Add(time.Second)); err != nil {
@@ -273,10 +284,11 @@ func TestShown(t *testing.T) {
 		text string
 		want []string
 	}{
-		"table":   {table.String(), []string{"1 without a hub", "1.5ms", "500 (31µs)", "1.234ms", "3 bad", "1s ago"}},
-		"page":    {get("/"), []string{"<td>1.5ms<td>a", "<td>a<td>b<td>500<td>31µs", "1 without a hub", "50.0 %"}},
-		"json":    {get("/status.json"), []string{`"slices_unowned":[1]`, `"offset_us":1500`}},
-		"metrics": {get("/metrics"), []string{`flowdedup_hub_copies_total{first="a",copy="b"} 500` + "\n", `flowdedup_hub_site_clock_offset_seconds{site="b",of="a"} 0.0015` + "\n", "# TYPE flowdedup_hub_slice_fill_ratio gauge\n"}},
+		"table": {table.String(), []string{"1 without a hub", "1.5ms", "500 (31µs)", "1.234ms", "3 bad", "1s ago", "12,345", "1/3", "a c", "no time", "1 windows are being united"}},
+		"page":  {get("/"), []string{"<td>1.5ms<td>a", "<td>a<td>b<td>500<td>31µs", "1 without a hub", "50.0 %", "<td>12,345", "<td>1/3<td>a c"}},
+		"json":  {get("/status.json"), []string{`"slices_unowned":[1]`, `"offset_us":1500`, `"sensors":"1/3","missing":["a","c"]`}},
+		"metrics": {get("/metrics"), []string{`flowdedup_hub_copies_total{first="a",copy="b"} 500` + "\n", `flowdedup_hub_site_clock_offset_seconds{site="b",of="a"} 0.0015` + "\n", "# TYPE flowdedup_hub_slice_fill_ratio gauge\n",
+			`flowdedup_hub_distinct{of="src",family="ipv4"} 12345` + "\n", `flowdedup_hub_distinct_missing_sites{of="src",family="ipv4"} 2` + "\n", "flowdedup_hub_counts_bytes 4096\n"}},
 	} {
 		for _, want := range c.want {
 			if !strings.Contains(c.text, want) {

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/flowdedup/flowdedup/engine/cluster/counts"
 	"github.com/flowdedup/flowdedup/engine/cluster/hub"
 )
 
@@ -18,7 +19,7 @@ import (
 var pageText string
 
 var page = template.Must(template.New("page").Funcs(template.FuncMap{
-	"comma": comma, "rate": perSecond,
+	"comma": comma, "rate": perSecond, "window": func(r counts.Row) string { return windowOf(&r) },
 	"us": func(us any) time.Duration {
 		if p, ok := us.(*int64); ok {
 			return time.Duration(*p) * time.Microsecond
@@ -67,6 +68,31 @@ func eachSlice(value func(s *hub.SliceStatus) float64) func(*hub.Status, func(fl
 	}
 }
 
+// eachCount is the values of a metric by key and family, of the latest window.
+func eachCount(value func(r *counts.Row) float64) func(*hub.Status, func(float64, ...string)) {
+	return func(st *hub.Status, give func(float64, ...string)) {
+		if st.Counts == nil || len(st.Counts.Rows) == 0 {
+			return
+		}
+		rows := st.Counts.Rows
+		last := rows[len(rows)-1].WindowStart
+		for i := range rows {
+			if r := &rows[i]; last != nil && r.WindowStart != nil && r.WindowStart.Equal(*last) {
+				give(value(r), "of", r.Of, "family", r.Family)
+			}
+		}
+	}
+}
+
+// ofCounts is the value of a metric of all counts.
+func ofCounts(value func(c *hub.CountsStatus) float64) func(*hub.Status, func(float64, ...string)) {
+	return func(st *hub.Status, give func(float64, ...string)) {
+		if st.Counts != nil {
+			give(value(st.Counts))
+		}
+	}
+}
+
 var metrics = []metric{
 	{"site_digests_total", "counter", "Digests that a site has sent.", eachSite(func(s *hub.SiteStatus) float64 { return float64(s.Digests) })},
 	{"site_copies_total", "counter", "Digests of packets that another site had sent.", eachSite(func(s *hub.SiteStatus) float64 { return float64(s.Copies) })},
@@ -89,6 +115,11 @@ var metrics = []metric{
 	{"slice_fpr", "gauge", "Probability that a packet is wrongly taken for a copy.", eachSlice(func(s *hub.SliceStatus) float64 { return s.FPR })},
 	{"slice_evicted_live_total", "counter", "Digests that were forgotten within the window.", eachSlice(func(s *hub.SliceStatus) float64 { return float64(s.EvictedLive) })},
 	{"slice_memory_bytes", "gauge", "Memory of a slice.", eachSlice(func(s *hub.SliceStatus) float64 { return float64(s.MemoryBytes) })},
+	{"distinct", "gauge", "Distinct keys of the latest window, over all sites that have sent it.", eachCount(func(r *counts.Row) float64 { return float64(r.Distinct) })},
+	{"distinct_missing_sites", "gauge", "Sites whose counts of the latest window have not come.", eachCount(func(r *counts.Row) float64 { return float64(len(r.Missing)) })},
+	{"distinct_window_start_seconds", "gauge", "Begin of the latest window.", eachCount(func(r *counts.Row) float64 { return float64(r.WindowStart.UnixNano()) / 1e9 })},
+	{"counts_bytes", "gauge", "Files of counts that are kept.", ofCounts(func(c *hub.CountsStatus) float64 { return float64(c.Bytes) })},
+	{"counts_refused_total", "counter", "Messages with counts that were not taken.", ofCounts(func(c *hub.CountsStatus) float64 { return float64(c.Refused) })},
 	{"refused_requests_total", "counter", "Requests that were not taken.", func(st *hub.Status, give func(float64, ...string)) {
 		give(float64(st.Refused.WrongEpoch), "reason", "wrong_epoch")
 		give(float64(st.Refused.NotOwner), "reason", "not_owner")
@@ -112,7 +143,7 @@ func writeMetrics(w io.Writer, st hub.Status) error {
 			for i := 0; i < len(labels); i += 2 {
 				fmt.Fprintf(out, "%c%s=%q", "{,"[min(i, 1)], labels[i], labels[i+1])
 			}
-			fmt.Fprintf(out, "} %v\n", v)
+			fmt.Fprintf(out, "%.*s %v\n", min(len(labels), 1), "}", v)
 		})
 	}
 	return out.Flush()

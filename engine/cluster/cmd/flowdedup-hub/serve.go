@@ -23,6 +23,8 @@ type serveFlags struct {
 	window        string
 	memory        string
 	memoryBytes   int
+	counts        string
+	countsBytes   int64
 	nats          string
 	join          string
 	name          string
@@ -64,6 +66,7 @@ need no flags.`,
 	flags.IntVar(&f.settings.Slices, "slices", 64, "`number` of parts that hubs can share")
 	flags.BoolVar(&f.settings.Journal, "journal", false, "write requests down before they are answered, so that a hub that dies has forgotten nothing")
 	flags.StringVar(&f.memory, "memory", "512MiB", "`bytes` that all slices of this hub may grow to")
+	flags.StringVar(&f.counts, "counts", "4GiB", "`bytes` of distinct counts of sites (flowdedup live --save) that are kept on disk; 0 takes none")
 	flags.StringVar(&f.nats, "nats", "", "use the NATS server at this `URL` instead of an own one (\"\" for an own one again)")
 	flags.StringVar(&f.join, "join", "", "at the first start: share the slices of another hub, by the `line` of its flowdedup-hub hub-token")
 	flags.StringVar(&f.name, "name", hostname(), "`name` of this hub in reports")
@@ -100,6 +103,10 @@ func (f *serveFlags) check() error {
 		return usageError{fmt.Errorf("--memory %s: want at least 1 KiB for each slice, such as 512MiB", f.memory)}
 	}
 	f.memoryBytes = int(n)
+	if n, err = humanize.ParseBytes(f.counts); err != nil || n > 1<<50 {
+		return usageError{fmt.Errorf("--counts %s: want a size such as 4GiB, or 0", f.counts)}
+	}
+	f.countsBytes = int64(n)
 	if (f.cert == "") != (f.key == "") {
 		return usageError{errors.New("--tls-cert and --tls-key belong together")}
 	}
@@ -163,7 +170,7 @@ func (f *serveFlags) serve(c *cobra.Command, log *logger) (err error) {
 	}
 	cfg := hub.Config{
 		Name: f.name, URL: settings.NATS, Folder: folder, Settings: settings, Log: log,
-		Memory: f.memoryBytes / firstMemory, Limit: f.memoryBytes,
+		Memory: f.memoryBytes / firstMemory, Limit: f.memoryBytes, Counts: f.countsBytes,
 	}
 	if settings.NATS == "" {
 		server, err := hub.StartServer(folder, settings, certificates, log)

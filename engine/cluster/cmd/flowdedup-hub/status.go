@@ -60,6 +60,7 @@ func writeStatus(out io.Writer, st hub.Status, now time.Time) error {
 	writeSites(t, st.Sites, now)
 	writeMatrix(t, st)
 	writeHubs(t, st, now)
+	writeCounts(t, st.Counts)
 	return t.Flush()
 }
 

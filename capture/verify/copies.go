@@ -1,0 +1,227 @@
+package verify
+
+import (
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// sighting is a packet of the input that is remembered.
+type sighting struct {
+	identity digest.Digest
+	time     int64
+	number   uint64 // in the input, from 1
+	within   uint64 // hash of what copies have in common
+	point    uint32 // where it was seen
+	state    state
+	before   uint64 // place of the sighting of its identity before it, plus 1; 0 for none
+}
+
+type state uint8
+
+const (
+	kept    state = iota // in the output, or, with Config.Refresh, a copy of one there
+	pending              // not in the output; what it copies may still come
+	copied               // was pending, and is a copy
+)
+
+// sightingBytes is what a sighting takes, with its share of the map.
+const sightingBytes = 128
+
+// copies remembers kept and pending packets by identity, the latest ones.
+type copies struct {
+	cfg     *Config
+	most    uint64                   // how many are remembered
+	ring    []sighting               // place p is at p % most
+	last    map[digest.Digest]uint64 // the place of the latest sighting of an identity, plus 1
+	waiting map[digest.Digest]int    // how many of an identity are pending
+	first   uint64                   // the oldest place that is remembered
+	next    uint64                   // the place of the next sighting
+
+	latest   int64  // of the times so far
+	disorder uint64 // by how much times went back behind it
+	// The latest time and number of the kept packets that were forgotten, nil if there are
+	// none.
+	forgotten  *sighting
+	unfinished func(s *sighting, forgotten bool) // takes pending packets that match nothing
+}
+
+func newCopies(cfg *Config, unfinished func(s *sighting, forgotten bool)) *copies {
+	return &copies{
+		cfg: cfg, most: max(uint64(cfg.Memory/sightingBytes), 1), last: map[digest.Digest]uint64{},
+		waiting: map[digest.Digest]int{}, unfinished: unfinished,
+	}
+}
+
+// add takes the next packet of the input. One without a time has that of its place.
+func (c *copies) add(s sighting) {
+	if s.time == capture.NoTime {
+		s.time = c.latest
+	}
+	if s.time < c.latest {
+		c.disorder = max(c.disorder, apart(s.time, c.latest))
+	}
+	c.latest = max(c.latest, s.time)
+	switch {
+	case s.state == kept:
+	case !c.isCopy(&s):
+		c.waiting[s.identity]++
+	case c.cfg.Refresh:
+		s.state = kept
+	default:
+		return
+	}
+	p := c.push(s)
+	if s.state == kept {
+		c.settle(p)
+	}
+}
+
+// at returns a sighting by its place.
+func (c *copies) at(place uint64) *sighting { return &c.ring[place%c.most] }
+
+// push remembers a sighting, in the place of the oldest one if need be.
+func (c *copies) push(s sighting) uint64 {
+	if c.next-c.first == c.most {
+		c.forget()
+	}
+	s.before = c.last[s.identity]
+	if p := c.next % c.most; p < uint64(len(c.ring)) {
+		c.ring[p] = s
+	} else {
+		c.ring = append(c.ring, s)
+	}
+	c.next++
+	c.last[s.identity] = c.next
+	return c.next - 1
+}
+
+// forget forgets the oldest sighting.
+func (c *copies) forget() {
+	s := c.at(c.first)
+	c.first++
+	c.end(s, c.mayCome(s))
+	if s.state == kept {
+		if c.forgotten == nil {
+			c.forgotten = &sighting{time: s.time}
+		}
+		c.forgotten.time, c.forgotten.number = max(c.forgotten.time, s.time), s.number
+	}
+	if c.last[s.identity] == c.first {
+		delete(c.last, s.identity)
+	}
+}
+
+// end tells of a sighting that is still pending. open says that what it copies may still
+// come.
+func (c *copies) end(s *sighting, open bool) {
+	if s.state == pending {
+		c.done(s, copied)
+		c.unfinished(s, open || c.mayBeForgotten(s))
+	}
+}
+
+// mayCome reports whether a packet that s copies may come after the latest one.
+func (c *copies) mayCome(s *sighting) bool {
+	switch {
+	case c.cfg.Packets > 0:
+		return s.number+c.cfg.Packets > c.at(c.next-1).number
+	case c.cfg.Window == 0:
+		return true
+	}
+	return c.latest < s.time || apart(c.latest, s.time) <= c.disorder+c.reach()
+}
+
+// finish ends all that is pending.
+func (c *copies) finish() {
+	for ; c.first < c.next; c.first++ {
+		c.end(c.at(c.first), false)
+	}
+}
+
+// done gives a pending sighting another state.
+func (c *copies) done(s *sighting, to state) {
+	s.state = to
+	if c.waiting[s.identity]--; c.waiting[s.identity] == 0 {
+		delete(c.waiting, s.identity)
+	}
+}
+
+// mayBeForgotten reports whether what a packet copies may have been forgotten.
+func (c *copies) mayBeForgotten(s *sighting) bool {
+	switch {
+	case c.forgotten == nil:
+		return false
+	case c.cfg.Packets > 0:
+		return s.number <= c.forgotten.number+c.cfg.Packets
+	case c.cfg.Window == 0:
+		return true
+	}
+	return s.time <= c.forgotten.time || apart(s.time, c.forgotten.time) <= c.reach()
+}
+
+// reach returns how far copies may be apart in time.
+func (c *copies) reach() uint64 { return uint64(c.cfg.Window) + uint64(c.cfg.Edge) }
+
+// apart returns how far two times are apart.
+func apart(a, b int64) uint64 { return uint64(max(a, b)) - uint64(min(a, b)) }
+
+// isCopy reports whether a packet is a copy of one that is remembered.
+func (c *copies) isCopy(s *sighting) bool {
+	for at := c.last[s.identity]; at > c.first; {
+		k := c.at(at - 1)
+		if k.state == kept && c.copies(s, k) {
+			return true
+		}
+		if c.isPast(k, s) {
+			return false
+		}
+		at = k.before
+	}
+	return false
+}
+
+// settle marks the pending packets that are copies of a kept one.
+func (c *copies) settle(place uint64) {
+	for todo := []uint64{place}; len(todo) > 0; {
+		k := c.at(todo[0])
+		todo = todo[1:]
+		for at := c.last[k.identity]; at > c.first && c.waiting[k.identity] > 0; {
+			s := c.at(at - 1)
+			if s.state == pending && c.copies(s, k) {
+				to := copied
+				if c.cfg.Refresh {
+					to = kept
+					todo = append(todo, at-1)
+				}
+				c.done(s, to)
+			}
+			if c.isPast(s, k) {
+				break
+			}
+			at = s.before
+		}
+	}
+}
+
+// copies reports whether s is a copy of k, which has the same identity.
+func (c *copies) copies(s, k *sighting) bool {
+	switch {
+	case s.within != k.within, c.cfg.Across && s.point == k.point:
+		return false
+	case c.cfg.Packets > 0:
+		return max(s.number, k.number)-min(s.number, k.number) <= c.cfg.Packets
+	}
+	return c.cfg.Window == 0 || apart(s.time, k.time) <= c.reach()
+}
+
+// isPast reports whether s and all sightings before it are too far from k, which came
+// later.
+func (c *copies) isPast(s, k *sighting) bool {
+	switch {
+	case c.cfg.Packets > 0:
+		return s.number+c.cfg.Packets < k.number
+	case c.cfg.Window == 0:
+		return false
+	}
+	return s.time < k.time && apart(s.time, k.time) > c.disorder+c.reach()
+}

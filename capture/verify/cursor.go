@@ -1,0 +1,90 @@
+package verify
+
+import (
+	"bytes"
+	"errors"
+	"io"
+
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// cursor reads the packets of a capture one by one.
+type cursor struct {
+	source capture.Source
+	batch  capture.Batch
+	at     int
+	number uint64 // of packets passed
+	err    error  // why there are no more; io.EOF at the end
+}
+
+// next reports whether there is a packet, which is number at of the batch.
+func (c *cursor) next() bool {
+	for c.err == nil && c.at == len(c.batch.Frames) {
+		c.at = 0
+		if c.err = c.source.Next(&c.batch); c.err != nil {
+			c.batch.Reset()
+		}
+	}
+	return c.err == nil
+}
+
+// pass steps behind the packet.
+func (c *cursor) pass() {
+	c.at++
+	c.number++
+}
+
+// failure returns the error that ended the capture early.
+func (c *cursor) failure() error {
+	if errors.Is(c.err, io.EOF) {
+		return nil
+	}
+	return c.err
+}
+
+// take passes the packet if it is packet i of b.
+func (c *cursor) take(b *capture.Batch, i int) bool {
+	if !c.next() || !same(b, i, &c.batch, c.at) {
+		return false
+	}
+	c.pass()
+	return true
+}
+
+// same reports whether two packets are one: bytes, length on the wire, time, interface, and
+// options. What a format has no place for is not compared.
+func same(a *capture.Batch, i int, b *capture.Batch, k int) bool {
+	x, y := &a.Frames[i], &b.Frames[k]
+	timed := x.Time != capture.NoTime && y.Time != capture.NoTime
+	return (x.Time == y.Time || !timed) && x.WireLen == y.WireLen &&
+		sameInterface(&a.Interfaces[x.Interface], &b.Interfaces[y.Interface]) &&
+		bytes.Equal(a.Data(i), b.Data(k)) && sameOptions(a, i, b, k)
+}
+
+func sameInterface(x, y *capture.Interface) bool {
+	return x.LinkType == y.LinkType && (x.Name == y.Name || x.Name == "" || y.Name == "")
+}
+
+// sameOptions compares the options of packets in pcapng of the same byte order. Another
+// byte order, or pcap, changes what cannot be kept.
+func sameOptions(a *capture.Batch, i int, b *capture.Batch, k int) bool {
+	x, y := sectionOf(a, i), sectionOf(b, k)
+	if x.Format != capture.FormatPcapNG || y.Format != capture.FormatPcapNG || x.BigEndian != y.BigEndian {
+		return true
+	}
+	return bytes.Equal(options(a, i), options(b, k))
+}
+
+func sectionOf(b *capture.Batch, i int) *capture.Section {
+	return &b.Sections[b.Interfaces[b.Frames[i].Interface].Section]
+}
+
+// options returns what follows the data in the block of a packet, up to its length.
+func options(b *capture.Batch, i int) []byte {
+	f := &b.Frames[i]
+	from, to := int(f.Data-f.Record)+int((f.CapLen+3)&^3), int(f.RecordLen)-4
+	if from >= to {
+		return nil
+	}
+	return b.Record(i)[from:to]
+}

@@ -1,0 +1,184 @@
+package verify
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"time"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
+)
+
+// Config says what a copy is, as the run did that made the output.
+type Config struct {
+	Identity flow.IdentityConfig
+	// A copy lies within Window of what it copies, before or after it, or within Packets
+	// packets of the input. If both are 0, it lies anywhere.
+	Window  time.Duration
+	Packets uint64
+	// Edge is by how much a copy may lie beyond Window.
+	Edge    time.Duration
+	Across  bool             // copies come from another capture point
+	Within  flow.PointFields // copies have these in common
+	Refresh bool             // a copy may copy a copy
+	// Memory bounds in bytes what is remembered of packets: 128 bytes each.
+	Memory int
+}
+
+// Verifier checks the packets of an input against an output.
+type Verifier struct {
+	cfg      Config
+	out, dup *cursor // dup is nil without a file of removed packets
+	identity *flow.Identity
+	decoder  *flow.Decoder
+	points   *flow.CapturePoints
+	within   *flow.SightingReader // nil where nothing has to be in common
+	digester *shaDigester
+	copies   *copies
+	balance  map[[sha256.Size]byte]*removal
+	report   Report
+
+	headers []flow.Header
+	digests []digest.Digest
+	numbers []uint32
+}
+
+// removal is about equal packets: how many were removed more than were found in the file
+// of removed packets.
+type removal struct {
+	surplus int
+	in, dup uint64 // the number of the first of them
+	time    int64  // and its time
+}
+
+// New returns a Verifier that reads the output, and the removed packets unless duplicates
+// is nil. It closes neither.
+func New(cfg Config, output, duplicates capture.Source) *Verifier {
+	v := &Verifier{
+		cfg: cfg, out: &cursor{source: output}, identity: flow.NewIdentity(cfg.Identity),
+		decoder: flow.NewDecoder(flow.DecoderConfig{Inner: cfg.Identity.Kind == flow.Inner}),
+		points:  flow.NewCapturePoints(nil), digester: newDigester(),
+	}
+	if duplicates != nil {
+		v.dup, v.balance = &cursor{source: duplicates}, map[[sha256.Size]byte]*removal{}
+	}
+	if cfg.Within != 0 {
+		v.within = flow.NewSightingReader(flow.SightingConfig{Inner: cfg.Identity.Kind == flow.Inner, Fields: cfg.Within})
+	}
+	v.copies = newCopies(&v.cfg, func(s *sighting, forgotten bool) {
+		if forgotten {
+			v.report.Unknown++
+			return
+		}
+		v.report.Lost++
+		v.report.note(Difference{Kind: Lost, Packet: s.number, Time: s.time})
+	})
+	return v
+}
+
+// Add checks the next packets of the input. They come in the order in which the output was
+// made of them.
+func (v *Verifier) Add(b *capture.Batch) {
+	n := len(b.Frames)
+	v.headers, v.digests, v.numbers = grow(v.headers, n), grow(v.digests, n), grow(v.numbers, n)
+	v.decoder.Decode(v.headers, b, 0)
+	v.identity.FromHeaders(b, 0, v.headers).Sum(v.digests, v.digester)
+	v.points.Number(v.numbers, b, 0)
+	var within []uint64
+	if v.within != nil {
+		within = v.within.Points(b, 0, n)
+	}
+	for i := range n {
+		v.report.Packets++
+		s := sighting{identity: v.digests[i], time: b.Frames[i].Time, number: v.report.Packets, point: v.numbers[i], state: pending}
+		if within != nil {
+			s.within = within[i]
+		}
+		if v.out.take(b, i) {
+			s.state = kept
+			v.report.Kept++
+		}
+		v.settle(b, i, &s)
+		v.copies.add(s)
+	}
+}
+
+// settle compares the removed packets with the file of them. A file may have any of
+// several equal packets.
+func (v *Verifier) settle(b *capture.Batch, i int, s *sighting) {
+	if v.dup == nil {
+		return
+	}
+	listed := v.dup.take(b, i)
+	if listed == (s.state == pending) {
+		return
+	}
+	key := contentOf(b, i)
+	r := v.balance[key]
+	if r == nil {
+		r = &removal{in: s.number, dup: v.dup.number, time: s.time}
+		v.balance[key] = r
+	}
+	if listed {
+		r.surplus--
+	} else {
+		r.surplus++
+	}
+	if r.surplus == 0 {
+		delete(v.balance, key)
+	}
+}
+
+// contentOf hashes what [same] compares, without options.
+func contentOf(b *capture.Batch, i int) [sha256.Size]byte {
+	f := &b.Frames[i]
+	head := binary.LittleEndian.AppendUint64(nil, uint64(f.Time))
+	head = binary.LittleEndian.AppendUint32(head, f.WireLen)
+	head = binary.LittleEndian.AppendUint32(head, uint32(b.Interfaces[f.Interface].LinkType))
+	return sha256.Sum256(append(head, b.Data(i)...))
+}
+
+// Report returns what was found, after the last packet of the input. The error is that of
+// an output that cannot be read to its end: a *capture.InputError or *capture.ReadError.
+func (v *Verifier) Report() (*Report, error) {
+	v.copies.finish()
+	r := &v.report
+	r.Removed = r.Packets - r.Kept
+	r.Foreign = v.rest(v.out, Foreign)
+	for _, one := range v.balance {
+		if one.surplus > 0 {
+			r.Unlisted += uint64(one.surplus)
+			r.note(Difference{Kind: Unlisted, Packet: one.in, Time: one.time})
+		} else {
+			r.Misplaced += uint64(-one.surplus)
+			r.note(Difference{Kind: Misplaced, Packet: one.dup, Time: one.time})
+		}
+	}
+	err := v.out.failure()
+	if v.dup != nil {
+		r.Misplaced += v.rest(v.dup, Misplaced)
+		if err == nil {
+			err = v.dup.failure()
+		}
+	}
+	return r, err
+}
+
+// rest counts the packets of a file that are not in the input where they should be.
+func (v *Verifier) rest(c *cursor, kind Kind) (n uint64) {
+	for ; c.next(); c.pass() {
+		if n++; n == 1 {
+			v.report.note(Difference{Kind: kind, Packet: c.number + 1, Time: c.batch.Frames[c.at].Time})
+		}
+	}
+	return n
+}
+
+// grow returns a slice of n elements, in the memory of s if they fit.
+func grow[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
+}

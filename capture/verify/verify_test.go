@@ -1,0 +1,246 @@
+package verify
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
+)
+
+// packet is a packet of a test. Those of equal content are equal as whole frames.
+type packet struct {
+	time    int64
+	point   uint32
+	content byte
+	removed bool // in the input alone
+}
+
+// batchOf returns a batch of packets that were seen at two points.
+func batchOf(packets []packet) *capture.Batch {
+	b := new(capture.Batch)
+	b.AppendInterface(capture.Interface{LinkType: capture.LinkEthernet, Name: "a"})
+	b.AppendInterface(capture.Interface{LinkType: capture.LinkEthernet, Name: "b"})
+	for _, p := range packets {
+		b.Append(capture.Frame{Time: p.time, Interface: p.point}, []byte{p.content, 60: 0})
+	}
+	return b
+}
+
+// source delivers one batch.
+type source struct {
+	capture.Source
+	batch *capture.Batch
+	err   error
+}
+
+func (s *source) Next(b *capture.Batch) error {
+	if s.batch == nil {
+		return s.err
+	}
+	*b, s.batch = *s.batch, nil
+	return nil
+}
+
+func sourceOf(packets []packet) *source { return &source{batch: batchOf(packets), err: io.EOF} }
+
+// split returns the packets that were kept and those that were removed.
+func split(in []packet) (out, dup []packet) {
+	for _, p := range in {
+		if p.removed {
+			dup = append(dup, p)
+		} else {
+			out = append(out, p)
+		}
+	}
+	return out, dup
+}
+
+// verify checks in, in batches of a few packets, against outputs.
+func verify(t *testing.T, cfg Config, in, out, dup []packet) Report {
+	t.Helper()
+	v := New(cfg, sourceOf(out), sourceOf(dup))
+	for part := range slices.Chunk(in, 7) {
+		v.Add(batchOf(part))
+	}
+	r, err := v.Report()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return *r
+}
+
+// model returns the numbers of the removed packets that are copies of no kept packet.
+func model(cfg *Config, in []packet) (lost []uint64) {
+	seen := make([]bool, len(in)) // kept, or with Refresh copies of what was seen
+	copied := make([]bool, len(in))
+	for i := range in {
+		seen[i] = !in[i].removed
+	}
+	near := func(i, k int) bool {
+		switch {
+		case in[i].content != in[k].content, cfg.Across && in[i].point == in[k].point, cfg.Within != 0 && in[i].point != in[k].point:
+			return false
+		case cfg.Packets > 0:
+			return uint64(max(i, k)-min(i, k)) <= cfg.Packets
+		}
+		return cfg.Window == 0 || max(in[i].time, in[k].time)-min(in[i].time, in[k].time) <= int64(cfg.Window+cfg.Edge)
+	}
+	for again := true; again; {
+		again = false
+		for i := range in {
+			for k := range in {
+				if !copied[i] && in[i].removed && seen[k] && near(i, k) {
+					copied[i] = true
+					seen[i] = cfg.Refresh
+					again = cfg.Refresh
+				}
+			}
+		}
+	}
+	for i := range in {
+		if in[i].removed && !copied[i] {
+			lost = append(lost, uint64(i+1))
+		}
+	}
+	return lost
+}
+
+var configs = []Config{
+	{Window: 10},
+	{Window: 10, Edge: 3},
+	{Packets: 4},
+	{}, // any distance
+	{Window: 10, Across: true},
+	{Window: 12, Within: flow.PointInterface},
+	{Window: 6, Refresh: true},
+	{Packets: 3, Refresh: true},
+}
+
+// TestModel compares what is lost with a plain model: packets in and out of time order,
+// kept and removed at random.
+func TestModel(t *testing.T) {
+	for _, cfg := range configs {
+		cfg.Identity.Kind, cfg.Memory = flow.Frame, 1<<20
+		t.Run(fmt.Sprintf("%+v", cfg), func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(1, 2))
+			for range 100 {
+				in := random(rng, 60)
+				out, dup := split(in)
+				want := model(&cfg, in)
+				r := verify(t, cfg, in, out, dup)
+				if r.Lost != uint64(len(want)) || r.Kept != uint64(len(out)) || r.Removed != uint64(len(dup)) || r.Foreign+r.Unlisted+r.Misplaced+r.Unknown != 0 {
+					t.Fatalf("%+v, want lost %d of %+v", r, want, in)
+				}
+				if len(want) > 0 && (r.First.Kind != Lost || r.First.Packet != want[0]) {
+					t.Fatalf("first %+v, want %d", r.First, want[0])
+				}
+			}
+		})
+	}
+}
+
+// random returns packets of which some are out of order, and some removed. No two are the
+// same, since an output does not tell which of them it has.
+func random(rng *rand.Rand, n int) []packet {
+	packets, now, has := make([]packet, n), int64(1e18), map[packet]bool{}
+	for i := range packets {
+		now += rng.Int64N(4)
+		p := packet{time: now, point: rng.Uint32N(2), content: byte(rng.IntN(5))}
+		if rng.IntN(6) == 0 {
+			p.time -= rng.Int64N(40)
+		}
+		for has[p] {
+			p.time++
+		}
+		has[p] = true
+		packets[i] = p
+		packets[i].removed = rng.IntN(2) == 0
+	}
+	return packets
+}
+
+// TestMemory shows that what was forgotten makes packets unknown, and never lost or right.
+func TestMemory(t *testing.T) {
+	for _, cfg := range configs {
+		cfg.Identity.Kind = flow.Frame
+		rng := rand.New(rand.NewPCG(3, 4))
+		unknown := uint64(0)
+		for range 100 {
+			in := random(rng, 60)
+			out, dup := split(in)
+			cfg.Memory = sightingBytes * (1 + rng.IntN(12))
+			r := verify(t, cfg, in, out, dup)
+			unknown += r.Unknown
+			if want := uint64(len(model(&cfg, in))); r.Lost > want || r.Lost+r.Unknown < want {
+				t.Fatalf("%+v: %d lost and %d unknown, want %d lost", cfg, r.Lost, r.Unknown, want)
+			}
+		}
+		if unknown == 0 {
+			t.Errorf("%+v: nothing was forgotten", cfg)
+		}
+	}
+}
+
+// TestChanges finds each way in which files can be wrong.
+func TestChanges(t *testing.T) {
+	in := []packet{
+		{time: 1, content: 1}, {time: 2, content: 1, removed: true}, {time: 3, content: 2},
+		{time: 3, content: 1, removed: true}, {time: 5, content: 3}, {time: 5, content: 3, removed: true},
+	}
+	for i := range in {
+		in[i].time += int64(time.Hour)
+	}
+	change := func(list []packet, f func([]packet) []packet) []packet { return f(slices.Clone(list)) }
+	out, dup := split(in)
+	first := func(l []packet) []packet { return l[1:] }
+	swap := func(l []packet) []packet { l[0], l[1] = l[1], l[0]; return l }
+	for _, c := range []struct {
+		name     string
+		out, dup []packet
+		want     Kind
+		packet   uint64
+	}{
+		{"right", out, dup, "", 0},
+		{"a kept packet is missing", change(out, first), dup, Lost, 1},
+		{"a kept packet of its own is missing", change(out, func(l []packet) []packet { return slices.Delete(l, 1, 2) }), dup, Lost, 3},
+		{"another order", change(out, swap), dup, Foreign, 2},
+		{"other bytes", change(out, func(l []packet) []packet { l[1].content = 9; return l }), dup, Foreign, 2},
+		{"another time", change(out, func(l []packet) []packet { l[2].time++; return l }), dup, Foreign, 3},
+		{"twice", append(slices.Clone(out), out[2]), dup, "", 0}, // the input has it twice
+		{"three times", append(slices.Clone(out), out[2], out[2]), dup, Foreign, 5},
+		{"a removed packet is missing", out, change(dup, first), Unlisted, 2},
+		{"the removed packets in another order", out, change(dup, swap), Unlisted, 2},
+		{"a kept packet among the removed ones", out, append([]packet{out[0]}, dup...), Misplaced, 1},
+		{"one more", out, append(slices.Clone(dup), packet{time: 9, content: 9}), Misplaced, 4},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.name == "twice" {
+				c.dup = dup[:2]
+			}
+			r := verify(t, Config{Identity: flow.IdentityConfig{Kind: flow.Frame}, Window: 10, Memory: 1 << 20}, in, c.out, c.dup)
+			switch {
+			case c.want == "" && (r.Differences() != 0 || r.First != nil):
+				t.Errorf("%+v %+v", r, r.First)
+			case c.want != "" && (r.First == nil || r.First.Kind != c.want || r.First.Packet != c.packet):
+				t.Errorf("%+v %+v, want %v of packet %d", r, r.First, c.want, c.packet)
+			}
+		})
+	}
+}
+
+// TestDamagedOutput returns the error of an output, and what was lost behind it.
+func TestDamagedOutput(t *testing.T) {
+	in := []packet{{time: 1, content: 1}, {time: 2, content: 2}}
+	broken := sourceOf(in[:1])
+	broken.err = &capture.InputError{Input: "out", Offset: 100, Err: capture.ErrTruncated}
+	v := New(Config{Window: 10, Memory: 1 << 20}, broken, nil)
+	v.Add(batchOf(in))
+	if r, err := v.Report(); !capture.IsDamage(err) || r.Lost != 1 || r.Kept != 1 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}

@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// TestVerify checks what dedup writes of each bundled capture, for what a user may choose.
+func TestVerify(t *testing.T) {
+	captures, err := filepath.Glob("../../../../testdata/pcaps/*.pcap*")
+	if err != nil || len(captures) == 0 {
+		t.Fatal(captures, err)
+	}
+	for _, c := range []struct{ dedup, verify string }{
+		{"", ""},
+		{"--keep flow", ""},
+		{"--window 100ms --identity inner --within vlan", ""},
+		{"--window n:100 --across", ""},
+		{"--window none --method exact --ignore ip-id", ""},
+		{"--window 10ms --refresh --filter udp", ""},
+		{"--window 20ms --method coarse", "--edge 200us"},
+	} {
+		for _, in := range captures {
+			dir := t.TempDir()
+			extension := strings.TrimSuffix(filepath.Ext(strings.TrimSuffix(in, ".gz")), ".gz")
+			out, dup := filepath.Join(dir, "out"+extension), filepath.Join(dir, "dup"+extension)
+			flags := strings.Fields(c.dedup)
+			if _, errs, code := run(append([]string{"dedup", "-q", in, "-w", out, "--duplicates", dup}, flags...)...); code != exitDone {
+				t.Fatalf("dedup %s %s: %s", c.dedup, in, errs)
+			}
+			flags = append(withoutKeep(flags), strings.Fields(c.verify)...)
+			if text, errs, code := run(append([]string{"verify", in, out, dup}, flags...)...); code != exitDone {
+				t.Errorf("verify %v %s: exit code %d: %s%s", flags, in, code, text, errs)
+			}
+		}
+	}
+}
+
+// withoutKeep returns the flags that verify has, too.
+func withoutKeep(flags []string) (out []string) {
+	for i := 0; i < len(flags); i++ {
+		switch flags[i] {
+		case "--keep", "--method":
+			i++
+		default:
+			out = append(out, flags[i])
+		}
+	}
+	return out
+}
+
+// TestVerifyFinds shows what the command says, and its exit codes.
+func TestVerifyFinds(t *testing.T) {
+	const in = "../../../../testdata/pcaps/router-ordered.pcapng"
+	dir := t.TempDir()
+	name := func(s string) string { return filepath.Join(dir, s) }
+	out, dup := name("out.pcapng"), name("dup.pcapng")
+	if _, errs, code := run("dedup", "-q", in, "-w", out, "--duplicates", dup); code != exitDone {
+		t.Fatal(errs)
+	}
+	writePart(t, name("short.pcapng"), out, func(number int, _ *capture.Batch, _ int) bool { return number != 99 })
+	content, err := os.ReadFile(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name("cut.pcapng"), content[:len(content)-7], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args string
+		code int
+		kind string
+	}{
+		{"IN OUT DUP", exitDone, ""},
+		{"-r IN OUT", exitDone, ""},
+		{"IN SHORT", exitDifferent, "lost"},
+		{"--window 1us IN OUT", exitDifferent, "lost"},
+		{"--identity frame IN OUT", exitDifferent, "lost"},
+		{"OUT IN", exitDifferent, "foreign"},
+		{"IN OUT OUT", exitDifferent, "unlisted"},
+		{"--memory 256 --window 1s IN OUT", exitDifferent, ""},
+		{"CUT OUT", exitDamaged, ""},
+		{"IN", exitUsage, ""},
+		{"IN OUT DUP DUP", exitUsage, ""},
+		{"- - OUT", exitUsage, ""},
+		{"IN missing", exitFailed, ""},
+		{"-r IN -r IN OUT", exitUsage, ""},
+		{"--within vni IN OUT", exitUsage, ""},
+	} {
+		args := strings.Fields(strings.NewReplacer("IN", in, "OUT", out, "DUP", dup, "SHORT", name("short.pcapng"), "CUT", name("cut.pcapng")).Replace(c.args))
+		text, errs, code := run(append([]string{"verify", "--json"}, args...)...)
+		if code != c.code {
+			t.Errorf("verify %s: exit code %d, want %d: %s%s", c.args, code, c.code, text, errs)
+		}
+		if code == exitUsage || code == exitFailed {
+			continue
+		}
+		var s struct {
+			Same   bool
+			First  *struct{ Kind string } `json:"first_difference"`
+			Window string
+		}
+		if err := json.Unmarshal([]byte(text), &s); err != nil {
+			t.Fatalf("verify %s: %v: %s", c.args, err, text)
+		}
+		if s.Same != (code != exitDifferent) || (s.First != nil) != (c.kind != "") || s.First != nil && s.First.Kind != c.kind {
+			t.Errorf("verify %s: %s", c.args, text)
+		}
+	}
+}

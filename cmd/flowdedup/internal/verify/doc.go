@@ -1,0 +1,2 @@
+// Package verify wires capture/verify to captures: "flowdedup verify".
+package verify

@@ -1,0 +1,90 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
+	"github.com/flowdedup/flowdedup/capture/pipeline"
+	"github.com/flowdedup/flowdedup/capture/verify"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
+)
+
+// Config says what a run does. The caller has checked everything in it.
+type Config struct {
+	Inputs     []string
+	Output     string
+	Duplicates string // "" for none
+	Input      input.Options
+	verify.Config
+}
+
+// Summary is the answer of "flowdedup verify --json".
+type Summary struct {
+	Same bool `json:"same"`
+	verify.Report
+	Filtered uint64  `json:"filtered"`
+	Window   string  `json:"window"`
+	Identity string  `json:"identity"`
+	Damaged  bool    `json:"damaged"`
+	Seconds  float64 `json:"seconds"`
+	// First is null if there is no difference.
+	First *First `json:"first_difference"`
+}
+
+// First is the first difference.
+type First struct {
+	Kind   verify.Kind `json:"kind"`
+	File   string      `json:"file"`
+	Packet uint64      `json:"packet"` // its number in the file; of several inputs, in their order
+	Time   *string     `json:"time"`   // null if the packet has none
+}
+
+// Run checks the output. The summary is valid with every error but those of opening files.
+// A damaged capture is checked up to the damage.
+func Run(ctx context.Context, cfg *Config) (Summary, error) {
+	begin := time.Now()
+	var files [2]capture.Source
+	for i, name := range []string{cfg.Output, cfg.Duplicates} {
+		if name == "" {
+			continue
+		}
+		src, err := pcapfile.Open(name, pcapfile.Options{Warn: cfg.Input.Warn})
+		if err != nil {
+			return Summary{}, err
+		}
+		defer src.Close()
+		files[i] = src
+	}
+	in, err := input.Open(ctx, cfg.Inputs, cfg.Input)
+	if err != nil {
+		return Summary{}, err
+	}
+	defer in.Close()
+	v := verify.New(cfg.Config, files[0], files[1])
+	err = in.Each(ctx, 1, func() pipeline.Task { return task{v} })
+	if ctx.Err() != nil {
+		return Summary{}, err // nothing can be said about what was not read
+	}
+	report, unread := v.Report()
+	s := newSummary(cfg, report)
+	s.Filtered, s.Damaged, s.Seconds = in.Filtered(), in.Damaged(err) || capture.IsUnread(unread), time.Since(begin).Seconds()
+	return s, errors.Join(append(in.Failed(), err, unread)...)
+}
+
+// task gives packets to the verifier in their order.
+type task struct{ verifier *verify.Verifier }
+
+// Prepare has nothing to do.
+func (t task) Prepare(*capture.Batch) {}
+
+// Apply has nothing to do.
+func (t task) Apply(*capture.Batch) error { return nil }
+
+// Write checks the packets.
+func (t task) Write(b *capture.Batch) error {
+	t.verifier.Add(b)
+	return nil
+}

@@ -1,0 +1,63 @@
+package verify
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/verify"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
+	"github.com/flowdedup/flowdedup/engine/window"
+)
+
+func newSummary(cfg *Config, r *verify.Report) Summary {
+	s := Summary{
+		Same: r.Differences() == 0 && r.Unknown == 0, Report: *r, Identity: cfg.Identity.Kind.String(),
+		Window: window.Window{Duration: cfg.Window, Packets: int64(cfg.Packets), None: cfg.Window == 0 && cfg.Packets == 0}.String(),
+	}
+	if d := r.First; d != nil {
+		s.First = &First{Kind: d.Kind, File: fileOf(cfg, d.Kind), Packet: d.Packet}
+		if d.Time != capture.NoTime {
+			s.First.Time = show.Timestamp(d.Time, time.UTC)
+		}
+	}
+	return s
+}
+
+// fileOf returns the file in which packets of a difference are counted.
+func fileOf(cfg *Config, k verify.Kind) string {
+	switch {
+	case k == verify.Foreign:
+		return cfg.Output
+	case k == verify.Misplaced:
+		return cfg.Duplicates
+	case len(cfg.Inputs) == 1:
+		return cfg.Inputs[0]
+	}
+	return "the inputs"
+}
+
+// what says what is wrong with a packet.
+var what = map[verify.Kind]string{
+	verify.Foreign:   "is not in the input, not in this order, or was changed",
+	verify.Lost:      "was removed, though no packet that was kept is equal to it within the window",
+	verify.Unlisted:  "was removed, and is not among the removed packets",
+	verify.Misplaced: "is among the removed packets, and was not removed or is not in the input",
+}
+
+// Verdict says in a sentence whether the output is right.
+func (s *Summary) Verdict() string {
+	switch {
+	case s.First != nil:
+		when := ""
+		if s.First.Time != nil {
+			when = ", " + *s.First.Time
+		}
+		return fmt.Sprintf("packet %d of %s%s, %s", s.First.Packet, show.Printable(s.First.File), when, what[s.First.Kind])
+	case s.Unknown > 0:
+		return fmt.Sprintf("%s removed packets could not be checked in this memory: use a larger --memory", show.Count(s.Unknown))
+	case s.Packets == 0:
+		return "there are no packets"
+	}
+	return fmt.Sprintf("all %s packets are there: %s in the output, and %s that are copies of these", show.Count(s.Packets), show.Count(s.Kept), show.Count(s.Removed))
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/flowdedup/flowdedup/capture/outfile"
+	"github.com/flowdedup/flowdedup/engine/cluster/counts"
+	"github.com/flowdedup/flowdedup/engine/cluster/hub"
+)
+
+func countsCommand() *cobra.Command {
+	var last time.Duration
+	var sensor string
+	c := &cobra.Command{
+		Use:   "counts FILE",
+		Short: "Save the distinct counts of all sites, united, as one file of counts",
+		Long: `counts unites what sites have sent of each window, and saves that as a file for
+flowdedup distinct --merge. It reads the state folder, while the hub runs or not:
+
+    flowdedup-hub counts --last 24h day.counts
+    flowdedup distinct --merge --json day.counts`,
+		Args: oneArg("file"),
+		RunE: func(c *cobra.Command, args []string) (err error) {
+			folder, _, err := hub.OpenFolder(state(c))
+			if err != nil {
+				return err
+			}
+			after := time.Time{}
+			if last > 0 {
+				after = time.Now().Add(-last)
+			}
+			paths, err := counts.Files(folder.CountsFolder(), after)
+			if err != nil {
+				return err
+			}
+			if outfile.IsStdout(args[0]) {
+				return usageError{errors.New("want a file: flowdedup distinct --merge reads it in several places")}
+			}
+			out, err := outfile.Create(c.Context(), args[0], outfile.Options{Plain: true})
+			if err != nil {
+				return err
+			}
+			buf := bufio.NewWriterSize(out, 256<<10)
+			n, err := counts.Save(c.Context(), buf, sensor, paths)
+			if err = errors.Join(err, buf.Flush()); err != nil {
+				return errors.Join(err, out.Discard())
+			}
+			if err := out.Commit(); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(c.OutOrStdout(), "%s: %d windows of %d files\n", args[0], n, len(paths))
+			return err
+		},
+	}
+	c.Flags().DurationVar(&last, "last", 0, "only windows of the last `time`, such as 24h (default all)")
+	c.Flags().StringVar(&sensor, "sensor", "hub", "`name` of the sensor in the file")
+	return c
+}
+
+// writeCounts writes the unions of the latest windows.
+func writeCounts(t io.Writer, c *hub.CountsStatus) {
+	if c == nil || c.Files == 0 {
+		return
+	}
+	fmt.Fprintln(t, "\nwindow\tof\tfamily\tdistinct\tlow\thigh\tpackets\tsensors\tmissing\t")
+	for i := range c.Rows {
+		r := &c.Rows[i]
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", windowOf(r), r.Of, r.Family, comma(r.Distinct), comma(r.Low),
+			comma(r.High), comma(r.Packets), r.Sensors, dash(missing(r)))
+	}
+	if c.Pending > 0 {
+		fmt.Fprintf(t, "%d windows are being united\n", c.Pending)
+	}
+}
+
+// windowOf names the window of a row.
+func windowOf(r *counts.Row) string {
+	if r.WindowStart == nil {
+		return "no time"
+	}
+	return r.WindowStart.Format("2006-01-02 15:04:05")
+}
+
+// missing lists the sites that lack a window.
+func missing(r *counts.Row) string { return strings.Join(r.Missing, " ") }

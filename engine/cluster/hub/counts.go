@@ -1,0 +1,86 @@
+package hub
+
+import (
+	"encoding/hex"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/flowdedup/flowdedup/engine/cluster/counts"
+	"github.com/flowdedup/flowdedup/engine/remote"
+	"github.com/flowdedup/flowdedup/engine/secret"
+)
+
+// shownWindows is how many windows of counts a status has.
+const shownWindows = 24
+
+// pendingCounts bounds the memory of pieces that wait: each site has one under way.
+const pendingCounts = 16 << 20
+
+// CountsFolder returns the folder of the counts that sites send.
+func (f *Folder) CountsFolder() string { return f.at("counts") }
+
+// countsKey returns what tells the hub's key from others, in files of counts.
+func (s *Settings) countsKey() string {
+	key := secret.Secret(s.Key).AESKey(secret.Counts)
+	return hex.EncodeToString(key[:8])
+}
+
+// openCounts begins to take counts, at the hub that has the keys of sites: one of several.
+func (h *Hub) openCounts(f *Folder, limit int64) error {
+	if h.settings.Joined || limit == 0 {
+		return nil
+	}
+	store, err := counts.Open(counts.Config{Folder: f.CountsFolder(), Limit: limit, Key: h.settings.countsKey(), Log: h.log})
+	if err != nil {
+		return err
+	}
+	h.counts = store
+	subject := fmt.Sprintf("fd.%s.%s.*.counts.*", h.settings.Namespace, h.settings.Filter)
+	sub, err := h.conn.Subscribe(subject, func(m *nats.Msg) {
+		site := m.Subject[strings.LastIndexByte(m.Subject, '.')+1:]
+		if m.Reply == "" || !remote.ValidName(site) {
+			return
+		}
+		if answer := store.Take(site, m.Data, time.Now()); answer != nil {
+			if err := m.Respond(answer); err != nil {
+				h.log.Warn("counts: " + err.Error())
+			}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return sub.SetPendingLimits(-1, pendingCounts)
+}
+
+// CountsStatus describes the distinct counts of all sites.
+type CountsStatus struct {
+	counts.Totals
+	Rows []counts.Row `json:"rows"` // of the latest windows, the oldest first
+}
+
+// countsStatus describes the counts, nil where another hub has them.
+func (h *Hub) countsStatus() *CountsStatus {
+	if h.counts == nil {
+		return nil
+	}
+	return &CountsStatus{h.counts.Totals(), h.counts.Rows(shownWindows, h.folder.siteNames())}
+}
+
+// siteNames returns the sites that have keys.
+func (f *Folder) siteNames() (names []string) {
+	entries, err := os.ReadDir(f.at(sitesFolder))
+	if err != nil {
+		return nil // then none is missing
+	}
+	for _, e := range entries {
+		if site, ok := strings.CutSuffix(e.Name(), keySuffix); ok {
+			names = append(names, site)
+		}
+	}
+	return names
+}
