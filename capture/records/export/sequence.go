@@ -114,23 +114,26 @@ func (q *sequence) agree(step uint32, a *arrival) {
 // differ reports whether a message fits another unit. One may fit by chance, as others
 // before it were lost. After enough of them the unit changes.
 func (q *sequence) differ(step uint32, gap int32, a *arrival, o *outcome) bool {
-	for u := range units {
-		if other, known := q.step(u, a); u == q.unit || !known || other != step {
-			continue
+	fits := func(u unit) bool {
+		other, known := q.step(u, a)
+		return u != q.unit && known && other == step
+	}
+	if q.fits == 0 || !fits(q.other) {
+		q.fits, q.doubtful = 0, 0
+		for q.other = 0; q.other < units && !fits(q.other); q.other++ {
 		}
-		if u != q.other {
-			q.other, q.fits, q.doubtful = u, 0, 0
+		if q.other == units {
+			return false
 		}
-		if q.fits++; q.fits < enoughFits {
-			o.lost = uint32(max(gap, 0))
-			q.doubtful += o.lost
-			return true
-		}
-		o.found = q.doubtful
-		q.unit, q.other, q.fits, q.doubtful = u, q.unit, 0, 0
+	}
+	if q.fits++; q.fits < enoughFits {
+		o.lost = uint32(max(gap, 0))
+		q.doubtful += o.lost
 		return true
 	}
-	return false
+	o.found = q.doubtful
+	q.unit, q.other, q.fits, q.doubtful = q.other, q.unit, 0, 0
+	return true
 }
 
 // restarted tells a restart from messages that were lost or are late.
