@@ -21,12 +21,15 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/monitor"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/report"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
+	"github.com/flowdedup/flowdedup/engine/secret"
 )
 
 // flowsFlags are the flags of "flowdedup flows".
 type flowsFlags struct {
-	common
 	inputFlags
+	json, quiet  bool
+	memory       int
+	secret       secret.Secret
 	listen       []netip.AddrPort
 	format       string
 	mapping      text.Mapping
@@ -44,6 +47,8 @@ type flowsFlags struct {
 	relay        string
 	spoof        bool
 	inspect      bool
+	state        string
+	stateEvery   time.Duration
 }
 
 func newFlows(e *env) *cobra.Command {
@@ -130,10 +135,11 @@ func (f *flowsFlags) registerFlows(cmd *cobra.Command) {
 	fs.BoolVar(&f.csv, "csv", false, "write CSV whatever the name of the file")
 	fs.StringVar(&f.relay, "to", "", "send messages without copies to `ADDRESS`: udp://collector:2055")
 	fs.BoolVar(&f.spoof, "spoof", false, "keep the exporters' addresses in what is sent (CAP_NET_RAW)")
+	fs.StringVar(&f.state, "state", "", "save flows and templates to `FILE`, and resume from it")
 	fs.BoolVar(&f.inspect, "inspect", false, "say who reports what twice, and which policy fits")
 	fs.BoolVar(&f.json, "json", false, "print JSON")
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "print errors only")
-	groupOutput.add(fs, "write", "csv", "to", "spoof", "inspect", "json", "quiet")
+	groupOutput.add(fs, "write", "csv", "to", "spoof", "state", "inspect", "json", "quiet")
 
 	fs.Var(newParsed(&f.ownerTimeout, "", "duration", parseEvery), "owner-timeout", "wait this long for the owner of a flow to tell more (default: for no time; records without times: twice the longest record)")
 	f.deltas = match.Deltas{Start: 5 * time.Second, Duration: -1, Packets: -1, Bytes: -1}
@@ -143,7 +149,9 @@ func (f *flowsFlags) registerFlows(cmd *cobra.Command) {
 	fs.Var(newParsed(&f.deltas.Bytes, "", "N", parseDelta), "bytes-delta", "policy record: how many bytes records may differ by (default: any)")
 	f.memory = defaultFlowMemory
 	fs.Var(newParsed(&f.memory, "64MiB", "size", parseMemory), "memory", "memory for flows: 200MB hold ten million")
-	groupAdvanced.add(fs, "owner-timeout", "start-delta", "duration-delta", "packets-delta", "bytes-delta", "memory")
+	f.stateEvery = time.Minute
+	fs.Var(newParsed(&f.stateEvery, "1m", "duration", parseEvery), "state-every", "how often to save the state, besides at the end")
+	groupAdvanced.add(fs, "state-every", "owner-timeout", "start-delta", "duration-delta", "packets-delta", "bytes-delta", "memory")
 	completeWords(cmd, map[string][]string{
 		"listen": {":2055", ":4739", ":6343"}, "format": flows.Formats(), "policy": flows.Policies(),
 		"key": {"flow", "biflow", "flow+vlan", "flow+vrf", "flow+tos"}, "point": {"exporter", "direction", "interface"},
@@ -231,7 +239,7 @@ func (f *flowsFlags) check(fs *pflag.FlagSet, e *env, inputs []string) error {
 			return &usageError{fmt.Errorf("--%s needs --policy record", name)}
 		}
 	}
-	named := files{outputs: []namedFile{{"-w", f.output}}, inputs: append(inputs, f.boundary)}
+	named := files{outputs: []namedFile{{"-w", f.output}, {"--state", f.state}}, inputs: append(inputs, f.boundary)}
 	return named.check()
 }
 
@@ -240,13 +248,14 @@ func (f *flowsFlags) run(cmd *cobra.Command, e *env, args []string) error {
 	if err := f.check(cmd.Flags(), e, inputs); err != nil {
 		return err
 	}
-	if err := f.finish(cmd.Flags()); err != nil {
-		return err
+	var err error
+	if f.secret, err = secret.Random(); err != nil {
+		return fmt.Errorf("make a random key: %w", err)
 	}
 	e.quiet = f.quiet
 	cfg := flows.Config{
 		Inputs: inputs, Listen: f.listen, Format: f.format, Map: f.mapping, KeyGiven: cmd.Flags().Changed("key"), Policy: f.policy, Window: f.window,
-		Output: f.output, CSV: f.csv, Relay: f.relay, Spoof: f.spoof, Log: e.logger(),
+		Output: f.output, CSV: f.csv, Relay: f.relay, Spoof: f.spoof, State: f.state, StateEvery: f.stateEvery, Log: e.logger(),
 		Match: match.Config{
 			Key: f.key, Points: f.points, NAT: f.nat, OwnerTimeout: f.ownerTimeout, Prefer: f.prefer.exporters,
 			PreferSampling: f.prefer.sampling, Memory: f.memory, Secret: f.secret,

@@ -134,6 +134,43 @@ func TestFlowsOutputs(t *testing.T) {
 	}
 }
 
+// TestFlowsState resumes a run: what the last one was told is a copy, and templates are
+// known.
+func TestFlowsState(t *testing.T) {
+	lines := strings.SplitAfter(goflowLines, "\n")
+	state := filepath.Join(t.TempDir(), "state")
+	one, other := tempFile(t, "1.json", lines[0]), tempFile(t, "2.json", lines[1])
+	runFlows(t, exitDone, one, "--state", state)
+	if info, err := os.Stat(state); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+	if r, _ := runFlows(t, exitDone, other, "--state", state); r.Copies != 1 || len(r.Points) != 2 || r.Matrix[0].Original != "192.0.2.1" {
+		t.Errorf("%+v", r)
+	}
+	whole := mustReadFile(t, state)
+	for name, args := range map[string][]string{"key": {"--key", "biflow"}, "point": {"--point", "direction"}, "policy": {"--policy", "record"}} {
+		if _, stderr, code := run(append([]string{"flows", one, "--state", state}, args...)...); code != exitFailed || !strings.Contains(stderr, "cannot be resumed") {
+			t.Errorf("another %s: exit code %d: %s", name, code, stderr)
+		}
+	}
+	for at := 0; at < len(whole); at += 1 + len(whole)/50 {
+		damaged := bytes.Clone(whole)
+		damaged[at] ^= 1
+		if err := os.WriteFile(state, damaged, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, stderr, code := run("flows", one, "--state", state); code != exitFailed || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("byte %d: exit code %d: %s", at, code, stderr)
+		}
+	}
+	if err := os.WriteFile(state, whole[:len(whole)/2], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, stderr, code := run("flows", one, "--state", state); code != exitFailed || strings.Count(stderr, "\n") != 1 {
+		t.Errorf("half of it: exit code %d: %s", code, stderr)
+	}
+}
+
 // TestFlowsOrder judges two inputs by time, whatever their order on the command line.
 func TestFlowsOrder(t *testing.T) {
 	var a, b bytes.Buffer

@@ -55,7 +55,10 @@ type Config struct {
 	// Relay is where messages go that were cut, "" for nowhere.
 	Relay string
 	Spoof bool
-	Log   *slog.Logger
+	// State is the file that the run is saved to, and resumed from, "" for none.
+	State      string
+	StateEvery time.Duration
+	Log        *slog.Logger
 }
 
 // live reports whether the run ends by a signal alone.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/mirror"
 	"github.com/flowdedup/flowdedup/capture/records"
+	"github.com/flowdedup/flowdedup/capture/records/export"
 	"github.com/flowdedup/flowdedup/capture/records/match"
 	"github.com/flowdedup/flowdedup/capture/records/relay"
 )
@@ -36,25 +37,31 @@ func Run(ctx context.Context, cfg *Config) (Summary, error) {
 		sent := r.sender.Stats()
 		s.Relayed = &RelaySummary{r.cfg.Relay, sent.Sent, sent.Bytes, sent.Failed, sent.Own}
 	}
+	if err == nil || errors.Is(err, context.Canceled) {
+		err = errors.Join(err, r.saveLast())
+	}
 	return s, errors.Join(err, r.end(clean && !s.Damaged))
 }
 
 // runner is what a run has opened.
 type runner struct {
-	cfg     *Config
-	reader  records.Reader
-	inputs  []io.Closer
-	judge   *match.Judge
-	names   names
-	hold    *match.Hold // nil if nothing is written
-	output  *output
-	cutter  *relay.Cutter
-	sender  *relay.Sender
-	cut     []byte
-	counts  records.Counts // as of the last batch
-	both    bool           // an input tells of both directions in one record
-	damaged atomic.Bool
-	sockets *mirror.Capture // nil for inputs
+	cfg    *Config
+	reader records.Reader
+	// messages reads those of exporters, nil for text alone.
+	messages *export.Reader
+	state    *state // nil for none
+	inputs   []io.Closer
+	judge    *match.Judge
+	names    names
+	hold     *match.Hold // nil if nothing is written
+	output   *output
+	cutter   *relay.Cutter
+	sender   *relay.Sender
+	cut      []byte
+	counts   records.Counts // as of the last batch
+	both     bool           // an input tells of both directions in one record
+	damaged  atomic.Bool
+	sockets  *mirror.Capture // nil for inputs
 }
 
 func (r *runner) open(ctx context.Context) (err error) {
@@ -64,8 +71,15 @@ func (r *runner) open(ctx context.Context) (err error) {
 	if r.both && !r.cfg.KeyGiven {
 		r.cfg.Match.Key.Biflow = true
 	}
-	if r.judge, err = match.New(r.cfg.Match); err != nil {
-		return err
+	if r.cfg.State != "" {
+		if err := r.resume(); err != nil {
+			return err
+		}
+	}
+	if r.judge == nil {
+		if r.judge, err = match.New(r.cfg.Match); err != nil {
+			return err
+		}
 	}
 	r.names.judge = r.judge
 	if r.cfg.Relay != "" {
@@ -115,6 +129,7 @@ func (r *runner) each(ctx context.Context) error {
 			return ctx.Err()
 		}
 		r.counts = r.reader.Counts()
+		r.tick(time.Now())
 		if err := r.take(batch); err != nil {
 			return err
 		}
