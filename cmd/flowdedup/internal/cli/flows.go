@@ -47,6 +47,7 @@ type flowsFlags struct {
 	relay        string
 	spoof        bool
 	inspect      bool
+	serve        string
 	state        string
 	stateEvery   time.Duration
 }
@@ -136,10 +137,11 @@ func (f *flowsFlags) registerFlows(cmd *cobra.Command) {
 	fs.StringVar(&f.relay, "to", "", "send messages without copies to `ADDRESS`: udp://collector:2055")
 	fs.BoolVar(&f.spoof, "spoof", false, "keep the exporters' addresses in what is sent (CAP_NET_RAW)")
 	fs.StringVar(&f.state, "state", "", "save flows and templates to `FILE`, and resume from it")
+	fs.StringVar(&f.serve, "serve", "", "serve metrics and a page at `ADDRESS`: 9469 (loopback only), 0.0.0.0:9469")
 	fs.BoolVar(&f.inspect, "inspect", false, "say who reports what twice, and which policy fits")
 	fs.BoolVar(&f.json, "json", false, "print JSON")
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "print errors only")
-	groupOutput.add(fs, "write", "csv", "to", "spoof", "state", "inspect", "json", "quiet")
+	groupOutput.add(fs, "write", "csv", "to", "spoof", "state", "serve", "inspect", "json", "quiet")
 
 	fs.Var(newParsed(&f.ownerTimeout, "", "duration", parseEvery), "owner-timeout", "wait this long for the owner of a flow to tell more (default: for no time; records without times: twice the longest record)")
 	f.deltas = match.Deltas{Start: 5 * time.Second, Duration: -1, Packets: -1, Bytes: -1}
@@ -272,9 +274,31 @@ func (f *flowsFlags) run(cmd *cobra.Command, e *env, args []string) error {
 			return err
 		}
 	}
+	end, err := f.show(&cfg)
+	if err != nil {
+		return err
+	}
+	defer end()
 	s, err := flows.Run(cmd.Context(), &cfg)
 	f.warnFlows(e, &s)
 	return errors.Join(markDamage(err, s.RecordsIn, s.Damaged), f.print(e, &s, err))
+}
+
+// show serves the status of the run over HTTP, if that was asked for, and returns what ends
+// it.
+func (f *flowsFlags) show(cfg *flows.Config) (end func(), err error) {
+	if f.serve == "" {
+		return func() {}, nil
+	}
+	server, err := monitor.ListenFlows("--serve", f.serve, report.FlowsPage)
+	if errors.Is(err, monitor.ErrAddress) {
+		return nil, &usageError{err}
+	} else if err != nil {
+		return nil, err
+	}
+	cfg.Status = server.Update
+	cfg.Log.Info("serving", "url", "http://"+server.Addr().String()+"/")
+	return func() { _ = server.Close() }, nil // a scrape that was cut off does not make the run fail
 }
 
 // readBoundary reads the interfaces of --boundary.
@@ -297,6 +321,9 @@ func (f *flowsFlags) warnFlows(e *env, s *flows.Summary) {
 	}
 	if n := s.Unchecked; n > 0 {
 		e.warn(fmt.Errorf("%d records passed unchecked: they have no addresses, no template, or found no room in --memory", n))
+	}
+	if s.Dropped > 0 {
+		e.warn(fmt.Errorf("the kernel dropped %d datagrams because a buffer was full: sysctl -w net.core.rmem_max=67108864", s.Dropped))
 	}
 	if s.Lost > 0 {
 		e.warn(fmt.Errorf("%d records or messages never came, as sequence numbers tell", s.Lost))

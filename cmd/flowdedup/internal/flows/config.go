@@ -58,7 +58,9 @@ type Config struct {
 	// State is the file that the run is saved to, and resumed from, "" for none.
 	State      string
 	StateEvery time.Duration
-	Log        *slog.Logger
+	// Status gets the summary so far once a second; nil is none.
+	Status func(*Summary)
+	Log    *slog.Logger
 }
 
 // live reports whether the run ends by a signal alone.

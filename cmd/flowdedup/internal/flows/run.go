@@ -20,8 +20,7 @@ const maxHeld = 1 << 20
 // Run judges records until the inputs end or ctx is done. The summary is valid with every
 // error, and has no policy if nothing was opened.
 func Run(ctx context.Context, cfg *Config) (Summary, error) {
-	begin := time.Now()
-	r := &runner{cfg: cfg}
+	r := &runner{cfg: cfg, begin: time.Now()}
 	defer r.closeInputs()
 	if err := r.open(ctx); err != nil {
 		return Summary{}, errors.Join(err, r.end(false))
@@ -31,21 +30,47 @@ func Run(ctx context.Context, cfg *Config) (Summary, error) {
 		err = errors.Join(err, r.hold.Flush())
 	}
 	clean := err == nil || cfg.live() && errors.Is(err, context.Canceled)
-	s := newSummary(cfg, r.judge, &r.names, r.counts, time.Since(begin))
-	s.Damaged = r.damaged.Load()
-	if r.sender != nil {
-		sent := r.sender.Stats()
-		s.Relayed = &RelaySummary{r.cfg.Relay, sent.Sent, sent.Bytes, sent.Failed, sent.Own}
-	}
+	s := r.summary()
 	if err == nil || errors.Is(err, context.Canceled) {
 		err = errors.Join(err, r.saveLast())
 	}
 	return s, errors.Join(err, r.end(clean && !s.Damaged))
 }
 
+// summary returns what happened so far.
+func (r *runner) summary() Summary {
+	s := newSummary(r.cfg, r.judge, &r.names, r.counts, time.Since(r.begin))
+	s.Damaged = r.damaged.Load()
+	if r.sender != nil {
+		sent := r.sender.Stats()
+		s.Relayed = &RelaySummary{r.cfg.Relay, sent.Sent, sent.Bytes, sent.Failed, sent.Own}
+	}
+	if r.sockets != nil {
+		for _, target := range r.sockets.Stats() {
+			for i := range target.Sockets {
+				s.Dropped += target.Sockets[i].Dropped
+			}
+		}
+	}
+	return s
+}
+
+// tick does what depends on the wall clock.
+func (r *runner) tick(now time.Time) {
+	r.save(now)
+	if r.cfg.Status == nil || now.Sub(r.told) < time.Second {
+		return
+	}
+	r.told = now
+	s := r.summary()
+	r.cfg.Status(&s)
+}
+
 // runner is what a run has opened.
 type runner struct {
 	cfg    *Config
+	begin  time.Time
+	told   time.Time // when the status was told last
 	reader records.Reader
 	// messages reads those of exporters, nil for text alone.
 	messages *export.Reader

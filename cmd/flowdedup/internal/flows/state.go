@@ -142,8 +142,8 @@ func (r *runner) encode() error {
 	return nil
 }
 
-// tick saves the state if it is time. What the disk takes does not hold up the run.
-func (r *runner) tick(now time.Time) {
+// save saves the state if it is time. What the disk takes does not hold up the run.
+func (r *runner) save(now time.Time) {
 	s := r.state
 	if s == nil {
 		return

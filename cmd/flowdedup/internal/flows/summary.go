@@ -27,6 +27,7 @@ type Summary struct {
 	Replayed    uint64 `json:"replayed"`
 	Restarts    uint64 `json:"restarts"`
 	Sampled     uint64 `json:"sampled"`
+	Dropped     uint64 `json:"dropped"` // datagrams, by the kernel
 
 	Policy      Policy `json:"policy"`
 	Key         string `json:"key"`
