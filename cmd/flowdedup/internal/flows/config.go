@@ -53,8 +53,9 @@ type Config struct {
 	Output string // "" for none
 	CSV    bool
 	// Relay is where messages go that were cut, "" for nowhere.
-	Relay string
-	Spoof bool
+	Relay    string
+	Spoof    bool
+	Distinct Distinct
 	// State is the file that the run is saved to, and resumed from, "" for none.
 	State      string
 	StateEvery time.Duration

@@ -29,6 +29,9 @@ func Run(ctx context.Context, cfg *Config) (Summary, error) {
 	if r.hold != nil && (err == nil || errors.Is(err, context.Canceled)) {
 		err = errors.Join(err, r.hold.Flush())
 	}
+	if r.distinct != nil && (err == nil || errors.Is(err, context.Canceled)) {
+		err = errors.Join(err, r.distinct.end())
+	}
 	clean := err == nil || cfg.live() && errors.Is(err, context.Canceled)
 	s := r.summary()
 	if err == nil || errors.Is(err, context.Canceled) {
@@ -80,6 +83,7 @@ type runner struct {
 	names    names
 	hold     *match.Hold // nil if nothing is written
 	output   *output
+	distinct *counts // nil without keys
 	cutter   *relay.Cutter
 	sender   *relay.Sender
 	cut      []byte
@@ -112,6 +116,9 @@ func (r *runner) open(ctx context.Context) (err error) {
 		if r.sender, err = relay.OpenSender(r.cfg.Relay, r.cfg.Spoof); err != nil {
 			return err
 		}
+	}
+	if len(r.cfg.Distinct.Keys) > 0 {
+		r.distinct = newCounts(&r.cfg.Distinct, r.cfg.Match.Secret)
 	}
 	if r.cfg.Output == "" {
 		return nil
@@ -174,10 +181,37 @@ func (r *runner) take(b *records.Batch) error {
 	}
 	verdicts, judgments := r.judge.Judge(b)
 	r.forward(b, verdicts)
+	if err := r.count(b, verdicts, judgments); err != nil {
+		return err
+	}
 	if r.hold == nil {
 		return nil
 	}
 	return r.hold.Add(b, verdicts, judgments)
+}
+
+// count counts the keys of records, at their time on our clock.
+func (r *runner) count(b *records.Batch, verdicts []records.Verdict, judgments []match.Judgment) error {
+	if r.distinct == nil {
+		return nil
+	}
+	for i := range b.Records {
+		one, offset := &b.Records[i], int64(0)
+		if n := judgments[i].Point; n != 0 && one.Start != 0 {
+			offset = int64(r.judge.Points()[n-1].Offset)
+		}
+		start, end := one.Start, one.End
+		if start == 0 {
+			start, end = one.Received, one.Received
+		}
+		if err := r.distinct.add(one, start+offset, max(start, end)+offset, verdicts[i] == records.Copy); err != nil {
+			return err
+		}
+		if err := r.distinct.advance(match.Moment(one), r.judge.Alive()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // forward sends what is left of a message. Collectors come and go, so a message that is
@@ -197,6 +231,11 @@ func (r *runner) forward(b *records.Batch, verdicts []records.Verdict) {
 
 // idle writes what has waited while nothing came.
 func (r *runner) idle() error {
+	if r.distinct != nil {
+		if err := r.distinct.advance(time.Now().UnixNano(), r.judge.Alive()); err != nil {
+			return err
+		}
+	}
 	if r.hold == nil {
 		return nil
 	}
