@@ -252,6 +252,8 @@ func (f *flowsFlags) check(fs *pflag.FlagSet, e *env, inputs []string) error {
 		return &usageError{errors.New("--reports needs --of, what to count")}
 	case f.reportsToStdout() && outfile.IsStdout(f.output):
 		return &usageError{errors.New("standard output takes records: name a file for counts with --reports")}
+	case f.inspect && (f.policy != flows.Owner || f.boundary != ""):
+		return &usageError{errors.New("--inspect tries policies itself: leave out --policy and --boundary")}
 	case f.boundary != "" && f.policy != flows.Owner:
 		return &usageError{errors.New("--boundary decides without other records: it takes no --policy")}
 	}
@@ -279,7 +281,7 @@ func (f *flowsFlags) run(cmd *cobra.Command, e *env, args []string) error {
 	e.quiet = f.quiet
 	cfg := flows.Config{
 		Inputs: inputs, Listen: f.listen, Format: f.format, Map: f.mapping, KeyGiven: cmd.Flags().Changed("key"), Policy: f.policy, Window: f.window,
-		Output: f.output, CSV: f.csv, Relay: f.relay, Spoof: f.spoof, State: f.state, StateEvery: f.stateEvery, Log: e.logger(),
+		Output: f.output, CSV: f.csv, Relay: f.relay, Spoof: f.spoof, Inspect: f.inspect, State: f.state, StateEvery: f.stateEvery, Log: e.logger(),
 		Match: match.Config{
 			Key: f.key, Points: f.points, NAT: f.nat, OwnerTimeout: f.ownerTimeout, Prefer: f.prefer.exporters,
 			PreferSampling: f.prefer.sampling, Memory: f.memory, Secret: f.secret,

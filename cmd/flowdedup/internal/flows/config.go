@@ -56,6 +56,8 @@ type Config struct {
 	Relay    string
 	Spoof    bool
 	Distinct Distinct
+	// Inspect has Summary.Inspection say which policy fits.
+	Inspect bool
 	// State is the file that the run is saved to, and resumed from, "" for none.
 	State      string
 	StateEvery time.Duration

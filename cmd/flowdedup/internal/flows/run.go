@@ -48,6 +48,9 @@ func (r *runner) summary() Summary {
 		sent := r.sender.Stats()
 		s.Relayed = &RelaySummary{r.cfg.Relay, sent.Sent, sent.Bytes, sent.Failed, sent.Own}
 	}
+	if r.inspector != nil {
+		s.Inspection = r.inspector.answer(r.cfg, &s)
+	}
 	if r.sockets != nil {
 		for _, target := range r.sockets.Stats() {
 			for i := range target.Sockets {
@@ -76,21 +79,22 @@ type runner struct {
 	told   time.Time // when the status was told last
 	reader records.Reader
 	// messages reads those of exporters, nil for text alone.
-	messages *export.Reader
-	state    *state // nil for none
-	inputs   []io.Closer
-	judge    *match.Judge
-	names    names
-	hold     *match.Hold // nil if nothing is written
-	output   *output
-	distinct *counts // nil without keys
-	cutter   *relay.Cutter
-	sender   *relay.Sender
-	cut      []byte
-	counts   records.Counts // as of the last batch
-	both     bool           // an input tells of both directions in one record
-	damaged  atomic.Bool
-	sockets  *mirror.Capture // nil for inputs
+	messages  *export.Reader
+	state     *state // nil for none
+	inputs    []io.Closer
+	judge     *match.Judge
+	names     names
+	hold      *match.Hold // nil if nothing is written
+	output    *output
+	distinct  *counts    // nil without keys
+	inspector *inspector // nil without Config.Inspect
+	cutter    *relay.Cutter
+	sender    *relay.Sender
+	cut       []byte
+	counts    records.Counts // as of the last batch
+	both      bool           // an input tells of both directions in one record
+	damaged   atomic.Bool
+	sockets   *mirror.Capture // nil for inputs
 }
 
 func (r *runner) open(ctx context.Context) (err error) {
@@ -114,6 +118,11 @@ func (r *runner) open(ctx context.Context) (err error) {
 	if r.cfg.Relay != "" {
 		r.cutter = relay.NewCutter()
 		if r.sender, err = relay.OpenSender(r.cfg.Relay, r.cfg.Spoof); err != nil {
+			return err
+		}
+	}
+	if r.cfg.Inspect {
+		if r.inspector, err = newInspector(r.cfg.Match); err != nil {
 			return err
 		}
 	}
@@ -180,6 +189,9 @@ func (r *runner) take(b *records.Batch) error {
 		return nil
 	}
 	verdicts, judgments := r.judge.Judge(b)
+	if r.inspector != nil {
+		r.inspector.take(b)
+	}
 	r.forward(b, verdicts)
 	if err := r.count(b, verdicts, judgments); err != nil {
 		return err
@@ -256,6 +268,9 @@ func (r *runner) end(clean bool) error {
 	}
 	if r.judge != nil {
 		errs = append(errs, r.judge.Close())
+	}
+	if r.inspector != nil {
+		errs = append(errs, r.inspector.close())
 	}
 	return errors.Join(errs...)
 }

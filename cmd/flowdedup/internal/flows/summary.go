@@ -37,7 +37,8 @@ type Summary struct {
 	Points []PointSummary `json:"points"`
 	Matrix []PairSummary  `json:"matrix"`
 
-	Relayed *RelaySummary `json:"relayed,omitempty"`
+	Relayed    *RelaySummary `json:"relayed,omitempty"`
+	Inspection *Inspection   `json:"inspection,omitempty"`
 
 	Damaged bool    `json:"damaged"`
 	Seconds float64 `json:"seconds"`

@@ -17,6 +17,16 @@ func FlowsJSON(w io.Writer, s *flows.Summary) error { return json.NewEncoder(w).
 // FlowsText writes the summary as text.
 func FlowsText(w io.Writer, s *flows.Summary) error {
 	var t strings.Builder
+	if i := s.Inspection; i != nil {
+		fmt.Fprintf(&t, "%s\n", capitalized(i.Verdict))
+		for _, reason := range i.Because {
+			fmt.Fprintf(&t, "  %s\n", reason)
+		}
+		if i.Command != "" {
+			fmt.Fprintf(&t, "\n    %s\n", i.Command)
+		}
+		t.WriteString("\n")
+	}
 	fmt.Fprintf(&t, "%s records in, %s copies (%s), %s records left\n",
 		show.Count(s.RecordsIn), show.Count(s.Copies), share(s.Copies, s.RecordsIn), show.Count(s.RecordsOut))
 	fmt.Fprintf(&t, "  traffic     %s told of, %s of it again (%s)\n", show.Bytes(s.BytesIn), show.Bytes(s.CopiedBytes), share(s.CopiedBytes, s.BytesIn))
