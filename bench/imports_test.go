@@ -38,7 +38,7 @@ var layers = map[string][]string{
 	"engine/internal/rowtable":  {"engine/internal/bitset", "engine/snapshot", "layout", "asm"},
 	// Both sides of a run follow times: the calendar knows of neither.
 	"engine/calendar": {},
-	"engine/affinity": {"engine/calendar", "engine/internal/mem", "layout", "asm"},
+	"engine/affinity": {"engine/calendar", "engine/internal/mem", "engine/secret", "engine/snapshot", "layout", "asm"},
 	"engine/paper":    {"engine/theory", "asm"},
 	"engine/theory":   {},
 	"engine/sizing":   {"engine/theory", "engine", "layout", "asm"},
@@ -56,7 +56,7 @@ var layers = map[string][]string{
 	"capture/records/relay":     {"capture/records.", "capture/records/internal"},
 	"capture/records/text":      {"capture.", "capture/records."},
 	// It remembers who told of flows.
-	"capture/records/match": {"capture/records.", "engine/affinity", "engine/secret", "layout", "asm"},
+	"capture/records/match": {"capture/records.", "engine/affinity", "engine/secret", "engine/snapshot", "layout", "asm"},
 	"capture/rotate":        {"capture", "capture/pcapfile", "capture/outfile", "engine/calendar"},
 	// What tests alone use.
 	"capture/internal": {"capture"},

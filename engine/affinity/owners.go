@@ -52,8 +52,11 @@ const (
 
 // NewOwners makes a table that takes so many bytes of memory, 128 at least. Errors are
 // those of layout.NewArena.
-func NewOwners(memory int) (*Owners, error) {
-	arena, err := layout.NewArena(max(memory/layout.LineSize&^1, 2))
+func NewOwners(memory int) (*Owners, error) { return newOwners(max(memory/layout.LineSize&^1, 2)) }
+
+// newOwners makes a table of so many lines, an even number.
+func newOwners(lines int) (*Owners, error) {
+	arena, err := layout.NewArena(lines)
 	if err != nil {
 		return nil, err
 	}

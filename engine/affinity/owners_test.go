@@ -1,12 +1,16 @@
 package affinity
 
 import (
+	"bytes"
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/flowdedup/flowdedup/engine/secret"
+	"github.com/flowdedup/flowdedup/engine/snapshot"
 )
 
-func newOwners(t testing.TB, memory int) *Owners {
+func ownersOf(t testing.TB, memory int) *Owners {
 	o, err := NewOwners(memory)
 	if err != nil {
 		t.Fatal(err)
@@ -47,7 +51,7 @@ func TestTell(t *testing.T) {
 		"a report that ends before start": {{a, 5, 3, News}, {b, 5, 5, Told}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := newOwners(t, 128)
+			o := ownersOf(t, 128)
 			for i, r := range reports {
 				if _, got := o.Tell(tell(77, r.point, r.from, r.to)); got != r.want {
 					t.Errorf("report %d: %d, want %d", i, got, r.want)
@@ -59,7 +63,7 @@ func TestTell(t *testing.T) {
 
 // TestRanks has a better point take a flow over.
 func TestRanks(t *testing.T) {
-	o := newOwners(t, 128)
+	o := ownersOf(t, 128)
 	o.SetRank(2, 7)
 	for i, r := range []struct {
 		point    uint32
@@ -78,7 +82,7 @@ func TestRanks(t *testing.T) {
 // TestCrowd floods a table: flows that it knows stay, and others find no room until these
 // are no longer alive.
 func TestCrowd(t *testing.T) {
-	o, rng := newOwners(t, 1<<12), rand.New(rand.NewPCG(1, 2))
+	o, rng := ownersOf(t, 1<<12), rand.New(rand.NewPCG(1, 2))
 	known := make([]uint64, 200)
 	for i := range known {
 		known[i] = rng.Uint64()
@@ -113,7 +117,7 @@ func TestCrowd(t *testing.T) {
 
 // TestRoom holds 50,000 flows in a megabyte, as ten million in 200, but for few.
 func TestRoom(t *testing.T) {
-	o, rng := newOwners(t, 1_000_000), rand.New(rand.NewPCG(3, 4))
+	o, rng := ownersOf(t, 1_000_000), rand.New(rand.NewPCG(3, 4))
 	crowd := 0
 	for range 50_000 {
 		if _, got := o.Tell(tell(rng.Uint64(), 1, 0, 1)); got == Crowd {
@@ -149,7 +153,7 @@ type plainOwner struct {
 // TestOwnersModel asks about random reports, and compares with a map of times that are not
 // cut. Reports at which the rounding of times decides are left out.
 func TestOwnersModel(t *testing.T) {
-	o, rng := newOwners(t, 1<<20), rand.New(rand.NewPCG(5, 6))
+	o, rng := ownersOf(t, 1<<20), rand.New(rand.NewPCG(5, 6))
 	model := map[uint64]*plainOwner{}
 	now := float64(0)
 	for i := range 100_000 {
@@ -198,9 +202,56 @@ func tellPlain(model map[uint64]*plainOwner, r Report) Answer {
 	return News
 }
 
+// TestOwnersSnapshot goes on with what was saved, and rejects damage and other settings.
+func TestOwnersSnapshot(t *testing.T) {
+	o, rng := ownersOf(t, 1<<14), rand.New(rand.NewPCG(7, 8))
+	reports := func(point uint32) (all []Report) {
+		r := rand.New(rand.NewPCG(9, 9))
+		for range 500 {
+			all = append(all, tell(r.Uint64(), point, 0, 5))
+		}
+		return all
+	}
+	for _, r := range reports(1) {
+		o.Tell(r)
+	}
+	var saved bytes.Buffer
+	key := secret.Secret{7}
+	if err := o.Snapshot(&saved, key, "label"); err != nil {
+		t.Fatal(err)
+	}
+	config := snapshot.RestoreConfig{Secret: key, Label: "label", Memory: 1 << 14}
+	restored, err := RestoreOwners(bytes.NewReader(saved.Bytes()), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer restored.Close()
+	for i, r := range reports(2) {
+		one, want := restored.Tell(r)
+		if other, got := o.Tell(r); one != other || want != got {
+			t.Fatalf("report %d: %d by %d, want %d by %d", i, want, one, got, other)
+		}
+	}
+	for name, c := range map[string]snapshot.RestoreConfig{
+		"secret": {Label: "label", Memory: 1 << 14}, "label": {Secret: key, Memory: 1 << 14}, "memory": {Secret: key, Label: "label", Memory: 1 << 10},
+	} {
+		if _, err := RestoreOwners(bytes.NewReader(saved.Bytes()), c); err == nil {
+			t.Errorf("another %s is taken", name)
+		}
+	}
+	for range 200 {
+		damaged := bytes.Clone(saved.Bytes())
+		damaged[rng.IntN(len(damaged))] ^= 1 << rng.IntN(8)
+		if o, err := RestoreOwners(bytes.NewReader(damaged), config); err == nil {
+			o.Close()
+			t.Fatal("damage is taken")
+		}
+	}
+}
+
 // BenchmarkTell tells of many flows.
 func BenchmarkTell(b *testing.B) {
-	o, rng := newOwners(b, 200e6), rand.New(rand.NewPCG(7, 8))
+	o, rng := ownersOf(b, 200e6), rand.New(rand.NewPCG(7, 8))
 	flows := make([]uint64, 1<<20)
 	for i := range flows {
 		flows[i] = rng.Uint64()

@@ -285,8 +285,8 @@ func (j *Judge) count(s *sighting, of uint32, verdict records.Verdict) {
 // minute.
 const shortestAlive = 2 * time.Minute
 
-// alive is for how long after the end of what was told a flow is remembered.
-func (j *Judge) alive() time.Duration {
+// Alive is for how long after the end of what was told a flow is remembered.
+func (j *Judge) Alive() time.Duration {
 	if j.cfg.OwnerTimeout > 0 {
 		return j.cfg.OwnerTimeout
 	}

@@ -34,7 +34,7 @@ func (o *owner) Close() error                  { return o.table.Close() }
 func (o *owner) judge(s *sighting) (uint32, records.Verdict) {
 	report := affinity.Report{
 		Flow: s.flow, Point: s.point, Start: s.start, End: s.end, Now: s.now,
-		Alive: o.judges.alive(), Within: max(nearby, o.judges.precision+nearby/4),
+		Alive: o.judges.Alive(), Within: max(nearby, o.judges.precision+nearby/4),
 	}
 	switch {
 	case o.judges.cfg.OwnerTimeout > 0, s.timeless:

@@ -109,7 +109,7 @@ func (p *pairs) judge(s *sighting) (uint32, records.Verdict) {
 	case free == nil:
 		return 0, records.Unchecked
 	}
-	until := now + uint64(p.judges.alive()/time.Second)
+	until := now + uint64(p.judges.Alive()/time.Second)
 	*free = layout.Line{
 		pairFlow: s.flow | bits.Reverse64(isZero(s.flow)), pairPoint: uint64(s.point) | until<<pairStamp,
 		pairStart: uint64(s.start), pairDuration: uint64(s.end - s.start), pairPackets: s.Packets, pairBytes: s.Bytes,

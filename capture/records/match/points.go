@@ -90,20 +90,29 @@ func (p *points) find(r *records.Record) uint32 {
 	}
 	n, ok := p.number[name]
 	if !ok {
-		if len(p.all) == affinity.MaxPoint {
+		if !p.add(name) {
 			return 0
 		}
-		c := p.clocks[r.Point]
-		if c == nil {
-			c = new(clock)
-			p.clocks[r.Point] = c
-		}
-		p.all = append(p.all, Point{PointName: name, clock: c})
 		n = uint32(len(p.all))
-		p.number[name] = n
 	}
 	p.last, p.lastNumber = name, n
 	return n
+}
+
+// add gives a point the next number. It reports false for one that has a number, and where
+// there are too many.
+func (p *points) add(name PointName) bool {
+	if _, there := p.number[name]; there || len(p.all) == affinity.MaxPoint {
+		return false
+	}
+	c := p.clocks[name.Point]
+	if c == nil {
+		c = new(clock)
+		p.clocks[name.Point] = c
+	}
+	p.all = append(p.all, Point{PointName: name, clock: c})
+	p.number[name] = uint32(len(p.all))
+	return true
 }
 
 // at returns a point by its number.

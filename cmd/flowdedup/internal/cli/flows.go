@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/capture/records/match"
 	"github.com/flowdedup/flowdedup/capture/records/text"
@@ -21,12 +24,17 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/monitor"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/report"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
+	"github.com/flowdedup/flowdedup/engine/secret"
+	"github.com/flowdedup/flowdedup/layout"
 )
 
 // flowsFlags are the flags of "flowdedup flows".
 type flowsFlags struct {
-	common
 	inputFlags
+	keyFlags
+	json, quiet  bool
+	memory       int
+	secret       secret.Secret
 	listen       []netip.AddrPort
 	format       string
 	mapping      text.Mapping
@@ -44,6 +52,10 @@ type flowsFlags struct {
 	relay        string
 	spoof        bool
 	inspect      bool
+	serve        string
+	reports      string
+	state        string
+	stateEvery   time.Duration
 }
 
 func newFlows(e *env) *cobra.Command {
@@ -91,6 +103,9 @@ was processed, 130 and 143 ended by a signal.`,
   # the same, and the collector sees the addresses of the exporters
   flowdedup flows --listen :2055 --to udp://collector:2055 --spoof
 
+  # distinct addresses and flows of each hour
+  flowdedup flows --listen :2055 --of src,dst,flow --every 1h --reports hours.jsonl
+
   # one record for a flow, with all exporters that told of it
   flowdedup flows --listen :2055 --policy merge --window 30s -w merged.ndjson`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, e, args) },
@@ -126,14 +141,19 @@ func (f *flowsFlags) registerFlows(cmd *cobra.Command) {
 	fs.Var(newParsed(&f.window, "10s", "duration", parseDelay), "window", "how long records wait for their copies before they are written")
 	groupCompare.add(fs, "policy", "key", "point", "nat", "prefer", "boundary", "window")
 
+	f.keyFlags.register(fs)
+	fs.StringVar(&f.reports, "reports", "", "append counts of --of to `FILE` (default: stdout)")
+
 	fs.StringVarP(&f.output, "write", "w", "", "write records to `FILE` (-: stdout): lines of JSON, or CSV for .csv")
 	fs.BoolVar(&f.csv, "csv", false, "write CSV whatever the name of the file")
 	fs.StringVar(&f.relay, "to", "", "send messages without copies to `ADDRESS`: udp://collector:2055")
 	fs.BoolVar(&f.spoof, "spoof", false, "keep the exporters' addresses in what is sent (CAP_NET_RAW)")
+	fs.StringVar(&f.state, "state", "", "save flows and templates to `FILE`, and resume from it")
+	fs.StringVar(&f.serve, "serve", "", "serve metrics and a page at `ADDRESS`: 9469 (loopback only), 0.0.0.0:9469")
 	fs.BoolVar(&f.inspect, "inspect", false, "say who reports what twice, and which policy fits")
 	fs.BoolVar(&f.json, "json", false, "print JSON")
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "print errors only")
-	groupOutput.add(fs, "write", "csv", "to", "spoof", "inspect", "json", "quiet")
+	groupOutput.add(fs, "write", "csv", "to", "spoof", "reports", "state", "serve", "inspect", "json", "quiet")
 
 	fs.Var(newParsed(&f.ownerTimeout, "", "duration", parseEvery), "owner-timeout", "wait this long for the owner of a flow to tell more (default: for no time; records without times: twice the longest record)")
 	f.deltas = match.Deltas{Start: 5 * time.Second, Duration: -1, Packets: -1, Bytes: -1}
@@ -143,7 +163,10 @@ func (f *flowsFlags) registerFlows(cmd *cobra.Command) {
 	fs.Var(newParsed(&f.deltas.Bytes, "", "N", parseDelta), "bytes-delta", "policy record: how many bytes records may differ by (default: any)")
 	f.memory = defaultFlowMemory
 	fs.Var(newParsed(&f.memory, "64MiB", "size", parseMemory), "memory", "memory for flows: 200MB hold ten million")
-	groupAdvanced.add(fs, "owner-timeout", "start-delta", "duration-delta", "packets-delta", "bytes-delta", "memory")
+	f.stateEvery = time.Minute
+	fs.Var(newParsed(&f.stateEvery, "1m", "duration", parseEvery), "state-every", "how often to save the state, besides at the end")
+	groupAdvanced.add(fs, "state-every", "owner-timeout", "start-delta", "duration-delta", "packets-delta", "bytes-delta", "memory")
+	completeKeys(cmd)
 	completeWords(cmd, map[string][]string{
 		"listen": {":2055", ":4739", ":6343"}, "format": flows.Formats(), "policy": flows.Policies(),
 		"key": {"flow", "biflow", "flow+vlan", "flow+vrf", "flow+tos"}, "point": {"exporter", "direction", "interface"},
@@ -223,6 +246,14 @@ func (f *flowsFlags) check(fs *pflag.FlagSet, e *env, inputs []string) error {
 		return &usageError{errors.New("--csv needs -w, where records are written")}
 	case f.inspect && (f.output != "" || f.relay != ""):
 		return &usageError{errors.New("--inspect writes no records: leave out -w and --to")}
+	case slices.Contains(f.of, flow.MACs):
+		return &usageError{errors.New("--of mac: flow records have no hardware addresses")}
+	case len(f.of) == 0 && f.reports != "":
+		return &usageError{errors.New("--reports needs --of, what to count")}
+	case f.reportsToStdout() && outfile.IsStdout(f.output):
+		return &usageError{errors.New("standard output takes records: name a file for counts with --reports")}
+	case f.inspect && (f.policy != flows.Owner || f.boundary != ""):
+		return &usageError{errors.New("--inspect tries policies itself: leave out --policy and --boundary")}
 	case f.boundary != "" && f.policy != flows.Owner:
 		return &usageError{errors.New("--boundary decides without other records: it takes no --policy")}
 	}
@@ -231,7 +262,10 @@ func (f *flowsFlags) check(fs *pflag.FlagSet, e *env, inputs []string) error {
 			return &usageError{fmt.Errorf("--%s needs --policy record", name)}
 		}
 	}
-	named := files{outputs: []namedFile{{"-w", f.output}}, inputs: append(inputs, f.boundary)}
+	if err := f.keyFlags.check(); err != nil {
+		return err
+	}
+	named := files{outputs: []namedFile{{"-w", f.output}, {"--state", f.state}, {"--reports", f.reports}}, inputs: append(inputs, f.boundary)}
 	return named.check()
 }
 
@@ -240,13 +274,14 @@ func (f *flowsFlags) run(cmd *cobra.Command, e *env, args []string) error {
 	if err := f.check(cmd.Flags(), e, inputs); err != nil {
 		return err
 	}
-	if err := f.finish(cmd.Flags()); err != nil {
-		return err
+	var err error
+	if f.secret, err = secret.Random(); err != nil {
+		return fmt.Errorf("make a random key: %w", err)
 	}
 	e.quiet = f.quiet
 	cfg := flows.Config{
 		Inputs: inputs, Listen: f.listen, Format: f.format, Map: f.mapping, KeyGiven: cmd.Flags().Changed("key"), Policy: f.policy, Window: f.window,
-		Output: f.output, CSV: f.csv, Relay: f.relay, Spoof: f.spoof, Log: e.logger(),
+		Output: f.output, CSV: f.csv, Relay: f.relay, Spoof: f.spoof, Inspect: f.inspect, State: f.state, StateEvery: f.stateEvery, Log: e.logger(),
 		Match: match.Config{
 			Key: f.key, Points: f.points, NAT: f.nat, OwnerTimeout: f.ownerTimeout, Prefer: f.prefer.exporters,
 			PreferSampling: f.prefer.sampling, Memory: f.memory, Secret: f.secret,
@@ -263,9 +298,52 @@ func (f *flowsFlags) run(cmd *cobra.Command, e *env, args []string) error {
 			return err
 		}
 	}
+	if err := f.openReports(cmd.Context(), &cfg); err != nil {
+		return err
+	}
+	end, err := f.show(&cfg)
+	if err != nil {
+		return err
+	}
+	defer end()
 	s, err := flows.Run(cmd.Context(), &cfg)
 	f.warnFlows(e, &s)
 	return errors.Join(markDamage(err, s.RecordsIn, s.Damaged), f.print(e, &s, err))
+}
+
+// reportsToStdout reports whether counts go to standard output.
+func (f *flowsFlags) reportsToStdout() bool {
+	return len(f.of) > 0 && (f.reports == "" || outfile.IsStdout(f.reports))
+}
+
+// openReports has keys counted, and the counts of each window appended to a file.
+func (f *flowsFlags) openReports(ctx context.Context, cfg *flows.Config) error {
+	if len(f.of) == 0 {
+		return nil
+	}
+	to, err := outfile.OpenAppend(ctx, cmp.Or(f.reports, "-"))
+	if err != nil {
+		return err
+	}
+	cfg.Distinct = flows.Distinct{Keys: f.keys(), Calendar: f.calendar(), Budget: layout.MemoryBudget(), Rows: report.NewDistinctJSON(to).Rows}
+	return nil
+}
+
+// show serves the status of the run over HTTP, if that was asked for, and returns what ends
+// it.
+func (f *flowsFlags) show(cfg *flows.Config) (end func(), err error) {
+	if f.serve == "" {
+		return func() {}, nil
+	}
+	server, err := monitor.ListenFlows("--serve", f.serve, report.FlowsPage)
+	if errors.Is(err, monitor.ErrAddress) {
+		return nil, &usageError{err}
+	} else if err != nil {
+		return nil, err
+	}
+	cfg.Status = server.Update
+	cfg.Log.Info("serving", "url", "http://"+server.Addr().String()+"/")
+	return func() { _ = server.Close() }, nil // a scrape that was cut off does not make the run fail
 }
 
 // readBoundary reads the interfaces of --boundary.
@@ -289,6 +367,9 @@ func (f *flowsFlags) warnFlows(e *env, s *flows.Summary) {
 	if n := s.Unchecked; n > 0 {
 		e.warn(fmt.Errorf("%d records passed unchecked: they have no addresses, no template, or found no room in --memory", n))
 	}
+	if s.Dropped > 0 {
+		e.warn(fmt.Errorf("the kernel dropped %d datagrams because a buffer was full: sysctl -w net.core.rmem_max=67108864", s.Dropped))
+	}
 	if s.Lost > 0 {
 		e.warn(fmt.Errorf("%d records or messages never came, as sequence numbers tell", s.Lost))
 	}
@@ -300,7 +381,7 @@ func (f *flowsFlags) print(e *env, s *flows.Summary, err error) error {
 		return nil
 	}
 	var w io.Writer = e.stdout
-	if outfile.IsStdout(f.output) {
+	if outfile.IsStdout(f.output) || f.reportsToStdout() {
 		w = e.stderr
 	}
 	switch {

@@ -3,12 +3,16 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // flowsResult is the part of "flows --json" that scripts read.
@@ -134,6 +138,127 @@ func TestFlowsOutputs(t *testing.T) {
 	}
 }
 
+// TestFlowsInspect recommends what fits.
+func TestFlowsInspect(t *testing.T) {
+	in := tempFile(t, "in.json", goflowLines)
+	sampled := tempFile(t, "sampled.json", strings.ReplaceAll(goflowLines, `"type"`, `"sampling_rate":1000,"type"`))
+	alone := tempFile(t, "alone.json", strings.ReplaceAll(goflowLines, "192.0.2.2", "192.0.2.1"))
+	reversed := tempFile(t, "reversed.json", strings.Replace(goflowLines, `2000,"packets":10,"src_addr":"10.0.0.1","dst_addr":"10.0.0.2","proto":6,"src_port":1234,"dst_port":443`,
+		`2000,"packets":10,"src_addr":"10.0.0.2","dst_addr":"10.0.0.1","proto":6,"src_port":443,"dst_port":1234`, 1))
+	for name, c := range map[string]struct {
+		policy string
+		says   string
+	}{
+		in: {"owner", "25.0 % of the records"}, sampled: {"", "--boundary"}, alone: {"", "one point"}, reversed: {"", "--key biflow"},
+	} {
+		out, stderr, code := run("flows", "--inspect", "--json", name)
+		var r struct {
+			Inspection struct {
+				Policy string `json:"recommended_policy"`
+			}
+		}
+		if err := json.Unmarshal([]byte(out), &r); err != nil || code != exitDone {
+			t.Fatal(err, code, stderr)
+		}
+		text, _, _ := run("flows", "--inspect", name)
+		if r.Inspection.Policy != c.policy || !strings.Contains(text, c.says) {
+			t.Errorf("%s: policy %q\n%s", filepath.Base(name), r.Inspection.Policy, text)
+		}
+	}
+}
+
+// TestFlowsDistinct counts the keys of records in each window that they touch, against a
+// count by maps.
+func TestFlowsDistinct(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	var lines strings.Builder
+	type key struct{ window, of, value string }
+	want, inWindow := map[key]bool{}, map[[2]string]uint64{}
+	const hour = int64(3600e9)
+	for n := range 5000 {
+		start := (1_700_000_000e9 + int64(n)*4e9) - rng.Int64N(60e9)
+		end := start + []int64{0, 30e9, 300e9}[rng.IntN(3)]
+		src, dst := fmt.Sprintf("10.0.0.%d", rng.IntN(250)), fmt.Sprintf("10.1.%d.%d", rng.IntN(9), rng.IntN(250))
+		if rng.IntN(4) == 0 {
+			src, dst = fmt.Sprintf("2001:db8::%x", rng.IntN(50)), "2001:db8::1:1"
+		}
+		fmt.Fprintf(&lines, `{"type":"IPFIX","sampler_address":"192.0.2.%d","time_flow_start_ns":%d,"time_flow_end_ns":%d,"bytes":80,"packets":1,"src_addr":%q,"dst_addr":%q,"proto":17,"src_port":53,"dst_port":99}`+"\n", n%2, start, end, src, dst)
+		family := "ipv4"
+		if strings.Contains(src, ":") {
+			family = "ipv6"
+		}
+		for at := start / hour * hour; at <= end; at += hour {
+			window := time.Unix(0, at).UTC().Format(time.RFC3339)
+			for of, value := range map[string]string{"src": src, "pair": src + dst} {
+				if one := (key{window, of + " " + family, value}); !want[one] {
+					want[one] = true
+					inWindow[[2]string{window, one.of}]++
+				}
+			}
+		}
+	}
+	reports := filepath.Join(t.TempDir(), "counts")
+	runFlows(t, exitDone, tempFile(t, "in.json", lines.String()), "--of", "src,pair", "--reports", reports)
+	got := map[[2]string]uint64{}
+	for line := range strings.Lines(string(mustReadFile(t, reports))) {
+		var row struct {
+			WindowStart string `json:"window_start"`
+			Of, Family  string
+			Distinct    uint64
+		}
+		if err := json.Unmarshal([]byte(line), &row); err != nil {
+			t.Fatal(err, line)
+		}
+		at, err := time.Parse(time.RFC3339Nano, row.WindowStart)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if row.Family != "all" {
+			got[[2]string{at.Format(time.RFC3339), row.Of + " " + row.Family}] += row.Distinct
+		}
+	}
+	if !maps.Equal(got, inWindow) {
+		t.Errorf("%v, want %v", got, inWindow)
+	}
+}
+
+// TestFlowsState resumes a run: what the last one was told is a copy, and templates are
+// known.
+func TestFlowsState(t *testing.T) {
+	lines := strings.SplitAfter(goflowLines, "\n")
+	state := filepath.Join(t.TempDir(), "state")
+	one, other := tempFile(t, "1.json", lines[0]), tempFile(t, "2.json", lines[1])
+	runFlows(t, exitDone, one, "--state", state)
+	if info, err := os.Stat(state); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+	if r, _ := runFlows(t, exitDone, other, "--state", state); r.Copies != 1 || len(r.Points) != 2 || r.Matrix[0].Original != "192.0.2.1" {
+		t.Errorf("%+v", r)
+	}
+	whole := mustReadFile(t, state)
+	for name, args := range map[string][]string{"key": {"--key", "biflow"}, "point": {"--point", "direction"}, "policy": {"--policy", "record"}} {
+		if _, stderr, code := run(append([]string{"flows", one, "--state", state}, args...)...); code != exitFailed || !strings.Contains(stderr, "cannot be resumed") {
+			t.Errorf("another %s: exit code %d: %s", name, code, stderr)
+		}
+	}
+	for at := 0; at < len(whole); at += 1 + len(whole)/50 {
+		damaged := bytes.Clone(whole)
+		damaged[at] ^= 1
+		if err := os.WriteFile(state, damaged, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, stderr, code := run("flows", one, "--state", state); code != exitFailed || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("byte %d: exit code %d: %s", at, code, stderr)
+		}
+	}
+	if err := os.WriteFile(state, whole[:len(whole)/2], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, stderr, code := run("flows", one, "--state", state); code != exitFailed || strings.Count(stderr, "\n") != 1 {
+		t.Errorf("half of it: exit code %d: %s", code, stderr)
+	}
+}
+
 // TestFlowsOrder judges two inputs by time, whatever their order on the command line.
 func TestFlowsOrder(t *testing.T) {
 	var a, b bytes.Buffer
@@ -165,7 +290,7 @@ func TestFlowsUsage(t *testing.T) {
 	for _, args := range [][]string{
 		{}, {in, "--listen", ":2055"}, {"--listen", "2055"}, {"--listen", "host:1"}, {in, "--policy", "first"}, {in, "--key", "five"},
 		{in, "--point", "port"}, {in, "--spoof"}, {in, "--to", "udp://127.0.0.1:1", "--policy", "mark"}, {in, "--csv"}, {in, "--prefer", "router"},
-		{in, "--inspect", "-w", "x"}, {in, "--start-delta", "1s"}, {in, "--policy", "record", "--bytes-delta", "-1"}, {in, "-w", in}, {in, in},
+		{in, "--of", "mac"}, {in, "--reports", "x"}, {in, "--of", "src", "-w", "-"}, {in, "--inspect", "-w", "x"}, {in, "--start-delta", "1s"}, {in, "--policy", "record", "--bytes-delta", "-1"}, {in, "-w", in}, {in, in},
 		{in, "--boundary", in}, {in, "--memory", "much"}, {in, "--format", "morse"}, {in, "--map", "src"}, {in, ""}, {in, "-w", ""},
 	} {
 		if _, stderr, code := run(append([]string{"flows"}, args...)...); code != exitUsage || strings.Count(stderr, "\n") != 1 {

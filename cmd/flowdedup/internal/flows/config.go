@@ -53,9 +53,17 @@ type Config struct {
 	Output string // "" for none
 	CSV    bool
 	// Relay is where messages go that were cut, "" for nowhere.
-	Relay string
-	Spoof bool
-	Log   *slog.Logger
+	Relay    string
+	Spoof    bool
+	Distinct Distinct
+	// Inspect has Summary.Inspection say which policy fits.
+	Inspect bool
+	// State is the file that the run is saved to, and resumed from, "" for none.
+	State      string
+	StateEvery time.Duration
+	// Status gets the summary so far once a second; nil is none.
+	Status func(*Summary)
+	Log    *slog.Logger
 }
 
 // live reports whether the run ends by a signal alone.

@@ -49,7 +49,8 @@ func (r *runner) openInputs(ctx context.Context) error {
 	}
 	var readers []records.Reader
 	if len(binary) > 0 {
-		readers = append(readers, export.NewReader(join(binary, r.warn)))
+		r.messages = export.NewReader(join(binary, r.warn))
+		readers = append(readers, r.messages)
 	}
 	r.names.inputs = append(binaryNames, textNames...)
 	for i, in := range texts {
@@ -112,7 +113,8 @@ func (r *runner) listen(ctx context.Context) error {
 	r.inputs = append(r.inputs, sockets)
 	r.sockets = sockets
 	context.AfterFunc(ctx, sockets.Stop)
-	r.reader = export.NewReader(sockets)
+	r.messages = export.NewReader(sockets)
+	r.reader = r.messages
 	for _, at := range r.cfg.Listen {
 		r.cfg.Log.Info("listening", "address", at)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/mirror"
 	"github.com/flowdedup/flowdedup/capture/records"
+	"github.com/flowdedup/flowdedup/capture/records/export"
 	"github.com/flowdedup/flowdedup/capture/records/match"
 	"github.com/flowdedup/flowdedup/capture/records/relay"
 )
@@ -19,8 +20,7 @@ const maxHeld = 1 << 20
 // Run judges records until the inputs end or ctx is done. The summary is valid with every
 // error, and has no policy if nothing was opened.
 func Run(ctx context.Context, cfg *Config) (Summary, error) {
-	begin := time.Now()
-	r := &runner{cfg: cfg}
+	r := &runner{cfg: cfg, begin: time.Now()}
 	defer r.closeInputs()
 	if err := r.open(ctx); err != nil {
 		return Summary{}, errors.Join(err, r.end(false))
@@ -29,32 +29,72 @@ func Run(ctx context.Context, cfg *Config) (Summary, error) {
 	if r.hold != nil && (err == nil || errors.Is(err, context.Canceled)) {
 		err = errors.Join(err, r.hold.Flush())
 	}
+	if r.distinct != nil && (err == nil || errors.Is(err, context.Canceled)) {
+		err = errors.Join(err, r.distinct.end())
+	}
 	clean := err == nil || cfg.live() && errors.Is(err, context.Canceled)
-	s := newSummary(cfg, r.judge, &r.names, r.counts, time.Since(begin))
+	s := r.summary()
+	if err == nil || errors.Is(err, context.Canceled) {
+		err = errors.Join(err, r.saveLast())
+	}
+	return s, errors.Join(err, r.end(clean && !s.Damaged))
+}
+
+// summary returns what happened so far.
+func (r *runner) summary() Summary {
+	s := newSummary(r.cfg, r.judge, &r.names, r.counts, time.Since(r.begin))
 	s.Damaged = r.damaged.Load()
 	if r.sender != nil {
 		sent := r.sender.Stats()
 		s.Relayed = &RelaySummary{r.cfg.Relay, sent.Sent, sent.Bytes, sent.Failed, sent.Own}
 	}
-	return s, errors.Join(err, r.end(clean && !s.Damaged))
+	if r.inspector != nil {
+		s.Inspection = r.inspector.answer(r.cfg, &s)
+	}
+	if r.sockets != nil {
+		for _, target := range r.sockets.Stats() {
+			for i := range target.Sockets {
+				s.Dropped += target.Sockets[i].Dropped
+			}
+		}
+	}
+	return s
+}
+
+// tick does what depends on the wall clock.
+func (r *runner) tick(now time.Time) {
+	r.save(now)
+	if r.cfg.Status == nil || now.Sub(r.told) < time.Second {
+		return
+	}
+	r.told = now
+	s := r.summary()
+	r.cfg.Status(&s)
 }
 
 // runner is what a run has opened.
 type runner struct {
-	cfg     *Config
-	reader  records.Reader
-	inputs  []io.Closer
-	judge   *match.Judge
-	names   names
-	hold    *match.Hold // nil if nothing is written
-	output  *output
-	cutter  *relay.Cutter
-	sender  *relay.Sender
-	cut     []byte
-	counts  records.Counts // as of the last batch
-	both    bool           // an input tells of both directions in one record
-	damaged atomic.Bool
-	sockets *mirror.Capture // nil for inputs
+	cfg    *Config
+	begin  time.Time
+	told   time.Time // when the status was told last
+	reader records.Reader
+	// messages reads those of exporters, nil for text alone.
+	messages  *export.Reader
+	state     *state // nil for none
+	inputs    []io.Closer
+	judge     *match.Judge
+	names     names
+	hold      *match.Hold // nil if nothing is written
+	output    *output
+	distinct  *counts    // nil without keys
+	inspector *inspector // nil without Config.Inspect
+	cutter    *relay.Cutter
+	sender    *relay.Sender
+	cut       []byte
+	counts    records.Counts // as of the last batch
+	both      bool           // an input tells of both directions in one record
+	damaged   atomic.Bool
+	sockets   *mirror.Capture // nil for inputs
 }
 
 func (r *runner) open(ctx context.Context) (err error) {
@@ -64,8 +104,15 @@ func (r *runner) open(ctx context.Context) (err error) {
 	if r.both && !r.cfg.KeyGiven {
 		r.cfg.Match.Key.Biflow = true
 	}
-	if r.judge, err = match.New(r.cfg.Match); err != nil {
-		return err
+	if r.cfg.State != "" {
+		if err := r.resume(); err != nil {
+			return err
+		}
+	}
+	if r.judge == nil {
+		if r.judge, err = match.New(r.cfg.Match); err != nil {
+			return err
+		}
 	}
 	r.names.judge = r.judge
 	if r.cfg.Relay != "" {
@@ -73,6 +120,14 @@ func (r *runner) open(ctx context.Context) (err error) {
 		if r.sender, err = relay.OpenSender(r.cfg.Relay, r.cfg.Spoof); err != nil {
 			return err
 		}
+	}
+	if r.cfg.Inspect {
+		if r.inspector, err = newInspector(r.cfg.Match); err != nil {
+			return err
+		}
+	}
+	if len(r.cfg.Distinct.Keys) > 0 {
+		r.distinct = newCounts(&r.cfg.Distinct, r.cfg.Match.Secret)
 	}
 	if r.cfg.Output == "" {
 		return nil
@@ -115,6 +170,7 @@ func (r *runner) each(ctx context.Context) error {
 			return ctx.Err()
 		}
 		r.counts = r.reader.Counts()
+		r.tick(time.Now())
 		if err := r.take(batch); err != nil {
 			return err
 		}
@@ -133,11 +189,41 @@ func (r *runner) take(b *records.Batch) error {
 		return nil
 	}
 	verdicts, judgments := r.judge.Judge(b)
+	if r.inspector != nil {
+		r.inspector.take(b)
+	}
 	r.forward(b, verdicts)
+	if err := r.count(b, verdicts, judgments); err != nil {
+		return err
+	}
 	if r.hold == nil {
 		return nil
 	}
 	return r.hold.Add(b, verdicts, judgments)
+}
+
+// count counts the keys of records, at their time on our clock.
+func (r *runner) count(b *records.Batch, verdicts []records.Verdict, judgments []match.Judgment) error {
+	if r.distinct == nil {
+		return nil
+	}
+	for i := range b.Records {
+		one, offset := &b.Records[i], int64(0)
+		if n := judgments[i].Point; n != 0 && one.Start != 0 {
+			offset = int64(r.judge.Points()[n-1].Offset)
+		}
+		start, end := one.Start, one.End
+		if start == 0 {
+			start, end = one.Received, one.Received
+		}
+		if err := r.distinct.add(one, start+offset, max(start, end)+offset, verdicts[i] == records.Copy); err != nil {
+			return err
+		}
+		if err := r.distinct.advance(match.Moment(one), r.judge.Alive()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // forward sends what is left of a message. Collectors come and go, so a message that is
@@ -157,6 +243,11 @@ func (r *runner) forward(b *records.Batch, verdicts []records.Verdict) {
 
 // idle writes what has waited while nothing came.
 func (r *runner) idle() error {
+	if r.distinct != nil {
+		if err := r.distinct.advance(time.Now().UnixNano(), r.judge.Alive()); err != nil {
+			return err
+		}
+	}
 	if r.hold == nil {
 		return nil
 	}
@@ -177,6 +268,9 @@ func (r *runner) end(clean bool) error {
 	}
 	if r.judge != nil {
 		errs = append(errs, r.judge.Close())
+	}
+	if r.inspector != nil {
+		errs = append(errs, r.inspector.close())
 	}
 	return errors.Join(errs...)
 }

@@ -27,6 +27,7 @@ type Summary struct {
 	Replayed    uint64 `json:"replayed"`
 	Restarts    uint64 `json:"restarts"`
 	Sampled     uint64 `json:"sampled"`
+	Dropped     uint64 `json:"dropped"` // datagrams, by the kernel
 
 	Policy      Policy `json:"policy"`
 	Key         string `json:"key"`
@@ -36,7 +37,8 @@ type Summary struct {
 	Points []PointSummary `json:"points"`
 	Matrix []PairSummary  `json:"matrix"`
 
-	Relayed *RelaySummary `json:"relayed,omitempty"`
+	Relayed    *RelaySummary `json:"relayed,omitempty"`
+	Inspection *Inspection   `json:"inspection,omitempty"`
 
 	Damaged bool    `json:"damaged"`
 	Seconds float64 `json:"seconds"`

@@ -17,6 +17,16 @@ func FlowsJSON(w io.Writer, s *flows.Summary) error { return json.NewEncoder(w).
 // FlowsText writes the summary as text.
 func FlowsText(w io.Writer, s *flows.Summary) error {
 	var t strings.Builder
+	if i := s.Inspection; i != nil {
+		fmt.Fprintf(&t, "%s\n", capitalized(i.Verdict))
+		for _, reason := range i.Because {
+			fmt.Fprintf(&t, "  %s\n", reason)
+		}
+		if i.Command != "" {
+			fmt.Fprintf(&t, "\n    %s\n", i.Command)
+		}
+		t.WriteString("\n")
+	}
 	fmt.Fprintf(&t, "%s records in, %s copies (%s), %s records left\n",
 		show.Count(s.RecordsIn), show.Count(s.Copies), share(s.Copies, s.RecordsIn), show.Count(s.RecordsOut))
 	fmt.Fprintf(&t, "  traffic     %s told of, %s of it again (%s)\n", show.Bytes(s.BytesIn), show.Bytes(s.CopiedBytes), share(s.CopiedBytes, s.BytesIn))
@@ -42,6 +52,7 @@ func flowNotes(s *flows.Summary) string {
 		show.Note{Count: s.Undecodable, What: "undecodable"},
 		show.Note{Count: s.Waiting, What: "messages still waiting for a template"},
 		show.Note{Count: s.Lost, What: "lost on their way"},
+		show.Note{Count: s.Dropped, What: "datagrams dropped by the kernel"},
 		show.Note{Count: s.Replayed, What: "messages that came again"},
 		show.Note{Count: s.Restarts, What: "restarts of exporters"},
 		show.Note{Count: s.Sampled, What: "of sampled packets"},
@@ -50,35 +61,45 @@ func flowNotes(s *flows.Summary) string {
 
 // flowPoints is the table of points.
 func flowPoints(t *strings.Builder, s *flows.Summary) {
-	if len(s.Points) == 0 {
-		return
+	if len(s.Points) > 0 {
+		table(t, flowPointColumns, flowPointRows(s, maxRows))
+		t.WriteString(moreRows(len(s.Points)))
 	}
-	var rows [][]string
-	for i := range s.Points[:min(len(s.Points), maxRows)] {
+}
+
+var flowPointColumns = []show.Column{
+	{Name: "point", Left: true}, {Name: "records"}, {Name: "copies"}, {Name: "share"}, {Name: "traffic"}, {Name: "clock"}, {Name: "longest"},
+}
+
+// flowPointRows returns the first rows.
+func flowPointRows(s *flows.Summary, most int) (rows [][]string) {
+	for i := range s.Points[:min(len(s.Points), most)] {
 		p := &s.Points[i]
 		rows = append(rows, []string{
 			show.Printable(p.Name), show.Count(p.Records), show.Count(p.Copies), share(p.Copies, p.Records), show.Bytes(p.Bytes),
 			time.Duration(p.OffsetNS).Round(time.Millisecond).String(), time.Duration(p.Longest * 1e9).Round(time.Second).String(),
 		})
 	}
-	columns := []show.Column{{Name: "point", Left: true}, {Name: "records"}, {Name: "copies"}, {Name: "share"}, {Name: "traffic"}, {Name: "clock"}, {Name: "longest"}}
-	table(t, columns, rows)
-	t.WriteString(moreRows(len(s.Points)))
+	return rows
 }
 
 // flowMatrix is the table of who told again of what whom.
 func flowMatrix(t *strings.Builder, s *flows.Summary) {
-	if len(s.Matrix) == 0 {
-		return
+	if len(s.Matrix) > 0 {
+		table(t, flowMatrixColumns, flowMatrixRows(s, maxRows))
+		t.WriteString(moreRows(len(s.Matrix)))
 	}
-	var rows [][]string
-	for i := range s.Matrix[:min(len(s.Matrix), maxRows)] {
+}
+
+var flowMatrixColumns = []show.Column{{Name: "reports again", Left: true}, {Name: "what was told by", Left: true}, {Name: "records"}}
+
+// flowMatrixRows returns the first rows.
+func flowMatrixRows(s *flows.Summary, most int) (rows [][]string) {
+	for i := range s.Matrix[:min(len(s.Matrix), most)] {
 		m := &s.Matrix[i]
 		rows = append(rows, []string{show.Printable(m.Copy), show.Printable(m.Original), show.Count(m.Copies)})
 	}
-	columns := []show.Column{{Name: "reports again", Left: true}, {Name: "what was told by", Left: true}, {Name: "records"}}
-	table(t, columns, rows)
-	t.WriteString(moreRows(len(s.Matrix)))
+	return rows
 }
 
 func moreRows(n int) string {
