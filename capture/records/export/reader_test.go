@@ -268,7 +268,7 @@ func TestSampling(t *testing.T) {
 	if want := []uint32{0, 1000, 50, 0}; !slices.Equal(got, want) || n.Undecodable != 0 || n.Lost != 0 {
 		t.Errorf("%d, want %d: %+v", got, want, n)
 	}
-	if all[0].Records != nil && len(all[0].Records) != 0 {
+	if len(all[0].Records) != 0 {
 		t.Error("templates have records")
 	}
 }

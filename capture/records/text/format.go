@@ -122,7 +122,7 @@ func ParseMapping(s string) (Mapping, error) {
 		t := targets[what]
 		switch {
 		case !found || name == "":
-			return m, fmt.Errorf("%w: %q: write it as src=NAME,dst=NAME,...", ErrMapping, pair)
+			return m, fmt.Errorf("%w: %q: write it as src=NAME,dst=NAME", ErrMapping, pair)
 		case t == 0:
 			return m, fmt.Errorf("%w: %q is none of %s", ErrMapping, what, strings.Join(slices.Sorted(maps.Keys(targets)), ", "))
 		}
