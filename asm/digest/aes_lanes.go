@@ -49,9 +49,10 @@ func (a *AES) sum48(dst []Digest, keys [][48]byte) {
 }
 
 // A batch of at most shortBatch messages is cheaper one block at a time: the lanes cost
-// some 200 ns to set up, and a step of 16 lanes with AES-NI or NEON costs as much as 3
-// single blocks. VAES takes that step in the time of one block, so there only shortBlocks
-// blocks in all, which cost less than the setup, go without lanes.
+// some 200 ns to set up, and a step of 16 lanes with NEON costs as much as 3 single blocks.
+// VAES takes that step in the time of one block, so there only shortBlocks blocks in all,
+// which cost less than the setup, go without lanes. In groups of AES-NI two messages are as
+// cheap.
 const (
 	shortBatch  = 3
 	shortBlocks = 8
@@ -61,6 +62,9 @@ const (
 func (a *AES) isShort(msgs []Message) bool {
 	if len(msgs) > shortBatch {
 		return false
+	}
+	if a.level == cpu.AESNI {
+		return len(msgs) < 2
 	}
 	sum := uint64(0)
 	for i := range msgs {
@@ -79,10 +83,15 @@ func (a *AES) sumMessages(dst []Digest, buf []byte, msgs []Message) {
 	for len(msgs) > 0 {
 		n := min(len(msgs), orderedMessages)
 		order, same := o.sort(msgs[:n])
-		order = a.sumEqual(dst[:n], buf, msgs[:n], &o, order, same)
-		a.sumUneven(dst[:n], buf, msgs[:n], order)
+		a.sumSorted(dst[:n], buf, msgs[:n], &o, order, same)
 		dst, msgs = dst[n:], msgs[n:]
 	}
+}
+
+// sumLanes digests the messages that order lists, sorted: groups of the same number of
+// blocks, then the rest.
+func (a *AES) sumLanes(dst []Digest, buf []byte, msgs []Message, o *messageOrder, order []uint16, same bool) {
+	a.sumUneven(dst, buf, msgs, a.sumEqual(dst, buf, msgs, o, order, same))
 }
 
 // sumUneven digests the messages that order lists in three passes: all first blocks at

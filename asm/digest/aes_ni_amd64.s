@@ -80,16 +80,6 @@
 	VMOVDQA X8, X6 \
 	VMOVDQA X8, X7
 
-#define LOAD8(P) \
-	VMOVDQU (P), X0    \
-	VMOVDQU 16(P), X1  \
-	VMOVDQU 32(P), X2  \
-	VMOVDQU 48(P), X3  \
-	VMOVDQU 64(P), X4  \
-	VMOVDQU 80(P), X5  \
-	VMOVDQU 96(P), X6  \
-	VMOVDQU 112(P), X7
-
 #define STORE8(P) \
 	VMOVDQU X0, (P)    \
 	VMOVDQU X1, 16(P)  \
@@ -184,90 +174,84 @@ one:
 done:
 	RET
 
-// ADD2 adds the next blocks of two lanes, whose offsets stand at OFFSET of BX.
-#define ADD2(OFFSET, A, B) \
-	MOVQ OFFSET(BX), R8          \
-	MOVQ OFFSET+8(BX), R9        \
-	VPXOR (DX)(R8*1), A, A       \
-	VPXOR (DX)(R9*1), B, B
-
-// func advanceAESNI(l *lanes, buf *byte, steps uint64, schedule *aesSchedule)
-//
-// Two halves of eight lanes, one after the other. Offsets stand behind the 256
-// bytes of states.
-TEXT ·advanceAESNI(SB), NOSPLIT, $0-32
-	MOVQ l+0(FP), DI
-	MOVQ buf+8(FP), SI
-	MOVQ schedule+24(FP), AX
-	VMOVDQU (AX), X8
-	LEAQ 256(DI), BX
-	MOVQ $2, R10
-
-half:
-	MOVQ steps+16(FP), CX
-	MOVQ SI, DX
-	LOAD8(DI)
-
-step:
-	WHITEN8
-	ADD2(0, X0, X1)
-	ADD2(16, X2, X3)
-	ADD2(32, X4, X5)
-	ADD2(48, X6, X7)
-	ROUNDS8
-	ADDQ $16, DX
-	DECQ CX
-	JNZ  step
-	STORE8(DI)
-	ADDQ $128, DI
-	ADDQ $64, BX
-	DECQ R10
-	JNZ  half
-	RET
-
-// The frame of sumEqualAESNI: where the whole blocks of a group's messages begin, as
-// addresses, then how many bytes their last blocks have.
-#define BLOCKS 0
+// The frame of sumGroupsAESNI: of each message of a group the address, how far behind that
+// its last 16 bytes begin, and the address of its digest; then room for what nobody wants.
+#define BASES 0
 #define LASTS 64
+#define PLACES 128
+#define NOWHERE 192
 
 // HEADER1 makes the first block of message number LANE of the group, and notes where the
-// others are. R11 is how many bytes come before the last block. The first word of a
-// Message, moved right by 32 bits, is the length.
+// others are. X10 and X11 get the least and greatest words of all Messages; the second word
+// is the length. The first two, moved right by 32 bits, are the length as 64 bits.
 #define HEADER1(LANE, X) \
-	MOVWQZX ((LANE)*2)(R9), DX       \
-	SHLQ    $4, DX                   \
-	MOVL    (BX)(DX*1), R8           \
-	MOVL    4(BX)(DX*1), R10         \
-	VMOVDQU (BX)(DX*1), X            \
-	ADDQ    SI, R8                   \
-	SUBQ    R11, R10                 \
-	MOVQ    R8, (BLOCKS+(LANE)*8)(SP) \
-	MOVQ    R10, (LASTS+(LANE)*8)(SP) \
-	VPSRLQ  $32, X, X9               \
+	MOVWQZX  ((LANE)*2)(R9), DX         \
+	SHLQ     $4, DX                     \
+	MOVL     (BX)(DX*1), R8             \
+	MOVL     4(BX)(DX*1), R10           \
+	VMOVDQU  (BX)(DX*1), X              \
+	ADDQ     SI, R8                     \
+	ADDQ     DI, DX                     \
+	SUBQ     $16, R10                   \
+	MOVQ     R8, (BASES+(LANE)*8)(SP)   \
+	MOVQ     R10, (LASTS+(LANE)*8)(SP)  \
+	MOVQ     DX, (PLACES+(LANE)*8)(SP)  \
+	VPMINUD  X, X10, X10                \
+	VPMAXUD  X, X11, X11                \
+	VPSRLQ   $32, X, X9                 \
 	VPBLENDW $0xf0, X, X9, X
 
 // BLOCK1 adds the next block of a message; R13 moves on from block to block.
 #define BLOCK1(LANE, X) \
-	MOVQ  (BLOCKS+(LANE)*8)(SP), DX \
+	MOVQ  (BASES+(LANE)*8)(SP), DX \
 	VPXOR (DX)(R13*1), X, X
 
-// LAST1 adds the last block of a message. It loads the 16 bytes that end where the message
-// ends, and moves the last block to the front of them, so it reads nothing beyond.
-#define LAST1(LANE, X) \
-	MOVQ    (BLOCKS+(LANE)*8)(SP), DX \
-	MOVQ    (LASTS+(LANE)*8)(SP), R10 \
-	ADDQ    R11, DX                   \
-	VMOVDQU -16(DX)(R10*1), X9        \
-	MOVQ    R12, R8                   \
-	SUBQ    R10, R8                   \
-	VPSHUFB (R8), X9, X9              \
+// STORE1 writes the state of a message to its place, or nowhere if the message had ended
+// before the block before R13. R8 is how far R13 is behind the last 16 bytes.
+#define STORE1(LANE, X) \
+	MOVQ    (PLACES+(LANE)*8)(SP), R10 \
+	CMPQ    R8, $32                    \
+	CMOVQGE R14, R10                   \
+	VMOVDQU X, (R10)
+
+// ANY1 adds the block at R13 of a message if it has one: a whole block, or its last bytes
+// and then zeros. If it has none, its state is stored already, and what is added does not
+// matter. ANY1 loads no byte behind the message: the 16 bytes that end with it are moved to
+// the front.
+#define ANY1(LANE, X) \
+	MOVQ    (LASTS+(LANE)*8)(SP), DX  \
+	MOVQ    R13, R8                   \
+	CMPQ    R13, DX                   \
+	CMOVQLT R13, DX                   \
+	SUBQ    DX, R8                    \
+	STORE1(LANE, X)                   \
+	CMPQ    R8, CX                    \
+	CMOVQGT CX, R8                    \
+	ADDQ    (BASES+(LANE)*8)(SP), DX  \
+	VMOVDQU (DX), X9                  \
+	VPSHUFB (R12)(R8*1), X9, X9       \
 	VPXOR   X9, X, X
 
-// STORE1 writes a digest to its place.
-#define STORE1(LANE, X) \
-	MOVWQZX ((LANE)*2)(R9), DX \
-	SHLQ    $4, DX             \
-	VMOVDQU X, (DI)(DX*1)
+// EQUAL1 adds the last block of a message, at R13.
+#define EQUAL1(LANE, X) \
+	MOVQ    (LASTS+(LANE)*8)(SP), DX  \
+	MOVQ    R13, R8                   \
+	SUBQ    DX, R8                    \
+	ADDQ    (BASES+(LANE)*8)(SP), DX  \
+	VMOVDQU (DX), X9                  \
+	VPSHUFB (R12)(R8*1), X9, X9       \
+	VPXOR   X9, X, X
+
+// PLACE1 writes the state of a message to its place.
+#define PLACE1(LANE, X) \
+	MOVQ    (PLACES+(LANE)*8)(SP), R10 \
+	VMOVDQU X, (R10)
+
+// LAST1 stores the state of a message that had a block before R13.
+#define LAST1(LANE, X) \
+	MOVQ R13, R8                      \
+	SUBQ (LASTS+(LANE)*8)(SP), R8     \
+	STORE1(LANE, X)
 
 // The 16 bytes that begin n bytes before the middle. As the indexes of VPSHUFB they would
 // be 16-n to 15, and then zeros.
@@ -277,21 +261,24 @@ DATA ·lastBytes+0x10(SB)/8, $0x8080808080808080
 DATA ·lastBytes+0x18(SB)/8, $0x8080808080808080
 GLOBL ·lastBytes(SB), RODATA|NOPTR, $32
 
-// func sumEqualAESNI(dst *Digest, buf *byte, msgs *Message, order *uint16, groups, length int, schedule *aesSchedule)
-TEXT ·sumEqualAESNI(SB), NOSPLIT, $128-56
+// func sumGroupsAESNI(dst *Digest, buf *byte, msgs *Message, order *uint16, groups int, schedule *aesSchedule)
+//
+// Blocks that all messages of a group have whole are added first. From there on each has
+// its own end, unless only the last block is left of all.
+TEXT ·sumGroupsAESNI(SB), NOSPLIT, $208-48
 	MOVQ dst+0(FP), DI
 	MOVQ buf+8(FP), SI
 	MOVQ msgs+16(FP), BX
 	MOVQ order+24(FP), R9
-	MOVQ groups+32(FP), CX
-	MOVQ length+40(FP), R11
-	MOVQ schedule+48(FP), AX
+	MOVQ schedule+40(FP), AX
 	VMOVDQU (AX), X8
-	DECQ R11
-	SHLQ $4, R11
-	LEAQ ·lastBytes+16(SB), R12
+	MOVQ $16, CX
+	LEAQ ·lastBytes(SB), R12
+	LEAQ NOWHERE(SP), R14
 
 group:
+	VPCMPEQD X10, X10, X10
+	VPXOR    X11, X11, X11
 	HEADER1(0, X0)
 	HEADER1(1, X1)
 	HEADER1(2, X2)
@@ -303,8 +290,16 @@ group:
 	WHITEN8
 	ROUNDS8
 	XORQ R13, R13
+	VPEXTRD $1, X10, R11
+	VPEXTRD $1, X11, R15
+	DECQ R11
+	ANDQ $-16, R11
+	ADDQ $15, R15
+	ANDQ $-16, R15
+	CMPQ R13, R11
+	JGE  ends
 
-step:
+whole:
 	WHITEN8
 	BLOCK1(0, X0)
 	BLOCK1(1, X1)
@@ -317,9 +312,31 @@ step:
 	ROUNDS8
 	ADDQ $16, R13
 	CMPQ R13, R11
-	JNE  step
+	JLT  whole
 
+ends:
+	CMPQ R13, R15
+	JGE  store
+	ADDQ $16, R11
+	CMPQ R11, R15
+	JE   equal
+
+any:
+	ANY1(0, X0)
+	ANY1(1, X1)
+	ANY1(2, X2)
+	ANY1(3, X3)
+	ANY1(4, X4)
+	ANY1(5, X5)
+	ANY1(6, X6)
+	ANY1(7, X7)
 	WHITEN8
+	ROUNDS8
+	ADDQ $16, R13
+	CMPQ R13, R15
+	JLT  any
+
+store:
 	LAST1(0, X0)
 	LAST1(1, X1)
 	LAST1(2, X2)
@@ -328,16 +345,30 @@ step:
 	LAST1(5, X5)
 	LAST1(6, X6)
 	LAST1(7, X7)
-	ROUNDS8
-	STORE1(0, X0)
-	STORE1(1, X1)
-	STORE1(2, X2)
-	STORE1(3, X3)
-	STORE1(4, X4)
-	STORE1(5, X5)
-	STORE1(6, X6)
-	STORE1(7, X7)
+
+next:
 	ADDQ $16, R9
-	DECQ CX
+	DECQ groups+32(FP)
 	JNZ  group
 	RET
+
+equal:
+	EQUAL1(0, X0)
+	EQUAL1(1, X1)
+	EQUAL1(2, X2)
+	EQUAL1(3, X3)
+	EQUAL1(4, X4)
+	EQUAL1(5, X5)
+	EQUAL1(6, X6)
+	EQUAL1(7, X7)
+	WHITEN8
+	ROUNDS8
+	PLACE1(0, X0)
+	PLACE1(1, X1)
+	PLACE1(2, X2)
+	PLACE1(3, X3)
+	PLACE1(4, X4)
+	PLACE1(5, X5)
+	PLACE1(6, X6)
+	PLACE1(7, X7)
+	JMP next

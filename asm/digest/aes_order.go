@@ -26,7 +26,7 @@ func orderClass(m *Message) uint64 { return min(cipherBlocks(m.Len), orderClasse
 // counting sort), and whether all have the same number of blocks.
 func (o *messageOrder) sort(msgs []Message) (order []uint16, same bool) {
 	order = o.order[:len(msgs)]
-	if sameBlocks(msgs) {
+	if sameBlocks(msgs) { // as in a flood of short packets
 		copy(order, unsorted[:])
 		return order, true
 	}
@@ -90,11 +90,13 @@ var unsorted = func() (order [orderedMessages]uint16) {
 	return order
 }()
 
-// sameBlocks reports whether there is nothing to sort, as in a flood of short packets.
+// sameBlocks reports whether there is nothing to sort. A few messages show of most streams
+// that there is.
 func sameBlocks(msgs []Message) bool {
-	first, differ := uint64(msgs[0].Len)-1, uint64(0)
-	for i := range msgs {
-		differ |= (uint64(msgs[i].Len) - 1) ^ first
+	const few = 16
+	if _, same := scanMessages(msgs[:min(few, len(msgs))], 0); !same {
+		return false
 	}
-	return differ/16 == 0
+	_, same := scanMessages(msgs, 0)
+	return same
 }

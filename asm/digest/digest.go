@@ -27,19 +27,31 @@ type MessageDigester interface {
 }
 
 // checkMessages panics, in the name of method, unless every message lies in buf and dst
-// has a place for each. No sum can wrap, since all terms have 32 bits. It collects the
-// sign of the bytes that buf has after each message, which costs one OR a message.
+// has a place for each. No sum can wrap, since all terms have 32 bits.
 func checkMessages(method string, dst []Digest, buf []byte, msgs []Message) {
 	if len(dst) < len(msgs) {
 		panic("digest: " + method + ": dst shorter than msgs")
 	}
-	var left int64
-	for i := range msgs {
-		left |= int64(len(buf)) - int64(msgs[i].Off) - int64(msgs[i].Len)
-	}
-	if left < 0 {
+	if outside, _ := scanMessages(msgs, uint64(len(buf))); outside {
 		panic("digest: " + method + ": message reaches beyond buf")
 	}
+}
+
+// scanMessages reports whether a message reaches beyond a buffer of size bytes, and whether
+// all have the same number of blocks. It collects bits that differ, and the signs of what
+// the buffer has after each message.
+func scanMessages(msgs []Message, size uint64) (outside, same bool) {
+	if len(msgs) == 0 {
+		return false, true
+	}
+	first := uint64(msgs[0].Len) - 1
+	done, left, differ := scanVectors(msgs, size)
+	for i := range msgs[done:] {
+		m := &msgs[done+i]
+		left |= size - uint64(m.Off) - uint64(m.Len)
+		differ |= (uint64(m.Len) - 1) ^ first
+	}
+	return int64(left) < 0, differ/16 == 0
 }
 
 // putHeader writes what both digests have before the message: LE64(length) ||

@@ -35,29 +35,16 @@ func (a *AES) sum48Keys(dst *Digest, keys *[48]byte, n int) {
 
 // equalGroup returns how many messages of the same number of blocks sumEqualGroups takes
 // side by side, and how many blocks they must have.
-func (a *AES) equalGroup() (messages int, least uint64) {
-	if a.level == cpu.VAES {
-		return aesLanes, 1
-	}
-	return aesLanes / 2, 2
-}
+func (a *AES) equalGroup() (messages int, least uint64) { return aesLanes, 1 }
 
 // sumEqualGroups digests groups of messages of length blocks each, which order lists.
 func (a *AES) sumEqualGroups(dst []Digest, buf []byte, msgs []Message, order []uint16, groups, length int) {
-	if a.level == cpu.VAES {
-		sumEqualVAES(&dst[0], &buf[0], &msgs[0], &order[0], groups, length, a.schedule)
-	} else {
-		sumEqualAESNI(&dst[0], &buf[0], &msgs[0], &order[0], groups, length, a.schedule)
-	}
+	sumEqualVAES(&dst[0], &buf[0], &msgs[0], &order[0], groups, length, a.schedule)
 }
 
 // advance adds the next steps blocks of all lanes, 1 or more.
 func (a *AES) advance(l *lanes, buf []byte, steps uint64) {
-	if a.level == cpu.VAES {
-		advanceVAES(l, &buf[0], steps, a.schedule)
-	} else {
-		advanceAESNI(l, &buf[0], steps, a.schedule)
-	}
+	advanceVAES(l, &buf[0], steps, a.schedule)
 }
 
 // highwayLanes returns how many messages the kernel digests side by side, or 0 if there
@@ -82,6 +69,21 @@ func (h *Highway) sumGroups(dst []Digest, buf []byte, msgs []Message, order []ui
 	}
 }
 
+// scanVectors scans messages that fill whole vectors for scanMessages, and returns how many.
+func scanVectors(msgs []Message, size uint64) (done int, outside, differ uint64) {
+	groups := len(msgs) / 4
+	if cpu.Best == cpu.Generic || groups == 0 {
+		return 0, 0, 0
+	}
+	outside, differ = scanMessagesAVX2(&msgs[0], groups, size)
+	return 4 * groups, outside, differ
+}
+
+// scanMessagesAVX2 scans groups of four messages, 1 or more.
+//
+//go:noescape
+func scanMessagesAVX2(msgs *Message, groups int, size uint64) (outside, differ uint64)
+
 //go:noescape
 func encryptVAES(dst, src *Digest, n int, schedule *aesSchedule)
 
@@ -96,19 +98,17 @@ func advanceVAES(l *lanes, buf *byte, steps uint64, schedule *aesSchedule)
 //go:noescape
 func sumEqualVAES(dst *Digest, buf *byte, msgs *Message, order *uint16, groups, length int, schedule *aesSchedule)
 
-// sumEqualAESNI does the same for groups of 8 messages of 2 blocks or more.
+// sumGroupsAESNI digests groups of aesGroup messages of any lengths, 1 or more. Each ends at byte
+// 16 of buf or later.
 //
 //go:noescape
-func sumEqualAESNI(dst *Digest, buf *byte, msgs *Message, order *uint16, groups, length int, schedule *aesSchedule)
+func sumGroupsAESNI(dst *Digest, buf *byte, msgs *Message, order *uint16, groups int, schedule *aesSchedule)
 
 //go:noescape
 func encryptAESNI(dst, src *Digest, n int, schedule *aesSchedule)
 
 //go:noescape
 func sum48AESNI(dst *Digest, keys *[48]byte, n int, schedule *aesSchedule)
-
-//go:noescape
-func advanceAESNI(l *lanes, buf *byte, steps uint64, schedule *aesSchedule)
 
 // sumHighwayAVX512 digests groups of four messages, 1 or more. start is the state
 // before the first packet, past the header in words 2 and 3.

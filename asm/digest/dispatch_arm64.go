@@ -14,6 +14,11 @@ func (a *AES) encryptBlocks(dst, src *Digest, n int) { encryptNEON(dst, src, n, 
 // sum48Keys digests n keys, 1 or more.
 func (a *AES) sum48Keys(dst *Digest, keys *[48]byte, n int) { sum48NEON(dst, keys, n, a.schedule) }
 
+// sumSorted digests the messages that order lists, sorted.
+func (a *AES) sumSorted(dst []Digest, buf []byte, msgs []Message, o *messageOrder, order []uint16, same bool) {
+	a.sumLanes(dst, buf, msgs, o, order, same)
+}
+
 // equalGroup returns how many messages of the same number of blocks sumEqualGroups takes
 // side by side, and how many blocks they must have.
 func (a *AES) equalGroup() (messages int, least uint64) { return aesLanes / 2, 2 }
@@ -61,3 +66,6 @@ func advanceNEON(l *lanes, buf *byte, steps uint64, schedule *aesSchedule)
 //
 //go:noescape
 func sumHighwayNEON(dst *Digest, buf *byte, msgs *Message, order *uint16, groups int, front *bufferFront, start *highwayState, remainders *remainderTable)
+
+// scanVectors scans no messages: plain Go does.
+func scanVectors([]Message, uint64) (done int, outside, differ uint64) { return 0, 0, 0 }

@@ -15,3 +15,6 @@ func (a *AES) sumMessages(dst []Digest, buf []byte, msgs []Message) {
 func (h *Highway) sumMessages(dst []Digest, buf []byte, msgs []Message) {
 	h.sumMessagesGeneric(dst, buf, msgs)
 }
+
+// scanVectors scans no messages: plain Go does.
+func scanVectors([]Message, uint64) (done int, outside, differ uint64) { return 0, 0, 0 }

@@ -1,6 +1,7 @@
 package digest
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -182,5 +183,39 @@ func FuzzAESLevels(f *testing.F) {
 				t.Error("digests differ")
 			}
 		})
+	})
+}
+
+// TestScanMessages puts one message that reaches too far, or has another length, at each
+// place of batches of all sizes.
+func TestScanMessages(t *testing.T) {
+	kerneltest.ForLevels(t, func(t *testing.T) {
+		for n := range 40 {
+			msgs := make([]Message, n)
+			for i := range msgs {
+				msgs[i] = Message{Off: 100 + uint32(i), Len: 33 + uint32(i)%16, Tweak: ^uint64(i)}
+			}
+			if outside, same := scanMessages(msgs, 200); outside || !same {
+				t.Fatalf("%d messages: outside %v, same %v", n, outside, same)
+			}
+			for i := range msgs {
+				m := msgs[i]
+				msgs[i].Off = 201 - m.Len
+				if outside, _ := scanMessages(msgs, 200); !outside {
+					t.Fatalf("message %d of %d reaches too far", i, n)
+				}
+				msgs[i] = Message{Off: math.MaxUint32, Len: math.MaxUint32}
+				if outside, _ := scanMessages(msgs, 200); !outside {
+					t.Fatalf("message %d of %d reaches farthest", i, n)
+				}
+				for _, length := range []uint32{0, 32, 49} {
+					msgs[i] = Message{Off: 1, Len: length}
+					if _, same := scanMessages(msgs, 200); same && n > 1 {
+						t.Fatalf("message %d of %d has %d bytes", i, n, length)
+					}
+				}
+				msgs[i] = m
+			}
+		}
 	})
 }

@@ -41,7 +41,7 @@ const (
 // What messages take beside digests: the header, the words of the protocol for request and
 // reply, and headers of TCP/IP.
 const (
-	digestBytes  = 10
+	digestBytes  = 7 + 1 // and its time
 	requestBytes = 40 + 110 + 40
 	replyBytes   = 32 + 60 + 40
 )

@@ -293,10 +293,7 @@ const writeBehind = 8 << 20
 // put writes to the open file. It starts write-back of each writeBehind bytes of a file that
 // Commit will sync.
 func (f *File) put(p []byte) (int, error) {
-	n, err := f.out.Write(p)
-	if err == nil && n != len(p) {
-		err = io.ErrShortWrite
-	}
+	n, err := f.writePieces(p)
 	if err != nil {
 		f.cut = n > 0
 		return n, err
@@ -307,6 +304,28 @@ func (f *File) put(p []byte) (int, error) {
 		startWriteBack(f.out, before, now-before)
 	}
 	return n, nil
+}
+
+// writePiece is how much one system call writes to a regular file: what the page cache takes
+// in some 20 microseconds. The runtime looks after longer calls: it gives the worker's place
+// to another thread, and the worker has to get its place back.
+const writePiece = 64 << 10
+
+// writePieces writes p, and returns how much of it.
+func (f *File) writePieces(p []byte) (int, error) {
+	piece := len(p)
+	if f.dest.regular() {
+		piece = writePiece
+	}
+	n, err := 0, error(nil)
+	for n < len(p) && err == nil {
+		want, got := min(piece, len(p)-n), 0
+		if got, err = f.out.Write(p[n : n+want]); err == nil && got != want {
+			err = io.ErrShortWrite
+		}
+		n += got
+	}
+	return n, err
 }
 
 // named replaces the temporary name in err by the name as given. It returns nil for nil.

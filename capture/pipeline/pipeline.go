@@ -95,8 +95,8 @@ func New(src capture.Source) *Pipeline {
 }
 
 // Run takes every batch through tasks, with at least one worker. It calls task for each
-// batch that may be in flight: once for one worker, else once more than there are workers.
-// Run can be called once.
+// batch that may be in flight: once for one worker, else twice more than there are
+// workers. Run can be called once.
 //
 // It returns nil at the clean end of the stream, else the first error: of ctx, of the
 // source, of Apply or of Write, and that of Finish. After it no task applies or writes
@@ -106,8 +106,8 @@ func (p *Pipeline) Run(ctx context.Context, workers int, task func() Task) error
 	workers = max(workers, 1)
 	slots := 1
 	if workers > 1 {
-		// One more than workers: no worker waits while a batch waits for its turn.
-		slots = workers + 1
+		// No worker waits while one batch waits for its turn, and another is written.
+		slots = workers + 2
 	}
 	p.ctx = ctx
 	p.free = make(chan *slot, slots)

@@ -240,16 +240,22 @@ func (b *lockedBuffer) String() string {
 // start starts a program in a namespace. It ends with the test at the latest.
 func (l *lab) start(at *namespace, program string, args ...string) *process {
 	l.t.Helper()
-	p := &process{t: l.t, cmd: at.command(filepath.Join(l.programs, program), args...), ended: make(chan struct{})}
+	return startProcess(l.t, at.command(filepath.Join(l.programs, program), args...))
+}
+
+// startProcess starts a command. It ends with the test at the latest.
+func startProcess(t *testing.T, cmd *exec.Cmd) *process {
+	t.Helper()
+	p := &process{t: t, cmd: cmd, ended: make(chan struct{})}
 	p.cmd.Stdout, p.cmd.Stderr = &p.stdout, &p.stderr
 	if err := p.cmd.Start(); err != nil {
-		l.t.Fatal(err)
+		t.Fatal(err)
 	}
 	go func() {
 		defer close(p.ended)
 		p.err = p.cmd.Wait()
 	}()
-	l.t.Cleanup(p.kill)
+	t.Cleanup(p.kill)
 	return p
 }
 

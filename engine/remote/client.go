@@ -2,6 +2,7 @@ package remote
 
 import (
 	"errors"
+	"math/bits"
 	"strconv"
 	"strings"
 	"sync"
@@ -82,9 +83,9 @@ type Client struct {
 	progress  sync.Cond // something was answered or given up
 	slices    []slice
 	free      []*request
-	deltas    []uint16
-	collected int // slices that collect
-	inFlight  int // requests
+	msg       []byte // of the request that is sent
+	collected int    // slices that collect
+	inFlight  int    // requests
 	stats     ClientStats
 	rtt, all  *hdrhistogram.Histogram // microseconds, since the last report and in all
 	report    Report                  // the caller's part
@@ -126,8 +127,8 @@ func NewClient(cfg ClientConfig, to Transport, run string) *Client {
 func newClient(cfg ClientConfig, to Transport, run string, begin time.Time, now func() time.Duration) *Client {
 	c := &Client{
 		cfg: cfg, to: to, now: now, inbox: Inbox(cfg.Token.Site) + "." + run + ".",
-		slices: make([]slice, cfg.Token.Slices), deltas: make([]uint16, batchDigests),
-		rtt: newHistogram(), all: newHistogram(), reportAt: reportEvery,
+		slices: make([]slice, cfg.Token.Slices),
+		rtt:    newHistogram(), all: newHistogram(), reportAt: reportEvery,
 		wake: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	c.progress.L = &c.mu
@@ -173,36 +174,41 @@ func (c *Client) Ask(a *Answers, digests []digest.Digest, times []int64, skip []
 	a.Copies, a.Unchecked, a.pending = resize(a.Copies, (len(digests)+63)/64), 0, 0
 	clear(a.Copies)
 	now := c.now()
-	connected := c.to.Connected()
-	for i := range digests {
-		if skip[i/64]>>(i%64)&1 != 0 {
-			continue
+	closed := !c.cfg.Block && !c.to.Connected()
+	for w := range a.Copies {
+		todo := ^skip[w]
+		if rest := len(digests) - 64*w; rest < 64 {
+			todo &= 1<<rest - 1
 		}
-		c.stats.Asked++
-		d := digests[i][0]
-		s := &c.slices[sliceOf(d, len(c.slices))]
-		if times[i] == calendar.NoTime || c.abandoned || !connected && !c.cfg.Block || s.broken(now) {
-			c.unchecked(a)
-			continue
-		}
-		a.pending++
-		if r := s.next; r != nil && !r.fits(times[i]) {
-			c.send(s)
-			now = c.now()
-		}
-		c.collect(s, d, times[i], ask{a, uint32(i)}, now)
-		if len(s.next.digests) == batchDigests {
-			c.send(s)
-			now = c.now()
+		c.stats.Asked += uint64(bits.OnesCount64(todo))
+		for ; todo != 0; todo &= todo - 1 {
+			i := 64*w + bits.TrailingZeros64(todo)
+			d := digests[i][0]
+			s := &c.slices[sliceOf(d, len(c.slices))]
+			if closed || c.abandoned || times[i] == calendar.NoTime || s.broken(now) {
+				c.unchecked(a, 1)
+				continue
+			}
+			a.pending++
+			at := units(times[i])
+			for s.next != nil && !s.next.fits(at) {
+				now = c.send(s)
+			}
+			if s.next == nil {
+				c.begin(s, at, now)
+			}
+			if s.next.add(d, at, a, i); s.next.count == batchDigests {
+				now = c.send(s)
+			}
 		}
 	}
 	c.arm()
 }
 
-// unchecked counts a packet that no answer comes for.
-func (c *Client) unchecked(a *Answers) {
-	a.Unchecked++
-	c.stats.Unchecked++
+// unchecked counts packets that no answer comes for.
+func (c *Client) unchecked(a *Answers, packets int) {
+	a.Unchecked += packets
+	c.stats.Unchecked += uint64(packets)
 }
 
 // Ready reports whether all is known of a batch. Then the Answers are the caller's.
@@ -312,7 +318,7 @@ func (c *Client) receive(subject string, msg []byte, refused bool, now time.Dura
 		return
 	}
 	var reply Reply
-	if err := reply.Decode(msg); err != nil || reply.Seq != seq || reply.N != uint32(len(r.digests)) {
+	if err := reply.Decode(msg); err != nil || reply.Seq != seq || reply.N != uint32(r.count) {
 		c.stats.Invalid++
 		if errors.Is(err, ErrVersion) {
 			c.reason = "it is of another version"
@@ -391,13 +397,16 @@ func (c *Client) again(r *request, now time.Duration) {
 
 // resolve gives the packets of a request their answers, nil for none, and ends it.
 func (c *Client) resolve(s *slice, r *request, copies []byte) {
-	for i, k := range r.asks {
-		switch k.answers.pending--; {
-		case copies == nil:
-			c.unchecked(k.answers)
-		case copies[i/8]>>(i%8)&1 != 0:
-			k.answers.Copies[k.index/64] |= 1 << (k.index % 64)
-			c.stats.Copies++
+	for i, k := range r.runs {
+		to := r.count
+		if i+1 < len(r.runs) {
+			to = r.runs[i+1].from
+		}
+		k.answers.pending -= to - k.from
+		if copies == nil {
+			c.unchecked(k.answers, to-k.from)
+		} else {
+			c.stats.Copies += k.answers.mark(r.indexes[k.from:to], copies, k.from)
 		}
 	}
 	if s.remove(r) {
@@ -405,4 +414,16 @@ func (c *Client) resolve(s *slice, r *request, copies []byte) {
 	}
 	c.recycle(r)
 	c.progress.Broadcast()
+}
+
+// mark notes which packets are copies: those whose bits are 1, from the first on. It returns
+// how many.
+func (a *Answers) mark(indexes []uint32, copies []byte, first int) (count uint64) {
+	for i, index := range indexes {
+		at := first + i
+		bit := uint64(copies[at/8] >> (at % 8) & 1)
+		a.Copies[index/64] |= bit << (index % 64)
+		count += bit
+	}
+	return count
 }

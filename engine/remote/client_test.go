@@ -83,17 +83,18 @@ func TestFailingHub(t *testing.T) {
 		{"nobody there", func(n *network) { n.nobody = true }, "nobody has its slices"},
 		{"all is lost", func(n *network) { n.lossy = 1000 }, "its answers do not come in time"},
 		{"too slow", func(n *network) { n.delay = time.Second }, "its answers do not come in time"},
-		{"another version", func(n *network) { n.hub.version = 2 }, "it is of another version"},
+		{"another version", func(n *network) { n.hub.version = Version + 1 }, "it is of another version"},
 		{"new layout", func(n *network) { n.hub.status = WrongEpoch }, refusals[WrongEpoch]},
 		{"overloaded", func(n *network) { n.hub.status = Overloaded }, refusals[Overloaded]},
 		{"not the owner", func(n *network) { n.hub.status = NotOwner }, "its answers do not come in time"},
 		{"another program", func(n *network) { n.hub.status = 9 }, "its answers do not come in time"},
 	} {
 		n := newNetwork(1)
-		n.hub.firsts = map[uint64]string{}
+		n.hub.firsts = map[uint64]modelFirst{}
 		digests, times, skip := batchOf(0, 4000)
 		for _, d := range digests {
-			n.hub.firsts[d[0]] = "other" // whoever is believed loses packets
+			// Whoever is believed loses packets.
+			n.hub.firsts[d[0]&digestMask] = modelFirst{"other", sliceOf(d[0], 4)}
 		}
 		c.break_(n)
 		client := n.site("a", 20*time.Millisecond)
@@ -210,7 +211,7 @@ func answerAll(c *Client) {
 	for i := range c.slices {
 		for s := &c.slices[i]; len(s.flight) > 0; {
 			r := s.flight[0]
-			reply := Reply{N: uint32(len(r.digests)), Seq: r.seq, Copies: make([]byte, (len(r.digests)+7)/8)}
+			reply := Reply{N: uint32(r.count), Seq: r.seq, Copies: make([]byte, (r.count+7)/8)}
 			c.receive(r.reply, reply.Append(nil), false, c.now())
 		}
 	}
@@ -319,20 +320,26 @@ func TestTimes(t *testing.T) {
 	if !c.Ready(&a) || a.Unchecked != 1 {
 		t.Errorf("%+v", a)
 	}
-	for _, b := range []struct{ low, high int64 }{{0, 655_339_999}, {-5, 655_339_994}, {1e18 + 999, 1e18 + 999 + 655_339_999}} {
-		r := request{digests: []uint64{1, 2}, times: []int64{b.low, b.high}, min: b.low, max: b.low}
-		if !r.fits(b.high) || r.fits(b.high+1) {
-			t.Errorf("%d to %d: does not fit", b.low, b.high)
+	const span = maxDelta * 10_000
+	for _, first := range []int64{0, -5, -10_000, 1e18, 1e18 + 9_999} {
+		r := request{base: units(first)}
+		times := []int64{first, first + span, first - span, first + 1}
+		for i, at := range times {
+			if !r.fits(units(at)) {
+				t.Errorf("%d with %d: does not fit", at, first)
+			}
+			r.add(uint64(i), units(at), &a, i)
 		}
-		r.max = b.high
-		c.encode(&r)
+		if r.fits(units(first+span+10_000)) || r.fits(units(first-span-10_000)) {
+			t.Errorf("too much fits to %d", first)
+		}
 		var q Request
-		if err := q.Decode(r.msg); err != nil {
+		if err := q.Decode(c.encode(&r)); err != nil {
 			t.Fatal(err)
 		}
-		for i, at := range r.times {
+		for i, at := range times {
 			got := int64(q.Time)*1000 + int64(q.Deltas[i])*DeltaUnit*1000
-			if at-got < 0 || at-got >= 11_000 {
+			if at-got < 0 || at-got >= 10_000 || got%10_000 != 0 {
 				t.Errorf("time %d is sent as %d", at, got)
 			}
 		}

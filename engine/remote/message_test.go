@@ -3,39 +3,44 @@ package remote
 import (
 	"bytes"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 )
 
-// someRequest returns a request of n digests.
-func someRequest(n int, times bool) Request {
+// someRequest returns a request of n digests, with times that are up to so far from each
+// other, 0 for none.
+func someRequest(n int, step int32) Request {
 	rng := rand.New(rand.NewPCG(1, uint64(n)))
-	r := Request{Op: TestAndSet, Times: times, K: 4, Epoch: 7, Seq: rng.Uint64(), Time: rng.Uint64(), Deadline: 20, Digests: []uint64{}, Deltas: []uint16{}}
-	for range n {
-		r.Digests = append(r.Digests, rng.Uint64())
-		if times {
-			r.Deltas = append(r.Deltas, uint16(rng.Uint32()))
+	r := Request{Op: TestAndSet, Times: step > 0, K: 4, Epoch: 7, Seq: rng.Uint64(), Time: rng.Uint64(), Deadline: 20, Digests: []uint64{}, Deltas: []int32{}}
+	at := int32(0)
+	for i := range n {
+		r.Digests = append(r.Digests, rng.Uint64()&digestMask)
+		if step > 0 {
+			r.Deltas = append(r.Deltas, at)
+			at += []int32{step - 1, -step, int32(rng.Uint32()) % step}[min(i, 2)]
 		}
 	}
 	return r
 }
 
 func TestRequestRoundTrip(t *testing.T) {
-	got := Request{Digests: make([]uint64, 1), Deltas: make([]uint16, 1)}
+	got := Request{Digests: make([]uint64, 1), Deltas: make([]int32, 1)}
 	for _, n := range []int{0, 1, 7, 1024, MaxDigests} {
-		for _, times := range []bool{false, true} {
-			want := someRequest(n, times)
+		for _, c := range []struct {
+			step int32
+			size int
+		}{{0, 7}, {1, 8}, {1 << 7, 8}, {1<<7 + 1, 9}, {1 << 15, 9}, {1<<15 + 1, 11}, {math.MaxInt32, 11}} {
+			want := someRequest(n, c.step)
 			msg := want.Append([]byte("before"))[len("before"):]
-			size := requestHeader + 8*n
-			if times {
-				size += 2 * n
+			if len(msg) != requestHeader+n*c.size && n != 1 {
+				t.Errorf("%d digests, steps of %d: %d bytes, want %d", n, c.step, len(msg), requestHeader+n*c.size)
 			}
-			if len(msg) != size {
-				t.Errorf("%d digests, times %v: %d bytes, want %d", n, times, len(msg), size)
-			}
+			got.Digests = append(got.Digests, 0) // not nil
 			if err := got.Decode(msg); err != nil || !reflect.DeepEqual(got, want) {
-				t.Errorf("%d digests, times %v: %v, or another request", n, times, err)
+				t.Errorf("%d digests, steps of %d: %v, or another request", n, c.step, err)
 			}
 		}
 	}
@@ -53,14 +58,15 @@ func TestRequestRoundTrip(t *testing.T) {
 // TestRequestLayout holds the layout against bytes that were written by hand.
 func TestRequestLayout(t *testing.T) {
 	r := Request{Op: Chain, Times: true, K: 5, Epoch: 0x01020304, Seq: 0x1112131415161718, Time: 0x2122232425262728, Deadline: 0x31323334,
-		Digests: []uint64{0x4142434445464748}, Deltas: []uint16{0x5152}}
+		Digests: []uint64{0x4142434445464748, 0x51525354555657}, Deltas: []int32{0x6162, 0x6160}}
 	want := []byte{
-		'F', 'D', 1, 4, 1, 0, 5, 0, 4, 3, 2, 1, 1, 0, 0, 0,
+		'F', 'D', 2, 4, 2, 0, 5, 0, 4, 3, 2, 1, 2, 0, 0, 0,
 		0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11, 0x28, 0x27, 0x26, 0x25, 0x24, 0x23, 0x22, 0x21,
 		0x34, 0x33, 0x32, 0x31,
 	}
 	msg := r.Append(nil)
-	if !bytes.Equal(msg[:36], want) || !bytes.Equal(msg[40:], []byte{0x48, 0x47, 0x46, 0x45, 0x44, 0x43, 0x42, 0x41, 0x52, 0x51}) {
+	body := []byte{0x48, 0x47, 0x46, 0x45, 0x44, 0x43, 0x42, 0x57, 0x56, 0x55, 0x54, 0x53, 0x52, 0x51, 0x62, 0x61, 0xfe, 0xff}
+	if !bytes.Equal(msg[:36], want) || !bytes.Equal(msg[40:], body) {
 		t.Errorf("%x", msg)
 	}
 }
@@ -74,10 +80,10 @@ func TestRequestErrors(t *testing.T) {
 		{"empty", func(m []byte) []byte { return nil }, ErrLength},
 		{"a header cut short", func(m []byte) []byte { return m[:39] }, ErrLength},
 		{"another protocol", func(m []byte) []byte { m[0] = 'G'; return m }, ErrMessage},
-		{"another version", func(m []byte) []byte { m[2] = 2; return m }, ErrVersion},
+		{"another version", func(m []byte) []byte { m[2] = 1; return m }, ErrVersion},
 		{"no operation", func(m []byte) []byte { m[3] = 0; return m }, ErrField},
 		{"an unknown operation", func(m []byte) []byte { m[3] = 6; return m }, ErrField},
-		{"an unknown flag", func(m []byte) []byte { m[4] = 2; return m }, ErrField},
+		{"an unknown flag", func(m []byte) []byte { m[4] = 4; return m }, ErrField},
 		{"a reserved byte", func(m []byte) []byte { m[7] = 1; return m }, ErrField},
 		{"too many digests", func(m []byte) []byte { m[12], m[13] = 1, 0x40; return m }, ErrField},
 		{"all digests", func(m []byte) []byte { m[15] = 0xff; return m }, ErrField},
@@ -86,7 +92,7 @@ func TestRequestErrors(t *testing.T) {
 		{"times without a flag", func(m []byte) []byte { m[4] = 0; return m }, ErrLength},
 		{"a changed bit", func(m []byte) []byte { m[50] ^= 1; return m }, ErrChecksum},
 	} {
-		r := someRequest(10, true)
+		r := someRequest(10, 1000)
 		var got Request
 		if err := got.Decode(c.damage(r.Append(nil))); !errors.Is(err, c.want) || !errors.Is(err, ErrMessage) {
 			t.Errorf("%s: %v, want %v", c.name, err, c.want)
@@ -132,8 +138,8 @@ func TestReply(t *testing.T) {
 }
 
 func FuzzRequest(f *testing.F) {
-	for _, n := range []int{0, 1, 20} {
-		r := someRequest(n, n > 0)
+	for i, n := range []int{0, 1, 20, 3, 9} {
+		r := someRequest(n, []int32{0, 100, 1000, 1 << 20, math.MaxInt32}[i])
 		f.Add(r.Append(nil))
 	}
 	f.Fuzz(func(t *testing.T, msg []byte) {
@@ -144,8 +150,11 @@ func FuzzRequest(f *testing.F) {
 			}
 			return
 		}
-		if !bytes.Equal(r.Append(nil), msg) {
-			t.Errorf("%x is read as %+v", msg, r)
+		// Steps may be longer than they need be. Append never makes them so.
+		again, read := r.Append(nil), Request{}
+		err := read.Decode(again)
+		if len(again) > len(msg) || err != nil || !slices.Equal(read.Digests, r.Digests) || !slices.Equal(read.Deltas, r.Deltas) {
+			t.Errorf("%x is read as %+v, and again as %+v: %v", msg, r, read, err)
 		}
 	})
 }

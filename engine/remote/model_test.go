@@ -37,7 +37,7 @@ type network struct {
 func newNetwork(seed uint64) *network {
 	return &network{
 		rng: rand.New(rand.NewPCG(seed, 1)), sites: map[string]*Client{}, delay: time.Millisecond, connected: true,
-		hub: modelHub{firsts: map[uint64]string{}, replies: map[string][]byte{}, key: someToken().KeyCheck()},
+		hub: modelHub{firsts: map[uint64]modelFirst{}, replies: map[string][]byte{}, key: someToken().KeyCheck()},
 	}
 }
 
@@ -121,12 +121,18 @@ func (n *network) deliver(m sent) {
 // modelHub says in the plainest way what a hub has to: the first site that sends a digest
 // keeps it.
 type modelHub struct {
-	firsts  map[uint64]string
+	firsts  map[uint64]modelFirst
 	replies map[string][]byte // to requests that came before
 	status  Status            // of all replies
 	fencing uint64
 	key     uint64
 	version byte // of replies, if not 0
+}
+
+// modelFirst is who sent a digest first, and to which slice.
+type modelFirst struct {
+	site  string
+	slice int
 }
 
 func (h *modelHub) answer(subject string, msg []byte) []byte {
@@ -151,13 +157,12 @@ func (h *modelHub) answer(subject string, msg []byte) []byte {
 	}
 	if r.Status == OK {
 		for i, d := range q.Digests {
-			if sliceOf(d, 4) != to.Slice {
-				panic("a digest of another slice")
-			}
 			switch first, ok := h.firsts[d]; {
 			case !ok:
-				h.firsts[d] = to.Site
-			case first != to.Site:
+				h.firsts[d] = modelFirst{to.Site, to.Slice}
+			case first.slice != to.Slice:
+				panic("a digest of two slices")
+			case first.site != to.Site:
 				r.Copies[i/8] |= 1 << (i % 8)
 			}
 		}

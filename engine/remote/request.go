@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"math"
+	"slices"
 )
 
-// Version is the version of the messages.
-const Version = 1
+// Version is the version of the messages. In version 1 digests had 64 bits, and times two
+// bytes each.
+const Version = 2
 
 // MaxDigests is how many digests a request has at most. It keeps messages far below the
 // megabyte that servers take.
@@ -17,8 +20,15 @@ const MaxDigests = 16384
 // DeltaUnit is the unit of Request.Deltas, in microseconds.
 const DeltaUnit = 10
 
-// maxSpan is how many microseconds a batch with times spans at most.
-const maxSpan = 0xffff * DeltaUnit
+// DigestBits is how many bits of a digest go to the hub: the lower ones. Those above choose
+// the slice. Two packets whose digests agree in them are one packet to the hub.
+const DigestBits = 56
+
+// digestBytes is the length of a digest in a message, and digestMask has its bits.
+const (
+	digestBytes = DigestBits / 8
+	digestMask  = 1<<DigestBits - 1
+)
 
 // requestHeader and replyHeader are the lengths of headers, in bytes.
 const (
@@ -63,8 +73,12 @@ func (o Op) String() string {
 	return opNames[o]
 }
 
-// hasTimes is the flag of requests whose body has times.
-const hasTimes = 1
+// timesMask has the flags that say how many bytes a time takes: 0, 1, 2 or 4, as the numbers
+// 0 to 3.
+const timesMask = 3
+
+// timeBytes are the lengths that the flags stand for.
+var timeBytes = [timesMask + 1]int{0, 1, 2, 4}
 
 // Request is a batch of digests for a slice.
 type Request struct {
@@ -81,8 +95,8 @@ type Request struct {
 	// Deadline is how many milliseconds after Time, by the site's clock, an answer is still
 	// of use. It is 0 for answers that are always of use, as those for files.
 	Deadline uint32
-	Digests  []uint64
-	Deltas   []uint16 // of the digests, in DeltaUnit after Time
+	Digests  []uint64 // of which DigestBits count
+	Deltas   []int32  // of the digests, in DeltaUnit after Time
 }
 
 // castagnoli is the polynomial that CPUs have an instruction for.
@@ -90,32 +104,76 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // Append appends the message to dst. The request must have at most MaxDigests digests, and
 // with Times as many Deltas.
+//
+// Behind the header are the digests, of 7 bytes each, and then the steps from one time to
+// the next, from Time at first: signed numbers, all of as many bytes as the longest needs.
 func (r *Request) Append(dst []byte) []byte {
-	start := len(dst)
-	flags := uint16(0)
+	start, n := len(dst), len(r.Digests)
+	flags := 0
 	if r.Times {
-		flags |= hasTimes
+		flags = stepFlags(r.Deltas[:n])
 	}
+	width := timeBytes[flags]
+	dst = slices.Grow(dst, requestHeader+n*(digestBytes+width)+1) // one more, see below
 	le := binary.LittleEndian
 	dst = append(dst, 'F', 'D', Version, byte(r.Op))
-	dst = le.AppendUint16(dst, flags)
+	dst = le.AppendUint16(dst, uint16(flags))
 	dst = append(dst, r.K, 0)
 	dst = le.AppendUint32(dst, r.Epoch)
-	dst = le.AppendUint32(dst, uint32(len(r.Digests)))
+	dst = le.AppendUint32(dst, uint32(n))
 	dst = le.AppendUint64(dst, r.Seq)
 	dst = le.AppendUint64(dst, r.Time)
 	dst = le.AppendUint32(dst, r.Deadline)
 	dst = le.AppendUint32(dst, 0)
-	for _, d := range r.Digests {
-		dst = le.AppendUint64(dst, d)
+	body := dst[len(dst):cap(dst)]
+	for i, d := range r.Digests {
+		le.PutUint64(body[digestBytes*i:], d) // what follows replaces the highest byte
 	}
-	if r.Times {
-		for _, d := range r.Deltas[:len(r.Digests)] {
-			dst = le.AppendUint16(dst, d)
-		}
-	}
+	putSteps(body[digestBytes*n:], r.Deltas, width)
+	dst = dst[:len(dst)+n*(digestBytes+width)]
 	le.PutUint32(dst[start+36:], crc32.Checksum(dst[start+requestHeader:], castagnoli))
 	return dst
+}
+
+// stepFlags returns the flags for the length that steps between times need. Steps are
+// differences of 32 bits, which wrap.
+func stepFlags(deltas []int32) int {
+	last, used := int32(0), int32(0)
+	for _, d := range deltas {
+		step := d - last
+		used |= step ^ step>>31 // the bits but the sign
+		last = d
+	}
+	switch {
+	case used <= math.MaxInt8:
+		return 1
+	case used <= math.MaxInt16:
+		return 2
+	}
+	return 3
+}
+
+// putSteps writes the steps between times.
+func putSteps(body []byte, deltas []int32, width int) {
+	last := int32(0)
+	switch width {
+	case 1:
+		body = body[:len(deltas)]
+		for i, d := range deltas {
+			body[i] = byte(d - last)
+			last = d
+		}
+	case 2:
+		for i, d := range deltas {
+			binary.LittleEndian.PutUint16(body[2*i:], uint16(d-last))
+			last = d
+		}
+	case 4:
+		for i, d := range deltas {
+			binary.LittleEndian.PutUint32(body[4*i:], uint32(d-last))
+			last = d
+		}
+	}
 }
 
 // Decode reads a message. It takes the memory of Digests and Deltas again, and allocates
@@ -130,35 +188,54 @@ func (r *Request) Decode(msg []byte) error {
 	}
 	flags, n := le.Uint16(msg[4:]), int64(le.Uint32(msg[12:]))
 	*r = Request{
-		Op: Op(msg[3]), Times: flags&hasTimes != 0, K: msg[6], Epoch: le.Uint32(msg[8:]),
+		Op: Op(msg[3]), Times: flags != 0, K: msg[6], Epoch: le.Uint32(msg[8:]),
 		Seq: le.Uint64(msg[16:]), Time: le.Uint64(msg[24:]), Deadline: le.Uint32(msg[32:]),
 		Digests: r.Digests[:0], Deltas: r.Deltas[:0],
 	}
-	if r.Op == 0 || r.Op > Ping || flags&^hasTimes != 0 || msg[7] != 0 || n > MaxDigests {
+	if r.Op == 0 || r.Op > Ping || flags&^timesMask != 0 || msg[7] != 0 || n > MaxDigests {
 		return ErrField
 	}
-	size := int64(8)
-	if r.Times {
-		size += 2
-	}
+	width := timeBytes[flags]
 	body := msg[requestHeader:]
-	if int64(len(body)) != n*size {
+	if int64(len(body)) != n*int64(digestBytes+width) {
 		return ErrLength
 	}
 	if crc32.Checksum(body, castagnoli) != le.Uint32(msg[36:]) {
 		return ErrChecksum
 	}
 	r.Digests = resize(r.Digests, int(n))
+	before := msg[requestHeader-1:] // a byte before the first digest
 	for i := range r.Digests {
-		r.Digests[i] = le.Uint64(body[8*i:])
+		r.Digests[i] = le.Uint64(before[digestBytes*i:]) >> 8
 	}
 	if r.Times {
 		r.Deltas = resize(r.Deltas, int(n))
-		for i := range r.Deltas {
-			r.Deltas[i] = le.Uint16(body[8*int(n)+2*i:])
-		}
+		readSteps(r.Deltas, body[digestBytes*int(n):], width)
 	}
 	return nil
+}
+
+// readSteps reads what putSteps has written.
+func readSteps(deltas []int32, body []byte, width int) {
+	last := int32(0)
+	switch width {
+	case 1:
+		body = body[:len(deltas)]
+		for i := range deltas {
+			last += int32(int8(body[i]))
+			deltas[i] = last
+		}
+	case 2:
+		for i := range deltas {
+			last += int32(int16(binary.LittleEndian.Uint16(body[2*i:])))
+			deltas[i] = last
+		}
+	case 4:
+		for i := range deltas {
+			last += int32(binary.LittleEndian.Uint32(body[4*i:]))
+			deltas[i] = last
+		}
+	}
 }
 
 // checkMagic checks what both headers begin with.

@@ -22,31 +22,41 @@ type slice struct {
 
 // request is a request that is collected, or on its way.
 type request struct {
-	digests  []uint64
-	times    []int64
-	asks     []ask
-	min, max int64 // of times
+	count    int // of digests
+	base     int64
+	runs     []run
+	last     *Answers // of the last run
 	since    time.Duration
 	seq      uint64
+	late     uint32 // see Request.Deadline
 	reply    string
-	msg      []byte
 	sent     time.Duration // first
 	again    time.Duration // when to send it again
 	deadline time.Duration
 	tries    int
+	digests  [batchDigests]uint64
+	deltas   [batchDigests]int32  // of their times, from base, in DeltaUnit
+	indexes  [batchDigests]uint32 // in their batches
 }
 
-// ask is where the answer for a digest goes.
-type ask struct {
+// run is a part of a request, up to the next run: the digests of one batch.
+type run struct {
 	answers *Answers
-	index   uint32
+	from    int
+}
+
+// maxDelta is how far the times of a request are from the first one at most, in DeltaUnit.
+const maxDelta = 1 << 15
+
+// units returns a time in DeltaUnit. That it does not depend on the request keeps verdicts
+// the same however a stream is cut.
+func units(t int64) int64 {
+	const unit = int64(DeltaUnit * time.Microsecond)
+	return (t - unit&(t>>63) + t>>63&1) / unit
 }
 
 // fits reports whether a packet of that time can be in the request.
-func (r *request) fits(t int64) bool {
-	low, high := min(r.min, t), max(r.max, t)
-	return high-low >= 0 && high-low < (maxSpan-DeltaUnit)*int64(time.Microsecond)
-}
+func (r *request) fits(at int64) bool { return uint64(at-r.base+maxDelta) <= 2*maxDelta }
 
 // broken reports whether the slice is not to be asked: it has failed, and is not to be tried
 // now.
@@ -98,42 +108,41 @@ func (s *slice) giveUp(c *Client) {
 	}
 }
 
-// collect adds a digest to the next request.
-func (c *Client) collect(s *slice, d uint64, t int64, k ask, now time.Duration) {
-	r := s.next
-	if r == nil {
-		r = c.unused()
-		r.since, r.min, r.max = now, t, t
-		s.next = r
-		c.collected++
+// begin begins to collect.
+func (c *Client) begin(s *slice, at int64, now time.Duration) {
+	if last := len(c.free) - 1; last >= 0 {
+		s.next, c.free = c.free[last], c.free[:last]
+	} else {
+		s.next = &request{}
 	}
-	r.min, r.max = min(r.min, t), max(r.max, t)
-	r.digests, r.times, r.asks = append(r.digests, d), append(r.times, t), append(r.asks, k)
+	s.next.base, s.next.since = at, now
+	c.collected++
 }
 
-// unused returns memory for a request.
-func (c *Client) unused() *request {
-	if len(c.free) == 0 {
-		return &request{}
+// add adds a digest with its time, the answer for which goes to a place in a batch.
+func (r *request) add(digest uint64, at int64, a *Answers, index int) {
+	if r.last != a {
+		r.last = a
+		r.runs = append(r.runs, run{a, r.count})
 	}
-	r := c.free[len(c.free)-1]
-	c.free = c.free[:len(c.free)-1]
-	return r
+	n := uint(r.count) % batchDigests
+	r.digests[n], r.deltas[n], r.indexes[n] = digest, int32(at-r.base), uint32(index)
+	r.count++
 }
 
 // recycle takes the memory of a request.
 func (c *Client) recycle(r *request) {
-	clear(r.asks) // batches may go
-	*r = request{digests: r.digests[:0], times: r.times[:0], asks: r.asks[:0], msg: r.msg[:0]}
+	clear(r.runs) // batches may go
+	r.runs, r.last, r.count, r.tries = r.runs[:0], nil, 0, 0
 	c.free = append(c.free, r)
 }
 
 // send sends what was collected for a slice, once there is room for it: see
-// ClientConfig.Block.
-func (c *Client) send(s *slice) {
+// ClientConfig.Block. It returns the time.
+func (c *Client) send(s *slice) time.Duration {
 	r := s.next
 	if r == nil {
-		return
+		return c.now()
 	}
 	s.next = nil
 	c.collected--
@@ -143,9 +152,10 @@ func (c *Client) send(s *slice) {
 	}
 	if s.full() || c.abandoned {
 		c.resolve(s, r, nil)
-		return
+	} else {
+		c.launch(s, r)
 	}
-	c.launch(s, r)
+	return c.now()
 }
 
 // full reports whether no request may be sent now.
@@ -157,34 +167,30 @@ func (s *slice) full() bool {
 func (c *Client) launch(s *slice, r *request) {
 	now := c.now()
 	s.seq++
-	r.seq, r.sent = s.seq, now
-	r.deadline = r.since + c.cfg.Wait
-	if c.cfg.Block {
-		r.deadline = now + c.cfg.Wait
+	r.seq, r.sent, r.late = s.seq, now, 0
+	r.deadline = now + c.cfg.Wait
+	if !c.cfg.Block {
+		r.deadline = r.since + c.cfg.Wait
+		behind := min(max(time.Since(time.UnixMicro(r.base*DeltaUnit)), 0), maxBehind)
+		r.late = uint32((behind + c.cfg.Wait + lateLeeway) / time.Millisecond)
 	}
 	text := append(make([]byte, 0, 80), c.inbox...)
 	text = strconv.AppendInt(text, int64(s.number), 10)
 	text = strconv.AppendUint(append(text, '.'), r.seq, 10)
 	r.reply = string(text)
-	c.encode(r)
 	s.flight = append(s.flight, r)
 	c.inFlight++
 	c.try(s, r, now)
 }
 
-// encode writes the message of a request.
-func (c *Client) encode(r *request) {
-	base := floorDiv(r.min, int64(time.Microsecond))
-	q := Request{Op: TestAndSet, Times: true, Epoch: c.cfg.Token.Epoch, Seq: r.seq, Time: uint64(base), Digests: r.digests}
-	if !c.cfg.Block {
-		behind := min(max(time.Since(time.Unix(0, r.min)), time.Duration(r.max-r.min)), maxBehind)
-		q.Deadline = uint32((behind + c.cfg.Wait + lateLeeway) / time.Millisecond)
+// encode returns the message of a request, until the next call. It is always the same.
+func (c *Client) encode(r *request) []byte {
+	q := Request{
+		Op: TestAndSet, Times: true, Epoch: c.cfg.Token.Epoch, Seq: r.seq, Time: uint64(r.base * DeltaUnit), Deadline: r.late,
+		Digests: r.digests[:r.count], Deltas: r.deltas[:r.count],
 	}
-	q.Deltas = c.deltas[:len(r.times)]
-	for i, t := range r.times {
-		q.Deltas[i] = uint16((t/int64(time.Microsecond) - base) / DeltaUnit)
-	}
-	r.msg = q.Append(r.msg[:0])
+	c.msg = q.Append(c.msg[:0])
+	return c.msg
 }
 
 // try sends a request.
@@ -193,7 +199,7 @@ func (c *Client) try(s *slice, r *request, now time.Duration) {
 		c.stats.Retries++
 	}
 	r.again = now + max(c.cfg.Wait/maxTries, time.Millisecond)
-	if err := c.to.Send(s.subject, r.reply, r.msg); err != nil {
+	if err := c.to.Send(s.subject, r.reply, c.encode(r)); err != nil {
 		c.again(r, now)
 	}
 }
@@ -203,13 +209,4 @@ func (c *Client) sendAll() {
 	for i := range c.slices {
 		c.send(&c.slices[i])
 	}
-}
-
-// floorDiv divides, and rounds down.
-func floorDiv(a, b int64) int64 {
-	q := a / b
-	if a%b < 0 {
-		q--
-	}
-	return q
 }

@@ -88,10 +88,10 @@ func (t Token) check() error {
 	return nil
 }
 
-// KeyCheck returns what the digest of a Ping must be: 64 bits that are the same for all
-// sites of a key, and tell nothing of it.
+// KeyCheck returns what the digest of a Ping must be: it is the same for all sites of
+// a key, and tells nothing of it.
 func (t Token) KeyCheck() uint64 {
 	mac := hmac.New(sha256.New, t.Key)
 	mac.Write([]byte("flowdedup key check"))
-	return binary.LittleEndian.Uint64(mac.Sum(nil))
+	return binary.LittleEndian.Uint64(mac.Sum(nil)) & digestMask
 }

@@ -87,7 +87,7 @@ func (c *Client) tick(now time.Duration) bool {
 // sendDue sends what has waited for others. Where too many requests are on their way, it
 // goes on collecting until one is answered.
 func (c *Client) sendDue(s *slice, now time.Duration) {
-	if s.next == nil || now-s.next.since < c.delay(len(s.next.digests)) {
+	if s.next == nil || now-s.next.since < c.delay(s.next.count) {
 		return
 	}
 	if !s.full() || !c.cfg.Block && now-s.next.since >= c.cfg.Wait {

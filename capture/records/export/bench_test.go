@@ -32,9 +32,9 @@ func (e *endless) Next(b *capture.Batch) error {
 
 // usualMessages are the template, and messages of NetFlow v9 with 28 records each.
 func usualMessages(t testing.TB, n int) (*exporttest.Wire, []exporttest.Datagram) {
-	w := &exporttest.Wire{AtOnce: 1 << 30, Datagrams: []exporttest.Datagram{{routerA, 0, sets9(0, 1, usualSet)}}}
+	w := &exporttest.Wire{AtOnce: 1 << 30, Datagrams: []exporttest.Datagram{datagramOf(routerA, 0, sets9(0, 1, usualSet))}}
 	for i := range n {
-		w.Datagrams = append(w.Datagrams, exporttest.Datagram{routerA, 1, sets9(uint32(i+1), 1, exporttest.Set(256, bytes.Repeat(exporttest.UsualRecord(exporttest.Flows[0]), 28)))})
+		w.Datagrams = append(w.Datagrams, datagramOf(routerA, 1, sets9(uint32(i+1), 1, exporttest.Set(256, bytes.Repeat(exporttest.UsualRecord(exporttest.Flows[0]), 28)))))
 	}
 	return w, slices.Clone(w.Datagrams)
 }

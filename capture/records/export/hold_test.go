@@ -40,32 +40,32 @@ func TestHold(t *testing.T) {
 		untemplated uint64
 	}{
 		{"late template", []exporttest.Datagram{
-			{routerA, 0, sets9(0, 1, usualData)},
-			{routerA, 1, sets9(1, 1, usualData)},
-			{routerA, 2, sets9(2, 1, usualSet, usualData)},
-			{routerA, 3, sets9(3, 1, usualData)},
+			datagramOf(routerA, 0, sets9(0, 1, usualData)),
+			datagramOf(routerA, 1, sets9(1, 1, usualData)),
+			datagramOf(routerA, 2, sets9(2, 1, usualSet, usualData)),
+			datagramOf(routerA, 3, sets9(3, 1, usualData)),
 		}, []string{"1/2:1", "1/0:1", "1/1:1", "1/3:1"}, 0},
 		{"another domain's template", []exporttest.Datagram{
-			{routerA, 0, sets9(0, 1, usualData)},
-			{routerA, 1, sets9(0, 2, usualSet)},
-			{routerB, 2, sets9(0, 1, usualSet)},
+			datagramOf(routerA, 0, sets9(0, 1, usualData)),
+			datagramOf(routerA, 1, sets9(0, 2, usualSet)),
+			datagramOf(routerB, 2, sets9(0, 1, usualSet)),
 		}, []string{"2/0:0", "1/0:0", "1/0:0"}, 1},
 		{"two templates", []exporttest.Datagram{
-			{routerA, 0, sets9(0, 1, usualData, otherData)},
-			{routerA, 1, sets9(1, 1, usualSet)},
-			{routerA, 2, sets9(2, 1, otherSet)},
+			datagramOf(routerA, 0, sets9(0, 1, usualData, otherData)),
+			datagramOf(routerA, 1, sets9(1, 1, usualSet)),
+			datagramOf(routerA, 2, sets9(2, 1, otherSet)),
 		}, []string{"1/1:0", "1/2:0", "1/0:2"}, 0},
 		{"template behind its data", []exporttest.Datagram{
-			{routerA, 0, sets9(0, 1, usualData, usualSet)},
-			{routerA, 1, sets9(1, 1, usualSet)},
+			datagramOf(routerA, 0, sets9(0, 1, usualData, usualSet)),
+			datagramOf(routerA, 1, sets9(1, 1, usualSet)),
 		}, []string{"1/0:1", "1/1:0"}, 0},
 		{"never", []exporttest.Datagram{
-			{routerA, 0, sets9(0, 1, otherData)},
-			{routerA, 1, sets9(1, 1, usualSet, usualData, otherData)},
-			{routerA, 1 + 6*minute, sets9(2, 1, usualData)}, // the others have waited for too long
-			{routerA, 2 + 6*minute, sets9(3, 1, usualData, otherData)},
-			{routerA, 3 + 6*minute, sets9(4, 1, otherSet)},
-			{routerA, 4 + 6*minute, sets9(5, 1, otherData)},
+			datagramOf(routerA, 0, sets9(0, 1, otherData)),
+			datagramOf(routerA, 1, sets9(1, 1, usualSet, usualData, otherData)),
+			datagramOf(routerA, 1+6*minute, sets9(2, 1, usualData)), // the others have waited for too long
+			datagramOf(routerA, 2+6*minute, sets9(3, 1, usualData, otherData)),
+			datagramOf(routerA, 3+6*minute, sets9(4, 1, otherSet)),
+			datagramOf(routerA, 4+6*minute, sets9(5, 1, otherData)),
 		}, []string{"1/2:1", "1/0:0", "1/1:1", "1/3:1", "1/4:0", "1/5:1"}, 3},
 	}
 	for _, c := range cases {
@@ -94,7 +94,7 @@ func TestHoldIsBounded(t *testing.T) {
 	w := &exporttest.Wire{AtOnce: 100}
 	for i := range messages {
 		from := fmt.Sprintf("10.%d.%d.%d:1", i>>12&15, i>>6&63, i%7)
-		w.Datagrams = append(w.Datagrams, exporttest.Datagram{from, int64(i), sets9(uint32(i), 1, exporttest.Set(uint16(256+i%5000), make([]byte, 200)))})
+		w.Datagrams = append(w.Datagrams, datagramOf(from, int64(i), sets9(uint32(i), 1, exporttest.Set(uint16(256+i%5000), make([]byte, 200)))))
 	}
 	r := NewReader(w)
 	var b records.Batch
@@ -120,7 +120,7 @@ func TestSourcesAreBounded(t *testing.T) {
 	w := &exporttest.Wire{AtOnce: 100}
 	for i := range 12000 {
 		from := fmt.Sprintf("10.0.%d.%d:1", i>>8, i&255)
-		w.Datagrams = append(w.Datagrams, exporttest.Datagram{from, 0, sets9(uint32(i), 1, exporttest.Set(0, exporttest.Template(uint16(256+i), fields...)))})
+		w.Datagrams = append(w.Datagrams, datagramOf(from, 0, sets9(uint32(i), 1, exporttest.Set(0, exporttest.Template(uint16(256+i), fields...)))))
 	}
 	r := NewReader(w)
 	var b records.Batch

@@ -140,7 +140,7 @@ func TestSharedMessages(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			all, names = append(all, exporttest.Datagram{exporterOf(name), int64(len(all)), data}), append(names, name)
+			all, names = append(all, datagramOf(exporterOf(name), int64(len(all)), data)), append(names, name)
 		}
 	}
 	for i, d := range all {

@@ -129,23 +129,11 @@ func (r *Reader) decodeFrame(b *records.Batch, i int) bool {
 	s := r.source(&m)
 	s.messages++
 	begin(b, &m)
-	o := r.arrive(&m, s)
-	b.Replayed, b.Restarted = o.replayed, o.restarted
 	d := r.decode(b, &m, s, first)
 	if d.missing != 0 && s.templates[d.missing] != nil { // it came behind its data
 		d = r.decode(b, &m, s, again)
 	}
-	if !o.replayed && !o.late {
-		s.sequence.settle(d.records, !d.unknown && d.missing == 0)
-	}
-	if o.late {
-		n := uint64(1)
-		if s.sequence.unit == perRecord {
-			n = uint64(d.records)
-		}
-		r.counts.Lost -= min(r.counts.Lost, n)
-	}
-	b.PerRecord = s.sequence.unit == perRecord
+	r.follow(b, &m, s, &d)
 	if d.missing != 0 {
 		r.keep(&m, s, d.missing)
 		return false
@@ -166,7 +154,7 @@ func (r *Reader) decodeKept(b *records.Batch, k *kept) bool {
 		r.keep(&k.message, k.source, d.missing)
 		return false
 	}
-	b.PerRecord = k.source.sequence.unit == perRecord
+	b.PerRecord = k.source.sequence.unit != messages
 	r.done(b, d)
 	return true
 }
@@ -190,22 +178,24 @@ func (r *Reader) decode(b *records.Batch, m *message, s *source, h how) decoded 
 	return r.decodeSets(b, m, s, h)
 }
 
-// arrive follows the sequence numbers.
-func (r *Reader) arrive(m *message, s *source) outcome {
+// follow follows the sequence numbers.
+func (r *Reader) follow(b *records.Batch, m *message, s *source, d *decoded) {
 	usual := messages
 	if m.kind == records.NetFlow5 || m.kind == records.IPFIX {
-		usual = perRecord
+		usual = allRecords
 	}
-	o := s.sequence.arrive(arrival{m.number, maphash.Bytes(r.seed, m.data), m.exported, m.uptime, m.hasUptime}, usual)
+	o := s.sequence.enter(arrival{
+		number: m.number, hash: maphash.Bytes(r.seed, m.data), exported: m.exported, uptime: m.uptime, hasUptime: m.hasUptime,
+		count: d.records, unknown: d.unknown || d.missing != 0,
+	}, usual)
 	r.counts.Lost += uint64(o.lost) - min(uint64(o.found), r.counts.Lost)
 	if o.replayed {
 		r.counts.Replayed++
 	}
 	if o.restarted {
 		r.counts.Restarts++
-		s.restart()
 	}
-	return o
+	b.Replayed, b.Restarted, b.PerRecord = o.replayed, o.restarted, s.sequence.unit != messages
 }
 
 // source returns what is known about who sent a message.

@@ -18,12 +18,17 @@ const (
 	second  = int64(time.Second)
 )
 
+// datagramOf is a message that an exporter sent.
+func datagramOf(from string, at int64, data []byte) exporttest.Datagram {
+	return exporttest.Datagram{From: from, At: at, Data: data}
+}
+
 // read decodes messages of one exporter, a second apart.
 func read(t testing.TB, messages ...[]byte) ([]records.Batch, records.Counts) {
 	t.Helper()
 	var all []exporttest.Datagram
 	for i, m := range messages {
-		all = append(all, exporttest.Datagram{routerA, (1000 + int64(i)) * second, m})
+		all = append(all, datagramOf(routerA, (1000+int64(i))*second, m))
 	}
 	r := NewReader(&exporttest.Wire{Datagrams: all})
 	return exporttest.ReadAll(t, r), r.Counts()
@@ -36,7 +41,10 @@ func wantFlow(t *testing.T, b *records.Batch, i int, f exporttest.Flow) {
 	if f.Protocol == icmp4 {
 		f.SourcePort = 0
 	}
-	got := exporttest.Flow{r.Source.String(), r.Destination.String(), r.SourcePort, r.DestinationPort, r.Protocol, r.Packets, r.Bytes, f.First, f.Last}
+	got := exporttest.Flow{
+		Source: r.Source.String(), Destination: r.Destination.String(), SourcePort: r.SourcePort, DestinationPort: r.DestinationPort,
+		Protocol: r.Protocol, Packets: r.Packets, Bytes: r.Bytes, First: f.First, Last: f.Last,
+	}
 	if got != f || r.Unmatched {
 		t.Errorf("record %d: %+v, want %+v", i, got, f)
 	}

@@ -6,52 +6,60 @@ import "time"
 type unit uint8
 
 const (
-	messages unit = iota
-	perRecord
+	messages   unit = iota // those before: NetFlow v9, sFlow
+	allRecords             // those before: IPFIX, NetFlow v5
+	ownRecords             // those before and in the message: softflowd
+	units
 )
 
-// arrival is what the header of a message tells about its place among others.
+// arrival is a message among others of its source.
 type arrival struct {
-	number    uint32
-	hash      uint64 // of the message
+	number    uint32 // in sequence
+	hash      uint64 // of all its bytes
 	exported  int64
 	uptime    uint32
 	hasUptime bool
+	count     uint32 // of records
+	unknown   bool   // that is not known
 }
 
 // sequence follows the sequence numbers of a source.
 type sequence struct {
-	began    bool
-	unit     unit // that was seen last
-	expected uint32
-	// unknown says that the message before had records of unknown number.
-	unknown bool
-	last    arrival
-	counted uint32 // records of the message before
-	fits    int    // messages in a row that fit the other unit
-	// doubtful is what was counted as lost, and was not if the unit is the other.
+	began  bool
+	unit   unit
+	last   arrival
+	recent [replays]uint64
+	next   int
+
+	// Exporters that count something else are known by several messages in a row. Doubtful
+	// is what was counted as lost by then, and was not.
+	other    unit
+	fits     int
 	doubtful uint32
-	recent   [replays]uint64
-	next     int
 }
 
-// replays is how many messages of a source are remembered to know those that come again.
-const replays = 32
+const (
+	// replays is how many messages of a source are remembered to know those that come
+	// again.
+	replays = 32
+	// farAhead is the greatest gap that is loss. Beyond it, the exporter has restarted with
+	// another number.
+	farAhead = 1 << 20
+	// enoughFits is how many messages in a row fit another unit by no chance.
+	enoughFits = 3
+	// farApart is by how much clocks of one exporter may disagree.
+	farApart = 30 * time.Second
+)
 
-// farAhead is the greatest gap that is loss. Beyond it, the exporter has restarted with
-// another number.
-const farAhead = 1 << 20
-
-// outcome is what a message does to a sequence.
+// outcome is what a message says about those before.
 type outcome struct {
 	replayed, restarted bool
 	lost                uint32
 	found               uint32 // of what was counted as lost
-	late                bool   // it was counted as lost
 }
 
-// arrive enters a message. settle completes it when its records are counted.
-func (q *sequence) arrive(a arrival, usual unit) (o outcome) {
+// enter enters a message.
+func (q *sequence) enter(a arrival, usual unit) (o outcome) {
 	for _, h := range q.recent {
 		if h == a.hash && q.began {
 			return outcome{replayed: true}
@@ -59,79 +67,87 @@ func (q *sequence) arrive(a arrival, usual unit) (o outcome) {
 	}
 	q.recent[q.next], q.next = a.hash, (q.next+1)%replays
 	if !q.began {
-		q.began, q.unit = true, usual
-		q.last, q.expected = a, a.number
+		q.began, q.unit, q.last = true, usual, a
 		return o
 	}
-	gap := int32(a.number - q.expected)
-	if gap == 0 && q.counted != 1 {
-		q.fits, q.doubtful = 0, 0
-	}
-	switch {
-	case a.number == q.last.number: // it does not count, as some
-	case gap == 0 || q.unknown && gap > 0 && gap < farAhead:
-	case q.otherUnit(a.number, gap, &o):
-	case q.restarted(a, gap):
+	step := a.number - q.last.number
+	want, known := q.step(q.unit, &a)
+	switch gap := int32(step - want); {
+	case step == 0: // some do not count
+	case !known && int32(step) > 0 && step < farAhead:
+	case gap == 0:
+		q.agree(step, &a)
+	case q.differ(step, gap, &a, &o):
+	case q.restarted(&a, gap):
 		o.restarted = true
 	case gap > 0:
 		o.lost = uint32(gap)
-	default:
-		o.late = true
-		return o // the numbers of those behind stay expected
+	default: // late: the numbers of those behind it stay expected
+		if o.found = 1; q.unit != messages {
+			o.found = a.count
+		}
+		return o
 	}
-	q.last, q.expected = a, a.number
+	q.last = a
 	return o
 }
 
-// otherUnit reports whether a number fits if sequence numbers count the other thing: some
-// exporters of v9 count records, and some of IPFIX messages. One message may fit by chance,
-// as one before it was lost. Several in a row do not, and what was lost by then was not.
-func (q *sequence) otherUnit(number uint32, gap int32, o *outcome) bool {
-	step := uint32(1)
-	if q.unit == messages {
-		step = q.counted
+// step returns by how much a message goes ahead of the one before if a unit is right, and
+// whether that is known.
+func (q *sequence) step(u unit, a *arrival) (step uint32, known bool) {
+	switch u {
+	case allRecords:
+		return q.last.count, !q.last.unknown
+	case ownRecords:
+		return a.count, !a.unknown
 	}
-	if q.unknown || number-q.last.number != step {
-		return false
+	return 1, true
+}
+
+// agree forgets another unit that does not fit.
+func (q *sequence) agree(step uint32, a *arrival) {
+	if other, known := q.step(q.other, a); known && other != step {
+		q.fits, q.doubtful = 0, 0
+	}
+}
+
+// differ reports whether a message fits another unit. One may fit by chance, as others
+// before it were lost. After enough of them the unit changes.
+func (q *sequence) differ(step uint32, gap int32, a *arrival, o *outcome) bool {
+	fits := func(u unit) bool {
+		other, known := q.step(u, a)
+		return u != q.unit && known && other == step
+	}
+	if q.fits == 0 || !fits(q.other) {
+		q.fits, q.doubtful = 0, 0
+		for q.other = 0; q.other < units && !fits(q.other); q.other++ {
+		}
+		if q.other == units {
+			return false
+		}
 	}
 	if q.fits++; q.fits < enoughFits {
 		o.lost = uint32(max(gap, 0))
 		q.doubtful += o.lost
 		return true
 	}
-	o.found, q.doubtful = q.doubtful, 0
-	q.unit = messages + perRecord - q.unit
+	o.found = q.doubtful
+	q.unit, q.other, q.fits, q.doubtful = q.other, q.unit, 0, 0
 	return true
 }
 
-// enoughFits is how many messages in a row fit by no chance.
-const enoughFits = 3
-
 // restarted tells a restart from messages that were lost or are late.
-func (q *sequence) restarted(a arrival, gap int32) bool {
+func (q *sequence) restarted(a *arrival, gap int32) bool {
 	if gap >= farAhead || gap <= -farAhead {
 		return true
 	}
 	if !a.hasUptime {
 		return gap < 0 && a.exported > q.last.exported
 	}
-	passed := a.exported - q.last.exported
+	ran := time.Duration(int32(a.uptime-q.last.uptime)) * time.Millisecond
 	if a.exported == 0 { // of sFlow, which tells no time
-		return int32(a.uptime-q.last.uptime) < -int32(farBack/time.Millisecond)
+		return ran < -farApart
 	}
-	ran := int64(int32(a.uptime-q.last.uptime)) * int64(time.Millisecond)
-	return passed-ran > int64(farBack) || ran-passed > int64(farBack)
-}
-
-// farBack is by how much clocks of one exporter may disagree.
-const farBack = 30 * time.Second
-
-// settle completes a message that was neither replayed nor late: it had so many records, or
-// an unknown number of them.
-func (q *sequence) settle(count uint32, known bool) {
-	q.counted, q.unknown = count, !known && q.unit == perRecord
-	if q.unit == messages {
-		count = 1
-	}
-	q.expected += count
+	apart := time.Duration(a.exported-q.last.exported) - ran
+	return apart > farApart || apart < -farApart
 }

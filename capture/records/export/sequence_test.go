@@ -28,6 +28,17 @@ func TestSequence(t *testing.T) {
 		}
 		return all
 	}
+	// Sequence numbers, each with a number of records.
+	counted := func(pairs ...[2]uint32) (all [][]byte) {
+		for i, p := range pairs {
+			sets := [][]byte{exporttest.Set(256, exporttest.UsualRecords(exporttest.Flows[:p[1]]...))}
+			if i == 0 {
+				sets = append([][]byte{exporttest.Set(2, exporttest.Template(256, exporttest.UsualTemplate...))}, sets...)
+			}
+			all = append(all, exporttest.IPFIX(900+uint32(i), p[0], 0, sets...))
+		}
+		return all
+	}
 	cases := []struct {
 		name     string
 		messages [][]byte
@@ -45,6 +56,8 @@ func TestSequence(t *testing.T) {
 		{"IPFIX", ipfix(5, 6, 8, 10), records.Counts{}},
 		{"IPFIX with a gap", ipfix(5, 6, 10), records.Counts{Lost: 2}},
 		{"IPFIX that counts messages", ipfix(5, 6, 7, 8, 9), records.Counts{}},
+		{"IPFIX that counts its own records", counted([2]uint32{11, 1}, [2]uint32{14, 3}, [2]uint32{15, 1}, [2]uint32{17, 2}, [2]uint32{20, 3}), records.Counts{}},
+		{"IPFIX that counts its own records, with a gap", counted([2]uint32{11, 1}, [2]uint32{14, 3}, [2]uint32{15, 1}, [2]uint32{17, 2}, [2]uint32{30, 3}), records.Counts{Lost: 10}},
 		{"IPFIX that starts again", ipfix(5000, 5001, 0, 2), records.Counts{Restarts: 1}},
 		{"v5", [][]byte{exporttest.V5(0, 900, 0, 50, exporttest.Flows...), exporttest.V5(1000, 901, 0, 53, exporttest.Flows...)}, records.Counts{}},
 		{"v5 with a gap", [][]byte{exporttest.V5(0, 900, 0, 50, exporttest.Flows...), exporttest.V5(1000, 901, 0, 63, exporttest.Flows...)}, records.Counts{Lost: 10}},

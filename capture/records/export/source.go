@@ -125,10 +125,6 @@ func (s *source) sampling(x *values) uint32 {
 	return s.interval
 }
 
-// restart forgets what ended with the exporter's last run. Templates stay: most exporters
-// have the same again, and send those that differ first.
-func (s *source) restart() { s.boot = 0 }
-
 // message is a message, and what its header says.
 type message struct {
 	data  []byte

@@ -14,10 +14,10 @@ import (
 func TestState(t *testing.T) {
 	options := slices.Concat([]byte{1, 4, 0, 4, 0, 8}, exporttest.Fields([3]uint32{1, 4}, [3]uint32{48, 1}, [3]uint32{50, 2}), []byte{0, 0})
 	first := []exporttest.Datagram{
-		{routerA, 0, sets9(0, 1, usualSet, exporttest.Set(1, options))},
-		{routerA, 1, sets9(1, 1, exporttest.Set(260, exporttest.Words(0), []byte{9, 0, 100}))},
-		{routerB, 2, exporttest.IPFIX(900, 0, 3, exporttest.Set(2, exporttest.Template(256, exporttest.UsualTemplate...)))},
-		{routerB, 3, exporttest.IPFIX(900, 0, 4, exporttest.Set(256, exporttest.UsualRecords(exporttest.Flows...)))}, // waits, and is given up
+		datagramOf(routerA, 0, sets9(0, 1, usualSet, exporttest.Set(1, options))),
+		datagramOf(routerA, 1, sets9(1, 1, exporttest.Set(260, exporttest.Words(0), []byte{9, 0, 100}))),
+		datagramOf(routerB, 2, exporttest.IPFIX(900, 0, 3, exporttest.Set(2, exporttest.Template(256, exporttest.UsualTemplate...)))),
+		datagramOf(routerB, 3, exporttest.IPFIX(900, 0, 4, exporttest.Set(256, exporttest.UsualRecords(exporttest.Flows...)))), // waits, and is given up
 	}
 	r := NewReader(&exporttest.Wire{Datagrams: first})
 	exporttest.ReadAll(t, r)
@@ -27,8 +27,8 @@ func TestState(t *testing.T) {
 	}
 	saved := state.String()
 	then := []exporttest.Datagram{
-		{routerA, 0, sets9(2, 1, usualData)},
-		{routerB, 1, exporttest.IPFIX(900, 0, 3, exporttest.Set(256, exporttest.UsualRecords(exporttest.Flows...)))},
+		datagramOf(routerA, 0, sets9(2, 1, usualData)),
+		datagramOf(routerB, 1, exporttest.IPFIX(900, 0, 3, exporttest.Set(256, exporttest.UsualRecords(exporttest.Flows...)))),
 	}
 	r = NewReader(&exporttest.Wire{Datagrams: then})
 	if err := r.Restore(&state); err != nil {

@@ -14,7 +14,7 @@ func (r *Reader) ReadBatch(b *records.Batch) error {
 	}
 	for {
 		begin := r.at
-		for len(b.Records) < batchRecords && r.at-begin < batchBytes && r.one(b, begin) {
+		for r.one(b, begin) && (len(b.Records) == 0 || len(b.Records) < batchRecords && r.at-begin < batchBytes) {
 		}
 		b.Raw = r.buf[begin:r.at:r.at]
 		if len(b.Records) > 0 {
@@ -31,57 +31,57 @@ func (r *Reader) ReadBatch(b *records.Batch) error {
 
 // last makes what has no end a record, so that it is read or counted.
 func (r *Reader) last() {
-	if r.array {
-		r.counts.Messages++
-		r.counts.Undecodable++
-		r.at = len(r.buf)
+	if !r.array {
+		r.buf = append(r.buf, '\n')
 		return
 	}
-	r.buf = append(r.buf, '\n')
+	if !r.skip {
+		r.count(false)
+	}
+	r.at = len(r.buf)
 }
 
 // one reads the next record. It returns false if its end is not there yet.
 func (r *Reader) one(b *records.Batch, begin int) bool {
-	if r.array {
-		r.between()
-	}
-	p := r.buf[r.at:]
 	n := 0
-	switch {
-	case r.array && len(p) > 0 && p[0] != '{':
-		n = 1 // something else: go on at the next object
-		for n < len(p) && p[n] != '{' {
-			n++
+	if r.array {
+		if r.scan.at == 0 && !r.skip && !r.nextObject() {
+			return false
 		}
-		if !r.skip {
-			r.count(false)
-		}
-		r.skip = false
-		r.at += n
-		return true
-	case r.array:
-		n = objectEnd(p)
-	default:
+		n = r.scan.end(r.buf[r.at:])
+	} else {
 		n = r.lineEnd()
 	}
 	switch {
-	case n == 0 && len(p) > maxRecord:
+	case n == 0 && len(r.buf)-r.at > maxRecord:
 		if !r.skip {
 			r.count(false)
 		}
-		r.skip = true
-		r.at = len(r.buf)
+		r.skip, r.at, r.scan.at = true, len(r.buf), 0
 		return false
 	case n == 0:
 		return false
-	case r.skip:
-		r.skip = false
-		r.at += n
-		return true
+	case !r.skip:
+		r.record(b, r.buf[r.at:r.at+n], r.at-begin)
 	}
-	r.record(b, p[:n], r.at-begin)
+	r.skip = false
 	r.at += n
 	return true
+}
+
+// nextObject goes to the next object of an array. What else there is counts as damage. It
+// returns false if no object has come yet.
+func (r *Reader) nextObject() bool {
+	for {
+		r.between()
+		if r.at == len(r.buf) || r.buf[r.at] == '{' {
+			return r.at < len(r.buf)
+		}
+		r.count(false)
+		for r.at < len(r.buf) && r.buf[r.at] != '{' && r.buf[r.at] != ',' {
+			r.at++
+		}
+	}
 }
 
 // count counts a record.

@@ -149,21 +149,32 @@ func (o *object) text() ([]byte, bool) {
 	return nil, false
 }
 
-// objectEnd returns the end of the object that begins p, 0 if that is not there yet.
-func objectEnd(p []byte) int {
-	depth, quoted := 0, false
-	for i := 0; i < len(p); i++ {
-		switch c := p[i]; {
-		case quoted && c == '\\':
-			i++
+// scan looks for the end of an object, in what has come of it so far.
+type scan struct {
+	at              int // where it goes on
+	depth           int
+	quoted, escaped bool
+}
+
+// end returns the end of the object that begins p, 0 if that is not there yet. Then it goes
+// on where p ended.
+func (s *scan) end(p []byte) int {
+	for ; s.at < len(p); s.at++ {
+		switch c := p[s.at]; {
+		case s.escaped:
+			s.escaped = false
+		case s.quoted && c == '\\':
+			s.escaped = true
 		case c == '"':
-			quoted = !quoted
-		case quoted:
+			s.quoted = !s.quoted
+		case s.quoted:
 		case c == '{' || c == '[':
-			depth++
+			s.depth++
 		case c == '}' || c == ']':
-			if depth--; depth <= 0 {
-				return i + 1
+			if s.depth--; s.depth <= 0 {
+				n := s.at + 1
+				*s = scan{}
+				return n
 			}
 		}
 	}

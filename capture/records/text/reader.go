@@ -38,6 +38,7 @@ type Reader struct {
 	at   int
 	done int64 // bytes before buf
 	skip bool  // the rest of a record that is too long
+	scan scan  // of an object of an array
 	over bool  // what follows is a summary
 	err  error
 
@@ -126,11 +127,15 @@ func (r *Reader) preset() error {
 	return nil
 }
 
-// first returns the first line that is not empty, without spaces around it.
+// first returns the first line that is not empty, without spaces around it. Of an array it
+// returns what has come: it may be all on one line.
 func (r *Reader) first() ([]byte, error) {
 	for {
 		for r.at < len(r.buf) && isSpace(r.buf[r.at]) {
 			r.at++
+		}
+		if r.at < len(r.buf) && r.buf[r.at] == '[' {
+			return r.buf[r.at:], nil
 		}
 		if n := r.lineEnd(); n > 0 {
 			return trim(r.buf[r.at : r.at+n]), nil
@@ -184,10 +189,13 @@ func (r *Reader) firstObject() ([]byte, error) {
 		if r.at < len(r.buf) && r.buf[r.at] != '{' {
 			return nil, nil
 		}
-		if n := objectEnd(r.buf[r.at:]); n > 0 {
+		var s scan
+		if n := s.end(r.buf[r.at:]); n > 0 {
 			return r.buf[r.at : r.at+n], nil
 		}
 		switch err := r.fill(); {
+		case err == io.EOF && r.at == len(r.buf):
+			return nil, nil
 		case err == io.EOF:
 			return nil, fmt.Errorf("%w: its first record has no end", capture.ErrTruncated)
 		case err != nil:

@@ -77,7 +77,9 @@ func (f *format) setRare(r *records.Record, x *values, t target, v []byte) {
 	case durationMS:
 		x.duration = spanOf(v, time.Millisecond)
 	case direction:
-		r.Direction = directionOf(v)
+		if r.Direction == records.DirectionUnknown {
+			r.Direction = directionOf(v)
+		}
 	case exporter:
 		switch a := address(v); {
 		case !a.IsValid():

@@ -66,12 +66,20 @@ func number(v []byte) uint64 {
 	return n
 }
 
-// address reads an IP address, the zero Addr if it is none.
+// address reads an IP address, the zero Addr if it is none. One with a zone is none: the
+// zone would be kept for ever.
 func address(v []byte) netip.Addr {
+	parts := 0
 	for _, c := range v {
-		if c == '%' { // a zone would be kept for ever
-			return netip.Addr{}
+		switch {
+		case c == '.' || c == ':':
+			parts++
+		case !isDigit(c) && (c < 'a' || c > 'f') && (c < 'A' || c > 'F'):
+			return netip.Addr{} // without an error to allocate
 		}
+	}
+	if parts == 0 {
+		return netip.Addr{}
 	}
 	a, err := netip.ParseAddr(str(v))
 	if err != nil {

@@ -31,11 +31,12 @@ func BenchmarkDigests(b *testing.B) {
 			l := newLab(b, func(s *Settings) { s.Slices = c.slices })
 			sensors := []*sensor{l.sensor("a"), l.sensor("b")}
 			n := c.slices * c.batch
+			digests, times := make([]digest.Digest, n), make([]int64, n)
 			begin, now := cpuTime(b), time.Now().UnixNano()
 			rounds := 0
 			for b.Loop() {
 				rounds++
-				digests, times := made(rounds, n, now)
+				fill(digests, times, rounds, now)
 				now += int64(n) * 300
 				var group sync.WaitGroup
 				for _, s := range sensors {
@@ -54,14 +55,12 @@ func BenchmarkDigests(b *testing.B) {
 	}
 }
 
-// made returns digests and times of a round.
-func made(round, n int, now int64) ([]digest.Digest, []int64) {
+// fill makes the digests and times of a round.
+func fill(digests []digest.Digest, times []int64, round int, now int64) {
 	rng := rand.New(rand.NewPCG(1, uint64(round)))
-	digests, times := make([]digest.Digest, n), make([]int64, n)
 	for i := range digests {
 		digests[i][0], times[i] = rng.Uint64(), now+int64(i)*300
 	}
-	return digests, times
 }
 
 // BenchmarkAnswers sends a million digests a second, each from one of two sites, and
@@ -71,8 +70,9 @@ func BenchmarkAnswers(b *testing.B) {
 	sensors := []*sensor{l.sensor("a"), l.sensor("b")}
 	delays := hdrhistogram.New(1, int64(time.Minute), 3)
 	const n = 4000
+	digests, times := make([]digest.Digest, n), make([]int64, n)
 	for i := 0; b.Loop(); i++ {
-		digests, times := made(i/2, n, time.Now().UnixNano())
+		fill(digests, times, i/2, time.Now().UnixNano())
 		begin := time.Now()
 		var a remote.Answers
 		sensors[i%2].client.Ask(&a, digests, times, make([]uint64, (n+63)/64))

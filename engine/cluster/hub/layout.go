@@ -65,9 +65,6 @@ func openLayout(ctx context.Context, conn *nats.Conn, s *Settings, group *sync.W
 	l := &layout{name: name, js: js, hubs: map[string]time.Time{}, slices: map[string]record{}}
 	begin, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	if l.leases, err = js.CreateOrUpdateKeyValue(begin, jetstream.KeyValueConfig{Bucket: "fd_lease_" + name, TTL: leaseTime, Storage: jetstream.MemoryStorage}); err != nil {
-		return nil, fmt.Errorf("%w: JetStream, which hubs need: %w", ErrServer, err)
-	}
 	if l.owners, err = js.CreateOrUpdateKeyValue(begin, jetstream.KeyValueConfig{Bucket: "fd_layout_" + name}); err != nil {
 		return nil, fmt.Errorf("%w: JetStream, which hubs need: %w", ErrServer, err)
 	}
@@ -87,7 +84,8 @@ func openLayout(ctx context.Context, conn *nats.Conn, s *Settings, group *sync.W
 }
 
 // watch follows the buckets anew, as after a cut of the connection, and waits until it knows
-// the present state.
+// the present state. It makes the one of leases: a server that was started again has lost
+// that.
 func (l *layout) watch(ctx context.Context, group *sync.WaitGroup) error {
 	if l.unwatch != nil {
 		l.unwatch()
@@ -96,6 +94,11 @@ func (l *layout) watch(ctx context.Context, group *sync.WaitGroup) error {
 	l.unwatch = unwatch
 	begin, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
+	var err error
+	l.leases, err = l.js.CreateOrUpdateKeyValue(begin, jetstream.KeyValueConfig{Bucket: "fd_lease_" + l.name, TTL: leaseTime, Storage: jetstream.MemoryStorage})
+	if err != nil {
+		return fmt.Errorf("%w: JetStream, which hubs need: %w", ErrServer, err)
+	}
 	if err := l.follow(watching, begin, l.leases, group, l.noteHub); err != nil {
 		return err
 	}

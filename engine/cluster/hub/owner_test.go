@@ -171,7 +171,7 @@ func TestOverload(t *testing.T) {
 func FuzzRespond(f *testing.F) {
 	r := goodRequest()
 	f.Add(goodSubject, r.Append(nil))
-	r.Op, r.Times, r.Deltas = remote.Test, true, []uint16{0, 1, 0xffff}
+	r.Op, r.Times, r.Deltas = remote.Test, true, []int32{0, 1, 0xffff}
 	f.Add("fd.main.packets.1.s000.test.b", r.Append(nil))
 	f.Add("fd.main.packets.1.report.b", []byte{})
 	o := newOwner(f)

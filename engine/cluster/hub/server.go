@@ -208,7 +208,7 @@ func connect(url, name string, seed []byte, log Logger, more ...nats.Option) (*n
 	switch {
 	case err == nil:
 		return conn, checkVersion(conn)
-	case errors.Is(err, nats.ErrAuthorization):
+	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrNkeysNotSupported):
 		return nil, fmt.Errorf("%w: of %s: add the users that 'flowdedup-hub users' prints to its configuration", ErrRefused, url)
 	}
 	if errors.Is(err, nats.ErrNoServers) {

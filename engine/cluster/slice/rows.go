@@ -9,7 +9,10 @@ import (
 
 // cells is how many elements a line holds. Each has a digest, and a word with its time and
 // its site.
-const cells = 4
+const (
+	cells    = 1 << cellBits
+	cellBits = 2
+)
 
 // line is a line: the digests of its cells, then their marks.
 type line layout.Line
@@ -75,19 +78,20 @@ func (l *line) find(digest uint64, t int64, site int) (other mark, known bool) {
 	return other, known
 }
 
+// has reports whether a cell has the digest. Empty cells have 0.
+func (l *line) has(digest uint64) bool {
+	return l[0] == digest || l[1] == digest || l[2] == digest || l[3] == digest
+}
+
 // victim returns an empty cell, or the one whose time is the farthest from now. So elements
-// of a wild clock are the first to go.
-func (l *line) victim(now int64) int {
-	worst, most := 0, uint64(0)
+// of a wild clock are the first to go. There is no branch that depends on times: nothing
+// could predict it. The mark of an empty cell is farther away than any time.
+func (l *line) victim(now int64) uint {
+	farthest := uint64(0)
 	for i := range cells {
-		if l[cells+i] == 0 {
-			return i
-		}
-		if d := distance(mark(l[cells+i]).time(), now); d >= most {
-			worst, most = i, d
-		}
+		farthest = max(farthest, distance(mark(l[cells+i]).time(), now)<<cellBits|uint64(i))
 	}
-	return worst
+	return uint(farthest % cells)
 }
 
 // distance returns how far apart times are.

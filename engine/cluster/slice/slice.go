@@ -117,23 +117,30 @@ const ahead = 64
 
 // run answers the digests of a request from one to another.
 func (s *Slice) run(copies []byte, r *remote.Request, from, to, at int) {
+	touched := uint64(0)
 	for _, d := range r.Digests[from:to] {
-		s.touched ^= s.rows.lines[s.rows.at(d)][0]
+		touched ^= s.rows.lines[s.rows.at(d)][0]
 	}
+	s.touched = touched
 	for i := from; i < to; i++ {
-		t := int64(r.Time)
+		t := int64(r.Time) - s.clocks.nodes[at].Offset
 		if r.Times {
 			t += int64(r.Deltas[i]) * remote.DeltaUnit
 		}
-		if s.one(r.Op, r.Digests[i], t-s.clocks.nodes[at].Offset, at) {
-			copies[i/8] |= 1 << (i % 8)
+		d := r.Digests[i]
+		l := s.rows.line(d)
+		if l.has(d) {
+			if s.seen(l, r.Op, d, t, at) {
+				copies[i/8] |= 1 << (i % 8)
+			}
+		} else if r.Op != remote.Test {
+			s.insert(l, d, t, at)
 		}
 	}
 }
 
-// one answers for a digest.
-func (s *Slice) one(op remote.Op, digest uint64, t int64, at int) (isCopy bool) {
-	l := s.rows.line(digest)
+// seen answers for a digest that a line has.
+func (s *Slice) seen(l *line, op remote.Op, digest uint64, t int64, at int) (isCopy bool) {
 	other, known := l.find(digest, t, at+1)
 	if other != 0 {
 		isCopy = distance(other.time(), t) <= s.window
@@ -144,14 +151,18 @@ func (s *Slice) one(op remote.Op, digest uint64, t int64, at int) (isCopy bool) 
 			s.clocks.observe(digest, other.site()-1, at, other.time(), t) // changes count from the next digest on
 		}
 	}
-	if isCopy || known || op == remote.Test {
-		return isCopy
+	if !isCopy && !known && op != remote.Test {
+		s.insert(l, digest, t, at)
 	}
-	cell := l.victim(t)
+	return isCopy
+}
+
+// insert remembers a digest.
+func (s *Slice) insert(l *line, digest uint64, t int64, at int) {
+	cell := l.victim(t) % cells
 	s.countEvicted(mark(l[cells+cell]), t)
 	l[cell], l[cells+cell] = digest, uint64(newMark(t, at+1))
 	s.latest = t
-	return false
 }
 
 func (s *Slice) countCopy(of, at int, first, second int64) {

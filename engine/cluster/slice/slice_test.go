@@ -70,7 +70,7 @@ func batch(op remote.Op, seq uint64, events []event) *remote.Request {
 	r.Time = uint64(first)
 	for _, e := range events {
 		r.Digests = append(r.Digests, e.digest)
-		r.Deltas = append(r.Deltas, uint16((e.time-first)/remote.DeltaUnit))
+		r.Deltas = append(r.Deltas, int32((e.time-first)/remote.DeltaUnit))
 	}
 	return r
 }
@@ -361,7 +361,7 @@ func BenchmarkApply(b *testing.B) {
 				s.rows.arena.Populate(0, len(s.rows.lines))
 			}
 			rng := rand.New(rand.NewPCG(1, 1))
-			r := &remote.Request{Op: remote.TestAndSet, Times: true, Digests: make([]uint64, n), Deltas: make([]uint16, n), Time: at}
+			r := &remote.Request{Op: remote.TestAndSet, Times: true, Digests: make([]uint64, n), Deltas: make([]int32, n), Time: at}
 			var bits []byte
 			i := 0
 			b.ReportAllocs()

@@ -14,7 +14,7 @@ import (
 var ErrSnapshot = errors.New("bad snapshot of a slice")
 
 // magic begins a snapshot, with its version in the last byte.
-const magic = "FDslice\x01"
+const magic = "FDslice\x02"
 
 // saved is what a snapshot holds beside the lines.
 type saved struct {

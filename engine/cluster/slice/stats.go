@@ -1,6 +1,10 @@
 package slice
 
-import "math"
+import (
+	"math"
+
+	"github.com/flowdedup/flowdedup/engine/remote"
+)
 
 // pair counts the copies of a site's packets that another site has sent.
 type pair struct {
@@ -64,8 +68,9 @@ func (s *Slice) Stats() Stats {
 			}
 		}
 	}
-	// Digests that meet in a line share the bits that choose the slice and the line.
-	free := 64 - math.Log2(float64(len(s.rows.lines))) - math.Log2(float64(s.cfg.Slices))
+	// Digests that meet in a line share the bits that choose the line. Those that choose the
+	// slice are the highest ones of 64, and mostly above those that are compared.
+	free := min(remote.DigestBits, 64-math.Log2(float64(s.cfg.Slices))) - math.Log2(float64(len(s.rows.lines)))
 	st.FPR = cells * st.Fill * math.Exp2(-free)
 	return st
 }

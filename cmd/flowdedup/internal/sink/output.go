@@ -117,6 +117,15 @@ func trafficOf(b *capture.Batch, set []uint64) (a traffic) {
 	return a
 }
 
+// trafficBut counts the frames of b that are not in removed: few are removed, mostly.
+func trafficBut(b *capture.Batch, removed traffic) traffic {
+	all := uint64(0)
+	for i := range b.Frames {
+		all += uint64(b.Frames[i].CapLen)
+	}
+	return traffic{uint64(len(b.Frames)) - removed.packets, all - removed.bytes}
+}
+
 // flushEvery is the longest time before the packets of a live run can be read by others.
 const flushEvery = time.Second
 

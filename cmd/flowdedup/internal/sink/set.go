@@ -175,7 +175,8 @@ func (s *Set) Write(b *capture.Batch, drop []uint64) error {
 	}
 	b = s.strip(b, drop)
 	s.inverted = capture.Complement(s.inverted, drop, len(b.Frames))
-	kept, removed := trafficOf(b, s.inverted), trafficOf(b, drop)
+	removed := trafficOf(b, drop)
+	kept := trafficBut(b, removed)
 	var errs []error
 	for _, o := range s.outputs {
 		verdicts, size := drop, kept

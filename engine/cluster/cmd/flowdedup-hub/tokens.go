@@ -94,10 +94,11 @@ func removeCommand() *cobra.Command {
 	}
 }
 
-// reload has a hub that runs take the keys that changed. If none runs, the next one will.
+// reload has a hub that runs take the keys that changed. If none runs, the next one will. A
+// server that is not the hub's own may not know the hub yet.
 func reload(folder *hub.Folder, settings hub.Settings) error {
 	admin, err := hub.Dial(folder, settings, quiet{})
-	if errors.Is(err, hub.ErrSilent) {
+	if errors.Is(err, hub.ErrSilent) || settings.NATS != "" && errors.Is(err, hub.ErrRefused) {
 		return nil
 	} else if err != nil {
 		return err
