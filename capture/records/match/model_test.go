@@ -259,7 +259,7 @@ func TestOwner(t *testing.T) {
 				c.setup(w)
 				flows := 300
 				if testing.Short() {
-					flows = 40
+					flows, c.most = 15, 2*c.most // few flows weigh more
 				}
 				w.run(flows, 10*time.Minute)
 				verdicts, _ := verdictsOf(t, Config{}, w.out, whole)

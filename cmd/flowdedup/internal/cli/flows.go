@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/netio"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/capture/records/match"
 	"github.com/flowdedup/flowdedup/capture/records/text"
@@ -35,7 +36,7 @@ type flowsFlags struct {
 	json, quiet  bool
 	memory       int
 	secret       secret.Secret
-	listen       []netip.AddrPort
+	listen       listenFlag
 	format       string
 	mapping      text.Mapping
 	policy       flows.Policy
@@ -124,7 +125,7 @@ func (f *flowsFlags) registerFlows(cmd *cobra.Command) {
 	fs.SortFlags = false
 	f.inputFlags.register(fs)
 	fs.Lookup("read").Usage = "read `FILE`; may be repeated"
-	fs.Var(newParsed(&f.listen, "", "address", appendTo(&f.listen, parseListen)), "listen", "take UDP from exporters at `ADDRESS`: :2055, 192.0.2.1:4739; may be repeated")
+	fs.Var(&f.listen, "listen", "take UDP from exporters at `ADDRESS`: :2055, 192.0.2.1:4739; IPFIX over TCP: tcp-listen://:4739; may be repeated")
 	f.format = "auto"
 	fs.Var(newParsed(&f.format, "auto", "format", oneOf(flows.Formats()...)), "format", "format of inputs: "+strings.Join(flows.Formats(), ", "))
 	fs.Var(newParsed(&f.mapping, "", "fields", text.ParseMapping), "map", "names of values in text: src=client.ip,dst=server.ip,bytes=octets")
@@ -168,35 +169,44 @@ func (f *flowsFlags) registerFlows(cmd *cobra.Command) {
 	groupAdvanced.add(fs, "state-every", "owner-timeout", "start-delta", "duration-delta", "packets-delta", "bytes-delta", "memory")
 	completeKeys(cmd)
 	completeWords(cmd, map[string][]string{
-		"listen": {":2055", ":4739", ":6343"}, "format": flows.Formats(), "policy": flows.Policies(),
+		"listen": {":2055", ":4739", ":6343", "tcp-listen://:4739"}, "format": flows.Formats(), "policy": flows.Policies(),
 		"key": {"flow", "biflow", "flow+vlan", "flow+vrf", "flow+tos"}, "point": {"exporter", "direction", "interface"},
 		"prefer": {"sampling"}, "window": {"10s", "1m"}, "owner-timeout": {"2m", "10m"}, "memory": {"64MiB", "200MB", "1GiB"},
 		"to": {"udp://"},
 	})
 }
 
-// appendTo makes a flag that may be repeated of a parser of one value.
-func appendTo[T any](all *[]T, parse func(string) (T, error)) func(string) ([]T, error) {
-	return func(s string) ([]T, error) {
-		one, err := parse(s)
-		if err != nil {
-			return nil, err
-		}
-		return append(slices.Clone(*all), one), nil
-	}
+// listenFlag are the values of --listen.
+type listenFlag struct {
+	datagrams []netip.AddrPort
+	streams   []netio.Address
 }
 
-// parseListen reads an address to listen at. Without a host it is that of all interfaces.
-func parseListen(s string) (netip.AddrPort, error) {
+// Set implements pflag.Value. An address without a host is that of all interfaces.
+func (l *listenFlag) Set(s string) error {
+	if netio.IsAddress(s) {
+		a, err := netio.ParseAddress(s)
+		l.streams = append(l.streams, a)
+		return err
+	}
 	if strings.HasPrefix(s, ":") {
 		s = "[::]" + s
 	}
 	a, err := netip.ParseAddrPort(s)
 	if err != nil || a.Port() == 0 {
-		return a, errors.New("must be a port or an address and a port: :2055, 192.0.2.1:4739, [2001:db8::1]:2055")
+		return errors.New("must be a port or an address and a port: :2055, 192.0.2.1:4739, [2001:db8::1]:2055, tcp-listen://:4739")
 	}
-	return a, nil
+	l.datagrams = append(l.datagrams, a)
+	return nil
 }
+
+// String implements pflag.Value.
+func (l *listenFlag) String() string { return "" }
+
+// Type implements pflag.Value.
+func (l *listenFlag) Type() string { return "address" }
+
+func (l *listenFlag) any() bool { return len(l.datagrams)+len(l.streams) > 0 }
 
 // preferred says who owns flows.
 type preferred struct {
@@ -232,9 +242,9 @@ func (f *flowsFlags) check(fs *pflag.FlagSet, e *env, inputs []string) error {
 		return err
 	}
 	switch {
-	case len(inputs) == 0 && len(f.listen) == 0:
+	case len(inputs) == 0 && !f.listen.any():
 		return &usageError{errors.New("name an input, - for standard input, or --listen :2055")}
-	case len(inputs) > 0 && len(f.listen) > 0:
+	case len(inputs) > 0 && f.listen.any():
 		return &usageError{errors.New("--listen takes no inputs beside it")}
 	case slices.Contains(inputs, ""):
 		return &usageError{errors.New("an input's name is empty")}
@@ -280,14 +290,14 @@ func (f *flowsFlags) run(cmd *cobra.Command, e *env, args []string) error {
 	}
 	e.quiet = f.quiet
 	cfg := flows.Config{
-		Inputs: inputs, Listen: f.listen, Format: f.format, Map: f.mapping, KeyGiven: cmd.Flags().Changed("key"), Policy: f.policy, Window: f.window,
+		Inputs: inputs, Listen: f.listen.datagrams, Streams: f.listen.streams, Format: f.format, Map: f.mapping, KeyGiven: cmd.Flags().Changed("key"), Policy: f.policy, Window: f.window,
 		Output: f.output, CSV: f.csv, Relay: f.relay, Spoof: f.spoof, Inspect: f.inspect, State: f.state, StateEvery: f.stateEvery, Log: e.logger(),
 		Match: match.Config{
 			Key: f.key, Points: f.points, NAT: f.nat, OwnerTimeout: f.ownerTimeout, Prefer: f.prefer.exporters,
 			PreferSampling: f.prefer.sampling, Memory: f.memory, Secret: f.secret,
 		},
 	}
-	if len(f.listen) > 0 && !f.quiet {
+	if f.listen.any() && !f.quiet {
 		cfg.Log = slog.New(monitor.Lines(e.stderr))
 	}
 	if f.policy == flows.Record {

@@ -3,8 +3,12 @@ package cli
 import (
 	"bufio"
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -161,5 +165,72 @@ func TestFlowsRelay(t *testing.T) {
 				t.Errorf("the collector has %d flows, %d were written\n%s\n%s", len(got), len(written), strings.Join(got, "\n"), strings.Join(written, "\n"))
 			}
 		})
+	}
+}
+
+// ipfixMessage returns an IPFIX message with a template and a record of a flow.
+func ipfixMessage(domain uint32, now time.Time) []byte {
+	be := binary.BigEndian
+	var template, data []byte
+	fields := [][2]uint16{{8, 4}, {12, 4}, {7, 2}, {11, 2}, {4, 1}, {1, 8}, {2, 8}, {152, 8}, {153, 8}}
+	template = be.AppendUint16(be.AppendUint16(nil, 256), uint16(len(fields)))
+	for _, f := range fields {
+		template = be.AppendUint16(be.AppendUint16(template, f[0]), f[1])
+	}
+	data = append(data, 10, 0, 0, 1, 10, 0, 0, 2, 4, 210, 1, 187, 6)
+	data = be.AppendUint64(be.AppendUint64(data, 1000), 10)
+	data = be.AppendUint64(be.AppendUint64(data, uint64(now.UnixMilli()-9000)), uint64(now.UnixMilli()))
+	var sets []byte
+	for _, set := range []struct {
+		id      uint16
+		content []byte
+	}{{2, template}, {256, data}} {
+		sets = append(be.AppendUint16(be.AppendUint16(sets, set.id), uint16(4+len(set.content))), set.content...)
+	}
+	head := be.AppendUint16(be.AppendUint16(nil, 10), uint16(16+len(sets)))
+	head = be.AppendUint32(be.AppendUint32(be.AppendUint32(head, uint32(now.Unix())), 0), domain)
+	return append(head, sets...)
+}
+
+// TestFlowsListen takes the same flow over TCP and over UDP from two exporters.
+func TestFlowsListen(t *testing.T) {
+	port := freePort(t)
+	r := &liveRun{t: t, cmd: program(t, "flows", "--listen", "tcp-listen://127.0.0.1:"+port, "--listen", "127.0.0.1:"+port, "--json", "--serve", "0")}
+	r.cmd.Stdout = &r.stdout
+	r.start()
+	page := r.event("serving")
+	r.event("listening")
+	stream := dialled(t, port)
+	defer stream.Close()
+	datagrams, err := net.Dial("udp", "127.0.0.1:"+port)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer datagrams.Close()
+	now := time.Now()
+	for domain, to := range []net.Conn{stream, datagrams} {
+		if _, err := to.Write(ipfixMessage(uint32(domain+1), now)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	url := page[strings.Index(page, "http://"):]
+	url = url[:strings.IndexByte(url+" ", ' ')]
+	waitFor(t, "both records", func() bool {
+		answer, err := http.Get(strings.TrimSpace(url) + "metrics")
+		if err != nil {
+			return false
+		}
+		defer answer.Body.Close()
+		body, err := io.ReadAll(answer.Body)
+		return err == nil && strings.Contains(string(body), "\nflowdedup_flows_records_total 2\n")
+	})
+	if err := r.cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if code := r.wait(); code != exitSignal+2 {
+		t.Fatalf("exit code %d: %s", code, r.stderr.String())
+	}
+	if s := parseFlows(t, r.stdout.String()); s.RecordsIn != 2 || s.Copies != 1 || len(s.Points) != 2 {
+		t.Errorf("%+v", s)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/flowdedup/flowdedup/capture/netio"
 	"github.com/flowdedup/flowdedup/capture/records/match"
 	"github.com/flowdedup/flowdedup/capture/records/text"
 )
@@ -39,11 +40,13 @@ func ParsePolicy(s string) (Policy, error) {
 // Config says what a run does. The caller has checked everything in it.
 type Config struct {
 	Inputs []string
-	// Listen are the addresses that exporters send to.
-	Listen []netip.AddrPort
-	Format string // one of Formats
-	Map    text.Mapping
-	Match  match.Config
+	// Listen are the addresses that exporters send datagrams to, Streams those that they
+	// send IPFIX over TCP to, or that it is fetched from.
+	Listen  []netip.AddrPort
+	Streams []netio.Address
+	Format  string // one of Formats
+	Map     text.Mapping
+	Match   match.Config
 	// KeyGiven says that the user chose Match.Key. Else it is biflow if an input tells of
 	// both directions in one record.
 	KeyGiven bool
@@ -67,4 +70,4 @@ type Config struct {
 }
 
 // live reports whether the run ends by a signal alone.
-func (c *Config) live() bool { return len(c.Listen) > 0 }
+func (c *Config) live() bool { return len(c.Listen)+len(c.Streams) > 0 }

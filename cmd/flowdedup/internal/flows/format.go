@@ -214,7 +214,7 @@ func trimObject(line []byte) []byte {
 		return nil
 	}
 	for i, b := range line[:end] {
-		if b == '\n' || b == '\r' {
+		if b == '\n' || b == '\r' || b == '\t' {
 			line[i] = ' ' // no string of JSON has one
 		}
 	}

@@ -89,7 +89,7 @@ func (i *inspector) answer(cfg *Config, s *Summary) *Inspection {
 // command returns what to run: on the same inputs, or between exporters and a collector.
 func command(cfg *Config, flags string) string {
 	if len(cfg.Inputs) == 0 {
-		return "flowdedup flows --listen " + cfg.Listen[0].String() + flags + " --to udp://COLLECTOR:2055"
+		return "flowdedup flows --listen :2055" + flags + " --to udp://COLLECTOR:2055"
 	}
 	return "flowdedup flows " + strings.Join(cfg.Inputs, " ") + flags + " -w once.ndjson"
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/mirror"
+	"github.com/flowdedup/flowdedup/capture/netio"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/capture/records"
 	"github.com/flowdedup/flowdedup/capture/records/export"
@@ -21,7 +22,7 @@ import (
 // long enough.
 const idle = 250 * time.Millisecond
 
-// bufferBytes is what waits in a socket: a second of 100,000 messages in full.
+// bufferBytes is what waits in a socket: some 10,000 messages.
 const bufferBytes = 16 << 20
 
 // openInputs opens all inputs, or sockets.
@@ -100,25 +101,83 @@ func join(sources []capture.Source, warn func(error)) capture.Source {
 	return pcapfile.Merge(sources, warn)
 }
 
-// listen opens sockets for exporters.
+// mergeWait is how long messages wait for older ones that come another way.
+const mergeWait = 100 * time.Millisecond
+
+// listen opens what exporters send to.
 func (r *runner) listen(ctx context.Context) error {
-	var targets []mirror.Target
-	for _, at := range r.cfg.Listen {
-		targets = append(targets, mirror.Datagrams(at))
+	if len(r.cfg.Listen) > 0 {
+		if err := r.openSockets(); err != nil {
+			return err
+		}
 	}
-	sockets, err := mirror.Open(mirror.Config{Targets: targets, BufferBytes: bufferBytes, Idle: idle, Warn: r.warn})
-	if err != nil {
-		return err
+	var src interface {
+		capture.Source
+		Stop()
+	} = r.sockets
+	if len(r.cfg.Streams) > 0 {
+		arrivals, err := r.openStreams(ctx)
+		if err != nil {
+			return err
+		}
+		src = arrivals
 	}
-	r.inputs = append(r.inputs, sockets)
-	r.sockets = sockets
-	context.AfterFunc(ctx, sockets.Stop)
-	r.messages = export.NewReader(sockets)
+	r.inputs = append(r.inputs, src)
+	r.live = true
+	context.AfterFunc(ctx, src.Stop)
+	r.messages = export.NewReader(src)
 	r.reader = r.messages
 	for _, at := range r.cfg.Listen {
 		r.cfg.Log.Info("listening", "address", at)
 	}
+	for _, at := range r.cfg.Streams {
+		r.cfg.Log.Info("listening", "address", at)
+	}
 	return nil
+}
+
+// openSockets opens sockets for datagrams.
+func (r *runner) openSockets() (err error) {
+	var targets []mirror.Target
+	for _, at := range r.cfg.Listen {
+		targets = append(targets, mirror.Datagrams(at))
+	}
+	r.sockets, err = mirror.Open(mirror.Config{Targets: targets, BufferBytes: bufferBytes, Idle: idle, Warn: r.warn})
+	return err
+}
+
+// openStreams opens addresses for IPFIX over TCP, and merges what comes there with the
+// datagrams.
+func (r *runner) openStreams(ctx context.Context) (*pcapfile.Arrivals, error) {
+	var names []string
+	var receivers []*netio.Receiver
+	if r.sockets != nil {
+		names = append(names, r.sockets.Inputs()...)
+	}
+	for _, at := range r.cfg.Streams {
+		receiver, err := netio.Open(ctx, at, netio.ReceiverConfig{
+			Endless: true, Warn: func(err error) { r.cfg.Log.Warn(err.Error()) },
+			Begin: func(in io.Reader, name string, from netip.AddrPort) (capture.Source, error) {
+				return export.NewStream(in, name, from), nil
+			},
+		})
+		if err != nil {
+			for _, open := range receivers {
+				open.Close()
+			}
+			return nil, err
+		}
+		names, receivers = append(names, at.String()), append(receivers, receiver)
+	}
+	arrivals := pcapfile.NewArrivals(names, mergeWait)
+	arrivals.SetIdle(idle)
+	if r.sockets != nil {
+		arrivals.Add(pcapfile.Arrival{Source: r.sockets})
+	}
+	for i, receiver := range receivers {
+		receiver.Start(arrivals, len(names)-len(receivers)+i)
+	}
+	return arrivals, nil
 }
 
 // warn passes on what is odd about an input. Damage is remembered.

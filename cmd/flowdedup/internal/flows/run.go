@@ -12,6 +12,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/records/export"
 	"github.com/flowdedup/flowdedup/capture/records/match"
 	"github.com/flowdedup/flowdedup/capture/records/relay"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
 
 // maxHeld is how many records wait for copies at most.
@@ -26,10 +27,10 @@ func Run(ctx context.Context, cfg *Config) (Summary, error) {
 		return Summary{}, errors.Join(err, r.end(false))
 	}
 	err := r.each(ctx)
-	if r.hold != nil && (err == nil || errors.Is(err, context.Canceled)) {
+	if r.hold != nil && !errors.Is(err, sink.ErrOutput) {
 		err = errors.Join(err, r.hold.Flush())
 	}
-	if r.distinct != nil && (err == nil || errors.Is(err, context.Canceled)) {
+	if r.distinct != nil {
 		err = errors.Join(err, r.distinct.end())
 	}
 	clean := err == nil || cfg.live() && errors.Is(err, context.Canceled)
@@ -93,6 +94,7 @@ type runner struct {
 	cut       []byte
 	counts    records.Counts // as of the last batch
 	both      bool           // an input tells of both directions in one record
+	live      bool
 	damaged   atomic.Bool
 	sockets   *mirror.Capture // nil for inputs
 }
@@ -174,7 +176,7 @@ func (r *runner) each(ctx context.Context) error {
 		if err := r.take(batch); err != nil {
 			return err
 		}
-		if ctx.Err() != nil && r.sockets == nil {
+		if ctx.Err() != nil && !r.live {
 			return ctx.Err()
 		}
 	}
