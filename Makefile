@@ -1,5 +1,5 @@
 # Everything here needs only a Go toolchain, unless a target says more.
-.PHONY: build hub install man test test-short race vet lint fuzz cross purego bench bench-short bench-compare bench-large bench-peers bench-peers-large bench-pipeline bench-pipeline-quick bench-live bench-live-quick bench-merge intervals bench-results soak-live test-hub chaos-hub hub-model faults batches papers captures ci
+.PHONY: build hub install dist dist-test man test test-short race vet lint fuzz cross purego bench bench-short bench-compare bench-large bench-peers bench-peers-large bench-pipeline bench-pipeline-quick bench-live bench-live-quick bench-merge intervals bench-results soak-live test-hub chaos-hub hub-model faults batches papers captures ci
 
 # One static file, which needs no C library.
 build:
@@ -16,6 +16,18 @@ install: build man
 	for page in man/*.[17]; do \
 		install -D -m 644 $$page $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page#man/} || exit; \
 	done
+
+# A release: programs, packages, images, checksums, in dist/ (PLATFORM=linux/amd64 for one
+# alone). dist-test makes it twice, compares, and installs and runs it in clean roots: Linux,
+# as root, with debootstrap and rpm.
+PLATFORM ?=
+dist:
+	go -C cmd/flowdedup/contrib/dist run . -root $(CURDIR) -out $(CURDIR)/dist -only '$(PLATFORM)'
+
+dist-test: dist
+	rm -rf dist-again && go -C cmd/flowdedup/contrib/dist run . -root $(CURDIR) -out $(CURDIR)/dist-again -only '$(PLATFORM)' >/dev/null
+	FLOWDEDUP_DIST=$(CURDIR)/dist FLOWDEDUP_DIST_AGAIN=$(CURDIR)/dist-again go -C cmd/flowdedup/contrib/dist test -count=1 -timeout 1h -v .
+	rm -rf dist-again
 
 # Man pages from the commands' help and the manual, into man/.
 man:
@@ -112,7 +124,7 @@ bench-pipeline:
 bench-pipeline-quick:
 	bench/pipeline/run.sh -quick
 
-# bench-live measures receivers of live traffic: Linux, as root, about a quarter of an
+# bench-live measures receivers of live traffic: Linux, as root, about half an
 # hour, in a network namespace of its own. LIVE can hold more arguments.
 bench-live:
 	mkdir -p $(OUT)

@@ -1,4 +1,4 @@
-// Package asm has no code of its own: it is the index of the kernels below it. A kernel
+// Package asm has no kernels of its own: it is the index of those below it. A kernel
 // takes raw slices, chooses no parameters, keeps no state between calls and does not
 // allocate. Each has one exported function, which checks its arguments (the contract),
 // one implementation in plain Go, named Generic (the twin), and kernels in assembly that

@@ -12,7 +12,7 @@ const module = "github.com/flowdedup/flowdedup/"
 // it may import. Imports run in one direction only.
 var layers = map[string][]string{
 	"layout":       {},
-	"asm":          {},
+	"asm":          {"asm/internal"},
 	"asm/internal": {"asm/internal"},
 	"asm/digest":   {"asm/internal"},
 	"asm/permute":  {"asm/internal"},

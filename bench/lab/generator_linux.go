@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 	"unsafe"
@@ -27,17 +28,23 @@ type Generator struct {
 // interface of the calling thread's namespace. It returns an error if the kernel cannot
 // do this.
 func NewGenerator(name string, n int) (*Generator, error) {
-	return newGenerator(name, n, false)
+	return newGenerator(name, n, false, 0)
 }
 
 // NewPeerGenerator makes a generator that sends its frames out of an interface of a pair:
 // the driver of the other end receives them. That driver must have an XDP program, or its
 // receive offload (gro).
 func NewPeerGenerator(name string, n int) (*Generator, error) {
-	return newGenerator(name, n, true)
+	return newGenerator(name, n, true, 0)
 }
 
-func newGenerator(name string, n int, send bool) (*Generator, error) {
+// NewPacedGenerator is NewPeerGenerator with so many frames a second, from 10,000 on, or as
+// many as it reaches. The program waits for the time of each frame, so frames come evenly.
+func NewPacedGenerator(name string, n, rate int) (*Generator, error) {
+	return newGenerator(name, n, true, rate)
+}
+
+func newGenerator(name string, n int, send bool, rate int) (*Generator, error) {
 	if err := loads(); err != nil {
 		return nil, err
 	}
@@ -51,7 +58,7 @@ func newGenerator(name string, n int, send bool) (*Generator, error) {
 		to = iface.Index
 	}
 	if g.counter, err = makeCounter(); err == nil {
-		g.program, err = loadProgram(unix.BPF_PROG_TYPE_XDP, program(g.counter, to))
+		g.program, err = loadProgram(unix.BPF_PROG_TYPE_XDP, program(g.counter, to, rate))
 	}
 	if err != nil {
 		return nil, errors.Join(err, g.Close())
@@ -59,9 +66,9 @@ func newGenerator(name string, n int, send bool) (*Generator, error) {
 	return g, nil
 }
 
-// makeCounter makes a BPF map of one number.
+// makeCounter makes a BPF map with the number of the next frame, and when it is due.
 func makeCounter() (int, error) {
-	attributes := struct{ kind, keyBytes, valueBytes, entries uint32 }{unix.BPF_MAP_TYPE_ARRAY, 4, 8, 1}
+	attributes := struct{ kind, keyBytes, valueBytes, entries uint32 }{unix.BPF_MAP_TYPE_ARRAY, 4, 16, 1}
 	return bpf("BPF_MAP_CREATE", unix.BPF_MAP_CREATE, unsafe.Pointer(&attributes), unsafe.Sizeof(attributes))
 }
 
@@ -113,13 +120,13 @@ func (g *Generator) Run(frames int) error {
 func (g *Generator) Injected() (uint64, error) {
 	var pins runtime.Pinner
 	defer pins.Unpin()
-	key, value := new(uint32), new(uint64)
+	key, value := new(uint32), new([2]uint64)
 	attributes := struct {
 		counter, _ uint32
 		key, value uint64
 	}{counter: uint32(g.counter), key: address(&pins, key), value: address(&pins, value)}
 	_, err := bpf("BPF_MAP_LOOKUP_ELEM", unix.BPF_MAP_LOOKUP_ELEM, unsafe.Pointer(&attributes), unsafe.Sizeof(attributes))
-	return *value, err
+	return value[0], err
 }
 
 // Close releases the program and the counter.
@@ -162,14 +169,17 @@ const (
 	move, set, add, and, modulo, shift = 0xBF, 0xB7, 0x07, 0x57, 0x97, 0x77
 	multiply32                         = 0x24
 	unless, below, above, call, exit   = 0x55, 0xA5, 0x2D, 0x85, 0x95
+	atLeast                            = 0x3D
 )
 
+const mapValue = 2 // BPF_PSEUDO_MAP_VALUE
+
 // program makes each frame the next one of the traffic, as Renumber does, and passes it
-// on, or sends it out of interface to if that is not 0. The counter lies in a map. Register 6 holds the frame, 1 the counter, 2 the number;
-// 0 and 3 are scratch registers.
-func program(counter, to int) []uint64 {
+// on, or sends it out of interface to if that is not 0. It keeps to a rate if that is not 0.
+// The counter lies in a map. Register 6 holds the frame, 1 the counter, 2 the number; 0 and
+// 3 are scratch registers.
+func program(counter, to, rate int) []uint64 {
 	const (
-		mapValue                           = 2 // BPF_PSEUDO_MAP_VALUE
 		pass                               = 2 // XDP_PASS
 		context, frame, end, count, number = 1, 6, 7, 1, 2
 		result, scratch, data, dataEnd     = 0, 3, 0, 4 // of struct xdp_md, the last two
@@ -178,7 +188,7 @@ func program(counter, to int) []uint64 {
 	if to != 0 {
 		forward = sending(to)
 	}
-	return append([]uint64{
+	return slices.Concat(pacing(counter, rate), []uint64{
 		instruction(load32, frame, context, data, 0),
 		instruction(load32, end, context, dataEnd, 0),
 		instruction(move, scratch, frame, 0, 0),
@@ -202,7 +212,39 @@ func program(counter, to int) []uint64 {
 		instruction(shift, number, 0, 0, 16),
 		instruction(and, number, 0, 0, Flows/Sources-1),
 		instruction(store8, frame, number, portAt, 0),
-	}, forward...)
+	}, forward)
+}
+
+// pacing waits until a frame is due, and notes when the next one is. It makes up for up to
+// 100 µs in which it did not run. Register 9 holds the context, 8 the map's value, 7 how
+// often it still looks at the clock, since the kernel takes no loop without a bound.
+func pacing(counter, rate int) []uint64 {
+	if rate == 0 {
+		return nil
+	}
+	const (
+		context, value, looks, now, due = 9, 8, 7, 0, 1
+		dueAt                           = 8
+		getTime                         = 5 // bpf_ktime_get_ns
+		mostLooks, slack                = 1 << 11, 100_000
+	)
+	return []uint64{
+		instruction(move, context, 1, 0, 0),
+		instruction(loadImmediate, value, mapValue, 0, int32(counter)),
+		instruction(0, 0, 0, 0, 0),
+		instruction(set, looks, 0, 0, mostLooks),
+		instruction(call, 0, 0, 0, getTime),
+		instruction(load64, due, value, dueAt, 0),
+		instruction(atLeast, now, due, 2, 0), // to what follows the loop
+		instruction(add, looks, 0, 0, -1),
+		instruction(unless, looks, 0, -5, 0), // to the call
+		instruction(add, now, 0, 0, -slack),
+		instruction(atLeast, due, now, 1, 0),
+		instruction(move, due, now, 0, 0),
+		instruction(add, due, 0, 0, int32(1_000_000_000/rate)),
+		instruction(store64, value, due, dueAt, 0),
+		instruction(move, 1, context, 0, 0),
+	}
 }
 
 // probe names the environment variable that makes a program with this package load an XDP
@@ -224,7 +266,7 @@ func load() error {
 	if err != nil {
 		return err
 	}
-	fd, err := loadProgram(unix.BPF_PROG_TYPE_XDP, program(counter, 0))
+	fd, err := loadProgram(unix.BPF_PROG_TYPE_XDP, program(counter, 0, 0))
 	if err != nil {
 		return err
 	}

@@ -31,6 +31,31 @@ func TestGenerator(t *testing.T) {
 	}
 }
 
+// TestPaced sends no faster than asked.
+func TestPaced(t *testing.T) {
+	if err := lab.Enter(); err != nil {
+		t.Skip(err)
+	}
+	if err := lab.Pair("left", "right"); err != nil {
+		t.Fatal(err)
+	}
+	const frames, rate, slack = 2000, 100_000, 100 * time.Microsecond
+	g, err := lab.NewPacedGenerator("left", lab.MinFrame, rate)
+	if err != nil {
+		t.Skip("no generator: ", err)
+	}
+	defer g.Close()
+	begin := time.Now()
+	if err := g.Run(frames); err != nil {
+		t.Skip("no live frames: ", err)
+	}
+	took := time.Since(begin)
+	n, err := g.Injected()
+	if least := time.Duration(max(n, 1)-1) * time.Second / rate; err != nil || n == 0 || n > frames+1 || took < least-slack {
+		t.Errorf("%d frames in %v (%v)", n, took, err)
+	}
+}
+
 func captured(t *testing.T, size int) [][]byte {
 	t.Helper()
 	// The test reads only at the end, and every timeout uses up a block.

@@ -10,8 +10,10 @@
 // There bench/lab's traffic comes over a pair of interfaces: at the highest rate by its
 // generator (xdp), and at a million a second through a packet socket (sendmmsg). With
 // -senders pair the generator sends through the pair, so that the driver of the other end
-// receives: only these frames reach its XDP program, which --capture xdp has. In the end
-// it measures the delay that flowdedup's --forward adds, beside that of barering.
+// receives: only these frames reach its XDP program, which --capture xdp has. Then it
+// measures the delay that flowdedup's --forward adds, beside that of barering. In the end
+// it sends through the pair at several rates and at the highest, which shows what both
+// captures take without loss.
 //
 // Other programs on the machine make these delays grow by one to two ticks of the
 // scheduler (4 ms each at CONFIG_HZ=250), and all receivers lose packets. With real-time

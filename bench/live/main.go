@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"runtime"
 	"slices"
 	"strings"
@@ -34,16 +33,19 @@ type plan struct {
 	frames  map[string]int // of each sender
 	rate    int            // of the slower sender, frames a second
 	loads   []int          // for the delay, frames a second
-	seconds int            // of each load
+	seconds int            // of each load; of each of rates, half
+	rates   []int          // for both captures, frames a second; 0 is the highest
+	most    int            // frames at the highest
 	senders []string
 	skip    []string // receivers
 }
 
 var (
 	full = plan{rounds: 5, frames: map[string]int{"xdp": 15_000_000, "pair": 15_000_000, "sendmmsg": 4_000_000}, rate: 1_000_000,
-		loads: []int{100_000, 250_000, 500_000}, seconds: 5}
+		loads: []int{100_000, 250_000, 500_000}, seconds: 5,
+		rates: []int{1_000_000, 1_500_000, 2_000_000, 3_000_000, 4_000_000, 0}, most: 8_000_000}
 	small = plan{rounds: 1, frames: map[string]int{"xdp": 100_000, "pair": 100_000, "sendmmsg": 50_000}, rate: 100_000,
-		loads: []int{10_000}, seconds: 1}
+		loads: []int{10_000}, seconds: 1, rates: []int{100_000}}
 )
 
 func run(args []string, out io.Writer) error {
@@ -85,9 +87,8 @@ func measureAll(p plan, dir string, out io.Writer) (err error) {
 		return err
 	}
 	if slices.Contains(p.senders, "pair") {
-		// Without it, or an XDP program, veth drops frames that XDP sends.
-		if out, err := exec.Command("ethtool", "-K", "right", "gro", "on").CombinedOutput(); err != nil {
-			return fmt.Errorf("ethtool: %w: %s", err, out)
+		if err := receiveOffload(); err != nil {
+			return err
 		}
 	}
 	outputs, err := os.MkdirTemp(dir, "live-")
@@ -99,7 +100,8 @@ func measureAll(p plan, dir string, out io.Writer) (err error) {
 	if err := errors.Join(pin(0), b.printMachine()); err != nil {
 		return err
 	}
-	return errors.Join(b.inRounds(), b.delays())
+	// The rates come last: they leave receive offload on.
+	return errors.Join(b.inRounds(), b.delays(), b.atRates())
 }
 
 // pin keeps the calling thread on one processor, which the receivers do not use.

@@ -3,14 +3,17 @@ package xdp
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"net"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"golang.org/x/net/bpf"
+	"golang.org/x/sys/unix"
 
 	"github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/capture"
@@ -129,19 +132,34 @@ func TestTags(t *testing.T) {
 	compare(t, rest(t, src).frames, want)
 }
 
-// TestOffloadedTags checks what the package says about tags that the driver takes off.
+// TestOffloadedTags checks what the package says about tags that the driver takes off, also
+// where the program asks for times of the network card. A pair has none: the host's clock
+// takes their place.
 func TestOffloadedTags(t *testing.T) {
+	for _, cards := range []bool{false, true} {
+		t.Run(fmt.Sprint("cards=", cards), func(t *testing.T) { testOffloadedTags(t, cards) })
+	}
+}
+
+func testOffloadedTags(t *testing.T, cards bool) {
 	enterLab(t, "1")
 	if err := lab.VLAN("left", "inside", lab.Tag{Type: lab.Dot1Q, VLAN: 7}); err != nil {
 		t.Skip(err)
 	}
 	warnings := 0
-	src := open(t, Config{Warn: func(error) { warnings++ }})
+	src := open(t, Config{HardwareTime: cards, Warn: func(error) { warnings++ }})
 	want := frame(1, 1, 100)
+	begin := time.Now()
 	send(t, "inside", want)
 	got, err := take(t, src, 1)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if p := src.ports[0].program; p.cards != cards && p.tags {
+		t.Error("the program does not ask for times of the network card")
+	}
+	if at := time.Unix(0, got.all[0].Time); at.Before(begin.Add(-time.Microsecond)) || at.After(time.Now()) || src.Stats()[0].Hardware != 0 {
+		t.Errorf("time %v, %+v", at, src.Stats())
 	}
 	whole := tagged(want, 7)
 	switch told := src.ports[0].program.tags; {
@@ -430,5 +448,67 @@ func TestSecond(t *testing.T) {
 	open(t, Config{})
 	if _, err := Open(Config{Interfaces: []string{"right"}}); err == nil || !bytes.Contains([]byte(err.Error()), []byte("another XDP program")) {
 		t.Error(err)
+	}
+}
+
+// TestPollTimes checks that the packets of a poll share a time, and that each poll has its
+// own.
+func TestPollTimes(t *testing.T) {
+	enterLab(t, "1")
+	src := open(t, Config{})
+	if p := src.ports[0].program; !p.stamps || p.polls == nil {
+		t.Skip("each packet has a time of its own")
+	}
+	g, err := lab.NewPeerGenerator("left", lab.MinFrame)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer g.Close()
+	const packets, ofPoll = 1 << 10, 64
+	if err := g.Run(packets); err != nil {
+		t.Fatal(err)
+	}
+	times := map[int64]bool{}
+	got := rest(t, src)
+	for i := range got.all {
+		times[got.all[i].Time] = true
+	}
+	// Ticks, and signals that end a batch of the generator, make some more.
+	if polls := packets / ofPoll; len(got.all) != packets || len(times) < polls/2 || len(times) > 4*polls {
+		t.Errorf("%d packets with %d times", len(got.all), len(times))
+	}
+}
+
+// TestNoPolls knows a driver that hands over packets without polls.
+func TestNoPolls(t *testing.T) {
+	enterLab(t, "1")
+	if out, err := exec.Command("ip", "tuntap", "add", "dev", "tap", "mode", "tap").CombinedOutput(); err != nil {
+		t.Skip("no taps: ", string(out))
+	}
+	if polls("tap") || !polls("right") || polls("none") {
+		t.Error("a tap polls, or a pair does not, or what is not there does")
+	}
+}
+
+// TestZeroCopyRefused captures where the driver refuses sockets with zero copy.
+func TestZeroCopyRefused(t *testing.T) {
+	enterLab(t, "2")
+	defer func() { bindSocket = unix.Bind }()
+	refused := 0
+	bindSocket = func(fd int, address unix.Sockaddr) error {
+		if address.(*unix.SockaddrXDP).Flags&unix.XDP_COPY == 0 {
+			refused++
+			return unix.EOPNOTSUPP
+		}
+		return unix.Bind(fd, address)
+	}
+	src := open(t, Config{})
+	want := frames(100)
+	send(t, "left", want...)
+	if got, err := take(t, src, len(want)); err != nil || len(got.frames) != len(want) {
+		t.Fatalf("%d frames (%v)", len(got.frames), err)
+	}
+	if n := len(src.Stats()); refused != 1 || n != 2 {
+		t.Errorf("%d sockets refused, %d opened", refused, n)
 	}
 }

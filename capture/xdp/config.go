@@ -30,6 +30,9 @@ type Config struct {
 	// Filter is a classic BPF program for Ethernet frames, run on each frame before it is
 	// copied. Nil takes all frames.
 	Filter []bpf.RawInstruction
+	// HardwareTime prefers timestamps of the network card, as ring.Config.HardwareTime. The
+	// driver must tell them to XDP programs (bpf_xdp_metadata_rx_timestamp, Linux 6.3).
+	HardwareTime bool
 	// Wait continues the capture while an interface is down or removed. Without Wait,
 	// either event ends the capture.
 	Wait bool

@@ -42,12 +42,14 @@ type reader struct {
 	iface   uint32 // interface number of the frames
 	snapLen uint32
 	stamped bool         // stamps precede packets
+	timed   bool         // and times of the network card precede those
 	filter  *bpf.Machine // nil for all packets
 	whole   []byte       // a packet that was put together, behind its stamp
 
-	delivered, truncated, tagged uint64
-	lostTags                     bool // the driver does not tell which tags it takes off
-	touched                      byte // keeps the compiler from leaving touch out
+	delivered, truncated, tagged, hardware uint64
+
+	lostTags bool // the driver does not tell which tags it takes off
+	touched  byte // keeps the compiler from leaving touch out
 }
 
 // full reports whether a batch has reached a limit.
@@ -73,10 +75,10 @@ func (r *reader) take(b *capture.Batch, memory []byte, slots []descriptor, from,
 		}
 		d := &slots[at&mask]
 		switch {
-		case !d.within(memory):
+		case !d.within(memory, r.before()):
 			return at - from, damaged(d, memory)
 		case d.options&continued == 0:
-			r.packet(b, d.stamped(memory), now)
+			r.packet(b, d.stamped(memory, r.before()), now)
 			at++
 			continue
 		}
@@ -108,17 +110,24 @@ func touch(memory []byte, slots []descriptor, from, to uint32) (sum byte) {
 	return sum
 }
 
-// within reports whether the bytes that d describes, and those of a stamp before them, are
-// of memory.
-func (d *descriptor) within(memory []byte) bool {
-	return d.address >= tagStampLen && d.address <= uint64(len(memory)) && uint64(d.len) <= uint64(len(memory))-d.address
+// before is how many bytes may precede a packet.
+func (r *reader) before() int {
+	if r.timed {
+		return timedStampLen
+	}
+	return tagStampLen
 }
 
-// data returns the bytes that d describes, and stamped also those of a stamp before.
+// within reports whether the bytes that d describes, and so many before them, are of memory.
+func (d *descriptor) within(memory []byte, before int) bool {
+	return d.address >= uint64(before) && d.address <= uint64(len(memory)) && uint64(d.len) <= uint64(len(memory))-d.address
+}
+
+// data returns the bytes that d describes, and stamped also so many before.
 func (d *descriptor) data(memory []byte) []byte { return memory[d.address : d.address+uint64(d.len)] }
 
-func (d *descriptor) stamped(memory []byte) []byte {
-	return memory[d.address-tagStampLen : d.address+uint64(d.len)]
+func (d *descriptor) stamped(memory []byte, before int) []byte {
+	return memory[d.address-uint64(before) : d.address+uint64(d.len)]
 }
 
 func damaged(d *descriptor, memory []byte) error {
@@ -126,8 +135,13 @@ func damaged(d *descriptor, memory []byte) error {
 }
 
 // packet appends a packet, unless the filter rejects it. Before the packet lie
-// tagStampLen bytes.
+// reader.before bytes.
 func (r *reader) packet(b *capture.Batch, stamped []byte, now clock) {
+	card := int64(0)
+	if r.timed {
+		card = int64(binary.NativeEndian.Uint64(stamped))
+		stamped = stamped[timedStampLen-tagStampLen:]
+	}
 	data, at, tagged := stamped[tagStampLen:], now.now, false
 	if r.stamped {
 		stamp := binary.NativeEndian.Uint32(stamped[tagStampLen-stampLen:])
@@ -135,6 +149,9 @@ func (r *reader) packet(b *capture.Batch, stamped []byte, now clock) {
 		if stamp&stampTagged != 0 {
 			data, tagged = r.tag(stamped)
 		}
+	}
+	if card > 0 {
+		at = card
 	}
 	wireLen := uint32(len(data))
 	if r.filter != nil && r.filter.Run(data, wireLen) == 0 {
@@ -147,6 +164,9 @@ func (r *reader) packet(b *capture.Batch, stamped []byte, now clock) {
 	}
 	if tagged {
 		r.tagged++
+	}
+	if card > 0 {
+		r.hardware++
 	}
 	b.Append(capture.Frame{Time: at, WireLen: wireLen, Interface: r.iface}, data[:capLen])
 }
@@ -169,10 +189,10 @@ func (r *reader) tag(stamped []byte) (data []byte, done bool) {
 // took, or 0 if its last part is missing.
 func (r *reader) join(memory []byte, slots []descriptor, at, to uint32) (uint32, error) {
 	mask := uint32(len(slots) - 1)
-	r.whole = append(r.whole[:0], slots[at&mask].stamped(memory)[:tagStampLen]...)
+	r.whole = append(r.whole[:0], slots[at&mask].stamped(memory, r.before())[:r.before()]...)
 	for next := at; next != to; next++ {
 		d := &slots[next&mask]
-		if !d.within(memory) || len(r.whole)+int(d.len) > maxJoined {
+		if !d.within(memory, r.before()) || len(r.whole)+int(d.len) > maxJoined {
 			return 0, damaged(d, memory)
 		}
 		r.whole = append(r.whole, d.data(memory)...)

@@ -101,7 +101,7 @@ func FuzzTake(f *testing.F) {
 			}
 			spec = spec[5:]
 		}
-		b, r := newBatch(), reader{snapLen: 1 << 10, stamped: n%2 == 0}
+		b, r := newBatch(), reader{snapLen: 1 << 10, stamped: n%2 == 0, timed: n%4 == 0}
 		for i := range memory {
 			memory[i] = byte(i * int(n))
 		}

@@ -66,7 +66,7 @@ func (p *port) openAll() (err error) {
 		return err
 	}
 	s := sizeFor(p.dev.MTU, p.conf.RingBytes)
-	if p.program, err = attach(p.dev.Index, s.split); err != nil {
+	if p.program, err = attach(p.dev, s.split, p.conf.HardwareTime); err != nil {
 		return err
 	}
 	err = p.openQueues(s)
@@ -79,10 +79,18 @@ func (p *port) openAll() (err error) {
 }
 
 // openQueues opens a socket for each receive queue. The kernel refuses a queue that the
-// interface does not have.
+// interface does not have. Where a driver has no zero copy, the kernel mostly copies; where
+// it refuses the socket instead, it is told to.
 func (p *port) openQueues(s size) error {
+	copied := p.program.generic
 	for i := range maxQueues {
-		x, err := openSocket(p.dev.Index, i, s, p.program.generic)
+		x, err := openSocket(p.dev.Index, i, s, copied)
+		if i == 0 && err != nil && !copied {
+			var other error
+			if x, other = openSocket(p.dev.Index, i, s, true); other == nil {
+				copied, err = true, nil
+			}
+		}
 		if i > 0 && errors.Is(err, unix.EINVAL) {
 			return nil
 		}
@@ -92,7 +100,7 @@ func (p *port) openQueues(s size) error {
 		if i == len(p.queues) {
 			p.queues = append(p.queues, p.newQueue(i))
 		}
-		p.queues[i].open(x, p.program.stamps)
+		p.queues[i].open(x, p.program)
 	}
 	return nil
 }
@@ -108,6 +116,9 @@ func (p *port) newQueue(i int) *queue {
 func (p *port) warn() {
 	if p.program.generic {
 		p.conf.Warn(fmt.Errorf("%s: the driver runs no XDP programs: packets take the slower generic path", p.dev.Name))
+	}
+	if p.conf.HardwareTime && !p.program.cards {
+		p.conf.Warn(fmt.Errorf("%s: times come from the host's clock: Linux 6.3 and XDP in the driver are needed for those of the network card", p.dev.Name))
 	}
 	if p.takesTags = hidesTags(p.dev.Name); !p.program.tags {
 		p.lostTags()

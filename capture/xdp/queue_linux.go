@@ -22,11 +22,11 @@ type queue struct {
 	read  uint32 // next as of the last Next
 }
 
-func (q *queue) open(x *socket, stamped bool) {
+func (q *queue) open(x *socket, program *redirect) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.socket, q.next, q.read = x, 0, 0
-	q.reader.stamped, q.reader.lostTags = stamped, false
+	q.reader.stamped, q.reader.timed, q.reader.lostTags = program.stamps, program.cards, false
 }
 
 func (q *queue) close() {
@@ -58,7 +58,7 @@ func (q *queue) take(b *capture.Batch, now clock) error {
 	defer q.mu.Unlock()
 	q.read = q.next
 	n := &q.reader
-	q.stats.Delivered, q.stats.Truncated, q.stats.Tagged = n.delivered, n.truncated, n.tagged
+	q.stats.Delivered, q.stats.Truncated, q.stats.Tagged, q.stats.Hardware = n.delivered, n.truncated, n.tagged, n.hardware
 	if err != nil {
 		return fmt.Errorf("%s: %w", q.stats.Interface, err)
 	}

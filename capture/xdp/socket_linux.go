@@ -90,12 +90,15 @@ func (x *socket) open(index, queue int, s size, copied bool) (err error) {
 	return nil
 }
 
+// bindSocket is unix.Bind, but for tests of drivers that refuse.
+var bindSocket = unix.Bind
+
 // bind binds the socket to its queue. The kernel frees a queue some time after the last
 // socket was closed.
 func (x *socket) bind(address *unix.SockaddrXDP) error {
 	const patience, pause = time.Second, 2 * time.Millisecond
 	for begin := time.Now(); ; time.Sleep(pause) {
-		err := unix.Bind(x.fd, address)
+		err := bindSocket(x.fd, address)
 		if err != unix.EBUSY || time.Since(begin) > patience {
 			return err
 		}

@@ -8,10 +8,12 @@ import "encoding/binary"
 //
 // Before the stamp lies the VLAN tag that the driver took off, if the stamp says so: its
 // type in network byte order, then its control information. Type 0 means that the driver
-// does not tell.
+// does not tell. With Config.HardwareTime the time of the network card lies before that, in
+// nanoseconds, or 0.
 const (
-	stampLen    = 4
-	tagStampLen = stampLen + tagLen
+	stampLen      = 4
+	tagStampLen   = stampLen + tagLen
+	timedStampLen = tagStampLen + 8
 	// stampShift makes units of 64 ns of those of CLOCK_TAI. They wrap after 275 s.
 	stampShift = 6
 	// stampTagged is the bit of a stamp that says that there is a tag.

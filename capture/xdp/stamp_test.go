@@ -3,8 +3,11 @@ package xdp
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"testing"
 	"time"
+
+	"github.com/flowdedup/flowdedup/capture"
 )
 
 // TestClock reads times that a kernel would have written, around the wrap of stamps too.
@@ -75,6 +78,33 @@ func TestStampedTags(t *testing.T) {
 		}
 		if r.lostTags != test.lost || r.tagged != uint64(len(test.want)-test.length)/tagLen {
 			t.Errorf("%s: %+v", test.name, r)
+		}
+	}
+}
+
+// TestCardTimes takes packets whose time the network card may have told.
+func TestCardTimes(t *testing.T) {
+	now := clock{now: 1_795_000_000_000_000_000, tai: 37_000_000_000}
+	const card, at = 1_794_999_999_123_456_789, 64
+	for _, told := range []bool{false, true} {
+		memory := make([]byte, 128)
+		copy(memory[at:], "0123456789abcdefgh")
+		if told {
+			binary.NativeEndian.PutUint64(memory[at-timedStampLen:], card)
+		}
+		copy(memory[at-tagStampLen:], []byte{0x81, 0, 0, 0})
+		binary.NativeEndian.PutUint32(memory[at-stampLen:], uint32((now.now+now.tai)>>stampShift)|stampTagged)
+		b, r := newBatch(), reader{snapLen: 1000, stamped: true, timed: true}
+		slots := []descriptor{{address: at, len: 18}, {address: timedStampLen - 1}}
+		if used, err := r.take(b, memory, slots, 0, 2, now); used != 1 || !errors.Is(err, capture.ErrDamaged) || len(b.Frames) != 1 {
+			t.Fatalf("%d %v", used, err)
+		}
+		age := now.now - b.Frames[0].Time
+		if told && (b.Frames[0].Time != card || r.hardware != 1) || !told && (age < -256 || age > 256 || r.hardware != 0) {
+			t.Errorf("told: %v: time %d, %d of the card", told, b.Frames[0].Time, r.hardware)
+		}
+		if got := string(b.Data(0)); got != "0123456789ab\x81\x00\x00\x00cdefgh" {
+			t.Errorf("%q", got)
 		}
 	}
 }

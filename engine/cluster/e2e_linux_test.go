@@ -61,7 +61,7 @@ func TestThreeHubs(t *testing.T) {
 		t.Skip("takes 30 s")
 	}
 	l := newLab(t, "--window", wide)
-	line := strings.TrimSpace(l.hubNet.run(filepath.Join(l.programs, "flowdedup-hub"), "hub-token", "--state", l.dir+"/hub"))
+	line := strings.TrimSpace(l.hubNet.run(filepath.Join(l.programs, "flowdedup-hub"), "hub-token", "--state", l.hubDir))
 	var others []*process
 	for _, name := range []string{"second", "third"} {
 		p := l.start(l.hubNet, "flowdedup-hub", "--state", l.dir+"/"+name, "--join", line, "--name", name, "--http", "none")
@@ -243,7 +243,7 @@ func TestWrongTokens(t *testing.T) {
 		return token.Encode()
 	}
 	removed := l.token("b")
-	l.hubNet.run(filepath.Join(l.programs, "flowdedup-hub"), "remove", "b", "--state", l.dir+"/hub")
+	l.hubNet.run(filepath.Join(l.programs, "flowdedup-hub"), "remove", "b", "--state", l.hubDir)
 	for name, c := range map[string]struct{ token, want string }{
 		"another key":    {change(func(t *remote.Token) { t.Key[3]++ }), "another key"},
 		"another layout": {change(func(t *remote.Token) { t.Epoch++ }), "laid out anew"},

@@ -162,7 +162,7 @@ func link(a *namespace, nameA, addressA string, b *namespace, nameB, addressB st
 // each router to the hub, which the sites of that router use.
 type lab struct {
 	t                                *testing.T
-	dir                              string
+	dir, hubDir                      string
 	client, one, two, server, hubNet *namespace
 	programs                         string
 	hub                              *process
@@ -184,7 +184,14 @@ func (l *lab) at(site string) *namespace {
 // newLab makes a lab with a hub that runs.
 func newLab(t *testing.T, hubArgs ...string) *lab {
 	t.Helper()
-	l := &lab{t: t, dir: t.TempDir(), hubArgs: hubArgs, sensors: map[string]*process{}}
+	dir := t.TempDir()
+	return newLabAt(t, dir, filepath.Join(dir, "hub"), hubArgs...)
+}
+
+// newLabAt is newLab with folders of sensors and hub.
+func newLabAt(t *testing.T, dir, hubDir string, hubArgs ...string) *lab {
+	t.Helper()
+	l := &lab{t: t, dir: dir, hubDir: hubDir, hubArgs: hubArgs, sensors: map[string]*process{}}
 	l.client, l.one, l.two, l.server, l.hubNet = newNamespace(t), newNamespace(t), newNamespace(t), newNamespace(t), newNamespace(t)
 	var err error
 	if l.programs, err = programs(); err != nil {
@@ -299,7 +306,7 @@ func (p *process) wait(text string) {
 // startHub starts the hub, again if it was there.
 func (l *lab) startHub() {
 	l.t.Helper()
-	l.hub = l.start(l.hubNet, "flowdedup-hub", append([]string{"--state", l.dir + "/hub", "--listen", "10.90.0.1:4222",
+	l.hub = l.start(l.hubNet, "flowdedup-hub", append([]string{"--state", l.hubDir, "--listen", "10.90.0.1:4222",
 		"--url", "nats://10.90.0.1:4222", "--http", "none"}, l.hubArgs...)...)
 	l.hub.wait("sensors connect")
 }
@@ -307,7 +314,7 @@ func (l *lab) startHub() {
 // token returns the token of a site.
 func (l *lab) token(site string) string {
 	l.t.Helper()
-	return strings.TrimSpace(l.hubNet.run(filepath.Join(l.programs, "flowdedup-hub"), "join-token", site, "--state", l.dir+"/hub"))
+	return strings.TrimSpace(l.hubNet.run(filepath.Join(l.programs, "flowdedup-hub"), "join-token", site, "--state", l.hubDir))
 }
 
 // sensor starts the sensor of a site.
@@ -403,7 +410,7 @@ func readNumbers(t *testing.T, name string) (all []int) {
 // status returns what the hub knows.
 func (l *lab) status() (st hub.Status) {
 	l.t.Helper()
-	text := l.hubNet.run(filepath.Join(l.programs, "flowdedup-hub"), "status", "--json", "--state", l.dir+"/hub")
+	text := l.hubNet.run(filepath.Join(l.programs, "flowdedup-hub"), "status", "--json", "--state", l.hubDir)
 	if err := json.Unmarshal([]byte(text), &st); err != nil {
 		l.t.Fatal(err, text)
 	}

@@ -93,7 +93,7 @@ type Client struct {
 	ticked    time.Duration
 	failure   string // why it fails, as the last notice said, or ""
 	reason    string // why requests failed
-	pong      *Status
+	pong      error  // what the answer to a Ping said
 	closed    bool
 	abandoned bool
 	idle      bool // nothing runs until wake
@@ -321,7 +321,7 @@ func (c *Client) receive(subject string, msg []byte, refused bool, now time.Dura
 	if err := reply.Decode(msg); err != nil || reply.Seq != seq || reply.N != uint32(r.count) {
 		c.stats.Invalid++
 		if errors.Is(err, ErrVersion) {
-			c.reason = "it is of another version"
+			c.reason = otherVersion
 		}
 		return
 	}
@@ -363,6 +363,9 @@ func (c *Client) record(took time.Duration) {
 		}
 	}
 }
+
+// otherVersion is why the hub's messages cannot be read, for users.
+const otherVersion = "it is of another version"
 
 // refusals are reasons why the hub does not answer, for users.
 var refusals = [...]string{

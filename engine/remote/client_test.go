@@ -351,12 +351,12 @@ func TestPingAndReports(t *testing.T) {
 	c := n.site("a", 20*time.Millisecond)
 	ping := func() error {
 		q := Request{Op: Ping, Epoch: 1, Digests: []uint64{c.cfg.Token.KeyCheck()}}
-		c.pong = nil
+		c.pong = ErrSilent
 		if err := n.Send(c.subject(0, Ping).String(), c.inbox+pingWord, q.Append(nil)); err != nil {
 			t.Fatal(err)
 		}
 		n.pass(10 * time.Millisecond)
-		return c.pongErr()
+		return c.pong
 	}
 	if err := ping(); err != nil {
 		t.Error(err)
@@ -366,9 +366,16 @@ func TestPingAndReports(t *testing.T) {
 		t.Error(err)
 	}
 	n.hub.key--
-	n.hub.status = WrongEpoch
-	if err := ping(); !errors.Is(err, ErrRefused) {
+	n.hub.version = Version - 1
+	if err := ping(); !errors.Is(err, ErrOther) {
 		t.Error(err)
+	}
+	n.hub.version = 0
+	for status, want := range map[Status]error{WrongEpoch: ErrRefused, NotOwner: ErrSilent, Overloaded: ErrSilent} {
+		n.hub.status = status
+		if err := ping(); !errors.Is(err, want) {
+			t.Errorf("%s: %v", status, err)
+		}
 	}
 	n.nobody = true
 	if err := ping(); !errors.Is(err, ErrSilent) {

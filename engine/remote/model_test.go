@@ -145,12 +145,19 @@ func (h *modelHub) answer(subject string, msg []byte) []byte {
 		panic(err)
 	}
 	r := Reply{Status: h.status, N: uint32(len(q.Digests)), Seq: q.Seq, Epoch: q.Epoch, Fencing: h.fencing, Copies: make([]byte, (len(q.Digests)+7)/8)}
+	send := func() []byte {
+		out := r.Append(nil)
+		if h.version != 0 {
+			out[2] = h.version
+		}
+		return out
+	}
 	if q.Op == Ping {
 		r.N, r.Copies = 0, nil
 		if q.Digests[0] != h.key {
 			r.Status = Bad
 		}
-		return r.Append(nil)
+		return send()
 	}
 	if before, ok := h.replies[to.Site+string(msg)]; ok {
 		return before
@@ -167,10 +174,7 @@ func (h *modelHub) answer(subject string, msg []byte) []byte {
 			}
 		}
 	}
-	out := r.Append(nil)
-	if h.version != 0 {
-		out[2] = h.version
-	}
+	out := send()
 	h.replies[to.Site+string(msg)] = out
 	return out
 }

@@ -3,7 +3,6 @@ package remote
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 )
 
 // Status says whether a slice took a request.
@@ -30,16 +29,8 @@ func (s Status) String() string {
 	return statusNames[s]
 }
 
-// ErrRefused is wrapped by the errors of statuses but OK.
+// ErrRefused is wrapped by the error of a hub that does not serve the token.
 var ErrRefused = errors.New("refused by the hub")
-
-// err returns nil for OK, and else an error that wraps ErrRefused.
-func (s Status) err() error {
-	if s == OK {
-		return nil
-	}
-	return fmt.Errorf("%w: %s", ErrRefused, s)
-}
 
 // Reply is the answer to a Request.
 type Reply struct {

@@ -147,6 +147,8 @@ const pingWord = "ping"
 var (
 	// ErrSilent says that no answer came.
 	ErrSilent = errors.New("the hub does not answer")
+	// ErrOther says that the hub's messages are of another version.
+	ErrOther = errors.New("the hub is of another version: use flowdedup and flowdedup-hub of the same one")
 	// ErrKey says that the digests of the site are not those of the others.
 	ErrKey = errors.New("the hub has another key: make a new token with flowdedup-hub join-token")
 )
@@ -159,9 +161,9 @@ func (c *Client) Ping() error {
 	q := Request{Op: Ping, Epoch: c.cfg.Token.Epoch, Digests: []uint64{c.cfg.Token.KeyCheck()}}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.pong = nil
+	c.pong = ErrSilent
 	deadline := c.now() + pingTime
-	for try := 0; c.pong == nil && c.now() < deadline; try++ {
+	for try := 0; errors.Is(c.pong, ErrSilent) && c.now() < deadline; try++ {
 		if try%50 == 0 {
 			_ = c.to.Send(c.subject(0, Ping).String(), c.inbox+pingWord, q.Append(nil)) // is repeated
 		}
@@ -169,31 +171,22 @@ func (c *Client) Ping() error {
 		time.Sleep(10 * time.Millisecond)
 		c.mu.Lock()
 	}
-	return c.pongErr()
-}
-
-// pongErr returns what the answer to a Ping says.
-func (c *Client) pongErr() error {
-	switch {
-	case c.pong == nil:
-		return ErrSilent
-	case *c.pong == Bad:
-		return ErrKey
-	case *c.pong == WrongEpoch:
-		return fmt.Errorf("%w: %s", ErrRefused, refusals[WrongEpoch])
-	}
-	return c.pong.err()
+	return c.pong
 }
 
 // receivePong takes the answer to a Ping.
 func (c *Client) receivePong(msg []byte, refused bool) {
 	var reply Reply
-	switch err := reply.Decode(msg); {
-	case refused:
-	case errors.Is(err, ErrVersion):
-		status := Bad
-		c.pong, c.reason = &status, "it is of another version"
-	case err == nil:
-		c.pong = &reply.Status
-	}
+	err := reply.Decode(msg)
+	switch {
+	case refused || err != nil && !errors.Is(err, ErrVersion):
+	case err != nil:
+		c.pong, c.reason = ErrOther, otherVersion
+	case reply.Status == OK:
+		c.pong = nil
+	case reply.Status == Bad:
+		c.pong = ErrKey
+	case reply.Status == WrongEpoch:
+		c.pong = fmt.Errorf("%w: %s", ErrRefused, refusals[WrongEpoch])
+	} // what else it may say will pass
 }

@@ -22,6 +22,7 @@ func (r *runs) live() string {
 	// Package ring has benchmarks of the same names.
 	elsewhere := func(b *benchmark) bool { return b.pkg != "live" }
 	all, forwards := slices.DeleteFunc(r.named("Live"), elsewhere), slices.DeleteFunc(r.named("Forward"), elsewhere)
+	rates := slices.DeleteFunc(r.named("Rate"), elsewhere)
 	if len(all) == 0 {
 		return ""
 	}
@@ -38,6 +39,7 @@ func (r *runs) live() string {
 	for _, sender := range valuesOf(all, "sender") {
 		p.WriteString(senderTable(sender, with(all, "sender", sender)))
 	}
+	p.WriteString(rateTable(rates))
 	p.WriteString(forwardTable(forwards))
 	return p.String()
 }
@@ -73,6 +75,29 @@ func senderTable(sender string, all []*benchmark) string {
 			digits(taken / 1e6), digits(later / 1e6), b.metric("peak-MiB", digits), copies})
 	}
 	return fmt.Sprintf("\n### %s\n\n%s", senderTitles[sender], t.markdown())
+}
+
+// rateTable returns what the captures took at each rate.
+func rateTable(all []*benchmark) string {
+	if len(all) == 0 {
+		return ""
+	}
+	t := table{head: []string{"asked million/s", "command", "sent million/s", "lost %", "most lost %", "dropped", "CPU ns a packet", "kernel ns a packet"}}
+	perPacket := func(seconds, packets float64) float64 { return seconds / packets * 1e9 }
+	for _, b := range all {
+		rate, _ := strconv.ParseFloat(b.get("rate"), 64)
+		asked, kernel := digits(rate/1e6), "-"
+		if rate == 0 {
+			asked, kernel = "most", digits(middle(b.ratios("sender-cpu-s", "sent", perPacket)))
+		}
+		lost := b.ratios("captured", "sent", func(captured, sent float64) float64 { return 100 * (1 - captured/sent) })
+		sent, _ := b.median("sent/s")
+		t.rows = append(t.rows, []string{asked, b.command(), digits(sent / 1e6), digits(middle(lost)), digits(slices.Max(lost)),
+			b.metric("dropped", whole), digits(middle(b.ratios("cpu-s", "sent", perPacket))), kernel})
+	}
+	return fmt.Sprintf("\n### By AF_PACKET and by AF_XDP, at several rates\n\nXDP sends the frames through the pair of interfaces; medians. "+
+		"The kernel takes them up to the receiver's ring on the sender's processor: at the highest rate (`most`) that is all that "+
+		"processor does, and what a packet costs it is in the last column. The CPU of the receiver is its own, user and system.\n\n%s", t.markdown())
 }
 
 // forwardTable returns the delays at each load.

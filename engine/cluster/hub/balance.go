@@ -13,17 +13,31 @@ import (
 func (h *Hub) keepShare() {
 	ticker := time.NewTicker(leaseEvery)
 	defer ticker.Stop()
-	for failing := false; ; {
+	for since := (time.Time{}); ; {
 		select {
 		case <-h.ctx.Done():
 			return
 		case <-ticker.C:
 		}
 		err := h.share()
-		if err != nil && !failing {
+		switch {
+		case err == nil:
+			since = time.Time{}
+		case since.IsZero():
 			h.log.Warn(err.Error())
+			since = time.Now()
+		case h.repair != nil && time.Since(since) > repairAfter:
+			since = time.Now()
+			h.repairStore()
 		}
-		failing = err != nil
+	}
+}
+
+// repairStore has the server open its store again, and reads all of it anew.
+func (h *Hub) repairStore() {
+	if h.repair() == nil { // else the server has said why, and there is another time
+		h.cuts.Add(1)
+		h.log.Log("JetStream has opened its store again")
 	}
 }
 

@@ -25,6 +25,8 @@ type Config struct {
 	Log    Logger
 	// Reload, if not nil, is called when somebody has changed the keys in the folder.
 	Reload func() error
+	// Repair, if not nil, is called when JetStream has taken nothing for some seconds.
+	Repair func() error
 	Dial   []nats.Option // beside those that hubs always need
 }
 
@@ -40,6 +42,7 @@ type Hub struct {
 	memory   int
 	limit    int
 	reload   func() error
+	repair   func() error
 	started  time.Time
 	layout   *layout
 	renewed  atomic.Int64 // when the lease was renewed, after started
@@ -66,7 +69,7 @@ func Start(cfg Config) (*Hub, error) {
 		return nil, err
 	}
 	h := &Hub{
-		name: cfg.Name, id: cfg.Settings.ID, settings: cfg.Settings, folder: cfg.Folder, log: cfg.Log, reload: cfg.Reload,
+		name: cfg.Name, id: cfg.Settings.ID, settings: cfg.Settings, folder: cfg.Folder, log: cfg.Log, reload: cfg.Reload, repair: cfg.Repair,
 		memory: cfg.Memory / cfg.Settings.Slices, limit: cfg.Limit / cfg.Settings.Slices,
 		keyCheck: cfg.Settings.token("any", "").KeyCheck(), started: time.Now(), owners: map[int]*owner{},
 	}

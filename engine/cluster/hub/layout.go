@@ -21,6 +21,8 @@ const (
 	// leaseTime is after how long a silent hub loses its slices. It stops to answer after
 	// half of that, by its own clock.
 	leaseTime = 4 * time.Second
+	// repairAfter is after how long without success the store of leases is opened again.
+	repairAfter = 3 * time.Second
 	// leaseEvery is the time between renewals.
 	leaseEvery = 500 * time.Millisecond
 	// storeTime is how long the server may take for one request about leases.

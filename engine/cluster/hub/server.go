@@ -8,8 +8,10 @@ import (
 	"maps"
 	"net"
 	"net/url"
+	"os"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -93,7 +95,7 @@ func StartServer(f *Folder, s Settings, certificates *tls.Config, log Logger) (*
 	if one.server, err = server.NewServer(one.options); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrServer, err)
 	}
-	one.server.SetLoggerV2(serverLog{log}, false, false, false)
+	one.server.SetLoggerV2(newServerLog(log), false, false, false)
 	one.server.Start()
 	if !one.server.ReadyForConnections(startTime) {
 		one.Close()
@@ -120,6 +122,31 @@ func (s *Server) Reload() error {
 	s.options = &next
 	return nil
 }
+
+// Repair opens the store of JetStream again. After an error of its disk a stream takes
+// nothing more, even where the disk has room again. Without room Repair returns the error,
+// and leaves the store as it is.
+func (s *Server) Repair() error {
+	probe, err := os.CreateTemp(s.folder.at(""), "room-")
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrServer, err)
+	}
+	_, err = probe.Write(make([]byte, repairRoom))
+	if err = errors.Join(err, probe.Close(), os.Remove(probe.Name())); err != nil {
+		return fmt.Errorf("%w: %w", ErrServer, err)
+	}
+	if err := s.server.DisableJetStream(); err != nil {
+		return fmt.Errorf("%w: %w", ErrServer, err)
+	}
+	store := &server.JetStreamConfig{StoreDir: s.options.StoreDir, MaxMemory: -1, MaxStore: -1, CompressOK: true}
+	if err := s.server.EnableJetStream(store); err != nil {
+		return fmt.Errorf("%w: %w", ErrServer, err)
+	}
+	return nil
+}
+
+// repairRoom is how many bytes a disk must have room for, to be worth a new begin.
+const repairRoom = 1 << 20
 
 // Close stops the server, and waits for that.
 func (s *Server) Close() {
@@ -162,15 +189,39 @@ func sitePermissions(namespace, site string) (publish, subscribe []string) {
 	}, []string{remote.Inbox(site) + ".>"}
 }
 
-// serverLog passes on what the server finds worth a warning.
-type serverLog struct{ log Logger }
+// serverLog passes on what the server finds worth a warning: the same once a minute.
+type serverLog struct {
+	log  Logger
+	mu   sync.Mutex
+	told map[string]time.Time
+}
 
-func (l serverLog) Noticef(string, ...any)         {}
-func (l serverLog) Debugf(string, ...any)          {}
-func (l serverLog) Tracef(string, ...any)          {}
-func (l serverLog) Warnf(format string, v ...any)  { l.log.Warn("NATS: " + fmt.Sprintf(format, v...)) }
-func (l serverLog) Errorf(format string, v ...any) { l.log.Warn("NATS: " + fmt.Sprintf(format, v...)) }
-func (l serverLog) Fatalf(format string, v ...any) { l.log.Warn("NATS: " + fmt.Sprintf(format, v...)) }
+// maxTold is how many warnings a serverLog remembers.
+const maxTold = 64
+
+func newServerLog(log Logger) *serverLog { return &serverLog{log: log, told: map[string]time.Time{}} }
+
+func (l *serverLog) Noticef(string, ...any)         {}
+func (l *serverLog) Debugf(string, ...any)          {}
+func (l *serverLog) Tracef(string, ...any)          {}
+func (l *serverLog) Warnf(format string, v ...any)  { l.warn(fmt.Sprintf(format, v...)) }
+func (l *serverLog) Errorf(format string, v ...any) { l.warn(fmt.Sprintf(format, v...)) }
+func (l *serverLog) Fatalf(format string, v ...any) { l.warn(fmt.Sprintf(format, v...)) }
+
+func (l *serverLog) warn(text string) {
+	l.mu.Lock()
+	known := time.Since(l.told[text]) < time.Minute
+	if !known {
+		if len(l.told) == maxTold {
+			clear(l.told)
+		}
+		l.told[text] = time.Now()
+	}
+	l.mu.Unlock()
+	if !known {
+		l.log.Warn("NATS: " + text)
+	}
+}
 
 // trust returns an option for servers that want TLS: their certificate is of the CA of the
 // settings, or one that the system knows, and for the host that sites know.

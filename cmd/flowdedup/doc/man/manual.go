@@ -49,6 +49,9 @@ func manualPages(manual string, pages []page) (map[string]string, error) {
 		if err != nil {
 			return nil, err
 		}
+		if strings.Contains(string(text), "```") {
+			return nil, fmt.Errorf("%s.md: indent code instead of fencing it: man pages know no fences", p.name)
+		}
 		texts[p.man()+".7"] = p.render(string(text), pages)
 	}
 	return texts, nil
@@ -248,7 +251,8 @@ func renderColumns(r *roff, rows [][]string, link func(text, target string) stri
 		}
 		head, body = append(head, kind+"b"), append(body, kind)
 	}
-	r.line(".PP\n.TS\n%s\n%s.", strings.Join(head, " "), strings.Join(body, " "))
+	r.gap()
+	r.line(".TS\n%s\n%s.", strings.Join(head, " "), strings.Join(body, " "))
 	for _, row := range rows {
 		for i, cell := range row {
 			cell = inline(cell, link)

@@ -2,25 +2,51 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"regexp"
+	"strconv"
 	"strings"
+	"time"
 )
 
 // roff is the source of a man page: requests of man(7) and text.
-type roff struct{ strings.Builder }
+type roff struct {
+	strings.Builder
+	headed bool // the last line is a heading
+}
 
 // newPage begins a page. Its first line asks for tbl, which formats tables.
 func newPage(name, section, summary string) *roff {
 	r := &roff{}
 	r.line(`'\" t`)
-	r.line(`.TH %s %s "" flowdedup flowdedup`, escape(strings.ToUpper(name)), section)
+	r.line(`.TH %s %s %s flowdedup flowdedup`, escape(strings.ToUpper(name)), section, made())
 	r.line(".nh\n.ad l") // narrow columns of tables have no place for either
 	r.line(".SH NAME")
 	r.line(`%s \- %s`, escape(name), escape(summary))
 	return r
 }
 
-func (r *roff) line(format string, args ...any) { fmt.Fprintf(r, format+"\n", args...) }
+// made returns the date of a page: today, or what SOURCE_DATE_EPOCH says, so that a release
+// can be made again (reproducible-builds.org).
+func made() string {
+	at := time.Now()
+	if seconds, err := strconv.ParseInt(os.Getenv("SOURCE_DATE_EPOCH"), 10, 64); err == nil {
+		at = time.Unix(seconds, 0)
+	}
+	return at.UTC().Format(time.DateOnly)
+}
+
+func (r *roff) line(format string, args ...any) {
+	r.headed = strings.HasPrefix(format, ".SH")
+	fmt.Fprintf(r, format+"\n", args...)
+}
+
+// gap puts a gap before what follows, unless that stands behind a heading.
+func (r *roff) gap() {
+	if !r.headed {
+		r.line(".PP")
+	}
+}
 
 // text writes a line of text that is no request.
 func (r *roff) text(s string) {
@@ -32,13 +58,14 @@ func (r *roff) text(s string) {
 
 // paragraph writes text that is filled.
 func (r *roff) paragraph(s string) {
-	r.line(".PP")
+	r.gap()
 	r.text(s)
 }
 
 // verbatim writes lines that stay as they are.
 func (r *roff) verbatim(lines []string) {
-	r.line(".PP\n.RS 4\n.nf")
+	r.gap()
+	r.line(".RS 4\n.nf")
 	for _, l := range lines {
 		r.text(escape(l))
 	}
@@ -53,6 +80,7 @@ func escape(s string) string {
 // heading begins a section, or a subsection with .SS.
 func (r *roff) heading(request, s string) {
 	r.line("%s %s", request, escape(strings.ReplaceAll(s, "`", "")))
+	r.headed = true
 }
 
 func bold(s string) string   { return `\fB` + escape(s) + `\fR` }

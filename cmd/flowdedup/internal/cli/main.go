@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/extcap"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
 
@@ -41,9 +42,16 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	out := sink.NewInterruptibleWriter(ctx, "standard output", stdout)
 	defer out.Close()
 	e.stdout = out
+	var err error
+	if extcap.Asked(args) {
+		if args, err = answerWireshark(ctx, e, args); args == nil {
+			e.report(err)
+			return e.exitCode(err)
+		}
+	}
 	root := newRoot(e)
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	err = root.ExecuteContext(ctx)
 	e.report(err)
 	return e.exitCode(err)
 }

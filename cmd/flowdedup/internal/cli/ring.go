@@ -77,8 +77,6 @@ func (f *ringFlags) check() error {
 		return &usageError{errors.New("--take-interface needs --capture xdp")}
 	case f.capture == captureXDP && f.conf.Rings > 1:
 		return &usageError{errors.New("--capture xdp has one ring for each receive queue: use ethtool -L IFACE combined N instead of --rings")}
-	case f.capture == captureXDP && f.conf.HardwareTime:
-		return &usageError{errors.New("--capture xdp has no --hardware-time")}
 	}
 	return nil
 }

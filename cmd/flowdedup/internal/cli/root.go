@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/flowdedup/flowdedup/asm"
 )
 
 // Root returns the command line for documentation; its commands must not be run.
@@ -106,10 +108,11 @@ func suggestFlag(cmd *cobra.Command, err error) error {
 func newVersion(e *env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "Print version, Go version and platform",
+		Short: "Print version, Go version, platform, and the kernels that this CPU runs",
 		Args:  takesNoArguments,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(e.stdout, "flowdedup %s %s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			vectors, aes := asm.Kernels()
+			_, err := fmt.Fprintf(e.stdout, "flowdedup %s %s %s/%s, kernels %s and %s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, vectors, aes)
 			return err
 		},
 	}

@@ -93,6 +93,7 @@ func xdpConfig(cfg *Config, log *slog.Logger) xdp.Config {
 	c, r := *cfg.XDP, &cfg.Ring
 	c.Interfaces, c.RingBytes, c.SnapLen = r.Interfaces, r.RingBytes, r.SnapLen
 	c.Promiscuous, c.Wait, c.StartPaused, c.Idle = r.Promiscuous, r.Wait, r.StartPaused, r.Idle
+	c.HardwareTime = r.HardwareTime
 	c.Delay = min(r.BlockTimeout, maxDelay)
 	c.Warn = func(err error) { log.Warn("AF_XDP", "error", err) }
 	return c

@@ -178,7 +178,7 @@ func (f *serveFlags) serve(c *cobra.Command, log *logger) (err error) {
 			return err
 		}
 		defer server.Close()
-		cfg.Reload, cfg.Dial = server.Reload, server.Dial()
+		cfg.Reload, cfg.Repair, cfg.Dial = server.Reload, server.Repair, server.Dial()
 	}
 	h, err := hub.Start(cfg)
 	if err != nil {

@@ -1,0 +1,101 @@
+//go:build linux
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/flowdedup/flowdedup/bench/lab"
+	"golang.org/x/sys/unix"
+)
+
+// rated are the receivers that are measured at each rate: both captures, and what the
+// kernel's ring alone costs.
+var rated = []string{"bare-ring", "dedup", "dedup-xdp"}
+
+// atRates sends at each rate to every rated receiver, in each round. The generator reaches
+// rate 0, the highest, where the kernel has all of the sender's processor. So the frames
+// that it then sends are what each capture lets the kernel take.
+func (b *bench) atRates() error {
+	if err := receiveOffload(); err != nil {
+		b.note("left out: rates: %v", err)
+		return nil
+	}
+	g, err := lab.NewPacedGenerator("left", lab.MinFrame, b.rates[0])
+	if err != nil {
+		b.note("left out: rates: %v", err)
+		return nil
+	}
+	if err := g.Close(); err != nil {
+		return err
+	}
+	there := slices.DeleteFunc(b.available(), func(r receiver) bool { return !slices.Contains(rated, r.name) })
+	for round := range b.rounds {
+		b.note("round %d of %d at %d rates, %d receivers", round+1, b.rounds, len(b.rates), len(there))
+		for _, rate := range b.rates {
+			for i := range there {
+				if err := b.atRate(&there[i], rate); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// receiveOffload lets the driver of right receive frames that XDP sends: veth drops them
+// without it, or an XDP program.
+func receiveOffload() error {
+	if out, err := exec.Command("ethtool", "-K", "right", "gro", "on").CombinedOutput(); err != nil {
+		return fmt.Errorf("ethtool: %w: %s", err, out)
+	}
+	return nil
+}
+
+// atRate measures a receiver at a rate and prints the result. The sender's processor time
+// is the kernel's work on the frames, on their way out and in. At other rates than the
+// highest it waits in that, too.
+func (b *bench) atRate(r *receiver, rate int) error {
+	frames := b.most
+	if rate > 0 {
+		frames = rate * b.seconds / 2
+	}
+	dir := filepath.Join(b.outputs, r.name)
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	p, err := start(r.line, processors(r.spread), dir)
+	if err != nil {
+		return err
+	}
+	spent := time.Duration(0)
+	out, sendErr := inject(frames, func() error { return nil }, func() (*lab.Generator, error) {
+		g, err := lab.NewPacedGenerator("left", lab.MinFrame, rate)
+		spent = threadTime()
+		return g, err
+	})
+	spent = threadTime() - spent
+	in, err := p.finish(r.count)
+	if err := errors.Join(sendErr, err); err != nil {
+		return fmt.Errorf("%s: %w", r.line, err)
+	}
+	_, err = fmt.Fprintf(b.out, "command: %s\nBenchmarkRate/rate=%d/receiver=%s 1 %.5g sent/s %d sent %d captured %d dropped %.5g cpu-s %.5g sender-cpu-s\n",
+		r.line, rate, r.name, float64(out.frames)/out.took.Seconds(), out.frames, in.captured, in.dropped, in.cpu.Seconds(), spent.Seconds())
+	return err
+}
+
+// threadTime returns the processor time of the calling thread.
+func threadTime() time.Duration {
+	var at unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &at) != nil {
+		return 0
+	}
+	return time.Duration(at.Nano())
+}

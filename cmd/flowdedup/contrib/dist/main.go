@@ -1,0 +1,167 @@
+package main
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+func main() {
+	root := flag.String("root", "../../../..", "top of the clone")
+	out := flag.String("out", "../../../../dist", "folder to write; what is in it is removed")
+	only := flag.String("only", "", "make only this platform, such as linux/amd64")
+	flag.Parse()
+	if err := run(*root, *out, *only); err != nil {
+		fmt.Fprintln(os.Stderr, "dist:", err)
+		os.Exit(1)
+	}
+}
+
+// release is one version of the project.
+type release struct {
+	root    string // of the clone
+	out     string
+	work    string // files that are packed, and removed at the end
+	version string // without v; 0.0.0 and the commit without a tag
+	commit  string
+	time    time.Time // of the commit
+}
+
+func run(root, out, only string) error {
+	r, err := newRelease(root, out)
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(r.work)
+	platforms := choose(only)
+	if len(platforms) == 0 {
+		return fmt.Errorf("no platform %s", only)
+	}
+	for _, step := range []func([]platform) error{r.build, r.papers, r.archives, r.packages, r.images, r.components, r.checksums} {
+		if err := step(platforms); err != nil {
+			return err
+		}
+	}
+	return r.list(os.Stdout)
+}
+
+// newRelease reads the version of a clone, and makes the folders.
+func newRelease(root, out string) (*release, error) {
+	r := &release{}
+	var err error
+	if r.root, err = filepath.Abs(root); err != nil {
+		return nil, err
+	}
+	if r.out, err = filepath.Abs(out); err != nil {
+		return nil, err
+	}
+	described, err := r.output("git", "describe", "--tags", "--always", "--match", "v[0-9]*", "--abbrev=12")
+	if err != nil {
+		return nil, err
+	}
+	if r.commit, err = r.output("git", "rev-parse", "HEAD"); err != nil {
+		return nil, err
+	}
+	seconds, err := r.output("git", "log", "-1", "--format=%ct")
+	if err != nil {
+		return nil, err
+	}
+	unix, err := strconv.ParseInt(seconds, 10, 64)
+	if err != nil {
+		return nil, fmt.Errorf("time of the commit: %w", err)
+	}
+	r.time = time.Unix(unix, 0).UTC()
+	r.version = versionOf(described, r.time)
+	if err := os.RemoveAll(r.out); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(r.out, 0o755); err != nil {
+		return nil, err
+	}
+	r.work, err = os.MkdirTemp("", "flowdedup-dist-")
+	return r, err
+}
+
+// versionOf returns what packages call the version: that of a tag, with the number of
+// commits after it, or 0.0.0 with date and commit without a tag.
+func versionOf(described string, at time.Time) string {
+	tag, isTag := strings.CutPrefix(described, "v")
+	if !isTag {
+		return "0.0.0~" + at.Format("20060102") + "." + described
+	}
+	return strings.ReplaceAll(tag, "-", "+")
+}
+
+// output returns what a command prints, which runs at the top of the clone.
+func (r *release) output(name string, args ...string) (string, error) {
+	cmd := exec.Command(name, args...)
+	cmd.Dir, cmd.Stderr = r.root, os.Stderr
+	cmd.Env = append(os.Environ(), "SOURCE_DATE_EPOCH="+strconv.FormatInt(r.time.Unix(), 10))
+	text, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("%s %s: %w", name, strings.Join(args, " "), err)
+	}
+	return strings.TrimSpace(string(text)), nil
+}
+
+// list prints the files with their sizes and checksums.
+func (r *release) list(w io.Writer) error {
+	sums, err := os.ReadFile(filepath.Join(r.out, checksumFile))
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(string(sums)) {
+		sum, name, _ := strings.Cut(strings.TrimSpace(line), "  ")
+		info, err := os.Stat(filepath.Join(r.out, name))
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(w, "%12d  %s  %s\n", info.Size(), sum, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// platform is what a program runs on.
+type platform struct {
+	os, arch string
+	arm      string // GOARM
+}
+
+func (p platform) String() string { return p.os + "/" + p.arch }
+
+// name is the part of a file's name.
+func (p platform) name() string { return p.os + "_" + p.arch + cmp.Or(p.arm, "") }
+
+// program is the name of the program.
+func (p platform) program() string {
+	if p.os == "windows" {
+		return "flowdedup.exe"
+	}
+	return "flowdedup"
+}
+
+// all are the platforms of a release. Kernels in assembly run on amd64 and arm64.
+var all = []platform{
+	{os: "linux", arch: "amd64"}, {os: "linux", arch: "arm64"}, {os: "linux", arch: "arm", arm: "7"},
+	{os: "linux", arch: "riscv64"}, {os: "linux", arch: "s390x"},
+	{os: "darwin", arch: "amd64"}, {os: "darwin", arch: "arm64"}, {os: "windows", arch: "amd64"},
+}
+
+// choose returns the platforms to make; "" stands for all.
+func choose(only string) (chosen []platform) {
+	for _, p := range all {
+		if only == "" || only == p.String() {
+			chosen = append(chosen, p)
+		}
+	}
+	return chosen
+}

@@ -1,0 +1,136 @@
+package extcap
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// Interface is an interface to offer.
+type Interface struct {
+	Name string
+	Link capture.LinkType
+}
+
+// Asked reports whether a command line comes from Wireshark.
+func Asked(args []string) bool {
+	return slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "--extcap-") })
+}
+
+// ErrUsage is wrapped by errors about a wrong command line.
+var ErrUsage = errors.New("wrong extcap arguments")
+
+// prefix is what Wireshark's names of interfaces begin with.
+const prefix = "flowdedup-"
+
+// question is what Wireshark asks.
+type question struct {
+	interfaces, dlts, config, capture bool
+	version, name, filter, fifo       string
+	settings                          []string // values, in the order of the package's settings
+}
+
+// Answer answers Wireshark on out. To capture, it returns the arguments of "flowdedup live"
+// that do, and nil otherwise. Check tests a filter expression for an interface; its error
+// is an answer.
+func Answer(args []string, offered []Interface, out io.Writer, check func(in Interface, expression string) error) (live []string, err error) {
+	q, err := parse(args)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", ErrUsage, err)
+	case q.interfaces:
+		return nil, list(out, offered)
+	}
+	at := slices.IndexFunc(offered, func(i Interface) bool { return prefix+i.Name == q.name })
+	if at < 0 {
+		return nil, fmt.Errorf("%w: no interface %q", ErrUsage, q.name)
+	}
+	switch {
+	case q.dlts:
+		return nil, links(out, offered[at].Link)
+	case q.config:
+		return nil, dialog(out)
+	case q.capture && q.fifo == "":
+		return nil, fmt.Errorf("%w: --capture needs --fifo", ErrUsage)
+	case q.capture:
+		return q.live(offered[at].Name), nil
+	case q.filter != "":
+		if wrong := check(offered[at], q.filter); wrong != nil {
+			_, err = fmt.Fprintln(out, wrong)
+		}
+	}
+	return nil, err
+}
+
+func parse(args []string) (*question, error) {
+	q := &question{settings: make([]string, len(settings))}
+	fs := pflag.NewFlagSet("extcap", pflag.ContinueOnError)
+	fs.Usage = func() {}
+	fs.BoolVar(&q.interfaces, "extcap-interfaces", false, "")
+	fs.StringVar(&q.version, "extcap-version", "", "")
+	fs.StringVar(&q.name, "extcap-interface", "", "")
+	fs.BoolVar(&q.dlts, "extcap-dlts", false, "")
+	fs.BoolVar(&q.config, "extcap-config", false, "")
+	fs.StringVar(&q.filter, "extcap-capture-filter", "", "")
+	fs.BoolVar(&q.capture, "capture", false, "")
+	fs.StringVar(&q.fifo, "fifo", "", "")
+	for i, s := range settings {
+		fs.StringVar(&q.settings[i], s.flag, "", "")
+	}
+	if err := fs.Parse(args); err != nil {
+		return nil, err
+	}
+	if fs.NArg() > 0 {
+		return nil, fmt.Errorf("%q is no flag", fs.Arg(0))
+	}
+	return q, nil
+}
+
+// live returns the arguments that capture.
+func (q *question) live(name string) []string {
+	args := []string{"live", "-i", name, "-w", q.fifo, "--quiet"}
+	for i, value := range q.settings {
+		if value != "" {
+			args = append(args, "--"+settings[i].flag, value)
+		}
+	}
+	if q.filter != "" {
+		args = append(args, "--filter", q.filter)
+	}
+	return args
+}
+
+// list answers which interfaces there are.
+func list(out io.Writer, offered []Interface) error {
+	var text strings.Builder
+	text.WriteString("extcap {version=1.0}{help=https://github.com/flowdedup/flowdedup}{display=flowdedup}\n")
+	for _, i := range offered {
+		fmt.Fprintf(&text, "interface {value=%s%s}{display=%[2]s without duplicates}\n", prefix, i.Name)
+	}
+	_, err := io.WriteString(out, text.String())
+	return err
+}
+
+// linkNames are the link types that raw sockets have.
+var linkNames = map[capture.LinkType][2]string{
+	capture.LinkEthernet:  {"EN10MB", "Ethernet"},
+	capture.LinkRaw:       {"RAW", "Raw IP"},
+	capture.LinkLinuxSLL:  {"LINUX_SLL", "Linux cooked"},
+	capture.LinkLinuxSLL2: {"LINUX_SLL2", "Linux cooked, version 2"},
+}
+
+// links answers which link type an interface has.
+func links(out io.Writer, link capture.LinkType) error {
+	names, known := linkNames[link]
+	if !known {
+		names = [2]string{fmt.Sprintf("LINKTYPE_%d", link), fmt.Sprintf("link type %d", link)}
+	}
+	_, err := fmt.Fprintf(out, "dlt {number=%d}{name=%s}{display=%s}\n", link, names[0], names[1])
+	return err
+}

@@ -1,0 +1,31 @@
+package hub
+
+import (
+	"slices"
+	"testing"
+)
+
+// kept keeps what is logged.
+type kept struct{ lines []string }
+
+func (k *kept) Log(text string)  { k.lines = append(k.lines, text) }
+func (k *kept) Warn(text string) { k.lines = append(k.lines, text) }
+
+// TestServerLog has a server say the same again and again.
+func TestServerLog(t *testing.T) {
+	var k kept
+	l := newServerLog(&k)
+	for range 3 {
+		l.Warnf("disk %d", 1)
+		l.Errorf("disk %d", 2)
+	}
+	if want := []string{"NATS: disk 1", "NATS: disk 2"}; !slices.Equal(k.lines, want) {
+		t.Errorf("%q, want %q", k.lines, want)
+	}
+	for i := range 10 * maxTold {
+		l.Warnf("%d", i)
+	}
+	if len(l.told) > maxTold || len(k.lines) != 2+10*maxTold {
+		t.Errorf("%d remembered, %d lines", len(l.told), len(k.lines))
+	}
+}
