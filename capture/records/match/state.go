@@ -14,8 +14,8 @@ import (
 // ErrState is wrapped by errors about the content of a state.
 var ErrState = errors.New("cannot be resumed")
 
-// Saved is what a judge saves besides what it remembers of flows.
-type Saved struct {
+// saved is what a judge saves besides what it remembers of flows.
+type saved struct {
 	// Label says which flows and points it knows.
 	Label   string
 	Points  []PointName
@@ -31,7 +31,7 @@ func (c *Config) label() string { return c.Key.String() + " " + c.Points.String(
 // Records that match one to one, and boundaries, have nothing there. Errors are those of
 // w.
 func (j *Judge) Save(w io.Writer) (json.RawMessage, error) {
-	s := Saved{Label: j.cfg.label(), Longest: j.longest}
+	s := saved{Label: j.cfg.label(), Longest: j.longest}
 	for i := range j.points.all {
 		s.Points = append(s.Points, j.points.all[i].PointName)
 	}
@@ -46,9 +46,9 @@ func (j *Judge) Save(w io.Writer) (json.RawMessage, error) {
 
 // Restore makes a new judge know what another one saved. Errors wrap ErrState,
 // snapshot.ErrInvalid or engine.ErrMemory, or are those of r.
-func (j *Judge) Restore(saved json.RawMessage, r io.Reader) error {
-	var s Saved
-	if err := json.Unmarshal(saved, &s); err != nil {
+func (j *Judge) Restore(from json.RawMessage, r io.Reader) error {
+	var s saved
+	if err := json.Unmarshal(from, &s); err != nil {
 		return fmt.Errorf("%w: %w", ErrState, err)
 	}
 	o, owns := j.policy.(*owner)
