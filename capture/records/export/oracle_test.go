@@ -18,24 +18,6 @@ import (
 	"github.com/flowdedup/flowdedup/capture/records/internal/exporttest"
 )
 
-// sharedFlows returns the files of a folder of real exporters' messages, none if it is not
-// there.
-func sharedFlows(t testing.TB, pattern string) []string {
-	t.Helper()
-	dir := os.Getenv("FLOWDEDUP_SHARED")
-	if dir == "" {
-		dir = "/work/shared/pcaps"
-	}
-	names, err := filepath.Glob(filepath.Join(filepath.Dir(dir), "flows", pattern))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(names) == 0 {
-		t.Skip("no messages of exporters beside the shared captures; FLOWDEDUP_SHARED names their folder")
-	}
-	return names
-}
-
 // oracle decodes messages with goflow2.
 type oracle struct {
 	templates map[string]netflow.NetFlowTemplateSystem
@@ -127,7 +109,7 @@ func exporterOf(name string) string {
 // first, and compares what it says with goflow2.
 func TestSharedMessages(t *testing.T) {
 	o := oracle{map[string]netflow.NetFlowTemplateSystem{}}
-	files := sharedFlows(t, "logstash__*.dat")
+	files := exporttest.Shared(t, "logstash__*.dat")
 	var all []exporttest.Datagram
 	var names []string
 	for _, templates := range []bool{true, false} {
@@ -209,7 +191,7 @@ func TestSharedStreams(t *testing.T) {
 		"pmacct__111-traffic-00.pcap": {11, 0}, "pmacct__111-traffic-01.pcap": {13, 0}, "pmacct__112-traffic-00.pcap": {9, 4},
 		"pmacct__400-traffic-00.pcap": {657, 0}, "pmacct__400-traffic-01.pcap": {109, 0}, "ipfixcol2__example_flows.ipfix": {3979, 0},
 	}
-	for _, file := range append(sharedFlows(t, "pmacct__*.pcap"), sharedFlows(t, "*.ipfix")...) {
+	for _, file := range append(exporttest.Shared(t, "pmacct__*.pcap"), exporttest.Shared(t, "*.ipfix")...) {
 		name := filepath.Base(file)
 		var src capture.Source
 		var err error

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"io"
 	"math/rand/v2"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -259,16 +260,8 @@ func TestRestart(t *testing.T) {
 // TestSharedUnharmed takes messages of real exporters through a cutter: the same bytes if
 // nothing is a copy, else what was kept.
 func TestSharedUnharmed(t *testing.T) {
-	dir := os.Getenv("FLOWDEDUP_SHARED")
-	if dir == "" {
-		dir = "/work/shared/pcaps"
-	}
-	names, err := filepath.Glob(filepath.Join(filepath.Dir(dir), "flows", "*"))
-	if err != nil || len(names) < 2 {
-		t.Skip("no messages of exporters beside the shared captures; FLOWDEDUP_SHARED names their folder")
-	}
 	rng := rand.New(rand.NewPCG(1, 2))
-	for _, name := range names {
+	for _, name := range exporttest.Shared(t, "*") {
 		for _, b := range readFile(t, name) {
 			v := make([]records.Verdict, len(b.Records))
 			if out := relay.NewCutter().Cut(nil, &b, v); !bytes.Equal(out, b.Raw) {
@@ -298,6 +291,13 @@ func readFile(t *testing.T, name string) []records.Batch {
 		}
 		defer src.Close()
 		return exporttest.ReadAll(t, export.NewReader(src))
+	case ".ipfix":
+		f, err := os.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		return exporttest.ReadAll(t, export.NewReader(export.NewStream(f, name, netip.AddrPort{})))
 	case ".dat":
 		data, err := os.ReadFile(name)
 		if err != nil {
