@@ -1,5 +1,5 @@
 # Everything here needs only a Go toolchain, unless a target says more.
-.PHONY: build hub install dist dist-test man test test-short race vet lint fuzz cross purego bench bench-short bench-compare bench-large bench-peers bench-peers-large bench-pipeline bench-pipeline-quick bench-live bench-live-quick bench-merge intervals bench-results soak-live test-hub chaos-hub hub-model faults batches papers captures ci
+.PHONY: build hub install dist dist-test man test test-short race vet lint fuzz cross purego bench bench-short bench-compare bench-large bench-peers bench-peers-large bench-pipeline bench-pipeline-quick bench-live bench-live-quick bench-all bench-merge intervals bench-results soak-live test-hub chaos-hub hub-model hub-figures faults batches papers captures ci
 
 # One static file, which needs no C library.
 build:
@@ -116,10 +116,11 @@ bench-peers-large:
 # bench-pipeline times whole commands beside cat, cp and other tools, on captures of
 # up to 10 GB: Linux, about a quarter of an hour, with 17 GB of free memory (with less
 # it leaves out the largest). It installs missing tools, if it is root and there is
-# apt, or measures the others. bench-pipeline-quick only shows that it works.
+# apt, or measures the others. PIPELINE can hold more arguments. bench-pipeline-quick only
+# shows that it works.
 bench-pipeline:
 	mkdir -p $(OUT)
-	bench/pipeline/run.sh -rounds $(ROUNDS) | tee $(OUT)/pipeline.txt
+	bench/pipeline/run.sh -rounds $(ROUNDS) $(PIPELINE) | tee $(OUT)/pipeline.txt
 
 bench-pipeline-quick:
 	bench/pipeline/run.sh -quick
@@ -132,6 +133,15 @@ bench-live:
 
 bench-live-quick:
 	bench/live/run.sh -quick $(LIVE)
+
+# bench-all measures everything in RESULTS.md on one machine within twenty minutes: in few
+# rounds, without inputs of 10 GB and some receivers. Linux, as root.
+bench-all:
+	$(MAKE) bench ROUNDS=2
+	$(MAKE) bench-peers ROUNDS=1
+	$(MAKE) bench-pipeline ROUNDS=3 PIPELINE='-largest 1000'
+	$(MAKE) bench-live ROUNDS=2 LIVE='-skip tcpdump,dumpcap,keep-flow'
+	$(MAKE) bench-results
 
 # intervals checks the 95 % intervals of all approximate counts over longer streams, too: a
 # quarter of an hour.
@@ -147,6 +157,11 @@ bench-merge:
 # hub-model simulates a hub of 40 sites of 10 Gbit/s each, and draws the figure of the manual.
 hub-model:
 	go run ./bench/hubmodel -svg cmd/flowdedup/doc/hub-model.svg
+
+# hub-figures redoes figures of the paper "One is Enough" over NATS, beside engine/paper: some
+# minutes.
+hub-figures:
+	cd engine/cluster && FLOWDEDUP_FIGURES=../../../bench/papers/WIRE.md go test -run TestRedone -count 1 -timeout 1h ./paper
 
 # test-hub runs all tests of the hub's module, those too that wait until leases end.
 test-hub:

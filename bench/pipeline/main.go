@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 )
 
@@ -31,12 +32,13 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("pipeline", flag.ContinueOnError)
 	quick := flags.Bool("quick", false, "small captures and one round, to see that everything works")
 	rounds := flags.Int("rounds", 0, "rounds, instead of 5, or of 1 with -quick")
+	largest := flags.Int64("largest", 0, "leave out inputs of more than so many MB (default: none)")
 	dir := flags.String("dir", "", "folder for captures and outputs (default: /dev/shm or the folder for temporary files)")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if flags.NArg() > 0 || *rounds < 0 {
-		return errors.New("wrong usage: an argument, or negative rounds")
+	if flags.NArg() > 0 || *rounds < 0 || *largest < 0 {
+		return errors.New("wrong usage: an argument, or a negative number")
 	}
 	p := full
 	if *quick {
@@ -44,6 +46,9 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 	if *rounds > 0 {
 		p.rounds = *rounds
+	}
+	if *largest > 0 {
+		p.inputs = slices.DeleteFunc(slices.Clone(p.inputs), func(bytes int64) bool { return bytes > *largest*megabyte })
 	}
 	return measureAll(ctx, p, *dir, out)
 }
@@ -81,13 +86,13 @@ const (
 var (
 	full = plan{
 		rounds: 5,
-		bytes:  map[string]int64{"64-bytes": 820 * megabyte, "busy": 820 * megabyte, "bimodal": 1000 * megabyte},
+		bytes:  map[string]int64{"64-bytes": 820 * megabyte, "busy": 820 * megabyte, "imix": 1000 * megabyte, "bimodal": 1000 * megabyte},
 		slow:   200_000,
 		inputs: []int64{10 * megabyte, 100 * megabyte, 1000 * megabyte, 10_000 * megabyte},
 	}
 	small = plan{
 		rounds: 1,
-		bytes:  map[string]int64{"64-bytes": 2 * megabyte, "busy": 2 * megabyte, "bimodal": 2 * megabyte},
+		bytes:  map[string]int64{"64-bytes": 2 * megabyte, "busy": 2 * megabyte, "imix": 2 * megabyte, "bimodal": 2 * megabyte},
 		slow:   1000,
 		inputs: []int64{megabyte / 10, megabyte},
 	}
@@ -110,6 +115,8 @@ type kind struct {
 var kinds = []kind{
 	{name: "64-bytes", title: "Frames of 64 bytes", size: "64", record: 82, hourly: 4_000_000, jobs: jobs, sized: true},
 	{name: "busy", title: "Frames of 64 bytes, a million in a second", size: "64", record: 82, hourly: 3600e6, jobs: jobs[:2]},
+	{name: "imix", title: "Frames of the Internet: seven short ones to four of 590 bytes and a full one", size: "imix", record: 378,
+		hourly: 1_000_000, jobs: jobs[:2]},
 	{name: "bimodal", title: "Short and full frames, 800 bytes on average", size: "bimodal", record: 816, hourly: 500_000,
 		jobs: jobs, sized: true},
 }

@@ -68,7 +68,7 @@ func resultsOf(k kind, c command) map[string]int {
 }
 
 func TestUsage(t *testing.T) {
-	for _, args := range [][]string{{"more"}, {"-rounds", "-1"}, {"-unknown"}, {"-dir", filepath.Join(t.TempDir(), "missing")}} {
+	for _, args := range [][]string{{"more"}, {"-rounds", "-1"}, {"-largest", "-1"}, {"-unknown"}, {"-dir", filepath.Join(t.TempDir(), "missing")}} {
 		if err := run(context.Background(), args, &strings.Builder{}); err == nil {
 			t.Errorf("%q: no error", args)
 		}

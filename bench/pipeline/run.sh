@@ -13,4 +13,5 @@ bin=$(mktemp -d)
 trap 'rm -rf "$bin"' EXIT
 go build -o "$bin/" ./bench/pipeline ./cmd/flowdedup ./bench/workload/cmd/genworkload
 (cd bench/peers && go build -o "$bin/" ./gopackets)
+cc -O3 -march=native -pthread -o "$bin/bare" bench/pipeline/bare/bare.c || echo "cannot compile bare.c" >&2
 PATH="$bin:$PATH" pipeline "$@"

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/engine/remote"
@@ -19,6 +20,10 @@ type RemoteConfig struct {
 	// Removed, if not nil, is told which packets of a batch the hub says are copies, and
 	// their protocols. Calls come from RemoteBatch.Write and Finish.
 	Removed func(b *capture.Batch, copies []uint64, protocols []flow.Protocol)
+	// Mark, if not nil, returns a batch with a mark on each packet whose bit in drop is set.
+	// Those that elsewhere has are copies of packets of other sites. All packets are then
+	// written.
+	Mark func(b *capture.Batch, digests []digest.Digest, drop, elsewhere []uint64) *capture.Batch
 }
 
 // Remote keeps batches back until a hub has said which of their packets other sites have
@@ -68,6 +73,9 @@ func (x *RemoteBatch) Apply(b *capture.Batch, p *BatchDetector) {
 	k.drop = append(k.drop[:0], p.drop...)
 	k.fixed = append(k.fixed[:0], p.fixed...)
 	k.protocols = append(k.protocols[:0], p.protocols...)
+	if h.cfg.Mark != nil {
+		k.digests = append(k.digests[:0], p.digests...)
+	}
 	if x.copied = len(b.Buf) < copyBelow; x.copied {
 		k.copy(b)
 	}
@@ -126,13 +134,21 @@ func (h *Remote) writeNext(write func(b *capture.Batch, drop []uint64) error) er
 	for w, word := range copies {
 		k.drop[w] |= word
 	}
-	if err := write(&k.batch, k.drop); err != nil {
+	if err := h.write(k, write); err != nil {
 		return err
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.free = append(h.free, k)
 	return nil
+}
+
+// write writes a batch of which all is known.
+func (h *Remote) write(k *remoteBatch, write func(b *capture.Batch, drop []uint64) error) error {
+	if h.cfg.Mark != nil {
+		return write(h.cfg.Mark(&k.batch, k.digests, k.drop, k.answers.Copies), nil)
+	}
+	return write(&k.batch, k.drop)
 }
 
 // size returns what a batch takes while it waits, about.

@@ -17,6 +17,7 @@
 //   - length on the wire, or the captured bytes, as far as no header above explains it
 //   - "headers before IP" and "other bytes" for all else
 //
+// What another site has sent ([Marker.MarkWith]) is a "copy of a packet of another site".
 // Where nothing differs, the copy is "identical". A later or earlier time is that of the
 // timestamps. A packet without a timestamp has none.
 //

@@ -27,6 +27,7 @@ type Marker struct {
 	interfaces []capture.Interface
 	sections   []capture.Section
 	text       []byte
+	elsewhere  []uint64 // of MarkWith
 }
 
 // New returns a Marker at the start of a stream.
@@ -59,6 +60,9 @@ func (m *Marker) Mark(b *capture.Batch, digests []digest.Digest, drop []uint64, 
 		p := m.describe(b, i, m.number)
 		m.text = m.text[:0]
 		switch {
+		case m.elsewhere != nil && m.elsewhere[i/64]>>(i%64)&1 != 0:
+			m.kept.enter(digests[i], &p) // later copies are its
+			m.text = append(m.text, "copy of a packet of another site"...)
 		case drop == nil || drop[i/64]>>(i%64)&1 == 0:
 			m.kept.enter(digests[i], &p)
 		case later != nil && later[i] > 0:
@@ -75,6 +79,14 @@ func (m *Marker) Mark(b *capture.Batch, digests []digest.Digest, drop []uint64, 
 	m.out = *b
 	m.out.Comments = comments
 	return &m.out
+}
+
+// MarkWith is Mark for streams of which other sites have a part: packets whose bit in
+// elsewhere is set are copies of packets that they have.
+func (m *Marker) MarkWith(b *capture.Batch, digests []digest.Digest, drop, elsewhere []uint64) *capture.Batch {
+	m.elsewhere = elsewhere
+	defer func() { m.elsewhere = nil }()
+	return m.Mark(b, digests, drop, nil, nil)
 }
 
 // enterLater enters the packet that is kept in place of frame i of b, which comes after it.

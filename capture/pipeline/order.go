@@ -75,7 +75,7 @@ func (p *Pipeline) writeReady(own *slot) (free bool) {
 			err := s.task.Write(&s.batch)
 			p.mu.Lock()
 			p.write.busy = false
-			if err != nil {
+			if err != nil && !p.unwritable {
 				// Later batches may have been the last ones, or damaged.
 				p.stop(err)
 				p.unwritable, p.err = true, err

@@ -39,6 +39,14 @@ type Finisher interface {
 	Finish() error
 }
 
+// Abandoner is a Task whose Write may hang.
+type Abandoner interface {
+	Task
+	// GiveUp returns a channel. Once it is closed, after the pipeline has stopped, Run no
+	// longer waits for a Write. That Write may still return later, and nothing follows it.
+	GiveUp() <-chan struct{}
+}
+
 // InOrder is a Task whose work is all in order.
 type InOrder func(b *capture.Batch) error
 
@@ -82,6 +90,7 @@ type Pipeline struct {
 	apply, write orderedStage
 	stopped      bool  // nothing more is applied
 	unwritable   bool  // nothing more is written: that is the reason
+	abandoned    bool  // a Write that hangs is not waited for
 	complete     bool  // err is how the stream ended
 	err          error // why the pipeline stopped
 }
@@ -100,8 +109,9 @@ func New(src capture.Source) *Pipeline {
 //
 // It returns nil at the clean end of the stream, else the first error: of ctx, of the
 // source, of Apply or of Write, and that of Finish. After it no task applies or writes
-// anything. What was applied has been written and finished, unless Write failed. An error of the source that does not name
-// its input begins with "read".
+// anything, unless an Abandoner was left behind. What was applied has been written and
+// finished, unless Write failed or was left behind. An error of the source that does not
+// name its input begins with "read".
 func (p *Pipeline) Run(ctx context.Context, workers int, task func() Task) error {
 	workers = max(workers, 1)
 	slots := 1
@@ -132,6 +142,11 @@ func (p *Pipeline) Run(ctx context.Context, workers int, task func() Task) error
 		p.stop(ctx.Err())
 		p.mu.Unlock()
 	}
+	if a, ok := one.(Abandoner); ok {
+		left := make(chan struct{})
+		defer close(left)
+		go p.abandon(a.GiveUp(), left)
+	}
 	err := p.wait()
 	if f, ok := one.(Finisher); ok && !p.unwritable {
 		if failed := f.Finish(); failed != nil {
@@ -159,10 +174,28 @@ func (p *Pipeline) Close() error {
 	return nil
 }
 
-// wait waits until no worker applies or writes, and returns why the pipeline stopped.
+// abandon ends writing when giveUp is closed, unless Run has returned.
+func (p *Pipeline) abandon(giveUp, left <-chan struct{}) {
+	select {
+	case <-left:
+	case <-giveUp:
+		p.mu.Lock()
+		p.abandoned = true
+		p.progress.Broadcast()
+		p.mu.Unlock()
+	}
+}
+
+// wait waits until no worker applies or writes, and returns why the pipeline stopped. It
+// leaves a Write behind if that is abandoned.
 func (p *Pipeline) wait() error {
 	p.mu.Lock()
 	for p.apply.busy || p.write.turn < p.apply.turn {
+		if p.abandoned && p.write.busy {
+			defer p.mu.Unlock()
+			p.unwritable = true
+			return p.err
+		}
 		p.progress.Wait()
 	}
 	complete, err := p.complete, p.err

@@ -36,7 +36,12 @@ type Token struct {
 	// Identity is what makes packets the same, as in --identity, such as "l3". Empty is
 	// "l3".
 	Identity string `json:"identity,omitempty"`
-	CA       string `json:"ca,omitempty"` // certificates (PEM) that the server's must be of; else the system's
+	// Ignore are fields that the identity leaves out beside the usual ones, as in --ignore.
+	Ignore string `json:"ignore,omitempty"`
+	// Within are the points whose packets alone are copies of each other, as in --within:
+	// "vlan", "vni" or both with a comma.
+	Within string `json:"within,omitempty"`
+	CA     string `json:"ca,omitempty"` // certificates (PEM) that the server's must be of; else the system's
 }
 
 // Window returns the longest time between a packet and its copies.
@@ -88,10 +93,10 @@ func (t Token) check() error {
 	return nil
 }
 
-// KeyCheck returns what the digest of a Ping must be: it is the same for all sites of
-// a key, and tells nothing of it.
+// KeyCheck returns what the digest of a Ping must be: it is the same for all sites of a key
+// and of what makes packets the same, and tells nothing of the key.
 func (t Token) KeyCheck() uint64 {
 	mac := hmac.New(sha256.New, t.Key)
-	mac.Write([]byte("flowdedup key check"))
+	fmt.Fprintf(mac, "flowdedup key check %q %q %q", t.Identity, t.Ignore, t.Within)
 	return binary.LittleEndian.Uint64(mac.Sum(nil)) & digestMask
 }

@@ -150,7 +150,7 @@ var (
 	// ErrOther says that the hub's messages are of another version.
 	ErrOther = errors.New("the hub is of another version: use flowdedup and flowdedup-hub of the same one")
 	// ErrKey says that the digests of the site are not those of the others.
-	ErrKey = errors.New("the hub has another key: make a new token with flowdedup-hub join-token")
+	ErrKey = errors.New("the hub has another key or identity: make a new token with flowdedup-hub join-token")
 )
 
 // pingTime is how long Ping waits.

@@ -5,7 +5,7 @@
 //
 // The files are what `go test -bench`, bench/pipeline and bench/live write, of one
 // machine. Benchmarks that occur several times are shown with their median. The page
-// has three parts, kernels, pipeline and live; one of which the files hold nothing
+// has three parts, whole commands, live and parts; one of which the files hold nothing
 // stays as it was.
 package main
 
@@ -49,11 +49,19 @@ func run(paths []string, out, charts string) error {
 	return os.WriteFile(out, []byte(page(runs, string(old))), 0o666)
 }
 
+// title begins the page, with what users ask first before the rest.
+const title = `# Speed
+
+Whole commands come first, beside other tools; then receivers of live traffic. What they are
+made of is folded at the end. [README.md](README.md) says how the figures are made.
+`
+
 // page returns all parts, each as measured or else as in the old page.
 func page(r *runs, old string) string {
+	old, kernels := cutBefore(old, kernelsHeading)
 	old, live := cutBefore(old, liveHeading)
-	kernels, pipeline := cutBefore(old, pipelineHeading)
-	return cmp.Or(r.kernels(), kernels) + cmp.Or(r.pipeline(), pipeline) + cmp.Or(r.live(), live)
+	_, pipeline := cutBefore(old, pipelineHeading)
+	return title + cmp.Or(r.pipeline(), pipeline) + cmp.Or(r.live(), live) + cmp.Or(r.kernels(), kernels)
 }
 
 // cutBefore divides a page where a part begins.

@@ -8,14 +8,16 @@ import (
 	"strings"
 )
 
-// perElement is the unit of all tables but the pipeline's.
+// perElement is the unit of what commands are made of.
 const perElement = "ns/element"
 
 // floorName is the benchmark that the others with lines are compared with.
 const floorName = "LineFloor"
 
-// kernels returns all but the pipeline in Markdown, or "" if nothing of that was
-// measured.
+const kernelsHeading = "\n## Parts\n"
+
+// kernels returns the section about what commands are made of in Markdown, or "" if nothing
+// of that was measured. It is long, so it is folded.
 func (r *runs) kernels() string {
 	one := slices.IndexFunc(r.all, func(b *benchmark) bool { return len(b.values[perElement]) > 0 })
 	if one < 0 {
@@ -23,25 +25,24 @@ func (r *runs) kernels() string {
 	}
 	config := r.all[one].config
 	var p strings.Builder
-	fmt.Fprintf(&p, "# Speed\n\nMade by `make bench bench-peers bench-results` on %s/%s, CPU \"%s\", one thread. "+
-		"All times but the pipeline's are nanoseconds an element, medians of several rounds. %s\n", config("goos"), config("goarch"), config("cpu"), r.spread())
-	p.WriteString("\n## Kernels\n\nFilters by their memory; in brackets, how many times the floor's time: " +
-		"the bare read, change and write of a random line for each element, as measured in the same rounds. " +
-		"Digests are given and lie in the first cache.\n\n")
-	p.WriteString(r.bySize("asm", true))
-	p.WriteString("\n## Digests\n\n")
-	p.WriteString(r.list("asm"))
-	p.WriteString("\n## Engines\n\nDigests (for ExactV4, addresses) are given.\n\n")
-	p.WriteString(r.bySize("engine", false))
-	p.WriteString("\n")
-	p.WriteString(r.list("engine"))
-	p.WriteString("\n## Other libraries\n\nKeys of 16 bytes are given, which everyone hashes; for addresses, 32-bit words. " +
-		"Half of the elements repeat earlier ones. `times` compares with the first line of a group: a filter with greater " +
-		"rates of wrong answers than that line's does less for its time, one with smaller rates more. `fpr` is the share " +
-		"of first sightings that were taken for repeats, `fnr` that of repeats taken for first sightings; " +
-		"0 is none of those that were measured, 16,384 elements or more.\n")
-	p.WriteString(r.jobs())
+	fmt.Fprintf(&p, "%s\nMade by `make bench bench-peers bench-results` on %s/%s, CPU \"%s\", one thread. "+
+		"All times are nanoseconds an element, medians of several rounds. %s\n", kernelsHeading, config("goos"), config("goarch"), config("cpu"), r.spread())
+	fold(&p, "Kernels", "Filters by their memory; in brackets, how many times the floor's time: "+
+		"the bare read, change and write of a random line for each element, as measured in the same rounds. "+
+		"Digests are given and lie in the first cache.\n\n"+r.bySize("asm", true))
+	fold(&p, "Digests", r.list("asm"))
+	fold(&p, "Engines", "Digests (for ExactV4, addresses) are given.\n\n"+r.bySize("engine", false)+"\n"+r.list("engine"))
+	fold(&p, "Other libraries", "Keys of 16 bytes are given, which everyone hashes; for addresses, 32-bit words. "+
+		"Half of the elements repeat earlier ones. `times` compares with the first line of a group: a filter with greater "+
+		"rates of wrong answers than that line's does less for its time, one with smaller rates more. `fpr` is the share "+
+		"of first sightings that were taken for repeats, `fnr` that of repeats taken for first sightings; "+
+		"0 is none of those that were measured, 16,384 elements or more.\n"+r.jobs())
 	return p.String()
+}
+
+// fold writes a part of a section that readers unfold.
+func fold(p *strings.Builder, summary, text string) {
+	fmt.Fprintf(p, "\n<details>\n<summary>%s</summary>\n\n%s\n</details>\n", summary, text)
 }
 
 // spread says how far rounds differ.

@@ -11,7 +11,7 @@ import (
 // perPacket is the unit that commands are compared in: slow ones had fewer packets.
 const perPacket = "ns/packet"
 
-const pipelineHeading = "\n## Pipeline\n"
+const pipelineHeading = "\n## Whole commands\n"
 
 // pipeline returns the section about whole commands, or "" if none was measured.
 func (r *runs) pipeline() string {
@@ -24,11 +24,12 @@ func (r *runs) pipeline() string {
 	fmt.Fprintf(&p, "%s\nMade by `make bench-pipeline bench-results` on %s/%s, CPU \"%s\", %s threads, kernel %s, "+
 		"with captures in %s.\n\n", pipelineHeading, config("goos"), config("goarch"), config("cpu"),
 		config("threads"), config("kernel"), config("place"))
-	fmt.Fprintf(&p, "Whole commands, started by `bash -o pipefail`, all of them in turn in each round; medians of %d. "+
+	fmt.Fprintf(&p, "Commands are started by `bash -o pipefail`, all of them in turn in each round; medians of %d. "+
 		"`$IN` is a capture, and `out` an empty folder beside it. CPU seconds are those of all programs of a command "+
 		"together, user and system; the peak is the resident memory of the largest one, where less than %s does not show. "+
 		"`cat`, `cp` and `times` tell how many times the time of a packet it takes that `cat` to `/dev/null`, `cp` "+
-		"and the first command of the same job take. "+
+		"and the first command of the same job take. `bare` is the floor: a C program that reads, walks, encrypts and looks up, "+
+		"and nothing else. With an output it writes all packets. "+
 		"Tools that are too slow for the whole capture had a shorter one of the same traffic. "+
 		"Not all of a job's commands find the same: `editcap` compares whole frames, so that it sees no copy with another "+
 		"TTL, VLAN or address, and with `-d` it compares with four frames back only.\n",

@@ -32,7 +32,7 @@ func TestPage(t *testing.T) {
 		"slowest and fastest lie 0 % of the median apart for half of the benchmarks, and 67 % for nine of ten",
 		"|  | 128 KiB | 1 MiB |\n|---|---:|---:|\n| LineFloor | - | 1.50 |\n| Rows shape=32x16 | 2.50 | 3.00 (2.0) |\n",
 		"|  | ns/element |\n|---|---:|\n| Sum16 level=vaes | 0.75 |\n",
-		"## Engines\n\nDigests (for ExactV4, addresses) are given.\n\nNo results.\n",
+		"<summary>Engines</summary>\n\nDigests (for ExactV4, addresses) are given.\n\nNo results.\n",
 		"### Known\n",
 		"| 128 KiB | ours | 5.00 | 1.0 | 0.0005 | 0 | 0.12 |\n|  | theirs | 210 | 42.0 | 0.01 | 0.25 | 0.12 |\n",
 		"| 1 MiB | theirs | 300 | 1.0 | 0.01 | 0 | 1.00 |\n",

@@ -43,11 +43,13 @@ type Settings struct {
 	Epoch     uint32 `json:"epoch"` // rises when tokens become invalid
 	Slices    int    `json:"slices"`
 	WindowUS  int64  `json:"window_us"`
-	Identity  string `json:"identity"`       // what makes packets the same
-	Key       []byte `json:"key"`            // of digests, for all sites
-	Listen    string `json:"listen"`         // address of the embedded server
-	URL       string `json:"url"`            // where sites reach it; empty follows from Listen
-	NATS      string `json:"nats,omitempty"` // a server that is not embedded
+	Identity  string `json:"identity"`         // what makes packets the same
+	Ignore    string `json:"ignore,omitempty"` // fields that it leaves out, too
+	Within    string `json:"within,omitempty"` // points whose packets alone are copies of each other
+	Key       []byte `json:"key"`              // of digests, for all sites
+	Listen    string `json:"listen"`           // address of the embedded server
+	URL       string `json:"url"`              // where sites reach it; empty follows from Listen
+	NATS      string `json:"nats,omitempty"`   // a server that is not embedded
 	CA        string `json:"ca,omitempty"`
 	Journal   bool   `json:"journal,omitempty"` // requests are written down before they are answered
 	Joined    bool   `json:"joined,omitempty"`  // the server and its keys are another hub's
@@ -249,6 +251,6 @@ func (f *Folder) Sites() (map[string]string, error) {
 func (s *Settings) token(site, seed string) remote.Token {
 	return remote.Token{
 		URL: s.SiteURL(), Namespace: s.Namespace, Site: site, Seed: seed, Filter: s.Filter, Epoch: s.Epoch,
-		Slices: s.Slices, Key: s.Key, WindowUS: s.WindowUS, Identity: s.Identity, CA: s.CA,
+		Slices: s.Slices, Key: s.Key, WindowUS: s.WindowUS, Identity: s.Identity, Ignore: s.Ignore, Within: s.Within, CA: s.CA,
 	}
 }

@@ -146,10 +146,11 @@ func decode(b []byte) *message {
 
 // slice is a part of the filter, with a goroutine of its own: that of its subscription.
 type slice struct {
-	conn  *nats.Conn
-	sub   *nats.Subscription
-	bits  []uint64
-	tests atomic.Int64 // messages
+	conn     *nats.Conn
+	sub      *nats.Subscription
+	bits     []uint64
+	tests    atomic.Int64 // messages
+	elements atomic.Int64 // in all messages
 }
 
 func subject(s int) string { return fmt.Sprintf("slice.%d", s) }
@@ -180,14 +181,16 @@ func startSlices(t testing.TB, s *server.Server, a arrangement) []*slice {
 func (s *slice) handle(msg *nats.Msg) {
 	m := decode(msg.Data)
 	s.tests.Add(1)
-	before := make([]bool, len(m.bits[0]))
-	for i, e := range m.bits[0] {
-		before[i] = s.bits[e.offset/64]>>(e.offset%64)&1 != 0
-	}
-	for i, e := range m.bits[0] {
-		m.seen[e.element] = m.seen[e.element] && before[i]
+	last := -1
+	for _, e := range m.bits[0] { // in the order of elements: one may set what the next tests
+		if int(e.element) != last {
+			last = int(e.element)
+			s.elements.Add(1)
+		}
+		word, bit := &s.bits[e.offset/64], uint64(1)<<(e.offset%64)
+		m.seen[e.element] = m.seen[e.element] && *word&bit != 0
 		if m.op == opSet || m.op == opTAS || m.op == opChain {
-			s.bits[e.offset/64] |= 1 << (e.offset % 64)
+			*word |= bit
 		}
 	}
 	m.route, m.bits = m.route[1:], m.bits[1:]

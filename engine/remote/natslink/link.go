@@ -33,6 +33,9 @@ const (
 // ErrToken says that the hub does not know the site, or no longer.
 var ErrToken = errors.New("the hub does not take the token: make a new one with flowdedup-hub join-token")
 
+// errNobody is returned where the server has nobody to pass a request to.
+var errNobody = errors.New("no hub takes them")
+
 // errQueue is returned where more waits to be sent than should.
 var errQueue = errors.New("too much waits to be sent")
 
@@ -164,7 +167,10 @@ func (l *Link) Request(ctx context.Context, subject string, msg []byte) ([]byte,
 		return nil, nats.ErrConnectionReconnecting
 	}
 	m, err := l.conn.RequestWithContext(ctx, subject, msg)
-	if err != nil {
+	switch {
+	case errors.Is(err, nats.ErrNoResponders):
+		return nil, errNobody
+	case err != nil:
 		return nil, err
 	}
 	return m.Data, nil

@@ -123,7 +123,7 @@ func (o *outputs) warnSketched(e *env, method string) {
 
 // mergeFlagNames are the flags that --merge takes.
 var mergeFlagNames = map[string]bool{
-	"merge": true, "overlap": true, "save": true, "sensor": true, "total": true, "json": true, "csv": true, "html": true, "quiet": true, "read": true, "help": true,
+	"merge": true, "overlap": true, "save": true, "sensor": true, "total": true, "json": true, "csv": true, "html": true, "quiet": true, "read": true, "help": true, "no-progress": true,
 }
 
 // runMerge unites saved files.
@@ -146,8 +146,11 @@ func (f *distinctFlags) runMerge(cmd *cobra.Command, e *env, names []string) err
 	if err != nil {
 		return err
 	}
+	bar := newProgress(e, &f.common)
+	defer bar.close()
+	progress := func(done, total int64) { bar.update(done, total, 0) }
 	rows := 0
-	cfg := distinct.MergeConfig{Files: names, Total: f.total, Save: f.save.to, Sensor: f.save.sensor, Rows: func(all []distinct.Row) error {
+	cfg := distinct.MergeConfig{Files: names, Total: f.total, Save: f.save.to, Sensor: f.save.sensor, Progress: progress, Rows: func(all []distinct.Row) error {
 		rows += len(all)
 		return out.rows(all)
 	}}
@@ -155,6 +158,7 @@ func (f *distinctFlags) runMerge(cmd *cobra.Command, e *env, names []string) err
 		cfg.Overlap = out.overlap
 	}
 	err = distinct.Merge(cmd.Context(), &cfg)
+	bar.close()
 	closed := out.close(err == nil, rows > 0, 0)
 	if errors.Is(err, distinct.ErrDiffer) {
 		err = &usageError{err}

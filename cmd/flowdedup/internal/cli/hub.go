@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -69,12 +71,17 @@ func (f *hubFlags) check(fs *pflag.FlagSet, c *common, compare *compareFlags, ke
 
 // checkFlags rejects what contradicts the token.
 func (f *hubFlags) checkFlags(fs *pflag.FlagSet, c *common, compare *compareFlags, keep *keepFlags) error {
-	kind := flow.L3
-	if f.token.Identity != "" {
-		var err error
-		if kind, err = flow.ParseIdentityKind(f.token.Identity); err != nil {
-			return fmt.Errorf("--hub: the token has an identity that this version does not know: %w", err)
-		}
+	kind, err := flow.ParseIdentityKind(cmp.Or(f.token.Identity, flow.L3.String()))
+	if err != nil {
+		return fmt.Errorf("--hub: the token has an identity that this version does not know: %w", err)
+	}
+	ignore, err := f.ignored()
+	if err != nil {
+		return err
+	}
+	within, err := f.within()
+	if err != nil {
+		return err
 	}
 	shared := window.Window{Duration: f.token.Window()}
 	switch {
@@ -88,17 +95,54 @@ func (f *hubFlags) checkFlags(fs *pflag.FlagSet, c *common, compare *compareFlag
 		return fmt.Errorf("--window %s: the window of this hub is %s: leave it out", compare.window, shared)
 	case fs.Changed("key"):
 		return errors.New("--key: the key is the hub's, and in the token: leave it out")
-	case fs.Changed("ignore") || fs.Changed("identity-bytes") || compare.digest != "aes":
-		return errors.New("--ignore, --identity-bytes and --digest must be the same at all sites of a hub: leave them out")
-	case len(keep.within) > 0:
-		return errors.New("--within has no meaning at a hub, where only packets of other sites are copies")
+	case fs.Changed("ignore") && compare.ignore != ignore:
+		return fmt.Errorf("--ignore %s: the sites of this hub ignore %s: leave it out, or start the hub with it", fs.Lookup("ignore").Value, cmp.Or(f.token.Ignore, "nothing else"))
+	case fs.Changed("identity-bytes") || compare.digest != "aes":
+		return errors.New("--identity-bytes and --digest must be the same at all sites of a hub: leave them out")
+	case fs.Changed("within") && !sameWords(keep.within, within):
+		return fmt.Errorf("--within %s: the copies of this hub come from %s: leave it out, or start the hub with it", strings.Join(keep.within, ","), pointsText(f.token.Within))
 	case fs.Changed("learn"):
 		return errors.New("--learn chooses what the sites of a hub must do alike: leave it out")
-	case keep.chooses() || keep.mark:
-		return errors.New("--hub keeps the first of equal packets: leave out --keep, --prefer and --mark")
+	case keep.chooses():
+		return errors.New("--hub keeps the first of equal packets: leave out --keep and --prefer")
 	}
-	compare.identity, compare.window = kind, shared
+	compare.identity, compare.window, compare.ignore, keep.within = kind, shared, ignore, within
 	return nil
+}
+
+// pointsText says where copies come from.
+func pointsText(within string) string {
+	if within == "" {
+		return "any point"
+	}
+	return "the same " + within
+}
+
+// ignored returns the fields that the identity of the token leaves out.
+func (f *hubFlags) ignored() (ignore flow.Ignore, err error) {
+	if f.token.Ignore == "" {
+		return flow.Ignore{}, nil
+	}
+	if ignore, err = flow.ParseIgnore(f.token.Ignore); err != nil {
+		return ignore, fmt.Errorf("--hub: the token has an identity that this version does not know: %w", err)
+	}
+	return ignore, nil
+}
+
+// within returns the points of the token, whose packets alone are copies of each other.
+func (f *hubFlags) within() (points []string, err error) {
+	if f.token.Within == "" {
+		return nil, nil
+	}
+	if points, err = parseWords(withinWords)(f.token.Within); err != nil {
+		return nil, fmt.Errorf("--hub: the token has points that this version does not know: %w", err)
+	}
+	return points, nil
+}
+
+// sameWords reports whether two lists have the same words.
+func sameWords(a, b []string) bool {
+	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
 
 // complete sets the key, once others have chosen theirs.

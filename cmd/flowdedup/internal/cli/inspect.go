@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,6 +22,7 @@ type inspectFlags struct {
 	named inputFlags
 	ringFlags
 	net    netFlags
+	source sources
 	window time.Duration
 	length time.Duration
 	page   pageFlag
@@ -67,6 +66,9 @@ Nothing is written or removed. One pass, in constant memory.`,
   # a minute of live traffic
   flowdedup inspect -i eth1 --for 1m
 
+  # what a cloud mirrors here
+  flowdedup inspect -i vxlan://:4789 --for 1m
+
   # run what is recommended
   flowdedup inspect --json span.pcapng | jq -r .recommendation.command | sh`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -86,6 +88,7 @@ func (f *inspectFlags) register(cmd *cobra.Command) {
 	fs.SortFlags = false
 	f.named.register(fs)
 	f.registerInterfaces(fs)
+	fs.Lookup("interface").Usage = "capture from `IFACE`, any, or a mirror target; may be repeated"
 	f.length = time.Minute
 	fs.Var(newParsed(&f.length, "1m", "duration", parseLength), "for", "how long to capture from -i: 30s, 10m")
 	groupInput.add(fs, "for")
@@ -108,7 +111,7 @@ func (f *inspectFlags) register(cmd *cobra.Command) {
 		"filter": filterWords, "window": {"1s", "10s", "100ms"}, "for": {"10s", "1m", "10m"}, "memory": {"64MiB", "256MiB", "1GiB"},
 		"fanout": fanouts,
 	})
-	if err := cmd.RegisterFlagCompletionFunc("interface", completeInterfaces); err != nil {
+	if err := cmd.RegisterFlagCompletionFunc("interface", completeTargets); err != nil {
 		panic("cli: " + err.Error()) // a flag that was never defined
 	}
 }
@@ -129,11 +132,25 @@ func (f *inspectFlags) check(fs *pflag.FlagSet, inputs []string) error {
 			return &usageError{fmt.Errorf("--%s needs an interface: -i", name)}
 		}
 	}
-	if i := slices.IndexFunc(f.conf.Interfaces, func(name string) bool { return strings.Contains(name, "://") }); i >= 0 {
-		return &usageError{fmt.Errorf("-i %s is no interface: name tcp:// and tcp-listen:// as inputs, without -i; mirror targets are for live", f.conf.Interfaces[i])}
+	if err := f.checkSources(fs); err != nil {
+		return err
 	}
 	named := files{outputs: []namedFile{f.page.named()}, inputs: append(f.filter.files(), inputs...)}
 	return errors.Join(checkNamed(fs), f.ringFlags.check(), f.page.check(&f.common), named.check(), f.net.check(inputs, false), f.net.checkMerge(fs, inputs))
+}
+
+// checkSources sorts the values of -i, and rejects what has no meaning for them.
+func (f *inspectFlags) checkSources(fs *pflag.FlagSet) (err error) {
+	if f.source, err = parseSources(f.conf.Interfaces); err != nil || len(f.conf.Interfaces) == 0 {
+		return err
+	}
+	switch {
+	case len(f.source.addresses) > 0:
+		return &usageError{fmt.Errorf("-i %s is no interface: name tcp:// and tcp-listen:// as inputs, without -i", f.source.addresses[0])}
+	case len(f.source.interfaces) > 0 && len(f.source.targets) > 0:
+		return &usageError{errors.New("-i takes interfaces or mirror targets, not both at a time: inspect one after the other")}
+	}
+	return f.source.check(fs)
 }
 
 func (f *inspectFlags) run(cmd *cobra.Command, e *env, inputs []string) error {
@@ -157,7 +174,11 @@ func (f *inspectFlags) run(cmd *cobra.Command, e *env, inputs []string) error {
 	cfg.Input.Network = network
 	if len(inputs) == 0 {
 		cfg.Ring = f.ringConfig(cmd, false)
-		if cfg.Ring.Filters, err = f.filter.programs(cmd.Context(), &f.conf); err != nil {
+		cfg.Ring.Interfaces, cfg.Mirror = f.source.interfaces, f.source.mirror(&cfg.Ring)
+		if len(f.source.targets) == 0 { // else the filter is applied to what comes
+			cfg.Ring.Filters, err = f.filter.programs(cmd.Context(), &f.conf)
+		}
+		if err != nil {
 			return named(err)
 		}
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -49,5 +50,58 @@ func TestInspectLive(t *testing.T) {
 	}
 	if c := r.Recommendation.Command; !strings.HasPrefix(c, "flowdedup live -i left --identity l3 --window 1ms") {
 		t.Errorf("command %q", c)
+	}
+}
+
+// TestInspectMirror looks at what a cloud mirrors, of which each packet comes for two
+// sessions. Packets that the filter leaves out are not among it.
+func TestInspectMirror(t *testing.T) {
+	lab(t)
+	ip(t, "link set lo up")
+	cmd := program(t, "inspect", "-i", "vxlan://127.0.0.1?vni=1,2", "--for", "1h", "--json", "--filter", "udp")
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "the target", func() bool {
+		sockets, err := os.ReadFile("/proc/thread-self/net/udp")
+		return err != nil || strings.Contains(string(sockets), ":12B5") // 4789
+	})
+	const packets = 100
+	for id := range packets {
+		frame := liveFrame{id: uint16(id), src: byte(id % 5), ttl: 64}.bytes()
+		sendVXLAN(t, 1, frame)
+		sendVXLAN(t, 2, frame, []byte("\x02\x02\x02\x02\x02\x02\x04\x04\x04\x04\x04\x04\x88\xb5no IP at all"))
+	}
+	time.Sleep(300 * time.Millisecond) // until it has taken all
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // says that the exit code is 130
+	var r inspectResult
+	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
+		t.Fatalf("%v: %s", err, out.String())
+	}
+	if r.Copies != packets || r.Packets != 2*packets {
+		t.Errorf("%+v: %s", r, errs.String())
+	}
+	if c := r.Recommendation.Command; !strings.Contains(c, "flowdedup live -i 'vxlan://127.0.0.1?vni=1,2' --identity l3") {
+		t.Errorf("command %q", c)
+	}
+}
+
+// TestInspectSources says in one line what has no meaning.
+func TestInspectSources(t *testing.T) {
+	for _, c := range []struct{ args, want string }{
+		{"-i tcp://a:1", "as inputs, without -i"},
+		{"-i lo -i vxlan://", "not both at a time"},
+		{"-i vxlan:// --fanout cpu", "--fanout is about interfaces"},
+		{"-i vxlan://:x", "not a target of mirrored traffic"},
+	} {
+		_, errs, code := run(append([]string{"inspect"}, strings.Fields(c.args)...)...)
+		if code != exitUsage || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, c.want) {
+			t.Errorf("%s: exit code %d, %q", c.args, code, errs)
+		}
 	}
 }

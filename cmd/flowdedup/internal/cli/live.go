@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/flowdedup/flowdedup/capture/mirror"
 	"github.com/flowdedup/flowdedup/capture/netio"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/capture/ring"
@@ -305,7 +304,7 @@ func (f *liveFlags) config(cmd *cobra.Command) live.Config {
 	captured.Interfaces = f.sources.interfaces
 	return live.Config{
 		Inputs: f.conf.Interfaces, Addresses: f.sources.addresses, MergeWait: f.net.mergeWait,
-		Mirror: mirror.Config{Targets: f.sources.targets, Sockets: captured.Rings, BufferBytes: captured.RingBytes, SnapLen: captured.SnapLen},
+		Mirror: f.sources.mirror(&captured),
 		Ring:   captured, Filter: f.filter.wanted, Dedup: filter,
 		Distinct: distinct.Config{
 			Keys: f.keys(), Calendar: f.calendar(), Method: "auto", FPR: defaultFPR, Secret: f.secret, Past: past,

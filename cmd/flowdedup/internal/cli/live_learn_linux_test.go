@@ -39,17 +39,17 @@ func TestLiveLearn(t *testing.T) {
 	}
 	r.event("inspecting packets")
 	sends(true, false)
-	r.event("Nearly every packet twice")
+	r.event("nearly every packet twice")
 	sends(true, true)
 
 	r.event("inspecting packets")
 	sends(false, false)
-	r.event("No copies")
+	r.event("no copies")
 	sends(true, false)
 
 	r.event("inspecting packets")
 	sends(true, false)
-	r.event("Nearly every packet twice")
+	r.event("nearly every packet twice")
 	sends(true, true)
 
 	s := r.stopAfter(uint64(11 * n))

@@ -157,7 +157,9 @@ func (p *progress) update(done, total int64, packets uint64) {
 	if total > 0 {
 		p.bar.ChangeMax64(total)
 	}
-	p.bar.Describe(fmt.Sprintf("%s packets", show.Count(packets)))
+	if packets > 0 { // saved counts have none
+		p.bar.Describe(fmt.Sprintf("%s packets", show.Count(packets)))
+	}
 	// A progress line that cannot be drawn must not end the run.
 	_ = p.bar.Set64(done)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/mirror"
 	"github.com/flowdedup/flowdedup/capture/netio"
+	"github.com/flowdedup/flowdedup/capture/ring"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 )
 
@@ -146,8 +147,19 @@ func (s *sources) check(fs *pflag.FlagSet) error {
 	return nil
 }
 
+// mirror returns how to receive from the targets, as the flags of rings say.
+func (s *sources) mirror(c *ring.Config) mirror.Config {
+	return mirror.Config{Targets: s.targets, Sockets: c.Rings, BufferBytes: c.RingBytes, SnapLen: c.SnapLen}
+}
+
+// completeTargets lets the shell complete interfaces and mirror targets.
+func completeTargets(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	all, directive := completeInterfaces(cmd, args, typed)
+	return append(all, "vxlan://:4789", "geneve://:6081", "tzsp://:37008", "erspan://"), directive
+}
+
 // completeSources lets the shell complete values of -i.
 func completeSources(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	all, directive := completeInterfaces(cmd, args, typed)
-	return append(all, "tcp://", "tcp-listen://:57012", "vxlan://:4789", "geneve://:6081", "tzsp://:37008", "erspan://"), directive
+	all, directive := completeTargets(cmd, args, typed)
+	return append(all, "tcp://", "tcp-listen://:57012"), directive
 }

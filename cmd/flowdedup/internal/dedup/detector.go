@@ -70,7 +70,7 @@ func newDetector(cfg *Config, filter engine.PacketFilter, saved *SavedStats) (*D
 		return nil, errors.Join(err, d.Close())
 	}
 	if cfg.Hub != nil {
-		d.hub = newHub(cfg.Hub, saved)
+		d.hub = newHub(cfg.Hub, saved, d.marker)
 	}
 	return d, nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/mark"
 	"github.com/flowdedup/flowdedup/engine/remote"
 )
 
@@ -39,10 +40,14 @@ type hub struct {
 	byProtocol [flow.ProtocolCount]uint64
 }
 
-// newHub makes a hub.
-func newHub(client *remote.Client, saved *SavedStats) *hub {
+// newHub makes a hub. marker is nil if copies are removed.
+func newHub(client *remote.Client, saved *SavedStats, marker *mark.Marker) *hub {
 	h := &hub{client: client, before: saved.Hub}
-	h.Remote = dedup.NewRemote(dedup.RemoteConfig{Client: client, Removed: h.count})
+	cfg := dedup.RemoteConfig{Client: client, Removed: h.count}
+	if marker != nil {
+		cfg.Mark = marker.MarkWith
+	}
+	h.Remote = dedup.NewRemote(cfg)
 	h.copies, h.bytes = h.before.Copies, h.before.Bytes
 	copy(h.byProtocol[:], h.before.ByProtocol)
 	return h

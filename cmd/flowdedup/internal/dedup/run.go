@@ -171,6 +171,9 @@ func (t *task) Apply(b *capture.Batch) error {
 // Write hands the packets to the outputs.
 func (t *task) Write(b *capture.Batch) error { return t.packets.Write(b, t.run.write) }
 
+// GiveUp returns when a Write is left behind if it hangs.
+func (t *task) GiveUp() <-chan struct{} { return t.run.outputs.GiveUp() }
+
 // Finish writes the packets that wait.
 func (t *task) Finish() error { return t.run.detector.Finish(t.run.write) }
 

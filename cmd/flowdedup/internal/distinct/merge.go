@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
@@ -23,6 +24,8 @@ type MergeConfig struct {
 	// each key and family. Overlap may be nil.
 	Rows    func([]Row) error
 	Overlap func(*Overlap) error
+	// Progress, if not nil, is told now and then how many bytes were read, of how many.
+	Progress func(done, total int64)
 }
 
 // Overlap says how the sensors of a window overlap in one key and family.
@@ -48,6 +51,9 @@ type merger struct {
 	ctx     context.Context
 	files   []*countfile.File
 	sensors []string
+	done    int64 // bytes read
+	total   int64
+	told    int64 // of done, by Progress
 	zone    *time.Location
 }
 
@@ -108,7 +114,7 @@ func (m *merger) add(name string, file *os.File) error {
 	if !info.Mode().IsRegular() {
 		return fmt.Errorf("%s: not a file that was saved: --merge reads files in several places at once", name)
 	}
-	f, err := countfile.Open(name, file, info.Size())
+	f, err := countfile.Open(name, counting{file, m}, info.Size())
 	if err != nil {
 		return err
 	}
@@ -118,7 +124,40 @@ func (m *merger) add(name string, file *os.File) error {
 		}
 	}
 	m.files = append(m.files, f)
+	m.total += info.Size() * m.passes()
 	return nil
+}
+
+// passes returns how often each file is read.
+func (m *merger) passes() int64 {
+	n := int64(1)
+	if m.cfg.Total {
+		n++
+	}
+	if m.cfg.Save != "" {
+		n += 2
+	}
+	return n
+}
+
+// counting is a file that counts what is read of it.
+type counting struct {
+	io.ReaderAt
+	merger *merger
+}
+
+// toldEvery is how many bytes are read from one call of Progress to the next.
+const toldEvery = 1 << 20
+
+// ReadAt implements io.ReaderAt.
+func (c counting) ReadAt(b []byte, at int64) (int, error) {
+	n, err := c.ReaderAt.ReadAt(b, at)
+	m := c.merger
+	if m.done += int64(n); m.cfg.Progress != nil && m.done-m.told >= toldEvery {
+		m.told = m.done
+		m.cfg.Progress(min(m.done, m.total), m.total)
+	}
+	return n, err
 }
 
 // zoneOf returns the time zone of the files, UTC if this machine does not know it.

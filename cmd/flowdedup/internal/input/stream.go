@@ -132,6 +132,14 @@ func (t *filteredTask) Finish() error {
 	return nil
 }
 
+// GiveUp returns when the other task's Write is left behind if it hangs; nil is never.
+func (t *filteredTask) GiveUp() <-chan struct{} {
+	if a, ok := t.Task.(pipeline.Abandoner); ok {
+		return a.GiveUp()
+	}
+	return nil
+}
+
 // count adds the packets of a batch, and reports progress.
 func (s *Stream) count(kept, filtered int) {
 	s.read += uint64(kept + filtered)

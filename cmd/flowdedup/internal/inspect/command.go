@@ -15,6 +15,9 @@ func command(cfg *Config, r *Recommendation) string {
 		for _, name := range cfg.Ring.Interfaces {
 			words = append(words, "-i", name)
 		}
+		for _, target := range cfg.Mirror.Targets {
+			words = append(words, "-i", target.String())
+		}
 	}
 	words = append(words, "--identity", r.Identity, "--window", r.Window)
 	if r.IdentityBytes > 0 {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/inspect"
+	"github.com/flowdedup/flowdedup/capture/mirror"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
 	"github.com/flowdedup/flowdedup/capture/ring"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
@@ -16,10 +17,12 @@ import (
 
 // Config says what a run does. The caller has checked everything in it.
 type Config struct {
-	// Inputs are captures. Without any, Ring says what to capture, for Duration.
+	// Inputs are captures. Without any, Mirror says what to capture, if it has targets, or
+	// else Ring, for Duration.
 	Inputs   []string
 	Input    input.Options
 	Ring     ring.Config
+	Mirror   mirror.Config
 	Duration time.Duration
 
 	Window  time.Duration // 0 stands for the default
@@ -59,39 +62,6 @@ func newInspector(cfg *Config, inputs []string) *inspect.Inspector {
 		Window: cfg.Window, Memory: cfg.Memory, Inputs: inputs,
 		Key: cfg.Secret.AESKey(secret.Packets), Seed: binary.LittleEndian.Uint64(seed[:]),
 	})
-}
-
-// idle is how long the run waits for packets before it looks whether it is to end.
-const idle = 100 * time.Millisecond
-
-// runLive inspects live traffic.
-func runLive(ctx context.Context, cfg *Config, begin time.Time) (Summary, error) {
-	cfg.Ring.Idle = idle
-	// One worker reads packets where they lie; several hold several batches at a time.
-	cfg.Ring.InPlace = cfg.Workers <= 1
-	live, err := ring.Open(cfg.Ring)
-	if err != nil {
-		return Summary{}, err
-	}
-	defer context.AfterFunc(ctx, live.Stop)()
-	if cfg.Duration > 0 {
-		defer time.AfterFunc(cfg.Duration, live.Stop).Stop()
-	}
-	n := newInspector(cfg, nil)
-	defer n.Close()
-	packets := pipeline.New(live)
-	// ctx ends the capture, but not the work on what was captured.
-	err = packets.Run(context.WithoutCancel(ctx), cfg.Workers, func() pipeline.Task {
-		t := newTask(n)
-		t.progress = cfg.Input.Progress
-		return t
-	})
-	live.Stop()
-	s := newSummary(cfg, n.Report(), time.Since(begin))
-	for _, ring := range live.Stats() {
-		s.Dropped += ring.Dropped
-	}
-	return s, errors.Join(err, packets.Close())
 }
 
 // task is the work on one batch.

@@ -273,7 +273,7 @@ func (l *learner) state() *Learned {
 // learnedOf describes a decision.
 func learnedOf(r *measure.Report) Learned {
 	c := &r.Recommendation
-	n := Learned{Verdict: sentence(inspect.Verdict(r)), Dedup: c.Dedup, Ignore: []string{}, Advice: []string{}}
+	n := Learned{Verdict: inspect.Verdict(r), Dedup: c.Dedup, Ignore: []string{}, Advice: []string{}}
 	if !c.Dedup {
 		return n
 	}
@@ -323,6 +323,3 @@ func (k *look) apply(l *learner, p *phase, b *capture.Batch) {
 		k.inspector.Add(k.batch, b)
 	}
 }
-
-// sentence begins a text with a capital letter.
-func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] }

@@ -204,12 +204,12 @@ func learnedOf(s *live.Status) table {
 	if n == nil {
 		return table{}
 	}
-	verdict, removes := n.Verdict, "copies are removed"
-	switch {
-	case n.Decisions == 0:
-		verdict, removes = "inspecting", "all packets pass"
-	case !n.Dedup:
-		removes = "all packets pass"
+	verdict, removes := "inspecting", "all packets pass"
+	if n.Decisions > 0 {
+		verdict = show.Capitalized(n.Verdict)
+	}
+	if n.Decisions > 0 && n.Dedup {
+		removes = "copies are removed"
 	}
 	return table{
 		Columns: []show.Column{{Name: "learned", Left: true}, {Name: "so", Left: true}, {Name: "passed"}},

@@ -58,7 +58,7 @@ func InspectText(w io.Writer, s *inspect.Summary) error {
 }
 
 // capitalized returns a sentence with a capital letter and a full stop.
-func capitalized(s string) string { return strings.ToUpper(s[:1]) + s[1:] + "." }
+func capitalized(s string) string { return show.Capitalized(s) + "." }
 
 func total(m map[string]uint64) (sum uint64) {
 	for _, n := range m {

@@ -8,8 +8,8 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/points"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/inspect"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/page"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
+	"github.com/flowdedup/flowdedup/internal/page"
 )
 
 // InspectPage writes the summary as a page.

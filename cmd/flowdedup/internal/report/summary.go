@@ -229,7 +229,7 @@ func learned(n *live.Learned) string {
 	if n.Decisions == 0 {
 		return "nothing yet"
 	}
-	return n.Verdict
+	return show.Capitalized(n.Verdict)
 }
 
 // also lists notes that happened, each after a comma.

@@ -106,6 +106,9 @@ func Timestamp(t int64, zone *time.Location) *string {
 	return &s
 }
 
+// Capitalized returns a text with a capital letter.
+func Capitalized(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
+
 // Note counts an event that is usually absent.
 type Note struct {
 	Count uint64

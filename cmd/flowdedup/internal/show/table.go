@@ -6,13 +6,12 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/flowdedup/flowdedup/internal/page"
 )
 
-// Column is a column of a table.
-type Column struct {
-	Name string
-	Left bool // its cells are text, not numbers
-}
+// Column is a column of a table, here as on pages.
+type Column = page.TableColumn
 
 // Table returns the lines of a table with the names of columns above the rows. Without
 // borders, two spaces separate columns. Cells may contain escape sequences of colors.

@@ -36,7 +36,7 @@ func (c *calls) do(giveUp <-chan struct{}, f func() error) error {
 		return f()
 	}
 	if c.blocked {
-		return fmt.Errorf("%s: %w", c.name, ErrBlocked)
+		return c.blockedError()
 	}
 	c.next <- f
 	select {
@@ -49,9 +49,11 @@ func (c *calls) do(giveUp <-chan struct{}, f func() error) error {
 		return err
 	case <-time.After(grace):
 		c.blocked = true
-		return fmt.Errorf("%s: %w", c.name, ErrBlocked)
+		return c.blockedError()
 	}
 }
+
+func (c *calls) blockedError() error { return fmt.Errorf("%s: %w", c.name, ErrBlocked) }
 
 // stop ends the goroutine after its current call.
 func (c *calls) stop() {

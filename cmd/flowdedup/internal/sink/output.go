@@ -69,15 +69,6 @@ type output struct {
 	writtenAtFailure uint64 // counts.written at its last failure
 }
 
-// write writes a batch. Where that cannot block, the goroutine of the caller does it, which
-// has the packets in its caches.
-func (o *output) write(giveUp <-chan struct{}, b *capture.Batch, drop []uint64) error {
-	if o.direct {
-		return o.Write(b, drop)
-	}
-	return o.do(giveUp, func() error { return o.Write(b, drop) })
-}
-
 // ended reports whether the output takes no more packets.
 func (o *output) ended() bool {
 	return o.failed != nil && (!o.retries() || errors.Is(o.failed, ErrBlocked))

@@ -64,17 +64,24 @@ var (
 // it is closed.
 const endTimeout = 300 * time.Millisecond
 
+// hangTimeout is how much longer a file on a disk of this machine may take, which is busy
+// at times.
+const hangTimeout = 400 * time.Millisecond
+
 // Set is the outputs of a run. One goroutine calls Write and the methods that end the
-// set.
+// set. If Write has not returned after GiveUp, another one may end the set.
 type Set struct {
 	cfg      Config
 	outputs  []*output
 	stripper *strip.Stripper // nil if packets stay as they are
 	inverted []uint64
 	giveUp   <-chan struct{} // closed when blocked outputs are given up
+	leave    <-chan struct{} // closed when a caller of Write that hangs is left behind
 
 	mu       sync.Mutex // guards what Write counts, for List
 	stripped strip.Stats
+	writing  *output // what a caller of Write writes to itself
+	ending   bool    // no more is written
 }
 
 // New returns a set with nothing open. When ctx is done, the run is to end, and blocked
@@ -83,7 +90,7 @@ func New(ctx context.Context, cfg Config) *Set {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Set{cfg: cfg, giveUp: closedAfter(ctx, endTimeout)}
+	s := &Set{cfg: cfg, giveUp: closedAfter(ctx, endTimeout), leave: closedAfter(ctx, endTimeout+hangTimeout)}
 	if cfg.Strip != 0 {
 		s.stripper = strip.New(strip.Config{Headers: cfg.Strip})
 	}
@@ -187,10 +194,51 @@ func (s *Set) Write(b *capture.Batch, drop []uint64) error {
 			s.addMissed(o, size)
 			continue
 		}
-		err := o.write(s.giveUp, b, verdicts)
+		err := s.writeTo(o, b, verdicts)
+		if s.left() {
+			return err
+		}
 		errs = append(errs, s.written(o, size, err))
 	}
 	return errors.Join(errs...)
+}
+
+// GiveUp returns a channel that is closed when a Write that has not returned hangs: a disk
+// stands still.
+func (s *Set) GiveUp() <-chan struct{} { return s.leave }
+
+// writeTo writes a batch to an output. Where that waits for nothing but a disk, the
+// goroutine of the caller does it, which has the packets in its caches.
+func (s *Set) writeTo(o *output, b *capture.Batch, drop []uint64) error {
+	if !o.direct {
+		return o.do(s.giveUp, func() error { return o.Write(b, drop) })
+	}
+	s.setWriting(o)
+	defer s.setWriting(nil)
+	return o.Write(b, drop)
+}
+
+func (s *Set) setWriting(o *output) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.ending {
+		s.writing = o
+	}
+}
+
+// left reports whether the set has ended without the caller.
+func (s *Set) left() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ending
+}
+
+// beginEnd lets nothing more be written, and returns the output that hangs, nil for none.
+func (s *Set) beginEnd() *output {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ending = true
+	return s.writing
 }
 
 // strip takes headers off the kept packets.
@@ -316,8 +364,13 @@ func (s *Set) end(how func(*output) error) error {
 	default:
 	}
 	errs := make([]error, len(s.outputs))
+	hanging := s.beginEnd()
 	var ending sync.WaitGroup
 	for i, o := range s.outputs {
+		if o == hanging {
+			errs[i] = o.blockedError()
+			continue
+		}
 		ending.Go(func() { errs[i] = o.do(giveUp, func() error { return how(o) }) })
 	}
 	ending.Wait()

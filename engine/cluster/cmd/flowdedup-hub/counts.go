@@ -64,13 +64,16 @@ flowdedup distinct --merge. It reads the state folder, while the hub runs or not
 	return c
 }
 
+// tableWindows is how many windows a table has: a screen of them.
+const tableWindows = 4
+
 // writeCounts writes the unions of the latest windows.
 func writeCounts(t io.Writer, c *hub.CountsStatus) {
 	if c == nil || c.Files == 0 {
 		return
 	}
 	fmt.Fprintln(t, "\nwindow\tof\tfamily\tdistinct\tlow\thigh\tpackets\tsensors\tmissing\t")
-	for i := range c.Rows {
+	for i := from(c.Rows); i < len(c.Rows); i++ {
 		r := &c.Rows[i]
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", windowOf(r), r.Of, r.Family, comma(r.Distinct), comma(r.Low),
 			comma(r.High), comma(r.Packets), r.Sensors, dash(missing(r)))
@@ -78,6 +81,20 @@ func writeCounts(t io.Writer, c *hub.CountsStatus) {
 	if c.Pending > 0 {
 		fmt.Fprintf(t, "%d windows are being united\n", c.Pending)
 	}
+}
+
+// from returns where the rows of the latest windows begin.
+func from(rows []counts.Row) int {
+	windows := 0
+	for i := len(rows) - 1; i >= 0; i-- {
+		if i == len(rows)-1 || windowOf(&rows[i]) != windowOf(&rows[i+1]) {
+			windows++
+		}
+		if windows > tableWindows {
+			return i + 1
+		}
+	}
+	return 0
 }
 
 // windowOf names the window of a row.

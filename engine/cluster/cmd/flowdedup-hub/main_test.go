@@ -275,9 +275,16 @@ func TestShown(t *testing.T) {
 	if err := writeStatus(&table, st, now.Add(time.Second)); err != nil {
 		t.Fatal(err)
 	}
+	past := &history{}
+	for i := range mostSamples + 5 {
+		past.add(now.Add(time.Duration(i)*sampleEvery), st)
+	}
+	if len(past.past) != mostSamples {
+		t.Errorf("%d samples", len(past.past))
+	}
 	get := func(path string) string {
 		w := httptest.NewRecorder()
-		handler(func() hub.Status { return st }).ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+		handler(func() hub.Status { return st }, past).ServeHTTP(w, httptest.NewRequest("GET", path, nil))
 		return w.Body.String()
 	}
 	for name, c := range map[string]struct {
@@ -285,7 +292,7 @@ func TestShown(t *testing.T) {
 		want []string
 	}{
 		"table": {table.String(), []string{"1 without a hub", "1.5ms", "500 (31µs)", "1.234ms", "3 bad", "1s ago", "12,345", "1/3", "a c", "no time", "1 windows are being united"}},
-		"page":  {get("/"), []string{"<td>1.5ms<td>a", "<td>a<td>b<td>500<td>31µs", "1 without a hub", "50.0 %", "<td>12,345", "<td>1/3<td>a c"}},
+		"page":  {get("/"), []string{"<td>1.5ms</td><td class=\"left\">a", "<td>500</td><td>31µs", "1 of 2 slices have no hub", "50.0 %", "<td>12,345", "<td>1/3</td><td class=\"left\">a c", "Digests from each site", "Copies between sites"}},
 		"json":  {get("/status.json"), []string{`"slices_unowned":[1]`, `"offset_us":1500`, `"sensors":"1/3","missing":["a","c"]`}},
 		"metrics": {get("/metrics"), []string{`flowdedup_hub_copies_total{first="a",copy="b"} 500` + "\n", `flowdedup_hub_site_clock_offset_seconds{site="b",of="a"} 0.0015` + "\n", "# TYPE flowdedup_hub_slice_fill_ratio gauge\n",
 			`flowdedup_hub_distinct{of="src",family="ipv4"} 12345` + "\n", `flowdedup_hub_distinct_missing_sites{of="src",family="ipv4"} 2` + "\n", "flowdedup_hub_counts_bytes 4096\n"}},

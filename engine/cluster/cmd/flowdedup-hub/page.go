@@ -2,47 +2,36 @@ package main
 
 import (
 	"bufio"
-	_ "embed"
 	"encoding/json"
 	"fmt"
-	"html/template"
 	"io"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/flowdedup/flowdedup/engine/cluster/counts"
 	"github.com/flowdedup/flowdedup/engine/cluster/hub"
 )
 
-//go:embed page.html
-var pageText string
-
-var page = template.Must(template.New("page").Funcs(template.FuncMap{
-	"comma": comma, "rate": perSecond, "window": func(r counts.Row) string { return windowOf(&r) },
-	"us": func(us any) time.Duration {
-		if p, ok := us.(*int64); ok {
-			return time.Duration(*p) * time.Microsecond
-		}
-		return time.Duration(us.(int64)) * time.Microsecond
-	},
-	"percent": func(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) },
-}).Parse(pageText))
-
-// handler serves the page, /metrics and /status.json.
-func handler(status func() hub.Status) http.Handler {
+// handler serves the page, /metrics and /status.json. Browsers load the page again by
+// themselves.
+func handler(status func() hub.Status, past *history) http.Handler {
 	mux := http.NewServeMux()
 	serve := func(path, contentType string, write func(w io.Writer, st hub.Status) error) {
 		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", contentType)
+			if path == pagePath {
+				w.Header().Set("Refresh", "5")
+			}
 			_ = write(w, status()) // the reader has gone
 		})
 	}
-	serve("/{$}", "text/html; charset=utf-8", func(w io.Writer, st hub.Status) error { return page.Execute(w, st) })
+	serve(pagePath, "text/html; charset=utf-8", func(w io.Writer, st hub.Status) error { return writePage(w, &st, past) })
 	serve("/status.json", "application/json", func(w io.Writer, st hub.Status) error { return json.NewEncoder(w).Encode(st) })
 	serve("/metrics", "text/plain; version=0.0.4; charset=utf-8", writeMetrics)
 	return mux
 }
+
+const pagePath = "/{$}"
 
 // metric is one of the Prometheus text format.
 type metric struct {

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"os"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -63,6 +66,8 @@ need no flags.`,
 	flags.StringVar(&f.settings.URL, "url", "", "where sensors reach this server, if not by an address of this machine, such as `nats://hub.example.org:4222`")
 	flags.StringVar(&f.window, "window", window.Default.String(), "`time` between a packet and its copies, beyond what clocks differ")
 	flags.StringVar(&f.settings.Identity, "identity", "l3", "what makes packets the same, `kind` as in flowdedup dedup --identity")
+	flags.StringVar(&f.settings.Ignore, "ignore", "", "additional `fields` to ignore, as in flowdedup dedup --ignore")
+	flags.StringVar(&f.settings.Within, "within", "", "copies come from the same `points` only: vlan, vni")
 	flags.IntVar(&f.settings.Slices, "slices", 64, "`number` of parts that hubs can share")
 	flags.BoolVar(&f.settings.Journal, "journal", false, "write requests down before they are answered, so that a hub that dies has forgotten nothing")
 	flags.StringVar(&f.memory, "memory", "512MiB", "`bytes` that all slices of this hub may grow to")
@@ -94,6 +99,14 @@ func (f *serveFlags) check() error {
 	f.settings.WindowUS = w.Duration.Microseconds()
 	if _, err := flow.ParseIdentityKind(f.settings.Identity); err != nil {
 		return usageError{fmt.Errorf("--identity: %w", err)}
+	}
+	if _, err := flow.ParseIgnore(f.settings.Ignore); err != nil && f.settings.Ignore != "" {
+		return usageError{fmt.Errorf("--ignore: %w", err)}
+	}
+	for word := range strings.SplitSeq(f.settings.Within, ",") {
+		if word != "" && word != "vlan" && word != "vni" {
+			return usageError{fmt.Errorf("--within %s: want vlan, vni or both with a comma: other points differ from site to site", word)}
+		}
 	}
 	if f.settings.Slices < 1 || f.settings.Slices > 1000 {
 		return usageError{fmt.Errorf("--slices %d: want 1 to 1000", f.settings.Slices)}
@@ -128,8 +141,12 @@ func (f *serveFlags) apply(s *hub.Settings) (invalid bool) {
 	if f.changed("window") {
 		s.WindowUS = f.settings.WindowUS
 	}
-	if f.changed("identity") && s.Identity != f.settings.Identity {
-		s.Identity, invalid = f.settings.Identity, true
+	for name, to := range map[string]struct{ old, given *string }{
+		"identity": {&s.Identity, &f.settings.Identity}, "ignore": {&s.Ignore, &f.settings.Ignore}, "within": {&s.Within, &f.settings.Within},
+	} {
+		if f.changed(name) && *to.old != *to.given {
+			*to.old, invalid = *to.given, true
+		}
 	}
 	if f.changed("slices") && s.Slices != f.settings.Slices {
 		s.Slices, invalid = f.settings.Slices, true
@@ -160,6 +177,9 @@ func (f *serveFlags) serve(c *cobra.Command, log *logger) (err error) {
 	if f.apply(&settings) && !made {
 		settings.Epoch++
 		log.Warn("tokens of before are not valid any more: make new ones with flowdedup-hub join-token")
+	}
+	if strings.Contains(settings.Within, "vni") && settings.Identity != flow.Inner.String() {
+		return usageError{errors.New("--within vni needs --identity inner: without it the VNI is part of what is compared")}
 	}
 	certificates, err := f.certificates(&settings)
 	if err != nil {
@@ -208,7 +228,7 @@ func (f *serveFlags) open(path string) (*hub.Folder, hub.Settings, bool, error) 
 	if f.join == "" {
 		return openOrMake(path)
 	}
-	for _, shared := range []string{"listen", "url", "window", "identity", "slices", "nats", "journal"} {
+	for _, shared := range []string{"listen", "url", "window", "identity", "ignore", "within", "slices", "nats", "journal"} {
 		if f.changed(shared) {
 			return nil, hub.Settings{}, false, usageError{fmt.Errorf("--%s comes with --join: leave it out", shared)}
 		}
@@ -255,11 +275,17 @@ func (f *serveFlags) serveHTTP(h *hub.Hub, log *logger) (stop func() error, err 
 	if err != nil {
 		return nil, fmt.Errorf("--http %s: %w; another address, or --http none", f.http, err)
 	}
-	server := &http.Server{Handler: handler(h.Status), ReadHeaderTimeout: 5 * time.Second}
+	past := &history{}
+	ctx, cancel := context.WithCancel(context.Background())
+	var group sync.WaitGroup
+	group.Go(func() { past.follow(ctx, h.Status) })
+	server := &http.Server{Handler: handler(h.Status, past), ReadHeaderTimeout: 5 * time.Second}
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(listener) }()
 	log.Log("status at http://" + listener.Addr().String())
 	return func() error {
+		cancel()
+		group.Wait()
 		err := server.Close()
 		if served := <-done; !errors.Is(served, http.ErrServerClosed) {
 			err = errors.Join(err, served)

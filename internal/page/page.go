@@ -6,8 +6,6 @@ import (
 	"html/template"
 	"io"
 	"sync"
-
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
 // Page is what a page says, from top to bottom.
@@ -40,9 +38,15 @@ type Section struct {
 // Picture is a Chart, Bars or a HeatMap.
 type Picture interface{ HTML() (template.HTML, error) }
 
+// TableColumn is a column of a table.
+type TableColumn struct {
+	Name string
+	Left bool // its cells are text, not numbers
+}
+
 // Table is a table of texts.
 type Table struct {
-	Columns []show.Column
+	Columns []TableColumn
 	Rows    [][]string
 	// Class returns the style of a row: best, fails or nothing. It may be nil.
 	Class func(row int) string
@@ -71,7 +75,7 @@ var pageTemplate = sync.OnceValue(func() *template.Template {
 type drawnSection struct {
 	Heading, Caption string
 	Drawn            []template.HTML
-	Columns          []show.Column
+	Columns          []TableColumn
 	Rows             []drawnRow
 	More             string
 	Text             []string

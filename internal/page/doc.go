@@ -1,4 +1,4 @@
-// Package page makes the self-contained HTML pages of --html: headings, tables and charts,
+// Package page makes the self-contained HTML pages of --html, and that of the hub: headings, tables and charts,
 // without scripts or anything from a network, for light and dark screens and for print.
 //
 // A [Page] has [Section]s. Each has a picture ([Chart], [Bars] or [HeatMap]), a caption

@@ -1,0 +1,107 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/mirror"
+	"github.com/flowdedup/flowdedup/capture/pipeline"
+	"github.com/flowdedup/flowdedup/capture/ring"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
+)
+
+// idle is how long the run waits for packets before it looks whether it is to end.
+const idle = 100 * time.Millisecond
+
+// liveSource is a capture from interfaces or mirror targets.
+type liveSource interface {
+	capture.Source
+	Stop() // ends the packets
+}
+
+// runLive inspects live traffic.
+func runLive(ctx context.Context, cfg *Config, begin time.Time) (Summary, error) {
+	live, dropped, err := openLive(ctx, cfg)
+	if err != nil {
+		return Summary{}, err
+	}
+	defer context.AfterFunc(ctx, live.Stop)()
+	if cfg.Duration > 0 {
+		defer time.AfterFunc(cfg.Duration, live.Stop).Stop()
+	}
+	n := newInspector(cfg, nil)
+	defer n.Close()
+	packets := pipeline.New(live)
+	// ctx ends the capture, but not the work on what was captured.
+	err = packets.Run(context.WithoutCancel(ctx), cfg.Workers, func() pipeline.Task {
+		t := newTask(n)
+		t.progress = cfg.Input.Progress
+		return t
+	})
+	live.Stop()
+	s := newSummary(cfg, n.Report(), time.Since(begin))
+	s.Dropped = dropped()
+	return s, errors.Join(err, packets.Close())
+}
+
+// openLive opens what is captured. The second result counts what the kernel has dropped.
+func openLive(ctx context.Context, cfg *Config) (live liveSource, dropped func() uint64, err error) {
+	if len(cfg.Mirror.Targets) > 0 {
+		return openMirror(ctx, cfg)
+	}
+	cfg.Ring.Idle = idle
+	// One worker reads packets where they lie; several hold several batches at a time.
+	cfg.Ring.InPlace = cfg.Workers <= 1
+	c, err := ring.Open(cfg.Ring)
+	if err != nil {
+		return nil, nil, err
+	}
+	return c, func() uint64 { return droppedBy(c.Stats()) }, nil
+}
+
+// openMirror opens mirror targets.
+func openMirror(ctx context.Context, cfg *Config) (liveSource, func() uint64, error) {
+	conf := cfg.Mirror
+	conf.Idle, conf.Delay, conf.Warn = idle, min(cfg.Ring.BlockTimeout, time.Millisecond), cfg.Input.Warn
+	c, err := mirror.Open(conf)
+	if err != nil {
+		return nil, nil, err
+	}
+	dropped := func() (sum uint64) {
+		for _, target := range c.Stats() {
+			sum += droppedBy(target.Sockets)
+		}
+		return sum
+	}
+	if cfg.Input.Filter.All() {
+		return c, dropped, nil
+	}
+	wanted := input.NewWanted(cfg.Input.Filter, conf.Warn)
+	if err := wanted.Compile(ctx, capture.LinkEthernet); err != nil {
+		return nil, nil, errors.Join(err, c.Close())
+	}
+	return matching{c, wanted}, dropped, nil
+}
+
+func droppedBy(all []ring.Stats) (sum uint64) {
+	for i := range all {
+		sum += all[i].Dropped
+	}
+	return sum
+}
+
+// matching delivers the packets that match the filter, for which no kernel does that here.
+type matching struct {
+	liveSource
+	wanted *input.Wanted
+}
+
+// Next removes the packets that do not match from a batch.
+func (m matching) Next(b *capture.Batch) error {
+	if err := m.liveSource.Next(b); err != nil {
+		return err
+	}
+	return m.wanted.Keep(context.Background(), b)
+}

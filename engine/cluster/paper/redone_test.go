@@ -1,0 +1,410 @@
+package paper
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/bench/zipf"
+	"github.com/flowdedup/flowdedup/engine/paper"
+	"github.com/flowdedup/flowdedup/engine/theory"
+)
+
+const (
+	// simulations is how often engine/paper repeats what is done over the wire once.
+	simulations = 8
+	// deviations is how many standard deviations of these the wire may be off: with seven
+	// degrees of freedom one value in 2000 is further off by chance. Seeds are fixed.
+	deviations = 6
+	events     = 100_000
+	hashes     = 4
+	// most is the rate of Figure 1(b) that a filter of 2 % keeps although slices fail.
+	most = 0.15
+)
+
+// dataset is a stream of the paper: so many ids by Zipf's law, of which so many come, and
+// the bits for false positive rates of 2, 5 and 8 %.
+type dataset struct {
+	name          string
+	ids, distinct int
+	bits          [3]int
+}
+
+var (
+	webLog    = dataset{"web log", 33_346, 16_850, [3]int{143_000, 105_000, 89_000}}
+	synthetic = dataset{"synthetic", 5_994, 5_700, [3]int{48_400, 35_600, 30_000}}
+	yahoo     = dataset{"Yahoo", 2_050, 2_049, [3]int{17_400, 12_800, 10_800}}
+)
+
+// draw returns the ids of a run.
+func (d dataset) draw(run int) []uint32 {
+	ranks, random := zipf.New(d.ids, 1), rand.NewPCG(1000+uint64(run), 0)
+	ids := make([]uint32, events)
+	for i := range ids {
+		ids[i] = uint32(ranks.Draw(random.Uint64()))
+	}
+	return ids
+}
+
+// digestOf gives the ids of each run digests of their own.
+func digestOf(run int, id uint32) digest.Digest {
+	d := mix(uint64(run+1)<<40 + uint64(id) + 1)
+	return digest.Digest{d, mix(d + 1)}
+}
+
+// score counts verdicts.
+type score struct {
+	known                              []bool
+	distinct, duplicates, false1, miss int
+}
+
+func newScore(d dataset) *score { return &score{known: make([]bool, d.ids)} }
+
+func (s *score) add(id uint32, seen bool) {
+	if s.known[id] {
+		s.duplicates++
+		if !seen {
+			s.miss++
+		}
+		return
+	}
+	s.known[id] = true
+	s.distinct++
+	if seen {
+		s.false1++
+	}
+}
+
+func (s *score) fpr() float64 { return 100 * float64(s.false1) / float64(s.distinct) }
+func (s *score) fnr() float64 { return 100 * float64(s.miss) / float64(s.duplicates) }
+
+// redone is a report: tables of numbers over the wire beside simulated ones.
+type redone struct {
+	t   *testing.T
+	out bytes.Buffer
+}
+
+func (r *redone) table(title string, columns ...string) {
+	fmt.Fprintf(&r.out, "\n## %s\n\n| %s |\n|%s\n", title, strings.Join(columns, " | "), strings.Repeat("---|", len(columns)))
+}
+
+// compare returns the cells of a number: over the wire, the mean of the simulations, and how
+// far they may be apart. floor is what one event more or less makes.
+func (r *redone) compare(what string, wire float64, simulated []float64, floor float64) string {
+	r.t.Helper()
+	mean, squares := 0.0, 0.0
+	for _, v := range simulated {
+		mean += v / float64(len(simulated))
+	}
+	for _, v := range simulated {
+		squares += (v - mean) * (v - mean)
+	}
+	n := float64(len(simulated))
+	allowed := deviations*math.Sqrt(squares/(n-1)*(1+1/n)) + floor
+	if math.Abs(wire-mean) > allowed {
+		r.t.Errorf("%s: %.4g over the wire, %.4g in simulations, within %.4g", what, wire, mean, allowed)
+	}
+	return fmt.Sprintf("%.3g | %.3g ± %.2g", wire, mean, allowed)
+}
+
+// simulate runs f for each simulation, side by side.
+func simulate(t *testing.T, f func(run int) (values []float64, err error)) [][]float64 {
+	t.Helper()
+	type result struct {
+		run    int
+		values []float64
+		err    error
+	}
+	results, free := make(chan result), make(chan bool, runtime.NumCPU())
+	for run := range simulations {
+		go func() {
+			free <- true
+			values, err := f(run)
+			<-free
+			results <- result{run, values, err}
+		}()
+	}
+	byValue := [][]float64{}
+	for range simulations {
+		one := <-results
+		if one.err != nil {
+			t.Fatal(one.err)
+		}
+		for i, v := range one.values {
+			if len(byValue) <= i {
+				byValue = append(byValue, make([]float64, simulations))
+			}
+			byValue[i][one.run] = v
+		}
+	}
+	return byValue
+}
+
+// ways are the two ways to slice, with the filter that simulates each.
+var ways = []struct {
+	name    string
+	arrange func(slices, bits int) arrangement
+	make    func(paper.SlicedConfig) (*paper.Sliced, error)
+}{
+	{"vertical", func(s, m int) arrangement { return arrangement{h: 1, v: s, k: hashes, bits: m} }, paper.NewVertical},
+	{"horizontal", func(s, m int) arrangement { return arrangement{h: s, v: 1, k: hashes, bits: m} }, paper.NewHorizontal},
+}
+
+// loads returns what is known of the load of slices: fairness, and the largest share, in
+// percent.
+func loads(all []int) (values []float64, err error) {
+	fairness, err := theory.Fairness(all)
+	sum, largest := 0, 0
+	for _, n := range all {
+		sum, largest = sum+n, max(largest, n)
+	}
+	return []float64{fairness, 100 * float64(largest) / float64(sum)}, err
+}
+
+// alone is the same filter in one piece.
+type alone struct {
+	arrangement
+	set map[address]bool
+}
+
+func (f alone) testAndSet(digest uint64) (seen bool) {
+	seen = true
+	for _, at := range f.addresses(digest) {
+		seen = seen && f.set[at]
+		f.set[at] = true
+	}
+	return seen
+}
+
+// fill sends a stream through a sliced filter over the wire, by test-and-set. Each verdict
+// must be that of the filter in one piece. It returns the false positive rate, fairness and
+// largest load.
+func fill(t *testing.T, d dataset, a arrangement) (values []float64) {
+	t.Run("wire", func(t *testing.T) {
+		s := startServer(t)
+		all, p := startSlices(t, s, a), &producer{t: t, conn: dial(t, s), a: a}
+		sc, one := newScore(d), alone{a, map[address]bool{}}
+		ids := d.draw(simulations)
+		const batch = 1000
+		digests := make([]uint64, batch)
+		for from := 0; from < events; from += batch {
+			for i := range digests {
+				digests[i] = digestOf(simulations, ids[from+i])[0]
+			}
+			for i, v := range p.send(opTAS, digests) {
+				if want := one.testAndSet(digests[i]); v.set != want {
+					t.Fatalf("event %d: duplicate %v, want %v", from+i, v.set, want)
+				}
+				sc.add(ids[from+i], v.set)
+			}
+		}
+		var tests []int
+		for _, one := range all {
+			tests = append(tests, int(one.elements.Load()))
+		}
+		load, err := loads(tests)
+		if err != nil || sc.miss > 0 {
+			t.Fatalf("%v, %d duplicates missed", err, sc.miss)
+		}
+		values = append([]float64{sc.fpr()}, load...)
+	})
+	return values
+}
+
+// simulateFill is fill by engine/paper.
+func simulateFill(t *testing.T, d dataset, way int, slices, bits int) [][]float64 {
+	return simulate(t, func(run int) ([]float64, error) {
+		f, err := ways[way].make(paper.SlicedConfig{Bits: bits, K: hashes, Slices: slices})
+		if err != nil {
+			return nil, err
+		}
+		sc := newScore(d)
+		for _, id := range d.draw(run) {
+			sc.add(id, f.TestAndSet(digestOf(run, id)))
+		}
+		load, err := loads(f.Loads())
+		return append([]float64{sc.fpr()}, load...), err
+	})
+}
+
+// slicing is Figures 5(a-c) and 7(a,b).
+func (r *redone) slicing(figure string, d dataset, withLoads bool) {
+	columns := []string{"slices"}
+	for _, way := range ways {
+		for _, rate := range []string{"2 %", "5 %", "8 %"} {
+			columns = append(columns, way.name+", "+rate, "simulated")
+		}
+	}
+	if withLoads {
+		for _, way := range ways {
+			columns = append(columns, way.name+", fairness", "simulated", "largest load, %", "simulated")
+		}
+	}
+	r.table(fmt.Sprintf("Figure %s: %s, false positives in %%", figure, d.name), columns...)
+	for _, slices := range []int{1, 10, 40, 70, 100} {
+		cells, load := "", ""
+		for way := range ways {
+			for i, bits := range d.bits {
+				what := fmt.Sprintf("%s, %d %s slices, %d bits", d.name, slices, ways[way].name, bits)
+				wire := fill(r.t, d, ways[way].arrange(slices, bits))
+				simulated := simulateFill(r.t, d, way, slices, bits)
+				cells += " | " + r.compare(what, wire[0], simulated[0], 200/float64(d.distinct))
+				if i == 0 {
+					load += " | " + r.compare(what+", fairness", wire[1], simulated[1], 0.001) +
+						" | " + r.compare(what+", largest load", wire[2], simulated[2], 0.1)
+				}
+			}
+		}
+		if !withLoads {
+			load = ""
+		}
+		fmt.Fprintf(&r.out, "| %d%s%s |\n", slices, cells, load)
+	}
+}
+
+// failing is Figure 1(b): so many slices keep a rate of 2 % below 15 % when some fail. They
+// hold the distinct events of the web log, and slices fail by ending their subscriptions.
+func (r *redone) failing() {
+	r.table("Figure 1(b): slices that keep false positives of 2 % within 15 %, and the rate in % with so many of them failed",
+		"failed", "vertical slices", "rate", "simulated", "formula", "horizontal slices", "rate", "simulated", "formula")
+	for failed := 1; failed <= 10; failed++ {
+		fmt.Fprintf(&r.out, "| %d", failed)
+		for way := range ways {
+			slices, err := theory.HorizontalTolerance(failed, 0.02, most)
+			if ways[way].name == "vertical" {
+				slices, err = theory.VerticalTolerance(failed, hashes, 0.02, most)
+			}
+			if err != nil {
+				r.t.Fatal(err)
+			}
+			wire := r.fail(way, slices, failed)
+			simulated := simulate(r.t, func(run int) ([]float64, error) { return simulateFailing(way, slices, failed, run) })
+			form := theory.Sliced{Bits: webLog.bits[0], K: hashes, Slices: slices}
+			alone, err := form.SplitFPR([]int{hashes, 1}[way], webLog.distinct)
+			if err != nil {
+				r.t.Fatal(err)
+			}
+			expect := form.HorizontalFailedFPR
+			if ways[way].name == "vertical" {
+				expect = form.VerticalFailedFPR
+			}
+			want, err := expect(failed, alone)
+			if err != nil {
+				r.t.Fatal(err)
+			}
+			what := fmt.Sprintf("%d of %d %s slices failed", failed, slices, ways[way].name)
+			fmt.Fprintf(&r.out, " | %d | %s | %.3g", slices, r.compare(what, wire, simulated[0], 0.1), 100*want)
+		}
+		fmt.Fprintln(&r.out, " |")
+	}
+}
+
+const probes = 20_000
+
+// fail returns the rate over the wire.
+func (r *redone) fail(way, slices, failed int) (rate float64) {
+	r.t.Run("wire", func(t *testing.T) {
+		s, a := startServer(t), ways[way].arrange(slices, webLog.bits[0])
+		all, p := startSlices(t, s, a), &producer{t: t, conn: dial(t, s), a: a}
+		run := func(op byte, from, n int) (seen int) {
+			digests := make([]uint64, 1000)
+			for ; n > 0; n -= len(digests) {
+				digests = digests[:min(n, len(digests))]
+				for i := range digests {
+					digests[i] = digestOf(simulations, uint32(from+i))[0]
+				}
+				from += len(digests)
+				for _, v := range p.send(op, digests) {
+					if v.set {
+						seen++
+					}
+				}
+			}
+			return seen
+		}
+		run(opSet, 0, webLog.distinct)
+		for _, i := range rand.New(rand.NewPCG(simulations, 1)).Perm(slices)[:failed] {
+			if err := all[i].sub.Unsubscribe(); err != nil {
+				t.Fatal(err)
+			}
+			if err := all[i].conn.Flush(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		rate = 100 * float64(run(opTest, 1<<20, probes)) / probes
+	})
+	return rate
+}
+
+// simulateFailing is fail by engine/paper. Its filters set what they test, so there are
+// several, of which each is asked about few.
+func simulateFailing(way, slices, failed, run int) ([]float64, error) {
+	const filters, tested = 8, 500
+	seen := 0
+	for one := range filters {
+		f, err := ways[way].make(paper.SlicedConfig{Bits: webLog.bits[0], K: hashes, Slices: slices})
+		if err != nil {
+			return nil, err
+		}
+		seed := 100 + run*filters + one
+		for id := range webLog.distinct - tested/2 { // half of what is tested is there on average
+			f.TestAndSet(digestOf(seed, uint32(id)))
+		}
+		for _, i := range rand.New(rand.NewPCG(uint64(seed), 1)).Perm(slices)[:failed] {
+			if err := f.Fail(i); err != nil {
+				return nil, err
+			}
+		}
+		for i := range uint32(tested) {
+			if f.TestAndSet(digestOf(seed, 1<<20+i)) {
+				seen++
+			}
+		}
+	}
+	return []float64{100 * float64(seen) / (filters * tested)}, nil
+}
+
+// TestFill sends a stream through both kinds of slices: see fill.
+func TestFill(t *testing.T) {
+	for _, way := range ways {
+		fill(t, yahoo, way.arrange(10, yahoo.bits[2]))
+	}
+}
+
+// TestRedone redoes the figures 1(b), 5(a-c), 7(a,b) and 12(c) of the paper over NATS,
+// beside engine/paper, and writes them to the file that FLOWDEDUP_FIGURES names.
+func TestRedone(t *testing.T) {
+	name := os.Getenv("FLOWDEDUP_FIGURES")
+	if name == "" {
+		t.Skip("takes minutes: make hub-figures")
+	}
+	r := &redone{t: t}
+	fmt.Fprintf(&r.out, `# "One is Enough" over the wire
+
+Made by `+"`make hub-figures`"+` ([engine/cluster/paper](../../engine/cluster/paper/doc.go)). Each
+slice, and each node of the tree, is a subscription of its own at a NATS server, and each
+test is a message to it. Beside each number is what [engine/paper](../../engine/paper/doc.go)
+counts in one process: the mean of %d runs of other streams, and how far the wire may be
+from it, %d standard deviations of such a run and what one event or two make. Each verdict of
+Figures 5 and 7 is also compared with that of the same filter in one piece. Streams are those
+of [RESULTS.md](RESULTS.md): %d events, by Zipf's law with exponent 1, k = %d. Seeds are
+fixed, so every run gives the same numbers.
+`, simulations, deviations, events, hashes)
+	r.failing()
+	r.slicing("5(a-c)", webLog, true)
+	r.slicing("7(a)", synthetic, false)
+	r.slicing("7(b)", yahoo, false)
+	r.topDown()
+	if t.Failed() {
+		return
+	}
+	if err := os.WriteFile(name, r.out.Bytes(), 0o644); err != nil {
+		t.Error(err)
+	}
+}
