@@ -78,14 +78,14 @@ var layers = map[string][]string{
 	"capture/pipeline":  {"capture"},
 	"capture/ring":      {"capture", "capture/internal/sockets"},
 	"capture/xdp":       {"capture", "capture/ring", "capture/bpf", "capture/internal/sockets"},
-	"cmd":               {"capture", "engine", "layout", "asm", "internal", "cmd"},
+	"cmd":               {"capture", "engine", "layout", "asm", "cmd"},
 	// What the command and the hub have in common, which is a module of its own.
-	"internal/page":  {},
-	"bench":          {"capture", "engine", "layout", "asm", "bench"},
-	"bench/chart":    {},
-	"bench/workload": {"bench"},
-	"bench/lab":      {},
-	"bench/zipf":     {},
+	"cmd/flowdedup/page": {},
+	"bench":              {"capture", "engine", "layout", "asm", "bench"},
+	"bench/chart":        {},
+	"bench/workload":     {"bench"},
+	"bench/lab":          {},
+	"bench/zipf":         {},
 }
 
 // junction is where packets meet filters: the one package below capture that imports

@@ -54,6 +54,7 @@ func (c *Cutter) Cut(dst []byte, b *records.Batch, verdicts []records.Verdict) [
 		m.lower(samples-4, uint32(m.removed))
 	case records.NetFlow9:
 		sequence = 12
+		m.aligned = true
 		m.sets(head9, len(b.Raw))
 		m.count9()
 	case records.IPFIX:
@@ -131,6 +132,7 @@ type cut struct {
 	raw      []byte
 	records  []records.Record // from the next one on
 	verdicts []records.Verdict
+	aligned  bool // sets are padded
 
 	kept, removed, removedSets int // so far
 	shorter                    int // by how many bytes
@@ -156,8 +158,8 @@ func (m *cut) between(at, end int) (last, shortest int) {
 			m.removed++
 		} else {
 			m.kept++
-			shortest = min(shortest, r.Length)
 		}
+		shortest = min(shortest, r.Length)
 		last = r.Offset + r.Length
 		m.records, m.verdicts = m.records[1:], m.verdicts[1:]
 	}
@@ -190,7 +192,9 @@ func (m *cut) set(at, end int) {
 	if m.removed == removed {
 		return
 	}
-	if rest := m.raw[last:end]; len(rest) < 4 || len(rest) < 8 && isZero(rest) {
+	rest := m.raw[last:end]
+	padded := len(rest) < 4 || len(rest) < 8 && isZero(rest)
+	if padded {
 		m.dst = m.dst[:len(m.dst)-len(rest)]
 	}
 	size := len(m.dst) - begin
@@ -199,7 +203,8 @@ func (m *cut) set(at, end int) {
 		m.removedSets++
 		return
 	}
-	if padding := -size & 3; (end-at)%4 == 0 && padding < shortest {
+	// IPFIX needs no padding. What could not be decoded might become a record with it.
+	if padding := -size & 3; m.aligned && padded && (end-at)%4 == 0 && padding < shortest {
 		m.dst = append(m.dst, "\x00\x00\x00"[:padding]...)
 	}
 	binary.BigEndian.PutUint16(m.dst[begin+2:], uint16(len(m.dst)-begin))

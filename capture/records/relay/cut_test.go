@@ -162,7 +162,7 @@ func TestCounts(t *testing.T) {
 		{"v9 that counts sets", copies(6, 0), 2, 44},
 		{"v9 that counts sets", copies(6, 3, 4, 5), 1, 140},
 		{"v9 with its template", copies(3, 0, 1, 2), 1, 140},
-		{"IPFIX", copies(6, 3), 0, 8}, // 10, and other padding
+		{"IPFIX", copies(6, 3), 0, 11}, // 10, and the padding
 	}
 	for _, c := range cases {
 		messages := seeds()[c.name]

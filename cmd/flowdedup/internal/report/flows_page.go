@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/flows"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/page"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
 )
 
 // FlowsPage writes the summary as a page.
