@@ -1,5 +1,5 @@
 # Everything here needs only a Go toolchain, unless a target says more.
-.PHONY: build hub install dist dist-test man test test-short race vet lint fuzz cross purego bench bench-short bench-compare bench-large bench-peers bench-peers-large bench-pipeline bench-pipeline-quick bench-live bench-live-quick bench-all bench-merge intervals bench-results soak-live test-hub chaos-hub hub-model hub-figures faults batches papers captures ci
+.PHONY: build hub install man test test-short race vet lint fuzz cross purego bench bench-short bench-compare bench-large bench-peers bench-peers-large bench-pipeline bench-pipeline-quick bench-live bench-live-quick bench-merge intervals bench-results soak-live test-hub chaos-hub hub-model faults batches papers papers-check papers-full captures ci dist dist-test bench-all hub-figures
 
 # One static file, which needs no C library.
 build:
@@ -192,9 +192,21 @@ batches:
 bench-results:
 	cd bench/peers && go run ./report -o ../RESULTS.md -charts ../charts $(addprefix ../../,$(sort $(wildcard $(OUT)/*.txt)))
 
-# Makes the papers' tables and figures again: minutes; hours with PAPERS=-full.
+# Makes the papers' tables and figures again: minutes.
 papers:
 	go run ./bench/papers $(PAPERS) -markdown bench/papers/RESULTS.md -charts bench/papers/charts -json bench/papers/results.json
+
+# Fails where RESULTS.md or a chart has other numbers than the code makes: all tables.
+papers-check:
+	go run ./bench/papers -check bench/papers/RESULTS.md -charts bench/papers/charts
+
+# papers-full makes Tables 1 to 5 of p1 at their printed sizes: some ten hours on two
+# cores, with 3 GB of memory for each. Finished rows stay in full.json, so it may be
+# interrupted, writes what there is, and goes on from there the next time.
+papers-full:
+	mkdir -p $(OUT)
+	go build -o $(OUT)/papers ./bench/papers
+	$(OUT)/papers -full -only p1.table1,p1.table2,p1.table3,p1.table4,p1.table5 -counts bench/papers/full.json -markdown bench/papers/RESULTS-full.md
 
 # Makes the captures of testdata/pcaps again: Linux, as root, in network namespaces.
 captures:

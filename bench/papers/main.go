@@ -18,7 +18,6 @@ import (
 	"github.com/flowdedup/flowdedup/bench/papers/internal/quotient"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/rivals"
-	"github.com/flowdedup/flowdedup/bench/papers/internal/sliding"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/stable"
 )
 
@@ -51,13 +50,17 @@ func run(ctx context.Context, args []string) error {
 		return nil
 	}
 	report, failed := runAll(ctx, chosen, o)
+	report.all = experiments()
+	if o.check != "" {
+		return errors.Join(failed, report.check(o))
+	}
 	// What was made before a failure or an interrupt is written all the same.
 	return errors.Join(failed, report.write(o))
 }
 
 // runAll runs the chosen tables one after another; each uses all workers.
 func runAll(ctx context.Context, chosen []choice, o options) (report, error) {
-	r := report{args: o.args, full: o.run.Full}
+	r := report{args: o.args, commit: commit(), full: o.run.Full}
 	for _, c := range chosen {
 		fmt.Fprintf(os.Stderr, "%s ... ", c.table)
 		begin := time.Now()
@@ -83,6 +86,7 @@ type options struct {
 	only     []string
 	list     bool
 	markdown string
+	check    string
 	json     string
 	charts   string
 }
@@ -91,10 +95,12 @@ func parse(args []string) (options, error) {
 	o := options{args: args}
 	flags := flag.NewFlagSet("papers", flag.ContinueOnError)
 	flags.BoolVar(&o.run.Full, "full", false, "run the printed sizes: hours for p1")
+	flags.StringVar(&o.run.Counts, "counts", "", "keep finished rows of full p1 tables in this file, and take them from it")
 	flags.IntVar(&o.run.Workers, "workers", runtime.NumCPU(), "goroutines to use")
 	flags.BoolVar(&o.list, "list", false, "list the tables, run nothing")
 	only := flags.String("only", "", "papers or tables to make, separated by commas: p1,p3.table2")
 	flags.StringVar(&o.markdown, "markdown", "", "write the report to this file instead of standard output")
+	flags.StringVar(&o.check, "check", "", "write nothing; fail if this report, or its charts, has other numbers")
 	flags.StringVar(&o.json, "json", "", "write every number to this file")
 	flags.StringVar(&o.charts, "charts", "", "write the charts to this folder, as SVG")
 	if err := flags.Parse(args); err != nil {
@@ -121,7 +127,6 @@ func experiments() []result.Experiment {
 		clicks.Experiment(),
 		quotient.Experiment(),
 		distributed.Experiment(),
-		sliding.Experiment(),
 		rivals.Experiment(),
 	}
 }

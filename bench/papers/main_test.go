@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -83,8 +85,50 @@ func TestReport(t *testing.T) {
 	}
 	requireText(t, filepath.Join(folder, "R.md"), "| p8.table1 | Rates of p8.table1 | 1 printed numbers",
 		"## p8: Eight\n", "1 → 2 % (+100.0 %)", "![p8.table1](charts/p8.table1.svg)")
+	o.check = filepath.Join(folder, "R.md")
+	if err := r.check(o); err != nil {
+		t.Error(err)
+	}
+	r.made[0].table.Rows[0].Cells[0].Ours = 3
+	if err := r.check(o); err == nil || !strings.Contains(err.Error(), "1 → 3 %") {
+		t.Errorf("another number: %v", err)
+	}
 	requireText(t, filepath.Join(folder, "r.json"), `"name": "p8.table1"`, `"relative_difference": 1`)
 	requireText(t, filepath.Join(folder, "charts", "p8.table1.svg"), "<svg")
+}
+
+// TestKept: a table that is made again takes its place in the report, and the others stay.
+func TestKept(t *testing.T) {
+	o, err := parse(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := samples()
+	all[0].Tables = all[0].Tables[:1]
+	chosen, err := choose(all, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := runAll(t.Context(), chosen, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.all = all
+	text := r.markdown("charts", "")
+	again := report{args: r.args, commit: r.commit, made: r.made[1:], all: all}
+	if got := again.markdown("charts", text); got != text {
+		t.Errorf("got\n%s\nwant\n%s", got, text)
+	}
+	again.made[0].table.Title, again.commit = "Changed", "abc"
+	want := strings.ReplaceAll(text, "Rates of p9.figure1", "Changed")
+	want = strings.ReplaceAll(want, "at most 100.0 % | "+r.commit+" |\n\n", "at most 100.0 % | abc |\n\n")
+	if got := again.markdown("charts", text); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	again.all = all[1:]
+	if got := again.markdown("charts", text); strings.Contains(got, "p8") {
+		t.Errorf("a table that is no more stays:\n%s", got)
+	}
 }
 
 func requireText(t *testing.T, name string, wanted ...string) {
@@ -120,6 +164,56 @@ func TestExperiments(t *testing.T) {
 				t.Errorf("%s is there twice or not of %s", table, e.Paper)
 			}
 			known[table] = true
+		}
+	}
+}
+
+// slow are the papers and tables that take more than a second or two of a processor, or
+// measure time. `make papers-check` makes them too.
+var slow = []string{
+	"p0.table2", "p0.figure1", "p0.figure4", "p0.cells", "p1", "p2.figure6", "p2.figure7", "p2.text",
+	"p3.table2", "p3.table3", "p3.table4", "p3.table5", "p3.semisort", "p3.attack",
+	"p4.figure5", "p4.figure7", "p4.figure7c", "p4.figure8", "p4.figure9", "p4.figure11", "p4.figure12c", "p4.treetimers", "p4.lemma1",
+	"rivals",
+}
+
+// TestResults makes the fast tables and charts and compares them with those that are
+// checked in, which `make papers` makes anew. Other processors round otherwise.
+func TestResults(t *testing.T) {
+	if testing.Short() || runtime.GOARCH != "amd64" {
+		t.Skip("takes half a minute of a processor, and needs amd64")
+	}
+	o, err := parse([]string{"-check", "RESULTS.md", "-charts", "charts"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	chosen, err := choose(experiments(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	isSlow := func(c choice) bool {
+		return slices.Contains(slow, c.table) || slices.Contains(slow, c.experiment.Paper)
+	}
+	r, err := runAll(t.Context(), slices.DeleteFunc(chosen, isSlow), o)
+	for _, table := range r.tables() {
+		requireForm(t, table)
+	}
+	if err := errors.Join(err, r.check(o)); err != nil {
+		t.Error(err)
+	}
+}
+
+// requireForm checks that rows have a cell for each column, and that numbers are finite.
+func requireForm(t *testing.T, table result.Table) {
+	t.Helper()
+	for _, row := range table.Rows {
+		if len(row.Cells) != len(table.Columns) {
+			t.Errorf("%s, row %s: %d cells for %d columns", table.Name, row.Name, len(row.Cells), len(table.Columns))
+		}
+		for _, cell := range row.Cells {
+			if !cell.Blank && (math.IsNaN(cell.Ours) || math.IsInf(cell.Ours, 0)) {
+				t.Errorf("%s, row %s: %g", table.Name, row.Name, cell.Ours)
+			}
 		}
 	}
 }

@@ -2,41 +2,40 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
 )
 
-// report collects the tables that were made.
+// report collects the tables that were made, and keeps the others of an earlier report.
 type report struct {
-	args     []string
-	full     bool
-	sections []section
+	args   []string
+	commit string // of the code
+	full   bool
+	made   []made
+	all    []result.Experiment // whose tables a report may keep; those of made if nil
 }
 
-// section holds the tables of one experiment.
-type section struct {
-	title  string
-	tables []result.Table
+// made is a table that was made.
+type made struct {
+	experiment result.Experiment
+	table      result.Table
 }
 
-func (r *report) add(e result.Experiment, t result.Table) {
-	title := e.Paper + ": " + e.Title
-	if n := len(r.sections); n == 0 || r.sections[n-1].title != title {
-		r.sections = append(r.sections, section{title: title})
-	}
-	last := &r.sections[len(r.sections)-1]
-	last.tables = append(last.tables, t)
-}
+func (r *report) add(e result.Experiment, t result.Table) { r.made = append(r.made, made{e, t}) }
 
 func (r *report) tables() []result.Table {
 	var all []result.Table
-	for _, s := range r.sections {
-		all = append(all, s.tables...)
+	for _, m := range r.made {
+		all = append(all, m.table)
 	}
 	return all
 }
@@ -44,22 +43,83 @@ func (r *report) tables() []result.Table {
 // write writes the files that were asked for, and the report to standard output
 // unless it goes to a file.
 func (r *report) write(o options) error {
-	if len(r.sections) == 0 {
+	if len(r.made) == 0 {
 		return nil
 	}
 	return errors.Join(r.writeCharts(o.charts), r.writeJSON(o.json), r.writeMarkdown(o))
 }
 
+// writeMarkdown writes the report. What an earlier report in the same file has of tables
+// that were not asked for now stays.
 func (r *report) writeMarkdown(o options) error {
 	if o.markdown == "" {
-		_, err := os.Stdout.WriteString(r.markdown(o.charts))
+		_, err := os.Stdout.WriteString(r.markdown(o.charts, ""))
 		return err
 	}
 	folder, err := linkTo(o.charts, filepath.Dir(o.markdown))
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(o.markdown, []byte(r.markdown(folder)), 0o644)
+	earlier := ""
+	if len(o.only) > 0 {
+		text, err := os.ReadFile(o.markdown)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		earlier = string(text)
+	}
+	return os.WriteFile(o.markdown, []byte(r.markdown(folder, earlier)), 0o644)
+}
+
+// check compares the tables, and their charts if there is a folder, with what the report's
+// file holds, and says where they differ. Times are not compared.
+func (r *report) check(o options) error {
+	text, err := os.ReadFile(o.check)
+	if err != nil {
+		return err
+	}
+	folder, err := linkTo(o.charts, filepath.Dir(o.check))
+	if err != nil {
+		return err
+	}
+	var differ []error
+	for _, t := range r.tables() {
+		if t.Timed {
+			continue
+		}
+		if made := t.Markdown(folder); !strings.Contains(string(text)+"\n", made) {
+			differ = append(differ, fmt.Errorf("%s: %s differs; the first new line: %s", o.check, t.Name, firstNew(made, string(text))))
+		}
+		if o.charts == "" {
+			continue
+		}
+		for _, p := range t.Charts {
+			differ = append(differ, checkChart(filepath.Join(o.charts, p.File+".svg"), p))
+		}
+	}
+	return errors.Join(differ...)
+}
+
+func checkChart(name string, p result.Picture) error {
+	var made bytes.Buffer
+	if err := p.Chart.SVG(&made); err != nil {
+		return err
+	}
+	text, err := os.ReadFile(name)
+	if err == nil && !bytes.Equal(text, made.Bytes()) {
+		err = fmt.Errorf("%s differs", name)
+	}
+	return err
+}
+
+// firstNew returns the first line of a table that a text does not have.
+func firstNew(made, text string) string {
+	for line := range strings.Lines(made) {
+		if !strings.Contains(text, line) {
+			return strings.TrimSpace(line)
+		}
+	}
+	return "none: lines are missing or in another order"
 }
 
 // linkTo returns the folder of the charts as seen from the report's folder.
@@ -103,36 +163,110 @@ func (r *report) writeCharts(folder string) error {
 	return nil
 }
 
-func (r *report) markdown(charts string) string {
-	var b strings.Builder
-	size := "scaled sizes"
-	if r.full {
-		size = "the printed sizes"
+// markdown returns the report, with the tables of an earlier one that belong to one of the
+// experiments and were not made now.
+func (r *report) markdown(charts, earlier string) string {
+	rows, sections := kept(earlier)
+	for _, m := range r.made {
+		rows[m.table.Name], sections[m.table.Name] = r.row(m.table), m.table.Markdown(charts)
 	}
-	fmt.Fprintf(&b, "# The papers' tables and figures, reproduced at %s\n\n", size)
-	fmt.Fprintf(&b, "    go run ./bench/papers %s\n\n", strings.Join(r.args, " "))
-	b.WriteString("Numbers are \"printed → ours (relative difference)\", or ours alone.\n\n")
-	b.WriteString(r.overview())
-	for _, s := range r.sections {
-		fmt.Fprintf(&b, "## %s\n\n", s.title)
-		for _, t := range s.tables {
-			b.WriteString(t.Markdown(charts))
+	all := r.all
+	if all == nil {
+		for _, m := range r.made {
+			if len(all) == 0 || all[len(all)-1].Paper != m.experiment.Paper {
+				all = append(all, m.experiment)
+			}
 		}
 	}
-	return strings.TrimRight(b.String(), "\n") + "\n"
+	size, took := "scaled sizes", [2]string{}
+	if r.full {
+		size, took = "the printed sizes", [2]string{" seconds |", "---|"}
+	}
+	var overview, body strings.Builder
+	fmt.Fprintf(&overview, "| table | what | printed numbers | code |%s\n|---|---|---|---|%s\n", took[0], took[1])
+	for _, e := range all {
+		title := fmt.Sprintf("## %s: %s\n\n", e.Paper, e.Title)
+		for _, name := range e.Tables {
+			if sections[name] != "" {
+				overview.WriteString(rows[name])
+				body.WriteString(title + sections[name])
+				title = ""
+			}
+		}
+	}
+	text := fmt.Sprintf("# The papers' tables and figures, reproduced at %s\n\n    go run ./bench/papers %s\n\n", size, r.command()) +
+		"Numbers are \"printed → ours (relative difference)\", or ours alone. Code is the commit that made a table.\n\n" +
+		overview.String() + "\n" + body.String()
+	return strings.TrimRight(text, "\n") + "\n"
 }
 
-// overview lists the tables with their distance from the printed numbers.
-func (r *report) overview() string {
-	var b strings.Builder
-	b.WriteString("| table | what | printed numbers | seconds |\n|---|---|---|---|\n")
-	for _, t := range r.tables() {
-		summary := strings.TrimSuffix(t.Summary(), ".")
-		if summary == "" {
-			summary = "none"
-		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %.1f |\n", t.Name, t.Title, summary, t.Seconds)
+// command returns the flags, without those that choose tables: others may be kept.
+func (r *report) command() string {
+	args := slices.Clone(r.args)
+	if at := slices.Index(args, "-only"); at >= 0 && at+1 < len(args) {
+		args = slices.Delete(args, at, at+2)
 	}
-	b.WriteString("\n")
-	return b.String()
+	return strings.Join(args, " ")
+}
+
+// row returns the row of the overview. What a table took is told at printed sizes only,
+// since it is another in each run.
+func (r *report) row(t result.Table) string {
+	summary := cmp.Or(strings.TrimSuffix(t.Summary(), "."), "none")
+	if t.Timed {
+		summary = "times of the machine: not compared"
+	}
+	row := fmt.Sprintf("| %s | %s | %s | %s |", t.Name, t.Title, summary, r.commit)
+	if r.full {
+		row += fmt.Sprintf(" %.0f |", t.Seconds)
+	}
+	return row + "\n"
+}
+
+var (
+	sectionHead = regexp.MustCompile(`(?m)^### (\S+): `)
+	overviewRow = regexp.MustCompile(`(?m)^\| (\w+\.\w+) \|.*\n`)
+)
+
+// kept returns the rows of a report's overview and its sections, by table.
+func kept(text string) (rows, sections map[string]string) {
+	rows, sections = map[string]string{}, map[string]string{}
+	starts := sectionHead.FindAllStringSubmatchIndex(text, -1)
+	if len(starts) == 0 {
+		return rows, sections
+	}
+	overview := text[:starts[0][0]]
+	for _, m := range overviewRow.FindAllStringSubmatch(overview, -1) {
+		rows[m[1]] = m[0]
+	}
+	for i, at := range starts {
+		end := len(text)
+		if i+1 < len(starts) {
+			end = starts[i+1][0]
+		}
+		section, _, _ := strings.Cut(text[at[0]:end], "\n## ")
+		sections[text[at[2]:at[3]]] = strings.TrimRight(section, "\n") + "\n\n"
+	}
+	return rows, sections
+}
+
+// madeFrom are the folders whose code makes the tables.
+var madeFrom = []string{":/asm", ":/layout", ":/engine", ":/bench/chart", ":/bench/zipf", ":/bench/papers", ":/go.mod",
+	":(top,exclude)bench/papers/*.md", ":(top,exclude)bench/papers/charts"}
+
+// commit names the latest commit that changed the code which makes the tables.
+func commit() string {
+	git := func(args ...string) string {
+		c := exec.Command("git", append(append(args, "--"), madeFrom...)...)
+		out, _ := c.Output()
+		return strings.TrimSpace(string(out))
+	}
+	hash := git("log", "-1", "--format=%h", "--abbrev=10")
+	switch {
+	case hash == "":
+		return "unknown"
+	case git("status", "--porcelain", "--untracked-files=no") != "":
+		return hash + " and changes to it"
+	}
+	return hash
 }

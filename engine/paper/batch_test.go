@@ -16,8 +16,8 @@ func builders() map[string]func() (Filter, error) {
 	qht := QHTConfig{Bits: 3000, CellBits: 3, Cells: 2, Seed: 5}
 	return map[string]func() (Filter, error){
 		"Bloom":          func() (Filter, error) { return NewBloom(20_000, 3) },
-		"Stable":         func() (Filter, error) { return NewStable(StableConfig{3000, 1, 3, 10, 5}) },
-		"Stable 3 bits":  func() (Filter, error) { return NewStable(StableConfig{1000, 3, 2, 20, 5}) },
+		"Stable":         func() (Filter, error) { return NewStable(StableConfig{Cells: 3000, CellBits: 1, K: 3, P: 10, Seed: 5}) },
+		"Stable 3 bits":  func() (Filter, error) { return NewStable(StableConfig{Cells: 1000, CellBits: 3, K: 2, P: 20, Seed: 5}) },
 		"RSBF":           func() (Filter, error) { return NewRSBF(biased, 0) },
 		"RSBF threshold": func() (Filter, error) { return NewRSBF(biased, 0.2) },
 		"BSBF":           func() (Filter, error) { return NewBSBF(biased) },
@@ -30,13 +30,12 @@ func builders() map[string]func() (Filter, error) {
 		"Cuckoo":         func() (Filter, error) { return NewCuckoo(CuckooConfig{3000, 4, 2, 20, 5}) },
 		"A2":             func() (Filter, error) { return NewA2(3000, 3, 200) },
 		"b_DBF":          func() (Filter, error) { return NewBDBF(BDBFConfig{3000, 3, 2, 500}) },
-		"FPBuffer":       func() (Filter, error) { return NewFPBuffer(3000, 20, 0.1, 5) },
 		"LRU":            func() (Filter, error) { return NewLRU(3000, 20) },
 	}
 }
 
 // TestTestAndSetAll compares with the plain loop, in batches of many sizes around
-// prefetchBatch. It also compares the state of the filters: both must report some more
+// prefetchBatch, with and without prefetching. It also compares the state of the filters: both must report some more
 // elements alike.
 func TestTestAndSetAll(t *testing.T) {
 	ids := biasedStream(20_000, 8_000, 9)
@@ -54,7 +53,11 @@ func TestTestAndSetAll(t *testing.T) {
 			got := make([]bool, len(digests))
 			for from, size := 0, 0; from < len(digests); size++ {
 				to := min(from+size%(3*prefetchBatch), len(digests))
-				TestAndSetAll(batched, digests[from:to], got[from:to])
+				p, _ := batched.(prefetcher)
+				if size%2 == 0 {
+					p = nil
+				}
+				testAndSetAll(batched, p, digests[from:to], got[from:to])
 				from = to
 			}
 			requireBothReports(t, want)
@@ -184,7 +187,7 @@ func fillRandomly(f Filter) {
 	for i := range words {
 		words[i] = random.Uint64()
 	}
-	if f, ok := f.(*RLBSBF); ok {
+	if f, ok := f.(*Biased); ok {
 		for i := range f.load {
 			size := int(f.filters.size) / 64 // in words; no filter here ends within one
 			for _, word := range words[i*size : (i+1)*size] {
@@ -199,13 +202,7 @@ func wordsOf(f Filter) []uint64 {
 	switch f := f.(type) {
 	case *Stable:
 		return f.cells.words
-	case *RSBF:
-		return f.filters.bits.words
-	case *BSBF:
-		return f.filters.bits.words
-	case *BSBFSD:
-		return f.filters.bits.words
-	case *RLBSBF:
+	case *Biased:
 		return f.filters.bits.words
 	}
 	return nil

@@ -168,7 +168,7 @@ func digestOf(id uint64) digest.Digest {
 	return digest.Digest{mix64(2*id + 1), mix64(2*id + 2)}
 }
 
-func mix64(x uint64) uint64 { return splitMix(x * golden) }
+func mix64(x uint64) uint64 { return SplitMix(x * golden) }
 
 // errorCounts holds a run's errors. The papers' rates are falsePositives /
 // distinct and falseNegatives / duplicates.

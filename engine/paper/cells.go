@@ -22,8 +22,10 @@ type cells struct {
 // newCells returns count cells that are zero. count * width must be at most
 // maxBits, width from 1 to 64.
 func newCells(count, width int) cells {
+	words := make([]uint64, (count*width+63)/64)
+	adviseHugePages(words)
 	return cells{
-		words: make([]uint64, (count*width+63)/64),
+		words: words,
 		width: uint64(width),
 		top:   1<<width - 1,
 	}
@@ -97,16 +99,16 @@ func independentPositions(pos []uint64, d digest.Digest, m uint64) {
 	step := uint64(0)
 	for i := range pos {
 		step += golden
-		pos[i] = scale(splitMix(d[0]^splitMix(d[1]+step)), m)
+		pos[i] = scale(SplitMix(d[0]^SplitMix(d[1]+step)), m)
 	}
 }
 
 // golden is 2^64 over the golden ratio, the step of the SplitMix64 generator.
 const golden = 0x9e3779b97f4a7c15
 
-// splitMix is the output function of the SplitMix64 generator (Steele, Lea, Flood,
+// SplitMix is the output function of the SplitMix64 generator (Steele, Lea, Flood,
 // Fast Splittable Pseudorandom Number Generators, OOPSLA 2014), a bijection.
-func splitMix(x uint64) uint64 {
+func SplitMix(x uint64) uint64 {
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb
 	return x ^ x>>31

@@ -205,6 +205,9 @@ type layer interface {
 	test(d digest.Digest) (seen bool)
 	// set inserts the element as one that came in the given unit.
 	set(d digest.Digest, unit uint64)
+	// since returns the latest unit in which the element, which the filter holds, may
+	// have come.
+	since(d digest.Digest) uint64
 	// occupied returns how many positions are not zero at present.
 	occupied() int
 	Bits() int
@@ -215,25 +218,46 @@ func newLayer(c TimerConfig) layer {
 	if c.Window > 0 {
 		return newTimerBloom(c)
 	}
-	return &appendOnly{Bloom: Bloom{bits: newCells(c.Timers, 1), m: c.Timers, pos: make([]uint64, c.K)}}
+	return newAppendOnly(newPlace(c.Timers, c.K, positions))
 }
 
 // appendOnly is a Bloom filter that knows how many of its bits are set. It ignores time.
 type appendOnly struct {
-	Bloom
-	ones int
+	bits  cells
+	place *place
+	ones  int
 }
+
+// place is where an element lies in filters that share hash functions. It remembers the
+// last element, which a tree's filters are asked for in turn.
+type place struct {
+	hash func(pos []uint64, d digest.Digest, m uint64) // positions, or independent ones
+	m    uint64
+	pos  []uint64
+	last digest.Digest
+	has  bool
+}
+
+func newPlace(m, k int, hash func(pos []uint64, d digest.Digest, m uint64)) *place {
+	return &place{hash: hash, m: uint64(m), pos: make([]uint64, k)}
+}
+
+func (p *place) of(d digest.Digest) []uint64 {
+	if !p.has || p.last != d {
+		p.hash(p.pos, d, p.m)
+		p.last, p.has = d, true
+	}
+	return p.pos
+}
+
+func newAppendOnly(p *place) *appendOnly { return &appendOnly{bits: newCells(int(p.m), 1), place: p} }
 
 func (a *appendOnly) advance(uint64) {}
 
-func (a *appendOnly) test(d digest.Digest) (seen bool) {
-	positions(a.pos, d, uint64(a.m))
-	return allSet(&a.bits, a.pos)
-}
+func (a *appendOnly) test(d digest.Digest) (seen bool) { return allSet(&a.bits, a.place.of(d)) }
 
 func (a *appendOnly) set(d digest.Digest, _ uint64) {
-	positions(a.pos, d, uint64(a.m))
-	for _, i := range a.pos {
+	for _, i := range a.place.of(d) {
 		if a.bits.get(i) == 0 {
 			a.bits.put(i, 1)
 			a.ones++
@@ -241,4 +265,8 @@ func (a *appendOnly) set(d digest.Digest, _ uint64) {
 	}
 }
 
+func (a *appendOnly) since(digest.Digest) uint64 { return 0 }
+
 func (a *appendOnly) occupied() int { return a.ones }
+
+func (a *appendOnly) Bits() int { return int(a.place.m) }

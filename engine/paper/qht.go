@@ -8,14 +8,13 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 )
 
-// QHTConfig is what the quotient hash tables [QHT], [QHTD] and [QQHTD] are made
-// from.
+// QHTConfig is what quotient hash tables are made from, [NewQHT] and its variants.
 type QHTConfig struct {
 	Bits     int        // M, the memory in bits, up to 2^38; rows are floor(M/(k s))
 	CellBits int        // s, the bits of a cell (the paper also writes sigma), from 1 to 16
 	Cells    int        // k, the cells of a row ("buckets"), from 1 to S
 	Empty    EmptyCells // how empty cells are told, which gives S
-	Seed     uint64     // of the random evictions; a QQHTD has none
+	Seed     uint64     // of the random evictions; queues have none
 }
 
 func (c QHTConfig) table() (quotientTable, fingerprints, error) {
@@ -50,111 +49,74 @@ func (c QHTConfig) table() (quotientTable, fingerprints, error) {
 // Interpretation: S is 2^s - 1 by default ([EmptyRehashed]), which gives the paper's
 // tables although they are headed S = 2^s. The number of rows need not be a power of two.
 type QHT struct {
-	table        quotientTable
-	fingerprints fingerprints
-	random       *rand.Rand
+	table       quotientTable
+	fingerprint func(x uint64) uint64 // of an element, of whose digest x is element 0
+	random      *rand.Rand
+	duplicates  bool // elements reported duplicate are inserted too
+	queued      bool // rows are queues
 }
 
 var _ Filter = (*QHT)(nil)
 
 // NewQHT returns an empty table; errors wrap [ErrParameter].
-func NewQHT(c QHTConfig) (*QHT, error) {
+func NewQHT(c QHTConfig) (*QHT, error) { return c.newQHT(false, false) }
+
+// NewQHTD returns the table with duplicates (section 5.1): every element is inserted,
+// reported duplicate or not, so that a row may hold a fingerprint several times. In
+// saturation its rates are 1 - (1-1/S)^k and (1-1/S)^k.
+//
+// Interpretation: the paper prints no algorithm for this one. It inserts as Algorithm 1
+// does: into the first empty cell, or else over a random one, which may already hold the
+// fingerprint.
+func NewQHTD(c QHTConfig) (*QHT, error) { return c.newQHT(true, false) }
+
+// NewQQHT returns the queued table (section 5.2, the column QHT/QQHT of Table 4): each row
+// is a queue of k fingerprints, of which a new one pushes out the oldest. With k = 1 it is
+// [NewQHT]. In saturation its rates are those of that, too.
+func NewQQHT(c QHTConfig) (*QHT, error) { return c.newQHT(false, true) }
+
+// NewQQHTD returns the queued table with duplicates (section 5.2, Algorithm 2): every
+// element is appended to its row's queue. In saturation its rates are those of [NewQHTD].
+// With k = 1 it reports what [NewQHT] does.
+//
+// Interpretation: a row that is not full yet is a queue with empty cells at its front, as
+// Algorithm 2 always pops one and appends one.
+func NewQQHTD(c QHTConfig) (*QHT, error) { return c.newQHT(true, true) }
+
+func (c QHTConfig) newQHT(duplicates, queued bool) (*QHT, error) {
 	table, fingerprints, err := c.table()
 	if err != nil {
 		return nil, err
 	}
-	return &QHT{table: table, fingerprints: fingerprints, random: newRandom(c.Seed)}, nil
+	return &QHT{
+		table: table, fingerprint: fingerprints.of, random: newRandom(c.Seed),
+		duplicates: duplicates, queued: queued,
+	}, nil
 }
 
 // TestAndSet implements [Filter].
 func (q *QHT) TestAndSet(d digest.Digest) (seen bool) {
-	row, fingerprint := q.table.row(d[1]), q.fingerprints.of(d[0])
-	if _, seen = q.table.find(row, fingerprint); !seen {
+	row, fingerprint := q.table.row(d[1]), q.fingerprint(d[0])
+	_, seen = q.table.find(row, fingerprint)
+	switch {
+	case seen && !q.duplicates:
+	case q.queued:
+		q.table.push(row, fingerprint)
+	default:
 		q.table.insert(row, fingerprint, q.random)
 	}
 	return seen
 }
 
+// Cell returns what the table knows of an element: its row and its fingerprint. Elements
+// that agree in both are the same to it.
+func (q *QHT) Cell(d digest.Digest) (row, fingerprint uint64) {
+	return q.table.row(d[1]), q.fingerprint(d[0])
+}
+
 // Bits implements [Filter]: the memory of whole rows, so up to k s - 1 less
 // than was asked for.
 func (q *QHT) Bits() int { return q.table.bits() }
-
-// QHTD is the quotient hash table with duplicates of paper "Quotient Hash Tables -
-// Efficiently Detecting Duplicates in Streaming Data" (Géraud, Lombard-Platet, Naccache,
-// SAC 2019), section 5.1: a [QHT] that inserts every element, reported duplicate or not.
-// So a row may hold a fingerprint several times.
-//
-// In saturation its false positive rate is 1 - (1-1/S)^k, and its false negative
-// rate (1-1/S)^k (section 5.1).
-//
-// Interpretation: the paper prints no algorithm for this one. It inserts as Algorithm 1
-// does: into the first empty cell, or else over a random one, which may already hold the
-// fingerprint.
-type QHTD struct {
-	table        quotientTable
-	fingerprints fingerprints
-	random       *rand.Rand
-}
-
-var _ Filter = (*QHTD)(nil)
-
-// NewQHTD returns an empty table; errors wrap [ErrParameter].
-func NewQHTD(c QHTConfig) (*QHTD, error) {
-	table, fingerprints, err := c.table()
-	if err != nil {
-		return nil, err
-	}
-	return &QHTD{table: table, fingerprints: fingerprints, random: newRandom(c.Seed)}, nil
-}
-
-// TestAndSet implements [Filter].
-func (q *QHTD) TestAndSet(d digest.Digest) (seen bool) {
-	row, fingerprint := q.table.row(d[1]), q.fingerprints.of(d[0])
-	_, seen = q.table.find(row, fingerprint)
-	q.table.insert(row, fingerprint, q.random)
-	return seen
-}
-
-// Bits implements [Filter]: the memory of whole rows.
-func (q *QHTD) Bits() int { return q.table.bits() }
-
-// QQHTD is the queued quotient hash table with duplicates of paper "Quotient Hash Tables
-// - Efficiently Detecting Duplicates in Streaming Data" (Géraud, Lombard-Platet,
-// Naccache, SAC 2019), section 5.2, Algorithm 2: each row is a queue of its k latest
-// fingerprints. Every element is appended, reported duplicate or not. With k = 1 it
-// reports what a [QHT] reports.
-//
-// In saturation its error rates are those of [QHTD].
-//
-// Interpretation: a row that is not full yet is a queue with empty cells at its front, as
-// Algorithm 2 always pops one and appends one.
-type QQHTD struct {
-	table        quotientTable
-	fingerprints fingerprints
-}
-
-var _ Filter = (*QQHTD)(nil)
-
-// NewQQHTD returns an empty table. It makes no random choice, so c.Seed has no effect.
-// Errors wrap [ErrParameter].
-func NewQQHTD(c QHTConfig) (*QQHTD, error) {
-	table, fingerprints, err := c.table()
-	if err != nil {
-		return nil, err
-	}
-	return &QQHTD{table: table, fingerprints: fingerprints}, nil
-}
-
-// TestAndSet implements [Filter].
-func (q *QQHTD) TestAndSet(d digest.Digest) (seen bool) {
-	row, fingerprint := q.table.row(d[1]), q.fingerprints.of(d[0])
-	_, seen = q.table.find(row, fingerprint)
-	q.table.push(row, fingerprint)
-	return seen
-}
-
-// Bits implements [Filter]: the memory of whole rows.
-func (q *QQHTD) Bits() int { return q.table.bits() }
 
 // quotientTable holds rows of perRow cells with a fingerprint each; 0 is an
 // empty cell.
@@ -262,7 +224,7 @@ func (f fingerprints) of(x uint64) uint64 {
 
 // rehash returns value number i of the SplitMix64 sequence that x determines. Every 64-bit
 // value occurs in it.
-func rehash(x, i uint64) uint64 { return splitMix(x + i*golden) }
+func rehash(x, i uint64) uint64 { return SplitMix(x + i*golden) }
 
 // floorPowerOfTwo returns the largest power of two up to n, which is at least 1.
 func floorPowerOfTwo(n int) int { return 1 << (bits.Len(uint(n)) - 1) }

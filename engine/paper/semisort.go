@@ -79,22 +79,7 @@ func (s *SemiSort) Codes() uint64 { return s.codes }
 // Bits returns the bits of a code, ceil(log2 Codes).
 func (s *SemiSort) Bits() int { return bits.Len64(s.codes - 1) }
 
-// Saved returns by how many bits a code is shorter than a row, k s - Bits. It is at least
-// 0.
-func (s *SemiSort) Saved() int { return s.cells*s.cellBits - s.Bits() }
-
-// Encode sorts row, which has k fingerprints below 2^s, and returns its code. It
-// returns an error that wraps [ErrParameter] for any other row.
-func (s *SemiSort) Encode(row []uint64) (code uint64, err error) {
-	if err := requireRange("cells of the row", len(row), s.cells, s.cells); err != nil {
-		return 0, err
-	}
-	if most := slices.Max(row); most >= 1<<s.cellBits {
-		return 0, fmt.Errorf("paper: fingerprint is %d, must be below %d: %w", most, 1<<s.cellBits, ErrParameter)
-	}
-	return s.encode(row), nil
-}
-
+// encode sorts row, which has k fingerprints below 2^s, and returns its code.
 func (s *SemiSort) encode(row []uint64) (code uint64) {
 	slices.Sort(row)
 	for i, fingerprint := range row {
@@ -103,21 +88,8 @@ func (s *SemiSort) encode(row []uint64) (code uint64) {
 	return code
 }
 
-// Decode fills row, which has k cells, with the fingerprints of a code in ascending
-// order. It returns an error that wraps [ErrParameter] if code is not below Codes or row
-// has another length.
-func (s *SemiSort) Decode(code uint64, row []uint64) error {
-	if err := requireRange("cells of the row", len(row), s.cells, s.cells); err != nil {
-		return err
-	}
-	if code >= s.codes {
-		return fmt.Errorf("paper: code is %d, must be below %d: %w", code, s.codes, ErrParameter)
-	}
-	s.decode(code, row)
-	return nil
-}
-
-// decode takes, from the last cell on, the largest binomial that the code holds.
+// decode fills row, which has k cells, with the fingerprints of a code in ascending order.
+// It takes, from the last cell on, the largest binomial that the code holds.
 func (s *SemiSort) decode(code uint64, row []uint64) {
 	for i := s.cells - 1; i >= 0; i-- {
 		column := s.choose[i][:1<<s.cellBits+i]

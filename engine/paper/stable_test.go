@@ -24,7 +24,9 @@ func TestStablePoint(t *testing.T) {
 		{CellBits: 1, K: 2, P: 4},
 		{CellBits: 1, K: 3, P: 10},
 		{CellBits: 1, K: 1, P: 1},
+		{CellBits: 1, K: 2, P: 4, Independent: true},
 		{CellBits: 2, K: 4, P: 26},
+		{CellBits: 2, K: 4, P: 26, Independent: true},
 		{CellBits: 3, K: 2, P: 20},
 		{CellBits: 5, K: 3, P: 150},
 	} {
@@ -112,25 +114,68 @@ func TestStableDecaysOnHits(t *testing.T) {
 	}
 }
 
-// TestStableWraps decrements all cells at once, wherever the run begins.
+// TestStableWraps decrements all cells at once, wherever the run begins, or cell by cell.
 func TestStableWraps(t *testing.T) {
-	f, err := NewStable(StableConfig{Cells: 77, CellBits: 2, K: 1, P: 77, Seed: 1})
+	for _, independent := range []bool{false, true} {
+		f, err := NewStable(StableConfig{Cells: 77, CellBits: 2, K: 1, P: 77, Seed: 1, Independent: independent})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range uint64(77) {
+			f.cells.put(i, 3)
+		}
+		for left := range uint64(4) {
+			for i := range uint64(77) {
+				if got := f.cells.get(i); got != 3-left {
+					t.Fatalf("cell %d is %d, want %d", i, got, 3-left)
+				}
+			}
+			f.decay()
+		}
+		if f.Bits() != 154 {
+			t.Errorf("%d bits, want 154", f.Bits())
+		}
+	}
+}
+
+// TestReach decrements and resets for long. All cells within reach become zero and
+// all others keep their value: of 50 in reach, 1000 draws leave one out with e^-20.
+func TestReach(t *testing.T) {
+	for _, independent := range []bool{false, true} {
+		f, err := NewStable(StableConfig{Cells: 100, CellBits: 1, K: 1, P: 3, Seed: 1, Reach: 50, Independent: independent})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range uint64(100) {
+			f.cells.put(i, 1)
+		}
+		for range 1000 {
+			f.decay()
+		}
+		end := uint64(50)
+		if !independent {
+			end += 2 // a run of three begins at 49
+		}
+		for i := range uint64(100) {
+			if alive := f.cells.get(i) == 1; alive != (i >= end) {
+				t.Errorf("independent %v: cell %d is alive: %v", independent, i, alive)
+			}
+		}
+	}
+	p, err := newPartition(BiasedConfig{Bits: 200, K: 2, Seed: 1, Reach: 50})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range uint64(77) {
-		f.cells.put(i, 3)
+	for i := range uint64(200) {
+		p.bits.put(i, 1)
 	}
-	for left := range uint64(4) {
-		for i := range uint64(77) {
-			if got := f.cells.get(i); got != 3-left {
-				t.Fatalf("cell %d is %d, want %d", i, got, 3-left)
-			}
+	for range 1000 {
+		p.resetEach()
+	}
+	for i := range uint64(200) {
+		if set := p.bits.get(i) == 1; set != (i%100 >= 50) {
+			t.Errorf("bit %d is set: %v", i, set)
 		}
-		f.decay()
-	}
-	if f.Bits() != 154 {
-		t.Errorf("%d bits, want 154", f.Bits())
 	}
 }
 
@@ -213,14 +258,13 @@ func TestConstructorErrors(t *testing.T) {
 		"K":                changed(func(c *StableConfig) { c.K = 0 }),
 		"P":                changed(func(c *StableConfig) { c.P = 0 }),
 		"P above cells":    changed(func(c *StableConfig) { c.P = c.Cells + 1 }),
+		"reach below P":    changed(func(c *StableConfig) { c.Reach = c.P - 1 }),
+		"reach":            changed(func(c *StableConfig) { c.Reach = c.Cells + 1 }),
+		"reach of resets":  failure(NewBSBF(BiasedConfig{Bits: 10, K: 2, Reach: 6})),
 		"no element bits":  failure(NewLRU(10, 0)),
 		"element bits":     failure(NewLRU(1000, 129)),
 		"no element fits":  failure(NewLRU(63, 64)),
 		"too many fit":     failure(NewLRU(maxBits, 1)),
-		"q":                failure(NewFPBuffer(64, 64, 1, 0)),
-		"q below 0":        failure(NewFPBuffer(64, 64, -0.1, 0)),
-		"q not a number":   failure(NewFPBuffer(64, 64, math.NaN(), 0)),
-		"no buffer":        failure(NewFPBuffer(0, 64, 0.5, 0)),
 		"RSBF threshold":   failure(NewRSBF(BiasedConfig{Bits: 10, K: 2}, 1)),
 		"RSBF bits":        failure(NewRSBF(BiasedConfig{Bits: 1, K: 2}, 0)),
 		"BSBF K":           failure(NewBSBF(BiasedConfig{Bits: 10})),
@@ -260,36 +304,6 @@ func TestLRU(t *testing.T) {
 		if len(l.index) > capacity || len(l.nodes) != capacity+1 {
 			t.Errorf("capacity %d: %d indexed, %d nodes", capacity, len(l.index), len(l.nodes))
 		}
-	}
-}
-
-// TestFPBuffer compares both rates with q and (1-q) times the buffer's misses, within
-// exact binomial bounds at 1e-6 on each side.
-func TestFPBuffer(t *testing.T) {
-	const n, distinct, bits, q = 100_000, 40_000, 64 * 10_000, 0.078
-	ids := biasedStream(n, distinct, 9)
-	buffer, err := NewLRU(bits, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := NewFPBuffer(bits, 64, q, 21)
-	if err != nil {
-		t.Fatal(err)
-	}
-	plain, chance := countErrors(buffer, ids, distinct), countErrors(f, ids, distinct)
-	if plain.falsePositives != 0 {
-		t.Errorf("buffering has %d false positives", plain.falsePositives)
-	}
-	low, high := binomialInterval(distinct, q, 1e-6)
-	if got := chance.falsePositives; got < low || got > high {
-		t.Errorf("%d false positives, want %d to %d", got, low, high)
-	}
-	low, high = binomialInterval(plain.falseNegatives, 1-q, 1e-6)
-	if got := chance.falseNegatives; got < low || got > high {
-		t.Errorf("%d misses, want %d to %d", got, low, high)
-	}
-	if f.Bits() != buffer.Bits() {
-		t.Errorf("%d bits, buffer has %d", f.Bits(), buffer.Bits())
 	}
 }
 

@@ -1,7 +1,6 @@
 package paper
 
 import (
-	"fmt"
 	"math"
 	"math/bits"
 	"slices"
@@ -119,6 +118,17 @@ func (b *TimerBloom) set(d digest.Digest, unit uint64) {
 	}
 }
 
+// since returns the latest unit in which the element, which the filter holds, may have
+// been inserted.
+func (b *TimerBloom) since(d digest.Digest) uint64 {
+	positions(b.pos, d, uint64(len(b.timers.zeroAt)))
+	first := uint64(math.MaxUint64)
+	for _, i := range b.pos {
+		first = min(first, b.timers.zeroAt[i])
+	}
+	return first - b.timers.window
+}
+
 func (b *TimerBloom) occupied() int { return b.timers.running }
 
 // maxTimers bounds an array of timers. Each takes eight bytes, although the method
@@ -211,81 +221,52 @@ func (b *TimerBloom) largestGroup(d digest.Digest) (largest int) {
 
 // TimerSlices is the horizontal slicing of paper "One is Enough: Distributed Filtering
 // for Duplicate Elimination" (Koloniari, Ntarmos, Pitoura, Souravlias, CIKM 2011),
-// Definition 1, of its filters with a window (section 4) or of dynamic size (section 5):
-// an additional hash function H_S chooses the slice that tests and takes an event.
+// Definition 1, of its filters with a window (section 4): an additional hash function H_S
+// chooses the slice that tests and takes an event.
 //
 // Interpretation: sites share no clock but the units of the events. So the present of a
 // slice is the latest unit that it was given, and an event from before it is late. If
 // units never go back, this equals one clock for all slices.
-type TimerSlices[F TimedFilter] struct {
-	slices []F
+type TimerSlices struct {
+	slices []*TimerBloom
 }
 
-var (
-	_ TimedFilter = (*TimerSlices[*TimerBloom])(nil)
-	_ TimedFilter = (*TimerSlices[*Dynamic])(nil)
-)
+var _ TimedFilter = (*TimerSlices)(nil)
 
 // NewTimerSlices returns c.Timers timers in the given number of slices, each of
 // c.Timers / slices, rounded down. Errors wrap [ErrParameter].
-func NewTimerSlices(c TimerConfig, slices int) (*TimerSlices[*TimerBloom], error) {
-	if err := requireSlices(c, slices); err != nil {
-		return nil, err
-	}
-	c.Timers /= slices
-	return newTimerSlices(slices, func() (*TimerBloom, error) { return NewTimerBloom(c) })
-}
-
-// NewDynamicSlices returns slices that grow and shrink independently. A filter of a slice
-// has c.Filter.Timers / slices positions, rounded down, and a slice at most c.MaxFilters
-// filters. Errors wrap [ErrParameter].
-func NewDynamicSlices(c DynamicConfig, slices int) (*TimerSlices[*Dynamic], error) {
+func NewTimerSlices(c TimerConfig, slices int) (*TimerSlices, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
-	if err := requireSlices(c.Filter, slices); err != nil {
+	if err := requireRange("slices", slices, 1, c.Timers); err != nil {
 		return nil, err
 	}
-	c.Filter.Timers /= slices
-	return newTimerSlices(slices, func() (*Dynamic, error) { return NewDynamic(c) })
-}
-
-func requireSlices(c TimerConfig, slices int) error {
-	if err := requireRange("timers", c.Timers, 1, maxTimers); err != nil {
-		return err
-	}
-	return requireRange("slices", slices, 1, c.Timers)
-}
-
-func newTimerSlices[F TimedFilter](slices int, build func() (F, error)) (*TimerSlices[F], error) {
-	s := &TimerSlices[F]{slices: make([]F, slices)}
+	c.Timers /= slices
+	s := &TimerSlices{slices: make([]*TimerBloom, slices)}
 	for i := range s.slices {
-		filter, err := build()
-		if err != nil {
-			return nil, fmt.Errorf("slice %d of %d: %w", i+1, slices, err)
-		}
-		s.slices[i] = filter
+		s.slices[i] = newTimerBloom(c)
 	}
 	return s, nil
 }
 
-// Slice returns the slice that the element belongs to. H_S takes the low half of
-// the digest's first word before its high half, of which hash functions of the
-// slice are made, so that the two are independent.
-func (s *TimerSlices[F]) Slice(d digest.Digest) F {
-	return s.slices[scale(d[0]<<32|d[0]>>32, uint64(len(s.slices)))]
+// Slice returns the slice that the element belongs to, as [TimerSlices.Of] numbers them.
+func (s *TimerSlices) Slice(d digest.Digest) *TimerBloom { return s.slices[s.Of(d)] }
+
+// Of returns the number of the slice that the element belongs to. H_S takes the low half
+// of the digest's first word before its high half, of which hash functions of the slice
+// are made, so that the two are independent.
+func (s *TimerSlices) Of(d digest.Digest) int {
+	return int(scale(d[0]<<32|d[0]>>32, uint64(len(s.slices))))
 }
 
-// Slices returns all slices. The caller must not change the array.
-func (s *TimerSlices[F]) Slices() []F { return s.slices }
-
 // TestAndSetAt implements [TimedFilter].
-func (s *TimerSlices[F]) TestAndSetAt(d digest.Digest, unit uint64) (seen bool) {
+func (s *TimerSlices) TestAndSetAt(d digest.Digest, unit uint64) (seen bool) {
 	return s.Slice(d).TestAndSetAt(d, unit)
 }
 
 // Bits implements [TimedFilter]: of all slices.
-func (s *TimerSlices[F]) Bits() int {
+func (s *TimerSlices) Bits() int {
 	bits := 0
 	for _, slice := range s.slices {
 		bits += slice.Bits()

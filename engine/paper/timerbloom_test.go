@@ -197,49 +197,6 @@ func TestEqualTimersFalsePositives(t *testing.T) {
 	}
 }
 
-// TestEqualTimersMisses does the same for elements that come again after newer ones. Each
-// round takes as much time as a new filter.
-func TestEqualTimersMisses(t *testing.T) {
-	const m, k, newer, rounds = 1000, 6, 120, 8000
-	f := timedMust[*TimerBloom](t)(NewTimerBloom(TimerConfig{Timers: m, K: k, Window: newer + 1}))
-	var groups [k + 1]int
-	for round := range uint64(rounds) {
-		start := round * 2 * (newer + 1)
-		for i := range uint64(newer + 1) {
-			if f.TestAndSetAt(digestOf(mix64(round)+i), start+i) && i == 0 {
-				t.Fatalf("round %d: the filter is not empty", round)
-			}
-		}
-		groups[f.EqualTimers(digestOf(mix64(round)), start+newer)]++
-	}
-	missed := 0
-	for equal := 1; equal <= k; equal++ {
-		missed += groups[equal-1]
-		rate, err := theory.EqualTimers{Timers: m, K: k, AtLeast: equal}.FNR(newer)
-		if err != nil {
-			t.Fatal(err)
-		}
-		low, _ := binomialInterval(rounds, .97*rate, 1e-6)
-		_, high := binomialInterval(rounds, min(1, 1.03*rate), 1e-6)
-		if missed < low || missed > high {
-			t.Errorf("%d equal: %d missed, want %d to %d", equal, missed, low, high)
-		}
-	}
-}
-
-func TestTimerBits(t *testing.T) {
-	for _, window := range []int{1, 2, 3, 4, 255, 256, 3600} {
-		bits, err := theory.TimerBits(window)
-		if err != nil {
-			t.Fatal(err)
-		}
-		f := timedMust[*TimerBloom](t)(NewTimerBloom(TimerConfig{Timers: 70, K: 2, Window: window}))
-		if f.Bits() != 70*bits {
-			t.Errorf("window %d: %d bits for 70 timers, want %d for each", window, f.Bits(), bits)
-		}
-	}
-}
-
 func TestTimerConstructorErrors(t *testing.T) {
 	c := TimerConfig{Timers: 1000, K: 4, Window: 10, Equal: 2}
 	d := DynamicConfig{Filter: c, FPR: .05, MaxFilters: 4}
@@ -279,9 +236,6 @@ func TestTimerConstructorErrors(t *testing.T) {
 		"no capacity":      dynamic(func(d *DynamicConfig) { d.Filter.Timers = 5 }),
 		"no slice":         slices(NewTimerSlices(c, 0)),
 		"many slices":      slices(NewTimerSlices(c, 1001)),
-		"dynamic slices":   slices(NewDynamicSlices(d, 1001)),
-		"small slices":     slices(NewDynamicSlices(d, 500)),
-		"dynamic timers":   slices(NewDynamicSlices(DynamicConfig{}, 1)),
 	} {
 		if !errors.Is(err, ErrParameter) {
 			t.Errorf("%s: error %v, want %v", name, err, ErrParameter)
@@ -289,70 +243,8 @@ func TestTimerConstructorErrors(t *testing.T) {
 	}
 }
 
-// TestTimerSlicesFalsePositives fills slices with distinct elements and tests others. Eq.
-// 4 assumes even loads. They are Poisson here, so the test expects its mean over the
-// loads, within bounds of probability 1e-6 on each side and 5 % because slices share
-// their loads.
-func TestTimerSlicesFalsePositives(t *testing.T) {
-	const slices, perSlice, k, n, queries = 50, 1009, 4, 6000, 100_000
-	s := timedMust[*TimerSlices[*TimerBloom]](t)(NewTimerSlices(TimerConfig{Timers: slices*perSlice + slices - 1, K: k, Window: n}, slices))
-	if s.Bits() != slices*perSlice*13 {
-		t.Errorf("%d bits, want 13 for each of %d timers", s.Bits(), slices*perSlice)
-	}
-	loads := map[*TimerBloom]int{}
-	for i := range uint64(n) {
-		if !s.TestAndSetAt(digestOf(i), i) {
-			loads[s.Slice(digestOf(i))]++
-		}
-	}
-	want := 0.0
-	for _, slice := range s.Slices() {
-		rate, err := theory.BloomFPR(perSlice, k, loads[slice])
-		if err != nil {
-			t.Fatal(err)
-		}
-		want += rate / slices
-		// 7 standard deviations of the load: 3e-12.
-		if mean := float64(n) / slices; math.Abs(float64(loads[slice])-mean) > 7*math.Sqrt(mean) {
-			t.Errorf("a slice took %d of %d elements", loads[slice], n)
-		}
-	}
-	count := 0
-	for i := range uint64(queries) {
-		if s.Slice(digestOf(n+i)).EqualTimers(digestOf(n+i), n-1) > 0 {
-			count++
-		}
-	}
-	low, _ := binomialInterval(queries, .95*want, 1e-6)
-	_, high := binomialInterval(queries, 1.05*want, 1e-6)
-	if count < low || count > high {
-		t.Errorf("%d false positives, want %d to %d", count, low, high)
-	}
-}
-
 func TestTimerSlicesMissNothingInWindow(t *testing.T) {
 	const window = 40
 	c := TimerConfig{Timers: 800, K: 4, Window: window}
-	d := DynamicConfig{Filter: c, FPR: .05, Rule: ByDensity, MaxFilters: 20}
-	requireNothingMissed(t, "timers", timedMust[*TimerSlices[*TimerBloom]](t)(NewTimerSlices(c, 8)), window)
-	requireNothingMissed(t, "dynamic", timedMust[*TimerSlices[*Dynamic]](t)(NewDynamicSlices(d, 8)), window)
-}
-
-// TestDynamicSlicesGrowAlone sends all events to one slice of four.
-func TestDynamicSlicesGrowAlone(t *testing.T) {
-	c := DynamicConfig{Filter: TimerConfig{Timers: 2000, K: 4, Window: 1000}, FPR: .01, MaxFilters: 50}
-	s := timedMust[*TimerSlices[*Dynamic]](t)(NewDynamicSlices(c, 4))
-	busy := s.Slices()[2]
-	for i := range uint64(1600) {
-		if s.Slice(digestOf(i)) == busy {
-			s.TestAndSetAt(digestOf(i), 5)
-		}
-	}
-	filters := 0
-	for _, slice := range s.Slices() {
-		filters += slice.Filters()
-	}
-	if busy.Filters() < 5 || filters != busy.Filters()+3 {
-		t.Errorf("%d filters in the busy slice, %d in all", busy.Filters(), filters)
-	}
+	requireNothingMissed(t, "timers", timedMust[*TimerSlices](t)(NewTimerSlices(c, 8)), window)
 }

@@ -2,6 +2,7 @@ package paper
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 )
@@ -15,12 +16,18 @@ type TreeConfig struct {
 	// level 1, and so on down to the leaves' parents. A tree has at most 2^20 nodes. If
 	// it is empty, the root is the only leaf.
 	FanOut []int
-	// Dense selects a dense tree, by test-and-set; otherwise the tree is sparse, by
+	// Dense selects a dense tree, by test-and-set without a window; otherwise the tree is sparse, by
 	// first-test-then-set.
 	Dense bool
 	// TopDown is d: matches at levels below d are confirmed from the top down, to level
 	// d. It is from 0, which confirms none, to the leaves' level, len(FanOut).
 	TopDown int
+	// Window is w in time units if nodes are filters of timers, or 0 for Bloom filters.
+	Window int
+	// Root, if it is not nil, is the root's filter in place of one like the others: a
+	// [Sliced] one (Lemma 1). It must be empty, and goes without Window and TopDown. The
+	// other nodes have the hash functions of vertical slices then.
+	Root Filter
 }
 
 // Tree is the Bloom tree of paper "One is Enough: Distributed Filtering for Duplicate
@@ -29,6 +36,17 @@ type TreeConfig struct {
 // producer's leaf to the root test an element, which is a duplicate at the first match.
 // In a dense tree (Algorithm 1) each node inserts the element as it misses it. In a
 // sparse tree (Algorithm 2) the nodes of the path insert it after all have missed it.
+//
+// With a window (section 6, "enhanced with timers") nodes are [TimerBloom] filters, and
+// both kinds of trees test first, as the paper says: a distinct element sets its timers in
+// all nodes of its path. Interpretation: a dense tree also sets those of the nodes that
+// missed a duplicate, to what is left of the copy's time in the node that matched. So no
+// node holds an element longer than the root, and the verdicts are those of one filter of
+// timers.
+//
+// A sliced root gives the verdicts of the sliced filter alone if its slices are vertical,
+// m bits in all and K hash functions, as the nodes have (Lemma 1). A horizontal one has
+// other bits than the nodes below, whose false positives come on top.
 //
 // A node's bits are always among those of its parent. So, without top-down testing,
 // dense and sparse trees and a single filter of that size all give the same verdicts,
@@ -50,13 +68,14 @@ type TreeConfig struct {
 // The time for an element grows with K and the depth, or with the number of nodes if most
 // nodes match. A tree serves one goroutine.
 type Tree struct {
-	levels  [][]cells // nodes by level, the root first
+	levels  [][]layer // nodes by level, the root first
+	root    Filter    // instead of the first of them, if not nil
 	below   []int     // leaves below a node of each level
 	fanOut  []int
-	m       uint64
-	pos     []uint64 // of the element, in all nodes
 	dense   bool
+	timed   bool
 	topDown int
+	now     uint64
 	counts  []LevelCounts
 }
 
@@ -78,24 +97,36 @@ func NewTree(c TreeConfig) (*Tree, error) {
 		return nil, err
 	}
 	t := &Tree{
-		levels:  make([][]cells, len(widths)),
+		levels:  make([][]layer, len(widths)),
+		root:    c.Root,
 		below:   make([]int, len(widths)),
 		fanOut:  append([]int(nil), c.FanOut...),
-		m:       uint64(c.Bits),
-		pos:     make([]uint64, c.K),
 		dense:   c.Dense,
+		timed:   c.Window > 0,
 		topDown: c.TopDown,
 		counts:  make([]LevelCounts, len(widths)),
 	}
-	leaves := widths[len(widths)-1]
+	leaves, node := widths[len(widths)-1], c.newNode()
 	for level, width := range widths {
 		t.below[level] = leaves / width
-		t.levels[level] = make([]cells, width)
-		for i := range t.levels[level] {
-			t.levels[level][i] = newCells(c.Bits, 1)
+		for range width {
+			t.levels[level] = append(t.levels[level], node())
 		}
 	}
 	return t, nil
+}
+
+// newNode returns what makes the nodes.
+func (c TreeConfig) newNode() func() layer {
+	if c.Window > 0 {
+		return func() layer { return newLayer(TimerConfig{Timers: c.Bits, K: c.K, Window: c.Window}) }
+	}
+	hash := positions
+	if c.Root != nil {
+		hash = independentPositions
+	}
+	shared := newPlace(c.Bits, c.K, hash)
+	return func() layer { return newAppendOnly(shared) }
 }
 
 // widths returns the number of nodes at each level.
@@ -120,39 +151,54 @@ func (c TreeConfig) widths() ([]int, error) {
 	if err := requireRange("Bits", c.Bits, 1, maxBits/nodes); err != nil {
 		return nil, fmt.Errorf("%d nodes: %w", nodes, err)
 	}
+	if err := requireRange("window", c.Window, 0, math.MaxInt/2); err != nil {
+		return nil, err
+	}
+	if c.Root != nil && (c.Window != 0 || c.TopDown != 0 || len(c.FanOut) == 0) {
+		return nil, fmt.Errorf("paper: a root of its own goes with levels below it, without a window and top-down testing: %w", ErrParameter)
+	}
 	return widths, requireRange("TopDown", c.TopDown, 0, len(c.FanOut))
 }
 
 // TestAndSetFrom reports whether the element was seen before at any leaf, and remembers
-// it. leaf belongs to the element's producer and is from 0 to Leaves - 1. Any other
-// panics, as an index out of range does.
+// it, in the present. leaf belongs to the element's producer and is from 0 to Leaves - 1.
+// Any other panics, as an index out of range does.
 func (t *Tree) TestAndSetFrom(leaf int, d digest.Digest) (seen bool) {
-	positions(t.pos, d, t.m)
-	level, match := t.climb(leaf)
+	return t.TestAndSetFromAt(leaf, d, t.now)
+}
+
+// TestAndSetFromAt is [Tree.TestAndSetFrom] for an element that came in a unit, as in
+// [TimedFilter].
+func (t *Tree) TestAndSetFromAt(leaf int, d digest.Digest, unit uint64) (seen bool) {
+	t.now = max(t.now, unit)
+	level, match := t.climb(leaf, d)
 	t.counts[level].Ends++
-	if match && t.confirmed(level, leaf) {
+	seen = match && t.confirmed(level, leaf, d)
+	if seen {
 		t.counts[level].Hits++
-		return true
 	}
-	if !t.dense {
-		unset := level
-		if match {
-			unset++ // the match has the bits already
-		}
-		t.setFrom(unset, leaf)
+	switch {
+	case seen && t.timed && t.dense:
+		t.setFrom(level+1, leaf, d, t.node(level, leaf).since(d))
+	case seen || t.dense && !t.timed:
+	case match && !t.timed:
+		t.setFrom(level+1, leaf, d, unit) // the match has the bits already
+	default:
+		t.setFrom(0, leaf, d, unit)
 	}
-	return false
+	return seen
 }
 
 // climb tests the nodes from the leaf upward. It returns the level of the first match, or
-// the root's if there is none.
-func (t *Tree) climb(leaf int) (level int, match bool) {
+// the root's if there is none. In a dense tree without a window the nodes that miss the
+// element take it.
+func (t *Tree) climb(leaf int, d digest.Digest) (level int, match bool) {
 	for level = len(t.levels) - 1; ; level-- {
-		if t.matches(level, t.ancestor(level, leaf)) {
+		if t.matches(level, t.ancestor(level, leaf), d) {
 			return level, true
 		}
-		if t.dense {
-			setAll(t.node(level, leaf), t.pos)
+		if t.dense && !t.timed {
+			t.node(level, leaf).set(d, 0)
 		}
 		if level == 0 {
 			return 0, false
@@ -160,24 +206,30 @@ func (t *Tree) climb(leaf int) (level int, match bool) {
 	}
 }
 
-// setFrom sets the element's bits in the nodes from a level down to the leaf.
-func (t *Tree) setFrom(level, leaf int) {
+// setFrom sets the element's bits or timers in the nodes from a level down to the leaf.
+func (t *Tree) setFrom(level, leaf int, d digest.Digest, unit uint64) {
 	for ; level < len(t.levels); level++ {
 		t.counts[level].Sets++
-		setAll(t.node(level, leaf), t.pos)
+		t.node(level, leaf).set(d, unit)
 	}
 }
 
-// matches tests a node, given by its number within the level.
-func (t *Tree) matches(level, number int) bool {
+// matches tests a node, given by its number within the level. A root of its own takes the
+// element at once if it misses it, as it is the last to be asked.
+func (t *Tree) matches(level, number int, d digest.Digest) bool {
 	t.counts[level].Tests++
-	return allSet(&t.levels[level][number], t.pos)
+	if level == 0 && t.root != nil {
+		return t.root.TestAndSet(d)
+	}
+	node := t.levels[level][number]
+	node.advance(t.now)
+	return node.test(d)
 }
 
 // ancestor returns the number of the leaf's ancestor at a level.
 func (t *Tree) ancestor(level, leaf int) int { return leaf / t.below[level] }
 
-func (t *Tree) node(level, leaf int) *cells { return &t.levels[level][t.ancestor(level, leaf)] }
+func (t *Tree) node(level, leaf int) layer { return t.levels[level][t.ancestor(level, leaf)] }
 
 // Leaves returns the number of leaves.
 func (t *Tree) Leaves() int { return t.below[0] }
@@ -188,32 +240,28 @@ func (t *Tree) Levels() []LevelCounts { return append([]LevelCounts(nil), t.coun
 
 // Bits returns the memory of all nodes, in bits.
 func (t *Tree) Bits() int {
-	nodes := 0
+	bits := 0
 	for _, level := range t.levels {
-		nodes += len(level)
+		bits += len(level) * level[0].Bits()
 	}
-	return nodes * int(t.m)
-}
-
-// setAll sets the bits at the positions.
-func setAll(bits *cells, pos []uint64) {
-	for _, i := range pos {
-		bits.put(i, 1)
+	if t.root != nil {
+		bits += t.root.Bits() - t.levels[0][0].Bits()
 	}
+	return bits
 }
 
 // confirmed applies the top-down testing heuristic to a match on the path of the leaf. It
 // reports whether the match is at level d or below it, or leads to a match at level d. It
 // tests all children of a match except the one on the path.
-func (t *Tree) confirmed(level, leaf int) bool {
+func (t *Tree) confirmed(level, leaf int, d digest.Digest) bool {
 	if level >= t.topDown {
 		return true
 	}
-	matches := t.matchingChildren(level, t.ancestor(level, leaf), t.ancestor(level+1, leaf))
+	matches := t.matchingChildren(level, t.ancestor(level, leaf), t.ancestor(level+1, leaf), d)
 	for level++; level < t.topDown && len(matches) > 0; level++ {
 		var next []int
 		for _, number := range matches {
-			next = append(next, t.matchingChildren(level, number, none)...)
+			next = append(next, t.matchingChildren(level, number, none, d)...)
 		}
 		matches = next
 	}
@@ -225,10 +273,10 @@ const none = -1
 
 // matchingChildren tests the children of a node but one, and returns the numbers of
 // those that match.
-func (t *Tree) matchingChildren(level, number, except int) (matches []int) {
+func (t *Tree) matchingChildren(level, number, except int, d digest.Digest) (matches []int) {
 	first := number * t.fanOut[level]
 	for child := first; child < first+t.fanOut[level]; child++ {
-		if child != except && t.matches(level+1, child) {
+		if child != except && t.matches(level+1, child, d) {
 			matches = append(matches, child)
 		}
 	}

@@ -6,8 +6,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
-
-	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
 // fanOuts are trees of several shapes, from a root alone to four levels of children.
@@ -47,14 +45,78 @@ func TestTreesAreOneFilter(t *testing.T) {
 	}
 }
 
+// TestTreesOfTimers: with a window too, dense and sparse trees give the verdicts of one
+// filter, whatever leaves the elements come from, late ones included.
+func TestTreesOfTimers(t *testing.T) {
+	for _, fanOut := range fanOuts {
+		c := TreeConfig{Bits: 800, K: 3, FanOut: fanOut, Window: 50}
+		sparse := newTestTree(t, c)
+		c.Dense = true
+		dense := newTestTree(t, c)
+		single := timedMust[*TimerBloom](t)(NewTimerBloom(TimerConfig{Timers: c.Bits, K: c.K, Window: c.Window}))
+		random, hits := rand.New(rand.NewPCG(25, 0)), 0
+		timedEvents(20_000, 400, uint64(c.Window), 26, func(element, unit uint64) {
+			d, leaf := digestOf(element), random.IntN(sparse.Leaves())
+			want := single.TestAndSetAt(d, unit)
+			if s, e := sparse.TestAndSetFromAt(leaf, d, unit), dense.TestAndSetFromAt(leaf, d, unit); s != want || e != want {
+				t.Fatalf("%v: element %d in unit %d: single %v, sparse %v, dense %v", fanOut, element, unit, want, s, e)
+			}
+			if want {
+				hits++
+			}
+		})
+		last := len(fanOut)
+		if hits < 1000 || last > 0 && dense.Levels()[last].Hits <= sparse.Levels()[last].Hits {
+			t.Errorf("%v: %d duplicates; leaves of dense trees should have the more: %v, %v", fanOut, hits, dense.Levels(), sparse.Levels())
+		}
+	}
+}
+
+// TestSlicedRoots is Lemma 1, element for element: with a root in vertical slices a tree
+// gives the verdicts of the sliced filter alone. With horizontal ones it may call more
+// elements duplicates, and misses none of those that came.
+func TestSlicedRoots(t *testing.T) {
+	ids := biasedStream(12_000, 5_000, 27)
+	for _, dense := range []bool{false, true} {
+		for name, create := range map[string]func(SlicedConfig) (*Sliced, error){"vertical": NewVertical, "horizontal": NewHorizontal} {
+			c := SlicedConfig{Bits: 20_000, K: 4, Slices: 10}
+			root, err := create(c)
+			alone, errAlone := create(c)
+			if err = errors.Join(err, errAlone); err != nil {
+				t.Fatal(err)
+			}
+			tree := newTestTree(t, TreeConfig{Bits: c.Bits, K: c.K, FanOut: []int{3, 4}, Dense: dense, Root: root})
+			random, known, more := rand.New(rand.NewPCG(28, 0)), map[uint32]bool{}, 0
+			for i, id := range ids {
+				d := digestOf(uint64(id))
+				want, seen := alone.TestAndSet(d), tree.TestAndSetFrom(random.IntN(12), d)
+				if known[id] && !seen && name == "vertical" || name == "vertical" && seen != want {
+					t.Fatalf("%s, element %d: %v, alone %v", name, i, seen, want)
+				}
+				if seen && !want && !known[id] {
+					more++
+				}
+				known[id] = true
+			}
+			if name == "horizontal" && more == 0 {
+				t.Errorf("dense %v: the nodes below a horizontal root add no false positive", dense)
+			}
+			if tree.Bits() != 16*c.Bits {
+				t.Errorf("%d bits", tree.Bits())
+			}
+		}
+	}
+}
+
 // checkNested checks that the bits of a node are also set in its parent.
 func checkNested(t *testing.T, tree *Tree) {
 	t.Helper()
 	for level := 1; level < len(tree.levels); level++ {
 		for number, node := range tree.levels[level] {
 			parent := tree.levels[level-1][number/tree.fanOut[level-1]]
-			for i, word := range node.words {
-				if word&^parent.words[i] != 0 {
+			bits, above := node.(*appendOnly).bits.words, parent.(*appendOnly).bits.words
+			for i, word := range bits {
+				if word&^above[i] != 0 {
 					t.Fatalf("level %d, node %d has bits that its parent lacks", level, number)
 				}
 			}
@@ -129,39 +191,6 @@ func TestTreeCounts(t *testing.T) {
 	}
 }
 
-// TestTreeFalseMatches gives distinct elements to the leaves of a sparse tree in turn,
-// and compares the false positives of each level with the closed form. The bounds
-// are binomial, 1e-6 on each side.
-func TestTreeFalseMatches(t *testing.T) {
-	const m, k, n, step = 30_000, 4, 12_000, 100
-	fanOut := []int{2, 3, 2}
-	tree := newTestTree(t, TreeConfig{Bits: m, K: k, FanOut: fanOut})
-	form := theory.Tree{Bits: m, K: k, FanOut: fanOut}
-	sums := make([]float64, len(fanOut)+1)
-	for id := range n {
-		tree.TestAndSetFrom(id*5%tree.Leaves(), digestOf(uint64(id)))
-		if id%step != step/2 {
-			continue
-		}
-		rates, err := form.SparseFPR(id)
-		if err != nil {
-			t.Fatal(err)
-		}
-		matches, err := theory.FalseMatches(rates)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for level, p := range matches {
-			sums[level] += step * p
-		}
-	}
-	for level, counts := range tree.Levels() {
-		if low, high := interval(n, sums[level]/n); counts.Hits < low || counts.Hits > high {
-			t.Errorf("level %d: %d false matches, want %d to %d", level, counts.Hits, low, high)
-		}
-	}
-}
-
 func TestTreeErrors(t *testing.T) {
 	failure := func(_ any, err error) error { return err }
 	for name, err := range map[string]error{
@@ -173,6 +202,9 @@ func TestTreeErrors(t *testing.T) {
 		"overflow":       failure(NewTree(TreeConfig{Bits: 8, K: 1, FanOut: []int{math.MaxInt, math.MaxInt}})),
 		"no children":    failure(NewTree(TreeConfig{Bits: 8, K: 1, FanOut: []int{2, 0}})),
 		"TopDown":        failure(NewTree(TreeConfig{Bits: 8, K: 1, FanOut: []int{2}, TopDown: 2})),
+		"window":         failure(NewTree(TreeConfig{Bits: 8, K: 1, Window: -1})),
+		"root, window":   failure(NewTree(TreeConfig{Bits: 8, K: 1, FanOut: []int{2}, Window: 1, Root: &Bloom{}})),
+		"root, no level": failure(NewTree(TreeConfig{Bits: 8, K: 1, Root: &Bloom{}})),
 		"TopDown low":    failure(NewTree(TreeConfig{Bits: 8, K: 1, FanOut: []int{2}, TopDown: -1})),
 	} {
 		if !errors.Is(err, ErrParameter) {
@@ -214,40 +246,6 @@ func TestTopDownKeepsDistinct(t *testing.T) {
 				}
 				checkNested(t, tree)
 			}
-		}
-	}
-}
-
-// TestTopDownBound gives distinct elements to a sparse tree. The false positives stay
-// below the closed form's bound, except for 1e-6 of all choices of ids, and are fewer
-// than half of those without top-down testing.
-func TestTopDownBound(t *testing.T) {
-	const m, k, n, step = 30_000, 4, 9_000, 100
-	fanOut := []int{2, 2, 2}
-	form := theory.Tree{Bits: m, K: k, FanOut: fanOut}
-	var plain int
-	for d := range len(fanOut) + 1 {
-		tree := newTestTree(t, TreeConfig{Bits: m, K: k, FanOut: fanOut, TopDown: d})
-		reported, sum := 0, 0.0
-		for id := range n {
-			if tree.TestAndSetFrom(id%tree.Leaves(), digestOf(uint64(id))) {
-				reported++
-			}
-			if id%step == step/2 {
-				bound, err := form.SparseTopDownFPR(id, d)
-				if err != nil {
-					t.Fatal(err)
-				}
-				sum += step * bound
-			}
-		}
-		if _, high := interval(n, sum/n); reported > high {
-			t.Errorf("d = %d: %d false positives, want at most %d", d, reported, high)
-		}
-		if d == 0 {
-			plain = reported
-		} else if 2*reported > plain {
-			t.Errorf("d = %d: %d false positives, %d without", d, reported, plain)
 		}
 	}
 }

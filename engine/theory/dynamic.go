@@ -19,20 +19,6 @@ func BloomDensity(m, k int, fpr float64) (float64, error) {
 	return float64(m) * math.Pow(fpr, 1/float64(k)), nil
 }
 
-// CombinedFPR returns the false positive rate of several filters that are all queried and
-// have the given rates: 1 - (1-p_1)(1-p_2)..., 0 for none. KNPS, section 5, calls it
-// slightly worse than one filter's. Domain: 0 <= p_i <= 1.
-func CombinedFPR(rates ...float64) (float64, error) {
-	logNone := 0.0
-	for _, p := range rates {
-		if err := requireShare("rate", p); err != nil {
-			return 0, err
-		}
-		logNone += math.Log1p(-p)
-	}
-	return -math.Expm1(logNone), nil
-}
-
 // Dynamic is a Bloom filter of dynamic size (KNPS, section 5): filters of Bits bits and K
 // hash functions. The newest takes elements until its false positive rate is FPR.
 //
@@ -60,23 +46,9 @@ func (d Dynamic) Capacity() (int, error) {
 	return int(capacity), nil
 }
 
-// HeldFPR returns the false positive rate with held elements of which the newest
-// filter has taken the latest newest ones, and older filters Capacity each; the
-// oldest has lost what left the window. It takes O(held / Capacity). Domain:
-// held >= 0, 1 <= newest <= Capacity.
-func (d Dynamic) HeldFPR(held, newest int) (float64, error) {
-	capacity, err := d.capacityFor(held)
-	if err != nil {
-		return 0, err
-	}
-	if newest < 1 || newest > capacity {
-		return 0, fmt.Errorf("theory: the newest filter took %d elements, must be from 1 to %d: %w", newest, capacity, ErrDomain)
-	}
-	return d.combined(held, newest, capacity), nil
-}
-
-// MeanFPR returns the mean of [Dynamic.HeldFPR] while the newest filter fills up, from
-// newest = 1 to Capacity. It takes O(held + Capacity). Domain: held >= 0.
+// MeanFPR returns the mean false positive rate while the newest filter fills up, from one
+// element to Capacity; older filters took Capacity each, and the oldest has lost what left
+// the window. It takes O(held + Capacity). Domain: held >= 0.
 func (d Dynamic) MeanFPR(held int) (float64, error) {
 	capacity, err := d.capacityFor(held)
 	if err != nil {
@@ -89,7 +61,7 @@ func (d Dynamic) MeanFPR(held int) (float64, error) {
 	return sum / float64(capacity), nil
 }
 
-// combined is HeldFPR for arguments in its domain.
+// combined is the rate when the newest filter took newest elements.
 func (d Dynamic) combined(held, newest, capacity int) float64 {
 	settings := float64(d.K) / float64(d.Bits)
 	none := 1.0
@@ -113,20 +85,6 @@ func (d Dynamic) CardinalityFilters(held int) (float64, error) {
 		return 0, err
 	}
 	return 1 + float64(held-1)/float64(capacity), nil
-}
-
-// DensityFilters is [Dynamic.CardinalityFilters] for filters that grow by density: the
-// same if more than Capacity elements are held, else 1. Below that number a filter loses
-// elements as fast as it takes them and is never full. Domain: held >= 1.
-func (d Dynamic) DensityFilters(held int) (float64, error) {
-	filters, err := d.CardinalityFilters(held)
-	if err != nil {
-		return 0, err
-	}
-	if capacity, _ := d.Capacity(); held <= capacity {
-		return 1, nil
-	}
-	return filters, nil
 }
 
 func (d Dynamic) capacityFor(held int) (int, error) {

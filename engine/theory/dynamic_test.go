@@ -36,15 +36,6 @@ func TestBloomThresholds(t *testing.T) {
 	}
 }
 
-func TestCombinedFPR(t *testing.T) {
-	for _, c := range []struct {
-		rates []float64
-		want  float64
-	}{{nil, 0}, {[]float64{.05}, .05}, {[]float64{.5, .5, .5}, .875}, {[]float64{1, .3, 1}, 1}, {[]float64{1e-18, 1e-18}, 2e-18}} {
-		near(t, "combined rate", value[float64](t)(CombinedFPR(c.rates...)), c.want, 1e-12)
-	}
-}
-
 // TestDynamicAgainstCount lays a window of held elements over filters that take
 // Capacity each, at every phase, and counts.
 func TestDynamicAgainstCount(t *testing.T) {
@@ -61,20 +52,15 @@ func TestDynamicAgainstCount(t *testing.T) {
 			for _, part := range parts {
 				rates = append(rates, value[float64](t)(BloomFPRApprox(d.Bits, d.K, part)))
 			}
-			combined := value[float64](t)(CombinedFPR(rates...))
-			near(t, "FPR", value[float64](t)(d.HeldFPR(held, newest)), combined, 1e-9)
-			filters, sum = filters+len(parts), sum+combined
+			none := 1.0
+			for _, rate := range rates {
+				none *= 1 - rate
+			}
+			filters, sum = filters+len(parts), sum+1-none
 		}
 		near(t, "mean FPR", value[float64](t)(d.MeanFPR(held)), sum/float64(capacity), 1e-9)
 		mean := float64(filters) / float64(capacity)
 		near(t, "filters", value[float64](t)(d.CardinalityFilters(held)), mean, 1e-9)
-		if held <= capacity {
-			mean = 1
-		}
-		near(t, "filters by density", value[float64](t)(d.DensityFilters(held)), mean, 1e-9)
-	}
-	if fpr := value[float64](t)(d.HeldFPR(0, 1)); fpr != 0 {
-		t.Errorf("nothing held: FPR %g", fpr)
 	}
 }
 
@@ -82,17 +68,12 @@ func TestDynamicDomain(t *testing.T) {
 	good := Dynamic{Bits: 200, K: 3, FPR: .1}
 	failure := func(_ any, err error) error { return err }
 	requireDomainErrors(t, map[string]error{
-		"density m":     failure(BloomDensity(0, 1, .1)),
-		"density rate":  failure(BloomDensity(9, 1, 1)),
-		"rate":          failure(CombinedFPR(.1, math.NaN())),
-		"rate above 1":  failure(CombinedFPR(1.1)),
-		"K":             failure(Dynamic{Bits: 200, FPR: .1}.Capacity()),
-		"no element":    failure(Dynamic{Bits: 8, K: 4, FPR: .001}.MeanFPR(1)),
-		"rounded FPR":   failure(Dynamic{Bits: 8, K: 1 << 30, FPR: math.Nextafter(1, 0)}.Capacity()),
-		"held":          failure(good.MeanFPR(-1)),
-		"newest":        failure(good.HeldFPR(5, 0)),
-		"newest, many":  failure(good.HeldFPR(5, 1000)),
-		"nothing held":  failure(good.CardinalityFilters(0)),
-		"nothing dense": failure(good.DensityFilters(0)),
+		"density m":    failure(BloomDensity(0, 1, .1)),
+		"density rate": failure(BloomDensity(9, 1, 1)),
+		"K":            failure(Dynamic{Bits: 200, FPR: .1}.Capacity()),
+		"no element":   failure(Dynamic{Bits: 8, K: 4, FPR: .001}.MeanFPR(1)),
+		"rounded FPR":  failure(Dynamic{Bits: 8, K: 1 << 30, FPR: math.Nextafter(1, 0)}.Capacity()),
+		"held":         failure(good.MeanFPR(-1)),
+		"nothing held": failure(good.CardinalityFilters(0)),
 	})
 }

@@ -105,6 +105,39 @@ func (q Quotient) PrintedFP(m int) (float64, error) {
 	return float64(q.K) / float64(q.S) * powMinus(1/(float64(q.Rows)*float64(q.K)), float64(m)), nil
 }
 
+// PrintedFN returns FN_m of the proof of GLN19, Theorem 4.2: the probability that draw m+1
+// of a stream over universe elements comes again and is missed. The sum over all places of
+// the element's last draw is
+//
+//	1/U ((1-b) (g(r) - g(r(1-a))) + a b/(1-a-c) (g(r(1-a)) - g(r c)))
+//
+// with g(x) = (1-x^m)/(1-x) and r = 1-1/U; a, b and c are those of the proof. Appendix B
+// has a plus in place of each of the two minuses. Rows are taken as full from the start,
+// which is right for K = 1 only. Domain: universe >= 1, m >= 0, at least two rows.
+func (q Quotient) PrintedFN(universe, m int) (float64, error) {
+	if err := q.validate(); err != nil {
+		return 0, err
+	}
+	if err := requireAtLeast("universe", universe, 1); err != nil {
+		return 0, err
+	}
+	if err := requireAtLeast("m", m, 0); err != nil {
+		return 0, err
+	}
+	if err := requireAtLeast("rows", q.Rows, 2); err != nil {
+		return 0, err
+	}
+	n, k, s, u := float64(q.Rows), float64(q.K), float64(q.S), float64(universe)
+	a, b, c := (s-k)/(k*(n*s-1)), k/s, 1-1/(n*k)
+	// 1-x^m, from 1-x.
+	g := func(lost float64) float64 { return powMinus(lost, float64(m)) / lost }
+	all, kept, held := g(1/u), g(1/u+a-a/u), g(1-c+c/u)
+	if 1-a == c { // S = K, nothing is evicted
+		return 0, nil
+	}
+	return ((1-b)*(all-kept) + a*b/(1-a-c)*(kept-held)) / u, nil
+}
+
 // FNR returns the limit of the false negative rate on a long stream drawn uniformly from
 // universe different elements (GLN19, Theorem 4.2 and Appendix B). The last two terms of
 // the printed result are brought to one denominator, which removes the canceling
@@ -125,17 +158,6 @@ func (q Quotient) FNR(universe int) (float64, error) {
 	evicted := 1 + (u-1)*a      // U - (U-1)(1-a)
 	replaced := 1 + (u-1)/(n*k) // U - (U-1)c
 	return (1-b)*(1-1/evicted) + a*b*(u-1)/(evicted*replaced), nil
-}
-
-// Saturated returns the rates on an endless stream of ever new elements:
-// K/S and 1-K/S, which add up to 1 as for every filter (GLN19, Theorems 4.1 and
-// 4.2, Claim 4.1).
-func (q Quotient) Saturated() (fpr, fnr float64, err error) {
-	if err := q.validate(); err != nil {
-		return 0, 0, err
-	}
-	fpr = float64(q.K) / float64(q.S)
-	return fpr, 1 - fpr, nil
 }
 
 // SaturatedWithDuplicates returns the saturated rates of the variants that insert

@@ -59,16 +59,6 @@ func (r Row) LRUMiss(gap int) (float64, error) {
 	return binomialFrom(r.Cells, float64(gap), 1/float64(r.Rows)), nil
 }
 
-// RandomMiss returns the probability that an element is forgotten after gap insertions of
-// others into full rows that evict a random fingerprint: 1 - (1-1/(Rows Cells))^gap.
-// Domain: gap >= 0.
-func (r Row) RandomMiss(gap int) (float64, error) {
-	if err := r.requireGap(gap); err != nil {
-		return 0, err
-	}
-	return powMinus(1/(float64(r.Rows)*float64(r.Cells)), float64(gap)), nil
-}
-
 func (r Row) requireGap(gap int) error {
 	if err := r.validate(); err != nil {
 		return err

@@ -26,18 +26,14 @@ func TestRowMissesAgainstSimulation(t *testing.T) {
 	r := rand.New(rand.NewPCG(12, 0))
 	for _, c := range []struct{ rows, cells, gap int }{{1, 3, 2}, {1, 3, 3}, {10, 4, 30}, {10, 4, 55}, {50, 1, 20}, {7, 8, 40}} {
 		row := Row{Rows: c.rows, Cells: c.cells, FingerprintBits: 16}
-		lru, random := 0, 0
+		lru := 0
 		for range trials {
 			if forgotten(r, c.rows, c.gap, c.cells) {
 				lru++
 			}
-			if forgotten(r, c.rows*c.cells, c.gap, 1) {
-				random++
-			}
 		}
 		name := fmt.Sprintf("%+v", c)
 		plausible(t, "LRU "+name, lru, trials, value[float64](t)(row.LRUMiss(c.gap)), 0)
-		plausible(t, "random "+name, random, trials, value[float64](t)(row.RandomMiss(c.gap)), 0)
 	}
 }
 
@@ -139,7 +135,6 @@ func TestRowErrors(t *testing.T) {
 		"many cells":   err2(Row{1, 4, 2}.FPR()),
 		"bits":         err2(Row{1, 1, 65}.FPR()),
 		"LRU gap":      err2(good.LRUMiss(-1)),
-		"random gap":   err2(good.RandomMiss(-1)),
 		"timed cells":  err2(TimedRowMiss(0, 1, 1)),
 		"timed lambda": err2(TimedRowMiss(1, math.NaN(), 1)),
 		"timed age":    err2(TimedRowMiss(1, 1, 1.1)),
@@ -161,9 +156,8 @@ func TestRowRanges(t *testing.T) {
 		for _, cells := range []int{1, 8, 255} {
 			for _, gap := range []int{0, 1, 1000, min(1<<40, math.MaxInt)} {
 				row := Row{Rows: rows, Cells: cells, FingerprintBits: 8}
-				lru, random := value[float64](t)(row.LRUMiss(gap)), value[float64](t)(row.RandomMiss(gap))
-				if !(lru >= 0 && lru <= 1 && random >= 0 && random <= 1) {
-					t.Errorf("%+v, gap %d: LRU %g, random %g", row, gap, lru, random)
+				if lru := value[float64](t)(row.LRUMiss(gap)); !(lru >= 0 && lru <= 1) {
+					t.Errorf("%+v, gap %d: LRU %g", row, gap, lru)
 				}
 			}
 		}

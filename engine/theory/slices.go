@@ -32,212 +32,16 @@ func requireWithin(name string, value, least, most int) error {
 	return nil
 }
 
-// failedShare returns f/S.
-func (s Sliced) failedShare(failed int) (float64, error) {
-	if err := s.validate(); err != nil {
-		return 0, err
-	}
-	if err := requireWithin("failed slices", failed, 0, s.Slices); err != nil {
-		return 0, err
-	}
-	return float64(failed) / float64(s.Slices), nil
-}
-
-// HorizontalFPR returns the false positive rate of horizontal slices after n distinct
-// elements that are spread evenly: (1-(1-S/m)^(k n/S))^k (KNPS, Eq. 4). It is also that
-// of every other way to choose slices (Proposition 2); [Sliced.SplitFPR] does not assume
-// even spread. That of vertical slices is [BloomFPR] (Eq. 3). Domain: n >= 0.
-func (s Sliced) HorizontalFPR(n int) (float64, error) {
-	if err := s.validate(); err != nil {
-		return 0, err
-	}
-	if err := requireAtLeast("n", n, 0); err != nil {
-		return 0, err
-	}
-	set := powMinus(float64(s.Slices)/float64(s.Bits), float64(s.K)*float64(n)/float64(s.Slices))
-	return math.Pow(set, float64(s.K)), nil
-}
-
-// HorizontalFailedFPR returns the false positive rate when elements of the failed
-// slices are reported as duplicates: f/S + (1-f/S) p (KNPS, Eq. 5), where p is the
-// rate without failures. Domain: 0 <= failed <= Slices, 0 <= p <= 1.
-func (s Sliced) HorizontalFailedFPR(failed int, p float64) (float64, error) {
-	share, err := s.failedShare(failed)
-	if err != nil {
-		return 0, err
-	}
-	if err := requireShare("p", p); err != nil {
-		return 0, err
-	}
-	return share + (1-share)*p, nil
-}
-
-// VerticalFailedFPR returns the false positive rate when bits in failed slices are
-// taken as set: (f/S + (1-f/S) p^(1/k))^k (KNPS, Eq. 6), where p is the rate
-// without failures. For diced filters, which are sliced both ways, Slices is S S':
-// Eq. 7, whose second f/S lacks the S'. Domain: 0 <= failed <= Slices,
-// 0 <= p <= 1.
-func (s Sliced) VerticalFailedFPR(failed int, p float64) (float64, error) {
-	share, err := s.failedShare(failed)
-	if err != nil {
-		return 0, err
-	}
-	if err := requireShare("p", p); err != nil {
-		return 0, err
-	}
-	k := float64(s.K)
-	return math.Pow(share+(1-share)*math.Pow(p, 1/k), k), nil
-}
-
-// VerticalHybrid returns the rates when an element is a duplicate if none of its bits
-// in working slices is clear and at least atLeast of its bits are in working
-// slices (KNPS, section 3.2, vertical fault tolerance heuristic):
-//
-//	fpr = sum for i = x .. k of C(k,i) (1-f/S)^i (f/S)^(k-i) p^(i/k)
-//	fnr = sum for i < x of C(k,i) (1-f/S)^i (f/S)^(k-i)
-//
-// The paper prints neither binomial coefficient and, for fpr, no sum; its own
-// measurements follow the formulas given here. atLeast = k is the rule by which
-// a missing bit makes an element distinct, with fnr = 1-(1-f/S)^k, which is the sum
-// in the paper's text with the coefficient C(k,i) that it lacks. atLeast = 0 is the
-// rule of [Sliced.VerticalFailedFPR]. Domain: 0 <= failed <= Slices, 0 <= p <= 1,
-// 0 <= atLeast <= K.
-func (s Sliced) VerticalHybrid(failed int, p float64, atLeast int) (fpr, fnr float64, err error) {
-	share, err := s.failedShare(failed)
-	if err != nil {
-		return 0, 0, err
-	}
-	if err := requireShare("p", p); err != nil {
-		return 0, 0, err
-	}
-	if err := requireWithin("least bits in working slices", atLeast, 0, s.K); err != nil {
-		return 0, 0, err
-	}
-	bit := math.Pow(p, 1/float64(s.K))
-	// With p^(i/k) inside, the sum is a binomial tail again, of chance live.
-	live := (1 - share) * bit
-	either := share + live
-	if either == 0 {
-		return 0, binomialUpTo(atLeast-1, float64(s.K), 1), nil
-	}
-	fpr = math.Pow(either, float64(s.K)) * (1 - binomialUpTo(atLeast-1, float64(s.K), live/either))
-	return max(0, fpr), binomialUpTo(atLeast-1, float64(s.K), 1-share), nil
-}
-
-// HorizontalTolerance returns S_f: with so many horizontal slices the false positive rate
-// stays within most when failed of them fail: f (1-p)/(most-p), rounded up (KNPS,
-// Definition 3, Eq. 5 solved for S). Domain: failed >= 0, 0 < p < most < 1.
-func HorizontalTolerance(failed int, p, most float64) (int, error) {
-	return tolerance(failed, p, most)
-}
-
-// VerticalTolerance is [HorizontalTolerance] for vertical slices and k hash
-// functions: f (1-p^(1/k))/(most^(1/k)-p^(1/k)), rounded up (KNPS, Definition 3,
-// Eq. 6 solved for S). Domain: k >= 1, failed >= 0, 0 < p < most < 1.
-func VerticalTolerance(failed, k int, p, most float64) (int, error) {
-	if err := requireAtLeast("k", k, 1); err != nil {
-		return 0, err
-	}
-	return tolerance(failed, math.Pow(p, 1/float64(k)), math.Pow(most, 1/float64(k)))
-}
-
-func tolerance(failed int, p, most float64) (int, error) {
-	if err := requireRate("p", p); err != nil {
-		return 0, err
-	}
-	if !(most > p && most < 1) {
-		return 0, fmt.Errorf("theory: highest rate is %g, must be between p, which is %g, and 1: %w", most, p, ErrDomain)
-	}
-	return slicesFor(failed, p, most)
-}
-
-// slicesFor solves Eq. 5 for S, with 0 <= p < most.
-func slicesFor(failed int, p, most float64) (int, error) {
-	if err := requireAtLeast("failed slices", failed, 0); err != nil {
-		return 0, err
-	}
-	slices := float64(failed) * (1 - p) / (most - p)
-	if slices > math.MaxInt32 {
-		return 0, fmt.Errorf("theory: %.3g slices: highest rate is too close to p: %w", slices, ErrDomain)
-	}
-	return max(1, int(math.Ceil(slices*(1-1e-12)))), nil
-}
-
-// Diced is a Bloom filter that is sliced both ways (KNPS, section 3.3): an h-v diced
-// filter has horizontal slices that are sliced vertically, a v-h diced one the reverse.
-type Diced struct {
-	Bits   int // m in all, at least Slices Inner
-	K      int // at least 1
-	Slices int // S, at least 1
-	Inner  int // S', at least 1
-}
-
-func (d Diced) sites() (Sliced, error) {
-	if err := requireAtLeast("inner slices", d.Inner, 1); err != nil {
-		return Sliced{}, err
-	}
-	if err := requireWithin("slices", d.Slices, 1, max(1, d.Bits/d.Inner)); err != nil {
-		return Sliced{}, err
-	}
-	return Sliced{Bits: d.Bits, K: d.K, Slices: d.Slices * d.Inner}, nil
-}
-
-// HVFPR returns the false positive rate of an h-v diced filter after n distinct elements:
-// that of horizontal slices, since the vertical slicing changes nothing, (1-(1-S/m)^(k
-// n/S))^k. KNPS leaves out the outer exponent. Domain: n >= 0.
-func (d Diced) HVFPR(n int) (float64, error) {
-	if _, err := d.sites(); err != nil {
-		return 0, err
-	}
-	return Sliced{Bits: d.Bits, K: d.K, Slices: d.Slices}.HorizontalFPR(n)
-}
-
-// VHFPR returns the false positive rate of a v-h diced filter after n distinct
-// elements, (1-(1-S S'/m)^(k n/(S S')))^k (KNPS, section 3.3). Domain: n >= 0.
-func (d Diced) VHFPR(n int) (float64, error) {
-	sites, err := d.sites()
-	if err != nil {
-		return 0, err
-	}
-	return sites.HorizontalFPR(n)
-}
-
-// FailedFPR returns the false positive rate when bits at failed sites are taken as set,
-// (f/(S S') + (1-f/(S S')) p^(1/k))^k (KNPS, Eq. 7, whose second f/S lacks the S'), where
-// p is the rate without failures. It assumes that an element's bits are lost
-// independently. In a v-h diced filter this fails when several lie in the same vertical
-// slice, so the rate is higher unless S is far above K. In an h-v diced filter bits are
-// lost together when failures concentrate in one horizontal slice; this is the rate for
-// failures that are spread evenly. Domain: 0 <= failed <= S S', 0 <= p <= 1.
-func (d Diced) FailedFPR(failed int, p float64) (float64, error) {
-	sites, err := d.sites()
-	if err != nil {
-		return 0, err
-	}
-	return sites.VerticalFailedFPR(failed, p)
-}
-
-// splitK2 returns K/k1.
-func (s Sliced) splitK2(k1 int) (int, error) {
-	if err := s.validate(); err != nil {
-		return 0, err
-	}
-	if k1 < 1 || k1 > s.K || s.K%k1 != 0 {
-		return 0, fmt.Errorf("theory: k1 is %d, must divide K, which is %d: %w", k1, s.K, ErrDomain)
-	}
-	return s.K / k1, nil
-}
-
 // SplitFPR returns the false positive rate after n distinct elements when k1 hash
 // functions choose k1 of the slices, with k2 = K/k1 bits in each:
 //
 //	E[(1-(1-S/m)^(k2 B))^k2]^k1 for B binomial with n k1 trials of chance 1/S
 //
-// Here slices get elements by chance, while [Sliced.HorizontalFPR] (KNPS, Proposition 2)
-// gives each n k1/S, which makes every k1 the same. For k1 = K the two agree. With fewer
-// choices this rate is higher, and more so with more slices: that is the deviation of
-// horizontal slices in the paper's measurements. Domain: k1 divides K, n >= 0, n k1 <=
-// 2^40.
+// k1 = 1 are horizontal slices and k1 = K vertical ones, which have the rate of the filter
+// unsliced. KNPS gives each slice n k1/S elements (Eq. 4, Proposition 2), which makes every
+// k1 the same as k1 = K. Here slices get elements by chance: with fewer choices this rate
+// is higher, and more so with more slices, which is the deviation of horizontal slices in
+// the paper's measurements. Domain: k1 divides K, n >= 0, n k1 <= 2^40.
 //
 // The time grows with the square root of n k1/S.
 func (s Sliced) SplitFPR(k1, n int) (float64, error) {
@@ -257,6 +61,97 @@ func (s Sliced) SplitFPR(k1, n int) (float64, error) {
 		return math.Pow(-math.Expm1(spared*float64(elements)), float64(k2))
 	})
 	return math.Pow(rate, float64(k1)), nil
+}
+
+// SplitHybrid returns the rates after failures when k1 hash functions choose k1 of the
+// slices, with k2 = K/k1 bits in each (KNPS, section 3.2, fault tolerance heuristic). An
+// element is a duplicate if none of its bits in working slices is clear and at least
+// atLeast of its bits are in working slices, that is x = ceil(atLeast/k2) of its choices:
+//
+//	fpr = sum for i = x .. k1 of C(k1,i) (1-f/S)^i (f/S)^(k1-i) p^(i/k1)
+//	fnr = sum for i < x of C(k1,i) (1-f/S)^i (f/S)^(k1-i)
+//
+// p is the rate without failures. The paper prints neither binomial coefficient and, for
+// fpr, no sum; its own measurements follow the formulas given here. atLeast = 0 takes lost
+// bits as set: with k1 = 1 it is Eq. 5, with k1 = K Eq. 6 and, for S S' slices of a diced
+// filter, Eq. 7, whose second f/S lacks the S'. atLeast = K is the rule by which a missing
+// bit makes an element distinct. Domain: k1 divides K, 0 <= failed <= Slices, 0 <= p <= 1,
+// 0 <= atLeast <= K.
+func (s Sliced) SplitHybrid(k1, failed int, p float64, atLeast int) (fpr, fnr float64, err error) {
+	k2, err := s.splitK2(k1)
+	if err != nil {
+		return 0, 0, err
+	}
+	if err := requireWithin("failed slices", failed, 0, s.Slices); err != nil {
+		return 0, 0, err
+	}
+	if err := requireShare("p", p); err != nil {
+		return 0, 0, err
+	}
+	if err := requireWithin("least bits in working slices", atLeast, 0, s.K); err != nil {
+		return 0, 0, err
+	}
+	least, k := (atLeast+k2-1)/k2, float64(k1)
+	lost := float64(failed) / float64(s.Slices)
+	// With p^(i/k1) inside, the sum is a binomial tail again, of chance live.
+	live := (1 - lost) * math.Pow(p, 1/k)
+	if lost+live > 0 {
+		fpr = max(0, math.Pow(lost+live, k)*(1-binomialUpTo(least-1, k, live/(lost+live))))
+	}
+	return fpr, binomialUpTo(least-1, k, 1-lost), nil
+}
+
+// Tolerance returns S_f (KNPS, Definition 3): with so many slices the false positive rate p
+// stays within most when failed of them fail and lost bits count as set. choices is how
+// many slices an element chooses: 1 for horizontal ones (Eq. 5 solved for S), k for
+// vertical ones (Eq. 6). Domain: failed >= 0, choices >= 1, 0 < p < most < 1.
+func Tolerance(failed, choices int, p, most float64) (int, error) {
+	if err := requireRate("p", p); err != nil {
+		return 0, err
+	}
+	if !(most > p && most < 1) {
+		return 0, fmt.Errorf("theory: highest rate is %g, must be between p, which is %g, and 1: %w", most, p, ErrDomain)
+	}
+	if err := requireAtLeast("choices", choices, 1); err != nil {
+		return 0, err
+	}
+	return slicesFor(failed, math.Pow(p, 1/float64(choices)), math.Pow(most, 1/float64(choices)))
+}
+
+// MissTolerance is [Tolerance] by misses, when a lost bit makes an element distinct (KNPS,
+// section 3.2, the alternative to Definition 3): f/(1-(1-most)^(1/choices)), rounded up.
+// Domain: failed >= 0, choices >= 1, 0 < most < 1.
+func MissTolerance(failed, choices int, most float64) (int, error) {
+	if err := requireAtLeast("choices", choices, 1); err != nil {
+		return 0, err
+	}
+	if err := requireRate("highest rate", most); err != nil {
+		return 0, err
+	}
+	return slicesFor(failed, 0, -math.Expm1(math.Log1p(-most)/float64(choices)))
+}
+
+// slicesFor solves Eq. 5 for S, with 0 <= p < most.
+func slicesFor(failed int, p, most float64) (int, error) {
+	if err := requireAtLeast("failed slices", failed, 0); err != nil {
+		return 0, err
+	}
+	slices := float64(failed) * (1 - p) / (most - p)
+	if slices > math.MaxInt32 {
+		return 0, fmt.Errorf("theory: %.3g slices: highest rate is too close to p: %w", slices, ErrDomain)
+	}
+	return max(1, int(math.Ceil(slices*(1-1e-12)))), nil
+}
+
+// splitK2 returns K/k1.
+func (s Sliced) splitK2(k1 int) (int, error) {
+	if err := s.validate(); err != nil {
+		return 0, err
+	}
+	if k1 < 1 || k1 > s.K || s.K%k1 != 0 {
+		return 0, fmt.Errorf("theory: k1 is %d, must divide K, which is %d: %w", k1, s.K, ErrDomain)
+	}
+	return s.K / k1, nil
 }
 
 // maxTrials bounds the time of a mean over a binomial distribution.
@@ -290,4 +185,87 @@ func logChoose(n, k int) float64 {
 	in, _ := math.Lgamma(float64(k) + 1)
 	out, _ := math.Lgamma(float64(n-k) + 1)
 	return all - in - out
+}
+
+// Fairness returns Jain's index of loads, (sum x)^2 / (S sum x^2): 1 if all S are
+// equal, 1/S if one bears all (KNPS, section 7). Domain: at least one load, none
+// negative, not all 0.
+func Fairness(loads []int) (float64, error) {
+	sum, squares := 0.0, 0.0
+	for i, load := range loads {
+		if err := requireAtLeast(fmt.Sprintf("load %d", i), load, 0); err != nil {
+			return 0, err
+		}
+		sum += float64(load)
+		squares += float64(load) * float64(load)
+	}
+	if sum == 0 {
+		return 0, fmt.Errorf("theory: none of %d slices has any load: %w", len(loads), ErrDomain)
+	}
+	return sum * sum / (float64(len(loads)) * squares), nil
+}
+
+// SplitFairness approximates [Fairness] for the tests of a long stream. The elements'
+// probabilities have the given sum of squares, and each element is tested at the slices
+// that k1 hash functions choose of S:
+//
+//	1 / (1 + (S-1) squares/k1)
+//
+// This is (sum x)^2 over the expectation of S sum x^2 (KNPS, section 3.2, "Load", in
+// words). k1 = 1 are horizontal slices, k1 = k vertical ones. Domain: slices >= 1,
+// k1 >= 1, 0 < squares <= 1.
+func SplitFairness(slices, k1 int, squares float64) (float64, error) {
+	if err := requireAtLeast("slices", slices, 1); err != nil {
+		return 0, err
+	}
+	if err := requireAtLeast("k1", k1, 1); err != nil {
+		return 0, err
+	}
+	if !(squares > 0 && squares <= 1) {
+		return 0, fmt.Errorf("theory: sum of squared probabilities is %g, must be above 0 and at most 1: %w", squares, ErrDomain)
+	}
+	return 1 / (1 + float64(slices-1)*squares/float64(k1)), nil
+}
+
+// maxPipelineK bounds the time of [Sliced.PipelinedAccesses].
+const maxPipelineK = 128
+
+// PipelinedAccesses returns how many vertical slices are tested on average when an
+// element's slices are tested in turn until one has a clear bit. Each bit is set with
+// probability set, independently (KNPS, section 3.2, "Parallelism and Pipelining", which
+// has no formula). For new elements set is the share of set bits, p^(1/k). set = 1 gives
+// the accesses of duplicates, and of parallel tests: S (1-(1-1/S)^k) different slices.
+//
+// The next slice has 1 + Binomial(r-1, 1/s) of the r bits not tested yet, where s slices
+// are untested. Domain: K <= 128, 0 <= set <= 1.
+func (s Sliced) PipelinedAccesses(set float64) (float64, error) {
+	if err := s.validate(); err != nil {
+		return 0, err
+	}
+	if err := requireWithin("K", s.K, 1, maxPipelineK); err != nil {
+		return 0, err
+	}
+	if err := requireShare("set", set); err != nil {
+		return 0, err
+	}
+	// accesses[r] is the mean from r bits on when left slices have not been asked.
+	accesses := make([]float64, s.K+1)
+	stages := min(s.K, s.Slices)
+	for stage := stages - 1; stage >= 0; stage-- {
+		left := s.Slices - stage
+		next := make([]float64, s.K+1)
+		for r := 1; r <= s.K-stage; r++ {
+			next[r] = 1 + meanAhead(accesses, r, left, set)
+		}
+		accesses = next
+	}
+	return accesses[s.K], nil
+}
+
+// meanAhead returns the mean number of accesses after the one to the next slice. That
+// slice holds the first of r bits, and each other bit with chance 1/left.
+func meanAhead(accesses []float64, r, left int, set float64) float64 {
+	return meanOverBinomial(r-1, 1/float64(left), func(others int) float64 {
+		return math.Pow(set, float64(1+others)) * accesses[r-1-others]
+	})
 }

@@ -34,24 +34,6 @@ func requireStable(cells, k, top int) error {
 	return requireAtLeast("Max", top, 1)
 }
 
-// StableZeros returns the limit of the probability that a cell is zero when each
-// element decrements it with probability p and then sets it to top with
-// probability k:
-//
-//	(1 / (1 + 1/(p (1/k - 1))))^top
-//
-// (DR06, Theorem 2, Eq. 7.) Domain: 0 < p <= 1, 0 < k <= 1, top >= 1.
-func StableZeros(p, k float64, top int) (float64, error) {
-	if !(p > 0 && p <= 1) || !(k > 0 && k <= 1) {
-		return 0, fmt.Errorf("theory: p is %g and k %g, must be above 0 and at most 1: %w", p, k, ErrDomain)
-	}
-	if err := requireAtLeast("Max", top, 1); err != nil {
-		return 0, err
-	}
-	free := p * (1/k - 1)
-	return math.Pow(free/(free+1), float64(top)), nil
-}
-
 // Zeros returns the stable point: the expected share of cells that are zero after
 // many elements, exact for uniform streams and a lower bound for all others
 // (DR06, Theorem 3).
@@ -85,18 +67,21 @@ func (s Stable) ZerosAfter(n int) (float64, error) {
 	if err := requireAtLeast("n", n, 0); err != nil {
 		return 0, err
 	}
-	return max(0, 1-s.setSince(float64(n))), nil
+	return max(0, 1-s.setSince(float64(n), s.set())), nil
 }
 
-// setSince returns the probability that a cell was set within the last n elements
-// and is not zero yet: k times the sum over l < n of (1-k)^l P(Bin(l,p) < Max).
+// set returns K/m, the probability that an element sets a cell.
+func (s Stable) set() float64 { return float64(s.K) / float64(s.Cells) }
+
+// setSince returns the probability that a cell, which each element sets with probability
+// k, was set within the last n elements and is not zero yet: k times the sum over l < n of (1-k)^l P(Bin(l,p) < Max).
 //
 // The sum has a closed form. The coefficient of its term for j decrements, C(l,j)
 // (p(1-k))^j ((1-k)(1-p))^(l-j), is negative binomial in l: with stop = 1-(1-k)(1-p) it
 // sums to (p(1-k)/stop)^j P(Bin(n,stop) > j) / stop. So the time depends on Max, not on
 // n.
-func (s Stable) setSince(n float64) float64 {
-	p, k := float64(s.P)/float64(s.Cells), float64(s.K)/float64(s.Cells)
+func (s Stable) setSince(n, k float64) float64 {
+	p := float64(s.P) / float64(s.Cells)
 	stop := k + p - k*p
 	ratio := p * (1 - k) / stop
 	sum, weight := 0.0, k/stop
@@ -117,17 +102,41 @@ func (s Stable) FNR(gap int) (float64, error) {
 	if err := s.validate(); err != nil {
 		return 0, err
 	}
+	return s.FNRAt(gap, s.set())
+}
+
+// FNRAt is [Stable.FNR] for an element whose cells are set by each element in between
+// with probability set, be it as [Stable.SetRate] has it (DR06, Eq. 9 to 14 and 19).
+// Domain: gap >= 0, 0 < set < 1.
+func (s Stable) FNRAt(gap int, set float64) (float64, error) {
+	if err := s.validate(); err != nil {
+		return 0, err
+	}
 	if err := requireAtLeast("gap", gap, 0); err != nil {
 		return 0, err
 	}
-	p, k := float64(s.P)/float64(s.Cells), float64(s.K)/float64(s.Cells)
+	if err := requireRate("rate of settings", set); err != nil {
+		return 0, err
+	}
 	if gap < s.Max {
 		return 0, nil
 	}
-	n := float64(gap)
-	untouched := math.Exp(n * math.Log1p(-k))
-	alive := s.setSince(n) + untouched*binomialUpTo(s.Max-1, n, p)
+	n, p := float64(gap), float64(s.P)/float64(s.Cells)
+	untouched := math.Exp(n * math.Log1p(-set))
+	alive := s.setSince(n, set) + untouched*binomialUpTo(s.Max-1, n, p)
 	return 1 - math.Pow(min(alive, 1), float64(s.K)), nil
+}
+
+// SetRate returns the probability k_i with which an element of the stream sets a given
+// cell of element i, by DR06, Eq. 18 solved for k_i: element i makes up a share of the
+// stream, and phi says how far the other elements that share the cell are above or below
+// their mean. It may be outside of 0 to 1, as the paper's range of phi has it.
+//
+// The paper counts the element's own share, though none of its copies lies in its gap.
+// So with a share above 0 it is too high for [Stable.FNRAt], by as much as 1/gap.
+func (s Stable) SetRate(share, phi float64) float64 {
+	k := s.set()
+	return share + k*(1-share) + phi*math.Sqrt(k*(1-k))
 }
 
 // StableP returns the P at which the bound on the false positive rate is fps or less:
@@ -167,8 +176,10 @@ func StablePExact(cells, k, top int, fps float64) (float64, error) {
 
 // StableBestK returns the K with the smallest false negative rate at the given gap among
 // those that keep the false positive rate at fps or less, and its P (DR06, section 4.1).
-// This K hardly depends on the number of cells, nor on the gap while the rate is below
-// 0.9. Rounding P to a whole number moves it by one at most. Domain: cells >= 2, top >=
+// The paper's Observation 1 has this K depend on top and fps alone. It does not depend on
+// the number of cells. On the gap it does: with top = 1 and fps = 0.2 it is 1 up to gaps of
+// which 0.7 are missed, and 4 where 0.8 are; with top = 3 and fps = 0.01 it is 6 where 0.01
+// are missed, and 4 from 0.08 on. Domain: cells >= 2, top >=
 // 1, 0 < fps < 1, gap >= top. It is also an error if no K reaches fps, or if the gap is
 // so short that rounding errors hide the rates.
 func StableBestK(cells, top int, fps float64, gap int) (Stable, error) {
@@ -178,31 +189,17 @@ func StableBestK(cells, top int, fps float64, gap int) (Stable, error) {
 	if err := requireAtLeast("gap", gap, max(top, 1)); err != nil {
 		return Stable{}, err
 	}
-	const largestK = 32 // the best K is below 7 for all rates that the paper treats
-	best, lowest := Stable{}, math.Inf(1)
-	var failure error
-	for k := 1; k <= min(largestK, cells-1); k++ {
-		p, err := StableP(cells, k, top, fps)
-		if err != nil {
-			failure = err
-			continue
-		}
-		s := Stable{Cells: cells, K: k, P: p, Max: top}
-		fnr, err := s.FNR(gap)
-		if err != nil {
-			return Stable{}, err
-		}
-		if fnr < lowest {
-			best, lowest = s, fnr
-		}
-	}
-	if best.K == 0 {
-		return Stable{}, failure
-	}
-	if lowest < 1e-12 {
+	best, found, err := bestStableK(cells, top, fps, []Gap{{Elements: gap, Weight: 1}})
+	switch {
+	case err != nil:
+		return Stable{}, err
+	case !found:
+		_, err := StableP(cells, min(largestStableK, cells-1), top, fps) // why the last K did not
+		return Stable{}, err
+	case best.FNR < equalRates:
 		return Stable{}, fmt.Errorf("theory: a gap of %d hardly ever leads to a miss, no K stands out: %w", gap, ErrDomain)
 	}
-	return best, nil
+	return best.Stable, nil
 }
 
 // StableHits is a stable Bloom filter whose elements decrement P cells if they are new to
@@ -285,23 +282,6 @@ func StableMissFPS(p, k int) (float64, error) {
 		}
 	}
 	return math.Pow(high, float64(k)), nil
-}
-
-// StableMissP returns the smallest P for which [StableMissFPS] is fps or less.
-// Domain: k >= 1, 0 < fps < 1 and
-// large enough for a P below 2^31.
-func StableMissP(k int, fps float64) (int, error) {
-	if err := requireAtLeast("K", k, 1); err != nil {
-		return 0, err
-	}
-	if err := requireRate("fps", fps); err != nil {
-		return 0, err
-	}
-	exact := float64(k) / geometric(math.Pow(fps, 1/float64(k)), k)
-	if exact > math.MaxInt32 {
-		return 0, fmt.Errorf("theory: a false positive rate of %g needs %.4g decrements with K = %d: %w", fps, exact, k, ErrDomain)
-	}
-	return max(2, int(math.Ceil(exact*(1-1e-12)))), nil
 }
 
 // geometric returns z + z^2 + ... + z^k.

@@ -96,11 +96,11 @@ func StableByCellBits(bits, cellBits int, fps float64, gaps []Gap) ([]StableChoi
 	}
 	var choices []StableChoice
 	for d := 1; d <= cellBits; d++ {
-		best, found, err := bestStableK(bits/d, d, fps, gaps)
+		best, found, err := bestStableK(bits/d, 1<<d-1, fps, gaps)
 		if err != nil {
 			return nil, err
 		}
-		if found {
+		if best.CellBits = d; found {
 			choices = append(choices, best)
 		}
 	}
@@ -110,9 +110,8 @@ func StableByCellBits(bits, cellBits int, fps float64, gaps []Gap) ([]StableChoi
 	return choices, nil
 }
 
-// bestStableK tries all K for cells of d bits. found is false if none reaches fps.
-func bestStableK(cells, d int, fps float64, gaps []Gap) (best StableChoice, found bool, err error) {
-	top := 1<<d - 1
+// bestStableK tries all K for cells up to top. found is false if none reaches fps.
+func bestStableK(cells, top int, fps float64, gaps []Gap) (best StableChoice, found bool, err error) {
 	for k := 1; k <= min(largestStableK, cells-1); k++ {
 		p, err := StableP(cells, k, top, fps)
 		if err != nil {
@@ -124,7 +123,7 @@ func bestStableK(cells, d int, fps float64, gaps []Gap) (best StableChoice, foun
 			return StableChoice{}, false, err
 		}
 		if !found || fnr < best.FNR-equalRates {
-			best, found = StableChoice{Stable: s, CellBits: d, FNR: fnr}, true
+			best, found = StableChoice{Stable: s, FNR: fnr}, true
 		}
 	}
 	return best, found, nil

@@ -16,14 +16,6 @@ func TimerBits(window int) (int, error) {
 	return bits.Len(uint(window)), nil
 }
 
-// AllTimersEqualFPR returns the probability that a given other element has set all k
-// timers of a new one, of m: (1-e^(-k/m))^k (KNPS, section 4, equal timers
-// heuristic with k' = k). With n elements in the window the false positive rate is up
-// to n times that. Domain: m >= 1, k >= 1.
-func AllTimersEqualFPR(m, k int) (float64, error) {
-	return BloomFPRApprox(m, k, 1)
-}
-
 // TimerContent returns the mean number of elements that an error-free sliding filter
 // holds. Its window is that many events long, and each event is independently element i
 // with probability chances[i]:
@@ -56,8 +48,7 @@ const maxEqualK = 64
 // section 4): an element is a duplicate if none of its K timers is zero and at least
 // AtLeast of them, k', are equal.
 //
-// The paper only has the rate for k' = k and one other element, which is
-// [AllTimersEqualFPR]. The formulas here assume that the positions of all elements are
+// The paper only has the rate for k' = k and one other element, (1-e^(-k/m))^k. The formulas here assume that the positions of all elements are
 // uniform and independent, and that each time unit has one element. The j-th latest
 // element is then the last to have set L_j timers, where L_j is binomial of K trials with
 // chance (1-1/m)^(K(j-1)), and a given timer holds its value with probability L_j/m. So

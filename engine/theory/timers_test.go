@@ -99,7 +99,7 @@ func TestEqualTimersLimits(t *testing.T) {
 	if fnr := value[float64](t)(EqualTimers{m, k, 1}.FNR(n)); fnr != 0 {
 		t.Errorf("k' = 1 misses %g", fnr)
 	}
-	one := value[float64](t)(AllTimersEqualFPR(m, k))
+	one := math.Pow(-math.Expm1(-float64(k)/m), k)
 	near(t, "k' = k, one element", value[float64](t)(EqualTimers{m, k, k}.FPR(1)), one, .001)
 	fpr, fnr := off, 0.0
 	for atLeast := 2; atLeast <= k; atLeast++ {
@@ -179,6 +179,7 @@ func TestTimersDomain(t *testing.T) {
 	good := EqualTimers{100, 4, 2}
 	failure := func(_ any, err error) error { return err }
 	requireDomainErrors(t, map[string]error{
+		"window":  failure(TimerBits(0)),
 		"timers":  failure(EqualTimers{0, 4, 2}.FPR(1)),
 		"K":       failure(EqualTimers{100, 65, 2}.FPR(1)),
 		"no K":    failure(EqualTimers{100, 0, 0}.FNR(1)),

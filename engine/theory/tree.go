@@ -44,30 +44,6 @@ func (t Tree) SparseFPR(n int) ([]float64, error) {
 	return rates, nil
 }
 
-// FalseMatches returns for each level the probability that a new element's path ends
-// there with a false match. rates are the false positive rates of the nodes on the path,
-// the root's first. A node's bits are among its parent's, so a match implies matches
-// above it, and the first match is at level j with probability rates[j] - rates[j+1].
-// (KNPS, section 6, ignores that the rate depends on whether a child matched.) Domain:
-// rates do not grow with the level, from 0 to 1.
-func FalseMatches(rates []float64) ([]float64, error) {
-	matches := make([]float64, len(rates))
-	for level := len(rates) - 1; level >= 0; level-- {
-		below := 0.0
-		if level < len(rates)-1 {
-			below = rates[level+1]
-		}
-		if err := requireShare("rate", rates[level]); err != nil {
-			return nil, err
-		}
-		if err := requireShare("rate above the level below", rates[level]-below); err != nil {
-			return nil, err
-		}
-		matches[level] = rates[level] - below
-	}
-	return matches, nil
-}
-
 // SparseTopDownFPR bounds the false positive rate of a sparse tree with the top-down
 // heuristic at threshold level d: the smaller of the root's rate and
 //

@@ -5,28 +5,6 @@ import (
 	"math"
 )
 
-// LandmarkErrors returns the expected number of false positives in a landmark window
-// of n distinct elements with d hash functions that share m bits:
-//
-//	sum for i = 1 .. n of (1-e^(-d(i-1)/m))^d
-//
-// (MAE05, section 5.2.2.) It is n times [LandmarkRate] with a correction for the ends of
-// the sum. The error is below 1e-6 for n >= 100. Domain: m >= 1, d >= 1, n >= 1.
-func LandmarkErrors(m, d, n int) (float64, error) {
-	mean, err := LandmarkRate(m, d, n)
-	if err != nil || n == 1 {
-		return 0, err // the first element finds all bits clear
-	}
-	load := float64(d) * float64(n) / float64(m)
-	full := -math.Expm1(-load)
-	slope := float64(d) * load * math.Pow(full, float64(d-1)) * math.Exp(-load)
-	if d == 1 {
-		slope -= load
-	}
-	errors := float64(n)*mean - math.Pow(full, float64(d))/2 + slope/(12*float64(n))
-	return max(0, errors), nil
-}
-
 // LandmarkRate returns the false positive rate over a whole landmark window in the
 // limit of a long one: the mean over x in [0,1] of (1-e^(-d n x/m))^d (MAE05,
 // section 5.2.2 over n). It is the rate of the full filter, [BloomFPRApprox],
@@ -117,16 +95,6 @@ func (j Jumping) load() float64 {
 	return float64(j.D) * float64(j.SubWindows) * float64(j.SubWindow) / float64(j.Cells)
 }
 
-// Bound returns the false positive rate of a filter of Q n elements, the largest number
-// that a query covers: (1-e^(-d Q n/m))^d, which is 2^-d at m = d Q n/ln(2) (MAE05,
-// section 5.1). No other rate of a jumping window is above it.
-func (j Jumping) Bound() (float64, error) {
-	if err := j.validate(); err != nil {
-		return 0, err
-	}
-	return bloomLimit(j.load(), j.D), nil
-}
-
 // SteadyRate returns the false positive rate after the first Q sub-windows, in the limit
 // of long ones: the mean over x from (Q-1)/Q to 1 of (1-e^(-d Q n x/m))^d. The filter
 // swings between these two loads, since a sub-window is subtracted before the next is
@@ -182,26 +150,4 @@ func meanRefilling(load float64, d, q int) float64 {
 		mean -= float64(q-1) * meanFilling(load*before, d)
 	}
 	return min(max(mean, bloomLimit(load*before, d)), bloomLimit(load, d))
-}
-
-// JumpingBoundRatio returns how many times the bound 2^-d of MAE05, section 5.1, is above
-// the error rate of a jumping window of q sub-windows when m/d = q n/ln(2): fromEmpty
-// over so many overlapping windows from an empty filter ([Jumping.RateFromEmpty]), steady
-// in the steady state ([Jumping.SteadyRate]). With the paper's 4 sub-windows and 8
-// windows they are 1.3 and 1.1 for d = 1, 1.9 and 1.4 for d = 4, 2.7 and 2.0 for d = 8.
-// The paper's "4 to 8 times" (section 6.3.1) is far from that; it is the ratio of the
-// first window alone, see [LandmarkBoundRatio]. Domain: 1 <= d <= 1000, q >= 1, windows
-// >= 1.
-func JumpingBoundRatio(d, q, windows int) (fromEmpty, steady float64, err error) {
-	if err := requireFunctions(d); err != nil {
-		return 0, 0, err
-	}
-	if err := requireAtLeast("sub-windows", q, 1); err != nil {
-		return 0, 0, err
-	}
-	if err := requireAtLeast("windows", windows, 1); err != nil {
-		return 0, 0, err
-	}
-	bound := math.Exp2(-float64(d))
-	return bound / meanFromEmpty(math.Ln2, d, q, windows), bound / meanRefilling(math.Ln2, d, q), nil
 }

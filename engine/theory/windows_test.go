@@ -9,37 +9,34 @@ import (
 )
 
 // Bound over measured rate for 4 sub-windows, as simulations of the paper's experiment
-// have it: 8 windows from an empty filter on, and the steady state.
+// have it: 8 windows from an empty filter on, and the steady state. They are given with
+// three digits, and are as exact as 1 %.
 func TestJumpingBoundRatio(t *testing.T) {
 	for _, c := range []struct {
 		d                 int
 		fromEmpty, steady float64
 	}{{1, 1.28, 1.10}, {4, 1.87, 1.44}, {8, 2.68, 1.99}, {16, 4.36, 3.2}} {
-		fromEmpty, steady, err := JumpingBoundRatio(c.d, 4, 8)
-		if err != nil {
-			t.Fatal(err)
-		}
-		near(t, fmt.Sprintf("d=%d from empty", c.d), fromEmpty, c.fromEmpty, .015)
-		near(t, fmt.Sprintf("d=%d steady", c.d), steady, c.steady, .015)
+		j := halfFull(c.d, 4)
+		bound := math.Exp2(-float64(c.d))
+		near(t, fmt.Sprintf("d=%d from empty", c.d), bound/value[float64](t)(j.RateFromEmpty(8)), c.fromEmpty, .015)
+		near(t, fmt.Sprintf("d=%d steady", c.d), bound/value[float64](t)(j.SteadyRate()), c.steady, .015)
 	}
 }
 
+// halfFull is a window of q sub-windows of which half of the cells are set at most.
+func halfFull(d, q int) Jumping {
+	const n = 1 << 18
+	return Jumping{Cells: int(float64(d) * float64(q) * n / math.Ln2), D: d, SubWindows: q, SubWindow: n}
+}
+
 // TestJumpingBeginsAsLandmark: with one sub-window, or in the first window, it is a
-// landmark window.
+// landmark window. The rates differ by the rounding of cells.
 func TestJumpingBeginsAsLandmark(t *testing.T) {
-	for d := 1; d <= 1000; d += 37 {
-		want := value[float64](t)(LandmarkBoundRatio(d))
-		first, _, err := JumpingBoundRatio(d, 7, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		fromEmpty, steady, err := JumpingBoundRatio(d, 1, 9)
-		if err != nil {
-			t.Fatal(err)
-		}
-		near(t, "first window", first, want, 1e-12)
-		near(t, "one sub-window from empty", fromEmpty, want, 1e-12)
-		near(t, "one sub-window steady", steady, want, 1e-12)
+	for d := 1; d <= 100; d += 7 {
+		want := math.Exp2(-float64(d)) / value[float64](t)(LandmarkBoundRatio(d))
+		near(t, "first window", value[float64](t)(halfFull(d, 7).RateFromEmpty(1)), want, 1e-4)
+		near(t, "one sub-window from empty", value[float64](t)(halfFull(d, 1).RateFromEmpty(9)), want, 1e-4)
+		near(t, "one sub-window steady", value[float64](t)(halfFull(d, 1).SteadyRate()), want, 1e-4)
 	}
 }
 
@@ -58,7 +55,7 @@ func TestJumpingRates(t *testing.T) {
 		}
 		steady := value[float64](t)(j.SteadyRate())
 		near(t, fmt.Sprintf("%+v: steady", j), steady, mean, 1e-6)
-		apart, bound := value[float64](t)(j.ApartRate()), value[float64](t)(j.Bound())
+		apart, bound := value[float64](t)(j.ApartRate()), bloomLimit(j.load(), j.D)
 		empty, later := value[float64](t)(j.RateFromEmpty(1)), value[float64](t)(j.RateFromEmpty(1000))
 		if !(apart <= steady*(1+1e-9) && empty <= later && later <= steady*(1+1e-9) && steady <= bound) {
 			t.Errorf("%+v: apart %g, from empty %g and %g, steady %g, bound %g", j, apart, empty, later, steady, bound)
@@ -140,18 +137,13 @@ func (c *jumpingCells) testAndSet(r *rand.Rand, sub int) (together, either int) 
 
 func TestJumpingErrors(t *testing.T) {
 	err2 := func(_ float64, err error) error { return err }
-	err3 := func(_, _ float64, err error) error { return err }
 	for name, err := range map[string]error{
-		"cells":         err2(Jumping{0, 1, 1, 1}.SteadyRate()),
-		"D":             err2(Jumping{1, 0, 1, 1}.Bound()),
-		"many D":        err2(Jumping{1, math.MaxInt, 1, 1}.SteadyRate()),
-		"sub-windows":   err2(Jumping{1, 1, 0, 1}.ApartRate()),
-		"sub-window":    err2(Jumping{1, 1, 1, 0}.RateFromEmpty(1)),
-		"windows":       err2(Jumping{1, 1, 1, 1}.RateFromEmpty(0)),
-		"ratio d":       err3(JumpingBoundRatio(0, 1, 1)),
-		"ratio large d": err3(JumpingBoundRatio(1001, 1, 1)),
-		"ratio q":       err3(JumpingBoundRatio(1, 0, 1)),
-		"ratio windows": err3(JumpingBoundRatio(1, 1, 0)),
+		"cells":       err2(Jumping{0, 1, 1, 1}.SteadyRate()),
+		"D":           err2(Jumping{1, 0, 1, 1}.SteadyRate()),
+		"many D":      err2(Jumping{1, math.MaxInt, 1, 1}.SteadyRate()),
+		"sub-windows": err2(Jumping{1, 1, 0, 1}.ApartRate()),
+		"sub-window":  err2(Jumping{1, 1, 1, 0}.RateFromEmpty(1)),
+		"windows":     err2(Jumping{1, 1, 1, 1}.RateFromEmpty(0)),
 	} {
 		if !errors.Is(err, ErrDomain) {
 			t.Errorf("%s: error is %v", name, err)
@@ -172,15 +164,20 @@ func TestLandmarkBoundRatio(t *testing.T) {
 	}
 }
 
-func TestLandmarkErrorsIsThePrintedSum(t *testing.T) {
-	for _, c := range [][3]int{{1000, 1, 1}, {1000, 1, 100}, {1000, 3, 100}, {5000, 4, 700}, {2000, 2, 50000}, {20000, 10, 1000}} {
+// TestLandmarkRateIsThePrintedSum compares n times the rate with the sum of section 5.2.2.
+// The rate is the limit of long windows: the sum is that of a step function below it,
+// which differs by half of its last term at most.
+func TestLandmarkRateIsThePrintedSum(t *testing.T) {
+	for _, c := range [][3]int{{1000, 1, 100}, {1000, 3, 100}, {5000, 4, 700}, {2000, 2, 50000}, {20000, 10, 1000}} {
 		m, d, n := c[0], c[1], c[2]
-		sum := 0.0
+		sum, last := 0.0, 0.0
 		for i := range n {
-			sum += math.Pow(-math.Expm1(-float64(d)*float64(i)/float64(m)), float64(d))
+			last = math.Pow(-math.Expm1(-float64(d)*float64(i)/float64(m)), float64(d))
+			sum += last
 		}
-		if got := value[float64](t)(LandmarkErrors(m, d, n)); math.Abs(got-sum) > 1e-5*(sum+1e-9) {
-			t.Errorf("m=%d d=%d n=%d: %.9g errors, want %.9g", m, d, n, got, sum)
+		got := float64(n) * value[float64](t)(LandmarkRate(m, d, n))
+		if got < sum || got > sum+last {
+			t.Errorf("m=%d d=%d n=%d: %.9g errors, want %.9g to %.9g", m, d, n, got, sum, sum+last)
 		}
 	}
 }

@@ -2,84 +2,15 @@ package distributed
 
 import (
 	"context"
-	"io"
 	"math"
-	"strings"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/stream"
 	"github.com/flowdedup/flowdedup/engine/paper"
 )
-
-// quick are the tables that take less than a second.
-var quick = []string{"p4.figure1b", "p4.figure5d", "p4.figure12", "p4.table1"}
-
-func makeTable(t *testing.T, name string) result.Table {
-	t.Helper()
-	table, err := Experiment().Run(context.Background(), name, result.Options{Workers: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return table
-}
-
-// TestTables makes the quick tables: every row has a cell for each column, every number
-// is finite and every chart can be drawn.
-func TestTables(t *testing.T) {
-	for _, name := range quick {
-		table := makeTable(t, name)
-		if table.Name != name || len(table.Rows) == 0 || len(table.Notes) == 0 {
-			t.Errorf("%s: named %q, %d rows, %d notes", name, table.Name, len(table.Rows), len(table.Notes))
-		}
-		for _, row := range table.Rows {
-			if len(row.Cells) != len(table.Columns) {
-				t.Errorf("%s, row %s: %d cells for %d columns", name, row.Name, len(row.Cells), len(table.Columns))
-			}
-			for i, cell := range row.Cells {
-				if math.IsNaN(cell.Ours) || math.IsInf(cell.Ours, 0) {
-					t.Errorf("%s, row %s, %s: %g", name, row.Name, table.Columns[i], cell.Ours)
-				}
-			}
-		}
-		for _, picture := range table.Charts {
-			if err := picture.Chart.SVG(io.Discard); err != nil || !strings.HasPrefix(picture.File, "p4-") {
-				t.Errorf("%s, chart %q: %v", name, picture.File, err)
-			}
-		}
-	}
-}
-
-func TestExperimentNames(t *testing.T) {
-	e := Experiment()
-	if len(e.Tables) != len(makers) {
-		t.Errorf("%d tables listed, %d made", len(e.Tables), len(makers))
-	}
-	for _, name := range e.Tables {
-		if makers[name] == nil || !strings.HasPrefix(name, e.Paper+".") {
-			t.Errorf("%s is listed", name)
-		}
-	}
-	if _, err := e.Run(context.Background(), "p4.figure99", result.Options{}); err == nil {
-		t.Error("no error for a figure that there is not")
-	}
-}
-
-// TestTable1Order checks the order in the paper's Table 1, which is all that another
-// stream can have in common with the web log.
-func TestTable1Order(t *testing.T) {
-	table := makeTable(t, "p4.table1")
-	root, leaves := table.Rows[0].Cells, table.Rows[1].Cells
-	const denseHits, sparseHits, denseAccesses, sparseAccesses = 0, 1, 2, 3
-	if leaves[denseHits].Ours <= root[denseHits].Ours || leaves[sparseHits].Ours >= root[sparseHits].Ours {
-		t.Errorf("hits at the root %v and leaves %v", root[:2], leaves[:2])
-	}
-	for _, level := range table.Rows {
-		if level.Cells[denseAccesses].Ours >= level.Cells[sparseAccesses].Ours {
-			t.Errorf("%s: accesses %v", level.Name, level.Cells[2:])
-		}
-	}
-}
 
 // TestStreams: a stream has the data set's number of distinct events within six
 // standard deviations, whose square is at most the expected number.
@@ -136,7 +67,7 @@ func TestProbes(t *testing.T) {
 	var failures []failure
 	for _, way := range slicings {
 		config := paper.SlicedConfig{Bits: webLog.bits[0], K: hashes, Slices: 40, AtLeast: 2}
-		failures = append(failures, failure{way: way, config: config, failed: 10})
+		failures = append(failures, way.failure(config, 10))
 	}
 	o := result.Options{Workers: 2}
 	measured, err := probe(context.Background(), o, failures)
@@ -155,8 +86,140 @@ func TestProbes(t *testing.T) {
 		}{{"FPR", measured[i].fpr, want.fpr}, {"FNR", measured[i].fnr, want.fnr}} {
 			p := c.want / 100
 			if bound := 600 * math.Sqrt(p*(1-p)/trials); math.Abs(c.got-c.want) > bound {
-				t.Errorf("%v: %s %.3f %%, want %.3f +- %.3f", f.way, c.name, c.got, c.want, bound)
+				t.Errorf("%v: %s %.3f %%, want %.3f +- %.3f", slicings[i], c.name, c.got, c.want, bound)
 			}
 		}
+	}
+}
+
+// short returns short streams.
+func short(events int) *source {
+	s := newSource(result.Options{})
+	s.events, s.seeds = events, 1
+	return s
+}
+
+// TestEqualTimersBalance checks what the paper's text says: k' = 2 is enough for a
+// vertical filter, and takes k' = 3 in horizontal slices.
+func TestEqualTimersBalance(t *testing.T) {
+	s := short(30_000)
+	runs := equalRuns(1000)
+	results, err := runAll[equalRun, equalResult](context.Background(), s, 2, []equalRun{runs[0], runs[1], runs[equalK], runs[equalK+1], runs[equalK+2]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v1, v2, h1, h2, h3 := results[0].score, results[1].score, results[2].score, results[3].score, results[4].score
+	if v1.FalseNegatives != 0 || h1.FalseNegatives != 0 {
+		t.Errorf("without the heuristic %d and %d are missed", v1.FalseNegatives, h1.FalseNegatives)
+	}
+	if v2.FPR() > v1.FPR()/5 || v2.FNR() > .02 {
+		t.Errorf("V, k' = 2: FPR %.4f after %.4f, FNR %.4f", v2.FPR(), v1.FPR(), v2.FNR())
+	}
+	if h2.FPR() < h1.FPR()/2 || h3.FPR() > h1.FPR()/2 || h3.FNR() > .05 {
+		t.Errorf("H: FPR %.4f, %.4f, %.4f, FNR %.4f", h1.FPR(), h2.FPR(), h3.FPR(), h3.FNR())
+	}
+	if total := groupsTotal(results[0]); total != s.events {
+		t.Errorf("%d events in groups, want %d", total, s.events)
+	}
+}
+
+func groupsTotal(r equalResult) (total int) {
+	for _, g := range r.groups {
+		total += g.Distinct + g.Duplicates
+	}
+	return total
+}
+
+// TestBursts checks that filters are added in a burst and discarded after it, near the
+// numbers of the closed form.
+func TestBursts(t *testing.T) {
+	s := short(30_000)
+	runs := burstRunsOf(500, 500)
+	results, err := runAll[burstRun, burstResult](context.Background(), s, 2, runs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range runs {
+		b := &results[i]
+		for p, rate := range []int{1, r.burst, 1} {
+			want, _, err := r.predict(s, rate)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := b.phases[p].mean(); math.Abs(got-want) > .15*want {
+				t.Errorf("%s, phase %d: %.3f filters, closed form %.3f", r.name(), p, got, want)
+			}
+		}
+		if r.rule == paper.ByDensity && (b.phases[before].most != 1 || b.phases[after].most != 1) {
+			t.Errorf("%s: %d and %d filters without a burst", r.name(), b.phases[before].most, b.phases[after].most)
+		}
+		if b.backIn > uint64(3*r.window) {
+			t.Errorf("%s: %d units until as before", r.name(), b.backIn)
+		}
+	}
+}
+
+func TestUnits(t *testing.T) {
+	r := burstRun{window: 2, burst: 5}
+	const n = 36 // thirds of 12; the burst takes 3 units, the last of 2 events
+	var units []uint64
+	var parts []int
+	for i := range n {
+		units = append(units, r.unit(i, n))
+		parts = append(parts, r.phaseOf(i, n))
+	}
+	if want := []uint64{11, 12, 12, 12, 12, 12, 13, 13, 13, 13, 13, 14, 14, 15, 16}; !slices.Equal(units[11:26], want) {
+		t.Errorf("units are %v, want %v", units[11:26], want)
+	}
+	if first, in, last := slices.Index(parts, before), slices.Index(parts, during), slices.Index(parts, after); first != 6 || in != 22 || last != 30 {
+		t.Errorf("phases begin at %d, %d and %d", first, in, last)
+	}
+}
+
+func TestDeliveries(t *testing.T) {
+	d := newDeliveries(5, 10)
+	if d.recent(3, 0) {
+		t.Error("delivered before anything was")
+	}
+	d.add(3, 0)
+	if !d.recent(3, 9) || d.recent(3, 10) || d.recent(4, 9) {
+		t.Error("the window is not ten units")
+	}
+}
+
+// The paper's sizes for k = 4 and 5700 elements are 48400, 35600 and 30000.
+func TestSizes(t *testing.T) {
+	for fpr, want := range map[float64]float64{.02: 48400, .05: 35600, .08: 30000} {
+		if got := float64(size(4, 5700, fpr)); math.Abs(got-want) > .006*want {
+			t.Errorf("%g: %g timers, want about %g", fpr, got, want)
+		}
+	}
+	s := newSource(result.Options{})
+	if got := s.distinct(s.events); math.Abs(got-16_850) > 1 {
+		t.Errorf("%.1f distinct elements, want 16850", got)
+	}
+}
+
+// TestInterleavings compares two sequences in the same order with the closed form for z
+// clear bits, (z-1)/(z+1), averaged over z; all bits at once deliver no copy. The bound is
+// five standard deviations.
+func TestInterleavings(t *testing.T) {
+	const k, trials = 4, 40_000
+	random := rand.New(rand.NewPCG(1, 2))
+	want, weight := 0.0, 0.0
+	for z, ways := range []float64{1, 4, 6, 4, 1} {
+		if z > 0 {
+			want += ways * float64(z-1) / float64(z+1)
+			weight += ways
+		}
+	}
+	want /= weight
+	extra, locked := 0, 0
+	for range trials {
+		extra += interleaving{ordered: true}.trial(random, k, 2, .5) - 1
+		locked += interleaving{slices: 1}.trial(random, k, 3, .5) - 1
+	}
+	if got := float64(extra) / trials; math.Abs(got-want) > 5*math.Sqrt(want/trials) || locked != 0 {
+		t.Errorf("%.4f of copies delivered, want %.4f; %d with a lock", got, want, locked)
 	}
 }

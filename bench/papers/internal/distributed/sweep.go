@@ -223,47 +223,6 @@ func figure5(ctx context.Context, o result.Options) (result.Table, error) {
 	return table, err
 }
 
-// figure5d is Figure 5(d): the fault tolerance heuristic by x.
-func figure5d(ctx context.Context, o result.Options) (result.Table, error) {
-	const slices, failed, k = 40, 8, 2 * hashes
-	table := result.Table{
-		Title: "fault tolerance heuristic: at least x of 8 bits in working slices",
-		Setting: fmt.Sprintf("vertical, %d of %d slices fail in a filter of m = %d, k = %d that holds %d distinct events; x = 0 is \"as duplicate\", x = %d \"as distinct\"; %d runs of %d old and %d new events",
-			failed, slices, webLog.bits[0], k, webLog.distinct, k, probeRuns*runs(o), probes, probes),
-		Corner:  "x",
-		Columns: []string{"FPR", "FPR, formula", "FNR", "FNR, formula"},
-	}
-	var failures []failure
-	for atLeast := range k + 1 {
-		config := paper.SlicedConfig{Bits: webLog.bits[0], K: k, Slices: slices, AtLeast: atLeast}
-		failures = append(failures, failure{way: vertical, config: config, failed: failed})
-	}
-	measured, err := probe(ctx, o, failures)
-	if err != nil {
-		return table, err
-	}
-	var axis []float64
-	for x, f := range failures {
-		form, err := f.expected()
-		if err != nil {
-			return table, err
-		}
-		axis = append(axis, float64(x))
-		table.Rows = append(table.Rows, measuredRow(fmt.Sprint(x), "%", measured[x].fpr, form.fpr, measured[x].fnr, form.fnr))
-	}
-	table.Charts = pictures("p4-figure5d", chart.Chart{
-		Title: "Fault tolerance heuristic", X: "x, bits in working slices", Y: "rate, %", Lines: columnLines(table, axis, odd),
-	})
-	table.Notes = []string{
-		fmt.Sprintf("The text has x = 3 or 4 as best, which almost minimize both rates. Here the misses are still few up to there, %.2g and %.2g %%, and %.2g %% at x = 5; "+
-			"but the false positives fall little, from %.3g %% at x = 0 to %.3g %% at x = 4.",
-			measured[3].fnr, measured[4].fnr, measured[5].fnr, measured[0].fpr, measured[4].fpr),
-		"The formulas have the binomial coefficients that the paper's lack, and count an event as duplicate only if none of its bits in working slices is clear.",
-		"Independent simulation, FPR and FNR: 5.09 and 0.13 % for x = 3, 4.88 and 1.02 % for x = 4, 4.2 and 5.7 % for x = 5.",
-	}
-	return table, nil
-}
-
 // figure8 is Figure 8: fairness and load of the synthetic and Yahoo sets.
 func figure8(ctx context.Context, o result.Options) (result.Table, error) {
 	sets := []dataset{synthetic, syntheticUniform, yahoo}

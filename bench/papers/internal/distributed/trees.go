@@ -3,12 +3,12 @@ package distributed
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 
 	"github.com/flowdedup/flowdedup/bench/chart"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/stream"
 	"github.com/flowdedup/flowdedup/engine/paper"
+	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
 // producers is the number of leaves of all trees, as many as first octets of
@@ -72,12 +72,11 @@ func (j treeJob) run(s streams, run int) (treeOutcome, error) {
 	if err != nil {
 		return treeOutcome{}, err
 	}
-	leaves := stream.NewZipf(producers, 1, 2000+uint64(run))
-	leafOf := rand.New(rand.NewPCG(uint64(run), 2)).Perm(producers) // popular leaves are anywhere
+	leaf := leavesOf(run)
 	var score stream.Score
 	known := stream.NewKnown(s.domain)
 	for _, id := range s.ids[run] {
-		seen := tree.TestAndSetFrom(leafOf[leaves.Next()], digestOf(uint64(run), id))
+		seen := tree.TestAndSetFrom(leaf(), digestOf(uint64(run), id))
 		score.Add(known.Add(id), seen)
 	}
 	outcome := treeOutcome{fpr: 100 * score.FPR(), fnr: 100 * score.FNR()}
@@ -118,17 +117,17 @@ func figure12(ctx context.Context, o result.Options) (result.Table, error) {
 	var climbed, level []float64
 	for i := range dense {
 		level, climbed = append(level, float64(i)), append(climbed, float64(len(dense)-i))
-		table.Rows = append(table.Rows, measuredRow(levelName(i, len(dense)), "K",
+		table.Rows = append(table.Rows, result.MeasuredRow(levelName(i, len(dense)), "K",
 			dense[i].ends, sparse[i].ends, dense[i].hits, sparse[i].hits, dense[i].accesses, sparse[i].accesses))
 	}
 	table.Charts = pictures("p4-figure12",
 		chart.Chart{
 			Title: "Levels climbed", X: "filters asked on the way up", Y: "events, thousands",
-			Lines: columnLines(table, climbed, odd)[:2],
+			Lines: table.Lines(climbed, odd)[:2],
 		},
 		chart.Chart{
 			Title: "Accesses by level", X: "level, 0 is the root", Y: "accesses, thousands",
-			Lines: columnLines(table, level, odd)[4:],
+			Lines: table.Lines(level, odd)[4:],
 		})
 	table.Notes = []string{
 		"As in the paper the dense tree resolves most at its lower levels. The web log's locality is private, so the curves' shapes are comparable and their values are not.",
@@ -166,6 +165,9 @@ func figure12c(ctx context.Context, o result.Options) (result.Table, error) {
 			}
 		}
 	}
+	for _, target := range targets {
+		table.Columns = append(table.Columns, fmt.Sprintf("%g %%, closed form for sparse trees with even leaves", 100*target))
+	}
 	outcomes, err := measureTrees(ctx, o, jobs)
 	if err != nil {
 		return table, err
@@ -176,14 +178,36 @@ func figure12c(ctx context.Context, o result.Options) (result.Table, error) {
 		for tree := 0; tree < len(jobs); tree += depths {
 			both = append(both, outcomes[tree+d].fpr, outcomes[tree+d].fnr)
 		}
+		for _, bits := range webLog.bits {
+			bound, err := topDownBound(bits, d)
+			if err != nil {
+				return table, err
+			}
+			both = append(both, 100*bound)
+		}
 		x = append(x, float64(d))
-		table.Rows = append(table.Rows, measuredRow(fmt.Sprint(d), "%", both...))
+		table.Rows = append(table.Rows, result.MeasuredRow(fmt.Sprint(d), "%", both...))
 	}
 	table.Charts = pictures("p4-figure12c", chart.Chart{
-		Title: "Top-down testing", X: "threshold level d", Y: "rate, %", LogY: true, Lines: columnLines(table, x, odd),
+		Title: "Top-down testing", X: "threshold level d", Y: "rate, %", LogY: true, Lines: table.Lines(x, odd)[:12],
 	})
 	table.Notes = figure12cNotes(outcomes[4*depths:5*depths], outcomes[5*depths:])
 	return table, nil
+}
+
+// topDownBound returns the closed form for a sparse tree with even leaves, over a stream.
+func topDownBound(bits, d int) (float64, error) {
+	const steps = 50
+	form := theory.Tree{Bits: bits, K: hashes, FanOut: fiveLevels}
+	sum := 0.0
+	for step := range steps {
+		rate, err := form.SparseTopDownFPR(webLog.distinct*(2*step+1)/(2*steps), d)
+		if err != nil {
+			return 0, err
+		}
+		sum += rate / steps
+	}
+	return sum, nil
 }
 
 // figure12cNotes explains the outcomes by d of the last target's trees.

@@ -2,10 +2,7 @@ package quotient
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
-	"runtime"
-	"time"
 
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/stream"
@@ -15,33 +12,29 @@ import (
 // Experiment returns the tables of the paper.
 func Experiment() result.Experiment {
 	var grid gridCache // Tables 2 and 4 show the same runs
-	tables := map[string]func(context.Context, result.Options) (result.Table, error){
-		"p3.table1":     table1,
-		"p3.table2":     grid.table2,
-		"p3.table3":     table3,
-		"p3.table4":     grid.table4,
-		"p3.table5":     table5,
-		"p3.semisort":   semiSort,
-		"p3.saturation": saturation,
-	}
-	return result.Experiment{
-		Paper:  "p3",
-		Title:  "Quotient Hash Tables - Efficiently Detecting Duplicates in Streaming Data (Géraud, Lombard-Platet, Naccache, SAC 2019)",
-		Tables: []string{"p3.table1", "p3.table2", "p3.table3", "p3.table4", "p3.table5", "p3.semisort", "p3.saturation"},
-		Run: func(ctx context.Context, name string, o result.Options) (result.Table, error) {
-			run, ok := tables[name]
-			if !ok {
-				return result.Table{}, fmt.Errorf("quotient: no table %q", name)
-			}
-			table, err := run(ctx, o)
-			if err != nil {
-				return result.Table{}, fmt.Errorf("quotient: %s: %w", name, err)
-			}
-			table.Name = name
-			return table, nil
-		},
-	}
+	return result.New("p3",
+		"Quotient Hash Tables - Efficiently Detecting Duplicates in Streaming Data (Géraud, Lombard-Platet, Naccache, SAC 2019)",
+		result.Maker{Name: "p3.table1", Make: table1},
+		result.Maker{Name: "p3.table2", Make: grid.table2},
+		result.Maker{Name: "p3.table3", Make: table3},
+		result.Maker{Name: "p3.table4", Make: grid.table4},
+		result.Maker{Name: "p3.table5", Make: table5},
+		result.Maker{Name: "p3.empty", Make: emptyCells},
+		result.Maker{Name: "p3.semisort", Make: semiSort},
+		result.Maker{Name: "p3.memory", Make: memoryRatio},
+		result.Maker{Name: "p3.saturation", Make: saturation},
+		result.Maker{Name: "p3.misses", Make: misses},
+		result.Maker{Name: "p3.forgetting", Make: forgetting},
+		result.Maker{Name: "p3.attack", Make: attack},
+	)
 }
+
+// rates holds a false positive and a false negative rate in percent.
+type rates struct{ fpr, fnr float64 }
+
+func percent(s stream.Score) rates { return rates{100 * s.FPR(), 100 * s.FNR()} }
+
+func (r rates) sum() float64 { return r.fpr + r.fnr }
 
 // uniform is an artificial stream of the paper: independent draws, all elements of
 // the alphabet being equally likely.
@@ -67,90 +60,4 @@ func (u uniform) measure(ctx context.Context, filters []paper.Filter) ([]stream.
 		}
 	}
 	return scores, nil
-}
-
-// add sums up the scores of several runs.
-func add(total, run []stream.Score) {
-	for i, s := range run {
-		total[i].Distinct += s.Distinct
-		total[i].FalsePositives += s.FalsePositives
-		total[i].Duplicates += s.Duplicates
-		total[i].FalseNegatives += s.FalseNegatives
-	}
-}
-
-const (
-	speedMemory   = 1_000_000
-	speedElements = 1 << 18 // of a round
-	speedRounds   = 6
-	speedKicks    = 50 // as the authors' program
-)
-
-// table3 measures one filter at a time, since two would slow each other down.
-func table3(ctx context.Context, _ result.Options) (result.Table, error) {
-	columns := append([]column{}, printedColumns()...)
-	columns[1].name = "QHT"
-	queued := column{"QQHTD", func(g given) (paper.Filter, error) {
-		return paper.NewQQHTD(paper.QHTConfig{Bits: g.memory, CellBits: 3, Cells: 1})
-	}}
-	columns = append(columns[:2], append([]column{queued}, columns[2:]...)...)
-	printed := []float64{0.423, 0.288, 0.330, 2.464, 1.578, 1.280, 2.565}
-	times, err := speeds(ctx, columns)
-	if err != nil {
-		return result.Table{}, err
-	}
-	const qht = 1
-	absolute, relative := result.Row{Name: "µs"}, result.Row{Name: "times QHT"}
-	table := result.Table{
-		Title: "Time of one element",
-		Setting: "1,000,000 bits, uniform draws from an alphabet of 2^24; the best of six rounds of 2^18 elements, hashing included, on " +
-			runtime.GOOS + "/" + runtime.GOARCH + ". The paper: 150,000,000 elements on a laptop with an Intel i7.",
-		Corner: "time",
-		Notes: []string{
-			"Times are those of the machine and of plain reference filters; what can be compared is their ratio. Hashing is some nanoseconds here.",
-			"With one cell a row QQHTD writes every element and QHT asks whether to, which the processor cannot foresee; so QQHTD is the faster one here.",
-			"The cuckoo filter moves up to 50 fingerprints for nearly every element, as it is always full.",
-		},
-	}
-	for i, c := range columns {
-		table.Columns = append(table.Columns, c.name)
-		absolute.Cells = append(absolute.Cells, result.Compared(times[i], printed[i], "µs"))
-		relative.Cells = append(relative.Cells, result.Compared(times[i]/times[qht], printed[i]/printed[qht], ""))
-	}
-	table.Rows = []result.Row{absolute, relative}
-	return table, nil
-}
-
-// speeds returns the time of an element in microseconds for each column. Rounds of the
-// filters alternate, so that other load on the machine affects all of them.
-func speeds(ctx context.Context, columns []column) ([]float64, error) {
-	filters, times := make([]paper.Filter, len(columns)), make([]float64, len(columns))
-	for i, c := range columns {
-		f, err := c.make(given{memory: speedMemory, window: gridWindow, kicks: speedKicks, seed: 1})
-		if err != nil {
-			return nil, err
-		}
-		filters[i] = f
-	}
-	random := rand.New(rand.NewPCG(1, 3))
-	elements := make([]uint64, speedElements)
-	for round := range speedRounds {
-		for i := range elements {
-			elements[i] = random.Uint64N(1 << 24)
-		}
-		for i, f := range filters {
-			if err := ctx.Err(); err != nil {
-				return nil, err
-			}
-			begin := time.Now()
-			for _, element := range elements {
-				f.TestAndSet(stream.Digest(element))
-			}
-			elapsed := float64(time.Since(begin).Nanoseconds()) / 1e3 / speedElements
-			if round == 0 || elapsed < times[i] {
-				times[i] = elapsed
-			}
-		}
-	}
-	return times, nil
 }

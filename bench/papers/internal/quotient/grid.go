@@ -3,12 +3,88 @@ package quotient
 import (
 	"context"
 	"fmt"
+	"math"
+	"math/bits"
 	"sync"
 
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
 	"github.com/flowdedup/flowdedup/engine/paper"
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
+
+// given is what a filter is made for.
+type given struct {
+	memory int // bits
+	window int // elements, for b_DBF
+	seed   uint64
+	kicks  int // fingerprints that an insertion into a cuckoo filter moves at most
+}
+
+// column is a filter of the paper's section 6.1, or the same without the faults of the
+// measured filter.
+type column struct {
+	name   string
+	kind   result.Kind
+	of     int  // the printed column that it is compared with
+	coarse bool // a smaller stream is enough
+	make   func(given) (paper.Filter, error)
+}
+
+// columns are those of the paper's Tables 2 and 4, in their order, and then the same
+// methods without the faults.
+func columns() []column {
+	return []column{
+		{"SQF", result.Described, 0, false, func(g given) (paper.Filter, error) {
+			return paper.NewSQF(paper.SQFConfig{Bits: g.memory, Cells: 1, Remainder: 2, Fingerprint: 1, Seed: g.seed})
+		}},
+		{"QHT/QQHT", result.Described, 1, false, func(g given) (paper.Filter, error) {
+			return paper.NewQHT(paper.QHTConfig{Bits: g.memory, CellBits: 3, Cells: 1, Seed: g.seed})
+		}},
+		{"Cuckoo", result.Emulated, 2, false, func(g given) (paper.Filter, error) { return newCuckoo(g, cuckooMemory(g.memory)) }},
+		{"SBF", result.Emulated, 3, false, func(g given) (paper.Filter, error) { return newAnyCell(g.memory, g.seed) }},
+		{"A2", result.Emulated, 4, false, func(g given) (paper.Filter, error) { return newPrintedA2(g.memory) }},
+		{"b_DBF", result.Emulated, 5, false, func(g given) (paper.Filter, error) { return newDelayed(g.memory, g.window, true) }},
+		{"Cuckoo, all memory", result.Corrected, 2, true, func(g given) (paper.Filter, error) { return newCuckoo(g, g.memory) }},
+		{"SBF, both cells", result.Corrected, 3, true, newStable},
+		{"A2, 10 %", result.Corrected, 4, true, func(g given) (paper.Filter, error) { return paper.NewA2ForRate(g.memory, a2Target) }},
+		{"b_DBF, no zero passes", result.Corrected, 5, false, func(g given) (paper.Filter, error) { return newDelayed(g.memory, g.window, false) }},
+	}
+}
+
+// printedColumns are those that the paper prints.
+func printedColumns() []column { return columns()[:6] }
+
+const cuckooBits = 3
+
+// cuckooMemory returns the bits of the rows in use when the number of rows is the largest
+// power of two up to M/2^s: the authors' program divides by 2^s instead of s.
+func cuckooMemory(memory int) int {
+	return cuckooBits << (bits.Len(uint(memory>>cuckooBits)) - 1)
+}
+
+func newCuckoo(g given, memory int) (paper.Filter, error) {
+	return paper.NewCuckoo(paper.CuckooConfig{Bits: memory, CellBits: cuckooBits, Cells: 1, Kicks: g.kicks, Seed: g.seed})
+}
+
+func newStable(g given) (paper.Filter, error) {
+	cells := g.memory / stableBits
+	p, err := theory.StableP(cells, stableHashes, stableMax, stableTarget)
+	if err != nil {
+		return nil, err
+	}
+	return paper.NewStable(paper.StableConfig{Cells: cells, CellBits: stableBits, K: stableHashes, P: p, Seed: g.seed})
+}
+
+const a2Target = 0.1
+
+// newPrintedA2 returns the A2 filter of the printed columns. The number of hash functions
+// is the natural logarithm of 1/f, rounded down, for a buffer's rate f. Half full buffers
+// need the binary logarithm.
+func newPrintedA2(memory int) (paper.Filter, error) {
+	k := math.Floor(-math.Log(1 - math.Sqrt(1-a2Target)))
+	capacity := float64(memory/2) / k * math.Ln2
+	return paper.NewA2(memory, int(k), max(1, int(capacity)))
+}
 
 const (
 	gridElements = 150_000_000
@@ -28,8 +104,7 @@ type gridCache struct {
 	known map[bool]grid // by whether they are of full size
 }
 
-// grid has the rates for each artificial stream, memory and column: the printed ones,
-// then the corrected ones.
+// grid has the rates for each artificial stream, memory and column.
 type grid [][][]rates
 
 func (c *gridCache) get(ctx context.Context, o result.Options) (grid, error) {
@@ -50,42 +125,41 @@ func (c *gridCache) get(ctx context.Context, o result.Options) (grid, error) {
 }
 
 func measureGrid(ctx context.Context, o result.Options) (grid, error) {
-	delayed, others := correctedColumns()
-	sets := []struct {
-		columns []column
-		scale   int
-	}{{append(printedColumns(), delayed...), gridScale}, {others, coarseScale}}
-	streams, sizes := artificialStreams(), memories()
-	parts := make([][]rates, len(streams)*len(sizes)*len(sets))
-	err := result.Parallel(ctx, len(parts), o.Workers, func(task int) (err error) {
-		set, place := sets[task%len(sets)], task/len(sets)
-		if o.Full {
-			set.scale = 1
-		}
-		s, m := place/len(sizes), place%len(sizes)
-		u := uniform{gridElements / set.scale, streams[s].alphabet / set.scale, uint64(s) + 1}
-		parts[task], err = measureColumns(ctx, u, set.columns, given{
-			memory: sizes[m] / set.scale, window: gridWindow / set.scale, kicks: gridKicks, seed: 1,
-		})
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
+	streams, sizes, all := artificialStreams(), memories(), columns()
 	g := make(grid, len(streams))
 	for s := range g {
-		for m := range sizes {
-			at := (s*len(sizes) + m) * len(sets)
-			g[s] = append(g[s], append(parts[at], parts[at+1]...))
+		g[s] = make([][]rates, len(sizes))
+		for m := range g[s] {
+			g[s][m] = make([]rates, len(all))
 		}
 	}
-	return g, nil
-}
-
-// gridColumns returns all columns of the grid.
-func gridColumns() []column {
-	delayed, others := correctedColumns()
-	return append(append(printedColumns(), delayed...), others...)
+	err := result.Parallel(ctx, 2*len(streams)*len(sizes), o.Workers, func(task int) error {
+		coarse, place := task%2 == 1, task/2
+		scale := gridScale
+		switch {
+		case o.Full:
+			scale = 1
+		case coarse:
+			scale = coarseScale
+		}
+		s, m := place/len(sizes), place%len(sizes)
+		var chosen []column
+		var at []int
+		for i, c := range all {
+			if c.coarse == coarse {
+				chosen, at = append(chosen, c), append(at, i)
+			}
+		}
+		u := uniform{gridElements / scale, streams[s].alphabet / scale, uint64(s) + 1}
+		measured, err := measureColumns(ctx, u, chosen, given{
+			memory: sizes[m] / scale, window: gridWindow / scale, kicks: gridKicks, seed: 1,
+		})
+		for i, r := range measured {
+			g[s][m][at[i]] = r
+		}
+		return err
+	})
+	return g, err
 }
 
 func measureColumns(ctx context.Context, u uniform, columns []column, g given) ([]rates, error) {
@@ -123,12 +197,8 @@ func (c *gridCache) table2(ctx context.Context, o result.Options) (result.Table,
 	for s, a := range artificialStreams() {
 		for m, memory := range memories() {
 			row := result.Row{Name: fmt.Sprintf("%s, %.0e", a.name, float64(memory))}
-			for i, r := range g[s][m] {
-				cell := result.Measured(r.sum(), "%")
-				if sums := table2Sums()[s][m]; i < len(sums) {
-					cell.Printed = sums[i]
-				}
-				row.Cells = append(row.Cells, cell)
+			for i, c := range columns() {
+				row.Cells = append(row.Cells, c.cell(g[s][m][i].sum(), table2Sums()[s][m][c.of]))
 			}
 			for _, codes := range []int{7, 4} {
 				closed, err := gridTheory(theory.Quotient{Rows: memory / 3, K: 1, S: codes}, a)
@@ -141,15 +211,6 @@ func (c *gridCache) table2(ctx context.Context, o result.Options) (result.Table,
 		}
 	}
 	return table, nil
-}
-
-// realNotes says what is not reproduced, and how QHT and SQF compare.
-func realNotes() []string {
-	return []string{
-		"Most of the lead of QHT over SQF comes from SQF's rows being a power of two. With as many rows as fit, SQF's four fingerprints (and an empty code for free) in 3 bits are as good as QHT's seven, by the sum of the rates: 33 % less memory for the same rates (Theorem 4.3) needs an empty code that costs QHT nothing.",
-		"The paper's real stream, 150,000,000 URLs of the April 2018 crawl of Common Crawl (10.3 % duplicates), is not at hand. It prints for SQF, QHT/QQHTD, Cuckoo, SBF, A2 and b_DBF at 8e6 bits 51.25, 43.78, 66.48, 54.08, 58.94, 45.22; at 1e6 55.18, 48.38, 68.96, 57.17, 62.12, 45.30; at 1e5 58.21, 52.22, 71.83, 59.44, 64.88, 59.39; at 1e4 66.45, 58.75, 78.86, 76.29, 66.42, 99.77. Its false positive rates are those of the artificial streams.",
-		"How the columns were made is told with p3.table4.",
-	}
 }
 
 func (c *gridCache) table4(ctx context.Context, o result.Options) (result.Table, error) {
@@ -180,17 +241,20 @@ func (c *gridCache) table4(ctx context.Context, o result.Options) (result.Table,
 }
 
 // gridRow returns the row of a stream and a memory, with what pick selects from the
-// rates.
+// rates; the last of ours is the closed form.
 func gridRow(a artificial, memory int, suffix string, ours, printed []rates, pick func(rates) float64) result.Row {
 	row := result.Row{Name: fmt.Sprintf("%s, %.0e%s", a.name, float64(memory), suffix)}
-	for i, r := range ours {
-		cell := result.Measured(pick(r), "%")
-		if i < len(printed) {
-			cell.Printed = pick(printed[i])
-		}
-		row.Cells = append(row.Cells, cell)
+	for i, c := range columns() {
+		row.Cells = append(row.Cells, c.cell(pick(ours[i]), pick(printed[c.of])))
 	}
+	row.Cells = append(row.Cells, result.Measured(pick(ours[len(ours)-1]), "%"))
 	return row
+}
+
+func (c column) cell(ours, printed float64) result.Cell {
+	cell := result.Compared(ours, printed, "%")
+	cell.Kind = c.kind
+	return cell
 }
 
 // gridTheory returns the rates in percent of a quotient hash table's closed form, for the
@@ -202,29 +266,8 @@ func gridTheory(q theory.Quotient, a artificial) (rates, error) {
 
 func gridNames() []string {
 	var names []string
-	for _, c := range gridColumns() {
+	for _, c := range columns() {
 		names = append(names, c.name)
 	}
 	return names
-}
-
-func gridSetting(o result.Options) string {
-	size := "Streams of 150,000,000 uniform draws from alphabets of 2^24 and 2^27"
-	if !o.Full {
-		size += fmt.Sprintf(", scaled by 1/%d together with memory and window, which keeps the rates (by 1/%d for the corrected columns but b_DBF)", gridScale, coarseScale)
-	}
-	return size + "; one run (the paper: 5). SQF r=2, r'=1; QHT and QQHTD (the same for one cell) and cuckoo filter with one cell of 3 bits a row; SBF with 2 cells of 2 bits, target 2 %; A2, target 10 %; b_DBF, window 6000. The columns after that are what the paper does not print: the corrected ones, which are the same methods as they should be, and the closed form of QHT."
-}
-
-// gridNotes explains the columns.
-func gridNotes() []string {
-	return []string{
-		"SBF: an element is reported if any of its two cells is not zero, instead of both. That is the fault behind the paper's footnote, which wonders about 28 % where 2 % were asked for; with both cells it is 2 %.",
-		"A2: two hash functions, the natural logarithm of the rate of a buffer rounded down, where the binary one is needed, and buffers that change when half full. The filter that keeps to the target has fewer false positives and more false negatives.",
-		"b_DBF: counters of ceil(sqrt(M ln 2 / W)) bits and as many hash functions, in the variant that delays decrements. While its running counter is zero, counters that are zero pass, so that one block of 2^(bits-1) is reported as a whole: 12.5 points at 100,000 bits, half of the stream at 10,000. Scaling rounds its blocks, at 100,000 bits from 53.6 to 54 elements, which makes up the 0.3 points there.",
-		"Cuckoo: rows are the largest power of two up to M/2^3 instead of M/3, a quarter of the rows that fit at 8,000,000 bits. Elements reported duplicate are inserted too (section 5.1) and fingerprint 0 becomes 1 (section 3.2), so that the limit is 28.52 %, not 2/7.",
-		"SQF: rows are a power of two, and up to half of the memory is unused (21 % at 8,000,000 bits).",
-		"The formulas of A2, b_DBF and the cuckoo filter's rows and SBF's fault are those of a program that the authors published with a later paper (github.com/mariuslp/duplicate_sliding_benchmark), which shares code with that of this paper. The text has none of them.",
-		"The text gives the shares of duplicates as 88 % and 38 %, the tables as 88.82 % and 39.79 %, which alphabets and length lead to.",
-	}
 }

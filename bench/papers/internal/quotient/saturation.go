@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"math/bits"
+	"math/rand/v2"
 
 	"github.com/flowdedup/flowdedup/bench/chart"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
@@ -141,4 +143,111 @@ func saturationCounts(ctx context.Context, o result.Options, s shape) ([]int, er
 		}
 	}
 	return total, nil
+}
+
+const (
+	missUniverse = 1 << 18
+	missFirst    = 13
+	missLast     = 21
+	missRuns     = 4
+)
+
+// misses shows how the false negative rate approaches its limit, beside FN_m of Theorem
+// 4.2's proof and the closed form that lets rows fill first.
+func misses(ctx context.Context, o result.Options) (result.Table, error) {
+	table := result.Table{
+		Title: "False negative rate on its way to the limit",
+		Setting: fmt.Sprintf("QHT of 65,536 bits, uniform draws from %d elements: duplicates missed, of those in stretches of the stream that end at the number of elements given and begin at half of it; %d runs.",
+			missUniverse, missRuns),
+		Corner: "elements",
+		Notes: []string{
+			"FN_m is the chance that element m comes again and is missed: here it is over the chance that it comes again. Its proof has rows full from the start; so for more cells than one it has misses where there are none yet. It takes rows as alike: 8 elements of the alphabet for each cell make it 2 % too high for k = 1, which the closed form averages over.",
+			"Appendix B begins with two wrong signs and ends with the right limit, which the last row has.",
+		},
+	}
+	stream := func(n int) theory.UniformStream { return theory.UniformStream{Elements: n, Universe: missUniverse} }
+	for i := missFirst; i <= missLast; i++ {
+		table.Rows = append(table.Rows, result.Row{Name: fmt.Sprintf("2^%d", i)})
+	}
+	limits := result.Row{Name: "limit"}
+	var x []float64
+	for column, s := range saturationShapes() {
+		name := fmt.Sprintf("k=%d, s=%d", s.cells, s.bits)
+		table.Columns = append(table.Columns, name, name+", closed form", name+", FN_m")
+		scores, err := missCounts(ctx, o, s)
+		if err != nil {
+			return table, err
+		}
+		q := theory.Quotient{Rows: smallMemory / (s.cells * s.bits), K: s.cells, S: 1<<s.bits - 1}
+		limit, err := q.FNR(missUniverse)
+		if err != nil {
+			return table, err
+		}
+		limits.Cells = append(limits.Cells, result.Cell{Blank: true}, result.Cell{Blank: true}, result.Measured(100*limit, "%"))
+		total := func(n int) (missed, duplicates float64, err error) {
+			if duplicates, err = stream(n).Duplicates(); err == nil {
+				_, missed, err = q.StreamRates(theory.QHT, stream(n))
+			}
+			return missed * duplicates, duplicates, err
+		}
+		for i, score := range scores {
+			end := 1 << (missFirst + i)
+			before, beforeOf, err := total(end / 2)
+			if err != nil {
+				return table, err
+			}
+			after, of, err := total(end)
+			if err != nil {
+				return table, err
+			}
+			printed, err := meanOver(end/2, end, func(m int) (float64, error) { return q.PrintedFN(missUniverse, m) })
+			if err != nil {
+				return table, err
+			}
+			printed *= float64(end/2) / (of - beforeOf)
+			for _, rate := range []float64{score.FNR(), (after - before) / (of - beforeOf), printed} {
+				table.Rows[i].Cells = append(table.Rows[i].Cells, result.Measured(100*rate, "%"))
+			}
+			if column == 0 {
+				x = append(x, float64(end)/math.Sqrt2)
+			}
+		}
+	}
+	table.Rows = append(table.Rows, limits)
+	table.Charts = []result.Picture{{File: "p3-misses", Chart: chart.Chart{
+		Title: "False negative rate of QHT, 65,536 bits", X: "elements so far", Y: "false negative rate, %", LogX: true,
+		Lines: table.Lines(x, func(column int) bool { return column%3 != 0 }),
+	}}}
+	return table, nil
+}
+
+// missCounts returns the scores of each stretch, over all runs.
+func missCounts(ctx context.Context, o result.Options, s shape) ([]stream.Score, error) {
+	runs := make([][missLast - missFirst + 1]stream.Score, missRuns)
+	err := result.Parallel(ctx, missRuns, o.Workers, func(run int) error {
+		seed := uint64(run) + 1
+		f, err := paper.NewQHT(paper.QHTConfig{Bits: smallMemory, CellBits: s.bits, Cells: s.cells, Seed: seed})
+		if err != nil {
+			return err
+		}
+		random, came := rand.New(rand.NewPCG(seed, 4)), stream.NewKnown(missUniverse)
+		for i := range 1 << missLast {
+			if i%(1<<16) == 0 && ctx.Err() != nil {
+				return ctx.Err()
+			}
+			element := random.Uint64N(missUniverse)
+			known, seen := came.Add(element), f.TestAndSet(stream.Digest(seed<<40|element))
+			if at := bits.Len(uint(i)) - missFirst; at >= 0 {
+				runs[run][at].Add(known, seen)
+			}
+		}
+		return nil
+	})
+	total := runs[0]
+	for _, run := range runs[1:] {
+		for i := range total {
+			total[i].Sum(run[i])
+		}
+	}
+	return total[:], err
 }

@@ -3,6 +3,8 @@ package result
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"sync"
 )
 
@@ -16,10 +18,37 @@ type Experiment struct {
 	Run func(ctx context.Context, name string, o Options) (Table, error)
 }
 
+// Maker makes the table of one name.
+type Maker struct {
+	Name string
+	Make func(ctx context.Context, o Options) (Table, error)
+}
+
+// New returns the experiment that makes the tables of a paper.
+func New(paper, title string, makers ...Maker) Experiment {
+	e := Experiment{Paper: paper, Title: title}
+	for _, m := range makers {
+		e.Tables = append(e.Tables, m.Name)
+	}
+	e.Run = func(ctx context.Context, name string, o Options) (Table, error) {
+		i := slices.Index(e.Tables, name)
+		if i < 0 {
+			return Table{}, fmt.Errorf("%s: no table %q", paper, name)
+		}
+		table, err := makers[i].Make(ctx, o)
+		table.Name = name
+		return table, err
+	}
+	return e
+}
+
 // Options say how an experiment is run.
 type Options struct {
 	Full    bool // the printed sizes instead of scaled ones
 	Workers int  // goroutines to use, 1 or more
+	// Counts is a file that keeps the rows of printed size of p1, so that a run can be
+	// interrupted; "" for none.
+	Counts string
 }
 
 // Parallel calls task(0) to task(n-1) on workers goroutines, and returns their errors

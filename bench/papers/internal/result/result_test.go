@@ -67,6 +67,19 @@ func TestNumber(t *testing.T) {
 	}
 }
 
+// TestSummary: emulated faults count apart, and the median of two is their mean.
+func TestSummary(t *testing.T) {
+	table := sample()
+	emulated, corrected := Compared(1, 1, "%"), Compared(3, 1, "%")
+	emulated.Kind, corrected.Kind = Emulated, Corrected
+	table.Rows = append(table.Rows, Row{"two", []Cell{Compared(1.03, 1, "%"), emulated, corrected}})
+	want := "3 printed numbers. 2 of methods as described; relative difference: median 2.00 %, at most 3.0 %. " +
+		"1 with faults of the authors' program emulated: median 0.00 %, at most 0.0 %; the same methods without these faults: median 200.00 %, at most 200.0 %."
+	if got := table.Summary(); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
 func TestParallel(t *testing.T) {
 	var sum atomic.Int64
 	if err := Parallel(t.Context(), 100, 3, func(i int) error { sum.Add(int64(i)); return nil }); err != nil {

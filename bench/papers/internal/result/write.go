@@ -55,13 +55,26 @@ func (c Cell) String() string {
 	case c.Blank:
 		return ""
 	case !c.HasPrinted():
-		return number(c.Ours) + c.suffix()
+		return c.ours()
 	}
-	text := number(c.Printed) + " → " + number(c.Ours) + c.suffix()
+	text := number(c.Printed) + " → " + c.ours()
 	if d := c.Difference(); !math.IsNaN(d) {
 		text += fmt.Sprintf(" (%+.1f %%)", 100*d)
 	}
 	return text
+}
+
+// ours returns our number, with its spread in the units of its last digit.
+func (c Cell) ours() string {
+	text := number(c.Ours)
+	if c.Spread > 0 {
+		decimals := 0
+		if _, after, found := strings.Cut(text, "."); found {
+			decimals = len(after)
+		}
+		text += " ± " + strconv.FormatFloat(c.Spread, 'f', decimals, 64)
+	}
+	return text + c.suffix()
 }
 
 func (c Cell) suffix() string {

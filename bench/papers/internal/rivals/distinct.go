@@ -11,6 +11,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/distinct"
 	"github.com/flowdedup/flowdedup/engine/paper"
+	enginestream "github.com/flowdedup/flowdedup/engine/stream"
 )
 
 // counted is the result of counting the distinct addresses of a stream.
@@ -101,6 +102,7 @@ func byFilter[F paper.Filter](name string, open func(bits, distinct int) (F, err
 		if err != nil {
 			return counted{}, err
 		}
+		defer closeFilter(f)
 		var result counted
 		err = s.batches(ctx, func(addrs []uint32, known []bool) {
 			for i, d := range digests(addrs) {
@@ -136,12 +138,12 @@ func distinctMethods() []counting {
 	}
 	return append(all,
 		byFilter("Bloom, best K", paper.NewOptimalBloom),
-		byFilter("LRU rows 4x16", lineRows(4, 16, 64)),
-		byFilter("LRU rows 32x16", lineRows(32, 16, lineBits)),
+		byFilter("LRU rows 4x16", engineRowsOf("4x16")),
+		byFilter("LRU rows 32x16", engineRowsOf("32x16")),
 		byFilter("QHT 4x16", func(bits, _ int) (*paper.QHT, error) {
 			return paper.NewQHT(paper.QHTConfig{Bits: bits, CellBits: 16, Cells: 4, Seed: 1})
 		}),
-		byFilter("RLBSBF k2", func(bits, _ int) (*paper.RLBSBF, error) {
+		byFilter("RLBSBF k2", func(bits, _ int) (*paper.Biased, error) {
 			return paper.NewRLBSBF(paper.BiasedConfig{Bits: bits, K: 2, Seed: 1})
 		}),
 		byFilter("SBF d1 K2 P4", func(bits, _ int) (*paper.Stable, error) {
@@ -150,9 +152,9 @@ func distinctMethods() []counting {
 	)
 }
 
-func lineRows(cells, fingerprintBits, rowBits int) func(bits, _ int) (paper.Filter, error) {
-	return func(bits, _ int) (paper.Filter, error) {
-		return NewRows(RowsConfig{Rows: bits / rowBits, RowBits: rowBits, Cells: cells, FingerprintBits: fingerprintBits})
+func engineRowsOf(shape string) func(bits, _ int) (*stream.Engine, error) {
+	return func(bits, _ int) (*stream.Engine, error) {
+		return stream.NewEngine(enginestream.Config{Method: "lru", Shape: shape, Memory: bits / 8})
 	}
 }
 

@@ -2,11 +2,12 @@ package rivals
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
+	elements "github.com/flowdedup/flowdedup/bench/papers/internal/stream"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/stream"
-	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
 // windowFilter is the engine's packet filter, element by element.
@@ -38,44 +39,28 @@ func (p *windowFilter) Bits() int { return 8 * p.filter.Stats().MemoryBytes }
 // Close frees the memory, which Go's collector does not manage.
 func (p *windowFilter) Close() error { return p.filter.Close() }
 
-// streamFilter is a filter of unbounded streams of package engine, element by element.
-type streamFilter struct {
-	stream *stream.Filter
-	bits   int
-	seen   [1]uint64
-	digest [1]digest.Digest
-}
-
-// TestAndSet implements [Windowed].
-func (s *streamFilter) TestAndSet(d digest.Digest, _ int64) (seen bool) {
-	s.digest[0] = d
-	s.stream.TestAndSet(s.seen[:], s.digest[:])
-	return s.seen[0] != 0
-}
-
-// Bits implements [Windowed]: the lines, without the tables of its workers.
-func (s *streamFilter) Bits() int { return s.bits }
-
-// Close frees the memory.
-func (s *streamFilter) Close() error { return s.stream.Close() }
-
-// engineStreams are the engine's methods, for each the parameters of the reference
-// beside it.
+// engineStreams are the engine's methods, with the parameters of the reference beside
+// them where there is one.
 func engineStreams() []method {
-	all := []method{
+	return append([]method{
 		engineStream("sbf K2 P5", stream.Config{Method: "sbf", K: 2, P: 5}),
 		engineStream("bsbf K2", stream.Config{Method: "bsbf", K: 2}),
 		engineStream("bsbfsd K2", stream.Config{Method: "bsbfsd", K: 2}),
 		engineStream("rlbsbf K2", stream.Config{Method: "rlbsbf", K: 2}),
 		engineStream("qht 8x8", stream.Config{Method: "qht", Shape: "8x8"}),
+		engineStream("qht 32x16", stream.Config{Method: "qht", Shape: "32x16"}),
 		engineStream("qqhtd 8x8", stream.Config{Method: "qqhtd", Shape: "8x8"}),
-	}
-	for _, shape := range []struct{ cells, width int }{{8, 8}, {4, 16}, {32, 16}, {16, 32}, {8, 64}} {
-		name := fmt.Sprintf("%dx%d", shape.cells, shape.width)
+	}, engineLRU("8x8", "4x16", "32x16", "16x32", "8x64")...)
+}
+
+// engineLRU are the engine's rows of these shapes, with their rate.
+func engineLRU(shapes ...string) []method {
+	var all []method
+	for _, name := range shapes {
 		m := engineStream("lru "+name, stream.Config{Method: "lru", Shape: name})
 		m.predict = func(bits int, _ *trace) (float64, error) {
-			rowBits := shape.cells * shape.width
-			return theory.Row{Rows: bits / rowBits, Cells: shape.cells, FingerprintBits: shape.width}.FPR()
+			i := slices.IndexFunc(stream.Shapes(), func(s stream.Shape) bool { return s.Name == name })
+			return stream.Shapes()[i].FPR(), nil
 		}
 		all = append(all, m)
 	}
@@ -83,12 +68,10 @@ func engineStreams() []method {
 }
 
 func engineStream(name string, c stream.Config) method {
-	return method{name: "engine: " + name, oneLine: true, build: func(bits int, _ *trace) (Windowed, error) {
+	m := untimedMethod("engine: "+name, func(bits int) (*elements.Engine, error) {
 		c.Memory = bits / 8
-		stream, err := stream.New(c)
-		if err != nil {
-			return nil, fmt.Errorf("engine's %s: %w", name, err)
-		}
-		return &streamFilter{stream: stream, bits: bits / lineBits * lineBits}, nil
-	}}
+		return elements.NewEngine(c)
+	})
+	m.oneLine = true
+	return m
 }

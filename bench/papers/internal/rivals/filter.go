@@ -1,12 +1,10 @@
 package rivals
 
 import (
-	"fmt"
-	"math"
+	"io"
 	"math/bits"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
-	"github.com/flowdedup/flowdedup/bench/papers/internal/stream"
 	"github.com/flowdedup/flowdedup/engine/paper"
 )
 
@@ -23,21 +21,20 @@ type Windowed interface {
 // untimed is a filter that ignores time.
 type untimed struct{ paper.Filter }
 
-func (u untimed) TestAndSet(d digest.Digest, _ int64) (seen bool) { return u.Filter.TestAndSet(d) }
+// Close frees memory that Go's collector does not manage.
+func (u untimed) Close() error { return closeFilter(u.Filter) }
 
-// maxBits bounds a filter's memory to 4 GiB, so that a wrong unit is an error.
-const maxBits = min(1<<35, math.MaxInt)
-
-// lineBits is the size of a cache line.
-const lineBits = 512
-
-// requireRange reports an error unless least <= value <= most.
-func requireRange[T int | int64](name string, value, least, most T) error {
-	if value < least || value > most {
-		return fmt.Errorf("rivals: %s is %d, must be from %d to %d: %w", name, value, least, most, paper.ErrParameter)
+func closeFilter(f any) error {
+	if c, ok := f.(io.Closer); ok {
+		return c.Close()
 	}
 	return nil
 }
+
+func (u untimed) TestAndSet(d digest.Digest, _ int64) (seen bool) { return u.Filter.TestAndSet(d) }
+
+// lineBits is the size of a cache line.
+const lineBits = 512
 
 // hashes holds where an element lies: its line, and the seed of its positions there.
 type hashes struct {
@@ -56,7 +53,7 @@ func hashesOf(d digest.Digest, lines int) hashes {
 // SplitMix64 sequence (Steele, Lea, Flood, 2014). Double hashing does not suffice: lines
 // have so few positions that two of them cannot distinguish elements.
 func (p hashes) at(i int, m uint64) uint64 {
-	high, _ := bits.Mul64(stream.SplitMix(p.seed+uint64(i+1)*0x9e3779b97f4a7c15), m)
+	high, _ := bits.Mul64(paper.SplitMix(p.seed+uint64(i+1)*0x9e3779b97f4a7c15), m)
 	return high
 }
 

@@ -29,13 +29,9 @@ func untimedMethod[F paper.Filter](name string, build func(bits int) (F, error))
 }
 
 // rows makes a method of rows of fingerprints in rowBits bits.
-func rows(cells, fingerprintBits, rowBits int, eviction Eviction) method {
-	name := fmt.Sprintf("%s rows %dx%d", []string{"LRU", "FIFO", "random"}[eviction], cells, fingerprintBits)
-	m := untimedMethod(name, func(bits int) (paper.Filter, error) {
-		return NewRows(RowsConfig{
-			Rows: bits / rowBits, RowBits: rowBits, Cells: cells,
-			FingerprintBits: fingerprintBits, Eviction: eviction, Seed: 1,
-		})
+func rows(cells, fingerprintBits, rowBits int) method {
+	m := untimedMethod(fmt.Sprintf("LRU rows %dx%d", cells, fingerprintBits), func(bits int) (paper.Filter, error) {
+		return NewRows(RowsConfig{Rows: bits / rowBits, RowBits: rowBits, Cells: cells, FingerprintBits: fingerprintBits}), nil
 	})
 	m.oneLine = true
 	m.predict = func(bits int, _ *trace) (float64, error) {
@@ -51,15 +47,6 @@ func stable(cellBits, k, p int) method {
 	})
 }
 
-// stableLines makes a method of stable Bloom filters in lines.
-func stableLines(cellBits, k, p int) method {
-	m := untimedMethod(fmt.Sprintf("SBF d%d K%d P%d, line", cellBits, k, p), func(bits int) (*StableLines, error) {
-		return NewStableLines(StableLinesConfig{Lines: bits / lineBits, CellBits: cellBits, K: k, P: p, Seed: 1})
-	})
-	m.oneLine = true
-	return m
-}
-
 // timedRows makes a method of rows with time stamps in rowBits bits. Short stamps need
 // nearly all of their values for the window; longer ones leave time to sweep.
 func timedRows(cells, fingerprintBits, stampBits, rowBits int) method {
@@ -71,7 +58,7 @@ func timedRows(cells, fingerprintBits, stampBits, rowBits int) method {
 			return NewTimedRows(TimedRowsConfig{
 				Rows: bits / rowBits, RowBits: rowBits, Cells: cells, FingerprintBits: fingerprintBits,
 				StampBits: stampBits, Ticks: ticks, Window: t.window,
-			})
+			}), nil
 		},
 		predict: func(bits int, t *trace) (float64, error) {
 			return theory.TimedRowFPR(cells, fingerprintBits, t.distinct/float64(bits/rowBits))
@@ -87,7 +74,10 @@ func engineWindows(refresh bool, of func(window int64) window.Window) []method {
 	coarse := engineRows("coarse 15x32", layout.CoarseCells, layout.CoarseFingerprintBits, func(bits int, w window.Window) (*windowFilter, error) {
 		return newWindowFilter(window.NewCoarse(window.CoarseConfig{Window: w, Memory: bits / 8, Refresh: refresh}))
 	}, of)
-	return []method{timed, coarse, enginePartitioned(refresh, of)}
+	return []method{
+		timed, coarse, enginePartitioned(refresh, of),
+		engineTimers(2, 1, refresh, of), engineTimers(3, 1, refresh, of), engineTimers(3, 2, refresh, of),
+	}
 }
 
 // engineRows makes a method of rows of the engine.
@@ -135,17 +125,14 @@ func enginePartitioned(refresh bool, of func(window int64) window.Window) method
 	}
 }
 
-// timers makes a method of timing Bloom filters in lines.
-func timers(timerBits, k, equal int) method {
-	name := fmt.Sprintf("timers %d-bit K%d, line", timerBits, k)
+// engineTimers makes a method of the engine's timers of 8 bits.
+func engineTimers(k, equal int, refresh bool, of func(window int64) window.Window) method {
+	name := fmt.Sprintf("engine: timers K%d", k)
 	if equal > 1 {
 		name += fmt.Sprintf(", %d equal", equal)
 	}
 	return method{name: name, oneLine: true, build: func(bits int, t *trace) (Windowed, error) {
-		return NewTimers(TimersConfig{
-			Lines: bits / lineBits, LineBits: lineBits, TimerBits: timerBits,
-			K: k, Equal: equal, Window: t.window,
-		})
+		return newWindowFilter(window.NewTimers(window.TimersConfig{Window: of(t.window), Memory: bits / 8, K: k, Equal: equal, Refresh: refresh}))
 	}}
 }
 
@@ -171,7 +158,7 @@ func agePartitioned(oneLine bool) method {
 			if err != nil {
 				return nil, err
 			}
-			return NewAgePartitioned(c)
+			return NewAgePartitioned(c), nil
 		},
 		predict: func(bits int, t *trace) (float64, error) {
 			c, err := best(bits, t)
@@ -190,7 +177,7 @@ func jumping(jumps, k int, oneLine bool) method {
 		oneLine: oneLine,
 		build: func(bits int, t *trace) (Windowed, error) {
 			lines, size := split(bits, oneLine)
-			return NewJumping(JumpingConfig{Lines: lines, LineBits: size, Jumps: jumps, K: k, Window: t.window})
+			return NewJumping(JumpingConfig{Lines: lines, LineBits: size, Jumps: jumps, K: k, Window: t.window}), nil
 		},
 		predict: func(bits int, t *trace) (float64, error) { return jumpingFPR(bits, jumps, k, oneLine, t) },
 	}
@@ -217,7 +204,7 @@ var agingLine = method{
 		if err != nil {
 			return nil, err
 		}
-		return NewJumping(JumpingConfig{Lines: bits / lineBits, LineBits: lineBits, Jumps: 1, K: min(k, 256), Window: t.window})
+		return NewJumping(JumpingConfig{Lines: bits / lineBits, LineBits: lineBits, Jumps: 1, K: min(k, 256), Window: t.window}), nil
 	},
 	predict: func(bits int, t *trace) (float64, error) {
 		k, err := theory.BloomOptimalK(bits/2, t.most)

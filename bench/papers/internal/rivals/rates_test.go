@@ -1,14 +1,11 @@
 package rivals
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"testing"
 
-	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/stream"
-	"github.com/flowdedup/flowdedup/engine/paper"
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
@@ -30,7 +27,7 @@ func TestAgePartitionedRate(t *testing.T) {
 		{Lines: 1, LineBits: 16_000, K: 7, L: 3, Window: 600},
 		{Lines: 1, LineBits: 9_000, K: 1, L: 1, Window: 1000},
 	} {
-		f := must[*AgePartitioned](t)(NewAgePartitioned(c))
+		f := NewAgePartitioned(c)
 		want := must[float64](t)(theory.AgePartitioned{
 			K: c.K, L: c.L, SliceBits: c.LineBits / (c.K + c.L), Generation: int(c.Window) / c.L,
 		}.FPR())
@@ -44,7 +41,7 @@ func TestAgePartitionedRate(t *testing.T) {
 func TestBestAgePartitioned(t *testing.T) {
 	const lines, window, measured = 400, 8000, 60_000
 	rate := func(k, l int) float64 {
-		f := must[*AgePartitioned](t)(NewAgePartitioned(AgePartitionedConfig{Lines: lines, LineBits: lineBits, K: k, L: l, Window: window}))
+		f := NewAgePartitioned(AgePartitionedConfig{Lines: lines, LineBits: lineBits, K: k, L: l, Window: window})
 		return float64(freshRate(f, window, measured)) / measured
 	}
 	k, l, err := bestAgePartitioned(lineBits, float64(window)/lines)
@@ -64,7 +61,7 @@ func TestBestAgePartitioned(t *testing.T) {
 
 func TestJumpingRate(t *testing.T) {
 	const jumps, k, size, window, measured = 3, 4, 8000, 900, 120_000
-	f := must[*Jumping](t)(NewJumping(JumpingConfig{Lines: 1, LineBits: size, Jumps: jumps, K: k, Window: window}))
+	f := NewJumping(JumpingConfig{Lines: 1, LineBits: size, Jumps: jumps, K: k, Window: window})
 	clear, part := 1.0, 300
 	for range jumps {
 		clear *= 1 - must[float64](t)(theory.BloomFPR(size/(jumps+1), k, part))
@@ -74,38 +71,13 @@ func TestJumpingRate(t *testing.T) {
 	plausible(t, "jumping", freshRate(f, window, measured), measured, 1-clear, .03)
 }
 
-// Each line reaches the stable point of Eq. 8, and the partition compensates for the
-// spread of zeros in a line.
-func TestStableLinesRate(t *testing.T) {
-	const lines, measured = 50, 200_000
-	for _, c := range []StableLinesConfig{
-		{Lines: lines, CellBits: 1, K: 2, P: 4, Seed: 1},
-		{Lines: lines, CellBits: 1, K: 3, P: 10, Seed: 1},
-		{Lines: lines, CellBits: 3, K: 4, P: 72, Seed: 1},
-	} {
-		f := must[*StableLines](t)(NewStableLines(c))
-		want := must[float64](t)(theory.Stable{Cells: c.cells(), K: c.K, P: c.P, Max: 1<<c.CellBits - 1}.FPS())
-		plausible(t, fmt.Sprintf("%+v", c), freshRate(untimed{f}, 20_000, measured), measured, want, .1)
-	}
-}
-
-// Timers of 3 bits are the block decaying Bloom filter apart from its partition, which
-// hardly matters.
-func TestTimersAgainstDecaying(t *testing.T) {
-	const size, k, window, measured = 12_000, 4, 960, 120_000
-	timers := must[*Timers](t)(NewTimers(TimersConfig{Lines: 1, LineBits: size, TimerBits: 3, K: k, Equal: 1, Window: window}))
-	decaying := must[*paper.BDBF](t)(paper.NewBDBF(paper.BDBFConfig{Bits: size, CellBits: 3, K: k, Window: window}))
-	want := float64(freshRate(untimed{decaying}, window, measured)) / measured
-	plausible(t, "timers", freshRate(timers, window, measured), measured, want, .05)
-}
-
 // Rows that are too short miss by the Poisson tail, and report by what they hold.
 func TestTimedRowsRates(t *testing.T) {
 	const nRows, cells, lambda, measured = 200, 6, 5, 200_000
 	const window = nRows * lambda
-	f := must[*TimedRows](t)(NewTimedRows(TimedRowsConfig{
+	f := NewTimedRows(TimedRowsConfig{
 		Rows: nRows, RowBits: 512, Cells: cells, FingerprintBits: 10, StampBits: 16, Ticks: 1000, Window: window,
-	}))
+	})
 	// Half of all elements come again at once after half a window. The window holds
 	// its whole number of new elements then, as repeats take turns with them.
 	fresh, freshSeen, missed := 0, 0, 0
@@ -131,45 +103,6 @@ func TestTimedRowsRates(t *testing.T) {
 	wantSeen := must[float64](t)(theory.TimedRowFPR(cells, 10, .75*lambda))
 	plausible(t, "miss", missed, fresh, wantMiss, .05)
 	plausible(t, "FPR", freshSeen, fresh, wantSeen, .05)
-}
-
-type sized interface{ Bits() int }
-
-func TestParameters(t *testing.T) {
-	d := digest.Digest{1, 2}
-	for name, open := range map[string]func() (sized, error){
-		"rows":             func() (sized, error) { return NewRows(RowsConfig{0, 64, 4, 16, 0, 0}) },
-		"rows' cells":      func() (sized, error) { return NewRows(RowsConfig{1, 64, 0, 16, 0, 0}) },
-		"rows' bits":       func() (sized, error) { return NewRows(RowsConfig{1, 63, 4, 16, 0, 0}) },
-		"rows' width":      func() (sized, error) { return NewRows(RowsConfig{1, 999, 4, 65, 0, 0}) },
-		"rows' eviction":   func() (sized, error) { return NewRows(RowsConfig{1, 64, 4, 16, 3, 0}) },
-		"rows' memory":     func() (sized, error) { return NewRows(RowsConfig{min(1<<40, math.MaxInt), 64, 4, 16, 0, 0}) },
-		"timed ticks":      func() (sized, error) { return NewTimedRows(TimedRowsConfig{1, 64, 4, 12, 4, 14, 9}) },
-		"timed stamps":     func() (sized, error) { return NewTimedRows(TimedRowsConfig{1, 64, 4, 12, 1, 1, 9}) },
-		"timed window":     func() (sized, error) { return NewTimedRows(TimedRowsConfig{1, 64, 4, 12, 4, 3, 0}) },
-		"timed bits":       func() (sized, error) { return NewTimedRows(TimedRowsConfig{1, 63, 4, 12, 4, 3, 9}) },
-		"partitioned K":    func() (sized, error) { return NewAgePartitioned(AgePartitionedConfig{1, 64, 0, 4, 9}) },
-		"partitioned L":    func() (sized, error) { return NewAgePartitioned(AgePartitionedConfig{1, 64, 4, 0, 9}) },
-		"partitioned line": func() (sized, error) { return NewAgePartitioned(AgePartitionedConfig{1, 7, 4, 4, 9}) },
-		"jumps":            func() (sized, error) { return NewJumping(JumpingConfig{1, 64, 0, 4, 9}) },
-		"jumping lines":    func() (sized, error) { return NewJumping(JumpingConfig{0, 64, 4, 4, 9}) },
-		"jumping window":   func() (sized, error) { return NewJumping(JumpingConfig{1, 64, 4, 4, -1}) },
-		"stable cells":     func() (sized, error) { return NewStableLines(StableLinesConfig{1, 9, 2, 4, 0}) },
-		"stable K":         func() (sized, error) { return NewStableLines(StableLinesConfig{1, 1, 65, 4, 0}) },
-		"stable P":         func() (sized, error) { return NewStableLines(StableLinesConfig{1, 8, 2, 65, 0}) },
-		"stable lines":     func() (sized, error) { return NewStableLines(StableLinesConfig{0, 1, 2, 4, 0}) },
-		"equal timers":     func() (sized, error) { return NewTimers(TimersConfig{1, 64, 4, 2, 3, 9}) },
-		"timer bits":       func() (sized, error) { return NewTimers(TimersConfig{1, 64, 9, 2, 1, 9}) },
-	} {
-		if f, err := open(); !errors.Is(err, paper.ErrParameter) {
-			t.Errorf("%s: %v, error %v", name, f, err)
-		}
-	}
-	// The smallest of everything works.
-	f := must[*TimedRows](t)(NewTimedRows(TimedRowsConfig{1, 16, 1, 14, 2, 1, 1}))
-	if f.TestAndSet(d, 0) || !f.TestAndSet(d, 1) || f.TestAndSet(d, 3) {
-		t.Error("a row of one cell with a window of one")
-	}
 }
 
 // must returns a value, or ends the test if there is an error.
@@ -198,64 +131,50 @@ func plausible(t *testing.T, name string, events, trials int, want, slack float6
 // Full rows report new elements with chance Cells/(2^FingerprintBits-1).
 func TestRowsSaturation(t *testing.T) {
 	const memory, measured = 1 << 14, 150_000
-	for _, c := range []struct{ cells, bits, rowBits int }{
-		{4, 4, 16}, {8, 8, 64}, {4, 8, 32}, {42, 12, 512}, {39, 13, 512}, {32, 16, 512}, {8, 16, 128}, {4, 16, 64},
-	} {
-		for eviction := EvictLRU; eviction <= EvictRandom; eviction++ {
-			m := rows(c.cells, c.bits, c.rowBits, eviction)
-			f := must[Windowed](t)(m.build(memory, nil))
-			seen, warm := 0, 20*memory/c.bits
-			for i := range warm + measured {
-				if f.TestAndSet(stream.Digest(uint64(i)), 0) && i >= warm {
-					seen++
-				}
+	for _, c := range []struct{ cells, bits, rowBits int }{{4, 4, 16}, {4, 8, 32}, {42, 12, 512}, {39, 13, 512}, {8, 16, 128}} {
+		m := rows(c.cells, c.bits, c.rowBits)
+		f := must[Windowed](t)(m.build(memory, nil))
+		seen, warm := 0, 20*memory/c.bits
+		for i := range warm + measured {
+			if f.TestAndSet(stream.Digest(uint64(i)), 0) && i >= warm {
+				seen++
 			}
-			want := must[float64](t)(m.predict(memory, nil))
-			plausible(t, m.name, seen, measured, want, .002)
-			if f.Bits() != memory {
-				t.Errorf("%s: %d bits, want %d", m.name, f.Bits(), memory)
-			}
+		}
+		want := must[float64](t)(m.predict(memory, nil))
+		plausible(t, m.name, seen, measured, want, .002)
+		if f.Bits() != memory {
+			t.Errorf("%s: %d bits, want %d", m.name, f.Bits(), memory)
 		}
 	}
 }
 
 // An element that was seen last gap other elements ago is forgotten with the closed
-// form's chance. In between it is seen once more: that renews it in LRU rows only.
+// form's chance, and being seen renews it.
 func TestRowsMissAtGap(t *testing.T) {
 	const trials, nRows, cells, half = 20_000, 10, 4, 18
-	row := theory.Row{Rows: nRows, Cells: cells, FingerprintBits: 48}
-	once, twice := must[float64](t)(row.LRUMiss(half)), must[float64](t)(row.LRUMiss(2*half))
-	random := must[float64](t)(row.RandomMiss(half))
-	for _, c := range []struct {
-		eviction Eviction
-		want     float64 // at the end, given that it was found half way
-	}{{EvictLRU, once}, {EvictFIFO, 1 - (1-twice)/(1-once)}, {EvictRandom, random}} {
-		f, err := NewRows(RowsConfig{Rows: nRows, RowBits: 256, Cells: cells, FingerprintBits: 48, Eviction: c.eviction, Seed: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		next, tried, missed := uint64(0), 0, 0
-		others := func() {
-			for range half {
-				f.TestAndSet(stream.Digest(next))
-				next++
-			}
-		}
-		for range trials {
-			d := stream.Digest(next)
+	want := must[float64](t)(theory.Row{Rows: nRows, Cells: cells, FingerprintBits: 48}.LRUMiss(half))
+	f := NewRows(RowsConfig{Rows: nRows, RowBits: 256, Cells: cells, FingerprintBits: 48})
+	next, tried, missed := uint64(0), 0, 0
+	others := func() {
+		for range half {
+			f.TestAndSet(stream.Digest(next))
 			next++
-			f.TestAndSet(d)
-			others()
-			if !f.TestAndSet(d) {
-				continue
-			}
-			others()
-			if tried++; !f.TestAndSet(d) {
-				missed++
-			}
 		}
-		plausible(t, fmt.Sprintf("eviction %d", c.eviction), missed, tried, c.want, 0)
 	}
+	for range trials {
+		d := stream.Digest(next)
+		next++
+		f.TestAndSet(d)
+		others()
+		if !f.TestAndSet(d) {
+			continue
+		}
+		others()
+		if tried++; !f.TestAndSet(d) {
+			missed++
+		}
+	}
+	plausible(t, "misses", missed, tried, want, 0)
 }
 
 // Fingerprints of every width keep their rows apart from empty ones.

@@ -158,7 +158,11 @@ func unbounded(next source) *trace {
 
 // crawl is the web-like stream.
 func crawl(n int) *trace {
-	return unbounded(stream.NewCrawl(n, 1).Next)
+	elements, err := stream.TenMillion(n).Draw(context.Background(), 1, 1)
+	if err != nil {
+		panic(err) // the context does not end
+	}
+	return newTrace(elements, nil, math.MaxInt64, 0)
 }
 
 // zipf draws from 2^24 elements with Zipf's law of exponent 1.

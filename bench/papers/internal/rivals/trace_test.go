@@ -12,6 +12,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
+	"github.com/flowdedup/flowdedup/engine/window"
 )
 
 func TestTrace(t *testing.T) {
@@ -159,7 +160,7 @@ func TestDiffer(t *testing.T) {
 // TestGrid checks that the table of two methods shows what the runs gave.
 func TestGrid(t *testing.T) {
 	tr := sliding(30_000, 1000)
-	g := grid{methods: []method{timedRows(16, 24, 8, lineBits), timers(8, 2, 1)}, memory: memoryFor(tr, []int{16, 64}), trace: tr}
+	g := grid{methods: []method{timedRows(16, 24, 8, lineBits), engineTimers(2, 1, true, func(n int64) window.Window { return window.Window{Packets: n} })}, memory: memoryFor(tr, []int{16, 64}), trace: tr}
 	if err := g.run(t.Context(), 2); err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ func TestWindows(t *testing.T) {
 	const size = 1000
 	rowsOf := func(stampBits, ticks int) func() (Windowed, error) {
 		return func() (Windowed, error) {
-			return NewTimedRows(TimedRowsConfig{Rows: 37, RowBits: 1 << 15, Cells: 256, FingerprintBits: 48, StampBits: stampBits, Ticks: ticks, Window: size})
+			return NewTimedRows(TimedRowsConfig{Rows: 37, RowBits: 1 << 15, Cells: 256, FingerprintBits: 48, StampBits: stampBits, Ticks: ticks, Window: size}), nil
 		}
 	}
 	for name, c := range map[string]struct {
@@ -27,23 +27,20 @@ func TestWindows(t *testing.T) {
 		unit int64 // what may be reported this much after the window
 	}{
 		"age-partitioned, anywhere": {func() (Windowed, error) {
-			return NewAgePartitioned(AgePartitionedConfig{Lines: 1, LineBits: 1 << 19, K: 9, L: 5, Window: size})
+			return NewAgePartitioned(AgePartitionedConfig{Lines: 1, LineBits: 1 << 19, K: 9, L: 5, Window: size}), nil
 		}, 9 * 200},
 		"age-partitioned, lines": {func() (Windowed, error) {
-			return NewAgePartitioned(AgePartitionedConfig{Lines: 512, LineBits: 1 << 11, K: 12, L: 3, Window: size})
+			return NewAgePartitioned(AgePartitionedConfig{Lines: 512, LineBits: 1 << 11, K: 12, L: 3, Window: size}), nil
 		}, 12 * 334},
 		"jumping, anywhere": {func() (Windowed, error) {
-			return NewJumping(JumpingConfig{Lines: 1, LineBits: 1 << 19, Jumps: 7, K: 10, Window: size})
+			return NewJumping(JumpingConfig{Lines: 1, LineBits: 1 << 19, Jumps: 7, K: 10, Window: size}), nil
 		}, 143},
 		"jumping, lines": {func() (Windowed, error) {
-			return NewJumping(JumpingConfig{Lines: 512, LineBits: 1 << 13, Jumps: 1, K: 12, Window: size})
+			return NewJumping(JumpingConfig{Lines: 512, LineBits: 1 << 13, Jumps: 1, K: 12, Window: size}), nil
 		}, size},
-		"timers of 3 bits": {func() (Windowed, error) {
-			return NewTimers(TimersConfig{Lines: 1, LineBits: 1 << 17, TimerBits: 3, K: 9, Equal: 1, Window: size})
-		}, 168},
-		"timers of 8 bits in lines": {func() (Windowed, error) {
-			return NewTimers(TimersConfig{Lines: 64, LineBits: 1 << 12, TimerBits: 8, K: 10, Equal: 1, Window: size})
-		}, 19},
+		"engine: timers": {func() (Windowed, error) {
+			return newWindowFilter(window.NewTimers(window.TimersConfig{Window: window.Window{Duration: size}, Memory: 1 << 18, Refresh: true}))
+		}, 9},
 		"timed rows of 2 bits":  {rowsOf(2, 1), size},
 		"timed rows of 3 bits":  {rowsOf(3, 5), 200},
 		"timed rows of 4 bits":  {rowsOf(4, 7), 143},
@@ -96,30 +93,5 @@ func requireWindow(t *testing.T, name string, f Windowed, pace int, window, unit
 			t.Fatalf("%s: reported after %d, window %d and unit %d", name, now-before, window, unit)
 		}
 		last[id] = now
-	}
-}
-
-// TestTimersEqual checks that requiring more equal timers never reports more.
-func TestTimersEqual(t *testing.T) {
-	open := func(equal int) *Timers {
-		return must[*Timers](t)(NewTimers(TimersConfig{Lines: 4, LineBits: 512, TimerBits: 8, K: 4, Equal: equal, Window: 500}))
-	}
-	filters := []*Timers{open(1), open(2), open(3), open(4)}
-	reported := make([]int, len(filters))
-	r := rand.New(rand.NewPCG(9, 0))
-	for now := range int64(20_000) {
-		d, before := stream.Digest(r.Uint64N(1000)), true
-		for i, f := range filters {
-			seen := f.TestAndSet(d, now)
-			if seen && !before {
-				t.Fatalf("%d equal timers report what %d do not", i+1, i)
-			}
-			if before = seen; seen {
-				reported[i]++
-			}
-		}
-	}
-	if reported[3] == 0 || reported[3] == reported[0] {
-		t.Errorf("reported %v", reported)
 	}
 }

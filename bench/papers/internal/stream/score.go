@@ -24,6 +24,14 @@ func (s *Score) Add(known, seen bool) {
 	}
 }
 
+// Sum adds the counts of another run.
+func (s *Score) Sum(run Score) {
+	s.Distinct += run.Distinct
+	s.FalsePositives += run.FalsePositives
+	s.Duplicates += run.Duplicates
+	s.FalseNegatives += run.FalseNegatives
+}
+
 // FPR returns FalsePositives / Distinct, 0 if there are none.
 func (s Score) FPR() float64 { return share(s.FalsePositives, s.Distinct) }
 

@@ -1,3 +1,7 @@
+// Package stream makes the synthetic streams of elements that the experiments
+// share, and counts a filter's errors on them.
+//
+// Elements are numbers. Filters see their [Digest].
 package stream
 
 import (
@@ -6,6 +10,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/bench/zipf"
+	"github.com/flowdedup/flowdedup/engine/paper"
 )
 
 // Zipf draws elements from 0 to n-1, element i with a probability proportional to
@@ -94,17 +99,10 @@ func (p *permutation) scramble(i uint64) uint64 {
 }
 
 // Digest replaces the keyed hash of an element by 128 bits from two rounds of
-// SplitMix64's mixer (Steele, Lea, Flood, 2014). It costs a few nanoseconds, and a keyed
-// hash would be no more uniform on numbers.
+// SplitMix64's mixer. It costs a few nanoseconds, and a keyed hash would be no more
+// uniform on numbers.
 func Digest(element uint64) digest.Digest {
 	return digest.Digest{mix(2*element + 1), mix(2*element + 2)}
 }
 
-func mix(x uint64) uint64 { return SplitMix(x * 0x9e3779b97f4a7c15) }
-
-// SplitMix is the output function of the SplitMix64 generator, a bijection.
-func SplitMix(x uint64) uint64 {
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
-}
+func mix(x uint64) uint64 { return paper.SplitMix(x * 0x9e3779b97f4a7c15) }

@@ -2,6 +2,8 @@ package stream
 
 import (
 	"math"
+	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -88,53 +90,40 @@ func TestScore(t *testing.T) {
 	}
 }
 
-// TestCrawl holds the shares of new elements and of short lags against their
-// definition. Bounds are 5 standard deviations.
+// TestCrawl measures the drawn stack distances with lists in which used elements move to
+// the front. Shares may be 5 standard deviations of their counts off.
 func TestCrawl(t *testing.T) {
-	const n = 400_000
-	c := NewCrawl(n, 11)
-	fresh := 0
-	for i := range n {
-		next := uint64(c.next)
-		element, ok := c.Next()
-		if !ok || element > next {
-			t.Fatalf("record %d is %d (%v) when %d is new", i, element, ok, next)
-		}
-		if element == next {
+	const scale, n = 64, 6_400_000
+	c := TenMillion(n)
+	elements, err := c.Draw(t.Context(), scale, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exponents := []float64{8, 12}
+	fresh, near := uint32(0), make([]int, len(exponents))
+	var list []uint32 // the latest elements, newest last
+	for _, element := range elements {
+		if element == fresh {
 			fresh++
+		} else if element > fresh {
+			t.Fatalf("element %d comes when %d is new", element, fresh)
 		}
-	}
-	if _, ok := c.Next(); ok {
-		t.Error("does not end")
-	}
-	if fresh != int(c.next) {
-		t.Errorf("%d new elements, %d numbered", fresh, c.next)
-	}
-	requireShare(t, "new elements", fresh, n, crawlNew)
-}
-
-// TestCrawlLags draws lags late and early in the stream: early ones are those that
-// reach into it.
-func TestCrawlLags(t *testing.T) {
-	const draws = 200_000
-	c := NewCrawl(1, 12)
-	for _, most := range []int{crawlUnit + 1, 100, crawlUnit << 12, 1 << 20, crawlUnit << 24, 1 << 30} {
-		counts := make([]int, len(crawlLags))
-		for range draws {
-			lag := c.lag(most)
-			if lag < crawlUnit || lag > most {
-				t.Fatalf("lag %d, at most %d", lag, most)
-			}
-			for j, point := range crawlLags {
-				if lag <= int(crawlUnit*math.Exp2(point.octave)) {
-					counts[j]++
-				}
+		at := slices.Index(list, element)
+		for i, exponent := range exponents {
+			if at >= 0 && len(list)-at <= int(math.Exp2(exponent))/scale {
+				near[i]++
 			}
 		}
-		whole := crawlShare(float64(most) / crawlUnit)
-		for j, point := range crawlLags {
-			requireShare(t, "lags", counts[j], draws, min(1, point.share/whole))
+		if at >= 0 {
+			list = slices.Delete(list, at, at+1)
 		}
+		if list = append(list, element); len(list) > 64 {
+			list = list[1:]
+		}
+	}
+	requireShare(t, "new elements", int(fresh), len(elements), c.Distinct)
+	for i, share := range []float64{0.343, 0.485} {
+		requireShare(t, "short distances", near[i], len(elements)-int(fresh), share)
 	}
 }
 
@@ -143,5 +132,28 @@ func requireShare(t *testing.T, what string, count, of int, want float64) {
 	got, bound := float64(count)/float64(of), 5*math.Sqrt(want*(1-want)/float64(of))
 	if math.Abs(got-want) > bound {
 		t.Errorf("%s: share %.5f, want %.5f within %.5f", what, got, want, bound)
+	}
+}
+
+// TestRecency compares with a list in which used elements move to the front.
+func TestRecency(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for _, n := range []int{1, 2, 63, 64, 65, 2000} {
+		order := newRecency(n)
+		var list []uint32
+		for range n {
+			var got, want uint32
+			if len(list) == 0 || random.IntN(4) == 0 {
+				got, want = order.add(), uint32(len(list))
+			} else {
+				distance := 1 + random.IntN(len(list))
+				got, want = order.use(distance), list[distance-1]
+				list = slices.Delete(list, distance-1, distance)
+			}
+			if got != want {
+				t.Fatalf("n = %d: used %d, want %d", n, got, want)
+			}
+			list = slices.Insert(list, 0, want)
+		}
 	}
 }
