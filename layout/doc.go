@@ -15,6 +15,7 @@
 //	slices of an age-partitioned Bloom filter      partitioned.go
 //	timers of a sliding Bloom filter               timers.go
 //	homes of conversations                         affinity.go
+//	owners of flows, and the time that they told of owners.go
 //
 // Memory for lines, on huge pages, is an [Arena] (arena.go). [Caches] and [Budget] tell
 // the sizes of caches (cache.go), [MemoryBudget] and [MemoryAvailable] those of memory

@@ -377,7 +377,7 @@ func TestSteady(t *testing.T) {
 	round := func() {
 		b.Reset()
 		for range 1000 {
-			o.open(b, datagram, netip.Addr{}, 1)
+			o.open(b, datagram, netip.AddrPort{}, 1)
 		}
 	}
 	round()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/internal/encoding"
 )
 
 // opener takes the packets out of the datagrams of a target. Only one goroutine at a time
@@ -17,6 +18,7 @@ type opener struct {
 	table   *table
 	tunnels flow.Decapsulator
 	counts  openerCounts
+	packet  []byte // that was made of a datagram
 
 	last  iface  // of the packet before, as packets of one point come in runs
 	iface uint32 // its number
@@ -31,15 +33,19 @@ type openerCounts struct {
 }
 
 // open appends the packet of a datagram to a batch.
-func (o *opener) open(b *capture.Batch, datagram []byte, from netip.Addr, time int64) {
+func (o *opener) open(b *capture.Batch, datagram []byte, from netip.AddrPort, time int64) {
+	if o.target.kind == &datagrams {
+		o.packet = encoding.AppendDatagram(o.packet[:0], from, datagram)
+		datagram = o.packet
+	}
 	in, err := o.read(datagram)
 	if err != nil {
 		o.refuse(err)
 		return
 	}
 	at := iface{point{target: o.number, kind: in.Kind, id: in.ID}, in.Link}
-	if in.Kind == 0 {
-		at.point.from = from
+	if in.Kind == 0 && o.target.kind != &datagrams {
+		at.point.from = from.Addr()
 	}
 	if !o.target.wants(in.ID) {
 		o.counts.unwanted.Add(1)
@@ -63,7 +69,10 @@ func (o *opener) open(b *capture.Batch, datagram []byte, from netip.Addr, time i
 
 // read finds the packet of a datagram.
 func (o *opener) read(datagram []byte) (flow.Inside, error) {
-	if o.target.kind.layer == 0 {
+	switch {
+	case o.target.kind == &datagrams:
+		return flow.Inside{Link: capture.LinkRaw, Wire: uint32(len(datagram))}, nil
+	case o.target.kind.layer == 0:
 		return tzsp(datagram)
 	}
 	return o.tunnels.Read(o.target.kind.layer, datagram)

@@ -102,7 +102,7 @@ func inside(link capture.LinkType) []byte {
 
 // TestOpen takes packets out of every encapsulation. What has none is counted.
 func TestOpen(t *testing.T) {
-	from := netip.MustParseAddr("192.0.2.1")
+	from := netip.MustParseAddrPort("192.0.2.1:37008")
 	for _, c := range opens {
 		t.Run(c.name, func(t *testing.T) {
 			o, b := opening(t, c.target, 1000)
@@ -150,7 +150,7 @@ func TestWireLength(t *testing.T) {
 		if c.head == geneveIP {
 			packet = packet[14:]
 		}
-		o.open(b, append([]byte(c.head), packet...), netip.Addr{}, 0)
+		o.open(b, append([]byte(c.head), packet...), netip.AddrPort{}, 0)
 		if len(b.Frames) != 1 || b.Frames[0].CapLen != c.captured || b.Frames[0].WireLen != c.wire {
 			t.Errorf("%s: %+v", c.name, b.Frames)
 		}
@@ -176,7 +176,7 @@ func TestGopacket(t *testing.T) {
 		}
 		scheme, _, _ := strings.Cut(name, ":")
 		o, b := opening(t, scheme+"://", 1000)
-		o.open(b, buf.Bytes(), netip.Addr{}, 0)
+		o.open(b, buf.Bytes(), netip.AddrPort{}, 0)
 		if len(b.Frames) != 1 || !bytes.Equal(b.Data(0), want) || b.Interfaces[0].Name != name {
 			t.Errorf("%s: %x, %+v", name, b.Buf, b.Interfaces)
 		}
@@ -187,7 +187,7 @@ func TestGopacket(t *testing.T) {
 func TestIdentifiers(t *testing.T) {
 	o, b := opening(t, "vxlan://:4789?vni=3,1", 1000)
 	for i := range byte(5) {
-		o.open(b, append([]byte{8, 0, 0, 0, 0, 0, i, 0}, frame(10, 0)...), netip.Addr{}, 0)
+		o.open(b, append([]byte{8, 0, 0, 0, 0, 0, i, 0}, frame(10, 0)...), netip.AddrPort{}, 0)
 	}
 	if len(b.Interfaces) != 2 || b.Interfaces[0].Name != "vxlan:1" || b.Interfaces[1].Name != "vxlan:3" ||
 		b.Interfaces[1].CapturePoint != 1 || o.counts.unwanted.Load() != 3 {
@@ -200,7 +200,7 @@ func TestManyPoints(t *testing.T) {
 	o, b := opening(t, "vxlan://:4789", 64)
 	const all = maxPoints + 1000
 	for i := range all {
-		o.open(b, append([]byte{8, 0, 0, 0, 0, byte(i >> 8), byte(i), 0}, frame(10, 0)...), netip.Addr{}, 0)
+		o.open(b, append([]byte{8, 0, 0, 0, 0, byte(i >> 8), byte(i), 0}, frame(10, 0)...), netip.AddrPort{}, 0)
 	}
 	if len(b.Frames) != all || len(b.Interfaces) != maxPoints+1 || b.Interfaces[maxPoints].Name != "vxlan (others)" {
 		t.Errorf("%d packets of %d interfaces", len(b.Frames), len(b.Interfaces))
@@ -253,7 +253,7 @@ func fuzz(f *testing.F, name string) {
 			f.Add(append([]byte(c.head), inside(c.link)...))
 		}
 	}
-	from := netip.MustParseAddr("192.0.2.1")
+	from := netip.MustParseAddrPort("192.0.2.1:37008")
 	f.Fuzz(func(t *testing.T, datagram []byte) {
 		o, b := opening(t, name+"://", 1<<16)
 		o.open(b, datagram, from, 1)

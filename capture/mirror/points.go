@@ -15,7 +15,7 @@ const maxPoints = 4096
 // point is where packets were seen.
 type point struct {
 	target int
-	kind   flow.LayerKind // 0 for TZSP
+	kind   flow.LayerKind // 0 for TZSP and datagrams
 	id     uint32
 	from   netip.Addr // the sender, for TZSP
 }
@@ -25,6 +25,8 @@ func (p *point) name(scheme string) string {
 	switch {
 	case p.shared():
 		return scheme + " (others)"
+	case p.kind == 0 && !p.from.IsValid():
+		return scheme
 	case p.kind == 0:
 		return scheme + ":" + p.from.String()
 	}

@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"encoding/binary"
 	"fmt"
 	"net/netip"
 	"os"
@@ -108,15 +109,16 @@ func (s *socket) take(b *capture.Batch, i int) (datagrams int) {
 }
 
 // sender returns where a message came from, if that is asked for.
-func (s *socket) sender(i int) netip.Addr {
+func (s *socket) sender(i int) netip.AddrPort {
 	if s.messages[i].head.Name == nil {
-		return netip.Addr{}
+		return netip.AddrPort{}
 	}
 	name := &s.names[i]
+	port := binary.BigEndian.Uint16((*[2]byte)(unsafe.Pointer(&name.Port))[:])
 	if name.Family == unix.AF_INET {
-		return netip.AddrFrom4((*unix.RawSockaddrInet4)(unsafe.Pointer(name)).Addr)
+		return netip.AddrPortFrom(netip.AddrFrom4((*unix.RawSockaddrInet4)(unsafe.Pointer(name)).Addr), port)
 	}
-	return netip.AddrFrom16(name.Addr).Unmap()
+	return netip.AddrPortFrom(netip.AddrFrom16(name.Addr).Unmap(), port)
 }
 
 // behindIPv4 returns the payload of a datagram, nil if its header is damaged.

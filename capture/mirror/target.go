@@ -36,6 +36,16 @@ var kinds = []kind{
 	{"erspan", 0, flow.LayerGRE, "session", 10},
 }
 
+// datagrams is what a target of datagrams has in place of an encapsulation.
+var datagrams = kind{scheme: "udp", port: 2055}
+
+// Datagrams returns the target of UDP datagrams that are no mirrored traffic: they become
+// packets themselves, with an IP and a UDP header in front that tell their sender. The
+// packets go to the unspecified address.
+func Datagrams(at netip.AddrPort) Target {
+	return Target{name: "udp://" + at.String(), kind: &datagrams, host: netip.AddrPortFrom(at.Addr().Unmap(), at.Port())}
+}
+
 // ErrTarget is wrapped by errors about the form of a target.
 var ErrTarget = errors.New("not a target of mirrored traffic")
 

@@ -5,7 +5,9 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"net/netip"
 	"os"
 	"sync"
 	"time"
@@ -26,6 +28,18 @@ type ReceiverConfig struct {
 	// *capture.InputError or *capture.ReadError for one that broke off. It may be called
 	// on any goroutine.
 	Warn func(error)
+	// Begin makes the source of what a peer sends, once it has connected. Nil means captures.
+	// What it returns has its content from r alone. The first bytes may take long to come.
+	Begin func(r io.Reader, name string, from netip.AddrPort) (capture.Source, error)
+}
+
+// chunkSize is how much is read of a connection at once: less than of a file, as there may
+// be many.
+const chunkSize = 128 << 10
+
+// beginCapture is the Begin of captures.
+func (c ReceiverConfig) beginCapture(r io.Reader, name string, _ netip.AddrPort) (capture.Source, error) {
+	return pcapfile.NewReader(r, name, pcapfile.Options{Remote: true, ChunkSize: chunkSize, Warn: c.Warn})
 }
 
 // errTooMany is why a peer is refused.
@@ -63,6 +77,9 @@ type Receiver struct {
 // Open connects, or begins to listen. An Endless receiver connects in Start. Errors name
 // the address.
 func Open(ctx context.Context, addr Address, cfg ReceiverConfig) (r *Receiver, err error) {
+	if cfg.Begin == nil {
+		cfg.Begin = cfg.beginCapture
+	}
 	r = &Receiver{addr: addr, cfg: cfg, places: map[string]bool{}, ended: make(chan bool, 1)}
 	switch {
 	case addr.listen:
@@ -83,7 +100,7 @@ func (r *Receiver) Start(to *pcapfile.Arrivals, input int) {
 	r.to, r.input = to, input
 	switch {
 	case r.conn != nil:
-		r.add(newStream(r.addr.name, r.conn, r.cfg.Warn, r.passOn), r.addr.host)
+		r.add(newStream(r.addr.name, r.conn, r.cfg.Begin, r.passOn), r.addr.host)
 	case r.listener != nil:
 		go r.accept(to.Expect(r.Close))
 	default:
@@ -174,7 +191,7 @@ func (r *Receiver) connect(done func()) {
 // follow adds the stream of a connection, and waits for its end. It reports whether that was
 // a capture. What ended one that was none is only said once.
 func (r *Receiver) follow(conn net.Conn, said bool) (sound bool) {
-	r.add(newStream(r.addr.name, conn, r.cfg.Warn, func(s *stream, err error) error {
+	r.add(newStream(r.addr.name, conn, r.cfg.Begin, func(s *stream, err error) error {
 		sound := s.src != nil
 		r.count(-1, err)
 		if err == nil && s.ctx.Err() == nil {
@@ -238,7 +255,7 @@ func (r *Receiver) admit(conn net.Conn) {
 		r.cfg.Warn(fmt.Errorf("%s: %w: %d streams are read already", name, errTooMany, maxStreams))
 		return
 	}
-	s := newStream(name, conn, r.cfg.Warn, func(s *stream, err error) error { return r.left(s, place, err) })
+	s := newStream(name, conn, r.cfg.Begin, func(s *stream, err error) error { return r.left(s, place, err) })
 	s.ready = completer(r.secure)
 	r.add(s, place)
 }

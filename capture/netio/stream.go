@@ -4,10 +4,10 @@ import (
 	"context"
 	"io"
 	"net"
+	"net/netip"
 	"sync/atomic"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
 // stream is the capture of one connection. Its first Next completes the connection, and
@@ -16,7 +16,7 @@ type stream struct {
 	name  string
 	raw   net.Conn
 	ready func(context.Context, net.Conn) (net.Conn, error) // nil if it is complete
-	warn  func(error)
+	begin begin
 	ended func(s *stream, err error) error
 
 	ctx    context.Context // is done once the stream is stopped
@@ -26,18 +26,16 @@ type stream struct {
 	read   atomic.Int64   // bytes
 }
 
+// begin makes the source of what a peer sends: see ReceiverConfig.Begin.
+type begin func(r io.Reader, name string, from netip.AddrPort) (capture.Source, error)
+
 // newStream makes the capture of a connection. What ended it, nil for a clean end, goes to
-// ended once. That returns the error that Next then has, nil for io.EOF. warn gets damage
-// after which reading goes on.
-func newStream(name string, conn net.Conn, warn func(error), ended func(*stream, error) error) *stream {
-	s := &stream{name: name, raw: conn, conn: conn, warn: warn, ended: ended}
+// ended once. That returns the error that Next then has, nil for io.EOF.
+func newStream(name string, conn net.Conn, begin begin, ended func(*stream, error) error) *stream {
+	s := &stream{name: name, raw: conn, conn: conn, begin: begin, ended: ended}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s
 }
-
-// chunkSize is how much is read of a connection at once: less than of a file, as there may
-// be many.
-const chunkSize = 128 << 10
 
 // open completes the connection, and reads the header.
 func (s *stream) open() (err error) {
@@ -46,7 +44,11 @@ func (s *stream) open() (err error) {
 			return &capture.ReadError{Input: s.name, Err: err}
 		}
 	}
-	src, err := pcapfile.NewReader(connReader{s}, s.name, pcapfile.Options{Remote: true, ChunkSize: chunkSize, Warn: s.warn})
+	var from netip.AddrPort
+	if tcp, ok := s.raw.RemoteAddr().(*net.TCPAddr); ok {
+		from = tcp.AddrPort()
+	}
+	src, err := s.begin(connReader{s}, s.name, from)
 	if err == nil {
 		s.src = src
 	}

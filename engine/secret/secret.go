@@ -60,8 +60,9 @@ const (
 	Permutation Use = 5 // the permutation of IPv4 addresses in exact rows
 	highway     Use = 6
 	snapshots   Use = 7
-	Sightings   Use = 8 // conversations of packets, and points where they were seen
-	Counts      Use = 9 // no digests: tells secrets apart in files of counts
+	Sightings   Use = 8  // conversations of packets, and points where they were seen
+	Counts      Use = 9  // no digests: tells secrets apart in files of counts
+	Records     Use = 10 // keys of flow records
 )
 
 // AESKey derives the key for a use: one AES-256 encryption, under the secret, of the

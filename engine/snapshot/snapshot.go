@@ -73,6 +73,7 @@ const (
 	Coarse
 	Partitioned
 	Sketch
+	Owners
 )
 
 // newSeal returns the hash that snapshots under a secret are sealed with.

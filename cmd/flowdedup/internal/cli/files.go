@@ -64,7 +64,7 @@ func (f *files) checkInputs() error {
 }
 
 // fileFlags are the flags whose values are names.
-var fileFlags = []string{"write", "duplicates", "reports", "state", "csv", "save", "html", "forward", "bpf-file", "user", "tls-cert", "tls-key", "tls-ca", "only-a", "only-b"}
+var fileFlags = []string{"write", "duplicates", "reports", "state", "csv", "save", "html", "forward", "bpf-file", "user", "tls-cert", "tls-key", "tls-ca", "only-a", "only-b", "boundary", "serve", "to"}
 
 // checkNamed rejects empty names. They usually come from an unset shell variable.
 func checkNamed(fs *pflag.FlagSet) error {

@@ -47,7 +47,7 @@ everything readable was processed, 4 compare or verify found a difference,
 	root.SetFlagErrorFunc(suggestFlag)
 	setHelp(root)
 	root.SetHelpCommand(newHelp())
-	root.AddCommand(newDedup(e), newDistinct(e), newLive(e), newInspect(e), newCompare(e), newVerify(e), newPlan(e), newVersion(e))
+	root.AddCommand(newDedup(e), newDistinct(e), newLive(e), newInspect(e), newCompare(e), newVerify(e), newFlows(e), newPlan(e), newVersion(e))
 	addCompletion(root)
 	return root
 }

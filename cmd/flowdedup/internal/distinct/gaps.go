@@ -21,7 +21,7 @@ const MaxGaps = 100_000
 // window emits the rows of a window, and before them those of the windows since the last
 // one that had no packets.
 func (r *rowMaker) window(start, end int64, counts []multikey.Count) error {
-	rows := rowsOf(start, end, r.cfg.zone(), counts)
+	rows := RowsOf(start, end, r.cfg.zone(), counts)
 	if !r.cfg.Gaps || start == math.MinInt64 {
 		return r.cfg.Rows(rows)
 	}
@@ -40,7 +40,7 @@ func (r *rowMaker) window(start, end int64, counts []multikey.Count) error {
 
 // total emits the rows of the whole input.
 func (r *rowMaker) total(start, end int64, counts []multikey.Count) error {
-	rows := rowsOf(start, end, r.cfg.zone(), counts)
+	rows := RowsOf(start, end, r.cfg.zone(), counts)
 	for i := range rows {
 		rows[i].Kind = KindTotal
 	}
@@ -68,7 +68,7 @@ func (r *rowMaker) empty(start, end int64) []Row {
 	for i := range r.last {
 		counts[i].Key, counts[i].Family, counts[i].Method = r.last[i].Of, r.last[i].Family, "exact"
 	}
-	rows := rowsOf(start, end, r.cfg.zone(), counts)
+	rows := RowsOf(start, end, r.cfg.zone(), counts)
 	for i := range rows {
 		if last := &r.last[i]; r.cfg.Changes {
 			rows[i].RowChanges = &RowChanges{Gone: last.Distinct, GoneLow: last.Low, GoneHigh: last.High}

@@ -212,7 +212,7 @@ func (m *merger) present(w *countfile.Joint) *RowSensors {
 }
 
 func (m *merger) row(kind string, w *countfile.Joint, key, family string, one *countfile.Merged, sensors *RowSensors) Row {
-	row := rowsOf(w.Start, w.End, m.zone, []multikey.Count{{Key: key, Family: family, Packets: one.Packets, Counts: one.Counts}})[0]
+	row := RowsOf(w.Start, w.End, m.zone, []multikey.Count{{Key: key, Family: family, Packets: one.Packets, Counts: one.Counts}})[0]
 	row.Kind, row.RowSensors = kind, sensors
 	return row
 }

@@ -73,8 +73,8 @@ type Sighting struct {
 	FirstSeen   *string `json:"first_seen"`
 }
 
-// rowsOf returns the rows of the counts of a window.
-func rowsOf(start, end int64, zone *time.Location, counts []multikey.Count) []Row {
+// RowsOf returns the rows of the counts of a window.
+func RowsOf(start, end int64, zone *time.Location, counts []multikey.Count) []Row {
 	from, to := show.Timestamp(start, zone), show.Timestamp(end, zone)
 	rows := make([]Row, len(counts))
 	for i := range counts {

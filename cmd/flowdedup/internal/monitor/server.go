@@ -24,9 +24,7 @@ import (
 // Server shows a run over HTTP: /metrics for Prometheus, /healthz for health checks, and
 // / for people. Methods may be called concurrently.
 type Server struct {
-	http   http.Server
-	addr   net.Addr
-	served chan error // what serving ended with
+	web
 
 	mu      sync.Mutex
 	history history
@@ -47,16 +45,28 @@ const (
 // error that wraps [ErrAddress] if addr has another form, and the system's error if it
 // cannot listen. The caller must call Close.
 func Listen(addr string) (*Server, error) {
+	s := new(Server)
+	return s, s.listen("--listen", addr, s.handler())
+}
+
+// web serves HTTP. The zero value serves nothing.
+type web struct {
+	http   http.Server
+	addr   net.Addr
+	served chan error // what serving ended with
+}
+
+// listen begins to serve; see Listen. Errors name the flag that the address is of.
+func (s *web) listen(flag, addr string, handler http.Handler) error {
 	full, err := address(addr)
 	if err != nil {
-		return nil, err
+		return fmt.Errorf("%s %w", flag, err)
 	}
 	l, err := listen(full)
 	if err != nil {
-		return nil, err
+		return fmt.Errorf("%s %w", flag, err)
 	}
-	s := &Server{addr: l.Addr(), served: make(chan error, 1)}
-	handler := s.handler()
+	s.addr, s.served = l.Addr(), make(chan error, 1)
 	if tcp, ok := s.addr.(*net.TCPAddr); ok && tcp.IP.IsLoopback() {
 		handler = onlyHost(full, handler)
 	}
@@ -67,11 +77,11 @@ func Listen(addr string) (*Server, error) {
 		MaxHeaderBytes: maxHeaderBytes,
 	}
 	go func() { s.served <- s.http.Serve(l) }()
-	return s, nil
+	return nil
 }
 
 // Addr returns the address of the server, with the port that the system chose for port 0.
-func (s *Server) Addr() net.Addr { return s.addr }
+func (s *web) Addr() net.Addr { return s.addr }
 
 // Update takes the next status. The caller must not change what it points to afterwards.
 func (s *Server) Update(status live.Status) {
@@ -84,7 +94,7 @@ func (s *Server) Update(status live.Status) {
 
 // Close stops the server. Answers in progress get two seconds to end. Close returns the
 // error that ended serving before, if any. Call it once.
-func (s *Server) Close() error {
+func (s *web) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	if err := s.http.Shutdown(ctx); err != nil {
@@ -198,10 +208,10 @@ func address(addr string) (string, error) {
 	}
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
-		return "", fmt.Errorf("--listen %q: %w; write it as 127.0.0.1:9469 or 9469", addr, ErrAddress)
+		return "", fmt.Errorf("%q: %w; write it as 127.0.0.1:9469 or 9469", addr, ErrAddress)
 	}
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-		return "", fmt.Errorf("--listen %s: %w; its port must be a number from 0 to 65535", addr, ErrAddress)
+		return "", fmt.Errorf("%s: %w; its port must be a number from 0 to 65535", addr, ErrAddress)
 	}
 	if host == "" {
 		host = loopback
@@ -229,7 +239,7 @@ func listen(full string) (net.Listener, error) {
 	if errors.As(err, &op) {
 		err = op.Err
 	}
-	return nil, fmt.Errorf("--listen %s: %w%s", full, err, hint)
+	return nil, fmt.Errorf("%s: %w%s", full, err, hint)
 }
 
 //go:embed page.html

@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
 	"github.com/flowdedup/flowdedup/engine/sizing"
-	"github.com/flowdedup/flowdedup/internal/page"
 )
 
 // JSON writes the result as one object on one line.

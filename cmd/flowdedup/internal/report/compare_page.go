@@ -7,7 +7,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/compare"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
-	"github.com/flowdedup/flowdedup/internal/page"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
 )
 
 // ComparePage writes the summary as a page.

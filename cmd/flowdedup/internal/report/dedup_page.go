@@ -8,7 +8,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
-	"github.com/flowdedup/flowdedup/internal/page"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
 )
 
 // DedupPage writes the summary as a page. written says that the kept packets were written

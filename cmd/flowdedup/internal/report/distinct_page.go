@@ -8,7 +8,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
-	"github.com/flowdedup/flowdedup/internal/page"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
 )
 
 // DistinctPage collects counts for a page. It takes constant memory: of many windows it

@@ -9,7 +9,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/points"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/inspect"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
-	"github.com/flowdedup/flowdedup/internal/page"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
 )
 
 // InspectPage writes the summary as a page.

@@ -7,7 +7,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
-	"github.com/flowdedup/flowdedup/internal/page"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
 )
 
 // Column is a column of a table, here as on pages.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/dustin/go-humanize"
 
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
 	"github.com/flowdedup/flowdedup/engine/cluster/hub"
-	"github.com/flowdedup/flowdedup/internal/page"
 )
 
 // writePage writes the page of a status.

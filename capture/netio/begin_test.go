@@ -1,0 +1,57 @@
+package netio
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net/netip"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/records"
+	"github.com/flowdedup/flowdedup/capture/records/export"
+)
+
+// TestBegin reads IPFIX from several peers, and ends one that sends something else.
+func TestBegin(t *testing.T) {
+	noGoroutines(t)
+	var w warned
+	r, a := receiving(t, "tcp-listen://:0", ReceiverConfig{Warn: w.warn, Begin: func(r io.Reader, name string, from netip.AddrPort) (capture.Source, error) {
+		return export.NewStream(r, name, from), nil
+	}})
+	// A template of a port, and a record of it.
+	message := []byte("\x00\x0a\x00\x00\x00\x00\x03\x84\x00\x00\x00\x00\x00\x00\x00\x01\x00\x02\x00\x0c\x01\x00\x00\x01\x00\x07\x00\x02\x01\x00\x00\x06\x00\x50")
+	binary.BigEndian.PutUint16(message[2:], uint16(len(message)))
+	for i, content := range [][]byte{message, bytes.Repeat(message, 3), []byte("GET / HTTP/1.0\r\n\r\n")} {
+		conn := connect(t, r.listener.Addr())
+		go func() {
+			_, _ = conn.Write(content[:len(content)/2+i])
+			_, _ = conn.Write(content[len(content)/2+i:])
+			_ = conn.Close()
+		}()
+	}
+	reader, n := export.NewReader(a), 0
+	var b records.Batch
+	for {
+		err := reader.ReadBatch(&b)
+		if err != nil {
+			if err != io.EOF && !errors.Is(err, capture.ErrDamaged) {
+				t.Error(err)
+			}
+			break
+		}
+		for _, rec := range b.Records {
+			if n++; rec.SourcePort != 80 || rec.Point.Exporter != netip.MustParseAddr("127.0.0.1") || rec.Received <= 0 {
+				t.Errorf("%+v", rec)
+			}
+		}
+	}
+	if n != 4 {
+		t.Errorf("%d records: %s", n, w.text())
+	}
+	w.await(t, "not an IPFIX message")
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,6 @@
+// Package records describes flow records: what routers, firewalls and probes export about
+// the flows that they see (NetFlow, IPFIX, sFlow, or lines of text).
+//
+// A [Reader] reads batches of records, a judge of package records/match says which of
+// them are copies, that is, which tell of a flow that another [Point] told of already.
+package records

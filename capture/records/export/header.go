@@ -1,0 +1,168 @@
+package export
+
+import (
+	"encoding/binary"
+	"math"
+	"net/netip"
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture/records"
+)
+
+// Sizes of headers, and of a record of NetFlow v5.
+const (
+	head5   = 24
+	size5   = 48
+	head9   = 20
+	headIPX = 16
+	headSet = 4
+)
+
+// Identifiers of sets. Those of data are the template's.
+const (
+	setTemplates9 = 0
+	setOptions9   = 1
+	setTemplates  = 2
+	setOptions    = 3
+	firstData     = 256
+)
+
+// parse reads the header of a message, and reports whether it is one.
+func (m *message) parse() bool {
+	if len(m.data) < headIPX {
+		return false
+	}
+	switch p := m.data; binary.BigEndian.Uint16(p) {
+	case 0:
+		return binary.BigEndian.Uint16(p[2:]) == 5 && m.parseSFlow()
+	case 5:
+		return len(p) >= head5+size5 && m.parse5()
+	case 9:
+		return len(p) >= head9 && m.parse9() && m.hasSets(setTemplates9, setOptions9)
+	case 10:
+		return m.parseIPFIX() && m.hasSets(setTemplates, setOptions)
+	}
+	return false
+}
+
+func (m *message) parse5() bool {
+	p := m.data
+	m.kind, m.at, m.count = records.NetFlow5, head5, int(binary.BigEndian.Uint16(p[2:]))
+	m.uptime, m.hasUptime = binary.BigEndian.Uint32(p[4:]), true
+	fraction := int64(binary.BigEndian.Uint32(p[12:]))
+	m.exported = seconds(p[8:]) + fraction
+	m.number = binary.BigEndian.Uint32(p[16:])
+	m.domain = uint32(binary.BigEndian.Uint16(p[20:]))
+	m.interval = uint32(binary.BigEndian.Uint16(p[22:]) & (1<<14 - 1))
+	if m.precision = time.Millisecond; fraction == 0 {
+		m.precision = time.Second
+	}
+	return fraction < int64(time.Second)
+}
+
+func (m *message) parse9() bool {
+	p := m.data
+	m.kind, m.at, m.count = records.NetFlow9, head9, int(binary.BigEndian.Uint16(p[2:]))
+	m.uptime, m.hasUptime = binary.BigEndian.Uint32(p[4:]), true
+	m.exported, m.precision = seconds(p[8:]), time.Second
+	m.number, m.domain = binary.BigEndian.Uint32(p[12:]), binary.BigEndian.Uint32(p[16:])
+	return true
+}
+
+func (m *message) parseIPFIX() bool {
+	p := m.data
+	m.kind, m.at = records.IPFIX, headIPX
+	m.exported, m.precision = seconds(p[4:]), time.Millisecond
+	m.number, m.domain = binary.BigEndian.Uint32(p[8:]), binary.BigEndian.Uint32(p[12:])
+	return binary.BigEndian.Uint16(p[2:]) >= headIPX
+}
+
+func seconds(p []byte) int64 {
+	return int64(binary.BigEndian.Uint32(p)) * int64(time.Second)
+}
+
+// hasSets reports whether what follows the header looks like a set, so that other protocols
+// are not taken for flow records.
+func (m *message) hasSets(templates, options uint16) bool {
+	if len(m.data) < m.at+headSet {
+		return len(m.data) == m.at
+	}
+	id, size := binary.BigEndian.Uint16(m.data[m.at:]), int(binary.BigEndian.Uint16(m.data[m.at+2:]))
+	return id == templates || id == options || id >= firstData || size >= headSet && m.at+size <= len(m.data)
+}
+
+// end returns where the sets end. What follows is not of the message.
+func (m *message) end() int {
+	if m.kind == records.IPFIX {
+		return min(len(m.data), int(binary.BigEndian.Uint16(m.data[2:])))
+	}
+	return len(m.data)
+}
+
+// parseSFlow reads the header of a datagram of sFlow v5 (sflow_version_5.txt, section 5).
+func (m *message) parseSFlow() bool {
+	x := xdr{p: m.data[4:]}
+	m.kind = records.SFlow
+	m.agent = x.address()
+	m.domain, m.number, m.uptime = x.word(), x.word(), x.word()
+	m.hasUptime = true
+	count := x.word()
+	m.at = len(m.data) - len(x.p)
+	m.count = int(min(count, math.MaxInt32))
+	return !x.short && m.agent.IsValid()
+}
+
+// base returns a record with what the header says.
+func (m *message) base() (r records.Record) {
+	r.Exported, r.Received = m.exported, m.received
+	r.Point = records.Point{Exporter: m.from.Addr(), Domain: m.domain}
+	if m.agent.IsValid() && !m.agent.IsUnspecified() {
+		r.Point.Exporter = m.agent
+	}
+	if r.Point.Exporter == (netip.Addr{}) {
+		r.Point.Input = m.input
+	}
+	return r
+}
+
+// xdr reads words (RFC 4506).
+type xdr struct {
+	p     []byte
+	short bool // something was missing
+}
+
+func (x *xdr) word() uint32 {
+	if len(x.p) < 4 {
+		x.p, x.short = nil, true
+		return 0
+	}
+	n := binary.BigEndian.Uint32(x.p)
+	x.p = x.p[4:]
+	return n
+}
+
+// bytes returns n bytes, and skips the padding behind them.
+func (x *xdr) bytes(n uint32) []byte {
+	if uint64(n) > uint64(len(x.p)) {
+		x.p, x.short = nil, true
+		return nil
+	}
+	b := x.p[:n:n]
+	x.p = x.p[min(int(n+3)&^3, len(x.p)):]
+	return b
+}
+
+// address reads a type and an address. It is the zero Addr for types that have none.
+func (x *xdr) address() netip.Addr {
+	switch x.word() {
+	case 1:
+		if b := x.bytes(4); b != nil {
+			return netip.AddrFrom4([4]byte(b))
+		}
+	case 2:
+		if b := x.bytes(16); b != nil {
+			return netip.AddrFrom16([16]byte(b)).Unmap()
+		}
+	}
+	return netip.Addr{}
+}

@@ -1,0 +1,209 @@
+package export
+
+import (
+	"encoding/binary"
+
+	"github.com/flowdedup/flowdedup/capture/records"
+)
+
+// decoded is what a message had.
+type decoded struct {
+	records uint32 // of data, those about the exporter among them
+	unknown bool   // sets of which the number of records is not known
+	missing uint16 // the template that is missing, 0 if none is
+	// Sets that could not be read, and those whose template nobody waits for.
+	undecodable, untemplated uint64
+}
+
+// how says how a message is decoded.
+type how uint8
+
+const (
+	first how = iota
+	again     // it was kept: its templates are known already
+	last      // also if templates are missing
+)
+
+// appendRecord returns a place for a record.
+func appendRecord(b *records.Batch, base *records.Record) *records.Record {
+	b.Records = append(b.Records, *base)
+	return &b.Records[len(b.Records)-1]
+}
+
+// decode5 reads the records of NetFlow v5.
+func (r *Reader) decode5(b *records.Batch, m *message) (d decoded) {
+	base := m.base()
+	base.Sampling, base.Precision = m.interval, m.precision
+	at := head5
+	for range m.count {
+		if at+size5 > len(m.data) {
+			d.undecodable++
+			break
+		}
+		p := m.data[at : at+size5]
+		rec := appendRecord(b, &base)
+		rec.Offset, rec.Length = at, size5
+		address(&rec.Source, p[0:4])
+		address(&rec.Destination, p[4:8])
+		rec.Ingress, rec.Egress = uint32(binary.BigEndian.Uint16(p[12:])), uint32(binary.BigEndian.Uint16(p[14:]))
+		rec.Packets, rec.Bytes = uint64(binary.BigEndian.Uint32(p[16:])), uint64(binary.BigEndian.Uint32(p[20:]))
+		rec.Start = m.exported - ago(m.uptime, binary.BigEndian.Uint32(p[24:]))
+		rec.End = m.exported - ago(m.uptime, binary.BigEndian.Uint32(p[28:]))
+		rec.SourcePort, rec.DestinationPort = binary.BigEndian.Uint16(p[32:]), binary.BigEndian.Uint16(p[34:])
+		rec.TCPFlags, rec.Protocol, rec.TOS = p[37], p[38], p[39]
+		if rec.Protocol == icmp4 || rec.Protocol == icmp6 {
+			new(values).finishICMP(rec)
+		}
+		at += size5
+	}
+	d.records = uint32(m.count)
+	return d
+}
+
+// decodeSets reads the sets of NetFlow v9 and IPFIX.
+func (r *Reader) decodeSets(b *records.Batch, m *message, s *source, h how) (d decoded) {
+	v9 := m.kind == records.NetFlow9
+	templates, options := uint16(setTemplates), uint16(setOptions)
+	if v9 {
+		templates, options = setTemplates9, setOptions9
+	}
+	base := m.base()
+	end := m.end()
+	for at := m.at; at+headSet <= end; {
+		id, size := binary.BigEndian.Uint16(m.data[at:]), int(binary.BigEndian.Uint16(m.data[at+2:]))
+		if size < headSet || at+size > end {
+			if !isZero(m.data[at:end]) {
+				d.undecodable++
+			}
+			d.unknown = true
+			return d
+		}
+		body := m.data[at+headSet : at+size]
+		switch {
+		case id == templates || id == options:
+			if h == first {
+				r.learn(s, body, id == options, v9)
+			}
+		case id < firstData:
+			d.undecodable++
+		case d.missing != 0: // only templates count now
+		case s.templates[id] == nil && h != last:
+			d.missing = id
+		default:
+			r.decodeData(b, m, s, &base, id, at+headSet, at+size, &d)
+		}
+		at += size
+	}
+	return d
+}
+
+// learn enters the templates of a set.
+func (r *Reader) learn(s *source, body []byte, options, v9 bool) {
+	err := readTemplates(body, options, v9, func(id uint16, t *template) {
+		if t == nil {
+			r.fields -= s.fields
+			s.withdraw(id, options)
+			r.fields += s.fields
+		} else if r.enter(s, id, t) {
+			r.counts.Templates++
+			r.release(s, id, false)
+		}
+	})
+	if err != nil {
+		r.counts.Undecodable++
+	}
+	r.bound()
+}
+
+// decodeData reads the records of a set from at to end.
+func (r *Reader) decodeData(b *records.Batch, m *message, s *source, base *records.Record, id uint16, at, end int, d *decoded) {
+	t := s.templates[id]
+	switch {
+	case t == nil || t.missing:
+		d.untemplated++
+		d.unknown = true
+		return
+	case t.size == 0:
+		d.undecodable++
+		d.unknown = true
+		return
+	}
+	t.used = s.messages
+	begin := at
+	for end-at >= t.size {
+		var x values
+		var rec *records.Record
+		if t.options {
+			r.scratch = *base
+			rec = &r.scratch
+		} else {
+			rec = appendRecord(b, base)
+		}
+		size := t.read(rec, &x, m.data[at:end])
+		if size == 0 {
+			if !t.options {
+				b.Records = b.Records[:len(b.Records)-1]
+			}
+			d.undecodable++
+			d.unknown = true
+			return
+		}
+		if t.options {
+			s.option(&x)
+		} else {
+			rec.Offset, rec.Length = at, size
+			x.finish(rec, m, s)
+		}
+		d.records++
+		at += size
+	}
+	if at == begin && !isZero(m.data[at:end]) {
+		d.undecodable++
+	}
+}
+
+// read reads a record, and returns its size: 0 if it does not fit.
+func (t *template) read(r *records.Record, x *values, p []byte) int {
+	if !t.variable {
+		for _, s := range t.steps {
+			x.set(r, s.what, p[s.at:int(s.at)+int(s.length)])
+		}
+		return t.size
+	}
+	at := 0
+	for _, s := range t.steps {
+		n := int(s.length)
+		if s.length == variableLength {
+			if at >= len(p) {
+				return 0
+			}
+			n = int(p[at])
+			at++
+			if n == 255 {
+				if at+2 > len(p) {
+					return 0
+				}
+				n = int(binary.BigEndian.Uint16(p[at:]))
+				at += 2
+			}
+		}
+		if at+n > len(p) {
+			return 0
+		}
+		if s.what != nothing && n > 0 {
+			x.set(r, s.what, p[at:at+n])
+		}
+		at += n
+	}
+	return at
+}
+
+// isZero reports whether all bytes are zero, as those of padding are.
+func isZero(p []byte) bool {
+	for _, b := range p {
+		if b != 0 {
+			return false
+		}
+	}
+	return true
+}

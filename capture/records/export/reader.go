@@ -1,0 +1,246 @@
+package export
+
+import (
+	"container/list"
+	"hash/maphash"
+	"slices"
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/records"
+	"github.com/flowdedup/flowdedup/capture/records/internal/lru"
+)
+
+// Bounds of all sources.
+const (
+	maxSources = 1 << 14
+	maxFields  = 1 << 20 // of their templates
+)
+
+// Reader reads the messages of flow exporters out of packets. It implements
+// records.Reader. One goroutine at a time may use it.
+type Reader struct {
+	src     capture.Source
+	decoder *flow.Decoder
+	seed    maphash.Seed
+	sources *lru.Map[sourceKey, *source]
+	fields  int // of all templates
+	counts  records.Counts
+
+	batch capture.Batch
+	heads []flow.Header
+	frame int // the next one
+	now   int64
+	err   error // of src
+
+	waiting   *list.List // of kept messages, in the order in which they came
+	ready     []*kept
+	keptBytes int
+	scratch   records.Record // of options
+
+	sampled     capture.Batch // the packet of an sFlow sample
+	sampledHead [1]flow.Header
+}
+
+var _ records.Reader = (*Reader)(nil)
+
+// NewReader returns a reader of the packets of src, which stays the caller's to close.
+func NewReader(src capture.Source) *Reader {
+	return &Reader{
+		src: src, decoder: flow.NewDecoder(flow.DecoderConfig{}), seed: maphash.MakeSeed(),
+		sources: lru.New[sourceKey, *source](maxSources), waiting: list.New(),
+	}
+}
+
+// Counts returns what was read so far.
+func (r *Reader) Counts() records.Counts { return r.counts }
+
+// ReadBatch reads a message; see records.Reader. A message whose template is missing comes
+// once that is known, or when it does not wait any more: after 5 minutes by the times of
+// packets, or when more than 256 KiB of a source (an observation domain of an exporter) or
+// 16 MiB of all wait. If src ends with an error, all
+// messages that wait come before it.
+func (r *Reader) ReadBatch(b *records.Batch) error {
+	for {
+		if len(r.ready) > 0 {
+			k := r.ready[0]
+			if r.ready = r.ready[1:]; len(r.ready) == 0 {
+				r.ready = nil // its memory is for the collector
+			}
+			if r.decodeKept(b, k) {
+				return nil
+			}
+			continue
+		}
+		if r.frame < len(r.batch.Frames) {
+			r.frame++
+			if r.decodeFrame(b, r.frame-1) {
+				return nil
+			}
+			continue
+		}
+		if r.err != nil {
+			return r.err
+		}
+		if r.err = r.src.Next(&r.batch); r.err != nil {
+			r.batch.Reset()
+			r.flush()
+			r.frame = 0
+			continue
+		}
+		r.frame = 0
+		n := len(r.batch.Frames)
+		r.heads = slices.Grow(r.heads[:0], n)[:n]
+		r.decoder.Decode(r.heads, &r.batch, 0)
+		if n == 0 {
+			r.idle(b)
+			return nil
+		}
+	}
+}
+
+// idle tells that time has passed.
+func (r *Reader) idle(b *records.Batch) {
+	if r.now != 0 && r.waiting.Len() > 0 {
+		r.now = max(r.now, time.Now().UnixNano())
+		r.expire()
+	}
+	*b = records.Batch{Records: b.Records[:0]}
+}
+
+// begin empties a batch for a message.
+func begin(b *records.Batch, m *message) {
+	*b = records.Batch{Records: b.Records[:0], Raw: m.data, From: m.from, Kind: m.kind}
+}
+
+// decodeFrame decodes the message of a frame. It returns false if there is none, or it has
+// to wait.
+func (r *Reader) decodeFrame(b *records.Batch, i int) bool {
+	var m message
+	if !r.open(&m, i) {
+		return false
+	}
+	r.counts.Messages++
+	if m.received > r.now {
+		r.now = m.received
+		r.expire()
+	}
+	s := r.source(&m)
+	s.messages++
+	begin(b, &m)
+	d := r.decode(b, &m, s, first)
+	if d.missing != 0 && s.templates[d.missing] != nil { // it came behind its data
+		d = r.decode(b, &m, s, again)
+	}
+	r.follow(b, &m, s, &d)
+	if d.missing != 0 {
+		r.keep(&m, s, d.missing)
+		return false
+	}
+	r.done(b, d)
+	return true
+}
+
+// decodeKept decodes a message that has waited.
+func (r *Reader) decodeKept(b *records.Batch, k *kept) bool {
+	h := again
+	if k.giveUp {
+		h = last
+	}
+	begin(b, &k.message)
+	d := r.decode(b, &k.message, k.source, h)
+	if d.missing != 0 {
+		r.keep(&k.message, k.source, d.missing)
+		return false
+	}
+	b.PerRecord = k.source.sequence.unit != messages
+	r.done(b, d)
+	return true
+}
+
+// done counts a message that is to be returned.
+func (r *Reader) done(b *records.Batch, d decoded) {
+	r.counts.Records += uint64(len(b.Records))
+	r.counts.Undecodable += d.undecodable
+	r.counts.Untemplated += d.untemplated
+}
+
+// decode decodes a message.
+func (r *Reader) decode(b *records.Batch, m *message, s *source, h how) decoded {
+	b.Records = b.Records[:0]
+	switch m.kind {
+	case records.NetFlow5:
+		return r.decode5(b, m)
+	case records.SFlow:
+		return r.decodeSFlow(b, m)
+	}
+	return r.decodeSets(b, m, s, h)
+}
+
+// follow follows the sequence numbers.
+func (r *Reader) follow(b *records.Batch, m *message, s *source, d *decoded) {
+	usual := messages
+	if m.kind == records.NetFlow5 || m.kind == records.IPFIX {
+		usual = allRecords
+	}
+	o := s.sequence.enter(arrival{
+		number: m.number, hash: maphash.Bytes(r.seed, m.data), exported: m.exported, uptime: m.uptime, hasUptime: m.hasUptime,
+		count: d.records, unknown: d.unknown || d.missing != 0,
+	}, usual)
+	r.counts.Lost += uint64(o.lost) - min(uint64(o.found), r.counts.Lost)
+	if o.replayed {
+		r.counts.Replayed++
+	}
+	if o.restarted {
+		r.counts.Restarts++
+	}
+	b.Replayed, b.Restarted, b.PerRecord = o.replayed, o.restarted, s.sequence.unit != messages
+}
+
+// source returns what is known about who sent a message.
+func (r *Reader) source(m *message) *source {
+	key := sourceKey{from: m.from.Addr(), agent: m.agent, domain: m.domain, kind: m.kind}
+	if !key.from.IsValid() {
+		key.input = m.input
+	}
+	return r.sourceOf(key)
+}
+
+func (r *Reader) sourceOf(key sourceKey) *source {
+	if s, ok := r.sources.Get(key); ok {
+		return s
+	}
+	s := &source{key: key, templates: map[uint16]*template{}}
+	if old, full := r.sources.Add(key, s); full {
+		r.forgotten(old)
+	}
+	return s
+}
+
+// bound forgets those that have sent nothing for longest while there are too many templates.
+func (r *Reader) bound() {
+	for r.fields > maxFields && r.sources.Len() > 1 {
+		old, _ := r.sources.Oldest()
+		r.forgotten(old)
+	}
+}
+
+// forgotten counts a source that was forgotten. Its messages do not wait any more.
+func (r *Reader) forgotten(s *source) {
+	if len(s.templates) > 0 {
+		r.counts.Forgotten++
+	}
+	for len(s.waiting) > 0 {
+		r.giveUp(s.waiting[0])
+	}
+	r.fields -= s.fields
+}
+
+// enter enters a template, and reports whether that is news.
+func (r *Reader) enter(s *source, id uint16, t *template) bool {
+	r.fields -= s.fields
+	news := s.learn(id, t)
+	r.fields += s.fields
+	return news
+}

@@ -1,0 +1,99 @@
+package export
+
+import (
+	"testing"
+
+	"github.com/flowdedup/flowdedup/capture/records"
+	"github.com/flowdedup/flowdedup/capture/records/internal/exporttest"
+)
+
+// TestSequence counts what gaps of sequence numbers say.
+func TestSequence(t *testing.T) {
+	type step struct{ number, uptime, seconds uint32 }
+	v9 := func(steps ...step) (all [][]byte) {
+		for i, s := range steps {
+			sets := []([]byte){usualData}
+			if i == 0 {
+				sets = [][]byte{usualSet, usualData}
+			}
+			all = append(all, append(exporttest.Head9(1, s.uptime, s.seconds, s.number, 0), concat(sets)...))
+		}
+		return all
+	}
+	// Each message has two records, the first one record and the template.
+	ipfix := func(numbers ...uint32) (all [][]byte) {
+		all = append(all, exporttest.IPFIX(900, numbers[0], 0, exporttest.Set(2, exporttest.Template(256, exporttest.UsualTemplate...)), exporttest.Set(256, exporttest.UsualRecords(exporttest.Flows[:1]...))))
+		for i, n := range numbers[1:] {
+			all = append(all, exporttest.IPFIX(901+uint32(i), n, 0, exporttest.Set(256, exporttest.UsualRecords(exporttest.Flows[:2]...))))
+		}
+		return all
+	}
+	// Sequence numbers, each with a number of records.
+	counted := func(pairs ...[2]uint32) (all [][]byte) {
+		for i, p := range pairs {
+			sets := [][]byte{exporttest.Set(256, exporttest.UsualRecords(exporttest.Flows[:p[1]]...))}
+			if i == 0 {
+				sets = append([][]byte{exporttest.Set(2, exporttest.Template(256, exporttest.UsualTemplate...))}, sets...)
+			}
+			all = append(all, exporttest.IPFIX(900+uint32(i), p[0], 0, sets...))
+		}
+		return all
+	}
+	cases := []struct {
+		name     string
+		messages [][]byte
+		want     records.Counts
+	}{
+		{"v9", v9(step{7, 0, 900}, step{8, 1000, 901}, step{9, 2000, 902}), records.Counts{}},
+		{"v9 with a gap", v9(step{7, 0, 900}, step{10, 1000, 901}), records.Counts{Lost: 2}},
+		{"v9 out of order", v9(step{7, 0, 900}, step{9, 1000, 901}, step{8, 1000, 901}, step{10, 2000, 902}), records.Counts{}},
+		{"v9 that counts for ever", v9(step{1<<32 - 1, 0, 900}, step{0, 1000, 901}), records.Counts{}},
+		{"v9 that starts again", v9(step{700, 9e6, 900}, step{701, 9001e3, 901}, step{0, 100, 960}, step{1, 1100, 961}), records.Counts{Restarts: 1}},
+		{"v9 whose uptime wraps", v9(step{7, 1<<32 - 500, 900}, step{8, 500, 901}), records.Counts{}},
+		{"v9 whose uptime wraps, with a gap", v9(step{7, 1<<32 - 500, 900}, step{9, 500, 901}), records.Counts{Lost: 1}},
+		{"v9 that comes twice", v9(step{7, 0, 900}, step{8, 1000, 901}, step{8, 1000, 901}, step{9, 2000, 902}), records.Counts{Replayed: 1}},
+		{"v9 that does not count", v9(step{0, 0, 900}, step{0, 1000, 901}, step{0, 2000, 902}), records.Counts{}},
+		{"IPFIX", ipfix(5, 6, 8, 10), records.Counts{}},
+		{"IPFIX with a gap", ipfix(5, 6, 10), records.Counts{Lost: 2}},
+		{"IPFIX that counts messages", ipfix(5, 6, 7, 8, 9), records.Counts{}},
+		{"IPFIX that counts its own records", counted([2]uint32{11, 1}, [2]uint32{14, 3}, [2]uint32{15, 1}, [2]uint32{17, 2}, [2]uint32{20, 3}), records.Counts{}},
+		{"IPFIX that counts its own records, with a gap", counted([2]uint32{11, 1}, [2]uint32{14, 3}, [2]uint32{15, 1}, [2]uint32{17, 2}, [2]uint32{30, 3}), records.Counts{Lost: 10}},
+		{"IPFIX that starts again", ipfix(5000, 5001, 0, 2), records.Counts{Restarts: 1}},
+		{"v5", [][]byte{exporttest.V5(0, 900, 0, 50, exporttest.Flows...), exporttest.V5(1000, 901, 0, 53, exporttest.Flows...)}, records.Counts{}},
+		{"v5 with a gap", [][]byte{exporttest.V5(0, 900, 0, 50, exporttest.Flows...), exporttest.V5(1000, 901, 0, 63, exporttest.Flows...)}, records.Counts{Lost: 10}},
+		{"sFlow", [][]byte{exporttest.SFlow("10.0.0.1", 0, 1, 1000), exporttest.SFlow("10.0.0.1", 0, 2, 2000), exporttest.SFlow("10.0.0.1", 0, 5, 3000)}, records.Counts{Lost: 2}},
+		{"sFlow that starts again", [][]byte{exporttest.SFlow("10.0.0.1", 0, 100, 90000), exporttest.SFlow("10.0.0.1", 0, 1, 10)}, records.Counts{Restarts: 1}},
+		{"two of sFlow", [][]byte{exporttest.SFlow("10.0.0.1", 0, 100, 90000), exporttest.SFlow("10.0.0.2", 0, 7, 10)}, records.Counts{}},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			all, n := read(t, c.messages...)
+			if len(all) != len(c.messages) {
+				t.Fatalf("%d of %d messages", len(all), len(c.messages))
+			}
+			got := records.Counts{Lost: n.Lost, Replayed: n.Replayed, Restarts: n.Restarts}
+			if got != c.want {
+				t.Errorf("%+v, want %+v", got, c.want)
+			}
+			flags := records.Counts{}
+			for _, b := range all {
+				if b.Replayed {
+					flags.Replayed++
+				}
+				if b.Restarted {
+					flags.Restarts++
+				}
+			}
+			if flags.Replayed != n.Replayed || flags.Restarts != n.Restarts {
+				t.Errorf("batches say %+v", flags)
+			}
+		})
+	}
+}
+
+func concat(all [][]byte) (p []byte) {
+	for _, c := range all {
+		p = append(p, c...)
+	}
+	return p
+}

@@ -1,0 +1,146 @@
+package export
+
+import (
+	"net/netip"
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture/records"
+)
+
+// sourceKey is whose templates and sequence numbers belong together.
+type sourceKey struct {
+	from   netip.Addr
+	agent  netip.Addr // of sFlow
+	input  uint32     // if from is not known
+	domain uint32
+	kind   records.Kind
+}
+
+// source is what is known about an exporter's observation domain.
+type source struct {
+	key       sourceKey
+	sequence  sequence
+	templates map[uint16]*template
+	fields    int // of all templates
+	messages  uint64
+	samplers  []sampler
+	interval  uint32 // of sampling, where no sampler is named
+	boot      int64  // from options, 0 if not told
+
+	waiting   []*kept
+	keptBytes int
+}
+
+// sampler is one of an exporter, by its number.
+type sampler struct {
+	id       uint64
+	interval uint32
+}
+
+// Bounds of a source.
+const (
+	maxTemplates = 1024
+	maxSamplers  = 256
+)
+
+// withdraw forgets a template, or all of a kind for identifier 0.
+func (s *source) withdraw(id uint16, options bool) {
+	for known, t := range s.templates {
+		if id == known || id == 0 && t.options == options {
+			s.forget(known)
+		}
+	}
+}
+
+// learn enters a template, and reports whether that is news.
+func (s *source) learn(id uint16, t *template) (news bool) {
+	old := s.templates[id]
+	if old != nil && old.same(t) {
+		return false
+	}
+	if old != nil {
+		s.forget(id)
+	} else if len(s.templates) >= maxTemplates {
+		s.forget(s.leastUsed())
+	}
+	t.used = s.messages
+	s.templates[id] = t
+	s.fields += len(t.fields)
+	return true
+}
+
+func (s *source) forget(id uint16) {
+	s.fields -= len(s.templates[id].fields)
+	delete(s.templates, id)
+}
+
+// leastUsed returns the template that was not used for longest.
+func (s *source) leastUsed() (id uint16) {
+	oldest := uint64(1<<64 - 1)
+	for i, t := range s.templates {
+		if t.used < oldest || t.used == oldest && i < id {
+			id, oldest = i, t.used
+		}
+	}
+	return id
+}
+
+// option enters what an options record tells.
+func (s *source) option(x *values) {
+	if x.boot != 0 {
+		s.boot = x.boot
+	}
+	interval := x.sampling()
+	switch {
+	case interval == 0:
+	case !x.hasSampler:
+		s.interval = interval
+	default:
+		s.setSampler(x.sampler, interval)
+	}
+}
+
+func (s *source) setSampler(id uint64, interval uint32) {
+	for i := range s.samplers {
+		if s.samplers[i].id == id {
+			s.samplers[i].interval = interval
+			return
+		}
+	}
+	if len(s.samplers) == maxSamplers {
+		s.samplers = append(s.samplers[:0], s.samplers[1:]...)
+	}
+	s.samplers = append(s.samplers, sampler{id, interval})
+}
+
+// sampling returns the interval for a record that tells none.
+func (s *source) sampling(x *values) uint32 {
+	if x.hasSampler {
+		for i := range s.samplers {
+			if s.samplers[i].id == x.sampler {
+				return s.samplers[i].interval
+			}
+		}
+	}
+	return s.interval
+}
+
+// message is a message, and what its header says.
+type message struct {
+	data  []byte
+	from  netip.AddrPort
+	input uint32
+	kind  records.Kind
+
+	domain    uint32
+	agent     netip.Addr
+	received  int64
+	exported  int64 // 0 if it does not tell
+	uptime    uint32
+	hasUptime bool
+	precision time.Duration // of times since the exporter's start
+	number    uint32        // in sequence
+	count     int           // of records or sets, as the header has it
+	interval  uint32        // of sampling, NetFlow v5
+	at        int           // where records or sets begin
+}

@@ -1,0 +1,140 @@
+package export
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+
+	"github.com/flowdedup/flowdedup/capture/records"
+)
+
+// ErrState is wrapped by errors about what Restore reads.
+var ErrState = errors.New("bad state of templates")
+
+// stateVersion changes when older programs could not read the state.
+const stateVersion = 1
+
+// state is what outlasts a run: without it, records wait for minutes until exporters send
+// their templates again.
+type state struct {
+	Version int           `json:"version"`
+	Sources []savedSource `json:"sources"` // the last used last
+}
+
+type savedSource struct {
+	From      netip.Addr      `json:"from"`
+	Agent     netip.Addr      `json:"agent,omitzero"`
+	Input     uint32          `json:"input,omitempty"`
+	Domain    uint32          `json:"domain"`
+	Kind      records.Kind    `json:"kind"`
+	Boot      int64           `json:"boot,omitempty"`
+	Interval  uint32          `json:"interval,omitempty"`
+	Samplers  []savedSampler  `json:"samplers,omitempty"`
+	Templates []savedTemplate `json:"templates,omitempty"`
+}
+
+type savedSampler struct {
+	ID       uint64 `json:"id"`
+	Interval uint32 `json:"interval"`
+}
+
+type savedTemplate struct {
+	ID      uint16 `json:"id"`
+	Options bool   `json:"options,omitempty"`
+	Scopes  int    `json:"scopes,omitempty"`
+	// Fields are number, length and enterprise of each.
+	Fields [][3]uint32 `json:"fields"`
+}
+
+// Save writes the templates and the sampling intervals of all exporters, as JSON.
+func (r *Reader) Save(w io.Writer) error {
+	st := state{Version: stateVersion}
+	for key, s := range r.sources.Backward {
+		saved := savedSource{
+			From: key.from, Agent: key.agent, Input: key.input, Domain: key.domain, Kind: key.kind,
+			Boot: s.boot, Interval: s.interval,
+		}
+		for _, it := range s.samplers {
+			saved.Samplers = append(saved.Samplers, savedSampler{it.id, it.interval})
+		}
+		for id, t := range s.templates {
+			if !t.missing {
+				saved.Templates = append(saved.Templates, saveTemplate(id, t))
+			}
+		}
+		if len(saved.Templates) > 0 || s.interval != 0 || len(s.samplers) > 0 || s.boot != 0 {
+			st.Sources = append(st.Sources, saved)
+		}
+	}
+	return json.NewEncoder(w).Encode(&st)
+}
+
+func saveTemplate(id uint16, t *template) savedTemplate {
+	saved := savedTemplate{ID: id, Options: t.options, Scopes: t.scopes}
+	for _, f := range t.fields {
+		saved.Fields = append(saved.Fields, [3]uint32{uint32(f.id), uint32(f.length), f.enterprise})
+	}
+	return saved
+}
+
+// Restore reads what Save wrote, up to the end of from. It takes in what is not known yet,
+// and nothing if there is an error, which then wraps ErrState.
+func (r *Reader) Restore(from io.Reader) error {
+	var st state
+	if err := json.NewDecoder(from).Decode(&st); err != nil {
+		return fmt.Errorf("%w: %w", ErrState, err)
+	}
+	if st.Version != stateVersion {
+		return fmt.Errorf("%w: version %d, not %d", ErrState, st.Version, stateVersion)
+	}
+	for i := range st.Sources {
+		if err := st.Sources[i].check(); err != nil {
+			return err
+		}
+	}
+	for i := range st.Sources {
+		r.restore(&st.Sources[i])
+	}
+	return nil
+}
+
+// check returns an error for numbers that no template has.
+func (saved *savedSource) check() error {
+	for _, t := range saved.Templates {
+		if t.ID < firstData || len(t.Fields) == 0 || t.Scopes < 0 || t.Scopes > len(t.Fields) {
+			return fmt.Errorf("%w: template %d", ErrState, t.ID)
+		}
+		for _, f := range t.Fields {
+			if f[0] > 0xffff || f[1] > 0xffff {
+				return fmt.Errorf("%w: template %d has a field %d of %d bytes", ErrState, t.ID, f[0], f[1])
+			}
+		}
+	}
+	return nil
+}
+
+func (r *Reader) restore(saved *savedSource) {
+	s := r.sourceOf(sourceKey{from: saved.From, agent: saved.Agent, input: saved.Input, domain: saved.Domain, kind: saved.Kind})
+	if s.boot == 0 {
+		s.boot = saved.Boot
+	}
+	if s.interval == 0 {
+		s.interval = saved.Interval
+	}
+	for _, it := range saved.Samplers {
+		s.setSampler(it.ID, it.Interval)
+	}
+	for _, t := range saved.Templates {
+		if s.templates[t.ID] != nil {
+			continue
+		}
+		fields := make([]field, len(t.Fields))
+		for i, f := range t.Fields {
+			fields[i] = field{id: uint16(f[0]), length: uint16(f[1]), enterprise: f[2]}
+		}
+		r.enter(s, t.ID, newTemplate(fields, t.Scopes, t.Options, saved.Kind == records.NetFlow9))
+	}
+	r.bound()
+}

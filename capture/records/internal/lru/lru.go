@@ -1,0 +1,65 @@
+// Package lru is a map of bounded size that forgets what was not used for longest.
+package lru
+
+import "container/list"
+
+// Map holds at most a number of entries. The zero value is not ready: use New.
+type Map[K comparable, V any] struct {
+	limit int
+	byKey map[K]*list.Element
+	order *list.List // the last used first
+}
+
+type entry[K comparable, V any] struct {
+	key   K
+	value V
+}
+
+// New returns an empty map for at most limit entries.
+func New[K comparable, V any](limit int) *Map[K, V] {
+	return &Map[K, V]{limit: limit, byKey: map[K]*list.Element{}, order: list.New()}
+}
+
+// Get returns the value of a key, which counts as used now. It takes constant time and does
+// not allocate.
+func (m *Map[K, V]) Get(key K) (value V, ok bool) {
+	e, ok := m.byKey[key]
+	if !ok {
+		return value, false
+	}
+	m.order.MoveToFront(e)
+	return e.Value.(*entry[K, V]).value, true
+}
+
+// Add adds a key that is not there. If the map is full, it takes out the entry that was not
+// used for longest, and returns its value.
+func (m *Map[K, V]) Add(key K, value V) (old V, full bool) {
+	if len(m.byKey) >= m.limit {
+		old, full = m.Oldest()
+	}
+	m.byKey[key] = m.order.PushFront(&entry[K, V]{key, value})
+	return old, full
+}
+
+// Oldest takes out the entry that was not used for longest.
+func (m *Map[K, V]) Oldest() (value V, ok bool) {
+	e := m.order.Back()
+	if e == nil {
+		return value, false
+	}
+	last := m.order.Remove(e).(*entry[K, V])
+	delete(m.byKey, last.key)
+	return last.value, true
+}
+
+// Len returns the number of entries.
+func (m *Map[K, V]) Len() int { return len(m.byKey) }
+
+// Backward calls yield for each entry, the one that was not used for longest first.
+func (m *Map[K, V]) Backward(yield func(K, V) bool) {
+	for e := m.order.Back(); e != nil; e = e.Prev() {
+		if it := e.Value.(*entry[K, V]); !yield(it.key, it.value) {
+			return
+		}
+	}
+}

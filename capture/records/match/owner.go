@@ -1,0 +1,57 @@
+package match
+
+import (
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture/records"
+	"github.com/flowdedup/flowdedup/engine/affinity"
+)
+
+// nearby is by how much the times of two points may differ after their offset was
+// removed. It is half of the shortest active timeout that routers have, so it does not
+// reach from one record to the next. Times in whole seconds need more: their unit, and a
+// quarter of this for the offset.
+const nearby = 500 * time.Millisecond
+
+// owner is the policy that has a flow told by one point at a time.
+type owner struct {
+	judges *Judge
+	table  *affinity.Owners
+}
+
+func newOwner(j *Judge) (*owner, error) {
+	table, err := affinity.NewOwners(j.cfg.Memory)
+	return &owner{j, table}, err
+}
+
+func (o *owner) fetch(flows []uint64)          { o.table.Fetch(flows) }
+func (o *owner) rank(point uint32, rank uint8) { o.table.SetRank(point, rank) }
+func (o *owner) Bytes() int                    { return o.table.Bytes() }
+func (o *owner) Close() error                  { return o.table.Close() }
+
+// judge asks who told of the flow. A record with translated addresses is one of two
+// flows: it is a copy if another point told of either, and who told of one tells of both.
+func (o *owner) judge(s *sighting) (uint32, records.Verdict) {
+	report := affinity.Report{
+		Flow: s.flow, Point: s.point, Start: s.start, End: s.end, Now: s.now,
+		Alive: o.judges.Alive(), Within: max(nearby, o.judges.precision+nearby/4),
+	}
+	switch {
+	case o.judges.cfg.OwnerTimeout > 0, s.timeless:
+		report.Within = report.Alive
+	}
+	of, answer := o.table.Tell(report)
+	if s.nat != 0 && answer != affinity.Crowd {
+		report.Flow, report.Point = s.nat, of
+		if before, other := o.table.Tell(report); answer == affinity.News && other == affinity.Told {
+			of, answer = before, other
+		}
+	}
+	switch answer {
+	case affinity.Told:
+		return of, records.Copy
+	case affinity.Crowd:
+		return 0, records.Unchecked
+	}
+	return 0, records.Keep
+}

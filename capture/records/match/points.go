@@ -1,0 +1,119 @@
+package match
+
+import (
+	"errors"
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture/records"
+	"github.com/flowdedup/flowdedup/engine/affinity"
+)
+
+// PointKind says what besides the exporter and its observation domain tells points apart.
+type PointKind uint8
+
+// The kinds of points.
+const (
+	Exporter  PointKind = iota
+	Direction           // its flowDirection
+	Interface           // the interface that the flow came in by
+)
+
+var pointNames = []string{"exporter", "direction", "interface"}
+
+// ParsePointKind reads the name of a kind.
+func ParsePointKind(s string) (PointKind, error) {
+	for i, name := range pointNames {
+		if s == name {
+			return PointKind(i), nil
+		}
+	}
+	return 0, errors.New("must be exporter, direction or interface")
+}
+
+func (k PointKind) String() string { return pointNames[k] }
+
+// of returns what tells a record's point apart from others of its exporter.
+func (k PointKind) of(r *records.Record) uint32 {
+	switch k {
+	case Direction:
+		return uint32(r.Direction)
+	case Interface:
+		return r.Ingress
+	}
+	return 0
+}
+
+// PointName is what names a point. Part is 0, the direction, or the interface.
+type PointName struct {
+	records.Point
+	Part uint32
+}
+
+// Point is what a judge knows of a point.
+type Point struct {
+	PointName
+	Records, Copies, Unchecked uint64
+	// Packets and Bytes are those of all records, CopiedBytes those of copies.
+	Packets, Bytes, CopiedBytes uint64
+	// Offset is what was added to its times, 0 so far if nothing tells it.
+	Offset time.Duration
+	// Longest is the duration of the longest record: about its active timeout.
+	Longest time.Duration
+	// Sampling is the largest interval of its sampled packets, 1 or 0 where it saw all.
+	Sampling  uint32
+	First     int64 // when its first record came
+	Last      int64 // and its last one
+	precision time.Duration
+	clock     *clock
+}
+
+// points are numbered from 1.
+type points struct {
+	kind   PointKind
+	number map[PointName]uint32
+	all    []Point // point n is element n-1
+	clocks map[records.Point]*clock
+	// last is the point that was looked up last.
+	last       PointName
+	lastNumber uint32
+}
+
+func newPoints(kind PointKind) points {
+	return points{kind: kind, number: map[PointName]uint32{}, clocks: map[records.Point]*clock{}}
+}
+
+// find returns the number of a record's point, or 0 where there are too many.
+func (p *points) find(r *records.Record) uint32 {
+	name := PointName{r.Point, p.kind.of(r)}
+	if p.lastNumber != 0 && name == p.last {
+		return p.lastNumber
+	}
+	n, ok := p.number[name]
+	if !ok {
+		if !p.add(name) {
+			return 0
+		}
+		n = uint32(len(p.all))
+	}
+	p.last, p.lastNumber = name, n
+	return n
+}
+
+// add gives a point the next number. It reports false for one that has a number, and where
+// there are too many.
+func (p *points) add(name PointName) bool {
+	if _, there := p.number[name]; there || len(p.all) == affinity.MaxPoint {
+		return false
+	}
+	c := p.clocks[name.Point]
+	if c == nil {
+		c = new(clock)
+		p.clocks[name.Point] = c
+	}
+	p.all = append(p.all, Point{PointName: name, clock: c})
+	p.number[name] = uint32(len(p.all))
+	return true
+}
+
+// at returns a point by its number.
+func (p *points) at(n uint32) *Point { return &p.all[n-1] }

@@ -1,0 +1,140 @@
+package records
+
+import (
+	"net/netip"
+	"time"
+)
+
+// Point is where a record was made: one exporter process. Records of one point are never
+// copies of each other.
+type Point struct {
+	// Exporter is the address that the exporter sends from, or that a record or an sFlow
+	// datagram names in its place. It is the zero Addr of text and files that name none.
+	Exporter netip.Addr
+	// Domain is IPFIX's observation domain, NetFlow v9's source ID, NetFlow v5's engine
+	// (type << 8 | ID), sFlow's sub-agent.
+	Domain uint32
+	// Input is the number of the input, from 0, where nothing names an exporter. Else it
+	// is 0, as one exporter may come through several inputs.
+	Input uint32
+}
+
+// Direction is the value of flowDirection (IANA information element 61).
+type Direction uint8
+
+// Directions. Many exporters do not tell it.
+const (
+	DirectionUnknown Direction = iota
+	DirectionIngress
+	DirectionEgress
+)
+
+// Record is one flow record. Fields that the exporter does not tell are zero. Numbers are
+// as the exporter sent them: counters are not multiplied by the sampling interval, times
+// stand on the exporter's clock.
+type Record struct {
+	Point Point
+
+	Source, Destination         netip.Addr // IPv4 never as IPv4 in IPv6
+	SourcePort, DestinationPort uint16     // of ICMP 0 and type << 8 | code
+	Protocol                    uint8
+	TOS                         uint8
+	TCPFlags                    uint8
+	VLAN                        uint16
+	VRF                         uint32
+
+	// After translation of addresses (information elements 225 to 228).
+	NATSource, NATDestination         netip.Addr
+	NATSourcePort, NATDestinationPort uint16
+
+	Ingress, Egress uint32 // interfaces (ifIndex)
+	Direction       Direction
+
+	// Start and End are nanoseconds since 1970 on the exporter's clock, 0 if not told.
+	// Precision is by how much they may be wrong because of their unit: 1 s for a time in
+	// seconds.
+	Start, End int64
+	Precision  time.Duration
+	// Exported is when the exporter sent the record (its clock), Received when we did.
+	Exported, Received int64
+
+	Packets, Bytes uint64
+	// Sampling is the interval of sampled packets, 1 where all are seen, 0 if not told.
+	Sampling uint32
+
+	// Where the bytes of the record stand in Batch.Raw: of a message its bytes in a set (a
+	// flow sample of sFlow), of text its line.
+	Offset, Length int
+	// Unmatched says that no key can be made: it has no addresses. It passes as unchecked.
+	Unmatched bool
+}
+
+// Batch is what one message or one piece of text says. A reader fills it again and again.
+type Batch struct {
+	Records []Record
+	// Raw is the message (from its version on) or the lines that Records point into. It is
+	// valid until the next batch is read.
+	Raw []byte
+	// From is who sent the message; the zero AddrPort for files and text.
+	From netip.AddrPort
+	// Kind says what Raw is; 0 with neither Raw nor Records: time has passed.
+	Kind Kind
+	// Replayed says that the same bytes came a short while before.
+	Replayed bool
+	// Restarted says that this is the first message since the exporter has restarted.
+	Restarted bool
+	// PerRecord says that sequence numbers of the sender count records, and not messages.
+	PerRecord bool
+}
+
+// Kind is a format of records.
+type Kind uint8
+
+// The formats.
+const (
+	NetFlow5 Kind = iota + 1
+	NetFlow9
+	IPFIX
+	SFlow
+	JSON
+	CSV
+)
+
+// Reader reads batches of records in the order in which they came.
+type Reader interface {
+	// ReadBatch fills batch and keeps what memory it has. It returns io.EOF behind the last
+	// batch. Damaged input is counted, and an error only where nothing more can be read.
+	ReadBatch(batch *Batch) error
+	// Counts returns what was read so far.
+	Counts() Counts
+}
+
+// Counts are what a reader met.
+type Counts struct {
+	Messages    uint64 // lines of text among them
+	Records     uint64
+	Undecodable uint64 // records, or sets and messages of which the number of records is not known
+	// Waiting are the messages that are kept now, as a template is missing; Untemplated the
+	// sets that passed without one.
+	Waiting, Untemplated uint64
+	// Lost is what gaps in sequence numbers say: records, or messages where the exporter
+	// counts these.
+	Lost      uint64
+	Replayed  uint64 // messages that came again, byte for byte
+	Restarts  uint64 // of exporters
+	Templates uint64 // that were learned, changes of known ones among them
+	Forgotten uint64 // exporters whose templates gave way to those of others
+	// Fragments are IP fragments, which are not put together, Foreign packets without a
+	// message of flow records.
+	Fragments, Foreign uint64
+}
+
+// Verdict is what a judge says about a record.
+type Verdict uint8
+
+// The verdicts.
+const (
+	Keep      Verdict = iota
+	Copy              // another point told of the flow
+	Unchecked         // kept, since nothing could be said
+)

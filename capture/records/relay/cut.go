@@ -1,0 +1,237 @@
+package relay
+
+import (
+	"encoding/binary"
+	"net/netip"
+
+	"github.com/flowdedup/flowdedup/capture/records"
+	"github.com/flowdedup/flowdedup/capture/records/internal/lru"
+)
+
+// Cutter takes records that are copies out of messages. It remembers how many it took out
+// of each stream of messages, as that is by how much sequence numbers have to go down. One
+// goroutine at a time may use it.
+type Cutter struct {
+	removed *lru.Map[stream, *uint32]
+}
+
+// stream is what has sequence numbers of its own.
+type stream struct {
+	from   netip.Addr
+	agent  [16]byte // of sFlow
+	domain uint32
+	kind   records.Kind
+}
+
+// maxStreams bounds how many streams are remembered. A forgotten one goes on with the
+// sequence numbers of its exporter, which collectors take for loss.
+const maxStreams = 1 << 14
+
+// NewCutter returns a cutter that has taken nothing out yet.
+func NewCutter() *Cutter { return &Cutter{removed: lru.New[stream, *uint32](maxStreams)} }
+
+// Cut appends to dst the message of a batch without the records whose verdict is
+// records.Copy, and returns the extended slice. It appends nothing if nothing is left to be
+// sent, and the same bytes if nothing was taken out of the stream so far. The batch must be
+// one of package export, with a verdict for each record. Cut takes linear time. It
+// allocates only when dst has to grow, or for a new stream.
+func (c *Cutter) Cut(dst []byte, b *records.Batch, verdicts []records.Verdict) []byte {
+	removed := c.stream(b)
+	if b.Restarted {
+		*removed = 0
+	}
+	m := cut{dst: dst, from: len(dst), raw: b.Raw, records: b.Records, verdicts: verdicts[:len(b.Records)]}
+	before, sequence := *removed, 0
+	switch b.Kind {
+	case records.NetFlow5:
+		sequence = 16
+		m.plain(head5, size5)
+		m.count(2, m.removed)
+	case records.SFlow:
+		samples := samplesAt(b.Raw)
+		sequence = samples - 12
+		m.plain(samples, headSample)
+		m.lower(samples-4, uint32(m.removed))
+	case records.NetFlow9:
+		sequence = 12
+		m.sets(head9, len(b.Raw))
+		m.count9()
+	case records.IPFIX:
+		sequence = 8
+		m.sets(headIPFIX, min(len(b.Raw), int(binary.BigEndian.Uint16(b.Raw[2:]))))
+		m.count(2, m.shorter)
+	}
+	if m.empty {
+		m.dst = m.dst[:m.from]
+	} else {
+		m.lower(sequence, before)
+	}
+	switch {
+	case b.Replayed: // its numbers were counted when it first came
+	case b.PerRecord:
+		*removed += uint32(m.removed)
+	case m.empty:
+		*removed++
+	}
+	return m.dst
+}
+
+// stream returns how much was taken out of the stream of a message: records, or messages
+// where sequence numbers count these.
+func (c *Cutter) stream(b *records.Batch) *uint32 {
+	key := stream{from: b.From.Addr(), kind: b.Kind, domain: domain(b)}
+	if b.Kind == records.SFlow {
+		copy(key.agent[:], b.Raw[8:samplesAt(b.Raw)-16])
+	}
+	if n, ok := c.removed.Get(key); ok {
+		return n
+	}
+	n := new(uint32)
+	c.removed.Add(key, n)
+	return n
+}
+
+// Sizes of headers, of a record of NetFlow v5, and of the heads of sets and samples.
+const (
+	head5      = 24
+	size5      = 48
+	head9      = 20
+	headIPFIX  = 16
+	headSet    = 4
+	headSample = 8
+)
+
+// domain returns what tells streams of an exporter apart.
+func domain(b *records.Batch) uint32 {
+	switch b.Kind {
+	case records.NetFlow5:
+		return uint32(binary.BigEndian.Uint16(b.Raw[20:]))
+	case records.NetFlow9:
+		return binary.BigEndian.Uint32(b.Raw[16:])
+	case records.IPFIX:
+		return binary.BigEndian.Uint32(b.Raw[12:])
+	}
+	return binary.BigEndian.Uint32(b.Raw[samplesAt(b.Raw)-16:])
+}
+
+// samplesAt returns where the samples of an sFlow datagram begin: behind the version, the
+// agent's address, and four words.
+func samplesAt(raw []byte) int {
+	const ipv4 = 1
+	if binary.BigEndian.Uint32(raw[4:]) == ipv4 {
+		return 8 + 4 + 16
+	}
+	return 8 + 16 + 16
+}
+
+// cut is a message that records are taken out of.
+type cut struct {
+	dst      []byte
+	from     int // where the message begins in dst
+	raw      []byte
+	records  []records.Record // from the next one on
+	verdicts []records.Verdict
+
+	kept, removed, removedSets int // so far
+	shorter                    int // by how many bytes
+	empty                      bool
+}
+
+// plain copies a message without sets. If less than least bytes are left behind the header,
+// nothing is.
+func (m *cut) plain(head, least int) {
+	m.between(0, len(m.raw))
+	m.empty = m.removed > 0 && len(m.dst)-m.from < head+least
+}
+
+// between copies bytes without the records there that are copies. It returns where the last
+// record ends, and the length of the shortest that stays.
+func (m *cut) between(at, end int) (last, shortest int) {
+	shortest = len(m.raw)
+	for len(m.records) > 0 && m.records[0].Offset < end {
+		r := &m.records[0]
+		if m.verdicts[0] == records.Copy {
+			m.dst = append(m.dst, m.raw[at:r.Offset]...)
+			at = r.Offset + r.Length
+			m.removed++
+		} else {
+			m.kept++
+			shortest = min(shortest, r.Length)
+		}
+		last = r.Offset + r.Length
+		m.records, m.verdicts = m.records[1:], m.verdicts[1:]
+	}
+	m.dst = append(m.dst, m.raw[at:end]...)
+	return last, shortest
+}
+
+// sets copies a header, and the sets behind it up to end. What follows stays.
+func (m *cut) sets(head, end int) {
+	m.dst = append(m.dst, m.raw[:head]...)
+	at := head
+	for at+headSet <= end {
+		size := int(binary.BigEndian.Uint16(m.raw[at+2:]))
+		if size < headSet || at+size > end {
+			break
+		}
+		m.set(at, at+size)
+		at += size
+	}
+	m.shorter = at - (len(m.dst) - m.from)
+	m.empty = m.removed > 0 && len(m.dst)-m.from == head // what follows is of no set
+	m.dst = append(m.dst, m.raw[at:]...)
+}
+
+// set copies a set. Without records it goes, and without some of them its padding may
+// change.
+func (m *cut) set(at, end int) {
+	begin, removed := len(m.dst), m.removed
+	last, shortest := m.between(at, end)
+	if m.removed == removed {
+		return
+	}
+	if rest := m.raw[last:end]; len(rest) < 4 || len(rest) < 8 && isZero(rest) {
+		m.dst = m.dst[:len(m.dst)-len(rest)]
+	}
+	size := len(m.dst) - begin
+	if size == headSet {
+		m.dst = m.dst[:begin]
+		m.removedSets++
+		return
+	}
+	if padding := -size & 3; (end-at)%4 == 0 && padding < shortest {
+		m.dst = append(m.dst, "\x00\x00\x00"[:padding]...)
+	}
+	binary.BigEndian.PutUint16(m.dst[begin+2:], uint16(len(m.dst)-begin))
+}
+
+// count lowers a number of 16 bits in the header.
+func (m *cut) count(at, by int) {
+	n := binary.BigEndian.Uint16(m.raw[at:])
+	binary.BigEndian.PutUint16(m.dst[m.from+at:], n-uint16(by))
+}
+
+// count9 lowers the count of NetFlow v9: it is of records, and with some exporters of sets.
+func (m *cut) count9() {
+	by := m.removed
+	if int(binary.BigEndian.Uint16(m.raw[2:])) < m.kept+m.removed {
+		by = m.removedSets
+	}
+	m.count(2, by)
+}
+
+// lower lowers a number of 32 bits in the header.
+func (m *cut) lower(at int, by uint32) {
+	n := binary.BigEndian.Uint32(m.raw[at:])
+	binary.BigEndian.PutUint32(m.dst[m.from+at:], n-by)
+}
+
+// isZero reports whether all bytes are zero.
+func isZero(p []byte) bool {
+	for _, b := range p {
+		if b != 0 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,16 @@
+//go:build !linux
+
+package relay
+
+import "net/netip"
+
+// spoofer is of Linux alone.
+type spoofer struct{}
+
+func newSpoofer(netip.AddrPort) (*spoofer, error) { return nil, ErrNotSupported }
+
+func (*spoofer) can(netip.AddrPort) bool { return false }
+
+func (*spoofer) send(netip.AddrPort, []byte) error { return ErrNotSupported }
+
+func (*spoofer) close() {}

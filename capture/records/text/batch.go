@@ -1,0 +1,136 @@
+package text
+
+import (
+	"io"
+
+	"github.com/flowdedup/flowdedup/capture/records"
+)
+
+// ReadBatch reads the records that have come, at least one; see records.Reader.
+func (r *Reader) ReadBatch(b *records.Batch) error {
+	*b = records.Batch{Records: b.Records[:0], Kind: records.CSV}
+	if r.json {
+		b.Kind = records.JSON
+	}
+	for {
+		begin := r.at
+		for r.one(b, begin) && (len(b.Records) == 0 || len(b.Records) < batchRecords && r.at-begin < batchBytes) {
+		}
+		b.Raw = r.buf[begin:r.at:r.at]
+		if len(b.Records) > 0 {
+			r.counts.Records += uint64(len(b.Records))
+			return nil
+		}
+		if err := r.fill(); err == io.EOF && r.at < len(r.buf) {
+			r.last()
+		} else if err != nil {
+			return err
+		}
+	}
+}
+
+// last makes what has no end a record, so that it is read or counted.
+func (r *Reader) last() {
+	if !r.array {
+		r.buf = append(r.buf, '\n')
+		return
+	}
+	if !r.skip {
+		r.count(false)
+	}
+	r.at = len(r.buf)
+}
+
+// one reads the next record. It returns false if its end is not there yet.
+func (r *Reader) one(b *records.Batch, begin int) bool {
+	n := 0
+	if r.array {
+		if r.scan.at == 0 && !r.skip && !r.nextObject() {
+			return false
+		}
+		n = r.scan.end(r.buf[r.at:])
+	} else {
+		n = r.lineEnd()
+	}
+	switch {
+	case n == 0 && len(r.buf)-r.at > maxRecord:
+		if !r.skip {
+			r.count(false)
+		}
+		r.skip, r.at, r.scan.at = true, len(r.buf), 0
+		return false
+	case n == 0:
+		return false
+	case !r.skip:
+		r.record(b, r.buf[r.at:r.at+n], r.at-begin)
+	}
+	r.skip = false
+	r.at += n
+	return true
+}
+
+// nextObject goes to the next object of an array. What else there is counts as damage. It
+// returns false if no object has come yet.
+func (r *Reader) nextObject() bool {
+	for {
+		r.between()
+		if r.at == len(r.buf) || r.buf[r.at] == '{' {
+			return r.at < len(r.buf)
+		}
+		r.count(false)
+		for r.at < len(r.buf) && r.buf[r.at] != '{' && r.buf[r.at] != ',' {
+			r.at++
+		}
+	}
+}
+
+// count counts a record.
+func (r *Reader) count(sound bool) {
+	r.counts.Messages++
+	if !sound {
+		r.counts.Undecodable++
+	}
+}
+
+// record reads a record that stands at an offset of the batch.
+func (r *Reader) record(b *records.Batch, line []byte, offset int) {
+	body := trim(line)
+	r.over = r.over || !r.json && r.format.name == "nfdump" && string(body) == "Summary"
+	if len(body) == 0 || r.over {
+		return
+	}
+	b.Records = append(b.Records, records.Record{Offset: offset, Length: len(body)})
+	rec := &b.Records[len(b.Records)-1]
+	for i := range line {
+		if !isSpace(line[i]) {
+			rec.Offset += i
+			break
+		}
+	}
+	sound := false
+	if r.json {
+		sound = r.jsonRecord(rec, body)
+	} else {
+		sound = r.csvRecord(rec, body)
+	}
+	r.count(sound)
+	if !sound {
+		b.Records = b.Records[:len(b.Records)-1]
+		return
+	}
+	r.format.finish(rec, &r.values, r.config.Input)
+}
+
+// takeValue enters a value of JSON.
+func (r *Reader) takeValue(path, v []byte) {
+	if t := r.format.names[string(path)]; t != 0 {
+		r.format.set(r.rec, &r.values, t, v)
+	}
+}
+
+// takeField enters a field of a line.
+func (r *Reader) takeField(i int, v []byte) {
+	if i < len(r.columns.targets) && r.columns.targets[i] != 0 {
+		r.format.set(r.rec, &r.values, r.columns.targets[i], v)
+	}
+}

@@ -1,0 +1,48 @@
+package text
+
+// target is what a value says.
+type target uint8
+
+const (
+	source target = iota + 1
+	destination
+	sourcePort
+	destinationPort
+	protocol
+	tos
+	dscp
+	tcpFlags
+	tcpFlagsHex
+	vlan
+	vrf
+	ingress
+	egress
+	direction
+	start
+	end
+	duration
+	durationMS
+	packets
+	octets
+	sampling
+	exporter
+	domain
+	received
+	icmpType
+	icmpCode
+	natSource
+	natDestination
+	natSourcePort
+	natDestinationPort
+	kind // a record is one of flows only with the value of the format
+)
+
+// targets are the names that a mapping has for what values say.
+var targets = map[string]target{
+	"src": source, "dst": destination, "sport": sourcePort, "dport": destinationPort, "proto": protocol,
+	"tos": tos, "dscp": dscp, "tcp_flags": tcpFlags, "vlan": vlan, "vrf": vrf, "in": ingress, "out": egress,
+	"direction": direction, "start": start, "end": end, "duration": duration, "duration_ms": durationMS,
+	"packets": packets, "bytes": octets, "sampling": sampling, "exporter": exporter, "domain": domain,
+	"received": received, "icmp_type": icmpType, "icmp_code": icmpCode, "nat_src": natSource,
+	"nat_dst": natDestination, "nat_sport": natSourcePort, "nat_dport": natDestinationPort,
+}

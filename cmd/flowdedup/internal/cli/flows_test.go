@@ -1,0 +1,340 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// flowsResult is the part of "flows --json" that scripts read.
+type flowsResult struct {
+	RecordsIn   uint64 `json:"records_in"`
+	RecordsOut  uint64 `json:"records_out"`
+	Copies      uint64
+	Unchecked   uint64
+	Undecodable uint64
+	Key         string
+	Points      []struct {
+		Point           string
+		Records, Copies uint64
+	}
+	Matrix []struct {
+		Original, Copy string
+		Copies         uint64
+	}
+	Relayed *struct{ Messages, Failed uint64 }
+	Damaged bool
+}
+
+func runFlows(t *testing.T, code int, args ...string) (r flowsResult, stderr string) {
+	t.Helper()
+	out, errs, got := run(append([]string{"flows", "--json"}, args...)...)
+	if got != code {
+		t.Fatalf("flows %v: exit code %d, want %d: %s", args, got, code, errs)
+	}
+	return parseFlows(t, out), errs
+}
+
+func parseFlows(t *testing.T, text string) (r flowsResult) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		t.Fatal(err, text)
+	}
+	return r
+}
+
+// tempFile writes a file of a test.
+func tempFile(t *testing.T, name, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Two exporters tell of the same flow; the first also of another one, twice.
+const goflowLines = `{"type":"IPFIX","sampler_address":"192.0.2.1","time_flow_start_ns":1700000000000000000,"time_flow_end_ns":1700000009000000000,"bytes":1000,"packets":10,"src_addr":"10.0.0.1","dst_addr":"10.0.0.2","proto":6,"src_port":1234,"dst_port":443}
+{"type":"IPFIX","sampler_address":"192.0.2.2","time_flow_start_ns":1700000000010000000,"time_flow_end_ns":1700000009010000000,"bytes":2000,"packets":10,"src_addr":"10.0.0.1","dst_addr":"10.0.0.2","proto":6,"src_port":1234,"dst_port":443}
+{"type":"IPFIX","sampler_address":"192.0.2.1","time_flow_start_ns":1700000010000000000,"time_flow_end_ns":1700000010000000000,"bytes":80,"packets":1,"src_addr":"10.0.0.3","dst_addr":"10.0.0.4","proto":17,"src_port":53,"dst_port":99}
+{"type":"IPFIX","sampler_address":"192.0.2.1","time_flow_start_ns":1700000010000000000,"time_flow_end_ns":1700000010000000000,"bytes":80,"packets":1,"src_addr":"10.0.0.3","dst_addr":"10.0.0.4","proto":17,"src_port":53,"dst_port":99}
+`
+
+// TestFlowsPolicies runs every policy.
+func TestFlowsPolicies(t *testing.T) {
+	in := tempFile(t, "in.json", goflowLines)
+	for policy, want := range map[string][]string{
+		"owner":  {`"bytes":1000,`, `"seen_by":["192.0.2.1","192.0.2.2"],"copies":1}`, `"seen_by":["192.0.2.1"],"copies":0}`, `"copies":0}`},
+		"record": {`"bytes":1000,`, `"copies":1}`, `"copies":0}`, `"copies":0}`},
+		"merge":  {`"bytes":2000,`, `"seen_by":[{"point":"192.0.2.1","in_if":0,"out_if":0},{"point":"192.0.2.2",`, `"copies":0}`},
+		"mark":   {`"bytes":1000,`, `"copies":1}`, `"duplicate_of":"192.0.2.1"}`, `"copies":0}`, `"copies":0}`},
+	} {
+		t.Run(policy, func(t *testing.T) {
+			out := filepath.Join(t.TempDir(), "out.ndjson")
+			r, _ := runFlows(t, exitDone, in, "--policy", policy, "-w", out)
+			kept := 3
+			if policy == "mark" {
+				kept = 4
+			}
+			text := string(mustReadFile(t, out))
+			if r.RecordsIn != 4 || r.Copies != 1 || int(r.RecordsOut) != kept || strings.Count(text, "\n") != kept {
+				t.Errorf("%+v\n%s", r, text)
+			}
+			for _, part := range want {
+				at := strings.Index(text, part)
+				if at < 0 {
+					t.Fatalf("%s is missing in\n%s", part, text)
+				}
+			}
+			for line := range strings.Lines(text) {
+				if !json.Valid([]byte(line)) {
+					t.Errorf("no JSON: %s", line)
+				}
+			}
+			if again, _ := runFlows(t, exitDone, out); int(again.RecordsIn) != kept {
+				t.Errorf("its own output has %d records", again.RecordsIn)
+			}
+		})
+	}
+}
+
+func mustReadFile(t *testing.T, name string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// TestFlowsOutputs writes CSV by name and by flag, and lines to standard output with the
+// summary on standard error.
+func TestFlowsOutputs(t *testing.T) {
+	in := tempFile(t, "in.json", goflowLines)
+	out := filepath.Join(t.TempDir(), "out.csv")
+	runFlows(t, exitDone, in, "-w", out)
+	byName := mustReadFile(t, out)
+	var stdout, stderr bytes.Buffer
+	cmd := program(t, "flows", "--json", in, "-w", "-", "--csv")
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil || stdout.String() != string(byName) || parseFlows(t, stderr.String()).RecordsOut != 3 {
+		t.Errorf("%v, %s%s", err, &stdout, &stderr)
+	}
+	lines := strings.Split(stdout.String(), "\n")
+	if len(lines) != 5 || !strings.HasPrefix(lines[0], "sampler_address,") || !strings.HasSuffix(lines[1], ",192.0.2.1 192.0.2.2,1,,") {
+		t.Errorf("%q", lines)
+	}
+	if r, _ := runFlows(t, exitDone, out); r.RecordsIn != 3 || len(r.Points) != 1 || r.Points[0].Point != "192.0.2.1" {
+		t.Errorf("its own CSV: %+v", r)
+	}
+}
+
+// TestFlowsInspect recommends what fits.
+func TestFlowsInspect(t *testing.T) {
+	in := tempFile(t, "in.json", goflowLines)
+	sampled := tempFile(t, "sampled.json", strings.ReplaceAll(goflowLines, `"type"`, `"sampling_rate":1000,"type"`))
+	alone := tempFile(t, "alone.json", strings.ReplaceAll(goflowLines, "192.0.2.2", "192.0.2.1"))
+	reversed := tempFile(t, "reversed.json", strings.Replace(goflowLines, `2000,"packets":10,"src_addr":"10.0.0.1","dst_addr":"10.0.0.2","proto":6,"src_port":1234,"dst_port":443`,
+		`2000,"packets":10,"src_addr":"10.0.0.2","dst_addr":"10.0.0.1","proto":6,"src_port":443,"dst_port":1234`, 1))
+	for name, c := range map[string]struct {
+		policy string
+		says   string
+	}{
+		in: {"owner", "25.0 % of the records"}, sampled: {"", "--boundary"}, alone: {"", "one point"}, reversed: {"", "--key biflow"},
+	} {
+		out, stderr, code := run("flows", "--inspect", "--json", name)
+		var r struct {
+			Inspection struct {
+				Policy string `json:"recommended_policy"`
+			}
+		}
+		if err := json.Unmarshal([]byte(out), &r); err != nil || code != exitDone {
+			t.Fatal(err, code, stderr)
+		}
+		text, _, _ := run("flows", "--inspect", name)
+		if r.Inspection.Policy != c.policy || !strings.Contains(text, c.says) {
+			t.Errorf("%s: policy %q\n%s", filepath.Base(name), r.Inspection.Policy, text)
+		}
+	}
+}
+
+// TestFlowsDistinct counts the keys of records in each window that they touch, against a
+// count by maps.
+func TestFlowsDistinct(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	var lines strings.Builder
+	type key struct{ window, of, value string }
+	want, inWindow := map[key]bool{}, map[[2]string]uint64{}
+	const hour = int64(3600e9)
+	for n := range 5000 {
+		start := (1_700_000_000e9 + int64(n)*4e9) - rng.Int64N(60e9)
+		end := start + []int64{0, 30e9, 300e9}[rng.IntN(3)]
+		src, dst := fmt.Sprintf("10.0.0.%d", rng.IntN(250)), fmt.Sprintf("10.1.%d.%d", rng.IntN(9), rng.IntN(250))
+		if rng.IntN(4) == 0 {
+			src, dst = fmt.Sprintf("2001:db8::%x", rng.IntN(50)), "2001:db8::1:1"
+		}
+		fmt.Fprintf(&lines, `{"type":"IPFIX","sampler_address":"192.0.2.%d","time_flow_start_ns":%d,"time_flow_end_ns":%d,"bytes":80,"packets":1,"src_addr":%q,"dst_addr":%q,"proto":17,"src_port":53,"dst_port":99}`+"\n", n%2, start, end, src, dst)
+		family := "ipv4"
+		if strings.Contains(src, ":") {
+			family = "ipv6"
+		}
+		for at := start / hour * hour; at <= end; at += hour {
+			window := time.Unix(0, at).UTC().Format(time.RFC3339)
+			for of, value := range map[string]string{"src": src, "pair": src + dst} {
+				if one := (key{window, of + " " + family, value}); !want[one] {
+					want[one] = true
+					inWindow[[2]string{window, one.of}]++
+				}
+			}
+		}
+	}
+	reports := filepath.Join(t.TempDir(), "counts")
+	runFlows(t, exitDone, tempFile(t, "in.json", lines.String()), "--of", "src,pair", "--reports", reports)
+	got := map[[2]string]uint64{}
+	for line := range strings.Lines(string(mustReadFile(t, reports))) {
+		var row struct {
+			WindowStart string `json:"window_start"`
+			Of, Family  string
+			Distinct    uint64
+		}
+		if err := json.Unmarshal([]byte(line), &row); err != nil {
+			t.Fatal(err, line)
+		}
+		at, err := time.Parse(time.RFC3339Nano, row.WindowStart)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if row.Family != "all" {
+			got[[2]string{at.Format(time.RFC3339), row.Of + " " + row.Family}] += row.Distinct
+		}
+	}
+	if !maps.Equal(got, inWindow) {
+		t.Errorf("%v, want %v", got, inWindow)
+	}
+}
+
+// TestFlowsState resumes a run: what the last one was told is a copy, and templates are
+// known.
+func TestFlowsState(t *testing.T) {
+	lines := strings.SplitAfter(goflowLines, "\n")
+	state := filepath.Join(t.TempDir(), "state")
+	one, other := tempFile(t, "1.json", lines[0]), tempFile(t, "2.json", lines[1])
+	runFlows(t, exitDone, one, "--state", state)
+	if info, err := os.Stat(state); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+	if r, _ := runFlows(t, exitDone, other, "--state", state); r.Copies != 1 || len(r.Points) != 2 || r.Matrix[0].Original != "192.0.2.1" {
+		t.Errorf("%+v", r)
+	}
+	whole := mustReadFile(t, state)
+	for name, args := range map[string][]string{"key": {"--key", "biflow"}, "point": {"--point", "direction"}, "policy": {"--policy", "record"}} {
+		if _, stderr, code := run(append([]string{"flows", one, "--state", state}, args...)...); code != exitFailed || !strings.Contains(stderr, "cannot be resumed") {
+			t.Errorf("another %s: exit code %d: %s", name, code, stderr)
+		}
+	}
+	for at := 0; at < len(whole); at += 1 + len(whole)/50 {
+		damaged := bytes.Clone(whole)
+		damaged[at] ^= 1
+		if err := os.WriteFile(state, damaged, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, stderr, code := run("flows", one, "--state", state); code != exitFailed || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("byte %d: exit code %d: %s", at, code, stderr)
+		}
+	}
+	if err := os.WriteFile(state, whole[:len(whole)/2], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, stderr, code := run("flows", one, "--state", state); code != exitFailed || strings.Count(stderr, "\n") != 1 {
+		t.Errorf("half of it: exit code %d: %s", code, stderr)
+	}
+}
+
+// TestFlowsOrder judges two inputs by time, whatever their order on the command line.
+func TestFlowsOrder(t *testing.T) {
+	var a, b bytes.Buffer
+	for n := range 20 {
+		for i, w := range []*bytes.Buffer{&a, &b} {
+			start := int64(1700000000+30*n)*1e9 + int64(i)*1e7
+			line, err := json.Marshal(map[string]any{
+				"type": "IPFIX", "time_flow_start_ns": start, "time_flow_end_ns": start, "bytes": 80, "packets": 1,
+				"src_addr": "10.0.0.3", "dst_addr": "10.0.0.4", "proto": 17, "src_port": 53, "dst_port": 99,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.Write(append(line, '\n'))
+		}
+	}
+	one, other := tempFile(t, "a.json", a.String()), tempFile(t, "b.json", b.String())
+	for _, inputs := range [][]string{{one, other}, {other, one}} {
+		r, _ := runFlows(t, exitDone, inputs...)
+		if r.Copies != 20 || r.RecordsIn != 40 || len(r.Points) != 2 || !slices.ContainsFunc(inputs, func(s string) bool { return s == r.Points[0].Point }) {
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
+// TestFlowsUsage has wrong command lines.
+func TestFlowsUsage(t *testing.T) {
+	in := tempFile(t, "in.json", goflowLines)
+	for _, args := range [][]string{
+		{}, {in, "--listen", ":2055"}, {"--listen", "2055"}, {"--listen", "host:1"}, {in, "--policy", "first"}, {in, "--key", "five"},
+		{in, "--point", "port"}, {in, "--spoof"}, {in, "--to", "udp://127.0.0.1:1", "--policy", "mark"}, {in, "--csv"}, {in, "--prefer", "router"},
+		{in, "--of", "mac"}, {in, "--reports", "x"}, {in, "--of", "src", "-w", "-"}, {in, "--inspect", "-w", "x"}, {in, "--start-delta", "1s"}, {in, "--policy", "record", "--bytes-delta", "-1"}, {in, "-w", in}, {in, in},
+		{in, "--boundary", in}, {in, "--memory", "much"}, {in, "--format", "morse"}, {in, "--map", "src"}, {in, ""}, {in, "-w", ""},
+	} {
+		if _, stderr, code := run(append([]string{"flows"}, args...)...); code != exitUsage || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("%q: exit code %d: %s", args, code, stderr)
+		}
+	}
+	for _, args := range [][]string{{"no such file"}, {tempFile(t, "empty", "")}, {tempFile(t, "text", "what is this\nand that\n")}} {
+		if _, stderr, code := run(append([]string{"flows"}, args...)...); code != exitFailed || !strings.Contains(stderr, filepath.Base(args[0])) || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("%q: exit code %d: %s", args, code, stderr)
+		}
+	}
+}
+
+// exported has nfpcapd make flow records of a bundled capture, and returns them as JSON.
+func exported(t *testing.T, name string) string {
+	t.Helper()
+	for _, needed := range []string{"nfpcapd", "nfdump"} {
+		if _, err := exec.LookPath(needed); err != nil {
+			t.Skip(needed, "is not installed")
+		}
+	}
+	dir := t.TempDir()
+	if out, err := exec.Command("nfpcapd", "-r", bundled(name), "-w", dir).CombinedOutput(); err != nil {
+		t.Fatal(err, string(out))
+	}
+	out, err := exec.Command("nfdump", "-R", dir, "-o", "json").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tempFile(t, name+".json", string(out))
+}
+
+// TestFlowsRouter has the flows of both sides of a router: 78 were seen on both. One side
+// alone has repeated keys, none of which is a copy.
+func TestFlowsRouter(t *testing.T) {
+	in, out := exported(t, "router-in.pcap"), exported(t, "router-out.pcap")
+	for name, want := range map[string]uint64{in: 96, out: 82} {
+		if r, _ := runFlows(t, exitDone, name); r.RecordsIn != want || r.Copies != 0 || r.Undecodable != 0 {
+			t.Errorf("%s alone: %+v", name, r)
+		}
+	}
+	for _, policy := range []string{"owner", "record", "merge", "mark"} {
+		if r, _ := runFlows(t, exitDone, "--policy", policy, in, out); r.RecordsIn != 178 || r.Copies != 78 || len(r.Matrix) == 0 {
+			t.Errorf("policy %s: %+v", policy, r)
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package flows
+
+import (
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture/netio"
+	"github.com/flowdedup/flowdedup/capture/records/match"
+	"github.com/flowdedup/flowdedup/capture/records/text"
+)
+
+// Policy says what becomes of copies.
+type Policy string
+
+// The policies.
+const (
+	Owner  Policy = "owner"  // the first point that tells of a flow owns it
+	Record Policy = "record" // records match one to one
+	Merge  Policy = "merge"  // as owner, and what stays has the greatest counters
+	Mark   Policy = "mark"   // as owner, and copies stay, marked
+)
+
+// Policies returns the names of all policies.
+func Policies() []string {
+	return []string{string(Owner), string(Record), string(Merge), string(Mark)}
+}
+
+// ParsePolicy reads the name of a policy.
+func ParsePolicy(s string) (Policy, error) {
+	if !slices.Contains(Policies(), s) {
+		return "", fmt.Errorf("must be one of %s", strings.Join(Policies(), ", "))
+	}
+	return Policy(s), nil
+}
+
+// Config says what a run does. The caller has checked everything in it.
+type Config struct {
+	Inputs []string
+	// Listen are the addresses that exporters send datagrams to, Streams those that they
+	// send IPFIX over TCP to, or that it is fetched from.
+	Listen  []netip.AddrPort
+	Streams []netio.Address
+	Format  string // one of Formats
+	Map     text.Mapping
+	Match   match.Config
+	// KeyGiven says that the user chose Match.Key. Else it is biflow if an input tells of
+	// both directions in one record.
+	KeyGiven bool
+	Policy   Policy
+	// Window is for how long records wait for their copies before they are written.
+	Window time.Duration
+	Output string // "" for none
+	CSV    bool
+	// Relay is where messages go that were cut, "" for nowhere.
+	Relay    string
+	Spoof    bool
+	Distinct Distinct
+	// Inspect has Summary.Inspection say which policy fits.
+	Inspect bool
+	// State is the file that the run is saved to, and resumed from, "" for none.
+	State      string
+	StateEvery time.Duration
+	// Status gets the summary so far once a second; nil is none.
+	Status func(*Summary)
+	Log    *slog.Logger
+}
+
+// live reports whether the run ends by a signal alone.
+func (c *Config) live() bool { return len(c.Listen)+len(c.Streams) > 0 }

@@ -1,0 +1,241 @@
+package flows
+
+import (
+	"encoding/binary"
+	"errors"
+	"net/netip"
+	"time"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/records"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
+	"github.com/flowdedup/flowdedup/engine/calendar"
+	"github.com/flowdedup/flowdedup/engine/distinct/multikey"
+	"github.com/flowdedup/flowdedup/engine/secret"
+)
+
+// Distinct says which keys of records are counted, and in which windows.
+type Distinct struct {
+	Keys     []flow.KeyConfig // none for no counts; not flow.MACs
+	Calendar calendar.Calendar
+	Budget   int // bytes of each window
+	// Rows gets the counts of each window when it closes.
+	Rows func([]distinct.Row) error
+}
+
+// countedAtOnce is how many records are counted at a time.
+const countedAtOnce = 1 << 10
+
+// maxTouched is how many windows a record counts in at most, the latest ones.
+const maxTouched = 256
+
+// counts are the distinct keys of windows. A record that spans windows counts in each that
+// it touches. Records come after their time, so several windows are open.
+type counts struct {
+	cfg    *Distinct
+	secret secret.Secret
+	v4, v6 *digest.AES
+	open   []*window // by time
+	closed int64     // windows before this are closed
+	late   uint64    // records of windows that were closed
+}
+
+type window struct {
+	start, end int64
+	counter    *multikey.Counter
+	batch      *multikey.Batch
+	// What waits to be counted.
+	records []records.Record
+	times   []int64
+	copies  []uint64 // bits of records that are copies
+}
+
+func newCounts(cfg *Distinct, s secret.Secret) *counts {
+	return &counts{cfg: cfg, secret: s, v4: digest.NewAES(s.AESKey(secret.IPv4)), v6: digest.NewAES(s.AESKey(secret.IPv6))}
+}
+
+// add counts a record that lasts from start to end. A copy adds its keys, and no record.
+func (c *counts) add(r *records.Record, start, end int64, isCopy bool) error {
+	if r.Unmatched || start == 0 {
+		return nil
+	}
+	from, to := c.cfg.Calendar.Window(end)
+	for range maxTouched {
+		if from < c.closed {
+			c.late++
+			return nil
+		}
+		w := c.window(from, to)
+		w.put(r, max(start, from), isCopy)
+		if len(w.times) == countedAtOnce {
+			if err := c.count(w); err != nil {
+				return err
+			}
+		}
+		if start >= from {
+			return nil
+		}
+		from, to = c.cfg.Calendar.Window(from - 1)
+	}
+	return nil
+}
+
+// window returns an open window, a new one if need be.
+func (c *counts) window(start, end int64) *window {
+	at := len(c.open)
+	for at > 0 && c.open[at-1].start >= start {
+		at--
+		if c.open[at].start == start {
+			return c.open[at]
+		}
+	}
+	w := &window{start: start, end: end, copies: make([]uint64, countedAtOnce/64)}
+	cfg := &multikey.Config{Method: "auto", FPR: 1e-9, Budget: c.cfg.Budget, Secret: c.secret, Emit: func(_, _ int64, all []multikey.Count) error {
+		return c.cfg.Rows(distinct.RowsOf(w.start, w.end, c.cfg.zone(), all))
+	}}
+	for _, key := range c.cfg.Keys {
+		one := multikey.Key{Name: key.Kind.String(), PerPacket: 1}
+		if key.Kind == flow.IP {
+			one.PerPacket = 2
+		}
+		cfg.Keys = append(cfg.Keys, one)
+	}
+	w.counter = multikey.New(cfg)
+	w.batch = w.counter.NewBatch()
+	c.open = append(c.open, nil)
+	copy(c.open[at+1:], c.open[at:])
+	c.open[at] = w
+	return w
+}
+
+func (d *Distinct) zone() *time.Location {
+	if d.Calendar.Location == nil {
+		return time.UTC
+	}
+	return d.Calendar.Location
+}
+
+// put keeps a record until it is counted.
+func (w *window) put(r *records.Record, at int64, isCopy bool) {
+	if n := len(w.times); isCopy {
+		w.copies[n/64] |= 1 << (n % 64)
+	}
+	w.records, w.times = append(w.records, *r), append(w.times, at)
+}
+
+// count counts what waits.
+func (c *counts) count(w *window) error {
+	w.batch.Reset(w.times)
+	for n := range w.records {
+		r, number := &w.records[n], [1]uint32{uint32(n)}
+		for i := range c.cfg.Keys {
+			c.keys(w.batch.Elements(i), &c.cfg.Keys[i], r, number[:])
+		}
+	}
+	err := w.counter.Count(w.batch, w.copies)
+	w.records, w.times = w.records[:0], w.times[:0]
+	clear(w.copies)
+	return err
+}
+
+// keys adds the elements that a record has of a key.
+func (c *counts) keys(to *multikey.Elements, key *flow.KeyConfig, r *records.Record, n []uint32) {
+	from, other := masked(key, r.Source), masked(key, r.Destination)
+	switch key.Kind {
+	case flow.Src:
+		c.element(to, key, r, from, netip.Addr{}, n)
+	case flow.Dst:
+		c.element(to, key, r, other, netip.Addr{}, n)
+	case flow.IP:
+		c.element(to, key, r, from, netip.Addr{}, n)
+		c.element(to, key, r, other, netip.Addr{}, n)
+	default:
+		c.element(to, key, r, from, other, n)
+	}
+}
+
+// masked returns the prefix of an address.
+func masked(key *flow.KeyConfig, a netip.Addr) netip.Addr {
+	width := key.Mask6
+	if a.Is4() {
+		width = key.Mask4
+	}
+	if width == 0 || width >= a.BitLen() {
+		return a
+	}
+	prefix, err := a.Prefix(width)
+	if err != nil { // of a zone, which records have none of
+		return a
+	}
+	return prefix.Addr()
+}
+
+// element adds an address, or what two addresses and the rest of a key make.
+func (c *counts) element(to *multikey.Elements, key *flow.KeyConfig, r *records.Record, from, other netip.Addr, n []uint32) {
+	if !from.IsValid() {
+		return
+	}
+	if from.Is4() && !other.IsValid() && !key.VLAN {
+		four := from.As4()
+		to.Addr4.Add(n, 0)[0] = binary.BigEndian.Uint32(four[:])
+		return
+	}
+	var whole [48]byte
+	a, b := from.As16(), [16]byte{}
+	if other.IsValid() {
+		b = other.As16()
+	}
+	ports := uint32(r.SourcePort)<<16 | uint32(r.DestinationPort)
+	if key.Kind == flow.Biflow && (other.Less(from) || other == from && r.DestinationPort < r.SourcePort) {
+		a, b, ports = b, a, ports<<16|ports>>16
+	}
+	copy(whole[:], a[:])
+	copy(whole[16:], b[:])
+	if key.Kind == flow.Flow || key.Kind == flow.Biflow {
+		binary.BigEndian.PutUint32(whole[32:], portsOf(r, ports))
+		whole[36] = r.Protocol
+	}
+	if key.VLAN {
+		binary.BigEndian.PutUint16(whole[40:], r.VLAN)
+	}
+	if from.Is4() {
+		c.v4.Sum48(to.V4.Add(n, 0), [][48]byte{whole})
+		return
+	}
+	c.v6.Sum48(to.V6.Add(n, 0), [][48]byte{whole})
+}
+
+// portsOf returns 0 for protocols without ports, ICMP among them, as for packets.
+func portsOf(r *records.Record, ports uint32) uint32 {
+	if r.Protocol == 1 || r.Protocol == 58 {
+		return 0
+	}
+	return ports
+}
+
+// advance closes the windows that ended long enough ago.
+func (c *counts) advance(now int64, grace time.Duration) error {
+	for len(c.open) > 0 && c.open[0].end < now-int64(grace) {
+		if err := c.close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// close closes the first window.
+func (c *counts) close() error {
+	w := c.open[0]
+	c.open, c.closed = c.open[1:], w.end
+	return errors.Join(c.count(w), w.counter.Close())
+}
+
+// end closes all windows.
+func (c *counts) end() error {
+	var errs []error
+	for len(c.open) > 0 {
+		errs = append(errs, c.close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,3 @@
+// Package flows wires capture/records together for flow records: it opens inputs, has
+// each record judged, writes and relays those that stay, and counts.
+package flows

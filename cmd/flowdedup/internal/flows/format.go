@@ -1,0 +1,279 @@
+package flows
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"github.com/flowdedup/flowdedup/capture/records"
+	"github.com/flowdedup/flowdedup/capture/records/match"
+)
+
+// names returns the names of points, as outputs have them.
+type names struct {
+	judge  *match.Judge
+	inputs []string
+	all    []string // by number
+	quoted []string // the same for JSON
+}
+
+// of returns the name of a point: the exporter or the input, the observation domain behind
+// a slash unless it is 0, and the direction or the interface behind a colon.
+func (n *names) of(number uint32) string {
+	if number == 0 {
+		return "unknown"
+	}
+	points := n.judge.Points()
+	for len(n.all) < len(points) {
+		name := n.make(&points[len(n.all)].PointName)
+		quoted, _ := json.Marshal(name) // a string can always be quoted
+		n.all, n.quoted = append(n.all, name), append(n.quoted, string(quoted))
+	}
+	return n.all[number-1]
+}
+
+// inJSON returns the name of a point in quotes.
+func (n *names) inJSON(number uint32) string {
+	if name := n.of(number); number == 0 {
+		return `"` + name + `"`
+	}
+	return n.quoted[number-1]
+}
+
+func (n *names) make(p *match.PointName) string {
+	var name string
+	switch {
+	case p.Exporter.IsValid():
+		name = p.Exporter.String()
+	case int(p.Input) < len(n.inputs):
+		name = n.inputs[p.Input]
+	}
+	if p.Domain != 0 {
+		name += "/" + strconv.FormatUint(uint64(p.Domain), 10)
+	}
+	if p.Part != 0 {
+		name += ":" + strconv.FormatUint(uint64(p.Part), 10)
+	}
+	return name
+}
+
+// field is a field of a record in an output. Names are those of goflow2 where it has one.
+type field struct {
+	name string
+	text bool // quoted in JSON
+	// put appends the value, and nothing if the record does not tell it.
+	put func(dst []byte, r *records.Record) []byte
+}
+
+func number(name string, get func(r *records.Record) uint64) field {
+	return field{name: name, put: func(dst []byte, r *records.Record) []byte {
+		if n := get(r); n != 0 {
+			dst = strconv.AppendUint(dst, n, 10)
+		}
+		return dst
+	}}
+}
+
+// always has a number that is told even if it is 0.
+func always(name string, get func(r *records.Record) uint64) field {
+	return field{name: name, put: func(dst []byte, r *records.Record) []byte { return strconv.AppendUint(dst, get(r), 10) }}
+}
+
+var kindNames = []string{"", "NETFLOW_V5", "NETFLOW_V9", "IPFIX", "SFLOW_5", "JSON", "CSV"}
+
+var directionNames = []string{"", "ingress", "egress"}
+
+var fields = []field{
+	{name: "sampler_address", text: true, put: func(dst []byte, r *records.Record) []byte {
+		return address(dst, r, 0)
+	}},
+	number("observation_domain_id", func(r *records.Record) uint64 { return uint64(r.Point.Domain) }),
+	number("time_received_ns", func(r *records.Record) uint64 { return uint64(r.Received) }),
+	number("sampling_rate", func(r *records.Record) uint64 { return uint64(r.Sampling) }),
+	number("time_flow_start_ns", func(r *records.Record) uint64 { return uint64(r.Start) }),
+	number("time_flow_end_ns", func(r *records.Record) uint64 { return uint64(r.End) }),
+	always("bytes", func(r *records.Record) uint64 { return r.Bytes }),
+	always("packets", func(r *records.Record) uint64 { return r.Packets }),
+	{name: "src_addr", text: true, put: func(dst []byte, r *records.Record) []byte { return address(dst, r, 1) }},
+	{name: "dst_addr", text: true, put: func(dst []byte, r *records.Record) []byte { return address(dst, r, 2) }},
+	always("proto", func(r *records.Record) uint64 { return uint64(r.Protocol) }),
+	always("src_port", func(r *records.Record) uint64 { return uint64(r.SourcePort) }),
+	always("dst_port", func(r *records.Record) uint64 { return uint64(r.DestinationPort) }),
+	number("in_if", func(r *records.Record) uint64 { return uint64(r.Ingress) }),
+	number("out_if", func(r *records.Record) uint64 { return uint64(r.Egress) }),
+	{name: "flow_direction", text: true, put: func(dst []byte, r *records.Record) []byte {
+		return append(dst, directionNames[min(int(r.Direction), 2)]...)
+	}},
+	number("ip_tos", func(r *records.Record) uint64 { return uint64(r.TOS) }),
+	number("tcp_flags", func(r *records.Record) uint64 { return uint64(r.TCPFlags) }),
+	number("vlan_id", func(r *records.Record) uint64 { return uint64(r.VLAN) }),
+	number("ingress_vrf_id", func(r *records.Record) uint64 { return uint64(r.VRF) }),
+	{name: "post_nat_src_ipv4_address", text: true, put: func(dst []byte, r *records.Record) []byte { return address(dst, r, 3) }},
+	{name: "post_nat_dst_ipv4_address", text: true, put: func(dst []byte, r *records.Record) []byte { return address(dst, r, 4) }},
+	number("post_napt_src_transport_port", func(r *records.Record) uint64 { return uint64(r.NATSourcePort) }),
+	number("post_napt_dst_transport_port", func(r *records.Record) uint64 { return uint64(r.NATDestinationPort) }),
+}
+
+// address appends one of a record's addresses, if it is told.
+func address(dst []byte, r *records.Record, which int) []byte {
+	a := r.Point.Exporter
+	switch which {
+	case 1:
+		a = r.Source
+	case 2:
+		a = r.Destination
+	case 3:
+		a = r.NATSource
+	case 4:
+		a = r.NATDestination
+	}
+	if !a.IsValid() {
+		return dst
+	}
+	return a.AppendTo(dst)
+}
+
+// appendJSON appends a record as one line. A line of JSON stays as it came, unless the
+// counters of the record were changed.
+func (n *names) appendJSON(dst []byte, h *match.Held, changed bool) []byte {
+	line := trimObject(h.Line)
+	switch {
+	case h.Kind == records.JSON && !changed && line != nil:
+		dst = append(dst, line...)
+		if len(line) > 1 {
+			dst = append(dst, ',')
+		}
+	default:
+		dst = append(dst, `{"type":"`...)
+		dst = append(dst, kindNames[h.Kind]...)
+		dst = append(dst, `",`...)
+		dst = appendFields(dst, &h.Record)
+	}
+	dst = append(dst, `"seen_by":[`...)
+	for i, s := range h.SeenBy {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = n.appendSighting(dst, h, &s, changed)
+	}
+	dst = append(dst, `],"copies":`...)
+	dst = strconv.AppendInt(dst, int64(h.Copies), 10)
+	if h.Verdict == records.Unchecked {
+		dst = append(dst, `,"unchecked":true`...)
+	}
+	if h.Of != 0 {
+		dst = append(dst, `,"duplicate_of":`...)
+		dst = append(dst, n.inJSON(h.Of)...)
+	}
+	return append(dst, "}\n"...)
+}
+
+// appendSighting appends the name of a point, and in merged records its interfaces.
+func (n *names) appendSighting(dst []byte, h *match.Held, s *match.Sighting, merged bool) []byte {
+	if !merged {
+		return append(dst, n.inJSON(s.Point)...)
+	}
+	dst = append(dst, `{"point":`...)
+	dst = append(dst, n.inJSON(s.Point)...)
+	dst = append(dst, `,"in_if":`...)
+	dst = strconv.AppendUint(dst, uint64(s.Ingress), 10)
+	dst = append(dst, `,"out_if":`...)
+	dst = strconv.AppendUint(dst, uint64(s.Egress), 10)
+	return append(dst, '}')
+}
+
+func appendFields(dst []byte, r *records.Record) []byte {
+	for i := range fields {
+		f, before := &fields[i], len(dst)
+		dst = append(dst, '"')
+		dst = append(dst, f.name...)
+		dst = append(dst, `":`...)
+		if f.text {
+			dst = append(dst, '"')
+		}
+		value := len(dst)
+		if dst = f.put(dst, r); len(dst) == value {
+			dst = dst[:before]
+			continue
+		}
+		if f.text {
+			dst = append(dst, '"')
+		}
+		dst = append(dst, ',')
+	}
+	return dst
+}
+
+// trimObject returns an object of JSON without its last brace, nil if it is none. An
+// object that spans lines becomes one line.
+func trimObject(line []byte) []byte {
+	end := len(line) - 1
+	for end > 0 && line[end] != '}' {
+		end--
+	}
+	if end <= 0 || line[0] != '{' {
+		return nil
+	}
+	for i, b := range line[:end] {
+		if b == '\n' || b == '\r' || b == '\t' {
+			line[i] = ' ' // no string of JSON has one
+		}
+	}
+	for end > 1 && line[end-1] == ' ' {
+		end--
+	}
+	return line[:end]
+}
+
+// csvHeader is the first line of CSV.
+func csvHeader() []byte {
+	var dst []byte
+	for i := range fields {
+		dst = append(dst, fields[i].name...)
+		dst = append(dst, ',')
+	}
+	return append(dst, "seen_by,copies,unchecked,duplicate_of\n"...)
+}
+
+// appendCSV appends a record as a line of CSV. Points in one cell are separated by spaces.
+func (n *names) appendCSV(dst []byte, h *match.Held) []byte {
+	for i := range fields {
+		dst = append(fields[i].put(dst, &h.Record), ',')
+	}
+	cell := ""
+	for i, s := range h.SeenBy {
+		if i > 0 {
+			cell += " "
+		}
+		cell += n.of(s.Point)
+	}
+	dst = appendCell(dst, cell)
+	dst = strconv.AppendInt(append(dst, ','), int64(h.Copies), 10)
+	dst = append(dst, ',')
+	if h.Verdict == records.Unchecked {
+		dst = append(dst, "true"...)
+	}
+	dst = append(dst, ',')
+	if h.Of != 0 {
+		dst = appendCell(dst, n.of(h.Of))
+	}
+	return append(dst, '\n')
+}
+
+// appendCell quotes what would end a cell.
+func appendCell(dst []byte, s string) []byte {
+	plain := true
+	for i := range len(s) {
+		plain = plain && s[i] != ',' && s[i] != '"' && s[i] != '\n' && s[i] != '\r'
+	}
+	if plain {
+		return append(dst, s...)
+	}
+	dst = append(dst, '"')
+	for i := range len(s) {
+		if s[i] == '"' {
+			dst = append(dst, '"')
+		}
+		dst = append(dst, s[i])
+	}
+	return append(dst, '"')
+}

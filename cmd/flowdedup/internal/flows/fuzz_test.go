@@ -1,0 +1,65 @@
+package flows
+
+import (
+	"bytes"
+	"encoding/json"
+	"log/slog"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/capture/records"
+	"github.com/flowdedup/flowdedup/capture/records/match"
+)
+
+// FuzzLine adds to lines of JSON: an object stays one, on one line.
+func FuzzLine(f *testing.F) {
+	for _, s := range []string{`{}`, `{"a":1}`, "{\n\t\"a\" : \"}\"\n}\n", `{"a":{"b":[1,2]}} `, `{"a":"é\n"},`, `{`, `[]`, ``} {
+		f.Add([]byte(s))
+	}
+	j, err := match.New(match.Config{Memory: 1 << 10})
+	if err != nil {
+		f.Fatal(err)
+	}
+	n := &names{judge: j}
+	f.Fuzz(func(t *testing.T, line []byte) {
+		var object map[string]any
+		isObject := json.Unmarshal(line, &object) == nil && object != nil
+		h := &match.Held{Kind: records.JSON, Line: bytes.TrimLeft(line, " \t\r\n")}
+		out := n.appendJSON(nil, h, false)
+		if bytes.Count(out, []byte("\n")) != 1 || !bytes.HasSuffix(out, []byte("}\n")) {
+			t.Fatalf("%q", out)
+		}
+		if isObject && !json.Valid(out) {
+			t.Fatalf("%q of %q is no JSON", out, line)
+		}
+	})
+}
+
+// FuzzState resumes from any bytes.
+func FuzzState(f *testing.F) {
+	newRunner := func() *runner {
+		return &runner{cfg: &Config{Match: match.Config{Memory: 1 << 10}, Log: slog.New(slog.DiscardHandler)}}
+	}
+	r := newRunner()
+	var err error
+	if r.judge, err = match.New(r.cfg.Match); err != nil {
+		f.Fatal(err)
+	}
+	r.state = new(state)
+	if err := r.encode(); err != nil {
+		f.Fatal(err)
+	}
+	whole := bytes.Clone(r.state.content.Bytes())
+	f.Add(whole)
+	f.Add(whole[:len(whole)/2])
+	f.Add([]byte(stateMagic))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		one := newRunner()
+		err := one.restore(bytes.NewReader(data))
+		if err == nil && !bytes.HasPrefix(data, whole[:len(stateMagic)]) {
+			t.Error("no state was taken for one")
+		}
+		if one.judge != nil {
+			one.judge.Close()
+		}
+	})
+}

@@ -1,0 +1,95 @@
+package flows
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture/records"
+	"github.com/flowdedup/flowdedup/capture/records/match"
+)
+
+// Inspection says what becomes of records under other policies, and which one fits.
+type Inspection struct {
+	// OneToOne are the copies that match one to one, with equal packets and bytes.
+	OneToOne uint64 `json:"one_to_one"`
+	// Reversed are records that tell of the other direction of a flow, besides the copies.
+	Reversed uint64   `json:"reversed"`
+	Verdict  string   `json:"verdict"`
+	Policy   Policy   `json:"recommended_policy,omitempty"` // "" for none
+	Because  []string `json:"because"`
+	Command  string   `json:"command,omitempty"`
+}
+
+// inspector asks other judges besides that of the run.
+type inspector struct{ pairs, biflow *match.Judge }
+
+func newInspector(cfg match.Config) (*inspector, error) {
+	pairs, biflow := cfg, cfg
+	pairs.Pairs = &match.Deltas{Start: time.Second, Duration: time.Second}
+	biflow.Key.Biflow = true
+	var i inspector
+	var errs [2]error
+	i.pairs, errs[0] = match.New(pairs)
+	i.biflow, errs[1] = match.New(biflow)
+	return &i, errors.Join(errs[:]...)
+}
+
+func (i *inspector) take(b *records.Batch) {
+	i.pairs.Judge(b)
+	i.biflow.Judge(b)
+}
+
+func (i *inspector) close() error { return errors.Join(i.pairs.Close(), i.biflow.Close()) }
+
+const (
+	// fewCopies is the share of records up to which chance may make copies.
+	fewCopies = 0.005
+	// mostOneToOne is the share of copies from which records match one to one.
+	mostOneToOne = 0.98
+)
+
+// answer puts what was found in words.
+func (i *inspector) answer(cfg *Config, s *Summary) *Inspection {
+	a := &Inspection{OneToOne: i.pairs.Counts().Copies, Because: []string{}}
+	if both := i.biflow.Counts().Copies; both > s.Copies {
+		a.Reversed = both - s.Copies
+	}
+	because := func(format string, args ...any) { a.Because = append(a.Because, fmt.Sprintf(format, args...)) }
+	switch {
+	case s.RecordsIn == 0:
+		a.Verdict = "there are no records"
+		return a
+	case len(s.Points) == 1:
+		a.Verdict = "one point tells of all flows, so none is told of twice"
+		because("records of one point are never copies; --point direction or interface tells more points apart")
+		return a
+	case float64(s.Copies) <= fewCopies*float64(s.RecordsIn):
+		a.Verdict = "hardly any record tells again of what another point told of"
+	default:
+		a.Verdict = fmt.Sprintf("%.1f %% of the records tell again of what another point told of: traffic counts %.2f times",
+			100*float64(s.Copies)/float64(s.RecordsIn), float64(s.BytesIn)/max(1, float64(s.BytesIn-s.CopiedBytes)))
+		a.Policy, a.Command = Owner, command(cfg, "")
+		because("owner needs no equal records, and follows flows that take another way")
+		if float64(a.OneToOne) >= mostOneToOne*float64(s.Copies) {
+			because("record would do as well: copies have the packets and bytes of their originals")
+		}
+	}
+	if s.Sampled > 0 {
+		a.Policy, a.Command = "", command(cfg, " --boundary edges.txt")
+		because("%d records are of sampled packets: matching is wrong for these, so list the external interfaces in a file for --boundary", s.Sampled)
+	}
+	if float64(a.Reversed) > fewCopies*float64(s.RecordsIn) {
+		because("%d more tell of the other direction of a flow: use --key biflow if these exporters tell of both directions in one record, and not if each sees one direction", a.Reversed)
+	}
+	return a
+}
+
+// command returns what to run: on the same inputs, or between exporters and a collector.
+func command(cfg *Config, flags string) string {
+	if len(cfg.Inputs) == 0 {
+		return "flowdedup flows --listen :2055" + flags + " --to udp://COLLECTOR:2055"
+	}
+	return "flowdedup flows " + strings.Join(cfg.Inputs, " ") + flags + " -w once.ndjson"
+}

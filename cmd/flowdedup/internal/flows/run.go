@@ -1,0 +1,284 @@
+package flows
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture/mirror"
+	"github.com/flowdedup/flowdedup/capture/records"
+	"github.com/flowdedup/flowdedup/capture/records/export"
+	"github.com/flowdedup/flowdedup/capture/records/match"
+	"github.com/flowdedup/flowdedup/capture/records/relay"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
+)
+
+// maxHeld is how many records wait for copies at most.
+const maxHeld = 1 << 20
+
+// Run judges records until the inputs end or ctx is done. The summary is valid with every
+// error, and has no policy if nothing was opened.
+func Run(ctx context.Context, cfg *Config) (Summary, error) {
+	r := &runner{cfg: cfg, begin: time.Now()}
+	defer r.closeInputs()
+	if err := r.open(ctx); err != nil {
+		return Summary{}, errors.Join(err, r.end(false))
+	}
+	err := r.each(ctx)
+	if r.hold != nil && !errors.Is(err, sink.ErrOutput) {
+		err = errors.Join(err, r.hold.Flush())
+	}
+	if r.distinct != nil {
+		err = errors.Join(err, r.distinct.end())
+	}
+	clean := err == nil || cfg.live() && errors.Is(err, context.Canceled)
+	s := r.summary()
+	if err == nil || errors.Is(err, context.Canceled) {
+		err = errors.Join(err, r.saveLast())
+	}
+	return s, errors.Join(err, r.end(clean && !s.Damaged))
+}
+
+// summary returns what happened so far.
+func (r *runner) summary() Summary {
+	s := newSummary(r.cfg, r.judge, &r.names, r.counts, time.Since(r.begin))
+	s.Damaged = r.damaged.Load()
+	if r.sender != nil {
+		sent := r.sender.Stats()
+		s.Relayed = &RelaySummary{r.cfg.Relay, sent.Sent, sent.Bytes, sent.Failed, sent.Own}
+	}
+	if r.inspector != nil {
+		s.Inspection = r.inspector.answer(r.cfg, &s)
+	}
+	if r.sockets != nil {
+		for _, target := range r.sockets.Stats() {
+			for i := range target.Sockets {
+				s.Dropped += target.Sockets[i].Dropped
+			}
+		}
+	}
+	return s
+}
+
+// tick does what depends on the wall clock.
+func (r *runner) tick(now time.Time) {
+	r.save(now)
+	if r.cfg.Status == nil || now.Sub(r.told) < time.Second {
+		return
+	}
+	r.told = now
+	s := r.summary()
+	r.cfg.Status(&s)
+}
+
+// runner is what a run has opened.
+type runner struct {
+	cfg    *Config
+	begin  time.Time
+	told   time.Time // when the status was told last
+	reader records.Reader
+	// messages reads those of exporters, nil for text alone.
+	messages  *export.Reader
+	state     *state // nil for none
+	inputs    []io.Closer
+	judge     *match.Judge
+	names     names
+	hold      *match.Hold // nil if nothing is written
+	output    *output
+	distinct  *counts    // nil without keys
+	inspector *inspector // nil without Config.Inspect
+	cutter    *relay.Cutter
+	sender    *relay.Sender
+	cut       []byte
+	counts    records.Counts // as of the last batch
+	both      bool           // an input tells of both directions in one record
+	live      bool
+	damaged   atomic.Bool
+	sockets   *mirror.Capture // nil for inputs
+}
+
+func (r *runner) open(ctx context.Context) (err error) {
+	if err := r.openInputs(ctx); err != nil {
+		return err
+	}
+	if r.both && !r.cfg.KeyGiven {
+		r.cfg.Match.Key.Biflow = true
+	}
+	if r.cfg.State != "" {
+		if err := r.resume(); err != nil {
+			return err
+		}
+	}
+	if r.judge == nil {
+		if r.judge, err = match.New(r.cfg.Match); err != nil {
+			return err
+		}
+	}
+	r.names.judge = r.judge
+	if r.cfg.Relay != "" {
+		r.cutter = relay.NewCutter()
+		if r.sender, err = relay.OpenSender(r.cfg.Relay, r.cfg.Spoof); err != nil {
+			return err
+		}
+	}
+	if r.cfg.Inspect {
+		if r.inspector, err = newInspector(r.cfg.Match); err != nil {
+			return err
+		}
+	}
+	if len(r.cfg.Distinct.Keys) > 0 {
+		r.distinct = newCounts(&r.cfg.Distinct, r.cfg.Match.Secret)
+	}
+	if r.cfg.Output == "" {
+		return nil
+	}
+	if r.output, err = openOutput(ctx, r.cfg, &r.names); err != nil {
+		return err
+	}
+	r.hold = match.NewHold(match.HoldConfig{
+		Window: r.cfg.Window, Merge: r.cfg.Policy == Merge, Mark: r.cfg.Policy == Mark, Limit: maxHeld, Emit: r.output.put,
+	})
+	return nil
+}
+
+// patience is how long a read may take after the run was asked to end.
+const patience = 400 * time.Millisecond
+
+// each judges batches. Reading may block, so it is a goroutine's, which ends with the
+// process if it blocks for ever. What sockets hold when ctx is done is still read.
+func (r *runner) each(ctx context.Context) error {
+	batch := new(records.Batch)
+	next, done, giveUp := make(chan struct{}), make(chan error, 1), make(chan struct{})
+	defer close(next)
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(patience, func() { close(giveUp) }) })()
+	go func() {
+		for range next {
+			done <- r.reader.ReadBatch(batch)
+		}
+	}()
+	for {
+		next <- struct{}{}
+		select {
+		case err := <-done:
+			if errors.Is(err, io.EOF) {
+				return ctx.Err()
+			}
+			if err != nil {
+				return err
+			}
+		case <-giveUp:
+			return ctx.Err()
+		}
+		r.counts = r.reader.Counts()
+		r.tick(time.Now())
+		if err := r.take(batch); err != nil {
+			return err
+		}
+		if ctx.Err() != nil && !r.live {
+			return ctx.Err()
+		}
+	}
+}
+
+// take judges a batch, and gives it to the outputs.
+func (r *runner) take(b *records.Batch) error {
+	switch {
+	case b.Kind == 0:
+		return r.idle()
+	case b.Replayed: // the network brought it twice
+		return nil
+	}
+	verdicts, judgments := r.judge.Judge(b)
+	if r.inspector != nil {
+		r.inspector.take(b)
+	}
+	r.forward(b, verdicts)
+	if err := r.count(b, verdicts, judgments); err != nil {
+		return err
+	}
+	if r.hold == nil {
+		return nil
+	}
+	return r.hold.Add(b, verdicts, judgments)
+}
+
+// count counts the keys of records, at their time on our clock.
+func (r *runner) count(b *records.Batch, verdicts []records.Verdict, judgments []match.Judgment) error {
+	if r.distinct == nil {
+		return nil
+	}
+	for i := range b.Records {
+		one, offset := &b.Records[i], int64(0)
+		if n := judgments[i].Point; n != 0 && one.Start != 0 {
+			offset = int64(r.judge.Points()[n-1].Offset)
+		}
+		start, end := one.Start, one.End
+		if start == 0 {
+			start, end = one.Received, one.Received
+		}
+		if err := r.distinct.add(one, start+offset, max(start, end)+offset, verdicts[i] == records.Copy); err != nil {
+			return err
+		}
+		if err := r.distinct.advance(match.Moment(one), r.judge.Alive()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// forward sends what is left of a message. Collectors come and go, so a message that is
+// not taken is counted, and only the first is warned about.
+func (r *runner) forward(b *records.Batch, verdicts []records.Verdict) {
+	if r.sender == nil {
+		return
+	}
+	r.cut = r.cutter.Cut(r.cut[:0], b, verdicts)
+	if len(r.cut) == 0 {
+		return
+	}
+	if err := r.sender.Send(b.From, r.cut); err != nil && r.sender.Stats().Failed == 1 {
+		r.cfg.Log.Warn(err.Error() + "; messages that are not taken are counted")
+	}
+}
+
+// idle writes what has waited while nothing came.
+func (r *runner) idle() error {
+	if r.distinct != nil {
+		if err := r.distinct.advance(time.Now().UnixNano(), r.judge.Alive()); err != nil {
+			return err
+		}
+	}
+	if r.hold == nil {
+		return nil
+	}
+	if err := r.hold.Advance(time.Now().UnixNano()); err != nil {
+		return err
+	}
+	return r.output.flush()
+}
+
+// end completes the outputs.
+func (r *runner) end(clean bool) error {
+	var errs []error
+	if r.output != nil {
+		errs = append(errs, r.output.close(clean))
+	}
+	if r.sender != nil {
+		errs = append(errs, r.sender.Close())
+	}
+	if r.judge != nil {
+		errs = append(errs, r.judge.Close())
+	}
+	if r.inspector != nil {
+		errs = append(errs, r.inspector.close())
+	}
+	return errors.Join(errs...)
+}
+
+func (r *runner) closeInputs() {
+	for _, in := range r.inputs {
+		_ = in.Close() // everything was read, or the run failed
+	}
+}

@@ -1,0 +1,195 @@
+package flows
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture/outfile"
+	"github.com/flowdedup/flowdedup/capture/records/match"
+	"github.com/flowdedup/flowdedup/engine/secret"
+)
+
+// A state file holds
+//
+//	the bytes FLOWRECS
+//	version, 1, and the length of the header, in 64 bits each, little-endian
+//	SHA-256 of the header
+//	the header, a JSON object
+//	what is remembered of flows, which is sealed under the secret
+const (
+	stateMagic   = "FLOWRECS"
+	stateVersion = 1
+	statePrefix  = len(stateMagic) + 8 + 8 + sha256.Size
+	// maxStateHeader bounds the memory that a damaged length can take.
+	maxStateHeader = 256 << 20
+)
+
+// stateHeader is what a state file holds besides flows.
+type stateHeader struct {
+	Saved     time.Time
+	Secret    []byte          // the random key of the run
+	Judge     json.RawMessage // of match.Judge.Save
+	Templates json.RawMessage `json:",omitempty"`
+}
+
+// state saves a run to a file. One goroutine writes while the run goes on.
+type state struct {
+	name    string
+	every   time.Duration
+	last    time.Time // when the last save began
+	content bytes.Buffer
+	written chan error // nil unless a file is being written
+}
+
+// resume restores what the state file has, if there is one, and the secret.
+func (r *runner) resume() error {
+	r.state = &state{name: r.cfg.State, every: r.cfg.StateEvery, last: time.Now()}
+	file, err := os.Open(r.cfg.State)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if err := r.restore(bufio.NewReaderSize(file, 1<<20)); err != nil {
+		return fmt.Errorf("--state %s: %w; use another file, or remove it", r.cfg.State, err)
+	}
+	return nil
+}
+
+func (r *runner) restore(in io.Reader) error {
+	h, err := readHeader(in)
+	if err != nil {
+		return err
+	}
+	if len(h.Secret) != len(secret.Secret{}) {
+		return fmt.Errorf("%w: it is damaged", match.ErrState)
+	}
+	r.cfg.Match.Secret = secret.Secret(h.Secret)
+	if r.judge, err = match.New(r.cfg.Match); err != nil {
+		return err
+	}
+	if err := r.judge.Restore(h.Judge, in); err != nil {
+		return err
+	}
+	if r.messages == nil || h.Templates == nil {
+		return nil
+	}
+	return r.messages.Restore(bytes.NewReader(h.Templates))
+}
+
+// readHeader reads all before the flows. Errors about the content wrap match.ErrState.
+func readHeader(in io.Reader) (*stateHeader, error) {
+	prefix := make([]byte, statePrefix)
+	if _, err := io.ReadFull(in, prefix); err != nil || string(prefix[:len(stateMagic)]) != stateMagic {
+		return nil, fmt.Errorf("%w: it is not a state of flows", match.ErrState)
+	}
+	le := binary.LittleEndian
+	if version := le.Uint64(prefix[8:]); version != stateVersion {
+		return nil, fmt.Errorf("%w: it has version %d, and this program reads version %d", match.ErrState, version, stateVersion)
+	}
+	var header bytes.Buffer
+	n := le.Uint64(prefix[16:])
+	if n > maxStateHeader {
+		return nil, fmt.Errorf("%w: it is damaged", match.ErrState)
+	}
+	if _, err := io.CopyN(&header, in, int64(n)); err != nil || sha256.Sum256(header.Bytes()) != [sha256.Size]byte(prefix[24:]) {
+		return nil, fmt.Errorf("%w: it is damaged", match.ErrState)
+	}
+	h := new(stateHeader)
+	if err := json.Unmarshal(header.Bytes(), h); err != nil {
+		return nil, fmt.Errorf("%w: %w", match.ErrState, err)
+	}
+	return h, nil
+}
+
+// encode puts the state of the run into the buffer.
+func (r *runner) encode() error {
+	h := stateHeader{Saved: time.Now(), Secret: r.cfg.Match.Secret[:]}
+	var flows, templates bytes.Buffer
+	var err error
+	if h.Judge, err = r.judge.Save(&flows); err != nil {
+		return err
+	}
+	if r.messages != nil {
+		if err := r.messages.Save(&templates); err != nil {
+			return err
+		}
+		h.Templates = templates.Bytes()
+	}
+	header, err := json.Marshal(&h)
+	if err != nil {
+		return err
+	}
+	le, sum := binary.LittleEndian, sha256.Sum256(header)
+	to := &r.state.content
+	to.Reset()
+	to.Write(le.AppendUint64(le.AppendUint64([]byte(stateMagic), stateVersion), uint64(len(header))))
+	to.Write(sum[:])
+	to.Write(header)
+	to.Write(flows.Bytes())
+	return nil
+}
+
+// save saves the state if it is time. What the disk takes does not hold up the run.
+func (r *runner) save(now time.Time) {
+	s := r.state
+	if s == nil {
+		return
+	}
+	select {
+	case err := <-s.written:
+		s.written = nil
+		if err != nil {
+			r.cfg.Log.Warn("the state was not saved: " + err.Error())
+		}
+	default:
+	}
+	if s.written != nil || now.Sub(s.last) < s.every {
+		return
+	}
+	s.last = now
+	if err := r.encode(); err != nil {
+		r.cfg.Log.Warn("the state was not saved: " + err.Error())
+		return
+	}
+	s.written = make(chan error, 1)
+	go func() { s.written <- s.write() }()
+}
+
+// write writes the buffer. An older file stays until all is written.
+func (s *state) write() error {
+	file, err := outfile.Create(context.Background(), s.name, outfile.Options{Private: true, Plain: true})
+	if err != nil {
+		return err
+	}
+	if _, err := file.Write(s.content.Bytes()); err != nil {
+		return errors.Join(err, file.Discard())
+	}
+	return file.Commit()
+}
+
+// saveLast saves the state at the end of a run.
+func (r *runner) saveLast() error {
+	if r.state == nil || r.reader == nil {
+		return nil
+	}
+	if r.state.written != nil {
+		<-r.state.written // replaced by the next
+	}
+	if err := r.encode(); err != nil {
+		return err
+	}
+	return r.state.write()
+}

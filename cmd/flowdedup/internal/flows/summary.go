@@ -1,0 +1,123 @@
+package flows
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture/records"
+	"github.com/flowdedup/flowdedup/capture/records/match"
+)
+
+// Summary is what "flowdedup flows --json" prints.
+type Summary struct {
+	RecordsIn   uint64 `json:"records_in"`
+	RecordsOut  uint64 `json:"records_out"`
+	Copies      uint64 `json:"copies"`
+	Unchecked   uint64 `json:"unchecked"`
+	Undecodable uint64 `json:"undecodable"`
+	BytesIn     uint64 `json:"bytes_in"` // that records tell of
+	CopiedBytes uint64 `json:"copied_bytes"`
+
+	Messages    uint64 `json:"messages"`
+	Templates   uint64 `json:"templates"`
+	Waiting     uint64 `json:"waiting"`
+	Untemplated uint64 `json:"untemplated"`
+	Lost        uint64 `json:"lost"`
+	Replayed    uint64 `json:"replayed"`
+	Restarts    uint64 `json:"restarts"`
+	Sampled     uint64 `json:"sampled"`
+	Dropped     uint64 `json:"dropped"` // datagrams, by the kernel
+
+	Policy      Policy `json:"policy"`
+	Key         string `json:"key"`
+	Point       string `json:"point"`
+	MemoryBytes int    `json:"memory_bytes"`
+
+	Points []PointSummary `json:"points"`
+	Matrix []PairSummary  `json:"matrix"`
+
+	Relayed    *RelaySummary `json:"relayed,omitempty"`
+	Inspection *Inspection   `json:"inspection,omitempty"`
+
+	Damaged bool    `json:"damaged"`
+	Seconds float64 `json:"seconds"`
+	Rate    float64 `json:"records_per_second"`
+}
+
+// RelaySummary is what was sent to a collector.
+type RelaySummary struct {
+	To       string `json:"to"`
+	Messages uint64 `json:"messages"`
+	Bytes    uint64 `json:"bytes"`
+	Failed   uint64 `json:"failed"`
+	// Own are messages from our address, as the exporter's could not be kept.
+	Own uint64 `json:"own_address"`
+}
+
+// PointSummary is what is known of a point.
+type PointSummary struct {
+	Name        string  `json:"point"`
+	Records     uint64  `json:"records"`
+	Copies      uint64  `json:"copies"`
+	Unchecked   uint64  `json:"unchecked"`
+	Packets     uint64  `json:"packets"`
+	Bytes       uint64  `json:"bytes"`
+	CopiedBytes uint64  `json:"copied_bytes"`
+	OffsetNS    int64   `json:"offset_ns"`
+	Longest     float64 `json:"longest_seconds"`
+	Sampling    uint32  `json:"sampling"`
+}
+
+// PairSummary is how many records of a point were copies of what another told.
+type PairSummary struct {
+	Original string `json:"original"`
+	Copy     string `json:"copy"`
+	Copies   uint64 `json:"copies"`
+}
+
+// maxPairs is how many pairs of points are listed.
+const maxPairs = 1000
+
+func newSummary(cfg *Config, j *match.Judge, n *names, read records.Counts, took time.Duration) Summary {
+	c := j.Counts()
+	s := Summary{
+		RecordsIn: c.Records, RecordsOut: c.Records - c.Copies, Copies: c.Copies, Unchecked: c.Unchecked + read.Untemplated,
+		Undecodable: read.Undecodable, BytesIn: c.Bytes, CopiedBytes: c.CopiedBytes, Messages: read.Messages,
+		Templates: read.Templates, Waiting: read.Waiting, Untemplated: read.Untemplated, Lost: read.Lost, Replayed: read.Replayed,
+		Restarts: read.Restarts, Sampled: c.Sampled, Policy: cfg.Policy, Key: cfg.Match.Key.String(), Point: cfg.Match.Points.String(),
+		MemoryBytes: j.Bytes(), Points: []PointSummary{}, Matrix: []PairSummary{}, Seconds: took.Seconds(), Rate: float64(c.Records) / took.Seconds(),
+	}
+	if cfg.Policy == Mark {
+		s.RecordsOut = c.Records
+	}
+	for i := range j.Points() {
+		p := &j.Points()[i]
+		s.Points = append(s.Points, PointSummary{
+			Name: n.of(uint32(i + 1)), Records: p.Records, Copies: p.Copies, Unchecked: p.Unchecked, Packets: p.Packets,
+			Bytes: p.Bytes, CopiedBytes: p.CopiedBytes, OffsetNS: int64(p.Offset), Longest: p.Longest.Seconds(), Sampling: p.Sampling,
+		})
+	}
+	j.EachPair(func(original, copied uint32, copies uint64) {
+		s.Matrix = append(s.Matrix, PairSummary{n.of(original), n.of(copied), copies})
+	})
+	slices.SortFunc(s.Matrix, func(a, b PairSummary) int {
+		return cmp.Or(cmp.Compare(b.Copies, a.Copies), cmp.Compare(a.Original, b.Original), cmp.Compare(a.Copy, b.Copy))
+	})
+	s.Matrix = s.Matrix[:min(len(s.Matrix), maxPairs)]
+	return s
+}
+
+// add returns the sum of what two readers met.
+func add(a, b records.Counts) records.Counts {
+	a.Messages += b.Messages
+	a.Records += b.Records
+	a.Undecodable += b.Undecodable
+	a.Waiting += b.Waiting
+	a.Untemplated += b.Untemplated
+	a.Lost += b.Lost
+	a.Replayed += b.Replayed
+	a.Restarts += b.Restarts
+	a.Templates += b.Templates
+	return a
+}

@@ -1,0 +1,110 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/flows"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
+)
+
+// FlowsJSON writes the summary as one object on one line.
+func FlowsJSON(w io.Writer, s *flows.Summary) error { return json.NewEncoder(w).Encode(s) }
+
+// FlowsText writes the summary as text.
+func FlowsText(w io.Writer, s *flows.Summary) error {
+	var t strings.Builder
+	if i := s.Inspection; i != nil {
+		fmt.Fprintf(&t, "%s\n", capitalized(i.Verdict))
+		for _, reason := range i.Because {
+			fmt.Fprintf(&t, "  %s\n", reason)
+		}
+		if i.Command != "" {
+			fmt.Fprintf(&t, "\n    %s\n", i.Command)
+		}
+		t.WriteString("\n")
+	}
+	fmt.Fprintf(&t, "%s records in, %s copies (%s), %s records left\n",
+		show.Count(s.RecordsIn), show.Count(s.Copies), share(s.Copies, s.RecordsIn), show.Count(s.RecordsOut))
+	fmt.Fprintf(&t, "  traffic     %s told of, %s of it again (%s)\n", show.Bytes(s.BytesIn), show.Bytes(s.CopiedBytes), share(s.CopiedBytes, s.BytesIn))
+	if notes := flowNotes(s); notes != "" {
+		fmt.Fprintf(&t, "  noticed     %s\n", notes)
+	}
+	fmt.Fprintf(&t, "  compared    by %s, policy %s, points by %s, in %s\n", s.Key, s.Policy, s.Point, show.Bytes(s.MemoryBytes))
+	if s.Relayed != nil {
+		fmt.Fprintf(&t, "  relayed     %s messages to %s%s\n", show.Count(s.Relayed.Messages), s.Relayed.To,
+			also(show.Note{Count: s.Relayed.Failed, What: "not taken"}, show.Note{Count: s.Relayed.Own, What: "from our own address"}))
+	}
+	fmt.Fprintf(&t, "  speed       %s, %s records/s\n", time.Duration(s.Seconds*1e9).Round(time.Millisecond), show.Count(uint64(s.Rate)))
+	flowPoints(&t, s)
+	flowMatrix(&t, s)
+	_, err := io.WriteString(w, t.String())
+	return err
+}
+
+// flowNotes describes what the user may not expect in the input.
+func flowNotes(s *flows.Summary) string {
+	return show.Notes(
+		show.Note{Count: s.Unchecked, What: "unchecked, which stay"},
+		show.Note{Count: s.Undecodable, What: "undecodable"},
+		show.Note{Count: s.Waiting, What: "messages still waiting for a template"},
+		show.Note{Count: s.Lost, What: "lost on their way"},
+		show.Note{Count: s.Dropped, What: "datagrams dropped by the kernel"},
+		show.Note{Count: s.Replayed, What: "messages that came again"},
+		show.Note{Count: s.Restarts, What: "restarts of exporters"},
+		show.Note{Count: s.Sampled, What: "of sampled packets"},
+	)
+}
+
+// flowPoints is the table of points.
+func flowPoints(t *strings.Builder, s *flows.Summary) {
+	if len(s.Points) > 0 {
+		table(t, flowPointColumns, flowPointRows(s, maxRows))
+		t.WriteString(moreRows(len(s.Points)))
+	}
+}
+
+var flowPointColumns = []show.Column{
+	{Name: "point", Left: true}, {Name: "records"}, {Name: "copies"}, {Name: "share"}, {Name: "traffic"}, {Name: "clock"}, {Name: "longest"},
+}
+
+// flowPointRows returns the first rows.
+func flowPointRows(s *flows.Summary, most int) (rows [][]string) {
+	for i := range s.Points[:min(len(s.Points), most)] {
+		p := &s.Points[i]
+		rows = append(rows, []string{
+			show.Printable(p.Name), show.Count(p.Records), show.Count(p.Copies), share(p.Copies, p.Records), show.Bytes(p.Bytes),
+			time.Duration(p.OffsetNS).Round(time.Millisecond).String(), time.Duration(p.Longest * 1e9).Round(time.Second).String(),
+		})
+	}
+	return rows
+}
+
+// flowMatrix is the table of who told again of what whom.
+func flowMatrix(t *strings.Builder, s *flows.Summary) {
+	if len(s.Matrix) > 0 {
+		table(t, flowMatrixColumns, flowMatrixRows(s, maxRows))
+		t.WriteString(moreRows(len(s.Matrix)))
+	}
+}
+
+var flowMatrixColumns = []show.Column{{Name: "reports again", Left: true}, {Name: "what was told by", Left: true}, {Name: "records"}}
+
+// flowMatrixRows returns the first rows.
+func flowMatrixRows(s *flows.Summary, most int) (rows [][]string) {
+	for i := range s.Matrix[:min(len(s.Matrix), most)] {
+		m := &s.Matrix[i]
+		rows = append(rows, []string{show.Printable(m.Copy), show.Printable(m.Original), show.Count(m.Copies)})
+	}
+	return rows
+}
+
+func moreRows(n int) string {
+	if n <= maxRows {
+		return ""
+	}
+	return fmt.Sprintf("  and %d more: see --json\n", n-maxRows)
+}

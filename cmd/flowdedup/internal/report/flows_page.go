@@ -1,0 +1,46 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/flows"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
+)
+
+// FlowsPage writes the summary as a page.
+func FlowsPage(w io.Writer, s *flows.Summary) error {
+	p := page.Page{Title: "flowdedup flows", Lead: []string{fmt.Sprintf("%s of %s records told again of what another point had told of: %s of %s of traffic.",
+		show.Count(s.Copies), show.Count(s.RecordsIn), show.Bytes(s.CopiedBytes), show.Bytes(s.BytesIn))}}
+	fact := func(name, value string) { p.Facts = append(p.Facts, page.Fact{Name: name, Value: value}) }
+	fact("records", show.Count(s.RecordsIn))
+	fact("copies", fmt.Sprintf("%s (%s)", show.Count(s.Copies), share(s.Copies, s.RecordsIn)))
+	fact("running for", time.Duration(s.Seconds*1e9).Round(time.Second).String())
+	fact("compared", fmt.Sprintf("by %s, policy %s, points by %s", s.Key, s.Policy, s.Point))
+	if notes := flowNotes(s); notes != "" {
+		fact("noticed", notes)
+	}
+	if s.Relayed != nil {
+		fact("relayed", fmt.Sprintf("%s messages to %s", show.Count(s.Relayed.Messages), s.Relayed.To))
+	}
+	bars := page.Bars{Title: "Records and copies by point"}
+	for i := range s.Points[:min(len(s.Points), maxRows)] {
+		one := &s.Points[i]
+		bars.List = append(bars.List, page.Bar{Name: show.Printable(one.Name), Value: float64(one.Records), Text: show.Count(one.Records)},
+			page.Bar{Name: show.Printable(one.Name) + ", copies", Value: float64(one.Copies), Text: show.Count(one.Copies)})
+	}
+	if len(s.Points) > 0 {
+		p.Sections = append(p.Sections, page.Section{
+			Heading: "Points", Pictures: []page.Picture{bars}, Table: &page.Table{Columns: flowPointColumns, Rows: flowPointRows(s, page.MostRows)},
+			Caption: "A point is an exporter with its observation domain. Clock is how far its clock is behind ours, longest its longest record.",
+		})
+	}
+	if len(s.Matrix) > 0 {
+		p.Sections = append(p.Sections, page.Section{
+			Heading: "Who reports again what whom", Table: &page.Table{Columns: flowMatrixColumns, Rows: flowMatrixRows(s, page.MostRows)},
+		})
+	}
+	return p.Write(w)
+}

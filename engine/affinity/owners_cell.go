@@ -1,0 +1,65 @@
+package affinity
+
+import (
+	"math/bits"
+
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+// owned is one cell of a line of owners.
+type owned struct {
+	line *layout.Line
+	at   uint // 0 to layout.OwnerCells - 1
+}
+
+func (c owned) tag() uint32 { return uint32(c.line[c.at] >> 32) }
+func (c owned) end() uint32 { return uint32(c.line[c.at]) }
+
+// told returns the word of the owner and the length, and where in it they begin.
+func (c owned) told() (word *uint64, shift uint) {
+	return &c.line[layout.OwnerTold+c.at/layout.OwnerTolds], c.at % layout.OwnerTolds * layout.OwnerToldBits
+}
+
+// owner returns the number of the point that told, 0 for an empty cell.
+func (c owned) owner() uint32 {
+	word, shift := c.told()
+	return uint32(*word>>shift) >> layout.OwnerLengthBits & layout.OwnerMax
+}
+
+// length returns the units that were told before the end.
+func (c owned) length() uint32 {
+	word, shift := c.told()
+	return expand(uint32(*word>>shift) & (1<<layout.OwnerLengthBits - 1))
+}
+
+// set fills the cell.
+func (c owned) set(tag, end, length, owner uint32) {
+	c.line[c.at] = uint64(tag)<<32 | uint64(end)
+	word, shift := c.told()
+	told := uint64(owner<<layout.OwnerLengthBits | compress(length))
+	*word = *word&^((1<<layout.OwnerToldBits-1)<<shift) | told<<shift
+}
+
+const mantissa = 1 << layout.OwnerMantissaBits
+
+// compress returns a length in 8 bits, rounded down: small numbers as they are, others as
+// an exponent and the bits below the highest one.
+func compress(n uint32) uint32 {
+	if n < mantissa {
+		return n
+	}
+	shift := uint32(bits.Len32(n)) - layout.OwnerMantissaBits - 1
+	if shift >= mantissa-1 {
+		return 1<<layout.OwnerLengthBits - 1
+	}
+	return (shift+1)<<layout.OwnerMantissaBits | n>>shift&(mantissa-1)
+}
+
+// expand is the inverse of compress, but for what it has rounded.
+func expand(n uint32) uint32 {
+	exponent := n >> layout.OwnerMantissaBits
+	if exponent == 0 {
+		return n
+	}
+	return (n&(mantissa-1) | mantissa) << (exponent - 1)
+}
