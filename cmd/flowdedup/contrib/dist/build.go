@@ -9,7 +9,8 @@ import (
 	"slices"
 )
 
-// mostBytes is how large a program may be.
+// mostBytes is how large a program may be; that for s390x, whose code takes more bytes, 3 %
+// more.
 const mostBytes = 20_000_000
 
 // build builds the program for each platform.
@@ -25,8 +26,12 @@ func (r *release) build(platforms []platform) error {
 		if err != nil {
 			return err
 		}
-		if info.Size() > mostBytes {
-			return fmt.Errorf("%v: the program has %d bytes, more than %d", p, info.Size(), mostBytes)
+		most := int64(mostBytes)
+		if p.arch == "s390x" {
+			most += most * 3 / 100
+		}
+		if info.Size() > most {
+			return fmt.Errorf("%v: the program has %d bytes, more than %d", p, info.Size(), most)
 		}
 	}
 	return nil
