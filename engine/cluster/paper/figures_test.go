@@ -79,11 +79,11 @@ func TestFigure1(t *testing.T) {
 					}
 				}
 			})
-			expect := sliced.HorizontalFailedFPR
+			choices := 1 // of slices that an element makes
 			if vertical {
-				expect = sliced.VerticalFailedFPR
+				choices = k
 			}
-			want, err := expect(failed, alone)
+			want, _, err := sliced.SplitHybrid(choices, failed, alone, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -115,7 +115,7 @@ func TestFigure5Hybrid(t *testing.T) {
 		t.Fatal(err)
 	}
 	for x := range k + 1 {
-		wantFPR, wantFNR, err := theory.Sliced{Bits: bits, K: k, Slices: slices}.VerticalHybrid(failed, alone, x)
+		wantFPR, wantFNR, err := theory.Sliced{Bits: bits, K: k, Slices: slices}.SplitHybrid(k, failed, alone, x)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -286,15 +286,12 @@ func (r *redone) failing() {
 			wire := r.fail(way, slices, failed)
 			simulated := simulate(r.t, func(run int) ([]float64, error) { return simulateFailing(way, slices, failed, run) })
 			form := theory.Sliced{Bits: webLog.bits[0], K: hashes, Slices: slices}
-			alone, err := form.SplitFPR([]int{hashes, 1}[way], webLog.distinct)
+			choices := []int{hashes, 1}[way] // of slices that an element makes
+			alone, err := form.SplitFPR(choices, webLog.distinct)
 			if err != nil {
 				r.t.Fatal(err)
 			}
-			expect := form.HorizontalFailedFPR
-			if ways[way].name == "vertical" {
-				expect = form.VerticalFailedFPR
-			}
-			want, err := expect(failed, alone)
+			want, _, err := form.SplitHybrid(choices, failed, alone, 0)
 			if err != nil {
 				r.t.Fatal(err)
 			}
