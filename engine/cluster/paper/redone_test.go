@@ -276,17 +276,14 @@ func (r *redone) failing() {
 	for failed := 1; failed <= 10; failed++ {
 		fmt.Fprintf(&r.out, "| %d", failed)
 		for way := range ways {
-			slices, err := theory.HorizontalTolerance(failed, 0.02, most)
-			if ways[way].name == "vertical" {
-				slices, err = theory.VerticalTolerance(failed, hashes, 0.02, most)
-			}
+			choices := []int{hashes, 1}[way] // of slices that an element makes
+			slices, err := theory.Tolerance(failed, choices, 0.02, most)
 			if err != nil {
 				r.t.Fatal(err)
 			}
 			wire := r.fail(way, slices, failed)
 			simulated := simulate(r.t, func(run int) ([]float64, error) { return simulateFailing(way, slices, failed, run) })
 			form := theory.Sliced{Bits: webLog.bits[0], K: hashes, Slices: slices}
-			choices := []int{hashes, 1}[way] // of slices that an element makes
 			alone, err := form.SplitFPR(choices, webLog.distinct)
 			if err != nil {
 				r.t.Fatal(err)
