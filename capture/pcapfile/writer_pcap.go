@@ -146,7 +146,11 @@ func (w *pcapWriter) mixed(b *capture.Batch, lo, hi int) {
 // writers produce, carries into the seconds, but not beyond the end of 32 bits in 2106.
 func (w *pcapWriter) record(f *capture.Frame) {
 	t := uint64(max(f.Time, 0))
-	seconds := min(t/1e9, math.MaxUint32)
+	// The quotient is not compared: for s390x, Go 1.26 drops such a comparison.
+	seconds := t / 1e9
+	if t >= (math.MaxUint32+1)*1e9 {
+		seconds = math.MaxUint32
+	}
 	fraction := t - seconds*1e9
 	if !w.nanosecond {
 		fraction /= 1000
