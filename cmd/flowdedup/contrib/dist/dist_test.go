@@ -2,10 +2,12 @@ package main
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -240,6 +242,51 @@ func TestImage(t *testing.T) {
 		if out := command(t, "chroot", append([]string{"--userspec=65534:65534", root, "/flowdedup"}, strings.Fields(c.line)...)...); !strings.Contains(out, c.has) {
 			t.Errorf("%s: %s", c.line, out)
 		}
+	}
+}
+
+// emulators run programs of other processors: Debian's package qemu-user.
+var emulators = map[string]string{"arm64": "qemu-aarch64", "arm7": "qemu-arm", "riscv64": "qemu-riscv64", "s390x": "qemu-s390x"}
+
+// TestPlatforms compares what the programs for other processors make of each bundled capture
+// with what that for amd64 makes. s390x is big-endian.
+func TestPlatforms(t *testing.T) {
+	captures, err := filepath.Glob("../../../../testdata/pcaps/*.pcap*")
+	if err != nil || len(captures) == 0 {
+		t.Fatal(captures, err)
+	}
+	unpacked := func(arch string) string {
+		dir := t.TempDir()
+		command(t, "tar", "-C", dir, "--strip-components=1", "-xzf", one(t, made(t), "*_linux_"+arch+".tar.gz"))
+		return filepath.Join(dir, "flowdedup")
+	}
+	key := strings.Repeat("0123456789abcdef", 4)
+	verdicts := func(program ...string) (all [][sha256.Size]byte) {
+		for _, in := range captures {
+			for _, flags := range []string{"", "--keep flow", "--identity inner --window 100ms"} {
+				args := slices.Concat(program[1:], []string{"dedup", "--quiet", "--key", key, in, "-w", "-"}, strings.Fields(flags))
+				out, err := exec.Command(program[0], args...).Output()
+				if err != nil {
+					t.Fatalf("%v %v: %v", program, args, err)
+				}
+				all = append(all, sha256.Sum256(out))
+			}
+		}
+		return all
+	}
+	want := verdicts(unpacked("amd64"))
+	for arch, emulator := range emulators {
+		t.Run(arch, func(t *testing.T) {
+			if _, err := exec.LookPath(emulator); err != nil {
+				t.Skip("needs " + emulator)
+			}
+			if matches, err := filepath.Glob(filepath.Join(made(t), "*_linux_"+arch+".tar.gz")); err != nil || len(matches) == 0 {
+				t.Skip("not made")
+			}
+			if !slices.Equal(verdicts(emulator, unpacked(arch)), want) {
+				t.Error("its outputs differ from those of amd64")
+			}
+		})
 	}
 }
 
