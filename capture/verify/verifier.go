@@ -22,7 +22,8 @@ type Config struct {
 	Across  bool             // copies come from another capture point
 	Within  flow.PointFields // copies have these in common
 	Refresh bool             // a copy may copy a copy
-	// Memory bounds in bytes what is remembered of packets: 128 bytes each.
+	// Memory bounds in bytes what is remembered of packets, and as much again of differences
+	// to the file of removed packets: 128 bytes each.
 	Memory int
 }
 
@@ -116,6 +117,10 @@ func (v *Verifier) settle(b *capture.Batch, i int, s *sighting) {
 	}
 	key := contentOf(b, i)
 	r := v.balance[key]
+	if r == nil && uint64(len(v.balance)) >= v.copies.most {
+		v.report.Unknown++
+		return
+	}
 	if r == nil {
 		r = &removal{in: s.number, dup: v.dup.number, time: s.time}
 		v.balance[key] = r

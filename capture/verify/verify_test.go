@@ -233,6 +233,21 @@ func TestChanges(t *testing.T) {
 	}
 }
 
+// TestOtherDuplicates bounds what is remembered of a file that lacks the removed packets.
+func TestOtherDuplicates(t *testing.T) {
+	const most, n = 50, 200
+	in := make([]packet, n)
+	for i := range in {
+		in[i] = packet{time: int64(i), content: byte(i), removed: true}
+	}
+	v := New(Config{Identity: flow.IdentityConfig{Kind: flow.Frame}, Window: 10, Memory: most * sightingBytes}, sourceOf(nil), sourceOf(nil))
+	v.Add(batchOf(in))
+	r, err := v.Report()
+	if err != nil || len(v.balance) != most || r.Unlisted != most || r.Unknown != n-most || r.Lost != n {
+		t.Errorf("%d remembered, %+v, %v", len(v.balance), r, err)
+	}
+}
+
 // TestDamagedOutput returns the error of an output, and what was lost behind it.
 func TestDamagedOutput(t *testing.T) {
 	in := []packet{{time: 1, content: 1}, {time: 2, content: 2}}

@@ -3,10 +3,10 @@ package main
 import (
 	"archive/tar"
 	"archive/zip"
-	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,11 +24,11 @@ func (r *release) entries(p platform) ([]entry, error) {
 	list := []entry{
 		{p.program(), r.program(p), true},
 		{"LICENSE", filepath.Join(r.root, "LICENSE"), false},
-		{"THIRD-PARTY-LICENSES", r.paper("doc", "THIRD-PARTY-LICENSES"), false},
+		{"THIRD-PARTY-LICENSES", r.document("doc", "THIRD-PARTY-LICENSES"), false},
 	}
 	if p.os != "windows" {
 		for _, folder := range []string{"man", "completion"} {
-			files, err := filepath.Glob(r.paper(folder, "*"))
+			files, err := filepath.Glob(r.document(folder, "*"))
 			if err != nil {
 				return nil, err
 			}
@@ -60,65 +60,46 @@ func (r *release) archives(platforms []platform) error {
 }
 
 func (r *release) tar(name, folder string, entries []entry) error {
-	f, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	z, err := gzip.NewWriterLevel(f, gzip.BestCompression)
-	if err != nil {
-		return err
-	}
-	t := tar.NewWriter(z)
-	for _, e := range entries {
-		content, err := os.ReadFile(e.from)
-		if err != nil {
-			return err
+	return compressed(name, func(w io.Writer) error {
+		t := tar.NewWriter(w)
+		for _, e := range entries {
+			content, err := os.ReadFile(e.from)
+			if err != nil {
+				return err
+			}
+			if err := t.WriteHeader(&tar.Header{
+				Name: folder + "/" + e.name, Size: int64(len(content)), Mode: int64(e.mode()), ModTime: r.time, Format: tar.FormatPAX,
+			}); err != nil {
+				return err
+			}
+			if _, err := t.Write(content); err != nil {
+				return err
+			}
 		}
-		if err := t.WriteHeader(&tar.Header{
-			Name: folder + "/" + e.name, Size: int64(len(content)), Mode: int64(e.mode()), ModTime: r.time, Format: tar.FormatPAX,
-		}); err != nil {
-			return err
-		}
-		if _, err := t.Write(content); err != nil {
-			return err
-		}
-	}
-	if err := t.Close(); err != nil {
-		return err
-	}
-	if err := z.Close(); err != nil {
-		return err
-	}
-	return f.Close()
+		return t.Close()
+	})
 }
 
 func (r *release) zip(name, folder string, entries []entry) error {
-	f, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	z := zip.NewWriter(f)
-	for _, e := range entries {
-		content, err := os.ReadFile(e.from)
-		if err != nil {
-			return err
+	return create(name, func(w io.Writer) error {
+		z := zip.NewWriter(w)
+		for _, e := range entries {
+			content, err := os.ReadFile(e.from)
+			if err != nil {
+				return err
+			}
+			head := &zip.FileHeader{Name: folder + "/" + e.name, Method: zip.Deflate, Modified: r.time}
+			head.SetMode(e.mode())
+			to, err := z.CreateHeader(head)
+			if err != nil {
+				return err
+			}
+			if _, err := to.Write(content); err != nil {
+				return err
+			}
 		}
-		head := &zip.FileHeader{Name: folder + "/" + e.name, Method: zip.Deflate, Modified: r.time}
-		head.SetMode(e.mode())
-		w, err := z.CreateHeader(head)
-		if err != nil {
-			return err
-		}
-		if _, err := w.Write(content); err != nil {
-			return err
-		}
-	}
-	if err := z.Close(); err != nil {
-		return err
-	}
-	return f.Close()
+		return z.Close()
+	})
 }
 
 func (e entry) mode() os.FileMode {

@@ -3,6 +3,7 @@ package main
 import (
 	"compress/gzip"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -43,9 +44,9 @@ func (r *release) program(p platform) string { return filepath.Join(r.work, p.na
 // shells are those that complete command lines.
 var shells = []string{"bash", "zsh", "fish"}
 
-// papers makes what is read and not run, and is the same for all platforms: man pages,
-// completions, the licences of third parties. It goes into the folder "papers".
-func (r *release) papers([]platform) error {
+// documents makes what is read and not run, and is the same for all platforms: man pages,
+// completions, the licences of third parties. It goes into the folder "documents".
+func (r *release) documents([]platform) error {
 	pages := filepath.Join(r.work, "man")
 	if _, err := r.output("go", "run", "./cmd/flowdedup/doc/man", pages); err != nil {
 		return err
@@ -55,7 +56,7 @@ func (r *release) papers([]platform) error {
 		return err
 	}
 	for _, page := range manuals {
-		if err := compress(page, r.paper("man", filepath.Base(page)+".gz")); err != nil {
+		if err := compress(page, r.document("man", filepath.Base(page)+".gz")); err != nil {
 			return err
 		}
 	}
@@ -64,7 +65,7 @@ func (r *release) papers([]platform) error {
 		if err != nil {
 			return err
 		}
-		if err := write(r.paper("completion", shell), []byte(text+"\n")); err != nil {
+		if err := write(r.document("completion", shell), []byte(text+"\n")); err != nil {
 			return err
 		}
 	}
@@ -72,45 +73,60 @@ func (r *release) papers([]platform) error {
 	if err != nil {
 		return err
 	}
-	return write(r.paper("doc", "THIRD-PARTY-LICENSES"), text)
+	return write(r.document("doc", "THIRD-PARTY-LICENSES"), text)
 }
 
-// paper returns the path of a file that papers makes.
-func (r *release) paper(parts ...string) string {
-	return filepath.Join(slices.Concat([]string{r.work, "papers"}, parts)...)
+// document returns the path of a file that documents makes.
+func (r *release) document(parts ...string) string {
+	return filepath.Join(slices.Concat([]string{r.work, "documents"}, parts)...)
 }
 
 // write writes a file, and makes its folder.
 func write(name string, content []byte) error {
+	return create(name, func(w io.Writer) error {
+		_, err := w.Write(content)
+		return err
+	})
+}
+
+// create creates a file, and its folder, with what fill writes.
+func create(name string, fill func(io.Writer) error) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err
 	}
-	return os.WriteFile(name, content, 0o644)
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := fill(f); err != nil {
+		return err
+	}
+	return f.Close()
 }
 
-// compress writes a file through gzip, without name and time.
+// compressed is create, through gzip without name and time.
+func compressed(name string, fill func(io.Writer) error) error {
+	return create(name, func(w io.Writer) error {
+		z, err := gzip.NewWriterLevel(w, gzip.BestCompression)
+		if err != nil {
+			return err
+		}
+		if err := fill(z); err != nil {
+			return err
+		}
+		return z.Close()
+	})
+}
+
+// compress writes a file through gzip.
 func compress(from, to string) error {
 	content, err := os.ReadFile(from)
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+	return compressed(to, func(w io.Writer) error {
+		_, err := w.Write(content)
 		return err
-	}
-	f, err := os.Create(to)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	z, err := gzip.NewWriterLevel(f, gzip.BestCompression)
-	if err != nil {
-		return err
-	}
-	if _, err := z.Write(content); err != nil {
-		return err
-	}
-	if err := z.Close(); err != nil {
-		return err
-	}
-	return f.Close()
+	})
 }

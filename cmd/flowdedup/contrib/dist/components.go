@@ -3,7 +3,7 @@ package main
 import (
 	"crypto/sha256"
 	"fmt"
-	"os"
+	"io"
 	"path/filepath"
 	"time"
 
@@ -38,15 +38,9 @@ func (r *release) components([]platform) error {
 		},
 	}
 	bom.Components, bom.Dependencies = &parts, &[]cdx.Dependency{{Ref: self, Dependencies: &refs}}
-	f, err := os.Create(filepath.Join(r.out, "flowdedup_"+r.version+".cdx.json"))
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if err := cdx.NewBOMEncoder(f, cdx.BOMFileFormatJSON).SetPretty(true).Encode(bom); err != nil {
-		return err
-	}
-	return f.Close()
+	return create(filepath.Join(r.out, "flowdedup_"+r.version+".cdx.json"), func(w io.Writer) error {
+		return cdx.NewBOMEncoder(w, cdx.BOMFileFormatJSON).SetPretty(true).Encode(bom)
+	})
 }
 
 // serial returns a UUID (RFC 9562, version 8) that follows from the commit.

@@ -88,7 +88,7 @@ func (r *release) layer(p platform) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	licences, err := os.ReadFile(r.paper("doc", "THIRD-PARTY-LICENSES"))
+	licences, err := os.ReadFile(r.document("doc", "THIRD-PARTY-LICENSES"))
 	if err != nil {
 		return nil, err
 	}

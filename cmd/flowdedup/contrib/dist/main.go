@@ -44,7 +44,7 @@ func run(root, out, only string) error {
 	if len(platforms) == 0 {
 		return fmt.Errorf("no platform %s", only)
 	}
-	for _, step := range []func([]platform) error{r.build, r.papers, r.archives, r.packages, r.images, r.components, r.checksums} {
+	for _, step := range []func([]platform) error{r.build, r.documents, r.archives, r.packages, r.images, r.components, r.checksums} {
 		if err := step(platforms); err != nil {
 			return err
 		}

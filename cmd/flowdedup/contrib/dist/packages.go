@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -29,7 +30,7 @@ func (r *release) packages(platforms []platform) error {
 		return err
 	}
 	unit = bytes.ReplaceAll(unit, []byte("/usr/local/bin/"), []byte("/usr/bin/"))
-	if err := write(r.paper("unit"), unit); err != nil {
+	if err := write(r.document("unit"), unit); err != nil {
 		return err
 	}
 	if err := r.changelog(); err != nil {
@@ -51,10 +52,10 @@ func (r *release) packages(platforms []platform) error {
 // changelog writes what Debian wants to know of a version; the changes are in the manual.
 func (r *release) changelog() error {
 	text := fmt.Sprintf("flowdedup (%s-1) stable; urgency=medium\n\n  * See changes.md.\n\n -- %s  %s\n", r.version, maintainer, r.time.Format(time.RFC1123Z))
-	if err := write(r.paper("changelog"), []byte(text)); err != nil {
+	if err := write(r.document("changelog"), []byte(text)); err != nil {
 		return err
 	}
-	return compress(r.paper("changelog"), r.paper("changelog.gz"))
+	return compress(r.document("changelog"), r.document("changelog.gz"))
 }
 
 // contrib returns the path of a file beside this module.
@@ -94,15 +95,7 @@ func (r *release) pack(p platform, format string) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.Create(filepath.Join(r.out, packager.ConventionalFileName(info)))
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if err := packager.Package(info, f); err != nil {
-		return err
-	}
-	return f.Close()
+	return create(filepath.Join(r.out, packager.ConventionalFileName(info)), func(w io.Writer) error { return packager.Package(info, w) })
 }
 
 // contents returns what a package installs, and where.
@@ -112,7 +105,7 @@ func (r *release) contents(p platform, format string) (files.Contents, error) {
 		list = append(list, &files.Content{Source: from, Destination: to, Type: kind, FileInfo: &files.ContentFileInfo{Mode: mode, MTime: r.time, Owner: "root", Group: "root"}})
 	}
 	add(r.program(p), "/usr/bin/flowdedup", 0o755, "")
-	pages, err := filepath.Glob(r.paper("man", "*.gz"))
+	pages, err := filepath.Glob(r.document("man", "*.gz"))
 	if err != nil {
 		return nil, err
 	}
@@ -127,10 +120,10 @@ func (r *release) contents(p platform, format string) (files.Contents, error) {
 	for shell, to := range map[string]string{
 		"bash": "/usr/share/bash-completion/completions/flowdedup", "zsh": zsh, "fish": "/usr/share/fish/vendor_completions.d/flowdedup.fish",
 	} {
-		add(r.paper("completion", shell), to, 0o644, "")
+		add(r.document("completion", shell), to, 0o644, "")
 	}
 	add(strings.Repeat("../", strings.Count(extcap, "/")-1)+"bin/flowdedup", extcap+"/flowdedup-extcap", 0, files.TypeSymlink)
-	add(r.paper("unit"), "/usr/lib/systemd/system/flowdedup@.service", 0o644, "")
+	add(r.document("unit"), "/usr/lib/systemd/system/flowdedup@.service", 0o644, "")
 	add("", "/etc/flowdedup", 0o755, files.TypeDir)
 	const doc = "/usr/share/doc/flowdedup/"
 	add(r.contrib("example.conf"), doc+"examples/eth0.conf", 0o644, "")
@@ -138,7 +131,7 @@ func (r *release) contents(p platform, format string) (files.Contents, error) {
 	add(r.contrib("prometheus-alerts.yml"), doc+"examples/prometheus-alerts.yml", 0o644, "")
 	add(filepath.Join(r.root, "cmd/flowdedup/doc/changes.md"), doc+"changes.md", 0o644, "")
 	add(r.contrib("dist/copyright"), doc+"copyright", 0o644, "")
-	add(r.paper("changelog.gz"), doc+"changelog.Debian.gz", 0o644, "")
-	add(r.paper("doc", "THIRD-PARTY-LICENSES"), doc+"THIRD-PARTY-LICENSES", 0o644, "")
+	add(r.document("changelog.gz"), doc+"changelog.Debian.gz", 0o644, "")
+	add(r.document("doc", "THIRD-PARTY-LICENSES"), doc+"THIRD-PARTY-LICENSES", 0o644, "")
 	return list, nil
 }
