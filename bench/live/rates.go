@@ -3,11 +3,8 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -66,25 +63,18 @@ func (b *bench) atRate(r *receiver, rate int) error {
 	if rate > 0 {
 		frames = rate * b.seconds / 2
 	}
-	dir := filepath.Join(b.outputs, r.name)
-	if err := os.Mkdir(dir, 0o777); err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	p, err := start(r.line, processors(r.spread), dir)
+	spent := time.Duration(0)
+	out, in, err := b.measure(r, func(*process) (sent, error) {
+		out, err := inject(frames, func() error { return nil }, func() (*lab.Generator, error) {
+			g, err := lab.NewPacedGenerator("left", lab.MinFrame, rate)
+			spent = threadTime()
+			return g, err
+		})
+		spent = threadTime() - spent
+		return out, err
+	})
 	if err != nil {
 		return err
-	}
-	spent := time.Duration(0)
-	out, sendErr := inject(frames, func() error { return nil }, func() (*lab.Generator, error) {
-		g, err := lab.NewPacedGenerator("left", lab.MinFrame, rate)
-		spent = threadTime()
-		return g, err
-	})
-	spent = threadTime() - spent
-	in, err := p.finish(r.count)
-	if err := errors.Join(sendErr, err); err != nil {
-		return fmt.Errorf("%s: %w", r.line, err)
 	}
 	_, err = fmt.Fprintf(b.out, "command: %s\nBenchmarkRate/rate=%d/receiver=%s 1 %.5g sent/s %d sent %d captured %d dropped %.5g cpu-s %.5g sender-cpu-s\n",
 		r.line, rate, r.name, float64(out.frames)/out.took.Seconds(), out.frames, in.captured, in.dropped, in.cpu.Seconds(), spent.Seconds())

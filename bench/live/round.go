@@ -44,21 +44,30 @@ func (b *bench) inRounds() error {
 
 // runReceiver measures a receiver and prints the result.
 func (b *bench) runReceiver(r *receiver, sender string) error {
+	out, in, err := b.measure(r, func(p *process) (sent, error) { return b.send(sender, p.halfway) })
+	if err != nil {
+		return err
+	}
+	return b.print(r, sender, out, in)
+}
+
+// measure runs a receiver while frames are sent.
+func (b *bench) measure(r *receiver, send func(p *process) (sent, error)) (out sent, in result, err error) {
 	dir := filepath.Join(b.outputs, r.name)
 	if err := os.Mkdir(dir, 0o777); err != nil {
-		return err
+		return out, in, err
 	}
 	defer os.RemoveAll(dir)
 	p, err := start(r.line, processors(r.spread), dir)
 	if err != nil {
-		return err
+		return out, in, err
 	}
-	out, sendErr := b.send(sender, p.halfway)
-	in, err := p.finish(r.count)
+	out, sendErr := send(p)
+	in, err = p.finish(r.count)
 	if err := errors.Join(sendErr, err); err != nil {
-		return fmt.Errorf("%s: %w", r.line, err)
+		return out, in, fmt.Errorf("%s: %w", r.line, err)
 	}
-	return b.print(r, sender, out, in)
+	return out, in, nil
 }
 
 func (b *bench) print(r *receiver, sender string, out sent, in result) error {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -448,45 +447,6 @@ func TestSecond(t *testing.T) {
 	open(t, Config{})
 	if _, err := Open(Config{Interfaces: []string{"right"}}); err == nil || !bytes.Contains([]byte(err.Error()), []byte("another XDP program")) {
 		t.Error(err)
-	}
-}
-
-// TestPollTimes checks that the packets of a poll share a time, and that each poll has its
-// own.
-func TestPollTimes(t *testing.T) {
-	enterLab(t, "1")
-	src := open(t, Config{})
-	if p := src.ports[0].program; !p.stamps || p.polls == nil {
-		t.Skip("each packet has a time of its own")
-	}
-	g, err := lab.NewPeerGenerator("left", lab.MinFrame)
-	if err != nil {
-		t.Skip(err)
-	}
-	defer g.Close()
-	const packets, ofPoll = 1 << 10, 64
-	if err := g.Run(packets); err != nil {
-		t.Fatal(err)
-	}
-	times := map[int64]bool{}
-	got := rest(t, src)
-	for i := range got.all {
-		times[got.all[i].Time] = true
-	}
-	// Ticks, and signals that end a batch of the generator, make some more.
-	if polls := packets / ofPoll; len(got.all) != packets || len(times) < polls/2 || len(times) > 4*polls {
-		t.Errorf("%d packets with %d times", len(got.all), len(times))
-	}
-}
-
-// TestNoPolls knows a driver that hands over packets without polls.
-func TestNoPolls(t *testing.T) {
-	enterLab(t, "1")
-	if out, err := exec.Command("ip", "tuntap", "add", "dev", "tap", "mode", "tap").CombinedOutput(); err != nil {
-		t.Skip("no taps: ", string(out))
-	}
-	if polls("tap") || !polls("right") || polls("none") {
-		t.Error("a tap polls, or a pair does not, or what is not there does")
 	}
 }
 
