@@ -1,5 +1,5 @@
 # Everything here needs only a Go toolchain, unless a target says more.
-.PHONY: build hub install man test test-short race vet lint fuzz cross purego bench bench-short bench-compare bench-large bench-peers bench-peers-large bench-pipeline bench-pipeline-quick bench-live bench-live-quick bench-merge intervals bench-results soak-live test-hub chaos-hub hub-model faults batches papers papers-check papers-full captures ci dist dist-test bench-all hub-figures
+.PHONY: build hub install man test test-short race vet lint fuzz cross purego bench bench-short bench-compare bench-large bench-peers bench-peers-large bench-pipeline bench-pipeline-quick bench-live bench-live-quick bench-merge intervals bench-results soak-live test-hub chaos-hub hub-model faults batches papers papers-check papers-full captures ci dist dist-test pictures bench-all hub-figures exporters
 
 # One static file, which needs no C library.
 build:
@@ -18,8 +18,8 @@ install: build man
 	done
 
 # A release: programs, packages, images, checksums, in dist/ (PLATFORM=linux/amd64 for one
-# alone). dist-test makes it twice, compares, and installs and runs it in clean roots: Linux,
-# as root, with debootstrap and rpm.
+# alone). dist-test makes it twice, compares, and installs and runs it in clean roots, of
+# which systemd boots one: Linux, as root, with debootstrap, rpm, systemd-nspawn, qemu-user.
 PLATFORM ?=
 dist:
 	go -C cmd/flowdedup/contrib/dist run . -root $(CURDIR) -out $(CURDIR)/dist -only '$(PLATFORM)'
@@ -28,6 +28,10 @@ dist-test: dist
 	rm -rf dist-again && go -C cmd/flowdedup/contrib/dist run . -root $(CURDIR) -out $(CURDIR)/dist-again -only '$(PLATFORM)' >/dev/null
 	FLOWDEDUP_DIST=$(CURDIR)/dist FLOWDEDUP_DIST_AGAIN=$(CURDIR)/dist-again go -C cmd/flowdedup/contrib/dist test -count=1 -timeout 1h -v .
 	rm -rf dist-again
+
+# Draws the manual's pictures of terminals again: Linux, as root, with mandoc, tshark, chromium.
+pictures:
+	cmd/flowdedup/doc/pages/pictures.sh
 
 # Man pages from the commands' help and the manual, into man/.
 man:
@@ -189,19 +193,24 @@ faults:
 batches:
 	FLOWDEDUP_BATCHES=all go test -count=1 -timeout 1h -run BatchEnds ./cmd/flowdedup/internal/cli
 
+# exporters gives flows the records of every exporter that is installed: softflowd, pmacct,
+# Open vSwitch. Linux, as root: a minute.
+exporters:
+	FLOWDEDUP_EXPORTERS=all go test -count=1 -run TestFlows ./cmd/flowdedup/internal/cli
+
 bench-results:
 	cd bench/peers && go run ./report -o ../RESULTS.md -charts ../charts $(addprefix ../../,$(sort $(wildcard $(OUT)/*.txt)))
 
 # Makes the papers' tables and figures again: minutes.
 papers:
-	go run ./bench/papers $(PAPERS) -markdown bench/papers/RESULTS.md -charts bench/papers/charts -json bench/papers/results.json
+	go run ./bench/papers $(PAPERS) -markdown bench/papers/RESULTS.md -charts bench/papers/charts
 
 # Fails where RESULTS.md or a chart has other numbers than the code makes: all tables.
 papers-check:
 	go run ./bench/papers -check bench/papers/RESULTS.md -charts bench/papers/charts
 
-# papers-full makes Tables 1 to 5 of p1 at their printed sizes: some ten hours on two
-# cores, with 3 GB of memory for each. Finished rows stay in full.json, so it may be
+# papers-full makes Tables 1 to 5 of p1 at their printed sizes: some three hours of one
+# core, with 3 GB of memory for each. Finished rows stay in full.json, so it may be
 # interrupted, writes what there is, and goes on from there the next time.
 papers-full:
 	mkdir -p $(OUT)

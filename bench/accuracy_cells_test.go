@@ -10,7 +10,6 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/asm/line"
 	"github.com/flowdedup/flowdedup/engine/paper"
-	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
 // errorRates are what a filter did on a stream of known elements.
@@ -99,15 +98,27 @@ func (f *cellFilter) nonZero() (cells uint64) {
 }
 
 // stablePoint returns the share of zeros and the false positive rate that new elements
-// bring a filter of cell lines to.
-func stablePoint(t *testing.T, p line.CellParams) (zeros, fpr float64) {
-	t.Helper()
-	s := theory.StableHits{Stable: theory.Stable{Cells: p.Cells(), K: p.K, P: p.MissP, Max: p.Max}, HitP: p.HitP}
-	zeros, err := s.Zeros()
-	if err != nil {
-		t.Fatal(err)
+// bring a filter of cell lines to: the largest z with
+//
+//	z = (g / (g+1))^Max, g = (MissP (1-f) + HitP f) (1/K - 1/Cells), f = (1-z)^K
+//
+// which is DR06, Theorem 2, with the mean of both decrements, since whether another
+// element is found does not depend on a cell's value. With few decrements on hits and Max
+// above 1 it may be 0: fewer zeros make more hits, which leave fewer zeros. The right
+// side grows with z, so iteration from z = 1 falls to the solution.
+func stablePoint(p line.CellParams) (zeros, fpr float64) {
+	zeros = 1
+	k, cells := float64(p.K), float64(p.Cells())
+	for range 100_000 {
+		fpr = math.Pow(1-zeros, k)
+		free := (float64(p.MissP)*(1-fpr) + float64(p.HitP)*fpr) * (1/k - 1/cells)
+		next := math.Pow(free/(free+1), float64(p.Max))
+		if next >= zeros {
+			break
+		}
+		zeros = next
 	}
-	return zeros, math.Pow(1-zeros, float64(p.K))
+	return zeros, fpr
 }
 
 // TestCellLinesStablePoint saturates a filter of lines with new elements. It has the
@@ -153,7 +164,7 @@ func TestCellLinesStablePoint(t *testing.T) {
 			if counted := f.nonZero(); counted != f.counts.NonZero {
 				t.Errorf("%d cells are not zero, counted %d on the way", counted, f.counts.NonZero)
 			}
-			zeros, fpr := stablePoint(t, p)
+			zeros, fpr := stablePoint(p)
 			x := 1 - zeros
 			uneven := float64(p.K*(p.K-1)) / 2 * (1 - x) / (x * float64(p.Cells()))
 			checkCellRate(t, "share not zero", nonZero, x, -0.01, 0.01, p.Cells()*lines)
@@ -221,7 +232,7 @@ func TestCellLinesBound(t *testing.T) {
 			digests, known := seededCellStream(zipf, seed)
 			rates.take(t, p, digests, known)
 		}
-		_, bound := stablePoint(t, p)
+		_, bound := stablePoint(p)
 		t.Logf("%+v: FPR %.5f, of new elements %.5f", p, rates.fpr(), bound)
 		chance := spread(bound, rates.fresh)
 		if above := rates.fpr() > bound+chance; above != (hitP == 0) {

@@ -3,6 +3,8 @@ package capture
 import (
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 )
 
 // Reasons why an input cannot be read to its end; test with errors.Is.
@@ -48,6 +50,36 @@ func (e *InputError) Error() string {
 
 // Unwrap returns the reason.
 func (e *InputError) Unwrap() error { return e.Err }
+
+// FailedRead marks an error of a stream of bytes itself, so that those who read content out
+// of it pass it on: as a [ReadError] without a place, which [Locate] adds. The operation and
+// the path of a system's error are dropped, since Locate names the input. What says how the
+// content ended stays as it is: io.EOF, and what wraps one of the reasons above.
+func FailedRead(err error) error {
+	if err == nil || err == io.EOF || IsUnread(err) {
+		return err
+	}
+	for _, reason := range [...]error{ErrEmpty, ErrUnknownFormat, ErrTruncated, ErrDamaged, ErrNotSupported} {
+		if errors.Is(err, reason) {
+			return err
+		}
+	}
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		err = path.Err
+	}
+	return &ReadError{Err: err}
+}
+
+// Locate returns err with the place where it ended the input: as a ReadError if FailedRead
+// has marked it, else as an InputError.
+func Locate(err error, input string, offset int64, header bool) error {
+	var failed *ReadError
+	if errors.As(err, &failed) {
+		return &ReadError{Input: input, Offset: offset, Err: failed.Err}
+	}
+	return &InputError{Input: input, Offset: offset, Header: header, Err: err}
+}
 
 // IsDamage reports whether err wraps an InputError.
 func IsDamage(err error) bool {

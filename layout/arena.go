@@ -134,6 +134,14 @@ func (a *Arena) Close() error {
 	return a.Unpin()
 }
 
+// AdviseHuge asks Linux to back words of the Go heap with huge pages, if they take some.
+func AdviseHuge(words []uint64) {
+	bytes := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), 8*len(words))
+	if skip := -uintptr(unsafe.Pointer(unsafe.SliceData(bytes))) % hugePage; len(bytes) >= 2*hugePage {
+		adviseHuge(bytes[skip : len(bytes)-len(bytes)%hugePage])
+	}
+}
+
 // smallArena is the size up to which arenas lie in the Go heap on all systems. Such
 // arenas come and go with windows of few packets. To map and unmap memory for them would
 // take many times as long as to allocate it.

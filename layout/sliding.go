@@ -31,9 +31,7 @@ func SlidingCell(word uint64) uint64 {
 	return word<<slidingTop&^(2*SlidingPresent-1) | SlidingPresent
 }
 
-// SlidingHalf returns the lowest bit of the line number that a cell has among lines, a
-// power of two of at least 2*SlidingLines. It says to which half of an old line's pair
-// the cell goes when the number of lines doubles.
-func SlidingHalf(cell uint64, lines int) uint64 {
-	return cell >> ((65 + slidingTop - bits.Len(uint(lines))) & 63) & 1
-}
+// SlidingHalfAt returns the number of the bit of a cell that is the lowest one of its line
+// number among lines, a power of two of at least 2*SlidingLines. It says to which half of
+// an old line's pair the cell goes when the number of lines doubles.
+func SlidingHalfAt(lines int) uint { return uint(65 + slidingTop - bits.Len(uint(lines))) }

@@ -17,8 +17,8 @@ func digestBytes(d *Digest) *[16]byte {
 	return (*[16]byte)(unsafe.Pointer(d))
 }
 
-// loadDigest converts the output of the cipher to two little-endian words, which is no
-// work on little-endian machines.
+// loadDigest converts the output of the cipher to two little-endian words, or such words to
+// an input, which is no work on little-endian machines.
 func loadDigest(d *Digest) {
 	b := digestBytes(d)
 	*d = Digest{binary.LittleEndian.Uint64(b[:8]), binary.LittleEndian.Uint64(b[8:])}
@@ -28,17 +28,6 @@ func loadDigest(d *Digest) {
 func xorBlock(s *[16]byte, p *[16]byte) {
 	binary.LittleEndian.PutUint64(s[:8], binary.LittleEndian.Uint64(s[:8])^binary.LittleEndian.Uint64(p[:8]))
 	binary.LittleEndian.PutUint64(s[8:], binary.LittleEndian.Uint64(s[8:])^binary.LittleEndian.Uint64(p[8:]))
-}
-
-// xorPadded adds the first 16 bytes of p to the state, padded with zeros if p is shorter.
-func xorPadded(s *[16]byte, p []byte) {
-	if len(p) >= 16 {
-		xorBlock(s, (*[16]byte)(p))
-		return
-	}
-	for i, c := range p {
-		s[i] ^= c
-	}
 }
 
 func (a *AES) sum16Generic(dst []Digest, keys [][16]byte) {
@@ -71,37 +60,22 @@ func (a *AES) sum48Generic(dst []Digest, keys [][48]byte) {
 	}
 }
 
-func (a *AES) sumMessagesGeneric(dst []Digest, buf []byte, msgs []Message) {
-	for len(msgs) > 0 {
-		n := min(chains, len(msgs))
-		a.sumChains(dst[:n], buf, msgs[:n])
-		dst, msgs = dst[n:], msgs[n:]
-	}
-}
-
-// sumChains digests a few messages in step, block by block.
-func (a *AES) sumChains(dst []Digest, buf []byte, msgs []Message) {
-	longest := uint32(0)
+// sumMessagesGeneric digests messages. If one reaches beyond buf, it returns a number less
+// than theirs.
+func (a *AES) sumMessagesGeneric(dst []Digest, buf []byte, msgs []Message) (done int) {
+	key := a.messages
 	for i := range msgs {
-		s := digestBytes(&dst[i])
-		putHeader(s, &msgs[i])
-		a.block.Encrypt(s[:], s[:])
-		longest = max(longest, msgs[i].Len)
-	}
-	for at := uint64(0); at < uint64(longest); at += 16 {
-		for i := range msgs {
-			if m := &msgs[i]; at < uint64(m.Len) {
-				xorPadded(digestBytes(&dst[i]), buf[m.Off:][at:m.Len])
-			}
+		m := &msgs[i]
+		if m.isOutside(buf) {
+			return i
 		}
-		for i := range msgs {
-			if at < uint64(msgs[i].Len) {
-				s := digestBytes(&dst[i])
-				a.block.Encrypt(s[:], s[:])
-			}
-		}
-	}
-	for i := range msgs {
+		dst[i] = key.hash.sum(buf[m.Off:][:m.Len])
+		dst[i][0] ^= uint64(m.Len) << 32
+		dst[i][1] ^= m.Tweak
+		loadDigest(&dst[i])
+		s := digestBytes(&dst[i])[:]
+		key.block.Encrypt(s, s)
 		loadDigest(&dst[i])
 	}
+	return len(msgs)
 }

@@ -34,15 +34,19 @@ func BenchmarkSum48(b *testing.B) {
 	})
 }
 
-// benchIdentities are lengths of packet identities: headers alone, full frames,
+// benchIdentities are lengths of packet identities: from headers alone to jumbo frames,
 // and the simple mix of the Internet, 7 packets of 40 bytes to 4 of 576 and one of
 // 1500, in random order.
 var benchIdentities = []struct {
 	name    string
 	lengths []uint32
 }{
-	{"46", []uint32{46}},
-	{"1500", []uint32{1500}},
+	{"38", []uint32{38}},
+	{"64", []uint32{64}},
+	{"128", []uint32{128}},
+	{"512", []uint32{512}},
+	{"1460", []uint32{1460}},
+	{"9000", []uint32{9000}},
 	{"imix", []uint32{40, 40, 40, 40, 40, 40, 40, 576, 576, 576, 576, 1500}},
 }
 

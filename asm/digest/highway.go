@@ -32,6 +32,13 @@ func NewHighway(key [32]byte) *Highway {
 // overlap. SumMessages panics if dst is shorter than msgs or a message reaches beyond
 // buf.
 func (h *Highway) SumMessages(dst []Digest, buf []byte, msgs []Message) {
-	checkMessages("Highway.SumMessages", dst, buf, msgs)
+	if len(dst) < len(msgs) {
+		panic(shortDst("Highway.SumMessages"))
+	}
+	for i := range msgs {
+		if msgs[i].isOutside(buf) {
+			panic(beyondBuf("Highway.SumMessages"))
+		}
+	}
 	h.sumMessages(dst[:len(msgs)], buf, msgs)
 }

@@ -14,7 +14,8 @@ func (h *Highway) sumMessagesGeneric(dst []Digest, buf []byte, msgs []Message) {
 
 func (h *Highway) sum(buf []byte, m *Message) Digest {
 	var prefix [highwayhash.Size]byte
-	putHeader((*[16]byte)(prefix[:]), m)
+	binary.LittleEndian.PutUint64(prefix[:8], uint64(m.Len))
+	binary.LittleEndian.PutUint64(prefix[8:], m.Tweak)
 	state := h.fresh
 	state.Write(prefix[:])
 	state.Write(buf[m.Off:][:m.Len])

@@ -15,7 +15,7 @@ func (h *Highway) sumMessages(dst []Digest, buf []byte, msgs []Message) {
 	var o messageOrder
 	for len(msgs) > 0 {
 		n := min(len(msgs), orderedMessages)
-		order, _ := o.sort(msgs[:n])
+		order := o.sort(msgs[:n])
 		for len(order)%lanes != 0 {
 			order = append(order, order[n-1])
 		}

@@ -1,7 +1,6 @@
 package digest
 
 import (
-	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -69,6 +68,8 @@ var messageBatches = []struct {
 	{"empty", func(*rand.Rand, int) int { return 0 }},
 	{"empty or full", func(_ *rand.Rand, i int) int { return i % 2 * 48 }},
 	{"short or long", func(rng *rand.Rand, _ int) int { return 46 + rng.IntN(2)*1440 }},
+	{"around a group of blocks", func(rng *rand.Rand, _ int) int { return 230 + rng.IntN(60) }},
+	{"around two", func(rng *rand.Rand, _ int) int { return 490 + rng.IntN(60) }},
 	{"one long", func(_ *rand.Rand, i int) int { return 20 + max(0, 1-i)*4000 }},
 	{"all long", func(rng *rand.Rand, _ int) int { return 2000 + rng.IntN(100) }},
 }
@@ -170,10 +171,14 @@ func TestAESSchedule(t *testing.T) {
 	}
 }
 
+// FuzzAESLevels has the buffer between guard pages.
 func FuzzAESLevels(f *testing.F) {
 	f.Add([]byte("0123456789abcdef0123456789abcdef"), uint64(1))
-	f.Fuzz(func(t *testing.T, buf []byte, seed uint64) {
+	f.Add(kerneltest.Pattern(600), uint64(2))
+	f.Fuzz(func(t *testing.T, bytes []byte, seed uint64) {
 		rng := rand.New(rand.NewPCG(seed, 0))
+		buf := kerneltest.Guarded[byte](t, len(bytes), seed%2 == 0)
+		copy(buf, bytes)
 		msgs := randomMessages(rng, rng.IntN(301), len(buf), len(buf))
 		forAESLevels(t, [16]byte{9}, func(t *testing.T, a, generic *AES) {
 			got, want := make([]Digest, len(msgs)), make([]Digest, len(msgs))
@@ -183,39 +188,5 @@ func FuzzAESLevels(f *testing.F) {
 				t.Error("digests differ")
 			}
 		})
-	})
-}
-
-// TestScanMessages puts one message that reaches too far, or has another length, at each
-// place of batches of all sizes.
-func TestScanMessages(t *testing.T) {
-	kerneltest.ForLevels(t, func(t *testing.T) {
-		for n := range 40 {
-			msgs := make([]Message, n)
-			for i := range msgs {
-				msgs[i] = Message{Off: 100 + uint32(i), Len: 33 + uint32(i)%16, Tweak: ^uint64(i)}
-			}
-			if outside, same := scanMessages(msgs, 200); outside || !same {
-				t.Fatalf("%d messages: outside %v, same %v", n, outside, same)
-			}
-			for i := range msgs {
-				m := msgs[i]
-				msgs[i].Off = 201 - m.Len
-				if outside, _ := scanMessages(msgs, 200); !outside {
-					t.Fatalf("message %d of %d reaches too far", i, n)
-				}
-				msgs[i] = Message{Off: math.MaxUint32, Len: math.MaxUint32}
-				if outside, _ := scanMessages(msgs, 200); !outside {
-					t.Fatalf("message %d of %d reaches farthest", i, n)
-				}
-				for _, length := range []uint32{0, 32, 49} {
-					msgs[i] = Message{Off: 1, Len: length}
-					if _, same := scanMessages(msgs, 200); same && n > 1 {
-						t.Fatalf("message %d of %d has %d bytes", i, n, length)
-					}
-				}
-				msgs[i] = m
-			}
-		}
 	})
 }

@@ -65,7 +65,8 @@ func (b *batch) fillExact64(digests []digest.Digest, shift uint) {
 // fillSliding fills the batch with 1 to 64 words, with their cells as low halves.
 func (b *batch) fillSliding(words []uint64, dates []uint16, shift uint) {
 	dates = dates[:len(words)]
-	for i, word := range words {
+	for i := b.fillSlidingVectors(words, dates, shift); i < len(words); i++ {
+		word := words[i]
 		b.offset[i&63] = word >> (shift & 63) * 64
 		b.low[i&63] = layout.SlidingCell(word) | uint64(dates[i]&(layout.SlidingPresent-1))
 	}

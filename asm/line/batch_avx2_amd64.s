@@ -105,6 +105,43 @@ group:
 	VZEROUPPER
 	RET
 
+// func fillSlidingAVX2(b *batch, words *uint64, dates *uint16, groups int, shift uint)
+TEXT ·fillSlidingAVX2(SB), NOSPLIT, $0-40
+	MOVQ b+0(FP), DI
+	MOVQ words+8(FP), SI
+	MOVQ dates+16(FP), DX
+	MOVQ groups+24(FP), CX
+	VPBROADCASTQ shift+32(FP), Y10
+	MOVQ $-0x10000, AX
+	MOVQ AX, X11
+	VPBROADCASTQ X11, Y11
+	MOVL $0x8000, AX
+	MOVQ AX, X12
+	VPBROADCASTQ X12, Y12
+	MOVL $0x7fff, AX
+	MOVQ AX, X13
+	VPBROADCASTQ X13, Y13
+
+group:
+	VMOVDQU (SI), Y0
+	VPSRLVQ Y10, Y0, Y1
+	VPSLLQ $6, Y1, Y1
+	VMOVDQU Y1, batch_offset(DI)
+	VPSLLQ $10, Y0, Y0
+	VPAND Y11, Y0, Y0
+	VPMOVZXWQ (DX), Y1
+	VPAND Y13, Y1, Y1
+	VPOR Y12, Y0, Y0
+	VPOR Y1, Y0, Y0
+	VMOVDQU Y0, batch_low(DI)
+	ADDQ $32, SI
+	ADDQ $8, DX
+	ADDQ $32, DI
+	DECQ CX
+	JNZ  group
+	VZEROUPPER
+	RET
+
 // func fillExact64AVX2(b *batch, digests *Digest, groups int, shift uint)
 TEXT ·fillExact64AVX2(SB), NOSPLIT, $0-32
 	MOVQ b+0(FP), DI

@@ -108,6 +108,40 @@ group:
 	VZEROUPPER
 	RET
 
+// func fillSlidingAVX512(b *batch, words *uint64, dates *uint16, groups int, shift uint)
+TEXT ·fillSlidingAVX512(SB), NOSPLIT, $0-40
+	MOVQ b+0(FP), DI
+	MOVQ words+8(FP), SI
+	MOVQ dates+16(FP), DX
+	MOVQ groups+24(FP), CX
+	VPBROADCASTQ shift+32(FP), Z10
+	MOVQ $-0x10000, AX
+	VPBROADCASTQ AX, Z11
+	MOVL $0x8000, AX
+	VPBROADCASTQ AX, Z12
+	MOVL $0x7fff, AX
+	VPBROADCASTQ AX, Z13
+
+group:
+	VMOVDQU64 (SI), Z0
+	VPSRLVQ   Z10, Z0, Z1
+	VPSLLQ    $6, Z1, Z1
+	VMOVDQU64 Z1, batch_offset(DI)
+	VPSLLQ    $10, Z0, Z0
+	VPANDQ    Z11, Z0, Z0
+	VPMOVZXWQ (DX), Z1
+	VPANDQ    Z13, Z1, Z1
+	VPORQ     Z12, Z0, Z0
+	VPORQ     Z1, Z0, Z0
+	VMOVDQU64 Z0, batch_low(DI)
+	ADDQ $64, SI
+	ADDQ $16, DX
+	ADDQ $64, DI
+	DECQ CX
+	JNZ  group
+	VZEROUPPER
+	RET
+
 // func fillExactAVX512(b *batch, words *uint32, groups int, shift uint, geometry *rowGeometry)
 TEXT ·fillExactAVX512(SB), NOSPLIT, $0-40
 	MOVQ b+0(FP), DI

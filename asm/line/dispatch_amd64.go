@@ -23,6 +23,8 @@ import (
 //	timed               testAndSetTimedBatchGeneric     timedRowsAVX2            timedRowsAVX512
 //	coarse              testAndSetCoarseBatchGeneric    coarseRowsAVX2           coarseRowsAVX512
 //	sliding             testAndSetSlidingBatchGeneric   slidingRowsAVX2          slidingRowsAVX512
+//	sliding, purged     purgeSlidingGeneric             purgeSlidingAVX2         purgeSlidingAVX512
+//	cells to more rows  splitCells64                    -                        splitCellsAVX512
 //	bloom               test[AndSet]BloomGeneric        test[AndSet]BloomAVX2    test[AndSet]BloomAVX512
 //	stable              stableRule.testAndSetGeneric    clear...AVX2             clear...AVX512
 //	cells               testAndSetCellBatchGeneric      cells...AVX2             cells...AVX512
@@ -77,6 +79,18 @@ func (b *batch) fillExact64Vectors(digests []digest.Digest, shift uint) (done in
 		fillExact64AVX512(b, &digests[0], groups, shift)
 	default:
 		fillExact64AVX2(b, &digests[0], 2*groups, shift)
+	}
+	return 8 * groups
+}
+
+func (b *batch) fillSlidingVectors(words []uint64, dates []uint16, shift uint) (done int) {
+	groups := vectorGroups(len(words))
+	switch {
+	case groups == 0:
+	case cpu.Best == cpu.AVX512:
+		fillSlidingAVX512(b, &words[0], &dates[0], groups, shift)
+	default:
+		fillSlidingAVX2(b, &words[0], &dates[0], 2*groups, shift)
 	}
 	return 8 * groups
 }
@@ -222,6 +236,27 @@ func splitExactVectors(dst, src []layout.Line, width, rest uint) bool {
 		splitExact32AVX512(&dst[0], &src[0], len(src), rest)
 	}
 	return true
+}
+
+// splitCellsVectors does what splitCells64 does. It reports false if there is no kernel.
+func splitCellsVectors(dst, src []layout.Line, half uint) bool {
+	if cpu.Best != cpu.AVX512 {
+		return false
+	}
+	if len(src) > 0 {
+		splitCellsAVX512(&dst[0], &src[0], len(src), 1<<half)
+	}
+	return true
+}
+
+func purgeSliding(lines []layout.Line, e *SlidingExpiry) (removed int) {
+	switch {
+	case cpu.Best == cpu.Generic || len(lines) == 0:
+		return purgeSlidingGeneric(lines, e)
+	case cpu.Best == cpu.AVX512:
+		return purgeSlidingAVX512(&lines[0], len(lines), e)
+	}
+	return purgeSlidingAVX2(&lines[0], len(lines), e)
 }
 
 // testAndSetTimedBatch returns copies in stream order.

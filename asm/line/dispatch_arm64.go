@@ -64,6 +64,10 @@ func testAndSetSlidingBatch(lines []layout.Line, current, ahead *batch, before [
 	return slidingRowsNEON(&lines[0], current, ahead, len(before), &before[0])
 }
 
+func purgeSliding(lines []layout.Line, e *SlidingExpiry) (removed int) {
+	return purgeSlidingGeneric(lines, e)
+}
+
 func testBloomBatch(lines []layout.Line, current, ahead *batch, n, rounds int) (missed uint64) {
 	if cpu.Best == cpu.Generic {
 		return testBloomGeneric(lines, current, ahead, n, rounds)
@@ -149,6 +153,8 @@ func (b *batch) fillExact32Vectors([]uint32, uint, *rowGeometry) (done int) { re
 
 func (b *batch) fillExact64Vectors([]digest.Digest, uint) (done int) { return 0 }
 
+func (b *batch) fillSlidingVectors([]uint64, []uint16, uint) (done int) { return 0 }
+
 func (b *timedBatch) fillVectors(*[64]uint64, []int64, []uint32, *timedRule) (done int) { return 0 }
 
 func (s *timerStamps) fillVectors([]uint64, *TimerRule) (done int) { return 0 }
@@ -160,6 +166,8 @@ func insertedVectors(*batch, int, uint64, []uint32, uint64) (done int, inserted 
 func (b *batch) fingerprintVectors(int, *rowGeometry, bool) bool { return false }
 
 func splitExactVectors(_, _ []layout.Line, _, _ uint) bool { return false }
+
+func splitCellsVectors(_, _ []layout.Line, _ uint) bool { return false }
 
 func (p *cellPick) cells(b *batch, n int) { p.cellsGeneric(b, n) }
 

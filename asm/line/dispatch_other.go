@@ -31,6 +31,10 @@ func testAndSetSlidingBatch(lines [][8]uint64, current, _ *batch, before []uint1
 	return testAndSetSlidingBatchGeneric(lines, current, before)
 }
 
+func purgeSliding(lines [][8]uint64, e *SlidingExpiry) (removed int) {
+	return purgeSlidingGeneric(lines, e)
+}
+
 func testBloomBatch(lines [][8]uint64, current, ahead *batch, n, rounds int) (missed uint64) {
 	return testBloomGeneric(lines, current, ahead, n, rounds)
 }
@@ -75,6 +79,8 @@ func (b *batch) fillExact32Vectors([]uint32, uint, *rowGeometry) (done int) { re
 
 func (b *batch) fillExact64Vectors([]digest.Digest, uint) (done int) { return 0 }
 
+func (b *batch) fillSlidingVectors([]uint64, []uint16, uint) (done int) { return 0 }
+
 func (b *timedBatch) fillVectors(*[64]uint64, []int64, []uint32, *timedRule) (done int) { return 0 }
 
 func (s *timerStamps) fillVectors([]uint64, *TimerRule) (done int) { return 0 }
@@ -86,6 +92,8 @@ func insertedVectors(*batch, int, uint64, []uint32, uint64) (done int, inserted 
 func (b *batch) fingerprintVectors(int, *rowGeometry, bool) bool { return false }
 
 func splitExactVectors(_, _ [][8]uint64, _, _ uint) bool { return false }
+
+func splitCellsVectors(_, _ [][8]uint64, _ uint) bool { return false }
 
 func (p *cellPick) cells(b *batch, n int) { p.cellsGeneric(b, n) }
 

@@ -81,16 +81,26 @@ func SplitDigestRows(dst, src []layout.Line, from, to int) {
 	if len(dst) != 2*len(src) || len(src)&(len(src)-1) != 0 || len(src) < 2 {
 		panic("line: SplitDigestRows: not twice as many lines, or not a power of two")
 	}
-	shift := uint(65 - bits.Len(uint(len(dst)))) // to the number of a line
-	for i, line := range src[from:to] {
-		pair := (*[2]layout.Line)(dst[2*(from+i):])
-		// The side of a digest is as good as random, so there is no branch. An
-		// empty cell is copied to an empty cell.
+	splitCells64(dst[2*from:2*to], src[from:to], uint(65-bits.Len(uint(len(dst)))))
+}
+
+// splitCells64 distributes the cells of lines over twice as many: those without bit half
+// of line i go to line 2i of dst, and the others to line 2i+1, in address order. Lines of
+// dst must be empty.
+func splitCells64(dst, src []layout.Line, half uint) {
+	if splitCellsVectors(dst, src, half) {
+		return
+	}
+	for i := range src {
+		line, pair := &src[i], (*[2]layout.Line)(dst[2*i:])
+		// The side of a cell is as good as random, so there is no branch. An empty cell is
+		// copied to an empty cell.
 		fill := uint64(0) // cells of side 0, and from bit 32 on of side 1
-		for _, digest := range line {
-			side := digest >> (shift & 63) & 1
-			pair[side][fill>>(32*side&63)&7] = digest
-			fill += 1 << (32 * side & 63)
+		for at := range line {
+			cell := line[at]
+			shift := 32 * (cell >> (half & 63) & 1)
+			pair[shift/32][fill>>(shift&63)&7] = cell
+			fill += (cell | -cell) >> 63 << (shift & 63)
 		}
 	}
 }

@@ -130,7 +130,9 @@ func BenchmarkSplitExactRows(b *testing.B) {
 
 // TestSplitDigestRows finds all that rows hold in the rows that they were split into,
 // full lines among them.
-func TestSplitDigestRows(t *testing.T) {
+func TestSplitDigestRows(t *testing.T) { kerneltest.ForEveryLevel(t, testSplitDigestRows) }
+
+func testSplitDigestRows(t *testing.T) {
 	for _, lines := range []int{2, 64, 1 << 12} {
 		rng := rand.New(rand.NewPCG(19, uint64(lines)))
 		digests := []digest.Digest{{0}, {^uint64(0)}, {1 << 63}, {1<<63 - 1}}
@@ -288,6 +290,38 @@ func TestSplitExactLevels(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestSplitCellsLevels splits lines of cells with gaps, at each level, with guard pages on
+// either side.
+func TestSplitCellsLevels(t *testing.T) {
+	kerneltest.ForEveryLevel(t, func(t *testing.T) {
+		for _, front := range []bool{false, true} {
+			for lines := range 40 {
+				rng := rand.New(rand.NewPCG(uint64(lines), 49))
+				half := rng.UintN(64)
+				src := kerneltest.Guarded[[8]uint64](t, lines, front)
+				dst, want := kerneltest.Guarded[[8]uint64](t, 2*lines, front), make([]layout.Line, 2*lines)
+				for i := range src {
+					src[i] = [8]uint64{}
+					sides := [2]int{}
+					for at := range src[i] {
+						if rng.IntN(40) > lines {
+							continue
+						}
+						cell := rng.Uint64()
+						src[i][at] = cell
+						side := int(cell >> half & 1)
+						want[2*i+side][sides[side]] = cell
+						sides[side]++
+					}
+				}
+				if splitCells64(dst, src, half); !slices.Equal(dst, want) {
+					t.Fatalf("%d lines, bit %d: %x, want %x", lines, half, dst, want)
+				}
+			}
+		}
+	})
 }
 
 // put writes a cell.

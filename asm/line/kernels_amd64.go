@@ -74,6 +74,27 @@ func fillExact64AVX512(b *batch, digests *digest.Digest, groups int, shift uint)
 //go:noescape
 func fillExact64AVX2(b *batch, digests *digest.Digest, groups int, shift uint)
 
+// fillSlidingAVX512 takes groups of eight words.
+//
+//go:noescape
+func fillSlidingAVX512(b *batch, words *uint64, dates *uint16, groups int, shift uint)
+
+// fillSlidingAVX2 takes groups of four words.
+//
+//go:noescape
+func fillSlidingAVX2(b *batch, words *uint64, dates *uint16, groups int, shift uint)
+
+//go:noescape
+func purgeSlidingAVX512(lines *[8]uint64, count int, e *SlidingExpiry) (removed int)
+
+//go:noescape
+func purgeSlidingAVX2(lines *[8]uint64, count int, e *SlidingExpiry) (removed int)
+
+// splitCellsAVX512 takes the bit of cells that says on which side they are.
+//
+//go:noescape
+func splitCellsAVX512(dst, src *[8]uint64, lines int, side uint64)
+
 //go:noescape
 func testAndSetBitmapAMD64(lines *[8]uint64, seen *uint64, permuted *uint32, n int)
 

@@ -1,6 +1,10 @@
 package line
 
-import "github.com/flowdedup/flowdedup/layout"
+import (
+	"math/bits"
+
+	"github.com/flowdedup/flowdedup/layout"
+)
 
 // TestAndSetSliding looks up words, the low halves of digests, in stream order, in
 // sliding rows (layout/sliding.go). It adds those that are missing, and stores the latest
@@ -52,14 +56,26 @@ func SplitSlidingRows(dst, src []layout.Line, from, to int) {
 	if len(dst) != 2*len(src) || len(src)&(len(src)-1) != 0 || len(src) < layout.SlidingLines {
 		panic("line: SplitSlidingRows: not twice as many lines, or not a power of two")
 	}
-	for i := range src[from:to] {
-		var fill [2]uint
-		for _, cell := range src[from+i] {
-			if cell != 0 {
-				side := layout.SlidingHalf(cell, len(dst))
-				dst[2*(from+i)+int(side)][fill[side&1]&7] = cell
-				fill[side&1]++
-			}
-		}
-	}
+	splitCells64(dst[2*from:2*to], src[from:to], layout.SlidingHalfAt(len(dst)))
 }
+
+// SlidingExpiry says which cells of sliding rows are to be removed: those whose date is
+// more than Steps, below 2^14, before Current, and those that have one of the bits of Out.
+// Only the low 15 bits of Current count. Out has no bits of a date.
+type SlidingExpiry struct{ Current, Steps, Out uint64 }
+
+// Expired returns 1 for a cell that is too old, else 0.
+func (e *SlidingExpiry) Expired(cell uint64) uint64 {
+	_, old := bits.Sub64(e.Steps, (e.Current-cell)&(layout.SlidingPresent-1), 0)
+	return old
+}
+
+// Drops returns 1 for a cell that is to be removed, else 0. Of an empty cell it says
+// nothing.
+func (e *SlidingExpiry) Drops(cell uint64) uint64 {
+	_, out := bits.Sub64(0, cell&e.Out, 0)
+	return e.Expired(cell) | out
+}
+
+// Purge removes cells from lines, and returns how many. Other cells stay where they are.
+func (e *SlidingExpiry) Purge(lines []layout.Line) (removed int) { return purgeSliding(lines, e) }

@@ -39,3 +39,57 @@ element:
 
 full:
 	FULLSLIDING(element)
+
+// func purgeSlidingAVX2(lines *[8]uint64, count int, e *SlidingExpiry) (removed int)
+//
+// A line that keeps all of its cells is not written.
+TEXT ·purgeSlidingAVX2(SB), NOSPLIT, $0-32
+	MOVQ lines+0(FP), DI
+	MOVQ count+8(FP), CX
+	MOVQ e+16(FP), SI
+	VPBROADCASTQ SlidingExpiry_Current(SI), Y10
+	VPBROADCASTQ SlidingExpiry_Steps(SI), Y11
+	VPBROADCASTQ SlidingExpiry_Out(SI), Y12
+	MOVL $0x7fff, AX
+	MOVQ AX, X13
+	VPBROADCASTQ X13, Y13
+	VPXOR Y14, Y14, Y14
+	XORL R8, R8
+
+line:
+	VMOVDQU (DI), Y0
+	VMOVDQU 32(DI), Y1
+	VPSUBQ Y0, Y10, Y2
+	VPSUBQ Y1, Y10, Y3
+	VPAND Y13, Y2, Y2
+	VPAND Y13, Y3, Y3
+	VPCMPGTQ Y11, Y2, Y2
+	VPCMPGTQ Y11, Y3, Y3
+	VPAND Y12, Y0, Y4
+	VPAND Y12, Y1, Y5
+	VPCMPEQQ Y14, Y4, Y4
+	VPCMPEQQ Y14, Y5, Y5
+	VPANDN Y4, Y2, Y2
+	VPANDN Y5, Y3, Y3
+	VPAND Y0, Y2, Y2
+	VPAND Y1, Y3, Y3
+	VPCMPEQQ Y0, Y2, Y4
+	VPCMPEQQ Y1, Y3, Y5
+	VMOVMSKPD Y4, AX
+	VMOVMSKPD Y5, DX
+	SHLL $4, DX
+	ORL  DX, AX
+	XORL $0xff, AX
+	JZ   kept
+	POPCNTL AX, AX
+	ADDQ AX, R8
+	VMOVDQU Y2, (DI)
+	VMOVDQU Y3, 32(DI)
+
+kept:
+	ADDQ $64, DI
+	DECQ CX
+	JNZ  line
+	MOVQ R8, removed+24(FP)
+	VZEROUPPER
+	RET

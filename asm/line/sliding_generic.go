@@ -40,3 +40,18 @@ func findSliding(line *[8]uint64, cell, differ uint64) int {
 		above(line[6]^cell, differ)<<6 | above(line[7]^cell, differ)<<7
 	return bits.TrailingZeros64(^misses)
 }
+
+// purgeSlidingGeneric does not branch on cells, as no branch predictor could guess which
+// ones go.
+func purgeSlidingGeneric(lines []layout.Line, e *SlidingExpiry) (removed int) {
+	rule, freed := *e, uint64(0) // loops keep the copy in registers
+	for i := range lines {
+		line := &lines[i]
+		for at, cell := range line {
+			out := rule.Drops(cell)
+			line[at] = cell & (out - 1)
+			freed += cell >> layout.SlidingDateBits & out
+		}
+	}
+	return int(freed)
+}

@@ -151,7 +151,9 @@ func TestSlidingPanics(t *testing.T) {
 
 // Cells that were split are found in their new lines with their dates, and there are no
 // others.
-func TestSplitSlidingRows(t *testing.T) {
+func TestSplitSlidingRows(t *testing.T) { kerneltest.ForEveryLevel(t, testSplitSlidingRows) }
+
+func testSplitSlidingRows(t *testing.T) {
 	for _, lines := range []int{layout.SlidingLines, 8 * layout.SlidingLines} {
 		rng := rand.New(rand.NewPCG(23, uint64(lines)))
 		n := 5 * lines
@@ -198,4 +200,41 @@ func TestSplitSlidingRowsPanics(t *testing.T) {
 			SplitSlidingRows(make([]layout.Line, c[0]), make([]layout.Line, c[1]), 0, 0)
 		})
 	}
+}
+
+// TestPurgeSliding removes old cells, and those of a sample's rest, from lines that are
+// full, empty, or have gaps, with guard pages on either side, at each level.
+func TestPurgeSliding(t *testing.T) {
+	kerneltest.ForEveryLevel(t, func(t *testing.T) {
+		for _, front := range []bool{false, true} {
+			for lines := range 40 {
+				rng := rand.New(rand.NewPCG(uint64(lines), 47))
+				rows, want := kerneltest.Guarded[[8]uint64](t, lines, front), make([]layout.Line, lines)
+				e := SlidingExpiry{Current: rng.Uint64() >> rng.UintN(60), Steps: rng.Uint64N(1 << 14), Out: rng.Uint64N(4) << (layout.SlidingDateBits + 1)}
+				removed := 0
+				for i := range rows {
+					for at := range rows[i] {
+						rows[i][at] = 0
+						if rng.IntN(3) == 0 {
+							continue
+						}
+						cell := rng.Uint64() | layout.SlidingPresent
+						if rng.IntN(2) == 0 { // at the border
+							cell = cell&^(layout.SlidingPresent-1) | (e.Current-e.Steps-rng.Uint64N(2))&(layout.SlidingPresent-1)
+						}
+						rows[i][at] = cell
+						age := (e.Current - cell) % layout.SlidingPresent
+						if age > e.Steps || cell&e.Out != 0 {
+							removed++
+						} else {
+							want[i][at] = cell
+						}
+					}
+				}
+				if got := e.Purge(rows); got != removed || !slices.Equal(rows, want) {
+					t.Fatalf("%d lines: removed %d, want %d; %x, want %x", lines, got, removed, rows, want)
+				}
+			}
+		}
+	})
 }

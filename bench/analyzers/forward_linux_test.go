@@ -2,20 +2,21 @@ package analyzers_test
 
 import (
 	"bufio"
+	"encoding/binary"
 	"io"
 	"os"
 	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/flowdedup/flowdedup/bench/lab"
 )
 
 // TestForward runs the recipe for a sensor behind a pair of interfaces, in a network
 // namespace of its own. Captures are replayed into what is mirrored, and tcpdump is the
-// sensor. The window is so long that it does not matter when the machine lets programs run.
+// sensor. The window is so long, and the sensor is stopped so late, that it does not matter
+// when the machine lets programs run.
 func TestForward(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skipped: it replays captures for seconds")
@@ -44,17 +45,33 @@ func TestForward(t *testing.T) {
 			live := strings.Replace(c.live, "--window 10ms ", "", 1)
 			run := k.start("exec "+strings.Replace(live, " live ", " live"+patient, 1), "started")
 			k.cook("tcpdump -r " + absolute(t, c.scene.capture()) + " -w replay.pcap && tcpreplay -q -i wire replay.pcap")
-			time.Sleep(200 * time.Millisecond) // the kernel delivers the last packets
-			k.stop(run, 128+int(syscall.SIGINT))
-			k.stop(sensor, 0)
 			want := c.scene.flows(t, c.scene.capture(), "")
 			offline, _ := c.scene.dedup(t, c.scene.capture(), strings.Fields("--keep flow"+patient)...)
 			want.Packets = c.scene.flows(t, offline, "").Packets
+			lab.WaitFor(func() bool { return records(t, k.path("sensor.pcap")) >= want.Packets })
+			k.stop(run, 128+int(syscall.SIGINT))
+			k.stop(sensor, 0)
 			if got := c.scene.flows(t, k.path("sensor.pcap"), c.scene.key); got != want {
 				t.Errorf("the sensor sees %+v, want %+v", got, want)
 			}
 		})
 	}
+}
+
+// records counts the whole records of a capture that a program still writes.
+func records(t *testing.T, path string) (n int) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const fileHead, recordHead, capturedAt = 24, 16, 8
+	for at := fileHead; at+recordHead <= len(text); {
+		if at += recordHead + int(binary.NativeEndian.Uint32(text[at+capturedAt:])); at <= len(text) {
+			n++
+		}
+	}
+	return n
 }
 
 // start runs a script until it logs a word that says that it is ready.

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -67,24 +68,39 @@ func newKitchen(t *testing.T, programs ...string) *kitchen {
 
 func (k *kitchen) path(name string) string { return filepath.Join(k.dir, name) }
 
-// shell prepares the run of a script.
+// shell prepares the run of a script, in a locale that every system has: of others bash
+// warns.
 func (k *kitchen) shell(script string) *exec.Cmd {
 	cmd := exec.Command("bash", "-e", "-o", "pipefail", "-c", script)
 	cmd.Dir = k.dir
-	cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(flowdedup)+":"+os.Getenv("PATH"))
+	cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "PATH="+filepath.Dir(flowdedup)+":"+os.Getenv("PATH"))
 	return cmd
 }
 
 // cook runs a script to its end, and returns what it printed.
 func (k *kitchen) cook(script string) string {
 	k.t.Helper()
-	var out, told strings.Builder
+	var out bothStreams
+	var told strings.Builder
 	cmd := k.shell(script)
 	cmd.Stdout, cmd.Stderr = &out, io.MultiWriter(&told, &out)
 	if err := cmd.Run(); err != nil {
 		k.t.Fatalf("%s: %v\n%s", script, err, told.String())
 	}
 	return out.String()
+}
+
+// bothStreams is what a program prints to standard output and standard error. Each has a
+// goroutine that writes here.
+type bothStreams struct {
+	mu sync.Mutex
+	strings.Builder
+}
+
+func (s *bothStreams) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.Builder.Write(p)
 }
 
 // captureTruth is what truth files say of packets and conversations.

@@ -80,6 +80,7 @@ func captured(t *testing.T, size int) [][]byte {
 	if err := g.Close(); err != nil {
 		t.Fatal(err)
 	}
+	lab.Settle()
 	src.Stop()
 	var frames [][]byte
 	for b := (capture.Batch{}); src.Next(&b) == nil; {
@@ -126,7 +127,7 @@ func TestVLAN(t *testing.T) {
 		send(t, "leftv", plain)
 		send(t, "left", other)
 		got := map[uint32][][]byte{}
-		watch := time.AfterFunc(20*time.Second, src.Stop)
+		watch := time.AfterFunc(lab.Timeout, src.Stop)
 		for b := (capture.Batch{}); len(got[0])+len(got[1]) < 3 && src.Next(&b) == nil; {
 			for i := range b.Frames {
 				n := b.Frames[i].Interface

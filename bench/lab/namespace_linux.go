@@ -54,7 +54,7 @@ func Pair(left, right string) error {
 }
 
 func awaitCarrier(name string) error {
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(Timeout); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		iface, err := net.InterfaceByName(name)
 		if err != nil {
 			return err

@@ -1,7 +1,8 @@
 //go:build linux
 
 // Command live times receivers of live traffic: flowdedup live, tools that do a part
-// of its work, and a bare ring, which only walks over packets:
+// of its work, and two floors: a bare ring, which only walks over packets (barering), and
+// one that also digests and looks up (bare):
 //
 //	live [-quick] [-rounds N] [-senders LIST] [-skip LIST] [-dir FOLDER] > live.txt
 //
@@ -19,6 +20,6 @@
 // scheduler (4 ms each at CONFIG_HZ=250), and all receivers lose packets. With real-time
 // priority for everything (chrt -f 50 live ...) what is left is the receivers' own.
 //
-// flowdedup, barering, gopackets and the tools are taken from the PATH; unavailable
+// flowdedup, barering, bare, gopackets and the tools are taken from the PATH; unavailable
 // receivers and senders are left out, and standard error says so.
 package main

@@ -13,4 +13,5 @@ bin=$(mktemp -d)
 trap 'rm -rf "$bin"' EXIT
 go build -o "$bin/" ./bench/live ./bench/live/barering ./cmd/flowdedup
 (cd bench/peers && go build -o "$bin/" ./gopackets)
+cc -O3 -march=native -o "$bin/bare" bench/live/bare/bare.c || echo "cannot compile bare.c" >&2
 PATH="$bin:$PATH" live "$@"

@@ -11,5 +11,6 @@
 // quotient hash tables) and p4 (Koloniari et al., 2011: distributed filters). rivals are
 // later filters and flowdedup's own at equal memory.
 //
-// RESULTS.md holds a scaled run, RESULTS-full.md runs at the printed sizes.
+// The text.md of a paper's package has what its tables say and what is printed, which the
+// code fills in. RESULTS.md holds a scaled run, RESULTS-full.md runs at the printed sizes.
 package main

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,21 +20,21 @@ import (
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/rivals"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/stable"
+	"github.com/flowdedup/flowdedup/bench/papers/internal/stream"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	err := run(ctx, os.Args[1:])
 	stop()
-	switch {
-	case err == nil || errors.Is(err, flag.ErrHelp):
-	case errors.Is(err, errUsage):
-		fmt.Fprintln(os.Stderr, "papers:", err)
-		os.Exit(2)
-	default:
-		fmt.Fprintln(os.Stderr, "papers:", err)
-		os.Exit(1)
+	if err == nil || errors.Is(err, flag.ErrHelp) {
+		return
 	}
+	fmt.Fprintln(os.Stderr, "papers:", err)
+	if errors.Is(err, errUsage) {
+		os.Exit(2)
+	}
+	os.Exit(1)
 }
 
 func run(ctx context.Context, args []string) error {
@@ -49,8 +50,14 @@ func run(ctx context.Context, args []string) error {
 		list(os.Stdout, chosen)
 		return nil
 	}
+	o.run.Counts = &stream.Counts{}
+	if o.run.Full && o.counts != "" {
+		if o.run.Counts, err = stream.OpenCounts(o.counts); err != nil {
+			return fmt.Errorf("%s: %w", o.counts, err)
+		}
+	}
 	report, failed := runAll(ctx, chosen, o)
-	report.all = experiments()
+	failed = errors.Join(failed, o.run.Counts.Err())
 	if o.check != "" {
 		return errors.Join(failed, report.check(o))
 	}
@@ -60,21 +67,38 @@ func run(ctx context.Context, args []string) error {
 
 // runAll runs the chosen tables one after another; each uses all workers.
 func runAll(ctx context.Context, chosen []choice, o options) (report, error) {
-	r := report{args: o.args, commit: commit(), full: o.run.Full}
+	r := report{args: o.args, commit: commit(), full: o.run.Full, all: experiments()}
 	for _, c := range chosen {
 		fmt.Fprintf(os.Stderr, "%s ... ", c.table)
 		begin := time.Now()
-		table, err := c.experiment.Run(ctx, c.table, o.run)
+		table, err := c.make(ctx, o.run)
 		if err != nil {
 			fmt.Fprintln(os.Stderr, "failed")
 			return r, fmt.Errorf("%s: %w", c.table, err)
 		}
-		table.Name, table.FullSize = c.table, o.run.Full
 		table.Seconds = time.Since(begin).Seconds()
 		fmt.Fprintf(os.Stderr, "%.1f s\n", table.Seconds)
-		r.add(c.experiment, table)
+		r.made = append(r.made, table)
 	}
 	return r, nil
+}
+
+// make makes the table. An interrupt does not wait for it, as the command ends then. What
+// is kept of the table is made of it, if there is something.
+func (c choice) make(ctx context.Context, o result.Options) (result.Table, error) {
+	made := make(chan result.Table, 1)
+	if ctx.Err() == nil {
+		go func() { made <- c.experiment.Make(c.table, o) }()
+	}
+	select {
+	case t := <-made:
+		return t, nil
+	case <-ctx.Done():
+		if o.Counts.Interrupt(c.table) {
+			return c.experiment.Make(c.table, o), nil
+		}
+		return result.Table{}, ctx.Err()
+	}
 }
 
 var errUsage = errors.New("wrong usage")
@@ -85,9 +109,9 @@ type options struct {
 	run      result.Options
 	only     []string
 	list     bool
+	counts   string
 	markdown string
 	check    string
-	json     string
 	charts   string
 }
 
@@ -95,13 +119,12 @@ func parse(args []string) (options, error) {
 	o := options{args: args}
 	flags := flag.NewFlagSet("papers", flag.ContinueOnError)
 	flags.BoolVar(&o.run.Full, "full", false, "run the printed sizes: hours for p1")
-	flags.StringVar(&o.run.Counts, "counts", "", "keep finished rows of full p1 tables in this file, and take them from it")
+	flags.StringVar(&o.counts, "counts", "", "keep finished rows of full p1 tables in this file, and take them from it")
 	flags.IntVar(&o.run.Workers, "workers", runtime.NumCPU(), "goroutines to use")
 	flags.BoolVar(&o.list, "list", false, "list the tables, run nothing")
 	only := flags.String("only", "", "papers or tables to make, separated by commas: p1,p3.table2")
 	flags.StringVar(&o.markdown, "markdown", "", "write the report to this file instead of standard output")
 	flags.StringVar(&o.check, "check", "", "write nothing; fail if this report, or its charts, has other numbers")
-	flags.StringVar(&o.json, "json", "", "write every number to this file")
 	flags.StringVar(&o.charts, "charts", "", "write the charts to this folder, as SVG")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -141,31 +164,21 @@ type choice struct {
 // experiments, or all tables if only is empty.
 func choose(all []result.Experiment, only []string) ([]choice, error) {
 	var chosen []choice
-	used := map[string]bool{}
+	known := map[string]bool{}
 	for _, e := range all {
 		for _, table := range e.Tables {
-			if len(only) == 0 || wanted(only, e.Paper, table, used) {
+			known[e.Paper], known[table] = true, true
+			if len(only) == 0 || slices.Contains(only, e.Paper) || slices.Contains(only, table) {
 				chosen = append(chosen, choice{e, table})
 			}
 		}
 	}
 	for _, name := range only {
-		if !used[name] {
+		if !known[name] {
 			return nil, fmt.Errorf("%w: -only %s: no such paper or table; -list shows them", errUsage, name)
 		}
 	}
 	return chosen, nil
-}
-
-// wanted reports whether a table is asked for, and marks the name as used.
-func wanted(only []string, paper, table string, used map[string]bool) bool {
-	found := false
-	for _, name := range only {
-		if name == paper || name == table {
-			used[name], found = true, true
-		}
-	}
-	return found
 }
 
 func list(w io.Writer, chosen []choice) {

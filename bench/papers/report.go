@@ -20,24 +20,8 @@ type report struct {
 	args   []string
 	commit string // of the code
 	full   bool
-	made   []made
-	all    []result.Experiment // whose tables a report may keep; those of made if nil
-}
-
-// made is a table that was made.
-type made struct {
-	experiment result.Experiment
-	table      result.Table
-}
-
-func (r *report) add(e result.Experiment, t result.Table) { r.made = append(r.made, made{e, t}) }
-
-func (r *report) tables() []result.Table {
-	var all []result.Table
-	for _, m := range r.made {
-		all = append(all, m.table)
-	}
-	return all
+	made   []result.Table
+	all    []result.Experiment // whose tables a report may keep
 }
 
 // write writes the files that were asked for, and the report to standard output
@@ -46,7 +30,7 @@ func (r *report) write(o options) error {
 	if len(r.made) == 0 {
 		return nil
 	}
-	return errors.Join(r.writeCharts(o.charts), r.writeJSON(o.json), r.writeMarkdown(o))
+	return errors.Join(r.writeCharts(o.charts), r.writeMarkdown(o))
 }
 
 // writeMarkdown writes the report. What an earlier report in the same file has of tables
@@ -68,7 +52,7 @@ func (r *report) writeMarkdown(o options) error {
 		}
 		earlier = string(text)
 	}
-	return os.WriteFile(o.markdown, []byte(r.markdown(folder, earlier)), 0o644)
+	return writeFile(o.markdown, []byte(r.markdown(folder, earlier)))
 }
 
 // check compares the tables, and their charts if there is a folder, with what the report's
@@ -83,34 +67,43 @@ func (r *report) check(o options) error {
 		return err
 	}
 	var differ []error
-	for _, t := range r.tables() {
+	for _, t := range r.made {
 		if t.Timed {
 			continue
 		}
 		if made := t.Markdown(folder); !strings.Contains(string(text)+"\n", made) {
 			differ = append(differ, fmt.Errorf("%s: %s differs; the first new line: %s", o.check, t.Name, firstNew(made, string(text))))
 		}
-		if o.charts == "" {
-			continue
-		}
-		for _, p := range t.Charts {
-			differ = append(differ, checkChart(filepath.Join(o.charts, p.File+".svg"), p))
+		if o.charts != "" {
+			differ = append(differ, eachChart(o.charts, t, checkFile))
 		}
 	}
 	return errors.Join(differ...)
 }
 
-func checkChart(name string, p result.Picture) error {
-	var made bytes.Buffer
-	if err := p.Chart.SVG(&made); err != nil {
-		return err
+// eachChart gives the files of a table's charts, and what belongs there, to each.
+func eachChart(folder string, t result.Table, each func(name string, svg []byte) error) error {
+	var failed []error
+	for _, p := range t.Charts {
+		var svg bytes.Buffer
+		err := p.Chart.SVG(&svg)
+		if err == nil {
+			err = each(filepath.Join(folder, p.File+".svg"), svg.Bytes())
+		}
+		failed = append(failed, err)
 	}
+	return errors.Join(failed...)
+}
+
+func checkFile(name string, made []byte) error {
 	text, err := os.ReadFile(name)
-	if err == nil && !bytes.Equal(text, made.Bytes()) {
+	if err == nil && !bytes.Equal(text, made) {
 		err = fmt.Errorf("%s differs", name)
 	}
 	return err
 }
+
+func writeFile(name string, made []byte) error { return os.WriteFile(name, made, 0o644) }
 
 // firstNew returns the first line of a table that a text does not have.
 func firstNew(made, text string) string {
@@ -131,17 +124,6 @@ func linkTo(charts, from string) (string, error) {
 	return filepath.ToSlash(relative), err
 }
 
-func (r *report) writeJSON(name string) error {
-	if name == "" {
-		return nil
-	}
-	var out bytes.Buffer
-	if err := result.WriteJSON(&out, r.tables()); err != nil {
-		return err
-	}
-	return os.WriteFile(name, out.Bytes(), 0o644)
-}
-
 func (r *report) writeCharts(folder string) error {
 	if folder == "" {
 		return nil
@@ -149,15 +131,9 @@ func (r *report) writeCharts(folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
-	for _, t := range r.tables() {
-		for _, p := range t.Charts {
-			var out bytes.Buffer
-			if err := p.Chart.SVG(&out); err != nil {
-				return fmt.Errorf("%s: %w", t.Name, err)
-			}
-			if err := os.WriteFile(filepath.Join(folder, p.File+".svg"), out.Bytes(), 0o644); err != nil {
-				return err
-			}
+	for _, t := range r.made {
+		if err := eachChart(folder, t, writeFile); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -167,16 +143,8 @@ func (r *report) writeCharts(folder string) error {
 // experiments and were not made now.
 func (r *report) markdown(charts, earlier string) string {
 	rows, sections := kept(earlier)
-	for _, m := range r.made {
-		rows[m.table.Name], sections[m.table.Name] = r.row(m.table), m.table.Markdown(charts)
-	}
-	all := r.all
-	if all == nil {
-		for _, m := range r.made {
-			if len(all) == 0 || all[len(all)-1].Paper != m.experiment.Paper {
-				all = append(all, m.experiment)
-			}
-		}
+	for _, t := range r.made {
+		rows[t.Name], sections[t.Name] = r.row(t), t.Markdown(charts)
 	}
 	size, took := "scaled sizes", [2]string{}
 	if r.full {
@@ -184,7 +152,7 @@ func (r *report) markdown(charts, earlier string) string {
 	}
 	var overview, body strings.Builder
 	fmt.Fprintf(&overview, "| table | what | printed numbers | code |%s\n|---|---|---|---|%s\n", took[0], took[1])
-	for _, e := range all {
+	for _, e := range r.all {
 		title := fmt.Sprintf("## %s: %s\n\n", e.Paper, e.Title)
 		for _, name := range e.Tables {
 			if sections[name] != "" {
@@ -223,29 +191,17 @@ func (r *report) row(t result.Table) string {
 	return row + "\n"
 }
 
-var (
-	sectionHead = regexp.MustCompile(`(?m)^### (\S+): `)
-	overviewRow = regexp.MustCompile(`(?m)^\| (\w+\.\w+) \|.*\n`)
-)
+var overviewRow = regexp.MustCompile(`(?m)^\| (\w+\.\w+) \|.*\n`)
 
 // kept returns the rows of a report's overview and its sections, by table.
 func kept(text string) (rows, sections map[string]string) {
 	rows, sections = map[string]string{}, map[string]string{}
-	starts := sectionHead.FindAllStringSubmatchIndex(text, -1)
-	if len(starts) == 0 {
-		return rows, sections
-	}
-	overview := text[:starts[0][0]]
+	overview, _, _ := strings.Cut(text, "\n## ")
 	for _, m := range overviewRow.FindAllStringSubmatch(overview, -1) {
 		rows[m[1]] = m[0]
 	}
-	for i, at := range starts {
-		end := len(text)
-		if i+1 < len(starts) {
-			end = starts[i+1][0]
-		}
-		section, _, _ := strings.Cut(text[at[0]:end], "\n## ")
-		sections[text[at[2]:at[3]]] = strings.TrimRight(section, "\n") + "\n\n"
+	for _, section := range result.Sections(text) {
+		sections[result.SectionName(section)] = section
 	}
 	return rows, sections
 }

@@ -187,6 +187,14 @@ func TestCopies(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
+	again := slices.Clone(a[:1000])
+	for _, p := range a[:1000] {
+		p.time += int64(50 * ms)
+		again = append(again, p)
+	}
+	if r, _ := compared(Config{}, again, again, 700); r.Sides[sideA].Repeats != 1000 || r.Sides[sideB].Repeats != 1000 {
+		t.Errorf("repeats of 1000 packets before: %+v", r.Sides)
+	}
 	r, _ := compared(Config{}, twice, twice, 700)
 	if r.Both != 18000 || r.OnlyA+r.OnlyB != 0 || !r.Found {
 		t.Errorf("%+v", r)

@@ -88,7 +88,7 @@ type side struct {
 	first    int64 // time of the first packet, by its own clock
 	hasTime  bool
 	lastRead int64 // place of the last packet, by the corrected clock
-	recent   []uint64
+	recent   []recentLine
 
 	packets, truncated, noTime, disorder, repeats uint64
 	protocols                                     [flow.ProtocolCount]uint64
@@ -117,7 +117,7 @@ func New(cfg Config) *Comparer {
 	for i := range c.sides {
 		s := &c.sides[i]
 		s.clock = calendar.Clock{Ahead: mostPause, Behind: calendar.Tolerance}
-		s.recent = make([]uint64, recentPackets)
+		s.recent = make([]recentLine, recentLines)
 	}
 	return c
 }

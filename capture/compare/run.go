@@ -21,9 +21,15 @@ const (
 	// patience is how many windows a packet waits: two, so that packets out of order by a
 	// window are found.
 	patience = 2
-	// recentPackets is among how many packets of a side repeated ones are noticed.
-	recentPackets = 1 << 13
+	// recentLines times recentCells is among how many packets of a side repeated ones are
+	// noticed.
+	recentLines = 1 << 10
+	recentCells = 8
 )
+
+// recentLine is a cache line of packets of equal hash, the latest first: 32 bits of the
+// digest, and its time in ticks.
+type recentLine [recentCells]uint64
 
 // Run matches all packets. If written is not nil, it gets the batches of each side in
 // order, with a bit for each packet that the other side has, too. Its error ends the run.
@@ -226,11 +232,16 @@ func (s *side) late(r *record, placed int64) {
 // this one.
 func (s *side) seenBefore(d *digest.Digest, placed int64, window time.Duration) bool {
 	const tick = 20 // about a millisecond
-	one := &s.recent[d[0]%recentPackets]
-	now := uint32(placed >> tick)
-	before, is := *one, d[1]<<32|uint64(now)
-	*one = is
-	return before>>32 == is>>32 && now-uint32(before) <= uint32(window>>tick)
+	line, now := &s.recent[d[0]%recentLines], uint32(placed>>tick)
+	next := d[1]<<32 | uint64(now)
+	for i, before := range line {
+		line[i] = next
+		if before>>32 == d[1]&(1<<32-1) {
+			return now-uint32(before) <= uint32(window>>tick)
+		}
+		next = before
+	}
+	return false
 }
 
 // push returns room for a packet. Where there is none, the oldest ones of its side are

@@ -1,6 +1,7 @@
 package dedup_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -133,6 +134,10 @@ func count(name string) (packets int) {
 	if err != nil {
 		log.Fatal(err)
 	}
+	return countAll(src)
+}
+
+func countAll(src capture.Source) (packets int) {
 	defer src.Close()
 	var b capture.Batch
 	for src.Next(&b) == nil {
@@ -197,4 +202,49 @@ func ExampleChooser() {
 	}
 	fmt.Printf("%04b", detector.Copies(&b)[0])
 	// Output: 0100
+}
+
+// ticker is a source of a program's own: each of its packets comes twice.
+type ticker struct{ left int }
+
+func (s *ticker) Next(b *capture.Batch) error {
+	b.Reset()
+	if s.left == 0 {
+		return io.EOF
+	}
+	s.left--
+	port := b.AppendInterface(capture.Interface{LinkType: capture.LinkRaw, Name: "own"})
+	packet := []byte("\x45\x00\x00\x1c\x00\x00\x40\x00\x40\x11\x00\x00\xc0\x00\x02\x01\xc6\x33\x64\x07\x0f\xa0\x00\x09\x00\x08\x00\x00")
+	packet[5] = byte(s.left) // the ID of IP, which tells packets apart
+	at := time.Date(2026, 11, 22, 14, 0, 10-s.left, 0, time.UTC).UnixNano()
+	b.Append(capture.Frame{Time: at, Interface: port}, packet)
+	b.Append(capture.Frame{Time: at + 1000, Interface: port}, packet)
+	return nil
+}
+
+func (s *ticker) Inputs() []string            { return []string{"ticker"} }
+func (s *ticker) Offset() (done, total int64) { return 0, 0 }
+func (s *ticker) Size() int64                 { return 0 }
+func (s *ticker) Close() error                { return nil }
+
+// A program's own source of packets goes through the same pipeline as a file.
+func ExampleDetector_Tasks() {
+	packets := pipeline.New(&ticker{left: 5})
+	defer packets.Close()
+	detector, err := dedup.New(dedup.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer detector.Close()
+	var clean bytes.Buffer
+	w := pcapfile.NewWriter(&clean, pcapfile.WriterOptions{})
+	if err := errors.Join(packets.Run(context.Background(), 2, detector.Tasks(w)), w.Close()); err != nil {
+		log.Fatal(err)
+	}
+	back, err := pcapfile.NewReader(&clean, "clean", pcapfile.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(countAll(back), "of 10 packets stay")
+	// Output: 5 of 10 packets stay
 }

@@ -338,9 +338,13 @@ func TestHoldModel(t *testing.T) {
 		"ranks and homes":   {traffic: traffic{loss: 0.1, delay: 300 * us, ranks: true, fixed: true, fragment: true}},
 		"fixed":             {traffic: traffic{loss: 0.1, delay: 300 * us, fixed: true}},
 	}
+	seeds := uint64(3)
+	if testing.Short() {
+		seeds = 1
+	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			for seed := range uint64(3) {
+			for seed := range seeds {
 				g, cfg := c.traffic, c.cfg
 				if g.rng, g.conversations, g.size = rand.New(rand.NewPCG(seed, 1)), 30, 200; g.points == 0 {
 					g.points = 3
@@ -396,8 +400,11 @@ func invert(drop []bool) []bool {
 // memory: as many of equal packets stay as without, and the result does not depend on the
 // size of batches.
 func TestHoldWild(t *testing.T) {
-	sum := uint64(0)
-	for seed := range uint64(20) {
+	sum, seeds := uint64(0), uint64(20)
+	if testing.Short() {
+		seeds = 5
+	}
+	for seed := range seeds {
 		rng := rand.New(rand.NewPCG(seed, 2))
 		g := traffic{
 			rng: rng, points: 1 + rng.IntN(5), conversations: 1 + rng.IntN(100), size: 1 + rng.IntN(500), loss: rng.Float64() / 2, delay: 3 * time.Millisecond,

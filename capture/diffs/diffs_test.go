@@ -14,6 +14,7 @@ import (
 type packet struct {
 	at      uint32 // 0 and 1 are Ethernet, 2 has cooked headers
 	index   byte   // of the interface in a cooked header
+	unused  byte   // behind the address in a cooked header
 	src     byte   // the last byte of the source's hardware address
 	tags    []uint32
 	ipv6    bool
@@ -48,7 +49,7 @@ func (p *packet) bytes() []byte {
 	if p.at == 2 {
 		// The first type is in the header, behind which the rest follows.
 		b = append([]byte{tags[0], tags[1], 0, 0, 0, 0, 0, p.index, 0, 1, p.index % 5, 6}, b[6:]...)
-		b = append(b, 0, 0)
+		b = append(b, p.unused, 0)
 		tags = tags[2:]
 	}
 	b = append(b, tags...)
@@ -125,11 +126,12 @@ func TestTraits(t *testing.T) {
 		{"payload", packet{}, func(p *packet) { p.payload++ }, Counts{Other: 1}},
 		{"routed", packet{hops: 64}, func(p *packet) { p.at, p.src, p.hops = 1, 7, 63 }, Counts{TTL: 1, MAC: 1, Interface: 1}},
 		{"routed between VLANs", packet{tags: []uint32{tag100}}, func(p *packet) { p.tags, p.src, p.hops = []uint32{tag200}, 7, 63 }, Counts{VLAN: 1, TTL: 1, MAC: 1}},
-		{"all", packet{}, func(p *packet) { *p = packet{1, 0, 7, []uint32{tag100}, false, 9, 8, 0, 0, false} },
+		{"all", packet{}, func(p *packet) { *p = packet{1, 0, 0, 7, []uint32{tag100}, false, 9, 8, 0, 0, false} },
 			Counts{VLAN: 1, TTL: 1, MAC: 1, Interface: 1, Other: 1}},
 
 		{"cooked, the same", packet{at: 2, index: 3}, func(*packet) {}, Counts{Exact: 1}},
 		{"cooked, the same, tagged", packet{at: 2, index: 3, tags: []uint32{tag100}}, func(*packet) {}, Counts{Exact: 1}},
+		{"cooked, other bytes behind the address", packet{at: 2, index: 3}, func(p *packet) { p.unused = 8 }, Counts{Exact: 1}},
 		{"cooked, another interface", packet{at: 2, index: 3}, func(p *packet) { p.index = 4 }, Counts{Interface: 1}},
 		{"cooked, tagged", packet{at: 2, index: 3}, func(p *packet) { p.tags = []uint32{tag100} }, Counts{VLAN: 1}},
 		{"cooked, tagged, IPv6", packet{at: 2, index: 3, ipv6: true}, func(p *packet) { p.tags = []uint32{outer300} }, Counts{VLAN: 1}},

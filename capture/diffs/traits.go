@@ -56,7 +56,8 @@ func (r *Reader) Layers() []flow.Layer { return r.layers }
 // Offsets in the header of LINKTYPE_LINUX_SLL2.
 const (
 	cookedReserved = 2
-	cookedDevice   = 8 // its type, and how the packet passed it
+	cookedDevice   = 8  // its type, and how the packet passed it
+	cookedBytes    = 11 // of the address
 	cookedAddress  = 12
 	cookedLen      = 20
 )
@@ -74,7 +75,9 @@ func (r *Reader) Read(b *capture.Batch, i int) Traits {
 	}
 	link := append(r.scratch[:0], data[:start]...)
 	if b.Interfaces[b.Frames[i].Interface].LinkType == capture.LinkLinuxSLL2 && len(link) >= cookedLen {
-		t.MAC = maphash.Bytes(seed, link[cookedAddress:cookedLen])
+		// Behind an address of six bytes may stand old bytes of the kernel's ring.
+		length := min(int(link[cookedBytes]), cookedLen-cookedAddress)
+		t.MAC = maphash.Bytes(seed, link[cookedAddress:cookedAddress+length])
 		t.Derived = uint64(binary.BigEndian.Uint32(link[cookedDevice:])) | uint64(binary.BigEndian.Uint16(link[cookedReserved:]))<<48
 		// In other headers, the ethertype comes last, before what it announces. Moving it
 		// there makes tags look the same in all.

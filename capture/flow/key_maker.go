@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/flowdedup/flowdedup/asm/headers"
 	"github.com/flowdedup/flowdedup/capture"
@@ -27,6 +28,8 @@ type keyMaker struct {
 	both4     uint64    // mask of both addresses of an IPv4 key
 	tail      uint64    // mask of the tail
 	keys      Keys
+	keeps     bool // kept has the keys of all calls
+	kept      Keys
 }
 
 func newKeyMaker(cfg KeyConfig) *keyMaker {
@@ -65,10 +68,16 @@ func (k *keyMaker) gather(f *families, b *capture.Batch, from int, h []Header) *
 		k.gatherMACs(b, from, h)
 		return &k.keys
 	}
-	k.gather4(b.Buf, &f.four)
-	k.gather6(b.Buf, &f.six)
+	k.gather4(b.Buf, &f.four, addresses4At)
+	k.gather6(b.Buf, &f.six, addresses6At)
 	return &k.keys
 }
+
+// Where the addresses are in IP headers, the source first.
+const (
+	addresses4At = 12
+	addresses6At = 8
+)
 
 // framesOf returns which frames the elements come from: frames itself, or each of them
 // twice, written to the memory of old.
@@ -86,19 +95,30 @@ func (k *keyMaker) framesOf(old, frames []uint32) []uint32 {
 // No branch here depends on a packet. Fields that are not part of a key are masked
 // instead of left out, and the two ends are swapped by mask.
 
-// gather4 makes the keys of IPv4 packets.
-func (k *keyMaker) gather4(buf []byte, v *headers.TupleList) {
+// room returns room for n keys, in place of the last ones or behind those that are kept.
+func room[K any](k *keyMaker, last []K, kept *[]K, n int) []K {
+	if !k.keeps {
+		return resize(last, n)
+	}
+	before := len(*kept)
+	*kept = slices.Grow(*kept, n)[:before+n]
+	return (*kept)[before:]
+}
+
+// gather4 makes the keys of IPv4 packets. source is where the two addresses begin, from
+// the offsets in the list on.
+func (k *keyMaker) gather4(buf []byte, v *headers.TupleList, source int) {
 	keys, n := &k.keys, k.perPacket*len(v.Frame)
 	keys.V4Frame = k.framesOf(keys.V4Frame, v.Frame)
 	if k.numeric {
 		keys.Addr4 = resize(keys.Addr4, n)
 	} else {
-		keys.V4 = resize(keys.V4, n)
+		keys.V4 = room(k, keys.V4, &k.kept.V4, n)
 	}
 	for which := range k.perPacket {
-		address := 12
+		address := source
 		if k.cfg.Kind == Dst || which == 1 {
-			address = 16
+			address += 4
 		}
 		switch {
 		case k.numeric:
@@ -106,12 +126,12 @@ func (k *keyMaker) gather4(buf []byte, v *headers.TupleList) {
 		case k.cfg.Kind <= IP:
 			k.tagged4(keys.V4, which, buf, v, address)
 		default:
-			k.tuples4(keys.V4, buf, v)
+			k.tuples4(keys.V4, buf, v, source)
 		}
 	}
 }
 
-// addresses4 writes the addresses at an offset of the IP headers. With two elements per
+// addresses4 writes the addresses at an offset from those in the list. With two elements per
 // packet, which says whether they become the first or the second.
 func (k *keyMaker) addresses4(dst []uint32, which int, buf []byte, v *headers.TupleList, address int) {
 	mask := uint32(k.both4 >> 32)
@@ -131,11 +151,11 @@ func (k *keyMaker) tagged4(dst [][size4]byte, which int, buf []byte, v *headers.
 }
 
 // tuples4 writes keys with two addresses.
-func (k *keyMaker) tuples4(dst [][size4]byte, buf []byte, v *headers.TupleList) {
+func (k *keyMaker) tuples4(dst [][size4]byte, buf []byte, v *headers.TupleList, source int) {
 	both, mask, sorted := k.both4, k.tail, k.sorted
 	tails := v.Tail[:len(dst)]
 	for i, at := range v.At[:len(dst)] {
-		ip, key := int(at)+12, &dst[i]
+		ip, key := int(at)+source, &dst[i]
 		ends := binary.BigEndian.Uint64(buf[ip:ip+8]) & both
 		tail := tails[i] & mask
 		if sorted {
@@ -148,27 +168,29 @@ func (k *keyMaker) tuples4(dst [][size4]byte, buf []byte, v *headers.TupleList) 
 	}
 }
 
-// gather6 makes the keys of IPv6 packets.
-func (k *keyMaker) gather6(buf []byte, v *headers.TupleList) {
+// gather6 makes the keys of IPv6 packets, as gather4 does those of IPv4.
+func (k *keyMaker) gather6(buf []byte, v *headers.TupleList, source int) {
 	keys := &k.keys
 	keys.V6Frame = k.framesOf(keys.V6Frame, v.Frame)
-	keys.V6 = resize(keys.V6, k.perPacket*len(v.Frame))
+	keys.V6 = room(k, keys.V6, &k.kept.V6, k.perPacket*len(v.Frame))
 	for which := range k.perPacket {
 		if k.cfg.Kind == Dst || which == 1 {
-			k.tuples6(keys.V6, which, buf, v, 24, 8)
+			k.tuples6(keys.V6, which, buf, v, source, 16, 0)
 		} else {
-			k.tuples6(keys.V6, which, buf, v, 8, 24)
+			k.tuples6(keys.V6, which, buf, v, source, 0, 16)
 		}
 	}
 }
 
-// tuples6 writes keys of the addresses at two offsets of the IP headers. Where k.dst is
-// 0, the second address is not part of the key. The argument which is that of addresses4.
-func (k *keyMaker) tuples6(keys [][size6]byte, which int, buf []byte, v *headers.TupleList, first, second int) {
+// tuples6 writes keys of the addresses at two offsets from where both begin. Where k.dst
+// is 0, the second address is not part of the key. The argument which is that of
+// addresses4.
+func (k *keyMaker) tuples6(keys [][size6]byte, which int, buf []byte, v *headers.TupleList, source, first, second int) {
 	src, dst, mask, sorted := k.src, k.dst, k.tail, k.sorted
 	for i, at := range v.At {
-		ip, key := buf[int(at):int(at)+40], &keys[k.perPacket*i+which]
-		a, b := (*[16]byte)(ip[first:first+16]), (*[16]byte)(ip[second:second+16])
+		from, key := int(at)+source, &keys[k.perPacket*i+which]
+		both := buf[from : from+32]
+		a, b := (*[16]byte)(both[first:first+16]), (*[16]byte)(both[second:second+16])
 		s0, s1 := le64(a[:8])&src[0], le64(a[8:])&src[1]
 		d0, d1 := le64(b[:8])&dst[0], le64(b[8:])&dst[1]
 		tail := uint64(0)

@@ -1,6 +1,8 @@
 package flow
 
 import (
+	"encoding/binary"
+
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/asm/headers"
 	"github.com/flowdedup/flowdedup/capture"
@@ -45,6 +47,8 @@ type Keyer struct {
 	tuples  *headers.Tuples
 	msgs    []digest.Message
 	read    []Header
+
+	chosen4, chosen6 []byte // for FromKeys
 }
 
 // NewKeyer returns a Keyer for keys of the given configurations. FromFrames decodes
@@ -107,6 +111,55 @@ func (k *Keyer) FromFrames(b *capture.Batch, from, n int) []*Keys {
 		at += rest
 	}
 	return k.gather(b, from, nil)
+}
+
+// Keep has the IPv4 and IPv6 keys of configuration i, of two addresses, kept from call to
+// call until Forget.
+func (k *Keyer) Keep(i int) { k.makers[i].keeps = true }
+
+// Kept returns the keys of configuration i that were kept. They are valid until the next
+// call.
+func (k *Keyer) Kept(i int) (v4 [][size4]byte, v6 [][size6]byte) {
+	kept := &k.makers[i].kept
+	return kept.V4, kept.V6
+}
+
+// Forget keeps no keys that were made before.
+func (k *Keyer) Forget() {
+	for _, one := range k.makers {
+		one.kept.V4, one.kept.V6 = one.kept.V4[:0], one.kept.V6[:0]
+	}
+}
+
+// FromKeys makes the keys that follow from keys of two addresses, as
+// KeyConfig.Determines says. chosen4 and chosen6 are the numbers of those of v4 and v6
+// that it takes. They are what the Frame slices of the result have.
+func (k *Keyer) FromKeys(v4 [][size4]byte, v6 [][size6]byte, chosen4, chosen6 []uint32) []*Keys {
+	k.chosen4, k.chosen6 = k.chosen4[:0], k.chosen6[:0]
+	for _, number := range chosen4 {
+		k.chosen4 = append(k.chosen4, v4[number][:]...)
+	}
+	for _, number := range chosen6 {
+		k.chosen6 = append(k.chosen6, v6[number][:]...)
+	}
+	listKeys(&k.four, k.chosen4, chosen4, size4, tail4)
+	listKeys(&k.six, k.chosen6, chosen6, size6, tail6)
+	for i, one := range k.makers {
+		one.gather4(k.chosen4, &k.four, 0)
+		one.gather6(k.chosen6, &k.six, 0)
+		k.keys[i] = &one.keys
+	}
+	return k.keys
+}
+
+// listKeys lists keys of so many bytes, whose tails are at an offset, under their numbers.
+func listKeys(l *headers.TupleList, keys []byte, numbers []uint32, size, tail int) {
+	l.Reset(len(numbers))
+	l.Resize(len(numbers))
+	copy(l.Frame, numbers)
+	for i := range numbers {
+		l.At[i], l.Tail[i] = uint32(i*size), binary.BigEndian.Uint64(keys[i*size+tail:])
+	}
 }
 
 // tupleGroup is how many frames go through the Decoder when the fast path stops at one.

@@ -1,6 +1,8 @@
 package flow
 
 import (
+	"bytes"
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
@@ -104,6 +106,82 @@ func checkKeyer(t *testing.T, cfgs []KeyConfig, how DecoderConfig, b *capture.Ba
 				t.Fatalf("%+v of %+v from %d, way %d: got %x, want %x", cfgs[i], cfgs, from, way, got, want)
 			}
 		}
+	}
+}
+
+// TestFromKeys makes keys from those of each kind that determines them, of some packets.
+// They are those of the packets. The ends of a biflow may come in another order.
+func TestFromKeys(t *testing.T) {
+	b := newBatch(capture.LinkEthernet, mostlyFast()...)
+	for _, by := range allKeys() {
+		if by.Kind < Pair || by.Kind == MACs {
+			continue
+		}
+		var follow []KeyConfig
+		for _, cfg := range allKeys() {
+			if by.Determines(cfg) {
+				follow = append(follow, cfg)
+			}
+		}
+		keeper := NewKeyer([]KeyConfig{{Kind: Src}, by}, DecoderConfig{})
+		keeper.Keep(1)
+		keeper.FromFrames(b, 0, 10)
+		keeper.Forget()
+		for _, run := range [][2]int{{0, 100}, {100, 3}, {103, len(b.Frames) - 103}} {
+			keeper.FromFrames(b, run[0], run[1])
+		}
+		from := NewKeyer([]KeyConfig{by}, DecoderConfig{}).FromFrames(b, 0, len(b.Frames))[0]
+		v4, v6 := keeper.Kept(1)
+		if !slices.Equal(v4, from.V4) || !slices.Equal(v6, from.V6) {
+			t.Fatalf("%+v: kept %x and %x, want %x and %x", by, v4, v6, from.V4, from.V6)
+		}
+		for i, got := range NewKeyer(follow, DecoderConfig{}).FromKeys(v4, v6, everyThird(from.V4), everyThird(from.V6)) {
+			want := NewKeyer(follow[i:i+1], DecoderConfig{}).FromFrames(thirds(b, from), 0, (len(from.V4)+2)/3+(len(from.V6)+2)/3)[0]
+			got.V4Frame, got.V6Frame = slices.Clone(got.V4Frame), slices.Clone(got.V6Frame)
+			for n, number := range got.V4Frame {
+				got.V4Frame[n] = number / 3
+			}
+			for n, number := range got.V6Frame {
+				got.V6Frame[n] = number/3 + uint32(len(from.V4)+2)/3
+			}
+			if by.Kind == Biflow && follow[i].Kind == IP {
+				for _, keys := range []*Keys{got, want} {
+					sortEnds(keys.Addr4, cmp.Compare)
+					sortEnds(keys.V4, func(a, b [size4]byte) int { return bytes.Compare(a[:], b[:]) })
+					sortEnds(keys.V6, func(a, b [size6]byte) int { return bytes.Compare(a[:], b[:]) })
+				}
+			}
+			if !got.equal(want) {
+				t.Errorf("%+v from %+v: got %x, want %x", follow[i], by, got, want)
+			}
+		}
+	}
+}
+
+// everyThird returns the numbers of every third element.
+func everyThird[K any](keys []K) (numbers []uint32) {
+	for i := 0; i < len(keys); i += 3 {
+		numbers = append(numbers, uint32(i))
+	}
+	return numbers
+}
+
+// thirds returns a batch of the frames that every third key comes from, IPv4 first.
+func thirds(b *capture.Batch, keys *Keys) *capture.Batch {
+	part := *b
+	part.Frames = nil
+	for _, frames := range [][]uint32{keys.V4Frame, keys.V6Frame} {
+		for i := 0; i < len(frames); i += 3 {
+			part.Frames = append(part.Frames, b.Frames[frames[i]])
+		}
+	}
+	return &part
+}
+
+// sortEnds sorts the two elements of each packet.
+func sortEnds[K any](keys []K, compare func(a, b K) int) {
+	for i := 0; i+1 < len(keys); i += 2 {
+		slices.SortFunc(keys[i:i+2], compare)
 	}
 }
 

@@ -216,8 +216,9 @@ func TestSample(t *testing.T) {
 	}
 	r := n.Report()
 	share := float64(r.Copies) / float64(r.Packets)
-	if r.Sampled != 16 || share < 0.195 || share > 0.205 || r.Recommendation.Removes != r.Copies || r.Forgotten != 0 {
-		t.Errorf("share %v, 1 in %d sampled, %+v", share, r.Sampled, r.Recommendation)
+	const few = 5 // of 92,000 sampled packets find a set full, by chance
+	if r.Sampled != 16 || share < 0.195 || share > 0.205 || r.Recommendation.Removes != r.Copies || r.Forgotten > few {
+		t.Errorf("share %v, 1 in %d sampled, %d copies, %d forgotten, %+v", share, r.Sampled, r.Copies, r.Forgotten, r.Recommendation)
 	}
 	if points := r.Points["a"] + r.Points["b"]; float64(points) < 0.99*float64(r.Packets) || float64(points) > 1.01*float64(r.Packets) {
 		t.Errorf("%d packets at points, of %d", points, r.Packets)

@@ -1,7 +1,7 @@
 package mirror
 
 import (
-	"encoding/binary"
+	"errors"
 	"io"
 	"os"
 	"strings"
@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/sockets"
 )
 
 // Capture is mirrored traffic as a capture.Preloader with one input. One goroutine at a time
@@ -29,8 +30,8 @@ type Capture struct {
 	stopping bool
 	refused  bool // no socket takes more
 	err      error
-	wakeUp   int // eventfd that ends a wait; -1 once closed
 
+	wakeUp *sockets.Event // ends a wait
 	polled []unix.PollFd
 	which  []*socket // of polled
 }
@@ -44,9 +45,9 @@ func Open(conf Config) (*Capture, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Capture{conf: conf, wakeUp: -1, table: newTable(conf.Targets, conf.SnapLen), sections: []capture.Section{{Format: capture.FormatPcapNG}}}
-	if c.wakeUp, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
-		return nil, os.NewSyscallError("eventfd", err)
+	c, err := newCapture(&conf, newTable(conf.Targets, conf.SnapLen))
+	if err != nil {
+		return nil, err
 	}
 	for i := range conf.Targets {
 		all, err := openSockets(&conf.Targets[i], i, &c.conf, c.table)
@@ -54,7 +55,42 @@ func Open(conf Config) (*Capture, error) {
 			_ = c.Close() // the first error is the one to report
 			return nil, err
 		}
-		c.sockets, c.perKind = append(c.sockets, all...), append(c.perKind, all)
+		c.sockets, c.perKind[i] = append(c.sockets, all...), all
+	}
+	return c, nil
+}
+
+// OpenEach opens what Open does, as a Capture for each socket. So several goroutines may
+// read them, and merge what comes in the order of its times. Datagrams of one address and
+// port come to one socket, in their order.
+func OpenEach(conf Config) ([]*Capture, error) {
+	whole, err := Open(conf)
+	if err != nil {
+		return nil, err
+	}
+	var each []*Capture
+	for _, s := range whole.sockets {
+		c, err := newCapture(&whole.conf, whole.table)
+		if err != nil {
+			for _, open := range each {
+				_ = open.Close() // nothing was read
+			}
+			return nil, errors.Join(err, whole.Close())
+		}
+		c.sockets, c.perKind[s.opener.number] = []*socket{s}, []*socket{s}
+		each = append(each, c)
+	}
+	whole.sockets = nil // they are those of others now
+	return each, whole.Close()
+}
+
+func newCapture(conf *Config, table *table) (*Capture, error) {
+	c := &Capture{
+		conf: *conf, table: table, sections: []capture.Section{{Format: capture.FormatPcapNG}}, perKind: make([][]*socket, len(conf.Targets)),
+	}
+	var err error
+	if c.wakeUp, err = sockets.NewEvent(); err != nil {
+		return nil, err
 	}
 	return c, nil
 }
@@ -246,13 +282,13 @@ func (c *Capture) release(s *socket, more bool, reached int64, err error) {
 	kick := c.waiting
 	c.mu.Unlock()
 	if kick {
-		c.wake()
+		c.wakeUp.Set()
 	}
 }
 
 // watch prepares to wait for all sockets that nobody reads. The caller holds c.mu.
 func (c *Capture) watch() {
-	c.polled, c.which = append(c.polled[:0], unix.PollFd{Fd: int32(c.wakeUp), Events: unix.POLLIN}), c.which[:0]
+	c.polled, c.which = append(c.polled[:0], unix.PollFd{Fd: c.wakeUp.Socket(), Events: unix.POLLIN}), c.which[:0]
 	c.waiting = false
 	for _, s := range c.sockets {
 		if s.claimed {
@@ -276,8 +312,7 @@ func (c *Capture) poll(timeout int) error {
 		return os.NewSyscallError("poll", err)
 	}
 	if c.polled[0].Revents != 0 {
-		var count [8]byte
-		_, _ = unix.Read(c.wakeUp, count[:]) // it may have been read already
+		c.wakeUp.Clear()
 	}
 	for i, s := range c.which {
 		if c.polled[i+1].Revents != 0 {
@@ -328,23 +363,7 @@ func (c *Capture) Stop() {
 	c.mu.Lock()
 	c.stopping = true
 	c.mu.Unlock()
-	c.wake()
-}
-
-// wake ends a wait.
-func (c *Capture) wake() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.wakeUp < 0 {
-		return
-	}
-	one := binary.NativeEndian.AppendUint64(nil, 1)
-	for {
-		// Any other error means that the counter is full, so the wait ends anyway.
-		if _, err := unix.Write(c.wakeUp, one); err != unix.EINTR {
-			return
-		}
-	}
+	c.wakeUp.Set()
 }
 
 // Close closes the sockets, and drops what Next has not delivered. Batches stay valid.
@@ -355,9 +374,6 @@ func (c *Capture) Close() error {
 	for _, s := range c.sockets {
 		s.close()
 	}
-	if c.wakeUp >= 0 {
-		_ = unix.Close(c.wakeUp) // an eventfd has nothing to lose
-		c.wakeUp = -1
-	}
+	c.wakeUp.Close()
 	return nil
 }

@@ -55,6 +55,65 @@ func TestDatagrams(t *testing.T) {
 	}
 }
 
+// TestOpenEach reads each socket by itself: what one sender sends comes to one of them, in
+// its order.
+func TestOpenEach(t *testing.T) {
+	enter(t)
+	const senders, each, sockets = 32, 20, 4
+	all, err := OpenEach(Config{Targets: []Target{Datagrams(netip.MustParseAddrPort("127.0.0.1:2055"))}, Sockets: sockets})
+	if err != nil || len(all) != sockets {
+		t.Fatal(len(all), err)
+	}
+	var conns []net.Conn
+	for range senders {
+		conn, err := net.Dial("udp", "127.0.0.1:2055")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		conns = append(conns, conn)
+	}
+	for n := range each {
+		for _, conn := range conns {
+			send(t, conn, []byte{byte(n)})
+		}
+	}
+	home, next, used := map[uint16]int{}, map[uint16]byte{}, 0
+	for i, c := range all {
+		got := readAll(t, c, 0)
+		for _, g := range got {
+			port, number := binary.BigEndian.Uint16([]byte(g.data)[20:]), g.data[28]
+			if at, ok := home[port]; ok && at != i {
+				t.Errorf("port %d sends to sockets %d and %d", port, at, i)
+			}
+			if number != next[port] {
+				t.Errorf("datagram %d of port %d comes as number %d", number, port, next[port])
+			}
+			home[port], next[port] = i, number+1
+		}
+		if len(got) > 0 {
+			used++
+		}
+		if s := c.Stats(); len(s) != 1 || len(s[0].Sockets) != 1 || s[0].Sockets[0].Delivered != uint64(len(got)) || s[0].Sockets[0].Ring != i {
+			t.Errorf("socket %d: %+v", i, s)
+		}
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if len(home) != senders || used < 2 {
+		t.Errorf("%d senders came to %d sockets", len(home), used)
+	}
+	for port, n := range next {
+		if n != each {
+			t.Errorf("%d datagrams of port %d", n, port)
+		}
+	}
+	if _, err := OpenEach(Config{}); err == nil {
+		t.Error("sockets without a target")
+	}
+}
+
 // TestDatagramsAllocate takes datagrams without allocating.
 func TestDatagramsAllocate(t *testing.T) {
 	target := Datagrams(netip.MustParseAddrPort("[::]:2055"))

@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -98,15 +99,11 @@ func bringUp(name, address string) error {
 	if err := allowIPv6(name); err != nil {
 		return err
 	}
-	for range 1000 { // an address of IPv6 is of use on a link that runs
+	if !lab.WaitFor(func() bool { // an address of IPv6 is of use on a link that runs
 		it, err := net.InterfaceByName(name)
-		if err != nil {
-			return err
-		}
-		if it.Flags&net.FlagRunning != 0 {
-			break
-		}
-		time.Sleep(5 * time.Millisecond)
+		return err == nil && it.Flags&net.FlagRunning != 0
+	}) {
+		return errors.New(name + " does not run")
 	}
 	return lab.IP("addr add " + address + " dev " + name)
 }
@@ -155,7 +152,7 @@ func TestKernelVXLAN(t *testing.T) {
 			})
 			missing := len(want)
 			var batch capture.Batch
-			for deadline := time.Now().Add(20 * time.Second); missing > 0 && time.Now().Before(deadline); {
+			for deadline := time.Now().Add(lab.Timeout); missing > 0 && time.Now().Before(deadline); {
 				// The kernel drops them until its routes are there.
 				do(func() error { return sendFrom("vx0", &b) })
 				for packets := true; packets; packets = len(batch.Frames) > 0 {

@@ -23,6 +23,12 @@ func Open(conf Config) (*Capture, error) {
 	return nil, errLinux
 }
 
+// OpenEach returns an error that wraps errors.ErrUnsupported.
+func OpenEach(conf Config) ([]*Capture, error) {
+	_, err := Open(conf)
+	return nil, err
+}
+
 // Start returns an error that wraps errors.ErrUnsupported.
 func (*Capture) Start() error { return errLinux }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"net"
 	"net/netip"
 	"testing"
 
@@ -23,8 +24,15 @@ func TestBegin(t *testing.T) {
 	// A template of a port, and a record of it.
 	message := []byte("\x00\x0a\x00\x00\x00\x00\x03\x84\x00\x00\x00\x00\x00\x00\x00\x01\x00\x02\x00\x0c\x01\x00\x00\x01\x00\x07\x00\x02\x01\x00\x00\x06\x00\x50")
 	binary.BigEndian.PutUint16(message[2:], uint16(len(message)))
-	for i, content := range [][]byte{message, bytes.Repeat(message, 3), []byte("GET / HTTP/1.0\r\n\r\n")} {
-		conn := connect(t, r.listener.Addr())
+	contents := [][]byte{message, bytes.Repeat(message, 3), []byte("GET / HTTP/1.0\r\n\r\n")}
+	var conns []net.Conn
+	for range contents {
+		conns = append(conns, connect(t, r.listener.Addr()))
+	}
+	// The receiver ends with the last stream, so that none may end before all have come.
+	waitFor(t, "peers", func() bool { return r.Stats().Peers == uint64(len(conns)) })
+	for i, content := range contents {
+		conn := conns[i]
 		go func() {
 			_, _ = conn.Write(content[:len(content)/2+i])
 			_, _ = conn.Write(content[len(content)/2+i:])

@@ -20,16 +20,35 @@ import (
 	"testing"
 	"time"
 
+	"github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
+
+// waitFor waits until something is true, on a busy machine, too.
+func waitFor(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	if !lab.WaitFor(done) {
+		t.Fatal("waited too long for ", what)
+	}
+}
+
+// closedPort returns the address of a port that nobody listens at, nor will by chance.
+func closedPort(t *testing.T) string {
+	t.Helper()
+	port, err := lab.FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "127.0.0.1:" + port
+}
 
 // noGoroutines fails if the test leaves a goroutine of this package behind.
 func noGoroutines(t *testing.T) {
 	t.Helper()
 	t.Cleanup(func() {
 		stacks := make([]byte, 1<<20)
-		for range 200 {
+		for range 12_000 {
 			stacks = stacks[:cap(stacks)]
 			stacks = stacks[:runtime.Stack(stacks, true)]
 			if strings.Count(string(stacks), "netio.(*") == 0 {
@@ -62,13 +81,7 @@ func (w *warned) text() string {
 // await waits until a warning has the words.
 func (w *warned) await(t *testing.T, words string) {
 	t.Helper()
-	for range 1000 {
-		if strings.Contains(w.text(), words) {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Fatalf("no warning says %q: %s", words, w.text())
+	waitFor(t, "a warning of "+words, func() bool { return strings.Contains(w.text(), words) })
 }
 
 func address(t *testing.T, name string) Address {

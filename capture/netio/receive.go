@@ -213,15 +213,15 @@ func (r *Receiver) follow(conn net.Conn, said bool) (sound bool) {
 // accept accepts streams until the receiver ends.
 func (r *Receiver) accept(done func()) {
 	defer done()
-	wait := firstPause
+	wait, quiet := firstPause, false
 	for r.ctx.Err() == nil {
 		conn, err := r.listener.Accept()
 		switch {
 		case err == nil:
-			wait = firstPause
+			wait, quiet = firstPause, false
 			r.admit(conn)
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			r.endIfLast()
+			quiet = r.endIfLast(quiet)
 		case r.ctx.Err() == nil:
 			r.cfg.Warn(fmt.Errorf("%v: %w", r.addr, reason(err))) // of descriptors, for instance
 			wait = pause(r.ctx, wait)
@@ -230,19 +230,26 @@ func (r *Receiver) accept(done func()) {
 }
 
 // lastWait is how long a receiver whose last stream has ended accepts those that the kernel
-// has connected already.
-const lastWait = 50 * time.Millisecond
+// has connected already. It waits twice: an Accept that begins when its time is over fails,
+// though somebody may have connected.
+const lastWait = 25 * time.Millisecond
 
-// endIfLast ends the receiver if no stream has come since the last one ended.
-func (r *Receiver) endIfLast() {
+// endIfLast ends the receiver if no stream has come since the last one ended. quiet says that
+// none has come in a lastWait. It reports whether that is so now.
+func (r *Receiver) endIfLast(quiet bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.places) == 0 {
+	switch {
+	case len(r.places) > 0:
+		_ = r.listener.SetDeadline(time.Time{}) // fails only if it was closed
+		return false
+	case quiet:
 		r.cancel()
 		_ = r.listener.Close() // nobody is to connect any more
-		return
+	default:
+		_ = r.listener.SetDeadline(time.Now().Add(lastWait)) // fails only if it was closed
 	}
-	_ = r.listener.SetDeadline(time.Time{}) // fails only if it was closed
+	return true
 }
 
 // admit adds the stream of a connection, unless there are too many.

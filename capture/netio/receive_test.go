@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
 // TestReceiveSeveral reads several streams, each a capture point, and ends with the last.
@@ -28,6 +30,8 @@ func TestReceiveSeveral(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	// One that was accepted after another had ended would have its capture point.
+	waitFor(t, "peers", func() bool { return r.Stats().Peers == 4 })
 	for _, conn := range conns {
 		go func() {
 			_, _ = conn.Write(data[len(data)/2:])
@@ -37,6 +41,34 @@ func TestReceiveSeveral(t *testing.T) {
 	n, points, err := read(a)
 	if n != 300 || points != 3 || err != nil || w.text() != "" {
 		t.Errorf("%d packets of %d points, %v, %s", n, points, err, w.text())
+	}
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestReceiveLast reads a stream that had connected before the receiver was to end, and that
+// it comes to accept only then.
+func TestReceiveLast(t *testing.T) {
+	noGoroutines(t)
+	var w warned
+	r, err := Open(context.Background(), address(t, "tcp-listen://:0"), ReceiverConfig{Warn: w.warn})
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn := connect(t, r.listener.Addr())
+	r.began = 1
+	if err := r.listener.SetDeadline(time.Now().Add(-time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	a := pcapfile.NewArrivals([]string{"in"}, 0)
+	r.Start(a, 0)
+	if _, err := conn.Write(encoded(t, 10, 60)); err != nil {
+		t.Fatal(err)
+	}
+	conn.Close()
+	if n, _, err := read(a); n != 10 || err != nil || w.text() != "" {
+		t.Errorf("%d packets, %v, %s", n, err, w.text())
 	}
 	if err := a.Close(); err != nil {
 		t.Error(err)
@@ -67,16 +99,11 @@ func TestReceiveBad(t *testing.T) {
 				t.Fatal(err)
 			}
 			read := reading(a)
-			<-read.some // so all of it was read before the reset
-			if c.reset {
+			if c.reset { // when all was read
+				waitFor(t, "packets", func() bool { return read.n.Load() == int64(c.packets) })
 				_ = bad.(*net.TCPConn).SetLinger(0)
 			}
-			go func() {
-				if c.packets > 0 {
-					time.Sleep(50 * time.Millisecond)
-				}
-				bad.Close()
-			}()
+			bad.Close()
 			w.await(t, c.want)
 			if _, err := good.Write(sound); err != nil {
 				t.Fatal(err)
@@ -98,25 +125,37 @@ func TestReceiveBad(t *testing.T) {
 
 // background reads a source.
 type background struct {
-	some chan bool // closed once something came, or after a while
 	done chan struct{}
-	n    int
+	n    atomic.Int64 // packets so far
 	err  error
 }
 
 func reading(src capture.Source) *background {
-	b := &background{some: make(chan bool), done: make(chan struct{})}
-	time.AfterFunc(100*time.Millisecond, func() { close(b.some) })
+	b := &background{done: make(chan struct{})}
 	go func() {
-		b.n, _, b.err = read(src)
+		_, _, b.err = read(&counted{src, &b.n})
 		close(b.done)
 	}()
 	return b
 }
 
+// counted counts the packets of a source.
+type counted struct {
+	capture.Source
+	n *atomic.Int64
+}
+
+func (c *counted) Next(b *capture.Batch) error {
+	err := c.Source.Next(b)
+	if err == nil {
+		c.n.Add(int64(len(b.Frames)))
+	}
+	return err
+}
+
 func (b *background) all() (int, error) {
 	<-b.done
-	return b.n, b.err
+	return int(b.n.Load()), b.err
 }
 
 // TestReceiveRefuses reads as many streams as it may, and no more.
@@ -215,16 +254,12 @@ func TestConnect(t *testing.T) {
 // TestConnectAgain connects again to a peer that comes late, and that leaves.
 func TestConnectAgain(t *testing.T) {
 	noGoroutines(t)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := l.Addr().String()
-	l.Close()
+	at := closedPort(t)
 	var w warned
 	r, a := receiving(t, "tcp://"+at, ReceiverConfig{Endless: true, Warn: w.warn})
 	w.await(t, "connection refused")
-	if l, err = net.Listen("tcp", at); err != nil {
+	l, err := net.Listen("tcp", at)
+	if err != nil {
 		t.Skip("the port was taken meanwhile")
 	}
 	defer l.Close()
@@ -260,11 +295,11 @@ func TestConnectAgain(t *testing.T) {
 // TestUnreachable checks for errors that name the address.
 func TestUnreachable(t *testing.T) {
 	noGoroutines(t)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	taken := closedPort(t)
+	l, err := net.Listen("tcp", taken)
 	if err != nil {
-		t.Fatal(err)
+		t.Skip("the port was taken meanwhile")
 	}
-	taken := l.Addr().String()
 	if _, err := Open(context.Background(), address(t, "tcp-listen://"+taken), ReceiverConfig{}); !errors.Is(err, syscall.EADDRINUSE) || err.Error() != "tcp-listen://"+taken+": address already in use" {
 		t.Error(err)
 	}

@@ -3,9 +3,11 @@ package netio
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,16 +28,11 @@ func sending(t *testing.T, cfg SenderConfig) *Sender {
 // awaitPeers waits until so many are connected.
 func awaitPeers(t *testing.T, s *Sender, n int) {
 	t.Helper()
-	for range 1000 {
+	waitFor(t, fmt.Sprint(n, " peers"), func() bool {
 		s.mu.Lock()
-		have := len(s.peers)
-		s.mu.Unlock()
-		if have == n {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Fatalf("not %d peers", n)
+		defer s.mu.Unlock()
+		return len(s.peers) == n
+	})
 }
 
 // got is what a peer reads to the end.
@@ -45,7 +42,10 @@ type got struct {
 	err     error
 }
 
-func receive(conn io.Reader) chan got {
+func receive(conn io.Reader) chan got { return receiveCounted(conn, &atomic.Int64{}) }
+
+// receiveCounted counts the packets that have come so far.
+func receiveCounted(conn io.Reader, packets *atomic.Int64) chan got {
 	result := make(chan got, 1)
 	go func() {
 		var g got
@@ -61,6 +61,7 @@ func receive(conn io.Reader) chan got {
 				return
 			}
 			g.packets += len(b.Frames)
+			packets.Store(int64(g.packets))
 			for i := range b.Frames {
 				name := b.Interfaces[b.Frames[i].Interface].Name
 				if n := len(g.names); n == 0 || g.names[n-1] != name {
@@ -125,7 +126,8 @@ func TestSendSlow(t *testing.T) {
 	s := sending(t, SenderConfig{Live: true, Warn: w.warn})
 	slow := connect(t, s.listener.Addr())
 	_ = slow.(*net.TCPConn).SetReadBuffer(4096)
-	quick := receive(connect(t, s.listener.Addr()))
+	var taken atomic.Int64
+	quick := receiveCounted(connect(t, s.listener.Addr()), &taken)
 	awaitPeers(t, s, 2)
 	b, sent := packets(100, 10_000), 0
 	for s.Stats().Dropped == 0 {
@@ -134,7 +136,7 @@ func TestSendSlow(t *testing.T) {
 		}
 		sent += 100
 		b.Blocks = b.Blocks[:0]
-		time.Sleep(2 * time.Millisecond) // the quick one has to be as quick
+		waitFor(t, "the quick one", func() bool { return taken.Load() == int64(sent) })
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
@@ -197,12 +199,7 @@ func (s *slowly) Read(p []byte) (int, error) {
 // TestSendWaits waits for the first peer, where packets can wait.
 func TestSendWaits(t *testing.T) {
 	noGoroutines(t)
-	probe, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := probe.Addr().String()
-	probe.Close()
+	at := closedPort(t)
 	peer := make(chan got, 1)
 	go func() {
 		for {
@@ -266,12 +263,7 @@ func TestSendGone(t *testing.T) {
 // TestSendAgain connects again, with header and interfaces, and counts what nobody got.
 func TestSendAgain(t *testing.T) {
 	noGoroutines(t)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := l.Addr().String()
-	l.Close()
+	at := closedPort(t)
 	var w warned
 	s, err := OpenSender(context.Background(), address(t, "tcp://"+at), SenderConfig{Live: true, Warn: w.warn})
 	if err != nil {
@@ -284,7 +276,8 @@ func TestSendAgain(t *testing.T) {
 		t.Errorf("%+v", n)
 	}
 	w.await(t, "connection refused")
-	if l, err = net.Listen("tcp", at); err != nil {
+	l, err := net.Listen("tcp", at)
+	if err != nil {
 		t.Skip("the port was taken meanwhile")
 	}
 	defer l.Close()

@@ -1,7 +1,7 @@
 package pcapfile
 
 import (
-	"io"
+	"cmp"
 	"math"
 	"slices"
 	"sync"
@@ -53,6 +53,10 @@ type Arrival struct {
 	Slot string
 	// Patient says that packets of others wait for those of this one as long as it takes.
 	Patient bool
+	// Lag is for captures whose times are those of arrival: what they deliver next came at
+	// most so long ago, or since they were last asked. Packets of others wait for that. 0 is
+	// for captures that tell other times.
+	Lag time.Duration
 }
 
 // slot is a Slot of an input.
@@ -64,22 +68,6 @@ type slot struct {
 // expectation keeps the stream open while more may be added.
 type expectation struct{ stop func() }
 
-// arrival is a capture, and the batch that it is being delivered from.
-type arrival struct {
-	mergeInput
-	Arrival
-	held    *capture.Batch // of which mergeInput.batch is a copy
-	arrived time.Time      // of that batch
-	silent  time.Time      // since when it has nothing to deliver
-	last    int64          // its latest time that was delivered
-	full    chan arrivedBatch
-	free    chan *capture.Batch
-	err     error // why it ended; valid once full is closed
-}
-
-// stoppable is what an Arrival.Source may be.
-type stoppable interface{ Stop() }
-
 // ArrivalCounts are counts of one input.
 type ArrivalCounts struct {
 	Packets uint64 // that were delivered
@@ -88,11 +76,6 @@ type ArrivalCounts struct {
 
 // arrivalCounts are ArrivalCounts that are being made.
 type arrivalCounts struct{ packets, late atomic.Uint64 }
-
-type arrivedBatch struct {
-	batch *capture.Batch
-	at    time.Time
-}
 
 // NewArrivals returns a source of captures that belong to inputs of these names. A packet
 // waits at most wait for earlier ones of others, counted from its arrival. Captures that
@@ -124,81 +107,6 @@ func (a *Arrivals) Expect(stop func()) (done func()) {
 		a.mu.Unlock()
 		a.wake()
 	}
-}
-
-// Add begins to read a capture, which the Arrivals then own. It may be called on any
-// goroutine. After Stop it closes the capture.
-func (a *Arrivals) Add(c Arrival) {
-	in := &arrival{Arrival: c, last: math.MinInt64, silent: time.Now()}
-	in.owner = in
-	in.full, in.free = make(chan arrivedBatch, 1), make(chan *capture.Batch, 2)
-	in.free <- new(capture.Batch)
-	in.free <- new(capture.Batch)
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.stopped {
-		_ = c.Source.Close() // nothing was read
-		return
-	}
-	in.index = a.number
-	a.number++
-	a.added = append(a.added, in)
-	a.reading[in] = true
-	if _, ok := c.Source.(stoppable); ok {
-		a.readers.Go(func() { in.read(a) })
-	} else {
-		go in.read(a) // a read of a silent pipe ends with the process
-	}
-	a.wake()
-}
-
-// wake makes Next look for what is new.
-func (a *Arrivals) wake() {
-	select {
-	case a.changed <- struct{}{}:
-	default:
-	}
-}
-
-// read reads the capture to its end.
-func (in *arrival) read(a *Arrivals) {
-	defer a.wake()
-	defer close(in.full)
-	defer a.forget(in)
-	for {
-		var b *capture.Batch
-		select {
-		case b = <-in.free:
-		case <-a.abandoned:
-		}
-		if b == nil {
-			return
-		}
-		for b.Reset(); len(b.Frames)+len(b.Blocks) == 0; {
-			if err := in.Source.Next(b); err != nil {
-				if err != io.EOF {
-					in.err = err
-				}
-				return
-			}
-		}
-		select {
-		case in.full <- arrivedBatch{b, time.Now()}:
-			a.wake()
-		case <-a.abandoned:
-			return
-		}
-	}
-}
-
-// forget closes a capture that has ended.
-func (a *Arrivals) forget(in *arrival) {
-	done, _ := in.Source.Offset()
-	_ = in.Source.Close() // it was only read
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.reading, in)
-	a.ended += done
 }
 
 // Next delivers what may leave, and waits if that is nothing; see Source and SetIdle.
@@ -316,15 +224,18 @@ func (a *Arrivals) fail(err error) {
 
 // gate returns up to which time packets may leave now, and when more of what has come may:
 // zero if nothing waits, or as long as it takes. What a capture delivers next is not
-// before what it has delivered, unless its times step back.
+// before what it has delivered, unless its times step back, nor before its Lag.
 func (a *Arrivals) gate(now time.Time) (until int64, deadline time.Time) {
 	until = math.MaxInt64
-	patient := until
+	patient, lag := until, time.Duration(0)
 	for _, in := range a.pending {
-		end := in.silent.Add(a.wait)
+		end := in.silent.Add(cmp.Or(in.Lag, a.wait))
 		switch {
 		case in.Patient:
 			patient = min(patient, in.last)
+		case in.Lag > 0 && !end.After(now):
+			until = min(until, now.Add(-in.Lag).UnixNano())
+			lag = max(lag, in.Lag)
 		case end.After(now):
 			until = min(until, in.last)
 			if end.After(deadline) {
@@ -342,6 +253,11 @@ func (a *Arrivals) gate(now time.Time) (until int64, deadline time.Time) {
 	}
 	if patient < until {
 		return patient, time.Time{}
+	}
+	if lag > 0 && len(a.heap) > 0 {
+		if due := time.Unix(0, a.heap[0].key).Add(lag); deadline.IsZero() || due.Before(deadline) {
+			deadline = due
+		}
 	}
 	return until, deadline
 }

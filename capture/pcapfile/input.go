@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/compressed"
 )
 
 // input is the stream of bytes below a reader: a file or another io.Reader, as
@@ -19,33 +20,27 @@ type input struct {
 	file    io.Closer    // nil if the stream is not ours to close
 	regular *regularFile // nil if the stream is none; reads of one never wait
 
-	layers []layer    // decompressors, the one over raw first
-	ahead  *readAhead // reads the last layer, from the first Read after open on
-	opened bool
-	closed bool
-	plain  bool // it is not decompressed
+	data       *compressed.Reader // what is inside raw; nil if it is not decompressed
+	compressed bool               // set once, as another worker may read it at any time
+	ahead      *readAhead         // reads data, if it is compressed, from the first Read after open on
+	plain      bool               // it is not decompressed
+	closed     bool
 	parking
 }
 
 // open recognizes and opens the decompressors, and returns the first bytes of the data
-// inside: at most headSize bytes, and fewer than 4 only at the end of the stream.
-func (in *input) open() ([]byte, error) {
-	for {
-		head, err := readUntil(in, make([]byte, 0, headSize), 4, headSize)
-		if err != nil && err != io.EOF {
-			return nil, err
+// inside: at most compressed.HeadSize bytes, and fewer than 4 only at the end of the stream.
+func (in *input) open() (head []byte, err error) {
+	if in.plain {
+		head, err = readUntil(&in.raw, make([]byte, 0, compressed.HeadSize), 4, compressed.HeadSize)
+		if err == io.EOF {
+			err = nil
 		}
-		more := false
-		if !in.plain {
-			if more, err = in.decompress(head); err != nil {
-				return nil, err
-			}
-		}
-		if !more {
-			in.opened, in.handedOut = true, int64(len(head))
-			return head, nil
-		}
+	} else {
+		in.data, head, err = compressed.NewReader(&in.raw)
 	}
+	in.handedOut = int64(len(head))
+	return head, err
 }
 
 // Read reads capture bytes. Once the input is open, decompressors work ahead on
@@ -63,14 +58,11 @@ func (in *input) Read(p []byte) (int, error) {
 }
 
 func (in *input) read(p []byte) (int, error) {
-	switch {
-	case len(in.layers) == 0:
+	if !in.compressed {
 		return in.raw.Read(p)
-	case !in.opened:
-		return in.layers[len(in.layers)-1].Read(p)
-	case in.ahead == nil:
-		layers := in.layers
-		in.ahead = startReadAhead(&layers[len(layers)-1], func() { closeLayers(layers) })
+	}
+	if in.ahead == nil {
+		in.ahead = startReadAhead(in.data, in.data.Close)
 	}
 	return in.ahead.Read(p)
 }
@@ -99,33 +91,21 @@ func (in *input) close() error {
 // release closes the file and the decompressors, and drops their memory: a Source of
 // many inputs holds all of them to the end.
 func (in *input) release() error {
-	if in.ahead == nil {
-		closeLayers(in.layers)
-	} else {
+	if in.ahead != nil {
 		close(in.ahead.stop)
+	} else if in.data != nil {
+		in.data.Close()
 	}
 	var err error
 	if in.file != nil {
 		err = in.file.Close()
 	}
-	// The number of layers stays, since another worker may read it at any time. The
-	// goroutine of a pipe may still be in a read of the old layers; it ends by itself.
-	if in.regular == nil {
-		in.layers = make([]layer, len(in.layers))
-	} else {
-		if in.ahead != nil {
-			<-in.ahead.done
-		}
-		clear(in.layers)
+	// The goroutine of a pipe may still be in a read; it ends by itself.
+	if in.ahead != nil && in.regular != nil {
+		<-in.ahead.done
 	}
-	in.ahead = nil
+	in.data, in.ahead = nil, nil
 	return err
-}
-
-func closeLayers(layers []layer) {
-	for i := range layers {
-		layers[i].close()
-	}
 }
 
 // counter counts what is read through it and marks the errors that are the
@@ -138,7 +118,7 @@ type counter struct {
 func (c *counter) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	c.done.Add(int64(n))
-	return n, failedRead(err)
+	return n, capture.FailedRead(err)
 }
 
 // regularFile reads a regular file. At the end that the file had at first, it asks once for
@@ -157,7 +137,7 @@ func (r *regularFile) reserve(n int) (off int64, length int, err error) {
 	if r.end-r.pos < int64(n) && !r.ended {
 		st, err := r.f.Stat()
 		if err != nil {
-			return r.pos, 0, failedRead(err)
+			return r.pos, 0, capture.FailedRead(err)
 		}
 		r.end, r.ended = max(r.end, st.Size()), true
 	}
@@ -188,7 +168,7 @@ func (r *regularFile) load(p []byte, off int64) (int, error) {
 		had := max(r.size, off+int64(len(p)))
 		return n, fmt.Errorf("file %w: it had %d bytes, and nothing is left after %d", capture.ErrTruncated, had, off+int64(n))
 	}
-	return n, failedRead(err)
+	return n, capture.FailedRead(err)
 }
 
 // Read reserves and loads.
@@ -219,7 +199,7 @@ func readUntil(r io.Reader, buf []byte, need, step int) ([]byte, error) {
 		if empty++; m > 0 {
 			empty = 0
 		} else if empty == maxEmptyReads {
-			return buf, failedRead(io.ErrNoProgress)
+			return buf, capture.FailedRead(io.ErrNoProgress)
 		}
 	}
 	return buf, nil
@@ -275,10 +255,10 @@ func (in *input) wake() error {
 	}
 	f, err := in.reopen()
 	if err != nil {
-		return failedRead(err)
+		return capture.FailedRead(err)
 	}
 	in.file, in.regular.f, in.parked = f, f, false
-	if len(in.layers) == 0 {
+	if !in.compressed {
 		return nil
 	}
 	return in.rewind()
@@ -303,7 +283,7 @@ func (in *input) reopen() (*os.File, error) {
 // rewind decompresses from the start of the file to where reading was.
 func (in *input) rewind() error {
 	was := in.handedOut
-	in.layers, in.opened, in.regular.pos = nil, false, 0
+	in.regular.pos = 0
 	in.raw.done.Store(0)
 	head, err := in.open()
 	if err != nil {
@@ -311,8 +291,10 @@ func (in *input) rewind() error {
 	}
 	missing := was - int64(len(head))
 	if missing < 0 {
-		return failedRead(errReplaced)
+		return capture.FailedRead(errReplaced)
 	}
-	_, err = io.CopyN(io.Discard, in, missing)
-	return noEOF(err)
+	if _, err = io.CopyN(io.Discard, in, missing); err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return err
 }

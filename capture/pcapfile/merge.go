@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/compressed"
 )
 
 // mergeTarget is about how many bytes of records a merged batch holds.
@@ -87,7 +88,7 @@ func (m *merger) Next(b *capture.Batch) error {
 	return nil
 }
 
-// begin gets the first batch of in. From a parked input it reads headSize bytes, and parks
+// begin gets the first batch of in. From a parked input it reads compressed.HeadSize bytes, and parks
 // it again: its turn may come much later.
 func (m *merger) begin(in *mergeInput) bool {
 	r, ok := in.src.(*reader)
@@ -95,7 +96,7 @@ func (m *merger) begin(in *mergeInput) bool {
 		return m.read(in)
 	}
 	chunkSize := r.chunkSize
-	r.chunkSize = headSize
+	r.chunkSize = compressed.HeadSize
 	found := m.read(in)
 	r.chunkSize = chunkSize
 	if found {

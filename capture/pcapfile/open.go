@@ -2,7 +2,6 @@ package pcapfile
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -11,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/compressed"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 )
 
@@ -32,12 +32,8 @@ const mergeBudget = 32 << 20
 // less to keep their memory at about 64 MiB.
 func MergeChunkSize(inputs int) int {
 	const least = 16 << 10
-	return min(max(mergeBudget/max(inputs, 1)/headSize*headSize, least), DefaultChunkSize)
+	return min(max(mergeBudget/max(inputs, 1)/compressed.HeadSize*compressed.HeadSize, least), DefaultChunkSize)
 }
-
-// headSize is how much of an input is read to recognize it. It is a page, so later reads
-// of a file start at a page boundary.
-const headSize = 4096
 
 // Options configures Open and NewReader. The zero value is ready to use.
 type Options struct {
@@ -136,6 +132,7 @@ func (in *input) measure(f *os.File, name string) error {
 func newSource(in *input, name string, opt Options) (capture.Source, error) {
 	head, err := in.open()
 	if err == nil {
+		in.compressed = in.data != nil && in.data.Compressed()
 		var r *reader
 		if r, err = newReader(in, head, name, opt); err == nil {
 			return r, nil
@@ -143,7 +140,7 @@ func newSource(in *input, name string, opt Options) (capture.Source, error) {
 	}
 	// A long header may have set a decompressor to work on a goroutine.
 	_ = in.close()
-	return nil, located(err, name, 0, true)
+	return nil, capture.Locate(err, name, 0, true)
 }
 
 // newReader makes the reader for the format that head, the first bytes of in, shows.
@@ -233,45 +230,7 @@ func isText(b []byte) bool {
 	return true
 }
 
-// readFailure marks an error of the stream of bytes itself. Decompressors pass it on, and
-// the mark tells it from errors of theirs.
-type readFailure struct{ err error }
-
-func (f *readFailure) Error() string { return f.err.Error() }
-func (f *readFailure) Unwrap() error { return f.err }
-
-// failedRead marks err, unless it is an end of the stream. It drops the operation and path
-// of a system's error: the ReadError that located makes of it names the input.
-func failedRead(err error) error {
-	if err == nil || err == io.EOF || errors.Is(err, capture.ErrTruncated) {
-		return err
-	}
-	var path *fs.PathError
-	if errors.As(err, &path) {
-		err = path.Err
-	}
-	return &readFailure{err}
-}
-
-// located returns err with the place where it ended the input: as a ReadError if err is
-// marked, else as an InputError.
-func located(err error, input string, offset int64, header bool) error {
-	var failed *readFailure
-	if errors.As(err, &failed) {
-		return &capture.ReadError{Input: input, Offset: offset, Err: failed.err}
-	}
-	return &capture.InputError{Input: input, Offset: offset, Header: header, Err: err}
-}
-
 // damaged returns an error that wraps ErrDamaged.
 func damaged(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", capture.ErrDamaged, fmt.Sprintf(format, args...))
-}
-
-// noEOF turns the end of a stream that must not end yet into an error.
-func noEOF(err error) error {
-	if err == io.EOF {
-		return io.ErrUnexpectedEOF
-	}
-	return err
 }

@@ -74,8 +74,11 @@ func (p parking10) Next(b *capture.Batch) error {
 // the first batch has the interfaces of all.
 func TestMergeParked(t *testing.T) {
 	random := rand.New(rand.NewPCG(8, 9))
-	dir := t.TempDir()
-	for round := range 20 {
+	dir, rounds := t.TempDir(), 20
+	if testing.Short() {
+		rounds = 5
+	}
+	for round := range rounds {
 		var paths []string
 		for i := range 30 {
 			times, now := make([]int, random.IntN(400)), 1000*i*random.IntN(2)
@@ -127,15 +130,18 @@ func TestMergeParked(t *testing.T) {
 
 // Files whose times do not overlap are open and in memory a few at a time.
 func TestMergeOpensFew(t *testing.T) {
-	dir := t.TempDir()
+	dir, files := t.TempDir(), 200
+	if testing.Short() {
+		files = 30
+	}
 	var sources []capture.Source
-	for i := range 200 {
+	for i := range files {
 		times := make([]int, 5000)
 		for k := range times {
 			times[k] = i*10_000 + k
 		}
 		path := writeFile(t, filepath.Join(dir, fmt.Sprint(i)), timed(capture.FormatPcapNG, fmt.Sprint(i), times))
-		sources = append(sources, parked(t, path, Options{ChunkSize: MergeChunkSize(200)}))
+		sources = append(sources, parked(t, path, Options{ChunkSize: MergeChunkSize(files)}))
 	}
 	open := func() (n int) {
 		for _, src := range sources {
@@ -157,11 +163,11 @@ func TestMergeOpensFew(t *testing.T) {
 			}
 			bytes += cap(in.batch.Buf) + 32*cap(in.batch.Frames)
 		}
-		if n := open(); n > 2 || bytes > 200*(16<<10)+4*MergeChunkSize(200) {
+		if n := open(); n > 2 || bytes > files*(16<<10)+4*MergeChunkSize(files) {
 			t.Fatalf("%d files open, %d bytes in memory", n, bytes)
 		}
 	}
-	if packets != 200*5000 || open() != 0 {
+	if packets != files*5000 || open() != 0 {
 		t.Errorf("%d packets, %d files open at the end", packets, open())
 	}
 }

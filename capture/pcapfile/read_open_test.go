@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/compressed"
 	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
 	"github.com/flowdedup/flowdedup/capture/internal/encoding"
 )
@@ -144,7 +145,7 @@ func TestGrowingFile(t *testing.T) {
 func TestShrinkingFile(t *testing.T) {
 	data := packets64(capture.FormatPcap, 1000)
 	for name, stored := range map[string][]byte{"plain": data, "gzip": packers["gzip"](t, data)} {
-		for _, left := range []int{0, headSize, 24 + 80*100, 24 + 80*100 + 1} {
+		for _, left := range []int{0, compressed.HeadSize, 24 + 80*100, 24 + 80*100 + 1} {
 			path := filepath.Join(t.TempDir(), "shrinking")
 			if err := os.WriteFile(path, stored, 0o600); err != nil {
 				t.Fatal(err)
@@ -160,7 +161,7 @@ func TestShrinkingFile(t *testing.T) {
 			if name != "plain" && w.err == nil {
 				continue // all of it was read with the head
 			}
-			if e := inputError(t, w.err); !errors.Is(e, capture.ErrTruncated) || name == "plain" && len(w.packets) < min(left, headSize)/81 {
+			if e := inputError(t, w.err); !errors.Is(e, capture.ErrTruncated) || name == "plain" && len(w.packets) < min(left, compressed.HeadSize)/81 {
 				t.Errorf("%s with %d bytes left: %d packets, %v", name, left, len(w.packets), w.err)
 			}
 		}
@@ -224,7 +225,7 @@ func TestCloseEndsGoroutine(t *testing.T) {
 // A compressed capture whose first section header is long and damaged has set
 // the decompressor to work before it is refused.
 func TestRefusedInputEndsGoroutine(t *testing.T) {
-	data := capturetest.SectionBlock(binary.LittleEndian, 1, 0, capturetest.Option(binary.LittleEndian, encoding.OptComment, make([]byte, 4*headSize)...))
+	data := capturetest.SectionBlock(binary.LittleEndian, 1, 0, capturetest.Option(binary.LittleEndian, encoding.OptComment, make([]byte, 4*compressed.HeadSize)...))
 	data[len(data)-1] ^= 1 // the length at the end
 	data = append(data, make([]byte, 2*aheadChunks*aheadChunkSize)...)
 	before := runtime.NumGoroutine()
@@ -249,11 +250,10 @@ func TestRefusedInputEndsGoroutine(t *testing.T) {
 // little later than what started them.
 func waitForGoroutines(t *testing.T, limit int) {
 	t.Helper()
-	for range 100 {
+	for begin := time.Now(); time.Since(begin) < time.Minute; time.Sleep(time.Millisecond) {
 		if runtime.NumGoroutine() <= limit {
 			return
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
 	t.Errorf("%d goroutines, %d before", runtime.NumGoroutine(), limit)
 }

@@ -206,6 +206,9 @@ func TestPcapNGTablesBounded(t *testing.T) {
 // TestPcapNGWalk damages captures, and compares the fast path with the delivery of each
 // block by itself.
 func TestPcapNGWalk(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	r := rand.New(rand.NewPCG(9, 10))
 	o := binary.LittleEndian
 	whole := append(capturetest.SectionBlock(o, 1, 0), capturetest.InterfaceBlock(o, 1, 0)...)

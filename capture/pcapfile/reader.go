@@ -151,7 +151,7 @@ func (r *reader) atEnd(remainder []byte) error {
 // remainder, which is used bytes after base.
 func (r *reader) end(remainder []byte, used int, err error) {
 	if err != io.EOF {
-		err = located(err, r.name, r.base+int64(used), r.format.beforeFirstPacket(remainder))
+		err = capture.Locate(err, r.name, r.base+int64(used), r.format.beforeFirstPacket(remainder))
 	}
 	r.err = err
 	r.partial = nil
@@ -176,7 +176,7 @@ func (r *reader) Offset() (done, total int64) { return r.in.offset() }
 
 // Size is as Source says: unknown for pipes and compressed files.
 func (r *reader) Size() int64 {
-	if len(r.in.layers) > 0 {
+	if r.in.compressed {
 		return 0
 	}
 	return r.in.total
@@ -239,7 +239,7 @@ func (r *reader) space(c *chunk) []byte {
 func (r *reader) Reserve(b *capture.Batch) {
 	c := chunkOf(b)
 	c.clear()
-	if r.in.regular == nil || len(r.in.layers) > 0 {
+	if r.in.regular == nil || r.in.compressed {
 		return
 	}
 	c.reserved = true

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/compressed"
 )
 
 // readReserved drains src with so many batches in flight, whose chunks are read on
@@ -111,7 +112,7 @@ func TestReserveStream(t *testing.T) {
 // TestReserveTruncated truncates a file between Reserve and ReadReserved.
 func TestReserveTruncated(t *testing.T) {
 	data := packets64(capture.FormatPcap, 4000)
-	for _, left := range []int{headSize, headSize + 1, 100_000, len(data) - 1} {
+	for _, left := range []int{compressed.HeadSize, compressed.HeadSize + 1, 100_000, len(data) - 1} {
 		path := filepath.Join(t.TempDir(), fmt.Sprint(left))
 		if err := os.WriteFile(path, data, 0o600); err != nil {
 			t.Fatal(err)

@@ -66,6 +66,8 @@ type walker struct {
 	inPlace bool // packets stay in the ring block, without records
 	counts  counts
 	bytes   uint // in place: how long the records of this batch would be
+	loaded  uint // up to this offset the current ring block was loaded into the cache
+	touched byte // keeps the compiler from leaving touch out
 	origin  uint // in place: offset of the current ring frame in Batch.Buf
 }
 
@@ -101,7 +103,15 @@ func (w *walker) take(b *capture.Batch, block []byte, origin int) error {
 	if !w.inPlace {
 		b.Buf = slices.Grow(b.Buf, len(block))
 	}
+	w.loaded = at
 	for ; left > 0 && !w.full(b); left-- {
+		w.load(block, at)
+		if w.inPlace && !w.cooked {
+			if n, end := w.takePlain(b, block, at, left, origin); n > 0 {
+				at, left = end, left-n+1 // the loop counts one of them
+				continue
+			}
+		}
 		if at > uint(len(block)) || uint(len(block))-at < frameHeadLen {
 			return damagedAt(at, packets-left)
 		}
@@ -144,7 +154,7 @@ func (w *walker) frame(b *capture.Batch, frame []byte) bool {
 		time:    int64(native.Uint32(frame[frameSecondAt:]))*1e9 + int64(native.Uint32(frame[frameNanoAt:])),
 		wireLen: native.Uint32(frame[frameLenAt:]),
 	}
-	if status&(statusVLAN|statusChecksumNotReady|statusGSO|statusHardware) != 0 {
+	if status&rare != 0 {
 		w.countStatus(status)
 		if status&statusVLAN != 0 {
 			r.tag = tagOf(frame, status)
@@ -312,7 +322,10 @@ func (w *walker) appendCooked(b *capture.Batch, r *record, frame []byte, mac uin
 	}
 	binary.BigEndian.PutUint32(head[4:], native.Uint32(frame[indexAt:]))
 	binary.BigEndian.PutUint16(head[8:], native.Uint16(frame[hardwareAt:]))
+	const lengthAt, addressAt = 11, 12
 	copy(head[10:cookedLen], frame[typeAt:frameHeadLen])
+	// The kernel leaves what was in the ring before behind a short address.
+	clear(head[min(addressAt+int(head[lengthAt]), cookedLen):cookedLen])
 	body := packet[link:]
 	r.wireLen += uint32(len(head) - link)
 	dst := w.reserve(b, r, frame, mac+uint(link)-uint(len(head)), min(len(body)+len(head), int(w.snapLen)))

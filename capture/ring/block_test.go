@@ -64,6 +64,9 @@ func randomPacket(r *rand.Rand, n int) testPacket {
 		p.address[i] = byte(r.Uint32())
 	}
 	p.link = r.IntN(n + 1)
+	if r.IntN(2) == 0 { // with other bytes behind the address
+		p.address[11] = byte(r.IntN(9))
+	}
 	if r.IntN(2) == 0 {
 		native.PutUint16(p.address[8:], [...]uint16{hardwareEther, hardwareLoopback}[r.IntN(2)])
 	}
@@ -104,7 +107,8 @@ func wanted(w *walker, p *testPacket) (data []byte, wireLen uint32) {
 		head = append(head, 0, 0)
 		head = binary.BigEndian.AppendUint32(head, native.Uint32(p.address[4:]))
 		head = binary.BigEndian.AppendUint16(head, native.Uint16(p.address[8:]))
-		head = append(head, p.address[10:]...)
+		head = append(head, p.address[10:12+min(p.address[11], 8)]...)
+		head = append(head, make([]byte, 20-len(head))...)
 		if tag != nil {
 			head = append(append(head, tag[2:]...), protocol...)
 		}

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
 
+	"github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/capture"
 )
 
@@ -27,6 +28,7 @@ func testDrained(t *testing.T, inPlace bool) {
 	src := open(t, Config{InPlace: inPlace, Interfaces: []string{"right", "left"}, BlockTimeout: 300 * time.Millisecond, IgnoreOutgoing: true})
 	send(t, openSender(t, "left"), numbered(0, 60), numbered(1, 60))
 	send(t, openSender(t, "right"), numbered(2, 60))
+	lab.Settle()
 	src.Stop()
 	send(t, openSender(t, "left"), numbered(3, 60)) // may come or not
 	got := take(t, src, -1)
@@ -81,6 +83,7 @@ func testOverload(t *testing.T, inPlace bool) {
 	var got [][]byte
 	for round := range 3 {
 		send(t, s, frames...)
+		lab.Settle()
 		got = append(got, take(t, src, 1).frames...)
 		b := capture.Batch{}
 		if err := src.Next(&b); err != nil || len(b.Frames) > 0 { // releases the blocks of the last batch in place
@@ -117,6 +120,7 @@ func TestInterfaceGoes(t *testing.T) {
 		enterLab(t)
 		src := open(t, Config{Interfaces: []string{"right"}, Rings: 2, BlockTimeout: 100 * time.Millisecond})
 		send(t, openSender(t, "left"), numbered(0, 60))
+		lab.Settle()
 		ended := make(chan *taken)
 		go func() { ended <- take(t, src, -1) }()
 		ip(t, tt.command)
@@ -142,7 +146,7 @@ func testInterfaceComesBack(t *testing.T, inPlace bool) {
 		t.Helper()
 		phase++
 		want := numbered(phase, 60)
-		stop := traffic(t, "left", want)
+		stop := traffic(t, "left", time.Millisecond, want) // a ring has room for seconds of it
 		defer stop()
 		for {
 			got := take(t, src, 1).frames
@@ -194,6 +198,7 @@ func TestStatsMeanwhile(t *testing.T) {
 			t.Errorf("%d received after %d", n, last)
 		}
 	}
+	lab.Settle()
 	src.Stop()
 	if got := <-ended; got.err != nil || len(got.frames) != 5000 || sum(src).Delivered != 5000 {
 		t.Errorf("%d frames, %v, %+v", len(got.frames), got.err, sum(src))

@@ -55,6 +55,7 @@ func TestStartPaused(t *testing.T) {
 			src := open(t, conf)
 			sender := openSender(t, "left")
 			send(t, sender, numbered(1, 60), numbered(2, 60))
+			lab.Settle()
 			if err := src.Start(); err != nil {
 				t.Fatal(err)
 			}

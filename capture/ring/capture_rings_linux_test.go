@@ -13,6 +13,7 @@ import (
 	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
 
+	"github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/capture"
 )
 
@@ -78,7 +79,7 @@ func sorted(t *testing.T, frames [][]byte, n int) [][]byte {
 // take packets that belong to another.
 func TestFanoutStartsApart(t *testing.T) {
 	enterLab(t)
-	stop := traffic(t, "left", flows(1000)...)
+	stop := traffic(t, "left", 0, flows(1000)...)
 	for range 5 {
 		src := open(t, Config{Interfaces: []string{"right"}, Rings: 4})
 		got := take(t, src, 3000)
@@ -98,8 +99,9 @@ func TestFanoutStartsApart(t *testing.T) {
 	stop()
 }
 
-// traffic sends the frames over and over, until it is stopped or the test ends.
-func traffic(t *testing.T, name string, frames ...[]byte) (stop func()) {
+// traffic sends the frames over and over with a pause, until it is stopped or the test
+// ends.
+func traffic(t *testing.T, name string, pause time.Duration, frames ...[]byte) (stop func()) {
 	s := openSender(t, name)
 	b := batchOf(frames...)
 	end, ended := make(chan struct{}), make(chan error, 1)
@@ -109,7 +111,7 @@ func traffic(t *testing.T, name string, frames ...[]byte) (stop func()) {
 			case <-end:
 				ended <- nil
 				return
-			default:
+			case <-time.After(pause):
 				if err := s.Send(b, nil); err != nil {
 					ended <- err
 					return
@@ -146,8 +148,8 @@ func TestFilterFromTheFirst(t *testing.T) {
 	makePair(t, "other", "otherpeer")
 	wanted := numbered(1, 60)
 	wanted[13]++
-	traffic(t, "left", numbered(0, 60), wanted)
-	traffic(t, "other", wanted[:59])
+	traffic(t, "left", 0, numbered(0, 60), wanted)
+	traffic(t, "other", 0, wanted[:59])
 	for range 20 {
 		src := open(t, Config{Interfaces: []string{"right"}, Filters: typeFilter(testType + 1)})
 		for i, f := range take(t, src, 1000).frames {
@@ -325,7 +327,7 @@ func TestLinkChanges(t *testing.T) {
 		}
 		compare(t, take(t, src, 1).frames, [][]byte{packet[etherLen:]})
 		change(tun)
-		time.Sleep(50 * time.Millisecond) // lets the packet arrive
+		lab.Settle()
 		got := take(t, src, -1)
 		if !errors.Is(got.err, ErrLinkChanged) || len(got.frames) != 0 {
 			t.Errorf("%s: %v after %d frames", what, got.err, len(got.frames))

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/net/bpf"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/sockets"
 )
 
 // Any is the name that stands for all interfaces together, including those that appear
@@ -221,10 +222,10 @@ func (s *SenderStats) Skipped() uint64 { return s.Truncated + s.TooLong + s.Refu
 
 // Why a capture cannot begin, or ends; test with errors.Is.
 var (
-	ErrNoInterface  = errors.New("no such interface")
-	ErrDown         = errors.New("the interface is down")
-	ErrRemoved      = errors.New("the interface was removed")
-	ErrLinkChanged  = errors.New("the interface came back with another link type")
+	ErrNoInterface  = sockets.ErrNoInterface
+	ErrDown         = sockets.ErrDown
+	ErrRemoved      = sockets.ErrRemoved
+	ErrLinkChanged  = sockets.ErrLinkChanged
 	ErrNotPermitted = errors.New("not permitted: needs CAP_NET_RAW (run as root, or setcap cap_net_raw+ep on the program)")
 	ErrLinkType     = errors.New("the interface cannot carry frames of this link type")
 )

@@ -76,7 +76,7 @@ func open(t testing.TB, c Config) *Capture {
 // openSender sends so that captures see it at both ends.
 func openSender(t testing.TB, name string) *Sender {
 	t.Helper()
-	s, err := OpenSender(SenderConfig{Interface: name, Queue: true, RetryTimeout: 10 * time.Second})
+	s, err := OpenSender(SenderConfig{Interface: name, Queue: true, RetryTimeout: lab.Timeout})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func take(t testing.TB, src *Capture, n int) *taken {
 	t.Helper()
 	got := &taken{}
 	w := pcapfile.NewWriter(&got.file, pcapfile.WriterOptions{})
-	watch := time.AfterFunc(20*time.Second, src.Stop)
+	watch := time.AfterFunc(lab.Timeout, src.Stop)
 	defer watch.Stop()
 	for b := (capture.Batch{}); n < 0 || len(got.frames) < n; {
 		if got.err = src.Next(&b); got.err != nil {
@@ -171,9 +171,10 @@ func checkInPlace(t testing.TB, src *Capture, b *capture.Batch) {
 	}
 }
 
-// rest stops the capture and reads what is left.
+// rest stops the capture when what was sent has come, and reads what is left.
 func rest(t testing.TB, src *Capture) *taken {
 	t.Helper()
+	lab.Settle()
 	src.Stop()
 	got := take(t, src, -1)
 	if got.err != nil {

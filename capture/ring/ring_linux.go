@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/sockets"
 )
 
 // ring is one TPACKET_V3 ring. One goroutine at a time uses it; only the statistics are
@@ -20,6 +21,7 @@ type ring struct {
 	next   int // offset of the next ring block, filled or being filled
 	taken  uint64
 	walker walker
+	port   *sockets.Interface
 	held   int // ring blocks before next that were read but not yet released to the kernel
 
 	mu    sync.Mutex // guards the fields below, and fd against close
@@ -27,7 +29,7 @@ type ring struct {
 	stats Stats
 }
 
-func (r *ring) open(d *device, c *Config) error {
+func (r *ring) open(d *sockets.Device, c *Config) error {
 	fd, memory, err := openSocket(d, c)
 	if err != nil {
 		return err
@@ -123,6 +125,7 @@ func (r *ring) readStats() Stats {
 			r.since += uint64(n.Packets) - uint64(n.Drops)
 		}
 	}
+	r.stats.Outages, r.stats.Down = r.port.Outages()
 	return r.stats
 }
 

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/sockets"
 )
 
 const (
@@ -60,7 +61,7 @@ func OpenSender(conf SenderConfig) (*Sender, error) {
 	conf.RetryTimeout = positive(conf.RetryTimeout, DefaultRetryTimeout)
 	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, noProtocol)
 	if err != nil {
-		return nil, kernelError(d.name, "socket", err)
+		return nil, kernelError(d.Name, "socket", err)
 	}
 	if err := prepareSender(fd, &d, &conf); err != nil {
 		_ = unix.Close(fd) // the first error is the one to report
@@ -74,14 +75,14 @@ func OpenSender(conf SenderConfig) (*Sender, error) {
 	return s, nil
 }
 
-func prepareSender(fd int, d *device, conf *SenderConfig) error {
+func prepareSender(fd int, d *sockets.Device, conf *SenderConfig) error {
 	if !conf.Queue {
 		if err := unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_QDISC_BYPASS, 1); err != nil {
-			return kernelError(d.name, "PACKET_QDISC_BYPASS", err)
+			return kernelError(d.Name, "PACKET_QDISC_BYPASS", err)
 		}
 	}
 	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_SNDBUF, sendBuffer); err != nil {
-		return kernelError(d.name, "SO_SNDBUF", err)
+		return kernelError(d.Name, "SO_SNDBUF", err)
 	}
 	return bindSender(fd, d)
 }
@@ -277,22 +278,22 @@ func (s *Sender) reconnect() bool {
 }
 
 // lookUpSendable describes an interface, or says why it cannot be sent to.
-func lookUpSendable(name string) (device, error) {
+func lookUpSendable(name string) (sockets.Device, error) {
 	d, err := lookUp(name)
 	switch {
 	case err != nil:
 		return d, err
-	case d.link != capture.LinkEthernet:
+	case d.Link != capture.LinkEthernet:
 		return d, fmt.Errorf("%s: %w: frames are sent to Ethernet only", name, ErrLinkType)
-	case !d.up:
+	case !d.Up:
 		return d, fmt.Errorf("%s: %w: ip link set %s up", name, ErrDown, name)
 	}
 	return d, nil
 }
 
-func bindSender(fd int, d *device) error {
-	if err := unix.Bind(fd, &unix.SockaddrLinklayer{Ifindex: d.index}); err != nil {
-		return kernelError(d.name, "bind", err)
+func bindSender(fd int, d *sockets.Device) error {
+	if err := unix.Bind(fd, &unix.SockaddrLinklayer{Ifindex: d.Index}); err != nil {
+		return kernelError(d.Name, "bind", err)
 	}
 	return nil
 }
@@ -320,7 +321,7 @@ func (s *Sender) tooLongError(length int) error {
 	name := s.conf.Interface
 	err := fmt.Errorf("%s: %w: one of %d bytes", name, ErrFrameTooLong, length)
 	if d, failed := lookUp(name); failed == nil {
-		err = fmt.Errorf("%w, and its MTU is %d", err, d.mtu)
+		err = fmt.Errorf("%w, and its MTU is %d", err, d.MTU)
 	}
 	need, merged := length-etherLen, "ethtool -K IFACE gro off lro off for each interface that is captured from"
 	if need > longestMTU {

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/capture"
 )
 
@@ -65,6 +66,7 @@ func TestForward(t *testing.T) {
 	forward := openSender(t, "out")
 	sent := append(flows(3000), taggedFrames()...)
 	send(t, openSender(t, "left"), sent...)
+	lab.Settle()
 	in.Stop()
 	for b := (capture.Batch{}); in.Next(&b) == nil; {
 		if err := forward.Send(&b, nil); err != nil {
@@ -98,7 +100,7 @@ func TestSendRefused(t *testing.T) {
 		t.Errorf("gave up after %v", took)
 	}
 	ip(t, "link set right up")
-	for deadline := time.Now().Add(10 * time.Second); s.Stats().Sent == 0; {
+	for deadline := time.Now().Add(lab.Timeout); s.Stats().Sent == 0; {
 		if err := s.Send(b, nil); err != nil || time.Now().After(deadline) {
 			t.Fatalf("%+v, %v", s.Stats(), err)
 		}
@@ -176,7 +178,7 @@ func TestSendOutage(t *testing.T) {
 		ip(t, "link set right up")
 		requireIdleError(t, s, b, c.want)
 		offered += 6
-		for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+		for deadline := time.Now().Add(lab.Timeout); ; time.Sleep(time.Millisecond) {
 			offered += 3
 			sent := s.Stats().Sent
 			err := s.Send(b, nil)
@@ -234,7 +236,7 @@ func TestSendAnew(t *testing.T) {
 	made := make(chan error, 1)
 	go func() { made <- anew.Wait() }()
 	offered, there := uint64(0), false
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(100 * time.Microsecond) {
+	for deadline := time.Now().Add(lab.Timeout); ; time.Sleep(100 * time.Microsecond) {
 		offered += 2
 		err := s.Send(b, nil)
 		if there && err == nil {
@@ -255,6 +257,7 @@ func TestSendAnew(t *testing.T) {
 	if n := s.Stats(); n.Sent+n.Lost+n.Refused != offered {
 		t.Errorf("%+v of %d frames", n, offered)
 	}
+	lab.Settle()
 	src := open(t, Config{Interfaces: []string{"right"}})
 	if err := s.Send(b, nil); err != nil {
 		t.Fatal(err)

@@ -7,6 +7,8 @@ import (
 
 	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
+
+	"github.com/flowdedup/flowdedup/capture/internal/sockets"
 )
 
 // frameBytes is the unit in which the kernel wants a ring described. TPACKET_V3 packs
@@ -16,10 +18,10 @@ const frameBytes = 1 << 11
 // openSocket returns a socket with a ring that lets nothing in yet. The order of calls
 // matters. A socket made for a protocol takes packets of all interfaces until it is
 // bound. A socket that is bound before it has a ring puts packets into its queue.
-func openSocket(d *device, c *Config) (fd int, memory []byte, err error) {
+func openSocket(d *sockets.Device, c *Config) (fd int, memory []byte, err error) {
 	fd, err = unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, noProtocol)
 	if err != nil {
-		return -1, nil, kernelError(d.name, "socket", err)
+		return -1, nil, kernelError(d.Name, "socket", err)
 	}
 	if memory, err = prepare(fd, d, c); err != nil {
 		_ = unix.Close(fd) // prepare's error is the one to report
@@ -29,7 +31,7 @@ func openSocket(d *device, c *Config) (fd int, memory []byte, err error) {
 }
 
 // prepare sets up a new socket for openSocket.
-func prepare(fd int, d *device, c *Config) ([]byte, error) {
+func prepare(fd int, d *sockets.Device, c *Config) ([]byte, error) {
 	protocol := uint16(noProtocol)
 	if usesSocketFilter(d, c) {
 		if err := stopReceiving(fd, d, c); err != nil {
@@ -38,16 +40,16 @@ func prepare(fd int, d *device, c *Config) ([]byte, error) {
 		protocol = unix.ETH_P_ALL
 	}
 	if err := unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_VERSION, unix.TPACKET_V3); err != nil {
-		return nil, kernelError(d.name, "PACKET_VERSION 3", err)
+		return nil, kernelError(d.Name, "PACKET_VERSION 3", err)
 	}
 	if c.HardwareTime {
 		if err := unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_TIMESTAMP, unix.SOF_TIMESTAMPING_RAW_HARDWARE); err != nil {
-			return nil, kernelError(d.name, "PACKET_TIMESTAMP", err)
+			return nil, kernelError(d.Name, "PACKET_TIMESTAMP", err)
 		}
 	}
 	if ignoreOutgoing(d, c) {
 		if err := unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_IGNORE_OUTGOING, 1); err != nil {
-			return nil, kernelError(d.name, "PACKET_IGNORE_OUTGOING", err)
+			return nil, kernelError(d.Name, "PACKET_IGNORE_OUTGOING", err)
 		}
 	}
 	memory, err := mapRing(fd, d, c)
@@ -66,25 +68,25 @@ func prepare(fd int, d *device, c *Config) ([]byte, error) {
 
 // setPromiscuous makes the interface promiscuous for the lifetime of the socket, if
 // Config.Promiscuous is set.
-func setPromiscuous(fd int, d *device, c *Config) error {
-	if !c.Promiscuous || d.index == 0 || d.loopback {
+func setPromiscuous(fd int, d *sockets.Device, c *Config) error {
+	if !c.Promiscuous || d.Index == 0 || d.Loopback {
 		return nil
 	}
-	member := unix.PacketMreq{Ifindex: int32(d.index), Type: unix.PACKET_MR_PROMISC}
+	member := unix.PacketMreq{Ifindex: int32(d.Index), Type: unix.PACKET_MR_PROMISC}
 	if err := unix.SetsockoptPacketMreq(fd, unix.SOL_PACKET, unix.PACKET_ADD_MEMBERSHIP, &member); err != nil {
-		return kernelError(d.name, "PACKET_MR_PROMISC", err)
+		return kernelError(d.Name, "PACKET_MR_PROMISC", err)
 	}
 	return nil
 }
 
 // ignoreOutgoing tells whether the kernel leaves out what the host sends. On a loopback
 // interface it must: every packet comes back as received.
-func ignoreOutgoing(d *device, c *Config) bool {
-	return c.IgnoreOutgoing || d.loopback && d.index != 0
+func ignoreOutgoing(d *sockets.Device, c *Config) bool {
+	return c.IgnoreOutgoing || d.Loopback && d.Index != 0
 }
 
 // mapRing creates the ring in the kernel and maps its memory.
-func mapRing(fd int, d *device, c *Config) ([]byte, error) {
+func mapRing(fd int, d *sockets.Device, c *Config) ([]byte, error) {
 	blocks := c.RingBytes / c.BlockBytes
 	request := unix.TpacketReq3{
 		Block_size:     uint32(c.BlockBytes),
@@ -94,12 +96,12 @@ func mapRing(fd int, d *device, c *Config) ([]byte, error) {
 		Retire_blk_tov: uint32((c.BlockTimeout + time.Millisecond - 1) / time.Millisecond),
 	}
 	if err := unix.SetsockoptTpacketReq3(fd, unix.SOL_PACKET, unix.PACKET_RX_RING, &request); err != nil {
-		return nil, kernelError(d.name, "PACKET_RX_RING", err)
+		return nil, kernelError(d.Name, "PACKET_RX_RING", err)
 	}
 	// The ring touches every page on every turn: fault them in now, not one by one.
 	memory, err := unix.Mmap(fd, 0, c.RingBytes, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_POPULATE)
 	if err != nil {
-		return nil, kernelError(d.name, "mmap", err)
+		return nil, kernelError(d.Name, "mmap", err)
 	}
 	return memory, nil
 }
@@ -116,7 +118,7 @@ var fanoutModes = [...]int{FanoutHash: unix.PACKET_FANOUT_HASH, FanoutCPU: unix.
 
 // joinFanout puts the sockets, all bound to d, into one fanout group, which divides the
 // packets of d among them.
-func joinFanout(rings []*ring, d *device, c *Config) error {
+func joinFanout(rings []*ring, d *sockets.Device, c *Config) error {
 	mode := fanoutModes[c.Fanout]
 	if ignoreOutgoing(d, c) {
 		mode |= unix.PACKET_FANOUT_FLAG_IGNORE_OUTGOING // a group overrides the option of its sockets
@@ -125,11 +127,11 @@ func joinFanout(rings []*ring, d *device, c *Config) error {
 	group := (mode | unix.PACKET_FANOUT_FLAG_UNIQUEID) << 16
 	for _, r := range rings {
 		if err := unix.SetsockoptInt(r.fd, unix.SOL_PACKET, unix.PACKET_FANOUT, group); err != nil {
-			return kernelError(d.name, "PACKET_FANOUT", err)
+			return kernelError(d.Name, "PACKET_FANOUT", err)
 		}
 		id, err := unix.GetsockoptInt(r.fd, unix.SOL_PACKET, unix.PACKET_FANOUT)
 		if err != nil {
-			return kernelError(d.name, "PACKET_FANOUT", err)
+			return kernelError(d.Name, "PACKET_FANOUT", err)
 		}
 		group = mode<<16 | id&0xFFFF
 	}
@@ -143,8 +145,8 @@ func joinFanout(rings []*ring, d *device, c *Config) error {
 // bound again.
 
 // usesSocketFilter tells which of the two ways is used.
-func usesSocketFilter(d *device, c *Config) bool {
-	return c.Filters != nil || c.SnapLen < MaxSnapLen || c.Rings > 1 || d.index == 0
+func usesSocketFilter(d *sockets.Device, c *Config) bool {
+	return c.Filters != nil || c.SnapLen < MaxSnapLen || c.Rings > 1 || d.Index == 0
 }
 
 const (
@@ -156,53 +158,53 @@ const (
 )
 
 // stopReceiving makes the socket receive nothing.
-func stopReceiving(fd int, d *device, c *Config) error {
+func stopReceiving(fd int, d *sockets.Device, c *Config) error {
 	if !usesSocketFilter(d, c) {
 		return bind(fd, d, unusedProtocol)
 	}
 	if err := attachFilter(fd, rejectAll); err != nil {
-		return kernelError(d.name, "SO_ATTACH_FILTER", err)
+		return kernelError(d.Name, "SO_ATTACH_FILTER", err)
 	}
 	return nil
 }
 
 // startReceiving makes the socket receive what passes the program, and nothing else.
-func startReceiving(fd int, d *device, c *Config, program []bpf.RawInstruction) error {
+func startReceiving(fd int, d *sockets.Device, c *Config, program []bpf.RawInstruction) error {
 	if !usesSocketFilter(d, c) {
 		return bind(fd, d, unix.ETH_P_ALL)
 	}
 	if err := attachFilter(fd, program); err != nil {
-		return kernelError(d.name, "SO_ATTACH_FILTER", err)
+		return kernelError(d.Name, "SO_ATTACH_FILTER", err)
 	}
 	return nil
 }
 
 // checkFilter makes the kernel check the user's program on a socket that receives
 // nothing. It runs early: later, when packets are let in, output files exist already.
-func checkFilter(d *device, c *Config, program []bpf.RawInstruction) error {
+func checkFilter(d *sockets.Device, c *Config, program []bpf.RawInstruction) error {
 	if c.Filters == nil {
 		return nil
 	}
 	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, noProtocol)
 	if err != nil {
-		return kernelError(d.name, "socket", err)
+		return kernelError(d.Name, "socket", err)
 	}
 	defer unix.Close(fd)
 	err = attachFilter(fd, program)
 	if errors.Is(err, unix.EINVAL) {
-		return fmt.Errorf("%s: %w: %w", d.name, ErrKernelFilter, err)
+		return fmt.Errorf("%s: %w: %w", d.Name, ErrKernelFilter, err)
 	}
 	if err != nil {
-		return kernelError(d.name, "SO_ATTACH_FILTER", err)
+		return kernelError(d.Name, "SO_ATTACH_FILTER", err)
 	}
 	return nil
 }
 
 // bind ties the socket to its device and to a protocol.
-func bind(fd int, d *device, protocol uint16) error {
-	address := unix.SockaddrLinklayer{Protocol: networkOrder(protocol), Ifindex: d.index}
+func bind(fd int, d *sockets.Device, protocol uint16) error {
+	address := unix.SockaddrLinklayer{Protocol: networkOrder(protocol), Ifindex: d.Index}
 	if err := unix.Bind(fd, &address); err != nil {
-		return kernelError(d.name, "bind", err)
+		return kernelError(d.Name, "bind", err)
 	}
 	return nil
 }

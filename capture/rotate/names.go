@@ -99,7 +99,7 @@ func (n *names) complete() ([]keptFile, error) {
 
 // prune removes the oldest files beyond those to keep. It warns once of a file that it
 // cannot remove, and removes another one instead.
-func (r *File) prune() {
+func (r *series) prune() {
 	if r.opt.Keep == 0 && r.opt.KeepBytes == 0 {
 		return
 	}
@@ -120,12 +120,12 @@ func (r *File) prune() {
 	}
 }
 
-func (r *File) exceedsKeep(files int, size int64) bool {
+func (r *series) exceedsKeep(files int, size int64) bool {
 	return r.opt.Keep > 0 && files > r.opt.Keep || r.opt.KeepBytes > 0 && size > r.opt.KeepBytes
 }
 
 // remove reports whether a file is gone.
-func (r *File) remove(name string) bool {
+func (r *series) remove(name string) bool {
 	err := os.Remove(name)
 	if err == nil || os.IsNotExist(err) {
 		return true
@@ -137,7 +137,7 @@ func (r *File) remove(name string) bool {
 	return false
 }
 
-func (r *File) warn(err error) {
+func (r *series) warn(err error) {
 	if r.opt.Warn != nil {
 		r.opt.Warn(err)
 	}

@@ -53,7 +53,7 @@ const maxOverhead = 512
 // fits reports whether all of b goes to the file being written, whatever is dropped.
 func (r *File) fits(b *capture.Batch) bool {
 	most := int64(len(b.Buf)+b.Comments.Size()) + maxOverhead*int64(len(b.Frames))
-	return r.file != nil && r.file.enc.Size()+most <= r.file.limit && !r.intervals.mayEnd(b.Frames)
+	return r.file != nil && r.enc.Size()+most <= r.file.limit && !r.intervals.mayEnd(b.Frames)
 }
 
 // note finds the first time of the file being written, if all of b goes to it.
@@ -90,17 +90,17 @@ func (r *File) frames(b *capture.Batch, drop []uint64, pos, end int) {
 // written. full says that the next one belongs to another file. Without it the next one may
 // fit: what it takes is known once those before it are written.
 func (r *File) fileEnd(b *capture.Batch, drop []uint64, pos, end int) (stop int, full bool) {
-	left, begun, packets := r.file.limit-r.file.enc.Size(), r.file.begun, r.file.packets > 0
-	timed := r.file.enc.Timed()
+	left, begun, packets := r.file.limit-r.enc.Size(), r.file.begun, r.file.packets > 0
+	timed := r.enc.Timed()
 	for pos < end {
 		lo, hi := capture.NextRun(drop, pos, end)
 		for i := lo; i < hi; i++ {
-			left -= r.file.enc.FrameLen(b, i, timed)
+			left -= r.enc.FrameLen(b, i, timed)
 			at := b.Frames[i].Time
 			if left < 0 && begun || r.intervals.ends(at) && packets {
 				return i, true
 			}
-			if r.file.enc.Describes(b, i) {
+			if r.enc.Describes(b, i) {
 				r.file.note(&r.intervals, at)
 				return i + 1, false
 			}
@@ -117,7 +117,7 @@ func (r *File) fileEnd(b *capture.Batch, drop []uint64, pos, end int) (stop int,
 // may follow begins no file.
 func (r *File) block(b *capture.Batch, i int) {
 	k := &b.Blocks[i]
-	if r.file != nil && r.file.begun && r.file.enc.Size()+int64(k.Len) > r.file.limit {
+	if r.file != nil && r.file.begun && r.enc.Size()+int64(k.Len) > r.file.limit {
 		r.close()
 	}
 	if r.err == nil && (r.file != nil || !isHeader(k.Type)) && r.open(b) {
@@ -129,23 +129,6 @@ func (r *File) block(b *capture.Batch, i int) {
 // isHeader reports whether a block has no meaning without packets after it.
 func isHeader(kind uint32) bool {
 	return kind == capture.BlockFileHeader || kind == capture.BlockSectionHeader || kind == capture.BlockInterface
-}
-
-// segment is one of the files: that which is written, or that which is completed.
-type segment struct {
-	out     *outfile.File
-	enc     *pcapfile.Encoder // to out
-	limit   int64             // bytes that it may have
-	first   int64             // time of its first packet of the interval, or NoTime
-	begun   bool              // it holds more than its headers
-	packets uint64            // in it
-}
-
-// note keeps the time of a packet, if it is the first of the interval.
-func (f *segment) note(c *intervals, t int64) {
-	if f.first == capture.NoTime && c.contains(t) {
-		f.first = t
-	}
 }
 
 // open begins a file for packets or blocks of b if none is being written, and reports
@@ -164,7 +147,7 @@ func (r *File) open(b *capture.Batch) bool {
 		return false
 	}
 	enc, err := r.splitter.Begin(out, b)
-	r.file = &segment{out: out, enc: enc, first: capture.NoTime, limit: math.MaxInt64}
+	r.enc, r.file = enc, &segment{out: out, content: enc, over: func() { r.splitter.End(enc) }, first: capture.NoTime, limit: math.MaxInt64}
 	if err != nil {
 		r.fail(err)
 		return false
@@ -179,117 +162,11 @@ func (r *File) open(b *capture.Batch) bool {
 func (r *File) write(b *capture.Batch, drop []uint64, p pcapfile.Part) {
 	f := r.file
 	n := capture.CountKept(drop, p.From, p.To)
-	if err := f.enc.Encode(b, drop, p); err != nil {
+	if err := r.enc.Encode(b, drop, p); err != nil {
 		r.stats.Lost += n
 		r.fail(err)
 		return
 	}
 	f.packets += n
 	f.begun = f.begun || n > 0 || p.FromBlock < p.ToBlock
-}
-
-// close completes the file being written on a goroutine: the disk may take long, and
-// packets of an interface do not wait.
-func (r *File) close() {
-	r.waitCompleted()
-	f := r.file
-	if f == nil { // the one before has failed
-		return
-	}
-	r.file = nil
-	r.splitter.End(f.enc)
-	r.closing = &closing{file: f, bytes: uint64(f.enc.Size()), result: make(chan error, 1)}
-	r.names.begin(f.first)
-	go r.complete(r.closing)
-}
-
-// closing is a file that is being completed.
-type closing struct {
-	file   *segment
-	bytes  uint64
-	result chan error // why the file is not there
-}
-
-// complete gives a file its name, and removes files beyond those to keep. It owns names
-// until it has sent its result. It discards a file of headers alone.
-func (r *File) complete(c *closing) {
-	f := c.file
-	if f.packets == 0 {
-		c.result <- f.out.Discard()
-		return
-	}
-	err := f.enc.Flush()
-	if err == nil {
-		err = f.out.Commit()
-	}
-	if err == nil {
-		if r.opt.Completed != nil {
-			r.opt.Completed(f.out.Name(), f.packets)
-		}
-		r.prune()
-	}
-	c.result <- err
-}
-
-// waitCompleted waits until no file is being completed.
-func (r *File) waitCompleted() {
-	if r.closing != nil {
-		r.recordCompleted(<-r.closing.result)
-	}
-}
-
-// pollCompleted is waitCompleted without the wait.
-func (r *File) pollCompleted() {
-	if r.closing == nil {
-		return
-	}
-	select {
-	case c := <-r.closing.result:
-		r.recordCompleted(c)
-	default:
-	}
-}
-
-// recordCompleted counts a file whose completion has ended, or handles its error.
-func (r *File) recordCompleted(err error) {
-	f, bytes := r.closing.file, r.closing.bytes
-	r.closing = nil
-	if err != nil {
-		r.keepPartial(f)
-		r.fail(err)
-		return
-	}
-	if f.packets == 0 {
-		return
-	}
-	r.stats.Files++
-	r.stats.Packets += f.packets
-	r.stats.Bytes += bytes
-}
-
-// keepPartial keeps what a file that failed has of packets.
-func (r *File) keepPartial(f *segment) error {
-	packets := f.enc.Written()
-	r.stats.Packets += packets
-	r.stats.Lost += f.packets - packets
-	if packets == 0 {
-		return f.out.Discard()
-	}
-	r.stats.Bytes += uint64(f.enc.WrittenBytes())
-	_, err := f.out.Keep()
-	return err
-}
-
-// fail ends the file being written. Later errors of it are dropped. The error may be that of
-// the file before, whose completion has failed meanwhile.
-func (r *File) fail(err error) {
-	if f := r.file; f != nil {
-		r.file = nil
-		r.waitCompleted() // what completes a file owns the names
-		r.names.begin(f.first)
-		_ = r.keepPartial(f) // the error that counts is the one before
-	}
-	if r.err == nil {
-		r.err = err
-	}
 }

@@ -52,8 +52,9 @@ func newCopies(cfg *Config, unfinished func(s *sighting, forgotten bool)) *copie
 	}
 }
 
-// add takes the next packet of the input. One without a time has that of its place.
-func (c *copies) add(s sighting) {
+// date notes the time of the next packet of the input. One without a time has that of its
+// place.
+func (c *copies) date(s *sighting) {
 	if s.time == capture.NoTime {
 		s.time = c.latest
 	}
@@ -61,6 +62,11 @@ func (c *copies) add(s sighting) {
 		c.disorder = max(c.disorder, apart(s.time, c.latest))
 	}
 	c.latest = max(c.latest, s.time)
+}
+
+// add takes the next packet of the input.
+func (c *copies) add(s sighting) {
+	c.date(&s)
 	switch {
 	case s.state == kept:
 	case !c.isCopy(&s):

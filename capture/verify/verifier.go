@@ -37,6 +37,8 @@ type Verifier struct {
 	within   *flow.SightingReader // nil where nothing has to be in common
 	digester *shaDigester
 	copies   *copies
+	lost     Report // what copies has found: Lost, Unknown and First
+	rule     *rule  // nil unless needsRule
 	balance  map[[sha256.Size]byte]*removal
 	report   Report
 
@@ -67,15 +69,22 @@ func New(cfg Config, output, duplicates capture.Source) *Verifier {
 	if cfg.Within != 0 {
 		v.within = flow.NewSightingReader(flow.SightingConfig{Inner: cfg.Identity.Kind == flow.Inner, Fields: cfg.Within})
 	}
-	v.copies = newCopies(&v.cfg, func(s *sighting, forgotten bool) {
-		if forgotten {
-			v.report.Unknown++
-			return
-		}
-		v.report.Lost++
-		v.report.note(Difference{Kind: Lost, Packet: s.number, Time: s.time})
-	})
+	if needsRule(&cfg) {
+		v.cfg.Memory /= 2
+		v.rule = &rule{copies: newCopies(&v.cfg, nil)}
+	}
+	v.copies = newCopies(&v.cfg, v.unfinished)
 	return v
+}
+
+// unfinished counts a removed packet that is no copy of what is remembered.
+func (v *Verifier) unfinished(s *sighting, forgotten bool) {
+	if forgotten {
+		v.lost.Unknown++
+		return
+	}
+	v.lost.Lost++
+	v.lost.note(Difference{Kind: Lost, Packet: s.number, Time: s.time})
 }
 
 // Add checks the next packets of the input. They come in the order in which the output was
@@ -102,6 +111,7 @@ func (v *Verifier) Add(b *capture.Batch) {
 		}
 		v.settle(b, i, &s)
 		v.copies.add(s)
+		v.rule.add(b, i, s)
 	}
 }
 
@@ -151,6 +161,12 @@ func (v *Verifier) Report() (*Report, error) {
 	r := &v.report
 	r.Removed = r.Packets - r.Kept
 	r.Foreign = v.rest(v.out, Foreign)
+	if r.Foreign > 0 || !v.rule.agrees() {
+		r.Lost, r.Unknown = v.lost.Lost, r.Unknown+v.lost.Unknown
+		if v.lost.First != nil {
+			r.note(*v.lost.First)
+		}
+	}
 	for _, one := range v.balance {
 		if one.surplus > 0 {
 			r.Unlisted += uint64(one.surplus)

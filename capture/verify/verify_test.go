@@ -48,6 +48,20 @@ func (s *source) Next(b *capture.Batch) error {
 
 func sourceOf(packets []packet) *source { return &source{batch: batchOf(packets), err: io.EOF} }
 
+// verifyAs checks in, in batches of a few packets, against outputs, given what makes batches.
+func verifyAs(t *testing.T, batch func([]packet) *capture.Batch, cfg Config, in, out, dup []packet) Report {
+	t.Helper()
+	v := New(cfg, &source{batch: batch(out), err: io.EOF}, &source{batch: batch(dup), err: io.EOF})
+	for part := range slices.Chunk(in, 7) {
+		v.Add(batch(part))
+	}
+	r, err := v.Report()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return *r
+}
+
 // split returns the packets that were kept and those that were removed.
 func split(in []packet) (out, dup []packet) {
 	for _, p := range in {
@@ -60,18 +74,10 @@ func split(in []packet) (out, dup []packet) {
 	return out, dup
 }
 
-// verify checks in, in batches of a few packets, against outputs.
+// verify is verifyAs with named interfaces.
 func verify(t *testing.T, cfg Config, in, out, dup []packet) Report {
 	t.Helper()
-	v := New(cfg, sourceOf(out), sourceOf(dup))
-	for part := range slices.Chunk(in, 7) {
-		v.Add(batchOf(part))
-	}
-	r, err := v.Report()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return *r
+	return verifyAs(t, batchOf, cfg, in, out, dup)
 }
 
 // model returns the numbers of the removed packets that are copies of no kept packet.

@@ -28,9 +28,7 @@ func TestEveryFrame(t *testing.T) {
 	want := frames(3000)
 	begin := time.Now().UnixNano()
 	send(t, "left", want...)
-	for i := 0; sum(src).Received < 3000 && i < 1000; i++ {
-		time.Sleep(time.Millisecond)
-	}
+	lab.Settle()
 	end := time.Now().UnixNano()
 	got := rest(t, src)
 	compare(t, got.frames, want)
@@ -246,9 +244,10 @@ func TestFilter(t *testing.T) {
 // TestStalledReader checks that what is lost is counted, and that the capture goes on.
 func TestStalledReader(t *testing.T) {
 	enterLab(t, "1")
-	src := open(t, Config{RingBytes: minRingBytes})
+	src := open(t, Config{RingBytes: minRingBytes, Idle: time.Second})
 	all := frames(1000)
 	send(t, "left", all...)
+	lab.Settle()
 	s := sum(src)
 	const room = minRingBytes / smallFrame
 	if s.Received != 1000 || s.Dropped != 1000-room || s.Freezes == 0 {
@@ -260,7 +259,6 @@ func TestStalledReader(t *testing.T) {
 	}
 	compare(t, got.frames, all[:room])
 	var b capture.Batch
-	src.conf.Idle = time.Millisecond
 	if err := src.Next(&b); err != nil || len(b.Frames) != 0 {
 		t.Fatal(err, b.Frames)
 	}
@@ -279,12 +277,14 @@ func TestStartPaused(t *testing.T) {
 	src := open(t, Config{StartPaused: true})
 	all := frames(300)
 	send(t, "left", all[:100]...)
+	lab.Settle()
 	if err := src.Start(); err != nil {
 		t.Fatal(err)
 	}
 	send(t, "left", all[100:200]...)
 	compare(t, rest(t, src).frames, all[100:200])
 	send(t, "left", all[200:]...)
+	lab.Settle()
 	other.Stop()
 	var b capture.Batch
 	var got [][]byte
@@ -306,6 +306,7 @@ func TestEnds(t *testing.T) {
 		src := open(t, Config{})
 		want := frames(50)
 		send(t, "left", want...)
+		lab.Settle()
 		ip(t, test.what)
 		got, err := take(t, src, -1)
 		if !errors.Is(err, test.want) {
@@ -327,7 +328,7 @@ func TestWait(t *testing.T) {
 		t.Helper()
 		ip(t, change)
 		var b capture.Batch
-		for i := 0; !src.Stats()[0].Down && i < 1000; i++ {
+		for deadline := time.Now().Add(lab.Timeout); !src.Stats()[0].Down && time.Now().Before(deadline); {
 			if err := src.Next(&b); err != nil {
 				t.Fatal(err)
 			}
@@ -337,7 +338,7 @@ func TestWait(t *testing.T) {
 		t.Helper()
 		awaitLink(t, "right")
 		var b capture.Batch
-		for i := 0; src.Stats()[0].Down && i < 1000; i++ {
+		for deadline := time.Now().Add(lab.Timeout); src.Stats()[0].Down && time.Now().Before(deadline); {
 			if err := src.Next(&b); err != nil {
 				t.Fatal(err)
 			}
@@ -371,6 +372,7 @@ func TestStopWakes(t *testing.T) {
 		t.Fatal(err, b.Blocks)
 	}
 	send(t, "left", frame(1, 1, 100))
+	lab.Settle()
 	time.AfterFunc(10*time.Millisecond, src.Stop)
 	n := 0
 	for {

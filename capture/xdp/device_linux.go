@@ -11,23 +11,20 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/sockets"
 	"github.com/flowdedup/flowdedup/capture/ring"
 )
 
 // lookUp describes an interface that AF_XDP can capture from.
-func lookUp(name string) (*net.Interface, error) {
-	dev, err := net.InterfaceByName(name)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, ring.ErrNoInterface)
-	}
-	link, err := ring.LinkTypeOf(name)
+func lookUp(name string) (sockets.Device, error) {
+	dev, err := sockets.LookUp(name)
 	switch {
 	case err != nil:
-		return nil, err
-	case dev.Flags&net.FlagLoopback != 0:
-		return nil, fmt.Errorf("%s: %w: it is a loopback interface", name, ErrUnfit)
-	case link != capture.LinkEthernet:
-		return nil, fmt.Errorf("%s: %w: its link type is %v, not Ethernet", name, ErrUnfit, link)
+		return dev, err
+	case dev.Loopback:
+		return dev, fmt.Errorf("%s: %w: it is a loopback interface", name, ErrUnfit)
+	case dev.Link != capture.LinkEthernet:
+		return dev, fmt.Errorf("%s: %w: its link type is %v, not Ethernet", name, ErrUnfit, dev.Link)
 	}
 	return dev, nil
 }
@@ -35,37 +32,41 @@ func lookUp(name string) (*net.Interface, error) {
 // refuseUsed returns an error if the host needs the packets of an interface: it has an
 // address, or other interfaces lie over it. IPv6 gives every interface an address of its
 // link, which does not count.
-func refuseUsed(dev *net.Interface) error {
+func refuseUsed(name string) error {
+	dev, err := net.InterfaceByName(name)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, ring.ErrNoInterface)
+	}
 	addresses, err := dev.Addrs()
 	if err != nil {
-		return fmt.Errorf("%s: %w", dev.Name, err)
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	for _, a := range addresses {
 		if network, ok := a.(*net.IPNet); !ok || !network.IP.IsLinkLocalUnicast() {
-			return fmt.Errorf("%s: %w: it has address %v", dev.Name, ErrInUse, a)
+			return fmt.Errorf("%s: %w: it has address %v", name, ErrInUse, a)
 		}
 	}
-	over, err := ring.Over(dev.Name)
+	over, err := ring.Over(name)
 	switch {
 	case err != nil:
 		return err
 	case len(over) > 0:
-		return fmt.Errorf("%s: %w: it belongs to %s", dev.Name, ErrInUse, strings.Join(over, ", "))
+		return fmt.Errorf("%s: %w: it belongs to %s", name, ErrInUse, strings.Join(over, ", "))
 	}
 	return nil
 }
 
 // guard is a packet socket that receives nothing. It makes its interface promiscuous for
 // as long as it is open, and gets an error when the interface goes down or away.
-func guard(dev *net.Interface, promiscuous bool) (int, error) {
+func guard(index int, promiscuous bool) (int, error) {
 	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
 		return -1, os.NewSyscallError("socket", err)
 	}
 	const unusedProtocol = 0xFFFF // no frame has it (RFC 1701, IANA)
-	err = unix.Bind(fd, &unix.SockaddrLinklayer{Protocol: unusedProtocol, Ifindex: dev.Index})
+	err = unix.Bind(fd, &unix.SockaddrLinklayer{Protocol: unusedProtocol, Ifindex: index})
 	if err == nil && promiscuous {
-		member := unix.PacketMreq{Ifindex: int32(dev.Index), Type: unix.PACKET_MR_PROMISC}
+		member := unix.PacketMreq{Ifindex: int32(index), Type: unix.PACKET_MR_PROMISC}
 		err = unix.SetsockoptPacketMreq(fd, unix.SOL_PACKET, unix.PACKET_ADD_MEMBERSHIP, &member)
 	}
 	if err != nil {

@@ -60,7 +60,7 @@ func ip(t testing.TB, arguments string) {
 
 func awaitLink(t testing.TB, name string) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); ; {
+	for deadline := time.Now().Add(lab.Timeout); ; {
 		i, err := net.InterfaceByName(name)
 		if err == nil && i.Flags&net.FlagRunning != 0 {
 			return
@@ -129,7 +129,7 @@ func tagged(f []byte, vlan byte) []byte {
 
 func send(t testing.TB, name string, frames ...[]byte) {
 	t.Helper()
-	s, err := ring.OpenSender(ring.SenderConfig{Interface: name, Queue: true, RetryTimeout: 10 * time.Second})
+	s, err := ring.OpenSender(ring.SenderConfig{Interface: name, Queue: true, RetryTimeout: lab.Timeout})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func take(t testing.TB, src *Capture, n int) (*taken, error) {
 	t.Helper()
 	got := &taken{}
 	w := pcapfile.NewWriter(&got.file, pcapfile.WriterOptions{})
-	watch := time.AfterFunc(20*time.Second, src.Stop)
+	watch := time.AfterFunc(lab.Timeout, src.Stop)
 	defer watch.Stop()
 	for b := (capture.Batch{}); n < 0 || len(got.frames) < n; {
 		if err := src.Next(&b); errors.Is(err, io.EOF) {
@@ -179,9 +179,10 @@ func take(t testing.TB, src *Capture, n int) (*taken, error) {
 	return got, w.Close()
 }
 
-// rest stops the capture and reads what is left.
+// rest stops the capture when what was sent has come, and reads what is left.
 func rest(t testing.TB, src *Capture) *taken {
 	t.Helper()
+	lab.Settle()
 	src.Stop()
 	got, err := take(t, src, -1)
 	if err != nil {

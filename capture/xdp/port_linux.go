@@ -3,7 +3,7 @@ package xdp
 import (
 	"errors"
 	"fmt"
-	"net"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -14,15 +14,15 @@ import (
 
 // port is an interface that is captured from.
 type port struct {
-	dev     *net.Interface
+	sockets.Interface
 	conf    *Config
-	number  uint32
 	filter  *bpf.Machine
 	guard   int // -1 while the port is closed
 	program *redirect
 	// queues only grow: their statistics outlast an interface that is removed.
-	queues []*queue
-	down   bool // the interface is down or does not exist
+	queues  []*queue
+	opened  func()    // is called when there may be more queues
+	stopped time.Time // when packets were left to the host again
 	// takesTags says that the driver takes VLAN tags off, and that no warning said so yet.
 	takesTags bool
 }
@@ -46,32 +46,43 @@ func sizeFor(mtu, ringBytes int) size {
 	return s
 }
 
-// open attaches the program and opens the sockets. No packet comes before start.
-func (p *port) open() (err error) {
+// At is of sockets.Port, as are all exported methods.
+func (p *port) At() *sockets.Interface { return &p.Interface }
+
+func (p *port) LookUp() (sockets.Device, error) { return sockets.LookUp(p.Name) }
+
+// Open attaches the program and opens the sockets. No packet comes before Start.
+func (p *port) Open() (err error) {
 	if !p.conf.Take {
-		if err := refuseUsed(p.dev); err != nil {
+		if err := refuseUsed(p.Name); err != nil {
 			return err
 		}
 	}
 	if err := p.openAll(); err != nil {
-		p.close()
-		return explain(p.dev.Name, err)
+		p.Close()
+		return explain(p.Name, err)
 	}
+	p.opened()
 	p.warn()
 	return nil
 }
 
+// Final reports whether an error stays until somebody does something.
+func (p *port) Final(err error) bool {
+	return errors.Is(err, ErrInUse) || errors.Is(err, errNotPermitted)
+}
+
 func (p *port) openAll() (err error) {
-	if p.guard, err = guard(p.dev, p.conf.Promiscuous); err != nil {
+	if p.guard, err = guard(p.Index, p.conf.Promiscuous); err != nil {
 		return err
 	}
-	s := sizeFor(p.dev.MTU, p.conf.RingBytes)
-	if p.program, err = attach(p.dev, s.split, p.conf.HardwareTime); err != nil {
+	s := sizeFor(p.MTU, p.conf.RingBytes)
+	if p.program, err = attach(&p.Device, s.split, p.conf.HardwareTime); err != nil {
 		return err
 	}
 	err = p.openQueues(s)
 	if s.split && errors.Is(err, unix.EINVAL) {
-		p.conf.Warn(fmt.Errorf("%s: the kernel drops frames of more than %d bytes, since it cannot split them", p.dev.Name, largeFrame-headroom))
+		p.conf.Warn(fmt.Errorf("%s: the kernel drops frames of more than %d bytes, since it cannot split them", p.Name, largeFrame-headroom))
 		s.split = false
 		err = p.openQueues(s)
 	}
@@ -84,10 +95,10 @@ func (p *port) openAll() (err error) {
 func (p *port) openQueues(s size) error {
 	copied := p.program.generic
 	for i := range maxQueues {
-		x, err := openSocket(p.dev.Index, i, s, copied)
+		x, err := openSocket(p.Index, i, s, copied)
 		if i == 0 && err != nil && !copied {
 			var other error
-			if x, other = openSocket(p.dev.Index, i, s, true); other == nil {
+			if x, other = openSocket(p.Index, i, s, true); other == nil {
 				copied, err = true, nil
 			}
 		}
@@ -107,20 +118,20 @@ func (p *port) openQueues(s size) error {
 
 func (p *port) newQueue(i int) *queue {
 	return &queue{
-		number: i, stats: ring.Stats{Interface: p.dev.Name, Ring: i},
-		reader: reader{iface: p.number, snapLen: uint32(p.conf.SnapLen), filter: p.filter},
+		number: i, port: &p.Interface, stats: ring.Stats{Interface: p.Name, Ring: i},
+		reader: reader{iface: p.Number, snapLen: uint32(p.conf.SnapLen), filter: p.filter},
 	}
 }
 
 // warn says what makes the capture slower or incomplete.
 func (p *port) warn() {
 	if p.program.generic {
-		p.conf.Warn(fmt.Errorf("%s: the driver runs no XDP programs: packets take the slower generic path", p.dev.Name))
+		p.conf.Warn(fmt.Errorf("%s: the driver runs no XDP programs: packets take the slower generic path", p.Name))
 	}
 	if p.conf.HardwareTime && !p.program.cards {
-		p.conf.Warn(fmt.Errorf("%s: times come from the host's clock: Linux 6.3 and XDP in the driver are needed for those of the network card", p.dev.Name))
+		p.conf.Warn(fmt.Errorf("%s: times come from the host's clock: Linux 6.3 and XDP in the driver are needed for those of the network card", p.Name))
 	}
-	if p.takesTags = hidesTags(p.dev.Name); !p.program.tags {
+	if p.takesTags = hidesTags(p.Name); !p.program.tags {
 		p.lostTags()
 	}
 }
@@ -138,31 +149,32 @@ func (p *port) warnLostTags() {
 func (p *port) lostTags() {
 	if p.takesTags {
 		p.takesTags = false
-		p.conf.Warn(fmt.Errorf("%s: VLAN tags that the driver takes off are lost: ethtool -K %s rxvlan off", p.dev.Name, p.dev.Name))
+		p.conf.Warn(fmt.Errorf("%s: VLAN tags that the driver takes off are lost: ethtool -K %s rxvlan off", p.Name, p.Name))
 	}
 }
 
-// start lets packets in.
-func (p *port) start() error {
+// Start lets packets in.
+func (p *port) Start() error {
 	for _, q := range p.queues {
 		if q.socket == nil {
 			continue
 		}
 		if err := p.program.start(q.number, q.socket.fd); err != nil {
-			return explain(p.dev.Name, err)
+			return explain(p.Name, err)
 		}
 	}
 	return nil
 }
 
-// stop leaves packets to the host again.
-func (p *port) stop() {
+// Stop leaves packets to the host again.
+func (p *port) Stop() {
+	p.stopped = time.Now()
 	if p.program != nil {
 		p.program.stop()
 	}
 }
 
-func (p *port) close() {
+func (p *port) Close() {
 	if p.program != nil {
 		p.program.close()
 		p.program = nil
@@ -176,65 +188,38 @@ func (p *port) close() {
 	}
 }
 
-// removed reports whether the interface that the sockets were bound to no longer exists.
-func (p *port) removed() bool { return sockets.Removed(p.guard, p.dev.Index) }
-
-// setDown records that the interface went down or away, or came back.
-func (p *port) setDown(down bool) {
-	if p.down == down {
-		return
-	}
-	p.down = down
+func (p *port) Sockets(set []unix.PollFd) []unix.PollFd {
+	set = append(set, unix.PollFd{Fd: int32(p.guard)})
 	for _, q := range p.queues {
-		q.mu.Lock()
-		if q.stats.Down = down; down {
-			q.stats.Outages++
+		fd := -1
+		if q.socket != nil {
+			fd = q.socket.fd
 		}
-		q.mu.Unlock()
+		set = append(set, unix.PollFd{Fd: int32(fd), Events: unix.POLLIN})
 	}
+	return set
 }
 
-// downReason returns why the interface is down.
-func (p *port) downReason() error {
-	if p.removed() {
-		return fmt.Errorf("%s: %w", p.dev.Name, ring.ErrRemoved)
-	}
-	return fmt.Errorf("%s: %w", p.dev.Name, ring.ErrDown)
-}
-
-// resume captures again from an interface once it is back. A program stays on an interface
-// that goes down and up, but a new interface of the same name needs everything anew.
-func (p *port) resume() error {
-	now, err := lookUp(p.dev.Name)
-	switch {
-	case errors.Is(err, ErrUnfit):
-		return fmt.Errorf("%w: %w", ring.ErrLinkChanged, err)
-	case err != nil || now.Flags&net.FlagUp == 0:
-		return nil // it may still come back
-	case now.Index == p.dev.Index && !p.removed():
-		p.setDown(false)
-		return nil
-	}
-	p.close()
-	p.dev = now
-	if err := p.open(); errors.Is(err, ErrInUse) || errors.Is(err, errNotPermitted) {
-		return err
-	} else if err != nil {
-		return nil // it went away again, or memory is short: the next call tries again
-	}
-	if err := p.start(); err != nil {
-		return err
-	}
-	p.setDown(false)
-	return nil
-}
-
-// waiting reports whether packets wait to be read.
-func (p *port) waiting() bool {
+func (p *port) Waiting() bool {
 	for _, q := range p.queues {
 		if q.waiting() > 0 {
 			return true
 		}
 	}
 	return false
+}
+
+// inFlight is how long packets may take from the program to a socket after the program was
+// detached.
+const inFlight = 10 * time.Millisecond
+
+func (p *port) Drained() bool { return !p.Waiting() && time.Since(p.stopped) > inFlight }
+
+func (p *port) Counts() (received, dropped uint64) {
+	for _, q := range p.queues {
+		s := q.readStats()
+		received += s.Received
+		dropped += s.Dropped
+	}
+	return received, dropped
 }

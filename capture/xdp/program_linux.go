@@ -3,13 +3,14 @@ package xdp
 import (
 	"errors"
 	"fmt"
-	"net"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 	"github.com/cilium/ebpf/btf"
 	"github.com/cilium/ebpf/link"
 	"golang.org/x/sys/unix"
+
+	"github.com/flowdedup/flowdedup/capture/internal/sockets"
 )
 
 // redirect hands the packets of an interface to sockets, by receive queue. A queue
@@ -27,7 +28,7 @@ type redirect struct {
 // attach attaches the program to an interface, without any sockets. split says that it
 // sees packets whose bytes do not lie in one piece, and cards that times of the network card
 // are wanted.
-func attach(dev *net.Interface, split, cards bool) (*redirect, error) {
+func attach(dev *sockets.Device, split, cards bool) (*redirect, error) {
 	r := &redirect{polls: newPollClock(dev.Name)}
 	err := r.attach(dev.Index, split, cards)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/sockets"
 	"github.com/flowdedup/flowdedup/capture/ring"
 )
 
@@ -12,6 +13,7 @@ import (
 // it; only the statistics are shared.
 type queue struct {
 	number int
+	port   *sockets.Interface
 	socket *socket // nil while it is closed
 	next   uint32  // index of the next descriptor
 	reader reader
@@ -75,6 +77,7 @@ func (q *queue) readStats() ring.Stats {
 		s.Received += uint64(q.socket.received() - q.read)
 	}
 	s.Received += s.Delivered + s.Dropped
+	s.Outages, s.Down = q.port.Outages()
 	return s
 }
 

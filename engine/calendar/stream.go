@@ -135,8 +135,13 @@ func (s *Stream[T]) runUntimed(times []int64) (n int, content *T) {
 
 // leading counts the packets up to the first that is not in a window.
 func leading(times []int64, start, end int64) int {
+	last := end
+	if end != endOfTime {
+		last--
+	}
+	span := uint64(last) - uint64(start)
 	for i, t := range times {
-		if !within(t, start, end) {
+		if uint64(t)-uint64(start) > span {
 			return i
 		}
 	}

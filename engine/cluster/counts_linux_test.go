@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	benchlab "github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/engine/cluster/counts"
 	"github.com/flowdedup/flowdedup/engine/cluster/hub"
 )
@@ -84,11 +85,11 @@ func TestCounts(t *testing.T) {
 		want[name(r.WindowStart, r.Of, r.Family)] = r.Distinct
 	}
 	var st *hub.CountsStatus
-	for range 100 {
-		if st = l.status().Counts; st.Pending == 0 {
-			break
-		}
-		time.Sleep(100 * time.Millisecond)
+	if !benchlab.WaitFor(func() bool {
+		st = l.status().Counts
+		return st.Pending == 0
+	}) {
+		t.Fatalf("unions are never made: %+v", st)
 	}
 	if st.Refused != 0 || len(st.Rows) != len(want) {
 		t.Errorf("%d rows, want %d; %d refused", len(st.Rows), len(want), st.Refused)

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	benchlab "github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/engine/cluster/hub"
@@ -281,7 +282,7 @@ func (p *process) stop() string {
 	}
 	select {
 	case <-p.ended:
-	case <-time.After(time.Minute):
+	case <-time.After(benchlab.Timeout):
 		p.t.Fatal("does not end: ", p.stderr.String())
 	}
 	return p.stdout.String()
@@ -290,17 +291,19 @@ func (p *process) stop() string {
 // wait waits until a program has written a text.
 func (p *process) wait(text string) {
 	p.t.Helper()
-	for range 3000 {
-		if strings.Contains(p.stderr.String(), text) {
-			return
-		}
+	if !benchlab.WaitFor(func() bool {
 		select {
 		case <-p.ended:
-			p.t.Fatalf("ended before %q: %v %s", text, p.err, p.stderr.String())
-		case <-time.After(10 * time.Millisecond):
+			return true
+		default:
+			return strings.Contains(p.stderr.String(), text)
 		}
+	}) {
+		p.t.Fatalf("never wrote %q: %s", text, p.stderr.String())
 	}
-	p.t.Fatalf("never wrote %q: %s", text, p.stderr.String())
+	if !strings.Contains(p.stderr.String(), text) {
+		p.t.Fatalf("ended before %q: %v %s", text, p.err, p.stderr.String())
+	}
 }
 
 // startHub starts the hub, again if it was there.

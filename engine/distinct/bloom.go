@@ -156,7 +156,7 @@ func (l *ScalableBloom) next() (bitFilter, error) {
 	if err != nil {
 		return bitFilter{}, fmt.Errorf("bloom filter: %w", err)
 	}
-	rounds := block.Rounds()
+	rounds := block.Rounds
 	perLine := block.Density(load) * 512
 	// A step that starts under the limit must end under the density.
 	slack := float64(rowtable.Step * 8 * rounds)
@@ -199,10 +199,10 @@ func (l *ScalableBloom) step(hits []uint64, digests []digest.Digest) {
 	last := len(l.filters) - 1
 	for i := last - 1; i >= 0; i-- {
 		f := &l.filters[i]
-		line.TestBloom(f.arena.Lines(), hits, digests, f.block.Rounds())
+		line.TestBloom(f.arena.Lines(), hits, digests, f.block.Rounds)
 	}
 	f := &l.filters[last]
-	f.set += line.TestAndSetBloom(f.arena.Lines(), hits, digests, f.block.Rounds())
+	f.set += line.TestAndSetBloom(f.arena.Lines(), hits, digests, f.block.Rounds)
 	l.count += uint64(len(digests))
 	for _, word := range hits {
 		l.count -= uint64(bits.OnesCount64(word))

@@ -240,10 +240,7 @@ func TestBlockedFPRIsMet(t *testing.T) {
 			if testing.Short() && c.fpr < 1e-2 {
 				t.Skip("long")
 			}
-			b, err := theory.NewSplitBlock(c.rounds)
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := theory.SplitBlock{Rounds: c.rounds}
 			load := b.Load(c.fpr)
 			var rate, density sample
 			for seed := range uint64(filters) {

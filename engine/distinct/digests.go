@@ -70,6 +70,7 @@ func NewDigestRows(memory int) (*DigestRows, error) {
 // TestAndSet is as engine.Counter says. It allocates only when the rows grow.
 func (r *DigestRows) TestAndSet(seen []uint64, d []digest.Digest) {
 	bitset.Clear(seen, len(d))
+	r.unsampled = 0
 	for at := 0; at < len(d); {
 		n := r.untilDecision(len(d) - at)
 		r.step(seen, at, d[at:at+n])

@@ -135,7 +135,8 @@ func BenchmarkDigestRows(b *testing.B) {
 		}
 		lines := memory / layout.LineSize
 		check.MeasureCounter(b, empty, digestLoad*lines, func(d digest.Digest) digest.Digest { return d })
-		if got := r.Counts().MemoryBytes / layout.LineSize; got < lines || got > lines+lines/8 {
+		// Digests that lines have no room for take some more, and how much is left to chance.
+		if got := r.Counts().MemoryBytes / layout.LineSize; got < lines || got >= 2*lines {
 			b.Errorf("%d lines, not %d", got, lines)
 		}
 	})

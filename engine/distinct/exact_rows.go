@@ -42,7 +42,9 @@ type exactRows[E any, W rowtable.Word] struct {
 	sides    *rowtable.Sides[E] // nil before the first pass
 	maxLines int                // lines after which a bitmap follows
 
+	unsampled   int // elements of this call that came before a sample was counted
 	overflowing [rowtable.Step]uint32
+	overflow    [rowtable.Step]W // their words
 	seen        [rowtable.Step / 64]uint64
 }
 
@@ -91,6 +93,9 @@ func (x *exactRows[E, W]) step(seen []uint64, at int, elements []E) {
 	} else {
 		x.lookupSides(elements)
 	}
+	if x.level == 0 && !x.rows.Thinning {
+		x.unsampled = at + len(elements)
+	}
 	bitset.Or(seen, at, x.seen[:], len(elements))
 	x.position += len(elements)
 }
@@ -110,8 +115,12 @@ func (x *exactRows[E, W]) lookup(table *rowtable.Table[W], seen []uint64, elemen
 	lines := table.Arena.Lines()
 	rowtable.KeepWords(table.Copying, elements, x.kind.word, x.rows.Shift(len(lines)))
 	overflows := x.kind.testAndSet(lines, seen, elements, x.overflowing[:])
-	for _, i := range x.overflowing[:overflows] {
-		if table.Overflow.TestAndSet(x.kind.word(elements[i])) {
+	for at, i := range x.overflowing[:overflows] {
+		x.overflow[at] = x.kind.word(elements[i])
+	}
+	table.Overflow.Fetch(x.overflow[:overflows])
+	for at, i := range x.overflowing[:overflows] {
+		if table.Overflow.TestAndSet(x.overflow[at]) {
 			seen[i/64] |= 1 << (i % 64)
 		}
 	}
@@ -246,6 +255,11 @@ func (x *exactRows[E, W]) counts(missed float64) engine.Counts {
 	c.Low, c.High = min(low, c.Distinct), max(high+theory.PoissonQuantile(0.95, missed), c.Distinct)
 	return c
 }
+
+// Unsampled returns how many elements of the last call of TestAndSet, from the first one
+// on, came before a sample was counted. From then on, elements outside the sample count as
+// seen, too.
+func (x *exactRows[E, W]) Unsampled() int { return x.unsampled }
 
 // Limit is as engine.Bounded says.
 func (x *exactRows[E, W]) Limit(bytes int) { x.maxAllowed = max(1, bytes/layout.LineSize) }

@@ -101,6 +101,7 @@ func movePermuted(dst, src []layout.Line, from, to int) {
 // TestAndSet is as engine.Counter says. It allocates only when the rows grow.
 func (e *IPv4Rows) TestAndSet(seen []uint64, addrs []uint32) {
 	bitset.Clear(seen, len(addrs))
+	e.unsampled = 0
 	for at := 0; at < len(addrs); {
 		n := e.untilDecision(len(addrs) - at)
 		permuted := e.permuted[:n]

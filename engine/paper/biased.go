@@ -2,7 +2,6 @@ package paper
 
 import (
 	"cmp"
-	"math/bits"
 	"math/rand/v2"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
@@ -19,144 +18,42 @@ type BiasedConfig struct {
 	Reach int
 }
 
-// partition is what the biased sampling filters share: k Bloom filters of size
-// bits with one hash function each.
-type partition struct {
-	bits   cells
-	size   uint64   // s
-	reach  uint64   // of these, that resets reach
-	pos    []uint64 // of the element probed last, one in each filter, counted from the first filter's start
-	random lookahead
-}
-
-func newPartition(c BiasedConfig) (partition, error) {
-	if err := requireRange("K", c.K, 1, maxHashes); err != nil {
-		return partition{}, err
-	}
-	if err := requireRange("bits", c.Bits, c.K, maxBits); err != nil {
-		return partition{}, err
-	}
-	size := c.Bits / c.K
-	if err := requireRange("reach", c.Reach, 0, size); err != nil {
-		return partition{}, err
-	}
-	return partition{
-		bits:   newCells(size*c.K, 1),
-		size:   uint64(size),
-		reach:  uint64(cmp.Or(c.Reach, size)),
-		pos:    make([]uint64, c.K),
-		random: newLookahead(c.Seed),
-	}, nil
-}
-
-// probe reports whether the element's bits are all set. insert then sets these bits.
-func (p *partition) probe(d digest.Digest) (seen bool) {
-	positions(p.pos, d, p.size)
-	seen = true
-	for i := range p.pos {
-		p.pos[i] += uint64(i) * p.size
-		seen = seen && p.bits.get(p.pos[i]) == 1
-	}
-	return seen
-}
-
-// prefetch reads the words that probe will read.
-func (p *partition) prefetch(d digest.Digest) (sum uint64) {
-	positions(p.pos, d, p.size)
-	for i, pos := range p.pos {
-		sum += p.bits.load(uint64(i)*p.size + pos)
-	}
-	return sum
-}
-
-// prefetchResets reads the words that resetEach will write with this generator.
-func (p *partition) prefetchResets(random *rand.Rand) (sum uint64) {
-	for filter := range p.pos {
-		sum += p.bits.load(p.pickBit(random, filter))
-	}
-	return sum
-}
-
-func (p *partition) insert() {
-	for _, i := range p.pos {
-		p.bits.put(i, 1)
-	}
-}
-
-// pickBit returns a uniformly random position of a filter that resets reach.
-func (p *partition) pickBit(random *rand.Rand, filter int) uint64 {
-	return uint64(filter)*p.size + random.Uint64N(p.reach)
-}
-
-// resetEach resets one uniformly random bit of each filter, set or not.
-func (p *partition) resetEach() {
-	for filter := range p.pos {
-		p.bits.put(p.pickBit(p.random.Rand, filter), 0)
-	}
-}
-
-// resetSet resets one set bit of a filter, if there is any. The choice is uniform while
-// one bit in some dozens is set. With fewer, uniform draws would take unbounded time, and
-// the first set bit after a random position is chosen.
-func (p *partition) resetSet(filter int) {
-	const draws = 256
-	for range draws {
-		if i := p.pickBit(p.random.Rand, filter); p.bits.get(i) == 1 {
-			p.bits.put(i, 0)
-			return
-		}
-	}
-	start := uint64(filter) * p.size
-	from, end := p.pickBit(p.random.Rand, filter), start+p.size
-	i, found := p.nextSet(from, end)
-	if !found {
-		i, found = p.nextSet(start, from)
-	}
-	if found {
-		p.bits.put(i, 0)
-	}
-}
-
-// nextSet returns the first position in [from,end) whose bit is set.
-func (p *partition) nextSet(from, end uint64) (i uint64, found bool) {
-	for i = from; i < end; i = i&^63 + 64 {
-		if word := p.bits.words[i/64] >> (i % 64); word != 0 {
-			i += uint64(bits.TrailingZeros64(word))
-			return i, i < end
-		}
-	}
-	return 0, false
-}
-
-// totalBits returns the bits of all filters, k * s.
-func (p *partition) totalBits() int { return len(p.pos) * int(p.size) }
-
-// Biased is one of the four biased sampling filters of paper "Advanced Bloom Filter Based
-// Algorithms for Efficient Approximate Data De-Duplication in Streams" (Bera, Dutta,
-// Narang, Bhattacherjee, 2012). Each has K Bloom filters with one hash function, and resets
-// random bits when it inserts an element; [NewRSBF], [NewBSBF], [NewBSBFSD] and
-// [NewRLBSBF] say when it does and which.
+// Biased is one of the four biased sampling filters of BDNB12. Each has K Bloom filters
+// with one hash function, and resets random bits when it inserts an element; [NewRSBF],
+// [NewBSBF], [NewBSBFSD] and [NewRLBSBF] say when it does and which.
 //
 // Interpretation of the last three: DISTINCT and DUPLICATE are swapped in the first branch
 // of the printed algorithms; an element whose bits are all set is a duplicate. The filter
 // resets the random bits, which may be zero already as the text says, before it sets the
 // element's.
 type Biased struct {
-	filters   partition
+	hashed    // one bit in each filter, whose size s is the hash functions' range
 	method    theory.BiasedMethod
-	threshold float64  // p*, of RSBF
-	count     uint64   // elements so far, i, of RSBF
-	load      []uint64 // bits set in each filter, of RLBSBF
+	reach     uint64   // bits of a filter that resets reach
+	load      []uint64 // bits set in each filter
+	random    *rand.Rand
+	threshold float64 // p*, of RSBF
+	came      uint64  // elements so far, i, of RSBF
 }
 
 var _ Filter = (*Biased)(nil)
 
 func newBiased(method theory.BiasedMethod, c BiasedConfig) (*Biased, error) {
-	filters, err := newPartition(c)
-	if err != nil {
+	if err := cmp.Or(
+		requireRange("K", c.K, 1, maxHashes),
+		requireRange("bits", c.Bits, c.K, maxBits),
+		requireRange("reach", c.Reach, 0, c.Bits/max(1, c.K)),
+	); err != nil {
 		return nil, err
 	}
-	return &Biased{filters: filters, method: method, load: make([]uint64, c.K)}, nil
+	size := c.Bits / c.K
+	return &Biased{
+		hashed: newPartitioned(size, c.K),
+		method: method,
+		reach:  uint64(cmp.Or(c.Reach, size)),
+		load:   make([]uint64, c.K),
+		random: newRandom(c.Seed),
+	}, nil
 }
 
 // NewRSBF returns an empty reservoir sampling based Bloom filter (section 3, Algorithm 1).
@@ -213,109 +110,85 @@ func NewRLBSBF(c BiasedConfig) (*Biased, error) { return newBiased(theory.RLBSBF
 
 // TestAndSet implements [Filter].
 func (f *Biased) TestAndSet(d digest.Digest) (seen bool) {
-	seen = f.filters.probe(d)
-	random := f.filters.random.Rand
+	seen = f.test(d)
+	f.came++
 	switch {
 	case f.method == theory.RSBF:
-		f.sample(random, seen)
-	case seen:
-	case f.method == theory.BSBF:
-		f.filters.resetEach()
-		f.filters.insert()
-	case f.method == theory.BSBFSD:
-		f.filters.bits.put(f.pickAny(random), 0)
-		f.filters.insert()
-	default:
-		for filter, i := range f.filters.pos {
-			if f.resets(random, filter) {
-				f.change(filter, f.filters.pickBit(random, filter), 0)
-			}
-			f.change(filter, i, 1)
-		}
+		f.sample(seen)
+	case !seen:
+		f.insert()
 	}
 	return seen
 }
 
-// sample inserts the element probed last as RSBF does.
-func (f *Biased) sample(random *rand.Rand, seen bool) {
-	f.count++
+// sample inserts the element as RSBF does.
+func (f *Biased) sample(seen bool) {
 	switch {
-	case float64(f.filters.size) <= f.threshold*float64(f.count):
+	case float64(f.space) <= f.threshold*float64(f.came):
 		if !seen {
 			f.replace()
 		}
-	case f.inReservoir(random, f.count):
-		f.filters.resetEach()
-		f.filters.insert()
+	case f.came <= f.space || f.random.Uint64N(f.came) < f.space:
+		f.insert()
 	}
 }
 
-// inReservoir reports whether element number count is inserted: with probability
-// min(1, s/count).
-func (f *Biased) inReservoir(random *rand.Rand, count uint64) bool {
-	return count <= f.filters.size || random.Uint64N(count) < f.filters.size
+// insert resets random bits and sets those of the element.
+func (f *Biased) insert() {
+	f.reset()
+	for filter, i := range f.pos {
+		f.change(filter, i, 1)
+	}
 }
 
-// replace inserts the element probed last and resets as many bits as it sets.
-func (f *Biased) replace() {
-	for filter, i := range f.filters.pos {
-		if f.filters.bits.get(i) == 0 {
-			f.filters.resetSet(filter)
-			f.filters.bits.put(i, 1)
+// reset resets the random bits of an insertion, which may be zero already.
+func (f *Biased) reset() {
+	if f.method == theory.BSBFSD {
+		f.resetIn(f.random.IntN(len(f.load)))
+		return
+	}
+	for filter, load := range f.load {
+		if f.method != theory.RLBSBF || f.random.Uint64N(f.space) < load {
+			f.resetIn(filter)
 		}
 	}
 }
 
-// pickAny returns a uniformly random position of a random filter.
-func (f *Biased) pickAny(random *rand.Rand) uint64 {
-	return f.filters.pickBit(random, random.IntN(len(f.filters.pos)))
+// resetIn resets a random bit of a filter.
+func (f *Biased) resetIn(filter int) {
+	f.change(filter, uint64(filter)*f.space+f.random.Uint64N(f.reach), 0)
 }
 
-// resets reports whether a bit of the filter is reset for an insertion: with
-// probability L(i)/s.
-func (f *Biased) resets(random *rand.Rand, filter int) bool {
-	return random.Uint64N(f.filters.size) < f.load[filter]
+// replace sets the element's bits, and resets a random set bit for each of those that are
+// zero.
+func (f *Biased) replace() {
+	for filter, i := range f.pos {
+		if f.get(i) == 0 {
+			f.resetSet(filter)
+			f.change(filter, i, 1)
+		}
+	}
+}
+
+// resetSet resets one set bit of a filter, which has one since the first element. The
+// filters that replace elements are full, so that few draws find it.
+func (f *Biased) resetSet(filter int) {
+	for before := f.load[filter]; f.load[filter] == before; {
+		f.change(filter, uint64(filter)*f.space+f.random.Uint64N(f.space), 0)
+	}
 }
 
 // change stores a bit and keeps the filter's load.
 func (f *Biased) change(filter int, i, bit uint64) {
-	f.load[filter] += bit - f.filters.bits.get(i)
-	f.filters.bits.put(i, bit)
+	f.load[filter] += bit - f.get(i)
+	f.put(i, bit)
 }
 
-// prefetch implements prefetcher.
-func (f *Biased) prefetch(digests []digest.Digest) (sum uint64) {
-	random, count := f.filters.random.peek(), f.count
-	for _, d := range digests {
-		sum += f.filters.prefetch(d)
-		switch f.method {
-		case theory.RSBF:
-			if count++; f.inReservoir(random, count) {
-				sum += f.filters.prefetchResets(random)
-			}
-		case theory.BSBF:
-			sum += f.filters.prefetchResets(random)
-		case theory.BSBFSD:
-			sum += f.filters.bits.load(f.pickAny(random))
-		default:
-			for filter := range f.load {
-				if f.resets(random, filter) {
-					sum += f.filters.bits.load(f.filters.pickBit(random, filter))
-				}
-			}
-		}
-	}
-	return sum
-}
-
-// Load returns the share of bits that are set (section 6.2). It reads the whole filter.
+// Load returns the share of bits that are set (section 6.2).
 func (f *Biased) Load() float64 {
-	ones := 0
-	for _, word := range f.filters.bits.words {
-		ones += bits.OnesCount64(word)
+	ones := uint64(0)
+	for _, load := range f.load {
+		ones += load
 	}
 	return float64(ones) / float64(f.Bits())
 }
-
-// Bits implements [Filter].
-func (f *Biased) Bits() int { return f.filters.totalBits() }

@@ -1,10 +1,12 @@
 package paper
 
 import (
+	"math"
 	"math/bits"
 	"math/rand/v2"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/layout"
 )
 
 // maxCellBits bounds a cell's width. Its largest value is then 65535, more than any use
@@ -15,6 +17,7 @@ const maxCellBits = 16
 // straddle two words. The caller keeps indexes below the count.
 type cells struct {
 	words []uint64
+	count uint64
 	width uint64
 	top   uint64 // the largest value of a cell, 2^width - 1
 }
@@ -23,13 +26,12 @@ type cells struct {
 // maxBits, width from 1 to 64.
 func newCells(count, width int) cells {
 	words := make([]uint64, (count*width+63)/64)
-	adviseHugePages(words)
-	return cells{
-		words: words,
-		width: uint64(width),
-		top:   1<<width - 1,
-	}
+	layout.AdviseHuge(words)
+	return cells{words: words, count: uint64(count), width: uint64(width), top: 1<<width - 1}
 }
+
+// Bits returns the memory of the cells. It implements [Filter] for those that have no other.
+func (c *cells) Bits() int { return int(c.count * c.width) }
 
 func (c *cells) get(i uint64) uint64 {
 	bit := i * c.width
@@ -40,9 +42,6 @@ func (c *cells) get(i uint64) uint64 {
 	}
 	return value & c.top
 }
-
-// load reads the word that cell i begins in.
-func (c *cells) load(i uint64) uint64 { return c.words[i*c.width/64] }
 
 // put stores value, at most c.top, in cell i.
 func (c *cells) put(i, value uint64) {
@@ -55,11 +54,102 @@ func (c *cells) put(i, value uint64) {
 	}
 }
 
-// decrement takes one off cell i unless it is zero.
-func (c *cells) decrement(i uint64) {
-	if value := c.get(i); value > 0 {
-		c.put(i, value-1)
+// down is what takes one off a cell that it is added to.
+const down = math.MaxUint64
+
+// add adds 1 or down to cell i, unless that has a value at which it stays.
+func (c *cells) add(i, step, stays uint64) {
+	if value := c.get(i); value != stays {
+		c.put(i, value+step)
 	}
+}
+
+// share returns the share of cells whose value is at least least. It reads the whole array.
+func (c *cells) share(least uint64) float64 {
+	found := 0
+	for i := range c.count {
+		if c.get(i) >= least {
+			found++
+		}
+	}
+	return float64(found) / float64(c.count)
+}
+
+// allSet reports whether none of the cells is zero.
+func (c *cells) allSet(pos []uint64) bool {
+	for _, i := range pos {
+		if c.get(i) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// fill gives cells their largest value.
+func (c *cells) fill(pos []uint64) {
+	for _, i := range pos {
+		c.put(i, c.top)
+	}
+}
+
+// prefetch reads the words in which cells begin, so that they are cached. The loop has
+// nothing else to do, so that as many reads wait for memory at once as the processor can
+// have. It is not inlined, so that neither the sum nor the reads are removed.
+//
+//go:noinline
+func (c *cells) prefetch(pos []uint64) (sum uint64) {
+	for _, i := range pos {
+		sum += c.words[i*c.width/64]
+	}
+	return sum
+}
+
+// hashed are cells that the hash functions of an element lead to.
+type hashed struct {
+	cells
+	hash   func(pos []uint64, d digest.Digest, m uint64) // positions, or independentPositions
+	space  uint64                                        // the range of a hash function
+	stride uint64                                        // from the start of a function's hash space to the next one's
+	pos    []uint64                                      // the cells of the element that was located last
+}
+
+// newHashed returns count cells that are zero, and k hash functions that share them.
+func newHashed(count, width, k int) hashed {
+	return hashed{
+		cells: newCells(count, width), hash: positions, space: uint64(count), pos: make([]uint64, k),
+	}
+}
+
+// newPartitioned returns k arrays of size bits that are zero, with a hash function for each.
+func newPartitioned(size, k int) hashed {
+	h := newHashed(size*k, 1, k)
+	h.space, h.stride = uint64(size), uint64(size)
+	return h
+}
+
+// locate fills pos with the element's cells.
+func (h *hashed) locate(d digest.Digest) {
+	h.hash(h.pos, d, h.space)
+	if h.stride > 0 {
+		for function := range h.pos {
+			h.pos[function] += uint64(function) * h.stride
+		}
+	}
+}
+
+// test locates an element, and reports whether none of its cells is zero.
+func (h *hashed) test(d digest.Digest) (seen bool) {
+	h.locate(d)
+	return h.allSet(h.pos)
+}
+
+// foresee implements foreseer.
+func (h *hashed) foresee(indexes []uint64, digests []digest.Digest) ([]uint64, *cells) {
+	for _, d := range digests {
+		h.locate(d)
+		indexes = append(indexes, h.pos...)
+	}
+	return indexes, &h.cells
 }
 
 // positions fills pos with the values of len(pos) hash functions of range [0,m)

@@ -4,8 +4,9 @@
 // speed, and bench/papers reproduces the papers' tables with them. Programs use package
 // engine; nothing here is built for speed.
 //
-// Where a paper's text is ambiguous or misprinted the documentation of the type says
-// under "Interpretation" how it reads the text and why. Every random choice comes from a
-// generator with a seed, so a run can be repeated bit by bit. [Filter] and [TimedFilter]
-// are the interfaces. Errors of the constructors wrap [ErrParameter].
+// The papers are cited by the short names that package theory lists. Where a paper's
+// text is ambiguous or misprinted the documentation of the type says under
+// "Interpretation" how it reads the text and why. Every random choice comes from a
+// generator with a seed, so a run can be repeated bit by bit. [Filter] and
+// [TimedFilter] are the interfaces. Errors of the constructors wrap [ErrParameter].
 package paper

@@ -1,6 +1,7 @@
 package paper
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -9,13 +10,11 @@ import (
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
-// Dynamic is the Bloom filter of dynamic size of paper "One is Enough: Distributed
-// Filtering for Duplicate Elimination" (Koloniari, Ntarmos, Pitoura, Souravlias, CIKM
-// 2011), section 5: when the newest filter is full, it creates an empty one of the same
-// size and hash functions. An event is a duplicate if one of the filters has it; the
-// newest filter takes distinct ones. Filters whose timers have all reached zero are
-// discarded. The false positive rate is that of all filters together, 1 -
-// (1-P_1)(1-P_2)...
+// Dynamic is the Bloom filter of dynamic size of KNPS, section 5: when the newest filter
+// is full, it creates an empty one of the same size and hash functions. An event is a
+// duplicate if one of the filters has it; the newest filter takes distinct ones. Filters
+// whose timers have all reached zero are discarded. The false positive rate is that of
+// all filters together, 1 - (1-P_1)(1-P_2)...
 //
 // With timers it is a [TimedFilter] and keeps the promises of [TimerBloom]. With
 // append-only filters it is a [Filter] that only grows and misses nothing.
@@ -33,7 +32,7 @@ import (
 //     0 events replaces it.
 type Dynamic struct {
 	config  DynamicConfig
-	full    float64
+	full    float64  // events or positions at which a filter is full
 	filters []member // the newest is the last
 	now     uint64
 }
@@ -43,10 +42,6 @@ type member struct {
 	layer
 	events int
 }
-
-// isEmpty reports whether nothing is left of what the filter took. It is false for a new
-// filter, which has taken nothing yet.
-func (m member) isEmpty() bool { return m.events > 0 && m.occupied() == 0 }
 
 var (
 	_ Filter      = (*Dynamic)(nil)
@@ -58,18 +53,22 @@ func NewDynamic(c DynamicConfig) (*Dynamic, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
-	full, err := c.full()
+	form := theory.Dynamic{Bits: c.Filter.Timers, K: c.Filter.K, FPR: c.FPR}
+	capacity, err := form.Capacity()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("paper: capacity: %w: %w", ErrParameter, err)
 	}
-	d := &Dynamic{config: c, full: full}
+	d := &Dynamic{config: c, full: float64(capacity)}
+	if c.Rule == ByDensity {
+		d.full = float64(form.Bits) * math.Pow(form.FPR, 1/float64(form.K))
+	}
 	d.grow()
 	return d, nil
 }
 
 // TestAndSetAt implements [TimedFilter]. Append-only filters ignore the unit.
 func (d *Dynamic) TestAndSetAt(e digest.Digest, unit uint64) (seen bool) {
-	d.AdvanceTo(unit)
+	d.advance(unit)
 	for _, m := range d.filters {
 		if m.test(e) {
 			return true
@@ -87,9 +86,9 @@ func (d *Dynamic) TestAndSetAt(e digest.Digest, unit uint64) (seen bool) {
 // TestAndSet implements [Filter]: it is [Dynamic.TestAndSetAt] in the present.
 func (d *Dynamic) TestAndSet(e digest.Digest) (seen bool) { return d.TestAndSetAt(e, d.now) }
 
-// AdvanceTo makes unit the present, unless that is past, and discards the filters that
+// advance makes unit the present, unless that is past, and discards the filters that
 // are empty then.
-func (d *Dynamic) AdvanceTo(unit uint64) {
+func (d *Dynamic) advance(unit uint64) {
 	if unit <= d.now {
 		return
 	}
@@ -97,7 +96,7 @@ func (d *Dynamic) AdvanceTo(unit uint64) {
 	for i := range d.filters {
 		d.filters[i].advance(unit)
 	}
-	d.filters = slices.DeleteFunc(d.filters, member.isEmpty)
+	d.filters = slices.DeleteFunc(d.filters, func(m member) bool { return m.occupied() == 0 })
 	if len(d.filters) == 0 {
 		d.grow()
 	}
@@ -106,8 +105,7 @@ func (d *Dynamic) AdvanceTo(unit uint64) {
 // Filters returns how many filters are alive in the present, from 1 to MaxFilters.
 func (d *Dynamic) Filters() int { return len(d.filters) }
 
-// Bits implements [Filter] and [TimedFilter]: the memory of the filters that are
-// alive.
+// Bits implements [Filter] and [TimedFilter]: the memory of the filters that are alive.
 func (d *Dynamic) Bits() int {
 	bits := 0
 	for _, m := range d.filters {
@@ -157,47 +155,20 @@ type DynamicConfig struct {
 }
 
 func (c DynamicConfig) validate() error {
-	if err := c.validateFilter(); err != nil {
-		return err
+	equal := c.Filter.K
+	if c.Filter.Window == 0 {
+		equal = 1
 	}
-	if err := requireRange("growth rule", int(c.Rule), int(ByCardinality), int(ByDensity)); err != nil {
-		return err
-	}
-	if err := requireRange("filters at most", c.MaxFilters, 1, maxTimers/c.Filter.Timers); err != nil {
-		return err
-	}
-	capacity, err := theory.BloomCapacity(c.Filter.Timers, c.Filter.K, c.FPR)
-	if err != nil {
-		return fmt.Errorf("paper: capacity: %w: %w", ErrParameter, err)
-	}
-	if capacity < 1 {
-		least := math.Ceil(float64(c.Filter.Timers) / capacity)
-		return fmt.Errorf("paper: %d timers hold no event at an FPR of %g, must be at least %.0f: %w",
-			c.Filter.Timers, c.FPR, least, ErrParameter)
-	}
-	return nil
+	return cmp.Or(
+		c.Filter.validate(0),
+		requireRange("equal bits", c.Filter.Equal, 0, equal),
+		requireRange("growth rule", int(c.Rule), int(ByCardinality), int(ByDensity)),
+		requireRange("filters at most", c.MaxFilters, 1, maxTimers/max(1, c.Filter.Timers)),
+	)
 }
 
-func (c DynamicConfig) validateFilter() error {
-	if c.Filter.Window != 0 {
-		return c.Filter.validate()
-	}
-	if c.Filter.Equal > 1 {
-		return fmt.Errorf("paper: %d equal timers of filters without a window, must be 0 or 1: %w", c.Filter.Equal, ErrParameter)
-	}
-	return c.Filter.validateShape()
-}
-
-// full returns the number of events or of positions at which a filter is full.
-func (c DynamicConfig) full() (float64, error) {
-	if c.Rule == ByDensity {
-		return theory.BloomDensity(c.Filter.Timers, c.Filter.K, c.FPR)
-	}
-	capacity, err := theory.BloomCapacity(c.Filter.Timers, c.Filter.K, c.FPR)
-	return math.Floor(capacity), err
-}
-
-// layer is one filter of a [Dynamic]: a [TimerBloom] or an [appendOnly].
+// layer is one filter of a [Dynamic] or a [Tree]: a [TimerBloom], or a [Bloom] without a
+// landmark.
 type layer interface {
 	// advance makes unit the present, unless that is past.
 	advance(unit uint64)
@@ -218,55 +189,5 @@ func newLayer(c TimerConfig) layer {
 	if c.Window > 0 {
 		return newTimerBloom(c)
 	}
-	return newAppendOnly(newPlace(c.Timers, c.K, positions))
+	return newBloom(c.Timers, c.K)
 }
-
-// appendOnly is a Bloom filter that knows how many of its bits are set. It ignores time.
-type appendOnly struct {
-	bits  cells
-	place *place
-	ones  int
-}
-
-// place is where an element lies in filters that share hash functions. It remembers the
-// last element, which a tree's filters are asked for in turn.
-type place struct {
-	hash func(pos []uint64, d digest.Digest, m uint64) // positions, or independent ones
-	m    uint64
-	pos  []uint64
-	last digest.Digest
-	has  bool
-}
-
-func newPlace(m, k int, hash func(pos []uint64, d digest.Digest, m uint64)) *place {
-	return &place{hash: hash, m: uint64(m), pos: make([]uint64, k)}
-}
-
-func (p *place) of(d digest.Digest) []uint64 {
-	if !p.has || p.last != d {
-		p.hash(p.pos, d, p.m)
-		p.last, p.has = d, true
-	}
-	return p.pos
-}
-
-func newAppendOnly(p *place) *appendOnly { return &appendOnly{bits: newCells(int(p.m), 1), place: p} }
-
-func (a *appendOnly) advance(uint64) {}
-
-func (a *appendOnly) test(d digest.Digest) (seen bool) { return allSet(&a.bits, a.place.of(d)) }
-
-func (a *appendOnly) set(d digest.Digest, _ uint64) {
-	for _, i := range a.place.of(d) {
-		if a.bits.get(i) == 0 {
-			a.bits.put(i, 1)
-			a.ones++
-		}
-	}
-}
-
-func (a *appendOnly) since(digest.Digest) uint64 { return 0 }
-
-func (a *appendOnly) occupied() int { return a.ones }
-
-func (a *appendOnly) Bits() int { return int(a.place.m) }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 )
@@ -31,8 +30,7 @@ type TimedFilter interface {
 	// earlier unit is late, which is no error. It is tested in the present, and
 	// remembered for the rest of its own window.
 	TestAndSetAt(d digest.Digest, unit uint64) (seen bool)
-	// Bits returns the memory that the method accounts for, in bits: what papers
-	// compare at equal size, not what Go allocates.
+	// Bits is as in [Filter].
 	Bits() int
 }
 
@@ -73,61 +71,36 @@ const prefetchBatch = 64
 // cachedBits is the memory up to which prefetching costs more than it gains, 4 MiB.
 const cachedBits = 4 << 23
 
-// prefetcher is a filter that can read the words that elements will probe and may
-// change, before they are tested.
-type prefetcher interface {
-	// prefetch reads the words and changes nothing. The random choices can depend on
-	// earlier reports. prefetch then assumes that all elements are new. The sum has no
-	// meaning: it keeps the compiler from removing the reads.
-	prefetch(digests []digest.Digest) (sum uint64)
+// foreseer is a filter that knows which cells elements will probe.
+type foreseer interface {
+	// foresee appends the indexes of these cells.
+	foresee(indexes []uint64, digests []digest.Digest) ([]uint64, *cells)
 }
 
 // TestAndSetAll calls f.TestAndSet for each element in turn and stores the reports in
-// seen, which must be as long as digests. The reports equal those of the plain loop.
+// seen, which must be as long as digests.
 //
-// In memory larger than the caches the plain loop waits for each probe in turn.
-// TestAndSetAll first reads the words of a few dozen elements, so that the waits overlap.
+// In memory larger than the caches that loop waits for each probe in turn. TestAndSetAll
+// first reads the words of a few dozen elements, so that the waits overlap.
 func TestAndSetAll(f Filter, digests []digest.Digest, seen []bool) {
-	p, _ := f.(prefetcher)
-	if f.Bits() <= cachedBits {
-		p = nil
-	}
-	testAndSetAll(f, p, digests, seen)
+	testAndSetAll(f, digests, seen, cachedBits)
 }
 
-// testAndSetAll reads the words of each batch before, if p is not nil.
-func testAndSetAll(f Filter, p prefetcher, digests []digest.Digest, seen []bool) {
-	for len(digests) > 0 {
-		n := min(prefetchBatch, len(digests))
-		if p != nil {
-			p.prefetch(digests[:n])
+// testAndSetAll is TestAndSetAll that reads the words of filters above so many bits.
+func testAndSetAll(f Filter, digests []digest.Digest, seen []bool, cached int) {
+	p, _ := f.(foreseer)
+	var (
+		indexes []uint64
+		memory  *cells
+	)
+	for from := 0; from < len(digests); from += prefetchBatch {
+		to := min(from+prefetchBatch, len(digests))
+		if p != nil && f.Bits() > cached {
+			indexes, memory = p.foresee(indexes[:0], digests[from:to])
+			memory.prefetch(indexes)
 		}
-		for i, d := range digests[:n] {
-			seen[i] = f.TestAndSet(d)
+		for i, d := range digests[from:to] {
+			seen[from+i] = f.TestAndSet(d)
 		}
-		digests, seen = digests[n:], seen[n:]
 	}
-}
-
-// lookahead is the generator of a filter. It shows values before they are drawn, so that
-// the words that they choose can be prefetched.
-type lookahead struct {
-	*rand.Rand
-	source *rand.PCG
-	// peeked draws from peekedSource, which is set to the state of source.
-	peeked       *rand.Rand
-	peekedSource *rand.PCG
-}
-
-// newLookahead returns a generator with the values of [newRandom].
-func newLookahead(seed uint64) lookahead {
-	source, peekedSource := newSource(seed), new(rand.PCG)
-	return lookahead{Rand: rand.New(source), source: source, peeked: rand.New(peekedSource), peekedSource: peekedSource}
-}
-
-// peek returns a generator of the next values, without drawing them. It is valid until
-// the next call.
-func (f *lookahead) peek() *rand.Rand {
-	*f.peekedSource = *f.source
-	return f.peeked
 }

@@ -1,9 +1,13 @@
 package paper
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"math/bits"
 	"math/rand/v2"
+	"slices"
+	"sort"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 )
@@ -17,30 +21,32 @@ type QHTConfig struct {
 	Seed     uint64     // of the random evictions; queues have none
 }
 
-func (c QHTConfig) table() (quotientTable, fingerprints, error) {
+// newQHT returns the table that has so many bits for a row.
+func (c QHTConfig) newQHT(duplicates, queued bool, encoding *SemiSort) (*QHT, error) {
 	f := fingerprints{width: c.CellBits, empty: c.Empty}
-	fail := func(err error) (quotientTable, fingerprints, error) { return quotientTable{}, f, err }
-	if err := requireRange("Empty", int(c.Empty), int(EmptyRehashed), int(EmptyShared)); err != nil {
-		return fail(err)
+	if err := cmp.Or(
+		requireRange("Empty", int(c.Empty), int(EmptyRehashed), int(EmptyShared)),
+		requireRange("CellBits", c.CellBits, 1, maxCellBits),
+	); err != nil {
+		return nil, err
 	}
-	if err := requireRange("CellBits", c.CellBits, 1, maxCellBits); err != nil {
-		return fail(err)
+	t, err := tableShape{
+		bits: c.Bits, perRow: c.Cells, width: c.CellBits, fingerprints: f.count(),
+		leastRows: 1, encoding: encoding,
+	}.newTable()
+	if err != nil {
+		return nil, err
 	}
-	if err := requireRange("Cells", c.Cells, 1, f.count()); err != nil {
-		return fail(fmt.Errorf("a row of different fingerprints: %w", err))
-	}
-	if err := requireRange("Bits", c.Bits, c.Cells*c.CellBits, maxBits); err != nil {
-		return fail(fmt.Errorf("at least one row: %w", err))
-	}
-	return newQuotientTable(c.Bits/(c.Cells*c.CellBits), c.Cells, c.CellBits), f, nil
+	return &QHT{
+		table: t, fingerprint: f.of, random: newRandom(c.Seed),
+		duplicates: duplicates, queued: queued,
+	}, nil
 }
 
-// QHT is the quotient hash table of paper "Quotient Hash Tables - Efficiently Detecting
-// Duplicates in Streaming Data" (Géraud, Lombard-Platet, Naccache, SAC 2019), section
-// 3.1, Algorithm 1: rows of k cells with a fingerprint of s bits each. An element whose
-// fingerprint is not in its row goes into the first empty cell of the row or, if there is
-// none, replaces the fingerprint in a random cell. An element reported duplicate changes
-// nothing.
+// QHT is the quotient hash table of GLN19, section 3.1, Algorithm 1: rows of k cells with
+// a fingerprint of s bits each. An element whose fingerprint is not in its row goes into
+// the first empty cell of the row or, if there is none, replaces the fingerprint in a
+// random cell. An element reported duplicate changes nothing.
 //
 // In saturation its false positive rate is k/S, and its false negative rate 1 - k/S
 // (Theorems 4.1 and 4.2). FP_m of Theorem 4.1 is exact for k = 1 only. It is too low for
@@ -49,7 +55,7 @@ func (c QHTConfig) table() (quotientTable, fingerprints, error) {
 // Interpretation: S is 2^s - 1 by default ([EmptyRehashed]), which gives the paper's
 // tables although they are headed S = 2^s. The number of rows need not be a power of two.
 type QHT struct {
-	table       quotientTable
+	table       *quotientTable
 	fingerprint func(x uint64) uint64 // of an element, of whose digest x is element 0
 	random      *rand.Rand
 	duplicates  bool // elements reported duplicate are inserted too
@@ -59,7 +65,7 @@ type QHT struct {
 var _ Filter = (*QHT)(nil)
 
 // NewQHT returns an empty table; errors wrap [ErrParameter].
-func NewQHT(c QHTConfig) (*QHT, error) { return c.newQHT(false, false) }
+func NewQHT(c QHTConfig) (*QHT, error) { return c.newQHT(false, false, nil) }
 
 // NewQHTD returns the table with duplicates (section 5.1): every element is inserted,
 // reported duplicate or not, so that a row may hold a fingerprint several times. In
@@ -68,12 +74,12 @@ func NewQHT(c QHTConfig) (*QHT, error) { return c.newQHT(false, false) }
 // Interpretation: the paper prints no algorithm for this one. It inserts as Algorithm 1
 // does: into the first empty cell, or else over a random one, which may already hold the
 // fingerprint.
-func NewQHTD(c QHTConfig) (*QHT, error) { return c.newQHT(true, false) }
+func NewQHTD(c QHTConfig) (*QHT, error) { return c.newQHT(true, false, nil) }
 
 // NewQQHT returns the queued table (section 5.2, the column QHT/QQHT of Table 4): each row
 // is a queue of k fingerprints, of which a new one pushes out the oldest. With k = 1 it is
 // [NewQHT]. In saturation its rates are those of that, too.
-func NewQQHT(c QHTConfig) (*QHT, error) { return c.newQHT(false, true) }
+func NewQQHT(c QHTConfig) (*QHT, error) { return c.newQHT(false, true, nil) }
 
 // NewQQHTD returns the queued table with duplicates (section 5.2, Algorithm 2): every
 // element is appended to its row's queue. In saturation its rates are those of [NewQHTD].
@@ -81,100 +87,113 @@ func NewQQHT(c QHTConfig) (*QHT, error) { return c.newQHT(false, true) }
 //
 // Interpretation: a row that is not full yet is a queue with empty cells at its front, as
 // Algorithm 2 always pops one and appends one.
-func NewQQHTD(c QHTConfig) (*QHT, error) { return c.newQHT(true, true) }
-
-func (c QHTConfig) newQHT(duplicates, queued bool) (*QHT, error) {
-	table, fingerprints, err := c.table()
-	if err != nil {
-		return nil, err
-	}
-	return &QHT{
-		table: table, fingerprint: fingerprints.of, random: newRandom(c.Seed),
-		duplicates: duplicates, queued: queued,
-	}, nil
-}
+func NewQQHTD(c QHTConfig) (*QHT, error) { return c.newQHT(true, true, nil) }
 
 // TestAndSet implements [Filter].
 func (q *QHT) TestAndSet(d digest.Digest) (seen bool) {
-	row, fingerprint := q.table.row(d[1]), q.fingerprint(d[0])
-	_, seen = q.table.find(row, fingerprint)
+	at, fingerprint := q.Cell(d)
+	row := q.table.read(at)
+	seen = slices.Contains(row, fingerprint)
 	switch {
 	case seen && !q.duplicates:
+		return true
 	case q.queued:
-		q.table.push(row, fingerprint)
+		copy(row, row[1:])
+		row[len(row)-1] = fingerprint
 	default:
-		q.table.insert(row, fingerprint, q.random)
+		cell := slices.Index(row, 0)
+		if cell < 0 {
+			cell = int(q.random.Uint64N(uint64(len(row))))
+		}
+		row[cell] = fingerprint
 	}
+	q.table.write(at, row)
 	return seen
 }
 
 // Cell returns what the table knows of an element: its row and its fingerprint. Elements
 // that agree in both are the same to it.
 func (q *QHT) Cell(d digest.Digest) (row, fingerprint uint64) {
-	return q.table.row(d[1]), q.fingerprint(d[0])
+	return q.table.rowOf(d), q.fingerprint(d[0])
 }
 
 // Bits implements [Filter]: the memory of whole rows, so up to k s - 1 less
 // than was asked for.
-func (q *QHT) Bits() int { return q.table.bits() }
+func (q *QHT) Bits() int { return q.table.cells.Bits() }
 
-// quotientTable holds rows of perRow cells with a fingerprint each; 0 is an
-// empty cell.
+// quotientTable holds rows of cells with a fingerprint each; 0 is an empty cell.
 type quotientTable struct {
-	cells  cells
-	rows   int
-	perRow int
+	cells    cells
+	rows     uint64
+	row      []uint64  // a copy of the row at hand
+	encoding *SemiSort // of rows, if not nil: each is one cell then
 }
 
-func newQuotientTable(rows, perRow, width int) quotientTable {
-	return quotientTable{cells: newCells(rows*perRow, width), rows: rows, perRow: perRow}
+// tableShape says which table to make.
+type tableShape struct {
+	bits, perRow, width int
+	fingerprints        int // S, as many cells as a row has at most
+	leastRows           int
+	powerOfTwo          bool      // of rows
+	encoding            *SemiSort // may be nil
 }
 
-// row returns the first cell of the row that belongs to an element, of whose
-// digest x is element 1.
-func (t *quotientTable) row(x uint64) uint64 {
-	return scale(x, uint64(t.rows)) * uint64(t.perRow)
-}
-
-// find returns the first cell of the row that holds value: an empty one if
-// value is 0.
-func (t *quotientTable) find(row, value uint64) (cell uint64, found bool) {
-	for cell = row; cell < row+uint64(t.perRow); cell++ {
-		if t.cells.get(cell) == value {
-			return cell, true
-		}
+// newTable returns an empty table of as many rows as fit the bits.
+func (s tableShape) newTable() (*quotientTable, error) {
+	rowBits := s.perRow * s.width
+	if s.encoding != nil {
+		rowBits = s.encoding.Bits()
 	}
-	return 0, false
-}
-
-// insert stores value in the first empty cell of the row, or in a random one if
-// none is empty.
-func (t *quotientTable) insert(row, value uint64, random *rand.Rand) {
-	cell, found := t.find(row, 0)
-	if !found {
-		cell = row + random.Uint64N(uint64(t.perRow))
+	if err := requireRange("Cells", s.perRow, 1, s.fingerprints); err != nil {
+		return nil, fmt.Errorf("a row of different fingerprints: %w", err)
 	}
-	t.cells.put(cell, value)
-}
-
-// push moves the cells of the row one place to the front, which drops the first,
-// and stores value in the last.
-func (t *quotientTable) push(row, value uint64) {
-	last := row + uint64(t.perRow) - 1
-	for cell := row; cell < last; cell++ {
-		t.cells.put(cell, t.cells.get(cell+1))
+	if err := requireRange("Bits", s.bits, s.leastRows*rowBits, maxBits); err != nil {
+		return nil, fmt.Errorf("rows, at least %d: %w", s.leastRows, err)
 	}
-	t.cells.put(last, value)
+	rows := s.bits / rowBits
+	if s.powerOfTwo {
+		rows = 1 << (bits.Len(uint(rows)) - 1)
+	}
+	t := &quotientTable{rows: uint64(rows), row: make([]uint64, s.perRow), encoding: s.encoding}
+	if s.encoding != nil {
+		t.cells = newCells(rows, rowBits)
+	} else {
+		t.cells = newCells(rows*s.perRow, s.width)
+	}
+	return t, nil
 }
 
-// bits returns the table's memory in bits.
-func (t *quotientTable) bits() int { return t.rows * t.perRow * int(t.cells.width) }
+// rowOf returns the row that belongs to an element.
+func (t *quotientTable) rowOf(d digest.Digest) uint64 { return scale(d[1], t.rows) }
 
-// EmptyCells says how a filter of fingerprints tells empty cells from used
-// ones when the cells are plain words that start as zero: the three options of
-// paper "Quotient Hash Tables - Efficiently Detecting Duplicates in Streaming
-// Data" (Géraud, Lombard-Platet, Naccache, SAC 2019), section 3.2. S, the
-// number of fingerprints, follows from it and the cell's s bits.
+// read returns a copy of a row, which is valid until the next call.
+func (t *quotientTable) read(at uint64) []uint64 {
+	if t.encoding != nil {
+		t.encoding.decode(t.cells.get(at), t.row)
+		return t.row
+	}
+	first := at * uint64(len(t.row))
+	for i := range t.row {
+		t.row[i] = t.cells.get(first + uint64(i))
+	}
+	return t.row
+}
+
+// write stores a row.
+func (t *quotientTable) write(at uint64, row []uint64) {
+	if t.encoding != nil {
+		t.cells.put(at, t.encoding.encode(row))
+		return
+	}
+	first := at * uint64(len(row))
+	for i, fingerprint := range row {
+		t.cells.put(first+uint64(i), fingerprint)
+	}
+}
+
+// EmptyCells says how a filter of fingerprints tells empty cells from used ones when the
+// cells are plain words that start as zero: the three options of GLN19, section 3.2. S,
+// the number of fingerprints, follows from it and the cell's s bits.
 type EmptyCells uint8
 
 const (
@@ -226,5 +245,155 @@ func (f fingerprints) of(x uint64) uint64 {
 // value occurs in it.
 func rehash(x, i uint64) uint64 { return SplitMix(x + i*golden) }
 
-// floorPowerOfTwo returns the largest power of two up to n, which is at least 1.
-func floorPowerOfTwo(n int) int { return 1 << (bits.Len(uint(n)) - 1) }
+// SQFConfig is what a streaming quotient filter is made from.
+type SQFConfig struct {
+	Bits        int    // M, the memory in bits, up to 2^38, of which a power of two of rows is used
+	Cells       int    // k, the cells of a row, from 1 to S = 2^r' (r-r'+1)
+	Remainder   int    // r, the hash bits whose weight is taken, from 2
+	Fingerprint int    // r', how many of them are stored as they are, from 1 to r-1
+	Seed        uint64 // of the random evictions
+}
+
+// NewSQF returns an empty streaming quotient filter (Dutta, Narang, Bera, VLDB 2013) as
+// GLN19 gives it in section 2.4: 2^q rows of k cells. A fingerprint is the r' low bits of
+// r hash bits and the number of ones among all r. It takes r' + ceil(log2(r+1)) bits, but
+// only 2^r' (r-r'+1) of their values occur. Insertion and eviction are those of [QHT].
+//
+// Interpretation: q is the largest that fits the memory, so that up to half of it is
+// unused; at 3-bit cells this is most of QHT's lead over SQF in the paper's Table 2. A
+// value that cannot occur (remainder bits that are all ones, with a weight of 0) stands
+// for an empty cell and is stored as 0 (footnote of section 4.4.1). This needs an r' of
+// at least 1.
+//
+// Errors wrap [ErrParameter].
+func NewSQF(c SQFConfig) (*QHT, error) {
+	weightBits := bits.Len(uint(c.Remainder)) // ceil(log2(r+1))
+	width := c.Fingerprint + weightBits
+	if err := cmp.Or(
+		requireRange("Remainder", c.Remainder, 2, maxCellBits),
+		requireRange("Fingerprint", c.Fingerprint, 1, c.Remainder-1),
+		requireRange("cell width", width, 1, maxCellBits),
+	); err != nil {
+		return nil, err
+	}
+	distinct := (c.Remainder - c.Fingerprint + 1) << c.Fingerprint
+	t, err := tableShape{
+		bits: c.Bits, perRow: c.Cells, width: width, fingerprints: distinct,
+		leastRows: 1, powerOfTwo: true,
+	}.newTable()
+	if err != nil {
+		return nil, err
+	}
+	// The reduced remainder is inverted, so that no fingerprint is 0.
+	remainder, reduced := uint64(1)<<c.Remainder-1, uint64(1)<<c.Fingerprint-1
+	return &QHT{
+		table: t,
+		fingerprint: func(x uint64) uint64 {
+			return (^x&reduced)<<weightBits | uint64(bits.OnesCount64(x&remainder))
+		},
+		random: newRandom(c.Seed),
+	}, nil
+}
+
+// maxSemiSortCells bounds the cells of a semi-sorted row, and so the time to encode it.
+const maxSemiSortCells = 64
+
+// SemiSort encodes rows of k cells of s bits without their order, as GLN19, section 3.3,
+// adopts from cuckoo filters: an empty cell counts as fingerprint 0, the cells are
+// sorted, and the sorted row is encoded as a number. There are C(2^s+k-1, k) sorted rows.
+// For k = s = 4 these are 3876, which 12 bits can tell apart instead of 16.
+//
+// The number is the row's rank in the combinatorial number system: with the cells in
+// ascending order a(0) <= ... <= a(k-1), the sum of C(a(i)+i, i+1). The empty row is 0.
+//
+// The encoding loses the order of the cells. A [QHT] does not need it, since its rows are
+// sets and its evictions are random. The queues of a [QQHTD] do need it.
+//
+// Interpretation: any row of fingerprints can be encoded, also one with equal
+// fingerprints, as in the paper's count. A QHT has no fingerprint but 0 twice in a row,
+// so its rows alone would be fewer: 1941, or 11 bits, in the example.
+type SemiSort struct {
+	cells, cellBits int
+	choose          [][]uint64 // choose[i][n] is C(n, i+1)
+	codes           uint64
+}
+
+// NewSemiSort returns the encoding for rows of cells cells, from 1 to 64, of cellBits
+// bits, from 1 to 16. The codes must fit 64 bits, which allows 4 cells of 16 bits and 11
+// of 8 bits. It takes 8 cells (2^cellBits + cells) bytes. Errors wrap [ErrParameter].
+func NewSemiSort(cells, cellBits int) (*SemiSort, error) {
+	if err := cmp.Or(
+		requireRange("CellBits", cellBits, 1, maxCellBits),
+		requireRange("Cells", cells, 1, maxSemiSortCells),
+	); err != nil {
+		return nil, err
+	}
+	s := &SemiSort{cells: cells, cellBits: cellBits, choose: make([][]uint64, cells)}
+	column := slices.Repeat([]uint64{1}, 1<<cellBits+cells) // C(n, 0)
+	for i := range cells {
+		column = nextBinomials(column)
+		s.choose[i] = column
+		if s.codes = column[1<<cellBits+i]; s.codes == math.MaxUint64 {
+			return nil, fmt.Errorf("codes of 64 bits at most: %w", requireRange("Cells", cells, 1, i))
+		}
+	}
+	return s, nil
+}
+
+// nextBinomials returns C(n, i+1) from C(n, i), for n from 0. A value above 64 bits is
+// MaxUint64.
+func nextBinomials(column []uint64) []uint64 {
+	next := make([]uint64, len(column))
+	for n := 1; n < len(next); n++ {
+		sum, carry := bits.Add64(next[n-1], column[n-1], 0)
+		if carry != 0 {
+			sum = math.MaxUint64
+		}
+		next[n] = sum
+	}
+	return next
+}
+
+// Codes returns the number of sorted rows, C(2^s+k-1, k). Codes are below it.
+func (s *SemiSort) Codes() uint64 { return s.codes }
+
+// Bits returns the bits of a code, ceil(log2 Codes).
+func (s *SemiSort) Bits() int { return bits.Len64(s.codes - 1) }
+
+// encode sorts row, which has k fingerprints below 2^s, and returns its code.
+func (s *SemiSort) encode(row []uint64) (code uint64) {
+	slices.Sort(row)
+	for i, fingerprint := range row {
+		code += s.choose[i][fingerprint+uint64(i)]
+	}
+	return code
+}
+
+// decode fills row, which has k cells, with the fingerprints of a code in ascending order.
+// It takes, from the last cell on, the largest binomial that the code holds.
+func (s *SemiSort) decode(code uint64, row []uint64) {
+	for i := s.cells - 1; i >= 0; i-- {
+		column := s.choose[i][:1<<s.cellBits+i]
+		n := sort.Search(len(column), func(n int) bool { return column[n] > code }) - 1
+		code -= column[n]
+		row[i] = uint64(n - i)
+	}
+}
+
+// NewSemiSortedQHT returns a [QHT] of floor(M/b) semi-sorted rows, where b is
+// [SemiSort.Bits]. The same memory has more rows than one of cells.
+//
+// With as many rows it holds the same fingerprints and reports the same, until a
+// row is full. Then each evicts the fingerprint of a uniformly random cell, but here the
+// cells are those of the sorted row. So the two have the same error rates, but even with
+// the same seed their errors differ, unless a row is one cell.
+//
+// Interpretation: the paper gives no algorithm. A row is decoded, changed as by Algorithm
+// 1 and encoded again, which takes time proportional to k s. Errors wrap [ErrParameter].
+func NewSemiSortedQHT(c QHTConfig) (*QHT, error) {
+	encoding, err := NewSemiSort(c.Cells, c.CellBits)
+	if err != nil {
+		return nil, err
+	}
+	return c.newQHT(false, false, encoding)
+}

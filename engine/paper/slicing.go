@@ -1,6 +1,7 @@
 package paper
 
 import (
+	"cmp"
 	"fmt"
 	"math/bits"
 	"slices"
@@ -32,44 +33,28 @@ type SlicedConfig struct {
 	Pipelined bool
 }
 
-func (c SlicedConfig) validate(slices int) error {
-	if err := requireRange("K", c.K, 1, maxHashes); err != nil {
-		return err
-	}
-	if err := requireRange("Bits", c.Bits, slices, maxBits); err != nil {
-		return fmt.Errorf("a bit for each slice: %w", err)
-	}
-	return requireRange("AtLeast", c.AtLeast, 0, c.K)
-}
-
-// newSliced returns a filter of S slices, each sliced into inner ones again. arranged
-// returns the arrangement for slices of size bits.
-func (c SlicedConfig) newSliced(inner int, arranged func(size uint64) arrangement) (*Sliced, error) {
-	if err := requireRange("Slices", c.Slices, 1, maxSlices); err != nil {
-		return nil, err
-	}
-	if err := requireRange("inner slices", inner, 1, maxSlices/c.Slices); err != nil {
-		return nil, err
-	}
+// newSliced returns a filter of S slices, each sliced into inner ones again. arrange gets
+// the values of K hash functions whose range is all slices' bits together. Each of them
+// gives a slice and an offset in it, which are uniform and independent. It changes slices.
+func (c SlicedConfig) newSliced(inner int, arrange func(pos []uint64, size uint64)) (*Sliced, error) {
 	count := c.Slices * inner
-	if err := c.validate(count); err != nil {
+	if err := cmp.Or(
+		requireRange("Slices", c.Slices, 1, maxSlices),
+		requireRange("inner slices", inner, 1, maxSlices/max(1, c.Slices)),
+		requireRange("K", c.K, 1, maxHashes),
+		requireRange("Bits, with one for each slice,", c.Bits, count, maxBits),
+		requireRange("AtLeast", c.AtLeast, 0, c.K),
+	); err != nil {
 		return nil, err
 	}
 	size := c.Bits / count
 	s := &Sliced{
-		slices:       make([]slice, count),
-		size:         uint64(size),
-		arrange:      arranged(uint64(size)),
-		atLeast:      c.AtLeast,
-		firstTest:    c.FirstTest,
-		pipelined:    c.Pipelined,
-		offsetBits:   bits.Len64(uint64(size) - 1),
-		positionBits: bits.Len64(uint64(size*count) - 1),
-		pos:          make([]uint64, c.K),
-		addresses:    make([]bitAddress, c.K),
+		hashed: newHashed(size*count, 1, c.K), config: c, size: uint64(size),
+		failed: make([]bool, count), tests: make([]int, count),
 	}
-	for i := range s.slices {
-		s.slices[i].bits = newCells(size, 1)
+	s.hash = func(pos []uint64, d digest.Digest, m uint64) {
+		independentPositions(pos, d, m)
+		arrange(pos, s.size)
 	}
 	return s, nil
 }
@@ -79,36 +64,27 @@ func (c SlicedConfig) newSliced(inner int, arranged func(size uint64) arrangemen
 // floor(m/S) bits, which holds all K bits of the element. It is [NewSplit] with k1 = 1. A
 // failed slice loses all bits of its elements, so AtLeast = 0 reports them as duplicates,
 // and any higher value as distinct. Errors wrap [ErrParameter].
-func NewHorizontal(c SlicedConfig) (*Sliced, error) {
-	return NewSplit(c, 1)
-}
+func NewHorizontal(c SlicedConfig) (*Sliced, error) { return NewSplit(c, 1) }
 
 // NewVertical returns a vertically sliced Bloom filter (Definition 2 of the paper
 // at [Sliced]): slice i of one large filter is its range of bits from i m/S on,
 // floor(m/S) of them. It is [NewSplit] with k1 = K. Without failures its verdicts are
 // those of the unsliced filter of the same bits, S = 1, element for element. Errors
 // wrap [ErrParameter].
-func NewVertical(c SlicedConfig) (*Sliced, error) {
-	return NewSplit(c, c.K)
-}
+func NewVertical(c SlicedConfig) (*Sliced, error) { return NewSplit(c, c.K) }
 
-// NewSplit returns a Bloom filter sliced in the general way (section 3.3,
-// Proposition 2 of the paper at [Sliced]): k1 hash functions each select one of S
-// slices, in each of which the element has k2 = K/k1 bits. k1 has to divide K.
-// Errors wrap [ErrParameter].
+// NewSplit returns a Bloom filter sliced in the general way (section 3.3, Proposition 2
+// of the paper at [Sliced]): k1 hash functions each select one of S slices, in each of
+// which the element has k2 = K/k1 bits. k1 has to divide K. Errors wrap [ErrParameter].
 //
 // Interpretation:
 //
 //   - The k1 functions may select the same slice, as those of vertical slicing (k1 = K)
 //     do.
-//   - All K offsets come from functions of their own ("we apply k1 k2 hash
-//     functions"). With the same k2 offsets in every selected slice, elements would
-//     share their bits in groups, and vertical slicing would not be that of
-//     Definition 2.
+//   - All K offsets come from functions of their own ("we apply k1 k2 hash functions").
+//     With the same k2 offsets in every selected slice, elements would share their bits
+//     in groups, and vertical slicing would not be that of Definition 2.
 func NewSplit(c SlicedConfig, k1 int) (*Sliced, error) {
-	if err := requireRange("K", c.K, 1, maxHashes); err != nil {
-		return nil, err
-	}
 	if err := requireRange("k1", k1, 1, c.K); err != nil {
 		return nil, err
 	}
@@ -116,49 +92,41 @@ func NewSplit(c SlicedConfig, k1 int) (*Sliced, error) {
 		return nil, fmt.Errorf("paper: k1 is %d, must divide K, which is %d: %w", k1, c.K, ErrParameter)
 	}
 	k2 := c.K / k1
-	return c.newSliced(1, func(size uint64) arrangement {
-		return func(addresses []bitAddress, pos []uint64) {
-			for i, p := range pos {
-				selected := pos[i-i%k2] / size
-				addresses[i] = bitAddress{slice: int(selected), offset: p % size}
-			}
+	return c.newSliced(1, func(pos []uint64, size uint64) {
+		for i, p := range pos {
+			selected := pos[i-i%k2] / size
+			pos[i] = selected*size + p%size
 		}
 	})
 }
 
-// NewHVDiced returns an h-v diced Bloom filter (section 3.3 of the paper at
-// [Sliced]): S horizontal slices, each of which is sliced vertically into inner
-// ones, S'. Slice number i S' + j is part j of horizontal slice i. Errors wrap
-// [ErrParameter].
+// NewHVDiced returns an h-v diced Bloom filter (section 3.3 of the paper at [Sliced]): S
+// horizontal slices, each of which is sliced vertically into inner ones, S'. Slice number
+// i S' + j is part j of horizontal slice i. Errors wrap [ErrParameter].
 func NewHVDiced(c SlicedConfig, inner int) (*Sliced, error) {
-	return c.newSliced(inner, func(size uint64) arrangement {
-		return func(addresses []bitAddress, pos []uint64) {
-			outer := pos[0] / size / uint64(inner)
-			for i, p := range pos {
-				part := p / size % uint64(inner)
-				addresses[i] = bitAddress{slice: int(outer*uint64(inner) + part), offset: p % size}
-			}
+	return c.newSliced(inner, func(pos []uint64, size uint64) {
+		outer := size * uint64(inner)
+		first := pos[0] / outer
+		for i, p := range pos {
+			pos[i] = first*outer + p%outer
 		}
 	})
 }
 
-// NewVHDiced returns a v-h diced Bloom filter (section 3.3 of the paper at
-// [Sliced]): S vertical slices, each of which is sliced horizontally into inner
-// ones, S'. Slice number i S' + j is part j of vertical slice i. Errors wrap
-// [ErrParameter].
+// NewVHDiced returns a v-h diced Bloom filter (section 3.3 of the paper at [Sliced]): S
+// vertical slices, each of which is sliced horizontally into inner ones, S'. Slice number
+// i S' + j is part j of vertical slice i. Errors wrap [ErrParameter].
 //
 // Interpretation: each vertical slice chooses one of its parts for an element by a hash
 // function of its own. One choice for all vertical slices would make the filter an h-v
 // diced one with S and S' exchanged.
 func NewVHDiced(c SlicedConfig, inner int) (*Sliced, error) {
-	return c.newSliced(inner, func(size uint64) arrangement {
+	return c.newSliced(inner, func(pos []uint64, size uint64) {
 		outer := size * uint64(inner)
-		return func(addresses []bitAddress, pos []uint64) {
-			for i, p := range pos {
-				first := slices.IndexFunc(pos, func(other uint64) bool { return other/outer == p/outer })
-				chosen := pos[first] / size
-				addresses[i] = bitAddress{slice: int(chosen), offset: p % size}
-			}
+		for i, p := range pos {
+			first := slices.IndexFunc(pos, func(other uint64) bool { return other/outer == p/outer })
+			chosen := pos[first] / size
+			pos[i] = chosen*size + p%size
 		}
 	})
 }
@@ -170,17 +138,16 @@ func NewVHDiced(c SlicedConfig, inner int) (*Sliced, error) {
 // section 3.2 of the paper: a duplicate, by Eq. 5 or 6; distinct, by the symmetric
 // approach; or the heuristic in between. See theory.Sliced for the rates.
 func (s *Sliced) Fail(slice int) error {
-	if err := requireRange("slice", slice, 0, len(s.slices)-1); err != nil {
+	if err := requireRange("slice", slice, 0, len(s.failed)-1); err != nil {
 		return err
 	}
-	s.slices[slice].failed = true
+	s.failed[slice] = true
 	return nil
 }
 
-// Sliced is an append-only Bloom filter in slices, each at a site of its own, of paper
-// "One is Enough: Distributed Filtering for Duplicate Elimination" (Koloniari, Ntarmos,
-// Pitoura, Souravlias, CIKM 2011), section 3. Here all sites are in one process, and
-// [Cost] counts what they would send each other.
+// Sliced is an append-only Bloom filter in slices, each at a site of its own, of KNPS,
+// section 3. Here all sites are in one process, and [Cost] counts what they would send
+// each other.
 //
 // An element is a duplicate if all its bits in working slices are set and at least x of
 // its bits are in working slices ([SlicedConfig]). Without failures this means that all
@@ -200,104 +167,75 @@ func (s *Sliced) Fail(slice int) error {
 //     "some hash functions may lead to the same slice").
 //   - A slice that fails stays failed: the paper has no recovery.
 //
-// The time for an element grows with K, or K^2 when slices within slices are
-// chosen.
+// The time for an element grows with K, or K^2 when slices within slices are chosen.
 type Sliced struct {
-	slices       []slice
-	size         uint64 // bits of a slice
-	arrange      arrangement
-	atLeast      int
-	firstTest    bool
-	pipelined    bool
-	offsetBits   int // what a position within a slice takes in a message
-	positionBits int // what a position within the whole filter takes
-	pos          []uint64
-	addresses    []bitAddress
-	hops         []hop
-	cost         Cost
+	hashed // the bits of all slices, one after the other
+	config SlicedConfig
+	size   uint64 // bits of a slice
+	failed []bool // by slice
+	tests  []int  // by slice
+	hops   []hop
+	cost   Cost
 }
 
 var _ Filter = (*Sliced)(nil)
 
-// slice is what a site holds.
-type slice struct {
-	bits   cells
-	failed bool
-	tests  int
-}
-
-// bitAddress is where one bit of an element lies.
-type bitAddress struct {
-	slice  int
-	offset uint64
-}
-
-// arrangement says in which slices an element's bits are. pos holds the values of K hash
-// functions whose range is all slices' bits together; each of them gives a slice and an
-// offset in it, which are uniform and independent.
-type arrangement func(addresses []bitAddress, pos []uint64)
-
 // TestAndSet implements [Filter], by the primitive that the filter was made with.
 func (s *Sliced) TestAndSet(d digest.Digest) (seen bool) {
-	independentPositions(s.pos, d, s.size*uint64(len(s.slices)))
-	s.arrange(s.addresses, s.pos)
+	s.locate(d)
 	live := s.route()
 	s.cost.Events++
-	allSet := s.test(live)
-	seen = allSet && live >= s.atLeast
+	seen = s.ask(live) && live >= s.config.AtLeast
 	if !seen {
 		s.set(live)
 	}
 	return seen
 }
 
-// test makes the slices test the element's bits. It reports whether all bits in working
+// ask makes the slices test the element's bits. It reports whether all bits in working
 // slices are set.
-func (s *Sliced) test(live int) (allSet bool) {
+func (s *Sliced) ask(live int) (allSet bool) {
 	allSet = true
 	visited := 0
 	for _, hop := range s.hops {
 		allSet = s.testSlice(hop.slice) && allSet
 		visited++
-		if !allSet && s.pipelined && s.firstTest {
+		if !allSet && s.config.Pipelined && s.config.FirstTest {
 			break // test-and-set goes on, for the bits yet to be set
 		}
 	}
-	s.countTests(visited, live)
+	s.request(&s.cost.Tests, visited, live)
+	if s.config.Pipelined {
+		visited = min(visited, 1)
+	}
+	s.cost.Answers += visited
 	return allSet
 }
 
+// sliceOf returns the slice in which a position is.
+func (s *Sliced) sliceOf(p uint64) int { return int(p / s.size) }
+
 // testSlice reports whether the element's bits in a slice are all set.
 func (s *Sliced) testSlice(index int) (allSet bool) {
-	s.slices[index].tests++
-	for _, p := range s.addresses {
-		if p.slice == index && s.slices[index].bits.get(p.offset) == 0 {
-			return false
-		}
-	}
-	return true
+	s.tests[index]++
+	return !slices.ContainsFunc(s.pos, func(p uint64) bool { return s.get(p) == 0 && s.sliceOf(p) == index })
 }
 
 // set sets the bits of a distinct element.
 func (s *Sliced) set(live int) {
-	for _, p := range s.addresses {
-		if site := &s.slices[p.slice]; !site.failed {
-			site.bits.put(p.offset, 1)
+	for _, p := range s.pos {
+		if !s.failed[s.sliceOf(p)] {
+			s.put(p, 1)
 		}
 	}
-	if s.firstTest {
-		s.countSets(live)
+	if s.config.FirstTest {
+		s.request(&s.cost.Sets, len(s.hops), live)
 	}
 }
 
-// Bits implements [Filter]: the memory of all slices, failed ones included. It is up
-// to Slices - 1 less than was asked for.
-func (s *Sliced) Bits() int { return int(s.size) * len(s.slices) }
-
-// Cost counts what a sliced filter does over its network since it was made. A
-// request goes from an element's producer to a slice or, pipelined, from a
-// slice to the next one; a slice that takes a request accesses its bits once.
-// Failed slices get none.
+// Cost counts what a sliced filter does over its network since it was made. A request
+// goes from an element's producer to a slice or, pipelined, from a slice to the next one;
+// a slice that takes a request accesses its bits once. Failed slices get none.
 //
 //   - Test-and-set in parallel: a request to each slice that holds bits of the
 //     element, and an answer from each.
@@ -321,9 +259,6 @@ type Cost struct {
 	PositionBits int
 }
 
-// Accesses returns how often a slice was accessed.
-func (c Cost) Accesses() int { return c.Tests + c.Sets }
-
 // Messages returns the number of requests and answers.
 func (c Cost) Messages() int { return c.Tests + c.Sets + c.Answers }
 
@@ -331,13 +266,7 @@ func (c Cost) Messages() int { return c.Tests + c.Sets + c.Answers }
 func (s *Sliced) Cost() Cost { return s.cost }
 
 // Loads returns the tests that each slice has taken.
-func (s *Sliced) Loads() []int {
-	loads := make([]int, len(s.slices))
-	for i := range s.slices {
-		loads[i] = s.slices[i].tests
-	}
-	return loads
-}
+func (s *Sliced) Loads() []int { return slices.Clone(s.tests) }
 
 // hop is a working slice that holds bits of the element.
 type hop struct {
@@ -349,44 +278,30 @@ type hop struct {
 // them, and returns the number of the element's bits they hold.
 func (s *Sliced) route() (live int) {
 	s.hops = s.hops[:0]
-	for _, p := range s.addresses {
-		if s.slices[p.slice].failed {
+	for _, p := range s.pos {
+		slice := s.sliceOf(p)
+		if s.failed[slice] {
 			continue
 		}
 		live++
-		if at := slices.IndexFunc(s.hops, func(h hop) bool { return h.slice == p.slice }); at >= 0 {
+		if at := slices.IndexFunc(s.hops, func(h hop) bool { return h.slice == slice }); at >= 0 {
 			s.hops[at].bits++
 		} else {
-			s.hops = append(s.hops, hop{slice: p.slice, bits: 1})
+			s.hops = append(s.hops, hop{slice: slice, bits: 1})
 		}
 	}
 	return live
 }
 
-func (s *Sliced) countTests(visited, live int) {
-	s.cost.Tests += visited
-	s.countPositions(visited, live)
-	switch {
-	case !s.pipelined:
-		s.cost.Answers += visited
-	case visited > 0:
-		s.cost.Answers++
-	}
-}
-
-func (s *Sliced) countSets(live int) {
-	s.cost.Sets += len(s.hops)
-	s.countPositions(len(s.hops), live)
-}
-
-// countPositions adds what the requests to the first visited slices hold.
-func (s *Sliced) countPositions(visited, live int) {
-	later := live
+// request counts requests to the first visited slices, and the positions that they hold.
+func (s *Sliced) request(count *int, visited, live int) {
+	*count += visited
+	inSlice, inFilter := bits.Len64(s.size-1), bits.Len64(s.count-1)
 	for _, hop := range s.hops[:visited] {
-		later -= hop.bits
-		s.cost.PositionBits += hop.bits * s.offsetBits
-		if s.pipelined {
-			s.cost.PositionBits += later * s.positionBits
+		live -= hop.bits
+		s.cost.PositionBits += hop.bits * inSlice
+		if s.config.Pipelined {
+			s.cost.PositionBits += live * inFilter
 		}
 	}
 }

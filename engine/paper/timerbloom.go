@@ -1,6 +1,7 @@
 package paper
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
 	"slices"
@@ -16,31 +17,21 @@ type TimerConfig struct {
 	Equal  int // k', timers that have to be equal, from 0 to K; 0 and 1 ask for nothing
 }
 
-func (c TimerConfig) validate() error {
-	if err := requireRange("window", c.Window, 1, math.MaxInt/2); err != nil {
-		return err
-	}
-	return c.validateShape()
+// validate checks all, with a window of at least so many units.
+func (c TimerConfig) validate(least int) error {
+	return cmp.Or(
+		requireRange("window", c.Window, least, math.MaxInt/2),
+		requireRange("timers", c.Timers, 1, maxTimers),
+		requireRange("K", c.K, 1, maxHashes),
+		requireRange("equal timers", c.Equal, 0, c.K),
+	)
 }
 
-// validateShape checks all but the window.
-func (c TimerConfig) validateShape() error {
-	if err := requireRange("timers", c.Timers, 1, maxTimers); err != nil {
-		return err
-	}
-	if err := requireRange("K", c.K, 1, maxHashes); err != nil {
-		return err
-	}
-	return requireRange("equal timers", c.Equal, 0, c.K)
-}
-
-// TimerBloom is the sliding Bloom filter of paper "One is Enough: Distributed Filtering
-// for Duplicate Elimination" (Koloniari, Ntarmos, Pitoura, Souravlias, CIKM 2011),
-// section 4: m timers, shared by k hash functions, in place of a Bloom filter's bits. An
-// event is a duplicate if none of its k timers is zero and, with the equal timers
-// heuristic, at least k' of them are equal, since one event most probably set these. A
-// distinct event sets its timers to w. In each time unit every timer above zero loses
-// one.
+// TimerBloom is the sliding Bloom filter of KNPS, section 4: m timers, shared by k hash
+// functions, in place of a Bloom filter's bits. An event is a duplicate if none of its k
+// timers is zero and, with the equal timers heuristic, at least k' of them are equal,
+// since one event most probably set these. A distinct event sets its timers to w. In each
+// time unit every timer above zero loses one.
 //
 // Without the heuristic every event that was reported distinct in the latest w units, the
 // present one included, is found again. The heuristic misses an event when others have
@@ -63,10 +54,17 @@ func (c TimerConfig) validateShape() error {
 //     From about k' = 3 on no other false positives are left.
 //   - Timers have ceil(log2(w+1)) bits; the printed ceil(log2(w)) has no code for zero if
 //     w is a power of two.
+//
+// A timer is stored as the unit in which it reaches zero, so the passing of time costs
+// nothing. What can be observed is the same.
 type TimerBloom struct {
-	timers timers
-	pos    []uint64
-	equal  int
+	zeroAt  []uint64
+	window  uint64
+	now     uint64
+	running int            // timers that are not zero
+	due     map[uint64]int // how many of them reach zero in a unit; at most len(zeroAt) entries
+	pos     []uint64
+	equal   int
 }
 
 var _ TimedFilter = (*TimerBloom)(nil)
@@ -74,7 +72,7 @@ var _ TimedFilter = (*TimerBloom)(nil)
 // NewTimerBloom returns a filter whose timers are all zero. It allocates eight bytes
 // for each timer. Errors wrap [ErrParameter].
 func NewTimerBloom(c TimerConfig) (*TimerBloom, error) {
-	if err := c.validate(); err != nil {
+	if err := c.validate(1); err != nil {
 		return nil, err
 	}
 	return newTimerBloom(c), nil
@@ -82,7 +80,10 @@ func NewTimerBloom(c TimerConfig) (*TimerBloom, error) {
 
 // newTimerBloom is [NewTimerBloom] for a valid configuration.
 func newTimerBloom(c TimerConfig) *TimerBloom {
-	return &TimerBloom{timers: newTimers(c.Timers, c.Window), pos: make([]uint64, c.K), equal: c.Equal}
+	return &TimerBloom{
+		zeroAt: make([]uint64, c.Timers), window: uint64(c.Window), due: make(map[uint64]int),
+		pos: make([]uint64, c.K), equal: c.Equal,
+	}
 }
 
 // TestAndSetAt implements [TimedFilter]. It takes O(k log k) and O(1) for each unit
@@ -105,107 +106,85 @@ func (b *TimerBloom) EqualTimers(d digest.Digest, unit uint64) int {
 }
 
 // Bits implements [TimedFilter].
-func (b *TimerBloom) Bits() int { return len(b.timers.zeroAt) * bits.Len64(b.timers.window) }
-
-func (b *TimerBloom) advance(unit uint64) { b.timers.advance(unit) }
+func (b *TimerBloom) Bits() int { return len(b.zeroAt) * bits.Len64(b.window) }
 
 func (b *TimerBloom) test(d digest.Digest) (seen bool) { return b.largestGroup(d) >= max(1, b.equal) }
 
+func (b *TimerBloom) locate(d digest.Digest) { positions(b.pos, d, uint64(len(b.zeroAt))) }
+
+// set sets the timers of an element of the given unit: to the window minus the units that
+// have passed since. Those that would reach zero later anyway stay.
 func (b *TimerBloom) set(d digest.Digest, unit uint64) {
-	positions(b.pos, d, uint64(len(b.timers.zeroAt)))
+	b.locate(d)
+	zeroAt := min(unit, b.now) + b.window
+	if zeroAt <= b.now {
+		return
+	}
 	for _, i := range b.pos {
-		b.timers.set(i, unit)
+		if old := b.zeroAt[i]; zeroAt > old {
+			if old <= b.now {
+				b.running++
+			} else if b.due[old]--; b.due[old] == 0 {
+				delete(b.due, old)
+			}
+			b.zeroAt[i] = zeroAt
+			b.due[zeroAt]++
+		}
 	}
 }
 
 // since returns the latest unit in which the element, which the filter holds, may have
 // been inserted.
 func (b *TimerBloom) since(d digest.Digest) uint64 {
-	positions(b.pos, d, uint64(len(b.timers.zeroAt)))
+	b.locate(d)
 	first := uint64(math.MaxUint64)
 	for _, i := range b.pos {
-		first = min(first, b.timers.zeroAt[i])
+		first = min(first, b.zeroAt[i])
 	}
-	return first - b.timers.window
+	return first - b.window
 }
 
-func (b *TimerBloom) occupied() int { return b.timers.running }
+func (b *TimerBloom) occupied() int { return b.running }
 
 // maxTimers bounds an array of timers. Each takes eight bytes, although the method
 // accounts for fewer bits.
 const maxTimers = maxBits / 64
 
-// timers is an array of timers that are set to at most window and lose one in each time
-// unit until they are zero. A timer is stored as the unit in which it reaches zero, so
-// the passing of time costs nothing. What can be observed is the same.
-type timers struct {
-	zeroAt  []uint64
-	window  uint64
-	now     uint64
-	running int            // timers that are not zero
-	due     map[uint64]int // how many of them reach zero in a unit; at most len(zeroAt) entries
-}
-
-// newTimers returns count timers that are zero.
-func newTimers(count, window int) timers {
-	return timers{zeroAt: make([]uint64, count), window: uint64(window), due: make(map[uint64]int)}
-}
-
 // advance makes unit the present, unless that is past. The last unit is 2^64-1 minus the
 // window; later units count as this one.
-func (t *timers) advance(unit uint64) {
-	unit = min(unit, math.MaxUint64-t.window)
-	if unit <= t.now {
+func (b *TimerBloom) advance(unit uint64) {
+	unit = min(unit, math.MaxUint64-b.window)
+	if unit <= b.now {
 		return
 	}
-	if unit-t.now <= uint64(len(t.due)) {
-		for t.now < unit {
-			t.now++
-			t.expire(t.now)
+	if unit-b.now <= uint64(len(b.due)) {
+		for b.now < unit {
+			b.now++
+			b.expire(b.now)
 		}
 		return
 	}
-	t.now = unit
-	for zeroAt := range t.due {
+	b.now = unit
+	for zeroAt := range b.due {
 		if zeroAt <= unit {
-			t.expire(zeroAt)
+			b.expire(zeroAt)
 		}
 	}
 }
 
-func (t *timers) expire(unit uint64) {
-	t.running -= t.due[unit]
-	delete(t.due, unit)
-}
-
-// isZero reports whether timer i has reached zero.
-func (t *timers) isZero(i uint64) bool { return t.zeroAt[i] <= t.now }
-
-// set sets timer i for an event of the given unit: to the window minus the units that
-// have passed since, unless the timer would reach zero later anyway.
-func (t *timers) set(i, unit uint64) {
-	zeroAt := min(unit, t.now) + t.window
-	if zeroAt <= t.now || zeroAt <= t.zeroAt[i] {
-		return
-	}
-	if t.isZero(i) {
-		t.running++
-	} else if t.due[t.zeroAt[i]]--; t.due[t.zeroAt[i]] == 0 {
-		delete(t.due, t.zeroAt[i])
-	}
-	t.zeroAt[i] = zeroAt
-	t.due[zeroAt]++
+func (b *TimerBloom) expire(unit uint64) {
+	b.running -= b.due[unit]
+	delete(b.due, unit)
 }
 
 // largestGroup is [TimerBloom.EqualTimers] in the present. Timers are equal if they
 // reach zero in the same unit.
 func (b *TimerBloom) largestGroup(d digest.Digest) (largest int) {
-	positions(b.pos, d, uint64(len(b.timers.zeroAt)))
+	b.locate(d)
 	for j, i := range b.pos {
-		if b.timers.isZero(i) {
+		if b.pos[j] = b.zeroAt[i]; b.pos[j] <= b.now {
 			return 0
 		}
-		b.pos[j] = b.timers.zeroAt[i]
 	}
 	slices.Sort(b.pos)
 	group := 0
@@ -219,10 +198,9 @@ func (b *TimerBloom) largestGroup(d digest.Digest) (largest int) {
 	return largest
 }
 
-// TimerSlices is the horizontal slicing of paper "One is Enough: Distributed Filtering
-// for Duplicate Elimination" (Koloniari, Ntarmos, Pitoura, Souravlias, CIKM 2011),
-// Definition 1, of its filters with a window (section 4): an additional hash function H_S
-// chooses the slice that tests and takes an event.
+// TimerSlices is the horizontal slicing of KNPS, Definition 1, of its filters with a
+// window (section 4): an additional hash function H_S chooses the slice that tests and
+// takes an event.
 //
 // Interpretation: sites share no clock but the units of the events. So the present of a
 // slice is the latest unit that it was given, and an event from before it is late. If
@@ -236,10 +214,7 @@ var _ TimedFilter = (*TimerSlices)(nil)
 // NewTimerSlices returns c.Timers timers in the given number of slices, each of
 // c.Timers / slices, rounded down. Errors wrap [ErrParameter].
 func NewTimerSlices(c TimerConfig, slices int) (*TimerSlices, error) {
-	if err := c.validate(); err != nil {
-		return nil, err
-	}
-	if err := requireRange("slices", slices, 1, c.Timers); err != nil {
+	if err := cmp.Or(c.validate(1), requireRange("slices", slices, 1, c.Timers)); err != nil {
 		return nil, err
 	}
 	c.Timers /= slices
@@ -266,10 +241,4 @@ func (s *TimerSlices) TestAndSetAt(d digest.Digest, unit uint64) (seen bool) {
 }
 
 // Bits implements [TimedFilter]: of all slices.
-func (s *TimerSlices) Bits() int {
-	bits := 0
-	for _, slice := range s.slices {
-		bits += slice.Bits()
-	}
-	return bits
-}
+func (s *TimerSlices) Bits() int { return len(s.slices) * s.slices[0].Bits() }

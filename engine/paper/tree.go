@@ -1,8 +1,10 @@
 package paper
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 )
@@ -16,8 +18,8 @@ type TreeConfig struct {
 	// level 1, and so on down to the leaves' parents. A tree has at most 2^20 nodes. If
 	// it is empty, the root is the only leaf.
 	FanOut []int
-	// Dense selects a dense tree, by test-and-set without a window; otherwise the tree is sparse, by
-	// first-test-then-set.
+	// Dense selects a dense tree, by test-and-set without a window; otherwise the tree is
+	// sparse, by first-test-then-set.
 	Dense bool
 	// TopDown is d: matches at levels below d are confirmed from the top down, to level
 	// d. It is from 0, which confirms none, to the leaves' level, len(FanOut).
@@ -30,12 +32,11 @@ type TreeConfig struct {
 	Root Filter
 }
 
-// Tree is the Bloom tree of paper "One is Enough: Distributed Filtering for Duplicate
-// Elimination" (Koloniari, Ntarmos, Pitoura, Souravlias, CIKM 2011), section 6: a tree of
-// Bloom filters with the same size and hash functions. The nodes on the path from the
-// producer's leaf to the root test an element, which is a duplicate at the first match.
-// In a dense tree (Algorithm 1) each node inserts the element as it misses it. In a
-// sparse tree (Algorithm 2) the nodes of the path insert it after all have missed it.
+// Tree is the Bloom tree of KNPS, section 6: a tree of Bloom filters with the same size
+// and hash functions. The nodes on the path from the producer's leaf to the root test an
+// element, which is a duplicate at the first match. In a dense tree (Algorithm 1) each
+// node inserts the element as it misses it. In a sparse tree (Algorithm 2) the nodes of
+// the path insert it after all have missed it.
 //
 // With a window (section 6, "enhanced with timers") nodes are [TimerBloom] filters, and
 // both kinds of trees test first, as the paper says: a distinct element sets its timers in
@@ -68,15 +69,12 @@ type TreeConfig struct {
 // The time for an element grows with K and the depth, or with the number of nodes if most
 // nodes match. A tree serves one goroutine.
 type Tree struct {
-	levels  [][]layer // nodes by level, the root first
-	root    Filter    // instead of the first of them, if not nil
-	below   []int     // leaves below a node of each level
-	fanOut  []int
-	dense   bool
-	timed   bool
-	topDown int
-	now     uint64
-	counts  []LevelCounts
+	config TreeConfig
+	timed  bool      // with a window
+	levels [][]layer // nodes by level, the root first
+	below  []int     // leaves below a node of each level
+	now    uint64
+	counts []LevelCounts
 }
 
 // LevelCounts holds what happened at one level of a tree.
@@ -97,36 +95,24 @@ func NewTree(c TreeConfig) (*Tree, error) {
 		return nil, err
 	}
 	t := &Tree{
-		levels:  make([][]layer, len(widths)),
-		root:    c.Root,
-		below:   make([]int, len(widths)),
-		fanOut:  append([]int(nil), c.FanOut...),
-		dense:   c.Dense,
-		timed:   c.Window > 0,
-		topDown: c.TopDown,
-		counts:  make([]LevelCounts, len(widths)),
+		config: c,
+		timed:  c.Window > 0,
+		levels: make([][]layer, len(widths)),
+		below:  make([]int, len(widths)),
+		counts: make([]LevelCounts, len(widths)),
 	}
-	leaves, node := widths[len(widths)-1], c.newNode()
+	t.config.FanOut = slices.Clone(c.FanOut)
 	for level, width := range widths {
-		t.below[level] = leaves / width
+		t.below[level] = widths[len(widths)-1] / width
 		for range width {
-			t.levels[level] = append(t.levels[level], node())
+			node := newLayer(TimerConfig{Timers: c.Bits, K: c.K, Window: c.Window})
+			if bloom, ok := node.(*Bloom); ok && c.Root != nil {
+				bloom.hash = independentPositions
+			}
+			t.levels[level] = append(t.levels[level], node)
 		}
 	}
 	return t, nil
-}
-
-// newNode returns what makes the nodes.
-func (c TreeConfig) newNode() func() layer {
-	if c.Window > 0 {
-		return func() layer { return newLayer(TimerConfig{Timers: c.Bits, K: c.K, Window: c.Window}) }
-	}
-	hash := positions
-	if c.Root != nil {
-		hash = independentPositions
-	}
-	shared := newPlace(c.Bits, c.K, hash)
-	return func() layer { return newAppendOnly(shared) }
 }
 
 // widths returns the number of nodes at each level.
@@ -137,32 +123,28 @@ func (c TreeConfig) widths() ([]int, error) {
 	widths, nodes := []int{1}, 1
 	for level, children := range c.FanOut {
 		last := widths[level]
-		room := (maxSlices - nodes) / last
-		if room == 0 {
-			return nil, fmt.Errorf("paper: %d nodes above level %d leave no room for another of %d, of at most %d in all: %w",
-				nodes, level+1, last, maxSlices, ErrParameter)
-		}
-		if err := requireRange("fan-out", children, 1, room); err != nil {
+		if err := requireRange("fan-out", children, 1, (maxSlices-nodes)/last); err != nil {
 			return nil, fmt.Errorf("level %d: %w", level, err)
 		}
 		widths = append(widths, last*children)
 		nodes += last * children
 	}
-	if err := requireRange("Bits", c.Bits, 1, maxBits/nodes); err != nil {
-		return nil, fmt.Errorf("%d nodes: %w", nodes, err)
-	}
-	if err := requireRange("window", c.Window, 0, math.MaxInt/2); err != nil {
+	if err := cmp.Or(
+		requireRange("Bits of a node", c.Bits, 1, maxBits/nodes),
+		requireRange("window", c.Window, 0, math.MaxInt/2),
+		requireRange("TopDown", c.TopDown, 0, len(c.FanOut)),
+	); err != nil {
 		return nil, err
 	}
 	if c.Root != nil && (c.Window != 0 || c.TopDown != 0 || len(c.FanOut) == 0) {
 		return nil, fmt.Errorf("paper: a root of its own goes with levels below it, without a window and top-down testing: %w", ErrParameter)
 	}
-	return widths, requireRange("TopDown", c.TopDown, 0, len(c.FanOut))
+	return widths, nil
 }
 
 // TestAndSetFrom reports whether the element was seen before at any leaf, and remembers
-// it, in the present. leaf belongs to the element's producer and is from 0 to Leaves - 1.
-// Any other panics, as an index out of range does.
+// it, in the present. leaf is the number of the producer's leaf, from 0 on. One that is not
+// there panics, as an index out of range does.
 func (t *Tree) TestAndSetFrom(leaf int, d digest.Digest) (seen bool) {
 	return t.TestAndSetFromAt(leaf, d, t.now)
 }
@@ -178,9 +160,9 @@ func (t *Tree) TestAndSetFromAt(leaf int, d digest.Digest, unit uint64) (seen bo
 		t.counts[level].Hits++
 	}
 	switch {
-	case seen && t.timed && t.dense:
+	case seen && t.timed && t.config.Dense:
 		t.setFrom(level+1, leaf, d, t.node(level, leaf).since(d))
-	case seen || t.dense && !t.timed:
+	case seen || t.config.Dense && !t.timed:
 	case match && !t.timed:
 		t.setFrom(level+1, leaf, d, unit) // the match has the bits already
 	default:
@@ -197,7 +179,7 @@ func (t *Tree) climb(leaf int, d digest.Digest) (level int, match bool) {
 		if t.matches(level, t.ancestor(level, leaf), d) {
 			return level, true
 		}
-		if t.dense && !t.timed {
+		if t.config.Dense && !t.timed {
 			t.node(level, leaf).set(d, 0)
 		}
 		if level == 0 {
@@ -218,8 +200,8 @@ func (t *Tree) setFrom(level, leaf int, d digest.Digest, unit uint64) {
 // element at once if it misses it, as it is the last to be asked.
 func (t *Tree) matches(level, number int, d digest.Digest) bool {
 	t.counts[level].Tests++
-	if level == 0 && t.root != nil {
-		return t.root.TestAndSet(d)
+	if level == 0 && t.config.Root != nil {
+		return t.config.Root.TestAndSet(d)
 	}
 	node := t.levels[level][number]
 	node.advance(t.now)
@@ -231,12 +213,8 @@ func (t *Tree) ancestor(level, leaf int) int { return leaf / t.below[level] }
 
 func (t *Tree) node(level, leaf int) layer { return t.levels[level][t.ancestor(level, leaf)] }
 
-// Leaves returns the number of leaves.
-func (t *Tree) Leaves() int { return t.below[0] }
-
-// Levels returns the counts of each level since the tree was made, the root's
-// first.
-func (t *Tree) Levels() []LevelCounts { return append([]LevelCounts(nil), t.counts...) }
+// Levels returns the counts of each level since the tree was made, the root's first.
+func (t *Tree) Levels() []LevelCounts { return slices.Clone(t.counts) }
 
 // Bits returns the memory of all nodes, in bits.
 func (t *Tree) Bits() int {
@@ -244,8 +222,8 @@ func (t *Tree) Bits() int {
 	for _, level := range t.levels {
 		bits += len(level) * level[0].Bits()
 	}
-	if t.root != nil {
-		bits += t.root.Bits() - t.levels[0][0].Bits()
+	if t.config.Root != nil {
+		bits += t.config.Root.Bits() - t.levels[0][0].Bits()
 	}
 	return bits
 }
@@ -254,11 +232,11 @@ func (t *Tree) Bits() int {
 // reports whether the match is at level d or below it, or leads to a match at level d. It
 // tests all children of a match except the one on the path.
 func (t *Tree) confirmed(level, leaf int, d digest.Digest) bool {
-	if level >= t.topDown {
+	if level >= t.config.TopDown {
 		return true
 	}
 	matches := t.matchingChildren(level, t.ancestor(level, leaf), t.ancestor(level+1, leaf), d)
-	for level++; level < t.topDown && len(matches) > 0; level++ {
+	for level++; level < t.config.TopDown && len(matches) > 0; level++ {
 		var next []int
 		for _, number := range matches {
 			next = append(next, t.matchingChildren(level, number, none, d)...)
@@ -274,8 +252,8 @@ const none = -1
 // matchingChildren tests the children of a node but one, and returns the numbers of
 // those that match.
 func (t *Tree) matchingChildren(level, number, except int, d digest.Digest) (matches []int) {
-	first := number * t.fanOut[level]
-	for child := first; child < first+t.fanOut[level]; child++ {
+	first := number * t.config.FanOut[level]
+	for child := first; child < first+t.config.FanOut[level]; child++ {
 		if child != except && t.matches(level+1, child, d) {
 			matches = append(matches, child)
 		}

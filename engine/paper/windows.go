@@ -1,9 +1,10 @@
 package paper
 
 import (
-	"fmt"
+	"cmp"
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 )
@@ -17,38 +18,10 @@ type JumpingConfig struct {
 	SubWindow   int // n, elements of a sub-window, from 1
 }
 
-func (c JumpingConfig) validate() error {
-	if err := requireRange("counter bits", c.CounterBits, 1, maxCellBits); err != nil {
-		return err
-	}
-	most := 1 << (maxCellBits - c.CounterBits)
-	if err := requireRange("sub-windows", c.SubWindows, 1, most); err != nil {
-		return fmt.Errorf("counters of %d bits: %w", c.CounterBits, err)
-	}
-	if err := requireRange("counters", c.Counters, 1, maxBits/c.bitsPerPosition()); err != nil {
-		return err
-	}
-	if err := requireRange("D", c.D, 1, maxHashes); err != nil {
-		return err
-	}
-	return requireRange("sub-window", c.SubWindow, 1, math.MaxInt)
-}
-
-// mainBits returns the width of a counter that holds the sum of SubWindows full ones.
-func (c JumpingConfig) mainBits() int {
-	return c.CounterBits + bits.Len(uint(c.SubWindows-1))
-}
-
-// bitsPerPosition returns the bits of one counter of each filter.
-func (c JumpingConfig) bitsPerPosition() int {
-	return c.SubWindows*c.CounterBits + c.mainBits()
-}
-
-// JumpingBloom is the Bloom filter over jumping windows of paper "Duplicate Detection in
-// Click Streams" (Metwally, Agrawal, El Abbadi, WWW 2005), sections 3.3 and 5.2.4: a
-// window of Q n elements consists of Q sub-windows. Each has a counting Bloom filter, and
-// a main filter holds their sum. When the latest sub-window is complete, its counters are
-// added to the main filter and those of the oldest are subtracted. Then the oldest is
+// JumpingBloom is the Bloom filter over jumping windows of MAE05, sections 3.3 and 5.2.4:
+// a window of Q n elements consists of Q sub-windows. Each has a counting Bloom filter,
+// and a main filter holds their sum. When the latest sub-window is complete, its counters
+// are added to the main filter and those of the oldest are subtracted. Then the oldest is
 // cleared and takes the next elements. It misses no duplicate of one of the last (Q-1) n
 // elements, nor of an element of the same sub-window.
 //
@@ -71,50 +44,45 @@ func (c JumpingConfig) bitsPerPosition() int {
 //     added, so no counter is zero too early or below zero. So a width of 1, which makes
 //     the sub-windows plain Bloom filters, gives the same verdicts as any other.
 type JumpingBloom struct {
-	subs    counters // of all sub-windows, one filter after the other
-	main    cells    // the sum of the complete sub-windows
-	m       uint64
+	hashed         // the main filter, the sum of the complete sub-windows
+	subs    cells  // of all sub-windows, one filter after the other
 	windows uint64 // Q
 	size    int    // n
 	current uint64 // the sub-window being filled
-	count   int    // its elements
-	pos     []uint64
-	bits    int
+	came    int    // its elements
 }
 
 var _ Filter = (*JumpingBloom)(nil)
 
 // NewJumpingBloom returns a filter of an empty window. Errors wrap [ErrParameter].
 func NewJumpingBloom(c JumpingConfig) (*JumpingBloom, error) {
-	if err := c.validate(); err != nil {
+	mainBits := c.CounterBits + bits.Len(uint(c.SubWindows-1)) // for the sum of full counters
+	if err := cmp.Or(
+		requireRange("counter bits", c.CounterBits, 1, maxCellBits),
+		requireRange("sub-windows", c.SubWindows, 1, 1<<max(0, maxCellBits-c.CounterBits)),
+		requireRange("counters", c.Counters, 1, maxBits/max(1, c.SubWindows*c.CounterBits+mainBits)),
+		requireRange("D", c.D, 1, maxHashes),
+		requireRange("sub-window", c.SubWindow, 1, math.MaxInt),
+	); err != nil {
 		return nil, err
 	}
 	return &JumpingBloom{
-		subs:    counters{newCells(c.SubWindows*c.Counters, c.CounterBits)},
-		main:    newCells(c.Counters, c.mainBits()),
-		m:       uint64(c.Counters),
+		hashed:  newHashed(c.Counters, mainBits, c.D),
+		subs:    newCells(c.SubWindows*c.Counters, c.CounterBits),
 		windows: uint64(c.SubWindows),
 		size:    c.SubWindow,
-		pos:     make([]uint64, c.D),
-		bits:    c.Counters * c.bitsPerPosition(),
 	}, nil
 }
 
 // TestAndSet implements [Filter]. It takes time proportional to M once a sub-window.
 func (j *JumpingBloom) TestAndSet(d digest.Digest) (seen bool) {
-	positions(j.pos, d, j.m)
-	start := j.current * j.m
-	seen = true
+	j.locate(d)
+	start := j.current * j.count
+	seen = !slices.ContainsFunc(j.pos, func(i uint64) bool { return j.get(i)+j.subs.get(start+i) == 0 })
 	for _, i := range j.pos {
-		if j.main.get(i) == 0 && j.subs.get(start+i) == 0 {
-			seen = false
-			break
-		}
+		j.subs.add(start+i, 1, j.subs.top)
 	}
-	for _, i := range j.pos {
-		j.subs.increment(start + i)
-	}
-	if j.count++; j.count == j.size {
+	if j.came++; j.came == j.size {
 		j.jump()
 	}
 	return seen
@@ -124,16 +92,16 @@ func (j *JumpingBloom) TestAndSet(d digest.Digest) (seen bool) {
 // a new one in its place. With one sub-window the two are the same.
 func (j *JumpingBloom) jump() {
 	oldest := (j.current + 1) % j.windows
-	for i := range j.m {
-		sum := j.main.get(i) + j.subs.get(j.current*j.m+i)
-		j.main.put(i, sum-j.subs.get(oldest*j.m+i))
-		j.subs.put(oldest*j.m+i, 0)
+	for i := range j.count {
+		sum := j.get(i) + j.subs.get(j.current*j.count+i)
+		j.put(i, sum-j.subs.get(oldest*j.count+i))
+		j.subs.put(oldest*j.count+i, 0)
 	}
-	j.current, j.count = oldest, 0
+	j.current, j.came = oldest, 0
 }
 
 // Bits implements [Filter]: the main filter and those of Q sub-windows.
-func (j *JumpingBloom) Bits() int { return j.bits }
+func (j *JumpingBloom) Bits() int { return j.hashed.Bits() + j.subs.Bits() }
 
 // SlidingConfig is what a counting Bloom filter over a sliding window is made from.
 type SlidingConfig struct {
@@ -147,27 +115,10 @@ type SlidingConfig struct {
 // digestBits is the size of a queue's entry in memory.
 const digestBits = 128
 
-func (c SlidingConfig) validate() error {
-	if err := requireRange("counter bits", c.CounterBits, 2, maxCellBits); err != nil {
-		return err
-	}
-	if err := requireRange("counters", c.Counters, 1, maxBits/2/c.CounterBits); err != nil {
-		return err
-	}
-	if err := requireRange("D", c.D, 1, maxHashes); err != nil {
-		return err
-	}
-	if err := requireRange("element bits", c.ElementBits, 1, 512); err != nil {
-		return err
-	}
-	return requireRange("window", c.Window, 1, maxBits/2/max(c.ElementBits, digestBits))
-}
-
 // SlidingBloom is the counting Bloom filter over a sliding window of the last N elements
-// of paper "Duplicate Detection in Click Streams" (Metwally, Agrawal, El Abbadi, WWW
-// 2005), sections 3.1 and 5.2.3. An element is a duplicate if none of its d counters is
-// zero. Every element increments its counters and enters a circular queue of the last N
-// elements. The element that leaves the queue decrements its counters. It misses no
+// of MAE05, sections 3.1 and 5.2.3. An element is a duplicate if none of its d counters
+// is zero. Every element increments its counters and enters a circular queue of the last
+// N elements. The element that leaves the queue decrements its counters. It misses no
 // duplicate of one of the last N elements.
 //
 // Interpretation:
@@ -189,47 +140,47 @@ func (c SlidingConfig) validate() error {
 //   - The queue's entries are the elements, 64 bytes in the paper's experiments. This
 //     filter stores digests, but accounts for the memory with ElementBits for each.
 type SlidingBloom struct {
-	counters    counters
-	m           uint64
+	hashed
 	window      int
 	elementBits int
 	// queue grows to window digests as elements come; then oldest is the place of the one
 	// that leaves next.
 	queue  []digest.Digest
 	oldest int
-	pos    []uint64
 }
 
 var _ Filter = (*SlidingBloom)(nil)
 
 // NewSlidingBloom returns a filter of an empty window. Errors wrap [ErrParameter].
 func NewSlidingBloom(c SlidingConfig) (*SlidingBloom, error) {
-	if err := c.validate(); err != nil {
+	if err := cmp.Or(
+		requireRange("counter bits", c.CounterBits, 2, maxCellBits),
+		requireRange("counters", c.Counters, 1, maxBits/2/max(1, c.CounterBits)),
+		requireRange("D", c.D, 1, maxHashes),
+		requireRange("element bits", c.ElementBits, 1, 512),
+		requireRange("window", c.Window, 1, maxBits/2/max(c.ElementBits, digestBits)),
+	); err != nil {
 		return nil, err
 	}
 	return &SlidingBloom{
-		counters:    counters{newCells(c.Counters, c.CounterBits)},
-		m:           uint64(c.Counters),
+		hashed:      newHashed(c.Counters, c.CounterBits, c.D),
 		window:      c.Window,
 		elementBits: c.ElementBits,
-		pos:         make([]uint64, c.D),
 	}, nil
 }
 
 // TestAndSet implements [Filter].
 func (s *SlidingBloom) TestAndSet(d digest.Digest) (seen bool) {
-	positions(s.pos, d, s.m)
-	seen = allSet(&s.counters.cells, s.pos)
-	leaving, full := s.enqueue(d)
-	if full {
-		positions(s.pos, leaving, s.m)
+	seen = s.test(d)
+	if leaving, full := s.enqueue(d); full {
+		s.locate(leaving)
 		for _, i := range s.pos {
-			s.counters.release(i)
+			s.add(i, down, s.top)
 		}
-		positions(s.pos, d, s.m)
+		s.locate(d)
 	}
 	for _, i := range s.pos {
-		s.counters.increment(i)
+		s.add(i, 1, s.top)
 	}
 	return seen
 }
@@ -250,37 +201,7 @@ func (s *SlidingBloom) enqueue(d digest.Digest) (leaving digest.Digest, full boo
 
 // SaturatedShare returns the share of counters that have reached their largest value,
 // where they stay. It reads the whole array.
-func (s *SlidingBloom) SaturatedShare() float64 {
-	full := 0
-	for i := range s.m {
-		if s.counters.get(i) == s.counters.top {
-			full++
-		}
-	}
-	return float64(full) / float64(s.m)
-}
+func (s *SlidingBloom) SaturatedShare() float64 { return s.share(s.top) }
 
 // Bits implements [Filter]: the counters and the queue.
-func (s *SlidingBloom) Bits() int {
-	return int(s.m*s.counters.width) + s.window*s.elementBits
-}
-
-// counters are the cells of a counting Bloom filter. A counter that reaches its largest
-// value has lost count and stays there until it is cleared. Any other counter holds the
-// exact number of increments minus releases. So no counter goes below zero, and none is
-// zero too early.
-type counters struct{ cells }
-
-// increment adds one to counter i unless it has lost count.
-func (c *counters) increment(i uint64) {
-	if value := c.get(i); value < c.top {
-		c.put(i, value+1)
-	}
-}
-
-// release takes back one increment of counter i unless it has lost count.
-func (c *counters) release(i uint64) {
-	if value := c.get(i); value < c.top {
-		c.put(i, value-1)
-	}
-}
+func (s *SlidingBloom) Bits() int { return s.hashed.Bits() + s.window*s.elementBits }

@@ -10,8 +10,8 @@ import (
 )
 
 // Version is the version of the messages. In version 1 digests had 64 bits, and times two
-// bytes each.
-const Version = 2
+// bytes each. In version 2 packets had another digest (digest.AES).
+const Version = 3
 
 // MaxDigests is how many digests a request has at most. It keeps messages far below the
 // megabyte that servers take.

@@ -81,7 +81,7 @@ func bloomLines(r *request, memory int) (design, error) {
 	if err != nil {
 		return design{}, err
 	}
-	rounds := block.Rounds()
+	rounds := block.Rounds
 	load := r.window / float64(lines)
 	if loadWithSlack(block, load, float64(lines)) > most {
 		// It would grow, and keep the bound in more memory than there is.
@@ -99,6 +99,6 @@ func bloomLines(r *request, memory int) (design, error) {
 // and for a count of set bits four standard deviations above the mean.
 func loadWithSlack(block theory.SplitBlock, load, lines float64) float64 {
 	bits := lines * lineBits
-	slack := float64(decisions*words*block.Rounds()) + 2*math.Sqrt(bits)
+	slack := float64(decisions*words*block.Rounds) + 2*math.Sqrt(bits)
 	return block.LoadOfDensity(block.Density(load) + slack/bits)
 }

@@ -119,6 +119,7 @@ type pendingElements struct {
 	places      [rowtable.Step]uint32 // in the call
 	before      [rowtable.Step]uint16
 	overflowing [rowtable.Step]uint32
+	overflow    [rowtable.Step]uint64 // their words
 	// Scratch for the elements on one side of the mark, while lines move.
 	sideDates, sideBefore [rowtable.Step]uint16
 }
@@ -257,24 +258,36 @@ func (s *Rows) leading(times []int64) (n int) {
 // recent ones. It does not branch on which these are: in the traffic of most networks
 // that is as good as random.
 func (s *Rows) enqueueAll(m marks, d []digest.Digest, place int) {
+	for len(d) > 0 {
+		n := min(len(d), 64-place%64)
+		known := s.enqueueWord(d[:n], place)
+		if m.bits != nil {
+			m.bits[place/64] |= known << (place % 64)
+		}
+		d, place = d[n:], place+n
+	}
+	s.decideIfDue(m)
+}
+
+// enqueueWord is enqueueAll for up to 64 elements. It returns a bit for each that is
+// recent.
+func (s *Rows) enqueueWord(d []digest.Digest, place int) (known uint64) {
 	p, date := &s.pending, uint16(s.current&dateMask)
-	n := p.count
+	n := uint(p.count)
 	for i := range d {
-		digest, at := d[i][0], uint32(place+i)
+		digest := d[i][0]
 		recent := &s.recent[recentSlot(digest)]
-		p.words[n&(rowtable.Step-1)], p.dates[n&(rowtable.Step-1)], p.places[n&(rowtable.Step-1)] = digest, date, at
-		known := uint64(0)
+		p.words[n%rowtable.Step], p.dates[n%rowtable.Step], p.places[n%rowtable.Step] = digest, date, uint32(place+i)
+		same := uint64(0)
 		if *recent == digest {
-			known = 1
+			same = 1
 		}
 		*recent = digest
-		n += 1 - int(known)
-		if m.bits != nil {
-			m.bits[at/64] |= known << (at % 64)
-		}
+		n += 1 - uint(same)
+		known = bits.RotateLeft64(known|same, -1)
 	}
-	p.count = n
-	s.decideIfDue(m)
+	p.count = int(n)
+	return bits.RotateLeft64(known, len(d))
 }
 
 // forgetRecent empties the slots: it gives each a digest that belongs to another slot.

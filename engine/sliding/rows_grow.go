@@ -41,7 +41,7 @@ func (s *Rows) place(table *rowtable.Table[uint64], word uint64, date uint16) {
 		row[at] = layout.SlidingCell(word) | uint64(date)
 		return
 	}
-	overflowDated(&table.Overflow, word, date)
+	overflowDated(&table.Overflow, overflowWord(word), date)
 }
 
 // decide begins a pass if the lines are full. It continues a pass, or sweeps.
@@ -107,11 +107,11 @@ func (s *Rows) recount(from, to int) {
 
 func (s *Rows) recountCell(cell uint64) {
 	term, slot := s.expiry(), cell&uint64(len(s.counts)-1)
-	if term.expired(cell) != 0 {
+	if term.Expired(cell) != 0 {
 		return // another step has its date now
 	}
 	s.counts[slot]--
-	if term.drops(cell) == 0 {
+	if term.Drops(cell) == 0 {
 		s.thinned[slot]++
 	}
 }
@@ -131,44 +131,20 @@ func (s *Rows) sweep(steps int64) {
 	}
 }
 
-// expiry says which cells are remembered, in a value that loops keep in registers.
-type expiry struct{ current, steps, sample uint64 }
-
-func (s *Rows) expiry() expiry {
+// expiry says which cells are no longer remembered.
+func (s *Rows) expiry() line.SlidingExpiry {
 	level := s.level
 	if s.rows.Thinning {
 		level++
 	}
-	return expiry{uint64(s.current), uint64(s.steps), sampleMask(level)}
+	return line.SlidingExpiry{Current: uint64(s.current), Steps: uint64(s.steps), Out: sampleMask(level)}
 }
 
-// expired returns 1 for a cell that is older than the window, else 0.
-func (t expiry) expired(cell uint64) uint64 {
-	_, old := bits.Sub64(t.steps, (t.current-cell)&dateMask, 0)
-	return old
-}
-
-// drops returns 1 for a cell that is old or not in the sample, else 0.
-func (t expiry) drops(cell uint64) uint64 {
-	_, unsampled := bits.Sub64(0, cell&t.sample, 0)
-	return t.expired(cell) | unsampled
-}
-
-// purge removes expired cells, and those out of the sample, from lines from to to-1. It
-// does not branch on cells, as no branch predictor could guess which ones go.
+// purge removes expired cells, and those out of the sample, from lines from to to-1.
 func (s *Rows) purge(from, to int) {
 	s.rows.Table.Copying.KeepRange(from, to)
-	lines, term := s.rows.Table.Arena.Lines()[from:to], s.expiry()
-	freed := uint64(0)
-	for i := range lines {
-		row := &lines[i]
-		for at, cell := range row {
-			out := term.drops(cell)
-			row[at] = cell & (out - 1)
-			freed += cell >> layout.SlidingDateBits & out
-		}
-	}
-	s.taken -= int(freed)
+	expiry := s.expiry()
+	s.taken -= expiry.Purge(s.rows.Table.Arena.Lines()[from:to])
 }
 
 // placeOverflow enters overflow elements where the pass puts their lines, without those
@@ -180,7 +156,7 @@ func (s *Rows) placeOverflow(overflow rowtable.OverflowSet[uint64]) {
 		if s.rows.Thinning {
 			s.recountCell(cell)
 		}
-		if term.drops(cell) == 0 {
+		if term.Drops(cell) == 0 {
 			s.place(table, word, date)
 		} else {
 			s.taken--

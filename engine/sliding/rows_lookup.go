@@ -1,6 +1,8 @@
 package sliding
 
 import (
+	"math/bits"
+
 	"github.com/flowdedup/flowdedup/asm/line"
 	"github.com/flowdedup/flowdedup/engine/internal/bitset"
 	"github.com/flowdedup/flowdedup/engine/internal/rowtable"
@@ -19,26 +21,72 @@ func (s *Rows) flush(m marks) {
 	} else {
 		s.lookup(&s.rows.Table, p.before[:n], p.words[:n], p.dates[:n])
 	}
-	i := 0
-	for ; i+4 <= n; i += 4 {
-		before, dates := (*[4]uint16)(p.before[i:]), (*[4]uint16)(p.dates[i:])
-		if sameDates(before, dates) && m.mark4(p.places[i:i+4], seenInStep) {
-			continue
-		}
-		for k := range before {
-			m.mark(p.places[i+k], s.record(p.words[i+k], before[k], dates[k]))
-		}
-	}
-	for ; i < n; i++ {
-		m.mark(p.places[i], s.record(p.words[i], p.before[i], p.dates[i]))
+	for from := 0; from < n; from += 64 {
+		s.recordWord(m, from, min(from+64, n))
 	}
 	p.count, p.position = 0, p.position+n
 }
 
+// recordWord counts up to 64 pending elements. Which of them are new is as good as random
+// at times, so no branch depends on a single one, but for those that an earlier step saw.
+func (s *Rows) recordWord(m marks, from, to int) {
+	p := &s.pending
+	known, fresh := ^uint64(0), uint64(0)
+	if to-from < 64 || !p.inStep(from) {
+		known, fresh = p.compare(from, to)
+	}
+	if s.rows.Thinning {
+		fresh = 0 // counts are of two kinds
+	}
+	n := bits.OnesCount64(fresh)
+	s.counts[int(p.dates[from])&(len(s.counts)-1)] += uint32(n)
+	s.taken += n
+	m.markAll(p.places[from:to], known, seenInStep)
+	for rest := ^(known | fresh) & bitset.LowBits(to-from); rest != 0; rest &= rest - 1 {
+		i := from + bits.TrailingZeros64(rest)
+		m.mark(p.places[i], s.record(p.words[i], p.before[i], p.dates[i]))
+	}
+}
+
+// inStep reports whether all of 64 elements have come in the same steps before.
+func (p *pendingElements) inStep(from int) bool {
+	before, dates := (*[64]uint16)(p.before[from:]), (*[64]uint16)(p.dates[from:])
+	for i := 0; i < 64; i += 4 {
+		if !sameDates((*[4]uint16)(before[i:]), (*[4]uint16)(dates[i:])) {
+			return false
+		}
+	}
+	return true
+}
+
+// compare returns a bit for each of up to 64 elements that came in the same step before,
+// and one for each that no line or overflow had. If their dates differ it returns none of
+// the latter.
+func (p *pendingElements) compare(from, to int) (known, fresh uint64) {
+	const top = 1 << 63
+	before, dates := p.before[from:to], p.dates[from:to]
+	differ := uint16(0)
+	for i, b := range before {
+		date := dates[i]
+		differ |= date ^ dates[0]
+		known = known>>1 | (uint64(b^date^layout.SlidingPresent)-1)&top
+		fresh = fresh>>1 | (uint64(b)-1)&top
+	}
+	rest := 64 - uint(len(before))
+	if differ != 0 {
+		return known >> rest, 0
+	}
+	return known >> rest, fresh >> rest
+}
+
 // sameDates reports whether four elements have come in the same steps before.
 func sameDates(before, dates *[4]uint16) bool {
-	const known = layout.SlidingPresent
-	return (before[0]^dates[0]^known)|(before[1]^dates[1]^known)|(before[2]^dates[2]^known)|(before[3]^dates[3]^known) == 0
+	return together(before)^together(dates) == layout.SlidingPresent*0x0001_0001_0001_0001
+}
+
+// together returns four dates in one word.
+func together(dates *[4]uint16) uint64 {
+	return uint64(dates[0]) | uint64(dates[1])<<16 | uint64(dates[2])<<32 | uint64(dates[3])<<48
 }
 
 // record counts an element of the given date, and returns how lately it was seen before.
@@ -83,8 +131,12 @@ func (s *Rows) lookup(table *rowtable.Table[uint64], before []uint16, words []ui
 	lines := table.Arena.Lines()
 	rowtable.KeepWords(table.Copying, words, wordOf, s.rows.Shift(len(lines)))
 	overflows := line.TestAndSetSliding(lines, before, words, dates, p.overflowing[:])
-	for _, i := range p.overflowing[:overflows] {
-		before[i] = overflowDated(&table.Overflow, words[i], dates[i])
+	for at, i := range p.overflowing[:overflows] {
+		p.overflow[at] = overflowWord(words[i])
+	}
+	table.Overflow.Fetch(p.overflow[:overflows])
+	for at, i := range p.overflowing[:overflows] {
+		before[i] = overflowDated(&table.Overflow, p.overflow[at], dates[i])
 	}
 }
 
@@ -107,10 +159,10 @@ func (s *Rows) lookupSides(n int) {
 	}
 }
 
-// overflowDated remembers an element whose line is full, and returns what
-// line.TestAndSetSliding would.
+// overflowDated remembers the overflow word of an element whose line is full, and returns
+// what line.TestAndSetSliding would.
 func overflowDated(overflow *rowtable.Overflow[uint64], word uint64, date uint16) (before uint16) {
-	last, known := overflow.DateOf(overflowWord(word))
+	last, known := overflow.DateOf(word)
 	if !known {
 		*last = date
 		return 0
@@ -155,16 +207,21 @@ func (m marks) mark(place uint32, s recency) {
 	}
 }
 
-// mark4 sets the bits of four places. It reports false, and does nothing, unless they
-// follow one another in one word.
-func (m marks) mark4(places []uint32, s recency) bool {
-	if m.bits == nil || s < m.least {
-		return true
+// markAll marks the elements of some places, ascending, that have a bit.
+func (m marks) markAll(places []uint32, elements uint64, s recency) {
+	if m.bits == nil || s < m.least || elements == 0 {
+		return
 	}
-	first := places[0]
-	if places[3]-first != 3 || first%64 > 60 {
-		return false
+	n := len(places)
+	if first := places[0]; int(places[n-1]-first) == n-1 { // they follow one another
+		at := first % 64
+		m.bits[first/64] |= elements << at
+		if over := elements >> (63 - at) >> 1; over != 0 {
+			m.bits[first/64+1] |= over
+		}
+		return
 	}
-	m.bits[first/64] |= 0xF << (first % 64)
-	return true
+	for ; elements != 0; elements &= elements - 1 {
+		m.mark(places[bits.TrailingZeros64(elements)], s)
+	}
 }

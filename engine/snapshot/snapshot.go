@@ -19,7 +19,7 @@ import (
 // A snapshot is a sequence of 64-bit words, little-endian:
 //
 //	the bytes FLOWSNAP
-//	version, 3
+//	version, 4
 //	kind of the filter
 //	2 words: key check value
 //	8 words: label, with zeros behind
@@ -35,10 +35,11 @@ import (
 // holder of the secret before it relies on any length in it.
 //
 // The label says what the elements are. A filter knows digests only: under another key or
-// hash, a restored filter would silently never match.
+// hash, a restored filter would silently never match. Version 3 is of another digest of
+// packets (digest.AES).
 const (
 	magic   = "FLOWSNAP"
-	version = 3
+	version = 4
 	// headSize is the size of all before the fields.
 	headSize = 5*8 + MaxLabel + 8
 	// partWords is how many words are encoded at a time.
@@ -74,6 +75,7 @@ const (
 	Partitioned
 	Sketch
 	Owners
+	Pairs
 )
 
 // newSeal returns the hash that snapshots under a secret are sealed with.

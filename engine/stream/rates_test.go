@@ -32,6 +32,9 @@ func newElements(s *Filter, rng *rand.Rand, n int) (seen int, expected float64) 
 // within 5 standard deviations and 8 %, which is by how much runs of decrements make
 // lines of cells better than their bound.
 func TestBound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	forStreams(t, 32, func(t *testing.T, c Config) {
 		s := mustStream(t, c)
 		rng := rand.New(rand.NewPCG(21, 22))
@@ -52,6 +55,9 @@ func TestBound(t *testing.T) {
 // At every fill the estimate is what new elements meet, within 5 standard deviations and
 // 4 %, and 8 % with cells, from empty lines to the limit.
 func TestEstimate(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	forStreams(t, 1024, func(t *testing.T, c Config) {
 		s := mustStream(t, c)
 		rng := rand.New(rand.NewPCG(23, 24))

@@ -83,7 +83,7 @@ func TestRestoreRefuses(t *testing.T) {
 	}{
 		{"empty", nil, snapshot.ErrInvalid, "ends in its header"},
 		{"foreign", bytes.Repeat([]byte("pcap"), 100), snapshot.ErrInvalid, "not a snapshot"},
-		{"newer", check.Changed(data, 1, 4), snapshot.ErrInvalid, "version 4, this program reads version 3"},
+		{"newer", check.Changed(data, 1, 5), snapshot.ErrInvalid, "version 5, this program reads version 4"},
 		{"kind", check.Changed(data, 2, 9), snapshot.ErrInvalid, "kind 9"},
 		{"key", check.Changed(data, 3, 1), snapshot.ErrInvalid, "another key"},
 		{"count", check.Changed(data, 13, 1<<60), snapshot.ErrInvalid, "1152921504606846976 fields, must be 10"},
@@ -162,15 +162,15 @@ func TestState(t *testing.T) {
 		Config
 		want string
 	}{
-		{Config{Method: "lru", Shape: "8x8"}, "542589ac47303b73"},
-		{Config{Method: "qht", Shape: "4x16"}, "598e5ab118da25c9"},
-		{Config{Method: "qqhtd", Shape: "8x64"}, "382f21721719a3e6"},
-		{Config{Method: "sbf"}, "2b8146a3aa6fde6e"},
-		{Config{Method: "sbf", K: 3, P: 10, Max: 3}, "c9529ecc0a542cf4"},
-		{Config{Method: "rsbf"}, "26cc1ad84a29e74c"},
-		{Config{Method: "bsbf", K: 3}, "5059913eef6438fe"},
-		{Config{Method: "bsbfsd"}, "60fa561e1f86e239"},
-		{Config{Method: "rlbsbf"}, "26a1c9f328d07ddd"},
+		{Config{Method: "lru", Shape: "8x8"}, "a287db2b3c16d628"},
+		{Config{Method: "qht", Shape: "4x16"}, "268bec921e5497b8"},
+		{Config{Method: "qqhtd", Shape: "8x64"}, "c2e52f899267bc81"},
+		{Config{Method: "sbf"}, "b4eae0d0204da3d2"},
+		{Config{Method: "sbf", K: 3, P: 10, Max: 3}, "333ff76d40e45238"},
+		{Config{Method: "rsbf"}, "5907ccf75c4e309f"},
+		{Config{Method: "bsbf", K: 3}, "d40bab3da736af64"},
+		{Config{Method: "bsbfsd"}, "0e1a5d5fe7c7ebca"},
+		{Config{Method: "rlbsbf"}, "aa01ddaab43ae54e"},
 	} {
 		c.Memory = 6400
 		s := mustStream(t, c.Config)
@@ -222,7 +222,7 @@ func TestSnapshotCopyRoom(t *testing.T) {
 		c.Reset()
 		record()
 	}
-	if n := testing.AllocsPerRun(1, func() { c.Reserve(c.Lines(), check.Never) }); n > 0 {
+	if n := testing.AllocsPerRun(10, func() { c.Reserve(c.Lines(), check.Never) }); n > 0 {
 		t.Error("other room for as much")
 	}
 	c.Reset()

@@ -1,6 +1,7 @@
 package theory
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 )
@@ -57,39 +58,23 @@ type BiasedRates struct {
 // 100 Distinct, and for RSBF Elements <= s/0.03, from where on its threshold p* = 0.03
 // would take over.
 func Biased(method BiasedMethod, k, s int, stream BiasedStream) (BiasedRates, error) {
-	if err := requireBiased(method, k, s, stream); err != nil {
+	if err := cmp.Or(
+		requireWithin("method", int(method), int(RSBF), int(RLBSBF)),
+		requireAtLeast("k", k, 1),
+		requireAtLeast("elements", stream.Elements, 2),
+		requireWithin("distinct elements", stream.Distinct, stream.Elements/100+1, stream.Elements-1),
+		requireAtLeast("s", s, max(1000, stream.Elements/100)),
+	); err != nil {
 		return BiasedRates{}, err
+	}
+	if method == RSBF && float64(stream.Elements)*0.03 > float64(s) {
+		return BiasedRates{}, fmt.Errorf("theory: %d elements pass p*, must be at most s/0.03: %w", stream.Elements, ErrDomain)
 	}
 	r := newBiasedRun(method, k, s, stream)
 	for i := range r.cleared {
 		r.step(i)
 	}
-	return r.rates(), nil
-}
-
-func requireBiased(method BiasedMethod, k, s int, stream BiasedStream) error {
-	if method < RSBF || method > RLBSBF {
-		return fmt.Errorf("theory: unknown method %d: %w", method, ErrDomain)
-	}
-	if err := requireAtLeast("k", k, 1); err != nil {
-		return err
-	}
-	if err := requireAtLeast("distinct elements", stream.Distinct, 1); err != nil {
-		return err
-	}
-	if stream.Elements <= stream.Distinct {
-		return fmt.Errorf("theory: %d elements, must be more than the %d distinct ones: %w", stream.Elements, stream.Distinct, ErrDomain)
-	}
-	if stream.Elements/100 >= stream.Distinct {
-		return fmt.Errorf("theory: %d elements, must be less than 100 times the %d distinct ones: %w", stream.Elements, stream.Distinct, ErrDomain)
-	}
-	if err := requireAtLeast("s", s, max(1000, stream.Elements/100)); err != nil {
-		return err
-	}
-	if method == RSBF && float64(stream.Elements)*0.03 > float64(s) {
-		return fmt.Errorf("theory: %d elements pass p*, must be at most s/0.03: %w", stream.Elements, ErrDomain)
-	}
-	return nil
+	return BiasedRates{FPR: trapezoid(r.reports[:]), FNR: trapezoid(r.misses[:]) / r.extra, X: r.lastX}, nil
 }
 
 // biasedSteps is the number of grid intervals of the stream.
@@ -215,10 +200,6 @@ func (r *biasedRun) allSet(clear float64) float64 {
 		set *= 1 - clear
 	}
 	return set
-}
-
-func (r *biasedRun) rates() BiasedRates {
-	return BiasedRates{FPR: trapezoid(r.reports[:]), FNR: trapezoid(r.misses[:]) / r.extra, X: r.lastX}
 }
 
 // trapezoid integrates values on an even grid from 0 to 1.

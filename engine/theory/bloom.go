@@ -1,7 +1,7 @@
 package theory
 
 import (
-	"fmt"
+	"cmp"
 	"math"
 )
 
@@ -35,23 +35,18 @@ func bloomLimit(settings float64, k int) float64 {
 }
 
 func requireBloom(m, k, n int) error {
-	if err := requireAtLeast("m", m, 1); err != nil {
-		return err
-	}
-	if err := requireAtLeast("k", k, 1); err != nil {
-		return err
-	}
-	return requireAtLeast("n", n, 0)
+	return cmp.Or(
+		requireAtLeast("m", m, 1),
+		requireAtLeast("k", k, 1),
+		requireAtLeast("n", n, 0),
+	)
 }
 
 // BloomOptimalK returns the whole k for which [BloomFPRApprox] is smallest: one of the
 // two neighbors of ln(2) m/n, at least 1 (DR06, section 2.3). Rounding to the nearest
 // would sometimes give the worse neighbor. Domain: m >= 1, n >= 1.
 func BloomOptimalK(m, n int) (int, error) {
-	if err := requireAtLeast("m", m, 1); err != nil {
-		return 0, err
-	}
-	if err := requireAtLeast("n", n, 1); err != nil {
+	if err := cmp.Or(requireAtLeast("m", m, 1), requireAtLeast("n", n, 1)); err != nil {
 		return 0, err
 	}
 	low := max(1, int(math.Ln2*float64(m)/float64(n)))
@@ -68,90 +63,123 @@ func logBloomLimit(load float64, k int) float64 {
 	return float64(k) * math.Log(-math.Expm1(-float64(k)*load))
 }
 
-// BloomCapacity returns the number of distinct elements at which the false
-// positive rate of m bits and k hash functions reaches fpr: -(m/k) ln(1-fpr^(1/k))
-// (KNPS, section on dynamic size, Eq. 1 solved for n). Domain: m >= 1, k >= 1,
-// 0 < fpr < 1.
-func BloomCapacity(m, k int, fpr float64) (float64, error) {
-	if err := requireBloom(m, k, 0); err != nil {
+// LandmarkRate returns the false positive rate over a whole landmark window in the
+// limit of a long one: the mean over x in [0,1] of (1-e^(-d n x/m))^d (MAE05,
+// section 5.2.2 over n). It is the rate of the full filter, [BloomFPRApprox],
+// averaged while it fills. Domain: m >= 1, d >= 1, n >= 1.
+func LandmarkRate(m, d, n int) (float64, error) {
+	return Jumping{Cells: m, D: d, SubWindows: 1, SubWindow: n}.SteadyRate()
+}
+
+// meanFilling returns the integral over x in [0,1] of (1-e^(-load x))^d. By parts, the
+// integral for d-1 minus that for d is q^d/(load d) with q = 1-e^-load. So it is 1 minus
+// the first d terms of a series that adds up to 1, or the sum of the other terms, which
+// keeps the digits of small results.
+func meanFilling(load float64, d int) float64 {
+	q := -math.Expm1(-load)
+	if q > 0.99 {
+		sum, power := 1.0, 1.0
+		for j := 1; j <= d; j++ {
+			power *= q
+			sum -= power / (load * float64(j))
+		}
+		return max(0, sum)
+	}
+	sum, power := 0.0, math.Pow(q, float64(d))
+	for j := d + 1; ; j++ {
+		power *= q
+		term := power / (load * float64(j))
+		sum += term
+		if term <= sum*1e-17 {
+			return sum
+		}
+	}
+}
+
+// LandmarkBoundRatio returns how many times the bound 2^-d of MAE05, section 5.1, is
+// above the error rate of a landmark window, when m/d = n/ln(2): 1.8 for d = 1, 4
+// for d = 4, 8.2 for d = 10, 12.4 for d = 16. The paper's "4 to 8 times" (section
+// 6.2) is right for d from 4 to 9 or 10. Domain: 1 <= d <= 1000.
+func LandmarkBoundRatio(d int) (float64, error) {
+	if err := requireFunctions(d); err != nil {
 		return 0, err
 	}
-	if err := requireRate("fpr", fpr); err != nil {
+	return math.Exp2(-float64(d)) / meanFilling(math.Ln2, d), nil
+}
+
+// Jumping is a jumping window (MAE05, sections 3.3 and 5.2.4): sub-windows of n elements.
+// A query covers the latest, which is still being filled, and the SubWindows-1 before it.
+// All elements are distinct. A cell is zero or not, so bits and counters give the same.
+type Jumping struct {
+	Cells      int // m, at least 1
+	D          int // hash functions, from 1 to 1000
+	SubWindows int // Q, at least 1
+	SubWindow  int // n, at least 1
+}
+
+func (j Jumping) validate() error {
+	return cmp.Or(
+		requireAtLeast("cells", j.Cells, 1),
+		requireFunctions(j.D),
+		requireAtLeast("sub-windows", j.SubWindows, 1),
+		requireAtLeast("sub-window", j.SubWindow, 1),
+	)
+}
+
+// requireFunctions reports an error unless 1 <= d <= 1000: rates are in the order of
+// 2^-d, so more functions would come close to underflow.
+func requireFunctions(d int) error { return requireWithin("d", d, 1, 1000) }
+
+// load returns how often all Q n elements together set a cell.
+func (j Jumping) load() float64 {
+	return float64(j.D) * float64(j.SubWindows) * float64(j.SubWindow) / float64(j.Cells)
+}
+
+// SteadyRate returns the false positive rate after the first Q sub-windows, in the limit
+// of long ones: the mean over x from (Q-1)/Q to 1 of (1-e^(-d Q n x/m))^d. The filter
+// swings between these two loads, since a sub-window is subtracted before the next is
+// filled.
+func (j Jumping) SteadyRate() (float64, error) {
+	if err := j.validate(); err != nil {
 		return 0, err
 	}
-	return -float64(m) / float64(k) * math.Log1p(-math.Pow(fpr, 1/float64(k))), nil
+	return meanRefilling(j.load(), j.D, j.SubWindows), nil
 }
 
-// LineFilter is a blocked Bloom filter (Putze, Sanders, Singler, JEA 2009): an element
-// has all its K cells in one line, each in a part of its own, and is found if all are
-// set. A load is the mean number of elements in a line; the numbers have a Poisson
-// distribution.
-type LineFilter struct {
-	Cells int // of a line, at least 1
-	K     int // from 1 to 64, at most Cells
-}
-
-func (f LineFilter) validate() error {
-	if f.K < 1 || f.K > min(f.Cells, 64) {
-		return fmt.Errorf("theory: K is %d with %d cells, must be from 1 to 64 and at most the cells: %w", f.K, f.Cells, ErrDomain)
-	}
-	return nil
-}
-
-// FPR returns the false positive rate at a load a: the probability that all K cells of a
-// new element are set. A cell is empty after j elements with probability (1-K/Cells)^j,
-// and cells of different parts are independent, so that it is
-//
-//	sum over i from 0 to K of (-1)^i C(K,i) exp(-a (1 - (1-K/Cells)^i))
-//
-// Crowded lines make this higher than the K-th power of the share of set cells: up to K!
-// times when lines are nearly empty, and little when they are not. It takes O(K). Domain:
-// load >= 0.
-func (f LineFilter) FPR(load float64) (float64, error) {
-	if err := f.validate(); err != nil {
+// RateFromEmpty returns the false positive rate from an empty filter over the given
+// number of overlapping windows, Q + windows - 1 sub-windows. The first Q fill the filter
+// as a landmark window does; the others have [Jumping.SteadyRate]. Domain: windows >= 1.
+func (j Jumping) RateFromEmpty(windows int) (float64, error) {
+	if err := cmp.Or(j.validate(), requireAtLeast("windows", windows, 1)); err != nil {
 		return 0, err
 	}
-	if !(load >= 0) {
-		return 0, fmt.Errorf("theory: load is %g, must be at least 0: %w", load, ErrDomain)
-	}
-	empty := math.Log1p(-f.share())
-	sum, sign := 0.0, 1.0
-	for i := range f.K + 1 {
-		sum += sign * binomialCoefficient(f.K, i) * math.Exp(load*math.Expm1(float64(i)*empty))
-		sign = -sign
-	}
-	// The sum has lost its digits where the rate is small.
-	return min(1, max(sum, math.Pow(f.fill(load), float64(f.K)))), nil
+	q := float64(j.SubWindows)
+	filling := q / (q + float64(windows-1))
+	return filling*meanFilling(j.load(), j.D) + (1-filling)*meanRefilling(j.load(), j.D, j.SubWindows), nil
 }
 
-// Load returns the load at which that share of all cells is set. Domain:
-// 0 <= fill < 1.
-func (f LineFilter) Load(fill float64) (float64, error) {
-	if err := f.validate(); err != nil {
+// ApartRate returns what [Jumping.SteadyRate] would be if an element were a duplicate
+// only when all its cells are set in the filter of the complete sub-windows, or all are
+// in that of the latest: a + (1-a) b, where a is the rate of a filter of n
+// elements, and b that of a landmark window of n. For large d it is well below
+// SteadyRate, because different sub-windows no longer complete each other.
+func (j Jumping) ApartRate() (float64, error) {
+	if err := j.validate(); err != nil {
 		return 0, err
 	}
-	if !(fill >= 0 && fill < 1) {
-		return 0, fmt.Errorf("theory: share of set cells is %g, must be from 0 up to 1: %w", fill, ErrDomain)
-	}
-	return -math.Log1p(-fill) / f.share(), nil
+	latest := j.load() / float64(j.SubWindows)
+	complete := bloomLimit(latest*float64(j.SubWindows-1), j.D)
+	return complete + (1-complete)*meanFilling(latest, j.D), nil
 }
 
-// FPROfFill returns the false positive rate of lines with that share of their cells set,
-// or 1 if no load gives that share.
-func (f LineFilter) FPROfFill(fill float64) float64 {
-	load, err := f.Load(fill)
-	if err != nil { // all cells are set
-		return 1
+// meanRefilling returns the mean over x from (q-1)/q to 1 of (1-e^(-load x))^d. It is
+// clamped to the values at the ends: for a large q the difference of the two integrals
+// has few digits left.
+func meanRefilling(load float64, d, q int) float64 {
+	before := 1 - 1/float64(q)
+	mean := float64(q) * meanFilling(load, d)
+	if before > 0 {
+		mean -= float64(q-1) * meanFilling(load*before, d)
 	}
-	fpr, err := f.FPR(load)
-	if err != nil {
-		return 1
-	}
-	return fpr
+	return min(max(mean, bloomLimit(load*before, d)), bloomLimit(load, d))
 }
-
-// share returns the share of a line's cells that an element sets.
-func (f LineFilter) share() float64 { return float64(f.K) / float64(f.Cells) }
-
-// fill returns the share of all cells that are set at a load.
-func (f LineFilter) fill(load float64) float64 { return -math.Expm1(-load * f.share()) }

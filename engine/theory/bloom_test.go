@@ -1,34 +1,10 @@
 package theory
 
 import (
-	"errors"
+	"fmt"
 	"math"
-	"math/rand/v2"
 	"testing"
 )
-
-func TestBloomAgainstSimulation(t *testing.T) {
-	const m, k, n, probes = 8000, 4, 1000, 200000
-	r := rand.New(rand.NewPCG(2, 0))
-	bits := make([]bool, m)
-	for range n * k {
-		bits[r.IntN(m)] = true
-	}
-	hits := 0
-	for range probes {
-		set := 0
-		for range k {
-			if bits[r.IntN(m)] {
-				set++
-			}
-		}
-		if set == k {
-			hits++
-		}
-	}
-	// One filling of the bits has 1 % of spread in their density, 4 % in its power.
-	plausible(t, "FPR", hits, probes, value[float64](t)(BloomFPR(m, k, n)), .1)
-}
 
 func TestBloomApproximation(t *testing.T) {
 	for _, m := range []int{1, 10, 1000, 1e9} {
@@ -61,89 +37,86 @@ func TestBloomOptimalKIsTheMinimum(t *testing.T) {
 	near(t, "0.6185^(m/n)", value[float64](t)(BloomFPRApprox(16000, value[int](t)(BloomOptimalK(16000, 1000)), 1000)), math.Pow(.6185, 16), .01)
 }
 
-func TestBloomCapacityInvertsTheRate(t *testing.T) {
-	for _, fpr := range []float64{1e-9, .01, .08, .9} {
-		n := value[float64](t)(BloomCapacity(1e9, 4, fpr))
-		near(t, "FPR", value[float64](t)(BloomFPRApprox(1e9, 4, int(math.Round(n)))), fpr, 1e-6)
+// TestJumpingApart: one cell of an element is set in the complete sub-windows, in the
+// latest, or in both together; with one sub-window there are no complete ones.
+func TestJumpingApart(t *testing.T) {
+	for _, j := range []Jumping{{1000, 1, 4, 100}, {5000, 1, 7, 300}, {1000, 3, 1, 100}} {
+		near(t, fmt.Sprintf("%+v", j), value[float64](t)(j.ApartRate()), value[float64](t)(j.SteadyRate()), 1e-9)
+	}
+	// Two functions, by hand: a quarter of the cells is set in one complete sub-window.
+	j := Jumping{Cells: 1 << 20, D: 2, SubWindows: 2, SubWindow: int(math.Round((1 << 19) * math.Log(4./3)))}
+	latest := value[float64](t)(LandmarkRate(1<<20, 2, j.SubWindow))
+	near(t, "two functions", value[float64](t)(j.ApartRate()), 1./16+15./16*latest, 1e-5)
+}
+
+// TestJumpingBeginsAsLandmark: with one sub-window, or in the first window, it is a
+// landmark window, and in all others steady. The rates differ by the rounding of cells.
+func TestJumpingBeginsAsLandmark(t *testing.T) {
+	const n = 1 << 18
+	for d := 1; d <= 100; d += 7 {
+		halfFull := func(q int) Jumping { // of which half of the cells are set at most
+			return Jumping{int(float64(d) * float64(q) * n / math.Ln2), d, q, n}
+		}
+		want := math.Exp2(-float64(d)) / value[float64](t)(LandmarkBoundRatio(d))
+		near(t, "first window", value[float64](t)(halfFull(7).RateFromEmpty(1)), want, 1e-4)
+		near(t, "one sub-window from empty", value[float64](t)(halfFull(1).RateFromEmpty(9)), want, 1e-4)
+		near(t, "one sub-window steady", value[float64](t)(halfFull(1).SteadyRate()), want, 1e-4)
+		steady := value[float64](t)(halfFull(4).SteadyRate())
+		near(t, "8 windows", value[float64](t)(halfFull(4).RateFromEmpty(8)), (4*want+7*steady)/11, 1e-4)
 	}
 }
 
-func TestSplitBlockLines(t *testing.T) {
-	for x := range 100 {
-		// One bit in a word: the share of set bits. Two: both set, where the
-		// second is the first once in 64.
-		one := 1 - math.Pow(63.0/64, float64(x))
-		n := float64(2 * x)
-		two := 1 - 2*math.Pow(63.0/64, n) + math.Pow(63.0/64, n)/64 + math.Pow(62.0/64, n)*63/64
-		for rounds, want := range map[int]float64{1: math.Pow(one, 8), 2: math.Pow(two, 8)} {
-			if got := lineFPRs[rounds-1]()[x]; math.Abs(got-want) > 1e-12*want+1e-30 {
-				t.Errorf("%d rounds, %d elements: %g, want %g", rounds, x, got, want)
-			}
+// TestJumpingRates checks that the steady rate is the mean over the last 1/Q of the load,
+// by the midpoint rule, and that the rates are in order.
+func TestJumpingRates(t *testing.T) {
+	for _, j := range []Jumping{
+		{1000, 1, 1, 100}, {1000, 3, 2, 100}, {50000, 9, 4, 1000}, {3000, 2, 100, 10},
+		{100, 2, 4, 5000}, {10_000, 19, 1, 1}, {10_000, 19, 1, 1e6},
+		{1 << 30, 8, 3, 1 << 20}, {1 << 30, 5, 1 << 30, 1}, {7, 1, math.MaxInt32, 1},
+	} {
+		const steps = 20000
+		mean, q := 0.0, float64(j.SubWindows)
+		for i := range steps {
+			x := (q - 1 + (float64(i)+.5)/steps) / q
+			mean += bloomLimit(j.load()*x, j.D) / steps
 		}
-	}
-	for rounds := 1; rounds <= MaxSplitRounds; rounds++ {
-		before := -1.0
-		for x, p := range lineFPRs[rounds-1]() {
-			// Far up rounding stops the growth.
-			if p < before-1e-14 || p < 0 || p > 1+1e-9 {
-				t.Fatalf("%d rounds, %d elements: %g after %g", rounds, x, p, before)
-			}
-			before = p
-		}
-	}
-}
-
-func TestSplitBlockLoads(t *testing.T) {
-	for rounds := 1; rounds <= MaxSplitRounds; rounds++ {
-		b := SplitBlock{rounds}
-		for _, load := range []float64{1e-6, 0.1, 1, 5, 20} {
-			if got := b.LoadOfDensity(b.Density(load)); math.Abs(got-load) > 1e-9*load {
-				t.Errorf("%d rounds: load %g comes back as %g", rounds, load, got)
-			}
-		}
-		for _, fpr := range []float64{0.5, 1e-3, 1e-9, 1e-20} {
-			if got := b.FPR(b.Load(fpr)); math.Abs(got-fpr) > 1e-6*fpr {
-				t.Errorf("%d rounds: rate %g at the load for %g", rounds, got, fpr)
-			}
-		}
-	}
-	if got := (SplitBlock{2}).FPR((SplitBlock{2}).LoadOfDensity(1)); !(got > 0.99 && got <= 1+1e-9) {
-		t.Errorf("a filter full of ones has a rate of %g", got)
-	}
-}
-
-func TestBestSplitBlock(t *testing.T) {
-	for _, c := range []struct {
-		fpr    float64
-		rounds int
-		bits   float64
-	}{{1e-2, 1, 10.1}, {1e-3, 1, 15.7}, {1e-4, 2, 22.9}, {1e-6, 2, 39.0}, {1e-8, 3, 64.9}, {1e-9, 3, 81.1}, {1e-10, 3, 101.6}, {1e-12, 3, 161.9}} {
-		b, load, err := BestSplitBlock(c.fpr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		rounds := b.Rounds()
-		if rounds != c.rounds || math.Abs(512/load-c.bits) > 0.06 {
-			t.Errorf("rate %g: %d rounds, %.2f bits an element; documented %d, %.1f", c.fpr, rounds, 512/load, c.rounds, c.bits)
+		steady := value[float64](t)(j.SteadyRate())
+		near(t, fmt.Sprintf("%+v: steady", j), steady, mean, 1e-6)
+		apart, bound := value[float64](t)(j.ApartRate()), bloomLimit(j.load(), j.D)
+		empty, later := value[float64](t)(j.RateFromEmpty(1)), value[float64](t)(j.RateFromEmpty(1000))
+		if !(apart <= steady*(1+1e-9) && empty <= later && later <= steady*(1+1e-9) && steady <= bound) {
+			t.Errorf("%+v: apart %g, from empty %g and %g, steady %g, bound %g", j, apart, empty, later, steady, bound)
 		}
 	}
 }
 
-func TestSplitBlockDomain(t *testing.T) {
-	for _, rounds := range []int{-1, 0, MaxSplitRounds + 1} {
-		if _, err := NewSplitBlock(rounds); !errors.Is(err, ErrDomain) {
-			t.Errorf("%d rounds: %v", rounds, err)
+// Bound over measured rate at m/d = n/ln(2), as the paper's experiment measured again.
+func TestLandmarkBoundRatio(t *testing.T) {
+	for d, want := range map[int]float64{1: 1.8, 2: 2.5, 3: 3.3, 4: 4.0, 5: 4.7, 6: 5.4, 8: 6.8, 9: 7.5, 10: 8.2, 12: 9.6, 16: 12.4} {
+		got := value[float64](t)(LandmarkBoundRatio(d))
+		if math.Abs(got-want) > .0501 {
+			t.Errorf("ratio for d=%d is %.3f, want %.1f", d, got, want)
 		}
 	}
-	for _, fpr := range []float64{0, 1, -1, math.NaN()} {
-		if _, _, err := BestSplitBlock(fpr); !errors.Is(err, ErrDomain) {
-			t.Errorf("rate %g: %v", fpr, err)
-		}
+	if got := value[float64](t)(LandmarkBoundRatio(1000)); math.IsNaN(got) || math.IsInf(got, 0) {
+		t.Errorf("ratio for d=1000 is %g", got)
 	}
-	b := SplitBlock{2}
-	for _, load := range []float64{math.NaN(), -1, 0} {
-		if b.FPR(load) != 0 || b.Density(load) != 0 {
-			t.Errorf("load %g: rate %g, density %g", load, b.FPR(load), b.Density(load))
+}
+
+// TestLandmarkRateIsThePrintedSum compares n times the rate with the sum of section 5.2.2.
+// The rate is the limit of long windows: the sum is that of a step function below it,
+// which differs by half of its last term at most.
+func TestLandmarkRateIsThePrintedSum(t *testing.T) {
+	for _, c := range [][3]int{{1000, 1, 100}, {1000, 3, 100}, {5000, 4, 700}, {2000, 2, 50000}, {20000, 10, 1000}} {
+		m, d, n := c[0], c[1], c[2]
+		sum, last := 0.0, 0.0
+		for i := range n {
+			last = math.Pow(-math.Expm1(-float64(d)*float64(i)/float64(m)), float64(d))
+			sum += last
+		}
+		got := float64(n) * value[float64](t)(LandmarkRate(m, d, n))
+		if got < sum || got > sum+last {
+			t.Errorf("m=%d d=%d n=%d: %.9g errors, want %.9g to %.9g", m, d, n, got, sum, sum+last)
 		}
 	}
 }

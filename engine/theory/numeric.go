@@ -18,20 +18,44 @@ func requireAtLeast(name string, value, least int) error {
 	return nil
 }
 
-// requireRate reports an error unless 0 < rate < 1.
-func requireRate(name string, rate float64) error {
-	if !(rate > 0 && rate < 1) {
-		return fmt.Errorf("theory: %s is %g, must be between 0 and 1, both excluded: %w", name, rate, ErrDomain)
+// requireWithin reports an error unless least <= value <= most.
+func requireWithin(name string, value, least, most int) error {
+	if value < least || value > most {
+		return fmt.Errorf("theory: %s is %d, must be from %d to %d: %w", name, value, least, most, ErrDomain)
 	}
 	return nil
 }
 
-// requireShare reports an error unless 0 <= share <= 1.
-func requireShare(name string, share float64) error {
-	if !(share >= 0 && share <= 1) {
-		return fmt.Errorf("theory: %s is %g, must be from 0 to 1: %w", name, share, ErrDomain)
+// require reports an error unless ok: value, called name, is outside of its domain.
+func require(ok bool, name string, value float64, domain string) error {
+	if !ok {
+		return fmt.Errorf("theory: %s is %g, must be %s: %w", name, value, domain, ErrDomain)
 	}
 	return nil
+}
+
+// requireRate reports an error unless 0 < rate < 1.
+func requireRate(name string, rate float64) error {
+	return require(rate > 0 && rate < 1, name, rate, "between 0 and 1, both excluded")
+}
+
+// requireShare reports an error unless 0 <= share <= 1.
+func requireShare(name string, share float64) error {
+	return require(share >= 0 && share <= 1, name, share, "from 0 to 1")
+}
+
+// maxLoad bounds the mean of a Poisson variable, and so the time for a mean over it.
+const maxLoad = 1e6
+
+// requireLoad reports an error unless 0 <= load <= maxLoad.
+func requireLoad(name string, load float64) error {
+	return require(load >= 0 && load <= maxLoad, name, load, "from 0 to 1e6")
+}
+
+// poisson returns P(X = x) for a Poisson variable X of the given mean, above 0.
+func poisson(x, mean float64) float64 {
+	logFactorial, _ := math.Lgamma(x + 1)
+	return math.Exp(x*math.Log(mean) - mean - logFactorial)
 }
 
 // PoissonTail returns P(X >= k) for a Poisson variable X of the given mean: 1 if k <= 0,
@@ -48,9 +72,7 @@ func PoissonTail(k int, mean float64) float64 {
 	case mean > float64(k)+20*math.Sqrt(float64(k))+40:
 		return 1
 	}
-	logFactorial, _ := math.Lgamma(float64(k) + 1)
-	term := math.Exp(float64(k)*math.Log(mean) - mean - logFactorial)
-	sum := 0.0
+	term, sum := poisson(float64(k), mean), 0.0
 	if mean < float64(k) {
 		for n := k + 1; term > sum*1e-15; n++ {
 			sum += term
@@ -82,28 +104,35 @@ func PoissonQuantile(p, mean float64) uint64 {
 	return count
 }
 
+// meanOverPoisson returns E[f(X)] for a Poisson variable X of the given mean and f from 0 to
+// 1 that grows. It leaves out terms beyond 10 standard deviations below the mean, and those
+// above it that add less than 1e-9 of the result each.
+func meanOverPoisson(mean float64, f func(x float64) float64) float64 {
+	if mean == 0 {
+		return f(0)
+	}
+	sum := 0.0
+	for x := math.Floor(max(0, mean-10*math.Sqrt(mean))); ; x++ {
+		p := poisson(x, mean)
+		if x > mean && p <= sum*1e-9 {
+			return sum
+		}
+		sum += p * f(x)
+	}
+}
+
 // binomialUpTo returns P(B <= count) for B binomial with the given trials and chance in
 // [0,1]. Its time grows with count only. It uses logarithms, so billions of trials
 // neither underflow nor lose digits.
 func binomialUpTo(count int, trials, chance float64) float64 {
-	switch {
-	case count < 0:
-		return 0
-	case float64(count) >= trials || chance <= 0:
-		return 1
-	case chance >= 1:
-		return 0
+	if float64(count) >= trials || chance <= 0 {
+		return min(1, float64(count+1)) // 0 for a count of -1
 	}
-	logTerm := trials * math.Log1p(-chance)
-	logOdds := math.Log(chance) - math.Log1p(-chance)
-	sum := 0.0
-	for j := 0; ; j++ {
-		sum += math.Exp(logTerm)
-		if j == count {
-			return min(sum, 1)
-		}
-		logTerm += math.Log((trials-float64(j))/float64(j+1)) + logOdds
+	tail := newBinomialTail(trials, chance)
+	for range count + 1 {
+		tail.next()
 	}
+	return min(tail.below, 1)
 }
 
 // powMinus returns 1-(1-x)^n for x in [0,1]. It keeps the digits of a small x.

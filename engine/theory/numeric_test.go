@@ -3,6 +3,9 @@ package theory
 import (
 	"errors"
 	"math"
+	"reflect"
+	"runtime"
+	"slices"
 	"testing"
 )
 
@@ -17,82 +20,19 @@ func value[T any](t *testing.T) func(v T, err error) T {
 	}
 }
 
+// pair is value for two results.
+func pair(t *testing.T) func(a, b float64, err error) (float64, float64) {
+	return func(a, b float64, err error) (float64, float64) {
+		both := value[[2]float64](t)([2]float64{a, b}, err)
+		return both[0], both[1]
+	}
+}
+
 // near requires got to be within the relative tolerance of want.
 func near(t *testing.T, name string, got, want, tolerance float64) {
 	t.Helper()
 	if !(math.Abs(got-want) <= tolerance*math.Abs(want)) {
 		t.Errorf("%s is %.6g, want %.6g within %.2g %%", name, got, want, 100*tolerance)
-	}
-}
-
-// plausible requires events out of trials to be within six standard deviations of a
-// binomial variable (independent trials would leave that once in 5e8 runs),
-// plus slack, relative, for what the formula neglects or trials share.
-func plausible(t *testing.T, name string, events, trials int, want, slack float64) {
-	t.Helper()
-	got := float64(events) / float64(trials)
-	if bound := 6*math.Sqrt(want*(1-want)/float64(trials)) + slack*want; math.Abs(got-want) > bound {
-		t.Errorf("%s: simulated %.5f, formula %.5f, allowed difference %.5f", name, got, want, bound)
-	}
-}
-
-func TestErrorsOutOfTheDomain(t *testing.T) {
-	err2 := func(_ any, err error) error { return err }
-	err3 := func(_, _ float64, err error) error { return err }
-	nan := math.NaN()
-	good := Stable{Cells: 100, K: 2, P: 4, Max: 1}
-	for name, err := range map[string]error{
-		"BloomFPR m":           err2(BloomFPR(0, 1, 1)),
-		"BloomFPRApprox k":     err2(BloomFPRApprox(1, 0, 1)),
-		"BloomFPR n":           err2(BloomFPR(1, 1, -1)),
-		"BloomOptimalK m":      err2(BloomOptimalK(0, 1)),
-		"BloomOptimalK n":      err2(BloomOptimalK(1, 0)),
-		"BloomCapacity NaN":    err2(BloomCapacity(8, 1, nan)),
-		"BloomCapacity k":      err2(BloomCapacity(8, 0, .5)),
-		"Stable cells":         err2(Stable{Cells: 2, K: 2, P: 1, Max: 1}.Zeros()),
-		"Stable P":             err2(Stable{Cells: 9, K: 2, P: 10, Max: 1}.FPS()),
-		"Stable FNR":           err2(good.FNR(-1)),
-		"Stable ZerosAfter":    err2(good.ZerosAfter(-1)),
-		"StableP fps":          err2(StableP(100, 2, 1, 1)),
-		"StableP cells":        err2(StableP(100, 1, 3, 1e-6)),
-		"StablePExact K":       err2(StablePExact(100, 0, 3, .1)),
-		"FNRAt":                err2(Stable{100, 2, 5, 1}.FNRAt(9, 1)),
-		"StableBestK gap":      err2(StableBestK(100, 3, .1, 2)),
-		"StableBestK cells":    err2(StableBestK(1, 3, .1, 9)),
-		"StableBestK rounding": err2(StableBestK(1e6, 15, .01, 30)),
-		"StableBestK fps":      err2(StableBestK(40, 3, 1e-30, 9)),
-		"StableHits HitP":      err2(StableHits{good, -1}.FPS()),
-		"StableHits P":         err2(StableHits{good, good.P + 1}.Zeros()),
-		"StableHits K":         err2(StableHits{Stable{Cells: 2, K: 2, P: 1, Max: 1}, 1}.Zeros()),
-		"StableMissFPS p":      err2(StableMissFPS(1, 2)),
-		"StableMissFPS k":      err2(StableMissFPS(2, 0)),
-		"Biased method":        err2(Biased(4, 2, 1000, BiasedStream{2000, 1000})),
-		"Biased k":             err2(Biased(BSBF, 0, 1000, BiasedStream{2000, 1000})),
-		"Biased s":             err2(Biased(BSBF, 2, 1000, BiasedStream{200000, 1000})),
-		"Biased distinct":      err2(Biased(BSBF, 2, 1000, BiasedStream{2000, 0})),
-		"Biased elements":      err2(Biased(BSBF, 2, 1000, BiasedStream{2000, 2000})),
-		"Biased copies":        err2(Biased(BSBF, 2, 1000, BiasedStream{20000, 200})),
-		"Biased p*":            err2(Biased(RSBF, 2, 1000, BiasedStream{40000, 1000})),
-		"Quotient K":           err2(Quotient{9, 4, 3}.NewElementFP(1)),
-		"Quotient S":           err2(Quotient{9, 1, 1}.FPR(1)),
-		"Quotient rows":        err2(Quotient{0, 1, 3}.PrintedFP(1)),
-		"Quotient m":           err2(Quotient{9, 1, 3}.PrintedFP(-1)),
-		"Quotient new m":       err2(Quotient{9, 1, 3}.NewElementFP(-1)),
-		"Quotient n":           err2(Quotient{9, 1, 3}.FPR(0)),
-		"Quotient universe":    err2(Quotient{9, 1, 3}.FNR(0)),
-		"Quotient duplicates":  err3(Quotient{9, 0, 3}.SaturatedWithDuplicates()),
-		"SQFFingerprints":      err2(SQFFingerprints(2, 3)),
-		"QHTMemoryRatio":       err2(QHTMemoryRatio(0, 0, true)),
-		"SQFSaturatedFPR r":    err2(SQFSaturatedFPR(1, 0, 0)),
-		"SQFSaturatedFPR k":    err2(SQFSaturatedFPR(0, 2, 1)),
-		"LandmarkRate":         err2(LandmarkRate(1, 1, 0)),
-		"LandmarkBoundRatio":   err2(LandmarkBoundRatio(0)),
-		"LandmarkBoundRatio d": err2(LandmarkBoundRatio(1001)),
-		"TimerBits":            err2(TimerBits(0)),
-	} {
-		if !errors.Is(err, ErrDomain) {
-			t.Errorf("%s: error is %v", name, err)
-		}
 	}
 }
 
@@ -138,5 +78,163 @@ func TestPoissonQuantile(t *testing.T) {
 	below, above := PoissonQuantile(0.95, 500), PoissonQuantile(0.95, 500.001)
 	if above < below || above > below+3 {
 		t.Errorf("the approximation goes on from %d with %d", below, above)
+	}
+}
+
+// domain is the domain of an argument: a value in it, and others that are not.
+type domain struct {
+	good any
+	bad  []any
+}
+
+// within is a domain of ints, which is left by a little and as far as can be.
+func within(good, least, most int) (d domain) {
+	d.good = good
+	for _, x := range []int{least - 1, most + 1, math.MinInt, math.MaxInt} {
+		if x < least || x > most {
+			d.bad = append(d.bad, x)
+		}
+	}
+	return d
+}
+
+// from is a domain of ints without an upper end.
+func from(good, least int) domain { return within(good, least, math.MaxInt) }
+
+// but is a value whose domain does not have the others.
+func but(good any, bad ...any) domain { return domain{good, bad} }
+
+// requireDomain calls a function with one argument at a time outside of its domain. It takes
+// the arguments, with the fields of structs one by one, as they are or as their domains.
+func requireDomain(t *testing.T, f any, arguments ...any) {
+	t.Helper()
+	var good []any
+	for _, argument := range arguments {
+		if d, ok := argument.(domain); ok {
+			argument = d.good
+		}
+		good = append(good, argument)
+	}
+	name := runtime.FuncForPC(reflect.ValueOf(f).Pointer()).Name()
+	if err := errorOf(f, good); err != nil {
+		t.Errorf("%s of %v: %v", name, good, err)
+	}
+	for i, argument := range arguments {
+		if d, ok := argument.(domain); ok {
+			for _, bad := range d.bad {
+				values := slices.Clone(good)
+				values[i] = bad
+				if err := errorOf(f, values); !errors.Is(err, ErrDomain) {
+					t.Errorf("%s of %v: error is %v, want %v", name, values, err, ErrDomain)
+				}
+			}
+		}
+	}
+}
+
+// errorOf calls a function, and returns the last of its results.
+func errorOf(f any, arguments []any) error {
+	function := reflect.ValueOf(f)
+	var in []reflect.Value
+	for i := range function.Type().NumIn() {
+		in = append(in, reflect.New(function.Type().In(i)).Elem())
+		arguments = fill(in[i], arguments)
+	}
+	out := function.Call(in)
+	err, _ := out[len(out)-1].Interface().(error)
+	return err
+}
+
+// fill gives a value, or the fields of a struct, the first of the values, and returns the rest.
+func fill(v reflect.Value, values []any) []any {
+	if v.Kind() != reflect.Struct {
+		v.Set(reflect.ValueOf(values[0]).Convert(v.Type()))
+		return values[1:]
+	}
+	for i := range v.NumField() {
+		values = fill(v.Field(i), values)
+	}
+	return values
+}
+
+// TestErrorsOutOfTheDomain leaves each end of each argument's domain.
+func TestErrorsOutOfTheDomain(t *testing.T) {
+	nan, atLeast1, atLeast0 := math.NaN(), from(9, 1), from(9, 0)
+	rate, share, load := but(.1, 0., 1., nan), but(.5, -.1, 1.1, nan), but(.5, -1., nan)
+	requireDomain(t, BloomFPR, atLeast1, atLeast1, atLeast0)
+	requireDomain(t, BloomFPRApprox, atLeast1, atLeast1, atLeast0)
+	requireDomain(t, BloomOptimalK, atLeast1, atLeast1)
+	requireDomain(t, LineFilter.FPR, from(99, 9), within(9, 1, 99), load)
+	requireDomain(t, BestSplitBlock, rate)
+	ages := []any{within(9, 1, 1024), within(9, 1, 1024), atLeast1, atLeast0}
+	requireDomain(t, AgePartitioned.FPR, ages...)
+	requireDomain(t, AgePartitioned.FullFPR, ages...)
+	requireDomain(t, AgePartitioned.LineFPR, append(ages, load)...)
+	stable := []any{from(100, 5), within(2, 1, 99), within(5, 1, 100), atLeast1}
+	requireDomain(t, Stable.Zeros, stable...)
+	requireDomain(t, Stable.FPS, stable...)
+	requireDomain(t, Stable.FNR, append(stable, atLeast0)...)
+	requireDomain(t, Stable.FNRAt, append(stable, atLeast0, rate)...)
+	requireDomain(t, Stable.ZerosAfter, append(stable, atLeast0)...)
+	requireDomain(t, StableP, from(100, 2), within(1, 1, 99), atLeast1, but(.1, 0., 1e-300, 1., nan))
+	requireDomain(t, StablePExact, from(100, 3), within(2, 1, 99), atLeast1, rate)
+	requireDomain(t, StableBestK, from(100, 2), within(3, 1, 20), but(.1, 1e-300), from(20, 3))
+	requireDomain(t, StableBestK, 1e6, 15, .01, but(100_000, 30)) // rounding hides the rates
+	requireDomain(t, StableMissFPS, from(9, 2), atLeast1)
+	huge := math.MaxFloat64
+	gaps := but([]Gap{{10, 1}}, []Gap(nil), []Gap{{-1, 1}}, []Gap{{1, -1}, {2, 5}}, []Gap{{1, nan}},
+		[]Gap{{1, math.Inf(1)}}, []Gap{{1, 0}}, []Gap{{1, huge}, {2, huge}})
+	requireDomain(t, Stable.MeanFNR, append(stable, gaps)...)
+	requireDomain(t, StableByCellBits, from(200, 2), within(1, 1, 16), rate, gaps)
+	requireDomain(t, StableBestMax, but(100, 2), 1, .01, gaps)
+	run := []any{within(0, 0, 3), from(2, 1), from(1000, 1000), within(2000, 1001, 33_333), within(1000, 21, 1999)}
+	requireDomain(t, Biased, run...)
+	run[0], run[3] = BSBF, within(2000, 1001, 100_000)
+	requireDomain(t, Biased, run...)
+	rows := []any{atLeast1, within(2, 1, 3), from(3, 2)}
+	requireDomain(t, Quotient.NewElementFP, append(rows, atLeast0)...)
+	requireDomain(t, Quotient.PrintedFP, append(rows, atLeast0)...)
+	requireDomain(t, Quotient.FNR, append(rows, atLeast1)...)
+	requireDomain(t, Quotient.PrintedFN, from(9, 2), rows[1], rows[2], atLeast1, atLeast0)
+	requireDomain(t, Quotient.SaturatedWithDuplicates, atLeast1, from(5, 1), from(3, 2))
+	requireDomain(t, Quotient.StreamRates, append(rows, within(0, 0, 2), from(9, 2), from(9, 2))...)
+	requireDomain(t, Quotient.StreamRates, atLeast1, within(5, 1, 1<<16), from(3, 2), QQHTD, from(9, 2), from(9, 2))
+	requireDomain(t, UniformStream.Duplicates, from(9, 2), from(9, 2))
+	remainder, kept := within(3, 2, 30), within(2, 0, 3)
+	requireDomain(t, SQFFingerprints, remainder, kept)
+	requireDomain(t, SQFMatch, remainder, kept)
+	requireDomain(t, QHTMemoryRatio, within(3, 1, 30), 0, true)
+	requireDomain(t, QHTMemoryRatio, remainder, kept, true)
+	requireDomain(t, SQFSaturatedFPR, from(3, 1), within(3, 1, 30), 0)
+	requireDomain(t, SQFSaturatedFPR, from(3, 1), remainder, kept)
+	requireDomain(t, LandmarkRate, atLeast1, within(9, 1, 1000), atLeast1)
+	requireDomain(t, LandmarkBoundRatio, within(9, 1, 1000))
+	jumping := []any{atLeast1, within(9, 1, 1000), atLeast1, atLeast1}
+	requireDomain(t, Jumping.SteadyRate, jumping...)
+	requireDomain(t, Jumping.ApartRate, jumping...)
+	requireDomain(t, Jumping.RateFromEmpty, append(jumping, atLeast1)...)
+	requireDomain(t, TimedRowFPR, within(3, 1, 3), within(2, 2, 64), load)
+	requireDomain(t, Dynamic.MeanFPR, from(200, 5), from(3, 1), rate, atLeast0)
+	requireDomain(t, Dynamic.CardinalityFilters, from(200, 5), from(3, 1), rate, atLeast1)
+	requireDomain(t, Dynamic.Capacity, 8, 4, but(.1, .001)) // takes no element
+	requireDomain(t, Dynamic.Capacity, 8, but(1, 1<<30), math.Nextafter(1, 0))
+	requireDomain(t, TimerBits, atLeast1)
+	requireDomain(t, EqualTimers.FPR, atLeast1, within(4, 2, 64), within(2, 1, 4), atLeast0)
+	requireDomain(t, TimerContent, but([]float64{.5}, []float64{nan}), atLeast1)
+	sliced := []any{from(100, 10), 4, within(10, 1, 100)}
+	requireDomain(t, Sliced.SplitFPR, append(sliced, but(2, 0, 3, 5), within(9, 0, maxTrials/2))...)
+	requireDomain(t, Sliced.SplitHybrid, append(sliced, but(2, 0, 3, 5), within(1, 0, 10), share, within(1, 0, 4))...)
+	requireDomain(t, Sliced.PipelinedAccesses, from(100, 10), within(4, 1, 128), within(10, 1, 100), share)
+	requireDomain(t, Tolerance, from(1, 0), from(2, 1), but(.1, 0., .2, nan), but(.2, .1, .1+1e-12, 1., nan))
+	requireDomain(t, MissTolerance, from(1, 0), from(2, 1), rate)
+	requireDomain(t, Fairness, but([]int{1, 0}, []int(nil), []int{0, 0}, []int{1, -1}))
+	requireDomain(t, SplitFairness, atLeast1, atLeast1, but(.1, 0., 1.1, nan))
+	tree := func(bits, k, fanOut, n, d int) (float64, error) {
+		return Tree{bits, k, []int{fanOut, 3}}.SparseTopDownFPR(n, d)
+	}
+	requireDomain(t, tree, atLeast1, atLeast1, within(2, 1, maxNodes/3), atLeast0, within(1, 0, 2))
+	choices := value[[]StableChoice](t)(StableByCellBits(30, 16, 0.2, []Gap{{10, 1}}))
+	if last := choices[len(choices)-1]; last.CellBits >= 16 || len(choices) < 2 {
+		t.Errorf("cells that are too wide are not left out: %d choices, the last %+v", len(choices), last)
 	}
 }

@@ -1,7 +1,7 @@
 package theory
 
 import (
-	"fmt"
+	"cmp"
 	"math"
 	"math/bits"
 )
@@ -18,30 +18,18 @@ type Quotient struct {
 	S    int // at least 2
 }
 
-func (q Quotient) validate() error {
-	if err := requireAtLeast("rows", q.Rows, 1); err != nil {
-		return err
-	}
-	if err := requireAtLeast("S", q.S, 2); err != nil {
-		return err
-	}
-	if q.K < 1 || q.K > q.S {
-		return fmt.Errorf("theory: K is %d, must be from 1 to S, which is %d: %w", q.K, q.S, ErrDomain)
-	}
-	return nil
-}
-
-// validateWithDuplicates is validate for rows that may hold a fingerprint twice.
-func (q Quotient) validateWithDuplicates() error {
-	if err := (Quotient{Rows: q.Rows, K: 1, S: q.S}).validate(); err != nil {
-		return err
-	}
-	return requireAtLeast("K", q.K, 1)
+// validate checks the table, and that a row has no more cells than most: S, or any number
+// if rows may hold a fingerprint twice.
+func (q Quotient) validate(most int) error {
+	return cmp.Or(
+		requireAtLeast("rows", q.Rows, 1),
+		requireAtLeast("S", q.S, 2),
+		requireWithin("K", q.K, 1, most),
+	)
 }
 
 // NewElementFP returns the probability that a new element is reported as a duplicate
-// after m other distinct elements: the expected number of occupied cells in a row
-// over S.
+// after m other distinct elements: the expected number of occupied cells in a row over S.
 //
 // Until a row is full it holds each fingerprint that came. So min(K, B) of its cells are
 // occupied, with B binomial of S values that are present with probability 1-(1-1/(N
@@ -49,10 +37,7 @@ func (q Quotient) validateWithDuplicates() error {
 // [Quotient.PrintedFP]. Unlike that, it takes into account that empty cells are filled
 // first. Domain: m >= 0.
 func (q Quotient) NewElementFP(m int) (float64, error) {
-	if err := q.validate(); err != nil {
-		return 0, err
-	}
-	if err := requireAtLeast("m", m, 0); err != nil {
+	if err := cmp.Or(q.validate(q.S), requireAtLeast("m", m, 0)); err != nil {
 		return 0, err
 	}
 	return q.newElementFP(float64(m)), nil
@@ -68,20 +53,9 @@ func (q Quotient) newElementFP(m float64) float64 {
 	return occupied / float64(q.S)
 }
 
-// FPR returns the false positive rate over a stream of n distinct elements (duplicates
-// make no difference): the mean of [Quotient.NewElementFP] over m = 0 .. n-1, by
-// Simpson's rule. Its time grows with K. Domain: n >= 1.
-func (q Quotient) FPR(n int) (float64, error) {
-	if err := q.validate(); err != nil {
-		return 0, err
-	}
-	if err := requireAtLeast("n", n, 1); err != nil {
-		return 0, err
-	}
-	return q.fpr(float64(n)), nil
-}
-
-// fpr is [Quotient.FPR] for any number of distinct elements from 1.
+// fpr returns the false positive rate over a stream of n distinct elements, from 1
+// (duplicates make no difference): the mean of [Quotient.NewElementFP] over m = 0 .. n-1, by
+// Simpson's rule. Its time grows with K.
 func (q Quotient) fpr(n float64) float64 {
 	saturated := float64(q.K) / float64(q.S)
 	end := settled(float64(q.Rows), n-1, func(m float64) float64 { return q.newElementFP(m) / saturated })
@@ -96,10 +70,7 @@ func (q Quotient) fpr(n float64) float64 {
 // assumes full rows from the start. It is right for K = 1 and at saturation, and too low
 // before that for K > 1. Domain: m >= 0.
 func (q Quotient) PrintedFP(m int) (float64, error) {
-	if err := q.validate(); err != nil {
-		return 0, err
-	}
-	if err := requireAtLeast("m", m, 0); err != nil {
+	if err := cmp.Or(q.validate(q.S), requireAtLeast("m", m, 0)); err != nil {
 		return 0, err
 	}
 	return float64(q.K) / float64(q.S) * powMinus(1/(float64(q.Rows)*float64(q.K)), float64(m)), nil
@@ -115,16 +86,12 @@ func (q Quotient) PrintedFP(m int) (float64, error) {
 // has a plus in place of each of the two minuses. Rows are taken as full from the start,
 // which is right for K = 1 only. Domain: universe >= 1, m >= 0, at least two rows.
 func (q Quotient) PrintedFN(universe, m int) (float64, error) {
-	if err := q.validate(); err != nil {
-		return 0, err
-	}
-	if err := requireAtLeast("universe", universe, 1); err != nil {
-		return 0, err
-	}
-	if err := requireAtLeast("m", m, 0); err != nil {
-		return 0, err
-	}
-	if err := requireAtLeast("rows", q.Rows, 2); err != nil {
+	if err := cmp.Or(
+		q.validate(q.S),
+		requireAtLeast("universe", universe, 1),
+		requireAtLeast("m", m, 0),
+		requireAtLeast("rows", q.Rows, 2),
+	); err != nil {
 		return 0, err
 	}
 	n, k, s, u := float64(q.Rows), float64(q.K), float64(q.S), float64(universe)
@@ -146,10 +113,7 @@ func (q Quotient) PrintedFN(universe, m int) (float64, error) {
 // all rows are alike. With few elements of the universe for each row (four, say), the
 // true rate is some 6 % lower. Domain: universe >= 1.
 func (q Quotient) FNR(universe int) (float64, error) {
-	if err := q.validate(); err != nil {
-		return 0, err
-	}
-	if err := requireAtLeast("universe", universe, 1); err != nil {
+	if err := cmp.Or(q.validate(q.S), requireAtLeast("universe", universe, 1)); err != nil {
 		return 0, err
 	}
 	n, k, s, u := float64(q.Rows), float64(q.K), float64(q.S), float64(universe)
@@ -164,7 +128,7 @@ func (q Quotient) FNR(universe int) (float64, error) {
 // every element, QHTD and QQHTD, whose rows may hold a fingerprint twice:
 // 1-(1-1/S)^K and (1-1/S)^K (GLN19, section 5.1). K may be more than S here.
 func (q Quotient) SaturatedWithDuplicates() (fpr, fnr float64, err error) {
-	if err := q.validateWithDuplicates(); err != nil {
+	if err := q.validate(math.MaxInt); err != nil {
 		return 0, 0, err
 	}
 	fpr = powMinus(1/float64(q.S), float64(q.K))
@@ -176,8 +140,8 @@ func (q Quotient) SaturatedWithDuplicates() (fpr, fnr float64, err error) {
 // (r-r'+1) (GLN19, section 4.4.1). They are not equally likely in general. Domain: 0 <=
 // rPrime <= r <= 30, so that the number fits an int everywhere.
 func SQFFingerprints(r, rPrime int) (int, error) {
-	if r < 0 || r > 30 || rPrime < 0 || rPrime > r {
-		return 0, fmt.Errorf("theory: r is %d and r' %d, must be 0 <= r' <= r <= 30: %w", r, rPrime, ErrDomain)
+	if err := cmp.Or(requireWithin("r", r, 0, 30), requireWithin("r'", rPrime, 0, r)); err != nil {
+		return 0, err
 	}
 	return (r - rPrime + 1) << rPrime, nil
 }
@@ -232,10 +196,7 @@ func SQFSaturatedFPR(k, r, rPrime int) (float64, error) {
 	if _, err := SQFFingerprints(r, rPrime); err != nil {
 		return 0, err
 	}
-	if err := requireAtLeast("r", r, 1); err != nil {
-		return 0, err
-	}
-	if err := requireAtLeast("k", k, 1); err != nil {
+	if err := cmp.Or(requireAtLeast("r", r, 1), requireAtLeast("k", k, 1)); err != nil {
 		return 0, err
 	}
 	return min(1, float64(k)/(math.Exp2(float64(rPrime))*math.Sqrt(math.Pi*float64(r)))), nil

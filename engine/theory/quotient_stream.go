@@ -1,7 +1,7 @@
 package theory
 
 import (
-	"fmt"
+	"cmp"
 	"math"
 	"slices"
 )
@@ -27,14 +27,11 @@ type UniformStream struct {
 }
 
 func (s UniformStream) validate() error {
-	if err := requireAtLeast("elements", s.Elements, 2); err != nil {
-		return err
-	}
-	return requireAtLeast("universe", s.Universe, 2)
+	return cmp.Or(
+		requireAtLeast("elements", s.Elements, 2),
+		requireAtLeast("universe", s.Universe, 2),
+	)
 }
-
-// repeat returns the rate q at which a given element is drawn: (1-1/U)^m is e^(-q m).
-func (s UniformStream) repeat() float64 { return -math.Log1p(-1 / float64(s.Universe)) }
 
 // Duplicates returns the expected number of draws of elements that came before,
 // n - U (1-(1-1/U)^n).
@@ -66,13 +63,19 @@ func (s UniformStream) Duplicates() (float64, error) {
 // with K, not with the stream. Domain: 1 <= K <= 65536, K <= S for QHT, Elements >= 2,
 // Universe >= 2.
 func (q Quotient) StreamRates(variant QuotientVariant, s UniformStream) (fpr, fnr float64, err error) {
-	if err := q.validateVariant(variant); err != nil {
+	most := 1 << 16 // as many as fingerprints of 16 bits, which bounds the work
+	if variant == QHT {
+		most = min(most, q.S)
+	}
+	if err := cmp.Or(
+		requireWithin("variant", int(variant), int(QHT), int(QQHTD)),
+		q.validate(most),
+		s.validate(),
+	); err != nil {
 		return 0, 0, err
 	}
-	if err := s.validate(); err != nil {
-		return 0, 0, err
-	}
-	n, rate := float64(s.Elements), s.repeat()
+	// At the rate q at which a given element is drawn (1-1/U)^m is e^(-q m).
+	n, rate := float64(s.Elements), -math.Log1p(-1/float64(s.Universe))
 	fresh := -math.Expm1(-rate*n) / rate
 	duplicates := integral(n, func(t float64) float64 { return -math.Expm1(-rate * t) }, scales/rate)
 	for _, p := range populations(float64(s.Universe-1) / float64(q.Rows)) {
@@ -86,20 +89,6 @@ func (q Quotient) StreamRates(variant QuotientVariant, s UniformStream) (fpr, fn
 		fpr = q.fpr(float64(s.Universe) * powMinus(1/float64(s.Universe), n))
 	}
 	return min(1, fpr), min(1, fnr), nil
-}
-
-func (q Quotient) validateVariant(variant QuotientVariant) error {
-	const most = 1 << 16 // as many as fingerprints of 16 bits, which bounds the work
-	if q.K > most {
-		return fmt.Errorf("theory: K is %d, must be at most %d: %w", q.K, most, ErrDomain)
-	}
-	switch variant {
-	case QHT:
-		return q.validate()
-	case QHTD, QQHTD:
-		return q.validateWithDuplicates()
-	}
-	return fmt.Errorf("theory: unknown variant %d, must be QHT, QHTD or QQHTD: %w", variant, ErrDomain)
 }
 
 // population is a number of other elements that can come to an element's row.

@@ -2,66 +2,10 @@ package theory
 
 import (
 	"fmt"
-	"math/rand/v2"
-	"slices"
+	"math"
+	"math/bits"
 	"testing"
 )
-
-// quotientSim runs a quotient hash table over elements drawn uniformly from a universe
-// and returns its false positives and negatives and the numbers of new elements
-// and duplicates, all from position from on.
-func quotientSim(q Quotient, universe, elements, from int) (falsePositives, falseNegatives, fresh, duplicates int) {
-	r := rand.New(rand.NewPCG(4, uint64(q.K)))
-	row, fingerprint := make([]int, universe), make([]int, universe)
-	for i := range row {
-		row[i], fingerprint[i] = r.IntN(q.Rows), 1+r.IntN(q.S)
-	}
-	came := make([]bool, universe)
-	cells := make([][]int, q.Rows)
-	for i := range elements {
-		id := r.IntN(universe)
-		cellsOfRow := &cells[row[id]]
-		seen := slices.Contains(*cellsOfRow, fingerprint[id])
-		switch {
-		case i < from:
-		case came[id]:
-			duplicates++
-			if !seen {
-				falseNegatives++
-			}
-		default:
-			fresh++
-			if seen {
-				falsePositives++
-			}
-		}
-		came[id] = true
-		switch {
-		case seen:
-		case len(*cellsOfRow) < q.K:
-			*cellsOfRow = append(*cellsOfRow, fingerprint[id])
-		default:
-			(*cellsOfRow)[r.IntN(q.K)] = fingerprint[id]
-		}
-	}
-	return falsePositives, falseNegatives, fresh, duplicates
-}
-
-func TestQuotientFPRAgainstSimulation(t *testing.T) {
-	for _, q := range []Quotient{{8000, 1, 3}, {3000, 4, 15}, {1000, 16, 63}, {4000, 3, 3}} {
-		const n = 40000
-		fp, _, fresh, _ := quotientSim(q, 1<<21, n, 0)
-		plausible(t, fmt.Sprintf("%+v", q), fp, fresh, value[float64](t)(q.FPR(n)), .02)
-	}
-}
-
-func TestQuotientFNRAgainstSimulation(t *testing.T) {
-	for _, q := range []Quotient{{100, 1, 3}, {100, 1, 15}, {100, 2, 15}, {100, 8, 255}, {100, 16, 31}} {
-		universe := 50 * q.Rows * q.K
-		_, fn, _, duplicates := quotientSim(q, universe, 25*universe, 5*universe)
-		plausible(t, fmt.Sprintf("%+v", q), fn, duplicates, value[float64](t)(q.FNR(universe)), .01)
-	}
-}
 
 // GLN19, Table 1 and the artificial stream of Table 5, measured again: 65536 bits,
 // 100000 elements of which 4.62 % are duplicates, K/S near a quarter. The paper's
@@ -73,7 +17,7 @@ func TestQuotientFPRMatchesThePaper(t *testing.T) {
 		want    float64
 	}{{1, 2, .2255}, {2, 3, .2338}, {4, 4, .2352}, {8, 5, .2368}, {16, 6, .2370}} {
 		q := Quotient{Rows: 65536 / (c.k * c.bits), K: c.k, S: 1<<c.bits - 1}
-		near(t, fmt.Sprintf("%+v", q), value[float64](t)(q.FPR(distinct)), c.want, .008)
+		near(t, fmt.Sprintf("%+v", q), q.fpr(distinct), c.want, .008)
 	}
 }
 
@@ -93,15 +37,6 @@ func TestQuotientPrintedFP(t *testing.T) {
 	near(t, "FNR of a large universe", value[float64](t)(q.FNR(1<<31-1)), 1-b, 1e-5)
 }
 
-func TestQuotientWithDuplicates(t *testing.T) {
-	fpr, fnr, err := Quotient{9, 4, 15}.SaturatedWithDuplicates()
-	if err != nil {
-		t.Fatal(err)
-	}
-	near(t, "FPR", fpr, 1-14.*14*14*14/(15*15*15*15), 1e-12)
-	near(t, "sum", fpr+fnr, 1, 1e-12)
-}
-
 func TestQuotientMemoryRatio(t *testing.T) {
 	near(t, "free empty code", value[float64](t)(QHTMemoryRatio(2, 1, false)), 2./3, 1e-12)
 	near(t, "empty code taken", value[float64](t)(QHTMemoryRatio(2, 1, true)), 1, 1e-12)
@@ -109,4 +44,92 @@ func TestQuotientMemoryRatio(t *testing.T) {
 		t.Errorf("S is %d, want 4", s)
 	}
 	near(t, "limit", value[float64](t)(SQFSaturatedFPR(1, 2, 1)), .1995, .001)
+}
+
+// Long streams have the limits of the closed forms, and the first elements no errors.
+func TestStreamRatesLimits(t *testing.T) {
+	q, long := Quotient{100, 4, 15}, UniformStream{Elements: 1 << 30, Universe: 1 << 20}
+	_, fnr := pair(t)(q.StreamRates(QHT, long))
+	near(t, "FNR of QHT", fnr, value[float64](t)(q.FNR(long.Universe)), 1e-3)
+	wantFPR, wantFNR := pair(t)(q.SaturatedWithDuplicates())
+	near(t, "saturated FPR", wantFPR, 1-14.*14*14*14/(15*15*15*15), 1e-12)
+	near(t, "saturated sum", wantFPR+wantFNR, 1, 1e-12)
+	for variant := QHT; variant <= QQHTD; variant++ {
+		fpr, fnr := pair(t)(q.StreamRates(variant, long))
+		if variant != QHT {
+			near(t, "FPR with duplicates", fpr, wantFPR, 2e-3)
+			near(t, "FNR with duplicates", fnr, wantFNR, 2e-3)
+		}
+		fpr, fnr = pair(t)(Quotient{1 << 30, 4, 15}.StreamRates(variant, UniformStream{1000, 1 << 30}))
+		if !(fpr >= 0 && fpr < 1e-6 && fnr >= 0 && fnr < 1e-12) {
+			t.Errorf("variant %d: rates %g and %g before any row is full", variant, fpr, fnr)
+		}
+	}
+}
+
+// With one cell all three are the same filter.
+func TestStreamRatesOfOneCell(t *testing.T) {
+	for _, s := range []UniformStream{{100, 1 << 20}, {1e6, 1 << 22}, {1e8, 1 << 20}} {
+		q := Quotient{10_000, 1, 7}
+		fpr, fnr := pair(t)(q.StreamRates(QHT, s))
+		for _, variant := range []QuotientVariant{QHTD, QQHTD} {
+			otherFPR, otherFNR := pair(t)(q.StreamRates(variant, s))
+			near(t, fmt.Sprintf("%+v: FPR of variant %d", s, variant), otherFPR, fpr, .011)
+			near(t, fmt.Sprintf("%+v: FNR of variant %d", s, variant), otherFNR, fnr, .011)
+		}
+	}
+}
+
+// GLN19, Table 4: 150e6 elements from 2^24 and 2^27, 3 bits, one cell.
+func TestStreamRatesMatchThePaper(t *testing.T) {
+	for _, c := range []struct {
+		bits, universe int
+		fpr, fnr       float64
+	}{
+		{8e6, 1 << 24, .1202, .7074}, {1e6, 1 << 24, .1400, .8380}, {1e5, 1 << 24, .1426, .8553},
+		{8e6, 1 << 27, .1386, .8152}, {1e6, 1 << 27, .1424, .8518}, {1e4, 1 << 27, .1428, .8572},
+	} {
+		q, s := Quotient{c.bits / 3, 1, 7}, UniformStream{150e6, c.universe}
+		fpr, fnr := pair(t)(q.StreamRates(QHT, s))
+		near(t, fmt.Sprintf("FPR at %d bits", c.bits), fpr, c.fpr, .002)
+		near(t, fmt.Sprintf("FNR at %d bits", c.bits), fnr, c.fnr, .001)
+		share := value[float64](t)(s.Duplicates()) / 150e6
+		near(t, "share of duplicates", share, map[int]float64{1 << 24: .8882, 1 << 27: .3979}[c.universe], .0002)
+	}
+}
+
+// Two elements of a filter are compared for all values of r bits.
+func TestSQFMatch(t *testing.T) {
+	for r := 0; r <= 6; r++ {
+		for rPrime := 0; rPrime <= r; rPrime++ {
+			counts := map[[2]int]int{}
+			for x := range 1 << r {
+				counts[[2]int{x & (1<<rPrime - 1), bits.OnesCount(uint(x))}]++
+			}
+			want := 0.0
+			for _, n := range counts {
+				want += math.Pow(float64(n)/math.Exp2(float64(r)), 2)
+			}
+			near(t, fmt.Sprintf("match for r=%d, r'=%d", r, rPrime), value[float64](t)(SQFMatch(r, rPrime)), want, 1e-12)
+			if s := value[int](t)(SQFFingerprints(r, rPrime)); s != len(counts) {
+				t.Errorf("r=%d, r'=%d: %d fingerprints, want %d", r, rPrime, s, len(counts))
+			}
+		}
+	}
+}
+
+// At the ends of the domain rates are shares of 1, and never NaN.
+func TestStreamRatesAreShares(t *testing.T) {
+	for _, rows := range []int{1, 1 << 30} {
+		for _, size := range [][2]int{{1, 2}, {2, 2}, {1, 1 << 30}, {12, 12}, {12, 1 << 16}} {
+			for _, s := range []UniformStream{{2, 2}, {2, 1 << 30}, {1 << 30, 2}, {1 << 30, 1 << 30}, {1 << 30, 1000}} {
+				for variant := QHT; variant <= QQHTD; variant++ {
+					fpr, fnr, err := Quotient{rows, size[0], size[1]}.StreamRates(variant, s)
+					if err != nil || !(fpr >= 0 && fpr <= 1 && fnr >= 0 && fnr <= 1) {
+						t.Errorf("%d rows, K and S %d, %+v, variant %d: %v and %v, %v", rows, size, s, variant, fpr, fnr, err)
+					}
+				}
+			}
+		}
+	}
 }

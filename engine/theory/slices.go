@@ -1,6 +1,7 @@
 package theory
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 )
@@ -15,21 +16,11 @@ type Sliced struct {
 }
 
 func (s Sliced) validate() error {
-	if err := requireAtLeast("slices", s.Slices, 1); err != nil {
-		return err
-	}
-	if err := requireAtLeast("bits", s.Bits, s.Slices); err != nil {
-		return err
-	}
-	return requireAtLeast("K", s.K, 1)
-}
-
-// requireWithin reports an error unless least <= value <= most.
-func requireWithin(name string, value, least, most int) error {
-	if value < least || value > most {
-		return fmt.Errorf("theory: %s is %d, must be from %d to %d: %w", name, value, least, most, ErrDomain)
-	}
-	return nil
+	return cmp.Or(
+		requireAtLeast("slices", s.Slices, 1),
+		requireAtLeast("bits", s.Bits, s.Slices),
+		requireAtLeast("K", s.K, 1),
+	)
 }
 
 // SplitFPR returns the false positive rate after n distinct elements when k1 hash
@@ -82,13 +73,11 @@ func (s Sliced) SplitHybrid(k1, failed int, p float64, atLeast int) (fpr, fnr fl
 	if err != nil {
 		return 0, 0, err
 	}
-	if err := requireWithin("failed slices", failed, 0, s.Slices); err != nil {
-		return 0, 0, err
-	}
-	if err := requireShare("p", p); err != nil {
-		return 0, 0, err
-	}
-	if err := requireWithin("least bits in working slices", atLeast, 0, s.K); err != nil {
+	if err := cmp.Or(
+		requireWithin("failed slices", failed, 0, s.Slices),
+		requireShare("p", p),
+		requireWithin("least bits in working slices", atLeast, 0, s.K),
+	); err != nil {
 		return 0, 0, err
 	}
 	least, k := (atLeast+k2-1)/k2, float64(k1)
@@ -106,13 +95,11 @@ func (s Sliced) SplitHybrid(k1, failed int, p float64, atLeast int) (fpr, fnr fl
 // many slices an element chooses: 1 for horizontal ones (Eq. 5 solved for S), k for
 // vertical ones (Eq. 6). Domain: failed >= 0, choices >= 1, 0 < p < most < 1.
 func Tolerance(failed, choices int, p, most float64) (int, error) {
-	if err := requireRate("p", p); err != nil {
-		return 0, err
-	}
-	if !(most > p && most < 1) {
-		return 0, fmt.Errorf("theory: highest rate is %g, must be between p, which is %g, and 1: %w", most, p, ErrDomain)
-	}
-	if err := requireAtLeast("choices", choices, 1); err != nil {
+	if err := cmp.Or(
+		requireRate("p", p),
+		require(most > p && most < 1, "highest rate", most, "between p and 1"),
+		requireAtLeast("choices", choices, 1),
+	); err != nil {
 		return 0, err
 	}
 	return slicesFor(failed, math.Pow(p, 1/float64(choices)), math.Pow(most, 1/float64(choices)))
@@ -122,10 +109,10 @@ func Tolerance(failed, choices int, p, most float64) (int, error) {
 // section 3.2, the alternative to Definition 3): f/(1-(1-most)^(1/choices)), rounded up.
 // Domain: failed >= 0, choices >= 1, 0 < most < 1.
 func MissTolerance(failed, choices int, most float64) (int, error) {
-	if err := requireAtLeast("choices", choices, 1); err != nil {
-		return 0, err
-	}
-	if err := requireRate("highest rate", most); err != nil {
+	if err := cmp.Or(
+		requireAtLeast("choices", choices, 1),
+		requireRate("highest rate", most),
+	); err != nil {
 		return 0, err
 	}
 	return slicesFor(failed, 0, -math.Expm1(math.Log1p(-most)/float64(choices)))
@@ -133,12 +120,12 @@ func MissTolerance(failed, choices int, most float64) (int, error) {
 
 // slicesFor solves Eq. 5 for S, with 0 <= p < most.
 func slicesFor(failed int, p, most float64) (int, error) {
-	if err := requireAtLeast("failed slices", failed, 0); err != nil {
-		return 0, err
-	}
 	slices := float64(failed) * (1 - p) / (most - p)
-	if slices > math.MaxInt32 {
-		return 0, fmt.Errorf("theory: %.3g slices: highest rate is too close to p: %w", slices, ErrDomain)
+	if err := cmp.Or(
+		requireAtLeast("failed slices", failed, 0),
+		require(slices <= math.MaxInt32, "number of slices", slices, "smaller: highest rate is too close to p"),
+	); err != nil {
+		return 0, err
 	}
 	return max(1, int(math.Ceil(slices*(1-1e-12)))), nil
 }
@@ -215,14 +202,12 @@ func Fairness(loads []int) (float64, error) {
 // words). k1 = 1 are horizontal slices, k1 = k vertical ones. Domain: slices >= 1,
 // k1 >= 1, 0 < squares <= 1.
 func SplitFairness(slices, k1 int, squares float64) (float64, error) {
-	if err := requireAtLeast("slices", slices, 1); err != nil {
+	if err := cmp.Or(
+		requireAtLeast("slices", slices, 1),
+		requireAtLeast("k1", k1, 1),
+		require(squares > 0 && squares <= 1, "sum of squared probabilities", squares, "above 0 and at most 1"),
+	); err != nil {
 		return 0, err
-	}
-	if err := requireAtLeast("k1", k1, 1); err != nil {
-		return 0, err
-	}
-	if !(squares > 0 && squares <= 1) {
-		return 0, fmt.Errorf("theory: sum of squared probabilities is %g, must be above 0 and at most 1: %w", squares, ErrDomain)
 	}
 	return 1 / (1 + float64(slices-1)*squares/float64(k1)), nil
 }
@@ -239,13 +224,11 @@ const maxPipelineK = 128
 // The next slice has 1 + Binomial(r-1, 1/s) of the r bits not tested yet, where s slices
 // are untested. Domain: K <= 128, 0 <= set <= 1.
 func (s Sliced) PipelinedAccesses(set float64) (float64, error) {
-	if err := s.validate(); err != nil {
-		return 0, err
-	}
-	if err := requireWithin("K", s.K, 1, maxPipelineK); err != nil {
-		return 0, err
-	}
-	if err := requireShare("set", set); err != nil {
+	if err := cmp.Or(
+		s.validate(),
+		requireWithin("K", s.K, 1, maxPipelineK),
+		requireShare("set", set),
+	); err != nil {
 		return 0, err
 	}
 	// accesses[r] is the mean from r bits on when left slices have not been asked.
@@ -255,17 +238,57 @@ func (s Sliced) PipelinedAccesses(set float64) (float64, error) {
 		left := s.Slices - stage
 		next := make([]float64, s.K+1)
 		for r := 1; r <= s.K-stage; r++ {
-			next[r] = 1 + meanAhead(accesses, r, left, set)
+			// The next slice has the first of r bits, and each other one with chance 1/left.
+			next[r] = 1 + meanOverBinomial(r-1, 1/float64(left), func(others int) float64 {
+				return math.Pow(set, float64(1+others)) * accesses[r-1-others]
+			})
 		}
 		accesses = next
 	}
 	return accesses[s.K], nil
 }
 
-// meanAhead returns the mean number of accesses after the one to the next slice. That
-// slice holds the first of r bits, and each other bit with chance 1/left.
-func meanAhead(accesses []float64, r, left int, set float64) float64 {
-	return meanOverBinomial(r-1, 1/float64(left), func(others int) float64 {
-		return math.Pow(set, float64(1+others)) * accesses[r-1-others]
-	})
+// Tree is a Bloom tree (KNPS, section 6) all of whose filters have the same size and
+// hash functions.
+type Tree struct {
+	Bits   int   // m of each node, at least 1
+	K      int   // at least 1
+	FanOut []int // children of a node of level 0, the root, of level 1, and so on; each at least 1
+}
+
+// maxNodes bounds the nodes of a level.
+const maxNodes = min(1<<40, math.MaxInt)
+
+// SparseTopDownFPR bounds the false positive rate of a sparse tree with the top-down
+// heuristic at threshold level d, after n distinct elements that came evenly from all
+// leaves: the smaller of the root's rate and
+//
+//	1 - (1-p_d)^w
+//
+// where w is the number of nodes at level d and p_d the rate of each. The nodes of a level
+// have disjoint sets: p_d is (1-e^(-k n'/m))^k with n' = n/w (KNPS, section 6, "False
+// positives"). The root's is the whole tree's, sparse or dense, and that of a single filter
+// (Proposition 3). A false positive needs a match at level d or below, which implies one at
+// level d. It is a bound because the path may stop at a lower match, and then only that
+// subtree is searched. KNPS has no formula. Domain: n >= 0, 0 <= d <= len(FanOut).
+func (t Tree) SparseTopDownFPR(n, d int) (float64, error) {
+	if err := cmp.Or(requireBloom(t.Bits, t.K, n), requireWithin("d", d, 0, len(t.FanOut))); err != nil {
+		return 0, err
+	}
+	width, nodes := 1, 1 // of level d, and of each
+	for level, children := range t.FanOut {
+		if err := requireWithin("fan-out", children, 1, maxNodes/nodes); err != nil {
+			return 0, err
+		}
+		if nodes *= children; level < d {
+			width = nodes
+		}
+	}
+	rate := func(width int) float64 {
+		return bloomLimit(float64(t.K)*float64(n)/float64(width)/float64(t.Bits), t.K)
+	}
+	if rate(width) == 1 {
+		return rate(1), nil
+	}
+	return min(rate(1), -math.Expm1(float64(width)*math.Log1p(-rate(width)))), nil
 }

@@ -3,7 +3,6 @@ package theory
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"testing"
 )
 
@@ -14,10 +13,7 @@ func TestSlicedFailures(t *testing.T) {
 		k1, atLeast int
 		fpr, fnr    float64
 	}{{1, 0, .2160, 0}, {1, 1, .016, .2}, {1, 8, .016, .2}, {8, 0, .05174, 0}, {8, 3, .0509, .0013}, {8, 4, .0488, .0102}, {8, 5, .042, .057}, {8, 8, .00336, .8322}} {
-		fpr, fnr, err := s.SplitHybrid(c.k1, 8, .02, c.atLeast)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fpr, fnr := pair(t)(s.SplitHybrid(c.k1, 8, .02, c.atLeast))
 		near(t, fmt.Sprintf("%+v: FPR", c), fpr, c.fpr, .03)
 		near(t, fmt.Sprintf("%+v: FNR", c), fnr, c.fnr, .06)
 	}
@@ -33,51 +29,12 @@ func TestTolerance(t *testing.T) {
 			t.Errorf("k = %d: %d slices", c.k, slices)
 		}
 		for _, less := range []int{0, 1} {
-			fpr, _, err := Sliced{1 << 20, c.k, slices - less}.SplitHybrid(c.k, 4, .02, 0)
-			if err != nil || (fpr <= .15) != (less == 0) {
-				t.Errorf("k = %d, %d slices less: %g, error %v", c.k, less, fpr, err)
-			}
-			_, fnr, err := Sliced{1 << 20, c.k, misses - less}.SplitHybrid(c.k, 4, .02, c.k)
-			if err != nil || (fnr <= .05*(1+1e-12)) != (less == 0) {
-				t.Errorf("k = %d, %d slices less: %g missed, error %v", c.k, less, fnr, err)
+			fpr, _ := pair(t)(Sliced{1 << 20, c.k, slices - less}.SplitHybrid(c.k, 4, .02, 0))
+			_, fnr := pair(t)(Sliced{1 << 20, c.k, misses - less}.SplitHybrid(c.k, 4, .02, c.k))
+			if (fpr <= .15) != (less == 0) || (fnr <= .05*(1+1e-12)) != (less == 0) {
+				t.Errorf("k = %d, %d slices less: FPR %g, %g missed", c.k, less, fpr, fnr)
 			}
 		}
-	}
-}
-
-// TestSplitFPR throws elements at slices of few bits, as [Sliced.SplitFPR] models them:
-// each of n k1 choices at any slice, with k2 bits anywhere in it.
-func TestSplitFPR(t *testing.T) {
-	const bits, slices, n = 400, 20, 40
-	r := rand.New(rand.NewPCG(7, 0))
-	for _, k1 := range []int{1, 2, 6} {
-		s := Sliced{Bits: bits, K: 6, Slices: slices}
-		k2 := s.K / k1
-		// A rate of all slices is a mean over slices, to the power of k1 choices that
-		// are independent: simulate single choices.
-		const runs = 20_000
-		matched := 0
-		for range runs {
-			var set [bits / slices]bool
-			for range n * k1 {
-				if r.IntN(slices) == 0 {
-					for range k2 {
-						set[r.IntN(len(set))] = true
-					}
-				}
-			}
-			all := true
-			for range k2 {
-				all = all && set[r.IntN(len(set))]
-			}
-			if all {
-				matched++
-			}
-		}
-		want := math.Pow(value[float64](t)(s.SplitFPR(k1, n)), 1/float64(k1))
-		// The formula takes the set bits of a slice as independent, which for slices of
-		// 20 bits is 3 % too low.
-		plausible(t, fmt.Sprintf("one of %d choices", k1), matched, runs, want, .04)
 	}
 }
 
@@ -105,47 +62,14 @@ func TestSplitLimits(t *testing.T) {
 	}
 }
 
+// TestPipelinedAccesses: parallel tests ask the different slices of K bits; of two slices a
+// second one is asked if one of two bits lies there and the first is set.
 func TestPipelinedAccesses(t *testing.T) {
-	r := rand.New(rand.NewPCG(8, 0))
 	for _, s := range []Sliced{{100, 1, 1}, {100, 4, 1}, {100, 4, 3}, {100, 5, 50}} {
-		for _, set := range []float64{0, .3, .9, 1} {
-			const runs = 20_000
-			sum, squares := 0.0, 0.0
-			for range runs {
-				tests := float64(simulatePipeline(r, s, set))
-				sum += tests
-				squares += tests * tests
-			}
-			mean := sum / runs
-			want := value[float64](t)(s.PipelinedAccesses(set))
-			deviation := math.Sqrt(max(0, squares/runs-mean*mean) / runs)
-			if math.Abs(mean-want) > 6*deviation+1e-12 {
-				t.Errorf("%+v, %g set: simulated %.4f, formula %.4f", s, set, mean, want)
-			}
-		}
 		n := float64(s.Slices)
 		near(t, "parallel", value[float64](t)(s.PipelinedAccesses(1)), n*(1-math.Pow(1-1/n, float64(s.K))), 1e-12)
 	}
-}
-
-func simulatePipeline(r *rand.Rand, s Sliced, set float64) (tests int) {
-	slices, clear := make([]int, s.K), make([]bool, s.K)
-	for i := range slices {
-		slices[i], clear[i] = r.IntN(s.Slices), r.Float64() >= set
-	}
-	asked := map[int]bool{}
-	for _, slice := range slices {
-		if asked[slice] {
-			continue
-		}
-		asked[slice] = true
-		for i := range slices {
-			if slices[i] == slice && clear[i] {
-				return len(asked)
-			}
-		}
-	}
-	return len(asked)
+	near(t, "two bits", value[float64](t)(Sliced{100, 2, 2}.PipelinedAccesses(.3)), 1+.5*.3, 1e-12)
 }
 
 func TestFairness(t *testing.T) {
@@ -171,39 +95,16 @@ func TestFairness(t *testing.T) {
 	}
 }
 
-// TestSplitHybridAgainstSimulation draws for each choice of slices whether it failed,
-// and for each bit in working ones whether it is set.
-func TestSplitHybridAgainstSimulation(t *testing.T) {
-	const trials, p, failed = 50_000, .3, 3
-	s := Sliced{Bits: 1000, K: 6, Slices: 10}
-	bit := math.Pow(p, 1./6)
-	r := rand.New(rand.NewPCG(9, 0))
-	for _, k1 := range []int{1, 2, 3, 6} {
-		for atLeast := 0; atLeast <= s.K; atLeast++ {
-			reported, lost := 0, 0
-			for range trials {
-				live, set := 0, true
-				for range k1 {
-					if r.IntN(s.Slices) < failed {
-						continue
-					}
-					for range s.K / k1 {
-						live++
-						set = set && r.Float64() < bit
-					}
-				}
-				if live < atLeast {
-					lost++
-				} else if set {
-					reported++
-				}
-			}
-			fpr, fnr, err := s.SplitHybrid(k1, failed, p, atLeast)
-			if err != nil {
-				t.Fatal(err)
-			}
-			plausible(t, fmt.Sprintf("k1 = %d, at least %d: FPR", k1, atLeast), reported, trials, fpr, 0)
-			plausible(t, fmt.Sprintf("k1 = %d, at least %d: FNR", k1, atLeast), lost, trials, fnr, 0)
-		}
+func TestTree(t *testing.T) {
+	tree := Tree{Bits: 1000, K: 3, FanOut: []int{2, 5}}
+	var rates []float64
+	for _, n := range []int{300, 150, 30} {
+		rates = append(rates, value[float64](t)(BloomFPRApprox(1000, 3, n)))
+	}
+	for d, want := range []float64{rates[0], min(rates[0], 1-math.Pow(1-rates[1], 2)), 1 - math.Pow(1-rates[2], 10)} {
+		near(t, "top-down", value[float64](t)(tree.SparseTopDownFPR(300, d)), want, 1e-12)
+	}
+	if full := value[float64](t)(Tree{Bits: 1, K: 1, FanOut: []int{2}}.SparseTopDownFPR(1<<30, 1)); full != 1 {
+		t.Errorf("full tree: %g", full)
 	}
 }

@@ -1,6 +1,7 @@
 package theory
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 )
@@ -15,28 +16,19 @@ type Stable struct {
 }
 
 func (s Stable) validate() error {
-	if err := requireStable(s.Cells, s.K, s.Max); err != nil {
-		return err
-	}
-	if s.P < 1 || s.P > s.Cells {
-		return fmt.Errorf("theory: P is %d, must be from 1 to %d: %w", s.P, s.Cells, ErrDomain)
-	}
-	return nil
+	return cmp.Or(requireStable(s.Cells, s.K, s.Max), requireWithin("P", s.P, 1, s.Cells))
 }
 
 func requireStable(cells, k, top int) error {
-	if err := requireAtLeast("K", k, 1); err != nil {
-		return err
-	}
-	if cells <= k {
-		return fmt.Errorf("theory: %d cells, must be more than K, which is %d: %w", cells, k, ErrDomain)
-	}
-	return requireAtLeast("Max", top, 1)
+	return cmp.Or(
+		requireAtLeast("cells", cells, 2),
+		requireWithin("K", k, 1, cells-1),
+		requireAtLeast("Max", top, 1),
+	)
 }
 
-// Zeros returns the stable point: the expected share of cells that are zero after
-// many elements, exact for uniform streams and a lower bound for all others
-// (DR06, Theorem 3).
+// Zeros returns the stable point: the expected share of cells that are zero after many
+// elements, exact for uniform streams and a lower bound for all others (DR06, Theorem 3).
 func (s Stable) Zeros() (float64, error) {
 	if err := s.validate(); err != nil {
 		return 0, err
@@ -61,10 +53,7 @@ func (s Stable) FPS() (float64, error) {
 // to [Stable.Zeros]; for Max = 1 it is z + (1-z) ((1-k)(1-p))^n, about
 // z + (1-z) e^(-(K+P) n/m). Domain: n >= 0.
 func (s Stable) ZerosAfter(n int) (float64, error) {
-	if err := s.validate(); err != nil {
-		return 0, err
-	}
-	if err := requireAtLeast("n", n, 0); err != nil {
+	if err := cmp.Or(s.validate(), requireAtLeast("n", n, 0)); err != nil {
 		return 0, err
 	}
 	return max(0, 1-s.setSince(float64(n), s.set())), nil
@@ -99,9 +88,6 @@ func (s Stable) setSince(n, k float64) float64 {
 // below Max. A gap counts the elements between the two, so that an element
 // repeated at once has gap 0. The absolute error is about 1e-15. Domain: gap >= 0.
 func (s Stable) FNR(gap int) (float64, error) {
-	if err := s.validate(); err != nil {
-		return 0, err
-	}
 	return s.FNRAt(gap, s.set())
 }
 
@@ -109,13 +95,11 @@ func (s Stable) FNR(gap int) (float64, error) {
 // with probability set, be it as [Stable.SetRate] has it (DR06, Eq. 9 to 14 and 19).
 // Domain: gap >= 0, 0 < set < 1.
 func (s Stable) FNRAt(gap int, set float64) (float64, error) {
-	if err := s.validate(); err != nil {
-		return 0, err
-	}
-	if err := requireAtLeast("gap", gap, 0); err != nil {
-		return 0, err
-	}
-	if err := requireRate("rate of settings", set); err != nil {
+	if err := cmp.Or(
+		s.validate(),
+		requireAtLeast("gap", gap, 0),
+		requireRate("rate of settings", set),
+	); err != nil {
 		return 0, err
 	}
 	if gap < s.Max {
@@ -163,10 +147,7 @@ func StableP(cells, k, top int, fps float64) (int, error) {
 //
 // Domain: cells > k >= 1, top >= 1, 0 < fps < 1.
 func StablePExact(cells, k, top int, fps float64) (float64, error) {
-	if err := requireStable(cells, k, top); err != nil {
-		return 0, err
-	}
-	if err := requireRate("fps", fps); err != nil {
+	if err := cmp.Or(requireStable(cells, k, top), requireRate("fps", fps)); err != nil {
 		return 0, err
 	}
 	// (1-x)^(-1/top) - 1 without cancellation, which small x would suffer from.
@@ -183,10 +164,10 @@ func StablePExact(cells, k, top int, fps float64) (float64, error) {
 // 1, 0 < fps < 1, gap >= top. It is also an error if no K reaches fps, or if the gap is
 // so short that rounding errors hide the rates.
 func StableBestK(cells, top int, fps float64, gap int) (Stable, error) {
-	if err := requireAtLeast("cells", cells, 2); err != nil {
-		return Stable{}, err
-	}
-	if err := requireAtLeast("gap", gap, max(top, 1)); err != nil {
+	if err := cmp.Or(
+		requireAtLeast("cells", cells, 2),
+		requireAtLeast("gap", gap, max(top, 1)),
+	); err != nil {
 		return Stable{}, err
 	}
 	best, found, err := bestStableK(cells, top, fps, []Gap{{Elements: gap, Weight: 1}})
@@ -202,59 +183,6 @@ func StableBestK(cells, top int, fps float64, gap int) (Stable, error) {
 	return best.Stable, nil
 }
 
-// StableHits is a stable Bloom filter whose elements decrement P cells if they are new to
-// it, and HitP if they are found. These are the lines of line.TestAndSetCells, with Cells
-// the cells of a line. HitP = P is the paper's [Stable].
-type StableHits struct {
-	Stable Stable
-	HitP   int // from 0 to P
-}
-
-// Zeros returns the share of zero cells that a stream of new elements brings an empty
-// filter to: the largest z with
-//
-//	z = (g / (g+1))^Max, g = (P (1-f) + HitP f) (1/K - 1/Cells), f = (1-z)^K
-//
-// which is DR06, Theorem 2, with the mean of both decrements, since whether another
-// element is found does not depend on a cell's value. With few decrements on hits and Max
-// above 1 it may be 0: fewer zeros make more hits, which leave fewer zeros. The right
-// side grows with z, so iteration from z = 1 falls to the solution. It is exact in the
-// limit of many cells. With N cells in a line f is too low by up to a share K (K-1)/2
-// (1-x)/(xN), where x is 1-z, since lines differ. It takes up to some milliseconds, near
-// the P below which only 0 is left.
-func (s StableHits) Zeros() (float64, error) {
-	m := s.Stable
-	if err := m.validate(); err != nil {
-		return 0, err
-	}
-	if s.HitP < 0 || s.HitP > m.P {
-		return 0, fmt.Errorf("theory: HitP is %d, must be from 0 to P, which is %d: %w", s.HitP, m.P, ErrDomain)
-	}
-	const steps = 100_000
-	z := 1.0
-	for range steps {
-		f := math.Pow(1-z, float64(m.K))
-		g := (float64(m.P)*(1-f) + float64(s.HitP)*f) * (1/float64(m.K) - 1/float64(m.Cells))
-		next := math.Pow(g/(g+1), float64(m.Max))
-		if next >= z {
-			break
-		}
-		z = next
-	}
-	return z, nil
-}
-
-// FPS returns the false positive rate that a stream of new elements brings an empty
-// filter to: (1 - Zeros)^K. It bounds the rate of all streams if HitP = P, or if Max = 1,
-// where a hit only decrements.
-func (s StableHits) FPS() (float64, error) {
-	zeros, err := s.Zeros()
-	if err != nil {
-		return 0, err
-	}
-	return math.Pow(1-zeros, float64(s.Stable.K)), nil
-}
-
 // StableMissFPS returns the limit of the false positive rate of a stable Bloom filter
 // with cells of one bit that decrements only on a miss: z^K. (On a hit its K bits are set
 // already.) z is the share of set bits at which as many bits are cleared as are set,
@@ -267,10 +195,7 @@ func (s StableHits) FPS() (float64, error) {
 // it. The paper's equations are for an update at every element. It trades like a [Stable]
 // with a smaller P. Domain: p >= 2, k >= 1. With p = 1 the filter fills up.
 func StableMissFPS(p, k int) (float64, error) {
-	if err := requireAtLeast("P", p, 2); err != nil {
-		return 0, err
-	}
-	if err := requireAtLeast("K", k, 1); err != nil {
+	if err := cmp.Or(requireAtLeast("P", p, 2), requireAtLeast("K", k, 1)); err != nil {
 		return 0, err
 	}
 	low, high := 0.0, 1.0
@@ -291,4 +216,138 @@ func geometric(z float64, k int) float64 {
 		sum = z * (1 + sum)
 	}
 	return sum
+}
+
+// Gap is one value of a stream's gap distribution: how many elements come
+// between a duplicate and the element's last occurrence.
+type Gap struct {
+	Elements int     // at least 0; 0 if an element is repeated at once
+	Weight   float64 // how many duplicates have this gap, or their share; at least 0
+}
+
+// StableChoice is a filter with cells of CellBits bits and the miss rate to expect.
+type StableChoice struct {
+	Stable
+	CellBits int     // d; Max is 2^d - 1
+	FNR      float64 // see [Stable.MeanFNR]
+}
+
+// maxStableCellBits bounds d: a larger Max would need some hundred thousand
+// decrements for each element.
+const maxStableCellBits = 16
+
+// largestStableK bounds the search for K. The best K is below 10 for all rates
+// that DR06 treats (Observation 1).
+const largestStableK = 32
+
+// equalRates is a difference of rates that comes from rounding.
+const equalRates = 1e-12
+
+// MeanFNR returns the share of duplicates that are reported as distinct, for duplicates
+// with the given gaps: the mean of [Stable.FNR], which is DR06, Eq. 15 divided by the
+// number of duplicates. (Eq. 16 has a single average gap instead, which is not known in
+// advance.) Weights need not add up to 1. Its time grows with Max times the number of
+// gaps. Domain: at least one gap with a weight above 0, a finite sum of weights.
+func (s Stable) MeanFNR(gaps []Gap) (float64, error) {
+	total, err := totalWeight(gaps)
+	if err != nil {
+		return 0, err
+	}
+	mean := 0.0
+	for _, g := range gaps {
+		fnr, err := s.FNR(g.Elements)
+		if err != nil {
+			return 0, err
+		}
+		mean += g.Weight / total * fnr
+	}
+	return min(mean, 1), nil
+}
+
+func totalWeight(gaps []Gap) (total float64, err error) {
+	for i, g := range gaps {
+		if err := cmp.Or(
+			requireAtLeast(fmt.Sprintf("gap %d", i), g.Elements, 0),
+			require(g.Weight >= 0, fmt.Sprintf("weight of gap %d", i), g.Weight, "0 or more"),
+		); err != nil {
+			return 0, err
+		}
+		total += g.Weight
+	}
+	return total, require(total > 0 && !math.IsInf(total, 1), "sum of the weights of gaps", total, "finite and above 0")
+}
+
+// StableByCellBits returns, for each d from 1 to cellBits, the filter of bits/d cells
+// with Max = 2^d - 1 that misses the fewest duplicates with these gaps among those that
+// keep the false positive rate at fps or less (DR06, section 4.1, "The setting of Max").
+// Every d has its own best K; P is that of [StableP]. It leaves out values of d for which
+// no filter reaches fps. Of filters with equal misses it takes the one with the smallest
+// K.
+//
+// Larger cells keep elements for a time that varies less: they miss fewer at short gaps
+// and more at long ones. They take longer, since P grows with Max. The paper considers
+// cellBits = 3, and advises d = 1 if the gaps are unknown.
+//
+// Its time grows with 2^cellBits times the number of gaps. A histogram with some dozens
+// of values is enough. Domain: bits >= 2, 1 <= cellBits <= 16, 0 < fps < 1, gaps as for
+// [Stable.MeanFNR]. It is also an error if no filter reaches fps.
+func StableByCellBits(bits, cellBits int, fps float64, gaps []Gap) ([]StableChoice, error) {
+	_, err := totalWeight(gaps)
+	if err := cmp.Or(
+		requireAtLeast("bits", bits, 2),
+		requireWithin("cell bits", cellBits, 1, maxStableCellBits),
+		requireRate("fps", fps),
+		err,
+	); err != nil {
+		return nil, err
+	}
+	var choices []StableChoice
+	for d := 1; d <= cellBits; d++ {
+		best, found, err := bestStableK(bits/d, 1<<d-1, fps, gaps)
+		if err != nil {
+			return nil, err
+		}
+		if best.CellBits = d; found {
+			choices = append(choices, best)
+		}
+	}
+	if len(choices) == 0 {
+		return nil, fmt.Errorf("theory: no stable Bloom filter of %d bits has a false positive rate of %g or less: %w", bits, fps, ErrDomain)
+	}
+	return choices, nil
+}
+
+// bestStableK tries all K for cells up to top. found is false if none reaches fps.
+func bestStableK(cells, top int, fps float64, gaps []Gap) (best StableChoice, found bool, err error) {
+	for k := 1; k <= min(largestStableK, cells-1); k++ {
+		p, err := StableP(cells, k, top, fps)
+		if err != nil {
+			continue // more decrements than cells: too small for this rate
+		}
+		s := Stable{Cells: cells, K: k, P: p, Max: top}
+		fnr, err := s.MeanFNR(gaps)
+		if err != nil {
+			return StableChoice{}, false, err
+		}
+		if !found || fnr < best.FNR-equalRates {
+			best, found = StableChoice{Stable: s, FNR: fnr}, true
+		}
+	}
+	return best, found, nil
+}
+
+// StableBestMax returns the best of [StableByCellBits], with the same domain. Of equals
+// it takes the one with the smallest cells, which updates fastest.
+func StableBestMax(bits, cellBits int, fps float64, gaps []Gap) (StableChoice, error) {
+	choices, err := StableByCellBits(bits, cellBits, fps, gaps)
+	if err != nil {
+		return StableChoice{}, err
+	}
+	best := choices[0]
+	for _, c := range choices[1:] {
+		if c.FNR < best.FNR-equalRates {
+			best = c
+		}
+	}
+	return best, nil
 }

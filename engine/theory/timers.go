@@ -1,7 +1,7 @@
 package theory
 
 import (
-	"fmt"
+	"cmp"
 	"math"
 	"math/bits"
 )
@@ -48,84 +48,49 @@ const maxEqualK = 64
 // section 4): an element is a duplicate if none of its K timers is zero and at least
 // AtLeast of them, k', are equal.
 //
-// The paper only has the rate for k' = k and one other element, (1-e^(-k/m))^k. The formulas here assume that the positions of all elements are
-// uniform and independent, and that each time unit has one element. The j-th latest
-// element is then the last to have set L_j timers, where L_j is binomial of K trials with
-// chance (1-1/m)^(K(j-1)), and a given timer holds its value with probability L_j/m. So
-// the chance of any pattern among the K timers is a sum over multinomial terms in the
-// moments of L_j, up to a share in the order of K^2/m.
+// The paper only has the rate for k' = k and one other element, (1-e^(-k/m))^k. The formulas
+// here assume that the positions of all elements are uniform and independent, and that each
+// time unit has one element. The j-th latest element is then the last to have set L_j timers,
+// where L_j is binomial of K trials with chance (1-1/m)^(K(j-1)), and a given timer holds its
+// value with probability L_j/m. So the chance of any pattern among the K timers is a sum over
+// multinomial terms in the moments of L_j, up to a share in the order of K^2/m.
 type EqualTimers struct {
 	Timers  int // m, at least 1
 	K       int // from 1 to 64
 	AtLeast int // k', from 1, which switches the heuristic off, to K
 }
 
-func (e EqualTimers) validate() error {
-	if err := requireAtLeast("timers", e.Timers, 1); err != nil {
-		return err
-	}
-	if e.K < 1 || e.K > maxEqualK {
-		return fmt.Errorf("theory: K is %d, must be from 1 to %d: %w", e.K, maxEqualK, ErrDomain)
-	}
-	if e.AtLeast < 1 || e.AtLeast > e.K {
-		return fmt.Errorf("theory: at least %d timers, must be from 1 to K, which is %d: %w", e.AtLeast, e.K, ErrDomain)
-	}
-	return nil
-}
-
 // FPR returns the probability that an element that is not among the n of the window
 // is reported a duplicate. It takes O(n K^2). Domain: n >= 0.
 func (e EqualTimers) FPR(n int) (float64, error) {
-	if err := e.validate(); err != nil {
-		return 0, err
-	}
-	if err := requireAtLeast("n", n, 0); err != nil {
+	if err := cmp.Or(
+		requireAtLeast("timers", e.Timers, 1),
+		requireWithin("K", e.K, 1, maxEqualK),
+		requireWithin("least equal timers", e.AtLeast, 1, e.K),
+		requireAtLeast("n", n, 0),
+	); err != nil {
 		return 0, err
 	}
 	// Chances that some of the timers hold values of the elements so far: small has
 	// no group of AtLeast among them, large has one.
-	small, large := newAssignments(e.K), make(assignments, e.K+1)
+	small, large := make(assignments, e.K+1), make(assignments, e.K+1)
+	small[0] = 1
 	for j := range n {
 		values := e.moments(j)
-		large.extend(values, 0, e.K)
-		large.addExtended(small, values, e.AtLeast, e.K)
-		small.extend(values, 0, e.AtLeast-1)
+		large = large.extended(values, 0, e.K)
+		for c, p := range small.extended(values, e.AtLeast, e.K) {
+			large[c] += p
+		}
+		small = small.extended(values, 0, e.AtLeast-1)
 	}
 	return min(1, large[e.K]), nil
-}
-
-// FNR returns the probability that an element is reported distinct after newer other
-// ones of the window were set. It takes O(newer K^2). Domain: newer >= 0.
-func (e EqualTimers) FNR(newer int) (float64, error) {
-	if err := e.validate(); err != nil {
-		return 0, err
-	}
-	if err := requireAtLeast("newer elements", newer, 0); err != nil {
-		return 0, err
-	}
-	own := make([]float64, e.K+1)
-	left := e.leftBy(newer)
-	for i := range own {
-		own[i] = math.Pow(left, float64(i))
-	}
-	small := newAssignments(e.K)
-	small.extend(own, 0, e.AtLeast-1)
-	for j := range newer {
-		small.extend(e.moments(j), 0, e.AtLeast-1)
-	}
-	return min(1, small[e.K]), nil
-}
-
-// leftBy returns the expected share of timers that so many elements leave unset.
-func (e EqualTimers) leftBy(elements int) float64 {
-	return 1 - powMinus(1/float64(e.Timers), float64(e.K)*float64(elements))
 }
 
 // moments returns E[(L/m)^i] for i = 0 to K, where L is the number of timers that
 // were set last by the element after which newer ones came.
 func (e EqualTimers) moments(newer int) []float64 {
-	moments := make([]float64, e.K+1)
-	chance, k := e.leftBy(newer), float64(e.K)
+	moments, k := make([]float64, e.K+1), float64(e.K)
+	chance := 1 - powMinus(1/float64(e.Timers), k*float64(newer)) // that newer ones leave a timer
 	for l := range e.K + 1 {
 		term := binomialCoefficient(e.K, l) * math.Pow(chance, float64(l)) * math.Pow(1-chance, k-float64(l))
 		for i := range moments {
@@ -140,32 +105,16 @@ func (e EqualTimers) moments(newer int) []float64 {
 // of the values so far, in an allowed pattern, summed over the choices of the c timers.
 type assignments []float64
 
-func newAssignments(k int) assignments {
-	a := make(assignments, k+1)
-	a[0] = 1
-	return a
-}
-
-// extend adds one more value, which least to most of the remaining timers hold.
-// moments[i] is the probability that i given timers hold it.
-func (a assignments) extend(moments []float64, least, most int) {
-	before := make(assignments, len(a))
-	copy(before, a)
-	clear(a)
-	a.addExtended(before, moments, least, most)
-}
-
-// addExtended adds the extension of before.
-func (a assignments) addExtended(before assignments, moments []float64, least, most int) {
-	k := len(a) - 1
-	for c, sum := range before {
-		if sum == 0 {
-			continue
-		}
+// extended returns the assignments with one more value, which least to most of the
+// remaining timers hold. moments[i] is the probability that i given timers hold it.
+func (a assignments) extended(moments []float64, least, most int) assignments {
+	next, k := make(assignments, len(a)), len(a)-1
+	for c, sum := range a {
 		for i := least; i <= min(most, k-c); i++ {
-			a[c+i] += sum * binomialCoefficient(k-c, i) * moments[i]
+			next[c+i] += sum * binomialCoefficient(k-c, i) * moments[i]
 		}
 	}
+	return next
 }
 
 // binomialCoefficient returns C(n,i) for 0 <= i <= n <= 64.
@@ -175,4 +124,67 @@ func binomialCoefficient(n, i int) float64 {
 		c = c * float64(n-j) / float64(j+1)
 	}
 	return c
+}
+
+// Dynamic is a Bloom filter of dynamic size (KNPS, section 5): filters of Bits bits and K
+// hash functions. The newest takes elements until its false positive rate is FPR.
+//
+// Its methods take the number of elements held: those of the window, each once, or all
+// for append-only filters. For filters that grow by density the results are means, since
+// the number of elements that fill a filter varies.
+type Dynamic struct {
+	Bits int     // m of each filter, at least 1
+	K    int     // at least 1
+	FPR  float64 // between 0 and 1, and such that a filter takes at least one element
+}
+
+// Capacity returns the elements that a filter takes, the number at which the false positive
+// rate reaches FPR: -(m/k) ln(1-FPR^(1/k)) (Eq. 1 solved for n), rounded down.
+func (d Dynamic) Capacity() (int, error) {
+	if err := cmp.Or(requireBloom(d.Bits, d.K, 0), requireRate("FPR", d.FPR)); err != nil {
+		return 0, err
+	}
+	capacity := -float64(d.Bits) / float64(d.K) * math.Log1p(-math.Pow(d.FPR, 1/float64(d.K)))
+	if err := require(capacity >= 1 && capacity < math.MaxInt, "capacity", capacity, "a positive int"); err != nil {
+		return 0, err
+	}
+	return int(capacity), nil
+}
+
+// MeanFPR returns the mean false positive rate while the newest filter fills up, from one
+// element to Capacity; older filters took Capacity each, and the oldest has lost what left
+// the window. It takes O(held + Capacity). Domain: held >= 0.
+func (d Dynamic) MeanFPR(held int) (float64, error) {
+	capacity, err := d.Capacity()
+	if err := cmp.Or(err, requireAtLeast("held", held, 0)); err != nil {
+		return 0, err
+	}
+	sum := 0.0
+	for newest := 1; newest <= capacity; newest++ {
+		sum += d.combined(held, newest, capacity)
+	}
+	return sum / float64(capacity), nil
+}
+
+// combined is the rate when the newest filter took newest elements.
+func (d Dynamic) combined(held, newest, capacity int) float64 {
+	settings := float64(d.K) / float64(d.Bits)
+	none := 1.0
+	for part := min(newest, held); held > 0; part = min(capacity, held) {
+		none *= 1 - bloomLimit(settings*float64(part), d.K)
+		held -= part
+	}
+	return 1 - none
+}
+
+// CardinalityFilters returns the mean number of filters alive when events come steadily
+// and filters grow by cardinality: 1 + (held-1)/Capacity, since a filter lives from its
+// first event to the end of the window of its last one. So it is above 1 for any number
+// of events (KNPS, section 5: "between one and two"). Domain: held >= 1.
+func (d Dynamic) CardinalityFilters(held int) (float64, error) {
+	capacity, err := d.Capacity()
+	if err := cmp.Or(err, requireAtLeast("held", held, 1)); err != nil {
+		return 0, err
+	}
+	return 1 + float64(held-1)/float64(capacity), nil
 }

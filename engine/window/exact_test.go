@@ -14,6 +14,9 @@ import (
 // TestExactWindowPrunes compares a filter that prunes with one that never does, on a
 // stream that is out of order by twice the window.
 func TestExactWindowPrunes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	for _, text := range []string{"1ms", "n:5000"} {
 		rng := rand.New(rand.NewPCG(17, 17))
 		s := &check.Packets{}
@@ -46,6 +49,9 @@ func TestExactWindowPrunes(t *testing.T) {
 // Where time goes back, nothing is forgotten as long as there is memory. Beyond that what
 // was forgotten is counted, and nothing else is missed.
 func TestExactWindowGoesBack(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	const n = 6 * pruneSpan
 	s := uniquePackets(n, 1000)
 	for i := range n {

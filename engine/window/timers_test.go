@@ -30,6 +30,9 @@ func newTimers(t testing.TB, c TimersConfig) *Timers {
 // TestTimersAgainstPaper compares verdicts with those of the filter as printed, in the
 // same ticks, where neither has false positives.
 func TestTimersAgainstPaper(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	for _, c := range []TimersConfig{
 		{Window: mustWindow(t, "1us")}, {Window: mustWindow(t, "1ms")}, {Window: mustWindow(t, "1ms"), TimerBits: 16},
 		{Window: mustWindow(t, "1ms"), K: 3, Equal: 3}, {Window: mustWindow(t, "n:50")}, {Window: mustWindow(t, "n:1000")},
@@ -122,6 +125,9 @@ func TestTimersBatches(t *testing.T) {
 // run is known from sweeps, some ticks apart. The two timers of K = 2 lie in one of eight
 // pairs of eighths, so that two elements share both more often.
 func TestTimersRate(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	const n = 200_000
 	for _, c := range []TimersConfig{{}, {K: 7}, {K: 4}, {K: 3}, {K: 2}, {K: 4, TimerBits: 16}, {K: 1}} {
 		for _, load := range []int64{1, 4} { // elements in a line
@@ -197,7 +203,7 @@ func FuzzRestoreTimers(f *testing.F) {
 	}, smallTimers(f))
 }
 
-func TestTimersState(t *testing.T) { check.State(t, "in order", smallTimers(t), "0d6a5ea80dc68073") }
+func TestTimersState(t *testing.T) { check.State(t, "in order", smallTimers(t), "a4de2c231f384cbd") }
 
 // BenchmarkTimers has windows that hold what is repeated: the last 16,384 elements.
 func BenchmarkTimers(b *testing.B) {

@@ -13,9 +13,9 @@ const (
 	AVX2                 // AVX2, BMI1, BMI2, POPCNT
 	AVX512               // AVX-512 F, DQ, BW, VL; some kernels also VPOPCNTDQ
 	NEON                 // arm64's vectors
-	AESNI                // AES-NI and AVX: a block at a time
-	VAES                 // AES on registers of 512 bits
-	AESARM               // AES instructions of arm64
+	AESNI                // AES-NI, PCLMULQDQ and AVX: a block at a time
+	VAES                 // AES and PCLMULQDQ on registers of 512 bits, and what AESNI has
+	AESARM               // AES instructions and PMULL of arm64
 )
 
 // String returns the name that benchmarks show.

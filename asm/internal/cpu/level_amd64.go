@@ -20,10 +20,10 @@ func Levels() []Level {
 // AESLevels returns the levels for AES that the CPU has, the best last.
 func AESLevels() []Level {
 	all := []Level{Generic}
-	if cpuid.CPU.Supports(cpuid.AESNI, cpuid.AVX) {
+	if cpuid.CPU.Supports(cpuid.AESNI, cpuid.CLMUL, cpuid.AVX) {
 		all = append(all, AESNI)
 	}
-	if cpuid.CPU.Supports(cpuid.VAES, cpuid.AVX512F, cpuid.AVX512DQ, cpuid.AVX512BW, cpuid.AVX512VL, cpuid.BMI2) {
+	if cpuid.CPU.Supports(cpuid.VAES, cpuid.VPCLMULQDQ, cpuid.CLMUL, cpuid.AVX512F, cpuid.AVX512DQ, cpuid.AVX512BW, cpuid.AVX512VL, cpuid.BMI2) {
 		all = append(all, VAES)
 	}
 	return all

@@ -14,7 +14,7 @@ func Levels() []Level {
 
 // AESLevels returns the levels for AES that the CPU has, the best last.
 func AESLevels() []Level {
-	if cpuid.CPU.Supports(cpuid.AESARM, cpuid.ASIMD) {
+	if cpuid.CPU.Supports(cpuid.AESARM, cpuid.PMULL, cpuid.ASIMD) {
 		return []Level{Generic, AESARM}
 	}
 	return []Level{Generic}

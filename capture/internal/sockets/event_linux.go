@@ -24,10 +24,10 @@ func NewEvent() (*Event, error) {
 	return &Event{fd: fd}, nil
 }
 
-// FD returns what to poll for POLLIN; -1 once closed, which poll skips.
-func (e *Event) FD() int32 { return int32(e.fd) }
+// Socket returns what to poll for POLLIN; -1 once closed, which poll skips.
+func (e *Event) Socket() int32 { return int32(e.fd) }
 
-// Set sets the event, for good. It does nothing after Close.
+// Set sets the event, until Clear. It does nothing after Close.
 func (e *Event) Set() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -41,6 +41,12 @@ func (e *Event) Set() {
 			return
 		}
 	}
+}
+
+// Clear makes the event wait for the next Set.
+func (e *Event) Clear() {
+	var count [8]byte
+	_, _ = unix.Read(e.fd, count[:]) // the only error is that it is not set
 }
 
 // Close releases the event. It may be called again.

@@ -1,51 +1,168 @@
 package sockets
 
 import (
+	"fmt"
+	"io"
+	"os"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
-// CheckEvery is how often an interface that is down is looked up.
-const CheckEvery = 200 * time.Millisecond
+const (
+	// checkEvery is how often an interface that is down is looked up.
+	checkEvery = 200 * time.Millisecond
+	// drainEvery is how often draining looks at sockets that may be empty already: poll
+	// does not report those.
+	drainEvery = 5 * time.Millisecond
+)
 
-// Earlier returns the earlier of two times; a zero a counts as none.
-func Earlier(a, b time.Time) time.Time {
+// gather lets few packets become more.
+func (c *Capture) gather() {
+	if c.conf.Delay <= 0 || c.state != running || !c.conf.Few() {
+		return
+	}
+	timeout := unix.NsecToTimespec(int64(c.conf.Delay))
+	// What it finds or fails with, the next poll does too.
+	_, _ = unix.Ppoll([]unix.PollFd{{Fd: c.stop.Socket(), Events: unix.POLLIN}}, &timeout, nil)
+}
+
+// wait returns true when there may be something to do, and false when the time idle, if
+// set, has passed.
+func (c *Capture) wait(idle time.Time) bool {
+	now := time.Now()
+	if !idle.IsZero() && !now.Before(idle) {
+		return false
+	}
+	wake := idle
+	if c.state == draining {
+		wake = earlier(wake, now.Add(drainEvery))
+	}
+	if c.anyDown() {
+		wake = earlier(wake, now.Add(checkEvery))
+	}
+	c.sleeper.sleep(wake)
+	c.react()
+	c.gather()
+	return true
+}
+
+// earlier returns the earlier of two times; a zero a counts as none.
+func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || b.Before(a) {
 		return b
 	}
 	return a
 }
 
-// Milliseconds returns the timeout of poll until wake, and -1 (no timeout) for a zero
-// wake.
-func Milliseconds(now, wake time.Time) int {
-	if wake.IsZero() {
-		return -1
-	}
-	return int((max(wake.Sub(now), 0) + time.Millisecond - 1) / time.Millisecond)
+// poll notices a Stop, and interfaces that went away or are back. It also tells drivers
+// that ask for it (XDP_RING_NEED_WAKEUP) that memory is free again.
+func (c *Capture) poll() {
+	c.look()
+	c.react()
 }
 
-// Failure returns the pending error of a socket: ENETDOWN, once, after its interface went
-// down or away.
-func Failure(fd int) error {
-	number, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_ERROR)
-	if err != nil {
-		return err
-	}
-	if number != 0 {
-		return unix.Errno(number)
-	}
-	return nil
-}
-
-// Removed reports whether the interface of an index, which a packet socket was bound to, no
-// longer exists.
-func Removed(fd, index int) bool {
-	if fd < 0 {
+// look reports whether there is something to do. The runtime is not told of this system
+// call, which does not wait: it would look after this thread for a while, which takes
+// longer than the call.
+func (c *Capture) look() bool {
+	set, now := c.pollSet(), unix.Timespec{}
+	n, _, err := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&set[0])), uintptr(len(set)),
+		uintptr(unsafe.Pointer(&now)), 0, 0, 0)
+	if err != 0 && err != unix.EINTR {
+		c.drain(os.NewSyscallError("poll", err))
 		return true
 	}
-	address, err := unix.Getsockname(fd)
-	link, ok := address.(*unix.SockaddrLinklayer)
-	return err != nil || !ok || link.Ifindex != index
+	return n != 0
+}
+
+// pollSet returns the event and the sockets of all ports. It leaves the event out once
+// Stop was noticed. poll skips closed sockets.
+func (c *Capture) pollSet() []unix.PollFd {
+	event := c.stop.Socket()
+	if c.state == draining {
+		event = -1
+	}
+	c.polled = append(c.polled[:0], unix.PollFd{Fd: event, Events: unix.POLLIN})
+	for _, p := range c.ports {
+		c.polled = p.Sockets(c.polled)
+	}
+	return c.polled
+}
+
+// react handles what poll has reported besides packets.
+func (c *Capture) react() {
+	if c.polled[0].Revents&unix.POLLIN != 0 {
+		c.drain(io.EOF)
+	}
+	for i := range c.polled {
+		if s := &c.polled[i]; s.Revents&unix.POLLERR != 0 {
+			c.checkSocket(c.portOf(i), int(s.Fd))
+		}
+	}
+	if now := time.Now(); c.state == running && c.anyDown() && now.Sub(c.checked) >= checkEvery {
+		c.checked = now
+		c.resumeAll()
+	}
+}
+
+// portOf returns the port of a place in the list of pollSet.
+func (c *Capture) portOf(place int) Port {
+	end := 1
+	for _, p := range c.ports {
+		if end += len(p.Sockets(nil)); place < end {
+			return p
+		}
+	}
+	return nil // not reached: the event has no errors
+}
+
+// checkSocket asks a socket what happened to its interface: the pending error is ENETDOWN,
+// once, after that went down or away.
+func (c *Capture) checkSocket(p Port, fd int) {
+	number, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_ERROR)
+	if err == nil && number == 0 {
+		return
+	}
+	if err == nil {
+		err = unix.Errno(number)
+	}
+	p.At().setDown(true)
+	if err != unix.ENETDOWN {
+		c.drain(fmt.Errorf("%s: %w", p.At().Name, os.NewSyscallError("poll", err)))
+	} else if !c.conf.Wait {
+		c.drain(downReason(p))
+	}
+}
+
+func (c *Capture) anyDown() bool {
+	for _, p := range c.ports {
+		if isDown(p) {
+			return true
+		}
+	}
+	return false
+}
+
+// resumeReady resumes the interfaces that are marked down but have packets. It runs
+// before these packets are delivered, since they may have another link type.
+func (c *Capture) resumeReady() {
+	for _, p := range c.ports {
+		if c.state == running && isDown(p) && p.Waiting() {
+			c.resumeAll()
+		}
+	}
+}
+
+// resumeAll tries to resume every interface that is down.
+func (c *Capture) resumeAll() {
+	for _, p := range c.ports {
+		if !isDown(p) {
+			continue
+		}
+		if err := c.resume(p); err != nil {
+			c.drain(err)
+		}
+	}
 }

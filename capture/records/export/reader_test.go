@@ -126,6 +126,11 @@ func TestFields(t *testing.T) {
 			func(r *records.Record) bool { return r.Source.String() == "2001:db8::1" }},
 		{"both families, the other way", [][3]uint32{{8, 4}, {27, 16}}, append(exporttest.Address("192.0.2.1"), make([]byte, 16)...),
 			func(r *records.Record) bool { return r.Source.String() == "192.0.2.1" }},
+		{"a tunnel", [][3]uint32{{27, 16}, {28, 16}, {4, 1}, {8, 4}, {12, 4}, {4, 1}, {7, 2}, {11, 2}},
+			slices.Concat(six, six, []byte{43}, exporttest.Address("192.0.2.1"), exporttest.Address("192.0.2.2"), []byte{6, 0, 80, 1, 187}),
+			func(r *records.Record) bool {
+				return r.Source.String() == "192.0.2.1" && r.Destination.String() == "192.0.2.2" && r.Protocol == 6 && r.SourcePort == 80 && r.DestinationPort == 443
+			}},
 		{"IPv4 in IPv6", [][3]uint32{{27, 16}}, exporttest.Address("::ffff:192.0.2.1"),
 			func(r *records.Record) bool { return r.Source == netip.MustParseAddr("192.0.2.1") }},
 		{"no address", [][3]uint32{{56, 6}, {2, 4}}, make([]byte, 10), func(r *records.Record) bool { return r.Unmatched }},
@@ -243,6 +248,23 @@ func TestSFlow(t *testing.T) {
 	}
 	if r := all[0].Records[0]; r.Offset != 28+len(counters) || r.Length != len(exporttest.RawSample(f, 512)) {
 		t.Errorf("sample at %d", r.Offset)
+	}
+}
+
+// TestInterfaces reads interfaces of sFlow: none, one, and other kinds.
+func TestInterfaces(t *testing.T) {
+	for _, c := range []struct {
+		expanded bool
+		words    []uint32
+		want     uint32
+	}{
+		{false, []uint32{7}, 7}, {false, []uint32{0x3fffffff}, 0}, {false, []uint32{1<<30 | 7}, 0}, {false, []uint32{2<<30 | 2}, 0},
+		{true, []uint32{0, 1 << 31}, 1 << 31}, {true, []uint32{0, 0x3fffffff}, 0}, {true, []uint32{1, 7}, 0},
+	} {
+		x := xdr{p: exporttest.Words(c.words...)}
+		if got := readInterface(&x, c.expanded); got != c.want || len(x.p) != 0 || x.short {
+			t.Errorf("%+v: %d", c, got)
+		}
 	}
 }
 

@@ -87,19 +87,21 @@ func (r *Reader) readSample(rec *records.Record, p []byte, expanded bool) bool {
 	return !x.short
 }
 
+// noInterface says that a packet came by no interface, or left by none.
+const noInterface = 1<<30 - 1
+
 // readInterface reads an interface, 0 if it is not a single one.
 func readInterface(x *xdr, expanded bool) uint32 {
+	format, value := uint32(0), x.word()
 	if expanded {
-		format, value := x.word(), x.word()
-		if format != 0 {
-			return 0
-		}
-		return value
+		format, value = value, x.word()
+	} else {
+		format, value = value>>30, value&noInterface
 	}
-	if n := x.word(); n>>30 == 0 {
-		return n
+	if format != 0 || value == noInterface {
+		return 0
 	}
-	return 0
+	return value
 }
 
 // readFlow reads one description of the packet that was sampled.

@@ -108,7 +108,7 @@ func (s *Stream) located(err error, have, need int) error {
 		return &capture.InputError{Input: s.name, Offset: s.done.Load(),
 			Err: fmt.Errorf("message %w: %d of %d bytes", capture.ErrTruncated, have, need)}
 	}
-	return &capture.ReadError{Input: s.name, Offset: s.done.Load(), Err: err}
+	return capture.Locate(capture.FailedRead(err), s.name, s.done.Load(), s.done.Load() == 0)
 }
 
 // Inputs returns the name of the stream.

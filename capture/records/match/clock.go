@@ -14,11 +14,12 @@ const samples = 63
 // clock measures how far an exporter's clock is behind ours: the median of received -
 // exported. It holds the time that messages take, which is much the same for all.
 type clock struct {
-	last    int64 // when the last message was exported
-	ring    [samples]int64
-	n       int // messages so far
-	median  int64
-	precise bool // some message was exported at a part of a second
+	last      int64 // when the last message was exported
+	ring      [samples]int64
+	n         int // messages so far
+	median    int64
+	low, high int64 // what the offset lies between if exporters tell whole seconds
+	precise   bool  // some message was exported at a part of a second
 }
 
 // see takes a record of a message. Messages of a file come when they were exported.
@@ -36,15 +37,34 @@ func (c *clock) see(r *records.Record) {
 	sorted := c.ring
 	used := sorted[:min(c.n, samples)]
 	slices.Sort(used)
+	outliers := len(used) / 8 // at each end
 	c.median = used[len(used)/2]
+	c.low, c.high = used[len(used)-1-outliers]-int64(time.Second), used[outliers]
 }
 
-// offset returns what is to be added to the times of a record. Of exporters that tell
-// whole seconds the median is half a second too large, unless the times of the record are
-// as imprecise.
+// offset returns what is to be added to the times of a record. Times in whole seconds, of
+// a message or since the exporter's start, are made too small by what the median is too
+// large.
 func (c *clock) offset(r *records.Record) int64 {
 	if c.n > 0 && !c.precise && r.Precision < time.Second {
-		return c.median - int64(time.Second/2)
+		return c.ofSeconds()
 	}
 	return c.median
+}
+
+// setAlike is by how much two clocks differ that time servers set. Messages that wait for
+// others on their way make the offset larger by delayed.
+const (
+	setAlike = int64(100 * time.Millisecond)
+	delayed  = int64(400 * time.Millisecond)
+)
+
+// ofSeconds returns the offset of an exporter that tells whole seconds: it may always send
+// at the same part of a second, so the median tells no more than a second in which the
+// offset lies. It is none if it may be, as most clocks are set by a time server.
+func (c *clock) ofSeconds() int64 {
+	if c.low <= setAlike+delayed && c.high >= -setAlike {
+		return 0
+	}
+	return c.low + (c.high-c.low)/2
 }

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/engine/affinity"
+	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
+	"github.com/flowdedup/flowdedup/layout"
 )
 
 // ErrState is wrapped by errors about the content of a state.
@@ -20,26 +22,31 @@ type saved struct {
 	Label   string
 	Points  []PointName
 	Longest time.Duration
-	// Flows says that a snapshot of flows follows.
-	Flows bool
+	// Flows says that a snapshot of flows follows, Pairs that one of records does.
+	Flows, Pairs bool
 }
 
 // label says what the hashes of flows and the numbers of points are of.
 func (c *Config) label() string { return c.Key.String() + " " + c.Points.String() }
 
-// Save returns what is to be saved as JSON, and writes what is remembered of flows to w.
-// Records that match one to one, and boundaries, have nothing there. Errors are those of
-// w.
+// Save returns what is to be saved as JSON, and writes what is remembered of flows, or of
+// records that match one to one, to w. Boundaries have nothing there. Errors are those of w.
 func (j *Judge) Save(w io.Writer) (json.RawMessage, error) {
 	s := saved{Label: j.cfg.label(), Longest: j.longest}
 	for i := range j.points.all {
 		s.Points = append(s.Points, j.points.all[i].PointName)
 	}
-	if o, ok := j.policy.(*owner); ok {
+	var err error
+	switch p := j.policy.(type) {
+	case *owner:
 		s.Flows = true
-		if err := o.table.Snapshot(w, j.cfg.Secret, s.Label); err != nil {
-			return nil, err
-		}
+		err = p.table.Snapshot(w, j.cfg.Secret, s.Label)
+	case *pairs:
+		s.Pairs = true
+		err = p.snapshot(w, j.cfg.Secret, s.Label)
+	}
+	if err != nil {
+		return nil, err
 	}
 	return json.Marshal(&s)
 }
@@ -52,19 +59,26 @@ func (j *Judge) Restore(from json.RawMessage, r io.Reader) error {
 		return fmt.Errorf("%w: %w", ErrState, err)
 	}
 	o, owns := j.policy.(*owner)
+	p, matches := j.policy.(*pairs)
 	switch {
-	case s.Label != j.cfg.label() || s.Flows != owns:
+	case s.Label != j.cfg.label() || s.Flows != owns || s.Pairs != matches:
 		return fmt.Errorf("%w: it was saved with another --key, --point or --policy", ErrState)
 	case len(s.Points) > affinity.MaxPoint || s.Longest < 0 || s.Longest > maxLongest:
 		return fmt.Errorf("%w: it is damaged", ErrState)
 	}
-	if owns {
-		table, err := affinity.RestoreOwners(r, snapshot.RestoreConfig{Secret: j.cfg.Secret, Label: s.Label, Memory: j.cfg.Memory})
+	c := snapshot.RestoreConfig{Secret: j.cfg.Secret, Label: s.Label, Memory: j.cfg.Memory}
+	switch {
+	case owns:
+		table, err := affinity.RestoreOwners(r, c)
 		if err != nil {
 			return err
 		}
 		_ = o.table.Close() // it is empty
 		o.table = table
+	case matches:
+		if err := p.restore(r, c, len(s.Points)); err != nil {
+			return err
+		}
 	}
 	for _, name := range s.Points {
 		if !j.points.add(name) {
@@ -72,5 +86,43 @@ func (j *Judge) Restore(from json.RawMessage, r io.Reader) error {
 		}
 	}
 	j.longest = s.Longest
+	return nil
+}
+
+// snapshot writes all records that are remembered.
+func (p *pairs) snapshot(w io.Writer, secret secret.Secret, label string) error {
+	lines := uint64(len(p.arena.Lines()))
+	out := snapshot.NewWriter(w, snapshot.Pairs, secret, label, snapshot.Fields{&lines})
+	out.Lines(p.arena, 0, int(lines))
+	return out.End()
+}
+
+// restore reads what snapshot wrote, in place of the records that are remembered.
+func (p *pairs) restore(r io.Reader, c snapshot.RestoreConfig, points int) error {
+	var lines uint64
+	in, err := snapshot.NewReader(r, snapshot.Pairs, c, snapshot.Fields{&lines})
+	if err != nil {
+		return err
+	}
+	if err := c.Allow(lines); err != nil {
+		return err
+	}
+	if lines < pairReach {
+		return fmt.Errorf("%w: %d lines", snapshot.ErrInvalid, lines)
+	}
+	arena, err := layout.NewArena(int(lines))
+	if err != nil {
+		return err
+	}
+	if _, err := snapshot.Load(in, arena, func() error { return in.Lines(arena.Lines()) }); err != nil {
+		return err
+	}
+	for i := range arena.Lines() {
+		if line := &arena.Lines()[i]; line[pairPoint]&(1<<pairStamp-1) > uint64(points) {
+			return errors.Join(fmt.Errorf("%w: it is damaged", ErrState), arena.Close())
+		}
+	}
+	_ = p.arena.Close() // it is empty
+	p.arena = arena
 	return nil
 }

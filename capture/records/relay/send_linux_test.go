@@ -59,7 +59,7 @@ func TestSend(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := make([]byte, 1<<16)
-			if err := collector.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+			if err := collector.SetReadDeadline(time.Now().Add(lab.Timeout)); err != nil {
 				t.Fatal(err)
 			}
 			n, sender, err := collector.ReadFromUDPAddrPort(got)

@@ -3,6 +3,7 @@ package text
 import (
 	"io"
 
+	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/records"
 )
 
@@ -21,10 +22,13 @@ func (r *Reader) ReadBatch(b *records.Batch) error {
 			r.counts.Records += uint64(len(b.Records))
 			return nil
 		}
-		if err := r.fill(); err == io.EOF && r.at < len(r.buf) {
+		switch err := r.fill(); {
+		case err == io.EOF && r.at < len(r.buf):
 			r.last()
-		} else if err != nil {
+		case err == io.EOF:
 			return err
+		case err != nil:
+			return capture.Locate(err, r.name, r.done+int64(r.at), false)
 		}
 	}
 }

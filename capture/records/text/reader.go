@@ -63,17 +63,13 @@ const (
 var ErrFormat = errors.New("not a known format of flow records")
 
 // NewReader returns a reader of r. It reads the first record, or the header of lines of
-// fields. Errors name the input: a *capture.InputError wraps ErrFormat or capture.ErrEmpty,
-// a *capture.ReadError what r says.
+// fields. Errors name the input: a *capture.InputError wraps ErrFormat or a reason of package
+// capture, a *capture.ReadError what else r says.
 func NewReader(r io.Reader, name string, config Config) (*Reader, error) {
 	t := &Reader{r: r, name: name, config: config}
 	t.object.take = t.takeValue
 	if err := t.begin(); err != nil {
-		var failed *capture.ReadError
-		if errors.As(err, &failed) {
-			return nil, err
-		}
-		return nil, &capture.InputError{Input: name, Header: true, Err: err}
+		return nil, capture.Locate(err, name, 0, true)
 	}
 	return t, nil
 }
@@ -228,13 +224,10 @@ func (r *Reader) fill() error {
 	r.at = 0
 	n, err := r.r.Read(r.buf[len(r.buf):cap(r.buf)])
 	r.buf = r.buf[:len(r.buf)+n]
-	if err != nil && err != io.EOF {
-		err = &capture.ReadError{Input: r.name, Offset: r.done + int64(len(r.buf)), Err: err}
-	}
-	if r.err = err; n > 0 {
+	if r.err = capture.FailedRead(err); n > 0 {
 		return nil // the error comes next time
 	}
-	return err
+	return r.err
 }
 
 // Both reports whether a record tells of both directions of a conversation, so that the

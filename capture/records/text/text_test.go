@@ -228,9 +228,46 @@ func TestErrors(t *testing.T) {
 	if _, _, _, err := readAll(t, "{}", Config{Format: "flowtools"}); !errors.Is(err, ErrFormat) {
 		t.Error(err)
 	}
-	failing := errors.New("broken")
-	if _, err := NewReader(iotest.ErrReader(failing), "flows", Config{}); !errors.Is(err, failing) {
+	if _, err := NewReader(iotest.ErrReader(errBroken), "flows", Config{}); !errors.Is(err, errBroken) {
 		t.Error(err)
+	}
+}
+
+var errBroken = errors.New("broken")
+
+// TestEndsEarly returns all whole records before an input fails or is damaged, and says
+// behind which of them that was.
+func TestEndsEarly(t *testing.T) {
+	const line = `{"src_addr":"192.0.2.1","dst_addr":"198.51.100.7","proto":17}` + "\n"
+	for name, c := range map[string]struct {
+		before string
+		reason error
+		offset int64
+	}{
+		"in a line":   {strings.Repeat(line, 3) + line[:9], capture.ErrDamaged, 3 * int64(len(line))},
+		"behind one":  {strings.Repeat(line, 2000), errBroken, 2000 * int64(len(line))},
+		"in an array": {"[" + line + "," + line[:20], capture.ErrTruncated, int64(len(line)) + 2},
+	} {
+		r, err := NewReader(iotest.HalfReader(io.MultiReader(strings.NewReader(c.before), iotest.ErrReader(c.reason))), "flows", Config{})
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		var n int
+		var b records.Batch
+		for err == nil {
+			n += len(b.Records)
+			err = r.ReadBatch(&b)
+		}
+		var damage *capture.InputError
+		var failed *capture.ReadError
+		switch {
+		case !errors.Is(err, c.reason) || n != strings.Count(c.before, "}"):
+			t.Errorf("%s: %d records, %v", name, n, err)
+		case c.reason == errBroken && (!errors.As(err, &failed) || failed.Offset != c.offset):
+			t.Errorf("%s: %v", name, err)
+		case c.reason != errBroken && (!errors.As(err, &damage) || damage.Offset != c.offset):
+			t.Errorf("%s: %v, not at %d", name, err, c.offset)
+		}
 	}
 }
 

@@ -1,11 +1,7 @@
 package page
 
 import (
-	"bytes"
-	_ "embed" // for the drawing
 	"fmt"
-	"html/template"
-	"sync"
 	"unicode/utf8"
 )
 
@@ -22,20 +18,13 @@ type Bar struct {
 	Text  string // the value as it is written beside the bar
 }
 
-//go:embed bars.svg
-var barsText string
-
-var barsDrawing = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("bars").Parse(barsText))
-})
-
 // mostName is how many letters of a name are shown.
 const mostName = 40
 
 // barHeight is the height of a bar with the room around it.
 const barHeight = 24
 
-// laidBars is the data of the template.
+// laidBars is where everything stands.
 type laidBars struct {
 	Title         string
 	Width, Height int
@@ -52,7 +41,7 @@ type laidBar struct {
 
 // HTML returns the bars as an element for a page. The error wraps [ErrEmpty] if there are
 // none.
-func (b Bars) HTML() (template.HTML, error) {
+func (b Bars) HTML() (Markup, error) {
 	most, names, texts := 0.0, 0, 0
 	for _, bar := range b.List {
 		most = max(most, bar.Value)
@@ -72,11 +61,20 @@ func (b Bars) HTML() (template.HTML, error) {
 			Name: cut(bar.Name), Text: bar.Text, Top: at + 4, Low: at + 16, Wide: wide, End: float64(l.Left) + wide + 6,
 		})
 	}
-	var out bytes.Buffer
-	if err := barsDrawing().Execute(&out, l); err != nil {
-		return "", fmt.Errorf("chart %q: %w", b.Title, err)
+	return l.markup(), nil
+}
+
+func (l *laidBars) markup() Markup {
+	var b Builder
+	b.Addf(chartStart, l.Width, l.Height, l.Title)
+	b.Addf(chartTitle, 0, l.Title)
+	for _, bar := range l.Bars {
+		b.Addf(`<text class="y" x="%v" y="%v" dx="-8">%s</text>`, l.Left, bar.Low, bar.Name)
+		b.Addf(`<rect class="bar" x="%v" y="%v" width="%v" height="16"/>`, l.Left, bar.Top, bar.Wide)
+		b.Addf(`<text x="%v" y="%v">%s</text>`+"\n", bar.End, bar.Low, bar.Text)
 	}
-	return template.HTML(out.String()), nil // the template has escaped the names
+	b.Addf(`<path class="axis" d="M%v 40V%v"/>`+"\n</svg>\n", l.Left, l.Base)
+	return b.Markup()
 }
 
 // cut shortens a name that would leave no room.

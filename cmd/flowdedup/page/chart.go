@@ -1,15 +1,11 @@
 package page
 
 import (
-	"bytes"
 	"cmp"
-	_ "embed" // for the drawing
 	"fmt"
-	"html/template"
 	"math"
 	"slices"
 	"strings"
-	"sync"
 	"unicode/utf8"
 )
 
@@ -49,13 +45,11 @@ type Column struct{ From, To, Y float64 }
 // MostSeries is how many series have a color and a mark of their own.
 const MostSeries = 8
 
-//go:embed chart.svg
-var chartText string
-
-// drawing is parsed with the first chart, because most runs draw none.
-var drawing = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("chart").Parse(chartText))
-})
+// What every picture begins with: its size and its title.
+const (
+	chartStart = `<svg class="chart" viewBox="0 0 %v %v" role="img" aria-label="%s">` + "\n"
+	chartTitle = `<text class="heading" x="%v" y="20">%s</text>` + "\n"
+)
 
 // The sizes of a drawing. The page scales it, so only the proportions matter.
 const (
@@ -81,7 +75,7 @@ type numbered struct {
 // box is a column in its place above or below others.
 type box struct{ from, to, low, high float64 }
 
-// layout is the data of the template.
+// layout is where everything stands.
 type layout struct {
 	Title, XLabel, YLabel    string
 	Width, Height            int
@@ -108,16 +102,53 @@ type drawn struct {
 
 // HTML returns the chart as an element for a page. The error wraps [ErrEmpty] if no series
 // has a point to draw.
-func (c Chart) HTML() (template.HTML, error) {
+func (c Chart) HTML() (Markup, error) {
 	all := c.drawable()
 	if len(all) == 0 {
 		return "", fmt.Errorf("chart %q: %w", c.Title, ErrEmpty)
 	}
-	var out bytes.Buffer
-	if err := drawing().Execute(&out, c.layOut(all)); err != nil {
-		return "", fmt.Errorf("chart %q: %w", c.Title, err)
+	return c.layOut(all).markup(), nil
+}
+
+func (l *layout) markup() Markup {
+	var b Builder
+	b.Addf(chartStart, l.Width, l.Height, l.Title)
+	b.Addf(chartTitle, l.Left, l.Title)
+	for _, t := range l.XTicks {
+		b.Addf(`<path class="grid" d="M%v %vV%v"/>`, t.At, l.Top, l.Bottom)
+		b.Addf(`<text class="x" x="%v" y="%v" dy="18">%s</text>`+"\n", t.At, l.Bottom, t.Label)
 	}
-	return template.HTML(out.String()), nil // the template has escaped the names
+	for _, t := range l.YTicks {
+		b.Addf(`<path class="grid" d="M%v %vH%v"/>`, l.Left, t.At, l.Right)
+		b.Addf(`<text class="y" x="%v" y="%v" dx="-7" dy="4">%s</text>`+"\n", l.Left, t.At, t.Label)
+	}
+	b.Addf(`<path class="axis" d="M%v %vV%vH%v"/>`+"\n", l.Left, l.Top, l.Bottom, l.Right)
+	b.Addf(`<text class="label end" x="%v" y="%v" dy="-8">%s</text>`+"\n", l.Right, l.Height, l.XLabel)
+	b.Addf(`<text class="label end" transform="translate(12 %v) rotate(-90)">%s</text>`+"\n", l.Top, l.YLabel)
+	for i := range l.Series {
+		l.Series[i].addTo(&b, l.Legend)
+	}
+	b.Addf("</svg>\n")
+	return b.Markup()
+}
+
+func (d *drawn) addTo(b *Builder, legend bool) {
+	path := func(class, data string) {
+		if data != "" {
+			b.Addf(`<path class="%s" d="%s"/>`, class, data)
+		}
+	}
+	b.Addf(`<g class="series color%v"><title>%s</title>`, d.Index, d.Name)
+	path("area", d.Area)
+	path("line", d.Path)
+	path("marks", d.Marks)
+	if legend {
+		path("line", d.Sample)
+		path("marks", d.Mark)
+		path("area", d.Key)
+		b.Addf(`<text x="%v" y="%v" dy="4">%s</text>`, d.KeyX, d.KeyY, d.Name)
+	}
+	b.Addf("</g>\n")
 }
 
 // drawable returns the columns, and the series with the points that the axes can show, in

@@ -1,12 +1,8 @@
 package page
 
 import (
-	"bytes"
-	_ "embed" // for the drawing
 	"fmt"
-	"html/template"
 	"math"
-	"sync"
 	"unicode/utf8"
 )
 
@@ -27,13 +23,6 @@ type HeatCell struct {
 	More        []string // smaller, below it
 }
 
-//go:embed heat.svg
-var heatText string
-
-var heatDrawing = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("heat").Parse(heatText))
-})
-
 // The sizes of a drawn cell, and of the most that still has room for a text.
 const (
 	cellHeight = 46
@@ -44,7 +33,7 @@ const (
 // MostHeat is how many rows, and columns, a heat map has room for.
 const MostHeat = 8
 
-// laidHeat is the data of the template.
+// laidHeat is where everything stands.
 type laidHeat struct {
 	Title, Row, Column string
 	Width, Height      int
@@ -68,7 +57,7 @@ type laidCell struct {
 
 // HTML returns the map as an element for a page. The error wraps [ErrEmpty] if there are
 // no cells.
-func (h HeatMap) HTML() (template.HTML, error) {
+func (h HeatMap) HTML() (Markup, error) {
 	if len(h.Cells) == 0 || len(h.Rows) == 0 || len(h.Across) == 0 {
 		return "", fmt.Errorf("chart %q: %w", h.Title, ErrEmpty)
 	}
@@ -85,11 +74,39 @@ func (h HeatMap) HTML() (template.HTML, error) {
 	}
 	l.Height = l.Top + cellHeight*len(h.Rows) + 8
 	l.place(h.Cells)
-	var out bytes.Buffer
-	if err := heatDrawing().Execute(&out, l); err != nil {
-		return "", fmt.Errorf("chart %q: %w", h.Title, err)
+	return l.markup(), nil
+}
+
+func (l *laidHeat) markup() Markup {
+	var b Builder
+	b.Addf(chartStart, l.Width, l.Height, l.Title)
+	b.Addf(chartTitle, 0, l.Title)
+	b.Addf(`<text class="label end" x="%v" y="%v" dx="-8" dy="-6">%s</text>`, l.Left, l.Top, l.Row)
+	b.Addf(`<text class="label" x="%v" y="54" dx="4" dy="-4">%s</text>`+"\n", l.Left, l.Column)
+	for _, name := range l.Across {
+		b.Addf(`<text x="%v" y="%v">%s</text>`+"\n", name.X, name.Y, name.Name)
 	}
-	return template.HTML(out.String()), nil // the template has escaped the names
+	for _, name := range l.Rows {
+		b.Addf(`<text class="end" x="%v" y="%v">%s</text>`+"\n", name.X, name.Y, name.Name)
+	}
+	for _, c := range l.Cells {
+		c.addTo(&b)
+	}
+	b.Addf("</svg>\n")
+	return b.Markup()
+}
+
+func (c *laidCell) addTo(b *Builder) {
+	class := "cell"
+	if c.Dark {
+		class += " dark"
+	}
+	b.Addf(`<g class="%s"><rect x="%v" y="%v" width="%v" height="%v" fill-opacity="%v"/>`, class, c.X, c.Y, c.Wide, c.High, c.Shade)
+	b.Addf(`<text class="middle" x="%v" y="%v" dy="18">%s</text>`, c.Middle, c.Y, c.Text)
+	for _, line := range c.More {
+		b.Addf(`<text class="middle small" x="%v" y="%v">%s</text>`, line.X, line.Y, line.Name)
+	}
+	b.Addf("</g>\n")
 }
 
 // nameColumns places the names above the columns, and returns on how many lines. Names

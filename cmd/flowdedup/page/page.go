@@ -1,11 +1,9 @@
 package page
 
 import (
-	_ "embed" // for the page and its style
+	_ "embed" // for the style
 	"errors"
-	"html/template"
 	"io"
-	"sync"
 )
 
 // Page is what a page says, from top to bottom.
@@ -22,8 +20,8 @@ type Page struct {
 // Fact is a number, or a few words, with its name.
 type Fact struct{ Name, Value string }
 
-// Wide reports whether the value needs a line of its own.
-func (f Fact) Wide() bool { return len(f.Value) > 32 }
+// wide reports whether the value needs a line of its own.
+func (f Fact) wide() bool { return len(f.Value) > 32 }
 
 // Section is a picture with its caption and its numbers. Each of them may be absent.
 type Section struct {
@@ -36,7 +34,7 @@ type Section struct {
 }
 
 // Picture is a Chart, Bars or a HeatMap.
-type Picture interface{ HTML() (template.HTML, error) }
+type Picture interface{ HTML() (Markup, error) }
 
 // TableColumn is a column of a table.
 type TableColumn struct {
@@ -60,70 +58,143 @@ const MostRows = 400
 // ErrEmpty is returned for a picture without anything to draw.
 var ErrEmpty = errors.New("nothing to draw")
 
-//go:embed page.html
-var pageText string
-
 //go:embed page.css
-var pageStyle string
-
-// pageTemplate is parsed on first use, because most runs write no page.
-var pageTemplate = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("page").Parse(pageText))
-})
-
-// drawnSection is a section with its pictures.
-type drawnSection struct {
-	Heading, Caption string
-	Drawn            []template.HTML
-	Columns          []TableColumn
-	Rows             []drawnRow
-	More             string
-	Text             []string
-}
-
-type drawnRow struct {
-	Class string
-	Cells []string
-}
+var pageStyle Markup
 
 // Write writes the page. Errors are those of w.
 func (p *Page) Write(w io.Writer) error {
-	data := struct {
-		*Page
-		Style template.CSS
-		Drawn []drawnSection
-	}{Page: p, Style: template.CSS(pageStyle)}
+	var b Builder
+	b.Addf(`<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1"/>
+<title>%s</title>
+<style>
+%s</style>
+</head>
+<body>
+<h1>%[1]s</h1>
+`, p.Title, pageStyle)
+	for _, line := range p.Lead {
+		b.Addf("<p class=\"lead\">%s</p>\n", line)
+	}
+	p.facts(&b)
+	p.advice(&b)
 	for i := range p.Sections {
-		s, err := p.Sections[i].draw()
-		if err != nil {
+		if err := p.Sections[i].addTo(&b); err != nil {
 			return err
 		}
-		data.Drawn = append(data.Drawn, s)
 	}
-	return pageTemplate().Execute(w, data)
+	b.Addf("</body>\n</html>\n")
+	_, err := io.WriteString(w, string(b.Markup()))
+	return err
 }
 
-func (s *Section) draw() (drawnSection, error) {
-	d := drawnSection{Heading: s.Heading, Caption: s.Caption, Text: s.Text}
+func (p *Page) facts(b *Builder) {
+	if len(p.Facts) == 0 {
+		return
+	}
+	b.Addf("<dl>\n")
+	for _, f := range p.Facts {
+		b.Addf("<div%s><dt>%s</dt><dd>%s</dd></div>\n", class("wide", f.wide()), f.Name, f.Value)
+	}
+	b.Addf("</dl>\n")
+}
+
+func (p *Page) advice(b *Builder) {
+	if len(p.Because) == 0 {
+		return
+	}
+	b.Addf("<section class=\"advice\">\n")
+	if p.Command != "" {
+		b.Addf("<pre>%s</pre>\n", p.Command)
+	}
+	b.Addf("<ul>\n")
+	for _, reason := range p.Because {
+		b.Addf("<li>%s</li>\n", reason)
+	}
+	b.Addf("</ul>\n</section>\n")
+}
+
+// class returns the attribute of an element that has, or has not, a style.
+func class(name string, has bool) Markup {
+	if !has {
+		return ""
+	}
+	return Markup(` class="` + name + `"`)
+}
+
+func (s *Section) addTo(b *Builder) error {
+	b.Addf("<section>\n")
+	if s.Heading != "" {
+		b.Addf("<h2>%s</h2>\n", s.Heading)
+	}
+	if err := s.figure(b); err != nil {
+		return err
+	}
+	if s.Table != nil && len(s.Table.Columns) > 0 {
+		s.Table.addTo(b)
+	}
+	for _, line := range s.Text {
+		b.Addf("<p>%s</p>\n", line)
+	}
+	b.Addf("</section>\n")
+	return nil
+}
+
+// figure adds the pictures that have anything to draw, with their caption.
+func (s *Section) figure(b *Builder) error {
+	var drawn []Markup
 	for _, picture := range s.Pictures {
 		svg, err := picture.HTML()
 		if errors.Is(err, ErrEmpty) {
 			continue
 		}
 		if err != nil {
-			return d, err
+			return err
 		}
-		d.Drawn = append(d.Drawn, svg)
+		drawn = append(drawn, svg)
 	}
-	if t := s.Table; t != nil {
-		d.Columns, d.More = t.Columns, t.More
-		for i, cells := range t.Rows {
-			row := drawnRow{Cells: cells}
-			if t.Class != nil {
-				row.Class = t.Class(i)
-			}
-			d.Rows = append(d.Rows, row)
+	if len(drawn) == 0 {
+		return nil
+	}
+	b.Addf("<figure>\n")
+	for _, svg := range drawn {
+		b.Addf("<div class=\"scroll\">%s</div>\n", svg)
+	}
+	if s.Caption != "" {
+		b.Addf("<figcaption>%s</figcaption>\n", s.Caption)
+	}
+	b.Addf("</figure>\n")
+	return nil
+}
+
+func (t *Table) addTo(b *Builder) {
+	b.Addf("<div class=\"scroll\">")
+	Heads(b, t.Columns)
+	for i, cells := range t.Rows {
+		style := ""
+		if t.Class != nil {
+			style = t.Class(i)
 		}
+		b.Addf("<tr%s>", class(style, style != ""))
+		for j, cell := range cells {
+			b.Addf("<td%s>%s</td>", class("left", t.Columns[j].Left), cell)
+		}
+		b.Addf("</tr>\n")
 	}
-	return d, nil
+	b.Addf("</tbody>\n</table></div>\n")
+	if t.More != "" {
+		b.Addf("<p class=\"faint\">%s</p>\n", t.More)
+	}
+}
+
+// Heads begins a table: its columns, and its body, which the caller ends.
+func Heads(b *Builder, columns []TableColumn) {
+	b.Addf("<table>\n<thead><tr>")
+	for _, c := range columns {
+		b.Addf("<th%s>%s</th>", class("left", c.Left), c.Name)
+	}
+	b.Addf("</tr></thead>\n<tbody>\n")
 }

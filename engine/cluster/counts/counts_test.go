@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/engine/distinct"
 	"github.com/flowdedup/flowdedup/engine/distinct/countfile"
 	"github.com/flowdedup/flowdedup/engine/remote"
@@ -105,13 +106,9 @@ func send(s *Store, site string, start int64, file []byte) error {
 // settled waits until all unions are made.
 func settled(t testing.TB, s *Store) {
 	t.Helper()
-	for range 2000 {
-		if s.Totals().Pending == 0 {
-			return
-		}
-		time.Sleep(5 * time.Millisecond)
+	if !lab.WaitFor(func() bool { return s.Totals().Pending == 0 }) {
+		t.Fatal("unions are never made")
 	}
-	t.Fatal("unions are never made")
 }
 
 // TestUnion has sites send windows in any order, some late, twice or in two parts, and

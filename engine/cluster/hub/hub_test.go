@@ -130,7 +130,7 @@ func newSensor(t testing.TB, token remote.Token) *sensor {
 	if err = errors.Join(unreached, err); err != nil {
 		t.Fatal(err)
 	}
-	client := remote.NewClient(remote.ClientConfig{Token: token, Wait: 10 * time.Second, Block: true}, link, "run")
+	client := remote.NewClient(remote.ClientConfig{Token: token, Wait: time.Minute, Block: true}, link, "run")
 	if err := link.Listen(client.Inbox(), client.Receive); err != nil {
 		t.Fatal(err)
 	}
@@ -283,7 +283,7 @@ func TestKeys(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		client := remote.NewClient(remote.ClientConfig{Token: c.token, Wait: time.Second}, link, "run")
+		client := remote.NewClient(remote.ClientConfig{Token: c.token, Wait: time.Minute}, link, "run")
 		if err := link.Listen(client.Inbox(), client.Receive); err != nil {
 			t.Fatal(err)
 		}

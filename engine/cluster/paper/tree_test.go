@@ -3,7 +3,6 @@ package paper
 import (
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"net/url"
 	"testing"
 	"time"
@@ -30,23 +29,16 @@ type tree struct {
 // newTree starts four servers. Its filters have so many bits each.
 func newTree(t *testing.T, size int) *tree {
 	t.Helper()
-	probe, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := probe.Addr().(*net.TCPAddr).Port
-	if err := probe.Close(); err != nil {
-		t.Fatal(err)
-	}
 	tr := &tree{t: t}
-	tr.hub = startWith(t, &server.Options{DontListen: true, LeafNode: server.LeafNodeOpts{Host: "127.0.0.1", Port: port}})
+	options := &server.Options{DontListen: true, LeafNode: server.LeafNodeOpts{Host: "127.0.0.1", Port: server.RANDOM_PORT}}
+	tr.hub = startWith(t, options)
 	// Slice 0 is the root, and slice 1 the leaf of each site.
 	tr.root = tr.slice(dial(t, tr.hub), 0, size)
 	for range treeSites {
 		site := startWith(t, &server.Options{DontListen: true, LeafNode: server.LeafNodeOpts{
 			ReconnectInterval: 50 * time.Millisecond,
 			Remotes: []*server.RemoteLeafOpts{{
-				URLs: []*url.URL{{Scheme: "nats", Host: fmt.Sprintf("127.0.0.1:%d", port)}},
+				URLs: []*url.URL{{Scheme: "nats", Host: fmt.Sprintf("127.0.0.1:%d", options.LeafNode.Port)}},
 				// The leaf's subject is the site's own.
 				DenyExports: []string{subject(1)}, DenyImports: []string{subject(1)},
 			}},

@@ -11,6 +11,8 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+
+	"github.com/flowdedup/flowdedup/bench/lab"
 )
 
 // startServer starts a NATS server without a port.
@@ -27,7 +29,7 @@ func startWith(t testing.TB, o *server.Options) *server.Server {
 		t.Fatal(err)
 	}
 	s.Start()
-	if !s.ReadyForConnections(10 * time.Second) {
+	if !s.ReadyForConnections(lab.Timeout) {
 		t.Fatal("the server does not start")
 	}
 	t.Cleanup(func() {

@@ -15,10 +15,11 @@ import (
 // The caller adds the elements of the keys in Direct for all packets before Count, and
 // those of the keys in Derived when Derive asks for them.
 type Batch struct {
-	// Derive adds the elements that the given packets have of the keys of group i of
-	// Derived. It numbers packets by their place in the list. It is called within Count,
-	// and never if Derived is empty.
-	Derive func(i int, packets []uint32)
+	// Derive adds the elements of the keys of group i of Derived that follow from some
+	// elements of the key that implies them, given by their numbers in its series V4 and V6.
+	// These numbers take the place of packets, with a base of 0. It is called within Count,
+	// for each element once at most, and never if Derived is empty.
+	Derive func(i int, v4, v6 []uint32)
 	// FirstSeen takes the elements that the window from start on had not seen: packet by
 	// packet, and those of one packet in the order of the keys. start is math.MinInt64
 	// for the whole stream. It is called within Count if Config.FirstSeen is set.
@@ -27,7 +28,7 @@ type Batch struct {
 	counter   *Counter
 	times     []int64
 	keys      []Elements
-	implied   []*implied // by key that implies others or itself; nil for others
+	implies   []bool // by key: its elements in a window imply others; never with a past
 	derived   []Group
 	uncounted []uint64
 	seen      []uint64
@@ -62,14 +63,11 @@ type Group struct {
 
 // NewBatch makes an empty batch.
 func (c *Counter) NewBatch() *Batch {
-	b := &Batch{counter: c, keys: make([]Elements, len(c.cfg.Keys)), implied: make([]*implied, len(c.cfg.Keys))}
+	b := &Batch{counter: c, keys: make([]Elements, len(c.cfg.Keys)), implies: make([]bool, len(c.cfg.Keys))}
 	for _, key := range c.direct {
-		if c.impliedBy[key] != key {
-			continue
-		}
-		b.implied[key] = new(implied)
 		if others := c.impliedBy.others(key); len(others) > 0 {
 			b.derived = append(b.derived, Group{key, others})
+			b.implies[key] = c.past == nil
 		}
 	}
 	return b
@@ -113,15 +111,6 @@ func (e *Elements) reset() {
 	e.MAC.reset()
 }
 
-// renumber replaces packet number n of each element by packets[n].
-func (e *Elements) renumber(packets []uint32) {
-	for _, numbers := range [][]uint32{e.Addr4.packets, e.V4.packets, e.V6.packets, e.MAC.packets} {
-		for i, n := range numbers {
-			numbers[i] = packets[n]
-		}
-	}
-}
-
 // skip passes over the elements of packets before to.
 func (e *Elements) skip(to uint32) {
 	e.Addr4.next(to)
@@ -135,10 +124,14 @@ type Series[E any] struct {
 	items   []E
 	packets []uint32 // of each element, ascending
 	at      int      // the first one that next has not returned
+	unseen  unseen
 	picked  []E
 }
 
-func (s *Series[E]) reset() { s.items, s.packets, s.at = s.items[:0], s.packets[:0], 0 }
+func (s *Series[E]) reset() {
+	s.items, s.packets, s.at = s.items[:0], s.packets[:0], 0
+	s.unseen.reset()
+}
 
 // Add makes room for elements, and returns it for the caller to fill. Element i is of
 // packet base+packets[i]; packets ascend.
@@ -156,17 +149,26 @@ func (s *Series[E]) Add(packets []uint32, base int) []E {
 // next returns the range of elements, of packets before to, that it did not return
 // before.
 func (s *Series[E]) next(to uint32) (from, end int) {
+	from, end = s.upcoming(to)
+	s.at = end
+	return from, end
+}
+
+// upcoming returns what next will return.
+func (s *Series[E]) upcoming(to uint32) (from, end int) {
 	from, end = s.at, len(s.packets)
 	if end > from && s.packets[end-1] >= to {
 		n, _ := slices.BinarySearch(s.packets[from:], to)
 		end = from + n
 	}
-	s.at = end
 	return from, end
 }
 
 // pick returns elements by their numbers, until it is called again.
 func (s *Series[E]) pick(numbers []uint32) []E {
+	if n := len(numbers); n > 0 && int(numbers[n-1]-numbers[0]) == n-1 { // they follow one another
+		return s.items[numbers[0]:][:n]
+	}
 	s.picked = slices.Grow(s.picked[:0], len(numbers))[:len(numbers)]
 	for i, n := range numbers {
 		s.picked[i] = s.items[n]
@@ -174,10 +176,14 @@ func (s *Series[E]) pick(numbers []uint32) []E {
 	return s.picked
 }
 
-// countKey counts the elements of one key, without those of implied packets.
-func (b *Batch) countKey(w *window, key int, to uint32, known *implied) error {
+// countKey counts the elements of one key: with a past, the unseen ones alone.
+func (b *Batch) countKey(w *window, key int, to uint32) error {
 	e, k, cfg := &b.keys[key], &w.keys[key], b.counter.cfg
-	f := seriesRun{key: key, to: to, implied: known, firstSeen: cfg.FirstSeen && w != b.counter.total}
+	by := b.counter.impliedBy[key]
+	f := seriesRun{
+		key: key, to: to, implied: by >= 0 && by != key,
+		firstSeen: cfg.FirstSeen && w != b.counter.total, implies: b.implies[key],
+	}
 	if err := countSeries(b, &k.addr4, cfg.newAddresses, &e.Addr4, f.of(Addr4)); err != nil {
 		return err
 	}
@@ -195,12 +201,13 @@ func (b *Batch) countKey(w *window, key int, to uint32, known *implied) error {
 
 // seriesRun is what is counted of a series at a time.
 type seriesRun struct {
-	key     int
-	id      SeriesID
-	to      uint32   // packets before this one
-	implied *implied // nil for none
+	key int
+	id  SeriesID
+	to  uint32 // packets before this one
 	// firstSeen says that first sightings are to be reported.
 	firstSeen bool
+	implies   bool // its elements imply others, so the unseen ones are listed
+	implied   bool // another key has its packets: see takePackets
 }
 
 func (r seriesRun) of(id SeriesID) seriesRun {
@@ -221,13 +228,19 @@ func countSeries[E any](
 		}
 	}
 	cfg, packets, items := b.counter.cfg, e.packets[from:end], e.items[from:end]
-	c.packets += packetsOf(packets, b.uncounted, cfg.Keys[r.key].PerPacket)
-	if r.implied != nil {
-		b.numbers = r.implied.without(b.numbers[:0], e.packets, from, end)
-		items = e.pick(b.numbers)
+	if !r.implied {
+		c.packets += packetsOf(packets, b.uncounted, cfg.Keys[r.key].PerPacket)
+	}
+	if e.unseen.valid && !r.implies {
+		items = e.pick(e.unseen.within(from, end))
 	}
 	b.seen = resize(b.seen, (len(items)+63)/64)
 	c.TestAndSet(b.seen, items)
+	if r.implies {
+		known := from + reliable(c.Counter, end-from)
+		e.unseen.add(b.seen, from, known)
+		e.unseen.addAll(known, end)
+	}
 	if r.firstSeen {
 		b.addFirstSeen(packets, FirstSeen{Key: r.key, Series: r.id, Number: from})
 	}

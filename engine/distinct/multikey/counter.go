@@ -64,10 +64,11 @@ func New(cfg *Config) *Counter {
 	}
 	if cfg.Past > 0 {
 		c.past = newPast(cfg, c.budget.share())
-		// First sightings need all elements, and rows that forget need each repeat.
-		if !cfg.FirstSeen && cfg.Method != methodLRU {
-			c.impliedBy = newImpliedBy(cfg)
-		}
+	}
+	// First sightings, slides and totals need all elements, and rows that forget need each
+	// repeat.
+	if !cfg.FirstSeen && cfg.Slide == 0 && cfg.Total == nil && cfg.Method != methodLRU {
+		c.impliedBy = newImpliedBy(cfg)
 	}
 	c.direct = c.impliedBy.direct()
 	return c
@@ -124,13 +125,16 @@ func (c *Counter) Count(b *Batch, uncounted []uint64) error {
 // neither counted nor skipped.
 func (c *Counter) countWindow(b *Batch, w *window, to uint32) error {
 	for _, key := range c.direct {
-		if err := b.countKey(w, key, to, b.implied[key]); err != nil {
+		if err := b.countKey(w, key, to); err != nil {
 			return err
 		}
 	}
-	for _, group := range b.derived {
+	for i, group := range b.derived {
+		if c.past == nil {
+			b.derive(i)
+		}
 		for _, key := range group.Keys {
-			if err := b.countKey(w, key, to, nil); err != nil {
+			if err := b.countKey(w, key, to); err != nil {
 				return err
 			}
 			w.keys[key].takePackets(&w.keys[group.By])
@@ -173,12 +177,26 @@ func (c *Counter) counts(w *window) []Count {
 	var all []Count
 	for i := range w.keys {
 		first := len(all)
-		all = w.keys[i].appendCounts(all, &c.cfg.Keys[i])
+		all = w.keys[i].appendCounts(all, &c.cfg.Keys[i], c.past.key(i))
+		implied := c.impliedFPR(i, w)
 		for j := first; j < len(all); j++ {
-			all[j].FPR = c.impliedFPR(i, all[j].FPR)
+			all[j].FPR = max(all[j].FPR, implied)
 		}
 	}
 	return all
+}
+
+// impliedFPR returns the rate at which elements are falsely taken for others that imply
+// those of a key in a window: elements that only these imply are missing.
+func (c *Counter) impliedFPR(key int, w *window) float64 {
+	by := c.impliedBy[key]
+	switch {
+	case by < 0 || by == key:
+		return 0
+	case c.past != nil:
+		return c.past.fpr(by)
+	}
+	return max(w.keys[by].v4.count().FPR, w.keys[by].v6.count().FPR)
 }
 
 // Expire closes the windows that end at or before t, in nanoseconds since 1970 UTC, as

@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -50,36 +53,42 @@ func fill(b *Batch, packets []packet) {
 		times[i] = p.time
 	}
 	b.Reset(times)
-	add := func(keys []int, chosen []packet) {
-		numbers := make([]uint32, len(chosen))
-		for i := range numbers {
-			numbers[i] = uint32(i)
-		}
+	add := func(keys []int, numbers []uint32) {
 		for _, key := range keys {
 			if key == 0 {
 				for i, items := 0, b.Elements(key).Addr4.Add(numbers, 0); i < len(items); i++ {
-					items[i] = chosen[i].host()
+					items[i] = packets[numbers[i]].host()
 				}
 				continue
 			}
 			for i, items := 0, b.Elements(key).V4.Add(numbers, 0); i < len(items); i++ {
-				items[i] = digest.Digest{rand.NewPCG(uint64(chosen[i].flow), 1).Uint64(), uint64(chosen[i].flow)}
+				flow := uint64(packets[numbers[i]].flow)
+				items[i] = digest.Digest{rand.NewPCG(flow, 1).Uint64(), flow}
 			}
 		}
 	}
-	add(b.Direct(), packets)
-	b.Derive = func(group int, of []uint32) {
-		chosen := make([]packet, len(of))
-		for i, n := range of {
-			chosen[i] = packets[n]
-		}
-		add(b.Derived()[group].Keys, chosen)
+	add(b.Direct(), upTo(len(packets)))
+	b.Derive = func(group int, v4, _ []uint32) { add(b.Derived()[group].Keys, v4) }
+}
+
+// upTo returns the numbers below n.
+func upTo(n int) []uint32 {
+	numbers := make([]uint32, n)
+	for i := range numbers {
+		numbers[i] = uint32(i)
 	}
+	return numbers
 }
 
 // run counts packets in batches of random sizes. It has another Counter go on in the
 // middle, if that is asked for, and returns what was emitted, and the past at the end.
 func run(t *testing.T, cfg Config, packets []packet, saved bool) (emitted []string, past []Count) {
+	t.Helper()
+	return runCut(t, cfg, packets, saved, 200)
+}
+
+// runCut is run with batches of up to so many packets.
+func runCut(t *testing.T, cfg Config, packets []packet, saved bool, longest int) (emitted []string, past []Count) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(7, 8))
 	cfg.Emit = func(start, end int64, counts []Count) error {
@@ -91,7 +100,7 @@ func run(t *testing.T, cfg Config, packets []packet, saved bool) (emitted []stri
 	}
 	c := New(&cfg)
 	for at := 0; at < len(packets); {
-		n := min(1+rng.IntN(200), len(packets)-at)
+		n := min(1+rng.IntN(longest), len(packets)-at)
 		b := c.NewBatch()
 		fill(b, packets[at:at+n])
 		if err := c.Count(b, nil); err != nil {
@@ -147,6 +156,83 @@ func TestImpliedAlike(t *testing.T) {
 			t.Errorf("%v: saved, then emitted %q, want %q; past %+v, want %+v", each, got, want, past, wantPast)
 		}
 	}
+}
+
+// TestRatesOfPast tells for windows the rates of what their elements come through: with a
+// past, digests have its rate and addresses none, unless flows imply them.
+func TestRatesOfPast(t *testing.T) {
+	packets := newPackets(3000, int64(100*time.Hour+30*time.Minute), time.Millisecond)
+	for _, implies := range []func(i, j int) bool{nil, flowImplies} {
+		for _, past := range []time.Duration{0, time.Hour} {
+			cfg := Config{
+				Keys: hostAndFlow, Calendar: calendar.Calendar{Every: time.Hour, Location: time.UTC}, Past: past,
+				Method: methodAuto, FPR: 1e-6, Implies: implies, Emit: func(int64, int64, []Count) error { return nil },
+			}
+			c := New(&cfg)
+			b := c.NewBatch()
+			fill(b, packets)
+			if err := c.Count(b, nil); err != nil {
+				t.Fatal(err)
+			}
+			_, _, counts := c.Current() // three families each
+			host, flow := counts[0], counts[3]
+			bits := 64.
+			if past > 0 {
+				bits = 58
+			}
+			if log := math.Log2(float64(flow.Distinct) / flow.FPR); math.Abs(log-bits) > 0.1 {
+				t.Errorf("past %v: a rate of %g of %d flows, 2^-%g of them", past, flow.FPR, flow.Distinct, log)
+			}
+			want := 0.
+			if implies != nil {
+				want = flow.FPR
+			}
+			if host.FPR != want {
+				t.Errorf("past %v: a rate of %g of hosts, want %g", past, host.FPR, want)
+			}
+			if err := c.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// TestImpliedByWindow emits the same counts of windows whether keys imply each other or
+// not, and those of samples however batches are cut.
+func TestImpliedByWindow(t *testing.T) {
+	packets := newPackets(8000, int64(100*time.Hour), time.Millisecond)
+	for _, method := range []string{methodAuto, methodExact, methodBloom, methodSketch, methodLRU} {
+		cfg := Config{
+			Keys: hostAndFlow, Calendar: calendar.Calendar{Every: 30 * time.Second, Location: time.UTC},
+			Method: method, FPR: 1e-6,
+		}
+		want, _ := run(t, cfg, packets, false)
+		cfg.Implies = flowImplies
+		got, _ := run(t, cfg, packets, false)
+		if !slices.EqualFunc(got, want, func(a, b string) bool { return withoutMemory(a) == withoutMemory(b) }) {
+			t.Errorf("%s: emitted %q, want %q", method, got, want)
+		}
+	}
+	cfg := Config{
+		Keys: hostAndFlow, Calendar: calendar.Calendar{Every: time.Hour, Location: time.UTC},
+		Method: methodAuto, FPR: 1e-6, Budget: 256 << 10, Implies: flowImplies,
+	}
+	packets = newPackets(60_000, int64(100*time.Hour), time.Millisecond)
+	want, _ := runCut(t, cfg, packets, false, 1)
+	if !strings.Contains(strings.Join(want, ""), "sampled-rows") {
+		t.Error("no sample")
+	}
+	for _, longest := range []int{10, 700, 5000} {
+		if got, _ := runCut(t, cfg, packets, false, longest); !slices.Equal(got, want) {
+			t.Errorf("batches of up to %d: %q, want %q", longest, got, want)
+		}
+	}
+}
+
+// withoutMemory cuts the memory out of a count. Lines grow a little later where elements
+// were left out.
+func withoutMemory(count string) string {
+	return regexp.MustCompile(`MemoryBytes:\d+`).ReplaceAllString(count, "")
 }
 
 // samePast compares all but rates and memory.
@@ -270,28 +356,29 @@ func TestImpliedBy(t *testing.T) {
 	}
 }
 
-// TestImplied leaves out the elements of implied packets, whether each packet has one
-// element or not, and none of a batch for which that does not hold.
-func TestImplied(t *testing.T) {
+// TestUnseen lists unseen elements, takes each of them once, and picks those of a range.
+func TestUnseen(t *testing.T) {
+	var s Series[uint32]
+	copy(s.Add(upTo(100), 0), slices.Repeat([]uint32{7}, 100))
+	for i := range s.items {
+		s.items[i] = uint32(1000 + i)
+	}
+	seen := []uint64{^uint64(1<<3 | 1<<4 | 1<<63), ^uint64(1 << 0)}
+	s.unseen.add(seen, 0, 100)
+	if got := s.unseen.take(); !slices.Equal(got, []uint32{3, 4, 63, 64}) || len(s.unseen.take()) != 0 {
+		t.Errorf("takes %v", got)
+	}
 	for _, c := range []struct {
-		packets []uint32 // of the elements
-		seen    uint64
-		valid   bool
-		rest    []uint32 // packets
-		want    []uint32 // elements from 1 on
-	}{
-		{[]uint32{0, 1, 2, 3}, 0b0110, true, []uint32{0, 3}, []uint32{3}},
-		{[]uint32{0, 1, 2, 3}, 0b0110, false, []uint32{0, 1, 2, 3}, []uint32{1, 2, 3}},
-		{[]uint32{1, 3}, 0b01, true, []uint32{0, 2, 3}, []uint32{1}},
-		{[]uint32{1, 3}, 0b10, true, []uint32{0, 1, 2}, nil},
-	} {
-		var s implied
-		s.reset(4)
-		s.add([]uint64{c.seen}, c.packets)
-		s.finish(c.valid)
-		if got := s.without(nil, c.packets, 1, len(c.packets)); !slices.Equal(s.notImplied, c.rest) || !slices.Equal(got, c.want) {
-			t.Errorf("%+v: rest %v, elements %v", c, s.notImplied, got)
+		from, end int
+		want      []uint32
+	}{{0, 100, []uint32{1003, 1004, 1063, 1064}}, {3, 5, []uint32{1003, 1004}}, {4, 64, []uint32{1004, 1063}}, {5, 63, nil}, {65, 100, nil}} {
+		if got := s.pick(s.unseen.within(c.from, c.end)); !slices.Equal(got, c.want) {
+			t.Errorf("%d to %d: %v, want %v", c.from, c.end, got, c.want)
 		}
+	}
+	s.reset()
+	if s.unseen.valid || len(s.unseen.take()) != 0 {
+		t.Error("the next batch keeps unseen elements")
 	}
 }
 

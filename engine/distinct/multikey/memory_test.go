@@ -105,24 +105,20 @@ func TestBudgetSpread(t *testing.T) {
 // of the keys named "src" and "dst", digests of the others.
 func randomBatch(b *Batch, rng *rand.Rand, times []int64) {
 	b.Reset(times)
-	addRandom(b, rng, b.Direct(), len(times))
-	b.Derive = func(i int, packets []uint32) { addRandom(b, rng, b.Derived()[i].Keys, len(packets)) }
+	addRandom(b, rng, b.Direct(), upTo(len(times)))
+	b.Derive = func(i int, v4, _ []uint32) { addRandom(b, rng, b.Derived()[i].Keys, v4) }
 }
 
-func addRandom(b *Batch, rng *rand.Rand, keys []int, packets int) {
-	numbers := make([]uint32, packets)
-	for i := range numbers {
-		numbers[i] = uint32(i)
-	}
+func addRandom(b *Batch, rng *rand.Rand, keys []int, numbers []uint32) {
 	for _, key := range keys {
 		if name := b.counter.cfg.Keys[key].Name; name == "src" || name == "dst" {
-			for i := range b.Elements(key).Addr4.Add(numbers, 0) {
-				b.Elements(key).Addr4.items[i] = rng.Uint32()
+			for i, items := 0, b.Elements(key).Addr4.Add(numbers, 0); i < len(items); i++ {
+				items[i] = rng.Uint32()
 			}
 			continue
 		}
-		for i := range b.Elements(key).V4.Add(numbers, 0) {
-			b.Elements(key).V4.items[i] = digest.Digest{rng.Uint64(), rng.Uint64()}
+		for i, items := 0, b.Elements(key).V4.Add(numbers, 0); i < len(items); i++ {
+			items[i] = digest.Digest{rng.Uint64(), rng.Uint64()}
 		}
 	}
 }

@@ -19,13 +19,14 @@ const pastSteps = 120
 
 // past counts keys over the span before any moment, beside the windows.
 type past struct {
-	cfg       *Config
-	step      int64 // that elements are dated by
-	last      int64 // the latest time of the batch
-	sameStep  bool  // all of its times are of one step
-	addresses *sliding.Addresses
-	keys      []pastKey
-	memory    int // that counters have at first; 0 for the default
+	cfg        *Config
+	step       int64 // that elements are dated by
+	last       int64 // the latest time of the batch
+	sameStep   bool  // all of its times are of one step
+	sameWindow bool  // and that is part of one window
+	addresses  *sliding.Addresses
+	keys       []pastKey
+	memory     int // that counters have at first; 0 for the default
 
 	digests []digest.Digest // scratch
 	times   []int64
@@ -48,25 +49,16 @@ func pastStep(span time.Duration) time.Duration { return (span-1)/pastSteps + 1 
 // countPast counts the elements of a batch in the past. It has the caller add those of
 // implied keys for the packets that need them.
 func (c *Counter) countPast(b *Batch) error {
-	valid := c.past.begin(b.times)
+	c.past.begin(b.times)
 	for _, key := range c.direct {
-		known := b.implied[key]
-		if known != nil {
-			known.reset(len(b.times))
-		}
-		if err := c.past.count(b, key, known); err != nil {
+		if err := c.past.count(b, key, c.impliedBy[key] >= 0); err != nil {
 			return err
-		}
-		if known != nil {
-			known.finish(valid)
 		}
 	}
 	for i, group := range b.derived {
-		rest := b.implied[group.By].notImplied
-		b.Derive(i, rest)
+		b.derive(i)
 		for _, key := range group.Keys {
-			b.keys[key].renumber(rest)
-			if err := c.past.count(b, key, nil); err != nil {
+			if err := c.past.count(b, key, true); err != nil {
 				return err
 			}
 		}
@@ -74,36 +66,49 @@ func (c *Counter) countPast(b *Batch) error {
 	return nil
 }
 
-// begin reads the times of a batch. It reports whether elements that come again imply
-// others: if all times are of one step, and that is part of one window.
-func (s *past) begin(times []int64) bool {
-	first, last := times[0], times[0]
-	for _, t := range times {
-		first, last = min(first, t), max(last, t)
-	}
-	if s.sameStep = false; !calendar.InRange(first) || !calendar.InRange(last) {
-		return false
+// begin reads the times of a batch.
+func (s *past) begin(times []int64) {
+	first, last := span(times)
+	s.sameStep, s.sameWindow = false, false
+	if !calendar.InRange(first) || !calendar.InRange(last) {
+		return
 	}
 	step := first - calendar.Phase(first, s.step)
 	s.last, s.sameStep = last, last-step < s.step
 	start, end := s.cfg.Calendar.Window(first)
-	return s.sameStep && step >= start && step <= end-s.step
+	s.sameWindow = s.sameStep && step >= start && step <= end-s.step
 }
 
-// count counts the elements of a key in a batch. Unless known is nil, it adds the packets
-// to it whose elements came before in the same step.
-func (s *past) count(b *Batch, key int, known *implied) error {
+// span returns the earliest and the latest of some times.
+func span(times []int64) (first, last int64) {
+	first, last = times[0], times[0]
+	for ; len(times) >= 4; times = times[4:] {
+		t := (*[4]int64)(times)
+		first = min(first, min(min(t[0], t[1]), min(t[2], t[3])))
+		last = max(last, max(max(t[0], t[1]), max(t[2], t[3])))
+	}
+	for _, t := range times {
+		first, last = min(first, t), max(last, t)
+	}
+	return first, last
+}
+
+// count counts the elements of a key in a batch. If list is set, it lists the unseen ones.
+func (s *past) count(b *Batch, key int, list bool) error {
 	e, k := &b.keys[key], &s.keys[key]
 	s.digests = resize(s.digests, len(e.Addr4.items))
 	s.addresses.Sum(s.digests, e.Addr4.items)
 	return errors.Join(
-		s.countFamily(&k.v4, s.digests, e.Addr4.packets, b, known), s.countFamily(&k.v4, e.V4.items, e.V4.packets, b, known),
-		s.countFamily(&k.v6, e.V6.items, e.V6.packets, b, known), s.countFamily(&k.mac, e.MAC.items, e.MAC.packets, b, known),
+		s.countFamily(&k.v4, s.digests, e.Addr4.packets, b, e.Addr4.unseenIf(list)),
+		s.countFamily(&k.v4, e.V4.items, e.V4.packets, b, e.V4.unseenIf(list)),
+		s.countFamily(&k.v6, e.V6.items, e.V6.packets, b, e.V6.unseenIf(list)),
+		s.countFamily(&k.mac, e.MAC.items, e.MAC.packets, b, e.MAC.unseenIf(list)),
 	)
 }
 
-// countFamily counts elements of one family.
-func (s *past) countFamily(c **sliding.Rows, digests []digest.Digest, packets []uint32, b *Batch, known *implied) error {
+// countFamily counts elements of one family. It adds those to others, unless that is nil,
+// that did not come before in the same step of one window.
+func (s *past) countFamily(c **sliding.Rows, digests []digest.Digest, packets []uint32, b *Batch, others *unseen) error {
 	if len(digests) == 0 {
 		return nil
 	}
@@ -115,7 +120,7 @@ func (s *past) countFamily(c **sliding.Rows, digests []digest.Digest, packets []
 		}
 	}
 	var seen []uint64
-	if known != nil {
+	if others != nil {
 		s.seen = resize(s.seen, (len(digests)+63)/64)
 		seen = s.seen
 	}
@@ -125,8 +130,11 @@ func (s *past) countFamily(c **sliding.Rows, digests []digest.Digest, packets []
 		s.times = b.appendTimes(s.times[:0], packets)
 		(*c).TestAndSet(seen, digests, s.times)
 	}
-	if known != nil {
-		known.add(seen, packets)
+	if !s.sameWindow {
+		clear(seen)
+	}
+	if others != nil {
+		others.add(seen, 0, len(digests))
 	}
 	return nil
 }
@@ -147,10 +155,10 @@ func (c *Counter) Past(now int64) (counts []Count) {
 		return nil
 	}
 	for i := range c.past.keys {
-		k := &c.past.keys[i]
+		k, implied := &c.past.keys[i], c.impliedFPR(i, nil)
 		of := func(s *sliding.Rows) Count {
 			counts := pastCounts(s, now)
-			counts.FPR = c.impliedFPR(i, counts.FPR)
+			counts.FPR = max(counts.FPR, implied)
 			return Count{Counts: counts}
 		}
 		counts = appendFamilies(counts, &c.cfg.Keys[i], of(k.v4), of(k.v6), of(k.mac))
@@ -158,17 +166,28 @@ func (c *Counter) Past(now int64) (counts []Count) {
 	return counts
 }
 
-// impliedFPR returns the higher one of fpr and the rate at which packets are falsely
-// taken for implied: elements that only these have are missing.
-func (c *Counter) impliedFPR(key int, fpr float64) float64 {
-	if by := c.impliedBy[key]; by >= 0 && by != key {
-		for _, counter := range c.past.keys[by].families() {
-			if *counter != nil {
-				fpr = max(fpr, (*counter).Count(0).FPR)
-			}
-		}
+// fpr returns the rate at which elements of a key are falsely taken for others.
+func (s *past) fpr(key int) (rate float64) {
+	for _, counter := range s.keys[key].families() {
+		rate = max(rate, rateOf(*counter))
 	}
-	return fpr
+	return rate
+}
+
+// key returns the counters of a key, or nil without a past.
+func (s *past) key(i int) *pastKey {
+	if s == nil {
+		return nil
+	}
+	return &s.keys[i]
+}
+
+// rateOf returns the rate at which rows falsely take elements for others, 0 without rows.
+func rateOf(s *sliding.Rows) float64 {
+	if s == nil {
+		return 0
+	}
+	return s.Count(0).FPR
 }
 
 func pastCounts(s *sliding.Rows, now int64) engine.Counts {

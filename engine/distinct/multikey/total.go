@@ -9,7 +9,7 @@ func (c *Counter) countTotal(b *Batch) error {
 		c.total.addTime(t)
 	}
 	for _, key := range c.direct {
-		if err := b.countKey(c.total, key, math.MaxUint32, nil); err != nil {
+		if err := b.countKey(c.total, key, math.MaxUint32); err != nil {
 			return err
 		}
 		b.keys[key].rewind()

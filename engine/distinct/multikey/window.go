@@ -51,7 +51,7 @@ func (w *window) bounds() (start, end int64) {
 func (w *window) memory(cfg *Config) int {
 	total := 0
 	for i := range w.keys {
-		counts := w.keys[i].appendCounts(nil, &cfg.Keys[i])
+		counts := w.keys[i].appendCounts(nil, &cfg.Keys[i], nil)
 		total += counts[len(counts)-1].MemoryBytes
 	}
 	return total
@@ -111,13 +111,20 @@ func (k *keyCounters) takePackets(from *keyCounters) {
 	k.addr4.packets, k.v4.packets, k.v6.packets = v4, v4, from.v6.packets
 }
 
-// appendCounts appends the counts by family; the last one is the sum.
-func (k *keyCounters) appendCounts(all []Count, key *Key) []Count {
-	v4 := k.v4.count()
+// appendCounts appends the counts by family; the last one is the sum. With a past, only
+// elements come here that it did not know, at its rate of false positives. It takes no IPv4
+// address for another.
+func (k *keyCounters) appendCounts(all []Count, key *Key, past *pastKey) []Count {
+	v4, v6, mac := k.v4.count(), k.v6.count(), k.mac.count()
+	if past != nil {
+		v4.FPR = max(v4.FPR, rateOf(past.v4))
+		v6.FPR = max(v6.FPR, rateOf(past.v6))
+		mac.FPR = max(mac.FPR, rateOf(past.mac))
+	}
 	if k.addr4.Counter != nil {
 		v4 = k.addr4.count()
 	}
-	return appendFamilies(all, key, v4, k.v6.count(), k.mac.count())
+	return appendFamilies(all, key, v4, v6, mac)
 }
 
 // count returns the count of a family. Without an element it is 0, and exact.

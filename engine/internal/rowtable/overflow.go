@@ -65,11 +65,16 @@ func (s *OverflowSet[W]) insert(y W, factor uint64, dated bool) (place uint64, k
 // find returns where y is, or where it belongs.
 func (s *OverflowSet[W]) find(y W, factor uint64) uint64 {
 	mask := uint64(len(s.table) - 1)
-	place := uint64(y) * factor >> (65 - bits.Len(uint(len(s.table))))
+	place := s.home(y, factor)
 	for s.table[place] != 0 && s.table[place] != y {
 		place = (place + 1) & mask
 	}
 	return place
+}
+
+// home returns where y is if no other word is in its way.
+func (s *OverflowSet[W]) home(y W, factor uint64) uint64 {
+	return uint64(y) * factor >> (65 - bits.Len(uint(len(s.table))))
 }
 
 // double doubles the table.
@@ -147,6 +152,24 @@ func (g *Overflow[W]) DateOf(y W) (date *uint16, known bool) {
 	place, known := set.insert(y, g.factor, true)
 	g.bytes += set.bytes() - before
 	return &set.dates[place], known
+}
+
+// Fetch reads what a look-up of each word begins with, so that the cache misses of all of
+// them run at the same time. It must not be inlined: the compiler would remove reads
+// without a use.
+//
+//go:noinline
+func (g *Overflow[W]) Fetch(words []W) (sum uint64) {
+	for _, y := range words {
+		if set := &g.sets[y>>g.shift]; len(set.table) > 0 {
+			home := set.home(y, g.factor)
+			sum += uint64(set.table[home])
+			if g.dated {
+				sum += uint64(set.dates[home])
+			}
+		}
+	}
+	return sum
 }
 
 // remove removes a set, and returns it.

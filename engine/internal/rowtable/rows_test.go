@@ -73,6 +73,41 @@ func TestPass(t *testing.T) {
 	}
 }
 
+// TestPopulates grows rows of several huge pages, whose lines are populated in the
+// background while the pass writes them, and gives up another such pass in the middle.
+func TestPopulates(t *testing.T) {
+	const lines = 2 * backedLines
+	p := open(t, lines)
+	if err := p.Grow(2 * lines); err != nil {
+		t.Fatal(err)
+	}
+	for p.passed < lines/2 {
+		moveLines(p)
+	}
+	p.Restart(lines)
+	if err := p.Grow(2 * lines); err != nil {
+		t.Fatal(err)
+	}
+	for p.Growing() {
+		moveLines(p)
+	}
+	for i, line := range p.Table.Arena.Lines() {
+		if want := uint64(i)/2 + 1; line[0] != want || line[7] != 0 {
+			t.Fatalf("line %d is %v, want %d in front", i, line, want)
+		}
+	}
+}
+
+// moveLines takes a pass one step on, and gives each line that two become a number.
+func moveLines(p *Rows[uint32]) {
+	from, to, _ := p.Next()
+	wider := p.Wider.Arena.Lines()
+	for line := from; line < to; line++ {
+		wider[2*line][0], wider[2*line+1][0] = uint64(line)+1, uint64(line)+1
+	}
+	p.Finish(from, to)
+}
+
 // TestRestart goes back to fewer lines, in the middle of a pass and where there is no
 // memory.
 func TestRestart(t *testing.T) {

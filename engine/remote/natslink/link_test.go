@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/engine/remote"
 )
 
@@ -47,6 +48,16 @@ func newServer(t *testing.T, address string) *server {
 		}
 	}()
 	return s
+}
+
+// freePort returns an address that no other takes by chance while no server is there.
+func freePort(t *testing.T) string {
+	t.Helper()
+	port, err := lab.FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "127.0.0.1:" + port
 }
 
 // close ends all connections.
@@ -127,7 +138,7 @@ func next(t *testing.T, all chan got) got {
 	select {
 	case g := <-all:
 		return g
-	case <-time.After(20 * time.Second):
+	case <-time.After(lab.Timeout):
 		t.Fatal("nothing comes")
 		return got{}
 	}
@@ -155,8 +166,8 @@ func TestLink(t *testing.T) {
 
 // TestLinkComesBack ends a connection, and wants another without a word of old messages.
 func TestLinkComesBack(t *testing.T) {
-	s := newServer(t, "127.0.0.1:0")
-	address := s.listener.Addr().String()
+	address := freePort(t)
+	s := newServer(t, address)
 	link, all, _ := dial(t, address)
 	s.close()
 	for link.Connected() {
@@ -182,9 +193,7 @@ func TestLinkComesBack(t *testing.T) {
 
 // TestLinkWithoutServer starts without a server, which comes later.
 func TestLinkWithoutServer(t *testing.T) {
-	s := newServer(t, "127.0.0.1:0")
-	address := s.listener.Addr().String()
-	s.close()
+	address := freePort(t)
 	link, all, unreached := dial(t, address)
 	if unreached == nil || link.Connected() {
 		t.Error("connected to nothing")
@@ -248,7 +257,7 @@ func TestFullQueue(t *testing.T) {
 	}
 	msg := make([]byte, 1<<16)
 	full := false // which a process that is slow sees later: the queue empties while it connects again
-	for begin := time.Now(); !full && time.Since(begin) < time.Minute; {
+	for begin := time.Now(); !full && time.Since(begin) < lab.Timeout; {
 		full = link.Send("a", "", msg) != nil
 	}
 	if !full {

@@ -7,31 +7,31 @@
 package biased
 
 import (
-	"context"
+	_ "embed"
 	"fmt"
+	"math"
 
-	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/bench/chart"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/stream"
 	"github.com/flowdedup/flowdedup/engine/paper"
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
+//go:embed text.md
+var text string
+
 // Experiment returns Tables 1 to 9, Figures 2 to 11, the recurrences of sections 3 to 5
 // and the choice of k.
 func Experiment() result.Experiment {
-	var makers []result.Maker
-	for _, t := range tables() {
-		makers = append(makers, result.Maker{Name: t.name, Make: func(ctx context.Context, o result.Options) (result.Table, error) {
-			scale, seeds := sizes(o)
-			return t.make(ctx, o, scale, seeds)
-		}})
+	makers := map[string]result.Maker{"recurrence": recurrence, "parameters": parameters}
+	for _, t := range tables {
+		makers[t.name] = func(o result.Options, out *result.Table) { t.make(o, out, o.Size(scaledBy, 1), o.Size(scaledSeeds, 1)) }
 	}
 	for _, f := range figures {
-		makers = append(makers, result.Maker{Name: f.name, Make: f.make})
+		makers[f.name] = f.make
 	}
-	makers = append(makers, result.Maker{Name: "p1.recurrence", Make: recurrence}, result.Maker{Name: "p1.parameters", Make: parameters})
-	return result.New("p1", "Advanced Bloom Filter Based Algorithms for Efficient Approximate Data De-Duplication in Streams", makers...)
+	return result.New("p1", text, makers)
 }
 
 const megabyte = 8 << 20 // in bits
@@ -39,74 +39,14 @@ const megabyte = 8 << 20 // in bits
 // size is the size of a run: everything printed, divided by scale.
 type size struct{ elements, distinct, scale int }
 
-func (t table) size(scale int) size { return newSize(t.millions, t.percent, scale) }
-
 func newSize(millions, percent, scale int) size {
 	n := millions * 1_000_000 / scale
 	return size{elements: n, distinct: int(int64(n) * int64(percent) / 100), scale: scale}
 }
 
-// batchSize is how many elements go through one filter before the next: so many that a
-// scaled filter stays in the last-level cache for most of its batch. With a few thousand,
-// the filters would evict each other every time.
-const batchSize = 1 << 18
-
-// run puts the stream of a seed through all filters in a single pass, since making it and
-// its truth costs as much as a filter does. It calls report for each batch and filter. A
-// batch ends just behind the end of each part, or is shorter.
-func (s size) run(ctx context.Context, seed, parts int, filters []filter, report func(number int, known, seen []bool)) error {
-	source := newBatches(s, uint64(seed)+1, min(batchSize, (s.elements+parts-1)/parts))
-	seen := make([]bool, batchSize)
-	for source.next() {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		for i, f := range filters {
-			paper.TestAndSetAll(f, source.digests, seen)
-			report(i, source.known, seen)
-		}
-	}
-	return nil
-}
-
-// batches cuts a stream into batches, with the truth about each element.
-type batches struct {
-	stream *stream.Shuffled
-	set    stream.Known
-	// The batch: elements, what a filter sees of them, and whether they came before.
-	elements []uint64
-	digests  []digest.Digest
-	known    []bool
-}
-
-func newBatches(s size, seed uint64, most int) *batches {
-	return &batches{
-		stream:   stream.NewShuffled(s.elements, s.distinct, seed),
-		set:      stream.NewKnown(s.distinct),
-		elements: make([]uint64, 0, most),
-		digests:  make([]digest.Digest, 0, most),
-		known:    make([]bool, 0, most),
-	}
-}
-
-// next makes the next batch, and returns false at the end. Each step has its own loop, so
-// that the waits for the set's memory overlap.
-func (b *batches) next() bool {
-	b.elements, b.digests, b.known = b.elements[:0], b.digests[:0], b.known[:0]
-	for len(b.elements) < cap(b.elements) {
-		element, ok := b.stream.Next()
-		if !ok {
-			break
-		}
-		b.elements = append(b.elements, element)
-	}
-	for _, element := range b.elements {
-		b.digests = append(b.digests, stream.Digest(element))
-	}
-	for _, element := range b.elements {
-		b.known = append(b.known, b.set.Add(element))
-	}
-	return len(b.elements) > 0
+// source returns the stream of a seed.
+func (s size) source(seed int) stream.Source {
+	return stream.Shuffled(s.elements, s.distinct, uint64(seed)+1).Source(s.distinct, 0)
 }
 
 // method is a column of a table: a filter to build.
@@ -114,71 +54,99 @@ type method struct {
 	name  string
 	k     int
 	model theory.BiasedMethod
-	new   func(c paper.BiasedConfig) (filter, error)
+	new   func(c paper.BiasedConfig) paper.Filter
 	reach int // of decrements and resets; 0 is everything
 }
 
-func (m method) restrictedTo(reach int) method {
-	m.reach = reach
-	return m
-}
-
-// filter is one of the paper's, which compares their loads.
-type filter interface {
-	paper.Filter
-	Load() float64
-}
-
 // build returns a filter for each method.
-func build(methods []method, megabytes int, s size, seed int) ([]filter, error) {
-	filters := make([]filter, len(methods))
+func build(methods []method, megabytes int, s size, seed int) (filters []paper.Filter) {
 	for i, m := range methods {
-		f, err := m.new(paper.BiasedConfig{Bits: int(int64(megabytes) * megabyte / int64(s.scale)), K: m.k, Seed: uint64(seed<<8 | i), Reach: m.reach})
-		if err != nil {
-			return nil, fmt.Errorf("%s of %d MB: %w", m.name, megabytes, err)
-		}
-		filters[i] = f
+		bits := int(int64(megabytes) * megabyte / int64(s.scale))
+		filters = append(filters, m.new(paper.BiasedConfig{Bits: bits, K: m.k, Seed: uint64(seed<<8 | i), Reach: m.reach}))
 	}
-	return filters, nil
+	return filters
 }
 
-// rivals returns the columns of Tables 4 to 9. The paper names neither the
-// parameters of its SBF nor K of RSBF; these give its numbers.
-func rivals() []method {
-	return []method{
-		{name: "SBF", k: 2, new: func(c paper.BiasedConfig) (filter, error) {
-			return paper.NewStable(paper.StableConfig{Cells: c.Bits, CellBits: 1, K: c.K, P: 4, Seed: c.Seed, Reach: c.Reach})
-		}},
-		{name: "RSBF", k: 2, model: theory.RSBF, new: func(c paper.BiasedConfig) (filter, error) {
-			const threshold = 0.03 // p*, section 6
-			return paper.NewRSBF(c, threshold)
-		}},
-		named("BSBF", newBSBF(2)), named("BSBFSD", newBSBFSD(2)), named("RLBSBF", newRLBSBF(2)),
-	}
+// loaded is one of the paper's filters, which compares their loads.
+type loaded interface{ Load() float64 }
+
+// biased makes a method's filters by a constructor.
+func biased(create func(c paper.BiasedConfig) (*paper.Biased, error)) func(c paper.BiasedConfig) paper.Filter {
+	return func(c paper.BiasedConfig) paper.Filter { return result.Must(create(c)) }
 }
 
-func named(name string, m method) method {
-	m.name = name
-	return m
+// rivals are the columns of Tables 4 to 9. The paper names neither the parameters of its
+// SBF nor K of RSBF; these give its numbers.
+var rivals = []method{
+	{name: "SBF", k: 2, new: func(c paper.BiasedConfig) paper.Filter {
+		return result.Must(paper.NewStable(paper.StableConfig{Cells: c.Bits, CellBits: 1, K: c.K, P: 4, Seed: c.Seed, Reach: c.Reach}))
+	}},
+	{name: "RSBF", k: 2, model: theory.RSBF, new: biased(func(c paper.BiasedConfig) (*paper.Biased, error) {
+		const threshold = 0.03 // p*, section 6
+		return paper.NewRSBF(c, threshold)
+	})},
+	{name: "BSBF", k: 2, model: theory.BSBF, new: biased(paper.NewBSBF)},
+	{name: "BSBFSD", k: 2, model: theory.BSBFSD, new: biased(paper.NewBSBFSD)},
+	{name: "RLBSBF", k: 2, model: theory.RLBSBF, new: biased(paper.NewRLBSBF)},
 }
 
 // sweep returns the columns of Tables 1 to 3: one method with k from 1 to 5.
-func sweep(build func(k int) method) []method {
-	var all []method
-	for k := 1; k <= 5; k++ {
-		all = append(all, named(fmt.Sprintf("k=%d", k), build(k)))
+func sweep(m method) (all []method) {
+	for m.k = 1; m.k <= 5; m.k++ {
+		m.name = fmt.Sprintf("k=%d", m.k)
+		all = append(all, m)
 	}
 	return all
 }
 
-func newBSBF(k int) method {
-	return method{k: k, model: theory.BSBF, new: func(c paper.BiasedConfig) (filter, error) { return paper.NewBSBF(c) }}
+// printedX is X_m by the recurrences as they are printed: the probability that a new
+// element finds all its bits set. Each adds to u = X^(1/k) what it returns.
+var printedX = map[theory.BiasedMethod]func(u, x, s, k float64, m int) float64{
+	theory.RSBF: func(u, x, s, _ float64, m int) float64 { // Eq. 3.27
+		return (1 - x) / max(s, float64(m)) * (1 - u)
+	},
+	theory.BSBF:   func(u, x, s, _ float64, _ int) float64 { return (1 - x) / s * (1 - u) },   // Eq. 4.3
+	theory.BSBFSD: func(u, x, s, k float64, _ int) float64 { return (1 - x) / s * (1 - u/k) }, // before Eq. 4.5
+	theory.RLBSBF: func(u, x, s, _ float64, _ int) float64 { return (1 - x) / s * (1 - u*u) }, // Eq. 5.2, with the load u
 }
 
-func newBSBFSD(k int) method {
-	return method{k: k, model: theory.BSBFSD, new: func(c paper.BiasedConfig) (filter, error) { return paper.NewBSBFSD(c) }}
+// recurrence shows X along a stream of different elements: by the printed recurrences,
+// measured, and by the closed form that this project has instead.
+func recurrence(o result.Options, t *result.Table) {
+	const k = 2
+	size := o.Size(20_000, 1_000_000)
+	t.Say(k, size)
+	times := []float64{0.5, 1, 2, 4, 8, 16, 32}
+	for _, at := range times {
+		t.Columns = append(t.Columns, fmt.Sprint(at))
+	}
+	for _, lines := range result.Map(o, rivals[1:], func(m method) [3]chart.Line { return alongX(m, k, size, times) }) {
+		for _, l := range lines {
+			t.AddRow(l.Name, "", l.Y...)
+		}
+		t.Draw(0, lines[:2]...)
+	}
 }
 
-func newRLBSBF(k int) method {
-	return method{k: k, model: theory.RLBSBF, new: func(c paper.BiasedConfig) (filter, error) { return paper.NewRLBSBF(c) }}
+// alongX returns X at some times, given in elements for each bit of an array: printed,
+// measured, and by the closed form.
+func alongX(m method, k, size int, times []float64) (lines [3]chart.Line) {
+	for i, name := range []string{"printed", "measured", "closed form"} {
+		lines[i] = chart.Line{Name: m.name + ", " + name, X: times, Dashed: i == 0}
+	}
+	f, source := m.new(paper.BiasedConfig{Bits: k * size, K: k, Seed: 1}), stream.Distinct(0)
+	u, done := 0.0, 0
+	for _, at := range times {
+		end := int(at * float64(size))
+		source.Scores(end-done, f)
+		for ; done < end; done++ {
+			u += printedX[m.model](u, math.Pow(u, float64(k)), float64(size), float64(k), done)
+		}
+		// One duplicate, since the closed form is for streams that have some.
+		rates := result.Must(theory.Biased(m.model, k, size, theory.BiasedStream{Elements: done + 1, Distinct: done}))
+		for i, x := range []float64{math.Pow(min(u, 1), float64(k)), math.Pow(f.(loaded).Load(), float64(k)), rates.X} {
+			lines[i].Y = append(lines[i].Y, x)
+		}
+	}
+	return lines
 }

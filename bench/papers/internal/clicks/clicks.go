@@ -7,33 +7,28 @@
 package clicks
 
 import (
-	"context"
+	_ "embed"
 	"math"
+	"slices"
 
+	"github.com/flowdedup/flowdedup/bench/chart"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/stream"
 	"github.com/flowdedup/flowdedup/engine/paper"
+	"github.com/flowdedup/flowdedup/engine/theory"
 )
+
+//go:embed text.md
+var text string
 
 // Experiment returns the figures on synthetic clicks, what sections 4 and 5 describe
 // without measuring it, and the numbers of the text.
 func Experiment() result.Experiment {
-	return result.New("p2", "Duplicate Detection in Click Streams (Metwally, Agrawal, El Abbadi, WWW 2005)",
-		result.Maker{Name: "p2.figure6", Make: func(ctx context.Context, o result.Options) (result.Table, error) {
-			return figure6(ctx, newLandmarkSetup(o), o.Workers)
-		}},
-		result.Maker{Name: "p2.figure7", Make: func(ctx context.Context, o result.Options) (result.Table, error) {
-			return figure7(ctx, newJumpingSetup(o), o.Workers)
-		}},
-		result.Maker{Name: "p2.substrings", Make: substrings},
-		result.Maker{Name: "p2.functions", Make: functions},
-		result.Maker{Name: "p2.latency", Make: latency},
-		result.Maker{Name: "p2.sliding", Make: func(ctx context.Context, o result.Options) (result.Table, error) {
-			return sliding(ctx, newSlidingSetup(o), o.Workers)
-		}},
-		result.Maker{Name: "p2.text", Make: func(ctx context.Context, o result.Options) (result.Table, error) {
-			return text(ctx, newTextSetup(o), o.Workers)
-		}})
+	return result.New("p2", text, map[string]result.Maker{
+		"figure6":    landmarkSetup{window: 1_000_000, errors: 400, mostRuns: 20}.figure6,
+		"figure7":    jumpingSetup{subWindow: 50_000, subWindows: 4, windows: 8, errors: 400, mostRuns: 6}.figure7,
+		"substrings": substrings, "functions": functions, "latency": latency, "sliding": sliding, "text": numbers,
+	})
 }
 
 // mostFunctions is the largest number of hash functions of the figures.
@@ -42,26 +37,6 @@ const mostFunctions = 16
 // perFunction returns M/d = n/ln(2), the cells for each hash function with which half
 // of them are set after n elements.
 func perFunction(n int) float64 { return float64(n) / math.Ln2 }
-
-// bound returns 2^-d, the error rate of a filter of which half of the cells are set.
-func bound(d int) float64 { return math.Exp2(-float64(d)) }
-
-// count is how many of some new elements were reported as duplicates.
-type count struct{ positives, elements int }
-
-func (c *count) add(other count) {
-	c.positives += other.positives
-	c.elements += other.elements
-}
-
-func (c *count) addOne(positive bool) {
-	c.elements++
-	if positive {
-		c.positives++
-	}
-}
-
-func (c count) rate() float64 { return float64(c.positives) / float64(c.elements) }
 
 // runsFor returns how many runs give the wanted number of errors if one run gives
 // expected, or 0 if that is more than most.
@@ -77,32 +52,212 @@ func runsFor(wanted, expected float64, most int) int {
 func firstElement(d, run int) uint64 { return uint64(d)<<56 | uint64(run)<<40 }
 
 // distinct gives a filter n elements, from first on.
-func distinct(ctx context.Context, f paper.Filter, first uint64, n int) (count, error) {
-	c := count{elements: n}
-	for i := range uint64(n) {
-		if i%(1<<16) == 0 && ctx.Err() != nil {
-			return count{}, ctx.Err()
-		}
-		if f.TestAndSet(stream.Digest(first + i)) {
-			c.positives++
-		}
-	}
-	return c, nil
+func distinct(f paper.Filter, first uint64, n int) stream.Score {
+	return stream.Distinct(first).Scores(n, f)[0]
 }
 
-// percent returns the cell of a measured rate, or a blank cell if it was not measured.
-func percent(c count) result.Cell {
-	if c.elements == 0 {
-		return result.Cell{Blank: true}
-	}
-	return result.Measured(100*c.rate(), "%")
+// rateOf returns the share of new elements that were reported, NaN if none was measured.
+func rateOf(score stream.Score) float64 {
+	return float64(score.FalsePositives) / float64(score.Distinct)
 }
 
-// over returns the cell of the bound divided by a measured rate, or a blank cell if the
-// rate is zero.
-func over(bound float64, c count) result.Cell {
-	if c.positives == 0 {
-		return result.Cell{Blank: true}
+// rates are error rates for d = 1 to mostFunctions, NaN where they were not measured.
+type rates []float64
+
+func ratesOf(rate func(d int) float64) (all rates) {
+	for d := 1; d <= mostFunctions; d++ {
+		all = append(all, rate(d))
 	}
-	return result.Measured(bound/c.rate(), "")
+	return all
+}
+
+// measurePairs measures two rates of each number of hash functions.
+func measurePairs(o result.Options, measure func(d int) (a, b stream.Score)) (first, second rates) {
+	for _, pair := range result.Grid(o, mostFunctions, 1, func(i, _ int) (pair [2]stream.Score) {
+		pair[0], pair[1] = measure(i + 1)
+		return pair
+	}) {
+		first, second = append(first, rateOf(pair[0][0])), append(second, rateOf(pair[0][1]))
+	}
+	return first, second
+}
+
+// bounds are 2^-d, the error rates of filters of which half of the cells are set.
+var bounds = ratesOf(func(d int) float64 { return math.Exp2(-float64(d)) })
+
+// over returns the rates divided by others.
+func (r rates) over(others rates) rates {
+	return ratesOf(func(d int) float64 { return r[d-1] / others[d-1] })
+}
+
+// cells returns cells of the rates times a factor, blank where there are none.
+func (r rates) cells(factor float64, unit string) []result.Cell {
+	cells := result.Cells(unit, r...)
+	for i := range cells {
+		cells[i].Ours *= factor
+		cells[i].Blank = math.IsNaN(r[i]) || math.IsInf(r[i], 0)
+	}
+	return cells
+}
+
+// line returns a line of a chart, dashed for closed forms.
+func (r rates) line(name string, dashed bool) chart.Line {
+	l := chart.Line{Name: name, Dashed: dashed}
+	for i, rate := range r {
+		if !math.IsNaN(rate) {
+			l.X, l.Y = append(l.X, float64(i+1)), append(l.Y, rate)
+		}
+	}
+	return l
+}
+
+// addFunctions adds a row for each number of hash functions, and columns of rates.
+func addFunctions(t *result.Table, all ...rates) {
+	result.AddRows(t, ratesOf(func(d int) float64 { return float64(d) })...)
+	for _, r := range all {
+		t.AddColumn("", r.cells(100, "%")...)
+	}
+}
+
+// addRatios adds columns of ratios. The least and greatest of the last for d = 4 to 9, for
+// which the text is right on landmark windows, are compared with its "4 to 8 times".
+func addRatios(t *result.Table, all ...rates) {
+	for i, r := range all {
+		cells := r.cells(1, "")
+		if claimed := r[3:9]; i == len(all)-1 {
+			cells = append(cells, result.Compared(slices.Min(claimed), 4, ""), result.Compared(slices.Max(claimed), 8, ""))
+		}
+		t.AddColumn("", cells...)
+	}
+}
+
+// landmarkSetup says how large figure 6 is.
+type landmarkSetup struct {
+	window   int     // distinct clicks
+	errors   float64 // expected, of each measured rate
+	mostRuns int     // a rate that needs more windows than these is not measured
+}
+
+// measure returns the errors of as many windows as are needed.
+func (s landmarkSetup) measure(d int, partitioned bool) stream.Score {
+	return s.measureBits(int(math.Round(float64(d)*perFunction(s.window))), d, partitioned)
+}
+
+// measureBits is measure for any memory.
+func (s landmarkSetup) measureBits(bits, d int, partitioned bool) stream.Score {
+	rate := result.Must(theory.LandmarkRate(bits, d, s.window))
+	f := result.Must(paper.NewLandmarkBloom(paper.LandmarkConfig{Bits: bits, D: d, Window: s.window, Partitioned: partitioned}))
+	runs := runsFor(s.errors, rate*float64(s.window), s.mostRuns)
+	return distinct(f, firstElement(d, 0), runs*s.window)
+}
+
+// landmarkRatios are the bound over the closed form.
+func landmarkRatios() rates {
+	return ratesOf(func(d int) float64 { return result.Must(theory.LandmarkBoundRatio(d)) })
+}
+
+func (s landmarkSetup) figure6(o result.Options, t *result.Table) {
+	if o.Full {
+		s.mostRuns = 400
+	}
+	t.Say(s.window, perFunction(s.window), s.errors, s.mostRuns)
+	shared, partitioned := measurePairs(o, func(d int) (shared, partitioned stream.Score) {
+		return s.measure(d, false), s.measure(d, true)
+	})
+	closed := bounds.over(landmarkRatios())
+	addFunctions(t, bounds, shared, partitioned, closed)
+	addRatios(t, bounds.over(shared), landmarkRatios())
+	t.Draw(0, bounds.line("bound", true), closed.line("closed form", true),
+		shared.line("measured, one hash space", false), partitioned.line("measured, a space for each function", false))
+}
+
+// jumpingSetup says how large figure 7 is.
+type jumpingSetup struct {
+	subWindow  int     // distinct clicks
+	subWindows int     // of a window
+	windows    int     // overlapping ones, in a run
+	errors     float64 // expected, of each measured rate
+	mostRuns   int     // a rate that needs more runs than these is not measured
+}
+
+// window returns the clicks of a window, the largest number that a query covers.
+func (s jumpingSetup) window() int { return s.subWindows * s.subWindow }
+
+// counters returns those of a filter.
+func (s jumpingSetup) counters(d int) int {
+	return int(math.Round(float64(d) * perFunction(s.window())))
+}
+
+// closed returns the closed forms of one number of hash functions.
+func (s jumpingSetup) closed(d int) theory.Jumping {
+	return theory.Jumping{Cells: s.counters(d), D: d, SubWindows: s.subWindows, SubWindow: s.subWindow}
+}
+
+// measure returns the errors of as many runs as the steady rate needs: of the windows from
+// an empty filter on, and of those after the first.
+func (s jumpingSetup) measure(d int) (fromEmpty, steady stream.Score) {
+	clicks := (s.windows - 1) * s.subWindow
+	expected := result.Must(s.closed(d).SteadyRate()) * float64(clicks)
+	for run := range runsFor(s.errors, expected, s.mostRuns) {
+		f := result.Must(paper.NewJumpingBloom(paper.JumpingConfig{
+			Counters: s.counters(d), CounterBits: 4, D: d, SubWindows: s.subWindows, SubWindow: s.subWindow,
+		}))
+		first := firstElement(d, run)
+		fromEmpty.Sum(distinct(f, first, s.window()))
+		steady.Sum(distinct(f, first+uint64(s.window()), clicks))
+	}
+	fromEmpty.Sum(steady)
+	return fromEmpty, steady
+}
+
+func (s jumpingSetup) figure7(o result.Options, t *result.Table) {
+	if o.Full {
+		s.mostRuns = 250
+	}
+	t.Say(s.subWindows, s.subWindow, s.windows, perFunction(s.window()), s.errors, s.mostRuns)
+	empty, steady := measurePairs(o, s.measure)
+	closedEmpty := ratesOf(func(d int) float64 { return result.Must(s.closed(d).RateFromEmpty(s.windows)) })
+	closedSteady := ratesOf(func(d int) float64 { return result.Must(s.closed(d).SteadyRate()) })
+	apart := ratesOf(func(d int) float64 { return result.Must(s.closed(d).ApartRate()) })
+	addFunctions(t, bounds, empty, closedEmpty, steady, closedSteady)
+	addRatios(t, bounds.over(empty), bounds.over(steady), bounds.over(apart), bounds.over(closedEmpty))
+	t.Draw(0, bounds.line("bound", true), closedEmpty.line("closed form, from empty", true), closedSteady.line("closed form, steady", true),
+		empty.line("measured, from empty", false), steady.line("measured, steady", false))
+}
+
+// numbers are those of the text.
+func numbers(o result.Options, t *result.Table) {
+	const runs = 3
+	window, measured := o.Size(100_000, 1_000_000), o.Size(2_000_000, 20_000_000)
+	t.Say(measured, window, runs)
+	perElement := []float64{9.6, 16}
+	rates := result.Grid(o, len(perElement), runs, func(i, run int) float64 {
+		return fullRate(perElement[i], window, measured, firstElement(0, run))
+	})
+	vectors := result.Must(paper.NewSubstrings(32, 16))
+	for i, ours := range []result.Cell{
+		result.Measured(100*float64(vectors.Bits())/(1<<32), "%"),
+		result.Measured(math.Exp2(512-3), ""),
+		result.Spread(rates[0]...),
+		result.Spread(rates[1]...),
+		result.Measured(math.Exp2(-math.Ln2), ""),
+		result.Measured(perFunction(1_000_000), ""),
+		result.Measured(perFunction(200_000), ""),
+		result.Measured(perFunction(4_093_573), ""),
+	} {
+		ours.Printed = t.Rows[i].Cells[0].Printed
+		t.Rows[i].Cells[0] = ours
+	}
+}
+
+// fullRate returns the error rate of a Bloom filter with the best number of hash functions
+// that holds a window of clicks, of the clicks that are measured. A sliding window of
+// distinct clicks always holds so many.
+func fullRate(bitsPerClick float64, window, measured int, first uint64) float64 {
+	m := int(math.Round(bitsPerClick * float64(window)))
+	f := result.Must(paper.NewSlidingBloom(paper.SlidingConfig{
+		Counters: m, CounterBits: 8, D: result.Must(theory.BloomOptimalK(m, window)), Window: window, ElementBits: 64,
+	}))
+	distinct(f, first, window)
+	return rateOf(distinct(f, first+uint64(window), measured))
 }

@@ -1,7 +1,6 @@
 package distributed
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/flowdedup/flowdedup/bench/chart"
@@ -26,8 +25,8 @@ type burstRun struct {
 	sizedFor      int // the window whose events without a burst, were all distinct, fill one filter
 }
 
-// The phases of a run. Each is observed when the filters have settled: three windows
-// after its start without a burst, one window within it.
+// The phases of a run are the thirds of the stream. Each is observed when the filters have
+// settled: three windows after its start without a burst, one window within it.
 const (
 	before = iota
 	during
@@ -37,52 +36,46 @@ const (
 
 // burstResult is the outcome, summed over the seeds.
 type burstResult struct {
-	curve   [points]phase
-	phases  [phases]phase
-	backIn  uint64 // units from the burst's end until no more filters than ever before it
-	streams int
+	curve  [points]phase
+	phases [phases]phase
+	backIn uint64 // units from the burst's end until no more filters than ever before it
 }
 
 // phase is a part of a run.
 type phase struct {
-	score             stream.Score // by the filter's own deliveries
-	perfect           stream.Score // by those of a filter without errors
-	filters, observed int          // sum over the observed events
+	scores
+	filters, observed int // sum over the observed events
 	most              int
 }
 
-func (p *phase) observe(v verdict, filters int) {
-	p.score.Add(v.known, v.seen)
-	p.perfect.Add(v.perfectKnown, v.seen)
+func (p *phase) observe(one scores, filters int) {
+	p.sum(one)
 	p.filters += filters
 	p.observed++
 	p.most = max(p.most, filters)
 }
 
-func (p *phase) add(part phase) {
-	p.score.Sum(part.score)
-	p.perfect.Sum(part.perfect)
-	p.filters += part.filters
-	p.observed += part.observed
-	p.most = max(p.most, part.most)
-}
-
 // mean returns the mean number of filters.
 func (p *phase) mean() float64 { return float64(p.filters) / float64(max(1, p.observed)) }
+
+// fpr returns the false positive rate in percent.
+func (p *phase) fpr() float64 { return 100 * p.own.FPR() }
 
 // timers returns the size of a filter.
 func (r burstRun) timers() int { return size(burstK, float64(r.sizedFor), burstFPR) }
 
-// unit returns when event i of n comes.
-func (r burstRun) unit(i, n int) uint64 {
+// place returns when event i of n comes, the phase, and whether the filters have settled.
+func (r burstRun) place(i, n int) (unit uint64, phase int, settled bool) {
 	third := n / 3
-	switch {
-	case i < third:
-		return uint64(i)
-	case i < 2*third:
-		return uint64(third + (i-third)/r.burst)
+	phase = min(i/third, after)
+	in := i - phase*third
+	switch phase {
+	case before:
+		return uint64(i), phase, in >= 3*r.window
+	case during:
+		return uint64(third + in/r.burst), phase, in >= r.burst*r.window
 	}
-	return r.end(n) + uint64(i-2*third)
+	return r.end(n) + uint64(in), phase, in >= 3*r.window
 }
 
 // end returns the first unit after the burst.
@@ -91,159 +84,109 @@ func (r burstRun) end(n int) uint64 {
 	return uint64(third + (third+r.burst-1)/r.burst)
 }
 
-// phaseOf returns the phase that event i of n counts for, or phases if it counts for
-// none.
-func (r burstRun) phaseOf(i, n int) int {
-	third := n / 3
-	switch {
-	case i < third:
-		if i >= 3*r.window {
-			return before
-		}
-	case i < 2*third:
-		if i-third >= r.burst*r.window {
-			return during
-		}
-	case i-2*third >= 3*r.window:
-		return after
-	}
-	return phases
-}
-
-// one runs the stream of a seed.
-func (r burstRun) one(ctx context.Context, s *source, seed int) (out burstResult, err error) {
-	f, err := paper.NewDynamic(paper.DynamicConfig{
+// measure runs the streams of all seeds.
+func (r burstRun) measure(s *source) *burstResult {
+	var out burstResult
+	config := paper.DynamicConfig{
 		Filter: paper.TimerConfig{Timers: r.timers(), K: burstK, Window: r.window},
 		FPR:    burstFPR, Rule: r.rule, MaxFilters: maxFilters,
-	})
-	if err != nil {
-		return out, err
 	}
-	out.streams = 1
-	j := s.groundTruth(r.window)
-	calm, settled := 0, false
-	err = s.replay(ctx, seed, func(i int, element uint64) {
-		unit := r.unit(i, s.events)
-		v := j.verdict(element, unit, f.TestAndSetAt(stream.Digest(element), unit))
-		filters := f.Filters()
-		out.curve[i*points/s.events].observe(v, filters)
-		if p := r.phaseOf(i, s.events); p < phases {
-			out.phases[p].observe(v, filters)
+	for seed := 1; seed <= s.seeds; seed++ {
+		f, truth := result.Must(paper.NewDynamic(config)), s.groundTruth(r.window)
+		calm, back, calmAgain := 0, uint64(0), false // calm: the most filters before the burst
+		for i, element := range s.stream(seed) {
+			unit, phase, settled := r.place(i, s.events)
+			one := truth.score(element, unit, f.TestAndSetAt(stream.Digest(element), unit))
+			filters := f.Filters()
+			out.curve[i*points/s.events].observe(one, filters)
+			if settled {
+				out.phases[phase].observe(one, filters)
+			}
+			if phase == before {
+				calm = max(calm, filters)
+			} else if phase == after && !calmAgain {
+				back, calmAgain = unit-r.end(s.events), filters <= calm
+			}
 		}
-		switch end := r.end(s.events); {
-		case i < s.events/3:
-			calm = max(calm, filters)
-		case unit >= end && !settled:
-			out.backIn = unit - end
-			settled = filters <= calm
-		}
-	})
-	return out, err
-}
-
-func (r *burstResult) add(part burstResult) {
-	for i := range r.curve {
-		r.curve[i].add(part.curve[i])
+		out.backIn += back
 	}
-	for i := range r.phases {
-		r.phases[i].add(part.phases[i])
-	}
-	r.backIn += part.backIn
-	r.streams += part.streams
+	return &out
 }
 
 // commonSize is the window that filters are sized for if all windows share one size.
 const commonSize = 1000
 
-func burstWindows() []int { return []int{100, 500, 1000} }
-
 // burstRuns returns all runs: first with filters sized for each window, then with one
 // size for all.
 func burstRuns() (runs []burstRun) {
-	for _, window := range burstWindows() {
-		runs = append(runs, burstRunsOf(window, window)...)
-	}
-	for _, window := range burstWindows() {
-		if window != commonSize {
-			runs = append(runs, burstRunsOf(window, commonSize)...)
-		}
-	}
-	return runs
-}
-
-func burstRunsOf(window, sizedFor int) (runs []burstRun) {
-	for _, rule := range []paper.GrowthRule{paper.ByDensity, paper.ByCardinality} {
-		for _, burst := range []int{2, 5} {
-			runs = append(runs, burstRun{window, burst, rule, sizedFor})
+	for _, w := range [][2]int{{100, 100}, {500, 500}, {1000, 1000}, {100, commonSize}, {500, commonSize}} {
+		for _, rule := range []paper.GrowthRule{paper.ByDensity, paper.ByCardinality} {
+			for _, burst := range []int{2, 5} {
+				runs = append(runs, burstRun{w[0], burst, rule, w[1]})
+			}
 		}
 	}
 	return runs
 }
 
 func (r burstRun) ruleName() string {
-	if r.rule == paper.ByDensity {
-		return "density"
-	}
-	return "cardinality"
+	return map[paper.GrowthRule]string{paper.ByDensity: "density", paper.ByCardinality: "cardinality"}[r.rule]
 }
 
 func (r burstRun) name() string {
 	return fmt.Sprintf("%d, %d, %s, x%d", r.timers(), r.window, r.ruleName(), r.burst)
 }
 
-// burstSetting describes the runs of Figures 10 and 11.
-func burstSetting(s *source) string {
-	return s.setting() + fmt.Sprintf(" One event a unit, 2 or 5 in the second third of the events. Filters of k = %d, full at an FPR of "+
-		"%g %%, have m timers for as many events as a window without a burst has units: each window, or w = %d for all. "+
-		"Rates and means leave out three windows at the begin of the first and last thirds, and one at the burst's.",
-		burstK, 100*burstFPR, commonSize)
-}
-
-// predict returns the closed forms of the filters alive and of their false positive
-// rate when rate events come in a unit.
-func (r burstRun) predict(s *source, rate int) (filters, fpr float64, err error) {
-	held, err := s.held(rate * r.window)
-	if err != nil {
-		return 0, 0, err
-	}
+// predict returns the closed forms of the filters alive and of their false positive rate
+// in percent when rate events come in a unit.
+func (r burstRun) predict(s *source, rate int) (filters, fpr float64) {
+	held := s.held(rate * r.window)
 	form := theory.Dynamic{Bits: r.timers(), K: burstK, FPR: burstFPR}
-	capacity, err := form.Capacity()
-	if err != nil {
-		return 0, 0, err
+	if r.rule == paper.ByDensity && held <= result.Must(form.Capacity()) {
+		return 1, 100 * result.Must(theory.BloomFPR(form.Bits, form.K, held))
 	}
-	if r.rule == paper.ByDensity && held <= capacity {
-		fpr, err = theory.BloomFPR(form.Bits, form.K, held)
-		return 1, fpr, err
-	}
-	if fpr, err = form.MeanFPR(held); err != nil {
-		return 0, 0, err
-	}
-	filters, err = form.CardinalityFilters(held)
-	return filters, fpr, err
+	return result.Must(form.CardinalityFilters(held)), 100 * result.Must(form.MeanFPR(held))
 }
 
-// burstCharts draws a curve of each run over the events, a chart for each window and
-// way to size.
-func burstCharts(s *source, runs []burstRun, results []burstResult, file, title, unit string, y func(p *phase) float64) []result.Picture {
-	var pictures []result.Picture
-	byName := map[string]int{}
-	for i, r := range runs {
-		name := fmt.Sprintf("%s-w%d-m%d", file, r.window, r.timers())
-		at, known := byName[name]
-		if !known {
-			at = len(pictures)
-			byName[name] = at
-			pictures = append(pictures, result.Picture{File: name, Chart: chart.Chart{
-				Title: fmt.Sprintf("%s: window %d, m = %d", title, r.window, r.timers()),
-				X:     "events, thousands", Y: unit,
-			}})
-		}
+// burstFigure adds a row and a line for each run. Each chart has the runs of one window and
+// way to size, over the events.
+func burstFigure(o result.Options, t *result.Table, s *source, y func(p *phase) float64, row func(r burstRun, b *burstResult) result.Row) {
+	runs := burstRuns()
+	t.Say(s.setting())
+	for i, b := range result.Map(o, runs, func(r burstRun) *burstResult { return r.measure(s) }) {
+		r := runs[i]
+		t.Rows = append(t.Rows, row(r, b))
 		line := chart.Line{Name: fmt.Sprintf("%s, x%d", r.ruleName(), r.burst), Dashed: r.burst == 2}
-		for j := range results[i].curve {
+		for j := range b.curve {
 			line.X = append(line.X, (float64(j)+.5)*float64(s.events)/points/1000)
-			line.Y = append(line.Y, y(&results[i].curve[j]))
+			line.Y = append(line.Y, y(&b.curve[j]))
 		}
-		pictures[at].Chart.Lines = append(pictures[at].Chart.Lines, line)
+		t.Draw(i/(len(runs)/len(t.Charts)), line)
 	}
-	return pictures
+}
+
+// figure10 is Figure 10: the filters alive.
+func figure10(o result.Options, t *result.Table) {
+	s := newSource(o)
+	burstFigure(o, t, s, (*phase).mean, func(r burstRun, b *burstResult) result.Row {
+		calm, _ := r.predict(s, 1)
+		burst, _ := r.predict(s, r.burst)
+		first, second, third := &b.phases[before], &b.phases[during], &b.phases[after]
+		return result.MeasuredRow(r.name(), "",
+			first.mean(), calm, float64(first.most), second.mean(), burst, float64(second.most),
+			third.mean(), float64(third.most), float64(b.backIn)/float64(s.seeds))
+	})
+}
+
+// figure11 is Figure 11: their false positives.
+func figure11(o result.Options, t *result.Table) {
+	s := newSource(o)
+	burstFigure(o, t, s, (*phase).fpr, func(r burstRun, b *burstResult) result.Row {
+		_, calm := r.predict(s, 1)
+		_, burst := r.predict(s, r.burst)
+		first, second := &b.phases[before], &b.phases[during]
+		return result.MeasuredRow(r.name(), "%",
+			first.fpr(), 100*first.perfect.FPR(), calm, second.fpr(), 100*second.perfect.FPR(), burst,
+			b.phases[after].fpr())
+	})
 }

@@ -1,8 +1,8 @@
 package distributed
 
 import (
-	"context"
 	"fmt"
+	"math"
 
 	"github.com/flowdedup/flowdedup/bench/chart"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
@@ -11,152 +11,89 @@ import (
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
-// equalWindows are the windows that Figure 9 is made for; the paper names none.
-func equalWindows() []int { return []int{1000, 10_000} }
-
-// equalCurves are the curves of Figure 9 for one window and one way of slicing, by
-// x or k' from 1 on.
-type equalCurves struct {
-	name                  string
-	share, trueShare      []float64 // of the duplicates reported without the heuristic
-	fpr, fnr, predicted   []float64
-	perfectFPR, perfectFN []float64
+// source makes the streams of filters with timers.
+type source struct {
+	dataset
+	chances []float64 // of the elements
+	seeds   int       // streams to run everything with, from seed 1 on
+	events  int       // of a stream
 }
 
-func figure9(ctx context.Context, o result.Options) (result.Table, error) {
-	return figure9Of(ctx, newSource(o), o.Workers)
+// newSource returns the streams of all runs: 3, or 20 with Full.
+func newSource(o result.Options) *source {
+	return &source{dataset: webLog, chances: webLog.chances(), seeds: o.Size(3, 20), events: events}
 }
 
-func figure9Of(ctx context.Context, s *source, workers int) (result.Table, error) {
-	t := result.Table{
-		Title: "equal timers: true duplicates by equal timers, errors by k'",
-		Setting: s.setting() + fmt.Sprintf(" One event a unit, k = %d, timers for an FPR of %g %% with the distinct events of a window, "+
-			"V in one filter, H in %d slices. Share: of all events without a zero timer, those with x equal ones at most; "+
-			"true: the true duplicates among them. FPR and FNR are with k' = x.", equalK, 100*equalFPR, equalSlices),
-		Corner: "window, x",
-		Columns: []string{"V share", "V true", "V FPR", "V FPR, closed form", "V FNR",
-			"H share", "H true", "H FPR", "H FNR"},
-	}
-	var all []equalCurves
-	for _, window := range equalWindows() {
-		runs := equalRuns(window)
-		results, err := runAll[equalRun, equalResult](ctx, s, workers, runs)
-		if err != nil {
-			return t, err
-		}
-		vertical, err := newEqualCurves(s, runs[:equalK], results[:equalK])
-		if err != nil {
-			return t, err
-		}
-		horizontal, err := newEqualCurves(s, runs[equalK:], results[equalK:])
-		if err != nil {
-			return t, err
-		}
-		t.Rows = append(t.Rows, equalRows(window, vertical, horizontal)...)
-		t.Notes = append(t.Notes, equalNote(window, runs[0].timers(s), vertical))
-		all = append(all, vertical, horizontal)
-	}
-	t.Notes = append(t.Notes, equalNotes()...)
-	t.Charts = equalCharts(all)
-	return t, nil
+// stream returns the elements of one stream.
+func (s *source) stream(seed int) []uint64 { return s.draw(s.events, uint64(seed)) }
+
+// distinct returns the expected distinct elements of some events.
+func (s *source) distinct(events int) float64 { return distinctOf(s.chances, events) }
+
+// held returns the expected number of elements that a filter with a window of some events
+// holds.
+func (s *source) held(events int) int {
+	return int(math.Round(result.Must(theory.TimerContent(s.chances, events))))
 }
 
-// newEqualCurves takes the runs of k' = 1 to equalK.
-func newEqualCurves(s *source, runs []equalRun, results []equalResult) (equalCurves, error) {
-	first := runs[0]
-	c := equalCurves{name: fmt.Sprintf("V, w = %d", first.window)}
-	if first.slices > 1 {
-		c.name = fmt.Sprintf("H, w = %d", first.window)
-	}
-	held, err := s.held(first.window)
-	if err != nil {
-		return c, err
-	}
-	reported := 0
-	groups := results[0].groups
-	for x := 1; x <= equalK; x++ {
-		reported += groups[x].Distinct + groups[x].Duplicates
-	}
-	for i, r := range results {
-		x := i + 1
-		inGroup := groups[x].Distinct + groups[x].Duplicates
-		c.share = append(c.share, share(inGroup, reported))
-		c.trueShare = append(c.trueShare, share(groups[x].Duplicates, inGroup))
-		c.fpr, c.fnr = append(c.fpr, 100*r.score.FPR()), append(c.fnr, 100*r.score.FNR())
-		c.perfectFPR = append(c.perfectFPR, 100*r.perfect.FPR())
-		c.perfectFN = append(c.perfectFN, 100*r.perfect.FNR())
-		form := theory.EqualTimers{Timers: first.timers(s), K: equalK, AtLeast: x}
-		rate, err := form.FPR(held)
-		if err != nil {
-			return c, err
-		}
-		c.predicted = append(c.predicted, 100*rate)
-	}
-	return c, nil
+// size returns the timers with which k hash functions have the false positive rate
+// fpr when n elements are held: -k n / ln(1-fpr^(1/k)).
+func size(k int, n, fpr float64) int {
+	return int(math.Round(-float64(k) * n / math.Log1p(-math.Pow(fpr, 1/float64(k)))))
 }
 
-func share(part, of int) float64 {
-	if of == 0 {
-		return 0
-	}
-	return 100 * float64(part) / float64(of)
+// setting describes the streams.
+func (s *source) setting() string {
+	return fmt.Sprintf("%d streams of %d events, the printed number, from a Zipf distribution with exponent %g on %d elements "+
+		"(about %.0f of them come; seeds from 1). An event is a duplicate if the filter itself has delivered it in the "+
+		"latest w units (Definition 4). FPR is FP/(FP+TN), FNR is FN/(FN+TP).",
+		s.seeds, s.events, s.alpha, s.domain, s.distinct(s.events))
 }
 
-func equalRows(window int, v, h equalCurves) (rows []result.Row) {
-	for i := range equalK {
-		row := result.Row{Name: fmt.Sprintf("%d, %d", window, i+1)}
-		for _, value := range []float64{
-			v.share[i], v.trueShare[i], v.fpr[i], v.predicted[i], v.fnr[i],
-			h.share[i], h.trueShare[i], h.fpr[i], h.fnr[i],
-		} {
-			row.Cells = append(row.Cells, result.Measured(value, "%"))
-		}
-		rows = append(rows, row)
-	}
-	return rows
+// deliveries holds when each element was last delivered.
+type deliveries struct {
+	until  []uint64 // the unit in which it leaves the window; 0 if it was never there
+	window uint64
 }
 
-// equalNote says what the other meaning of a duplicate gives for one window.
-func equalNote(window, timers int, v equalCurves) string {
-	return fmt.Sprintf("w = %d, %d timers: if a duplicate is what a filter without errors would hold back, V has FPR/FNR "+
-		"%.2f/%.2f, %.2f/%.2f, %.2f/%.2f %% for k' = 1, 2, 3: each error moves the filter's windows against the true ones.",
-		window, timers, v.perfectFPR[0], v.perfectFN[0], v.perfectFPR[1], v.perfectFN[1], v.perfectFPR[2], v.perfectFN[2])
+func newDeliveries(domain, window int) *deliveries {
+	return &deliveries{make([]uint64, domain), uint64(window)}
 }
 
-func equalNotes() []string {
-	return []string{
-		"The figure prints no numbers. Its text finds a good balance where V takes events with all timers unequal as distinct " +
-			"(k' = 2), and H those with at most 2 equal (k' = 3): so it is here, too. At k' = 2, H reports nearly all that it did " +
-			"without the heuristic, for its slices hold few events, and two of k timers often are of the same one.",
-		"From k' = 3 on, the false positives left in one filter are elements that agree with one held on all 8 timers. Hash functions " +
-			"made from two values by double hashing do so with probability m^-2; the closed form has independent ones.",
-		"Independent simulation, duplicates by a filter without errors: V 2.10/0.41 % without the heuristic, 0.62/1.92 % with " +
-			"k' = 2, H 0.73/7.3 % with k' = 3; with timers set on duplicates as well, V 2.79/0 and 0.08/0.75 %. Its window, size " +
-			"and slices are not known, and the numbers here differ.",
-		"The closed form has the mean number of events held in a window, and none of the errors' effects on it.",
-	}
+// recent reports whether the element was delivered in the window that ends with unit.
+func (d *deliveries) recent(element, unit uint64) bool { return unit < d.until[element] }
+
+func (d *deliveries) add(element, unit uint64) { d.until[element] = unit + d.window }
+
+// groundTruth follows a filter's deliveries, and those of a filter without errors.
+type groundTruth struct {
+	own, perfect *deliveries
 }
 
-func equalCharts(all []equalCurves) []result.Picture {
-	picture := func(file, title, x, y string, curve func(c equalCurves) []float64) result.Picture {
-		p := result.Picture{File: file, Chart: chart.Chart{Title: title, X: x, Y: y}}
-		for _, c := range all {
-			line := chart.Line{Name: c.name, Y: curve(c)}
-			for i := range line.Y {
-				line.X = append(line.X, float64(i+1))
-			}
-			p.Chart.Lines = append(p.Chart.Lines, line)
-		}
-		return p
+func (s *source) groundTruth(window int) *groundTruth {
+	return &groundTruth{newDeliveries(s.domain, window), newDeliveries(s.domain, window)}
+}
+
+// scores are a filter's, by its own deliveries and by those of a filter without errors.
+type scores struct{ own, perfect stream.Score }
+
+// score takes the filter's answer for the next event.
+func (j *groundTruth) score(element, unit uint64, seen bool) (s scores) {
+	known := j.perfect.recent(element, unit)
+	s.own.Add(j.own.recent(element, unit), seen)
+	s.perfect.Add(known, seen)
+	if !seen {
+		j.own.add(element, unit)
 	}
-	return []result.Picture{
-		picture("p4-figure9-true", "True duplicates among those reported", "equal timers, of 8", "true, %",
-			func(c equalCurves) []float64 { return c.trueShare }),
-		picture("p4-figure9-fpr", "Equal timers: false positives", "k'", "FPR, %",
-			func(c equalCurves) []float64 { return c.fpr }),
-		picture("p4-figure9-fnr", "Equal timers: false negatives", "k'", "FNR, %",
-			func(c equalCurves) []float64 { return c.fnr }),
+	if !known {
+		j.perfect.add(element, unit)
 	}
+	return s
+}
+
+func (s *scores) sum(of scores) {
+	s.own.Sum(of.own)
+	s.perfect.Sum(of.perfect)
 }
 
 const (
@@ -164,6 +101,9 @@ const (
 	equalFPR    = 0.02
 	equalSlices = 40
 )
+
+// equalWindows are the windows that Figure 9 is made for; the paper names none.
+var equalWindows = []int{1000, 10_000}
 
 // equalRun is one filter with the equal timers heuristic: k' = atLeast, in horizontal
 // slices of which one is the same as a vertical filter.
@@ -173,21 +113,16 @@ type equalRun struct {
 
 // equalResult is the outcome, summed over the seeds.
 type equalResult struct {
-	score   stream.Score // by the filter's own deliveries
-	perfect stream.Score // by those of a filter without errors
+	scores
 	// groups[x] counts by its own deliveries the events without a zero timer and with
 	// x equal ones at most: here true duplicates are Duplicates.
 	groups [equalK + 1]stream.Score
 }
 
-// equalRuns returns the runs of one window: all k' of vertical, then of horizontal
-// filters.
-func equalRuns(window int) []equalRun {
-	var runs []equalRun
-	for _, slices := range []int{1, equalSlices} {
-		for atLeast := 1; atLeast <= equalK; atLeast++ {
-			runs = append(runs, equalRun{window, slices, atLeast})
-		}
+// equalRuns returns the runs of one window: all k' of filters in so many slices.
+func equalRuns(window, slices int) (runs []equalRun) {
+	for atLeast := 1; atLeast <= equalK; atLeast++ {
+		runs = append(runs, equalRun{window, slices, atLeast})
 	}
 	return runs
 }
@@ -195,99 +130,123 @@ func equalRuns(window int) []equalRun {
 // timers returns the size of the filter.
 func (r equalRun) timers(s *source) int { return size(equalK, s.distinct(r.window), equalFPR) }
 
-// one runs the stream of a seed.
-func (r equalRun) one(ctx context.Context, s *source, seed int) (out equalResult, err error) {
-	f, err := paper.NewTimerSlices(paper.TimerConfig{
-		Timers: r.timers(s), K: equalK, Window: r.window, Equal: r.atLeast,
-	}, r.slices)
-	if err != nil {
-		return out, err
+// measure runs the streams of all seeds.
+func (r equalRun) measure(s *source) (out equalResult) {
+	config := paper.TimerConfig{Timers: r.timers(s), K: equalK, Window: r.window, Equal: r.atLeast}
+	for seed := 1; seed <= s.seeds; seed++ {
+		f, truth := result.Must(paper.NewTimerSlices(config, r.slices)), s.groundTruth(r.window)
+		for i, element := range s.stream(seed) {
+			unit, d := uint64(i), stream.Digest(element)
+			group := f.Slice(d).EqualTimers(d, unit)
+			one := truth.score(element, unit, f.TestAndSetAt(d, unit))
+			out.groups[group].Sum(one.own)
+			out.sum(one)
+		}
 	}
-	j := s.groundTruth(r.window)
-	err = s.replay(ctx, seed, func(i int, element uint64) {
-		unit, d := uint64(i), stream.Digest(element)
-		group := f.Slice(d).EqualTimers(d, unit)
-		v := j.verdict(element, unit, f.TestAndSetAt(d, unit))
-		out.groups[group].Add(v.known, v.seen)
-		out.score.Add(v.known, v.seen)
-		out.perfect.Add(v.perfectKnown, v.seen)
-	})
-	return out, err
+	return out
 }
 
-func (r *equalResult) add(part equalResult) {
-	r.score.Sum(part.score)
-	r.perfect.Sum(part.perfect)
-	for x := range r.groups {
-		r.groups[x].Sum(part.groups[x])
+// equalPoint is a point of a curve of Figure 9, by x or k' from 1 on. It has the share of the
+// duplicates reported without the heuristic, the true ones among them, and errors; in
+// percent.
+type equalPoint struct{ share, genuine, fpr, fnr, predicted, perfectFPR, perfectFNR float64 }
+
+// equalCurve measures the runs of k' = 1 to equalK, for one window and one way of slicing.
+func equalCurve(o result.Options, s *source, runs []equalRun) (curve []equalPoint) {
+	results := result.Map(o, runs, func(r equalRun) equalResult { return r.measure(s) })
+	reported, groups := 0, results[0].groups
+	for _, g := range groups[1:] {
+		reported += g.Distinct + g.Duplicates
 	}
+	share := func(part, of int) float64 { return 100 * float64(part) / float64(max(of, 1)) }
+	for i, r := range results {
+		g := groups[i+1]
+		inGroup := g.Distinct + g.Duplicates
+		form := theory.EqualTimers{Timers: runs[0].timers(s), K: equalK, AtLeast: i + 1}
+		curve = append(curve, equalPoint{
+			share: share(inGroup, reported), genuine: share(g.Duplicates, inGroup),
+			fpr: 100 * r.own.FPR(), fnr: 100 * r.own.FNR(),
+			predicted:  100 * result.Must(form.FPR(s.held(runs[0].window))),
+			perfectFPR: 100 * r.perfect.FPR(), perfectFNR: 100 * r.perfect.FNR(),
+		})
+	}
+	return curve
 }
 
-// eventWindow slides over deliveries instead of time (section 4).
-func eventWindow(ctx context.Context, o result.Options) (result.Table, error) {
+// figure9 is Figure 9: the equal timers heuristic. Its charts are of true duplicates, FPR and
+// FNR.
+func figure9(o result.Options, t *result.Table) {
 	s := newSource(o)
-	const window, k, fpr = 5000, 4, .02
-	table := result.Table{
-		Title: "event-based sliding windows",
-		Setting: s.setting() + fmt.Sprintf(" Here an event is a duplicate if it is among the last %d delivered. k = %d, timers for an FPR of %g %% when full, in S horizontal slices. "+
-			"Either all slices know how many events were delivered, or each counts its own, with a window of its share of them.", window, k, 100*fpr),
-		Corner:  "S",
-		Columns: []string{"count shared: FPR", "FNR", "own count: FPR", "FNR"},
-		Notes: []string{
-			"The text has it that such semantics \"are hard to achieve in a distributing setting\". A shared count costs a message to each other slice for each delivery. A slice's own count errs by how its share of the deliveries varies: windows are too short in some slices and too long in others, which is the difference between the columns.",
-			"A single slice is exact up to its false positives, and misses nothing.",
-		},
+	values := []any{s.setting()}
+	for _, window := range equalWindows {
+		v, h := equalCurve(o, s, equalRuns(window, 1)), equalCurve(o, s, equalRuns(window, equalSlices))
+		var lines [2][3]chart.Line
+		for i := range equalK {
+			t.AddRow(fmt.Sprintf("%d, %d", window, i+1), "%",
+				v[i].share, v[i].genuine, v[i].fpr, v[i].predicted, v[i].fnr, h[i].share, h[i].genuine, h[i].fpr, h[i].fnr)
+			for way, p := range []equalPoint{v[i], h[i]} {
+				for j, y := range []float64{p.genuine, p.fpr, p.fnr} {
+					l := &lines[way][j]
+					l.Name = fmt.Sprintf("%c, w = %d", "VH"[way], window)
+					l.X, l.Y = append(l.X, float64(i+1)), append(l.Y, y)
+				}
+			}
+			if i < 3 { // what the other meaning of a duplicate gives
+				values = append(values, v[i].perfectFPR, v[i].perfectFNR)
+			}
+		}
+		for _, way := range lines {
+			for j, l := range way {
+				t.Draw(j, l)
+			}
+		}
 	}
-	var runs []eventRun
-	slices := []int{1, 10, 40, 100}
-	for _, count := range slices {
-		runs = append(runs, eventRun{window, count, size(k, window, fpr), false}, eventRun{window, count, size(k, window, fpr), true})
-	}
-	results, err := runAll[eventRun, eventResult](ctx, s, o.Workers, runs)
-	if err != nil {
-		return table, err
-	}
-	for i, count := range slices {
-		shared, own := results[2*i].Score, results[2*i+1].Score
-		table.Rows = append(table.Rows, result.MeasuredRow(fmt.Sprint(count), "%", 100*shared.FPR(), 100*shared.FNR(), 100*own.FPR(), 100*own.FNR()))
-	}
-	return table, nil
+	t.Say(values...)
 }
 
 // eventRun is a filter of timers that count deliveries.
 type eventRun struct {
-	window, slices, timers int
-	own                    bool // each slice counts its own
+	slices int
+	own    bool // each slice counts its own
 }
 
-type eventResult struct{ stream.Score }
+// eventWindow slides over deliveries instead of time (section 4).
+func eventWindow(o result.Options, t *result.Table) {
+	s := newSource(o)
+	const window, k, fpr = 5000, 4, .02
+	t.Say(s.setting())
+	config := paper.TimerConfig{Timers: size(k, window, fpr), K: k, Window: window}
+	for _, count := range []int{1, 10, 40, 100} {
+		scores := result.Map(o, []eventRun{{count, false}, {count, true}}, func(r eventRun) stream.Score { return r.measure(s, config) })
+		t.AddRow(fmt.Sprint(count), "%", 100*scores[0].FPR(), 100*scores[0].FNR(), 100*scores[1].FPR(), 100*scores[1].FNR())
+	}
+}
 
-func (r *eventResult) add(part eventResult) { r.Sum(part.Score) }
-
-func (r eventRun) one(ctx context.Context, s *source, seed int) (out eventResult, err error) {
-	window := r.window + 1 // which the delivery w events ago is still in
+// measure runs the streams of all seeds. A window takes in the delivery that many events
+// ago, too.
+func (r eventRun) measure(s *source, c paper.TimerConfig) (score stream.Score) {
+	window := c.Window + 1
+	c.Window = window
 	if r.own {
-		window = r.window/r.slices + 1
+		c.Window = (window-1)/r.slices + 1
 	}
-	f, err := paper.NewTimerSlices(paper.TimerConfig{Timers: r.timers, K: 4, Window: window}, r.slices)
-	if err != nil {
-		return out, err
+	for seed := 1; seed <= s.seeds; seed++ {
+		f, delivered := result.Must(paper.NewTimerSlices(c, r.slices)), newDeliveries(s.domain, window)
+		all, own := uint64(0), make([]uint64, r.slices)
+		for _, element := range s.stream(seed) {
+			d := stream.Digest(element)
+			unit, count := all, &own[f.Of(d)]
+			if r.own {
+				unit = *count
+			}
+			seen := f.TestAndSetAt(d, unit)
+			score.Add(delivered.recent(element, all), seen)
+			if !seen {
+				delivered.add(element, all)
+				all++
+				*count++
+			}
+		}
 	}
-	delivered, own := newDeliveries(s.domain, r.window+1), make([]uint64, r.slices)
-	all := uint64(0)
-	err = s.replay(ctx, seed, func(_ int, element uint64) {
-		d := stream.Digest(element)
-		unit, count := all, &own[f.Of(d)]
-		if r.own {
-			unit = *count
-		}
-		seen := f.TestAndSetAt(d, unit)
-		out.Add(delivered.recent(element, all), seen)
-		if !seen {
-			delivered.add(element, all)
-			all++
-			*count++
-		}
-	})
-	return out, err
+	return score
 }

@@ -1,17 +1,13 @@
 package quotient
 
 import (
-	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"io"
 	"math"
 	"math/rand/v2"
 	"slices"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
-	"github.com/flowdedup/flowdedup/bench/chart"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/stream"
 	"github.com/flowdedup/flowdedup/engine/paper"
@@ -28,112 +24,76 @@ const (
 
 // forgettable are filters that an adversary floods.
 func forgettable() []column {
-	quotient := func(cells, bits int, create func(paper.QHTConfig) (*paper.QHT, error)) func(given) (paper.Filter, error) {
-		return func(g given) (paper.Filter, error) {
-			return create(paper.QHTConfig{Bits: g.memory, CellBits: bits, Cells: cells, Seed: g.seed})
+	quotient := func(cells, bits int, create func(paper.QHTConfig) (*paper.QHT, error)) func(given) paper.Filter {
+		return func(g given) paper.Filter {
+			return result.Must(create(paper.QHTConfig{Bits: g.memory, CellBits: bits, Cells: cells, Seed: g.seed}))
 		}
 	}
-	return append([]column{
+	return []column{
 		{name: "QHT 1x3", make: quotient(1, 3, paper.NewQHT)},
 		{name: "QQHTD 4x8", make: quotient(4, 8, paper.NewQQHTD)},
-		{name: "Cuckoo 1x3", make: func(g given) (paper.Filter, error) { return newCuckoo(g, g.memory) }},
-	}, column{name: "SBF, 2 %", make: newStable},
-		column{name: "A2, 10 %", make: func(g given) (paper.Filter, error) { return paper.NewA2ForRate(g.memory, a2Target) }},
-		column{name: "b_DBF, W = M/16", make: func(g given) (paper.Filter, error) { return newDelayed(g.memory, g.memory/16, false) }},
-		column{name: "Bloom, K = 2", make: func(g given) (paper.Filter, error) { return paper.NewBloom(g.memory, 2) }},
-		column{name: "engine: lru 4x16", make: func(g given) (paper.Filter, error) {
-			return stream.NewEngine(engine.Config{Method: "lru", Shape: "4x16", Memory: g.memory / 8})
-		}},
-	)
+		{name: "Cuckoo 1x3", make: func(g given) paper.Filter { return newCuckoo(g, g.memory) }},
+		{name: "SBF, 2 %", make: newStable},
+		{name: "A2, 10 %", make: func(g given) paper.Filter { return result.Must(paper.NewA2ForRate(g.memory, a2Target)) }},
+		{name: "b_DBF, W = M/16", make: func(g given) paper.Filter { return newDelayed(g.memory, g.memory/16, false) }},
+		{name: "Bloom, K = 2", make: func(g given) paper.Filter { return result.Must(paper.NewBloom(g.memory, 2)) }},
+		{name: "engine: lru 4x16", make: func(g given) paper.Filter { return newRows("4x16", g.memory) }},
+	}
+}
+
+// newRows returns the engine's rows of a shape.
+func newRows(shape string, memory int) paper.Filter {
+	return result.Must(stream.NewEngine(engine.Config{Method: "lru", Shape: shape, Memory: memory / 8}))
 }
 
 // forgetting is Theorem 7.1: after h M random elements an element is forgotten.
-func forgetting(ctx context.Context, o result.Options) (result.Table, error) {
-	table := result.Table{
-		Title: "An adversary makes filters forget: random elements between an element and its copy",
-		Setting: fmt.Sprintf("Theorem 7.1, M = %d bits: the share of copies that are missed after h M elements, %d in all, half of them copies; and what is reported of new elements.",
-			forgetMemory, forgetSteps),
-		Corner: "h", Columns: []string{"1-e^-h, Theorem 7.1"},
-		Notes: []string{
-			"The theorem grants a filter an element a bit and takes it to forget at random. None here remembers as many: QHT, with 3 bits an element, forgets by (1-1/S)(1-e^(-3h)), sooner than 1-e^-h. But what forgets the oldest first (queues, A2, b_DBF) misses nothing, or hardly anything, up to its window and all beyond, so that the printed \"at least\" does not hold for small h.",
-			"No filter forgets more than 1-FPR of all elements, as it reports what it forgot like any new one. The printed bound, which goes to 1, is for filters without false positives.",
-			"\"No filter can resist\" has an exception of no use: a Bloom filter forgets nothing, and reports every new element instead. An adversary turns a flood into false positives there.",
-			"The time to forget is proportional to M, and it takes no knowledge of hash functions. More memory is all that helps; p3.attack has what does not take a flood.",
-		},
-	}
+func forgetting(o result.Options, t *result.Table) {
+	t.Say(forgetMemory, forgetSteps)
 	var gaps []int
+	var x, theorem []float64
 	for i := -8; i <= 1; i++ {
 		h := math.Exp2(float64(i))
-		gaps = append(gaps, int(h*forgetMemory))
-		table.Rows = append(table.Rows, result.MeasuredRow(fmt.Sprint(h), "%", 100*-math.Expm1(-h)))
+		gaps, x, theorem = append(gaps, int(h*forgetMemory)), append(x, h), append(theorem, 100*-math.Expm1(-h))
 	}
-	table.Rows = append(table.Rows, result.Row{Name: "FPR", Cells: []result.Cell{{Blank: true}}})
+	result.AddRows(t, x...)
+	t.Add("", "%", theorem...)
 	filters := forgettable()
-	rates := make([][]float64, len(filters))
-	err := result.Parallel(ctx, len(filters), o.Workers, func(i int) error {
-		f, err := filters[i].make(given{memory: forgetMemory, seed: 1, kicks: gridKicks})
-		if err == nil {
-			rates[i], err = flood(ctx, f, gaps)
-		}
-		return err
+	rates := result.Map(o, filters, func(c column) []float64 {
+		return flood(c.make(given{memory: forgetMemory, seed: 1, kicks: gridKicks}), gaps)
 	})
-	if err != nil {
-		return table, err
-	}
-	var x []float64
-	for _, gap := range gaps {
-		x = append(x, float64(gap)/forgetMemory)
-	}
 	for i, f := range filters {
-		table.Columns = append(table.Columns, f.name)
-		for row, rate := range rates[i] {
-			table.Rows[row].Cells = append(table.Rows[row].Cells, result.Measured(100*rate, "%"))
-		}
+		t.Add(f.name, "%", rates[i]...)
 	}
-	table.Charts = []result.Picture{{File: "p3-forgetting", Chart: chart.Chart{
-		Title: "Copies missed after h M random elements", X: "h", Y: "missed, %", LogX: true,
-		Lines: table.Lines(x, func(column int) bool { return column == 0 }),
-	}}}
-	return table, nil
+	t.Draw(0, t.Lines(x, func(column int) bool { return column == 0 })...)
 }
 
 // flood sends new elements and, once each, copies of those sent a gap before. It returns
-// the share of copies missed for each gap, and of new elements reported, when the filter
-// has taken a quarter of all.
-func flood(ctx context.Context, f paper.Filter, gaps []int) ([]float64, error) {
-	if c, ok := f.(io.Closer); ok {
-		defer c.Close()
-	}
+// the share of copies missed for each gap, and of new elements reported, in percent, when
+// the filter has taken a quarter of all.
+func flood(f paper.Filter, gaps []int) []float64 {
+	defer stream.Close(f)
 	random := rand.New(rand.NewPCG(1, 7))
 	sent := make([]uint64, forgetSteps) // 0 for copies, and for what was copied
-	missed, copies := make([]float64, len(gaps)), make([]float64, len(gaps))
-	reported, fresh := 0.0, 0.0
+	scores := make([]stream.Score, len(gaps))
+	var fresh stream.Score
 	for i := range sent {
-		if i%(1<<14) == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
 		gap := random.IntN(len(gaps))
 		before := i - gaps[gap]
 		if i >= forgetSteps/4 && random.Uint64()&1 == 0 && sent[before] != 0 {
-			copies[gap]++
-			if !f.TestAndSet(stream.Digest(sent[before])) {
-				missed[gap]++
-			}
+			scores[gap].Add(true, f.TestAndSet(stream.Digest(sent[before])))
 			sent[before] = 0
 			continue
 		}
 		sent[i] = uint64(i) + 1
 		if seen := f.TestAndSet(stream.Digest(sent[i])); i >= forgetSteps/4 {
-			fresh++
-			if seen {
-				reported++
-			}
+			fresh.Add(false, seen)
 		}
 	}
-	for i := range missed {
-		missed[i] /= copies[i]
+	var rates []float64
+	for _, score := range scores {
+		rates = append(rates, 100*score.FNR())
 	}
-	return append(missed, reported/fresh), nil
+	return append(rates, 100*fresh.FPR())
 }
 
 const (
@@ -141,6 +101,8 @@ const (
 	attackCandidates = 1 << 22 // elements that the adversary hashes
 	attackTargets    = 512
 	attackTries      = 8 // of the adaptive adversary, at each target
+	publicKey        = 1
+	secretKey        = 2
 )
 
 // keyed hashes elements as flowdedup does.
@@ -160,50 +122,38 @@ func (k keyed) of(element uint64) digest.Digest {
 // digest what the filter tells elements apart by.
 type victim struct {
 	name string
-	make func() (paper.Filter, error)
+	make func() paper.Filter
 	cell func(d digest.Digest) [2]uint64
 }
 
-func victims() ([]victim, error) {
+func victims() []victim {
 	var all []victim
 	for _, s := range []shape{{1, 3}, {2, 4}} {
-		c := paper.QHTConfig{Bits: attackMemory, CellBits: s.bits, Cells: s.cells, Seed: 1}
-		q, err := paper.NewQHT(c)
-		if err != nil {
-			return nil, err
+		create := func() *paper.QHT {
+			return result.Must(paper.NewQHT(paper.QHTConfig{Bits: attackMemory, CellBits: s.bits, Cells: s.cells, Seed: 1}))
 		}
-		all = append(all, victim{fmt.Sprintf("QHT %dx%d", s.cells, s.bits), func() (paper.Filter, error) { return paper.NewQHT(c) },
+		q := create()
+		all = append(all, victim{fmt.Sprintf("QHT %dx%d", s.cells, s.bits), func() paper.Filter { return create() },
 			func(d digest.Digest) [2]uint64 { row, fingerprint := q.Cell(d); return [2]uint64{row, fingerprint} }})
 	}
-	open := func() (paper.Filter, error) {
-		return stream.NewEngine(engine.Config{Method: "lru", Shape: "8x8", Memory: attackMemory / 8})
-	}
-	used, err := usedBits(open)
-	return append(all, victim{"engine: lru 8x8", open, func(d digest.Digest) [2]uint64 { return [2]uint64{d[0] & used[0], d[1] & used[1]} }}), err
+	rows := victim{name: "engine: lru 8x8", make: func() paper.Filter { return newRows("8x8", attackMemory) }}
+	used := rows.usedBits()
+	rows.cell = func(d digest.Digest) [2]uint64 { return [2]uint64{d[0] & used[0], d[1] & used[1]} }
+	return append(all, rows)
 }
 
 // usedBits returns the bits of a digest that a filter looks at. An adversary finds them by
 // a filter of their own: without such a bit the filter takes the element for another one.
-func usedBits(open func() (paper.Filter, error)) (used digest.Digest, err error) {
+func (v victim) usedBits() (used digest.Digest) {
 	d := digest.Digest{0x0123456789abcdef, 0xfedcba9876543210}
 	for i := range 128 {
-		f, err := open()
-		if err != nil {
-			return used, err
-		}
 		other := d
 		other[i/64] ^= 1 << (i % 64)
-		f.TestAndSet(d)
-		if !f.TestAndSet(other) {
+		if !v.same(d, other) {
 			used[i/64] |= 1 << (i % 64)
 		}
-		if c, ok := f.(io.Closer); ok {
-			if err := c.Close(); err != nil {
-				return used, err
-			}
-		}
 	}
-	return used, nil
+	return used
 }
 
 // collisions returns groups of elements that a filter with the public hash cannot tell
@@ -236,13 +186,8 @@ func (v victim) collisions(public keyed) [][]uint64 {
 
 // same tries whether an own filter takes one element for another.
 func (v victim) same(a, b digest.Digest) bool {
-	f, err := v.make()
-	if err != nil {
-		return false
-	}
-	if c, ok := f.(io.Closer); ok {
-		defer c.Close()
-	}
+	f := v.make()
+	defer stream.Close(f)
 	f.TestAndSet(a)
 	return f.TestAndSet(b)
 }
@@ -254,141 +199,89 @@ const adaptiveGap = 1 << 12
 
 // attack is Theorem 7.2: elements made to be false positives, with a hash function that
 // the adversary knows and with one under a secret key.
-func attack(ctx context.Context, o result.Options) (result.Table, error) {
-	table := result.Table{
-		Title: "An adversary forges false positives: public hashing and a secret key",
-		Setting: fmt.Sprintf("Theorem 7.2, filters of %d bits in saturation. The adversary hashes %d elements with AES under a key that is not secret, takes %d pairs that a filter cannot tell apart, "+
-			"sends the first of each and, after some elements of others, the second, which is new: the share reported as duplicates. The filter hashes with that key (public), or with another (secret), as flowdedup does.",
-			attackMemory, attackCandidates, attackTargets),
-		Corner: "elements between",
-		Notes: []string{
-			fmt.Sprintf("Adaptive: of each group of elements that collide under the public key the adversary sends %d, with %d elements of others before each, and then one more of those eighth of the groups that had the most reported. ", attackTries, adaptiveGap) +
-				"Under a secret key the past verdicts of a group tell nothing about its next element.",
-			"Without a key a forged element costs as many hashes as there are rows and fingerprints: 153,000, 123,000 and 261,000 here. Nothing has to be known of the filter's memory: the adversary filled the cell.",
-			"Under a secret key the rate is that of any new element, k/S. It does not depend on the elements between.",
-		},
-	}
-	all, err := victims()
-	if err != nil {
-		return table, err
-	}
-	for _, gap := range attackGaps {
-		table.Rows = append(table.Rows, result.Row{Name: fmt.Sprint(gap)})
-	}
-	table.Rows = append(table.Rows, result.Row{Name: "adaptive"}, result.Row{Name: "FPR of others"})
-	rates := make([][2][]float64, len(all))
-	err = result.Parallel(ctx, len(all), o.Workers, func(i int) error {
-		public, secret := newKeyed(1), newKeyed(2)
-		groups := all[i].collisions(public)
-		for j, hash := range []keyed{public, secret} {
-			if rates[i][j], err = all[i].play(ctx, groups, hash); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return table, err
-	}
-	for i, v := range all {
-		for j, key := range []string{"public", "secret"} {
-			table.Columns = append(table.Columns, v.name+", "+key)
-			for row, rate := range rates[i][j] {
-				table.Rows[row].Cells = append(table.Rows[row].Cells, result.Measured(100*rate, "%"))
-			}
-		}
-	}
+func attack(o result.Options, t *result.Table) {
+	t.Say(attackMemory, attackCandidates, attackTargets, attackTries, adaptiveGap)
 	var x []float64
 	for _, gap := range attackGaps {
 		x = append(x, float64(gap+1))
 	}
-	table.Charts = []result.Picture{{File: "p3-attack", Chart: chart.Chart{
-		Title: "Forged false positives", X: "elements of others between", Y: "reported, %", LogX: true,
-		Lines: table.Lines(x, func(column int) bool { return column%2 == 1 }),
-	}}}
-	return table, nil
+	result.AddRows(t, attackGaps...)
+	all := victims()
+	for i, rates := range result.Map(o, all, func(v victim) [2][]float64 {
+		groups := v.collisions(newKeyed(publicKey))
+		return [2][]float64{v.play(groups, newKeyed(publicKey)), v.play(groups, newKeyed(secretKey))}
+	}) {
+		t.Add(all[i].name+", public", "%", rates[0]...)
+		t.Add(all[i].name+", secret", "%", rates[1]...)
+	}
+	t.Draw(0, t.Lines(x, func(column int) bool { return column%2 == 1 })...)
 }
 
 // game is a filter in use, by an adversary and by others.
 type game struct {
-	filter          paper.Filter
-	hash            keyed
-	next            uint64 // the next element of others
-	fresh, reported float64
+	filter paper.Filter
+	hash   keyed
+	next   uint64       // the next element of others
+	rate   stream.Score // of others
 }
 
 // others sends new elements of others.
 func (g *game) others(count int) {
 	for range count {
 		g.next++
-		g.fresh++
-		if g.filter.TestAndSet(g.hash.of(1<<40 + g.next)) {
-			g.reported++
-		}
+		g.rate.Add(false, g.filter.TestAndSet(g.hash.of(1<<40+g.next)))
 	}
 }
 
 // start opens a filter and fills it.
-func (g *game) start(v victim) (err error) {
+func (g *game) start(v victim) {
 	g.end()
-	if g.filter, err = v.make(); err != nil {
-		return err
-	}
-	fresh, reported := g.fresh, g.reported
+	g.filter = v.make()
+	rate := g.rate
 	g.others(2 * attackMemory)
-	g.fresh, g.reported = fresh, reported
-	return nil
+	g.rate = rate
 }
 
-func (g *game) end() {
-	if c, ok := g.filter.(io.Closer); ok {
-		c.Close()
-	}
-}
+func (g *game) end() { stream.Close(g.filter) }
 
-// send sends one element of each group, and tells which are reported.
-func (g *game) send(groups [][]uint64, element int, reported func(group int)) {
+// send sends one element of each group, counts in hits those reported, and returns how many
+// they are.
+func (g *game) send(groups [][]uint64, element int, hits []int) (reported int) {
 	for i, group := range groups {
 		if g.filter.TestAndSet(g.hash.of(group[element])) {
-			reported(i)
+			hits[i]++
+			reported++
 		}
 	}
+	return reported
 }
 
 // play returns the adversary's success for each gap and by adapting, and the rate of
-// others.
-func (v victim) play(ctx context.Context, groups [][]uint64, hash keyed) (rates []float64, err error) {
+// others, in percent.
+func (v victim) play(groups [][]uint64, hash keyed) (rates []float64) {
 	g := game{hash: hash}
 	defer g.end()
-	success := 0
 	for _, gap := range attackGaps {
-		if err := errors.Join(g.start(v), ctx.Err()); err != nil {
-			return nil, err
-		}
-		g.send(groups, 0, func(int) {})
+		g.start(v)
+		hits := make([]int, len(groups))
+		g.send(groups, 0, hits)
 		g.others(gap)
-		success = 0
-		g.send(groups, 1, func(int) { success++ })
-		rates = append(rates, float64(success)/float64(len(groups)))
+		rates = append(rates, 100*float64(g.send(groups, 1, hits))/float64(len(groups)))
 	}
-	if err := g.start(v); err != nil {
-		return nil, err
-	}
+	g.start(v)
 	hits, order := make([]int, len(groups)), make([]int, len(groups))
 	for try := range attackTries {
 		g.others(adaptiveGap)
-		g.send(groups, try, func(group int) { hits[group]++ })
+		g.send(groups, try, hits)
 	}
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return hits[b] - hits[a] })
-	best := order[:len(order)/8]
-	success = 0
-	for _, i := range best {
-		if g.filter.TestAndSet(hash.of(groups[i][attackTries])) {
-			success++
-		}
+	var best [][]uint64
+	for _, i := range order[:len(order)/8] {
+		best = append(best, groups[i])
 	}
-	return append(rates, float64(success)/float64(len(best)), g.reported/g.fresh), nil
+	success := g.send(best, attackTries, make([]int, len(best)))
+	return append(rates, 100*float64(success)/float64(len(best)), 100*g.rate.FPR())
 }

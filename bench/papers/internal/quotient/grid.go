@@ -1,12 +1,13 @@
 package quotient
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"math/bits"
-	"sync"
+	"math/rand/v2"
+	"slices"
 
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
 	"github.com/flowdedup/flowdedup/engine/paper"
 	"github.com/flowdedup/flowdedup/engine/theory"
@@ -27,32 +28,30 @@ type column struct {
 	kind   result.Kind
 	of     int  // the printed column that it is compared with
 	coarse bool // a smaller stream is enough
-	make   func(given) (paper.Filter, error)
+	make   func(given) paper.Filter
 }
 
 // columns are those of the paper's Tables 2 and 4, in their order, and then the same
 // methods without the faults.
-func columns() []column {
-	return []column{
-		{"SQF", result.Described, 0, false, func(g given) (paper.Filter, error) {
-			return paper.NewSQF(paper.SQFConfig{Bits: g.memory, Cells: 1, Remainder: 2, Fingerprint: 1, Seed: g.seed})
-		}},
-		{"QHT/QQHT", result.Described, 1, false, func(g given) (paper.Filter, error) {
-			return paper.NewQHT(paper.QHTConfig{Bits: g.memory, CellBits: 3, Cells: 1, Seed: g.seed})
-		}},
-		{"Cuckoo", result.Emulated, 2, false, func(g given) (paper.Filter, error) { return newCuckoo(g, cuckooMemory(g.memory)) }},
-		{"SBF", result.Emulated, 3, false, func(g given) (paper.Filter, error) { return newAnyCell(g.memory, g.seed) }},
-		{"A2", result.Emulated, 4, false, func(g given) (paper.Filter, error) { return newPrintedA2(g.memory) }},
-		{"b_DBF", result.Emulated, 5, false, func(g given) (paper.Filter, error) { return newDelayed(g.memory, g.window, true) }},
-		{"Cuckoo, all memory", result.Corrected, 2, true, func(g given) (paper.Filter, error) { return newCuckoo(g, g.memory) }},
-		{"SBF, both cells", result.Corrected, 3, true, newStable},
-		{"A2, 10 %", result.Corrected, 4, true, func(g given) (paper.Filter, error) { return paper.NewA2ForRate(g.memory, a2Target) }},
-		{"b_DBF, no zero passes", result.Corrected, 5, false, func(g given) (paper.Filter, error) { return newDelayed(g.memory, g.window, false) }},
-	}
+var columns = []column{
+	{"SQF", result.Described, 0, false, func(g given) paper.Filter {
+		return result.Must(paper.NewSQF(paper.SQFConfig{Bits: g.memory, Cells: 1, Remainder: 2, Fingerprint: 1, Seed: g.seed}))
+	}},
+	{"QHT/QQHT", result.Described, 1, false, func(g given) paper.Filter {
+		return result.Must(paper.NewQHT(paper.QHTConfig{Bits: g.memory, CellBits: 3, Cells: 1, Seed: g.seed}))
+	}},
+	{"Cuckoo", result.Emulated, 2, false, func(g given) paper.Filter { return newCuckoo(g, cuckooMemory(g.memory)) }},
+	{"SBF", result.Emulated, 3, false, func(g given) paper.Filter { return newAnyCell(g.memory, g.seed) }},
+	{"A2", result.Emulated, 4, false, func(g given) paper.Filter { return newPrintedA2(g.memory) }},
+	{"b_DBF", result.Emulated, 5, false, func(g given) paper.Filter { return newDelayed(g.memory, g.window, true) }},
+	{"Cuckoo, all memory", result.Corrected, 2, true, func(g given) paper.Filter { return newCuckoo(g, g.memory) }},
+	{"SBF, both cells", result.Corrected, 3, true, newStable},
+	{"A2, 10 %", result.Corrected, 4, true, func(g given) paper.Filter { return result.Must(paper.NewA2ForRate(g.memory, a2Target)) }},
+	{"b_DBF, no zero passes", result.Corrected, 5, false, func(g given) paper.Filter { return newDelayed(g.memory, g.window, false) }},
 }
 
 // printedColumns are those that the paper prints.
-func printedColumns() []column { return columns()[:6] }
+var printedColumns = columns[:6]
 
 const cuckooBits = 3
 
@@ -62,17 +61,14 @@ func cuckooMemory(memory int) int {
 	return cuckooBits << (bits.Len(uint(memory>>cuckooBits)) - 1)
 }
 
-func newCuckoo(g given, memory int) (paper.Filter, error) {
-	return paper.NewCuckoo(paper.CuckooConfig{Bits: memory, CellBits: cuckooBits, Cells: 1, Kicks: g.kicks, Seed: g.seed})
+func newCuckoo(g given, memory int) paper.Filter {
+	return result.Must(paper.NewCuckoo(paper.CuckooConfig{Bits: memory, CellBits: cuckooBits, Cells: 1, Kicks: g.kicks, Seed: g.seed}))
 }
 
-func newStable(g given) (paper.Filter, error) {
+func newStable(g given) paper.Filter {
 	cells := g.memory / stableBits
-	p, err := theory.StableP(cells, stableHashes, stableMax, stableTarget)
-	if err != nil {
-		return nil, err
-	}
-	return paper.NewStable(paper.StableConfig{Cells: cells, CellBits: stableBits, K: stableHashes, P: p, Seed: g.seed})
+	p := result.Must(theory.StableP(cells, stableHashes, stableMax, stableTarget))
+	return result.Must(paper.NewStable(paper.StableConfig{Cells: cells, CellBits: stableBits, K: stableHashes, P: p, Seed: g.seed}))
 }
 
 const a2Target = 0.1
@@ -80,10 +76,10 @@ const a2Target = 0.1
 // newPrintedA2 returns the A2 filter of the printed columns. The number of hash functions
 // is the natural logarithm of 1/f, rounded down, for a buffer's rate f. Half full buffers
 // need the binary logarithm.
-func newPrintedA2(memory int) (paper.Filter, error) {
+func newPrintedA2(memory int) paper.Filter {
 	k := math.Floor(-math.Log(1 - math.Sqrt(1-a2Target)))
 	capacity := float64(memory/2) / k * math.Ln2
-	return paper.NewA2(memory, int(k), max(1, int(capacity)))
+	return result.Must(paper.NewA2(memory, int(k), max(1, int(capacity))))
 }
 
 const (
@@ -98,176 +94,211 @@ const (
 	coarseScale = 64
 )
 
-// gridCache holds the rates of Tables 2 and 4, so that they are measured once.
-type gridCache struct {
-	mutex sync.Mutex
-	known map[bool]grid // by whether they are of full size
-}
+// memories are the sizes of the filters in bits, and alphabets those of the streams. Tables 2
+// and 4 have a row, or two, for each memory of each stream.
+var (
+	memories  = []int{8e6, 1e6, 1e5, 1e4}
+	alphabets = []int{1 << 24, 1 << 27}
+)
 
-// grid has the rates for each artificial stream, memory and column.
-type grid [][][]rates
+// grid has the rates of the columns for each stream and memory.
+type grid [][]rates
 
-func (c *gridCache) get(ctx context.Context, o result.Options) (grid, error) {
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	if g, ok := c.known[o.Full]; ok {
-		return g, nil
-	}
-	g, err := measureGrid(ctx, o)
-	if err != nil {
-		return nil, err
-	}
-	if c.known == nil {
-		c.known = map[bool]grid{}
-	}
-	c.known[o.Full] = g
-	return g, nil
-}
-
-func measureGrid(ctx context.Context, o result.Options) (grid, error) {
-	streams, sizes, all := artificialStreams(), memories(), columns()
-	g := make(grid, len(streams))
-	for s := range g {
-		g[s] = make([][]rates, len(sizes))
-		for m := range g[s] {
-			g[s][m] = make([]rates, len(all))
-		}
-	}
-	err := result.Parallel(ctx, 2*len(streams)*len(sizes), o.Workers, func(task int) error {
-		coarse, place := task%2 == 1, task/2
-		scale := gridScale
-		switch {
-		case o.Full:
+func measureGrid(o result.Options) (g grid) {
+	for _, of := range result.Grid(o, len(alphabets)*len(memories), 2, func(place, coarse int) []rates {
+		scale := []int{gridScale, coarseScale}[coarse]
+		if o.Full {
 			scale = 1
-		case coarse:
-			scale = coarseScale
 		}
-		s, m := place/len(sizes), place%len(sizes)
-		var chosen []column
-		var at []int
-		for i, c := range all {
-			if c.coarse == coarse {
-				chosen, at = append(chosen, c), append(at, i)
+		chosen := slices.DeleteFunc(slices.Clone(columns), func(c column) bool { return c.coarse != (coarse == 1) })
+		return measureColumns(place, chosen, scale, uint64(place/len(memories))+1, 1)
+	}) {
+		var row []rates
+		for _, c := range columns {
+			from := &of[0]
+			if c.coarse {
+				from = &of[1]
 			}
+			row, *from = append(row, (*from)[0]), (*from)[1:]
 		}
-		u := uniform{gridElements / scale, streams[s].alphabet / scale, uint64(s) + 1}
-		measured, err := measureColumns(ctx, u, chosen, given{
-			memory: sizes[m] / scale, window: gridWindow / scale, kicks: gridKicks, seed: 1,
-		})
-		for i, r := range measured {
-			g[s][m][at[i]] = r
-		}
-		return err
-	})
-	return g, err
+		g = append(g, row)
+	}
+	return g
 }
 
-func measureColumns(ctx context.Context, u uniform, columns []column, g given) ([]rates, error) {
+// measureColumns gives a stream to filters, both of a place of the grid divided by scale.
+func measureColumns(place int, columns []column, scale int, streamSeed, filterSeed uint64) (measured []rates) {
 	var filters []paper.Filter
 	for _, c := range columns {
-		f, err := c.make(g)
-		if err != nil {
-			return nil, err
-		}
-		filters = append(filters, f)
+		filters = append(filters, c.make(given{
+			memory: memories[place%len(memories)] / scale, window: gridWindow / scale, kicks: gridKicks, seed: filterSeed,
+		}))
 	}
-	scores, err := u.measure(ctx, filters)
-	if err != nil {
-		return nil, err
-	}
-	measured := make([]rates, 0, len(scores))
-	for _, s := range scores {
+	alphabet := alphabets[place/len(memories)] / scale
+	for _, s := range uniform(alphabet, streamSeed, 3).Scores(gridElements/scale, filters...) {
 		measured = append(measured, percent(s))
 	}
-	return measured, nil
+	return measured
 }
 
-func (c *gridCache) table2(ctx context.Context, o result.Options) (result.Table, error) {
-	g, err := c.get(ctx, o)
-	if err != nil {
-		return result.Table{}, err
+// fill puts rates of each place into as many rows, beside the printed ones, and behind them
+// the closed forms of tables with so many fingerprints in cells of three bits.
+func (g grid) fill(o result.Options, t *result.Table, fingerprints []int, of ...func(rates) float64) {
+	size := "Streams of 150,000,000 uniform draws from alphabets of 2^24 and 2^27"
+	if !o.Full {
+		size += fmt.Sprintf(", scaled by 1/%d together with memory and window, which keeps the rates (by 1/%d for the corrected columns but b_DBF)", gridScale, coarseScale)
 	}
-	table := result.Table{
-		Title:   "Sum of the error rates on artificial streams",
-		Setting: gridSetting(o) + " The two last columns are closed forms: SQF is there with as many rows as fit.",
-		Corner:  "duplicates, bits",
-		Columns: append(gridNames(), "QHT, closed form", "SQF, all memory"),
-		Notes:   realNotes(),
-	}
-	for s, a := range artificialStreams() {
-		for m, memory := range memories() {
-			row := result.Row{Name: fmt.Sprintf("%s, %.0e", a.name, float64(memory))}
-			for i, c := range columns() {
-				row.Cells = append(row.Cells, c.cell(g[s][m][i].sum(), table2Sums()[s][m][c.of]))
-			}
-			for _, codes := range []int{7, 4} {
-				closed, err := gridTheory(theory.Quotient{Rows: memory / 3, K: 1, S: codes}, a)
-				if err != nil {
-					return result.Table{}, err
-				}
-				row.Cells = append(row.Cells, result.Measured(closed.sum(), "%"))
-			}
-			table.Rows = append(table.Rows, row)
+	t.Say(size + "; one run (the paper: 5). SQF r=2, r'=1; QHT and QQHTD (the same for one cell) and cuckoo filter with one cell of 3 bits a row; SBF with 2 cells of 2 bits, target 2 %; A2, target 10 %; b_DBF, window 6000. The four columns after these are the same methods without the faults of the authors' program that the columns before emulate; beside them, too, is what the paper prints. The last is the closed form of QHT.")
+	for i := range t.Rows {
+		row, place, rate := &t.Rows[i], i/len(of), of[i%len(of)]
+		printed := row.Cells
+		row.Cells = nil
+		for j, c := range columns {
+			cell := result.Compared(rate(g[place][j]), printed[c.of].Printed, "%")
+			cell.Kind = c.kind
+			row.Cells = append(row.Cells, cell)
+		}
+		for _, s := range fingerprints {
+			q := theory.Quotient{Rows: memories[place%len(memories)] / 3, K: 1, S: s}
+			form := formOf(q, theory.QHT, theory.UniformStream{Elements: gridElements, Universe: alphabets[place/len(memories)]})
+			*row = row.And("%", rate(form))
 		}
 	}
-	return table, nil
 }
 
-func (c *gridCache) table4(ctx context.Context, o result.Options) (result.Table, error) {
-	g, err := c.get(ctx, o)
-	if err != nil {
-		return result.Table{}, err
-	}
-	table := result.Table{
-		Title:   "False positive and false negative rates on artificial streams",
-		Setting: gridSetting(o),
-		Corner:  "duplicates, bits, rate",
-		Columns: append(gridNames(), "QHT, closed form"),
-		Notes:   gridNotes(),
-	}
-	for s, a := range artificialStreams() {
-		for m, memory := range memories() {
-			closed, err := gridTheory(theory.Quotient{Rows: memory / 3, K: 1, S: 7}, a)
-			if err != nil {
-				return result.Table{}, err
-			}
-			ours, printed := append(g[s][m][:len(g[s][m]):len(g[s][m])], closed), a.cells[m]
-			table.Rows = append(table.Rows,
-				gridRow(a, memory, ", FPR", ours, printed, func(r rates) float64 { return r.fpr }),
-				gridRow(a, memory, ", FNR", ours, printed, func(r rates) float64 { return r.fnr }))
+func (g grid) table2(o result.Options, t *result.Table) { g.fill(o, t, []int{7, 4}, rates.sum) }
+
+func (g grid) table4(o result.Options, t *result.Table) {
+	g.fill(o, t, []int{7}, func(r rates) float64 { return r.fpr }, func(r rates) float64 { return r.fnr })
+}
+
+// anyCell is the stable Bloom filter with the fault of the paper's column: it reports an
+// element if any of its two cells is above zero, instead of both. If a share x of the
+// cells is above zero, it reports 1-(1-x)^2 of the new elements, not x^2. Everything else
+// is as in [paper.Stable], with the P of the formula rounded down.
+type anyCell struct {
+	cells  []uint8
+	decay  int // P
+	random *rand.Rand
+}
+
+const (
+	stableBits   = 2 // of a cell
+	stableMax    = 1<<stableBits - 1
+	stableHashes = 2
+	stableTarget = 0.02 // the false positive rate asked for
+)
+
+func newAnyCell(memory int, seed uint64) *anyCell {
+	cells := memory / stableBits
+	decay := int(result.Must(theory.StablePExact(cells, stableHashes, stableMax, stableTarget)))
+	return &anyCell{cells: make([]uint8, cells), decay: min(decay, cells), random: rand.New(rand.NewPCG(seed, 5))}
+}
+
+func (a *anyCell) TestAndSet(d digest.Digest) (seen bool) {
+	first, second := a.position(d[0]), a.position(d[1])
+	seen = a.cells[first] > 0 || a.cells[second] > 0
+	a.decrement()
+	a.cells[first], a.cells[second] = stableMax, stableMax
+	return seen
+}
+
+// decrement decrements P cells from a random one on, and wraps around at the end of the
+// array.
+func (a *anyCell) decrement() {
+	from := a.random.IntN(len(a.cells))
+	end := min(from+a.decay, len(a.cells))
+	for _, part := range [][]uint8{a.cells[from:end], a.cells[:a.decay-(end-from)]} {
+		for i, c := range part {
+			part[i] = c - min(c, 1)
 		}
 	}
-	return table, nil
 }
 
-// gridRow returns the row of a stream and a memory, with what pick selects from the
-// rates; the last of ours is the closed form.
-func gridRow(a artificial, memory int, suffix string, ours, printed []rates, pick func(rates) float64) result.Row {
-	row := result.Row{Name: fmt.Sprintf("%s, %.0e%s", a.name, float64(memory), suffix)}
-	for i, c := range columns() {
-		row.Cells = append(row.Cells, c.cell(pick(ours[i]), pick(printed[c.of])))
+func (a *anyCell) position(x uint64) uint64 {
+	position, _ := bits.Mul64(x, uint64(len(a.cells)))
+	return position
+}
+
+func (a *anyCell) Bits() int { return len(a.cells) * stableBits }
+
+// delayed is the block decaying Bloom filter with delayed decrements: instead of
+// decrementing all counters after each block, it counts blocks modulo half the range of a
+// counter, and a counter is live if it is larger than that running one; all are lowered
+// when the running one returns to zero.
+//
+// The paper's column has a fault: a counter is live there if it is as large as the
+// running one. So while that is zero, counters of zero are live, and every element is
+// reported.
+type delayed struct {
+	counters []uint32
+	width    int    // bits of a counter, and the number of hash functions
+	half     uint32 // 2^(width-1), the running counter's period
+	block    int    // elements of a block
+	reach    uint32 // for how many further blocks a counter is live
+	margin   uint32 // by which a live counter is larger than the running one: 1, or 0 with the fault
+	running  uint32
+	left     int // elements until the running counter moves
+	pos      []uint64
+}
+
+// newDelayed returns a filter with counters of ceil(sqrt(M ln(2) / W)) bits and as many
+// hash functions, which is the best number for M/bits counters.
+func newDelayed(memory, window int, faulty bool) *delayed {
+	width := int(math.Ceil(math.Sqrt(float64(memory) * math.Ln2 / float64(window))))
+	half := 1 << (width - 1)
+	block := (window-1)/(half-1) + 1
+	f := &delayed{
+		counters: make([]uint32, memory/width), width: width, half: uint32(half),
+		block: block, reach: uint32((window-1)/block + 1), margin: 1, pos: make([]uint64, width),
 	}
-	row.Cells = append(row.Cells, result.Measured(pick(ours[len(ours)-1]), "%"))
-	return row
-}
-
-func (c column) cell(ours, printed float64) result.Cell {
-	cell := result.Compared(ours, printed, "%")
-	cell.Kind = c.kind
-	return cell
-}
-
-// gridTheory returns the rates in percent of a quotient hash table's closed form, for the
-// printed sizes.
-func gridTheory(q theory.Quotient, a artificial) (rates, error) {
-	fpr, fnr, err := q.StreamRates(theory.QHT, theory.UniformStream{Elements: gridElements, Universe: a.alphabet})
-	return rates{100 * fpr, 100 * fnr}, err
-}
-
-func gridNames() []string {
-	var names []string
-	for _, c := range columns() {
-		names = append(names, c.name)
+	if faulty {
+		f.reach, f.margin = uint32(window/block+1), 0
 	}
-	return names
+	return f
 }
+
+func (f *delayed) TestAndSet(d digest.Digest) (seen bool) {
+	f.locate(d)
+	seen = true
+	for _, i := range f.pos {
+		seen = seen && f.counters[i] >= f.running+f.margin
+	}
+	if f.left == 0 {
+		f.left = f.block
+		f.advance()
+	}
+	f.left--
+	for _, i := range f.pos {
+		f.counters[i] = f.running + f.reach + f.margin
+	}
+	return seen
+}
+
+// advance begins a block.
+func (f *delayed) advance() {
+	if f.running++; f.running < f.half {
+		return
+	}
+	f.running = 0
+	for i, c := range f.counters {
+		f.counters[i] = max(c, f.half) - f.half
+	}
+}
+
+// locate sets pos by enhanced double hashing, as the filters of engine/paper do: with a
+// constant step many elements would have only a few counters, since m has many divisors.
+func (f *delayed) locate(d digest.Digest) {
+	m := uint64(len(f.counters))
+	at, _ := bits.Mul64(d[1], m)
+	step, _ := bits.Mul64(d[0], m)
+	for i := range f.pos {
+		f.pos[i] = at
+		if at += step; at >= m {
+			at -= m
+		}
+		step = (step + uint64(i) + 1) % m
+	}
+}
+
+func (f *delayed) Bits() int { return len(f.counters) * f.width }

@@ -1,61 +1,11 @@
 package result
 
 import (
-	"bytes"
-	"context"
-	"encoding/json"
-	"errors"
-	"math"
-	"strings"
-	"sync/atomic"
+	"slices"
 	"testing"
+
+	"github.com/flowdedup/flowdedup/bench/chart"
 )
-
-func sample() Table {
-	return Table{
-		Name: "p9.table1", Title: "Rates", Setting: "1000 elements.", Corner: "memory",
-		Columns: []string{"SBF", "BSBF"},
-		Rows: []Row{
-			{"8 MB", []Cell{Compared(1.01, 1, "%"), Measured(0.00001234, "%")}},
-			{"64 MB", []Cell{Compared(0, 0, "%"), {Blank: true}}},
-		},
-		Notes: []string{"One is too high."},
-	}
-}
-
-func TestMarkdown(t *testing.T) {
-	text := sample().Markdown("charts")
-	for _, want := range []string{
-		"### p9.table1: Rates\n", "| memory | SBF | BSBF |\n|---|---|---|\n",
-		"| 8 MB | 1 → 1.010 % (+1.0 %) | 1.234e-05 % |\n", "| 64 MB | 0 → 0 % |  |\n",
-		"1 printed numbers; relative difference: median 1.00 %, at most 1.0 %.\n", "- One is too high.\n",
-	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("no %q in\n%s", want, text)
-		}
-	}
-}
-
-func TestJSON(t *testing.T) {
-	var out bytes.Buffer
-	if err := WriteJSON(&out, []Table{sample()}); err != nil {
-		t.Fatal(err)
-	}
-	var tables []jsonTable
-	if err := json.Unmarshal(out.Bytes(), &tables); err != nil {
-		t.Fatal(err)
-	}
-	cells := tables[0].Cells
-	if len(cells) != 3 {
-		t.Fatalf("%d cells, want 3", len(cells))
-	}
-	if d := cells[0].Difference; d == nil || math.Abs(*d-0.01) > 1e-12 {
-		t.Errorf("difference %v, want 0.01", d)
-	}
-	if cells[1].Paper != nil || cells[2].Difference != nil {
-		t.Errorf("undefined numbers are not null: %+v", cells[1:])
-	}
-}
 
 func TestNumber(t *testing.T) {
 	for v, want := range map[float64]string{
@@ -69,7 +19,7 @@ func TestNumber(t *testing.T) {
 
 // TestSummary: emulated faults count apart, and the median of two is their mean.
 func TestSummary(t *testing.T) {
-	table := sample()
+	table := Table{Rows: []Row{{"one", []Cell{Compared(1.01, 1, "%"), Compared(0, 0, "%"), {Blank: true}}}}}
 	emulated, corrected := Compared(1, 1, "%"), Compared(3, 1, "%")
 	emulated.Kind, corrected.Kind = Emulated, Corrected
 	table.Rows = append(table.Rows, Row{"two", []Cell{Compared(1.03, 1, "%"), emulated, corrected}})
@@ -80,21 +30,42 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-func TestParallel(t *testing.T) {
-	var sum atomic.Int64
-	if err := Parallel(t.Context(), 100, 3, func(i int) error { sum.Add(int64(i)); return nil }); err != nil {
-		t.Fatal(err)
+// TestNew reads a table's text, fills it in and makes it.
+func TestNew(t *testing.T) {
+	const text = "# Nine\n\n### p9.table1: Rates of {}\n\nOf {} elements.\n\n| memory | SBF | BSBF |\n|---|---|---|\n| 8 MB | 1.5 | |\n| 64 MB | 0 | |\n| more |\n\n" +
+		"- At {%.1f} %.\n\n![Rates](../p9-1.svg) memory, log; rate, %, log\n\n### p9.empty: None\n"
+	e := New("p9", text, map[string]Maker{"table1": func(o Options, t *Table) {
+		t.Say("two", o.Size(8, 16), 0.25)
+		t.Fill("%", func(row, column int) float64 { return float64(o.Size(0, 3) + column - 3*row) })
+		t.Rows[2].Cells = []Cell{Measured(0.00001234, ""), {Blank: true}}
+		t.Draw(0, chart.Line{Name: "rate"})
+	}})
+	if e.Title != "Nine" || !slices.Equal(e.Tables, []string{"p9.table1", "p9.empty"}) {
+		t.Fatalf("%+v", e)
 	}
-	if sum.Load() != 4950 {
-		t.Errorf("sum %d, want 4950", sum.Load())
+	table := e.Make("p9.table1", Options{Full: true})
+	want := "### p9.table1: Rates of two\n\nOf 16 elements.\n\n| memory | SBF | BSBF |\n|---|---|---|\n| 8 MB | 1.500 → 3 % (+100.0 %) | 4 % |\n| 64 MB | 0 → 0 % | 1 % |\n| more | 1.234e-05 |  |\n\n" +
+		"1 printed numbers; relative difference: median 100.00 %, at most 100.0 %.\n\n- At 0.2 %.\n\n![Rates](charts/p9-1.svg)\n\n"
+	if got := table.Markdown("charts"); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	broken := errors.New("broken")
-	if err := Parallel(t.Context(), 100, 3, func(i int) error { return broken }); !errors.Is(err, broken) {
-		t.Errorf("error %v, want %v", err, broken)
+	if c := table.Charts[0].Chart; c.X != "memory" || c.Y != "rate, %" || !c.LogX || !c.LogY || len(c.Lines) != 1 {
+		t.Errorf("chart %+v", c)
 	}
-	done, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := Parallel(done, 1e9, 1, func(int) error { return nil }); !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v, want %v", err, context.Canceled)
+}
+
+func TestGrid(t *testing.T) {
+	got := Grid(Options{Workers: 2}, 2, 3, func(row, column int) int { return 10*row + column })
+	if want := [][]int{{0, 1, 2}, {10, 11, 12}}; !slices.EqualFunc(got, want, slices.Equal) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func TestAddColumn(t *testing.T) {
+	table := Table{Rows: []Row{MeasuredRow("first", "%", 1), MeasuredRow("second", "%", 2)}, Columns: []string{"a"}}
+	table.AddColumn("b", Cells("", 3)...)
+	table.Rows[0] = table.Rows[0].And("%", 4)
+	if cells := table.Rows[0].Cells; len(cells) != 3 || cells[1].Ours != 3 || cells[2].Unit != "%" || !table.Rows[1].Cells[1].Blank {
+		t.Errorf("rows %+v", table.Rows)
 	}
 }

@@ -10,17 +10,16 @@ import (
 
 // Table is a reproduced table or figure of a paper.
 type Table struct {
-	Name     string // what -only selects, "p1.table4"
-	Title    string // what is in it, in words
-	Setting  string // what was run: sizes, streams, seeds
-	Corner   string // heads the column of row names
-	Columns  []string
-	Rows     []Row
-	Notes    []string // the differences that remain, explained
-	Charts   []Picture
-	Timed    bool    // the numbers are times: no two runs give the same
-	Seconds  float64 // the time it took; set by the command
-	FullSize bool    // whether the printed sizes were run; set by the command
+	Name    string // what -only selects, "p1.table4"
+	Title   string // what is in it, in words
+	Setting string // what was run: sizes, streams, seeds
+	Corner  string // heads the column of row names
+	Columns []string
+	Rows    []Row
+	Notes   []string // the differences that remain, explained
+	Charts  []Picture
+	Timed   bool    // the numbers are times: no two runs give the same
+	Seconds float64 // the time it took; set by the command
 }
 
 // Row holds a cell for each column.
@@ -67,37 +66,145 @@ func Compared(ours, printed float64, unit string) Cell {
 	return Cell{Ours: ours, Printed: printed, Unit: unit}
 }
 
-// Spread returns a cell of the mean of several runs' values, times factor, and half of
-// their span.
-func Spread(values []float64, factor float64, unit string) Cell {
+// Spread returns a cell of the mean of several runs' rates, in percent, and half of their
+// span.
+func Spread(rates ...float64) Cell {
 	sum := 0.0
-	for _, v := range values {
-		sum += v
+	for _, rate := range rates {
+		sum += rate
 	}
-	c := Measured(factor*sum/float64(len(values)), unit)
-	c.Spread = factor * (slices.Max(values) - slices.Min(values)) / 2
+	c := Measured(100*sum/float64(len(rates)), "%")
+	c.Spread = 100 * (slices.Max(rates) - slices.Min(rates)) / 2
 	return c
 }
 
-// MeasuredRow returns a row of numbers in one unit that the paper does not print.
-func MeasuredRow(name, unit string, values ...float64) Row {
-	row := Row{Name: name}
-	for _, value := range values {
-		row.Cells = append(row.Cells, Measured(value, unit))
+// SpreadOf returns it of one rate of each run.
+func SpreadOf[R any](runs []R, rate func(R) float64) Cell {
+	var rates []float64
+	for _, run := range runs {
+		rates = append(rates, rate(run))
 	}
-	return row
+	return Spread(rates...)
 }
 
-// Lines returns a line for each column of the table over x, which has a value for each of
-// the first rows. dashed may be nil.
-func (t Table) Lines(x []float64, dashed func(column int) bool) []chart.Line {
-	lines := make([]chart.Line, len(t.Columns))
-	for column, name := range t.Columns {
-		l := chart.Line{Name: name, X: x, Dashed: dashed != nil && dashed(column)}
+// Percent returns rates in percent.
+func Percent(rates ...float64) []float64 {
+	all := make([]float64, len(rates))
+	for i, rate := range rates {
+		all[i] = 100 * rate
+	}
+	return all
+}
+
+// Cells returns cells of numbers in one unit that the paper does not print.
+func Cells(unit string, values ...float64) []Cell {
+	cells := make([]Cell, len(values))
+	for i, value := range values {
+		cells[i] = Measured(value, unit)
+	}
+	return cells
+}
+
+// MeasuredRow returns a row of such numbers.
+func MeasuredRow(name, unit string, values ...float64) Row {
+	return Row{name, Cells(unit, values...)}
+}
+
+// AddRows adds rows without cells, for [Table.AddColumn]. They stand above those that the
+// text has.
+func AddRows[T any](t *Table, names ...T) {
+	rows := make([]Row, len(names))
+	for i, name := range names {
+		rows[i].Name = fmt.Sprint(name)
+	}
+	t.Rows = append(rows, t.Rows...)
+}
+
+// Fill puts ours into the cells of the text, beside what is printed.
+func (t *Table) Fill(unit string, ours func(row, column int) float64) {
+	for i, row := range t.Rows {
+		for j := range row.Cells {
+			row.Cells[j].Ours, row.Cells[j].Unit = ours(i, j), unit
+		}
+	}
+}
+
+// And returns the row with more such numbers, in a unit of their own.
+func (r Row) And(unit string, values ...float64) Row {
+	r.Cells = append(r.Cells, Cells(unit, values...)...)
+	return r
+}
+
+// AddRow adds a row of numbers in one unit that the paper does not print.
+func (t *Table) AddRow(name, unit string, values ...float64) {
+	t.Rows = append(t.Rows, MeasuredRow(name, unit, values...))
+}
+
+// AddColumns names a column for each whole number. Its cells come with the rows.
+func (t *Table) AddColumns(format string, xs ...float64) {
+	for _, x := range xs {
+		t.Columns = append(t.Columns, fmt.Sprintf(format, int(x)))
+	}
+}
+
+// Add adds a column of numbers in one unit that the paper does not print.
+func (t *Table) Add(name, unit string, values ...float64) {
+	t.AddColumn(name, Cells(unit, values...)...)
+}
+
+// AddEach adds a column of such a number for each row.
+func (t *Table) AddEach(name, unit string, value func(row int) float64) {
+	t.AddColumn(name)
+	for i := range t.Rows {
+		cells := t.Rows[i].Cells
+		cells[len(cells)-1] = Measured(value(i), unit)
+	}
+}
+
+// AddColumn adds a cell to each row. Rows for which there is none get a blank one. A name
+// of "" is that of a column that the text has.
+func (t *Table) AddColumn(name string, cells ...Cell) {
+	if name != "" {
+		t.Columns = append(t.Columns, name)
+	}
+	for i := range t.Rows {
+		cell := Cell{Blank: true}
+		if i < len(cells) {
+			cell = cells[i]
+		}
+		t.Rows[i].Cells = append(t.Rows[i].Cells, cell)
+	}
+}
+
+// Draw adds lines to a chart of the text.
+func (t *Table) Draw(number int, lines ...chart.Line) {
+	c := &t.Charts[number].Chart
+	c.Lines = append(c.Lines, lines...)
+}
+
+// requireForm panics unless each row has a cell for each column, and each cell a number.
+func (t *Table) requireForm() {
+	for _, row := range t.Rows {
+		if len(row.Cells) != len(t.Columns) {
+			panic(fmt.Sprintf("%s, row %s: %d cells for %d columns", t.Name, row.Name, len(row.Cells), len(t.Columns)))
+		}
+		for _, c := range row.Cells {
+			if !c.Blank && (math.IsNaN(c.Ours) || math.IsInf(c.Ours, 0)) {
+				panic(fmt.Sprintf("%s, row %s: %g", t.Name, row.Name, c.Ours))
+			}
+		}
+	}
+}
+
+// Lines returns a line for each column that has cells, over x, which has a value for each of
+// the first rows.
+func (t Table) Lines(x []float64, dashed func(column int) bool) (lines []chart.Line) {
+	for column := range t.Rows[0].Cells {
+		l := chart.Line{Name: t.Columns[column], X: x, Dashed: dashed(column)}
 		for _, row := range t.Rows[:len(x)] {
 			l.Y = append(l.Y, row.Cells[column].Ours)
 		}
-		lines[column] = l
+		lines = append(lines, l)
 	}
 	return lines
 }
@@ -117,43 +224,56 @@ func (c Cell) Difference() float64 {
 // and at most; "" if nothing is printed. Numbers that match because faults of the authors'
 // program are emulated count apart, with what the methods give without these faults.
 func (t Table) Summary() string {
-	described := t.differences(Described)
-	emulated := t.differences(Emulated)
-	all := append(described[:len(described):len(described)], emulated...)
-	if len(all) == 0 {
+	described, emulated, corrected := t.differences(Described), t.differences(Emulated), t.differences(Corrected)
+	switch all := len(described) + len(emulated); {
+	case all == 0:
 		return ""
+	case len(emulated) == 0:
+		return fmt.Sprintf("%d printed numbers; relative difference: %s.", all, described)
+	default:
+		text := fmt.Sprintf("%d printed numbers. %d of methods as described; relative difference: %s. %d with faults of the authors' program emulated: %s",
+			all, len(described), described, len(emulated), emulated)
+		if len(corrected) > 0 {
+			text += fmt.Sprintf("; the same methods without these faults: %s", corrected)
+		}
+		return text + "."
 	}
-	if len(emulated) == 0 {
-		return fmt.Sprintf("%d printed numbers; relative difference: %s.", len(all), spread(all))
-	}
-	text := fmt.Sprintf("%d printed numbers. %d of methods as described; relative difference: %s. %d with faults of the authors' program emulated: %s",
-		len(all), len(described), spread(described), len(emulated), spread(emulated))
-	if corrected := t.differences(Corrected); len(corrected) > 0 {
-		text += "; the same methods without these faults: " + spread(corrected)
-	}
-	return text + "."
 }
 
-// spread describes absolute differences.
-func spread(differences []float64) string {
-	if len(differences) == 0 {
-		return "none"
-	}
-	slices.Sort(differences)
-	n := len(differences)
-	median := (differences[(n-1)/2] + differences[n/2]) / 2
-	return fmt.Sprintf("median %.2f %%, at most %.1f %%", 100*median, 100*differences[n-1])
-}
-
-// differences returns the absolute relative differences of one kind of comparison.
-func (t Table) differences(kind Kind) []float64 {
-	var all []float64
+// differences returns those of one kind of comparison.
+func (t Table) differences(kind Kind) Differences {
+	var cells []Cell
 	for _, row := range t.Rows {
 		for _, cell := range row.Cells {
-			if d := cell.Difference(); cell.Kind == kind && !math.IsNaN(d) {
-				all = append(all, math.Abs(d))
+			if cell.Kind == kind {
+				cells = append(cells, cell)
 			}
 		}
 	}
+	return DifferencesOf(cells)
+}
+
+// Differences are absolute relative ones, in ascending order.
+type Differences []float64
+
+// DifferencesOf returns those of the cells that have a printed number.
+func DifferencesOf(cells []Cell) Differences {
+	var all Differences
+	for _, cell := range cells {
+		if d := cell.Difference(); !math.IsNaN(d) {
+			all = append(all, math.Abs(d))
+		}
+	}
+	slices.Sort(all)
 	return all
+}
+
+// Median returns the median of one difference or more.
+func (d Differences) Median() float64 { return (d[(len(d)-1)/2] + d[len(d)/2]) / 2 }
+
+func (d Differences) String() string {
+	if len(d) == 0 {
+		return "none"
+	}
+	return fmt.Sprintf("median %.2f %%, at most %.1f %%", 100*d.Median(), 100*d[len(d)-1])
 }

@@ -2,8 +2,12 @@ package rivals
 
 import (
 	"fmt"
+	"slices"
 
+	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
+	elements "github.com/flowdedup/flowdedup/bench/papers/internal/stream"
 	"github.com/flowdedup/flowdedup/engine/paper"
+	"github.com/flowdedup/flowdedup/engine/stream"
 	"github.com/flowdedup/flowdedup/engine/theory"
 	"github.com/flowdedup/flowdedup/engine/window"
 	"github.com/flowdedup/flowdedup/layout"
@@ -14,30 +18,15 @@ import (
 type method struct {
 	name    string
 	oneLine bool // an element touches one cache line
-	build   func(bits int, t *trace) (Windowed, error)
+	build   func(bits int, t *trace) Windowed
 	// predict gives the false positive rate by its closed form, for rates that are too
 	// low to be measured. It is nil for methods that have none so low.
-	predict func(bits int, t *trace) (float64, error)
+	predict func(bits int, t *trace) float64
 }
 
 // untimedMethod makes a method of filters that ignore time.
 func untimedMethod[F paper.Filter](name string, build func(bits int) (F, error)) method {
-	return method{name: name, build: func(bits int, _ *trace) (Windowed, error) {
-		f, err := build(bits)
-		return untimed{f}, err
-	}}
-}
-
-// rows makes a method of rows of fingerprints in rowBits bits.
-func rows(cells, fingerprintBits, rowBits int) method {
-	m := untimedMethod(fmt.Sprintf("LRU rows %dx%d", cells, fingerprintBits), func(bits int) (paper.Filter, error) {
-		return NewRows(RowsConfig{Rows: bits / rowBits, RowBits: rowBits, Cells: cells, FingerprintBits: fingerprintBits}), nil
-	})
-	m.oneLine = true
-	m.predict = func(bits int, _ *trace) (float64, error) {
-		return theory.Row{Rows: bits / rowBits, Cells: cells, FingerprintBits: fingerprintBits}.FPR()
-	}
-	return m
+	return method{name: name, build: func(bits int, _ *trace) Windowed { return untimed{result.Must(build(bits))} }}
 }
 
 // stable makes a method of stable Bloom filters.
@@ -47,193 +36,173 @@ func stable(cellBits, k, p int) method {
 	})
 }
 
-// timedRows makes a method of rows with time stamps in rowBits bits. Short stamps need
+// rowRate predicts the rate of rows of fingerprints that hold what is in the window.
+func rowRate(cells, width, rowBits int) func(bits int, t *trace) float64 {
+	return func(bits int, t *trace) float64 {
+		return result.Must(theory.TimedRowFPR(cells, width, t.distinct/float64(bits/rowBits)))
+	}
+}
+
+// stamped makes a method of rows with time stamps in rowBits bits. Short stamps need
 // nearly all of their values for the window; longer ones leave time to sweep.
-func timedRows(cells, fingerprintBits, stampBits, rowBits int) method {
+func stamped(cells, width, stampBits, rowBits int) method {
 	ticks := map[int]int{3: 5, 4: 13, 8: 200, 16: 1000}[stampBits]
 	return method{
-		name:    fmt.Sprintf("timed rows %dx(%d+%d)", cells, fingerprintBits, stampBits),
+		name:    fmt.Sprintf("timed rows %dx(%d+%d)", cells, width, stampBits),
 		oneLine: true,
-		build: func(bits int, t *trace) (Windowed, error) {
-			return NewTimedRows(TimedRowsConfig{
-				Rows: bits / rowBits, RowBits: rowBits, Cells: cells, FingerprintBits: fingerprintBits,
-				StampBits: stampBits, Ticks: ticks, Window: t.window,
-			}), nil
+		build: func(bits int, t *trace) Windowed {
+			return newTimedRows(rowShape{cells, width, rowBits}, bits/rowBits, ticks, t.window)
 		},
-		predict: func(bits int, t *trace) (float64, error) {
-			return theory.TimedRowFPR(cells, fingerprintBits, t.distinct/float64(bits/rowBits))
-		},
+		predict: rowRate(cells, width, rowBits),
 	}
+}
+
+// engineStreams are the engine's methods, with the parameters of the reference beside
+// them where there is one.
+func engineStreams() []method {
+	return append([]method{
+		engineStream("sbf K2 P5", stream.Config{Method: "sbf", K: 2, P: 5}),
+		engineStream("bsbf K2", stream.Config{Method: "bsbf", K: 2}),
+		engineStream("bsbfsd K2", stream.Config{Method: "bsbfsd", K: 2}),
+		engineStream("rlbsbf K2", stream.Config{Method: "rlbsbf", K: 2}),
+		engineStream("qht 8x8", stream.Config{Method: "qht", Shape: "8x8"}),
+		engineStream("qht 32x16", stream.Config{Method: "qht", Shape: "32x16"}),
+		engineStream("qqhtd 8x8", stream.Config{Method: "qqhtd", Shape: "8x8"}),
+	}, engineLRU("8x8", "4x16", "32x16", "16x32", "8x64")...)
+}
+
+// engineLRU are the engine's rows of these shapes, with their rate.
+func engineLRU(shapes ...string) (all []method) {
+	for _, name := range shapes {
+		m := engineStream("lru "+name, stream.Config{Method: "lru", Shape: name})
+		m.predict = func(int, *trace) float64 {
+			i := slices.IndexFunc(stream.Shapes(), func(s stream.Shape) bool { return s.Name == name })
+			return stream.Shapes()[i].FPR()
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
+func engineStream(name string, c stream.Config) method {
+	m := untimedMethod("engine: "+name, func(bits int) (*elements.Engine, error) {
+		c.Memory = bits / 8
+		return elements.NewEngine(c)
+	})
+	m.oneLine = true
+	return m
 }
 
 // engineWindows are the engine's packet filters; of makes their window.
 func engineWindows(refresh bool, of func(window int64) window.Window) []method {
-	timed := engineRows("timed 6x85", layout.TimedCells, 40, func(bits int, w window.Window) (*windowFilter, error) {
-		return newWindowFilter(window.NewTimed(window.TimedConfig{Window: w, Memory: bits / 8, Refresh: refresh}))
-	}, of)
-	coarse := engineRows("coarse 15x32", layout.CoarseCells, layout.CoarseFingerprintBits, func(bits int, w window.Window) (*windowFilter, error) {
-		return newWindowFilter(window.NewCoarse(window.CoarseConfig{Window: w, Memory: bits / 8, Refresh: refresh}))
-	}, of)
+	timed := func(bits int, t *trace) Windowed {
+		return newWindowFilter(window.NewTimed(window.TimedConfig{Window: of(t.window), Memory: bits / 8, Refresh: refresh}))
+	}
+	coarse := func(bits int, t *trace) Windowed {
+		return newWindowFilter(window.NewCoarse(window.CoarseConfig{Window: of(t.window), Memory: bits / 8, Refresh: refresh}))
+	}
+	partitioned := func(bits int, t *trace) Windowed {
+		k, _ := bestPartitioned(bits, t)
+		return newWindowFilter(window.NewPartitioned(window.PartitionedConfig{Window: of(t.window), Memory: bits / 8, K: k, Refresh: refresh}))
+	}
 	return []method{
-		timed, coarse, enginePartitioned(refresh, of),
-		engineTimers(2, 1, refresh, of), engineTimers(3, 1, refresh, of), engineTimers(3, 2, refresh, of),
+		{"engine: timed 6x85", true, timed, rowRate(layout.TimedCells, 40, lineBits)},
+		{"engine: coarse 15x32", true, coarse, rowRate(layout.CoarseCells, layout.CoarseFingerprintBits, lineBits)},
+		{"engine: apbf", true, partitioned, func(bits int, t *trace) float64 { _, fpr := bestPartitioned(bits, t); return fpr }},
+		engineTimers("engine: timers K2", 2, 1, refresh, of),
+		engineTimers("engine: timers K3", 3, 1, refresh, of),
+		engineTimers("engine: timers K3, 2 equal", 3, 2, refresh, of),
 	}
 }
 
-// engineRows makes a method of rows of the engine.
-func engineRows(name string, cells, fingerprintBits int, build func(bits int, w window.Window) (*windowFilter, error), of func(window int64) window.Window) method {
-	return method{
-		name:    "engine: " + name,
-		oneLine: true,
-		build:   func(bits int, t *trace) (Windowed, error) { return build(bits, of(t.window)) },
-		predict: func(bits int, t *trace) (float64, error) {
-			return theory.TimedRowFPR(cells, fingerprintBits, t.distinct/float64(bits/lineBits))
-		},
-	}
-}
-
-// enginePartitioned is the engine's age-partitioned filter, with the K that is best for the
-// window's number of distinct elements.
-func enginePartitioned(refresh bool, of func(window int64) window.Window) method {
-	best := func(bits int, t *trace) (k int, fpr float64, err error) {
-		fpr = 1
-		for try := 2; try <= layout.MaxPartitionedK; try++ {
-			rate, err := theory.AgePartitioned{K: try, L: layout.PartitionedSlices - try, SliceBits: 8}.LineFPR(t.distinct / float64(bits/lineBits))
-			if err != nil {
-				return 0, 0, err
-			}
-			if k == 0 || rate < fpr {
-				k, fpr = try, rate
-			}
+// bestPartitioned returns the K of the engine's age-partitioned filter that is best for the
+// window's number of distinct elements, and its rate.
+func bestPartitioned(bits int, t *trace) (k int, fpr float64) {
+	for try := 2; try <= layout.MaxPartitionedK; try++ {
+		form := theory.AgePartitioned{K: try, L: layout.PartitionedSlices - try, SliceBits: 8}
+		rate := result.Must(form.LineFPR(t.distinct / float64(bits/lineBits)))
+		if k == 0 || rate < fpr {
+			k, fpr = try, rate
 		}
-		return k, fpr, nil
 	}
-	return method{
-		name:    "engine: apbf",
-		oneLine: true,
-		build: func(bits int, t *trace) (Windowed, error) {
-			k, _, err := best(bits, t)
-			if err != nil {
-				return nil, err
-			}
-			return newWindowFilter(window.NewPartitioned(window.PartitionedConfig{Window: of(t.window), Memory: bits / 8, K: k, Refresh: refresh}))
-		},
-		predict: func(bits int, t *trace) (float64, error) {
-			_, fpr, err := best(bits, t)
-			return fpr, err
-		},
-	}
+	return k, fpr
 }
 
 // engineTimers makes a method of the engine's timers of 8 bits.
-func engineTimers(k, equal int, refresh bool, of func(window int64) window.Window) method {
-	name := fmt.Sprintf("engine: timers K%d", k)
-	if equal > 1 {
-		name += fmt.Sprintf(", %d equal", equal)
-	}
-	return method{name: name, oneLine: true, build: func(bits int, t *trace) (Windowed, error) {
+func engineTimers(name string, k, equal int, refresh bool, of func(window int64) window.Window) method {
+	return method{name: name, oneLine: true, build: func(bits int, t *trace) Windowed {
 		return newWindowFilter(window.NewTimers(window.TimersConfig{Window: of(t.window), Memory: bits / 8, K: k, Equal: equal, Refresh: refresh}))
 	}}
 }
 
 // decaying is the block decaying Bloom filter, whose window is one of records.
-var decaying = method{name: "b_DBF 3-bit K4, anywhere", build: func(bits int, t *trace) (Windowed, error) {
-	f, err := paper.NewBDBF(paper.BDBFConfig{Bits: bits, CellBits: 3, K: 4, Window: int(t.window)})
-	return untimed{f}, err
+var decaying = method{name: "b_DBF 3-bit K4, anywhere", build: func(bits int, t *trace) Windowed {
+	return untimed{result.Must(paper.NewBDBF(paper.BDBFConfig{Bits: bits, CellBits: 3, K: 4, Window: int(t.window)}))}
 }}
 
-// agePartitioned makes a method of age-partitioned Bloom filters with the K and L that
-// are best for the window's number of distinct elements, by the closed form.
-func agePartitioned(oneLine bool) method {
-	best := func(bits int, t *trace) (AgePartitionedConfig, error) {
-		lines, size := split(bits, oneLine)
-		k, l, err := bestAgePartitioned(size, t.distinct/float64(lines))
-		return AgePartitionedConfig{Lines: lines, LineBits: size, K: k, L: l, Window: t.window}, err
+// partitioned makes a method of age-partitioned Bloom filters with the K and L that are
+// best for the window's number of distinct elements, by the closed form.
+func partitioned(oneLine bool) method {
+	best := func(bits int, t *trace) (lines, size, k, l int) {
+		lines, size = split(bits, oneLine)
+		k, l = bestAgePartitioned(size, t.distinct/float64(lines))
+		return lines, size, k, l
 	}
 	return method{
 		name:    "age-partitioned, " + placement(oneLine),
 		oneLine: oneLine,
-		build: func(bits int, t *trace) (Windowed, error) {
-			c, err := best(bits, t)
-			if err != nil {
-				return nil, err
-			}
-			return NewAgePartitioned(c), nil
+		build: func(bits int, t *trace) Windowed {
+			lines, size, k, l := best(bits, t)
+			return newAgePartitioned(lines, size, k, l, t.window)
 		},
-		predict: func(bits int, t *trace) (float64, error) {
-			c, err := best(bits, t)
-			if err != nil {
-				return 0, err
-			}
-			return agePartitionedFPR(c.K, c.L, c.LineBits, t.distinct/float64(c.Lines))
+		predict: func(bits int, t *trace) float64 {
+			lines, size, k, l := best(bits, t)
+			return agePartitionedFPR(k, l, size, t.distinct/float64(lines))
 		},
 	}
 }
 
-// jumping makes a method of jumping windows, in lines or anywhere.
-func jumping(jumps, k int, oneLine bool) method {
+// jumpingMethod makes a method of jumping windows, in lines or anywhere, with k hash
+// functions for a memory and trace.
+func jumpingMethod(name string, jumps int, oneLine bool, k func(bits int, t *trace) int) method {
 	return method{
-		name:    fmt.Sprintf("jumping J%d K%d, %s", jumps, k, placement(oneLine)),
+		name:    name + ", " + placement(oneLine),
 		oneLine: oneLine,
-		build: func(bits int, t *trace) (Windowed, error) {
+		build: func(bits int, t *trace) Windowed {
 			lines, size := split(bits, oneLine)
-			return NewJumping(JumpingConfig{Lines: lines, LineBits: size, Jumps: jumps, K: k, Window: t.window}), nil
+			return newJumping(lines, size, jumps, k(bits, t), t.window)
 		},
-		predict: func(bits int, t *trace) (float64, error) { return jumpingFPR(bits, jumps, k, oneLine, t) },
+		// The rate is bounded by that of as many full sub-windows.
+		predict: func(bits int, t *trace) float64 {
+			lines, size := split(bits, oneLine)
+			part, load := size/(jumps+1), t.distinct/float64(jumps)
+			if oneLine {
+				return float64(jumps+1) * result.Must(theory.LineFilter{Cells: part, K: k(bits, t)}.FPR(load/float64(lines)))
+			}
+			return float64(jumps+1) * result.Must(theory.BloomFPRApprox(part, k(bits, t), int(load)))
+		},
 	}
 }
 
-// jumpingFPR bounds the rate of a jumping window by that of as many full sub-windows.
-func jumpingFPR(bits, jumps, k int, oneLine bool, t *trace) (float64, error) {
-	lines, size := split(bits, oneLine)
-	part, elements := size/(jumps+1), t.distinct/float64(jumps)
-	rate, err := theory.BloomFPRApprox(part, k, int(elements))
-	if oneLine {
-		rate, err = theory.BlockedBloomFPR(part, k, elements/float64(lines))
-	}
-	return float64(jumps+1) * rate, err
+func jumpingOf(jumps, k int, oneLine bool) method {
+	return jumpingMethod(fmt.Sprintf("jumping J%d K%d", jumps, k), jumps, oneLine, func(int, *trace) int { return k })
 }
 
 // agingLine is A2 in the two halves of each line, which swap by time: a jumping window of
 // one jump.
-var agingLine = method{
-	name:    "A2, line",
-	oneLine: true,
-	build: func(bits int, t *trace) (Windowed, error) {
-		k, err := theory.BloomOptimalK(bits/2, t.most)
-		if err != nil {
-			return nil, err
-		}
-		return NewJumping(JumpingConfig{Lines: bits / lineBits, LineBits: lineBits, Jumps: 1, K: min(k, 256), Window: t.window}), nil
-	},
-	predict: func(bits int, t *trace) (float64, error) {
-		k, err := theory.BloomOptimalK(bits/2, t.most)
-		if err != nil {
-			return 0, err
-		}
-		return jumpingFPR(bits, 1, min(k, 256), true, t)
-	},
-}
+var agingLine = jumpingMethod("A2", 1, true, func(bits int, t *trace) int { return min(agingK(bits, t), 256) })
 
-// aging is A2 with a capacity for the most distinct elements of any window, so that it
-// misses none of them.
+// agingK returns the best K of A2 with a capacity for the most distinct elements of any
+// window, so that it misses none of them.
+func agingK(bits int, t *trace) int { return result.Must(theory.BloomOptimalK(bits/2, t.most)) }
+
 var aging = method{
 	name: "A2, anywhere",
-	build: func(bits int, t *trace) (Windowed, error) {
-		k, err := theory.BloomOptimalK(bits/2, t.most)
-		if err != nil {
-			return nil, err
-		}
-		f, err := paper.NewA2(bits, k, t.most)
-		return untimed{f}, err
+	build: func(bits int, t *trace) Windowed {
+		return untimed{result.Must(paper.NewA2(bits, agingK(bits, t), t.most))}
 	},
-	predict: func(bits int, t *trace) (float64, error) {
-		k, err := theory.BloomOptimalK(bits/2, t.most)
-		if err != nil {
-			return 0, err
-		}
-		rate, err := theory.BloomFPRApprox(bits/2, k, t.most)
-		return 2 * rate, err
+	predict: func(bits int, t *trace) float64 {
+		return 2 * result.Must(theory.BloomFPRApprox(bits/2, agingK(bits, t), t.most))
 	},
 }
 

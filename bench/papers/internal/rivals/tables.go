@@ -1,16 +1,19 @@
 package rivals
 
 import (
-	"context"
+	"cmp"
+	_ "embed"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/flowdedup/flowdedup/bench/chart"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
+	"github.com/flowdedup/flowdedup/bench/papers/internal/stream"
 	"github.com/flowdedup/flowdedup/engine/paper"
+	engine "github.com/flowdedup/flowdedup/engine/stream"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
@@ -28,106 +31,37 @@ func unboundedMethods() []method {
 		untimedMethod("RLBSBF k2", func(bits int) (*paper.Biased, error) { return paper.NewRLBSBF(biased(bits)) }),
 		untimedMethod("QHT 4x8", func(bits int) (*paper.QHT, error) { return paper.NewQHT(quotient(bits)) }),
 		untimedMethod("QQHTD 4x8", func(bits int) (*paper.QHT, error) { return paper.NewQQHTD(quotient(bits)) }),
-		rows(4, 4, 16),
-		rows(4, 8, 32),
-		rows(42, 12, lineBits),
-		rows(39, 13, lineBits),
-		rows(8, 16, 128),
-		buffer,
+		{
+			name:    "LRU buffer of 64 bits", // of whole elements: without false positives
+			build:   func(bits int, _ *trace) Windowed { return untimed{result.Must(paper.NewLRU(bits, 64))} },
+			predict: func(int, *trace) float64 { return 0 },
+		},
 		untimedMethod("A2 for 1 %", func(bits int) (*paper.A2, error) { return paper.NewA2ForRate(bits, 0.01) }),
-		halfFullAgePartitioned,
-		halfFullJumping,
-		halfFullDecaying,
 	}, engineStreams()...)
 }
 
-// buffer is a least recently used buffer of whole elements. It has no false positives.
-var buffer = method{
-	name: "LRU buffer of 64 bits",
-	build: func(bits int, _ *trace) (Windowed, error) {
-		f, err := paper.NewLRU(bits, 64)
-		return untimed{f}, err
-	},
-	predict: func(int, *trace) (float64, error) { return 0, nil },
-}
-
-// Methods with a window get one in which half of their bits are set.
-var (
-	halfFullAgePartitioned = method{name: "age-partitioned K8 L8", build: func(bits int, _ *trace) (Windowed, error) {
-		const k, l = 8, 8
-		window := int64(max(1, l*math.Ln2*float64(bits/(k+l))/k))
-		return NewAgePartitioned(AgePartitionedConfig{Lines: 1, LineBits: bits, K: k, L: l, Window: window}), nil
-	}}
-	halfFullJumping = method{name: "jumping J4 K7", build: func(bits int, _ *trace) (Windowed, error) {
-		const jumps, k = 4, 7
-		window := int64(max(1, jumps*math.Ln2*float64(bits/(jumps+1))/k))
-		return NewJumping(JumpingConfig{Lines: 1, LineBits: bits, Jumps: jumps, K: k, Window: window}), nil
-	}}
-	halfFullDecaying = method{name: "b_DBF 3-bit K4", build: func(bits int, _ *trace) (Windowed, error) {
-		const k, counterBits = 4, 3
-		window := int(max(1, math.Ln2*float64(bits/counterBits)/k))
-		f, err := paper.NewBDBF(paper.BDBFConfig{Bits: bits, CellBits: counterBits, K: k, Window: window})
-		return untimed{f}, err
-	}}
-)
-
-// unboundedStream is one of the streams without a window.
-type unboundedStream struct {
-	title string
-	make  func(n int) *trace
-}
-
-var unboundedStreams = map[string]unboundedStream{
-	"rivals.unbounded": {"a web-like stream", crawl},
-	"rivals.zipf":      {"Zipf 1.0 on 2^24 elements", zipf},
-	"rivals.uniform":   {"60 % distinct elements, copies of uniformly chosen ones", uniform},
-}
-
-func unboundedTable(ctx context.Context, name string, o result.Options) (result.Table, error) {
-	s, n, sizes := unboundedStreams[name], 400_000, []int{1 << 14, 1 << 18, 1 << 22}
-	if o.Full {
-		n, sizes = 10_000_000, append(sizes, 1<<26)
+// unboundedTable makes the table of a stream without a window.
+func unboundedTable(stream func(n int) *trace) result.Maker {
+	return func(o result.Options, t *result.Table) {
+		n, sizes := o.Size(400_000, 10_000_000), []int{1 << 14, 1 << 18, 1 << 22, 1 << 26}
+		t.Say(n)
+		if !o.Full {
+			sizes = sizes[:3]
+		}
+		g := grid{methods: unboundedMethods(), memory: sizes, trace: stream(n), labels: []string{"16 kbit", "256 kbit", "4 Mbit", "64 Mbit"}[:len(sizes)]}
+		g.fill(o, t)
 	}
-	t := s.make(n)
-	g := grid{methods: unboundedMethods(), memory: sizes, trace: t}
-	if err := g.run(ctx, o.Workers); err != nil {
-		return result.Table{}, err
-	}
-	table := g.table([]string{"16 kbit", "256 kbit", "4 Mbit", "64 Mbit"}[:len(sizes)])
-	table.Name = name
-	table.Title = "Unbounded streams at equal memory: " + s.title
-	table.Setting = fmt.Sprintf("%d records. Rates over the whole stream: FPR among first occurrences, FNR among all others.", n)
-	table.Charts = []result.Picture{g.front(name, "Unbounded: "+s.title)}
-	return table, nil
 }
 
-// tables makes each table by its name.
-var tables = map[string]func(context.Context, string, result.Options) (result.Table, error){
-	"rivals.unbounded": unboundedTable,
-	"rivals.zipf":      unboundedTable,
-	"rivals.uniform":   unboundedTable,
-	"rivals.sliding":   slidingTable,
-	"rivals.packets":   packetTable,
-	"rivals.distinct":  distinctTable,
-}
+//go:embed text.md
+var text string
 
 // Experiment returns the comparison with modern rivals.
 func Experiment() result.Experiment {
-	return result.Experiment{
-		Paper: "rivals",
-		Title: "Modern rivals at equal memory",
-		Tables: []string{
-			"rivals.unbounded", "rivals.zipf", "rivals.uniform",
-			"rivals.sliding", "rivals.packets", "rivals.distinct",
-		},
-		Run: func(ctx context.Context, name string, o result.Options) (result.Table, error) {
-			run, ok := tables[name]
-			if !ok {
-				return result.Table{}, fmt.Errorf("no table %q among the rivals", name)
-			}
-			return run(ctx, name, o)
-		},
-	}
+	return result.New("rivals", text, map[string]result.Maker{
+		"unbounded": unboundedTable(crawl), "zipf": unboundedTable(zipf), "uniform": unboundedTable(uniform),
+		"sliding": slidingTable, "packets": packetTable,
+	})
 }
 
 // slidingMethods are for sliding windows: an element that is seen again is remembered
@@ -135,156 +69,204 @@ func Experiment() result.Experiment {
 func slidingMethods() []method {
 	return append([]method{
 		decaying,
-		agePartitioned(true),
-		agePartitioned(false),
+		partitioned(true),
+		partitioned(false),
 		agingLine,
 		aging,
-		jumping(4, 5, true),
-		jumping(4, 7, false),
-		timedRows(32, 12, 4, lineBits),
-		timedRows(32, 13, 3, lineBits),
-		timedRows(8, 12, 4, 128),
-		timedRows(21, 16, 8, lineBits),
-		timedRows(16, 24, 8, lineBits),
-		timedRows(8, 48, 16, lineBits),
+		jumpingOf(4, 5, true),
+		jumpingOf(4, 7, false),
+		stamped(32, 12, 4, lineBits),
+		stamped(32, 13, 3, lineBits),
+		stamped(8, 12, 4, 128),
+		stamped(21, 16, 8, lineBits),
+		stamped(16, 24, 8, lineBits),
+		stamped(8, 48, 16, lineBits),
 		stable(3, 4, 72),
 	}, append(engineLRU("32x16"), engineWindows(true, func(elements int64) window.Window { return window.Window{Packets: elements} })...)...)
 }
 
-// bitsPerElement are the memory sizes of a sliding window, for each distinct element in
-// it.
-var bitsPerElement = []int{16, 24, 32, 48, 64, 96}
-
-func slidingTable(ctx context.Context, name string, o result.Options) (result.Table, error) {
+func slidingTable(o result.Options, t *result.Table) {
 	const window = 1 << 15 // misses depend on it: the longer, the more lags are short beside it
-	n := 400_000
-	if o.Full {
-		n = 4_000_000
-	}
-	t := sliding(n, window)
-	g := grid{methods: slidingMethods(), memory: memoryFor(t, bitsPerElement), trace: t}
-	if err := g.run(ctx, o.Workers); err != nil {
-		return result.Table{}, err
-	}
-	table := g.table(bitLabels(bitsPerElement))
-	table.Name = name
-	table.Title = "Sliding windows at equal memory"
-	table.Setting = fmt.Sprintf("%d records, half of them new, lags log-uniform to four windows of %d records, which hold %.0f different elements on average. "+
-		"Memory is given in bits for each of these. FPR among new elements, FNR within the window; the last column is the share of lags from one to two windows that is still reported.", n, window, t.distinct)
-	g.addLate(&table, 3)
-	table.Notes = append(table.Notes, "In both fronts, "+unseenNote, engineNote)
-	table.Notes = append(table.Notes, g.compare(independentSliding)...)
-	table.Notes = append(table.Notes, "The remaining differences: the simulation tried age-partitioned filters with few generations only, as their late reports show, while ours are the best of 640 shapes. "+
-		"What is left, up to a fifth, is a memory that is 2 to 3 % smaller there for the same name: with that ours has its rates of jumping windows, A2 and rows at 16 bits, which depend on it most.")
-	table.Charts = []result.Picture{g.front(name, "Sliding windows"), g.byMemory(bitsPerElement)}
-	return table, nil
-}
-
-// memoryFor returns the memory for the trace's windows, in bits, rounded up to lines.
-func memoryFor(t *trace, perElement []int) []int {
-	var memory []int
-	for _, bits := range perElement {
-		memory = append(memory, (int(float64(bits)*t.distinct)/lineBits+1)*lineBits)
-	}
-	return memory
-}
-
-func bitLabels(perElement []int) []string {
-	var labels []string
-	for _, bits := range perElement {
-		labels = append(labels, fmt.Sprintf("%d bits", bits))
-	}
-	return labels
-}
-
-// addLate adds the share of elements reported too late, for memory j.
-func (g *grid) addLate(t *result.Table, j int) {
-	t.Columns = append(t.Columns, "late, "+g.labels[j])
-	for i := range t.Rows {
-		t.Rows[i].Cells = append(t.Rows[i].Cells, result.Measured(100*g.cells[i][j].beyond.share(), "%"))
-	}
-}
-
-// byMemory draws the sum of both rates against the memory, for the methods that are on
-// a front.
-func (g *grid) byMemory(perElement []int) result.Picture {
-	all, drawn := g.numbers(false), map[int]bool{}
-	for j := range g.memory {
-		fpr, fnr := g.rates(j, all)
-		for _, i := range pareto(fpr, fnr) {
-			drawn[i] = true
-		}
-	}
-	c := chart.Chart{
-		Title: "Sliding windows: sum of the rates", X: "bits for each element in the window",
-		Y: "FPR + FNR", LogY: true,
-	}
-	for _, i := range slices.Sorted(maps.Keys(drawn)) {
-		line := chart.Line{Name: g.methods[i].name}
-		for j, bits := range perElement {
-			line.X = append(line.X, float64(bits))
-			line.Y = append(line.Y, g.fpr(i, j)+g.cells[i][j].fnr())
-		}
-		c.Lines = append(c.Lines, line)
-	}
-	return result.Picture{File: "rivals-sliding-memory", Chart: c}
+	n := o.Size(400_000, 4_000_000)
+	records := sliding(n, window)
+	g := newGrid(records, slidingMethods(), 16, 24, 32, 48, 64, 96)
+	g.fill(o, t)
+	g.addLate(t, 3)
+	t.Draw(1, g.byMemory()...)
+	t.Say(n, window, records.distinct)
 }
 
 // packetMethods are those that could detect copies of packets.
 func packetMethods() []method {
 	return append([]method{
-		timedRows(8, 48, 16, lineBits),
-		timedRows(16, 24, 8, lineBits),
-		timedRows(21, 16, 8, lineBits),
-		timedRows(32, 12, 4, lineBits),
-		agePartitioned(true),
-		agePartitioned(false),
+		stamped(8, 48, 16, lineBits),
+		stamped(16, 24, 8, lineBits),
+		stamped(21, 16, 8, lineBits),
+		stamped(32, 12, 4, lineBits),
+		partitioned(true),
+		partitioned(false),
 		agingLine,
 		aging,
-		jumping(4, 7, false),
-	}, append(withoutWindow(engineLRU("8x64", "16x32", "32x16")), engineWindows(false, func(ns int64) window.Window {
-		return window.Window{Duration: time.Duration(ns)}
-	})...)...)
+		jumpingOf(4, 7, false),
+		// No closed form: they report elements from before the window too.
+		engineStream("lru 8x64", engine.Config{Method: "lru", Shape: "8x64"}),
+		engineStream("lru 16x32", engine.Config{Method: "lru", Shape: "16x32"}),
+		engineStream("lru 32x16", engine.Config{Method: "lru", Shape: "32x16"}),
+	}, engineWindows(false, func(ns int64) window.Window { return window.Window{Duration: time.Duration(ns)} })...)
 }
 
-// withoutWindow removes predictions, which ignore that elements from before the window are
-// reported too.
-func withoutWindow(all []method) []method {
-	for i := range all {
-		all[i].predict = nil
-	}
-	return all
+func packetTable(o result.Options, t *result.Table) {
+	n, window := o.Size(400_000, 4_000_000), time.Duration(o.Size(5, 20))*time.Millisecond
+	records := packets(n, int64(window))
+	records.strict = true
+	g := newGrid(records, packetMethods(), 32, 64, 128, 256, 512)
+	g.fill(o, t)
+	g.addLate(t, 2)
+	t.Say(len(records.elements), window, records.distinct, records.most)
 }
 
-// engineNote says which rivals are ahead of the engine's filters, and why they are not there.
-const engineNote = "Where the engine's methods are not on a front, two kinds of rivals are ahead. Rows 16x(24+8), 8x(48+16) and 21x(16+8) lack the clock that a line of coarse rows has: " +
-	"they need a sweep of all lines in each window, whatever the traffic. That clock takes one cell of sixteen. Rows of cells between 32 and 85 bits would be ahead by a factor of up to two in misses, at a rate of false positives that coarse rows and timed rows enclose. " +
-	"Age-partitioned and jumping filters anywhere touch a line for each of their bits, 10 to 40 for an element: these are as many cache misses. " +
-	"The engine's apbf has one shape, slices of a byte in each line, where the rival in lines has the best of 640: its rate is two to four times as high, and its edges are sharper. " +
-	"The engine's timed rows are ahead of all in exact times and in packets in any order, which these rates do not show."
+// grid runs each method with each memory.
+type grid struct {
+	methods []method
+	axis    []float64 // the memory sizes, in bits or in bits for each element of the window
+	memory  []int     // bits
+	trace   *trace
+	labels  []string // of the memory sizes
 
-func packetTable(ctx context.Context, name string, o result.Options) (result.Table, error) {
-	n, window := 400_000, 5*time.Millisecond
-	if o.Full {
-		n, window = 4_000_000, 20*time.Millisecond
+	cells [][]cell // by method, then memory
+}
+
+// newGrid returns the grid of a sliding window, with memory in bits for each distinct
+// element in it, rounded up to lines.
+func newGrid(t *trace, methods []method, perElement ...float64) *grid {
+	g := &grid{methods: methods, trace: t, axis: perElement}
+	for _, bits := range perElement {
+		g.memory = append(g.memory, (int(bits*t.distinct)/lineBits+1)*lineBits)
+		g.labels = append(g.labels, fmt.Sprintf("%g bits", bits))
 	}
-	perPacket := []int{32, 64, 128, 256, 512}
-	t := packets(n, int64(window))
-	g := grid{strict: true, methods: packetMethods(), memory: memoryFor(t, perPacket), trace: t}
-	if err := g.run(ctx, o.Workers); err != nil {
-		return result.Table{}, err
+	return g
+}
+
+// cell has what a method gives with a memory.
+type cell struct {
+	verdicts
+	// fpr is the measured rate or, where no event was counted, the predicted one or, where
+	// there is none, that of one event.
+	fpr float64
+}
+
+func (g *grid) run(o result.Options) {
+	g.cells = result.Grid(o, len(g.methods), len(g.memory), func(i, j int) cell {
+		m, bits := g.methods[i], g.memory[j]
+		f := m.build(bits, g.trace)
+		defer stream.Close(f)
+		if f.Bits() > bits || bits < lineBits {
+			panic(fmt.Sprintf("%s takes %d bits of %d", m.name, f.Bits(), bits))
+		}
+		return g.newCell(m, bits, g.trace.run(f))
+	})
+}
+
+func (g *grid) newCell(m method, bits int, v verdicts) cell {
+	switch {
+	case v.FalsePositives > 0:
+		return cell{v, v.FPR()}
+	case m.predict != nil:
+		return cell{v, m.predict(bits, g.trace)}
 	}
-	table := g.table(bitLabels(perPacket))
-	table.Name = name
-	table.Title = "Packet de-duplication at equal memory"
-	table.Setting = fmt.Sprintf("%d packets, a million new ones a second on average in bursts of twice the rate. Half of them come again within half of the window, "+
-		"which is %v and holds %.0f different packets on average and %d at most; memory is given in bits for each of the former. "+
-		"FPR: packets dropped that are no copies; one in fifty of them repeats a packet from more than a window ago. FNR: copies let through. "+
-		"The last column is the share of repeats from one to two windows later that is dropped.",
-		len(t.elements), window, t.distinct, t.most)
-	g.addLate(&table, 2)
-	table.Notes = append(table.Notes, "A dropped packet is lost for good, a copy let through costs some work. So a rate that was measured as 0 matters: "+unseenNote)
-	table.Notes = append(table.Notes, engineNote)
-	table.Charts = []result.Picture{g.front(name, "Packets")}
-	return table, nil
+	return cell{v, 1 / float64(max(v.Distinct, 1))}
+}
+
+// fill runs the methods. It adds their rates in percent and, above the other notes, the
+// methods that no other beats with each memory. Their chart is the first.
+func (g *grid) fill(o result.Options, t *result.Table) {
+	g.run(o)
+	for i, m := range g.methods {
+		row := result.Row{Name: m.name}
+		for j := range g.memory {
+			row = row.And("%", 100*g.cells[i][j].FPR(), 100*g.cells[i][j].FNR())
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	var fronts []string
+	for j, label := range g.labels {
+		t.Columns = append(t.Columns, label+" FPR", "FNR")
+		fronts = append(fronts, fmt.Sprintf("Pareto front at %s, FPR/FNR in percent: %s. Among filters that touch one line for an element: %s.",
+			label, g.best(j, false), g.best(j, true)))
+		line := chart.Line{Name: label}
+		for _, p := range g.front(j, false) {
+			line.X, line.Y = append(line.X, p.fpr), append(line.Y, p.fnr)
+		}
+		t.Draw(0, line)
+	}
+	t.Notes = append(fronts, t.Notes...)
+}
+
+// addLate adds the share of elements reported too late, for memory j.
+func (g *grid) addLate(t *result.Table, j int) {
+	t.AddEach("late, "+g.labels[j], "%", func(row int) float64 { return 100 * g.cells[row][j].late.FPR() })
+}
+
+// byMemory draws the sum of both rates against the memory, for the methods that are on
+// a front.
+func (g *grid) byMemory() (lines []chart.Line) {
+	drawn := map[int]bool{}
+	for j := range g.memory {
+		for _, p := range g.front(j, false) {
+			drawn[p.method] = true
+		}
+	}
+	for _, i := range slices.Sorted(maps.Keys(drawn)) {
+		line := chart.Line{Name: g.methods[i].name, X: g.axis}
+		for _, c := range g.cells[i] {
+			line.Y = append(line.Y, c.fpr+c.FNR())
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// best names the methods that are on the front for a memory, with their rates.
+func (g *grid) best(j int, oneLine bool) string {
+	var names []string
+	for _, p := range g.front(j, oneLine) {
+		names = append(names, fmt.Sprintf("%s %.2g/%.2g", g.methods[p.method].name, 100*p.fpr, 100*p.fnr))
+	}
+	return strings.Join(names, "; ")
+}
+
+// front returns the methods on the Pareto front for a memory: of all, or of those that
+// touch one line only.
+func (g *grid) front(j int, oneLine bool) []point {
+	var all []point
+	for i, m := range g.methods {
+		if m.oneLine || !oneLine {
+			all = append(all, point{i, g.cells[i][j].fpr, g.cells[i][j].FNR()})
+		}
+	}
+	return pareto(all)
+}
+
+// point has the rates of a method.
+type point struct {
+	method   int
+	fpr, fnr float64
+}
+
+// pareto returns the points on the Pareto front, in ascending order of the false positive
+// rate: no other point is lower in one rate without being higher in the other.
+func pareto(all []point) (front []point) {
+	slices.SortStableFunc(all, func(a, b point) int {
+		return cmp.Or(cmp.Compare(a.fpr, b.fpr), cmp.Compare(a.fnr, b.fnr))
+	})
+	for _, p := range all {
+		if len(front) > 0 {
+			last := front[len(front)-1]
+			if p.fnr > last.fnr || p.fnr == last.fnr && p.fpr > last.fpr {
+				continue
+			}
+		}
+		front = append(front, p)
+	}
+	return front
 }

@@ -2,7 +2,6 @@ package rivals
 
 import (
 	"cmp"
-	"context"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -20,6 +19,7 @@ type trace struct {
 	since    []int64 // the time since the element came last, or never
 	window   int64   // in the unit of the times; math.MaxInt64 has no end
 	from     int     // the record from which errors are counted
+	strict   bool    // what came before the window is a false positive too, or does not count
 	distinct float64 // mean number of different elements in a window, from there on
 	most     int     // the largest
 }
@@ -28,11 +28,8 @@ type trace struct {
 func newTrace(elements []uint32, times []int64, window int64, from int) *trace {
 	t := &trace{elements: elements, times: times, window: window, from: from}
 	t.since = make([]int64, len(elements))
-	last := []int64{}
+	last := slices.Repeat([]int64{never}, int(slices.Max(elements))+1)
 	for i, element := range elements {
-		for int(element) >= len(last) {
-			last = append(last, never)
-		}
 		now := t.time(i)
 		t.since[i] = never
 		if last[element] != never {
@@ -75,112 +72,45 @@ func (t *trace) countDistinct(elements int) {
 	t.distinct = sum / float64(len(t.elements)-t.from)
 }
 
-// verdicts compares a filter's verdicts with the truth, by the time since an element last
-// came.
+// verdicts scores a filter by whether an element came within the window.
 type verdicts struct {
-	fresh  tally // never before
-	inside tally // within the window
-	beyond tally // up to twice the window ago
-	older  tally
-}
-
-// tally counts elements and how many of them were reported.
-type tally struct{ all, seen int }
-
-func (t *tally) add(seen bool) {
-	t.all++
-	if seen {
-		t.seen++
-	}
-}
-
-func (t tally) share() float64 { return float64(t.seen) / float64(max(t.all, 1)) }
-
-func (v *verdicts) add(since, window int64, seen bool) {
-	switch {
-	case since == never:
-		v.fresh.add(seen)
-	case since <= window:
-		v.inside.add(seen)
-	case since-window <= window:
-		v.beyond.add(seen)
-	default:
-		v.older.add(seen)
-	}
-}
-
-// outside counts all elements that did not come within the window.
-func (v verdicts) outside() tally {
-	return tally{
-		all:  v.fresh.all + v.beyond.all + v.older.all,
-		seen: v.fresh.seen + v.beyond.seen + v.older.seen,
-	}
-}
-
-// fnr returns the share not reported of the elements that came within the window.
-func (v verdicts) fnr() float64 {
-	return float64(v.inside.all-v.inside.seen) / float64(max(v.inside.all, 1))
+	stream.Score
+	late stream.Score // of what came last up to twice the window ago
 }
 
 // run gives the trace to a filter.
-func (t *trace) run(ctx context.Context, f Windowed) (verdicts, error) {
-	var v verdicts
-	const step = 1 << 14 // records between looks at ctx
+func (t *trace) run(f Windowed) (v verdicts) {
 	for i, element := range t.elements {
-		if i%step == 0 && ctx.Err() != nil {
-			return v, ctx.Err()
-		}
 		seen := f.TestAndSet(stream.Digest(uint64(element)), t.time(i))
-		if i >= t.from {
-			v.add(t.since[i], t.window, seen)
+		since := t.since[i]
+		fresh, within := since == never, since != never && since <= t.window
+		if i < t.from {
+			continue
+		}
+		if fresh || within || t.strict {
+			v.Add(within, seen)
+		}
+		if !fresh && !within && since-t.window <= t.window {
+			v.late.Add(false, seen)
 		}
 	}
-	return v, nil
+	return v
 }
 
-// source yields elements until it ends.
-type source func() (element uint64, ok bool)
-
-// unbounded makes a trace without a window of a source's records.
-func unbounded(next source) *trace {
-	number := map[uint64]uint32{}
-	var elements []uint32
-	for element, ok := next(); ok; element, ok = next() {
-		id, known := number[element]
-		if !known {
-			id = uint32(len(number))
-			number[element] = id
-		}
-		elements = append(elements, id)
-	}
-	return newTrace(elements, nil, math.MaxInt64, 0)
-}
+// unbounded makes a trace without a window.
+func unbounded(elements []uint32) *trace { return newTrace(elements, nil, math.MaxInt64, 0) }
 
 // crawl is the web-like stream.
-func crawl(n int) *trace {
-	elements, err := stream.TenMillion(n).Draw(context.Background(), 1, 1)
-	if err != nil {
-		panic(err) // the context does not end
-	}
-	return newTrace(elements, nil, math.MaxInt64, 0)
-}
+func crawl(n int) *trace { return unbounded(stream.TenMillion(n).Draw(1, 1)) }
 
 // zipf draws from 2^24 elements with Zipf's law of exponent 1.
-func zipf(n int) *trace { return zipfOf(n, 1<<24) }
-
-func zipfOf(n, elements int) *trace {
-	z, left := stream.NewZipf(elements, 1, 2), n
-	return unbounded(func() (uint64, bool) {
-		if left--; left < 0 {
-			return 0, false
-		}
-		return z.Next(), true
-	})
+func zipf(n int) *trace {
+	return unbounded(stream.Numbered(n, stream.Zipf(1<<24, 1, 2)))
 }
 
 // uniform has 60 % distinct elements and copies of uniformly chosen ones.
 func uniform(n int) *trace {
-	return unbounded(stream.NewShuffled(n, n/5*3, 3).Next)
+	return unbounded(stream.Numbered(n, stream.Shuffled(n, n/5*3, 3)))
 }
 
 // sliding returns the stream for a sliding window of records: half of the records are

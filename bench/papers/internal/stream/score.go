@@ -1,5 +1,66 @@
 package stream
 
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"sync"
+	"sync/atomic"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/engine/paper"
+	"github.com/flowdedup/flowdedup/engine/stream"
+)
+
+// Source gives the next digest of a stream, and whether the element came before.
+type Source func() (d digest.Digest, known bool)
+
+// Source gives the elements, which are below n of 2^40. Those of each run have digests of
+// their own.
+func (e Elements) Source(n int, run uint64) Source {
+	came := NewKnown(n)
+	return func() (digest.Digest, bool) {
+		element := e()
+		return Digest(run<<40 | element), came.Add(element)
+	}
+}
+
+// Distinct gives different elements, from first on.
+func Distinct(first uint64) Source {
+	return func() (digest.Digest, bool) {
+		first++
+		return Digest(first - 1), false
+	}
+}
+
+// batchSize is how many elements go through one filter before the next: so many that a
+// scaled filter stays in the last-level cache for most of its batch. With a few thousand,
+// the filters would evict each other every time.
+const batchSize = 1 << 18
+
+// Scores gives n elements to all filters in a single pass, since making them and the truth
+// costs as much as a filter does. It returns the filters' errors.
+func (s Source) Scores(n int, filters ...paper.Filter) []Score {
+	scores, size := make([]Score, len(filters)), min(n, batchSize)
+	digests, known, seen := make([]digest.Digest, size), make([]bool, size), make([]bool, size)
+	for ; n > 0; n -= size {
+		size = min(n, size)
+		for i := range size {
+			digests[i], known[i] = s()
+		}
+		for i, f := range filters {
+			paper.TestAndSetAll(f, digests[:size], seen)
+			for j, known := range known[:size] {
+				scores[i].Add(known, seen[j])
+			}
+		}
+	}
+	return scores
+}
+
 // Score compares a filter's verdicts with the truth.
 type Score struct {
 	Distinct       int // first occurrences
@@ -11,15 +72,15 @@ type Score struct {
 // Add counts one verdict. known is the truth: the element came before.
 func (s *Score) Add(known, seen bool) {
 	switch {
-	case !known:
-		s.Distinct++
-		if seen {
-			s.FalsePositives++
-		}
-	default:
+	case known:
 		s.Duplicates++
 		if !seen {
 			s.FalseNegatives++
+		}
+	default:
+		s.Distinct++
+		if seen {
+			s.FalsePositives++
 		}
 	}
 }
@@ -51,10 +112,133 @@ type Known []uint64
 // NewKnown returns an empty set of elements below n.
 func NewKnown(n int) Known { return make(Known, (n+63)/64) }
 
-// Add reports whether the element came before, and adds it.
+// Has reports whether the element came before.
+func (k Known) Has(element uint64) bool { return k[element/64]>>(element%64)&1 != 0 }
+
+// Add reports it, and adds the element.
 func (k Known) Add(element uint64) (known bool) {
-	word, bit := &k[element/64], uint64(1)<<(element%64)
-	known = *word&bit != 0
-	*word |= bit
+	known = k.Has(element)
+	k[element/64] |= 1 << (element % 64)
 	return known
+}
+
+// Engine is a filter of unbounded streams of package engine, element by element.
+type Engine struct {
+	filter *stream.Filter
+	bits   int
+	seen   [1]uint64
+	digest [1]digest.Digest
+}
+
+// NewEngine returns an empty filter.
+func NewEngine(c stream.Config) (*Engine, error) {
+	f, err := stream.New(c)
+	return &Engine{filter: f, bits: 8 * c.Memory / 512 * 512}, err
+}
+
+// TestAndSet reports whether the element was seen before, and remembers it.
+func (e *Engine) TestAndSet(d digest.Digest) (seen bool) {
+	e.digest[0] = d
+	e.filter.TestAndSet(e.seen[:], e.digest[:])
+	return e.seen[0] != 0
+}
+
+// Bits returns the memory of the lines, without the tables of its workers.
+func (e *Engine) Bits() int { return e.bits }
+
+// Close frees the memory, which Go's collector does not manage.
+func (e *Engine) Close() error { return e.filter.Close() }
+
+// Close closes a filter whose memory Go's collector does not manage, such as [Engine].
+func Close(f any) error {
+	if c, ok := f.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}
+
+// Counts is a file of the rows of printed size that were made so far. A row takes up to
+// hours, and a table is made of some. The zero one has no file.
+type Counts struct {
+	file  string
+	found int // rows of earlier runs
+
+	interrupted atomic.Bool
+	mu          sync.Mutex   // guards what follows
+	rows        []CountedRow // of all tables
+	failed      error
+}
+
+// CountedRow are the scores of one memory size, of the methods in order.
+type CountedRow struct {
+	Table     string  `json:"table"`
+	Megabytes int     `json:"megabytes"`
+	Scores    []Score `json:"scores"`
+	Seconds   float64 `json:"seconds"`
+}
+
+// OpenCounts reads a file, if it exists.
+func OpenCounts(file string) (*Counts, error) {
+	c := &Counts{file: file}
+	text, err := os.ReadFile(c.file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return c, nil
+	case err == nil:
+		err = json.Unmarshal(text, &c.rows)
+	}
+	c.found = len(c.rows)
+	return c, err
+}
+
+// Find returns the scores of a memory size, or nil.
+func (c *Counts) Find(table string, megabytes int) []Score {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, r := range c.rows {
+		if r.Table == table && r.Megabytes == megabytes {
+			return r.Scores
+		}
+	}
+	return nil
+}
+
+// Add writes a row to the file.
+func (c *Counts) Add(r CountedRow) {
+	if c.file == "" {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.rows = append(c.rows, r)
+	text, err := json.MarshalIndent(c.rows, "", " ")
+	if err == nil {
+		err = os.WriteFile(c.file, append(text, '\n'), 0o644)
+	}
+	c.failed = errors.Join(c.failed, err)
+}
+
+// Err returns what went wrong in writing the file.
+func (c *Counts) Err() error { return c.failed }
+
+// Interrupt ends the making of rows. It reports whether a table has some.
+func (c *Counts) Interrupt(table string) (some bool) {
+	c.interrupted.Store(true)
+	return len(c.Notes(table)) > 0
+}
+
+// Interrupted reports whether no more rows are to be made.
+func (c *Counts) Interrupted() bool { return c.interrupted.Load() }
+
+// Notes says what the rows of a table took.
+func (c *Counts) Notes(table string) (notes []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, r := range c.rows {
+		if r.Table == table {
+			when := map[bool]string{true: " in an earlier run, whose counts are kept"}[i < c.found]
+			notes = append(notes, fmt.Sprintf("%d MB took %.0f s%s.", r.Megabytes, r.Seconds, when))
+		}
+	}
+	return notes
 }

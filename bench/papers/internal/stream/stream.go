@@ -5,6 +5,7 @@
 package stream
 
 import (
+	"math"
 	"math/bits"
 	"math/rand/v2"
 
@@ -13,53 +14,58 @@ import (
 	"github.com/flowdedup/flowdedup/engine/paper"
 )
 
-// Zipf draws elements from 0 to n-1, element i with a probability proportional to
-// (i+1)^-alpha.
-type Zipf struct {
-	ranks  *zipf.Sampler
-	random *rand.PCG
+// Elements gives the next element of a stream.
+type Elements func() uint64
+
+// List gives those of a list.
+func List[E uint32 | uint64](all []E) Elements {
+	at := -1
+	return func() uint64 {
+		at++
+		return uint64(all[at])
+	}
 }
 
-// NewZipf returns a generator over n elements, 1 to [zipf.MaxRanks], with
-// alpha >= 0; 0 is uniform. It takes 8 n bytes.
-func NewZipf(n int, alpha float64, seed uint64) *Zipf {
-	return &Zipf{zipf.New(n, alpha), rand.NewPCG(seed, 0)}
+// Zipf draws elements from 0 to n-1, where n is 1 to [zipf.MaxRanks], element i with a
+// probability proportional to (i+1)^-alpha; an alpha of 0 is uniform. It takes 8 n bytes,
+// and constant time for each.
+func Zipf(n int, alpha float64, seed uint64) Elements {
+	ranks, random := zipf.New(n, alpha), rand.NewPCG(seed, 0)
+	return func() uint64 { return uint64(ranks.Draw(random.Uint64())) }
 }
 
-// Next draws an element, in constant time.
-func (z *Zipf) Next() uint64 { return uint64(z.ranks.Draw(z.random.Uint64())) }
+// Numbered returns n elements, numbered by their first occurrence.
+func Numbered(n int, next Elements) []uint32 {
+	numbers, elements := map[uint64]uint32{}, make([]uint32, n)
+	for i := range elements {
+		element := next()
+		number, known := numbers[element]
+		if !known {
+			number = uint32(len(numbers))
+			numbers[element] = number
+		}
+		elements[i] = number
+	}
+	return elements
+}
 
-// Shuffled is the stream of the tables of Bera et al., 2012: distinct elements, each at
-// least once, and n - distinct more copies of uniformly chosen ones, all in random order.
-// Independent draws give other miss rates.
+// Shuffled is the stream of the tables of Bera et al., 2012: 1 to n distinct elements from 0
+// on, each at least once, and n - distinct more copies of uniformly chosen ones, all in
+// random order. Independent draws give other miss rates.
 //
 // The order is a keyed permutation of the positions, not a shuffled array, so a stream of
 // a billion elements takes no memory.
-type Shuffled struct {
-	n, distinct uint64
-	position    uint64
-	order       permutation
-	seed        uint64
-}
-
-// NewShuffled returns the stream of n elements, of which 1 <= distinct <= n
-// differ.
-func NewShuffled(n, distinct int, seed uint64) *Shuffled {
-	return &Shuffled{n: uint64(n), distinct: uint64(distinct), order: newPermutation(uint64(n), seed), seed: seed}
-}
-
-// Next returns the next element, from 0 to distinct-1; ok is false at the end.
-func (s *Shuffled) Next() (element uint64, ok bool) {
-	if s.position == s.n {
-		return 0, false
+func Shuffled(n, distinct int, seed uint64) Elements {
+	order, position := newPermutation(uint64(n), seed), uint64(0)
+	return func() (element uint64) {
+		slot := order.at(position)
+		position++
+		if slot < uint64(distinct) {
+			return slot
+		}
+		element, _ = bits.Mul64(mix(slot^mix(seed+1)), uint64(distinct))
+		return element
 	}
-	slot := s.order.at(s.position)
-	s.position++
-	if slot < s.distinct {
-		return slot, true
-	}
-	high, _ := bits.Mul64(mix(slot^mix(s.seed+1)), s.distinct)
-	return high, true
 }
 
 // permutation is a keyed bijection of the numbers below n: a Feistel network of
@@ -106,3 +112,127 @@ func Digest(element uint64) digest.Digest {
 }
 
 func mix(x uint64) uint64 { return paper.SplitMix(x * 0x9e3779b97f4a7c15) }
+
+// Crawl describes a stream like a web crawler's by its repetitions. Its parts are those
+// that Deng and Rafiei, SIGMOD 2006, print of theirs, which are not public: a buffer of c
+// elements misses a repetition if c or more other elements came in between, that is, if
+// its stack distance is above c. So the buffering column of their Table 2 is the
+// distribution of stack distances.
+//
+// A stream is drawn from it: an element is new with a fixed probability, or else has a
+// random stack distance. A distance beyond all elements so far becomes that of any of
+// them. So the first part of a stream has fewer misses than printed.
+type Crawl struct {
+	Elements int
+	Distinct float64 // share
+	// Distances holds the share of repetitions whose stack distance is at most
+	// 2^Exponent. In between it grows with the logarithm, from 0 for distance 1.
+	Distances []Distance
+}
+
+// Distance is a point of the distribution of stack distances.
+type Distance struct{ Exponent, Share float64 }
+
+// TenMillion is the paper's data set of 10 million elements, cut to the first n. A buffer
+// of 2^8, 2^12, 2^16 and 2^20 elements misses 65.7, 51.5, 31.7 and 11 % of the
+// repetitions.
+func TenMillion(n int) Crawl {
+	const distinct = 0.4851
+	return Crawl{n, distinct, []Distance{
+		{8, 0.343}, {12, 0.485}, {16, 0.683}, {20, 0.89}, {math.Log2(10_000_000 * distinct), 1},
+	}}
+}
+
+// Draw returns the stream with elements and distances divided by scale, so that streams
+// and memory shrink together. Elements are numbered by their first occurrence.
+func (c Crawl) Draw(scale int, seed uint64) []uint32 {
+	n := c.Elements / scale
+	random := rand.New(rand.NewPCG(seed, 0))
+	order := newRecency(n)
+	for range n {
+		if order.live == 0 || random.Float64() < c.Distinct {
+			order.add()
+			continue
+		}
+		order.use(c.distance(random, scale, order.live))
+	}
+	return order.atTime
+}
+
+// distance draws a stack distance from 1 to live.
+func (c Crawl) distance(random *rand.Rand, scale, live int) int {
+	distance := int(math.Ceil(math.Exp2(c.exponentOf(random.Float64())) / float64(scale)))
+	if distance > live {
+		return 1 + random.IntN(live)
+	}
+	return distance
+}
+
+// exponentOf returns the exponent up to which a share of the distances lie.
+func (c Crawl) exponentOf(share float64) float64 {
+	low := Distance{}
+	for _, high := range c.Distances {
+		if share < high.Share {
+			return low.Exponent + (high.Exponent-low.Exponent)*(share-low.Share)/(high.Share-low.Share)
+		}
+		low = high
+	}
+	return low.Exponent
+}
+
+// recency keeps elements in the order of their last use: a Fenwick tree (Fenwick,
+// 1994) over times that counts those at which an element was used last. Each
+// operation takes time logarithmic in the number of times.
+type recency struct {
+	tree   []uint32 // tree[i] counts the times from i-(i&-i)+1 to i, i from 1
+	live   int      // elements
+	atTime []uint32 // the element used at a time
+	last   []uint32 // the time at which an element was used last, plus 1
+}
+
+// newRecency returns an empty order for up to n uses.
+func newRecency(n int) *recency {
+	size := 1 << bits.Len(uint(n))
+	return &recency{tree: make([]uint32, size+1), atTime: make([]uint32, 0, n)}
+}
+
+// add uses a new element, whose number is that of the elements so far.
+func (r *recency) add() (element uint32) {
+	element = uint32(len(r.last))
+	r.last = append(r.last, 0)
+	r.live++
+	r.stamp(element)
+	return element
+}
+
+// use uses the element of a stack distance, from 1 to the number of elements: the
+// distance counts the elements used since, and itself.
+func (r *recency) use(distance int) (element uint32) {
+	element = r.atTime[r.find(r.live-distance+1)]
+	r.count(int(r.last[element]), ^uint32(0))
+	r.stamp(element)
+	return element
+}
+
+func (r *recency) stamp(element uint32) {
+	r.atTime = append(r.atTime, element)
+	r.last[element] = uint32(len(r.atTime))
+	r.count(len(r.atTime), 1)
+}
+
+// count adds to the count of a time, given plus 1.
+func (r *recency) count(i int, change uint32) {
+	for ; i < len(r.tree); i += i & -i {
+		r.tree[i] += change
+	}
+}
+
+// find returns the time of the element that is number rank from 1, oldest first.
+func (r *recency) find(rank int) (time int) {
+	for step := len(r.tree) / 2; step > 0; step /= 2 {
+		if next := time + step; next < len(r.tree) && int(r.tree[next]) < rank {
+			time, rank = next, rank-int(r.tree[next])
+		}
+	}
+	return time
+}

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/flowdedup/flowdedup/engine/paper"
 )
 
 func TestPermutation(t *testing.T) {
@@ -23,14 +25,11 @@ func TestPermutation(t *testing.T) {
 // occurrences fall evenly, and so do gaps. The bounds are 5 standard deviations.
 func TestShuffled(t *testing.T) {
 	const n, distinct = 200_000, 120_000
-	s := NewShuffled(n, distinct, 3)
+	next := Shuffled(n, distinct, 3)
 	known := NewKnown(distinct)
 	firsts, inHalf, sum := 0, 0, 0.0
 	for i := range n {
-		element, ok := s.Next()
-		if !ok {
-			t.Fatalf("ends after %d", i)
-		}
+		element := next()
 		if !known.Add(element) {
 			firsts++
 			if i < n/2 {
@@ -38,9 +37,6 @@ func TestShuffled(t *testing.T) {
 			}
 		}
 		sum += float64(element)
-	}
-	if _, ok := s.Next(); ok {
-		t.Error("does not end")
 	}
 	if firsts != distinct {
 		t.Errorf("%d distinct elements, want %d", firsts, distinct)
@@ -60,10 +56,10 @@ func TestShuffled(t *testing.T) {
 
 func TestZipf(t *testing.T) {
 	const n, draws = 1000, 200_000
-	z := NewZipf(n, 1, 5)
+	next := Zipf(n, 1, 5)
 	counts := make([]int, n)
 	for range draws {
-		counts[z.Next()]++
+		counts[next()]++
 	}
 	harmonic := 0.0
 	for i := range n {
@@ -77,16 +73,41 @@ func TestZipf(t *testing.T) {
 	}
 }
 
-func TestScore(t *testing.T) {
-	var s Score
-	for _, verdict := range [][2]bool{{false, false}, {false, true}, {true, true}, {true, false}, {true, true}, {true, true}} {
-		s.Add(verdict[0], verdict[1])
+// TestScores compares filters that see a stream in parts, longer than a batch and shorter,
+// with a plain loop.
+func TestScores(t *testing.T) {
+	const n = batchSize + 5000
+	random := rand.New(rand.NewPCG(1, 2))
+	elements := make([]uint64, n)
+	for i := range elements {
+		elements[i] = random.Uint64N(n)
 	}
-	if s.FPR() != 0.5 || s.FNR() != 0.25 {
-		t.Errorf("FPR %v, FNR %v, want 0.5 and 0.25", s.FPR(), s.FNR())
+	source := List(elements).Source(n, 0)
+	config := paper.StableConfig{Cells: 1 << 16, CellBits: 1, K: 2, P: 4, Seed: 1}
+	f, _ := paper.NewStable(config)
+	again, _ := paper.NewStable(config)
+	var got, want Score
+	for _, part := range []int{1, batchSize + 7, n - batchSize - 8} {
+		got.Sum(source.Scores(part, f)[0])
 	}
-	if (Score{}).FPR() != 0 {
-		t.Error("an empty score has a rate")
+	known := map[uint64]bool{}
+	for _, element := range elements {
+		want.Add(known[element], again.TestAndSet(Digest(element)))
+		known[element] = true
+	}
+	if got != want || got.FalsePositives == 0 || got.FalseNegatives == 0 {
+		t.Errorf("counted %+v, want %+v", got, want)
+	}
+	if (Score{}).FPR() != 0 || math.Abs(got.FNR()-float64(got.FalseNegatives)/float64(got.Duplicates)) > 1e-12 {
+		t.Errorf("FNR %v of %+v", got.FNR(), got)
+	}
+}
+
+func TestNumbered(t *testing.T) {
+	elements := []uint64{7, 7, 3, 9, 3, 7}
+	got := Numbered(len(elements), List(elements))
+	if want := []uint32{0, 0, 1, 2, 1, 0}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }
 
@@ -95,10 +116,7 @@ func TestScore(t *testing.T) {
 func TestCrawl(t *testing.T) {
 	const scale, n = 64, 6_400_000
 	c := TenMillion(n)
-	elements, err := c.Draw(t.Context(), scale, 5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	elements := c.Draw(scale, 5)
 	exponents := []float64{8, 12}
 	fresh, near := uint32(0), make([]int, len(exponents))
 	var list []uint32 // the latest elements, newest last

@@ -100,127 +100,6 @@ func command(t *testing.T, name string, args ...string) string {
 	return string(out)
 }
 
-// root makes a root of Debian with nothing but what every Debian has.
-func root(t *testing.T) string {
-	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
-	if _, err := exec.LookPath("debootstrap"); err != nil {
-		t.Skip("needs debootstrap")
-	}
-	dir := filepath.Join(t.TempDir(), "root")
-	command(t, "debootstrap", "--variant=minbase", "stable", dir)
-	return dir
-}
-
-func copyFile(t *testing.T, from, to string) {
-	t.Helper()
-	content, err := os.ReadFile(from)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(to, content, 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// asUser runs a shell command in a root, as a user without rights.
-func asUser(t *testing.T, root, line string) string {
-	t.Helper()
-	return command(t, "chroot", "--userspec=65534:65534", root, "/bin/sh", "-c", "cd /data && export HOME=/data && "+line)
-}
-
-// recipes runs what the README says, where a package was installed.
-func recipes(t *testing.T, root, program string) {
-	t.Helper()
-	data := filepath.Join(root, "data")
-	if err := os.MkdirAll(data, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(data, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"router-ordered.pcapng", "router-in.pcap", "router-out.pcap"} {
-		copyFile(t, filepath.Join("../../../../testdata/pcaps", name), filepath.Join(data, name))
-	}
-	for _, c := range []struct{ line, has string }{
-		{" version", "flowdedup "},
-		{" dedup --keep flow router-ordered.pcapng -w clean.pcapng --duplicates copies.pcapng", "905 duplicates removed"},
-		{" verify router-ordered.pcapng clean.pcapng copies.pcapng", "All 1,224 packets are there"},
-		{" distinct --of src,dst,flow router-ordered.pcapng", "flow"},
-		{" inspect router-ordered.pcapng", "copies"},
-		{" compare router-in.pcap router-out.pcap || test $? = 4", "both"},
-		{" plan --rate 1M --window 1ms", "timed"},
-	} {
-		if out := asUser(t, root, program+c.line); !strings.Contains(out, c.has) {
-			t.Errorf("%s: %s", c.line, out)
-		}
-	}
-}
-
-// TestDebian installs the package in a clean root, runs it, and removes it.
-func TestDebian(t *testing.T) {
-	deb, dir := one(t, made(t), "flowdedup_*_amd64.deb"), root(t)
-	copyFile(t, deb, filepath.Join(dir, "p.deb"))
-	before := command(t, "find", dir+"/etc", dir+"/usr", "-not", "-path", "*/dpkg/*")
-	command(t, "chroot", dir, "dpkg", "-i", "/p.deb")
-	recipes(t, dir, "flowdedup")
-	for _, name := range []string{
-		"/usr/share/man/man1/flowdedup-live.1.gz", "/usr/share/bash-completion/completions/flowdedup",
-		"/usr/lib/systemd/system/flowdedup@.service", "/usr/lib/x86_64-linux-gnu/wireshark/extcap/flowdedup-extcap",
-	} {
-		if _, err := os.Stat(dir + name); err != nil {
-			t.Error(err)
-		}
-	}
-	if out := asUser(t, dir, "/usr/lib/x86_64-linux-gnu/wireshark/extcap/flowdedup-extcap --extcap-interfaces"); !strings.Contains(out, "flowdedup-lo") {
-		t.Errorf("extcap: %s", out)
-	}
-	unit(t, dir)
-	command(t, "chroot", dir, "dpkg", "-i", "/p.deb") // an update
-	command(t, "chroot", dir, "dpkg", "--purge", "flowdedup")
-	if after := command(t, "find", dir+"/etc", dir+"/usr", "-not", "-path", "*/dpkg/*"); after != before {
-		t.Error("the package leaves files behind")
-	}
-}
-
-// unit lets systemd read the unit of a root, where this machine has it.
-func unit(t *testing.T, root string) {
-	t.Helper()
-	if _, err := exec.LookPath("systemd-analyze"); err != nil {
-		t.Log("no systemd-analyze: the unit is not read")
-		return
-	}
-	text, err := os.ReadFile(root + "/usr/lib/systemd/system/flowdedup@.service")
-	if err != nil {
-		t.Fatal(err)
-	}
-	text = bytes.ReplaceAll(text, []byte("=/usr/bin/"), []byte("="+root+"/usr/bin/"))
-	name := filepath.Join(t.TempDir(), "flowdedup@.service")
-	if err := os.WriteFile(name, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := exec.Command("systemd-analyze", "verify", "--man=no", name).CombinedOutput(); err != nil {
-		t.Errorf("unit: %v: %s", err, out)
-	}
-}
-
-// TestRPM installs the other package, without the database of a distribution.
-func TestRPM(t *testing.T) {
-	rpm := one(t, made(t), "flowdedup-*.x86_64.rpm")
-	if _, err := exec.LookPath("rpm"); err != nil {
-		t.Skip("needs rpm")
-	}
-	dir := root(t)
-	command(t, "rpm", "--root", dir, "--nodeps", "-i", rpm)
-	recipes(t, dir, "flowdedup")
-	command(t, "rpm", "--root", dir, "--nodeps", "-e", "flowdedup")
-	if _, err := os.Stat(dir + "/usr/bin/flowdedup"); err == nil {
-		t.Error("the program is still there")
-	}
-}
-
 // TestImage unpacks the image, which has nothing but the program, and runs it there.
 func TestImage(t *testing.T) {
 	image := one(t, made(t), "flowdedup_*_linux_amd64_image.tar")
@@ -234,7 +113,7 @@ func TestImage(t *testing.T) {
 		t.Fatal(err)
 	}
 	command(t, "tar", "-C", root, "-xzf", one(t, dir, "*.tar.gz"))
-	copyFile(t, "../../../../testdata/pcaps/router-ordered.pcapng", root+"/data/in.pcapng")
+	copyFile(t, filepath.Join(captures, "router-ordered.pcapng"), root+"/data/in.pcapng")
 	for _, c := range []struct{ line, has string }{
 		{"dedup /data/in.pcapng -w /data/out.pcapng", "duplicates removed"},
 		{"verify /data/in.pcapng /data/out.pcapng", "All 1,224 packets"},
@@ -251,9 +130,9 @@ var emulators = map[string]string{"arm64": "qemu-aarch64", "arm7": "qemu-arm", "
 // TestPlatforms compares what the programs for other processors make of each bundled capture
 // with what that for amd64 makes. s390x is big-endian.
 func TestPlatforms(t *testing.T) {
-	captures, err := filepath.Glob("../../../../testdata/pcaps/*.pcap*")
-	if err != nil || len(captures) == 0 {
-		t.Fatal(captures, err)
+	inputs, err := filepath.Glob(filepath.Join(captures, "*.pcap*"))
+	if err != nil || len(inputs) == 0 {
+		t.Fatal(inputs, err)
 	}
 	unpacked := func(arch string) string {
 		dir := t.TempDir()
@@ -262,7 +141,7 @@ func TestPlatforms(t *testing.T) {
 	}
 	key := strings.Repeat("0123456789abcdef", 4)
 	verdicts := func(program ...string) (all [][sha256.Size]byte) {
-		for _, in := range captures {
+		for _, in := range inputs {
 			for _, flags := range []string{"", "--keep flow", "--identity inner --window 100ms"} {
 				args := slices.Concat(program[1:], []string{"dedup", "--quiet", "--key", key, in, "-w", "-"}, strings.Fields(flags))
 				out, err := exec.Command(program[0], args...).Output()

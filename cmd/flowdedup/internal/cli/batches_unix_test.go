@@ -229,10 +229,11 @@ func cutOutputs(t *testing.T, in *cutInput, command string, seed uint64, workers
 // FLOWDEDUP_BATCHES is "all", each kind of input runs a third of the commands, and a
 // ninth where the test shall be short.
 func TestBatchEnds(t *testing.T) {
+	t.Parallel()
 	inputs := cutInputs(t)
 	share := 3
 	if testing.Short() {
-		share = 9
+		share = 18
 	}
 	for k, kind := range slices.Sorted(maps.Keys(inputs)) {
 		in := inputs[kind]

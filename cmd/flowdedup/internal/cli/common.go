@@ -207,14 +207,20 @@ type keyFlags struct {
 	vlan         bool
 }
 
-// register adds the flags; of is the default of --of.
-func (f *keyFlags) register(fs *pflag.FlagSet, of ...flow.KeyKind) {
+// Keys that are counted: of packets, and of flow records, which have no hardware addresses.
+var (
+	keysOfPackets = []string{"src", "dst", "ip", "pair", "flow", "biflow", "mac"}
+	keysOfRecords = keysOfPackets[:6]
+)
+
+// register adds the flags; all are the values of --of, and of its default.
+func (f *keyFlags) register(fs *pflag.FlagSet, all []string, of ...flow.KeyKind) {
 	f.of = of
 	var words []string
 	for _, one := range of {
 		words = append(words, one.String())
 	}
-	fs.Var(newParsed(&f.of, strings.Join(words, ","), "keys", parseKeys), "of", "what to count: src, dst, ip, pair, flow, biflow, mac")
+	fs.Var(newParsed(&f.of, strings.Join(words, ","), "keys", parseKeys), "of", "what to count: "+strings.Join(all, ", "))
 	f.every = time.Hour
 	fs.Var(newParsed(&f.every, "1h", "duration", parseEvery), "every", "window of counts: 15m, 1h, 1d")
 	f.location = time.UTC
@@ -225,10 +231,9 @@ func (f *keyFlags) register(fs *pflag.FlagSet, of ...flow.KeyKind) {
 	groupCount.add(fs, "of", "every", "tz", "mask4", "mask6", "vlan")
 }
 
-func completeKeys(cmd *cobra.Command) {
+func completeKeys(cmd *cobra.Command, of []string) {
 	completeWords(cmd, map[string][]string{
-		"of":    {"src", "dst", "ip", "pair", "flow", "biflow", "mac"},
-		"every": {"1m", "15m", "1h", "1d"}, "tz": {"UTC", "Local"},
+		"of": of, "every": {"1m", "15m", "1h", "1d"}, "tz": {"UTC", "Local"},
 	})
 }
 

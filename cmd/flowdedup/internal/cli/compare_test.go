@@ -96,6 +96,7 @@ func writePart(t *testing.T, name, from string, part func(number int, b *capture
 
 // TestCompareRouter compares both sides of a router with what is known of each packet.
 func TestCompareRouter(t *testing.T) {
+	t.Parallel()
 	r, errs := runCompare(t, exitDifferent, bundled("router-in.pcap"), bundled("router-out.pcap"))
 	if r.Both != 308 || r.OnlyA != 20 || r.OnlyB != 6 || errs != "" || r.Reordered != 0 {
 		t.Errorf("%+v, %s", r, errs)
@@ -192,6 +193,7 @@ func tap(t *testing.T, shift int64) (a, b string, removed []int) {
 
 // TestCompareTap finds the packets that a tap has lost, and how wrong its clock is.
 func TestCompareTap(t *testing.T) {
+	t.Parallel()
 	for _, shift := range []int64{3_700_000_000, -3 * 3600 * 1_000_000_000} {
 		a, b, removed := tap(t, shift)
 		onlyA, onlyB := filepath.Join(t.TempDir(), "only-a.pcap"), filepath.Join(t.TempDir(), "only-b.pcap")
@@ -266,6 +268,7 @@ func TestCompareEnds(t *testing.T) {
 
 // TestCompareText reads the answer as people do.
 func TestCompareText(t *testing.T) {
+	t.Parallel()
 	out, errs, code := run("compare", "--top", "3", bundled("router-in.pcap"), bundled("router-out.pcap"))
 	for _, want := range []string{
 		"B lacks 20 of the 328 packets of A (6.098 %), A lacks 6 of the 314 packets of B (1.911 %).\n", "328 packets, 20 of them in A alone, 12 of those from before or after",

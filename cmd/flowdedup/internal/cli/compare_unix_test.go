@@ -15,6 +15,7 @@ import (
 
 // TestComparePipes compares a file with a pipe, and two pipes, in batches that end anywhere.
 func TestComparePipes(t *testing.T) {
+	t.Parallel()
 	a, b, _ := tap(t, 3_700_000_000)
 	dir := t.TempDir()
 	args := func(n int) []string {
@@ -62,6 +63,7 @@ func TestComparePipes(t *testing.T) {
 // TestCompareRefusesPipes checks that pipes are refused if the offset needs a second pass,
 // which files get.
 func TestCompareRefusesPipes(t *testing.T) {
+	t.Parallel()
 	a, b, _ := tap(t, 3_700_000_000)
 	half := filepath.Join(t.TempDir(), "half.pcap")
 	n := len(writePart(t, half, b, func(number int, _ *capture.Batch, _ int) bool { return number >= 20_000 }))

@@ -59,6 +59,7 @@ type record struct {
 // TestTruth checks that dedup removes exactly the second sightings from the bundled
 // captures, and keeps everything else unchanged.
 func TestTruth(t *testing.T) {
+	t.Parallel()
 	names, err := filepath.Glob(bundled("*.truth.json"))
 	if err != nil || len(names) == 0 {
 		t.Fatalf("no truth: %v", err)

@@ -13,8 +13,8 @@ import (
 // folder of the program, $2 that of Wireshark.
 const wiresharkScript = `
 mount --bind "$1" "$2" && ip link set lo up && tshark -D || exit
-ping -q -i 0.2 -c 100 127.0.0.1 >/dev/null &
-tshark -i flowdedup-lo -f icmp -o extcap.flowdedup_lo.window:10ms -c 6 -a duration:20 -T fields -e icmp.seq -e icmp.type
+ping -q -i 0.2 -c 1000 127.0.0.1 >/dev/null &
+tshark -i flowdedup-lo -f icmp -o extcap.flowdedup_lo.window:1s -c 6 -a duration:120 -T fields -e icmp.seq -e icmp.type
 kill $!
 `
 

@@ -1,170 +1,73 @@
 package cli
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 )
 
-// flowNet makes a network of its own with addresses for exporters: what they send to one
-// comes from it.
-func flowNet(t *testing.T, exporters int) {
+// softflow exports a capture to an address, which is that of the exporter.
+func softflow(t *testing.T, to, version, name string, args ...string) {
 	t.Helper()
-	for _, needed := range []string{"softflowd", "nfcapd", "nfdump"} {
-		tool(t, needed)
-	}
-	lab(t)
-	ip(t, "link set lo up")
-	for n := range exporters {
-		ip(t, fmt.Sprintf("addr add 10.99.0.%d/32 dev lo", n+1))
-	}
-}
-
-// softflow exports a bundled capture from the address of an exporter.
-func softflow(t *testing.T, exporter int, version, name string) {
-	t.Helper()
-	cmd := exec.Command("softflowd", "-d", "-c", "none", "-p", filepath.Join(t.TempDir(), "pid"), "-v", version,
-		"-n", fmt.Sprintf("10.99.0.%d:2055", exporter), "-r", bundled(name))
+	cmd := exec.Command("softflowd", append([]string{"-d", "-c", "none", "-p", filepath.Join(t.TempDir(), "pid"), "-v", version, "-n", to, "-r", name}, args...)...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatal(err, string(out))
 	}
 }
 
-// collector is nfcapd.
-type collector struct {
-	t   *testing.T
-	cmd *exec.Cmd
-	dir string
-}
-
-func newCollector(t *testing.T) *collector {
-	c := &collector{t: t, dir: t.TempDir()}
-	c.cmd = exec.Command("nfcapd", "-b", "127.0.0.1", "-p", "9995", "-w", c.dir, "-t", "3600")
-	out, err := c.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.cmd.Stderr = c.cmd.Stdout
-	if err := c.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.cmd.Process.Kill() })
-	lines, up := bufio.NewScanner(out), make(chan struct{})
-	go func() {
-		for lines.Scan() {
-			if strings.Contains(lines.Text(), "Startup") {
-				close(up)
-			}
-		}
-	}()
-	select {
-	case <-up:
-	case <-time.After(10 * time.Second):
-		t.Fatal("nfcapd does not start")
-	}
-	return c
-}
-
-// flows ends the collector, and returns the keys and counters of what it has.
-func (c *collector) flows() (all []string) {
-	c.t.Helper()
-	if err := c.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		c.t.Fatal(err)
-	}
-	_ = c.cmd.Wait() // by the signal
-	out, err := exec.Command("nfdump", "-R", c.dir, "-o", "json").Output()
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	return keysOf(c.t, string(out), "src4_addr", "src6_addr", "dst4_addr", "dst6_addr", "src_port", "dst_port", "in_packets", "in_bytes")
-}
-
-// keysOf returns the values of some names in objects of JSON, sorted by object. Ports of
-// ICMP count, which tools write in ways of their own, are left out.
-func keysOf(t *testing.T, text string, names ...string) (all []string) {
-	t.Helper()
-	if strings.HasPrefix(text, "[") {
-		var objects []json.RawMessage
-		if err := json.Unmarshal([]byte(text), &objects); err != nil {
-			t.Fatal(err, text)
-		}
-		text = ""
-		for _, o := range objects {
-			var line bytes.Buffer
-			if err := json.Compact(&line, o); err != nil {
-				t.Fatal(err)
-			}
-			text += line.String() + "\n"
-		}
-	}
-	for line := range strings.Lines(text) {
-		var o map[string]any
-		if err := json.Unmarshal([]byte(line), &o); err != nil {
-			t.Fatal(err, line)
-		}
-		var key []string
-		for _, name := range names {
-			v, ok := o[name]
-			if protocol := o["proto"]; !ok || strings.HasSuffix(name, "_port") && (protocol == 1.0 || protocol == 58.0) {
-				continue
-			}
-			key = append(key, fmt.Sprint(v))
-		}
-		all = append(all, strings.Join(key, " "))
-	}
-	slices.Sort(all)
-	return all
-}
-
-// TestFlowsRelay relays what several softflowd export of one capture to nfcapd, which has
-// what was written: the flows of one.
+// TestFlowsRelay relays what several softflowd export of one capture to nfcapd and to
+// goflow2, which have what was written: the flows of one.
 func TestFlowsRelay(t *testing.T) {
+	t.Parallel()
 	const exporters = 3
 	for version, want := range map[string]uint64{"5": 36, "9": 73, "10": 73} {
 		t.Run("v"+version, func(t *testing.T) {
-			flowNet(t, exporters)
-			to, out := newCollector(t), filepath.Join(t.TempDir(), "out.ndjson")
-			r := &liveRun{t: t, cmd: program(t, "flows", "--listen", ":2055", "--to", "udp://127.0.0.1:9995", "-w", out, "--json")}
-			r.cmd.Stdout = &r.stdout
-			r.start()
-			r.event("listening")
-			for n := range exporters {
-				softflow(t, n+1, version, "router-in.pcap")
-			}
-			time.Sleep(time.Second) // until all has been read
-			if err := r.cmd.Process.Signal(os.Interrupt); err != nil {
-				t.Fatal(err)
-			}
-			if code := r.wait(); code != exitSignal+2 {
-				t.Fatalf("exit code %d: %s", code, r.stderr.String())
-			}
-			s := parseFlows(t, r.stdout.String())
-			if s.RecordsIn != exporters*want || s.RecordsOut != want || s.Unchecked+s.Undecodable != 0 || len(s.Points) != exporters {
-				t.Errorf("%+v", s)
-			}
-			if s.Relayed == nil || s.Relayed.Failed != 0 {
-				t.Errorf("relayed: %+v", s.Relayed)
-			}
-			time.Sleep(200 * time.Millisecond)
-			got := to.flows()
-			written := keysOf(t, string(mustReadFile(t, out)), "src_addr", "dst_addr", "src_port", "dst_port", "packets", "bytes")
-			if !slices.Equal(got, written) || len(got) != int(want) {
-				t.Errorf("the collector has %d flows, %d were written\n%s\n%s", len(got), len(written), strings.Join(got, "\n"), strings.Join(written, "\n"))
-			}
+			promptly(t, want, func(t *testing.T) uint64 {
+				flowNet(t, exporters, "softflowd", "nfcapd", "nfdump")
+				to := newCollector(t, true)
+				r := startFlows(t, "--to", "udp://"+collectorAddress)
+				for n := range exporters {
+					softflow(t, exporterAddress(n+1)+":2055", version, bundled("router-in.pcap"))
+				}
+				waitFor(t, "all records", func() bool { return r.total("records") >= exporters*want })
+				s := r.stop()
+				if s.RecordsIn != exporters*want || s.Unchecked+s.Undecodable+s.Lost != 0 || len(s.Points) != exporters {
+					t.Errorf("%+v", s)
+				}
+				if s.Relayed == nil || s.Relayed.Failed != 0 {
+					t.Errorf("relayed: %+v", s.Relayed)
+				}
+				to.check(r.written())
+				return s.RecordsOut
+			})
 		})
+	}
+}
+
+// promptly tries a test until so many records stay. An exporter that tells whole seconds,
+// and whose messages a busy machine delivers half a second late, seems to have another
+// clock than the others, so some of its records stay, too.
+func promptly(t *testing.T, want uint64, try func(*testing.T) (kept uint64)) {
+	t.Helper()
+	for tries := 5; ; tries-- {
+		kept := want // if it is skipped
+		if !t.Run("try", func(t *testing.T) { kept = try(t) }) || kept == want {
+			return
+		}
+		if kept < want || tries == 1 {
+			t.Fatalf("%d records stay, want %d", kept, want)
+		}
+		t.Logf("%d records stay", kept)
 	}
 }
 
@@ -192,8 +95,26 @@ func ipfixMessage(domain uint32, now time.Time) []byte {
 	return append(head, sets...)
 }
 
+// waitForRecords waits until a run has read so many records, as its page tells. The event
+// names the page.
+func waitForRecords(t *testing.T, event string, n int) {
+	t.Helper()
+	url := event[strings.Index(event, "http://"):]
+	url = url[:strings.IndexByte(url+" ", ' ')]
+	waitFor(t, "all records", func() bool {
+		answer, err := http.Get(strings.TrimSpace(url) + "metrics")
+		if err != nil {
+			return false
+		}
+		defer answer.Body.Close()
+		body, err := io.ReadAll(answer.Body)
+		return err == nil && strings.Contains(string(body), fmt.Sprintf("\nflowdedup_flows_records_total %d\n", n))
+	})
+}
+
 // TestFlowsListen takes the same flow over TCP and over UDP from two exporters.
 func TestFlowsListen(t *testing.T) {
+	t.Parallel()
 	port := freePort(t)
 	r := &liveRun{t: t, cmd: program(t, "flows", "--listen", "tcp-listen://127.0.0.1:"+port, "--listen", "127.0.0.1:"+port, "--json", "--serve", "0")}
 	r.cmd.Stdout = &r.stdout
@@ -213,17 +134,7 @@ func TestFlowsListen(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	url := page[strings.Index(page, "http://"):]
-	url = url[:strings.IndexByte(url+" ", ' ')]
-	waitFor(t, "both records", func() bool {
-		answer, err := http.Get(strings.TrimSpace(url) + "metrics")
-		if err != nil {
-			return false
-		}
-		defer answer.Body.Close()
-		body, err := io.ReadAll(answer.Body)
-		return err == nil && strings.Contains(string(body), "\nflowdedup_flows_records_total 2\n")
-	})
+	waitForRecords(t, page, 2)
 	if err := r.cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
@@ -233,4 +144,83 @@ func TestFlowsListen(t *testing.T) {
 	if s := parseFlows(t, r.stdout.String()); s.RecordsIn != 2 || s.Copies != 1 || len(s.Points) != 2 {
 		t.Errorf("%+v", s)
 	}
+}
+
+// TestFlowsSockets keeps what came first, whatever the number of sockets that share what
+// exporters send. A run whose reader the machine stops for longer than messages wait for
+// others takes some in another order, so there are several tries.
+func TestFlowsSockets(t *testing.T) {
+	t.Parallel()
+	for _, sockets := range []int{1, 5} {
+		for tries := 10; ; tries-- {
+			got, want := toldFirst(t, sockets)
+			if maps.Equal(got, want) {
+				break
+			}
+			if tries == 1 {
+				t.Errorf("%d sockets: %v, want %v", sockets, got, want)
+				break
+			}
+		}
+	}
+}
+
+// toldFirst has exporters tell of the same flows one after the other. It returns whose record
+// of a flow was kept, and who told of it first.
+func toldFirst(t *testing.T, sockets int) (got, want map[string]string) {
+	t.Helper()
+	const exporters, told = 6, 60
+	port, out := freePort(t), filepath.Join(t.TempDir(), "out.ndjson")
+	r := &liveRun{t: t, cmd: program(t, "flows", "--listen", "127.0.0.1:"+port, "--json", "-w", out, "--serve", "0")}
+	r.cmd.Env = append(r.cmd.Env, fmt.Sprintf("GOMAXPROCS=%d", sockets))
+	r.cmd.Stdout = &r.stdout
+	r.start()
+	page := r.event("serving")
+	r.event("listening")
+	var conns []net.Conn
+	for n := range exporters {
+		from := net.Dialer{LocalAddr: &net.UDPAddr{IP: net.IPv4(127, 0, 0, byte(2+n))}}
+		conn, err := from.Dial("udp", "127.0.0.1:"+port)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		conns = append(conns, conn)
+	}
+	now := time.Now()
+	got, want = map[string]string{}, map[string]string{}
+	for flow := range told {
+		message := ipfixMessage(1, now)
+		message[len(message)-45+3] = byte(flow) // of the source address
+		for n := range conns {
+			conn := conns[(flow+n)%exporters]
+			if _, err := conn.Write(message); err != nil {
+				t.Fatal(err)
+			}
+			if n == 0 {
+				want[fmt.Sprintf("10.0.0.%d", flow)] = conn.LocalAddr().(*net.UDPAddr).IP.String()
+			}
+		}
+	}
+	waitForRecords(t, page, exporters*told)
+	if err := r.cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if code := r.wait(); code != exitSignal+2 {
+		t.Fatalf("exit code %d: %s", code, r.stderr.String())
+	}
+	if s := parseFlows(t, r.stdout.String()); s.RecordsIn != exporters*told || s.Copies != (exporters-1)*told || len(s.Points) != exporters {
+		t.Errorf("%d sockets: %+v", sockets, s)
+	}
+	for line := range strings.Lines(string(mustReadFile(t, out))) {
+		var one struct {
+			Source  string `json:"src_addr"`
+			Sampler string `json:"sampler_address"`
+		}
+		if err := json.Unmarshal([]byte(line), &one); err != nil {
+			t.Fatal(err)
+		}
+		got[one.Source] = one.Sampler
+	}
+	return got, want
 }

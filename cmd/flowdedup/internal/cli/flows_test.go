@@ -22,16 +22,24 @@ type flowsResult struct {
 	Copies      uint64
 	Unchecked   uint64
 	Undecodable uint64
+	Lost        uint64
+	Replayed    uint64
+	Restarts    uint64
+	Sampled     uint64
 	Key         string
 	Points      []struct {
 		Point           string
 		Records, Copies uint64
+		Packets, Bytes  uint64
 	}
 	Matrix []struct {
 		Original, Copy string
 		Copies         uint64
 	}
-	Relayed *struct{ Messages, Failed uint64 }
+	Relayed *struct {
+		Messages, Failed uint64
+		Own              uint64 `json:"own_address"`
+	}
 	Damaged bool
 }
 
@@ -119,6 +127,7 @@ func mustReadFile(t *testing.T, name string) []byte {
 // TestFlowsOutputs writes CSV by name and by flag, and lines to standard output with the
 // summary on standard error.
 func TestFlowsOutputs(t *testing.T) {
+	t.Parallel()
 	in := tempFile(t, "in.json", goflowLines)
 	out := filepath.Join(t.TempDir(), "out.csv")
 	runFlows(t, exitDone, in, "-w", out)
@@ -170,6 +179,7 @@ func TestFlowsInspect(t *testing.T) {
 // TestFlowsDistinct counts the keys of records in each window that they touch, against a
 // count by maps.
 func TestFlowsDistinct(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
 	var lines strings.Builder
 	type key struct{ window, of, value string }
@@ -225,19 +235,28 @@ func TestFlowsDistinct(t *testing.T) {
 // TestFlowsState resumes a run: what the last one was told is a copy, and templates are
 // known.
 func TestFlowsState(t *testing.T) {
+	t.Parallel()
+	for policy, other := range map[string]string{"owner": "record", "record": "owner", "merge": "record", "mark": "record"} {
+		t.Run(policy, func(t *testing.T) { checkFlowsState(t, policy, other) })
+	}
+}
+
+// checkFlowsState resumes a run, and refuses what cannot be resumed.
+func checkFlowsState(t *testing.T, policy, otherPolicy string) {
+	t.Parallel()
 	lines := strings.SplitAfter(goflowLines, "\n")
 	state := filepath.Join(t.TempDir(), "state")
 	one, other := tempFile(t, "1.json", lines[0]), tempFile(t, "2.json", lines[1])
-	runFlows(t, exitDone, one, "--state", state)
+	runFlows(t, exitDone, one, "--state", state, "--policy", policy)
 	if info, err := os.Stat(state); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}
-	if r, _ := runFlows(t, exitDone, other, "--state", state); r.Copies != 1 || len(r.Points) != 2 || r.Matrix[0].Original != "192.0.2.1" {
+	if r, _ := runFlows(t, exitDone, other, "--state", state, "--policy", policy); r.Copies != 1 || len(r.Points) != 2 || r.Matrix[0].Original != "192.0.2.1" {
 		t.Errorf("%+v", r)
 	}
 	whole := mustReadFile(t, state)
-	for name, args := range map[string][]string{"key": {"--key", "biflow"}, "point": {"--point", "direction"}, "policy": {"--policy", "record"}} {
-		if _, stderr, code := run(append([]string{"flows", one, "--state", state}, args...)...); code != exitFailed || !strings.Contains(stderr, "cannot be resumed") {
+	for name, args := range map[string][]string{"key": {"--key", "biflow"}, "point": {"--point", "direction"}, "policy": {"--policy", otherPolicy}} {
+		if _, stderr, code := run(append([]string{"flows", one, "--state", state, "--policy", policy}, args...)...); code != exitFailed || !strings.Contains(stderr, "cannot be resumed") {
 			t.Errorf("another %s: exit code %d: %s", name, code, stderr)
 		}
 	}
@@ -247,14 +266,14 @@ func TestFlowsState(t *testing.T) {
 		if err := os.WriteFile(state, damaged, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, stderr, code := run("flows", one, "--state", state); code != exitFailed || strings.Count(stderr, "\n") != 1 {
+		if _, stderr, code := run("flows", one, "--state", state, "--policy", policy); code != exitFailed || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("byte %d: exit code %d: %s", at, code, stderr)
 		}
 	}
 	if err := os.WriteFile(state, whole[:len(whole)/2], 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, stderr, code := run("flows", one, "--state", state); code != exitFailed || strings.Count(stderr, "\n") != 1 {
+	if _, stderr, code := run("flows", one, "--state", state, "--policy", policy); code != exitFailed || strings.Count(stderr, "\n") != 1 {
 		t.Errorf("half of it: exit code %d: %s", code, stderr)
 	}
 }
@@ -288,7 +307,7 @@ func TestFlowsOrder(t *testing.T) {
 func TestFlowsUsage(t *testing.T) {
 	in := tempFile(t, "in.json", goflowLines)
 	for _, args := range [][]string{
-		{}, {in, "--listen", ":2055"}, {"--listen", "2055"}, {"--listen", "host:1"}, {in, "--policy", "first"}, {in, "--key", "five"},
+		{}, {in, "--listen", ":2055"}, {"--listen", "x"}, {"--listen", "host:1"}, {in, "--policy", "first"}, {in, "--key", "five"},
 		{in, "--point", "port"}, {in, "--spoof"}, {in, "--to", "udp://127.0.0.1:1", "--policy", "mark"}, {in, "--csv"}, {in, "--prefer", "router"},
 		{in, "--of", "mac"}, {in, "--reports", "x"}, {in, "--of", "src", "-w", "-"}, {in, "--inspect", "-w", "x"}, {in, "--start-delta", "1s"}, {in, "--policy", "record", "--bytes-delta", "-1"}, {in, "-w", in}, {in, in},
 		{in, "--boundary", in}, {in, "--memory", "much"}, {in, "--format", "morse"}, {in, "--map", "src"}, {in, ""}, {in, "-w", ""},
@@ -297,7 +316,7 @@ func TestFlowsUsage(t *testing.T) {
 			t.Errorf("%q: exit code %d: %s", args, code, stderr)
 		}
 	}
-	for _, args := range [][]string{{"no such file"}, {tempFile(t, "empty", "")}, {tempFile(t, "text", "what is this\nand that\n")}} {
+	for _, args := range [][]string{{"no such file"}, {tempFile(t, "empty", "")}, {tempFile(t, "text", "what is this\nand that\n")}, {tempFile(t, "bare", "\x00\x09\x00\x01 a message")}} {
 		if _, stderr, code := run(append([]string{"flows"}, args...)...); code != exitFailed || !strings.Contains(stderr, filepath.Base(args[0])) || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("%q: exit code %d: %s", args, code, stderr)
 		}

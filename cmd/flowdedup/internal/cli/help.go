@@ -14,15 +14,7 @@ import (
 func setHelp(root *cobra.Command) {
 	root.PersistentFlags().BoolP("help", "h", false, "-h: main flags; --help: all flags, with examples")
 	root.Flags().BoolP("version", "v", false, "print the version")
-	cobra.AddTemplateFunc("flagUsages", flagUsages)
-	template := root.UsageTemplate()
-	for _, change := range [][2]string{
-		{"Flags:\n{{.LocalFlags.FlagUsages", "{{flagUsages .LocalFlags"},
-		{"Global Flags:", "Global flags:"}, {"Available Commands:", "Commands:"}, {"Additional Commands:", "More commands:"},
-	} {
-		template = strings.ReplaceAll(template, change[0], change[1])
-	}
-	root.SetUsageTemplate(template)
+	root.SetUsageFunc(usage)
 	long := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		if !wantsShort(args) || !hasGroups(cmd.LocalFlags()) {
@@ -32,6 +24,42 @@ func setHelp(root *cobra.Command) {
 		fmt.Fprintf(cmd.OutOrStdout(), "%s.\n\nUsage:\n  %s\n\n%s\n\nAdvanced flags and examples: %s --help\n",
 			cmd.Short, cmd.UseLine(), flagLines(cmd.LocalFlags()), cmd.CommandPath())
 	})
+}
+
+// usage writes what help says of a command below its description. cobra's template would do,
+// but calls methods by their names, as page.Builder explains.
+func usage(cmd *cobra.Command) error {
+	local, inherited := cmd.LocalFlags(), cmd.InheritedFlags()
+	var text strings.Builder
+	text.WriteString("Usage:")
+	if cmd.Runnable() {
+		text.WriteString("\n  " + cmd.UseLine())
+	}
+	if cmd.HasAvailableSubCommands() {
+		text.WriteString("\n  " + cmd.CommandPath() + " [command]")
+	}
+	if cmd.HasExample() {
+		text.WriteString("\n\nExamples:\n" + cmd.Example)
+	}
+	if cmd.HasAvailableSubCommands() {
+		text.WriteString("\n\nCommands:")
+		for _, c := range cmd.Commands() {
+			if c.IsAvailableCommand() || c.Name() == "help" {
+				fmt.Fprintf(&text, "\n  %-*s %s", c.NamePadding(), c.Name(), c.Short)
+			}
+		}
+	}
+	if local.HasAvailableFlags() {
+		text.WriteString("\n\n" + flagUsages(local))
+	}
+	if inherited.HasAvailableFlags() {
+		text.WriteString("\n\nGlobal flags:\n" + strings.TrimRight(inherited.FlagUsages(), "\n"))
+	}
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(&text, "\n\nUse \"%s [command] --help\" for more information about a command.", cmd.CommandPath())
+	}
+	_, err := fmt.Fprintln(cmd.OutOrStderr(), text.String())
+	return err
 }
 
 // wantsShort reports whether help was asked for with -h. cobra passes no arguments for
@@ -75,12 +103,33 @@ func completeCommands(cmd *cobra.Command, args []string, begun string) ([]cobra.
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
+// listFlags take several words, with commas between them.
+var listFlags = []string{"ignore", "of", "strip", "within"}
+
 // completeWords lets the shell complete the values of flags.
 func completeWords(cmd *cobra.Command, words map[string][]string) {
 	for flag, list := range words {
-		if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(list, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		complete := cobra.FixedCompletions(list, cobra.ShellCompDirectiveNoFileComp)
+		if slices.Contains(listFlags, flag) {
+			complete = completeList(list)
+		}
+		if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
 			panic("cli: " + err.Error()) // a flag that was never defined
 		}
+	}
+}
+
+// completeList completes the last word of a list with words that are not in it yet.
+func completeList(words []string) cobra.CompletionFunc {
+	return func(_ *cobra.Command, _ []string, begun string) (all []cobra.Completion, _ cobra.ShellCompDirective) {
+		before := begun[:strings.LastIndexByte(begun, ',')+1]
+		given := strings.Split(before, ",")
+		for _, word := range words {
+			if !slices.Contains(given, word) {
+				all = append(all, before+word)
+			}
+		}
+		return all, cobra.ShellCompDirectiveNoFileComp
 	}
 }
 

@@ -50,6 +50,7 @@ func written(t *testing.T, name string) (packets map[string]uint64, bytes uint64
 // TestHeldCounts counts what is written, and not what came first: packets, their bytes and
 // inputs, for each way to choose.
 func TestHeldCounts(t *testing.T) {
+	t.Parallel()
 	in, out := bundled("router-in.pcap"), bundled("router-out.pcap")
 	for name, c := range map[string]struct{ choice, filter []string }{
 		"flow":            {[]string{"--keep", "flow"}, nil},

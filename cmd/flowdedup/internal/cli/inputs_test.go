@@ -112,6 +112,7 @@ func TestZeroFilled(t *testing.T) {
 // TestFormatByName checks that the ending of a name chooses the format, and that warnings
 // say what the format loses.
 func TestFormatByName(t *testing.T) {
+	t.Parallel()
 	const pcapng = 0x0A0D0D0A
 	isPcap := func(magic uint32) bool { return magic != pcapng }
 	for _, c := range []struct {

@@ -12,9 +12,10 @@ import (
 // TestInspectLive looks at live traffic of which each packet comes twice, the second time
 // on a VLAN.
 func TestInspectLive(t *testing.T) {
+	t.Parallel()
 	lab(t)
 	pair(t, "left", "right")
-	cmd := program(t, "inspect", "-i", "left", "--for", "2s", "--json", "--ring-size", "8MiB")
+	cmd := program(t, "inspect", "-i", "left", "--for", "2s", "--json", "--ring-size", "16MiB", "--block-timeout", "200ms")
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Start(); err != nil {
@@ -48,7 +49,8 @@ func TestInspectLive(t *testing.T) {
 	if r.Copies < 50 || r.Packets-2*r.Copies > 2 || r.Kinds["vlan"] != r.Copies {
 		t.Errorf("%+v", r)
 	}
-	if c := r.Recommendation.Command; !strings.HasPrefix(c, "flowdedup live -i left --identity l3 --window 1ms") {
+	// How far a packet and its copy are apart depends on what else the machine does.
+	if c := r.Recommendation.Command; !strings.HasPrefix(c, "flowdedup live -i left --identity l3 --window ") {
 		t.Errorf("command %q", c)
 	}
 }
@@ -64,17 +66,14 @@ func TestInspectMirror(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, "the target", func() bool {
-		sockets, err := os.ReadFile("/proc/thread-self/net/udp")
-		return err != nil || strings.Contains(string(sockets), ":12B5") // 4789
-	})
+	awaitRead(t, mirrorPort) // or rather that it listens
 	const packets = 100
 	for id := range packets {
 		frame := liveFrame{id: uint16(id), src: byte(id % 5), ttl: 64}.bytes()
 		sendVXLAN(t, 1, frame)
 		sendVXLAN(t, 2, frame, []byte("\x02\x02\x02\x02\x02\x02\x04\x04\x04\x04\x04\x04\x88\xb5no IP at all"))
 	}
-	time.Sleep(300 * time.Millisecond) // until it has taken all
+	awaitRead(t, mirrorPort)
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}

@@ -33,6 +33,7 @@ func isPlainUDP(f string) bool {
 // TestConditionModel compares --only and --protect with the model, for random options on
 // random streams, several numbers of workers, and small batches.
 func TestConditionModel(t *testing.T) {
+	t.Parallel()
 	needTcpdump(t)
 	rng := rand.New(rand.NewPCG(5, 6))
 	var texts []string
@@ -40,7 +41,7 @@ func TestConditionModel(t *testing.T) {
 		texts = append(texts, text)
 	}
 	slices.Sort(texts)
-	for range 40 {
+	for range sample(4, make([]int, 40)) {
 		m := dedupModel{identity: "l3", across: rng.IntN(4) == 0, refresh: rng.IntN(4) == 0}
 		if rng.IntN(2) == 0 {
 			m.packets = 1 + rng.IntN(40)
@@ -168,9 +169,10 @@ var groups = map[string]func(*seen) string{
 // TestWithinModel compares --within with the model. Another input holds nothing but one
 // more packet.
 func TestWithinModel(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(7, 8))
 	for within, group := range groups {
-		for range 12 {
+		for range sample(4, make([]int, 12)) {
 			m := dedupModel{identity: []string{"l3", "frame"}[rng.IntN(2)], ignore: "vlan", group: group, flags: []string{"--within", within}}
 			if m.across = rng.IntN(3) == 0 && !strings.Contains(within, "interface"); rng.IntN(2) == 0 {
 				m.packets = 1 + rng.IntN(40)
@@ -207,6 +209,7 @@ func checkInputModel(t *testing.T, m *dedupModel, name string, stream []seen) {
 // TestWithinBundled counts the copies in captures of a router with the same frames on
 // trunks and VLAN interfaces, without the model: by the bytes of the frames.
 func TestWithinBundled(t *testing.T) {
+	t.Parallel()
 	for _, file := range []string{"router-vlan.pcapng", "router-qinq.pcapng", "router-plain.pcapng"} {
 		name := bundled(file)
 		all := runDedup(t, exitDone, name)
@@ -333,12 +336,14 @@ func (m *dedupModel) preferred(stream []seen, rank func(*seen) int) (kept []reco
 
 // TestPreferModel compares --prefer with the model, also beside --only and --protect.
 func TestPreferModel(t *testing.T) {
+	t.Parallel()
 	needTcpdump(t)
 	rng := rand.New(rand.NewPCG(11, 12))
 	texts := slices.Sorted(maps.Keys(meanings))
 	dir := t.TempDir()
 	exchanged := 0
-	for round := range 50 {
+	rounds := len(sample(5, make([]int, 50)))
+	for round := range rounds {
 		m := dedupModel{identity: "l3", duration: time.Duration(100+rng.IntN(2000)) * time.Microsecond}
 		var wanted []string
 		for range 1 + rng.IntN(3) {
@@ -377,7 +382,7 @@ func TestPreferModel(t *testing.T) {
 			compareRecords(t, strings.Join(m.args(), " "), readAll(t, out), want)
 		}
 	}
-	if exchanged < 500 {
+	if exchanged < 10*rounds {
 		t.Errorf("%d packets exchanged: the streams test little", exchanged)
 	}
 }

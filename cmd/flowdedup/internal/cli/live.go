@@ -143,7 +143,7 @@ func (f *liveFlags) register(cmd *cobra.Command) {
 	f.hubFlags.register(cmd, liveVerdictWait)
 	f.registerFilter(fs, usualMethods, measuringMethods()...)
 	f.registerLearn(fs)
-	f.keyFlags.register(fs)
+	f.keyFlags.register(fs, keysOfPackets)
 	fs.Var(newParsed(&f.distinctMemory, "", "size", parseMemory), "distinct-memory", "memory of all counters, beyond which they sample (default: 1/8 of memory or of the cgroup's limit)")
 	fs.StringVar(&f.reports, "reports", "", "append counts to `FILE` (default: stdout)")
 	f.save.register(fs, "DIR")
@@ -165,7 +165,7 @@ func (f *liveFlags) register(cmd *cobra.Command) {
 	groupOutput.add(fs, "write", "duplicates", "forward", "reports", "state", "listen", "log")
 	groupAdvanced.add(fs, "distinct-memory", "state-every", "user")
 	completeCompare(cmd)
-	completeKeys(cmd)
+	completeKeys(cmd, keysOfPackets)
 	completeWords(cmd, map[string][]string{"log": {"text", "json"}, "fanout": fanouts, "capture": captures, "filter": filterWords, "learn": {"10s", "1m"}, "learn-every": {"1h", "1d"}, "distinct-memory": {"256MiB", "1GiB"}})
 	fs.Lookup("interface").Usage = "capture from `IFACE`, any, an address or a mirror target; may be repeated"
 	for name, complete := range map[string]cobra.CompletionFunc{"interface": completeSources, "forward": completeInterfaces} {

@@ -8,14 +8,14 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // TestBadEndsLive ends live runs in every bad way. Packets that are a second old are in a
 // file with a visible name, and an older file stays.
 func TestBadEndsLive(t *testing.T) {
+	t.Parallel()
 	for _, where := range []place{newName, olderFile, bindMount, noReader} {
-		for _, how := range badEnds {
+		for _, how := range sample(2, badEnds) {
 			if how.signal == 0 {
 				continue
 			}
@@ -26,7 +26,7 @@ func TestBadEndsLive(t *testing.T) {
 				s := setStage(t, where, ".pcapng")
 				if where == noReader {
 					r := startProgram(t, "-i", "left", "-w", s.out)
-					time.Sleep(startup)
+					waitForOpen(t, r.cmd.Process)
 					r.endBy(how)
 					return
 				}
@@ -97,6 +97,7 @@ func (r *liveRun) endsQuietly() {
 
 // TestLiveReaderLeaves checks that a run ends with the reader of its pipe, as dedup does.
 func TestLiveReaderLeaves(t *testing.T) {
+	t.Parallel()
 	for _, args := range []string{"-w -", "--duplicates -", "--of src --every 1h --slide 1s"} {
 		t.Run(args, func(t *testing.T) {
 			lab(t)
@@ -111,31 +112,50 @@ func TestLiveReaderLeaves(t *testing.T) {
 	}
 }
 
-// TestLiveReaderLeavesOthers checks that the other outputs get all captured packets.
+// TestLiveReaderLeavesOthers checks that the other outputs get all captured packets. The run
+// learns that its reader left when it writes next, within a second: on a busy machine that
+// may be before later packets are sent. Then there is another try.
 func TestLiveReaderLeavesOthers(t *testing.T) {
+	t.Parallel()
 	lab(t)
 	pair(t, "left", "right")
+	const n = 80
+	for tries := 5; ; tries-- {
+		if s := readerLeavesOthers(t, n); s.PacketsIn > n {
+			return
+		}
+		if tries == 1 {
+			t.Fatal("it always ends before later packets come")
+		}
+	}
+}
+
+// readerLeavesOthers is one try with so many packets before the reader leaves.
+func readerLeavesOthers(t *testing.T, n int) liveSummary {
+	t.Helper()
 	dir := t.TempDir()
 	removed, state := filepath.Join(dir, "removed.pcapng"), filepath.Join(dir, "state")
 	r, from := startPiped(t, "-w", "-", "--duplicates", removed, "--state", state, "--window", "1m", "--memory", "1MiB", "--json")
-	const n = 80
 	frames := burst(n, func(f *liveFrame) { f.ttl-- })
 	sendTo(t, "right", frames[:n]...)
 	leave(t, from)
-	sendTo(t, "right", frames[n:]...)
+	// The first of these is a copy, which only the others get.
+	sendTo(t, "right", append([]liveFrame{frames[1]}, frames[n:]...)...)
 	r.endsQuietly()
 	s := r.summary(r.stderr.Bytes())
-	if got := framesOf(t, removed); uint64(len(got)) != s.Duplicates || len(got) <= n/2 {
+	if got := framesOf(t, removed); uint64(len(got)) != s.Duplicates || len(got) <= n/2 && s.PacketsIn > uint64(n) {
 		t.Errorf("%d packets removed: %+v", len(got), s)
 	}
 	if got := savedPackets(t, state); got != s.PacketsIn {
 		t.Errorf("%d packets were saved: %+v", got, s)
 	}
+	return s
 }
 
 // TestLiveHangup checks that SIGHUP reopens the file of counts if there is one and no
 // terminal, and that SIGTERM still ends the run.
 func TestLiveHangup(t *testing.T) {
+	t.Parallel()
 	lab(t)
 	pair(t, "left", "right")
 	dir := t.TempDir()

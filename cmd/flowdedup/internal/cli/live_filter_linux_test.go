@@ -43,7 +43,7 @@ func TestLiveFilterOfEachLink(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s := r.stopAfter(2 * n)
+	s := r.finish()
 	if s.PacketsIn != 2*n || s.Duplicates != n || s.Interfaces[0].Received != n || s.Interfaces[1].Received != n {
 		t.Errorf("%+v", s)
 	}
@@ -52,6 +52,7 @@ func TestLiveFilterOfEachLink(t *testing.T) {
 // TestLiveFilterRefusals checks that errors name the interface that a filter does not
 // fit.
 func TestLiveFilterRefusals(t *testing.T) {
+	t.Parallel()
 	needTcpdump(t)
 	lab(t)
 	pair(t, "left", "right")
@@ -84,6 +85,7 @@ func TestLiveFilterRefusals(t *testing.T) {
 // TestLiveLinkChanges checks that a run ends if an interface returns with another link
 // type.
 func TestLiveLinkChanges(t *testing.T) {
+	t.Parallel()
 	lab(t)
 	file := tun(t, "tun0")
 	r := startLive(t, "-i", "tun0", "--wait")

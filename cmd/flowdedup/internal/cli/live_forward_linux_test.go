@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	benchlab "github.com/flowdedup/flowdedup/bench/lab"
 )
 
 // address returns the address of a run with --listen, from what the run logs before it
@@ -26,7 +28,7 @@ func (r *liveRun) address() string {
 // ask sends a request to a run from the test's own thread, which is in its namespace.
 func ask(t *testing.T, address, host, path string) (code int, body string) {
 	t.Helper()
-	c, err := net.DialTimeout("tcp4", address, 10*time.Second)
+	c, err := net.DialTimeout("tcp4", address, patience)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,6 +69,7 @@ func (s *liveSummary) forwarded(reasons ...string) (n uint64) {
 // it while packets flow. A run without privileges recovers too. An output works again
 // with the first packet that is sent, and not sooner.
 func TestLiveForwardOutage(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ name, away, back, why string }{
 		{"down", "link set out down", "link set out up", "the interface is down"},
 		{"removed", "link del out", "link add out type veth peer name sensor", "no such interface"},
@@ -105,7 +108,7 @@ func TestLiveForwardOutage(t *testing.T) {
 					return false
 				}
 			})
-			time.Sleep(50 * time.Millisecond) // what the kernel has is delivered all the same
+			benchlab.Settle()
 			r.terminate()
 			if code := r.wait(); code != 1 {
 				t.Errorf("exit code %d\n%s", code, r.stderr.String())
@@ -124,6 +127,7 @@ func TestLiveForwardOutage(t *testing.T) {
 // TestLiveForwardEnds takes the interface down without --wait. Another output goes on,
 // and later packets for the interface count as lost.
 func TestLiveForwardEnds(t *testing.T) {
+	t.Parallel()
 	lab(t)
 	pair(t, "left", "right")
 	pair(t, "out", "sensor")
@@ -135,7 +139,7 @@ func TestLiveForwardEnds(t *testing.T) {
 	for id := range uint16(n) {
 		sendTo(t, "right", liveFrame{id: 2 + id, ttl: 64})
 	}
-	time.Sleep(50 * time.Millisecond) // what the kernel has is delivered all the same
+	benchlab.Settle()
 	r.terminate()
 	if code := r.wait(); code != 1 {
 		t.Errorf("exit code %d\n%s", code, r.stderr.String())
@@ -147,6 +151,7 @@ func TestLiveForwardEnds(t *testing.T) {
 
 // TestLiveForwardMTU forwards packets that are too long for the interface.
 func TestLiveForwardMTU(t *testing.T) {
+	t.Parallel()
 	lab(t)
 	ip(t, "link set lo up")
 	pair(t, "left", "right")
@@ -162,7 +167,7 @@ func TestLiveForwardMTU(t *testing.T) {
 	}
 	r.event("longer than the interface can carry")
 	awaitHealth(t, address, "packets longer than the interface can carry")
-	s := r.stopAfter(2 * n)
+	s := r.finish()
 	if s.forwarded("sent") != n || s.forwarded("too_long") != n {
 		t.Errorf("%+v", s)
 	}
@@ -177,6 +182,7 @@ func TestLiveForwardMTU(t *testing.T) {
 // TestLiveListens checks that the run logs its address, and answers to no other host
 // name.
 func TestLiveListens(t *testing.T) {
+	t.Parallel()
 	lab(t)
 	ip(t, "link set lo up")
 	pair(t, "left", "right")
@@ -209,7 +215,7 @@ func TestLiveNotifies(t *testing.T) {
 	hear := func(want string) {
 		t.Helper()
 		for buf := make([]byte, 4096); ; {
-			if err := manager.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+			if err := manager.SetReadDeadline(time.Now().Add(patience)); err != nil {
 				t.Fatal(err)
 			}
 			n, err := manager.Read(buf)

@@ -21,6 +21,7 @@ var (
 // TestLiveHoldLeaves forwards packets that wait for better copies when they have waited
 // long enough, though no packet comes after them.
 func TestLiveHoldLeaves(t *testing.T) {
+	t.Parallel()
 	for _, workers := range []string{"1", "2"} {
 		t.Run(workers+" workers", func(t *testing.T) {
 			lab(t)
@@ -31,7 +32,7 @@ func TestLiveHoldLeaves(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer sensor.Close()
-			r := startLive(t, "-i", "left", "--forward", "out", "--keep", "flow", "--window", "100ms", "--hold", "50ms", "--workers", workers, "--json")
+			r := startLive(t, "-i", "left", "--forward", "out", "--keep", "flow", "--window", "1s", "--hold", "500ms", "--workers", workers, "--json")
 			var got []string
 			var b capture.Batch
 			for _, step := range [][]liveFrame{{heldFirst}, {heldAway, heldHome}, {heldAlone}} {
@@ -61,20 +62,32 @@ func heldKept() []string {
 
 // TestLiveHoldEnds writes what waits when the run ends, whatever ends it.
 func TestLiveHoldEnds(t *testing.T) {
+	t.Parallel()
+	run := func(t *testing.T, out string, flags ...string) liveSummary {
+		args := []string{"-i", "left", "-w", out, "--keep", "flow", "--window", "1h", "--memory", "1MiB", "--hold", "1h", "--json"}
+		r := startLive(t, append(args, flags...)...)
+		sendTo(t, "right", heldFirst, heldAway, heldHome, heldAlone)
+		if flags == nil {
+			return r.finish()
+		}
+		if code := r.wait(); code != exitDone {
+			t.Fatalf("exit code %d: %s", code, r.stderr.String())
+		}
+		return r.summary(r.stdout.Bytes())
+	}
 	for name, flags := range map[string][]string{"signal": nil, "count": {"--count", "4"}, "duration": {"--duration", "1s"}} {
 		t.Run(name, func(t *testing.T) {
 			lab(t)
 			pair(t, "left", "right")
 			out := filepath.Join(t.TempDir(), "out.pcapng")
-			r := startLive(t, append([]string{"-i", "left", "-w", out, "--keep", "flow", "--window", "1h", "--hold", "1h", "--json"}, flags...)...)
-			sendTo(t, "right", heldFirst, heldAway, heldHome, heldAlone)
-			if flags == nil {
-				r.stop()
-			} else if code := r.wait(); code != exitDone {
-				t.Fatalf("exit code %d: %s", code, r.stderr.String())
+			s := run(t, out, flags...)
+			for span := 2 * time.Second; name == "duration" && s.PacketsIn < 4 && span < patience; span *= 2 {
+				// The packets were sent too late, so the run has to be longer.
+				out = filepath.Join(t.TempDir(), "out.pcapng")
+				s = run(t, out, "--duration", span.String())
 			}
 			if got := framesOf(t, out); !slices.Equal(got, heldKept()) {
-				t.Errorf("wrote %q", got)
+				t.Errorf("wrote %q: %+v", got, s)
 			}
 		})
 	}

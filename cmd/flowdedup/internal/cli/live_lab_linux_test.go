@@ -18,8 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
+	benchlab "github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/capture/ring"
@@ -29,36 +28,17 @@ import (
 // it starts share.
 func lab(t *testing.T) {
 	t.Helper()
-	runtime.LockOSThread() // and never unlocks: the thread ends with the test
-	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
-		t.Skip("no network namespace: ", err)
-	}
-	quiet(t)
-	if out, err := exec.Command("ip", "link", "add", "probe0", "type", "veth", "peer", "name", "probe1").CombinedOutput(); err != nil {
-		t.Skipf("no pair of interfaces: %v: %s", err, out)
-	}
-	ip(t, "link del probe0")
-}
-
-// quiet keeps the kernel from sending packets of its own on every new interface.
-func quiet(t *testing.T) {
-	t.Helper()
-	for _, which := range []string{"all", "default"} {
-		if err := os.WriteFile("/proc/sys/net/ipv6/conf/"+which+"/disable_ipv6", []byte("1"), 0); err != nil && !errors.Is(err, os.ErrNotExist) {
-			t.Skip("no setting in the namespace: ", err)
-		}
+	if err := benchlab.Enter(); err != nil {
+		t.Skip(err)
 	}
 }
 
 // pair makes two interfaces: what goes into one comes out of the other.
 func pair(t *testing.T, left, right string) {
 	t.Helper()
-	ip(t, "link add "+left+" type veth peer name "+right)
-	for _, name := range []string{left, right} {
-		ip(t, "link set "+name+" up")
+	if err := benchlab.Pair(left, right); err != nil {
+		t.Fatal(err)
 	}
-	awaitLink(t, left)
-	awaitLink(t, right)
 }
 
 // awaitLink waits until an interface carries packets.
@@ -74,15 +54,6 @@ func ip(t *testing.T, arguments string) {
 	t.Helper()
 	if out, err := exec.Command("ip", strings.Fields(arguments)...).CombinedOutput(); err != nil {
 		t.Fatalf("ip %s: %v: %s", arguments, err, out)
-	}
-}
-
-func waitFor(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !done(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("waited too long for ", what)
-		}
 	}
 }
 
@@ -115,7 +86,11 @@ func startLive(t *testing.T, args ...string) *liveRun {
 
 func startProgram(t *testing.T, args ...string) *liveRun {
 	t.Helper()
-	r := &liveRun{t: t, cmd: program(t, slices.Concat([]string{"live", "--ring-size", "8MiB"}, captureArgs(t), args)...)}
+	defaults := []string{"live", "--ring-size", "8MiB"}
+	if !slices.Contains(args, "exact") && !slices.Contains(args, "--learn") {
+		defaults = append(defaults, "--memory", "1MiB") // long windows would fill hundreds
+	}
+	r := &liveRun{t: t, cmd: program(t, slices.Concat(defaults, captureArgs(t), args)...)}
 	r.cmd.Stdout = &r.stdout
 	r.start()
 	return r
@@ -147,7 +122,7 @@ func (r *liveRun) start() {
 // event waits for a line on stderr that holds a text, and returns it.
 func (r *liveRun) event(text string) string {
 	r.t.Helper()
-	for timeout := time.After(20 * time.Second); ; {
+	for timeout := time.After(patience); ; {
 		select {
 		case line, ok := <-r.lines:
 			if !ok {
@@ -168,10 +143,15 @@ func (r *liveRun) wait() int {
 	select {
 	case err := <-r.ended:
 		return exitCodeOf(r.t, err)
-	case <-time.After(20 * time.Second):
-		r.t.Fatal("it does not end")
-		return -1
+	case <-time.After(patience):
 	}
+	_ = r.cmd.Process.Signal(syscall.SIGABRT) // it tells what its goroutines do
+	for range r.lines {
+		continue
+	}
+	<-r.ended
+	r.t.Fatalf("it does not end\n%s", r.stderr.String())
+	return -1
 }
 
 // stop ends the run as a user does, and returns its summary.
@@ -286,7 +266,7 @@ func sendTo(t *testing.T, name string, frames ...liveFrame) {
 
 func sendBytes(t *testing.T, name string, frames ...[]byte) {
 	t.Helper()
-	s, err := ring.OpenSender(ring.SenderConfig{Interface: name, Queue: true, RetryTimeout: 10 * time.Second})
+	s, err := ring.OpenSender(ring.SenderConfig{Interface: name, Queue: true, RetryTimeout: patience})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -324,7 +304,7 @@ func canIP(arguments string) bool {
 
 func pidOf(r *liveRun) string { return strconv.Itoa(r.cmd.Process.Pid) }
 
-// copyProgram copies the test binary to where every user can run it.
+// copyProgram copies the test binary to where every user can run it, whatever the umask.
 func copyProgram(t *testing.T) string {
 	t.Helper()
 	exe, err := os.Executable()
@@ -341,7 +321,7 @@ func copyProgram(t *testing.T) string {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) }) // in a folder for such things
 	name := filepath.Join(dir, "flowdedup")
-	if err := errors.Join(os.Chmod(dir, 0o755), os.WriteFile(name, content, 0o755)); err != nil {
+	if err := errors.Join(os.WriteFile(name, content, 0o755), os.Chmod(name, 0o755), os.Chmod(dir, 0o755)); err != nil {
 		t.Fatal(err)
 	}
 	return name

@@ -13,10 +13,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
+	benchlab "github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/ring"
 )
@@ -52,13 +52,14 @@ func fill(t *testing.T, dir string) (name string) {
 }
 
 // sendMany sends more than a small disk holds, every other packet a copy. It returns the
-// packets and the copies.
+// packets and the copies, when the kernel has delivered them.
 func sendMany(t *testing.T) (first, copies []string) {
 	t.Helper()
 	frames := burst(12_000, func(f *liveFrame) { f.vlan = 5 })
 	for part := range slices.Chunk(frames, 1000) {
 		sendTo(t, "right", part...)
 	}
+	benchlab.Settle()
 	for i, f := range frames {
 		if i%2 == 0 {
 			first = append(first, string(f.bytes()))
@@ -90,6 +91,7 @@ func (r *liveRun) endsFull(lost string) {
 // TestLiveFull fills the disk of the only output, which ends the run. What fitted can be
 // read.
 func TestLiveFull(t *testing.T) {
+	t.Parallel()
 	lab(t)
 	pair(t, "left", "right")
 	dir := smallDisk(t)
@@ -134,6 +136,7 @@ func TestLiveFullBesides(t *testing.T) {
 
 // TestLiveFullRotates fills the disk after some files, which stay.
 func TestLiveFullRotates(t *testing.T) {
+	t.Parallel()
 	lab(t)
 	pair(t, "left", "right")
 	small, dir := smallDisk(t), t.TempDir()
@@ -168,6 +171,7 @@ func TestLiveFullRotates(t *testing.T) {
 // TestLiveFullState fills the disk of the state. The last saved state stays, and the next
 // run resumes from it.
 func TestLiveFullState(t *testing.T) {
+	t.Parallel()
 	lab(t)
 	pair(t, "left", "right")
 	dir := smallDisk(t)
@@ -176,7 +180,7 @@ func TestLiveFullState(t *testing.T) {
 	const n = 100
 	r := startLive(t, args...)
 	sendTo(t, "right", burst(n, func(*liveFrame) {})...)
-	r.stopAfter(2 * n)
+	r.finish()
 
 	filler := fill(t, dir)
 	r = startLive(t, args...)
@@ -193,7 +197,7 @@ func TestLiveFullState(t *testing.T) {
 	r = startLive(t, args...)
 	fill(t, dir)
 	sendTo(t, "right", burst(n, func(*liveFrame) {})...)
-	time.Sleep(50 * time.Millisecond)
+	benchlab.Settle()
 	r.terminate()
 	r.endsFull("--state: output failed: write " + state)
 	if s := r.summary(r.stdout.Bytes()); s.PacketsIn != 4*n || s.Duplicates != 3*n {
@@ -246,7 +250,7 @@ func startInCgroup(t *testing.T, dir string, args ...string) *liveRun {
 // flood sends packets that each have a flow and a source of their own.
 func flood(t *testing.T, name string, flows int) {
 	t.Helper()
-	s, err := ring.OpenSender(ring.SenderConfig{Interface: name, Queue: true, RetryTimeout: 10 * time.Second})
+	s, err := ring.OpenSender(ring.SenderConfig{Interface: name, Queue: true, RetryTimeout: patience})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,6 +275,9 @@ func flood(t *testing.T, name string, flows int) {
 // TestLiveFlood counts a flood of spoofed sources in a cgroup with too little memory to
 // remember them.
 func TestLiveFlood(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and the race detector takes memory of its own")
+	}
 	lab(t)
 	dir := memoryCgroup(t, floodLimit)
 	pair(t, "left", "right")
@@ -278,7 +285,10 @@ func TestLiveFlood(t *testing.T) {
 	r := startInCgroup(t, dir, "-i", "right", "--ring-size", "16MiB", "--of", "src,flow", "--every", "8760h", "--slide", "1s",
 		"--reports", reports, "--json")
 	flood(t, "left", floodFlows)
-	time.Sleep(3 * time.Second) // the last report of the past has all
+	waitFor(t, "a report of the past that has all", func() bool {
+		last := pastFlows(t, reports)
+		return len(last) > 1 && last[len(last)-1] == last[len(last)-2]
+	})
 	s := r.stop()
 	if s.PacketsIn < floodFlows/10 {
 		t.Skipf("only %d of %d packets were captured", s.PacketsIn, floodFlows)
@@ -299,6 +309,28 @@ func TestLiveFlood(t *testing.T) {
 		}
 	}
 	t.Logf("%d packets captured, %d dropped: %+v", s.PacketsIn, s.dropped(), rows)
+}
+
+// pastFlows returns the counts of flows over the past that were reported so far.
+func pastFlows(t *testing.T, name string) (counts []uint64) {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(data)) {
+		var row struct {
+			Kind, Of, Family string
+			Distinct         uint64
+		}
+		if err := json.Unmarshal([]byte(line), &row); err != nil {
+			t.Fatal(errors.Join(err, errors.New(line)))
+		}
+		if row.Kind == "sliding" && row.Of == "flow" && row.Family == "ipv4" && row.Distinct > 0 {
+			counts = append(counts, row.Distinct)
+		}
+	}
+	return counts
 }
 
 // floodRow is the part of a report that the test looks at.

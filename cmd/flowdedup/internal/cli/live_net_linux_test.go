@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -10,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	benchlab "github.com/flowdedup/flowdedup/bench/lab"
 )
 
 // netSummary is what live says of inputs on a network.
@@ -52,6 +55,7 @@ func mustRead(t *testing.T, name string) []byte {
 // TestLiveListen joins two peers by --across, as two files would be, and writes what dedup
 // writes. It needs no privileges.
 func TestLiveListen(t *testing.T) {
+	t.Parallel()
 	names := []string{bundled("router-in.pcap"), bundled("router-out.pcap")}
 	want := runDedup(t, exitDone, append([]string{"--across", "--window", "50ms"}, names...)...)
 	port, out := freePort(t), filepath.Join(t.TempDir(), "out.pcapng")
@@ -86,6 +90,7 @@ func TestLiveListen(t *testing.T) {
 // TestLiveConnect connects to a peer that comes late and leaves, and goes on with what comes
 // then. The filter is applied here.
 func TestLiveConnect(t *testing.T) {
+	t.Parallel()
 	tool(t, "tcpdump")
 	port, data := freePort(t), mustRead(t, bundled("router-in.pcap"))
 	wanted := runDedup(t, exitDone, "--filter", "tcp", bundled("router-in.pcap")).PacketsIn
@@ -118,6 +123,7 @@ func TestLiveConnect(t *testing.T) {
 
 // TestLiveSilent closes windows and answers for metrics while no peer says anything.
 func TestLiveSilent(t *testing.T) {
+	t.Parallel()
 	port, reports := freePort(t), filepath.Join(t.TempDir(), "counts.jsonl")
 	run := &liveRun{t: t, cmd: program(t, "live", "--json", "-i", "tcp-listen://:"+port, "--of", "src", "--every", "1s", "--slide", "0",
 		"--merge-wait", "50ms", "--reports", reports)}
@@ -163,6 +169,7 @@ func sendVXLAN(t *testing.T, vni byte, frames ...[]byte) {
 // TestLiveMirror removes copies among VNIs, each a capture point, beside an interface and a
 // peer, and resumes.
 func TestLiveMirror(t *testing.T) {
+	t.Parallel()
 	lab(t)
 	ip(t, "link set lo up")
 	pair(t, "left", "right")
@@ -176,13 +183,13 @@ func TestLiveMirror(t *testing.T) {
 		frames = append(frames, liveFrame{id: uint16(i), src: 1, ttl: 64}.bytes())
 	}
 	sendVXLAN(t, 1, frames...)
-	time.Sleep(300 * time.Millisecond)
+	waitFor(t, "the packets that stay", func() bool { return packetsIn(out) == len(frames) })
 	sendVXLAN(t, 2, frames...)      // copies
 	sendVXLAN(t, 1, frames[:10]...) // sent again: none, by --across
 	sendVXLAN(t, 3, frames...)      // unwanted
 	sendVXLAN(t, 1, []byte{})
 	sendBytes(t, "left", frames...) // copies
-	time.Sleep(500 * time.Millisecond)
+	awaitRead(t, mirrorPort)
 	run.signalAll()
 	got := run.netResult(130)
 	if got.PacketsIn != 160 || got.Duplicates != 100 {
@@ -201,6 +208,34 @@ func TestLiveMirror(t *testing.T) {
 	if n := again.netResult(130).PacketsIn; n != 160 {
 		t.Errorf("a resumed run has %d packets", n)
 	}
+}
+
+// mirrorPort is the port of VXLAN.
+const mirrorPort = 4789
+
+// awaitRead waits until programs have read what this namespace has sent to a port over UDP.
+func awaitRead(t *testing.T, port int) {
+	t.Helper()
+	benchlab.Settle()
+	local := fmt.Sprintf(":%04X", port)
+	waitFor(t, fmt.Sprintf("what came to port %d to be read", port), func() bool {
+		sockets := 0
+		for _, name := range []string{"udp", "udp6"} {
+			all, err := os.ReadFile("/proc/thread-self/net/" + name)
+			if err != nil && !errors.Is(err, os.ErrNotExist) {
+				t.Fatal(err)
+			}
+			for line := range strings.Lines(string(all)) {
+				if f := strings.Fields(line); len(f) > 4 && strings.HasSuffix(f[1], local) {
+					sockets++
+					if !strings.HasSuffix(f[4], ":00000000") {
+						return false
+					}
+				}
+			}
+		}
+		return sockets > 0
+	})
 }
 
 // signalAll ends a run as a user does.
@@ -245,6 +280,7 @@ func TestLiveNetworkRefusals(t *testing.T) {
 
 // TestInspectNetwork inspects what a peer sends, as it would a file.
 func TestInspectNetwork(t *testing.T) {
+	t.Parallel()
 	name, port := bundled("router-ordered.pcapng"), freePort(t)
 	var want, got struct {
 		Packets, Copies, Peers uint64

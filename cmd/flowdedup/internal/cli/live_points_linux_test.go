@@ -10,7 +10,7 @@ import (
 	"github.com/google/gopacket"
 	"github.com/google/gopacket/layers"
 
-	netlab "github.com/flowdedup/flowdedup/bench/lab"
+	benchlab "github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
@@ -18,6 +18,7 @@ import (
 // TestLivePointsGoOn checks that a resumed run recognizes interfaces, whatever the order
 // of their packets and their new indices.
 func TestLivePointsGoOn(t *testing.T) {
+	t.Parallel()
 	for name, interfaces := range map[string][]string{
 		"any": {"-i", "any"}, "named": {"-i", "spare", "-i", "left1", "-i", "left2"},
 	} {
@@ -33,7 +34,7 @@ func TestLivePointsGoOn(t *testing.T) {
 				for _, name := range to {
 					sendTo(t, name, liveFrame{id: uint16(name[len(name)-1]), ttl: 64})
 				}
-				return r.stopAfter(uint64(len(to)))
+				return r.finish()
 			}
 			if s := run("right1", "right2"); s.PacketsIn != 2 || s.Duplicates != 0 {
 				t.Fatalf("the first run: %+v", s)
@@ -49,7 +50,7 @@ func TestLivePointsGoOn(t *testing.T) {
 			}
 			r := startLive(t, args...)
 			sendTo(t, "right1", liveFrame{id: '2', ttl: 64})
-			if s := r.stopAfter(1); s.PacketsIn != 7 || s.Duplicates != 1 {
+			if s := r.finish(); s.PacketsIn != 7 || s.Duplicates != 1 {
 				t.Errorf("at another interface: %+v", s)
 			}
 		})
@@ -59,6 +60,7 @@ func TestLivePointsGoOn(t *testing.T) {
 // TestLiveAcrossRefusesOthers checks that a run with other interfaces, or the same in
 // another order, is not resumed: the filter knows them by number.
 func TestLiveAcrossRefusesOthers(t *testing.T) {
+	t.Parallel()
 	lab(t)
 	pair(t, "left", "right")
 	state := filepath.Join(t.TempDir(), "state")
@@ -175,7 +177,7 @@ func acrossArgs(interfaces []string, args ...string) []string {
 	for _, name := range interfaces {
 		args = append(args, "-i", name)
 	}
-	return append(args, "--across", "--window", "1m", "--memory", "1MiB", "--ring-size", "64MiB", "--json")
+	return append(args, "--across", "--window", "1m", "--memory", "1MiB", "--ring-size", "64MiB", "--block-timeout", "100ms", "--json")
 }
 
 // checkCopies compares both files with the summary: each removed packet is a copy of a
@@ -208,13 +210,13 @@ var vlanEnds = []string{"10.0.0.2:7", "10.1.0.2:7", "[fd00:1::2]:7"}
 
 // trunk connects this host with another one by an interface of that name, over which
 // both have a VLAN, here called access.
-func trunk(t *testing.T, tags []netlab.Tag) {
+func trunk(t *testing.T, tags []benchlab.Tag) {
 	t.Helper()
 	lab(t)
 	h := newHost(t)
 	h.plug("trunk", "eth0")
 	ends := func(parent, vlan, last string) {
-		if err := netlab.VLAN(parent, vlan, tags...); err != nil {
+		if err := benchlab.VLAN(parent, vlan, tags...); err != nil {
 			t.Skip(err)
 		}
 		assign(t, parent, "10.0.0."+last+"/24")
@@ -230,17 +232,18 @@ func trunk(t *testing.T, tags []netlab.Tag) {
 // TestLiveVLAN captures a trunk and one of its VLANs at the same time. Packets of the
 // VLAN appear with and without tags, all others once.
 func TestLiveVLAN(t *testing.T) {
-	q, ad := netlab.Tag{Type: netlab.Dot1Q, VLAN: 100}, netlab.Tag{Type: netlab.Dot1AD, VLAN: 200}
+	t.Parallel()
+	q, ad := benchlab.Tag{Type: benchlab.Dot1Q, VLAN: 100}, benchlab.Tag{Type: benchlab.Dot1AD, VLAN: 200}
 	for _, c := range []struct {
 		name       string
-		tags       []netlab.Tag
+		tags       []benchlab.Tag
 		interfaces []string
 	}{
-		{"802.1Q", []netlab.Tag{q}, []string{"trunk", "access"}},
-		{"802.1ad", []netlab.Tag{ad}, []string{"access", "trunk"}},
-		{"802.1Q in 802.1ad", []netlab.Tag{ad, q}, []string{"trunk", "access"}},
-		{"802.1Q, any", []netlab.Tag{q}, []string{"any"}},
-		{"802.1Q in 802.1ad, any", []netlab.Tag{ad, q}, []string{"any"}},
+		{"802.1Q", []benchlab.Tag{q}, []string{"trunk", "access"}},
+		{"802.1ad", []benchlab.Tag{ad}, []string{"access", "trunk"}},
+		{"802.1Q in 802.1ad", []benchlab.Tag{ad, q}, []string{"trunk", "access"}},
+		{"802.1Q, any", []benchlab.Tag{q}, []string{"any"}},
+		{"802.1Q in 802.1ad, any", []benchlab.Tag{ad, q}, []string{"any"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			trunk(t, c.tags)
@@ -250,7 +253,7 @@ func TestLiveVLAN(t *testing.T) {
 				echo(t, "udp", address, slices.Repeat([]int{80}, n)...)
 				echo(t, "tcp", address, slices.Repeat([]int{100}, n)...)
 			}
-			s, other := r.stopAfter(8*n), inPlace.stopAfter(8*n)
+			s, other := r.finish(), inPlace.finish()
 			if s.Duplicates < 8*n || s.dropped() != 0 || other.Duplicates < 8*n || other.dropped() != 0 {
 				t.Errorf("%+v; in place %+v", s, other)
 			}

@@ -15,12 +15,13 @@ import (
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
-// mostReplayed is how many packets of each capture are replayed.
-const mostReplayed = 400
-
 // replayable returns the captured bytes of packets that can be sent.
 func replayable(t *testing.T, names []string) (frames [][]byte) {
 	t.Helper()
+	mostReplayed := 400 // of each capture
+	if testing.Short() {
+		mostReplayed = 50
+	}
 	for _, name := range names {
 		src, err := pcapfile.Open(name, pcapfile.Options{Warn: func(error) {}})
 		if err != nil {
@@ -81,6 +82,7 @@ func pcapOf(t *testing.T, frames [][]byte) string {
 // TestLiveReplay replays captures. The run keeps the same packets as dedup, and finds the
 // same copies and counts as dedup and distinct.
 func TestLiveReplay(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("tcpreplay"); err != nil {
 		t.Skip("no tcpreplay(1): ", err)
 	}
@@ -146,7 +148,7 @@ type replayRun struct {
 
 func (r *replayRun) begin(t *testing.T, args []string, packets int) {
 	t.Helper()
-	args = append(args, "-i", "left", "--identity", r.identity, "--window", "1h", "--ring-size", "64MiB", "--json", "--count", fmt.Sprint(packets))
+	args = append(args, "-i", "left", "--identity", r.identity, "--window", "1h", "--ring-size", "64MiB", "--block-timeout", "1s", "--json", "--count", fmt.Sprint(packets))
 	if r.files {
 		args = append(args, "-w", filepath.Join(r.dir, "kept.pcapng"), "--duplicates", filepath.Join(r.dir, "removed.pcapng"))
 	}

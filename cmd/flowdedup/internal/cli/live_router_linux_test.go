@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	benchlab "github.com/flowdedup/flowdedup/bench/lab"
 )
 
 // router makes this host a router between host a behind interface in and host b behind
@@ -109,6 +111,7 @@ const wire = "tx off rx off sg off tso off gso off gro off"
 // packets that it forwards are copies: with offloads, where packets are long and their
 // checksums empty, and without.
 func TestLiveRouter(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, offloads string
 		interfaces     []string
@@ -127,8 +130,9 @@ func TestLiveRouter(t *testing.T) {
 			before := forwarded(t)
 			r, inPlace := startAcross(t, c.interfaces), startInPlace(t, c.interfaces)
 			converse(a)
+			benchlab.Settle()
 			n := forwarded(t) - before
-			s, other := r.stopAfter(2*n), inPlace.stopAfter(2*n)
+			s, other := r.finish(), inPlace.finish()
 			if n < 400 || s.Duplicates != n || s.dropped() != 0 || other.Duplicates != n || other.dropped() != 0 {
 				t.Errorf("%d packets were forwarded: %+v; in place %+v", n, s, other)
 			}
@@ -152,6 +156,7 @@ func routed(kept, removed *sighting) bool {
 // TestLiveRouterChecksums lets the router fill in checksums that the hosts leave empty.
 // Copies are found if checksums are not compared.
 func TestLiveRouterChecksums(t *testing.T) {
+	t.Parallel()
 	a, b := router(t)
 	for _, h := range []*host{a, b} {
 		h.offloads("tso off gso off", "eth0") // else the router cuts packets, too
@@ -161,11 +166,12 @@ func TestLiveRouterChecksums(t *testing.T) {
 	both := []string{"in", "out"}
 	whole, without := startAcross(t, both), startAcross(t, both, "--ignore", "l4-checksum")
 	converse(a)
+	benchlab.Settle()
 	n := forwarded(t) - before
-	if s := whole.stopAfter(2 * n); s.Duplicates > n/4 || s.dropped() != 0 {
+	if s := whole.finish(); s.Duplicates > n/4 || s.dropped() != 0 {
 		t.Errorf("%d packets were forwarded, compared with checksums: %+v", n, s)
 	}
-	s := without.stopAfter(2 * n)
+	s := without.finish()
 	if s.Duplicates != n || s.dropped() != 0 {
 		t.Errorf("%d packets were forwarded: %+v", n, s)
 	}
@@ -185,7 +191,9 @@ func newHost(t *testing.T) *host {
 		t.Skip("no network namespace: ", err)
 	}
 	defer home.enter()
-	quiet(t)
+	if err := benchlab.Prepare(); err != nil {
+		t.Skip(err)
+	}
 	ip(t, "link set lo up")
 	return presentHost(t)
 }
@@ -313,7 +321,7 @@ func echo(t *testing.T, network, address string, messages ...int) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
 		t.Fatal(err)
 	}
 	for _, n := range messages {
@@ -328,6 +336,15 @@ func echo(t *testing.T, network, address string, messages ...int) {
 		}
 		if err := <-written; err != nil {
 			t.Fatal(err)
+		}
+	}
+	// The last packets of a connection are sent before echo returns.
+	if stream, ok := conn.(*net.TCPConn); ok {
+		if err := stream.CloseWrite(); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := io.Copy(io.Discard, stream); n != 0 || err != nil {
+			t.Fatalf("%d bytes more from %s: %v", n, address, err)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 // TestLiveSave merges the files of a run, and compares them with its reports.
 func TestLiveSave(t *testing.T) {
+	t.Parallel()
 	lab(t)
 	pair(t, "left", "right")
 	reports, folder := filepath.Join(t.TempDir(), "counts.jsonl"), t.TempDir()
@@ -18,7 +19,7 @@ func TestLiveSave(t *testing.T) {
 	sendTo(t, "right", burst(100, func(*liveFrame) {})...)
 	r.event("window closed")
 	sendTo(t, "right", liveFrame{id: 5000, src: 9, ttl: 64})
-	r.stopAfter(201)
+	r.finish()
 	text, err := os.ReadFile(reports)
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 // TestLiveState resumes after an end and after a kill. The filter knows the kept packets,
 // and the counts of the window include earlier packets.
 func TestLiveState(t *testing.T) {
+	t.Parallel()
 	lab(t)
 	pair(t, "left", "right")
 	dir := t.TempDir()
@@ -27,7 +28,7 @@ func TestLiveState(t *testing.T) {
 		return err == nil && info.Mode().Perm() == 0o600
 	})
 	sendTo(t, "right", frames[:n]...)
-	if s := r.stopAfter(n); s.PacketsIn != n || s.Duplicates != n/2 {
+	if s := r.finish(); s.PacketsIn != n || s.Duplicates != n/2 {
 		t.Fatalf("the first run: %+v", s)
 	}
 
@@ -41,7 +42,7 @@ func TestLiveState(t *testing.T) {
 
 	r = startLive(t, args...)
 	sendTo(t, "right", frames...)
-	if s := r.stopAfter(2 * n); s.PacketsIn != 5*n || s.PacketsOut != n {
+	if s := r.finish(); s.PacketsIn != 5*n || s.PacketsOut != n {
 		t.Errorf("the third run: %+v", s)
 	}
 	if text, err := os.ReadFile(counts); err != nil || len(text) > 0 {
@@ -53,6 +54,7 @@ func TestLiveState(t *testing.T) {
 // the state does not know. Together they find exactly what one run would, although states
 // are copied while packets come in. The states have names of compressed files.
 func TestLiveStateParts(t *testing.T) {
+	t.Parallel()
 	lab(t)
 	pair(t, "left", "right")
 	const n, batch = 30_000, 250
@@ -101,6 +103,7 @@ func TestLiveStateParts(t *testing.T) {
 // TestLiveStateFails checks that a run goes on while the state cannot be saved, and
 // reports the failure and the recovery once.
 func TestLiveStateFails(t *testing.T) {
+	t.Parallel()
 	lab(t)
 	pair(t, "left", "right")
 	dir := filepath.Join(t.TempDir(), "dir")
@@ -119,7 +122,7 @@ func TestLiveStateFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.event("state saved again")
-	if s := r.stopAfter(20); s.PacketsIn != 20 {
+	if s := r.finish(); s.PacketsIn != 20 {
 		t.Errorf("%+v", s)
 	}
 	if n := strings.Count(r.stderr.String(), "state not saved"); n != 1 {
@@ -156,6 +159,7 @@ func savedPackets(t *testing.T, name string) uint64 {
 // TestLiveStateRefusals checks that a file that does not fit is neither resumed nor
 // replaced.
 func TestLiveStateRefusals(t *testing.T) {
+	t.Parallel()
 	lab(t)
 	pair(t, "left", "right")
 	state := filepath.Join(t.TempDir(), "state")

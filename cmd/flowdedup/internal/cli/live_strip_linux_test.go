@@ -21,6 +21,7 @@ func inUDP(port uint16, content string) []byte {
 // TestLiveStrip takes packets out of tunnels. What is Ethernet is forwarded, all is
 // written.
 func TestLiveStrip(t *testing.T) {
+	t.Parallel()
 	lab(t)
 	pair(t, "left", "right")
 	pair(t, "out", "sensor")
@@ -43,7 +44,7 @@ func TestLiveStrip(t *testing.T) {
 		forwarded = append(forwarded, plain, string(untagged.bytes()))
 	}
 	sendBytes(t, "right", frames...)
-	s := r.stopAfter(3 * n)
+	s := r.finish()
 	if s.forwarded("sent") != 2*n || s.forwarded("not_ethernet") != n || s.forwarded("lost") != 0 {
 		t.Errorf("%+v", s)
 	}
@@ -53,7 +54,7 @@ func TestLiveStrip(t *testing.T) {
 			t.Errorf("%q is not told once in\n%s", text, told)
 		}
 	}
-	sensor.stopAfter(2 * n)
+	sensor.finish()
 	for name, want := range map[string][]string{kept: want, seen: forwarded} {
 		got := framesOf(t, name)
 		if len(got) != len(want) {

@@ -206,13 +206,13 @@ func TestDistinctModel(t *testing.T) {
 	stream := randomStream(rng, 400, 1, 6*time.Minute)
 	name := writeStream(t, stream, 1)
 	for _, of := range []string{"src", "dst", "ip", "pair", "flow", "biflow", "mac"} {
-		for _, m := range []distinctModel{
+		for _, m := range sample(3, []distinctModel{
 			{every: 15 * time.Minute, zone: "UTC", mask4: 32, mask6: 128},
 			{every: time.Hour, zone: "Europe/Berlin", mask4: 24, mask6: 57, vlan: true},
 			{every: 24 * time.Hour, zone: "Europe/Berlin", mask4: 32, mask6: 128, vlan: true},
 			{zone: "UTC", mask4: 23, mask6: 7},
 			{zone: "Asia/Kolkata", mask4: 32, mask6: 128},
-		} {
+		}) {
 			m.of = of
 			checkDistinct(t, &m, name, stream)
 		}
@@ -340,7 +340,7 @@ func TestSlidingModel(t *testing.T) {
 			continue
 		}
 		in := writeStream(t, shifted, 1)
-		for _, of := range []string{"src", "ip", "flow"} {
+		for _, of := range sample(3, []string{"src", "ip", "flow"}) {
 			parse := &distinctModel{of: of, mask4: 32, mask6: 128}
 			for _, slides := range []int64{1, 5, 12} {
 				m := &slidingModel{of: of, window: 300 * second, slide: 300 * second / slides, keys: parse.keys}
@@ -422,10 +422,10 @@ func plainAddress(frame []byte) (family string, keys []string) {
 // Ethernet with VLANs.
 func TestSharedSliding(t *testing.T) {
 	dir := sharedDir(t)
-	for _, name := range []string{
+	for _, name := range sample(4, []string{
 		"ndpi__1kxun.pcap", "ndpi__sites.pcapng", "sharppcap__10k_packets.pcap", "suricatave__denial6-6.pcap",
 		"nfstream__cassandra.pcap", "nfstream__doq.pcapng", "wireshark__dns+icmp.pcapng.gz",
-	} {
+	}) {
 		path := filepath.Join(dir, name)
 		stream := readAll(t, path)
 		first, last := stream[0].time, stream[len(stream)-1].time

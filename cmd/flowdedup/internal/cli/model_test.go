@@ -264,7 +264,7 @@ func checkModel(t *testing.T, m *dedupModel, name string, stream []seen) {
 func TestDedupModel(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	pick := func(words ...string) string { return words[rng.IntN(len(words))] }
-	for range 60 {
+	for range sample(4, make([]int, 60)) {
 		m := dedupModel{
 			identity: pick("l3", "frame"),
 			ignore: pick("", "none", "ip-id", "l4-checksum", "vlan", "mac", "mac,vlan", "ip-id,l4-checksum", "tcp-seq",
@@ -288,7 +288,7 @@ func TestDedupModel(t *testing.T) {
 // TestDedupModelBundled does the same with the bundled captures of several interfaces.
 // They contain fragments, so layer 4 is not masked.
 func TestDedupModelBundled(t *testing.T) {
-	for _, file := range []string{"router-plain.pcapng", "router-qinq.pcapng", "router-snap96.pcapng", "router-vlan.pcapng"} {
+	for _, file := range sample(3, []string{"router-plain.pcapng", "router-qinq.pcapng", "router-snap96.pcapng", "router-vlan.pcapng"}) {
 		name := bundled(file)
 		stream := readStream(t, name)
 		for _, m := range []dedupModel{

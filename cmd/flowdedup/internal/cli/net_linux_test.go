@@ -10,35 +10,21 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
-// freePort returns a port of the loopback interface that nobody uses now.
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	_, port, _ := net.SplitHostPort(l.Addr().String())
-	return port
-}
-
 // dialled connects to a program that will listen.
-func dialled(t *testing.T, port string) net.Conn {
+func dialled(t *testing.T, port string) (conn net.Conn) {
 	t.Helper()
-	for range 1000 {
-		if conn, err := net.Dial("tcp", "127.0.0.1:"+port); err == nil {
-			return conn
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Fatal("nobody listens at port", port)
-	return nil
+	waitFor(t, "who listens at port "+port, func() (done bool) {
+		var err error
+		conn, err = net.Dial("tcp", "127.0.0.1:"+port)
+		return err == nil
+	})
+	return conn
 }
 
 // netRun is a run of flowdedup as a process.
@@ -108,7 +94,6 @@ func TestNetworkPeers(t *testing.T) {
 			}
 			defer last.Process.Kill()
 			awaitSocket(t, to, established)
-			time.Sleep(200 * time.Millisecond) // the program accepts it in its own time
 			send := exec.Command(tcpdump, "-r", in, "-w", "-")
 			send.Stdout = sensor
 			if err := send.Run(); err != nil {
@@ -143,20 +128,20 @@ func awaitSocket(t *testing.T, port, state string) {
 		t.Fatal(err)
 	}
 	local := fmt.Sprintf(":%04X", number)
-	for range 1000 {
+	waitFor(t, "a socket of port "+port+" in state "+state, func() bool {
 		// Not /proc/net: the first thread of the process may be in the namespace of another test.
 		all, err := os.ReadFile("/proc/thread-self/net/tcp")
 		if err != nil {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(string(all)) {
-			if f := strings.Fields(line); len(f) > 3 && strings.HasSuffix(f[1], local) && f[3] == state {
-				return
+			// The kernel's end of a connection has no inode until the program accepts it.
+			if f := strings.Fields(line); len(f) > 9 && strings.HasSuffix(f[1], local) && f[3] == state && f[9] != "0" {
+				return true
 			}
 		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Fatal("no socket of port", port, "in state", state)
+		return false
+	})
 }
 
 // TestNetworkJoins joins the two sides of a router by --across, as two files would be.
@@ -254,18 +239,14 @@ func TestNetworkBad(t *testing.T) {
 func awaitPackets(t *testing.T, r *netRun, dir string) {
 	t.Helper()
 	files := fmt.Sprintf("/proc/%d/fd/", r.Process.Pid)
-	for range 1000 {
+	waitFor(t, "packets in "+dir, func() bool {
 		entries, _ := os.ReadDir(files)
-		for _, e := range entries {
+		return slices.ContainsFunc(entries, func(e os.DirEntry) bool {
 			info, err := os.Stat(files + e.Name())
 			name, _ := os.Readlink(files + e.Name())
-			if err == nil && strings.HasPrefix(name, dir) && info.Mode().IsRegular() && info.Size() > 10_000 {
-				return
-			}
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Fatal("nothing was written")
+			return err == nil && strings.HasPrefix(name, dir) && info.Mode().IsRegular() && info.Size() > 10_000
+		})
+	})
 }
 
 // TestNetworkSignal ends a run whose peers are silent. What came is written.

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -119,19 +120,16 @@ func TestSignals(t *testing.T) {
 // gone through.
 func waitForTemporary(t *testing.T, dir string) {
 	t.Helper()
-	for range 500 {
+	waitFor(t, "packets in "+dir, func() bool {
 		entries, err := os.ReadDir(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, e := range entries {
-			if info, err := e.Info(); err == nil && info.Size() > 0 {
-				return
-			}
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Fatal("nothing was written")
+		return slices.ContainsFunc(entries, func(e os.DirEntry) bool {
+			info, err := e.Info()
+			return err == nil && info.Size() > 0
+		})
+	})
 }
 
 // TestKilled checks that a killed run leaves nothing under the final name.
@@ -368,7 +366,7 @@ func TestDistinctStreams(t *testing.T) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			defer time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() }).Stop()
+			defer time.AfterFunc(patience, func() { _ = cmd.Process.Kill() }).Stop()
 			if _, err := stdin.Write(hourlyPcap(200)); err != nil {
 				t.Fatal(err)
 			}

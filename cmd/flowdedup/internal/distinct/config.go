@@ -58,7 +58,7 @@ func (c *Config) counters(rows *rowMaker) *multikey.Config {
 	}
 	m := &multikey.Config{
 		Keys:     keys,
-		Implies:  func(i, j int) bool { return c.Keys[i].Determines(c.Keys[j]) },
+		Implies:  c.implies,
 		Calendar: c.Calendar, Slide: c.Slide, Window: c.Window, Past: c.Past,
 		Method: c.Method, Memory: c.Memory, Budget: c.Budget, FPR: c.FPR, Secret: c.Secret,
 		SetLimit: c.SetLimit, Changes: c.Changes, Save: c.Save,
@@ -69,6 +69,11 @@ func (c *Config) counters(rows *rowMaker) *multikey.Config {
 		m.Total = rows.total
 	}
 	return m
+}
+
+// implies is multikey.Config.Implies. Other keys are made from those of two addresses.
+func (c *Config) implies(i, j int) bool {
+	return i == j || c.Keys[i].Kind >= flow.Pair && c.Keys[i].Determines(c.Keys[j])
 }
 
 func (c *Config) zone() *time.Location {

@@ -32,12 +32,17 @@ func NewCounter(cfg *Config) *Counter {
 type Packets struct {
 	counter *Counter
 	batch   *multikey.Batch
-	direct  *flow.Keyer   // makes the keys of all packets
-	derived []*flow.Keyer // make the keys that other keys imply, group by group
-	keys    []keys        // by key of the run, nil without Config.FirstSeen
+	direct  *flow.Keyer // makes the keys of all packets
+	derived []derived   // group by group
+	keys    []keys      // by key of the run, nil without Config.FirstSeen
 
 	source *capture.Batch // the batch that is counted
-	subset capture.Batch  // of it: the packets that implied keys are made from
+}
+
+// derived makes the keys that another key implies.
+type derived struct {
+	keyer *flow.Keyer
+	by    int // number of that key among the direct ones
 }
 
 // keys are the keys behind the elements of a batch.
@@ -53,7 +58,9 @@ func (c *Counter) NewPackets() *Packets {
 	p.batch.Derive, p.batch.FirstSeen = p.derive, p.emitFirstSeen
 	p.direct = c.cfg.keyers(p.batch.Direct())
 	for _, group := range p.batch.Derived() {
-		p.derived = append(p.derived, c.cfg.keyers(group.Keys))
+		by := slices.Index(p.batch.Direct(), group.By)
+		p.direct.Keep(by)
+		p.derived = append(p.derived, derived{c.cfg.keyers(group.Keys), by})
 	}
 	if c.cfg.FirstSeen != nil {
 		p.keys = make([]keys, len(c.cfg.Keys))
@@ -65,6 +72,7 @@ func (c *Counter) NewPackets() *Packets {
 // they may be filled in later, and must stay until then.
 func (p *Packets) Reset(times []int64) {
 	p.batch.Reset(times)
+	p.direct.Forget()
 	for i := range p.keys {
 		k := &p.keys[i]
 		*k = keys{k.addr4[:0], k.v4[:0], k.mac[:0], k.v6[:0]}
@@ -102,19 +110,17 @@ func addDigests[K any](s *multikey.Series[digest.Digest], keys []K, frames []uin
 	}
 }
 
-// derive makes the keys of a group for the given packets.
-func (p *Packets) derive(group int, packets []uint32) {
-	b := p.source
-	frames := slices.Grow(p.subset.Frames[:0], len(packets))[:len(packets)]
-	for i, packet := range packets {
-		frames[i] = b.Frames[packet]
-	}
-	p.subset = capture.Batch{Buf: b.Buf, Frames: frames, Interfaces: b.Interfaces, Sections: b.Sections}
-	for from := 0; from < len(frames); from += step {
-		made := p.derived[group].FromFrames(&p.subset, from, min(step, len(frames)-from))
+// derive makes the keys of a group that follow from some of the keys that imply them.
+func (p *Packets) derive(group int, v4, v6 []uint32) {
+	d := &p.derived[group]
+	all4, all6 := p.direct.Kept(d.by)
+	for len(v4)+len(v6) > 0 {
+		n4, n6 := min(step, len(v4)), min(step, len(v6))
+		made := d.keyer.FromKeys(all4, all6, v4[:n4], v6[:n6])
 		for i, key := range p.batch.Derived()[group].Keys {
-			p.add(key, made[i], from)
+			p.add(key, made[i], 0)
 		}
+		v4, v6 = v4[n4:], v6[n6:]
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/netio"
 	"github.com/flowdedup/flowdedup/capture/records/match"
 	"github.com/flowdedup/flowdedup/capture/records/text"
+	"github.com/flowdedup/flowdedup/capture/rotate"
 )
 
 // Policy says what becomes of copies.
@@ -44,6 +45,8 @@ type Config struct {
 	// send IPFIX over TCP to, or that it is fetched from.
 	Listen  []netip.AddrPort
 	Streams []netio.Address
+	// Sockets is how many sockets share what comes to an address of Listen.
+	Sockets int
 	Format  string // one of Formats
 	Map     text.Mapping
 	Match   match.Config
@@ -55,6 +58,7 @@ type Config struct {
 	Window time.Duration
 	Output string // "" for none
 	CSV    bool
+	Rotate rotate.Options // Output is a series of files if it has a size or an interval
 	// Relay is where messages go that were cut, "" for nowhere.
 	Relay    string
 	Spoof    bool

@@ -36,30 +36,35 @@ func FuzzLine(f *testing.F) {
 
 // FuzzState resumes from any bytes.
 func FuzzState(f *testing.F) {
-	newRunner := func() *runner {
-		return &runner{cfg: &Config{Match: match.Config{Memory: 1 << 10}, Log: slog.New(slog.DiscardHandler)}}
+	policies := []*match.Deltas{nil, {}}
+	newRunner := func(pairs *match.Deltas) *runner {
+		return &runner{cfg: &Config{Match: match.Config{Memory: 1 << 12, Pairs: pairs}, Log: slog.New(slog.DiscardHandler)}}
 	}
-	r := newRunner()
-	var err error
-	if r.judge, err = match.New(r.cfg.Match); err != nil {
-		f.Fatal(err)
+	for _, pairs := range policies {
+		r := newRunner(pairs)
+		var err error
+		if r.judge, err = match.New(r.cfg.Match); err != nil {
+			f.Fatal(err)
+		}
+		r.state = new(state)
+		if err := r.encode(); err != nil {
+			f.Fatal(err)
+		}
+		whole := bytes.Clone(r.state.content.Bytes())
+		f.Add(whole)
+		f.Add(whole[:len(whole)/2])
 	}
-	r.state = new(state)
-	if err := r.encode(); err != nil {
-		f.Fatal(err)
-	}
-	whole := bytes.Clone(r.state.content.Bytes())
-	f.Add(whole)
-	f.Add(whole[:len(whole)/2])
 	f.Add([]byte(stateMagic))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		one := newRunner()
-		err := one.restore(bytes.NewReader(data))
-		if err == nil && !bytes.HasPrefix(data, whole[:len(stateMagic)]) {
-			t.Error("no state was taken for one")
-		}
-		if one.judge != nil {
-			one.judge.Close()
+		for _, pairs := range policies {
+			one := newRunner(pairs)
+			err := one.restore(bytes.NewReader(data))
+			if err == nil && !bytes.HasPrefix(data, []byte(stateMagic)) {
+				t.Error("no state was taken for one")
+			}
+			if one.judge != nil {
+				one.judge.Close()
+			}
 		}
 	})
 }

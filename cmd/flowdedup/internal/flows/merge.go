@@ -1,6 +1,7 @@
 package flows
 
 import (
+	"cmp"
 	"errors"
 	"io"
 
@@ -12,6 +13,7 @@ import (
 // record of an input comes after it, whatever its time.
 type merged struct {
 	inputs []*cursor
+	errs   []error // of inputs that ended early
 }
 
 // cursor is how far an input was read.
@@ -33,12 +35,9 @@ func newMerged(readers []records.Reader) *merged {
 
 // ReadBatch implements records.Reader. Messages stay whole.
 func (m *merged) ReadBatch(b *records.Batch) error {
-	first, second, err := m.first()
-	if err != nil {
-		return err
-	}
+	first, second := m.first()
 	if first == nil {
-		return io.EOF
+		return cmp.Or(errors.Join(m.errs...), io.EOF)
 	}
 	from, all := first.next, first.batch.Records
 	if kind := first.batch.Kind; kind != records.JSON && kind != records.CSV {
@@ -55,11 +54,12 @@ func (m *merged) ReadBatch(b *records.Batch) error {
 	return nil
 }
 
-// first returns the input whose next record is the oldest, and the one after it.
-func (m *merged) first() (first, second *cursor, err error) {
+// first returns the input whose next record is the oldest, and the one after it. An input
+// that fails does not end the others.
+func (m *merged) first() (first, second *cursor) {
 	for _, c := range m.inputs {
 		if err := c.fill(); err != nil {
-			return nil, nil, err
+			m.errs = append(m.errs, err)
 		}
 		switch {
 		case c.over:
@@ -69,18 +69,17 @@ func (m *merged) first() (first, second *cursor, err error) {
 			second = c
 		}
 	}
-	return first, second, nil
+	return first, second
 }
 
-// fill reads a batch if none is there.
+// fill reads a batch if none is there. Behind an error there is nothing.
 func (c *cursor) fill() error {
 	for !c.read && !c.over {
-		err := c.reader.ReadBatch(&c.batch)
-		if errors.Is(err, io.EOF) {
+		if err := c.reader.ReadBatch(&c.batch); err != nil {
 			c.over = true
-			return nil
-		}
-		if err != nil {
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
 			return err
 		}
 		c.next, c.read = 0, len(c.batch.Records)+len(c.batch.Raw) > 0

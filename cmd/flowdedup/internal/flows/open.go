@@ -1,7 +1,7 @@
 package flows
 
 import (
-	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/compressed"
 	"github.com/flowdedup/flowdedup/capture/mirror"
 	"github.com/flowdedup/flowdedup/capture/netio"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
@@ -32,7 +33,7 @@ func (r *runner) openInputs(ctx context.Context) error {
 	}
 	var binary []capture.Source
 	var binaryNames, textNames []string
-	var texts []*bufio.Reader
+	var texts []io.Reader
 	for _, name := range r.cfg.Inputs {
 		in, head, err := r.openFile(name)
 		if err != nil {
@@ -68,8 +69,8 @@ func (r *runner) openInputs(ctx context.Context) error {
 	return nil
 }
 
-// openFile opens a file, and returns what it has, decompressed, and its first bytes.
-func (r *runner) openFile(name string) (in *bufio.Reader, head []byte, err error) {
+// openFile opens a file, and returns what it has inside, and how that begins.
+func (r *runner) openFile(name string) (in io.Reader, head []byte, err error) {
 	file := os.Stdin
 	if name != "-" {
 		if file, err = os.Open(name); err != nil {
@@ -77,20 +78,33 @@ func (r *runner) openFile(name string) (in *bufio.Reader, head []byte, err error
 		}
 		r.inputs = append(r.inputs, file)
 	}
-	if in, head, err = peek(file); err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", name, err)
+	// It is not closed: a read may be under way when the run ends, and its memory is all
+	// that it has.
+	inside, head, err := compressed.NewReader(file)
+	if err != nil {
+		return nil, nil, capture.Locate(err, shown(name), 0, true)
 	}
-	if len(head) == 0 {
-		return nil, nil, &capture.InputError{Input: name, Header: true, Err: capture.ErrEmpty}
+	return io.MultiReader(bytes.NewReader(head), inside), head, nil
+}
+
+// shown is what errors call an input.
+func shown(name string) string {
+	if name == "-" {
+		return "stdin"
 	}
-	return in, head, nil
+	return name
 }
 
 func openBinary(in io.Reader, head []byte, name string, warn func(error)) (capture.Source, error) {
-	if len(head) >= 4 && export.IsStream(head) {
-		return export.NewStream(in, name, netip.AddrPort{}), nil
+	if export.IsStream(head) {
+		return export.NewStream(in, shown(name), netip.AddrPort{}), nil
 	}
-	return pcapfile.NewReader(in, name, pcapfile.Options{Warn: warn})
+	if len(head) >= 2 && head[0] == 0 && (head[1] == 5 || head[1] == 9) {
+		err := fmt.Errorf("%w: it begins as a message of NetFlow v%d, whose length nothing tells: read a capture of exports, or send it to --listen",
+			capture.ErrUnknownFormat, head[1])
+		return nil, capture.Locate(err, shown(name), 0, true)
+	}
+	return pcapfile.NewReader(in, shown(name), pcapfile.Options{Warn: warn})
 }
 
 // join merges sources by time.
@@ -104,23 +118,30 @@ func join(sources []capture.Source, warn func(error)) capture.Source {
 // mergeWait is how long messages wait for older ones that come another way.
 const mergeWait = 100 * time.Millisecond
 
-// listen opens what exporters send to.
+// socketLag is how long it may take from a message's arrival to its being read.
+const socketLag = 10 * time.Millisecond
+
+// listen opens what exporters send to. What comes in several ways is merged in the order of
+// time, so the number of sockets does not change who told of a flow first.
 func (r *runner) listen(ctx context.Context) error {
-	if len(r.cfg.Listen) > 0 {
-		if err := r.openSockets(); err != nil {
-			return err
-		}
+	names, receivers, err := r.openStreams(ctx)
+	if err != nil {
+		return err
 	}
-	var src interface {
-		capture.Source
-		Stop()
-	} = r.sockets
-	if len(r.cfg.Streams) > 0 {
-		arrivals, err := r.openStreams(ctx)
-		if err != nil {
-			return err
-		}
-		src = arrivals
+	if err := r.openSockets(); err != nil {
+		closeAll(receivers)
+		return err
+	}
+	if len(r.sockets) > 0 {
+		names = append(names, r.sockets[0].Inputs()...)
+	}
+	src := pcapfile.NewArrivals(names, mergeWait)
+	src.SetIdle(idle)
+	for _, socket := range r.sockets {
+		src.Add(pcapfile.Arrival{Source: socket, Input: len(receivers), Lag: socketLag})
+	}
+	for i, receiver := range receivers {
+		receiver.Start(src, i)
 	}
 	r.inputs = append(r.inputs, src)
 	r.live = true
@@ -138,22 +159,19 @@ func (r *runner) listen(ctx context.Context) error {
 
 // openSockets opens sockets for datagrams.
 func (r *runner) openSockets() (err error) {
+	if len(r.cfg.Listen) == 0 {
+		return nil
+	}
 	var targets []mirror.Target
 	for _, at := range r.cfg.Listen {
 		targets = append(targets, mirror.Datagrams(at))
 	}
-	r.sockets, err = mirror.Open(mirror.Config{Targets: targets, BufferBytes: bufferBytes, Idle: idle, Warn: r.warn})
+	r.sockets, err = mirror.OpenEach(mirror.Config{Targets: targets, Sockets: r.cfg.Sockets, BufferBytes: bufferBytes, Warn: r.warn})
 	return err
 }
 
-// openStreams opens addresses for IPFIX over TCP, and merges what comes there with the
-// datagrams.
-func (r *runner) openStreams(ctx context.Context) (*pcapfile.Arrivals, error) {
-	var names []string
-	var receivers []*netio.Receiver
-	if r.sockets != nil {
-		names = append(names, r.sockets.Inputs()...)
-	}
+// openStreams opens addresses for IPFIX over TCP, and returns their names.
+func (r *runner) openStreams(ctx context.Context) (names []string, receivers []*netio.Receiver, err error) {
 	for _, at := range r.cfg.Streams {
 		receiver, err := netio.Open(ctx, at, netio.ReceiverConfig{
 			Endless: true, Warn: func(err error) { r.cfg.Log.Warn(err.Error()) },
@@ -162,22 +180,18 @@ func (r *runner) openStreams(ctx context.Context) (*pcapfile.Arrivals, error) {
 			},
 		})
 		if err != nil {
-			for _, open := range receivers {
-				open.Close()
-			}
-			return nil, err
+			closeAll(receivers)
+			return nil, nil, err
 		}
 		names, receivers = append(names, at.String()), append(receivers, receiver)
 	}
-	arrivals := pcapfile.NewArrivals(names, mergeWait)
-	arrivals.SetIdle(idle)
-	if r.sockets != nil {
-		arrivals.Add(pcapfile.Arrival{Source: r.sockets})
+	return names, receivers, nil
+}
+
+func closeAll(receivers []*netio.Receiver) {
+	for _, open := range receivers {
+		open.Close()
 	}
-	for i, receiver := range receivers {
-		receiver.Start(arrivals, len(names)-len(receivers)+i)
-	}
-	return arrivals, nil
 }
 
 // warn passes on what is odd about an input. Damage is remembered.

@@ -1,15 +1,19 @@
 package flows
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
+	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/capture/records/match"
+	"github.com/flowdedup/flowdedup/capture/rotate"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
 
@@ -21,13 +25,17 @@ type output struct {
 	names  *names
 	csv    bool
 	merged bool
-	buf    []byte
+	buf    []byte // lines that were not written; of a rotation the last one
 	w      io.Writer
-	// file is that of a run with an end, appender that of one without.
+	// file is that of a run with an end, appender that of one without. A rotation takes the
+	// place of both.
 	file     *outfile.File
 	appender *outfile.Appender
-	safe     *sink.InterruptibleWriter
+	rotation *rotate.Lines
+	safe     *sink.InterruptibleWriter // nil for a rotation
+	lag      time.Duration             // of lines behind the clock, for a rotation
 	lines    uint64
+	failed   bool
 }
 
 // isCSV reports whether the name of an output asks for CSV.
@@ -45,6 +53,9 @@ func isCSV(name string) bool {
 // read them meanwhile.
 func openOutput(ctx context.Context, cfg *Config, n *names) (*output, error) {
 	o := &output{names: n, csv: cfg.CSV || isCSV(cfg.Output), merged: cfg.Policy == Merge}
+	if cfg.Rotate.Size > 0 || cfg.Rotate.Every > 0 {
+		return openRotation(cfg, o)
+	}
 	var err error
 	header := o.csv
 	if cfg.live() {
@@ -67,18 +78,52 @@ func openOutput(ctx context.Context, cfg *Config, n *names) (*output, error) {
 	return o, nil
 }
 
+// clockLag is how long after its end an interval is closed if no record ends it, besides the
+// time that records wait for their copies.
+const clockLag = 2 * time.Second
+
+// openRotation prepares a series of files.
+func openRotation(cfg *Config, o *output) (_ *output, err error) {
+	opt := cfg.Rotate
+	opt.Warn = func(err error) { cfg.Log.Warn(cfg.Output, "error", err) }
+	opt.Completed = func(file string, lines uint64) { cfg.Log.Info("file complete", "file", file, "records", lines) }
+	var header []byte
+	if o.csv {
+		header = csvHeader()
+	}
+	o.lag = cfg.Window + clockLag
+	if o.rotation, err = rotate.NewLines(cfg.Output, header, opt); err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
 // put writes a record that was held.
 func (o *output) put(h *match.Held) error {
 	o.lines++
+	if o.rotation != nil {
+		o.buf = o.buf[:0]
+	}
 	if o.csv {
 		o.buf = o.names.appendCSV(o.buf, h)
 	} else {
 		o.buf = o.names.appendJSON(o.buf, h, o.merged)
 	}
-	if len(o.buf) < flushSize {
+	switch {
+	case o.rotation != nil:
+		return o.outcome(o.rotation.Put(o.buf, cmp.Or(match.Moment(&h.Record), capture.NoTime)))
+	case len(o.buf) < flushSize:
 		return nil
 	}
 	return o.flush()
+}
+
+// idle writes what was gathered while nothing comes, and ends files whose time is over.
+func (o *output) idle(now time.Time) error {
+	if o.rotation == nil {
+		return o.flush()
+	}
+	return o.outcome(cmp.Or(o.rotation.Tick(now.Add(-o.lag)), o.rotation.Flush()))
 }
 
 // flush writes what was gathered.
@@ -88,14 +133,27 @@ func (o *output) flush() error {
 	}
 	_, err := o.safe.Write(o.buf)
 	o.buf = o.buf[:0]
-	if err != nil {
-		return fmt.Errorf("%w: %w", sink.ErrOutput, err)
-	}
-	return nil
+	return o.outcome(err)
 }
 
-// close completes the output. After an unclean end an existing file stays as it was.
+// outcome marks an error of the output, and remembers that it was told.
+func (o *output) outcome(err error) error {
+	if err == nil {
+		return nil
+	}
+	o.failed = true
+	return fmt.Errorf("%w: %w", sink.ErrOutput, err)
+}
+
+// close completes the output. After an unclean end an existing file stays as it was. The
+// files of a rotation are complete one by one.
 func (o *output) close(clean bool) error {
+	if o.rotation != nil {
+		if err := o.rotation.Commit(); !o.failed {
+			return err
+		}
+		return nil
+	}
 	err := o.flush()
 	_ = o.safe.Close() // never fails
 	switch {

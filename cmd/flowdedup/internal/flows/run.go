@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/mirror"
 	"github.com/flowdedup/flowdedup/capture/records"
 	"github.com/flowdedup/flowdedup/capture/records/export"
@@ -34,6 +35,9 @@ func Run(ctx context.Context, cfg *Config) (Summary, error) {
 		err = errors.Join(err, r.distinct.end())
 	}
 	clean := err == nil || cfg.live() && errors.Is(err, context.Canceled)
+	if capture.IsDamage(err) {
+		r.damaged.Store(true)
+	}
 	s := r.summary()
 	if err == nil || errors.Is(err, context.Canceled) {
 		err = errors.Join(err, r.saveLast())
@@ -52,8 +56,8 @@ func (r *runner) summary() Summary {
 	if r.inspector != nil {
 		s.Inspection = r.inspector.answer(r.cfg, &s)
 	}
-	if r.sockets != nil {
-		for _, target := range r.sockets.Stats() {
+	for _, socket := range r.sockets {
+		for _, target := range socket.Stats() {
 			for i := range target.Sockets {
 				s.Dropped += target.Sockets[i].Dropped
 			}
@@ -96,7 +100,7 @@ type runner struct {
 	both      bool           // an input tells of both directions in one record
 	live      bool
 	damaged   atomic.Bool
-	sockets   *mirror.Capture // nil for inputs
+	sockets   []*mirror.Capture // none for inputs
 }
 
 func (r *runner) open(ctx context.Context) (err error) {
@@ -143,8 +147,12 @@ func (r *runner) open(ctx context.Context) (err error) {
 	return nil
 }
 
-// patience is how long a read may take after the run was asked to end.
-const patience = 400 * time.Millisecond
+// A run that was asked to end still reads what sockets hold: patience is how long one read
+// may take, and lastReads how long all may, since a peer of a connection need not stop.
+const (
+	patience  = 400 * time.Millisecond
+	lastReads = 5 * time.Second
+)
 
 // each judges batches. Reading may block, so it is a goroutine's, which ends with the
 // process if it blocks for ever. What sockets hold when ctx is done is still read.
@@ -152,7 +160,7 @@ func (r *runner) each(ctx context.Context) error {
 	batch := new(records.Batch)
 	next, done, giveUp := make(chan struct{}), make(chan error, 1), make(chan struct{})
 	defer close(next)
-	defer context.AfterFunc(ctx, func() { time.AfterFunc(patience, func() { close(giveUp) }) })()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(lastReads, func() { close(giveUp) }) })()
 	go func() {
 		for range next {
 			done <- r.reader.ReadBatch(batch)
@@ -160,16 +168,12 @@ func (r *runner) each(ctx context.Context) error {
 	}()
 	for {
 		next <- struct{}{}
-		select {
-		case err := <-done:
-			if errors.Is(err, io.EOF) {
-				return ctx.Err()
-			}
-			if err != nil {
-				return err
-			}
-		case <-giveUp:
+		err, came := await(ctx, done, giveUp)
+		if !came || errors.Is(err, io.EOF) {
 			return ctx.Err()
+		}
+		if err != nil {
+			return err
 		}
 		r.counts = r.reader.Counts()
 		r.tick(time.Now())
@@ -180,6 +184,22 @@ func (r *runner) each(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
+}
+
+// await returns the outcome of a read. When ctx is done, it waits for as long as patience.
+func await(ctx context.Context, done <-chan error, giveUp <-chan struct{}) (err error, came bool) {
+	select {
+	case err = <-done:
+		return err, true
+	case <-ctx.Done():
+	}
+	select {
+	case err = <-done:
+		return err, true
+	case <-time.After(patience):
+	case <-giveUp:
+	}
+	return nil, false
 }
 
 // take judges a batch, and gives it to the outputs.
@@ -253,10 +273,11 @@ func (r *runner) idle() error {
 	if r.hold == nil {
 		return nil
 	}
-	if err := r.hold.Advance(time.Now().UnixNano()); err != nil {
+	now := time.Now()
+	if err := r.hold.Advance(now.UnixNano()); err != nil {
 		return err
 	}
-	return r.output.flush()
+	return r.output.idle(now)
 }
 
 // end completes the outputs.

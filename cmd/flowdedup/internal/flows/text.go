@@ -15,7 +15,7 @@ func Formats() []string { return append([]string{formatAuto}, text.Formats()...)
 
 // isText reports whether an input that begins with head is text.
 func isText(head []byte) bool {
-	for _, b := range head {
+	for _, b := range head[:min(len(head), 16)] {
 		if b < ' ' && b != '\n' && b != '\r' && b != '\t' || b == 0x7f {
 			return false
 		}
@@ -29,7 +29,7 @@ func (r *runner) openText(in io.Reader, name string, n uint32) (records.Reader, 
 	if format == formatAuto {
 		format = ""
 	}
-	t, err := text.NewReader(in, name, text.Config{Format: format, Mapping: r.cfg.Map, Input: n})
+	t, err := text.NewReader(in, shown(name), text.Config{Format: format, Mapping: r.cfg.Map, Input: n})
 	if err != nil {
 		return nil, err
 	}

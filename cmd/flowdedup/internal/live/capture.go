@@ -98,3 +98,40 @@ func xdpConfig(cfg *Config, log *slog.Logger) xdp.Config {
 	c.Warn = func(err error) { log.Warn("AF_XDP", "error", err) }
 	return c
 }
+
+// stoppable is a capture.Source that can be stopped.
+type stoppable interface {
+	capture.Source
+	Stop()
+}
+
+// countLimit ends a capture after a number of packets. It drops the rest of the last
+// batch, but not the statistics at the end of the capture.
+type countLimit struct {
+	stoppable
+	left uint64
+}
+
+// limit returns a source of the first packets of a capture; 0 means all.
+func limit(c stoppable, packets uint64) capture.Source {
+	if packets == 0 {
+		return c
+	}
+	return &countLimit{c, packets}
+}
+
+// Next returns the next packets until the limit is reached.
+func (l *countLimit) Next(b *capture.Batch) error {
+	if err := l.stoppable.Next(b); err != nil {
+		return err
+	}
+	if uint64(len(b.Frames)) >= l.left {
+		b.Frames = b.Frames[:l.left]
+		for i := range b.Blocks {
+			b.Blocks[i].Before = min(b.Blocks[i].Before, uint32(l.left))
+		}
+		l.Stop()
+	}
+	l.left -= uint64(len(b.Frames))
+	return nil
+}

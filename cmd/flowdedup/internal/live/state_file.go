@@ -23,7 +23,7 @@ import (
 // A state file holds
 //
 //	the bytes FLOWSTAT
-//	version, 3, and the length of the header, in 64 bits each, little-endian
+//	version, 4, and the length of the header, in 64 bits each, little-endian
 //	the header, a JSON object
 //	the snapshots of the filter and of counters, one behind the other
 //	SHA-256 of all before
@@ -31,7 +31,7 @@ import (
 // The sum detects damage. Snapshots are sealed under the secret as well.
 const (
 	stateMagic   = "FLOWSTAT"
-	stateVersion = 3
+	stateVersion = 4
 	statePrefix  = len(stateMagic) + 8 + 8
 	stateBuffer  = 1 << 20 // of reading
 )

@@ -174,7 +174,7 @@ func TestStateFileDamaged(t *testing.T) {
 		{nil, "it is not a state file"},
 		{[]byte("FLOWSTAT"), "it is not a state file"},
 		{append([]byte("FLOWSNAP"), good[8:]...), "it is not a state file"},
-		{append(le.AppendUint64([]byte(stateMagic), 1), good[16:]...), "it has version 1, and this program reads version 3"},
+		{append(le.AppendUint64([]byte(stateMagic), 1), good[16:]...), "it has version 1, and this program reads version 4"},
 		{append(bytes.Clone(good), 0), "it is damaged"},
 		{summed(3, "{}"), "it is damaged"},
 		{summed(1<<63, "{}"), "it is damaged"},

@@ -19,21 +19,44 @@ import (
 // BenchmarkTask measures the work on a packet of a batch, for the traffic of bench/live
 // at two million packets per second.
 func BenchmarkTask(b *testing.B) {
-	cases := map[string]func(*distinct.Config){
-		"judged":  nil,
-		"windows": func(c *distinct.Config) { c.Past = 0 },
-		"past":    func(c *distinct.Config) {},
-	}
-	for name, change := range cases {
+	for name, change := range benchCases {
 		b.Run(name, func(b *testing.B) { benchmarkTask(b, change) })
 	}
+}
+
+// benchCases are what is counted; nil counts nothing.
+var benchCases = map[string]func(*distinct.Config){
+	"judged":  nil,
+	"windows": func(c *distinct.Config) { c.Past = 0 },
+	"past":    func(c *distinct.Config) {},
 }
 
 // apart is how many nanoseconds lie between packets.
 const apart = 500
 
+// benchPackets is how many packets a batch has.
+const benchPackets = 1 << 12
+
 func benchmarkTask(b *testing.B, change func(*distinct.Config)) {
-	const packets = 1 << 12
+	r, t, batch := newBenchTask(b, change)
+	number := uint64(0)
+	for number < 2*lab.Flows { // until all of them were seen
+		number = fill(batch, number, benchPackets)
+		r.take(b, t, batch)
+	}
+	b.ResetTimer()
+	for range b.N {
+		b.StopTimer()
+		number = fill(batch, number, benchPackets)
+		b.StartTimer()
+		r.take(b, t, batch)
+	}
+	b.ReportMetric(float64(b.Elapsed())/float64(b.N)/benchPackets, "ns/packet")
+}
+
+// newBenchTask makes a run that counts as changed, or not at all, a task of it, and an
+// empty batch.
+func newBenchTask(b *testing.B, change func(*distinct.Config)) (*runner, *task, *capture.Batch) {
 	secret := secret.Secret{1}
 	cfg := &dedup.Config{
 		Identity: flow.IdentityConfig{Kind: flow.L3},
@@ -43,7 +66,7 @@ func benchmarkTask(b *testing.B, change func(*distinct.Config)) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer judging.Close()
+	b.Cleanup(func() { judging.Close() })
 	r := &runner{diffs: diffs.NewCounter()}
 	r.phase.Store(&phase{detector: judging, cfg: cfg})
 	if change != nil {
@@ -55,26 +78,12 @@ func benchmarkTask(b *testing.B, change func(*distinct.Config)) {
 		}
 		change(&cfg)
 		r.counter = distinct.NewCounter(&cfg)
-		defer r.counter.Close()
+		b.Cleanup(func() { r.counter.Close() })
 	}
-	t := newTask(r)
-	batch := capture.Batch{
+	return r, newTask(r), &capture.Batch{
 		Interfaces: []capture.Interface{{LinkType: capture.LinkEthernet, TicksPerSecond: 1e9}},
 		Sections:   []capture.Section{{Format: capture.FormatPcapNG}},
 	}
-	number := uint64(0)
-	for number < 2*lab.Flows { // until all of them were seen
-		number = fill(&batch, number, packets)
-		r.take(b, t, &batch)
-	}
-	b.ResetTimer()
-	for range b.N {
-		b.StopTimer()
-		number = fill(&batch, number, packets)
-		b.StartTimer()
-		r.take(b, t, &batch)
-	}
-	b.ReportMetric(float64(b.Elapsed())/float64(b.N)/packets, "ns/packet")
 }
 
 // fill fills a batch with packets from a number on, and returns the number of the next

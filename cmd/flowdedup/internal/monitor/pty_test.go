@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+
+	"github.com/flowdedup/flowdedup/bench/lab"
 )
 
 // terminal opens a pseudo-terminal of a size and collects what is written to it.
@@ -46,14 +48,14 @@ func resize(t *testing.T, tty *os.File, columns, rows uint16) {
 // waitFor waits until the terminal shows text, and returns all that it has shown.
 func waitFor(t *testing.T, shown *locked, text string) string {
 	t.Helper()
-	for range 5000 {
-		if s := shown.String(); strings.Contains(s, text) {
-			return s
-		}
-		time.Sleep(time.Millisecond)
+	all := ""
+	if !lab.WaitFor(func() bool {
+		all = shown.String()
+		return strings.Contains(all, text)
+	}) {
+		t.Fatalf("%q is not shown: %q", text, all)
 	}
-	t.Fatalf("%q is not shown: %q", text, shown.String())
-	return ""
+	return all
 }
 
 // TestTerminal shows a run on a terminal that shrinks.

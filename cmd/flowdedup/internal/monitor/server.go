@@ -1,16 +1,12 @@
 package monitor
 
 import (
-	"bytes"
 	"context"
-	_ "embed" // for the page
 	"encoding/json"
 	"errors"
 	"fmt"
-	"html/template"
 	"net"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -18,7 +14,6 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
 // Server shows a run over HTTP: /metrics for Prometheus, /healthz for health checks, and
@@ -240,77 +235,6 @@ func listen(full string) (net.Listener, error) {
 		err = op.Err
 	}
 	return nil, fmt.Errorf("%s: %w%s", full, err, hint)
-}
-
-//go:embed page.html
-var pageText string
-
-// page is parsed on the first request, because most runs serve none.
-var page = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("page").Parse(pageText))
-})
-
-// pageData is what the page shows.
-type pageData struct {
-	*dashboard
-	Health health
-	Rates  rateChart
-}
-
-// rateChart is a chart of the last minute: areas below polylines, in a box of
-// historyLength by rateHeight.
-type rateChart struct {
-	Width, Height       int
-	Packets, Duplicates string // points
-	Top                 string // the rate at the upper edge, "" for no chart
-}
-
-const rateHeight = 100
-
-// servePage answers with a self-contained page that reloads itself.
-func (s *Server) servePage(w http.ResponseWriter, _ *http.Request) {
-	h := s.health()
-	s.mu.Lock()
-	data := pageData{dashboard: newDashboard(&s.history), Health: h, Rates: chartOf(&s.history)}
-	s.mu.Unlock()
-	var buf bytes.Buffer
-	if err := page().Execute(&buf, data); err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
-	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Cache-Control", "no-store")
-	_, _ = w.Write(buf.Bytes()) // an error means that the client left
-}
-
-// chartOf draws the rates of packets and of duplicates.
-func chartOf(h *history) rateChart {
-	packets := h.series(func(r rate) float64 { return r.packets })
-	if len(packets) < 2 {
-		return rateChart{}
-	}
-	top := slices.Max(packets)
-	return rateChart{
-		Width: historyLength - 1, Height: rateHeight,
-		Packets:    area(packets, top),
-		Duplicates: area(h.series(func(r rate) float64 { return r.duplicates }), top),
-		Top:        show.PerSecond(top, ""),
-	}
-}
-
-// area returns the corners of the area below a line. The line ends at the right edge.
-func area(series []float64, top float64) string {
-	if top <= 0 {
-		top = 1
-	}
-	var out strings.Builder
-	left := historyLength - len(series)
-	fmt.Fprintf(&out, "%d,%d", left, rateHeight)
-	for i, v := range series {
-		fmt.Fprintf(&out, " %d,%.1f", left+i, rateHeight*(1-v/top))
-	}
-	fmt.Fprintf(&out, " %d,%d", historyLength-1, rateHeight)
-	return out.String()
 }
 
 // maxAge is how old the last status may be. A healthy run sends one per second.

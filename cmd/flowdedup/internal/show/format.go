@@ -29,9 +29,10 @@ func Short(n float64) string {
 // Bytes formats a size: 512 B, 1.5 MiB. A negative size counts as 0.
 func Bytes[N int | int64 | uint64 | float64](n N) string { return humanize.IBytes(uint64(max(0, n))) }
 
-// FlagBytes formats a size as flags accept it: whole MiB or KiB, rounded up.
+// FlagBytes formats a size as flags accept it: whole KiB or MiB, rounded up. Below 10 MiB,
+// where a MiB more would be a tenth or more, it is KiB unless it is whole MiB.
 func FlagBytes(n int) string {
-	if n >= 1<<20 {
+	if n >= 10<<20 || n >= 1<<20 && n%(1<<20) == 0 {
 		return fmt.Sprintf("%dMiB", (n+1<<20-1)>>20)
 	}
 	return fmt.Sprintf("%dKiB", (n+1<<10-1)>>10)

@@ -14,7 +14,7 @@ func TestFormats(t *testing.T) {
 		{Count(0), "0"}, {Count(1234567), "1,234,567"}, {Count(math.MaxUint64), "9,223,372,036,854,775,807"},
 		{Short(12.345), "12.35"}, {Short(9999), "9999"}, {Short(1_234_567), "1.23M"},
 		{Bytes(-1), "0 B"}, {Bytes(uint64(1536)), "1.5 KiB"}, {Bytes(8 << 20), "8.0 MiB"},
-		{FlagBytes(1), "1KiB"}, {FlagBytes(1<<20 + 1), "2MiB"},
+		{FlagBytes(1), "1KiB"}, {FlagBytes(1<<20 + 1), "1025KiB"}, {FlagBytes(2 << 20), "2MiB"}, {FlagBytes(10<<20 + 1), "11MiB"},
 		{Percent(1, 3, 2), "33.33 %"}, {Percent(1, 0, 1), "0.0 %"},
 		{Rate(0), "0"}, {Rate(1e-9), "1.0e-09"}, {Rate(0.125), "12.5 %"},
 		{PerSecond(0.25, ""), "0.3/s"}, {PerSecond(999, "bit"), "999 bit/s"}, {PerSecond(1.5e6, "bit"), "1.5 Mbit/s"},

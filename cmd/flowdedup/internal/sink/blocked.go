@@ -48,6 +48,11 @@ func (c *calls) do(giveUp <-chan struct{}, f func() error) error {
 	case err := <-c.done:
 		return err
 	case <-time.After(grace):
+	}
+	select {
+	case err := <-c.done: // f ended while the machine did not run this goroutine
+		return err
+	default:
 		c.blocked = true
 		return c.blockedError()
 	}

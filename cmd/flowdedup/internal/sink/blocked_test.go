@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
@@ -27,21 +28,23 @@ func (d *stuck) Write(*capture.Batch, []uint64) error {
 // TestBlocked ends a run while an output blocks. The error names that output, and the
 // other one is complete.
 func TestBlocked(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
-	blocks, works := &stuck{free: make(chan struct{})}, &noted{}
-	defer close(blocks.free)
-	s := New(ctx, Config{Log: slog.New(slog.DiscardHandler)})
-	s.outputs = []*output{
-		{destination: blocks, name: "pipe", calls: newCalls("pipe")},
-		{destination: works, name: "file", calls: newCalls("file")},
-	}
-	time.AfterFunc(10*time.Millisecond, cancel)
-	if err := s.Write(twoPackets()); !errors.Is(err, ErrBlocked) || err.Error() != "pipe: "+ErrBlocked.Error() {
-		t.Errorf("Write: %v", err)
-	}
-	if err := s.Keep(); !errors.Is(err, ErrBlocked) || len(works.events) != 1 || works.out != 1 {
-		t.Errorf("Keep: %v, %q", err, works.events)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(context.Background())
+		blocks, works := &stuck{free: make(chan struct{})}, &noted{}
+		defer close(blocks.free)
+		s := New(ctx, Config{Log: slog.New(slog.DiscardHandler)})
+		s.outputs = []*output{
+			{destination: blocks, name: "pipe", calls: newCalls("pipe")},
+			{destination: works, name: "file", calls: newCalls("file")},
+		}
+		time.AfterFunc(10*time.Millisecond, cancel)
+		if err := s.Write(twoPackets()); !errors.Is(err, ErrBlocked) || err.Error() != "pipe: "+ErrBlocked.Error() {
+			t.Errorf("Write: %v", err)
+		}
+		if err := s.Keep(); !errors.Is(err, ErrBlocked) || len(works.events) != 1 || works.out != 1 {
+			t.Errorf("Keep: %v, %q", err, works.events)
+		}
+	})
 }
 
 // TestPipeWithoutReader waits for a reader until the run is to end.

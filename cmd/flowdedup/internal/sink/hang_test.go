@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"time"
+	"testing/synctest"
 
 	"github.com/flowdedup/flowdedup/capture"
 )
@@ -24,7 +24,9 @@ func (d *standing) Write(*capture.Batch, []uint64) error {
 
 // TestHang ends a set while a caller of Write hangs: the run names that output and completes
 // the other, and nothing more is written when the disk works again.
-func TestHang(t *testing.T) {
+func TestHang(t *testing.T) { synctest.Test(t, testHang) }
+
+func testHang(t *testing.T) {
 	stands, works := &standing{reached: make(chan struct{}), release: make(chan struct{})}, &noted{}
 	ctx, cancel := context.WithCancel(t.Context())
 	s := New(ctx, Config{})
@@ -36,11 +38,7 @@ func TestHang(t *testing.T) {
 	go func() { wrote <- s.Write(twoPackets()) }()
 	<-stands.reached
 	cancel()
-	select {
-	case <-s.GiveUp():
-	case <-time.After(time.Minute):
-		t.Fatal("not given up")
-	}
+	<-s.GiveUp()
 	err := s.Keep()
 	if !errors.Is(err, ErrBlocked) || err.Error() != "stands: "+ErrBlocked.Error() {
 		t.Errorf("%v", err)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"math/bits"
-	"net"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -16,6 +15,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/engine/cluster/counts"
 	"github.com/flowdedup/flowdedup/engine/cluster/hub"
 	"github.com/flowdedup/flowdedup/engine/remote"
@@ -140,15 +140,14 @@ func statusOf(state string) (st hub.Status, err error) {
 	return st, json.Unmarshal([]byte(out), &st)
 }
 
-// freePort returns an address that nobody listens on.
+// freePort returns an address that nobody listens on, nor takes by chance.
 func freePort(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := lab.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().String()
+	return "127.0.0.1:" + port
 }
 
 // ask joins as a site, asks about packets, and returns how many are copies.

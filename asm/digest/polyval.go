@@ -1,0 +1,90 @@
+package digest
+
+import "encoding/binary"
+
+// polyvalKey evaluates polynomials over GF(2^128) at a secret point H, as POLYVAL does (RFC
+// 8452, section 3). An element of the field is a Digest: bit j of word i is the coefficient
+// of x^(64i+j). The modulus is x^128 + x^127 + x^126 + x^121 + 1. A product, and so a power,
+// of two elements is that of the RFC, a*b*x^-128.
+type polyvalKey struct {
+	// powers has H, H^2 and so on. The kernels know its layout.
+	powers [polyvalBlocks]polyvalPower
+	// descending has the powers from H^polyvalLongest down to H for the kernel of VAES,
+	// and zeros: it reads four powers at once, also for the last block.
+	descending [polyvalLongest + 4]Digest
+	// bytes has the products of x^120 and of each element of 8 bits and H.
+	bytes [256]Digest
+}
+
+// polyvalPower is a power of H, and twice the sum of its words: two products of words and
+// one of sums make a product of elements (Karatsuba).
+type polyvalPower struct{ power, sums Digest }
+
+// polyvalBlocks is how many blocks kernels multiply by powers of H before they reduce the
+// sum of the products.
+const polyvalBlocks = 16
+
+// polyvalLongest is the same for the kernel of VAES. Packets of Ethernet have at most as many.
+const polyvalLongest = 96
+
+// newPolyvalKey returns the key for the point h.
+func newPolyvalKey(h Digest) *polyvalKey {
+	k := new(polyvalKey)
+	low, high := overX8(h[0], h[1])
+	for bit := 1; bit < len(k.bytes); bit *= 2 {
+		for b := range bit {
+			k.bytes[bit+b] = Digest{k.bytes[b][0] ^ low, k.bytes[b][1] ^ high}
+		}
+		low, high = polyvalTimesX(low, high)
+	}
+	low, high = h[0], h[1]
+	for i := range polyvalLongest {
+		k.descending[polyvalLongest-1-i] = Digest{low, high}
+		if i < polyvalBlocks {
+			k.powers[i] = polyvalPower{Digest{low, high}, Digest{low ^ high, low ^ high}}
+		}
+		low, high = k.times(low, high)
+	}
+	return k
+}
+
+// polyvalTimesX multiplies by x.
+func polyvalTimesX(low, high uint64) (uint64, uint64) {
+	carry := -(high >> 63)
+	return low<<1 ^ carry&1, high<<1 ^ low>>63 ^ carry&(1<<63|1<<62|1<<57)
+}
+
+// overX8 divides by x^8. A multiple of the modulus makes the last eight coefficients zero
+// before: it moves them up by 121, 126, 127 and 128.
+func overX8(low, high uint64) (uint64, uint64) {
+	end := low & 0xff
+	return low>>8 | high<<56, high>>8 ^ end<<49 ^ end<<54 ^ end<<55 ^ end<<56
+}
+
+// times multiplies by H, byte by byte.
+func (k *polyvalKey) times(low, high uint64) (uint64, uint64) {
+	var productLow, productHigh uint64 // in registers, as no Digest would be
+	for _, word := range [2]uint64{low, high} {
+		for range 8 {
+			term := &k.bytes[word&0xff]
+			productLow, productHigh = overX8(productLow, productHigh)
+			productLow, productHigh = productLow^term[0], productHigh^term[1]
+			word >>= 8
+		}
+	}
+	return productLow, productHigh
+}
+
+// sum returns POLYVAL of p, padded with zeros to whole blocks.
+func (k *polyvalKey) sum(p []byte) Digest {
+	var low, high uint64
+	for ; len(p) >= 16; p = p[16:] {
+		low, high = k.times(low^binary.LittleEndian.Uint64(p), high^binary.LittleEndian.Uint64(p[8:]))
+	}
+	if len(p) > 0 {
+		var last [16]byte
+		copy(last[:], p)
+		low, high = k.times(low^binary.LittleEndian.Uint64(last[:]), high^binary.LittleEndian.Uint64(last[8:]))
+	}
+	return Digest{low, high}
+}

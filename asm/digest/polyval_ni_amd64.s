@@ -1,0 +1,216 @@
+//go:build amd64 && !purego
+
+#include "textflag.h"
+
+// POLYVAL (RFC 8452) of messages, each by itself, and the encryption of it.
+//
+//	DI dst  SI buf  R8 end of buf  BX message  CX messages left  AX messageKey  R14 H in it
+//	R9 next block  R10 bytes left less 1, then last block  R11 end of message
+//	R12 power of the next block  R13 middle of the masks
+//	X0 sum of the groups before  X14 the bytes of a Message that count
+//	X15 the bits of the modulus from x^64 to x^127, as a word
+//
+// A product of elements has 256 bits. The sum of the products is X1, and X3 times x^128,
+// and X2 times x^64. X2 has products of sums of words, which hold X1 and X3, too
+// (Karatsuba).
+
+// H is where a messageKey has H, after the round keys, H^2 and so on, 32 bytes each.
+#define H 176
+#define POWER(N) (H+(N)*32-32)
+
+// WORDS sets X5 to the sum of the words of X4.
+#define WORDS \
+	VPSHUFD $0x4e, X4, X5 \
+	VPXOR   X4, X5, X5
+
+// BLOCK loads a block to X4, and the sum of its words to X5.
+#define BLOCK(OFFSET) \
+	VMOVDQU OFFSET(R9), X4   \
+	VMOVQ   OFFSET+8(R9), X5 \
+	VPXOR   X4, X5, X5
+
+// MULTIPLY begins the sum with the product of a block and a power.
+#define MULTIPLY(OFFSET, P) \
+	VPCLMULQDQ $0x00, OFFSET(P), X4, X1    \
+	VPCLMULQDQ $0x11, OFFSET(P), X4, X3    \
+	VPCLMULQDQ $0x00, OFFSET+16(P), X5, X2
+
+// ADD adds the product of a block and a power to the sum.
+#define ADD(OFFSET, P) \
+	VPCLMULQDQ $0x00, OFFSET(P), X4, X6    \
+	VPCLMULQDQ $0x11, OFFSET(P), X4, X4    \
+	VPCLMULQDQ $0x00, OFFSET+16(P), X5, X5 \
+	VPXOR      X6, X1, X1                  \
+	VPXOR      X4, X3, X3                  \
+	VPXOR      X5, X2, X2
+
+// GROUP adds block I of a group of 16.
+#define GROUP(I) \
+	BLOCK(I*16)         \
+	ADD(POWER(16-I), AX)
+
+// REDUCE sets X0 to the sum times x^-128. It adds the modulus, times the low word of the
+// sum, and divides by x^64, twice.
+#define REDUCE \
+	VPXOR      X1, X2, X2         \
+	VPXOR      X3, X2, X2         \
+	VPCLMULQDQ $0x00, X15, X1, X4 \
+	VPSHUFD    $0x4e, X1, X1      \
+	VPXOR      X2, X1, X1         \
+	VPXOR      X4, X1, X1         \
+	VPCLMULQDQ $0x00, X15, X1, X4 \
+	VPSHUFD    $0x4e, X1, X1      \
+	VPXOR      X3, X1, X1         \
+	VPXOR      X4, X1, X0
+
+// The 16 bytes that begin n bytes before the middle keep the first n bytes of a block.
+DATA ·blockMasks+0x00(SB)/8, $0xffffffffffffffff
+DATA ·blockMasks+0x08(SB)/8, $0xffffffffffffffff
+DATA ·blockMasks+0x10(SB)/8, $0
+DATA ·blockMasks+0x18(SB)/8, $0
+GLOBL ·blockMasks(SB), RODATA|NOPTR, $32
+
+// func sumMessagesAESNI(dst *Digest, buf *byte, size int, msgs *Message, n int, key *messageKey) (done int)
+TEXT ·sumMessagesAESNI(SB), NOSPLIT, $16-56
+	MOVQ dst+0(FP), DI
+	MOVQ buf+8(FP), SI
+	MOVQ size+16(FP), R8
+	MOVQ msgs+24(FP), BX
+	MOVQ n+32(FP), CX
+	MOVQ key+40(FP), AX
+	ADDQ SI, R8
+	LEAQ H(AX), R14
+	LEAQ ·blockMasks+16(SB), R13
+	VPCMPEQD X14, X14, X14
+	VPSLLDQ  $4, X14, X14
+	MOVQ     $0xc200000000000000, DX
+	VMOVQ    DX, X15
+
+message:
+	MOVL (BX), R9
+	MOVL 4(BX), R10
+	ADDQ SI, R9
+	LEAQ (R9)(R10*1), R11
+	CMPQ R11, R8
+	JHI  done
+	DECQ R10
+	CMPQ R10, $256
+	JAE  groups
+
+	// The last block comes first: its products begin the sum.
+rest:
+	ANDQ $-16, R10
+	LEAQ (R14)(R10*2), R12
+	ADDQ R9, R10
+	SUBQ R10, R11
+	LEAQ 16(R10), DX
+	CMPQ DX, R8
+	JHI  copy
+	NEGQ R11
+	VMOVDQU (R10), X4
+	VPAND   (R13)(R11*1), X4, X4
+
+last:
+	WORDS
+	MULTIPLY(0, R14)
+	CMPQ R9, R10
+	JEQ  before
+
+block:
+	BLOCK(0)
+	ADD(0, R12)
+	ADDQ $16, R9
+	SUBQ $32, R12
+	CMPQ R9, R10
+	JNE  block
+
+before:
+	CMPL 4(BX), $256
+	JHI  join
+
+reduce:
+	REDUCE
+
+encrypt:
+	VPAND (BX), X14, X4
+	VPXOR (AX), X0, X0
+	VPXOR X4, X0, X0
+	VAESENC 16(AX), X0, X0
+	VAESENC 32(AX), X0, X0
+	VAESENC 48(AX), X0, X0
+	VAESENC 64(AX), X0, X0
+	VAESENC 80(AX), X0, X0
+	VAESENC 96(AX), X0, X0
+	VAESENC 112(AX), X0, X0
+	VAESENC 128(AX), X0, X0
+	VAESENC 144(AX), X0, X0
+	VAESENCLAST 160(AX), X0, X0
+	VMOVDQU X0, (DI)
+	ADDQ $16, BX
+	ADDQ $16, DI
+	DECQ CX
+	JNZ  message
+
+done:
+	MOVQ n+32(FP), DX
+	SUBQ CX, DX
+	MOVQ DX, done+48(FP)
+	RET
+
+	// Behind the last block buf ends: a copy of it is padded.
+copy:
+	VPXOR   X4, X4, X4
+	VMOVDQU X4, block-16(SP)
+	LEAQ    block-16(SP), DX
+
+byte:
+	MOVB -1(R10)(R11*1), R15
+	MOVB R15, -1(DX)(R11*1)
+	DECQ R11
+	JNZ  byte
+	VMOVDQU block-16(SP), X4
+	JMP  last
+
+	// More than 16 blocks, or none. The sum of the groups before is part of the first block.
+groups:
+	VPXOR X0, X0, X0
+	CMPQ  R10, $-1
+	JEQ   encrypt
+
+group:
+	BLOCK(16)
+	MULTIPLY(POWER(15), AX)
+	GROUP(2)
+	GROUP(3)
+	GROUP(4)
+	GROUP(5)
+	GROUP(6)
+	GROUP(7)
+	GROUP(8)
+	GROUP(9)
+	GROUP(10)
+	GROUP(11)
+	GROUP(12)
+	GROUP(13)
+	GROUP(14)
+	GROUP(15)
+	VPXOR (R9), X0, X4
+	WORDS
+	ADD(POWER(16), AX)
+	REDUCE
+	ADDQ $256, R9
+	SUBQ $256, R10
+	CMPQ R10, $256
+	JAE  group
+	JMP  rest
+
+	// The first block after the groups has the power H^(n+1), for 16n bytes before the last.
+join:
+	MOVL 4(BX), R12
+	DECQ R12
+	ANDQ $0xf0, R12
+	LEAQ (R14)(R12*2), R12
+	VMOVDQA X0, X4
+	WORDS
+	ADD(0, R12)
+	JMP  reduce

@@ -1,0 +1,261 @@
+// The body of a function that digests messages with AES and POLYVAL (RFC 8452), four blocks
+// a register and four messages at a time. Its file defines three instructions on registers
+// of 512 bits:
+//
+//	CLMUL(IMM, B, A, D)   D = carry-less products of a word of A and one of B
+//	AESENC(KEY, S)        S = a round of AES
+//	AESENCLAST(KEY, S)    S = the last round
+//
+//	DI dst  SI buf  R8 end of buf  BX message  CX messages left less 4  AX messageKey  R14 -1
+//	R9 message, then its last group  R10 bytes left  R12 powers of the last group
+//	DX distance to the last group
+//	Z0 to Z11 sums of four messages  Z12 blocks  Z13 powers  Z14, Z15 free for CLMUL
+//	Z16 to Z26 round keys  Z27 the bits of the modulus from x^64 to x^127, as a word
+//	Z28, Z29 products  Z31 sum of what came before, in its first block
+//	K1 bytes of the last group  K2 words of Messages that count  K3 words of digests to write
+//	K4 upper half
+//
+// A product of elements has 256 bits. The sum of the products is LO, HI times x^128, and MI
+// times x^64. It stays in four lanes until all blocks are in it.
+//
+// The lanes are blocks of one message, which needs no other of its length. The lanes of
+// four messages are added together, so one reduction and one encryption are enough for
+// all. Ice Lake multiplies and shuffles on one port, and has another for AES and sums.
+// Four messages of up to 64 bytes keep each of them busy for about 36 cycles, by
+// uops.info: 16 products, 14 shuffles, 4 masks and 2 products of the reduction on the
+// first. Messages as lanes would save 4 of these, but only for like lengths. Four
+// products take as long as three and the shuffle that Karatsuba needs.
+
+// POWERS is where the powers of H end that a messageKey has from H^96 down to H, 16 bytes
+// each. Those of n blocks begin 16n bytes before. Zeros follow.
+#define POWERS 2224
+
+// LONGEST is how many bytes have powers: longer messages are reduced in between.
+#define LONGEST 1536
+
+// PRODUCTS begins the sums with the products of the blocks in Z12 and the powers in Z13.
+#define PRODUCTS(LO, MI, HI) \
+	CLMUL($0x00, Z13, Z12, LO)  \
+	CLMUL($0x01, Z13, Z12, MI)  \
+	CLMUL($0x10, Z13, Z12, Z28) \
+	CLMUL($0x11, Z13, Z12, HI)  \
+	VPXORQ Z28, MI, MI
+
+// ADD adds the products of the blocks in Z12, DX before the last group, and their powers.
+#define ADD(LO, MI, HI) \
+	VMOVDQU64 (R12)(DX*1), Z13        \
+	CLMUL($0x00, Z13, Z12, Z28)       \
+	VPXORQ Z28, LO, LO                \
+	CLMUL($0x11, Z13, Z12, Z28)       \
+	VPXORQ Z28, HI, HI                \
+	CLMUL($0x01, Z13, Z12, Z28)       \
+	CLMUL($0x10, Z13, Z12, Z29)       \
+	VPTERNLOGQ $0x96, Z28, Z29, MI
+
+// LAST begins the sums with the last R10 bytes of a message, at R9, at most 64. It leaves
+// the place of their powers before POWERS in R10.
+#define LAST(LO, MI, HI) \
+	BZHIQ R10, R14, DX                \
+	KMOVQ DX, K1                      \
+	VMOVDQU8.Z (R9), K1, Z12          \
+	NEGQ  R10                         \
+	ANDQ  $-16, R10                   \
+	VMOVDQU64 POWERS(AX)(R10*1), Z13  \
+	PRODUCTS(LO, MI, HI)
+
+// MESSAGE sums the products of message I of a group, and goes to LONG if it has more than
+// 64 bytes.
+#define MESSAGE(I, LO, MI, HI, LONG) \
+	MOVL  (I*16)(BX), R9      \
+	MOVL  (I*16+4)(BX), R10   \
+	ADDQ  SI, R9              \
+	LEAQ  (R9)(R10*1), R11    \
+	CMPQ  R11, R8             \
+	JHI   outside             \
+	CMPQ  R10, $64            \
+	JHI   LONG                \
+	LAST(LO, MI, HI)
+
+// SUM adds the blocks from DX before R9 up to there.
+#define SUM(LO, MI, HI, NEXT, ENTRY) \
+	VPXORQ (R9)(DX*1), Z31, Z12      \
+	JMP ENTRY                        \
+NEXT:                                \
+	VMOVDQU64 (R9)(DX*1), Z12        \
+ENTRY:                               \
+	ADD(LO, MI, HI)                  \
+	ADDQ $64, DX                     \
+	JNE  NEXT
+
+// LONGER does the same as MESSAGE, of more than 64 bytes, and goes to BACK. Of more than
+// LONGEST bytes, it reduces the sum of 23 groups, which is then part of the next block.
+#define LONGER(LO, MI, HI, HERE, NEXT, ENTRY, CHUNK, CHUNKNEXT, CHUNKENTRY, BACK) \
+HERE:                                     \
+	CMPQ R10, $LONGEST                    \
+	JHI  CHUNK                            \
+	LEAQ -1(R10), R11                     \
+	ANDQ $-64, R11                        \
+	ADDQ R11, R9                          \
+	SUBQ R11, R10                         \
+	LAST(LO, MI, HI)                      \
+	LEAQ POWERS(AX)(R10*1), R12           \
+	XORL DX, DX                           \
+	SUBQ R11, DX                          \
+	SUM(LO, MI, HI, NEXT, ENTRY)          \
+	VPXORQ Z31, Z31, Z31                  \
+	JMP  BACK                             \
+CHUNK:                                    \
+	LEAQ POWERS(AX), R12                  \
+	MOVQ $-1472, DX                       \
+	ADDQ $1472, R9                        \
+	SUBQ $1472, R10                       \
+	VPXORQ LO, LO, LO                     \
+	VPXORQ MI, MI, MI                     \
+	VPXORQ HI, HI, HI                     \
+	SUM(LO, MI, HI, CHUNKNEXT, CHUNKENTRY) \
+	REDUCE(LO, MI, HI)                    \
+	VSHUFI64X2 $0x4e, HI, HI, Z28         \
+	VPXORQ HI, Z28, Z28                   \
+	VSHUFI64X2 $0xb1, Z28, Z28, Z29       \
+	VPXORQ X28, X29, X31                  \
+	JMP  HERE
+
+// REDUCE sets HI to the sum times x^-128. It adds the modulus, times the low word of the
+// sum, and divides by x^64, twice.
+#define REDUCE(LO, MI, HI) \
+	CLMUL($0x00, Z27, LO, Z28)      \
+	VPSHUFD $0x4e, LO, LO           \
+	VPTERNLOGQ $0x96, Z28, LO, MI   \
+	CLMUL($0x00, Z27, MI, Z28)      \
+	VPSHUFD $0x4e, MI, MI           \
+	VPTERNLOGQ $0x96, Z28, MI, HI
+
+// HALVES adds the halves of A, to its lower half, and those of B, to the upper half of A.
+#define HALVES(A, B, T) \
+	VSHUFI64X2 $0x4e, B, A, T \
+	VMOVDQA64 B, K4, A        \
+	VPXORQ T, A, A
+
+// LANES adds the lanes of each of four registers: A has one block for each.
+#define LANES(A, B, C, D) \
+	HALVES(A, B, Z28)              \
+	HALVES(C, D, Z29)              \
+	VSHUFI64X2 $0x88, C, A, Z28    \
+	VSHUFI64X2 $0xdd, C, A, Z29    \
+	VPXORQ Z28, Z29, A
+
+	MOVQ dst+0(FP), DI
+	MOVQ buf+8(FP), SI
+	MOVQ size+16(FP), R8
+	MOVQ msgs+24(FP), BX
+	MOVQ n+32(FP), CX
+	MOVQ key+40(FP), AX
+	ADDQ SI, R8
+	MOVQ $-1, R14
+	MOVQ $0xc200000000000000, DX
+	VPBROADCASTQ DX, Z27
+	VPXORQ Z31, Z31, Z31
+	MOVL $0xf0, DX
+	KMOVW DX, K4
+	MOVL $0xff, DX
+	KMOVW DX, K3
+	MOVL $0xeeee, DX
+	KMOVW DX, K2
+	VBROADCASTI64X2 (AX), Z16
+	VBROADCASTI64X2 16(AX), Z17
+	VBROADCASTI64X2 32(AX), Z18
+	VBROADCASTI64X2 48(AX), Z19
+	VBROADCASTI64X2 64(AX), Z20
+	VBROADCASTI64X2 80(AX), Z21
+	VBROADCASTI64X2 96(AX), Z22
+	VBROADCASTI64X2 112(AX), Z23
+	VBROADCASTI64X2 128(AX), Z24
+	VBROADCASTI64X2 144(AX), Z25
+	VBROADCASTI64X2 160(AX), Z26
+	SUBQ $4, CX
+	JLT  rest
+
+four:
+	MESSAGE(0, Z0, Z1, Z2, long0)
+
+three:
+	MESSAGE(1, Z3, Z4, Z5, long1)
+
+two:
+	MESSAGE(2, Z6, Z7, Z8, long2)
+
+one:
+	MESSAGE(3, Z9, Z10, Z11, long3)
+
+sums:
+	LANES(Z0, Z3, Z6, Z9)
+	LANES(Z1, Z4, Z7, Z10)
+	LANES(Z2, Z5, Z8, Z11)
+	REDUCE(Z0, Z1, Z2)
+	VMOVDQU32.Z (BX), K2, Z0
+	VPTERNLOGQ $0x96, Z16, Z2, Z0
+	AESENC(Z17, Z0)
+	AESENC(Z18, Z0)
+	AESENC(Z19, Z0)
+	AESENC(Z20, Z0)
+	AESENC(Z21, Z0)
+	AESENC(Z22, Z0)
+	AESENC(Z23, Z0)
+	AESENC(Z24, Z0)
+	AESENC(Z25, Z0)
+	AESENCLAST(Z26, Z0)
+	VMOVDQU64 Z0, K3, (DI)
+	ADDQ $64, BX
+	ADDQ $64, DI
+	SUBQ $4, CX
+	JGE  four
+
+	// The last one to three messages are the end of a group whose other sums are 0. Masks
+	// leave out what stands before.
+rest:
+	ADDQ $4, CX
+	JEQ  all
+	MOVQ CX, R10
+	MOVQ $4, CX
+	SUBQ R10, CX
+	SHLQ $2, CX
+	MOVL $0xeeee, DX
+	SHLL CX, DX
+	KMOVW DX, K2
+	SHRQ $1, CX
+	MOVL $0xff, DX
+	SHLL CX, DX
+	KMOVW DX, K3
+	SHLQ $3, CX
+	SUBQ CX, BX
+	SUBQ CX, DI
+	XORL CX, CX
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+	CMPQ R10, $2
+	JCS  one
+	JEQ  two
+	JMP  three
+
+all:
+	MOVQ n+32(FP), DX
+	MOVQ DX, done+48(FP)
+	VZEROUPPER
+	RET
+
+outside:
+	MOVQ $0, done+48(FP)
+	VZEROUPPER
+	RET
+
+	LONGER(Z0, Z1, Z2, long0, next0, entry0, chunk0, chunknext0, chunkentry0, three)
+	LONGER(Z3, Z4, Z5, long1, next1, entry1, chunk1, chunknext1, chunkentry1, two)
+	LONGER(Z6, Z7, Z8, long2, next2, entry2, chunk2, chunknext2, chunkentry2, one)
+	LONGER(Z9, Z10, Z11, long3, next3, entry3, chunk3, chunknext3, chunkentry3, sums)

@@ -1,0 +1,13 @@
+//go:build amd64 && !purego
+
+#include "textflag.h"
+
+// POLYVAL and AES on four blocks a register (VPCLMULQDQ and VAES, AVX-512).
+
+#define CLMUL(IMM, B, A, D) VPCLMULQDQ IMM, B, A, D
+#define AESENC(KEY, S) VAESENC KEY, S, S
+#define AESENCLAST(KEY, S) VAESENCLAST KEY, S, S
+
+// func sumMessagesVAES(dst *Digest, buf *byte, size int, msgs *Message, n int, key *messageKey) (done int)
+TEXT ·sumMessagesVAES(SB), NOSPLIT, $0-56
+#include "polyval_vaes_amd64.h"

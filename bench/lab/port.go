@@ -1,0 +1,34 @@
+package lab
+
+import (
+	"errors"
+	"net"
+	"os"
+	"strconv"
+	"sync/atomic"
+)
+
+// Ports below those that systems choose for sockets without one. Processes begin apart.
+const firstPort, ports = 10_000, 20_000
+
+var portsTaken atomic.Uint32
+
+// FreePort returns a port of the loopback interface that nobody uses now, for TCP and UDP.
+// No other program takes it by chance before the test does, no connection that was refused
+// there reaches itself, and the next call returns another one.
+func FreePort() (string, error) {
+	for range ports {
+		port := strconv.Itoa(firstPort + (os.Getpid()*37+int(portsTaken.Add(1)))%ports)
+		streams, err := net.Listen("tcp", "127.0.0.1:"+port)
+		if err != nil {
+			continue
+		}
+		datagrams, err := net.ListenPacket("udp", "127.0.0.1:"+port)
+		_ = streams.Close() // nobody connected
+		if err == nil {
+			_ = datagrams.Close() // nothing was read
+			return port, nil
+		}
+	}
+	return "", errors.New("no port is free")
+}

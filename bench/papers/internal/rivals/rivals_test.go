@@ -1,0 +1,349 @@
+package rivals
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
+	"github.com/flowdedup/flowdedup/bench/papers/internal/stream"
+	"github.com/flowdedup/flowdedup/engine/theory"
+	"github.com/flowdedup/flowdedup/engine/window"
+)
+
+// freshRate feeds a filter only new elements, and counts those reported after three
+// windows.
+func freshRate(f Windowed, window int64, measured int) (seen int) {
+	for i := range 3*window + int64(measured) {
+		if f.TestAndSet(stream.Digest(uint64(i)), i) && i >= 3*window {
+			seen++
+		}
+	}
+	return seen
+}
+
+// All reports share the state of one filter, hence the slack.
+func TestAgePartitionedRate(t *testing.T) {
+	for _, c := range []struct{ bits, k, l, generation int }{{10_000, 4, 6, 200}, {16_000, 7, 3, 200}, {9_000, 1, 1, 1000}} {
+		window := int64(c.l * c.generation)
+		want := result.Must(theory.AgePartitioned{K: c.k, L: c.l, SliceBits: c.bits / (c.k + c.l), Generation: c.generation}.FPR())
+		const measured = 120_000
+		plausible(t, fmt.Sprintf("%+v", c), freshRate(newAgePartitioned(1, c.bits, c.k, c.l, window), window, measured), measured, want, .03)
+	}
+}
+
+// The formula that picks the best shape for lines is within a third of the measured
+// rates, and its choice is near the best of many.
+func TestBestAgePartitioned(t *testing.T) {
+	const lines, window, measured = 400, 8000, 60_000
+	rate := func(k, l int) float64 {
+		return float64(freshRate(newAgePartitioned(lines, lineBits, k, l, window), window, measured)) / measured
+	}
+	k, l := bestAgePartitioned(lineBits, float64(window)/lines)
+	chosen, want := rate(k, l), agePartitionedFPR(k, l, lineBits, float64(window)/lines)
+	if chosen < want*2/3 || chosen > want*4/3 {
+		t.Errorf("K %d, L %d: rate %.5f, predicted %.5f", k, l, chosen, want)
+	}
+	for _, other := range [][2]int{{4, 4}, {6, 4}, {7, 8}, {9, 12}, {12, 30}} {
+		if got := rate(other[0], other[1]); got < chosen*.8 {
+			t.Errorf("K %d, L %d: %.5f is below %.5f of K %d, L %d", other[0], other[1], got, chosen, k, l)
+		}
+	}
+}
+
+func TestJumpingRate(t *testing.T) {
+	const jumps, k, size, window, measured = 3, 4, 8000, 900, 120_000
+	f := newJumping(1, size, jumps, k, window)
+	clear, part := 1.0, 300
+	for range jumps {
+		clear *= 1 - result.Must(theory.BloomFPR(size/(jumps+1), k, part))
+	}
+	// The running filter fills from empty, as since a landmark.
+	clear *= 1 - result.Must(theory.LandmarkRate(size/(jumps+1), k, part))
+	plausible(t, "jumping", freshRate(f, window, measured), measured, 1-clear, .03)
+}
+
+// Rows that are too short miss by the Poisson tail, and report by what they hold.
+func TestTimedRowsRates(t *testing.T) {
+	const nRows, cells, lambda, measured = 200, 6, 5, 200_000
+	const window = nRows * lambda
+	f := newTimedRows(rowShape{cells, 10, 512}, nRows, 1000, window)
+	// Half of all elements come again at once after half a window. The window holds
+	// its whole number of new elements then, as repeats take turns with them.
+	fresh, freshSeen, missed := 0, 0, 0
+	for i := range int64(measured) {
+		id := i
+		if i%2 == 1 && i > window/2 {
+			id = i - window/2 + 1 - (window/2)%2
+		}
+		seen := f.TestAndSet(stream.Digest(uint64(id)), i)
+		switch {
+		case i < 3*window:
+		case id == i:
+			fresh++
+			if seen {
+				freshSeen++
+			}
+		case !seen:
+			missed++
+		}
+	}
+	// From time t-W/2 on, W/4 new elements came and W/4 others were renewed.
+	wantMiss := theory.PoissonTail(cells, lambda*.5)
+	wantSeen := result.Must(theory.TimedRowFPR(cells, 10, .75*lambda))
+	plausible(t, "miss", missed, fresh, wantMiss, .05)
+	plausible(t, "FPR", freshSeen, fresh, wantSeen, .05)
+}
+
+// plausible requires events out of trials to be within six standard deviations of a
+// binomial variable (chance below 2e-9 for independent trials), plus slack, relative,
+// for what the formula neglects or trials share.
+func plausible(t *testing.T, name string, events, trials int, want, slack float64) {
+	t.Helper()
+	got := float64(events) / float64(trials)
+	bound := 6*math.Sqrt(want*(1-want)/float64(trials)) + 6/float64(trials) + slack*want
+	if math.Abs(got-want) > bound {
+		t.Errorf("%s: measured %.6f, closed form %.6f, allowed difference %.6f", name, got, want, bound)
+	}
+}
+
+// Fingerprints of every width keep their rows apart from empty ones.
+func TestFingerprints(t *testing.T) {
+	for width := 1; width <= 64; width++ {
+		for _, x := range []uint64{0, 1, 1 << 63, ^uint64(0)} {
+			v := fingerprintOf([2]uint64{x, 0}, width)
+			if v == 0 || v > ^uint64(0)>>(64-width) {
+				t.Errorf("fingerprint of %d bits is %d", width, v)
+			}
+		}
+	}
+}
+
+// TestWindows checks filters that promise a window. They report all elements of the
+// window and, with plenty of memory, none from more than one unit of time before it,
+// whether times run evenly, in steps, or after pauses. If the window is not a whole
+// number of units, the units that cover it count. An age-partitioned filter loses an
+// element's bits one generation after the other, and may find the last one with bits of
+// others.
+func TestWindows(t *testing.T) {
+	const size = 1000
+	rowsOf := func(ticks int) func() Windowed {
+		return func() Windowed { return newTimedRows(rowShape{256, 48, 1 << 15}, 37, ticks, size) }
+	}
+	for name, c := range map[string]struct {
+		open func() Windowed
+		unit int64 // what may be reported this much after the window
+	}{
+		"age-partitioned, anywhere": {func() Windowed { return newAgePartitioned(1, 1<<19, 9, 5, size) }, 9 * 200},
+		"age-partitioned, lines":    {func() Windowed { return newAgePartitioned(512, 1<<11, 12, 3, size) }, 12 * 334},
+		"jumping, anywhere":         {func() Windowed { return newJumping(1, 1<<19, 7, 10, size) }, 143},
+		"jumping, lines":            {func() Windowed { return newJumping(512, 1<<13, 1, 12, size) }, size},
+		"engine: timers": {func() Windowed {
+			return newWindowFilter(window.NewTimers(window.TimersConfig{Window: window.Window{Duration: size}, Memory: 1 << 18, Refresh: true}))
+		}, 9},
+		"timed rows, ticks 1":    {rowsOf(1), size},
+		"timed rows, ticks 5":    {rowsOf(5), 200},
+		"timed rows, ticks 7":    {rowsOf(7), 143},
+		"timed rows, ticks 253":  {rowsOf(253), 4},
+		"timed rows, ticks 1000": {rowsOf(1000), 1},
+	} {
+		for pace := range 4 {
+			requireWindow(t, fmt.Sprintf("%s, pace %d", name, pace), c.open(), pace, size, c.unit)
+		}
+	}
+}
+
+// requireWindow compares with the exact times.
+func requireWindow(t *testing.T, name string, f Windowed, pace int, window, unit int64) {
+	t.Helper()
+	r, last, now := rand.New(rand.NewPCG(8, uint64(pace))), map[uint64]int64{}, int64(0)
+	for range 3000 {
+		switch now += r.Int64N(20); {
+		case pace > 0 && r.IntN(200) == 0:
+			now += window * r.Int64N(4)
+		case pace > 1 && r.IntN(300) == 0:
+			now += window * r.Int64N(300)
+		case pace > 2 && r.IntN(400) == 0:
+			now += 1<<40 + 1<<20 // not a multiple of 2^32 ticks, which look like none
+		}
+		id := r.Uint64N(300)
+		seen := f.TestAndSet(stream.Digest(id), now)
+		before, known := last[id]
+		switch {
+		case known && now-before <= window:
+			if !seen {
+				t.Fatalf("%s: missed after %d", name, now-before)
+			}
+		case seen && !known:
+			t.Fatalf("%s: a new element is reported", name)
+		case seen && now-before > window+unit:
+			t.Fatalf("%s: reported after %d, window %d and unit %d", name, now-before, window, unit)
+		}
+		last[id] = now
+	}
+}
+
+func TestTrace(t *testing.T) {
+	const n, window, from = 500, 40, 100
+	r := rand.New(rand.NewPCG(10, 0))
+	elements, times := make([]uint32, n), make([]int64, n)
+	for i := range elements {
+		elements[i] = r.Uint32N(30)
+		times[i] = times[max(i-1, 0)] + r.Int64N(4)
+	}
+	got := newTrace(elements, times, window, from)
+	sum, most := 0, 0
+	for i := range elements {
+		since, held := int64(never), map[uint32]bool{}
+		for j := range i + 1 {
+			if j < i && elements[j] == elements[i] {
+				since = times[i] - times[j]
+			}
+			if times[i]-times[j] < window {
+				held[elements[j]] = true
+			}
+		}
+		if got.since[i] != since {
+			t.Fatalf("record %d came %d ago, want %d", i, got.since[i], since)
+		}
+		most = max(most, len(held))
+		if i >= from {
+			sum += len(held)
+		}
+	}
+	if got.most != most || math.Abs(got.distinct-float64(sum)/(n-from)) > 1e-9 {
+		t.Errorf("%v different elements, %d at most, want %v and %d", got.distinct, got.most, float64(sum)/(n-from), most)
+	}
+}
+
+// oracle answers exactly for a window.
+type oracle struct {
+	window int64
+	last   map[digest.Digest]int64
+}
+
+func (o *oracle) Bits() int { return 0 }
+
+func (o *oracle) TestAndSet(d digest.Digest, now int64) bool {
+	before, known := o.last[d]
+	o.last[d] = now
+	return known && now-before <= o.window
+}
+
+func TestVerdictsOfAnOracle(t *testing.T) {
+	for _, tr := range []*trace{sliding(20_000, 500), packets(20_000, 1e6), crawl(20_000)} {
+		older := 0
+		for _, since := range tr.since[tr.from:] {
+			if since > tr.window {
+				older++
+			}
+		}
+		for _, tr.strict = range []bool{false, true} {
+			v, all := tr.run(&oracle{tr.window, map[digest.Digest]int64{}}), len(tr.elements)-tr.from
+			if !tr.strict {
+				all -= older
+			}
+			if v.FalsePositives != 0 || v.FalseNegatives != 0 || v.late.FalsePositives != 0 || v.Distinct+v.Duplicates != all {
+				t.Errorf("an exact window of %d elements: %+v", all, v)
+			}
+		}
+	}
+}
+
+// TestStreams checks that streams match their descriptions, within six standard
+// deviations.
+func TestStreams(t *testing.T) {
+	s := sliding(200_000, 5000)
+	fresh, late := 0, 0
+	for i, since := range s.since {
+		if since == never {
+			fresh++
+		}
+		if i > 20_000 && since > 20_000 {
+			late++
+		}
+	}
+	plausible(t, "new elements", fresh, len(s.elements), .5, 0)
+	if late != 0 {
+		t.Errorf("%d lags above four windows", late)
+	}
+	const window = 1_000_000
+	p := packets(200_000, window)
+	fresh, copies, repeats := 0, 0, 0
+	for i, since := range p.since {
+		if i > 0 && p.times[i] < p.times[i-1] {
+			t.Fatal("time runs backwards")
+		}
+		switch {
+		case since == never:
+			fresh++
+		case since <= window/2:
+			copies++
+		case since > window && since <= 50*window:
+			repeats++
+		default:
+			t.Fatalf("a packet comes again after %d", since)
+		}
+	}
+	if math.Abs(float64(copies)/float64(fresh)-.6) > .015 {
+		t.Errorf("%d copies of %d packets", copies, fresh)
+	}
+	plausible(t, "repeats", repeats, fresh, .02, .2) // some come after the end
+	span := float64(p.times[len(p.times)-1]-p.times[0]) / 1e9
+	if rate := float64(fresh) / span; rate < .7e6 || rate > 1.4e6 {
+		t.Errorf("%.0f new packets a second", rate)
+	}
+	u := uniform(10_000)
+	if slices.Max(u.elements) != 5999 {
+		t.Errorf("%d different elements", slices.Max(u.elements)+1)
+	}
+}
+
+func TestPareto(t *testing.T) {
+	var all []point
+	for i, p := range [][2]float64{{3, 1}, {1, 4}, {2, 2}, {2, 2}, {5, 0}, {1, 5}, {4, 1}, {2, 3}} {
+		all = append(all, point{i, p[0], p[1]})
+	}
+	var got []int
+	for _, p := range pareto(all) {
+		got = append(got, p.method)
+	}
+	if !slices.Equal(got, []int{1, 2, 3, 0, 4}) {
+		t.Errorf("front %v", got)
+	}
+	if pareto(nil) != nil {
+		t.Error("a front of nothing")
+	}
+}
+
+// TestGrid checks that the table of two methods shows what the runs gave.
+func TestGrid(t *testing.T) {
+	tr := sliding(30_000, 1000)
+	packets := func(n int64) window.Window { return window.Window{Packets: n} }
+	g := newGrid(tr, []method{stamped(16, 24, 8, lineBits), engineTimers("timers", 2, 1, true, packets)}, 16, 64)
+	table := result.Table{Charts: make([]result.Picture, 1)}
+	g.fill(result.Options{Workers: 2}, &table)
+	if len(table.Rows) != 2 || len(table.Columns) != 4 || len(table.Rows[0].Cells) != 4 || len(table.Notes) != 2 {
+		t.Fatalf("table %+v", table)
+	}
+	if got := table.Rows[1].Cells[2].Ours; got != 100*g.cells[1][1].FPR() || got == 0 {
+		t.Errorf("timers' rate %v", got)
+	}
+	rows, timers := g.cells[0][1], g.cells[1][1]
+	if want := g.methods[0].predict(g.memory[1], tr); rows.FalsePositives != 0 || rows.fpr != want || want == 0 {
+		t.Errorf("a rate without events is %v, predicted %v", rows.fpr, want)
+	}
+	if want := timers.FPR(); timers.fpr != want {
+		t.Errorf("a rate with events is %v, want %v", timers.fpr, want)
+	}
+	if front, sums := table.Charts[0].Chart.Lines, g.byMemory(); len(front) != 2 || len(sums) == 0 || len(sums[0].X) != 2 || len(sums[0].Y) != 2 {
+		t.Errorf("lines %+v and %+v", front, sums)
+	}
+	timers.FalsePositives = 0
+	if got, want := g.newCell(g.methods[1], 0, timers.verdicts).fpr, 1/float64(timers.Distinct); got != want {
+		t.Errorf("a rate without events or prediction is %v, want %v", got, want)
+	}
+}

@@ -1,0 +1,76 @@
+package sockets
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// Device is a network interface as the kernel describes it.
+type Device struct {
+	Name     string
+	Index    int // 0 for all interfaces together
+	MTU      int
+	Up       bool
+	Loopback bool
+	Link     capture.LinkType
+	Cooked   bool // a cooked header replaces the link header
+}
+
+// LookUp describes the interface of a name in the network namespace of the calling
+// thread. The error is ErrNoInterface, or the kernel's.
+func LookUp(name string) (Device, error) {
+	d := Device{Name: name}
+	request, err := unix.NewIfreq(name)
+	if err != nil {
+		return d, fmt.Errorf("%q: %w", name, ErrNoInterface)
+	}
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return d, os.NewSyscallError("socket", err)
+	}
+	defer func() { _ = unix.Close(fd) }() // only used for ioctls
+	ask := func(question uint) {
+		if err == nil {
+			err = unix.IoctlIfreq(fd, question, request)
+		}
+	}
+	ask(unix.SIOCGIFINDEX)
+	d.Index = int(request.Uint32())
+	ask(unix.SIOCGIFMTU)
+	d.MTU = int(request.Uint32())
+	ask(unix.SIOCGIFFLAGS)
+	flags := request.Uint16()
+	d.Up, d.Loopback = flags&unix.IFF_UP != 0, flags&unix.IFF_LOOPBACK != 0
+	ask(unix.SIOCGIFHWADDR)
+	d.Link, d.Cooked = linkTypeOf(request.Uint16())
+	switch {
+	case errors.Is(err, unix.ENODEV):
+		return d, fmt.Errorf("%s: %w", name, ErrNoInterface)
+	case err != nil:
+		return d, fmt.Errorf("%s: %w", name, os.NewSyscallError("ioctl", err))
+	}
+	return d, nil
+}
+
+// linkTypeOf returns the link type of a raw socket's frames for an ARPHRD_ hardware
+// number, as libpcap maps it. Hardware without a reliable link type gets cooked headers.
+func linkTypeOf(hardware uint16) (link capture.LinkType, cooked bool) {
+	switch hardware {
+	case unix.ARPHRD_ETHER, unix.ARPHRD_LOOPBACK:
+		return capture.LinkEthernet, false
+	case unix.ARPHRD_NONE, unix.ARPHRD_RAWIP, unix.ARPHRD_TUNNEL, unix.ARPHRD_TUNNEL6, unix.ARPHRD_SIT:
+		return capture.LinkRaw, false
+	case unix.ARPHRD_IEEE80211:
+		return capture.LinkIEEE80211, false
+	case unix.ARPHRD_IEEE80211_PRISM:
+		return capture.LinkPrism, false
+	case unix.ARPHRD_IEEE80211_RADIOTAP:
+		return capture.LinkRadiotap, false
+	}
+	return capture.LinkLinuxSLL2, true
+}

@@ -1,0 +1,50 @@
+package match
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture/records"
+)
+
+// TestClock measures clocks that are apart from messages that tell whole seconds, or parts
+// of them. An exporter that always sends at the same part of a second tells no more than a
+// second; clocks that may agree do.
+func TestClock(t *testing.T) {
+	const ms = time.Millisecond
+	rng := rand.New(rand.NewPCG(1, 2))
+	for name, c := range map[string]struct {
+		behind, unit time.Duration
+		phase        time.Duration // of a second, -1 for any
+		precision    time.Duration // of the times of records
+		worst        time.Duration
+	}{
+		"milliseconds":                 {5 * time.Second, ms, -1, ms, 15 * ms},
+		"seconds":                      {5 * time.Second, time.Second, -1, ms, 250 * ms},
+		"seconds, behind":              {-5 * time.Second, time.Second, -1, ms, 250 * ms},
+		"one part of a second":         {5 * time.Second, time.Second, 900 * ms, ms, 500 * ms},
+		"no offset":                    {0, time.Second, -1, ms, 0},
+		"no offset, early in a second": {0, time.Second, 0, ms, 0},
+		"no offset, late in a second":  {0, time.Second, 999 * ms, ms, 0},
+		"clocks that are set":          {30 * ms, time.Second, 999 * ms, ms, 30 * ms},
+	} {
+		var clock clock
+		for n := range 200 {
+			part := c.phase
+			if part < 0 {
+				part = time.Duration(rng.Int64N(int64(time.Second)))
+			}
+			sent := 1e18 + int64(n)*int64(time.Second) + int64(part)
+			told := sent - int64(c.behind)
+			r := records.Record{Exported: told - told%int64(c.unit), Received: sent + 1 + rng.Int64N(int64(10*ms)), Precision: c.precision}
+			if n%20 == 7 { // it waited on its way
+				r.Received += int64(400 * ms)
+			}
+			clock.see(&r)
+			if off := (time.Duration(clock.offset(&r)) - c.behind).Abs(); off > c.worst && n > 20 {
+				t.Fatalf("%s: after %d messages the offset is off by %v", name, n+1, off)
+			}
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package match_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture/records"
+	"github.com/flowdedup/flowdedup/capture/records/export"
+	"github.com/flowdedup/flowdedup/capture/records/internal/exporttest"
+	"github.com/flowdedup/flowdedup/capture/records/match"
+)
+
+// TestTemplateLate has two routers tell of the same flows, one of them at first without its
+// template. What waited has the time at which it came, and is told of once with the rest.
+func TestTemplateLate(t *testing.T) {
+	const messages, pause = 20, int64(3 * time.Second)
+	template := exporttest.Set(0, exporttest.Template(256, exporttest.UsualTemplate...))
+	for _, late := range []int{0, 1, 7, messages - 1} {
+		var all []exporttest.Datagram
+		for n := range messages {
+			one := exporttest.Flows[0]
+			one.SourcePort = uint16(1000 + n)
+			for router, from := range []string{"192.0.2.1:1", "192.0.2.2:1"} {
+				sets := exporttest.Set(256, exporttest.UsualRecord(one))
+				if router == 0 && n == late || router == 1 && n == 0 {
+					sets = append(sets, template...)
+				}
+				seconds := 900 + uint32(int64(n)*pause/int64(time.Second))
+				all = append(all, exporttest.Datagram{From: from, At: int64(seconds)*int64(time.Second) + int64(router),
+					Data: append(exporttest.Head9(1, 6000, seconds, uint32(n), 1), sets...)})
+			}
+		}
+		r := export.NewReader(&exporttest.Wire{Datagrams: all, AtOnce: 3})
+		j, err := match.New(match.Config{Memory: 1 << 16})
+		if err != nil {
+			t.Fatal(err)
+		}
+		told := map[uint16]int{}
+		kept := map[uint16]uint8{} // the router's last byte
+		for _, b := range exporttest.ReadAll(t, r) {
+			verdicts, _ := j.Judge(&b)
+			for i := range b.Records {
+				one := &b.Records[i]
+				router := one.Point.Exporter.As4()[3]
+				if came := all[2*int(one.SourcePort-1000)+int(router)-1].At; one.Received != came {
+					t.Errorf("a record of %d came at %d", came, one.Received)
+				}
+				if told[one.SourcePort]++; verdicts[i] == records.Keep {
+					kept[one.SourcePort] = router
+				}
+			}
+		}
+		for n := range messages {
+			port, first := uint16(1000+n), uint8(1)
+			if n < late {
+				first = 2 // it could be read first
+			}
+			if told[port] != 2 || kept[port] != first {
+				t.Errorf("template with message %d: flow %d told of %d times, kept of router %d", late, n, told[port], kept[port])
+			}
+		}
+		if c := j.Counts(); c.Copies != messages || c.Unchecked != 0 || r.Counts().Waiting != 0 {
+			t.Errorf("template with message %d: %+v, %+v", late, c, r.Counts())
+		}
+		if err := j.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -1,0 +1,140 @@
+package rotate
+
+import (
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/outfile"
+)
+
+// segment is one of the files: that which is written, or that which is completed.
+type segment struct {
+	out     *outfile.File
+	content content // of out
+	over    func()  // called when nothing more is written; may be nil
+	limit   int64   // bytes that it may have
+	first   int64   // time of its first packet of the interval, or NoTime
+	begun   bool    // it holds more than its headers
+	packets uint64  // in it
+}
+
+// content is what is gathered for a file.
+type content interface {
+	Flush() error        // writes what was gathered
+	Size() int64         // bytes so far
+	Written() uint64     // packets that are in the file
+	WrittenBytes() int64 // of these and the headers
+}
+
+// note keeps the time of a packet, if it is the first of the interval.
+func (f *segment) note(c *intervals, t int64) {
+	if f.first == capture.NoTime && c.contains(t) {
+		f.first = t
+	}
+}
+
+// close completes the file being written on a goroutine: the disk may take long, and
+// packets of an interface do not wait.
+func (r *series) close() {
+	r.waitCompleted()
+	f := r.file
+	if f == nil { // the one before has failed
+		return
+	}
+	r.file = nil
+	if f.over != nil {
+		f.over()
+	}
+	r.closing = &closing{file: f, bytes: uint64(f.content.Size()), result: make(chan error, 1)}
+	r.names.begin(f.first)
+	go r.complete(r.closing)
+}
+
+// closing is a file that is being completed.
+type closing struct {
+	file   *segment
+	bytes  uint64
+	result chan error // why the file is not there
+}
+
+// complete gives a file its name, and removes files beyond those to keep. It owns names
+// until it has sent its result. It discards a file of headers alone.
+func (r *series) complete(c *closing) {
+	f := c.file
+	if f.packets == 0 {
+		c.result <- f.out.Discard()
+		return
+	}
+	err := f.content.Flush()
+	if err == nil {
+		err = f.out.Commit()
+	}
+	if err == nil {
+		if r.opt.Completed != nil {
+			r.opt.Completed(f.out.Name(), f.packets)
+		}
+		r.prune()
+	}
+	c.result <- err
+}
+
+// waitCompleted waits until no file is being completed.
+func (r *series) waitCompleted() {
+	if r.closing != nil {
+		r.recordCompleted(<-r.closing.result)
+	}
+}
+
+// pollCompleted is waitCompleted without the wait.
+func (r *series) pollCompleted() {
+	if r.closing == nil {
+		return
+	}
+	select {
+	case c := <-r.closing.result:
+		r.recordCompleted(c)
+	default:
+	}
+}
+
+// recordCompleted counts a file whose completion has ended, or handles its error.
+func (r *series) recordCompleted(err error) {
+	f, bytes := r.closing.file, r.closing.bytes
+	r.closing = nil
+	if err != nil {
+		r.keepPartial(f)
+		r.fail(err)
+		return
+	}
+	if f.packets == 0 {
+		return
+	}
+	r.stats.Files++
+	r.stats.Packets += f.packets
+	r.stats.Bytes += bytes
+}
+
+// keepPartial keeps what a file that failed has of packets.
+func (r *series) keepPartial(f *segment) error {
+	packets := f.content.Written()
+	r.stats.Packets += packets
+	r.stats.Lost += f.packets - packets
+	if packets == 0 {
+		return f.out.Discard()
+	}
+	r.stats.Bytes += uint64(f.content.WrittenBytes())
+	_, err := f.out.Keep()
+	return err
+}
+
+// fail ends the file being written. Later errors of it are dropped. The error may be that of
+// the file before, whose completion has failed meanwhile.
+func (r *series) fail(err error) {
+	if f := r.file; f != nil {
+		r.file = nil
+		r.waitCompleted() // what completes a file owns the names
+		r.names.begin(f.first)
+		_ = r.keepPartial(f) // the error that counts is the one before
+	}
+	if r.err == nil {
+		r.err = err
+	}
+}

@@ -1,0 +1,116 @@
+package verify
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
+)
+
+// ruleConfigs are those where equal packets of one time reach different copies.
+var ruleConfigs = []Config{
+	{Packets: 2},
+	{Packets: 4},
+	{Packets: 3, Across: true},
+	{Window: 3, Across: true},
+	{Window: 3, Within: flow.PointInterface},
+	{Packets: 3, Within: flow.PointInterface},
+}
+
+// storm returns packets of which many are equal, also in time.
+func storm(rng *rand.Rand, n int) []packet {
+	packets, now := make([]packet, n), int64(1e18)
+	for i := range packets {
+		if rng.IntN(6) == 0 {
+			now++
+		}
+		packets[i] = packet{time: now, point: rng.Uint32N(2), content: byte(rng.IntN(2))}
+	}
+	return packets
+}
+
+// remove removes each packet that is a copy of one that was kept before.
+func remove(cfg *Config, in []packet) {
+	for i := range in {
+		in[i].removed = true
+		in[i].removed = !slices.Contains(model(cfg, in[:i+1]), uint64(i+1))
+	}
+}
+
+// unnamedBatch is batchOf without the names of interfaces, as pcap has none.
+func unnamedBatch(packets []packet) *capture.Batch {
+	b := batchOf(packets)
+	for i := range b.Interfaces {
+		b.Interfaces[i].Name = ""
+	}
+	return b
+}
+
+// TestRule takes every output that was made by the rule for right, though it does not say
+// which of several equal packets it has.
+func TestRule(t *testing.T) {
+	for _, cfg := range ruleConfigs {
+		cfg.Identity.Kind, cfg.Memory = flow.Frame, 1<<20
+		t.Run(fmt.Sprintf("%+v", cfg), func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(5, 6))
+			for range 200 {
+				in := storm(rng, 30)
+				remove(&cfg, in)
+				out, dup := split(in)
+				if r := verifyAs(t, unnamedBatch, cfg, in, out, dup); r.Differences()+r.Unknown != 0 || r.First != nil || r.Kept != uint64(len(out)) {
+					t.Fatalf("%+v of %+v", r, in)
+				}
+			}
+		})
+	}
+}
+
+// TestRuleLost never takes an output for right that no choice between equal packets makes
+// right.
+func TestRuleLost(t *testing.T) {
+	for _, cfg := range ruleConfigs {
+		cfg.Identity.Kind, cfg.Memory = flow.Frame, 1<<20
+		t.Run(fmt.Sprintf("%+v", cfg), func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(7, 8))
+			wrong := 0
+			for range 500 {
+				in := storm(rng, 9)
+				for i := range in {
+					in[i].removed = rng.IntN(2) == 0
+				}
+				out, dup := split(in)
+				r := verifyAs(t, unnamedBatch, cfg, in, out, dup)
+				if anyRight(&cfg, in, out) {
+					continue
+				}
+				if wrong++; r.Lost == 0 {
+					t.Fatalf("%+v is taken for right: %+v", r, in)
+				}
+			}
+			if wrong == 0 {
+				t.Error("no output was wrong")
+			}
+		})
+	}
+}
+
+// anyRight reports whether the packets of an output can be chosen from those of the input,
+// in order, so that all others are copies.
+func anyRight(cfg *Config, in, out []packet) bool {
+	var choose func(n int, out []packet) bool
+	choose = func(n int, out []packet) bool {
+		if n == len(in) {
+			return len(out) == 0 && len(model(cfg, in)) == 0
+		}
+		in[n].removed = false
+		if len(out) > 0 && in[n].time == out[0].time && in[n].content == out[0].content && choose(n+1, out[1:]) {
+			return true
+		}
+		in[n].removed = true
+		return choose(n+1, out)
+	}
+	return choose(0, out)
+}

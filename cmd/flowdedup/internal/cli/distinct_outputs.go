@@ -1,0 +1,128 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+
+	"github.com/flowdedup/flowdedup/capture/outfile"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/report"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
+)
+
+// outputs are where the counts of a run go.
+type outputs struct {
+	out   *bufio.Writer // standard output
+	json  *report.DistinctJSON
+	table *report.DistinctTable
+	file  *outfile.File
+	csv   *report.DistinctCSV
+	html  pageFile
+	page  *report.DistinctPage // nil without --html
+	saved *distinct.SavedFile  // nil without --save
+
+	sketched int // rows whose counters became sketches
+}
+
+func (f *distinctFlags) openOutputs(ctx context.Context, e *env) (*outputs, error) {
+	o := &outputs{out: bufio.NewWriter(e.stdout)}
+	switch {
+	case f.json:
+		o.json = report.NewDistinctJSON(o.out)
+	case f.showsTable():
+		o.table = report.NewDistinctTable(o.out, f.columns())
+	}
+	var err error
+	if o.html, err = f.page.open(ctx); err != nil {
+		return nil, err
+	}
+	if f.page.name != "" {
+		o.page = &report.DistinctPage{}
+	}
+	if f.csv == "" {
+		return o, nil
+	}
+	file, err := outfile.Create(ctx, f.csv, outfile.Options{})
+	if err != nil {
+		return nil, errors.Join(err, o.html.discard())
+	}
+	csv, err := report.NewDistinctCSV(sink.NewInterruptibleWriter(ctx, f.csv, file), f.columns())
+	if err != nil {
+		return nil, errors.Join(err, file.Discard(), o.html.discard())
+	}
+	o.file, o.csv = file, csv
+	return o, nil
+}
+
+// showsTable reports whether standard output gets the table. With --quiet that is so
+// unless --list, --csv or --html prints the result, so that scripts find no table beside them.
+func (f *distinctFlags) showsTable() bool {
+	return !f.quiet || !f.list && f.csv == "" && f.page.name == ""
+}
+
+func (o *outputs) rows(rows []distinct.Row) error {
+	var errs []error
+	for i := range rows {
+		if rows[i].Method == "sketch" && rows[i].Family != "all" {
+			o.sketched++
+		}
+	}
+	if o.json != nil {
+		errs = append(errs, o.json.Rows(rows))
+	}
+	if o.table != nil {
+		errs = append(errs, o.table.Rows(rows))
+	}
+	if o.csv != nil {
+		errs = append(errs, o.csv.Rows(rows))
+	}
+	if o.page != nil {
+		errs = append(errs, o.page.Rows(rows))
+	}
+	return errors.Join(append(errs, o.out.Flush())...)
+}
+
+func (o *outputs) sighting(s *distinct.Sighting) error {
+	switch {
+	case o.json != nil:
+		return o.json.Sighting(s)
+	case o.table != nil:
+		return o.table.Sighting(s)
+	}
+	return report.SightingText(o.out, s)
+}
+
+// close completes the outputs after a clean end. After any other end it keeps the rows so
+// far in a new file if the named one exists.
+func (o *outputs) close(clean, read bool, filtered uint64) error {
+	var err error
+	if o.table != nil && (clean || read) {
+		err = o.table.Close(filtered)
+	}
+	if o.saved != nil {
+		err = errors.Join(err, o.saved.Close(clean, read))
+	}
+	return errors.Join(err, o.out.Flush(), o.closeCSV(clean, read), o.closePage(clean || read))
+}
+
+// closePage writes the page, if anything was read.
+func (o *outputs) closePage(read bool) error {
+	if !read {
+		return o.html.discard()
+	}
+	return o.html.write(func(w io.Writer) error { return o.page.Write(w) })
+}
+
+func (o *outputs) closeCSV(clean, read bool) error {
+	switch {
+	case o.csv == nil:
+		return nil
+	case clean:
+		return o.file.Commit()
+	case read:
+		return sink.KeepFile(o.file, nil)
+	}
+	return o.file.Discard()
+}

@@ -1,0 +1,450 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/gopacket"
+	"github.com/google/gopacket/layers"
+	"github.com/netsampler/goflow2/v2/decoders/netflow"
+	"github.com/netsampler/goflow2/v2/decoders/netflowlegacy"
+	"github.com/netsampler/goflow2/v2/decoders/sflow"
+)
+
+// exporterAddress is where exporter n sends from, from 1 on, and what it sends to.
+func exporterAddress(n int) string { return fmt.Sprintf("10.99.0.%d", n) }
+
+// flowNet makes a network of its own with addresses for exporters: what they send to one
+// comes from it.
+func flowNet(t *testing.T, exporters int, programs ...string) {
+	t.Helper()
+	for _, needed := range programs {
+		tool(t, needed)
+	}
+	lab(t)
+	ip(t, "link set lo up")
+	for n := range exporters {
+		ip(t, "addr add "+exporterAddress(n+1)+"/32 dev lo")
+	}
+}
+
+// flowsRun is a running "flowdedup flows" that listens to exporters.
+type flowsRun struct {
+	*liveRun
+	out string
+}
+
+// startFlows starts a run at :2055 that writes lines of JSON and serves its metrics, and
+// waits until it listens.
+func startFlows(t *testing.T, args ...string) *flowsRun {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "out.ndjson")
+	r := &flowsRun{&liveRun{t: t, cmd: program(t, append([]string{"flows", "--listen", ":2055", "-w", out, "--json", "--serve", "9469"}, args...)...)}, out}
+	r.cmd.Stdout = &r.stdout
+	r.start()
+	r.event("listening")
+	return r
+}
+
+// total returns a metric of the run. It dials from the thread of the test, which is in the
+// network of the run.
+func (r *flowsRun) total(name string) uint64 {
+	r.t.Helper()
+	conn, err := net.Dial("tcp", "127.0.0.1:9469")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := conn.Write([]byte("GET /metrics HTTP/1.0\r\n\r\n")); err != nil {
+		r.t.Fatal(err)
+	}
+	body, err := io.ReadAll(conn)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for line := range strings.Lines(string(body)) {
+		var n float64
+		if _, err := fmt.Sscanf(line, "flowdedup_flows_"+name+"_total %g", &n); err == nil {
+			return uint64(n)
+		}
+	}
+	return 0 // before the first record
+}
+
+// stop ends the run, which reads what its sockets hold, and returns its summary.
+func (r *flowsRun) stop() flowsResult {
+	r.t.Helper()
+	if err := r.cmd.Process.Signal(os.Interrupt); err != nil {
+		r.t.Fatal(err)
+	}
+	if code := r.wait(); code != exitSignal+2 {
+		r.t.Fatalf("exit code %d: %s", code, r.stderr.String())
+	}
+	return parseFlows(r.t, r.stdout.String())
+}
+
+// written returns the keys and counters of what was written.
+func (r *flowsRun) written() []string {
+	r.t.Helper()
+	return keysOf(r.t, string(mustReadFile(r.t, r.out)), "src_addr", "dst_addr", "src_port", "dst_port", "packets", "bytes")
+}
+
+// amount is how much traffic records tell of.
+type amount struct{ Packets, Bytes uint64 }
+
+// amount adds up what was written. What interfaces say of themselves does not count.
+func (r *flowsRun) amount() (all amount) {
+	r.t.Helper()
+	for line := range strings.Lines(string(mustReadFile(r.t, r.out))) {
+		var record struct {
+			Source         netip.Addr `json:"src_addr"`
+			Packets, Bytes uint64
+		}
+		if err := json.Unmarshal([]byte(line), &record); err != nil {
+			r.t.Fatal(err, line)
+		}
+		if record.Source.IsGlobalUnicast() {
+			all = amount{all.Packets + record.Packets, all.Bytes + record.Bytes}
+		}
+	}
+	return all
+}
+
+// trafficOf returns the IP packets of a capture, and their bytes, by version.
+func trafficOf(t *testing.T, frames []string) (v4, all amount) {
+	t.Helper()
+	for _, frame := range frames {
+		p := gopacket.NewPacket([]byte(frame), layers.LayerTypeEthernet, gopacket.NoCopy)
+		switch l := p.NetworkLayer().(type) {
+		case *layers.IPv4:
+			v4 = amount{v4.Packets + 1, v4.Bytes + uint64(l.Length)}
+			all = amount{all.Packets + 1, all.Bytes + uint64(l.Length)}
+		case *layers.IPv6:
+			const head = 40
+			all = amount{all.Packets + 1, all.Bytes + head + uint64(l.Length)}
+		}
+	}
+	return v4, all
+}
+
+// collector is goflow2, and nfcapd behind it.
+type collector struct {
+	t    *testing.T
+	conn *net.UDPConn
+	come chan []byte
+	cmd  *exec.Cmd // nil without nfcapd
+	dir  string
+}
+
+// collectorAddress is where collectors listen, nfcapdAddress where nfcapd does.
+const (
+	collectorAddress = "127.0.0.1:9996"
+	nfcapdAddress    = "127.0.0.1:9995"
+)
+
+// newCollector starts a collector, without nfcapd for protocols that it does not know.
+func newCollector(t *testing.T, nfcapd bool) *collector {
+	t.Helper()
+	conn, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(netip.MustParseAddrPort(collectorAddress)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() }) // what it had was read
+	c := &collector{t: t, conn: conn, come: make(chan []byte, 1<<16)}
+	go func() {
+		for {
+			message := make([]byte, 1<<16)
+			n, err := conn.Read(message)
+			if err != nil {
+				return
+			}
+			c.come <- message[:n:n]
+		}
+	}()
+	if nfcapd {
+		c.dir = t.TempDir()
+		c.cmd = startNfcapd(t, c.dir, "127.0.0.1")
+	}
+	return c
+}
+
+// startNfcapd starts nfcapd at port 9995 and waits until it listens.
+func startNfcapd(t *testing.T, dir, address string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command("nfcapd", "-b", address, "-p", "9995", "-w", dir, "-t", "3600")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = cmd.Stdout
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	lines, up := bufio.NewScanner(out), make(chan struct{})
+	go func() {
+		for lines.Scan() {
+			if strings.Contains(lines.Text(), "Startup") {
+				close(up)
+			}
+		}
+	}()
+	select {
+	case <-up:
+	case <-time.After(patience):
+		t.Fatal("nfcapd does not start")
+	}
+	return cmd
+}
+
+// nfcapdKeeps ends nfcapd, and returns what it has as JSON.
+func nfcapdKeeps(t *testing.T, cmd *exec.Cmd, dir string) string {
+	t.Helper()
+	awaitRead(t, 9995)
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // by the signal
+	out, err := exec.Command("nfdump", "-R", dir, "-o", "json").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+// check ends the collector, and compares what goflow2 and nfcapd read with what was
+// written.
+func (c *collector) check(written []string) {
+	c.t.Helper()
+	messages := c.messages()
+	readers := map[string][]string{"goflow2": goflowKeys(c.t, messages)}
+	if c.cmd != nil {
+		for _, m := range messages {
+			c.send(nfcapdAddress, m)
+		}
+		readers["nfcapd"] = keysOf(c.t, nfcapdKeeps(c.t, c.cmd, c.dir),
+			"src4_addr", "src6_addr", "dst4_addr", "dst6_addr", "src_port", "dst_port", "in_packets", "in_bytes")
+	}
+	for name, got := range readers {
+		if !slices.Equal(got, written) || len(got) == 0 {
+			c.t.Errorf("%s has %d flows, %d were written; it alone has\n%q\nand it lacks\n%q", name, len(got), len(written), without(got, written), without(written, got))
+		}
+	}
+}
+
+// without returns what is in one list more often than in another.
+func without(all, others []string) (left []string) {
+	n := map[string]int{}
+	for _, one := range others {
+		n[one]++
+	}
+	for _, one := range all {
+		if n[one]--; n[one] < 0 {
+			left = append(left, one)
+		}
+	}
+	return left
+}
+
+// send sends a message from a port of its own for all.
+func (c *collector) send(to string, message []byte) {
+	c.t.Helper()
+	if _, err := c.conn.WriteToUDPAddrPort(message, netip.MustParseAddrPort(to)); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// messages returns what has come so far, in order.
+func (c *collector) messages() (all [][]byte) {
+	c.t.Helper()
+	end := []byte("end") // it comes behind all that were sent before
+	c.send(collectorAddress, end)
+	for timeout := time.After(patience); ; {
+		select {
+		case message := <-c.come:
+			if bytes.Equal(message, end) {
+				return all
+			}
+			all = append(all, message)
+		case <-timeout:
+			c.t.Fatal("the last message does not come")
+		}
+	}
+}
+
+// goflowKeys returns the keys and counters of flows as goflow2 decodes them, as keysOf
+// does.
+func goflowKeys(t *testing.T, messages [][]byte) (all []string) {
+	t.Helper()
+	templates := netflow.CreateTemplateSystem()
+	for _, m := range messages {
+		var err error
+		switch {
+		case m[1] == 5 && m[0] == 0:
+			var p netflowlegacy.PacketNetFlowV5
+			err = netflowlegacy.DecodeMessageVersion(bytes.NewBuffer(m), &p)
+			for _, r := range p.Records {
+				all = append(all, flowKey(addressOf(r.SrcAddr), addressOf(r.DstAddr), r.Proto, r.SrcPort, r.DstPort, uint64(r.DPkts), uint64(r.DOctets)))
+			}
+		case m[0] == 0 && (m[1] == 9 || m[1] == 10):
+			var v9 netflow.NFv9Packet
+			var ipfix netflow.IPFIXPacket
+			err = netflow.DecodeMessageVersion(bytes.NewBuffer(m), templates, &v9, &ipfix)
+			all = append(all, setKeys(append(v9.FlowSets, ipfix.FlowSets...))...)
+		default:
+			var p sflow.Packet
+			err = sflow.DecodeMessageVersion(bytes.NewBuffer(m), &p)
+			all = append(all, sampleKeys(&p)...)
+		}
+		if err != nil && !errors.Is(err, netflow.ErrorTemplateNotFound) {
+			t.Errorf("goflow2: %v: %x", err, m)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+func addressOf(a any) netip.Addr {
+	switch a := a.(type) {
+	case netflowlegacy.IPAddress:
+		return netip.AddrFrom4([4]byte{byte(a >> 24), byte(a >> 16), byte(a >> 8), byte(a)})
+	case []byte:
+		one, _ := netip.AddrFromSlice(a)
+		return one
+	}
+	return netip.Addr{}
+}
+
+func flowKey(source, destination netip.Addr, protocol uint8, sourcePort, destinationPort uint16, packets, bytes uint64) string {
+	var parts []any
+	if source.IsValid() {
+		parts = append(parts, source, destination)
+	}
+	if protocol != 1 && protocol != 58 {
+		parts = append(parts, sourcePort, destinationPort)
+	}
+	return strings.TrimSuffix(fmt.Sprintln(append(parts, packets, bytes)...), "\n")
+}
+
+// setKeys returns the flows of sets, by the numbers of their fields.
+func setKeys(sets []any) (all []string) {
+	for _, set := range sets {
+		data, ok := set.(netflow.DataFlowSet)
+		if !ok {
+			continue
+		}
+		for _, r := range data.Records {
+			fields := map[uint16][]byte{}
+			for _, f := range r.Values {
+				if !f.PenProvided {
+					fields[f.Type], _ = f.Value.([]byte)
+				}
+			}
+			number := func(field uint16) (n uint64) {
+				for _, b := range fields[field] {
+					n = n<<8 | uint64(b)
+				}
+				return n
+			}
+			all = append(all, flowKey(addressOf(slices.Concat(fields[8], fields[27])), addressOf(slices.Concat(fields[12], fields[28])),
+				uint8(number(4)), uint16(number(7)), uint16(number(11)), number(2), number(1)))
+		}
+	}
+	return all
+}
+
+// sampleKeys returns the flows of the packets that were sampled. Those without addresses
+// have none.
+func sampleKeys(p *sflow.Packet) (all []string) {
+	for _, s := range p.Samples {
+		sample, ok := s.(sflow.FlowSample)
+		if !ok {
+			continue
+		}
+		for _, r := range sample.Records {
+			if raw, ok := r.Data.(sflow.SampledHeader); ok {
+				all = append(all, frameKey(raw.HeaderData, uint64(raw.FrameLength)))
+			}
+		}
+	}
+	return all
+}
+
+func frameKey(frame []byte, size uint64) string {
+	p := gopacket.NewPacket(frame, layers.LayerTypeEthernet, gopacket.NoCopy)
+	var source, destination netip.Addr
+	protocol, offset := layers.IPProtocol(0), uint16(0)
+	switch l := p.NetworkLayer().(type) {
+	case *layers.IPv4:
+		source, destination, protocol, offset = addressOf([]byte(l.SrcIP)), addressOf([]byte(l.DstIP)), l.Protocol, l.FragOffset
+	case *layers.IPv6:
+		source, destination, protocol = addressOf([]byte(l.SrcIP)), addressOf([]byte(l.DstIP)), l.NextHeader
+	}
+	if l, ok := p.Layer(layers.LayerTypeIPv6Fragment).(*layers.IPv6Fragment); ok {
+		protocol, offset = l.NextHeader, l.FragmentOffset
+	}
+	upper := p.TransportLayer()
+	var start []byte // of it
+	if l := p.Layer(gopacket.LayerTypeFragment); l != nil && offset == 0 {
+		start = l.LayerContents()
+	} else if upper != nil {
+		start = upper.LayerContents()
+	}
+	var ports [2]uint16
+	if len(start) >= 4 {
+		ports = [2]uint16{binary.BigEndian.Uint16(start), binary.BigEndian.Uint16(start[2:])}
+	}
+	return flowKey(source, destination, uint8(protocol), ports[0], ports[1], 1, size)
+}
+
+// keysOf returns the values of some names in objects of JSON, sorted by object. Ports of
+// ICMP count, which tools write in ways of their own, are left out.
+func keysOf(t *testing.T, text string, names ...string) (all []string) {
+	t.Helper()
+	if strings.HasPrefix(text, "[") {
+		var objects []json.RawMessage
+		if err := json.Unmarshal([]byte(text), &objects); err != nil {
+			t.Fatal(err, text)
+		}
+		text = ""
+		for _, o := range objects {
+			var line bytes.Buffer
+			if err := json.Compact(&line, o); err != nil {
+				t.Fatal(err)
+			}
+			text += line.String() + "\n"
+		}
+	}
+	for line := range strings.Lines(text) {
+		var o map[string]any
+		if err := json.Unmarshal([]byte(line), &o); err != nil {
+			t.Fatal(err, line)
+		}
+		var key []string
+		for _, name := range names {
+			v, ok := o[name]
+			if protocol := o["proto"]; !ok || strings.HasSuffix(name, "_port") && (protocol == 1.0 || protocol == 58.0) {
+				continue
+			}
+			key = append(key, fmt.Sprint(v))
+		}
+		all = append(all, strings.Join(key, " "))
+	}
+	slices.Sort(all)
+	return all
+}

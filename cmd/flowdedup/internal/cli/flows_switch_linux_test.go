@@ -1,0 +1,190 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/ring"
+)
+
+// openVSwitch is Open vSwitch in user space. Its bridges are one path: what enters the first
+// leaves the last.
+type openVSwitch struct {
+	t   *testing.T
+	dir string
+}
+
+// newOpenVSwitch makes a switch of several bridges, behind each other at pairs of
+// interfaces. What is sent out of left0 enters the first.
+func newOpenVSwitch(t *testing.T, bridges int) *openVSwitch {
+	t.Helper()
+	s := &openVSwitch{t, t.TempDir()}
+	schema := "/usr/share/openvswitch/vswitch.ovsschema"
+	if _, err := os.Stat(schema); err != nil {
+		t.Skip(err)
+	}
+	s.run("ovsdb-tool", "create", s.path("conf.db"), schema)
+	s.daemon("ovsdb-server", s.path("conf.db"), "--remote=punix:"+s.path("db.sock"))
+	s.set("--no-wait", "init")
+	// Flows are told of soon after they end.
+	s.set("--no-wait", "set", "Open_vSwitch", ".", "other_config:max-idle=500")
+	s.daemon("ovs-vswitchd", "unix:"+s.path("db.sock"))
+	for n := range bridges + 1 {
+		pair(t, fmt.Sprintf("left%d", n), fmt.Sprintf("right%d", n))
+	}
+	for n := range bridges {
+		name := bridge(n)
+		in, out := fmt.Sprintf("right%d", n), fmt.Sprintf("left%d", n+1)
+		s.set("add-br", name, "--", "set", "bridge", name, "datapath_type=netdev", "--", "add-port", name, in, "--", "add-port", name, out)
+		// It would learn that both ends of a conversation are at one side.
+		s.run("ovs-ofctl", "add-flow", "unix:"+s.path(name+".mgmt"), fmt.Sprintf("in_port=%s,actions=output:%s", in, out))
+	}
+	return s
+}
+
+func bridge(n int) string { return fmt.Sprintf("br%d", n+1) }
+
+func (s *openVSwitch) path(name string) string { return filepath.Join(s.dir, name) }
+
+func (s *openVSwitch) run(name string, args ...string) {
+	s.t.Helper()
+	cmd := exec.Command(name, args...)
+	cmd.Env = append(os.Environ(), "OVS_RUNDIR="+s.dir, "OVS_LOGDIR="+s.dir, "OVS_DBDIR="+s.dir, "OVS_SYSCONFDIR="+s.dir)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		s.t.Fatalf("%s %q: %v: %s", name, args, err, out)
+	}
+}
+
+// daemon starts a program of the switch, and ends it with the test.
+func (s *openVSwitch) daemon(name string, args ...string) {
+	s.t.Helper()
+	pidFile := s.path(name + ".pid")
+	s.run(name, append(args, "--pidfile="+pidFile, "--detach", "--no-chdir", "--log-file="+s.path(name+".log"), "--unixctl="+s.path(name+".ctl"))...)
+	pid, err := strconv.Atoi(strings.TrimSpace(string(mustReadFile(s.t, pidFile))))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() {
+		_ = syscall.Kill(pid, syscall.SIGTERM)
+		waitFor(s.t, name+" to end", func() bool { return syscall.Kill(pid, 0) != nil })
+	})
+}
+
+func (s *openVSwitch) set(args ...string) {
+	s.t.Helper()
+	s.run("ovs-vsctl", append([]string{"--db=unix:" + s.path("db.sock")}, args...)...)
+}
+
+// TestFlowsOpenVSwitch relays what the bridges of Open vSwitch export of one path: the
+// records of one stay, and tell of every packet. With IPFIX each bridge tells of packets as
+// they come and as they leave.
+func TestFlowsOpenVSwitch(t *testing.T) {
+	if os.Getenv("FLOWDEDUP_EXPORTERS") == "" {
+		t.Skip("takes 20 s: make exporters")
+	}
+	const bridges = 3
+	frames := framesOf(t, bundled("router-in.pcap"))
+	v4, all := trafficOf(t, frames)
+	others := uint64(len(frames)) - all.Packets // ARP
+	const ethernet, arp, checksum = 14, 28, 4   // bytes that some of its protocols count
+	for table, c := range map[string]struct {
+		config []string
+		points int
+		told   amount // by each point
+		kept   amount // of IP
+		nfcapd bool
+	}{
+		"netflow": {
+			config: []string{"active-timeout=1"}, points: bridges, nfcapd: true,
+			told: amount{v4.Packets, v4.Bytes + ethernet*v4.Packets}, kept: amount{v4.Packets, v4.Bytes + ethernet*v4.Packets},
+		},
+		// nfcapd takes the totals of Open vSwitch, of all flows, for those of a record.
+		"ipfix": {
+			config: []string{"sampling=1", "cache_active_timeout=60", "cache_max_flows=4096"}, points: 2 * bridges,
+			told: amount{all.Packets + others, all.Bytes}, kept: all,
+		},
+		// What is kept is not told, as samples have no times but those of their arrival.
+		"sflow": {
+			config: []string{"sampling=1", "header=128", "polling=0"}, points: bridges,
+			told: amount{all.Packets + others, all.Bytes + (ethernet+checksum)*all.Packets + (ethernet+arp+checksum)*others},
+		},
+	} {
+		t.Run(table, func(t *testing.T) {
+			flowNet(t, bridges, "ovs-vswitchd", "ovsdb-server", "ovsdb-tool", "ovs-vsctl", "ovs-ofctl", "nfcapd", "nfdump")
+			s := newOpenVSwitch(t, bridges)
+			for n := range bridges {
+				config := append([]string{fmt.Sprintf("targets=%q", exporterAddress(n+1)+":2055")}, c.config...)
+				if table == "sflow" {
+					config = append(config, "agent="+exporterAddress(n+1))
+				}
+				s.set(append([]string{"set", "bridge", bridge(n), table + "=@x", "--", "--id=@x", "create", table}, config...)...)
+			}
+			to := newCollector(t, c.nfcapd)
+			r := startFlows(t, "--to", "udp://"+collectorAddress, "--point", "direction")
+			through(t, "left0", fmt.Sprintf("right%d", bridges), frames)
+			if table == "ipfix" {
+				for n := range bridges {
+					s.set("clear", "bridge", bridge(n), table) // which tells of what it has
+				}
+			}
+			waitFor(t, "records of every packet", func() bool { return r.total("bytes") >= uint64(c.points)*c.told.Bytes })
+			sum := r.stop()
+			if len(sum.Points) != c.points || sum.Undecodable+sum.Lost+sum.Sampled != 0 || sum.Copies == 0 {
+				t.Errorf("%+v", sum)
+			}
+			for _, p := range sum.Points {
+				if (amount{p.Packets, p.Bytes}) != c.told {
+					t.Errorf("%s tells of %d packets and %d bytes, not %+v", p.Point, p.Packets, p.Bytes, c.told)
+				}
+			}
+			if kept := r.amount(); c.kept != (amount{}) && kept != c.kept {
+				t.Errorf("%+v are kept, want %+v", kept, c.kept)
+			}
+			to.check(r.written())
+		})
+	}
+}
+
+// through sends frames out of an interface, each when the one before has come to another
+// one: the switch drops some of many at once.
+func through(t *testing.T, from, to string, frames []string) {
+	t.Helper()
+	s, err := ring.OpenSender(ring.SenderConfig{Interface: from, Queue: true, RetryTimeout: patience})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	before := receivedBy(t, to)
+	for n, data := range frames {
+		b := &capture.Batch{Interfaces: []capture.Interface{{LinkType: capture.LinkEthernet}}, Sections: make([]capture.Section, 1)}
+		b.Append(capture.Frame{WireLen: uint32(len(data))}, []byte(data))
+		if err := s.Send(b, nil); err != nil {
+			t.Fatal(err)
+		}
+		waitFor(t, fmt.Sprintf("frame %d at %s", n, to), func() bool { return receivedBy(t, to) > before+n })
+	}
+}
+
+// receivedBy returns how many frames an interface has received.
+func receivedBy(t *testing.T, name string) int {
+	t.Helper()
+	for line := range strings.Lines(string(mustReadFile(t, "/proc/thread-self/net/dev"))) {
+		words := strings.Fields(line)
+		if len(words) > 2 && words[0] == name+":" {
+			n, err := strconv.Atoi(words[2])
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+	}
+	t.Fatal("no interface ", name)
+	return 0
+}

@@ -1,0 +1,130 @@
+package live
+
+import (
+	"context"
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/diffs"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
+)
+
+// step is how many packets are read at a time. What lies between frames and digests then
+// stays in the first-level cache.
+const step = 512
+
+// task is the work on one batch.
+type task struct {
+	run     *runner
+	phase   *phase // that packets belong to
+	packets *dedup.Packets
+	keys    *distinct.Packets // nil where nothing is counted
+	sampler *diffs.Sampler
+	look    look
+}
+
+func newTask(r *runner) *task {
+	t := &task{run: r}
+	t.follow(r.phase.Load())
+	if r.counter != nil {
+		t.keys = r.counter.NewPackets()
+	}
+	return t
+}
+
+// follow lets the task work for a phase.
+func (t *task) follow(p *phase) {
+	if t.phase == p {
+		return
+	}
+	packets := p.detector.NewPackets()
+	if t.packets != nil {
+		packets.Follow(t.packets)
+	}
+	t.phase, t.packets, t.sampler = p, packets, diffs.NewSampler(p.detector.NewDecoder())
+}
+
+// Admit prepares for the conditions of the run.
+func (t *task) Admit(b *capture.Batch) { t.packets.Admit(context.Background(), b) }
+
+// Prepare decodes the packets, and digests them and their keys.
+func (t *task) Prepare(b *capture.Batch) {
+	t.follow(t.run.phase.Load())
+	t.read(b, t.keys)
+	t.look.prepare(t.run.learner, b)
+}
+
+// read decodes the packets, and digests them and their keys, if keys is not nil.
+func (t *task) read(b *capture.Batch, keys *distinct.Packets) {
+	n := len(b.Frames)
+	t.packets.Reset(n)
+	t.sampler.Reset(n)
+	if keys != nil {
+		keys.Reset(t.packets.Times())
+	}
+	for from := 0; from < n; from += step {
+		to := min(from+step, n)
+		t.sampler.Add(b, from, t.packets.Read(b, from, to))
+		if keys != nil {
+			keys.Read(b, from, to)
+		}
+	}
+}
+
+// Apply finds the copies and counts keys.
+func (t *task) Apply(b *capture.Batch) error {
+	r := t.run
+	if p := r.phase.Load(); p != t.phase {
+		t.follow(p) // there was a decision since Prepare
+		t.read(b, nil)
+	}
+	drop, err := t.packets.Verdicts(b)
+	if err != nil {
+		return err
+	}
+	r.diffs.Add(t.sampler, b, drop)
+	if t.keys != nil {
+		if err := t.keys.Count(b, drop); err != nil {
+			return err
+		}
+	}
+	t.packets.Choose(b)
+	t.look.apply(r.learner, t.phase, b)
+	now := time.Now()
+	if err := r.state.tick(now); err != nil {
+		return err
+	}
+	r.learner.tick(now)
+	return r.ticker.tick(now)
+}
+
+// Write hands the packets to the outputs.
+func (t *task) Write(b *capture.Batch) error {
+	if err := t.run.finish(t.phase); err != nil {
+		return err
+	}
+	return t.packets.Write(b, t.run.writeOf(t.phase))
+}
+
+// Finish writes the packets that wait.
+func (t *task) Finish() error {
+	last := t.run.phase.Load()
+	if err := t.run.finish(last); err != nil {
+		return err
+	}
+	return last.detector.Finish(t.run.writeOf(last))
+}
+
+// finish writes the packets that wait for better copies of the phase before.
+func (r *runner) finish(p *phase) error {
+	before := p.before
+	if before == nil {
+		return nil
+	}
+	p.before = nil
+	if err := r.finish(before); err != nil {
+		return err
+	}
+	return before.detector.Finish(r.writeOf(before))
+}
