@@ -253,6 +253,7 @@ func TestWithin(t *testing.T) {
 
 // TestPrefer takes all packets from VLAN 20, where none of the conversations began.
 func TestPrefer(t *testing.T) {
+	need(t, "tcpdump")
 	s := scenes[0]
 	truth, ported := readTruth(t, s.name), 0
 	for _, c := range truth.Conversations {

@@ -58,6 +58,7 @@ func TestInspectLive(t *testing.T) {
 // TestInspectMirror looks at what a cloud mirrors, of which each packet comes for two
 // sessions. Packets that the filter leaves out are not among it.
 func TestInspectMirror(t *testing.T) {
+	needTcpdump(t)
 	lab(t)
 	ip(t, "link set lo up")
 	cmd := program(t, "inspect", "-i", "vxlan://127.0.0.1?vni=1,2", "--for", "1h", "--json", "--filter", "udp")

@@ -266,6 +266,12 @@ func TestInspectInputs(t *testing.T) {
 	if !strings.HasSuffix(r.Recommendation.Command, `it'\''s a $capture.pcapng'`) {
 		t.Errorf("command %q", r.Recommendation.Command)
 	}
+}
+
+// TestInspectFilter looks at what a filter leaves of captures: of an inner and an outer
+// one, and of one without IP, where nothing fails.
+func TestInspectFilter(t *testing.T) {
+	needTcpdump(t)
 	two := runInspect(t, exitDone, "--filter", "ip", bundled("router-in.pcap"), bundled("router-out.pcap"))
 	if first := two.Matrix[0].First; first != "router-in.pcap" || !strings.Contains(two.Recommendation.Command, "--filter ip") {
 		t.Errorf("%s: %s", first, two.Recommendation.Command)
@@ -273,8 +279,7 @@ func TestInspectInputs(t *testing.T) {
 	if got := two.runCommand(t); got != two.Recommendation.Removes {
 		t.Errorf("%d removed, not %d", got, two.Recommendation.Removes)
 	}
-	// Without IP nothing fails.
-	arp := runInspect(t, exitDone, "--filter", "arp", whole)
+	arp := runInspect(t, exitDone, "--filter", "arp", bundled("router-plain.pcapng"))
 	if arp.Packets != 4 || arp.Copies != 0 {
 		t.Errorf("%+v", arp)
 	}

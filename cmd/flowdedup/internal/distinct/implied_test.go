@@ -157,7 +157,7 @@ func compareWithAlone(t *testing.T, b *capture.Batch, cfg Config) {
 	windows := cfg
 	windows.Past = 0
 	withoutPast, _ := counts(t, windows, b)
-	want := map[string]Row{}
+	want, wantWithoutPast := map[string]Row{}, map[string]Row{}
 	var each []multikey.Count
 	for _, key := range cfg.Keys {
 		alone := cfg
@@ -167,10 +167,18 @@ func compareWithAlone(t *testing.T, b *capture.Batch, cfg Config) {
 		for _, row := range counted {
 			want[place(row)] = row
 		}
+		alone.Past = 0
+		counted, _ = counts(t, alone, b)
+		for _, row := range counted {
+			wantWithoutPast[place(row)] = row
+		}
 	}
-	for _, got := range [][]Row{rows, withoutPast} {
-		for _, row := range got {
-			alone := want[place(row)]
+	for _, windows := range []struct {
+		got  []Row
+		want map[string]Row
+	}{{rows, want}, {withoutPast, wantWithoutPast}} {
+		for _, row := range windows.got {
+			alone := windows.want[place(row)]
 			if row.FPR < alone.FPR || row.FPR > 1e-12 {
 				t.Errorf("%+v: a rate of %v alone", row, alone.FPR)
 			}
@@ -179,8 +187,8 @@ func compareWithAlone(t *testing.T, b *capture.Batch, cfg Config) {
 				t.Errorf("got %+v, alone %+v", row, alone)
 			}
 		}
-		if len(got) != len(want) || len(got) == 0 {
-			t.Errorf("%d rows, %d of keys alone", len(got), len(want))
+		if len(windows.got) != len(windows.want) || len(windows.got) == 0 {
+			t.Errorf("%d rows, %d of keys alone", len(windows.got), len(windows.want))
 		}
 	}
 	for i := range each {
