@@ -192,6 +192,9 @@ func newLab(t *testing.T, hubArgs ...string) *lab {
 // newLabAt is newLab with folders of sensors and hub.
 func newLabAt(t *testing.T, dir, hubDir string, hubArgs ...string) *lab {
 	t.Helper()
+	if _, err := exec.LookPath("tcpdump"); err != nil {
+		t.Skipf("no tcpdump to compile the sensors' filters: %v", err)
+	}
 	l := &lab{t: t, dir: dir, hubDir: hubDir, hubArgs: hubArgs, sensors: map[string]*process{}}
 	l.client, l.one, l.two, l.server, l.hubNet = newNamespace(t), newNamespace(t), newNamespace(t), newNamespace(t), newNamespace(t)
 	var err error
