@@ -1,11 +1,11 @@
 package lab
 
 import (
-	"errors"
 	"net"
 	"os"
 	"strconv"
 	"sync/atomic"
+	"testing"
 )
 
 // Ports below those that systems choose for sockets without one. Processes begin apart.
@@ -16,7 +16,8 @@ var portsTaken atomic.Uint32
 // FreePort returns a port of the loopback interface that nobody uses now, for TCP and UDP.
 // No other program takes it by chance before the test does, no connection that was refused
 // there reaches itself, and the next call returns another one.
-func FreePort() (string, error) {
+func FreePort(t testing.TB) string {
+	t.Helper()
 	for range ports {
 		port := strconv.Itoa(firstPort + (os.Getpid()*37+int(portsTaken.Add(1)))%ports)
 		streams, err := net.Listen("tcp", "127.0.0.1:"+port)
@@ -27,8 +28,9 @@ func FreePort() (string, error) {
 		_ = streams.Close() // nobody connected
 		if err == nil {
 			_ = datagrams.Close() // nothing was read
-			return port, nil
+			return port
 		}
 	}
-	return "", errors.New("no port is free")
+	t.Fatal("no port is free")
+	return ""
 }

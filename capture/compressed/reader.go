@@ -1,6 +1,7 @@
 package compressed
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
 	"io"
@@ -47,28 +48,14 @@ func NewReader(r io.Reader) (*Reader, []byte, error) {
 	}
 }
 
-// maxEmptyReads is how often in a row a reader may return nothing and no error.
-const maxEmptyReads = 100
-
-// head reads the first bytes of the last layer.
+// head reads the first bytes of the last layer. A reader that returns nothing and no error
+// again and again has failed.
 func (d *Reader) head() ([]byte, error) {
-	head := make([]byte, 0, HeadSize)
-	for empty := 0; len(head) < 4; {
-		n, err := d.top.Read(head[len(head):HeadSize])
-		head = head[:len(head)+n]
-		if err == io.EOF {
-			break
-		}
-		if err != nil && len(head) < 4 {
-			return nil, err
-		}
-		if empty++; n > 0 {
-			empty = 0
-		} else if empty == maxEmptyReads {
-			return nil, capture.FailedRead(io.ErrNoProgress)
-		}
+	br := bufio.NewReaderSize(d.top, HeadSize)
+	if _, err := br.Peek(4); err != nil && err != io.EOF {
+		return nil, capture.FailedRead(err)
 	}
-	return head, nil
+	return br.Peek(br.Buffered())
 }
 
 // Read reads what is inside.

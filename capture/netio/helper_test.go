@@ -33,16 +33,6 @@ func waitFor(t *testing.T, what string, done func() bool) {
 	}
 }
 
-// closedPort returns the address of a port that nobody listens at, nor will by chance.
-func closedPort(t *testing.T) string {
-	t.Helper()
-	port, err := lab.FreePort()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return "127.0.0.1:" + port
-}
-
 // noGoroutines fails if the test leaves a goroutine of this package behind.
 func noGoroutines(t *testing.T) {
 	t.Helper()

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
@@ -254,7 +255,7 @@ func TestConnect(t *testing.T) {
 // TestConnectAgain connects again to a peer that comes late, and that leaves.
 func TestConnectAgain(t *testing.T) {
 	noGoroutines(t)
-	at := closedPort(t)
+	at := "127.0.0.1:" + lab.FreePort(t)
 	var w warned
 	r, a := receiving(t, "tcp://"+at, ReceiverConfig{Endless: true, Warn: w.warn})
 	w.await(t, "connection refused")
@@ -295,7 +296,7 @@ func TestConnectAgain(t *testing.T) {
 // TestUnreachable checks for errors that name the address.
 func TestUnreachable(t *testing.T) {
 	noGoroutines(t)
-	taken := closedPort(t)
+	taken := "127.0.0.1:" + lab.FreePort(t)
 	l, err := net.Listen("tcp", taken)
 	if err != nil {
 		t.Skip("the port was taken meanwhile")

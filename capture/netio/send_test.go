@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
@@ -199,7 +200,7 @@ func (s *slowly) Read(p []byte) (int, error) {
 // TestSendWaits waits for the first peer, where packets can wait.
 func TestSendWaits(t *testing.T) {
 	noGoroutines(t)
-	at := closedPort(t)
+	at := "127.0.0.1:" + lab.FreePort(t)
 	peer := make(chan got, 1)
 	go func() {
 		for {
@@ -263,7 +264,7 @@ func TestSendGone(t *testing.T) {
 // TestSendAgain connects again, with header and interfaces, and counts what nobody got.
 func TestSendAgain(t *testing.T) {
 	noGoroutines(t)
-	at := closedPort(t)
+	at := "127.0.0.1:" + lab.FreePort(t)
 	var w warned
 	s, err := OpenSender(context.Background(), address(t, "tcp://"+at), SenderConfig{Live: true, Warn: w.warn})
 	if err != nil {

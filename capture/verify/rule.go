@@ -9,15 +9,16 @@ import (
 // maxAhead bounds the packets of an output that a rule has not come to yet.
 const maxAhead = 1 << 16
 
-// rule checks an output in another way: a packet is in it if and only if it is no copy of
-// one before that is. The Verifier takes a packet for one of the output where it can, and
-// so the first of several that are equal, also in their times. That says too little where
-// they reach different copies: of 12 in a row, a window of 5 packets keeps the first and
-// the seventh, and the Verifier takes the first two for them. If an output agrees with the
-// rule, nothing is lost.
+// rule checks an output in a second way: a packet belongs to it if and only if it is no copy
+// of a packet before it that belongs to it. If the output agrees, nothing is lost.
 //
-// An output that has copies (by a small filter, or by what --protect says) does not agree
-// with it.
+// The Verifier alone says too little where packets are equal, also in their times. It takes
+// the first of them for those in the output, but another one may reach other copies. Of 12
+// equal packets in a row, a window of 5 packets keeps the first and the seventh, and the
+// Verifier takes the first two for these.
+//
+// An output that still has copies does not agree with the rule: those that a small filter
+// missed, or that --protect kept.
 type rule struct {
 	copies *copies
 	ahead  [][sha256.Size]byte // packets of the output that the Verifier has passed and the rule has not

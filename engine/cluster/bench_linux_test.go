@@ -88,7 +88,7 @@ func startHub(b *testing.B, slices int, by []string) (pid int, tokens []remote.T
 		b.Fatal(err)
 	}
 	program, state := dir+"/flowdedup-hub", b.TempDir()
-	line := append(by, program, "--state", state, "--listen", freeAddress(b), "--http", "none",
+	line := append(by, program, "--state", state, "--listen", "127.0.0.1:"+benchlab.FreePort(b), "--http", "none",
 		"--slices", strconv.Itoa(slices), "--memory", "64MiB")
 	hub := exec.Command(line[0], line[1:]...)
 	var text lockedBuffer
@@ -157,14 +157,4 @@ func processTime(t testing.TB, pid int) time.Duration {
 		sum += time.Duration(n) * time.Second / 100
 	}
 	return sum
-}
-
-// freeAddress returns an address that nobody listens on, nor takes by chance.
-func freeAddress(t testing.TB) string {
-	t.Helper()
-	port, err := benchlab.FreePort()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return "127.0.0.1:" + port
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nkeys"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
+	benchlab "github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/engine/remote"
 	"github.com/flowdedup/flowdedup/engine/remote/natslink"
 )
@@ -47,7 +48,7 @@ func newOutside(t *testing.T) *outside {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := &outside{t: t, dir: t.TempDir(), address: freeAddress(t), nats: path, hub: filepath.Join(filepath.Dir(path), "flowdedup-hub")}
+	o := &outside{t: t, dir: t.TempDir(), address: "127.0.0.1:" + benchlab.FreePort(t), nats: path, hub: filepath.Join(filepath.Dir(path), "flowdedup-hub")}
 	return o
 }
 

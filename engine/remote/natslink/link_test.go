@@ -50,16 +50,6 @@ func newServer(t *testing.T, address string) *server {
 	return s
 }
 
-// freePort returns an address that no other takes by chance while no server is there.
-func freePort(t *testing.T) string {
-	t.Helper()
-	port, err := lab.FreePort()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return "127.0.0.1:" + port
-}
-
 // close ends all connections.
 func (s *server) close() {
 	_ = s.listener.Close()
@@ -166,7 +156,7 @@ func TestLink(t *testing.T) {
 
 // TestLinkComesBack ends a connection, and wants another without a word of old messages.
 func TestLinkComesBack(t *testing.T) {
-	address := freePort(t)
+	address := "127.0.0.1:" + lab.FreePort(t)
 	s := newServer(t, address)
 	link, all, _ := dial(t, address)
 	s.close()
@@ -193,7 +183,7 @@ func TestLinkComesBack(t *testing.T) {
 
 // TestLinkWithoutServer starts without a server, which comes later.
 func TestLinkWithoutServer(t *testing.T) {
-	address := freePort(t)
+	address := "127.0.0.1:" + lab.FreePort(t)
 	link, all, unreached := dial(t, address)
 	if unreached == nil || link.Connected() {
 		t.Error("connected to nothing")

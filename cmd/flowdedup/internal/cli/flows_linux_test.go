@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	benchlab "github.com/flowdedup/flowdedup/bench/lab"
 )
 
 // softflow exports a capture to an address, which is that of the exporter.
@@ -115,7 +117,7 @@ func waitForRecords(t *testing.T, event string, n int) {
 // TestFlowsListen takes the same flow over TCP and over UDP from two exporters.
 func TestFlowsListen(t *testing.T) {
 	t.Parallel()
-	port := freePort(t)
+	port := benchlab.FreePort(t)
 	r := &liveRun{t: t, cmd: program(t, "flows", "--listen", "tcp-listen://127.0.0.1:"+port, "--listen", "127.0.0.1:"+port, "--json", "--serve", "0")}
 	r.cmd.Stdout = &r.stdout
 	r.start()
@@ -170,7 +172,7 @@ func TestFlowsSockets(t *testing.T) {
 func toldFirst(t *testing.T, sockets int) (got, want map[string]string) {
 	t.Helper()
 	const exporters, told = 6, 60
-	port, out := freePort(t), filepath.Join(t.TempDir(), "out.ndjson")
+	port, out := benchlab.FreePort(t), filepath.Join(t.TempDir(), "out.ndjson")
 	r := &liveRun{t: t, cmd: program(t, "flows", "--listen", "127.0.0.1:"+port, "--json", "-w", out, "--serve", "0")}
 	r.cmd.Env = append(r.cmd.Env, fmt.Sprintf("GOMAXPROCS=%d", sockets))
 	r.cmd.Stdout = &r.stdout

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	benchlab "github.com/flowdedup/flowdedup/bench/lab"
 )
 
 // longMessage returns an IPFIX message with a template and records of flows of one host,
@@ -162,7 +164,7 @@ func TestFlowsSpoofRights(t *testing.T) {
 		t.Skip("needs root, to give it up")
 	}
 	const nobody = 65534
-	cmd := program(t, "flows", "--listen", "127.0.0.1:"+freePort(t), "--to", "udp://127.0.0.1:9", "--spoof")
+	cmd := program(t, "flows", "--listen", "127.0.0.1:"+benchlab.FreePort(t), "--to", "udp://127.0.0.1:9", "--spoof")
 	cmd.Path = copyProgram(t)
 	cmd.Dir = "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}

@@ -58,7 +58,7 @@ func TestLiveListen(t *testing.T) {
 	t.Parallel()
 	names := []string{bundled("router-in.pcap"), bundled("router-out.pcap")}
 	want := runDedup(t, exitDone, append([]string{"--across", "--window", "50ms"}, names...)...)
-	port, out := freePort(t), filepath.Join(t.TempDir(), "out.pcapng")
+	port, out := benchlab.FreePort(t), filepath.Join(t.TempDir(), "out.pcapng")
 	run := &liveRun{t: t, cmd: program(t, "live", "--json", "-i", "tcp-listen://:"+port, "--across", "--window", "50ms",
 		"--merge-wait", "10s", "-w", out, "--count", fmt.Sprint(want.PacketsIn))}
 	run.cmd.Stdout = &run.stdout
@@ -92,7 +92,7 @@ func TestLiveListen(t *testing.T) {
 func TestLiveConnect(t *testing.T) {
 	t.Parallel()
 	tool(t, "tcpdump")
-	port, data := freePort(t), mustRead(t, bundled("router-in.pcap"))
+	port, data := benchlab.FreePort(t), mustRead(t, bundled("router-in.pcap"))
 	wanted := runDedup(t, exitDone, "--filter", "tcp", bundled("router-in.pcap")).PacketsIn
 	const rounds = 3
 	run := &liveRun{t: t, cmd: program(t, "live", "--json", "-i", "tcp://127.0.0.1:"+port, "--window", "none", "--count", fmt.Sprint(rounds*wanted), "tcp")}
@@ -124,7 +124,7 @@ func TestLiveConnect(t *testing.T) {
 // TestLiveSilent closes windows and answers for metrics while no peer says anything.
 func TestLiveSilent(t *testing.T) {
 	t.Parallel()
-	port, reports := freePort(t), filepath.Join(t.TempDir(), "counts.jsonl")
+	port, reports := benchlab.FreePort(t), filepath.Join(t.TempDir(), "counts.jsonl")
 	run := &liveRun{t: t, cmd: program(t, "live", "--json", "-i", "tcp-listen://:"+port, "--of", "src", "--every", "1s", "--slide", "0",
 		"--merge-wait", "50ms", "--reports", reports)}
 	run.cmd.Stdout = &run.stdout
@@ -281,7 +281,7 @@ func TestLiveNetworkRefusals(t *testing.T) {
 // TestInspectNetwork inspects what a peer sends, as it would a file.
 func TestInspectNetwork(t *testing.T) {
 	t.Parallel()
-	name, port := bundled("router-ordered.pcapng"), freePort(t)
+	name, port := bundled("router-ordered.pcapng"), benchlab.FreePort(t)
 	var want, got struct {
 		Packets, Copies, Peers uint64
 		Dropped                uint64 `json:"dropped_peers"`

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	benchlab "github.com/flowdedup/flowdedup/bench/lab"
 )
 
 // dialled connects to a program that will listen.
@@ -78,7 +80,7 @@ func TestNetworkPeers(t *testing.T) {
 		t.Run(reader, func(t *testing.T) {
 			reader := tool(t, reader)
 			out := filepath.Join(t.TempDir(), "out.pcapng")
-			from, between, to := freePort(t), freePort(t), freePort(t)
+			from, between, to := benchlab.FreePort(t), benchlab.FreePort(t), benchlab.FreePort(t)
 			first := startNet(t, "dedup", "--json", "tcp-listen://:"+from, "-w", "tcp-listen://:"+between)
 			// Peers that connect before there are packets get all of them.
 			sensor := dialled(t, from)
@@ -148,7 +150,7 @@ func awaitSocket(t *testing.T, port, state string) {
 func TestNetworkJoins(t *testing.T) {
 	names := []string{bundled("router-in.pcap"), bundled("router-out.pcap")}
 	want := runDedup(t, exitDone, append([]string{"--across", "--window", "50ms"}, names...)...)
-	port := freePort(t)
+	port := benchlab.FreePort(t)
 	run := startNet(t, "dedup", "--json", "--across", "--window", "50ms", "--merge-wait", "10s", "tcp-listen://:"+port)
 	var conns []net.Conn
 	for range names {
@@ -174,7 +176,7 @@ func TestNetworkJoins(t *testing.T) {
 func TestNetworkDistinct(t *testing.T) {
 	in := bundled("router-in.pcap")
 	want, _, _ := run("distinct", "--json", in)
-	port := freePort(t)
+	port := benchlab.FreePort(t)
 	counting := startNet(t, "distinct", "--json", "tcp-listen://:"+port)
 	conn := dialled(t, port)
 	data, err := os.ReadFile(in)
@@ -226,7 +228,7 @@ func TestNetworkBad(t *testing.T) {
 			}
 		})
 	}
-	closed := "127.0.0.1:" + freePort(t)
+	closed := "127.0.0.1:" + benchlab.FreePort(t)
 	for _, args := range [][]string{{"tcp://" + closed}, {bundled("router-in.pcap"), "-w", "tcp://" + closed}} {
 		run := startNet(t, append([]string{"dedup"}, args...)...)
 		if code := exitCodeOf(t, run.Wait()); code != exitFailed || run.stderr.String() != "flowdedup: tcp://"+closed+": connection refused\n" {
@@ -251,7 +253,7 @@ func awaitPackets(t *testing.T, r *netRun, dir string) {
 
 // TestNetworkSignal ends a run whose peers are silent. What came is written.
 func TestNetworkSignal(t *testing.T) {
-	port := freePort(t)
+	port := benchlab.FreePort(t)
 	out := filepath.Join(t.TempDir(), "out.pcapng")
 	run := startNet(t, "dedup", "--json", "--window", "n:1", "tcp-listen://:"+port, "-w", out)
 	silent, busy := dialled(t, port), dialled(t, port)

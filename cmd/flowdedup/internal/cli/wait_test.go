@@ -28,13 +28,3 @@ func sample[T any](n int, cases []T) (some []T) {
 	}
 	return some
 }
-
-// freePort returns a port of the loopback interface that no other takes by chance.
-func freePort(t *testing.T) string {
-	t.Helper()
-	port, err := benchlab.FreePort()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
-}

@@ -140,16 +140,6 @@ func statusOf(state string) (st hub.Status, err error) {
 	return st, json.Unmarshal([]byte(out), &st)
 }
 
-// freePort returns an address that nobody listens on, nor takes by chance.
-func freePort(t *testing.T) string {
-	t.Helper()
-	port, err := lab.FreePort()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return "127.0.0.1:" + port
-}
-
 // ask joins as a site, asks about packets, and returns how many are copies.
 func ask(t *testing.T, state, site string, packets int, at int64) (copies int) {
 	t.Helper()
@@ -194,7 +184,7 @@ func TestKill(t *testing.T) {
 	}
 	dir := t.TempDir()
 	first, second := filepath.Join(dir, "first"), filepath.Join(dir, "second")
-	args := []string{"--listen", freePort(t), "--http", "none", "--slices", "8", "--memory", "16MiB", "--journal"}
+	args := []string{"--listen", "127.0.0.1:" + lab.FreePort(t), "--http", "none", "--slices", "8", "--memory", "16MiB", "--journal"}
 	one := program(t, first, append(args, "--name", "one")...)
 	_, line, _ := hubRun("hub-token", "--state", first)
 	two := program(t, second, "--join", strings.TrimSpace(line), "--http", "none", "--memory", "16MiB", "--name", "two")
