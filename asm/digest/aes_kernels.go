@@ -14,7 +14,7 @@ func (a *AES) sum16(dst []Digest, keys [][16]byte) {
 		return
 	}
 	if len(keys) > 0 {
-		a.encryptBlocks(&dst[0], (*Digest)(unsafe.Pointer(&keys[0])), len(keys))
+		a.encryptBlocks(dst, unsafe.Slice((*Digest)(unsafe.Pointer(&keys[0])), len(keys)))
 	}
 }
 
@@ -24,7 +24,7 @@ func (a *AES) sum48(dst []Digest, keys [][48]byte) {
 		return
 	}
 	if len(keys) > 0 {
-		a.sum48Keys(&dst[0], &keys[0], len(keys))
+		a.sum48Keys(dst, keys)
 	}
 }
 
@@ -32,5 +32,5 @@ func (a *AES) sumMessages(dst []Digest, buf []byte, msgs []Message) (done int) {
 	if a.level == cpu.Generic || len(msgs) == 0 {
 		return a.sumMessagesGeneric(dst, buf, msgs)
 	}
-	return a.hashMessages(&dst[0], unsafe.SliceData(buf), len(buf), &msgs[0], len(msgs))
+	return a.hashMessages(dst, buf, msgs)
 }

@@ -11,37 +11,73 @@ import (
 // The kernels at each level. AES has levels of its own (cpu.AESLevels), since a CPU may
 // have AES instructions without those for lines.
 //
-//	for            Generic               AESNI or AVX2       VAES or AVX512
-//	keys           sum...Generic         ...AESNI            ...VAES
-//	AES messages   sumMessagesGeneric    sumMessagesAESNI    sumMessagesVAES
-//	Highway        sumMessagesGeneric    sumHighwayAVX2      sumHighwayAVX512
+//	for            Generic               AESNI or AVX2       VAES256           VAES or AVX512
+//	keys           sum...Generic         ...AESNI            ...VAES256        ...VAES
+//	AES messages   sumMessagesGeneric    sumMessagesAESNI    polyvalVAES256    sumMessagesVAES
+//	Highway        sumMessagesGeneric    sumHighwayAVX2                        sumHighwayAVX512
+//
+// Those of VAES256 take whole groups, and leave the rest of a batch to AESNI.
 
-// encryptBlocks encrypts n blocks, 1 or more.
-func (a *AES) encryptBlocks(dst, src *Digest, n int) {
+// wholeBlocks is how many blocks or keys the kernels of VAES256 encrypt side by side.
+const wholeBlocks = 16
+
+// encryptBlocks encrypts blocks, 1 or more.
+func (a *AES) encryptBlocks(dst, src []Digest) {
 	if a.level == cpu.VAES {
-		encryptVAES(dst, src, n, a.schedule)
+		encryptVAES(&dst[0], &src[0], len(src), a.schedule)
 	} else {
-		encryptAESNI(dst, src, n, a.schedule)
+		a.encryptPairs(dst, src, a.schedule)
 	}
 }
 
-// sum48Keys digests n keys, 1 or more.
-func (a *AES) sum48Keys(dst *Digest, keys *[48]byte, n int) {
-	if a.level == cpu.VAES {
-		sum48VAES(dst, keys, n, a.schedule)
-	} else {
-		sum48AESNI(dst, keys, n, a.schedule)
+// encryptPairs is encryptBlocks without AVX-512.
+func (a *AES) encryptPairs(dst, src []Digest, schedule *aesSchedule) {
+	whole := 0
+	if a.level == cpu.VAES256 && len(src) >= wholeBlocks {
+		whole = len(src) &^ (wholeBlocks - 1)
+		encryptVAES256(&dst[0], &src[0], whole, schedule)
+	}
+	if whole < len(src) {
+		encryptAESNI(&dst[whole], &src[whole], len(src)-whole, schedule)
 	}
 }
 
-// hashMessages digests n messages, 1 or more. If one reaches beyond the size bytes of buf, it
-// returns less than n. One short message alone is done with fewer instructions by AES-NI: 103
-// of 46 bytes, not 132.
-func (a *AES) hashMessages(dst *Digest, buf *byte, size int, msgs *Message, n int) (done int) {
-	if a.level == cpu.VAES && (n > 1 || msgs.Len > 64) {
-		return sumMessagesVAES(dst, buf, size, msgs, n, a.messages)
+// sum48Keys digests keys, 1 or more.
+func (a *AES) sum48Keys(dst []Digest, keys [][48]byte) {
+	if a.level == cpu.VAES {
+		sum48VAES(&dst[0], &keys[0], len(keys), a.schedule)
+		return
 	}
-	return sumMessagesAESNI(dst, buf, size, msgs, n, a.messages)
+	whole := 0
+	if a.level == cpu.VAES256 && len(keys) >= wholeBlocks {
+		whole = len(keys) &^ (wholeBlocks - 1)
+		sum48VAES256(&dst[0], &keys[0], whole, a.schedule)
+	}
+	if whole < len(keys) {
+		sum48AESNI(&dst[whole], &keys[whole], len(keys)-whole, a.schedule)
+	}
+}
+
+// hashMessages digests messages, 1 or more. If one reaches beyond buf, it returns less than
+// their number. One short message alone is done with fewer instructions by AES-NI: 103 of 46
+// bytes, not 132.
+func (a *AES) hashMessages(dst []Digest, buf []byte, msgs []Message) (done int) {
+	start, n := unsafe.SliceData(buf), len(msgs)
+	if a.level == cpu.VAES && (n > 1 || msgs[0].Len > 64) {
+		return sumMessagesVAES(&dst[0], start, len(buf), &msgs[0], n, a.messages)
+	}
+	whole := 0
+	if a.level == cpu.VAES256 && n > 1 && len(buf) >= 32 {
+		whole = n &^ 1
+		if done = polyvalVAES256(&dst[0], start, len(buf), &msgs[0], whole, a.messages); done < whole {
+			return done
+		}
+		a.encryptPairs(dst[:whole], dst[:whole], &a.messages.schedule)
+	}
+	if whole < n {
+		done += sumMessagesAESNI(&dst[whole], start, len(buf), &msgs[whole], n-whole, a.messages)
+	}
+	return done
 }
 
 // highwayLanes returns how many messages the kernel digests side by side, or 0 if there
@@ -80,6 +116,22 @@ func sumMessagesVAES(dst *Digest, buf *byte, size int, msgs *Message, n int, key
 //
 //go:noescape
 func sumMessagesLanes(dst *Digest, buf *byte, size int, msgs *Message, n int, key *messageKey) (done int)
+
+// encryptVAES256 encrypts n blocks, a multiple of 16 but 0. dst may be src.
+//
+//go:noescape
+func encryptVAES256(dst, src *Digest, n int, schedule *aesSchedule)
+
+// sum48VAES256 digests n keys, a multiple of 16 but 0.
+//
+//go:noescape
+func sum48VAES256(dst *Digest, keys *[48]byte, n int, schedule *aesSchedule)
+
+// polyvalVAES256 writes what is to be encrypted of n messages, an even number but 0. If one
+// reaches beyond the size bytes of buf, 32 or more, it returns less than n.
+//
+//go:noescape
+func polyvalVAES256(dst *Digest, buf *byte, size int, msgs *Message, n int, key *messageKey) (done int)
 
 //go:noescape
 func sumMessagesAESNI(dst *Digest, buf *byte, size int, msgs *Message, n int, key *messageKey) (done int)

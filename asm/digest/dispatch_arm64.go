@@ -8,16 +8,20 @@ import (
 	"github.com/flowdedup/flowdedup/asm/internal/cpu"
 )
 
-// encryptBlocks encrypts n blocks, 1 or more.
-func (a *AES) encryptBlocks(dst, src *Digest, n int) { encryptNEON(dst, src, n, a.schedule) }
+// encryptBlocks encrypts blocks, 1 or more.
+func (a *AES) encryptBlocks(dst, src []Digest) {
+	encryptNEON(&dst[0], &src[0], len(src), a.schedule)
+}
 
-// sum48Keys digests n keys, 1 or more.
-func (a *AES) sum48Keys(dst *Digest, keys *[48]byte, n int) { sum48NEON(dst, keys, n, a.schedule) }
+// sum48Keys digests keys, 1 or more.
+func (a *AES) sum48Keys(dst []Digest, keys [][48]byte) {
+	sum48NEON(&dst[0], &keys[0], len(keys), a.schedule)
+}
 
-// hashMessages digests n messages, 1 or more. If one reaches beyond the size bytes of buf, it
-// returns less than n.
-func (a *AES) hashMessages(dst *Digest, buf *byte, size int, msgs *Message, n int) (done int) {
-	return sumMessagesNEON(dst, buf, size, msgs, n, a.messages)
+// hashMessages digests messages, 1 or more. If one reaches beyond buf, it returns less than
+// their number.
+func (a *AES) hashMessages(dst []Digest, buf []byte, msgs []Message) (done int) {
+	return sumMessagesNEON(&dst[0], unsafe.SliceData(buf), len(buf), &msgs[0], len(msgs), a.messages)
 }
 
 // highwayLanes returns how many messages the kernel digests side by side, or 0 if there

@@ -9,9 +9,12 @@ import "encoding/binary"
 type polyvalKey struct {
 	// powers has H, H^2 and so on. The kernels know its layout.
 	powers [polyvalBlocks]polyvalPower
-	// descending has the powers from H^polyvalLongest down to H for the kernel of VAES,
-	// and zeros: it reads four powers at once, also for the last block.
+	// descending has the powers from H^polyvalLongest down to H for the kernels of VAES,
+	// and zeros: they read up to four powers at once, also for the last block.
 	descending [polyvalLongest + 4]Digest
+	// descendingSums has the sums of the words of each of them, twice, for that of
+	// VAES256.
+	descendingSums [polyvalLongest + 4]Digest
 	// bytes has the products of x^120 and of each element of 8 bits and H.
 	bytes [256]Digest
 }
@@ -24,7 +27,7 @@ type polyvalPower struct{ power, sums Digest }
 // sum of the products.
 const polyvalBlocks = 16
 
-// polyvalLongest is the same for the kernel of VAES. Packets of Ethernet have at most as many.
+// polyvalLongest is the same for the kernels of VAES. Packets of Ethernet have at most as many.
 const polyvalLongest = 96
 
 // newPolyvalKey returns the key for the point h.
@@ -40,6 +43,7 @@ func newPolyvalKey(h Digest) *polyvalKey {
 	low, high = h[0], h[1]
 	for i := range polyvalLongest {
 		k.descending[polyvalLongest-1-i] = Digest{low, high}
+		k.descendingSums[polyvalLongest-1-i] = Digest{low ^ high, low ^ high}
 		if i < polyvalBlocks {
 			k.powers[i] = polyvalPower{Digest{low, high}, Digest{low ^ high, low ^ high}}
 		}

@@ -7,20 +7,21 @@ import "slices"
 type Level int
 
 // Kernels of lines, HighwayHash and the permutation exist for the first four levels, those
-// of headers for Generic and AVX512, those of AES for Generic and the last three.
+// of headers for Generic and AVX512, those of AES for Generic and the last four.
 const (
 	Generic Level = iota // plain Go
 	AVX2                 // AVX2, BMI1, BMI2, POPCNT
 	AVX512               // AVX-512 F, DQ, BW, VL; some kernels also VPOPCNTDQ
 	NEON                 // arm64's vectors
 	AESNI                // AES-NI, PCLMULQDQ and AVX: a block at a time
+	VAES256              // AES and PCLMULQDQ on registers of 256 bits, AVX2, and what AESNI has
 	VAES                 // AES and PCLMULQDQ on registers of 512 bits, and what AESNI has
 	AESARM               // AES instructions and PMULL of arm64
 )
 
 // String returns the name that benchmarks show.
 func (l Level) String() string {
-	return [...]string{"generic", "avx2", "avx512", "neon", "aesni", "vaes", "aesarm"}[l]
+	return [...]string{"generic", "avx2", "avx512", "neon", "aesni", "vaes256", "vaes", "aesarm"}[l]
 }
 
 // Best is the level that kernels run at: the best one that the CPU has. A function

@@ -23,6 +23,9 @@ func AESLevels() []Level {
 	if cpuid.CPU.Supports(cpuid.AESNI, cpuid.CLMUL, cpuid.AVX) {
 		all = append(all, AESNI)
 	}
+	if cpuid.CPU.Supports(cpuid.VAES, cpuid.VPCLMULQDQ, cpuid.AESNI, cpuid.CLMUL, cpuid.AVX2) {
+		all = append(all, VAES256)
+	}
 	if cpuid.CPU.Supports(cpuid.VAES, cpuid.VPCLMULQDQ, cpuid.CLMUL, cpuid.AVX512F, cpuid.AVX512DQ, cpuid.AVX512BW, cpuid.AVX512VL, cpuid.BMI2) {
 		all = append(all, VAES)
 	}
