@@ -2,8 +2,10 @@ package headers
 
 import (
 	"encoding/binary"
-	"github.com/flowdedup/flowdedup/asm/digest"
+	"math/bits"
 	"unsafe"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
 )
 
 // Datagrams says how FindDatagrams turns messages that are Ethernet frames into messages
@@ -95,15 +97,27 @@ func FindDatagrams[P ~uint16](d *Datagrams, msgs []digest.Message, protocols []P
 	d.findGeneric(msgs, numbers, rest, buf, done)
 }
 
-// findGeneric does messages from number from on. A CPU cannot predict the order of
-// versions, so what depends on them comes from tables.
+// findGeneric does messages from number from on.
 func (d *Datagrams) findGeneric(msgs []digest.Message, numbers []uint16, rest []uint64, buf []byte, from int) {
+	for i := from &^ 63; i < len(msgs); i += 64 {
+		part := msgs[i:min(i+64, len(msgs))]
+		todo := ^uint64(0) >> (64 - len(part))
+		before := max(from-i, 0)
+		rest[i/64] |= d.findEach(part, numbers[i:], buf, todo>>before<<before)
+	}
+}
+
+// findEach does those of up to 64 messages whose bits are set in todo, and returns which of
+// them take the slow path. A CPU cannot predict the order of versions, so what depends on
+// them comes from tables.
+func (d *Datagrams) findEach(msgs []digest.Message, numbers []uint16, buf []byte, todo uint64) (rest uint64) {
 	numbers, buf = numbers[:len(msgs)], buf[:len(buf):len(buf)]
-	for i := from; i < len(msgs); i++ {
+	for ; todo != 0; todo &= todo - 1 {
+		i := bits.TrailingZeros64(todo)
 		m := &msgs[i]
 		at, captured := int(m.Off), m.Len
 		numbers[i] = 0
-		rest[i/64] |= 1 << (i % 64)
+		rest |= todo & -todo
 		if at+datagramReach > len(buf) {
 			continue
 		}
@@ -127,7 +141,7 @@ func (d *Datagrams) findGeneric(msgs []digest.Message, numbers []uint16, rest []
 			continue
 		}
 		numbers[i] = uint16(number)
-		rest[i/64] &^= 1 << (i % 64)
+		rest &^= todo & -todo
 		if (full^end)&s.stated != 0 {
 			m.Off, m.Len = uint32(at)+datagramStart+8, end-datagramStart-8
 			m.Tweak = 1<<60 | first&(s.first|0xffffff00)
@@ -136,6 +150,7 @@ func (d *Datagrams) findGeneric(msgs []digest.Message, numbers []uint16, rest []
 		m.Off, m.Len = uint32(at)+datagramStart+datagramSkip, end-datagramStart-datagramSkip
 		m.Tweak = first&s.first | first&s.protocol<<44 | binary.BigEndian.Uint64(b[datagramStart+6:])<<16>>(s.down&63)&s.second
 	}
+	return rest
 }
 
 // tagsBeforeIP counts the VLAN tags between the first type of a frame and that of IP. It

@@ -30,11 +30,12 @@ GLOBL ·plainWords(SB), RODATA|NOPTR, $80
 	MOVWQZX R8, R9         \
 	ORB     80(AX)(R9*1), R10
 
-// func findDatagramsAVX2(msgs *digest.Message, numbers *uint16, groups int, buf *byte, last int, d *Datagrams) (done int)
+// func findDatagramsAVX2(msgs *digest.Message, numbers *uint16, groups int, buf *byte, last int, d *Datagrams) (others uint64)
 //
 // Frames 0 and 1 of a group lie in the halves of one register, 2 and 3 in those of
 // another, so words of all four stand in the order 0, 2, 1, 3. Y4 marks those of IPv6, Y5
-// those that are plain. Y7 is where datagrams end, Y8 what the messages begin with.
+// those that are plain. Y7 is where datagrams end, Y8 what the messages begin with. BX collects
+// the others, R14 is the bit of the next message there.
 TEXT ·findDatagramsAVX2(SB), NOSPLIT, $0-56
 	MOVQ msgs+0(FP), DI
 	MOVQ numbers+8(FP), DX
@@ -43,6 +44,8 @@ TEXT ·findDatagramsAVX2(SB), NOSPLIT, $0-56
 	MOVQ last+32(FP), R12
 	MOVQ d+40(FP), AX
 	MOVQ $0x00ff00ff00ff00ff, R13
+	XORL BX, BX
+	XORL R14, R14
 	VMOVDQU ·plainBytes(SB), Y15
 	VPBROADCASTQ 64(AX), Y14
 	VPBROADCASTQ 72(AX), Y13
@@ -56,13 +59,13 @@ group:
 	MOVL 32(DI), R10
 	MOVL 48(DI), R11
 	CMPQ R8, R12
-	JHI  done
+	JHI  four
 	CMPQ R9, R12
-	JHI  done
+	JHI  four
 	CMPQ R10, R12
-	JHI  done
+	JHI  four
 	CMPQ R11, R12
-	JHI  done
+	JHI  four
 	VMOVDQU 12(SI)(R8*1), X0
 	VINSERTI128 $1, 12(SI)(R9*1), Y0, Y0
 	VMOVDQU 12(SI)(R10*1), X1
@@ -105,14 +108,17 @@ group:
 	VPADDQ   Y1, Y9, Y9
 	VPCMPGTQ Y7, Y9, Y9
 	VPANDN   Y5, Y9, Y5
-	VMOVMSKPD Y5, R9
-	CMPL     R9, $15
-	JNE      done
+	VPERMQ   $0xd8, Y5, Y9
+	VMOVMSKPD Y9, R11
+	XORL     $15, R11
+	CMPL     R11, $15
+	JEQ      next
 
 	// Protocols, with a ninth bit for IPv6.
 	VPSLLQ   $24, Y3, Y6
 	VPBLENDVB Y4, Y3, Y6, Y6
 	VPSRLQ   $56, Y6, Y6
+	VPAND    Y5, Y6, Y6
 	VPSRLQ   $63, Y4, Y9
 	VPSLLQ   $8, Y9, Y9
 	VPOR     Y9, Y6, Y6
@@ -127,7 +133,7 @@ group:
 	SLOW
 	SLOW
 	TESTB    R10, R10
-	JNZ      done
+	JNZ      four
 	ANDQ     R13, R8
 	MOVQ     R8, (DX)
 
@@ -153,16 +159,27 @@ group:
 	VPADDD   Y9, Y8, Y8
 	VPUNPCKLQDQ Y0, Y8, Y1
 	VPUNPCKHQDQ Y0, Y8, Y2
+	VPUNPCKLQDQ Y5, Y5, Y4
+	VPUNPCKHQDQ Y5, Y5, Y5
+	VMOVDQU  (DI), Y6
+	VMOVDQU  32(DI), Y7
+	VPBLENDVB Y4, Y1, Y6, Y1
+	VPBLENDVB Y5, Y2, Y7, Y2
 	VMOVDQU  Y1, (DI)
 	VMOVDQU  Y2, 32(DI)
+
+next:
+	SHLXQ    R14, R11, R11
+	ORQ      R11, BX
+	ADDL     $4, R14
 	ADDQ     $64, DI
 	ADDQ     $8, DX
 	DECQ     CX
 	JNZ      group
-
-done:
-	MOVQ groups+16(FP), AX
-	SUBQ CX, AX
-	MOVQ AX, done+48(FP)
+	MOVQ     BX, others+48(FP)
 	VZEROUPPER
 	RET
+
+four:
+	MOVL     $15, R11
+	JMP      next

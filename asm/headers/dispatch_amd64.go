@@ -24,28 +24,24 @@ func (d *Datagrams) findVectors(msgs []digest.Message, numbers []uint16, rest []
 			return 8 * groups
 		}
 	case cpu.AVX2:
-		return d.findPlain(msgs, numbers, rest, buf)
+		d.findPlain(msgs, numbers, rest, buf)
+		return len(msgs)
 	}
 	return 0
 }
 
-// findPlain does the messages that fill whole vectors, and returns how many. The kernel
-// takes frames without tags and stops where others are. Those go one by one: a vector of
-// them at first, and twice as many each time that the kernel gets nowhere.
-func (d *Datagrams) findPlain(msgs []digest.Message, numbers []uint16, rest []uint64, buf []byte) (done int) {
-	const group, most = 4, 64
-	others := group
-	for len(msgs)-done >= group {
-		if n := findDatagramsAVX2(&msgs[done], &numbers[done], (len(msgs)-done)/group, &buf[0], len(buf)-datagramReach, d); n > 0 {
-			done += group * n
-			others = group
-			continue
+// findPlain does all messages: plain frames by a kernel, others one by one.
+func (d *Datagrams) findPlain(msgs []digest.Message, numbers []uint16, rest []uint64, buf []byte) {
+	const group = 4
+	for i := 0; i < len(msgs); i += 64 {
+		part := msgs[i:min(i+64, len(msgs))]
+		todo := ^uint64(0) >> (64 - len(part))
+		if groups := len(part) / group; groups > 0 {
+			others := findDatagramsAVX2(&part[0], &numbers[i], groups, &buf[0], len(buf)-datagramReach, d)
+			todo = todo>>(group*groups)<<(group*groups) | others
 		}
-		next := min(done+others, len(msgs))
-		d.findGeneric(msgs[:next], numbers, rest, buf, done)
-		done, others = next, min(2*others, most)
+		rest[i/64] = d.findEach(part, numbers[i:], buf, todo)
 	}
-	return done
 }
 
 // findDatagramsAVX512 does groups of eight messages, 1 or more. It reads frames from
@@ -54,11 +50,12 @@ func (d *Datagrams) findPlain(msgs []digest.Message, numbers []uint16, rest []ui
 //go:noescape
 func findDatagramsAVX512(msgs *digest.Message, numbers *uint16, rest *uint8, groups int, buf *byte, last int, d *Datagrams)
 
-// findDatagramsAVX2 does groups of four messages, 1 or more, and returns how many: it stops
-// before a group with a message that is not that of a plain frame at an offset up to last.
+// findDatagramsAVX2 does the frames without tags of 1 to 16 groups of four messages. It
+// returns a bit for each message that it leaves as it is: other frames, those whose neighbors
+// take the slow path or begin after the offset last, and those that do so themselves.
 //
 //go:noescape
-func findDatagramsAVX2(msgs *digest.Message, numbers *uint16, groups int, buf *byte, last int, d *Datagrams) (done int)
+func findDatagramsAVX2(msgs *digest.Message, numbers *uint16, groups int, buf *byte, last int, d *Datagrams) (others uint64)
 
 // tupleReach is what is read of a frame, its tags taken out.
 const tupleReach = datagramStart + 44

@@ -6,13 +6,14 @@
 #include "prng_amd64.h"
 
 // Timed rows, a line two registers (AVX2; BMI1 and BMI2 for scalars). All cells are
-// compared at once, but only the mark of the one that counts is looked at, in scalars. R8
-// collects the elements near the kept one (and, if that is asked for, away from it), R13
-// those that are found, R10 those near a last cell that is not empty: each bit is shifted
-// in from below.
+// compared at once. An element without a cell takes a path of its own, which waits for no
+// mark: most elements are new, or copies come in a pattern that a CPU predicts. R8 collects
+// the elements near the kept one (and, if that is asked for, away from it), R13 those that
+// are found, R10 the new ones near a last cell that is not empty: each bit is shifted in
+// from below.
 //
-// Y14 is the bits of fingerprints, Y15 is 0, Y12 and Y13 are how far the last two words
-// and what moves into them are shifted.
+// Y14 is the bits of fingerprints, Y15 the bits of a moved line's last four words, Y12 and
+// Y13 are how far the last two words and what moves into them are shifted.
 
 // How far words are shifted: 64 and more leaves nothing.
 DATA timedLeft<>+0(SB)/8, $64
@@ -27,6 +28,12 @@ DATA timedRight<>+16(SB)/8, $43
 DATA timedRight<>+24(SB)/8, $42
 GLOBL timedRight<>(SB), RODATA|NOPTR, $32
 
+DATA timedBits<>+0(SB)/8, $-1
+DATA timedBits<>+8(SB)/8, $-1
+DATA timedBits<>+16(SB)/8, $0x7fffffffffffffff
+DATA timedBits<>+24(SB)/8, $0x7fffffffffffffff
+GLOBL timedBits<>(SB), RODATA|NOPTR, $32
+
 // CONSTANTS leaves the timedRule in BP, and the number of elements of the second half in
 // the frame.
 #define CONSTANTS \
@@ -35,56 +42,93 @@ GLOBL timedRight<>(SB), RODATA|NOPTR, $32
 	VPCMPEQQ Y15, Y15, Y15                \
 	VPBROADCASTQ timedRule_low(BP), Y14    \
 	VPXOR   Y15, Y14, Y14                 \
-	VPXOR   Y15, Y15, Y15                 \
+	VMOVDQU timedBits<>(SB), Y15          \
 	VMOVDQU timedLeft<>(SB), Y12          \
 	VMOVDQU timedRight<>(SB), Y13         \
 	XORL R13, R13
 
-// FIND sets BX to the line's address, Y0 and Y1 the line, Y2 the cell, AX the number of
-// the cell that has its fingerprint, R12 the mark of the cell that counts, with bits of
-// others above, and DX how far it is after the first time within the window, at the top.
-#define FIND \
+// LINE sets BX to the line's address, Y0 and Y1 the line, Y2 the cell, and AX a bit for the
+// cell that has its fingerprint. If there is none, the zero flag is set.
+#define LINE \
 	FETCH                                                \
 	ADDQ DI, BX                                          \
 	VMOVDQU (BX), Y0                                     \
 	VMOVDQU 32(BX), Y1                                   \
 	VPBROADCASTQ timedBatch_cell(R15)(CX*8), Y2          \
-	VPXOR Y0, Y2, Y3                                     \
-	VPXOR Y1, Y2, Y4                                     \
-	VPAND Y14, Y3, Y3                                    \
-	VPAND Y14, Y4, Y4                                    \
-	VPCMPEQQ Y15, Y3, Y3                                 \
-	VPCMPEQQ Y15, Y4, Y4                                 \
+	VPAND Y14, Y2, Y5                                    \
+	VPAND Y14, Y0, Y3                                    \
+	VPAND Y14, Y1, Y4                                    \
+	VPCMPEQQ Y5, Y3, Y3                                  \
+	VPCMPEQQ Y5, Y4, Y4                                  \
 	VMOVMSKPD Y3, AX                                     \
 	VMOVMSKPD Y4, DX                                     \
+	ANDL $3, DX                                          \
 	SHLL $4, DX                                          \
-	LEAL 0x40(AX), AX                                    \
-	ORL  DX, AX                                          \
-	TZCNTL AX, AX                                        \
-	MOVBLZX (timedTable_places+timedPlace_cell)(R14)(AX*4), R11  \
-	MOVQ (BX)(R11*1), DX                                 \
-	MOVBLZX (timedTable_places+timedPlace_word)(R14)(AX*4), R11  \
-	MOVQ (BX)(R11*1), R12                                \
-	MOVBLZX (timedTable_places+timedPlace_shift)(R14)(AX*4), R11 \
-	SHRXQ R11, R12, R12                                  \
-	MOVQ  timedRule_lowBits(BP), R11                            \
-	SHLXQ R11, R12, R12                                  \
-	ANDQ  timedRule_low(BP), DX                                 \
-	ORQ   DX, R12                                        \
-	MOVQ  timedRule_rotation(BP), R11                               \
-	SHLXQ R11, R12, DX                                   \
-	SUBQ  timedBatch_earliest(R15)(CX*8), DX             \
-	CMPL  AX, $6                                         \
-	ADCQ  R13, R13
+	ORL  DX, AX
 
-// NEAR sets DX to all ones if it is within the window, or else 0.
-#define NEAR \
-	CMPQ  DX, timedRule_aboveWindows(BP) \
-	SBBQ  DX, DX                  \
-	MOVQ  40(BX), R11             \
-	ANDQ  DX, R11                 \
-	NEGQ  R11                     \
-	ADCQ  R10, R10
+// TIME joins a mark: its lower bits are in DX, its others the lowest of R12. DISTANCE becomes
+// how far it is after the first time within the window, at the top.
+#define TIME(MARK, DISTANCE) \
+	MOVQ  timedRule_lowBits(BP), R11              \
+	SHLXQ R11, R12, MARK                          \
+	ANDQ  timedRule_low(BP), DX                   \
+	ORQ   DX, MARK                                \
+	MOVQ  timedRule_rotation(BP), R11             \
+	SHLXQ R11, MARK, DISTANCE                     \
+	SUBQ  timedBatch_earliest(R15)(CX*8), DISTANCE
+
+// NEAR sets DISTANCE to all ones if it is within the window, or else 0.
+#define NEAR(DISTANCE) \
+	CMPQ  DISTANCE, timedRule_aboveWindows(BP) \
+	SBBQ  DISTANCE, DISTANCE
+
+// SHIFTED sets Y3 and Y4 to the line with all cells moved on by one, behind the new one.
+#define SHIFTED \
+	VINSERTI128 $1, X0, Y2, Y3   \
+	VPERM2I128 $0x21, Y1, Y0, Y4 \
+	VPALIGNR $8, Y3, Y0, Y3      \
+	VPALIGNR $8, Y4, Y1, Y4      \
+	VPBLENDD $0x30, Y5, Y4, Y4   \
+	VPSRLVQ Y13, Y4, Y4          \
+	VPSLLVQ Y12, Y1, Y5          \
+	VPOR  Y5, Y4, Y4
+
+#define STORE(LOOP) \
+	VMOVDQU Y3, (BX)   \
+	VMOVDQU Y4, 32(BX) \
+	INCQ CX            \
+	JNE  LOOP
+
+// NEW puts the element in front. The last cell goes.
+#define NEW(LOOP) \
+	VPBROADCASTQ timedBatch_high(R15)(CX*8), Y5 \
+	SHIFTED                  \
+	VPAND Y15, Y4, Y4        \
+	MOVQ  40(BX), DX         \
+	MOVQ  56(BX), R12        \
+	SHRQ  $42, R12           \
+	TIME(R12, R12)           \
+	NEAR(R12)                \
+	ANDQ  40(BX), R12        \
+	NEGQ  R12                \
+	ADCQ  R10, R10           \
+	ADDQ  R13, R13           \
+	ADDQ  R8, R8             \
+	STORE(LOOP)
+
+// FOUND sets AX to the number of the cell, R12 to its mark, with bits of others above, and
+// DX how far it is after the first time within the window, at the top.
+#define FOUND \
+	TZCNTL AX, AX                                                \
+	MOVBLZX (timedTable_places+timedPlace_cell)(R14)(AX*4), R11  \
+	MOVQ (BX)(R11*1), DX                                         \
+	MOVBLZX (timedTable_places+timedPlace_word)(R14)(AX*4), R11  \
+	MOVQ (BX)(R11*1), R12                                        \
+	MOVBLZX (timedTable_places+timedPlace_shift)(R14)(AX*4), R11 \
+	SHRXQ R11, R12, R12                                          \
+	TIME(R12, DX)                                                \
+	ADDQ R10, R10                                                \
+	LEAQ 1(R13)(R13*1), R13
 
 // AWAY sets DX to 0 if the points of both marks are the same, which R12 says.
 #define AWAY \
@@ -117,9 +161,6 @@ GLOBL timedRight<>(SB), RODATA|NOPTR, $32
 
 // RENEW gives the new cell of a copy such a mark, in Y2 and Y5.
 #define RENEW \
-	CMPL AX, $6                          \
-	SBBQ R11, R11                        \
-	ANDQ R11, DX                         \
 	ANDQ DX, R12                         \
 	MOVQ timedBatch_mark(R15)(CX*8), R11 \
 	XORQ R12, R11                        \
@@ -135,24 +176,14 @@ GLOBL timedRight<>(SB), RODATA|NOPTR, $32
 // MOVE makes the move AX.
 #define MOVE(LOOP) \
 	SHLL $7, AX                 \
-	VINSERTI128 $1, X0, Y2, Y3  \
-	VPERM2I128 $0x21, Y1, Y0, Y4 \
-	VPALIGNR $8, Y3, Y0, Y3     \
-	VPALIGNR $8, Y4, Y1, Y4     \
-	VPBLENDD $0x30, Y5, Y4, Y4  \
-	VPSRLVQ Y13, Y4, Y4         \
-	VPSLLVQ Y12, Y1, Y5         \
-	VPOR  Y5, Y4, Y4            \
+	SHIFTED                     \
 	VPXOR Y0, Y3, Y3            \
 	VPXOR Y1, Y4, Y4            \
 	VPAND (R14)(AX*1), Y3, Y3   \
 	VPAND 32(R14)(AX*1), Y4, Y4 \
 	VPXOR Y0, Y3, Y3            \
 	VPXOR Y1, Y4, Y4            \
-	VMOVDQU Y3, (BX)            \
-	VMOVDQU Y4, 32(BX)          \
-	INCQ CX                     \
-	JNE  LOOP
+	STORE(LOOP)
 
 // SECOND goes on with the second half, if there is one.
 #define SECOND(LOOP) \
@@ -171,22 +202,38 @@ TEXT ·timedRowsAVX2(SB), NOSPLIT, $8-72
 	JNE  across
 
 plain:
-	FIND
-	NEAR
+	LINE
+	JNE  plainFound
+	NEW(plain)
+	JMP  plainHalf
+
+plainFound:
+	FOUND
+	NEAR(DX)
 	COLLECT
 	KEEP
 	MOVE(plain)
+
+plainHalf:
 	SECOND(plain)
 	JMP done
 
 across:
-	FIND
-	NEAR
+	LINE
+	JNE  acrossFound
+	NEW(across)
+	JMP  acrossHalf
+
+acrossFound:
+	FOUND
+	NEAR(DX)
 	XORQ timedBatch_mark(R15)(CX*8), R12
 	AWAY
 	COLLECT
 	KEEP
 	MOVE(across)
+
+acrossHalf:
 	SECOND(across)
 	JMP done
 
@@ -195,23 +242,39 @@ refresh:
 	JNE  refreshAcross
 
 renew:
-	FIND
+	LINE
+	JNE  renewFound
+	NEW(renew)
+	JMP  renewHalf
+
+renewFound:
+	FOUND
 	LATER
-	NEAR
+	NEAR(DX)
 	COLLECT
 	RENEW
 	MOVE(renew)
+
+renewHalf:
 	SECOND(renew)
 	JMP done
 
 refreshAcross:
-	FIND
+	LINE
+	JNE  refreshAcrossFound
+	NEW(refreshAcross)
+	JMP  refreshAcrossHalf
+
+refreshAcrossFound:
+	FOUND
 	LATER
-	NEAR
+	NEAR(DX)
 	AWAY
 	COLLECT
 	RENEW
 	MOVE(refreshAcross)
+
+refreshAcrossHalf:
 	SECOND(refreshAcross)
 
 done:
