@@ -38,6 +38,15 @@ type Preloader interface {
 	ReadReserved(b *Batch)
 }
 
+// Lender is a Source whose batches may lie in memory that it needs back. Such a batch is
+// valid until the next call of Next with it, GiveBack or Close.
+type Lender interface {
+	Source
+	// GiveBack ends the use of a batch that Next has filled. Any goroutine may call it,
+	// while another is in Next with another batch.
+	GiveBack(b *Batch)
+}
+
 // Writer writes a stream of batches, without the frames that a bitmap drops, as a capture
 // file that Wireshark, tcpdump and libpcap read.
 type Writer interface {

@@ -73,6 +73,9 @@ func (p *Pipeline) writeReady(own *slot) (free bool) {
 			p.write.busy = true
 			p.mu.Unlock()
 			err := s.task.Write(&s.batch)
+			if p.lender != nil {
+				p.lender.GiveBack(&s.batch)
+			}
 			p.mu.Lock()
 			p.write.busy = false
 			if err != nil && !p.unwritable {

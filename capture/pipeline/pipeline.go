@@ -71,10 +71,12 @@ type slot struct {
 // batch, in parallel with others if the source is a capture.Preloader. After the batch
 // before, it finds the records in them. It prepares the batch, and delivers it to the first
 // of two ordered stages. The worker that delivers the next batch of a stage runs the stage.
-// So a batch mostly stays in the caches of one core.
+// So a batch mostly stays in the caches of one core. After its write it is given back to a
+// capture.Lender.
 type Pipeline struct {
-	src   capture.Source
-	ended chan struct{} // closed when no worker of Run is left
+	src    capture.Source
+	lender capture.Lender // src, or nil
+	ended  chan struct{}  // closed when no worker of Run is left
 
 	ctx      context.Context
 	free     chan *slot
@@ -98,6 +100,7 @@ type Pipeline struct {
 // New makes a pipeline of a source, which it then owns.
 func New(src capture.Source) *Pipeline {
 	p := &Pipeline{src: src, ended: make(chan struct{}), stopping: make(chan struct{})}
+	p.lender, _ = src.(capture.Lender)
 	p.progress = sync.NewCond(&p.mu)
 	p.reading.changed = sync.NewCond(&p.reading.mu)
 	return p

@@ -322,6 +322,46 @@ func TestAdmit(t *testing.T) {
 	}
 }
 
+// lending is a source that counts the batches that it lends.
+type lending struct {
+	numbered
+	lent atomic.Int32
+}
+
+func (l *lending) Next(b *capture.Batch) error {
+	l.lent.Add(1)
+	return l.numbered.Next(b)
+}
+
+func (l *lending) GiveBack(*capture.Batch) { l.lent.Add(-1) }
+
+// TestGiveBack gives each batch back once, after it was written. What ends the stream is no
+// batch.
+func TestGiveBack(t *testing.T) {
+	for _, workers := range []int{1, 4} {
+		src := &lending{numbered: numbered{n: 100, err: io.EOF}}
+		written := 0
+		err := New(src).Run(context.Background(), workers, func() Task {
+			return inWriting(func() {
+				written++
+				if n := src.lent.Load(); n < 1 || int(n) > workers+2 {
+					t.Errorf("%d workers: %d batches are lent", workers, n)
+				}
+			})
+		})
+		if n := src.lent.Load(); err != nil || written != 100 || n != 1 {
+			t.Errorf("%d workers: %d batches not given back, %d written, %v", workers, n-1, written, err)
+		}
+	}
+}
+
+// inWriting is a task that only writes.
+type inWriting func()
+
+func (inWriting) Prepare(*capture.Batch)       {}
+func (inWriting) Apply(*capture.Batch) error   { return nil }
+func (f inWriting) Write(*capture.Batch) error { f(); return nil }
+
 // TestCloseUnused closes the source of a pipeline that was not started.
 func TestCloseUnused(t *testing.T) {
 	src := &numbered{}

@@ -55,9 +55,10 @@ func testStopUnderLoad(t *testing.T, inPlace bool) {
 		full[i] = numbered(i, 1000)
 	}
 	src.Stop()
+	var b capture.Batch
 	for range 100 { // batches; the ring holds a few at a time
 		send(t, s, full...)
-		if err := src.Next(&capture.Batch{}); err == io.EOF {
+		if err := src.Next(&b); err == io.EOF {
 			return
 		} else if err != nil {
 			t.Fatal(err)
@@ -86,7 +87,7 @@ func testOverload(t *testing.T, inPlace bool) {
 		lab.Settle()
 		got = append(got, take(t, src, 1).frames...)
 		b := capture.Batch{}
-		if err := src.Next(&b); err != nil || len(b.Frames) > 0 { // releases the blocks of the last batch in place
+		if err := src.Next(&b); err != nil || len(b.Frames) > 0 {
 			t.Fatal(len(b.Frames), err)
 		}
 		if n := sum(src); n.Received != uint64(len(frames)*(round+1)) || n.Dropped == 0 {

@@ -10,13 +10,16 @@ import (
 // Capture is live traffic as a capture.Source with one input. The input is a pcapng
 // section with an interface for each of Config.Interfaces, and ends with their
 // statistics. One goroutine at a time may call Start, Next and Close; any goroutine may
-// call the other methods.
+// call the other methods. It is a capture.Lender if Config.InPlace is set.
 type Capture struct {
 	*sockets.Capture
 	conf   Config
 	rings  []*ring // of all interfaces
 	blocks uint
+	lent   loans
 }
+
+var _ capture.Lender = (*Capture)(nil)
 
 // Open starts to capture. With Config.StartPaused it only prepares, and Capture.Start
 // starts. When Open returns, all interfaces let packets into their rings. No packet of
@@ -77,9 +80,7 @@ func (c *Capture) open() error {
 // io.EOF. An interface that goes down or away ends the capture in the same way, but with
 // ErrDown or ErrRemoved.
 func (c *Capture) Next(b *capture.Batch) error {
-	if c.conf.InPlace {
-		c.releaseBlocks(b)
-	}
+	c.GiveBack(b)
 	return c.Capture.Next(b)
 }
 
@@ -87,12 +88,20 @@ func (c *Capture) Next(b *capture.Batch) error {
 // which have 32 bits.
 const statsEvery = 1 << 10
 
-// releaseBlocks returns the ring blocks of the last in-place batch to the kernel.
-func (c *Capture) releaseBlocks(b *capture.Batch) {
-	b.Buf = nil // it is ring memory: nothing may be appended to it
-	for _, r := range c.rings {
-		r.releaseBlocks()
+// GiveBack implements capture.Lender: the kernel gets the ring blocks of a batch in place.
+func (c *Capture) GiveBack(b *capture.Batch) {
+	if c.lent.end(b) {
+		b.Reset()
+		b.Buf = nil // it is ring memory: nothing may be appended to it
 	}
+}
+
+// Close releases the sockets, and drops what Next has not delivered. Batches stay valid,
+// but for those in place.
+func (c *Capture) Close() error {
+	err := c.Capture.Close()
+	c.lent.endAll()
+	return err
 }
 
 // fill appends the packets of ready ring blocks, the oldest block first. It takes
@@ -106,7 +115,7 @@ func (c *Capture) fill(b *capture.Batch) (int, error) {
 	}
 	inPlace := c.conf.InPlace
 	if inPlace {
-		b.Buf, first.walker.bytes = first.memory, 0
+		b.Buf, first.walker.bytes = first.mapping.memory, 0
 	}
 	var err error
 	for r := first; err == nil && r != nil && !r.walker.full(b); r = c.oldest() {
@@ -123,7 +132,7 @@ func (c *Capture) fill(b *capture.Batch) (int, error) {
 
 // take appends packets of one ring block. The error is that the block is damaged.
 func (c *Capture) take(r *ring, b *capture.Batch) error {
-	err := r.take(b)
+	err := r.take(b, &c.lent)
 	r.publish()
 	if c.blocks++; c.blocks%statsEvery == 0 {
 		for _, r := range c.rings {

@@ -64,8 +64,8 @@ type Config struct {
 	// truncated.
 	RingBytes, BlockBytes int
 	// InPlace delivers packets where the kernel has put them, which saves one copy of
-	// each. Batches then have no records (Frame.RecordLen is 0). A batch is valid until
-	// the next call of Next or Close, so there is only one at a time.
+	// each. Batches then have no records (Frame.RecordLen is 0), and hold ring blocks
+	// until they are given back, see capture.Lender.
 	InPlace bool
 	// BlockTimeout is how long a ring block that is not full may wait for more packets.
 	// It is rounded up to milliseconds and is at most a minute; 0 means the default. It

@@ -136,7 +136,9 @@ func take(t testing.TB, src *Capture, n int) *taken {
 	w := pcapfile.NewWriter(&got.file, pcapfile.WriterOptions{})
 	watch := time.AfterFunc(lab.Timeout, src.Stop)
 	defer watch.Stop()
-	for b := (capture.Batch{}); n < 0 || len(got.frames) < n; {
+	var b capture.Batch
+	defer src.GiveBack(&b)
+	for n < 0 || len(got.frames) < n {
 		if got.err = src.Next(&b); got.err != nil {
 			break
 		}
@@ -165,7 +167,7 @@ func checkInPlace(t testing.TB, src *Capture, b *capture.Batch) {
 	if len(b.Frames) == 0 {
 		return
 	}
-	there := slices.ContainsFunc(src.rings, func(r *ring) bool { return len(r.memory) > 0 && &b.Buf[0] == &r.memory[0] })
+	there := slices.ContainsFunc(src.rings, func(r *ring) bool { return r.mapping != nil && &b.Buf[0] == &r.mapping.memory[0] })
 	if !there || b.Frames[0].RecordLen != 0 {
 		t.Fatalf("in a ring: %v; %+v", there, b.Frames[0])
 	}

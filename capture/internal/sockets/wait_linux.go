@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 	"unsafe"
 
@@ -74,7 +75,18 @@ func (c *Capture) look() bool {
 		c.drain(os.NewSyscallError("poll", err))
 		return true
 	}
-	return n != 0
+	return err != 0 || n != 0 && c.awaited()
+}
+
+// awaited reports whether poll has found a Stop, an error, or packets that can be read. A
+// packet socket tells of packets also while a batch holds the last ring block.
+func (c *Capture) awaited() bool {
+	for i := range c.polled {
+		if found := c.polled[i].Revents; found&^unix.POLLIN != 0 || found != 0 && i == 0 {
+			return true
+		}
+	}
+	return slices.ContainsFunc(c.ports, Port.Waiting)
 }
 
 // pollSet returns the event and the sockets of all ports. It leaves the event out once

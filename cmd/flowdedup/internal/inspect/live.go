@@ -51,9 +51,7 @@ func openLive(ctx context.Context, cfg *Config) (live liveSource, dropped func()
 	if len(cfg.Mirror.Targets) > 0 {
 		return openMirror(ctx, cfg)
 	}
-	cfg.Ring.Idle = idle
-	// One worker reads packets where they lie; several hold several batches at a time.
-	cfg.Ring.InPlace = cfg.Workers <= 1
+	cfg.Ring.Idle, cfg.Ring.InPlace = idle, true
 	c, err := ring.Open(cfg.Ring)
 	if err != nil {
 		return nil, nil, err

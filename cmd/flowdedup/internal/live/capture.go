@@ -105,6 +105,8 @@ type stoppable interface {
 	Stop()
 }
 
+var _ capture.Lender = (*countLimit)(nil)
+
 // countLimit ends a capture after a number of packets. It drops the rest of the last
 // batch, but not the statistics at the end of the capture.
 type countLimit struct {
@@ -134,4 +136,11 @@ func (l *countLimit) Next(b *capture.Batch) error {
 	}
 	l.left -= uint64(len(b.Frames))
 	return nil
+}
+
+// GiveBack passes a batch on to a capture that lends them.
+func (l *countLimit) GiveBack(b *capture.Batch) {
+	if lender, ok := l.stoppable.(capture.Lender); ok {
+		lender.GiveBack(b)
+	}
 }
