@@ -5,7 +5,8 @@
 #include "common_arm64.h"
 
 // Timed rows in general registers, which have conditional compares and shifts within an
-// operation: vectors of two words would gain nothing. R0 is the first line. A batch is
+// operation: vectors of two words would gain nothing. As with AVX2, an element without a
+// cell takes a path of its own. R0 is the first line. A batch is
 // done in two halves: R1 goes through its offsets and R4 through its timedBatch, R2
 // through the next half, whose lines are fetched; R3 is the number of elements that are
 // left. R5 collects copies: each bit is shifted in from below. R6 counts the elements
@@ -31,11 +32,9 @@
 	CCMP HI, R10, R25, $0       \
 	CINC HI, R8, R8
 
-// FIND loads the cells of a line to R19 to R24 and makes R7 its address, R8 the number of
-// the cell that has the fingerprint, R11 the mark of the cell that counts, with bits of
-// others above, and R10 how far it is after the first time within the window, at the top.
-// It counts the element.
-#define FIND \
+// LINE loads the cells of a line to R19 to R24 and makes R7 its address, R9 the new cell,
+// and R8 the number of the cell that has its fingerprint. If there is none, it goes to NEW.
+#define LINE(NEW) \
 	MOVD.P 8(R2), R9                         \
 	ADD    R0, R9, R9                        \
 	PRFM   (R9), PLDL1KEEP                   \
@@ -53,6 +52,22 @@
 	MISS(R22)                                \
 	MISS(R23)                                \
 	MISS(R24)                                \
+	CMP    $6, R8                            \
+	BHS    NEW
+
+// TIME joins a mark: its lower bits are in CELL, its others the lowest of HIGH. MARK may
+// have bits of others above. DISTANCE becomes how far it is after the first time within the
+// window, at the top.
+#define TIME(CELL, HIGH, MARK, DISTANCE, T) \
+	LSL    R15, HIGH, MARK                   \
+	AND    R25, CELL, T                      \
+	ORR    T, MARK, MARK                     \
+	LSL    R16, MARK, DISTANCE               \
+	MOVD   timedBatch_earliest-8(R4), T      \
+	SUB    T, DISTANCE, DISTANCE
+
+// FOUND makes R11 the mark of the cell that has the fingerprint, and R10 how far it is.
+#define FOUND \
 	ADD    R8<<2, R12, R10                   \
 	MOVWU  timedTable_places(R10), R10       \
 	UBFX   $8, R10, $8, R11                  \
@@ -60,34 +75,51 @@
 	UBFX   $16, R10, $8, R13                 \
 	LSR    R13, R11, R11                     \
 	AND    $0xff, R10, R10                   \
-	MOVD   (R7)(R10), R10                    \
-	LSL    R15, R11, R11                     \
-	AND    R25, R10, R10                     \
-	ORR    R10, R11, R11                     \
-	LSL    R16, R11, R10                     \
-	MOVD   timedBatch_earliest-8(R4), R13    \
-	SUB    R13, R10, R10                     \
-	CMP    $6, R8                            \
-	CSET   HS, R13                           \
-	ADD    R13<<32, R6, R6                   \
-	CCMP   HS, R10, R26, $2                  \
-	CCMP   LO, R24, ZR, $4                   \
-	CINC   NE, R6, R6
+	MOVD   (R7)(R10), R14                    \
+	TIME(R14, R11, R11, R10, R13)
 
-// NEAR makes R13 whether the element is found and within the window, and AWAY also
-// whether it is at another point: whether both marks, of which R11 is the difference,
-// differ there.
+// JOIN sets R9 and R14 to the upper bits of all marks, moved on by one: those of the new
+// mark are at the top of R9, the others in R11 and R13.
+#define JOIN \
+	LSR  $43, R9, R9             \
+	ORR  R11<<21, R9, R9         \
+	LSR  $42, R11, R14           \
+	ORR  R13<<21, R14, R14
+
+// PUT puts an element without a cell in front, and counts it. The last cell goes.
+#define PUT(LOOP) \
+	LDP    48(R7), (R11, R13)                \
+	LSR    $42, R13, R14                     \
+	TIME(R24, R14, R14, R14, R10)            \
+	LSL    $1, R5, R5                        \
+	MOVD   $1<<32, R10                       \
+	ADD    R10, R6, R6                       \
+	CMP    R26, R14                          \
+	CCMP   LO, R24, ZR, $4                   \
+	CINC   NE, R6, R6                        \
+	MOVD   R9, R10                           \
+	MOVD   timedBatch_high-8(R4), R9         \
+	JOIN                                     \
+	AND    $0x7fffffffffffffff, R9, R9       \
+	AND    $0x7fffffffffffffff, R14, R14     \
+	STP    (R10, R19), (R7)                  \
+	STP    (R20, R21), 16(R7)                \
+	STP    (R22, R23), 32(R7)                \
+	STP    (R9, R14), 48(R7)                 \
+	SUBS   $1, R3, R3                        \
+	BNE    LOOP
+
+// NEAR makes R13 whether the element is within the window, and AWAY also whether it is at
+// another point: whether both marks, of which R11 is the difference, differ there.
 #define NEAR \
-	CMP  $6, R8           \
-	CCMP LO, R10, R26, $2 \
+	CMP  R26, R10         \
 	CSET LO, R13          \
 	ADD  R5<<1, R13, R5
 
 #define AWAY \
 	MOVD timedRule_points(R17), R13 \
 	AND  R11, R13, R13             \
-	CMP  $6, R8                    \
-	CCMP LO, R10, R26, $2          \
+	CMP  R26, R10                  \
 	CCMP LO, R13, ZR, $4           \
 	CSET NE, R13                   \
 	ADD  R5<<1, R13, R5
@@ -139,10 +171,7 @@
 	AND  $15, R8, R8             \
 	ADD  R8<<7, R12, R8          \
 	LDP  48(R8), (R10, R8)       \
-	LSR  $43, R9, R9             \
-	ORR  R11<<21, R9, R9         \
-	LSR  $42, R11, R14           \
-	ORR  R13<<21, R14, R14       \
+	JOIN                         \
 	EOR  R11, R9, R9             \
 	EOR  R13, R14, R14           \
 	AND  R10, R9, R9             \
@@ -177,40 +206,68 @@ TEXT ·timedRowsNEON(SB), NOSPLIT, $16-72
 	CBNZ  R9, across
 
 plain:
-	FIND
+	LINE(plainNew)
+	FOUND
 	NEAR
 	KEEP
 	MOVE(plain)
+
+plainHalf:
 	HALF(plain)
 	END
 
+plainNew:
+	PUT(plain)
+	B   plainHalf
+
 across:
-	FIND
+	LINE(acrossNew)
+	FOUND
 	MOVD timedBatch_mark-8(R4), R9
 	EOR  R9, R11, R11
 	AWAY
 	KEEP
 	MOVE(across)
+
+acrossHalf:
 	HALF(across)
 	END
+
+acrossNew:
+	PUT(across)
+	B   acrossHalf
 
 refresh:
 	CBNZ R9, refreshAcross
 
 renew:
-	FIND
+	LINE(renewNew)
+	FOUND
 	LATER
 	NEAR
 	RENEW
 	MOVE(renew)
+
+renewHalf:
 	HALF(renew)
 	END
 
+renewNew:
+	PUT(renew)
+	B   renewHalf
+
 refreshAcross:
-	FIND
+	LINE(refreshAcrossNew)
+	FOUND
 	LATER
 	AWAY
 	RENEW
 	MOVE(refreshAcross)
+
+refreshAcrossHalf:
 	HALF(refreshAcross)
 	END
+
+refreshAcrossNew:
+	PUT(refreshAcross)
+	B   refreshAcrossHalf
