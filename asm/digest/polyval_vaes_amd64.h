@@ -11,46 +11,54 @@
 //	DX distance to the last group
 //	Z0 to Z11 sums of four messages  Z12 blocks  Z13 powers  Z14, Z15 free for CLMUL
 //	Z16 to Z26 round keys  Z27 the bits of the modulus from x^64 to x^127, as a word
-//	Z28, Z29 products  Z31 sum of what came before, in its first block
+//	Z28 products  Z29 sums of words  Z30 what is encrypted of the four messages before
+//	Z31 sum of what came before, in its first block
 //	K1 bytes of the last group  K2 words of Messages that count  K3 words of digests to write
-//	K4 upper half
+//	K4 upper half  K5 words to write of the four messages before
 //
 // A product of elements has 256 bits. The sum of the products is LO, HI times x^128, and MI
-// times x^64. It stays in four lanes until all blocks are in it.
+// times x^64. MI has products of sums of words, which hold LO and HI, too (Karatsuba). The sum
+// stays in four lanes until all blocks are in it.
 //
 // The lanes are blocks of one message, which needs no other of its length. The lanes of
 // four messages are added together, so one reduction and one encryption are enough for
-// all. Ice Lake multiplies and shuffles on one port, and has another for AES and sums.
-// Four messages of up to 64 bytes keep each of them busy for about 36 cycles, by
-// uops.info: 16 products, 14 shuffles, 4 masks and 2 products of the reduction on the
-// first. Messages as lanes would save 4 of these, but only for like lengths. Four
-// products take as long as three and the shuffle that Karatsuba needs.
+// all. What the four before become is encrypted in between: the rounds of AES wait for each
+// other, and a CPU does not look far enough ahead to find other work.
+//
+// Four products of words would take Ice Lake as long as three and the shuffle: it does both on
+// one port. Zen 4 multiplies once in two cycles, and shuffles elsewhere.
 
 // POWERS is where the powers of H end that a messageKey has from H^96 down to H, 16 bytes
-// each. Those of n blocks begin 16n bytes before. Zeros follow.
+// each. Those of n blocks begin 16n bytes before. Zeros follow. SUMS is the same for the sums
+// of their words.
 #define POWERS 2224
+#define SUMS (POWERS+100*16)
 
 // LONGEST is how many bytes have powers: longer messages are reduced in between.
 #define LONGEST 1536
 
-// PRODUCTS begins the sums with the products of the blocks in Z12 and the powers in Z13.
-#define PRODUCTS(LO, MI, HI) \
-	CLMUL($0x00, Z13, Z12, LO)  \
-	CLMUL($0x01, Z13, Z12, MI)  \
-	CLMUL($0x10, Z13, Z12, Z28) \
-	CLMUL($0x11, Z13, Z12, HI)  \
-	VPXORQ Z28, MI, MI
+// PRODUCTS sets the sums to the products of the blocks in Z12 and the powers at OFFSET(BASE).
+#define PRODUCTS(OFFSET, BASE, INDEX, LO, MI, HI) \
+	VMOVDQU64 OFFSET(BASE)(INDEX*1), Z13             \
+	VPSHUFD $0x4e, Z12, Z29                          \
+	VPXORQ  Z12, Z29, Z29                            \
+	CLMUL($0x00, Z13, Z12, LO)                       \
+	CLMUL($0x11, Z13, Z12, HI)                       \
+	VMOVDQU64 OFFSET+SUMS-POWERS(BASE)(INDEX*1), Z13 \
+	CLMUL($0x00, Z13, Z29, MI)
 
 // ADD adds the products of the blocks in Z12, DX before the last group, and their powers.
 #define ADD(LO, MI, HI) \
-	VMOVDQU64 (R12)(DX*1), Z13        \
-	CLMUL($0x00, Z13, Z12, Z28)       \
-	VPXORQ Z28, LO, LO                \
-	CLMUL($0x11, Z13, Z12, Z28)       \
-	VPXORQ Z28, HI, HI                \
-	CLMUL($0x01, Z13, Z12, Z28)       \
-	CLMUL($0x10, Z13, Z12, Z29)       \
-	VPTERNLOGQ $0x96, Z28, Z29, MI
+	VMOVDQU64 (R12)(DX*1), Z13             \
+	VPSHUFD $0x4e, Z12, Z29                \
+	VPXORQ  Z12, Z29, Z29                  \
+	CLMUL($0x00, Z13, Z12, Z28)            \
+	VPXORQ  Z28, LO, LO                    \
+	CLMUL($0x11, Z13, Z12, Z28)            \
+	VPXORQ  Z28, HI, HI                    \
+	VMOVDQU64 SUMS-POWERS(R12)(DX*1), Z13  \
+	CLMUL($0x00, Z13, Z29, Z28)            \
+	VPXORQ  Z28, MI, MI
 
 // LAST begins the sums with the last R10 bytes of a message, at R9, at most 64. It leaves
 // the place of their powers before POWERS in R10.
@@ -60,8 +68,7 @@
 	VMOVDQU8.Z (R9), K1, Z12          \
 	NEGQ  R10                         \
 	ANDQ  $-16, R10                   \
-	VMOVDQU64 POWERS(AX)(R10*1), Z13  \
-	PRODUCTS(LO, MI, HI)
+	PRODUCTS(POWERS, AX, R10, LO, MI, HI)
 
 // MESSAGE sums the products of message I of a group, and goes to LONG if it has more than
 // 64 bytes.
@@ -123,6 +130,7 @@ CHUNK:                                    \
 // REDUCE sets HI to the sum times x^-128. It adds the modulus, times the low word of the
 // sum, and divides by x^64, twice.
 #define REDUCE(LO, MI, HI) \
+	VPTERNLOGQ $0x96, LO, HI, MI    \
 	CLMUL($0x00, Z27, LO, Z28)      \
 	VPSHUFD $0x4e, LO, LO           \
 	VPTERNLOGQ $0x96, Z28, LO, MI   \
@@ -143,6 +151,16 @@ CHUNK:                                    \
 	VSHUFI64X2 $0x88, C, A, Z28    \
 	VSHUFI64X2 $0xdd, C, A, Z29    \
 	VPXORQ Z28, Z29, A
+
+// ROUNDS does three rounds of the group before, LASTROUND the last one.
+#define ROUNDS(A, B, C) \
+	AESENC(A, Z30) \
+	AESENC(B, Z30) \
+	AESENC(C, Z30)
+
+#define LASTROUND \
+	AESENCLAST(Z26, Z30) \
+	VMOVDQU64 Z30, K5, -64(DI)
 
 	MOVQ dst+0(FP), DI
 	MOVQ buf+8(FP), SI
@@ -172,6 +190,7 @@ CHUNK:                                    \
 	VBROADCASTI64X2 128(AX), Z24
 	VBROADCASTI64X2 144(AX), Z25
 	VBROADCASTI64X2 160(AX), Z26
+	KXORW K5, K5, K5
 	SUBQ $4, CX
 	JLT  rest
 
@@ -179,32 +198,26 @@ four:
 	MESSAGE(0, Z0, Z1, Z2, long0)
 
 three:
+	ROUNDS(Z17, Z18, Z19)
 	MESSAGE(1, Z3, Z4, Z5, long1)
 
 two:
+	ROUNDS(Z20, Z21, Z22)
 	MESSAGE(2, Z6, Z7, Z8, long2)
 
 one:
+	ROUNDS(Z23, Z24, Z25)
 	MESSAGE(3, Z9, Z10, Z11, long3)
 
 sums:
+	LASTROUND
 	LANES(Z0, Z3, Z6, Z9)
 	LANES(Z1, Z4, Z7, Z10)
 	LANES(Z2, Z5, Z8, Z11)
 	REDUCE(Z0, Z1, Z2)
-	VMOVDQU32.Z (BX), K2, Z0
-	VPTERNLOGQ $0x96, Z16, Z2, Z0
-	AESENC(Z17, Z0)
-	AESENC(Z18, Z0)
-	AESENC(Z19, Z0)
-	AESENC(Z20, Z0)
-	AESENC(Z21, Z0)
-	AESENC(Z22, Z0)
-	AESENC(Z23, Z0)
-	AESENC(Z24, Z0)
-	AESENC(Z25, Z0)
-	AESENCLAST(Z26, Z0)
-	VMOVDQU64 Z0, K3, (DI)
+	VMOVDQU32.Z (BX), K2, Z30
+	VPTERNLOGQ $0x96, Z16, Z2, Z30
+	KMOVW K3, K5
 	ADDQ $64, BX
 	ADDQ $64, DI
 	SUBQ $4, CX
@@ -213,6 +226,11 @@ sums:
 	// The last one to three messages are the end of a group whose other sums are 0. Masks
 	// leave out what stands before.
 rest:
+	ROUNDS(Z17, Z18, Z19)
+	ROUNDS(Z20, Z21, Z22)
+	ROUNDS(Z23, Z24, Z25)
+	LASTROUND
+	KXORW K5, K5, K5
 	ADDQ $4, CX
 	JEQ  all
 	MOVQ CX, R10
