@@ -18,8 +18,6 @@ const (
 	// lateElement is the memory for each element, in bytes, that forgets few however late
 	// others are: two lines.
 	lateElement = 2 * layout.LineSize
-	// lateSample is how many elements one sample stands for.
-	lateSample = 64
 )
 
 // lateness tells which elements come so late that their originals may be forgotten. Time

@@ -55,7 +55,7 @@ func (s *timedState) fields() snapshot.Fields {
 func (m *workingSet) fields() snapshot.Fields {
 	return snapshot.Fields{
 		&m.start, m.kept[:], &m.slice, &m.live, &m.peak, &m.size, &m.fresh, &m.first, &m.length,
-		&m.groups, &m.unsampled, &m.overAt, &m.pastAt,
+		&m.eights, &m.unsampled, &m.overAt, &m.pastAt,
 	}
 }
 

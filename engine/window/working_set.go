@@ -12,12 +12,12 @@ import (
 // elements are counted at a time, as if all came with the last one.
 const (
 	windowSlices  = 8
-	groupElements = 8
+	groupElements = 32
 )
 
 // workingSet measures how many elements a window asks a filter to remember: those kept in
 // the last eight slices, each an eighth of the window, and in the current one. For a
-// steady stream it is too high by an eighth and a group at most. A clock that jumps
+// steady stream it is too high by an eighth and two groups at most. A clock that jumps
 // starts the count again; the peak stays.
 type workingSet struct {
 	length uint64 // of a slice, in ticks
@@ -32,8 +32,8 @@ type workingSet struct {
 	first int64
 
 	late      lateness
-	groups    uint64 // that were counted
-	unsampled uint64 // elements kept since late saw the last sample
+	eights    uint64 // of elements that were counted: snapshots have them so
+	unsampled uint64 // elements kept that late has not seen: snapshots may have some
 
 	// Growth waits for more live elements than limit. The end of the oldest arena waits
 	// for the stream to be windows past since, or for until kept elements. overAt and
@@ -68,9 +68,8 @@ func (m *workingSet) observe(seen []uint64, ticks []int64, late bool) {
 	at := 0
 	if m.size == 0 && !late {
 		for ; at+groupElements <= len(ticks); at += groupElements {
-			copies := bits.OnesCount8(uint8(seen[at/64] >> (at % 64)))
-			m.first, m.fresh = ticks[at], uint64(groupElements-copies)
-			m.add(m.fresh, m.first, ticks[at+groupElements-1])
+			m.fresh = uint64(bits.OnesCount32(^uint32(seen[at/64] >> (at % 64))))
+			m.add(m.fresh, ticks[at], ticks[at+groupElements-1])
 		}
 		m.fresh = 0
 	}
@@ -81,7 +80,7 @@ func (m *workingSet) observe(seen []uint64, ticks []int64, late bool) {
 		}
 		kept := ^(seen[at/64] >> (at % 64)) & (1<<n - 1)
 		if late {
-			m.late.count(kept, ticks[at:at+n], m.groups*groupElements+uint64(m.size))
+			m.late.count(kept, ticks[at:at+n], m.counted()+uint64(m.size))
 		}
 		m.fresh += uint64(bits.OnesCount64(kept))
 		m.size += n
@@ -93,12 +92,16 @@ func (m *workingSet) observe(seen []uint64, ticks []int64, late bool) {
 	}
 }
 
-// add counts a group of which so many elements were kept.
+// counted returns how many elements were counted, without those of the group that has begun.
+func (m *workingSet) counted() uint64 { return 8 * m.eights }
+
+// add counts a group of which so many elements were kept. late takes the last one as a sample.
 func (m *workingSet) add(kept uint64, first, last int64) {
-	m.groups++
-	m.unsampled += kept
-	if m.groups%(lateSample/groupElements) == 0 {
-		m.sample(last)
+	m.eights += groupElements / 8
+	m.late.sample(last, m.unsampled+kept)
+	m.unsampled = 0
+	if m.since != layout.NoTick && m.pastAt == 0 && (m.late.passed(m.since) || m.late.total >= m.until) {
+		m.pastAt = m.counted()
 	}
 	if last == layout.NoTick {
 		return // most of the group has no time, or few elements are left out
@@ -108,22 +111,15 @@ func (m *workingSet) add(kept uint64, first, last int64) {
 		// If a group takes longer than a window, not all of it is live at its end.
 		window, span := windowSlices*m.length, uint64(last)-uint64(first)
 		if last > first && span > window {
-			kept = min(kept, uint64(float64(kept)*float64(window)/float64(span))+1)
+			high, low := bits.Mul64(kept, window)
+			part, _ := bits.Div64(high, low, span)
+			kept = min(kept, part+1)
 		}
 	}
 	m.kept[m.slice] += kept
 	m.live += kept
 	if m.live > m.limit && m.overAt == 0 {
-		m.overAt = m.groups * groupElements
-	}
-}
-
-// sample hands every lateSample-th element to late.
-func (m *workingSet) sample(tick int64) {
-	m.late.sample(tick, m.unsampled)
-	m.unsampled = 0
-	if m.since != layout.NoTick && m.pastAt == 0 && (m.late.passed(m.since) || m.late.total >= m.until) {
-		m.pastAt = m.groups * groupElements
+		m.overAt = m.counted()
 	}
 }
 
