@@ -5,8 +5,9 @@
 //     it must hold. Packets are not copied or allocated one by one.
 //   - A [Source] fills batches. Package pcapfile reads files and pipes, and merges them.
 //     Package ring captures from interfaces. Package gopackets reads handles of gopacket.
-//     A [Preloader] is a Source that several goroutines can read at once, a [Lender] one whose
-//     batches lie in memory that it needs back.
+//     A [Preloader] is a Source that several goroutines can read at once, a [LiveSource] one
+//     that knows whether packets wait, a [Lender] one whose batches lie in memory that it
+//     needs back.
 //   - A [Writer] takes batches, and a bitmap of the frames to leave out. Package pcapfile
 //     writes one file, package rotate a series of files.
 //   - An [InputError] says where an input is damaged, a [ReadError] where reading failed.

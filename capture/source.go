@@ -38,6 +38,14 @@ type Preloader interface {
 	ReadReserved(b *Batch)
 }
 
+// LiveSource is a Source whose packets come in their own time.
+type LiveSource interface {
+	Source
+	// Waiting reports whether packets wait, so that Next would return at once. It must not
+	// be called during Next.
+	Waiting() bool
+}
+
 // Lender is a Source whose batches may lie in memory that it needs back. Such a batch is
 // valid until the next call of Next with it, GiveBack or Close.
 type Lender interface {

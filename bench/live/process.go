@@ -43,8 +43,9 @@ func start(line, processors, dir string) (*process, error) {
 	}
 	p := &process{command: exec.Command("taskset", append([]string{"-c", processors}, strings.Fields(line)...)...)}
 	p.command.Dir, p.command.Stdout, p.command.Stderr = dir, &p.stdout, &p.stderr
-	// Signals from the terminal are for this program alone.
-	p.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	// Signals from the terminal are for this program alone. The line ends with the calling
+	// thread, however that ends.
+	p.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if err := p.command.Start(); err != nil {
 		return nil, err
 	}

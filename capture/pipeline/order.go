@@ -93,16 +93,18 @@ func (p *Pipeline) writeReady(own *slot) (free bool) {
 	}
 }
 
-// sequencer gives one worker after another a turn, in the order of their batches.
+// sequencer gives one worker after another the turn to read a batch.
 type sequencer struct {
 	mu      sync.Mutex
 	changed *sync.Cond
-	next    int // whose turn it is
-	ended   bool
+	next    int  // the number of the batch that is next
+	taken   bool // a worker has the turn; not used by await
+	ended   bool // there are no more turns
 }
 
-// wait waits for the turn of a batch, and returns false if there are no more turns.
-func (q *sequencer) wait(number int) bool {
+// await waits until the batch of that number is next, and returns false if there are no
+// more turns.
+func (q *sequencer) await(number int) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for q.next != number && !q.ended {
@@ -111,12 +113,32 @@ func (q *sequencer) wait(number int) bool {
 	return !q.ended
 }
 
-// done passes the turn on, or ends all turns if it was the last one.
-func (q *sequencer) done(last bool) {
+// take waits until no other worker has the turn, unless the caller has kept it, and returns
+// the number of its batch. It returns false if there are no more turns.
+func (q *sequencer) take(kept bool) (number int, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if kept {
+		q.next++
+	}
+	for q.taken && !kept && !q.ended {
+		q.changed.Wait()
+	}
+	q.taken = true
+	return q.next, !q.ended
+}
+
+// pass passes the turn on, or ends all turns if it was the last one.
+func (q *sequencer) pass(last bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.next++
 	q.ended = q.ended || last
+	if q.taken && !last {
+		q.taken = false
+		q.changed.Signal()
+		return
+	}
 	q.changed.Broadcast()
 }
 

@@ -72,18 +72,20 @@ type slot struct {
 // before, it finds the records in them. It prepares the batch, and delivers it to the first
 // of two ordered stages. The worker that delivers the next batch of a stage runs the stage.
 // So a batch mostly stays in the caches of one core. After its write it is given back to a
-// capture.Lender.
+// capture.Lender. While no packets wait in a capture.LiveSource, one worker does all.
 type Pipeline struct {
-	src    capture.Source
-	lender capture.Lender // src, or nil
-	ended  chan struct{}  // closed when no worker of Run is left
+	src       capture.Source
+	preloader capture.Preloader  // src, or nil
+	live      capture.LiveSource // src, or nil; not with a preloader
+	lender    capture.Lender     // src, or nil
+	ended     chan struct{}      // closed when no worker of Run is left
 
 	ctx      context.Context
 	free     chan *slot
 	stopping chan struct{} // closed when no more is to be done
 
 	reserving sync.Mutex
-	number    int // of the next batch
+	reserved  int // chunks of a Preloader
 
 	reading sequencer
 
@@ -100,6 +102,10 @@ type Pipeline struct {
 // New makes a pipeline of a source, which it then owns.
 func New(src capture.Source) *Pipeline {
 	p := &Pipeline{src: src, ended: make(chan struct{}), stopping: make(chan struct{})}
+	var reserves bool
+	if p.preloader, reserves = src.(capture.Preloader); !reserves {
+		p.live, _ = src.(capture.LiveSource)
+	}
 	p.lender, _ = src.(capture.Lender)
 	p.progress = sync.NewCond(&p.mu)
 	p.reading.changed = sync.NewCond(&p.reading.mu)
@@ -130,6 +136,10 @@ func (p *Pipeline) Run(ctx context.Context, workers int, task func() Task) error
 		one = task()
 		p.free <- &slot{task: one}
 	}
+	abandoner, _ := one.(Abandoner)
+	if abandoner != nil {
+		p.live = nil // the batches after a Write that hangs are read
+	}
 	var working sync.WaitGroup
 	for range workers {
 		working.Go(p.work)
@@ -145,10 +155,10 @@ func (p *Pipeline) Run(ctx context.Context, workers int, task func() Task) error
 		p.stop(ctx.Err())
 		p.mu.Unlock()
 	}
-	if a, ok := one.(Abandoner); ok {
+	if abandoner != nil {
 		left := make(chan struct{})
 		defer close(left)
-		go p.abandon(a.GiveUp(), left)
+		go p.abandon(abandoner.GiveUp(), left)
 	}
 	err := p.wait()
 	if f, ok := one.(Finisher); ok && !p.unwritable {
@@ -225,7 +235,7 @@ func (p *Pipeline) stop(err error) {
 // work is what each worker does.
 func (p *Pipeline) work() {
 	var s *slot
-	for free := false; ; {
+	for free, turn := false, false; ; {
 		if !free {
 			select {
 			case s = <-p.free:
@@ -233,46 +243,56 @@ func (p *Pipeline) work() {
 				return
 			}
 		}
-		p.reserve(s)
-		if !p.read(s) {
+		if !p.takeTurn(s, turn) {
 			return
+		}
+		p.read(s)
+		if turn = p.unhurried(s); !turn {
+			p.reading.pass(s.err != nil)
 		}
 		if s.err == nil {
 			s.task.Prepare(&s.batch)
+		}
+		if turn && !p.unhurried(s) {
+			turn = false
+			p.reading.pass(false)
 		}
 		free = p.deliver(s)
 	}
 }
 
-// reserve gives a batch its number, and reads its chunk of the input if the source is a
-// Preloader.
-func (p *Pipeline) reserve(s *slot) {
-	p.reserving.Lock()
-	s.number = p.number
-	p.number++
-	src, ok := p.src.(capture.Preloader)
-	if ok {
-		src.Reserve(&s.batch)
+// takeTurn waits until it is the worker's turn to read a batch, which gets its number,
+// unless the worker has kept the turn. The chunk of a Preloader is read meanwhile. It
+// returns false if the stream has ended.
+func (p *Pipeline) takeTurn(s *slot, kept bool) (ok bool) {
+	if p.preloader == nil {
+		s.number, ok = p.reading.take(kept)
+		return ok
 	}
+	p.reserving.Lock()
+	s.number = p.reserved
+	p.reserved++
+	p.preloader.Reserve(&s.batch)
 	p.reserving.Unlock()
-	if ok {
-		src.ReadReserved(&s.batch)
+	p.preloader.ReadReserved(&s.batch)
+	return p.reading.await(s.number)
+}
+
+// read reads the batch, or the error that ended the stream.
+func (p *Pipeline) read(s *slot) {
+	if s.err = p.src.Next(&s.batch); s.err != nil {
+		return
+	}
+	if a, ok := s.task.(Admitter); ok {
+		a.Admit(&s.batch)
 	}
 }
 
-// read reads the batch, or the error that ended the stream. It returns false if the stream
-// ended before.
-func (p *Pipeline) read(s *slot) bool {
-	if !p.reading.wait(s.number) {
-		return false
-	}
-	if s.err = p.src.Next(&s.batch); s.err == nil {
-		if a, ok := s.task.(Admitter); ok {
-			a.Admit(&s.batch)
-		}
-	}
-	p.reading.done(s.err != nil)
-	return true
+// unhurried reports whether the worker that has read a batch keeps its turn until it has
+// delivered it: nothing waits to be read. To wake another worker, and to bring it what this
+// one has in its caches, would take longer than most such batches.
+func (p *Pipeline) unhurried(s *slot) bool {
+	return p.live != nil && s.err == nil && !p.live.Waiting()
 }
 
 // applyOne applies a batch, or returns the error that came in its place.

@@ -19,7 +19,10 @@ type Capture struct {
 	lent   loans
 }
 
-var _ capture.Lender = (*Capture)(nil)
+var (
+	_ capture.LiveSource = (*Capture)(nil)
+	_ capture.Lender     = (*Capture)(nil)
+)
 
 // Open starts to capture. With Config.StartPaused it only prepares, and Capture.Start
 // starts. When Open returns, all interfaces let packets into their rings. No packet of

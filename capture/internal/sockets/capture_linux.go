@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -168,6 +169,11 @@ func (c *Capture) Next(b *capture.Batch) error {
 			return nil
 		}
 	}
+}
+
+// Waiting implements capture.LiveSource. What does not come from sockets waits too.
+func (c *Capture) Waiting() bool {
+	return c.state != running || slices.ContainsFunc(c.ports, Port.Waiting)
 }
 
 // appendStatistics appends the statistics of every interface.

@@ -267,3 +267,24 @@ func TestDownForGood(t *testing.T) {
 		wantEnd(t, src, c.want)
 	}
 }
+
+// TestWaiting tells of packets, and of the end of a capture.
+func TestWaiting(t *testing.T) {
+	p := newPipePort(true)
+	c := capturing(t, p, Config{})
+	var b capture.Batch
+	if c.Waiting() {
+		t.Error("waiting without packets")
+	}
+	p.send(t, "packet")
+	if !c.Waiting() {
+		t.Error("not waiting with a packet")
+	}
+	if err := c.Next(&b); err != nil || len(b.Frames) != 1 || c.Waiting() {
+		t.Errorf("after the packet: %d frames, %v, waiting %v", len(b.Frames), err, c.Waiting())
+	}
+	c.Stop()
+	if err := c.Next(&b); err != nil || !c.Waiting() {
+		t.Errorf("after Stop: %v, waiting %v", err, c.Waiting())
+	}
+}

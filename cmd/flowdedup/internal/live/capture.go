@@ -105,7 +105,10 @@ type stoppable interface {
 	Stop()
 }
 
-var _ capture.Lender = (*countLimit)(nil)
+var (
+	_ capture.Lender     = (*countLimit)(nil)
+	_ capture.LiveSource = (*countLimit)(nil)
+)
 
 // countLimit ends a capture after a number of packets. It drops the rest of the last
 // batch, but not the statistics at the end of the capture.
@@ -143,4 +146,10 @@ func (l *countLimit) GiveBack(b *capture.Batch) {
 	if lender, ok := l.stoppable.(capture.Lender); ok {
 		lender.GiveBack(b)
 	}
+}
+
+// Waiting passes the question on. A capture that does not know is read at once.
+func (l *countLimit) Waiting() bool {
+	live, ok := l.stoppable.(capture.LiveSource)
+	return !ok || live.Waiting()
 }
