@@ -291,9 +291,9 @@ func (r *reader) join(c *chunk) (known []byte, separate bool) {
 // that ends. describe writes to no more frames than it is given, and returns how
 // many it wrote and where the last of them ends.
 func walk(b *capture.Batch, pos int, describe func(frames []capture.Frame, buf []byte, pos uint32) (found int, end uint32)) int {
-	const least = 1024 // the frames of a chunk of small packets take few turns
-	for {
-		b.Frames = slices.Grow(b.Frames, least)
+	const least = 1024
+	for more := least; ; {
+		b.Frames = slices.Grow(b.Frames, more)
 		room := b.Frames[len(b.Frames):cap(b.Frames)]
 		found, end := describe(room, b.Buf, uint32(pos))
 		b.Frames = b.Frames[:len(b.Frames)+found]
@@ -301,5 +301,7 @@ func walk(b *capture.Batch, pos int, describe func(frames []capture.Frame, buf [
 		if found < len(room) {
 			return pos
 		}
+		// The rest most likely has as many records as what was read.
+		more = max(int(int64(len(b.Frames))*int64(len(b.Buf)-pos)/int64(pos)), least)
 	}
 }
