@@ -1,6 +1,10 @@
 package pipeline
 
-import "sync"
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+)
 
 // orderedStage is work on one batch after another, in the order of the stream. The worker
 // that delivers the next batch does it, and goes on with the ready batches after it.
@@ -95,22 +99,43 @@ func (p *Pipeline) writeReady(own *slot) (free bool) {
 
 // sequencer gives one worker after another the turn to read a batch.
 type sequencer struct {
+	spins   bool // await spins: each worker has a processor
 	mu      sync.Mutex
 	changed *sync.Cond
-	next    int  // the number of the batch that is next
-	taken   bool // a worker has the turn; not used by await
-	ended   bool // there are no more turns
+	next    atomic.Int64 // the number of the batch that is next; written under mu
+	taken   bool         // a worker has the turn; not used by await
+	ended   bool         // there are no more turns
 }
+
+// spinTime is how long await spins. Most turns are over by then. A worker that sleeps
+// instead is woken late, and mostly on the processor of another one, whose caches do not
+// have its chunk: that takes longer than the work on a batch.
+const spinTime = 50 * time.Microsecond
 
 // await waits until the batch of that number is next, and returns false if there are no
 // more turns.
 func (q *sequencer) await(number int) bool {
+	if q.spins {
+		q.spin(int64(number))
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for q.next != number && !q.ended {
+	for q.next.Load() != int64(number) && !q.ended {
 		q.changed.Wait()
 	}
 	return !q.ended
+}
+
+// spin waits until a batch is next, but not for long.
+func (q *sequencer) spin(number int64) {
+	const loads = 64 // between two looks at the clock
+	for begin := time.Now(); time.Since(begin) < spinTime; {
+		for range loads {
+			if q.next.Load() == number {
+				return
+			}
+		}
+	}
 }
 
 // take waits until no other worker has the turn, unless the caller has kept it, and returns
@@ -119,20 +144,20 @@ func (q *sequencer) take(kept bool) (number int, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if kept {
-		q.next++
+		q.next.Add(1)
 	}
 	for q.taken && !kept && !q.ended {
 		q.changed.Wait()
 	}
 	q.taken = true
-	return q.next, !q.ended
+	return int(q.next.Load()), !q.ended
 }
 
 // pass passes the turn on, or ends all turns if it was the last one.
 func (q *sequencer) pass(last bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.next++
+	q.next.Add(1)
 	q.ended = q.ended || last
 	if q.taken && !last {
 		q.taken = false

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"sync"
 
 	"github.com/flowdedup/flowdedup/capture"
@@ -129,6 +130,7 @@ func (p *Pipeline) Run(ctx context.Context, workers int, task func() Task) error
 		slots = workers + 2
 	}
 	p.ctx = ctx
+	p.reading.spins = workers > 1 && workers <= runtime.GOMAXPROCS(0)
 	p.free = make(chan *slot, slots)
 	p.apply.ready, p.write.ready = make([]*slot, slots), make([]*slot, slots)
 	var one Task
