@@ -204,8 +204,13 @@ func ExampleChooser() {
 	// Output: 0100
 }
 
-// ticker is a source of a program's own: each of its packets comes twice.
-type ticker struct{ left int }
+// ticker is a source of a program's own: each of its packets comes twice. Its interface is
+// in the first batch. All later ones know of it, whoever reads them.
+type ticker struct {
+	left       int
+	interfaces []capture.Interface
+	sections   []capture.Section
+}
 
 func (s *ticker) Next(b *capture.Batch) error {
 	b.Reset()
@@ -213,12 +218,16 @@ func (s *ticker) Next(b *capture.Batch) error {
 		return io.EOF
 	}
 	s.left--
-	port := b.AppendInterface(capture.Interface{LinkType: capture.LinkRaw, Name: "own"})
+	b.Interfaces, b.Sections = s.interfaces, s.sections
+	if len(s.interfaces) == 0 {
+		b.AppendInterface(capture.Interface{LinkType: capture.LinkRaw, Name: "own"})
+		s.interfaces, s.sections = b.Interfaces, b.Sections
+	}
 	packet := []byte("\x45\x00\x00\x1c\x00\x00\x40\x00\x40\x11\x00\x00\xc0\x00\x02\x01\xc6\x33\x64\x07\x0f\xa0\x00\x09\x00\x08\x00\x00")
 	packet[5] = byte(s.left) // the ID of IP, which tells packets apart
 	at := time.Date(2026, 11, 22, 14, 0, 10-s.left, 0, time.UTC).UnixNano()
-	b.Append(capture.Frame{Time: at, Interface: port}, packet)
-	b.Append(capture.Frame{Time: at + 1000, Interface: port}, packet)
+	b.Append(capture.Frame{Time: at}, packet)
+	b.Append(capture.Frame{Time: at + 1000}, packet)
 	return nil
 }
 
