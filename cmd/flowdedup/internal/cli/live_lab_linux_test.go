@@ -321,6 +321,10 @@ func copyProgram(t *testing.T) string {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) }) // in a folder for such things
 	name := filepath.Join(dir, "flowdedup")
+	// A process that another test forks meanwhile would hold the file open for writing, and
+	// the kernel refuses to execute such a file.
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	if err := errors.Join(os.WriteFile(name, content, 0o755), os.Chmod(name, 0o755), os.Chmod(dir, 0o755)); err != nil {
 		t.Fatal(err)
 	}
