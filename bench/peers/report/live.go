@@ -20,7 +20,7 @@ var senderTitles = map[string]string{
 // live returns the section about receivers of live traffic, or "" if none was measured.
 func (r *runs) live() string {
 	// Package ring has benchmarks of the same names.
-	elsewhere := func(b *benchmark) bool { return b.pkg != "live" }
+	elsewhere := func(b *benchmark) bool { return b.pkg != "bench/live" }
 	all, forwards := slices.DeleteFunc(r.named("Live"), elsewhere), slices.DeleteFunc(r.named("Forward"), elsewhere)
 	rates := slices.DeleteFunc(r.named("Rate"), elsewhere)
 	if len(all) == 0 {

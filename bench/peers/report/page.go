@@ -12,7 +12,7 @@ import (
 const perElement = "ns/element"
 
 // floorName is the benchmark that the others with lines are compared with.
-const floorName = "LineFloor"
+const floorName = "line LineFloor"
 
 const kernelsHeading = "\n## Parts\n"
 
@@ -64,16 +64,18 @@ func (r *runs) spread() string {
 		"and %.0f %% for nine of ten.", rounds, 100*spreads[len(spreads)/2], 100*spreads[len(spreads)*9/10])
 }
 
-// bySize returns a table of a package's benchmarks with a column for each size.
-func (r *runs) bySize(pkg string, withFloor bool) string {
+// bySize returns a table of the benchmarks in the folders below top, with a column for each
+// size.
+func (r *runs) bySize(top string, withFloor bool) string {
 	cells, sizes, labels := map[[2]string]float64{}, []string{}, []string{}
 	for _, b := range r.all {
 		size := b.get("memory")
+		folder, here := b.below(top)
 		m, ok := b.median(perElement)
-		if b.pkg != pkg || size == "" || !ok {
+		if !here || size == "" || !ok {
 			continue
 		}
-		label := b.label(b.base, "memory")
+		label := b.label(folder+" "+b.base, "memory")
 		cells[[2]string{label, size}] = m
 		if !slices.Contains(sizes, size) {
 			sizes = append(sizes, size)
@@ -124,12 +126,13 @@ func sizeCell(m float64, ok bool, floor float64, compare bool) string {
 	}
 }
 
-// list returns a table of a package's benchmarks without a size.
-func (r *runs) list(pkg string) string {
+// list returns a table of the benchmarks without a size in the folders below top.
+func (r *runs) list(top string) string {
 	t := table{head: []string{"", perElement}}
 	for _, b := range r.all {
-		if m, ok := b.median(perElement); ok && b.pkg == pkg && b.get("memory") == "" {
-			t.rows = append(t.rows, []string{b.label(b.base), digits(m)})
+		folder, here := b.below(top)
+		if m, ok := b.median(perElement); ok && here && b.get("memory") == "" {
+			t.rows = append(t.rows, []string{b.label(folder + " " + b.base), digits(m)})
 		}
 	}
 	return t.markdown()
@@ -147,7 +150,7 @@ func (r *runs) jobs() string {
 	}
 	for _, b := range r.all {
 		m, ok := b.median(perElement)
-		if b.pkg != "peers" || !ok {
+		if b.pkg != "bench/peers" || !ok {
 			continue
 		}
 		if b.base != job {

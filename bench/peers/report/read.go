@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"path"
 	"strconv"
 	"strings"
 
@@ -13,12 +12,15 @@ import (
 
 // benchmark is one benchmark with all its runs.
 type benchmark struct {
-	pkg    string // the last element of the package's path
+	pkg    string // the package's folder, such as asm/line
 	base   string // the name up to the first slash
 	parts  []part // the rest of the name
 	values map[string][]float64
 	config func(key string) string // what the file says above its first run
 }
+
+// module is what the paths of all packages begin with.
+const module = "github.com/flowdedup/flowdedup/"
 
 // part is a part of a name, key=value.
 type part struct{ key, value string }
@@ -52,7 +54,7 @@ func readRuns(paths []string) (*runs, error) {
 
 // add adds a result to the benchmark of its name.
 func (r *runs) add(record *benchfmt.Result, known map[string]*benchmark) {
-	pkg := path.Base(record.GetConfig("pkg"))
+	pkg := strings.TrimPrefix(record.GetConfig("pkg"), module)
 	id := pkg + " " + record.Name.String()
 	b := known[id]
 	if b == nil {
@@ -88,6 +90,11 @@ func (b *benchmark) median(unit string) (float64, bool) {
 func middle(values []float64) float64 {
 	sample := benchmath.NewSample(values, &benchmath.DefaultThresholds)
 	return benchmath.AssumeNothing.Summary(sample, 0.95).Center
+}
+
+// below returns the folder below top of the benchmark's package, and whether it lies there.
+func (b *benchmark) below(top string) (folder string, ok bool) {
+	return strings.CutPrefix(b.pkg, top+"/")
 }
 
 // get returns the value of a part of the name, or "".

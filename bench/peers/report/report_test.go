@@ -9,13 +9,15 @@ import (
 
 const results = `goos: linux
 goarch: amd64
-pkg: github.com/flowdedup/flowdedup/asm
+pkg: github.com/flowdedup/flowdedup/asm/line
 cpu: Some CPU
 BenchmarkRows/memory=1024KiB/shape=32x16-2   100   4.0 ns/element
 BenchmarkRows/memory=1024KiB/shape=32x16-2   100   2.0 ns/element
 BenchmarkRows/memory=1024KiB/shape=32x16-2   100   3.0 ns/element
 BenchmarkRows/memory=128KiB/shape=32x16-2    100   2.5 ns/element
 BenchmarkLineFloor/memory=1024KiB-2          100   1.5 ns/element
+PASS
+pkg: github.com/flowdedup/flowdedup/asm/digest
 BenchmarkSum16/level=vaes-2                  100   0.75 ns/element
 PASS
 pkg: github.com/flowdedup/flowdedup/bench/peers
@@ -30,8 +32,8 @@ func TestPage(t *testing.T) {
 	for _, want := range []string{
 		`linux/amd64, CPU "Some CPU"`,
 		"slowest and fastest lie 0 % of the median apart for half of the benchmarks, and 67 % for nine of ten",
-		"|  | 128 KiB | 1 MiB |\n|---|---:|---:|\n| LineFloor | - | 1.50 |\n| Rows shape=32x16 | 2.50 | 3.00 (2.0) |\n",
-		"|  | ns/element |\n|---|---:|\n| Sum16 level=vaes | 0.75 |\n",
+		"|  | 128 KiB | 1 MiB |\n|---|---:|---:|\n| line LineFloor | - | 1.50 |\n| line Rows shape=32x16 | 2.50 | 3.00 (2.0) |\n",
+		"|  | ns/element |\n|---|---:|\n| digest Sum16 level=vaes | 0.75 |\n",
 		"<summary>Engines</summary>\n\nDigests (for ExactV4, addresses) are given.\n\nNo results.\n",
 		"### Known\n",
 		"| 128 KiB | ours | 5.00 | 1.0 | 0.0005 | 0 | 0.12 |\n|  | theirs | 210 | 42.0 | 0.01 | 0.25 | 0.12 |\n",
