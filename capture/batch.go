@@ -98,9 +98,10 @@ func (b *Batch) Block(i int) []byte {
 // be filled by AppendInterface and Append alone.
 //
 // Reset keeps Sections and Interfaces. So a program that fills one batch after another
-// describes each interface once, and gives later batches the tables of the first. All
-// interfaces are of one pcapng section. Its header and their descriptions are blocks of
-// the batch.
+// describes each interface once, and gives later batches the tables of the first, other
+// batches in flight too. All interfaces are of one pcapng section. Its header and their
+// descriptions are blocks of the batch, so a second description would be a second section,
+// which pcapfile.Writer refuses.
 func (b *Batch) AppendInterface(it Interface) uint32 {
 	if it.LinkType > math.MaxUint16 {
 		panic(fmt.Sprintf("capture: AppendInterface: link type %v in pcapng", it.LinkType))

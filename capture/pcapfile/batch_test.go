@@ -2,6 +2,7 @@ package pcapfile
 
 import (
 	"bytes"
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -78,6 +79,18 @@ func checkHandmade(t *testing.T, name string, got whole) {
 		if wantName := strings.Repeat("e", 1+min(i/5, 1)*5); name != "pcap" && (p.iface.Name != wantName || p.iface.SnapLen != 96) {
 			t.Errorf("%s: packet %d of %+v", name, i, p.iface)
 		}
+	}
+}
+
+// TestDescribedAgain checks that two batches with tables of their own make no file that
+// nobody can read.
+func TestDescribedAgain(t *testing.T) {
+	w := NewWriter(&bytes.Buffer{}, WriterOptions{})
+	if err := w.Write(handmade(1)[0], nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Write(handmade(1)[0], nil); !errors.Is(err, capture.ErrNotSupported) {
+		t.Errorf("%v, want ErrNotSupported", err)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 type copyWriter struct {
 	out   *outBuffer
 	known int    // sections that were looked at
+	heads int    // headers of sections that were written
 	buf   []byte // Buf of the batch being written
 	// buf[from:to] is to be written. The range grows as long as what comes next is
 	// adjacent.
@@ -44,6 +45,10 @@ func (w *copyWriter) encode(b *capture.Batch, drop []uint64, p Part) error {
 		w.frames(b.Frames, drop, pos, int(k.Before))
 		pos = int(k.Before)
 		if k.Type == capture.BlockSectionHeader {
+			if w.heads++; w.heads > len(b.Sections) {
+				return fmt.Errorf("header %d of %d sections: %w: the source describes its interfaces again instead of giving each batch the same tables",
+					w.heads, len(b.Sections), capture.ErrNotSupported)
+			}
 			w.sectionHeader(k)
 		} else {
 			w.add(k.Offset, k.Len)
