@@ -53,21 +53,7 @@ func (d *Decoder) Decode(h []Header, b *capture.Batch, from int) {
 
 // decodeSlow decodes frame i of b on the slow path: any link type, and anything between
 // the link header and IP.
-func decodeSlow(h *Header, b *capture.Batch, i int) { decodeNoting(h, b, i, nil) }
-
-// decodeNoting is decodeSlow that notes the headers, unless n is nil.
-func decodeNoting(h *Header, b *capture.Batch, i int, n *notes) {
-	f := &b.Frames[i]
-	iface, data := &b.Interfaces[f.Interface], b.Data(i)
-	*h = Header{}
-	w := walk{d: data, h: h, link: iface.LinkType, bigEndian: b.Sections[iface.Section].BigEndian, frame: -1, notes: n}
-	n.begin()
-	w.run(atLink)
-	n.end(&w, uint64(f.WireLen))
-	if h.Version == 0 {
-		h.Start, h.End, h.Wire = 0, f.CapLen, f.WireLen
-	}
-}
+func decodeSlow(h *Header, b *capture.Batch, i int) { readFrame(h, b, i, nil) }
 
 // slowProtocols returns, for IPv4 and IPv6, the protocols that d has to look into for
 // others. The fast paths leave them to decodeSlow.

@@ -202,12 +202,22 @@ func (g *Identity) readFast(protocols []Protocol, b *capture.Batch, from, first,
 	}
 }
 
-// readSlow lays out frame from+i of b after decoding it.
+// readSlow lays out frame from+i of b, which is nothing for the fast path.
 func (g *Identity) readSlow(protocols []Protocol, b *capture.Batch, from, i int) {
-	h := &g.decode(b, from+i, 1)[0]
+	var h Header
+	w := readFrame(&h, b, from+i, nil)
+	if g.decoder.inner {
+		openTunnels(&h, b.Data(from+i), b.Frames[from+i].WireLen, nil)
+	}
 	protocols[i] = h.protocol()
-	zeroCopyDatagram(&g.out.msgs[i], b.Buf, b.Frames[from+i].Data, h, &g.layouts)
-	g.addNonIP(b, from, i, h)
+	zeroCopyDatagram(&g.out.msgs[i], b.Buf, b.Frames[from+i].Data, &h, &g.layouts)
+	switch {
+	case h.Version != 0:
+	case h.Flags&FlagInner != 0:
+		g.addNonIP(b, from, i, &h)
+	default:
+		g.addWalked(&w, b, from, i, &h)
+	}
 }
 
 // Messages are the identities of a run of frames.

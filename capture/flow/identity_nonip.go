@@ -35,23 +35,28 @@ func (g *Identity) addNonIP(b *capture.Batch, from, number int, h *Header) (adde
 	if h.Version != 0 {
 		return false
 	}
-	f := &b.Frames[from+number]
-	data := b.Data(from + number)[h.Start:h.End]
-	iface := &b.Interfaces[f.Interface]
+	iface := &b.Interfaces[b.Frames[from+number].Interface]
 	var header Header
-	w := walk{d: data, h: &header, link: iface.LinkType, bigEndian: b.Sections[iface.Section].BigEndian, frame: -1}
+	w := walk{d: b.Data(from + number)[h.Start:h.End], h: &header, link: iface.LinkType, bigEndian: b.Sections[iface.Section].BigEndian, frame: -1}
 	if h.Flags&FlagInner != 0 {
 		w.run(atEther)
 	} else {
-		w.nonIP.fcs = b.FCSLen(from + number)
 		w.run(atLink)
 	}
+	return g.addWalked(&w, b, from, number, h)
+}
+
+// addWalked is addNonIP after w has walked what h describes.
+func (g *Identity) addWalked(w *walk, b *capture.Batch, from, number int, h *Header) (added bool) {
 	if !w.nonIP.known || w.nonIP.body == 0 || w.nonIP.body > len(w.d) {
 		return false
 	}
+	if w.nonIP.fcs == 0 && h.Flags&FlagInner == 0 {
+		w.nonIP.fcs = b.FCSLen(from + number)
+	}
 	entry := nonIPFrame{number: uint32(number), head: w.head(g.ignore)}
-	payload, wire := w.payload(max(int64(h.Wire), int64(len(data))))
-	entry.payload = f.Data + h.Start + uint32(w.nonIP.body)
+	payload, wire := w.payload(max(int64(h.Wire), int64(len(w.d))))
+	entry.payload = b.Frames[from+number].Data + h.Start + uint32(w.nonIP.body)
 	entry.size, entry.wire = uint32(len(payload)), uint32(wire)
 	g.out.nonIP = append(g.out.nonIP, entry)
 	return true

@@ -79,7 +79,7 @@ func (d *Decoder) Layers(dst []Layer, b *capture.Batch, i int) []Layer {
 	f := &b.Frames[i]
 	var h Header
 	n := notes{list: dst}
-	decodeNoting(&h, b, i, &n)
+	readFrame(&h, b, i, &n)
 	if d.inner {
 		openTunnels(&h, b.Data(i), f.WireLen, &n)
 	}

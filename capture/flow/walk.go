@@ -40,6 +40,23 @@ type walk struct {
 	notes     *notes // where headers are noted, or nil
 }
 
+// readFrame describes frame i of b in h, and notes its headers in n unless that is nil.
+func readFrame(h *Header, b *capture.Batch, i int, n *notes) walk {
+	f := &b.Frames[i]
+	iface := &b.Interfaces[f.Interface]
+	*h = Header{}
+	var w walk // filled field by field: a literal would be copied
+	w.d, w.h, w.frame, w.notes = b.Data(i), h, -1, n
+	w.link, w.bigEndian = iface.LinkType, b.Sections[iface.Section].BigEndian
+	n.begin()
+	w.run(atLink)
+	n.end(&w, uint64(f.WireLen))
+	if h.Version == 0 {
+		h.Start, h.End, h.Wire = 0, f.CapLen, f.WireLen
+	}
+	return w
+}
+
 // run takes steps until the Header describes an IP header or there is none.
 func (w *walk) run(s step) {
 	for {
