@@ -99,7 +99,8 @@ func (p *Pipeline) writeReady(own *slot) (free bool) {
 
 // sequencer gives one worker after another the turn to read a batch.
 type sequencer struct {
-	spins   bool // await spins: each worker has a processor
+	spins   bool         // await spins: each worker has a processor
+	skip    atomic.Int32 // how many awaits do not
 	mu      sync.Mutex
 	changed *sync.Cond
 	next    atomic.Int64 // the number of the batch that is next; written under mu
@@ -107,16 +108,22 @@ type sequencer struct {
 	ended   bool         // there are no more turns
 }
 
-// spinTime is how long await spins. Most turns are over by then. A worker that sleeps
-// instead is woken late, and mostly on the processor of another one, whose caches do not
-// have its chunk: that takes longer than the work on a batch.
-const spinTime = 50 * time.Microsecond
+const (
+	// spinTime is how long await spins. Most turns are over by then. A worker that sleeps
+	// instead is woken late, and mostly on the processor of another one, whose caches do
+	// not have its chunk: that takes longer than the work on a batch.
+	spinTime = 50 * time.Microsecond
+	// vainSkips is how many awaits sleep at once after one that spun in vain. The worker
+	// that it waited for had no processor, as on a busy machine: to spin takes more of
+	// that from it.
+	vainSkips = 8
+)
 
 // await waits until the batch of that number is next, and returns false if there are no
 // more turns.
 func (q *sequencer) await(number int) bool {
-	if q.spins {
-		q.spin(int64(number))
+	if q.spins && q.skip.Add(-1) < 0 {
+		q.skip.Store(q.spin(int64(number)))
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -126,16 +133,18 @@ func (q *sequencer) await(number int) bool {
 	return !q.ended
 }
 
-// spin waits until a batch is next, but not for long.
-func (q *sequencer) spin(number int64) {
+// spin waits until a batch is next, but not for long. It returns how many awaits are not to
+// spin.
+func (q *sequencer) spin(number int64) (skip int32) {
 	const loads = 64 // between two looks at the clock
 	for begin := time.Now(); time.Since(begin) < spinTime; {
 		for range loads {
 			if q.next.Load() == number {
-				return
+				return 0
 			}
 		}
 	}
+	return vainSkips
 }
 
 // take waits until no other worker has the turn, unless the caller has kept it, and returns
