@@ -1,6 +1,10 @@
 package lab
 
-import "time"
+import (
+	"os"
+	"os/signal"
+	"time"
+)
 
 // Timeout is how long tests wait for what must come. It lasts on a machine with forty
 // times as much work as processors.
@@ -14,4 +18,12 @@ func WaitFor(done func() bool) bool {
 		}
 	}
 	return true
+}
+
+// AllowInterrupts makes an interrupt end the programs that are started from now on, even if
+// this one was started to ignore it, as shells start what runs in the background of a script.
+func AllowInterrupts() {
+	if signal.Ignored(os.Interrupt) {
+		signal.Notify(make(chan os.Signal, 1), os.Interrupt)
+	}
 }

@@ -69,6 +69,7 @@ func run(args []string, out io.Writer) error {
 		p.rounds = *rounds
 	}
 	p.senders, p.skip = strings.Split(*senders, ","), strings.Split(*skip, ",")
+	lab.AllowInterrupts()
 	// Everything in the namespace is started by this goroutine.
 	runtime.LockOSThread()
 	return measureAll(p, *dir, out)

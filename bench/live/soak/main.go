@@ -42,6 +42,7 @@ func run(args []string, out io.Writer) error {
 	if os.Getenv(inside) == "" {
 		return enter(args, out)
 	}
+	lab.AllowInterrupts()
 	dir, err := prepare()
 	if err != nil {
 		return err
