@@ -41,9 +41,9 @@ type Preloader interface {
 // LiveSource is a Source whose packets come in their own time.
 type LiveSource interface {
 	Source
-	// Waiting reports whether packets wait, so that Next would return at once. It must not
-	// be called during Next.
-	Waiting() bool
+	// Behind reports whether more packets wait than one Next takes, so that it is worth
+	// while that another goroutine reads, too. It must not be called during Next.
+	Behind() bool
 }
 
 // Lender is a Source whose batches may lie in memory that it needs back. Such a batch is

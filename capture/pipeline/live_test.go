@@ -13,7 +13,7 @@ import (
 // arriving is a live source of numbered batches.
 type arriving struct {
 	numbered
-	waiting  atomic.Bool
+	behind   atomic.Bool
 	underWay atomic.Int32    // batches read, and not yet written
 	most     atomic.Int32    // of them, when another one is read
 	read     []chan struct{} // closed when the batch of the number has been read
@@ -27,7 +27,7 @@ func newArriving(n int) *arriving {
 	return s
 }
 
-func (s *arriving) Waiting() bool { return s.waiting.Load() }
+func (s *arriving) Behind() bool { return s.behind.Load() }
 
 func (s *arriving) Next(b *capture.Batch) error {
 	s.most.Store(max(s.most.Load(), s.underWay.Load()))
@@ -56,7 +56,7 @@ func (f *follower) Prepare(b *capture.Batch) {
 	f.wait("prepare", b)
 	switch f.stage {
 	case "apply":
-		f.from.waiting.Store(true)
+		f.from.behind.Store(true)
 	case "":
 		time.Sleep(20 * time.Microsecond) // time enough for others to read, if they did
 	}
@@ -80,26 +80,26 @@ type patient struct{ follower }
 
 func (*patient) GiveUp() <-chan struct{} { return nil }
 
-// TestLiveSource has one worker do everything while nothing waits to be read. Others read
-// while packets wait, also those that came while a batch was prepared, and while a Write
-// may hang. Otherwise such a test does not end.
+// TestLiveSource has one worker do everything while the source is not behind. Others read
+// while it is, also if that begins while a batch is prepared, and while a Write may
+// hang. Otherwise such a test does not end.
 func TestLiveSource(t *testing.T) {
 	const n = 50
 	for _, test := range []struct {
-		name    string
-		waiting bool
-		stage   string // where the batch after is waited for
-		hangs   bool
-		alone   bool
+		name   string
+		behind bool
+		stage  string // where the batch after is waited for
+		hangs  bool
+		alone  bool
 	}{
-		{"nothing waits", false, "", false, true},
-		{"packets wait", true, "prepare", false, false},
+		{"not behind", false, "", false, true},
+		{"behind", true, "prepare", false, false},
 		{"packets come", false, "apply", false, false},
 		{"a write may hang", false, "write", true, false},
 	} {
 		for _, workers := range []int{2, 3, 8} {
 			src := newArriving(n)
-			src.waiting.Store(test.waiting)
+			src.behind.Store(test.behind)
 			err := New(src).Run(context.Background(), workers, func() Task {
 				f := follower{src, test.stage}
 				if test.hangs {

@@ -73,7 +73,7 @@ type slot struct {
 // before, it finds the records in them. It prepares the batch, and delivers it to the first
 // of two ordered stages. The worker that delivers the next batch of a stage runs the stage.
 // So a batch mostly stays in the caches of one core. After its write it is given back to a
-// capture.Lender. While no packets wait in a capture.LiveSource, one worker does all.
+// capture.Lender. While a capture.LiveSource is not behind, one worker does all.
 type Pipeline struct {
 	src       capture.Source
 	preloader capture.Preloader  // src, or nil
@@ -291,10 +291,10 @@ func (p *Pipeline) read(s *slot) {
 }
 
 // unhurried reports whether the worker that has read a batch keeps its turn until it has
-// delivered it: nothing waits to be read. To wake another worker, and to bring it what this
+// delivered it: little waits to be read. To wake another worker, and to bring it what this
 // one has in its caches, would take longer than most such batches.
 func (p *Pipeline) unhurried(s *slot) bool {
-	return p.live != nil && s.err == nil && !p.live.Waiting()
+	return p.live != nil && s.err == nil && !p.live.Behind()
 }
 
 // applyOne applies a batch, or returns the error that came in its place.

@@ -111,6 +111,16 @@ func (p *port) Waiting() bool {
 	return false
 }
 
+// Behind reports whether a whole ring block is ready.
+func (p *port) Behind() bool {
+	for _, r := range p.rings {
+		if r.behind() {
+			return true
+		}
+	}
+	return false
+}
+
 func (p *port) Drained() bool {
 	for _, r := range p.rings {
 		if !r.drained() {

@@ -54,6 +54,14 @@ func (r *ring) ready() bool {
 	return r.fd >= 0 && (r.walker.left > 0 || r.mapping.ready(r.next))
 }
 
+// behind reports whether packets wait in a ring block of which none was taken.
+func (r *ring) behind() bool {
+	if r.walker.left == 0 {
+		return r.ready()
+	}
+	return r.fd >= 0 && r.mapping.ready((r.next+1)%len(r.mapping.users))
+}
+
 // first returns when the kernel began to fill the next ring block, which must be ready.
 func (r *ring) first() int64 {
 	at := r.mapping.at(r.next)[blockTimeAt:]

@@ -209,6 +209,14 @@ func (p *port) Waiting() bool {
 	return false
 }
 
+func (p *port) Behind() bool {
+	n := 0
+	for _, q := range p.queues {
+		n += q.waiting()
+	}
+	return n >= batchPackets
+}
+
 // inFlight is how long packets may take from the program to a socket after the program was
 // detached.
 const inFlight = 10 * time.Millisecond

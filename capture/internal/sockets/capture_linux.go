@@ -171,9 +171,9 @@ func (c *Capture) Next(b *capture.Batch) error {
 	}
 }
 
-// Waiting implements capture.LiveSource. What does not come from sockets waits too.
-func (c *Capture) Waiting() bool {
-	return c.state != running || slices.ContainsFunc(c.ports, Port.Waiting)
+// Behind implements capture.LiveSource. What does not come from sockets waits, too.
+func (c *Capture) Behind() bool {
+	return c.state != running || slices.ContainsFunc(c.ports, Port.Behind)
 }
 
 // appendStatistics appends the statistics of every interface.

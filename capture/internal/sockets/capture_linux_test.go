@@ -67,6 +67,8 @@ func (p *pipePort) Waiting() bool {
 	return err == nil && n > 0
 }
 
+func (p *pipePort) Behind() bool { return p.Waiting() }
+
 func (p *pipePort) Drained() bool { return !p.endless && !p.Waiting() }
 
 func (p *pipePort) Counts() (received, dropped uint64) { return p.received, 1 }
@@ -268,23 +270,23 @@ func TestDownForGood(t *testing.T) {
 	}
 }
 
-// TestWaiting tells of packets, and of the end of a capture.
-func TestWaiting(t *testing.T) {
+// TestBehind tells of packets, and of the end of a capture.
+func TestBehind(t *testing.T) {
 	p := newPipePort(true)
 	c := capturing(t, p, Config{})
 	var b capture.Batch
-	if c.Waiting() {
-		t.Error("waiting without packets")
+	if c.Behind() {
+		t.Error("behind without packets")
 	}
 	p.send(t, "packet")
-	if !c.Waiting() {
-		t.Error("not waiting with a packet")
+	if !c.Behind() {
+		t.Error("not behind with a packet")
 	}
-	if err := c.Next(&b); err != nil || len(b.Frames) != 1 || c.Waiting() {
-		t.Errorf("after the packet: %d frames, %v, waiting %v", len(b.Frames), err, c.Waiting())
+	if err := c.Next(&b); err != nil || len(b.Frames) != 1 || c.Behind() {
+		t.Errorf("after the packet: %d frames, %v, behind %v", len(b.Frames), err, c.Behind())
 	}
 	c.Stop()
-	if err := c.Next(&b); err != nil || !c.Waiting() {
-		t.Errorf("after Stop: %v, waiting %v", err, c.Waiting())
+	if err := c.Next(&b); err != nil || !c.Behind() {
+		t.Errorf("after Stop: %v, behind %v", err, c.Behind())
 	}
 }

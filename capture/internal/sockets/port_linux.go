@@ -30,6 +30,8 @@ type Port interface {
 	Sockets(set []unix.PollFd) []unix.PollFd
 	// Waiting reports whether packets can be read.
 	Waiting() bool
+	// Behind reports whether more packets wait than one read takes.
+	Behind() bool
 	// Drained reports whether all packets were read. That is final only once no more come
 	// in.
 	Drained() bool

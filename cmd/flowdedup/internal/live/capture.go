@@ -148,8 +148,8 @@ func (l *countLimit) GiveBack(b *capture.Batch) {
 	}
 }
 
-// Waiting passes the question on. A capture that does not know is read at once.
-func (l *countLimit) Waiting() bool {
+// Behind passes the question on. A capture that does not know is read at once.
+func (l *countLimit) Behind() bool {
 	live, ok := l.stoppable.(capture.LiveSource)
-	return !ok || live.Waiting()
+	return !ok || live.Behind()
 }
