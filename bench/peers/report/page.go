@@ -85,7 +85,7 @@ func (r *runs) bySize(top string, withFloor bool) string {
 		}
 	}
 	slices.SortFunc(sizes, func(a, b string) int { return cmp.Compare(kib(a), kib(b)) })
-	slices.SortStableFunc(labels, func(a, b string) int { return cmp.Compare(floorLast(a), floorLast(b)) })
+	slices.SortStableFunc(labels, func(a, b string) int { return cmp.Compare(floorFirst(a), floorFirst(b)) })
 	t := table{head: []string{""}}
 	for _, size := range sizes {
 		t.head = append(t.head, sizeName(size))
@@ -102,8 +102,8 @@ func (r *runs) bySize(top string, withFloor bool) string {
 	return t.markdown()
 }
 
-// floorLast puts the floor before the others.
-func floorLast(label string) int {
+// floorFirst puts the floor before the others.
+func floorFirst(label string) int {
 	if label == floorName {
 		return 0
 	}
