@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/capture"
 )
@@ -110,4 +112,29 @@ func TestBatchesInFlight(t *testing.T) {
 		t.Errorf("mapped after Close: %v, %v", now.memory != nil, err)
 	}
 	src.GiveBack(last)
+}
+
+// TestBehind tells a whole ring block that waits from the rest of one that is being read.
+func TestBehind(t *testing.T) {
+	const block, blocks = 4096, 3
+	for _, test := range []struct {
+		name   string
+		left   uint32 // packets of block 1, which is next, after some were taken
+		filled []int
+		behind bool
+	}{
+		{"nothing", 0, nil, false},
+		{"a block", 0, []int{1}, true},
+		{"the rest of a block", 5, []int{1}, false},
+		{"the rest of a block, and another", 5, []int{1, 2}, true},
+	} {
+		m := newMapping(make([]byte, block*blocks), block)
+		for _, number := range test.filled {
+			*m.status(number) = unix.TP_STATUS_USER
+		}
+		p := &port{rings: []*ring{{mapping: m, next: 1, walker: walker{left: test.left}}}}
+		if got := p.Behind(); got != test.behind {
+			t.Errorf("%s: behind %v", test.name, got)
+		}
+	}
 }
