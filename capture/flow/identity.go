@@ -202,7 +202,7 @@ func (g *Identity) readFast(protocols []Protocol, b *capture.Batch, from, first,
 	}
 }
 
-// readSlow lays out frame from+i of b, which is nothing for the fast path.
+// readSlow lays out frame from+i of b, which the fast path has left.
 func (g *Identity) readSlow(protocols []Protocol, b *capture.Batch, from, i int) {
 	var h Header
 	w := readFrame(&h, b, from+i, nil)

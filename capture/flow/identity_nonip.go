@@ -35,14 +35,13 @@ func (g *Identity) addNonIP(b *capture.Batch, from, number int, h *Header) (adde
 	if h.Version != 0 {
 		return false
 	}
-	iface := &b.Interfaces[b.Frames[from+number].Interface]
 	var header Header
-	w := walk{d: b.Data(from + number)[h.Start:h.End], h: &header, link: iface.LinkType, bigEndian: b.Sections[iface.Section].BigEndian, frame: -1}
-	if h.Flags&FlagInner != 0 {
-		w.run(atEther)
-	} else {
-		w.run(atLink)
+	if h.Flags&FlagInner == 0 {
+		w := readFrame(&header, b, from+number, nil)
+		return g.addWalked(&w, b, from, number, h)
 	}
+	w := walk{d: b.Data(from + number)[h.Start:h.End], h: &header, frame: -1}
+	w.run(atEther)
 	return g.addWalked(&w, b, from, number, h)
 }
 

@@ -114,8 +114,8 @@ const (
 	// not have its chunk: that takes longer than the work on a batch.
 	spinTime = 50 * time.Microsecond
 	// vainSkips is how many awaits sleep at once after one that spun in vain. The worker
-	// that it waited for had no processor, as on a busy machine: to spin takes more of
-	// that from it.
+	// that it waited for had no processor, as on a busy machine. To spin again would keep
+	// one from it.
 	vainSkips = 8
 )
 

@@ -2,6 +2,7 @@ package ring
 
 import (
 	"fmt"
+	"slices"
 
 	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
@@ -101,25 +102,11 @@ func (p *port) Sockets(set []unix.PollFd) []unix.PollFd {
 	return set
 }
 
-// Waiting reports whether a ring block is ready.
-func (p *port) Waiting() bool {
-	for _, r := range p.rings {
-		if r.ready() {
-			return true
-		}
-	}
-	return false
-}
+// Waiting reports whether packets of any ring wait.
+func (p *port) Waiting() bool { return slices.ContainsFunc(p.rings, (*ring).ready) }
 
 // Behind reports whether a whole ring block is ready.
-func (p *port) Behind() bool {
-	for _, r := range p.rings {
-		if r.behind() {
-			return true
-		}
-	}
-	return false
-}
+func (p *port) Behind() bool { return slices.ContainsFunc(p.rings, (*ring).behind) }
 
 func (p *port) Drained() bool {
 	for _, r := range p.rings {

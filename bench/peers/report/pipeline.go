@@ -28,7 +28,7 @@ func (r *runs) pipeline() string {
 		"`$IN` is a capture, and `out` an empty folder beside it. CPU seconds are those of all programs of a command "+
 		"together, user and system; the peak is the resident memory of the largest one, where less than %s does not show. "+
 		"`cat`, `cp` and `times` tell how many times the time of a packet it takes that `cat` to `/dev/null`, `cp` "+
-		"and the first command of the same job take. `bare` is a mark: a plain C program that reads, walks, encrypts and looks up, "+
+		"and the first command of the same job take. `bare` is the yardstick: a plain C program that reads, walks, encrypts and looks up, "+
 		"and nothing else. With an output it writes all packets. "+
 		"Tools that are too slow for the whole capture had a shorter one of the same traffic. "+
 		"Not all of a job's commands find the same: `editcap` compares whole frames, so that it sees no copy with another "+

@@ -1,4 +1,4 @@
-// The bare path of `flowdedup dedup`: a mark for its times, not a program to trust.
+// The bare path of `flowdedup dedup`: a yardstick for its times, not a program to trust.
 //
 //     bare THREADS IN.pcap [OUT]
 //
