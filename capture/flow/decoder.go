@@ -53,7 +53,11 @@ func (d *Decoder) Decode(h []Header, b *capture.Batch, from int) {
 
 // decodeSlow decodes frame i of b on the slow path: any link type, and anything between
 // the link header and IP.
-func decodeSlow(h *Header, b *capture.Batch, i int) { readFrame(h, b, i, nil) }
+func decodeSlow(h *Header, b *capture.Batch, i int) {
+	if !decodeCommon(h, b.Interfaces[b.Frames[i].Interface].LinkType, b.Data(i)) {
+		readFrame(h, b, i, nil)
+	}
+}
 
 // slowProtocols returns, for IPv4 and IPv6, the protocols that d has to look into for
 // others. The fast paths leave them to decodeSlow.

@@ -221,12 +221,64 @@ func TestFastAndSlowAgree(t *testing.T) {
 			continue
 		}
 		fast++
-		if decodeSlow(&slow, b, 0); quick[0] != slow {
+		if readFrame(&slow, b, 0, nil); quick[0] != slow {
 			t.Fatalf("frame %x:\nfast %+v\nslow %+v", data, quick[0], slow)
 		}
 	}
 	if fast < 5000 {
 		t.Errorf("only %d frames took the fast path", fast)
+	}
+}
+
+// checkCommon compares decodeCommon with the walk of a frame, and reports whether it decoded
+// the frame.
+func checkCommon(t *testing.T, b *capture.Batch, i int) (decoded bool) {
+	t.Helper()
+	var common, walked Header
+	link := b.Interfaces[b.Frames[i].Interface].LinkType
+	decoded = decodeCommon(&common, link, b.Data(i))
+	if readFrame(&walked, b, i, nil); decoded && common != walked {
+		t.Fatalf("link type %d, frame %x:\ncommon %+v\nwalked %+v", link, b.Data(i), common, walked)
+	}
+	return decoded
+}
+
+// TestCommonAndWalkAgree decodes frames with common headers, and damaged copies of them,
+// with decodeCommon and on a walk.
+func TestCommonAndWalkAgree(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	extended := join("\x60\x00\x00\x00", be16(16), "\x00\x40", packet6[8:40], "\x2c\x00\x05\x02\x00\x00\x01\x00", "\x3a\x00\x00\x01\x00\x00\x00\x07")
+	labels := join("\x00\x01\x00\x40", "\x00\x02\x01\x40")
+	cooked := join("\x00\x00\x00\x01\x00\x06", mac(1), "\x00\x00")
+	type frame struct {
+		link capture.LinkType
+		data []byte
+	}
+	seeds := []frame{
+		{capture.LinkEthernet, ether(typeIPv6, extended)},
+		{capture.LinkEthernet, ether(typeMPLS, join(labels, packet4))},
+		{capture.LinkEthernet, ether(typeVLAN, join(be16(100), be16(typeMPLSUp), labels, packet6))},
+		{capture.LinkEthernet, ether(typePPPoE, join("\x11\x00\x00\x01\x00\x20", be16(pppIPv4), packet4))},
+		{capture.LinkEthernet, ether(typePPPoE, join("\x11\x00\x00\x01\x00\x20", be16(pppMPLS), labels, packet6))},
+		{capture.LinkEthernet, ether(typeQinQOld, join(be16(1), be16(typeQinQ), be16(2), be16(typeVLAN), be16(3), be16(typeIPv4), packet4))},
+		{capture.LinkLinuxSLL, join(cooked, be16(typeIPv4), packet4)},
+		{capture.LinkLinuxSLL, join(cooked, be16(typeVLAN), be16(7), be16(typeIPv6), packet6)},
+		{capture.LinkLinuxSLL2, join(be16(typeIPv6), "\x00\x00\x00\x00\x00\x02\x00\x01\x00\x06", mac(1), "\x00\x00", packet6)},
+		{capture.LinkRaw, packet4}, {capture.LinkRaw, extended}, {capture.LinkIPv4, packet4}, {capture.LinkIPv6, packet6},
+		{capture.LinkNull, join("\x02\x00\x00\x00", packet4)}, {capture.LinkLoop, join("\x00\x00\x00\x1e", packet6)},
+	}
+	for _, s := range seeds {
+		if !checkCommon(t, newBatch(s.link, s.data), 0) {
+			t.Errorf("link type %d, frame %x: not decoded", s.link, s.data)
+		}
+	}
+	for range 50000 {
+		s := seeds[r.IntN(len(seeds))]
+		data := append([]byte(nil), s.data...)
+		for range r.IntN(4) {
+			data[r.IntN(min(len(data), 60))] = byte(r.Uint32())
+		}
+		checkCommon(t, newBatch(s.link, data[:len(data)-r.IntN(2)*r.IntN(len(data))]), 0)
 	}
 }
 

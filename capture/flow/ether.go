@@ -80,7 +80,7 @@ func (w *walk) etherType() step {
 				w.noteUnread(LayerVLAN)
 				return stop
 			}
-			w.tag()
+			w.h.addTag(w.d, w.o)
 			w.note(LayerVLAN, 0, 4, uint32(w.be16(0)&0xfff))
 			w.o += 2
 		case typeVNTag, typeHSR:

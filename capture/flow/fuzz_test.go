@@ -47,6 +47,7 @@ func FuzzDecode(f *testing.F) {
 		b.Frames[0].WireLen, b.Frames[1].WireLen = wireLen, wireLen
 		b.Interfaces[0].Section = uint32(len(data)) & 1
 		b.Sections = []capture.Section{{}, {BigEndian: true}}
+		checkCommon(t, b, 0)
 		h := make([]Header, 2)
 		for _, d := range e.decoders {
 			d.Decode(h, b, 0)

@@ -205,19 +205,19 @@ func (g *Identity) readFast(protocols []Protocol, b *capture.Batch, from, first,
 // readSlow lays out frame from+i of b, which the fast path has left.
 func (g *Identity) readSlow(protocols []Protocol, b *capture.Batch, from, i int) {
 	var h Header
-	w := readFrame(&h, b, from+i, nil)
-	if g.decoder.inner {
-		openTunnels(&h, b.Data(from+i), b.Frames[from+i].WireLen, nil)
+	f := &b.Frames[from+i]
+	if !decodeCommon(&h, b.Interfaces[f.Interface].LinkType, b.Data(from+i)) {
+		w := readFrame(&h, b, from+i, nil)
+		if h.Version == 0 {
+			g.addWalked(&w, b, from, i, &h)
+		}
+	}
+	if g.decoder.inner && h.Version != 0 {
+		openTunnels(&h, b.Data(from+i), f.WireLen, nil)
+		g.addNonIP(b, from, i, &h)
 	}
 	protocols[i] = h.protocol()
-	zeroCopyDatagram(&g.out.msgs[i], b.Buf, b.Frames[from+i].Data, &h, &g.layouts)
-	switch {
-	case h.Version != 0:
-	case h.Flags&FlagInner != 0:
-		g.addNonIP(b, from, i, &h)
-	default:
-		g.addWalked(&w, b, from, i, &h)
-	}
+	zeroCopyDatagram(&g.out.msgs[i], b.Buf, f.Data, &h, &g.layouts)
 }
 
 // Messages are the identities of a run of frames.

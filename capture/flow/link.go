@@ -75,11 +75,16 @@ func (w *walk) loopback() step {
 	if d[0] == 0xff && d[1] == 3 {
 		return atPPP
 	}
+	return w.goTo(4, familyStep(addressFamily(w.link, d)))
+}
+
+// addressFamily reads the address family before a packet.
+func addressFamily(link capture.LinkType, d []byte) uint32 {
 	family := binary.BigEndian.Uint32(d)
-	if w.link == capture.LinkNull {
+	if link == capture.LinkNull {
 		family = min(family, binary.LittleEndian.Uint32(d))
 	}
-	return w.goTo(4, familyStep(family))
+	return family
 }
 
 // familyStep returns the step for an address family. IPv6 has a different number on each

@@ -120,80 +120,11 @@ func (w *walk) addresses(dst, src int) {
 	}
 }
 
-// tag records the VLAN tag at the offset.
-func (w *walk) tag() {
-	h := w.h
-	switch {
-	case h.Flags&FlagVLAN == 0:
-		h.Flags |= FlagVLAN
-		h.VLAN = w.be16(0) & 0xfff
-		if w.o <= math.MaxUint16 {
-			h.Tag, h.Tags = uint16(w.o), 1
-		}
-	case h.Tags > 0 && h.Tags < math.MaxUint8 && w.o == int(h.Tag)+4*int(h.Tags):
-		h.Tags++
-	}
-}
-
 // ip describes the IP header at the offset in the Header, if it has the version that s
 // asks for.
 func (w *walk) ip(s step) {
-	if w.left() < 1 {
-		return
-	}
-	switch version := w.d[w.o] >> 4; {
-	case version == 4 && s != atIP6:
-		w.ip4()
-	case version == 6 && s != atIP4:
-		w.ip6()
-	}
-}
-
-// ip4 reads an IPv4 header (RFC 791).
-func (w *walk) ip4() {
-	if w.left() < 20 {
-		return
-	}
-	ip := w.d[w.o:]
-	length := int(ip[0]&15) * 4
-	total := int(binary.BigEndian.Uint16(ip[2:]))
-	if length < 20 || total != 0 && total < length {
-		return
-	}
-	if total == 0 || total > len(ip) {
-		total = len(ip)
-	}
-	h := w.h
-	h.Version, h.Proto = 4, ip[9]
-	h.Start, h.End = uint32(w.o), uint32(w.o+total)
-	w.note(LayerIP, 0, total, 0)
-	fragment := binary.BigEndian.Uint16(ip[6:])
-	if fragment&0x3fff != 0 {
-		h.Flags |= FlagFragment
-	}
-	if fragment&0x1fff == 0 {
-		h.upper(w.d, w.o+length)
-	}
-}
-
-// ip6 reads an IPv6 header (RFC 8200) and the extension headers after it.
-func (w *walk) ip6() {
-	if w.left() < 40 {
-		return
-	}
-	ip := w.d[w.o:]
-	end := len(ip)
-	if payload := int(binary.BigEndian.Uint16(ip[4:])); payload != 0 {
-		end = min(end, 40+payload)
-	}
-	h := w.h
-	h.Version = 6
-	h.Start, h.End = uint32(w.o), uint32(w.o+end)
-	w.note(LayerIP, 0, end, 0)
-	proto, o, found := h.extensions(ip[:end])
-	h.Proto = proto
-	if found {
-		h.upper(w.d, w.o+o)
+	if s != atIP6 && w.h.ip4(w.d, w.o) || s != atIP4 && w.h.ip6(w.d, w.o) {
+		w.note(LayerIP, 0, int(w.h.End-w.h.Start), 0)
 	}
 }
 

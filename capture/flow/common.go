@@ -1,0 +1,193 @@
+package flow
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// decodeCommon describes a frame in h as readFrame does, if nothing but common headers
+// precede its IP header: those of Ethernet, Linux cooked captures, loopback interfaces or
+// nothing, then VLAN tags, MPLS labels and PPPoE. It returns false for all other frames, and
+// then h has no meaning. It takes a third of the time, since it makes no walk.
+func decodeCommon(h *Header, link capture.LinkType, d []byte) bool {
+	*h = Header{}
+	typ, o := commonLink(h, link, d)
+	for range maxTypes {
+		switch typ {
+		case typeIPv4:
+			return h.ip4(d, o)
+		case typeIPv6:
+			return h.ip6(d, o)
+		case typeVLAN, typeQinQ, typeQinQOld:
+			if len(d) < o+4 {
+				return false
+			}
+			h.addTag(d, o)
+			typ, o = binary.BigEndian.Uint16(d[o+2:]), o+4
+		case typeMPLS, typeMPLSUp:
+			typ, o = belowLabels(d, o)
+		case typePPPoE:
+			typ, o = insidePPPoE(d, o)
+		default:
+			return false
+		}
+	}
+	return false
+}
+
+// commonLink reads a link header. It returns the ethertype of what follows, 0 if that is
+// not known, and where it begins.
+func commonLink(h *Header, link capture.LinkType, d []byte) (typ uint16, o int) {
+	switch link {
+	case capture.LinkEthernet:
+		if len(d) >= 14 {
+			h.Src, h.Flags = 6, FlagDst|FlagSrc
+			return binary.BigEndian.Uint16(d[12:]), 14
+		}
+	case capture.LinkLinuxSLL:
+		if len(d) >= 16 && !netlink(d[2:]) {
+			h.cookedSource(int(binary.BigEndian.Uint16(d[4:])), 6)
+			return binary.BigEndian.Uint16(d[14:]), 16
+		}
+	case capture.LinkLinuxSLL2:
+		if len(d) >= 20 && !netlink(d[8:]) {
+			h.cookedSource(int(d[11]), 12)
+			return binary.BigEndian.Uint16(d), 20
+		}
+	case capture.LinkRawDLT12, capture.LinkRawDLT14, capture.LinkRaw:
+		return typeByVersion(d, 0), 0
+	case capture.LinkIPv4:
+		return typeIPv4, 0
+	case capture.LinkIPv6:
+		return typeIPv6, 0
+	case capture.LinkNull, capture.LinkLoop:
+		if len(d) >= 4 {
+			return typeByFamily(addressFamily(link, d)), 4
+		}
+	}
+	return 0, 0
+}
+
+// netlink reports whether the hardware type at the start of d is that of netlink, whose
+// messages have no ethertype.
+func netlink(d []byte) bool { return binary.BigEndian.Uint16(d) == hardwareNetlink }
+
+// cookedSource records the hardware address of a cooked header.
+func (h *Header) cookedSource(length int, src uint16) {
+	if length == 6 {
+		h.Src, h.Flags = src, FlagSrc
+	}
+}
+
+// typeByVersion returns the ethertype of the IP header at offset o, or 0.
+func typeByVersion(d []byte, o int) uint16 {
+	if o < len(d) {
+		switch d[o] >> 4 {
+		case 4:
+			return typeIPv4
+		case 6:
+			return typeIPv6
+		}
+	}
+	return 0
+}
+
+// typeByFamily returns the ethertype of an address family, or 0.
+func typeByFamily(family uint32) uint16 {
+	switch familyStep(family) {
+	case atIP4:
+		return typeIPv4
+	case atIP6:
+		return typeIPv6
+	}
+	return 0
+}
+
+// belowLabels goes to the bottom of the MPLS label stack at offset o.
+func belowLabels(d []byte, o int) (typ uint16, end int) {
+	for o+4 <= len(d) {
+		if o += 4; d[o-2]&1 != 0 {
+			return typeByVersion(d, o), o
+		}
+	}
+	return 0, o
+}
+
+// insidePPPoE reads the PPPoE and the PPP header at offset o.
+func insidePPPoE(d []byte, o int) (typ uint16, end int) {
+	const header = 6 + 2
+	if len(d) < o+header {
+		return 0, o
+	}
+	switch binary.BigEndian.Uint16(d[o+6:]) {
+	case pppIPv4:
+		typ = typeIPv4
+	case pppIPv6:
+		typ = typeIPv6
+	case pppMPLS:
+		typ = typeMPLS
+	}
+	return typ, o + header
+}
+
+// addTag records the VLAN tag at offset o.
+func (h *Header) addTag(d []byte, o int) {
+	switch {
+	case h.Flags&FlagVLAN == 0:
+		h.Flags |= FlagVLAN
+		h.VLAN = binary.BigEndian.Uint16(d[o:]) & 0xfff
+		if o <= math.MaxUint16 {
+			h.Tag, h.Tags = uint16(o), 1
+		}
+	case h.Tags > 0 && h.Tags < math.MaxUint8 && o == int(h.Tag)+4*int(h.Tags):
+		h.Tags++
+	}
+}
+
+// ip4 describes the IPv4 header (RFC 791) at offset o, and reports whether there is one.
+func (h *Header) ip4(d []byte, o int) bool {
+	if len(d)-o < 20 {
+		return false
+	}
+	ip := d[o:]
+	length, total := int(ip[0]&15)*4, int(binary.BigEndian.Uint16(ip[2:]))
+	if ip[0]>>4 != 4 || length < 20 || total != 0 && total < length {
+		return false
+	}
+	if total == 0 || total > len(ip) {
+		total = len(ip)
+	}
+	h.Version, h.Proto = 4, ip[9]
+	h.Start, h.End = uint32(o), uint32(o+total)
+	fragment := binary.BigEndian.Uint16(ip[6:])
+	if fragment&0x3fff != 0 {
+		h.Flags |= FlagFragment
+	}
+	if fragment&0x1fff == 0 {
+		h.upper(d, o+length)
+	}
+	return true
+}
+
+// ip6 describes the IPv6 header (RFC 8200) at offset o and the extension headers after it.
+// It reports whether there is one.
+func (h *Header) ip6(d []byte, o int) bool {
+	if len(d)-o < 40 || d[o]>>4 != 6 {
+		return false
+	}
+	ip := d[o:]
+	end := len(ip)
+	if payload := int(binary.BigEndian.Uint16(ip[4:])); payload != 0 {
+		end = min(end, 40+payload)
+	}
+	h.Version = 6
+	h.Start, h.End = uint32(o), uint32(o+end)
+	proto, at, found := h.extensions(ip[:end])
+	h.Proto = proto
+	if found {
+		h.upper(d, o+at)
+	}
+	return true
+}
