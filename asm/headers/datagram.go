@@ -11,13 +11,41 @@ import (
 // Datagrams says how FindDatagrams turns messages that are Ethernet frames into messages
 // that are the IP datagrams in them. It takes frames on the fast path: up to two VLAN
 // tags, then IPv4 without options or IPv6 without extension headers, captured at least to
-// 4 bytes after that header. It is immutable. The kernels in assembly know where first,
-// slowPath and isSlow are.
+// 4 bytes after that header. It is immutable. The kernels in assembly know where its
+// fields up to isSlow are.
 type Datagrams struct {
-	slowPath [8]uint64  // a bit for each version and protocol
+	slowPath [8]uint64 // a bit for each version and protocol
+	types    types
+	plain    [3]uint64  // bytes 12 to 14 of plain frames, IPv4 and IPv6, and which bits of the latter count
 	first    [2]uint64  // mask of bytes 0 to 7, by version
 	isSlow   [512]uint8 // 1 for each bit of slowPath
 	shapes   [2]datagramShape
+}
+
+// types says how the version of IP is found: from which bits of bytes 12 to 15 of a frame,
+// little-endian, and which values these have.
+type types struct {
+	mask  [4]uint64 // the same four times
+	ip    [2]uint64 // IPv4 and IPv6
+	which uint64    // the number of a bit that is set for IPv6 alone
+}
+
+var (
+	// ethertypes read the type, which may be that of a tag.
+	ethertypes = newTypes(0xffff, 0x0008, 0xdd86, 7)
+	// versions read the first bits of the header behind it.
+	versions = newTypes(0xf00000, 0x400000, 0x600000, 21)
+)
+
+func newTypes(mask, four, six, which uint64) types {
+	return types{[4]uint64{mask, mask, mask, mask}, [2]uint64{four, six}, which}
+}
+
+// version returns which version the frame b has, 0 for IPv4 and 1 for IPv6, if it has one.
+func (t *types) version(b *[datagramReach]byte) (v int, ip bool) {
+	word := uint64(binary.LittleEndian.Uint32(b[datagramStart-2:]))
+	v = int(word >> (t.which & 63) & 1)
+	return v, word&t.mask[0] == t.ip[v]
 }
 
 // datagramShape is what datagrams of one version have in common.
@@ -26,10 +54,9 @@ type datagramShape struct {
 	bits, value             uint64 // which bits of bytes 0 to 7 have a value
 	end, least              uint32 // least end of a frame without tags: with length 0, and to be taken
 	stated                  uint32 // mask: all ones if the length must be the stated one
-	typ                     uint16
-	size, number            uint8 // where in the datagram its length and protocol number are
-	down                    uint8 // how far bytes 8 to 13 move down
-	slowPath                uint8 // index of the first word of Datagrams.slowPath
+	size, number            uint8  // where in the datagram its length and protocol number are
+	down                    uint8  // how far bytes 8 to 13 move down
+	slowPath                uint8  // index of the first word of Datagrams.slowPath
 }
 
 // What a frame may have before its datagram.
@@ -44,7 +71,10 @@ const (
 // and IPv6 headers, as big-endian words. slowPath says which protocols take the slow
 // path: those of IPv4 and those of IPv6.
 func NewDatagrams(first4, first6 uint64, slowPath *[2][256]bool) *Datagrams {
-	d := &Datagrams{slowPath: protocolBits(slowPath), first: [2]uint64{first4, first6}}
+	d := &Datagrams{
+		slowPath: protocolBits(slowPath), first: [2]uint64{first4, first6},
+		types: ethertypes, plain: [3]uint64{0x450008, 0x60dd86, 0xf0ffff},
+	}
 	for i := range d.isSlow {
 		d.isSlow[i] = uint8(d.slowPath[i/64] >> (i % 64) & 1)
 	}
@@ -52,14 +82,22 @@ func NewDatagrams(first4, first6 uint64, slowPath *[2][256]bool) *Datagrams {
 		first: first4, second: 0xff << 48,
 		bits: 0xff << 56, value: 0x45 << 56,
 		end: datagramStart, least: datagramStart + 24,
-		typ: 0x0800, size: 2, number: 9,
+		size: 2, number: 9,
 	}, {
 		first: first6, protocol: 0xff00, second: 0xffffffff, down: 32,
 		bits: 0xf0 << 56, value: 0x60 << 56,
 		end: datagramStart + 40, least: datagramStart + 44, stated: 0xffffffff,
-		typ: 0x86dd, size: 4, number: 6, slowPath: 4,
+		size: 4, number: 6, slowPath: 4,
 	}}
 	return d
+}
+
+// Untyped returns the rule for messages that begin 14 bytes before an IP header, whatever
+// these bytes are. Frames with other headers than Ethernet's can be given so.
+func (d *Datagrams) Untyped() *Datagrams {
+	untyped := *d
+	untyped.types, untyped.plain = versions, [3]uint64{0x450000, 0x600000, 0xf00000}
+	return &untyped
 }
 
 // protocolBits returns a bit for each version and protocol number.
@@ -74,8 +112,8 @@ func protocolBits(of *[2][256]bool) (bits [8]uint64) {
 	return bits
 }
 
-// FindDatagrams replaces messages that are Ethernet frames in buf by the datagrams in
-// them, from byte 12 on, with a tweak of bytes 0 to 11 as big-endian words:
+// FindDatagrams replaces messages that are Ethernet frames in buf by the datagrams in them,
+// from byte 12 on, with a tweak of bytes 0 to 11 as big-endian words:
 //
 //	IPv4   masked bytes 0 to 7 | byte 9 << 48
 //	IPv6   masked bytes 0 to 7 | byte 6 << 52 | bytes 8 to 11
@@ -122,17 +160,18 @@ func (d *Datagrams) findEach(msgs []digest.Message, numbers []uint16, buf []byte
 			continue
 		}
 		b := (*[datagramReach]byte)(buf[at : at+datagramReach])
-		s := &d.shapes[b[12]>>7]
-		if typ := binary.BigEndian.Uint16(b[12:]); typ != s.typ {
-			tags := tagsBeforeIP(b, typ)
+		version, ip := d.types.version(b)
+		if !ip {
+			tags := d.types.tags(b)
 			at += 4 * tags
 			if tags == 0 || at+datagramReach > len(buf) {
 				continue
 			}
 			captured -= min(captured, 4*uint32(tags))
 			b = (*[datagramReach]byte)(buf[at : at+datagramReach])
-			s = &d.shapes[b[12]>>7]
+			version, _ = d.types.version(b)
 		}
+		s := &d.shapes[version]
 		first, number := binary.BigEndian.Uint64(b[datagramStart:]), b[(datagramStart+s.number)%datagramReach]
 		size := int(datagramStart + s.size&7)
 		full := s.end + uint32(binary.BigEndian.Uint16(b[size:size+2]))
@@ -153,9 +192,13 @@ func (d *Datagrams) findEach(msgs []digest.Message, numbers []uint16, buf []byte
 	return rest
 }
 
-// tagsBeforeIP counts the VLAN tags between the first type of a frame and that of IP. It
-// returns 0 if there are none or too many.
-func tagsBeforeIP(b *[datagramReach]byte, typ uint16) int {
+// tags counts the VLAN tags between the first type of a frame and that of IP. It returns 0
+// if there are none or too many, or if types are not read.
+func (t *types) tags(b *[datagramReach]byte) int {
+	if t.which != ethertypes.which {
+		return 0
+	}
+	typ := binary.BigEndian.Uint16(b[12:])
 	for tags := 1; tags <= datagramTags && (typ == 0x8100 || typ == 0x88a8 || typ == 0x9100); tags++ {
 		if typ = binary.BigEndian.Uint16(b[12+4*tags:]); typ == 0x0800 || typ == 0x86dd {
 			return tags

@@ -14,22 +14,23 @@
 // WORD gives all words of Z one of the numbers.
 #define WORD(OFFSET, Z) VPBROADCASTQ ·datagramWords+OFFSET(SB), Z
 
-// CONSTANTS loads what stands in Z19 to Z25, and Z29, for good, and from AX which
-// protocols take the slow path to Z31.
+// CONSTANTS loads what stands in Z19 to Z25, and Z29, for good. From AX it loads which
+// protocols take the slow path to Z31, and the types to Z1, Z20 and Z21.
 #define CONSTANTS \
 	VMOVDQU64 ·datagramOrders+0x00(SB), Z29      \
 	VBROADCASTI64X2 ·datagramBytes+0x00(SB), Z25 \
 	VBROADCASTI64X2 ·datagramBytes+0x10(SB), Z24 \
 	VBROADCASTI64X2 ·datagramBytes+0x20(SB), Z23 \
 	WORD(0x08, Z22)       \
-	WORD(0x10, Z21)       \
-	WORD(0x18, Z20)       \
-	WORD(0x38, Z19)       \
+	VPBROADCASTQ 64(AX), Z1  \
+	VPBROADCASTQ 96(AX), Z21 \
+	VPBROADCASTQ 104(AX), Z20 \
+	WORD(0x28, Z19)       \
 	VMOVDQU64 (AX), Z31
 
 // TYPES finds the type of each frame; K5 is either.
 #define TYPES \
-	VPANDQ Z22, Z6, Z8       \
+	VPANDQ Z1, Z6, Z8        \
 	VPCMPEQQ Z21, Z8, K4     \
 	VPCMPEQQ Z20, Z8, K6     \
 	KORB K4, K6, K5
@@ -72,18 +73,18 @@
 
 // TAGGED tells in K2, and the flags, which frames start with a tag.
 #define TAGGED \
-	VPCMPEQQ.BCST ·datagramWords+0x20(SB), Z8, K1, K2 \
-	VPCMPEQQ.BCST ·datagramWords+0x28(SB), Z8, K1, K3 \
+	VPCMPEQQ.BCST ·datagramWords+0x10(SB), Z8, K1, K2 \
+	VPCMPEQQ.BCST ·datagramWords+0x18(SB), Z8, K1, K3 \
 	KORB K2, K3, K2                                   \
-	VPCMPEQQ.BCST ·datagramWords+0x30(SB), Z8, K1, K3 \
+	VPCMPEQQ.BCST ·datagramWords+0x20(SB), Z8, K1, K3 \
 	KORB K2, K3, K2                                   \
 	KORTESTB K2, K2
 
 // UNTAG takes a tag out of the frames of K2.
 #define UNTAG \
-	VPADDQ.BCST ·datagramWords+0x80(SB), Z4, K2, Z4   \
-	VPMAXUQ.BCST ·datagramWords+0x80(SB), Z5, K2, Z5  \
-	VPSUBQ.BCST ·datagramWords+0x80(SB), Z5, K2, Z5   \
+	VPADDQ.BCST ·datagramWords+0x70(SB), Z4, K2, Z4   \
+	VPMAXUQ.BCST ·datagramWords+0x70(SB), Z5, K2, Z5  \
+	VPSUBQ.BCST ·datagramWords+0x70(SB), Z5, K2, Z5   \
 	VPCMPUQ $2, Z30, Z4, K1, K1                       \
 	KANDB K1, K2, K2                                  \
 	KMOVB K2, K3                                      \
@@ -100,26 +101,26 @@
 	VPORQ   Z10, Z9, Z9                               \
 	VPSHUFB Z23, Z7, Z10                              \
 	VPANDQ.BCST ·datagramWords+BITS(SB), Z9, Z11      \
-	VPCMPEQQ.BCST ·datagramWords+0x50(SB), Z11, K4, K4 \
-	VPANDQ.BCST ·datagramWords+0x58(SB), Z9, Z11      \
-	VPCMPEQQ.BCST ·datagramWords+0x60(SB), Z11, K6, K7 \
+	VPCMPEQQ.BCST ·datagramWords+0x40(SB), Z11, K4, K4 \
+	VPANDQ.BCST ·datagramWords+0x48(SB), Z9, Z11      \
+	VPCMPEQQ.BCST ·datagramWords+0x50(SB), Z11, K6, K7 \
 	KORB  K4, K7, K7                                  \
 	KANDB K7, K5, K5                                  \
 	VPSRLQ $32, Z9, Z11                               \
 	VPSRLQ $16, Z9, K6, Z11                           \
 	VPANDQ Z22, Z11, Z11                              \
-	VPADDQ.BCST ·datagramWords+0x40(SB), Z11, K6, Z11 \
+	VPADDQ.BCST ·datagramWords+0x30(SB), Z11, K6, Z11 \
 	VPMAXUD Z19, Z5, Z5                               \
 	VPSUBD  Z19, Z5, Z5                               \
 	VPMINUD Z5, Z11, Z12                              \
-	VPCMPUQ.BCST $5, ·datagramWords+0x68(SB), Z12, K5, K5 \
-	VPCMPUQ.BCST $1, ·datagramWords+0x70(SB), Z12, K6, K7 \
+	VPCMPUQ.BCST $5, ·datagramWords+0x58(SB), Z12, K5, K5 \
+	VPCMPUQ.BCST $1, ·datagramWords+0x60(SB), Z12, K6, K7 \
 	KANDNB K5, K7, K5                                 \
 	VPSRLQ $48, Z10, Z13                              \
 	VPSRLQ $8, Z9, K6, Z13                            \
-	VPANDQ.BCST ·datagramWords+0x78(SB), Z13, Z13     \
+	VPANDQ.BCST ·datagramWords+0x68(SB), Z13, Z13     \
 	VPSRLQ $6, Z13, Z8                                \
-	VPADDQ.BCST ·datagramWords+0x80(SB), Z8, K6, Z8   \
+	VPADDQ.BCST ·datagramWords+0x70(SB), Z8, K6, Z8   \
 	VPERMQ Z31, Z8, Z8                                \
 	VPRORVQ Z13, Z8, Z8                               \
-	VPTESTNMQ.BCST ·datagramWords+0x88(SB), Z8, K5, K5
+	VPTESTNMQ.BCST ·datagramWords+0x78(SB), Z8, K5, K5

@@ -10,17 +10,14 @@ DATA ·plainBytes+0x18(SB)/8, $0x08090a0b0c0d0e0f
 GLOBL ·plainBytes(SB), RODATA|NOPTR, $32
 
 // Numbers that each 64-bit word of a vector gets.
-DATA ·plainWords+0x00(SB)/8, $0x450008           // version, length and type of IPv4
-DATA ·plainWords+0x08(SB)/8, $0x60dd86           // version and type of IPv6
-DATA ·plainWords+0x10(SB)/8, $0xf0ffff           // the bits of those
-DATA ·plainWords+0x18(SB)/8, $14                 // end of a frame of length 0
-DATA ·plainWords+0x20(SB)/8, $40                 // how much later it is for IPv6
-DATA ·plainWords+0x28(SB)/8, $38                 // least end
-DATA ·plainWords+0x30(SB)/8, $20                 // how much more for IPv6
-DATA ·plainWords+0x38(SB)/8, $0x00ff000000000000 // protocol of IPv4
-DATA ·plainWords+0x40(SB)/8, $0xff00             // of IPv6
-DATA ·plainWords+0x48(SB)/8, $0xffffffe60000001a // what is added to end and offset
-GLOBL ·plainWords(SB), RODATA|NOPTR, $80
+DATA ·plainWords+0x00(SB)/8, $14                 // end of a frame of length 0
+DATA ·plainWords+0x08(SB)/8, $40                 // how much later it is for IPv6
+DATA ·plainWords+0x10(SB)/8, $38                 // least end
+DATA ·plainWords+0x18(SB)/8, $20                 // how much more for IPv6
+DATA ·plainWords+0x20(SB)/8, $0x00ff000000000000 // protocol of IPv4
+DATA ·plainWords+0x28(SB)/8, $0xff00             // of IPv6
+DATA ·plainWords+0x30(SB)/8, $0xffffffe60000001a // what is added to end and offset
+GLOBL ·plainWords(SB), RODATA|NOPTR, $56
 
 #define WORDS(OFFSET, Y) VPBROADCASTQ ·plainWords+OFFSET(SB), Y
 
@@ -28,7 +25,7 @@ GLOBL ·plainWords(SB), RODATA|NOPTR, $80
 #define SLOW \
 	RORQ    $16, R8        \
 	MOVWQZX R8, R9         \
-	ORB     80(AX)(R9*1), R10
+	ORB     160(AX)(R9*1), R10
 
 // func findDatagramsAVX2(msgs *digest.Message, numbers *uint16, groups int, buf *byte, last int, d *Datagrams) (others uint64)
 //
@@ -47,11 +44,11 @@ TEXT ·findDatagramsAVX2(SB), NOSPLIT, $0-56
 	XORL BX, BX
 	XORL R14, R14
 	VMOVDQU ·plainBytes(SB), Y15
-	VPBROADCASTQ 64(AX), Y14
-	VPBROADCASTQ 72(AX), Y13
-	WORDS(0x00, Y12)
-	WORDS(0x08, Y11)
-	WORDS(0x10, Y10)
+	VPBROADCASTQ 144(AX), Y14
+	VPBROADCASTQ 152(AX), Y13
+	VPBROADCASTQ 120(AX), Y12
+	VPBROADCASTQ 128(AX), Y11
+	VPBROADCASTQ 136(AX), Y10
 
 group:
 	MOVL (DI), R8
@@ -79,6 +76,7 @@ group:
 	// Version and type.
 	VPSRLQ   $56, Y0, Y4
 	VPSLLQ   $16, Y4, Y4
+	VPAND    64(AX), Y2, Y2
 	VPBLENDW $0x11, Y2, Y4, Y4
 	VPCMPEQQ Y12, Y4, Y5
 	VPAND    Y10, Y4, Y4
@@ -90,10 +88,10 @@ group:
 	VPSLLQ   $32, Y0, Y7
 	VPBLENDVB Y4, Y7, Y6, Y6
 	VPSRLQ   $48, Y6, Y6
-	WORDS(0x20, Y1)
+	WORDS(0x08, Y1)
 	VPAND    Y1, Y4, Y1
 	VPADDQ   Y1, Y6, Y6
-	WORDS(0x18, Y1)
+	WORDS(0x00, Y1)
 	VPADDQ   Y1, Y6, Y6
 	VMOVDQU  (DI), Y8
 	VPUNPCKLQDQ 32(DI), Y8, Y8
@@ -102,9 +100,9 @@ group:
 	VPCMPEQQ Y7, Y6, Y6
 	VPANDN   Y4, Y6, Y6
 	VPANDN   Y5, Y6, Y5
-	WORDS(0x30, Y9)
+	WORDS(0x18, Y9)
 	VPAND    Y9, Y4, Y9
-	WORDS(0x28, Y1)
+	WORDS(0x10, Y1)
 	VPADDQ   Y1, Y9, Y9
 	VPCMPGTQ Y7, Y9, Y9
 	VPANDN   Y5, Y9, Y5
@@ -140,13 +138,13 @@ group:
 	// Tweaks.
 	VPSLLQ   $16, Y3, Y3
 	VPAND    Y13, Y0, Y6
-	WORDS(0x40, Y9)
+	WORDS(0x28, Y9)
 	VPAND    Y9, Y0, Y9
 	VPSLLQ   $44, Y9, Y9
 	VPOR     Y9, Y6, Y6
 	VPSRLQ   $32, Y3, Y9
 	VPOR     Y9, Y6, Y6
-	WORDS(0x38, Y9)
+	WORDS(0x20, Y9)
 	VPAND    Y9, Y3, Y3
 	VPAND    Y14, Y0, Y0
 	VPOR     Y3, Y0, Y0
@@ -155,7 +153,7 @@ group:
 	// Messages.
 	VPSLLQ   $32, Y7, Y7
 	VPBLENDD $0xaa, Y7, Y8, Y8
-	WORDS(0x48, Y9)
+	WORDS(0x30, Y9)
 	VPADDD   Y9, Y8, Y8
 	VPUNPCKLQDQ Y0, Y8, Y1
 	VPUNPCKHQDQ Y0, Y8, Y2

@@ -18,9 +18,9 @@ TEXT ·findDatagramsAVX512(SB), NOSPLIT, $0-56
 	VMOVDQU64 ·datagramOrders+0x40(SB), Z28
 	VMOVDQU64 ·datagramOrders+0x80(SB), Z27
 	VMOVDQU64 ·datagramOrders+0xc0(SB), Z26
-	VPBROADCASTQ 64(AX), Z18
-	VPBROADCASTQ 72(AX), Z17
-	WORD(0xa0, Z16)
+	VPBROADCASTQ 144(AX), Z18
+	VPBROADCASTQ 152(AX), Z17
+	WORD(0x90, Z16)
 
 group:
 	FRAMES(beyond)
@@ -31,14 +31,14 @@ types:
 	JCC  others
 
 read:
-	DATAGRAMS(0x48)
+	DATAGRAMS(0x38)
 
 	// Tweaks.
 	VPANDQ Z18, Z9, Z14
 	VPANDQ Z17, Z9, K6, Z14
-	VPANDQ.BCST ·datagramWords+0x90(SB), Z10, Z8
+	VPANDQ.BCST ·datagramWords+0x80(SB), Z10, Z8
 	VPSRLQ $32, Z10, K6, Z8
-	VPANDQ.BCST ·datagramWords+0x98(SB), Z9, Z15
+	VPANDQ.BCST ·datagramWords+0x88(SB), Z9, Z15
 	VPSLLQ.Z $44, Z15, K6, Z15
 	VPTERNLOGQ $0xfe, Z15, Z8, Z14
 
@@ -80,10 +80,10 @@ beyond:
 
 	// Payload lengths are not those of the captured bytes.
 cut:
-	VPORQ.BCST ·datagramWords+0xb0(SB), Z17, Z15
+	VPORQ.BCST ·datagramWords+0xa0(SB), Z17, Z15
 	VPANDQ Z15, Z9, K7, Z14
-	VPORQ.BCST ·datagramWords+0xb8(SB), Z14, K7, Z14
-	VPBROADCASTQ ·datagramWords+0xa8(SB), K7, Z8
+	VPORQ.BCST ·datagramWords+0xa8(SB), Z14, K7, Z14
+	VPBROADCASTQ ·datagramWords+0x98(SB), K7, Z8
 	JMP  place
 
 	// Some frames do not start with IP: up to two tags are taken out of these.

@@ -71,7 +71,11 @@ func someDatagrams(rng *rand.Rand) *Datagrams {
 			slowPath[v][i] = rng.IntN(5) == 0
 		}
 	}
-	return NewDatagrams(rng.Uint64(), rng.Uint64(), &slowPath)
+	d := NewDatagrams(rng.Uint64(), rng.Uint64(), &slowPath)
+	if rng.IntN(2) == 0 {
+		return d.Untyped()
+	}
+	return d
 }
 
 // TestFindDatagramsLevels holds every instruction set against the plain one.
@@ -163,15 +167,28 @@ func TestFindDatagrams(t *testing.T) {
 		{join(type4, ip4[:23]), 0, digest.Message{}, 0},
 	}
 	slowPath := [2][256]bool{1: {44: true}}
+	typed := NewDatagrams(first4, first6, &slowPath)
+	tests := len(cases)
+	for _, c := range cases { // each frame without tags once more, with another type
+		if c.frame[12] == 8 || c.frame[12] == 0x86 {
+			c.frame = slices.Clone(c.frame)
+			c.frame[12], c.frame[13] = 0x81, 0
+			cases = append(cases, c)
+		}
+	}
 	kerneltest.ForEveryLevel(t, func(t *testing.T) {
 		for i, c := range cases {
+			d := typed
+			if i >= tests {
+				d = typed.Untyped()
+			}
 			var msgs [17]digest.Message
 			for at := range msgs {
 				msgs[at] = digest.Message{Len: uint32(len(c.frame)) + c.longer, Tweak: 99}
 			}
 			var numbers [17]uint16
 			rest := []uint64{0}
-			FindDatagrams(NewDatagrams(first4, first6, &slowPath), msgs[:], numbers[:], rest, append(c.frame, zeros...))
+			FindDatagrams(d, msgs[:], numbers[:], rest, append(c.frame, zeros...))
 			for at, got := range msgs {
 				want, bit := c.want, uint64(0)
 				if want.Len == 0 {

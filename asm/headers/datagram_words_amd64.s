@@ -6,33 +6,31 @@
 // memory, in little-endian order.
 DATA ·datagramWords+0x00(SB)/8, $0xffffffff
 DATA ·datagramWords+0x08(SB)/8, $0xffff
-DATA ·datagramWords+0x10(SB)/8, $0x0008             // type of IPv4
-DATA ·datagramWords+0x18(SB)/8, $0xdd86             // type of IPv6
-DATA ·datagramWords+0x20(SB)/8, $0x0081             // types of tags
-DATA ·datagramWords+0x28(SB)/8, $0xa888
-DATA ·datagramWords+0x30(SB)/8, $0x0091
-DATA ·datagramWords+0x38(SB)/8, $14
-DATA ·datagramWords+0x40(SB)/8, $40
-DATA ·datagramWords+0x48(SB)/8, $0xff00000000000000 // version and length of IPv4
-DATA ·datagramWords+0x50(SB)/8, $0x4500000000000000
-DATA ·datagramWords+0x58(SB)/8, $0xf000000000000000 // version of IPv6
-DATA ·datagramWords+0x60(SB)/8, $0x6000000000000000
-DATA ·datagramWords+0x68(SB)/8, $24                 // least lengths
-DATA ·datagramWords+0x70(SB)/8, $44
-DATA ·datagramWords+0x78(SB)/8, $0xff
-DATA ·datagramWords+0x80(SB)/8, $4
-DATA ·datagramWords+0x88(SB)/8, $1
-DATA ·datagramWords+0x90(SB)/8, $0x00ff000000000000 // protocol of IPv4
-DATA ·datagramWords+0x98(SB)/8, $0xff00             // of IPv6
-DATA ·datagramWords+0xa0(SB)/8, $12
-DATA ·datagramWords+0xa8(SB)/8, $8
-DATA ·datagramWords+0xb0(SB)/8, $0xffffff00
-DATA ·datagramWords+0xb8(SB)/8, $0x1000000000000000
-DATA ·datagramWords+0xc0(SB)/8, $0xff00000000003fff // the same, and fragments
-DATA ·datagramWords+0xc8(SB)/8, $20
-DATA ·datagramWords+0xd0(SB)/8, $0xfff               // a tag's identifier
-DATA ·datagramWords+0xd8(SB)/8, $0x10000             // that there is one
-GLOBL ·datagramWords(SB), RODATA|NOPTR, $224
+DATA ·datagramWords+0x10(SB)/8, $0x0081             // types of tags
+DATA ·datagramWords+0x18(SB)/8, $0xa888
+DATA ·datagramWords+0x20(SB)/8, $0x0091
+DATA ·datagramWords+0x28(SB)/8, $14
+DATA ·datagramWords+0x30(SB)/8, $40
+DATA ·datagramWords+0x38(SB)/8, $0xff00000000000000 // version and length of IPv4
+DATA ·datagramWords+0x40(SB)/8, $0x4500000000000000
+DATA ·datagramWords+0x48(SB)/8, $0xf000000000000000 // version of IPv6
+DATA ·datagramWords+0x50(SB)/8, $0x6000000000000000
+DATA ·datagramWords+0x58(SB)/8, $24                 // least lengths
+DATA ·datagramWords+0x60(SB)/8, $44
+DATA ·datagramWords+0x68(SB)/8, $0xff
+DATA ·datagramWords+0x70(SB)/8, $4
+DATA ·datagramWords+0x78(SB)/8, $1
+DATA ·datagramWords+0x80(SB)/8, $0x00ff000000000000 // protocol of IPv4
+DATA ·datagramWords+0x88(SB)/8, $0xff00             // of IPv6
+DATA ·datagramWords+0x90(SB)/8, $12
+DATA ·datagramWords+0x98(SB)/8, $8
+DATA ·datagramWords+0xa0(SB)/8, $0xffffff00
+DATA ·datagramWords+0xa8(SB)/8, $0x1000000000000000
+DATA ·datagramWords+0xb0(SB)/8, $0xff00000000003fff // the same, and fragments
+DATA ·datagramWords+0xb8(SB)/8, $20
+DATA ·datagramWords+0xc0(SB)/8, $0xfff               // a tag's identifier
+DATA ·datagramWords+0xc8(SB)/8, $0x10000             // that there is one
+GLOBL ·datagramWords(SB), RODATA|NOPTR, $208
 
 // The first and the second words of eight messages, and back, and all as they are.
 DATA ·datagramOrders+0x00(SB)/8, $0

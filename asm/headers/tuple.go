@@ -39,6 +39,7 @@ func (l *TupleList) Resize(n int) {
 // each frame.
 type Tuples struct {
 	slowPath [8]uint64
+	types    types
 	ports    [4]uint64 // a bit for each protocol
 }
 
@@ -46,7 +47,14 @@ type Tuples struct {
 // slow path, and ports which protocols begin with two ports.
 func NewTuples(slowPath *[2][256]bool, ports *[256]bool) *Tuples {
 	begins := protocolBits(&[2][256]bool{*ports})
-	return &Tuples{slowPath: protocolBits(slowPath), ports: [4]uint64(begins[:4])}
+	return &Tuples{slowPath: protocolBits(slowPath), types: ethertypes, ports: [4]uint64(begins[:4])}
+}
+
+// Untyped returns the rule for messages as Datagrams.Untyped has them.
+func (t *Tuples) Untyped() *Tuples {
+	untyped := *t
+	untyped.types = versions
+	return &untyped
 }
 
 // List appends the datagrams in messages, which are Ethernet frames in buf, to the list

@@ -34,9 +34,9 @@ TEXT ·listTuplesAVX512(SB), NOSPLIT, $0-72
 	MOVQ four+48(FP), R8
 	MOVQ six+56(FP), R9
 	CONSTANTS
-	VBROADCASTI64X4 64(AX), Z28
+	VBROADCASTI64X4 120(AX), Z28
 	VBROADCASTI64X2 ·datagramBytes+0x40(SB), Z27
-	WORD(0xa8, Z26)
+	WORD(0x98, Z26)
 	XORL BX, BX
 
 group:
@@ -49,21 +49,21 @@ types:
 	JCC  others
 
 read:
-	DATAGRAMS(0xc0)
+	DATAGRAMS(0xb0)
 	KORTESTB K5, K5
 	JCC  done
 
 	// Ports: the last half of 8 bytes.
 	VPADDQ Z19, Z4, Z4
 	VMOVDQA64 Z4, Z3
-	VPADDQ.BCST ·datagramWords+0xc8(SB), Z4, K6, Z3
+	VPADDQ.BCST ·datagramWords+0xb8(SB), Z4, K6, Z3
 	KXNORB K2, K2, K2
 	VPXORQ Z14, Z14, Z14
 	VPGATHERQQ 16(SI)(Z3*1), K2, Z14
 	VPSRLQ $6, Z13, Z8
 	VPERMQ Z28, Z8, Z8
 	VPRORVQ Z13, Z8, Z8
-	VPTESTMQ.BCST ·datagramWords+0x88(SB), Z8, K3
+	VPTESTMQ.BCST ·datagramWords+0x78(SB), Z8, K3
 	VPSHUFB Z27, Z14, Z14
 	VMOVDQA64.Z Z14, K3, Z14
 	VPSLLQ $24, Z13, Z13
@@ -92,8 +92,8 @@ others:
 	JZ   read
 	VBROADCASTI64X2 ·datagramBytes+0x30(SB), Z14
 	VPSHUFB Z14, Z6, Z14
-	VPANDQ.BCST ·datagramWords+0xd0(SB), Z14, Z14
-	VPORQ.BCST ·datagramWords+0xd8(SB), Z14, K2, Z15
+	VPANDQ.BCST ·datagramWords+0xc0(SB), Z14, Z14
+	VPORQ.BCST ·datagramWords+0xc8(SB), Z14, K2, Z15
 	UNTAG
 	TAGGED
 	JZ   read

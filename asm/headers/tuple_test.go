@@ -19,13 +19,16 @@ type tuple struct {
 }
 
 // tupleModel reads one frame, step by step; ok is false if it takes the slow path.
-func tupleModel(m digest.Message, buf []byte, slowPath *[2][256]bool, ports *[256]bool) (t tuple, ok bool) {
+func tupleModel(m digest.Message, buf []byte, untyped bool, slowPath *[2][256]bool, ports *[256]bool) (t tuple, ok bool) {
 	at, captured := int(m.Off), int(m.Len)
 	for tags := 0; ; tags++ {
 		if at+58 > len(buf) {
 			return t, false
 		}
 		typ := binary.BigEndian.Uint16(buf[at+12:])
+		if untyped {
+			typ = map[byte]uint16{4: 0x0800, 6: 0x86dd}[buf[at+14]>>4]
+		}
 		if typ == 0x0800 || typ == 0x86dd {
 			t.version = int(typ >> 15)
 			break
@@ -74,15 +77,19 @@ func TestTuples(t *testing.T) {
 			for i := range ports {
 				slowPath[0][i], slowPath[1][i], ports[i] = rng.IntN(100) == 0, rng.IntN(100) == 0, rng.IntN(2) == 0
 			}
-			msgs, buf := tupleFrames(t, rng, n)
+			tuples, untyped := NewTuples(&slowPath, &ports), n%2 == 0
+			if untyped {
+				tuples = tuples.Untyped()
+			}
+			msgs, buf := tupleFrames(t, rng, n, untyped)
 			four, six := guardedList(t, n), guardedList(t, n)
-			done, can := NewTuples(&slowPath, &ports).List(four, six, msgs, 1000, buf)
+			done, can := tuples.List(four, six, msgs, 1000, buf)
 			if done > n || done%8 != 0 || done > 0 && !can {
 				t.Fatalf("%d of %d messages are listed", done, n)
 			}
 			var want [2][]tuple
 			for i, m := range msgs {
-				got, ok := tupleModel(m, buf, &slowPath, &ports)
+				got, ok := tupleModel(m, buf, untyped, &slowPath, &ports)
 				if got.frame = 1000 + uint32(i); i < done {
 					if !ok {
 						t.Fatalf("%d messages: number %d was listed", n, i)
@@ -119,11 +126,11 @@ func checkTuples(t *testing.T, l *TupleList, want []tuple) {
 }
 
 // tupleFrames draws frames, of which few or none take the slow path.
-func tupleFrames(t *testing.T, rng *rand.Rand, n int) (msgs []digest.Message, buf []byte) {
+func tupleFrames(t *testing.T, rng *rand.Rand, n int, untyped bool) (msgs []digest.Message, buf []byte) {
 	msgs, buf = someFrames(t, rng, n)
 	for i := range msgs {
 		for range 100 {
-			if _, ok := tupleModel(msgs[i], buf, &[2][256]bool{}, &[256]bool{}); ok || rng.IntN(1000) == 0 {
+			if _, ok := tupleModel(msgs[i], buf, untyped, &[2][256]bool{}, &[256]bool{}); ok || rng.IntN(1000) == 0 {
 				break
 			}
 			msgs[i] = msgs[rng.IntN(len(msgs))]

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 )
 
@@ -68,6 +69,25 @@ func commonLink(h *Header, link capture.LinkType, d []byte) (typ uint16, o int) 
 		}
 	}
 	return 0, 0
+}
+
+// placeHeaders has each message, which is a frame of a link type, begin where the rules
+// Untyped of package headers expect it: as far before an IP header as that of Ethernet. What
+// has no IP header behind its link header gets length 0, and so takes the slow path.
+func placeHeaders(msgs []digest.Message, link capture.LinkType, buf []byte) {
+	const before = 14
+	for i := range msgs {
+		m := &msgs[i]
+		d := buf[m.Off:][:m.Len]
+		var h Header
+		typ, o := commonLink(&h, link, d)
+		at := m.Off + uint32(o)
+		if typ == 0 || typ != typeByVersion(d, o) || at < before {
+			m.Len = 0
+			continue
+		}
+		m.Off, m.Len = at-before, m.Len-uint32(o)+before
+	}
 }
 
 // netlink reports whether the hardware type at the start of d is that of netlink, whose

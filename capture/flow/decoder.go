@@ -28,17 +28,15 @@ func NewDecoder(cfg DecoderConfig) *Decoder { return &Decoder{inner: cfg.Inner} 
 func (d *Decoder) Decode(h []Header, b *capture.Batch, from int) {
 	frames := b.Frames[from : from+len(h)]
 	for i := 0; i < len(h); {
-		ethernet := i + ethernetFrames(frames[i:], b.Interfaces)
-		for i < ethernet {
-			i += decodeFast(h[i:ethernet], frames[i:ethernet], b.Buf)
-			if i < ethernet {
+		n, link := linkRun(frames[i:], b.Interfaces)
+		for end := i + n; i < end; {
+			if link == capture.LinkEthernet {
+				i += decodeFast(h[i:end], frames[i:end], b.Buf)
+			}
+			if i < end {
 				decodeSlow(&h[i], b, from+i)
 				i++
 			}
-		}
-		if i < len(h) {
-			decodeSlow(&h[i], b, from+i)
-			i++
 		}
 	}
 	if !d.inner {
@@ -201,16 +199,14 @@ func fastTagsOf(d *[fastReach]byte) (tags int, typ uint16) {
 	return tags, typ
 }
 
-// ethernetFrames returns how many frames, from the first on, come from Ethernet
-// interfaces.
-func ethernetFrames(frames []capture.Frame, interfaces []capture.Interface) int {
-	if len(interfaces) == 1 && interfaces[0].LinkType == capture.LinkEthernet {
-		return len(frames)
+// linkRun returns how many frames, from the first on, have the link type of the first one,
+// and that link type.
+func linkRun(frames []capture.Frame, interfaces []capture.Interface) (n int, link capture.LinkType) {
+	link = interfaces[frames[0].Interface].LinkType
+	if len(interfaces) == 1 {
+		return len(frames), link
 	}
-	for i := range frames {
-		if interfaces[frames[i].Interface].LinkType != capture.LinkEthernet {
-			return i
-		}
+	for n = 1; n < len(frames) && interfaces[frames[n].Interface].LinkType == link; n++ {
 	}
-	return len(frames)
+	return n, link
 }

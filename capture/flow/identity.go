@@ -35,7 +35,8 @@ type Identity struct {
 	out      Messages
 
 	// For FromFrames.
-	datagrams *headers.Datagrams
+	datagrams *headers.Datagrams // in Ethernet frames
+	untyped   *headers.Datagrams // in others, after placeHeaders
 	slow      []uint64
 	decoder   Decoder
 	headers   []Header
@@ -61,6 +62,7 @@ func NewIdentity(cfg IdentityConfig) *Identity {
 	g.decoder = Decoder{inner: cfg.Kind == Inner}
 	g.zeroCopy, g.layouts = canZeroCopy(cfg), ignore.tweakLayouts()
 	g.datagrams = headers.NewDatagrams(g.layouts[4].firstMask, g.layouts[6].firstMask, g.decoder.slowProtocols())
+	g.untyped = g.datagrams.Untyped()
 	return g
 }
 
@@ -174,27 +176,28 @@ func (g *Identity) decode(b *capture.Batch, from, n int) []Header {
 	return g.headers
 }
 
-// readDatagrams lays out datagrams that are not copied, run by run of Ethernet frames.
+// readDatagrams lays out datagrams that are not copied, run by run of frames of one link
+// type.
 func (g *Identity) readDatagrams(protocols []Protocol, b *capture.Batch, from int) {
 	frames := b.Frames[from : from+len(protocols)]
 	for i := 0; i < len(protocols); {
-		if n := ethernetFrames(frames[i:], b.Interfaces); n > 0 {
-			g.readFast(protocols, b, from, i, i+n)
-			i += n
-			continue
-		}
-		g.readSlow(protocols, b, from, i)
-		i++
+		n, link := linkRun(frames[i:], b.Interfaces)
+		g.readFast(protocols, link, b, from, i, i+n)
+		i += n
 	}
 }
 
-// readFast lays out the Ethernet frames from number first to end-1. A kernel takes nearly
-// all of them and marks the rest for the slow path.
-func (g *Identity) readFast(protocols []Protocol, b *capture.Batch, from, first, end int) {
-	msgs := g.out.msgs[first:end]
+// readFast lays out the frames from number first to end-1, of one link type. A kernel takes
+// nearly all of them and marks the rest for the slow path.
+func (g *Identity) readFast(protocols []Protocol, link capture.LinkType, b *capture.Batch, from, first, end int) {
+	msgs, rule := g.out.msgs[first:end], g.datagrams
 	zeroCopyFrames(msgs, b.Frames[from+first:from+end])
+	if link != capture.LinkEthernet {
+		rule = g.untyped
+		placeHeaders(msgs, link, b.Buf)
+	}
 	g.slow = resize(g.slow, (len(msgs)+63)/64)
-	headers.FindDatagrams(g.datagrams, msgs, protocols[first:end], g.slow, b.Buf)
+	headers.FindDatagrams(rule, msgs, protocols[first:end], g.slow, b.Buf)
 	for w, word := range g.slow {
 		for ; word != 0; word &= word - 1 {
 			g.readSlow(protocols, b, from, first+w*64+bits.TrailingZeros64(word))

@@ -44,7 +44,8 @@ type Keyer struct {
 
 	// For FromFrames.
 	decoder Decoder
-	tuples  *headers.Tuples
+	tuples  *headers.Tuples // in Ethernet frames
+	untyped *headers.Tuples // in others, after placeHeaders
 	msgs    []digest.Message
 	read    []Header
 
@@ -67,6 +68,7 @@ func NewKeyer(cfgs []KeyConfig, decode DecoderConfig) *Keyer {
 		ports[number] = mask != 0
 	}
 	k.tuples = headers.NewTuples(k.decoder.slowProtocols(), &ports)
+	k.untyped = k.tuples.Untyped()
 	return k
 }
 
@@ -100,17 +102,31 @@ func (k *Keyer) FromFrames(b *capture.Batch, from, n int) []*Keys {
 	k.msgs = resize(k.msgs, n)
 	zeroCopyFrames(k.msgs, frames)
 	for at := 0; at < n; {
-		ethernet := at + ethernetFrames(frames[at:], b.Interfaces)
-		done, can := k.tuples.List(&k.four, &k.six, k.msgs[at:ethernet], uint32(at), b.Buf)
+		run, link := linkRun(frames[at:], b.Interfaces)
+		rule := k.tuples
+		if link != capture.LinkEthernet {
+			rule = k.untyped
+			placeHeaders(k.msgs[at:at+run], link, b.Buf)
+		}
+		k.list(rule, b, from, at, at+run)
+		at += run
+	}
+	return k.gather(b, from, nil)
+}
+
+// list adds the frames from number at to end-1, of one link type, to the lists. A kernel
+// takes those that rule does.
+func (k *Keyer) list(rule *headers.Tuples, b *capture.Batch, from, at, end int) {
+	for at < end {
+		done, can := rule.List(&k.four, &k.six, k.msgs[at:end], uint32(at), b.Buf)
 		at += done
-		rest := n - at
+		rest := end - at
 		if can {
 			rest = min(rest, tupleGroup)
 		}
-		k.split(frames[at:at+rest], k.decode(b, from+at, rest), at, k.tails)
+		k.split(b.Frames[from+at:from+at+rest], k.decode(b, from+at, rest), at, k.tails)
 		at += rest
 	}
-	return k.gather(b, from, nil)
 }
 
 // Keep has the IPv4 and IPv6 keys of configuration i, of two addresses, kept from call to
