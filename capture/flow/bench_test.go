@@ -99,6 +99,36 @@ func BenchmarkKeyerFromFrames(b *testing.B) {
 	}
 }
 
+// BenchmarkLinks lays out datagrams behind other headers than Ethernet's.
+func BenchmarkLinks(b *testing.B) {
+	sll2 := join(be16(typeIPv4), "\x00\x00\x00\x00\x00\x02\x00\x01\x00\x06", mac(1), "\x00\x00")
+	for _, c := range []struct {
+		name   string
+		link   capture.LinkType
+		before []byte
+	}{
+		{"sll2", capture.LinkLinuxSLL2, sll2},
+		{"raw", capture.LinkRaw, nil},
+		{"mpls", capture.LinkEthernet, ether(typeMPLS, []byte("\x00\x01\x01\x40"))},
+		{"pppoe", capture.LinkEthernet, ether(typePPPoE, join("\x11\x00\x00\x01\x00\x34", be16(pppIPv4)))},
+		{"ciscohdlc", capture.LinkCHDLC, join("\x0f\x00", be16(typeIPv4))},
+	} {
+		b.Run("link="+c.name, func(b *testing.B) {
+			var frames [][]byte
+			for i := range 512 {
+				frames = append(frames, join(c.before, ip4(byte(i), protoTCP, tcp(1000+i, 80, make([]byte, 10)))))
+			}
+			batch := newBatch(c.link, frames...)
+			g := NewIdentity(IdentityConfig{Kind: L3})
+			protocols := make([]Protocol, len(frames))
+			for b.Loop() {
+				g.FromFrames(protocols, batch, 0)
+			}
+			perPacket(b, len(frames))
+		})
+	}
+}
+
 // BenchmarkFramesWithoutIP reads frames of protection relays, with and without tags.
 func BenchmarkFramesWithoutIP(b *testing.B) {
 	var frames [][]byte
