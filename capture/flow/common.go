@@ -15,6 +15,12 @@ import (
 func decodeCommon(h *Header, link capture.LinkType, d []byte) bool {
 	*h = Header{}
 	typ, o := commonLink(h, link, d)
+	return h.common(d, typ, o)
+}
+
+// common describes the IP header that an ethertype leads to, whose header begins at offset
+// o. It returns false if there is none, or if that is not known.
+func (h *Header) common(d []byte, typ uint16, o int) bool {
 	for range maxTypes {
 		switch typ {
 		case typeIPv4:
@@ -35,6 +41,34 @@ func decodeCommon(h *Header, link capture.LinkType, d []byte) bool {
 			return false
 		}
 	}
+	return false
+}
+
+// common is run for the step behind the header of a tunnel, without notes, as far as
+// Header.common goes. If it returns false, the walk is still to be run.
+func (w *walk) common(s step) bool {
+	typ, o := w.typ, w.o
+	switch {
+	case s == atEther || s == atType && typ == typeBridging:
+		if w.left() < 14 || o > math.MaxUint16-6 {
+			return false
+		}
+		w.frame = o
+		w.h.Dst, w.h.Src, w.h.Flags = uint16(o), uint16(o+6), FlagDst|FlagSrc
+		typ, o = w.be16(12), o+14
+	case s == atIP:
+		typ = typeByVersion(w.d, o)
+	case s == atIP4:
+		typ = typeIPv4
+	case s == atIP6:
+		typ = typeIPv6
+	case s != atType:
+		return false
+	}
+	if w.h.common(w.d, typ, o) {
+		return true
+	}
+	*w.h = Header{}
 	return false
 }
 

@@ -240,6 +240,11 @@ func checkCommon(t *testing.T, b *capture.Batch, i int) (decoded bool) {
 	if readFrame(&walked, b, i, nil); decoded && common != walked {
 		t.Fatalf("link type %d, frame %x:\ncommon %+v\nwalked %+v", link, b.Data(i), common, walked)
 	}
+	common = walked
+	openTunnels(&common, b.Data(i), b.Frames[i].WireLen, nil)
+	if openTunnels(&walked, b.Data(i), b.Frames[i].WireLen, &notes{}); common != walked { // with notes all tunnels are walked
+		t.Fatalf("link type %d, frame %x, inner:\ncommon %+v\nwalked %+v", link, b.Data(i), common, walked)
+	}
 	return decoded
 }
 
@@ -279,6 +284,13 @@ func TestCommonAndWalkAgree(t *testing.T) {
 			data[r.IntN(min(len(data), 60))] = byte(r.Uint32())
 		}
 		checkCommon(t, newBatch(s.link, data[:len(data)-r.IntN(2)*r.IntN(len(data))]), 0)
+	}
+	for range 50000 {
+		data := append([]byte(nil), tunnelCases[r.IntN(len(tunnelCases))].outer...)
+		for range r.IntN(4) {
+			data[r.IntN(min(len(data), 100))] = byte(r.Uint32())
+		}
+		checkCommon(t, newBatch(capture.LinkRaw, data[:len(data)-r.IntN(2)*r.IntN(len(data))]), 0)
 	}
 }
 

@@ -42,21 +42,24 @@ var mayTunnel = [256]bool{protoIPv4: true, protoIPv6: true, protoUDP: true, prot
 func openTunnels(h *Header, d []byte, wireLen uint32, n *notes) {
 	end := max(uint64(wireLen), uint64(len(d))) // of the frame, on the wire
 	for range maxTunnels {
-		if !mayTunnel[h.Proto] || h.Flags&FlagFragment != 0 || h.L4 == 0 {
+		if !h.mayTunnel() || h.Flags&FlagFragment != 0 || h.L4 == 0 {
 			n.begin()
 			n.closed(h)
 			return
 		}
 		end = min(end, h.wireEnd(d))
 		in := Header{}
-		w := walk{d: d[:h.End:h.End], o: int(h.L4), h: &in, frame: -1, notes: n}
+		var w walk // filled field by field: a literal would be copied
+		w.d, w.o, w.h, w.frame, w.notes = d[:h.End:h.End], int(h.L4), &in, -1, n
 		n.begin()
 		s, length := w.tunnel(h)
 		if length >= 0 {
 			end = min(end, uint64(h.L4)+uint64(length))
 			w.d = d[:min(end, uint64(h.End))]
 		}
-		w.run(s)
+		if n != nil || !w.common(s) {
+			w.run(s)
+		}
 		n.end(&w, end)
 		switch {
 		case in.Version != 0 && w.frame < 0:
@@ -74,6 +77,18 @@ func openTunnels(h *Header, d []byte, wireLen uint32, n *notes) {
 		in.Flags |= FlagInner
 		*h = in
 	}
+}
+
+// mayTunnel reports whether what h carries can be a tunnel.
+func (h *Header) mayTunnel() bool {
+	if h.Proto == protoUDP {
+		switch h.DstPort {
+		case portVXLAN, portVXLANOld, portVXLANGPE, portGENEVE, portGTPU:
+			return true
+		}
+		return false
+	}
+	return mayTunnel[h.Proto]
 }
 
 // wireEnd returns the offset at which the datagram ends by its own length field. Without
