@@ -22,6 +22,9 @@ type Capture struct {
 	ports []*port
 	turn  int // the queue that is read next
 
+	asked    time.Time // when delay was called
+	received uint32    // packets by then
+
 	list   sync.Mutex // guards queues against Stats
 	queues []*queue   // of all ports
 }
@@ -43,7 +46,7 @@ func Open(conf Config) (*Capture, error) {
 	}
 	c := &Capture{conf: conf}
 	c.Capture, err = sockets.New(sockets.Config{
-		Wait: conf.Wait, Idle: conf.Idle, DrainTime: drainTime, Fill: c.fill, Delay: conf.Delay, Few: c.few,
+		Wait: conf.Wait, Idle: conf.Idle, DrainTime: drainTime, Fill: c.fill, Delay: c.delay,
 	})
 	if err != nil {
 		return nil, err
@@ -80,14 +83,41 @@ func (c *Capture) open() (err error) {
 	return c.Start()
 }
 
-// few reports whether so few packets wait that it pays to wait for more: less than an
-// eighth of a batch, which costs little more for each packet than a whole one.
-func (c *Capture) few() bool {
-	n := 0
+// delay returns how long packets may gather, before the queues are read.
+func (c *Capture) delay() time.Duration {
+	waiting, received, memory := 0, uint32(0), 0
 	for _, q := range c.queues {
-		n += q.waiting()
+		if q.socket != nil {
+			waiting += q.waiting()
+			received += q.socket.received()
+			memory = q.socket.frames()
+		}
 	}
-	return n > 0 && n < batchPackets/8
+	now := time.Now()
+	arrived, passed := received-c.received, now.Sub(c.asked)
+	c.received, c.asked = received, now
+	return gatherTime(c.conf.Delay, waiting, memory, arrived, passed)
+}
+
+// gatherTime returns how long packets may gather, at most the given time: not at all if an
+// eighth of a batch waits, which costs little more for each packet than a whole one, or if
+// none does, so that the kernel tells of the next one. If so many arrived of late that the
+// memory of a queue would soon be full, they gather from the first one on, as to tell of it
+// takes the kernel's time. But they gather for a part of the time until then: a run may be
+// woken some milliseconds late, and would lose some. Memory is in packets.
+func gatherTime(most time.Duration, waiting, memory int, arrived uint32, passed time.Duration) time.Duration {
+	const ample, part = 16, 64
+	fills := float64(passed) * float64(memory) / float64(max(arrived, 1))
+	switch {
+	case waiting >= batchPackets/8:
+		return 0
+	case fills < ample*float64(most):
+		return min(most, time.Duration(fills/part))
+	case waiting == 0:
+		return 0
+	default:
+		return most
+	}
 }
 
 // fill appends packets of all queues in turn, and returns how many bytes these take.

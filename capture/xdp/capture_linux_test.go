@@ -363,6 +363,31 @@ func TestWait(t *testing.T) {
 	}
 }
 
+func TestGatherTime(t *testing.T) {
+	const ms = time.Millisecond
+	for _, c := range []struct {
+		most            time.Duration
+		waiting, memory int
+		arrived         uint32
+		passed          time.Duration
+		want            time.Duration
+	}{
+		{ms, 0, 32768, 0, ms, 0},               // nothing comes
+		{ms, 1, 32768, 1, 10 * ms, ms},         // little comes
+		{ms, 255, 32768, 2000, 2 * ms, ms},     // a million a second: memory lasts for 32 ms
+		{ms, 255, 32768, 8192, 2 * ms, ms / 8}, // 4 million: for 8 ms
+		{ms, 0, 32768, 8192, 2 * ms, ms / 8},   // the same
+		{ms, 256, 32768, 8192, 2 * ms, 0},      // enough for a batch
+		{ms / 16, 10, 32768, 8192, 2 * ms, ms / 16},
+		{0, 10, 32768, 8192, 2 * ms, 0}, // no delay is wanted
+		{time.Hour, 1, 32768, 1, 1<<63 - 1, time.Hour},
+	} {
+		if got := gatherTime(c.most, c.waiting, c.memory, c.arrived, c.passed); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}
+
 // TestStopWakes checks that Stop ends a Next that waits, and Close all later ones.
 func TestStopWakes(t *testing.T) {
 	enterLab(t, "1")

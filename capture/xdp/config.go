@@ -41,8 +41,9 @@ type Config struct {
 	// Idle is how long Next waits for packets before it returns without any; 0 means
 	// forever.
 	Idle time.Duration
-	// Delay is how long Next lets packets gather before it returns a small batch. With
-	// none, a moderate rate costs a system call for every few packets.
+	// Delay is how long at most Next lets packets gather before it returns a small batch.
+	// With none, a moderate rate costs a system call for every few packets. At high rates
+	// they gather for less, so that RingBytes does not run full.
 	Delay time.Duration
 	// Warn, if not nil, gets what makes a capture slower or incomplete. Open and Next call
 	// it.

@@ -28,9 +28,9 @@ type Config struct {
 	// Fill appends packets that wait to a batch, and returns how many bytes that makes. An
 	// error ends the capture, after the packets before it.
 	Fill func(b *capture.Batch) (int, error)
-	// Delay is how long Next lets packets gather while Few reports that few wait.
-	Delay time.Duration
-	Few   func() bool
+	// Delay returns how long Next lets the packets that wait become more. Nil stands for
+	// none.
+	Delay func() time.Duration
 }
 
 // Capture is live traffic as a capture.Source with one input: a pcapng section with an

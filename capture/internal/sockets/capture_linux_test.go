@@ -192,7 +192,12 @@ func TestIdle(t *testing.T) {
 // TestDelay waits for more packets while few wait, and not longer than it must.
 func TestDelay(t *testing.T) {
 	p, asked := newPipePort(true), 0
-	c := capturing(t, p, Config{Delay: time.Millisecond, Few: func() bool { asked++; return asked == 1 }})
+	c := capturing(t, p, Config{Delay: func() time.Duration {
+		if asked++; asked > 1 {
+			return 0
+		}
+		return time.Millisecond
+	}})
 	p.send(t, "one")
 	wantPacket(t, c, "one")
 	p.send(t, "two")

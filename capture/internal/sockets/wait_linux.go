@@ -21,10 +21,14 @@ const (
 
 // gather lets few packets become more.
 func (c *Capture) gather() {
-	if c.conf.Delay <= 0 || c.state != running || !c.conf.Few() {
+	if c.conf.Delay == nil || c.state != running {
 		return
 	}
-	timeout := unix.NsecToTimespec(int64(c.conf.Delay))
+	delay := c.conf.Delay()
+	if delay <= 0 {
+		return
+	}
+	timeout := unix.NsecToTimespec(int64(delay))
 	// What it finds or fails with, the next poll does too.
 	_, _ = unix.Ppoll([]unix.PollFd{{Fd: c.stop.Socket(), Events: unix.POLLIN}}, &timeout, nil)
 }

@@ -85,8 +85,8 @@ func (m *matching) Next(b *capture.Batch) error {
 	return m.wanted.Keep(context.Background(), b)
 }
 
-// maxDelay bounds how long packets gather in an AF_XDP socket. At the highest rates the
-// default memory of a socket lasts six times as long.
+// maxDelay bounds how long packets gather in an AF_XDP socket. At high rates they gather for
+// less.
 const maxDelay = time.Millisecond
 
 func xdpConfig(cfg *Config, log *slog.Logger) xdp.Config {
