@@ -106,7 +106,7 @@ func (w *walker) take(b *capture.Batch, block []byte, origin int) error {
 	w.loaded = at
 	for ; left > 0 && !w.full(b); left-- {
 		w.load(block, at)
-		if !w.cooked {
+		if w.inPlace && !w.cooked {
 			if n, end := w.takePlain(b, block, at, left, origin); n > 0 {
 				at, left = end, left-n+1 // the loop counts one of them
 				continue
@@ -221,13 +221,28 @@ type record struct {
 	tag     uint32 // of a VLAN; 0 for none
 }
 
-// beginRecord appends the record of a packet of capLen bytes, and returns where the packet
-// goes. The record is padded, and fits the room that take has made.
+// beginRecord appends the header of a record with a packet of capLen bytes, and returns
+// where the packet goes. The record is padded, and fits the room that take has made.
 func (w *walker) beginRecord(b *capture.Batch, r *record, capLen int) []byte {
-	at := uint(len(b.Buf))
-	f := w.appendFrame(b, r, 0, capLen)
-	b.Buf = b.Buf[:at+frameRecord(b.Buf[:cap(b.Buf)], at, f)]
-	return b.Buf[f.Data:][:capLen]
+	padded := (capLen + 3) &^ 3
+	size := recordHead + padded + recordTail
+	at := len(b.Buf)
+	b.Buf = b.Buf[:at+size]
+	p := b.Buf[at : at+size : at+size]
+	le.PutUint32(p[recordHead+padded:], uint32(size))
+	if padded > 0 {
+		le.PutUint32(p[recordHead+padded-4:], 0)
+	}
+	le.PutUint32(p, capture.BlockEnhancedPacket)
+	le.PutUint32(p[4:], uint32(size))
+	le.PutUint32(p[8:], w.iface)
+	le.PutUint32(p[12:], uint32(r.time>>32))
+	le.PutUint32(p[16:], uint32(r.time))
+	le.PutUint32(p[20:], uint32(capLen))
+	le.PutUint32(p[24:], r.wireLen)
+	f := w.appendFrame(b, r, uint(at+recordHead), capLen)
+	f.Record, f.RecordLen = uint32(at), uint32(size)
+	return p[recordHead : recordHead+capLen]
 }
 
 // appendFrame appends the Frame of a packet of capLen bytes at offset data, and counts
