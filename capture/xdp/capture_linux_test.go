@@ -369,8 +369,7 @@ func TestGatherTime(t *testing.T) {
 		most            time.Duration
 		waiting, memory int
 		arrived         uint32
-		passed          time.Duration
-		want            time.Duration
+		passed, want    time.Duration
 	}{
 		{ms, 0, 32768, 0, ms, 0},               // nothing comes
 		{ms, 1, 32768, 1, 10 * ms, ms},         // little comes
