@@ -16,7 +16,6 @@ import (
 type Datagrams struct {
 	slowPath [8]uint64 // a bit for each version and protocol
 	types    types
-	plain    [3]uint64  // bytes 12 to 14 of plain frames, IPv4 and IPv6, and which bits of the latter count
 	first    [2]uint64  // mask of bytes 0 to 7, by version
 	isSlow   [512]uint8 // 1 for each bit of slowPath
 	shapes   [2]datagramShape
@@ -28,6 +27,7 @@ type types struct {
 	mask  [4]uint64 // the same four times
 	ip    [2]uint64 // IPv4 and IPv6
 	which uint64    // the number of a bit that is set for IPv6 alone
+	plain [3]uint64 // bytes 12 to 14 of plain frames, IPv4 and IPv6, and which bits of the latter count
 }
 
 var (
@@ -38,7 +38,9 @@ var (
 )
 
 func newTypes(mask, four, six, which uint64) types {
-	return types{[4]uint64{mask, mask, mask, mask}, [2]uint64{four, six}, which}
+	const typ = 0xffff
+	plain := [3]uint64{0x450000 | four&typ, 0x600000 | six&typ, 0xf00000 | mask&typ}
+	return types{[4]uint64{mask, mask, mask, mask}, [2]uint64{four, six}, which, plain}
 }
 
 // version returns which version the frame b has, 0 for IPv4 and 1 for IPv6, if it has one.
@@ -73,7 +75,7 @@ const (
 func NewDatagrams(first4, first6 uint64, slowPath *[2][256]bool) *Datagrams {
 	d := &Datagrams{
 		slowPath: protocolBits(slowPath), first: [2]uint64{first4, first6},
-		types: ethertypes, plain: [3]uint64{0x450008, 0x60dd86, 0xf0ffff},
+		types: ethertypes,
 	}
 	for i := range d.isSlow {
 		d.isSlow[i] = uint8(d.slowPath[i/64] >> (i % 64) & 1)
@@ -96,7 +98,7 @@ func NewDatagrams(first4, first6 uint64, slowPath *[2][256]bool) *Datagrams {
 // these bytes are. Frames with other headers than Ethernet's can be given so.
 func (d *Datagrams) Untyped() *Datagrams {
 	untyped := *d
-	untyped.types, untyped.plain = versions, [3]uint64{0x450000, 0x600000, 0xf00000}
+	untyped.types = versions
 	return &untyped
 }
 

@@ -42,7 +42,7 @@ var mayTunnel = [256]bool{protoIPv4: true, protoIPv6: true, protoUDP: true, prot
 func openTunnels(h *Header, d []byte, wireLen uint32, n *notes) {
 	end := max(uint64(wireLen), uint64(len(d))) // of the frame, on the wire
 	for range maxTunnels {
-		if !h.mayTunnel() || h.Flags&FlagFragment != 0 || h.L4 == 0 {
+		if h.announces() == 0 || h.Flags&FlagFragment != 0 || h.L4 == 0 {
 			n.begin()
 			n.closed(h)
 			return
@@ -77,18 +77,6 @@ func openTunnels(h *Header, d []byte, wireLen uint32, n *notes) {
 		in.Flags |= FlagInner
 		*h = in
 	}
-}
-
-// mayTunnel reports whether what h carries can be a tunnel.
-func (h *Header) mayTunnel() bool {
-	if h.Proto == protoUDP {
-		switch h.DstPort {
-		case portVXLAN, portVXLANOld, portVXLANGPE, portGENEVE, portGTPU:
-			return true
-		}
-		return false
-	}
-	return mayTunnel[h.Proto]
 }
 
 // wireEnd returns the offset at which the datagram ends by its own length field. Without
