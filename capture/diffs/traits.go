@@ -115,7 +115,13 @@ func (r *Reader) findLayers(b *capture.Batch, i int) {
 
 // HasLabel reports whether headers of a kind carry an identifier, apart from VLAN tags.
 func HasLabel(k flow.LayerKind) bool {
-	return k == flow.LayerMPLS || k == flow.LayerPPPoE || k.Tunnel() && k != flow.LayerIPinIP
+	switch k {
+	case flow.LayerMPLS, flow.LayerPPPoE:
+		return true
+	case flow.LayerIPinIP, flow.LayerMPLSinIP, flow.LayerEthernetInIP, flow.LayerTZSP:
+		return false
+	}
+	return k.Tunnel()
 }
 
 // labels returns the hash of the identifiers of headers but VLAN tags, 0 without any.

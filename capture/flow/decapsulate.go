@@ -22,6 +22,7 @@ type Inside struct {
 var (
 	ErrTunnelHeader  = errors.New("cut short, or no header of the tunnel")
 	ErrTunnelContent = errors.New("carries what is no frame, or nothing")
+	ErrTunnelControl = errors.New("carries no packet by its type")
 )
 
 // Decapsulator reads headers of tunnels. The zero value is ready. Only one goroutine may use
@@ -61,6 +62,9 @@ func (d *Decapsulator) Read(kind LayerKind, payload []byte) (in Inside, err erro
 	w.notes = nil
 	w.run(s)
 	end := uint64(len(payload))
+	if w.doubtful && !w.plausible(end) {
+		return Inside{}, ErrTunnelHeader
+	}
 	if d.head.Version != 0 {
 		if wire := d.head.wireEnd(payload); wire > end && wire <= uint64(len(payload))+1<<16 {
 			end = wire

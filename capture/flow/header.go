@@ -63,7 +63,7 @@ var protocolNames = func() (names [256]string) {
 		protoESP: "esp", protoAH: "ah", protoICMPv6: "icmpv6", protoNoNext: "ipv6-nonxt", protoDstOpts: "ipv6-opts",
 		protoEIGRP: "eigrp", protoOSPF: "ospf", protoEtherIP: "etherip", protoPIM: "pim", protoIPComp: "ipcomp",
 		protoVRRP: "vrrp", protoL2TP: "l2tp", protoSCTP: "sctp", protoMobility: "mobility", protoUDPLite: "udplite",
-		protoMPLS: "mpls", protoHIP: "hip", protoShim6: "shim6",
+		protoMPLS: "mpls", protoHIP: "hip", protoShim6: "shim6", protoEthernet: "ethernet",
 	} {
 		names[number] = name
 	}
@@ -127,6 +127,7 @@ const (
 	protoMPLS     = 137
 	protoHIP      = 139
 	protoShim6    = 140
+	protoEthernet = 143
 )
 
 // Ethertypes (IEEE registration authority).
@@ -152,6 +153,8 @@ const (
 	typePPP        = 0x880b
 	typeERSPAN2    = 0x88be
 	typeERSPAN3    = 0x22eb
+	typeWCCP       = 0x883e // in GRE
+	typeEoIP       = 0x6400 // in GRE, MikroTik's
 
 	// maxLength is the largest value of the type field that is a length
 	// (IEEE 802.3, 3.2.6).

@@ -12,8 +12,10 @@ type Layer struct {
 	Start, End uint32
 	// ID is the identifier of a VLAN (12 bits), the label of an MPLS entry (20 bits), the
 	// session of PPPoE (16 bits) or ERSPAN (10 bits), the VNI of VXLAN or GENEVE (24
-	// bits), the tunnel endpoint of GTP-U, the key of GRE, the call of PPTP, or the
-	// virtual subnet of NVGRE. It is 0 where a header has none. Of LayerUnread it is the
+	// bits), the tunnel endpoint of GTP-U, the key of GRE, the call of PPTP, the virtual
+	// subnet of NVGRE, the tunnel (upper 16 bits) and session of L2TP, the number of the
+	// tunnel of EoIP (16 bits) or EtherIP (12 bits), the instance of LISP (24 bits), or the
+	// intercept of JMirror. It is 0 where a header has none. Of LayerUnread it is the
 	// LayerKind that was not read.
 	ID uint32
 	// Wire is set for LayerEthernet and LayerIP alone: the length on the wire of the frame
@@ -53,6 +55,19 @@ const (
 	LayerVXLAN
 	LayerGENEVE
 	LayerGTPU
+	// LayerL2TP is L2TP of version 2 (RFC 2661).
+	LayerL2TP
+	LayerLISP
+	// LayerMPLSinIP is a tunnel without a header of its own: a label stack in IP or UDP
+	// (RFC 4023, RFC 7510).
+	LayerMPLSinIP
+	// LayerEthernetInIP is another: an Ethernet frame in IP, as segment routing carries it
+	// (RFC 8986).
+	LayerEthernetInIP
+	LayerEtherIP // RFC 3378
+	LayerEoIP    // MikroTik's
+	LayerTZSP
+	LayerJMirror // Juniper's
 	// LayerUnread is the last of a list, and says that a header of the kind in ID was not
 	// followed: it was cut short, is in a fragment, carries what is not known here, or is one
 	// too many.
@@ -61,14 +76,15 @@ const (
 )
 
 var layerNames = [layerKinds]string{
-	"", "ethernet", "ip", "vlan", "mpls", "pppoe", "ipip", "gre", "pptp", "nvgre", "erspan", "vxlan", "geneve", "gtp", "unread",
+	"", "ethernet", "ip", "vlan", "mpls", "pppoe", "ipip", "gre", "pptp", "nvgre", "erspan", "vxlan", "geneve", "gtp",
+	"l2tp", "lisp", "mpls-in-ip", "ethernet-in-ip", "etherip", "eoip", "tzsp", "jmirror", "unread",
 }
 
 // String returns the name of the protocol in lower case.
 func (k LayerKind) String() string { return nameOf(layerNames[:], uint8(k)) }
 
 // Tunnel reports whether k is a tunnel, whose header lies behind an IP header.
-func (k LayerKind) Tunnel() bool { return k >= LayerIPinIP && k <= LayerGTPU }
+func (k LayerKind) Tunnel() bool { return k >= LayerIPinIP && k < LayerUnread }
 
 // Layers appends the headers of frame i of b to dst, the outermost first, and returns the
 // extended slice. The last LayerIP is what Decode describes, or where that finds a frame
@@ -142,26 +158,57 @@ func (n *notes) end(w *walk, end uint64) {
 }
 
 // closed takes back what the walk into a tunnel noted that holds nothing to be read.
-func (n *notes) closed(h *Header) {
+func (n *notes) closed(h *Header, d []byte) {
 	if n == nil {
 		return
 	}
 	n.list = n.list[:n.from]
-	if kind := h.announces(); kind != 0 {
+	if kind := h.announces(d); kind != 0 {
 		n.unread(kind, int(max(h.L4, h.Start)))
 	}
 }
 
-// announces returns the kind of tunnel that the protocol and the port of an IP header
-// announce, or 0.
-func (h *Header) announces() LayerKind {
+// disbelieved takes back what the walk into a tunnel noted that holds no packet that fits
+// its place. That was no tunnel, unless the packet was captured in part.
+func (n *notes) disbelieved(h *Header, d []byte) {
+	if n == nil {
+		return
+	}
+	n.list = n.list[:n.from]
+	if h.wireEnd(d) > uint64(len(d)) {
+		n.closed(h, d)
+	}
+}
+
+// announces returns the kind of tunnel that the protocol and the ports of an IP header of
+// frame d announce, or 0.
+func (h *Header) announces(d []byte) LayerKind {
 	switch h.Proto {
+	case protoUDP:
+		return tunnelOfPorts(h.SrcPort, h.DstPort)
+	case protoAH:
+		if h.L4 == 0 {
+			return 0
+		}
+		next, _ := authenticated(d[h.L4:h.End])
+		return kindOfProtocol(next)
+	}
+	return kindOfProtocol(h.Proto)
+}
+
+// kindOfProtocol returns the kind of tunnel that an IP protocol stands for, or 0.
+func kindOfProtocol(proto uint8) LayerKind {
+	switch proto {
 	case protoIPv4, protoIPv6:
 		return LayerIPinIP
 	case protoGRE:
 		return LayerGRE
-	case protoUDP:
-		return tunnelOfPort(h.DstPort)
+	case protoMPLS:
+		return LayerMPLSinIP
+	case protoEthernet:
+		return LayerEthernetInIP
+	case protoEtherIP:
+		return LayerEtherIP
 	}
 	return 0
 }

@@ -17,10 +17,11 @@ const (
 	// without an identifier (IEEE 802.1Q, table 9-2) do not count.
 	PointVLAN PointFields = 1 << iota
 	// PointVNI is the identifiers of the opened tunnels that both directions share: VNI,
-	// GRE key, ERSPAN session.
+	// GRE key, ERSPAN session, the tunnel of EoIP, the instance of LISP, the intercept of
+	// JMirror.
 	PointVNI
 	// pointTEID is the identifiers of the opened tunnels that each direction has its own
-	// of: the TEID of GTP-U, the call of PPTP. They tell tenants apart, but are no points
+	// of: the TEID of GTP-U, the call of PPTP, the session of L2TP. They tell tenants apart, but are no points
 	// of whole conversations.
 	pointTEID
 	// PointInterface is the interface of the capture, or that in a Linux cooked header.
@@ -41,7 +42,8 @@ var pointFields = []struct {
 var layerFields = [layerKinds]PointFields{
 	LayerVLAN: PointVLAN,
 	LayerGRE:  PointVNI, LayerNVGRE: PointVNI, LayerERSPAN: PointVNI, LayerVXLAN: PointVNI, LayerGENEVE: PointVNI,
-	LayerGTPU: pointTEID, LayerPPTP: pointTEID,
+	LayerEtherIP: PointVNI, LayerEoIP: PointVNI, LayerLISP: PointVNI, LayerJMirror: PointVNI,
+	LayerGTPU: pointTEID, LayerPPTP: pointTEID, LayerL2TP: pointTEID,
 }
 
 // ParsePointField returns the fields that a name stands for: "vlan", "interface" and

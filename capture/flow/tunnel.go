@@ -9,32 +9,54 @@ const maxTunnels = 8
 
 // UDP ports that stand for a tunnel.
 const (
+	portL2TP      = 1701
 	portGTPU      = 2152
+	portLISP      = 4341
 	portVXLAN     = 4789
 	portVXLANGPE  = 4790
 	portGENEVE    = 6081
+	portMPLS      = 6635
 	portVXLANOld  = 8472 // Linux's default, older than the assignment
+	portJMirror   = 30030
+	portTZSP      = 37008
 	udpHeaderSize = 8
 )
 
-// IsTunnelPort reports whether UDP packets to a port are taken for those of a tunnel.
-func IsTunnelPort(port uint16) bool { return tunnelOfPort(port) != 0 }
+// MayTunnel reports whether UDP packets from one port to another may be those of a tunnel.
+func MayTunnel(src, dst uint16) bool { return tunnelOfPorts(src, dst) != 0 }
 
-// tunnelOfPort returns the tunnel that a UDP port stands for, or 0.
-func tunnelOfPort(port uint16) LayerKind {
-	switch port {
+// tunnelOfPorts returns the tunnel that UDP ports stand for, or 0. An L2TP server answers
+// from its port to any port (RFC 2661, section 8.1); all other tunnels go to their port.
+func tunnelOfPorts(src, dst uint16) LayerKind {
+	switch dst {
 	case portVXLAN, portVXLANOld, portVXLANGPE:
 		return LayerVXLAN
 	case portGENEVE:
 		return LayerGENEVE
 	case portGTPU:
 		return LayerGTPU
+	case portL2TP:
+		return LayerL2TP
+	case portLISP:
+		return LayerLISP
+	case portMPLS:
+		return LayerMPLSinIP
+	case portJMirror:
+		return LayerJMirror
+	case portTZSP:
+		return LayerTZSP
+	}
+	if src == portL2TP {
+		return LayerL2TP
 	}
 	return 0
 }
 
 // mayTunnel marks the protocols that can carry other packets.
-var mayTunnel = [256]bool{protoIPv4: true, protoIPv6: true, protoUDP: true, protoGRE: true}
+var mayTunnel = [256]bool{
+	protoIPv4: true, protoIPv6: true, protoUDP: true, protoGRE: true,
+	protoAH: true, protoEtherIP: true, protoMPLS: true, protoEthernet: true,
+}
 
 // openTunnels replaces the header of frame d by the one inside the innermost tunnel. It
 // does not open fragments. It leaves h as it is if the tunnel holds nothing that can be
@@ -42,9 +64,9 @@ var mayTunnel = [256]bool{protoIPv4: true, protoIPv6: true, protoUDP: true, prot
 func openTunnels(h *Header, d []byte, wireLen uint32, n *notes) {
 	end := max(uint64(wireLen), uint64(len(d))) // of the frame, on the wire
 	for range maxTunnels {
-		if h.announces() == 0 || h.Flags&FlagFragment != 0 || h.L4 == 0 {
+		if h.announces(d) == 0 || h.Flags&FlagFragment != 0 || h.L4 == 0 {
 			n.begin()
-			n.closed(h)
+			n.closed(h, d)
 			return
 		}
 		end = min(end, h.wireEnd(d))
@@ -62,10 +84,13 @@ func openTunnels(h *Header, d []byte, wireLen uint32, n *notes) {
 		}
 		n.end(&w, end)
 		switch {
+		case w.doubtful && !w.plausible(end):
+			n.disbelieved(h, d)
+			return
 		case in.Version != 0 && w.frame < 0:
 			h.inheritLink(&in)
 		case in.Version == 0 && w.frame < 0:
-			n.closed(h)
+			n.closed(h, d)
 			return
 		case in.Version == 0:
 			in.Start, in.End = uint32(w.frame), uint32(len(w.d))
@@ -107,6 +132,22 @@ func (h *Header) inheritLink(in *Header) {
 // say.
 func (w *walk) tunnel(h *Header) (s step, length int) {
 	switch h.Proto {
+	case protoUDP:
+		return w.udpTunnel(h)
+	case protoAH:
+		next, header := authenticated(w.d[w.o:])
+		w.o += header
+		if s, length = w.ipTunnel(next); length >= 0 {
+			length += header
+		}
+		return s, length
+	}
+	return w.ipTunnel(h.Proto)
+}
+
+// ipTunnel is tunnel for an IP protocol other than UDP.
+func (w *walk) ipTunnel(proto uint8) (s step, length int) {
+	switch proto {
 	case protoIPv4:
 		w.note(LayerIPinIP, 0, 0, 0)
 		return atIP4, -1
@@ -115,7 +156,20 @@ func (w *walk) tunnel(h *Header) (s step, length int) {
 		return atIP6, -1
 	case protoGRE:
 		return w.gre()
+	case protoMPLS: // RFC 4023
+		w.note(LayerMPLSinIP, 0, 0, 0)
+		return atMPLS, -1
+	case protoEthernet: // RFC 8986, section 4.9
+		w.note(LayerEthernetInIP, 0, 0, 0)
+		return atEther, -1
+	case protoEtherIP:
+		return w.etherIP(), -1
 	}
+	return stop, -1
+}
+
+// udpTunnel is tunnel for UDP.
+func (w *walk) udpTunnel(h *Header) (s step, length int) {
 	if w.left() < udpHeaderSize {
 		return stop, -1
 	}
@@ -127,16 +181,30 @@ func (w *walk) tunnel(h *Header) (s step, length int) {
 		return stop, -1
 	}
 	w.o += udpHeaderSize
-	switch h.DstPort {
-	case portVXLAN, portVXLANOld:
+	switch tunnelOfPorts(h.SrcPort, h.DstPort) {
+	case LayerVXLAN:
+		if h.DstPort == portVXLANGPE {
+			return w.vxlanGPE(), length
+		}
 		return w.vxlan(), length
-	case portVXLANGPE:
-		return w.vxlanGPE(), length
-	case portGENEVE:
+	case LayerGENEVE:
 		return w.geneve(), length
-	case portGTPU:
+	case LayerGTPU:
 		s, gtp := w.gtp()
 		return s, shorter(length, udpHeaderSize+gtp)
+	case LayerL2TP:
+		s, l2tp := w.l2tp()
+		return s, shorter(length, udpHeaderSize+l2tp)
+	case LayerLISP:
+		return w.lisp(), length
+	case LayerMPLSinIP: // RFC 7510
+		w.doubtful = true
+		w.note(LayerMPLSinIP, 0, 0, 0)
+		return atMPLS, length
+	case LayerJMirror:
+		return w.jmirror(), length
+	case LayerTZSP:
+		return w.tzsp(), length
 	}
 	return stop, -1
 }
@@ -149,12 +217,14 @@ func shorter(a, b int) int {
 	return min(a, b)
 }
 
-// vxlan reads a VXLAN header (RFC 7348).
+// vxlan reads a VXLAN header (RFC 7348). Some senders leave out the bit that says that
+// there is an identifier. As Wireshark does, the identifier is then taken as it is.
 func (w *walk) vxlan() step {
 	const header, validID = 8, 0x08
-	if w.left() < header || w.d[w.o]&validID == 0 {
+	if w.left() < header {
 		return stop
 	}
+	w.doubtful = w.d[w.o]&validID == 0
 	w.note(LayerVXLAN, 0, header, w.id24())
 	return w.goTo(header, atEther)
 }
@@ -176,6 +246,12 @@ func (w *walk) vxlanGPE() step {
 	}
 	next := w.d[w.o+3]
 	w.o += header
+	return w.nextProtocol(next)
+}
+
+// nextProtocol reads what the next protocol field of VXLAN-GPE announces, which LISP-GPE
+// has too (RFC 9305, section 4).
+func (w *walk) nextProtocol(next uint8) step {
 	switch next {
 	case 1:
 		return atIP4
@@ -249,8 +325,8 @@ const (
 	greVersion  = 0x0007
 )
 
-// gre reads a GRE header of version 0, or of version 1 as PPTP uses it. The length is
-// known for PPTP only, and counts from the start of the header.
+// gre reads a GRE header of version 0, or of version 1 as PPTP and EoIP use it. The length
+// is known for these two only, and counts from the start of the header.
 func (w *walk) gre() (s step, length int) {
 	if w.left() < 4 {
 		return stop, -1
@@ -260,6 +336,9 @@ func (w *walk) gre() (s step, length int) {
 	case 0:
 		return w.gre0(flags, typ), -1
 	case 1:
+		if typ == typeEoIP {
+			return w.eoip(flags)
+		}
 		return w.pptp(flags, typ)
 	}
 	return stop, -1
@@ -287,9 +366,15 @@ func (w *walk) gre0(flags, typ uint16) step {
 		return w.erspan3(start)
 	}
 	kind, id := greKind(w.d[start:], flags, typ)
+	if typ == typeWCCP {
+		w.redirected()
+	}
 	w.noteBehind(kind, start, id)
-	if typ == typePPP {
+	switch typ {
+	case typePPP:
 		return atPPP
+	case typeWCCP:
+		return atIP
 	}
 	w.typ = typ
 	return atType

@@ -75,11 +75,22 @@ const (
 	VXLAN
 	GENEVE
 	GTPU
+	L2TP
+	LISP
+	MPLSinIP
+	EthernetInIP
+	EtherIP
+	EoIP
+	TZSP
+	JMirror
 	// tunnelKinds is how many kinds there are.
 	tunnelKinds int = iota
 )
 
-var tunnelNames = [tunnelKinds]string{"none", "IP-in-IP", "GRE", "ERSPAN", "VXLAN", "GENEVE", "GTP-U"}
+var tunnelNames = [tunnelKinds]string{
+	"none", "IP-in-IP", "GRE", "ERSPAN", "VXLAN", "GENEVE", "GTP-U",
+	"L2TP", "LISP", "MPLS-in-IP", "Ethernet-in-IP", "EtherIP", "EoIP", "TZSP", "jmirror",
+}
 
 // String returns the name of the protocol.
 func (t Tunnel) String() string { return nameOf(tunnelNames[:], uint8(t)) }
@@ -96,22 +107,22 @@ func tunnelOf(b *capture.Batch, i int) Tunnel {
 	return outer.tunnel(data)
 }
 
+// tunnelsByKind has the tunnels that the protocol and the ports of a header announce.
+var tunnelsByKind = [layerKinds]Tunnel{
+	LayerIPinIP: IPinIP, LayerGRE: GRE, LayerVXLAN: VXLAN, LayerGENEVE: GENEVE, LayerGTPU: GTPU, LayerL2TP: L2TP,
+	LayerLISP: LISP, LayerMPLSinIP: MPLSinIP, LayerEthernetInIP: EthernetInIP, LayerEtherIP: EtherIP, LayerTZSP: TZSP,
+	LayerJMirror: JMirror,
+}
+
 // tunnel returns the kind of the tunnel that was opened behind h.
 func (h *Header) tunnel(frame []byte) Tunnel {
-	switch h.Proto {
-	case protoIPv4, protoIPv6:
-		return IPinIP
-	case protoGRE:
-		if t := binary.BigEndian.Uint16(frame[h.L4+2:]); t == typeERSPAN2 || t == typeERSPAN3 {
+	if h.Proto == protoGRE {
+		switch binary.BigEndian.Uint16(frame[h.L4+2:]) {
+		case typeERSPAN2, typeERSPAN3:
 			return ERSPAN
+		case typeEoIP:
+			return EoIP
 		}
-		return GRE
 	}
-	switch h.DstPort {
-	case portGENEVE:
-		return GENEVE
-	case portGTPU:
-		return GTPU
-	}
-	return VXLAN
+	return tunnelsByKind[h.announces(frame)]
 }

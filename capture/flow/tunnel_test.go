@@ -21,13 +21,8 @@ func udp4(port int, p []byte) []byte { return ip4(9, protoUDP, udp(40000, port, 
 // arpFrame is an Ethernet frame without IP.
 var arpFrame = arp(1)
 
-// tunnelCases has packets in tunnels. carried is what must be found inside, or nil if the
-// tunnel must stay closed.
-var tunnelCases = []struct {
-	name    string
-	outer   []byte
-	carried []byte
-}{
+// tunnelCases has packets in tunnels.
+var tunnelCases = slices.Concat([]tunnelCase{
 	{"gre", gre4("\x00\x00", be16(typeIPv4), packet4), packet4},
 	{"gre with everything", gre4("\xb0\x00", be16(typeIPv6), "\x12\x34\x00\x00", "key!", "seq!", packet6), packet6},
 	{"gre source route", gre4("\x40\x00", be16(typeIPv4), "\x00\x00\x00\x00", "\x08\x00\x00\x04addr", "\x00\x00\x00\x00", packet4), packet4},
@@ -48,7 +43,6 @@ var tunnelCases = []struct {
 	{"vxlan", udp4(portVXLAN, join("\x08\x00\x00\x00\x00\x00\x64\x00", ether(typeIPv4, packet4))), packet4},
 	{"vxlan, linux", udp4(portVXLANOld, join("\x08\x00\x00\x00\x00\x00\x64\x00", ether(typeIPv6, packet6))), packet6},
 	{"vxlan arp", udp4(portVXLAN, join("\x08\x00\x00\x00\x00\x00\x64\x00", arpFrame)), arpFrame},
-	{"vxlan without id", udp4(portVXLAN, join("\x00\x00\x00\x00\x00\x00\x64\x00", ether(typeIPv4, packet4))), nil},
 	{"vxlan-gpe", udp4(portVXLANGPE, join("\x0c\x00\x00\x02\x00\x00\x64\x00", packet6)), packet6},
 	{"vxlan-gpe ethernet", udp4(portVXLANGPE, join("\x0c\x00\x00\x03\x00\x00\x64\x00", ether(typeIPv4, packet4))), packet4},
 	{"vxlan-gpe nsh", udp4(portVXLANGPE, join("\x0c\x00\x00\x04\x00\x00\x64\x00", "\x0f\xc2\x02\x01\x00\x00\x01\xff", packet4)), packet4},
@@ -69,6 +63,12 @@ var tunnelCases = []struct {
 	{"tunnel with damaged content", ip4(9, protoIPv4, join("\x41", packet4[1:])), nil},
 	{"other port", udp4(4791, join("\x08\x00\x00\x00\x00\x00\x64\x00", ether(typeIPv4, packet4))), nil},
 	{"udp length below header", ip4(9, protoUDP, join(be16(1), be16(portVXLAN), be16(7), "\x00\x00\x08\x00\x00\x00\x00\x00\x64\x00", ether(typeIPv4, packet4))), nil},
+}, ipTunnelCases, udpTunnelCases)
+
+// tunnelCase is a packet in tunnels, and what they carry, or nil if they must stay closed.
+type tunnelCase struct {
+	name           string
+	outer, carried []byte
 }
 
 func TestTunnels(t *testing.T) {
@@ -185,7 +185,8 @@ func TestTunnelDepth(t *testing.T) {
 func TestTunnelOf(t *testing.T) {
 	names := map[string]Tunnel{
 		"gre": GRE, "pptp": GRE, "erspan": ERSPAN, "vxlan": VXLAN, "vxlan-gpe": VXLAN, "geneve": GENEVE, "gtp": GTPU,
-		"ip": IPinIP, "6": IPinIP, "4": IPinIP, "three": IPinIP,
+		"ip": IPinIP, "6": IPinIP, "4": IPinIP, "three": IPinIP, "ah": IPinIP, "wccp": GRE, "eoip": EoIP, "etherip": EtherIP,
+		"mpls": MPLSinIP, "srv6": EthernetInIP, "l2tp": L2TP, "lisp": LISP, "jmirror": JMirror, "tzsp": TZSP,
 	}
 	for _, c := range tunnelCases {
 		want := NoTunnel

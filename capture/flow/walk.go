@@ -37,6 +37,7 @@ type walk struct {
 	bigEndian bool   // byte order of the machine that wrote the capture
 	bridgePad bool   // bridged frames in 802.2 are preceded by two bytes (ATM)
 	wifiPad   bool   // the 802.11 header is padded to a multiple of 4 bytes
+	doubtful  bool   // the tunnel is to be believed only if its content is plausible
 	notes     *notes // where headers are noted, or nil
 }
 

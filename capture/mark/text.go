@@ -17,6 +17,8 @@ var labelled = []struct {
 }{
 	{flow.LayerMPLS, "MPLS"}, {flow.LayerPPPoE, "PPPoE"}, {flow.LayerGRE, "GRE"}, {flow.LayerNVGRE, "NVGRE"},
 	{flow.LayerERSPAN, "ERSPAN"}, {flow.LayerVXLAN, "VXLAN"}, {flow.LayerGENEVE, "GENEVE"}, {flow.LayerGTPU, "GTP"},
+	{flow.LayerL2TP, "L2TP"}, {flow.LayerLISP, "LISP"}, {flow.LayerEtherIP, "EtherIP"}, {flow.LayerEoIP, "EoIP"},
+	{flow.LayerJMirror, "jmirror"},
 }
 
 // comment appends the comment on a copy. kept is what it copies, or nil.

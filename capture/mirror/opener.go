@@ -73,7 +73,7 @@ func (o *opener) read(datagram []byte) (flow.Inside, error) {
 	case o.target.kind == &datagrams:
 		return flow.Inside{Link: capture.LinkRaw, Wire: uint32(len(datagram))}, nil
 	case o.target.kind.layer == 0:
-		return tzsp(datagram)
+		return flow.ReadTZSP(datagram)
 	}
 	return o.tunnels.Read(o.target.kind.layer, datagram)
 }
@@ -81,7 +81,7 @@ func (o *opener) read(datagram []byte) (flow.Inside, error) {
 // refuse counts a datagram without a packet.
 func (o *opener) refuse(err error) {
 	switch {
-	case errors.Is(err, errControl):
+	case errors.Is(err, flow.ErrTunnelControl):
 		o.counts.control.Add(1)
 	case errors.Is(err, flow.ErrTunnelContent):
 		o.counts.malformed[badContent].Add(1)

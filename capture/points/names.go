@@ -107,7 +107,8 @@ func (p *Names) device(b *capture.Batch, i int) string {
 // with an identifier, unless each direction has one of its own.
 func IsPart(k flow.LayerKind) bool {
 	switch k {
-	case flow.LayerIPinIP, flow.LayerGTPU, flow.LayerPPTP:
+	case flow.LayerIPinIP, flow.LayerMPLSinIP, flow.LayerEthernetInIP, flow.LayerTZSP,
+		flow.LayerGTPU, flow.LayerPPTP, flow.LayerL2TP:
 		return false
 	}
 	return k.Tunnel()

@@ -23,7 +23,7 @@ const (
 	// PPPoE is the header of a session with IP, and the PPP protocol behind it.
 	PPPoE
 	// Tunnel is all before the innermost Ethernet frame or IP packet that is carried in
-	// VXLAN, GENEVE, GTP-U, GRE, ERSPAN or IP.
+	// VXLAN, GENEVE, GTP-U, GRE, ERSPAN, IP, or another tunnel of flow.LayerKind.
 	Tunnel
 )
 
@@ -204,7 +204,7 @@ func (s *Stripper) plainIP(typ uint16, d []byte) bool {
 	case protoTCP, protoICMP, protoICMPv6:
 		return true
 	case protoUDP:
-		return len(d) >= ports+8 && !flow.IsTunnelPort(be16(d[ports+2:]))
+		return len(d) >= ports+8 && !flow.MayTunnel(be16(d[ports:]), be16(d[ports+2:]))
 	}
 	return false
 }

@@ -1,15 +1,10 @@
-package mirror
+package flow
 
 import (
 	"encoding/binary"
-	"errors"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
 )
-
-// errControl says that a datagram is no copy of a packet.
-var errControl = errors.New("no copy of a packet")
 
 // Types of TZSP datagrams.
 const (
@@ -29,20 +24,23 @@ const (
 	tzspLength = 41 // of the packet on the wire, 16 bits
 )
 
-// tzsp reads the header of the TaZmen Sniffer Protocol, as Wireshark's packet-tzsp.c and
-// RouterOS have it: version, type, encapsulated protocol, then tagged fields.
-func tzsp(d []byte) (in flow.Inside, err error) {
+// ReadTZSP reads the header of the TaZmen Sniffer Protocol at the beginning of the payload of
+// a UDP datagram, as Wireshark's packet-tzsp.c and RouterOS have it: version, type,
+// encapsulated protocol, then tagged fields. Its errors are those of
+// [Decapsulator.Read], and ErrTunnelControl. It takes time linear in the length of the
+// header, and allocates nothing.
+func ReadTZSP(d []byte) (in Inside, err error) {
 	const header, version = 4, 1
 	if len(d) < header || d[0] != version {
-		return in, flow.ErrTunnelHeader
+		return in, ErrTunnelHeader
 	}
 	if d[1] != tzspReceived && d[1] != tzspTransmit {
-		return in, errControl // a keepalive, for instance
+		return in, ErrTunnelControl // a keepalive, for instance
 	}
 	at, wire := header, 0
 	for {
 		if at == len(d) {
-			return in, flow.ErrTunnelHeader
+			return in, ErrTunnelHeader
 		}
 		tag := d[at]
 		at++
@@ -53,7 +51,7 @@ func tzsp(d []byte) (in flow.Inside, err error) {
 			continue
 		}
 		if at == len(d) || at+1+int(d[at]) > len(d) {
-			return in, flow.ErrTunnelHeader
+			return in, ErrTunnelHeader
 		}
 		value := d[at+1 : at+1+int(d[at])]
 		if tag == tzspLength && len(value) == 2 {
@@ -63,7 +61,7 @@ func tzsp(d []byte) (in flow.Inside, err error) {
 	}
 	link, known := tzspLinks[binary.BigEndian.Uint16(d[2:])]
 	if !known || at == len(d) {
-		return in, flow.ErrTunnelContent
+		return in, ErrTunnelContent
 	}
-	return flow.Inside{At: at, Link: link, Wire: uint32(max(wire, len(d)-at))}, nil
+	return Inside{At: at, Link: link, Wire: uint32(max(wire, len(d)-at))}, nil
 }
