@@ -35,6 +35,7 @@ const (
 	LinkAVS          LinkType = 163
 	LinkPPPPPPD      LinkType = 166
 	LinkPPI          LinkType = 192
+	LinkIEEE802154   LinkType = 195 // with a check sequence
 	LinkPPPWithDir   LinkType = 204
 	LinkCHDLCWithDir LinkType = 205
 	LinkFRelayDir    LinkType = 206
@@ -42,12 +43,14 @@ const (
 	LinkIPNet        LinkType = 226
 	LinkIPv4         LinkType = 228
 	LinkIPv6         LinkType = 229
+	LinkIEEE802154N  LinkType = 230 // without
 	LinkNFLog        LinkType = 239
 	LinkNetAnalyzer  LinkType = 240
 	LinkIPoverIB     LinkType = 242
 	LinkPKTAP        LinkType = 258
 	LinkEthernetMP   LinkType = 274
 	LinkLinuxSLL2    LinkType = 276
+	LinkIEEE802154T  LinkType = 283 // behind TAP's header
 )
 
 var linkNames = map[LinkType]string{
@@ -60,7 +63,8 @@ var linkNames = map[LinkType]string{
 	LinkPPPPPPD: "PPP_PPPD", LinkPPI: "PPI", LinkPPPWithDir: "PPP_WITH_DIR", LinkCHDLCWithDir: "C_HDLC_WITH_DIR",
 	LinkFRelayDir: "FRELAY_WITH_DIR", LinkMPLS: "MPLS", LinkIPNet: "IPNET", LinkIPv4: "IPV4", LinkIPv6: "IPV6",
 	LinkNFLog: "NFLOG", LinkNetAnalyzer: "NETANALYZER", LinkIPoverIB: "IPOIB", LinkPKTAP: "PKTAP",
-	LinkEthernetMP: "ETHERNET_MPACKET", LinkLinuxSLL2: "LINUX_SLL2",
+	LinkEthernetMP: "ETHERNET_MPACKET", LinkLinuxSLL2: "LINUX_SLL2", LinkIEEE802154: "IEEE802_15_4_WITHFCS",
+	LinkIEEE802154N: "IEEE802_15_4_NOFCS", LinkIEEE802154T: "IEEE802_15_4_TAP",
 }
 
 // String returns the name without its LINKTYPE_ prefix, or the number.

@@ -79,6 +79,7 @@ func (g *Identity) FromHeaders(b *capture.Batch, from int, h []Header) *Messages
 	switch {
 	case g.zeroCopy && g.kind == Frame:
 		zeroCopyFrames(m.msgs, frames)
+		skipCaptureHeaders(m.msgs, b, from)
 	case g.zeroCopy:
 		if zeroCopyDatagrams(m.msgs, b.Buf, frames, h, &g.layouts) {
 			for i := range h {
@@ -86,7 +87,7 @@ func (g *Identity) FromHeaders(b *capture.Batch, from int, h []Header) *Messages
 			}
 		}
 	case g.kind == Frame:
-		m.buf = g.buffer.get(g.describeFrames(m.msgs, frames, h))
+		m.buf = g.buffer.get(g.describeFrames(m.msgs, b, from, h))
 		g.copyFrames(m.buf, m.msgs, b, from, h)
 	default:
 		m.buf = g.buffer.get(g.describeDatagrams(m.msgs, b, from, h))

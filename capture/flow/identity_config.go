@@ -14,9 +14,10 @@ const (
 	// L3 is the IP datagram, from its header to the end that its length field gives. Link
 	// headers, VLAN tags and padding do not count. Frames without an IP header are
 	// compared by addresses, ethertype and payload, or as Frame if they have none of
-	// these.
+	// these. The frame check sequence of a wireless frame never counts.
 	L3 IdentityKind = iota
-	// Frame is the captured bytes and the length on the wire.
+	// Frame is the captured bytes and the length on the wire, without a capture's own
+	// header (see CaptureHeader).
 	Frame
 	// Inner is like L3, for headers decoded with DecoderConfig.Inner. If a tunnel carries
 	// a frame without an IP header, the identity is that of the carried frame.

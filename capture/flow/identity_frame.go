@@ -7,11 +7,12 @@ import (
 
 // describeFrames lays out the messages of kind Frame, and returns the size of the buffer
 // for them.
-func (g *Identity) describeFrames(msgs []digest.Message, frames []capture.Frame, h []Header) uint64 {
-	size := uint64(0)
+func (g *Identity) describeFrames(msgs []digest.Message, b *capture.Batch, from int, h []Header) uint64 {
+	size, frames := uint64(0), b.Frames[from:from+len(h)]
 	for i := range h {
-		n := min(frames[i].CapLen-g.tagBytes(&h[i]), g.limit)
-		msgs[i] = digest.Message{Off: uint32(size), Len: n, Tweak: g.frameTweak(&h[i], frames[i].WireLen)}
+		start := CaptureHeader(b, from+i)
+		n := min(frames[i].CapLen-start-g.tagBytes(&h[i]), g.limit)
+		msgs[i] = digest.Message{Off: uint32(size), Len: n, Tweak: g.frameTweak(&h[i], frames[i].WireLen-start)}
 		size += padded(n)
 	}
 	return size
@@ -41,12 +42,13 @@ func (g *Identity) copyFrames(buf []byte, msgs []digest.Message, b *capture.Batc
 		}
 		dst := buf[m.Off:][:padded(m.Len)]
 		*(*[16]byte)(dst[len(dst)-16:]) = [16]byte{}
+		start := CaptureHeader(b, from+i)
 		if g.ignore == 0 {
-			copy(dst[:m.Len], b.Data(from+i))
+			copy(dst[:m.Len], b.Data(from + i)[start:])
 			continue
 		}
-		v := g.view(b, from+i, &h[i], 0)
-		v.copy(dst[:m.Len], b.Data(from+i))
+		v := g.view(b, from+i, &h[i], start)
+		v.copy(dst[:m.Len], b.Data(from + i)[start:])
 		v.clearLink(dst[:m.Len], g.ignore)
 		v.clearIP(dst[:m.Len], b.Data(from+i), g)
 	}

@@ -24,13 +24,19 @@ const minPayload = 46
 type nonIPFrame struct {
 	number  uint32 // of the frame within the run
 	head    [nonIPHead]byte
+	carried bool   // the payload is all of a frame, and there is no head
 	payload uint32 // its offset in Batch.Buf
 	size    uint32 // of the payload
 	wire    uint32 // the payload's length on the wire
+	// Of a carried frame: where bytes begin that are not part of it, how many they are, and
+	// where addresses begin that do not count, plus 1.
+	gap, gapLen uint32
+	clear       [2]uint32
 }
 
 // addNonIP adds frame from+number of b to the frames without IP, if it has no IP header.
-// It leaves out frames without known addresses or ethertype, which are compared whole.
+// It leaves out frames without known addresses or ethertype that no capture's own header
+// precedes. They are compared whole.
 func (g *Identity) addNonIP(b *capture.Batch, from, number int, h *Header) (added bool) {
 	if h.Version != 0 {
 		return false
@@ -47,16 +53,28 @@ func (g *Identity) addNonIP(b *capture.Batch, from, number int, h *Header) (adde
 
 // addWalked is addNonIP after w has walked what h describes.
 func (g *Identity) addWalked(w *walk, b *capture.Batch, from, number int, h *Header) (added bool) {
-	if !w.nonIP.known || w.nonIP.body == 0 || w.nonIP.body > len(w.d) {
+	p := &w.nonIP
+	typed := p.known && p.body != 0 && p.body <= len(w.d)
+	if !typed && (!p.behind || p.start > len(w.d)) {
 		return false
 	}
-	if w.nonIP.fcs == 0 && h.Flags&FlagInner == 0 {
-		w.nonIP.fcs = b.FCSLen(from + number)
+	if p.fcs == 0 && h.Flags&FlagInner == 0 {
+		p.fcs = b.FCSLen(from + number)
 	}
-	entry := nonIPFrame{number: uint32(number), head: w.head(g.ignore)}
-	payload, wire := w.payload(max(int64(h.Wire), int64(len(w.d))))
-	entry.payload = b.Frames[from+number].Data + h.Start + uint32(w.nonIP.body)
-	entry.size, entry.wire = uint32(len(payload)), uint32(wire)
+	if p.fcs == 0 && p.mayHaveFCS {
+		p.fcs = checkSequence(b.Data(from+number), p.start, h.Wire)
+	}
+	end := max(int64(h.Wire), int64(len(w.d)))
+	var entry nonIPFrame
+	if typed {
+		payload, wire := w.payload(end)
+		entry.head, entry.payload = w.head(g.ignore), uint32(p.body)
+		entry.size, entry.wire = uint32(len(payload)), uint32(wire)
+	} else {
+		entry = w.carriedFrame(end, g.ignore)
+	}
+	entry.number = uint32(number)
+	entry.payload += b.Frames[from+number].Data + h.Start
 	g.out.nonIP = append(g.out.nonIP, entry)
 	return true
 }
@@ -85,7 +103,7 @@ func (w *walk) payload(end int64) (payload []byte, wire int64) {
 	} else {
 		p.exact = false // the length field states more than there is
 	}
-	if n := arpSize(w.typ, w.d[p.body:]); n > 0 && int64(p.body+n) <= end {
+	if n := statedSize(w.typ, w.d[p.body:]); n > 0 && int64(p.body+n) <= end {
 		end, p.exact = int64(p.body+n), true
 	}
 	wire = max(end-int64(p.body), 0)
@@ -98,15 +116,6 @@ func (w *walk) payload(end int64) (payload []byte, wire int64) {
 		payload = withoutPadding(withoutTrailer(payload))
 	}
 	return payload, int64(len(payload))
-}
-
-// arpSize returns the length that an ARP header (RFC 826) states; 0 for other ethertypes.
-func arpSize(typ uint16, payload []byte) int {
-	const header = 8
-	if typ != typeARP && typ != typeRARP || len(payload) < header {
-		return 0
-	}
-	return header + 2*(int(payload[4])+int(payload[5]))
 }
 
 // withoutTrailer removes the redundancy control trailer of the parallel redundancy
@@ -147,15 +156,18 @@ func (g *Identity) copyNonIP(buf []byte) {
 	m.copies = resize(m.copies, len(m.nonIP))
 	for i := range m.nonIP {
 		f := &m.nonIP[i]
-		n := min(nonIPHead+f.size, g.limit)
-		m.copies[i] = digest.Message{Off: uint32(size), Len: n, Tweak: tweakNonIP | uint64(f.wire)}
+		n, tweak := nonIPHead+f.size, uint64(tweakNonIP)
+		if f.carried {
+			n, tweak = f.size, tweakCarried
+		}
+		n = min(n, g.limit)
+		m.copies[i] = digest.Message{Off: uint32(size), Len: n, Tweak: tweak | uint64(f.wire)}
 		size += uint64(n)
 	}
 	m.copied = g.copied.get(size)
 	for i := range m.nonIP {
 		f := &m.nonIP[i]
-		dst := m.copied[m.copies[i].Off:][:m.copies[i].Len]
-		copy(dst[copy(dst, f.head[:]):], buf[f.payload:f.payload+f.size])
+		f.copyTo(m.copied[m.copies[i].Off:][:m.copies[i].Len], buf)
 	}
 }
 
@@ -169,6 +181,12 @@ type nonIP struct {
 	end      int  // upper bound of its end; 0 if unknown
 	exact    bool // the end comes from a length field
 	fcs      int  // bytes of frame check sequence at the end of the frame
+	// mayHaveFCS says that a sequence of four bytes may be at the end, though fcs is 0.
+	mayHaveFCS bool
+	// start is where the frame begins that was on the wire, if behind is set. gapLen bytes
+	// at gap are not part of it.
+	start, gap, gapLen int
+	behind             bool
 }
 
 // none is the offset of an address that a link header does not have.

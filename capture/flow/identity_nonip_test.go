@@ -79,7 +79,7 @@ func arp(n byte) []byte {
 // goose is a frame of a protection relay, profinet one of a controller. The zeros at their ends
 // are data.
 func goose(sequence byte) []byte {
-	return ether(0x88b8, join("\x00\x01\x00\x51\x00\x00\x00\x00", "\x61\x47 the data set of a relay", make([]byte, 40), []byte{sequence, 0, 0}))
+	return ether(0x88b8, join("\x00\x01\x00\x4d\x00\x00\x00\x00", "\x61\x47 the data set of a relay", make([]byte, 40), []byte{sequence, 0, 0}))
 }
 
 func profinet(cycle int, data string) []byte {
@@ -100,6 +100,7 @@ var conversations = func() [][]tap {
 	wifi := func(control ...byte) []byte {
 		return join("\x08", control[:1], "\x00\x00", mac(1), mac(9), mac(2), "\x10\x00", snap(typeARP, arp(2)[14:]))
 	}
+	endless := with(goose(1), 12, "\x88\xb0") // of a type that states no length
 	eth, cooked := capture.LinkEthernet, capture.LinkLinuxSLL
 	return [][]tap{{
 		onEthernet("arp", arp(2)), onEthernet("padded", padded60(arp(2))), onEthernet("tagged", vlan(arp(2))),
@@ -143,11 +144,13 @@ var conversations = func() [][]tap {
 	}, {
 		onEthernet("next goose", goose(2)), onEthernet("next goose, LAN B", prp(goose(2), 14, 0xb, 501)),
 	}, {
-		onEthernet("zero more", append(goose(1), 0)),
+		onEthernet("no length", endless), onEthernet("no length, LAN A", prp(endless, 14, 0xa, 500)),
 	}, {
-		onEthernet("no trailer by its length", with(prp(goose(1), 14, 0xa, 500), len(goose(1))+3, "\xff")),
+		onEthernet("zero more", append(slices.Clone(endless), 0)),
 	}, {
-		onEthernet("no trailer by its LAN", prp(goose(1), 14, 0xc, 500)),
+		onEthernet("no trailer by its length", with(prp(endless, 14, 0xa, 500), len(endless)+3, "\xff")),
+	}, {
+		onEthernet("no trailer by its LAN", prp(endless, 14, 0xc, 500)),
 	}, {
 		{"cut", eth, 0, 20, goose(1)[:60]}, {"cut, tagged", eth, 0, 20, vlan(goose(1))[:64]}, {"cut, checksum", eth, 4, 24, goose(1)[:60]},
 	}, {
@@ -325,11 +328,12 @@ func FuzzFramesWithoutIP(f *testing.F) {
 		if missing == 0 {
 			taps = append(taps, tap{"captured checksum", eth, 4, 0, join(frame, be32(uint32(tag)))})
 		}
-		stated := arpSize(uint16(typ), payload)
+		stated := statedSize(uint16(typ), payload)
 		if typ&0xffff <= maxLength {
 			stated = typ & 0xffff
 		}
-		if missing == 0 && stated <= len(payload) { // else padding would stand in for missing bytes
+		endless := uint16(typ) == typeLLDP && stated == 0       // so that padding ends it
+		if missing == 0 && stated <= len(payload) && !endless { // else padding would stand in for missing bytes
 			taps = append(taps, onEthernet("padded", padded60(frame)))
 		}
 		b := batchOf(taps)

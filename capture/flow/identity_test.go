@@ -161,7 +161,7 @@ func TestTagsOfOtherLinks(t *testing.T) {
 // TestWireLength checks that frames truncated to the same bytes differ by their length on
 // the wire.
 func TestWireLength(t *testing.T) {
-	frame := goose(1)
+	frame := with(goose(1), 12, "\x88\xb0") // of a type that states no length
 	b := newBatch(capture.LinkEthernet, frame, frame, frame)
 	b.Frames[1].WireLen = 1500
 	b.Frames[2].WireLen = 2 // false: without IP the captured bytes count

@@ -41,6 +41,8 @@ func (w *walk) linkHeader() step {
 		return w.ciscoHDLC()
 	case capture.LinkIEEE80211, capture.LinkRadiotap, capture.LinkPrism, capture.LinkAVS:
 		return w.wireless()
+	case capture.LinkIEEE802154, capture.LinkIEEE802154N, capture.LinkIEEE802154T:
+		return w.personal()
 	case capture.LinkPPI:
 		return w.ppi()
 	case capture.LinkPKTAP, capture.LinkUser2:

@@ -6,6 +6,104 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
+// vxlan reads a VXLAN header (RFC 7348). Some senders leave out the bit that says that
+// there is an identifier. As Wireshark does, the identifier is then taken as it is.
+func (w *walk) vxlan() step {
+	const header, validID = 8, 0x08
+	if w.left() < header {
+		return stop
+	}
+	w.doubtful = w.d[w.o]&validID == 0
+	w.note(LayerVXLAN, 0, header, w.id24())
+	return w.goTo(header, atEther)
+}
+
+// id24 returns the number in the upper 24 bits of the second word after the offset: the
+// VNI of VXLAN and GENEVE.
+func (w *walk) id24() uint32 { return binary.BigEndian.Uint32(w.d[w.o+4:]) >> 8 }
+
+// vxlanGPE reads the generic protocol extension of VXLAN
+// (draft-ietf-nvo3-vxlan-gpe).
+func (w *walk) vxlanGPE() step {
+	const header, hasProtocol, control = 8, 0x04, 0x01
+	if w.left() < header || w.d[w.o]&control != 0 {
+		return stop
+	}
+	w.note(LayerVXLAN, 0, header, w.id24())
+	if w.d[w.o]&hasProtocol == 0 {
+		return w.goTo(header, atEther)
+	}
+	next := w.d[w.o+3]
+	w.o += header
+	return w.nextProtocol(next)
+}
+
+// nextProtocol reads what the next protocol field of VXLAN-GPE announces, which LISP-GPE
+// has too (RFC 9305, section 4).
+func (w *walk) nextProtocol(next uint8) step {
+	switch next {
+	case 1:
+		return atIP4
+	case 2:
+		return atIP6
+	case 3:
+		return atEther
+	case 4:
+		return w.nsh()
+	case 5:
+		return atMPLS
+	}
+	return stop
+}
+
+// geneve reads a GENEVE header and skips its options (RFC 8926).
+func (w *walk) geneve() step {
+	const header, control = 8, 0x80
+	if w.left() < header || w.d[w.o]>>6 != 0 || w.d[w.o+1]&control != 0 {
+		return stop
+	}
+	w.typ = w.be16(2)
+	length := header + 4*int(w.d[w.o]&0x3f)
+	w.note(LayerGENEVE, 0, min(length, w.left()), w.id24())
+	return w.goTo(length, atType)
+}
+
+// gtp reads a GTP-U header with its optional fields and extension headers (3GPP TS
+// 29.281, section 5). Only G-PDUs, which carry the packet of a user, lead on. The length
+// counts from the start of the header.
+func (w *walk) gtp() (s step, length int) {
+	const header, optional, userPacket = 8, 4, 255
+	const anyOptional, hasExtension = 0x07, 0x04
+	if w.left() < header || w.d[w.o]>>4 != 3 || w.d[w.o+1] != userPacket {
+		return stop, 0
+	}
+	flags, length := w.d[w.o], header+int(w.be16(2))
+	start, id := w.o, binary.BigEndian.Uint32(w.d[w.o+4:])
+	w.o += header
+	if flags&anyOptional == 0 {
+		w.note(LayerGTPU, -header, header, id)
+		return atIP, length
+	}
+	if w.left() < optional {
+		return stop, 0
+	}
+	next := w.d[w.o+3]
+	w.o += optional
+	for flags&hasExtension != 0 && next != 0 {
+		if w.left() < 1 || w.d[w.o] == 0 {
+			return stop, 0
+		}
+		n := 4 * int(w.d[w.o])
+		if w.left() < n {
+			return stop, 0
+		}
+		next = w.d[w.o+n-1]
+		w.o += n
+	}
+	w.noteBehind(LayerGTPU, start, id)
+	return atIP, length
+}
+
 // l2tp reads the header of an L2TP data message (RFC 2661, section 3.1). The length counts
 // from the start of the header. The identifier has the tunnel in its upper and the session
 // in its lower half.

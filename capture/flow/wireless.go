@@ -109,9 +109,12 @@ const (
 )
 
 // wifi reads an 802.11 header. Data frames that are not encrypted lead on; of management
-// frames, only the addresses are recorded.
+// frames, only the addresses are recorded. Few captures say whether a frame check sequence
+// follows.
 func (w *walk) wifi() step {
 	const header, management, data = 24, 0, 2
+	w.carried()
+	w.nonIP.mayHaveFCS = true
 	if w.left() < header {
 		return stop
 	}
@@ -143,8 +146,9 @@ func (w *walk) wifi() step {
 			length += 4
 		}
 	}
-	if w.wifiPad {
-		length = (length + 3) &^ 3
+	if padding := -length & 3; w.wifiPad && padding > 0 {
+		w.nonIP.gap, w.nonIP.gapLen = w.o+length, padding
+		length += padding
 	}
 	aggregated := control&wifiQoS != 0 && quality < len(d) && d[quality]&0x80 != 0
 	if !aggregated {

@@ -6,7 +6,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// ppi skips a per-packet information header, which names the link type of what
+// ppi skips a per-packet information header (CACE Technologies, "PPI: Per-Packet
+// Information Header Specification", version 1.0.7), which names the link type of what
 // follows.
 func (w *walk) ppi() step {
 	const minimum = 8
@@ -19,7 +20,29 @@ func (w *walk) ppi() step {
 		return stop
 	}
 	w.link = capture.LinkType(binary.LittleEndian.Uint32(d[4:]))
-	return w.goTo(length, atLink)
+	if ppiHasFCS(d[:length]) {
+		w.nonIP.fcs = 4
+	}
+	w.o += length
+	w.carried()
+	return atLink
+}
+
+// ppiHasFCS looks among the fields of a header for that of 802.11, whose flags say whether
+// a frame check sequence follows the frame (section 4.1.2).
+func ppiHasFCS(d []byte) bool {
+	const header, head, common, flags, hasFCS, aligned = 8, 4, 2, 8, 1, 1
+	for o := header; o+head <= len(d); {
+		kind, n := binary.LittleEndian.Uint16(d[o:]), int(binary.LittleEndian.Uint16(d[o+2:]))
+		o += head
+		if kind == common && n > flags && o+flags < len(d) {
+			return d[o+flags]&hasFCS != 0
+		}
+		if o += n; d[1]&aligned != 0 {
+			o = (o + 3) &^ 3
+		}
+	}
+	return false
 }
 
 // pktap skips the header of macOS's PKTAP, which names the link type of what follows.
@@ -35,7 +58,9 @@ func (w *walk) pktap() step {
 		return stop
 	}
 	w.link = capture.LinkType(binary.LittleEndian.Uint32(d[8:]))
-	return w.goTo(int(length), atLink)
+	w.o += int(length)
+	w.carried()
+	return atLink
 }
 
 // hostLog reads the headers of packets that the network stack of a host has logged.
