@@ -312,6 +312,7 @@ func FuzzFramesWithoutIP(f *testing.F) {
 			}
 		}
 	}
+	f.Add(typePTP, []byte("\x00\x02\x00\x22cut!"), uint16(100), 0)
 	g := NewIdentity(IdentityConfig{Kind: L3})
 	f.Fuzz(func(t *testing.T, typ int, payload []byte, tag uint16, missing int) {
 		if slices.Contains(leading, typ&0xffff) || len(payload) < 8 || payload[0] == 0xaa || payload[0] == 6 {

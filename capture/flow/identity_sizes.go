@@ -37,10 +37,10 @@ func arpSize(payload []byte) int {
 	return header + 2*(int(payload[4])+int(payload[5]))
 }
 
-// sizeAt is statedSize for headers of the given length that have that of all as their second
-// word of 16 bits.
+// sizeAt is statedSize for headers of the given length whose second word of 16 bits has the
+// length of all.
 func sizeAt(payload []byte, header int) int {
-	if len(payload) < header {
+	if len(payload) < 4 {
 		return 0
 	}
 	n := int(binary.BigEndian.Uint16(payload[2:]))

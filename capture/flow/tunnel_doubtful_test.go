@@ -65,6 +65,14 @@ func l2tp(flags int, before []byte, ppp ...any) []byte {
 	return join(be16(flags|2), before, be16(7), be16(9), join(ppp...))
 }
 
+// over4 is an Ethernet frame with an IPv4 packet.
+func over4(packet []byte) []byte { return ether(typeIPv4, packet) }
+
+// lispWith is a packet in LISP with an instance.
+func lispWith(instance uint32) []byte {
+	return udp4(portLISP, join("\x08\x00\x00\x00", be32(instance<<8), sound4))
+}
+
 var udpTunnelCases = func() []tunnelCase {
 	frame, ppp := ether(typeIPv4, sound4), join("\xff\x03\x00\x21", sound4)
 	lisp := func(flags, next byte, p []byte) []byte {
