@@ -175,6 +175,25 @@ func TestTraitsTruncated(t *testing.T) {
 	}
 }
 
+// TestTraitsOfRadios checks that the header of a capture makes no difference, though the
+// traits tell the bytes apart.
+func TestTraitsOfRadios(t *testing.T) {
+	b := newBatch()
+	b.Interfaces[0].LinkType = capture.LinkRadiotap
+	beacon := append([]byte{0x80, 0, 0, 0}, make([]byte, 40)...)
+	for _, head := range []string{"\x00\x00\x09\x00\x20\x00\x00\x00\x01", "\x00\x00\x09\x00\x20\x00\x00\x00\x02", "\x00\x00\x08\x00\x00\x00\x00\x00"} {
+		frame(b, 0, append([]byte(head), beacon...))
+	}
+	all := allTraits(NewReader(flow.NewDecoder(flow.DecoderConfig{})), b)
+	for i := 1; i < len(all); i++ {
+		var r Counts
+		r.compare(all[0], all[i])
+		if want := (Counts{Sampled: 1, Exact: 1}); r != want || all[i] == all[0] {
+			t.Errorf("%+v, want %+v: %+v and %+v", r, want, all[0], all[i])
+		}
+	}
+}
+
 // TestTraitsInner checks that the headers around a tunnel count as link header.
 func TestTraitsInner(t *testing.T) {
 	b := newBatch()

@@ -27,7 +27,8 @@ type Traits struct {
 	Hops    uint8 // IPv4 time to live, or IPv6 hop limit
 	Class   uint8 // IPv4 type of service, or IPv6 traffic class
 	// Derived is what follows from the other traits, unless it is wrong: the checksum of
-	// an IPv4 header, and what a cooked header says of its interface.
+	// an IPv4 header, and what a cooked header says of its interface. The capture's own
+	// header, such as radiotap, adds its hash.
 	Derived uint64
 }
 
@@ -87,10 +88,14 @@ func (r *Reader) Read(b *capture.Batch, i int) Traits {
 	}
 	t.MAC = clearAddresses(link, h, t.MAC)
 	link, t.VLAN = r.removeTags(link)
-	t.Link = maphash.Bytes(seed, link)
+	own := min(flow.CaptureHeader(b, i), uint32(len(link)))
+	t.Link = maphash.Bytes(seed, link[own:])
 	r.scratch = append(link[:0], data[start:]...)
 	t.clearFields(r.scratch[:h.End-start])
 	t.Rest = maphash.Bytes(seed, r.scratch)
+	if own > 0 {
+		t.Derived ^= maphash.Bytes(seed, data[:own])
+	}
 	return t
 }
 
