@@ -1,0 +1,222 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/gopacket"
+	"github.com/google/gopacket/layers"
+	"github.com/google/gopacket/pcapgo"
+)
+
+// carriedPackets is how many packets each of the tests below sends.
+const carriedPackets = 20
+
+// serialize returns a packet of layers, with lengths and checksums.
+func serialize(t *testing.T, all ...gopacket.SerializableLayer) []byte {
+	t.Helper()
+	buf := gopacket.NewSerializeBuffer()
+	if err := gopacket.SerializeLayers(buf, gopacket.SerializeOptions{FixLengths: true, ComputeChecksums: true}, all...); err != nil {
+		t.Fatal(err)
+	}
+	return slices.Clone(buf.Bytes())
+}
+
+// carriedPacket is packet number n that tunnels carry, with and without its Ethernet header.
+func carriedPacket(t *testing.T, n int) (frame, packet []byte) {
+	ip := &layers.IPv4{Version: 4, TTL: 64, Id: uint16(n + 1), Protocol: layers.IPProtocolUDP, SrcIP: []byte{192, 0, 2, 1}, DstIP: []byte{198, 51, 100, 2}}
+	udp := &layers.UDP{SrcPort: 1000, DstPort: 2000}
+	if err := udp.SetNetworkLayerForChecksum(ip); err != nil {
+		t.Fatal(err)
+	}
+	packet = serialize(t, ip, udp, gopacket.Payload(fmt.Sprintf("packet %d", n)))
+	return overEthernet(packet, 0x0800), packet
+}
+
+func overEthernet(packet []byte, typ uint16) []byte {
+	return slices.Concat([]byte{2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1}, binary.BigEndian.AppendUint16(nil, typ), packet)
+}
+
+// outer puts a payload into IPv4 between two routers.
+func outer(t *testing.T, proto layers.IPProtocol, payload ...[]byte) []byte {
+	ip := &layers.IPv4{Version: 4, TTL: 9, Id: 77, Protocol: proto, SrcIP: []byte{203, 0, 113, 1}, DstIP: []byte{203, 0, 113, 2}}
+	return overEthernet(serialize(t, ip, gopacket.Payload(slices.Concat(payload...))), 0x0800)
+}
+
+func outerUDP(t *testing.T, port uint16, payload ...[]byte) []byte {
+	content := slices.Concat(payload...)
+	udp := binary.BigEndian.AppendUint16([]byte{0xc3, 0x50}, port)
+	udp = binary.BigEndian.AppendUint16(udp, uint16(8+len(content)))
+	return outer(t, layers.IPProtocolUDP, udp, []byte{0, 0}, content)
+}
+
+// tunnelsOf returns a packet in each kind of tunnel.
+func tunnelsOf(t *testing.T, frame, packet []byte) map[string][]byte {
+	text := func(s string) []byte { return []byte(s) }
+	length := binary.BigEndian.AppendUint16(nil, uint16(len(frame)))
+	label := text("\x00\x01\x31\xff")
+	srv6 := &layers.IPv6{Version: 6, HopLimit: 9, NextHeader: 143, SrcIP: make([]byte, 16), DstIP: []byte{0xfc, 15: 1}}
+	return map[string][]byte{
+		"tzsp":        outerUDP(t, 37008, text("\x01\x00\x00\x01\x0a\x01\xc8\x01"), frame),
+		"l2tp":        outerUDP(t, 1701, text("\x00\x02\x00\x01\x00\x01\xff\x03\x00\x21"), packet),
+		"mpls-in-udp": outerUDP(t, 6635, label, packet),
+		"mpls-in-ip":  outer(t, 137, label, packet),
+		"etherip":     outer(t, 97, text("\x30\x00"), frame),
+		"eoip":        outer(t, 47, text("\x20\x01\x64\x00"), length, text("\x05\x00"), frame),
+		"wccp":        outer(t, 47, text("\x00\x00\x88\x3e\x00\x05\x00\x01"), packet),
+		"jmirror":     outerUDP(t, 30030, text("\x00\x00\x00\x01\x00\x00\x00\x02"), packet),
+		"lisp":        outerUDP(t, 4341, make([]byte, 8), packet),
+		"ah":          outer(t, 51, text("\x04\x04\x00\x00"), make([]byte, 20), packet),
+		"srv6":        overEthernet(serialize(t, srv6, gopacket.Payload(frame)), 0x86dd),
+		"vxlan":       outerUDP(t, 4789, text("\x00\x00\x00\x00\x00\x00\x07\x00"), frame),
+	}
+}
+
+// writeEvery writes frames to a file of a link type, the first one at an offset and each a
+// step after the one before.
+func writeEvery(t *testing.T, name string, link layers.LinkType, offset, step time.Duration, frames ...[]byte) string {
+	t.Helper()
+	var file bytes.Buffer
+	w := pcapgo.NewWriter(&file)
+	if err := w.WriteFileHeader(262144, link); err != nil {
+		t.Fatal(err)
+	}
+	for i, f := range frames {
+		at := time.Unix(1_700_000_000, 0).Add(offset + time.Duration(i)*step)
+		if err := w.WritePacket(gopacket.CaptureInfo{Timestamp: at, CaptureLength: len(f), Length: len(f)}, f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, file.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// alternate returns the frames of two slices in turn.
+func alternate(a, b [][]byte) (all [][]byte) {
+	for i := range a {
+		all = append(all, a[i], b[i])
+	}
+	return all
+}
+
+// TestInnerOfTunnels lets every command find the packets in tunnels that it finds outside of
+// them.
+func TestInnerOfTunnels(t *testing.T) {
+	var plain [][]byte
+	inside := map[string][][]byte{}
+	for n := range carriedPackets {
+		frame, packet := carriedPacket(t, n)
+		plain = append(plain, frame)
+		for name, data := range tunnelsOf(t, frame, packet) {
+			inside[name] = append(inside[name], data)
+		}
+	}
+	without := writeEvery(t, "plain.pcap", 1, 0, 10*time.Millisecond, plain...)
+	for name, frames := range inside {
+		t.Run(name, func(t *testing.T) {
+			in := writeEvery(t, name+".pcap", 1, 200*time.Microsecond, 10*time.Millisecond, frames...)
+			out := filepath.Join(t.TempDir(), "out.pcapng")
+			both := writeEvery(t, "both.pcap", 1, 0, 200*time.Microsecond, alternate(plain, frames)...)
+			if r := runDedup(t, exitDone, both, "--identity", "inner", "-w", out); r.Duplicates != carriedPackets || r.PacketsIn != 2*carriedPackets {
+				t.Errorf("dedup: %+v", r)
+			}
+			if text, errs, code := run("verify", "--identity", "inner", both, out); code != exitDone {
+				t.Errorf("verify: exit code %d: %s%s", code, text, errs)
+			}
+			if r := runDedup(t, exitDone, without, in); r.Duplicates != 0 {
+				t.Errorf("dedup without opening: %+v", r)
+			}
+			if r, _ := runCompare(t, exitDone, "--identity", "inner", without, in); r.Both != carriedPackets {
+				t.Errorf("compare: %+v", r)
+			}
+			for args, want := range map[string]string{"--inner": `"distinct":1,`, "": `"distinct":2,`} {
+				text, errs, code := run(append([]string{"distinct", "--json", "--of", "src", without, in}, strings.Fields(args)...)...)
+				if code != exitDone || !strings.Contains(text[strings.LastIndex(text, `"all"`):], want) {
+					t.Errorf("distinct %s: exit code %d, %s%s", args, code, text, errs)
+				}
+			}
+			if text, errs, code := run("inspect", "--json", without, in); code != exitDone || !strings.Contains(text, `"identity":"inner"`) {
+				t.Errorf("inspect: exit code %d, %s%s", code, text, errs)
+			}
+			runDedup(t, exitDone, in, "--identity", "inner", "--strip", "tunnel", "-w", out)
+			if r, _ := runCompare(t, exitDone, without, out); r.Both != carriedPackets {
+				t.Errorf("stripped: %+v", r)
+			}
+			checkInside(t, in)
+		})
+	}
+}
+
+// checkInside checks that tshark finds the packets in a tunnel too.
+func checkInside(t *testing.T, capture string) {
+	t.Helper()
+	if _, err := exec.LookPath("tshark"); err != nil {
+		t.Log("not compared with tshark, which is not installed")
+		return
+	}
+	text, err := exec.Command("tshark", "-r", capture, "-Y", "ip.src == 192.0.2.1 and udp.dstport == 2000").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(text), "\n"); n != carriedPackets {
+		t.Errorf("tshark finds %d packets inside, want %d", n, carriedPackets)
+	}
+}
+
+// TestRadios lets every command find the frames that two radios heard.
+func TestRadios(t *testing.T) {
+	heard := func(radio, n byte, frame []byte) []byte {
+		return slices.Concat([]byte{0, 0, 18, 0, 0x23, 0, 0, 0, n, radio, 0, 0, 0, 0, 0, 0, 0, 200 + radio}, frame)
+	}
+	a1, a2, a3 := "\x02\x00\x00\x00\x00\x01", "\x02\x00\x00\x00\x00\x02", "\x02\x00\x00\x00\x00\x03"
+	for name, frame := range map[string]func(n byte) string{
+		"encrypted": func(n byte) string {
+			return "\x88\x41\x30\x00" + a1 + a2 + a3 + string([]byte{0, n}) + "\x00\x00ciphertext"
+		},
+		"management": func(n byte) string {
+			return "\x80\x00\x00\x00" + a1 + a2 + a3 + string([]byte{0, n}) + "body of a beacon"
+		},
+		"control": func(n byte) string { return "\xb4\x00" + string([]byte{n, 0}) + a1 + a2 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var one, other [][]byte
+			for n := range byte(carriedPackets) {
+				one = append(one, heard(1, n, []byte(frame(n))))
+				if n%10 != 0 {
+					other = append(other, heard(2, n, []byte(frame(n))))
+				}
+			}
+			first, second := writeEvery(t, "a.pcap", 127, 0, 10*time.Millisecond, one...), writeEvery(t, "b.pcap", 127, 10_003*time.Microsecond, 10*time.Millisecond, other[:9]...)
+			single := writeEvery(t, "both.pcap", 127, 0, 200*time.Microsecond, alternate(one[1:10], other[:9])...)
+			out := filepath.Join(t.TempDir(), "out.pcap")
+			for _, identity := range []string{"l3", "frame", "inner"} {
+				if r := runDedup(t, exitDone, single, "--identity", identity, "-w", out); r.Duplicates != 9 {
+					t.Errorf("dedup by %s: %+v", identity, r)
+				}
+				if text, errs, code := run("verify", "--identity", identity, single, out); code != exitDone {
+					t.Errorf("verify: exit code %d: %s%s", code, text, errs)
+				}
+			}
+			if r, _ := runCompare(t, exitDifferent, first, second); r.Both != 9 || r.OnlyA != carriedPackets-9 || r.OnlyB != 0 {
+				t.Errorf("compare: %+v", r)
+			}
+			if r := runDedup(t, exitDone, first, second, "--across"); r.Duplicates != 9 {
+				t.Errorf("dedup --across: %+v", r)
+			}
+			if text, errs, code := run("inspect", "--json", first, second); code != exitDone || !strings.Contains(text, `"dedup":true`) {
+				t.Errorf("inspect: exit code %d, %s%s", code, text, errs)
+			}
+		})
+	}
+}
