@@ -55,11 +55,14 @@ Identities:
          hardware addresses, ethertype and payload. Tags of VLANs and HSR
          rings, PRP trailers, padding and a known frame check sequence do not
          count. Frames of an "any" capture have no destination address, so
-         they equal only each other.
-  frame  The whole frame and its original length.
-  inner  Like l3, after opening GRE, ERSPAN, VXLAN, GENEVE, GTP-U, IP-in-IP.
-         VNI, TEID and GRE key do not count: equal packets of two tenants with
-         the same addresses are copies.
+         they equal only each other. Wireless frames that are encrypted, or no
+         data, are compared whole, without what the radio says of them.
+  frame  The whole frame and its original length, without what a radio says
+         of it.
+  inner  Like l3, after opening GRE, ERSPAN, VXLAN, GENEVE, GTP-U, IP-in-IP,
+         L2TP, LISP, TZSP, EoIP, EtherIP, WCCP, jmirror, and MPLS or Ethernet
+         in IP. VNI, TEID, GRE key and the like do not count: equal packets of
+         two tenants with the same addresses are copies.
 
 --ignore tcp-seq finds copies behind a firewall that renumbers TCP. It ignores
 sequence and acknowledgment numbers, those in SACK blocks, and the TCP
