@@ -85,8 +85,8 @@ func (w *walk) carriedFrame(end int64, ignore Fields) nonIPFrame {
 		f.size -= f.gapLen
 		f.wire -= f.gapLen
 	}
-	if ignore&MAC != 0 && p.known {
-		f.clear = [2]uint32{uint32(p.dst - p.start + 1), uint32(p.src - p.start + 1)}
+	if ignore&MAC != 0 && p.known && min(p.dst, p.src) >= p.start {
+		f.clear = [2]uint32{uint32(nonIPHead + p.dst - p.start), uint32(nonIPHead + p.src - p.start)}
 	}
 	return f
 }
@@ -94,19 +94,12 @@ func (w *walk) carriedFrame(end int64, ignore Fields) nonIPFrame {
 // copyTo copies what of the frame has room in dst.
 func (f *nonIPFrame) copyTo(dst, buf []byte) {
 	src := buf[f.payload:][:f.size+f.gapLen]
-	if !f.carried {
-		copy(dst[copy(dst, f.head[:]):], src)
-		return
-	}
-	n := 0
-	if f.gapLen > 0 {
-		n = copy(dst, src[:f.gap])
-	}
-	copy(dst[n:], src[min(len(src), n+int(f.gapLen)):])
+	n := copy(dst, f.head[:])
+	n += copy(dst[n:], src[:f.gap])
+	copy(dst[n:], src[f.gap+f.gapLen:])
 	for _, at := range f.clear {
 		if at > 0 {
-			first := min(int(at-1), len(dst))
-			clear(dst[first:min(first+6, len(dst))])
+			clear(dst[min(int(at), len(dst)):min(int(at)+6, len(dst))])
 		}
 	}
 }

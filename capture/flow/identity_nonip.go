@@ -24,12 +24,12 @@ const minPayload = 46
 type nonIPFrame struct {
 	number  uint32 // of the frame within the run
 	head    [nonIPHead]byte
-	carried bool   // the payload is all of a frame, and there is no head
+	carried bool   // the payload is all of a frame, and the head is empty
 	payload uint32 // its offset in Batch.Buf
 	size    uint32 // of the payload
 	wire    uint32 // the payload's length on the wire
 	// Of a carried frame: where bytes begin that are not part of it, how many they are, and
-	// where addresses begin that do not count, plus 1.
+	// where addresses begin in the copy that do not count, or 0.
 	gap, gapLen uint32
 	clear       [2]uint32
 }
@@ -156,11 +156,10 @@ func (g *Identity) copyNonIP(buf []byte) {
 	m.copies = resize(m.copies, len(m.nonIP))
 	for i := range m.nonIP {
 		f := &m.nonIP[i]
-		n, tweak := nonIPHead+f.size, uint64(tweakNonIP)
+		n, tweak := min(nonIPHead+f.size, g.limit), uint64(tweakNonIP)
 		if f.carried {
-			n, tweak = f.size, tweakCarried
+			tweak = tweakCarried
 		}
-		n = min(n, g.limit)
 		m.copies[i] = digest.Message{Off: uint32(size), Len: n, Tweak: tweak | uint64(f.wire)}
 		size += uint64(n)
 	}

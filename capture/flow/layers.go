@@ -163,7 +163,12 @@ func (n *notes) closed(h *Header, d []byte) {
 		return
 	}
 	n.list = n.list[:n.from]
-	if kind := h.announces(d); kind != 0 {
+	kind := h.announces()
+	if h.Proto == protoAH && h.L4 != 0 {
+		next, _ := authenticated(d[h.L4:h.End])
+		kind = kindOfProtocol(next)
+	}
+	if kind != 0 {
 		n.unread(kind, int(max(h.L4, h.Start)))
 	}
 }
@@ -180,18 +185,11 @@ func (n *notes) disbelieved(h *Header, d []byte) {
 	}
 }
 
-// announces returns the kind of tunnel that the protocol and the ports of an IP header of
-// frame d announce, or 0.
-func (h *Header) announces(d []byte) LayerKind {
-	switch h.Proto {
-	case protoUDP:
+// announces returns the kind of tunnel that the protocol and the ports of an IP header
+// announce, or 0. Behind AH it may be another one, or none.
+func (h *Header) announces() LayerKind {
+	if h.Proto == protoUDP {
 		return tunnelOfPorts(h.SrcPort, h.DstPort)
-	case protoAH:
-		if h.L4 == 0 {
-			return 0
-		}
-		next, _ := authenticated(d[h.L4:h.End])
-		return kindOfProtocol(next)
 	}
 	return kindOfProtocol(h.Proto)
 }
@@ -199,7 +197,7 @@ func (h *Header) announces(d []byte) LayerKind {
 // kindOfProtocol returns the kind of tunnel that an IP protocol stands for, or 0.
 func kindOfProtocol(proto uint8) LayerKind {
 	switch proto {
-	case protoIPv4, protoIPv6:
+	case protoIPv4, protoIPv6, protoAH:
 		return LayerIPinIP
 	case protoGRE:
 		return LayerGRE

@@ -64,7 +64,7 @@ var mayTunnel = [256]bool{
 func openTunnels(h *Header, d []byte, wireLen uint32, n *notes) {
 	end := max(uint64(wireLen), uint64(len(d))) // of the frame, on the wire
 	for range maxTunnels {
-		if h.announces(d) == 0 || h.Flags&FlagFragment != 0 || h.L4 == 0 {
+		if h.announces() == 0 || h.Flags&FlagFragment != 0 || h.L4 == 0 {
 			n.begin()
 			n.closed(h, d)
 			return

@@ -38,7 +38,7 @@ func eoip(frame []byte, n int) []byte {
 var ipTunnelCases = []tunnelCase{
 	{"ah", ah(protoIPv4, packet4), packet4},
 	{"ah 6 in 4", ah(protoIPv6, packet6), packet6},
-	{"gre in ah", ah(protoGRE, join("\x00\x00", be16(typeIPv6), packet6)), packet6},
+	{"ah gre", ah(protoGRE, join("\x00\x00", be16(typeIPv6), packet6)), packet6},
 	{"ah tcp", ah(protoTCP, tcp(1, 2, []byte("data"))), nil},
 	{"ah twice", ah(protoAH, join(ahHeader, packet4)), nil},
 	{"etherip", ip4(9, protoEtherIP, join("\x30\x00", ether(typeIPv4, packet4))), packet4},

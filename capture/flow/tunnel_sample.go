@@ -124,5 +124,5 @@ func (h *Header) tunnel(frame []byte) Tunnel {
 			return EoIP
 		}
 	}
-	return tunnelsByKind[h.announces(frame)]
+	return tunnelsByKind[h.announces()]
 }
