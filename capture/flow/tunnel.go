@@ -22,8 +22,9 @@ const (
 	udpHeaderSize = 8
 )
 
-// MayTunnel reports whether UDP packets from one port to another may be those of a tunnel.
-func MayTunnel(src, dst uint16) bool { return tunnelOfPorts(src, dst) != 0 }
+// IsTunnelPort reports whether UDP packets to a port may be those of a tunnel. Those from the
+// port of L2TP may be, too.
+func IsTunnelPort(port uint16) bool { return tunnelOfPorts(0, port) != 0 }
 
 // tunnelOfPorts returns the tunnel that UDP ports stand for, or 0. An L2TP server answers
 // from its port to any port (RFC 2661, section 8.1); all other tunnels go to their port.

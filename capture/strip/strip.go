@@ -204,7 +204,7 @@ func (s *Stripper) plainIP(typ uint16, d []byte) bool {
 	case protoTCP, protoICMP, protoICMPv6:
 		return true
 	case protoUDP:
-		return len(d) >= ports+8 && !flow.MayTunnel(be16(d[ports:]), be16(d[ports+2:]))
+		return len(d) >= ports+8 && !flow.IsTunnelPort(be16(d[ports+2:])) && !flow.IsTunnelPort(be16(d[ports:]))
 	}
 	return false
 }

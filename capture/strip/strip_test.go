@@ -184,6 +184,7 @@ var cases = []struct {
 	{"pseudowire in ip", all, eth, ether(t4, ip4(137, bottom, "\x00\x00\x00\x00", ether(c10, t6, six))), ether(t6, six), eth, " mpls-in-ip", false},
 	{"srv6", Tunnel, eth, ether(t6, ip6(143, ether(t4, four))), ether(t4, four), eth, " ethernet-in-ip", false},
 	{"l2tp", Tunnel, eth, ether(t4, ip4(17, udp(1701, "\x00\x02\x00\x01\x00\x02\xff\x03\x00\x57", six))), six, raw, " l2tp:65538", false},
+	{"l2tp to a client", Tunnel, eth, ether(t4, ip4(17, u16(1701), u16(40000), u16(8+6+4+len(six)), "\x00\x00", "\x00\x02\x00\x01\x00\x02\xff\x03\x00\x57", six)), six, raw, " l2tp:65538", false},
 	{"l2tp control", Tunnel, eth, ether(t4, ip4(17, udp(1701, "\xc8\x02\x00\x0c\x00\x01\x00\x00\x00\x00\x00\x01"))), nil, 0, "", false},
 	{"lisp", Tunnel, eth, ether(t4, ip4(17, udp(4341, "\x08\x00\x00\x00\x00\x00\x07\x00", six))), six, raw, " lisp:7", false},
 	{"mpls in udp", Tunnel, eth, ether(t4, ip4(17, udp(6635, bottom, six))), six, raw, " mpls-in-ip", false},
