@@ -38,6 +38,9 @@ const (
 	// LayerPPPoE is the header of a session (RFC 2516), without the PPP protocol behind
 	// it.
 	LayerPPPoE
+	// LayerArista is the time header of Arista switches. Like a tag, it begins behind the
+	// type field that announces it, and ends with the type of what follows.
+	LayerArista
 	// LayerIPinIP is a tunnel without a header of its own (RFC 2003, RFC 2473).
 	LayerIPinIP
 	LayerGRE
@@ -61,7 +64,7 @@ const (
 )
 
 var layerNames = [layerKinds]string{
-	"", "ethernet", "ip", "vlan", "mpls", "pppoe", "ipip", "gre", "pptp", "nvgre", "erspan", "vxlan", "geneve", "gtp", "unread",
+	"", "ethernet", "ip", "vlan", "mpls", "pppoe", "arista", "ipip", "gre", "pptp", "nvgre", "erspan", "vxlan", "geneve", "gtp", "unread",
 }
 
 // String returns the name of the protocol in lower case.

@@ -1,0 +1,141 @@
+package flow
+
+import (
+	"fmt"
+
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// Unopened says why no IP header was looked for in a frame: it holds what is not known here,
+// or what is encrypted. Protocols that are known to carry no IP, such as ARP and LLDP, and
+// frames that were cut short are no such frames.
+type Unopened struct {
+	Kind   UnopenedKind
+	Number uint32 // what Kind says
+}
+
+// UnopenedKind says what was not opened.
+type UnopenedKind uint8
+
+// What may be not opened, and what numbers it.
+const (
+	UnopenedLink   UnopenedKind = iota + 1 // a link type, by its number
+	UnopenedType                           // an ethertype
+	UnopenedSAP                            // a service access point of 802.2
+	UnopenedPPP                            // a PPP protocol
+	UnopenedMPLS                           // what lies below a label stack; no number
+	UnopenedMACsec                         // encrypted frames of 802.1AE; no number
+	UnopenedWiFi                           // encrypted frames of 802.11; no number
+)
+
+// String returns a name such as "ethertype-88b5", "linktype-290" or "macsec-encrypted".
+func (u Unopened) String() string {
+	switch u.Kind {
+	case UnopenedLink:
+		return fmt.Sprintf("linktype-%d", u.Number)
+	case UnopenedType:
+		return fmt.Sprintf("ethertype-%04x", u.Number)
+	case UnopenedSAP:
+		return fmt.Sprintf("llc-%02x", u.Number)
+	case UnopenedPPP:
+		return fmt.Sprintf("ppp-%04x", u.Number)
+	case UnopenedMPLS:
+		return "mpls"
+	case UnopenedMACsec:
+		return "macsec-encrypted"
+	case UnopenedWiFi:
+		return "802.11-encrypted"
+	}
+	return "opened"
+}
+
+// unknown notes that the walk ends at something that is not known here.
+func (w *walk) unknown(kind UnopenedKind, number uint32) step {
+	w.unopened = Unopened{kind, number}
+	return stop
+}
+
+// Unopened says what was not opened in frame i of b, which Decode describes as one without IP.
+// It reports false if nothing was left unopened. It panics if b has no frame i.
+func (d *Decoder) Unopened(b *capture.Batch, i int) (Unopened, bool) {
+	f := &b.Frames[i]
+	data := b.Data(i)
+	if b.Interfaces[f.Interface].LinkType == capture.LinkEthernet && len(data) >= 14 {
+		if t := uint16(data[12])<<8 | uint16(data[13]); t > maxLength && plainType(t) {
+			return Unopened{}, false
+		}
+	}
+	var h Header
+	w := readFrame(&h, b, i, nil)
+	if d.inner && h.Version != 0 {
+		openTunnels(&h, data, f.WireLen, nil)
+		if h.Version == 0 {
+			var inside Header
+			w = walk{d: data[h.Start:h.End], end: uint64(h.Wire), h: &inside, frame: -1}
+			w.run(atEther)
+		}
+	}
+	return w.unopened, h.Version == 0 && w.unopened.Kind != 0
+}
+
+// maxUnopened is how many kinds of frames that were not opened are counted apart.
+const maxUnopened = 32
+
+// UnopenedCounts count frames that were not opened, by what they hold: at most 32 kinds, of
+// which a new one takes the place of the rarest. The zero value is ready for use.
+type UnopenedCounts struct {
+	kinds  [maxUnopened]unopenedCount
+	used   int
+	others uint64 // frames of kinds that were given up
+}
+
+type unopenedCount struct {
+	what   Unopened
+	frames uint64
+}
+
+// Count adds frames of a kind.
+func (c *UnopenedCounts) Count(u Unopened, frames uint64) {
+	least := 0
+	for i := range c.kinds[:c.used] {
+		one := &c.kinds[i]
+		if one.what == u {
+			one.frames += frames
+			return
+		}
+		if one.frames < c.kinds[least].frames {
+			least = i
+		}
+	}
+	if c.used < maxUnopened {
+		c.kinds[c.used] = unopenedCount{u, frames}
+		c.used++
+		return
+	}
+	c.others += c.kinds[least].frames
+	c.kinds[least] = unopenedCount{u, frames}
+}
+
+// Add adds other counts.
+func (c *UnopenedCounts) Add(more *UnopenedCounts) {
+	for i := range more.kinds[:more.used] {
+		c.Count(more.kinds[i].what, more.kinds[i].frames)
+	}
+	c.others += more.others
+}
+
+// ByName returns the counts by name, with "others" for kinds that were given up. It is nil
+// without any.
+func (c *UnopenedCounts) ByName() map[string]uint64 {
+	if c.used == 0 {
+		return nil
+	}
+	all := make(map[string]uint64, c.used+1)
+	for i := range c.kinds[:c.used] {
+		all[c.kinds[i].what.String()] += c.kinds[i].frames
+	}
+	if c.others > 0 {
+		all["others"] = c.others
+	}
+	return all
+}
