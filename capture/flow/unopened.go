@@ -2,6 +2,7 @@ package flow
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/flowdedup/flowdedup/capture"
 )
@@ -46,7 +47,7 @@ func (u Unopened) String() string {
 	case UnopenedWiFi:
 		return "802.11-encrypted"
 	}
-	return "opened"
+	return "others"
 }
 
 // unknown notes that the walk ends at something that is not known here.
@@ -84,58 +85,69 @@ const maxUnopened = 32
 // UnopenedCounts count frames that were not opened, by what they hold: at most 32 kinds, of
 // which a new one takes the place of the rarest. The zero value is ready for use.
 type UnopenedCounts struct {
-	kinds  [maxUnopened]unopenedCount
+	kinds  [maxUnopened]UnopenedCount
 	used   int
 	others uint64 // frames of kinds that were given up
 }
 
-type unopenedCount struct {
-	what   Unopened
-	frames uint64
+// UnopenedCount counts frames that were not opened, of one kind or, without one, of others.
+type UnopenedCount struct {
+	What   Unopened
+	Frames uint64
 }
 
-// Count adds frames of a kind.
+// Count adds frames of a kind, or of no kind that is counted apart.
 func (c *UnopenedCounts) Count(u Unopened, frames uint64) {
+	if u.Kind == 0 {
+		c.others += frames
+		return
+	}
 	least := 0
 	for i := range c.kinds[:c.used] {
 		one := &c.kinds[i]
-		if one.what == u {
-			one.frames += frames
+		if one.What == u {
+			one.Frames += frames
 			return
 		}
-		if one.frames < c.kinds[least].frames {
+		if one.Frames < c.kinds[least].Frames {
 			least = i
 		}
 	}
 	if c.used < maxUnopened {
-		c.kinds[c.used] = unopenedCount{u, frames}
+		c.kinds[c.used] = UnopenedCount{u, frames}
 		c.used++
 		return
 	}
-	c.others += c.kinds[least].frames
-	c.kinds[least] = unopenedCount{u, frames}
+	c.others += c.kinds[least].Frames
+	c.kinds[least] = UnopenedCount{u, frames}
 }
 
 // Add adds other counts.
 func (c *UnopenedCounts) Add(more *UnopenedCounts) {
-	for i := range more.kinds[:more.used] {
-		c.Count(more.kinds[i].what, more.kinds[i].frames)
+	for _, one := range more.kinds[:more.used] {
+		c.Count(one.What, one.Frames)
 	}
 	c.others += more.others
+}
+
+// List returns the counts, from which Count makes them again.
+func (c *UnopenedCounts) List() []UnopenedCount {
+	all := slices.Clone(c.kinds[:c.used])
+	if c.others > 0 {
+		all = append(all, UnopenedCount{Frames: c.others})
+	}
+	return all
 }
 
 // ByName returns the counts by name, with "others" for kinds that were given up. It is nil
 // without any.
 func (c *UnopenedCounts) ByName() map[string]uint64 {
-	if c.used == 0 {
-		return nil
-	}
-	all := make(map[string]uint64, c.used+1)
-	for i := range c.kinds[:c.used] {
-		all[c.kinds[i].what.String()] += c.kinds[i].frames
-	}
-	if c.others > 0 {
-		all["others"] = c.others
+	var all map[string]uint64
+	for _, one := range c.List() {
+		if all == nil {
+			all = map[string]uint64{}
+		}
+		all[one.What.String()] += one.Frames
 	}
 	return all
 }
