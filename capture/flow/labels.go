@@ -47,14 +47,12 @@ func isControlWord(d []byte, o int, frame framing, end uint64) bool {
 	}
 	behind := frameAt(d, o+4, end)
 	switch {
-	case frame == frameProven || behind == frameProven:
-		return behind == frameProven
-	case frame == noFrame && behind == noFrame:
-		return word>>16 == 0
-	case frame != noFrame && behind != noFrame:
-		return word == 0
+	case behind != frame:
+		return behind > frame
+	case frame != noFrame && word != 0 && isVLAN(binary.BigEndian.Uint16(d[o+12:])):
+		return false // the type behind the tag is where a control word would have it, too
 	}
-	return behind != noFrame
+	return word>>16 == 0
 }
 
 // sum4 says of the checksum of an IPv4 header whether it agrees.
@@ -118,15 +116,14 @@ func mayBeIPv4(ip []byte, left int64) bool {
 	return sum == sumRight
 }
 
-// isIPv6 reports whether ip is a datagram that is as long as the left bytes on the wire, less
-// a frame check sequence and what pads short frames, and has a usual header.
+// isIPv6 reports whether ip is a datagram with a usual header that is no longer than the left
+// bytes on the wire.
 func isIPv6(ip []byte, left int64) bool {
-	const most = 8
-	return len(ip) >= 40 && left-length6(ip) >= 0 && left-length6(ip) <= most && isUsual6(ip)
+	return len(ip) >= 40 && length6(ip) <= left && isUsual6(ip)
 }
 
 // mayBeIPv6 reports whether ip is a datagram, if nothing speaks for an Ethernet frame: one
-// that is no longer than what is left, or was sliced before it was captured.
+// that is no longer than the left bytes, or was sliced before it was captured.
 func mayBeIPv6(ip []byte, left int64) bool {
 	return len(ip) >= 40 && (length6(ip) <= left || isUsual6(ip))
 }
@@ -162,7 +159,7 @@ type framing uint8
 const (
 	noFrame     framing = iota
 	frameTyped          // its type is known
-	frameProven         // it leads to an IPv4 header with the right checksum
+	frameProven         // it leads to an IP header that isIPv4 or isIPv6 believes
 )
 
 // frameAt reports whether an Ethernet frame lies at offset o of d. On the wire, d ends at end.
@@ -185,6 +182,9 @@ func frameAt(d []byte, o int, end uint64) framing {
 		}
 		return frameIf(d[at]>>4 == 4)
 	case typ == typeIPv6 && at < len(d):
+		if d[at]>>4 == 6 && isIPv6(d[at:], left) {
+			return frameProven
+		}
 		return frameIf(d[at]>>4 == 6)
 	}
 	return frameIf(leadsOn(typ) || plainType(typ))
