@@ -27,7 +27,7 @@ type Status struct {
 	Unjudged, Protected  *uint64 // those of dedup.Summary
 	DuplicatesByProtocol map[string]uint64
 	Unopened             map[string]uint64 // that of dedup.Summary
-	Diffs                diffs.Counts // of the duplicates sampled
+	Diffs                diffs.Counts      // of the duplicates sampled
 	Matrix               []points.Cell
 	Conversations        dedup.Conversations
 
