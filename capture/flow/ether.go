@@ -99,7 +99,7 @@ func (w *walk) etherType() step {
 			w.o += 6
 		default:
 			if !plainType(w.typ) {
-				return w.unknown(UnopenedType, uint32(w.typ))
+				return w.unknown(unopenedType, uint32(w.typ))
 			}
 			return stop
 		}
@@ -171,7 +171,7 @@ func (w *walk) mpls() step {
 	case typeBridging:
 		return w.goTo(at-w.o, atEther)
 	}
-	return w.unknown(UnopenedMPLS, 0)
+	return w.unknown(unopenedMPLS, 0)
 }
 
 // llc reads an 802.2 header, and a SNAP header if one follows.
@@ -189,7 +189,7 @@ func (w *walk) llc() step {
 	case d[0] == 6 && d[1] == 6 && d[2] == 3: // the SAP of IP, RFC 948
 		return w.goTo(3, atIP4)
 	case d[0] != sapSNAP && !plainSAP(d[0]):
-		return w.unknown(UnopenedSAP, uint32(d[0]))
+		return w.unknown(unopenedSAP, uint32(d[0]))
 	}
 	return stop
 }
@@ -242,7 +242,7 @@ func (w *walk) ppp() step {
 		return w.goTo(n, atMPLS)
 	}
 	if !plainPPP(protocol) {
-		return w.unknown(UnopenedPPP, uint32(protocol))
+		return w.unknown(unopenedPPP, uint32(protocol))
 	}
 	return stop
 }

@@ -27,13 +27,13 @@ func (w *walk) arista() step {
 	n := head
 	switch version := w.be16(2) & 0xff; {
 	case w.be16(0) != timestamp:
-		return w.unknown(UnopenedType, typeArista)
+		return w.unknown(unopenedType, typeArista)
 	case version == bits64:
 		n += 8 // seconds and nanoseconds
 	case version == bits48:
 		n += 6 // the low 16 bits of the seconds
 	default:
-		return w.unknown(UnopenedType, typeArista)
+		return w.unknown(unopenedType, typeArista)
 	}
 	if w.left() < n+2 {
 		w.noteUnread(LayerArista)
@@ -55,7 +55,7 @@ func (w *walk) macsec() step {
 	}
 	control, length := w.d[w.o], int(w.d[w.o+1]&0x3f)
 	if control&(encrypted|changed) != 0 {
-		return w.unknown(UnopenedMACsec, 0)
+		return w.unknown(unopenedMACsec, 0)
 	}
 	w.o += header
 	if control&hasIdentifier != 0 {
@@ -79,7 +79,7 @@ func (w *walk) trill() step {
 	}
 	first := w.be16(0)
 	if version := first >> 14; version != 0 {
-		return w.unknown(UnopenedType, typeTRILL)
+		return w.unknown(unopenedType, typeTRILL)
 	}
 	return w.goTo(header+4*int(first>>6&0x1f), atEther)
 }
@@ -93,7 +93,7 @@ func (w *walk) batman() step {
 	case w.left() < 2:
 		return stop
 	case w.d[w.o+1] != version:
-		return w.unknown(UnopenedType, typeBATMAN)
+		return w.unknown(unopenedType, typeBATMAN)
 	}
 	switch w.d[w.o] {
 	case broadcast:
@@ -103,7 +103,7 @@ func (w *walk) batman() step {
 	case fourAddresses:
 		return w.goTo(18, atEther)
 	case fragment, coded:
-		return w.unknown(UnopenedType, typeBATMAN)
+		return w.unknown(unopenedType, typeBATMAN)
 	}
 	return stop // of the mesh itself
 }

@@ -92,7 +92,7 @@ func (w *walk) erf() step {
 	case erfIPv6:
 		return atIP6
 	}
-	return w.unknown(UnopenedLink, uint32(w.link))
+	return w.unknown(unopenedLink, uint32(w.link))
 }
 
 // juniper reads the header that routers of Juniper put before what they capture: three letters,
@@ -145,7 +145,7 @@ func (w *walk) rareNetwork() step {
 	case w.link == capture.LinkSymantec, w.link == capture.LinkIPoverFC, w.link == capture.LinkIEEE1394:
 		return stop
 	}
-	return w.unknown(UnopenedLink, uint32(w.link))
+	return w.unknown(unopenedLink, uint32(w.link))
 }
 
 // arcnetLinux reads source, destination, two bytes of offset, and the system code, as Linux

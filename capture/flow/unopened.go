@@ -11,47 +11,44 @@ import (
 // or what is encrypted. Protocols that are known to carry no IP, such as ARP and LLDP, and
 // frames that were cut short are no such frames.
 type Unopened struct {
-	Kind   UnopenedKind
+	Kind   uint8  // 0 for others that are not told apart
 	Number uint32 // what Kind says
 }
 
-// UnopenedKind says what was not opened.
-type UnopenedKind uint8
-
 // What may be not opened, and what numbers it.
 const (
-	UnopenedLink   UnopenedKind = iota + 1 // a link type, by its number
-	UnopenedType                           // an ethertype
-	UnopenedSAP                            // a service access point of 802.2
-	UnopenedPPP                            // a PPP protocol
-	UnopenedMPLS                           // what lies below a label stack; no number
-	UnopenedMACsec                         // encrypted frames of 802.1AE; no number
-	UnopenedWiFi                           // encrypted frames of 802.11; no number
+	unopenedLink   = iota + 1 // a link type, by its number
+	unopenedType              // an ethertype
+	unopenedSAP               // a service access point of 802.2
+	unopenedPPP               // a PPP protocol
+	unopenedMPLS              // what lies below a label stack; no number
+	unopenedMACsec            // encrypted frames of 802.1AE; no number
+	unopenedWiFi              // encrypted frames of 802.11; no number
 )
 
 // String returns a name such as "ethertype-88b5", "linktype-290" or "macsec-encrypted".
 func (u Unopened) String() string {
 	switch u.Kind {
-	case UnopenedLink:
+	case unopenedLink:
 		return fmt.Sprintf("linktype-%d", u.Number)
-	case UnopenedType:
+	case unopenedType:
 		return fmt.Sprintf("ethertype-%04x", u.Number)
-	case UnopenedSAP:
+	case unopenedSAP:
 		return fmt.Sprintf("llc-%02x", u.Number)
-	case UnopenedPPP:
+	case unopenedPPP:
 		return fmt.Sprintf("ppp-%04x", u.Number)
-	case UnopenedMPLS:
+	case unopenedMPLS:
 		return "mpls"
-	case UnopenedMACsec:
+	case unopenedMACsec:
 		return "macsec-encrypted"
-	case UnopenedWiFi:
+	case unopenedWiFi:
 		return "802.11-encrypted"
 	}
 	return "others"
 }
 
 // unknown notes that the walk ends at something that is not known here.
-func (w *walk) unknown(kind UnopenedKind, number uint32) step {
+func (w *walk) unknown(kind uint8, number uint32) step {
 	w.unopened = Unopened{kind, number}
 	return stop
 }

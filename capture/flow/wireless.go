@@ -152,7 +152,7 @@ func (w *walk) wifi() step {
 	}
 	laterFragment := d[22]&0x0f != 0
 	if flags&wifiProtected != 0 && control&wifiNoData == 0 {
-		return w.unknown(UnopenedWiFi, 0)
+		return w.unknown(unopenedWiFi, 0)
 	}
 	if control&wifiNoData != 0 || laterFragment {
 		return stop
