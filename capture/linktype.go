@@ -19,6 +19,7 @@ const (
 	LinkRawDLT14     LinkType = 14 // DLT_RAW of OpenBSD, found in files
 	LinkPPPHDLC      LinkType = 50
 	LinkPPPEther     LinkType = 51
+	LinkSymantec     LinkType = 99
 	LinkATMRFC1483   LinkType = 100
 	LinkRaw          LinkType = 101
 	LinkCHDLC        LinkType = 104
@@ -29,13 +30,21 @@ const (
 	LinkLinuxSLL     LinkType = 113
 	LinkPFLog        LinkType = 117
 	LinkPrism        LinkType = 119
+	LinkIPoverFC     LinkType = 122
 	LinkSunATM       LinkType = 123
 	LinkRadiotap     LinkType = 127
+	LinkARCNETLinux  LinkType = 129
+	LinkIEEE1394     LinkType = 138
 	LinkUser2        LinkType = 149 // macOS wrote PKTAP under this number
 	LinkAVS          LinkType = 163
 	LinkPPPPPPD      LinkType = 166
+	LinkJuniperEther LinkType = 178
+	LinkJuniperPPP   LinkType = 179
+	LinkJuniperFR    LinkType = 180
+	LinkJuniperCHDLC LinkType = 181
 	LinkPPI          LinkType = 192
 	LinkIEEE802154   LinkType = 195 // with a check sequence
+	LinkERF          LinkType = 197
 	LinkPPPWithDir   LinkType = 204
 	LinkCHDLCWithDir LinkType = 205
 	LinkFRelayDir    LinkType = 206
@@ -46,11 +55,17 @@ const (
 	LinkIEEE802154N  LinkType = 230 // without
 	LinkNFLog        LinkType = 239
 	LinkNetAnalyzer  LinkType = 240
+	LinkNetAnalyzerT LinkType = 241 // transparent: with preamble
 	LinkIPoverIB     LinkType = 242
 	LinkPKTAP        LinkType = 258
+	LinkEPON         LinkType = 259
 	LinkEthernetMP   LinkType = 274
 	LinkLinuxSLL2    LinkType = 276
+	LinkBRCM         LinkType = 281 // tag of a Broadcom switch in front of the ethertype
+	LinkBRCMPrepend  LinkType = 282 // in front of the frame
 	LinkIEEE802154T  LinkType = 283 // behind TAP's header
+	LinkDSA          LinkType = 284 // tag of a Marvell switch
+	LinkEDSA         LinkType = 285 // with an ethertype of its own
 )
 
 var linkNames = map[LinkType]string{
@@ -65,6 +80,11 @@ var linkNames = map[LinkType]string{
 	LinkNFLog: "NFLOG", LinkNetAnalyzer: "NETANALYZER", LinkIPoverIB: "IPOIB", LinkPKTAP: "PKTAP",
 	LinkEthernetMP: "ETHERNET_MPACKET", LinkLinuxSLL2: "LINUX_SLL2", LinkIEEE802154: "IEEE802_15_4_WITHFCS",
 	LinkIEEE802154N: "IEEE802_15_4_NOFCS", LinkIEEE802154T: "IEEE802_15_4_TAP",
+	LinkSymantec: "SYMANTEC_FIREWALL", LinkIPoverFC: "IP_OVER_FC", LinkARCNETLinux: "ARCNET_LINUX",
+	LinkIEEE1394: "APPLE_IP_OVER_IEEE1394", LinkJuniperEther: "JUNIPER_ETHER", LinkJuniperPPP: "JUNIPER_PPP",
+	LinkJuniperFR: "JUNIPER_FRELAY", LinkJuniperCHDLC: "JUNIPER_CHDLC", LinkERF: "ERF",
+	LinkNetAnalyzerT: "NETANALYZER_TRANSPARENT", LinkEPON: "EPON", LinkBRCM: "DSA_TAG_BRCM",
+	LinkBRCMPrepend: "DSA_TAG_BRCM_PREPEND", LinkDSA: "DSA_TAG_DSA", LinkEDSA: "DSA_TAG_EDSA",
 }
 
 // String returns the name without its LINKTYPE_ prefix, or the number.

@@ -92,6 +92,7 @@ type side struct {
 
 	packets, truncated, noTime, disorder, repeats uint64
 	protocols                                     [flow.ProtocolCount]uint64
+	unopened                                      flow.UnopenedCounts
 	only                                          [flow.ProtocolCount]uint64
 	alone, outside                                uint64
 }

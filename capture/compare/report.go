@@ -25,6 +25,9 @@ type Side struct {
 	// far as was noticed.
 	Repeats                            uint64
 	NonIP, Truncated, NoTime, Disorder uint64
+	// Unopened counts, among NonIP, frames that were not opened: see flow.Unopened. It is nil
+	// without any.
+	Unopened map[string]uint64
 }
 
 // Report says how two sides differ.
@@ -82,7 +85,7 @@ func (c *Comparer) Report(conversations int) *Report {
 		s := &c.sides[i]
 		r.Sides[i] = Side{
 			Packets: s.packets, Outside: s.outside, Repeats: s.repeats, NonIP: s.protocols[flow.NonIP],
-			Truncated: s.truncated, NoTime: s.noTime, Disorder: s.disorder,
+			Truncated: s.truncated, NoTime: s.noTime, Disorder: s.disorder, Unopened: s.unopened.ByName(),
 		}
 	}
 	for p := range a.protocols {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
@@ -177,6 +178,13 @@ func (c *Comparer) readUntil(i int, end int64) bool {
 	return true
 }
 
+// countUnopened counts frame i of b, which has no IP, if it was not opened.
+func (c *Comparer) countUnopened(s *side, b *capture.Batch, i int) {
+	if what, ok := c.prepare.decoder.Unopened(b, i); ok {
+		s.unopened.Count(what, 1)
+	}
+}
+
 // add matches the packets of a batch from packet first on, which are read at places.
 func (c *Comparer) add(i int, b *Batch, first int, places []int64) {
 	s := &c.sides[i]
@@ -204,6 +212,9 @@ func (c *Comparer) add(i int, b *Batch, first int, places []int64) {
 		r.talk, r.check, r.flags = talks[j], checkOf(b.talks[k]), uint8(b.talks[k]&backward|again>>j&1*repeated)
 		r.proto, r.size, r.state = b.protocols[k], size, waiting
 		s.protocols[r.proto]++
+		if r.proto == flow.NonIP {
+			c.countUnopened(s, &b.packets, k)
+		}
 		if t < placed {
 			s.late(r, placed)
 		}

@@ -17,6 +17,7 @@ type BatchDetector struct {
 	detector *Detector
 	identity *flow.Identity
 	digester digest.MessageDigester
+	decoder  *flow.Decoder        // for frames without IP
 	within   *flow.SightingReader // nil without Within
 	messages *flow.Messages       // of the packets that were read last
 
@@ -38,6 +39,7 @@ type BatchDetector struct {
 // NewBatchDetector makes a BatchDetector. A pipeline needs one for each batch in flight.
 func (d *Detector) NewBatchDetector() *BatchDetector {
 	p := &BatchDetector{detector: d, identity: flow.NewIdentity(d.identity), digester: d.digester()}
+	p.decoder = flow.NewDecoder(flow.DecoderConfig{Inner: d.identity.Kind == flow.Inner})
 	if d.within.Fields != 0 {
 		p.within = flow.NewSightingReader(d.within)
 	}
@@ -90,7 +92,11 @@ func (p *BatchDetector) Read(b *capture.Batch, from, to int) []digest.Digest {
 	if p.within != nil {
 		separate(p.digests[from:to], p.within.Points(b, from, to-from))
 	}
+	before := p.tally.NonIP
 	p.tally.add(p.times[from:to], b.Frames[from:to], p.protocols[from:to])
+	if p.tally.NonIP > before {
+		p.tally.unopened(p.decoder, b, from, p.protocols[from:to])
+	}
 	p.choose(b, from, to)
 	return p.digests[from:to]
 }

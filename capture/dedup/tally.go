@@ -9,10 +9,11 @@ import (
 
 // Tally counts packets that follow each other in a stream.
 type Tally struct {
-	Packets, Bytes      uint64 // captured bytes
-	NonIP               uint64 // packets without an IP header
-	Snapped             uint64 // packets captured in part
-	OutOfOrder, Untimed uint64 // packets older than the one before, and without a time
+	Packets, Bytes      uint64              // captured bytes
+	NonIP               uint64              // packets without an IP header
+	Unopened            flow.UnopenedCounts // those of them that were not opened
+	Snapped             uint64              // packets captured in part
+	OutOfOrder, Untimed uint64              // packets older than the one before, and without a time
 	// First and Last are the times of the first and the last packet that have one, or
 	// capture.NoTime.
 	First, Last int64
@@ -41,6 +42,18 @@ func (t *Tally) add(times []int64, all []capture.Frame, protocols []flow.Protoco
 	t.Bytes += s.Bytes
 	t.Snapped += s.Snapped
 	t.OutOfOrder += s.Older
+}
+
+// unopened counts, among packets from number from on, those without IP that d did not open.
+func (t *Tally) unopened(d *flow.Decoder, b *capture.Batch, from int, protocols []flow.Protocol) {
+	for i, p := range protocols {
+		if p != flow.NonIP {
+			continue
+		}
+		if what, ok := d.Unopened(b, from+i); ok {
+			t.Unopened.Count(what, 1)
+		}
+	}
 }
 
 // nonIP counts packets without an IP header.
@@ -80,6 +93,7 @@ func (t *Tally) Add(next *Tally) {
 	t.Packets += next.Packets
 	t.Bytes += next.Bytes
 	t.NonIP += next.NonIP
+	t.Unopened.Add(&next.Unopened)
 	t.Snapped += next.Snapped
 	t.Untimed += next.Untimed
 	t.OutOfOrder += next.OutOfOrder

@@ -12,29 +12,29 @@ import (
 // precede its IP header: those of Ethernet, Linux cooked captures, loopback interfaces or
 // nothing, then VLAN tags, MPLS labels and PPPoE. It returns false for all other frames, and
 // then h has no meaning. It takes a third of the time, since it makes no walk.
-func decodeCommon(h *Header, link capture.LinkType, d []byte) bool {
+func decodeCommon(h *Header, link capture.LinkType, d []byte, wireLen uint32) bool {
 	*h = Header{}
 	typ, o := commonLink(h, link, d)
-	return h.common(d, typ, o)
+	return h.common(d, typ, o, uint64(wireLen))
 }
 
 // common describes the IP header that an ethertype leads to, whose header begins at offset
-// o. It returns false if there is none, or if that is not known.
-func (h *Header) common(d []byte, typ uint16, o int) bool {
+// o. It returns false if there is none, or if that is not known. On the wire, d ends at end.
+func (h *Header) common(d []byte, typ uint16, o int, end uint64) bool {
 	for range maxTypes {
 		switch typ {
 		case typeIPv4:
 			return h.ip4(d, o)
 		case typeIPv6:
 			return h.ip6(d, o)
-		case typeVLAN, typeQinQ, typeQinQOld:
+		case typeVLAN, typeQinQ, typeQinQOld, typeQinQOld2:
 			if len(d) < o+4 {
 				return false
 			}
 			h.addTag(d, o)
 			typ, o = binary.BigEndian.Uint16(d[o+2:]), o+4
 		case typeMPLS, typeMPLSUp:
-			typ, o = belowLabels(d, o)
+			typ, o = belowLabels(d, o, end)
 		case typePPPoE:
 			typ, o = insidePPPoE(d, o)
 		default:
@@ -65,7 +65,7 @@ func (w *walk) common(s step) bool {
 	case s != atType:
 		return false
 	}
-	if w.h.common(w.d, typ, o) {
+	if w.h.common(w.d, typ, o, w.end) {
 		return true
 	}
 	*w.h = Header{}
@@ -159,11 +159,12 @@ func typeByFamily(family uint32) uint16 {
 	return 0
 }
 
-// belowLabels goes to the bottom of the MPLS label stack at offset o.
-func belowLabels(d []byte, o int) (typ uint16, end int) {
+// belowLabels goes to the bottom of the MPLS label stack at offset o. On the wire, d ends at
+// end.
+func belowLabels(d []byte, o int, end uint64) (typ uint16, at int) {
 	for o+4 <= len(d) {
 		if o += 4; d[o-2]&1 != 0 {
-			return typeByVersion(d, o), o
+			return underLabels(d, o, max(end, uint64(len(d))))
 		}
 	}
 	return 0, o

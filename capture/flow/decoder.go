@@ -52,7 +52,8 @@ func (d *Decoder) Decode(h []Header, b *capture.Batch, from int) {
 // decodeSlow decodes frame i of b on the slow path: any link type, and anything between
 // the link header and IP.
 func decodeSlow(h *Header, b *capture.Batch, i int) {
-	if !decodeCommon(h, b.Interfaces[b.Frames[i].Interface].LinkType, b.Data(i)) {
+	f := &b.Frames[i]
+	if !decodeCommon(h, b.Interfaces[f.Interface].LinkType, b.Data(i), f.WireLen) {
 		readFrame(h, b, i, nil)
 	}
 }

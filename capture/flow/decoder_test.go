@@ -236,7 +236,7 @@ func checkCommon(t *testing.T, b *capture.Batch, i int) (decoded bool) {
 	t.Helper()
 	var common, walked Header
 	link := b.Interfaces[b.Frames[i].Interface].LinkType
-	decoded = decodeCommon(&common, link, b.Data(i))
+	decoded = decodeCommon(&common, link, b.Data(i), b.Frames[i].WireLen)
 	if readFrame(&walked, b, i, nil); decoded && common != walked {
 		t.Fatalf("link type %d, frame %x:\ncommon %+v\nwalked %+v", link, b.Data(i), common, walked)
 	}

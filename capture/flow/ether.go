@@ -75,7 +75,7 @@ func (w *walk) etherType() step {
 			return w.goTo(2, atEther)
 		case typeNSH:
 			return w.nsh()
-		case typeVLAN, typeQinQ, typeQinQOld:
+		case typeVLAN, typeQinQ, typeQinQOld, typeQinQOld2:
 			if w.left() < 4 {
 				w.noteUnread(LayerVLAN)
 				return stop
@@ -83,11 +83,24 @@ func (w *walk) etherType() step {
 			w.h.addTag(w.d, w.o)
 			w.note(LayerVLAN, 0, 4, uint32(w.be16(0)&0xfff))
 			w.o += 2
-		case typeVNTag, typeHSR:
+		case typeArista:
+			return w.arista()
+		case typeMACsec:
+			return w.macsec()
+		case typeTRILL:
+			return w.trill()
+		case typeBATMAN:
+			return w.batman()
+		case typeRealtek:
+			return w.realtek()
+		case typeVNTag, typeHSR, typeRTag:
 			w.o += 4
-		case typeETag, typeCMD:
+		case typeETag, typeCMD, typeEDSA:
 			w.o += 6
 		default:
+			if !plainType(w.typ) {
+				return w.unknown(unopenedType, uint32(w.typ))
+			}
 			return stop
 		}
 		if w.left() < 2 {
@@ -132,9 +145,7 @@ func (w *walk) nsh() step {
 	return stop
 }
 
-// mpls goes to the bottom of a label stack (RFC 3032). As RFC 4928 has routers do, it
-// guesses from the first four bits what lies there: an IP version, or the control word of
-// an Ethernet pseudowire (RFC 4448).
+// mpls goes to the bottom of a label stack (RFC 3032), below which lies what underLabels says.
 func (w *walk) mpls() step {
 	for {
 		if w.left() < 4 {
@@ -151,17 +162,16 @@ func (w *walk) mpls() step {
 	if w.left() < 1 {
 		return stop
 	}
-	switch w.d[w.o] >> 4 {
-	case 4:
+	typ, at := underLabels(w.d, w.o, max(w.end, uint64(len(w.d))))
+	switch typ {
+	case typeIPv4:
 		return atIP4
-	case 6:
+	case typeIPv6:
 		return atIP6
-	case 0:
-		if w.left() >= 4+14 {
-			return w.goTo(4, atEther)
-		}
+	case typeBridging:
+		return w.goTo(at-w.o, atEther)
 	}
-	return stop
+	return w.unknown(unopenedMPLS, 0)
 }
 
 // llc reads an 802.2 header, and a SNAP header if one follows.
@@ -178,6 +188,8 @@ func (w *walk) llc() step {
 		return w.snap()
 	case d[0] == 6 && d[1] == 6 && d[2] == 3: // the SAP of IP, RFC 948
 		return w.goTo(3, atIP4)
+	case d[0] != sapSNAP && !plainSAP(d[0]):
+		return w.unknown(unopenedSAP, uint32(d[0]))
 	}
 	return stop
 }
@@ -228,6 +240,9 @@ func (w *walk) ppp() step {
 		return w.goTo(n, atIP6)
 	case pppMPLS:
 		return w.goTo(n, atMPLS)
+	}
+	if !plainPPP(protocol) {
+		return w.unknown(unopenedPPP, uint32(protocol))
 	}
 	return stop
 }

@@ -137,6 +137,7 @@ const (
 	typeVLAN       = 0x8100 // 802.1Q
 	typeQinQ       = 0x88a8 // 802.1ad
 	typeQinQOld    = 0x9100 // in use before 802.1ad
+	typeQinQOld2   = 0x9200 // likewise
 	typeMPLS       = 0x8847
 	typeMPLSUp     = 0x8848 // upstream-assigned labels, RFC 5332
 	typePPPoE      = 0x8864 // session stage, RFC 2516
@@ -148,6 +149,13 @@ const (
 	typeETag       = 0x893f // 802.1BR
 	typeCMD        = 0x8909 // Cisco metadata
 	typeHSR        = 0x892f // IEC 62439-3
+	typeArista     = 0xd28b // Arista Networks
+	typeMACsec     = 0x88e5 // IEEE 802.1AE
+	typeRTag       = 0xf1c1 // IEEE 802.1CB
+	typeTRILL      = 0x22f3 // RFC 7178
+	typeBATMAN     = 0x4305 // B.A.T.M.A.N. advanced
+	typeRealtek    = 0x8899 // tags of Realtek switches, and their management
+	typeEDSA       = 0xdada // Marvell switches, as Linux programs them
 	typeARP        = 0x0806
 	typeRARP       = 0x8035
 	typePPP        = 0x880b
@@ -161,7 +169,9 @@ const (
 	maxLength = 1500
 )
 
-func isVLAN(t uint16) bool { return t == typeVLAN || t == typeQinQ || t == typeQinQOld }
+func isVLAN(t uint16) bool {
+	return t == typeVLAN || t == typeQinQ || t == typeQinQOld || t == typeQinQOld2
+}
 
 // portMask has all bits set for protocols whose header begins with two ports.
 var portMask = [256]uint32{

@@ -146,8 +146,21 @@ func join(parts ...any) []byte {
 
 // ip4 is an IPv4 packet from 10.0.0.n to 10.0.1.n.
 func ip4(n byte, proto int, payload []byte) []byte {
-	return join("\x45\x00", be16(20+len(payload)), be16(0x1200+int(n)), "\x00\x00\x40", string([]byte{byte(proto)}), "\xab\xcd",
-		[]byte{10, 0, 0, n, 10, 0, 1, n}, payload)
+	return summed(join("\x45\x00", be16(20+len(payload)), be16(0x1200+int(n)), "\x00\x00\x40", string([]byte{byte(proto)}), "\x00\x00",
+		[]byte{10, 0, 0, n, 10, 0, 1, n}, payload))
+}
+
+// summed sets the checksum of an IPv4 header (RFC 791), word by word.
+func summed(ip []byte) []byte {
+	sum := 0
+	for o := 0; o < int(ip[0]&15)*4; o += 2 {
+		if o != 10 {
+			sum += int(ip[o])<<8 | int(ip[o+1])
+		}
+	}
+	sum = sum%0xffff ^ 0xffff
+	copy(ip[10:], be16(sum))
+	return ip
 }
 
 // ip6 is an IPv6 packet from 2001:db8::n to 2001:db8:1::n.

@@ -210,7 +210,7 @@ func (g *Identity) readFast(protocols []Protocol, link capture.LinkType, b *capt
 func (g *Identity) readSlow(protocols []Protocol, b *capture.Batch, from, i int) {
 	var h Header
 	f := &b.Frames[from+i]
-	if !decodeCommon(&h, b.Interfaces[f.Interface].LinkType, b.Data(from+i)) {
+	if !decodeCommon(&h, b.Interfaces[f.Interface].LinkType, b.Data(from+i), f.WireLen) {
 		w := readFrame(&h, b, from+i, nil)
 		if h.Version == 0 {
 			g.addWalked(&w, b, from, i, &h)

@@ -76,13 +76,7 @@ func (g *Identity) view(b *capture.Batch, i int, h *Header, base uint32) view {
 	if cut := g.tagBytes(h); cut > 0 {
 		v.tag = uint32(h.Tag) - base
 		v.tagEnd = v.tag + cut
-		v.typ = v.tag - 2
-		switch link := b.Interfaces[b.Frames[i].Interface].LinkType; {
-		case link == capture.LinkLinuxSLL2 && v.tag == 20:
-			v.typ = 0
-		case link == capture.LinkIPoverIB && v.tag == 44:
-			v.typ = 40
-		}
+		v.typ = typeBehind(b.Interfaces[b.Frames[i].Interface].LinkType, v.tag)
 	}
 	return v
 }

@@ -46,7 +46,7 @@ func (g *Identity) addNonIP(b *capture.Batch, from, number int, h *Header) (adde
 		w := readFrame(&header, b, from+number, nil)
 		return g.addWalked(&w, b, from, number, h)
 	}
-	w := walk{d: b.Data(from + number)[h.Start:h.End], h: &header, frame: -1}
+	w := walk{d: b.Data(from + number)[h.Start:h.End], end: uint64(h.Wire), h: &header, frame: -1}
 	w.run(atEther)
 	return g.addWalked(&w, b, from, number, h)
 }
@@ -97,7 +97,7 @@ func (w *walk) head(ignore Fields) (head [nonIPHead]byte) {
 // frame ends at the given offset.
 func (w *walk) payload(end int64) (payload []byte, wire int64) {
 	p := &w.nonIP
-	end -= int64(p.fcs)
+	end -= int64(p.fcs) + int64(p.trailer)
 	if p.end > 0 && int64(p.end) <= end {
 		end = int64(p.end)
 	} else {
@@ -186,6 +186,7 @@ type nonIP struct {
 	// at gap are not part of it.
 	start, gap, gapLen int
 	behind             bool
+	trailer            int // bytes before it that are not of the payload
 }
 
 // none is the offset of an address that a link header does not have.

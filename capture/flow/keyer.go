@@ -49,6 +49,8 @@ type Keyer struct {
 	msgs    []digest.Message
 	read    []Header
 
+	unopened UnopenedCounts
+
 	chosen4, chosen6 []byte // for FromKeys
 }
 
@@ -78,9 +80,36 @@ func NewKeyer(cfgs []KeyConfig, decode DecoderConfig) *Keyer {
 func (k *Keyer) FromHeaders(b *capture.Batch, from int, h []Header) []*Keys {
 	if k.headers {
 		k.reset(len(h))
-		k.split(b.Frames[from:from+len(h)], h, 0, k.tails)
+		k.splitRead(b, from, h, 0)
 	}
 	return k.gather(b, from, h)
+}
+
+// splitRead adds the frames from number from on, which h describes, to the lists under numbers
+// from first on. It counts those without IP that were not opened.
+func (k *Keyer) splitRead(b *capture.Batch, from int, h []Header, first int) {
+	before := len(k.four.Frame) + len(k.six.Frame)
+	k.split(b.Frames[from:from+len(h)], h, first, k.tails)
+	if len(k.four.Frame)+len(k.six.Frame) == before+len(h) {
+		return
+	}
+	for i := range h {
+		if h[i].Version != 0 {
+			continue
+		}
+		if what, ok := k.decoder.Unopened(b, from+i); ok {
+			k.unopened.Count(what, 1)
+		}
+	}
+}
+
+// TakeUnopened adds to c the frames that were not opened since the call before. Where keys are
+// hardware addresses alone, none are counted.
+func (k *Keyer) TakeUnopened(c *UnopenedCounts) {
+	if k.unopened != (UnopenedCounts{}) {
+		c.Add(&k.unopened)
+		k.unopened = UnopenedCounts{}
+	}
 }
 
 func (k *Keyer) gather(b *capture.Batch, from int, h []Header) []*Keys {
@@ -124,7 +153,7 @@ func (k *Keyer) list(rule *headers.Tuples, b *capture.Batch, from, at, end int) 
 		if can {
 			rest = min(rest, tupleGroup)
 		}
-		k.split(b.Frames[from+at:from+at+rest], k.decode(b, from+at, rest), at, k.tails)
+		k.splitRead(b, from+at, k.decode(b, from+at, rest), at)
 		at += rest
 	}
 }

@@ -40,6 +40,9 @@ const (
 	// LayerPPPoE is the header of a session (RFC 2516), without the PPP protocol behind
 	// it.
 	LayerPPPoE
+	// LayerArista is the time header of Arista switches. Like a tag, it begins behind the
+	// type field that announces it, and ends with the type of what follows.
+	LayerArista
 	// LayerIPinIP is a tunnel without a header of its own (RFC 2003, RFC 2473).
 	LayerIPinIP
 	LayerGRE
@@ -76,7 +79,7 @@ const (
 )
 
 var layerNames = [layerKinds]string{
-	"", "ethernet", "ip", "vlan", "mpls", "pppoe", "ipip", "gre", "pptp", "nvgre", "erspan", "vxlan", "geneve", "gtp",
+	"", "ethernet", "ip", "vlan", "mpls", "pppoe", "arista", "ipip", "gre", "pptp", "nvgre", "erspan", "vxlan", "geneve", "gtp",
 	"l2tp", "lisp", "mpls-in-ip", "ethernet-in-ip", "etherip", "eoip", "tzsp", "jmirror", "unread",
 }
 

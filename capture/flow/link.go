@@ -57,14 +57,12 @@ func (w *walk) linkHeader() step {
 		return atMPLS
 	case capture.LinkFDDI, capture.LinkTokenRing, capture.LinkARCNET, capture.LinkIPoverIB:
 		return w.legacyLAN()
-	case capture.LinkNetAnalyzer:
-		return w.goTo(4, atEther) // after the header of the analyzer
 	case capture.LinkEthernetMP:
 		return w.mPacket()
 	case capture.LinkSLIP:
 		return w.slip()
 	}
-	return stop
+	return w.deviceHeader()
 }
 
 // loopback reads the address family that BSD systems put before packets: in the byte

@@ -12,14 +12,17 @@ func wifiFrame(control, flags byte, rest ...any) []byte {
 	return join([]byte{control, flags, 0, 0}, mac(1), mac(2), mac(3), "\x00\x00", join(rest...))
 }
 
-// linkCases has headers of every link type, each before a whole datagram. The expected
-// results agree with tshark for the types that it knows.
-var linkCases = []struct {
+// linkCase is a header before a whole datagram.
+type linkCase struct {
 	name string
 	link capture.LinkType
 	head []byte
 	ip   []byte // nil: nothing must be found
-}{
+}
+
+// linkCases has headers of every link type, each before a whole datagram. The expected
+// results agree with tshark for the types that it knows.
+var linkCases = []linkCase{
 	{"ethernet", capture.LinkEthernet, ether(typeIPv4, nil), packet4},
 	{"ethernet 802.2 snap", capture.LinkEthernet, join(mac(1), mac(2), be16(60), snap(typeIPv4, nil)), packet4},
 	{"ethernet 802.2 ip", capture.LinkEthernet, join(mac(1), mac(2), be16(60), "\x06\x06\x03"), packet4},
@@ -121,6 +124,8 @@ var linkCases = []struct {
 	{"ipnet", capture.LinkIPNet, join("\x01\x1a", make([]byte, 22)), packet6},
 	{"unknown", 32767, nil, nil},
 }
+
+func init() { linkCases = append(linkCases, deviceCases...) }
 
 func TestLinkTypes(t *testing.T) {
 	for _, c := range linkCases {

@@ -15,7 +15,7 @@ func (w *walk) plausible(end uint64) bool {
 	case 4:
 		header := w.d[w.h.Start:w.h.End]
 		length := 4 * int(header[0]&15)
-		return ends <= end && length <= len(header) && folded(header[:length]) == 0xffff
+		return ends <= end && length <= len(header) && onesSum(header[:length]) == 0xffff
 	case 6:
 		return ends == end || w.frame >= 0 && ends < end
 	}
@@ -25,16 +25,4 @@ func (w *walk) plausible(end uint64) bool {
 // isARP reports whether d begins as ARP for IPv4 on Ethernet does (RFC 826).
 func isARP(d []byte) bool {
 	return len(d) >= 8 && binary.BigEndian.Uint64(d)>>16 == 0x0001_0800_0604
-}
-
-// folded returns the sum in one's complement of an even number of bytes (RFC 1071).
-func folded(d []byte) uint16 {
-	sum := uint32(0)
-	for ; len(d) >= 2; d = d[2:] {
-		sum += uint32(binary.BigEndian.Uint16(d))
-	}
-	for sum > 0xffff {
-		sum = sum>>16 + sum&0xffff
-	}
-	return uint16(sum)
 }

@@ -80,6 +80,7 @@ func openTunnels(h *Header, d []byte, wireLen uint32, n *notes) {
 			end = min(end, uint64(h.L4)+uint64(length))
 			w.d = d[:min(end, uint64(h.End))]
 		}
+		w.end = end
 		if n != nil || !w.common(s) {
 			w.run(s)
 		}

@@ -39,6 +39,8 @@ type walk struct {
 	wifiPad   bool   // the 802.11 header is padded to a multiple of 4 bytes
 	doubtful  bool   // the tunnel is to be believed only if its content is plausible
 	notes     *notes // where headers are noted, or nil
+	end       uint64 // where d ends on the wire; less than its length if that is not known
+	unopened  Unopened
 }
 
 // readFrame describes frame i of b in h, and notes its headers in n unless that is nil.
@@ -49,6 +51,7 @@ func readFrame(h *Header, b *capture.Batch, i int, n *notes) walk {
 	var w walk // filled field by field: a literal would be copied
 	w.d, w.h, w.frame, w.notes = b.Data(i), h, -1, n
 	w.link, w.bigEndian = iface.LinkType, b.Sections[iface.Section].BigEndian
+	w.end = uint64(f.WireLen)
 	n.begin()
 	w.run(atLink)
 	n.end(&w, uint64(f.WireLen))

@@ -155,7 +155,10 @@ func (w *walk) wifi() step {
 		w.addresses(destination, source)
 	}
 	laterFragment := d[22]&0x0f != 0
-	if control&wifiNoData != 0 || flags&wifiProtected != 0 || laterFragment {
+	if flags&wifiProtected != 0 && control&wifiNoData == 0 {
+		return w.unknown(unopenedWiFi, 0)
+	}
+	if control&wifiNoData != 0 || laterFragment {
 		return stop
 	}
 	w.o += length

@@ -39,6 +39,7 @@ type Batch struct {
 	prefixed bool
 
 	noTime, nonIP, truncated uint64
+	unopened                 flow.UnopenedCounts
 	drop                     []uint64 // a bit for each frame
 }
 
@@ -60,6 +61,7 @@ func (p *Batch) Prepare(b *capture.Batch) {
 	p.frames, p.seen, p.origins, p.digests = p.frames[:0], p.seen[:0], p.origins[:0], p.digests[:0]
 	p.prefixed = false
 	p.noTime, p.nonIP, p.truncated = 0, 0, 0
+	p.unopened = flow.UnopenedCounts{}
 	// The sample at the place of b is at most as large as that at the place where others
 	// are now.
 	mask := uint64(1)<<p.inspector.level.Load() - 1
@@ -70,7 +72,10 @@ func (p *Batch) Prepare(b *capture.Batch) {
 		p.whole.FromHeaders(b, from, h).Sum(sums, p.digester)
 		for i := range h {
 			f := &b.Frames[from+i]
-			p.nonIP += count(h[i].Version == 0)
+			if h[i].Version == 0 {
+				p.nonIP++
+				p.countUnopened(b, from+i)
+			}
 			p.truncated += count(f.CapLen < f.WireLen)
 			time := calendar.Usable(f.Time)
 			p.noTime += count(time == calendar.NoTime)
@@ -78,6 +83,13 @@ func (p *Batch) Prepare(b *capture.Batch) {
 				p.add(b, from+i, &h[i], &sums[i], time)
 			}
 		}
+	}
+}
+
+// countUnopened counts frame i of b, which has no IP, if it was not opened.
+func (p *Batch) countUnopened(b *capture.Batch, i int) {
+	if what, ok := p.decoder.Unopened(b, i); ok {
+		p.unopened.Count(what, 1)
 	}
 }
 

@@ -62,6 +62,7 @@ type streamCounts struct {
 	packets, noTime, truncated, nonIP uint64
 	// numbered counts packets whose senders number them, others all others: by the sample.
 	numbered, others uint64
+	unopened         flow.UnopenedCounts
 }
 
 // New makes an Inspector.
@@ -158,6 +159,7 @@ func (n *Inspector) number(p *Batch, b *capture.Batch) (cut int) {
 	p.keep(kept)
 	c.packets += uint64(len(b.Frames))
 	c.noTime, c.nonIP, c.truncated = c.noTime+p.noTime, c.nonIP+p.nonIP, c.truncated+p.truncated
+	c.unopened.Add(&p.unopened)
 	n.level.Store(uint32(levelOf(max(c.packets, 1))))
 	return min(cut, kept)
 }

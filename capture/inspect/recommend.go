@@ -114,6 +114,9 @@ func oneWayTags(s *OneSided) bool {
 func (n *Inspector) reasons(c *Recommendation, m *measure, r *Report) []string {
 	var all []string
 	add := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
+	if len(r.Unopened) > 0 && !c.Dedup {
+		add("packets that were not opened are copies here only if they differ in nothing")
+	}
 	switch {
 	case r.Copies == 0 && r.Equal == 0:
 		add("no packet equals another one within %v", r.Window)

@@ -40,6 +40,9 @@ type Report struct {
 	Recommendation                                                Recommendation
 	Window                                                        time.Duration
 	NoTime, Truncated, NonIP                                      uint64
+	// Unopened counts, among NonIP, frames that were not opened: see flow.Unopened. It is nil
+	// without any.
+	Unopened map[string]uint64
 	// Forgotten counts packets that made room for others within the window. Their copies
 	// were missed.
 	Forgotten uint64
@@ -61,7 +64,7 @@ func (n *Inspector) Report() *Report {
 	r := &Report{
 		Packets: n.stream.packets, Sampled: 1 << levelOf(max(n.stream.packets, 1)), Equal: m.removed[windows-1][0], Kinds: map[string]uint64{}, Hops: maps.Clone(m.hops),
 		Points: n.atPoints(), NotCopies: m.same.report(j.isCopy),
-		Sides: n.sides.report(), Window: n.cfg.Window, NoTime: n.stream.noTime, Truncated: n.stream.truncated, NonIP: n.stream.nonIP,
+		Sides: n.sides.report(), Window: n.cfg.Window, NoTime: n.stream.noTime, Truncated: n.stream.truncated, NonIP: n.stream.nonIP, Unopened: n.stream.unopened.ByName(),
 		Forgotten: m.table.forgotten, Uncounted: m.matrix.lost + m.same.lost, MemoryBytes: n.whole.table.bytes(),
 	}
 	r.Matrix, r.Delays = m.matrix.report(n.points, j.isCopy)

@@ -79,14 +79,15 @@ func remaining(headers Headers, b *capture.Batch, i int) bool {
 		}
 		switch {
 		case kind == flow.LayerVLAN && headers&VLAN != 0, kind == flow.LayerMPLS && headers&MPLS != 0,
-			kind == flow.LayerPPPoE && headers&PPPoE != 0, kind.Tunnel() && headers&Tunnel != 0:
+			kind == flow.LayerPPPoE && headers&PPPoE != 0, kind.Tunnel() && headers&Tunnel != 0,
+			kind == flow.LayerArista && headers&Arista != 0:
 			return true
 		}
 	}
 	return false
 }
 
-var combinations = []Headers{VLAN, MPLS, PPPoE, Tunnel, VLAN | MPLS | PPPoE, VLAN | Tunnel, all}
+var combinations = []Headers{VLAN, MPLS, PPPoE, Tunnel, VLAN | MPLS | PPPoE, VLAN | Tunnel, Arista, all}
 
 // checkCapture strips a capture in all ways, as far as it can be read, and reads the result.
 func checkCapture(t *testing.T, name string) {

@@ -10,17 +10,19 @@ import (
 
 // Ethertypes (IEEE registration authority) and PPP protocols (IANA).
 const (
-	typeIPv4    = 0x0800
-	typeIPv6    = 0x86dd
-	typeVLAN    = 0x8100
-	typeQinQ    = 0x88a8
-	typeQinQOld = 0x9100
-	typeMPLS    = 0x8847
-	typeMPLSUp  = 0x8848
-	typePPPoE   = 0x8864
-	pppIPv4     = 0x0021
-	pppIPv6     = 0x0057
-	pppMPLS     = 0x0281
+	typeIPv4     = 0x0800
+	typeIPv6     = 0x86dd
+	typeVLAN     = 0x8100
+	typeQinQ     = 0x88a8
+	typeQinQOld  = 0x9100
+	typeQinQOld2 = 0x9200
+	typeMPLS     = 0x8847
+	typeMPLSUp   = 0x8848
+	typePPPoE    = 0x8864
+	typeArista   = 0xd28b
+	pppIPv4      = 0x0021
+	pppIPv6      = 0x0057
+	pppMPLS      = 0x0281
 
 	// maxLength is the largest value of the type field of Ethernet that is a length
 	// (IEEE 802.3, 3.2.6).
@@ -29,7 +31,11 @@ const (
 	cooked8022 = 4
 )
 
-func isVLAN(t uint16) bool { return t == typeVLAN || t == typeQinQ || t == typeQinQOld }
+func isVLAN(t uint16) bool {
+	return t == typeVLAN || t == typeQinQ || t == typeQinQOld || t == typeQinQOld2
+}
+
+func isArista(t uint16) bool { return t == typeArista }
 
 // plan says how the bytes of one frame become those of what is left of it. Offsets are
 // from the first captured byte of the frame as it came.
@@ -115,7 +121,10 @@ func (p *plan) make(headers Headers) {
 			p.follow(l.Start+12, l.Start+14)
 			rest = rest[1:]
 		case flow.LayerVLAN:
-			p.vlan(l, headers&VLAN != 0)
+			p.tag(l, headers&VLAN != 0, isVLAN)
+			rest = rest[1:]
+		case flow.LayerArista:
+			p.tag(l, headers&Arista != 0, isArista)
 			rest = rest[1:]
 		case flow.LayerMPLS:
 			n := labels(rest)
@@ -172,6 +181,8 @@ func (p *plan) isUnread(headers Headers, l flow.Layer) bool {
 		p.failed = headers&MPLS != 0
 	case kind == flow.LayerPPPoE:
 		p.failed = headers&PPPoE != 0
+	case kind == flow.LayerArista:
+		p.failed = headers&Arista != 0
 	}
 	return p.failed
 }
@@ -226,13 +237,14 @@ func (p *plan) announce(typ uint16, from, end uint32) {
 	p.typ, p.next = typ, end
 }
 
-// vlan takes off a tag.
-func (p *plan) vlan(l flow.Layer, off bool) {
+// tag takes off what ends with a type field: a VLAN tag, or the header of a switch. announced
+// says which types announce it.
+func (p *plan) tag(l flow.Layer, off bool, announced func(uint16) bool) {
 	if !off {
 		p.follow(l.End-2, l.End)
 		return
 	}
-	if !p.reach(l.Start) || !isVLAN(p.typ) {
+	if !p.reach(l.Start) || !announced(p.typ) {
 		p.failed = true
 		return
 	}

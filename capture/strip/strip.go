@@ -25,12 +25,14 @@ const (
 	// Tunnel is all before the innermost Ethernet frame or IP packet that is carried in
 	// VXLAN, GENEVE, GTP-U, GRE, ERSPAN, IP, or another tunnel of flow.LayerKind.
 	Tunnel
+	// Arista is the header with which switches of Arista tell when they saw a frame.
+	Arista
 )
 
-var headerNames = []string{"vlan", "mpls", "pppoe", "tunnel"}
+var headerNames = []string{"vlan", "mpls", "pppoe", "tunnel", "arista"}
 
-// ParseHeaders returns the kinds of headers with these names: vlan, mpls, pppoe, tunnel. Its
-// error names an unknown one.
+// ParseHeaders returns the kinds of headers with these names: vlan, mpls, pppoe, tunnel,
+// arista. Its error names an unknown one.
 func ParseHeaders(names []string) (Headers, error) {
 	var all Headers
 	for _, name := range names {

@@ -34,7 +34,13 @@ func concat(parts ...any) []byte {
 // ip4 is an IPv4 packet.
 func ip4(proto byte, payload ...any) []byte {
 	body := concat(payload...)
-	return concat("\x45\x00", u16(20+len(body)), "\x12\x34\x00\x00\x40", []byte{proto}, "\xab\xcd", "\x0a\x00\x00\x01\x0a\x00\x00\x02", body)
+	ip := concat("\x45\x00", u16(20+len(body)), "\x12\x34\x00\x00\x40", []byte{proto}, "\x00\x00", "\x0a\x00\x00\x01\x0a\x00\x00\x02", body)
+	sum := 0
+	for o := 0; o < 20; o += 2 {
+		sum += int(binary.BigEndian.Uint16(ip[o:]))
+	}
+	copy(ip[10:], u16(sum%0xffff^0xffff))
+	return ip
 }
 
 // ip6 is an IPv6 packet.
@@ -57,7 +63,7 @@ var (
 	four = ip4(6, "four: a TCP header and more than this")
 	six  = ip6(17, udp(53, "six: a question"))
 	arp  = concat("\x00\x01\x08\x00\x06\x04\x00\x01", macs, make([]byte, 8))
-	all  = VLAN | MPLS | PPPoE | Tunnel
+	all  = VLAN | MPLS | PPPoE | Tunnel | Arista
 )
 
 const (
@@ -67,6 +73,8 @@ const (
 	snap           = "\xaa\xaa\x03\x00\x00\x00"
 	sll            = "\x00\x00\x00\x01\x00\x06\x02\x00\x00\x00\x00\x02\x00\x00"
 	sll2           = "\x00\x00\x00\x00\x00\x03\x00\x01\x00\x06\x02\x00\x00\x00\x00\x02\x00\x00"
+	arista64       = "\xd2\x8b\x00\x01\x00\x10\x65\x53\xf1\x00\x00\x02\x49\xf0"
+	arista48       = "\xd2\x8b\x00\x01\x00\x20\xf1\x00\x00\x02\x49\xf0"
 	vni            = "\x08\x00\x00\x00\x00\x04\xd2\x00" // 1234
 )
 
@@ -145,6 +153,20 @@ var cases = []struct {
 	{"mpls cut", MPLS, eth, ether("\x88\x47", label, "\x00\x02"), nil, 0, "", true},
 	{"mpls ppp", MPLS, capture.LinkPPP, concat("\xff\x03\x02\x81", bottom, six), concat("\xff\x03\x00\x57", six), 0, "", false},
 	{"mpls alone", MPLS, capture.LinkMPLS, concat(bottom, six), nil, 0, "", true},
+
+	{"arista", Arista, eth, ether(arista64, t4, four), ether(t4, four), 0, "", false},
+	{"arista 48", Arista, eth, ether(arista48, t6, six), ether(t6, six), 0, "", false},
+	{"arista arp", Arista, eth, ether(arista64, tARP, arp), ether(tARP, arp), 0, "", false},
+	{"arista 802.2", Arista, eth, ether(arista64, u16(55), snap, t4, four), ether(u16(55), snap, t4, four), 0, "", false},
+	{"arista before vlan", Arista, eth, ether(arista64, c10, t4, four), ether(c10, t4, four), 0, "", false},
+	{"arista behind vlan", Arista, eth, ether(c10, arista48, t4, four), ether(c10, t4, four), 0, "", false},
+	{"arista and vlans", Arista | VLAN, eth, ether(s20, arista64, c10, t4, four), ether(t4, four), 0, "", false},
+	{"vlan behind arista", VLAN, eth, ether(arista64, c10, t4, four), ether(arista64, t4, four), 0, "", false},
+	{"mpls behind arista", MPLS, eth, ether(arista64, "\x88\x47", bottom, six), ether(arista64, t6, six), 0, "", false},
+	{"arista not asked for", VLAN | MPLS, eth, ether(arista64, t4, four), nil, 0, "", false},
+	{"arista cut", Arista, eth, ether("\xd2\x8b\x00\x01\x00\x10\x65\x53"), nil, 0, "", true},
+	{"arista, other subtype", Arista, eth, ether("\xd2\x8b\x00\x02\x00\x10\x65\x53\xf1\x00\x00\x02\x49\xf0", t4, four), nil, 0, "", false},
+	{"vlan 9200", VLAN, eth, ether("\x92\x00\x00\x0a", t4, four), ether(t4, four), 0, "", false},
 
 	{"pppoe", PPPoE, eth, ether("\x88\x64", pppoe("\x00\x21", four)), ether(t4, four), 0, "", false},
 	{"pppoe compressed", PPPoE, eth, ether("\x88\x64", pppoe("\x57", six)), ether(t6, six), 0, "", false},
@@ -366,7 +388,7 @@ func TestDropped(t *testing.T) {
 }
 
 func TestParseHeaders(t *testing.T) {
-	if h, err := ParseHeaders([]string{"vlan", "tunnel", "pppoe", "mpls"}); h != all || err != nil {
+	if h, err := ParseHeaders([]string{"vlan", "tunnel", "pppoe", "arista", "mpls"}); h != all || err != nil {
 		t.Errorf("%v, %v", h, err)
 	}
 	if _, err := ParseHeaders([]string{"vlan", "vxlan"}); err == nil {

@@ -182,6 +182,7 @@ func warnSides(e *env, s *compare.Summary) {
 		name string
 		*compare.Side
 	}{{"A", &s.A}, {"B", &s.B}} {
+		warnUnopened(e, "packets of "+side.name, side.Unopened, side.Packets)
 		if !s.Same && float64(side.Repeats) > muchRepeated*float64(side.Packets) {
 			e.warn(fmt.Errorf("%s has %d packets that equal one before (%s): remove copies first, with flowdedup dedup %s",
 				side.name, side.Repeats, show.Percent(float64(side.Repeats), float64(side.Packets), 1), side.Input))

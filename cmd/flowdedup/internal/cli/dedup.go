@@ -293,6 +293,7 @@ func (f *dedupFlags) print(e *env, s *dedup.Summary, err error) error {
 		return nil
 	}
 	noticeTunnels(e, s)
+	warnUnopened(e, "packets", s.Unopened, s.PacketsIn)
 	w := e.stdout
 	if outfile.IsStdout(f.output) || outfile.IsStdout(f.duplicates) {
 		w = e.stderr

@@ -219,6 +219,7 @@ func (f *distinctFlags) run(cmd *cobra.Command, e *env, args []string) (err erro
 	if result.Gaps == distinct.MaxGaps {
 		e.warn(fmt.Errorf("windows without packets behind the first %d have no rows", distinct.MaxGaps))
 	}
+	warnUnopened(e, "packets", result.Unopened, result.Packets)
 	if result.Late > 0 {
 		e.warn(fmt.Errorf(f.lateText(), result.Late))
 	}

@@ -36,7 +36,7 @@ type keepFlags struct {
 var (
 	keepWords   = []string{"first", "flow"}
 	withinWords = []string{"vlan", "vni", "interface", "input"}
-	stripWords  = []string{"vlan", "mpls", "pppoe", "tunnel"}
+	stripWords  = []string{"vlan", "mpls", "pppoe", "tunnel", "arista"}
 	// conditionWords are what an expression can begin with.
 	conditionWords = append([]string{"interface", "input"}, filterWords...)
 )

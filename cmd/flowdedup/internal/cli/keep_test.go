@@ -155,9 +155,9 @@ func TestKeepCompletion(t *testing.T) {
 // TestListCompletion completes lists word by word, and names none twice.
 func TestListCompletion(t *testing.T) {
 	for _, c := range []struct{ command, flag, begun, want string }{
-		{"dedup", "--strip", "", "vlan\nmpls\npppoe\ntunnel\n:4\n"},
-		{"dedup", "--strip", "vlan,", "vlan,mpls\nvlan,pppoe\nvlan,tunnel\n:4\n"},
-		{"live", "--strip", "pppoe,vlan,t", "pppoe,vlan,mpls\npppoe,vlan,tunnel\n:4\n"},
+		{"dedup", "--strip", "", "vlan\nmpls\npppoe\ntunnel\narista\n:4\n"},
+		{"dedup", "--strip", "vlan,", "vlan,mpls\nvlan,pppoe\nvlan,tunnel\nvlan,arista\n:4\n"},
+		{"live", "--strip", "pppoe,vlan,t", "pppoe,vlan,mpls\npppoe,vlan,tunnel\npppoe,vlan,arista\n:4\n"},
 		{"distinct", "--of", "src,dst,ip,pair,", "src,dst,ip,pair,flow\nsrc,dst,ip,pair,biflow\nsrc,dst,ip,pair,mac\n:4\n"},
 	} {
 		if out, _, code := run("__complete", c.command, c.flag, c.begun); code != exitDone || out != c.want {

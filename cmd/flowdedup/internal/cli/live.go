@@ -352,6 +352,7 @@ func bufferOf(n *live.Interface) string {
 // print writes the summary to the stream that gets neither packets nor counts.
 func (f *liveFlags) print(e *env, s *live.Summary) error {
 	noticeTunnels(e, &s.Summary)
+	warnUnopened(e, "packets", s.Unopened, s.PacketsIn)
 	w := e.stdout
 	if f.packetsToStdout() || len(f.of) > 0 && outfile.IsStdout(f.reports) {
 		w = e.stderr

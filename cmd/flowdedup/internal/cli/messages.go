@@ -80,6 +80,15 @@ func noticeTunnels(e *env, s *dedup.Summary) {
 		100*s.InTunnels, strings.Join(names, ", ")))
 }
 
+// warnUnopened warns if most packets were not opened: copies of them that differ in any byte are
+// not found, and addresses in them are not counted.
+func warnUnopened(e *env, which string, unopened map[string]uint64, packets uint64) {
+	if show.MostUnopened(unopened, packets) {
+		e.warn(fmt.Errorf("most %s were not opened, so their addresses, and copies of them that differ, are unknown: %s",
+			which, show.Unopened(unopened, packets)))
+	}
+}
+
 // logger returns a logger that passes warnings to the command.
 func (e *env) logger() *slog.Logger { return slog.New(warnings{e}) }
 

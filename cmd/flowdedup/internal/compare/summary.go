@@ -47,14 +47,15 @@ type Summary struct {
 
 // Side is what was read of an input.
 type Side struct {
-	Input       string `json:"input"`
-	Packets     uint64 `json:"packets"`
-	Outside     uint64 `json:"outside"` // alone, and from before or after the other side
-	Repeats     uint64 `json:"repeats"`
-	NonIP       uint64 `json:"non_ip"`
-	Snapped     uint64 `json:"snapped"`
-	OutOfOrder  uint64 `json:"out_of_order"`
-	NoTimestamp uint64 `json:"no_timestamp"`
+	Input       string            `json:"input"`
+	Packets     uint64            `json:"packets"`
+	Outside     uint64            `json:"outside"` // alone, and from before or after the other side
+	Repeats     uint64            `json:"repeats"`
+	NonIP       uint64            `json:"non_ip"`
+	Unopened    map[string]uint64 `json:"unopened,omitempty"` // of those, by what they hold
+	Snapped     uint64            `json:"snapped"`
+	OutOfOrder  uint64            `json:"out_of_order"`
+	NoTimestamp uint64            `json:"no_timestamp"`
 }
 
 func newSummary(cfg *Config, r *compare.Report, took time.Duration) Summary {
@@ -69,7 +70,7 @@ func newSummary(cfg *Config, r *compare.Report, took time.Duration) Summary {
 		from := &r.Sides[i]
 		*to = Side{
 			Input: cfg.Inputs[i], Packets: from.Packets, Outside: from.Outside, Repeats: from.Repeats, NonIP: from.NonIP,
-			Snapped: from.Truncated, OutOfOrder: from.Disorder, NoTimestamp: from.NoTime,
+			Snapped: from.Truncated, OutOfOrder: from.Disorder, NoTimestamp: from.NoTime, Unopened: from.Unopened,
 		}
 	}
 	if r.Found {

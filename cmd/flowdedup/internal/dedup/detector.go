@@ -255,6 +255,7 @@ type SavedStats struct {
 	Duplicates, Removed                 uint64 // packets and their bytes
 	ByProtocol                          []uint64
 	Unjudged, Protected                 uint64
+	Unopened                            []flow.UnopenedCount `json:",omitempty"`
 	// Points are the capture points of packets, by the numbers that the filter stores.
 	Points        []flow.CapturePoint
 	Conversations split.Counts
@@ -284,6 +285,7 @@ func (d *Detector) Save(w io.Writer) (SavedStats, error) {
 		Packets: t.Packets, Bytes: t.Bytes, NonIP: t.NonIP, Snapped: t.Snapped, OutOfOrder: t.OutOfOrder, Untimed: t.Untimed,
 		First: t.First, Last: t.Last, Duplicates: d.stats.Duplicates, Removed: d.stats.removed,
 		ByProtocol: slices.Clone(d.stats.duplicates[:]), Points: d.copies.Points().List(),
+		Unopened: t.Unopened.List(),
 		Unjudged: d.stats.unjudged, Protected: d.stats.protected, Conversations: d.conversations.Counts(), Hub: d.hub.saved(),
 	}, f.Snapshot(w, d.cfg.Secret, d.cfg.label())
 }
@@ -306,6 +308,9 @@ func Resume(cfg *Config, r io.Reader, saved *SavedStats) (*Detector, error) {
 	b.batches = dedup.Tally{
 		Packets: saved.Packets, Bytes: saved.Bytes, NonIP: saved.NonIP, Snapped: saved.Snapped,
 		OutOfOrder: saved.OutOfOrder, Untimed: saved.Untimed, First: saved.First, Last: saved.Last,
+	}
+	for _, one := range saved.Unopened {
+		b.batches.Unopened.Count(one.What, one.Frames)
 	}
 	b.Duplicates, b.removed = saved.Duplicates, saved.Removed
 	b.unjudged, b.protected = saved.Unjudged, saved.Protected

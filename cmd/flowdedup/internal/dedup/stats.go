@@ -21,7 +21,10 @@ type Summary struct {
 	BytesIn    uint64 `json:"bytes_in"`  // captured bytes
 	BytesOut   uint64 `json:"bytes_out"` // captured bytes of the packets kept
 	NonIP      uint64 `json:"non_ip"`
-	Snapped    uint64 `json:"snapped"` // packets captured in part
+	// Unopened counts, among NonIP, frames that hold what is not known or is encrypted, by
+	// ethertype, link type and the like: see flow.Unopened. It is nil without any.
+	Unopened map[string]uint64 `json:"unopened,omitempty"`
+	Snapped  uint64            `json:"snapped"` // packets captured in part
 	// OutOfOrder counts packets that are older than their predecessor.
 	OutOfOrder  uint64 `json:"out_of_order"`
 	NoTimestamp uint64 `json:"no_timestamp"`
@@ -149,6 +152,7 @@ func (k *runStats) close(elapsed time.Duration) Summary {
 	s.PacketsIn, s.PacketsOut = t.Packets, t.Packets-s.Duplicates
 	s.BytesIn, s.BytesOut = t.Bytes, t.Bytes-k.removed
 	s.NonIP, s.Snapped, s.OutOfOrder, s.NoTimestamp = t.NonIP, t.Snapped, t.OutOfOrder, t.Untimed
+	s.Unopened = t.Unopened.ByName()
 	s.FirstTimestamp, s.LastTimestamp = show.Timestamp(t.First, time.UTC), show.Timestamp(t.Last, time.UTC)
 	s.DuplicatesByProtocol = map[string]uint64{}
 	for p, n := range k.duplicates {

@@ -17,13 +17,15 @@ type Counter struct {
 	cfg    *Config
 	digest digesters
 	rows   *rowMaker
+	// unopened counts frames that were not opened, of the batches that were counted.
+	unopened flow.UnopenedCounts
 }
 
 // NewCounter makes the counters that cfg asks for. It ignores the inputs of cfg, which
 // must not change afterwards.
 func NewCounter(cfg *Config) *Counter {
 	rows := &rowMaker{cfg: cfg}
-	return &Counter{multikey.New(cfg.counters(rows)), cfg, newDigesters(cfg.Secret), rows}
+	return &Counter{Counter: multikey.New(cfg.counters(rows)), cfg: cfg, digest: newDigesters(cfg.Secret), rows: rows}
 }
 
 // Packets are the packets of one batch on their way into the counts. Reset and Read do
@@ -128,6 +130,7 @@ func (p *Packets) derive(group int, v4, v6 []uint32) {
 // another, in the order of their stream.
 func (p *Packets) Count(b *capture.Batch, uncounted []uint64) error {
 	p.source = b
+	p.direct.TakeUnopened(&p.counter.unopened)
 	return outputError(p.counter.Count(p.batch, uncounted))
 }
 

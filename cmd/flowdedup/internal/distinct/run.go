@@ -16,6 +16,9 @@ type Result struct {
 	Packets  uint64
 	Filtered uint64 // packets that were not wanted
 	Late     uint64 // packets whose window had closed: not counted
+	// Unopened counts frames that were not opened, and in which no address is counted: see
+	// flow.Unopened. It is nil without any.
+	Unopened map[string]uint64
 	Damaged  bool
 	Gaps     int // windows without packets that have rows, at most MaxGaps
 }
@@ -34,7 +37,7 @@ func Run(ctx context.Context, cfg Config) (Result, error) {
 		return &task{packets: c.NewPackets(), flush: cfg.Flush}
 	})
 	closed := outputError(c.Close())
-	result := Result{Packets: c.Packets(), Filtered: in.Filtered(), Late: c.Late(), Damaged: in.Damaged(err), Gaps: c.rows.gaps}
+	result := Result{Packets: c.Packets(), Unopened: c.unopened.ByName(), Filtered: in.Filtered(), Late: c.Late(), Damaged: in.Damaged(err), Gaps: c.rows.gaps}
 	var failed *OutputError
 	if errors.As(err, &failed) { // closing returns the same error
 		closed = nil

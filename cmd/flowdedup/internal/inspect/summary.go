@@ -32,14 +32,15 @@ type Summary struct {
 
 	Recommendation Recommendation `json:"recommendation"`
 
-	Window      string  `json:"window"`
-	Sampled     float64 `json:"sampled"` // the share of the last packets that were measured
-	NonIP       uint64  `json:"non_ip"`
-	Snapped     uint64  `json:"snapped"`
-	NoTimestamp uint64  `json:"no_timestamp"`
-	Filtered    uint64  `json:"filtered"`
-	Dropped     uint64  `json:"dropped"` // by the kernel
-	EvictedLive uint64  `json:"evicted_live"`
+	Window      string            `json:"window"`
+	Sampled     float64           `json:"sampled"` // the share of the last packets that were measured
+	NonIP       uint64            `json:"non_ip"`
+	Unopened    map[string]uint64 `json:"unopened,omitempty"` // of those, by what they hold
+	Snapped     uint64            `json:"snapped"`
+	NoTimestamp uint64            `json:"no_timestamp"`
+	Filtered    uint64            `json:"filtered"`
+	Dropped     uint64            `json:"dropped"` // by the kernel
+	EvictedLive uint64            `json:"evicted_live"`
 	// Late counts packets that came after later ones of other inputs; nil without inputs
 	// that arrive. The others are the peers of inputs on a network; nil without such.
 	Late *uint64 `json:"late_packets,omitempty"`
@@ -74,7 +75,7 @@ func newSummary(cfg *Config, r *inspect.Report, took time.Duration) Summary {
 		Verdict: Verdict(r), Packets: r.Packets, Copies: r.Copies, Equal: r.Equal, Kinds: r.Kinds, TTLSteps: r.Hops,
 		Matrix: r.Matrix, Delays: r.Delays, Points: r.Points, NotCopies: map[string]uint64{}, Examples: map[string]inspect.Example{},
 		SplitConversations: r.SplitConversations, SampledConversations: r.SampledConversations, OneSided: r.Sides,
-		Sampled: 1 / float64(r.Sampled), Window: window.Window{Duration: r.Window}.String(), NonIP: r.NonIP, Snapped: r.Truncated, NoTimestamp: r.NoTime,
+		Sampled: 1 / float64(r.Sampled), Window: window.Window{Duration: r.Window}.String(), NonIP: r.NonIP, Unopened: r.Unopened, Snapped: r.Truncated, NoTimestamp: r.NoTime,
 		EvictedLive: r.Forgotten, Uncounted: r.Uncounted, MemoryBytes: r.MemoryBytes, DelayError: points.RelativeError,
 		Seconds: took.Seconds(), Rate: float64(r.Packets) / took.Seconds(),
 	}

@@ -17,18 +17,28 @@ func Verdict(r *inspect.Report) string {
 		return "no packets"
 	case r.NoTime == r.Packets:
 		return "no packet has a time, so nothing can be said of copies"
+	case !r.Recommendation.Dedup && show.MostUnopened(r.Unopened, r.Packets):
+		return fmt.Sprintf("most packets were not opened (%s), so nothing can be said of their copies", show.Unopened(r.Unopened, r.Packets))
 	case r.Copies == 0 && r.Equal == 0:
-		return "no copies: do not de-duplicate"
+		return "no copies" + amongOpened(r) + ": do not de-duplicate"
 	case r.Copies == 0:
-		return fmt.Sprintf("no copies, but packets that were sent again (%s): do not de-duplicate", show.Count(r.Equal))
+		return fmt.Sprintf("no copies%s, but packets that were sent again (%s): do not de-duplicate", amongOpened(r), show.Count(r.Equal))
 	case !r.Recommendation.Dedup:
-		return fmt.Sprintf("hardly any copies (%s): do not de-duplicate", show.Percent(float64(r.Copies), float64(r.Packets), 2))
+		return fmt.Sprintf("hardly any copies%s (%s): do not de-duplicate", amongOpened(r), show.Percent(float64(r.Copies), float64(r.Packets), 2))
 	}
 	text := howOften(r) + ": " + strings.Join(differences(r), ", ")
 	if len(r.Matrix) > 0 && float64(r.Matrix[0].Count) > leading*float64(r.Copies) && r.Matrix[0].First != r.Matrix[0].Copy {
 		text += fmt.Sprintf("; mostly %s -> %s", show.Printable(r.Matrix[0].First), show.Printable(r.Matrix[0].Copy))
 	}
 	return text
+}
+
+// amongOpened says that some packets were not opened.
+func amongOpened(r *inspect.Report) string {
+	if n := show.AllUnopened(r.Unopened); n > 0 {
+		return fmt.Sprintf(" among the packets that were opened (%s were not: %s)", show.Count(n), show.Unopened(r.Unopened, r.Packets))
+	}
+	return ""
 }
 
 const (

@@ -26,7 +26,8 @@ type Status struct {
 	BytesOut             uint64  // of the packets kept
 	Unjudged, Protected  *uint64 // those of dedup.Summary
 	DuplicatesByProtocol map[string]uint64
-	Diffs                diffs.Counts // of the duplicates sampled
+	Unopened             map[string]uint64 // that of dedup.Summary
+	Diffs                diffs.Counts      // of the duplicates sampled
 	Matrix               []points.Cell
 	Conversations        dedup.Conversations
 
@@ -166,7 +167,7 @@ func (r *runner) status(now time.Time) Status {
 	s := Status{
 		Started: r.begin, Now: now, Rings: r.capture.Stats(), Networks: r.networks(),
 		PacketsIn: sum.PacketsIn, BytesIn: sum.BytesIn, Duplicates: sum.Duplicates, BytesOut: r.bytesOut,
-		Unjudged: sum.Unjudged, Protected: sum.Protected,
+		Unopened: sum.Unopened, Unjudged: sum.Unjudged, Protected: sum.Protected,
 		DuplicatesByProtocol: sum.DuplicatesByProtocol, Diffs: sum.Diffs, Matrix: sum.Matrix, Conversations: sum.Conversations,
 		Filter: Filter{
 			Window: sum.Window, Identity: sum.Identity, Method: sum.Method, MemoryBytes: sum.MemoryBytes,

@@ -37,6 +37,12 @@ var trafficMetrics = []metric{
 				}
 			}
 		}},
+	{"unopened_total", "Packets without IP that were not opened, by what they hold: an ethertype, a link type and the like.", counter, []string{"what"},
+		func(s *live.Status, give func(float64, ...string)) {
+			for what, n := range s.Unopened {
+				give(float64(n), what)
+			}
+		}},
 	{"unjudged_total", "Packets that --only leaves out, and that are kept.", counter, nil,
 		optionalValue(func(s *live.Status) *uint64 { return s.Unjudged })},
 	{"protected_total", "Duplicates that --protect keeps.", counter, nil,

@@ -43,6 +43,7 @@ func compareSide(t *strings.Builder, name string, s *compare.Side, only uint64) 
 	if notes := sideNotes(s); notes != "" {
 		fmt.Fprintf(t, "              %s\n", notes)
 	}
+	t.WriteString(unopened("            not opened: ", s.Unopened, s.Packets))
 }
 
 // sideNotes describes what the user may not expect in an input.

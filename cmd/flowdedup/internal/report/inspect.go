@@ -36,6 +36,7 @@ func InspectText(w io.Writer, s *inspect.Summary) error {
 	if notes := inspectNotes(s); notes != "" {
 		fmt.Fprintf(&t, "  noticed     %s\n", notes)
 	}
+	t.WriteString(unopened("not opened  ", s.Unopened, s.Packets))
 	if n := s.OneSided; n.Before.Flows > 0 {
 		fmt.Fprintf(&t, "  one-sided   %s of the conversations, %s if VLAN and tunnel are part of a flow; without copies %s and %s\n",
 			oneSided(n.Before), oneSided(n.BeforeByTag), oneSided(n.After), oneSided(n.AfterByTag))
@@ -47,7 +48,7 @@ func InspectText(w io.Writer, s *inspect.Summary) error {
 	kindsTable(&t, s)
 	matrixTable(&t, s)
 	notCopiesTable(&t, s)
-	recommendation(&t, &s.Recommendation)
+	recommendation(&t, s)
 	if s.Sampled < 1 {
 		fmt.Fprintf(&t, "\n  sampled     1 packet in %.0f at last, so counts of copies are estimates", 1/s.Sampled)
 	}
@@ -171,10 +172,14 @@ func repeatsRow(s *inspect.Summary, name string) []string {
 }
 
 // recommendation writes what to run, and why.
-func recommendation(t *strings.Builder, r *inspect.Recommendation) {
-	if r.Command == "" {
+func recommendation(t *strings.Builder, s *inspect.Summary) {
+	r := &s.Recommendation
+	switch {
+	case r.Command == "" && show.MostUnopened(s.Unopened, s.Packets):
+		fmt.Fprintf(t, "\nRecommended: nothing, since most packets were not opened.\n")
+	case r.Command == "":
 		fmt.Fprintf(t, "\nRecommended: do not de-duplicate.\n")
-	} else {
+	default:
 		fmt.Fprintf(t, "\nRecommended:\n\n    %s\n\n", r.Command)
 		fmt.Fprintf(t, "  removes     %s packets; %s of them are no copies\n", show.Count(r.Removes), show.Count(r.Wrong))
 	}
