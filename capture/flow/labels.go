@@ -17,12 +17,14 @@ func underLabels(d []byte, o int, end uint64) (typ uint16, at int) {
 		return 0, o
 	}
 	nibble, left := d[o]>>4, int64(end)-int64(o)
+	switch {
+	case nibble == 4 && isIPv4(d[o:], left) && !leadsToIP(d, o, end):
+		return typeIPv4, o
+	case nibble == 6 && isIPv6(d[o:], left) && !leadsToIP(d, o, end):
+		return typeIPv6, o
+	}
 	frame := frameAt(d, o, end)
 	switch {
-	case nibble == 4 && frame != frameProven && isIPv4(d[o:], left):
-		return typeIPv4, o
-	case nibble == 6 && frame != frameProven && isIPv6(d[o:], left):
-		return typeIPv6, o
 	case nibble == 0 && len(d) >= o+controlWord && isControlWord(d, o, frame, end):
 		return typeBridging, o + controlWord
 	case frame != noFrame:
@@ -86,12 +88,14 @@ func checkIPv4(ip []byte) (total int64, sum sum4, ok bool) {
 	return total, sum, ok
 }
 
-// onesSum is the ones' complement sum of a header of an even length (RFC 1071).
+// onesSum is the ones' complement sum of a header of whole words (RFC 1071).
 func onesSum(d []byte) uint16 {
-	sum := uint32(0)
-	for ; len(d) >= 2; d = d[2:] {
-		sum += uint32(binary.BigEndian.Uint16(d))
+	sum := uint64(0)
+	for ; len(d) >= 4; d = d[4:] {
+		sum += uint64(binary.BigEndian.Uint32(d))
 	}
+	sum = sum>>32 + sum&0xffffffff
+	sum = sum>>16 + sum&0xffff
 	sum = sum>>16 + sum&0xffff
 	return uint16(sum>>16 + sum&0xffff)
 }
@@ -152,6 +156,15 @@ var usualNext = func() (usual [256]bool) {
 	}
 	return usual
 }()
+
+// leadsToIP reports whether an Ethernet frame at offset o is proven by an IP header in it.
+func leadsToIP(d []byte, o int, end uint64) bool {
+	if len(d) < o+14 {
+		return false
+	}
+	typ := binary.BigEndian.Uint16(d[o+12:])
+	return (typ == typeIPv4 || typ == typeIPv6 || isVLAN(typ)) && frameAt(d, o, end) == frameProven
+}
 
 // framing says how surely an Ethernet frame lies somewhere.
 type framing uint8

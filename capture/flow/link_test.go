@@ -22,7 +22,7 @@ type linkCase struct {
 
 // linkCases has headers of every link type, each before a whole datagram. The expected
 // results agree with tshark for the types that it knows.
-var linkCases = []linkCase{
+var linkCases = append([]linkCase{
 	{"ethernet", capture.LinkEthernet, ether(typeIPv4, nil), packet4},
 	{"ethernet 802.2 snap", capture.LinkEthernet, join(mac(1), mac(2), be16(60), snap(typeIPv4, nil)), packet4},
 	{"ethernet 802.2 ip", capture.LinkEthernet, join(mac(1), mac(2), be16(60), "\x06\x06\x03"), packet4},
@@ -123,9 +123,7 @@ var linkCases = []linkCase{
 	{"nflog", capture.LinkNFLog, join("\x02\x00\x00\x00", le16(5), le16(10), "\x00\x00\x00\x00", le16(4+len(packet4)), le16(9)), packet4},
 	{"ipnet", capture.LinkIPNet, join("\x01\x1a", make([]byte, 22)), packet6},
 	{"unknown", 32767, nil, nil},
-}
-
-func init() { linkCases = append(linkCases, deviceCases...) }
+}, deviceCases...)
 
 func TestLinkTypes(t *testing.T) {
 	for _, c := range linkCases {

@@ -40,6 +40,7 @@ type Batch struct {
 
 	noTime, nonIP, truncated uint64
 	unopened                 flow.UnopenedCounts
+	stamped                  uint64   // packets of the sample with a time header
 	drop                     []uint64 // a bit for each frame
 }
 
@@ -61,7 +62,7 @@ func (p *Batch) Prepare(b *capture.Batch) {
 	p.frames, p.seen, p.origins, p.digests = p.frames[:0], p.seen[:0], p.origins[:0], p.digests[:0]
 	p.prefixed = false
 	p.noTime, p.nonIP, p.truncated = 0, 0, 0
-	p.unopened = flow.UnopenedCounts{}
+	p.unopened, p.stamped = flow.UnopenedCounts{}, 0
 	// The sample at the place of b is at most as large as that at the place where others
 	// are now.
 	mask := uint64(1)<<p.inspector.level.Load() - 1
@@ -100,6 +101,7 @@ func (p *Batch) add(b *capture.Batch, i int, h *flow.Header, d *digest.Digest, t
 	s := &p.seen[len(p.seen)-1]
 	p.describe.describe(s, &p.origins[len(p.origins)-1], b, i, h)
 	s.time, s.full = time, uint32(d[1]>>32)
+	p.stamped += count(p.describe.stamped)
 }
 
 // keep keeps the first n elements that were prepared.

@@ -63,6 +63,8 @@ type streamCounts struct {
 	// numbered counts packets whose senders number them, others all others: by the sample.
 	numbered, others uint64
 	unopened         flow.UnopenedCounts
+	// stamped counts packets with the time header of a switch, of those that were described.
+	stamped, described uint64
 }
 
 // New makes an Inspector.
@@ -135,6 +137,7 @@ func (n *Inspector) number(p *Batch, b *capture.Batch) (cut int) {
 	n.devices.Number(n.numbers, b, 0)
 	c := &n.stream
 	kept := 0
+	c.stamped, c.described = c.stamped+p.stamped, c.described+uint64(len(p.seen))
 	cut = len(p.seen)
 	for i := range p.seen {
 		number := c.packets + uint64(p.frames[i]) + 1

@@ -3,6 +3,7 @@ package inspect
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture/flow"
@@ -64,6 +65,9 @@ func (n *Inspector) recommend(m *measure, j *judgement, r *Report) Recommendatio
 	}
 	if c.Dedup && oneWayTags(&r.Sides) {
 		c.Strip = append(c.Strip, "vlan")
+	}
+	if c.Dedup && 2*n.stream.stamped > n.stream.described {
+		c.Strip = append(c.Strip, "arista")
 	}
 	c.Reasons = n.reasons(&c, m, r)
 	return c
@@ -150,7 +154,10 @@ func (n *Inspector) reasons(c *Recommendation, m *measure, r *Report) []string {
 	if c.Keep == "flow" {
 		add("--keep flow: keeping the first of equal packets would split %d of %d sampled conversations", r.SplitConversations, r.SampledConversations)
 	}
-	if len(c.Strip) > 0 {
+	if slices.Contains(c.Strip, "arista") {
+		add("--strip arista: most packets have the time header of a switch, which few analyzers read")
+	}
+	if slices.Contains(c.Strip, "vlan") {
 		add("--strip vlan: each direction has a VLAN of its own, so analyzers that key flows by VLAN see one side of each")
 	}
 	return all

@@ -62,6 +62,7 @@ type describer struct {
 	decoder *flow.Decoder
 	seed    uint64
 	layers  []flow.Layer
+	stamped bool // the frame has the time header of an Arista switch
 	scratch []byte
 }
 
@@ -71,6 +72,7 @@ func (d *describer) describe(s *sighting, o *origin, b *capture.Batch, i int, h 
 	f := &b.Frames[i]
 	data := b.Data(i)
 	*s, *o = sighting{bytes: h.End - h.Start}, origin{tags: d.seed}
+	d.stamped = false
 	s.mac = addresses(data, h)
 	link := b.Interfaces[f.Interface].LinkType
 	if h.Version != 0 && h.Flags&flow.FlagInner == 0 && link == capture.LinkEthernet && h.Start == ethernetLen+tagLen*uint32(h.Tags) {
@@ -142,6 +144,8 @@ func (d *describer) headers(s *sighting, o *origin, b *capture.Batch, i int, h *
 			if points.IsPart(l.Kind) {
 				o.tags = hash.Mix(id, o.tags)
 			}
+		case l.Kind == flow.LayerArista:
+			d.stamped = true
 		case l.Kind == flow.LayerIP && outer < 0:
 			outer = int(l.Start)
 		}

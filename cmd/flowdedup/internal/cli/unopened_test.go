@@ -76,12 +76,15 @@ type unopenedAnswer struct {
 	NonIP          uint64 `json:"non_ip"`
 	Unopened       map[string]uint64
 	Duplicates     uint64
-	Recommendation struct{ Dedup bool }
-	A, B           struct{ Unopened map[string]uint64 }
-	Both           uint64
-	OnlyA          uint64 `json:"only_a"`
-	OnlyB          uint64 `json:"only_b"`
-	Distinct       uint64
+	Recommendation struct {
+		Dedup bool
+		Strip []string
+	}
+	A, B     struct{ Unopened map[string]uint64 }
+	Both     uint64
+	OnlyA    uint64 `json:"only_a"`
+	OnlyB    uint64 `json:"only_b"`
+	Distinct uint64
 }
 
 // TestUnopened says that packets were not opened: in each command, and not where all were.
@@ -176,6 +179,10 @@ func TestArista(t *testing.T) {
 	}
 	if left := packetBytes(t, out); !slices.EqualFunc(left, plain, slices.Equal[[]byte]) {
 		t.Errorf("%d packets left, want the %d without times", len(left), len(plain))
+	}
+	lastAnswer(t, &got, "inspect", file)
+	if r := got.Recommendation; !r.Dedup || !slices.Equal(r.Strip, []string{"arista"}) {
+		t.Errorf("inspect recommends %+v", r)
 	}
 	lastAnswer(t, &got, "distinct", "--of", "src", file)
 	lastAnswer(t, &got, "compare", framesIn(t, capture.LinkEthernet, first...), framesIn(t, capture.LinkEthernet, second...))

@@ -21,6 +21,7 @@ func TestSavedStays(t *testing.T) {
 	}
 	cfg := &Config{Digest: "aes", Method: "timed", Window: window, Memory: 1 << 20, Across: true}
 	b := routed(t)
+	b.Append(capture.Frame{Time: b.Frames[0].Time}, []byte("\x02\x00\x00\x00\x00\x01\x02\x00\x00\x00\x00\x02\x88\xb5 not opened"))
 	elsewhere := func() { // the same packets come to other interfaces
 		for i := range b.Frames {
 			b.Frames[i].Interface = (b.Frames[i].Interface + 1) % uint32(len(b.Interfaces))
@@ -58,7 +59,7 @@ func TestSavedStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer second.Close()
-	if got := find(second); !reflect.DeepEqual(got, want) {
+	if got := find(second); !reflect.DeepEqual(got, want) || want.Unopened["ethertype-88b5"] != 3 {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 }

@@ -179,6 +179,7 @@ func wholeSample(seconds int) *live.Status {
 	status.Matrix = []points.Cell{{First: "eth1 VLAN 10", Copy: "eth1 VLAN 20", Count: 8}}
 	status.Learned = &live.Learned{Decisions: 1, Dedup: true, Identity: "l3", Window: "1ms", Keep: "first", Passed: 9}
 	status.Hub = &live.Hub{}
+	status.Unopened = map[string]uint64{"ethertype-88b5": 12, "linktype-290": 3}
 	return status
 }
 

@@ -43,7 +43,9 @@ func compareSide(t *strings.Builder, name string, s *compare.Side, only uint64) 
 	if notes := sideNotes(s); notes != "" {
 		fmt.Fprintf(t, "              %s\n", notes)
 	}
-	t.WriteString(unopened("            not opened: ", s.Unopened, s.Packets))
+	if text := unopened(s.Unopened, s.Packets); text != "" {
+		fmt.Fprintf(t, "              not opened: %s\n", text)
+	}
 }
 
 // sideNotes describes what the user may not expect in an input.

@@ -25,6 +25,9 @@ func ComparePage(w io.Writer, s *compare.Summary) error {
 		if notes := sideNotes(side.of); notes != "" {
 			fact("noticed in "+side.name, notes)
 		}
+		if text := unopened(side.of.Unopened, side.of.Packets); text != "" {
+			fact("not opened in "+side.name, text)
+		}
 	}
 	fact("in both", show.Count(s.Both))
 	fact("reordered", show.Count(s.Reordered))

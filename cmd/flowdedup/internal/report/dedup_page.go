@@ -39,6 +39,9 @@ func DedupPage(w io.Writer, s *dedup.Summary, written bool) error {
 	if notes := anomalies(s); notes != "" {
 		p.Facts = append(p.Facts, page.Fact{Name: "noticed", Value: notes})
 	}
+	if text := unopened(s.Unopened, s.PacketsIn); text != "" {
+		p.Facts = append(p.Facts, page.Fact{Name: "not opened", Value: text})
+	}
 	if n := s.Conversations.String(); n != "" {
 		p.Facts = append(p.Facts, page.Fact{Name: "split conversations", Value: n})
 	}

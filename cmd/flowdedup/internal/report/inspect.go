@@ -36,7 +36,9 @@ func InspectText(w io.Writer, s *inspect.Summary) error {
 	if notes := inspectNotes(s); notes != "" {
 		fmt.Fprintf(&t, "  noticed     %s\n", notes)
 	}
-	t.WriteString(unopened("not opened  ", s.Unopened, s.Packets))
+	if text := unopened(s.Unopened, s.Packets); text != "" {
+		fmt.Fprintf(&t, "  not opened  %s\n", text)
+	}
 	if n := s.OneSided; n.Before.Flows > 0 {
 		fmt.Fprintf(&t, "  one-sided   %s of the conversations, %s if VLAN and tunnel are part of a flow; without copies %s and %s\n",
 			oneSided(n.Before), oneSided(n.BeforeByTag), oneSided(n.After), oneSided(n.AfterByTag))

@@ -34,6 +34,7 @@ func InspectPage(w io.Writer, s *inspect.Summary) error {
 	fact("conversations torn apart", fmt.Sprintf("%s of %s sampled", show.Count(s.SplitConversations), show.Count(s.SampledConversations)), s.SampledConversations > 0)
 	fact("one-sided conversations", fmt.Sprintf("%s, without copies %s", oneSided(s.OneSided.Before), oneSided(s.OneSided.After)), s.OneSided.Before.Flows > 0)
 	fact("noticed", inspectNotes(s), inspectNotes(s) != "")
+	fact("not opened", unopened(s.Unopened, s.Packets), len(s.Unopened) > 0)
 	fact("sampled", fmt.Sprintf("1 packet in %.0f at last: counts are estimates", 1/max(s.Sampled, 1e-9)), s.Sampled < 1)
 	if s.Copies > 0 {
 		p.Sections = append(p.Sections, matrixSection(s), delaySection(s), kindsSection(s))

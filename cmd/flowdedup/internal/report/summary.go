@@ -74,7 +74,9 @@ func dedupText(w io.Writer, s *dedup.Summary, written bool, rate string) error {
 	if notes := anomalies(s); notes != "" {
 		fmt.Fprintf(&t, "  noticed     %s\n", notes)
 	}
-	t.WriteString(unopened("not opened  ", s.Unopened, s.PacketsIn))
+	if text := unopened(s.Unopened, s.PacketsIn); text != "" {
+		fmt.Fprintf(&t, "  not opened  %s\n", text)
+	}
 	if n := s.Conversations.String(); n != "" {
 		fmt.Fprintf(&t, "  split       %s\n", n)
 	}
@@ -189,13 +191,13 @@ func anomalies(s *dedup.Summary) string {
 	return notes
 }
 
-// unopened is the line on packets without IP that were not opened, if there are any.
-func unopened(title string, kinds map[string]uint64, packets uint64) string {
+// unopened describes packets without IP that were not opened, if there are any.
+func unopened(kinds map[string]uint64, packets uint64) string {
 	n := show.AllUnopened(kinds)
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("  %s%s of those without IP: %s\n", title, show.Count(n), show.Unopened(kinds, packets))
+	return fmt.Sprintf("%s of those without IP: %s", show.Count(n), show.Unopened(kinds, packets))
 }
 
 // LiveJSON writes the summary as one object on one line.
