@@ -23,16 +23,17 @@ const (
 	prpPaths Path = 0x20
 )
 
-// String returns "LAN A", "LAN B" or such as "HSR path 1", and "" for NoPath.
-func (p Path) String() string {
-	switch {
-	case p == NoPath:
-		return ""
-	case p&prpPaths != 0:
-		return fmt.Sprintf("LAN %X", uint8(p&0xf))
+// pathNames has the names of paths.
+var pathNames = func() (names [1 << 6]string) {
+	for n := range 1 << 4 {
+		names[int(hsrPaths)+n] = fmt.Sprintf("HSR path %d", n)
+		names[int(prpPaths)+n] = fmt.Sprintf("LAN %X", n)
 	}
-	return fmt.Sprintf("HSR path %d", uint8(p&0xf))
-}
+	return names
+}()
+
+// String returns "LAN A", "LAN B" or such as "HSR path 1", and "" for NoPath.
+func (p Path) String() string { return nameOf(pathNames[:], uint8(p)) }
 
 // Other returns the other path of the pair. That of NoPath has no meaning.
 func (p Path) Other() Path { return p ^ 1 }
