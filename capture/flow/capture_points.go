@@ -54,14 +54,21 @@ func (p *CapturePoints) Number(dst []uint32, b *capture.Batch, from int) {
 	frames := b.Frames[from : from+len(dst)]
 	known := uint32(math.MaxUint32) // an interface whose frames are all of the point below, but for paths
 	var at CapturePoint
+	ethernet := false // whether these may have paths
 	for i := range frames {
-		if frames[i].Interface != known {
-			all := false
-			if at, all = interfaceOf(b, from+i); all {
-				known = frames[i].Interface
+		f := &frames[i]
+		if f.Interface != known {
+			var all bool
+			at, all = interfaceOf(b, from+i)
+			if ethernet = b.Interfaces[f.Interface].LinkType == capture.LinkEthernet; all {
+				known = f.Interface
 			}
 		}
-		if at.Path, _ = PathOf(b, from+i); at != p.last {
+		at.Path = NoPath
+		if ethernet && (f.CapLen < plainStart || !isPlain(b.Buf[f.Data:f.Data+f.CapLen])) {
+			at.Path, _ = PathOf(b, from+i)
+		}
+		if at != p.last {
 			p.last, p.number = at, p.find(at)
 		}
 		dst[i] = p.number

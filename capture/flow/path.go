@@ -35,9 +35,6 @@ var pathNames = func() (names [1 << 6]string) {
 // String returns "LAN A", "LAN B" or such as "HSR path 1", and "" for NoPath.
 func (p Path) String() string { return nameOf(pathNames[:], uint8(p)) }
 
-// Other returns the other path of the pair. That of NoPath has no meaning.
-func (p Path) Other() Path { return p ^ 1 }
-
 // IsSecond reports whether p is the second path of its pair, such as LAN B.
 func (p Path) IsSecond() bool { return p&1 != 0 }
 
@@ -50,16 +47,23 @@ func (p Path) Ring() bool { return p&hsrPaths != 0 }
 // not captured. It panics if b has no frame i.
 func PathOf(b *capture.Batch, i int) (p Path, sequence uint16) {
 	f := &b.Frames[i]
-	if b.Interfaces[f.Interface].LinkType != capture.LinkEthernet || f.CapLen < plainStart {
-		return NoPath, 0
-	}
 	frame := b.Data(i)
-	typ := binary.BigEndian.Uint16(frame[plainStart-2:])
-	end := len(frame) - b.FCSLen(i)
-	if typ != typeHSR && !isVLAN(typ) && (end < plainStart || binary.BigEndian.Uint16(frame[end-2:]) != trailerSuffix) {
+	if b.Interfaces[f.Interface].LinkType != capture.LinkEthernet || len(frame) < plainStart {
 		return NoPath, 0
 	}
-	return readPath(frame, end, f.CapLen >= f.WireLen)
+	return readPath(frame, len(frame)-b.FCSLen(i), f.CapLen >= f.WireLen)
+}
+
+// isPlain reports whether an Ethernet frame of at least plainStart bytes has IP at once,
+// and nothing at its end that may be PRP's trailer, so that it has no path. Nearly all
+// frames are plain.
+func isPlain(frame []byte) bool {
+	const each = 1<<48 | 1<<32 | 1<<16 | 1 // a bit of four numbers of 16
+	const ip4, ip6 = typeIPv4 >> 8, typeIPv6&0xff<<8 | typeIPv6>>8
+	// Behind the trailer may come a check sequence of some such numbers.
+	last := le64(frame[len(frame)-8:]) ^ each*(trailerSuffix&0xff<<8|trailerSuffix>>8)
+	typ := binary.LittleEndian.Uint16(frame[plainStart-2:])
+	return (last-each)&^last&(each<<15) == 0 && (typ == ip4 || typ == ip6)
 }
 
 // readPath reads the path of an Ethernet frame that ends before its check sequence at end,
