@@ -107,34 +107,15 @@ func (t *filteredTask) Prepare(b *capture.Batch) {
 	if t.err != nil {
 		return
 	}
+	n := len(b.Frames)
+	t.wanted = slices.Grow(t.wanted[:0], (n+63)/64)[:(n+63)/64]
 	if f := t.stream.filter; f != nil {
-		n := len(b.Frames)
-		t.wanted = slices.Grow(t.wanted[:0], (n+63)/64)[:(n+63)/64]
 		t.removed = keep(b, f, t.wanted)
 	}
-	if wanted := t.stream.wanted; wanted != nil {
-		t.others = t.pick(b, wanted)
+	if f := t.stream.wanted; f != nil {
+		t.others = pick(b, f, t.wanted)
 	}
 	t.Task.Prepare(b)
-}
-
-// pick removes the packets of a batch that are not wanted, and returns how many they are.
-func (t *filteredTask) pick(b *capture.Batch, wanted func(b *capture.Batch, i int) bool) (removed int) {
-	n, kept := len(b.Frames), 0
-	t.wanted = slices.Grow(t.wanted[:0], (n+63)/64)[:(n+63)/64]
-	clear(t.wanted)
-	for i := range n {
-		if wanted(b, i) {
-			t.wanted[i/64] |= 1 << (i % 64)
-		}
-	}
-	for i := range n {
-		b.Frames[kept] = b.Frames[i]
-		kept += int(t.wanted[i/64] >> (i % 64) & 1)
-	}
-	moveBlocks(b.Blocks, t.wanted, n)
-	b.Frames = b.Frames[:kept]
-	return n - kept
 }
 
 // Apply passes the batch on, and counts.
