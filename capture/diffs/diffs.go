@@ -89,6 +89,7 @@ func (c *Counter) Add(s *Sampler, b *capture.Batch, copies []uint64) {
 // compare counts the differences of one copy.
 func (c *Counts) compare(kept, copied Traits) {
 	kept.Derived, copied.Derived = 0, 0
+	foreign := kept.Point.Interface != copied.Point.Interface || kept.Point.Index != copied.Point.Index
 	c.Sampled++
 	for _, r := range []struct {
 		differs bool
@@ -97,7 +98,7 @@ func (c *Counts) compare(kept, copied Traits) {
 		{kept.VLAN != copied.VLAN, &c.VLAN},
 		{kept.Hops != copied.Hops, &c.TTL},
 		{kept.MAC != copied.MAC, &c.MAC},
-		{kept.Point != copied.Point, &c.Interface},
+		{foreign, &c.Interface},
 		{other(kept) != other(copied), &c.Other},
 		{kept == copied, &c.Exact},
 	} {

@@ -10,7 +10,8 @@ import (
 // CapturePoints numbers the places where frames were seen (RFC 7011: observation points),
 // from 0 on, in the order of their first frames. A capture point is an interface of the
 // capture. In a Linux "any" capture with version 2 headers, which has only one interface,
-// it is the interface that the header names. Version 1 headers name none.
+// it is the interface that the header names. Version 1 headers name none. The paths of a
+// redundant network are points of their own, also where one interface sees them all.
 type CapturePoints struct {
 	list    []CapturePoint // number i at index i
 	numbers map[CapturePoint]uint32
@@ -23,6 +24,7 @@ type CapturePoints struct {
 type CapturePoint struct {
 	Interface uint32 // capture.Interface.CapturePoint
 	Index     uint32 // index of the interface on the capturing host; 0 if unknown
+	Path      Path   `json:",omitzero"`
 }
 
 // sll2Index is the offset of the interface index in a LINKTYPE_LINUX_SLL2 header.
@@ -50,21 +52,27 @@ func (p *CapturePoints) List() []CapturePoint { return p.list[:len(p.list):len(p
 // dst. It panics if b has fewer frames.
 func (p *CapturePoints) Number(dst []uint32, b *capture.Batch, from int) {
 	frames := b.Frames[from : from+len(dst)]
-	known := uint32(math.MaxUint32) // an interface whose frames all have the number below
-	number := uint32(0)
+	known := uint32(math.MaxUint32) // an interface whose frames are all of the point below, but for paths
+	var at CapturePoint
+	ethernet := false // whether these may have paths
 	for i := range frames {
-		if frames[i].Interface != known {
-			known = math.MaxUint32
-			at, all := capturePointOf(b, from+i)
-			if at != p.last {
-				p.last, p.number = at, p.find(at)
-			}
-			if number = p.number; all {
-				known = frames[i].Interface
+		f := &frames[i]
+		if f.Interface != known {
+			var all bool
+			at, all = interfaceOf(b, from+i)
+			if ethernet = b.Interfaces[f.Interface].LinkType == capture.LinkEthernet; all {
+				known = f.Interface
 			}
 		}
-		dst[i] = number
-		p.shared += uint64(number / MaxCapturePoints)
+		at.Path = NoPath
+		if ethernet && (f.CapLen < plainStart || !isPlain(b.Buf[f.Data:f.Data+f.CapLen])) {
+			at.Path, _ = PathOf(b, from+i)
+		}
+		if at != p.last {
+			p.last, p.number = at, p.find(at)
+		}
+		dst[i] = p.number
+		p.shared += uint64(p.number / MaxCapturePoints)
 	}
 }
 
@@ -74,13 +82,14 @@ func (p *CapturePoints) Shared() uint64 { return p.shared }
 
 // CapturePointOf returns where frame i of b was seen. It panics if b has no frame i.
 func CapturePointOf(b *capture.Batch, i int) CapturePoint {
-	at, _ := capturePointOf(b, i)
+	at, _ := interfaceOf(b, i)
+	at.Path, _ = PathOf(b, i)
 	return at
 }
 
-// capturePointOf returns where frame i was seen, and whether all frames of its interface
-// were seen there.
-func capturePointOf(b *capture.Batch, i int) (at CapturePoint, all bool) {
+// interfaceOf returns where frame i was seen, without its path, and whether that is so for
+// all frames of its interface.
+func interfaceOf(b *capture.Batch, i int) (at CapturePoint, all bool) {
 	iface := &b.Interfaces[b.Frames[i].Interface]
 	at.Interface = iface.CapturePoint
 	if iface.LinkType != capture.LinkLinuxSLL2 {

@@ -9,7 +9,7 @@ import (
 )
 
 func TestCapturePoints(t *testing.T) {
-	b := &capture.Batch{Interfaces: []capture.Interface{
+	b := &capture.Batch{Sections: make([]capture.Section, 1), Interfaces: []capture.Interface{
 		{LinkType: capture.LinkEthernet, CapturePoint: 0},
 		{LinkType: capture.LinkLinuxSLL2, CapturePoint: 1},
 		{LinkType: capture.LinkLinuxSLL2, CapturePoint: 7},
@@ -61,7 +61,7 @@ func TestCapturePointsResume(t *testing.T) {
 	numbers(before, 7, 5, 9)
 	list := before.List()
 	numbers(before, 8)
-	if want := []CapturePoint{{}, {0, 7}, {0, 5}, {0, 9}}; !slices.Equal(list, want) {
+	if want := []CapturePoint{{}, {Index: 7}, {Index: 5}, {Index: 9}}; !slices.Equal(list, want) {
 		t.Fatalf("%v, want %v", list, want)
 	}
 	for _, c := range []struct {
@@ -69,8 +69,8 @@ func TestCapturePointsResume(t *testing.T) {
 		want []uint32 // of 5, 6, 7 and 9
 	}{
 		{list, []uint32{2, 4, 1, 3}},
-		{[]CapturePoint{{}, {0, 7}, {}, {0, 9}}, []uint32{4, 5, 1, 3}},
-		{[]CapturePoint{{}, {0, 7}, {0, 5}, {0, 7}}, []uint32{2, 4, 3, 5}},
+		{[]CapturePoint{{}, {Index: 7}, {}, {Index: 9}}, []uint32{4, 5, 1, 3}},
+		{[]CapturePoint{{}, {Index: 7}, {Index: 5}, {Index: 7}}, []uint32{2, 4, 3, 5}},
 		{make([]CapturePoint, 2*MaxCapturePoints), []uint32{MaxCapturePoints, MaxCapturePoints, MaxCapturePoints, MaxCapturePoints}},
 	} {
 		if got := numbers(NewCapturePoints(c.list), 5, 6, 7, 9); !slices.Equal(got, c.want) {

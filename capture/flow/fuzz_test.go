@@ -48,6 +48,9 @@ func FuzzDecode(f *testing.F) {
 		b.Interfaces[0].Section = uint32(len(data)) & 1
 		b.Sections = []capture.Section{{}, {BigEndian: true}}
 		checkCommon(t, b, 0)
+		if a, b := CapturePointOf(b, 0), CapturePointOf(b, 1); wireLen == uint32(len(data)) && a != b {
+			t.Fatalf("seen at %+v and %+v", a, b)
+		}
 		h := make([]Header, 2)
 		for _, d := range e.decoders {
 			d.Decode(h, b, 0)

@@ -118,23 +118,12 @@ func (w *walk) payload(end int64) (payload []byte, wire int64) {
 	return payload, int64(len(payload))
 }
 
-// withoutTrailer removes the redundancy control trailer of the parallel redundancy
-// protocol (IEC 62439-3, 4.1.10) from a payload. The trailer has a sequence number, four
-// bits of LAN, twelve bits of length, and a suffix. The length counts payload and
-// trailer, but may leave out padding.
+// withoutTrailer removes PRP's trailer from a payload.
 func withoutTrailer(payload []byte) []byte {
-	const trailer, suffix = 6, 0x88fb
-	n := len(payload)
-	if n < trailer || binary.BigEndian.Uint16(payload[n-2:]) != suffix {
+	if lan, _ := trailerOf(payload); lan == 0 {
 		return payload
 	}
-	word := binary.BigEndian.Uint16(payload[n-4:])
-	lan, length := word>>12, int(word&0xfff)
-	padded := n <= minPayload+trailer && length >= trailer && length <= n
-	if lan != 0xa && lan != 0xb || length != n && !padded {
-		return payload
-	}
-	return payload[:n-trailer]
+	return payload[:len(payload)-trailerLen]
 }
 
 // withoutPadding removes the zeros at the end of a payload that may be padded. Some of

@@ -64,6 +64,7 @@ func (r *SightingReader) readMessages(s Sightings, at *place, b *capture.Batch, 
 			points[i] = r.stack(at, b, from+i, start)
 		}
 	}
+	r.paths(points, b, from)
 }
 
 // messages writes the conversations of at most 64 messages that lie in buf. It returns a

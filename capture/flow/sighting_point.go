@@ -28,6 +28,8 @@ const (
 	PointInterface
 	// PointInput is the input of several.
 	PointInput
+	// PointLAN is the path through a redundant network: see Path.
+	PointLAN
 
 	headerFields = PointVLAN | PointVNI | pointTEID
 )
@@ -36,7 +38,7 @@ const (
 var pointFields = []struct {
 	name   string
 	fields PointFields
-}{{"vlan", PointVLAN}, {"vni", PointVNI | pointTEID}, {"interface", PointInterface}, {"input", PointInput}}
+}{{"vlan", PointVLAN}, {"vni", PointVNI | pointTEID}, {"interface", PointInterface}, {"input", PointInput}, {"lan", PointLAN}}
 
 // layerFields has the field that the identifier of a layer is, or 0.
 var layerFields = [layerKinds]PointFields{
@@ -46,8 +48,8 @@ var layerFields = [layerKinds]PointFields{
 	LayerGTPU: pointTEID, LayerPPTP: pointTEID, LayerL2TP: pointTEID,
 }
 
-// ParsePointField returns the fields that a name stands for: "vlan", "interface" and
-// "input" are those above, and "vni" is PointVNI with the identifiers that each direction
+// ParsePointField returns the fields that a name stands for: "vlan", "interface",
+// "input" and "lan" are those above, and "vni" is PointVNI with the identifiers that each direction
 // has its own of, such as the TEID of GTP-U. Those tell tenants apart, but a conversation
 // has two of them.
 func ParsePointField(name string) (PointFields, error) {
@@ -56,7 +58,7 @@ func ParsePointField(name string) (PointFields, error) {
 			return f.fields, nil
 		}
 	}
-	return 0, fmt.Errorf("unknown field %q: must be of vlan, vni, interface, input", name)
+	return 0, fmt.Errorf("unknown field %q: must be of vlan, vni, interface, input, lan", name)
 }
 
 // place is where the frames of an interface were seen.
@@ -89,7 +91,20 @@ func (r *SightingReader) points(b *capture.Batch, from, n int, h []Header) {
 			points[i] = r.stack(&at, b, from+i, h[i].Start)
 		}
 	}
+	r.paths(points, b, from)
 	r.seen.Point = points
+}
+
+// paths adds the paths of frames to their points, if they count.
+func (r *SightingReader) paths(points []uint64, b *capture.Batch, from int) {
+	if r.cfg.Fields&PointLAN == 0 {
+		return
+	}
+	for i := range points {
+		if path, _ := PathOf(b, from+i); path != NoPath {
+			points[i] = r.keys.then(points[i], uint64(path)<<48)
+		}
+	}
 }
 
 // placeOf returns where frame i of b was seen.
@@ -106,7 +121,7 @@ func (r *SightingReader) placeOf(b *capture.Batch, i int) place {
 		at.hash = r.keys.then(at.hash, uint64(b.Sections[iface.Section].Input))
 	}
 	if r.cfg.Fields&PointInterface != 0 {
-		point, all := capturePointOf(b, i)
+		point, all := interfaceOf(b, i)
 		at.hash = r.keys.then(at.hash, uint64(point.Interface)<<32|uint64(point.Index))
 		if !all {
 			at.number = noInterface

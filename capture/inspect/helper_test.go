@@ -26,6 +26,12 @@ type packet struct {
 	payload uint32
 	noTime  bool
 	tcp     bool
+
+	service  uint16 // VLAN of an 802.1ad tag around the other one
+	lan      byte   // 0xa or 0xb of PRP; 0 is none
+	ring     byte   // 1 more than the path of HSR; 0 is none
+	sequence uint16 // of PRP and HSR
+	group    bool   // goes to several stations
 }
 
 // ip returns the datagram.
@@ -68,13 +74,23 @@ func (p *packet) ip() []byte {
 func (p *packet) bytes() []byte {
 	be := binary.BigEndian
 	b := append(make([]byte, 0, 256), 2, 0, 0, 0, 0, p.mac, 2, 0, 0, 0, 1, p.mac)
+	if p.group {
+		b[0] = 1
+	}
+	if p.service != 0 {
+		b = be.AppendUint16(be.AppendUint16(b, 0x88a8), p.service)
+	}
 	if p.vlan != 0 {
 		b = be.AppendUint16(be.AppendUint16(b, 0x8100), p.vlan)
 	}
+	if p.ring != 0 {
+		b = be.AppendUint16(append(b, 0x89, 0x2f, (p.ring-1)<<4, 100), p.sequence)
+	}
+	payload := len(b) + 2
 	switch {
 	case p.arp:
 		b = append(append(b, 8, 6, 0, 1, 8, 0, 6, 4, 0, 1), byte(p.payload))
-		return append(b, make([]byte, 40)...)
+		return p.trailed(append(b, make([]byte, 40)...), payload)
 	case p.vni != 0:
 		plain := *p
 		plain.vni, plain.vlan = 0, 0
@@ -90,7 +106,18 @@ func (p *packet) bytes() []byte {
 	for i := range p.padding {
 		b = append(b, byte(i+1))
 	}
-	return b
+	return p.trailed(b, payload)
+}
+
+// trailed returns a frame with PRP's trailer, if it came on a LAN. payload is where its
+// payload begins.
+func (p *packet) trailed(b []byte, payload int) []byte {
+	if p.lan == 0 {
+		return b
+	}
+	b = binary.BigEndian.AppendUint16(b, p.sequence)
+	b = binary.BigEndian.AppendUint16(b, uint16(p.lan)<<12|uint16(len(b)-payload+4))
+	return append(b, 0x88, 0xfb)
 }
 
 const devices = 3

@@ -44,6 +44,9 @@ type Inspector struct {
 	packets []uint64 // by point
 	devices *flow.CapturePoints
 	numbers []uint32
+	// wires has deviceOf by the number of a point, of interfaces with these numbers.
+	wires      []uint32
+	interfaces map[flow.CapturePoint]uint32
 
 	stream streamCounts
 	whole  *measure
@@ -60,6 +63,7 @@ type Inspector struct {
 // streamCounts count the packets of a stream, however they are compared.
 type streamCounts struct {
 	packets, noTime, truncated, nonIP uint64
+	stacked                           uint64 // by the sample: see the flag
 	// numbered counts packets whose senders number them, others all others: by the sample.
 	numbered, others uint64
 	unopened         flow.UnopenedCounts
@@ -75,7 +79,7 @@ func New(cfg Config) *Inspector {
 	if cfg.Memory <= 0 {
 		cfg.Memory = DefaultMemory
 	}
-	n := &Inspector{cfg: cfg, windows: ladder(cfg.Window), points: points.NewNames(cfg.Inputs), devices: flow.NewCapturePoints(nil)}
+	n := &Inspector{cfg: cfg, windows: ladder(cfg.Window), points: points.NewNames(cfg.Inputs), devices: flow.NewCapturePoints(nil), interfaces: map[flow.CapturePoint]uint32{}}
 	n.whole = newMeasure(n)
 	n.split = split.NewCounter(flow.SightingConfig{Inner: true, Fields: tagFields, Seed: cfg.Seed}, split.Counts{}, 0)
 	return n
@@ -146,12 +150,13 @@ func (n *Inspector) number(p *Batch, b *capture.Batch) (cut int) {
 		}
 		p.move(kept, i)
 		s, frame := &p.seen[kept], int(p.frames[kept])
-		s.number, s.device = number, n.numbers[frame]
-		s.point = n.points.Number(p.origins[kept].place, b, frame)
+		s.number, s.device = number, n.deviceOf(n.numbers[frame])
+		s.point = uint16(n.points.Number(p.origins[kept].place, b, frame))
 		n.countPoint(s.point, s.weight())
 		if s.flags&truncated != 0 {
 			cut = min(cut, kept)
 		}
+		c.stacked += s.weight() * count(s.flags&stacked != 0)
 		if s.flags&numbered != 0 {
 			c.numbered += s.weight()
 		} else {
@@ -168,7 +173,7 @@ func (n *Inspector) number(p *Batch, b *capture.Batch) (cut int) {
 }
 
 // countPoint counts packets of a point. Numbers of points follow each other.
-func (n *Inspector) countPoint(point uint32, weight uint64) {
+func (n *Inspector) countPoint(point uint16, weight uint64) {
 	for int(point) >= len(n.packets) {
 		n.packets = append(n.packets, 0)
 	}

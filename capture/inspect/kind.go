@@ -17,10 +17,11 @@ const (
 	checksumKind                   // of the transport protocol, where a network card was to fill it in
 	paddingKind                    // what follows the packet in its frame
 	linkKind                       // other headers before the packet
+	lanKind                        // the path through a redundant network
 	allKinds      = iota
 )
 
-var kindNames = [allKinds]string{"vlan", "mac", "ttl", "class", "interface", "tunnel", "truncated", "checksum", "padding", "link"}
+var kindNames = [allKinds]string{"vlan", "mac", "ttl", "class", "interface", "tunnel", "truncated", "checksum", "padding", "link", "lan"}
 
 // String returns the names of the bits, joined by plus signs, or "identical".
 func (k kind) String() string {
@@ -50,12 +51,13 @@ func kindOf(a, b *sighting) (k kind) {
 		{a.mac != b.mac, macKind},
 		{a.hops != b.hops, ttlKind},
 		{a.class != b.class, classKind},
-		{a.device != b.device, interfaceKind},
+		{(a.device^b.device)<<(32-pathShift) != 0, interfaceKind},
 		{inTunnel != 0 && (a.labels != b.labels || (a.flags^b.flags)&tunneled != 0), tunnelKind},
 		{a.full != b.full, truncatedKind},
 		{a.checksum != b.checksum, checksumKind},
 		{a.behind != b.behind && a.full == b.full, paddingKind},
 		{inTunnel == 0 && (a.labels != b.labels || a.encap != b.encap), linkKind},
+		{a.path() != b.path(), lanKind},
 	} {
 		if d.differ {
 			k |= d.kind

@@ -1,6 +1,10 @@
 package inspect
 
-import "github.com/flowdedup/flowdedup/capture/points"
+import (
+	"maps"
+
+	"github.com/flowdedup/flowdedup/capture/points"
+)
 
 // maxHistograms bounds how many pairs of points are counted apart.
 const maxHistograms = 256
@@ -16,7 +20,7 @@ type matrix struct {
 	lost       uint64 // copies without a cell
 }
 
-type cellKey struct{ first, copied uint32 }
+type cellKey struct{ first, copied uint16 }
 
 // cell is what is counted for two points.
 type cell struct {
@@ -24,6 +28,7 @@ type cell struct {
 	// same are the delays of packets that do not differ, by the kind of packet and the
 	// window that they fit in. Whether these are copies is known at the end.
 	same [2][windows]*points.Histogram
+	hops map[int]uint64 // copies whose time to live differs, by how much
 }
 
 func newMatrix(most int64) matrix { return matrix{cells: map[cellKey]*cell{}, most: most} }
@@ -42,7 +47,7 @@ func (m *matrix) record(d **points.Histogram, delay, weight uint64) {
 }
 
 // cell returns the cell of two points, or nil if there are too many.
-func (m *matrix) cell(first, copied uint32, weight uint64) *cell {
+func (m *matrix) cell(first, copied uint16, weight uint64) *cell {
 	key := cellKey{first, copied}
 	if m.found != nil && m.last == key {
 		return m.found
@@ -61,8 +66,9 @@ func (m *matrix) cell(first, copied uint32, weight uint64) *cell {
 }
 
 // add counts a copy.
-func (m *matrix) add(first, copied uint32, delay, weight uint64) {
-	if c := m.cell(first, copied, weight); c != nil {
+func (m *matrix) add(first, copied *sighting, delay, weight uint64) {
+	if c := m.cell(first.point, copied.point, weight); c != nil {
+		c.addHops(first, copied, weight)
 		m.record(&c.delays, delay, weight)
 	}
 }
@@ -78,7 +84,7 @@ func (m *matrix) clone() matrix {
 	n := newMatrix(m.most)
 	n.lost, n.histograms = m.lost, m.histograms
 	for key, c := range m.cells {
-		k := &cell{delays: m.copyOf(c.delays)}
+		k := &cell{delays: m.copyOf(c.delays), hops: maps.Clone(c.hops)}
 		for sort := range c.same {
 			for span, d := range c.same[sort] {
 				k.same[sort][span] = m.copyOf(d)
@@ -116,7 +122,7 @@ func (m *matrix) report(names *points.Names, isCopy func(sort, span int) bool) (
 			continue
 		}
 		every.Merge(sum)
-		all = append(all, points.Cell{First: names.Name(key.first), Copy: names.Name(key.copied), Count: sum.Count(), Delay: sum.Delays()})
+		all = append(all, points.Cell{First: names.Name(uint32(key.first)), Copy: names.Name(uint32(key.copied)), Count: sum.Count(), Delay: sum.Delays()})
 	}
 	points.SortCells(all)
 	return all, every.Bins()

@@ -23,6 +23,7 @@ type measure struct {
 	hops      map[int]uint64 // copies by the hops between both
 	matrix    matrix
 	same      repeats
+	paths     paths
 }
 
 func newMeasure(n *Inspector) *measure {
@@ -69,23 +70,27 @@ func (m *measure) one(d *digest.Digest, s *sighting, b *capture.Batch, frame int
 	m.table.several = m.table.several || s.device != 0
 	e := m.table.find(d, s)
 	if e == nil {
-		m.table.add(d, s.time).restart(s)
+		e = m.table.add(d, s.time)
+		e.restart(s)
+		m.paths.add(e, s)
 		return false
 	}
 	v := m.table.judge(e, s, &m.owner.windows)
 	v.count(&m.removed, s.weight())
 	if v.anywhere>>(windows-1)&1 == 0 {
 		m.table.restart(e, s)
+		m.paths.add(e, s)
 		return false
 	}
 	m.pair(e, s, v, b, frame)
+	m.paths.add(e, s)
 	return true
 }
 
 // restart makes s the first sighting of its packet.
 func (e *entry) restart(s *sighting) {
 	e.sighting = *s
-	e.seen[0], e.sightings = s.manner(), 1
+	e.seen[0], e.sightings, e.paths = s.manner(), 1, 0
 }
 
 // manner returns a hash of how a packet was seen. A packet that is seen in the same manner
@@ -118,6 +123,11 @@ func (m *measure) pair(e *entry, s *sighting, v verdicts, b *capture.Batch, fram
 	span := m.span(delay)
 	if first.full != s.full && !first.isPart(s) {
 		m.same.add(alikePacket, first, s, span, v, b, frame)
+		return
+	}
+	if first.renumbered(s) {
+		m.same.add(renumberedPacket, first, s, span, v, b, frame)
+		m.table.restart(e, s)
 		return
 	}
 	if e.isSeen(s.manner()) && delay > uint64(m.owner.windows[0]) {
@@ -154,7 +164,7 @@ func (m *measure) copy(k kind, first, copied *sighting, delay, weight uint64) {
 	if k&ttlKind != 0 {
 		m.hops[int(first.hops)-int(copied.hops)] += weight
 	}
-	m.matrix.add(first.point, copied.point, delay, weight)
+	m.matrix.add(first, copied, delay, weight)
 }
 
 // span returns the number of the first window that a delay fits in. It is at most the

@@ -63,7 +63,7 @@ func (n *Inspector) recommend(m *measure, j *judgement, r *Report) Recommendatio
 	if c.Dedup && float64(r.SplitConversations) > fewSplit*float64(r.SampledConversations) {
 		c.Keep = "flow"
 	}
-	if c.Dedup && oneWayTags(&r.Sides) {
+	if c.Dedup && (oneWayTags(&r.Sides) || n.manyStacked()) {
 		c.Strip = append(c.Strip, "vlan")
 	}
 	if c.Dedup && 2*n.stream.stamped > n.stream.described {
@@ -114,6 +114,11 @@ func oneWayTags(s *OneSided) bool {
 	return share(s.BeforeByTag) > share(s.Before)+0.5
 }
 
+// manyStacked reports whether tags of 802.1ad are worth a word.
+func (n *Inspector) manyStacked() bool {
+	return n.stream.stacked > 0 && float64(n.stream.stacked) >= fewCopies*float64(n.stream.packets)
+}
+
 // reasons explains the choices.
 func (n *Inspector) reasons(c *Recommendation, m *measure, r *Report) []string {
 	var all []string
@@ -149,7 +154,7 @@ func (n *Inspector) reasons(c *Recommendation, m *measure, r *Report) []string {
 	}
 	add("--window %v: %s", c.Window, lateness(c.Left))
 	if c.Across {
-		add("--across: all copies come from another interface, and packets that were sent again at one interface stay")
+		add("--across: all copies come from another %s, and packets that were sent again at one stay", m.paths.or("interface"))
 	}
 	if c.Keep == "flow" {
 		add("--keep flow: keeping the first of equal packets would split %d of %d sampled conversations", r.SplitConversations, r.SampledConversations)
@@ -157,7 +162,10 @@ func (n *Inspector) reasons(c *Recommendation, m *measure, r *Report) []string {
 	if slices.Contains(c.Strip, "arista") {
 		add("--strip arista: most packets have the time header of a switch, which few analyzers read")
 	}
-	if slices.Contains(c.Strip, "vlan") {
+	if slices.Contains(c.Strip, "vlan") && n.manyStacked() {
+		add("--strip vlan: %d packets have tags of 802.1ad, behind which some analyzers find nothing", n.stream.stacked)
+	}
+	if slices.Contains(c.Strip, "vlan") && oneWayTags(&r.Sides) {
 		add("--strip vlan: each direction has a VLAN of its own, so analyzers that key flows by VLAN see one side of each")
 	}
 	return all

@@ -31,6 +31,9 @@ const (
 	// alikePacket stands for packets that begin in the same way and end in another one.
 	// They are found where the first bytes are compared alone.
 	alikePacket
+	// renumberedPacket stands for frames of a redundant network that a sender repeated:
+	// each has a number of its own there.
+	renumberedPacket
 	sorts
 )
 
@@ -102,6 +105,8 @@ func etherType(data []byte) uint16 {
 	for at := 12; at+2 <= len(data); at += tagLen {
 		switch t := binary.BigEndian.Uint16(data[at:]); {
 		case t == 0x8100 || t == 0x88a8:
+		case t == 0x892f:
+			at += 2 // a ring's tag is so much longer
 		case t < 0x600:
 			return 0
 		default:

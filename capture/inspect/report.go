@@ -27,6 +27,11 @@ type Report struct {
 	Matrix []points.Cell
 	// Delays are those of all cells.
 	Delays []points.Bin
+	// Routers is how many routers lie between the points of most copies whose time to live
+	// differs; 0 if there are none, or if it differs at random.
+	Routers int
+	// Paths has a row for each path of redundant networks, and none without them.
+	Paths []PathCount
 	// Points counts all packets by point.
 	Points map[string]uint64
 	// NotCopies are the equal packets that were sent again, by protocol.
@@ -63,6 +68,7 @@ func (n *Inspector) Report() *Report {
 	j := n.judge(m)
 	r := &Report{
 		Packets: n.stream.packets, Sampled: 1 << levelOf(max(n.stream.packets, 1)), Equal: m.removed[windows-1][0], Kinds: map[string]uint64{}, Hops: maps.Clone(m.hops),
+		Routers: m.matrix.routers(), Paths: m.paths.report(),
 		Points: n.atPoints(), NotCopies: m.same.report(j.isCopy),
 		Sides: n.sides.report(), Window: n.cfg.Window, NoTime: n.stream.noTime, Truncated: n.stream.truncated, NonIP: n.stream.nonIP, Unopened: n.stream.unopened.ByName(),
 		Forgotten: m.table.forgotten, Uncounted: m.matrix.lost + m.same.lost, MemoryBytes: n.whole.table.bytes(),

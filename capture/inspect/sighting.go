@@ -28,9 +28,12 @@ type sighting struct {
 	outer  uint32 // hash of what is around the packet in a tunnel, 0 without
 	behind uint32 // hash of what follows the packet in its frame, 0 for nothing
 	bytes  uint32 // captured bytes of the packet
-	point  uint32 // its number
-	device uint32 // number of the capture point, without VLAN and tunnel
-	proto  flow.Protocol
+	device uint32 // of the capture point, without VLAN and tunnel: see Inspector.deviceOf
+	point  uint16 // its number
+	// sequence is the number that the sender gave the frame on both paths of a redundant
+	// network. It means something only with a path.
+	sequence uint16
+	proto    flow.Protocol
 	// checksum is that of the transport protocol, folded to 16 bits, 0 without.
 	checksum    uint16
 	encap       uint16 // hash of the headers before the packet that have no identifier
@@ -47,6 +50,8 @@ const (
 	truncated             // not all of the packet was captured
 	tunneled              // a tunnel was opened
 	backward              // the packet goes to the lower end of its conversation
+	stacked               // the first VLAN tag is one of 802.1ad
+	multicast             // the frame is on a path, and goes to several stations
 )
 
 // origin is what else is known of a packet in its batch, as hashes.
@@ -86,7 +91,14 @@ func (d *describer) describe(s *sighting, o *origin, b *capture.Batch, i int, h 
 	}
 	at := flow.CapturePointOf(b, i)
 	o.place = hash.Mix(uint64(at.Interface)<<32|uint64(at.Index), o.tags)
-	if rest := data[h.End:]; len(rest) > 0 {
+	path, end := s.readPath(b, i, int(h.End))
+	if path != flow.NoPath {
+		o.place = hash.Mix(uint64(path), o.place)
+	}
+	if isStacked(data, h) {
+		s.flags |= stacked
+	}
+	if rest := data[h.End:end]; len(rest) > 0 {
 		s.behind = uint32(maphash.Bytes(seed, rest)) | 1
 	}
 	if f.CapLen < f.WireLen && int(h.End) == len(data) {

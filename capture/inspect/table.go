@@ -35,6 +35,7 @@ type entry struct {
 	seen      [4]uint16 // hashes of how the packet was seen since then
 	history   uint32    // its number, from 1 on; without, all filters have kept the sighting
 	sightings uint8
+	paths     uint8 // a bit for each class of paths on which it came
 }
 
 // head is what is searched of a set, in one line of a cache.

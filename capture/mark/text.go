@@ -155,12 +155,17 @@ func appendNumbers(p []byte, a, b uint32) []byte {
 
 // appendPoint appends how the capture points differ.
 func (m *Marker) appendPoint(p []byte, kept, copied *packet) []byte {
-	if kept.traits.Point == copied.traits.Point {
+	x, y := kept.traits.Point, copied.traits.Point
+	if x.Path != y.Path {
+		p = append(appendPath(append(p, ", "...), x.Path), " -> "...)
+		p = appendPath(p, y.Path)
+	}
+	if x.Path = y.Path; x == y {
 		return p
 	}
 	from, to := &m.interfaces[kept.iface], &m.interfaces[copied.iface]
 	if from.CapturePoint == to.CapturePoint {
-		return appendNumbers(append(p, ", interface "...), kept.traits.Point.Index, copied.traits.Point.Index)
+		return appendNumbers(append(p, ", interface "...), x.Index, y.Index)
 	}
 	a, b := &m.sections[from.Section], &m.sections[to.Section]
 	// The interface of a pcap file has the name of the input.
@@ -173,6 +178,14 @@ func (m *Marker) appendPoint(p []byte, kept, copied *packet) []byte {
 		p = m.appendInput(p, b.Input)
 	}
 	return p
+}
+
+// appendPath appends the name of a path through a redundant network.
+func appendPath(p []byte, path flow.Path) []byte {
+	if path == flow.NoPath {
+		return append(p, "no LAN"...)
+	}
+	return append(p, path.String()...)
 }
 
 // appendInterface appends the name of an interface, and its number in its section if it

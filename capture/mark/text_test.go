@@ -28,7 +28,8 @@ type sighting struct {
 	ttl, tos uint8
 	arp      bool // in place of IP
 	payload  string
-	short    int // of 5 words of payload
+	lan      byte // 0xa or 0xb in the trailer of PRP; 0 is none
+	short    int  // of 5 words of payload
 	padding  int
 	checksum byte // is added to that of the IPv4 header
 	capLen   int  // 0 is all
@@ -115,6 +116,9 @@ func (s *sighting) bytes(t testing.TB) []byte {
 	if s.iface == cooked {
 		data = append([]byte{data[12], data[13], 0, 0, 0, 0, 0, s.src, 0, 1, 0, 6, 2, 0, 0, 0, 0, 1, 0, 0}, data[14:]...)
 	}
+	if s.lan != 0 {
+		data = append(data, 0, 1, s.lan<<4, byte(len(data)-14+6), 0x88, 0xfb)
+	}
 	if s.checksum != 0 {
 		data[14+10] += s.checksum
 	}
@@ -190,6 +194,9 @@ func TestComments(t *testing.T) {
 		{"pcap files", sighting{iface: onePcap}, func(s *sighting) { s.iface = otherPcap }, ", input one.pcap -> other.pcap"},
 		{"the same interface in two files", sighting{}, func(s *sighting) { s.iface = otherInput }, ", input all.pcapng -> #3"},
 		{"interfaces in two files", sighting{iface: eth1}, func(s *sighting) { s.iface = otherInput }, ", interface eth1 -> eth0, input all.pcapng -> #3"},
+		{"LANs", sighting{lan: 0xa}, func(s *sighting) { s.lan = 0xb }, ", LAN A -> LAN B, other bytes"},
+		{"LANs at two interfaces", sighting{lan: 0xb}, func(s *sighting) { s.lan, s.iface = 0xa, eth1 }, ", LAN B -> LAN A, interface eth0 -> eth1, other bytes"},
+		{"no LAN", sighting{lan: 0xb}, func(s *sighting) { s.lan = 0 }, ", LAN B -> no LAN, length 88 -> 82"},
 		{"cooked", sighting{iface: cooked, src: 2}, func(s *sighting) { s.src = 3 }, ", interface 2 -> 3"},
 	} {
 		b, s := newBatch(), c.kept

@@ -63,7 +63,7 @@ func (p *Names) find(place uint64, b *capture.Batch, i int) uint32 {
 func (p *Names) Name(n uint32) string { return p.names[n] }
 
 // name returns the name of the point at which frame i of b was seen: "eth1 VLAN 10.20",
-// "eth1 VXLAN 7001".
+// "eth1 VXLAN 7001", "eth1 LAN A".
 func (p *Names) name(b *capture.Batch, i int) string {
 	var t strings.Builder
 	t.WriteString(p.device(b, i))
@@ -82,6 +82,9 @@ func (p *Names) name(b *capture.Batch, i int) string {
 	}
 	if len(vlans) > 0 {
 		t.WriteString(" VLAN " + strings.Join(vlans, "."))
+	}
+	if path, _ := flow.PathOf(b, i); path != flow.NoPath {
+		t.WriteString(" " + path.String())
 	}
 	return cmp.Or(strings.TrimSpace(t.String()), "untagged")
 }

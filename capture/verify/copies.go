@@ -3,6 +3,7 @@ package verify
 import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
 )
 
 // sighting is a packet of the input that is remembered.
@@ -10,8 +11,8 @@ type sighting struct {
 	identity digest.Digest
 	time     int64
 	number   uint64 // in the input, from 1
-	within   uint64 // hash of what copies have in common
-	point    uint32 // where it was seen
+	within   uint64 // hash of what copies have in common, but for the LAN
+	point    place
 	state    state
 	before   uint64 // place of the sighting of its identity before it, plus 1; 0 for none
 }
@@ -212,7 +213,7 @@ func (c *copies) settle(place uint64) {
 // copies reports whether s is a copy of k, which has the same identity.
 func (c *copies) copies(s, k *sighting) bool {
 	switch {
-	case s.within != k.within, c.cfg.Across && s.point == k.point:
+	case s.within != k.within, c.cfg.Across && s.point == k.point, c.cfg.Within&flow.PointLAN != 0 && s.point.lan != k.point.lan:
 		return false
 	case c.cfg.Packets > 0:
 		return max(s.number, k.number)-min(s.number, k.number) <= c.cfg.Packets

@@ -33,8 +33,7 @@ type Verifier struct {
 	out, dup *cursor // dup is nil without a file of removed packets
 	identity *flow.Identity
 	decoder  *flow.Decoder
-	points   *flow.CapturePoints
-	within   *flow.SightingReader // nil where nothing has to be in common
+	within   *flow.SightingReader // nil where no header or interface has to be in common
 	digester *shaDigester
 	copies   *copies
 	lost     Report // what copies has found: Lost, Unknown and First
@@ -44,7 +43,6 @@ type Verifier struct {
 
 	headers []flow.Header
 	digests []digest.Digest
-	numbers []uint32
 }
 
 // removal is about equal packets: how many were removed more than were found in the file
@@ -60,14 +58,14 @@ type removal struct {
 func New(cfg Config, output, duplicates capture.Source) *Verifier {
 	v := &Verifier{
 		cfg: cfg, out: &cursor{source: output}, identity: flow.NewIdentity(cfg.Identity),
-		decoder: flow.NewDecoder(flow.DecoderConfig{Inner: cfg.Identity.Kind == flow.Inner}),
-		points:  flow.NewCapturePoints(nil), digester: newDigester(),
+		decoder:  flow.NewDecoder(flow.DecoderConfig{Inner: cfg.Identity.Kind == flow.Inner}),
+		digester: newDigester(),
 	}
 	if duplicates != nil {
 		v.dup, v.balance = &cursor{source: duplicates}, map[[sha256.Size]byte]*removal{}
 	}
-	if cfg.Within != 0 {
-		v.within = flow.NewSightingReader(flow.SightingConfig{Inner: cfg.Identity.Kind == flow.Inner, Fields: cfg.Within})
+	if fields := cfg.Within &^ flow.PointLAN; fields != 0 { // LANs are compared by their places
+		v.within = flow.NewSightingReader(flow.SightingConfig{Inner: cfg.Identity.Kind == flow.Inner, Fields: fields})
 	}
 	if needsRule(&cfg) {
 		v.cfg.Memory /= 2
@@ -91,17 +89,16 @@ func (v *Verifier) unfinished(s *sighting, forgotten bool) {
 // made of them.
 func (v *Verifier) Add(b *capture.Batch) {
 	n := len(b.Frames)
-	v.headers, v.digests, v.numbers = grow(v.headers, n), grow(v.digests, n), grow(v.numbers, n)
+	v.headers, v.digests = grow(v.headers, n), grow(v.digests, n)
 	v.decoder.Decode(v.headers, b, 0)
 	v.identity.FromHeaders(b, 0, v.headers).Sum(v.digests, v.digester)
-	v.points.Number(v.numbers, b, 0)
 	var within []uint64
 	if v.within != nil {
 		within = v.within.Points(b, 0, n)
 	}
 	for i := range n {
 		v.report.Packets++
-		s := sighting{identity: v.digests[i], time: b.Frames[i].Time, number: v.report.Packets, point: v.numbers[i], state: pending}
+		s := sighting{identity: v.digests[i], time: b.Frames[i].Time, number: v.report.Packets, point: placeOf(b, i), state: pending}
 		if within != nil {
 			s.within = within[i]
 		}

@@ -126,7 +126,7 @@ func (f *compareFlags) registerCopies(fs *pflag.FlagSet) {
 	fs.Var(newParsed(&f.identity, "l3", "kind", flow.ParseIdentityKind), "identity", "what makes packets equal: frame, l3, inner")
 	fs.IntVar(&f.identityBytes, "identity-bytes", 0, "compare only the first `N` bytes of the identity (0: all)")
 	fs.Var(newParsed(&f.ignore, "", "fields", flow.ParseIgnore), "ignore", "additional fields to ignore: "+flow.FieldNames()+"; none: compare all")
-	fs.BoolVar(&f.across, "across", false, "copies come from another interface or input only")
+	fs.BoolVar(&f.across, "across", false, "copies come from another interface, input or LAN only")
 	fs.BoolVar(&f.refresh, "refresh", false, "a removed packet restarts the window")
 	groupCompare.add(fs, "window", "identity", "ignore", "across")
 	groupAdvanced.add(fs, "identity-bytes", "refresh")

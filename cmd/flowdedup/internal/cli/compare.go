@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"time"
 
@@ -30,12 +31,13 @@ type sidesFlags struct {
 	identityBytes int
 	ignore        flow.Ignore
 	top           int
+	lans          bool
 }
 
 func newCompare(e *env) *cobra.Command {
 	f := &sidesFlags{}
 	cmd := &cobra.Command{
-		Use:   "compare [flags] A B",
+		Use:   "compare [flags] A B | --lans FILE",
 		Short: "Say which packets one of two captures lacks, and how late the other saw them",
 		Long: `Match the packets of two captures of the same traffic one to one: of two taps,
 of both sides of a router or a firewall, of a SPAN port and a tap. Say which
@@ -51,6 +53,10 @@ offset and drift removed: what two clocks that nobody has set can tell.
 What makes packets equal is as in dedup. If packets were captured in part, as
 many bytes are compared as both sides have, and the summary says how many.
 
+With --lans, A is LAN A of a network with PRP (IEC 62439-3), and B is LAN B: of
+one capture that has both, or of two. In a ring of HSR, A and B are the ways of
+frames that were sent at port A and at port B.
+
 Repeated packets confuse: run dedup on both captures before.
 
 Exit codes: 0 the same packets are in both, 4 they differ, 3 an input is
@@ -61,6 +67,9 @@ damaged and the rest was compared, 1 failed, 2 wrong usage.`,
   # the packets that a firewall dropped
   flowdedup compare inside.pcap outside.pcap --only-a dropped.pcap
 
+  # what each LAN of a network with PRP lost
+  flowdedup compare --lans substation.pcapng --only-a lost-on-b.pcapng
+
   # in a script: test a tap
   flowdedup compare --quiet sent.pcap tapped.pcap || echo "it loses packets"
 
@@ -68,6 +77,8 @@ damaged and the rest was compared, 1 failed, 2 wrong usage.`,
   flowdedup compare --json a.pcap b.pcap | jq '.only_a, .drift_ppm'`,
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
+			case f.lans && len(args) == 1:
+				args = append(args, args[0])
 			case len(args) != 2:
 				return &usageError{fmt.Errorf("compare needs two captures, A and B, and got %d", len(args))}
 			case args[0] == "" || args[1] == "":
@@ -77,7 +88,9 @@ damaged and the rest was compared, 1 failed, 2 wrong usage.`,
 			}
 			return checkExpression(args)
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, e, [2]string(args)) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd, e, [2]string{args[0], args[len(args)-1]})
+		},
 	}
 	f.register(cmd)
 	return cmd
@@ -89,6 +102,7 @@ func (f *sidesFlags) register(cmd *cobra.Command) {
 	fs.StringVar(&f.only[0], "only-a", "", "write the packets of A alone to `FILE` (-: stdout)")
 	fs.StringVar(&f.only[1], "only-b", "", "write the packets of B alone to `FILE`")
 	groupOutput.add(fs, "only-a", "only-b")
+	fs.BoolVar(&f.lans, "lans", false, "compare the LANs of PRP, or both ways round a ring of HSR")
 	f.page.register(fs, "with the delays and what was lost")
 	f.common.filter.register(fs)
 	f.net.register(fs)
@@ -98,7 +112,7 @@ func (f *sidesFlags) register(cmd *cobra.Command) {
 	fs.Var(newParsed(&f.identity, "l3", "kind", flow.ParseIdentityKind), "identity", "what makes packets equal: frame, l3, inner")
 	fs.Var(newParsed(&f.ignore, "", "fields", flow.ParseIgnore), "ignore", "additional fields to ignore: "+flow.FieldNames()+"; none: compare all")
 	fs.IntVar(&f.identityBytes, "identity-bytes", 0, "compare only the first `N` bytes of the identity (0: what both sides have)")
-	groupCompare.add(fs, "window", "identity", "ignore")
+	groupCompare.add(fs, "lans", "window", "identity", "ignore")
 	f.registerRun(fs)
 	fs.IntVar(&f.top, "top", 10, "list `N` conversations")
 	groupOutput.add(fs, "top")
@@ -116,6 +130,8 @@ func (f *sidesFlags) check(cmd *cobra.Command, e *env, inputs [2]string) error {
 	switch {
 	case f.identityBytes < 0:
 		return &usageError{errors.New("--identity-bytes must not be negative")}
+	case f.lans && inputs[0] == inputs[1] && !readTwice(inputs[0]):
+		return &usageError{fmt.Errorf("--lans reads a capture twice, so %s must be a file", inputs[0])}
 	case f.top < 0:
 		return &usageError{errors.New("--top must not be negative")}
 	case outfile.IsStdout(f.only[0]) && outfile.IsStdout(f.only[1]):
@@ -127,6 +143,12 @@ func (f *sidesFlags) check(cmd *cobra.Command, e *env, inputs [2]string) error {
 		errs = append(errs, named.check())
 	}
 	return errors.Join(errs...)
+}
+
+// readTwice reports whether an input, if it is there, can be read twice.
+func readTwice(name string) bool {
+	info, err := os.Stat(name)
+	return name != "-" && !strings.Contains(name, "://") && (err != nil || info.Mode().IsRegular())
 }
 
 func (f *sidesFlags) run(cmd *cobra.Command, e *env, inputs [2]string) error {
@@ -148,7 +170,7 @@ func (f *sidesFlags) run(cmd *cobra.Command, e *env, inputs [2]string) error {
 	bar := newProgress(e, &f.common)
 	defer bar.close()
 	cfg := compare.Config{
-		Inputs: inputs, Input: f.inputs(e, bar), Only: f.only, Log: e.logger(),
+		Inputs: inputs, LANs: f.lans, Input: f.inputs(e, bar), Only: f.only, Log: e.logger(),
 		Identity: flow.IdentityConfig{Kind: f.identity, Ignore: f.ignore, Bytes: f.identityBytes},
 		Window:   f.window, Memory: f.memory, Conversations: f.top, Secret: f.secret, Workers: f.workers,
 	}
@@ -184,8 +206,12 @@ func warnSides(e *env, s *compare.Summary) {
 	}{{"A", &s.A}, {"B", &s.B}} {
 		warnUnopened(e, "packets of "+side.name, side.Unopened, side.Packets)
 		if !s.Same && float64(side.Repeats) > muchRepeated*float64(side.Packets) {
-			e.warn(fmt.Errorf("%s has %d packets that equal one before (%s): remove copies first, with flowdedup dedup %s",
-				side.name, side.Repeats, show.Percent(float64(side.Repeats), float64(side.Packets), 1), side.Input))
+			how := "flowdedup dedup "
+			if side.LAN != "" {
+				how += "--within lan "
+			}
+			e.warn(fmt.Errorf("%s has %d packets that equal one before (%s): remove copies first, with %s%s",
+				side.name, side.Repeats, show.Percent(float64(side.Repeats), float64(side.Packets), 1), how, side.Input))
 		}
 	}
 }

@@ -31,11 +31,13 @@ type compareResult struct {
 	A, B      struct {
 		Packets, Outside, Repeats, Snapped uint64
 		NonIP                              uint64 `json:"non_ip"`
+		LAN                                string
 	}
 	Protocols     map[string]struct{ Both uint64 }
 	Conversations []struct{ Name string }
 	IdentityBytes int `json:"identity_bytes"`
 	Filtered      uint64
+	Unpathed      uint64
 	Damaged       bool
 }
 

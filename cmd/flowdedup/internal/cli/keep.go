@@ -35,7 +35,7 @@ type keepFlags struct {
 // The words that these flags take.
 var (
 	keepWords   = []string{"first", "flow"}
-	withinWords = []string{"vlan", "vni", "interface", "input"}
+	withinWords = []string{"vlan", "vni", "interface", "input", "lan"}
 	stripWords  = []string{"vlan", "mpls", "pppoe", "tunnel", "arista"}
 	// conditionWords are what an expression can begin with.
 	conditionWords = append([]string{"interface", "input"}, filterWords...)

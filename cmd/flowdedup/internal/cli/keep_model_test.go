@@ -163,6 +163,7 @@ var groups = map[string]func(*seen) string{
 	"vlan":           vlansOf,
 	"interface":      func(p *seen) string { return fmt.Sprint(p.iface) },
 	"input":          func(*seen) string { return "" },
+	"lan":            pathOf,
 	"vlan,interface": func(p *seen) string { return fmt.Sprint(p.iface, " ", vlansOf(p)) },
 }
 

@@ -89,7 +89,7 @@ func (m *dedupModel) verdicts(stream []seen, numbers []int) []bool {
 	type last struct {
 		position int
 		time     int64
-		iface    int
+		point    string
 	}
 	latest := map[string]last{}
 	verdicts := make([]bool, len(numbers))
@@ -106,13 +106,13 @@ func (m *dedupModel) verdicts(stream []seen, numbers []int) []bool {
 		} else if m.duration > 0 {
 			near = max(p.time-old.time, old.time-p.time) <= int64(m.duration)
 		}
-		if !ok || !near || m.across && old.iface == p.iface {
-			latest[id] = last{i, p.time, p.iface}
+		if !ok || !near || m.across && old.point == pointOf(&p) {
+			latest[id] = last{i, p.time, pointOf(&p)}
 			continue
 		}
 		verdicts[i] = true
 		if m.refresh {
-			latest[id] = last{i, max(p.time, old.time), old.iface}
+			latest[id] = last{i, max(p.time, old.time), old.point}
 		}
 	}
 	return verdicts
@@ -201,6 +201,22 @@ func payloadAt(f []byte) int {
 		at += 6
 	}
 	return at
+}
+
+// pointOf says where a frame was seen: at which interface, and on which path.
+func pointOf(p *seen) string { return fmt.Sprint(p.iface, " ", pathOf(p)) }
+
+// pathOf returns the LAN, or the direction of the ring, that a frame came from.
+func pathOf(p *seen) string {
+	f := []byte(p.data)
+	tag := 14 + 4*tagsOf(f)
+	switch n := len(f) - 6; {
+	case binary.BigEndian.Uint16(f[tag-2:]) == 0x892f:
+		return fmt.Sprint("ring ", f[tag]>>4)
+	case int(p.wire) == len(f) && len(withoutRCT(f)) == n:
+		return fmt.Sprint("LAN ", f[n+2]>>4)
+	}
+	return ""
 }
 
 func datagramEnd(f []byte, at int) int {

@@ -91,7 +91,7 @@ func (t *task) Write(b *capture.Batch) error {
 
 // survey samples all packets of an input.
 func survey(ctx context.Context, c *compare.Comparer, side int, cfg *Config) (*compare.Survey, error) {
-	opt := cfg.Input
+	opt := cfg.options(side)
 	opt.Warn = func(error) {} // damage is reported when the packets are compared
 	opt.Progress = nil
 	in, err := input.Open(ctx, cfg.Inputs[side:side+1], opt)

@@ -21,7 +21,10 @@ import (
 // Config says what a run does. The caller has checked everything in it.
 type Config struct {
 	Inputs [2]string // A and B
-	Input  input.Options
+	// LANs takes for A the packets of the first path of a redundant network, such as LAN A
+	// of PRP, and for B those of the second one. Both inputs may be one file then.
+	LANs  bool
+	Input input.Options
 	// Only names the outputs for packets of one side alone; "" is none.
 	Only [2]string
 	Log  *slog.Logger
@@ -68,8 +71,11 @@ func Run(ctx context.Context, cfg *Config) (Summary, error) {
 	report := c.Report(cfg.Conversations)
 	s := newSummary(cfg, report, time.Since(begin))
 	for i, in := range r.inputs {
-		s.Filtered += in.Filtered()
 		s.Damaged = s.Damaged || in.Damaged(r.feeds[i].finished)
+	}
+	r.countRemoved(&s)
+	if cfg.LANs && s.A.Packets+s.B.Packets == 0 && err == nil {
+		err = ErrNoLAN
 	}
 	return s, errors.Join(err, r.complete(err, &s))
 }
@@ -88,7 +94,7 @@ const chunkSize = 128 << 10
 func (r *runner) open(ctx context.Context) error {
 	var done, total, packets [2]atomic.Int64
 	for i, name := range r.cfg.Inputs {
-		opt := r.cfg.Input
+		opt := r.cfg.options(i)
 		opt.ChunkSize = chunkSize
 		if progress := opt.Progress; progress != nil {
 			opt.Progress = func(d, t int64, n uint64) {

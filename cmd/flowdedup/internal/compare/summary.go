@@ -38,6 +38,7 @@ type Summary struct {
 	Identity      string  `json:"identity"`
 	IdentityBytes int     `json:"identity_bytes"`
 	Filtered      uint64  `json:"filtered"`
+	Unpathed      uint64  `json:"unpathed"` // with Config.LANs, on no path, or on that of another input
 	EvictedLive   uint64  `json:"evicted_live"`
 	MemoryBytes   int     `json:"memory_bytes"`
 	Damaged       bool    `json:"damaged"`
@@ -48,6 +49,7 @@ type Summary struct {
 // Side is what was read of an input.
 type Side struct {
 	Input       string            `json:"input"`
+	LAN         string            `json:"lan,omitempty"` // A or B, with Config.LANs
 	Packets     uint64            `json:"packets"`
 	Outside     uint64            `json:"outside"` // alone, and from before or after the other side
 	Repeats     uint64            `json:"repeats"`

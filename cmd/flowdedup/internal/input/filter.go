@@ -33,6 +33,22 @@ func keep(b *capture.Batch, m *Matcher, wanted []uint64) (removed int) {
 	return n - kept
 }
 
+// pick removes the packets of a batch that are not wanted, as keep does.
+func pick(b *capture.Batch, wanted func(b *capture.Batch, i int) bool, bits []uint64) (removed int) {
+	n, kept := len(b.Frames), 0
+	clear(bits)
+	for i := range n {
+		if wanted(b, i) {
+			bits[i/64] |= 1 << (i % 64)
+			b.Frames[kept] = b.Frames[i]
+			kept++
+		}
+	}
+	moveBlocks(b.Blocks, bits, n)
+	b.Frames = b.Frames[:kept]
+	return n - kept
+}
+
 // moveBlocks lets Before count the wanted ones of n packets. It overwrites wanted.
 func moveBlocks(blocks []capture.Block, wanted []uint64, n int) {
 	if len(blocks) == 0 {

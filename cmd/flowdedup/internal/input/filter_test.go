@@ -100,7 +100,13 @@ func TestRemoveModel(t *testing.T) {
 				}
 			}
 		}
+		again := *b
+		again.Frames, again.Blocks = slices.Clone(b.Frames), slices.Clone(b.Blocks)
+		picked := pick(&again, func(b *capture.Batch, i int) bool { return b.Data(i)[0] == 2 }, make([]uint64, (n+63)/64))
 		removed := sift(t, m, b)
+		if picked != removed || !slices.Equal(again.Frames, b.Frames) || !reflect.DeepEqual(again.Blocks, b.Blocks) {
+			t.Fatalf("%d picked of %d, %d removed", n-picked, n, removed)
+		}
 		var left, blocks []uint32
 		for _, f := range b.Frames {
 			left = append(left, f.Data)
@@ -126,6 +132,18 @@ func TestEachFiltered(t *testing.T) {
 		})
 		if err != nil || kept != 200 || s.Filtered() != 200 || read != 400 {
 			t.Errorf("%d kept, %d filtered of %d, %v", kept, s.Filtered(), read, err)
+		}
+
+		// One more packet of each batch is not wanted: the first one that the filter leaves.
+		s = newStream(&repeated10{n: 40}, matcher(evenBytes, nil))
+		s.wanted = func(_ *capture.Batch, i int) bool { return i > 0 }
+		s.progress = func(_, _ int64, packets uint64) { read = packets }
+		kept = 0
+		err = s.Each(context.Background(), workers, func() pipeline.Task {
+			return pipeline.InOrder(func(b *capture.Batch) error { kept += len(b.Frames); return nil })
+		})
+		if err != nil || kept != 160 || s.Filtered() != 200 || s.Unwanted() != 40 || read != 400 {
+			t.Errorf("%d kept, %d filtered and %d unwanted of %d, %v", kept, s.Filtered(), s.Unwanted(), read, err)
 		}
 
 		s = newStream(&repeated10{n: 40}, matcher(bpf.Filter{Program: []xbpf.RawInstruction{{}}}, nil))

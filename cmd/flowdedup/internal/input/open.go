@@ -21,6 +21,9 @@ type Options struct {
 	Network Network
 	// Filter says which packets are wanted. Others are ignored.
 	Filter bpf.Filter
+	// Wanted says which packets that the filter leaves are wanted. Several goroutines call
+	// it at the same time. Nil is all.
+	Wanted func(b *capture.Batch, i int) bool
 	// Warn gets damage that did not end an input, and link types for which the filter has
 	// no meaning. It may be called from another goroutine, but not after Close.
 	Warn func(error)
@@ -79,7 +82,7 @@ func (o *Options) stream(src capture.Source, w *warnings) *Stream {
 		filter = NewMatcher(MatcherConfig{Flag: filterFlag, Condition: Condition{Filter: o.Filter}, Warn: w.note})
 	}
 	s := newStream(src, filter)
-	s.warnings, s.progress = w, o.Progress
+	s.warnings, s.progress, s.wanted = w, o.Progress, o.Wanted
 	return s
 }
 

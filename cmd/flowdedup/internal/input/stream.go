@@ -21,8 +21,10 @@ type Stream struct {
 	warnings *warnings
 	filter   *Matcher // nil for all packets
 	progress func(done, total int64, packets uint64)
+	wanted   func(b *capture.Batch, i int) bool
 	read     uint64 // packets
-	filtered uint64 // those of them that were not wanted
+	filtered uint64 // those of them that the filter removed
+	unwanted uint64 // those that wanted did
 
 	receivers  []*netio.Receiver
 	arrivals   *pcapfile.Arrivals // src if inputs arrive, else nil
@@ -85,7 +87,8 @@ type filteredTask struct {
 	stream  *Stream
 	err     error    // why the batch cannot be filtered
 	wanted  []uint64 // a bit for each packet that is
-	removed int      // how many are not
+	removed int      // how many the filter removed
+	others  int      // how many were not wanted for another reason
 }
 
 // Admit prepares to filter a batch, and shows it to the other task.
@@ -104,10 +107,13 @@ func (t *filteredTask) Prepare(b *capture.Batch) {
 	if t.err != nil {
 		return
 	}
+	n := len(b.Frames)
+	t.wanted = slices.Grow(t.wanted[:0], (n+63)/64)[:(n+63)/64]
 	if f := t.stream.filter; f != nil {
-		n := len(b.Frames)
-		t.wanted = slices.Grow(t.wanted[:0], (n+63)/64)[:(n+63)/64]
 		t.removed = keep(b, f, t.wanted)
+	}
+	if f := t.stream.wanted; f != nil {
+		t.others = pick(b, f, t.wanted)
 	}
 	t.Task.Prepare(b)
 }
@@ -120,7 +126,8 @@ func (t *filteredTask) Apply(b *capture.Batch) error {
 	if err := t.Task.Apply(b); err != nil {
 		return err
 	}
-	t.stream.count(len(b.Frames), t.removed)
+	t.stream.unwanted += uint64(t.others)
+	t.stream.count(len(b.Frames)+t.others, t.removed)
 	return nil
 }
 
@@ -156,8 +163,11 @@ func (s *Stream) Failed() []error { return s.failed }
 // Inputs returns the names of the inputs that were opened.
 func (s *Stream) Inputs() []string { return s.src.Inputs() }
 
-// Filtered returns how many packets were not wanted. It is valid after Each.
+// Filtered returns how many packets the filter removed. It is valid after Each.
 func (s *Stream) Filtered() uint64 { return s.filtered }
+
+// Unwanted returns how many other packets were not wanted. It is valid after Each.
+func (s *Stream) Unwanted() uint64 { return s.unwanted }
 
 // Size returns the bytes of all inputs, 0 if unknown.
 func (s *Stream) Size() int64 { return s.src.Size() }

@@ -3,7 +3,6 @@ package inspect
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/flowdedup/flowdedup/capture/inspect"
@@ -74,7 +73,7 @@ func differences(r *inspect.Report) []string {
 	}
 	var all []string
 	for _, d := range []struct{ kind, text string }{
-		{"interface", "another interface"}, {"vlan", "another VLAN"}, {"tunnel", "another tunnel"}, {"ttl", routers(r)},
+		{"interface", "another interface"}, {"lan", lan(r)}, {"vlan", "another VLAN"}, {"tunnel", "another tunnel"}, {"ttl", routers(r)},
 		{"mac", "other MAC addresses"}, {"class", "another class of service"}, {"checksum", "checksums left to a network card"},
 		{"truncated", "captured in different lengths"}, {"padding", "other padding"}, {"link", "other headers before IP"},
 		{"identical", "identical"},
@@ -93,20 +92,21 @@ func differences(r *inspect.Report) []string {
 
 // routers says how many routers lie between most copies.
 func routers(r *inspect.Report) string {
-	steps := make([]int, 0, len(r.Hops))
-	for step := range r.Hops {
-		steps = append(steps, step)
-	}
-	if len(steps) == 0 {
-		return ""
-	}
-	slices.SortFunc(steps, func(a, b int) int { return int(r.Hops[b]) - int(r.Hops[a]) })
-	switch n := steps[0]; {
-	case n == 1 || n == -1:
+	switch r.Routers {
+	case 0:
+		return "other times to live"
+	case 1:
 		return "one router between"
-	case n > 1:
-		return fmt.Sprintf("%d routers between", n)
-	default:
-		return fmt.Sprintf("%d routers between", -n)
 	}
+	return fmt.Sprintf("%d routers between", r.Routers)
+}
+
+// lan says where copies on another path of a redundant network come from.
+func lan(r *inspect.Report) string {
+	for _, p := range r.Paths {
+		if strings.HasPrefix(p.Path, "LAN") {
+			return "another LAN"
+		}
+	}
+	return "another direction of the ring"
 }

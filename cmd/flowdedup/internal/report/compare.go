@@ -24,6 +24,9 @@ func CompareText(w io.Writer, s *compare.Summary) error {
 	if s.Filtered > 0 {
 		fmt.Fprintf(&t, "  filtered    %s packets, counted nowhere else\n", show.Count(s.Filtered))
 	}
+	if s.Unpathed > 0 {
+		fmt.Fprintf(&t, "  no LAN      %s packets, counted nowhere else\n", show.Count(s.Unpathed))
+	}
 	fmt.Fprintf(&t, "  both        %s, %s reordered\n", show.Count(s.Both), show.Count(s.Reordered))
 	fmt.Fprintf(&t, "  offset      %s\n", offsetText(s))
 	fmt.Fprintf(&t, "  drift       %s\n", driftText(s))
@@ -38,7 +41,7 @@ func CompareText(w io.Writer, s *compare.Summary) error {
 
 // compareSide describes the packets of a side.
 func compareSide(t *strings.Builder, name string, s *compare.Side, only uint64) {
-	fmt.Fprintf(t, "  %s           %s: %s packets, %s of them in %s alone%s\n", name, show.Printable(s.Input), show.Count(s.Packets), show.Count(only), name,
+	fmt.Fprintf(t, "  %s           %s: %s packets, %s of them in %s alone%s\n", name, sideName(s), show.Count(s.Packets), show.Count(only), name,
 		also(show.Note{Count: s.Outside, What: "of those from before or after the other side"}))
 	if notes := sideNotes(s); notes != "" {
 		fmt.Fprintf(t, "              %s\n", notes)
@@ -46,6 +49,14 @@ func compareSide(t *strings.Builder, name string, s *compare.Side, only uint64) 
 	if text := unopened(s.Unopened, s.Packets); text != "" {
 		fmt.Fprintf(t, "              not opened: %s\n", text)
 	}
+}
+
+// sideName names the input of a side, and its LAN.
+func sideName(s *compare.Side) string {
+	if s.LAN != "" {
+		return show.Printable(s.Input) + ", LAN " + s.LAN
+	}
+	return show.Printable(s.Input)
 }
 
 // sideNotes describes what the user may not expect in an input.

@@ -19,7 +19,7 @@ func ComparePage(w io.Writer, s *compare.Summary) error {
 		of   *compare.Side
 		only uint64
 	}{{"A", &s.A, s.OnlyA}, {"B", &s.B, s.OnlyB}} {
-		fact(side.name, fmt.Sprintf("%s: %s packets", show.Printable(side.of.Input), show.Count(side.of.Packets)))
+		fact(side.name, fmt.Sprintf("%s: %s packets", sideName(side.of), show.Count(side.of.Packets)))
 		fact("only in "+side.name, fmt.Sprintf("%s (%s)%s", show.Count(side.only), show.Percent(float64(side.only), float64(side.of.Packets), 3),
 			also(show.Note{Count: side.of.Outside, What: "from before or after the other side"})))
 		if notes := sideNotes(side.of); notes != "" {

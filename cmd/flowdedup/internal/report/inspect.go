@@ -49,6 +49,7 @@ func InspectText(w io.Writer, s *inspect.Summary) error {
 	}
 	kindsTable(&t, s)
 	matrixTable(&t, s)
+	pathTable(&t, s)
 	notCopiesTable(&t, s)
 	recommendation(&t, s)
 	if s.Sampled < 1 {
@@ -152,6 +153,23 @@ func matrixRow(c *points.Cell) []string {
 		row = append(row, show.Delay(d))
 	}
 	return row
+}
+
+func pathTable(t *strings.Builder, s *inspect.Summary) {
+	if len(s.Paths) > 0 {
+		table(t, pathColumns, pathRows(s))
+	}
+}
+
+var pathColumns = []show.Column{{Name: "path", Left: true}, {Name: "frames"}, {Name: "missed"}, {Name: "share"}}
+
+// pathRows says how many frames came on each path of a redundant network, and how many came
+// on the other one alone.
+func pathRows(s *inspect.Summary) (rows [][]string) {
+	for _, p := range s.Paths {
+		rows = append(rows, []string{p.Path, show.Count(p.Frames), show.Count(p.Missed), share(p.Missed, p.Frames+p.Missed)})
+	}
+	return rows
 }
 
 func notCopiesTable(t *strings.Builder, s *inspect.Summary) {

@@ -39,6 +39,9 @@ func InspectPage(w io.Writer, s *inspect.Summary) error {
 	if s.Copies > 0 {
 		p.Sections = append(p.Sections, matrixSection(s), delaySection(s), kindsSection(s))
 	}
+	if len(s.Paths) > 0 {
+		p.Sections = append(p.Sections, pathSection(s))
+	}
 	if len(s.NotCopies) > 0 {
 		p.Sections = append(p.Sections, repeatsSection(s))
 	}
@@ -137,6 +140,19 @@ func kindsSection(s *inspect.Summary) page.Section {
 		section.Text = []string{"Time to live of the copy: " + ttlSteps(s) + "."}
 	}
 	return section
+}
+
+// pathSection shows what each path of a redundant network lost.
+func pathSection(s *inspect.Summary) page.Section {
+	bars := page.Bars{Title: "Frames that came on the other path alone"}
+	for _, p := range s.Paths {
+		bars.List = append(bars.List, page.Bar{Name: p.Path, Value: float64(p.Missed), Text: show.Count(p.Missed)})
+	}
+	return page.Section{
+		Heading: "What each path missed", Pictures: []page.Picture{bars}, Table: &page.Table{Columns: pathColumns, Rows: pathRows(s)},
+		Caption: "Each frame should come on both LANs of PRP, and each multicast frame in both directions of an HSR ring. " +
+			"A frame that came on one path alone was lost on the other one, or by its capture.",
+	}
 }
 
 // repeatsSection shows what must not be removed.

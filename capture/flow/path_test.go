@@ -1,0 +1,134 @@
+package flow
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// TestPathOf reads the paths of frames of two LANs and of rings, and finds none in frames
+// that only look like it.
+func TestPathOf(t *testing.T) {
+	v4 := ether(typeIPv4, ip4(1, protoUDP, udp(1, 2, make([]byte, 40))))
+	v6 := ether(typeIPv6, ip6(1, protoUDP, udp(1, 2, make([]byte, 40))))
+	whole := func(data []byte) tap { return onEthernet("", data) }
+	// The datagram ends with what would be a trailer behind it.
+	inside := prp(v4, 14, 0xa, 5)
+	inside[16], inside[17] = byte((len(inside)-14)>>8), byte(len(inside)-14)
+	inside6 := prp(v6, 14, 0xb, 5)
+	inside6[18], inside6[19] = 0, byte(len(inside6)-14-40)
+	unknown := prp(v4, 14, 0xa, 5)
+	unknown[16], unknown[17] = 0, 0 // as with segmentation offload
+	for name, c := range map[string]struct {
+		tap
+		path     Path
+		sequence uint16
+	}{
+		"LAN A":             {whole(prp(v4, 14, 0xa, 5)), LANA, 5},
+		"LAN B":             {whole(prp(v4, 14, 0xb, 0xfffe)), LANB, 0xfffe},
+		"IPv6":              {whole(prp(v6, 14, 0xb, 7)), LANB, 7},
+		"a VLAN":            {whole(prp(vlan(v4), 18, 0xa, 5)), LANA, 5},
+		"two VLANs":         {whole(prp(qinq(v4), 22, 0xa, 5)), LANA, 5},
+		"padded":            {whole(prp(padded60(ether(typeARP, []byte("some"))), 14, 0xb, 5)), LANB, 5},
+		"padding uncounted": {whole(join(padded60(ether(typeARP, []byte("some"))), be16(5), be16(0xb<<12|4+6), be16(trailerSuffix))), LANB, 5},
+		"802.2":             {whole(prp(ether(40, make([]byte, 40)), 14, 0xa, 9)), LANA, 9},
+		"check sequence":    {tap{link: capture.LinkEthernet, fcs: 4, data: join(prp(v4, 14, 0xa, 5), "\xff\xff\xff\xff")}, LANA, 5},
+		"ring":              {whole(hsr(v4, 0, 8)), hsrPaths, 8},
+		"ring, other way":   {whole(hsr(v4, 1, 8)), hsrPaths | 1, 8},
+		"ring in a VLAN":    {whole(vlan(hsr(v4, 1, 8))), hsrPaths | 1, 8},
+		"ring, cut":         {tap{link: capture.LinkEthernet, cut: 20, data: hsr(v4, 1, 8)[:30]}, hsrPaths | 1, 8},
+
+		"no network":         {whole(v4), NoPath, 0},
+		"no LAN":             {whole(prp(v4, 14, 0xc, 5)), NoPath, 0},
+		"another length":     {whole(prp(v4, 15, 0xa, 5)), NoPath, 0},
+		"of the datagram":    {whole(inside), NoPath, 0},
+		"of the IPv6 one":    {whole(inside6), NoPath, 0},
+		"of what has no end": {whole(unknown), NoPath, 0},
+		"of the 802.2 part":  {whole(prp(ether(46, make([]byte, 40)), 14, 0xa, 9)), NoPath, 0},
+		"cut off":            {tap{link: capture.LinkEthernet, cut: 6, data: v4}, NoPath, 0},
+		"cut there":          {tap{link: capture.LinkEthernet, cut: 4, data: prp(v4, 14, 0xa, 5)}, NoPath, 0},
+		"another link":       {tap{link: capture.LinkRaw, data: prp(v4, 14, 0xa, 5)}, NoPath, 0},
+		"a short tag":        {whole(hsr(v4, 1, 8)[:17]), NoPath, 0},
+		"nothing":            {whole(nil), NoPath, 0},
+	} {
+		b := batchOf([]tap{c.tap})
+		if p, sequence := PathOf(b, 0); p != c.path || sequence != c.sequence {
+			t.Errorf("%s: path %q, sequence %d, want %q, %d", name, p, sequence, c.path, c.sequence)
+		}
+		if at := CapturePointOf(b, 0); at.Path != c.path {
+			t.Errorf("%s: %+v", name, at)
+		}
+	}
+}
+
+// TestPaths names the paths, and says which of a pair they are.
+func TestPaths(t *testing.T) {
+	for p, name := range map[Path]string{NoPath: "", LANA: "LAN A", LANB: "LAN B", hsrPaths: "HSR path 0", hsrPaths | 13: "HSR path 13"} {
+		second := strings.HasSuffix(name, "B") || strings.HasSuffix(name, "3")
+		if p.String() != name || p.IsSecond() != second || p.Ring() != strings.HasPrefix(name, "HSR") {
+			t.Errorf("%q: %q, second %t, ring %t", name, p, p.IsSecond(), p.Ring())
+		}
+	}
+}
+
+// TestPathPoints numbers the paths of one interface, with or without a look at each frame
+// before, and hashes them where they count.
+func TestPathPoints(t *testing.T) {
+	frame := ether(typeIPv4, ip4(1, protoUDP, udp(1, 2, make([]byte, 40))))
+	b := new(capture.Batch)
+	b.AppendInterface(capture.Interface{LinkType: capture.LinkEthernet})
+	b.AppendInterface(capture.Interface{LinkType: capture.LinkEthernet, FCSLen: 4})
+	var want []string
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 500 {
+		data, iface := frame, uint32(r.IntN(2))
+		switch r.IntN(4) {
+		case 0:
+			data = prp(frame, 14, 0xa+r.IntN(2), r.IntN(3))
+		case 1:
+			data = hsr(frame, r.IntN(2), r.IntN(3))
+		}
+		if iface == 1 {
+			data = join(data, "\x00\x01\x02\x03")
+		}
+		b.Append(capture.Frame{Interface: iface}, data)
+		path, _ := PathOf(b, len(b.Frames)-1)
+		want = append(want, fmt.Sprint(iface, path))
+	}
+	numbers := make([]uint32, len(want))
+	NewCapturePoints(nil).Number(numbers, b, 0)
+	same(t, "numbers", want, numbers)
+	for i, w := range want {
+		want[i] = w[1:] // the path alone
+	}
+	reader := NewSightingReader(SightingConfig{Fields: PointLAN, Seed: 3})
+	hashes := slices.Clone(reader.Points(b, 0, len(want)))
+	same(t, "hashes", want, hashes)
+	identity := NewIdentity(IdentityConfig{})
+	s := Sightings{make([]uint64, len(want)), make([]uint64, len(want)), make([]uint64, len(want))}
+	reader.ReadIdentities(s, b, 0, identity.FromFrames(make([]Protocol, len(want)), b, 0))
+	if !slices.Equal(s.Point, hashes) {
+		t.Error("identities have other points")
+	}
+}
+
+// same checks that elements of got are equal where those of want are.
+func same[T comparable](t *testing.T, what string, want []string, got []T) {
+	t.Helper()
+	there, back := map[string]T{}, map[T]string{}
+	for i, w := range want {
+		if _, ok := there[w]; !ok {
+			there[w] = got[i]
+		}
+		if _, ok := back[got[i]]; !ok {
+			back[got[i]] = w
+		}
+		if there[w] != got[i] || back[got[i]] != w {
+			t.Fatalf("%s: %q has %v and %v, which is of %q, too", what, w, got[i], there[w], back[got[i]])
+		}
+	}
+}

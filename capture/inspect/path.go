@@ -1,0 +1,124 @@
+package inspect
+
+import (
+	"encoding/binary"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
+)
+
+// PathCount counts the frames of one of the two paths of a redundant network (IEC
+// 62439-3). Frames that a network sends several times on one path count once.
+type PathCount struct {
+	Path   string `json:"path"` // "LAN A", "LAN B", "HSR A", "HSR B"
+	Frames uint64 `json:"frames"`
+	// Missed counts the frames of the other path that did not come on this one.
+	Missed uint64 `json:"missed"`
+}
+
+// pathNames are those of classes of paths. The paths of a ring have one for each port that
+// a frame was sent at, whatever network it comes from.
+var pathNames = [pathClasses]string{"LAN A", "LAN B", "HSR A", "HSR B"}
+
+const pathClasses = 4
+
+// paths count frames by class.
+type paths struct {
+	frames [pathClasses]uint64
+	both   [pathClasses / 2]uint64
+}
+
+// pathShift is where sighting.device has the path.
+const pathShift = 24
+
+func (s *sighting) path() flow.Path { return flow.Path(s.device >> pathShift) }
+
+// renumbered reports whether one sender gave two equal packets different numbers, so that
+// they are no copies.
+func (s *sighting) renumbered(o *sighting) bool {
+	return s.path() != flow.NoPath && o.path() != flow.NoPath && s.sequence != o.sequence
+}
+
+// add counts a packet, unless it came on its path before. In a ring, a frame to one station
+// passes each link in one direction, so others alone count.
+func (p *paths) add(e *entry, s *sighting) {
+	path := s.path()
+	if path == flow.NoPath || path.Ring() && s.flags&multicast == 0 {
+		return
+	}
+	class := 2*count(path.Ring()) + count(path.IsSecond())
+	seen, other := uint8(1)<<class, uint8(1)<<(class^1)
+	if e.paths&seen != 0 {
+		return
+	}
+	p.frames[class] += s.weight()
+	if e.paths&other != 0 {
+		p.both[class/2] += s.weight()
+	}
+	e.paths |= seen
+}
+
+// report lists the pairs of paths that have any frames.
+func (p *paths) report() []PathCount {
+	all := []PathCount{}
+	for class, name := range pathNames {
+		if frames, others := p.frames[class], p.frames[class^1]; frames+others > 0 {
+			all = append(all, PathCount{Path: name, Frames: frames, Missed: others - min(p.both[class/2], others)})
+		}
+	}
+	return all
+}
+
+// or returns a word for what makes points different, and LANs where there are any.
+func (p *paths) or(word string) string {
+	if p.frames != [pathClasses]uint64{} {
+		return word + " or LAN"
+	}
+	return word
+}
+
+// readPath notes the number of frame i of b on a path. It returns where the headers and
+// trailers of Ethernet and PRP behind the packet begin, which ends at end or later.
+func (s *sighting) readPath(b *capture.Batch, i, end int) (path flow.Path, behind int) {
+	data := b.Data(i)
+	path, s.sequence = flow.PathOf(b, i)
+	behind = len(data)
+	if path == flow.NoPath {
+		return path, behind
+	}
+	s.flags |= numbered
+	if data[0]&1 != 0 {
+		s.flags |= multicast
+	}
+	if !path.Ring() {
+		const trailer = 6
+		behind = max(behind-b.FCSLen(i)-trailer, end)
+	}
+	return path, behind
+}
+
+// isStacked reports whether the first VLAN tag of a frame is one of 802.1ad, which some
+// analyzers do not open.
+func isStacked(data []byte, h *flow.Header) bool {
+	const type8021ad = 0x88a8
+	return h.Flags&flow.FlagVLAN != 0 && h.Tag >= ethernetLen && int(h.Tag) <= len(data) &&
+		binary.BigEndian.Uint16(data[h.Tag-2:]) == type8021ad
+}
+
+// deviceOf returns the number of the interface of a capture point, and in the highest byte
+// its path.
+func (n *Inspector) deviceOf(number uint32) uint32 {
+	for list := n.devices.List(); len(n.wires) < len(list); {
+		at := list[len(n.wires)]
+		path := at.Path
+		at.Path = flow.NoPath
+		if _, ok := n.interfaces[at]; !ok {
+			n.interfaces[at] = uint32(len(n.interfaces))
+		}
+		n.wires = append(n.wires, n.interfaces[at]|uint32(path)<<pathShift)
+	}
+	if int(number) >= len(n.wires) {
+		return number
+	}
+	return n.wires[number]
+}

@@ -1,0 +1,51 @@
+package compare
+
+import (
+	"errors"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
+)
+
+// ErrNoLAN is returned if no packet came on a path of a redundant network.
+var ErrNoLAN = errors.New("no packet came on a LAN of PRP, or in a ring of HSR: nothing was compared")
+
+// options returns the options of the input of a side. Those of LANs take the packets of
+// one path.
+func (c *Config) options(side int) input.Options {
+	opt := c.Input
+	if c.LANs {
+		opt.Wanted = func(b *capture.Batch, i int) bool {
+			path, _ := flow.PathOf(b, i)
+			return path != flow.NoPath && path.IsSecond() == (side == 1)
+		}
+	}
+	return opt
+}
+
+// once reports whether both sides are of one input.
+func (c *Config) once() bool { return c.LANs && c.Inputs[0] == c.Inputs[1] }
+
+// countRemoved counts the packets of the inputs that are of no side. An input that both
+// sides read has each packet once.
+func (r *runner) countRemoved(s *Summary) {
+	a, b := r.inputs[0], r.inputs[1]
+	if s.Filtered = a.Filtered(); !r.cfg.once() {
+		s.Filtered += b.Filtered()
+	}
+	switch {
+	case r.cfg.once():
+		s.Unpathed = max(a.Unwanted(), s.B.Packets) - s.B.Packets // all but those of the other side
+	case r.cfg.LANs:
+		s.Unpathed = a.Unwanted() + b.Unwanted()
+	}
+}
+
+// lanOf names the path of a side.
+func (c *Config) lanOf(side int) string {
+	if !c.LANs {
+		return ""
+	}
+	return [2]string{"A", "B"}[side]
+}
