@@ -150,6 +150,9 @@ func (g *Identity) copyNonIP(buf []byte) {
 		n := min(nonIPHead+f.size, g.limit)
 		m.copies[i] = digest.Message{Off: uint32(size), Len: n, Tweak: tweakNonIP | uint64(f.wire)}
 		size += uint64(n)
+		if f.size < f.wire || n < nonIPHead+f.size {
+			m.doubt(int(f.number), inconclusive)
+		}
 	}
 	m.copied = g.copied.get(size)
 	for i := range m.nonIP {
