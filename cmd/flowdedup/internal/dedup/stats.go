@@ -50,6 +50,13 @@ type Summary struct {
 	// duplicates that --protect kept. Each is nil without its flag.
 	Unjudged  *uint64 `json:"unjudged,omitempty"`
 	Protected *uint64 `json:"protected,omitempty"`
+	// Undecidable counts packets that stay since too little was captured of them to know them
+	// from others. ChecksumOnly counts duplicates that are known by a checksum of 16 bits
+	// alone: see flow.Doubt. ChecksumOnlyError is how often two different packets of one flow
+	// and length within the window are so taken for duplicates; 0 without any.
+	Undecidable       uint64  `json:"undecidable"`
+	ChecksumOnly      uint64  `json:"checksum_only"`
+	ChecksumOnlyError float64 `json:"checksum_only_error,omitempty"`
 	// SplitConversations counts, among SampledConversations, those whose kept packets came
 	// from more than one VLAN, tunnel or interface: see split.Counts.
 	SplitConversations   uint64 `json:"split_conversations"`
@@ -143,6 +150,12 @@ func (k *runStats) spare(unjudged, protected uint64) {
 	k.protected += protected
 }
 
+// doubt adds the packets of a batch that are not known, and those known by a checksum alone.
+func (k *runStats) doubt(undecidable, checksumOnly uint64) {
+	k.Undecidable += undecidable
+	k.ChecksumOnly += checksumOnly
+}
+
 // close returns the finished summary.
 func (k *runStats) close(elapsed time.Duration) Summary {
 	s, t := k.Summary, &k.batches
@@ -155,6 +168,9 @@ func (k *runStats) close(elapsed time.Duration) Summary {
 		if n > 0 {
 			s.DuplicatesByProtocol[flow.Protocol(p).String()] = n
 		}
+	}
+	if s.ChecksumOnly > 0 {
+		s.ChecksumOnlyError = flow.ChecksumError
 	}
 	s.Seconds = elapsed.Seconds()
 	if s.Seconds > 0 {
