@@ -31,8 +31,7 @@ func (m *Messages) doubt(i int, e evidence) {
 }
 
 // doubtFound looks at datagrams that a kernel has found, which are messages from number
-// first on. Most of those that were captured in part have an IPv4 identification, which is
-// in the tweak.
+// first on.
 func (g *Identity) doubtFound(msgs []digest.Message, buf []byte, first int) {
 	for i := range msgs {
 		m := &msgs[i]
@@ -42,7 +41,7 @@ func (g *Identity) doubtFound(msgs []digest.Message, buf []byte, first int) {
 		skipped := uint32(messageStart)
 		switch m.Tweak >> 60 {
 		case 4:
-			if m.Tweak>>16&0xffff != 0 || uint32(uint16(m.Tweak>>32)) == m.Len+messageStart {
+			if uint32(uint16(m.Tweak>>32)) == m.Len+messageStart {
 				continue
 			}
 		case 7:
@@ -74,6 +73,7 @@ func (g *Identity) doubtHeader(b *capture.Batch, from, i int, h *Header) {
 	if g.kind == Frame {
 		limit = uint64(g.limit) + uint64(g.tagBytes(h))
 	}
+	whole := g.kind != Frame || b.Frames[from+i].CapLen >= b.Frames[from+i].WireLen && uint64(len(d)) <= limit
 	end = uint32(min(uint64(end), limit))
 	if h.Version == 0 {
 		if h.Wire > end-h.Start {
@@ -88,7 +88,7 @@ func (g *Identity) doubtHeader(b *capture.Batch, from, i int, h *Header) {
 			full = max(full, uint64(b.Frames[from+i].WireLen))
 		}
 	}
-	if full > uint64(end) {
+	if full > uint64(end) || !whole {
 		g.out.doubt(i, g.evidence(d[min(h.Start, end):end], int(full)-int(h.Start)))
 	}
 }
@@ -110,19 +110,24 @@ func (g *Identity) evidence(ip []byte, length int) evidence {
 		return inconclusive
 	}
 	e := r.evidence()
-	if e == conclusive || g.kind == Inner || !mayTunnel[r.h.Proto] {
+	if e == conclusive || g.kind == Inner || r.h.announces() == 0 {
 		return e
 	}
 	in := r.h
-	openTunnels(&in, ip, uint32(r.length), nil)
-	if in.Flags&FlagInner == 0 || in.Version == 0 {
+	if openTunnels(&in, ip, uint32(r.length), nil); in.Flags&FlagInner == 0 || in.Version == 0 {
 		return e
 	}
-	inner := remnant{} // the identity ignores fields of the outermost packet alone
-	if inner.read(ip[in.Start:in.End], int(in.End-in.Start)) {
-		e = max(e, inner.evidence())
+	return max(e, evidenceOf(ip[in.Start:in.End]))
+}
+
+// evidenceOf looks at a datagram within another. Identities ignore fields of the outer one
+// alone.
+func evidenceOf(ip []byte) evidence {
+	r := remnant{}
+	if !r.read(ip, len(ip)) {
+		return inconclusive
 	}
-	return e
+	return r.evidence()
 }
 
 // remnant is the beginning of a datagram that was captured in part.
@@ -152,23 +157,24 @@ func (r *remnant) evidence() evidence {
 		return inconclusive
 	case r.numberedAbove():
 		return conclusive
-	case r.checksummed():
-		return checksummed
 	}
-	return inconclusive
+	return r.checksum()
 }
 
 // numberedByIP reports whether the IP header or one of its extensions has a number that
 // another packet of the flow does not have.
 func (r *remnant) numberedByIP() bool {
 	if r.h.Version == 4 {
-		return r.ignore&IPID == 0 && r.ip[4]|r.ip[5] != 0
+		return r.identified()
 	}
 	for proto, o := r.ip[6], 40; isExtension[proto] && o+8 <= len(r.ip); {
 		next, length := r.ip[o], 8*(1+int(r.ip[o+1]))
 		switch proto {
 		case protoFragment:
-			return isNumber(r.ip, o+4)
+			if isNumber(r.ip, o+4) || r.h.Flags&FlagFragment != 0 {
+				return isNumber(r.ip, o+4)
+			}
+			length = 8
 		case protoAH:
 			if isNumber(r.ip, o+8) {
 				return true
@@ -178,6 +184,31 @@ func (r *remnant) numberedByIP() bool {
 		proto, o = next, o+length
 	}
 	return false
+}
+
+// What identified wants to see behind the IP header: the numbers of TCP, and in most
+// protocols the checksum.
+const (
+	leastTCP   = 12
+	leastOther = 8
+)
+
+// identified reports whether the identification of IPv4 numbers the packet. Some senders
+// give all packets the same one, as generators of traffic do. So some of what follows the
+// header must be there, too. A header whose checksum is wrong may say anything. One that was
+// left to a network card is 0.
+func (r *remnant) identified() bool {
+	if r.ignore&IPID != 0 || r.ip[4]|r.ip[5] == 0 {
+		return false
+	}
+	size, least := int(r.ip[0]&15)*4, leastOther
+	if r.h.Proto == protoTCP {
+		least = leastTCP
+	}
+	if size+least > len(r.ip) {
+		return false
+	}
+	return r.ip[10]|r.ip[11] == 0 || foldSum(sumWords(r.ip[:size])) == 0xffff
 }
 
 // isNumber reports whether all of a number of 32 bits was captured, and is not 0.
@@ -230,25 +261,54 @@ func (r *remnant) isSequenced(o int) bool {
 	return at+4 <= len(r.ip)
 }
 
-// checksummed reports whether the header above IP has a checksum over the payload, which
-// was not left to a network card.
-func (r *remnant) checksummed() bool {
+// checksum says what the checksum of the header above IP tells. It tells nothing if it was
+// left to a network card, or if what it covers holds a packet with checksums of its own: the
+// sums of two such packets differ in their addresses and lengths alone.
+func (r *remnant) checksum() evidence {
+	o := int(r.h.L4)
 	switch r.h.Proto {
 	case protoTCP:
 		if r.ignore&TCPSeq != 0 {
-			return false
+			return inconclusive
 		}
-	case protoUDP, protoICMP, protoICMPv6:
+	case protoUDP:
+		if r.h.announces() != 0 {
+			return inconclusive
+		}
+	case protoICMP, protoICMPv6:
+		const header = 8 // RFC 792; RFC 4443, section 3
+		if r.isError(o) {
+			return evidenceOf(r.ip[min(o+header, len(r.ip)):])
+		}
 	default:
-		return false
+		return inconclusive
 	}
 	offset, size := checksumAt(r.h.Proto)
-	at := int(r.h.L4 + offset)
+	at := o + int(offset)
 	if r.ignore&(L4Checksum|NAT) != 0 || at+int(size) > len(r.ip) {
+		return inconclusive
+	}
+	is := binary.BigEndian.Uint16(r.ip[at:])
+	if is == 0 || r.h.Proto != protoICMP && (is == r.pseudo(r.length-o) || is == r.pseudo(0)) {
+		return inconclusive
+	}
+	return checksummed
+}
+
+// isError reports whether the ICMP message at offset o is an error, which holds the packet
+// that it is about.
+func (r *remnant) isError(o int) bool {
+	if o >= len(r.ip) {
 		return false
 	}
-	sum := binary.BigEndian.Uint16(r.ip[at:])
-	return sum != 0 && (r.h.Proto == protoICMP || sum != r.pseudo(r.length-int(r.h.L4)) && sum != r.pseudo(0))
+	if r.h.Proto == protoICMPv6 {
+		return r.ip[o] < 128
+	}
+	switch r.ip[o] {
+	case 3, 4, 5, 11, 12: // RFC 792
+		return true
+	}
+	return false
 }
 
 // pseudo returns the sum of the pseudo header (RFC 9293, section 3.1), which is what a
@@ -259,10 +319,19 @@ func (r *remnant) pseudo(length int) uint16 {
 	if r.h.Version == 6 {
 		from, to = 8, 40
 	}
-	sum := uint64(r.h.Proto) + uint64(max(length, 0))
-	for o := from; o < to; o += 4 {
-		sum += uint64(binary.BigEndian.Uint32(r.ip[o:]))
+	return foldSum(sumWords(r.ip[from:to]) + uint64(r.h.Proto) + uint64(max(length, 0)))
+}
+
+// sumWords adds 32-bit words; len(d) is a multiple of 4. foldSum makes the sum of 16-bit words of it
+// (RFC 1071).
+func sumWords(d []byte) (sum uint64) {
+	for ; len(d) >= 4; d = d[4:] {
+		sum += uint64(binary.BigEndian.Uint32(d))
 	}
+	return sum
+}
+
+func foldSum(sum uint64) uint16 {
 	for sum>>16 != 0 {
 		sum = sum>>16 + sum&0xffff
 	}
