@@ -17,13 +17,15 @@ type Counter struct {
 	cfg    *Config
 	digest digesters
 	rows   *rowMaker
+	// withoutPorts counts packets whose ports were not captured, if keys have ports.
+	withoutPorts uint64
 }
 
 // NewCounter makes the counters that cfg asks for. It ignores the inputs of cfg, which
 // must not change afterwards.
 func NewCounter(cfg *Config) *Counter {
 	rows := &rowMaker{cfg: cfg}
-	return &Counter{multikey.New(cfg.counters(rows)), cfg, newDigesters(cfg.Secret), rows}
+	return &Counter{Counter: multikey.New(cfg.counters(rows)), cfg: cfg, digest: newDigesters(cfg.Secret), rows: rows}
 }
 
 // Packets are the packets of one batch on their way into the counts. Reset and Read do
@@ -36,8 +38,13 @@ type Packets struct {
 	derived []derived   // group by group
 	keys    []keys      // by key of the run, nil without Config.FirstSeen
 
-	source *capture.Batch // the batch that is counted
+	source       *capture.Batch // the batch that is counted
+	withoutPorts uint64         // packets of batches that were counted
 }
+
+// WithoutPorts returns how many packets are in keys with ports as if theirs were 0, since
+// their ports were not captured.
+func (c *Counter) WithoutPorts() uint64 { return c.withoutPorts }
 
 // derived makes the keys that another key implies.
 type derived struct {
@@ -128,6 +135,11 @@ func (p *Packets) derive(group int, v4, v6 []uint32) {
 // another, in the order of their stream.
 func (p *Packets) Count(b *capture.Batch, uncounted []uint64) error {
 	p.source = b
+	if p.counter.cfg.countsPorts() {
+		n := p.direct.WithoutPorts()
+		p.counter.withoutPorts += n - p.withoutPorts
+		p.withoutPorts = n
+	}
 	return outputError(p.counter.Count(p.batch, uncounted))
 }
 

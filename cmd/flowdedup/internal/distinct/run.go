@@ -17,7 +17,9 @@ type Result struct {
 	Filtered uint64 // packets that were not wanted
 	Late     uint64 // packets whose window had closed: not counted
 	Damaged  bool
-	Gaps     int // windows without packets that have rows, at most MaxGaps
+	// WithoutPorts is Counter.WithoutPorts.
+	WithoutPorts uint64
+	Gaps         int // windows without packets that have rows, at most MaxGaps
 }
 
 // Run counts. With every error the result is valid, and rows were emitted for everything
@@ -34,7 +36,7 @@ func Run(ctx context.Context, cfg Config) (Result, error) {
 		return &task{packets: c.NewPackets(), flush: cfg.Flush}
 	})
 	closed := outputError(c.Close())
-	result := Result{Packets: c.Packets(), Filtered: in.Filtered(), Late: c.Late(), Damaged: in.Damaged(err), Gaps: c.rows.gaps}
+	result := Result{Packets: c.Packets(), Filtered: in.Filtered(), Late: c.Late(), WithoutPorts: c.WithoutPorts(), Damaged: in.Damaged(err), Gaps: c.rows.gaps}
 	var failed *OutputError
 	if errors.As(err, &failed) { // closing returns the same error
 		closed = nil

@@ -90,8 +90,10 @@ type Summary struct {
 	// Matrix has the points of these duplicates and of what they copy.
 	Matrix []points.Cell `json:"matrix"`
 	// Late counts packets that came too long after their window to be in any row.
-	Late    uint64        `json:"late"`
-	Forward *sink.Forward `json:"forward,omitempty"`
+	Late uint64 `json:"late"`
+	// WithoutPorts counts packets in flows whose ports were not captured.
+	WithoutPorts uint64        `json:"without_ports,omitempty"`
+	Forward      *sink.Forward `json:"forward,omitempty"`
 	// Learned is what the run found out, nil if it did not try.
 	Learned *Learned `json:"learned,omitempty"`
 }
@@ -155,7 +157,7 @@ func (r *runner) summary() Summary {
 	}
 	s.SetStripped(r.outputs)
 	if r.counter != nil {
-		s.Late = r.counter.Late()
+		s.Late, s.WithoutPorts = r.counter.Late(), r.counter.WithoutPorts()
 	}
 	return s
 }

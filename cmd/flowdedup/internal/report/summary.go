@@ -226,6 +226,9 @@ func LiveText(w io.Writer, s *live.Summary, written bool) error {
 	if s.Late > 0 {
 		fmt.Fprintf(&t, "  late        %s packets came after their window had closed\n", show.Count(s.Late))
 	}
+	if s.WithoutPorts > 0 {
+		fmt.Fprintf(&t, "  ports       of %s packets were not captured: their flows count as one for each pair of ends\n", show.Count(s.WithoutPorts))
+	}
 	_, err := io.WriteString(w, t.String())
 	return err
 }
