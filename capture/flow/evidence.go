@@ -2,6 +2,7 @@ package flow
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
@@ -155,10 +156,12 @@ func (r *remnant) evidence() evidence {
 		return conclusive
 	case r.h.Flags&FlagFragment != 0 || r.h.L4 == 0:
 		return inconclusive
-	case r.numberedAbove():
+	case r.numberedAbove(), r.quoted() == conclusive:
 		return conclusive
+	case r.checksummed():
+		return checksummed
 	}
-	return r.checksum()
+	return r.quoted()
 }
 
 // numberedByIP reports whether the IP header or one of its extensions has a number that
@@ -261,52 +264,54 @@ func (r *remnant) isSequenced(o int) bool {
 	return at+4 <= len(r.ip)
 }
 
-// checksum says what the checksum of the header above IP tells. It tells nothing if it was
-// left to a network card, or if what it covers holds a packet with checksums of its own: the
-// sums of two such packets differ in their addresses and lengths alone.
-func (r *remnant) checksum() evidence {
-	o := int(r.h.L4)
+// checksummed reports whether the header above IP has a checksum over the payload. One that
+// was left to a network card covers nothing. That of a tunnel says nothing either: what it
+// covers has checksums of its own, so that packets differ in it by their addresses and
+// lengths alone.
+func (r *remnant) checksummed() bool {
 	switch r.h.Proto {
 	case protoTCP:
 		if r.ignore&TCPSeq != 0 {
-			return inconclusive
+			return false
 		}
 	case protoUDP:
 		if r.h.announces() != 0 {
-			return inconclusive
+			return false
 		}
 	case protoICMP, protoICMPv6:
-		const header = 8 // RFC 792; RFC 4443, section 3
-		if r.isError(o) {
-			return evidenceOf(r.ip[min(o+header, len(r.ip)):])
-		}
 	default:
-		return inconclusive
+		return false
 	}
+	o := int(r.h.L4)
 	offset, size := checksumAt(r.h.Proto)
 	at := o + int(offset)
 	if r.ignore&(L4Checksum|NAT) != 0 || at+int(size) > len(r.ip) {
-		return inconclusive
+		return false
 	}
 	is := binary.BigEndian.Uint16(r.ip[at:])
-	if is == 0 || r.h.Proto != protoICMP && (is == r.pseudo(r.length-o) || is == r.pseudo(0)) {
+	return is != 0 && (r.h.Proto == protoICMP || is != r.pseudo(r.length-o) && is != r.pseudo(0))
+}
+
+// quoted says what is known of the packet that an ICMP error holds.
+func (r *remnant) quoted() evidence {
+	const header = 8 // RFC 792; RFC 4443, section 3
+	o := int(r.h.L4)
+	if !r.isError(o) || o+header > len(r.ip) {
 		return inconclusive
 	}
-	return checksummed
+	return evidenceOf(r.ip[o+header:])
 }
 
 // isError reports whether the ICMP message at offset o is an error, which holds the packet
 // that it is about.
 func (r *remnant) isError(o int) bool {
-	if o >= len(r.ip) {
+	switch {
+	case o >= len(r.ip):
 		return false
-	}
-	if r.h.Proto == protoICMPv6 {
+	case r.h.Proto == protoICMPv6:
 		return r.ip[o] < 128
-	}
-	switch r.ip[o] {
-	case 3, 4, 5, 11, 12: // RFC 792
-		return true
+	case r.h.Proto == protoICMP:
+		return slices.Contains([]byte{3, 4, 5, 11, 12}, r.ip[o]) // RFC 792
 	}
 	return false
 }

@@ -206,10 +206,7 @@ func (p *part) isKnownAbove(addresses []byte) bool {
 		tunnel := d != nil && flow.IsTunnelPort(binary.BigEndian.Uint16(d))
 		return summed && !tunnel && p.isSummed(has(p.upper, 6, 2), addresses, above)
 	case 1, 58: // ICMP
-		if p.isError() {
-			return p.isQuoteKnown()
-		}
-		return summed && p.isMessageKnown(addresses, above)
+		return p.isError() && p.isQuoteKnown() || summed && p.isMessageSummed(addresses, above)
 	case 50: // ESP
 		return anyOf(has(p.upper, 4, 4))
 	case 51: // authentication
@@ -262,7 +259,7 @@ func (p *part) isQuoteKnown() bool {
 	return quote.isKnown()
 }
 
-func (p *part) isMessageKnown(addresses []byte, above uint64) bool {
+func (p *part) isMessageSummed(addresses []byte, above uint64) bool {
 	field := has(p.upper, 2, 2)
 	if p.proto == 1 {
 		return anyOf(field)

@@ -25,7 +25,9 @@ type Summary struct {
 	// OutOfOrder counts packets that are older than their predecessor.
 	OutOfOrder  uint64 `json:"out_of_order"`
 	NoTimestamp uint64 `json:"no_timestamp"`
-	Damaged     bool   `json:"damaged"`
+	// EqualTimes says that all packets with a time have the same one.
+	EqualTimes bool `json:"equal_times,omitempty"`
+	Damaged    bool `json:"damaged"`
 	// The timestamps are those of the first and the last packet of the stream
 	// that have one.
 	FirstTimestamp       *string           `json:"first_timestamp"`
@@ -162,6 +164,7 @@ func (k *runStats) close(elapsed time.Duration) Summary {
 	s.PacketsIn, s.PacketsOut = t.Packets, t.Packets-s.Duplicates
 	s.BytesIn, s.BytesOut = t.Bytes, t.Bytes-k.removed
 	s.NonIP, s.Snapped, s.OutOfOrder, s.NoTimestamp = t.NonIP, t.Snapped, t.OutOfOrder, t.Untimed
+	s.EqualTimes = t.EqualTimes()
 	s.FirstTimestamp, s.LastTimestamp = show.Timestamp(t.First, time.UTC), show.Timestamp(t.Last, time.UTC)
 	s.DuplicatesByProtocol = map[string]uint64{}
 	for p, n := range k.duplicates {
