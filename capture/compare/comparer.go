@@ -91,6 +91,7 @@ type side struct {
 	recent   []recentLine
 
 	packets, truncated, noTime, disorder, repeats uint64
+	undecidable                                   uint64
 	protocols                                     [flow.ProtocolCount]uint64
 	only                                          [flow.ProtocolCount]uint64
 	alone, outside                                uint64
@@ -230,6 +231,7 @@ func (s *side) read() bool {
 		return false
 	}
 	s.queue.push(p)
+	s.undecidable += p.undecidable
 	return true
 }
 

@@ -25,6 +25,9 @@ type Side struct {
 	// far as was noticed.
 	Repeats                            uint64
 	NonIP, Truncated, NoTime, Disorder uint64
+	// Undecidable counts packets that look like others of their flow, as too little of them
+	// is compared. They match in their order.
+	Undecidable uint64
 }
 
 // Report says how two sides differ.
@@ -82,7 +85,7 @@ func (c *Comparer) Report(conversations int) *Report {
 		s := &c.sides[i]
 		r.Sides[i] = Side{
 			Packets: s.packets, Outside: s.outside, Repeats: s.repeats, NonIP: s.protocols[flow.NonIP],
-			Truncated: s.truncated, NoTime: s.noTime, Disorder: s.disorder,
+			Truncated: s.truncated, NoTime: s.noTime, Disorder: s.disorder, Undecidable: s.undecidable,
 		}
 	}
 	for p := range a.protocols {

@@ -182,7 +182,11 @@ func warnSides(e *env, s *compare.Summary) {
 		name string
 		*compare.Side
 	}{{"A", &s.A}, {"B", &s.B}} {
-		if !s.Same && float64(side.Repeats) > muchRepeated*float64(side.Packets) {
+		if side.Undecidable > 0 {
+			e.warn(fmt.Errorf("%d packets of %s were captured in too small a part to tell them from others of their flow: they match in their order, and one that is missing shows as another one",
+				side.Undecidable, side.name))
+		}
+		if !s.Same && float64(side.Repeats) > float64(side.Undecidable)+muchRepeated*float64(side.Packets) {
 			e.warn(fmt.Errorf("%s has %d packets that equal one before (%s): remove copies first, with flowdedup dedup %s",
 				side.name, side.Repeats, show.Percent(float64(side.Repeats), float64(side.Packets), 1), side.Input))
 		}
