@@ -276,7 +276,6 @@ func (f *liveFlags) run(cmd *cobra.Command, e *env) error {
 	show.close()
 	if summary.Method != "" {
 		warnUnmatched(e, &summary.Summary)
-		warnUndecidable(e, &summary.Summary)
 		warnForgotten(e, &summary.Summary)
 		warnUnchecked(e, &summary.Summary)
 		warnSplit(e, &summary.Conversations, f.output != "" || f.forward != "")
