@@ -265,9 +265,9 @@ func (r *remnant) isSequenced(o int) bool {
 }
 
 // checksummed reports whether the header above IP has a checksum over the payload. One that
-// was left to a network card covers nothing. That of a tunnel says nothing either: what it
-// covers has checksums of its own, so that packets differ in it by their addresses and
-// lengths alone.
+// was left to a network card covers nothing, and one of UDP what UDP's own length says. That
+// of a tunnel says nothing either: what it covers has checksums of its own, so that packets
+// differ in it by their addresses and lengths alone.
 func (r *remnant) checksummed() bool {
 	switch r.h.Proto {
 	case protoTCP:
@@ -275,7 +275,7 @@ func (r *remnant) checksummed() bool {
 			return false
 		}
 	case protoUDP:
-		if r.h.announces() != 0 {
+		if o := int(r.h.L4); r.h.announces() != 0 || o+8 > len(r.ip) || int(binary.BigEndian.Uint16(r.ip[o+4:])) != r.length-o {
 			return false
 		}
 	case protoICMP, protoICMPv6:

@@ -76,6 +76,7 @@ func TestEvidence(t *testing.T) {
 		{"wrong header checksum", with(ether4(sized4(9, protoUDP, udpSum(53, 0, body))), 14+10, "\x12\x34"), l4 + 8, IdentityConfig{}, "", inconclusive},
 		{"header checksum left to the card", with(ether4(sized4(9, protoUDP, udpSum(53, 0, body))), 14+10, "\x00\x00"), l4 + 8, IdentityConfig{}, "", conclusive},
 		{"UDP, checksum", ether4(sized4(0, protoUDP, udpSum(53, 0x1234, body))), l4 + 8, IdentityConfig{}, "", checksummed},
+		{"UDP, checksum over less", with(ether4(sized4(0, protoUDP, udpSum(53, 0x1234, body))), l4+4, "\x00\x20"), l4 + 8, IdentityConfig{}, "", inconclusive},
 		{"UDP, part of the checksum", ether4(sized4(0, protoUDP, udpSum(53, 0x1234, body))), l4 + 7, IdentityConfig{}, "", inconclusive},
 		{"UDP, checksum ignored", ether4(sized4(0, protoUDP, udpSum(53, 0x1234, body))), l4 + 8, IdentityConfig{}, "l4-checksum", inconclusive},
 		{"UDP, checksum left", ether4(sized4(0, protoUDP, udpSum(53, pseudo4(protoUDP, 168), body))), l4 + 8, IdentityConfig{}, "", inconclusive},

@@ -204,7 +204,9 @@ func (p *part) isKnownAbove(addresses []byte) bool {
 	case 17: // UDP
 		d := has(p.upper, 2, 2)
 		tunnel := d != nil && flow.IsTunnelPort(binary.BigEndian.Uint16(d))
-		return summed && !tunnel && p.isSummed(has(p.upper, 6, 2), addresses, above)
+		length := has(p.upper, 4, 2)
+		covers := length != nil && uint64(binary.BigEndian.Uint16(length)) == above
+		return summed && !tunnel && covers && p.isSummed(has(p.upper, 6, 2), addresses, above)
 	case 1, 58: // ICMP
 		return p.isError() && p.isQuoteKnown() || summed && p.isMessageSummed(addresses, above)
 	case 50: // ESP
