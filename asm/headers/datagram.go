@@ -127,30 +127,34 @@ func protocolBits(of *[2][256]bool) (bits [8]uint64) {
 //
 // Messages for the slow path stay as they are: bit i of rest is set, and protocols[i] is
 // 0. So do messages that begin less than 28 bytes, plus their tags, before the end of
-// buf. FindDatagrams takes constant time for each message and does not allocate. It
+// buf. cut says whether datagrams were found that are longer, as they state, than what was
+// captured of them. FindDatagrams takes constant time for each message and does not allocate. It
 // panics if protocols or rest are too short.
-func FindDatagrams[P ~uint16](d *Datagrams, msgs []digest.Message, protocols []P, rest []uint64, buf []byte) {
+func FindDatagrams[P ~uint16](d *Datagrams, msgs []digest.Message, protocols []P, rest []uint64, buf []byte) (cut bool) {
 	numbers := unsafe.Slice((*uint16)(unsafe.Pointer(unsafe.SliceData(protocols[:len(msgs)]))), len(msgs))
 	rest = rest[:(len(msgs)+63)/64]
 	clear(rest)
-	done := d.findVectors(msgs, numbers, rest, buf)
-	d.findGeneric(msgs, numbers, rest, buf, done)
+	done, cut := d.findVectors(msgs, numbers, rest, buf)
+	return d.findGeneric(msgs, numbers, rest, buf, done) || cut
 }
 
 // findGeneric does messages from number from on.
-func (d *Datagrams) findGeneric(msgs []digest.Message, numbers []uint16, rest []uint64, buf []byte, from int) {
+func (d *Datagrams) findGeneric(msgs []digest.Message, numbers []uint16, rest []uint64, buf []byte, from int) (cut bool) {
 	for i := from &^ 63; i < len(msgs); i += 64 {
 		part := msgs[i:min(i+64, len(msgs))]
 		todo := ^uint64(0) >> (64 - len(part))
 		before := max(from-i, 0)
-		rest[i/64] |= d.findEach(part, numbers[i:], buf, todo>>before<<before)
+		left, some := d.findEach(part, numbers[i:], buf, todo>>before<<before)
+		rest[i/64] |= left
+		cut = cut || some
 	}
+	return cut
 }
 
 // findEach does those of up to 64 messages whose bits are set in todo, and returns which of
 // them take the slow path. A CPU cannot predict the order of versions, so what depends on
 // them comes from tables.
-func (d *Datagrams) findEach(msgs []digest.Message, numbers []uint16, buf []byte, todo uint64) (rest uint64) {
+func (d *Datagrams) findEach(msgs []digest.Message, numbers []uint16, buf []byte, todo uint64) (rest uint64, cut bool) {
 	numbers, buf = numbers[:len(msgs)], buf[:len(buf):len(buf)]
 	for ; todo != 0; todo &= todo - 1 {
 		i := bits.TrailingZeros64(todo)
@@ -183,6 +187,7 @@ func (d *Datagrams) findEach(msgs []digest.Message, numbers []uint16, buf []byte
 		}
 		numbers[i] = uint16(number)
 		rest &^= todo & -todo
+		cut = cut || full != end
 		if (full^end)&s.stated != 0 {
 			m.Off, m.Len = uint32(at)+datagramStart+8, end-datagramStart-8
 			m.Tweak = 1<<60 | first&(s.first|0xffffff00)
@@ -191,7 +196,7 @@ func (d *Datagrams) findEach(msgs []digest.Message, numbers []uint16, buf []byte
 		m.Off, m.Len = uint32(at)+datagramStart+datagramSkip, end-datagramStart-datagramSkip
 		m.Tweak = first&s.first | first&s.protocol<<44 | binary.BigEndian.Uint64(b[datagramStart+6:])<<16>>(s.down&63)&s.second
 	}
-	return rest
+	return rest, cut
 }
 
 // tags counts the VLAN tags between the first type of a frame and that of IP. It returns 0

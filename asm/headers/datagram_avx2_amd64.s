@@ -27,13 +27,14 @@ GLOBL ·plainWords(SB), RODATA|NOPTR, $56
 	MOVWQZX R8, R9         \
 	ORB     160(AX)(R9*1), R10
 
-// func findDatagramsAVX2(msgs *digest.Message, numbers *uint16, groups int, buf *byte, last int, d *Datagrams) (others uint64)
+// func findDatagramsAVX2(msgs *digest.Message, numbers *uint16, groups int, buf *byte, last int, d *Datagrams) (others, cut uint64)
 //
 // Frames 0 and 1 of a group lie in the halves of one register, 2 and 3 in those of
 // another, so words of all four stand in the order 0, 2, 1, 3. Y4 marks those of IPv6, Y5
-// those that are plain. Y7 is where datagrams end, Y8 what the messages begin with. BX collects
-// the others, R14 is the bit of the next message there.
-TEXT ·findDatagramsAVX2(SB), NOSPLIT, $0-56
+// those that are plain. Y7 is where datagrams end, Y8 what the messages begin with, Y2 those
+// that end as stated. BX collects the others, R14 is the bit of the next message there. R15
+// collects datagrams that were captured in part.
+TEXT ·findDatagramsAVX2(SB), NOSPLIT, $0-64
 	MOVQ msgs+0(FP), DI
 	MOVQ numbers+8(FP), DX
 	MOVQ groups+16(FP), CX
@@ -43,6 +44,7 @@ TEXT ·findDatagramsAVX2(SB), NOSPLIT, $0-56
 	MOVQ $0x00ff00ff00ff00ff, R13
 	XORL BX, BX
 	XORL R14, R14
+	XORL R15, R15
 	VMOVDQU ·plainBytes(SB), Y15
 	VPBROADCASTQ 144(AX), Y14
 	VPBROADCASTQ 152(AX), Y13
@@ -97,8 +99,8 @@ group:
 	VPUNPCKLQDQ 32(DI), Y8, Y8
 	VPSRLQ   $32, Y8, Y7
 	VPMINUD  Y7, Y6, Y7
-	VPCMPEQQ Y7, Y6, Y6
-	VPANDN   Y4, Y6, Y6
+	VPCMPEQQ Y7, Y6, Y2
+	VPANDN   Y4, Y2, Y6
 	VPANDN   Y5, Y6, Y5
 	WORDS(0x18, Y9)
 	VPAND    Y9, Y4, Y9
@@ -151,6 +153,9 @@ group:
 	VPBLENDVB Y4, Y6, Y0, Y0
 
 	// Messages.
+	VPANDN   Y5, Y2, Y2
+	VMOVMSKPD Y2, R9
+	ORL      R9, R15
 	VPSLLQ   $32, Y7, Y7
 	VPBLENDD $0xaa, Y7, Y8, Y8
 	WORDS(0x30, Y9)
@@ -175,6 +180,7 @@ next:
 	DECQ     CX
 	JNZ      group
 	MOVQ     BX, others+48(FP)
+	MOVQ     R15, cut+56(FP)
 	VZEROUPPER
 	RET
 

@@ -3,10 +3,11 @@
 #include "textflag.h"
 #include "datagram_amd64.h"
 
-// func findDatagramsAVX512(msgs *Message, numbers *uint16, rest *uint8, groups int, buf *byte, last int, d *Datagrams)
+// func findDatagramsAVX512(msgs *Message, numbers *uint16, rest *uint8, groups int, buf *byte, last int, d *Datagrams) (cut uint64)
 //
-// Z3 and Z14 are the tweaks, of the frame and of the datagram.
-TEXT ·findDatagramsAVX512(SB), NOSPLIT, $0-56
+// Z3 and Z14 are the tweaks, of the frame and of the datagram. K0 collects datagrams that
+// were captured in part.
+TEXT ·findDatagramsAVX512(SB), NOSPLIT, $0-64
 	MOVQ msgs+0(FP), DI
 	MOVQ numbers+8(FP), DX
 	MOVQ rest+16(FP), R8
@@ -21,6 +22,7 @@ TEXT ·findDatagramsAVX512(SB), NOSPLIT, $0-56
 	VPBROADCASTQ 144(AX), Z18
 	VPBROADCASTQ 152(AX), Z17
 	WORD(0x90, Z16)
+	KXORB K0, K0, K0
 
 group:
 	FRAMES(beyond)
@@ -32,6 +34,8 @@ types:
 
 read:
 	DATAGRAMS(0x38)
+	VPCMPUQ $4, Z12, Z11, K5, K2
+	KORB K2, K0, K0
 
 	// Tweaks.
 	VPANDQ Z18, Z9, Z14
@@ -71,6 +75,8 @@ place:
 	INCQ R8
 	DECQ CX
 	JNZ  group
+	KMOVB K0, R10
+	MOVQ R10, cut+56(FP)
 	VZEROUPPER
 	RET
 

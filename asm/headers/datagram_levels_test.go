@@ -123,11 +123,14 @@ func compareDatagrams(t *testing.T, d *Datagrams, msgs []digest.Message, buf []b
 	n := len(msgs)
 	numbers, rest := kerneltest.Guarded[uint16](t, n, n%2 == 0), kerneltest.Guarded[uint64](t, (n+63)/64, n%2 == 1)
 	wantMsgs, wantNumbers, wantRest := slices.Clone(msgs), make([]uint16, n), make([]uint64, len(rest))
-	d.findGeneric(wantMsgs, wantNumbers, wantRest, buf, 0)
+	wantCut := d.findGeneric(wantMsgs, wantNumbers, wantRest, buf, 0)
 	for i := range rest {
 		rest[i] = ^uint64(0)
 	}
-	FindDatagrams(d, msgs, numbers, rest, buf)
+	cut := FindDatagrams(d, msgs, numbers, rest, buf)
+	if cut != wantCut {
+		t.Fatalf("%d messages: cut %v, want %v", n, cut, wantCut)
+	}
 	if !slices.Equal(msgs, wantMsgs) || !slices.Equal(numbers, wantNumbers) || !slices.Equal(rest, wantRest) {
 		t.Fatalf("%d messages:\n got %v %v %x\nwant %v %v %x", n, msgs, numbers, rest, wantMsgs, wantNumbers, wantRest)
 	}
@@ -153,18 +156,21 @@ func TestFindDatagrams(t *testing.T) {
 		longer uint32 // by which the message is longer than the frame
 		want   digest.Message
 		number uint16
+		cut    bool
 	}{
-		{join(type4, ip4), 0, digest.Message{Off: 26, Len: 12, Tweak: tweak4}, 17},
-		{join(type4, ip4), 9, digest.Message{Off: 26, Len: 12, Tweak: tweak4}, 17},
-		{join(tag, type4, ip4), 0, digest.Message{Off: 30, Len: 12, Tweak: tweak4}, 17},
-		{join(tag, tag, type6, ip6), 0, digest.Message{Off: 34, Len: 32, Tweak: tweak6}, 6},
-		{join(type6, ip6), 0, digest.Message{Off: 26, Len: 32, Tweak: tweak6}, 6},
-		{join(type6, with(ip6, 5, 5)), 0, digest.Message{Off: 22, Len: 36, Tweak: 0x7002_0304_0005_0600}, 6},
-		{join(tag, tag, tag, type4, ip4), 0, digest.Message{}, 0},
-		{join(type4, with(ip4, 0, 0x46)), 0, digest.Message{}, 0},
-		{join(type6, with(ip6, 6, 44)), 0, digest.Message{}, 0},
-		{join(type4, with(ip4, 3, 23)), 0, digest.Message{}, 0},
-		{join(type4, ip4[:23]), 0, digest.Message{}, 0},
+		{join(type4, ip4), 0, digest.Message{Off: 26, Len: 12, Tweak: tweak4}, 17, false},
+		{join(type4, ip4), 9, digest.Message{Off: 26, Len: 12, Tweak: tweak4}, 17, false},
+		{join(tag, type4, ip4), 0, digest.Message{Off: 30, Len: 12, Tweak: tweak4}, 17, false},
+		{join(tag, tag, type6, ip6), 0, digest.Message{Off: 34, Len: 32, Tweak: tweak6}, 6, false},
+		{join(type6, ip6), 0, digest.Message{Off: 26, Len: 32, Tweak: tweak6}, 6, false},
+		{join(type6, with(ip6, 5, 5)), 0, digest.Message{Off: 22, Len: 36, Tweak: 0x7002_0304_0005_0600}, 6, true},
+		{join(type4, with(ip4, 3, 25)), 0, digest.Message{Off: 26, Len: 12, Tweak: tweak4 + 1<<32}, 17, true},
+		{join(tag, type4, with(ip4, 3, 25)), 0, digest.Message{Off: 30, Len: 12, Tweak: tweak4 + 1<<32}, 17, true},
+		{join(tag, tag, tag, type4, ip4), 0, digest.Message{}, 0, false},
+		{join(type4, with(ip4, 0, 0x46)), 0, digest.Message{}, 0, false},
+		{join(type6, with(ip6, 6, 44)), 0, digest.Message{}, 0, false},
+		{join(type4, with(ip4, 3, 23)), 0, digest.Message{}, 0, false},
+		{join(type4, ip4[:23]), 0, digest.Message{}, 0, false},
 	}
 	slowPath := [2][256]bool{1: {44: true}}
 	typed := NewDatagrams(first4, first6, &slowPath)
@@ -188,7 +194,9 @@ func TestFindDatagrams(t *testing.T) {
 			}
 			var numbers [17]uint16
 			rest := []uint64{0}
-			FindDatagrams(d, msgs[:], numbers[:], rest, append(c.frame, zeros...))
+			if cut := FindDatagrams(d, msgs[:], numbers[:], rest, append(c.frame, zeros...)); cut != c.cut {
+				t.Fatalf("case %d: cut %v, want %v", i, cut, c.cut)
+			}
 			for at, got := range msgs {
 				want, bit := c.want, uint64(0)
 				if want.Len == 0 {

@@ -13,49 +13,54 @@ import (
 // alone, which can load from eight places at once; at other levels it lists nothing.
 
 // findVectors does the messages that fill whole vectors, and returns how many.
-func (d *Datagrams) findVectors(msgs []digest.Message, numbers []uint16, rest []uint64, buf []byte) (done int) {
+func (d *Datagrams) findVectors(msgs []digest.Message, numbers []uint16, rest []uint64, buf []byte) (done int, cut bool) {
 	if len(buf) < datagramReach {
-		return 0
+		return 0, false
 	}
 	switch cpu.Best {
 	case cpu.AVX512:
 		if groups := len(msgs) / 8; groups > 0 {
-			findDatagramsAVX512(&msgs[0], &numbers[0], (*uint8)(unsafe.Pointer(&rest[0])), groups, &buf[0], len(buf)-datagramReach, d)
-			return 8 * groups
+			some := findDatagramsAVX512(&msgs[0], &numbers[0], (*uint8)(unsafe.Pointer(&rest[0])), groups, &buf[0], len(buf)-datagramReach, d)
+			return 8 * groups, some != 0
 		}
 	case cpu.AVX2:
-		d.findPlain(msgs, numbers, rest, buf)
-		return len(msgs)
+		return len(msgs), d.findPlain(msgs, numbers, rest, buf)
 	}
-	return 0
+	return 0, false
 }
 
 // findPlain does all messages: plain frames by a kernel, others one by one.
-func (d *Datagrams) findPlain(msgs []digest.Message, numbers []uint16, rest []uint64, buf []byte) {
+func (d *Datagrams) findPlain(msgs []digest.Message, numbers []uint16, rest []uint64, buf []byte) (cut bool) {
 	const group = 4
 	for i := 0; i < len(msgs); i += 64 {
 		part := msgs[i:min(i+64, len(msgs))]
 		todo := ^uint64(0) >> (64 - len(part))
 		if groups := len(part) / group; groups > 0 {
-			others := findDatagramsAVX2(&part[0], &numbers[i], groups, &buf[0], len(buf)-datagramReach, d)
+			others, some := findDatagramsAVX2(&part[0], &numbers[i], groups, &buf[0], len(buf)-datagramReach, d)
 			todo = todo>>(group*groups)<<(group*groups) | others
+			cut = cut || some != 0
 		}
-		rest[i/64] = d.findEach(part, numbers[i:], buf, todo)
+		left, some := d.findEach(part, numbers[i:], buf, todo)
+		rest[i/64] = left
+		cut = cut || some
 	}
+	return cut
 }
 
 // findDatagramsAVX512 does groups of eight messages, 1 or more. It reads frames from
-// offsets up to last. Each group has a byte of rest.
+// offsets up to last. Each group has a byte of rest. cut is not 0 if some datagrams were
+// captured in part.
 //
 //go:noescape
-func findDatagramsAVX512(msgs *digest.Message, numbers *uint16, rest *uint8, groups int, buf *byte, last int, d *Datagrams)
+func findDatagramsAVX512(msgs *digest.Message, numbers *uint16, rest *uint8, groups int, buf *byte, last int, d *Datagrams) (cut uint64)
 
 // findDatagramsAVX2 does the frames without tags of 1 to 16 groups of four messages. It
 // returns a bit for each message that it leaves as it is: other frames, those whose neighbors
-// take the slow path or begin after the offset last, and those that do so themselves.
+// take the slow path or begin after the offset last, and those that do so themselves. cut
+// is not 0 if some of the datagrams that it takes were captured in part.
 //
 //go:noescape
-func findDatagramsAVX2(msgs *digest.Message, numbers *uint16, groups int, buf *byte, last int, d *Datagrams) (others uint64)
+func findDatagramsAVX2(msgs *digest.Message, numbers *uint16, groups int, buf *byte, last int, d *Datagrams) (others, cut uint64)
 
 // tupleReach is what is read of a frame, its tags taken out.
 const tupleReach = datagramStart + 44

@@ -6,7 +6,9 @@ import "github.com/flowdedup/flowdedup/asm/digest"
 
 // findVectors leaves all messages to its caller: without loads from eight places at once
 // vectors gain nothing.
-func (d *Datagrams) findVectors([]digest.Message, []uint16, []uint64, []byte) (done int) { return 0 }
+func (d *Datagrams) findVectors([]digest.Message, []uint16, []uint64, []byte) (done int, cut bool) {
+	return 0, false
+}
 
 // listVectors lists nothing: without loads from eight places at once vectors gain
 // nothing.

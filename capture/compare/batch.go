@@ -26,6 +26,9 @@ type known struct {
 	bytes     int // how many bytes of identities the digests are of, 0 for all
 	digests   []digest.Digest
 	protocols []flow.Protocol
+	// undecidable counts packets of which too little is compared to know them from others of
+	// their flow: see flow.Doubt.
+	undecidable uint64
 	// talks are hashes of conversations. The lowest bit is the direction. 0 is none.
 	talks []uint64
 	// ends has the number in four of a packet's addresses, or the complement of that in
@@ -92,9 +95,16 @@ func (p *Preparer) digest(k *known, b *capture.Batch) {
 	}
 	n := len(b.Frames)
 	k.digests, k.protocols = resize(k.digests, n), resize(k.protocols, n)
+	k.undecidable = 0
 	for from := 0; from < n; from += step {
 		to := min(from+step, n)
-		p.identity.FromFrames(k.protocols[from:to], b, from).Sum(k.digests[from:to], p.digester)
+		m := p.identity.FromFrames(k.protocols[from:to], b, from)
+		m.Sum(k.digests[from:to], p.digester)
+		for _, one := range m.Doubts() {
+			if !one.Checksum {
+				k.undecidable++
+			}
+		}
 	}
 }
 
@@ -120,7 +130,7 @@ func (p *Preparer) Take(to *Batch, b *capture.Batch) {
 	c.Blocks = append(c.Blocks, b.Blocks...)
 	c.Interfaces, c.Sections = b.Interfaces, b.Sections
 	to.known = known{
-		bytes: k.bytes, digests: append(to.digests[:0], k.digests...), protocols: append(to.protocols[:0], k.protocols...),
+		bytes: k.bytes, undecidable: k.undecidable, digests: append(to.digests[:0], k.digests...), protocols: append(to.protocols[:0], k.protocols...),
 		talks: append(to.talks[:0], k.talks...), ends: append(to.ends[:0], k.ends...),
 		four: append(to.four[:0], k.four...), six: append(to.six[:0], k.six...),
 	}

@@ -91,6 +91,7 @@ type side struct {
 	recent   []recentLine
 
 	packets, truncated, noTime, disorder, repeats uint64
+	undecidable                                   uint64
 	protocols                                     [flow.ProtocolCount]uint64
 	unopened                                      flow.UnopenedCounts
 	only                                          [flow.ProtocolCount]uint64
@@ -231,6 +232,7 @@ func (s *side) read() bool {
 		return false
 	}
 	s.queue.push(p)
+	s.undecidable += p.undecidable
 	return true
 }
 

@@ -28,6 +28,9 @@ type Side struct {
 	// Unopened counts, among NonIP, frames that were not opened: see flow.Unopened. It is nil
 	// without any.
 	Unopened map[string]uint64
+	// Undecidable counts packets that look like others of their flow, as too little of them
+	// is compared. They match in their order.
+	Undecidable uint64
 }
 
 // Report says how two sides differ.
@@ -85,7 +88,7 @@ func (c *Comparer) Report(conversations int) *Report {
 		s := &c.sides[i]
 		r.Sides[i] = Side{
 			Packets: s.packets, Outside: s.outside, Repeats: s.repeats, NonIP: s.protocols[flow.NonIP],
-			Truncated: s.truncated, NoTime: s.noTime, Disorder: s.disorder, Unopened: s.unopened.ByName(),
+			Truncated: s.truncated, NoTime: s.noTime, Disorder: s.disorder, Unopened: s.unopened.ByName(), Undecidable: s.undecidable,
 		}
 	}
 	for p := range a.protocols {

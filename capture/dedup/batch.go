@@ -30,7 +30,9 @@ type BatchDetector struct {
 
 	only, protected []uint64 // a bit for each packet that was chosen; empty without choosers
 	chosen          chosen
-	fixed           []uint64 // a bit for each packet that is unjudged or protected
+	doubts          doubts
+	fixed           []uint64 // a bit for each packet that is unjudged, undecidable or protected; nil without any
+	fixes           []uint64 // memory of fixed
 	copies          []uint64 // a bit for each packet that is no first sighting: copies and unjudged ones
 	unjudged        uint64   // packets of the last batch
 	spared          uint64   // copies of it that are protected
@@ -82,6 +84,7 @@ func (p *BatchDetector) Reset(n int) {
 	if p.detector.protect != nil {
 		p.protected = resize(p.protected, words)
 	}
+	p.doubts.reset(words)
 }
 
 // Read prepares the packets from to to-1 of a batch, and returns their digests. from is a
@@ -89,6 +92,7 @@ func (p *BatchDetector) Reset(n int) {
 func (p *BatchDetector) Read(b *capture.Batch, from, to int) []digest.Digest {
 	p.messages = p.identity.FromFrames(p.protocols[from:to], b, from)
 	p.messages.Sum(p.digests[from:to], p.digester)
+	p.doubts.add(p.messages.Doubts(), from, p.detector.across)
 	if p.within != nil {
 		separate(p.digests[from:to], p.within.Points(b, from, to-from))
 	}
@@ -123,12 +127,13 @@ func (p *BatchDetector) Judge(b *capture.Batch) (drop []uint64) {
 		p.points = resize(p.points, len(b.Frames))
 		d.points.Number(p.points, b, 0)
 	}
-	if d.only != nil {
-		p.judgeChosen()
+	if judged := p.judged(); judged != nil {
+		p.judgeChosen(judged)
 	} else {
 		d.filter.TestAndSet(p.drop, p.digests, p.times, p.points)
 	}
 	p.fix()
+	p.doubts.count(p.drop)
 	return p.drop
 }
 

@@ -61,28 +61,38 @@ func (c *chosen) scatter(drop, only []uint64) {
 	}
 }
 
-// judgeChosen judges the packets that Only has chosen.
-func (p *BatchDetector) judgeChosen() {
+// judgeChosen judges the packets whose bit in judged is set.
+func (p *BatchDetector) judgeChosen(judged []uint64) {
 	c := &p.chosen
-	c.gather(p.only, p.digests, p.times, p.points)
+	c.gather(judged, p.digests, p.times, p.points)
 	p.detector.filter.TestAndSet(c.drop, c.digests, c.times, c.points)
-	c.scatter(p.drop, p.only)
+	c.scatter(p.drop, judged)
 }
 
-// fix keeps the protected packets, and notes which packets conditions have chosen.
+// judged returns the packets that Only has chosen and that can be judged, nil for all.
+func (p *BatchDetector) judged() []uint64 {
+	if !p.doubts.some {
+		return p.only
+	}
+	return p.doubts.decidable(p.only, len(p.digests))
+}
+
+// fix keeps the protected packets, and notes which packets were not judged or must stay.
 func (p *BatchDetector) fix() {
 	d, n := p.detector, len(p.digests)
-	if d.only == nil && d.protect == nil {
-		p.copies = p.drop
+	if d.only == nil && d.protect == nil && !p.doubts.some {
+		p.copies, p.fixed = p.drop, nil
 		return
 	}
 	if d.only != nil {
-		p.fixed = capture.Complement(p.fixed, p.only, n)
+		p.fixes = capture.Complement(p.fixes, p.only, n)
 	} else {
-		p.fixed = resize(p.fixed, len(p.drop))
-		clear(p.fixed)
+		p.fixes = resize(p.fixes, len(p.drop))
+		clear(p.fixes)
 	}
+	p.fixed = p.fixes
 	p.unjudged, p.spared = uint64(n)-capture.CountKept(p.fixed, 0, n), 0
+	p.doubts.fix(p.fixed)
 	p.copies = resize(p.copies, len(p.drop))
 	for w := range p.copies {
 		p.copies[w] = p.drop[w] | p.fixed[w]

@@ -88,6 +88,12 @@ func (t *Tally) see(time int64) {
 	}
 }
 
+// EqualTimes reports whether several packets have a time, all the same one: then windows of
+// time say nothing.
+func (t *Tally) EqualTimes() bool {
+	return t.Packets-t.Untimed > 1 && t.First == t.Last && t.OutOfOrder == 0
+}
+
 // Add appends the counts of the packets after those of t.
 func (t *Tally) Add(next *Tally) {
 	t.Packets += next.Packets

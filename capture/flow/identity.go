@@ -93,6 +93,7 @@ func (g *Identity) FromHeaders(b *capture.Batch, from int, h []Header) *Messages
 		m.buf = g.buffer.get(g.describeDatagrams(m.msgs, b, from, h))
 		g.copyDatagrams(m.buf, m.msgs, b, from, h)
 	}
+	g.doubtHeaders(b, from, h)
 	g.copyNonIP(b.Buf)
 	return m
 }
@@ -198,7 +199,9 @@ func (g *Identity) readFast(protocols []Protocol, link capture.LinkType, b *capt
 		placeHeaders(msgs, link, b.Buf)
 	}
 	g.slow = resize(g.slow, (len(msgs)+63)/64)
-	headers.FindDatagrams(rule, msgs, protocols[first:end], g.slow, b.Buf)
+	if headers.FindDatagrams(rule, msgs, protocols[first:end], g.slow, b.Buf) {
+		g.doubtFound(msgs, b.Buf, first)
+	}
 	for w, word := range g.slow {
 		for ; word != 0; word &= word - 1 {
 			g.readSlow(protocols, b, from, first+w*64+bits.TrailingZeros64(word))
@@ -210,6 +213,7 @@ func (g *Identity) readFast(protocols []Protocol, link capture.LinkType, b *capt
 func (g *Identity) readSlow(protocols []Protocol, b *capture.Batch, from, i int) {
 	var h Header
 	f := &b.Frames[from+i]
+	others := len(g.out.nonIP)
 	if !decodeCommon(&h, b.Interfaces[f.Interface].LinkType, b.Data(from+i), f.WireLen) {
 		w := readFrame(&h, b, from+i, nil)
 		if h.Version == 0 {
@@ -219,6 +223,9 @@ func (g *Identity) readSlow(protocols []Protocol, b *capture.Batch, from, i int)
 	if g.decoder.inner && h.Version != 0 {
 		openTunnels(&h, b.Data(from+i), f.WireLen, nil)
 		g.addNonIP(b, from, i, &h)
+	}
+	if len(g.out.nonIP) == others {
+		g.doubtHeader(b, from, i, &h)
 	}
 	protocols[i] = h.protocol()
 	zeroCopyDatagram(&g.out.msgs[i], b.Buf, f.Data, &h, &g.layouts)
@@ -233,12 +240,13 @@ type Messages struct {
 	copied    []byte           // holds copies, the messages of nonIP
 	copies    []digest.Message
 	digests   []digest.Digest
+	doubts    []Doubt
 }
 
 // begin returns room for the messages of n frames of b.
 func (g *Identity) begin(b *capture.Batch, n int) *Messages {
 	m := &g.out
-	m.buf, m.msgs, m.nonIP = b.Buf, resize(m.msgs, n), m.nonIP[:0]
+	m.buf, m.msgs, m.nonIP, m.doubts = b.Buf, resize(m.msgs, n), m.nonIP[:0], m.doubts[:0]
 	m.datagrams = g.zeroCopy && g.kind != Frame
 	return m
 }

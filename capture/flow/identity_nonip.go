@@ -151,6 +151,9 @@ func (g *Identity) copyNonIP(buf []byte) {
 		}
 		m.copies[i] = digest.Message{Off: uint32(size), Len: n, Tweak: tweak | uint64(f.wire)}
 		size += uint64(n)
+		if f.size < f.wire || n < nonIPHead+f.size {
+			m.doubt(int(f.number), inconclusive)
+		}
 	}
 	m.copied = g.copied.get(size)
 	for i := range m.nonIP {

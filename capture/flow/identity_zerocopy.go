@@ -69,6 +69,9 @@ func zeroCopyFrames(msgs []digest.Message, all []capture.Frame) {
 // messageStart is how many bytes of a datagram come before its message.
 const messageStart = 12
 
+// truncatedStart is the same for those of tweakLayout.truncated.
+const truncatedStart = 8
+
 // tweak returns the tweak of a datagram that starts with two words.
 func (p *tweakLayout) tweak(first, second uint64) uint64 {
 	return first&p.firstMask | first&p.protocolMask<<protocolShift | second>>(p.secondShift&63)&p.secondMask
@@ -77,7 +80,7 @@ func (p *tweakLayout) tweak(first, second uint64) uint64 {
 // truncated returns the message of an IPv6 datagram of n bytes at off whose payload
 // length does not follow from n.
 func (p *tweakLayout) truncated(first uint64, off, n uint32) digest.Message {
-	return digest.Message{Off: off + 8, Len: n - 8, Tweak: 1<<60 | first&(p.firstMask|0xffffff00)}
+	return digest.Message{Off: off + truncatedStart, Len: n - truncatedStart, Tweak: 1<<60 | first&(p.firstMask|0xffffff00)}
 }
 
 // zeroCopyDatagrams lays out the messages of datagrams and of frames without IP, and

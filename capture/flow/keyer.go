@@ -52,6 +52,7 @@ type Keyer struct {
 	unopened UnopenedCounts
 
 	chosen4, chosen6 []byte // for FromKeys
+	withoutPorts     uint64
 }
 
 // NewKeyer returns a Keyer for keys of the given configurations. FromFrames decodes
@@ -81,6 +82,7 @@ func (k *Keyer) FromHeaders(b *capture.Batch, from int, h []Header) []*Keys {
 	if k.headers {
 		k.reset(len(h))
 		k.splitRead(b, from, h, 0)
+		k.countPortless(b, from, h)
 	}
 	return k.gather(b, from, h)
 }
@@ -153,9 +155,37 @@ func (k *Keyer) list(rule *headers.Tuples, b *capture.Batch, from, at, end int) 
 		if can {
 			rest = min(rest, tupleGroup)
 		}
-		k.splitRead(b, from+at, k.decode(b, from+at, rest), at)
+		h := k.decode(b, from+at, rest)
+		k.splitRead(b, from+at, h, at)
+		k.countPortless(b, from+at, h)
 		at += rest
 	}
+}
+
+// WithoutPorts returns how many packets of all calls have ports that were not captured. Their
+// keys have 0 there, if they have ports, so that flows of the same ends look like one.
+func (k *Keyer) WithoutPorts() uint64 { return k.withoutPorts }
+
+// countPortless counts those that h describes, which begin with frame from of b.
+func (k *Keyer) countPortless(b *capture.Batch, from int, h []Header) {
+	for i := range h {
+		if h[i].L4 == 0 || h[i].L4+4 > h[i].End {
+			k.withoutPorts += uint64(h[i].portsCut(b.Data(from + i)))
+		}
+	}
+}
+
+// portsCut returns 1 if the ports of frame d lie behind what was captured of it, or if its
+// extension headers do, which say whether there are ports. Else it returns 0.
+func (h *Header) portsCut(d []byte) int {
+	laterFragment := h.Flags&FlagFragment != 0 && h.L4 == 0
+	if h.Version == 0 || laterFragment || portMask[h.Proto] == 0 && !(h.Version == 6 && isExtension[h.Proto]) {
+		return 0
+	}
+	if end := h.wireEnd(d); end == unknownEnd || end > uint64(h.End) {
+		return 1
+	}
+	return 0
 }
 
 // Keep has the IPv4 and IPv6 keys of configuration i, of two addresses, kept from call to

@@ -107,7 +107,7 @@ func openTunnels(h *Header, d []byte, wireLen uint32, n *notes) {
 }
 
 // wireEnd returns the offset at which the datagram ends by its own length field. Without
-// a length it is the largest number.
+// a length it is unknownEnd.
 func (h *Header) wireEnd(d []byte) uint64 {
 	ip := d[h.Start:]
 	length := uint64(binary.BigEndian.Uint16(ip[2:]))
@@ -117,10 +117,13 @@ func (h *Header) wireEnd(d []byte) uint64 {
 		}
 	}
 	if length == 0 {
-		return 1<<64 - 1
+		return unknownEnd
 	}
 	return uint64(h.Start) + length
 }
+
+// unknownEnd is the end of a datagram that does not state its length.
+const unknownEnd = 1<<64 - 1
 
 // inheritLink copies the description of the link header from h to in. Tunnels without a
 // link header of their own need it.

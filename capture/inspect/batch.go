@@ -24,9 +24,11 @@ type Batch struct {
 	decoder       *flow.Decoder
 	whole, prefix *flow.Identity
 	digester      *digest.AES
-	describe      describer
-	headers       []flow.Header
-	sums          []digest.Digest
+	// The doubts of whole packets, and of their first bytes.
+	ofWhole, ofPrefix *doubtReader
+	describe          describer
+	headers           []flow.Header
+	sums              []digest.Digest
 
 	// Element i of the next ones belongs to frame frames[i].
 	frames  []int32
@@ -37,6 +39,8 @@ type Batch struct {
 	// set.
 	prefixes []digest.Digest
 	prefixed bool
+	// doubts are those of whole packets, and prefixDoubts those of prefixes.
+	doubts, prefixDoubts []doubt
 
 	noTime, nonIP, truncated uint64
 	unopened                 flow.UnopenedCounts
@@ -53,6 +57,7 @@ func (n *Inspector) NewBatch() *Batch {
 	return &Batch{
 		inspector: n, decoder: d, describe: describer{decoder: d, seed: n.cfg.Seed}, digester: digest.NewAES(n.cfg.Key),
 		whole: identity(0), prefix: identity(identityBytes), headers: make([]flow.Header, step), sums: make([]digest.Digest, step),
+		ofWhole: newDoubtReader(0), ofPrefix: newDoubtReader(identityBytes),
 	}
 }
 
@@ -60,7 +65,7 @@ func (n *Inspector) NewBatch() *Batch {
 // allocates only when b is larger than all batches before.
 func (p *Batch) Prepare(b *capture.Batch) {
 	p.frames, p.seen, p.origins, p.digests = p.frames[:0], p.seen[:0], p.origins[:0], p.digests[:0]
-	p.prefixed = false
+	p.prefixed, p.doubts = false, p.doubts[:0]
 	p.noTime, p.nonIP, p.truncated = 0, 0, 0
 	p.unopened, p.stamped = flow.UnopenedCounts{}, 0
 	// The sample at the place of b is at most as large as that at the place where others
@@ -71,6 +76,7 @@ func (p *Batch) Prepare(b *capture.Batch) {
 		h, sums := p.headers[:n], p.sums[:n]
 		p.decoder.Decode(h, b, from)
 		p.whole.FromHeaders(b, from, h).Sum(sums, p.digester)
+		p.ofWhole.read(p.ofWhole.identity.FromHeaders(b, from, h).Doubts())
 		for i := range h {
 			f := &b.Frames[from+i]
 			if h[i].Version == 0 {
@@ -82,6 +88,7 @@ func (p *Batch) Prepare(b *capture.Batch) {
 			p.noTime += count(time == calendar.NoTime)
 			if sums[i][1]&mask == 0 {
 				p.add(b, from+i, &h[i], &sums[i], time)
+				p.doubts = append(p.doubts, p.ofWhole.of[i])
 			}
 		}
 	}
@@ -106,12 +113,13 @@ func (p *Batch) add(b *capture.Batch, i int, h *flow.Header, d *digest.Digest, t
 
 // keep keeps the first n elements that were prepared.
 func (p *Batch) keep(n int) {
-	p.frames, p.seen, p.origins, p.digests = p.frames[:n], p.seen[:n], p.origins[:n], p.digests[:n]
+	p.frames, p.seen, p.origins, p.digests, p.doubts = p.frames[:n], p.seen[:n], p.origins[:n], p.digests[:n], p.doubts[:n]
 }
 
 // move copies element from to element to.
 func (p *Batch) move(to, from int) {
 	p.frames[to], p.seen[to], p.origins[to], p.digests[to] = p.frames[from], p.seen[from], p.origins[from], p.digests[from]
+	p.doubts[to] = p.doubts[from]
 }
 
 // readPrefixes digests the first bytes of the packets of the sample.
@@ -119,15 +127,17 @@ func (p *Batch) readPrefixes(b *capture.Batch) {
 	if p.prefixed {
 		return
 	}
-	p.prefixed, p.prefixes = true, p.prefixes[:0]
+	p.prefixed, p.prefixes, p.prefixDoubts = true, p.prefixes[:0], p.prefixDoubts[:0]
 	next := 0
 	for from := 0; from < len(b.Frames); from += step {
 		n := min(step, len(b.Frames)-from)
 		h := p.headers[:n]
 		p.decoder.Decode(h, b, from)
 		p.prefix.FromHeaders(b, from, h).Sum(p.sums[:n], p.digester)
+		p.ofPrefix.read(p.ofPrefix.identity.FromHeaders(b, from, h).Doubts())
 		for ; next < len(p.frames) && int(p.frames[next]) < from+n; next++ {
-			p.prefixes = append(p.prefixes, p.sums[int(p.frames[next])-from])
+			i := int(p.frames[next]) - from
+			p.prefixes, p.prefixDoubts = append(p.prefixes, p.sums[i]), append(p.prefixDoubts, p.ofPrefix.of[i])
 		}
 	}
 }

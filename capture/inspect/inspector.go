@@ -103,13 +103,13 @@ func (n *Inspector) Add(p *Batch, b *capture.Batch) {
 	clear(p.drop)
 	from := 0
 	if n.prefix == nil && cut < len(p.seen) {
-		n.whole.add(p, p.digests, 0, cut, true, b)
+		n.whole.add(p, p.digests, p.doubts, 0, cut, true, b)
 		n.prefix, from = n.whole.fork(), cut
 	}
-	n.whole.add(p, p.digests, from, len(p.seen), true, b)
+	n.whole.add(p, p.digests, p.doubts, from, len(p.seen), true, b)
 	if n.prefix != nil {
 		p.readPrefixes(b)
-		n.prefix.add(p, p.prefixes, from, len(p.seen), false, b)
+		n.prefix.add(p, p.prefixes, p.prefixDoubts, from, len(p.seen), false, b)
 	}
 	if before < 1<<allBits {
 		n.addConversations(p, b, before)

@@ -14,16 +14,17 @@ type measure struct {
 	owner *Inspector
 	table *table
 
-	removed   [windows][2]uint64 // packets that a filter removes, anywhere and across
-	delayed   [windows]uint64    // copies by delay: up to each window, and above the one before
-	foreign   uint64             // copies at another capture point
-	unmatched uint64             // copies that only identity inner finds
-	checksums uint64             // copies with another checksum
-	kinds     map[kind]uint64
-	hops      map[int]uint64 // copies by the hops between both
-	matrix    matrix
-	same      repeats
-	paths     paths
+	removed                   [windows][2]uint64 // packets that a filter removes, anywhere and across
+	delayed                   [windows]uint64    // copies by delay: up to each window, and above the one before
+	foreign                   uint64             // copies at another capture point
+	unmatched                 uint64             // copies that only identity inner finds
+	checksums                 uint64             // copies with another checksum
+	undecidable, checksumOnly uint64             // packets, and equal ones of them, in doubt
+	kinds                     map[kind]uint64
+	hops                      map[int]uint64 // copies by the hops between both
+	matrix                    matrix
+	same                      repeats
+	paths                     paths
 }
 
 func newMeasure(n *Inspector) *measure {
@@ -46,16 +47,16 @@ func (m *measure) fork() *measure {
 // group is how many lookups are prepared at a time.
 const group = 32
 
-// add measures the elements of p from number from to end-1, which are frames of b. digests
-// has theirs. With drops it sets the bits of those that a filter with the widest window
+// add measures the elements of p from number from to end-1, which are frames of b. digests and
+// doubts have theirs. With drops it sets the bits of those that a filter with the widest window
 // removes.
-func (m *measure) add(p *Batch, digests []digest.Digest, from, end int, drops bool, b *capture.Batch) {
+func (m *measure) add(p *Batch, digests []digest.Digest, doubts []doubt, from, end int, drops bool, b *capture.Batch) {
 	for ; from < end; from += group {
 		to := min(from+group, end)
 		m.table.warm(digests[from:to], p.seen[from:to])
 		for i := from; i < to; i++ {
 			frame := int(p.frames[i])
-			if m.one(&digests[i], &p.seen[i], b, frame) && drops {
+			if m.one(&digests[i], &p.seen[i], doubts[i], b, frame) && drops {
 				p.drop[frame/64] |= 1 << (frame % 64)
 			}
 		}
@@ -63,8 +64,11 @@ func (m *measure) add(p *Batch, digests []digest.Digest, from, end int, drops bo
 }
 
 // one measures one packet, and reports whether it equals one within the widest window.
-func (m *measure) one(d *digest.Digest, s *sighting, b *capture.Batch, frame int) bool {
-	if s.time == calendar.NoTime {
+func (m *measure) one(d *digest.Digest, s *sighting, is doubt, b *capture.Batch, frame int) bool {
+	if is == unknown {
+		m.undecidable += s.weight()
+	}
+	if s.time == calendar.NoTime || is == unknown {
 		return false
 	}
 	m.table.several = m.table.several || s.device != 0
@@ -73,6 +77,10 @@ func (m *measure) one(d *digest.Digest, s *sighting, b *capture.Batch, frame int
 		e = m.table.add(d, s.time)
 		e.restart(s)
 		m.paths.add(e, s)
+		return false
+	}
+	if is == checksumOnly {
+		m.alike(e, s)
 		return false
 	}
 	v := m.table.judge(e, s, &m.owner.windows)

@@ -126,7 +126,16 @@ func (n *Inspector) reasons(c *Recommendation, m *measure, r *Report) []string {
 	if len(r.Unopened) > 0 && !c.Dedup {
 		add("packets that were not opened are copies here only if they differ in nothing")
 	}
+	if r.Undecidable > 0 {
+		add("%d packets were captured in too small a part to tell copies from other packets: capture more of each", r.Undecidable)
+	}
+	if r.ChecksumOnly > 0 {
+		add("%d equal packets are known by a checksum of 16 bits alone, and do not count", r.ChecksumOnly)
+	}
 	switch {
+	case r.Copies == 0 && r.Equal == 0 && r.Undecidable+r.ChecksumOnly > 0:
+		add("no other packet equals another one within %v", r.Window)
+		return all
 	case r.Copies == 0 && r.Equal == 0:
 		add("no packet equals another one within %v", r.Window)
 		return all

@@ -48,6 +48,10 @@ type Report struct {
 	// Unopened counts, among NonIP, frames that were not opened: see flow.Unopened. It is nil
 	// without any.
 	Unopened map[string]uint64
+	// Undecidable counts packets of which too little was captured, or is compared, to know
+	// them from others: they are compared with none. ChecksumOnly counts equal packets that
+	// are known by a checksum of 16 bits alone. They are not among Equal.
+	Undecidable, ChecksumOnly uint64
 	// Forgotten counts packets that made room for others within the window. Their copies
 	// were missed.
 	Forgotten uint64
@@ -73,6 +77,7 @@ func (n *Inspector) Report() *Report {
 		Sides: n.sides.report(), Window: n.cfg.Window, NoTime: n.stream.noTime, Truncated: n.stream.truncated, NonIP: n.stream.nonIP, Unopened: n.stream.unopened.ByName(),
 		Forgotten: m.table.forgotten, Uncounted: m.matrix.lost + m.same.lost, MemoryBytes: n.whole.table.bytes(),
 	}
+	r.Undecidable, r.ChecksumOnly = m.undecidable, m.checksumOnly
 	r.Matrix, r.Delays = m.matrix.report(n.points, j.isCopy)
 	if n.prefix != nil {
 		r.MemoryBytes += n.prefix.table.bytes()

@@ -42,6 +42,9 @@ type Options struct {
 	// where it breaks), or a pcapng block of the reserved type 0 (left out). Next calls
 	// it, in a hostile file for every packet.
 	Warn func(error)
+	// Note, if not nil, gets a *TimesError where times of an input cannot be right. Calls
+	// are as those of Warn.
+	Note func(error)
 	// ChunkSize is how many bytes one read asks for, and about how many a batch holds. 0
 	// stands for DefaultChunkSize; more than 64 MiB become 64 MiB. See MergeChunkSize for
 	// inputs of a Merge.
@@ -145,7 +148,7 @@ func newSource(in *input, name string, opt Options) (capture.Source, error) {
 
 // newReader makes the reader for the format that head, the first bytes of in, shows.
 func newReader(in *input, head []byte, name string, opt Options) (*reader, error) {
-	r := &reader{name: name, in: in, partial: head, chunkSize: opt.ChunkSize, warn: opt.Warn, longest: math.MaxInt}
+	r := &reader{name: name, in: in, partial: head, chunkSize: opt.ChunkSize, warn: opt.Warn, note: opt.Note, longest: math.MaxInt}
 	if opt.Remote {
 		r.longest = maxRemoteRecord
 	}

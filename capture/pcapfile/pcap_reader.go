@@ -39,6 +39,7 @@ type pcap struct {
 	nano      bool
 	recordLen uint32 // of a record header
 	maxLen    uint32 // of a captured packet
+	invalid   uint64 // packets with a fraction of a second or more than that
 	swap      swapping
 	started   bool // the file header has been delivered
 	touched   byte // see touchAhead; means nothing
@@ -168,7 +169,7 @@ func (p *pcap) walk(frames []capture.Frame, buf []byte, pos uint32) (found int, 
 	if p.nano {
 		tick = 1
 	}
-	early := byte(0)
+	early, second := byte(0), uint64(p.second())
 	for i := range frames {
 		at := int(pos) // of 32 bits, so that the compiler knows of no overflow
 		if at+pcapRecordLen > len(buf) {
@@ -187,8 +188,11 @@ func (p *pcap) walk(frames []capture.Frame, buf []byte, pos uint32) (found int, 
 			return i, pos
 		}
 		f := &frames[i]
-		// Fractions of a second or more are added as they are.
 		f.Time = int64(uint32(times))*1e9 + int64(times>>32)*tick
+		if times>>32 >= second { // whatever it is, it is no fraction
+			f.Time = capture.NoTime
+			p.invalid++
+		}
 		f.Data = pos + recordLen
 		f.CapLen = uint32(lens)
 		f.WireLen = uint32(lens >> 32)

@@ -56,6 +56,9 @@ type reader struct {
 	chunkSize int
 	longest   int // bytes of a record or block
 	warn      func(error)
+	note      func(error)
+	times     times
+	ended     bool // noteTimes has seen the end
 
 	partial  []byte // the start of a record that the last batch ended within
 	base     int64  // offset of partial in the stream
@@ -73,6 +76,7 @@ func (r *reader) Next(b *capture.Batch) error {
 		r.fill(b)
 	}
 	b.Interfaces, b.Sections = r.tables()
+	r.noteTimes(b)
 	if r.err != nil && len(b.Frames) == 0 && len(b.Blocks) == 0 {
 		b.Reset()
 		return r.err

@@ -151,9 +151,9 @@ func (w *sectionWriter) frames(b *capture.Batch, drop []uint64, pos, end int) er
 			}
 			switch t.origin {
 			case fromPcapMicro:
-				w.pcapFrame(b, i, t.id, uint64(max(f.Time, 0))/1000)
+				w.pcapFrame(b, i, t.id, w.timeOf(f)/1000)
 			case fromPcapNano:
-				w.pcapFrame(b, i, t.id, uint64(max(f.Time, 0)))
+				w.pcapFrame(b, i, t.id, w.timeOf(f))
 			default:
 				w.packetBlock(b, i, t)
 			}
@@ -165,6 +165,15 @@ func (w *sectionWriter) frames(b *capture.Batch, drop []uint64, pos, end int) er
 		pos = hi
 	}
 	return nil
+}
+
+// timeOf returns the time of a frame from pcap, for which a block has no other word: that of
+// the frame before if it has none that means anything.
+func (w *sectionWriter) timeOf(f *capture.Frame) uint64 {
+	if f.Time == capture.NoTime {
+		return uint64(max(w.last, 0))
+	}
+	return uint64(max(f.Time, 0))
 }
 
 // pcapFrame writes frame i as an enhanced packet block without options but a comment.

@@ -11,8 +11,9 @@ type sighting struct {
 	identity digest.Digest
 	time     int64
 	number   uint64 // in the input, from 1
+	judged   uint64 // the same without undecidable packets
 	within   uint64 // hash of what copies have in common, but for the LAN
-	point    place
+	point    place  // where it was seen
 	state    state
 	before   uint64 // place of the sighting of its identity before it, plus 1; 0 for none
 }
@@ -40,7 +41,7 @@ type copies struct {
 
 	latest   int64  // of the times so far
 	disorder uint64 // by how much times went back behind it
-	// The latest time and number of the kept packets that were forgotten, nil if there are
+	// The latest time and judged of the kept packets that were forgotten, nil if there are
 	// none.
 	forgotten  *sighting
 	unfinished func(s *sighting, forgotten bool) // takes pending packets that match nothing
@@ -111,7 +112,7 @@ func (c *copies) forget() {
 		if c.forgotten == nil {
 			c.forgotten = &sighting{time: s.time}
 		}
-		c.forgotten.time, c.forgotten.number = max(c.forgotten.time, s.time), s.number
+		c.forgotten.time, c.forgotten.judged = max(c.forgotten.time, s.time), s.judged
 	}
 	if c.last[s.identity] == c.first {
 		delete(c.last, s.identity)
@@ -131,7 +132,7 @@ func (c *copies) end(s *sighting, open bool) {
 func (c *copies) mayCome(s *sighting) bool {
 	switch {
 	case c.cfg.Packets > 0:
-		return s.number+c.cfg.Packets > c.at(c.next-1).number
+		return s.judged+c.cfg.Packets > c.at(c.next-1).judged
 	case c.cfg.Window == 0:
 		return true
 	}
@@ -159,7 +160,7 @@ func (c *copies) mayBeForgotten(s *sighting) bool {
 	case c.forgotten == nil:
 		return false
 	case c.cfg.Packets > 0:
-		return s.number <= c.forgotten.number+c.cfg.Packets
+		return s.judged <= c.forgotten.judged+c.cfg.Packets
 	case c.cfg.Window == 0:
 		return true
 	}
@@ -216,7 +217,7 @@ func (c *copies) copies(s, k *sighting) bool {
 	case s.within != k.within, c.cfg.Across && s.point == k.point, c.cfg.Within&flow.PointLAN != 0 && s.point.lan != k.point.lan:
 		return false
 	case c.cfg.Packets > 0:
-		return max(s.number, k.number)-min(s.number, k.number) <= c.cfg.Packets
+		return max(s.judged, k.judged)-min(s.judged, k.judged) <= c.cfg.Packets
 	}
 	return c.cfg.Window == 0 || apart(s.time, k.time) <= c.reach()
 }
@@ -226,7 +227,7 @@ func (c *copies) copies(s, k *sighting) bool {
 func (c *copies) isPast(s, k *sighting) bool {
 	switch {
 	case c.cfg.Packets > 0:
-		return s.number+c.cfg.Packets < k.number
+		return s.judged+c.cfg.Packets < k.judged
 	case c.cfg.Window == 0:
 		return false
 	}

@@ -41,6 +41,10 @@ type Verifier struct {
 	balance  map[[sha256.Size]byte]*removal
 	report   Report
 
+	undecidable *undecidable // nil where copies come from other points
+	mustStay    uint64       // undecidable packets that were removed
+	judged      uint64       // packets that are not undecidable
+
 	headers []flow.Header
 	digests []digest.Digest
 }
@@ -70,6 +74,9 @@ func New(cfg Config, output, duplicates capture.Source) *Verifier {
 	if needsRule(&cfg) {
 		v.cfg.Memory /= 2
 		v.rule = &rule{copies: newCopies(&v.cfg, nil)}
+	}
+	if !cfg.Across {
+		v.undecidable = newUndecidable(&cfg.Identity)
 	}
 	v.copies = newCopies(&v.cfg, v.unfinished)
 	return v
@@ -107,8 +114,23 @@ func (v *Verifier) Add(b *capture.Batch) {
 			v.report.Kept++
 		}
 		v.settle(b, i, &s)
+		if v.undecidable != nil && v.undecidable.is(b, i, &v.headers[i]) {
+			v.stay(&s)
+			continue
+		}
+		v.judged++
+		s.judged = v.judged
 		v.copies.add(s)
 		v.rule.add(b, i, s)
+	}
+}
+
+// stay counts an undecidable packet if it was removed. It is remembered as little as dedup
+// does: no packet copies it.
+func (v *Verifier) stay(s *sighting) {
+	if s.state != kept {
+		v.mustStay++
+		v.report.note(Difference{Kind: Lost, Packet: s.number, Time: s.time})
 	}
 }
 
@@ -164,6 +186,7 @@ func (v *Verifier) Report() (*Report, error) {
 			r.note(*v.lost.First)
 		}
 	}
+	r.Lost += v.mustStay
 	for _, one := range v.balance {
 		if one.surplus > 0 {
 			r.Unlisted += uint64(one.surplus)

@@ -65,8 +65,18 @@ func PacketsOf(tb testing.TB, src capture.Source) []Packet {
 // WholeBatch returns all of a source, which must be sound, as one batch.
 func WholeBatch(tb testing.TB, src capture.Source) *capture.Batch {
 	tb.Helper()
+	all, err := SomeBatch(tb, src)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return all
+}
+
+// SomeBatch returns a source as one batch, as far as it can be read, and the error at its end.
+func SomeBatch(tb testing.TB, src capture.Source) (*capture.Batch, error) {
+	tb.Helper()
 	all := &capture.Batch{}
-	if err := Each(tb, src, func(part *capture.Batch) {
+	return all, Each(tb, src, func(part *capture.Batch) {
 		at := uint32(len(all.Buf))
 		all.Interfaces, all.Sections = part.Interfaces, part.Sections
 		for _, k := range part.Blocks {
@@ -79,10 +89,7 @@ func WholeBatch(tb testing.TB, src capture.Source) *capture.Batch {
 			all.Frames = append(all.Frames, f)
 		}
 		all.Buf = append(all.Buf, part.Buf...)
-	}); err != nil {
-		tb.Fatal(err)
-	}
-	return all
+	})
 }
 
 // Patterns choose which frames to drop.

@@ -205,7 +205,11 @@ func warnSides(e *env, s *compare.Summary) {
 		*compare.Side
 	}{{"A", &s.A}, {"B", &s.B}} {
 		warnUnopened(e, "packets of "+side.name, side.Unopened, side.Packets)
-		if !s.Same && float64(side.Repeats) > muchRepeated*float64(side.Packets) {
+		if side.Undecidable > 0 {
+			e.warn(fmt.Errorf("%d packets of %s were captured in too small a part to tell them from others of their flow: they match in their order, and one that is missing shows as another one",
+				side.Undecidable, side.name))
+		}
+		if !s.Same && float64(side.Repeats) > float64(side.Undecidable)+muchRepeated*float64(side.Packets) {
 			how := "flowdedup dedup "
 			if side.LAN != "" {
 				how += "--within lan "

@@ -191,6 +191,7 @@ func (f *dedupFlags) run(cmd *cobra.Command, e *env, args []string) error {
 	summary, err := dedup.Run(cmd.Context(), cfg)
 	bar.close()
 	warnUnmatched(e, &summary)
+	warnUndecidable(e, &summary)
 	warnForgotten(e, &summary, "give captures that were concatenated as separate inputs, which are merged by time")
 	warnUnchecked(e, &summary)
 	warnSplit(e, &summary.Conversations, f.output != "")

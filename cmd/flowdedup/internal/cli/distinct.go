@@ -220,6 +220,10 @@ func (f *distinctFlags) run(cmd *cobra.Command, e *env, args []string) (err erro
 		e.warn(fmt.Errorf("windows without packets behind the first %d have no rows", distinct.MaxGaps))
 	}
 	warnUnopened(e, "packets", result.Unopened, result.Packets)
+	if result.WithoutPorts > 0 {
+		e.warn(fmt.Errorf("%d packets were captured in too small a part to hold their ports: their flows count as one for each pair of ends; capture at least 64 bytes", result.WithoutPorts))
+		err = errors.Join(err, out.withoutPorts(result.WithoutPorts))
+	}
 	if result.Late > 0 {
 		e.warn(fmt.Errorf(f.lateText(), result.Late))
 	}

@@ -84,6 +84,14 @@ func (o *outputs) rows(rows []distinct.Row) error {
 	return errors.Join(append(errs, o.out.Flush())...)
 }
 
+// withoutPorts writes how many packets are in flows whose ports were not captured.
+func (o *outputs) withoutPorts(n uint64) error {
+	if o.json == nil {
+		return nil
+	}
+	return o.json.WithoutPorts(n)
+}
+
 func (o *outputs) sighting(s *distinct.Sighting) error {
 	switch {
 	case o.json != nil:

@@ -58,6 +58,7 @@ type Side struct {
 	Snapped     uint64            `json:"snapped"`
 	OutOfOrder  uint64            `json:"out_of_order"`
 	NoTimestamp uint64            `json:"no_timestamp"`
+	Undecidable uint64            `json:"undecidable"` // packets that look like others of their flow
 }
 
 func newSummary(cfg *Config, r *compare.Report, took time.Duration) Summary {
@@ -72,7 +73,7 @@ func newSummary(cfg *Config, r *compare.Report, took time.Duration) Summary {
 		from := &r.Sides[i]
 		*to = Side{
 			Input: cfg.Inputs[i], Packets: from.Packets, Outside: from.Outside, Repeats: from.Repeats, NonIP: from.NonIP,
-			Snapped: from.Truncated, OutOfOrder: from.Disorder, NoTimestamp: from.NoTime, Unopened: from.Unopened,
+			Snapped: from.Truncated, OutOfOrder: from.Disorder, NoTimestamp: from.NoTime, Unopened: from.Unopened, Undecidable: from.Undecidable,
 		}
 	}
 	if r.Found {

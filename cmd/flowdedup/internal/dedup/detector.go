@@ -89,6 +89,7 @@ func (d *Detector) Continue(before *Detector) {
 	k, o := d.stats, before.stats
 	k.batches, k.Duplicates, k.removed, k.duplicates = o.batches, o.Duplicates, o.removed, o.duplicates
 	k.unjudged, k.protected = o.unjudged, o.protected
+	k.Undecidable, k.ChecksumOnly = o.Undecidable, o.ChecksumOnly
 }
 
 // prepareFilter sets the filter up for the kind of run.
@@ -226,6 +227,7 @@ func (p *Packets) Verdicts(b *capture.Batch) (drop []uint64, err error) {
 	p.drop = p.packets.Judge(b)
 	d.stats.batch(p.packets.Tally(), b.Frames, p.packets.Protocols(), p.drop)
 	d.stats.spare(p.packets.Spared())
+	d.stats.doubt(p.packets.Doubts())
 	if d.cfg.Identity.Kind == flow.L3 {
 		d.tunnels.Add(b)
 	}
@@ -256,6 +258,7 @@ type SavedStats struct {
 	ByProtocol                          []uint64
 	Unjudged, Protected                 uint64
 	Unopened                            []flow.UnopenedCount `json:",omitempty"`
+	Undecidable, ChecksumOnly           uint64
 	// Points are the capture points of packets, by the numbers that the filter stores.
 	Points        []flow.CapturePoint
 	Conversations split.Counts
@@ -286,7 +289,8 @@ func (d *Detector) Save(w io.Writer) (SavedStats, error) {
 		First: t.First, Last: t.Last, Duplicates: d.stats.Duplicates, Removed: d.stats.removed,
 		ByProtocol: slices.Clone(d.stats.duplicates[:]), Points: d.copies.Points().List(),
 		Unopened: t.Unopened.List(),
-		Unjudged: d.stats.unjudged, Protected: d.stats.protected, Conversations: d.conversations.Counts(), Hub: d.hub.saved(),
+		Unjudged: d.stats.unjudged, Protected: d.stats.protected, Undecidable: d.stats.Undecidable, ChecksumOnly: d.stats.ChecksumOnly,
+		Conversations: d.conversations.Counts(), Hub: d.hub.saved(),
 	}, f.Snapshot(w, d.cfg.Secret, d.cfg.label())
 }
 
@@ -314,6 +318,7 @@ func Resume(cfg *Config, r io.Reader, saved *SavedStats) (*Detector, error) {
 	}
 	b.Duplicates, b.removed = saved.Duplicates, saved.Removed
 	b.unjudged, b.protected = saved.Unjudged, saved.Protected
+	b.Undecidable, b.ChecksumOnly = saved.Undecidable, saved.ChecksumOnly
 	copy(b.duplicates[:], saved.ByProtocol)
 	return d, nil
 }

@@ -28,7 +28,9 @@ type Summary struct {
 	// OutOfOrder counts packets that are older than their predecessor.
 	OutOfOrder  uint64 `json:"out_of_order"`
 	NoTimestamp uint64 `json:"no_timestamp"`
-	Damaged     bool   `json:"damaged"`
+	// EqualTimes says that all packets with a time have the same one.
+	EqualTimes bool `json:"equal_times,omitempty"`
+	Damaged    bool `json:"damaged"`
 	// The timestamps are those of the first and the last packet of the stream
 	// that have one.
 	FirstTimestamp       *string           `json:"first_timestamp"`
@@ -53,6 +55,13 @@ type Summary struct {
 	// duplicates that --protect kept. Each is nil without its flag.
 	Unjudged  *uint64 `json:"unjudged,omitempty"`
 	Protected *uint64 `json:"protected,omitempty"`
+	// Undecidable counts packets that stay since too little was captured of them to know them
+	// from others. ChecksumOnly counts duplicates that are known by a checksum of 16 bits
+	// alone: see flow.Doubt. ChecksumOnlyError is how often two different packets of one flow
+	// and length within the window are so taken for duplicates; 0 without any.
+	Undecidable       uint64  `json:"undecidable"`
+	ChecksumOnly      uint64  `json:"checksum_only"`
+	ChecksumOnlyError float64 `json:"checksum_only_error,omitempty"`
 	// SplitConversations counts, among SampledConversations, those whose kept packets came
 	// from more than one VLAN, tunnel or interface: see split.Counts.
 	SplitConversations   uint64 `json:"split_conversations"`
@@ -146,6 +155,12 @@ func (k *runStats) spare(unjudged, protected uint64) {
 	k.protected += protected
 }
 
+// doubt adds the packets of a batch that are not known, and those known by a checksum alone.
+func (k *runStats) doubt(undecidable, checksumOnly uint64) {
+	k.Undecidable += undecidable
+	k.ChecksumOnly += checksumOnly
+}
+
 // close returns the finished summary.
 func (k *runStats) close(elapsed time.Duration) Summary {
 	s, t := k.Summary, &k.batches
@@ -153,12 +168,16 @@ func (k *runStats) close(elapsed time.Duration) Summary {
 	s.BytesIn, s.BytesOut = t.Bytes, t.Bytes-k.removed
 	s.NonIP, s.Snapped, s.OutOfOrder, s.NoTimestamp = t.NonIP, t.Snapped, t.OutOfOrder, t.Untimed
 	s.Unopened = t.Unopened.ByName()
+	s.EqualTimes = t.EqualTimes()
 	s.FirstTimestamp, s.LastTimestamp = show.Timestamp(t.First, time.UTC), show.Timestamp(t.Last, time.UTC)
 	s.DuplicatesByProtocol = map[string]uint64{}
 	for p, n := range k.duplicates {
 		if n > 0 {
 			s.DuplicatesByProtocol[flow.Protocol(p).String()] = n
 		}
+	}
+	if s.ChecksumOnly > 0 {
+		s.ChecksumOnlyError = flow.ChecksumError
 	}
 	s.Seconds = elapsed.Seconds()
 	if s.Seconds > 0 {

@@ -1,6 +1,7 @@
 package distinct
 
 import (
+	"slices"
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
@@ -81,6 +82,11 @@ func (c *Config) zone() *time.Location {
 		return time.UTC
 	}
 	return c.Calendar.Location
+}
+
+// countsPorts reports whether ports are part of a key.
+func (c *Config) countsPorts() bool {
+	return slices.ContainsFunc(c.Keys, func(k flow.KeyConfig) bool { return k.Kind == flow.Flow || k.Kind == flow.Biflow })
 }
 
 // keyers returns the keyers of some of the keys.

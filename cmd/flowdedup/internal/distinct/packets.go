@@ -19,6 +19,8 @@ type Counter struct {
 	rows   *rowMaker
 	// unopened counts frames that were not opened, of the batches that were counted.
 	unopened flow.UnopenedCounts
+	// withoutPorts counts packets whose ports were not captured, if keys have ports.
+	withoutPorts uint64
 }
 
 // NewCounter makes the counters that cfg asks for. It ignores the inputs of cfg, which
@@ -38,8 +40,13 @@ type Packets struct {
 	derived []derived   // group by group
 	keys    []keys      // by key of the run, nil without Config.FirstSeen
 
-	source *capture.Batch // the batch that is counted
+	source       *capture.Batch // the batch that is counted
+	withoutPorts uint64         // packets of batches that were counted
 }
+
+// WithoutPorts returns how many packets are in keys with ports as if theirs were 0, since
+// their ports were not captured.
+func (c *Counter) WithoutPorts() uint64 { return c.withoutPorts }
 
 // derived makes the keys that another key implies.
 type derived struct {
@@ -131,6 +138,11 @@ func (p *Packets) derive(group int, v4, v6 []uint32) {
 func (p *Packets) Count(b *capture.Batch, uncounted []uint64) error {
 	p.source = b
 	p.direct.TakeUnopened(&p.counter.unopened)
+	if p.counter.cfg.countsPorts() {
+		n := p.direct.WithoutPorts()
+		p.counter.withoutPorts += n - p.withoutPorts
+		p.withoutPorts = n
+	}
 	return outputError(p.counter.Count(p.batch, uncounted))
 }
 

@@ -20,7 +20,9 @@ type Result struct {
 	// flow.Unopened. It is nil without any.
 	Unopened map[string]uint64
 	Damaged  bool
-	Gaps     int // windows without packets that have rows, at most MaxGaps
+	// WithoutPorts is Counter.WithoutPorts.
+	WithoutPorts uint64
+	Gaps         int // windows without packets that have rows, at most MaxGaps
 }
 
 // Run counts. With every error the result is valid, and rows were emitted for everything
@@ -37,7 +39,7 @@ func Run(ctx context.Context, cfg Config) (Result, error) {
 		return &task{packets: c.NewPackets(), flush: cfg.Flush}
 	})
 	closed := outputError(c.Close())
-	result := Result{Packets: c.Packets(), Unopened: c.unopened.ByName(), Filtered: in.Filtered(), Late: c.Late(), Damaged: in.Damaged(err), Gaps: c.rows.gaps}
+	result := Result{Packets: c.Packets(), Unopened: c.unopened.ByName(), Filtered: in.Filtered(), Late: c.Late(), WithoutPorts: c.WithoutPorts(), Damaged: in.Damaged(err), Gaps: c.rows.gaps}
 	var failed *OutputError
 	if errors.As(err, &failed) { // closing returns the same error
 		closed = nil

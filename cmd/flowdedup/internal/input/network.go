@@ -91,7 +91,7 @@ func openArrivals(ctx context.Context, names []string, opt *Options, w *warnings
 
 func openOrigin(ctx context.Context, name string, inputs int, opt *Options, w *warnings) (o origin, err error) {
 	o.name = name
-	files := pcapfile.Options{Warn: w.warn, ChunkSize: opt.chunkSize(inputs)}
+	files := pcapfile.Options{Warn: w.warn, Note: w.note, ChunkSize: opt.chunkSize(inputs)}
 	switch {
 	case netio.IsAddress(name):
 		var addr netio.Address

@@ -52,7 +52,7 @@ func Open(ctx context.Context, names []string, opt Options) (*Stream, error) {
 	}
 	ready := make(chan opened, 1)
 	go func() {
-		ready <- openAll(names, pcapfile.Options{Warn: warnings.warn, ChunkSize: opt.chunkSize(len(names))})
+		ready <- openAll(names, pcapfile.Options{Warn: warnings.warn, Note: warnings.note, ChunkSize: opt.chunkSize(len(names))})
 	}()
 	var o opened
 	select {

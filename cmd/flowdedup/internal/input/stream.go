@@ -209,7 +209,7 @@ func (w *warnings) warn(err error) {
 func (w *warnings) note(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !w.ended {
+	if !w.ended && w.emit != nil {
 		w.emit(err)
 	}
 }

@@ -40,9 +40,12 @@ type Summary struct {
 	Unopened    map[string]uint64 `json:"unopened,omitempty"` // of those, by what they hold
 	Snapped     uint64            `json:"snapped"`
 	NoTimestamp uint64            `json:"no_timestamp"`
-	Filtered    uint64            `json:"filtered"`
-	Dropped     uint64            `json:"dropped"` // by the kernel
-	EvictedLive uint64            `json:"evicted_live"`
+	// Undecidable and ChecksumOnly are those of inspect.Report.
+	Undecidable  uint64 `json:"undecidable"`
+	ChecksumOnly uint64 `json:"checksum_only"`
+	Filtered     uint64 `json:"filtered"`
+	Dropped      uint64 `json:"dropped"` // by the kernel
+	EvictedLive  uint64 `json:"evicted_live"`
 	// Late counts packets that came after later ones of other inputs; nil without inputs
 	// that arrive. The others are the peers of inputs on a network; nil without such.
 	Late *uint64 `json:"late_packets,omitempty"`
@@ -78,6 +81,7 @@ func newSummary(cfg *Config, r *inspect.Report, took time.Duration) Summary {
 		Matrix: r.Matrix, Delays: r.Delays, Points: r.Points, Paths: r.Paths, NotCopies: map[string]uint64{}, Examples: map[string]inspect.Example{},
 		SplitConversations: r.SplitConversations, SampledConversations: r.SampledConversations, OneSided: r.Sides,
 		Sampled: 1 / float64(r.Sampled), Window: window.Window{Duration: r.Window}.String(), NonIP: r.NonIP, Unopened: r.Unopened, Snapped: r.Truncated, NoTimestamp: r.NoTime,
+		Undecidable: r.Undecidable, ChecksumOnly: r.ChecksumOnly,
 		EvictedLive: r.Forgotten, Uncounted: r.Uncounted, MemoryBytes: r.MemoryBytes, DelayError: points.RelativeError,
 		Seconds: took.Seconds(), Rate: float64(r.Packets) / took.Seconds(),
 	}

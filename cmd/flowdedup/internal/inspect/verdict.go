@@ -18,6 +18,10 @@ func Verdict(r *inspect.Report) string {
 		return "no packet has a time, so nothing can be said of copies"
 	case !r.Recommendation.Dedup && show.MostUnopened(r.Unopened, r.Packets):
 		return fmt.Sprintf("most packets were not opened (%s), so nothing can be said of their copies", show.Unopened(r.Unopened, r.Packets))
+	case r.Copies == 0 && r.Equal == 0 && r.Undecidable > 0:
+		return fmt.Sprintf("too little was captured of %s of the packets to find copies: do not de-duplicate", show.Percent(float64(r.Undecidable), float64(r.Packets), 1))
+	case r.Copies == 0 && r.Equal == 0 && r.ChecksumOnly > 0:
+		return fmt.Sprintf("no copies, but packets of which only parts are known to be equal (%s): do not de-duplicate", show.Count(r.ChecksumOnly))
 	case r.Copies == 0 && r.Equal == 0:
 		return "no copies" + amongOpened(r) + ": do not de-duplicate"
 	case r.Copies == 0:

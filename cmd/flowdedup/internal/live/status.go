@@ -25,6 +25,8 @@ type Status struct {
 	Duplicates           uint64
 	BytesOut             uint64  // of the packets kept
 	Unjudged, Protected  *uint64 // those of dedup.Summary
+	Undecidable          uint64
+	ChecksumOnly         uint64
 	DuplicatesByProtocol map[string]uint64
 	Unopened             map[string]uint64 // that of dedup.Summary
 	Diffs                diffs.Counts      // of the duplicates sampled
@@ -89,8 +91,10 @@ type Summary struct {
 	// Matrix has the points of these duplicates and of what they copy.
 	Matrix []points.Cell `json:"matrix"`
 	// Late counts packets that came too long after their window to be in any row.
-	Late    uint64        `json:"late"`
-	Forward *sink.Forward `json:"forward,omitempty"`
+	Late uint64 `json:"late"`
+	// WithoutPorts counts packets in flows whose ports were not captured.
+	WithoutPorts uint64        `json:"without_ports,omitempty"`
+	Forward      *sink.Forward `json:"forward,omitempty"`
 	// Learned is what the run found out, nil if it did not try.
 	Learned *Learned `json:"learned,omitempty"`
 }
@@ -154,7 +158,7 @@ func (r *runner) summary() Summary {
 	}
 	s.SetStripped(r.outputs)
 	if r.counter != nil {
-		s.Late = r.counter.Late()
+		s.Late, s.WithoutPorts = r.counter.Late(), r.counter.WithoutPorts()
 	}
 	return s
 }
@@ -167,7 +171,7 @@ func (r *runner) status(now time.Time) Status {
 	s := Status{
 		Started: r.begin, Now: now, Rings: r.capture.Stats(), Networks: r.networks(),
 		PacketsIn: sum.PacketsIn, BytesIn: sum.BytesIn, Duplicates: sum.Duplicates, BytesOut: r.bytesOut,
-		Unopened: sum.Unopened, Unjudged: sum.Unjudged, Protected: sum.Protected,
+		Unopened: sum.Unopened, Unjudged: sum.Unjudged, Protected: sum.Protected, Undecidable: sum.Undecidable, ChecksumOnly: sum.ChecksumOnly,
 		DuplicatesByProtocol: sum.DuplicatesByProtocol, Diffs: sum.Diffs, Matrix: sum.Matrix, Conversations: sum.Conversations,
 		Filter: Filter{
 			Window: sum.Window, Identity: sum.Identity, Method: sum.Method, MemoryBytes: sum.MemoryBytes,

@@ -29,6 +29,8 @@ type ticker struct {
 	// slides is when the next counts over the past span are due.
 	slides time.Time
 	last   map[ringName]ring.Stats // as of the last look
+	// undecidable says that packets that could not be judged were told of.
+	undecidable bool
 
 	status    chan Status   // holds one at the most
 	published chan struct{} // closed after the last one
@@ -67,11 +69,22 @@ func (w *ticker) tick(now time.Time) error {
 	if err := w.slide(now); err != nil {
 		return err
 	}
+	s := w.run.status(now)
+	w.logUndecidable(&s)
 	select {
-	case w.status <- w.run.status(now):
+	case w.status <- s:
 	default:
 	}
 	return nil
+}
+
+// logUndecidable says once that packets could not be judged.
+func (w *ticker) logUndecidable(s *Status) {
+	if s.Undecidable > 0 && !w.undecidable {
+		w.undecidable = true
+		w.run.log.Warn("packets were captured in too small a part to tell copies from other packets of their flow, and stay: "+
+			"use a larger --snaplen, or --across where copies come from another interface", "packets", s.Undecidable)
+	}
 }
 
 // slide reports the counts over the past span, at each multiple of the slide.
@@ -115,6 +128,7 @@ func (w *ticker) logRings() {
 func (w *ticker) end() {
 	w.logRings()
 	s := w.run.status(time.Now())
+	w.logUndecidable(&s)
 	s.Stopping = true
 	w.status <- s
 	close(w.status)

@@ -64,7 +64,7 @@ func sideNotes(s *compare.Side) string {
 	return show.Notes(
 		show.Note{Count: s.NonIP, What: "without IP"}, show.Note{Count: s.Snapped, What: "captured in part"},
 		show.Note{Count: s.OutOfOrder, What: "out of order"}, show.Note{Count: s.NoTimestamp, What: "without a timestamp"},
-		show.Note{Count: s.Repeats, What: "repeated"},
+		show.Note{Count: s.Repeats, What: "repeated"}, show.Note{Count: s.Undecidable, What: "captured in too small a part to be told from others"},
 	)
 }
 

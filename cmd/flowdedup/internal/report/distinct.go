@@ -34,6 +34,14 @@ func (d *DistinctJSON) Rows(rows []distinct.Row) error {
 // Sighting writes a first sighting.
 func (d *DistinctJSON) Sighting(s *distinct.Sighting) error { return d.enc.Encode(s) }
 
+// WithoutPorts writes how many packets are in flows whose ports were not captured.
+func (d *DistinctJSON) WithoutPorts(n uint64) error {
+	return d.enc.Encode(&struct {
+		Kind    string `json:"kind"`
+		Packets uint64 `json:"packets"`
+	}{"without_ports", n})
+}
+
 // Overlap writes a line for each sensor, and one for each two.
 func (d *DistinctJSON) Overlap(o *distinct.Overlap) error {
 	for a, name := range o.Names {

@@ -79,6 +79,8 @@ func inspectNotes(s *inspect.Summary) string {
 		show.Note{Count: s.NonIP, What: "without IP"},
 		show.Note{Count: s.Snapped, What: "captured in part"},
 		show.Note{Count: s.NoTimestamp, What: "without a timestamp"},
+		show.Note{Count: s.Undecidable, What: "captured in too small a part to find copies"},
+		show.Note{Count: s.ChecksumOnly, What: "equal ones known by a checksum alone"},
 		show.Note{Count: s.Dropped, What: "dropped by the kernel"},
 		show.Note{Count: s.EvictedLive, What: "forgotten too early"},
 		show.Note{Count: s.Uncounted, What: "of too many points to be told apart"},

@@ -59,6 +59,12 @@ func dedupText(w io.Writer, s *dedup.Summary, written bool, rate string) error {
 	if s.Protected != nil {
 		fmt.Fprintf(&t, "  protected   %s duplicates, which match --protect and stay\n", show.Count(*s.Protected))
 	}
+	if s.Undecidable > 0 {
+		fmt.Fprintf(&t, "  undecidable %s packets, of which too little was captured, and which stay\n", show.Count(s.Undecidable))
+	}
+	if s.ChecksumOnly > 0 {
+		fmt.Fprintf(&t, "  checksum    %s duplicates are known by 16 bits alone; at most %.1e of the pairs of one flow and length are wrong\n", show.Count(s.ChecksumOnly), s.ChecksumOnlyError)
+	}
 	if s.HubCopies != nil {
 		fmt.Fprintf(&t, "  hub         %s duplicates of other sites%s%s\n", show.Count(*s.HubCopies),
 			also(show.Note{Count: *s.Unchecked, What: "packets unchecked, which stay"}), answers(s.HubDelay))
@@ -231,6 +237,9 @@ func LiveText(w io.Writer, s *live.Summary, written bool) error {
 	}
 	if s.Late > 0 {
 		fmt.Fprintf(&t, "  late        %s packets came after their window had closed\n", show.Count(s.Late))
+	}
+	if s.WithoutPorts > 0 {
+		fmt.Fprintf(&t, "  ports       of %s packets were not captured: their flows count as one for each pair of ends\n", show.Count(s.WithoutPorts))
 	}
 	_, err := io.WriteString(w, t.String())
 	return err

@@ -1,0 +1,84 @@
+package dedup
+
+import (
+	"math/bits"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
+)
+
+// doubts are the packets of a batch of which too little was captured: see flow.Doubt. Those
+// without a checksum can equal different packets of their flow. They are judged where
+// copies come from other points alone, and else are kept and not remembered.
+type doubts struct {
+	words       int
+	some, weak  bool     // whether there are any of each
+	undecidable []uint64 // a bit for each packet that is not judged; of no meaning unless some
+	checksum    []uint64 // a bit for each packet that has a checksum alone; likewise for weak
+	decidables  []uint64
+
+	undecided, checksums uint64 // packets of the batch: not judged, and removed by a checksum alone
+}
+
+// reset begins a batch.
+func (d *doubts) reset(words int) {
+	*d = doubts{words: words, undecidable: d.undecidable, checksum: d.checksum, decidables: d.decidables}
+}
+
+// add adds the packets of a run that begins with packet from.
+func (d *doubts) add(all []flow.Doubt, from int, across bool) {
+	for _, one := range all {
+		if one.Checksum {
+			d.checksum = set(d.checksum, from+int(one.Number), d.words, &d.weak)
+		} else if !across {
+			d.undecidable = set(d.undecidable, from+int(one.Number), d.words, &d.some)
+		}
+	}
+}
+
+// set sets a bit of a bitmap, which is empty unless begun.
+func set(bitmap []uint64, i, words int, begun *bool) []uint64 {
+	if !*begun {
+		bitmap, *begun = resize(bitmap, words), true
+		clear(bitmap)
+	}
+	bitmap[i/64] |= 1 << (i % 64)
+	return bitmap
+}
+
+// decidable returns the packets that can be judged, of those in only if that is not nil.
+func (d *doubts) decidable(only []uint64, n int) []uint64 {
+	d.decidables = capture.Complement(d.decidables, d.undecidable, n)
+	for w, word := range only {
+		d.decidables[w] &= word
+	}
+	return d.decidables
+}
+
+// fix adds those that stay to fixed, which has the packets that are not to be judged anyway.
+func (d *doubts) fix(fixed []uint64) {
+	if !d.some {
+		return
+	}
+	for w, word := range d.undecidable {
+		d.undecided += uint64(bits.OnesCount64(word &^ fixed[w]))
+		fixed[w] |= word
+	}
+}
+
+// count counts the removed packets that have a checksum alone.
+func (d *doubts) count(drop []uint64) {
+	if !d.weak {
+		return
+	}
+	for w, word := range d.checksum {
+		d.checksums += uint64(bits.OnesCount64(word & drop[w]))
+	}
+}
+
+// Doubts returns how many packets of the judged batch stay since too little was captured of
+// them, and how many copies are known by a checksum of 16 bits alone. Two different packets
+// of one flow and length are taken for copies so at a rate of flow.ChecksumError.
+func (p *BatchDetector) Doubts() (undecidable, checksum uint64) {
+	return p.doubts.undecided, p.doubts.checksums
+}

@@ -1,0 +1,45 @@
+package inspect
+
+import (
+	"github.com/flowdedup/flowdedup/capture/flow"
+)
+
+// doubt says that too little of a packet is compared to know it from others: see flow.Doubt.
+type doubt uint8
+
+const (
+	known        doubt = iota
+	checksumOnly       // a checksum of 16 bits is all that numbers it
+	unknown
+)
+
+// doubtReader tells doubts of the packets of a step. Identities of inspections leave the
+// checksum out, and compare it beside the digest. So it has an identity of its own.
+type doubtReader struct {
+	identity *flow.Identity
+	of       [step]doubt
+}
+
+func newDoubtReader(bytes int) *doubtReader {
+	return &doubtReader{identity: flow.NewIdentity(flow.IdentityConfig{Kind: flow.Inner, Bytes: bytes})}
+}
+
+// read replaces the doubts of the step before by those in all.
+func (r *doubtReader) read(all []flow.Doubt) {
+	r.of = [step]doubt{}
+	for _, one := range all {
+		if r.of[one.Number] = unknown; one.Checksum {
+			r.of[one.Number] = checksumOnly
+		}
+	}
+}
+
+// alike counts a packet that is known by a checksum alone, if it equals one within the
+// widest window. Nothing else is concluded from it.
+func (m *measure) alike(e *entry, s *sighting) {
+	if distance(s.time, e.time) <= uint64(m.owner.windows[windows-1]) {
+		m.checksumOnly += s.weight()
+	}
+	m.table.forget(e)
+	e.restart(s)
+}

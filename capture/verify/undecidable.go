@@ -1,0 +1,297 @@
+package verify
+
+import (
+	"encoding/binary"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
+)
+
+// undecidable finds packets that must stay, since what is compared of them may begin many
+// packets of their flow. identities.md has the rule. This is its second implementation,
+// plain and slow, beside that of package flow.
+type undecidable struct {
+	kind   flow.IdentityKind
+	ignore flow.Fields
+	limit  uint64 // bytes of an identity that are compared
+	inner  *flow.Decoder
+	one    capture.Batch // a frame as far as it is compared
+	header [1]flow.Header
+}
+
+func newUndecidable(cfg *flow.IdentityConfig) *undecidable {
+	u := &undecidable{
+		kind: cfg.Kind, ignore: cfg.Ignore.Apply(cfg.Kind), limit: 1 << 40,
+		inner: flow.NewDecoder(flow.DecoderConfig{Inner: true}),
+	}
+	if cfg.Bytes > 0 {
+		u.limit = uint64(cfg.Bytes)
+	}
+	return u
+}
+
+// is reports whether packet i of b, which h describes, must stay.
+func (u *undecidable) is(b *capture.Batch, i int, h *flow.Header) bool {
+	f := b.Frames[i]
+	if h.Version == 0 {
+		return u.isFrame(b, i, h)
+	}
+	end := uint64(h.Start) + u.limit
+	if u.kind == flow.Frame {
+		end = u.limit
+		if u.ignore&flow.VLAN != 0 {
+			end += 4 * uint64(h.Tags)
+		}
+	}
+	ip := b.Data(i)[h.Start:]
+	whole := uint64(h.Start) + datagramLen(ip)
+	if datagramLen(ip) == 0 {
+		whole = uint64(h.End)
+		if h.End == f.CapLen {
+			whole = uint64(max(f.WireLen, f.CapLen))
+		}
+	}
+	cut := whole > min(uint64(h.End), end)
+	if u.kind == flow.Frame {
+		cut = cut || f.CapLen < f.WireLen || uint64(f.CapLen) > end
+	}
+	if !cut {
+		return false
+	}
+	f.CapLen = uint32(min(uint64(f.CapLen), uint64(h.End), end))
+	if f.CapLen <= h.Start {
+		return true
+	}
+	p := part{data: b.Buf[f.Data+h.Start : f.Data+f.CapLen], whole: whole - uint64(h.Start), ignore: u.ignore}
+	return !p.isKnown() && !u.isKnownInside(b, f)
+}
+
+// isKnownInside reports whether a packet in a tunnel, that identities do not open, is known.
+func (u *undecidable) isKnownInside(b *capture.Batch, f capture.Frame) bool {
+	if u.kind == flow.Inner {
+		return false
+	}
+	u.one = capture.Batch{Buf: b.Buf, Frames: append(u.one.Frames[:0], f), Interfaces: b.Interfaces, Sections: b.Sections}
+	u.inner.Decode(u.header[:], &u.one, 0)
+	h := &u.header[0]
+	if h.Version == 0 || h.Flags&flow.FlagInner == 0 {
+		return false
+	}
+	p := part{data: u.one.Data(0)[h.Start:h.End]}
+	p.whole = max(datagramLen(p.data), uint64(len(p.data)))
+	return p.isKnown()
+}
+
+// finalTypes are ethertypes of frames that do not state how long they are.
+var finalTypes = map[uint16]bool{0x88cc: true, 0x8809: true, 0x888e: true, 0x8892: true, 0x8902: true, 0x9000: true}
+
+// isFrame is for frames without IP. It knows plain Ethernet frames of few types, and leaves
+// all others to what it checks.
+func (u *undecidable) isFrame(b *capture.Batch, i int, h *flow.Header) bool {
+	f, d := &b.Frames[i], b.Data(i)
+	if h.Flags&flow.FlagInner != 0 || b.Interfaces[f.Interface].LinkType != capture.LinkEthernet || len(d) < 14 {
+		return false
+	}
+	return finalTypes[binary.BigEndian.Uint16(d[12:])] && f.CapLen+uint32(b.FCSLen(i)) < f.WireLen
+}
+
+// datagramLen returns the length that an IP header states, 0 for none.
+func datagramLen(ip []byte) uint64 {
+	if ip[0]>>4 == 4 {
+		return uint64(binary.BigEndian.Uint16(ip[2:]))
+	}
+	if n := uint64(binary.BigEndian.Uint16(ip[4:])); n > 0 {
+		return n + 40
+	}
+	return 0
+}
+
+// part is the beginning of an IP datagram.
+type part struct {
+	data   []byte
+	whole  uint64 // its length
+	ignore flow.Fields
+	upper  []byte // behind the IP header
+	proto  byte
+}
+
+// has returns n bytes of d from at on, or nil if d ends before.
+func has(d []byte, at, n int) []byte {
+	if at < 0 || len(d) < at+n {
+		return nil
+	}
+	return d[at : at+n]
+}
+
+// anyOf reports whether bytes are there, and not all of them 0.
+func anyOf(d []byte) bool {
+	for _, one := range d {
+		if one != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// isKnown reports whether no other packet of the flow begins in the same way, but by chance.
+func (p *part) isKnown() bool {
+	if len(p.data) < 20 {
+		return false
+	}
+	if p.data[0]>>4 == 4 {
+		return p.isKnown4()
+	}
+	return len(p.data) >= 40 && p.isKnown6()
+}
+
+func (p *part) isKnown4() bool {
+	ip := p.data
+	size := int(ip[0]&0xf) * 4
+	if size < 20 || len(ip) < size {
+		return false
+	}
+	p.proto, p.upper = ip[9], ip[size:]
+	enough := len(p.upper) >= 12 || p.proto != 6 && len(p.upper) >= 8
+	right := !anyOf(ip[10:12]) || ones(ip[:size]) == 0xffff
+	if p.ignore&flow.IPID == 0 && anyOf(ip[4:6]) && enough && right {
+		return true
+	}
+	fragment := binary.BigEndian.Uint16(ip[6:]) & 0x3fff
+	return fragment == 0 && p.isKnownAbove(ip[12:20])
+}
+
+func (p *part) isKnown6() bool {
+	p.proto, p.upper = p.data[6], p.data[40:]
+	for len(p.upper) >= 8 {
+		size := 8 + 8*int(p.upper[1])
+		switch p.proto {
+		case 44: // fragment
+			if anyOf(p.upper[4:8]) || binary.BigEndian.Uint16(p.upper[2:])&0xfff9 != 0 {
+				return anyOf(p.upper[4:8])
+			}
+			size = 8
+		case 51: // authentication
+			if anyOf(has(p.upper, 8, 4)) {
+				return true
+			}
+			size = 8 + 4*int(p.upper[1])
+		case 0, 43, 60, 135, 139, 140:
+		default:
+			return p.isKnownAbove(p.data[8:40])
+		}
+		if size > len(p.upper) {
+			return false
+		}
+		p.proto, p.upper = p.upper[0], p.upper[size:]
+	}
+	return p.isKnownAbove(p.data[8:40])
+}
+
+// isKnownAbove looks at the header above IP, between two addresses.
+func (p *part) isKnownAbove(addresses []byte) bool {
+	above := p.whole - uint64(len(p.data)-len(p.upper)) // of the datagram
+	summed := p.ignore&(flow.L4Checksum|flow.NAT) == 0
+	switch p.proto {
+	case 6: // TCP
+		if p.ignore&flow.TCPSeq != 0 {
+			return false
+		}
+		header := uint64(60)
+		if d := has(p.upper, 12, 1); d != nil {
+			header = max(4*uint64(d[0]>>4), 20)
+		}
+		return len(p.upper) >= 12 && above > header || summed && p.isSummed(has(p.upper, 16, 2), addresses, above)
+	case 17: // UDP
+		d := has(p.upper, 2, 2)
+		tunnel := d != nil && flow.IsTunnelPort(binary.BigEndian.Uint16(d))
+		length := has(p.upper, 4, 2)
+		covers := length != nil && uint64(binary.BigEndian.Uint16(length)) == above
+		return summed && !tunnel && covers && p.isSummed(has(p.upper, 6, 2), addresses, above)
+	case 1, 58: // ICMP
+		return p.isError() && p.isQuoteKnown() || summed && p.isMessageSummed(addresses, above)
+	case 50: // ESP
+		return anyOf(has(p.upper, 4, 4))
+	case 51: // authentication
+		return anyOf(has(p.upper, 8, 4))
+	case 132: // SCTP
+		return summed && anyOf(has(p.upper, 8, 4))
+	case 47: // GRE
+		return p.isSequenced()
+	}
+	return false
+}
+
+// isSequenced reports whether a GRE header has its sequence number.
+func (p *part) isSequenced() bool {
+	at := 4
+	if len(p.upper) < at || p.upper[0]&0x10 == 0 {
+		return false
+	}
+	if p.upper[0]&0x80 != 0 {
+		at += 4
+	}
+	if p.upper[0]&0x20 != 0 {
+		at += 4
+	}
+	return has(p.upper, at, 4) != nil
+}
+
+// isError reports whether an ICMP message quotes the packet that it is about.
+func (p *part) isError() bool {
+	if len(p.upper) == 0 {
+		return false
+	}
+	kind := p.upper[0]
+	if p.proto == 58 {
+		return kind < 128
+	}
+	return kind == 3 || kind == 4 || kind == 5 || kind == 11 || kind == 12
+}
+
+func (p *part) isQuoteKnown() bool {
+	if len(p.upper) < 8+20 {
+		return false
+	}
+	quote := part{data: p.upper[8:]}
+	if v := quote.data[0] >> 4; v != 4 && v != 6 {
+		return false
+	}
+	quote.whole = max(datagramLen(quote.data), uint64(len(quote.data)))
+	quote.data = quote.data[:min(quote.whole, uint64(len(quote.data)))]
+	return quote.isKnown()
+}
+
+func (p *part) isMessageSummed(addresses []byte, above uint64) bool {
+	field := has(p.upper, 2, 2)
+	if p.proto == 1 {
+		return anyOf(field)
+	}
+	return p.isSummed(field, addresses, above)
+}
+
+// isSummed reports whether a checksum is there, which the sender has computed: else it is 0,
+// or that of the pseudo header, with or without the length.
+func (p *part) isSummed(field, addresses []byte, above uint64) bool {
+	if !anyOf(field) {
+		return false
+	}
+	for _, length := range []uint64{0, above} {
+		pseudo := append([]byte{0, p.proto}, addresses...)
+		pseudo = binary.BigEndian.AppendUint64(pseudo, length)
+		if ones(pseudo) == binary.BigEndian.Uint16(field) {
+			return false
+		}
+	}
+	return true
+}
+
+// ones returns the ones' complement sum of words of 16 bits (RFC 1071).
+func ones(d []byte) uint16 {
+	sum := uint32(0)
+	for ; len(d) >= 2; d = d[2:] {
+		if sum += uint32(binary.BigEndian.Uint16(d)); sum > 0xffff {
+			sum -= 0xffff
+		}
+	}
+	return uint16(sum)
+}
