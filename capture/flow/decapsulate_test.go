@@ -20,7 +20,7 @@ func TestDecapsulatorDoubts(t *testing.T) {
 	}{
 		{"packet", LayerVXLAN, unflagged(ether(typeIPv4, sound4)), Inside{LayerVXLAN, 100, 8, capture.LinkEthernet, uint32(14 + len(sound4))}, nil},
 		{"arp", LayerVXLAN, unflagged(arpFrame), Inside{LayerVXLAN, 100, 8, capture.LinkEthernet, uint32(len(arpFrame))}, nil},
-		{"wrong checksum", LayerVXLAN, unflagged(ether(typeIPv4, packet4)), Inside{}, ErrTunnelHeader},
+		{"wrong checksum", LayerVXLAN, unflagged(ether(typeIPv4, unsound4)), Inside{}, ErrTunnelHeader},
 		{"other data", LayerVXLAN, unflagged([]byte("no frame, but as long as one")), Inside{}, ErrTunnelHeader},
 		{"eoip", LayerGRE, join("\x20\x01\x64\x00\x00\x2a\x05\x00", arpFrame), Inside{LayerEoIP, 5, 8, capture.LinkEthernet, uint32(len(arpFrame))}, nil},
 	} {
