@@ -73,13 +73,13 @@ func checkSequence(d []byte, start int, wire uint32) int {
 	return size
 }
 
-// carriedFrame returns the identity of the frame that was on the wire, which ends at end
-// there.
-func (w *walk) carriedFrame(end int64, ignore Fields) nonIPFrame {
+// carriedFrame describes the frame that was on the wire in f. It ends at end there.
+func (w *walk) carriedFrame(f *nonIPFrame, end int64, ignore Fields) {
 	p := &w.nonIP
 	end = max(end-int64(p.fcs), int64(p.start))
 	data := w.d[p.start:min(end, int64(len(w.d)))]
-	f := nonIPFrame{carried: true, payload: uint32(p.start), size: uint32(len(data)), wire: uint32(end) - uint32(p.start)}
+	f.carried, f.payload = true, uint32(p.start)
+	f.size, f.wire = uint32(len(data)), uint32(end)-uint32(p.start)
 	if p.gapLen > 0 && p.gap+p.gapLen <= p.start+len(data) {
 		f.gap, f.gapLen = uint32(p.gap-p.start), uint32(p.gapLen)
 		f.size -= f.gapLen
@@ -88,13 +88,16 @@ func (w *walk) carriedFrame(end int64, ignore Fields) nonIPFrame {
 	if ignore&MAC != 0 && p.known && min(p.dst, p.src) >= p.start {
 		f.clear = [2]uint32{uint32(nonIPHead + p.dst - p.start), uint32(nonIPHead + p.src - p.start)}
 	}
-	return f
 }
 
 // copyTo copies what of the frame has room in dst.
 func (f *nonIPFrame) copyTo(dst, buf []byte) {
 	src := buf[f.payload:][:f.size+f.gapLen]
 	n := copy(dst, f.head[:])
+	if !f.carried {
+		copy(dst[n:], src)
+		return
+	}
 	n += copy(dst[n:], src[:f.gap])
 	copy(dst[n:], src[f.gap+f.gapLen:])
 	for _, at := range f.clear {

@@ -65,17 +65,16 @@ func (g *Identity) addWalked(w *walk, b *capture.Batch, from, number int, h *Hea
 		p.fcs = checkSequence(b.Data(from+number), p.start, h.Wire)
 	}
 	end := max(int64(h.Wire), int64(len(w.d)))
-	var entry nonIPFrame
+	g.out.nonIP = append(g.out.nonIP, nonIPFrame{number: uint32(number)})
+	entry := &g.out.nonIP[len(g.out.nonIP)-1]
 	if typed {
 		payload, wire := w.payload(end)
 		entry.head, entry.payload = w.head(g.ignore), uint32(p.body)
 		entry.size, entry.wire = uint32(len(payload)), uint32(wire)
 	} else {
-		entry = w.carriedFrame(end, g.ignore)
+		w.carriedFrame(entry, end, g.ignore)
 	}
-	entry.number = uint32(number)
 	entry.payload += b.Frames[from+number].Data + h.Start
-	g.out.nonIP = append(g.out.nonIP, entry)
 	return true
 }
 

@@ -105,7 +105,7 @@ var udpTunnelCases = func() []tunnelCase {
 		{"vxlan without its bit, other data", unflagged([]byte("no frame, but as long as one")), nil},
 		{"vxlan without its bit, no arp", unflagged(ether(typeARP, make([]byte, 28))), nil},
 		{"tzsp", tzsp(0, 1, "\x01", frame), packet4},
-		{"tzsp tags", tzsp(0, 1, "\x0a\x01\xc8\x00\x29\x02\x00\x60\x01", ether(typeIPv4, packet4)), packet4},
+		{"tzsp tags", tzsp(0, 1, "\x0a\x01\xc8\x00\x29\x02\x00\x60\x01", ether(typeIPv4, broken4)), broken4},
 		{"tzsp arp", tzsp(1, 1, "\x01", arpFrame), arpFrame},
 		{"tzsp wireless", tzsp(0, 18, "\x01", join("\x08\x02\x00\x00", mac(1), mac(9), mac(2), "\x10\x00", snap(typeIPv4, packet4))), packet4},
 		{"tzsp keepalive", tzsp(4, 1, "\x01", nil), nil},
