@@ -76,10 +76,10 @@ once. --prefer EXPR keeps the copy that matches. Packets wait up to --hold for
 better copies. --strip writes packets without the headers that differ.
 
 --within finds copies in one VLAN, tunnel (vni, with --identity inner),
-interface, input or LAN of PRP only, for tenants with the same addresses. --only
-and --protect leave packets alone. EXPR is a filter expression, interface NAME,
-or input NAME. As in --filter, 'host 10.0.0.1' does not match behind a VLAN tag:
-write 'host 10.0.0.1 or (vlan and host 10.0.0.1)'.
+interface, input or LAN of PRP only, for tenants with the same addresses.
+--only and --protect leave packets alone. EXPR is a filter expression,
+interface NAME, or input NAME. As in --filter, 'host 10.0.0.1' does not match
+behind a VLAN tag: write 'host 10.0.0.1 or (vlan and host 10.0.0.1)'.
 
 The output keeps the format of the input, and in pcapng every block and option.
 A name that ends with .pcap or .pcapng (or .pcap.gz and the like) chooses the
