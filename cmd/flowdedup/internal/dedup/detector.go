@@ -89,6 +89,7 @@ func (d *Detector) Continue(before *Detector) {
 	k, o := d.stats, before.stats
 	k.batches, k.Duplicates, k.removed, k.duplicates = o.batches, o.Duplicates, o.removed, o.duplicates
 	k.unjudged, k.protected = o.unjudged, o.protected
+	k.whole, k.checksum = before.preferred()
 }
 
 // prepareFilter sets the filter up for the kind of run.
@@ -149,6 +150,9 @@ func (d *Detector) Summary(elapsed time.Duration) Summary {
 	if d.hold != nil {
 		held := d.hold.Stats()
 		s.Held, s.HeldBytes, s.HeldEarly = &held, &held.HeldBytes, &held.Early
+	}
+	if whole, checksum := d.preferred(); d.cfg.Choice.Intact || whole+checksum > 0 {
+		s.WholePreferred, s.ChecksumPreferred = &whole, &checksum
 	}
 	return s
 }
@@ -255,6 +259,7 @@ type SavedStats struct {
 	Duplicates, Removed                 uint64 // packets and their bytes
 	ByProtocol                          []uint64
 	Unjudged, Protected                 uint64
+	Whole, Checksum                     uint64 // WholePreferred and ChecksumPreferred
 	// Points are the capture points of packets, by the numbers that the filter stores.
 	Points        []flow.CapturePoint
 	Conversations split.Counts
@@ -280,11 +285,12 @@ func (d *Detector) Save(w io.Writer) (SavedStats, error) {
 		return SavedStats{}, ErrNoSnapshot
 	}
 	t := &d.stats.batches
+	whole, checksum := d.preferred()
 	return SavedStats{
 		Packets: t.Packets, Bytes: t.Bytes, NonIP: t.NonIP, Snapped: t.Snapped, OutOfOrder: t.OutOfOrder, Untimed: t.Untimed,
 		First: t.First, Last: t.Last, Duplicates: d.stats.Duplicates, Removed: d.stats.removed,
 		ByProtocol: slices.Clone(d.stats.duplicates[:]), Points: d.copies.Points().List(),
-		Unjudged: d.stats.unjudged, Protected: d.stats.protected, Conversations: d.conversations.Counts(), Hub: d.hub.saved(),
+		Unjudged: d.stats.unjudged, Protected: d.stats.protected, Whole: whole, Checksum: checksum, Conversations: d.conversations.Counts(), Hub: d.hub.saved(),
 	}, f.Snapshot(w, d.cfg.Secret, d.cfg.label())
 }
 
@@ -309,6 +315,7 @@ func Resume(cfg *Config, r io.Reader, saved *SavedStats) (*Detector, error) {
 	}
 	b.Duplicates, b.removed = saved.Duplicates, saved.Removed
 	b.unjudged, b.protected = saved.Unjudged, saved.Protected
+	b.whole, b.checksum = saved.Whole, saved.Checksum
 	copy(b.duplicates[:], saved.ByProtocol)
 	return d, nil
 }

@@ -25,6 +25,8 @@ type Status struct {
 	Duplicates           uint64
 	BytesOut             uint64  // of the packets kept
 	Unjudged, Protected  *uint64 // those of dedup.Summary
+	WholePreferred       *uint64 // the same
+	ChecksumPreferred    *uint64
 	DuplicatesByProtocol map[string]uint64
 	Diffs                diffs.Counts // of the duplicates sampled
 	Matrix               []points.Cell
@@ -167,6 +169,7 @@ func (r *runner) status(now time.Time) Status {
 		Started: r.begin, Now: now, Rings: r.capture.Stats(), Networks: r.networks(),
 		PacketsIn: sum.PacketsIn, BytesIn: sum.BytesIn, Duplicates: sum.Duplicates, BytesOut: r.bytesOut,
 		Unjudged: sum.Unjudged, Protected: sum.Protected,
+		WholePreferred: sum.WholePreferred, ChecksumPreferred: sum.ChecksumPreferred,
 		DuplicatesByProtocol: sum.DuplicatesByProtocol, Diffs: sum.Diffs, Matrix: sum.Matrix, Conversations: sum.Conversations,
 		Filter: Filter{
 			Window: sum.Window, Identity: sum.Identity, Method: sum.Method, MemoryBytes: sum.MemoryBytes,
