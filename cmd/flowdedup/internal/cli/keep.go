@@ -95,7 +95,7 @@ func (f *keepFlags) check(fs *pflag.FlagSet, compare *compareFlags, output strin
 	case len(f.prefer) > dedup.MaxPreferences:
 		err = fmt.Errorf("--prefer may be given %d times, not %d", dedup.MaxPreferences, len(f.prefer))
 	case fs.Changed("hold") && !f.chooses() && !f.intact(compare.identityConfig()):
-		err = errors.New("--hold needs --keep flow or --prefer: otherwise no packet waits")
+		err = errors.New("--hold needs --keep flow, --prefer, or copies that may differ in checksums or length: otherwise no packet waits")
 	case fs.Changed("hold") && f.hold == 0:
 		err = errors.New("--hold 0 leaves no time for a better copy to come: leave it out, or give it a duration")
 	case slices.Contains(f.within, "interface") && compare.across:
