@@ -3,6 +3,7 @@ package inspect
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture/flow"
@@ -64,6 +65,9 @@ func (n *Inspector) recommend(m *measure, j *judgement, r *Report) Recommendatio
 	}
 	if c.Dedup && oneWayTags(&r.Sides) {
 		c.Strip = append(c.Strip, "vlan")
+	}
+	if c.Keep == "flow" && c.Identity == flow.Inner && m.checksums > 0 {
+		c.Strip = append(c.Strip, "tunnel")
 	}
 	c.Reasons = n.reasons(&c, m, r)
 	return c
@@ -135,7 +139,7 @@ func (n *Inspector) reasons(c *Recommendation, m *measure, r *Report) []string {
 		add("--identity %s: it finds all copies, and tunnels make no difference", c.Identity)
 	}
 	if len(c.Ignore) > 0 {
-		add("--ignore l4-checksum: %d copies differ in checksums that were left to a network card", m.checksums)
+		add("--ignore l4-checksum: %d copies differ in checksums that were left to a network card; those with the right ones stay", m.checksums)
 	}
 	if c.IdentityBytes > 0 {
 		add("--identity-bytes %d: copies were captured in different lengths; packets that differ later than that count as equal", c.IdentityBytes)
@@ -147,7 +151,10 @@ func (n *Inspector) reasons(c *Recommendation, m *measure, r *Report) []string {
 	if c.Keep == "flow" {
 		add("--keep flow: keeping the first of equal packets would split %d of %d sampled conversations", r.SplitConversations, r.SampledConversations)
 	}
-	if len(c.Strip) > 0 {
+	if slices.Contains(c.Strip, "tunnel") {
+		add("--strip tunnel: packets with the right checksums are those of the receiving end, so each direction has a tunnel of its own")
+	}
+	if slices.Contains(c.Strip, "vlan") {
 		add("--strip vlan: each direction has a VLAN of its own, so analyzers that key flows by VLAN see one side of each")
 	}
 	return all

@@ -27,6 +27,8 @@ type Report struct {
 	Matrix []points.Cell
 	// Delays are those of all cells.
 	Delays []points.Bin
+	// Checksums are those of copies that differ in something, by point.
+	Checksums map[string]Checksums
 	// Points counts all packets by point.
 	Points map[string]uint64
 	// NotCopies are the equal packets that were sent again, by protocol.
@@ -60,7 +62,7 @@ func (n *Inspector) Report() *Report {
 	j := n.judge(m)
 	r := &Report{
 		Packets: n.stream.packets, Sampled: 1 << levelOf(max(n.stream.packets, 1)), Equal: m.removed[windows-1][0], Kinds: map[string]uint64{}, Hops: maps.Clone(m.hops),
-		Points: n.atPoints(), NotCopies: m.same.report(j.isCopy),
+		Checksums: m.sums.report(n.points.Name), Points: n.atPoints(), NotCopies: m.same.report(j.isCopy),
 		Sides: n.sides.report(), Window: n.cfg.Window, NoTime: n.stream.noTime, Truncated: n.stream.truncated, NonIP: n.stream.nonIP,
 		Forgotten: m.table.forgotten, Uncounted: m.matrix.lost + m.same.lost, MemoryBytes: n.whole.table.bytes(),
 	}

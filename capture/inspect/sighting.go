@@ -47,6 +47,8 @@ const (
 	truncated             // not all of the packet was captured
 	tunneled              // a tunnel was opened
 	backward              // the packet goes to the lower end of its conversation
+	validSum              // the checksum of TCP, UDP or ICMP is right
+	wrongSum              // it is wrong
 )
 
 // origin is what else is known of a packet in its batch, as hashes.
@@ -91,6 +93,7 @@ func (d *describer) describe(s *sighting, o *origin, b *capture.Batch, i int, h 
 		s.flags |= truncated
 	}
 	s.network(data[h.Start:h.End], h)
+	s.verify(h.Integrity(b, i))
 	if h.Version != 0 && (h.Flags&flow.FlagFragment == 0 || h.L4 != 0) {
 		o.conversation = d.conversation(data[h.Start:h.End], h, s.flags&backward != 0)
 	}

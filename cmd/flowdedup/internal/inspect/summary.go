@@ -22,6 +22,8 @@ type Summary struct {
 	Matrix   []points.Cell     `json:"matrix"`
 	Delays   []points.Bin      `json:"delays"` // of the whole matrix
 	Points   map[string]uint64 `json:"points"`
+	// Checksums count copies that differ in something by point, and by their checksums.
+	Checksums map[string]inspect.Checksums `json:"checksums"`
 	// NotCopies counts equal packets that are no copies, by protocol.
 	NotCopies map[string]uint64          `json:"not_copies"`
 	Examples  map[string]inspect.Example `json:"examples"`
@@ -72,7 +74,7 @@ type Recommendation struct {
 func newSummary(cfg *Config, r *inspect.Report, took time.Duration) Summary {
 	s := Summary{
 		Verdict: Verdict(r), Packets: r.Packets, Copies: r.Copies, Equal: r.Equal, Kinds: r.Kinds, TTLSteps: r.Hops,
-		Matrix: r.Matrix, Delays: r.Delays, Points: r.Points, NotCopies: map[string]uint64{}, Examples: map[string]inspect.Example{},
+		Matrix: r.Matrix, Delays: r.Delays, Points: r.Points, Checksums: r.Checksums, NotCopies: map[string]uint64{}, Examples: map[string]inspect.Example{},
 		SplitConversations: r.SplitConversations, SampledConversations: r.SampledConversations, OneSided: r.Sides,
 		Sampled: 1 / float64(r.Sampled), Window: window.Window{Duration: r.Window}.String(), NonIP: r.NonIP, Snapped: r.Truncated, NoTimestamp: r.NoTime,
 		EvictedLive: r.Forgotten, Uncounted: r.Uncounted, MemoryBytes: r.MemoryBytes, DelayError: points.RelativeError,

@@ -46,6 +46,7 @@ func InspectText(w io.Writer, s *inspect.Summary) error {
 	}
 	kindsTable(&t, s)
 	matrixTable(&t, s)
+	checksumsTable(&t, s)
 	notCopiesTable(&t, s)
 	recommendation(&t, &s.Recommendation)
 	if s.Sampled < 1 {

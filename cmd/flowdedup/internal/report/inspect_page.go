@@ -38,6 +38,9 @@ func InspectPage(w io.Writer, s *inspect.Summary) error {
 	if s.Copies > 0 {
 		p.Sections = append(p.Sections, matrixSection(s), delaySection(s), kindsSection(s))
 	}
+	if rows := checksumRows(s); len(rows) > 0 {
+		p.Sections = append(p.Sections, checksumsSection(rows))
+	}
 	if len(s.NotCopies) > 0 {
 		p.Sections = append(p.Sections, repeatsSection(s))
 	}
