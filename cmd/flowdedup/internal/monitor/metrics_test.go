@@ -179,6 +179,8 @@ func wholeSample(seconds int) *live.Status {
 	status.Matrix = []points.Cell{{First: "eth1 VLAN 10", Copy: "eth1 VLAN 20", Count: 8}}
 	status.Learned = &live.Learned{Decisions: 1, Dedup: true, Identity: "l3", Window: "1ms", Keep: "first", Passed: 9}
 	status.Hub = &live.Hub{}
+	whole, checksum := uint64(10), uint64(11)
+	status.WholePreferred, status.ChecksumPreferred = &whole, &checksum
 	return status
 }
 
