@@ -65,7 +65,9 @@ func (x *HoldBatch) isBetter(i int, quality uint64, c *candidate, from *heldBatc
 		return quality, true
 	}
 	kept = h.judge(kept, from, at)
-	c.set(c.number(), kept)
+	if c.set(c.number(), kept); kept == 0 {
+		c.value = 0 // no copy is better
+	}
 	if atBest(quality) >= kept {
 		return quality, false
 	}
