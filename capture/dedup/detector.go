@@ -40,14 +40,18 @@ type Config struct {
 	// Hold says, of at most Hold; 0 stands for the window, at most 10 ms.
 	Keep Keep
 	Hold time.Duration
+	// Intact makes packets wait, too: see HoldConfig. It chooses where equal packets may
+	// differ: see flow.IdentityConfig.Uneven.
+	Intact bool
 }
 
 // maxHold bounds holds by default.
 const maxHold = 10 * time.Millisecond
 
-// hold makes the Hold of a configuration, which is nil without KeepFlow.
+// hold makes the Hold of a configuration, which is nil if no packet waits.
 func (c *Config) hold() (*Hold, error) {
-	if c.Keep != KeepFlow {
+	intact := c.Intact && c.Identity.Uneven()
+	if c.Keep != KeepFlow && !intact {
 		return nil, nil
 	}
 	w := c.Filter.Window.Duration
@@ -60,7 +64,7 @@ func (c *Config) hold() (*Hold, error) {
 	if c.Filter.Refresh {
 		w = 0
 	}
-	return NewHold(HoldConfig{Keep: c.Keep, Hold: c.Hold, Window: w, Identity: c.Identity.Kind, Secret: c.Secret})
+	return NewHold(HoldConfig{Keep: c.Keep, Intact: intact, Hold: c.Hold, Window: w, Identity: c.Identity.Kind, Secret: c.Secret})
 }
 
 // Detector judges the packets of one stream, in their order. It is for one goroutine, but
@@ -155,8 +159,8 @@ func (d *Detector) Close() error {
 }
 
 // Tasks returns what makes the tasks of a pipeline. They write the packets that are not
-// copies to w. With KeepFlow packets wait for better copies. When Pipeline.Run returns,
-// all that was applied has been written.
+// copies to w. With KeepFlow or Intact, packets wait for better copies. When Pipeline.Run
+// returns, all that was applied has been written.
 func (d *Detector) Tasks(w capture.Writer) func() pipeline.Task {
 	if d.hold == nil {
 		return func() pipeline.Task { return &task{packets: d.NewBatchDetector(), to: w} }

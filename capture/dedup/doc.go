@@ -12,8 +12,9 @@
 //
 // The first of equal packets is the one that stays. For analyzers that tell conversations
 // apart by VLAN or interface too, that mixes the points of a conversation. With [KeepFlow]
-// all packets of a conversation are written as one point saw them, as far as it saw them. A
-// [Hold] does that: it keeps batches back until better copies can no longer come. The tasks
+// all packets of a conversation are written as one point saw them, as far as it saw them. With
+// [Config.Intact] a whole packet with the right checksum stays where an equal one has not. A
+// [Hold] does both: it keeps batches back until better copies can no longer come. The tasks
 // of a Detector have one. Pipelines of other tasks use [Hold.NewBatch], and call
 // [Hold.Finish] when no batch is left, as a pipeline.Finisher does.
 //

@@ -28,6 +28,10 @@ const (
 // HoldConfig configures NewHold.
 type HoldConfig struct {
 	Keep Keep
+	// Intact keeps a packet that was captured whole before one that was not, and of whole ones
+	// one whose checksum of TCP, UDP or ICMP is not wrong: see flow.Header.Integrity. Only
+	// packets of which copies come are looked into.
+	Intact bool
 	// Hold is how far apart, by their times, a packet and a better copy of it may be.
 	Hold time.Duration
 	// Window is the window of the filter, if copies further apart do not exist: a longer
@@ -63,7 +67,8 @@ const heldLimit = 256 << 20
 // as many packets stay as without, each in its place in the stream.
 //
 // Of equal packets the best is the one of the lowest rank, which the caller gives. Among
-// those it is one from home, with KeepFlow. Among those it is the first. Packets that
+// those it is a whole one, and then one without a wrong checksum, with HoldConfig.Intact.
+// Among those it is one from home, with KeepFlow. Among those it is the first. Packets that
 // Config.Only has not chosen, and those that Config.Protect has, are not exchanged.
 //
 // Packets wait until the times of later packets say that no better copy can come: for up to
@@ -88,6 +93,8 @@ type Hold struct {
 	bytes   int      // of parts
 	part    lastPart // after them
 	stats   HoldStats
+	decoder *flow.Decoder // for Intact
+	header  [1]flow.Header
 
 	open    ring[*heldBatch] // whose packets are not settled; for Apply
 	waiting ring[*heldBatch] // to be written; for Write
@@ -103,6 +110,9 @@ type HoldStats struct {
 	Bytes     int    // that wait now, about
 	HeldBytes int    // the most that waited at a time
 	Early     uint64 // packets that were settled before their time, for want of memory
+	// Whole and Checksum count the packets that are kept, for Intact, in the place of one that
+	// was truncated, and of one with a wrong checksum.
+	Whole, Checksum uint64
 }
 
 // NewHold makes a Hold. Errors are those of affinity.New.
@@ -112,6 +122,7 @@ func NewHold(cfg HoldConfig) (*Hold, error) {
 	}
 	h := &Hold{cfg: cfg, within: uint64(cfg.Hold), limit: heldLimit, clock: calendar.NoTime, candidates: newCandidates()}
 	h.part.from = calendar.NoTime
+	h.decoder = flow.NewDecoder(flow.DecoderConfig{Inner: cfg.Identity == flow.Inner})
 	if cfg.Keep == KeepFlow {
 		var err error
 		if h.homes, err = affinity.New(cfg.Hold); err != nil {
@@ -234,11 +245,12 @@ func (x *HoldBatch) choose(b *capture.Batch) {
 }
 
 // undecided returns the packets of a word that decide has to look at. These are firsts from
-// elsewhere, and copies from home. With ranks, they are all packets. A first from home must
-// end the choice between earlier packets that it equals, unless it is too late for them.
+// elsewhere, and copies from home. With ranks or Intact, they are all packets. A first from
+// home must end the choice between earlier packets that it equals, unless it is too late for
+// them.
 func (x *HoldBatch) undecided(w int) uint64 {
 	h, v := x.hold, &x.verdicts
-	if len(v.ranks) > 0 {
+	if len(v.ranks) > 0 || h.cfg.Intact {
 		return ^uint64(0)
 	}
 	open := v.copies[w]
@@ -273,35 +285,27 @@ func (x *HoldBatch) decide(b *capture.Batch, i int) {
 	}
 }
 
-// quality returns how good a packet is, 0 being best.
-func (x *HoldBatch) quality(i int) uint64 {
-	quality := uint64(0)
-	if len(x.verdicts.ranks) > 0 {
-		quality = uint64(x.verdicts.ranks[i]) << 1
-	}
-	if x.hold.homes != nil && !isSet(x.home, i) {
-		quality++
-	}
-	return quality
-}
-
 // improve keeps copy i in the place of the packet of its group that is kept, if that is not
 // as good and not settled.
 func (x *HoldBatch) improve(b *capture.Batch, i int, quality uint64) {
 	h, v := x.hold, &x.verdicts
 	c := h.candidates.find(v.digests[i][1])
-	if c == nil || quality >= c.quality() || c.number() < h.settled || v.times[i] == calendar.NoTime {
+	if c == nil || atBest(quality) >= atWorst(c.quality()) || c.number() < h.settled || v.times[i] == calendar.NoTime {
 		return
 	}
 	from := x.own
 	if c.number() < from.first {
 		from = h.holder(c.number())
 	}
-	at := c.number() - from.first
+	at := int(c.number() - from.first)
 	if distance(calendar.Usable(from.frames[at].Time), v.times[i]) > h.within {
 		return
 	}
-	from.drop[at/64] |= 1 << (at % 64)
+	quality, better := x.isBetter(i, quality, c, from, at)
+	if !better {
+		return
+	}
+	from.drop[at/64] |= 1 << (uint(at) % 64)
 	x.own.drop[i/64] &^= 1 << (i % 64)
 	if h.cfg.Mark != nil {
 		h.notePlace(x.own, c.number(), x.own.first+uint64(i))

@@ -21,6 +21,7 @@ const copyBelow = 64 << 10
 type heldBatch struct {
 	batch      capture.Batch // belongs to Write, unless it is a copy
 	frames     []capture.Frame
+	view       capture.Batch // what viewOf returns of it, with HoldConfig.Intact
 	drop       []uint64
 	first, end uint64        // numbers of its first packet, and after the last
 	arrived    time.Duration // by HoldConfig.Clock
@@ -40,6 +41,11 @@ func (x *HoldBatch) accept(b *capture.Batch) {
 	if x.copied = len(b.Buf) < copyBelow; x.copied {
 		k.copy(b)
 		k.frames = k.batch.Frames
+	}
+	if h.cfg.Intact {
+		if k.view = viewOf(b); x.copied {
+			k.view = viewOf(&k.batch)
+		}
 	}
 	if h.cfg.Mark != nil {
 		k.marks.begin(x.verdicts.digests)

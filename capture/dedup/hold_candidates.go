@@ -13,7 +13,7 @@ const (
 	leastCandidateLines = 1 << 10
 	mostCandidateLines  = 1 << 18
 
-	qualityBits = 9
+	qualityBits = 12
 )
 
 // candidate is a packet that is kept unless a better copy comes.

@@ -43,7 +43,7 @@ func (r *markRun) mark(b *capture.Batch, digests []digest.Digest, drop []uint64,
 func numberAt(t *testing.T, batches []*capture.Batch, i int) int {
 	for _, b := range batches {
 		if i < len(b.Frames) {
-			return int(binary.LittleEndian.Uint64(b.Data(i)))
+			return int(binary.BigEndian.Uint32(b.Data(i)[numberIn:]))
 		}
 		i -= len(b.Frames)
 	}
@@ -89,7 +89,7 @@ func TestHoldMark(t *testing.T) {
 		var first *markRun
 		for _, next := range []func() int{func() int { return 1 }, func() int { return g.rng.IntN(500) }, func() int { return len(all) }} {
 			r := &markRun{t: t, all: all}
-			cfg := HoldConfig{Hold: time.Millisecond, Window: filter.Window.Duration, Mark: r.mark}
+			cfg := HoldConfig{Hold: time.Millisecond, Window: filter.Window.Duration, Mark: r.mark, Intact: seed > 3}
 			if !ranks {
 				cfg.Keep = KeepFlow
 			}

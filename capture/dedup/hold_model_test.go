@@ -1,6 +1,7 @@
 package dedup
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math/rand/v2"
 	"slices"
@@ -22,6 +23,7 @@ type sighted struct {
 	size                          int
 	rank                          uint8
 	fixed                         bool
+	integrity                     flow.Integrity
 }
 
 // traffic makes random streams.
@@ -70,6 +72,7 @@ func (g *traffic) stream(n int) (all []sighted) {
 				s.time = calendar.NoTime
 			}
 			s.rank, s.fixed = uint8(g.rng.IntN(3)), g.fixed && g.rng.IntN(10) == 0
+			s.integrity = flow.Integrity(p.digest[0] >> (2 * point) & 3)
 			events = append(events, event{order + delay + g.rng.Int64N(int64(g.disorder)/2+1), s})
 		}
 	}
@@ -141,7 +144,13 @@ func (m *model) run(all []sighted, drop []bool) (keep []bool) {
 		}
 		quality := 0
 		if m.ranks {
-			quality = 2 * int(p.rank)
+			quality = 8 * int(p.rank)
+		}
+		switch {
+		case m.cfg.Intact && p.integrity == flow.Truncated:
+			quality += 4
+		case m.cfg.Intact && p.integrity == flow.WrongChecksum:
+			quality += 2
 		}
 		if m.cfg.Keep == KeepFlow && timed && p.conversation != 0 && !m.atHome(p, first) {
 			quality++
@@ -149,7 +158,7 @@ func (m *model) run(all []sighted, drop []bool) (keep []bool) {
 		c := m.kept[p.digest]
 		switch {
 		case first && (quality == 0 || p.fixed || !timed):
-			if m.cfg.Window == 0 || m.ranks {
+			if m.cfg.Window == 0 || m.ranks || m.cfg.Intact {
 				delete(m.kept, p.digest)
 			}
 		case first:
@@ -212,7 +221,7 @@ func newHold(t *testing.T, cfg HoldConfig) *Hold {
 func (r *heldRun) write(b *capture.Batch, drop []uint64) error {
 	capture.CheckDrop(b, drop)
 	for i := range b.Frames {
-		if data := b.Data(i); len(data) != 8+r.all[r.n].size || binary.LittleEndian.Uint64(data) != uint64(r.n) {
+		if !bytes.Equal(b.Data(i), r.all[r.n].data(r.n)) {
 			r.t.Fatalf("packet %d has the content of another", r.n)
 		}
 		r.keep = append(r.keep, !isSet(drop, i))
@@ -225,13 +234,39 @@ func (r *heldRun) write(b *capture.Batch, drop []uint64) error {
 func (r *heldRun) batch(b *capture.Batch, from, to int) {
 	b.Reset()
 	if len(b.Interfaces) == 0 {
-		b.AppendInterface(capture.Interface{LinkType: capture.LinkEthernet})
+		b.AppendInterface(capture.Interface{LinkType: capture.LinkRaw})
 	}
 	for i := from; i < to; i++ {
-		data := make([]byte, 8+r.all[i].size)
-		binary.LittleEndian.PutUint64(data, uint64(i))
-		b.Append(capture.Frame{Time: r.all[i].time}, data)
+		b.Append(capture.Frame{Time: r.all[i].time}, r.all[i].data(i))
 	}
+}
+
+const (
+	dataHead = 20 + 8 // how many bytes of a packet do not depend on its size
+	numberIn = 24     // where they have its number
+)
+
+// data returns what packet number n of a stream has: ICMP over IPv4, with its number as the
+// identifier of an echo, and of the integrity that it is to have.
+func (s *sighted) data(n int) []byte {
+	p := make([]byte, dataHead+s.size)
+	p[0], p[9] = 0x45, 1
+	binary.BigEndian.PutUint16(p[2:], uint16(len(p)))
+	binary.BigEndian.PutUint32(p[numberIn:], uint32(n))
+	sum := uint32(n>>16 + n&0xffff)
+	for sum>>16 != 0 {
+		sum = sum>>16 + sum&0xffff
+	}
+	binary.BigEndian.PutUint16(p[22:], ^uint16(sum))
+	switch s.integrity {
+	case flow.WrongChecksum:
+		p[22] ^= 1
+	case flow.NoChecksum:
+		p[9] = 89
+	case flow.Truncated:
+		binary.BigEndian.PutUint16(p[2:], uint16(len(p)+1))
+	}
+	return p
 }
 
 // apply takes a batch of the packets from to to-1 through Apply.
@@ -336,6 +371,10 @@ func TestHoldModel(t *testing.T) {
 		"no window":         {traffic: traffic{loss: 0.1, delay: 300 * us, jumps: 0.002}, filter: window.ExactConfig{Window: window.Window{None: true}}, cfg: HoldConfig{Hold: 1000 * us}},
 		"ranks":             {traffic: traffic{loss: 0.1, delay: 300 * us, ranks: true, fixed: true}, cfg: HoldConfig{Keep: KeepFirst}},
 		"ranks and homes":   {traffic: traffic{loss: 0.1, delay: 300 * us, ranks: true, fixed: true, fragment: true}},
+		"intact":            {traffic: traffic{loss: 0.1, delay: 300 * us, fixed: true}, cfg: HoldConfig{Intact: true}},
+		"intact and homes":  {traffic: traffic{loss: 0.1, delay: 300 * us, fragment: true, disorder: 3000 * us}, cfg: HoldConfig{Intact: true}},
+		"intact, ranks":     {traffic: traffic{loss: 0.1, delay: 300 * us, ranks: true, fixed: true, untimed: 0.1}, cfg: HoldConfig{Intact: true}},
+		"intact, no window": {traffic: traffic{loss: 0.1, delay: 300 * us, jumps: 0.002}, filter: window.ExactConfig{Window: window.Window{None: true}}, cfg: HoldConfig{Hold: 1000 * us, Intact: true}},
 		"fixed":             {traffic: traffic{loss: 0.1, delay: 300 * us, fixed: true}},
 	}
 	seeds := uint64(3)
@@ -349,7 +388,7 @@ func TestHoldModel(t *testing.T) {
 				if g.rng, g.conversations, g.size = rand.New(rand.NewPCG(seed, 1)), 30, 200; g.points == 0 {
 					g.points = 3
 				}
-				if name != "ranks" {
+				if name != "ranks" && name != "intact" {
 					cfg.Keep = KeepFlow
 				}
 				if c.filter.Window == (window.Window{}) {
@@ -422,7 +461,7 @@ func TestHoldWild(t *testing.T) {
 				all[i].digest = all[rng.IntN(len(all))].digest
 			}
 		}
-		cfg := HoldConfig{Keep: KeepFlow, Hold: time.Millisecond, Window: time.Duration(rng.IntN(2)) * time.Millisecond}
+		cfg := HoldConfig{Keep: KeepFlow, Hold: time.Millisecond, Window: time.Duration(rng.IntN(2)) * time.Millisecond, Intact: seed%2 == 1}
 		drop := copies(t, all, window.ExactConfig{Window: window.Window{Duration: time.Millisecond}})
 		var want []bool
 		early := uint64(0)

@@ -95,7 +95,7 @@ func TestHoldSwapped(t *testing.T) {
 	}
 	var got [][2]uint32
 	h := newHold(t, HoldConfig{Keep: KeepFlow, Hold: time.Millisecond, Swapped: func(_ *capture.Batch, out, in *capture.Frame) {
-		got = append(got, [2]uint32{out.CapLen - 8, in.CapLen - 8})
+		got = append(got, [2]uint32{out.CapLen - dataHead, in.CapLen - dataHead})
 	}})
 	(&heldRun{t: t, hold: h, all: all, drop: drop}).run(false, func() int { return 2 })
 	if want := [][2]uint32{{1, 2}, {3, 4}, {5, 6}}; !slices.Equal(got, want) {

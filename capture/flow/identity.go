@@ -21,6 +21,12 @@ type IdentityConfig struct {
 // ignored returns the fields that are left out.
 func (c IdentityConfig) ignored() Fields { return c.Ignore.Apply(c.Kind) }
 
+// Uneven reports whether equal packets may differ in their Integrity: in how much of them was
+// captured, or in a checksum over what they carry.
+func (c IdentityConfig) Uneven() bool {
+	return c.Bytes > 0 || c.ignored()&(L4Checksum|TCPSeq|NAT) != 0
+}
+
 // Identity collects the bytes by which packets are compared. It keeps its buffers from
 // call to call, so one goroutine at a time may use it.
 type Identity struct {

@@ -80,24 +80,12 @@ func checkIPv4(ip []byte) (total int64, sum sum4, ok bool) {
 	case !ok:
 	case len(ip) < length:
 		sum = sumUnknown
-	case onesSum(ip[:length]) == 0xffff:
+	case foldOnes(onesSum(0, ip[:length])) == 0xffff:
 		sum = sumRight
 	case ip[10]|ip[11] == 0:
 		sum = sumLeft
 	}
 	return total, sum, ok
-}
-
-// onesSum is the ones' complement sum of a header of whole words (RFC 1071).
-func onesSum(d []byte) uint16 {
-	sum := uint64(0)
-	for ; len(d) >= 4; d = d[4:] {
-		sum += uint64(binary.BigEndian.Uint32(d))
-	}
-	sum = sum>>32 + sum&0xffffffff
-	sum = sum>>16 + sum&0xffff
-	sum = sum>>16 + sum&0xffff
-	return uint16(sum>>16 + sum&0xffff)
 }
 
 // isIPv4 reports whether ip is a datagram whose lengths and checksum agree. It has left bytes

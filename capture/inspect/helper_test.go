@@ -19,6 +19,7 @@ type packet struct {
 	tos     uint8
 	mac     byte
 	offload bool // the checksum was left to a network card
+	filled  bool // the checksum is right
 	padding int
 	snap    int // captured bytes, 0 for all
 	vni     uint32
@@ -65,6 +66,16 @@ func (p *packet) ip() []byte {
 			sum += uint32(be.Uint16(b[o:]))
 		}
 		be.PutUint16(l4[6:], uint16(sum>>16+sum&0xffff))
+	}
+	if p.filled && !p.offload && !p.tcp {
+		be.PutUint16(l4[6:], 0)
+		sum := uint32(17 + len(l4))
+		for _, words := range [][]byte{b[12:20], l4} {
+			for ; len(words) > 0; words = words[2:] {
+				sum += uint32(be.Uint16(words))
+			}
+		}
+		be.PutUint16(l4[6:], ^uint16(sum>>16+sum&0xffff))
 	}
 	be.PutUint16(b[2:], uint16(20+len(l4)))
 	return append(b, l4...)

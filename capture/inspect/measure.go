@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
@@ -19,7 +20,8 @@ type measure struct {
 	foreign                   uint64             // copies at another capture point
 	unmatched                 uint64             // copies that only identity inner finds
 	checksums                 uint64             // copies with another checksum
-	undecidable, checksumOnly uint64             // packets, and equal ones of them, in doubt
+	sums                      checksums
+	undecidable, checksumOnly uint64 // packets, and equal ones of them, in doubt
 	kinds                     map[kind]uint64
 	hops                      map[int]uint64 // copies by the hops between both
 	matrix                    matrix
@@ -40,6 +42,7 @@ func (m *measure) fork() *measure {
 	f := *m
 	f.table = newTable(m.owner.cfg.Memory/4, int64(m.owner.cfg.Window))
 	f.kinds, f.hops = maps.Clone(m.kinds), maps.Clone(m.hops)
+	f.sums = slices.Clone(m.sums)
 	f.matrix, f.same = m.matrix.clone(), m.same.clone()
 	return &f
 }
@@ -172,6 +175,7 @@ func (m *measure) copy(k kind, first, copied *sighting, delay, weight uint64) {
 	if k&ttlKind != 0 {
 		m.hops[int(first.hops)-int(copied.hops)] += weight
 	}
+	m.sums.add(first, copied, weight)
 	m.matrix.add(first, copied, delay, weight)
 }
 

@@ -69,6 +69,9 @@ func (n *Inspector) recommend(m *measure, j *judgement, r *Report) Recommendatio
 	if c.Dedup && 2*n.stream.stamped > n.stream.described {
 		c.Strip = append(c.Strip, "arista")
 	}
+	if c.Keep == "flow" && c.Identity == flow.Inner && m.checksums > 0 {
+		c.Strip = append(c.Strip, "tunnel")
+	}
 	c.Reasons = n.reasons(&c, m, r)
 	return c
 }
@@ -156,7 +159,7 @@ func (n *Inspector) reasons(c *Recommendation, m *measure, r *Report) []string {
 		add("--identity %s: it finds all copies, and tunnels make no difference", c.Identity)
 	}
 	if len(c.Ignore) > 0 {
-		add("--ignore l4-checksum: %d copies differ in checksums that were left to a network card", m.checksums)
+		add("--ignore l4-checksum: %d copies differ in checksums that were left to a network card; those with the right ones stay", m.checksums)
 	}
 	if c.IdentityBytes > 0 {
 		add("--identity-bytes %d: copies were captured in different lengths; packets that differ later than that count as equal", c.IdentityBytes)
@@ -170,6 +173,9 @@ func (n *Inspector) reasons(c *Recommendation, m *measure, r *Report) []string {
 	}
 	if slices.Contains(c.Strip, "arista") {
 		add("--strip arista: most packets have the time header of a switch, which few analyzers read")
+	}
+	if slices.Contains(c.Strip, "tunnel") {
+		add("--strip tunnel: packets with the right checksums are those of the receiving end, so each direction has a tunnel of its own")
 	}
 	if slices.Contains(c.Strip, "vlan") && n.manyStacked() {
 		add("--strip vlan: %d packets have tags of 802.1ad, behind which some analyzers find nothing", n.stream.stacked)

@@ -32,6 +32,8 @@ type Report struct {
 	Routers int
 	// Paths has a row for each path of redundant networks, and none without them.
 	Paths []PathCount
+	// Checksums are those of copies that differ in something, by point.
+	Checksums map[string]Checksums
 	// Points counts all packets by point.
 	Points map[string]uint64
 	// NotCopies are the equal packets that were sent again, by protocol.
@@ -72,7 +74,7 @@ func (n *Inspector) Report() *Report {
 	j := n.judge(m)
 	r := &Report{
 		Packets: n.stream.packets, Sampled: 1 << levelOf(max(n.stream.packets, 1)), Equal: m.removed[windows-1][0], Kinds: map[string]uint64{}, Hops: maps.Clone(m.hops),
-		Routers: m.matrix.routers(), Paths: m.paths.report(),
+		Routers: m.matrix.routers(), Paths: m.paths.report(), Checksums: m.sums.report(n.points.Name),
 		Points: n.atPoints(), NotCopies: m.same.report(j.isCopy),
 		Sides: n.sides.report(), Window: n.cfg.Window, NoTime: n.stream.noTime, Truncated: n.stream.truncated, NonIP: n.stream.nonIP, Unopened: n.stream.unopened.ByName(),
 		Forgotten: m.table.forgotten, Uncounted: m.matrix.lost + m.same.lost, MemoryBytes: n.whole.table.bytes(),

@@ -38,7 +38,7 @@ type sighting struct {
 	checksum    uint16
 	encap       uint16 // hash of the headers before the packet that have no identifier
 	hops, class uint8
-	flags       uint8
+	flags       uint16
 	tcp         uint8  // its flags
 	payload     uint16 // captured bytes behind the header of TCP, at most 65535
 }
@@ -52,6 +52,8 @@ const (
 	backward              // the packet goes to the lower end of its conversation
 	stacked               // the first VLAN tag is one of 802.1ad
 	multicast             // the frame is on a path, and goes to several stations
+	validSum              // the checksum of TCP, UDP or ICMP is right
+	wrongSum              // it is wrong
 )
 
 // origin is what else is known of a packet in its batch, as hashes.
@@ -105,6 +107,7 @@ func (d *describer) describe(s *sighting, o *origin, b *capture.Batch, i int, h 
 		s.flags |= truncated
 	}
 	s.network(data[h.Start:h.End], h)
+	s.verify(h.Integrity(b, i))
 	if h.Version != 0 && (h.Flags&flow.FlagFragment == 0 || h.L4 != 0) {
 		o.conversation = d.conversation(data[h.Start:h.End], h, s.flags&backward != 0)
 	}

@@ -188,6 +188,7 @@ var cutCommands = []string{
 	"dedup --json --window 50ms --only udp --within vlan,interface -w OUT1.pcapng --duplicates OUT2.pcapng",
 	"dedup --json --window n:1000 --filter ip --only tcp --protect udp --across -w OUT1.pcapng",
 	"dedup --json --window none --only tcp --protect ip6 --prefer arp --duplicates OUT2.pcapng",
+	"dedup --json --window 50ms --identity inner --ignore l4-checksum --keep flow -w OUT1.pcapng --duplicates OUT2.pcapng",
 	"distinct",
 	"distinct --list --of mac,flow,ip --every 7m",
 	"distinct --json --list --of flow,src,ip,dst,mac --every 10m",

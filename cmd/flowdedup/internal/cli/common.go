@@ -192,7 +192,7 @@ func (f *compareFlags) config(cmd *cobra.Command, c *common) dedup.Config {
 		fpr = c.fpr
 	}
 	return dedup.Config{
-		Identity: flow.IdentityConfig{Kind: f.identity, Ignore: f.ignore, Bytes: f.identityBytes},
+		Identity: f.identityConfig(),
 		Digest:   f.digest, Secret: c.secret, Method: c.method, Params: f.params, Window: f.window, Memory: c.memory,
 		FPR: fpr, Refresh: f.refresh, Across: f.across, Workers: c.workers,
 	}

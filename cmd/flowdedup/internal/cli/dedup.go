@@ -75,6 +75,11 @@ for each conversation, and others where that point has none: each packet stays
 once. --prefer EXPR keeps the copy that matches. Packets wait up to --hold for
 better copies. --strip writes packets without the headers that differ.
 
+Where copies may differ in checksums or in what was captured (--ignore
+l4-checksum, --identity-bytes), whole packets with the right checksum of TCP,
+UDP or ICMP are written before others, which --keep decides between. --prefer
+first turns that off.
+
 --within finds copies in one VLAN, tunnel (vni, with --identity inner),
 interface, input or LAN of PRP only, for tenants with the same addresses.
 --only and --protect leave packets alone. EXPR is a filter expression,

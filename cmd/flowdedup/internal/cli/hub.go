@@ -107,6 +107,7 @@ func (f *hubFlags) checkFlags(fs *pflag.FlagSet, c *common, compare *compareFlag
 		return errors.New("--hub keeps the first of equal packets: leave out --keep and --prefer")
 	}
 	compare.identity, compare.window, compare.ignore, keep.within = kind, shared, ignore, within
+	keep.first = true // which is asked about at once
 	return nil
 }
 

@@ -27,6 +27,8 @@ type keepFlags struct {
 	only, protect input.Condition
 	keep          string
 	prefer        []input.Condition
+	first         bool // --prefer first
+	written       bool // packets are written: see check
 	hold          time.Duration
 	strip         []string
 	decap, mark   bool
@@ -39,6 +41,7 @@ var (
 	stripWords  = []string{"vlan", "mpls", "pppoe", "tunnel", "arista"}
 	// conditionWords are what an expression can begin with.
 	conditionWords = append([]string{"interface", "input"}, filterWords...)
+	preferWords    = append([]string{preferFirst}, conditionWords...)
 )
 
 // maxHold is the longest hold without --hold.
@@ -51,7 +54,7 @@ func (f *keepFlags) register(cmd *cobra.Command) {
 	fs.Var(newParsed(&f.protect, "", "expr", input.ParseCondition), "protect", "never remove packets that match `EXPR`")
 	f.keep = keepWords[0]
 	fs.Var(newParsed(&f.keep, f.keep, "which", oneOfNear(keepWords)), "keep", "of equal packets: first, or flow: all of a conversation from one point")
-	fs.Var(newParsed(&f.prefer, "", "expr", f.parsePrefer), "prefer", "keep the copy that matches `EXPR`; may be repeated, best first")
+	fs.Var(newParsed(&f.prefer, "", "expr", f.parsePrefer), "prefer", "keep the copy that matches `EXPR` (may be repeated, best first), or first: the first one, whole or not")
 	fs.Var(newParsed(&f.hold, "", "duration", parseDelay), "hold", "longest wait for a better copy (default: --window, at most 10ms)")
 	fs.Var(newParsed(&f.strip, "", "headers", parseWords(stripWords)), "strip", "take headers off what is written: "+strings.Join(stripWords, ", "))
 	fs.BoolVar(&f.decap, "decap", false, "same as --strip tunnel")
@@ -60,14 +63,8 @@ func (f *keepFlags) register(cmd *cobra.Command) {
 	groupKeep.add(fs, "keep", "prefer", "hold", "strip", "decap", "mark")
 	completeWords(cmd, map[string][]string{
 		"keep": keepWords, "within": withinWords, "strip": stripWords, "hold": {"1ms", "10ms"},
-		"only": conditionWords, "protect": conditionWords, "prefer": conditionWords,
+		"only": conditionWords, "protect": conditionWords, "prefer": preferWords,
 	})
-}
-
-// parsePrefer adds one more preference.
-func (f *keepFlags) parsePrefer(text string) ([]input.Condition, error) {
-	one, err := input.ParseCondition(text)
-	return append(f.prefer, one), err
 }
 
 // conditions returns each condition with its flag.
@@ -91,20 +88,21 @@ func (f *keepFlags) chooses() bool { return f.keep == "flow" || len(f.prefer) > 
 // check rejects flags that contradict each other. output is where kept packets are
 // written, or "". others says that there are other outputs of packets.
 func (f *keepFlags) check(fs *pflag.FlagSet, compare *compareFlags, output string, others bool) error {
-	written := output != "" || others
-	var err error
+	f.written = output != "" || others
+	err := f.checkFirst()
 	switch {
+	case err != nil:
 	case len(f.prefer) > dedup.MaxPreferences:
 		err = fmt.Errorf("--prefer may be given %d times, not %d", dedup.MaxPreferences, len(f.prefer))
-	case fs.Changed("hold") && !f.chooses():
-		err = errors.New("--hold needs --keep flow or --prefer: otherwise no packet waits")
+	case fs.Changed("hold") && !f.chooses() && !f.intact(compare.identityConfig()):
+		err = errors.New("--hold needs --keep flow, --prefer, or copies that may differ in checksums or length: otherwise no packet waits")
 	case fs.Changed("hold") && f.hold == 0:
 		err = errors.New("--hold 0 leaves no time for a better copy to come: leave it out, or give it a duration")
 	case slices.Contains(f.within, "interface") && compare.across:
 		err = errors.New("--within interface finds copies on one interface only, --across on another only: leave one of them out")
 	case slices.Contains(f.within, "vni") && compare.identity != flow.Inner:
 		err = errors.New("--within vni needs --identity inner: without it the VNI is part of what is compared")
-	case f.strips() && !written:
+	case f.strips() && !f.written:
 		err = errors.New("--strip and --decap change what is written: name a file with -w")
 	case f.mark:
 		err = f.checkMark(fs, output)
@@ -169,11 +167,11 @@ func (f *keepFlags) checkInterfaces(from *sources) error {
 // complete adds the choice of packets to the configuration of the filter.
 func (f *keepFlags) complete(c *dedup.Config) {
 	c.Within, c.Only, c.Protect = slices.Sorted(slices.Values(f.within)), f.only, f.protect
-	c.Choice = dedup.Choice{Flow: f.keep == "flow", Prefer: f.prefer, Strip: f.strip, Mark: f.mark}
+	c.Choice = dedup.Choice{Flow: f.keep == "flow", Prefer: f.prefer, Intact: f.intact(c.Identity), Strip: f.strip, Mark: f.mark}
 	if f.decap && !slices.Contains(f.strip, "tunnel") {
 		c.Choice.Strip = append(slices.Clone(f.strip), "tunnel")
 	}
-	if f.chooses() {
+	if f.chooses() || c.Choice.Intact {
 		c.Choice.Hold = holdOf(f.hold, c.Window)
 	}
 }

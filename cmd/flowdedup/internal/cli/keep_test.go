@@ -142,7 +142,7 @@ func TestKeepConfig(t *testing.T) {
 func TestKeepCompletion(t *testing.T) {
 	for flag, want := range map[string]string{
 		"--keep": "first\nflow\n", "--within": "vlan\nvni\ninterface\ninput\n", "--strip": "vlan\nmpls\npppoe\ntunnel\n",
-		"--only": "interface\ninput\narp\n", "--protect": "interface\ninput\narp\n", "--prefer": "interface\ninput\narp\n",
+		"--only": "interface\ninput\narp\n", "--protect": "interface\ninput\narp\n", "--prefer": "first\ninterface\ninput\narp\n",
 	} {
 		for _, command := range []string{"dedup", "live"} {
 			if out, _, code := run("__complete", command, flag, ""); code != exitDone || !strings.HasPrefix(out, want) {

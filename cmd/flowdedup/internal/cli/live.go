@@ -81,6 +81,8 @@ with 1.
 --keep flow keeps the copies of one capture point for each conversation, for
 analyzers to which a VLAN or an interface is part of a flow. --prefer EXPR
 keeps the copy that matches; EXPR is a filter expression or interface NAME.
+Where copies may differ in checksums or length, whole packets with right
+checksums are written before others, unless --prefer first is given.
 Packets then leave up to --hold later, in order. flowdedup dedup --help says
 more about these flags, and about --within, --only, --protect and --strip.
 

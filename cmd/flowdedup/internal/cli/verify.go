@@ -137,7 +137,7 @@ func (f *verifyFlags) config(cmd *cobra.Command, args []string) (*verify.Config,
 	}
 	c, w := &f.compare, f.compare.window
 	cfg.Config = verifier.Config{
-		Identity: flow.IdentityConfig{Kind: c.identity, Ignore: c.ignore, Bytes: c.identityBytes},
+		Identity: c.identityConfig(),
 		Window:   w.Duration, Packets: uint64(w.Packets), Edge: f.edge, Across: c.across, Refresh: c.refresh,
 		Memory: f.memory,
 	}

@@ -69,8 +69,9 @@ type Config struct {
 type Choice struct {
 	Flow   bool              // the packets of a conversation come from one capture point
 	Prefer []input.Condition // the best one first
+	Intact bool              // whole packets with the right checksums before others
 	// Hold is how long a packet waits for a better copy. It is 0 where none waits: without
-	// Flow and Prefer.
+	// Flow, Prefer and Intact.
 	Hold time.Duration
 	// Delay is how much longer than Hold packets wait in a live run, after their arrival: as
 	// long as others may take to arrive.

@@ -47,8 +47,8 @@ func (d *Detector) Kept(b *capture.Batch, drop []uint64) { d.conversations.Add(b
 func (d *Detector) Conversations() Conversations {
 	n := Conversations{Counts: d.conversations.Counts(), Inner: d.cfg.Identity.Kind == flow.Inner}
 	// Packets that wait for a hub wait for nothing else.
-	if n.Split > 0 && !d.cfg.Choice.Flow && d.cfg.Hub == nil {
-		n.Advice = append(n.Advice, "--keep flow")
+	if flags := d.cfg.Choice.oneHome(); n.Split > 0 && flags != "" && d.cfg.Hub == nil {
+		n.Advice = append(n.Advice, flags)
 	}
 	if n.Tagged == 0 {
 		return n
@@ -64,6 +64,20 @@ func (d *Detector) Conversations() Conversations {
 		n.Advice = append(n.Advice, "--strip "+strings.Join(headers, ","))
 	}
 	return n
+}
+
+// oneHome returns the flags with which all packets of a conversation are from its home, as far
+// as it has them; "" if no flag is left.
+func (c *Choice) oneHome() string {
+	switch {
+	case c.Flow && c.Intact:
+		return "--prefer first"
+	case c.Flow:
+		return ""
+	case c.Intact:
+		return "--keep flow --prefer first"
+	}
+	return "--keep flow"
 }
 
 // Tags names the headers by which conversations are told apart.

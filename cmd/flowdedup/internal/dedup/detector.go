@@ -90,6 +90,7 @@ func (d *Detector) Continue(before *Detector) {
 	k.batches, k.Duplicates, k.removed, k.duplicates = o.batches, o.Duplicates, o.removed, o.duplicates
 	k.unjudged, k.protected = o.unjudged, o.protected
 	k.Undecidable, k.ChecksumOnly = o.Undecidable, o.ChecksumOnly
+	k.whole, k.checksum = before.preferred()
 }
 
 // prepareFilter sets the filter up for the kind of run.
@@ -150,6 +151,9 @@ func (d *Detector) Summary(elapsed time.Duration) Summary {
 	if d.hold != nil {
 		held := d.hold.Stats()
 		s.Held, s.HeldBytes, s.HeldEarly = &held, &held.HeldBytes, &held.Early
+	}
+	if whole, checksum := d.preferred(); d.cfg.Choice.Intact || whole+checksum > 0 {
+		s.WholePreferred, s.ChecksumPreferred = &whole, &checksum
 	}
 	return s
 }
@@ -259,6 +263,7 @@ type SavedStats struct {
 	Unjudged, Protected                 uint64
 	Unopened                            []flow.UnopenedCount `json:",omitempty"`
 	Undecidable, ChecksumOnly           uint64
+	Whole, Checksum                     uint64 // WholePreferred and ChecksumPreferred
 	// Points are the capture points of packets, by the numbers that the filter stores.
 	Points        []flow.CapturePoint
 	Conversations split.Counts
@@ -284,13 +289,14 @@ func (d *Detector) Save(w io.Writer) (SavedStats, error) {
 		return SavedStats{}, ErrNoSnapshot
 	}
 	t := &d.stats.batches
+	whole, checksum := d.preferred()
 	return SavedStats{
 		Packets: t.Packets, Bytes: t.Bytes, NonIP: t.NonIP, Snapped: t.Snapped, OutOfOrder: t.OutOfOrder, Untimed: t.Untimed,
 		First: t.First, Last: t.Last, Duplicates: d.stats.Duplicates, Removed: d.stats.removed,
 		ByProtocol: slices.Clone(d.stats.duplicates[:]), Points: d.copies.Points().List(),
 		Unopened: t.Unopened.List(),
 		Unjudged: d.stats.unjudged, Protected: d.stats.protected, Undecidable: d.stats.Undecidable, ChecksumOnly: d.stats.ChecksumOnly,
-		Conversations: d.conversations.Counts(), Hub: d.hub.saved(),
+		Whole: whole, Checksum: checksum, Conversations: d.conversations.Counts(), Hub: d.hub.saved(),
 	}, f.Snapshot(w, d.cfg.Secret, d.cfg.label())
 }
 
@@ -319,6 +325,7 @@ func Resume(cfg *Config, r io.Reader, saved *SavedStats) (*Detector, error) {
 	b.Duplicates, b.removed = saved.Duplicates, saved.Removed
 	b.unjudged, b.protected = saved.Unjudged, saved.Protected
 	b.Undecidable, b.ChecksumOnly = saved.Undecidable, saved.ChecksumOnly
+	b.whole, b.checksum = saved.Whole, saved.Checksum
 	copy(b.duplicates[:], saved.ByProtocol)
 	return d, nil
 }

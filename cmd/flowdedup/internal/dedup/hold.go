@@ -13,7 +13,7 @@ func (d *Detector) newHold() (*dedup.Hold, error) {
 	if c.Hold == 0 {
 		return nil, nil
 	}
-	hold := dedup.HoldConfig{Hold: c.Hold, Identity: d.cfg.Identity.Kind, Secret: d.cfg.Secret, Swapped: d.swap}
+	hold := dedup.HoldConfig{Intact: c.Intact, Hold: c.Hold, Identity: d.cfg.Identity.Kind, Secret: d.cfg.Secret, Swapped: d.swap}
 	if c.Flow {
 		hold.Keep = dedup.KeepFlow
 	}
@@ -37,6 +37,17 @@ func (d *Detector) swap(b *capture.Batch, out, in *capture.Frame) {
 	if d.swapped != nil {
 		d.swapped(b, out, in)
 	}
+}
+
+// preferred returns how many packets were kept instead of a truncated one, and of one with a
+// wrong checksum.
+func (d *Detector) preferred() (whole, checksum uint64) {
+	whole, checksum = d.stats.whole, d.stats.checksum
+	if d.hold != nil {
+		held := d.hold.Stats()
+		whole, checksum = whole+held.Whole, checksum+held.Checksum
+	}
+	return whole, checksum
 }
 
 // Write passes a judged batch to write with the packets that are not to be kept, or

@@ -74,6 +74,11 @@ type Summary struct {
 	// packets that no longer could for want of memory. Both are nil if no packet waits.
 	HeldBytes *int    `json:"held_bytes,omitempty"`
 	HeldEarly *uint64 `json:"held_early,omitempty"`
+	// WholePreferred counts packets that were kept instead of an equal one that was captured
+	// in part, ChecksumPreferred those kept instead of one with a wrong checksum. Both are
+	// nil where neither matters.
+	WholePreferred    *uint64 `json:"whole_preferred,omitempty"`
+	ChecksumPreferred *uint64 `json:"checksum_preferred,omitempty"`
 	// HubCopies counts the duplicates that the hub found, which are among Duplicates:
 	// packets that another site has sent before. Unchecked counts packets that it was asked
 	// about in vain, and which stayed. HubDelay says how long its answers took. All are nil
@@ -127,11 +132,13 @@ func (s *Summary) SetStripped(outputs *sink.Set) {
 // runStats keeps the running counts of a Summary.
 type runStats struct {
 	Summary
-	batches    dedup.Tally
-	removed    uint64 // captured bytes of the duplicates
-	unjudged   uint64
-	protected  uint64
-	duplicates [flow.ProtocolCount]uint64
+	batches   dedup.Tally
+	removed   uint64 // captured bytes of the duplicates
+	unjudged  uint64
+	protected uint64
+	// whole and checksum are WholePreferred and ChecksumPreferred of the runs before.
+	whole, checksum uint64
+	duplicates      [flow.ProtocolCount]uint64
 }
 
 func newRunStats() *runStats { return &runStats{batches: dedup.NewTally()} }

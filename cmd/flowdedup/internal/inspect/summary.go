@@ -24,6 +24,8 @@ type Summary struct {
 	Points   map[string]uint64 `json:"points"`
 	// Paths are those of redundant networks; empty without.
 	Paths []inspect.PathCount `json:"paths"`
+	// Checksums count copies that differ in something by point, and by their checksums.
+	Checksums map[string]inspect.Checksums `json:"checksums"`
 	// NotCopies counts equal packets that are no copies, by protocol.
 	NotCopies map[string]uint64          `json:"not_copies"`
 	Examples  map[string]inspect.Example `json:"examples"`
@@ -78,7 +80,7 @@ type Recommendation struct {
 func newSummary(cfg *Config, r *inspect.Report, took time.Duration) Summary {
 	s := Summary{
 		Verdict: Verdict(r), Packets: r.Packets, Copies: r.Copies, Equal: r.Equal, Kinds: r.Kinds, TTLSteps: r.Hops,
-		Matrix: r.Matrix, Delays: r.Delays, Points: r.Points, Paths: r.Paths, NotCopies: map[string]uint64{}, Examples: map[string]inspect.Example{},
+		Matrix: r.Matrix, Delays: r.Delays, Points: r.Points, Paths: r.Paths, Checksums: r.Checksums, NotCopies: map[string]uint64{}, Examples: map[string]inspect.Example{},
 		SplitConversations: r.SplitConversations, SampledConversations: r.SampledConversations, OneSided: r.Sides,
 		Sampled: 1 / float64(r.Sampled), Window: window.Window{Duration: r.Window}.String(), NonIP: r.NonIP, Unopened: r.Unopened, Snapped: r.Truncated, NoTimestamp: r.NoTime,
 		Undecidable: r.Undecidable, ChecksumOnly: r.ChecksumOnly,

@@ -30,6 +30,8 @@ type LearnConfig struct {
 	// copies then; 0 stands for the window.
 	Keep bool
 	Hold func(window.Window) time.Duration
+	// Intact says whether Dedup.Choice.Intact fits an identity.
+	Intact func(flow.IdentityConfig) bool
 }
 
 // Learned says what a run found out.
@@ -198,7 +200,8 @@ func (l *learner) config(c *choice) *dedup.Config {
 	if c.flow {
 		cfg.Choice.Flow = true
 	}
-	if cfg.Choice.Flow || len(cfg.Choice.Prefer) > 0 {
+	cfg.Choice.Intact = l.cfg.Intact(cfg.Identity)
+	if cfg.Choice.Flow || len(cfg.Choice.Prefer) > 0 || cfg.Choice.Intact {
 		cfg.Choice.Hold, cfg.Choice.Delay = l.cfg.Hold(cfg.Window), l.run.cfg.Ring.BlockTimeout
 	}
 	return &cfg
@@ -207,7 +210,7 @@ func (l *learner) config(c *choice) *dedup.Config {
 // passAll makes a configuration keep all packets, in little memory.
 func passAll(cfg *dedup.Config) {
 	cfg.Pass, cfg.Method, cfg.Memory = true, "auto", layout.LineSize<<10
-	cfg.Choice.Flow, cfg.Choice.Hold = false, 0
+	cfg.Choice.Flow, cfg.Choice.Intact, cfg.Choice.Hold = false, false, 0
 }
 
 // follow makes a decision take effect.

@@ -27,6 +27,8 @@ type Status struct {
 	Unjudged, Protected  *uint64 // those of dedup.Summary
 	Undecidable          uint64
 	ChecksumOnly         uint64
+	WholePreferred       *uint64 // the same
+	ChecksumPreferred    *uint64
 	DuplicatesByProtocol map[string]uint64
 	Unopened             map[string]uint64 // that of dedup.Summary
 	Diffs                diffs.Counts      // of the duplicates sampled
@@ -172,6 +174,7 @@ func (r *runner) status(now time.Time) Status {
 		Started: r.begin, Now: now, Rings: r.capture.Stats(), Networks: r.networks(),
 		PacketsIn: sum.PacketsIn, BytesIn: sum.BytesIn, Duplicates: sum.Duplicates, BytesOut: r.bytesOut,
 		Unopened: sum.Unopened, Unjudged: sum.Unjudged, Protected: sum.Protected, Undecidable: sum.Undecidable, ChecksumOnly: sum.ChecksumOnly,
+		WholePreferred: sum.WholePreferred, ChecksumPreferred: sum.ChecksumPreferred,
 		DuplicatesByProtocol: sum.DuplicatesByProtocol, Diffs: sum.Diffs, Matrix: sum.Matrix, Conversations: sum.Conversations,
 		Filter: Filter{
 			Window: sum.Window, Identity: sum.Identity, Method: sum.Method, MemoryBytes: sum.MemoryBytes,

@@ -180,6 +180,8 @@ func wholeSample(seconds int) *live.Status {
 	status.Learned = &live.Learned{Decisions: 1, Dedup: true, Identity: "l3", Window: "1ms", Keep: "first", Passed: 9}
 	status.Hub = &live.Hub{}
 	status.Unopened = map[string]uint64{"ethertype-88b5": 12, "linktype-290": 3}
+	whole, checksum := uint64(10), uint64(11)
+	status.WholePreferred, status.ChecksumPreferred = &whole, &checksum
 	return status
 }
 

@@ -50,6 +50,7 @@ func InspectText(w io.Writer, s *inspect.Summary) error {
 	kindsTable(&t, s)
 	matrixTable(&t, s)
 	pathTable(&t, s)
+	checksumsTable(&t, s)
 	notCopiesTable(&t, s)
 	recommendation(&t, s)
 	if s.Sampled < 1 {

@@ -42,6 +42,9 @@ func InspectPage(w io.Writer, s *inspect.Summary) error {
 	if len(s.Paths) > 0 {
 		p.Sections = append(p.Sections, pathSection(s))
 	}
+	if rows := checksumRows(s); len(rows) > 0 {
+		p.Sections = append(p.Sections, checksumsSection(rows))
+	}
 	if len(s.NotCopies) > 0 {
 		p.Sections = append(p.Sections, repeatsSection(s))
 	}

@@ -72,6 +72,9 @@ func dedupText(w io.Writer, s *dedup.Summary, written bool, rate string) error {
 	if s.HeldBytes != nil {
 		fmt.Fprintf(&t, "  held        %s at most, for better copies\n", show.Bytes(*s.HeldBytes))
 	}
+	if s.ChecksumPreferred != nil {
+		fmt.Fprintf(&t, "  preferred   %s packets to equal ones with a wrong checksum, %s to truncated ones\n", show.Count(*s.ChecksumPreferred), show.Count(*s.WholePreferred))
+	}
 	if s.Stripped != nil {
 		fmt.Fprintf(&t, "  stripped    %s packets%s\n", show.Count(*s.Stripped), also(show.Note{Count: *s.Unstripped, What: "with a header that could not be taken off"}))
 	}

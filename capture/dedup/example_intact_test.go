@@ -1,0 +1,62 @@
+package dedup_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"runtime"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/dedup"
+	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
+	"github.com/flowdedup/flowdedup/capture/pipeline"
+)
+
+// checked is a writer that counts packets by what their checksums are.
+type checked struct {
+	capture.Writer
+	counts map[flow.Integrity]int
+}
+
+// Write counts the packets that stay.
+func (w *checked) Write(b *capture.Batch, drop []uint64) error {
+	headers := make([]flow.Header, len(b.Frames))
+	flow.NewDecoder(flow.DecoderConfig{Inner: true}).Decode(headers, b, 0)
+	for lo, hi := capture.NextRun(drop, 0, len(b.Frames)); lo < len(b.Frames); lo, hi = capture.NextRun(drop, hi, len(b.Frames)) {
+		for i := lo; i < hi; i++ {
+			w.counts[headers[i].Integrity(b, i)]++
+		}
+	}
+	return nil
+}
+
+// A mirror of both ends shows packets before a network card has filled in their checksums, and
+// after. With Intact those with the right checksums stay.
+func ExampleConfig_intact() {
+	for _, intact := range []bool{false, true} {
+		src, err := pcapfile.Open("../../testdata/pcaps/mirror-vxlan.pcap", pcapfile.Options{})
+		if err != nil {
+			log.Fatal(err)
+		}
+		packets := pipeline.New(src)
+		detector, err := dedup.New(dedup.Config{
+			Identity: flow.IdentityConfig{Kind: flow.Inner, Ignore: flow.IgnoreAlso(flow.L4Checksum)}, Intact: intact,
+		})
+		if err != nil {
+			log.Fatal(err)
+		}
+		w := checked{counts: map[flow.Integrity]int{}}
+		if err := packets.Run(context.Background(), runtime.NumCPU(), detector.Tasks(&w)); err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(w.counts[flow.WrongChecksum], "wrong checksums,", w.counts[flow.ValidChecksum], "right ones")
+		if err := errors.Join(packets.Close(), detector.Close()); err != nil {
+			log.Fatal(err)
+		}
+	}
+	// Output:
+	// 236 wrong checksums, 42 right ones
+	// 0 wrong checksums, 278 right ones
+}

@@ -1,0 +1,100 @@
+package dedup
+
+import (
+	"math/bits"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
+)
+
+// TestHoldIntact keeps the best of equal packets in the order of what counts, and counts why.
+func TestHoldIntact(t *testing.T) {
+	const (
+		none, valid, wrong, cut = flow.NoChecksum, flow.ValidChecksum, flow.WrongChecksum, flow.Truncated
+	)
+	type seen struct {
+		integrity flow.Integrity
+		point     uint64 // 1 is home
+		rank      uint8
+	}
+	for _, c := range []struct {
+		name            string
+		all             []seen
+		kept            int
+		whole, checksum uint64
+		first           bool // KeepFirst
+	}{
+		{name: "all valid", all: []seen{{valid, 1, 0}, {valid, 2, 0}}, kept: 0},
+		{name: "sent unfilled", all: []seen{{wrong, 1, 0}, {valid, 2, 0}}, kept: 1, checksum: 1},
+		{name: "sent unfilled, first", all: []seen{{wrong, 1, 0}, {valid, 2, 0}, {valid, 1, 0}}, kept: 1, checksum: 1, first: true},
+		{name: "sent unfilled, home", all: []seen{{wrong, 1, 0}, {valid, 2, 0}, {valid, 1, 0}}, kept: 2, checksum: 1},
+		{name: "none is as good as valid", all: []seen{{none, 1, 0}, {valid, 2, 0}}, kept: 0},
+		{name: "none before wrong", all: []seen{{wrong, 1, 0}, {none, 2, 0}}, kept: 1, checksum: 1},
+		{name: "whole before valid", all: []seen{{cut, 1, 0}, {wrong, 2, 0}, {cut, 1, 0}}, kept: 1, whole: 1},
+		{name: "whole, then valid", all: []seen{{cut, 1, 0}, {wrong, 2, 0}, {valid, 2, 0}, {cut, 1, 0}}, kept: 2, whole: 1, checksum: 1},
+		{name: "all wrong", all: []seen{{wrong, 2, 0}, {wrong, 2, 0}, {wrong, 1, 0}}, kept: 2},
+		{name: "rank before whole", all: []seen{{cut, 2, 1}, {valid, 1, 3}, {cut, 2, 0}, {valid, 1, 1}}, kept: 2},
+		{name: "rank before whole, then whole", all: []seen{{valid, 1, 3}, {cut, 2, 0}, {wrong, 2, 0}}, kept: 2, whole: 1},
+		{name: "valid first, better later", all: []seen{{valid, 2, 0}, {wrong, 1, 0}, {valid, 1, 0}}, kept: 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			// The first packet makes a home.
+			all, drop := []sighted{{digest: digest.Digest{1, 1}, conversation: 7, point: 1, time: 1e9, size: 9}}, []bool{false}
+			for i, s := range c.all {
+				all = append(all, sighted{digest: digest.Digest{2, 2}, conversation: 7, point: s.point, time: 1e9 + int64(i), size: i, rank: s.rank, integrity: s.integrity})
+				drop = append(drop, i > 0)
+			}
+			want := make([]bool, len(all))
+			want[0], want[1+c.kept] = true, true
+			for _, step := range []int{1, 2, len(all)} {
+				cfg := HoldConfig{Keep: KeepFlow, Hold: time.Millisecond, Intact: true}
+				if c.first {
+					cfg.Keep = KeepFirst
+				}
+				h := newHold(t, cfg)
+				got := (&heldRun{t: t, hold: h, all: all, drop: drop}).run(true, func() int { return step })
+				if s := h.Stats(); !slices.Equal(got, want) || s.Whole != c.whole || s.Checksum != c.checksum {
+					t.Errorf("batches of %d: kept %v, want %v; %+v", step, got, want, s)
+				}
+			}
+		})
+	}
+}
+
+// TestHoldIntactLazy looks into no packet without a copy: the packets of this batch, which
+// have no interface, cannot be decoded.
+func TestHoldIntactLazy(t *testing.T) {
+	h := newHold(t, HoldConfig{Hold: time.Millisecond, Intact: true})
+	x := h.NewBatch()
+	b, p := &capture.Batch{Buf: make([]byte, 100)}, &BatchDetector{drop: make([]uint64, 2)}
+	p.copies = p.drop
+	for i := range uint64(100) {
+		b.Frames = append(b.Frames, capture.Frame{Time: int64(i), CapLen: 60, WireLen: 60})
+		p.digests, p.times = append(p.digests, digest.Digest{i, bits.Reverse64(i)}), append(p.times, int64(i))
+	}
+	x.Reset(len(b.Frames))
+	x.Apply(b, p, nil)
+}
+
+// TestHoldIntactAllocates nothing once buffers have grown.
+func TestHoldIntactAllocates(t *testing.T) {
+	all, drop := pair(500, 1e9, time.Microsecond)
+	for i := range all {
+		all[i].integrity = flow.Integrity(i % 3)
+	}
+	r := &heldRun{t: t, hold: newHold(t, HoldConfig{Keep: KeepFlow, Hold: time.Millisecond, Intact: true}), all: all, drop: drop}
+	var b capture.Batch
+	r.batch(&b, 0, len(all))
+	k := &heldBatch{view: viewOf(&b)}
+	if n := testing.AllocsPerRun(100, func() {
+		for i := range b.Frames {
+			r.hold.judge(unjudged, k, i)
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

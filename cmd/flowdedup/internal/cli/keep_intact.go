@@ -1,0 +1,39 @@
+package cli
+
+import (
+	"errors"
+
+	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
+)
+
+// preferFirst is the word of --prefer that keeps the first of equal packets, whatever is wrong
+// with it.
+const preferFirst = "first"
+
+// parsePrefer adds one more preference.
+func (f *keepFlags) parsePrefer(text string) ([]input.Condition, error) {
+	if text == preferFirst {
+		f.first = true
+		return f.prefer, nil
+	}
+	one, err := input.ParseCondition(text)
+	return append(f.prefer, one), err
+}
+
+// checkFirst rejects preferences beside --prefer first.
+func (f *keepFlags) checkFirst() error {
+	if f.first && len(f.prefer) > 0 {
+		return errors.New("--prefer first keeps the first of equal packets: leave out the other --prefer")
+	}
+	return nil
+}
+
+// intact reports whether whole packets with the right checksums are kept before others. It
+// matters for what is written, where equal packets may differ in that.
+func (f *keepFlags) intact(c flow.IdentityConfig) bool { return f.written && !f.first && c.Uneven() }
+
+// identityConfig returns what is compared.
+func (f *compareFlags) identityConfig() flow.IdentityConfig {
+	return flow.IdentityConfig{Kind: f.identity, Ignore: f.ignore, Bytes: f.identityBytes}
+}

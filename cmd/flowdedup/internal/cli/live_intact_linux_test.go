@@ -1,0 +1,38 @@
+package cli
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// TestLiveIntact keeps the copy whose checksum is not wrong, and goes on counting after a
+// restart. All wait until the run ends.
+func TestLiveIntact(t *testing.T) {
+	t.Parallel()
+	lab(t)
+	pair(t, "left", "right")
+	dir := t.TempDir()
+	for run := range 3 {
+		out := filepath.Join(t.TempDir(), "out.pcap")
+		flags := []string{"-i", "left", "-w", out, "--ignore", "l4-checksum", "--window", "1h", "--hold", "1h", "--state", filepath.Join(dir, "state"), "--json"}
+		r := startLive(t, flags...)
+		frame := liveFrame{id: uint16(1 + run), src: 1, ttl: 64}
+		wrong := frame.bytes()
+		wrong[14+20+6] = 1
+		frame.ttl--
+		sendBytes(t, "right", wrong, frame.bytes())
+		s := r.finish()
+		var counts preferredCounts
+		if err := json.Unmarshal(r.stdout.Bytes(), &counts); err != nil {
+			t.Fatal(err)
+		}
+		if got := framesOf(t, out); !slices.Equal(got, []string{string(frame.bytes())}) || s.Duplicates != uint64(1+run) {
+			t.Errorf("run %d: %q, %+v", run, got, s)
+		}
+		if counts.ChecksumPreferred == nil || *counts.ChecksumPreferred != 1+run || counts.WholePreferred == nil {
+			t.Errorf("run %d: %+v", run, counts)
+		}
+	}
+}
