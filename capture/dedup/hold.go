@@ -3,6 +3,7 @@ package dedup
 import (
 	"math/bits"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
@@ -83,6 +84,7 @@ type Hold struct {
 	within     uint64 // nanoseconds between a packet and a better copy
 	limit      int    // bytes
 	homes      *affinity.Table
+	lone       atomic.Pointer[uint64] // the one point of the stream, for which homes has no memory
 	candidates candidates
 
 	next    uint64 // number of the next packet
@@ -158,6 +160,7 @@ type HoldBatch struct {
 	hold      *Hold
 	sightings *flow.SightingReader // nil without KeepFlow
 	seen      flow.Sightings
+	unread    []packetRun // of seen: all come from the one point of the stream
 	home      []uint64
 	verdicts  verdicts
 	own       *heldBatch
@@ -188,15 +191,48 @@ func (x *HoldBatch) Reset(n int) {
 	s := &x.seen
 	s.Conversation, s.Fragment, s.Point = resize(s.Conversation, n), resize(s.Fragment, n), resize(s.Point, n)
 	x.home = resize(x.home, (n+63)/64)
+	x.unread = x.unread[:0]
 }
 
 // Read reads the conversations and points of the packets from to to-1 of a batch, which p
 // has read just before. Meanwhile, other HoldBatches may read theirs.
 func (x *HoldBatch) Read(b *capture.Batch, p *BatchDetector, from, to int) {
-	if x.sightings != nil {
-		s := &x.seen
-		run := flow.Sightings{Conversation: s.Conversation[from:to], Fragment: s.Fragment[from:to], Point: s.Point[from:to]}
-		x.sightings.ReadIdentities(run, b, from, p.messages)
+	if x.sightings == nil {
+		return
+	}
+	if lone := x.hold.lone.Load(); lone != nil && x.sightings.AllAt(*lone, b, from, p.messages) {
+		x.unread = append(x.unread, packetRun{from, to})
+		return
+	}
+	x.sightings.ReadIdentities(x.seen.Run(from, to), b, from, p.messages)
+}
+
+// packetRun is packets from one number to before another.
+type packetRun struct{ from, to int }
+
+// findHomes finds the packets that come from home.
+func (x *HoldBatch) findHomes(b *capture.Batch, p *BatchDetector) {
+	h, n := x.hold, len(b.Frames)
+	unread := 0
+	for _, run := range x.unread {
+		unread += run.to - run.from
+	}
+	if _, lone := h.homes.Lone(); lone && unread == n {
+		for w := range x.home {
+			x.home[w] = ^uint64(0)
+		}
+		return
+	}
+	for _, run := range x.unread { // another point was seen meanwhile
+		x.seen.Run(run.from, run.to).Set(x.sightings.Read(b, run.from, run.to-run.from))
+	}
+	h.homes.AtHome(x.home, affinity.Sightings{
+		Conversation: x.seen.Conversation, Fragment: x.seen.Fragment, Point: x.seen.Point, Times: p.times, Copies: p.copies,
+	})
+	if point, lone := h.homes.Lone(); !lone {
+		h.lone.Store(nil)
+	} else if h.lone.Load() == nil {
+		h.lone.Store(&point)
 	}
 }
 
@@ -209,9 +245,7 @@ func (x *HoldBatch) Apply(b *capture.Batch, p *BatchDetector, ranks []uint8) {
 	h.arrive()
 	x.accept(b)
 	if h.homes != nil {
-		h.homes.AtHome(x.home, affinity.Sightings{
-			Conversation: x.seen.Conversation, Fragment: x.seen.Fragment, Point: x.seen.Point, Times: p.times, Copies: p.copies,
-		})
+		x.findHomes(b, p)
 	}
 	x.choose(b)
 	h.advance()
