@@ -65,12 +65,12 @@ func TestHoldIntact(t *testing.T) {
 	}
 }
 
-// TestHoldIntactLazy looks into no packet without a copy: the packets of this batch cannot be
-// decoded.
+// TestHoldIntactLazy looks into no packet without a copy: the packets of this batch, which
+// have no interface, cannot be decoded.
 func TestHoldIntactLazy(t *testing.T) {
 	h := newHold(t, HoldConfig{Hold: time.Millisecond, Intact: true})
 	x := h.NewBatch()
-	b, p := &capture.Batch{}, &BatchDetector{drop: make([]uint64, 2)}
+	b, p := &capture.Batch{Buf: make([]byte, 100)}, &BatchDetector{drop: make([]uint64, 2)}
 	p.copies = p.drop
 	for i := range uint64(100) {
 		b.Frames = append(b.Frames, capture.Frame{Time: int64(i), CapLen: 60, WireLen: 60})

@@ -65,7 +65,10 @@ func (x *HoldBatch) isBetter(i int, quality uint64, c *candidate, from *heldBatc
 		return quality, true
 	}
 	kept = h.judge(kept, from, at)
-	c.set(c.number(), kept)
+	if c.set(c.number(), kept); kept == 0 {
+		c.value = 0 // no copy is better
+		from.waiting[at/64] &^= 1 << (uint(at) % 64)
+	}
 	if atBest(quality) >= kept {
 		return quality, false
 	}

@@ -149,7 +149,7 @@ func (n *Inspector) reasons(c *Recommendation, m *measure, r *Report) []string {
 		add("--across: all copies come from another interface, and packets that were sent again at one interface stay")
 	}
 	if c.Keep == "flow" {
-		add("--keep flow: keeping the first of equal packets would split %d of %d sampled conversations", r.SplitConversations, r.SampledConversations)
+		add("--keep flow, the default of what is written: keeping the first of equal packets would split %d of %d sampled conversations", r.SplitConversations, r.SampledConversations)
 	}
 	if slices.Contains(c.Strip, "tunnel") {
 		add("--strip tunnel: packets with the right checksums are those of the receiving end, so each direction has a tunnel of its own")

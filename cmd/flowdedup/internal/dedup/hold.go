@@ -13,7 +13,7 @@ func (d *Detector) newHold() (*dedup.Hold, error) {
 	if c.Hold == 0 {
 		return nil, nil
 	}
-	hold := dedup.HoldConfig{Intact: c.Intact, Hold: c.Hold, Identity: d.cfg.Identity.Kind, Secret: d.cfg.Secret, Swapped: d.swap}
+	hold := dedup.HoldConfig{Keep: dedup.KeepFirst, Intact: c.Intact, Hold: c.Hold, Identity: d.cfg.Identity.Kind, Secret: d.cfg.Secret, Swapped: d.swap}
 	if c.Flow {
 		hold.Keep = dedup.KeepFlow
 	}

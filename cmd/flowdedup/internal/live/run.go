@@ -114,8 +114,9 @@ func open(ctx context.Context, cfg *Config) (r *runner, err error) {
 		Kept: cfg.Output, Removed: cfg.Duplicates, Forward: cfg.Forward, Strip: headers, Retry: cfg.Ring.Wait,
 		TLS: cfg.TLS, Rotate: cfg.Rotate, Live: true, BeginsLate: cfg.network(), Stop: func() { r.capture.Stop() }, Log: r.log,
 	}
-	// Who waits for better copies or a hub would hold batches for long.
-	cfg.Ring.InPlace = outputs.InPlace() && hold.Hold == 0 && cfg.Learn.For == 0 && !cfg.network() && cfg.Dedup.Hub == nil
+	// Who waits for a hub would hold batches for long. Of those that wait for better copies
+	// there are copies.
+	cfg.Ring.InPlace = outputs.InPlace() && cfg.Learn.For == 0 && !cfg.network() && cfg.Dedup.Hub == nil
 	if r.capture, err = openCapture(ctx, cfg, r.log); err != nil {
 		return r, err
 	}
