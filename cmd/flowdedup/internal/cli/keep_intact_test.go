@@ -210,7 +210,7 @@ func TestIntactConfig(t *testing.T) {
 		{"--prefer first --prefer=vlan~10", "leave out the other --prefer"},
 		{"--prefer=vlan~10 --prefer first", "leave out the other --prefer"},
 		{"--ignore l4-checksum --hold 1ms", "--hold needs"},
-		{"--ignore l4-checksum -w a --prefer first --hold 1ms", "--hold needs"},
+		{"--ignore l4-checksum -w a --keep first --prefer first --hold 1ms", "--hold needs"},
 		{"--ignore l4-checksum -w a --hold 1ms", ""},
 		{"--prefer first --keep flow --hold 1ms -w a", ""},
 	} {
