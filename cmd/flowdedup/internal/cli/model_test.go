@@ -46,6 +46,9 @@ func (m *dedupModel) args() []string {
 	if m.refresh {
 		args = append(args, "--refresh")
 	}
+	if !slices.Contains(m.flags, "--prefer") {
+		args = append(args, "--prefer", "first")
+	}
 	return append(args, m.flags...)
 }
 
