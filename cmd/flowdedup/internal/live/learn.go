@@ -101,10 +101,10 @@ type decision struct {
 // choice is what an inspection chooses.
 type choice struct {
 	dedup, across bool
-	identity            flow.IdentityKind
-	bytes               int
-	ignore              string
-	window              time.Duration
+	identity      flow.IdentityKind
+	bytes         int
+	ignore        string
+	window        time.Duration
 }
 
 func newLearner(r *runner) *learner {
