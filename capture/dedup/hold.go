@@ -107,6 +107,7 @@ type Hold struct {
 
 	open    ring[*heldBatch] // whose packets are not settled; for Apply
 	waiting ring[*heldBatch] // to be written; for Write
+	waits   atomic.Bool      // there are some
 	// following are the batches that wait behind the one that is marked; for Write.
 	following []*capture.Batch
 
@@ -147,6 +148,10 @@ func (h *Hold) Stats() HoldStats {
 	s.Bytes = h.bytes
 	return s
 }
+
+// Waits reports whether batches wait, as of the last HoldBatch.Write. Any goroutine may call
+// it.
+func (h *Hold) Waits() bool { return h.waits.Load() }
 
 // Close gives the memory back. Stats still works.
 func (h *Hold) Close() error {

@@ -119,6 +119,7 @@ func (h *Hold) write(decided uint64, write func(b *capture.Batch, drop []uint64)
 		}
 		h.recycle(k)
 	}
+	h.waits.Store(h.waiting.len() > 0)
 	if h.waiting.len() == 0 || h.cfg.Mark != nil {
 		return nil
 	}

@@ -44,7 +44,7 @@ func TestHoldAlone(t *testing.T) {
 				}); err != nil {
 					t.Fatal(err)
 				}
-				if r.n != from+100 {
+				if r.n != from+100 || r.hold.Waits() {
 					t.Fatalf("%d packets written, want %d", r.n, from+100)
 				}
 			}
@@ -85,8 +85,8 @@ func TestHoldLetsGo(t *testing.T) {
 		if err := x.Write(&b, r.write); err != nil {
 			t.Fatal(err)
 		}
-		if r.n != step.written {
-			t.Errorf("after %v: %d packets written, want %d", step.at, r.n, step.written)
+		if r.n != step.written || r.hold.Waits() != (step.written < len(all)) {
+			t.Errorf("after %v: %d packets written, want %d; others wait: %v", step.at, r.n, step.written, r.hold.Waits())
 		}
 	}
 	if !slices.Equal(r.keep, invert(drop)) {

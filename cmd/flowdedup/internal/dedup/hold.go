@@ -31,6 +31,10 @@ func (d *Detector) newHold() (*dedup.Hold, error) {
 	return dedup.NewHold(hold)
 }
 
+// Waits reports whether packets wait for better copies, as of the last Write. Any goroutine
+// may call it.
+func (d *Detector) Waits() bool { return d.hold != nil && d.hold.Waits() }
+
 // swap corrects the counts when a packet is kept in the place of another.
 func (d *Detector) swap(b *capture.Batch, out, in *capture.Frame) {
 	d.stats.removed += uint64(out.CapLen) - uint64(in.CapLen)

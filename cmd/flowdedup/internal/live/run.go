@@ -28,6 +28,21 @@ const idle = 100 * time.Millisecond
 // copies.
 const learning = 2 * time.Millisecond
 
+// shared is idle where one of several workers may wait for packets already, while another
+// finds that one has to wait for a better copy.
+const shared = 20 * time.Millisecond
+
+// idleNow is the shorter idle while packets wait for better copies.
+func (r *runner) idleNow() time.Duration {
+	switch p := r.phase.Load(); {
+	case p != nil && p.detector.Waits():
+		return r.cfg.Ring.Idle
+	case r.cfg.Dedup.Workers > 1:
+		return shared
+	}
+	return idle
+}
+
 // Run captures until ctx is done, then processes and writes what was captured before. The
 // summary is valid with every error; its Method is empty if the run ended before
 // everything was open.
@@ -102,6 +117,9 @@ func open(ctx context.Context, cfg *Config) (r *runner, err error) {
 	}
 	if cfg.Learn.For > 0 { // packets may wait later
 		cfg.Ring.Idle = min(cfg.Ring.Idle, learning)
+	}
+	if cfg.Dedup.Hub == nil && cfg.Ring.Idle < idle {
+		cfg.Ring.IdleNow = r.idleNow
 	}
 	if err = r.compile(ctx); err != nil {
 		return r, err
