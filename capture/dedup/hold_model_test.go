@@ -205,6 +205,7 @@ type heldRun struct {
 	n    int // written
 
 	before int // n when the stream ends
+	table  capture.Batch
 }
 
 // newHold makes one that is closed with the test.
@@ -233,9 +234,10 @@ func (r *heldRun) write(b *capture.Batch, drop []uint64) error {
 // batch fills a batch with the packets from to to-1.
 func (r *heldRun) batch(b *capture.Batch, from, to int) {
 	b.Reset()
-	if len(b.Interfaces) == 0 {
-		b.AppendInterface(capture.Interface{LinkType: capture.LinkRaw})
+	if len(r.table.Interfaces) == 0 {
+		r.table.AppendInterface(capture.Interface{LinkType: capture.LinkRaw})
 	}
+	b.Interfaces, b.Sections = r.table.Interfaces, r.table.Sections
 	for i := from; i < to; i++ {
 		b.Append(capture.Frame{Time: r.all[i].time}, r.all[i].data(i))
 	}

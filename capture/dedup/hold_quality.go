@@ -67,6 +67,7 @@ func (x *HoldBatch) isBetter(i int, quality uint64, c *candidate, from *heldBatc
 	kept = h.judge(kept, from, at)
 	if c.set(c.number(), kept); kept == 0 {
 		c.value = 0 // no copy is better
+		from.waiting[at/64] &^= 1 << (uint(at) % 64)
 	}
 	if atBest(quality) >= kept {
 		return quality, false

@@ -109,7 +109,7 @@ func (r *SightingReader) paths(points []uint64, b *capture.Batch, from int) {
 
 // placeOf returns where frame i of b was seen.
 func (r *SightingReader) placeOf(b *capture.Batch, i int) place {
-	at := place{number: b.Frames[i].Interface, plain: noStart, hash: r.keys[6]}
+	at := place{number: b.Frames[i].Interface, plain: noStart, hash: r.keys.words[6]}
 	iface := &b.Interfaces[at.number]
 	switch iface.LinkType {
 	case capture.LinkEthernet:

@@ -169,7 +169,7 @@ func (n *Inspector) reasons(c *Recommendation, m *measure, r *Report) []string {
 		add("--across: all copies come from another %s, and packets that were sent again at one stay", m.paths.or("interface"))
 	}
 	if c.Keep == "flow" {
-		add("--keep flow: keeping the first of equal packets would split %d of %d sampled conversations", r.SplitConversations, r.SampledConversations)
+		add("--keep flow, the default of what is written: keeping the first of equal packets would split %d of %d sampled conversations", r.SplitConversations, r.SampledConversations)
 	}
 	if slices.Contains(c.Strip, "arista") {
 		add("--strip arista: most packets have the time header of a switch, which few analyzers read")

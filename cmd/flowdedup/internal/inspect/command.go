@@ -29,9 +29,6 @@ func command(cfg *Config, r *Recommendation) string {
 	if r.Across {
 		words = append(words, "--across")
 	}
-	if r.Keep != "first" {
-		words = append(words, "--keep", r.Keep)
-	}
 	if len(r.Strip) > 0 {
 		words = append(words, "--strip", strings.Join(r.Strip, ","))
 	}

@@ -26,9 +26,7 @@ type LearnConfig struct {
 	For time.Duration
 	// Every is how long a decision holds, from its inspection to the next.
 	Every time.Duration
-	// Keep says that it chooses Dedup.Choice.Flow, too. Hold is the longest wait for better
-	// copies then; 0 stands for the window.
-	Keep bool
+	// Hold returns the longest wait for better copies within a window that was chosen.
 	Hold func(window.Window) time.Duration
 	// Intact says whether Dedup.Choice.Intact fits an identity.
 	Intact func(flow.IdentityConfig) bool
@@ -46,7 +44,8 @@ type Learned struct {
 	Window   string   `json:"window"`
 	Ignore   []string `json:"ignore"`
 	Across   bool     `json:"across"`
-	Keep     string   `json:"keep"`
+	// Keep is Dedup.Choice.Flow in the words of the flag.
+	Keep string `json:"keep"`
 	// Advice are flags that would help and that are left to the user.
 	Advice []string `json:"advice"`
 	// Passed counts packets that were kept without being judged.
@@ -103,11 +102,11 @@ type decision struct {
 
 // choice is what an inspection chooses.
 type choice struct {
-	dedup, across, flow bool
-	identity            flow.IdentityKind
-	bytes               int
-	ignore              string
-	window              time.Duration
+	dedup, across bool
+	identity      flow.IdentityKind
+	bytes         int
+	ignore        string
+	window        time.Duration
 }
 
 func newLearner(r *runner) *learner {
@@ -156,8 +155,7 @@ func (l *learner) end(inspector *measure.Inspector) {
 	report := inspector.Report()
 	err := inspector.Close()
 	d := &decision{choice: choiceOf(&report.Recommendation), err: err}
-	d.learned = learnedOf(report)
-	d.flow = d.flow && l.cfg.Keep
+	d.learned = learnedOf(report, l.run.cfg.Dedup.Choice.Flow)
 	if d.choice == l.last && l.learned.Decisions > 0 {
 		l.decided <- d
 		return
@@ -176,7 +174,7 @@ func choiceOf(r *measure.Recommendation) choice {
 		return choice{}
 	}
 	return choice{
-		dedup: true, across: r.Across, flow: r.Keep == "flow", identity: r.Identity, bytes: r.IdentityBytes,
+		dedup: true, across: r.Across, identity: r.Identity, bytes: r.IdentityBytes,
 		ignore: strings.Join(r.Ignore, ","), window: r.Window,
 	}
 }
@@ -196,9 +194,6 @@ func (l *learner) config(c *choice) *dedup.Config {
 			panic("live: " + err.Error()) // inspect recommends fields that exist
 		}
 		cfg.Identity.Ignore = ignore
-	}
-	if c.flow {
-		cfg.Choice.Flow = true
 	}
 	cfg.Choice.Intact = l.cfg.Intact(cfg.Identity)
 	if cfg.Choice.Flow || len(cfg.Choice.Prefer) > 0 || cfg.Choice.Intact {
@@ -273,14 +268,17 @@ func (l *learner) state() *Learned {
 	return &s
 }
 
-// learnedOf describes a decision.
-func learnedOf(r *measure.Report) Learned {
+// learnedOf describes a decision. keepFlow is Choice.Flow.
+func learnedOf(r *measure.Report, keepFlow bool) Learned {
 	c := &r.Recommendation
 	n := Learned{Verdict: inspect.Verdict(r), Dedup: c.Dedup, Ignore: []string{}, Advice: []string{}}
 	if !c.Dedup {
 		return n
 	}
-	n.Identity, n.Window, n.Across, n.Keep = c.Identity.String(), window.Window{Duration: c.Window}.String(), c.Across, c.Keep
+	n.Identity, n.Window, n.Across, n.Keep = c.Identity.String(), window.Window{Duration: c.Window}.String(), c.Across, "first"
+	if keepFlow {
+		n.Keep = "flow"
+	}
 	n.Ignore = append(n.Ignore, c.Ignore...)
 	if len(c.Strip) > 0 {
 		n.Advice = append(n.Advice, "--strip "+strings.Join(c.Strip, ",")+" would join the sides of conversations")
