@@ -89,7 +89,7 @@ type Hold struct {
 	within     uint64 // nanoseconds between a packet and a better copy
 	limit      int    // bytes
 	homes      *affinity.Table
-	lone       atomic.Pointer[uint64] // the one point of the stream, for which homes has no memory
+	lone       atomic.Pointer[uint64] // the point of all first sightings, where homes are not noted
 	candidates candidates
 
 	next    uint64 // number of the next packet
@@ -176,7 +176,7 @@ type HoldBatch struct {
 	hold      *Hold
 	sightings *flow.SightingReader // nil without KeepFlow
 	seen      flow.Sightings
-	unread    []packetRun // of seen: all come from the one point of the stream
+	unread    []packetRun // of seen: home has the packets of the one point
 	home      []uint64
 	verdicts  verdicts
 	own       *heldBatch
@@ -216,7 +216,7 @@ func (x *HoldBatch) Read(b *capture.Batch, p *BatchDetector, from, to int) {
 	if x.sightings == nil {
 		return
 	}
-	if lone := x.hold.lone.Load(); lone != nil && x.sightings.AllAt(*lone, b, from, p.messages) {
+	if lone := x.hold.lone.Load(); lone != nil && x.sightings.At(x.home[from/64:], *lone, b, from, p.messages) {
 		x.unread = append(x.unread, packetRun{from, to})
 		return
 	}
@@ -233,23 +233,38 @@ func (x *HoldBatch) findHomes(b *capture.Batch, p *BatchDetector) {
 	for _, run := range x.unread {
 		unread += run.to - run.from
 	}
-	if _, lone := h.homes.Lone(); lone && unread == n {
-		for w := range x.home {
-			x.home[w] = ^uint64(0)
-		}
+	if _, lone := h.homes.Lone(); lone && unread == n && x.stayLone() {
 		return
 	}
-	for _, run := range x.unread { // another point was seen meanwhile
+	for _, run := range x.unread {
 		x.seen.Run(run.from, run.to).Set(x.sightings.Read(b, run.from, run.to-run.from))
 	}
 	h.homes.AtHome(x.home, affinity.Sightings{
 		Conversation: x.seen.Conversation, Fragment: x.seen.Fragment, Point: x.seen.Point, Times: p.times, Copies: p.copies,
 	})
-	if point, lone := h.homes.Lone(); !lone {
+	switch point, lone := h.homes.Lone(); {
+	case !lone:
 		h.lone.Store(nil)
-	} else if h.lone.Load() == nil {
+	case h.lone.Load() == nil:
 		h.lone.Store(&point)
 	}
+}
+
+// stayLone reports whether all first sightings come from the one point again. Packets
+// without a time are at home everywhere.
+func (x *HoldBatch) stayLone() bool {
+	for w, home := range x.home {
+		all := ^uint64(0) >> (64 - min(len(x.verdicts.times)-w*64, 64))
+		for away := all &^ home; away != 0; away &= away - 1 {
+			if x.verdicts.times[w*64+bits.TrailingZeros64(away)] == calendar.NoTime {
+				x.home[w] |= away & -away
+			}
+		}
+		if all&^x.home[w]&^x.verdicts.copies[w] != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // Apply takes the verdicts on a batch that was read, which p has judged, and changes some of

@@ -32,31 +32,43 @@ func (r *SightingReader) ReadIdentities(s Sightings, b *capture.Batch, from int,
 	}
 }
 
-// AllAt reports whether all packets with an IP header, of the frames from number from on
-// whose identities are m, have the Sightings.Point point. It takes less time than
-// ReadIdentities, but may report false where that takes another way.
-func (r *SightingReader) AllAt(point uint64, b *capture.Batch, from int, m *Messages) bool {
+// At sets bit i of at for each frame from+i whose Sightings.Point is point, and for each
+// without an IP header. It clears the other bits of the words that cover the frames, whose
+// identities are m. It takes less time than ReadIdentities. It reports false if it cannot,
+// since m was not made by Identity.FromFrames or has copies of datagrams.
+func (r *SightingReader) At(at []uint64, point uint64, b *capture.Batch, from int, m *Messages) bool {
 	if !m.datagrams {
 		return false
 	}
-	msgs, headers := m.msgs, r.cfg.Fields&headerFields != 0
-	frames := b.Frames[from : from+len(msgs)]
-	at := place{number: noInterface}
-	for i := range msgs {
-		if frames[i].Interface != at.number {
-			if at = r.placeOf(b, from+i); at.hash != point && !headers {
-				return false
-			}
-		}
-		start := msgs[i].Off - messageStart - frames[i].Data
-		if (start != at.plain || at.hash != point) && headers && !r.isAt(point, &at, b, from+i, start, &msgs[i]) {
-			return false
-		}
+	n, seen := len(m.msgs), place{number: noInterface}
+	for first := 0; first < n; first += 64 {
+		end := min(first+64, n)
+		at[first/64] = r.atMessages(point, &seen, b, from+first, m.msgs[first:end])
 	}
 	return true
 }
 
-// isAt is AllAt for a frame that has more headers before IP, or is of another kind. start is
+// atMessages is At for at most 64 messages that lie in b.
+func (r *SightingReader) atMessages(point uint64, at *place, b *capture.Batch, from int, msgs []digest.Message) (found uint64) {
+	frames, headers := b.Frames[from:from+len(msgs)], r.cfg.Fields&headerFields != 0
+	for i := 0; i < len(msgs); i++ {
+		if i%8 == 0 && at.hash == point && at.hasAll(frames[i:], msgs[i:], headers) {
+			found |= 0xff << i
+			i += 7
+			continue
+		}
+		if frames[i].Interface != at.number {
+			*at = r.placeOf(b, from+i)
+		}
+		start := msgs[i].Off - messageStart - frames[i].Data
+		if at.hash == point && (start == at.plain || !headers) || r.isAt(point, at, b, from+i, start, &msgs[i]) {
+			found |= 1 << i
+		}
+	}
+	return found
+}
+
+// isAt is At for a frame that has more headers before IP, or is of another kind. start is
 // where its IP header begins, if m is a datagram as it was captured.
 func (r *SightingReader) isAt(point uint64, at *place, b *capture.Batch, i int, start uint32, m *digest.Message) bool {
 	if version := m.Tweak >> 60; version != 4 && version != 6 {
@@ -66,7 +78,7 @@ func (r *SightingReader) isAt(point uint64, at *place, b *capture.Batch, i int, 
 		}
 		start = h.Start
 	}
-	if start == at.plain {
+	if start == at.plain || r.cfg.Fields&headerFields == 0 {
 		return at.hash == point
 	}
 	return r.stack(at, b, i, start) == point

@@ -254,8 +254,11 @@ func TestReadIdentities(t *testing.T) {
 				to := min(from+1+from*from%80, len(b.Frames))
 				m := g.FromFrames(protocols[from:to], b, from)
 				r.ReadIdentities(got.Run(from, to), b, from, m)
-				if point := want.Point[from]; r.AllAt(point, b, from, m) && !allAt(point, want.Run(from, to)) {
-					t.Fatalf("%+v, fields %b: not all frames from %d to %d are of one point", cfg, fields, from, to)
+				point, at := want.Point[from], make([]uint64, (to-from+63)/64)
+				for i, can := 0, r.At(at, point, b, from, m); can && i < to-from; i++ {
+					if is := want.Conversation[from+i] == 0 || want.Point[from+i] == point; is != (at[i/64]>>(i%64)&1 != 0) {
+						t.Fatalf("%+v, fields %b: frame %x: is at the point: %v", cfg, fields, b.Data(from+i), is)
+					}
 				}
 				from = to
 			}
@@ -264,42 +267,6 @@ func TestReadIdentities(t *testing.T) {
 					t.Fatalf("%+v, fields %b: frame %x: %x %x %x, want %x %x %x", cfg, fields, b.Data(i),
 						got.Conversation[i], got.Fragment[i], got.Point[i], want.Conversation[i], want.Fragment[i], want.Point[i])
 				}
-			}
-		}
-	}
-}
-
-// allAt reports whether all frames with an IP header are of a point.
-func allAt(point uint64, s Sightings) bool {
-	for i := range s.Point {
-		if s.Conversation[i] != 0 && s.Point[i] != point {
-			return false
-		}
-	}
-	return true
-}
-
-// TestAllAt finds the one point of frames of many kinds, and the frame of another.
-func TestAllAt(t *testing.T) {
-	for _, kind := range []IdentityKind{L3, Inner} {
-		var frames [][]byte
-		for _, p := range [][]byte{fragment4(1, 0x2000), fragment4(1, 9), fragment6(1, 1), fragment6(1, 9<<3), arpFrame, goose(1), tunnelCases[0].outer} {
-			frames = append(frames, ether(int(p[0]>>4/6)*(typeIPv6-typeIPv4)+typeIPv4, p))
-		}
-		for range 3 {
-			frames = append(frames, frames...)
-		}
-		other := vlan(ether(typeIPv4, fragment4(1, 9)))
-		for at := range len(frames) + 1 {
-			b := newBatch(capture.LinkEthernet, slices.Concat(frames[:at], [][]byte{other}, frames[at:])...)
-			cfg := SightingConfig{Inner: kind == Inner, Fields: PointVLAN | PointInterface | PointInput, Seed: 9}
-			r, g := NewSightingReader(cfg), NewIdentity(IdentityConfig{Kind: kind})
-			point := slices.Clone(r.Points(b, 0, len(frames)+1))[(at+1)%(len(frames)+1)]
-			all := func(from, to int) bool {
-				return r.AllAt(point, b, from, g.FromFrames(make([]Protocol, to-from), b, from))
-			}
-			if all(0, len(b.Frames)) || all(at, at+1) || !all(0, at) || !all(at+1, len(b.Frames)) {
-				t.Fatalf("%v: another point at frame %d", kind, at)
 			}
 		}
 	}

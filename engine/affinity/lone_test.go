@@ -24,6 +24,12 @@ func TestLone(t *testing.T) {
 		t.Errorf("the one point is %d, %v", point, lone)
 	}
 	ask(table, at(10, late, a, 2*ms, 1)) // not noted
+	if got := ask(table, copied(at(3, late, b, 2*ms, 1))); !slices.Equal(got, []bool{false, false, false}) {
+		t.Errorf("copies at another point are at home: %v", got)
+	}
+	if _, lone := table.Lone(); !lone {
+		t.Error("copies are no first sightings")
+	}
 	got := ask(table, []packet{
 		{conversation: late, point: a, time: int64(3 * ms)}, {conversation: late, point: b, time: int64(4 * ms)},
 		{conversation: old, point: b, time: int64(5 * ms)}, {conversation: new, point: b, time: int64(6 * ms)}, {conversation: new, point: a, time: int64(7 * ms)},
@@ -40,19 +46,26 @@ func TestLone(t *testing.T) {
 // TestLoneCut gives the same answers, however a stream is cut into calls that shows another
 // point early, late, or when homes are about to be noted no more.
 func TestLoneCut(t *testing.T) {
-	for seed, second := range []int{10, loneAfter - 1, loneAfter, loneAfter + 1, loneAfter + 5000} {
+	for seed, second := range []int{10, loneAfter, loneAfter*4/3 - 100, loneAfter*4/3 + 100, loneAfter*4/3 + 5000} {
 		rng := rand.New(rand.NewPCG(uint64(seed), 3))
 		var packets []packet
-		for i := range loneAfter + 10_000 {
+		for i := range loneAfter*4/3 + 10_000 {
 			p := packet{conversation: (1 + rng.Uint64N(500)) * 0x9e3779b97f4a7c15, point: 1, time: int64(i) * 1000, copied: rng.IntN(4) == 0}
-			if i >= second && (i == second || rng.IntN(3) == 0) {
+			switch {
+			case i == second:
+				p.point, p.copied = 2, false
+			case i > second && rng.IntN(3) == 0:
 				p.point = 2
+			case i > 0 && i < second && p.copied && rng.IntN(8) == 0:
+				p.point, p.conversation = 2, packets[i-1].conversation
 			}
 			packets = append(packets, p)
 		}
 		want, table := ask(newTest(t, 1<<8), packets), newTest(t, 1<<8)
-		if i := slices.Index(want, false); i < second {
-			t.Errorf("packet %d of one point is not at home", i)
+		for i := range second {
+			if want[i] != (packets[i].point == 1) {
+				t.Fatalf("packet %d of one point is not at home, or one of another is", i)
+			}
 		}
 		for from := 0; from < len(packets); {
 			to := min(from+1+rng.IntN(700), len(packets))

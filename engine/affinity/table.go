@@ -72,9 +72,10 @@ type Sightings struct {
 // and has lasted longer than the hold: packets that are only ahead of their copies from
 // home do not move it.
 //
-// A stream that shows one point alone needs no homes. So after 65,536 such packets they are
-// not noted until another point is seen. For a minute from then on, a conversation that is
-// not remembered may be an old one: its home is the point that was alone.
+// A stream whose first sightings come from one point has all homes there. So after 65,536 of
+// them homes are not noted, until there is one at another point. For a minute from then on,
+// a conversation that is not remembered may be an old one: its home is the point that was
+// alone.
 //
 // The result does not depend on how the stream is cut into calls. AtHome does not
 // allocate. It panics if a slice is too short, or after Close.
@@ -91,8 +92,7 @@ func (t *Table) AtHome(home []uint64, s Sightings) {
 			to = l.learn(&s, from)
 			t.note(home, &s, from, to)
 		default:
-			to = l.pass(&s, from)
-			setRange(home, from, to)
+			to = l.pass(home, &s, from)
 		}
 	}
 }
