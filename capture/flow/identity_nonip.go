@@ -40,7 +40,7 @@ func (g *Identity) addNonIP(b *capture.Batch, from, number int, h *Header) (adde
 		w := readFrame(&header, b, from+number, nil)
 		return g.addWalked(&w, b, from, number, h)
 	}
-	w := walk{d: b.Data(from + number)[h.Start:h.End], end: uint64(h.Wire), h: &header, frame: -1}
+	w := walk{d: b.Data(from + number)[h.Start:h.End], end: h.Wire, h: &header, frame: -1}
 	w.run(atEther)
 	return g.addWalked(&w, b, from, number, h)
 }
@@ -163,13 +163,13 @@ func (g *Identity) copyNonIP(buf []byte) {
 // ethertype and payload are the innermost ones that the walk has reached. Offsets are
 // those of the walk.
 type nonIP struct {
-	known    bool // whether the addresses are known, or known to be absent
 	dst, src int  // offsets of the addresses, or none
 	body     int  // start of the payload that walk.typ announces; 0 if there is none
 	end      int  // upper bound of its end; 0 if unknown
-	exact    bool // the end comes from a length field
 	fcs      int  // bytes of frame check sequence at the end of the frame
-	trailer  int  // bytes before it that are not of the payload
+	known    bool // whether the addresses are known, or known to be absent
+	exact    bool // the end comes from a length field
+	trailer  byte // bytes before the check sequence that are not of the payload
 }
 
 // none is the offset of an address that a link header does not have.
