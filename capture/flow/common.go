@@ -15,12 +15,12 @@ import (
 func decodeCommon(h *Header, link capture.LinkType, d []byte, wireLen uint32) bool {
 	*h = Header{}
 	typ, o := commonLink(h, link, d)
-	return h.common(d, typ, o, uint64(wireLen))
+	return h.common(d, typ, o, wireLen)
 }
 
 // common describes the IP header that an ethertype leads to, whose header begins at offset
 // o. It returns false if there is none, or if that is not known. On the wire, d ends at end.
-func (h *Header) common(d []byte, typ uint16, o int, end uint64) bool {
+func (h *Header) common(d []byte, typ uint16, o int, end uint32) bool {
 	for range maxTypes {
 		switch typ {
 		case typeIPv4:
@@ -161,10 +161,10 @@ func typeByFamily(family uint32) uint16 {
 
 // belowLabels goes to the bottom of the MPLS label stack at offset o. On the wire, d ends at
 // end.
-func belowLabels(d []byte, o int, end uint64) (typ uint16, at int) {
+func belowLabels(d []byte, o int, end uint32) (typ uint16, at int) {
 	for o+4 <= len(d) {
 		if o += 4; d[o-2]&1 != 0 {
-			return underLabels(d, o, max(end, uint64(len(d))))
+			return underLabels(d, o, end)
 		}
 	}
 	return 0, o

@@ -162,7 +162,7 @@ func (w *walk) mpls() step {
 	if w.left() < 1 {
 		return stop
 	}
-	typ, at := underLabels(w.d, w.o, max(w.end, uint64(len(w.d))))
+	typ, at := underLabels(w.d, w.o, w.end)
 	switch typ {
 	case typeIPv4:
 		return atIP4

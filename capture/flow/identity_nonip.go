@@ -46,7 +46,7 @@ func (g *Identity) addNonIP(b *capture.Batch, from, number int, h *Header) (adde
 		w := readFrame(&header, b, from+number, nil)
 		return g.addWalked(&w, b, from, number, h)
 	}
-	w := walk{d: b.Data(from + number)[h.Start:h.End], end: uint64(h.Wire), h: &header, frame: -1}
+	w := walk{d: b.Data(from + number)[h.Start:h.End], end: h.Wire, h: &header, frame: -1}
 	w.run(atEther)
 	return g.addWalked(&w, b, from, number, h)
 }
@@ -55,14 +55,14 @@ func (g *Identity) addNonIP(b *capture.Batch, from, number int, h *Header) (adde
 func (g *Identity) addWalked(w *walk, b *capture.Batch, from, number int, h *Header) (added bool) {
 	p := &w.nonIP
 	typed := p.known && p.body != 0 && p.body <= len(w.d)
-	if !typed && (!p.behind || p.start > len(w.d)) {
+	if !typed && (!p.behind || int64(p.start) > int64(len(w.d))) {
 		return false
 	}
 	if p.fcs == 0 && h.Flags&FlagInner == 0 {
-		p.fcs = b.FCSLen(from + number)
+		p.fcs = uint8(b.FCSLen(from + number))
 	}
 	if p.fcs == 0 && p.mayHaveFCS {
-		p.fcs = checkSequence(b.Data(from+number), p.start, h.Wire)
+		p.fcs = checkSequence(b.Data(from+number), int(p.start), h.Wire)
 	}
 	end := max(int64(h.Wire), int64(len(w.d)))
 	g.out.nonIP = append(g.out.nonIP, nonIPFrame{number: uint32(number)})
@@ -165,19 +165,19 @@ func (g *Identity) copyNonIP(buf []byte) {
 // ethertype and payload are the innermost ones that the walk has reached. Offsets are
 // those of the walk.
 type nonIP struct {
-	known    bool // whether the addresses are known, or known to be absent
-	dst, src int  // offsets of the addresses, or none
-	body     int  // start of the payload that walk.typ announces; 0 if there is none
-	end      int  // upper bound of its end; 0 if unknown
-	exact    bool // the end comes from a length field
-	fcs      int  // bytes of frame check sequence at the end of the frame
-	// mayHaveFCS says that a sequence of four bytes may be at the end, though fcs is 0.
-	mayHaveFCS bool
-	// start is where the frame begins that was on the wire, if behind is set. gapLen bytes
-	// at gap are not part of it.
-	start, gap, gapLen int
-	behind             bool
-	trailer            int // bytes before it that are not of the payload
+	dst, src int // offsets of the addresses, or none
+	body     int // start of the payload that walk.typ announces; 0 if there is none
+	end      int // upper bound of its end; 0 if unknown
+	// start is where the frame begins that was on the wire, if behind is set. gapLen bytes of
+	// it, gap bytes behind start, are not part of that frame.
+	start       uint32
+	gap, gapLen uint8
+	behind      bool
+	fcs         uint8 // bytes of frame check sequence at the end of the frame
+	mayHaveFCS  bool  // a sequence of four bytes may be at the end, though fcs is 0
+	known       bool  // whether the addresses are known, or known to be absent
+	exact       bool  // the end comes from a length field
+	trailer     byte  // bytes before the check sequence that are not of the payload
 }
 
 // none is the offset of an address that a link header does not have.

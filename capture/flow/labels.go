@@ -10,13 +10,14 @@ import "encoding/binary"
 
 // underLabels returns the ethertype of what lies at offset o of d, below a label stack, and
 // where it begins: typeIPv4, typeIPv6, typeBridging for an Ethernet frame, or 0 if that is not
-// known. On the wire, d ends at end.
-func underLabels(d []byte, o int, end uint64) (typ uint16, at int) {
+// known. On the wire, d ends at wireEnd, unless it is longer.
+func underLabels(d []byte, o int, wireEnd uint32) (typ uint16, at int) {
 	const controlWord = 4
 	if o >= len(d) {
 		return 0, o
 	}
-	nibble, left := d[o]>>4, int64(end)-int64(o)
+	end := max(int64(wireEnd), int64(len(d)))
+	nibble, left := d[o]>>4, end-int64(o)
 	switch {
 	case nibble == 4 && isIPv4(d[o:], left) && !leadsToIP(d, o, end):
 		return typeIPv4, o
@@ -41,7 +42,7 @@ func underLabels(d []byte, o int, end uint64) (typ uint16, at int) {
 // Ethernet pseudowire (RFC 4448, section 4.6): four zero bits, twelve reserved ones that are
 // sent as zeros, and a sequence number that is 0 if it is not used. frame says what would lie
 // there without one.
-func isControlWord(d []byte, o int, frame framing, end uint64) bool {
+func isControlWord(d []byte, o int, frame framing, end int64) bool {
 	const header = 14
 	word := binary.BigEndian.Uint32(d[o:])
 	if len(d) < o+4+header {
@@ -80,12 +81,26 @@ func checkIPv4(ip []byte) (total int64, sum sum4, ok bool) {
 	case !ok:
 	case len(ip) < length:
 		sum = sumUnknown
-	case foldOnes(onesSum(0, ip[:length])) == 0xffff:
+	case headerSum(ip[:length]) == 0xffff:
 		sum = sumRight
 	case ip[10]|ip[11] == 0:
 		sum = sumLeft
 	}
 	return total, sum, ok
+}
+
+// headerSum is the ones' complement sum of a header of at least 20 bytes, in words of four (RFC
+// 1071).
+func headerSum(d []byte) uint16 {
+	a, b := binary.BigEndian.Uint64(d), binary.BigEndian.Uint64(d[8:20])
+	sum := a>>32 + a&0xffffffff + b>>32 + b&0xffffffff + uint64(binary.BigEndian.Uint32(d[16:]))
+	for d = d[20:]; len(d) >= 4; d = d[4:] {
+		sum += uint64(binary.BigEndian.Uint32(d))
+	}
+	sum = sum>>32 + sum&0xffffffff
+	sum = sum>>16 + sum&0xffff
+	sum = sum>>16 + sum&0xffff
+	return uint16(sum>>16 + sum&0xffff)
 }
 
 // isIPv4 reports whether ip is a datagram whose lengths and checksum agree. It has left bytes
@@ -146,7 +161,7 @@ var usualNext = func() (usual [256]bool) {
 }()
 
 // leadsToIP reports whether an Ethernet frame at offset o is proven by an IP header in it.
-func leadsToIP(d []byte, o int, end uint64) bool {
+func leadsToIP(d []byte, o int, end int64) bool {
 	if len(d) < o+14 {
 		return false
 	}
@@ -164,7 +179,7 @@ const (
 )
 
 // frameAt reports whether an Ethernet frame lies at offset o of d. On the wire, d ends at end.
-func frameAt(d []byte, o int, end uint64) framing {
+func frameAt(d []byte, o int, end int64) framing {
 	const tags = 4
 	if len(d) < o+14 {
 		return noFrame
@@ -173,7 +188,7 @@ func frameAt(d []byte, o int, end uint64) framing {
 	for n := 0; n < tags && isVLAN(typ) && len(d) >= at+4; n++ {
 		typ, at = binary.BigEndian.Uint16(d[at+2:]), at+4
 	}
-	left := int64(end) - int64(at)
+	left := end - int64(at)
 	switch {
 	case typ <= maxLength:
 		return frameIf(typ >= 3 && int64(typ) <= left && (at >= len(d) || plainSAP(d[at]) || d[at] == sapSNAP))

@@ -125,7 +125,7 @@ func TestIPInMPLS(t *testing.T) {
 		// Sliced, the frame is said to be shorter than it was. Then addresses that look like the
 		// type of a frame decide.
 		b := newBatch(capture.LinkEthernet, data[:start+least])
-		if datagram[10]|datagram[11] != 0 && frameAt(b.Data(0), start, uint64(start+least)) == noFrame {
+		if datagram[10]|datagram[11] != 0 && frameAt(b.Data(0), start, int64(start+least)) == noFrame {
 			checkCommon(t, b, 0)
 			if h := decode(DecoderConfig{}, b)[0]; h.Version != datagram[0]>>4 || int(h.Start) != start {
 				t.Fatalf("frame %d, %x: got %+v, want IP at %d", n, b.Data(0), h, start)

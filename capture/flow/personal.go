@@ -36,7 +36,7 @@ func (w *walk) tap() step {
 	for len(fields) >= 4+1 {
 		n := int(binary.LittleEndian.Uint16(fields[2:]))
 		if binary.LittleEndian.Uint16(fields) == fcsType && n >= 1 {
-			w.nonIP.fcs = [4]int{0, 2, 4}[fields[4]&3]
+			w.nonIP.fcs = [4]uint8{0, 2, 4}[fields[4]&3]
 		}
 		fields = fields[min(4+(n+3)&^3, len(fields)):]
 	}

@@ -15,7 +15,7 @@ func (w *walk) plausible(end uint64) bool {
 	case 4:
 		header := w.d[w.h.Start:w.h.End]
 		length := 4 * int(header[0]&15)
-		return ends <= end && length <= len(header) && foldOnes(onesSum(0, header[:length])) == 0xffff
+		return ends <= end && length <= len(header) && headerSum(header[:length]) == 0xffff
 	case 6:
 		return ends == end || w.frame >= 0 && ends < end
 	}

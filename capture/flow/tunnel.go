@@ -2,6 +2,7 @@ package flow
 
 import (
 	"encoding/binary"
+	"math"
 )
 
 // maxTunnels is how many nested tunnels are opened.
@@ -80,7 +81,7 @@ func openTunnels(h *Header, d []byte, wireLen uint32, n *notes) {
 			end = min(end, uint64(h.L4)+uint64(length))
 			w.d = d[:min(end, uint64(h.End))]
 		}
-		w.end = end
+		w.end = uint32(min(end, math.MaxUint32))
 		if n != nil || !w.common(s) {
 			w.run(s)
 		}

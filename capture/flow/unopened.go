@@ -11,8 +11,8 @@ import (
 // or what is encrypted. Protocols that are known to carry no IP, such as ARP and LLDP, and
 // frames that were cut short are no such frames.
 type Unopened struct {
-	Kind   uint8  // 0 for others that are not told apart
 	Number uint32 // what Kind says
+	Kind   uint8  // 0 for others that are not told apart
 }
 
 // What may be not opened, and what numbers it.
@@ -49,7 +49,7 @@ func (u Unopened) String() string {
 
 // unknown notes that the walk ends at something that is not known here.
 func (w *walk) unknown(kind uint8, number uint32) step {
-	w.unopened = Unopened{kind, number}
+	w.unopened = Unopened{number, kind}
 	return stop
 }
 
@@ -69,7 +69,7 @@ func (d *Decoder) Unopened(b *capture.Batch, i int) (Unopened, bool) {
 		openTunnels(&h, data, f.WireLen, nil)
 		if h.Version == 0 {
 			var inside Header
-			w = walk{d: data[h.Start:h.End], end: uint64(h.Wire), h: &inside, frame: -1}
+			w = walk{d: data[h.Start:h.End], end: h.Wire, h: &inside, frame: -1}
 			w.run(atEther)
 		}
 	}

@@ -89,8 +89,8 @@ func TestUnopenedBounded(t *testing.T) {
 		t.Error("counts of nothing")
 	}
 	for i := range uint32(10000) {
-		c.Count(Unopened{unopenedType, 0xd28b}, 1)
-		c.Count(Unopened{unopenedType, 0xa000 + i%1000}, 1)
+		c.Count(Unopened{0xd28b, unopenedType}, 1)
+		c.Count(Unopened{0xa000 + i%1000, unopenedType}, 1)
 	}
 	var again UnopenedCounts
 	for _, one := range c.List() {

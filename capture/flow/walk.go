@@ -25,22 +25,23 @@ const (
 
 // walk reads the headers of a frame from the outside in. Every step moves the offset
 // forward, so the number of steps is linear in the length of the frame. Steps return the
-// next step instead of calling it: otherwise a frame could choose the depth of the stack.
+// next step instead of calling it: otherwise a frame could choose the depth of the stack. It
+// has 128 bytes, on systems of 64 bits: a larger struct is cleared and copied in a slower way.
 type walk struct {
 	d         []byte // the bytes that may be read
 	o         int    // the offset reached; may lie beyond the end of d
 	h         *Header
 	link      capture.LinkType
-	typ       uint16
-	frame     int // offset of the first Ethernet header, -1 if none was met
-	nonIP     nonIP
-	bigEndian bool   // byte order of the machine that wrote the capture
-	bridgePad bool   // bridged frames in 802.2 are preceded by two bytes (ATM)
-	wifiPad   bool   // the 802.11 header is padded to a multiple of 4 bytes
-	doubtful  bool   // the tunnel is to be believed only if its content is plausible
-	notes     *notes // where headers are noted, or nil
-	end       uint64 // where d ends on the wire; less than its length if that is not known
+	end       uint32 // where d ends on the wire; less than its length if that is not known
 	unopened  Unopened
+	typ       uint16
+	bigEndian bool // byte order of the machine that wrote the capture
+	bridgePad bool // bridged frames in 802.2 are preceded by two bytes (ATM)
+	doubtful  bool // the tunnel is to be believed only if its content is plausible
+	wifiPad   bool // the 802.11 header is padded to a multiple of 4 bytes
+	frame     int  // offset of the first Ethernet header, -1 if none was met
+	nonIP     nonIP
+	notes     *notes // where headers are noted, or nil
 }
 
 // readFrame describes frame i of b in h, and notes its headers in n unless that is nil.
@@ -51,7 +52,7 @@ func readFrame(h *Header, b *capture.Batch, i int, n *notes) walk {
 	var w walk // filled field by field: a literal would be copied
 	w.d, w.h, w.frame, w.notes = b.Data(i), h, -1, n
 	w.link, w.bigEndian = iface.LinkType, b.Sections[iface.Section].BigEndian
-	w.end = uint64(f.WireLen)
+	w.end = f.WireLen
 	n.begin()
 	w.run(atLink)
 	n.end(&w, uint64(f.WireLen))

@@ -147,7 +147,7 @@ func (w *walk) wifi() step {
 		}
 	}
 	if padding := -length & 3; w.wifiPad && padding > 0 {
-		w.nonIP.gap, w.nonIP.gapLen = w.o+length, padding
+		w.nonIP.gap, w.nonIP.gapLen = uint8(length), uint8(padding)
 		length += padding
 	}
 	aggregated := control&wifiQoS != 0 && quality < len(d) && d[quality]&0x80 != 0
