@@ -108,6 +108,40 @@ func TestSnapLengths(t *testing.T) {
 	}
 }
 
+// TestTooLittleCaptured compares no packets that cannot be known, and concludes nothing from
+// a checksum alone.
+func TestTooLittleCaptured(t *testing.T) {
+	for _, c := range []struct {
+		name                      string
+		id                        uint16
+		snap                      int
+		offload                   bool
+		undecidable, checksumOnly uint64
+		dedup                     bool
+	}{
+		{"whole", 0, 0, false, 0, 0, true},
+		{"numbered", 1, 42, true, 0, 0, true},
+		{"checksum left to the card", 0, 42, true, 400, 0, false},
+		{"checksum", 0, 42, false, 0, 200, false},
+		{"part of a checksum", 0, 41, false, 400, 0, false},
+	} {
+		var packets []packet
+		for i := range 200 {
+			p := packet{flow: uint32(i % 9), payload: uint32(i), time: int64(i) * ms, snap: c.snap, offload: c.offload}
+			if c.id != 0 {
+				p.id = uint16(i + 1)
+			}
+			again := p
+			again.time += 4 * us
+			packets = append(packets, p, again)
+		}
+		r := inspected(Config{}, packets, 50)
+		if r.Undecidable != c.undecidable || r.ChecksumOnly != c.checksumOnly || r.Recommendation.Dedup != c.dedup || !c.dedup && r.Equal+r.Copies != 0 {
+			t.Errorf("%s: %+v", c.name, r)
+		}
+	}
+}
+
 // stream returns random packets of all kinds, whose times go back and forth.
 func stream(r *rand.Rand, n int) []packet {
 	var all []packet

@@ -164,16 +164,35 @@ const touchAhead = 768
 // there are and where they end. It writes frames field by field: the compiler builds a
 // literal elsewhere and copies it, which takes longer than all else here.
 func (p *pcap) walk(frames []capture.Frame, buf []byte, pos uint32) (found int, end uint32) {
+	found, end, most := p.describe(frames, buf, pos)
+	if most >= uint64(p.second()) {
+		p.distrust(frames[:found], buf)
+	}
+	return found, end
+}
+
+// distrust takes the times of frames whose fraction of a second is none.
+func (p *pcap) distrust(frames []capture.Frame, buf []byte) {
+	for i := range frames {
+		if f := &frames[i]; p.u32(buf[f.Record+4:]) >= p.second() {
+			f.Time = capture.NoTime
+			p.invalid++
+		}
+	}
+}
+
+// describe is walk with times as they are, and returns the largest fraction of a second too.
+func (p *pcap) describe(frames []capture.Frame, buf []byte, pos uint32) (found int, end uint32, most uint64) {
 	recordLen, maxLen, odd := p.recordLen, p.maxLen, p.big || p.swap != swapNever
 	tick := int64(1000)
 	if p.nano {
 		tick = 1
 	}
-	early, second := byte(0), uint64(p.second())
+	early := byte(0)
 	for i := range frames {
 		at := int(pos) // of 32 bits, so that the compiler knows of no overflow
 		if at+pcapRecordLen > len(buf) {
-			return i, pos
+			return i, pos, most
 		}
 		h := (*[pcapRecordLen]byte)(buf[at : at+pcapRecordLen])
 		if at+touchAhead < len(buf) {
@@ -185,14 +204,11 @@ func (p *pcap) walk(frames []capture.Frame, buf []byte, pos uint32) (found int, 
 		}
 		size := recordLen + uint32(lens)
 		if uint32(lens) > maxLen || int(size) > len(buf)-at || times|lens == 0 {
-			return i, pos
+			return i, pos, most
 		}
 		f := &frames[i]
 		f.Time = int64(uint32(times))*1e9 + int64(times>>32)*tick
-		if times>>32 >= second { // whatever it is, it is no fraction
-			f.Time = capture.NoTime
-			p.invalid++
-		}
+		most = max(most, times>>32)
 		f.Data = pos + recordLen
 		f.CapLen = uint32(lens)
 		f.WireLen = uint32(lens >> 32)
@@ -202,7 +218,7 @@ func (p *pcap) walk(frames []capture.Frame, buf []byte, pos uint32) (found int, 
 		pos += size
 	}
 	p.touched = early
-	return len(frames), pos
+	return len(frames), pos, most
 }
 
 // need returns how many bytes the record at the end of the walk needs, or what is wrong
