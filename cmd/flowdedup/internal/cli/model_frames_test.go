@@ -30,7 +30,7 @@ const (
 	kindUDP6
 	kindTCP6
 	kindARP
-	kindGOOSE // short, so that stations pad it
+	kindGOOSE // short, so that stations pad it; states its length
 	kindMRP   // long enough
 	kindSTP   // 802.2 with a length
 	kinds

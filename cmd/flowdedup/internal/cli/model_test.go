@@ -158,6 +158,8 @@ func payloadOf(kind uint16, payload []byte, length int) ([]byte, int) {
 		length = int(kind)
 	case kind == 0x0806:
 		length = 28
+	case kind == 0x88b8:
+		length = int(payload[3]) // GOOSE, of less than 256 bytes
 	case len(payload) == length:
 		payload = withoutZeros(withoutRCT(payload))
 		length = len(payload)
