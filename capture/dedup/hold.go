@@ -223,50 +223,6 @@ func (x *HoldBatch) Read(b *capture.Batch, p *BatchDetector, from, to int) {
 	x.sightings.ReadIdentities(x.seen.Run(from, to), b, from, p.messages)
 }
 
-// packetRun is packets from one number to before another.
-type packetRun struct{ from, to int }
-
-// findHomes finds the packets that come from home.
-func (x *HoldBatch) findHomes(b *capture.Batch, p *BatchDetector) {
-	h, n := x.hold, len(b.Frames)
-	unread := 0
-	for _, run := range x.unread {
-		unread += run.to - run.from
-	}
-	if _, lone := h.homes.Lone(); lone && unread == n && x.stayLone() {
-		return
-	}
-	for _, run := range x.unread {
-		x.seen.Run(run.from, run.to).Set(x.sightings.Read(b, run.from, run.to-run.from))
-	}
-	h.homes.AtHome(x.home, affinity.Sightings{
-		Conversation: x.seen.Conversation, Fragment: x.seen.Fragment, Point: x.seen.Point, Times: p.times, Copies: p.copies,
-	})
-	switch point, lone := h.homes.Lone(); {
-	case !lone:
-		h.lone.Store(nil)
-	case h.lone.Load() == nil:
-		h.lone.Store(&point)
-	}
-}
-
-// stayLone reports whether all first sightings come from the one point again. Packets
-// without a time are at home everywhere.
-func (x *HoldBatch) stayLone() bool {
-	for w, home := range x.home {
-		all := ^uint64(0) >> (64 - min(len(x.verdicts.times)-w*64, 64))
-		for away := all &^ home; away != 0; away &= away - 1 {
-			if x.verdicts.times[w*64+bits.TrailingZeros64(away)] == calendar.NoTime {
-				x.home[w] |= away & -away
-			}
-		}
-		if all&^x.home[w]&^x.verdicts.copies[w] != 0 {
-			return false
-		}
-	}
-	return true
-}
-
 // Apply takes the verdicts on a batch that was read, which p has judged, and changes some of
 // them for the writer alone. ranks says how good each packet is, 0 being best; empty is 0
 // for all. Calls must come for one batch after another, in the order of the stream.
