@@ -50,7 +50,7 @@ func (f *liveFlags) learnConfig(fs *pflag.FlagSet) live.LearnConfig {
 		return live.LearnConfig{}
 	}
 	return live.LearnConfig{
-		For: f.learn, Every: f.learnEvery, Keep: !fs.Changed("keep") && !f.mark,
+		For: f.learn, Every: f.learnEvery, Keep: !fs.Changed("keep") && !f.reader.isSet() && !f.mark,
 		Hold: func(w window.Window) time.Duration { return holdOf(f.hold, w) },
 	}
 }

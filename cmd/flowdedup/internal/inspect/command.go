@@ -23,17 +23,20 @@ func command(cfg *Config, r *Recommendation) string {
 	if r.IdentityBytes > 0 {
 		words = append(words, "--identity-bytes", strconv.Itoa(r.IdentityBytes))
 	}
-	if len(r.Ignore) > 0 {
-		words = append(words, "--ignore", strings.Join(r.Ignore, ","))
+	if ignore := besides(r.Ignore, cfg.Profile.Ignore); len(ignore) > 0 {
+		words = append(words, "--ignore", strings.Join(ignore, ","))
 	}
 	if r.Across {
 		words = append(words, "--across")
 	}
-	if r.Keep != "first" {
+	switch {
+	case r.For != "":
+		words = append(words, "--for", r.For)
+	case r.Keep != "first":
 		words = append(words, "--keep", r.Keep)
 	}
-	if len(r.Strip) > 0 {
-		words = append(words, "--strip", strings.Join(r.Strip, ","))
+	if strip := besides(r.Strip, cfg.Profile.Strip); len(strip) > 0 {
+		words = append(words, "--strip", strings.Join(strip, ","))
 	}
 	words = append(words, cfg.Flags...)
 	words = append(words, "-w", output(cfg.Inputs))

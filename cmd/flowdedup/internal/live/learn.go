@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -154,8 +155,10 @@ func (l *learner) end(inspector *measure.Inspector) {
 	report := inspector.Report()
 	err := inspector.Close()
 	d := &decision{choice: choiceOf(&report.Recommendation), err: err}
-	d.learned = learnedOf(report)
-	d.flow = d.flow && l.cfg.Keep
+	d.learned = learnedOf(report, l.run.cfg.Dedup.Choice.Strip)
+	if d.flow = d.flow && l.cfg.Keep; d.dedup && !l.cfg.Keep {
+		d.learned.Keep = keepOf(l.run.cfg.Dedup.Choice.Flow)
+	}
 	if d.choice == l.last && l.learned.Decisions > 0 {
 		l.decided <- d
 		return
@@ -270,8 +273,16 @@ func (l *learner) state() *Learned {
 	return &s
 }
 
-// learnedOf describes a decision.
-func learnedOf(r *measure.Report) Learned {
+// keepOf returns the value of --keep.
+func keepOf(flow bool) string {
+	if flow {
+		return "flow"
+	}
+	return "first"
+}
+
+// learnedOf describes a decision of a run that takes these headers off.
+func learnedOf(r *measure.Report, stripped []string) Learned {
 	c := &r.Recommendation
 	n := Learned{Verdict: inspect.Verdict(r), Dedup: c.Dedup, Ignore: []string{}, Advice: []string{}}
 	if !c.Dedup {
@@ -279,7 +290,7 @@ func learnedOf(r *measure.Report) Learned {
 	}
 	n.Identity, n.Window, n.Across, n.Keep = c.Identity.String(), window.Window{Duration: c.Window}.String(), c.Across, c.Keep
 	n.Ignore = append(n.Ignore, c.Ignore...)
-	if len(c.Strip) > 0 {
+	if len(c.Strip) > 0 && !slices.Contains(stripped, "vlan") {
 		n.Advice = append(n.Advice, "--strip "+strings.Join(c.Strip, ",")+" would join the sides of conversations")
 	}
 	return n
