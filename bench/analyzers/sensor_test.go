@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -105,6 +106,28 @@ func TestReaders(t *testing.T) {
 		t.Run(taken[i].name, func(t *testing.T) { rows = append(rows, taken[i].judge(t)...) })
 	}
 	t.Log("\n" + strings.Join(rows, "\n"))
+	checkRows(t, rows)
+}
+
+// checkRows looks up the rows of the manual among those that were measured.
+func checkRows(t *testing.T, rows []string) {
+	t.Helper()
+	if !has("tcptrace", "argus", "ra", "ndpiReader") {
+		return
+	}
+	_, table, _ := strings.Cut(page(t, "readers.md"), "## What sensors find")
+	checked := 0
+	for line := range strings.Lines(table) {
+		if line = strings.TrimSpace(line); !strings.HasPrefix(line, "| router-") && !strings.HasPrefix(line, "| mirror-") {
+			continue
+		}
+		if checked++; !slices.Contains(rows, line) {
+			t.Errorf("readers.md has a row that was not measured: %s", line)
+		}
+	}
+	if checked == 0 {
+		t.Error("readers.md has no rows")
+	}
 }
 
 // judge judges all that is made of a capture, and returns rows of the table.

@@ -14,7 +14,7 @@ import (
 )
 
 // reader is a program that reads what is kept, as it is with its own defaults. The manual
-// has the table and the reasons (keep.md, "For a reader").
+// has the table and the reasons (readers.md).
 type reader struct {
 	name, title string
 	// keysVLAN: a VLAN is part of a flow (Suricata: vlan.use-for-tracking, src/flow-hash.c).
