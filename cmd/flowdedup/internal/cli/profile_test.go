@@ -136,8 +136,8 @@ func TestProfileInspect(t *testing.T) {
 	for _, c := range []struct{ reader, capture, want string }{
 		{"suricata", "router-ordered.pcapng", "--identity l3 --window 1ms --for suricata -w"},
 		{"wireshark", "router-ordered.pcapng", "--identity l3 --window 1ms --for wireshark -w"},
-		{"zeek", "mirror-vxlan.pcap", "--identity inner --window 1ms --for zeek -w"},
-		{"arkime", "mirror-vxlan.pcap", "--ignore l4-checksum --for arkime -w"},
+		{"zeek", "mirror-vxlan.pcap", "--identity inner --window 1ms --for zeek "},
+		{"arkime", "mirror-vxlan.pcap", "--identity inner --window 1ms --ignore l4-checksum --for arkime "},
 	} {
 		out, errs, code := run("inspect", "--json", "--for", c.reader, bundled(c.capture))
 		var s struct {
