@@ -69,6 +69,15 @@ func TestProfileNone(t *testing.T) {
 	}
 }
 
+// TestProfileLearn checks that a run that learns what copies are still writes them for its
+// reader.
+func TestProfileLearn(t *testing.T) {
+	got, err := profiled(t, "live", "--learn 1m --for suricata --forward eth9")
+	if err != nil || !got.Choice.Flow || !slices.Equal(got.Choice.Strip, []string{"vlan"}) {
+		t.Errorf("%+v, %v", got.Choice, err)
+	}
+}
+
 // TestProfileRefused checks that flags which would make a reader blind are wrong usage, and
 // that the error names the flag and the reader.
 func TestProfileRefused(t *testing.T) {
