@@ -9,8 +9,9 @@ import (
 	"github.com/flowdedup/flowdedup/asm/internal/cpu"
 )
 
-// Frames are found at the levels AVX2 and AVX512. [Tuples.List] has a kernel for AVX512
-// alone, which can load from eight places at once; at other levels it lists nothing.
+// Frames are found at the levels AVX2 and AVX512. [Tuples.List] and
+// [Ends.Hash] have kernels for AVX512 alone, which can load from eight places at once. At
+// other levels the former lists nothing.
 
 // findVectors does the messages that fill whole vectors, and returns how many.
 func (d *Datagrams) findVectors(msgs []digest.Message, numbers []uint16, rest []uint64, buf []byte) (done int) {
@@ -56,6 +57,21 @@ func findDatagramsAVX512(msgs *digest.Message, numbers *uint16, rest *uint8, gro
 //
 //go:noescape
 func findDatagramsAVX2(msgs *digest.Message, numbers *uint16, groups int, buf *byte, last int, d *Datagrams) (others uint64)
+
+// hashVectors does the messages that fill whole vectors, and returns how many.
+func (e *Ends) hashVectors(hashes []uint64, msgs []digest.Message, buf []byte) (done int, others uint64) {
+	groups := len(msgs) / 8
+	if cpu.Best != cpu.AVX512 || groups == 0 {
+		return 0, 0
+	}
+	_ = hashes[8*groups-1]
+	return 8 * groups, hashEndsAVX512(&hashes[0], &msgs[0], groups, &buf[0], e) >> (64 - 8*groups)
+}
+
+// hashEndsAVX512 does 1 to 8 groups of eight messages. The bits of others are the highest.
+//
+//go:noescape
+func hashEndsAVX512(hashes *uint64, msgs *digest.Message, groups int, buf *byte, e *Ends) (others uint64)
 
 // tupleReach is what is read of a frame, its tags taken out.
 const tupleReach = datagramStart + 44

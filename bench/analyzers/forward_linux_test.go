@@ -46,7 +46,7 @@ func TestForward(t *testing.T) {
 			run := k.start("exec "+strings.Replace(live, " live ", " live"+patient, 1), "started")
 			k.cook("tcpdump -r " + absolute(t, c.scene.capture()) + " -w replay.pcap && tcpreplay -q -i wire replay.pcap")
 			want := c.scene.flows(t, c.scene.capture(), "")
-			offline, _ := c.scene.dedup(t, c.scene.capture(), strings.Fields("--keep flow"+patient)...)
+			offline, _ := c.scene.dedup(t, c.scene.capture(), strings.Fields(patient)...)
 			want.Packets = c.scene.flows(t, offline, "").Packets
 			lab.WaitFor(func() bool { return records(t, k.path("sensor.pcap")) >= want.Packets })
 			k.stop(run, 128+int(syscall.SIGINT))

@@ -158,12 +158,12 @@ func TestKeep(t *testing.T) {
 			first, _ := s.dedup(t, s.capture(), "--keep", "first")
 			want, n := s.flows(t, s.capture(), ""), s.kept(t, first).Packets
 			want.Packets = n
-			flow, split := s.dedup(t, s.capture(), "--keep", "flow")
+			flow, split := s.dedup(t, s.capture())
 			if got := s.flows(t, flow, s.key); got != want || split != 0 && s.ordered { // else fragments are
-				t.Errorf("--keep flow: %+v, want %+v; the summary says %d are split", got, want, split)
+				t.Errorf("by default: %+v, want %+v; the summary says %d are split", got, want, split)
 			}
 			if got := s.kept(t, flow); got != (keptPackets{Packets: n}) {
-				t.Errorf("--keep flow: %+v, want %d packets", got, n)
+				t.Errorf("by default: %+v, want %d packets", got, n)
 			}
 			alike, _ := s.dedup(t, s.capture(), "--keep", "first", "--strip", s.strip)
 			got := s.flows(t, alike, s.key)

@@ -65,7 +65,7 @@ var feeds = []feed{
 // What the command does without flags: the copies of which point it writes, and whether it
 // prefers copies with right checksums.
 const (
-	defaultKeeps = "first"
+	defaultKeeps = "flow"
 	prefersValid = false
 )
 

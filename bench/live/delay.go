@@ -19,6 +19,7 @@ import (
 // barering shows what the kernel and its scheduler alone do to the delay.
 var forwarders = []receiver{
 	{name: "flowdedup", line: "flowdedup live -i right --forward out --json", count: summary},
+	{name: "keep-first", line: "flowdedup live -i right --forward out --keep first --json", count: summary},
 	{name: "barering", line: "barering right out", count: plain},
 }
 

@@ -77,7 +77,7 @@ func TestQuick(t *testing.T) {
 	if err == nil && strings.Contains(out.String(), "/receiver=dedup-xdp 1 ") {
 		want = append(want, "BenchmarkRate/rate=100000/receiver=dedup 1 ", "BenchmarkRate/rate=100000/receiver=dedup-xdp 1 ")
 	}
-	for _, name := range append(want, "BenchmarkForward/load=10000/forwarder=flowdedup 1 ", "BenchmarkForward/load=10000/forwarder=barering 1 ") {
+	for _, name := range append(want, "BenchmarkForward/load=10000/forwarder=flowdedup 1 ", "BenchmarkForward/load=10000/forwarder=keep-first 1 ", "BenchmarkForward/load=10000/forwarder=barering 1 ") {
 		if strings.Count(out.String(), "\n"+name) != 1 {
 			t.Errorf("not one result of %s in\n%s", name, out.String())
 		}

@@ -45,7 +45,7 @@ var receivers = []receiver{
 	{name: "distinct-two", line: "flowdedup live -i right --workers 2 --of src,dst,flow --reports rows.jsonl --json",
 		spread: true, count: summary},
 	{name: "write", line: "flowdedup live -i right --workers 1 -w clean.pcapng --json", count: summary},
-	{name: "keep-flow", line: "flowdedup live -i right --workers 1 --keep flow -w clean.pcapng --json", count: summary},
+	{name: "keep-first", line: "flowdedup live -i right --workers 1 --keep first -w clean.pcapng --json", count: summary},
 	{name: "dedup-xdp", driver: true, line: "flowdedup live -i right --capture xdp --workers 1 --json", count: summary},
 	{name: "distinct-xdp", driver: true, line: "flowdedup live -i right --capture xdp --workers 1 --of src,dst,flow --reports rows.jsonl --json", count: summary},
 	{name: "write-xdp", driver: true, line: "flowdedup live -i right --capture xdp --workers 1 -w clean.pcapng --json", count: summary},

@@ -13,8 +13,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
-// Config says which packets are copies. The zero value has the defaults of the command: a
-// copy is an IP datagram within a millisecond of an equal one that was kept, and what
+// Config says which packets are copies. The zero value has the defaults of the command
+// where that counts: a copy is an IP datagram within a millisecond of an equal one that was kept, and what
 // routers change does not count.
 type Config struct {
 	// Identity says what makes two packets the same packet.
@@ -36,7 +36,8 @@ type Config struct {
 	// other packets can be copies of them.
 	Protect Chooser
 	// Keep says which of equal packets Tasks write; the verdicts of Copies and of a
-	// BatchDetector do not depend on it. With KeepFlow, packets wait for better copies as a
+	// BatchDetector do not depend on it. The command chooses KeepFlow where it writes
+	// packets. With it, packets wait for better copies as a
 	// Hold says, of at most Hold; 0 stands for the window, at most 10 ms.
 	Keep Keep
 	Hold time.Duration

@@ -10,11 +10,13 @@
 // work, and a writer gets the packets that stay. The package example removes the
 // duplicates of a file. A [BatchDetector] is for pipelines with other work on a batch.
 //
-// The first of equal packets is the one that stays. For analyzers that tell conversations
-// apart by VLAN or interface too, that mixes the points of a conversation. With [KeepFlow]
-// all packets of a conversation are written as one point saw them, as far as it saw them. A
-// [Hold] does that: it keeps batches back until better copies can no longer come. The tasks
-// of a Detector have one. Pipelines of other tasks use [Hold.NewBatch], and call
+// The first of equal packets is the one that stays, unless [Config] says otherwise. For
+// analyzers that tell conversations apart by VLAN or interface too, that mixes the points of
+// a conversation. With [KeepFlow], the default of the command where it writes packets, all
+// packets of a conversation are written as one point saw them, as far as it saw them. A
+// [Hold] does that: it keeps packets back for which better copies may come, and those behind
+// them. It goes by the times of packets, so those of a live stream that pauses wait for the
+// next ones, unless [HoldConfig] has a clock. The tasks of a Detector have a Hold. Pipelines of other tasks use [Hold.NewBatch], and call
 // [Hold.Finish] when no batch is left, as a pipeline.Finisher does.
 //
 // [Config] also says within which groups copies are found, which packets are left alone,

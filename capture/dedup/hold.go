@@ -3,6 +3,7 @@ package dedup
 import (
 	"math/bits"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
@@ -66,8 +67,13 @@ const heldLimit = 256 << 20
 // those it is one from home, with KeepFlow. Among those it is the first. Packets that
 // Config.Only has not chosen, and those that Config.Protect has, are not exchanged.
 //
-// Packets wait until the times of later packets say that no better copy can come: for up to
-// one and a half holds, and as much longer as times were seen to step back, up to a second.
+// A first sighting waits where a better copy may take its place, and what comes behind it
+// waits, so that packets leave in their order. A first sighting from home has no better
+// copy. So while all packets come from one point nothing waits, and no batch is kept back.
+//
+// A packet waits until the times of later packets say that no better copy can come: for up
+// to one and a half holds, and as much longer as times were seen to step back, up to a
+// second.
 // What waits is settled at once where the clock steps back
 // further, and where a run of packets has no times. It is settled early where more than
 // 256 MiB would wait. Packets without a time are neither exchanged nor taken in exchange.
@@ -78,10 +84,13 @@ type Hold struct {
 	within     uint64 // nanoseconds between a packet and a better copy
 	limit      int    // bytes
 	homes      *affinity.Table
+	lone       atomic.Pointer[uint64] // the point of all first sightings, where homes are not noted
 	candidates candidates
 
 	next    uint64 // number of the next packet
 	settled uint64 // of the first packet that is not settled
+	decided uint64 // of the first packet that may be exchanged
+	idle    bool   // none may be exchanged, and there is no part
 	clock   int64  // the latest time, or NoTime
 	slack   uint64 // how far times step back
 	parts   ring[part]
@@ -91,6 +100,7 @@ type Hold struct {
 
 	open    ring[*heldBatch] // whose packets are not settled; for Apply
 	waiting ring[*heldBatch] // to be written; for Write
+	waits   atomic.Bool      // there are some
 	// following are the batches that wait behind the one that is marked; for Write.
 	following []*capture.Batch
 
@@ -110,7 +120,7 @@ func NewHold(cfg HoldConfig) (*Hold, error) {
 	if cfg.Window > 0 {
 		cfg.Hold = min(cfg.Hold, cfg.Window)
 	}
-	h := &Hold{cfg: cfg, within: uint64(cfg.Hold), limit: heldLimit, clock: calendar.NoTime, candidates: newCandidates()}
+	h := &Hold{cfg: cfg, within: uint64(cfg.Hold), limit: heldLimit, clock: calendar.NoTime, idle: true, candidates: newCandidates()}
 	h.part.from = calendar.NoTime
 	if cfg.Keep == KeepFlow {
 		var err error
@@ -128,6 +138,10 @@ func (h *Hold) Stats() HoldStats {
 	return s
 }
 
+// Waits reports whether batches wait, as of the last HoldBatch.Write. Any goroutine may call
+// it.
+func (h *Hold) Waits() bool { return h.waits.Load() }
+
 // Close gives the memory back. Stats still works.
 func (h *Hold) Close() error {
 	if h.homes == nil {
@@ -139,7 +153,9 @@ func (h *Hold) Close() error {
 // Finish writes what waits. It must be called after the last HoldBatch.Write. It returns
 // the first error of write, after which it writes no more.
 func (h *Hold) Finish(write func(b *capture.Batch, drop []uint64) error) error {
-	h.closePart()
+	if !h.idle {
+		h.closePart()
+	}
 	return h.write(h.next, write)
 }
 
@@ -149,11 +165,13 @@ type HoldBatch struct {
 	hold      *Hold
 	sightings *flow.SightingReader // nil without KeepFlow
 	seen      flow.Sightings
+	unread    []packetRun // of seen: home has the packets of the one point
 	home      []uint64
 	verdicts  verdicts
 	own       *heldBatch
+	kept      bool   // own waits, or is marked
 	copied    bool   // own has a copy of the batch
-	settled   uint64 // as of Apply
+	decided   uint64 // as of Apply
 }
 
 // NewBatch makes a HoldBatch.
@@ -178,16 +196,64 @@ func (x *HoldBatch) Reset(n int) {
 	s := &x.seen
 	s.Conversation, s.Fragment, s.Point = resize(s.Conversation, n), resize(s.Fragment, n), resize(s.Point, n)
 	x.home = resize(x.home, (n+63)/64)
+	x.unread = x.unread[:0]
 }
 
 // Read reads the conversations and points of the packets from to to-1 of a batch, which p
 // has read just before. Meanwhile, other HoldBatches may read theirs.
 func (x *HoldBatch) Read(b *capture.Batch, p *BatchDetector, from, to int) {
-	if x.sightings != nil {
-		s := &x.seen
-		run := flow.Sightings{Conversation: s.Conversation[from:to], Fragment: s.Fragment[from:to], Point: s.Point[from:to]}
-		x.sightings.ReadIdentities(run, b, from, p.messages)
+	if x.sightings == nil {
+		return
 	}
+	if lone := x.hold.lone.Load(); lone != nil && x.sightings.At(x.home[from/64:], *lone, b, from, p.messages) {
+		x.unread = append(x.unread, packetRun{from, to})
+		return
+	}
+	x.sightings.ReadIdentities(x.seen.Run(from, to), b, from, p.messages)
+}
+
+// packetRun is packets from one number to before another.
+type packetRun struct{ from, to int }
+
+// findHomes finds the packets that come from home.
+func (x *HoldBatch) findHomes(b *capture.Batch, p *BatchDetector) {
+	h, n := x.hold, len(b.Frames)
+	unread := 0
+	for _, run := range x.unread {
+		unread += run.to - run.from
+	}
+	if _, lone := h.homes.Lone(); lone && unread == n && x.stayLone() {
+		return
+	}
+	for _, run := range x.unread {
+		x.seen.Run(run.from, run.to).Set(x.sightings.Read(b, run.from, run.to-run.from))
+	}
+	h.homes.AtHome(x.home, affinity.Sightings{
+		Conversation: x.seen.Conversation, Fragment: x.seen.Fragment, Point: x.seen.Point, Times: p.times, Copies: p.copies,
+	})
+	switch point, lone := h.homes.Lone(); {
+	case !lone:
+		h.lone.Store(nil)
+	case h.lone.Load() == nil:
+		h.lone.Store(&point)
+	}
+}
+
+// stayLone reports whether all first sightings come from the one point again. Packets
+// without a time are at home everywhere.
+func (x *HoldBatch) stayLone() bool {
+	for w, home := range x.home {
+		all := ^uint64(0) >> (64 - min(len(x.verdicts.times)-w*64, 64))
+		for away := all &^ home; away != 0; away &= away - 1 {
+			if x.verdicts.times[w*64+bits.TrailingZeros64(away)] == calendar.NoTime {
+				x.home[w] |= away & -away
+			}
+		}
+		if all&^x.home[w]&^x.verdicts.copies[w] != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // Apply takes the verdicts on a batch that was read, which p has judged, and changes some of
@@ -199,38 +265,84 @@ func (x *HoldBatch) Apply(b *capture.Batch, p *BatchDetector, ranks []uint8) {
 	h.arrive()
 	x.accept(b)
 	if h.homes != nil {
-		h.homes.AtHome(x.home, affinity.Sightings{
-			Conversation: x.seen.Conversation, Fragment: x.seen.Fragment, Point: x.seen.Point, Times: p.times, Copies: p.copies,
-		})
+		x.findHomes(b, p)
 	}
 	x.choose(b)
-	h.closeBatches()
-	x.settled = h.settled
+	h.advance()
+	x.decided = h.decided
+	if x.kept = h.cfg.Mark != nil || x.decided < x.own.end; x.kept {
+		x.keep(b)
+	}
 }
 
-// choose passes the packets, and exchanges them for better copies. It decides the packets
-// of a run that Hold.pass takes after it, since nothing is settled meanwhile.
+// choose passes the packets, and exchanges them for better copies.
 func (x *HoldBatch) choose(b *capture.Batch) {
-	h, times, blocks := x.hold, x.verdicts.times, b.Blocks
+	h, blocks := x.hold, b.Blocks
 	for from := 0; from < len(b.Frames); from += 64 {
 		to := min(from+64, len(b.Frames))
-		open := x.undecided(from/64) & (^uint64(0) >> (64 - (to - from)))
-		h.candidates.load(x.verdicts.digests[from:to], open)
-		for at := from; at < to; {
-			end := to
-			if blocks = h.passBlocks(blocks, at); len(blocks) > 0 {
-				end = min(end, int(blocks[0].Before))
-			}
-			at += h.pass(times[at:end], b.Frames[at:end], open>>(at-from))
-			later := ^uint64(0) << (at - from)
-			for run := open &^ later; run != 0; run &= run - 1 {
-				x.decide(b, from+bits.TrailingZeros64(run))
-			}
-			open &= later
-			h.closeFull()
+		if all := ^uint64(0) >> (64 - (to - from)); h.idle && x.begins(from/64)&all == 0 {
+			h.skip(x.verdicts.times[from:to])
+		} else {
+			blocks = x.chooseWord(b, blocks, from, to, all)
 		}
 	}
 	h.passBlocks(blocks, len(b.Frames))
+}
+
+// chooseWord chooses among the packets from to to-1, whose bits are those of a word. It
+// decides the packets of a run that Hold.pass takes after it, since nothing is settled
+// meanwhile. It returns the blocks that are left.
+func (x *HoldBatch) chooseWord(b *capture.Batch, blocks []capture.Block, from, to int, all uint64) []capture.Block {
+	h, times, open := x.hold, x.verdicts.times, x.undecided(from/64)&all
+	h.candidates.load(x.verdicts.digests[from:to], open)
+	for at := from; at < to; {
+		if h.idle {
+			begin := from + min(bits.TrailingZeros64(x.begins(from/64)>>(at-from)<<(at-from)), to-from)
+			h.skip(times[at:begin])
+			blocks = h.passBlocks(blocks, begin)
+			if at = begin; at == to {
+				break
+			}
+			h.begin()
+			open = open >> (at - from) << (at - from)
+		}
+		end := to
+		if blocks = h.passBlocks(blocks, at); len(blocks) > 0 {
+			end = min(end, int(blocks[0].Before))
+		}
+		if h.idle {
+			continue
+		}
+		at += h.pass(times[at:end], b.Frames[at:end], open>>(at-from))
+		later := ^uint64(0) << (at - from)
+		for run := open &^ later; run != 0; run &= run - 1 {
+			x.decide(b, from+bits.TrailingZeros64(run))
+		}
+		open &= later
+		h.closeFull()
+	}
+	return blocks
+}
+
+// begins returns the packets of a word for which others begin to wait: first sightings that
+// may be exchanged.
+func (x *HoldBatch) begins(w int) (begin uint64) {
+	h, v := x.hold, &x.verdicts
+	if len(v.ranks) == 0 {
+		if h.homes != nil {
+			begin = ^v.copies[w] &^ x.home[w]
+		}
+		if v.fixed != nil {
+			begin &^= v.fixed[w]
+		}
+		return begin
+	}
+	for firsts := ^v.copies[w] & (^uint64(0) >> (64 - min(len(v.times)-w*64, 64))); firsts != 0; firsts &= firsts - 1 {
+		if i := w*64 + bits.TrailingZeros64(firsts); x.quality(i) > 0 && v.times[i] != calendar.NoTime {
+			begin |= firsts & -firsts
+		}
+	}
+	return begin
 }
 
 // undecided returns the packets of a word that decide has to look at. These are firsts from
@@ -265,6 +377,7 @@ func (x *HoldBatch) decide(b *capture.Batch, i int) {
 	case first && best:
 		h.candidates.forget(v.digests[i][1])
 	case first:
+		setBit(x.own.waiting, i)
 		if h.candidates.enter(v.digests[i][1], number, quality, h.settled) {
 			h.stats.Early++
 		}
@@ -306,8 +419,13 @@ func (x *HoldBatch) improve(b *capture.Batch, i int, quality uint64) {
 	if h.cfg.Mark != nil {
 		h.notePlace(x.own, c.number(), x.own.first+uint64(i))
 	}
+	if quality == 0 || h.cfg.Mark == nil { // else what is said of it may change
+		from.waiting[at/64] &^= 1 << (at % 64)
+	}
 	if c.set(x.own.first+uint64(i), quality); quality == 0 {
 		c.value = 0 // no copy is better
+	} else {
+		setBit(x.own.waiting, i)
 	}
 	if h.cfg.Swapped != nil {
 		h.cfg.Swapped(b, &from.frames[at], &x.own.frames[i])
@@ -318,6 +436,8 @@ func (x *HoldBatch) improve(b *capture.Batch, i int, quality uint64) {
 func isSet(bitmap []uint64, i int) bool {
 	return bitmap != nil && bitmap[uint(i)/64]>>(uint(i)%64)&1 != 0
 }
+
+func setBit(bitmap []uint64, i int) { bitmap[uint(i)/64] |= 1 << (uint(i) % 64) }
 
 // distance returns how far two times are apart.
 func distance(a, b int64) uint64 {

@@ -1,6 +1,7 @@
 package dedup
 
 import (
+	"math/bits"
 	"slices"
 	"sort"
 	"time"
@@ -22,24 +23,24 @@ type heldBatch struct {
 	batch      capture.Batch // belongs to Write, unless it is a copy
 	frames     []capture.Frame
 	drop       []uint64
+	waiting    []uint64      // a bit for each packet that may be exchanged
+	written    int           // packets; for Write
 	first, end uint64        // numbers of its first packet, and after the last
 	arrived    time.Duration // by HoldConfig.Clock
 	marks                    // empty without HoldConfig.Mark
 }
 
-// accept makes a batch one of those that wait.
+// accept begins with a batch.
 func (x *HoldBatch) accept(b *capture.Batch) {
 	h := x.hold
 	k := h.unused()
 	k.first, k.end = h.next, h.next+uint64(len(b.Frames))
 	k.drop = append(k.drop[:0], x.verdicts.drop...)
-	k.frames = b.Frames
+	k.waiting = resize(k.waiting, len(k.drop))
+	clear(k.waiting)
+	k.frames, k.written = b.Frames, 0
 	if h.cfg.Clock != nil {
 		k.arrived = h.cfg.Clock()
-	}
-	if x.copied = len(b.Buf) < copyBelow; x.copied {
-		k.copy(b)
-		k.frames = k.batch.Frames
 	}
 	if h.cfg.Mark != nil {
 		k.marks.begin(x.verdicts.digests)
@@ -48,14 +49,36 @@ func (x *HoldBatch) accept(b *capture.Batch) {
 	h.open.push(k)
 }
 
-// copy copies a batch.
+// keep makes a batch one of those that wait.
+func (x *HoldBatch) keep(b *capture.Batch) {
+	k := x.own
+	if x.copied = inPlace(b) || len(b.Buf) < copyBelow; x.copied {
+		k.copy(b)
+		k.frames = k.batch.Frames
+	}
+}
+
+// inPlace reports whether packets lie where their source needs the memory back, without
+// records.
+func inPlace(b *capture.Batch) bool {
+	return len(b.Blocks) == 0 && (len(b.Frames) == 0 || b.Frames[0].RecordLen == 0)
+}
+
+// copy copies a batch. Of packets in place it copies nothing else.
 func (k *heldBatch) copy(b *capture.Batch) {
 	to := &k.batch
 	to.Reset()
-	to.Buf = append(to.Buf, b.Buf...)
 	to.Frames = append(to.Frames, b.Frames...)
 	to.Blocks = append(to.Blocks, b.Blocks...)
 	to.Interfaces, to.Sections = b.Interfaces, b.Sections
+	if !inPlace(b) {
+		to.Buf = append(to.Buf, b.Buf...)
+		return
+	}
+	for i := range b.Frames {
+		to.Frames[i].Data = uint32(len(to.Buf))
+		to.Buf = append(to.Buf, b.Data(i)...)
+	}
 }
 
 // Write takes the content of a batch that was applied, and leaves another, of no meaning,
@@ -63,25 +86,75 @@ func (k *heldBatch) copy(b *capture.Batch) {
 // batch with the packets that are not to be kept. Calls come in the order of those of
 // Apply, while later batches are applied. An error is that of write, and ends all.
 func (x *HoldBatch) Write(b *capture.Batch, write func(b *capture.Batch, drop []uint64) error) error {
-	if !x.copied {
-		x.own.batch, *b = *b, x.own.batch
-	}
-	x.hold.waiting.push(x.own)
+	h, k := x.hold, x.own
 	x.own = nil
-	return x.hold.write(x.settled, write)
+	if !x.kept {
+		defer h.recycle(k)
+		if err := h.write(x.decided, write); err != nil {
+			return err
+		}
+		return write(b, k.drop)
+	}
+	if !x.copied {
+		k.batch, *b = *b, k.batch
+	}
+	h.waiting.push(k)
+	return h.write(x.decided, write)
 }
 
-// write writes the batches whose packets are all settled.
-func (h *Hold) write(settled uint64, write func(b *capture.Batch, drop []uint64) error) error {
-	for h.waiting.len() > 0 && (*h.waiting.front()).end <= settled {
+// write writes the packets before one that may be exchanged.
+func (h *Hold) write(decided uint64, write func(b *capture.Batch, drop []uint64) error) error {
+	for h.waiting.len() > 0 && (*h.waiting.front()).end <= decided {
 		k := *h.waiting.front()
 		h.waiting.pop()
-		if err := write(h.written(k)); err != nil {
+		if err := write(h.rest(k)); err != nil {
 			return err
 		}
 		h.recycle(k)
 	}
-	return nil
+	h.waits.Store(h.waiting.len() > 0)
+	if h.waiting.len() == 0 || h.cfg.Mark != nil {
+		return nil
+	}
+	return (*h.waiting.front()).writeBegin(decided, write)
+}
+
+// rest returns what is left to be written of a batch.
+func (h *Hold) rest(k *heldBatch) (b *capture.Batch, drop []uint64) {
+	if h.cfg.Mark != nil {
+		return h.marked(k), nil
+	}
+	if k.written == 0 {
+		return &k.batch, k.drop
+	}
+	return k.part(k.written, len(k.batch.Frames))
+}
+
+// writeBegin writes the packets of a batch that leave before its others. They are whole
+// words of bits, so nobody changes these.
+func (k *heldBatch) writeBegin(decided uint64, write func(b *capture.Batch, drop []uint64) error) error {
+	if decided < k.first+64 {
+		return nil
+	}
+	from, to := k.written, int(decided-k.first)&^63
+	if k.written = to; from == to {
+		return nil
+	}
+	return write(k.part(from, to))
+}
+
+// part returns the packets from to to-1 of a batch, with the blocks before each, and with
+// those behind the last.
+func (k *heldBatch) part(from, to int) (*capture.Batch, []uint64) {
+	part, all := k.batch, len(k.batch.Frames)
+	part.Frames, part.Blocks = part.Frames[from:to], nil
+	for _, block := range k.batch.Blocks {
+		if at := int(block.Before); at >= from && (at < to || to == all) {
+			block.Before -= uint32(from)
+			part.Blocks = append(part.Blocks, block)
+		}
+	}
+	return &part, k.drop[from/64 : (to+63)/64]
 }
 
 // arrive settles what has waited long enough by its arrival.
@@ -97,11 +170,32 @@ func (h *Hold) arrive() {
 	h.settle()
 }
 
-// closeBatches forgets the batches whose packets are all settled.
-func (h *Hold) closeBatches() {
-	for h.open.len() > 0 && (*h.open.front()).end <= h.settled {
+// advance finds the first packet that may be exchanged. It forgets the batches before that
+// one's.
+func (h *Hold) advance() {
+	h.decided = max(h.decided, h.settled)
+	for h.open.len() > 0 {
+		k := *h.open.front()
+		h.decided = max(h.decided, min(k.nextWaiting(h.decided), h.next))
+		if h.decided < k.end {
+			return
+		}
 		h.open.pop()
 	}
+	h.decided = h.next
+}
+
+// nextWaiting returns the number of the first packet, from a number on, that may be
+// exchanged, or the end.
+func (k *heldBatch) nextWaiting(from uint64) uint64 {
+	at := max(from, k.first) - k.first
+	for w := int(at / 64); w < len(k.waiting); w++ {
+		if word := k.waiting[w] >> (at % 64); word != 0 {
+			return k.first + at + uint64(bits.TrailingZeros64(word))
+		}
+		at = at&^63 + 64
+	}
+	return k.end
 }
 
 // holder returns the batch that has a packet which is not settled.

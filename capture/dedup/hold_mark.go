@@ -40,15 +40,11 @@ func (h *Hold) notePlace(own *heldBatch, out, in uint64) {
 	}
 }
 
-// written returns what is to be written of a batch: the packets that are kept, or what
-// HoldConfig.Mark makes of all.
-func (h *Hold) written(k *heldBatch) (b *capture.Batch, drop []uint64) {
-	if h.cfg.Mark == nil {
-		return &k.batch, k.drop
-	}
+// marked returns what HoldConfig.Mark makes of a batch.
+func (h *Hold) marked(k *heldBatch) *capture.Batch {
 	h.following = h.following[:0]
 	for i := range h.waiting.len() {
 		h.following = append(h.following, &(*h.waiting.at(i)).batch)
 	}
-	return h.cfg.Mark(&k.batch, k.digests, k.drop, k.later, h.following), nil
+	return h.cfg.Mark(&k.batch, k.digests, k.drop, k.later, h.following)
 }

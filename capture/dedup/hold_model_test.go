@@ -196,6 +196,7 @@ type heldRun struct {
 	n    int // written
 
 	before int // n when the stream ends
+	table  capture.Batch
 }
 
 // newHold makes one that is closed with the test.
@@ -224,9 +225,10 @@ func (r *heldRun) write(b *capture.Batch, drop []uint64) error {
 // batch fills a batch with the packets from to to-1.
 func (r *heldRun) batch(b *capture.Batch, from, to int) {
 	b.Reset()
-	if len(b.Interfaces) == 0 {
-		b.AppendInterface(capture.Interface{LinkType: capture.LinkEthernet})
+	if len(r.table.Interfaces) == 0 {
+		r.table.AppendInterface(capture.Interface{LinkType: capture.LinkEthernet})
 	}
+	b.Interfaces, b.Sections = r.table.Interfaces, r.table.Sections
 	for i := from; i < to; i++ {
 		data := make([]byte, 8+r.all[i].size)
 		binary.LittleEndian.PutUint64(data, uint64(i))

@@ -20,7 +20,8 @@ const (
 )
 
 // part is consecutive packets that are settled together, behind those of the part before.
-// Where it ends depends on the packets alone, and not on batches.
+// The first begins with a packet that may be exchanged, and where none may be there are no
+// parts. Where one ends depends on the packets alone, and not on batches.
 type part struct {
 	end   uint64 // number after its last packet
 	clock int64  // at its end
@@ -35,9 +36,36 @@ type lastPart struct {
 	timed bool // it has a packet with a time
 }
 
+// skip takes note of the next packets, of which none may be exchanged, while none may be
+// of those before.
+func (h *Hold) skip(times []int64) {
+	h.next += uint64(len(times))
+	if h.cfg.Clock != nil {
+		return
+	}
+	clock := h.clock
+	for _, time := range times {
+		switch {
+		case time > clock:
+			clock = time
+		case time != calendar.NoTime && distance(clock, time) > h.slack:
+			h.clock = clock
+			h.stepBack(time)
+			clock = h.clock
+		}
+	}
+	h.clock = clock
+}
+
+// begin begins a part, before a packet that may be exchanged.
+func (h *Hold) begin() {
+	h.idle, h.settled = false, h.next
+	h.part = lastPart{first: h.next, from: h.clock}
+}
+
 // pass takes note of the next packets, at most 64, and returns how many these are, at least
-// one. It stops where a part is full, and where it would settle packets before one whose
-// bit in open is set.
+// one unless no packet may be exchanged any more. It stops there, where a part is full,
+// and where it would settle packets before one whose bit in open is set.
 func (h *Hold) pass(times []int64, frames []capture.Frame, open uint64) (n int) {
 	p, clock, bytes, first := &h.part, h.clock, h.part.bytes, h.next
 	frames = frames[:min(len(times), int(p.first+partPackets-first))]
@@ -51,10 +79,12 @@ run:
 			break run
 		default:
 			h.clock, h.next, p.bytes = clock, first+uint64(n), bytes
-			h.jump(time)
+			if h.jump(time); h.idle {
+				return n
+			}
 			clock, bytes, p.timed = h.clock, p.bytes, true
 		}
-		bytes += int(frames[n].RecordLen) + frameBytes
+		bytes += int(max(frames[n].RecordLen, frames[n].CapLen)) + frameBytes
 	}
 	h.clock, h.next, p.bytes = clock, first+uint64(n), bytes
 	return n
@@ -63,8 +93,10 @@ run:
 // passBlocks takes note of the blocks before frame i, and returns those after it.
 func (h *Hold) passBlocks(blocks []capture.Block, i int) []capture.Block {
 	for len(blocks) > 0 && int(blocks[0].Before) <= i {
-		h.part.bytes += int(blocks[0].Len)
-		h.closeFull()
+		if !h.idle {
+			h.part.bytes += int(blocks[0].Len)
+			h.closeFull()
+		}
 		blocks = blocks[1:]
 	}
 	return blocks
@@ -76,7 +108,7 @@ func (h *Hold) full() bool {
 }
 
 func (h *Hold) closeFull() {
-	if h.full() {
+	if !h.idle && h.full() {
 		h.closePart()
 	}
 }
@@ -124,28 +156,32 @@ func (h *Hold) closePart() {
 func (h *Hold) endPart() {
 	h.parts.push(part{end: h.next, clock: h.clock, bytes: h.part.bytes})
 	h.bytes += h.part.bytes
+	h.stats.HeldBytes = max(h.stats.HeldBytes, h.bytes)
 	h.part = lastPart{first: h.next, from: h.clock}
 }
 
 // settle settles the parts that have waited long enough, and early those for which there
-// is no memory.
+// is no memory. Where no packet may be exchanged any more, it settles all.
 func (h *Hold) settle() {
+	if h.advance(); h.decided == h.next {
+		h.settleAll()
+		return
+	}
 	for h.parts.len() > 0 && h.due(h.parts.front()) {
 		p := h.parts.front()
 		h.settled = max(h.settled, p.end)
 		h.bytes -= p.bytes
 		h.parts.pop()
 	}
-	h.stats.HeldBytes = max(h.stats.HeldBytes, h.bytes)
 }
 
 // due reports whether a part is to be settled.
 func (h *Hold) due(p *part) bool {
 	switch {
-	case p.end <= h.settled, h.cfg.Clock == nil && distance(h.clock, p.clock) > h.within+h.slack:
+	case p.end <= max(h.settled, h.decided), h.cfg.Clock == nil && distance(h.clock, p.clock) > h.within+h.slack:
 		return true
 	case h.bytes > h.limit:
-		h.stats.Early += p.end - h.settled
+		h.stats.Early += p.end - max(h.settled, h.decided)
 		return true
 	}
 	return false
@@ -157,6 +193,6 @@ func (h *Hold) settleAll() {
 	if h.parts.len() > 0 {
 		h.parts = ring[part]{items: h.parts.items}
 	}
-	h.settled, h.bytes = h.next, 0
+	h.settled, h.bytes, h.idle = h.next, 0, true
 	h.part = lastPart{first: h.next, from: h.clock}
 }

@@ -38,8 +38,8 @@ func TestHoldArrival(t *testing.T) {
 		from, to int
 		written  int
 	}{
-		{0, 0, 2, 0}, {9 * ms, 2, 2, 0}, {9 * ms, 2, 4, 0}, {11 * ms, 4, 4, 2}, {19 * ms, 4, 4, 4},
-		{30 * ms, 4, 6, 4}, {50 * ms, 6, 6, 6}, {60 * ms, 6, 7, 6},
+		{0, 0, 2, 0}, {9 * ms, 2, 2, 0}, {9 * ms, 2, 4, 2}, {11 * ms, 4, 4, 2}, {19 * ms, 4, 4, 4},
+		{30 * ms, 4, 6, 4}, {50 * ms, 6, 6, 6}, {60 * ms, 6, 7, 7},
 	} {
 		now = step.at
 		r.batch(&b, step.from, step.to)
@@ -74,9 +74,10 @@ func TestHoldEnds(t *testing.T) {
 		keep    []bool
 		written int // before the end
 	}{
-		"end":       {all, []bool{true, false, true, false, true}, 0},
-		"step back": {back, []bool{true, false, true, true, false}, 4},
-		"untimed":   {untimed, []bool{true, true, false, true, false}, 0},
+		"end":       {all, []bool{true, false, true, false, true}, 5},
+		"lost":      {all[:4], []bool{true, false, true, true}, 3},
+		"step back": {back, []bool{true, false, true, true, false}, 5},
+		"untimed":   {untimed, []bool{true, true, false, true, false}, 5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := &heldRun{t: t, hold: newHold(t, HoldConfig{Keep: KeepFlow, Hold: time.Millisecond}), all: c.all, drop: drop}
@@ -126,6 +127,7 @@ func TestHoldBlocks(t *testing.T) {
 	r.hold.limit = 1 << 20
 	for i := range r.all {
 		r.all[i].time, r.all[i].digest[1] = int64(i), uint64(i)
+		r.all[i].conversation, r.all[i].point = 7, uint64(min(i, 1)) // the home is silent
 	}
 	x, bytes := r.hold.NewBatch(), 0
 	var b capture.Batch

@@ -31,6 +31,18 @@ type Sightings struct {
 	Point []uint64
 }
 
+// Run returns the frames from to to-1 of a run.
+func (s *Sightings) Run(from, to int) Sightings {
+	return Sightings{Conversation: s.Conversation[from:to], Fragment: s.Fragment[from:to], Point: s.Point[from:to]}
+}
+
+// Set copies what another run says to s.
+func (s Sightings) Set(to *Sightings) {
+	copy(s.Conversation, to.Conversation)
+	copy(s.Fragment, to.Fragment)
+	copy(s.Point, to.Point)
+}
+
 // SightingReader tells to which conversation a packet belongs, and at which point it was
 // seen. It keeps its buffers from call to call, so one goroutine at a time may use it.
 type SightingReader struct {

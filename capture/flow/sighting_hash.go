@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math/bits"
 
+	"github.com/flowdedup/flowdedup/asm/headers"
 	"github.com/flowdedup/flowdedup/capture"
 )
 
@@ -11,17 +12,21 @@ import (
 // has been XORed to, to 128 bits, and folds these. Unlike asm/digest it needs no buffer
 // of messages and takes two nanoseconds. 64 bits are enough for tables of conversations,
 // where a collision costs a worse choice and nothing else.
-type sightingKeys [8]uint64
+type sightingKeys struct {
+	words [8]uint64
+	ends  headers.Ends // hashes conversations of IPv4
+}
 
 // newSightingKeys makes keys from a seed (SplitMix64: Steele, Lea, Flood: Fast splittable
 // pseudorandom number generators, 2014).
 func newSightingKeys(seed uint64) (k sightingKeys) {
-	for i := range k {
+	for i := range k.words {
 		seed += 0x9e3779b97f4a7c15
 		z := (seed ^ seed>>30) * 0xbf58476d1ce4e5b9
 		z = (z ^ z>>27) * 0x94d049bb133111eb
-		k[i] = z ^ z>>31
+		k.words[i] = z ^ z>>31
 	}
+	k.ends = headers.Ends{Keys: [4]uint64{k.words[0], k.words[1], k.words[2], k.words[5]}, Ports: portMask}
 	return k
 }
 
@@ -46,20 +51,14 @@ func (k *sightingKeys) header(h *Header, b *capture.Batch, i int) (conversation,
 // describes.
 func (k *sightingKeys) conversation(h *Header, ip []byte) uint64 {
 	if h.Version == 4 {
-		return max(k.conversation4(le64(ip[12:]), uint64(h.SrcPort), uint64(h.DstPort), h.Proto), 1)
+		return k.ends.HashOne(le64(ip[12:]), uint64(h.SrcPort), uint64(h.DstPort), h.Proto)
 	}
 	return k.conversation6(ip, uint64(h.SrcPort), uint64(h.DstPort), h.Proto)
 }
 
-// conversation4 hashes a conversation of IPv4. both has the addresses. The lower end, in
-// whatever order, comes first, so that both directions have the same hash. A CPU cannot
-// predict directions, so no branch depends on them. The caller makes 1 of 0.
-func (k *sightingKeys) conversation4(both, src, dst uint64, proto uint8) uint64 {
-	a, b := both<<32|src, both&^0xffffffff|dst
-	return fold(fold(min(a, b)^k[0], max(a, b)^k[1])^k[2]^uint64(proto), k[5])
-}
-
-// conversation6 is conversation4 for IPv6. ip begins with the IP header.
+// conversation6 hashes a conversation of IPv6. The lower end, in whatever order, comes
+// first, so that both directions have the same hash. A CPU cannot predict directions, so no
+// branch depends on them. ip begins with the IP header.
 func (k *sightingKeys) conversation6(ip []byte, src, dst uint64, proto uint8) uint64 {
 	s0, s1, d0, d1 := addresses6(ip)
 	_, greater := bits.Sub64(dst, src, 0)
@@ -77,7 +76,7 @@ func addresses6(ip []byte) (s0, s1, d0, d1 uint64) {
 
 // sum hashes two addresses and what else there is. It is never 0.
 func (k *sightingKeys) sum(a0, a1, b0, b1, rest uint64) uint64 {
-	return max(fold(fold(a0^k[0], b0^k[1])^rest^k[2], fold(a1^k[3], b1^k[4])^k[5]), 1)
+	return max(fold(fold(a0^k.words[0], b0^k.words[1])^rest^k.words[2], fold(a1^k.words[3], b1^k.words[4])^k.words[5]), 1)
 }
 
 // fragment returns both hashes of a fragment: its conversation, and for a first one that
@@ -127,7 +126,7 @@ func (k *sightingKeys) datagram(h *Header, ip []byte, id uint32) uint64 {
 }
 
 // then returns the hash of a sequence of words with one more word at its end.
-func (k *sightingKeys) then(hash, word uint64) uint64 { return fold(hash^word, k[7]) }
+func (k *sightingKeys) then(hash, word uint64) uint64 { return fold(hash^word, k.words[7]) }
 
 // layer returns the hash of a sequence of layers with one more. VLAN 0 is none.
 func (k *sightingKeys) layer(hash uint64, kind LayerKind, id uint32) uint64 {

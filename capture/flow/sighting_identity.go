@@ -11,16 +11,8 @@ import (
 // A message that lies in the batch (see zeroCopyDatagram) tells where its datagram begins,
 // and its tweak tells the version, the protocol and whether it is a fragment. So nearly
 // all frames need not be decoded again.
-const (
-	// tweak4Bits has the bits of an IPv4 tweak that are the first byte of the header, and
-	// what makes it a fragment; tweak4 are their values in a whole datagram without
-	// options.
-	tweak4Bits = 0xff<<56 | 0x3fff
-	tweak4     = 0x45 << 56
-	// least4 and least6 are the lengths of messages that have the ports.
-	least4 = 20 + 4 - messageStart
-	least6 = 40 + 4 - messageStart
-)
+// least6 is the length of IPv6 messages that have the ports.
+const least6 = 40 + 4 - messageStart
 
 // ReadIdentities writes to s what Read would return for the frames from number from on,
 // whose identities are m. It takes less time than Read, if m was made by
@@ -29,10 +21,7 @@ const (
 func (r *SightingReader) ReadIdentities(s Sightings, b *capture.Batch, from int, m *Messages) {
 	n := len(m.msgs)
 	if !m.datagrams {
-		read := r.Read(b, from, n)
-		copy(s.Conversation[:n], read.Conversation)
-		copy(s.Fragment[:n], read.Fragment)
-		copy(s.Point[:n], read.Point)
+		s.Run(0, n).Set(r.Read(b, from, n))
 		return
 	}
 	at := place{number: noInterface}
@@ -43,14 +32,71 @@ func (r *SightingReader) ReadIdentities(s Sightings, b *capture.Batch, from int,
 	}
 }
 
+// At sets bit i of at for each frame from+i whose Sightings.Point is point, and for each
+// without an IP header. It clears the other bits of the words that cover the frames, whose
+// identities are m. It takes less time than ReadIdentities. It reports false if it cannot,
+// since m was not made by Identity.FromFrames or has copies of datagrams.
+func (r *SightingReader) At(at []uint64, point uint64, b *capture.Batch, from int, m *Messages) bool {
+	if !m.datagrams {
+		return false
+	}
+	n, seen := len(m.msgs), place{number: noInterface}
+	for first := 0; first < n; first += 64 {
+		end := min(first+64, n)
+		at[first/64] = r.atMessages(point, &seen, b, from+first, m.msgs[first:end])
+	}
+	return true
+}
+
+// atMessages is At for at most 64 messages that lie in b.
+func (r *SightingReader) atMessages(point uint64, at *place, b *capture.Batch, from int, msgs []digest.Message) (found uint64) {
+	frames, headers := b.Frames[from:from+len(msgs)], r.cfg.Fields&headerFields != 0
+	for i := 0; i < len(msgs); i++ {
+		if i%8 == 0 && at.hash == point && at.hasAll(frames[i:], msgs[i:], headers) {
+			found |= 0xff << i
+			i += 7
+			continue
+		}
+		if frames[i].Interface != at.number {
+			*at = r.placeOf(b, from+i)
+		}
+		start := msgs[i].Off - messageStart - frames[i].Data
+		if at.hash == point && (start == at.plain || !headers) || r.isAt(point, at, b, from+i, start, &msgs[i]) {
+			found |= 1 << i
+		}
+	}
+	return found
+}
+
+// isAt is At for a frame that has more headers before IP, or is of another kind. start is
+// where its IP header begins, if m is a datagram as it was captured.
+func (r *SightingReader) isAt(point uint64, at *place, b *capture.Batch, i int, start uint32, m *digest.Message) bool {
+	if version := m.Tweak >> 60; version != 4 && version != 6 {
+		h := &r.decode(b, i, 1)[0]
+		if h.Version == 0 {
+			return true
+		}
+		start = h.Start
+	}
+	if start == at.plain || r.cfg.Fields&headerFields == 0 {
+		return at.hash == point
+	}
+	return r.stack(at, b, i, start) == point
+}
+
 // readMessages is ReadIdentities for at most 64 messages that lie in b.
 func (r *SightingReader) readMessages(s Sightings, at *place, b *capture.Batch, from int, msgs []digest.Message) {
 	slow := r.keys.messages(s.Conversation, msgs, b.Buf)
 	frames, headers := b.Frames[from:from+len(msgs)], r.cfg.Fields&headerFields != 0
 	fragments, points := s.Fragment[:len(msgs)], s.Point[:len(msgs)]
-	for i := range msgs {
+	clear(fragments)
+	for i := 0; i < len(msgs); i++ {
+		if i%8 == 0 && slow>>(i&63)&0xff == 0 && at.hasAll(frames[i:], msgs[i:], headers) {
+			fill8(points[i:], at.hash)
+			i += 7
+			continue
+		}
 		start := msgs[i].Off - messageStart - frames[i].Data
-		fragments[i] = 0
 		if slow>>(i&63)&1 != 0 {
 			h := &r.decode(b, from+i, 1)[0]
 			start = h.Start
@@ -66,11 +112,32 @@ func (r *SightingReader) readMessages(s Sightings, at *place, b *capture.Batch, 
 	}
 }
 
+// hasAll reports whether the next eight frames were seen at a place, and have no header that
+// counts. Their datagrams are msgs.
+func (p *place) hasAll(frames []capture.Frame, msgs []digest.Message, headers bool) bool {
+	if len(frames) < 8 || len(msgs) < 8 {
+		return false
+	}
+	differ, start := uint32(0), uint32(0)
+	for i := range 8 {
+		differ |= frames[i].Interface ^ p.number
+		start |= (msgs[i].Off - messageStart - frames[i].Data) ^ p.plain
+	}
+	return differ == 0 && (start == 0 || !headers)
+}
+
+func fill8(points []uint64, point uint64) {
+	points = points[:8]
+	for i := range points {
+		points[i] = point
+	}
+}
+
 // messages writes the conversations of at most 64 messages that lie in buf. It returns a
 // bit for each frame that is to be decoded: fragments, truncated headers, options,
 // extension headers, and frames without IP.
 func (k *sightingKeys) messages(conversations []uint64, msgs []digest.Message, buf []byte) (slow uint64) {
-	for others := k.messages4(conversations, msgs, buf); others != 0; others &= others - 1 {
+	for others := k.ends.Hash(conversations, msgs, buf); others != 0; others &= others - 1 {
 		i := bits.TrailingZeros64(others)
 		m := &msgs[i]
 		proto := uint8(m.Tweak >> 52)
@@ -83,26 +150,6 @@ func (k *sightingKeys) messages(conversations []uint64, msgs []digest.Message, b
 		conversations[i] = k.conversation6(ip, src, dst, proto)
 	}
 	return slow
-}
-
-// messages4 writes the conversations of IPv4, and returns a bit for each other message. A
-// CPU cannot predict the mix of versions, so no branch depends on them.
-func (k *sightingKeys) messages4(conversations []uint64, msgs []digest.Message, buf []byte) (others uint64) {
-	if len(buf) < least4 {
-		return ^uint64(0) >> (64 - len(msgs))
-	}
-	conversations, buf = conversations[:len(msgs)], buf[:len(buf):len(buf)]
-	for i := range msgs {
-		m := &msgs[i]
-		differ := m.Tweak&tweak4Bits ^ tweak4 | (uint64(m.Len)-least4)>>63
-		other := (differ | -differ) >> 63
-		others = others>>1 | other<<63
-		at := int(uint64(m.Off) & (other - 1)) // something that can be read
-		ends, proto := (*[least4]byte)(buf[at:at+least4]), uint8(m.Tweak>>48)
-		src, dst := portsOf(ends[8:], proto)
-		conversations[i] = max(k.conversation4(le64(ends[:]), src, dst, proto), 1)
-	}
-	return others >> (64 - len(msgs))
 }
 
 // portsOf returns what Header.SrcPort and DstPort are, if they were captured.

@@ -92,7 +92,7 @@ func (r *SightingReader) points(b *capture.Batch, from, n int, h []Header) {
 
 // placeOf returns where frame i of b was seen.
 func (r *SightingReader) placeOf(b *capture.Batch, i int) place {
-	at := place{number: b.Frames[i].Interface, plain: noStart, hash: r.keys[6]}
+	at := place{number: b.Frames[i].Interface, plain: noStart, hash: r.keys.words[6]}
 	iface := &b.Interfaces[at.number]
 	switch iface.LinkType {
 	case capture.LinkEthernet:

@@ -251,8 +251,15 @@ func TestReadIdentities(t *testing.T) {
 			got := Sightings{make([]uint64, len(b.Frames)), make([]uint64, len(b.Frames)), make([]uint64, len(b.Frames))}
 			r, g, protocols := NewSightingReader(sightings), NewIdentity(cfg), make([]Protocol, len(b.Frames))
 			for from := 0; from < len(b.Frames); {
-				to := min(from+1+from%7, len(b.Frames))
-				r.ReadIdentities(Sightings{got.Conversation[from:to], got.Fragment[from:to], got.Point[from:to]}, b, from, g.FromFrames(protocols[from:to], b, from))
+				to := min(from+1+from*from%80, len(b.Frames))
+				m := g.FromFrames(protocols[from:to], b, from)
+				r.ReadIdentities(got.Run(from, to), b, from, m)
+				point, at := want.Point[from], make([]uint64, (to-from+63)/64)
+				for i, can := 0, r.At(at, point, b, from, m); can && i < to-from; i++ {
+					if is := want.Conversation[from+i] == 0 || want.Point[from+i] == point; is != (at[i/64]>>(i%64)&1 != 0) {
+						t.Fatalf("%+v, fields %b: frame %x: is at the point: %v", cfg, fields, b.Data(from+i), is)
+					}
+				}
 				from = to
 			}
 			for i := range b.Frames {

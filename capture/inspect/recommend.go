@@ -145,7 +145,7 @@ func (n *Inspector) reasons(c *Recommendation, m *measure, r *Report) []string {
 		add("--across: all copies come from another interface, and packets that were sent again at one interface stay")
 	}
 	if c.Keep == "flow" {
-		add("--keep flow: keeping the first of equal packets would split %d of %d sampled conversations", r.SplitConversations, r.SampledConversations)
+		add("--keep flow, the default of what is written: keeping the first of equal packets would split %d of %d sampled conversations", r.SplitConversations, r.SampledConversations)
 	}
 	if len(c.Strip) > 0 {
 		add("--strip vlan: each direction has a VLAN of its own, so analyzers that key flows by VLAN see one side of each")

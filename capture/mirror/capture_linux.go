@@ -197,8 +197,12 @@ func (c *Capture) outcome() error {
 // nothing is left to be read.
 func (c *Capture) claim() (s *socket, over bool) {
 	var idle time.Time
-	if c.conf.Idle > 0 {
-		idle = time.Now().Add(c.conf.Idle)
+	wait := c.conf.Idle
+	if c.conf.IdleNow != nil {
+		wait = c.conf.IdleNow()
+	}
+	if wait > 0 {
+		idle = time.Now().Add(wait)
 	}
 	for {
 		c.mu.Lock()

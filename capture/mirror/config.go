@@ -25,6 +25,8 @@ type Config struct {
 	// Idle is how long Next waits for packets before it returns without any; 0 means
 	// forever.
 	Idle time.Duration
+	// IdleNow, if not nil, returns Idle anew for each Next.
+	IdleNow func() time.Duration
 	// Warn gets what is not as it was asked for. It may be nil.
 	Warn func(error)
 }

@@ -37,7 +37,7 @@ func Open(conf Config) (*Capture, error) {
 		return nil, err
 	}
 	c := &Capture{conf: conf}
-	c.Capture, err = sockets.New(sockets.Config{Wait: conf.Wait, Idle: conf.Idle, DrainTime: drainTime(&conf), Fill: c.fill})
+	c.Capture, err = sockets.New(sockets.Config{Wait: conf.Wait, Idle: conf.Idle, IdleNow: conf.IdleNow, DrainTime: drainTime(&conf), Fill: c.fill})
 	if err != nil {
 		return nil, err
 	}

@@ -101,6 +101,8 @@ type Config struct {
 	// Idle is how long Next waits for packets before it returns without any; 0 means
 	// forever.
 	Idle time.Duration
+	// IdleNow, if not nil, returns Idle anew for each Next.
+	IdleNow func() time.Duration
 }
 
 // withDefaults returns c with every number in its range, or an error that names the

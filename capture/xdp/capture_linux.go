@@ -46,7 +46,7 @@ func Open(conf Config) (*Capture, error) {
 	}
 	c := &Capture{conf: conf}
 	c.Capture, err = sockets.New(sockets.Config{
-		Wait: conf.Wait, Idle: conf.Idle, DrainTime: drainTime, Fill: c.fill, Delay: c.delay,
+		Wait: conf.Wait, Idle: conf.Idle, IdleNow: conf.IdleNow, DrainTime: drainTime, Fill: c.fill, Delay: c.delay,
 	})
 	if err != nil {
 		return nil, err

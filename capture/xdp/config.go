@@ -41,6 +41,8 @@ type Config struct {
 	// Idle is how long Next waits for packets before it returns without any; 0 means
 	// forever.
 	Idle time.Duration
+	// IdleNow, if not nil, returns Idle anew for each Next.
+	IdleNow func() time.Duration
 	// Delay is how long at most Next lets packets gather before it returns a small batch.
 	// With none, a moderate rate costs a system call for every few packets. At high rates
 	// they gather for less, so that RingBytes does not run full.

@@ -31,6 +31,7 @@ type Table struct {
 	arena *layout.Arena
 	mask  uint64 // number of lines - 1
 	hold  time.Duration
+	lone  lone
 }
 
 // New makes a table of 2^18 conversations. hold is how long packets wait for copies of
@@ -45,7 +46,7 @@ func newTable(lines int, hold time.Duration) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Table{arena: arena, mask: uint64(lines - 1), hold: hold}, nil
+	return &Table{arena: arena, mask: uint64(lines - 1), hold: hold, lone: lone{since: calendar.NoTime}}, nil
 }
 
 // Sightings are packets of a stream, in its order. Element i of each slice, and bit i of
@@ -71,23 +72,48 @@ type Sightings struct {
 // and has lasted longer than the hold: packets that are only ahead of their copies from
 // home do not move it.
 //
+// A stream whose first sightings come from one point has all homes there. So after 65,536 of
+// them homes are not noted, until there is one at another point. For a minute from then on,
+// a conversation that is not remembered may be an old one: its home is the point that was
+// alone.
+//
 // The result does not depend on how the stream is cut into calls. AtHome does not
 // allocate. It panics if a slice is too short, or after Close.
 func (t *Table) AtHome(home []uint64, s Sightings) {
 	mem.CheckOpen("affinity: Table.AtHome", t.arena)
-	lines, n := t.arena.Lines(), len(s.Conversation)
-	line.Prefetch(lines, s.Conversation[:min(groupSize, n)])
-	for from := 0; from < n; from += groupSize {
-		to := min(from+groupSize, n)
-		line.Prefetch(lines, s.Conversation[to:min(to+groupSize, n)])
-		home[from/groupSize] = t.group(&s, from, to)
+	n := len(s.Conversation)
+	clear(home[:(n+groupSize-1)/groupSize])
+	for from, to := 0, 0; from < n; from = to {
+		switch l := &t.lone; {
+		case l.over:
+			to = n
+			t.note(home, &s, from, to)
+		case l.count < loneAfter:
+			to = l.learn(&s, from)
+			t.note(home, &s, from, to)
+		default:
+			to = l.pass(home, &s, from)
+		}
 	}
 }
 
-// group handles at most 64 packets, whose bits begin a word. Which cell a conversation has,
-// and whether a packet is at home, is hard to foresee, so nothing branches on it.
+// note sets the bits of the packets from to to-1 that are at home, and notes homes.
+func (t *Table) note(home []uint64, s *Sightings, from, to int) {
+	lines := t.arena.Lines()
+	line.Prefetch(lines, s.Conversation[from:min(from+groupSize, to)])
+	for from < to {
+		end := min(from&^(groupSize-1)+groupSize, to)
+		line.Prefetch(lines, s.Conversation[end:min(end+groupSize, to)])
+		home[from/groupSize] |= t.group(s, from, end) << (from % groupSize)
+		from = end
+	}
+}
+
+// group handles at most 64 packets, whose bits are those of a word. Which cell a
+// conversation has, and whether a packet is at home, is hard to foresee, so nothing
+// branches on it.
 func (t *Table) group(s *Sightings, from, to int) (atHome uint64) {
-	lines, copies := t.arena.Lines(), s.Copies[from/64]
+	lines, copies := t.arena.Lines(), s.Copies[from/64]>>(from%64)
 	conversations, n := s.Conversation[from:to], to-from
 	fragments, points, times := s.Fragment[from:to][:n], s.Point[from:to][:n], s.Times[from:to][:n]
 	for i, conversation := range conversations {
@@ -149,9 +175,12 @@ func (t *Table) see(s *Sightings, i int, first bool) bool {
 // point is the home.
 func (t *Table) visit(conversation uint64, point uint32, now int64, first bool) (home uint32, at bool) {
 	c, known := t.cell(conversation, now)
+	if !known {
+		c.fill(conversation, t.lone.homeOf(point, now), now)
+	}
 	home = c.home()
 	switch {
-	case !known, home == point:
+	case home == point:
 		c.fill(conversation, point, now)
 		return point, true
 	case first && t.miss(c, now):

@@ -182,6 +182,7 @@ func BenchmarkAtHome(b *testing.B) {
 			}
 			defer table.Close()
 			const n, calls = 4096, 128
+			ask(table, []packet{{conversation: 1, point: 1, time: 1}, {conversation: 2, point: 2, time: 1}}) // there are several points
 			s := Sightings{Conversation: make([]uint64, n*calls), Fragment: make([]uint64, n), Point: make([]uint64, n), Times: make([]int64, n), Copies: make([]uint64, n/64)}
 			home, rng, all := make([]uint64, n/64), rand.New(rand.NewPCG(1, 2)), s.Conversation
 			for i := range all {

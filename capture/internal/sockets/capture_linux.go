@@ -23,6 +23,8 @@ type Config struct {
 	// Idle is how long Next waits for packets before it returns without any; 0 means
 	// forever.
 	Idle time.Duration
+	// IdleNow, if not nil, returns Idle anew for each Next.
+	IdleNow func() time.Duration
 	// DrainTime bounds how long the kernel may take to hand over its last packets.
 	DrainTime time.Duration
 	// Fill appends packets that wait to a batch, and returns how many bytes that makes. An
@@ -141,6 +143,9 @@ func (c *Capture) Next(b *capture.Batch) error {
 		return nil
 	case ended:
 		return c.end
+	}
+	if c.conf.IdleNow != nil {
+		c.conf.Idle = c.conf.IdleNow()
 	}
 	var idle time.Time
 	if c.conf.Idle > 0 {

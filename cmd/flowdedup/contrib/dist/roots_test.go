@@ -65,7 +65,7 @@ func recipes(t *testing.T, root, program string) {
 	}
 	for _, c := range []struct{ line, has string }{
 		{" version", "flowdedup "},
-		{" dedup --keep flow router-ordered.pcapng -w clean.pcapng --duplicates copies.pcapng", "905 duplicates removed"},
+		{" dedup router-ordered.pcapng -w clean.pcapng --duplicates copies.pcapng", "905 duplicates removed"},
 		{" verify router-ordered.pcapng clean.pcapng copies.pcapng", "All 1,224 packets are there"},
 		{" distinct --of src,dst,flow router-ordered.pcapng", "flow"},
 		{" inspect router-ordered.pcapng", "copies"},

@@ -66,12 +66,13 @@ Identities:
 sequence and acknowledgment numbers, those in SACK blocks, and the TCP
 checksum. Segments that differ in nothing else become copies of each other.
 
-The first of equal packets is kept. With copies from several VLANs, tunnels or
-interfaces that tears conversations apart for analyzers to which a VLAN or an
-interface is part of a flow. --keep flow keeps the copies of one capture point
-for each conversation, and others where that point has none: each packet stays
-once. --prefer EXPR keeps the copy that matches. Packets wait up to --hold for
-better copies. --strip writes packets without the headers that differ.
+Where packets are written, all of a conversation are kept as one capture point
+(VLAN, tunnel, interface, input) saw them, and others where that point saw
+none: each packet stays once, and analyzers to which a VLAN or an interface is
+part of a flow see whole conversations. --keep first keeps the first of equal
+packets instead. --prefer EXPR keeps the copy that matches. A packet that is
+first seen at another point waits up to --hold for its better copy. --strip
+writes packets without the headers that differ.
 
 --for names the program that reads what is kept, and sets --keep, --strip and
 --ignore as that program needs them with its own defaults. What you give counts

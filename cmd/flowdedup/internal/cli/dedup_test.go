@@ -84,7 +84,7 @@ func TestTruth(t *testing.T) {
 func checkTruth(t *testing.T, want *truth, method string) {
 	t.Helper()
 	kept, copies := filepath.Join(t.TempDir(), "kept"), filepath.Join(t.TempDir(), "copies")
-	args := []string{"--method", method, "-w", kept, "--duplicates", copies}
+	args := []string{"--method", method, "--keep", "first", "-w", kept, "--duplicates", copies}
 	inputs := want.inputs()
 	r := runDedup(t, exitDone, slices.Concat(args, want.flags(), inputs)...)
 	if r.PacketsIn != want.Packets || r.Duplicates != want.Duplicates || r.EvictedLive != 0 {

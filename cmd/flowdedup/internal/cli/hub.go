@@ -104,7 +104,7 @@ func (f *hubFlags) checkFlags(fs *pflag.FlagSet, c *common, compare *compareFlag
 	case fs.Changed("learn"):
 		return errors.New("--learn chooses what the sites of a hub must do alike: leave it out")
 	case keep.chooses():
-		return errors.New("--hub keeps the first of equal packets: leave out --keep and --prefer")
+		return errors.New("--hub keeps the first of equal packets: leave out --keep flow and --prefer")
 	}
 	compare.identity, compare.window, compare.ignore, keep.within = kind, shared, ignore, within
 	return nil

@@ -75,7 +75,7 @@ func TestHubAway(t *testing.T) {
 	if err := os.WriteFile(file, []byte(aToken(nil)+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	want := runDedup(t, exitDone, in, "-w", alone)
+	want := runDedup(t, exitDone, in, "-w", alone, "--keep", "first")
 	stdout, stderr, code := run("dedup", in, "-w", away, "--hub", file, "--site", "paris", "--verdict-wait", "20ms")
 	if code != exitDone || !sameFiles(t, alone, away) {
 		t.Errorf("exit code %d, or another output: %s", code, stderr)

@@ -34,7 +34,7 @@ type keepFlags struct {
 
 // The words that these flags take.
 var (
-	keepWords   = []string{"first", "flow"}
+	keepWords   = []string{"flow", "first"}
 	withinWords = []string{"vlan", "vni", "interface", "input"}
 	stripWords  = []string{"vlan", "mpls", "pppoe", "tunnel"}
 	// conditionWords are what an expression can begin with.
@@ -49,8 +49,7 @@ func (f *keepFlags) register(cmd *cobra.Command) {
 	fs.Var(newParsed(&f.within, "", "points", parseWords(withinWords)), "within", "copies come from the same only: "+strings.Join(withinWords, ", "))
 	fs.Var(newParsed(&f.only, "", "expr", input.ParseCondition), "only", "judge only packets that match `EXPR`; pass others untouched")
 	fs.Var(newParsed(&f.protect, "", "expr", input.ParseCondition), "protect", "never remove packets that match `EXPR`")
-	f.keep = keepWords[0]
-	fs.Var(newParsed(&f.keep, f.keep, "which", oneOfNear(keepWords)), "keep", "of equal packets: first, or flow: all of a conversation from one point")
+	fs.Var(newParsed(&f.keep, "", "which", oneOfNear(keepWords)), "keep", "of equal packets: flow: all of a conversation from one point, or first (default: flow where packets are written)")
 	fs.Var(newParsed(&f.prefer, "", "expr", f.parsePrefer), "prefer", "keep the copy that matches `EXPR`; may be repeated, best first")
 	fs.Var(newParsed(&f.hold, "", "duration", parseDelay), "hold", "longest wait for a better copy (default: --window, at most 10ms)")
 	fs.Var(newParsed(&f.strip, "", "headers", parseWords(stripWords)), "strip", "take headers off what is written: "+strings.Join(stripWords, ", "))
@@ -88,16 +87,29 @@ type namedCondition struct {
 // chooses reports whether packets wait for better copies.
 func (f *keepFlags) chooses() bool { return f.keep == "flow" || len(f.prefer) > 0 }
 
-// check rejects flags that contradict each other. output is where kept packets are
-// written, or "". others says that there are other outputs of packets.
+// chooseKeep sets which of equal packets is kept, unless that was said. Whoever counts does
+// not see which one it is, and a hub keeps the first.
+func (f *keepFlags) chooseKeep(written, hub bool) {
+	switch {
+	case f.keep != "":
+	case written && !hub:
+		f.keep = "flow"
+	default:
+		f.keep = "first"
+	}
+}
+
+// check rejects flags that contradict each other, and chooses --keep. output is where kept
+// packets are written, or "". others says that there are other outputs of packets.
 func (f *keepFlags) check(fs *pflag.FlagSet, compare *compareFlags, output string, others bool) error {
 	written := output != "" || others
+	f.chooseKeep(written, fs.Changed("hub"))
 	var err error
 	switch {
 	case len(f.prefer) > dedup.MaxPreferences:
 		err = fmt.Errorf("--prefer may be given %d times, not %d", dedup.MaxPreferences, len(f.prefer))
 	case fs.Changed("hold") && !f.chooses():
-		err = errors.New("--hold needs --keep flow or --prefer: otherwise no packet waits")
+		err = errors.New("--hold needs --keep flow, as where packets are written, or --prefer: otherwise no packet waits")
 	case fs.Changed("hold") && f.hold == 0:
 		err = errors.New("--hold 0 leaves no time for a better copy to come: leave it out, or give it a duration")
 	case slices.Contains(f.within, "interface") && compare.across:

@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,7 +17,7 @@ import (
 func TestKeepUsage(t *testing.T) {
 	in := bundled("router-plain.pcapng")
 	for _, c := range []struct{ line, want string }{
-		{"--keep last", "must be one of first, flow"},
+		{"--keep last", "must be one of flow, first"},
 		{"--keep flwo", "did you mean flow?"},
 		{"--within vlna", "did you mean vlan?"},
 		{"--within vlan,", "must be one of"},
@@ -28,6 +31,7 @@ func TestKeepUsage(t *testing.T) {
 		{"--prefer=input~x", "no such input"},
 		{"--hold 1ms", "--hold needs"},
 		{"--hold 1ms --keep first", "--hold needs"},
+		{"--hold 1ms --keep first -w a", "--hold needs"},
 		{"--keep flow --hold 0", "no time"},
 		{"--keep flow --hold -1s", "negative"},
 		{"--keep flow --hold soon", "duration"},
@@ -99,7 +103,8 @@ func TestHold(t *testing.T) {
 		line string
 		want time.Duration
 	}{
-		{"", 0}, {"--window 1s", 0}, {"--keep flow", 10 * time.Millisecond}, {"--keep flow --window 1ms", time.Millisecond},
+		{"", 0}, {"--window 1s", 0}, {"--keep flow", 10 * time.Millisecond}, {"-w a", 10 * time.Millisecond}, {"-w a --keep first", 0},
+		{"-w a --hold 300us", 300 * time.Microsecond}, {"--keep flow --window 1ms", time.Millisecond},
 		{"--keep flow --window 3ms", 3 * time.Millisecond}, {"--keep flow --window 1s", 10 * time.Millisecond},
 		{"--prefer tcp --window none", 10 * time.Millisecond}, {"--prefer tcp --window n:8", 10 * time.Millisecond},
 		{"--prefer tcp --window 1s --hold 300ms", 300 * time.Millisecond},
@@ -138,10 +143,58 @@ func TestKeepConfig(t *testing.T) {
 	}
 }
 
+// TestKeepDefault keeps conversations from one point wherever packets are written, and the
+// first of equal packets where they are counted.
+func TestKeepDefault(t *testing.T) {
+	for line, want := range map[string]bool{
+		"": false, "--of src --reports a": false, "-w a": true, "-w -": true, "--duplicates a": true, "--forward eth9": true,
+		"-w tcp-listen://:57013": true, "--mark -w a.pcapng": true, "--keep flow": true, "--keep first -w a": false,
+		"--keep first --forward eth9": false, "--learn 1s -w a": true, "--learn 1s": false,
+	} {
+		f, cmd, err := parseKeepLive(t, line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := f.config(cmd).Dedup.Choice; got.Flow != want || (got.Hold > 0) != want {
+			t.Errorf("%s: %+v", line, got)
+		}
+	}
+}
+
+// TestKeepDefaultWritten writes with each default what the flag writes, byte by byte.
+func TestKeepDefaultWritten(t *testing.T) {
+	in := bundled("router-ordered.pcapng")
+	write := func(flags ...string) (kept, removed string) {
+		dir := t.TempDir()
+		kept, removed = filepath.Join(dir, "kept.pcapng"), filepath.Join(dir, "removed.pcapng")
+		if _, errs, code := run(slices.Concat([]string{"dedup", in, "-w", kept, "--duplicates", removed, "--quiet"}, flags)...); code != exitDone {
+			t.Fatalf("%v: exit code %d: %s", flags, code, errs)
+		}
+		var text [2]string
+		for i, name := range []string{kept, removed} {
+			content, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text[i] = string(content)
+		}
+		return text[0], text[1]
+	}
+	kept, removed := write()
+	flow, flowRemoved := write("--keep", "flow")
+	first, firstRemoved := write("--keep", "first")
+	if kept != flow || removed != flowRemoved {
+		t.Error("the default writes other packets than --keep flow")
+	}
+	if kept == first || removed == firstRemoved {
+		t.Error("--keep first writes what --keep flow does")
+	}
+}
+
 // TestKeepCompletion completes the words of these flags.
 func TestKeepCompletion(t *testing.T) {
 	for flag, want := range map[string]string{
-		"--keep": "first\nflow\n", "--within": "vlan\nvni\ninterface\ninput\n", "--strip": "vlan\nmpls\npppoe\ntunnel\n",
+		"--keep": "flow\nfirst\n", "--within": "vlan\nvni\ninterface\ninput\n", "--strip": "vlan\nmpls\npppoe\ntunnel\n",
 		"--only": "interface\ninput\narp\n", "--protect": "interface\ninput\narp\n", "--prefer": "interface\ninput\narp\n",
 	} {
 		for _, command := range []string{"dedup", "live"} {

@@ -44,13 +44,13 @@ func (f *liveFlags) checkLearn(fs *pflag.FlagSet) error {
 	return nil
 }
 
-// learnConfig returns what to learn. A choice that the user made stays.
-func (f *liveFlags) learnConfig(fs *pflag.FlagSet) live.LearnConfig {
+// learnConfig returns what to learn.
+func (f *liveFlags) learnConfig() live.LearnConfig {
 	if f.learn == 0 {
 		return live.LearnConfig{}
 	}
 	return live.LearnConfig{
-		For: f.learn, Every: f.learnEvery, Keep: !fs.Changed("keep") && !f.reader.isSet() && !f.mark,
+		For: f.learn, Every: f.learnEvery,
 		Hold: func(w window.Window) time.Duration { return holdOf(f.hold, w) },
 	}
 }

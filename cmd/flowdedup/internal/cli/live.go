@@ -80,15 +80,18 @@ then are written, files are completed and the summary is printed. --count and
 --duration end it with 0. Without --wait an interface that goes down ends it
 with 1.
 
---keep flow keeps the copies of one capture point for each conversation, for
-analyzers to which a VLAN or an interface is part of a flow. --prefer EXPR
-keeps the copy that matches; EXPR is a filter expression or interface NAME.
-Packets then leave up to --hold later, in order. flowdedup dedup --help says
-more about these flags, and about --within, --only, --protect and --strip.
+Where packets are written or forwarded, those of a conversation come from one
+capture point, for analyzers to which a VLAN or an interface is part of a flow.
+--prefer EXPR keeps the copy that matches; EXPR is a filter expression or
+interface NAME. A packet for which a better copy may come leaves up to --hold
+later, and others in their order behind it; with one capture point none waits.
+--keep first keeps the first of equal packets, and nothing ever waits.
+"flowdedup dedup --help" says more about these flags, and about --within,
+--only, --protect and --strip.
 
 --learn 1m inspects packets for a minute, as "flowdedup inspect" does, and
-passes all on until then. It chooses --identity, --window, --ignore, --across
-and --keep, or goes on passing all packets if there are no copies. It inspects
+passes all on until then. It chooses --identity, --window, --ignore and
+--across, or goes on passing all packets if there are no copies. It inspects
 again each hour.
 
 --capture xdp takes packets from the driver (AF_XDP), which costs the kernel
@@ -320,7 +323,7 @@ func (f *liveFlags) config(cmd *cobra.Command) live.Config {
 		Save: f.save.to, Sensor: cmp.Or(f.save.sensor, f.token.Site, hostSensor()),
 		Output: f.output, Duplicates: f.duplicates, Forward: f.forward, Rotate: f.rotate.options(),
 		Reports: f.reports, Slide: f.slide, State: f.state, StateEvery: f.stateEvery, KeyGiven: cmd.Flags().Changed("key") || f.hub != "",
-		User: f.user, Packets: f.packets, Duration: f.duration, Learn: f.learnConfig(cmd.Flags()),
+		User: f.user, Packets: f.packets, Duration: f.duration, Learn: f.learnConfig(),
 	}
 }
 

@@ -148,7 +148,7 @@ type replayRun struct {
 
 func (r *replayRun) begin(t *testing.T, args []string, packets int) {
 	t.Helper()
-	args = append(args, "-i", "left", "--identity", r.identity, "--window", "1h", "--ring-size", "64MiB", "--block-timeout", "1s", "--json", "--count", fmt.Sprint(packets))
+	args = append(args, "-i", "left", "--identity", r.identity, "--keep", "first", "--window", "1h", "--ring-size", "64MiB", "--block-timeout", "1s", "--json", "--count", fmt.Sprint(packets))
 	if r.files {
 		args = append(args, "-w", filepath.Join(r.dir, "kept.pcapng"), "--duplicates", filepath.Join(r.dir, "removed.pcapng"))
 	}
@@ -167,7 +167,7 @@ func (r *replayRun) check(file string) {
 	}
 	got := r.summary(r.stdout.Bytes())
 	kept, removed := filepath.Join(t.TempDir(), "kept.pcapng"), filepath.Join(t.TempDir(), "removed.pcapng")
-	want := runDedup(t, exitDone, "--identity", r.identity, "--method", "exact", "--window", "none", "-w", kept, "--duplicates", removed, file)
+	want := runDedup(t, exitDone, "--identity", r.identity, "--keep", "first", "--method", "exact", "--window", "none", "-w", kept, "--duplicates", removed, file)
 	if want.Duplicates == 0 || got.PacketsIn != want.PacketsIn || got.Duplicates != want.Duplicates || got.dropped() != 0 {
 		t.Errorf("%s: %+v, want %+v", r.identity, got, want)
 	}

@@ -68,7 +68,7 @@ func TestMark(t *testing.T) {
 			if !testing.Short() {
 				checkByTshark(t, file, comments)
 			}
-			checkMark(t, &want, append(args, "--keep", "flow"), inputs)
+			checkMark(t, &want, append(args, "--keep", "first"), inputs)
 		})
 	}
 }

@@ -28,7 +28,7 @@ type dedupModel struct {
 }
 
 func (m *dedupModel) args() []string {
-	args := []string{"--identity", m.identity, "--identity-bytes", fmt.Sprint(m.bytes)}
+	args := []string{"--keep", "first", "--identity", m.identity, "--identity-bytes", fmt.Sprint(m.bytes)}
 	switch {
 	case m.packets > 0:
 		args = append(args, "--window", fmt.Sprintf("n:%d", m.packets))

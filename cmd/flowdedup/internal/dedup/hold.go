@@ -13,7 +13,7 @@ func (d *Detector) newHold() (*dedup.Hold, error) {
 	if c.Hold == 0 {
 		return nil, nil
 	}
-	hold := dedup.HoldConfig{Hold: c.Hold, Identity: d.cfg.Identity.Kind, Secret: d.cfg.Secret, Swapped: d.swap}
+	hold := dedup.HoldConfig{Keep: dedup.KeepFirst, Hold: c.Hold, Identity: d.cfg.Identity.Kind, Secret: d.cfg.Secret, Swapped: d.swap}
 	if c.Flow {
 		hold.Keep = dedup.KeepFlow
 	}
@@ -30,6 +30,10 @@ func (d *Detector) newHold() (*dedup.Hold, error) {
 	}
 	return dedup.NewHold(hold)
 }
+
+// Waits reports whether packets wait for better copies, as of the last Write. Any goroutine
+// may call it.
+func (d *Detector) Waits() bool { return d.hold != nil && d.hold.Waits() }
 
 // swap corrects the counts when a packet is kept in the place of another.
 func (d *Detector) swap(b *capture.Batch, out, in *capture.Frame) {

@@ -21,9 +21,9 @@ var settings = []setting{
 		{"frame", "whole frame"},
 		{"inner", "innermost datagram of tunnels"},
 	}},
-	{flag: "keep", display: "Keep", usual: "first", tip: "Which of equal packets is shown", choices: []choice{
-		{"first", "the first"},
+	{flag: "keep", display: "Keep", usual: "flow", tip: "Which of equal packets is shown", choices: []choice{
 		{"flow", "all of a conversation from one VLAN or interface"},
+		{"first", "the first"},
 	}},
 	{flag: "ignore", display: "Ignore", tip: "More fields that copies may differ in: mac, vlan, ip-id, l4-checksum, tcp-seq, nat"},
 }

@@ -29,11 +29,8 @@ func command(cfg *Config, r *Recommendation) string {
 	if r.Across {
 		words = append(words, "--across")
 	}
-	switch {
-	case r.For != "":
+	if r.For != "" {
 		words = append(words, "--for", r.For)
-	case r.Keep != "first":
-		words = append(words, "--keep", r.Keep)
 	}
 	if strip := besides(r.Strip, cfg.Profile.Strip); len(strip) > 0 {
 		words = append(words, "--strip", strings.Join(strip, ","))

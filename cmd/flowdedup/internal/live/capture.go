@@ -92,7 +92,8 @@ const maxDelay = time.Millisecond
 func xdpConfig(cfg *Config, log *slog.Logger) xdp.Config {
 	c, r := *cfg.XDP, &cfg.Ring
 	c.Interfaces, c.RingBytes, c.SnapLen = r.Interfaces, r.RingBytes, r.SnapLen
-	c.Promiscuous, c.Wait, c.StartPaused, c.Idle = r.Promiscuous, r.Wait, r.StartPaused, r.Idle
+	c.Promiscuous, c.Wait, c.StartPaused = r.Promiscuous, r.Wait, r.StartPaused
+	c.Idle, c.IdleNow = r.Idle, r.IdleNow
 	c.HardwareTime = r.HardwareTime
 	c.Delay = min(r.BlockTimeout, maxDelay)
 	c.Warn = func(err error) { log.Warn("AF_XDP", "error", err) }

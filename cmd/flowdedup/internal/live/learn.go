@@ -27,9 +27,7 @@ type LearnConfig struct {
 	For time.Duration
 	// Every is how long a decision holds, from its inspection to the next.
 	Every time.Duration
-	// Keep says that it chooses Dedup.Choice.Flow, too. Hold is the longest wait for better
-	// copies then; 0 stands for the window.
-	Keep bool
+	// Hold returns the longest wait for better copies within a window that was chosen.
 	Hold func(window.Window) time.Duration
 }
 
@@ -45,7 +43,8 @@ type Learned struct {
 	Window   string   `json:"window"`
 	Ignore   []string `json:"ignore"`
 	Across   bool     `json:"across"`
-	Keep     string   `json:"keep"`
+	// Keep is Dedup.Choice.Flow in the words of the flag.
+	Keep string `json:"keep"`
 	// Advice are flags that would help and that are left to the user.
 	Advice []string `json:"advice"`
 	// Passed counts packets that were kept without being judged.
@@ -102,11 +101,11 @@ type decision struct {
 
 // choice is what an inspection chooses.
 type choice struct {
-	dedup, across, flow bool
-	identity            flow.IdentityKind
-	bytes               int
-	ignore              string
-	window              time.Duration
+	dedup, across bool
+	identity      flow.IdentityKind
+	bytes         int
+	ignore        string
+	window        time.Duration
 }
 
 func newLearner(r *runner) *learner {
@@ -155,10 +154,7 @@ func (l *learner) end(inspector *measure.Inspector) {
 	report := inspector.Report()
 	err := inspector.Close()
 	d := &decision{choice: choiceOf(&report.Recommendation), err: err}
-	d.learned = learnedOf(report, l.run.cfg.Dedup.Choice.Strip)
-	if d.flow = d.flow && l.cfg.Keep; d.dedup && !l.cfg.Keep {
-		d.learned.Keep = keepOf(l.run.cfg.Dedup.Choice.Flow)
-	}
+	d.learned = learnedOf(report, &l.run.cfg.Dedup.Choice)
 	if d.choice == l.last && l.learned.Decisions > 0 {
 		l.decided <- d
 		return
@@ -177,7 +173,7 @@ func choiceOf(r *measure.Recommendation) choice {
 		return choice{}
 	}
 	return choice{
-		dedup: true, across: r.Across, flow: r.Keep == "flow", identity: r.Identity, bytes: r.IdentityBytes,
+		dedup: true, across: r.Across, identity: r.Identity, bytes: r.IdentityBytes,
 		ignore: strings.Join(r.Ignore, ","), window: r.Window,
 	}
 }
@@ -197,9 +193,6 @@ func (l *learner) config(c *choice) *dedup.Config {
 			panic("live: " + err.Error()) // inspect recommends fields that exist
 		}
 		cfg.Identity.Ignore = ignore
-	}
-	if c.flow {
-		cfg.Choice.Flow = true
 	}
 	if cfg.Choice.Flow || len(cfg.Choice.Prefer) > 0 {
 		cfg.Choice.Hold, cfg.Choice.Delay = l.cfg.Hold(cfg.Window), l.run.cfg.Ring.BlockTimeout
@@ -273,24 +266,19 @@ func (l *learner) state() *Learned {
 	return &s
 }
 
-// keepOf returns the value of --keep.
-func keepOf(flow bool) string {
-	if flow {
-		return "flow"
-	}
-	return "first"
-}
-
-// learnedOf describes a decision of a run that takes these headers off.
-func learnedOf(r *measure.Report, stripped []string) Learned {
+// learnedOf describes a decision of a run that keeps copies so.
+func learnedOf(r *measure.Report, of *dedup.Choice) Learned {
 	c := &r.Recommendation
 	n := Learned{Verdict: inspect.Verdict(r), Dedup: c.Dedup, Ignore: []string{}, Advice: []string{}}
 	if !c.Dedup {
 		return n
 	}
-	n.Identity, n.Window, n.Across, n.Keep = c.Identity.String(), window.Window{Duration: c.Window}.String(), c.Across, c.Keep
+	n.Identity, n.Window, n.Across, n.Keep = c.Identity.String(), window.Window{Duration: c.Window}.String(), c.Across, "first"
+	if of.Flow {
+		n.Keep = "flow"
+	}
 	n.Ignore = append(n.Ignore, c.Ignore...)
-	if len(c.Strip) > 0 && !slices.Contains(stripped, "vlan") {
+	if len(c.Strip) > 0 && !slices.Contains(of.Strip, "vlan") {
 		n.Advice = append(n.Advice, "--strip "+strings.Join(c.Strip, ",")+" would join the sides of conversations")
 	}
 	return n

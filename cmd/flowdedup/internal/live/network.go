@@ -67,7 +67,7 @@ type mirrored struct{ *mirror.Capture }
 
 func openMirror(cfg *Config, log *slog.Logger) (networks, error) {
 	conf := cfg.Mirror
-	conf.Idle, conf.Delay = cfg.Ring.Idle, min(cfg.Ring.BlockTimeout, maxDelay)
+	conf.Idle, conf.IdleNow, conf.Delay = cfg.Ring.Idle, cfg.Ring.IdleNow, min(cfg.Ring.BlockTimeout, maxDelay)
 	conf.Warn = func(err error) { log.Warn("input", "error", err) }
 	c, err := mirror.Open(conf)
 	if err != nil {

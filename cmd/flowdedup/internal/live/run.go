@@ -28,6 +28,21 @@ const idle = 100 * time.Millisecond
 // copies.
 const learning = 2 * time.Millisecond
 
+// shared is idle where one of several workers may wait for packets already, while another
+// finds that one has to wait for a better copy.
+const shared = 20 * time.Millisecond
+
+// idleNow is the shorter idle while packets wait for better copies.
+func (r *runner) idleNow() time.Duration {
+	switch p := r.phase.Load(); {
+	case p != nil && p.detector.Waits():
+		return r.cfg.Ring.Idle
+	case r.cfg.Dedup.Workers > 1:
+		return shared
+	}
+	return idle
+}
+
 // Run captures until ctx is done, then processes and writes what was captured before. The
 // summary is valid with every error; its Method is empty if the run ended before
 // everything was open.
@@ -103,6 +118,9 @@ func open(ctx context.Context, cfg *Config) (r *runner, err error) {
 	if cfg.Learn.For > 0 { // packets may wait later
 		cfg.Ring.Idle = min(cfg.Ring.Idle, learning)
 	}
+	if cfg.Dedup.Hub == nil && cfg.Ring.Idle < idle {
+		cfg.Ring.IdleNow = r.idleNow
+	}
 	if err = r.compile(ctx); err != nil {
 		return r, err
 	}
@@ -114,8 +132,9 @@ func open(ctx context.Context, cfg *Config) (r *runner, err error) {
 		Kept: cfg.Output, Removed: cfg.Duplicates, Forward: cfg.Forward, Strip: headers, Retry: cfg.Ring.Wait,
 		TLS: cfg.TLS, Rotate: cfg.Rotate, Live: true, BeginsLate: cfg.network(), Stop: func() { r.capture.Stop() }, Log: r.log,
 	}
-	// Who waits for better copies or a hub would hold batches for long.
-	cfg.Ring.InPlace = outputs.InPlace() && hold.Hold == 0 && cfg.Learn.For == 0 && !cfg.network() && cfg.Dedup.Hub == nil
+	// Who waits for a hub would hold batches for long. Of those that wait for better copies
+	// there are copies.
+	cfg.Ring.InPlace = outputs.InPlace() && cfg.Learn.For == 0 && !cfg.network() && cfg.Dedup.Hub == nil
 	if r.capture, err = openCapture(ctx, cfg, r.log); err != nil {
 		return r, err
 	}

@@ -63,7 +63,7 @@ func dedupText(w io.Writer, s *dedup.Summary, written bool, rate string) error {
 		fmt.Fprintf(&t, "  hub         %s duplicates of other sites%s%s\n", show.Count(*s.HubCopies),
 			also(show.Note{Count: *s.Unchecked, What: "packets unchecked, which stay"}), answers(s.HubDelay))
 	}
-	if s.HeldBytes != nil {
+	if s.HeldBytes != nil && *s.HeldBytes > 0 {
 		fmt.Fprintf(&t, "  held        %s at most, for better copies\n", show.Bytes(*s.HeldBytes))
 	}
 	if s.Stripped != nil {
