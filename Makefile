@@ -1,5 +1,5 @@
 # Everything here needs only a Go toolchain, unless a target says more.
-.PHONY: build hub install man test test-short race vet lint fuzz cross purego bench bench-short bench-compare bench-large bench-peers bench-peers-large bench-pipeline bench-pipeline-quick bench-live bench-live-quick bench-merge intervals bench-results soak-live test-hub chaos-hub hub-model faults batches papers papers-check papers-full captures ci dist dist-test pictures bench-all hub-figures exporters
+.PHONY: build hub install man test test-short race vet lint fuzz cross purego bench bench-short bench-compare bench-large bench-peers bench-peers-large bench-pipeline bench-pipeline-quick bench-live bench-live-quick bench-merge intervals bench-results soak-live test-hub chaos-hub hub-model faults batches papers papers-check papers-full captures ci dist dist-test pictures bench-all hub-figures exporters readers
 
 # One static file, which needs no C library.
 build:
@@ -197,6 +197,11 @@ batches:
 # Open vSwitch. Linux, as root: a minute.
 exporters:
 	FLOWDEDUP_EXPORTERS=all go test -count=1 -run TestFlows ./cmd/flowdedup/internal/cli
+
+# readers judges what is written for each reader, by tshark, tcptrace, argus and ndpiReader, from
+# all captures of testdata: minutes. go test ./... takes some of them.
+readers:
+	FLOWDEDUP_READERS=all go test -count=1 -timeout 1h -run TestReaders -v ./bench/analyzers
 
 bench-results:
 	cd bench/peers && go run ./report -o ../RESULTS.md -charts ../charts $(addprefix ../../,$(sort $(wildcard $(OUT)/*.txt)))

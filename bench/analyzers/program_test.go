@@ -58,8 +58,19 @@ func command(t *testing.T, name string, args ...string) []byte {
 // ask runs judge.py and decodes its answer.
 func ask(t *testing.T, answer any, args ...string) {
 	t.Helper()
+	askScript(t, answer, "judge.py", args...)
+}
+
+// askSensor runs sensor.py and decodes its answer.
+func askSensor(t *testing.T, answer any, args ...string) {
+	t.Helper()
+	askScript(t, answer, "sensor.py", args...)
+}
+
+func askScript(t *testing.T, answer any, script string, args ...string) {
+	t.Helper()
 	need(t, "python3")
-	out := command(t, "python3", append([]string{"-B", "judge.py"}, args...)...)
+	out := command(t, "python3", append([]string{"-B", script}, args...)...)
 	if err := json.Unmarshal(out, answer); err != nil {
 		t.Fatalf("%v in %s", err, out)
 	}

@@ -35,6 +35,9 @@ func (*Capture) Stop() {}
 // LinkTypeOf returns an error that wraps errors.ErrUnsupported.
 func LinkTypeOf(string) (capture.LinkType, error) { return 0, errLinux }
 
+// StampsInHardware reports false.
+func StampsInHardware(string) bool { return false }
+
 // Sender sends frames, on Linux.
 type Sender struct{}
 

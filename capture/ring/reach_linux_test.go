@@ -116,3 +116,12 @@ func TestParseLink(t *testing.T) {
 		t.Error("an attribute beyond the message was read")
 	}
 }
+
+// TestStampsInHardware asks interfaces that have no card.
+func TestStampsInHardware(t *testing.T) {
+	for _, name := range []string{"lo", "none", "a name that is too long for an interface"} {
+		if StampsInHardware(name) {
+			t.Errorf("%s: there is no card", name)
+		}
+	}
+}

@@ -120,8 +120,10 @@ func (f *compareFlags) register(fs *pflag.FlagSet) {
 
 // registerCopies adds the flags that say what a copy is.
 func (f *compareFlags) registerCopies(fs *pflag.FlagSet) {
-	f.window = window.Window{Duration: window.Default}
-	fs.Var(newParsed(&f.window, "1ms", "window", parseWindow), "window", "window of copies: 1ms, n:1000 packets, none")
+	if f.window == (window.Window{}) {
+		f.window.Duration = window.Default
+	}
+	fs.Var(newParsed(&f.window, f.window.String(), "window", parseWindow), "window", "window of copies: 1ms, n:1000 packets, none")
 	f.identity = flow.L3
 	fs.Var(newParsed(&f.identity, "l3", "kind", flow.ParseIdentityKind), "identity", "what makes packets equal: frame, l3, inner")
 	fs.IntVar(&f.identityBytes, "identity-bytes", 0, "compare only the first `N` bytes of the identity (0: all)")

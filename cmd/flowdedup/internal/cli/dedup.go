@@ -27,6 +27,7 @@ type dedupFlags struct {
 	named inputFlags
 	compareFlags
 	keepFlags
+	profileFlags
 	hubFlags
 	output, duplicates string
 	rotate             rotateFlags
@@ -81,6 +82,10 @@ l4-checksum, --identity-bytes), whole packets with the right checksum of TCP,
 UDP or ICMP are written before others, which --keep decides between. --prefer
 first turns that off.
 
+--for names the program that reads what is kept, and sets --keep, --strip and
+--ignore as that program needs them with its own defaults. What you give counts
+more. What would make the program blind is refused.
+
 --within finds copies in one VLAN, tunnel (vni, with --identity inner),
 interface, input or LAN of PRP only, for tenants with the same addresses.
 --only and --protect leave packets alone. EXPR is a filter expression,
@@ -103,6 +108,9 @@ of its first packet in its name and can be read alone.`,
   # join two taps of one link: only a packet from the other tap is a copy
   flowdedup dedup --across --window 50ms tap-a.pcap tap-b.pcap -w link.pcapng
 
+  # as Suricata needs it: also zeek, arkime, wireshark
+  flowdedup dedup span.pcapng --for suricata -w clean.pcapng
+
   # keep copies from the core, else from the edge; write them without tags
   flowdedup dedup all.pcapng --prefer 'vlan 10' --prefer 'interface edge0' \
     --strip vlan -w clean.pcapng
@@ -117,7 +125,7 @@ of its first packet in its name and can be read alone.`,
   flowdedup dedup tcp-listen://0.0.0.0:57012 -w tcp-listen://:57013
 
   # de-duplicate in a pipe
-  zcat big.pcap.gz | flowdedup dedup - -w - | zeek -r -`,
+  zcat big.pcap.gz | flowdedup dedup --for zeek - -w - | zeek -r -`,
 		Args: f.named.check,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, e, f.named.all(args)) },
 	}
@@ -138,6 +146,7 @@ func (f *dedupFlags) register(cmd *cobra.Command) {
 	f.net.registerMerge(fs)
 	f.compareFlags.register(fs)
 	f.keepFlags.register(cmd)
+	f.profileFlags.register(cmd)
 	f.hubFlags.register(cmd, fileVerdictWait)
 	f.common.register(fs, usualMethods, measuringMethods()...)
 	completeCompare(cmd)
@@ -146,6 +155,9 @@ func (f *dedupFlags) register(cmd *cobra.Command) {
 
 func (f *dedupFlags) check(cmd *cobra.Command, inputs []string) error {
 	if err := checkNamed(cmd.Flags()); err != nil {
+		return err
+	}
+	if err := f.profileFlags.apply(cmd.Flags(), &f.compareFlags, &f.keepFlags, f.output != "" || f.duplicates != "", f.hub != ""); err != nil {
 		return err
 	}
 	if err := errors.Join(f.rotate.check(f.output, f.duplicates), f.compareFlags.check(cmd, &f.common),
@@ -197,7 +209,7 @@ func (f *dedupFlags) run(cmd *cobra.Command, e *env, args []string) error {
 	warnUndecidable(e, &summary)
 	warnForgotten(e, &summary, "give captures that were concatenated as separate inputs, which are merged by time")
 	warnUnchecked(e, &summary)
-	warnSplit(e, &summary.Conversations, f.output != "")
+	warnSplit(e, &summary.Conversations, f.output != "", cfg.Choice.Flow)
 	return errors.Join(markDamage(err, summary.PacketsIn+summary.Filtered, summary.Damaged), f.lost(err), f.print(e, &summary, err), f.write(page, &summary, err))
 }
 
@@ -241,23 +253,13 @@ const muchSplit = 0.01
 
 // warnSplit says what to do where packets were written for an analyzer that would see one
 // side of each conversation. Tags alone have that effect: interfaces are not seen in what
-// is written.
-func warnSplit(e *env, n *dedup.Conversations, written bool) {
-	if !written || float64(n.Tagged) <= muchSplit*float64(n.Sampled) {
+// is written. Where copies were taken from one point already (flow), that could not help.
+func warnSplit(e *env, n *dedup.Conversations, written, flow bool) {
+	if !written || flow || float64(n.Tagged) <= muchSplit*float64(n.Sampled) {
 		return
 	}
-	tags := n.Tags()
-	e.warn(fmt.Errorf("%d of %d sampled conversations were kept from more than one %s: analyzers that track flows by %[3]s see one side of each; "+
-		"%sturn that off there (Suricata: vlan.use-for-tracking: false; Zeek: do not load policy/frameworks/conn_key/vlan_fivetuple; Arkime: sessionIdTracking=none)",
-		n.Tagged, n.Sampled, tags, adviceOr(n.Advice)))
-}
-
-// adviceOr joins flags to use, with what else can be done to follow.
-func adviceOr(flags []string) string {
-	if len(flags) == 0 {
-		return ""
-	}
-	return "use " + strings.Join(flags, " or ") + ", or "
+	e.warn(fmt.Errorf("%d of %d sampled conversations were kept from more than one %s, and an analyzer that tracks flows by %[3]s sees one side of each: use %s (the manual, keep.md)",
+		n.Tagged, n.Sampled, n.Tags(), strings.Join(n.Advice, " or ")))
 }
 
 // lateWarning says how far time went back, and what the user can do.

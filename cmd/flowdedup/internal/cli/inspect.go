@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,6 +26,7 @@ type inspectFlags struct {
 	source sources
 	window time.Duration
 	length time.Duration
+	reader reader
 	page   pageFlag
 }
 
@@ -54,6 +56,9 @@ Nothing is written or removed. One pass, in constant memory.`,
 		Example: `  # is this capture duplicated, and how?
   flowdedup inspect span.pcapng
 
+  # what to run for Suricata, which reads what is kept
+  flowdedup inspect span.pcapng --for suricata
+
   # the same as a page, to show to others
   flowdedup inspect span.pcapng --html span.html
 
@@ -64,10 +69,10 @@ Nothing is written or removed. One pass, in constant memory.`,
   flowdedup inspect tcp://tap1:57012 tcp://tap2:57012
 
   # a minute of live traffic
-  flowdedup inspect -i eth1 --for 1m
+  flowdedup inspect -i eth1 --duration 1m
 
   # what a cloud mirrors here
-  flowdedup inspect -i vxlan://:4789 --for 1m
+  flowdedup inspect -i vxlan://:4789 --duration 1m
 
   # run what is recommended
   flowdedup inspect --json span.pcapng | jq -r .recommendation.command | sh`,
@@ -90,8 +95,10 @@ func (f *inspectFlags) register(cmd *cobra.Command) {
 	f.registerInterfaces(fs)
 	fs.Lookup("interface").Usage = "capture from `IFACE`, any, or a mirror target; may be repeated"
 	f.length = time.Minute
-	fs.Var(newParsed(&f.length, "1m", "duration", parseLength), "for", "how long to capture from -i: 30s, 10m")
-	groupInput.add(fs, "for")
+	fs.Var(newParsed(&f.length, "1m", "duration", parseLength), "duration", "how long to capture from -i: 30s, 10m")
+	fs.Var(newParsed(&f.reader, "", "reader", f.parseFor), "for", "recommend for this reader: "+strings.Join(readerNames(), ", ")+"; a duration is that of --duration")
+	groupInput.add(fs, "duration")
+	groupKeep.add(fs, "for")
 	f.common.filter.register(fs)
 	f.ringFlags.register(fs)
 	fs.BoolVar(&f.noMerge, "no-merge", false, "read inputs one after another, not in time order")
@@ -108,7 +115,7 @@ func (f *inspectFlags) register(cmd *cobra.Command) {
 	fs.BoolVar(&f.noProgress, "no-progress", false, "show no progress on a terminal")
 	groupAdvanced.add(fs, "memory", "no-progress")
 	completeWords(cmd, map[string][]string{
-		"filter": filterWords, "window": {"1s", "10s", "100ms"}, "for": {"10s", "1m", "10m"}, "memory": {"64MiB", "256MiB", "1GiB"},
+		"filter": filterWords, "window": {"1s", "10s", "100ms"}, "duration": {"10s", "1m", "10m"}, "for": readerNames(), "memory": {"64MiB", "256MiB", "1GiB"},
 		"fanout": fanouts,
 	})
 	if err := cmd.RegisterFlagCompletionFunc("interface", completeTargets); err != nil {
@@ -117,10 +124,13 @@ func (f *inspectFlags) register(cmd *cobra.Command) {
 }
 
 // liveFlagNames are the flags that mean something with -i alone.
-var liveFlagNames = []string{"for", "snaplen", "promiscuous", "ignore-outgoing", "wait", "ring-size", "rings", "fanout", "block-timeout", "hardware-time"}
+var liveFlagNames = []string{"duration", "snaplen", "promiscuous", "ignore-outgoing", "wait", "ring-size", "rings", "fanout", "block-timeout", "hardware-time"}
 
 func (f *inspectFlags) check(fs *pflag.FlagSet, inputs []string) error {
 	live := len(f.conf.Interfaces) > 0
+	if !live && f.forLength(fs) {
+		return &usageError{errors.New("--for with a duration needs an interface: -i")}
+	}
 	if live && len(inputs) > 0 {
 		return &usageError{errors.New("-i and captures exclude each other")}
 	}
@@ -169,7 +179,7 @@ func (f *inspectFlags) run(cmd *cobra.Command, e *env, inputs []string) error {
 	defer bar.close()
 	cfg := inspect.Config{
 		Inputs: inputs, Input: f.inputs(e, bar), Duration: f.length, Window: f.window, Memory: f.memory,
-		Secret: f.secret, Workers: f.workers, Flags: f.repeated(cmd.Flags()),
+		Secret: f.secret, Workers: f.workers, Flags: f.repeated(cmd.Flags()), Profile: f.reader.recommended(),
 	}
 	cfg.Input.Network = network
 	if len(inputs) == 0 {

@@ -15,7 +15,7 @@ func TestInspectLive(t *testing.T) {
 	t.Parallel()
 	lab(t)
 	pair(t, "left", "right")
-	cmd := program(t, "inspect", "-i", "left", "--for", "2s", "--json", "--ring-size", "16MiB", "--block-timeout", "200ms")
+	cmd := program(t, "inspect", "-i", "left", "--duration", "2s", "--json", "--ring-size", "16MiB", "--block-timeout", "200ms")
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Start(); err != nil {

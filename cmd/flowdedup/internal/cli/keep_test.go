@@ -103,8 +103,8 @@ func TestHold(t *testing.T) {
 		line string
 		want time.Duration
 	}{
-		{"", 0}, {"--window 1s", 0}, {"--keep flow", time.Millisecond}, {"-w a", time.Millisecond}, {"-w a --keep first", 0},
-		{"-w a --hold 300us", 300 * time.Microsecond},
+		{"", 0}, {"--window 1s", 0}, {"--keep flow", 10 * time.Millisecond}, {"-w a", 10 * time.Millisecond}, {"-w a --keep first", 0},
+		{"-w a --hold 300us", 300 * time.Microsecond}, {"--keep flow --window 1ms", time.Millisecond},
 		{"--keep flow --window 3ms", 3 * time.Millisecond}, {"--keep flow --window 1s", 10 * time.Millisecond},
 		{"--prefer tcp --window none", 10 * time.Millisecond}, {"--prefer tcp --window n:8", 10 * time.Millisecond},
 		{"--prefer tcp --window 1s --hold 300ms", 300 * time.Millisecond},

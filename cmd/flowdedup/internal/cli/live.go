@@ -19,6 +19,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/report"
+	"github.com/flowdedup/flowdedup/engine/window"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -27,6 +28,7 @@ type liveFlags struct {
 	common
 	compareFlags
 	keepFlags
+	profileFlags
 	hubFlags
 	keyFlags
 	ringFlags
@@ -102,7 +104,7 @@ Live capture needs CAP_NET_RAW and nothing else. Run as root, with --user to
 become another user once interfaces are open, or give the program the
 capability: setcap cap_net_raw+ep.`,
 		Example: `  # pipe what a SPAN port delivers, without copies, into Zeek
-  flowdedup live -i eth1 -w - | zeek -r -
+  flowdedup live -i eth1 --for zeek -w - | zeek -r -
 
   # keep the newest 24 files of 100 MB of web traffic
   flowdedup live -i eth1 -w web.pcapng -C 100 -W 24 tcp port 443
@@ -113,14 +115,14 @@ capability: setcap cap_net_raw+ep.`,
   # at each of several sites: keep what no other site has sent before
   flowdedup live -i eth1 --hub paris.token -w clean.pcapng
 
-  # for Suricata, which listens on mon0
-  flowdedup live -i eth1 --forward mon0
+  # for Suricata, which listens to mon0
+  flowdedup live -i eth1 --for suricata --forward mon0
 
   # the target of a cloud's mirror: a packet comes once for each session
   flowdedup live -i vxlan://:4789 --across --window 10ms -w clean.pcapng -C 100
 
   # find out first what to remove, and look again each hour
-  flowdedup live -i eth1 --learn 1m --forward mon0
+  flowdedup live -i eth1 --learn 1m --for suricata --forward mon0
 
   # report addresses and flows per hour, as an unprivileged user
   flowdedup live -i eth1 --of src,dst,flow --reports counts.jsonl --user nobody`,
@@ -143,8 +145,10 @@ func (f *liveFlags) register(cmd *cobra.Command) {
 	f.net.register(fs)
 	f.net.registerMerge(fs)
 	fs.StringVar(&f.forward, "forward", "", "send kept packets out of `IFACE`")
+	f.window = window.Window{Duration: liveWindow}
 	f.compareFlags.register(fs)
 	f.keepFlags.register(cmd)
+	f.profileFlags.register(cmd)
 	f.hubFlags.register(cmd, liveVerdictWait)
 	f.registerFilter(fs, usualMethods, measuringMethods()...)
 	f.registerLearn(fs)
@@ -203,11 +207,14 @@ func (f *liveFlags) check(cmd *cobra.Command) error {
 	if err := f.save.checkFolder(cmd.Flags()); err != nil {
 		return err
 	}
+	if err := f.chooseDefaults(cmd.Flags()); err != nil {
+		return err
+	}
 	if err := f.checkTcpdump(cmd.Flags()); err != nil {
 		return err // the other checks would explain flags that were not typed
 	}
 	if err := errors.Join(f.rotate.check(f.output, f.duplicates), f.compareFlags.check(cmd, &f.common),
-		f.keepFlags.check(cmd.Flags(), &f.compareFlags, f.output, f.duplicates != "" || f.forward != ""),
+		f.keepFlags.check(cmd.Flags(), &f.compareFlags, f.output, f.writes()),
 		f.checkSources(cmd.Flags()), f.keyFlags.check(), f.ringFlags.check(),
 		f.hubFlags.check(cmd.Flags(), &f.common, &f.compareFlags, &f.keepFlags),
 		f.net.check(f.sources.names(), f.rotate.rotates(), f.output, f.duplicates), f.checkLearn(cmd.Flags())); err != nil {
@@ -283,7 +290,7 @@ func (f *liveFlags) run(cmd *cobra.Command, e *env) error {
 		warnUnmatched(e, &summary.Summary)
 		warnForgotten(e, &summary.Summary)
 		warnUnchecked(e, &summary.Summary)
-		warnSplit(e, &summary.Conversations, f.output != "" || f.forward != "")
+		warnSplit(e, &summary.Conversations, f.output != "" || f.forward != "", cfg.Dedup.Choice.Flow)
 		f.warnDropped(e, &summary)
 		err = errors.Join(err, f.print(e, &summary))
 	}

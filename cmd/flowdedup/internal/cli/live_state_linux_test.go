@@ -197,7 +197,7 @@ func TestLiveStateRefusals(t *testing.T) {
 		{"empty", nil, []string{"--of", "src"}, "not a state file"},
 		{"version", edit(8, 9), []string{"--of", "src"}, "it has version 9"},
 		{"bit", edit(len(good)/2, good[len(good)/2]^1), []string{"--of", "src"}, "it is damaged"},
-		{"window", good, []string{"--of", "src", "--window", "2ms"}, "it was saved with --window 1ms, and this run has 2ms"},
+		{"window", good, []string{"--of", "src", "--window", "2ms"}, "it was saved with --window 10ms, and this run has 2ms"},
 		{"keys", good, []string{"--of", "src,dst"}, "it was saved with --of src, and this run has src,dst"},
 		{"mask", good, []string{"--of", "src", "--mask4", "24"}, "with --mask4 32, and this run has 24"},
 		{"mask of IPv6", good, []string{"--of", "src", "--mask6", "64"}, "with --mask6 128, and this run has 64"},

@@ -10,7 +10,7 @@ import (
 // TestSplitConversations checks who is told of conversations that are kept in parts, and
 // what is advised.
 func TestSplitConversations(t *testing.T) {
-	const inSummary, inWarning = "  split  ", "see one side of each"
+	const inSummary, inWarning = "  split  ", "sees one side of each"
 	for _, c := range []struct {
 		name, capture    string
 		args             []string
@@ -20,11 +20,13 @@ func TestSplitConversations(t *testing.T) {
 		{"counted", "router-vlan.pcapng", nil, false,
 			[]string{"sampled conversations were kept from more than one VLAN or interface: use --keep flow or --strip vlan\n"}, nil},
 		{"written", "router-vlan.pcapng", []string{"--keep", "first"}, true, []string{"VLAN or interface"},
-			[]string{"more than one VLAN: analyzers that track flows by VLAN", "; use --keep flow or --strip vlan, or turn that off there (Suricata: vlan.use-for-tracking: false; Zeek: "}},
+			[]string{"more than one VLAN, and an analyzer that tracks flows by VLAN sees", ": use --keep flow or --strip vlan (the manual, keep.md)\n"}},
 		{"interfaces", "router-plain.pcapng", []string{"--keep", "first"}, true, []string{"from more than one interface: use --keep flow\n"}, nil},
 		{"inner", "router-vlan.pcapng", []string{"--identity", "inner", "--keep", "first"}, true, []string{"VLAN, tunnel or interface: use --keep flow or --strip vlan,tunnel\n"},
-			[]string{"flows by VLAN or tunnel see"}},
+			[]string{"flows by VLAN or tunnel sees"}},
 		{"one home", "router-plain.pcapng", nil, true, nil, nil},
+		{"one home, late", "mirror-geneve.pcap", []string{"--identity", "inner"}, true, []string{"VLAN, tunnel or interface: use --strip vlan,tunnel\n"}, nil},
+		{"two taps", "router-in.pcap", []string{bundled("router-out.pcap"), "--across", "--window", "50ms"}, true, nil, nil},
 		{"nothing removed", "router-vlan.pcapng", []string{"--window", "n:1"}, true, nil, nil},
 		{"one point", "loopback-twice.pcap", nil, true, nil, nil},
 	} {

@@ -15,7 +15,7 @@ type setting struct {
 type choice struct{ value, display string }
 
 var settings = []setting{
-	{flag: "window", display: "Window", usual: "1ms", tip: "Copies lie within this time of the packet that they copy: 1ms, 50ms, 1s"},
+	{flag: "window", display: "Window", usual: "10ms", tip: "Copies lie within this time of the packet that they copy: 1ms, 10ms, 1s"},
 	{flag: "identity", display: "Identity", usual: "l3", tip: "What two packets must have in common to be the same packet", choices: []choice{
 		{"l3", "IP datagram (finds copies on other VLANs and behind routers)"},
 		{"frame", "whole frame"},

@@ -23,14 +23,17 @@ func command(cfg *Config, r *Recommendation) string {
 	if r.IdentityBytes > 0 {
 		words = append(words, "--identity-bytes", strconv.Itoa(r.IdentityBytes))
 	}
-	if len(r.Ignore) > 0 {
-		words = append(words, "--ignore", strings.Join(r.Ignore, ","))
+	if ignore := besides(r.Ignore, cfg.Profile.Ignore); len(ignore) > 0 {
+		words = append(words, "--ignore", strings.Join(ignore, ","))
 	}
 	if r.Across {
 		words = append(words, "--across")
 	}
-	if len(r.Strip) > 0 {
-		words = append(words, "--strip", strings.Join(r.Strip, ","))
+	if r.For != "" {
+		words = append(words, "--for", r.For)
+	}
+	if strip := besides(r.Strip, cfg.Profile.Strip); len(strip) > 0 {
+		words = append(words, "--strip", strings.Join(strip, ","))
 	}
 	words = append(words, cfg.Flags...)
 	words = append(words, "-w", output(cfg.Inputs))

@@ -32,6 +32,8 @@ type Config struct {
 	// Flags are those of the command line that choose the packets: the recommended command
 	// repeats them.
 	Flags []string
+	// Profile is of the reader of what the command writes.
+	Profile Profile
 }
 
 // Run inspects the inputs, or live traffic until ctx is done. The summary is valid with

@@ -70,6 +70,7 @@ type Recommendation struct {
 	Across        bool     `json:"across"`
 	Keep          string   `json:"keep"`
 	Strip         []string `json:"strip"`
+	For           string   `json:"for"`     // the reader, empty for none
 	Command       string   `json:"command"` // empty if nothing is to be removed
 	Removes       uint64   `json:"removes"`
 	Wrong         uint64   `json:"wrong"` // of those, packets that are no copies
@@ -100,6 +101,7 @@ func newSummary(cfg *Config, r *inspect.Report, took time.Duration) Summary {
 		Removes: c.Removes, Wrong: c.Wrong, Left: c.Left, Reasons: c.Reasons,
 	}
 	if c.Dedup {
+		cfg.Profile.adapt(&s.Recommendation)
 		s.Recommendation.Command = command(cfg, &s.Recommendation)
 	}
 	return s

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -155,7 +156,7 @@ func (l *learner) end(inspector *measure.Inspector) {
 	report := inspector.Report()
 	err := inspector.Close()
 	d := &decision{choice: choiceOf(&report.Recommendation), err: err}
-	d.learned = learnedOf(report, l.run.cfg.Dedup.Choice.Flow)
+	d.learned = learnedOf(report, &l.run.cfg.Dedup.Choice)
 	if d.choice == l.last && l.learned.Decisions > 0 {
 		l.decided <- d
 		return
@@ -268,19 +269,19 @@ func (l *learner) state() *Learned {
 	return &s
 }
 
-// learnedOf describes a decision. keepFlow is Choice.Flow.
-func learnedOf(r *measure.Report, keepFlow bool) Learned {
+// learnedOf describes a decision of a run that keeps copies so.
+func learnedOf(r *measure.Report, of *dedup.Choice) Learned {
 	c := &r.Recommendation
 	n := Learned{Verdict: inspect.Verdict(r), Dedup: c.Dedup, Ignore: []string{}, Advice: []string{}}
 	if !c.Dedup {
 		return n
 	}
 	n.Identity, n.Window, n.Across, n.Keep = c.Identity.String(), window.Window{Duration: c.Window}.String(), c.Across, "first"
-	if keepFlow {
+	if of.Flow {
 		n.Keep = "flow"
 	}
 	n.Ignore = append(n.Ignore, c.Ignore...)
-	if len(c.Strip) > 0 {
+	if len(c.Strip) > 0 && !slices.Contains(of.Strip, "vlan") {
 		n.Advice = append(n.Advice, "--strip "+strings.Join(c.Strip, ",")+" would join the sides of conversations")
 	}
 	return n

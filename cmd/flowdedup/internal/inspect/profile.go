@@ -1,0 +1,36 @@
+package inspect
+
+import "slices"
+
+// Profile is what --for sets for a reader of the kept packets, besides --keep flow. The
+// zero value is for no reader.
+type Profile struct {
+	Name          string
+	Strip, Ignore []string
+}
+
+// adapt makes a recommendation one for the reader.
+func (p *Profile) adapt(r *Recommendation) {
+	if p.Name == "" {
+		return
+	}
+	r.For, r.Keep = p.Name, "flow"
+	r.Strip, r.Ignore = united(r.Strip, p.Strip), united(r.Ignore, p.Ignore)
+}
+
+// united returns the words of both lists, each once.
+func united(one, other []string) []string {
+	all := slices.Concat(one, other)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// besides returns a list for the command line, empty if --for sets as much.
+func besides(words, set []string) []string {
+	for _, word := range words {
+		if !slices.Contains(set, word) {
+			return words
+		}
+	}
+	return nil
+}
