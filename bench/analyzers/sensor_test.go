@@ -116,18 +116,21 @@ func checkRows(t *testing.T, rows []string) {
 		return
 	}
 	_, table, _ := strings.Cut(page(t, "readers.md"), "## What sensors find")
-	checked := 0
+	written := 0
 	for line := range strings.Lines(table) {
 		line = strings.TrimSpace(line)
-		of, _, _ := strings.Cut(strings.TrimPrefix(line, "| "), " |")
+		of, _, isRow := strings.Cut(strings.TrimPrefix(line, "| "), " |")
+		if isRow && of != "capture" {
+			written++
+		}
 		if !slices.ContainsFunc(rows, func(r string) bool { return strings.HasPrefix(r, "| "+of+" | each packet once |") }) {
 			continue // of a capture that was not judged, or no row
 		}
-		if checked++; !slices.Contains(rows, line) {
+		if !slices.Contains(rows, line) {
 			t.Errorf("readers.md has a row that was not measured: %s", line)
 		}
 	}
-	if checked == 0 && len(rows) > 2 {
+	if written == 0 {
 		t.Error("readers.md has no rows")
 	}
 }
