@@ -24,7 +24,7 @@ import (
 // looks like.
 type keepFlags struct {
 	within        []string
-	only, protect input.Condition
+	only, protect []input.Condition // of several, one has to match
 	keep          string
 	prefer        []input.Condition
 	hold          time.Duration
@@ -46,14 +46,14 @@ const maxHold = 10 * time.Millisecond
 
 func (f *keepFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	fs.Var(newParsed(&f.within, "", "points", parseWords(withinWords)), "within", "copies come from the same only: "+strings.Join(withinWords, ", "))
-	fs.Var(newParsed(&f.only, "", "expr", input.ParseCondition), "only", "judge only packets that match `EXPR`; pass others untouched")
-	fs.Var(newParsed(&f.protect, "", "expr", input.ParseCondition), "protect", "never remove packets that match `EXPR`")
+	fs.Var(newList(&f.within, "", "points", parseWords(withinWords)), "within", "copies come from the same only: "+strings.Join(withinWords, ", "))
+	fs.Var(newConditions(&f.only), "only", "judge only packets that match `EXPR`; pass others untouched; may be repeated")
+	fs.Var(newConditions(&f.protect), "protect", "never remove packets that match `EXPR`; may be repeated")
 	f.keep = keepWords[0]
 	fs.Var(newParsed(&f.keep, f.keep, "which", oneOfNear(keepWords)), "keep", "of equal packets: first, or flow: all of a conversation from one point")
-	fs.Var(newParsed(&f.prefer, "", "expr", f.parsePrefer), "prefer", "keep the copy that matches `EXPR`; may be repeated, best first")
+	fs.Var(newConditions(&f.prefer), "prefer", "keep the copy that matches `EXPR`; may be repeated, best first")
 	fs.Var(newParsed(&f.hold, "", "duration", parseDelay), "hold", "longest wait for a better copy (default: --window, at most 10ms)")
-	fs.Var(newParsed(&f.strip, "", "headers", parseWords(stripWords)), "strip", "take headers off what is written: "+strings.Join(stripWords, ", "))
+	fs.Var(newList(&f.strip, "", "headers", parseWords(stripWords)), "strip", "take headers off what is written: "+strings.Join(stripWords, ", "))
 	fs.BoolVar(&f.decap, "decap", false, "same as --strip tunnel")
 	fs.BoolVar(&f.mark, "mark", false, "write all packets, and mark each copy with a comment (pcapng)")
 	groupCompare.add(fs, "within", "only", "protect")
@@ -64,18 +64,16 @@ func (f *keepFlags) register(cmd *cobra.Command) {
 	})
 }
 
-// parsePrefer adds one more preference.
-func (f *keepFlags) parsePrefer(text string) ([]input.Condition, error) {
-	one, err := input.ParseCondition(text)
-	return append(f.prefer, one), err
-}
-
 // conditions returns each condition with its flag.
-func (f *keepFlags) conditions() []namedCondition {
-	all := []namedCondition{{"--only", f.only}, {"--protect", f.protect}}
-	for _, p := range f.prefer {
-		all = append(all, namedCondition{"--prefer", p})
+func (f *keepFlags) conditions() (all []namedCondition) {
+	add := func(flag string, some []input.Condition) {
+		for _, c := range some {
+			all = append(all, namedCondition{flag, c})
+		}
 	}
+	add("--only", f.only)
+	add("--protect", f.protect)
+	add("--prefer", f.prefer)
 	return all
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/once"
 )
 
 // Root returns the command line for documentation; its commands must not be run.
@@ -49,6 +50,7 @@ everything readable was processed, 4 compare or verify found a difference,
 	root.SetHelpCommand(newHelp())
 	root.AddCommand(newDedup(e), newDistinct(e), newLive(e), newInspect(e), newCompare(e), newVerify(e), newFlows(e), newPlan(e), newVersion(e))
 	addCompletion(root)
+	once.Flags(root)
 	return root
 }
 
@@ -91,7 +93,7 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 func suggestFlag(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
-		return &usageError{err}
+		return &usageError{once.Error(err)}
 	}
 	typed := strings.TrimLeft(unknown.GetSpecifiedName(), "-")
 	var names []string

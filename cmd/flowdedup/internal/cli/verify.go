@@ -74,7 +74,7 @@ func (f *verifyFlags) register(cmd *cobra.Command) {
 	fs.BoolVar(&f.noMerge, "no-merge", false, "inputs were read one after another, not in time order")
 	groupInput.add(fs, "no-merge")
 	f.compare.registerCopies(fs)
-	fs.Var(newParsed(&f.within, "", "points", parseWords(withinWords)), "within", "copies come from the same only: "+strings.Join(withinWords, ", "))
+	fs.Var(newList(&f.within, "", "points", parseWords(withinWords)), "within", "copies come from the same only: "+strings.Join(withinWords, ", "))
 	fs.Var(newParsed(&f.edge, "256ns above 1ms", "duration", parseDelay), "edge", "by how much copies may lie outside of the window")
 	groupCompare.add(fs, "within", "edge")
 	f.memory = verifyMemory

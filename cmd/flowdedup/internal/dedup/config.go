@@ -47,8 +47,9 @@ type Config struct {
 	// copies of each other.
 	Within []string
 	// Only says which packets are judged, all without a condition. Others are kept and not
-	// remembered. Protect says which are never removed; they are remembered.
-	Only, Protect input.Condition
+	// remembered. Protect says which are never removed; they are remembered. Of several
+	// conditions one has to match.
+	Only, Protect []input.Condition
 	Choice        Choice
 	// Hub asks a hub about the packets that stay, nil for none. Its Token has the Identity,
 	// Secret and Window of this Config. Choice then chooses nothing, and marks nothing.
