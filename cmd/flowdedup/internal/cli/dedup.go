@@ -29,6 +29,7 @@ type dedupFlags struct {
 	keepFlags
 	hubFlags
 	output, duplicates string
+	inPlace            bool
 	rotate             rotateFlags
 	net                netFlags
 	page               pageFlag
@@ -125,7 +126,8 @@ func (f *dedupFlags) register(cmd *cobra.Command) {
 	f.named.register(fs)
 	fs.StringVarP(&f.output, "write", "w", "", "write kept packets to `FILE` (-: stdout)")
 	fs.StringVar(&f.duplicates, "duplicates", "", "write removed packets to `FILE`")
-	groupOutput.add(fs, "write", "duplicates")
+	fs.BoolVar(&f.inPlace, "in-place", false, "let -w replace an input")
+	groupOutput.add(fs, "write", "duplicates", "in-place")
 	f.page.register(fs, "with copies over time")
 	f.rotate.register(fs)
 	f.net.register(fs)
@@ -148,8 +150,8 @@ func (f *dedupFlags) check(cmd *cobra.Command, inputs []string) error {
 		f.net.check(inputs, f.rotate.rotates(), f.output, f.duplicates), f.net.checkMerge(cmd.Flags(), inputs)); err != nil {
 		return err
 	}
-	named := files{outputs: []namedFile{{"-w", f.output}, {"--duplicates", f.duplicates}, f.page.named()}, inputs: append(f.filter.files(), inputs...), inPlace: "-w"}
-	return named.check()
+	named := files{outputs: []namedFile{{"-w", f.output}, {"--duplicates", f.duplicates}, f.page.named()}, inputs: append(f.filter.files(), inputs...), inPlace: "-w", allowed: f.inPlace}
+	return hintOutput(named.check(), inputs, f.output)
 }
 
 func (f *dedupFlags) run(cmd *cobra.Command, e *env, args []string) error {

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -82,6 +83,9 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
+	if _, err := os.Stat(args[0]); !cmd.HasParent() && (err == nil || strings.Contains(args[0], ".pcap")) {
+		return &usageError{fmt.Errorf("%s is no command: %s", args[0], habitOf(cmd, habitFile))}
+	}
 	msg := fmt.Sprintf("unknown command %q", args[0])
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 		msg += fmt.Sprintf("; did you mean %q?", near[0])
@@ -96,6 +100,11 @@ func suggestFlag(cmd *cobra.Command, err error) error {
 		return &usageError{once.Error(err)}
 	}
 	typed := strings.TrimLeft(unknown.GetSpecifiedName(), "-")
+	if unknown.GetSpecifiedShortnames() != "" {
+		if answer := habitOf(cmd, "-"+typed); answer != "" {
+			return &usageError{fmt.Errorf("there is no -%s: %s", typed, answer)}
+		}
+	}
 	var names []string
 	if unknown.GetSpecifiedShortnames() == "" { // every short name would be near to a letter
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })

@@ -125,7 +125,7 @@ func (f *verifyFlags) config(cmd *cobra.Command, args []string) (*verify.Config,
 	if len(args) > 1 {
 		cfg.Duplicates = args[1]
 	}
-	if err := (&files{inputs: cfg.Inputs}).checkInputs(); err != nil {
+	if err := errors.Join((&files{inputs: cfg.Inputs}).checkInputs(), lookUp(cfg.Output, cfg.Duplicates)); err != nil {
 		return nil, err
 	}
 	keep := keepFlags{within: f.within}
