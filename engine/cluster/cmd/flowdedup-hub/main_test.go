@@ -69,7 +69,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"--listen", "4222"}, 2, ":PORT"},
 		{[]string{"--memory", "1GiB", "--memory", "2GiB"}, 2, "--memory is given twice"},
 		{[]string{"status", "--json", "--json=false"}, 2, "--json is given twice, with different values"},
-		{[]string{"--within", "vlan", "--within", "vrf"}, 2, "--within vlan,vrf"},
+		{[]string{"--within", "vrf", "--within", "vlan"}, 2, "--within vrf"},
 		{[]string{"--tls-cert", "x"}, 2, "belong together"},
 		{[]string{"--tls-cert", text, "--tls-key", text}, 2, "--tls-cert"},
 		{[]string{"--join", "x"}, 2, "hub-token"},
