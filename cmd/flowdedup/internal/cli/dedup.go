@@ -25,6 +25,7 @@ import (
 type dedupFlags struct {
 	common
 	named inputFlags
+	sort  sortFlags
 	compareFlags
 	keepFlags
 	hubFlags
@@ -124,6 +125,7 @@ func (f *dedupFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	f.named.register(fs)
+	f.sort.register(fs)
 	fs.StringVarP(&f.output, "write", "w", "", "write kept packets to `FILE` (-: stdout)")
 	fs.StringVar(&f.duplicates, "duplicates", "", "write removed packets to `FILE`")
 	fs.BoolVar(&f.inPlace, "in-place", false, "let -w replace an input")
@@ -137,7 +139,7 @@ func (f *dedupFlags) register(cmd *cobra.Command) {
 	f.hubFlags.register(cmd, fileVerdictWait)
 	f.common.register(fs, usualMethods, measuringMethods()...)
 	completeCompare(cmd)
-	completeWords(cmd, map[string][]string{"filter": filterWords})
+	completeWords(cmd, map[string][]string{"filter": filterWords, "sort": sortWords})
 }
 
 func (f *dedupFlags) check(cmd *cobra.Command, inputs []string) error {
@@ -147,7 +149,7 @@ func (f *dedupFlags) check(cmd *cobra.Command, inputs []string) error {
 	if err := errors.Join(f.rotate.check(f.output, f.duplicates), f.compareFlags.check(cmd, &f.common),
 		f.keepFlags.check(cmd.Flags(), &f.compareFlags, f.output, f.duplicates != ""), f.checkInputs(inputs), f.page.check(&f.common),
 		f.hubFlags.check(cmd.Flags(), &f.common, &f.compareFlags, &f.keepFlags),
-		f.net.check(inputs, f.rotate.rotates(), f.output, f.duplicates), f.net.checkMerge(cmd.Flags(), inputs)); err != nil {
+		f.net.check(inputs, f.rotate.rotates(), f.output, f.duplicates), f.net.checkMerge(cmd.Flags(), inputs), f.sort.check(cmd.Flags(), inputs)); err != nil {
 		return err
 	}
 	named := files{outputs: []namedFile{{"-w", f.output}, {"--duplicates", f.duplicates}, f.page.named()}, inputs: append(f.filter.files(), inputs...), inPlace: "-w", allowed: f.inPlace}
@@ -180,7 +182,7 @@ func (f *dedupFlags) run(cmd *cobra.Command, e *env, args []string) error {
 	defer hub.hurry(cmd.Context())()
 	cfg.Hub = hub.of()
 	cfg.Inputs, cfg.Input = args, f.inputs(e, bar)
-	cfg.Input.Network = network
+	cfg.Input.Network, cfg.Input.Sort = network, f.sort.config()
 	cfg.Output, cfg.Duplicates, cfg.Rotate, cfg.Log = f.output, f.duplicates, f.rotate.options(), e.logger()
 	cfg.Timeline = f.page.name != ""
 	page, err := f.page.open(cmd.Context())
@@ -189,6 +191,7 @@ func (f *dedupFlags) run(cmd *cobra.Command, e *env, args []string) error {
 	}
 	summary, err := dedup.Run(cmd.Context(), cfg)
 	bar.close()
+	f.sort.warnUnsorted(e, &summary)
 	warnUnmatched(e, &summary)
 	warnForgotten(e, &summary, "give captures that were concatenated as separate inputs, which are merged by time")
 	warnUnchecked(e, &summary)

@@ -15,6 +15,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/capture/ring"
+	"github.com/flowdedup/flowdedup/capture/strip"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/engine/window"
@@ -29,6 +30,7 @@ type keepFlags struct {
 	prefer        []input.Condition
 	hold          time.Duration
 	strip         []string
+	slice         strip.Slice
 	decap, mark   bool
 }
 
@@ -58,8 +60,9 @@ func (f *keepFlags) register(cmd *cobra.Command) {
 	fs.BoolVar(&f.mark, "mark", false, "write all packets, and mark each copy with a comment (pcapng)")
 	groupCompare.add(fs, "within", "only", "protect")
 	groupKeep.add(fs, "keep", "prefer", "hold", "strip", "decap", "mark")
+	f.registerSlice(fs)
 	completeWords(cmd, map[string][]string{
-		"keep": keepWords, "within": withinWords, "strip": stripWords, "hold": {"1ms", "10ms"},
+		"slice": sliceWords, "keep": keepWords, "within": withinWords, "strip": stripWords, "hold": {"1ms", "10ms"},
 		"only": conditionWords, "protect": conditionWords, "prefer": conditionWords,
 	})
 }
@@ -104,6 +107,8 @@ func (f *keepFlags) check(fs *pflag.FlagSet, compare *compareFlags, output strin
 		err = errors.New("--within vni needs --identity inner: without it the VNI is part of what is compared")
 	case f.strips() && !written:
 		err = errors.New("--strip and --decap change what is written: name a file with -w")
+	case !f.slice.None():
+		err = f.checkSlice(fs, output)
 	case f.mark:
 		err = f.checkMark(fs, output)
 	}
@@ -123,8 +128,8 @@ func (f *keepFlags) checkMark(fs *pflag.FlagSet, output string) error {
 		return errors.New("--mark writes all packets, copies with a comment: name a pcapng file with -w")
 	case pcapfile.FormatOf(output) == capture.FormatPcap:
 		return fmt.Errorf("--mark writes comments, for which pcap has no place: name the file .pcapng instead of %s", output)
-	case f.strips():
-		return errors.New("--mark shows packets as they came: it takes no --strip and no --decap")
+	case f.strips() || !f.slice.None():
+		return errors.New("--mark shows packets as they came: it takes no --strip, --decap and --slice")
 	case set("duplicates"):
 		return errors.New("--mark writes copies to the file of -w: it takes no --duplicates")
 	case set("forward"):
@@ -167,7 +172,7 @@ func (f *keepFlags) checkInterfaces(from *sources) error {
 // complete adds the choice of packets to the configuration of the filter.
 func (f *keepFlags) complete(c *dedup.Config) {
 	c.Within, c.Only, c.Protect = slices.Sorted(slices.Values(f.within)), f.only, f.protect
-	c.Choice = dedup.Choice{Flow: f.keep == "flow", Prefer: f.prefer, Strip: f.strip, Mark: f.mark}
+	c.Choice = dedup.Choice{Flow: f.keep == "flow", Prefer: f.prefer, Strip: f.strip, Slice: f.slice, Mark: f.mark}
 	if f.decap && !slices.Contains(f.strip, "tunnel") {
 		c.Choice.Strip = append(slices.Clone(f.strip), "tunnel")
 	}

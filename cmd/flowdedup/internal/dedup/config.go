@@ -8,6 +8,7 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/capture/rotate"
+	"github.com/flowdedup/flowdedup/capture/strip"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/engine"
@@ -77,7 +78,8 @@ type Choice struct {
 	// long as others may take to arrive.
 	Delay time.Duration
 	Strip []string // headers that are taken off, as --strip names them
-	Mark  bool     // all packets are written, and copies get a comment
+	Slice strip.Slice
+	Mark  bool // all packets are written, and copies get a comment
 }
 
 func (c *Config) digester() digest.MessageDigester {

@@ -111,7 +111,7 @@ func open(ctx context.Context, cfg *Config) (r *runner, err error) {
 		return r, err
 	}
 	outputs := sink.Config{
-		Kept: cfg.Output, Removed: cfg.Duplicates, Forward: cfg.Forward, Strip: headers, Retry: cfg.Ring.Wait,
+		Kept: cfg.Output, Removed: cfg.Duplicates, Forward: cfg.Forward, Strip: headers, Slice: cfg.Dedup.Choice.Slice, Retry: cfg.Ring.Wait,
 		TLS: cfg.TLS, Rotate: cfg.Rotate, Live: true, BeginsLate: cfg.network(), Stop: func() { r.capture.Stop() }, Log: r.log,
 	}
 	// Who waits for better copies or a hub would hold batches for long.
