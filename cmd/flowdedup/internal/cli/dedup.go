@@ -43,8 +43,9 @@ func newDedup(e *env) *cobra.Command {
 		Short: "Remove duplicate packets from captures",
 		Long: `Remove duplicate packets from pcap and pcapng captures, plain or compressed
 (gzip, zstd, lz4). - is standard input or output. Without -w packets are only
-counted. Several inputs are merged in time order. tcp://HOST:PORT is an input
-or output that is connected to, tcp-listen://:PORT one that others connect to.
+counted. Several inputs are merged in time order, and --sort 1s sorts packets
+that are out of order by up to a second. tcp://HOST:PORT is an input or output
+that is connected to, tcp-listen://:PORT one that others connect to.
 
 A packet is a duplicate when the latest kept packet of equal identity lies
 within the window, before or after it. A removed packet does not restart the
@@ -72,7 +73,8 @@ interfaces that tears conversations apart for analyzers to which a VLAN or an
 interface is part of a flow. --keep flow keeps the copies of one capture point
 for each conversation, and others where that point has none: each packet stays
 once. --prefer EXPR keeps the copy that matches. Packets wait up to --hold for
-better copies. --strip writes packets without the headers that differ.
+better copies. --strip writes packets without the headers that differ, --slice
+only the beginning of each.
 
 --within finds copies in one VLAN, tunnel (vni, with --identity inner),
 interface or input only, for tenants with the same addresses. --only and
@@ -102,6 +104,9 @@ of its first packet in its name and can be read alone.`,
   # keep copies from the core, else from the edge; write them without tags
   flowdedup dedup all.pcapng --prefer 'vlan 10' --prefer 'interface edge0' \
     --strip vlan -w clean.pcapng
+
+  # headers and 64 bytes of payload, sorted by time
+  flowdedup dedup span.pcapng --sort 1s --slice l4+64 -w heads.pcapng
 
   # two tenants with equal addresses, mirrored by VXLAN
   flowdedup dedup mirror.pcap --identity inner --within vni -w clean.pcap
