@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/once"
 )
 
 // habit is what users of tcpdump, tshark, editcap or mergecap type, and what does the same
@@ -74,6 +76,7 @@ var habits = []habit{
 	{"-l", "", "a pipe gets packets as they come: leave it out"},
 	{"-e", "", prints},
 	{"-v", "", prints},
+	{"--filter", "", "join expressions with and, or with or"},
 	{"-X", "", prints},
 }
 
@@ -85,6 +88,20 @@ func habitOf(cmd *cobra.Command, typed string) string {
 		}
 	}
 	return ""
+}
+
+// hintTwice returns what to print for an error of parsing flags. If one is given twice, it may
+// have a hint.
+func hintTwice(cmd *cobra.Command, err error) error {
+	told := once.Error(err)
+	var invalid *pflag.InvalidValueError
+	if !errors.Is(err, once.ErrTwice) || !errors.As(err, &invalid) {
+		return told
+	}
+	if hint := habitOf(cmd, "--"+invalid.GetFlag().Name); hint != "" {
+		return fmt.Errorf("%w: %s", told, hint)
+	}
+	return told
 }
 
 // hintOutput adds a hint to the error of a last input that is missing, where nothing is

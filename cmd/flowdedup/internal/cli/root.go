@@ -97,7 +97,7 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 func suggestFlag(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
-		return &usageError{once.Error(err)}
+		return &usageError{hintTwice(cmd, err)}
 	}
 	typed := strings.TrimLeft(unknown.GetSpecifiedName(), "-")
 	if unknown.GetSpecifiedShortnames() != "" {

@@ -49,7 +49,7 @@ func TestTwice(t *testing.T) {
 		{"dedup -w a -w b", "-w (--write) is given twice"},
 		{"dedup -w a --write b", "-w (--write) is given twice"},
 		{"dedup --window 1ms --window 1s", "--window is given twice"},
-		{"dedup --filter tcp --filter udp", "--filter is given twice"},
+		{"dedup --filter tcp --filter udp", "--filter is given twice, and takes one value: join expressions"},
 		{"dedup --across --across=false", "--across is given twice, with different values"},
 		{"dedup --key 00 --key 11", "--key"},
 		{"dedup --strip vlan --strip vlan", "vlan is named twice"},
