@@ -172,6 +172,52 @@ func TestSortFirst(t *testing.T) {
 	}
 }
 
+// TestSortRepeats checks that neither workers nor a pipe in pieces change what is written.
+func TestSortRepeats(t *testing.T) {
+	dir := t.TempDir()
+	in := filepath.Join(dir, "in.pcapng")
+	backwards(t, in, bundled("router-vlan.pcapng"))
+	content, err := os.ReadFile(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	written := func(name string) string {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	flags := []string{"dedup", "--quiet", "--sort", "2ms", "--sort-memory", "8KiB", "--slice", "l4", "-w"}
+	for _, workers := range []string{"1", "4"} {
+		if _, errs, code := run(append(flags, filepath.Join(dir, workers), "--workers", workers, in)...); code != exitDone {
+			t.Fatalf("exit code %d, %s", code, errs)
+		}
+	}
+	cmd := program(t, append(flags, filepath.Join(dir, "pipe"), "-")...)
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for piece := range slices.Chunk(content, 1500) {
+		if _, err := stdin.Write(piece); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := stdin.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if code := exitCodeOf(t, cmd.Wait()); code != exitDone {
+		t.Errorf("exit code %d", code)
+	}
+	if one := written("1"); one != written("4") || one != written("pipe") || len(one) < 1000 {
+		t.Errorf("%d bytes, %d with four workers, %d from a pipe", len(one), len(written("4")), len(written("pipe")))
+	}
+}
+
 // TestSortUsage checks what --sort and --slice do not go with.
 func TestSortUsage(t *testing.T) {
 	in := bundled("router-plain.pcapng")
