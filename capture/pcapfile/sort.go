@@ -15,6 +15,9 @@ type SortConfig struct {
 	// Memory is how many bytes may wait. Then the earliest packets wait no longer. 0 is
 	// DefaultSortMemory.
 	Memory int
+	// Latest takes the time of each packet that has one, and returns the latest time so far.
+	// It may leave out times that it takes for false. nil believes all.
+	Latest func(time int64) int64
 }
 
 // DefaultSortMemory holds a quarter of a second of full packets at 10 Gbit/s.
@@ -49,7 +52,7 @@ type Sorter struct {
 	waiting sortHeap
 	store   cells
 	key     int64 // of the packet before
-	latest  int64 // of all times
+	latest  int64 // of the times that are believed
 	left    int64 // the time of the latest packet that has left
 	barrier bool  // sections come one after the other
 	ended   error // what the source has ended with
@@ -67,6 +70,14 @@ func Sort(src capture.Source, cfg SortConfig) *Sorter {
 	return &Sorter{
 		Source: src, cfg: cfg, key: capture.NoTime, latest: math.MinInt64, left: math.MinInt64, barrier: len(src.Inputs()) == 1,
 	}
+}
+
+// latest returns the latest time, after that of another packet.
+func (c *SortConfig) latest(before, time int64) int64 {
+	if c.Latest == nil {
+		return max(before, time)
+	}
+	return c.Latest(time)
 }
 
 // Stats returns what was counted so far. It may be called during Next.
@@ -160,12 +171,11 @@ func (s *Sorter) take(b *capture.Batch) {
 	f := &s.in.Frames[s.frame]
 	s.number++
 	if f.Time != capture.NoTime {
-		s.key = f.Time
+		s.key, s.latest = f.Time, s.cfg.latest(s.latest, f.Time)
 	}
 	if s.key < s.left {
 		s.passLate(b, f)
 	} else {
-		s.latest = max(s.latest, s.key)
 		s.waiting.push(waiting{key: s.key, number: s.number, frame: *f, cell: s.store.put(s.in.Record(s.frame))})
 	}
 	s.frame++

@@ -15,6 +15,9 @@ type Sort struct {
 	Memory int   // bytes of packets that waited at most, 192 for each 128 of a record
 	// Sections says that no packet was moved across the header of a section.
 	Sections bool
+	// Latest takes the time of each packet that has one, and returns the latest one that is
+	// believed.
+	Latest func(time int64) int64
 }
 
 // order brings packets into the order that dedup has brought them into. It does that with the
@@ -30,7 +33,7 @@ type order struct {
 }
 
 func newOrder(cfg Sort, check func(b *capture.Batch)) *order {
-	if cfg == (Sort{}) {
+	if cfg.Latest == nil {
 		return nil
 	}
 	return &order{cfg: cfg, key: capture.NoTime, latest: math.MinInt64, left: math.MinInt64, check: check}
@@ -57,7 +60,7 @@ func (o *order) add(b *capture.Batch) {
 func (o *order) packet(b *capture.Batch, i int) {
 	o.number++
 	if at := b.Frames[i].Time; at != capture.NoTime {
-		o.key = at
+		o.key, o.latest = at, o.cfg.Latest(at)
 	}
 	w := &wait{key: o.key, number: o.number, cells: (int(b.Frames[i].RecordLen) + 127) / 128, packet: single(b, i)}
 	if w.key < o.left {
@@ -66,7 +69,6 @@ func (o *order) packet(b *capture.Batch, i int) {
 	}
 	heap.Push(&o.waits, w)
 	o.memory += w.cells * 192
-	o.latest = max(o.latest, w.key)
 	for len(o.waits) > 0 && (o.due(o.waits[0]) || o.memory > o.cfg.Memory) {
 		o.leave()
 	}

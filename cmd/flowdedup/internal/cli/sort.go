@@ -12,6 +12,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 // sortFlags say how far packets are sorted by time before anything else is done with them.
@@ -51,7 +52,18 @@ func (f *sortFlags) config() *pcapfile.SortConfig {
 	if f.span == 0 {
 		return nil
 	}
-	return &pcapfile.SortConfig{Span: int64(f.span), Memory: f.memory}
+	return &pcapfile.SortConfig{Span: int64(f.span), Memory: f.memory, Latest: f.latest()}
+}
+
+// latest returns what follows the latest time, but for outliers. Packets with one wait until
+// others have reached that time.
+func (f *sortFlags) latest() func(int64) int64 {
+	near := max(f.span, calendar.Tolerance)
+	clock := &calendar.Clock{Ahead: near, Behind: near}
+	return func(t int64) int64 {
+		clock.Observe(t)
+		return clock.Latest()
+	}
 }
 
 // warnUnsorted reports packets that could not be sorted, and what would do.

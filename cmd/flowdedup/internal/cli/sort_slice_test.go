@@ -147,6 +147,13 @@ func TestSort(t *testing.T) {
 			t.Errorf("verify %s: exit code %d, %s%s", c.flags, code, text, errs)
 		}
 	}
+	wrong, right := writeTimes(t, 10, 30, 20, 1e8, 25, 90, 70), filepath.Join(t.TempDir(), "out.pcap")
+	if text, errs, code := run("dedup", wrong, "-w", right, "--sort", "20ms"); code != exitDone || errs != "" || numbersOf(t, right) != "acebgfd" {
+		t.Errorf("a false time: %s, exit code %d, %s%s", numbersOf(t, right), code, text, errs)
+	}
+	if text, errs, code := run("verify", wrong, right, "--sort", "20ms"); code != exitDone {
+		t.Errorf("exit code %d, %s%s", code, text, errs)
+	}
 	other := filepath.Join(t.TempDir(), "out.pcap")
 	if _, errs, code := run("dedup", "--quiet", in, "-w", other); code != exitDone || numbersOf(t, other) != "abcdefgh" {
 		t.Errorf("exit code %d, %s", code, errs)

@@ -152,7 +152,7 @@ func (f *verifyFlags) config(cmd *cobra.Command, args []string) (*verify.Config,
 		Memory: f.memory, Slice: verifier.Slice{Bytes: f.slice.Bytes, Payload: f.slice.From == strip.FromPayload},
 	}
 	if f.sort.span > 0 {
-		cfg.Sort = verifier.Sort{Span: int64(f.sort.span), Memory: f.sort.memory, Sections: len(cfg.Inputs) == 1}
+		cfg.Sort = verifier.Sort{Span: int64(f.sort.span), Memory: f.sort.memory, Sections: len(cfg.Inputs) == 1, Latest: f.sort.latest()}
 	}
 	for _, name := range f.within {
 		field, err := flow.ParsePointField(name)
