@@ -82,6 +82,7 @@ var layers = map[string][]string{
 	"cmd":               {"capture", "engine", "layout", "asm", "cmd"},
 	// What the command and the hub have in common, which is a module of its own.
 	"cmd/flowdedup/page": {},
+	"cmd/flowdedup/once": {},
 	"bench":              {"capture", "engine", "layout", "asm", "bench"},
 	"bench/chart":        {},
 	"bench/workload":     {"bench"},

@@ -28,7 +28,7 @@ type scenario struct {
 var scenarios = []scenario{
 	{name: "new", args: []string{"dedup", "in.pcapng", "-w", "out.pcapng"}, outputs: []string{"out.pcapng"}},
 	{name: "older", args: []string{"dedup", "in.pcapng", "-w", "out.pcapng"}, outputs: []string{"out.pcapng"}, older: map[string]string{"out.pcapng": "older"}},
-	{name: "in place", args: []string{"dedup", "in.pcapng", "-w", "in.pcapng"}, outputs: []string{"in.pcapng"}, older: map[string]string{"in.pcapng": "in"}},
+	{name: "in place", args: []string{"dedup", "in.pcapng", "-w", "in.pcapng", "--in-place"}, outputs: []string{"in.pcapng"}, older: map[string]string{"in.pcapng": "in"}},
 	{name: "two outputs", args: []string{"dedup", "in.pcapng", "-w", "out.pcapng", "--duplicates", "copies.pcapng"}, outputs: []string{"out.pcapng", "copies.pcapng"}},
 	{name: "gzip", args: []string{"dedup", "in.pcapng", "-w", "out.pcapng.gz"}, outputs: []string{"out.pcapng.gz"}},
 	{name: "zstd", args: []string{"dedup", "in.pcapng", "-w", "out.pcapng.zst"}, outputs: []string{"out.pcapng.zst"}, older: map[string]string{"out.pcapng.zst": "older"}},

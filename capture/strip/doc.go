@@ -1,7 +1,7 @@
 // Package strip takes headers off packets that are about to be written: VLAN tags, MPLS
 // labels, PPPoE sessions, and whole tunnels. It is for readers of captures that see one
-// conversation as several when its packets differ in such headers. It is the only package
-// that changes packets.
+// conversation as several when its packets differ in such headers. A [Slicer] cuts packets
+// behind their headers. It is the only package that changes packets.
 //
 // A [Stripper] changes the records of a batch where they lie. It moves the part of a record
 // before the header that is taken off, and the packet itself only where the padding of

@@ -42,23 +42,24 @@ func (c *cursor) failure() error {
 	return c.err
 }
 
-// take passes the packet if it is packet i of b.
-func (c *cursor) take(b *capture.Batch, i int) bool {
-	if !c.next() || !same(b, i, &c.batch, c.at) {
+// take passes the packet if it is packet i of b, of which n bytes are left.
+func (c *cursor) take(b *capture.Batch, i, n int) bool {
+	if !c.next() || !same(b, i, n, &c.batch, c.at) {
 		return false
 	}
 	c.pass()
 	return true
 }
 
-// same reports whether two packets are one: bytes, length on the wire, time, interface, and
-// options. What a format has no place for is not compared.
-func same(a *capture.Batch, i int, b *capture.Batch, k int) bool {
+// same reports whether two packets are one, of which n bytes are left in b: bytes, length on
+// the wire, time, interface, and options. What a format has no place for is not compared, nor
+// the options of a packet that was cut, whose hash is gone.
+func same(a *capture.Batch, i, n int, b *capture.Batch, k int) bool {
 	x, y := &a.Frames[i], &b.Frames[k]
 	timed := x.Time != capture.NoTime && y.Time != capture.NoTime
 	return (x.Time == y.Time || !timed) && x.WireLen == y.WireLen &&
 		sameInterface(&a.Interfaces[x.Interface], &b.Interfaces[y.Interface]) &&
-		bytes.Equal(a.Data(i), b.Data(k)) && sameOptions(a, i, b, k)
+		bytes.Equal(a.Data(i)[:n], b.Data(k)) && (n < len(a.Data(i)) || sameOptions(a, i, b, k))
 }
 
 func sameInterface(x, y *capture.Interface) bool {

@@ -22,6 +22,8 @@ type Config struct {
 	Across  bool             // copies come from another capture point
 	Within  flow.PointFields // copies have these in common
 	Refresh bool             // a copy may copy a copy
+	Sort    Sort             // how the input was sorted
+	Slice   Slice            // how the output was cut
 	// Memory bounds in bytes what is remembered of packets, and as much again of differences
 	// to the file of removed packets: 128 bytes each.
 	Memory int
@@ -35,6 +37,8 @@ type Verifier struct {
 	decoder  *flow.Decoder
 	within   *flow.SightingReader // nil where no header or interface has to be in common
 	digester *shaDigester
+	order    *order  // nil for an input that was not sorted
+	cutter   *cutter // nil for an output that was not cut
 	copies   *copies
 	lost     Report // what copies has found: Lost, Unknown and First
 	rule     *rule  // nil unless needsRule
@@ -79,6 +83,7 @@ func New(cfg Config, output, duplicates capture.Source) *Verifier {
 		v.undecidable = newUndecidable(&cfg.Identity)
 	}
 	v.copies = newCopies(&v.cfg, v.unfinished)
+	v.order, v.cutter = newOrder(cfg.Sort, v.check), newCutter(cfg.Slice)
 	return v
 }
 
@@ -93,8 +98,17 @@ func (v *Verifier) unfinished(s *sighting, forgotten bool) {
 }
 
 // Add checks the next packets of the input. They come in the order in which the output was
-// made of them.
+// made of them, but for Config.Sort.
 func (v *Verifier) Add(b *capture.Batch) {
+	if v.order != nil {
+		v.order.add(b)
+		return
+	}
+	v.check(b)
+}
+
+// check checks packets in the order of the output.
+func (v *Verifier) check(b *capture.Batch) {
 	n := len(b.Frames)
 	v.headers, v.digests = grow(v.headers, n), grow(v.digests, n)
 	v.decoder.Decode(v.headers, b, 0)
@@ -109,11 +123,12 @@ func (v *Verifier) Add(b *capture.Batch) {
 		if within != nil {
 			s.within = within[i]
 		}
-		if v.out.take(b, i) {
+		left := v.cutter.left(b, i)
+		if v.out.take(b, i, left) {
 			s.state = kept
 			v.report.Kept++
 		}
-		v.settle(b, i, &s)
+		v.settle(b, i, left, &s)
 		if v.undecidable != nil && v.undecidable.is(b, i, &v.headers[i]) {
 			v.stay(&s)
 			continue
@@ -135,12 +150,12 @@ func (v *Verifier) stay(s *sighting) {
 }
 
 // settle compares the removed packets with the file of them. A file may have any of
-// several equal packets.
-func (v *Verifier) settle(b *capture.Batch, i int, s *sighting) {
+// several equal packets. left is how many bytes of the packet it has.
+func (v *Verifier) settle(b *capture.Batch, i, left int, s *sighting) {
 	if v.dup == nil {
 		return
 	}
-	listed := v.dup.take(b, i)
+	listed := v.dup.take(b, i, left)
 	if listed == (s.state == pending) {
 		return
 	}
@@ -176,6 +191,9 @@ func contentOf(b *capture.Batch, i int) [sha256.Size]byte {
 // Report returns what was found, after the last packet of the input. The error is that of
 // an output that cannot be read to its end: a *capture.InputError or *capture.ReadError.
 func (v *Verifier) Report() (*Report, error) {
+	if v.order != nil {
+		v.order.finish()
+	}
 	v.copies.finish()
 	r := &v.report
 	r.Removed = r.Packets - r.Kept

@@ -114,7 +114,7 @@ func (f *compareFlags) register(fs *pflag.FlagSet) {
 	f.registerCopies(fs)
 	fs.Var(newParsed(&f.digest, "aes", "name", oneOf("aes", "highway")), "digest", "keyed digest of identities: aes, highway")
 	f.digest = "aes"
-	fs.Var(newParsed(&f.params, "", "names", dedup.ParseParams), "param", "parameters of --method, as plan prints them: K=3,P=10,Max=3")
+	fs.Var(newList(&f.params, "", "names", dedup.ParseParams), "param", "parameters of --method, as plan prints them: K=3,P=10,Max=3")
 	groupAdvanced.add(fs, "digest", "param")
 }
 
@@ -127,7 +127,7 @@ func (f *compareFlags) registerCopies(fs *pflag.FlagSet) {
 	f.identity = flow.L3
 	fs.Var(newParsed(&f.identity, "l3", "kind", flow.ParseIdentityKind), "identity", "what makes packets equal: frame, l3, inner")
 	fs.IntVar(&f.identityBytes, "identity-bytes", 0, "compare only the first `N` bytes of the identity (0: all)")
-	fs.Var(newParsed(&f.ignore, "", "fields", flow.ParseIgnore), "ignore", "additional fields to ignore: "+flow.FieldNames()+"; none: compare all")
+	fs.Var(newList(&f.ignore, "", "fields", flow.ParseIgnore), "ignore", "additional fields to ignore: "+flow.FieldNames()+"; none: compare all")
 	fs.BoolVar(&f.across, "across", false, "copies come from another interface, input or LAN only")
 	fs.BoolVar(&f.refresh, "refresh", false, "a removed packet restarts the window")
 	groupCompare.add(fs, "window", "identity", "ignore", "across")
@@ -222,7 +222,7 @@ func (f *keyFlags) register(fs *pflag.FlagSet, all []string, of ...flow.KeyKind)
 	for _, one := range of {
 		words = append(words, one.String())
 	}
-	fs.Var(newParsed(&f.of, strings.Join(words, ","), "keys", parseKeys), "of", "what to count: "+strings.Join(all, ", "))
+	fs.Var(newList(&f.of, strings.Join(words, ","), "keys", parseKeys), "of", "what to count: "+strings.Join(all, ", "))
 	f.every = time.Hour
 	fs.Var(newParsed(&f.every, "1h", "duration", parseEvery), "every", "window of counts: 15m, 1h, 1d")
 	f.location = time.UTC

@@ -110,7 +110,7 @@ func (f *sidesFlags) register(cmd *cobra.Command) {
 	fs.Var(newParsed(&f.window, "100ms", "duration", parseLength), "window", "match packets within this time of the offset")
 	f.identity = flow.L3
 	fs.Var(newParsed(&f.identity, "l3", "kind", flow.ParseIdentityKind), "identity", "what makes packets equal: frame, l3, inner")
-	fs.Var(newParsed(&f.ignore, "", "fields", flow.ParseIgnore), "ignore", "additional fields to ignore: "+flow.FieldNames()+"; none: compare all")
+	fs.Var(newList(&f.ignore, "", "fields", flow.ParseIgnore), "ignore", "additional fields to ignore: "+flow.FieldNames()+"; none: compare all")
 	fs.IntVar(&f.identityBytes, "identity-bytes", 0, "compare only the first `N` bytes of the identity (0: what both sides have)")
 	groupCompare.add(fs, "lans", "window", "identity", "ignore")
 	f.registerRun(fs)

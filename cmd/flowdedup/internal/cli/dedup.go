@@ -25,11 +25,13 @@ import (
 type dedupFlags struct {
 	common
 	named inputFlags
+	sort  sortFlags
 	compareFlags
 	keepFlags
 	profileFlags
 	hubFlags
 	output, duplicates string
+	inPlace            bool
 	rotate             rotateFlags
 	net                netFlags
 	page               pageFlag
@@ -42,8 +44,9 @@ func newDedup(e *env) *cobra.Command {
 		Short: "Remove duplicate packets from captures",
 		Long: `Remove duplicate packets from pcap and pcapng captures, plain or compressed
 (gzip, zstd, lz4). - is standard input or output. Without -w packets are only
-counted. Several inputs are merged in time order. tcp://HOST:PORT is an input
-or output that is connected to, tcp-listen://:PORT one that others connect to.
+counted. Several inputs are merged in time order, and --sort 1s sorts packets
+that are out of order by up to a second. tcp://HOST:PORT is an input or output
+that is connected to, tcp-listen://:PORT one that others connect to.
 
 A packet is a duplicate when the latest kept packet of equal identity lies
 within the window, before or after it. A removed packet does not restart the
@@ -75,7 +78,8 @@ none: each packet stays once, and analyzers to which a VLAN or an interface is
 part of a flow see whole conversations. --keep first keeps the first of equal
 packets instead. --prefer EXPR keeps the copy that matches. A packet that is
 first seen at another point waits up to --hold for its better copy. --strip
-writes packets without the headers that differ.
+writes packets without the headers that differ, --slice only the beginning of
+each.
 
 Where copies may differ in checksums or in what was captured (--ignore
 l4-checksum, --identity-bytes), whole packets with the right checksum of TCP,
@@ -115,6 +119,9 @@ of its first packet in its name and can be read alone.`,
   flowdedup dedup all.pcapng --prefer 'vlan 10' --prefer 'interface edge0' \
     --strip vlan -w clean.pcapng
 
+  # headers and 64 bytes of payload, sorted by time
+  flowdedup dedup span.pcapng --sort 1s --slice l4+64 -w heads.pcapng
+
   # two tenants with equal addresses, mirrored by VXLAN
   flowdedup dedup mirror.pcap --identity inner --within vni -w clean.pcap
 
@@ -137,9 +144,11 @@ func (f *dedupFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	f.named.register(fs)
+	f.sort.register(fs)
 	fs.StringVarP(&f.output, "write", "w", "", "write kept packets to `FILE` (-: stdout)")
 	fs.StringVar(&f.duplicates, "duplicates", "", "write removed packets to `FILE`")
-	groupOutput.add(fs, "write", "duplicates")
+	fs.BoolVar(&f.inPlace, "in-place", false, "let -w replace an input")
+	groupOutput.add(fs, "write", "duplicates", "in-place")
 	f.page.register(fs, "with copies over time")
 	f.rotate.register(fs)
 	f.net.register(fs)
@@ -150,24 +159,24 @@ func (f *dedupFlags) register(cmd *cobra.Command) {
 	f.hubFlags.register(cmd, fileVerdictWait)
 	f.common.register(fs, usualMethods, measuringMethods()...)
 	completeCompare(cmd)
-	completeWords(cmd, map[string][]string{"filter": filterWords})
+	completeWords(cmd, map[string][]string{"filter": filterWords, "sort": sortWords})
 }
 
 func (f *dedupFlags) check(cmd *cobra.Command, inputs []string) error {
 	if err := checkNamed(cmd.Flags()); err != nil {
 		return err
 	}
-	if err := f.profileFlags.apply(cmd.Flags(), &f.compareFlags, &f.keepFlags, f.output != "" || f.duplicates != "", f.hub != ""); err != nil {
+	if err := f.profileFlags.apply(cmd.Flags(), &f.compareFlags, &f.keepFlags, f.output != "" || f.duplicates != ""); err != nil {
 		return err
 	}
 	if err := errors.Join(f.rotate.check(f.output, f.duplicates), f.compareFlags.check(cmd, &f.common),
 		f.keepFlags.check(cmd.Flags(), &f.compareFlags, f.output, f.duplicates != ""), f.checkInputs(inputs), f.page.check(&f.common),
 		f.hubFlags.check(cmd.Flags(), &f.common, &f.compareFlags, &f.keepFlags),
-		f.net.check(inputs, f.rotate.rotates(), f.output, f.duplicates), f.net.checkMerge(cmd.Flags(), inputs)); err != nil {
+		f.net.check(inputs, f.rotate.rotates(), f.output, f.duplicates), f.net.checkMerge(cmd.Flags(), inputs), f.sort.check(cmd.Flags(), inputs)); err != nil {
 		return err
 	}
-	named := files{outputs: []namedFile{{"-w", f.output}, {"--duplicates", f.duplicates}, f.page.named()}, inputs: append(f.filter.files(), inputs...), inPlace: "-w"}
-	return named.check()
+	named := files{outputs: []namedFile{{"-w", f.output}, {"--duplicates", f.duplicates}, f.page.named()}, inputs: append(f.filter.files(), inputs...), inPlace: "-w", allowed: f.inPlace}
+	return hintOutput(named.check(), inputs, f.output)
 }
 
 func (f *dedupFlags) run(cmd *cobra.Command, e *env, args []string) error {
@@ -196,7 +205,7 @@ func (f *dedupFlags) run(cmd *cobra.Command, e *env, args []string) error {
 	defer hub.hurry(cmd.Context())()
 	cfg.Hub = hub.of()
 	cfg.Inputs, cfg.Input = args, f.inputs(e, bar)
-	cfg.Input.Network = network
+	cfg.Input.Network, cfg.Input.Sort = network, f.sort.config()
 	cfg.Output, cfg.Duplicates, cfg.Rotate, cfg.Log = f.output, f.duplicates, f.rotate.options(), e.logger()
 	cfg.Timeline = f.page.name != ""
 	page, err := f.page.open(cmd.Context())
@@ -205,6 +214,7 @@ func (f *dedupFlags) run(cmd *cobra.Command, e *env, args []string) error {
 	}
 	summary, err := dedup.Run(cmd.Context(), cfg)
 	bar.close()
+	f.sort.warnUnsorted(e, &summary)
 	warnUnmatched(e, &summary)
 	warnUndecidable(e, &summary)
 	warnForgotten(e, &summary, "give captures that were concatenated as separate inputs, which are merged by time")

@@ -324,8 +324,8 @@ func TestMethodParamsRefused(t *testing.T) {
 func duplicatesFound(t *testing.T, in, method string, more ...string) int {
 	t.Helper()
 	const key = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
-	args := []string{"dedup", bundled(in), "--json", "--key", key, "--window", "none", "--method", method}
-	out, errs, code := run(append(args, more...)...)
+	args := overrule([]string{"--key", key, "--window", "none", "--method", method}, more)
+	out, errs, code := run(append([]string{"dedup", bundled(in), "--json"}, args...)...)
 	var s struct {
 		Method     string
 		Duplicates int

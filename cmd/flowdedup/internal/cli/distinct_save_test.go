@@ -51,7 +51,7 @@ func saveSensors(t *testing.T, captures []string, more ...string) (files []strin
 	dir := t.TempDir()
 	for i, in := range captures {
 		file := filepath.Join(dir, fmt.Sprintf("s%d.counts", i))
-		args := slices.Concat([]string{"distinct", "-q", in, "--save", file}, counted, more)
+		args := slices.Concat([]string{"distinct", "-q", in, "--save", file}, overrule(counted, more))
 		if _, errs, code := run(args...); code != exitDone || errs != "" {
 			t.Fatalf("%q: exit code %d, stderr %q", args, code, errs)
 		}

@@ -77,6 +77,15 @@ func setStage(t *testing.T, where place, ending string) *stage {
 	return s
 }
 
+// dedup returns the arguments of a run that reads the input and a pipe.
+func (s *stage) dedup() []string {
+	args := []string{"dedup", "--json", "--window", "n:1", s.in, "-", "-w", s.out}
+	if s.in == s.out {
+		args = append(args, "--in-place")
+	}
+	return args
+}
+
 func (s *stage) write(name string, content []byte) {
 	s.t.Helper()
 	if err := os.WriteFile(name, content, 0o600); err != nil {
@@ -266,7 +275,7 @@ func TestBadEndsDedup(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%s", where, how.name), func(t *testing.T) {
 				privateMounts(t)
 				s := setStage(t, where, ".pcapng")
-				r := hold(t, content, "dedup", "--json", "--window", "n:1", s.in, "-", "-w", s.out)
+				r := hold(t, content, s.dedup()...)
 				r.endAt(t, where, how)
 				if how.signal == syscall.SIGKILL {
 					s.sweptBy("dedup", s.in, "-w")
@@ -348,7 +357,7 @@ func TestRenameRefused(t *testing.T) {
 			s := setStage(t, where, ".pcapng")
 			elsewhere := t.TempDir()
 			t.Setenv("TMPDIR", elsewhere)
-			r := hold(t, content, "dedup", "--json", "--window", "n:1", s.in, "-", "-w", s.out)
+			r := hold(t, content, s.dedup()...)
 			r.drained(t)
 			freeze(t, s.dir)
 			if err := r.stdin.Close(); err != nil {

@@ -134,13 +134,13 @@ func markDamage(err error, packets uint64, damaged bool) error {
 	return errors.Join(out...)
 }
 
-// ending returns the signals that end a command, without those that the parent ignores
-// (nohup ignores SIGHUP).
-func ending() (all []os.Signal) {
-	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
-		if !signal.Ignored(s) {
-			all = append(all, s)
-		}
+// ending returns the signals that end a command. A parent that ignores SIGHUP means it
+// (nohup). A shell without job control ignores SIGINT and SIGQUIT for each command in the
+// background, but whoever sends them to one wants it to end, as tcpdump does.
+func ending() []os.Signal {
+	all := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT}
+	if !signal.Ignored(syscall.SIGHUP) {
+		all = append(all, syscall.SIGHUP)
 	}
 	return all
 }
@@ -151,9 +151,7 @@ func (e *env) watchSignals(parent context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(parent)
 	over := make(chan struct{})
 	ch := make(chan os.Signal, 1)
-	if signals := ending(); len(signals) > 0 { // none would stand for all
-		signal.Notify(ch, signals...)
-	}
+	signal.Notify(ch, ending()...)
 	ignoreSIGPIPE()
 	go func() {
 		defer signal.Stop(ch)

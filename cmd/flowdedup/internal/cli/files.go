@@ -3,14 +3,17 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/flowdedup/flowdedup/capture/netio"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/capture/rotate"
 )
@@ -19,8 +22,10 @@ import (
 type files struct {
 	outputs []namedFile
 	inputs  []string
-	// inPlace is the flag of the output that may replace an input, or "".
+	// inPlace is the flag of the output that may replace an input, or "". Replacing one
+	// takes the word of the user, which is in allowed.
 	inPlace string
+	allowed bool
 }
 
 // namedFile is a flag and the file that it names, "" for none.
@@ -29,6 +34,7 @@ type namedFile struct{ flag, name string }
 // check rejects two names of one file, because one output would replace the other, or an
 // input.
 func (f *files) check() error {
+	replaced := false
 	for i, a := range f.outputs {
 		for _, b := range f.outputs[:i] {
 			if outfile.Same(a.name, b.name) {
@@ -36,22 +42,32 @@ func (f *files) check() error {
 			}
 		}
 		for _, input := range f.inputs {
-			if a.flag != f.inPlace && input != "-" && outfile.Same(a.name, input) {
+			if input == "-" || !outfile.Same(a.name, input) {
+				continue
+			}
+			if a.flag != f.inPlace {
 				return &usageError{fmt.Errorf("%s would replace the input %s", a.flag, input)}
 			}
+			if replaced = true; !f.allowed {
+				return &usageError{fmt.Errorf("%s would replace the input %s: name another file, or give --in-place", a.flag, input)}
+			}
 		}
+	}
+	if f.allowed && !replaced {
+		return &usageError{fmt.Errorf("--in-place: %s names no input", f.inPlace)}
 	}
 	return f.checkInputs()
 }
 
 // checkInputs rejects an input that is named twice, because all its packets would be
-// copies.
+// copies. Then it looks all inputs up: a missing one is to be known before hours of work on
+// the others.
 func (f *files) checkInputs() error {
 	infos := make([]os.FileInfo, len(f.inputs))
 	for i, name := range f.inputs {
 		info, err := os.Stat(name)
 		if name == "-" || err != nil || info.Mode()&os.ModeCharDevice != 0 {
-			continue // opening it reports the error
+			continue // lookUp reports the error
 		}
 		infos[i] = info
 		for j, other := range infos[:i] {
@@ -60,7 +76,36 @@ func (f *files) checkInputs() error {
 			}
 		}
 	}
-	return nil
+	return lookUp(f.inputs...)
+}
+
+// lookUp returns the errors of inputs that cannot be opened. Of a pipe it looks at the name
+// alone: opening it would wait for its writer, or take its only reader.
+func lookUp(names ...string) error {
+	var errs []error
+	for _, name := range names {
+		if name == "" || name == "-" || netio.IsAddress(name) {
+			continue
+		}
+		if info, err := os.Stat(name); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
+			continue
+		}
+		file, err := os.Open(name)
+		if err == nil {
+			err = readable(file)
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// readable closes a file, and returns an error for a folder.
+func readable(file *os.File) error {
+	info, err := file.Stat()
+	if err == nil && info.IsDir() {
+		err = &fs.PathError{Op: "read", Path: file.Name(), Err: syscall.EISDIR}
+	}
+	return errors.Join(err, file.Close())
 }
 
 // fileFlags are the flags whose values are names.
@@ -73,7 +118,7 @@ func checkNamed(fs *pflag.FlagSet) error {
 			return &usageError{errors.New("--" + flag + " has an empty name")}
 		}
 	}
-	return nil
+	return checkNumber(fs)
 }
 
 // inputFlags name captures, like arguments.

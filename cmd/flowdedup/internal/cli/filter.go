@@ -50,7 +50,7 @@ func (f *filterFlags) takeExpression(cmd *cobra.Command, args []string) error {
 	switch {
 	case expression == "":
 		return nil
-	case f.wanted.Expr != "" || f.file != "":
+	case cmd.Flags().Changed("filter") || f.file != "":
 		return &usageError{errors.New("an expression as arguments excludes --filter and --bpf-file")}
 	}
 	return cmd.Flags().Set("filter", expression)

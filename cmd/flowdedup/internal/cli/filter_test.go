@@ -194,6 +194,10 @@ func TestExpressionForInput(t *testing.T) {
 
 // TestLiveExpression takes the arguments of live as a filter.
 func TestLiveExpression(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("x", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		flags string
 		args  []string

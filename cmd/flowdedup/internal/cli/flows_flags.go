@@ -43,7 +43,7 @@ func (f *flowsFlags) registerFlows(cmd *cobra.Command) {
 	fs.Var(newParsed(&f.key, "flow", "key", match.ParseKey), "key", "what makes a flow: flow, biflow (either direction; the default where text tells of both in one record); +vlan, +vrf, +tos")
 	fs.Var(newParsed(&f.points, "exporter", "kind", match.ParsePointKind), "point", "what tells points apart: exporter, direction, interface")
 	fs.BoolVar(&f.nat, "nat", false, "translated addresses make a record one of both flows")
-	fs.Var(newParsed(&f.prefer, "", "who", parsePreferred), "prefer", "who owns flows: addresses of exporters, or sampling (the smallest interval)")
+	fs.Var(newList(&f.prefer, "", "who", parsePreferred), "prefer", "who owns flows: addresses of exporters, or sampling (the smallest interval)")
 	fs.StringVar(&f.boundary, "boundary", "", "decide by external and internal interfaces in `FILE`, for sampled exports")
 	f.window = defaultFlowWindow
 	fs.Var(newParsed(&f.window, "10s", "duration", parseDelay), "window", "how long records wait for their copies before they are written")
@@ -116,6 +116,9 @@ func (l *listenFlag) String() string { return "" }
 
 // Type implements pflag.Value.
 func (l *listenFlag) Type() string { return "address" }
+
+// Adds implements once.Adder.
+func (l *listenFlag) Adds() bool { return true }
 
 func (l *listenFlag) any() bool { return len(l.datagrams)+len(l.streams) > 0 }
 

@@ -255,8 +255,10 @@ func checkFlowsState(t *testing.T, policy, otherPolicy string) {
 		t.Errorf("%+v", r)
 	}
 	whole := mustReadFile(t, state)
-	for name, args := range map[string][]string{"key": {"--key", "biflow"}, "point": {"--point", "direction"}, "policy": {"--policy", otherPolicy}} {
-		if _, stderr, code := run(append([]string{"flows", one, "--state", state, "--policy", policy}, args...)...); code != exitFailed || !strings.Contains(stderr, "cannot be resumed") {
+	for name, args := range map[string][]string{
+		"key": {"--policy", policy, "--key", "biflow"}, "point": {"--policy", policy, "--point", "direction"}, "policy": {"--policy", otherPolicy},
+	} {
+		if _, stderr, code := run(append([]string{"flows", one, "--state", state}, args...)...); code != exitFailed || !strings.Contains(stderr, "cannot be resumed") {
 			t.Errorf("another %s: exit code %d: %s", name, code, stderr)
 		}
 	}

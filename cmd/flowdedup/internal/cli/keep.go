@@ -15,6 +15,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/capture/ring"
+	"github.com/flowdedup/flowdedup/capture/strip"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/engine/window"
@@ -24,13 +25,14 @@ import (
 // looks like.
 type keepFlags struct {
 	within        []string
-	only, protect input.Condition
+	only, protect []input.Condition // of several, one has to match
 	keep          string
 	prefer        []input.Condition
 	first         bool // --prefer first
 	written       bool // packets are written: see check
 	hold          time.Duration
 	strip         []string
+	slice         strip.Slice
 	decap, mark   bool
 }
 
@@ -49,29 +51,34 @@ const maxHold = 10 * time.Millisecond
 
 func (f *keepFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	fs.Var(newParsed(&f.within, "", "points", parseWords(withinWords)), "within", "copies come from the same only: "+strings.Join(withinWords, ", "))
-	fs.Var(newParsed(&f.only, "", "expr", input.ParseCondition), "only", "judge only packets that match `EXPR`; pass others untouched")
-	fs.Var(newParsed(&f.protect, "", "expr", input.ParseCondition), "protect", "never remove packets that match `EXPR`")
+	fs.Var(newList(&f.within, "", "points", parseWords(withinWords)), "within", "copies come from the same only: "+strings.Join(withinWords, ", "))
+	fs.Var(newConditions(&f.only), "only", "judge only packets that match `EXPR`; pass others untouched; may be repeated")
+	fs.Var(newConditions(&f.protect), "protect", "never remove packets that match `EXPR`; may be repeated")
 	fs.Var(newParsed(&f.keep, "", "which", oneOfNear(keepWords)), "keep", "of equal packets: flow: all of a conversation from one point, or first (default: flow where packets are written)")
-	fs.Var(newParsed(&f.prefer, "", "expr", f.parsePrefer), "prefer", "keep the copy that matches `EXPR` (may be repeated, best first), or first: the first one, whole or not")
+	fs.Var(newPreferences(f), "prefer", "keep the copy that matches `EXPR` (may be repeated, best first), or first: the first one, whole or not")
 	fs.Var(newParsed(&f.hold, "", "duration", parseDelay), "hold", "longest wait for a better copy (default: --window, at most 10ms)")
-	fs.Var(newParsed(&f.strip, "", "headers", parseWords(stripWords)), "strip", "take headers off what is written: "+strings.Join(stripWords, ", "))
+	fs.Var(newList(&f.strip, "", "headers", parseWords(stripWords)), "strip", "take headers off what is written: "+strings.Join(stripWords, ", "))
 	fs.BoolVar(&f.decap, "decap", false, "same as --strip tunnel")
 	fs.BoolVar(&f.mark, "mark", false, "write all packets, and mark each copy with a comment (pcapng)")
 	groupCompare.add(fs, "within", "only", "protect")
 	groupKeep.add(fs, "keep", "prefer", "hold", "strip", "decap", "mark")
+	f.registerSlice(fs)
 	completeWords(cmd, map[string][]string{
-		"keep": keepWords, "within": withinWords, "strip": stripWords, "hold": {"1ms", "10ms"},
+		"slice": sliceWords, "keep": keepWords, "within": withinWords, "strip": stripWords, "hold": {"1ms", "10ms"},
 		"only": conditionWords, "protect": conditionWords, "prefer": preferWords,
 	})
 }
 
 // conditions returns each condition with its flag.
-func (f *keepFlags) conditions() []namedCondition {
-	all := []namedCondition{{"--only", f.only}, {"--protect", f.protect}}
-	for _, p := range f.prefer {
-		all = append(all, namedCondition{"--prefer", p})
+func (f *keepFlags) conditions() (all []namedCondition) {
+	add := func(flag string, some []input.Condition) {
+		for _, c := range some {
+			all = append(all, namedCondition{flag, c})
+		}
 	}
+	add("--only", f.only)
+	add("--protect", f.protect)
+	add("--prefer", f.prefer)
 	return all
 }
 
@@ -116,6 +123,8 @@ func (f *keepFlags) check(fs *pflag.FlagSet, compare *compareFlags, output strin
 		err = errors.New("--within vni needs --identity inner: without it the VNI is part of what is compared")
 	case f.strips() && !f.written:
 		err = errors.New("--strip and --decap change what is written: name a file with -w")
+	case !f.slice.None():
+		err = f.checkSlice(fs, output)
 	case f.mark:
 		err = f.checkMark(fs, output)
 	}
@@ -135,8 +144,8 @@ func (f *keepFlags) checkMark(fs *pflag.FlagSet, output string) error {
 		return errors.New("--mark writes all packets, copies with a comment: name a pcapng file with -w")
 	case pcapfile.FormatOf(output) == capture.FormatPcap:
 		return fmt.Errorf("--mark writes comments, for which pcap has no place: name the file .pcapng instead of %s", output)
-	case f.strips():
-		return errors.New("--mark shows packets as they came: it takes no --strip and no --decap")
+	case f.strips() || !f.slice.None():
+		return errors.New("--mark shows packets as they came: it takes no --strip, --decap and --slice")
 	case set("duplicates"):
 		return errors.New("--mark writes copies to the file of -w: it takes no --duplicates")
 	case set("forward"):
@@ -179,7 +188,7 @@ func (f *keepFlags) checkInterfaces(from *sources) error {
 // complete adds the choice of packets to the configuration of the filter.
 func (f *keepFlags) complete(c *dedup.Config) {
 	c.Within, c.Only, c.Protect = slices.Sorted(slices.Values(f.within)), f.only, f.protect
-	c.Choice = dedup.Choice{Flow: f.keep == "flow", Prefer: f.prefer, Intact: f.intact(c.Identity), Strip: f.strip, Mark: f.mark}
+	c.Choice = dedup.Choice{Flow: f.keep == "flow", Prefer: f.prefer, Intact: f.intact(c.Identity), Strip: f.strip, Slice: f.slice, Mark: f.mark}
 	if f.decap && !slices.Contains(f.strip, "tunnel") {
 		c.Choice.Strip = append(slices.Clone(f.strip), "tunnel")
 	}

@@ -11,14 +11,18 @@ import (
 // with it.
 const preferFirst = "first"
 
-// parsePrefer adds one more preference.
-func (f *keepFlags) parsePrefer(text string) ([]input.Condition, error) {
-	if text == preferFirst {
-		f.first = true
-		return f.prefer, nil
+// newPreferences returns the value of --prefer, of which each use adds a preference.
+func newPreferences(f *keepFlags) *parsed[[]input.Condition] {
+	v := newConditions(&f.prefer)
+	condition := v.parse
+	v.parse = func(text string) ([]input.Condition, error) {
+		if text == preferFirst {
+			f.first = true
+			return f.prefer, nil
+		}
+		return condition(text)
 	}
-	one, err := input.ParseCondition(text)
-	return append(f.prefer, one), err
+	return v
 }
 
 // checkFirst rejects preferences beside --prefer first.

@@ -21,7 +21,7 @@ func (f *liveFlags) chooseDefaults(fs *pflag.FlagSet) error {
 	if !fs.Changed("window") && f.cardTimes(ring.StampsInHardware) {
 		f.window.Duration = window.Default
 	}
-	return f.profileFlags.apply(fs, &f.compareFlags, &f.keepFlags, f.writes(), f.hub != "")
+	return f.profileFlags.apply(fs, &f.compareFlags, &f.keepFlags, f.writes())
 }
 
 // cardTimes reports whether all times come from network cards. stamps says whether the card

@@ -86,11 +86,11 @@ func startLive(t *testing.T, args ...string) *liveRun {
 
 func startProgram(t *testing.T, args ...string) *liveRun {
 	t.Helper()
-	defaults := []string{"live", "--ring-size", "8MiB"}
+	defaults := []string{"--ring-size", "8MiB"}
 	if !slices.Contains(args, "exact") && !slices.Contains(args, "--learn") {
 		defaults = append(defaults, "--memory", "1MiB") // long windows would fill hundreds
 	}
-	r := &liveRun{t: t, cmd: program(t, slices.Concat(defaults, captureArgs(t), args)...)}
+	r := &liveRun{t: t, cmd: program(t, slices.Concat([]string{"live"}, captureArgs(t), overrule(defaults, args))...)}
 	r.cmd.Stdout = &r.stdout
 	r.start()
 	return r

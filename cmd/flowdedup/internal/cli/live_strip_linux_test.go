@@ -67,3 +67,35 @@ func TestLiveStrip(t *testing.T) {
 		}
 	}
 }
+
+// TestLiveSlice cuts kept packets and copies behind their UDP header. They were compared as a
+// whole.
+func TestLiveSlice(t *testing.T) {
+	t.Parallel()
+	lab(t)
+	pair(t, "left", "right")
+	dir := t.TempDir()
+	kept, copies := filepath.Join(dir, "kept.pcapng"), filepath.Join(dir, "copies.pcap")
+	r := startLive(t, "-i", "left", "-w", kept, "--duplicates", copies, "--slice", "l4+2", "--json", "--window", "5s")
+	const n = 40
+	var frames [][]byte
+	for id := range byte(n) {
+		content := "ab differ here only: " + string([]byte{id})
+		frames = append(frames, inUDP(53, content), inUDP(53, content))
+	}
+	sendBytes(t, "right", frames...)
+	if s := r.finish(); s.Duplicates != n || !strings.Contains(r.stdout.String(), `"sliced":80,"unsliced":0`) {
+		t.Errorf("%+v: %s", s, &r.stdout)
+	}
+	for _, name := range []string{kept, copies} {
+		got := framesOf(t, name)
+		if len(got) != n {
+			t.Fatalf("%s: %d packets", name, len(got))
+		}
+		for i, frame := range got {
+			if want := string(frames[2*i][:18+20+8+2]); frame != want {
+				t.Fatalf("%s: packet %d is %x, want %x", name, i, frame, want)
+			}
+		}
+	}
+}

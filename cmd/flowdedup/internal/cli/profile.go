@@ -69,8 +69,8 @@ func (f *profileFlags) register(cmd *cobra.Command) {
 }
 
 // apply rejects flags that would make the reader blind, and sets those that were not given.
-// written says that packets are written, shared that a hub says what a copy is.
-func (f *profileFlags) apply(fs *pflag.FlagSet, compare *compareFlags, keep *keepFlags, written, shared bool) error {
+// written says that packets are written.
+func (f *profileFlags) apply(fs *pflag.FlagSet, compare *compareFlags, keep *keepFlags, written bool) error {
 	r := &f.reader
 	if !r.isSet() {
 		return nil
@@ -78,13 +78,10 @@ func (f *profileFlags) apply(fs *pflag.FlagSet, compare *compareFlags, keep *kee
 	if err := r.refuse(fs, compare, keep); err != nil {
 		return &usageError{fmt.Errorf("--for %s: %w", r.name, err)}
 	}
-	if written && !shared && !fs.Changed("keep") {
-		keep.keep = "flow"
-	}
 	if written && r.keysVLAN && !fs.Changed("strip") && !slices.Contains(keep.within, "vlan") {
 		keep.strip = []string{"vlan"}
 	}
-	if r.verifies && !fs.Changed("ignore") && compare.identity != flow.Frame && !prefersFirst(fs) {
+	if r.verifies && !fs.Changed("ignore") && compare.identity != flow.Frame && !keep.first {
 		compare.ignore = flow.IgnoreAlso(flow.L4Checksum)
 	}
 	return nil
@@ -100,7 +97,7 @@ func (r *reader) refuse(fs *pflag.FlagSet, compare *compareFlags, keep *keepFlag
 	switch {
 	case r.keysVLAN && firstOfVLANs:
 		return fmt.Errorf("--keep first leaves a VLAN for each direction, of which %s makes flows with one side: use --keep flow or --strip vlan", r.title)
-	case r.verifies && prefersFirst(fs) && strings.Contains(fs.Lookup("ignore").Value.String(), "l4-checksum"):
+	case r.verifies && keep.first && strings.Contains(fs.Lookup("ignore").Value.String(), "l4-checksum"):
 		return fmt.Errorf("--prefer first keeps copies whose checksums were left to a network card, and %s drops these: leave it out", r.title)
 	case r.watches && keep.mark:
 		return fmt.Errorf("--mark writes the copies too, and %s would see them: leave it out", r.title)
@@ -121,15 +118,13 @@ func (r *reader) refuseCut(fs *pflag.FlagSet) error {
 		if f == nil || !f.Changed {
 			continue
 		}
-		if n, err := strconv.Atoi(f.Value.String()); err == nil && n > 0 && n < standardFrame {
-			return fmt.Errorf("--%s %d cuts packets, and %s needs whole ones: leave it out", name, n, r.title)
+		n, err := strconv.Atoi(f.Value.String())
+		if whole := n >= standardFrame || name == "snaplen" && n == 0; err != nil || !whole {
+			return fmt.Errorf("--%s %s cuts packets, and %s needs whole ones: leave it out", name, f.Value, r.title)
 		}
 	}
 	return nil
 }
-
-// prefersFirst reports that --prefer first was given: no copy is better than the first.
-func prefersFirst(fs *pflag.FlagSet) bool { return fs.Lookup("prefer").Value.String() == "first" }
 
 // recommended returns what inspect recommends for the reader.
 func (r *reader) recommended() (p inspect.Profile) {

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/once"
 )
 
 // Root returns the command line for documentation; its commands must not be run.
@@ -49,6 +51,7 @@ everything readable was processed, 4 compare or verify found a difference,
 	root.SetHelpCommand(newHelp())
 	root.AddCommand(newDedup(e), newDistinct(e), newLive(e), newInspect(e), newCompare(e), newVerify(e), newFlows(e), newPlan(e), newVersion(e))
 	addCompletion(root)
+	once.Flags(root)
 	return root
 }
 
@@ -80,6 +83,9 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
+	if _, err := os.Stat(args[0]); !cmd.HasParent() && (err == nil || strings.Contains(args[0], ".pcap")) {
+		return &usageError{fmt.Errorf("%s is no command: %s", args[0], habitOf(cmd, habitFile))}
+	}
 	msg := fmt.Sprintf("unknown command %q", args[0])
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 		msg += fmt.Sprintf("; did you mean %q?", near[0])
@@ -91,9 +97,14 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 func suggestFlag(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
-		return &usageError{err}
+		return &usageError{hintTwice(cmd, err)}
 	}
 	typed := strings.TrimLeft(unknown.GetSpecifiedName(), "-")
+	if unknown.GetSpecifiedShortnames() != "" {
+		if answer := habitOf(cmd, "-"+typed); answer != "" {
+			return &usageError{fmt.Errorf("there is no -%s: %s", typed, answer)}
+		}
+	}
 	var names []string
 	if unknown.GetSpecifiedShortnames() == "" { // every short name would be near to a letter
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })

@@ -29,7 +29,7 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"dedup", ""}, "empty"},
 		{[]string{"distinct", "-r", ""}, "empty"},
 		{[]string{"dedup", "-r", in, in}, "same file"},
-		{[]string{"dedup", "-r", in, "-w", in, in}, "same file"},
+		{[]string{"dedup", "-r", in, "-w", in, "--in-place", in}, "same file"},
 		{[]string{"dedpu", in}, `did you mean "dedup"?`},
 		{[]string{"dedup", in, "--windo", "1s"}, "did you mean --window?"},
 		{[]string{"dedup", in, "-x"}, "in -x (see flowdedup dedup --help)"},
@@ -136,17 +136,6 @@ func TestFullDisk(t *testing.T) {
 		if code != exitFailed || out != "" || !strings.HasPrefix(errs, "flowdedup: write /dev/full: ") {
 			t.Errorf("%s: exit code %d, stdout %q, stderr %q", flag, code, out, errs)
 		}
-	}
-}
-
-// TestMissingInputAmongOthers checks that the other inputs are processed, and that the
-// run fails at the end.
-func TestMissingInputAmongOthers(t *testing.T) {
-	in := bundled("router-plain.pcapng")
-	alone := runDedup(t, exitDone, in)
-	both := runDedup(t, exitFailed, "no-such-file", in)
-	if both.PacketsIn != alone.PacketsIn || both.Duplicates != alone.Duplicates {
-		t.Errorf("%+v, want %+v", both, alone)
 	}
 }
 

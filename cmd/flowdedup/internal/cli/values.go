@@ -12,6 +12,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/engine/window"
 	"github.com/flowdedup/flowdedup/layout"
@@ -24,21 +25,44 @@ type parsed[T any] struct {
 	parse func(string) (T, error)
 	text  string
 	kind  string
+	list  bool // each use of the flag adds words, with a comma between
+	adds  bool // parse adds to the value
+	given bool
 }
 
 func newParsed[T any](value *T, text, kind string, parse func(string) (T, error)) *parsed[T] {
 	return &parsed[T]{value: value, parse: parse, text: text, kind: kind}
 }
 
+// newList is newParsed for words with commas between them, to which each use of the flag
+// adds.
+func newList[T any](value *T, text, kind string, parse func(string) (T, error)) *parsed[T] {
+	return &parsed[T]{value: value, parse: parse, text: text, kind: kind, list: true}
+}
+
+// newConditions returns the value of a flag of which each use adds a condition.
+func newConditions(value *[]input.Condition) *parsed[[]input.Condition] {
+	return &parsed[[]input.Condition]{value: value, kind: "expr", adds: true, parse: func(s string) ([]input.Condition, error) {
+		one, err := input.ParseCondition(s)
+		return append(*value, one), err
+	}}
+}
+
 // Set implements pflag.Value.
 func (p *parsed[T]) Set(s string) error {
+	if p.list && p.given {
+		s = p.text + "," + s
+	}
 	v, err := p.parse(s)
 	if err != nil {
 		return err
 	}
-	*p.value, p.text = v, s
+	*p.value, p.text, p.given = v, s, true
 	return nil
 }
+
+// Adds implements once.Adder.
+func (p *parsed[T]) Adds() bool { return p.list || p.adds }
 
 // String implements pflag.Value.
 func (p *parsed[T]) String() string { return p.text }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/strip"
 	verifier "github.com/flowdedup/flowdedup/capture/verify"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/report"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
@@ -23,6 +24,8 @@ type verifyFlags struct {
 	compare compareFlags
 	within  []string
 	edge    time.Duration
+	sort    sortFlags
+	slice   strip.Slice
 }
 
 // verifyMemory is how much memory packets take, at most, without --memory.
@@ -46,7 +49,9 @@ use the filters of dedup: it compares packets byte by byte, and looks copies up
 by SHA-256 in a plain map, in one thread. It remembers the latest packets, as
 many as --memory holds, and says so if they are too few.
 
-Packets that --strip or --mark changed are different packets.
+Packets that --strip or --mark changed are different packets. Of an output that
+was cut or sorted, verify needs to know --slice and --sort. It has its own code
+for both.
 
 Exit codes: 0 the output is right, 4 it is not, or memory was too small to
 tell; 3 a capture is damaged and the rest is right, 1 failed, 2 wrong usage.`,
@@ -73,10 +78,12 @@ func (f *verifyFlags) register(cmd *cobra.Command) {
 	f.common.filter.register(fs)
 	fs.BoolVar(&f.noMerge, "no-merge", false, "inputs were read one after another, not in time order")
 	groupInput.add(fs, "no-merge")
+	f.sort.register(fs)
 	f.compare.registerCopies(fs)
-	fs.Var(newParsed(&f.within, "", "points", parseWords(withinWords)), "within", "copies come from the same only: "+strings.Join(withinWords, ", "))
+	fs.Var(newList(&f.within, "", "points", parseWords(withinWords)), "within", "copies come from the same only: "+strings.Join(withinWords, ", "))
 	fs.Var(newParsed(&f.edge, "256ns above 1ms", "duration", parseDelay), "edge", "by how much copies may lie outside of the window")
-	groupCompare.add(fs, "within", "edge")
+	fs.Var(newParsed(&f.slice, "", "bytes", strip.ParseSlice), "slice", "OUT was cut: 96 bytes of a frame, or l4+64 behind the innermost TCP or UDP header")
+	groupCompare.add(fs, "within", "edge", "slice")
 	f.memory = verifyMemory
 	fs.Var(newParsed(&f.memory, show.Bytes(verifyMemory), "size", parseMemory), "memory", "memory for packets: 4GiB")
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "print errors only")
@@ -87,7 +94,7 @@ func (f *verifyFlags) register(cmd *cobra.Command) {
 	completeWords(cmd, map[string][]string{
 		"filter": filterWords, "window": {"1ms", "100ms", "1s", "n:1000000", "none"}, "memory": {"1GiB", "4GiB"},
 		"identity": {"frame", "l3", "inner"}, "ignore": append(strings.Split(flow.FieldNames(), ", "), "none"), "within": withinWords,
-		"edge": {"0", "256ns"},
+		"edge": {"0", "256ns"}, "slice": sliceWords, "sort": sortWords,
 	})
 }
 
@@ -125,7 +132,7 @@ func (f *verifyFlags) config(cmd *cobra.Command, args []string) (*verify.Config,
 	if len(args) > 1 {
 		cfg.Duplicates = args[1]
 	}
-	if err := (&files{inputs: cfg.Inputs}).checkInputs(); err != nil {
+	if err := errors.Join((&files{inputs: cfg.Inputs}).checkInputs(), lookUp(cfg.Output, cfg.Duplicates)); err != nil {
 		return nil, err
 	}
 	keep := keepFlags{within: f.within}
@@ -135,11 +142,17 @@ func (f *verifyFlags) config(cmd *cobra.Command, args []string) (*verify.Config,
 	if err := keep.checkInputs(cfg.Inputs); err != nil {
 		return nil, err
 	}
+	if err := f.sort.check(cmd.Flags(), cfg.Inputs); err != nil {
+		return nil, err
+	}
 	c, w := &f.compare, f.compare.window
 	cfg.Config = verifier.Config{
 		Identity: c.identityConfig(),
 		Window:   w.Duration, Packets: uint64(w.Packets), Edge: f.edge, Across: c.across, Refresh: c.refresh,
-		Memory: f.memory,
+		Memory: f.memory, Slice: verifier.Slice{Bytes: f.slice.Bytes, Payload: f.slice.From == strip.FromPayload},
+	}
+	if f.sort.span > 0 {
+		cfg.Sort = verifier.Sort{Span: int64(f.sort.span), Memory: f.sort.memory, Sections: len(cfg.Inputs) == 1, Latest: f.sort.latest()}
 	}
 	for _, name := range f.within {
 		field, err := flow.ParsePointField(name)

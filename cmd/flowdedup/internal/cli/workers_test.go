@@ -107,11 +107,13 @@ func dedupText(t *testing.T, in workersInput, workers int) string {
 func conditionText(t *testing.T, in workersInput, workers int) string {
 	return dedupTextOf(t, in, workers, func(c *dedup.Config) {
 		c.Within = []string{"vlan"}
-		c.Only.Filter.Program = []xbpf.RawInstruction{{Op: 0x80}, {Op: 0x54, K: 3}, {Op: 0x15, Jt: 1}, {Op: 6, K: 1}, {Op: 6}} // of a length that 4 does not divide
-		c.Protect.Input = in.names[0]
+		var only, protect input.Condition
+		only.Filter.Program = []xbpf.RawInstruction{{Op: 0x80}, {Op: 0x54, K: 3}, {Op: 0x15, Jt: 1}, {Op: 6, K: 1}, {Op: 6}} // of a length that 4 does not divide
+		protect.Input = in.names[0]
 		if len(in.names) == 1 {
-			c.Protect.Input, c.Protect.Interface = "", "eth0"
+			protect.Input, protect.Interface = "", "eth0"
 		}
+		c.Only, c.Protect = []input.Condition{only, protect}, []input.Condition{protect}
 	})
 }
 

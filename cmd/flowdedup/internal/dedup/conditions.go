@@ -27,7 +27,7 @@ func (c *Config) pointFields() (all flow.PointFields) {
 
 // conditions are what a run looks for in packets. Those that it has none of are nil.
 type conditions struct {
-	only, protect *input.Matcher
+	only, protect []*input.Matcher // of several, one has to match
 	prefer        []*input.Matcher // the best one first
 	all           []*input.Matcher
 }
@@ -37,26 +37,24 @@ func newConditions(c *Config, inputs []string) *conditions {
 	s := &conditions{}
 	s.only = s.add("--only", c.Only, c, inputs)
 	s.protect = s.add("--protect", c.Protect, c, inputs)
-	for _, p := range c.Choice.Prefer {
-		s.prefer = append(s.prefer, s.add("--prefer", p, c, inputs))
-	}
+	s.prefer = s.add("--prefer", c.Choice.Prefer, c, inputs)
 	return s
 }
 
-func (s *conditions) add(flag string, what input.Condition, c *Config, inputs []string) *input.Matcher {
-	if what.None() {
-		return nil
+// add makes the conditions of a flag.
+func (s *conditions) add(flag string, what []input.Condition, c *Config, inputs []string) (added []*input.Matcher) {
+	for _, one := range what {
+		added = append(added, input.NewMatcher(input.MatcherConfig{
+			Flag: flag, Condition: one, Inputs: inputs, InterfaceIndex: c.InterfaceIndex, Warn: c.Input.Warn,
+		}))
 	}
-	m := input.NewMatcher(input.MatcherConfig{
-		Flag: flag, Condition: what, Inputs: inputs, InterfaceIndex: c.InterfaceIndex, Warn: c.Input.Warn,
-	})
-	s.all = append(s.all, m)
-	return m
+	s.all = append(s.all, added...)
+	return added
 }
 
 // HasConditions reports whether packets are matched.
 func (c *Config) HasConditions() bool {
-	return !c.Only.None() || !c.Protect.None() || len(c.Choice.Prefer) > 0
+	return len(c.Only)+len(c.Protect)+len(c.Choice.Prefer) > 0
 }
 
 // Compile compiles the conditions for link types that packets will have, so that their
@@ -74,12 +72,27 @@ func (c *Config) Compile(ctx context.Context, links []capture.LinkType) error {
 	return nil
 }
 
-// chooser returns the packets that a condition chooses, nil for no condition.
-func chooser(m *input.Matcher) dedup.Chooser {
-	if m == nil {
+// chooser returns the packets for which one of the conditions holds, nil for no condition.
+func chooser(any []*input.Matcher) dedup.Chooser {
+	switch len(any) {
+	case 0:
 		return nil
+	case 1:
+		return any[0].Match
 	}
-	return m.Match
+	return func(chosen []uint64, b *capture.Batch, from, to int) {
+		any[0].Match(chosen, b, from, to)
+		for ; from < to; from, chosen = from+step, chosen[min(step/64, len(chosen)):] {
+			var more [step / 64]uint64
+			end := min(from+step, to)
+			for _, m := range any[1:] {
+				m.Match(more[:], b, from, end)
+				for i := range (end - from + 63) / 64 {
+					chosen[i] |= more[i]
+				}
+			}
+		}
+	}
 }
 
 // admit prepares to match a batch.
@@ -109,10 +122,10 @@ func (s *conditions) rank(ranks []uint8, matched []uint64, b *capture.Batch, fro
 
 // summarize adds what conditions did to a summary.
 func (s *conditions) summarize(to *Summary, unjudged, protected uint64) {
-	if s.only != nil {
+	if len(s.only) > 0 {
 		to.Unjudged = &unjudged
 	}
-	if s.protect != nil {
+	if len(s.protect) > 0 {
 		to.Protected = &protected
 	}
 	for _, m := range s.all {

@@ -8,6 +8,7 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/capture/rotate"
+	"github.com/flowdedup/flowdedup/capture/strip"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/engine"
@@ -47,8 +48,9 @@ type Config struct {
 	// copies of each other.
 	Within []string
 	// Only says which packets are judged, all without a condition. Others are kept and not
-	// remembered. Protect says which are never removed; they are remembered.
-	Only, Protect input.Condition
+	// remembered. Protect says which are never removed; they are remembered. Of several
+	// conditions one has to match.
+	Only, Protect []input.Condition
 	Choice        Choice
 	// Hub asks a hub about the packets that stay, nil for none. Its Token has the Identity,
 	// Secret and Window of this Config. Choice then chooses nothing, and marks nothing.
@@ -77,7 +79,8 @@ type Choice struct {
 	// long as others may take to arrive.
 	Delay time.Duration
 	Strip []string // headers that are taken off, as --strip names them
-	Mark  bool     // all packets are written, and copies get a comment
+	Slice strip.Slice
+	Mark  bool // all packets are written, and copies get a comment
 }
 
 func (c *Config) digester() digest.MessageDigester {

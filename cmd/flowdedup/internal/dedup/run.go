@@ -43,6 +43,9 @@ func Run(ctx context.Context, cfg Config) (Summary, error) {
 	s.SkippedBlocks = r.outputs.Skipped()
 	s.Files = r.outputs.Files()
 	s.SetStripped(r.outputs)
+	if s.Unsorted = in.Unsorted(); s.Unsorted != nil {
+		s.SortedLate = &s.Unsorted.Late
+	}
 	s.Filtered = in.Filtered()
 	s.LatePackets = in.Late()
 	s.Timeline = r.timeline
@@ -113,7 +116,7 @@ func newRunner(ctx context.Context, cfg *Config, in *input.Stream) (*runner, err
 	rotate.Commented = cfg.Choice.Mark
 	rotate.Output.Workers = cfg.Workers
 	outputs := sink.New(ctx, sink.Config{
-		Kept: cfg.Output, Removed: cfg.Duplicates, Strip: headers, Rotate: rotate, Inputs: in.Inputs(), Log: cfg.Log,
+		Kept: cfg.Output, Removed: cfg.Duplicates, Strip: headers, Slice: cfg.Choice.Slice, Rotate: rotate, Inputs: in.Inputs(), Log: cfg.Log,
 		TLS: cfg.Input.Network.TLS, Arriving: in.Arrives(), BeginsLate: in.BeginsLate(),
 	})
 	if err := outputs.OpenFiles(ctx); err != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 	"github.com/flowdedup/flowdedup/engine"
@@ -70,6 +71,10 @@ type Summary struct {
 	// one that --strip was to take off. Both are nil without it.
 	Stripped   *uint64 `json:"stripped,omitempty"`
 	Unstripped *uint64 `json:"unstripped,omitempty"`
+	// Sliced counts written packets that lost bytes, Unsliced those that could not be cut.
+	// Both are nil without --slice.
+	Sliced   *uint64 `json:"sliced,omitempty"`
+	Unsliced *uint64 `json:"unsliced,omitempty"`
 	// HeldBytes is the most that waited for better copies at a time. HeldEarly counts
 	// packets that no longer could for want of memory. Both are nil if no packet waits.
 	HeldBytes *int    `json:"held_bytes,omitempty"`
@@ -89,6 +94,8 @@ type Summary struct {
 	// LatePackets counts packets that arrived too late to be merged in order; nil if all
 	// inputs are waited for.
 	LatePackets *uint64 `json:"late_packets,omitempty"`
+	// SortedLate counts packets that came too late to be sorted; nil without --sort.
+	SortedLate *uint64 `json:"sorted_late,omitempty"`
 	// Inputs are the opened inputs, in the order of the command line; nil for one input.
 	Inputs []InputCount `json:"inputs,omitempty"`
 	// Files counts the files of rotating outputs; nil without any.
@@ -118,6 +125,8 @@ type Summary struct {
 	Timeline *Timeline `json:"-"`
 	// Fill is the share of the filter's memory in use at the end: see engine.PacketStats.
 	Fill float64 `json:"-"`
+	// Unsorted details SortedLate.
+	Unsorted *pcapfile.SortStats `json:"-"`
 	// Unmatched are the conditions that no packet matched, with their flags.
 	Unmatched []string `json:"-"`
 }
@@ -126,6 +135,9 @@ type Summary struct {
 func (s *Summary) SetStripped(outputs *sink.Set) {
 	if n := outputs.Stripped(); n != nil {
 		s.Stripped, s.Unstripped = &n.Stripped, &n.Left
+	}
+	if n := outputs.Sliced(); n != nil {
+		s.Sliced, s.Unsliced = &n.Sliced, &n.Whole
 	}
 }
 

@@ -17,6 +17,9 @@ type Options struct {
 	// ChunkSize is about how many bytes of an input make a batch; 0 is
 	// pcapfile.DefaultChunkSize, or pcapfile.MergeChunkSize for several inputs.
 	ChunkSize int
+	// Sort brings packets into the order of their times, after inputs were merged; nil leaves
+	// their order. It is for inputs of which none arrives, and not for NoMerge.
+	Sort *pcapfile.SortConfig
 	// Network is for inputs that are no files.
 	Network Network
 	// Filter says which packets are wanted. Others are ignored.
@@ -70,8 +73,14 @@ func Open(ctx context.Context, names []string, opt Options) (*Stream, error) {
 			o.sources[i] = opt.Wrap(src)
 		}
 	}
-	s := opt.stream(join(o.sources, opt), warnings)
-	s.failed = o.failed
+	src := join(o.sources, opt)
+	var sorter *pcapfile.Sorter
+	if opt.Sort != nil {
+		sorter = pcapfile.Sort(src, *opt.Sort)
+		src = sorter
+	}
+	s := opt.stream(src, warnings)
+	s.failed, s.sorter = o.failed, sorter
 	return s, nil
 }
 

@@ -26,6 +26,7 @@ type Stream struct {
 	filtered uint64 // those of them that the filter removed
 	unwanted uint64 // those that wanted did
 
+	sorter     *pcapfile.Sorter // src if packets are sorted, else nil
 	receivers  []*netio.Receiver
 	arrivals   *pcapfile.Arrivals // src if inputs arrive, else nil
 	mergeWait  time.Duration
@@ -63,6 +64,15 @@ func (s *Stream) Late() *uint64 {
 	}
 	late := s.arrivals.Late()
 	return &late
+}
+
+// Unsorted returns what could not be sorted, nil if packets are not sorted.
+func (s *Stream) Unsorted() *pcapfile.SortStats {
+	if s.sorter == nil {
+		return nil
+	}
+	stats := s.sorter.Stats()
+	return &stats
 }
 
 // Peers returns the counts of the peers of all inputs together, nil if none is on a network.

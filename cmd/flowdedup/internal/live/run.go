@@ -129,7 +129,7 @@ func open(ctx context.Context, cfg *Config) (r *runner, err error) {
 		return r, err
 	}
 	outputs := sink.Config{
-		Kept: cfg.Output, Removed: cfg.Duplicates, Forward: cfg.Forward, Strip: headers, Retry: cfg.Ring.Wait,
+		Kept: cfg.Output, Removed: cfg.Duplicates, Forward: cfg.Forward, Strip: headers, Slice: cfg.Dedup.Choice.Slice, Retry: cfg.Ring.Wait,
 		TLS: cfg.TLS, Rotate: cfg.Rotate, Live: true, BeginsLate: cfg.network(), Stop: func() { r.capture.Stop() }, Log: r.log,
 	}
 	// Who waits for a hub would hold batches for long. Of those that wait for better copies

@@ -18,6 +18,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
@@ -80,7 +81,16 @@ func (c *Config) settings() []setting {
 		setting{"--mask4", mask4}, setting{"--mask6", mask6}, setting{"--vlan", vlan},
 		setting{"--every", c.Distinct.Calendar.Every.String()},
 		setting{"--slide", strconv.FormatBool(c.Distinct.Past > 0)}, setting{"--tz", zone},
-		setting{"--within", strings.Join(d.Within, ",")}, setting{"--only", d.Only.String()})
+		setting{"--within", strings.Join(d.Within, ",")}, setting{"--only", textOf(d.Only)})
+}
+
+// textOf identifies conditions by their texts.
+func textOf(conditions []input.Condition) string {
+	var all []string
+	for i := range conditions {
+		all = append(all, conditions[i].String())
+	}
+	return strings.Join(all, ", or ")
 }
 
 // programSum identifies a program of --bpf-file by its instructions, whatever the layout

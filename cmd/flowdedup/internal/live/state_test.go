@@ -215,7 +215,7 @@ func TestSettings(t *testing.T) {
 		{func(c *Config) { c.Filter.Program = one }, "it was saved with --bpf-file none, and this run has " + programSum(one)},
 		{func(c *Config) { c.Dedup.Params = dedup.Params{"P": 2, "K": 3} }, "it was saved with --method none, and this run has  --param K=3,P=2"},
 		{func(c *Config) { c.Dedup.Within = []string{"vlan", "interface"} }, "it was saved with --within none, and this run has vlan,interface"},
-		{func(c *Config) { c.Dedup.Only = input.Condition{Interface: "a"} }, "it was saved with --only none, and this run has interface a"},
+		{func(c *Config) { c.Dedup.Only = []input.Condition{{Interface: "a"}, {Interface: "b"}} }, "it was saved with --only none, and this run has interface a, or interface b"},
 		{func(c *Config) { c.Ring.SnapLen = 96 }, "it was saved with --snaplen 0, and this run has 96"},
 		{func(c *Config) { c.Inputs = []string{"a", "b"} }, "it was saved with -i none, and this run has a, b"},
 	} {

@@ -78,6 +78,12 @@ func dedupText(w io.Writer, s *dedup.Summary, written bool, rate string) error {
 	if s.Stripped != nil {
 		fmt.Fprintf(&t, "  stripped    %s packets%s\n", show.Count(*s.Stripped), also(show.Note{Count: *s.Unstripped, What: "with a header that could not be taken off"}))
 	}
+	if s.Sliced != nil {
+		fmt.Fprintf(&t, "  sliced      %s packets%s\n", show.Count(*s.Sliced), also(show.Note{Count: *s.Unsliced, What: "that could not be cut"}))
+	}
+	if s.SortedLate != nil {
+		fmt.Fprintf(&t, "  sorted      by time, %s packets came too late for that\n", show.Count(*s.SortedLate))
+	}
 	fmt.Fprintf(&t, "  compared    by %s identity %s%s\n", s.Identity, within(s.Window), groups(s.Within))
 	fmt.Fprintf(&t, "  method      %s in %s, %s\n", s.Method, show.Bytes(s.MemoryBytes), risk(s.PredictedFPR)+edge(s.EdgeError))
 	if notes := anomalies(s); notes != "" {

@@ -35,6 +35,8 @@ type Config struct {
 	Retry   bool
 	// Strip are headers that kept packets lose.
 	Strip strip.Headers
+	// Slice cuts the packets of files, kept and removed ones.
+	Slice strip.Slice
 	// Rotate splits each output into several files, if it has a size or an interval.
 	Rotate rotate.Options
 	// Live is for runs without end. A file has its name from the start, and others can
@@ -72,13 +74,15 @@ const hangTimeout = 400 * time.Millisecond
 type Set struct {
 	cfg      Config
 	outputs  []*output
-	stripper *strip.Stripper // nil if packets stay as they are
+	stripper *strip.Stripper // nil if packets keep their headers
+	slicer   *strip.Slicer   // nil if packets stay whole
 	inverted []uint64
 	giveUp   <-chan struct{} // closed when blocked outputs are given up
 	leave    <-chan struct{} // closed when a caller of Write that hangs is left behind
 
 	mu       sync.Mutex // guards what Write counts, for List
 	stripped strip.Stats
+	sliced   strip.SliceStats
 	writing  *output // what a caller of Write writes to itself
 	ending   bool    // no more is written
 }
@@ -92,6 +96,9 @@ func New(ctx context.Context, cfg Config) *Set {
 	s := &Set{cfg: cfg, giveUp: closedAfter(ctx, endTimeout), leave: closedAfter(ctx, endTimeout+hangTimeout)}
 	if cfg.Strip != 0 {
 		s.stripper = strip.New(strip.Config{Headers: cfg.Strip})
+	}
+	if !cfg.Slice.None() {
+		s.slicer = strip.NewSlicer(cfg.Slice)
 	}
 	return s
 }
@@ -172,7 +179,7 @@ func inputAt(name string, inputs []string) os.FileInfo {
 }
 
 // Write hands a batch and its verdicts (a bit per packet that is a copy) to every output,
-// without the headers that kept packets lose. It may change the content of b.
+// without the headers that kept packets lose, and cut. It may change the content of b.
 // Its error ends the run: it comes from the first output that fails, in live runs from
 // the last one that is left.
 func (s *Set) Write(b *capture.Batch, drop []uint64) error {
@@ -181,6 +188,7 @@ func (s *Set) Write(b *capture.Batch, drop []uint64) error {
 	}
 	b = s.strip(b, drop)
 	s.inverted = capture.Complement(s.inverted, drop, len(b.Frames))
+	s.slice(b, drop)
 	removed := trafficOf(b, drop)
 	kept := trafficBut(b, removed)
 	var errs []error
@@ -250,6 +258,24 @@ func (s *Set) strip(b *capture.Batch, drop []uint64) *capture.Batch {
 	defer s.mu.Unlock()
 	s.stripped = s.stripper.Stats()
 	return b
+}
+
+// slice cuts the packets that are written.
+func (s *Set) slice(b *capture.Batch, drop []uint64) {
+	if s.slicer == nil {
+		return
+	}
+	switch {
+	case s.cfg.Removed == "":
+		s.slicer.Slice(b, drop)
+	case s.cfg.Kept == "":
+		s.slicer.Slice(b, s.inverted)
+	default:
+		s.slicer.Slice(b, nil)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sliced = s.slicer.Stats()
 }
 
 // addMissed counts packets for an output that takes none any more.

@@ -98,6 +98,17 @@ func (s *Set) Stripped() *strip.Stats {
 	return &stats
 }
 
+// Sliced returns how many packets were cut, nil if all were to stay whole.
+func (s *Set) Sliced() *strip.SliceStats {
+	if s.slicer == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	stats := s.sliced
+	return &stats
+}
+
 // Skipped returns how many pcapng blocks no output could copy.
 func (s *Set) Skipped() uint64 {
 	s.mu.Lock()

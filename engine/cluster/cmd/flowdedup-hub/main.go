@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/once"
 	"github.com/flowdedup/flowdedup/engine/cluster/hub"
 	"github.com/flowdedup/flowdedup/engine/cluster/slice"
 )
@@ -35,7 +36,10 @@ func (u usageError) Unwrap() error { return u.error }
 
 func main() {
 	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT)
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup does
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr, signals))
 }
 
@@ -79,9 +83,10 @@ func rootCommand(log *logger) *cobra.Command {
 	root := serveCommand(log)
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{once.Error(err)} })
 	root.PersistentFlags().String("state", defaultState(), "`folder` of settings, keys and saved slices")
 	root.AddCommand(joinCommand(), inviteCommand(), removeCommand(), usersCommand(), statusCommand(), countsCommand(), versionCommand())
+	once.Flags(root)
 	return root
 }
 

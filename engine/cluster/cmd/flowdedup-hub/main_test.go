@@ -67,6 +67,9 @@ func TestUsage(t *testing.T) {
 		{[]string{"--slices", "0"}, 2, "1 to 1000"},
 		{[]string{"--memory", "1"}, 2, "such as 512MiB"},
 		{[]string{"--listen", "4222"}, 2, ":PORT"},
+		{[]string{"--memory", "1GiB", "--memory", "2GiB"}, 2, "--memory is given twice"},
+		{[]string{"status", "--json", "--json=false"}, 2, "--json is given twice, with different values"},
+		{[]string{"--within", "vrf", "--within", "vlan"}, 2, "--within vrf"},
 		{[]string{"--tls-cert", "x"}, 2, "belong together"},
 		{[]string{"--tls-cert", text, "--tls-key", text}, 2, "--tls-cert"},
 		{[]string{"--join", "x"}, 2, "hub-token"},
@@ -114,7 +117,12 @@ func TestToken(t *testing.T) {
 // program starts flowdedup-hub as a process of its own, and waits until it answers.
 func program(t *testing.T, state string, args ...string) *exec.Cmd {
 	t.Helper()
-	c := exec.Command(os.Args[0], append(args, "--state", state)...)
+	return started(t, state, exec.Command(os.Args[0], append(args, "--state", state)...))
+}
+
+// started starts a command that is flowdedup-hub, or becomes it, and waits until it answers.
+func started(t *testing.T, state string, c *exec.Cmd) *exec.Cmd {
+	t.Helper()
 	c.Env = append(os.Environ(), "FLOWDEDUP_HUB_TEST=run")
 	var errOut bytes.Buffer
 	c.Stderr = &errOut
@@ -236,6 +244,23 @@ func TestKill(t *testing.T) {
 		if code := c.ProcessState.ExitCode(); code != exitSignal+int(syscall.SIGTERM) {
 			t.Errorf("exit code %d: %s", code, c.Stderr)
 		}
+	}
+}
+
+// TestIgnoredSignals starts a hub with signals ignored, as in the background of a script that
+// nohup has started. SIGINT ends it, and SIGHUP before it does not.
+func TestIgnoredSignals(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "state")
+	args := []string{"-c", `trap "" INT QUIT HUP; exec "$0" "$@"`, os.Args[0], "--state", state, "--listen", "127.0.0.1:" + lab.FreePort(t), "--http", "none", "--slices", "1", "--memory", "1MiB"}
+	c := started(t, state, exec.Command("sh", args...))
+	for _, s := range []os.Signal{syscall.SIGHUP, syscall.SIGINT} {
+		if err := c.Process.Signal(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_ = c.Wait() // says that the exit code is not 0
+	if code := c.ProcessState.ExitCode(); code != exitSignal+int(syscall.SIGINT) {
+		t.Errorf("exit code %d: %s", code, c.Stderr)
 	}
 }
 

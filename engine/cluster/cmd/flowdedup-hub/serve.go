@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/once"
 	"github.com/flowdedup/flowdedup/engine/cluster/hub"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
@@ -66,8 +67,8 @@ need no flags.`,
 	flags.StringVar(&f.settings.URL, "url", "", "where sensors reach this server, if not by an address of this machine, such as `nats://hub.example.org:4222`")
 	flags.StringVar(&f.window, "window", window.Default.String(), "`time` between a packet and its copies, beyond what clocks differ")
 	flags.StringVar(&f.settings.Identity, "identity", "l3", "what makes packets the same, `kind` as in flowdedup dedup --identity")
-	flags.StringVar(&f.settings.Ignore, "ignore", "", "additional `fields` to ignore, as in flowdedup dedup --ignore")
-	flags.StringVar(&f.settings.Within, "within", "", "copies come from the same `points` only: vlan, vni")
+	flags.Var(once.List(&f.settings.Ignore), "ignore", "additional `fields` to ignore, as in flowdedup dedup --ignore")
+	flags.Var(once.List(&f.settings.Within), "within", "copies come from the same `points` only: vlan, vni")
 	flags.IntVar(&f.settings.Slices, "slices", 64, "`number` of parts that hubs can share")
 	flags.BoolVar(&f.settings.Journal, "journal", false, "write requests down before they are answered, so that a hub that dies has forgotten nothing")
 	flags.StringVar(&f.memory, "memory", "512MiB", "`bytes` that all slices of this hub may grow to")

@@ -1,0 +1,214 @@
+package pcapfile
+
+import (
+	"math"
+	"sync/atomic"
+
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// SortConfig bounds how far packets are sorted.
+type SortConfig struct {
+	// Span is how long a packet waits for earlier ones, in nanoseconds of the packets' own
+	// times: until one comes that is later by Span.
+	Span int64
+	// Memory is how many bytes may wait. Then the earliest packets wait no longer. 0 is
+	// DefaultSortMemory.
+	Memory int
+	// Latest takes the time of each packet that has one, and returns the latest time so far.
+	// It may leave out times that it takes for false. nil believes all.
+	Latest func(time int64) int64
+}
+
+// DefaultSortMemory holds a quarter of a second of full packets at 10 Gbit/s.
+const DefaultSortMemory = 256 << 20
+
+// SortStats says what a Sorter could not sort.
+type SortStats struct {
+	// Late counts packets that came after a later one had left. They leave at once.
+	Late  uint64
+	First uint64 // the number of the first of them in the input, from 1
+	By    int64  // the longest time in nanoseconds by which one was late
+	Full  bool   // Memory let packets leave early
+}
+
+// Sorter is the Source of another one whose packets come in the order of their times, as far
+// as SortConfig allows. Packets of one time stay in their order. One without a time follows
+// what is before it in the source.
+//
+// The order depends on the packets alone, not on how the source delivers them. Blocks are
+// ahead of packets that wait, so what describes a packet is before it. With one input, whose
+// sections a Writer copies, no packet is moved across the header of a section.
+//
+// Records are copied twice. Memory is that of SortConfig and of one batch. Nothing is
+// allocated once both are full.
+type Sorter struct {
+	capture.Source
+	cfg     SortConfig
+	in      capture.Batch
+	frame   int // of in, the next to be taken
+	block   int // likewise
+	number  uint64
+	waiting sortHeap
+	store   cells
+	key     int64 // of the packet before
+	latest  int64 // of the times that are believed
+	left    int64 // the time of the latest packet that has left
+	barrier bool  // sections come one after the other
+	ended   error // what the source has ended with
+
+	late, first atomic.Uint64
+	by          atomic.Int64
+	full        atomic.Bool
+}
+
+// Sort returns a Sorter, which owns the source: its Close closes that.
+func Sort(src capture.Source, cfg SortConfig) *Sorter {
+	if cfg.Memory == 0 {
+		cfg.Memory = DefaultSortMemory
+	}
+	return &Sorter{
+		Source: src, cfg: cfg, key: capture.NoTime, latest: math.MinInt64, left: math.MinInt64, barrier: len(src.Inputs()) == 1,
+	}
+}
+
+// latest returns the latest time, after that of another packet.
+func (c *SortConfig) latest(before, time int64) int64 {
+	if c.Latest == nil {
+		return max(before, time)
+	}
+	return c.Latest(time)
+}
+
+// Stats returns what was counted so far. It may be called during Next.
+func (s *Sorter) Stats() SortStats {
+	return SortStats{Late: s.late.Load(), First: s.first.Load(), By: s.by.Load(), Full: s.full.Load()}
+}
+
+// Next delivers about mergeTarget bytes, or fewer if it would have to read the source again.
+// See Source.
+func (s *Sorter) Next(b *capture.Batch) error {
+	b.Reset()
+	for s.settle(b) && s.ended == nil {
+		switch {
+		case s.frame < len(s.in.Frames) || s.block < len(s.in.Blocks):
+			s.take(b)
+			continue
+		case len(b.Frames)+len(b.Blocks) == 0:
+			s.read()
+			continue
+		}
+		break
+	}
+	b.Interfaces, b.Sections = s.in.Interfaces, s.in.Sections
+	if len(b.Frames)+len(b.Blocks) == 0 {
+		return s.ended
+	}
+	return nil
+}
+
+// read gets the next batch of the source.
+func (s *Sorter) read() {
+	interfaces, sections := s.in.Interfaces, s.in.Sections
+	s.frame, s.block = 0, 0
+	if s.ended = s.Source.Next(&s.in); s.ended != nil {
+		s.in.Reset()
+		s.in.Interfaces, s.in.Sections = interfaces, sections // those of packets that wait
+	}
+}
+
+// settle delivers the packets that need not wait any more, or can not. It reports false if b
+// has no room for all of them. What is late does not depend on where batches end, since
+// nothing is taken before all these have left.
+func (s *Sorter) settle(b *capture.Batch) bool {
+	until := s.until()
+	for len(s.waiting) > 0 {
+		early := s.waiting[0].key > until
+		switch {
+		case early && s.store.bytes() <= s.cfg.Memory:
+			return len(b.Buf) < mergeTarget
+		case len(b.Buf) >= mergeTarget:
+			return false
+		case early:
+			s.full.Store(true)
+		}
+		s.leave(b)
+	}
+	return len(b.Buf) < mergeTarget
+}
+
+// until returns up to which time packets need not wait.
+func (s *Sorter) until() int64 {
+	switch {
+	case s.ended != nil || s.sectionNext():
+		return math.MaxInt64
+	case s.latest < math.MinInt64+s.cfg.Span:
+		return math.MinInt64
+	}
+	return s.latest - s.cfg.Span
+}
+
+// sectionNext reports whether the header of a section comes next, with one input.
+func (s *Sorter) sectionNext() bool {
+	return s.barrier && s.blockNext() && s.in.Blocks[s.block].Type == capture.BlockSectionHeader
+}
+
+func (s *Sorter) blockNext() bool {
+	return s.block < len(s.in.Blocks) && int(s.in.Blocks[s.block].Before) <= s.frame
+}
+
+// take delivers a block of the source, or lets a packet wait.
+func (s *Sorter) take(b *capture.Batch) {
+	if s.blockNext() {
+		k := s.in.Blocks[s.block]
+		data := s.in.Block(s.block)
+		k.Offset, k.Before = uint32(len(b.Buf)), uint32(len(b.Frames))
+		b.Blocks = append(b.Blocks, k)
+		b.Buf = append(b.Buf, data...)
+		s.block++
+		return
+	}
+	f := &s.in.Frames[s.frame]
+	s.number++
+	if f.Time != capture.NoTime {
+		s.key, s.latest = f.Time, s.cfg.latest(s.latest, f.Time)
+	}
+	if s.key < s.left {
+		s.passLate(b, f)
+	} else {
+		s.waiting.push(waiting{key: s.key, number: s.number, frame: *f, cell: s.store.put(s.in.Record(s.frame))})
+	}
+	s.frame++
+}
+
+// passLate delivers a packet that is too late, where it is.
+func (s *Sorter) passLate(b *capture.Batch, f *capture.Frame) {
+	add(b, *f, func(to []byte) []byte { return append(to, s.in.Record(s.frame)...) })
+	if f.Time == capture.NoTime {
+		return
+	}
+	if s.late.Add(1) == 1 {
+		s.first.Store(s.number)
+	}
+	by := s.left - f.Time
+	if by < 0 { // beyond what 64 bits hold
+		by = math.MaxInt64
+	}
+	s.by.Store(max(by, s.by.Load()))
+}
+
+// leave delivers the earliest packet.
+func (s *Sorter) leave(b *capture.Batch) {
+	w := s.waiting.pop()
+	s.left = w.key
+	add(b, w.frame, func(to []byte) []byte { return s.store.take(to, w.cell, int(w.frame.RecordLen)) })
+}
+
+// add appends a frame, whose record appendTo appends.
+func add(b *capture.Batch, f capture.Frame, appendTo func([]byte) []byte) {
+	shift := uint32(len(b.Buf)) - f.Record // modulo 1<<32, as are the sums with it
+	b.Buf = appendTo(b.Buf)
+	f.Record += shift
+	f.Data += shift
+	b.Frames = append(b.Frames, f)
+}

@@ -1,0 +1,173 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// TestHabits checks that what is typed for other programs is answered with exit code 2, in
+// one line, by the table.
+func TestHabits(t *testing.T) {
+	in := bundled("router-plain.pcapng")
+	for _, c := range []struct {
+		args string
+		want string
+	}{
+		{in, "flowdedup inspect FILE"},
+		{"nothing.pcapng", "flowdedup inspect FILE"},
+		{"-r " + in, "flowdedup dedup -r FILE"},
+		{"-i lo", "flowdedup live -i"},
+		{"-nn", "never looked up"},
+		{"dedup -n " + in, "never looked up"},
+		{"dedup -qn " + in, "there is no -n: "},
+		{"dedup -nr " + in, "never looked up"},
+		{"distinct -c 5 " + in, "tcpdump -r FILE -c N"},
+		{"dedup -s 64 " + in, "--slice N"},
+		{"dedup -C 100 " + in, "--rotate-size"},
+		{"dedup -d " + in, "--window n:5"},
+		{"live -i lo -d tcp", "tcpdump -ddd"},
+		{"dedup -D 5 " + in, "--identity frame --window n:N"},
+		{"live -D", "lists interfaces"},
+		{"dedup -I 14 " + in, "--ignore"},
+		{"live -i lo -I", "iw dev"},
+		{"dedup -o out.pcap " + in, "use -w"},
+		{"dedup -F pcap " + in, "-w OUT.pcap"},
+		{"dedup -i lo", "flowdedup live"},
+		{"live -r " + in, "flowdedup dedup"},
+		{"dedup -Y http " + in, "--filter"},
+		{"dedup -S 0 " + in, "--sort"},
+		{"dedup " + in + " -w 0.001", "--window 1ms"},
+		{"live -i lo -w 1", "--window 1ms"},
+	} {
+		out, errs, code := run(strings.Fields(c.args)...)
+		if code != exitUsage || out != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
+			t.Errorf("%q: exit code %d, stdout %q, stderr %q, want %q", c.args, code, out, errs, c.want)
+		}
+	}
+}
+
+// TestHabitsAreNone checks that no answer is about a flag that the command has, and that
+// flags which answers name exist.
+func TestHabitsAreNone(t *testing.T) {
+	root := newRoot(&env{})
+	long := map[string]bool{}
+	for _, cmd := range root.Commands() {
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { long["--"+f.Name] = true })
+	}
+	for _, h := range habits {
+		for _, name := range strings.Fields(h.commands) {
+			cmd := root
+			if name != noCommand {
+				cmd = commandOf(t, root, name)
+			}
+			if len(h.typed) == 2 && cmd.Flags().ShorthandLookup(h.typed[1:]) != nil {
+				t.Errorf("%s has %s", name, h.typed)
+			}
+		}
+		for _, word := range strings.FieldsFunc(h.answer, func(r rune) bool { return strings.ContainsRune(" ,;:'", r) }) {
+			if strings.HasPrefix(word, "--") && !long[word] {
+				t.Errorf("%s: no command has %s", h.typed, word)
+			}
+		}
+	}
+}
+
+func commandOf(t *testing.T, root *cobra.Command, name string) *cobra.Command {
+	t.Helper()
+	at := slices.IndexFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == name })
+	if at < 0 {
+		t.Fatalf("no command %s", name)
+	}
+	return root.Commands()[at]
+}
+
+// TestInputsAreLookedUp checks that a missing input ends each command before another one is
+// read or anything is written, and that a pipe is not opened for that.
+func TestInputsAreLookedUp(t *testing.T) {
+	in, dir := bundled("router-plain.pcapng"), t.TempDir()
+	missing, out := filepath.Join(dir, "no-such-file"), filepath.Join(dir, "out")
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"dedup", "-w", out, in, missing}, missing},
+		{[]string{"dedup", "-w", out, missing, in}, missing},
+		{[]string{"dedup", "-w", out, in, dir}, "is a directory"},
+		{[]string{"dedup", "-w", out, "--no-merge", in, missing}, missing},
+		{[]string{"dedup", in, missing}, "to write it, use -w " + missing},
+		{[]string{"dedup", "-r", missing, in}, missing},
+		{[]string{"distinct", "--csv", out, in, missing}, missing},
+		{[]string{"inspect", "--html", out, in, missing}, missing},
+		{[]string{"compare", "--only-a", out, in, missing}, missing},
+		{[]string{"verify", in, missing}, missing},
+		{[]string{"verify", in, in, missing}, missing},
+		{[]string{"plan", "--html", out, "--from", in, "--from", missing}, missing},
+		{[]string{"flows", "-w", out, in, missing}, missing},
+	} {
+		stdout, errs, code := run(c.args...)
+		if code != exitFailed || stdout != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
+			t.Errorf("%q: exit code %d, stdout %q, stderr %q", c.args, code, stdout, errs)
+		}
+		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+			t.Fatalf("%q left %v, %v", c.args, left, err)
+		}
+	}
+	if _, errs, code := run("dedup", missing, in); code != exitFailed || strings.Contains(errs, "use -w") {
+		t.Errorf("exit code %d, stderr %q", code, errs)
+	}
+}
+
+// TestInPlace checks that an input is replaced with --in-place alone, whatever its name is.
+func TestInPlace(t *testing.T) {
+	content, err := os.ReadFile(bundled("router-plain.pcapng"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	in, symbolic, hard := filepath.Join(dir, "in.pcapng"), filepath.Join(dir, "symbolic.pcapng"), filepath.Join(dir, "hard.pcapng")
+	if err := os.WriteFile(in, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("in.pcapng", symbolic); err != nil {
+		t.Skip(err)
+	}
+	if err := os.Link(in, hard); err != nil {
+		t.Skip(err)
+	}
+	size := func() int64 {
+		info, err := os.Stat(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Size()
+	}
+	for _, name := range []string{in, filepath.Join(dir, ".", "..", filepath.Base(dir), "in.pcapng"), symbolic, hard} {
+		out, errs, code := run("dedup", in, "-w", name)
+		if code != exitUsage || out != "" || !strings.Contains(errs, "--in-place") || size() != int64(len(content)) {
+			t.Errorf("%s: exit code %d, %q, %q, %d bytes", name, code, out, errs, size())
+		}
+	}
+	other := filepath.Join(dir, "other.pcapng")
+	for _, args := range [][]string{{"-w", other, "--in-place"}, {"--in-place"}} {
+		if _, errs, code := run(append([]string{"dedup", in}, args...)...); code != exitUsage || !strings.Contains(errs, "names no input") {
+			t.Errorf("%q: exit code %d, %q", args, code, errs)
+		}
+	}
+	if _, errs, code := run("dedup", in, "--duplicates", in, "--in-place"); code != exitUsage || !strings.Contains(errs, "--duplicates would replace") {
+		t.Errorf("exit code %d, %q", code, errs)
+	}
+	for _, name := range []string{hard, symbolic} { // the hard link gets a file of its own
+		if _, errs, code := run("dedup", in, "-w", name, "--in-place"); code != exitDone || errs != "" {
+			t.Fatalf("exit code %d, %q", code, errs)
+		}
+	}
+	if size() >= int64(len(content)) {
+		t.Errorf("%d bytes, as before", size())
+	}
+}

@@ -1,0 +1,110 @@
+// Package once makes a second value of a flag wrong usage. Package pflag takes the last
+// value, and the first one is lost without a word.
+package once
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// ErrTwice is the error of a flag that has a value already.
+var ErrTwice = errors.New("is given twice")
+
+// Adder is implemented by values to which each use of their flag adds.
+type Adder interface{ Adds() bool }
+
+// Flags lets each flag of a command, and of all commands below it, be given once. Flags that
+// take several values stay as they are: those of an Adder or a pflag.SliceValue. So do
+// switches that say the same again. Call it when all flags are defined.
+func Flags(cmd *cobra.Command) {
+	for _, fs := range []*pflag.FlagSet{cmd.PersistentFlags(), cmd.Flags()} {
+		fs.VisitAll(restrict)
+	}
+	for _, c := range cmd.Commands() {
+		Flags(c)
+	}
+}
+
+func restrict(f *pflag.Flag) {
+	adder, adds := f.Value.(Adder)
+	_, slice := f.Value.(pflag.SliceValue)
+	_, done := f.Value.(*value)
+	if slice || done || adds && adder.Adds() {
+		return
+	}
+	f.Value = &value{f.Value, f}
+	if f.DefValue == "0s" {
+		f.DefValue = "0" // help shows no zeros, but knows durations by the type of their values
+	}
+}
+
+// value is a value that its flag sets once.
+type value struct {
+	pflag.Value
+	flag *pflag.Flag
+}
+
+// Set implements pflag.Value. pflag marks a flag as changed after the first Set.
+func (v *value) Set(s string) error {
+	if !v.flag.Changed {
+		return v.Value.Set(s)
+	}
+	before := v.Value.String()
+	if v.Type() != "bool" {
+		return ErrTwice
+	}
+	if err := v.Value.Set(s); err != nil {
+		return err
+	}
+	if v.Value.String() != before {
+		return ErrTwice
+	}
+	return nil
+}
+
+// Error returns the sentence for an error of parsing flags: that of ErrTwice names the flag.
+func Error(err error) error {
+	var invalid *pflag.InvalidValueError
+	if !errors.As(err, &invalid) || !errors.Is(err, ErrTwice) {
+		return err
+	}
+	f := invalid.GetFlag()
+	name := "--" + f.Name
+	if f.Shorthand != "" {
+		name = "-" + f.Shorthand + " (" + name + ")"
+	}
+	if f.Value.Type() == "bool" {
+		return fmt.Errorf("%s %w, with different values", name, ErrTwice)
+	}
+	return fmt.Errorf("%s %w, and takes one value", name, ErrTwice) // which may be a secret
+}
+
+// list is a list of words with commas between them, to which each use of its flag adds.
+type list struct {
+	words *string
+	given bool
+}
+
+// List returns the value of a flag that takes a list of words with commas between them.
+func List(words *string) pflag.Value { return &list{words: words} }
+
+// Set implements pflag.Value. The first use replaces the default.
+func (l *list) Set(s string) error {
+	if l.given {
+		s = *l.words + "," + s
+	}
+	*l.words, l.given = s, true
+	return nil
+}
+
+// String implements pflag.Value.
+func (l *list) String() string { return *l.words }
+
+// Type implements pflag.Value.
+func (l *list) Type() string { return "list" }
+
+// Adds implements Adder.
+func (l *list) Adds() bool { return true }
