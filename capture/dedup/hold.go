@@ -395,13 +395,6 @@ func (x *HoldBatch) improve(b *capture.Batch, i int, quality uint64) {
 	}
 }
 
-// isSet returns a bit of a bitmap, which is nil if it has none.
-func isSet(bitmap []uint64, i int) bool {
-	return bitmap != nil && bitmap[uint(i)/64]>>(uint(i)%64)&1 != 0
-}
-
-func setBit(bitmap []uint64, i int) { bitmap[uint(i)/64] |= 1 << (uint(i) % 64) }
-
 // distance returns how far two times are apart.
 func distance(a, b int64) uint64 {
 	hi, borrow := bits.Sub64(uint64(a)^1<<63, uint64(b)^1<<63, 0)

@@ -262,3 +262,10 @@ func (r *ring[T]) pop() {
 	r.from = (r.from + 1) & (len(r.items) - 1)
 	r.count--
 }
+
+// isSet returns a bit of a bitmap, which is nil if it has none.
+func isSet(bitmap []uint64, i int) bool {
+	return bitmap != nil && bitmap[uint(i)/64]>>(uint(i)%64)&1 != 0
+}
+
+func setBit(bitmap []uint64, i int) { bitmap[uint(i)/64] |= 1 << (uint(i) % 64) }
