@@ -32,7 +32,7 @@ type BatchDetector struct {
 	chosen          chosen
 	doubts          doubts
 	fixed           []uint64 // a bit for each packet that is unjudged, undecidable or protected; nil without any
-	fixes           []uint64 // memory of fixed
+	fixes, repeats  []uint64 // memory of fixed, and of copies where they are not those of drop
 	copies          []uint64 // a bit for each packet that is no first sighting: copies and unjudged ones
 	unjudged        uint64   // packets of the last batch
 	spared          uint64   // copies of it that are protected

@@ -93,7 +93,8 @@ func (p *BatchDetector) fix() {
 	p.fixed = p.fixes
 	p.unjudged, p.spared = uint64(n)-capture.CountKept(p.fixed, 0, n), 0
 	p.doubts.fix(p.fixed)
-	p.copies = resize(p.copies, len(p.drop))
+	p.repeats = resize(p.repeats, len(p.drop))
+	p.copies = p.repeats
 	for w := range p.copies {
 		p.copies[w] = p.drop[w] | p.fixed[w]
 	}

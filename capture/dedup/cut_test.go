@@ -169,6 +169,29 @@ func TestUndecidable(t *testing.T) {
 	}
 }
 
+// TestUndecidableBatches judges batches with and without such packets in turn.
+func TestUndecidableBatches(t *testing.T) {
+	d, err := dedup.New(dedup.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	p := d.NewBatchDetector()
+	for i := range 6 {
+		b, want := datagrams(62, 0, 20), uint64(0)
+		if i%2 == 0 {
+			b, want = datagrams(1000, 0, 20), 10
+			if i > 0 {
+				want = 20 // all were there before
+			}
+		}
+		p.Prepare(b)
+		if got := 20 - capture.CountKept(p.Judge(b), 0, 20); got != want {
+			t.Errorf("batch %d: %d copies, want %d", i, got, want)
+		}
+	}
+}
+
 // TestUndecidableHold keeps them where they are while others wait for better copies.
 func TestUndecidableHold(t *testing.T) {
 	b := datagrams(62, 0, 20)

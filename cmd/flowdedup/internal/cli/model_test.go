@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -78,11 +80,29 @@ func (m *dedupModel) split(stream []seen) (kept, copies []record) {
 // judged returns the numbers of the packets that are judged.
 func (m *dedupModel) judged(stream []seen) (numbers []int) {
 	for i := range stream {
-		if m.only == nil || m.only(&stream[i]) {
+		if (m.only == nil || m.only(&stream[i])) && (m.across || !m.undecidable(&stream[i])) {
 			numbers = append(numbers, i)
 		}
 	}
 	return numbers
+}
+
+// undecidable reports whether too little of a packet is compared to know it: package verify
+// checks that rule.
+func (m *dedupModel) undecidable(p *seen) bool {
+	cfg := flow.IdentityConfig{Bytes: m.bytes}
+	if m.identity == "frame" {
+		cfg.Kind = flow.Frame
+	}
+	if m.ignore != "" {
+		cfg.Ignore, _ = flow.ParseIgnore(m.ignore)
+	}
+	var b capture.Batch
+	b.Append(capture.Frame{Interface: b.AppendInterface(capture.Interface{LinkType: capture.LinkEthernet}), WireLen: p.wire}, []byte(p.data))
+	for _, one := range flow.NewIdentity(cfg).FromFrames(make([]flow.Protocol, 1), &b, 0).Doubts() {
+		return !one.Checksum
+	}
+	return false
 }
 
 func (m *dedupModel) protects(p *seen) bool { return m.protect != nil && m.protect(p) }
