@@ -16,6 +16,7 @@ import (
 
 // inspectResult is the part of "inspect --json" that scripts read.
 type inspectResult struct {
+	Undecidable            uint64
 	ChecksumOnly           uint64 `json:"checksum_only"`
 	Verdict                string
 	Packets, Copies, Equal uint64
@@ -83,6 +84,16 @@ func (r *inspectResult) runCommand(t *testing.T) uint64 {
 	return runDedup(t, exitDone, words[2:]...).Duplicates
 }
 
+// checkCommand checks that the command removes what inspect said. It may also remove packets
+// that are known by a checksum alone, from which inspect concludes nothing.
+func (r *inspectResult) checkCommand(t *testing.T) {
+	t.Helper()
+	c := &r.Recommendation
+	if got := r.runCommand(t); got < c.Removes || got > c.Removes+r.ChecksumOnly {
+		t.Errorf("%s removes %d packets, not %d, and at most %d more", c.Command, got, c.Removes, r.ChecksumOnly)
+	}
+}
+
 // shellWords splits a line as a shell does that knows single quotes and backslashes.
 func shellWords(line string) (words []string) {
 	quoted, escaped, inWord := false, false, false
@@ -141,7 +152,7 @@ func TestInspectTruth(t *testing.T) {
 					same += n
 				}
 			}
-			if routed+r.ChecksumOnly != made.Kinds["routed"] || vlan != made.Kinds["vlan"] || same != made.Kinds["loopback"] || r.Copies != routed+vlan+same {
+			if routed > made.Kinds["routed"] || routed+r.ChecksumOnly < made.Kinds["routed"] || vlan != made.Kinds["vlan"] || same != made.Kinds["loopback"] || r.Copies != routed+vlan+same {
 				t.Errorf("kinds %v, want %v", r.Kinds, made.Kinds)
 			}
 			if r.TTLSteps["1"]+r.TTLSteps["-1"] != routed || len(r.TTLSteps) > 2 {
@@ -157,9 +168,7 @@ func TestInspectTruth(t *testing.T) {
 			if !c.Dedup || c.Window != "1ms" || c.Removes != r.Copies || c.Wrong != 0 || c.Left != 0 {
 				t.Errorf("%+v, %d copies", c, r.Copies)
 			}
-			if got := r.runCommand(t); got != c.Removes+r.ChecksumOnly { // which dedup removes, but nothing is concluded from
-				t.Errorf("%s removes %d packets, not %d", c.Command, got, c.Removes)
-			}
+			r.checkCommand(t)
 		})
 	}
 }
@@ -217,14 +226,13 @@ func TestInspectShared(t *testing.T) {
 		c := &r.Recommendation
 		if c.Identity == "l3" && len(c.Ignore) == 0 && c.IdentityBytes == 0 && len(a.NotDecoded) == 0 {
 			want := a.Duplicates["l3"].AnchoredLast["1"] + moreCopies[name].anchoredLast["1"]
-			if compared++; r.Equal != want {
+			if compared++; r.Equal > want || r.Equal+r.Undecidable+r.ChecksumOnly < want {
 				t.Errorf("%s: %d equal packets, want %d", name, r.Equal, want)
 			}
 		}
 		if c.Dedup {
-			if ran++; r.runCommand(t) != c.Removes {
-				t.Errorf("%s: %s does not remove %d packets", name, c.Command, c.Removes)
-			}
+			ran++
+			r.checkCommand(t)
 		}
 	}
 	if !testing.Short() && (compared < 20 || ran < 5) {

@@ -72,7 +72,7 @@ func newSummary(cfg *Config, r *compare.Report, took time.Duration) Summary {
 	for i, to := range []*Side{&s.A, &s.B} {
 		from := &r.Sides[i]
 		*to = Side{
-			Input: cfg.Inputs[i], Packets: from.Packets, Outside: from.Outside, Repeats: from.Repeats, NonIP: from.NonIP,
+			Input: cfg.Inputs[i], LAN: cfg.lanOf(i), Packets: from.Packets, Outside: from.Outside, Repeats: from.Repeats, NonIP: from.NonIP,
 			Snapped: from.Truncated, OutOfOrder: from.Disorder, NoTimestamp: from.NoTime, Unopened: from.Unopened, Undecidable: from.Undecidable,
 		}
 	}
