@@ -205,6 +205,9 @@ func recommendation(t *strings.Builder, s *inspect.Summary) {
 	default:
 		fmt.Fprintf(t, "\nRecommended:\n\n    %s\n\n", r.Command)
 		fmt.Fprintf(t, "  removes     %s packets; %s of them are no copies\n", show.Count(r.Removes), show.Count(r.Wrong))
+		if s.ChecksumOnly > 0 {
+			fmt.Fprintf(t, "              and at most %s that are known by a checksum alone\n", show.Count(s.ChecksumOnly))
+		}
 	}
 	title := "because"
 	for _, reason := range r.Reasons {
