@@ -132,7 +132,7 @@ func profiled(t *testing.T, command, line string) (c flowConfig, err error) {
 	if err := cmd.ParseFlags(wordsOf(line)); err != nil {
 		return c, err
 	}
-	if err := f.check(cmd, []string{"in"}); err != nil {
+	if err := f.check(cmd, []string{bundled("router-plain.pcapng")}); err != nil {
 		return c, err
 	}
 	d := f.compareFlags.config(cmd, &f.common)
