@@ -34,6 +34,7 @@ type flowsFlags struct {
 	listen       listenFlag
 	format       string
 	mapping      text.Mapping
+	times        text.TimeLayout
 	policy       flows.Policy
 	key          match.Key
 	points       match.PointKind
@@ -60,30 +61,31 @@ func newFlows(e *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "flows [flags] [INPUT...]",
 		Short: "Keep each flow once among the records that routers export",
-		Long: `Read flow records (NetFlow v5 and v9, IPFIX, sFlow, and lines of JSON or CSV),
-and keep each flow once, though every router, firewall and interface that it
-passes has told of it.
+		Long: `Read flow records (NetFlow v1, v5, v7 and v9, IPFIX, sFlow, and lines of JSON
+or CSV), and keep each flow once, though every router, firewall and interface
+that it passes has reported it.
 
 INPUT is a capture of exports (pcap, pcapng), an IPFIX file (RFC 5655), or text:
-lines of JSON, nfdump's JSON, or CSV with a header. --listen takes what
+lines of JSON, nfdump's JSON, Zeek's logs, or CSV with a header. --listen takes what
 exporters send.
 
-A record is a copy if another point told of the same flow at that time. A point
+A record is a copy if another point reported the same flow at that time. A point
 is an exporter with its observation domain, or an input whose records name no
 exporter. Records of one point are never copies of each other. Clocks that are
 apart are set right by when messages came.
 
 --policy says what becomes of copies:
-  owner   the point that tells of a flow first owns it. When it tells no more,
+  owner   the point that reports a flow first owns it. When it reports no more,
           the flow goes to whoever does. The default.
   record  records match one to one, by start, duration, packets and bytes: for
           archives, and to audit accounting.
   merge   as owner; the record that stays has the greatest counters and lists
-          the exporters and interfaces that told of it.
+          the exporters and interfaces that reported it.
   mark    as owner, but copies stay, with duplicate_of.
 
 Without -w and --to records are only counted. What cannot be decided passes as
-unchecked. Do not match sampled exports: two exporters that sample see different
+unchecked, a value that cannot be read among it: --time-format says how times
+are written. Do not match sampled exports: two exporters that sample see different
 flows. Use --boundary for these. The manual says more.
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 an input is damaged and the rest
@@ -106,7 +108,10 @@ was processed, 130 and 143 ended by a signal.`,
   # distinct addresses and flows of each hour
   flowdedup flows --listen :2055 --of src,dst,flow --every 1h --reports hours.jsonl
 
-  # one record for a flow, with all exporters that told of it
+  # what an exporter sent to two collectors
+  flowdedup flows --point same a.json b.json -w once.ndjson
+
+  # one record for a flow, with all exporters that reported it
   flowdedup flows --listen :2055 --policy merge --window 30s -w merged.ndjson`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, e, args) },
 	}
@@ -125,7 +130,7 @@ func (f *flowsFlags) run(cmd *cobra.Command, e *env, args []string) error {
 	}
 	e.quiet = f.quiet
 	cfg := flows.Config{
-		Inputs: inputs, Listen: f.listen.datagrams, Streams: f.listen.streams, Sockets: min(runtime.GOMAXPROCS(0), maxFlowSockets), Format: f.format, Map: f.mapping, KeyGiven: cmd.Flags().Changed("key"), Policy: f.policy, Window: f.window,
+		Inputs: inputs, Listen: f.listen.datagrams, Streams: f.listen.streams, Sockets: min(runtime.GOMAXPROCS(0), maxFlowSockets), Format: f.format, Map: f.mapping, Times: f.times, KeyGiven: cmd.Flags().Changed("key"), Policy: f.policy, Window: f.window,
 		Output: f.output, CSV: f.csv, Rotate: f.rotate.options(), Relay: f.relay, Spoof: f.spoof, Inspect: f.inspect, State: f.state, StateEvery: f.stateEvery, Log: e.logger(),
 		Match: match.Config{
 			Key: f.key, Points: f.points, NAT: f.nat, OwnerTimeout: f.ownerTimeout, Prefer: f.prefer.exporters,
@@ -210,7 +215,17 @@ func (f *flowsFlags) warnFlows(e *env, s *flows.Summary) {
 		e.warn(fmt.Errorf("%d of %d records are of exporters that sample packets: points then see different flows, what only one saw is counted, and sums are wrong: use --boundary FILE", s.Sampled, s.RecordsIn))
 	}
 	if n := s.Unchecked; n > 0 {
-		e.warn(fmt.Errorf("%d records passed unchecked: they have no addresses, no template, or found no room in --memory", n))
+		e.warn(fmt.Errorf("%d records passed unchecked: they have no addresses, no template, a value that could not be read, or found no room in --memory", n))
+	}
+	for _, u := range s.Unread {
+		way := "--map says where values are"
+		if u.Time {
+			way = "--time-format says how times are written"
+		}
+		e.warn(fmt.Errorf("%d values of %s could not be read, such as %q: %s", u.Values, u.Field, u.Example, way))
+	}
+	if s.Untimed > 0 {
+		e.warn(fmt.Errorf("%d records are in no window of --of, as they have no time that could be read", s.Untimed))
 	}
 	if s.Dropped > 0 {
 		e.warn(fmt.Errorf("the kernel dropped %d datagrams because a buffer was full: sysctl -w net.core.rmem_max=67108864", s.Dropped))

@@ -57,7 +57,7 @@ func newCounts(cfg *Distinct, s secret.Secret) *counts {
 
 // add counts a record that lasts from start to end. A copy adds its keys, and no record.
 func (c *counts) add(r *records.Record, start, end int64, isCopy bool) error {
-	if r.Unmatched || start == 0 {
+	if r.Unmatched {
 		return nil
 	}
 	from, to := c.cfg.Calendar.Window(end)

@@ -1,0 +1,122 @@
+package text
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+)
+
+// Bounds of what is looked at before the first record is taken.
+const (
+	aheadBytes   = 16 << 20
+	aheadRecords = 1000 // to find out the format
+	// aheadTimeless is how many records are looked at for one with a time.
+	aheadTimeless = 10
+)
+
+// ahead calls see with each record that comes, as it came, without taking it: until see
+// returns false, or the text ends or fails, or too much was seen. It reports whether the
+// text ended.
+func (r *Reader) ahead(see func(record []byte) bool) (ended bool) {
+	for at, over := 0, false; ; {
+		at = r.skipBetween(at)
+		rest := r.buf[r.at+at:]
+		n := r.recordEnd(rest)
+		if n == 0 && over {
+			n = len(rest)
+		}
+		switch {
+		case n > 0 && !see(rest[:n]), at > aheadBytes, n == 0 && len(rest) > maxRecord:
+			return false
+		case n > 0:
+			at += n
+		case over:
+			return true
+		default:
+			over = r.fill() != nil // it comes again when records are taken
+		}
+	}
+}
+
+// skipBetween returns where the next object of an array begins, at or behind at.
+func (r *Reader) skipBetween(at int) int {
+	for r.array && r.at+at < len(r.buf) && r.buf[r.at+at] != '{' {
+		at++
+	}
+	return at
+}
+
+// recordEnd returns the length of the record that begins p, 0 if its end is not there.
+func (r *Reader) recordEnd(p []byte) int {
+	if r.array {
+		var s scan
+		return s.end(p)
+	}
+	return bytes.IndexByte(p, '\n') + 1
+}
+
+// firstOf returns the format of the first record that is one of flows: logs begin with
+// events of other kinds. Names are those of the first record if there is none.
+func (r *Reader) firstOf() (f *format, names []string) {
+	var all []string
+	probe := object{take: func(path, _ []byte) { all = append(all, string(path)) }}
+	seen := 0
+	r.ahead(func(record []byte) bool {
+		all = nil
+		if probe.read(record) {
+			f = formatOf(all)
+		}
+		if names == nil {
+			names = all
+		}
+		seen++
+		return f == nil && seen < aheadRecords
+	})
+	return f, names
+}
+
+// errOrder is the reason if day and month cannot be told apart.
+var errOrder = errors.New("--time-format says which is which: %d/%m/%Y %H:%M:%S")
+
+// findOrder finds out whether dates that end with the year begin with the day or with the
+// month: a number above 12 is a day.
+func (r *Reader) findOrder() error {
+	if r.times.layout.layout != "" || r.isZeek {
+		return nil
+	}
+	var doubt string
+	defer func(take func(path, v []byte)) { r.object.take = take }(r.object.take)
+	seen, timed := 0, false
+	see := func(t target, v []byte) {
+		if t != start && t != end && t != received || len(v) == 0 || string(v) == r.unset {
+			return
+		}
+		timed = true
+		o, is := orderOf(v)
+		if is && doubt == "" {
+			doubt = string(v[:min(len(v), maxExample)])
+		}
+		r.times.order |= o // both orders make the contradictory one
+	}
+	r.object.take = func(path, v []byte) { see(r.format.names[string(path)], v) }
+	r.ahead(func(record []byte) bool {
+		if r.json {
+			r.object.read(record)
+		} else {
+			r.columns.split(record, func(i int, v []byte) {
+				if i < len(r.columns.targets) {
+					see(r.columns.targets[i], v)
+				}
+			})
+		}
+		seen++
+		return r.times.order == unknownOrder && (doubt != "" || !timed && seen < aheadTimeless)
+	})
+	switch {
+	case doubt != "" && r.times.order == unknownOrder:
+		return fmt.Errorf("%w: %q may begin with the day or with the month: %w", ErrFormat, doubt, errOrder)
+	case r.times.order == contradictory:
+		return fmt.Errorf("%w: %q has both: %w", ErrFormat, doubt, errOrder)
+	}
+	return nil
+}
