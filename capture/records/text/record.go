@@ -16,7 +16,7 @@ type values struct {
 	hasType            bool
 	isFlow             bool   // its kind is that of flows
 	swapped            bool   // the source port was code << 8 | type, in hexadecimal
-	dotted             bool   // a port has a fraction that is not 0
+	dotted             target // a port that has a fraction that is not 0, or 0
 	isOther            bool   // its protocol says that it is of none
 	lost               uint64 // bits of the targets of values that could not be read
 }
@@ -162,8 +162,10 @@ func (x *values) port(t target, v []byte) (uint16, bool) {
 	if n <= math.MaxUint8 {
 		x.icmpType, x.icmpCode, x.hasType = uint16(n), uint16(code), true
 	}
-	x.dotted = x.dotted || code != 0
-	return uint16(n), ok && fine
+	if ok = ok && fine; ok && code != 0 {
+		x.dotted = t
+	}
+	return uint16(n), ok
 }
 
 // directionOf reads a direction. There are numbers of others than these two.
@@ -200,8 +202,8 @@ func (t *Reader) finish(r *records.Record, x *values) {
 			r.DestinationPort = r.SourcePort
 		}
 		r.SourcePort = 0
-	case x.dotted:
-		t.cannot(destinationPort, dottedPort)
+	case x.dotted != 0:
+		t.cannot(x.dotted, dottedPort)
 	}
 	if x.duration != 0 && r.End == 0 && r.Start != 0 {
 		r.End = r.Start + x.duration
