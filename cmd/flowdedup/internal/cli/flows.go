@@ -50,6 +50,7 @@ type flowsFlags struct {
 	relay        string
 	spoof        bool
 	inspect      bool
+	page         pageFlag
 	serve        string
 	reports      string
 	state        string
@@ -151,14 +152,26 @@ func (f *flowsFlags) run(cmd *cobra.Command, e *env, args []string) error {
 	if err := f.openReports(cmd.Context(), &cfg); err != nil {
 		return err
 	}
-	end, err := f.show(&cfg)
+	page, err := f.page.open(cmd.Context())
 	if err != nil {
 		return err
+	}
+	end, err := f.show(&cfg)
+	if err != nil {
+		return errors.Join(err, page.discard())
 	}
 	defer end()
 	s, err := flows.Run(cmd.Context(), &cfg)
 	f.warnFlows(e, &s)
-	return errors.Join(markDamage(err, s.RecordsIn, s.Damaged), f.print(e, &s, err))
+	return errors.Join(markDamage(err, s.RecordsIn, s.Damaged), f.print(e, &s, err), f.writePage(page, &s, err))
+}
+
+// writePage writes the page unless nothing was opened, or an output failed.
+func (f *flowsFlags) writePage(page pageFile, s *flows.Summary, err error) error {
+	if s.Policy == "" || errors.Is(err, sink.ErrOutput) {
+		return page.discard()
+	}
+	return page.write(func(w io.Writer) error { return report.FlowsPage(w, s) })
 }
 
 // reportsToStdout reports whether counts go to standard output.
@@ -229,6 +242,9 @@ func (f *flowsFlags) warnFlows(e *env, s *flows.Summary) {
 	}
 	if s.Dropped > 0 {
 		e.warn(fmt.Errorf("the kernel dropped %d datagrams because a buffer was full: sysctl -w net.core.rmem_max=67108864", s.Dropped))
+	}
+	if s.RecordsIn == 0 && s.Foreign > 0 {
+		e.warn(fmt.Errorf("none of %d packets is a message of NetFlow of version 1, 5, 7 or 9, IPFIX or sFlow of version 5: others were left out", s.Foreign))
 	}
 	if s.Lost > 0 {
 		e.warn(fmt.Errorf("%d records or messages never came, as sequence numbers tell", s.Lost))

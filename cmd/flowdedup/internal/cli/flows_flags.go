@@ -61,6 +61,7 @@ func (f *flowsFlags) registerFlows(cmd *cobra.Command) {
 	fs.StringVar(&f.state, "state", "", "save flows and templates to `FILE`, and resume from it")
 	fs.StringVar(&f.serve, "serve", "", "serve metrics and a page at `ADDRESS`: 9469 (loopback only), 0.0.0.0:9469")
 	fs.BoolVar(&f.inspect, "inspect", false, "say who reports what twice, and which policy fits")
+	f.page.register(fs, "with the points and their copies")
 	fs.BoolVar(&f.json, "json", false, "print JSON")
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "print errors only")
 	groupOutput.add(fs, "write", "csv", "to", "spoof", "reports", "state", "serve", "inspect", "json", "quiet")
@@ -190,6 +191,9 @@ func (f *flowsFlags) check(fs *pflag.FlagSet, e *env, inputs []string) error {
 	if err := errors.Join(f.rotate.check(f.output), f.keyFlags.check()); err != nil {
 		return err
 	}
-	named := files{outputs: []namedFile{{"-w", f.output}, {"--state", f.state}, {"--reports", f.reports}}, inputs: append(inputs, f.boundary)}
+	if err := f.page.check(&common{json: f.json, quiet: f.quiet}); err != nil {
+		return err
+	}
+	named := files{outputs: []namedFile{{"-w", f.output}, {"--state", f.state}, {"--reports", f.reports}, f.page.named()}, inputs: append(inputs, f.boundary)}
 	return named.check()
 }

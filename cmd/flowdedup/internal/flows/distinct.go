@@ -151,7 +151,9 @@ func (c *counts) keys(to *multikey.Elements, key *flow.KeyConfig, r *records.Rec
 		c.element(to, key, r, from, netip.Addr{}, n)
 		c.element(to, key, r, other, netip.Addr{}, n)
 	default:
-		c.element(to, key, r, from, other, n)
+		if r.Unread&records.PartFlow == 0 { // else it would pass for another flow
+			c.element(to, key, r, from, other, n)
+		}
 	}
 }
 

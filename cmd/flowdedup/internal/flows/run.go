@@ -174,15 +174,17 @@ func (r *runner) each(ctx context.Context) error {
 	for {
 		next <- struct{}{}
 		err, came := await(ctx, done, giveUp)
+		if came {
+			before := r.counts.Unread
+			r.counts = r.reader.Counts()
+			r.noteUnread(before)
+		}
 		if !came || errors.Is(err, io.EOF) {
 			return ctx.Err()
 		}
 		if err != nil {
 			return err
 		}
-		before := r.counts.Unread
-		r.counts = r.reader.Counts()
-		r.noteUnread(before)
 		r.tick(time.Now())
 		if err := r.take(batch); err != nil {
 			return err

@@ -21,6 +21,7 @@ type Summary struct {
 	Unread      []UnreadSummary `json:"unread"`
 	Other       uint64          `json:"other_events"`
 	Untimed     uint64          `json:"untimed"`
+	Foreign     uint64          `json:"foreign"`  // packets without a message of flow records
 	BytesIn     uint64          `json:"bytes_in"` // that records tell of
 	CopiedBytes uint64          `json:"copied_bytes"`
 
@@ -90,7 +91,7 @@ func newSummary(cfg *Config, j *match.Judge, n *names, read records.Counts, took
 		RecordsIn: c.Records, RecordsOut: c.Records - c.Copies, Copies: c.Copies, Unchecked: c.Unchecked + read.Untemplated,
 		Undecodable: read.Undecodable, BytesIn: c.Bytes, CopiedBytes: c.CopiedBytes, Messages: read.Messages,
 		Templates: read.Templates, Waiting: read.Waiting, Untemplated: read.Untemplated, Lost: read.Lost, Replayed: read.Replayed,
-		Other: read.Other, Restarts: read.Restarts, Sampled: c.Sampled, Policy: cfg.Policy, Key: cfg.Match.Key.String(), Point: cfg.Match.Points.String(),
+		Other: read.Other, Foreign: read.Foreign, Restarts: read.Restarts, Sampled: c.Sampled, Policy: cfg.Policy, Key: cfg.Match.Key.String(), Point: cfg.Match.Points.String(),
 		MemoryBytes: j.Bytes(), Points: []PointSummary{}, Matrix: []PairSummary{}, Seconds: took.Seconds(), Rate: float64(c.Records) / took.Seconds(),
 	}
 	if cfg.Policy == Mark {
@@ -126,5 +127,6 @@ func add(a, b records.Counts) records.Counts {
 	a.Templates += b.Templates
 	a.Unread += b.Unread
 	a.Other += b.Other
+	a.Foreign += b.Foreign
 	return a
 }

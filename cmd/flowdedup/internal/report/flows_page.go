@@ -14,6 +14,9 @@ import (
 func FlowsPage(w io.Writer, s *flows.Summary) error {
 	p := page.Page{Title: "flowdedup flows", Lead: []string{fmt.Sprintf("%s of %s records report what another point had reported: %s of %s of traffic.",
 		show.Count(s.Copies), show.Count(s.RecordsIn), show.Bytes(s.CopiedBytes), show.Bytes(s.BytesIn))}}
+	if i := s.Inspection; i != nil {
+		p.Lead = append(append([]string{capitalized(i.Verdict)}, p.Lead...), i.Because...)
+	}
 	fact := func(name, value string) { p.Facts = append(p.Facts, page.Fact{Name: name, Value: value}) }
 	fact("records", show.Count(s.RecordsIn))
 	fact("copies", fmt.Sprintf("%s (%s)", show.Count(s.Copies), share(s.Copies, s.RecordsIn)))
