@@ -9,15 +9,22 @@ import (
 // Bounds of what is looked at before the first record is taken.
 const (
 	aheadBytes   = 16 << 20
-	aheadRecords = 1000 // to find out the format
-	// aheadTimeless is how many records are looked at for one with a time.
-	aheadTimeless = 10
+	aheadRecords = 1000 // to find out the format, and for one with a time
+)
+
+// further says whether more is to be looked at.
+type further uint8
+
+const (
+	enough  further = iota
+	ifThere         // if it was read already: who writes the text may wait
+	more
 )
 
 // ahead calls see with each record that comes, as it came, without taking it: until see
-// returns false, or the text ends or fails, or too much was seen. It reports whether the
-// text ended.
-func (r *Reader) ahead(see func(record []byte) bool) (ended bool) {
+// has enough, or the text ends or fails, or too much was seen.
+func (r *Reader) ahead(see func(record []byte) further) {
+	next := more
 	for at, over := 0, false; ; {
 		at = r.skipBetween(at)
 		rest := r.buf[r.at+at:]
@@ -25,14 +32,14 @@ func (r *Reader) ahead(see func(record []byte) bool) (ended bool) {
 		if n == 0 && over {
 			n = len(rest)
 		}
-		switch {
-		case n > 0 && !see(rest[:n]), at > aheadBytes, n == 0 && len(rest) > maxRecord:
-			return false
-		case n > 0:
+		if n > 0 {
+			next = see(rest[:n])
 			at += n
-		case over:
-			return true
-		default:
+		}
+		switch {
+		case next == enough, at > aheadBytes, n == 0 && (over || next == ifThere || len(rest) > maxRecord):
+			return
+		case n == 0:
 			over = r.fill() != nil // it comes again when records are taken
 		}
 	}
@@ -61,7 +68,7 @@ func (r *Reader) firstOf() (f *format, names []string) {
 	var all []string
 	probe := object{take: func(path, _ []byte) { all = append(all, string(path)) }}
 	seen := 0
-	r.ahead(func(record []byte) bool {
+	r.ahead(func(record []byte) further {
 		all = nil
 		if probe.read(record) {
 			f = formatOf(all)
@@ -70,7 +77,10 @@ func (r *Reader) firstOf() (f *format, names []string) {
 			names = all
 		}
 		seen++
-		return f == nil && seen < aheadRecords
+		if f != nil || seen == aheadRecords {
+			return enough
+		}
+		return more
 	})
 	return f, names
 }
@@ -99,7 +109,7 @@ func (r *Reader) findOrder() error {
 		r.times.order |= o // both orders make the contradictory one
 	}
 	r.object.take = func(path, v []byte) { see(r.format.names[string(path)], v) }
-	r.ahead(func(record []byte) bool {
+	r.ahead(func(record []byte) further {
 		if r.json {
 			r.object.read(record)
 		} else {
@@ -110,7 +120,13 @@ func (r *Reader) findOrder() error {
 			})
 		}
 		seen++
-		return r.times.order == unknownOrder && (doubt != "" || !timed && seen < aheadTimeless)
+		switch {
+		case r.times.order != unknownOrder || doubt == "" && timed || seen == aheadRecords && !timed:
+			return enough
+		case doubt == "":
+			return ifThere
+		}
+		return more
 	})
 	switch {
 	case doubt != "" && r.times.order == unknownOrder:

@@ -326,6 +326,7 @@ func FuzzText(f *testing.F) {
 	for _, s := range []string{
 		`{"src_addr":"192.0.2.1","dst_addr":"198.51.100.7","proto":"TCP","time_flow_start_ns":1}` + "\n", `[{"src4_addr":"192.0.2.1","dst4_addr":"198.51.100.7","first":"2026-11-21T06:09:04.828"},{}]`,
 		"ts,te,sa,da,sp,dp,pr,flg,ra\n2026-11-21 06:09:04,,192.0.2.1,198.51.100.7,1,3.1,ICMP,...AP.SF,1.2.3.4\nSummary\n", "sIP|dIP|pro|\n ::1| ::2|6|\n",
+		"#separator \\x09\n#path\tconn\n#fields\tid.orig_h\tid.resp_h\n1.1.1.1\t::1\n#fields\tx\n", "\ufeffStartTime,SrcAddr,Sport,DstAddr,Proto\n03/04/2023 10:00 PM,1.1.1.1,0x0103,2.2.2.2,icmp\n31/04/2023 1:00,a,https,b,man\n",
 		"srcaddr dstaddr bytes\n1.1.1.1 2.2.2.2 1e5\n", `{"event_type":"flow","src_ip":"fe80::1%eth0","dest_ip":"::1","vlan":[1,[2]],"tcp":{"tcp_flags":"zz"}}`,
 	} {
 		f.Add(s)
