@@ -85,8 +85,9 @@ func (r *Reader) firstOf() (f *format, names []string) {
 	return f, names
 }
 
-// errOrder is the reason if day and month cannot be told apart.
-var errOrder = errors.New("--time-format says which is which: %d/%m/%Y %H:%M:%S")
+// ErrOrder is wrapped by errors about dates that end with the year, where nothing says
+// whether the day or the month is first.
+var ErrOrder = errors.New("nothing says whether day or month is first: say so with --time-format, as in '%d/%m/%Y %H:%M:%S'")
 
 // findOrder finds out whether dates that end with the year begin with the day or with the
 // month: a number above 12 is a day.
@@ -130,9 +131,9 @@ func (r *Reader) findOrder() error {
 	})
 	switch {
 	case doubt != "" && r.times.order == unknownOrder:
-		return fmt.Errorf("%w: %q may begin with the day or with the month: %w", ErrFormat, doubt, errOrder)
+		return fmt.Errorf("dates such as %q: %w", doubt, ErrOrder)
 	case r.times.order == contradictory:
-		return fmt.Errorf("%w: %q has both: %w", ErrFormat, doubt, errOrder)
+		return fmt.Errorf("dates such as %q, some of each kind: %w", doubt, ErrOrder)
 	}
 	return nil
 }

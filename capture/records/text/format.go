@@ -15,8 +15,11 @@ type format struct {
 	names map[string]target
 	// flows is the value of the field kind, or "" if all records are of flows.
 	flows string
-	// others is the protocol of records that are of no flow, or "".
-	others string
+	// others are the protocols of records that are of no flow of IP.
+	others []string
+	// icmpArgus says that the source port of ICMP is code << 8 | type. ICMPv6 has its code
+	// in the destination port.
+	icmpArgus bool
 	// icmpPorts says that the ports of ICMP are its type and its code.
 	icmpPorts bool
 	// both says that records are of both directions. Their counters are those from source
@@ -84,7 +87,7 @@ var formats = []*format{
 		"duration": duration, "dur": duration, "sensor": exporter, "sen": exporter, "in": ingress, "out": egress, "iType": icmpType, "iCode": icmpCode,
 	}},
 	// Argus's ra(1) with -c, which writes a header by itself.
-	{name: "argus", both: true, others: "man", names: map[string]target{
+	{name: "argus", both: true, icmpArgus: true, others: []string{"man", "arp", "rarp", "llc", "2054"}, names: map[string]target{
 		"StartTime": start, "LastTime": end, "Dur": duration, "Proto": protocol, "SrcAddr": source, "DstAddr": destination,
 		"Sport": sourcePort, "Dport": destinationPort, "TotPkts": packets, "TotBytes": octets, "sTos": tos, "sVlan": vlan, "SrcId": exporter,
 	}},

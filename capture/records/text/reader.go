@@ -71,8 +71,8 @@ const (
 var ErrFormat = errors.New("not a known format of flow records")
 
 // NewReader returns a reader of r. It reads the first record, or the header of lines of
-// fields. Errors name the input: a *capture.InputError wraps ErrFormat or a reason of package
-// capture, a *capture.ReadError what else r says.
+// fields. Errors name the input: a *capture.InputError wraps ErrFormat, ErrOrder or a reason of
+// package capture, a *capture.ReadError what else r says.
 func NewReader(r io.Reader, name string, config Config) (*Reader, error) {
 	t := &Reader{r: r, name: name, config: config, times: times{layout: config.Times}, unset: "-"}
 	t.object.take = t.takeValue

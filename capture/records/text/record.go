@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture/records"
@@ -34,7 +35,7 @@ func (r *Reader) set(t target, v []byte) (ok bool) {
 	case destinationPort:
 		rec.DestinationPort, ok = x.port(t, v)
 	case protocol:
-		if x.isOther = r.format.others != "" && string(v) == r.format.others; x.isOther {
+		if x.isOther = slices.Contains(r.format.others, str(v)); x.isOther {
 			return true
 		}
 		rec.Protocol, ok = protocolOf(v)
@@ -192,8 +193,12 @@ func (t *Reader) finish(r *records.Record, x *values) {
 	switch icmp := r.Protocol == icmp4 || r.Protocol == icmp6; {
 	case icmp:
 		switch {
-		case x.swapped:
-			r.DestinationPort = r.SourcePort<<8 | r.SourcePort>>8
+		case x.swapped || f.icmpArgus:
+			code := r.SourcePort >> 8
+			if r.Protocol == icmp6 {
+				code = r.DestinationPort & 0xff
+			}
+			r.DestinationPort = r.SourcePort<<8 | code
 		case x.hasType:
 			r.DestinationPort = x.icmpType<<8 | x.icmpCode&0xff
 		case f.icmpPorts:

@@ -92,10 +92,14 @@ func TestRead(t *testing.T) {
 // TestArgusICMP reads type and code as ra prints them: the code in front.
 func TestArgusICMP(t *testing.T) {
 	const header = "StartTime,Proto,SrcAddr,Sport,DstAddr,Dport,TotPkts,TotBytes\n"
-	for port, want := range map[string]uint16{"0x0303": 3<<8 | 3, "0x0103": 3<<8 | 1, "0x0008": 8 << 8, "0x0000": 0} {
-		got, _, _, err := readAll(t, header+"1795241344.1,icmp,192.0.2.1,"+port+",198.51.100.7,0xc000,1,74\n", Config{})
+	for ports, want := range map[string]uint16{
+		"icmp 0x0303 0xc000": 3<<8 | 3, "icmp 0x0103 0xc000": 3<<8 | 1, "icmp 0x0008 0x1657": 8 << 8, "1 0x0000 0x1657": 0,
+		"ipv6-icmp 0x0087 0x0000": 135 << 8, "58 1 4": 1<<8 | 4, "ipv6-icmp 0x0001 0x0004": 1<<8 | 4,
+	} {
+		w := strings.Fields(ports)
+		got, _, _, err := readAll(t, header+"1795241344.1,"+w[0]+",192.0.2.1,"+w[1]+",198.51.100.7,"+w[2]+",1,74\n", Config{})
 		if err != nil || len(got) != 1 || got[0].DestinationPort != want || got[0].SourcePort != 0 || got[0].Unread != 0 {
-			t.Errorf("%s: %v %+v", port, err, got)
+			t.Errorf("%s: %v %+v", ports, err, got)
 		}
 	}
 }
@@ -138,7 +142,7 @@ func TestOrder(t *testing.T) {
 		for _, r := range got {
 			starts = append(starts, r.Start)
 		}
-		if c.want == nil && (!errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), "--time-format")) || c.want != nil && err != nil || !slices.Equal(starts, c.want) {
+		if c.want == nil && (!errors.Is(err, ErrOrder) || !strings.Contains(err.Error(), "--time-format")) || c.want != nil && err != nil || !slices.Equal(starts, c.want) {
 			t.Errorf("%s: %v %v", name, err, starts[max(0, len(starts)-2):])
 		}
 	}

@@ -67,8 +67,8 @@ or CSV), and keep each flow once, though every router, firewall and interface
 that it passes has reported it.
 
 INPUT is a capture of exports (pcap, pcapng), an IPFIX file (RFC 5655), or text:
-lines of JSON, nfdump's JSON, Zeek's logs, or CSV with a header. --listen takes what
-exporters send.
+lines of JSON, nfdump's JSON, Zeek's logs, or CSV with a header. --listen takes
+what exporters send.
 
 A record is a copy if another point reported the same flow at that time. A point
 is an exporter with its observation domain, or an input whose records name no
@@ -85,9 +85,9 @@ apart are set right by when messages came.
   mark    as owner, but copies stay, with duplicate_of.
 
 Without -w and --to records are only counted. What cannot be decided passes as
-unchecked, a value that cannot be read among it: --time-format says how times
-are written. Do not match sampled exports: two exporters that sample see different
-flows. Use --boundary for these. The manual says more.
+unchecked, as does a record with a value that cannot be read: --time-format says
+how times are written. Do not match sampled exports: two exporters that sample
+see different flows. Use --boundary for these. The manual says more.
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 an input is damaged and the rest
 was processed, 130 and 143 ended by a signal.`,

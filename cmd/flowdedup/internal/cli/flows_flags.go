@@ -41,7 +41,7 @@ func (f *flowsFlags) registerFlows(cmd *cobra.Command) {
 
 	f.policy = flows.Owner
 	fs.Var(newParsed(&f.policy, "owner", "policy", flows.ParsePolicy), "policy", "what becomes of copies: owner, record, merge, mark")
-	fs.Var(newParsed(&f.key, "flow", "key", match.ParseKey), "key", "what makes a flow: flow, biflow (either direction; the default where text tells of both in one record); +vlan, +vrf, +tos")
+	fs.Var(newParsed(&f.key, "flow", "key", match.ParseKey), "key", "what makes a flow: flow, biflow (either direction; the default where text reports both in one record); +vlan, +vrf, +tos")
 	fs.Var(newParsed(&f.points, "exporter", "kind", match.ParsePointKind), "point", "what tells points apart: exporter, direction, interface, same (one exporter in several inputs)")
 	fs.BoolVar(&f.nat, "nat", false, "translated addresses make a record one of both flows")
 	fs.Var(newList(&f.prefer, "", "who", parsePreferred), "prefer", "who owns flows: addresses of exporters, or sampling (the smallest interval)")
@@ -66,7 +66,7 @@ func (f *flowsFlags) registerFlows(cmd *cobra.Command) {
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "print errors only")
 	groupOutput.add(fs, "write", "csv", "to", "spoof", "reports", "state", "serve", "inspect", "json", "quiet")
 
-	fs.Var(newParsed(&f.ownerTimeout, "", "duration", parseEvery), "owner-timeout", "wait this long for the owner of a flow to tell more (default: for no time; records without times: twice the longest record)")
+	fs.Var(newParsed(&f.ownerTimeout, "", "duration", parseEvery), "owner-timeout", "wait this long for the owner of a flow to report more (default: for no time; records without times: twice the longest record)")
 	f.deltas = match.Deltas{Start: 5 * time.Second, Duration: -1, Packets: -1, Bytes: -1}
 	fs.Var(newParsed(&f.deltas.Start, "5s", "duration", parseDelay), "start-delta", "policy record: how far apart records may start")
 	fs.Var(newParsed(&f.deltas.Duration, "", "duration", parseDelay), "duration-delta", "policy record: how much durations may differ (default: any)")

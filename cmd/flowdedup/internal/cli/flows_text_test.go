@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -153,5 +154,40 @@ func TestFlowsPage(t *testing.T) {
 	}
 	if _, _, code := run("flows", "--html", "-", in); code != exitUsage {
 		t.Errorf("two things on standard output: exit code %d", code)
+	}
+}
+
+// TestFlowsArgus reads what Argus writes about both sides of a router, with names of services
+// and protocols and without: the same flows.
+func TestFlowsArgus(t *testing.T) {
+	for _, name := range []string{"argus", "ra"} {
+		if _, err := exec.LookPath(name); err != nil {
+			t.Skip("no " + name)
+		}
+	}
+	dir := t.TempDir()
+	flows := filepath.Join(dir, "flows.argus")
+	if out, err := exec.Command("argus", "-r", bundled("router-in.pcap"), "-w", flows).CombinedOutput(); err != nil {
+		t.Skipf("argus: %v: %s", err, out)
+	}
+	columns := []string{"-u", "-c", ",", "-s", "stime", "ltime", "dur", "proto", "saddr", "sport", "dir", "daddr", "dport", "pkts", "bytes", "stos", "-r", flows}
+	var files []string
+	for name, flag := range map[string]string{"names.csv": "", "numbers.csv": "-nn"} {
+		args := columns
+		if flag != "" {
+			args = append([]string{flag}, columns...)
+		}
+		out, err := exec.Command("ra", args...).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, filepath.Join(dir, name))
+		if err := os.WriteFile(files[len(files)-1], out, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, text, stderr := runText(t, files...)
+	if r.RecordsIn == 0 || 2*r.Copies != r.RecordsIn || r.Unchecked != 0 || text.Other == 0 || r.Key != "biflow" {
+		t.Errorf("%+v %+v %s", r, text, stderr)
 	}
 }

@@ -19,7 +19,7 @@ type Policy string
 
 // The policies.
 const (
-	Owner  Policy = "owner"  // the first point that tells of a flow owns it
+	Owner  Policy = "owner"  // the first point that reports a flow owns it
 	Record Policy = "record" // records match one to one
 	Merge  Policy = "merge"  // as owner, and what stays has the greatest counters
 	Mark   Policy = "mark"   // as owner, and copies stay, marked

@@ -22,7 +22,7 @@ type Summary struct {
 	Other       uint64          `json:"other_events"`
 	Untimed     uint64          `json:"untimed"`
 	Foreign     uint64          `json:"foreign"`  // packets without a message of flow records
-	BytesIn     uint64          `json:"bytes_in"` // that records tell of
+	BytesIn     uint64          `json:"bytes_in"` // that records report
 	CopiedBytes uint64          `json:"copied_bytes"`
 
 	Messages    uint64 `json:"messages"`
@@ -75,7 +75,7 @@ type PointSummary struct {
 	Sampling    uint32  `json:"sampling"`
 }
 
-// PairSummary is how many records of a point were copies of what another told.
+// PairSummary is how many records of a point were copies of those of another.
 type PairSummary struct {
 	Original string `json:"original"`
 	Copy     string `json:"copy"`

@@ -96,7 +96,7 @@ func flowMatrix(t *strings.Builder, s *flows.Summary) {
 	}
 }
 
-var flowMatrixColumns = []show.Column{{Name: "copies of", Left: true}, {Name: "are of records of", Left: true}, {Name: "records"}}
+var flowMatrixColumns = []show.Column{{Name: "copies from", Left: true}, {Name: "originals from", Left: true}, {Name: "copies"}}
 
 // flowMatrixRows returns the first rows.
 func flowMatrixRows(s *flows.Summary, most int) (rows [][]string) {
