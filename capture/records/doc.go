@@ -2,5 +2,5 @@
 // the flows that they see (NetFlow, IPFIX, sFlow, or lines of text).
 //
 // A [Reader] reads batches of records, a judge of package records/match says which of
-// them are copies, that is, which tell of a flow that another [Point] told of already.
+// them are copies, that is, which report a flow that another [Point] reported before.
 package records

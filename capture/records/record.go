@@ -67,7 +67,27 @@ type Record struct {
 	Offset, Length int
 	// Unmatched says that no key can be made: it has no addresses. It passes as unchecked.
 	Unmatched bool
+	// Unread are the parts that are there and could not be read. What is decided by one of
+	// them passes as unchecked.
+	Unread Parts
+	// Input is the number of the input, from 0, whoever the exporter is.
+	Input uint32
 }
+
+// Parts is a set of what records have.
+type Parts uint8
+
+// The parts of a record.
+const (
+	PartFlow Parts = 1 << iota // addresses, ports, protocol, type and code of ICMP
+	PartTime                   // Start and End
+	PartVLAN
+	PartVRF
+	PartTOS
+	PartNAT      // what translation made of addresses and ports
+	PartPoint    // Point.Domain, Direction, Ingress and Egress
+	PartCounters // Packets and Bytes
+)
 
 // Batch is what one message or one piece of text says. A reader fills it again and again.
 type Batch struct {
@@ -98,6 +118,8 @@ const (
 	SFlow
 	JSON
 	CSV
+	NetFlow1
+	NetFlow7
 )
 
 // Reader reads batches of records in the order in which they came.
@@ -124,6 +146,9 @@ type Counts struct {
 	Restarts  uint64 // of exporters
 	Templates uint64 // that were learned, changes of known ones among them
 	Forgotten uint64 // exporters whose templates gave way to those of others
+	// Unread are values of text that were there and could not be read, Other records of text
+	// that are of something else than flows: other events of the same log.
+	Unread, Other uint64
 	// Fragments are IP fragments, which are not put together, Foreign packets without a
 	// message of flow records.
 	Fragments, Foreign uint64

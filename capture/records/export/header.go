@@ -33,6 +33,8 @@ func (m *message) parse() bool {
 		return false
 	}
 	switch p := m.data; binary.BigEndian.Uint16(p) {
+	case 1, 7:
+		return m.parseOld()
 	case 0:
 		return binary.BigEndian.Uint16(p[2:]) == 5 && m.parseSFlow()
 	case 5:
@@ -114,7 +116,7 @@ func (m *message) parseSFlow() bool {
 
 // base returns a record with what the header says.
 func (m *message) base() (r records.Record) {
-	r.Exported, r.Received = m.exported, m.received
+	r.Exported, r.Received, r.Input = m.exported, m.received, m.input
 	r.Point = records.Point{Exporter: m.from.Addr(), Domain: m.domain}
 	if m.agent.IsValid() && !m.agent.IsUnspecified() {
 		r.Point.Exporter = m.agent

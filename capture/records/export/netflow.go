@@ -43,13 +43,7 @@ func (r *Reader) decode5(b *records.Batch, m *message) (d decoded) {
 		p := m.data[at : at+size5]
 		rec := appendRecord(b, &base)
 		rec.Offset, rec.Length = at, size5
-		address(&rec.Source, p[0:4])
-		address(&rec.Destination, p[4:8])
-		rec.Ingress, rec.Egress = uint32(binary.BigEndian.Uint16(p[12:])), uint32(binary.BigEndian.Uint16(p[14:]))
-		rec.Packets, rec.Bytes = uint64(binary.BigEndian.Uint32(p[16:])), uint64(binary.BigEndian.Uint32(p[20:]))
-		rec.Start = m.exported - ago(m.uptime, binary.BigEndian.Uint32(p[24:]))
-		rec.End = m.exported - ago(m.uptime, binary.BigEndian.Uint32(p[28:]))
-		rec.SourcePort, rec.DestinationPort = binary.BigEndian.Uint16(p[32:]), binary.BigEndian.Uint16(p[34:])
+		m.common(rec, p)
 		rec.TCPFlags, rec.Protocol, rec.TOS = p[37], p[38], p[39]
 		if rec.Protocol == icmp4 || rec.Protocol == icmp6 {
 			new(values).finishICMP(rec)

@@ -174,6 +174,8 @@ func (r *Reader) decode(b *records.Batch, m *message, s *source, h how) decoded 
 		return r.decode5(b, m)
 	case records.SFlow:
 		return r.decodeSFlow(b, m)
+	case records.NetFlow1, records.NetFlow7:
+		return r.decodeOld(b, m)
 	}
 	return r.decodeSets(b, m, s, h)
 }
@@ -181,7 +183,10 @@ func (r *Reader) decode(b *records.Batch, m *message, s *source, h how) decoded 
 // follow follows the sequence numbers.
 func (r *Reader) follow(b *records.Batch, m *message, s *source, d *decoded) {
 	usual := messages
-	if m.kind == records.NetFlow5 || m.kind == records.IPFIX {
+	if m.kind == records.NetFlow1 {
+		return // it has no sequence numbers
+	}
+	if m.kind == records.NetFlow7 || m.kind == records.NetFlow5 || m.kind == records.IPFIX {
 		usual = allRecords
 	}
 	o := s.sequence.enter(arrival{

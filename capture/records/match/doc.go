@@ -1,5 +1,5 @@
-// Package match says which flow records are copies: those that tell of a flow, and of a
-// time of it, that another point told of already.
+// Package match says which flow records are copies: those that report a flow, and a
+// time of it, that another point reported before.
 //
 // A [Judge] is asked about batches in the order in which they came. Records of one point
 // are never copies of each other. What the judge remembers of a flow is bounded, and

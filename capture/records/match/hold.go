@@ -7,7 +7,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/records"
 )
 
-// Sighting is a point that told of a record, and the interfaces that it told of.
+// Sighting is a point that reported a record, and the interfaces that it named.
 type Sighting struct {
 	Point           uint32 // its number
 	Ingress, Egress uint32

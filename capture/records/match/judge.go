@@ -58,6 +58,7 @@ type Judge struct {
 	points points
 	policy policy
 	aes    *digest.AES
+	needed records.Parts // a record of which one of them could not be read is unchecked
 	counts Counts
 	matrix map[[2]uint32]uint64 // copies, by original and copy
 	// longest is the longest duration of a record, precision the worst one of times.
@@ -96,7 +97,7 @@ type sighting struct {
 func New(cfg Config) (*Judge, error) {
 	j := &Judge{
 		cfg: cfg, points: newPoints(cfg.Points), aes: digest.NewAES(cfg.Secret.AESKey(secret.Records)),
-		matrix: map[[2]uint32]uint64{},
+		matrix: map[[2]uint32]uint64{}, needed: cfg.needed(),
 	}
 	var err error
 	switch {
@@ -111,6 +112,24 @@ func New(cfg Config) (*Judge, error) {
 		return nil, err
 	}
 	return j, nil
+}
+
+// needed returns what of a record decides whether it is a copy.
+func (c *Config) needed() records.Parts {
+	all := records.PartFlow | records.PartTime
+	for _, part := range []struct {
+		decides bool
+		part    records.Parts
+	}{
+		{c.Key.VLAN, records.PartVLAN}, {c.Key.VRF, records.PartVRF}, {c.Key.TOS, records.PartTOS}, {c.NAT, records.PartNAT},
+		{c.Points == Direction || c.Points == Interface || c.Boundary != nil, records.PartPoint},
+		{c.Pairs != nil && (c.Pairs.Packets >= 0 || c.Pairs.Bytes >= 0), records.PartCounters},
+	} {
+		if part.decides {
+			all |= part.part
+		}
+	}
+	return all
 }
 
 // Judge returns verdicts about the records of a batch, and more about each. Both are valid
@@ -186,7 +205,7 @@ func (j *Judge) one(r *records.Record, i, n int) (records.Verdict, Judgment) {
 	verdict, of := records.Unchecked, uint32(0)
 	if s.point != 0 {
 		j.place(s)
-		if !r.Unmatched {
+		if !r.Unmatched && r.Unread&j.needed == 0 {
 			of, verdict = j.policy.judge(s)
 		}
 	}

@@ -28,6 +28,11 @@ func with(r records.Record, change func(*records.Record)) records.Record {
 	return r
 }
 
+// unread has parts of a record that could not be read.
+func unread(parts records.Parts) func(*records.Record) {
+	return func(r *records.Record) { r.Unread = parts }
+}
+
 const (
 	client = "10.0.0.1:1234"
 	server = "10.0.0.2:443"
@@ -46,21 +51,33 @@ func TestJudge(t *testing.T) {
 		all  []records.Record
 		want string
 	}{
-		"two exporters":            {Config{}, []records.Record{one, same}, "KC"},
-		"one exporter":             {Config{}, []records.Record{one, one, one}, "KKK"},
-		"another domain":           {Config{}, []records.Record{one, with(one, func(r *records.Record) { r.Point.Domain = 7 })}, "KC"},
-		"another protocol":         {Config{}, []records.Record{one, rec(2, client, server, 17, 0, 9)}, "KK"},
-		"without addresses":        {Config{}, []records.Record{one, with(same, func(r *records.Record) { r.Unmatched = true })}, "KU"},
-		"the other direction":      {Config{}, []records.Record{one, rec(2, server, client, 6, 0, 9)}, "KK"},
-		"biflow":                   {Config{Key: Key{Biflow: true}}, []records.Record{one, rec(2, server, client, 6, 0, 9)}, "KC"},
-		"biflow, ping":             {Config{Key: Key{Biflow: true}}, []records.Record{ping(1, "10.0.0.1", "10.0.0.2", 8), ping(2, "10.0.0.2", "10.0.0.1", 0)}, "KC"},
-		"flow, ping":               {Config{}, []records.Record{ping(1, "10.0.0.1", "10.0.0.2", 8), ping(2, "10.0.0.2", "10.0.0.1", 0)}, "KK"},
-		"another VLAN":             {Config{}, []records.Record{one, with(same, func(r *records.Record) { r.VLAN = 7 })}, "KC"},
-		"another VLAN, told apart": {Config{Key: Key{VLAN: true}}, []records.Record{one, with(same, func(r *records.Record) { r.VLAN = 7 })}, "KK"},
-		"another VRF, told apart":  {Config{Key: Key{VRF: true}}, []records.Record{one, with(same, func(r *records.Record) { r.VRF = 7 })}, "KK"},
-		"another TOS, told apart":  {Config{Key: Key{TOS: true}}, []records.Record{one, with(same, func(r *records.Record) { r.TOS = 7 })}, "KK"},
-		"interfaces":               {Config{Points: Interface}, []records.Record{one, with(one, func(r *records.Record) { r.Ingress = 7 })}, "KC"},
-		"directions":               {Config{Points: Direction}, []records.Record{one, with(one, func(r *records.Record) { r.Direction = records.DirectionEgress })}, "KC"},
+		"two exporters":              {Config{}, []records.Record{one, same}, "KC"},
+		"one exporter":               {Config{}, []records.Record{one, one, one}, "KKK"},
+		"another domain":             {Config{}, []records.Record{one, with(one, func(r *records.Record) { r.Point.Domain = 7 })}, "KC"},
+		"another protocol":           {Config{}, []records.Record{one, rec(2, client, server, 17, 0, 9)}, "KK"},
+		"without addresses":          {Config{}, []records.Record{one, with(same, func(r *records.Record) { r.Unmatched = true })}, "KU"},
+		"a port unread":              {Config{}, []records.Record{one, with(same, unread(records.PartFlow)), same}, "KUC"},
+		"a time unread":              {Config{}, []records.Record{with(one, unread(records.PartTime)), same}, "UK"},
+		"a VLAN unread":              {Config{}, []records.Record{one, with(same, unread(records.PartVLAN|records.PartVRF|records.PartTOS|records.PartNAT|records.PartPoint|records.PartCounters))}, "KC"},
+		"a VLAN unread, in the key":  {Config{Key: Key{VLAN: true}}, []records.Record{one, with(same, unread(records.PartVLAN))}, "KU"},
+		"a VRF unread, in the key":   {Config{Key: Key{VRF: true}}, []records.Record{one, with(same, unread(records.PartVRF))}, "KU"},
+		"a TOS unread, in the key":   {Config{Key: Key{TOS: true}}, []records.Record{one, with(same, unread(records.PartTOS))}, "KU"},
+		"a translation unread":       {Config{NAT: true}, []records.Record{one, with(same, unread(records.PartNAT))}, "KU"},
+		"an interface unread":        {Config{Points: Interface}, []records.Record{one, with(same, unread(records.PartPoint))}, "KU"},
+		"packets unread":             {Config{Pairs: deltas}, []records.Record{one, with(same, unread(records.PartCounters))}, "KU"},
+		"packets unread, any":        {Config{Pairs: &Deltas{time.Second, -1, -1, -1}}, []records.Record{one, with(same, unread(records.PartCounters))}, "KC"},
+		"two inputs":                 {Config{}, []records.Record{one, with(one, func(r *records.Record) { r.Input = 1 })}, "KK"},
+		"two inputs of one exporter": {Config{Points: Same}, []records.Record{one, one, with(one, func(r *records.Record) { r.Input = 1 })}, "KKC"},
+		"the other direction":        {Config{}, []records.Record{one, rec(2, server, client, 6, 0, 9)}, "KK"},
+		"biflow":                     {Config{Key: Key{Biflow: true}}, []records.Record{one, rec(2, server, client, 6, 0, 9)}, "KC"},
+		"biflow, ping":               {Config{Key: Key{Biflow: true}}, []records.Record{ping(1, "10.0.0.1", "10.0.0.2", 8), ping(2, "10.0.0.2", "10.0.0.1", 0)}, "KC"},
+		"flow, ping":                 {Config{}, []records.Record{ping(1, "10.0.0.1", "10.0.0.2", 8), ping(2, "10.0.0.2", "10.0.0.1", 0)}, "KK"},
+		"another VLAN":               {Config{}, []records.Record{one, with(same, func(r *records.Record) { r.VLAN = 7 })}, "KC"},
+		"another VLAN, told apart":   {Config{Key: Key{VLAN: true}}, []records.Record{one, with(same, func(r *records.Record) { r.VLAN = 7 })}, "KK"},
+		"another VRF, told apart":    {Config{Key: Key{VRF: true}}, []records.Record{one, with(same, func(r *records.Record) { r.VRF = 7 })}, "KK"},
+		"another TOS, told apart":    {Config{Key: Key{TOS: true}}, []records.Record{one, with(same, func(r *records.Record) { r.TOS = 7 })}, "KK"},
+		"interfaces":                 {Config{Points: Interface}, []records.Record{one, with(one, func(r *records.Record) { r.Ingress = 7 })}, "KC"},
+		"directions":                 {Config{Points: Direction}, []records.Record{one, with(one, func(r *records.Record) { r.Direction = records.DirectionEgress })}, "KC"},
 		"without times": {Config{}, []records.Record{
 			with(one, func(r *records.Record) { r.Start, r.End, r.Exported, r.Received = 0, 0, 1e18, 1e18+1 }),
 			with(same, func(r *records.Record) { r.Start, r.End, r.Exported, r.Received = 0, 0, 1e18+60e9, 1e18+60e9+1 }),

@@ -31,7 +31,7 @@ const (
 	pairDuration        // ns
 	pairPackets
 	pairBytes
-	pairMatched // the points that told of it too, from 1, and in the next word
+	pairMatched // the points that reported it too, from 1, and in the next word
 )
 
 const (

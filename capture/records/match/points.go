@@ -16,9 +16,10 @@ const (
 	Exporter  PointKind = iota
 	Direction           // its flowDirection
 	Interface           // the interface that the flow came in by
+	Same                // the input: one exporter, stored by several collectors
 )
 
-var pointNames = []string{"exporter", "direction", "interface"}
+var pointNames = []string{"exporter", "direction", "interface", "same"}
 
 // ParsePointKind reads the name of a kind.
 func ParsePointKind(s string) (PointKind, error) {
@@ -27,7 +28,7 @@ func ParsePointKind(s string) (PointKind, error) {
 			return PointKind(i), nil
 		}
 	}
-	return 0, errors.New("must be exporter, direction or interface")
+	return 0, errors.New("must be exporter, direction, interface or same")
 }
 
 func (k PointKind) String() string { return pointNames[k] }
@@ -39,11 +40,13 @@ func (k PointKind) of(r *records.Record) uint32 {
 		return uint32(r.Direction)
 	case Interface:
 		return r.Ingress
+	case Same:
+		return r.Input
 	}
 	return 0
 }
 
-// PointName is what names a point. Part is 0, the direction, or the interface.
+// PointName is what names a point. Part is 0, the direction, the interface, or the input.
 type PointName struct {
 	records.Point
 	Part uint32

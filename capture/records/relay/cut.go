@@ -43,6 +43,13 @@ func (c *Cutter) Cut(dst []byte, b *records.Batch, verdicts []records.Verdict) [
 	m := cut{dst: dst, from: len(dst), raw: b.Raw, records: b.Records, verdicts: verdicts[:len(b.Records)]}
 	before, sequence := *removed, 0
 	switch b.Kind {
+	case records.NetFlow1:
+		m.plain(head1, size5)
+		m.count(2, m.removed)
+	case records.NetFlow7:
+		sequence = 16
+		m.plain(head5, size7)
+		m.count(2, m.removed)
 	case records.NetFlow5:
 		sequence = 16
 		m.plain(head5, size5)
@@ -64,7 +71,7 @@ func (c *Cutter) Cut(dst []byte, b *records.Batch, verdicts []records.Verdict) [
 	}
 	if m.empty {
 		m.dst = m.dst[:m.from]
-	} else {
+	} else if sequence != 0 {
 		m.lower(sequence, before)
 	}
 	switch {
@@ -94,8 +101,10 @@ func (c *Cutter) stream(b *records.Batch) *uint32 {
 
 // Sizes of headers, of a record of NetFlow v5, and of the heads of sets and samples.
 const (
-	head5      = 24
-	size5      = 48
+	head1      = 16
+	head5      = 24 // and of v7
+	size7      = 52
+	size5      = 48 // and of v1 at least
 	head9      = 20
 	headIPFIX  = 16
 	headSet    = 4
@@ -105,6 +114,8 @@ const (
 // domain returns what tells streams of an exporter apart.
 func domain(b *records.Batch) uint32 {
 	switch b.Kind {
+	case records.NetFlow1, records.NetFlow7:
+		return 0
 	case records.NetFlow5:
 		return uint32(binary.BigEndian.Uint16(b.Raw[20:]))
 	case records.NetFlow9:

@@ -110,6 +110,9 @@ func seeds() map[string][][]byte {
 	head9 := func(count uint16) []byte { return exporttest.Head9(count, 0, 900, 7, 1) }
 	return map[string][][]byte{
 		"v5":                     {exporttest.V5(0, 900, 5, 1, exporttest.Flows...)},
+		"v1":                     {exporttest.V1(0, 900, 5, 48, exporttest.Flows...)},
+		"v1 with long records":   {exporttest.V1(0, 900, 5, 52, exporttest.Flows...)},
+		"v7":                     {exporttest.V7(0, 900, 5, 1, exporttest.Flows...)},
 		"sFlow":                  {exporttest.SFlow("203.0.113.9", 4, 1, 100, exporttest.RawSample(f, 512), exporttest.Block(2, exporttest.Words(1, 3, 0)), exporttest.IPSample(f, 64))},
 		"sFlow of an IPv6 agent": {exporttest.SFlow("2001:db8::9", 4, 1, 100, exporttest.RawSample(f, 512), exporttest.IPSample(f, 64))},
 		"v9":                     {slices.Concat(head9(1), exporttest.Set(0, usual)), slices.Concat(head9(6), data, data)},

@@ -100,10 +100,10 @@ func (r *Reader) count(sound bool) {
 func (r *Reader) record(b *records.Batch, line []byte, offset int) {
 	body := trim(line)
 	r.over = r.over || !r.json && r.format.name == "nfdump" && string(body) == "Summary"
-	if len(body) == 0 || r.over {
+	if len(body) == 0 || r.over || !r.json && r.apart(body) {
 		return
 	}
-	b.Records = append(b.Records, records.Record{Offset: offset, Length: len(body)})
+	b.Records = append(b.Records, records.Record{Offset: offset, Length: len(body), Input: r.config.Input})
 	rec := &b.Records[len(b.Records)-1]
 	for i := range line {
 		if !isSpace(line[i]) {
@@ -115,26 +115,37 @@ func (r *Reader) record(b *records.Batch, line []byte, offset int) {
 	if r.json {
 		sound = r.jsonRecord(rec, body)
 	} else {
-		sound = r.csvRecord(rec, body)
+		sound = r.csvRecord(rec, line)
 	}
 	r.count(sound)
-	if !sound {
+	if !sound || r.passed() {
+		if sound {
+			r.counts.Other++
+		}
 		b.Records = b.Records[:len(b.Records)-1]
 		return
 	}
-	r.format.finish(rec, &r.values, r.config.Input)
+	r.finish(rec, &r.values)
+	if r.values.lost != 0 {
+		r.countUnread()
+	}
+}
+
+// passed reports whether the record at hand is of something else than a flow.
+func (r *Reader) passed() bool {
+	return r.format.flows != "" && !r.values.isFlow || r.values.isOther
 }
 
 // takeValue enters a value of JSON.
 func (r *Reader) takeValue(path, v []byte) {
 	if t := r.format.names[string(path)]; t != 0 {
-		r.format.set(r.rec, &r.values, t, v)
+		r.enter(t, v)
 	}
 }
 
 // takeField enters a field of a line.
 func (r *Reader) takeField(i int, v []byte) {
 	if i < len(r.columns.targets) && r.columns.targets[i] != 0 {
-		r.format.set(r.rec, &r.values, r.columns.targets[i], v)
+		r.enter(r.columns.targets[i], v)
 	}
 }

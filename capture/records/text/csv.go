@@ -1,6 +1,7 @@
 package text
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/flowdedup/flowdedup/capture/records"
@@ -9,6 +10,7 @@ import (
 // columns are the fields of lines.
 type columns struct {
 	separator byte // ' ' stands for any number of spaces
+	plain     bool // quotes are signs as others
 	targets   []target
 	least     int // how many fields a line must have: those behind say nothing
 }
@@ -24,13 +26,13 @@ func separatorOf(line []byte) byte {
 }
 
 // split calls take for each field of a line, without spaces and quotes around it.
-func split(line []byte, separator byte, take func(i int, v []byte)) (n int) {
-	if separator == ' ' {
+func (c *columns) split(line []byte, take func(i int, v []byte)) (n int) {
+	if line = bytes.TrimRight(line, "\r\n"); c.separator != '\t' {
 		line = trim(line)
 	}
 	for {
 		var v []byte
-		v, line = cutField(line, separator)
+		v, line = c.cutField(line)
 		take(n, v)
 		n++
 		if line == nil {
@@ -40,25 +42,25 @@ func split(line []byte, separator byte, take func(i int, v []byte)) (n int) {
 }
 
 // cutField returns a field and what follows its separator, nil behind the last.
-func cutField(line []byte, separator byte) (v, rest []byte) {
+func (c *columns) cutField(line []byte) (v, rest []byte) {
 	quoted := false
-	for i, c := range line {
+	for i, sign := range line {
 		switch {
-		case c == '"':
+		case sign == '"' && !c.plain:
 			quoted = !quoted
-		case c == separator && !quoted:
+		case sign == c.separator && !quoted:
 			v, rest = trim(line[:i]), line[i+1:]
-			if separator == ' ' {
+			if c.separator == ' ' {
 				rest = trim(rest)
 			}
-			return unquote(v), rest
+			return c.unquote(v), rest
 		}
 	}
-	return unquote(trim(line)), nil
+	return c.unquote(trim(line)), nil
 }
 
-func unquote(v []byte) []byte {
-	if len(v) >= 2 && v[0] == '"' && v[len(v)-1] == '"' {
+func (c *columns) unquote(v []byte) []byte {
+	if !c.plain && len(v) >= 2 && v[0] == '"' && v[len(v)-1] == '"' {
 		return v[1 : len(v)-1]
 	}
 	return v
@@ -77,16 +79,45 @@ func trim(v []byte) []byte {
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
 
 // namesOf returns the names of a header.
-func namesOf(line []byte) (names []string, separator byte) {
-	separator = separatorOf(line)
-	split(line, separator, func(_ int, v []byte) { names = append(names, string(v)) })
-	return names, separator
+func (c *columns) namesOf(line []byte) (names []string) {
+	c.split(line, func(_ int, v []byte) { names = append(names, string(v)) })
+	return names
+}
+
+// setColumns enters the names of a header.
+func (r *Reader) setColumns(names []string) {
+	c := &r.columns
+	c.targets = c.targets[:0]
+	for _, name := range names {
+		c.targets = append(c.targets, r.format.names[name])
+	}
+	c.least = len(c.targets)
+	for c.least > 0 && c.targets[c.least-1] == 0 {
+		c.least--
+	}
+}
+
+// apart reports whether a line is none of fields: the header again, as files that were put
+// together have it, or what Zeek says about them.
+func (r *Reader) apart(line []byte) bool {
+	if !r.isZeek {
+		return len(line) == len(r.header) && string(line) == r.header
+	}
+	if line[0] == '#' {
+		r.directive(line)
+		return true
+	}
+	if r.other {
+		r.count(true)
+		r.counts.Other++
+	}
+	return r.other
 }
 
 // csvRecord reads a record, and reports whether it has a value for each field: some
 // programs end lines with a separator, others their output with a summary.
 func (r *Reader) csvRecord(rec *records.Record, line []byte) bool {
 	r.rec, r.values = rec, values{}
-	n := split(line, r.columns.separator, r.takeField)
+	n := r.columns.split(line, r.takeField)
 	return n >= r.columns.least && n <= len(r.columns.targets)+1
 }

@@ -15,6 +15,11 @@ type format struct {
 	names map[string]target
 	// flows is the value of the field kind, or "" if all records are of flows.
 	flows string
+	// others are the protocols of records that are of no flow of IP.
+	others []string
+	// icmpArgus says that the source port of ICMP is code << 8 | type. ICMPv6 has its code
+	// in the destination port.
+	icmpArgus bool
 	// icmpPorts says that the ports of ICMP are its type and its code.
 	icmpPorts bool
 	// both says that records are of both directions. Their counters are those from source
@@ -79,7 +84,24 @@ var formats = []*format{
 	{name: "rwcut", names: map[string]target{
 		"sIP": source, "dIP": destination, "sPort": sourcePort, "dPort": destinationPort, "pro": protocol,
 		"protocol": protocol, "packets": packets, "bytes": octets, "flags": tcpFlags, "sTime": start, "eTime": end,
-		"duration": duration, "dur": duration, "sensor": exporter, "in": ingress, "out": egress, "iType": icmpType, "iCode": icmpCode,
+		"duration": duration, "dur": duration, "sensor": exporter, "sen": exporter, "in": ingress, "out": egress, "iType": icmpType, "iCode": icmpCode,
+	}},
+	// Argus's ra(1) with -c, which writes a header by itself.
+	{name: "argus", both: true, icmpArgus: true, others: []string{"man", "arp", "rarp", "llc", "2054"}, names: map[string]target{
+		"StartTime": start, "LastTime": end, "Dur": duration, "Proto": protocol, "SrcAddr": source, "DstAddr": destination,
+		"Sport": sourcePort, "Dport": destinationPort, "TotPkts": packets, "TotBytes": octets, "sTos": tos, "sVlan": vlan, "SrcId": exporter,
+	}},
+	// yafscii(1) with --tabular --print-header.
+	{name: "yaf", both: true, names: map[string]target{
+		"start-time": start, "end-time": end, "duration": duration, "proto": protocol, "sip": source, "dip": destination,
+		"sp": sourcePort, "dp": destinationPort, "pkt": packets, "oct": octets,
+	}},
+	// Sessions of Arkime: its viewer's CSV, and the JSON of its database.
+	{name: "arkime", both: true, names: map[string]target{
+		"IP Protocol": protocol, "Start Time": start, "Stop Time": end, "Src IP": source, "Src Port": sourcePort,
+		"Dst IP": destination, "Dst Port": destinationPort, "Bytes": octets, "Packets": packets, "Arkime Node": exporter, "Moloch Node": exporter,
+		"ipProtocol": protocol, "firstPacket": start, "lastPacket": end, "source.ip": source, "source.port": sourcePort,
+		"destination.ip": destination, "destination.port": destinationPort, "network.bytes": octets, "network.packets": packets, "node": exporter,
 	}},
 	{name: "aws", names: map[string]target{
 		"srcaddr": source, "dstaddr": destination, "srcport": sourcePort, "dstport": destinationPort,

@@ -18,6 +18,8 @@ type Config struct {
 	Format string
 	// Mapping takes the place of a preset, if it is not empty.
 	Mapping Mapping
+	// Times is how times are written, if it is not empty.
+	Times TimeLayout
 	// Input is the number of the input, for points without an exporter.
 	Input uint32
 }
@@ -32,6 +34,8 @@ type Reader struct {
 	json   bool
 	array  bool // objects are found by their ends, and not by lines
 	columns
+	zeek
+	header string // of lines of fields
 	counts records.Counts
 
 	buf  []byte // what was read, from at on not yet taken
@@ -45,6 +49,10 @@ type Reader struct {
 	object object
 	rec    *records.Record
 	values values
+	times  times
+	unread unreadValues
+	// What stands for no value, besides nothing.
+	unset, empty string
 }
 
 var _ records.Reader = (*Reader)(nil)
@@ -63,10 +71,10 @@ const (
 var ErrFormat = errors.New("not a known format of flow records")
 
 // NewReader returns a reader of r. It reads the first record, or the header of lines of
-// fields. Errors name the input: a *capture.InputError wraps ErrFormat or a reason of package
-// capture, a *capture.ReadError what else r says.
+// fields. Errors name the input: a *capture.InputError wraps ErrFormat, ErrOrder or a reason of
+// package capture, a *capture.ReadError what else r says.
 func NewReader(r io.Reader, name string, config Config) (*Reader, error) {
-	t := &Reader{r: r, name: name, config: config}
+	t := &Reader{r: r, name: name, config: config, times: times{layout: config.Times}, unset: "-"}
 	t.object.take = t.takeValue
 	if err := t.begin(); err != nil {
 		return nil, capture.Locate(err, name, 0, true)
@@ -83,26 +91,38 @@ func (r *Reader) begin() error {
 	if err != nil {
 		return err
 	}
-	if first[0] == '{' || first[0] == '[' {
+	switch first[0] {
+	case '{', '[':
 		r.json = true
-		return r.beginJSON(first)
+		err = r.beginJSON(first)
+	case '#':
+		err = r.beginZeek()
+	default:
+		err = r.beginFields(first)
 	}
-	names, separator := namesOf(first)
+	if err != nil {
+		return err
+	}
+	return r.findOrder()
+}
+
+// beginFields finds out what the fields of lines are.
+func (r *Reader) beginFields(header []byte) error {
+	r.separator = separatorOf(header)
+	names := r.namesOf(header)
 	if r.format == nil {
 		r.format = formatOf(names)
 	}
 	if r.format == nil || !r.format.fits(names) {
-		return fmt.Errorf("%w: it begins with %.80q", ErrFormat, first)
+		return fmt.Errorf("%w: it begins with %.80q", ErrFormat, header)
 	}
-	r.columns.separator = separator
-	for _, name := range names {
-		r.columns.targets = append(r.columns.targets, r.format.names[name])
+	r.setColumns(names)
+	r.header = string(header)
+	if n := r.lineEnd(); n > 0 {
+		r.at += n
+	} else {
+		r.at = len(r.buf) // a header alone
 	}
-	r.columns.least = len(r.columns.targets)
-	for r.columns.least > 0 && r.columns.targets[r.columns.least-1] == 0 {
-		r.columns.least--
-	}
-	r.at += r.lineEnd()
 	return nil
 }
 
@@ -123,12 +143,19 @@ func (r *Reader) preset() error {
 	return nil
 }
 
+// byteOrderMark is what some programs begin text with.
+const byteOrderMark = "\ufeff"
+
 // first returns the first line that is not empty, without spaces around it. Of an array it
 // returns what has come: it may be all on one line.
 func (r *Reader) first() ([]byte, error) {
 	for {
 		for r.at < len(r.buf) && isSpace(r.buf[r.at]) {
 			r.at++
+		}
+		if r.done == 0 && bytes.HasPrefix(r.buf[r.at:], []byte(byteOrderMark)) {
+			r.at += len(byteOrderMark)
+			continue
 		}
 		if r.at < len(r.buf) && r.buf[r.at] == '[' {
 			return r.buf[r.at:], nil
@@ -152,7 +179,7 @@ func (r *Reader) first() ([]byte, error) {
 // beginJSON finds out how objects follow each other, and what their names are.
 func (r *Reader) beginJSON(first []byte) error {
 	var names []string
-	probe := object{take: func(path, _ []byte) { names = append(names, string(path)) }}
+	probe := object{take: func(_, _ []byte) {}}
 	r.array = first[0] == '[' || !probe.read(first)
 	if r.array {
 		if first[0] == '[' {
@@ -162,15 +189,13 @@ func (r *Reader) beginJSON(first []byte) error {
 		if err != nil {
 			return err
 		}
-		names = nil
 		if one == nil {
 			r.format = &format{} // an array without records
 			return nil
 		}
-		probe.read(one)
 	}
 	if r.format == nil {
-		r.format = formatOf(names)
+		r.format, names = r.firstOf()
 	}
 	if r.format == nil {
 		return fmt.Errorf("%w: its first record has the names %.200s; --map says what they mean", ErrFormat, strings.Join(names, ", "))

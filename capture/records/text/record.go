@@ -1,8 +1,10 @@
 package text
 
 import (
+	"bytes"
 	"math"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture/records"
@@ -13,126 +15,170 @@ type values struct {
 	duration           int64
 	icmpType, icmpCode uint16
 	hasType            bool
-	isFlow             bool // its kind is that of flows
+	isFlow             bool   // its kind is that of flows
+	swapped            bool   // the source port was code << 8 | type, in hexadecimal
+	dotted             target // a port that has a fraction that is not 0, or 0
+	isOther            bool   // its protocol says that it is of none
+	lost               uint64 // bits of the targets of values that could not be read
 }
 
-// set enters a value. The first of several stays.
-func (f *format) set(r *records.Record, x *values, t target, v []byte) {
-	if len(v) == 0 || len(v) == 1 && v[0] == '-' {
-		return
-	}
+// set enters a value, and reports whether it could read it. The first of several stays.
+func (r *Reader) set(t target, v []byte) (ok bool) {
+	rec, x := r.rec, &r.values
 	switch t {
 	case source:
-		setAddress(&r.Source, v)
+		return setAddress(&rec.Source, v)
 	case destination:
-		setAddress(&r.Destination, v)
+		return setAddress(&rec.Destination, v)
 	case sourcePort:
-		r.SourcePort = x.port(v)
+		rec.SourcePort, ok = x.port(t, v)
 	case destinationPort:
-		r.DestinationPort = x.port(v)
+		rec.DestinationPort, ok = x.port(t, v)
 	case protocol:
-		r.Protocol = protocolOf(v)
-	case tos:
-		r.TOS = uint8(number(v))
-	case dscp:
-		r.TOS = uint8(number(v)) << 2
-	case tcpFlags:
-		r.TCPFlags = flagsOf(v)
-	case tcpFlagsHex:
-		r.TCPFlags = hex(v)
-	case vlan:
-		if r.VLAN == 0 {
-			r.VLAN = uint16(min(number(v), math.MaxUint16)) & 0xfff
+		if x.isOther = slices.Contains(r.format.others, str(v)); x.isOther {
+			return true
 		}
-	case vrf:
-		r.VRF = uint32(number(v))
-	case ingress:
-		r.Ingress = uint32(number(v))
-	case egress:
-		r.Egress = uint32(number(v))
+		rec.Protocol, ok = protocolOf(v)
 	case packets:
-		r.Packets = number(v)
+		rec.Packets, ok = number(v, math.MaxUint64)
 	case octets:
-		r.Bytes = number(v)
-	case sampling:
-		r.Sampling = uint32(min(number(v), math.MaxUint32))
-	case domain:
-		r.Point.Domain = uint32(number(v))
+		rec.Bytes, ok = number(v, math.MaxUint64)
+	case start:
+		rec.Start, rec.Precision, ok = r.times.read(v)
+	case end:
+		rec.End, rec.Precision, ok = r.times.read(v)
+	case received:
+		rec.Received, _, ok = r.times.read(v)
+	case duration:
+		x.duration, ok = spanOf(v, time.Second)
+	case durationMS:
+		x.duration, ok = spanOf(v, time.Millisecond)
+	case kind:
+		x.isFlow, ok = string(v) == r.format.flows, true
 	default:
-		f.setRare(r, x, t, v)
+		return r.setRare(t, v)
 	}
+	return ok
 }
 
 // setRare enters what fewer records have.
-func (f *format) setRare(r *records.Record, x *values, t target, v []byte) {
+func (r *Reader) setRare(t target, v []byte) (ok bool) {
+	rec, x, n := r.rec, &r.values, uint64(0)
 	switch t {
-	case start:
-		r.Start, r.Precision = timeOf(v)
-	case end:
-		r.End, r.Precision = timeOf(v)
-	case received:
-		r.Received, _ = timeOf(v)
-	case duration:
-		x.duration = spanOf(v, time.Second)
-	case durationMS:
-		x.duration = spanOf(v, time.Millisecond)
+	case tos:
+		n, ok = number(v, math.MaxUint8)
+		rec.TOS = uint8(n)
+	case dscp:
+		n, ok = number(v, 63)
+		rec.TOS = uint8(n) << 2
+	case tcpFlags:
+		rec.TCPFlags, ok = flagsOf(v)
+	case tcpFlagsHex:
+		n, ok = hexadecimal(v, math.MaxUint16)
+		rec.TCPFlags = uint8(n)
+	case vlan:
+		if n, ok = number(v, math.MaxUint16); rec.VLAN == 0 {
+			rec.VLAN = uint16(n) & 0xfff
+		}
+	case vrf:
+		n, ok = number(v, math.MaxUint32)
+		rec.VRF = uint32(n)
+	case ingress:
+		n, ok = number(v, math.MaxUint32)
+		rec.Ingress = uint32(n)
+	case egress:
+		n, ok = number(v, math.MaxUint32)
+		rec.Egress = uint32(n)
+	case sampling:
+		n, ok = number(v, math.MaxUint32)
+		rec.Sampling = uint32(n)
+	case domain:
+		n, ok = number(v, math.MaxUint32)
+		rec.Point.Domain = uint32(n)
 	case direction:
-		if r.Direction == records.DirectionUnknown {
-			r.Direction = directionOf(v)
+		var d records.Direction
+		if d, ok = directionOf(v); rec.Direction == records.DirectionUnknown {
+			rec.Direction = d
 		}
 	case exporter:
-		switch a := address(v); {
-		case !a.IsValid():
-			r.Point.Domain = hash(v)
-		case !a.IsUnspecified():
-			r.Point.Exporter = a
-		}
+		setExporter(&rec.Point, v)
+		return true
 	case icmpType:
-		x.icmpType, x.hasType = uint16(number(v)), true
+		n, ok = number(v, math.MaxUint8)
+		x.icmpType, x.hasType = uint16(n), ok
 	case icmpCode:
-		x.icmpCode = uint16(number(v))
+		n, ok = number(v, math.MaxUint8)
+		x.icmpCode = uint16(n)
 	case natSource:
-		setAddress(&r.NATSource, v)
+		return setAddress(&rec.NATSource, v)
 	case natDestination:
-		setAddress(&r.NATDestination, v)
+		return setAddress(&rec.NATDestination, v)
 	case natSourcePort:
-		r.NATSourcePort = x.port(v)
+		rec.NATSourcePort, ok = x.port(t, v)
 	case natDestinationPort:
-		r.NATDestinationPort = x.port(v)
-	case kind:
-		x.isFlow = string(v) == f.flows
+		rec.NATDestinationPort, ok = x.port(t, v)
+	}
+	return ok
+}
+
+// setExporter enters who made a record. What is no address stands for one by its hash.
+func setExporter(p *records.Point, v []byte) {
+	switch a := address(v); {
+	case !a.IsValid():
+		p.Domain = hash(v)
+	case !a.IsUnspecified():
+		p.Exporter = a
 	}
 }
 
-func setAddress(to *netip.Addr, v []byte) {
-	if a := address(v); a.IsValid() && (!to.IsValid() || to.IsUnspecified()) {
+func setAddress(to *netip.Addr, v []byte) bool {
+	a := address(v)
+	if a.IsValid() && (!to.IsValid() || to.IsUnspecified()) {
 		*to = a
 	}
+	return a.IsValid()
 }
 
-// port reads a port. nfdump writes type and code of ICMP with a dot between.
-func (x *values) port(v []byte) uint16 {
-	for i, c := range v {
-		if c == '.' {
-			x.icmpType, x.icmpCode, x.hasType = uint16(number(v[:i])), uint16(number(v[i+1:])), true
-			return 0
+// port reads a port, or the name of a service. nfdump writes type and code of ICMP with a
+// dot between, Argus in hexadecimal with the code in front. Programs that know numbers with
+// fractions alone write a port as 443.0.
+func (x *values) port(t target, v []byte) (uint16, bool) {
+	switch {
+	case !isDigit(v[0]):
+		return service(v)
+	case len(v) > 2 && v[1] == 'x':
+		n, ok := hexadecimal(v[2:], math.MaxUint16)
+		if t == sourcePort && ok {
+			x.swapped = true
 		}
+		return uint16(n), ok
 	}
-	n := number(v)
-	if n > math.MaxUint16 {
-		return 0
+	at := bytes.IndexByte(v, '.')
+	if at < 0 {
+		n, ok := number(v, math.MaxUint16)
+		return uint16(n), ok
 	}
-	return uint16(n)
+	n, ok := digits(v[:at], math.MaxUint16)
+	code, fine := digits(v[at+1:], math.MaxUint8)
+	if n <= math.MaxUint8 {
+		x.icmpType, x.icmpCode, x.hasType = uint16(n), uint16(code), true
+	}
+	if ok = ok && fine; ok && code != 0 {
+		x.dotted = t
+	}
+	return uint16(n), ok
 }
 
-func directionOf(v []byte) records.Direction {
+// directionOf reads a direction. There are numbers of others than these two.
+func directionOf(v []byte) (records.Direction, bool) {
 	switch string(v) {
 	case "0", "ingress", "Ingress", "INGRESS":
-		return records.DirectionIngress
+		return records.DirectionIngress, true
 	case "1", "egress", "Egress", "EGRESS":
-		return records.DirectionEgress
+		return records.DirectionEgress, true
 	}
-	return records.DirectionUnknown
+	_, ok := number(v, math.MaxUint8)
+	return records.DirectionUnknown, ok
 }
 
 // IP protocols whose packets have a type and a code in place of ports.
@@ -142,9 +188,17 @@ const (
 )
 
 // finish completes a record whose values were read.
-func (f *format) finish(r *records.Record, x *values, input uint32) {
-	if r.Protocol == icmp4 || r.Protocol == icmp6 {
+func (t *Reader) finish(r *records.Record, x *values) {
+	f := t.format
+	switch icmp := r.Protocol == icmp4 || r.Protocol == icmp6; {
+	case icmp:
 		switch {
+		case x.swapped || f.icmpArgus:
+			code := r.SourcePort >> 8
+			if r.Protocol == icmp6 {
+				code = r.DestinationPort & 0xff
+			}
+			r.DestinationPort = r.SourcePort<<8 | code
 		case x.hasType:
 			r.DestinationPort = x.icmpType<<8 | x.icmpCode&0xff
 		case f.icmpPorts:
@@ -153,6 +207,8 @@ func (f *format) finish(r *records.Record, x *values, input uint32) {
 			r.DestinationPort = r.SourcePort
 		}
 		r.SourcePort = 0
+	case x.dotted != 0:
+		t.cannot(x.dotted, dottedPort)
 	}
 	if x.duration != 0 && r.End == 0 && r.Start != 0 {
 		r.End = r.Start + x.duration
@@ -170,10 +226,16 @@ func (f *format) finish(r *records.Record, x *values, input uint32) {
 		r.Received = r.End
 	}
 	if !r.Point.Exporter.IsValid() {
-		r.Point.Input = input
+		r.Point.Input = t.config.Input
 	}
-	r.Unmatched = f.flows != "" && !x.isFlow || noAddress(r.Source) && noAddress(r.Destination)
+	if r.End == 0 && x.lost&(1<<received) != 0 {
+		r.Unread |= records.PartTime
+	}
+	r.Unmatched = noAddress(r.Source) && noAddress(r.Destination)
 }
+
+// dottedPort is an example of a port that is none.
+var dottedPort = []byte("a number with a fraction")
 
 // noAddress reports whether an address is none: zeros fill places that say nothing.
 func noAddress(a netip.Addr) bool { return !a.IsValid() || a.IsUnspecified() }

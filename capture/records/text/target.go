@@ -46,3 +46,13 @@ var targets = map[string]target{
 	"received": received, "icmp_type": icmpType, "icmp_code": icmpCode, "nat_src": natSource,
 	"nat_dst": natDestination, "nat_sport": natSourcePort, "nat_dport": natDestinationPort,
 }
+
+// String returns the name that a mapping has for the target.
+func (t target) String() string {
+	for name, is := range targets {
+		if is == t {
+			return name
+		}
+	}
+	return "tcp_flags" // in hexadecimal
+}

@@ -88,7 +88,17 @@ func TestFormats(t *testing.T) {
 		{"gcp", `{"insertId":"x","jsonPayload":{"bytes_sent":"960","packets_sent":"6","connection":{"src_ip":"192.0.2.1","src_port":40071,"dest_ip":"198.51.100.7","dest_port":443,"protocol":6},"reporter":"SRC","start_time":"2026-11-21T06:09:04.828Z","end_time":"2026-11-21T06:09:05.829Z"},"receiveTimestamp":"x"}`,
 			change(func(r *records.Record) { r.TCPFlags, r.Received, r.Point.Domain = 0, r.End, hash([]byte("SRC")) }), false},
 		{"rwcut", "        sIP|         dIP|sPort|dPort|pro|   packets|     bytes|   flags|                  sTime| duration|                  eTime|sen|\n  192.0.2.1|198.51.100.7|40071|  443|  6|         6|       960|FS PA   |2026/11/21T06:09:04.828|    1.001|2026/11/21T06:09:05.829| S0|\n",
-			change(func(r *records.Record) { r.Received = r.End }), false},
+			change(func(r *records.Record) { r.Received, r.Point.Domain = r.End, hash([]byte("S0")) }), false},
+		{"argus", "StartTime,LastTime,Dur,Proto,SrcAddr,Sport,Dir,DstAddr,Dport,State,sTos,TotPkts,TotBytes\n1795241344.828000,1795241345.829000,1.001000,tcp,192.0.2.1,40071,   ->,198.51.100.7,https,CON,0,6,960\n1795241346.967982,,,man,0,0,,0,0,STA,,0,0\n",
+			change(func(r *records.Record) { r.TCPFlags, r.Received, r.Precision = 0, r.End, time.Microsecond }), true},
+		{"yaf", "start-time             |end-time               |duration|rtt     |proto|sip                                     |sp   |dip                                     |dp   |iflags|pkt     |oct     |rpkt    |roct    |end-reason\n2026-11-21 06:09:04.828|2026-11-21 06:09:05.829|   1.001|   0.000|  6|                               192.0.2.1|40071|                            198.51.100.7|  443|S|       6|     960|       5|     800|\n",
+			change(func(r *records.Record) { r.TCPFlags, r.Received = 0, r.End }), true},
+		{"arkime", "IP Protocol, Start Time, Stop Time, Src IP, Src Port, Src Country, Dst IP, Dst Port, Dst Country, Bytes, Data bytes, Packets, Arkime Node\r\ntcp,1795241344828,1795241345829,192.0.2.1,40071,US,198.51.100.7,443,US,960,700,6,n1\r\n",
+			change(func(r *records.Record) { r.TCPFlags, r.Received, r.Point.Domain = 0, r.End, hash([]byte("n1")) }), true},
+		{"arkime", `{"firstPacket":1795241344828,"lastPacket":1795241345829,"ipProtocol":6,"node":"n1","source":{"ip":"192.0.2.1","port":40071,"packets":3,"bytes":400},"destination":{"ip":"198.51.100.7","port":443},"network":{"packets":6,"bytes":960}}`,
+			change(func(r *records.Record) { r.TCPFlags, r.Received, r.Point.Domain = 0, r.End, hash([]byte("n1")) }), true},
+		{"zeek-conn", "#separator \\x09\n#set_separator\t,\n#empty_field\t(empty)\n#unset_field\t-\n#path\tconn\n#fields\tts\tuid\tid.orig_h\tid.orig_p\tid.resp_h\tid.resp_p\tproto\tservice\tduration\torig_pkts\torig_ip_bytes\ttunnel_parents\n#types\ttime\tstring\taddr\tport\taddr\tport\tenum\tstring\tinterval\tcount\tcount\tset[string]\n1795241344.828000\tC\"1\t192.0.2.1\t40071\t198.51.100.7\t443\ttcp\t(empty)\t1.001\t6\t960\t-\n#close\t2026-11-21-07-00-00\n",
+			change(func(r *records.Record) { r.TCPFlags, r.Received, r.Precision = 0, r.End, time.Microsecond }), true},
 		{"aws", "version account-id interface-id srcaddr dstaddr srcport dstport protocol packets bytes start end action log-status tcp-flags flow-direction\n2 123456789010 eni-1 192.0.2.1 198.51.100.7 40071 443 6 6 960 1795241344 1795241345 ACCEPT OK 27 egress\n2 123456789010 eni-1 - - - - - - - 1795241344 1795241345 - NODATA - -\n",
 			change(func(r *records.Record) {
 				r.Start, r.End, r.Received, r.Precision, r.Direction = when, when+1e9, when+1e9, time.Second, records.DirectionEgress
@@ -101,6 +111,7 @@ func TestFormats(t *testing.T) {
 			if err != nil || r.format.name != c.format || r.Both() != c.both {
 				t.Fatalf("%v: %+v", err, r)
 			}
+			c.want.Input = 3
 			if !c.want.Point.Exporter.IsValid() {
 				c.want.Point.Input = 3
 			}
@@ -281,10 +292,10 @@ func TestTimes(t *testing.T) {
 		"1795241344828": {when + 828e6, time.Millisecond}, "1795241344828001": {when + 828001e3, time.Microsecond}, "1795241344828001002": {when + 828001002, time.Nanosecond},
 		"1.795241344e9": {when, time.Microsecond}, "2026-11-21T06:09:04Z": {when, time.Second}, "2026-11-21T07:09:04.5+01:00": {when + 500e6, time.Millisecond},
 		"2026/11/21 00:09:04.000001-0600": {when + 1e3, time.Microsecond}, "2026-11-21 06:09:04": {when, time.Second},
-		"": {}, "yesterday": {}, "2026-11-21T06:09": {}, "2026-xx-21T06:09:04Z": {}, "99999999999999999999999": {}, "9223372036854775808": {},
+		"": {}, "yesterday": {}, "2026-11-21T06:09": {when - 4e9, time.Minute}, "2026-xx-21T06:09:04Z": {}, "99999999999999999999999": {}, "9223372036854775808": {},
 		"9999-01-01T00:00:00Z": {}, "-5": {},
 	} {
-		if ns, unit := timeOf([]byte(text)); ns != want.ns || ns != 0 && unit != want.unit {
+		if ns, unit, _ := new(times).read([]byte(text)); ns != want.ns || ns != 0 && unit != want.unit {
 			t.Errorf("%s: %d of %v, want %d of %v", text, ns, unit, want.ns, want.unit)
 		}
 	}
@@ -315,6 +326,7 @@ func FuzzText(f *testing.F) {
 	for _, s := range []string{
 		`{"src_addr":"192.0.2.1","dst_addr":"198.51.100.7","proto":"TCP","time_flow_start_ns":1}` + "\n", `[{"src4_addr":"192.0.2.1","dst4_addr":"198.51.100.7","first":"2026-11-21T06:09:04.828"},{}]`,
 		"ts,te,sa,da,sp,dp,pr,flg,ra\n2026-11-21 06:09:04,,192.0.2.1,198.51.100.7,1,3.1,ICMP,...AP.SF,1.2.3.4\nSummary\n", "sIP|dIP|pro|\n ::1| ::2|6|\n",
+		"#separator \\x09\n#path\tconn\n#fields\tid.orig_h\tid.resp_h\n1.1.1.1\t::1\n#fields\tx\n", "\ufeffStartTime,SrcAddr,Sport,DstAddr,Proto\n03/04/2023 10:00 PM,1.1.1.1,0x0103,2.2.2.2,icmp\n31/04/2023 1:00,a,https,b,man\n",
 		"srcaddr dstaddr bytes\n1.1.1.1 2.2.2.2 1e5\n", `{"event_type":"flow","src_ip":"fe80::1%eth0","dest_ip":"::1","vlan":[1,[2]],"tcp":{"tcp_flags":"zz"}}`,
 	} {
 		f.Add(s)
@@ -324,7 +336,7 @@ func FuzzText(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if n.Records != uint64(len(got)) || n.Messages != n.Records+n.Undecodable {
+		if n.Records != uint64(len(got)) || n.Messages != n.Records+n.Undecodable+n.Other {
 			t.Fatalf("%d records: %+v", len(got), n)
 		}
 		if !strings.HasPrefix(strings.TrimSpace(s), "{") || n.Undecodable > 0 {

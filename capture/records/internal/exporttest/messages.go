@@ -118,18 +118,51 @@ func V5(uptime, seconds, nanoseconds, sequence uint32, flows ...Flow) []byte {
 	p = append(p, 1, 2)
 	p = be.AppendUint16(p, 1<<14|100)
 	for _, f := range flows {
-		p = append(p, Address(f.Source)...)
-		p = append(p, Address(f.Destination)...)
-		p = append(p, 0, 0, 0, 0, 0, 3, 0, 4)
-		for _, n := range []uint32{uint32(f.Packets), uint32(f.Bytes), f.First, f.Last} {
-			p = be.AppendUint32(p, n)
-		}
-		p = be.AppendUint16(p, f.SourcePort)
-		p = be.AppendUint16(p, f.DestinationPort)
-		p = append(p, 0, 0x1b, f.Protocol, 0x20)
+		p = append(common(p, f), 0, 0x1b, f.Protocol, 0x20)
 		p = append(p, make([]byte, 8)...)
 	}
 	return p
+}
+
+// V1 is a message of NetFlow v1, with size bytes for a record: 48 or 52.
+func V1(uptime, seconds, nanoseconds uint32, size int, flows ...Flow) []byte {
+	p := be.AppendUint16(nil, 1)
+	p = be.AppendUint16(p, uint16(len(flows)))
+	for _, n := range []uint32{uptime, seconds, nanoseconds} {
+		p = be.AppendUint32(p, n)
+	}
+	for _, f := range flows {
+		begin := len(p)
+		p = append(common(p, f), 0, 0, f.Protocol, 0x20, 0x1b)
+		p = append(p, make([]byte, size-(len(p)-begin))...)
+	}
+	return p
+}
+
+// V7 is a message of NetFlow v7.
+func V7(uptime, seconds, nanoseconds, sequence uint32, flows ...Flow) []byte {
+	p := be.AppendUint16(nil, 7)
+	p = be.AppendUint16(p, uint16(len(flows)))
+	for _, n := range []uint32{uptime, seconds, nanoseconds, sequence, 0} {
+		p = be.AppendUint32(p, n)
+	}
+	for _, f := range flows {
+		p = append(common(p, f), 0, 0x1b, f.Protocol, 0x20)
+		p = append(p, make([]byte, 12)...)
+	}
+	return p
+}
+
+// common appends what records of NetFlow v1, v5 and v7 begin with.
+func common(p []byte, f Flow) []byte {
+	p = append(p, Address(f.Source)...)
+	p = append(p, Address(f.Destination)...)
+	p = append(p, 0, 0, 0, 0, 0, 3, 0, 4)
+	for _, n := range []uint32{uint32(f.Packets), uint32(f.Bytes), f.First, f.Last} {
+		p = be.AppendUint32(p, n)
+	}
+	p = be.AppendUint16(p, f.SourcePort)
+	return be.AppendUint16(p, f.DestinationPort)
 }
 
 // Words are numbers of 32 bits.

@@ -34,6 +34,7 @@ type flowsFlags struct {
 	listen       listenFlag
 	format       string
 	mapping      text.Mapping
+	times        text.TimeLayout
 	policy       flows.Policy
 	key          match.Key
 	points       match.PointKind
@@ -49,6 +50,7 @@ type flowsFlags struct {
 	relay        string
 	spoof        bool
 	inspect      bool
+	page         pageFlag
 	serve        string
 	reports      string
 	state        string
@@ -60,31 +62,32 @@ func newFlows(e *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "flows [flags] [INPUT...]",
 		Short: "Keep each flow once among the records that routers export",
-		Long: `Read flow records (NetFlow v5 and v9, IPFIX, sFlow, and lines of JSON or CSV),
-and keep each flow once, though every router, firewall and interface that it
-passes has told of it.
+		Long: `Read flow records (NetFlow v1, v5, v7 and v9, IPFIX, sFlow, and lines of JSON
+or CSV), and keep each flow once, though every router, firewall and interface
+that it passes has reported it.
 
 INPUT is a capture of exports (pcap, pcapng), an IPFIX file (RFC 5655), or text:
-lines of JSON, nfdump's JSON, or CSV with a header. --listen takes what
-exporters send.
+lines of JSON, nfdump's JSON, Zeek's logs, or CSV with a header. --listen takes
+what exporters send.
 
-A record is a copy if another point told of the same flow at that time. A point
+A record is a copy if another point reported the same flow at that time. A point
 is an exporter with its observation domain, or an input whose records name no
 exporter. Records of one point are never copies of each other. Clocks that are
 apart are set right by when messages came.
 
 --policy says what becomes of copies:
-  owner   the point that tells of a flow first owns it. When it tells no more,
+  owner   the point that reports a flow first owns it. When it reports no more,
           the flow goes to whoever does. The default.
   record  records match one to one, by start, duration, packets and bytes: for
           archives, and to audit accounting.
   merge   as owner; the record that stays has the greatest counters and lists
-          the exporters and interfaces that told of it.
+          the exporters and interfaces that reported it.
   mark    as owner, but copies stay, with duplicate_of.
 
 Without -w and --to records are only counted. What cannot be decided passes as
-unchecked. Do not match sampled exports: two exporters that sample see different
-flows. Use --boundary for these. The manual says more.
+unchecked, as does a record with a value that cannot be read: --time-format says
+how times are written. Do not match sampled exports: two exporters that sample
+see different flows. Use --boundary for these. The manual says more.
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 an input is damaged and the rest
 was processed, 130 and 143 ended by a signal.`,
@@ -106,7 +109,10 @@ was processed, 130 and 143 ended by a signal.`,
   # distinct addresses and flows of each hour
   flowdedup flows --listen :2055 --of src,dst,flow --every 1h --reports hours.jsonl
 
-  # one record for a flow, with all exporters that told of it
+  # what an exporter sent to two collectors
+  flowdedup flows --point same a.json b.json -w once.ndjson
+
+  # one record for a flow, with all exporters that reported it
   flowdedup flows --listen :2055 --policy merge --window 30s -w merged.ndjson`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, e, args) },
 	}
@@ -125,7 +131,7 @@ func (f *flowsFlags) run(cmd *cobra.Command, e *env, args []string) error {
 	}
 	e.quiet = f.quiet
 	cfg := flows.Config{
-		Inputs: inputs, Listen: f.listen.datagrams, Streams: f.listen.streams, Sockets: min(runtime.GOMAXPROCS(0), maxFlowSockets), Format: f.format, Map: f.mapping, KeyGiven: cmd.Flags().Changed("key"), Policy: f.policy, Window: f.window,
+		Inputs: inputs, Listen: f.listen.datagrams, Streams: f.listen.streams, Sockets: min(runtime.GOMAXPROCS(0), maxFlowSockets), Format: f.format, Map: f.mapping, Times: f.times, KeyGiven: cmd.Flags().Changed("key"), Policy: f.policy, Window: f.window,
 		Output: f.output, CSV: f.csv, Rotate: f.rotate.options(), Relay: f.relay, Spoof: f.spoof, Inspect: f.inspect, State: f.state, StateEvery: f.stateEvery, Log: e.logger(),
 		Match: match.Config{
 			Key: f.key, Points: f.points, NAT: f.nat, OwnerTimeout: f.ownerTimeout, Prefer: f.prefer.exporters,
@@ -146,14 +152,26 @@ func (f *flowsFlags) run(cmd *cobra.Command, e *env, args []string) error {
 	if err := f.openReports(cmd.Context(), &cfg); err != nil {
 		return err
 	}
-	end, err := f.show(&cfg)
+	page, err := f.page.open(cmd.Context())
 	if err != nil {
 		return err
+	}
+	end, err := f.show(&cfg)
+	if err != nil {
+		return errors.Join(err, page.discard())
 	}
 	defer end()
 	s, err := flows.Run(cmd.Context(), &cfg)
 	f.warnFlows(e, &s)
-	return errors.Join(markDamage(err, s.RecordsIn, s.Damaged), f.print(e, &s, err))
+	return errors.Join(markDamage(err, s.RecordsIn, s.Damaged), f.print(e, &s, err), f.writePage(page, &s, err))
+}
+
+// writePage writes the page unless nothing was opened, or an output failed.
+func (f *flowsFlags) writePage(page pageFile, s *flows.Summary, err error) error {
+	if s.Policy == "" || errors.Is(err, sink.ErrOutput) {
+		return page.discard()
+	}
+	return page.write(func(w io.Writer) error { return report.FlowsPage(w, s) })
 }
 
 // reportsToStdout reports whether counts go to standard output.
@@ -210,10 +228,23 @@ func (f *flowsFlags) warnFlows(e *env, s *flows.Summary) {
 		e.warn(fmt.Errorf("%d of %d records are of exporters that sample packets: points then see different flows, what only one saw is counted, and sums are wrong: use --boundary FILE", s.Sampled, s.RecordsIn))
 	}
 	if n := s.Unchecked; n > 0 {
-		e.warn(fmt.Errorf("%d records passed unchecked: they have no addresses, no template, or found no room in --memory", n))
+		e.warn(fmt.Errorf("%d records passed unchecked: they have no addresses, no template, a value that could not be read, or found no room in --memory", n))
+	}
+	for _, u := range s.Unread {
+		way := "--map says where values are"
+		if u.Time {
+			way = "--time-format says how times are written"
+		}
+		e.warn(fmt.Errorf("%d values of %s could not be read, such as %q: %s", u.Values, u.Field, u.Example, way))
+	}
+	if s.Untimed > 0 {
+		e.warn(fmt.Errorf("%d records are in no window of --of, as they have no time that could be read", s.Untimed))
 	}
 	if s.Dropped > 0 {
 		e.warn(fmt.Errorf("the kernel dropped %d datagrams because a buffer was full: sysctl -w net.core.rmem_max=67108864", s.Dropped))
+	}
+	if s.RecordsIn == 0 && s.Foreign > 0 {
+		e.warn(fmt.Errorf("none of %d packets is a message of NetFlow of version 1, 5, 7 or 9, IPFIX or sFlow of version 5: others were left out", s.Foreign))
 	}
 	if s.Lost > 0 {
 		e.warn(fmt.Errorf("%d records or messages never came, as sequence numbers tell", s.Lost))

@@ -36,12 +36,13 @@ func (f *flowsFlags) registerFlows(cmd *cobra.Command) {
 	f.format = "auto"
 	fs.Var(newParsed(&f.format, "auto", "format", oneOf(flows.Formats()...)), "format", "format of inputs: "+strings.Join(flows.Formats(), ", "))
 	fs.Var(newParsed(&f.mapping, "", "fields", text.ParseMapping), "map", "names of values in text: src=client.ip,dst=server.ip,bytes=octets")
-	groupInput.add(fs, "listen", "format", "map")
+	fs.Var(newParsed(&f.times, "", "layout", text.ParseTimeLayout), "time-format", "how times in text are written, as in strptime: '%d/%m/%Y %I:%M:%S %p'")
+	groupInput.add(fs, "listen", "format", "map", "time-format")
 
 	f.policy = flows.Owner
 	fs.Var(newParsed(&f.policy, "owner", "policy", flows.ParsePolicy), "policy", "what becomes of copies: owner, record, merge, mark")
-	fs.Var(newParsed(&f.key, "flow", "key", match.ParseKey), "key", "what makes a flow: flow, biflow (either direction; the default where text tells of both in one record); +vlan, +vrf, +tos")
-	fs.Var(newParsed(&f.points, "exporter", "kind", match.ParsePointKind), "point", "what tells points apart: exporter, direction, interface")
+	fs.Var(newParsed(&f.key, "flow", "key", match.ParseKey), "key", "what makes a flow: flow, biflow (either direction; the default where text reports both in one record); +vlan, +vrf, +tos")
+	fs.Var(newParsed(&f.points, "exporter", "kind", match.ParsePointKind), "point", "what tells points apart: exporter, direction, interface, same (one exporter in several inputs)")
 	fs.BoolVar(&f.nat, "nat", false, "translated addresses make a record one of both flows")
 	fs.Var(newList(&f.prefer, "", "who", parsePreferred), "prefer", "who owns flows: addresses of exporters, or sampling (the smallest interval)")
 	fs.StringVar(&f.boundary, "boundary", "", "decide by external and internal interfaces in `FILE`, for sampled exports")
@@ -60,11 +61,12 @@ func (f *flowsFlags) registerFlows(cmd *cobra.Command) {
 	fs.StringVar(&f.state, "state", "", "save flows and templates to `FILE`, and resume from it")
 	fs.StringVar(&f.serve, "serve", "", "serve metrics and a page at `ADDRESS`: 9469 (loopback only), 0.0.0.0:9469")
 	fs.BoolVar(&f.inspect, "inspect", false, "say who reports what twice, and which policy fits")
+	f.page.register(fs, "with the points and their copies")
 	fs.BoolVar(&f.json, "json", false, "print JSON")
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "print errors only")
 	groupOutput.add(fs, "write", "csv", "to", "spoof", "reports", "state", "serve", "inspect", "json", "quiet")
 
-	fs.Var(newParsed(&f.ownerTimeout, "", "duration", parseEvery), "owner-timeout", "wait this long for the owner of a flow to tell more (default: for no time; records without times: twice the longest record)")
+	fs.Var(newParsed(&f.ownerTimeout, "", "duration", parseEvery), "owner-timeout", "wait this long for the owner of a flow to report more (default: for no time; records without times: twice the longest record)")
 	f.deltas = match.Deltas{Start: 5 * time.Second, Duration: -1, Packets: -1, Bytes: -1}
 	fs.Var(newParsed(&f.deltas.Start, "5s", "duration", parseDelay), "start-delta", "policy record: how far apart records may start")
 	fs.Var(newParsed(&f.deltas.Duration, "", "duration", parseDelay), "duration-delta", "policy record: how much durations may differ (default: any)")
@@ -78,7 +80,7 @@ func (f *flowsFlags) registerFlows(cmd *cobra.Command) {
 	completeKeys(cmd, keysOfRecords)
 	completeWords(cmd, map[string][]string{
 		"listen": {":2055", ":4739", ":6343", "tcp-listen://:4739"}, "format": flows.Formats(), "policy": flows.Policies(),
-		"key": {"flow", "biflow", "flow+vlan", "flow+vrf", "flow+tos"}, "point": {"exporter", "direction", "interface"},
+		"key": {"flow", "biflow", "flow+vlan", "flow+vrf", "flow+tos"}, "point": {"exporter", "direction", "interface", "same"},
 		"prefer": {"sampling"}, "window": {"10s", "1m"}, "owner-timeout": {"2m", "10m"}, "memory": {"64MiB", "200MB", "1GiB"},
 		"to": {"udp://"},
 	})
@@ -189,6 +191,9 @@ func (f *flowsFlags) check(fs *pflag.FlagSet, e *env, inputs []string) error {
 	if err := errors.Join(f.rotate.check(f.output), f.keyFlags.check()); err != nil {
 		return err
 	}
-	named := files{outputs: []namedFile{{"-w", f.output}, {"--state", f.state}, {"--reports", f.reports}}, inputs: append(inputs, f.boundary)}
+	if err := f.page.check(&common{json: f.json, quiet: f.quiet}); err != nil {
+		return err
+	}
+	named := files{outputs: []namedFile{{"-w", f.output}, {"--state", f.state}, {"--reports", f.reports}, f.page.named()}, inputs: append(inputs, f.boundary)}
 	return named.check()
 }

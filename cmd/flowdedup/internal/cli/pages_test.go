@@ -27,6 +27,7 @@ func pageCommands() map[string][]string {
 		"inspect one":   {"inspect", "--quiet", bundled("router-plain.pcapng"), "--html"},
 		"distinct":      {"distinct", "--quiet", "--every", "1s", "--changes", "--total", "--of", "src,flow", ordered, "--html"},
 		"distinct one":  {"distinct", "--quiet", "--every", "none", "--method", "sketch", vlan, "--html"},
+		"flows":         {"flows", "--quiet", "--inspect", "../flows/testdata/unread-a.csv", "../flows/testdata/unread-b.csv", "--html"},
 		"plan":          {"plan", "--quiet", "--rate", "1.5M", "--window", "10ms", "--html"},
 	}
 }

@@ -19,7 +19,7 @@ type Policy string
 
 // The policies.
 const (
-	Owner  Policy = "owner"  // the first point that tells of a flow owns it
+	Owner  Policy = "owner"  // the first point that reports a flow owns it
 	Record Policy = "record" // records match one to one
 	Merge  Policy = "merge"  // as owner, and what stays has the greatest counters
 	Mark   Policy = "mark"   // as owner, and copies stay, marked
@@ -49,6 +49,7 @@ type Config struct {
 	Sockets int
 	Format  string // one of Formats
 	Map     text.Mapping
+	Times   text.TimeLayout // of text
 	Match   match.Config
 	// KeyGiven says that the user chose Match.Key. Else it is biflow if an input tells of
 	// both directions in one record.

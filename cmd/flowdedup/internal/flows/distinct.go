@@ -57,7 +57,7 @@ func newCounts(cfg *Distinct, s secret.Secret) *counts {
 
 // add counts a record that lasts from start to end. A copy adds its keys, and no record.
 func (c *counts) add(r *records.Record, start, end int64, isCopy bool) error {
-	if r.Unmatched || start == 0 {
+	if r.Unmatched {
 		return nil
 	}
 	from, to := c.cfg.Calendar.Window(end)
@@ -151,7 +151,9 @@ func (c *counts) keys(to *multikey.Elements, key *flow.KeyConfig, r *records.Rec
 		c.element(to, key, r, from, netip.Addr{}, n)
 		c.element(to, key, r, other, netip.Addr{}, n)
 	default:
-		c.element(to, key, r, from, other, n)
+		if r.Unread&records.PartFlow == 0 { // else it would pass for another flow
+			c.element(to, key, r, from, other, n)
+		}
 	}
 }
 

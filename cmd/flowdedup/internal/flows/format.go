@@ -10,10 +10,11 @@ import (
 
 // names returns the names of points, as outputs have them.
 type names struct {
-	judge  *match.Judge
-	inputs []string
-	all    []string // by number
-	quoted []string // the same for JSON
+	judge   *match.Judge
+	inputs  []string
+	byInput bool     // points are those of inputs
+	all     []string // by number
+	quoted  []string // the same for JSON
 }
 
 // of returns the name of a point: the exporter or the input, the observation domain behind
@@ -50,7 +51,12 @@ func (n *names) make(p *match.PointName) string {
 	if p.Domain != 0 {
 		name += "/" + strconv.FormatUint(uint64(p.Domain), 10)
 	}
-	if p.Part != 0 {
+	switch {
+	case n.byInput && int(p.Part) < len(n.inputs):
+		if p.Exporter.IsValid() {
+			name += " in " + n.inputs[p.Part]
+		}
+	case p.Part != 0:
 		name += ":" + strconv.FormatUint(uint64(p.Part), 10)
 	}
 	return name
@@ -78,7 +84,7 @@ func always(name string, get func(r *records.Record) uint64) field {
 	return field{name: name, put: func(dst []byte, r *records.Record) []byte { return strconv.AppendUint(dst, get(r), 10) }}
 }
 
-var kindNames = []string{"", "NETFLOW_V5", "NETFLOW_V9", "IPFIX", "SFLOW_5", "JSON", "CSV"}
+var kindNames = []string{"", "NETFLOW_V5", "NETFLOW_V9", "IPFIX", "SFLOW_5", "JSON", "CSV", "NETFLOW_V1", "NETFLOW_V7"}
 
 var directionNames = []string{"", "ingress", "egress"}
 

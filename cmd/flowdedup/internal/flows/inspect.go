@@ -14,34 +14,41 @@ import (
 type Inspection struct {
 	// OneToOne are the copies that match one to one, with equal packets and bytes.
 	OneToOne uint64 `json:"one_to_one"`
-	// Reversed are records that tell of the other direction of a flow, besides the copies.
-	Reversed uint64   `json:"reversed"`
-	Verdict  string   `json:"verdict"`
-	Policy   Policy   `json:"recommended_policy,omitempty"` // "" for none
-	Because  []string `json:"because"`
-	Command  string   `json:"command,omitempty"`
+	// Reversed are records that report the other direction of a flow, besides the copies.
+	Reversed uint64 `json:"reversed"`
+	// Same are more copies if each input is a point of its own.
+	Same    uint64   `json:"same"`
+	Verdict string   `json:"verdict"`
+	Policy  Policy   `json:"recommended_policy,omitempty"` // "" for none
+	Because []string `json:"because"`
+	Command string   `json:"command,omitempty"`
 }
 
 // inspector asks other judges besides that of the run.
-type inspector struct{ pairs, biflow *match.Judge }
+type inspector struct{ pairs, biflow, same *match.Judge }
 
 func newInspector(cfg match.Config) (*inspector, error) {
-	pairs, biflow := cfg, cfg
+	pairs, biflow, same := cfg, cfg, cfg
 	pairs.Pairs = &match.Deltas{Start: time.Second, Duration: time.Second}
 	biflow.Key.Biflow = true
+	same.Points = match.Same
 	var i inspector
-	var errs [2]error
+	var errs [3]error
 	i.pairs, errs[0] = match.New(pairs)
 	i.biflow, errs[1] = match.New(biflow)
+	i.same, errs[2] = match.New(same)
 	return &i, errors.Join(errs[:]...)
 }
 
 func (i *inspector) take(b *records.Batch) {
 	i.pairs.Judge(b)
 	i.biflow.Judge(b)
+	i.same.Judge(b)
 }
 
-func (i *inspector) close() error { return errors.Join(i.pairs.Close(), i.biflow.Close()) }
+func (i *inspector) close() error {
+	return errors.Join(i.pairs.Close(), i.biflow.Close(), i.same.Close())
+}
 
 const (
 	// fewCopies is the share of records up to which chance may make copies.
@@ -56,19 +63,27 @@ func (i *inspector) answer(cfg *Config, s *Summary) *Inspection {
 	if both := i.biflow.Counts().Copies; both > s.Copies {
 		a.Reversed = both - s.Copies
 	}
+	if same := i.same.Counts().Copies; same > s.Copies {
+		a.Same = same - s.Copies
+	}
 	because := func(format string, args ...any) { a.Because = append(a.Because, fmt.Sprintf(format, args...)) }
 	switch {
 	case s.RecordsIn == 0:
 		a.Verdict = "there are no records"
 		return a
+	case len(cfg.Inputs) > 1 && float64(a.Same) > fewCopies*float64(s.RecordsIn):
+		a.Verdict = fmt.Sprintf("%.1f %% of the records are of an exporter that is in another input, too: several collectors stored it", 100*float64(a.Same)/float64(s.RecordsIn))
+		a.Policy, a.Command = Owner, command(cfg, " --point same")
+		because("--point same makes each input a point of its own: what an exporter sent to several collectors counts once")
+		return a
 	case len(s.Points) == 1:
-		a.Verdict = "one point tells of all flows, so none is told of twice"
+		a.Verdict = "one point reports all flows, so none is reported twice"
 		because("records of one point are never copies; --point direction or interface tells more points apart")
 		return a
 	case float64(s.Copies) <= fewCopies*float64(s.RecordsIn):
-		a.Verdict = "hardly any record tells again of what another point told of"
+		a.Verdict = "hardly any record reports what another point reported before"
 	default:
-		a.Verdict = fmt.Sprintf("%.1f %% of the records tell again of what another point told of: traffic counts %.2f times",
+		a.Verdict = fmt.Sprintf("%.1f %% of the records report what another point reported before: traffic counts %.2f times",
 			100*float64(s.Copies)/float64(s.RecordsIn), float64(s.BytesIn)/max(1, float64(s.BytesIn-s.CopiedBytes)))
 		a.Policy, a.Command = Owner, command(cfg, "")
 		because("owner needs no equal records, and follows flows that take another way")
@@ -81,7 +96,7 @@ func (i *inspector) answer(cfg *Config, s *Summary) *Inspection {
 		because("%d records are of sampled packets: matching is wrong for these, so list the external interfaces in a file for --boundary", s.Sampled)
 	}
 	if float64(a.Reversed) > fewCopies*float64(s.RecordsIn) {
-		because("%d more tell of the other direction of a flow: use --key biflow if these exporters tell of both directions in one record, and not if each sees one direction", a.Reversed)
+		because("%d more report the other direction of a flow: use --key biflow if these exporters report both directions in one record, and not if each sees one direction", a.Reversed)
 	}
 	return a
 }

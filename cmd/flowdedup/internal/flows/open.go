@@ -99,7 +99,7 @@ func openBinary(in io.Reader, head []byte, name string, warn func(error)) (captu
 	if export.IsStream(head) {
 		return export.NewStream(in, shown(name), netip.AddrPort{}), nil
 	}
-	if len(head) >= 2 && head[0] == 0 && (head[1] == 5 || head[1] == 9) {
+	if len(head) >= 2 && head[0] == 0 && (head[1] == 1 || head[1] == 5 || head[1] == 7 || head[1] == 9) {
 		err := fmt.Errorf("%w: it begins as a message of NetFlow v%d, whose length nothing tells: read a capture of exports, or send it to --listen",
 			capture.ErrUnknownFormat, head[1])
 		return nil, capture.Locate(err, shown(name), 0, true)

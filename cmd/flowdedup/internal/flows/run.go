@@ -13,6 +13,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/records/export"
 	"github.com/flowdedup/flowdedup/capture/records/match"
 	"github.com/flowdedup/flowdedup/capture/records/relay"
+	"github.com/flowdedup/flowdedup/capture/records/text"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
 
@@ -49,6 +50,7 @@ func Run(ctx context.Context, cfg *Config) (Summary, error) {
 func (r *runner) summary() Summary {
 	s := newSummary(r.cfg, r.judge, &r.names, r.counts, time.Since(r.begin))
 	s.Damaged = r.damaged.Load()
+	s.Unread, s.Untimed = unreadOf(r.unread), r.untimed
 	if r.sender != nil {
 		sent := r.sender.Stats()
 		s.Relayed = &RelaySummary{r.cfg.Relay, sent.Sent, sent.Bytes, sent.Failed, sent.Own}
@@ -97,6 +99,9 @@ type runner struct {
 	sender    *relay.Sender
 	cut       []byte
 	counts    records.Counts // as of the last batch
+	texts     []*text.Reader // inputs
+	unread    []text.Unread  // of these, as of the last batch
+	untimed   uint64         // records that are in no window, as they have no time
 	both      bool           // an input tells of both directions in one record
 	live      bool
 	damaged   atomic.Bool
@@ -120,7 +125,7 @@ func (r *runner) open(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	r.names.judge = r.judge
+	r.names.judge, r.names.byInput = r.judge, r.cfg.Match.Points == match.Same
 	if r.cfg.Relay != "" {
 		r.cutter = relay.NewCutter()
 		if r.sender, err = relay.OpenSender(r.cfg.Relay, r.cfg.Spoof); err != nil {
@@ -169,13 +174,17 @@ func (r *runner) each(ctx context.Context) error {
 	for {
 		next <- struct{}{}
 		err, came := await(ctx, done, giveUp)
+		if came {
+			before := r.counts.Unread
+			r.counts = r.reader.Counts()
+			r.noteUnread(before)
+		}
 		if !came || errors.Is(err, io.EOF) {
 			return ctx.Err()
 		}
 		if err != nil {
 			return err
 		}
-		r.counts = r.reader.Counts()
 		r.tick(time.Now())
 		if err := r.take(batch); err != nil {
 			return err
@@ -237,6 +246,10 @@ func (r *runner) count(b *records.Batch, verdicts []records.Verdict, judgments [
 		start, end := one.Start, one.End
 		if start == 0 {
 			start, end = one.Received, one.Received
+		}
+		if start == 0 || one.Unread&records.PartTime != 0 {
+			r.untimed++
+			continue
 		}
 		if err := r.distinct.add(one, start+offset, max(start, end)+offset, verdicts[i] == records.Copy); err != nil {
 			return err

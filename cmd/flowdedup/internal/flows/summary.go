@@ -16,8 +16,14 @@ type Summary struct {
 	Copies      uint64 `json:"copies"`
 	Unchecked   uint64 `json:"unchecked"`
 	Undecodable uint64 `json:"undecodable"`
-	BytesIn     uint64 `json:"bytes_in"` // that records tell of
-	CopiedBytes uint64 `json:"copied_bytes"`
+	// Unread are values of text that were there and could not be read, Other its records of
+	// something else than flows, Untimed those that are in no window of Config.Distinct.
+	Unread      []UnreadSummary `json:"unread"`
+	Other       uint64          `json:"other_events"`
+	Untimed     uint64          `json:"untimed"`
+	Foreign     uint64          `json:"foreign"`  // packets without a message of flow records
+	BytesIn     uint64          `json:"bytes_in"` // that records report
+	CopiedBytes uint64          `json:"copied_bytes"`
 
 	Messages    uint64 `json:"messages"`
 	Templates   uint64 `json:"templates"`
@@ -69,7 +75,7 @@ type PointSummary struct {
 	Sampling    uint32  `json:"sampling"`
 }
 
-// PairSummary is how many records of a point were copies of what another told.
+// PairSummary is how many records of a point were copies of those of another.
 type PairSummary struct {
 	Original string `json:"original"`
 	Copy     string `json:"copy"`
@@ -85,7 +91,7 @@ func newSummary(cfg *Config, j *match.Judge, n *names, read records.Counts, took
 		RecordsIn: c.Records, RecordsOut: c.Records - c.Copies, Copies: c.Copies, Unchecked: c.Unchecked + read.Untemplated,
 		Undecodable: read.Undecodable, BytesIn: c.Bytes, CopiedBytes: c.CopiedBytes, Messages: read.Messages,
 		Templates: read.Templates, Waiting: read.Waiting, Untemplated: read.Untemplated, Lost: read.Lost, Replayed: read.Replayed,
-		Restarts: read.Restarts, Sampled: c.Sampled, Policy: cfg.Policy, Key: cfg.Match.Key.String(), Point: cfg.Match.Points.String(),
+		Other: read.Other, Foreign: read.Foreign, Restarts: read.Restarts, Sampled: c.Sampled, Policy: cfg.Policy, Key: cfg.Match.Key.String(), Point: cfg.Match.Points.String(),
 		MemoryBytes: j.Bytes(), Points: []PointSummary{}, Matrix: []PairSummary{}, Seconds: took.Seconds(), Rate: float64(c.Records) / took.Seconds(),
 	}
 	if cfg.Policy == Mark {
@@ -119,5 +125,8 @@ func add(a, b records.Counts) records.Counts {
 	a.Replayed += b.Replayed
 	a.Restarts += b.Restarts
 	a.Templates += b.Templates
+	a.Unread += b.Unread
+	a.Other += b.Other
+	a.Foreign += b.Foreign
 	return a
 }

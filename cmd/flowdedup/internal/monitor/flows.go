@@ -98,14 +98,15 @@ func flowMetrics(s *flows.Summary) []metric {
 		}}
 	}
 	all := []metric{
-		of("bytes_total", "Bytes that records told of.", counter, s.BytesIn),
+		of("bytes_total", "Bytes that records reported.", counter, s.BytesIn),
 		of("copies_total", "Records that were copies.", counter, s.Copies),
-		of("copied_bytes_total", "Bytes that copies told of.", counter, s.CopiedBytes),
+		of("copied_bytes_total", "Bytes that copies reported.", counter, s.CopiedBytes),
 		of("datagrams_dropped_total", "Datagrams that the kernel dropped because a buffer was full.", counter, s.Dropped),
 		of("lost_total", "Records or messages that never came, as sequence numbers tell.", counter, s.Lost),
 		of("memory_bytes", "Memory for flows.", gauge, uint64(s.MemoryBytes)),
 		of("messages_total", "Messages of exporters, or records of text.", counter, s.Messages),
 		of("messages_waiting", "Messages that wait for a template.", gauge, s.Waiting),
+		of("other_events_total", "Records of text that are of something else than flows.", counter, s.Other),
 		perPoint("point_clock_offset_seconds", "How far the clock of a point is behind ours.", gauge, func(p *flows.PointSummary) float64 { return float64(p.OffsetNS) / 1e9 }),
 		perPoint("point_copies_total", "Records of a point that were copies.", counter, func(p *flows.PointSummary) float64 { return float64(p.Copies) }),
 		perPoint("point_records_total", "Records of a point.", counter, func(p *flows.PointSummary) float64 { return float64(p.Records) }),
@@ -119,5 +120,11 @@ func flowMetrics(s *flows.Summary) []metric {
 		of("restarts_total", "Restarts of exporters.", counter, s.Restarts),
 		of("sampled_total", "Records of exporters that sample packets.", counter, s.Sampled),
 		of("unchecked_total", "Records that passed unchecked.", counter, s.Unchecked),
-		of("undecodable_total", "Records, sets and messages that could not be read.", counter, s.Undecodable))
+		of("undecodable_total", "Records, sets and messages that could not be read.", counter, s.Undecodable),
+		metric{"flowdedup_flows_unread_total", "Values of text that were there and could not be read.", counter, []string{"field"}, func(_ *live.Status, give func(float64, ...string)) {
+			for _, u := range s.Unread {
+				give(float64(u.Values), u.Field)
+			}
+		}},
+		of("untimed_total", "Records in no window for want of a time.", counter, s.Untimed))
 }

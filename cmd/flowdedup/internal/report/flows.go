@@ -29,9 +29,12 @@ func FlowsText(w io.Writer, s *flows.Summary) error {
 	}
 	fmt.Fprintf(&t, "%s records in, %s copies (%s), %s records left\n",
 		show.Count(s.RecordsIn), show.Count(s.Copies), share(s.Copies, s.RecordsIn), show.Count(s.RecordsOut))
-	fmt.Fprintf(&t, "  traffic     %s told of, %s of it again (%s)\n", show.Bytes(s.BytesIn), show.Bytes(s.CopiedBytes), share(s.CopiedBytes, s.BytesIn))
+	fmt.Fprintf(&t, "  traffic     %s reported, %s of it more than once (%s)\n", show.Bytes(s.BytesIn), show.Bytes(s.CopiedBytes), share(s.CopiedBytes, s.BytesIn))
 	if notes := flowNotes(s); notes != "" {
 		fmt.Fprintf(&t, "  noticed     %s\n", notes)
+	}
+	for _, u := range s.Unread {
+		fmt.Fprintf(&t, "  unread      %s values of %s, such as %q\n", show.Count(u.Values), u.Field, u.Example)
 	}
 	fmt.Fprintf(&t, "  compared    by %s, policy %s, points by %s, in %s\n", s.Key, s.Policy, s.Point, show.Bytes(s.MemoryBytes))
 	if s.Relayed != nil {
@@ -50,6 +53,8 @@ func flowNotes(s *flows.Summary) string {
 	return show.Notes(
 		show.Note{Count: s.Unchecked, What: "unchecked, which stay"},
 		show.Note{Count: s.Undecodable, What: "undecodable"},
+		show.Note{Count: s.Other, What: "other events passed over"},
+		show.Note{Count: s.Untimed, What: "in no window for want of a time"},
 		show.Note{Count: s.Waiting, What: "messages still waiting for a template"},
 		show.Note{Count: s.Lost, What: "lost on their way"},
 		show.Note{Count: s.Dropped, What: "datagrams dropped by the kernel"},
@@ -83,7 +88,7 @@ func flowPointRows(s *flows.Summary, most int) (rows [][]string) {
 	return rows
 }
 
-// flowMatrix is the table of who told again of what whom.
+// flowMatrix is the table of copies by exporter.
 func flowMatrix(t *strings.Builder, s *flows.Summary) {
 	if len(s.Matrix) > 0 {
 		table(t, flowMatrixColumns, flowMatrixRows(s, maxRows))
@@ -91,7 +96,7 @@ func flowMatrix(t *strings.Builder, s *flows.Summary) {
 	}
 }
 
-var flowMatrixColumns = []show.Column{{Name: "reports again", Left: true}, {Name: "what was told by", Left: true}, {Name: "records"}}
+var flowMatrixColumns = []show.Column{{Name: "copies from", Left: true}, {Name: "originals from", Left: true}, {Name: "copies"}}
 
 // flowMatrixRows returns the first rows.
 func flowMatrixRows(s *flows.Summary, most int) (rows [][]string) {

@@ -12,8 +12,11 @@ import (
 
 // FlowsPage writes the summary as a page.
 func FlowsPage(w io.Writer, s *flows.Summary) error {
-	p := page.Page{Title: "flowdedup flows", Lead: []string{fmt.Sprintf("%s of %s records told again of what another point had told of: %s of %s of traffic.",
+	p := page.Page{Title: "flowdedup flows", Lead: []string{fmt.Sprintf("%s of %s records report what another point had reported: %s of %s of traffic.",
 		show.Count(s.Copies), show.Count(s.RecordsIn), show.Bytes(s.CopiedBytes), show.Bytes(s.BytesIn))}}
+	if i := s.Inspection; i != nil {
+		p.Lead = append(append([]string{capitalized(i.Verdict)}, p.Lead...), i.Because...)
+	}
 	fact := func(name, value string) { p.Facts = append(p.Facts, page.Fact{Name: name, Value: value}) }
 	fact("records", show.Count(s.RecordsIn))
 	fact("copies", fmt.Sprintf("%s (%s)", show.Count(s.Copies), share(s.Copies, s.RecordsIn)))
@@ -21,6 +24,9 @@ func FlowsPage(w io.Writer, s *flows.Summary) error {
 	fact("compared", fmt.Sprintf("by %s, policy %s, points by %s", s.Key, s.Policy, s.Point))
 	if notes := flowNotes(s); notes != "" {
 		fact("noticed", notes)
+	}
+	for _, u := range s.Unread {
+		fact("unread", fmt.Sprintf("%s values of %s, such as %q", show.Count(u.Values), u.Field, u.Example))
 	}
 	if s.Relayed != nil {
 		fact("relayed", fmt.Sprintf("%s messages to %s", show.Count(s.Relayed.Messages), s.Relayed.To))
@@ -39,7 +45,7 @@ func FlowsPage(w io.Writer, s *flows.Summary) error {
 	}
 	if len(s.Matrix) > 0 {
 		p.Sections = append(p.Sections, page.Section{
-			Heading: "Who reports again what whom", Table: &page.Table{Columns: flowMatrixColumns, Rows: flowMatrixRows(s, page.MostRows)},
+			Heading: "Copies by exporter", Table: &page.Table{Columns: flowMatrixColumns, Rows: flowMatrixRows(s, page.MostRows)},
 		})
 	}
 	return p.Write(w)
