@@ -79,7 +79,7 @@ type Batch struct {
 	From netip.AddrPort
 	// Kind says what Raw is; 0 with neither Raw nor Records: time has passed.
 	Kind Kind
-	// Replayed says that the same bytes came a short while before.
+	// Replayed says that the same bytes came before. Records are not read then.
 	Replayed bool
 	// Restarted says that this is the first message since the exporter has restarted.
 	Restarted bool
@@ -119,11 +119,14 @@ type Counts struct {
 	Waiting, Untemplated uint64
 	// Lost is what gaps in sequence numbers say: records, or messages where the exporter
 	// counts these.
-	Lost      uint64
-	Replayed  uint64 // messages that came again, byte for byte
-	Restarts  uint64 // of exporters
-	Templates uint64 // that were learned, changes of known ones among them
-	Forgotten uint64 // exporters whose templates gave way to those of others
+	Lost     uint64
+	Replayed uint64 // messages that came again, byte for byte
+	// Remembered is the shortest time for which the messages of a source were remembered, to
+	// know those that come again. It is 0 if memory sufficed for an hour.
+	Remembered time.Duration
+	Restarts   uint64 // of exporters
+	Templates  uint64 // that were learned, changes of known ones among them
+	Forgotten  uint64 // exporters whose templates gave way to those of others
 	// Fragments are IP fragments, which are not put together, Foreign packets without a
 	// message of flow records.
 	Fragments, Foreign uint64

@@ -20,6 +20,7 @@ type sourceKey struct {
 type source struct {
 	key       sourceKey
 	sequence  sequence
+	seen      seen
 	templates map[uint16]*template
 	fields    int // of all templates
 	messages  uint64
