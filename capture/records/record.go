@@ -127,9 +127,10 @@ type Counts struct {
 	Restarts   uint64 // of exporters
 	Templates  uint64 // that were learned, changes of known ones among them
 	Forgotten  uint64 // exporters whose templates gave way to those of others
-	// Fragments are IP fragments, which are not put together, Foreign packets without a
-	// message of flow records.
-	Fragments, Foreign uint64
+	// Reassembled are UDP datagrams that were put together out of IP fragments, Fragments
+	// those of UDP that could not be: others never came, or they contradict each other.
+	Reassembled, Fragments uint64
+	Foreign                uint64 // packets without a message of flow records
 }
 
 // Verdict is what a judge says about a record.

@@ -9,6 +9,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/capture/records"
+	"github.com/flowdedup/flowdedup/capture/records/internal/fragments"
 	"github.com/flowdedup/flowdedup/capture/records/internal/lru"
 )
 
@@ -39,6 +40,7 @@ type Reader struct {
 	keptBytes int
 	room      int            // slots that sources may take to remember messages
 	scratch   records.Record // of options
+	fragments *fragments.Assembler
 
 	sampled     capture.Batch // the packet of an sFlow sample
 	sampledHead [1]flow.Header
@@ -51,11 +53,18 @@ func NewReader(src capture.Source) *Reader {
 	return &Reader{
 		src: src, decoder: flow.NewDecoder(flow.DecoderConfig{}), seed: maphash.MakeSeed(),
 		sources: lru.New[sourceKey, *source](maxSources), waiting: list.New(), room: allSlots,
+		fragments: fragments.New(),
 	}
 }
 
 // Counts returns what was read so far.
-func (r *Reader) Counts() records.Counts { return r.counts }
+func (r *Reader) Counts() records.Counts {
+	c, f := r.counts, r.fragments.Counts()
+	c.Reassembled, c.Fragments = f.Whole, f.Broken
+	c.Messages += f.Again
+	c.Replayed += f.Again
+	return c
+}
 
 // ReadBatch reads a message; see records.Reader. A message whose template is missing comes
 // once that is known, or when it does not wait any more: after 5 minutes by the times of
@@ -87,6 +96,7 @@ func (r *Reader) ReadBatch(b *records.Batch) error {
 		if r.err = r.src.Next(&r.batch); r.err != nil {
 			r.batch.Reset()
 			r.flush()
+			r.fragments.Flush()
 			r.frame = 0
 			continue
 		}

@@ -143,5 +143,6 @@ type message struct {
 	number    uint32        // in sequence
 	count     int           // of records or sets, as the header has it
 	interval  uint32        // of sampling, NetFlow v5
+	cut       bool          // it was not captured whole
 	at        int           // where records or sets begin
 }

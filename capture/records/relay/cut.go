@@ -175,8 +175,8 @@ func (m *cut) sets(head, end int) {
 	m.dst = append(m.dst, m.raw[:head]...)
 	at := head
 	for at+headSet <= end {
-		size := int(binary.BigEndian.Uint16(m.raw[at+2:]))
-		if size < headSet || at+size > end {
+		size := min(int(binary.BigEndian.Uint16(m.raw[at+2:])), end-at) // it may have been cut
+		if size < headSet {
 			break
 		}
 		m.set(at, at+size)

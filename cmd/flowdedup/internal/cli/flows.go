@@ -215,6 +215,12 @@ func (f *flowsFlags) warnFlows(e *env, s *flows.Summary) {
 	if s.Dropped > 0 {
 		e.warn(fmt.Errorf("the kernel dropped %d datagrams because a buffer was full: sysctl -w net.core.rmem_max=67108864", s.Dropped))
 	}
+	if s.Fragments > 0 {
+		e.warn(fmt.Errorf("%d IP fragments of UDP datagrams could not be put together: others are missing, were cut or contradict them; records in them are missing", s.Fragments))
+	}
+	if s.RememberedSeconds > 0 {
+		e.warn(fmt.Errorf("messages that come again are known for %.3g seconds only, as exporters send more than memory has room for: what came later is read twice", s.RememberedSeconds))
+	}
 	if s.Lost > 0 {
 		e.warn(fmt.Errorf("%d records or messages never came, as sequence numbers tell", s.Lost))
 	}
