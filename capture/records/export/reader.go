@@ -42,6 +42,7 @@ type Reader struct {
 	scratch   records.Record // of options
 	fragments *fragments.Assembler
 
+	sampler     *flow.Decoder // of packets that sFlow samples
 	sampled     capture.Batch // the packet of an sFlow sample
 	sampledHead [1]flow.Header
 }
@@ -50,12 +51,17 @@ var _ records.Reader = (*Reader)(nil)
 
 // NewReader returns a reader of the packets of src, which stays the caller's to close.
 func NewReader(src capture.Source) *Reader {
+	plain := flow.NewDecoder(flow.DecoderConfig{})
 	return &Reader{
-		src: src, decoder: flow.NewDecoder(flow.DecoderConfig{}), seed: maphash.MakeSeed(),
+		src: src, decoder: plain, sampler: plain, seed: maphash.MakeSeed(),
 		sources: lru.New[sourceKey, *source](maxSources), waiting: list.New(), room: allSlots,
 		fragments: fragments.New(),
 	}
 }
+
+// OpenTunnels has records of sFlow tell of the innermost IP header of the packets that are
+// sampled. It must be called before ReadBatch.
+func (r *Reader) OpenTunnels() { r.sampler = flow.NewDecoder(flow.DecoderConfig{Inner: true}) }
 
 // Counts returns what was read so far.
 func (r *Reader) Counts() records.Counts {

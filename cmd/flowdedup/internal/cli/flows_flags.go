@@ -36,7 +36,8 @@ func (f *flowsFlags) registerFlows(cmd *cobra.Command) {
 	f.format = "auto"
 	fs.Var(newParsed(&f.format, "auto", "format", oneOf(flows.Formats()...)), "format", "format of inputs: "+strings.Join(flows.Formats(), ", "))
 	fs.Var(newParsed(&f.mapping, "", "fields", text.ParseMapping), "map", "names of values in text: src=client.ip,dst=server.ip,bytes=octets")
-	groupInput.add(fs, "listen", "format", "map")
+	fs.BoolVar(&f.inner, "inner", false, "take flows from inside the tunnels of packets that sFlow samples")
+	groupInput.add(fs, "listen", "format", "map", "inner")
 
 	f.policy = flows.Owner
 	fs.Var(newParsed(&f.policy, "owner", "policy", flows.ParsePolicy), "policy", "what becomes of copies: owner, record, merge, mark")

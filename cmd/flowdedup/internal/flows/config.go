@@ -49,6 +49,7 @@ type Config struct {
 	Sockets int
 	Format  string // one of Formats
 	Map     text.Mapping
+	Inner   bool // sFlow's sampled packets are read inside their tunnels
 	Match   match.Config
 	// KeyGiven says that the user chose Match.Key. Else it is biflow if an input tells of
 	// both directions in one record.

@@ -32,8 +32,8 @@ type Summary struct {
 	// RememberedSeconds is for how long messages are known when they come again, 0 if an
 	// hour or more.
 	RememberedSeconds float64 `json:"remembered_seconds"`
-	Sampled     uint64 `json:"sampled"`
-	Dropped     uint64 `json:"dropped"` // datagrams, by the kernel
+	Sampled           uint64  `json:"sampled"`
+	Dropped           uint64  `json:"dropped"` // datagrams, by the kernel
 
 	Policy      Policy `json:"policy"`
 	Key         string `json:"key"`
