@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	benchlab "github.com/flowdedup/flowdedup/bench/lab"
 )
 
@@ -128,10 +130,50 @@ func TestFlowsListen(t *testing.T) {
 	}
 }
 
+// stampArrivals waits until the kernel stamps datagrams when they arrive. It begins to do so
+// a while after the first socket asks for it, and until then stamps them when they are read.
+func stampArrivals(t *testing.T) {
+	t.Helper()
+	conn, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() }) // the kernel goes on until then
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := raw.Control(func(fd uintptr) { err = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_TIMESTAMPNS_NEW, 1) }); err != nil {
+		t.Fatal(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, control := make([]byte, 8), make([]byte, 64)
+	waitFor(t, "stamps", func() bool {
+		if _, err := conn.WriteTo(data, conn.LocalAddr()); err != nil {
+			t.Fatal(err)
+		}
+		sent := time.Now().UnixNano()
+		_, n, _, _, err := conn.ReadMsgUDP(data, control)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := unix.ParseSocketControlMessage(control[:n])
+		if err != nil || len(all) != 1 || len(all[0].Data) < 16 {
+			t.Fatalf("%v: %d control messages", err, len(all))
+		}
+		stamp := all[0].Data
+		at := binary.NativeEndian.Uint64(stamp)*1e9 + binary.NativeEndian.Uint64(stamp[8:])
+		return int64(at) <= sent
+	})
+}
+
 // TestFlowsSockets keeps what came first, whatever the number of sockets that share what
 // exporters send.
 func TestFlowsSockets(t *testing.T) {
 	t.Parallel()
+	stampArrivals(t)
 	for _, sockets := range []int{1, 5} {
 		if got, want := toldFirst(t, sockets); !maps.Equal(got, want) {
 			t.Errorf("%d sockets: %v, want %v", sockets, got, want)
