@@ -27,6 +27,7 @@ type Capture struct {
 
 	mu       sync.Mutex // guards what follows, and what sockets say it does
 	waiting  bool       // in poll, while sockets are claimed
+	asked    bool       // a Next waits for packets
 	stopping bool
 	refused  bool // no socket takes more
 	err      error
@@ -209,7 +210,7 @@ func (c *Capture) claim() (s *socket, over bool) {
 		c.drain()
 		s, left := c.pick()
 		over := c.refused && !left
-		if s == nil && !over {
+		if c.asked = s == nil && !over; c.asked {
 			c.watch()
 		}
 		c.mu.Unlock()
@@ -220,6 +221,7 @@ func (c *Capture) claim() (s *socket, over bool) {
 		if !idle.IsZero() {
 			rest := time.Until(idle)
 			if rest <= 0 {
+				c.notAsked()
 				return nil, false
 			}
 			timeout = int((rest + time.Millisecond - 1) / time.Millisecond)
@@ -308,7 +310,7 @@ func (c *Capture) poll(timeout int) error {
 	_, err := unix.Poll(c.polled, timeout)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.waiting = false
+	c.waiting, c.asked = false, false
 	if err != nil {
 		if err == unix.EINTR {
 			return nil
@@ -324,6 +326,29 @@ func (c *Capture) poll(timeout int) error {
 		}
 	}
 	return nil
+}
+
+func (c *Capture) notAsked() {
+	c.mu.Lock()
+	c.asked = false
+	c.mu.Unlock()
+}
+
+// Silent reports whether a Next waits, and no socket has anything for it: all that came
+// before the call was delivered. Any goroutine may call it at any time.
+func (c *Capture) Silent() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.asked || c.stopping {
+		return false
+	}
+	for _, s := range c.sockets {
+		one := [1]unix.PollFd{{Fd: int32(s.fd), Events: unix.POLLIN}}
+		if n, err := unix.Poll(one[:], 0); s.claimed || n != 0 || err != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // Inputs returns one name: those of the targets, separated by commas.

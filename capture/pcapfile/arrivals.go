@@ -55,7 +55,9 @@ type Arrival struct {
 	Patient bool
 	// Lag is for captures whose times are those of arrival: what they deliver next came at
 	// most so long ago, or since they were last asked. Packets of others wait for that. 0 is
-	// for captures that tell other times.
+	// for captures that tell other times. If Source has a method Silent, that reports whether
+	// a Next waits and nothing has come. While it does not, packets of others wait as long as
+	// it takes: a machine that is busy may read late what came early.
 	Lag time.Duration
 }
 
@@ -155,6 +157,7 @@ func (a *Arrivals) over() bool {
 // nothing waits.
 func (a *Arrivals) fill(b *capture.Batch, now time.Time) (deadline time.Time) {
 	for {
+		a.ask()
 		a.collect()
 		until, deadline := a.gate(now)
 		if len(a.heap) == 0 || a.heap[0].key > until || len(b.Buf) >= mergeTarget {
@@ -162,6 +165,15 @@ func (a *Arrivals) fill(b *capture.Batch, now time.Time) (deadline time.Time) {
 		}
 		for drained := false; !drained && len(b.Buf) < mergeTarget && a.heap[0].key <= until; {
 			drained = a.deliver(b, min(a.heap.limit(), until), now)
+		}
+	}
+}
+
+// ask asks captures whether they are silent. What they delivered by then is collected next.
+func (a *Arrivals) ask() {
+	for _, in := range a.pending {
+		if in.tells != nil {
+			in.quiet = in.tells.Silent()
 		}
 	}
 }
@@ -222,18 +234,23 @@ func (a *Arrivals) fail(err error) {
 	}
 }
 
+// askAgain is when a capture that is not silent is asked again: what came may be of no use.
+const askAgain = time.Millisecond
+
 // gate returns up to which time packets may leave now, and when more of what has come may:
 // zero if nothing waits, or as long as it takes. What a capture delivers next is not
 // before what it has delivered, unless its times step back, nor before its Lag.
 func (a *Arrivals) gate(now time.Time) (until int64, deadline time.Time) {
 	until = math.MaxInt64
-	patient, lag := until, time.Duration(0)
+	patient, lag, again := until, time.Duration(0), time.Time{}
 	for _, in := range a.pending {
 		end := in.silent.Add(cmp.Or(in.Lag, a.wait))
 		switch {
 		case in.Patient:
 			patient = min(patient, in.last)
-		case in.Lag > 0 && !end.After(now):
+		case in.tells != nil && !in.quiet:
+			patient, again = min(patient, in.last), now.Add(askAgain)
+		case in.Lag > 0 && (in.quiet || !end.After(now)):
 			until = min(until, now.Add(-in.Lag).UnixNano())
 			lag = max(lag, in.Lag)
 		case end.After(now):
@@ -252,7 +269,7 @@ func (a *Arrivals) gate(now time.Time) (until int64, deadline time.Time) {
 		}
 	}
 	if patient < until {
-		return patient, time.Time{}
+		return patient, again
 	}
 	if lag > 0 && len(a.heap) > 0 {
 		if due := time.Unix(0, a.heap[0].key).Add(lag); deadline.IsZero() || due.Before(deadline) {

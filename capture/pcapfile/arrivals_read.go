@@ -19,10 +19,16 @@ type arrival struct {
 	full    chan arrivedBatch
 	free    chan *capture.Batch
 	err     error // why it ended; valid once full is closed
+
+	tells teller // Source if it is one
+	quiet bool   // it was when it was asked last
 }
 
 // stoppable is what an Arrival.Source may be.
 type stoppable interface{ Stop() }
+
+// teller is what an Arrival.Source with a Lag may be.
+type teller interface{ Silent() bool }
 
 type arrivedBatch struct {
 	batch *capture.Batch
@@ -34,6 +40,9 @@ type arrivedBatch struct {
 func (a *Arrivals) Add(c Arrival) {
 	in := &arrival{Arrival: c, last: math.MinInt64, silent: time.Now()}
 	in.owner = in
+	if c.Lag > 0 {
+		in.tells, _ = c.Source.(teller)
+	}
 	in.full, in.free = make(chan arrivedBatch, 1), make(chan *capture.Batch, 2)
 	in.free <- new(capture.Batch)
 	in.free <- new(capture.Batch)

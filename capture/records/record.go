@@ -99,7 +99,7 @@ type Batch struct {
 	From netip.AddrPort
 	// Kind says what Raw is; 0 with neither Raw nor Records: time has passed.
 	Kind Kind
-	// Replayed says that the same bytes came a short while before.
+	// Replayed says that the same bytes came before. Records are not read then.
 	Replayed bool
 	// Restarted says that this is the first message since the exporter has restarted.
 	Restarted bool
@@ -141,17 +141,21 @@ type Counts struct {
 	Waiting, Untemplated uint64
 	// Lost is what gaps in sequence numbers say: records, or messages where the exporter
 	// counts these.
-	Lost      uint64
-	Replayed  uint64 // messages that came again, byte for byte
-	Restarts  uint64 // of exporters
-	Templates uint64 // that were learned, changes of known ones among them
-	Forgotten uint64 // exporters whose templates gave way to those of others
+	Lost     uint64
+	Replayed uint64 // messages that came again, byte for byte
+	// Remembered is the shortest time for which the messages of a source were remembered, to
+	// know those that come again. It is 0 if memory sufficed for an hour.
+	Remembered time.Duration
+	Restarts   uint64 // of exporters
+	Templates  uint64 // that were learned, changes of known ones among them
+	Forgotten  uint64 // exporters whose templates gave way to those of others
+	// Reassembled are UDP datagrams that were put together out of IP fragments, Fragments
+	// those of UDP that could not be: others never came, or they contradict each other.
+	Reassembled, Fragments uint64
+	Foreign                uint64 // packets without a message of flow records
 	// Unread are values of text that were there and could not be read, Other records of text
 	// that are of something else than flows: other events of the same log.
 	Unread, Other uint64
-	// Fragments are IP fragments, which are not put together, Foreign packets without a
-	// message of flow records.
-	Fragments, Foreign uint64
 }
 
 // Verdict is what a judge says about a record.

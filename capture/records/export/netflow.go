@@ -63,10 +63,16 @@ func (r *Reader) decodeSets(b *records.Batch, m *message, s *source, h how) (d d
 	}
 	base := m.base()
 	end := m.end()
+	if m.cut {
+		d.undecodable, d.unknown = 1, true
+	}
 	for at := m.at; at+headSet <= end; {
 		id, size := binary.BigEndian.Uint16(m.data[at:]), int(binary.BigEndian.Uint16(m.data[at+2:]))
-		if size < headSet || at+size > end {
-			if !isZero(m.data[at:end]) {
+		switch short := at+size > end; {
+		case short && m.cut && id >= firstData:
+			size = end - at // the records in it that are whole
+		case short || size < headSet:
+			if !m.cut && !isZero(m.data[at:end]) {
 				d.undecodable++
 			}
 			d.unknown = true
@@ -151,7 +157,7 @@ func (r *Reader) decodeData(b *records.Batch, m *message, s *source, base *recor
 		d.records++
 		at += size
 	}
-	if at == begin && !isZero(m.data[at:end]) {
+	if at == begin && !m.cut && !isZero(m.data[at:end]) {
 		d.undecodable++
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/capture/records"
+	"github.com/flowdedup/flowdedup/capture/records/internal/fragments"
 	"github.com/flowdedup/flowdedup/capture/records/internal/lru"
 )
 
@@ -37,8 +38,11 @@ type Reader struct {
 	waiting   *list.List // of kept messages, in the order in which they came
 	ready     []*kept
 	keptBytes int
+	room      int            // slots that sources may take to remember messages
 	scratch   records.Record // of options
+	fragments *fragments.Assembler
 
+	sampler     *flow.Decoder // of packets that sFlow samples
 	sampled     capture.Batch // the packet of an sFlow sample
 	sampledHead [1]flow.Header
 }
@@ -47,14 +51,26 @@ var _ records.Reader = (*Reader)(nil)
 
 // NewReader returns a reader of the packets of src, which stays the caller's to close.
 func NewReader(src capture.Source) *Reader {
+	plain := flow.NewDecoder(flow.DecoderConfig{})
 	return &Reader{
-		src: src, decoder: flow.NewDecoder(flow.DecoderConfig{}), seed: maphash.MakeSeed(),
-		sources: lru.New[sourceKey, *source](maxSources), waiting: list.New(),
+		src: src, decoder: plain, sampler: plain, seed: maphash.MakeSeed(),
+		sources: lru.New[sourceKey, *source](maxSources), waiting: list.New(), room: allSlots,
+		fragments: fragments.New(),
 	}
 }
 
+// OpenTunnels has records of sFlow tell of the innermost IP header of the packets that are
+// sampled. It must be called before ReadBatch.
+func (r *Reader) OpenTunnels() { r.sampler = flow.NewDecoder(flow.DecoderConfig{Inner: true}) }
+
 // Counts returns what was read so far.
-func (r *Reader) Counts() records.Counts { return r.counts }
+func (r *Reader) Counts() records.Counts {
+	c, f := r.counts, r.fragments.Counts()
+	c.Reassembled, c.Fragments = f.Whole, f.Broken
+	c.Messages += f.Again
+	c.Replayed += f.Again
+	return c
+}
 
 // ReadBatch reads a message; see records.Reader. A message whose template is missing comes
 // once that is known, or when it does not wait any more: after 5 minutes by the times of
@@ -86,6 +102,7 @@ func (r *Reader) ReadBatch(b *records.Batch) error {
 		if r.err = r.src.Next(&r.batch); r.err != nil {
 			r.batch.Reset()
 			r.flush()
+			r.fragments.Flush()
 			r.frame = 0
 			continue
 		}
@@ -129,6 +146,10 @@ func (r *Reader) decodeFrame(b *records.Batch, i int) bool {
 	s := r.source(&m)
 	s.messages++
 	begin(b, &m)
+	if r.again(s, &m) {
+		b.Replayed, b.PerRecord = true, s.sequence.unit != messages
+		return true
+	}
 	d := r.decode(b, &m, s, first)
 	if d.missing != 0 && s.templates[d.missing] != nil { // it came behind its data
 		d = r.decode(b, &m, s, again)
@@ -140,6 +161,19 @@ func (r *Reader) decodeFrame(b *records.Batch, i int) bool {
 	}
 	r.done(b, d)
 	return true
+}
+
+// again reports whether a message came before, byte for byte. Nothing in it counts then, not
+// even templates, which may have changed since.
+func (r *Reader) again(s *source, m *message) bool {
+	again, spanned := s.seen.enter(maphash.Bytes(r.seed, m.data), r.now, &r.room)
+	if spanned > 0 && (r.counts.Remembered == 0 || spanned < r.counts.Remembered) {
+		r.counts.Remembered = spanned
+	}
+	if again {
+		r.counts.Replayed++
+	}
+	return again
 }
 
 // decodeKept decodes a message that has waited.
@@ -190,17 +224,14 @@ func (r *Reader) follow(b *records.Batch, m *message, s *source, d *decoded) {
 		usual = allRecords
 	}
 	o := s.sequence.enter(arrival{
-		number: m.number, hash: maphash.Bytes(r.seed, m.data), exported: m.exported, uptime: m.uptime, hasUptime: m.hasUptime,
+		number: m.number, received: m.received, exported: m.exported, uptime: m.uptime, hasUptime: m.hasUptime,
 		count: d.records, unknown: d.unknown || d.missing != 0,
 	}, usual)
-	r.counts.Lost += uint64(o.lost) - min(uint64(o.found), r.counts.Lost)
-	if o.replayed {
-		r.counts.Replayed++
-	}
+	r.counts.Lost += uint64(o.lost) - uint64(o.found)
 	if o.restarted {
 		r.counts.Restarts++
 	}
-	b.Replayed, b.Restarted, b.PerRecord = o.replayed, o.restarted, s.sequence.unit != messages
+	b.Restarted, b.PerRecord = o.restarted, s.sequence.unit != messages
 }
 
 // source returns what is known about who sent a message.
@@ -240,6 +271,7 @@ func (r *Reader) forgotten(s *source) {
 		r.giveUp(s.waiting[0])
 	}
 	r.fields -= s.fields
+	r.room += s.seen.size()
 }
 
 // enter enters a template, and reports whether that is news.

@@ -219,6 +219,34 @@ func TestUptime(t *testing.T) {
 	}
 }
 
+// TestSFlowTunnels reads samples of packets in tunnels: the ends of the tunnel, and inside.
+func TestSFlowTunnels(t *testing.T) {
+	var samples [][]byte
+	for _, f := range exporttest.Flows {
+		samples = append(samples, exporttest.TunnelSample(f, "203.0.113.50", "203.0.113.51", 512))
+	}
+	message := exporttest.SFlow("203.0.113.9", 4, 1, 100, samples...)
+	for _, inner := range []bool{false, true} {
+		r := NewReader(&exporttest.Wire{Datagrams: []exporttest.Datagram{datagramOf(routerA, second, message)}})
+		if inner {
+			r.OpenTunnels()
+		}
+		all := exporttest.ReadAll(t, r)
+		if len(all) != 1 || len(all[0].Records) != len(exporttest.Flows) {
+			t.Fatalf("%d batches", len(all))
+		}
+		for i, f := range exporttest.Flows {
+			one, source := all[0].Records[i], "203.0.113.50"
+			if inner {
+				source = f.Source
+			}
+			if one.Source.String() != source || inner && (one.Protocol != f.Protocol || one.SourcePort != f.SourcePort) {
+				t.Errorf("inner %v: %+v", inner, one)
+			}
+		}
+	}
+}
+
 // TestSFlow reads samples with headers of packets, and with addresses alone.
 func TestSFlow(t *testing.T) {
 	f := exporttest.Flows[0]

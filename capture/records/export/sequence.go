@@ -15,8 +15,8 @@ const (
 // arrival is a message among others of its source.
 type arrival struct {
 	number    uint32 // in sequence
-	hash      uint64 // of all its bytes
-	exported  int64
+	received  int64
+	exported  int64 // 0 if it does not tell
 	uptime    uint32
 	hasUptime bool
 	count     uint32 // of records
@@ -25,11 +25,10 @@ type arrival struct {
 
 // sequence follows the sequence numbers of a source.
 type sequence struct {
-	began  bool
-	unit   unit
-	last   arrival
-	recent [replays]uint64
-	next   int
+	unit unit
+	// Life is the time since the exporter's last restart that is known, and before the one
+	// that ended by it: its last messages may come late.
+	life, before life
 
 	// Exporters that count something else are known by several messages in a row. Doubtful
 	// is what was counted as lost by then, and was not.
@@ -39,65 +38,105 @@ type sequence struct {
 }
 
 const (
-	// replays is how many messages of a source are remembered to know those that come
-	// again.
-	replays = 32
 	// farAhead is the greatest gap that is loss. Beyond it, the exporter has restarted with
 	// another number.
 	farAhead = 1 << 20
-	// enoughFits is how many messages in a row fit another unit by no chance.
-	enoughFits = 3
-	// farApart is by how much clocks of one exporter may disagree.
+	// enoughFits is how many messages in a row fit another unit by no chance. Loss of
+	// messages fits the number of records more easily.
+	enoughFits         = 3
+	enoughFitsMessages = 6
+	// apart is by how much the clock and the uptime of one exporter may disagree: a clock
+	// in whole seconds makes it one.
+	apart = 2 * time.Second
+	// farApart is by how much they disagree where no step of the clock explains it.
 	farApart = 30 * time.Second
 )
 
 // outcome is what a message says about those before.
 type outcome struct {
-	replayed, restarted bool
-	lost                uint32
-	found               uint32 // of what was counted as lost
+	restarted bool
+	lost      uint32
+	found     uint32 // of what was counted as lost
 }
 
-// enter enters a message.
+// enter enters a message that did not come before. Three signs tell a restart from loss and
+// from messages that are late: the time at which the exporter started by its uptime, a
+// number that came already in another message, and a number that is lower though the
+// exporter's clock is later.
 func (q *sequence) enter(a arrival, usual unit) (o outcome) {
-	for _, h := range q.recent {
-		if h == a.hash && q.began {
-			return outcome{replayed: true}
-		}
-	}
-	q.recent[q.next], q.next = a.hash, (q.next+1)%replays
-	if !q.began {
-		q.began, q.unit, q.last = true, usual, a
+	l := &q.life
+	if !l.began {
+		q.unit = usual
+		l.start(&a)
 		return o
 	}
-	step := a.number - q.last.number
-	want, known := q.step(q.unit, &a)
-	switch gap := int32(step - want); {
+	if l.isBefore(&a) {
+		if o, ok := q.before.place(&a, q.unit); ok {
+			return o
+		}
+	}
+	if found, ok := l.fill(&a, q.unit); ok {
+		q.doubtful -= min(q.doubtful, found)
+		return outcome{found: found}
+	}
+	if l.rebooted(&a) {
+		return q.restart(&a)
+	}
+	step, gap := a.number-l.last.number, l.gap(&a, q.unit)
+	switch _, known := q.step(q.unit, &a); {
 	case step == 0: // some do not count
 	case !known && int32(step) > 0 && step < farAhead:
 	case gap == 0:
 		q.agree(step, &a)
 	case q.differ(step, gap, &a, &o):
-	case q.restarted(&a, gap):
-		o.restarted = true
-	case gap > 0:
-		o.lost = uint32(gap)
-	default: // late: the numbers of those behind it stay expected
-		if o.found = 1; q.unit != messages {
-			o.found = a.count
+	case gap >= farAhead || gap <= -farAhead:
+		return q.restart(&a)
+	case gap < 0:
+		return q.back(&a)
+	default:
+		o = l.ahead(&a, q.unit)
+		if q.fits > 0 {
+			q.doubtful += o.lost
 		}
+	}
+	l.last = a
+	return o
+}
+
+// restart begins another life.
+func (q *sequence) restart(a *arrival) outcome {
+	q.before, q.life = q.life, life{gaps: q.before.gaps[:0]}
+	q.life.start(a)
+	q.fits, q.doubtful = 0, 0
+	return outcome{restarted: true}
+}
+
+// back takes a message whose number is lower than expected, and is not missing.
+func (q *sequence) back(a *arrival) outcome {
+	l := &q.life
+	if o, ok := l.below(a, q.unit); ok {
 		return o
 	}
-	q.last = a
-	return o
+	if q.before.began {
+		if found, ok := q.before.fill(a, q.unit); ok {
+			return outcome{found: found}
+		}
+	}
+	from, to := q.unit.span(a)
+	older := a.exported < l.last.exported
+	same := a.exported == l.last.exported && a.exported != 0
+	if older || same && from == to {
+		return outcome{} // late, and nothing was missing
+	}
+	return q.restart(a)
 }
 
 // step returns by how much a message goes ahead of the one before if a unit is right, and
 // whether that is known.
 func (q *sequence) step(u unit, a *arrival) (step uint32, known bool) {
-	switch u {
+	switch last := &q.life.last; u {
 	case allRecords:
-		return q.last.count, !q.last.unknown
+		return last.count, !last.unknown
 	case ownRecords:
 		return a.count, !a.unknown
 	}
@@ -111,8 +150,9 @@ func (q *sequence) agree(step uint32, a *arrival) {
 	}
 }
 
-// differ reports whether a message fits another unit. One may fit by chance, as others
-// before it were lost. After enough of them the unit changes.
+// differ looks whether a message fits another unit. One may fit by chance, as others before
+// it were lost. After enough of them the unit changes. It reports whether the message was
+// taken by another unit.
 func (q *sequence) differ(step uint32, gap int32, a *arrival, o *outcome) bool {
 	fits := func(u unit) bool {
 		other, known := q.step(u, a)
@@ -126,28 +166,15 @@ func (q *sequence) differ(step uint32, gap int32, a *arrival, o *outcome) bool {
 			return false
 		}
 	}
-	if q.fits++; q.fits < enoughFits {
-		o.lost = uint32(max(gap, 0))
-		q.doubtful += o.lost
-		return true
+	enough := enoughFits
+	if q.unit == messages {
+		enough = enoughFitsMessages
+	}
+	if q.fits++; q.fits < enough {
+		return gap < 0
 	}
 	o.found = q.doubtful
 	q.unit, q.other, q.fits, q.doubtful = q.other, q.unit, 0, 0
+	q.life.gaps = q.life.gaps[:0]
 	return true
-}
-
-// restarted tells a restart from messages that were lost or are late.
-func (q *sequence) restarted(a *arrival, gap int32) bool {
-	if gap >= farAhead || gap <= -farAhead {
-		return true
-	}
-	if !a.hasUptime {
-		return gap < 0 && a.exported > q.last.exported
-	}
-	ran := time.Duration(int32(a.uptime-q.last.uptime)) * time.Millisecond
-	if a.exported == 0 { // of sFlow, which tells no time
-		return ran < -farApart
-	}
-	apart := time.Duration(a.exported-q.last.exported) - ran
-	return apart > farApart || apart < -farApart
 }

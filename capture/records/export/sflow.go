@@ -153,7 +153,7 @@ func (r *Reader) readPacket(rec *records.Record, link capture.LinkType, data []b
 	b.Interfaces[0].LinkType = link
 	b.Append(capture.Frame{WireLen: length}, data)
 	h := &r.sampledHead[0]
-	r.decoder.Decode(r.sampledHead[:], b, 0)
+	r.sampler.Decode(r.sampledHead[:], b, 0)
 	rec.Bytes = uint64(length)
 	if h.Version == 0 {
 		return

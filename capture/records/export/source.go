@@ -20,6 +20,7 @@ type sourceKey struct {
 type source struct {
 	key       sourceKey
 	sequence  sequence
+	seen      seen
 	templates map[uint16]*template
 	fields    int // of all templates
 	messages  uint64
@@ -142,5 +143,6 @@ type message struct {
 	number    uint32        // in sequence
 	count     int           // of records or sets, as the header has it
 	interval  uint32        // of sampling, NetFlow v5
+	cut       bool          // it was not captured whole
 	at        int           // where records or sets begin
 }

@@ -57,13 +57,21 @@ func (c *clock) offset(r *records.Record) int64 {
 const (
 	setAlike = int64(100 * time.Millisecond)
 	delayed  = int64(400 * time.Millisecond)
+	// A busy exporter may stamp its first messages long before it sends them. Few messages
+	// do not outweigh that most clocks are set.
+	delayedFew = int64(2 * time.Second)
+	fewSamples = 8
 )
 
 // ofSeconds returns the offset of an exporter that tells whole seconds: it may always send
 // at the same part of a second, so the median tells no more than a second in which the
 // offset lies. It is none if it may be, as most clocks are set by a time server.
 func (c *clock) ofSeconds() int64 {
-	if c.low <= setAlike+delayed && c.high >= -setAlike {
+	wait := delayed
+	if c.n < fewSamples {
+		wait = delayedFew
+	}
+	if c.low <= setAlike+wait && c.high >= -setAlike {
 		return 0
 	}
 	return c.low + (c.high-c.low)/2

@@ -32,10 +32,14 @@ func NewCutter() *Cutter { return &Cutter{removed: lru.New[stream, *uint32](maxS
 
 // Cut appends to dst the message of a batch without the records whose verdict is
 // records.Copy, and returns the extended slice. It appends nothing if nothing is left to be
-// sent, and the same bytes if nothing was taken out of the stream so far. The batch must be
+// sent or the message came before, and the same bytes if nothing was taken out of the stream
+// so far. The batch must be
 // one of package export, with a verdict for each record. Cut takes linear time. It
 // allocates only when dst has to grow, or for a new stream.
 func (c *Cutter) Cut(dst []byte, b *records.Batch, verdicts []records.Verdict) []byte {
+	if b.Replayed {
+		return dst
+	}
 	removed := c.stream(b)
 	if b.Restarted {
 		*removed = 0
@@ -75,7 +79,6 @@ func (c *Cutter) Cut(dst []byte, b *records.Batch, verdicts []records.Verdict) [
 		m.lower(sequence, before)
 	}
 	switch {
-	case b.Replayed: // its numbers were counted when it first came
 	case b.PerRecord:
 		*removed += uint32(m.removed)
 	case m.empty:
@@ -183,8 +186,8 @@ func (m *cut) sets(head, end int) {
 	m.dst = append(m.dst, m.raw[:head]...)
 	at := head
 	for at+headSet <= end {
-		size := int(binary.BigEndian.Uint16(m.raw[at+2:]))
-		if size < headSet || at+size > end {
+		size := min(int(binary.BigEndian.Uint16(m.raw[at+2:])), end-at) // it may have been cut
+		if size < headSet {
 			break
 		}
 		m.set(at, at+size)

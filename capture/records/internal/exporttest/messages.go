@@ -211,8 +211,17 @@ func frameOf(f Flow) []byte {
 }
 
 // RawSample is a flow sample with the header of a packet.
-func RawSample(f Flow, rate uint32) []byte {
-	frame := frameOf(f)
+func RawSample(f Flow, rate uint32) []byte { return rawSample(frameOf(f), rate) }
+
+// TunnelSample is RawSample of a packet in GRE (RFC 2784), from one end to another.
+func TunnelSample(f Flow, from, to string, rate uint32) []byte {
+	inner := frameOf(f)[18:]
+	outer := append(make([]byte, 12), 8, 0, 0x45, 0, 0, byte(24+len(inner)), 0, 0, 0, 0, 64, 47, 0, 0)
+	outer = append(append(outer, Address(from)...), Address(to)...)
+	return rawSample(append(append(outer, 0, 0, 8, 0), inner...), rate)
+}
+
+func rawSample(frame []byte, rate uint32) []byte {
 	return Block(1, Words(7, 3, rate, 1000, 0, 3, 4, 1),
 		Block(1, Words(1, 1500, 4, uint32(len(frame))), frame))
 }

@@ -35,6 +35,7 @@ type flowsFlags struct {
 	format       string
 	mapping      text.Mapping
 	times        text.TimeLayout
+	inner        bool
 	policy       flows.Policy
 	key          match.Key
 	points       match.PointKind
@@ -131,7 +132,7 @@ func (f *flowsFlags) run(cmd *cobra.Command, e *env, args []string) error {
 	}
 	e.quiet = f.quiet
 	cfg := flows.Config{
-		Inputs: inputs, Listen: f.listen.datagrams, Streams: f.listen.streams, Sockets: min(runtime.GOMAXPROCS(0), maxFlowSockets), Format: f.format, Map: f.mapping, Times: f.times, KeyGiven: cmd.Flags().Changed("key"), Policy: f.policy, Window: f.window,
+		Inputs: inputs, Listen: f.listen.datagrams, Streams: f.listen.streams, Sockets: min(runtime.GOMAXPROCS(0), maxFlowSockets), Format: f.format, Map: f.mapping, Times: f.times, Inner: f.inner, KeyGiven: cmd.Flags().Changed("key"), Policy: f.policy, Window: f.window,
 		Output: f.output, CSV: f.csv, Rotate: f.rotate.options(), Relay: f.relay, Spoof: f.spoof, Inspect: f.inspect, State: f.state, StateEvery: f.stateEvery, Log: e.logger(),
 		Match: match.Config{
 			Key: f.key, Points: f.points, NAT: f.nat, OwnerTimeout: f.ownerTimeout, Prefer: f.prefer.exporters,
@@ -245,6 +246,12 @@ func (f *flowsFlags) warnFlows(e *env, s *flows.Summary) {
 	}
 	if s.RecordsIn == 0 && s.Foreign > 0 {
 		e.warn(fmt.Errorf("none of %d packets is a message of NetFlow of version 1, 5, 7 or 9, IPFIX or sFlow of version 5: others were left out", s.Foreign))
+	}
+	if s.Fragments > 0 {
+		e.warn(fmt.Errorf("%d IP fragments of UDP datagrams could not be put together: others are missing, were cut or contradict them; records in them are missing", s.Fragments))
+	}
+	if s.RememberedSeconds > 0 {
+		e.warn(fmt.Errorf("messages that come again are known for %.3g seconds only, as exporters send more than memory has room for: what came later is read twice", s.RememberedSeconds))
 	}
 	if s.Lost > 0 {
 		e.warn(fmt.Errorf("%d records or messages never came, as sequence numbers tell", s.Lost))

@@ -37,7 +37,8 @@ func (f *flowsFlags) registerFlows(cmd *cobra.Command) {
 	fs.Var(newParsed(&f.format, "auto", "format", oneOf(flows.Formats()...)), "format", "format of inputs: "+strings.Join(flows.Formats(), ", "))
 	fs.Var(newParsed(&f.mapping, "", "fields", text.ParseMapping), "map", "names of values in text: src=client.ip,dst=server.ip,bytes=octets")
 	fs.Var(newParsed(&f.times, "", "layout", text.ParseTimeLayout), "time-format", "how times in text are written, as in strptime: '%d/%m/%Y %I:%M:%S %p'")
-	groupInput.add(fs, "listen", "format", "map", "time-format")
+	fs.BoolVar(&f.inner, "inner", false, "take flows from inside the tunnels of packets that sFlow samples")
+	groupInput.add(fs, "listen", "format", "map", "time-format", "inner")
 
 	f.policy = flows.Owner
 	fs.Var(newParsed(&f.policy, "owner", "policy", flows.ParsePolicy), "policy", "what becomes of copies: owner, record, merge, mark")

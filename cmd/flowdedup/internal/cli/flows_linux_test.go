@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	benchlab "github.com/flowdedup/flowdedup/bench/lab"
 )
 
@@ -34,42 +36,22 @@ func TestFlowsRelay(t *testing.T) {
 	const exporters = 3
 	for version, want := range map[string]uint64{"5": 36, "9": 73, "10": 73} {
 		t.Run("v"+version, func(t *testing.T) {
-			promptly(t, want, func(t *testing.T) uint64 {
-				flowNet(t, exporters, "softflowd", "nfcapd", "nfdump")
-				to := newCollector(t, true)
-				r := startFlows(t, "--to", "udp://"+collectorAddress)
-				for n := range exporters {
-					softflow(t, exporterAddress(n+1)+":2055", version, bundled("router-in.pcap"))
-				}
-				waitFor(t, "all records", func() bool { return r.total("records") >= exporters*want })
-				s := r.stop()
-				if s.RecordsIn != exporters*want || s.Unchecked+s.Undecodable+s.Lost != 0 || len(s.Points) != exporters {
-					t.Errorf("%+v", s)
-				}
-				if s.Relayed == nil || s.Relayed.Failed != 0 {
-					t.Errorf("relayed: %+v", s.Relayed)
-				}
-				to.check(r.written())
-				return s.RecordsOut
-			})
+			flowNet(t, exporters, "softflowd", "nfcapd", "nfdump")
+			to := newCollector(t, true)
+			r := startFlows(t, "--to", "udp://"+collectorAddress)
+			for n := range exporters {
+				softflow(t, exporterAddress(n+1)+":2055", version, bundled("router-in.pcap"))
+			}
+			waitFor(t, "all records", func() bool { return r.total("records") >= exporters*want })
+			s := r.stop()
+			if s.RecordsIn != exporters*want || s.RecordsOut != want || s.Unchecked+s.Undecodable+s.Lost != 0 || len(s.Points) != exporters {
+				t.Errorf("%+v", s)
+			}
+			if s.Relayed == nil || s.Relayed.Failed != 0 {
+				t.Errorf("relayed: %+v", s.Relayed)
+			}
+			to.check(r.written())
 		})
-	}
-}
-
-// promptly tries a test until so many records stay. An exporter that tells whole seconds,
-// and whose messages a busy machine delivers half a second late, seems to have another
-// clock than the others, so some of its records stay, too.
-func promptly(t *testing.T, want uint64, try func(*testing.T) (kept uint64)) {
-	t.Helper()
-	for tries := 5; ; tries-- {
-		kept := want // if it is skipped
-		if !t.Run("try", func(t *testing.T) { kept = try(t) }) || kept == want {
-			return
-		}
-		if kept < want || tries == 1 {
-			t.Fatalf("%d records stay, want %d", kept, want)
-		}
-		t.Logf("%d records stay", kept)
 	}
 }
 
@@ -148,21 +130,53 @@ func TestFlowsListen(t *testing.T) {
 	}
 }
 
+// stampArrivals waits until the kernel stamps datagrams when they arrive. It begins to do so
+// a while after the first socket asks for it, and until then stamps them when they are read.
+func stampArrivals(t *testing.T) {
+	t.Helper()
+	conn, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() }) // the kernel goes on until then
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := raw.Control(func(fd uintptr) { err = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_TIMESTAMPNS_NEW, 1) }); err != nil {
+		t.Fatal(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, control := make([]byte, 8), make([]byte, 64)
+	waitFor(t, "stamps", func() bool {
+		if _, err := conn.WriteTo(data, conn.LocalAddr()); err != nil {
+			t.Fatal(err)
+		}
+		sent := time.Now().UnixNano()
+		_, n, _, _, err := conn.ReadMsgUDP(data, control)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := unix.ParseSocketControlMessage(control[:n])
+		if err != nil || len(all) != 1 || len(all[0].Data) < 16 {
+			t.Fatalf("%v: %d control messages", err, len(all))
+		}
+		stamp := all[0].Data
+		at := binary.NativeEndian.Uint64(stamp)*1e9 + binary.NativeEndian.Uint64(stamp[8:])
+		return int64(at) <= sent
+	})
+}
+
 // TestFlowsSockets keeps what came first, whatever the number of sockets that share what
-// exporters send. A run whose reader the machine stops for longer than messages wait for
-// others takes some in another order, so there are several tries.
+// exporters send.
 func TestFlowsSockets(t *testing.T) {
 	t.Parallel()
+	stampArrivals(t)
 	for _, sockets := range []int{1, 5} {
-		for tries := 10; ; tries-- {
-			got, want := toldFirst(t, sockets)
-			if maps.Equal(got, want) {
-				break
-			}
-			if tries == 1 {
-				t.Errorf("%d sockets: %v, want %v", sockets, got, want)
-				break
-			}
+		if got, want := toldFirst(t, sockets); !maps.Equal(got, want) {
+			t.Errorf("%d sockets: %v, want %v", sockets, got, want)
 		}
 	}
 }

@@ -50,6 +50,7 @@ type Config struct {
 	Format  string // one of Formats
 	Map     text.Mapping
 	Times   text.TimeLayout // of text
+	Inner   bool            // sFlow's sampled packets are read inside their tunnels
 	Match   match.Config
 	// KeyGiven says that the user chose Match.Key. Else it is biflow if an input tells of
 	// both directions in one record.

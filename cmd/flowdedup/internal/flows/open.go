@@ -51,7 +51,7 @@ func (r *runner) openInputs(ctx context.Context) error {
 	}
 	var readers []records.Reader
 	if len(binary) > 0 {
-		r.messages = export.NewReader(join(binary, r.warn))
+		r.messages = r.newReader(join(binary, r.warn))
 		readers = append(readers, r.messages)
 	}
 	r.names.inputs = append(binaryNames, textNames...)
@@ -67,6 +67,15 @@ func (r *runner) openInputs(ctx context.Context) error {
 		r.reader = newMerged(readers)
 	}
 	return nil
+}
+
+// newReader returns a reader of messages.
+func (r *runner) newReader(src capture.Source) *export.Reader {
+	reader := export.NewReader(src)
+	if r.cfg.Inner {
+		reader.OpenTunnels()
+	}
+	return reader
 }
 
 // openFile opens a file, and returns what it has inside, and how that begins.
@@ -146,7 +155,7 @@ func (r *runner) listen(ctx context.Context) error {
 	r.inputs = append(r.inputs, src)
 	r.live = true
 	context.AfterFunc(ctx, src.Stop)
-	r.messages = export.NewReader(src)
+	r.messages = r.newReader(src)
 	r.reader = r.messages
 	for _, at := range r.cfg.Listen {
 		r.cfg.Log.Info("listening", "address", at)

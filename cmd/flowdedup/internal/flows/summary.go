@@ -32,8 +32,14 @@ type Summary struct {
 	Lost        uint64 `json:"lost"`
 	Replayed    uint64 `json:"replayed"`
 	Restarts    uint64 `json:"restarts"`
-	Sampled     uint64 `json:"sampled"`
-	Dropped     uint64 `json:"dropped"` // datagrams, by the kernel
+	// Datagrams that were put together, and IP fragments that could not be.
+	Reassembled uint64 `json:"reassembled"`
+	Fragments   uint64 `json:"fragments"`
+	// RememberedSeconds is for how long messages are known when they come again, 0 if an
+	// hour or more.
+	RememberedSeconds float64 `json:"remembered_seconds"`
+	Sampled           uint64  `json:"sampled"`
+	Dropped           uint64  `json:"dropped"` // datagrams, by the kernel
 
 	Policy      Policy `json:"policy"`
 	Key         string `json:"key"`
@@ -91,6 +97,7 @@ func newSummary(cfg *Config, j *match.Judge, n *names, read records.Counts, took
 		RecordsIn: c.Records, RecordsOut: c.Records - c.Copies, Copies: c.Copies, Unchecked: c.Unchecked + read.Untemplated,
 		Undecodable: read.Undecodable, BytesIn: c.Bytes, CopiedBytes: c.CopiedBytes, Messages: read.Messages,
 		Templates: read.Templates, Waiting: read.Waiting, Untemplated: read.Untemplated, Lost: read.Lost, Replayed: read.Replayed,
+		Reassembled: read.Reassembled, Fragments: read.Fragments, RememberedSeconds: read.Remembered.Seconds(),
 		Other: read.Other, Foreign: read.Foreign, Restarts: read.Restarts, Sampled: c.Sampled, Policy: cfg.Policy, Key: cfg.Match.Key.String(), Point: cfg.Match.Points.String(),
 		MemoryBytes: j.Bytes(), Points: []PointSummary{}, Matrix: []PairSummary{}, Seconds: took.Seconds(), Rate: float64(c.Records) / took.Seconds(),
 	}
@@ -124,6 +131,9 @@ func add(a, b records.Counts) records.Counts {
 	a.Lost += b.Lost
 	a.Replayed += b.Replayed
 	a.Restarts += b.Restarts
+	a.Reassembled += b.Reassembled
+	a.Fragments += b.Fragments
+	a.Remembered = max(a.Remembered, b.Remembered) // one reader has messages
 	a.Templates += b.Templates
 	a.Unread += b.Unread
 	a.Other += b.Other

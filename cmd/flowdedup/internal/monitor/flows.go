@@ -102,6 +102,7 @@ func flowMetrics(s *flows.Summary) []metric {
 		of("copies_total", "Records that were copies.", counter, s.Copies),
 		of("copied_bytes_total", "Bytes that copies reported.", counter, s.CopiedBytes),
 		of("datagrams_dropped_total", "Datagrams that the kernel dropped because a buffer was full.", counter, s.Dropped),
+		of("fragments_total", "IP fragments that could not be put together.", counter, s.Fragments),
 		of("lost_total", "Records or messages that never came, as sequence numbers tell.", counter, s.Lost),
 		of("memory_bytes", "Memory for flows.", gauge, uint64(s.MemoryBytes)),
 		of("messages_total", "Messages of exporters, or records of text.", counter, s.Messages),
@@ -116,7 +117,8 @@ func flowMetrics(s *flows.Summary) []metric {
 		all = append(all, of("relay_failed_total", "Messages that the collector did not take.", counter, s.Relayed.Failed),
 			of("relayed_total", "Messages sent to the collector.", counter, s.Relayed.Messages))
 	}
-	return append(all, of("replayed_total", "Messages that came again.", counter, s.Replayed),
+	return append(all, of("reassembled_total", "Datagrams that were put together out of IP fragments.", counter, s.Reassembled),
+		of("replayed_total", "Messages that came again.", counter, s.Replayed),
 		of("restarts_total", "Restarts of exporters.", counter, s.Restarts),
 		of("sampled_total", "Records of exporters that sample packets.", counter, s.Sampled),
 		of("unchecked_total", "Records that passed unchecked.", counter, s.Unchecked),

@@ -60,6 +60,8 @@ func flowNotes(s *flows.Summary) string {
 		show.Note{Count: s.Dropped, What: "datagrams dropped by the kernel"},
 		show.Note{Count: s.Replayed, What: "messages that came again"},
 		show.Note{Count: s.Restarts, What: "restarts of exporters"},
+		show.Note{Count: s.Reassembled, What: "datagrams out of IP fragments"},
+		show.Note{Count: s.Fragments, What: "IP fragments of which others are missing"},
 		show.Note{Count: s.Sampled, What: "of sampled packets"},
 	)
 }

@@ -1,0 +1,170 @@
+package export
+
+import (
+	"slices"
+	"time"
+)
+
+// life is the time between two restarts of an exporter.
+type life struct {
+	began       bool
+	first, last arrival // in the order of numbers
+	gaps        []gap
+}
+
+// gap are numbers that were counted as lost. They may still come, stamped between the
+// messages around them.
+type gap struct {
+	from, to  uint32
+	low, high stamp
+}
+
+// stamp is what an exporter's clocks said.
+type stamp struct {
+	exported int64
+	uptime   uint32
+}
+
+// maxGaps bounds the gaps of a life. What comes into those before is late and not found.
+const maxGaps = 64
+
+// span returns the numbers of a message, from one up to another.
+func (u unit) span(a *arrival) (from, to uint32) {
+	switch u {
+	case allRecords:
+		return a.number, a.number + a.count
+	case ownRecords:
+		return a.number - a.count, a.number
+	}
+	return a.number, a.number + 1
+}
+
+func (a *arrival) stamp() stamp { return stamp{a.exported, a.uptime} }
+
+func (l *life) start(a *arrival) { l.began, l.first, l.last = true, *a, *a }
+
+// gap returns by how much a message is ahead of what is expected.
+func (l *life) gap(a *arrival, u unit) int32 {
+	from, _ := u.span(a)
+	_, want := u.span(&l.last)
+	return int32(from - want)
+}
+
+// place takes a late message of a life that has ended. It reports whether it is of that.
+func (l *life) place(a *arrival, u unit) (o outcome, ok bool) {
+	if !l.began || l.rebooted(a) || l.isBefore(a) {
+		return o, false
+	}
+	if o.found, ok = l.fill(a, u); ok {
+		return o, true
+	}
+	if gap := l.gap(a, u); gap >= 0 && gap < farAhead && !after(l.last.stamp(), a.stamp()) {
+		o = l.ahead(a, u)
+		l.last = *a
+		return o, true
+	}
+	return l.below(a, u)
+}
+
+// ahead counts what is missing between the last message and another one.
+func (l *life) ahead(a *arrival, u unit) (o outcome) {
+	from, _ := u.span(a)
+	_, want := u.span(&l.last)
+	if o.lost = from - want; o.lost > 0 {
+		l.miss(gap{want, from, l.last.stamp(), a.stamp()})
+	}
+	return o
+}
+
+// below takes a message from before the first one.
+func (l *life) below(a *arrival, u unit) (o outcome, ok bool) {
+	_, to := u.span(a)
+	first, _ := u.span(&l.first)
+	missing := int32(first - to)
+	if missing < 0 || missing >= farAhead || after(a.stamp(), l.first.stamp()) {
+		return o, false
+	}
+	if o.lost = uint32(missing); missing > 0 {
+		l.miss(gap{to, first, a.stamp(), l.first.stamp()})
+	}
+	l.first = *a
+	return o, true
+}
+
+func (l *life) miss(g gap) {
+	if len(l.gaps) == maxGaps {
+		l.gaps = append(l.gaps[:0], l.gaps[1:]...)
+	}
+	l.gaps = append(l.gaps, g)
+}
+
+// fill takes a message that was counted as lost, and returns what it has.
+func (l *life) fill(a *arrival, u unit) (found uint32, ok bool) {
+	from, to := u.span(a)
+	at := slices.IndexFunc(l.gaps, func(g gap) bool {
+		return from-g.from < g.to-g.from && to-g.from <= g.to-g.from && from != to &&
+			!after(g.low, a.stamp()) && !after(a.stamp(), g.high)
+	})
+	if at < 0 {
+		return 0, false
+	}
+	g := l.gaps[at]
+	left, right := g, g
+	left.to, left.high = from, a.stamp()
+	right.from, right.low = to, a.stamp()
+	var rest []gap
+	if left.from != left.to {
+		rest = append(rest, left)
+	}
+	if right.from != right.to {
+		rest = append(rest, right)
+	}
+	l.gaps = slices.Replace(l.gaps, at, at+1, rest...)
+	return to - from, true
+}
+
+// after reports whether a stamp is later than another one. Threads of an exporter may stamp
+// what they send in another order, a little apart.
+func after(a, b stamp) bool {
+	const little = time.Second
+	return a.exported-b.exported > int64(little) || ran(b.uptime, a.uptime) > little
+}
+
+// ran returns how long an exporter ran from one uptime to another, both in milliseconds of a
+// clock with 32 bits.
+func ran(from, to uint32) time.Duration {
+	return time.Duration(int32(to-from)) * time.Millisecond
+}
+
+// drift returns by how much later the exporter started, by a message, than the last message
+// says. Datagrams of sFlow tell no time, so it is by when they came.
+func (l *life) drift(a *arrival) time.Duration {
+	passed := a.exported - l.last.exported
+	if a.exported == 0 {
+		passed = a.received - l.last.received
+	}
+	return time.Duration(passed) - ran(l.last.uptime, a.uptime)
+}
+
+// isBefore reports whether a message was sent before the life began.
+func (l *life) isBefore(a *arrival) bool {
+	if !a.hasUptime {
+		return a.exported < l.first.exported
+	}
+	return l.drift(a) < -apart
+}
+
+// rebooted reports whether a message was sent after the exporter started again, as its
+// uptime tells. Its clock may step by itself, but not if ours agrees with the uptime.
+func (l *life) rebooted(a *arrival) bool {
+	ran := ran(l.last.uptime, a.uptime)
+	if !a.hasUptime || ran == 0 {
+		return false
+	}
+	drift := l.drift(a)
+	if ran < 0 && drift > apart {
+		return true
+	}
+	ours := time.Duration(a.received-l.last.received) - ran
+	return drift.Abs() > farApart && ours.Abs() > farApart
+}

@@ -1,0 +1,100 @@
+package export
+
+import "time"
+
+// Bounds of what is remembered to know messages that come again. A slot has 8 bytes, and at
+// most half of the slots are used.
+const (
+	leastSlots = 64
+	mostSlots  = 1 << 19 // of half of a source's memory
+	allSlots   = 1 << 22 // of all sources; beyond it, each has leastSlots
+	// remembered is for how long messages are remembered at least if there is memory.
+	remembered = time.Hour
+)
+
+// seen remembers the messages of a source by their hashes. It has two sets: the younger one
+// takes what comes. When it is full or old, it becomes the older one, which is forgotten.
+type seen struct {
+	young, old hashes
+	begun      int64 // when the young set began
+}
+
+// enter reports whether a message came before. Room are the slots that all sources may
+// still take. If memory was too small for the time that messages are to be remembered,
+// spanned is for how long they are.
+func (s *seen) enter(hash uint64, now int64, room *int) (again bool, spanned time.Duration) {
+	hash = max(hash, 1)
+	if s.young.has(hash) || s.old.has(hash) {
+		return true, 0
+	}
+	switch {
+	case s.young.full() && !s.young.grow(room):
+		spanned = max(time.Duration(now-s.begun), 1)
+		s.turn(now)
+	case s.young.used == 0:
+		s.begun = now
+	case now-s.begun > int64(remembered):
+		s.turn(now)
+	}
+	if s.young.full() {
+		s.young.grow(room)
+	}
+	s.young.put(hash)
+	s.young.used++
+	return false, spanned
+}
+
+func (s *seen) turn(now int64) {
+	s.young, s.old, s.begun = s.old, s.young, now
+	clear(s.young.slots)
+	s.young.used = 0
+}
+
+// size returns the number of slots.
+func (s *seen) size() int { return len(s.young.slots) + len(s.old.slots) }
+
+// hashes is a set of hashes. A slot of 0 is free.
+type hashes struct {
+	slots []uint64
+	used  int
+}
+
+func (h *hashes) full() bool { return 2*(h.used+1) > len(h.slots) }
+
+func (h *hashes) has(hash uint64) bool {
+	for at := hash; len(h.slots) > 0; at++ {
+		switch h.slots[at&uint64(len(h.slots)-1)] {
+		case hash:
+			return true
+		case 0:
+			return false
+		}
+	}
+	return false
+}
+
+func (h *hashes) put(hash uint64) {
+	mask := uint64(len(h.slots) - 1)
+	at := hash & mask
+	for h.slots[at] != 0 {
+		at = (at + 1) & mask
+	}
+	h.slots[at] = hash
+}
+
+// grow doubles the set, and reports whether there was room.
+func (h *hashes) grow(room *int) bool {
+	more := max(len(h.slots), leastSlots)
+	if len(h.slots) > 0 && (more > *room || len(h.slots) >= mostSlots) {
+		return false
+	}
+	*room -= more
+	old := h.slots
+	h.slots = make([]uint64, len(old)+more)
+	for _, hash := range old {
+		if hash != 0 {
+			h.put(hash)
+		}
+	}
+	return true
+}
