@@ -5,11 +5,9 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"net/url"
 	"os"
-	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -17,8 +15,6 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
-
-	"github.com/flowdedup/flowdedup/engine/remote"
 )
 
 // Errors about servers.
@@ -152,41 +148,6 @@ const repairRoom = 1 << 20
 func (s *Server) Close() {
 	s.server.Shutdown()
 	s.server.WaitForShutdown()
-}
-
-// users returns who may do what: the hub all, a site what is in sitePermissions.
-func users(f *Folder, s Settings) ([]*server.NkeyUser, error) {
-	seed, err := f.HubSeed()
-	if err != nil {
-		return nil, err
-	}
-	public, err := publicKey(seed)
-	if err != nil {
-		return nil, err
-	}
-	all := []*server.NkeyUser{{Nkey: public}}
-	sites, err := f.Sites()
-	if err != nil {
-		return nil, err
-	}
-	for _, site := range slices.Sorted(maps.Keys(sites)) {
-		publish, subscribe := sitePermissions(s.Namespace, site)
-		all = append(all, &server.NkeyUser{Nkey: sites[site], Permissions: &server.Permissions{
-			Publish:   &server.SubjectPermission{Allow: publish},
-			Subscribe: &server.SubjectPermission{Allow: subscribe},
-		}})
-	}
-	return all, nil
-}
-
-// sitePermissions are the subjects that a site may publish to, and subscribe: requests,
-// reports and counts under its own name, and its own answers. So no site can pose as another.
-func sitePermissions(namespace, site string) (publish, subscribe []string) {
-	return []string{
-		"fd." + namespace + ".*.*.*.*." + site,
-		"fd." + namespace + ".*.*.report." + site,
-		"fd." + namespace + ".*.*.counts." + site,
-	}, []string{remote.Inbox(site) + ".>"}
 }
 
 // serverLog passes on what the server finds worth a warning: the same once a minute.
