@@ -45,6 +45,18 @@ func countsOf(t testing.TB, site string, start int64, words []uint64, change ...
 	if start != math.MinInt64 {
 		end += int64(time.Hour)
 	}
+	return fileOf(t, h, start, end, words)
+}
+
+// windowOf returns a file of a site with a window of any length.
+func windowOf(t testing.TB, site string, start, end int64) []byte {
+	t.Helper()
+	return fileOf(t, countfile.Header{Sensor: site, Settings: []countfile.Setting{{Name: "of", Value: "flow"}, {Name: countfile.KeySetting, Value: testKey}}}, start, end, []uint64{1})
+}
+
+// fileOf returns a file with these words.
+func fileOf(t testing.TB, h countfile.Header, start, end int64, words []uint64) []byte {
+	t.Helper()
 	var b bytes.Buffer
 	w := countfile.NewWriter(&b, h)
 	if err := w.Window(start, end); err != nil {

@@ -83,6 +83,9 @@ func (s *Store) due(now time.Time) (due *window, files []file, until time.Durati
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	until = time.Hour
+	if s.expire(now); len(s.uploads) > 0 {
+		until = s.cfg.Expire
+	}
 	for _, w := range slices.Backward(s.windows) {
 		if w.changed.IsZero() {
 			continue
@@ -254,6 +257,8 @@ type Totals struct {
 	Files   int    `json:"files"`
 	Bytes   int64  `json:"bytes"`
 	Refused uint64 `json:"refused"` // requests
+	Evicted uint64 `json:"evicted"` // files that made room for others
+	Coming  int    `json:"coming"`  // files that sites are sending
 	Pending int    `json:"pending"` // windows whose union is to be made
 }
 
@@ -262,6 +267,7 @@ func (s *Store) Totals() (t Totals) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t.Windows, t.Bytes, t.Refused = len(s.windows), s.bytes, s.refused
+	t.Evicted, t.Coming = s.evicted.files, len(s.uploads)
 	for _, w := range s.windows {
 		t.Files += len(w.files)
 		if !w.changed.IsZero() {
