@@ -62,7 +62,7 @@ func fileOf(t testing.TB, h countfile.Header, start, end int64, words []uint64) 
 	if err := w.Window(start, end); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Series("flow", "ipv6", uint64(2*len(words)), distinct.Contents{Width: 64, Count: uint64(len(words)), Words: slices.Values(words)}); err != nil {
+	if err := w.Series(h.Settings[0].Value, "ipv6", uint64(2*len(words)), distinct.Contents{Width: 64, Count: uint64(len(words)), Words: slices.Values(words)}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.Close(); err != nil {
