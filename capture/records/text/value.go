@@ -211,6 +211,7 @@ func zoneOf(v []byte) int64 {
 	if minutes[0] == ':' {
 		minutes = minutes[1:]
 	}
+	minutes = minutes[:min(2, len(minutes))]
 	zone := int64(number(v[1:3])*3600 + number(minutes)*60)
 	if v[0] == '-' {
 		return -zone

@@ -71,5 +71,6 @@ func (h *Hub) noteBad(site, what string) {
 const (
 	badReply  = "a reply to a subject that is not its own inbox"
 	badBody   = "a message that cannot be read"
+	badTime   = "a time that no packet has"
 	badDigest = "digests that are not of the hub's key"
 )

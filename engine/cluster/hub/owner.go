@@ -106,6 +106,10 @@ func (o *owner) take(to string, msg []byte, overloaded bool, now time.Time) remo
 		o.request = remote.Request{Digests: o.request.Digests[:0], Deltas: o.request.Deltas[:0]}
 		return remote.Bad
 	}
+	if o.request.Time > remote.MaxTime {
+		o.bad(subject.Site, badTime)
+		return remote.Bad
+	}
 	if subject.Epoch != o.hub.settings.Epoch || o.request.Epoch != subject.Epoch {
 		o.counts.WrongEpoch++
 		return remote.WrongEpoch
