@@ -272,3 +272,107 @@ func newCountingLab(t *testing.T, change func(*Settings)) *lab {
 	t.Helper()
 	return startLab(t, change, 4<<20)
 }
+
+// TestReplySubjects has a site name inboxes of others, and subjects of the hub, as where the
+// answer goes. The hub publishes nothing there, and counts a bad request.
+func TestReplySubjects(t *testing.T) {
+	l := newLab(t, func(s *Settings) { s.Slices = 1 })
+	a := newAttacker(t, l)
+	seed, err := l.folder.HubSeed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	spy, err := connect(l.server.URL(), "spy", seed, newTestLog(t), nats.CustomInboxPrefix("_SPY"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer spy.Close()
+	heard := make(chan string, 100)
+	for _, subject := range []string{"_INBOX.>", "$KV.>", "x.>", "fdctl.>"} {
+		if _, err := spy.Subscribe(subject, func(m *nats.Msg) {
+			if !strings.HasPrefix(m.Subject, "$KV.fd_lease_main_packets_1."+l.hub.id) { // the hub's own renewals
+				heard <- m.Subject
+			}
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := spy.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	replies := []string{
+		"_INBOX.b.run.0.1", "_INBOX.ab.x", "_INBOX.a", "_INBOX.a.", "_INBOX.a..x", "_INBOX.a.*", "_INBOX.a.>", "_INBOX.A.x", "_inbox.a.x",
+		"$KV.fd_lease_main_packets_1.ghost", "x._INBOX.a.y", "fdctl.main.packets.reload",
+	}
+	const good = "_INBOX.a.run.0.7"
+	for _, reply := range append(replies, good) {
+		if err := a.conn.PublishRequest(a.mine[0], reply, a.bodies[5]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := <-heard; got != good {
+		t.Errorf("the hub answers to %s", got)
+	}
+	if bad := l.hub.bad.all()["a"]; bad != uint64(len(replies)) || l.hub.Status().Refused.Bad != bad {
+		t.Errorf("%d bad requests, want %d", bad, len(replies))
+	}
+}
+
+// TestWall has the key that answers sites do what that key may not: even a hub that answers
+// anywhere reaches inboxes of sites only.
+func TestWall(t *testing.T) {
+	l := newLab(t, func(s *Settings) { s.Slices = 1 })
+	seed, err := l.folder.HubSeed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if seed, err = answersSeed(seed); err != nil {
+		t.Fatal(err)
+	}
+	refused := make(chan string, 10)
+	conn, err := connect(l.server.URL(), "test", seed, newTestLog(t), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+		refused <- err.Error()
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	tried := func(subject string, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := <-refused; !strings.Contains(strings.ToLower(text), "permissions violation") {
+			t.Errorf("%s: %s", subject, text)
+		}
+	}
+	for _, subject := range []string{"$KV.fd_lease_main_packets_1.ghost", "$JS.API.INFO", "fdctl.main.packets.reload", "fdlog.main_packets_1.s000", controlInbox + ".x.y", goodSubject, "_INBOX.a"} {
+		tried(subject, conn.Publish(subject, nil))
+	}
+	for _, subject := range []string{"$KV.>", controlInbox + ".>", "_INBOX.>", ">", "fd.>"} {
+		_, err := conn.Subscribe(subject, func(*nats.Msg) {})
+		tried(subject, err)
+	}
+}
+
+// TestGhostLease writes leases of hubs that do not exist: without the key of hubs they count for
+// nothing.
+func TestGhostLease(t *testing.T) {
+	l := newLab(t, func(s *Settings) { s.Slices = 2 })
+	for i, content := range [][]byte{nil, []byte("x"), l.hub.layout.proof(l.hub.id)} {
+		if _, err := l.hub.layout.leases.Put(t.Context(), fmt.Sprintf("ghost%d", i), content); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := l.hub.layout.leases.Put(t.Context(), "real", l.hub.layout.proof("real")); err != nil {
+		t.Fatal(err)
+	}
+	if !waiting.WaitFor(func() bool { return len(l.hub.layout.live(time.Now())) == 2 }) {
+		t.Fatalf("hubs %q", l.hub.layout.live(time.Now()))
+	}
+	want := []string{l.hub.id, "real"}
+	slices.Sort(want)
+	if got := l.hub.layout.live(time.Now()); !slices.Equal(got, want) {
+		t.Errorf("hubs %q, want %q", got, want)
+	}
+}

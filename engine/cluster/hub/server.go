@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"os"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -148,40 +147,6 @@ const repairRoom = 1 << 20
 func (s *Server) Close() {
 	s.server.Shutdown()
 	s.server.WaitForShutdown()
-}
-
-// serverLog passes on what the server finds worth a warning: the same once a minute.
-type serverLog struct {
-	log  Logger
-	mu   sync.Mutex
-	told map[string]time.Time
-}
-
-// maxTold is how many warnings a serverLog remembers.
-const maxTold = 64
-
-func newServerLog(log Logger) *serverLog { return &serverLog{log: log, told: map[string]time.Time{}} }
-
-func (l *serverLog) Noticef(string, ...any)         {}
-func (l *serverLog) Debugf(string, ...any)          {}
-func (l *serverLog) Tracef(string, ...any)          {}
-func (l *serverLog) Warnf(format string, v ...any)  { l.warn(fmt.Sprintf(format, v...)) }
-func (l *serverLog) Errorf(format string, v ...any) { l.warn(fmt.Sprintf(format, v...)) }
-func (l *serverLog) Fatalf(format string, v ...any) { l.warn(fmt.Sprintf(format, v...)) }
-
-func (l *serverLog) warn(text string) {
-	l.mu.Lock()
-	known := time.Since(l.told[text]) < time.Minute
-	if !known {
-		if len(l.told) == maxTold {
-			clear(l.told)
-		}
-		l.told[text] = time.Now()
-	}
-	l.mu.Unlock()
-	if !known {
-		l.log.Warn("NATS: " + text)
-	}
 }
 
 // trust returns an option for servers that want TLS: their certificate is of the CA of the
