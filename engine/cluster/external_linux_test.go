@@ -228,6 +228,24 @@ func (o *outside) confined() {
 		}
 		o.expect(refused, subject)
 	}
+	// The reply subject is the site's choice: nothing may come of it.
+	to := remote.Subject{Namespace: token.Namespace, Filter: token.Filter, Epoch: token.Epoch, Op: remote.Ping, Site: "a"}.String()
+	body := (&remote.Request{Op: remote.Ping, Epoch: token.Epoch}).Append(nil)
+	bucket := fmt.Sprintf("$KV.fd_lease_%s_%s_%d.", token.Namespace, token.Filter, token.Epoch)
+	for i := range 31 {
+		if err := conn.PublishRequest(to, fmt.Sprintf("%sghost%d", bucket, i), body); err != nil {
+			o.t.Fatal(err)
+		}
+	}
+	if _, err := conn.Request(to, body, 10*time.Second); err != nil {
+		o.t.Error("no answer to an honest ping: ", err)
+	}
+	text := o.run("status")
+	for _, want := range []string{"4 slices, 4 with a hub", "site a has sent 31 bad requests"} {
+		if !strings.Contains(text, want) {
+			o.t.Errorf("status has no %q:\n%s", want, text)
+		}
+	}
 }
 
 // expect waits for the server to refuse a subject.

@@ -8,7 +8,6 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
-	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 const (
@@ -163,7 +162,8 @@ type Answers struct {
 }
 
 // Ask asks about the packets of a batch but those whose bit in skip is set. times are in
-// nanoseconds of the Unix epoch. Packets without a time are left unchecked. Batches must
+// nanoseconds of the Unix epoch. Packets without a time, or with one before 1970 or after 2255,
+// are left unchecked. Batches must
 // come in the order of their stream. The Client keeps neither digests nor times.
 func (c *Client) Ask(a *Answers, digests []digest.Digest, times []int64, skip []uint64) {
 	c.mu.Lock()
@@ -182,7 +182,7 @@ func (c *Client) Ask(a *Answers, digests []digest.Digest, times []int64, skip []
 			i := 64*w + bits.TrailingZeros64(todo)
 			d := digests[i][0]
 			s := &c.slices[sliceOf(d, len(c.slices))]
-			if closed || c.abandoned || times[i] == calendar.NoTime || s.broken(now) {
+			if closed || c.abandoned || !askable(times[i]) || s.broken(now) {
 				c.unchecked(a, 1)
 				continue
 			}
@@ -201,6 +201,10 @@ func (c *Client) Ask(a *Answers, digests []digest.Digest, times []int64, skip []
 	}
 	c.arm()
 }
+
+// askable reports whether a request can have the time of a packet, which a file may have made
+// up. calendar.NoTime is none.
+func askable(t int64) bool { return uint64(t) < (MaxTime-maxDelta*DeltaUnit)*uint64(time.Microsecond) }
 
 // unchecked counts packets that no answer comes for.
 func (c *Client) unchecked(a *Answers, packets int) {

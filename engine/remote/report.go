@@ -22,10 +22,13 @@ func (r Report) Encode() []byte {
 	return text
 }
 
+// maxRun is the longest name of a run, in bytes.
+const maxRun = 64
+
 // DecodeReport reads a message. Errors wrap ErrMessage.
 func DecodeReport(msg []byte) (Report, error) {
 	var r Report
-	if err := json.Unmarshal(msg, &r); err != nil {
+	if err := json.Unmarshal(msg, &r); err != nil || len(r.Run) > maxRun {
 		return Report{}, ErrMessage
 	}
 	return r, nil

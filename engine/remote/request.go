@@ -20,6 +20,10 @@ const MaxDigests = 16384
 // DeltaUnit is the unit of Request.Deltas, in microseconds.
 const DeltaUnit = 10
 
+// MaxTime is the greatest Request.Time that slices take, in microseconds: about the year 2255. It keeps sums of
+// a time and what clocks are apart far below what 64 bits hold.
+const MaxTime = 1 << 53
+
 // DigestBits is how many bits of a digest go to the hub: the lower ones. Those above choose
 // the slice. Two packets whose digests agree in them are one packet to the hub.
 const DigestBits = 56
@@ -90,7 +94,7 @@ type Request struct {
 	// the first: a slice answers it as it did the first, and counts nothing twice.
 	Seq uint64
 	// Time is the packet time that Deltas count from, in microseconds of the Unix epoch, by
-	// the site's clock.
+	// the site's clock, at most MaxTime.
 	Time uint64
 	// Deadline is how many milliseconds after Time, by the site's clock, an answer is still
 	// of use. It is 0 for answers that are always of use, as those for files.

@@ -27,8 +27,23 @@ func (s Subject) Report() string {
 	return fmt.Sprintf("fd.%s.%s.%d.report.%s", s.Namespace, s.Filter, s.Epoch, s.Site)
 }
 
+// inboxes begins the subjects of all replies to sites.
+const inboxes = "_INBOX."
+
 // Inbox returns what the subjects of replies to a site begin with.
-func Inbox(site string) string { return "_INBOX." + site }
+func Inbox(site string) string { return inboxes + site }
+
+// InInbox reports whether a subject is one that replies to the site go to. A hub answers
+// nowhere else: the site has chosen the subject, and the hub may publish to others.
+func InInbox(site, subject string) bool {
+	rest, ok := strings.CutPrefix(subject, inboxes)
+	if !ok {
+		return false
+	}
+	rest, ok = strings.CutPrefix(rest, site)
+	return ok && len(rest) > 1 && rest[0] == '.' && !strings.ContainsAny(rest, "*> \t\r\n") &&
+		!strings.Contains(rest, "..") && rest[len(rest)-1] != '.'
+}
 
 // ParseSubject reads what String returns. It reports false for anything else.
 func ParseSubject(text string) (Subject, bool) {

@@ -58,7 +58,7 @@ func (x *values) finishUptime(r *records.Record, m *message, s *source) {
 		if m.hasUptime {
 			return m.exported - ago(m.uptime, up)
 		}
-		return wrapped(x.boot+int64(up)*int64(time.Millisecond), m.exported)
+		return wrapped(records.Shift(x.boot, int64(up)*int64(time.Millisecond)), m.exported)
 	}
 	if x.hasStartUp {
 		r.Start = at(x.startUp)
@@ -97,9 +97,9 @@ func wrapped(t, near int64) int64 {
 func (x *values) finishTimes(r *records.Record) {
 	switch {
 	case r.Start != 0 && r.End == 0 && x.duration != 0:
-		r.End = r.Start + x.duration
+		r.End = records.Shift(r.Start, x.duration)
 	case r.End != 0 && r.Start == 0 && x.duration != 0:
-		r.Start = r.End - x.duration
+		r.Start = records.Shift(r.End, -x.duration)
 	}
 	if r.End == 0 && x.event >= r.Start {
 		r.End = x.event
@@ -122,7 +122,7 @@ func (x *values) sampling() uint32 {
 	case x.size > 0 && x.population >= x.size:
 		n = x.population / x.size
 	case x.taken > 0 && x.space < math.MaxUint32:
-		n = (x.taken + x.space) / x.taken
+		n = 1 + x.space/x.taken
 	}
 	return uint32(min(n, math.MaxUint32))
 }

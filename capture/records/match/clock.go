@@ -11,6 +11,10 @@ import (
 // after half as many.
 const samples = 63
 
+// mostBehind is how far a clock may be off, in nanoseconds: 73 years, so that one that stands
+// at 1970 counts. Sums of such numbers are far from what 64 bits hold.
+const mostBehind = 1 << 61
+
 // clock measures how far an exporter's clock is behind ours: the median of received -
 // exported. It holds the time that messages take, which is much the same for all.
 type clock struct {
@@ -27,9 +31,13 @@ func (c *clock) see(r *records.Record) {
 	if r.Received == 0 || r.Exported == 0 || r.Exported == c.last || r.Exported == r.Received {
 		return
 	}
+	behind := r.Received - r.Exported // both are positive
+	if behind > mostBehind || behind < -mostBehind {
+		return
+	}
 	c.last = r.Exported
 	c.precise = c.precise || r.Exported%int64(time.Second) != 0
-	c.ring[c.n%samples] = r.Received - r.Exported
+	c.ring[c.n%samples] = behind
 	c.n++
 	if c.n > 8 && c.n%8 != 0 {
 		return

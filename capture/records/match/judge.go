@@ -236,7 +236,7 @@ func (j *Judge) place(s *sighting) {
 	case s.end < s.start:
 		s.end = s.start
 	}
-	s.start, s.end = s.start+offset, s.end+offset
+	s.start, s.end = records.Shift(s.start, offset), records.Shift(s.end, offset)
 	s.now = Moment(r)
 	if r.Exported == 0 {
 		s.now = s.end

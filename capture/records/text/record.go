@@ -211,10 +211,10 @@ func (t *Reader) finish(r *records.Record, x *values) {
 		t.cannot(x.dotted, dottedPort)
 	}
 	if x.duration != 0 && r.End == 0 && r.Start != 0 {
-		r.End = r.Start + x.duration
+		r.End = records.Shift(r.Start, x.duration)
 	}
 	if x.duration != 0 && r.Start == 0 && r.End != 0 {
-		r.Start = r.End - x.duration
+		r.Start = records.Shift(r.End, -x.duration)
 	}
 	if r.End == 0 {
 		r.End = r.Start

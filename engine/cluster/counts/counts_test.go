@@ -45,12 +45,24 @@ func countsOf(t testing.TB, site string, start int64, words []uint64, change ...
 	if start != math.MinInt64 {
 		end += int64(time.Hour)
 	}
+	return fileOf(t, h, start, end, words)
+}
+
+// windowOf returns a file of a site with a window of any length.
+func windowOf(t testing.TB, site string, start, end int64) []byte {
+	t.Helper()
+	return fileOf(t, countfile.Header{Sensor: site, Settings: []countfile.Setting{{Name: "of", Value: "flow"}, {Name: countfile.KeySetting, Value: testKey}}}, start, end, []uint64{1})
+}
+
+// fileOf returns a file with these words.
+func fileOf(t testing.TB, h countfile.Header, start, end int64, words []uint64) []byte {
+	t.Helper()
 	var b bytes.Buffer
 	w := countfile.NewWriter(&b, h)
 	if err := w.Window(start, end); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Series("flow", "ipv6", uint64(2*len(words)), distinct.Contents{Width: 64, Count: uint64(len(words)), Words: slices.Values(words)}); err != nil {
+	if err := w.Series(h.Settings[0].Value, "ipv6", uint64(2*len(words)), distinct.Contents{Width: 64, Count: uint64(len(words)), Words: slices.Values(words)}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.Close(); err != nil {

@@ -29,6 +29,8 @@ const (
 	maxWindows = 10_000
 	// settleTime is how long no file of a window has come when its union is made.
 	settleTime = 2 * time.Second
+	// expireTime is how long a file that is coming may stand still.
+	expireTime = time.Minute
 
 	ending       = ".counts"
 	unionFile    = "union.json"
@@ -49,6 +51,9 @@ type Config struct {
 	Log Logger
 	// Settle is how long no file of a window has come when its union is made; 0 is 2 s.
 	Settle time.Duration
+	// Expire is how long a file that is coming may stand still before it is forgotten; 0 is a
+	// minute.
+	Expire time.Duration
 }
 
 // Store keeps files of counts until Close. Its methods are for any goroutine.
@@ -61,8 +66,9 @@ type Store struct {
 	mu      sync.Mutex
 	windows []*window // by end, then by begin
 	uploads map[string]*upload
-	bytes   int64 // of all files, those that are coming too
+	bytes   int64 // of all files, without those that are coming
 	refused uint64
+	evicted evictions
 }
 
 // window is a window with the files of its sites.
@@ -87,6 +93,9 @@ func Open(cfg Config) (*Store, error) {
 	if cfg.Settle == 0 {
 		cfg.Settle = settleTime
 	}
+	if cfg.Expire == 0 {
+		cfg.Expire = expireTime
+	}
 	s := &Store{cfg: cfg, wake: make(chan struct{}, 1), done: make(chan struct{}), uploads: map[string]*upload{}}
 	if err := os.RemoveAll(filepath.Join(cfg.Folder, incoming)); err != nil {
 		return nil, err
@@ -105,7 +114,7 @@ func Open(cfg Config) (*Store, error) {
 			}
 		}
 	}
-	if err := s.evict(0, math.MaxInt64); err != nil {
+	if err := s.evictWindows(0, math.MaxInt64); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -193,20 +202,6 @@ func (s *Store) window(start, end int64) *window {
 		s.windows = slices.Insert(s.windows, at, &window{folder: folderOf(start, end), start: start, end: end})
 	}
 	return s.windows[at]
-}
-
-// evict removes the oldest windows until there is room for more bytes, but none that begins
-// at before or later.
-func (s *Store) evict(more, before int64) error {
-	for len(s.windows) > 0 && s.windows[0].start < before && (s.bytes+more > s.cfg.Limit || len(s.windows) > maxWindows) {
-		w := s.windows[0]
-		if err := os.RemoveAll(filepath.Join(s.cfg.Folder, w.folder)); err != nil {
-			return err
-		}
-		s.bytes -= w.bytes
-		s.windows = s.windows[1:]
-	}
-	return nil
 }
 
 // path returns the path of a file of a window.

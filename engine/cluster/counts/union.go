@@ -14,6 +14,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/distinct/countfile"
 	"github.com/flowdedup/flowdedup/engine/distinct/multikey"
+	"github.com/flowdedup/flowdedup/engine/distinct/sketch"
 )
 
 // Row is the union of a window, key and family over all sites, as a row of flowdedup
@@ -83,6 +84,9 @@ func (s *Store) due(now time.Time) (due *window, files []file, until time.Durati
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	until = time.Hour
+	if s.expire(now); len(s.uploads) > 0 {
+		until = s.cfg.Expire
+	}
 	for _, w := range slices.Backward(s.windows) {
 		if w.changed.IsZero() {
 			continue
@@ -178,6 +182,7 @@ func (s *Store) discardDamaged(ctx context.Context, w *window, files []file) err
 // rowsOf returns the rows of a window.
 func rowsOf(ctx context.Context, j *countfile.Joint, zone *time.Location) (rows []Row, err error) {
 	var v4 countfile.Merged
+	v4Key := ""
 	for _, s := range j.Series {
 		m, err := countfile.Merge(ctx, s.Parts, 0, false)
 		if err != nil {
@@ -186,9 +191,12 @@ func rowsOf(ctx context.Context, j *countfile.Joint, zone *time.Location) (rows 
 		rows = append(rows, rowOf(j, zone, s.Key, s.Family, m.Counts, m.Packets))
 		switch s.Family {
 		case "ipv4":
-			v4 = m
+			v4, v4Key = m, s.Key
 		case "ipv6":
-			rows = append(rows, rowOf(j, zone, s.Key, "all", multikey.Sum(v4.Counts, m.Counts), v4.Packets+m.Packets))
+			if v4Key != s.Key {
+				v4 = countfile.Merged{}
+			}
+			rows = append(rows, rowOf(j, zone, s.Key, "all", multikey.Sum(v4.Counts, m.Counts), sketch.Sum(v4.Packets, m.Packets)))
 		}
 	}
 	return rows, nil
@@ -254,6 +262,8 @@ type Totals struct {
 	Files   int    `json:"files"`
 	Bytes   int64  `json:"bytes"`
 	Refused uint64 `json:"refused"` // requests
+	Evicted uint64 `json:"evicted"` // files that made room for others
+	Coming  int    `json:"coming"`  // files that sites are sending
 	Pending int    `json:"pending"` // windows whose union is to be made
 }
 
@@ -262,6 +272,7 @@ func (s *Store) Totals() (t Totals) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t.Windows, t.Bytes, t.Refused = len(s.windows), s.bytes, s.refused
+	t.Evicted, t.Coming = s.evicted.files, len(s.uploads)
 	for _, w := range s.windows {
 		t.Files += len(w.files)
 		if !w.changed.IsZero() {

@@ -16,6 +16,9 @@ import (
 	"github.com/flowdedup/flowdedup/engine/remote"
 )
 
+// longest is how long a window may be: what it covers has to have the same settings.
+const longest = 366 * 24 * time.Hour
+
 // ahead is how far the begin of a window may be ahead of the hub's clock.
 const ahead = 24 * time.Hour
 
@@ -25,6 +28,7 @@ type upload struct {
 	size  int64
 	start int64
 	next  int64
+	at    time.Time // of the last piece
 	sum   hash.Hash
 	to    *os.File
 }
@@ -41,6 +45,7 @@ func (s *Store) Take(site string, msg []byte, now time.Time) []byte {
 		s.refused++
 		return nil
 	}
+	s.expire(time.Now())
 	next, err := s.take(site, &p, now)
 	reply := remote.CountsReply{Next: next}
 	if err != nil {
@@ -76,6 +81,7 @@ func (s *Store) take(site string, p *remote.CountsPart, now time.Time) (next int
 		return 0, err
 	}
 	u.sum.Write(p.Data)
+	u.at = time.Now()
 	if u.next += int64(len(p.Data)); u.next < u.size {
 		return u.next, nil
 	}
@@ -106,7 +112,7 @@ func nameOf(site string, id [sha256.Size]byte) string {
 	return site + "." + hex.EncodeToString(id[:16]) + ending
 }
 
-// begin makes room for a file.
+// begin begins to take a file. It removes nothing: a site may promise anything.
 func (s *Store) begin(site string, p *remote.CountsPart, now time.Time) (*upload, error) {
 	if err := s.drop(site); err != nil {
 		return nil, err
@@ -114,29 +120,30 @@ func (s *Store) begin(site string, p *remote.CountsPart, now time.Time) (*upload
 	if p.Start != math.MinInt64 && time.Unix(0, p.Start).Sub(now) > ahead {
 		return nil, refusal("the window begins at %s: check the clock of the sensor", time.Unix(0, p.Start).UTC().Format(time.RFC3339))
 	}
-	newer := int64(0)
-	for _, w := range s.windows {
-		if w.start >= p.Start {
-			newer += w.bytes
-		}
-	}
-	if newer+p.Size > s.cfg.Limit {
-		return nil, refusal("the hub keeps newer windows, and has no room for this: give it more --counts")
-	}
-	if err := s.evict(p.Size, p.Start); err != nil {
+	if err := s.roomFor(site, p.Size, p.Start); err != nil {
 		return nil, err
-	}
-	if s.bytes+p.Size > s.cfg.Limit {
-		return nil, refusal("other sites send more than the hub has room for: give it more --counts")
 	}
 	to, err := os.OpenFile(filepath.Join(s.cfg.Folder, incoming, site), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	u := &upload{id: p.ID, size: p.Size, start: p.Start, sum: sha256.New(), to: to}
+	u := &upload{id: p.ID, size: p.Size, start: p.Start, at: time.Now(), sum: sha256.New(), to: to}
 	s.uploads[site] = u
-	s.bytes += u.size
+	s.wakeUp()
 	return u, nil
+}
+
+// expire forgets files whose sites send no more of them.
+func (s *Store) expire(now time.Time) {
+	for site, u := range s.uploads {
+		if now.Sub(u.at) < s.cfg.Expire {
+			continue
+		}
+		s.cfg.Log.Warn(fmt.Sprintf("counts of %s: a file stood still at %d of %d bytes, and is forgotten", site, u.next, u.size))
+		if err := s.drop(site); err != nil {
+			s.cfg.Log.Warn(fmt.Sprintf("counts of %s: %v", site, err))
+		}
+	}
 }
 
 // drop forgets what is coming from a site.
@@ -146,7 +153,6 @@ func (s *Store) drop(site string) error {
 		return nil
 	}
 	delete(s.uploads, site)
-	s.bytes -= u.size
 	return errors.Join(u.to.Close(), os.Remove(u.to.Name()))
 }
 
@@ -164,6 +170,9 @@ func (s *Store) complete(site string, u *upload) error {
 	if err := u.to.Sync(); err != nil {
 		return err
 	}
+	if err := s.makeRoom(site, u.size, u.start); err != nil {
+		return err
+	}
 	w := s.window(f.Windows[0].Start, f.Windows[0].End)
 	if err := os.MkdirAll(filepath.Join(s.cfg.Folder, w.folder), 0o700); err != nil {
 		return err
@@ -175,9 +184,10 @@ func (s *Store) complete(site string, u *upload) error {
 	delete(s.uploads, site)
 	w.files = append(w.files, file{name, site, u.size})
 	w.bytes += u.size
+	s.bytes += u.size
 	w.changed = time.Now()
 	s.wakeUp()
-	return errors.Join(u.to.Close(), s.evict(0, math.MaxInt64))
+	return errors.Join(u.to.Close(), s.evictWindows(0, math.MaxInt64))
 }
 
 // check refuses what cannot be united with the files of its window.
@@ -187,6 +197,9 @@ func (s *Store) check(site string, u *upload, f *countfile.File) error {
 	}
 	if f.Sensor != site {
 		return refusal("they are of the sensor %q: --sensor has to be the site's name", f.Sensor)
+	}
+	if w := f.Windows[0]; w.Start != math.MinInt64 && uint64(w.End)-uint64(w.Start) > uint64(longest) {
+		return refusal("a window that is longer than a year")
 	}
 	f.Name = "this file"
 	for _, one := range f.Settings {

@@ -44,6 +44,9 @@ func (h *Hub) repairStore() {
 // share has the hub own its part of the slices: as many as each of the hubs that live.
 func (h *Hub) share() error {
 	begin := time.Now()
+	if !h.sites.IsConnected() { // a hub that no site reaches must not keep slices
+		return errors.New("the lease was not renewed: there is no connection for sites")
+	}
 	if cuts := h.cuts.Load(); cuts != h.known.Load() {
 		if err := h.layout.watch(h.ctx, &h.group); err != nil {
 			return err

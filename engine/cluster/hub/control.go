@@ -55,7 +55,7 @@ func Dial(f *Folder, s Settings, log Logger) (*Admin, error) {
 	if err != nil {
 		return nil, err
 	}
-	conn, err := connect(s.localURL(), "flowdedup-hub admin", seed, log, nats.MaxReconnects(0), s.trust())
+	conn, err := connect(s.localURL(), "flowdedup-hub admin", seed, log, nats.MaxReconnects(0), nats.CustomInboxPrefix(controlInbox), s.trust())
 	if err != nil {
 		return nil, err
 	}

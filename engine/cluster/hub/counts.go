@@ -40,15 +40,19 @@ func (h *Hub) openCounts(f *Folder, limit int64) error {
 	}
 	h.counts = store
 	subject := fmt.Sprintf("fd.%s.%s.*.counts.*", h.settings.Namespace, h.settings.Filter)
-	sub, err := h.conn.Subscribe(subject, func(m *nats.Msg) {
-		site := m.Subject[strings.LastIndexByte(m.Subject, '.')+1:]
-		if m.Reply == "" || !remote.ValidName(site) {
+	sub, err := h.sites.Subscribe(subject, func(m *nats.Msg) {
+		site := lastWord(m.Subject)
+		if !remote.ValidName(site) || !remote.InInbox(site, m.Reply) {
+			h.noteBad(site, badReply)
 			return
 		}
-		if answer := store.Take(site, m.Data, time.Now()); answer != nil {
-			if err := m.Respond(answer); err != nil {
-				h.log.Warn("counts: " + err.Error())
-			}
+		answer := store.Take(site, m.Data, time.Now())
+		if answer == nil {
+			h.noteBad(site, badBody)
+			return
+		}
+		if err := m.Respond(answer); err != nil {
+			h.log.Warn("counts: " + err.Error())
 		}
 	})
 	if err != nil {

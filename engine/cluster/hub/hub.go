@@ -38,7 +38,8 @@ type Hub struct {
 	folder   *Folder
 	counts   *counts.Store // nil where another hub has it
 	log      Logger
-	conn     *nats.Conn
+	conn     *nats.Conn // for what hubs share, and for administrators
+	sites    *nats.Conn // hears sites, and may answer them only
 	memory   int
 	limit    int
 	reload   func() error
@@ -51,6 +52,7 @@ type Hub struct {
 	unnoted  atomic.Bool  // a journal failed last
 	keyCheck uint64       // what sites show their key by
 	reports  reports
+	bad      badRequests
 	rates    rates
 	ctx      context.Context
 	cancel   context.CancelFunc
@@ -74,20 +76,37 @@ func Start(cfg Config) (*Hub, error) {
 		keyCheck: cfg.Settings.token("any", "").KeyCheck(), started: time.Now(), owners: map[int]*owner{},
 	}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
-	dial := append([]nats.Option{h.settings.trust(), nats.DisconnectErrHandler(func(*nats.Conn, error) { h.cuts.Add(1) })}, cfg.Dial...)
-	if h.conn, err = connect(cfg.URL, "flowdedup-hub "+cfg.Name, seed, cfg.Log, dial...); err != nil {
+	if err := h.connect(cfg.URL, seed, cfg.Dial); err != nil {
 		return nil, err
 	}
-	if err := h.begin(cfg.Counts); err != nil {
+	if err := h.begin(seed, cfg.Counts); err != nil {
 		return nil, errors.Join(err, h.Close())
 	}
 	return h, nil
 }
 
+// connect makes both connections.
+func (h *Hub) connect(url string, seed []byte, dial []nats.Option) error {
+	answers, err := answersSeed(seed)
+	if err != nil {
+		return err
+	}
+	dial = append([]nats.Option{h.settings.trust()}, dial...)
+	name := "flowdedup-hub " + h.name
+	cut := nats.DisconnectErrHandler(func(*nats.Conn, error) { h.cuts.Add(1) })
+	if h.conn, err = connect(url, name, seed, h.log, append(dial, nats.CustomInboxPrefix(controlInbox), cut)...); err != nil {
+		return err
+	}
+	if h.sites, err = connect(url, name+", answers", answers, h.log, dial...); err != nil {
+		h.conn.Close()
+	}
+	return err
+}
+
 // begin subscribes all subjects, and takes the hub's share of slices.
-func (h *Hub) begin(countsBytes int64) error {
+func (h *Hub) begin(seed []byte, countsBytes int64) error {
 	var err error
-	if h.layout, err = openLayout(h.ctx, h.conn, &h.settings, &h.group); err != nil {
+	if h.layout, err = openLayout(h.ctx, h.conn, &h.settings, seed, &h.group); err != nil {
 		return err
 	}
 	if err := h.share(); err != nil {
@@ -104,7 +123,7 @@ func (h *Hub) begin(countsBytes int64) error {
 	}
 	h.group.Go(h.follow)
 	h.group.Go(h.keepShare)
-	return h.conn.Flush()
+	return errors.Join(h.sites.Flush(), h.conn.Flush())
 }
 
 // mayAnswer reports whether no other hub can have taken a slice: the lease was renewed
@@ -125,6 +144,7 @@ func (h *Hub) Close() error {
 	if h.layout != nil {
 		err = errors.Join(err, h.layout.leave(h.id))
 	}
+	h.sites.Close()
 	h.conn.Close()
 	if h.counts != nil {
 		err = errors.Join(err, h.counts.Close())

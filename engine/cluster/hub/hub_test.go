@@ -52,10 +52,17 @@ type lab struct {
 	settings Settings
 	server   *Server
 	hub      *Hub
+	counts   int64 // bytes that the hub keeps
 }
 
 // newLab starts a hub with a folder that change may change.
 func newLab(t testing.TB, change func(*Settings)) *lab {
+	t.Helper()
+	return startLab(t, change, 0)
+}
+
+// startLab is newLab with a hub that keeps so many bytes of counts.
+func startLab(t testing.TB, change func(*Settings), counts int64) *lab {
 	t.Helper()
 	folder, settings, err := MakeFolder(t.TempDir())
 	if err != nil {
@@ -65,7 +72,7 @@ func newLab(t testing.TB, change func(*Settings)) *lab {
 	if change != nil {
 		change(&settings)
 	}
-	l := &lab{t: t, folder: folder, settings: settings}
+	l := &lab{t: t, folder: folder, settings: settings, counts: counts}
 	l.start()
 	t.Cleanup(l.stop)
 	return l
@@ -79,7 +86,7 @@ func (l *lab) start() {
 	}
 	l.settings.URL = l.server.URL()
 	l.hub, err = Start(Config{
-		Name: "hub", Folder: l.folder, Settings: l.settings, Log: newTestLog(l.t), Memory: 1 << 22, Limit: 1 << 26,
+		Name: "hub", Folder: l.folder, Settings: l.settings, Log: newTestLog(l.t), Memory: 1 << 22, Limit: 1 << 26, Counts: l.counts,
 		Reload: l.server.Reload, Dial: l.server.Dial(),
 	})
 	if err != nil {

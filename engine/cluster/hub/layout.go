@@ -2,6 +2,8 @@ package hub
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -37,6 +39,7 @@ const (
 // revision is the fencing number: it is higher than those of all owners before.
 type layout struct {
 	name   string
+	seed   []byte // of all hubs: makes leases known to be theirs
 	js     jetstream.JetStream
 	log    jetstream.Stream // of journals, nil without
 	leases jetstream.KeyValue
@@ -58,13 +61,13 @@ type record struct {
 
 // openLayout makes or opens what hubs share, and waits until it knows the present state.
 // It follows changes until the context ends.
-func openLayout(ctx context.Context, conn *nats.Conn, s *Settings, group *sync.WaitGroup) (*layout, error) {
+func openLayout(ctx context.Context, conn *nats.Conn, s *Settings, seed []byte, group *sync.WaitGroup) (*layout, error) {
 	js, err := jetstream.New(conn)
 	if err != nil {
 		return nil, err
 	}
 	name := fmt.Sprintf("%s_%s_%d", s.Namespace, s.Filter, s.Epoch)
-	l := &layout{name: name, js: js, hubs: map[string]time.Time{}, slices: map[string]record{}}
+	l := &layout{name: name, seed: seed, js: js, hubs: map[string]time.Time{}, slices: map[string]record{}}
 	begin, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	if l.owners, err = js.CreateOrUpdateKeyValue(begin, jetstream.KeyValueConfig{Bucket: "fd_layout_" + name}); err != nil {
@@ -145,7 +148,9 @@ func (l *layout) noteHub(e jetstream.KeyValueEntry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if e.Operation() == jetstream.KeyValuePut {
-		l.hubs[e.Key()] = time.Now()
+		if hmac.Equal(e.Value(), l.proof(e.Key())) { // else nobody's who holds the key of hubs
+			l.hubs[e.Key()] = time.Now()
+		}
 	} else {
 		delete(l.hubs, e.Key())
 	}
@@ -181,6 +186,13 @@ func (l *layout) live(now time.Time) (ids []string) {
 	return ids
 }
 
+// proof returns the content of a hub's lease, which no one without the key of hubs can make.
+func (l *layout) proof(id string) []byte {
+	mac := hmac.New(sha256.New, l.seed)
+	fmt.Fprintf(mac, "lease %s %s", l.name, id)
+	return mac.Sum(nil)
+}
+
 // owner returns who owns a slice.
 func (l *layout) owner(number int) record {
 	l.mu.Lock()
@@ -194,7 +206,7 @@ func sliceKey(number int) string { return fmt.Sprintf("s%03d", number) }
 func (l *layout) renew(id string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), storeTime)
 	defer cancel()
-	_, err := l.leases.Put(ctx, id, nil)
+	_, err := l.leases.Put(ctx, id, l.proof(id))
 	return err
 }
 

@@ -3,6 +3,7 @@ package hub
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -63,7 +64,7 @@ func (o *owner) subscribe() error {
 	subject := fmt.Sprintf("fd.%s.%s.*.s%03d.*.*", o.hub.settings.Namespace, o.hub.settings.Filter, o.number)
 	o.mu.Lock() // until sub is set
 	defer o.mu.Unlock()
-	sub, err := o.hub.conn.Subscribe(subject, o.answer)
+	sub, err := o.hub.sites.Subscribe(subject, o.answer)
 	if err != nil {
 		return err
 	}
@@ -71,17 +72,17 @@ func (o *owner) subscribe() error {
 	return sub.SetPendingLimits(2*overloadAt, pendingBytes)
 }
 
-// answer answers a request.
+// answer answers a request into the inbox of its site: the site has chosen the subject.
 func (o *owner) answer(m *nats.Msg) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if m.Reply == "" {
-		o.counts.Bad++
+	if site := lastWord(m.Subject); !remote.InInbox(site, m.Reply) {
+		o.bad(site, badReply)
 		return
 	}
 	waiting, _, err := o.sub.Pending()
 	o.respond(m.Subject, m.Data, err == nil && waiting > overloadAt, time.Now())
-	if err := o.hub.conn.Publish(m.Reply, o.out); err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
+	if err := o.hub.sites.Publish(m.Reply, o.out); err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
 		o.hub.log.Warn(fmt.Sprintf("slice %d: an answer was not sent: %v", o.number, err))
 	}
 }
@@ -101,8 +102,12 @@ func (o *owner) respond(subject string, msg []byte, overloaded bool, now time.Ti
 func (o *owner) take(to string, msg []byte, overloaded bool, now time.Time) remote.Status {
 	subject, ok := remote.ParseSubject(to)
 	if err := o.request.Decode(msg); err != nil || !ok || subject.Op != o.request.Op {
-		o.counts.Bad++
+		o.bad(lastWord(to), badBody)
 		o.request = remote.Request{Digests: o.request.Digests[:0], Deltas: o.request.Deltas[:0]}
+		return remote.Bad
+	}
+	if o.request.Time > remote.MaxTime {
+		o.bad(subject.Site, badTime)
 		return remote.Bad
 	}
 	if subject.Epoch != o.hub.settings.Epoch || o.request.Epoch != subject.Epoch {
@@ -122,7 +127,7 @@ func (o *owner) take(to string, msg []byte, overloaded bool, now time.Time) remo
 		return remote.Stale
 	}
 	if o.request.Op == remote.Ping {
-		return o.ping()
+		return o.ping(subject.Site)
 	}
 	if o.journal != nil && !o.noted(subject.Site, msg) {
 		o.counts.NotOwner++
@@ -130,10 +135,19 @@ func (o *owner) take(to string, msg []byte, overloaded bool, now time.Time) remo
 	}
 	var status remote.Status
 	if o.bits, status = o.slice.Apply(o.bits, subject.Site, &o.request); status == remote.Bad {
-		o.counts.Bad++
+		o.bad(subject.Site, badBody)
 	}
 	return status
 }
+
+// bad counts a bad request of a site.
+func (o *owner) bad(site, what string) {
+	o.counts.Bad++
+	o.hub.noteBad(site, what)
+}
+
+// lastWord returns the last word of a subject: the site, in those that sites publish to.
+func lastWord(subject string) string { return subject[strings.LastIndexByte(subject, '.')+1:] }
 
 // noted adds a request to the journal. Where that fails the slice answers no more, until it
 // has been restored.
@@ -155,10 +169,10 @@ func (o *owner) noted(site string, msg []byte) bool {
 
 // ping answers a site that asks whether its token is good: its digests are of the hub's
 // key.
-func (o *owner) ping() remote.Status {
+func (o *owner) ping(site string) remote.Status {
 	for _, d := range o.request.Digests {
 		if d != o.hub.keyCheck {
-			o.counts.Bad++
+			o.bad(site, badDigest)
 			return remote.Bad
 		}
 	}

@@ -43,6 +43,8 @@ func TestRefused(t *testing.T) {
 	otherEpoch.Epoch = 2
 	late.Deadline = 100
 	ping.Op = remote.Ping
+	wild, far := late, late
+	wild.Time, far.Time = 1<<64-1, 1<<62
 	damaged := good.Append(nil)
 	damaged[45]++
 	version := good.Append(nil)
@@ -64,6 +66,8 @@ func TestRefused(t *testing.T) {
 		{"version", goodSubject, version, false, now, remote.Bad},
 		{"other operation", "fd.main.packets.1.s000.test.a", good.Append(nil), false, now, remote.Bad},
 		{"odd subject", "fd.main.packets.1.s000.tas", good.Append(nil), false, now, remote.Bad},
+		{"wild time", goodSubject, wild.Append(nil), false, now, remote.Bad},
+		{"far time", goodSubject, far.Append(nil), false, now, remote.Bad},
 		{"epoch", "fd.main.packets.2.s000.tas.a", otherEpoch.Append(nil), false, now, remote.WrongEpoch},
 		{"epoch inside", goodSubject, otherEpoch.Append(nil), false, now, remote.WrongEpoch},
 		{"overloaded", goodSubject, good.Append(nil), true, now, remote.Overloaded},
@@ -81,7 +85,7 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s: %+v, want status %v", c.name, r, c.want)
 		}
 	}
-	if want := (Refusals{WrongEpoch: 2, NotOwner: 1, Stale: 1, Overloaded: 1, Bad: 7}); o.counts != want {
+	if want := (Refusals{WrongEpoch: 2, NotOwner: 1, Stale: 1, Overloaded: 1, Bad: 9}); o.counts != want {
 		t.Errorf("%+v, want %+v", o.counts, want)
 	}
 	if st := o.slice.Stats(); st.Sites[0].Digests != 3 || st.Sites[0].Replayed != 2 {

@@ -3,7 +3,7 @@ package hub
 import (
 	"fmt"
 	"maps"
-	"strings"
+	"math"
 	"sync"
 	"time"
 
@@ -29,9 +29,13 @@ type siteReport struct {
 // subscribeReports begins to take reports.
 func (h *Hub) subscribeReports() error {
 	h.reports.site = map[string]siteReport{}
-	_, err := h.conn.Subscribe(fmt.Sprintf("fd.%s.%s.*.report.*", h.settings.Namespace, h.settings.Filter), func(m *nats.Msg) {
-		site := m.Subject[strings.LastIndexByte(m.Subject, '.')+1:]
-		if r, err := remote.DecodeReport(m.Data); err == nil && remote.ValidName(site) {
+	_, err := h.sites.Subscribe(fmt.Sprintf("fd.%s.%s.*.report.*", h.settings.Namespace, h.settings.Filter), func(m *nats.Msg) {
+		site := lastWord(m.Subject)
+		r, err := remote.DecodeReport(m.Data)
+		switch {
+		case err != nil:
+			h.noteBad(site, badBody)
+		case remote.ValidName(site):
 			h.reports.take(site, r, time.Now())
 		}
 	})
@@ -50,12 +54,19 @@ func (s *reports) take(site string, r remote.Report, now time.Time) {
 	if before.Run != r.Run || before.Packets > r.Packets {
 		before = remote.Report{}
 	}
-	old.Total.Packets += r.Packets - before.Packets
-	old.Total.CopiesLocal += r.CopiesLocal - min(before.CopiesLocal, r.CopiesLocal)
-	old.Total.CopiesHub += r.CopiesHub - min(before.CopiesHub, r.CopiesHub)
-	old.Total.Unchecked += r.Unchecked - min(before.Unchecked, r.Unchecked)
+	advance(&old.Total.Packets, before.Packets, r.Packets)
+	advance(&old.Total.CopiesLocal, before.CopiesLocal, r.CopiesLocal)
+	advance(&old.Total.CopiesHub, before.CopiesHub, r.CopiesHub)
+	advance(&old.Total.Unchecked, before.Unchecked, r.Unchecked)
 	old.Last, old.At = r, now
 	s.site[site] = old
+}
+
+// advance adds how far a count of a site has come since its last report. The site may report
+// anything: the total stays at its highest value.
+func advance(total *uint64, before, now uint64) {
+	more := now - min(before, now)
+	*total += min(more, math.MaxInt64-*total)
 }
 
 func (s *reports) all() map[string]siteReport {

@@ -5,20 +5,15 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"net/url"
 	"os"
-	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
-
-	"github.com/flowdedup/flowdedup/engine/remote"
 )
 
 // Errors about servers.
@@ -152,75 +147,6 @@ const repairRoom = 1 << 20
 func (s *Server) Close() {
 	s.server.Shutdown()
 	s.server.WaitForShutdown()
-}
-
-// users returns who may do what: the hub all, a site what is in sitePermissions.
-func users(f *Folder, s Settings) ([]*server.NkeyUser, error) {
-	seed, err := f.HubSeed()
-	if err != nil {
-		return nil, err
-	}
-	public, err := publicKey(seed)
-	if err != nil {
-		return nil, err
-	}
-	all := []*server.NkeyUser{{Nkey: public}}
-	sites, err := f.Sites()
-	if err != nil {
-		return nil, err
-	}
-	for _, site := range slices.Sorted(maps.Keys(sites)) {
-		publish, subscribe := sitePermissions(s.Namespace, site)
-		all = append(all, &server.NkeyUser{Nkey: sites[site], Permissions: &server.Permissions{
-			Publish:   &server.SubjectPermission{Allow: publish},
-			Subscribe: &server.SubjectPermission{Allow: subscribe},
-		}})
-	}
-	return all, nil
-}
-
-// sitePermissions are the subjects that a site may publish to, and subscribe: requests,
-// reports and counts under its own name, and its own answers. So no site can pose as another.
-func sitePermissions(namespace, site string) (publish, subscribe []string) {
-	return []string{
-		"fd." + namespace + ".*.*.*.*." + site,
-		"fd." + namespace + ".*.*.report." + site,
-		"fd." + namespace + ".*.*.counts." + site,
-	}, []string{remote.Inbox(site) + ".>"}
-}
-
-// serverLog passes on what the server finds worth a warning: the same once a minute.
-type serverLog struct {
-	log  Logger
-	mu   sync.Mutex
-	told map[string]time.Time
-}
-
-// maxTold is how many warnings a serverLog remembers.
-const maxTold = 64
-
-func newServerLog(log Logger) *serverLog { return &serverLog{log: log, told: map[string]time.Time{}} }
-
-func (l *serverLog) Noticef(string, ...any)         {}
-func (l *serverLog) Debugf(string, ...any)          {}
-func (l *serverLog) Tracef(string, ...any)          {}
-func (l *serverLog) Warnf(format string, v ...any)  { l.warn(fmt.Sprintf(format, v...)) }
-func (l *serverLog) Errorf(format string, v ...any) { l.warn(fmt.Sprintf(format, v...)) }
-func (l *serverLog) Fatalf(format string, v ...any) { l.warn(fmt.Sprintf(format, v...)) }
-
-func (l *serverLog) warn(text string) {
-	l.mu.Lock()
-	known := time.Since(l.told[text]) < time.Minute
-	if !known {
-		if len(l.told) == maxTold {
-			clear(l.told)
-		}
-		l.told[text] = time.Now()
-	}
-	l.mu.Unlock()
-	if !known {
-		l.log.Warn("NATS: " + text)
-	}
 }
 
 // trust returns an option for servers that want TLS: their certificate is of the CA of the

@@ -3,6 +3,7 @@ package hub
 import (
 	"slices"
 	"testing"
+	"time"
 )
 
 // kept keeps what is logged.
@@ -22,10 +23,17 @@ func TestServerLog(t *testing.T) {
 	if want := []string{"NATS: disk 1", "NATS: disk 2"}; !slices.Equal(k.lines, want) {
 		t.Errorf("%q, want %q", k.lines, want)
 	}
+	clock := time.Now()
+	l.now = func() time.Time { return clock }
 	for i := range 10 * maxTold {
 		l.Warnf("%d", i)
 	}
-	if len(l.told) > maxTold || len(k.lines) != 2+10*maxTold {
+	if len(l.told) > maxTold || len(k.lines) != maxTold {
 		t.Errorf("%d remembered, %d lines", len(l.told), len(k.lines))
+	}
+	clock = clock.Add(time.Minute)
+	l.Warnf("a subject with \x1b[2J\n")
+	if want := []string{"NATS: 578 more warnings", "NATS: a subject with ?[2J?"}; !slices.Equal(k.lines[maxTold:], want) {
+		t.Errorf("%q, want %q", k.lines[maxTold:], want)
 	}
 }

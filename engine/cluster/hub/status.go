@@ -15,6 +15,7 @@ type part struct {
 	Slices  []slicePart           `json:"slices"`
 	Reports map[string]siteReport `json:"reports"`
 	Rates   map[string]rate       `json:"rates"`
+	Bad     map[string]uint64     `json:"bad"` // requests by site
 	Counts  *CountsStatus         `json:"counts,omitempty"`
 }
 
@@ -27,7 +28,7 @@ type slicePart struct {
 
 // part describes the hub.
 func (h *Hub) part() part {
-	p := part{Hub: h.name, Started: h.started, Reports: h.reports.all(), Rates: h.rates.now(), Counts: h.countsStatus()}
+	p := part{Hub: h.name, Started: h.started, Reports: h.reports.all(), Rates: h.rates.now(), Bad: h.bad.all(), Counts: h.countsStatus()}
 	for _, o := range h.all() {
 		p.Slices = append(p.Slices, o.status())
 	}
@@ -41,6 +42,7 @@ type Status struct {
 	Epoch     uint32        `json:"epoch"`
 	WindowUS  int64         `json:"window_us"`
 	Slices    int           `json:"slices"`
+	Owned     int           `json:"slices_owned"`   // those that a hub answers for
 	Unowned   []int         `json:"slices_unowned"` // those that no hub answers for
 	Hubs      []HubStatus   `json:"hubs"`
 	Sites     []SiteStatus  `json:"sites"`
@@ -67,6 +69,7 @@ type SiteStatus struct {
 	DigestRate float64 `json:"digests_per_second"`
 	CopyRate   float64 `json:"copies_per_second"`
 	Replayed   uint64  `json:"replayed"` // requests that it repeated
+	Bad        uint64  `json:"bad"`      // requests that no sensor of flowdedup sends
 	OffsetUS   *int64  `json:"offset_us,omitempty"`
 	OffsetOf   string  `json:"offset_of,omitempty"` // the site whose clock that is ahead of
 
@@ -140,6 +143,7 @@ func merge(s Settings, parts []part) Status {
 			st.Unowned = append(st.Unowned, number)
 		}
 	}
+	st.Owned = s.Slices - len(st.Unowned)
 	addOffsets(sites, owned)
 	for _, name := range slices.Sorted(maps.Keys(sites)) {
 		st.Sites = append(st.Sites, *sites[name])
@@ -194,6 +198,9 @@ func addHub(sites map[string]*SiteStatus, p part) {
 		s := siteNamed(sites, name)
 		s.DigestRate += r.Digests
 		s.CopyRate += r.Copies
+	}
+	for name, n := range p.Bad {
+		siteNamed(sites, name).Bad += n
 	}
 	for name, r := range p.Reports {
 		s := siteNamed(sites, name)

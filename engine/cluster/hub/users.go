@@ -1,33 +1,116 @@
 package hub
 
 import (
+	"crypto/hkdf"
+	"crypto/sha256"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nkeys"
+
+	"github.com/flowdedup/flowdedup/engine/remote"
 )
+
+// user is a key that the NATS server knows, and the subjects that it may use. Without any it
+// may use all.
+type user struct {
+	who, key           string
+	publish, subscribe []string
+}
+
+// access returns the users of the server. The hub has two keys. The first one keeps leases,
+// slices and journals, and takes what administrators ask. The second one hears sites, and may
+// answer into inboxes of sites only: whatever a site asks for, the hub's answer can reach
+// nothing but such an inbox.
+func (f *Folder) access(s Settings) ([]user, error) {
+	seed, err := f.HubSeed()
+	if err != nil {
+		return nil, err
+	}
+	answers, err := answersSeed(seed)
+	if err != nil {
+		return nil, err
+	}
+	all := []user{
+		{who: "flowdedup-hub"},
+		{who: "flowdedup-hub, its answers to sites", publish: []string{remote.Inbox("*") + ".>"}, subscribe: []string{"fd." + s.Namespace + ".>"}},
+	}
+	for i, seed := range [][]byte{seed, answers} {
+		if all[i].key, err = publicKey(seed); err != nil {
+			return nil, err
+		}
+	}
+	sites, err := f.Sites()
+	if err != nil {
+		return nil, err
+	}
+	for _, site := range slices.Sorted(maps.Keys(sites)) {
+		publish, subscribe := sitePermissions(s.Namespace, site)
+		all = append(all, user{"site " + site, sites[site], publish, subscribe})
+	}
+	return all, nil
+}
+
+// sitePermissions are the subjects that a site may publish to, and subscribe: requests,
+// reports and counts under its own name, and its own answers. So no site can pose as another.
+func sitePermissions(namespace, site string) (publish, subscribe []string) {
+	return []string{
+		"fd." + namespace + ".*.*.*.*." + site,
+		"fd." + namespace + ".*.*.report." + site,
+		"fd." + namespace + ".*.*.counts." + site,
+	}, []string{remote.Inbox(site) + ".>"}
+}
+
+// controlInbox begins the inboxes of the hub's first key. It is not one of sites.
+const controlInbox = "_HUB"
+
+// answersSeed returns the seed of the key that answers sites. It follows from the hub's
+// seed, so all hubs of a filter have it.
+func answersSeed(seed []byte) ([]byte, error) {
+	_, raw, err := nkeys.DecodeSeed(seed)
+	if err != nil {
+		return nil, fmt.Errorf("%w: the hub's key: %w", ErrFolder, err)
+	}
+	if raw, err = hkdf.Key(sha256.New, raw, nil, "flowdedup-hub answers", sha256.Size); err != nil {
+		return nil, err
+	}
+	return nkeys.EncodeSeed(nkeys.PrefixByteUser, raw)
+}
+
+// users returns the users for the embedded server.
+func users(f *Folder, s Settings) (all []*server.NkeyUser, err error) {
+	access, err := f.access(s)
+	for _, u := range access {
+		one := &server.NkeyUser{Nkey: u.key}
+		if u.publish != nil {
+			one.Permissions = &server.Permissions{
+				Publish:   &server.SubjectPermission{Allow: u.publish},
+				Subscribe: &server.SubjectPermission{Allow: u.subscribe},
+			}
+		}
+		all = append(all, one)
+	}
+	return all, err
+}
 
 // Users returns a block for the configuration of a NATS server that is not the hub's own:
 // the hub and all sites, with what they may do. A later site needs a new one.
 func (f *Folder) Users(s Settings) (string, error) {
-	seed, err := f.HubSeed()
-	if err != nil {
-		return "", err
-	}
-	public, err := publicKey(seed)
-	if err != nil {
-		return "", err
-	}
-	sites, err := f.Sites()
+	access, err := f.access(s)
 	if err != nil {
 		return "", err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "authorization {\n  users = [\n    # flowdedup-hub\n    { nkey: %s }\n", public)
-	for _, site := range slices.Sorted(maps.Keys(sites)) {
-		publish, subscribe := sitePermissions(s.Namespace, site)
-		fmt.Fprintf(&b, "    # site %s\n    { nkey: %s, permissions: { publish: [%s], subscribe: [%s] } }\n",
-			site, sites[site], quoted(publish), quoted(subscribe))
+	b.WriteString("authorization {\n  users = [\n")
+	for _, u := range access {
+		fmt.Fprintf(&b, "    # %s\n    { nkey: %s", u.who, u.key)
+		if u.publish != nil {
+			fmt.Fprintf(&b, ", permissions: { publish: [%s], subscribe: [%s] }", quoted(u.publish), quoted(u.subscribe))
+		}
+		b.WriteString(" }\n")
 	}
 	b.WriteString("  ]\n}\n")
 	return b.String(), nil

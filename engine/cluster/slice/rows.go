@@ -29,8 +29,6 @@ const (
 	// timeBias makes all times positive that a request can have, and those that clocks
 	// correct them to.
 	timeBias = 1 << 54
-	// maxTime is the greatest time of a request, in microseconds: about the year 2255.
-	maxTime = 1 << 53
 )
 
 func newMark(time int64, site int) mark { return mark(uint64(time+timeBias)<<siteBits | uint64(site)) }

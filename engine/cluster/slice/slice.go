@@ -88,7 +88,7 @@ func (s *Slice) Close() error { return s.rows.arena.Close() }
 // remote.OK, or remote.Bad for what no slice can answer.
 func (s *Slice) Apply(dst []byte, name string, r *remote.Request) ([]byte, remote.Status) {
 	at, ok := s.siteOf(name)
-	if !ok || r.Time > maxTime || r.Op == remote.Chain || r.Op == remote.Ping {
+	if !ok || r.Time > remote.MaxTime || r.Op == remote.Chain || r.Op == remote.Ping {
 		return dst, remote.Bad
 	}
 	from := &s.sites[at]

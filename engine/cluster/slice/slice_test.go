@@ -301,7 +301,7 @@ func TestBad(t *testing.T) {
 		}
 	}
 	for _, r := range []*remote.Request{
-		{Op: remote.TestAndSet, Time: maxTime + 1, Digests: []uint64{1}},
+		{Op: remote.TestAndSet, Time: remote.MaxTime + 1, Digests: []uint64{1}},
 		{Op: remote.Chain, Time: at, Digests: []uint64{1}},
 	} {
 		if _, status := s.Apply(nil, "site1", r); status != remote.Bad {

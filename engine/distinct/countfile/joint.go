@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/flowdedup/flowdedup/engine/distinct"
+	"github.com/flowdedup/flowdedup/engine/distinct/sketch"
 )
 
 // Joint is a window with what all sensors have of it.
@@ -128,7 +129,7 @@ func (w *Writer) union(ctx context.Context, s *JointSeries) error {
 	}
 	packets := uint64(0)
 	for _, p := range s.Parts {
-		packets += p.Series.Packets
+		packets = sketch.Sum(packets, p.Series.Packets)
 	}
 	c := distinct.Contents{Width: cmp.Or(first.kind.Width, s.Parts[0].Series.width)}
 	if first.any {

@@ -206,7 +206,7 @@ func (u *union) merged() (m Merged) {
 	}
 	m.Distinct, m.Low, m.High = e.Distinct, e.Low, e.High
 	for _, p := range u.parts {
-		m.Packets += p.Series.Packets
+		m.Packets = sketch.Sum(m.Packets, p.Series.Packets)
 		m.MemoryBytes += int(p.Series.Bytes)
 	}
 	if u.kind.Width == 64 && !u.any {
@@ -257,6 +257,8 @@ func (u *union) others(one int) sketch.Estimate {
 }
 
 const (
+	// OfSetting is the name of the setting that lists the keys that are counted.
+	OfSetting = "of"
 	// KeySetting is the name of the setting whose value tells secret keys apart.
 	KeySetting = "key"
 	// ZoneSetting is the name of that of the time zone in which windows begin.

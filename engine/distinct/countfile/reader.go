@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/flowdedup/flowdedup/engine/distinct/sketch"
 	"github.com/flowdedup/flowdedup/engine/distinct/wordset"
@@ -154,13 +156,12 @@ func (f *File) text(kind byte, at int64) error {
 	}
 	switch kind {
 	case recordHeader:
-		err = unmarshal(content, &f.Header)
+		if err = unmarshal(content, &f.Header); err == nil {
+			err = f.checkHeader()
+		}
 		if f.Sensor == "" {
 			base := filepath.Base(f.Name)
 			f.Sensor = strings.TrimSuffix(base, filepath.Ext(base))
-		}
-		if err == nil && len(f.Sensor) > maxName {
-			err = errors.New("a name of a sensor that is too long")
 		}
 	case recordWindow:
 		var w windowRecord
@@ -175,6 +176,41 @@ func (f *File) text(kind byte, at int64) error {
 		return f.invalid(at, "%v", err)
 	}
 	return nil
+}
+
+// checkHeader checks what people are shown of the header.
+func (f *File) checkHeader() error {
+	if len(f.Sensor) > maxName {
+		return errors.New("a name of a sensor that is too long")
+	}
+	texts := []string{f.Sensor}
+	for _, one := range f.Settings {
+		texts = append(texts, one.Name, one.Value)
+	}
+	if !printable(texts...) {
+		return errUnprintable
+	}
+	return nil
+}
+
+// errUnprintable says that a name could change what a terminal shows.
+var errUnprintable = errors.New("a name with control characters")
+
+// printable reports whether texts from outside are harmless to a terminal.
+func printable(texts ...string) bool {
+	return !slices.ContainsFunc(texts, func(s string) bool {
+		return !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
+	})
+}
+
+// counts reports whether the settings say that a key is counted: all do that say what is.
+func (h *Header) counts(key string) bool {
+	for _, one := range h.Settings {
+		if one.Name == OfSetting {
+			return slices.Contains(strings.Split(one.Value, ","), key)
+		}
+	}
+	return true
 }
 
 func (f *File) series(content []byte) error {
@@ -195,6 +231,10 @@ func (f *File) series(content []byte) error {
 		return errors.New("a set with more words than there are")
 	case len(s.Key) > maxName || len(s.Family) > maxName:
 		return errors.New("a name that is too long")
+	case !printable(s.Key, s.Family):
+		return errUnprintable
+	case !f.counts(s.Key):
+		return fmt.Errorf("a series of %s, which the settings do not name", s.Key)
 	case len(w.Series) >= 256 || slices.ContainsFunc(w.Series, same):
 		return errors.New("a series that comes twice, or too many")
 	}

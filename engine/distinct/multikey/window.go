@@ -7,6 +7,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/distinct/sketch"
 )
 
 // window is what is known about one stretch of time.
@@ -151,7 +152,7 @@ func appendFamilies(all []Count, key *Key, v4, v6, mac Count) []Count {
 // false positive rate is the higher one, with its method.
 func Sum(a, b engine.Counts) engine.Counts {
 	s := engine.Counts{
-		Distinct: a.Distinct + b.Distinct, Low: a.Low + b.Low, High: a.High + b.High,
+		Distinct: sketch.Sum(a.Distinct, b.Distinct), Low: sketch.Sum(a.Low, b.Low), High: sketch.Sum(a.High, b.High),
 		MemoryBytes: a.MemoryBytes + b.MemoryBytes, FPR: max(a.FPR, b.FPR), Method: a.Method,
 	}
 	if b.FPR > a.FPR || a.Distinct == 0 {

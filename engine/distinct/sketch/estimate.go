@@ -133,8 +133,11 @@ func (e Estimate) AtLeast(n uint64) Estimate {
 
 // Plus returns a sum. Its bounds have at least the confidence of both.
 func (e Estimate) Plus(other Estimate) Estimate {
-	return Estimate{e.Distinct + other.Distinct, e.Low + other.Low, e.High + other.High}
+	return Estimate{Sum(e.Distinct, other.Distinct), Sum(e.Low, other.Low), Sum(e.High, other.High)}
 }
+
+// Sum returns the sum of two counts, at most the largest number: counts of a file may be any.
+func Sum(a, b uint64) uint64 { return a + min(b, math.MaxUint64-a) }
 
 // Minus returns how many elements a set has beside those of a part of it. Its bounds are
 // all that the bounds of both allow, so they are wide.

@@ -40,22 +40,30 @@ func (t *Timeline) add(b *capture.Batch, drop []uint64) {
 	}
 }
 
-// bin returns the bin of a time, or nil if it is too far from the others.
+// bin returns the bin of a time, or nil if it is too far from the others, or beyond
+// calendar.Farthest. Differences are unsigned: those of such times need all 64 bits.
 func (t *Timeline) bin(at int64) *Bin {
+	if at < -calendar.Farthest || at > calendar.Farthest {
+		return nil
+	}
 	if t.Width == 0 {
 		t.Width = leastBin
 		t.Start = at - mod(at, t.Width)
 	}
-	for at < t.Start || at-t.Start >= int64(t.Width)*maxBins {
+	for at < t.Start || uint64(at)-uint64(t.Start) >= uint64(t.Width)*maxBins {
 		if t.Width >= widestBin {
 			return nil
 		}
 		t.widen()
-		if short := t.Start - at; short > 0 && short < int64(t.Width)*int64(maxBins-len(t.Bins)) {
-			t.prepend(int((short + int64(t.Width) - 1) / int64(t.Width)))
+		if at >= t.Start {
+			continue
+		}
+		width, short := uint64(t.Width), uint64(t.Start)-uint64(at)
+		if short < width*uint64(maxBins-len(t.Bins)) {
+			t.prepend(int((short + width - 1) / width))
 		}
 	}
-	n := int((at - t.Start) / int64(t.Width))
+	n := int((uint64(at) - uint64(t.Start)) / uint64(t.Width))
 	for len(t.Bins) <= n {
 		t.Bins = append(t.Bins, Bin{})
 	}

@@ -176,6 +176,7 @@ func (m *merger) emit(kind string, w *countfile.Joint) error {
 	var rows []Row
 	var overlaps []*Overlap
 	var v4 countfile.Merged // of the key whose other family follows
+	v4Key := ""
 	for _, s := range w.Series {
 		if kind == KindTotal && len(s.Parts) > maxTotalParts {
 			return fmt.Errorf("--total would unite %d windows of sensors at once, at most %d: save longer windows (--every)", len(s.Parts), maxTotalParts)
@@ -188,8 +189,11 @@ func (m *merger) emit(kind string, w *countfile.Joint) error {
 		overlaps = append(overlaps, m.overlap(w, s.Key, s.Family, &one))
 		switch s.Family {
 		case "ipv4":
-			v4 = one
+			v4, v4Key = one, s.Key
 		case "ipv6":
+			if v4Key != s.Key { // as a file from elsewhere may have it
+				v4 = countfile.Merged{}
+			}
 			all := plus(&v4, &one)
 			rows = append(rows, m.row(kind, w, s.Key, "all", &all, sensors))
 			overlaps = append(overlaps, m.overlap(w, s.Key, "all", &all))
@@ -225,18 +229,26 @@ func (m *merger) overlap(w *countfile.Joint, key, family string, one *countfile.
 	}
 }
 
-// plus adds up two families.
+// plus adds up two families, of which a may be absent.
 func plus(a, b *countfile.Merged) countfile.Merged {
-	sum := countfile.Merged{Counts: multikey.Sum(a.Counts, b.Counts), Packets: a.Packets + b.Packets}
+	sum := countfile.Merged{Counts: multikey.Sum(a.Counts, b.Counts), Packets: sketch.Sum(a.Packets, b.Packets)}
 	add := func(a, b []sketch.Estimate) (sum []sketch.Estimate) {
-		for i := range a {
-			sum = append(sum, a[i].Plus(b[i]))
+		for i := range b {
+			if i < len(a) {
+				sum = append(sum, a[i].Plus(b[i]))
+			} else {
+				sum = append(sum, b[i])
+			}
 		}
 		return sum
 	}
 	sum.Sensors, sum.Only = add(a.Sensors, b.Sensors), add(a.Only, b.Only)
-	for i := range a.Both {
-		sum.Both = append(sum.Both, add(a.Both[i], b.Both[i]))
+	for i := range b.Both {
+		var other []sketch.Estimate
+		if i < len(a.Both) {
+			other = a.Both[i]
+		}
+		sum.Both = append(sum.Both, add(other, b.Both[i]))
 	}
 	return sum
 }

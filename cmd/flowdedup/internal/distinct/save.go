@@ -30,7 +30,7 @@ func (c *Config) SaveHeader(sensor string) countfile.Header {
 	slices.Sort(names)
 	key, first := c.Secret.AESKey(secret.Counts), &c.Keys[0]
 	return countfile.Header{Sensor: sensor, Settings: []countfile.Setting{
-		{Name: "of", Value: strings.Join(names, ",")},
+		{Name: countfile.OfSetting, Value: strings.Join(names, ",")},
 		{Name: "every", Value: c.Calendar.Every.String()}, {Name: countfile.ZoneSetting, Value: c.zone().String()},
 		{Name: "mask4", Value: strconv.Itoa(first.Mask4)}, {Name: "mask6", Value: strconv.Itoa(first.Mask6)},
 		{Name: "vlan", Value: strconv.FormatBool(first.VLAN)}, {Name: "inner", Value: strconv.FormatBool(c.Inner)},

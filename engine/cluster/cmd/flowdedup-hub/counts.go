@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -75,12 +76,23 @@ func writeCounts(t io.Writer, c *hub.CountsStatus) {
 	fmt.Fprintln(t, "\nwindow\tof\tfamily\tdistinct\tlow\thigh\tpackets\tsensors\tmissing\t")
 	for i := from(c.Rows); i < len(c.Rows); i++ {
 		r := &c.Rows[i]
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", windowOf(r), r.Of, r.Family, comma(r.Distinct), comma(r.Low),
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", windowOf(r), printable(r.Of), printable(r.Family), comma(r.Distinct), comma(r.Low),
 			comma(r.High), comma(r.Packets), r.Sensors, dash(missing(r)))
 	}
 	if c.Pending > 0 {
 		fmt.Fprintf(t, "%d windows are being united\n", c.Pending)
 	}
+	if c.Evicted > 0 {
+		fmt.Fprintf(t, "%s files of old windows were removed for new ones: --counts is full\n", comma(c.Evicted))
+	}
+}
+
+// printable quotes a name of a site's file that could change what a terminal shows.
+func printable(name string) string {
+	if quoted := strconv.Quote(name); quoted != `"`+name+`"` {
+		return quoted
+	}
+	return name
 }
 
 // from returns where the rows of the latest windows begin.

@@ -86,6 +86,7 @@ var metrics = []metric{
 	{"site_digests_total", "counter", "Digests that a site has sent.", eachSite(func(s *hub.SiteStatus) float64 { return float64(s.Digests) })},
 	{"site_copies_total", "counter", "Digests of packets that another site had sent.", eachSite(func(s *hub.SiteStatus) float64 { return float64(s.Copies) })},
 	{"site_unchecked_total", "counter", "Packets that a site passed without an answer, as it reports.", eachSite(func(s *hub.SiteStatus) float64 { return float64(s.Unchecked) })},
+	{"site_bad_requests_total", "counter", "Requests of a site that no sensor sends.", eachSite(func(s *hub.SiteStatus) float64 { return float64(s.Bad) })},
 	{"site_answer_p99_seconds", "gauge", "99 % of a site's recent answers came within this time, as it reports.", eachSite(func(s *hub.SiteStatus) float64 { return s.RTTP99US / 1e6 })},
 	{"site_clock_offset_seconds", "gauge", "How far a site's clock is ahead.", func(st *hub.Status, give func(float64, ...string)) {
 		for _, s := range st.Sites {
@@ -99,6 +100,8 @@ var metrics = []metric{
 			give(float64(p.Copies), "first", p.First, "copy", p.Copy)
 		}
 	}},
+	{"slices", "gauge", "Slices of the filter.", func(st *hub.Status, give func(float64, ...string)) { give(float64(st.Slices)) }},
+	{"slices_owned", "gauge", "Slices that a hub answers for, of those that this page knows of.", func(st *hub.Status, give func(float64, ...string)) { give(float64(st.Owned)) }},
 	{"slice_digests_total", "counter", "Digests that a slice has taken.", eachSlice(func(s *hub.SliceStatus) float64 { return float64(s.Digests) })},
 	{"slice_fill_ratio", "gauge", "Share of a slice's cells that the window uses.", eachSlice(func(s *hub.SliceStatus) float64 { return s.Fill })},
 	{"slice_fpr", "gauge", "Probability that a packet is wrongly taken for a copy.", eachSlice(func(s *hub.SliceStatus) float64 { return s.FPR })},
@@ -109,6 +112,7 @@ var metrics = []metric{
 	{"distinct_window_start_seconds", "gauge", "Begin of the latest window.", eachCount(func(r *counts.Row) float64 { return float64(r.WindowStart.UnixNano()) / 1e9 })},
 	{"counts_bytes", "gauge", "Files of counts that are kept.", ofCounts(func(c *hub.CountsStatus) float64 { return float64(c.Bytes) })},
 	{"counts_refused_total", "counter", "Messages with counts that were not taken.", ofCounts(func(c *hub.CountsStatus) float64 { return float64(c.Refused) })},
+	{"counts_evicted_files_total", "counter", "Files of counts that made room for others.", ofCounts(func(c *hub.CountsStatus) float64 { return float64(c.Evicted) })},
 	{"refused_requests_total", "counter", "Requests that were not taken.", func(st *hub.Status, give func(float64, ...string)) {
 		give(float64(st.Refused.WrongEpoch), "reason", "wrong_epoch")
 		give(float64(st.Refused.NotOwner), "reason", "not_owner")
@@ -118,8 +122,8 @@ var metrics = []metric{
 	}},
 }
 
-// writeMetrics writes the Prometheus text format. Labels hold names of sites alone, which
-// need no quoting.
+// writeMetrics writes the Prometheus text format. Labels hold names, of
+// which those of keys come from sites: they are quoted.
 //
 // Source: https://prometheus.io/docs/instrumenting/exposition_formats
 func writeMetrics(w io.Writer, st hub.Status) error {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/big"
 	"text/tabwriter"
 	"time"
 
@@ -52,11 +53,11 @@ func statusCommand() *cobra.Command {
 // writeStatus writes the tables of a status.
 func writeStatus(out io.Writer, st hub.Status, now time.Time) error {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(t, "filter %s, window %v, %d slices", st.Filter, time.Duration(st.WindowUS)*time.Microsecond, st.Slices)
+	fmt.Fprintf(t, "filter %s, window %v, %d slices, %d with a hub\n", st.Filter, time.Duration(st.WindowUS)*time.Microsecond, st.Slices, st.Owned)
 	if n := len(st.Unowned); n > 0 {
-		fmt.Fprintf(t, ", %d without a hub", n)
+		fmt.Fprintf(t, "warning: %d slices without a hub: packets whose digests belong to them pass unchecked\n", n)
 	}
-	fmt.Fprint(t, "\n\n")
+	fmt.Fprintln(t)
 	writeSites(t, st.Sites, now)
 	writeMatrix(t, st)
 	writeHubs(t, st, now)
@@ -133,9 +134,19 @@ func writeHubs(t io.Writer, st hub.Status, now time.Time) {
 		fmt.Fprintf(t, "\nrefused requests: %s of another layout, %s not owned, %s too late, %s overloaded, %s bad\n",
 			comma(r.WrongEpoch), comma(r.NotOwner), comma(r.Stale), comma(r.Overloaded), comma(r.Bad))
 	}
+	writeBad(t, st.Sites)
 }
 
-func comma(n uint64) string { return humanize.Comma(int64(n)) }
+// writeBad names the sites that send what no sensor sends.
+func writeBad(t io.Writer, sites []hub.SiteStatus) {
+	for i := range sites {
+		if s := &sites[i]; s.Bad > 0 {
+			fmt.Fprintf(t, "\nwarning: site %s has sent %s bad requests: flowdedup-hub remove %s, if nobody there knows why\n", s.Site, comma(s.Bad), s.Site)
+		}
+	}
+}
+
+func comma(n uint64) string { return humanize.BigComma(new(big.Int).SetUint64(n)) }
 
 func perSecond(r float64) string { return humanize.CommafWithDigits(r, 0) }
 

@@ -1,0 +1,135 @@
+package counts
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// A store is full of files of many sites. A site that sends more than its share, the limit
+// divided by the number of sites, makes room by its own files alone. Else the oldest windows
+// go, with the files of all sites.
+
+// share returns how many bytes each site may have for sure, the given one included.
+func (s *Store) share(site string) int64 {
+	sites := map[string]bool{site: true}
+	for _, w := range s.windows {
+		for _, f := range w.files {
+			sites[f.site] = true
+		}
+	}
+	return s.cfg.Limit / int64(len(sites))
+}
+
+// roomFor refuses a file that no room can be made for, and removes nothing.
+func (s *Store) roomFor(site string, size, start int64) error {
+	share := s.share(site)
+	if size > share {
+		return refusal("a file of %d bytes is above the site's share of %d: give the hub more --counts", size, share)
+	}
+	own, newer, newerOwn := int64(0), int64(0), int64(0)
+	for _, w := range s.windows {
+		for _, f := range w.files {
+			if f.site == site {
+				own += f.bytes
+			}
+			if w.start >= start {
+				newer += f.bytes
+				if f.site == site {
+					newerOwn += f.bytes
+				}
+			}
+		}
+	}
+	switch {
+	case s.bytes <= s.cfg.Limit-size:
+		return nil
+	case own > share-size && newerOwn > share-size, own <= share-size && newer > s.cfg.Limit-size:
+		return refusal("the hub keeps newer windows, and has no room for this: give it more --counts")
+	}
+	return nil
+}
+
+// makeRoom makes room for a file that is complete.
+func (s *Store) makeRoom(site string, size, start int64) error {
+	if err := s.roomFor(site, size, start); err != nil {
+		return err
+	}
+	own := int64(0)
+	for _, w := range s.windows {
+		for _, f := range w.files {
+			if f.site == site {
+				own += f.bytes
+			}
+		}
+	}
+	share := s.share(site)
+	for _, w := range s.windows {
+		for i := 0; i < len(w.files) && w.start < start && s.bytes > s.cfg.Limit-size && own > share-size; {
+			f := w.files[i]
+			if f.site != site {
+				i++
+				continue
+			}
+			if err := s.evictFile(w, i); err != nil {
+				return err
+			}
+			own -= f.bytes
+		}
+	}
+	return s.evictWindows(size, start)
+}
+
+// evictFile removes a file of a window. The union stays: it was made with the file.
+func (s *Store) evictFile(w *window, i int) error {
+	f := w.files[i]
+	if err := os.Remove(s.path(w, f.name)); err != nil {
+		return err
+	}
+	w.files = append(w.files[:i:i], w.files[i+1:]...)
+	w.bytes -= f.bytes
+	s.bytes -= f.bytes
+	s.noteEvicted(1)
+	if !w.changed.IsZero() {
+		return nil
+	}
+	text, err := json.Marshal(union{w.names(), w.rows})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(s.path(w, unionFile), text, 0o600)
+}
+
+// evictWindows removes the oldest windows until there is room for more bytes, but none that
+// begins at before or later.
+func (s *Store) evictWindows(more, before int64) error {
+	for len(s.windows) > 0 && s.windows[0].start < before && (s.bytes > s.cfg.Limit-more || len(s.windows) > maxWindows) {
+		w := s.windows[0]
+		if err := os.RemoveAll(filepath.Join(s.cfg.Folder, w.folder)); err != nil {
+			return err
+		}
+		s.bytes -= w.bytes
+		s.windows = s.windows[1:]
+		s.noteEvicted(len(w.files))
+	}
+	return nil
+}
+
+// evictions counts files that made room for others.
+type evictions struct {
+	files  uint64
+	warned uint64 // files at the last warning
+	at     time.Time
+}
+
+// noteEvicted counts files, and warns once a minute.
+func (s *Store) noteEvicted(files int) {
+	e := &s.evicted
+	e.files += uint64(files)
+	if now := time.Now(); e.files > e.warned && now.Sub(e.at) >= time.Minute {
+		s.cfg.Log.Warn(fmt.Sprintf("counts: %d files of old windows were removed for new ones: --counts is full", e.files-e.warned))
+		e.warned, e.at = e.files, now
+	}
+}

@@ -1,0 +1,54 @@
+package hub
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/flowdedup/flowdedup/engine/cluster/slice"
+	"github.com/flowdedup/flowdedup/engine/remote"
+)
+
+// TestBadRequests names each site once a minute, however often it sends what is bad.
+func TestBadRequests(t *testing.T) {
+	var b badRequests
+	at := time.Unix(1_700_000_000, 0)
+	for i := range 3000 {
+		text := b.note("a", badReply, at.Add(time.Duration(i)*time.Second/10))
+		switch {
+		case i == 0 && text != "site a sends bad requests: "+badReply,
+			i > 0 && i%600 != 0 && text != "",
+			i > 0 && i%600 == 0 && text != "site a sent 600 more bad requests, the last: "+badReply:
+			t.Errorf("request %d: %q", i, text)
+		}
+	}
+	for i := range 2 * slice.MaxSites {
+		b.note(fmt.Sprintf("s%d", i), badBody, at)
+	}
+	if text := b.note("x\x1b[2J", badBody, at); text != "" {
+		t.Errorf("%q", text)
+	}
+	if all := b.all(); len(all) != slice.MaxSites || all["a"] != 3000 {
+		t.Errorf("%d sites, %d of a", len(all), all["a"])
+	}
+}
+
+// TestWildReports adds up reports of a site that says anything.
+func TestWildReports(t *testing.T) {
+	r := reports{site: map[string]siteReport{}}
+	last := uint64(0)
+	for i := range 10 {
+		one := remote.Report{Packets: math.MaxUint64 - uint64(i), CopiesHub: math.MaxUint64, Unchecked: uint64(i), Run: fmt.Sprint(i % 2)}
+		r.take("a", one, time.Unix(1, 0))
+		now := r.all()["a"].Total
+		if now.Packets < last || now.Packets > math.MaxInt64 || now.CopiesHub > math.MaxInt64 {
+			t.Fatalf("%+v after %d", now, last)
+		}
+		last = now.Packets
+	}
+	if _, err := remote.DecodeReport(remote.Report{Run: strings.Repeat("x", 1<<20)}.Encode()); err == nil {
+		t.Error("a run with a name of a megabyte is taken")
+	}
+}
