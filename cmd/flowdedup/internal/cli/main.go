@@ -32,6 +32,7 @@ type env struct {
 
 // Main runs one command line and returns the exit code.
 func Main(args []string, stdout, stderr io.Writer) int {
+	boundHeap()
 	e := &env{stderr: stderr, terminal: isTerminal(stdout), clearProgress: func() {}}
 	if err := checkOpenFiles(); err != nil {
 		e.report(err)
