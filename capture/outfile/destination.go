@@ -107,7 +107,7 @@ func copyInto(dst, src *os.File, n int64) error {
 
 func (d *replacing) keep(f *File) (string, error) {
 	next := partial(d.base)
-	if f.failed == nil && d.had == nil {
+	if !f.isPartial() && d.had == nil {
 		next = firstOf(d.base, next)
 	}
 	return d.publishAnywhere(f, next)
@@ -148,7 +148,7 @@ func (d *newName) commit(f *File) error {
 
 func (d *newName) keep(f *File) (string, error) {
 	next := inFolder(d.next)
-	if f.failed != nil {
+	if f.isPartial() {
 		next = partial(next())
 	}
 	name, err := d.publishAnywhere(f, next)

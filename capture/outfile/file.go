@@ -53,6 +53,7 @@ type File struct {
 	written int64 // bytes that are in out
 	failed  error // the first failed write
 	cut     bool  // a failed write left bytes of its own
+	partial bool  // it ends before the stream does
 	lost    bool  // no name could be given to what was written
 	done    bool
 	result  error // of the call that ended it
@@ -184,6 +185,16 @@ func (f *File) Keep() (string, error) {
 	err = f.end(f.named("keep", err))
 	return name, errors.Join(broken, err)
 }
+
+// KeepPartial is Keep for an output that ends before its stream does, for a reason of its
+// own: it gets a partial name.
+func (f *File) KeepPartial() (string, error) {
+	f.partial = true
+	return f.Keep()
+}
+
+// isPartial reports whether the file gets a partial name.
+func (f *File) isPartial() bool { return f.partial || f.failed != nil }
 
 // keep gives the file a visible name, unless the first write of all has failed.
 func (f *File) keep() (string, error) {

@@ -64,6 +64,11 @@ func (r *series) complete(c *closing) {
 		return
 	}
 	err := f.content.Flush()
+	if err == nil && r.cut {
+		_, err = f.out.KeepPartial()
+		c.result <- err
+		return
+	}
 	if err == nil {
 		err = f.out.Commit()
 	}
