@@ -189,6 +189,10 @@ func (direct) keep(*File) (string, error) { return "", nil }
 func (direct) discard() error             { return nil }
 func (direct) close() error               { return nil }
 
+// CheckStdout returns ErrStdoutClosed if the process was started without standard output. It
+// cannot tell this from the null device, opened for reading too.
+func CheckStdout() error { return stdoutOpen() }
+
 // openDirect opens an output that is not a regular file. A pipe opens when it has a reader,
 // so this may wait until ctx is done. The call to open then lasts until the process ends.
 func openDirect(ctx context.Context, name string) (*os.File, error) {

@@ -235,5 +235,5 @@ func (f *flowsFlags) print(e *env, s *flows.Summary, err error) error {
 	case f.quiet:
 		return nil
 	}
-	return report.FlowsText(w, s)
+	return unlessClosed(report.FlowsText(w, s)) // a service may have none
 }

@@ -369,7 +369,10 @@ func (f *liveFlags) print(e *env, s *live.Summary) error {
 	if f.packetsToStdout() || len(f.of) > 0 && outfile.IsStdout(f.reports) {
 		w = e.stderr
 	}
-	return f.printTo(w, s)
+	if f.json {
+		return f.printTo(w, s)
+	}
+	return unlessClosed(f.printTo(w, s)) // a service may have none
 }
 
 func (f *liveFlags) printTo(w io.Writer, s *live.Summary) error {
