@@ -161,6 +161,14 @@ func (f *flowsFlags) reportsToStdout() bool {
 	return len(f.of) > 0 && (f.reports == "" || outfile.IsStdout(f.reports))
 }
 
+// countMemory returns what counts may take: what --memory says, unless that is the default.
+func (f *flowsFlags) countMemory() int {
+	if f.memory == defaultFlowMemory {
+		return layout.MemoryBudget()
+	}
+	return min(f.memory, layout.MemoryBudget())
+}
+
 // openReports has keys counted, and the counts of each window appended to a file.
 func (f *flowsFlags) openReports(ctx context.Context, cfg *flows.Config) error {
 	if len(f.of) == 0 {
@@ -170,7 +178,7 @@ func (f *flowsFlags) openReports(ctx context.Context, cfg *flows.Config) error {
 	if err != nil {
 		return err
 	}
-	cfg.Distinct = flows.Distinct{Keys: f.keys(), Calendar: f.calendar(), Budget: layout.MemoryBudget(), Rows: report.NewDistinctJSON(to).Rows}
+	cfg.Distinct = flows.Distinct{Keys: f.keys(), Calendar: f.calendar(), Budget: f.countMemory(), Rows: report.NewDistinctJSON(to).Rows}
 	return nil
 }
 

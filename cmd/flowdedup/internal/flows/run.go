@@ -151,7 +151,7 @@ func (r *runner) open(ctx context.Context) (err error) {
 // may take, and lastReads how long all may, since a peer of a connection need not stop.
 const (
 	patience  = 400 * time.Millisecond
-	lastReads = 5 * time.Second
+	lastReads = time.Second
 )
 
 // each judges batches. Reading may block, so it is a goroutine's, which ends with the
