@@ -49,6 +49,9 @@ func Run(ctx context.Context, cfg *Config) (Summary, error) {
 func (r *runner) summary() Summary {
 	s := newSummary(r.cfg, r.judge, &r.names, r.counts, time.Since(r.begin))
 	s.Damaged = r.damaged.Load()
+	if r.distinct != nil {
+		s.Late = r.distinct.late
+	}
 	if r.sender != nil {
 		sent := r.sender.Stats()
 		s.Relayed = &RelaySummary{r.cfg.Relay, sent.Sent, sent.Bytes, sent.Failed, sent.Own}

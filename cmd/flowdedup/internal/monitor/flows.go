@@ -102,6 +102,7 @@ func flowMetrics(s *flows.Summary) []metric {
 		of("copies_total", "Records that were copies.", counter, s.Copies),
 		of("copied_bytes_total", "Bytes that copies told of.", counter, s.CopiedBytes),
 		of("datagrams_dropped_total", "Datagrams that the kernel dropped because a buffer was full.", counter, s.Dropped),
+		of("late_total", "Records that no count has, since their windows were closed or far ahead.", counter, s.Late),
 		of("lost_total", "Records or messages that never came, as sequence numbers tell.", counter, s.Lost),
 		of("memory_bytes", "Memory for flows.", gauge, uint64(s.MemoryBytes)),
 		of("messages_total", "Messages of exporters, or records of text.", counter, s.Messages),
