@@ -10,7 +10,7 @@ import (
 func TestMemorySizes(t *testing.T) {
 	n, err := parseMemory("3GiB")
 	if bits.UintSize == 64 {
-		if err != nil || n != 3<<30 {
+		if err != nil || int64(n) != 3<<30 {
 			t.Errorf("%d, %v", n, err)
 		}
 		return
