@@ -67,11 +67,12 @@ type Receiver struct {
 	listener *net.TCPListener // or nil
 	secure   *tls.Config      // of the listener, or nil
 
-	mu     sync.Mutex
-	places map[string]bool // of streams that are read
-	began  int             // streams whose header was sound
-	stats  ReceiverStats
-	ended  chan bool // says whether the stream of a connection, which has ended, was a capture
+	mu       sync.Mutex
+	places   map[string]bool // of streams that are read
+	began    int             // streams whose header was sound
+	stats    ReceiverStats
+	refusals refusals  // for accept
+	ended    chan bool // says whether the stream of a connection, which has ended, was a capture
 }
 
 // Open connects, or begins to listen. An Endless receiver connects in Start. Errors name
@@ -259,7 +260,13 @@ func (r *Receiver) admit(conn net.Conn) {
 	if !ok {
 		_ = conn.Close() // nothing was read
 		r.count(0, errTooMany)
-		r.cfg.Warn(fmt.Errorf("%s: %w: %d streams are read already", name, errTooMany, maxStreams))
+		r.refusals.say(time.Now(), func(more int) {
+			text := ""
+			if more > 0 {
+				text = fmt.Sprintf(" (and %d more since)", more)
+			}
+			r.cfg.Warn(fmt.Errorf("%s: %w: %d streams are read already%s", name, errTooMany, maxStreams, text))
+		})
 		return
 	}
 	s := newStream(name, conn, r.cfg.Begin, func(s *stream, err error) error { return r.left(s, place, err) })
