@@ -18,6 +18,8 @@ type stream struct {
 	raw    net.Conn
 	ready  func(context.Context, net.Conn) (net.Conn, error) // nil if it is complete
 	begin  begin
+	sound  func(*stream) error // called once the header has come; may be nil
+	host   string              // of the peer, if it is one of several
 	ended  func(s *stream, err error) error
 	once   sync.Once // for ended
 	result error     // of it
@@ -52,6 +54,9 @@ func (s *stream) open() (err error) {
 		from = tcp.AddrPort()
 	}
 	src, err := s.begin(connReader{s}, s.name, from)
+	if err == nil && s.sound != nil {
+		err = s.sound(s)
+	}
 	if err == nil {
 		s.src = src
 	}
@@ -99,7 +104,7 @@ func (s *stream) end(err error) error {
 
 // Refuse ends the stream for what it holds.
 func (s *stream) Refuse(reason error) error {
-	s.Stop()
+	defer s.Stop() // afterwards: Next has no reason
 	return s.end(reason)
 }
 
