@@ -24,6 +24,15 @@ func MemoryBudget() int {
 	return int(limit / budgetShare)
 }
 
+// MemoryLimit returns how many bytes of memory this process can have: see MemoryBudget. It
+// is math.MaxInt64 where that is not known.
+func MemoryLimit() int64 {
+	if limit, ok := memoryLimit(); ok {
+		return limit
+	}
+	return math.MaxInt64
+}
+
 // addressable caps a limit at what a pointer of this machine can reach.
 func addressable(limit int64) int64 { return min(limit, math.MaxInt) }
 

@@ -113,9 +113,15 @@ func (p *Preparer) digest(k *known, b *capture.Batch) {
 const copyBelow = 64 << 10
 
 // Take moves the content of the batch that was prepared to another one, and leaves
-// something without meaning in its place.
+// something without meaning in its place. It leaves out what holds no packet, unless
+// Config.Blocks is set.
 func (p *Preparer) Take(to *Batch, b *capture.Batch) {
-	if len(b.Buf) >= copyBelow {
+	size, without := len(b.Buf), 0
+	if !p.comparer.cfg.Blocks {
+		without = blockBytes(b)
+		b.Blocks = b.Blocks[:0]
+	}
+	if size -= without; size >= copyBelow && size > without {
 		to.packets, *b = *b, to.packets
 		to.known, p.known = p.known, to.known
 		return
@@ -125,14 +131,37 @@ func (p *Preparer) Take(to *Batch, b *capture.Batch) {
 	}
 	c, k := &to.packets, &p.known
 	c.Reset()
-	c.Buf = append(c.Buf, b.Buf...)
-	c.Frames = append(c.Frames, b.Frames...)
-	c.Blocks = append(c.Blocks, b.Blocks...)
 	c.Interfaces, c.Sections = b.Interfaces, b.Sections
+	c.Frames = append(c.Frames, b.Frames...)
+	if without > 0 {
+		appendRecords(c, b)
+	} else {
+		c.Buf = append(c.Buf, b.Buf...)
+		c.Blocks = append(c.Blocks, b.Blocks...)
+	}
 	to.known = known{
 		bytes: k.bytes, undecidable: k.undecidable, digests: append(to.digests[:0], k.digests...), protocols: append(to.protocols[:0], k.protocols...),
 		talks: append(to.talks[:0], k.talks...), ends: append(to.ends[:0], k.ends...),
 		four: append(to.four[:0], k.four...), six: append(to.six[:0], k.six...),
+	}
+}
+
+// blockBytes returns how many bytes the blocks of b take that hold no packet.
+func blockBytes(b *capture.Batch) (bytes int) {
+	for i := range b.Blocks {
+		bytes += int(b.Blocks[i].Len)
+	}
+	return bytes
+}
+
+// appendRecords appends the records of the packets of b to c.Buf, where the frames of c
+// are copies of those of b.
+func appendRecords(c, b *capture.Batch) {
+	for i := range c.Frames {
+		f, at := &c.Frames[i], uint32(len(c.Buf))
+		c.Buf = append(c.Buf, b.Record(i)...)
+		f.Data = f.Data - f.Record + at
+		f.Record = at
 	}
 }
 

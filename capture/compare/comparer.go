@@ -33,6 +33,8 @@ type Config struct {
 	// Memory bounds what is remembered of packets, in bytes. What is counted takes 20 MiB
 	// more at most.
 	Memory int
+	// Blocks keeps what holds no packet, such as names of hosts, for what Run passes on.
+	Blocks bool
 	// Key and Seed key all digests and hashes. Whoever does not know them cannot choose
 	// packets that collide.
 	Key  [16]byte
@@ -64,7 +66,7 @@ type Comparer struct {
 	doubtful delays
 	talks    *talks
 	passed   int64 // all packets before this time have been read
-	held     int   // bytes of packets that are to be written, and are not settled
+	held     int   // bytes that are to be written: of packets that are not settled, and of blocks
 	written  func(side int, b *capture.Batch, matched []uint64) error
 	failed   error // of written
 
@@ -102,6 +104,7 @@ type side struct {
 type holding struct {
 	batch   *Batch
 	matched []uint64
+	blocks  int  // their bytes, of those that hold no packet
 	read    bool // to its end
 }
 
@@ -189,6 +192,9 @@ func (c *Comparer) prefix(i, n int) (count int, all bool) {
 			return count, true
 		}
 		p := *s.queue.at(at)
+		if bytes += blockBytes(&p.packets); bytes > min(mostPrefix, c.cfg.Memory/4) {
+			return count, false
+		}
 		for k := range p.packets.Frames {
 			if bytes += int(p.packets.Frames[k].RecordLen) + knownBytes; count == n || bytes > min(mostPrefix, c.cfg.Memory/4) {
 				return count, false

@@ -16,6 +16,9 @@ const (
 	parts = 4
 	// turn is how many packets of a side are read at a time, at most.
 	turn = 1 << 12
+	// turnShare is the share of Config.Memory that these take at most, where they are
+	// written: else they would leave no room for those of the other side.
+	turnShare = 16
 	// group is how many packets are matched together, so that what they look up comes from
 	// memory at the same time. It is the bits of a word.
 	group = 64
@@ -96,7 +99,9 @@ func (c *Comparer) begin(s *side) {
 	c.prepare.refresh(b)
 	s.at, s.open = 0, true
 	if c.written != nil {
-		s.holds.push(holding{batch: b, matched: make([]uint64, (len(b.packets.Frames)+63)/64)})
+		blocks := blockBytes(&b.packets)
+		s.holds.push(holding{batch: b, matched: make([]uint64, (len(b.packets.Frames)+63)/64), blocks: blocks})
+		c.hold(blocks)
 	}
 }
 
@@ -159,7 +164,7 @@ func (c *Comparer) readUntil(i int, end int64) bool {
 		end += c.match.offset
 	}
 	var places [group]int64
-	for n := 0; n < turn; {
+	for n, before := 0, c.held; n < turn && c.held-before <= c.cfg.Memory/turnShare; {
 		first, k := s.at, 0
 		for ; k < group && s.placeNext() && s.next < end; k++ {
 			places[k] = s.next
@@ -259,14 +264,7 @@ func (s *side) seenBefore(d *digest.Digest, placed int64, window time.Duration) 
 // settled early.
 func (c *Comparer) push(i, size int) *record {
 	if c.written != nil {
-		c.held += size
-		for most := c.cfg.Memory / 2; c.held > most && c.match.queues[sideA].len()+c.match.queues[sideB].len() > 0; {
-			oldest := sideA
-			if a, b := c.front(sideA), c.front(sideB); a == nil || b != nil && b.placed < a.placed {
-				oldest = sideB
-			}
-			c.forget(oldest)
-		}
+		c.hold(size)
 	}
 	r := c.match.push(i)
 	for r == nil {
@@ -274,6 +272,20 @@ func (c *Comparer) push(i, size int) *record {
 		r = c.match.push(i)
 	}
 	return r
+}
+
+// hold makes room for what is to be written. Where there is none, the oldest packets are
+// settled early, and what waits behind them is written.
+func (c *Comparer) hold(size int) {
+	c.held += size
+	for most := c.cfg.Memory / 2; c.held > most && c.match.queues[sideA].len()+c.match.queues[sideB].len() > 0; {
+		oldest := sideA
+		if a, b := c.front(sideA), c.front(sideB); a == nil || b != nil && b.placed < a.placed {
+			oldest = sideB
+		}
+		c.forget(oldest)
+		c.release(oldest)
+	}
 }
 
 // forget settles the oldest packet of a side.
@@ -381,6 +393,7 @@ func (c *Comparer) release(i int) {
 		}
 		s.number -= n
 		s.holds.pop()
+		c.held -= h.blocks
 		if c.failed == nil {
 			c.failed = c.written(i, &h.batch.packets, h.matched)
 		}

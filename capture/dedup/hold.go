@@ -1,6 +1,7 @@
 package dedup
 
 import (
+	"cmp"
 	"math/bits"
 	"sync"
 	"sync/atomic"
@@ -42,6 +43,9 @@ type HoldConfig struct {
 	Identity flow.IdentityKind
 	// Secret keys conversations and points.
 	Secret secret.Secret
+	// Memory is how many bytes may wait, 0 for 256 MiB. What settles packets early for want of
+	// it is their size, and that of what comes between them.
+	Memory int
 	// Clock makes packets wait by their arrival, for Wait, and not by their times. It
 	// returns the time since some start. It is for live captures, whose packets must not
 	// wait for later ones, and whose order of times is that of several rings.
@@ -59,7 +63,7 @@ type HoldConfig struct {
 // their own.
 const homeFields = flow.PointVLAN | flow.PointVNI | flow.PointInterface | flow.PointInput
 
-// heldLimit bounds the packets that wait, in bytes.
+// heldLimit is the default of HoldConfig.Memory.
 const heldLimit = 256 << 20
 
 // Hold keeps batches back until it is settled which of equal packets stays. The filter
@@ -78,10 +82,9 @@ const heldLimit = 256 << 20
 //
 // A packet waits until the times of later packets say that no better copy can come: for up
 // to one and a half holds, and as much longer as times were seen to step back, up to a
-// second.
-// What waits is settled at once where the clock steps back
-// further, and where a run of packets has no times. It is settled early where more than
-// 256 MiB would wait. Packets without a time are neither exchanged nor taken in exchange.
+// second. What waits is settled at once where the clock steps back further, and where a run
+// of packets has no times. It is settled early where more than HoldConfig.Memory would wait.
+// Packets without a time are neither exchanged nor taken in exchange.
 // Which packets stay does not depend on how the stream is cut into batches, unless they
 // wait by their arrival.
 type Hold struct {
@@ -111,8 +114,10 @@ type Hold struct {
 	// following are the batches that wait behind the one that is marked; for Write.
 	following []*capture.Batch
 
-	mu   sync.Mutex
-	free []*heldBatch
+	exchanged atomic.Int64 // bytes of the batches that wait and are no copies
+	mu        sync.Mutex
+	free      []*heldBatch
+	spares    spares
 }
 
 // HoldStats says what a Hold did.
@@ -130,7 +135,7 @@ func NewHold(cfg HoldConfig) (*Hold, error) {
 	if cfg.Window > 0 {
 		cfg.Hold = min(cfg.Hold, cfg.Window)
 	}
-	h := &Hold{cfg: cfg, within: uint64(cfg.Hold), limit: heldLimit, clock: calendar.NoTime, idle: true, candidates: newCandidates()}
+	h := &Hold{cfg: cfg, within: uint64(cfg.Hold), limit: cmp.Or(cfg.Memory, heldLimit), clock: calendar.NoTime, idle: true, candidates: newCandidates()}
 	h.part.from = calendar.NoTime
 	h.decoder = flow.NewDecoder(flow.DecoderConfig{Inner: cfg.Identity == flow.Inner})
 	if cfg.Keep == KeepFlow {

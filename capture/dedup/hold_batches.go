@@ -13,10 +13,15 @@ import (
 // frameBytes is what a packet takes beside its record.
 const frameBytes = int(unsafe.Sizeof(capture.Frame{}))
 
-// copyBelow is how many bytes of records a batch has that is copied. A larger one is
-// exchanged for an empty one, and takes the memory of its source with it: half a mebibyte
-// for a chunk of a file. So what waits takes at most eight times its size.
-const copyBelow = 64 << 10
+const (
+	// copyBelow is how many bytes of records a batch has that is copied. A larger one is
+	// exchanged for an empty one, and takes the memory of its source with it: half a mebibyte
+	// for a chunk of a file.
+	copyBelow = 64 << 10
+	// exchangeBelow bounds the memory of batches that were exchanged and wait. Beyond it
+	// each one is copied, so that what waits takes little more than its size.
+	exchangeBelow = 32 << 20
+)
 
 // heldBatch is a batch that waits.
 type heldBatch struct {
@@ -26,6 +31,7 @@ type heldBatch struct {
 	drop       []uint64
 	waiting    []uint64      // a bit for each packet that may be exchanged
 	written    int           // packets; for Write
+	exchanged  int64         // what it adds to Hold.exchanged
 	first, end uint64        // numbers of its first packet, and after the last
 	arrived    time.Duration // by HoldConfig.Clock
 	marks                    // empty without HoldConfig.Mark
@@ -56,7 +62,8 @@ func (x *HoldBatch) accept(b *capture.Batch) {
 // keep makes a batch one of those that wait.
 func (x *HoldBatch) keep(b *capture.Batch) {
 	k := x.own
-	if x.copied = inPlace(b) || len(b.Buf) < copyBelow; x.copied {
+	if x.copied = inPlace(b) || len(b.Buf) < copyBelow || x.hold.exchanged.Load() >= exchangeBelow; x.copied {
+		k.batch = x.hold.spare(false)
 		k.copy(b)
 		k.frames = k.batch.Frames
 		if x.hold.cfg.Intact {
@@ -103,7 +110,9 @@ func (x *HoldBatch) Write(b *capture.Batch, write func(b *capture.Batch, drop []
 		return write(b, k.drop)
 	}
 	if !x.copied {
-		k.batch, *b = *b, k.batch
+		k.batch, *b = *b, h.spare(true)
+		k.exchanged = int64(memoryOf(&k.batch))
+		h.exchanged.Add(k.exchanged)
 	}
 	h.waiting.push(k)
 	return h.write(x.decided, write)
@@ -223,10 +232,21 @@ func (h *Hold) unused() *heldBatch {
 	return k
 }
 
-// recycle takes the memory of a batch that was written.
-func (h *Hold) recycle(k *heldBatch) {
+// spare returns memory for a batch of the source, or for a copy.
+func (h *Hold) spare(source bool) capture.Batch {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	return h.spares.take(source)
+}
+
+// recycle takes the memory of a batch that was written.
+func (h *Hold) recycle(k *heldBatch) {
+	h.exchanged.Add(-k.exchanged)
+	spare := k.batch
+	k.exchanged, k.batch, k.frames, k.view = 0, capture.Batch{}, nil, capture.Batch{}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.spares.put(spare)
 	h.free = append(h.free, k)
 }
 

@@ -154,6 +154,39 @@ func TestHoldBlocks(t *testing.T) {
 	}
 }
 
+// TestHoldMemory bounds the memory of sparse batches of a source, of which each has far more
+// than the packets that wait.
+func TestHoldMemory(t *testing.T) {
+	const records, chunk = 70_000, sourceBytes
+	r := &heldRun{t: t, hold: newHold(t, HoldConfig{Keep: KeepFlow, Hold: time.Hour}), all: make([]sighted, 1500), drop: make([]bool, 1500)}
+	for i := range r.all {
+		r.all[i].time, r.all[i].digest[1] = int64(i), uint64(i)
+		r.all[i].conversation, r.all[i].point, r.all[i].size = 7, uint64(min(i, 1)), records
+	}
+	x, chunks := r.hold.NewBatch(), 0
+	var b capture.Batch
+	for i := range r.all {
+		if b.SourceState == nil {
+			b.SourceState = new([chunk]byte)
+			chunks++
+		}
+		r.batch(&b, i, i+1)
+		r.apply(x, &b, i, i+1, false)
+		if err := x.Write(&b, r.write); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if most := exchangeBelow/chunk + 2; r.hold.bytes < exchangeBelow || chunks > most {
+		t.Errorf("the source has %d batches where %d bytes wait, want %d at most", chunks, r.hold.bytes, most)
+	}
+	if err := r.hold.Finish(r.write); err != nil || r.n != len(r.all) {
+		t.Errorf("%d packets were written: %v", r.n, err)
+	}
+	if r.hold.spares.bytes > mostSpare {
+		t.Errorf("%d bytes are kept", r.hold.spares.bytes)
+	}
+}
+
 // TestCandidates fills the table beyond its limit, with tags of one line at that.
 func TestCandidates(t *testing.T) {
 	c := newCandidates()

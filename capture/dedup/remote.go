@@ -10,7 +10,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/remote"
 )
 
-// remoteLimit bounds the packets that wait for a hub, in bytes.
+// remoteLimit bounds the memory of the batches that wait for a hub, in bytes.
 const remoteLimit = 64 << 20
 
 // RemoteConfig configures NewRemote.
@@ -39,8 +39,9 @@ type Remote struct {
 	waiting ring[*remoteBatch] // to be written; for Write
 	bytes   int                // of waiting
 
-	mu   sync.Mutex
-	free []*remoteBatch
+	mu     sync.Mutex
+	free   []*remoteBatch
+	spares spares
 }
 
 // remoteBatch is a batch that waits for a hub.
@@ -49,6 +50,7 @@ type remoteBatch struct {
 	answers   remote.Answers
 	fixed     []uint64
 	protocols []flow.Protocol
+	bytes     int // of its memory
 }
 
 // NewRemote makes a Remote.
@@ -77,6 +79,7 @@ func (x *RemoteBatch) Apply(b *capture.Batch, p *BatchDetector) {
 		k.digests = append(k.digests[:0], p.digests...)
 	}
 	if x.copied = len(b.Buf) < copyBelow; x.copied {
+		k.batch = h.spare(false)
 		k.copy(b)
 	}
 	n := len(b.Frames)
@@ -94,10 +97,11 @@ func (x *RemoteBatch) Apply(b *capture.Batch, p *BatchDetector) {
 func (x *RemoteBatch) Write(b *capture.Batch, write func(b *capture.Batch, drop []uint64) error) error {
 	h, k := x.remote, x.own
 	if !x.copied {
-		k.batch, *b = *b, k.batch
+		k.batch, *b = *b, h.spare(true)
 	}
 	h.waiting.push(k)
-	h.bytes += k.size()
+	k.bytes = memoryOf(&k.batch)
+	h.bytes += k.bytes
 	x.own = nil
 	for h.waiting.len() > 0 && (h.bytes > h.limit || h.cfg.Client.Ready(&(*h.waiting.front()).answers)) {
 		if err := h.writeNext(write); err != nil {
@@ -123,7 +127,7 @@ func (h *Remote) writeNext(write func(b *capture.Batch, drop []uint64) error) er
 	k := *h.waiting.front()
 	h.waiting.pop()
 	h.cfg.Client.Wait(&k.answers)
-	h.bytes -= k.size()
+	h.bytes -= k.bytes
 	copies := k.answers.Copies
 	for w, fixed := range k.fixed {
 		copies[w] &^= fixed
@@ -137,10 +141,25 @@ func (h *Remote) writeNext(write func(b *capture.Batch, drop []uint64) error) er
 	if err := h.write(k, write); err != nil {
 		return err
 	}
+	h.recycle(k)
+	return nil
+}
+
+// recycle takes the memory of a batch that was written.
+func (h *Remote) recycle(k *remoteBatch) {
+	spare := k.batch
+	k.batch = capture.Batch{}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.spares.put(spare)
 	h.free = append(h.free, k)
-	return nil
+}
+
+// spare returns memory for a batch of the source, or for a copy.
+func (h *Remote) spare(source bool) capture.Batch {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.spares.take(source)
 }
 
 // write writes a batch of which all is known.
@@ -150,9 +169,6 @@ func (h *Remote) write(k *remoteBatch, write func(b *capture.Batch, drop []uint6
 	}
 	return write(&k.batch, k.drop)
 }
-
-// size returns what a batch takes while it waits, about.
-func (k *remoteBatch) size() int { return len(k.batch.Buf) + len(k.batch.Frames)*frameBytes }
 
 // unused returns memory for a batch.
 func (h *Remote) unused() *remoteBatch {

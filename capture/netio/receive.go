@@ -9,6 +9,8 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -45,8 +47,13 @@ func (c ReceiverConfig) beginCapture(r io.Reader, name string, _ netip.AddrPort)
 // errTooMany is why a peer is refused.
 var errTooMany = errors.New("refused")
 
-// maxStreams is how many streams a listener reads at a time. It refuses further ones.
-const maxStreams = 64
+// maxStreams is how many streams a listener reads at a time, of which a header has come, and
+// maxSilent how many others may be connected. It refuses further ones: of the latter the
+// oldest one of the peer that has most of them, so that silence keeps nobody out.
+const (
+	maxStreams = 64
+	maxSilent  = 64
+)
 
 // ReceiverStats counts the peers of a Receiver.
 type ReceiverStats struct {
@@ -67,11 +74,13 @@ type Receiver struct {
 	listener *net.TCPListener // or nil
 	secure   *tls.Config      // of the listener, or nil
 
-	mu     sync.Mutex
-	places map[string]bool // of streams that are read
-	began  int             // streams whose header was sound
-	stats  ReceiverStats
-	ended  chan bool // says whether the stream of a connection, which has ended, was a capture
+	mu       sync.Mutex
+	places   map[string]bool // of streams
+	silent   []*stream       // those of which no header has come, the oldest first
+	began    int             // streams whose header was sound
+	stats    ReceiverStats
+	refusals refusals
+	ended    chan bool // says whether the stream of a connection, which has ended, was a capture
 }
 
 // Open connects, or begins to listen. An Endless receiver connects in Start. Errors name
@@ -259,12 +268,17 @@ func (r *Receiver) admit(conn net.Conn) {
 	if !ok {
 		_ = conn.Close() // nothing was read
 		r.count(0, errTooMany)
-		r.cfg.Warn(fmt.Errorf("%s: %w: %d streams are read already", name, errTooMany, maxStreams))
+		r.warnRefused(fmt.Errorf("%s: %w: %d streams are read already", name, errTooMany, maxStreams))
 		return
 	}
 	s := newStream(name, conn, r.cfg.Begin, func(s *stream, err error) error { return r.left(s, place, err) })
-	s.ready = completer(r.secure)
+	s.ready, s.sound = completer(r.secure), r.speaks
+	s.host, _, _ = strings.Cut(place, "#")
+	excess := r.listens(s)
 	r.add(s, place)
+	if excess != nil {
+		_ = excess.Refuse(fmt.Errorf("%s: %w: %d others are silent too", excess.name, errTooMany, maxSilent))
+	}
 }
 
 // place returns what names the capture point of a peer: its host, with a number if it has
@@ -276,7 +290,7 @@ func (r *Receiver) place(peer net.Addr) (string, bool) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.places) == maxStreams {
+	if len(r.places)-len(r.silent) >= maxStreams {
 		return "", false
 	}
 	name := host
@@ -292,13 +306,17 @@ func (r *Receiver) left(s *stream, place string, err error) error {
 	if errors.Is(err, capture.ErrEmpty) { // who sends nothing only looked
 		err = nil
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, errTooMany):
+		r.warnRefused(err)
+	case err != nil:
 		r.cfg.Warn(err)
 	}
 	r.count(-1, err)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.places, place)
+	r.silent = slices.DeleteFunc(r.silent, func(one *stream) bool { return one == s })
 	if s.src != nil {
 		r.began++
 	}

@@ -159,22 +159,64 @@ func (b *background) all() (int, error) {
 	return int(b.n.Load()), b.err
 }
 
+// TestReceiveSilent refuses the oldest of too many peers that send nothing. One that sends
+// something is read.
+func TestReceiveSilent(t *testing.T) {
+	noGoroutines(t)
+	var w warned
+	r, a := receiving(t, "tcp-listen://:0", ReceiverConfig{Warn: w.warn})
+	var conns []net.Conn
+	for range maxSilent + 10 {
+		conns = append(conns, connect(t, r.listener.Addr()))
+	}
+	w.await(t, "refused: 64 others are silent too")
+	waitFor(t, "all of them", func() bool {
+		return r.Stats() == ReceiverStats{Peers: maxSilent + 10, Connected: maxSilent, PeersDropped: 10}
+	})
+	if lines := strings.Count(w.text(), "refused"); lines != 1 {
+		t.Errorf("%d lines", lines)
+	}
+	all := reading(a)
+	for range 2 { // the second one has room too
+		conn := connect(t, r.listener.Addr())
+		conns = append(conns, conn)
+		if _, err := conn.Write(encoded(t, 10, 60)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	waitFor(t, "packets", func() bool { return all.n.Load() == 20 })
+	a.Stop() // though others are silent
+	if n, err := all.all(); n != 20 || err != nil {
+		t.Error(n, err)
+	}
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+	for _, conn := range conns {
+		conn.Close()
+	}
+}
+
 // TestReceiveRefuses reads as many streams as it may, and no more.
 func TestReceiveRefuses(t *testing.T) {
 	noGoroutines(t)
 	var w warned
 	r, a := receiving(t, "tcp-listen://:0", ReceiverConfig{Warn: w.warn})
+	all := reading(a)
 	var conns []net.Conn
-	for range maxStreams + 1 {
-		conns = append(conns, connect(t, r.listener.Addr()))
+	for i := range maxStreams + 1 {
+		conn := connect(t, r.listener.Addr())
+		conns = append(conns, conn)
+		_, _ = conn.Write(encoded(t, 1, 60)) // the last one may be refused meanwhile
+		waitFor(t, "its packet", func() bool { return all.n.Load() == int64(min(i+1, maxStreams)) })
 	}
 	w.await(t, "refused: 64 streams are read already")
 	if s := r.Stats(); s != (ReceiverStats{Peers: maxStreams, Connected: maxStreams, PeersDropped: 1}) {
 		t.Errorf("%+v", s)
 	}
-	a.Stop() // though 64 are silent
-	if n, _, err := read(a); n != 0 || err != nil {
-		t.Error(n, err)
+	a.Stop()
+	if _, err := all.all(); err != nil {
+		t.Error(err)
 	}
 	if err := a.Close(); err != nil {
 		t.Error(err)

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"sync"
 	"sync/atomic"
 
 	"github.com/flowdedup/flowdedup/capture"
@@ -13,11 +14,15 @@ import (
 // stream is the capture of one connection. Its first Next completes the connection, and
 // waits for the header.
 type stream struct {
-	name  string
-	raw   net.Conn
-	ready func(context.Context, net.Conn) (net.Conn, error) // nil if it is complete
-	begin begin
-	ended func(s *stream, err error) error
+	name   string
+	raw    net.Conn
+	ready  func(context.Context, net.Conn) (net.Conn, error) // nil if it is complete
+	begin  begin
+	sound  func(*stream) error // called once the header has come; may be nil
+	host   string              // of the peer, if it is one of several
+	ended  func(s *stream, err error) error
+	once   sync.Once // for ended
+	result error     // of it
 
 	ctx    context.Context // is done once the stream is stopped
 	cancel context.CancelFunc
@@ -49,6 +54,9 @@ func (s *stream) open() (err error) {
 		from = tcp.AddrPort()
 	}
 	src, err := s.begin(connReader{s}, s.name, from)
+	if err == nil && s.sound != nil {
+		err = s.sound(s)
+	}
 	if err == nil {
 		s.src = src
 	}
@@ -82,10 +90,22 @@ func (s *stream) Next(b *capture.Batch) (err error) {
 	if err == io.EOF || s.ctx.Err() != nil {
 		err = nil
 	}
-	if err = s.ended(s, err); err != nil {
+	if err = s.end(err); err != nil {
 		return err
 	}
 	return io.EOF
+}
+
+// end passes on what ended the stream, unless that was done.
+func (s *stream) end(err error) error {
+	s.once.Do(func() { s.result = s.ended(s, err) })
+	return s.result
+}
+
+// Refuse ends the stream for what it holds.
+func (s *stream) Refuse(reason error) error {
+	defer s.Stop() // afterwards: Next has no reason
+	return s.end(reason)
 }
 
 // Stop ends Next.

@@ -107,7 +107,7 @@ func copyInto(dst, src *os.File, n int64) error {
 
 func (d *replacing) keep(f *File) (string, error) {
 	next := partial(d.base)
-	if f.failed == nil && d.had == nil {
+	if !f.isPartial() && d.had == nil {
 		next = firstOf(d.base, next)
 	}
 	return d.publishAnywhere(f, next)
@@ -148,7 +148,7 @@ func (d *newName) commit(f *File) error {
 
 func (d *newName) keep(f *File) (string, error) {
 	next := inFolder(d.next)
-	if f.failed != nil {
+	if f.isPartial() {
 		next = partial(next())
 	}
 	name, err := d.publishAnywhere(f, next)
@@ -188,6 +188,10 @@ func (direct) commit(*File) error         { return nil }
 func (direct) keep(*File) (string, error) { return "", nil }
 func (direct) discard() error             { return nil }
 func (direct) close() error               { return nil }
+
+// CheckStdout returns ErrStdoutClosed if the process was started without standard output. It
+// cannot tell this from the null device, opened for reading too.
+func CheckStdout() error { return stdoutOpen() }
 
 // openDirect opens an output that is not a regular file. A pipe opens when it has a reader,
 // so this may wait until ctx is done. The call to open then lasts until the process ends.

@@ -53,6 +53,8 @@ type File struct {
 	written int64 // bytes that are in out
 	failed  error // the first failed write
 	cut     bool  // a failed write left bytes of its own
+	partial bool  // it ends before the stream does
+	lost    bool  // no name could be given to what was written
 	done    bool
 	result  error // of the call that ended it
 }
@@ -184,13 +186,30 @@ func (f *File) Keep() (string, error) {
 	return name, errors.Join(broken, err)
 }
 
+// KeepPartial is Keep for an output that ends before its stream does, for a reason of its
+// own: it gets a partial name.
+func (f *File) KeepPartial() (string, error) {
+	f.partial = true
+	return f.Keep()
+}
+
+// isPartial reports whether the file gets a partial name.
+func (f *File) isPartial() bool { return f.partial || f.failed != nil }
+
 // keep gives the file a visible name, unless the first write of all has failed.
 func (f *File) keep() (string, error) {
 	if f.failed != nil && f.written == 0 && f.dest.regular() {
+		f.lost = true
 		return "", f.dest.discard()
 	}
-	return f.dest.keep(f)
+	name, err := f.dest.keep(f)
+	f.lost = err != nil
+	return name, err
 }
+
+// Lost reports, after Commit or Keep, whether what was written is nowhere: no folder took a
+// name for it, or there was nothing.
+func (f *File) Lost() bool { return f.lost }
 
 // Discard closes the output and removes the file. For devices, pipes and standard output it
 // drops what is pending. After another end it does nothing and returns nil.

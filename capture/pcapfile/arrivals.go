@@ -19,14 +19,15 @@ import (
 // whose packets cannot be delivered yet is not read on, and memory is two batches each.
 type Arrivals struct {
 	multiSource
-	wait    time.Duration
-	idle    time.Duration // 0 for no end
-	heap    mergeHeap
-	pending []*arrival // those that have nothing to deliver now
-	latest  int64      // the latest time that was delivered
-	slots   map[slot]*slotTables
-	changed chan struct{}   // something was added, has come or has ended
-	counts  []arrivalCounts // by input
+	wait      time.Duration
+	idle      time.Duration // 0 for no end
+	heap      mergeHeap
+	pending   []*arrival // those that have nothing to deliver now
+	latest    int64      // the latest time that was delivered
+	slots     map[slot]*slotTables
+	described map[string]int  // sections or interfaces, by peer
+	changed   chan struct{}   // something was added, has come or has ended
+	counts    []arrivalCounts // by input
 
 	mu       sync.Mutex
 	added    []*arrival // not known to Next yet
@@ -84,7 +85,7 @@ type arrivalCounts struct{ packets, late atomic.Uint64 }
 // have been silent for that long are not waited for.
 func NewArrivals(names []string, wait time.Duration) *Arrivals {
 	a := &Arrivals{
-		wait: wait, latest: math.MinInt64, slots: map[slot]*slotTables{}, changed: make(chan struct{}, 1),
+		wait: wait, latest: math.MinInt64, slots: map[slot]*slotTables{}, described: map[string]int{}, changed: make(chan struct{}, 1),
 		reading: map[*arrival]bool{}, expected: map[*expectation]bool{}, abandoned: make(chan struct{}),
 		counts: make([]arrivalCounts, len(names)),
 	}
@@ -210,10 +211,15 @@ func (a *Arrivals) take(in *arrival, got arrivedBatch) bool {
 	in.held, in.batch, in.arrived = got.batch, *got.batch, got.at
 	in.frame, in.block = 0, 0
 	if err := a.learn(in); err != nil {
-		a.fail(err)
 		close(in.free)
-		if s, ok := in.Source.(stoppable); ok {
+		switch s := in.Source.(type) {
+		case refusable:
+			err = s.Refuse(err)
+		case stoppable:
 			s.Stop()
+		}
+		if err != nil {
+			a.fail(err)
 		}
 		return true
 	}

@@ -3,6 +3,7 @@ package pcapfile
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/flowdedup/flowdedup/capture"
 )
@@ -10,6 +11,14 @@ import (
 // maxArrivingTables bounds the sections, and the interfaces, of all captures of an Arrivals
 // together: whoever connects often, or describes many, cannot fill the memory.
 const maxArrivingTables = 1 << 16
+
+// maxPeerTables bounds those of one peer, over all its captures, so that none takes the room
+// of the others.
+const maxPeerTables = 1 << 10
+
+// refusable is a capture of a peer. Refuse ends it for a reason, on any goroutine, and
+// returns what the run fails with, nil if others go on.
+type refusable interface{ Refuse(reason error) error }
 
 // slotTables is what captures of one slot described.
 type slotTables struct {
@@ -26,6 +35,14 @@ func (a *Arrivals) learn(in *arrival) error {
 	ifaces, sections := in.batch.Interfaces, in.batch.Sections
 	if in.num == nil {
 		in.num = at.again(in, ifaces, sections)
+	}
+	if _, peer := in.Source.(refusable); peer {
+		host, _, _ := strings.Cut(in.Slot, "#") // it may have several captures
+		more := max(len(ifaces)-len(in.num.ifaces), len(sections)-len(in.num.sections))
+		if a.described[host]+more > maxPeerTables {
+			return fmt.Errorf("%s: more than %d sections or interfaces of one peer are %w", in.Slot, maxPeerTables, capture.ErrNotSupported)
+		}
+		a.described[host] += more
 	}
 	if len(a.ifaces)+len(ifaces)-len(in.num.ifaces) > maxArrivingTables ||
 		len(a.sections)+len(sections)-len(in.num.sections) > maxArrivingTables {

@@ -64,6 +64,11 @@ func (r *series) complete(c *closing) {
 		return
 	}
 	err := f.content.Flush()
+	if err == nil && r.cut {
+		_, err = f.out.KeepPartial()
+		c.result <- err
+		return
+	}
 	if err == nil {
 		err = f.out.Commit()
 	}
@@ -114,14 +119,16 @@ func (r *series) recordCompleted(err error) {
 
 // keepPartial keeps what a file that failed has of packets.
 func (r *series) keepPartial(f *segment) error {
-	packets := f.content.Written()
+	packets, err := f.content.Written(), error(nil)
+	if packets == 0 {
+		err = f.out.Discard()
+	} else if _, err = f.out.Keep(); f.out.Lost() {
+		packets = 0
+	} else {
+		r.stats.Bytes += uint64(f.content.WrittenBytes())
+	}
 	r.stats.Packets += packets
 	r.stats.Lost += f.packets - packets
-	if packets == 0 {
-		return f.out.Discard()
-	}
-	r.stats.Bytes += uint64(f.content.WrittenBytes())
-	_, err := f.out.Keep()
 	return err
 }
 

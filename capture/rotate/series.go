@@ -57,6 +57,7 @@ type series struct {
 	unremovable map[string]bool // files that could not be removed
 	err         error           // of the file that failed, until Retry
 	ended       bool
+	cut         bool // the file being written ends before the stream does
 
 	stats Stats
 }
@@ -172,6 +173,13 @@ func (r *series) Commit() error {
 	r.waitCompleted()
 	r.ended = true
 	return r.err
+}
+
+// CutShort is Commit where the stream goes on: the file being written gets a partial name.
+func (r *series) CutShort() error {
+	r.waitCompleted()
+	r.cut = true
+	return r.Commit()
 }
 
 // Discard removes the file that is not complete. After Commit or Discard it does nothing and

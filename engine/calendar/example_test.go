@@ -41,7 +41,9 @@ func ExampleStream() {
 	times := []int64{58 * minute, 61 * minute, 59 * minute, 62 * minute}
 	for len(times) > 0 {
 		n, packets := hourly.Run(times)
-		*packets += n
+		if packets != nil { // else they came after their hour was closed
+			*packets += n
+		}
 		times = times[n:]
 	}
 	hourly.Close()

@@ -52,7 +52,9 @@ func ExampleIPv4Rows_hourly() {
 	addresses := []uint32{0x0a000001, 0x0a000001, 0x0a000001, 0x0a000002, 0x0a000001}
 	for len(times) > 0 {
 		n, counter := hours.Run(times) // the first n belong to one hour
-		counter.TestAndSet(make([]uint64, (n+63)/64), addresses[:n])
+		if counter != nil {            // else they came after their hour was closed
+			counter.TestAndSet(make([]uint64, (n+63)/64), addresses[:n])
+		}
 		times, addresses = times[n:], addresses[n:]
 	}
 	hours.Close()

@@ -61,8 +61,9 @@ type Judge struct {
 	needed records.Parts // a record of which one of them could not be read is unchecked
 	counts Counts
 	matrix map[[2]uint32]uint64 // copies, by original and copy
-	// longest is the longest duration of a record, precision the worst one of times.
-	longest, precision time.Duration
+	// longest is the longest duration of a record lately, precision the worst one of times.
+	longest   lately
+	precision time.Duration
 
 	sighting  sighting // the one at hand
 	keys      [][48]byte
@@ -241,9 +242,9 @@ func (j *Judge) place(s *sighting) {
 	if r.Exported == 0 {
 		s.now = s.end
 	}
-	if long := time.Duration(s.end - s.start); long > p.Longest && long <= maxLongest {
-		p.Longest = long
-		j.longest = max(j.longest, long)
+	if long := time.Duration(s.end - s.start); long <= maxLongest {
+		p.Longest = max(p.Longest, long)
+		j.longest.note(long, r.Received)
 	}
 	p.precision = max(p.precision, r.Precision)
 	j.precision = max(j.precision, min(p.precision, time.Minute))
@@ -309,7 +310,7 @@ func (j *Judge) Alive() time.Duration {
 	if j.cfg.OwnerTimeout > 0 {
 		return j.cfg.OwnerTimeout
 	}
-	return max(2*j.longest, shortestAlive)
+	return max(2*j.longest.value(), shortestAlive)
 }
 
 // Counts returns what was judged so far.

@@ -32,7 +32,7 @@ func (c *Config) label() string { return c.Key.String() + " " + c.Points.String(
 // Save returns what is to be saved as JSON, and writes what is remembered of flows, or of
 // records that match one to one, to w. Boundaries have nothing there. Errors are those of w.
 func (j *Judge) Save(w io.Writer) (json.RawMessage, error) {
-	s := saved{Label: j.cfg.label(), Longest: j.longest}
+	s := saved{Label: j.cfg.label(), Longest: j.longest.value()}
 	for i := range j.points.all {
 		s.Points = append(s.Points, j.points.all[i].PointName)
 	}
@@ -85,7 +85,7 @@ func (j *Judge) Restore(from json.RawMessage, r io.Reader) error {
 			return fmt.Errorf("%w: it is damaged", ErrState)
 		}
 	}
-	j.longest = s.Longest
+	j.longest.now = s.Longest
 	return nil
 }
 

@@ -314,6 +314,9 @@ func (f *dedupFlags) print(e *env, s *dedup.Summary, err error) error {
 	if outfile.IsStdout(f.output) || outfile.IsStdout(f.duplicates) {
 		w = e.stderr
 	}
+	if f.output != "" && !f.json {
+		return unlessClosed(f.printTo(w, s))
+	}
 	return f.printTo(w, s)
 }
 

@@ -180,6 +180,14 @@ func (f *flowsFlags) reportsToStdout() bool {
 	return len(f.of) > 0 && (f.reports == "" || outfile.IsStdout(f.reports))
 }
 
+// countMemory returns what counts may take: what --memory says, unless that is the default.
+func (f *flowsFlags) countMemory() int {
+	if f.memory == defaultFlowMemory {
+		return layout.MemoryBudget()
+	}
+	return min(f.memory, layout.MemoryBudget())
+}
+
 // openReports has keys counted, and the counts of each window appended to a file.
 func (f *flowsFlags) openReports(ctx context.Context, cfg *flows.Config) error {
 	if len(f.of) == 0 {
@@ -189,7 +197,7 @@ func (f *flowsFlags) openReports(ctx context.Context, cfg *flows.Config) error {
 	if err != nil {
 		return err
 	}
-	cfg.Distinct = flows.Distinct{Keys: f.keys(), Calendar: f.calendar(), Budget: layout.MemoryBudget(), Rows: report.NewDistinctJSON(to).Rows}
+	cfg.Distinct = flows.Distinct{Keys: f.keys(), Calendar: f.calendar(), Budget: f.countMemory(), Rows: report.NewDistinctJSON(to).Rows}
 	return nil
 }
 
@@ -273,5 +281,5 @@ func (f *flowsFlags) print(e *env, s *flows.Summary, err error) error {
 	case f.quiet:
 		return nil
 	}
-	return report.FlowsText(w, s)
+	return unlessClosed(report.FlowsText(w, s)) // a service may have none
 }

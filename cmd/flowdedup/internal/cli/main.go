@@ -2,11 +2,15 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
+	"os"
 	"sync"
 	"sync/atomic"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/extcap"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
@@ -30,8 +34,26 @@ type env struct {
 	clearProgress func()
 }
 
+// closedStdout is the standard output of a process that was started without one. The runtime
+// puts the null device there, which would take all results without a word.
+type closedStdout struct{}
+
+func (closedStdout) Write([]byte) (int, error) {
+	return 0, fmt.Errorf("%w: no result was printed", outfile.ErrStdoutClosed)
+}
+
+// unlessClosed drops the error of a closed standard output, for summaries of runs whose
+// results are elsewhere.
+func unlessClosed(err error) error {
+	if errors.Is(err, outfile.ErrStdoutClosed) {
+		return nil
+	}
+	return err
+}
+
 // Main runs one command line and returns the exit code.
 func Main(args []string, stdout, stderr io.Writer) int {
+	boundHeap()
 	e := &env{stderr: stderr, terminal: isTerminal(stdout), clearProgress: func() {}}
 	if err := checkOpenFiles(); err != nil {
 		e.report(err)
@@ -39,6 +61,9 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	}
 	ctx, stop := e.watchSignals(context.Background())
 	defer stop()
+	if stdout == io.Writer(os.Stdout) && outfile.CheckStdout() != nil {
+		stdout = closedStdout{}
+	}
 	out := sink.NewInterruptibleWriter(ctx, "standard output", stdout)
 	defer out.Close()
 	e.stdout = out

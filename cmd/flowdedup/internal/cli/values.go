@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 	"runtime"
 	"slices"
 	"strconv"
@@ -92,6 +93,9 @@ func parseMemory(s string) (int, error) {
 	const most = 1 << 46 // more than any machine maps
 	if n < layout.LineSize || n > most {
 		return 0, fmt.Errorf("must be at least %d bytes and below 64 TiB", layout.LineSize)
+	}
+	if n > math.MaxInt {
+		return 0, fmt.Errorf("must be below %s, which is all that a program of %d bits reaches", show.Bytes(math.MaxInt), bits.UintSize)
 	}
 	return int(n), nil
 }

@@ -54,7 +54,7 @@ func Run(ctx context.Context, cfg *Config) (Summary, error) {
 	defer cancel()
 	seed := cfg.Secret.AESKey(secret.Sightings)
 	c := compare.New(compare.Config{
-		Identity: cfg.Identity, Window: cfg.Window, Memory: cfg.Memory,
+		Identity: cfg.Identity, Window: cfg.Window, Memory: cfg.Memory, Blocks: cfg.Only != [2]string{},
 		Key: cfg.Secret.AESKey(secret.Packets), Seed: binary.LittleEndian.Uint64(seed[:]),
 	})
 	for i, in := range r.inputs {

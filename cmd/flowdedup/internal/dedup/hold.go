@@ -5,7 +5,11 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/dedup"
+	"github.com/flowdedup/flowdedup/layout"
 )
+
+// mostHeld bounds the packets that wait for better copies, in bytes.
+const mostHeld = 256 << 20
 
 // newHold makes what packets wait in, nil if none waits.
 func (d *Detector) newHold() (*dedup.Hold, error) {
@@ -14,6 +18,7 @@ func (d *Detector) newHold() (*dedup.Hold, error) {
 		return nil, nil
 	}
 	hold := dedup.HoldConfig{Keep: dedup.KeepFirst, Intact: c.Intact, Hold: c.Hold, Identity: d.cfg.Identity.Kind, Secret: d.cfg.Secret, Swapped: d.swap}
+	hold.Memory = min(mostHeld, layout.MemoryBudget())
 	if c.Flow {
 		hold.Keep = dedup.KeepFlow
 	}

@@ -19,16 +19,25 @@ import (
 type Distinct struct {
 	Keys     []flow.KeyConfig // none for no counts; not flow.MACs
 	Calendar calendar.Calendar
-	Budget   int // bytes of each window
+	Budget   int // bytes of all windows together
 	// Rows gets the counts of each window when it closes.
 	Rows func([]distinct.Row) error
 }
 
 // countedAtOnce is how many records are counted at a time.
-const countedAtOnce = 1 << 10
+const countedAtOnce = 1 << 8
 
-// maxTouched is how many windows a record counts in at most, the latest ones.
-const maxTouched = 256
+const (
+	// maxTouched is how many windows a record counts in at most, the latest ones.
+	maxTouched = 128
+	// maxOpen is how many windows are open at most: an hour and more of minutes.
+	maxOpen = 128
+	// maxAhead is how far a record may end after it came. Senders choose the times of their
+	// records, so a window that begins later is not opened.
+	maxAhead = time.Minute
+	// leastBudget is what a window gets at least.
+	leastBudget = 128 << 10
+)
 
 // counts are the distinct keys of windows. A record that spans windows counts in each that
 // it touches. Records come after their time, so several windows are open.
@@ -36,13 +45,15 @@ type counts struct {
 	cfg    *Distinct
 	secret secret.Secret
 	v4, v6 *digest.AES
-	open   []*window // by time
-	closed int64     // windows before this are closed
-	late   uint64    // records of windows that were closed
+	open   []*window     // by time
+	closed int64         // windows before this are closed
+	grace  time.Duration // as of the last advance
+	late   uint64        // records of windows that were closed, or could not be opened
 }
 
 type window struct {
 	start, end int64
+	budget     int
 	counter    *multikey.Counter
 	batch      *multikey.Batch
 	// What waits to be counted.
@@ -52,7 +63,7 @@ type window struct {
 }
 
 func newCounts(cfg *Distinct, s secret.Secret) *counts {
-	return &counts{cfg: cfg, secret: s, v4: digest.NewAES(s.AESKey(secret.IPv4)), v6: digest.NewAES(s.AESKey(secret.IPv6))}
+	return &counts{cfg: cfg, secret: s, grace: time.Hour, v4: digest.NewAES(s.AESKey(secret.IPv4)), v6: digest.NewAES(s.AESKey(secret.IPv6))}
 }
 
 // add counts a record that lasts from start to end. A copy adds its keys, and no record.
@@ -61,12 +72,21 @@ func (c *counts) add(r *records.Record, start, end int64, isCopy bool) error {
 		return nil
 	}
 	from, to := c.cfg.Calendar.Window(end)
+	came := arrival(r)
+	if from > came && from-came > int64(maxAhead) {
+		c.late++
+		return nil
+	}
 	for range maxTouched {
-		if from < c.closed {
+		if from < c.closed || to < came && came-to > int64(c.grace) {
 			c.late++
 			return nil
 		}
-		w := c.window(from, to)
+		w, err := c.window(from, to)
+		if w == nil || err != nil {
+			c.late++
+			return err
+		}
 		w.put(r, max(start, from), isCopy)
 		if len(w.times) == countedAtOnce {
 			if err := c.count(w); err != nil {
@@ -81,17 +101,35 @@ func (c *counts) add(r *records.Record, start, end int64, isCopy bool) error {
 	return nil
 }
 
-// window returns an open window, a new one if need be.
-func (c *counts) window(start, end int64) *window {
+// arrival returns when a record came, or its end where that is not known: see match.Moment.
+func arrival(r *records.Record) int64 {
+	if r.Received != 0 && r.Exported != 0 {
+		return r.Received
+	}
+	return max(r.Start, r.End)
+}
+
+// window returns an open window, a new one if need be. Where too many are open, it closes
+// the first one for a later one, and returns nil for an earlier one.
+func (c *counts) window(start, end int64) (*window, error) {
 	at := len(c.open)
 	for at > 0 && c.open[at-1].start >= start {
 		at--
 		if c.open[at].start == start {
-			return c.open[at]
+			return c.open[at], nil
 		}
 	}
-	w := &window{start: start, end: end, copies: make([]uint64, countedAtOnce/64)}
-	cfg := &multikey.Config{Method: "auto", FPR: 1e-9, Budget: c.cfg.Budget, Secret: c.secret, Emit: func(_, _ int64, all []multikey.Count) error {
+	if len(c.open) >= maxOpen {
+		if at == 0 {
+			return nil, nil
+		}
+		if err := c.close(); err != nil {
+			return nil, err
+		}
+		at--
+	}
+	w := &window{start: start, end: end, budget: c.budget(), copies: make([]uint64, countedAtOnce/64)}
+	cfg := &multikey.Config{Method: "auto", FPR: 1e-9, Budget: w.budget, Secret: c.secret, Emit: func(_, _ int64, all []multikey.Count) error {
 		return c.cfg.Rows(distinct.RowsOf(w.start, w.end, c.cfg.zone(), all))
 	}}
 	for _, key := range c.cfg.Keys {
@@ -106,7 +144,16 @@ func (c *counts) window(start, end int64) *window {
 	c.open = append(c.open, nil)
 	copy(c.open[at+1:], c.open[at:])
 	c.open[at] = w
-	return w
+	return w, nil
+}
+
+// budget returns what a new window may take: half of what the others leave.
+func (c *counts) budget() int {
+	left := c.cfg.Budget
+	for _, w := range c.open {
+		left -= w.budget
+	}
+	return max(left/2, leastBudget)
 }
 
 func (d *Distinct) zone() *time.Location {
@@ -218,6 +265,7 @@ func portsOf(r *records.Record, ports uint32) uint32 {
 
 // advance closes the windows that ended long enough ago.
 func (c *counts) advance(now int64, grace time.Duration) error {
+	c.grace = grace
 	for len(c.open) > 0 && c.open[0].end < now-int64(grace) {
 		if err := c.close(); err != nil {
 			return err

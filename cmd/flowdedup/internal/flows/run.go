@@ -51,6 +51,9 @@ func (r *runner) summary() Summary {
 	s := newSummary(r.cfg, r.judge, &r.names, r.counts, time.Since(r.begin))
 	s.Damaged = r.damaged.Load()
 	s.Unread, s.Untimed = unreadOf(r.unread), r.untimed
+	if r.distinct != nil {
+		s.Late = r.distinct.late
+	}
 	if r.sender != nil {
 		sent := r.sender.Stats()
 		s.Relayed = &RelaySummary{r.cfg.Relay, sent.Sent, sent.Bytes, sent.Failed, sent.Own}
@@ -156,7 +159,7 @@ func (r *runner) open(ctx context.Context) (err error) {
 // may take, and lastReads how long all may, since a peer of a connection need not stop.
 const (
 	patience  = 400 * time.Millisecond
-	lastReads = 5 * time.Second
+	lastReads = time.Second
 )
 
 // each judges batches. Reading may block, so it is a goroutine's, which ends with the

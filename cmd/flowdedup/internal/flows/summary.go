@@ -40,6 +40,7 @@ type Summary struct {
 	RememberedSeconds float64 `json:"remembered_seconds"`
 	Sampled           uint64  `json:"sampled"`
 	Dropped           uint64  `json:"dropped"` // datagrams, by the kernel
+	Late              uint64  `json:"late"`    // records that no count has: their windows were closed, or far ahead
 
 	Policy      Policy `json:"policy"`
 	Key         string `json:"key"`

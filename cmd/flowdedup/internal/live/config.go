@@ -60,6 +60,8 @@ type Config struct {
 	// exists. "" is none.
 	State      string
 	StateEvery time.Duration
+	// BeginAnew sets a state aside that does not fit, and begins without it.
+	BeginAnew bool
 	// KeyGiven says that the user gave the secret, which then is not saved.
 	KeyGiven bool
 

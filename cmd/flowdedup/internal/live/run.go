@@ -252,13 +252,7 @@ func (r *runner) abort() error {
 	if r.outputs != nil {
 		errs = append(errs, r.outputs.Discard())
 	}
-	if r.phase.Load() != nil {
-		errs = append(errs, r.detector().Close())
-	}
-	if r.reports != nil {
-		errs = append(errs, r.reports.close())
-	}
-	return errors.Join(append(errs, r.unlock())...)
+	return errors.Join(append(errs, r.closeFilter(), r.unlock())...)
 }
 
 // unlock lets another run use the state file.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -20,7 +19,6 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
-	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
 )
 
@@ -52,6 +50,9 @@ const (
 	slowSave = time.Second
 )
 
+// memoryFlag is the setting that may change: a filter keeps its memory.
+const memoryFlag = "--memory"
+
 // settings returns the flags that a state depends on.
 func (c *Config) settings() []setting {
 	d := &c.Dedup
@@ -65,7 +66,7 @@ func (c *Config) settings() []setting {
 		{"--snaplen", strconv.Itoa(c.Ring.SnapLen)},
 		{"--window", d.Window.String()}, {"--identity", d.Identity.Kind.String()},
 		{"--identity-bytes", strconv.Itoa(d.Identity.Bytes)}, {"--ignore", fmt.Sprint(d.Identity.Ignore.Apply(d.Identity.Kind))},
-		{"--digest", d.Digest}, {"--method", method}, {"--memory", strconv.Itoa(d.Memory)},
+		{"--digest", d.Digest}, {"--method", method}, {memoryFlag, strconv.Itoa(d.Memory)},
 		{"--fpr", strconv.FormatFloat(d.FPR, 'g', -1, 64)}, {"--refresh", strconv.FormatBool(d.Refresh)},
 		{"--across", strconv.FormatBool(d.Across)},
 	}
@@ -104,64 +105,6 @@ func programSum(program []bpf.RawInstruction) string {
 		fmt.Fprintln(sum, i.Op, i.Jt, i.Jf, i.K)
 	}
 	return fmt.Sprintf("sha256:%x", sum.Sum(nil)[:8])
-}
-
-// resume makes the filter and the counters, from the state file if it exists. The secret
-// comes from that file unless the user gave one.
-func (r *runner) resume(ctx context.Context) error {
-	cfg := r.cfg
-	if cfg.State == "" {
-		return r.openFilter(ctx, nil, nil)
-	}
-	var err error
-	if r.lock, err = outfile.LockName(cfg.State); err != nil {
-		return stateError(cfg.State, err)
-	}
-	file, err := os.Open(cfg.State)
-	if errors.Is(err, os.ErrNotExist) {
-		return r.openFilter(ctx, nil, nil)
-	}
-	if err != nil {
-		return stateError(cfg.State, err)
-	}
-	defer file.Close()
-	header, snapshots, err := readState(file)
-	if err != nil {
-		return stateError(cfg.State, err)
-	}
-	var given *secret.Secret
-	if cfg.KeyGiven {
-		given = &cfg.Dedup.Secret
-	}
-	if err := header.fits(cfg.settings(), given); err != nil {
-		return stateError(cfg.State, err)
-	}
-	if given == nil {
-		cfg.Dedup.Secret = secret.Secret(header.Secret)
-		cfg.Distinct.Secret = cfg.Dedup.Secret
-	}
-	if cfg.network() {
-		header.Stats.Points = r.names.forget(header.Stats.Points)
-	} else if header.Stats.Points, err = r.names.resume(header.Stats.Points, header.Names); err != nil {
-		return fmt.Errorf("--state: list interfaces: %w", err)
-	}
-	if err := r.openFilter(ctx, header, snapshots); err != nil {
-		return stateError(cfg.State, err)
-	}
-	r.begin, r.diffs.Counts = header.Begin, header.Diffs
-	r.log.Info("resumed", "state", cfg.State, "saved", header.Saved, "packets", header.Stats.Packets)
-	return nil
-}
-
-// stateError names the file, and says what the user can do about its content.
-func stateError(name string, err error) error {
-	if errors.Is(err, snapshot.ErrInvalid) {
-		err = fmt.Errorf("%w: %w", ErrState, err)
-	}
-	if errors.Is(err, ErrState) {
-		return fmt.Errorf("--state %s: %w; remove it to begin anew, or name another file", name, err)
-	}
-	return fmt.Errorf("--state: %w", err)
 }
 
 // newDetector and newCounter start from nothing, or continue from a state.

@@ -136,6 +136,16 @@ func checkSum(file io.ReaderAt, size int64) error {
 	return nil
 }
 
+// setting returns the value of a flag, "" if it has none.
+func (h *stateHeader) setting(flag string) string {
+	for _, s := range h.Settings {
+		if s.Flag == flag {
+			return s.Value
+		}
+	}
+	return ""
+}
+
 // fits returns an error unless the state was saved with the same settings, and with the
 // given secret if there is one.
 func (h *stateHeader) fits(settings []setting, given *secret.Secret) error {
@@ -150,7 +160,7 @@ func (h *stateHeader) fits(settings []setting, given *secret.Secret) error {
 			}
 			was = h.Settings[i].Value
 		}
-		if was != s.Value {
+		if was != s.Value && s.Flag != memoryFlag {
 			return fmt.Errorf("%w: it was saved with %s %s, and this run has %s", ErrState, s.Flag, orNone(was), orNone(s.Value))
 		}
 	}

@@ -103,6 +103,7 @@ func flowMetrics(s *flows.Summary) []metric {
 		of("copied_bytes_total", "Bytes that copies reported.", counter, s.CopiedBytes),
 		of("datagrams_dropped_total", "Datagrams that the kernel dropped because a buffer was full.", counter, s.Dropped),
 		of("fragments_total", "IP fragments that could not be put together.", counter, s.Fragments),
+		of("late_total", "Records that no count has, since their windows were closed or far ahead.", counter, s.Late),
 		of("lost_total", "Records or messages that never came, as sequence numbers tell.", counter, s.Lost),
 		of("memory_bytes", "Memory for flows.", gauge, uint64(s.MemoryBytes)),
 		of("messages_total", "Messages of exporters, or records of text.", counter, s.Messages),

@@ -3,6 +3,7 @@ package sink
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -11,15 +12,19 @@ import (
 func (s *Set) Commit() error {
 	return s.end(func(o *output) error {
 		if o.ended() {
-			return o.keep()
+			return o.keep(false)
 		}
 		return o.commit()
 	})
 }
 
 // Keep ends all outputs after an unclean end. Existing files stay as they were, and what
-// was written is kept. The error is a *KeptError if that has another name.
-func (s *Set) Keep() error { return s.end(func(o *output) error { return o.keep() }) }
+// was written is kept. The error is a *KeptError if that has another name. An output that
+// is cut short by the failure of another one gets a partial name.
+func (s *Set) Keep() error {
+	cut := slices.ContainsFunc(s.outputs, (*output).ended)
+	return s.end(func(o *output) error { return o.keep(cut) })
+}
 
 // Discard ends all outputs of a run that read nothing.
 func (s *Set) Discard() error { return s.end(func(o *output) error { return o.discard() }) }
@@ -51,6 +56,7 @@ func (s *Set) end(how func(*output) error) error {
 	var all []error
 	for i, o := range s.outputs {
 		o.update(errs[i])
+		o.settle(errs[i])
 		o.stop()
 		all = append(all, s.endError(o, errs[i]))
 	}
@@ -67,6 +73,8 @@ func (s *Set) endError(o *output, err error) error {
 			return errors.Join(failure(loss), failure(err))
 		}
 		return failure(loss)
+	case s.cfg.Live && o.failed != nil && o.missing() > 0:
+		return errors.Join(failure(err), failure(fmt.Errorf("%s: %d packets lost", o.displayName(), o.missing())))
 	case errors.As(err, &kept) && kept.Err == nil:
 		return kept
 	}

@@ -25,10 +25,10 @@ func (s *Set) openSender(ctx context.Context, name string) (destination, error) 
 	return network{sender}, nil
 }
 
-func (n network) commit() error  { return n.Close() }
-func (n network) keep() error    { return n.Close() }
-func (n network) discard() error { return n.Close() }
-func (n network) retries() bool  { return false }
+func (n network) commit() error   { return n.Close() }
+func (n network) keep(bool) error { return n.Close() }
+func (n network) discard() error  { return n.Close() }
+func (n network) retries() bool   { return false }
 
 func (n network) counts() counts {
 	s := n.Stats()

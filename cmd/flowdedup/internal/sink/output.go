@@ -18,9 +18,9 @@ import (
 type destination interface {
 	Write(b *capture.Batch, drop []uint64) error
 	// Exactly one of these is called, once. commit completes what was written, keep ends
-	// it as it is, and discard removes it.
+	// it as it is, cut short before the end of the packets or not, and discard removes it.
 	commit() error
-	keep() error
+	keep(cut bool) error
 	discard() error
 	// counts returns what has happened to the packets so far.
 	counts() counts
@@ -78,6 +78,19 @@ func (o *output) ended() bool {
 func (o *output) update(err error) {
 	if !errors.Is(err, ErrBlocked) {
 		o.counts = o.destination.counts()
+	}
+}
+
+// settle takes the error of the call that ended the output, so that what was gathered and
+// not written counts as lost.
+func (o *output) settle(err error) {
+	var kept *KeptError
+	if err == nil || o.failed != nil || errors.As(err, &kept) && kept.Err == nil {
+		return
+	}
+	o.failed = err
+	if o.retries() { // it is not tried again
+		o.lost = max(o.lost, o.given.packets-min(o.written, o.given.packets))
 	}
 }
 
@@ -149,16 +162,22 @@ func (d *single) commit() error {
 	return nil
 }
 
-func (d *single) keep() error {
+func (d *single) keep(cut bool) error {
 	_ = d.writer.Close() // an error is that of the file
+	if cut && !d.live {
+		return kept(d.file, d.file.KeepPartial, nil)
+	}
 	return KeepFile(d.file, nil)
 }
 
 // KeepFile ends a file after a failure. reason may be nil if the failure is reported
 // elsewhere. The error is a *KeptError if the file did not get its name.
-func KeepFile(f *outfile.File, reason error) error {
+func KeepFile(f *outfile.File, reason error) error { return kept(f, f.Keep, reason) }
+
+// kept ends a file by one of its methods: see KeepFile.
+func kept(f *outfile.File, end func() (string, error), reason error) error {
 	name := f.Name()
-	kept, err := f.Keep()
+	kept, err := end()
 	if reason == nil {
 		reason = err
 	}
@@ -224,8 +243,15 @@ func (d *rotating) Write(b *capture.Batch, drop []uint64) error {
 	return err
 }
 
-func (d *rotating) commit() error  { return d.Commit() }
-func (d *rotating) keep() error    { return d.Commit() }
+func (d *rotating) commit() error { return d.Commit() }
+
+func (d *rotating) keep(cut bool) error {
+	if cut {
+		return d.CutShort()
+	}
+	return d.Commit()
+}
+
 func (d *rotating) discard() error { return d.Discard() }
 func (d *rotating) retries() bool  { return d.live }
 
@@ -244,10 +270,10 @@ type forwarding struct {
 // Write sends the packets that are not in drop.
 func (f *forwarding) Write(b *capture.Batch, drop []uint64) error { return f.Send(b, drop) }
 
-func (f *forwarding) commit() error  { return f.Close() }
-func (f *forwarding) keep() error    { return f.Close() }
-func (f *forwarding) discard() error { return f.Close() }
-func (f *forwarding) retries() bool  { return f.retry }
+func (f *forwarding) commit() error   { return f.Close() }
+func (f *forwarding) keep(bool) error { return f.Close() }
+func (f *forwarding) discard() error  { return f.Close() }
+func (f *forwarding) retries() bool   { return f.retry }
 
 func (f *forwarding) counts() counts {
 	s := f.Stats()

@@ -46,11 +46,11 @@ func (d *noted) note(event string, err error) error {
 	return err
 }
 
-func (d *noted) commit() error  { return d.note("commit", d.end) }
-func (d *noted) keep() error    { return d.note("keep", nil) }
-func (d *noted) discard() error { return d.note("discard", nil) }
-func (d *noted) retries() bool  { return d.again }
-func (d *noted) counts() counts { return counts{written: d.out, files: uint64(len(d.taken))} }
+func (d *noted) commit() error   { return d.note("commit", d.end) }
+func (d *noted) keep(bool) error { return d.note("keep", nil) }
+func (d *noted) discard() error  { return d.note("discard", nil) }
+func (d *noted) retries() bool   { return d.again }
+func (d *noted) counts() counts  { return counts{written: d.out, files: uint64(len(d.taken))} }
 
 var errFull = errors.New("full")
 
@@ -125,7 +125,7 @@ func TestOthersGoOn(t *testing.T) {
 	if err := s.Write(twoPackets()); !errors.Is(err, ErrOutput) || !errors.Is(err, other) {
 		t.Errorf("the last one failed: %v", err)
 	}
-	if err := s.Commit(); !errors.Is(err, ErrOutput) || err.Error() != "full (3 packets lost)" || fmt.Sprint(a.events, b.events) != "[keep] [keep]" {
+	if err := s.Commit(); !errors.Is(err, ErrOutput) || err.Error() != "a: 1 packets lost\nfull (3 packets lost)" || fmt.Sprint(a.events, b.events) != "[keep] [keep]" {
 		t.Errorf("%v, %q, %q", err, a.events, b.events)
 	}
 }

@@ -1,0 +1,28 @@
+package cli
+
+import (
+	"os"
+	"runtime/debug"
+
+	"github.com/spf13/pflag"
+
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+// boundHeap lets the garbage collector work before the process takes more memory than half
+// of what it can have: else what was freed counts against the limit of a container. What
+// GOMEMLIMIT says comes first.
+func boundHeap() {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(layout.MemoryLimit() / 2)
+	}
+}
+
+// remembered returns how many bytes packets may take: what --memory says, else its default,
+// but at most a quarter of what the process can have.
+func remembered(fs *pflag.FlagSet, memory int) int {
+	if fs.Changed("memory") {
+		return memory
+	}
+	return min(memory, 2*layout.MemoryBudget())
+}

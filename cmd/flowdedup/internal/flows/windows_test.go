@@ -1,0 +1,89 @@
+package flows
+
+import (
+	"math/rand/v2"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/records"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
+	"github.com/flowdedup/flowdedup/engine/calendar"
+	"github.com/flowdedup/flowdedup/engine/secret"
+)
+
+// TestWildTimes counts the records of a good exporter beside those of a sender who chooses
+// times at random: all of the good ones count, and few windows are open.
+func TestWildTimes(t *testing.T) {
+	const now, budget = int64(1_700_000_000_000_000_000), 4 << 20
+	counted, rows := uint64(0), 0
+	c := newCounts(&Distinct{
+		Keys: []flow.KeyConfig{{Kind: flow.Src}}, Calendar: calendar.Calendar{Every: time.Minute}, Budget: budget,
+		Rows: func(all []distinct.Row) error {
+			for i := range all {
+				counted += all[i].Packets
+			}
+			rows += len(all)
+			return nil
+		},
+	}, secret.Secret{1})
+	r := rand.New(rand.NewPCG(1, 2))
+	const good = 3000
+	wild := uint64(0)
+	for i := range int64(good) {
+		at := now + i*int64(100*time.Millisecond)
+		one := records.Record{Source: netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}), Received: at, Exported: at}
+		if err := c.add(&one, at-int64(time.Second), at-int64(time.Second)/2, false); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			start, end := r.Int64N(4e18), r.Int64N(4e18)
+			one.Source = netip.AddrFrom4([4]byte{172, byte(i >> 16), byte(i >> 8), byte(i)})
+			before := c.late
+			if err := c.add(&one, min(start, end), max(start, end), false); err != nil {
+				t.Fatal(err)
+			}
+			wild += c.late - before
+		}
+		taken := 0
+		for _, w := range c.open {
+			taken += w.budget
+		}
+		if len(c.open) > maxOpen || taken > budget+maxOpen*leastBudget {
+			t.Fatalf("%d windows are open, of %d bytes", len(c.open), taken)
+		}
+		if err := c.advance(at, 2*time.Minute); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.end(); err != nil {
+		t.Fatal(err)
+	}
+	if wild < 3*good*9/10 || counted < good || rows > maxOpen {
+		t.Errorf("%d of %d wild records were late; %d counted, %d were good; %d rows", wild, 3*good, counted, good, rows)
+	}
+}
+
+// TestLongRecords opens no more windows than may be open for records that last for long, and
+// lets time go on.
+func TestLongRecords(t *testing.T) {
+	const now = int64(1_700_000_000_000_000_000)
+	c := newCounts(&Distinct{
+		Keys: []flow.KeyConfig{{Kind: flow.Src}}, Calendar: calendar.Calendar{Every: time.Second}, Budget: 1 << 20,
+		Rows: func([]distinct.Row) error { return nil },
+	}, secret.Secret{1})
+	for i := range int64(300) {
+		at := now + i*int64(time.Second)
+		one := records.Record{Source: netip.AddrFrom4([4]byte{10, 0, 0, byte(i)}), Received: at, Exported: at}
+		if err := c.add(&one, at-int64(time.Hour), at, false); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(c.open); n > maxOpen || c.open[n-1].end < at {
+			t.Fatalf("%d windows are open, the last one of which ends at %d, before %d", n, c.open[n-1].end, at)
+		}
+	}
+	if err := c.end(); err != nil {
+		t.Fatal(err)
+	}
+}
