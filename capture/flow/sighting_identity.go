@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/asm/frames"
 	"github.com/flowdedup/flowdedup/capture"
 )
 
@@ -50,25 +51,23 @@ func (r *SightingReader) At(at []uint64, point uint64, b *capture.Batch, from in
 
 // atMessages is At for at most 64 messages that lie in b.
 func (r *SightingReader) atMessages(point uint64, at *place, b *capture.Batch, from int, msgs []digest.Message) (found uint64) {
-	frames, headers := b.Frames[from:from+len(msgs)], r.cfg.Fields&headerFields != 0
-	for i := 0; i < len(msgs); i++ {
-		if i%8 == 0 && i+8 <= len(msgs) {
-			if at.hash == point && at.hasAll(frames[i:], msgs[i:], headers) {
-				found |= 0xff << i
-				i += 7
-				continue
-			}
-			var eight [8]uint64
-			if headers && r.tagged(&eight, at, b.Buf, frames[i:], msgs[i:]) {
-				found |= equal8(&eight, point) << i
-				i += 7
-				continue
-			}
-		}
-		if frames[i].Interface != at.number {
+	all, headers := b.Frames[from:from+len(msgs)], r.cfg.Fields&headerFields != 0
+	if at.hash == point && at.hasAll(all, msgs, headers) {
+		return ^uint64(0) >> (64 - len(msgs))
+	}
+	var points [64]uint64
+	others := r.tagged(points[:], at, b, from, msgs)
+	for i := range all {
+		differ := points[i] ^ point
+		found |= ^(differ | -differ) >> 63 << i
+	}
+	found &^= others
+	for ; others != 0; others &= others - 1 {
+		i := bits.TrailingZeros64(others)
+		if all[i].Interface != at.number {
 			*at = r.placeOf(b, from+i)
 		}
-		start := msgs[i].Off - messageStart - frames[i].Data
+		start := msgs[i].Off - messageStart - all[i].Data
 		if at.hash == point && (start == at.plain || !headers) || r.isAt(point, at, b, from+i, start, &msgs[i]) {
 			found |= 1 << i
 		}
@@ -98,11 +97,14 @@ func (r *SightingReader) readMessages(s Sightings, at *place, b *capture.Batch, 
 	frames, headers := b.Frames[from:from+len(msgs)], r.cfg.Fields&headerFields != 0
 	fragments, points := s.Fragment[:len(msgs)], s.Point[:len(msgs)]
 	clear(fragments)
-	for i := 0; i < len(msgs); i++ {
-		if i%8 == 0 && i+8 <= len(msgs) && slow>>(i&63)&0xff == 0 && r.eight(points[i:], at, b.Buf, frames[i:], msgs[i:]) {
-			i += 7
-			continue
-		}
+	others := slow
+	if others != 0 || !at.hasAll(frames, msgs, headers) {
+		others |= r.tagged(points, at, b, from, msgs)
+	} else {
+		fill(points, at.hash)
+	}
+	for ; others != 0; others &= others - 1 {
+		i := bits.TrailingZeros64(others)
 		start := msgs[i].Off - messageStart - frames[i].Data
 		if slow>>(i&63)&1 != 0 {
 			h := &r.decode(b, from+i, 1)[0]
@@ -120,65 +122,36 @@ func (r *SightingReader) readMessages(s Sightings, at *place, b *capture.Batch, 
 	r.paths(points, b, from)
 }
 
-// eight writes the points of the next eight frames, if all were seen at a place, and have no
-// header that counts, or nothing but a VLAN tag. It reports whether it did. Their datagrams
-// are msgs.
-func (r *SightingReader) eight(points []uint64, at *place, buf []byte, frames []capture.Frame, msgs []digest.Message) bool {
-	headers := r.cfg.Fields&headerFields != 0
-	if at.hasAll(frames, msgs, headers) {
-		fill8(points, at.hash)
-		return true
+// tagged writes the points of at most 64 frames that are at the place of the first one, and
+// have no header that counts, or nothing but a VLAN tag. It returns a bit for each other.
+// Their messages are msgs.
+func (r *SightingReader) tagged(points []uint64, at *place, b *capture.Batch, from int, msgs []digest.Message) (others uint64) {
+	all := b.Frames[from : from+len(msgs)]
+	if all[0].Interface != at.number {
+		*at = r.placeOf(b, from)
 	}
-	return headers && r.tagged((*[8]uint64)(points), at, buf, frames, msgs)
+	if r.cfg.Fields&PointVLAN == 0 || at.plain != plainStart || at.number == noInterface {
+		return ^uint64(0) >> (64 - len(msgs))
+	}
+	p := frames.Place{
+		Interface: uint64(at.number), Skip: messageStart + plainStart, Hash: at.hash, Kind: uint64(LayerVLAN) << 32, Key: r.keys.words[7],
+	}
+	return p.Points(points, frames.Of(all), msgs, b.Buf)
 }
 
-// tagged is eight for a mix of Ethernet frames without a tag and with one. A CPU cannot
-// predict the mix, so no branch depends on it.
-func (r *SightingReader) tagged(points *[8]uint64, at *place, buf []byte, frames []capture.Frame, msgs []digest.Message) bool {
-	if at.plain != plainStart || r.cfg.Fields&PointVLAN == 0 || len(buf) < plainStart {
-		return false
-	}
-	frames, msgs = frames[:8], msgs[:8]
-	differ, plain, key := uint32(0), at.hash, r.keys.words[7]
-	last := uint32(len(buf) - 4)
-	for i := range points {
-		f := &frames[i]
-		tag := binary.BigEndian.Uint32(buf[min(f.Data+plainStart-2, last):])
-		tags := msgs[i].Off - messageStart - f.Data - plainStart // 0 or 4 bytes
-		isTag := -(tags >> 2)                                    // all bits or none, then
-		version := uint32(msgs[i].Tweak >> 60)                   // 4 or 6
-		differ |= f.Interface ^ at.number | version&^2 ^ 4 | tags&^4 | (tag>>16^typeVLAN)&isTag
-		id := uint64(tag & isTag & 0xfff)
-		none := uint64(int64(id-1) >> 63) // VLAN 0 is none
-		hash := fold(plain^(uint64(LayerVLAN)<<32|id), key)
-		points[i] = hash ^ (hash^plain)&none
-	}
-	return differ == 0
-}
-
-// equal8 returns a bit for each of eight points that is one.
-func equal8(points *[8]uint64, point uint64) (equal uint64) {
-	for i, p := range points {
-		differ := p ^ point
-		equal |= (^(differ | -differ) >> 63) << i
-	}
-	return equal
-}
-
-// hasAll reports whether the next eight frames were seen at a place, and have no header that
-// counts. Their datagrams are msgs.
+// hasAll reports whether frames were seen at a place, and have no header that counts. Their
+// datagrams are msgs.
 func (p *place) hasAll(frames []capture.Frame, msgs []digest.Message, headers bool) bool {
-	frames, msgs = frames[:8], msgs[:8]
+	msgs = msgs[:len(frames)]
 	differ, start := uint32(0), uint32(0)
-	for i := range 8 {
+	for i := range frames {
 		differ |= frames[i].Interface ^ p.number
 		start |= (msgs[i].Off - messageStart - frames[i].Data) ^ p.plain
 	}
 	return differ == 0 && (start == 0 || !headers)
 }
 
-func fill8(points []uint64, point uint64) {
-	points = points[:8]
+func fill(points []uint64, point uint64) {
 	for i := range points {
 		points[i] = point
 	}
