@@ -2,8 +2,60 @@
 
 #include "textflag.h"
 
+// PACKET takes the next packet, or jumps to end. It leaves where the state of its cell is in
+// DX, the state in AX, and the time in R12. It leaves masks: at home in R14, and no miss in
+// R13, whose flags are those of the CPU.
+#define PACKET \
+	MOVQ (SI)(CX*8), AX \
+	MOVQ AX, DX \
+	ANDQ mask+8(FP), DX \
+	SHLQ $6, DX \
+	ADDQ lines+0(FP), DX \
+	VPBROADCASTD 4(SI)(CX*8), X0 \
+	VPBROADCASTD (R9)(CX*8), X1 \
+	VPCMPEQD (DX), X0, X0 \
+	VPCMPEQD 16(DX), X1, X1 \
+	VPSHUFD $0xd8, X0, X0 \
+	VPSHUFD $0xd8, X1, X1 \
+	VMOVMSKPS X0, BX \
+	VMOVMSKPS X1, R14 \
+	TESTQ AX, AX \
+	JZ    end \
+	MOVQ  fragments-32(SP), AX \
+	CMPQ  (AX)(CX*8), $0 \
+	JNE   end \
+	BSFL  BX, AX \
+	JZ    end \
+	LEAQ  32(DX)(AX*8), DX \
+	MOVL  BX, AX \
+	NEGL  AX \
+	ANDL  AX, BX \
+	ANDL  BX, R14 \
+	MOVQ  (DX), AX \
+	TESTQ AX, AX \
+	JPL   end \
+	MOVQ  (R10)(CX*8), R12 \
+	CMPQ  R12, $1 \
+	JOS   end \
+	NEGL  R14 \
+	SBBQ  R14, R14 \
+	MOVQ  R11, R13 \
+	ANDL  $1, R13 \
+	NEGQ  R13 \
+	SHRQ  $1, R11 \
+	ORQ   R14, R13
+
+// NEXT counts a packet, and jumps if there are more.
+#define NEXT(MORE) \
+	SHRQ $1, R15 \
+	SHLQ $63, R14 \
+	ORQ  R14, R15 \
+	INCQ CX \
+	CMPQ CX, n+24(FP) \
+	JLT  MORE
+
 // func atHomeAVX2(lines *[8]uint64, mask uint64, s *Sightings, n int, r *HomeRule) (home uint64, done int)
-TEXT ·atHomeAVX2(SB), NOSPLIT, $32-56
+TEXT ·atHomeAVX2(SB), NOSPLIT, $40-56
 	MOVQ s+16(FP), AX
 	MOVQ 0(AX), SI // conversations
 	MOVQ 24(AX), BX
@@ -21,46 +73,27 @@ TEXT ·atHomeAVX2(SB), NOSPLIT, $32-56
 	MOVQ BX, hold-16(SP) // how long a full row may last
 	MOVQ 16(R12), AX
 	MOVQ AX, misses-24(SP)
-	XORL R13, R13
+	MOVQ $0, zero-40(SP)
 	XORL CX, CX
 	XORL R15, R15 // packets at home, the last in the top bit
 
+	// As long as there are no misses, they take no time.
 packet:
-	// The line in DX, and bits of cells: those of the tag in BX, and of the home in R14.
-	MOVQ (SI)(CX*8), AX
-	MOVQ AX, DX
-	ANDQ mask+8(FP), DX
-	SHLQ $6, DX
-	ADDQ lines+0(FP), DX
-	VPBROADCASTD 4(SI)(CX*8), X0
-	VPBROADCASTD (R9)(CX*8), X1
-	VPCMPEQD (DX), X0, X0
-	VPCMPEQD 16(DX), X1, X1
-	VPSHUFD $0xd8, X0, X0
-	VPSHUFD $0xd8, X1, X1
-	VMOVMSKPS X0, BX
-	VMOVMSKPS X1, R14
-	TESTQ AX, AX
-	JZ    end
-	MOVQ  fragments-32(SP), AX
-	CMPQ  (AX)(CX*8), $0
-	JNE   end
+	PACKET
+	JZ   miss
+	SHRQ $6, R12
+	BTSQ $63, R12
+	TESTQ R14, R14
+	CMOVQNE R12, AX
+	MOVQ AX, (DX)
+	NEXT(packet)
+	JMP  end
 
-	// The state of the first cell, whose place is in DX.
-	BSFL  BX, AX
-	JZ    end
-	LEAQ  32(DX)(AX*8), DX
-	MOVL  BX, AX
-	NEGL  AX
-	ANDL  AX, BX
-	ANDL  BX, R14
-	MOVQ  (DX), AX
-	TESTQ AX, AX
-	JPL   end
-	MOVQ  (R10)(CX*8), R12
-	CMPQ  R12, $1
-	JOS   end // there is no time
+	// Nobody can foresee the misses then.
+any:
+	PACKET
 
+miss:
 	// After a miss: the misses in AX, since when in BX, how long in R8, and the least time
 	// at which the home moves in DI.
 	MOVQ AX, BX
@@ -68,7 +101,7 @@ packet:
 	SHRQ $58, AX
 	ANDL $31, AX
 	CMPQ R12, BX
-	CMOVQLT R13, AX
+	CMOVQLT zero-40(SP), AX
 	TESTQ AX, AX
 	CMOVQEQ R12, BX
 	INCQ AX
@@ -87,29 +120,17 @@ packet:
 	SHRQ $6, R12
 	BTSQ $63, R12
 
-	// Masks: at home in R14, no miss in BX, and no move in DI.
+	// No move in DI.
 	CMPQ R8, DI
 	SBBQ DI, DI
-	NEGL R14
-	SBBQ R14, R14
-	MOVQ R11, BX
-	ANDL $1, BX
-	NEGQ BX
-	SHRQ $1, R11
-	ORQ  R14, BX
-	ORQ  BX, DI
+	ORQ  R13, DI
 	JZ   end
-	TESTQ BX, BX
+	TESTQ R13, R13
 	CMOVQNE (DX), AX
 	TESTQ R14, R14
 	CMOVQNE R12, AX
 	MOVQ AX, (DX)
-	SHRQ $1, R15
-	SHLQ $63, R14
-	ORQ  R14, R15
-	INCQ CX
-	CMPQ CX, n+24(FP)
-	JLT  packet
+	NEXT(any)
 
 end:
 	MOVQ CX, done+48(FP)
