@@ -7,7 +7,8 @@ import (
 	"github.com/flowdedup/flowdedup/asm/internal/cpu"
 )
 
-// A frame fills a vector of AVX2, so there is one kernel for AVX2 and AVX512.
+// A frame fills a vector of AVX2, so there is one kernel for AVX2 and AVX512. [Place.Points]
+// has one for AVX512 alone, which can load from eight places at once.
 
 // sumVectors takes frames that fill whole vectors, as many as Sum would, and returns how
 // many.
@@ -37,6 +38,21 @@ func withinVectors(times []int64, first, span int64) (done int, within bool) {
 	}
 	return 4 * groups, withinAVX2(&times[0], groups, first, span)
 }
+
+// pointVectors does the frames that fill whole vectors, and returns how many.
+func (p *Place) pointVectors(points []uint64, frames []Frame, msgs []digest.Message, buf []byte) (done int, others uint64) {
+	groups := len(frames) / 8
+	if cpu.Best != cpu.AVX512 || groups == 0 {
+		return 0, 0
+	}
+	return 8 * groups, pointsAVX512(&points[0], &frames[0], &msgs[0], groups, &buf[0], len(buf)-4, p) >> (64 - 8*groups)
+}
+
+// pointsAVX512 does 1 to 8 groups of eight frames. It reads tags from offsets up to last. The
+// bits of others are the highest.
+//
+//go:noescape
+func pointsAVX512(points *uint64, frames *Frame, msgs *digest.Message, groups int, buf *byte, last int, p *Place) (others uint64)
 
 // sumAVX2 does groups of four frames, 1 or more. It stops before a group with a time that
 // Sum stops at, and returns how many it did.

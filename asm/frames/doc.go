@@ -6,4 +6,5 @@
 //	times, bytes, order of many packets         Sum        frames.go   frames.go
 //	messages that are the whole packets         Messages   frames.go   frames.go
 //	do all times lie within a span              Within     frames.go   frames.go
+//	points of frames with a VLAN tag, or none   Points     place.go    place.go
 package frames

@@ -29,11 +29,19 @@ import (
 //	stable              stableRule.testAndSetGeneric    clear...AVX2             clear...AVX512
 //	cells               testAndSetCellBatchGeneric      cells...AVX2             cells...AVX512
 //	timers              testAndSetTimerBatchGeneric     timers...AVX2            timers...AVX512
+//	homes               atHomeGeneric                   atHomeAVX2               -
 
 func prefetch(lines []layout.Line, hashes []uint64) {
 	if len(hashes) > 0 {
 		prefetchAMD64(&lines[0], uint64(len(lines)-1), &hashes[0], len(hashes))
 	}
+}
+
+func atHome(lines []layout.Line, s *Sightings, r *HomeRule) (home uint64, done int) {
+	if cpu.Best == cpu.Generic {
+		return atHomeGeneric(lines, s, r)
+	}
+	return atHomeAVX2(&lines[0], uint64(len(lines)-1), s, len(s.Conversation), r)
 }
 
 // vectorGroups returns how many groups of eight elements vectors take.

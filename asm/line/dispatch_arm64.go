@@ -39,6 +39,10 @@ func prefetch(lines []layout.Line, hashes []uint64) {
 	}
 }
 
+func atHome(lines []layout.Line, s *Sightings, r *HomeRule) (home uint64, done int) {
+	return atHomeGeneric(lines, s, r)
+}
+
 // testAndSetTimedBatch returns copies in stream order.
 func testAndSetTimedBatch(lines []layout.Line, current, ahead *batch, n int, b *timedBatch, r *timedRule) (copies, inserted, evicted uint64) {
 	if cpu.Best == cpu.Generic {

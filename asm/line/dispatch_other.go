@@ -17,6 +17,10 @@ func testAndSetBitmap(lines [][8]uint64, seen []uint64, permuted []uint32) {
 // prefetch leaves the lines to those who read them.
 func prefetch([][8]uint64, []uint64) {}
 
+func atHome(lines [][8]uint64, s *Sightings, r *HomeRule) (home uint64, done int) {
+	return atHomeGeneric(lines, s, r)
+}
+
 func testAndSetTimedBatch(lines [][8]uint64, current, _ *batch, n int, b *timedBatch, r *timedRule) (copies, inserted, evicted uint64) {
 	return testAndSetTimedBatchGeneric(lines, current, n, b, r)
 }

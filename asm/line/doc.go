@@ -18,6 +18,7 @@
 //	was it seen (stable filter of cells)  TestAndSetCells        cells.go        cells_generic.go
 //	is it a copy (age-partitioned bits)   TestAndSetPartitioned  partitioned.go  partitioned.go
 //	is it a copy (Bloom filter of timers) TestAndSetTimers       timers.go       timers_generic.go
+//	does it come from home                AtHome                 homes.go        homes.go
 //
 // The kernels in assembly are in files with the same first word: timed_avx512_amd64.s has
 // the AVX-512 kernels of timed rows. Exact rows use the kernels of fingerprint rows. The

@@ -18,6 +18,11 @@ func fillBatchAVX512(b *batch, digests *digest.Digest, groups, lines int, within
 //go:noescape
 func fillBatchAVX2(b *batch, digests *digest.Digest, groups, lines int, within, position uint64, order *uint32, random bool)
 
+// atHomeAVX2 takes 1 to 64 packets.
+//
+//go:noescape
+func atHomeAVX2(lines *[8]uint64, mask uint64, s *Sightings, n int, r *HomeRule) (home uint64, done int)
+
 //go:noescape
 func words8x8AVX2(lines *[8]uint64, current, ahead *batch, n int, eviction Eviction) (missed, filled uint64)
 

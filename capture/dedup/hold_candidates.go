@@ -1,6 +1,7 @@
 package dedup
 
 import (
+	"math"
 	"math/bits"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
@@ -84,16 +85,30 @@ func (t *candidates) forget(tag uint64) {
 // enter adds a candidate, in the place of one with the same tag. Packets before
 // number settled are settled. It reports whether it had to drop a candidate that was not settled.
 func (t *candidates) enter(tag, number, quality, settled uint64) (early bool) {
-	c := t.find(tag)
-	if c == nil {
-		for c = t.oldest(tag); c.open(settled) && len(t.lines) < mostCandidateLines; c = t.oldest(tag) {
-			t.double(settled)
-		}
-		early = c.open(settled)
+	c, known := t.place(tag)
+	for !known && c.open(settled) && len(t.lines) < mostCandidateLines {
+		t.double(settled)
+		c, known = t.place(tag)
 	}
+	early = !known && c.open(settled)
 	c.tag = tag
 	c.set(number, quality)
 	return early
+}
+
+// place returns the candidate with a tag, or else the cell that oldest returns. Which cell
+// that is, is hard to foresee, so nothing branches on it.
+func (t *candidates) place(tag uint64) (c *candidate, known bool) {
+	line, least, at := t.line(tag), uint64(math.MaxUint64), uint64(0)
+	for i := range line {
+		differ := line[i].tag ^ tag
+		other := uint64(int64(differ|-differ) >> 63)
+		value := (line[i].value + 1) & other
+		_, less := bits.Sub64(value, least, 0)
+		least ^= (least ^ value) & -less
+		at ^= (at ^ uint64(i)) & -less
+	}
+	return &line[at%candidateCells], least == 0
 }
 
 func (c *candidate) open(settled uint64) bool { return c.value != 0 && c.number() >= settled }

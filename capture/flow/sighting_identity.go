@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/asm/frames"
 	"github.com/flowdedup/flowdedup/capture"
 )
 
@@ -50,17 +51,23 @@ func (r *SightingReader) At(at []uint64, point uint64, b *capture.Batch, from in
 
 // atMessages is At for at most 64 messages that lie in b.
 func (r *SightingReader) atMessages(point uint64, at *place, b *capture.Batch, from int, msgs []digest.Message) (found uint64) {
-	frames, headers := b.Frames[from:from+len(msgs)], r.cfg.Fields&headerFields != 0
-	for i := 0; i < len(msgs); i++ {
-		if i%8 == 0 && at.hash == point && at.hasAll(frames[i:], msgs[i:], headers) {
-			found |= 0xff << i
-			i += 7
-			continue
-		}
-		if frames[i].Interface != at.number {
+	all, headers := b.Frames[from:from+len(msgs)], r.cfg.Fields&headerFields != 0
+	if at.hash == point && at.hasAll(all, msgs, headers) {
+		return ^uint64(0) >> (64 - len(msgs))
+	}
+	var points [64]uint64
+	others := r.tagged(points[:], at, b, from, msgs)
+	for i := range all {
+		differ := points[i] ^ point
+		found |= ^(differ | -differ) >> 63 << i
+	}
+	found &^= others
+	for ; others != 0; others &= others - 1 {
+		i := bits.TrailingZeros64(others)
+		if all[i].Interface != at.number {
 			*at = r.placeOf(b, from+i)
 		}
-		start := msgs[i].Off - messageStart - frames[i].Data
+		start := msgs[i].Off - messageStart - all[i].Data
 		if at.hash == point && (start == at.plain || !headers) || r.isAt(point, at, b, from+i, start, &msgs[i]) {
 			found |= 1 << i
 		}
@@ -90,12 +97,14 @@ func (r *SightingReader) readMessages(s Sightings, at *place, b *capture.Batch, 
 	frames, headers := b.Frames[from:from+len(msgs)], r.cfg.Fields&headerFields != 0
 	fragments, points := s.Fragment[:len(msgs)], s.Point[:len(msgs)]
 	clear(fragments)
-	for i := 0; i < len(msgs); i++ {
-		if i%8 == 0 && slow>>(i&63)&0xff == 0 && at.hasAll(frames[i:], msgs[i:], headers) {
-			fill8(points[i:], at.hash)
-			i += 7
-			continue
-		}
+	others := slow
+	if others != 0 || !at.hasAll(frames, msgs, headers) {
+		others |= r.tagged(points, at, b, from, msgs)
+	} else {
+		fill(points, at.hash)
+	}
+	for ; others != 0; others &= others - 1 {
+		i := bits.TrailingZeros64(others)
 		start := msgs[i].Off - messageStart - frames[i].Data
 		if slow>>(i&63)&1 != 0 {
 			h := &r.decode(b, from+i, 1)[0]
@@ -113,22 +122,36 @@ func (r *SightingReader) readMessages(s Sightings, at *place, b *capture.Batch, 
 	r.paths(points, b, from)
 }
 
-// hasAll reports whether the next eight frames were seen at a place, and have no header that
-// counts. Their datagrams are msgs.
-func (p *place) hasAll(frames []capture.Frame, msgs []digest.Message, headers bool) bool {
-	if len(frames) < 8 || len(msgs) < 8 {
-		return false
+// tagged writes the points of at most 64 frames that are at the place of the first one, and
+// have no header that counts, or nothing but a VLAN tag. It returns a bit for each other.
+// Their messages are msgs.
+func (r *SightingReader) tagged(points []uint64, at *place, b *capture.Batch, from int, msgs []digest.Message) (others uint64) {
+	all := b.Frames[from : from+len(msgs)]
+	if all[0].Interface != at.number {
+		*at = r.placeOf(b, from)
 	}
+	if r.cfg.Fields&PointVLAN == 0 || at.plain != plainStart || at.number == noInterface {
+		return ^uint64(0) >> (64 - len(msgs))
+	}
+	p := frames.Place{
+		Interface: uint64(at.number), Skip: messageStart + plainStart, Hash: at.hash, Kind: uint64(LayerVLAN) << 32, Key: r.keys.words[7],
+	}
+	return p.Points(points, frames.Of(all), msgs, b.Buf)
+}
+
+// hasAll reports whether frames were seen at a place, and have no header that counts. Their
+// datagrams are msgs.
+func (p *place) hasAll(frames []capture.Frame, msgs []digest.Message, headers bool) bool {
+	msgs = msgs[:len(frames)]
 	differ, start := uint32(0), uint32(0)
-	for i := range 8 {
+	for i := range frames {
 		differ |= frames[i].Interface ^ p.number
 		start |= (msgs[i].Off - messageStart - frames[i].Data) ^ p.plain
 	}
 	return differ == 0 && (start == 0 || !headers)
 }
 
-func fill8(points []uint64, point uint64) {
-	points = points[:8]
+func fill(points []uint64, point uint64) {
 	for i := range points {
 		points[i] = point
 	}

@@ -352,3 +352,41 @@ func TestSightingsSteadyState(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// TestReadIdentitiesTagged is TestReadIdentities for many frames of one interface, with a VLAN
+// tag, with one of no VLAN, and without.
+func TestReadIdentitiesTagged(t *testing.T) {
+	r := rand.New(rand.NewPCG(15, 16))
+	var frames [][]byte
+	for range 500 {
+		p := ether(typeIPv4, between4(byte(r.IntN(3)), 4, protoTCP, tcp(1000, 80, nil)))
+		if id := r.IntN(4); id < 3 {
+			p = join(p[:12], be16(typeVLAN), be16(id|r.IntN(2)<<13), p[12:])
+		}
+		if r.IntN(50) == 0 {
+			p = vlan(p)
+		}
+		frames = append(frames, p)
+	}
+	b := newBatch(capture.LinkEthernet, frames...)
+	n := len(frames)
+	for fields := range 2 * PointInput {
+		cfg := SightingConfig{Fields: fields, Seed: 9}
+		want := NewSightingReader(cfg).Read(b, 0, n)
+		got, reader := Sightings{make([]uint64, n), make([]uint64, n), make([]uint64, n)}, NewSightingReader(cfg)
+		m := NewIdentity(IdentityConfig{}).FromFrames(make([]Protocol, n), b, 0)
+		reader.ReadIdentities(got, b, 0, m)
+		if !slices.Equal(got.Point, want.Point) || !slices.Equal(got.Conversation, want.Conversation) {
+			t.Fatalf("fields %b: got %x, want %x", fields, got.Point, want.Point)
+		}
+		at := make([]uint64, (n+63)/64)
+		for from := range 3 {
+			reader.At(at, want.Point[from], b, 0, m)
+			for i := range n {
+				if is := want.Point[i] == want.Point[from]; is != (at[i/64]>>(i%64)&1 != 0) {
+					t.Fatalf("fields %b: frame %d is at the point: %v", fields, i, is)
+				}
+			}
+		}
+	}
+}

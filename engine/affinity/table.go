@@ -1,7 +1,6 @@
 package affinity
 
 import (
-	"math/bits"
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm/line"
@@ -109,53 +108,23 @@ func (t *Table) note(home []uint64, s *Sightings, from, to int) {
 	}
 }
 
-// group handles at most 64 packets, whose bits are those of a word. Which cell a
-// conversation has, and whether a packet is at home, is hard to foresee, so nothing
-// branches on it.
+// group handles at most 64 packets, whose bits are those of a word. A kernel handles all but
+// those that it stops at.
 func (t *Table) group(s *Sightings, from, to int) (atHome uint64) {
-	lines, copies := t.arena.Lines(), s.Copies[from/64]>>(from%64)
-	conversations, n := s.Conversation[from:to], to-from
-	fragments, points, times := s.Fragment[from:to][:n], s.Point[from:to][:n], s.Times[from:to][:n]
-	for i, conversation := range conversations {
-		line, now, home := &lines[conversation&t.mask], times[i], uint64(0)
-		cells := match(line, conversation>>32)
-		c := cellOf(line, cells)
-		state := c.state()
-		if cells == 0 || int64(*state) >= 0 || fragments[i] != 0 || conversation == 0 || now == calendar.NoTime {
-			if t.see(s, from+i, copies&1 == 0) {
-				home = 1
-			}
-		} else if home = isZero(uint64(c.home() ^ uint32(points[i]))); copies&1|home != 0 {
-			*state ^= (*state ^ newRow(0, now)) & -home
-		} else if t.miss(c, now) {
-			c.fill(conversation, uint32(points[i]), now)
-			home = 1
+	lines, rule := t.arena.Lines(), line.HomeRule{Silence: int64(silence), Hold: int64(t.hold), Misses: maxMisses}
+	for i := from; i < to; i++ {
+		run := line.Sightings{
+			Conversation: s.Conversation[i:to], Fragment: s.Fragment[i:to], Point: s.Point[i:to], Times: s.Times[i:to],
+			Copies: s.Copies[i/groupSize] >> (i % groupSize),
 		}
-		copies >>= 1
-		atHome = atHome>>1 | home<<63
+		home, done := line.AtHome(lines, &run, &rule)
+		atHome |= home << (i - from)
+		if i += done; i < to && t.see(s, i, !isCopy(s, i)) {
+			atHome |= 1 << (i - from)
+		}
 	}
-	return atHome >> (64 - n)
+	return atHome
 }
-
-// match returns bits for cells that have a tag, for cellOf. Beside the first such cell they
-// may be wrong. Two tags are compared at a time: a half of a word is 0 if subtracting 1
-// borrows, and the lower half may borrow from the upper one.
-func match(line *layout.Line, tag uint64) (cells uint64) {
-	const ones, tops = 1<<32 | 1, 1<<63 | 1<<31
-	tag *= ones
-	even, odd := line[0]^tag, line[1]^tag
-	return ((even-ones)&^even&tops)>>1 | (odd-ones)&^odd&tops
-}
-
-// cellOf returns the first cell that match has found, which is one in bits 30, 31, 62 and
-// 63.
-func cellOf(line *layout.Line, cells uint64) cell {
-	at := uint(bits.TrailingZeros64(cells))
-	return cell{line, at&1 | at>>4&2}
-}
-
-// isZero returns 1 for 0, and 0 for other numbers of 32 bits.
-func isZero(n uint64) uint64 { return (n - 1) >> 63 }
 
 // see handles one packet, and reports whether it is at home.
 func (t *Table) see(s *Sightings, i int, first bool) bool {
