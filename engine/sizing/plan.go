@@ -129,7 +129,7 @@ func (r *request) fill(c *Candidate, d design) {
 	switch {
 	case c.Meets:
 	case r.fillsUp(d):
-		c.Why = "fills up: a limit, which no stream reaches; --from has the rates of a stream"
+		c.Why = "limit, never reached"
 	case d.fpr > r.FPR:
 		c.Why = "FPR too high"
 	default:
