@@ -143,20 +143,28 @@ func TestStableLineReservoir(t *testing.T) {
 			continue
 		}
 		for _, load := range stableLoads[:4] {
-			t.Run(fmt.Sprintf("%s/load=%g", s.name, load), func(t *testing.T) {
-				t.Parallel()
-				lines := s.lines(load)
-				f, err := paper.NewRSBF(paper.BiasedConfig{Bits: lines * 512, K: 2, Seed: 5}, 0)
-				if err != nil {
-					t.Fatal(err)
-				}
-				got := s.lineErrors(lines, line.StableParams{Method: line.StableRSBF, K: 2})
-				want := s.referenceErrors(f)
-				checkRate(t, "false positives", got.falsePositives, want.falsePositives, 0.05)
-				checkRate(t, "misses", got.misses, want.misses, 0.05)
-			})
+			for _, threshold := range []float64{0, 0.25} {
+				t.Run(fmt.Sprintf("%s/load=%g/p=%g", s.name, load, threshold), func(t *testing.T) {
+					t.Parallel()
+					s.checkReservoir(t, s.lines(load), threshold)
+				})
+			}
 		}
 	}
+}
+
+func (s *accuracyStream) checkReservoir(t *testing.T, lines int, threshold float64) {
+	f, err := paper.NewRSBF(paper.BiasedConfig{Bits: lines * 512, K: 2, Seed: 5}, threshold)
+	if err != nil {
+		t.Fatal(err)
+	}
+	params := line.StableParams{Method: line.StableRSBF, K: 2}
+	if threshold > 0 {
+		params.Replace = uint64(float64(lines*256) / threshold)
+	}
+	got, want := s.lineErrors(lines, params), s.referenceErrors(f)
+	checkRate(t, "false positives", got.falsePositives, want.falsePositives, 0.05)
+	checkRate(t, "misses", got.misses, want.misses, 0.05)
 }
 
 // accuracyStream is a stream of numbered elements and the truth about it.

@@ -17,8 +17,8 @@ type PacketFilter interface {
 	//
 	// d[i] is the digest of the packet's identity. times[i] is the packet's time in
 	// nanoseconds since 1970 UTC, or math.MinInt64 if it has none. points[i] is its
-	// capture point, which only filters across points read. The filter keeps no slice. It
-	// panics if one of them is too short.
+	// capture point, which only filters across points read: points may be nil for the
+	// others. The filter keeps no slice. It panics if one of them is too short.
 	TestAndSet(seen []uint64, d []digest.Digest, times []int64, points []uint32)
 	// Stats returns what the filter did so far, in constant time.
 	Stats() PacketStats

@@ -335,13 +335,13 @@ var usualStable = []struct {
 	name   string
 	params StableParams
 }{
-	{"SBF/K=2/P=5", StableParams{StableSBF, 2, 5}},
-	{"SBF/K=3/P=11", StableParams{StableSBF, 3, 11}},
-	{"RSBF/K=2", StableParams{StableRSBF, 2, 0}},
-	{"BSBF/K=2", StableParams{StableBSBF, 2, 0}},
-	{"BSBFSD/K=2", StableParams{StableBSBFSD, 2, 0}},
-	{"RLBSBF/K=2", StableParams{StableRLBSBF, 2, 0}},
-	{"RLBSBF/K=3", StableParams{StableRLBSBF, 3, 0}},
+	{"SBF/K=2/P=5", StableParams{StableSBF, 2, 5, 0}},
+	{"SBF/K=3/P=11", StableParams{StableSBF, 3, 11, 0}},
+	{"RSBF/K=2", StableParams{StableRSBF, 2, 0, 0}},
+	{"BSBF/K=2", StableParams{StableBSBF, 2, 0, 0}},
+	{"BSBFSD/K=2", StableParams{StableBSBFSD, 2, 0, 0}},
+	{"RLBSBF/K=2", StableParams{StableRLBSBF, 2, 0, 0}},
+	{"RLBSBF/K=3", StableParams{StableRLBSBF, 3, 0, 0}},
 }
 
 // BenchmarkBitLines starts from empty lines, which are in their steady state after a

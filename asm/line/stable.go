@@ -19,7 +19,10 @@ const (
 	// StableRSBF is the reservoir sampling based Bloom filter: it inserts an element,
 	// seen or not, with probability min(1, s/i), where i is its position in the
 	// stream and s the number of bits of a part in all lines. An inserted element
-	// clears a random bit of each part. Others change nothing.
+	// clears a random bit of each part. Others change nothing. From a position on that
+	// Replace gives, an element that is not seen replaces instead: in each part in
+	// which its bit is clear it clears a random bit that is set, and sets its own. So
+	// the parts stay as full as they are.
 	StableRSBF
 	// StableBSBF is the biased sampling based Bloom filter: an element that is not
 	// seen clears a random bit of each part.
@@ -43,6 +46,9 @@ type StableParams struct {
 	// P is how many bits StableSBF clears, 1 to layout.MaxStableRun. Other methods do
 	// not read it.
 	P int
+	// Replace is the position in the stream from which on StableRSBF replaces, or 0 if
+	// it never does. Other methods do not read it.
+	Replace uint64
 }
 
 // StableCounts is what TestAndSetStable adds to.
@@ -70,6 +76,8 @@ type StableCounts struct {
 //   - StableSBF: the first bit of the run is r1 >> 55;
 //   - StableRSBF, StableBSBF, StableRLBSBF: r1 chooses a bit of each part, as the low half of
 //     the digest chooses the element's own;
+//   - StableRSBF, where it replaces: of the n bits of part j that are set, number floor(h *
+//     n / 2^16) from the lowest on, which is 0, where h is bits 16j to 16j+15 of r1;
 //   - StableBSBFSD: the bit is floor(r1 * K*s / 2^64);
 //   - StableRSBF: the element is inserted if r2 times its position is below
 //     len(lines)*s * 2^64, compared without rounding;
@@ -103,6 +111,8 @@ type stableRule struct {
 	all    uint64 // bits of a part in all lines
 	run    uint64 // the run that StableSBF (P ones) and StableBSBFSD (one) clear
 	span   uint64 // the number of bits at which a run can begin
+
+	replace uint64 // as in StableParams
 }
 
 func newStableRule(p StableParams, lines int) stableRule {
@@ -114,6 +124,8 @@ func newStableRule(p StableParams, lines int) stableRule {
 		all:    size * uint64(lines),
 		run:    1,
 		span:   size * uint64(p.K),
+
+		replace: p.Replace,
 	}
 	if p.Method == StableSBF {
 		r.run, r.span = ^uint64(0)>>((64-p.P)&63), layout.LineBits
@@ -132,12 +144,17 @@ func testAndSetStable(lines []layout.Line, seen []uint64, digests []digest.Diges
 	w.begin(lines)
 	for at := range seen {
 		current, ahead, n := w.next()
-		var inserted uint64
+		var inserted, replaced uint64
 		if p.Method == StableRSBF {
 			first, part := partOf(position, order, 64*at, 64*at+n)
-			inserted = k.rule.inserted(current, n, first, part)
+			inserted, replaced = k.rule.inserted(current, n, first, part), k.rule.replaced(n, first, part)
 		}
-		missed, added := k.testAndSet(current, ahead, n, inserted)
+		var missed, added uint64
+		if replaced != 0 {
+			missed, added = k.rule.testAndSetReplacing(lines, current, ahead, n, inserted, replaced)
+		} else {
+			missed, added = k.testAndSet(current, ahead, n, inserted)
+		}
 		seen[at] = inOrder(^missed, n)
 		c.Ones += added
 	}

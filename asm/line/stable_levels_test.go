@@ -23,6 +23,11 @@ var stableShapes = func() (shapes []StableParams) {
 			for _, p := range runs {
 				shapes = append(shapes, StableParams{Method: method, K: k, P: p})
 			}
+			if method == StableRSBF {
+				for _, from := range []uint64{1, 300, 1 << 40} { // in the midst of a batch, too
+					shapes = append(shapes, StableParams{Method: method, K: k, Replace: from})
+				}
+			}
 		}
 	}
 	return shapes
@@ -119,6 +124,7 @@ type goldenStableFile struct {
 type goldenStable struct {
 	Method       StableMethod
 	K, P         int
+	Replace      uint64 `json:",omitempty"`
 	Ones         uint64
 	Seen, Memory kerneltest.Hex
 }
@@ -133,7 +139,7 @@ func TestGoldenStable(t *testing.T) {
 		for _, p := range stableShapes {
 			lines, seen, c := make([]layout.Line, g.Lines), make([]uint64, (g.Elements+63)/64), StableCounts{}
 			TestAndSetStable(lines, seen, digests, g.Position, nil, p, &c)
-			g.Filters = append(g.Filters, goldenStable{p.Method, p.K, p.P, c.Ones, kerneltest.Words(seen), goldenLines(lines)})
+			g.Filters = append(g.Filters, goldenStable{p.Method, p.K, p.P, p.Replace, c.Ones, kerneltest.Words(seen), goldenLines(lines)})
 		}
 		kerneltest.CheckGolden(t, "bitlines.json", g)
 	})

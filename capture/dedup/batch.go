@@ -134,6 +134,7 @@ func (p *BatchDetector) Judge(b *capture.Batch) (drop []uint64) {
 	}
 	p.fix()
 	p.doubts.count(p.drop)
+	d.count(p.drop, len(b.Frames))
 	return p.drop
 }
 

@@ -2,6 +2,7 @@ package dedup
 
 import (
 	"errors"
+	"math/bits"
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
@@ -81,6 +82,8 @@ type Detector struct {
 	protect  Chooser
 	single   *BatchDetector // of Copies
 	hold     *Hold          // of Tasks; nil for none
+	packets  uint64         // judged so far
+	copies   uint64         // that were found
 }
 
 // New makes a Detector. Errors are those of window.NewTimed, secret.Random and
@@ -148,8 +151,27 @@ func (d *Detector) Filter() engine.PacketFilter { return d.filter }
 // Points returns the numbers of the capture points.
 func (d *Detector) Points() *flow.CapturePoints { return d.points }
 
-// Stats returns the counts of the filter. It must not be called while a batch is judged.
-func (d *Detector) Stats() engine.PacketStats { return d.filter.Stats() }
+// Stats describes a Detector, its work so far, and the filter's.
+type Stats struct {
+	engine.PacketStats
+	// Packets is how many packets came, whether they were judged or not.
+	Packets uint64
+	// Copies is how many of them were copies, without those that Protect keeps.
+	Copies uint64
+}
+
+// Stats returns the counts. It must not be called while a batch is judged.
+func (d *Detector) Stats() Stats {
+	return Stats{PacketStats: d.filter.Stats(), Packets: d.packets, Copies: d.copies}
+}
+
+// count adds the verdicts of so many packets.
+func (d *Detector) count(drop []uint64, packets int) {
+	d.packets += uint64(packets)
+	for _, word := range drop {
+		d.copies += uint64(bits.OnesCount64(word))
+	}
+}
 
 // Close releases the filter's memory. Stats still works.
 func (d *Detector) Close() error {

@@ -174,6 +174,10 @@ func TestNewWith(t *testing.T) {
 	if got := marked(nil, d.Copies(&b), 0, len(b.Frames)); !slices.Equal(got, []int{2, 6}) || d.Stats().Method != "exact" {
 		t.Errorf("copies %v by %s", got, d.Stats().Method)
 	}
+	d.Copies(&b) // the same again: what came before has left the window
+	if s := d.Stats(); s.Packets != 14 || s.Copies != 4 {
+		t.Errorf("%d packets, %d copies", s.Packets, s.Copies)
+	}
 }
 
 // TestNewErrors returns what the engine says.

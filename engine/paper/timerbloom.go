@@ -110,7 +110,9 @@ func (b *TimerBloom) Bits() int { return len(b.zeroAt) * bits.Len64(b.window) }
 
 func (b *TimerBloom) test(d digest.Digest) (seen bool) { return b.largestGroup(d) >= max(1, b.equal) }
 
-func (b *TimerBloom) locate(d digest.Digest) { positions(b.pos, d, uint64(len(b.zeroAt))) }
+// locate finds the timers of an element. Their functions are independent of each other: slices
+// may have some hundred timers only, where double hashing gives many elements the same ones.
+func (b *TimerBloom) locate(d digest.Digest) { independentPositions(b.pos, d, uint64(len(b.zeroAt))) }
 
 // set sets the timers of an element of the given unit: to the window minus the units that
 // have passed since. Those that would reach zero later anyway stay.
@@ -228,9 +230,9 @@ func NewTimerSlices(c TimerConfig, slices int) (*TimerSlices, error) {
 // Slice returns the slice that the element belongs to, as [TimerSlices.Of] numbers them.
 func (s *TimerSlices) Slice(d digest.Digest) *TimerBloom { return s.slices[s.Of(d)] }
 
-// Of returns the number of the slice that the element belongs to. H_S takes the low half
-// of the digest's first word before its high half, of which hash functions of the slice
-// are made, so that the two are independent.
+// Of returns the number of the slice that the element belongs to. H_S takes the digest's
+// first word, its low half before its high one. Hash functions of the slice mix both words,
+// so that they are independent of it.
 func (s *TimerSlices) Of(d digest.Digest) int {
 	return int(scale(d[0]<<32|d[0]>>32, uint64(len(s.slices))))
 }

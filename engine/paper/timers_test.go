@@ -22,7 +22,8 @@ func (c *countdown) TestAndSetAt(d digest.Digest, unit uint64) (seen bool) {
 			c.counters[i] -= min(1, c.counters[i])
 		}
 	}
-	pos := placesOf(d, c.Timers, c.K)
+	pos := make([]uint64, c.K)
+	independentPositions(pos, d, uint64(c.Timers))
 	groups, largest := map[uint64]int{}, 0
 	for _, i := range pos {
 		groups[c.counters[i]]++

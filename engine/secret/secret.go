@@ -63,6 +63,10 @@ const (
 	Sightings   Use = 8  // conversations of packets, and points where they were seen
 	Counts      Use = 9  // no digests: tells secrets apart in files of counts
 	Records     Use = 10 // keys of flow records
+
+	// Own is the first of the uses that are free for programs of one's own: this project
+	// takes none from here on.
+	Own Use = 1 << 32
 )
 
 // AESKey derives the key for a use: one AES-256 encryption, under the secret, of the

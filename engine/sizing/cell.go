@@ -209,6 +209,9 @@ func bsbfsd(k int, s, _ float64) float64 { return 1 / (float64(k) * s) }
 // rlbsbf clears one bit of each array with a probability that is its load.
 func rlbsbf(_ int, s, set float64) float64 { return set / s }
 
+// rsbfThreshold is p*, as in Bera et al. and in stream.New.
+const rsbfThreshold = 0.03
+
 // rsbf is the reservoir sampling based filter in its last phase, from element s/p* on, in
 // which an unbounded stream ends. In this phase one bit is cleared for each bit that is
 // set, so the number of set bits stays as the first phase left it. This is half of them,
@@ -217,7 +220,8 @@ func rlbsbf(_ int, s, set float64) float64 { return set / s }
 // are cleared at the rate that keeps half of them set.
 func rsbf(r *request, k int, s float64) outcome {
 	if r.load.length > 0 {
-		return reservoir(r, k, s)
+		run := finiteRun{load: r.load, k: k, setting: 1 / s, reservoir: s, replaced: s / rsbfThreshold}
+		return run.rates()
 	}
 	var at rates
 	findRoot(math.Log(1e-6/s), math.Log(1e6/s), func(logClearing float64) float64 {
@@ -225,17 +229,6 @@ func rsbf(r *request, k int, s float64) outcome {
 		return at.set - 0.5
 	})
 	return at.outcome(r.load)
-}
-
-// reservoir is the same filter without a last phase: it inserts ever fewer elements, and
-// in a stream without an end none.
-func reservoir(r *request, k int, s float64) outcome {
-	if r.load.length > 0 {
-		run := finiteRun{load: r.load, k: k, setting: 1 / s, reservoir: s}
-		return run.rates()
-	}
-	fpr := math.Exp2(-float64(k))
-	return outcome{fpr: fpr, fnr: 1 - fpr, misses: r.load.missesByGap(func(float64) float64 { return 1 - fpr })}
 }
 
 // biasedBest takes the smallest number of arrays that keeps the bound on the FPR. More

@@ -48,8 +48,8 @@
 // %, for quotient tables with several cells in a row within 10 %. In windows that begin at
 // an insertion it is within 10 %, but up to a third too low if 30 % of the elements are
 // new and up to half if 10 % are, because then some elements come far more often than
-// others. For reservoir sampling as published it is within 15 %, and in lines, which
-// depends on when an element was last inserted, within 50 %. For quotient tables and
+// others. For reservoir sampling as published it is within 15 %, and over a stream of a
+// length, which depends on when an element was last inserted, within 25 %. For quotient tables and
 // cuckoo filters that insert duplicates and evict at random it is a bound, up to twice the
 // true one if most elements are repeats. The formulas are for large filters: with fewer
 // than some hundred cells the rates are rough.

@@ -69,9 +69,10 @@ type finiteRun struct {
 	// distinct, given the share of set bits.
 	clearing func(set float64) float64
 	// reservoir is the position from which on elements are inserted by chance: rsbf
-	// does so whatever it reports. 0 stands for filters that insert what they report as
-	// distinct.
-	reservoir float64
+	// does so whatever it reports. From replaced on it inserts what it reports as
+	// distinct, and clears a set bit for each that it sets. 0 stands for filters that
+	// insert what they report as distinct.
+	reservoir, replaced float64
 
 	at      [finiteSteps + 1]float64 // positions
 	cleared [finiteSteps + 1]float64 // clearings of a bit so far
@@ -86,6 +87,7 @@ func (f *finiteRun) rates() outcome {
 		f.at[i] = l.length * x * x
 	}
 	f.reports[0] = 1
+	unset := 1.0
 	var news, repeats, wrong, missed, rate float64
 	var result outcome
 	for i := 1; i <= finiteSteps; i++ {
@@ -95,21 +97,26 @@ func (f *finiteRun) rates() outcome {
 			f.cleared[1] = step * f.rate(1, 1, 0)
 		}
 		f.reports[i] = f.reports[i-1]
-		clear, unset := f.clear(i)
+		replaces := f.at[i] > f.replaced && f.reservoir > 0
+		if replaces {
+			f.keepUnset(i, unset)
+		}
+		var clear misses
+		clear, unset = f.clear(i)
 		set := 1 - unset
 		fpr := math.Pow(set, float64(f.k))
 		fresh, again, lost := 1.0, 0.0, 0.0
 		for b, w := range l.bins {
-			if l.between[w.at] < f.at[i] {
+			if t := l.between[w.at]; t < f.at[i] {
 				fresh -= l.repeatsAt[b]
 				again += l.repeatsAt[b]
-				lost += l.repeatsAt[b] * f.missed(i, l.between[w.at], clear[w.at], unset)
+				lost += l.repeatsAt[b] * f.missed(i, t, clear[w.at], unset)
 			}
 		}
 		before := rate
 		f.reports[i] = fresh*(1-fpr) + lost
 		rate = f.rate(i, f.reports[i], set)
-		if i > 1 {
+		if i > 1 && !replaces {
 			f.cleared[i] = f.cleared[i-1] + step*(before+rate)/2
 		}
 		news, wrong = news+step*fresh, wrong+step*fresh*fpr
@@ -128,9 +135,34 @@ func (f *finiteRun) rates() outcome {
 	return result
 }
 
-// insertion returns the probability that rsbf inserts an element at a position.
+// insertion returns the probability that rsbf inserts an element at a position, whatever it
+// finds of it.
 func (f *finiteRun) insertion(position float64) float64 {
+	if position >= f.replaced {
+		return 1
+	}
 	return math.Min(1, f.reservoir/math.Max(1, position))
+}
+
+// insertions returns the integral of insertion up to a position.
+func (f *finiteRun) insertions(position float64) float64 {
+	byChance := math.Min(position, f.replaced)
+	all := math.Min(byChance, f.reservoir)
+	if byChance > f.reservoir {
+		all += f.reservoir * math.Log(byChance/f.reservoir)
+	}
+	return all + position - byChance
+}
+
+// keepUnset chooses the clearings of a bit up to grid position i so that as many bits are
+// clear as before: rsbf clears as many as it sets there.
+func (f *finiteRun) keepUnset(i int, unset float64) {
+	step := f.at[i] - f.at[i-1]
+	findRoot(math.Log(1e-6*f.setting), math.Log(1e3*f.setting), func(logRate float64) float64 {
+		f.cleared[i] = f.cleared[i-1] + step*math.Exp(logRate)
+		_, at := f.clear(i)
+		return unset - at
+	})
 }
 
 // rate returns the clearings of a bit for an element at grid position i.
@@ -183,7 +215,7 @@ func (f *finiteRun) insertedIn(i int, different, elements float64) float64 {
 	if f.reservoir == 0 || elements == 0 {
 		return different
 	}
-	chance, times := f.insertion(f.at[i]-elements/2), math.Max(1, elements/math.Max(different, 1e-9))
+	chance, times := (f.insertions(f.at[i])-f.insertions(f.at[i]-elements))/elements, math.Max(1, elements/math.Max(different, 1e-9))
 	return different * chance * times / (1 + chance*(times-1))
 }
 

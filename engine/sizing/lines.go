@@ -187,7 +187,7 @@ func partitionedLines(r *request, bits int) (design, error) {
 			break // it rises from the best K on
 		}
 		if fpr < d.fpr {
-			d.fpr, d.edge = fpr, 1/float64(generations)
+			d.fpr, d.edge = fpr, float64(k)/float64(generations)
 			d.parameters = []Parameter{{"K", k}, {"generations", generations}}
 		}
 	}
@@ -215,8 +215,8 @@ func timersLines(r *request, bits int) (design, error) {
 	load := r.inserted(r.Elements*(1+1/float64(ticks))) / float64(lines)
 	best, k := math.Inf(1), 0
 	for _, of := range choices(r.Fixed.K, 1, layout.MaxCellK) {
-		fpr, err := theory.LineFilter{Cells: lineBits / width, K: of}.FPR(load)
-		if err != nil || of > layout.MaxCellK {
+		fpr, err := theory.EighthsFilter{Cells: lineBits / width, K: of}.FPR(load)
+		if err != nil {
 			return design{}, impossible("K is %d, must be from 1 to %d; timers-paper takes more", of, layout.MaxCellK)
 		}
 		if fpr < best {
@@ -228,5 +228,6 @@ func timersLines(r *request, bits int) (design, error) {
 		bits:       lines * lineBits,
 		fpr:        best,
 		lines:      1,
+		edge:       1 / float64(ticks),
 	}), nil
 }

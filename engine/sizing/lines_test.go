@@ -68,7 +68,7 @@ func TestTimersInLines(t *testing.T) {
 	const elements, size = 60_000, 4000
 	s := newTestStream(elements, 0.7, size, 13)
 	distinct, gaps := s.load(size)
-	for _, fixed := range []Parameters{{}, {CellBits: 16}, {K: 3}} {
+	for _, fixed := range []Parameters{{}, {CellBits: 16}, {K: 2}, {K: 3}} {
 		c := planned(t, Question{
 			Kind: Count, Elements: size, Distinct: distinct, Gaps: gaps, MemoryBits: 1000 * lineBits, FPR: 0.05, Fixed: fixed, Refresh: true,
 		}, "timers")

@@ -68,7 +68,7 @@ var streamMethods = map[string]Method{
 	"qht":    {Title: "quotient hash table", Source: geraud, Certainty: Bound, Takes: []string{"Cells", "CellBits"}, model: quotientLines(randomLines)},
 	"qqhtd":  {Title: "queued quotient hash table", Source: geraud, Certainty: Bound, Takes: []string{"Cells", "CellBits"}, model: quotientLines(queuedLines)},
 	"sbf":    {Title: "stable Bloom filter", Source: deng, Certainty: Bound, Takes: []string{"K", "P", "CellBits"}, model: stableLines},
-	"rsbf":   {Title: "reservoir sampling based Bloom filter", Source: bera, Certainty: Estimate, Takes: []string{"K"}, model: biasedLines("rsbf", reservoir)},
+	"rsbf":   {Title: "reservoir sampling based Bloom filter", Source: bera, Certainty: Estimate, Takes: []string{"K"}, model: biasedLines("rsbf", rsbf)},
 	"bsbf":   {Title: "biased sampling based Bloom filter", Source: bera, Certainty: Estimate, Takes: []string{"K"}, model: biasedLines("bsbf", biased(bsbf))},
 	"bsbfsd": {Title: "the same with single deletion", Source: bera, Certainty: Estimate, Takes: []string{"K"}, model: biasedLines("bsbfsd", biased(bsbfsd))},
 	"rlbsbf": {Title: "the same, load balanced", Source: bera, Certainty: Estimate, Takes: []string{"K"}, model: biasedLines("rlbsbf", biased(rlbsbf))},

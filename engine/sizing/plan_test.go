@@ -340,3 +340,21 @@ func TestAnyQuestion(t *testing.T) {
 		t.Errorf("only %d of the questions were answered", planned)
 	}
 }
+
+// TestFillsUp says of methods that fill up that their rates are a limit, unless the stream
+// has a length.
+func TestFillsUp(t *testing.T) {
+	for _, c := range []struct {
+		method string
+		k      int
+		fills  bool
+	}{{"bsbfsd", 2, true}, {"bsbfsd", 1, true}, {"bsbf", 1, true}, {"rlbsbf", 1, true}, {"bsbfsd-paper", 2, true}, {"bsbf", 2, false}, {"rlbsbf", 2, false}, {"rsbf", 1, false}} {
+		for _, length := range []float64{0, 1e6} {
+			q := Question{Method: c.method, Fixed: Parameters{K: c.k}, Key: Other, MemoryBits: 1 << 19, FPR: 1e-6, Length: length}
+			plan := planned(t, q, c.method)
+			if got, want := strings.Contains(plan.Why, "limit, never reached"), c.fills && length == 0; got != want {
+				t.Errorf("%s, K = %d, %v elements: %q, FPR %v", c.method, c.k, length, plan.Why, plan.FPR)
+			}
+		}
+	}
+}

@@ -30,7 +30,7 @@ func ExampleFilter_TestAndSet() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	sum := digest.NewAES(key.AESKey(secret.Packets))
+	sum := digest.NewAES(key.AESKey(secret.Own)) // this use, and those after it, are free
 	filter, err := stream.New(stream.Config{Method: "lru", Memory: 1 << 20})
 	if err != nil {
 		log.Fatal(err)

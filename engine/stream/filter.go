@@ -36,6 +36,10 @@ type Config struct {
 	// Max is what "sbf" sets cells to: 1 (cells of one bit), 3 (two bits), 7 or 15 (four
 	// bits); 0 stands for 1.
 	Max int
+	// Threshold is the p* of "rsbf", from 1e-6 to 1, rounded to millionths: where elements
+	// would come in with this chance or less, all come in that are not seen. 0 stands for
+	// 0.03.
+	Threshold float64
 }
 
 // ErrParameter is what errors about parameters of a Filter wrap, unless they wrap

@@ -30,7 +30,7 @@ func streamConfigs() (all []Config) {
 	for _, top := range []int{1, 3, 7, 15} {
 		all = append(all, Config{Method: "sbf", Max: top, FPR: 0.1})
 	}
-	return append(all, Config{Method: "rlbsbf", K: 3}, Config{Method: "rsbf", K: 4})
+	return append(all, Config{Method: "rlbsbf", K: 3}, Config{Method: "rsbf", K: 4, Threshold: 0.5})
 }
 
 // forStreams runs a test with all of them, in memory of so many lines.
@@ -128,7 +128,7 @@ func TestGolden(t *testing.T) {
 		"qht":    "ff17bcf0a47981460b7b423352f61a0f17d622be",
 		"qqhtd":  "13c64932de9816b7d748dba8127b1519ec8d548f",
 		"rlbsbf": "9c8cb10e5f2cd8d2",
-		"rsbf":   "b27d395ea1ec34a6",
+		"rsbf":   "b27d395ee9a3b557",
 		"sbf":    "c09ccc2d3403bc088d37e32e29278319664dab70",
 	}
 	if !maps.Equal(got, want) {
@@ -216,7 +216,7 @@ func TestMemory(t *testing.T) {
 		want   int
 	}{
 		{Config{Memory: 1000}, 15*64 + 24},
-		{Config{Method: "bsbf", Memory: 64}, 64 + 32},
+		{Config{Method: "bsbf", Memory: 64}, 64 + 40},
 		{Config{Method: "sbf", Max: 3, Memory: 640}, 640 + 16 + int(unsafe.Sizeof(line.CellRule{}))},
 	} {
 		if got := mustStream(t, c.config).Stats().MemoryBytes; got != c.want {

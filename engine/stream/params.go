@@ -90,6 +90,11 @@ const (
 	// defaultParts is the K that the papers find best for filters of bits that keep no
 	// chosen rate.
 	defaultParts = 2
+	// defaultThreshold is the p* of rsbf in the paper.
+	defaultThreshold = 0.03
+	// replaceUnit is how many units of p* are 1. Whole numbers are the same on every
+	// machine.
+	replaceUnit = 1_000_000
 )
 
 // parameters is all that makes a filter what it is.
@@ -97,7 +102,7 @@ type parameters struct {
 	method int // of methodTable
 	shape  layout.RowShape
 	k      int // 1 for rows
-	p      int // 0 but for sbf
+	p      int // P of sbf, p* of rsbf in parts of replaceUnit, else 0
 	max    int // 1 but for sbf
 	lines  int
 }
@@ -127,7 +132,7 @@ func chooseParameters(c Config) (parameters, error) {
 	case c.Method == "sbf":
 		err = p.chooseStable(c)
 	default:
-		err = p.chooseParts(c)
+		err = cmp.Or(p.chooseThreshold(c), p.chooseParts(c))
 	}
 	return p, err
 }
@@ -148,7 +153,7 @@ func (c Config) Complete() (Config, error) {
 	case c.Method == "sbf":
 		c.K, c.P, c.Max = p.k, p.p, p.max
 	default:
-		c.K = p.k
+		c.K, c.Threshold = p.k, float64(p.p)/replaceUnit
 	}
 	return c, nil
 }
@@ -164,6 +169,7 @@ func (p *parameters) refuseForeign(c Config) error {
 		{"K", c.K != 0, !rows},
 		{"P", c.P != 0, stable},
 		{"Max", c.Max != 0, stable},
+		{"Threshold", c.Threshold != 0, c.Method == "rsbf"},
 	} {
 		if v.set && !v.ok {
 			return fmt.Errorf("%w: method %s has no %s", ErrParameter, c.Method, v.name)
@@ -194,6 +200,29 @@ func (p *parameters) chooseShape(c Config) error {
 		return fmt.Errorf("%w: shape %q, must be 8x8, 4x16, 32x16, 16x32 or 8x64", ErrParameter, c.Shape)
 	}
 	return fmt.Errorf("%w: %.3g, must be at least %.3g with rows", engine.ErrFPR, limit, p.bound())
+}
+
+// chooseThreshold takes the p* of rsbf. Other methods have none.
+func (p *parameters) chooseThreshold(c Config) error {
+	if c.Method != "rsbf" {
+		return nil
+	}
+	units := math.Round(cmp.Or(c.Threshold, defaultThreshold) * replaceUnit)
+	if !(units >= 1 && units <= replaceUnit) {
+		return fmt.Errorf("%w: p* is %v, must be from %v to 1 with rsbf", ErrParameter, c.Threshold, 1.0/replaceUnit)
+	}
+	p.p = int(units)
+	return nil
+}
+
+// replaceFrom returns the position of the first element that rsbf replaces, the first i at
+// which s/i is at most p*, with s bits in a part of all lines. It is 0 for other methods.
+func (p *parameters) replaceFrom() uint64 {
+	if methodTable[p.method].bits != line.StableRSBF {
+		return 0
+	}
+	s, share := uint64(8*layout.LineSize/p.k*p.lines), uint64(p.p)
+	return (s*replaceUnit + share - 1) / share
 }
 
 // chooseParts takes the smallest K that keeps the rate.
@@ -265,7 +294,7 @@ func (p *parameters) newKernel() methodKernel {
 	case familyRows:
 		return &rowKernel{params: line.RowParams{Shape: p.shape, Eviction: method.eviction}}
 	case familyBits:
-		return &stableKernel{params: line.StableParams{Method: method.bits, K: p.k, P: p.p}}
+		return &stableKernel{params: line.StableParams{Method: method.bits, K: p.k, P: p.p, Replace: p.replaceFrom()}}
 	default:
 		rule, err := line.NewCellRule(p.cells())
 		if err != nil {

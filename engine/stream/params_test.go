@@ -66,6 +66,9 @@ func TestErrors(t *testing.T) {
 		{Config{Method: "sbf", FPR: 1e-9}, engine.ErrFPR, "at least 1.42e-05"},
 		{Config{Method: "sbf", K: 2, P: 4, FPR: 0.1}, engine.ErrFPR, "at least 0.13"},
 		{Config{Method: "rsbf", K: 5}, ErrParameter, "K is 5, must be from 1 to 4"},
+		{Config{Method: "rsbf", Threshold: 1.1}, ErrParameter, "p* is 1.1, must be from 1e-06 to 1"},
+		{Config{Method: "rsbf", Threshold: math.NaN()}, ErrParameter, "p* is NaN"},
+		{Config{Method: "bsbf", Threshold: 0.1}, ErrParameter, "method bsbf has no Threshold"},
 		{Config{Method: "bsbf", FPR: 0.01}, engine.ErrFPR, "at least 0.07"},
 		{Config{Method: "bsbfsd", FPR: 0.9}, engine.ErrFPR, "at least 1 "},
 	} {

@@ -61,14 +61,14 @@ func Restore(r io.Reader, c snapshot.RestoreConfig) (*Filter, error) {
 // check returns an error unless New could have made a filter with such fields, and c
 // allows it.
 func (s *savedState) check(c snapshot.RestoreConfig) error {
-	// The largest value that chooseParameters chooses for K, P or Max.
+	// The largest value that chooseParameters chooses for K or Max.
 	const most = layout.MaxCellK * 64
 	for _, v := range []struct {
 		name        string
 		value, most uint64
 	}{
 		{"method", uint64(s.method), uint64(len(methodTable) - 1)}, {"shape", uint64(s.shape), uint64(layout.Lines8x64)},
-		{"K", uint64(s.k), most}, {"P", uint64(s.p), most}, {"Max", uint64(s.max), most},
+		{"K", uint64(s.k), most}, {"P", uint64(s.p), replaceUnit}, {"Max", uint64(s.max), most},
 		{"number of lines", uint64(s.lines), mem.MaxCellLines},
 		{"number of seen elements", s.seen, s.elements}, {"number of evictions", s.evicted, s.elements},
 	} {
@@ -104,7 +104,7 @@ func (s *savedState) config() Config {
 	case c.Method == "sbf":
 		c.K, c.P, c.Max = s.k, s.p, s.max
 	default:
-		c.K = s.k
+		c.K, c.Threshold = s.k, float64(s.p)/replaceUnit
 	}
 	return c
 }

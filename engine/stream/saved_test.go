@@ -167,7 +167,7 @@ func TestState(t *testing.T) {
 		{Config{Method: "qqhtd", Shape: "8x64"}, "c2e52f899267bc81"},
 		{Config{Method: "sbf"}, "b4eae0d0204da3d2"},
 		{Config{Method: "sbf", K: 3, P: 10, Max: 3}, "333ff76d40e45238"},
-		{Config{Method: "rsbf"}, "5907ccf75c4e309f"},
+		{Config{Method: "rsbf"}, "baf27e09125bcd95"},
 		{Config{Method: "bsbf", K: 3}, "d40bab3da736af64"},
 		{Config{Method: "bsbfsd"}, "0e1a5d5fe7c7ebca"},
 		{Config{Method: "rlbsbf"}, "aa01ddaab43ae54e"},

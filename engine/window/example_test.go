@@ -33,3 +33,42 @@ func Example() {
 	fmt.Printf("%04b\n", seen[0])
 	// Output: 0010
 }
+
+// Byte strings of a program's own within a window, such as log lines that two relays
+// forward: a line that comes again within a second is a copy.
+func ExampleTimed_TestAndSet() {
+	key, err := secret.Random()
+	if err != nil {
+		log.Fatal(err)
+	}
+	const logLines = secret.Own // this use, and those after it, are free
+	sum := digest.NewAES(key.AESKey(logLines))
+	filter, err := window.NewTimed(window.TimedConfig{Window: window.Window{Duration: time.Second}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer filter.Close()
+
+	lines := []string{"link down", "link up", "link down", "link down"}
+	times := []time.Duration{0, 300 * time.Millisecond, 400 * time.Millisecond, 1500 * time.Millisecond}
+	var text []byte
+	messages, nanoseconds := make([]digest.Message, len(lines)), make([]int64, len(lines))
+	for i, line := range lines {
+		messages[i] = digest.Message{Off: uint32(len(text)), Len: uint32(len(line))}
+		text = append(text, line...)
+		nanoseconds[i] = int64(times[i])
+	}
+	digests := make([]digest.Digest, len(lines))
+	sum.SumMessages(digests, text, messages)
+	seen := make([]uint64, 1)                          // a bit for each line
+	filter.TestAndSet(seen, digests, nanoseconds, nil) // points are for Across alone
+	for i, line := range lines {
+		if seen[0]>>i&1 == 0 {
+			fmt.Println(times[i], line)
+		}
+	}
+	// Output:
+	// 0s link down
+	// 300ms link up
+	// 1.5s link down
+}

@@ -32,13 +32,15 @@ const defaultPartitionedK = 12
 
 // Partitioned is the age-partitioned Bloom filter of Shtul, Baquero and Almeida
 // ("Age-Partitioned Bloom Filters", 2020), with all slices of an element in one line
-// (line.TestAndSetPartitioned). It misses no copy of an element that it kept within its
-// window, however many elements come: its false positive rate grows with them. In memory for few bits an element it has a
-// lower rate than Timers.
+// (line.TestAndSetPartitioned). In order of time it misses no copy of an element that it kept
+// within its window, however many elements come: its false positive rate grows with them. In
+// memory for few bits an element it has a lower rate than Timers.
 //
 // A window is cut into 60-K generations. A copy is found up to a window after the element
-// that it copies, and at most a generation later than that, but for false positives: K
-// generations more, while the slices of an element leave one by one.
+// that it copies, and at most a generation later than that. Then the K slices of an element
+// leave one by one, a generation each. Until the last one has left, a copy is found where
+// others have set the bits that are gone: with a chance of some tenths first, and of
+// PredictedFPR in the end. EdgeError covers that.
 //
 // A late element counts as if it came at the latest time of its line, so it finds what came
 // up to a window before that. PacketStats counts those that are late by a generation.
@@ -147,10 +149,11 @@ func (f *Partitioned) Stats() engine.PacketStats {
 	}
 }
 
-// partitionedEdge is EdgeError for ticks of a length.
+// partitionedEdge is EdgeError for ticks of a length: an element is forgotten when the last
+// of its slices has left.
 func partitionedEdge(w Window, tick int64, p line.PartitionedParams) float64 {
 	size := float64(w.Duration) + float64(w.Packets)
-	return max(0, (float64(p.Generations()+1)*float64(tick)-1-size)/size)
+	return max(0, (float64(p.Generations()+p.K)*float64(tick)-1-size)/size)
 }
 
 // Populate is as Timed.Populate.

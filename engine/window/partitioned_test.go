@@ -76,6 +76,46 @@ func TestPartitionedWindow(t *testing.T) {
 	}
 }
 
+// TestPartitionedEdge repeats elements after their window. Some are found while their slices
+// leave, which EdgeError covers. After that, they are found as often as new ones.
+func TestPartitionedEdge(t *testing.T) {
+	const lines, load, n = 256, 10, 200_000
+	w := Window{Packets: lines * load}
+	f := newPartitioned(t, PartitionedConfig{Window: w, Memory: lines * layout.LineSize})
+	edge := f.Stats().EdgeError
+	rng := rand.New(rand.NewPCG(9, 9))
+	s := &check.Packets{}
+	var within, beyond, foundWithin, foundBeyond float64
+	repeats := make([]float64, n) // in windows
+	for i := range n {
+		d := digest.Digest{rng.Uint64(), rng.Uint64()}
+		if i%8 == 0 && i > 4*lines*load {
+			gap := lines*load + rng.IntN(lines*load)
+			if repeats[i-gap] == 0 { // it has not come again, nor is it a repeat
+				repeats[i-gap] = -1
+				d, repeats[i] = s.Digests[i-gap], float64(gap)/(lines*load)
+			}
+		}
+		s.Add(d, int64(i), 0)
+	}
+	for i, found := range s.Verdicts(f, 1000) {
+		seen := 0.0
+		if found {
+			seen = 1
+		}
+		switch {
+		case repeats[i] > 1+edge:
+			beyond, foundBeyond = beyond+1, foundBeyond+seen
+		case repeats[i] > 1+edge/12: // a part later than the window
+			within, foundWithin = within+1, foundWithin+seen
+		}
+	}
+	fpr := f.Stats().PredictedFPR
+	if edge < 0.2 || foundWithin/within < 10*fpr || foundBeyond > beyond*fpr+5*math.Sqrt(beyond*fpr)+1 {
+		t.Errorf("edge error %.3f, predicted %.3g: %.0f of %.0f repeats found within it, %.0f of %.0f beyond", edge, fpr, foundWithin, within, foundBeyond, beyond)
+	}
+}
+
 // TestPartitionedRate fills windows to some loads: no copy is missed, and new elements are
 // found as often as the filter says.
 func TestPartitionedRate(t *testing.T) {

@@ -126,6 +126,33 @@ func TestTimedBorders(t *testing.T) {
 	}
 }
 
+// TestNearBorder looks at single ticks. A copy up to a window behind a tick, or before it,
+// may lie in another era: from the tick on that is a window before the border. The tick a
+// window behind it has none there, nor has a tick in the midst of an era.
+func TestNearBorder(t *testing.T) {
+	for _, text := range []string{"1us", "1ms", "1s", "1h"} {
+		f := newTimed(t, TimedConfig{Window: mustWindow(t, text), Memory: 6400})
+		f.TestAndSet(make([]uint64, 1), make([]digest.Digest, 1), []int64{1_700_000_000_000_000_000}, nil)
+		window, era := f.params.Window, int64(1)<<(f.params.TickBits-1)
+		for k := range int64(3) {
+			border := f.params.Origin + k*era
+			for after, want := range map[int64]bool{
+				-window - 1: false, -window: true, -1: true, 0: true, window - 1: true, window: false, era / 2: false,
+			} {
+				if got := f.nearBorder([]int64{border + after}); got != want {
+					t.Errorf("%s: %d ticks after border %d: %v, want %v", text, after, k, got, want)
+				}
+				if unusual := f.unusual([]int64{border + after}); want && !unusual {
+					t.Errorf("%s: %d ticks after border %d are usual", text, after, k)
+				}
+			}
+		}
+		if f.nearBorder([]int64{layout.NoTick}) {
+			t.Errorf("%s: no time is near a border", text)
+		}
+	}
+}
+
 // Neither batches nor workers change what happens at a border, in lines that are full
 // too.
 func TestTimedBordersBatches(t *testing.T) {

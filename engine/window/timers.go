@@ -256,22 +256,29 @@ func (f *Timers) flush(seen []uint64) {
 }
 
 // Stats implements engine.PacketFilter. The false positive rate is that of the fullest
-// window that a sweep found, without what Equal saves. With K = 2 the true rate is up to
-// half higher.
+// window that a sweep found, without what Equal saves.
 func (f *Timers) Stats() engine.PacketStats {
 	timers := float64(f.timers())
 	peak := f.peak
 	if peak == 0 { // there was no sweep yet
 		peak = f.counts.NonZero
 	}
-	lines := theory.LineFilter{Cells: 8 * layout.LineSize / f.config.TimerBits, K: f.config.K}
+	lines := theory.EighthsFilter{Cells: 8 * layout.LineSize / f.config.TimerBits, K: f.config.K}
 	return engine.PacketStats{
 		Method:       "timers",
 		MemoryBytes:  f.bytes,
 		Fill:         float64(f.counts.NonZero) / timers,
 		PredictedFPR: lines.FPROfFill(float64(peak) / timers),
+		EdgeError:    f.edgeError(),
 		Late:         f.late.stats(1),
 	}
+}
+
+// edgeError is by how much a window may be too long: an element at the begin of a tick is
+// found up to the end of the last tick that its timers run in.
+func (f *Timers) edgeError() float64 {
+	size := float64(f.config.Window.Duration) + float64(f.config.Window.Packets) // one of them is 0
+	return max(0, (float64(f.window*f.tick.by)-1-size)/size)
 }
 
 // timers returns how many timers all lines have.

@@ -227,3 +227,63 @@ func BenchmarkTimers(b *testing.B) {
 		}
 	})
 }
+
+// TestTimersEdge looks for the longest gap at which a copy is found: EdgeError says by how
+// much it may exceed the window, and it does where the original came at the begin of a tick.
+func TestTimersEdge(t *testing.T) {
+	for _, bits := range []int{8, 16} {
+		for _, size := range []int64{1, 100, 126, 127, 130, 1000, 1_000_000, 12_345_678} {
+			c := TimersConfig{Window: Window{Duration: time.Duration(size)}, Memory: 6400, TimerBits: bits}
+			found := func(gap int64) bool {
+				f, err := NewTimers(c)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer f.Close()
+				first := int64(f.tick.by*1000) + math.MinInt64
+				var seen [1]uint64
+				f.TestAndSet(seen[:], make([]digest.Digest, 2), []int64{first, first + gap}, nil)
+				return seen[0] == 2
+			}
+			f, err := NewTimers(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			edge := f.Stats().EdgeError
+			f.Close()
+			longest := size + int64(math.Round(edge*float64(size)))
+			if edge > 0.016 || !found(size) || !found(longest) || found(longest+1) {
+				t.Errorf("%d bits, window %d: edge error %g", bits, size, edge)
+			}
+		}
+	}
+}
+
+// TestTimersPredicted gives timers new elements only. The rate they meet is at most the
+// predicted one, for any number of timers an element has.
+func TestTimersPredicted(t *testing.T) {
+	const window, calls = 4096, 200
+	rng := rand.New(rand.NewPCG(7, 8))
+	for k := 1; k <= 8; k++ {
+		f, err := NewTimers(TimersConfig{Window: Window{Packets: window}, Memory: window / 2 * 64, K: k})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		wrong, n := 0.0, 0.0
+		for call := range calls {
+			var digests [1024]digest.Digest
+			var seen [1024 / 64]uint64
+			for i := range digests {
+				digests[i] = digest.Digest{rng.Uint64(), rng.Uint64()}
+			}
+			f.TestAndSet(seen[:], digests[:], make([]int64, 1024), nil)
+			if call > 2*window/1024 {
+				wrong, n = wrong+float64(check.CountBits(seen[:])), n+1024
+			}
+		}
+		if predicted := f.Stats().PredictedFPR; wrong/n > predicted+5*math.Sqrt(predicted/n) || wrong/n < 0.8*predicted-5*math.Sqrt(predicted/n) {
+			t.Errorf("K = %d: %.3g, predicted %.3g", k, wrong/n, predicted)
+		}
+	}
+}

@@ -74,7 +74,10 @@ func (w Window) check() error {
 			kinds++
 		}
 	}
-	if kinds != 1 || w.Duration < 0 || w.Packets < 0 {
+	switch {
+	case kinds != 1:
+		return fmt.Errorf("%w: set exactly one of Duration, Packets and None", engine.ErrWindow)
+	case w.Duration < 0 || w.Packets < 0:
 		return fmt.Errorf("%w: duration %v, %d packets, none %v", engine.ErrWindow, w.Duration, w.Packets, w.None)
 	}
 	return nil

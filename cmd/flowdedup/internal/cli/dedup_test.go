@@ -247,7 +247,7 @@ func TestMethodParams(t *testing.T) {
 	const in = "router-vlan.pcapng"
 	want := duplicatesFound(t, in, "exact")
 	for _, c := range []struct{ method, params string }{
-		{"sbf", "Max=3,K=3,P=60"}, {"sbf", "max=1,k=2"}, {"sbf", "Max=7, K=8, P=100"}, {"rsbf", "K=4"}, {"bsbf", "K=4"},
+		{"sbf", "Max=3,K=3,P=60"}, {"sbf", "max=1,k=2"}, {"sbf", "Max=7, K=8, P=100"}, {"rsbf", "K=4"}, {"rsbf", "p=0.5"}, {"bsbf", "K=4"},
 		{"bsbfsd", "K=4"}, {"rlbsbf", "K=3"}, {"lru", "cells=16,cell-bits=32"}, {"qht", "cells=4"}, {"qqhtd", "cell bits=64"},
 	} {
 		got := duplicatesFound(t, in, c.method, "--memory", "1MiB", "--param", c.params)
@@ -309,6 +309,9 @@ func TestMethodParamsRefused(t *testing.T) {
 		{"--method timers --across", "takes no --across"},
 		{"--method timers --fpr 1%", "keeps no rate"},
 		{"--method sbf --param K=3", "needs --window none"},
+		{"--method rsbf --window none --param p=3", "p* is 3, must be from 1e-06 to 1"},
+		{"--method sbf --window none --param P=0.03", "its P is 0.03, must be a whole number"},
+		{"--method rsbf --window none --param K=2.5", "must be names and whole numbers"},
 		{"--method sbf --window none --param K", "must be names and whole numbers"},
 		{"--method sbf --window none --param K=0", "must be names and whole numbers"},
 		{"--method sbf --window none --param K=2,k=3", "has K twice"},

@@ -181,7 +181,7 @@ func TestPlanRates(t *testing.T) {
 				m := c.stream.rates(c.stream.kept(t, *p.Command, in), c.window, blur, c.refresh)
 				off := c.off
 				if p.Method == "rsbf" {
-					off = 0.5
+					off = 0.25
 				}
 				within(t, p.Method+" FPR", *p.FPR, m.fpr, off, m.news, p.FPRKind == "bound")
 				trials := m.repeats

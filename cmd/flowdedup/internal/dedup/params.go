@@ -6,6 +6,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/stream"
 	"github.com/flowdedup/flowdedup/engine/window"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,8 +20,9 @@ const (
 )
 
 // Params are the parameters of a method, by the names that "plan" prints. The method
-// chooses those that are missing.
-type Params map[string]int
+// chooses those that are missing. All are whole numbers, but for the P of rsbf, which is the
+// p* of its paper.
+type Params map[string]float64
 
 // methodParams returns the names of the parameters of a method; most have none.
 func methodParams(method string) []string {
@@ -31,6 +33,8 @@ func methodParams(method string) []string {
 		return []string{"K"}
 	case method == "sbf":
 		return []string{"K", "P", "Max"}
+	case method == "rsbf":
+		return []string{"K", "P"}
 	case slices.Contains([]string{"lru", "qht", "qqhtd"}, method):
 		return []string{"cells", "cell-bits"}
 	case stream.IsMethod(method):
@@ -47,16 +51,23 @@ func ParseParams(text string) (Params, error) {
 	p := Params{}
 	for word := range strings.SplitSeq(text, ",") {
 		name, digits, ok := strings.Cut(word, "=")
-		value, err := strconv.Atoi(strings.TrimSpace(digits))
-		if name = strings.TrimSpace(name); !ok || name == "" || err != nil || value < 1 {
-			return nil, errors.New("must be names and whole numbers from 1 on, such as K=3,P=10,Max=3")
+		value, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
+		name = canonical(strings.TrimSpace(name))
+		if !ok || name == "" || err != nil || !validParam(name, value) {
+			return nil, errors.New("must be names and whole numbers from 1 on, such as K=3,P=10,Max=3, or a share for the P of rsbf")
 		}
-		if name = canonical(name); p[name] != 0 {
+		if p[name] != 0 {
 			return nil, fmt.Errorf("has %s twice", name)
 		}
 		p[name] = value
 	}
 	return p, nil
+}
+
+// validParam reports whether a method may have such a parameter: a whole number, or a share.
+func validParam(name string, value float64) bool {
+	whole := value >= 1 && value <= math.MaxInt32 && value == math.Trunc(value)
+	return whole || name == "P" && value > 0 && value < 1
 }
 
 // canonical returns the spelling that methods use for a parameter's name.
@@ -74,10 +85,13 @@ func canonical(name string) string {
 func (p Params) String() string {
 	var words []string
 	for _, name := range p.names() {
-		words = append(words, fmt.Sprintf("%s=%d", name, p[name]))
+		words = append(words, fmt.Sprintf("%s=%v", name, p[name]))
 	}
 	return strings.Join(words, ",")
 }
+
+// whole returns a parameter, or 0 if it is missing.
+func (p Params) whole(name string) int { return int(p[name]) }
 
 func (p Params) names() []string { return slices.Sorted(maps.Keys(p)) }
 
@@ -91,6 +105,8 @@ func (c *Config) CheckMethod() error {
 			return errors.New("it has no parameters")
 		case !slices.Contains(known, name):
 			return fmt.Errorf("it has no parameter %s, it takes %s", name, strings.Join(known, ", "))
+		case c.Params[name] < 1 && c.Method != "rsbf":
+			return fmt.Errorf("its %s is %v, must be a whole number", name, c.Params[name])
 		}
 	}
 	switch {
@@ -112,13 +128,13 @@ func (c *Config) CheckMethod() error {
 func (c *Config) timers(memory int) window.TimersConfig {
 	return window.TimersConfig{
 		Window: c.Window, Memory: memory, Refresh: c.Refresh,
-		K: c.Params["K"], Equal: c.Params["equal"], TimerBits: c.Params["counter-bits"],
+		K: c.Params.whole("K"), Equal: c.Params.whole("equal"), TimerBits: c.Params.whole("counter-bits"),
 	}
 }
 
 // partitioned returns the configuration of an age-partitioned filter for a size of memory.
 func (c *Config) partitioned(memory int) window.PartitionedConfig {
-	return window.PartitionedConfig{Window: c.Window, Memory: memory, K: c.Params["K"], Refresh: c.Refresh}
+	return window.PartitionedConfig{Window: c.Window, Memory: memory, K: c.Params.whole("K"), Refresh: c.Refresh}
 }
 
 // stream returns the configuration of a method without a window for a size of memory. Its
@@ -126,9 +142,14 @@ func (c *Config) partitioned(memory int) window.PartitionedConfig {
 func (c *Config) stream(memory int) (stream.Config, error) {
 	s := stream.Config{
 		Method: c.Method, Memory: memory, FPR: c.FPR,
-		K: c.Params["K"], P: c.Params["P"], Max: c.Params["Max"],
+		K: c.Params.whole("K"), Max: c.Params.whole("Max"),
 	}
-	cells, bits := c.Params["cells"], c.Params["cell-bits"]
+	if c.Method == "rsbf" {
+		s.Threshold = c.Params["P"]
+	} else {
+		s.P = c.Params.whole("P")
+	}
+	cells, bits := c.Params.whole("cells"), c.Params.whole("cell-bits")
 	if cells == 0 && bits == 0 {
 		return s, nil
 	}

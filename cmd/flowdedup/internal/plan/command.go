@@ -70,7 +70,7 @@ func params(from *sizing.Candidate) dedup.Params {
 	all := dedup.Params{}
 	for _, p := range from.Parameters {
 		if name := strings.ReplaceAll(p.Name, " ", "-"); dedup.HasParam(from.Method.Name, name) {
-			all[name] = p.Value
+			all[name] = float64(p.Value)
 		}
 	}
 	return all
