@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -129,5 +130,60 @@ func TestDatagramsAllocate(t *testing.T) {
 	open()
 	if n := testing.AllocsPerRun(100, open); n > 0 || len(b.Frames) != 2 || len(b.Interfaces) != 1 {
 		t.Errorf("%v allocations, %d packets of %d interfaces", n, len(b.Frames), len(b.Interfaces))
+	}
+}
+
+// TestSilent is silent while a Next waits and nothing has come, and at no other time.
+func TestSilent(t *testing.T) {
+	enter(t)
+	m, err := Open(Config{Targets: []Target{Datagrams(netip.MustParseAddrPort("127.0.0.1:2055"))}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Silent() {
+		t.Error("it is silent before it is read")
+	}
+	conn, err := net.Dial("udp", "127.0.0.1:2055")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	come, next := make(chan int), make(chan bool)
+	go func() {
+		defer close(come)
+		for b := new(capture.Batch); m.Next(b) == nil; <-next {
+			come <- len(b.Frames)
+		}
+	}()
+	deliver := func() (n int) {
+		for n = <-come; n == 0; n = <-come {
+			next <- true
+		}
+		return n
+	}
+	for range 3 {
+		send(t, conn, []byte("datagram"))
+		if n := deliver(); n != 1 || m.Silent() {
+			t.Errorf("%d datagrams came, or it is silent while they are delivered", n)
+		}
+		send(t, conn, []byte("another"))
+		next <- true
+		if n := deliver(); n != 1 || m.Silent() {
+			t.Errorf("%d datagrams came, or it is silent while they are delivered", n)
+		}
+		next <- true
+		for !m.Silent() {
+			runtime.Gosched()
+		}
+	}
+	m.Stop()
+	for range come {
+		next <- true
+	}
+	if m.Silent() {
+		t.Error("it is silent when it has ended")
+	}
+	if err := m.Close(); err != nil {
+		t.Error(err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"slices"
 	"testing"
 
 	"github.com/flowdedup/flowdedup/capture"
@@ -24,7 +25,11 @@ func TestBegin(t *testing.T) {
 	// A template of a port, and a record of it.
 	message := []byte("\x00\x0a\x00\x00\x00\x00\x03\x84\x00\x00\x00\x00\x00\x00\x00\x01\x00\x02\x00\x0c\x01\x00\x00\x01\x00\x07\x00\x02\x01\x00\x00\x06\x00\x50")
 	binary.BigEndian.PutUint16(message[2:], uint16(len(message)))
-	contents := [][]byte{message, bytes.Repeat(message, 3), []byte("GET / HTTP/1.0\r\n\r\n")}
+	numbered := func(n byte) []byte {
+		message[11] = n
+		return bytes.Clone(message)
+	}
+	contents := [][]byte{numbered(0), slices.Concat(numbered(1), numbered(2), numbered(3)), []byte("GET / HTTP/1.0\r\n\r\n")}
 	var conns []net.Conn
 	for range contents {
 		conns = append(conns, connect(t, r.listener.Addr()))
