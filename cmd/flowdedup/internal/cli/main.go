@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"sync"
@@ -35,17 +34,19 @@ type env struct {
 }
 
 // closedStdout is the standard output of a process that was started without one. The runtime
-// puts the null device there, which would take all results without a word.
+// puts the null device there, which would take all results without a word. Programs that want
+// no output give the same device, opened for reading too: nothing tells the two apart. So a
+// lost result is reported, and changes no exit code.
 type closedStdout struct{}
 
-func (closedStdout) Write([]byte) (int, error) {
-	return 0, fmt.Errorf("%w: no result was printed", outfile.ErrStdoutClosed)
-}
+var errNotPrinted = errors.New("standard output is closed, or the null device: no result was printed")
+
+func (closedStdout) Write([]byte) (int, error) { return 0, errNotPrinted }
 
 // unlessClosed drops the error of a closed standard output, for summaries of runs whose
 // results are elsewhere.
 func unlessClosed(err error) error {
-	if errors.Is(err, outfile.ErrStdoutClosed) {
+	if errors.Is(err, errNotPrinted) {
 		return nil
 	}
 	return err
