@@ -249,16 +249,20 @@ func intoClosedPipe(t *testing.T, cmd *exec.Cmd) (stderr string, code int) {
 // another output, which keeps what was processed so far.
 func TestClosedPipeCutsOthers(t *testing.T) {
 	other := filepath.Join(t.TempDir(), "other")
-	for _, args := range [][]string{
-		{"dedup", "-w", "-", "--duplicates", other},
-		{"distinct", "--json", "--list", "--every", "1s", "--csv", other},
+	for _, c := range []struct {
+		args []string
+		kept string // packets in part have a name that says so
+		says int    // lines
+	}{
+		{[]string{"dedup", "-w", "-", "--duplicates", other}, other + ".partial", 2},
+		{[]string{"distinct", "--json", "--list", "--every", "1s", "--csv", other}, other, 1},
 	} {
-		stderr, code := intoClosedPipe(t, program(t, append(args, bundled("router-plain.pcapng"))...))
-		if code != exitFailed || !strings.Contains(stderr, other) || strings.Count(stderr, "\n") != 1 {
-			t.Errorf("%s: exit code %d, stderr %q", args, code, stderr)
+		stderr, code := intoClosedPipe(t, program(t, append(c.args, bundled("router-plain.pcapng"))...))
+		if code != exitFailed || !strings.Contains(stderr, c.kept) || strings.Count(stderr, "\n") != c.says {
+			t.Errorf("%s: exit code %d, stderr %q", c.args, code, stderr)
 		}
-		if err := os.Remove(other); err != nil {
-			t.Errorf("%s: nothing was kept: %v", args, err)
+		if err := os.Remove(c.kept); err != nil {
+			t.Errorf("%s: nothing was kept: %v", c.args, err)
 		}
 	}
 }
