@@ -137,7 +137,7 @@ func TestFirst(t *testing.T) {
 			if connections*s.points != s.twoSided || whole.TCP4.Conversations == 0 || whole.TCP6.Conversations == 0 {
 				t.Errorf("conversations: %+v", whole)
 			}
-			output, split := s.dedup(t, s.capture(), "--keep", "first")
+			output, split := s.dedup(t, s.capture(), "--keep", "first", "--prefer", "first")
 			after, kept := s.flows(t, output, s.key), s.kept(t, output)
 			t.Logf("before %+v, first %+v", before.tcp(), after.tcp())
 			if after.tcp().Split != connections || kept.Away == 0 || split < connections {
