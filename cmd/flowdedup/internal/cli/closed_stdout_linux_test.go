@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"bytes"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,6 +14,7 @@ import (
 func TestClosedStdout(t *testing.T) {
 	in := bundled("router-in.pcap")
 	out := filepath.Join(t.TempDir(), "out.pcap")
+	table := filepath.Join(t.TempDir(), "table.csv")
 	different := bundled("router-out.pcap")
 	for _, c := range []struct {
 		args []string
@@ -19,6 +22,7 @@ func TestClosedStdout(t *testing.T) {
 		says bool
 	}{
 		{[]string{"distinct", in}, exitDone, true},
+		{[]string{"distinct", in, "--csv", table}, exitDone, true},
 		{[]string{"inspect", in}, exitDone, true},
 		{[]string{"compare", in, in}, exitDone, true},
 		{[]string{"compare", in, different}, exitDifferent, true},
@@ -39,5 +43,9 @@ func TestClosedStdout(t *testing.T) {
 		if got != c.want || strings.Contains(said.String(), "no result was printed") != c.says {
 			t.Errorf("%q: exit code %d, want %d: %s", c.args, got, c.want, said.String())
 		}
+	}
+	rows, err := os.ReadFile(table)
+	if err != nil || bytes.Count(rows, []byte("\n")) < 3 {
+		t.Errorf("the run did not go on: %q, %v", rows, err)
 	}
 }

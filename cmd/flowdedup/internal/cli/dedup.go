@@ -315,7 +315,7 @@ func (f *dedupFlags) print(e *env, s *dedup.Summary, err error) error {
 		w = e.stderr
 	}
 	if f.output != "" && !f.json {
-		return unlessClosed(f.printTo(w, s))
+		return f.printTo(e.unlessClosed(w), s)
 	}
 	return f.printTo(w, s)
 }

@@ -80,7 +80,7 @@ func (e *env) codeOf(err error) int {
 		return exitDamaged
 	case errors.Is(err, errDifferent):
 		return exitDifferent
-	case isQuietEnd(err) && !errors.Is(err, errDamageReported), isNote(err), errors.Is(err, sink.ErrBlocked), errors.Is(err, errNotPrinted):
+	case isQuietEnd(err) && !errors.Is(err, errDamageReported), isNote(err), errors.Is(err, sink.ErrBlocked):
 		return exitDone
 	}
 	return exitFailed

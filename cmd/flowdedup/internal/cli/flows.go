@@ -281,5 +281,5 @@ func (f *flowsFlags) print(e *env, s *flows.Summary, err error) error {
 	case f.quiet:
 		return nil
 	}
-	return unlessClosed(report.FlowsText(w, s)) // a service may have none
+	return report.FlowsText(e.unlessClosed(w), s) // a service may have none
 }

@@ -375,7 +375,7 @@ func (f *liveFlags) print(e *env, s *live.Summary) error {
 	if f.json {
 		return f.printTo(w, s)
 	}
-	return unlessClosed(f.printTo(w, s)) // a service may have none
+	return f.printTo(e.unlessClosed(w), s) // a service may have none
 }
 
 func (f *liveFlags) printTo(w io.Writer, s *live.Summary) error {

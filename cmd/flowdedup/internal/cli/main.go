@@ -23,6 +23,8 @@ type env struct {
 	wrap func(capture.Source) capture.Source
 	// signal is the signal that asked the command to end, 0 if none did.
 	signal atomic.Int32
+	// closed is nil if standard output is open.
+	closed *closedStdout
 	// quiet drops warnings.
 	quiet bool
 
@@ -36,20 +38,23 @@ type env struct {
 // closedStdout is the standard output of a process that was started without one. The runtime
 // puts the null device there, which would take all results without a word. Programs that want
 // no output give the same device, opened for reading too: nothing tells the two apart. So a
-// lost result is reported, and changes no exit code.
-type closedStdout struct{}
+// lost result is reported, and changes neither the run nor its exit code.
+type closedStdout struct{ lost atomic.Bool }
 
 var errNotPrinted = errors.New("standard output is closed, or the null device: no result was printed")
 
-func (closedStdout) Write([]byte) (int, error) { return 0, errNotPrinted }
+func (c *closedStdout) Write(p []byte) (int, error) {
+	c.lost.Store(true)
+	return len(p), nil
+}
 
-// unlessClosed drops the error of a closed standard output, for summaries of runs whose
-// results are elsewhere.
-func unlessClosed(err error) error {
-	if errors.Is(err, errNotPrinted) {
-		return nil
+// unlessClosed returns w, or what takes all without a word if w is a closed standard output:
+// for summaries of runs whose results are elsewhere.
+func (e *env) unlessClosed(w io.Writer) io.Writer {
+	if e.closed != nil && w == e.stdout {
+		return io.Discard
 	}
-	return err
+	return w
 }
 
 // Main runs one command line and returns the exit code.
@@ -63,7 +68,8 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	ctx, stop := e.watchSignals(context.Background())
 	defer stop()
 	if stdout == io.Writer(os.Stdout) && outfile.CheckStdout() != nil {
-		stdout = closedStdout{}
+		e.closed = &closedStdout{}
+		stdout = e.closed
 	}
 	out := sink.NewInterruptibleWriter(ctx, "standard output", stdout)
 	defer out.Close()
@@ -78,6 +84,9 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	root := newRoot(e)
 	root.SetArgs(args)
 	err = root.ExecuteContext(ctx)
+	if e.closed != nil && e.closed.lost.Load() {
+		e.warn(errNotPrinted)
+	}
 	e.report(err)
 	return e.exitCode(err)
 }
