@@ -211,7 +211,7 @@ func (r *remnant) identified() bool {
 	if size+least > len(r.ip) {
 		return false
 	}
-	return r.ip[10]|r.ip[11] == 0 || foldSum(sumWords(r.ip[:size])) == 0xffff
+	return r.ip[10]|r.ip[11] == 0 || headerSum(r.ip[:size]) == 0xffff
 }
 
 // isNumber reports whether all of a number of 32 bits was captured, and is not 0.
