@@ -125,24 +125,31 @@ const (
 // awaitSocket waits for a socket of a local port in a state.
 func awaitSocket(t *testing.T, port, state string) {
 	t.Helper()
+	awaitSockets(t, port, state, 1)
+}
+
+// awaitSockets waits for so many sockets of a local port in a state.
+func awaitSockets(t *testing.T, port, state string, count int) {
+	t.Helper()
 	var number int
 	if _, err := fmt.Sscan(port, &number); err != nil {
 		t.Fatal(err)
 	}
 	local := fmt.Sprintf(":%04X", number)
-	waitFor(t, "a socket of port "+port+" in state "+state, func() bool {
+	waitFor(t, fmt.Sprintf("%d sockets of port %s in state %s", count, port, state), func() bool {
 		// Not /proc/net: the first thread of the process may be in the namespace of another test.
 		all, err := os.ReadFile("/proc/thread-self/net/tcp")
 		if err != nil {
 			t.Fatal(err)
 		}
+		found := 0
 		for line := range strings.Lines(string(all)) {
 			// The kernel's end of a connection has no inode until the program accepts it.
 			if f := strings.Fields(line); len(f) > 9 && strings.HasSuffix(f[1], local) && f[3] == state && f[9] != "0" {
-				return true
+				found++
 			}
 		}
-		return false
+		return found >= count
 	})
 }
 
@@ -156,6 +163,8 @@ func TestNetworkJoins(t *testing.T) {
 	for range names {
 		conns = append(conns, dialled(t, port))
 	}
+	// A peer that is accepted when the other has sent all comes too late to be joined.
+	awaitSockets(t, port, established, len(names))
 	for i, name := range names {
 		data, err := os.ReadFile(name)
 		if err != nil {
