@@ -66,6 +66,35 @@ func TestJumpingRate(t *testing.T) {
 	plausible(t, "jumping", freshRate(f, window, measured), measured, 1-clear, .03)
 }
 
+// The window of SWAMP is exact, and its rate is the number of fingerprints in it over all.
+func TestSwamp(t *testing.T) {
+	const window, measured = 1000, 200_000
+	for _, bits := range []int{5, 8, 12} {
+		f := newSwamp(window*(10+bits)+int(1.2*float64(bits+3)*window), window)
+		if f.records != window || f.errors != bits {
+			t.Fatalf("%d records at 2^-%d, want %d at 2^-%d", f.records, f.errors, window, bits)
+		}
+		want := 1 - math.Pow(1-math.Exp2(-float64(f.width())), window)
+		plausible(t, fmt.Sprintf("2^-%d", bits), freshRate(f, window, measured), measured, want, .03)
+	}
+	f := newSwamp(100*window, window)
+	for i := range uint64(5 * window) {
+		f.TestAndSet(stream.Digest(i), 0)
+		for _, back := range []uint64{1, window / 2, window - 1, window, window + 1} {
+			if i < back {
+				continue
+			}
+			value := stream.Digest(i - back)[0] >> (64 - f.width())
+			if held := f.counts[value] > 0; held != (back < window) {
+				t.Fatalf("record %d, %d before it: held %v", i, back, held)
+			}
+		}
+	}
+	if small := newSwamp(window*5, window); small.records >= window || small.Bits() > window*5 {
+		t.Errorf("%d records in %d bits", small.records, small.Bits())
+	}
+}
+
 // Rows that are too short miss by the Poisson tail, and report by what they hold.
 func TestTimedRowsRates(t *testing.T) {
 	const nRows, cells, lambda, measured = 200, 6, 5, 200_000

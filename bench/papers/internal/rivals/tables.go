@@ -67,8 +67,9 @@ func Experiment() result.Experiment {
 // slidingMethods are for sliding windows: an element that is seen again is remembered
 // longer.
 func slidingMethods() []method {
-	return append([]method{
+	rivals := append([]method{
 		decaying,
+		swampMethod,
 		partitioned(true),
 		partitioned(false),
 		agingLine,
@@ -82,7 +83,9 @@ func slidingMethods() []method {
 		stamped(16, 24, 8, lineBits),
 		stamped(8, 48, 16, lineBits),
 		stable(3, 4, 72),
-	}, append(engineLRU("32x16"), engineWindows(true, func(elements int64) window.Window { return window.Window{Packets: elements} })...)...)
+	}, quotientRows()...)
+	engines := engineWindows(true, func(elements int64) window.Window { return window.Window{Packets: elements} })
+	return slices.Concat(rivals, engineLRU("32x16"), engines)
 }
 
 func slidingTable(o result.Options, t *result.Table) {
