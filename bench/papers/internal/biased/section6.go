@@ -210,29 +210,45 @@ var figures = []figure{
 const (
 	// figureScale divides the sizes of the figures, which need fewer errors than tables.
 	figureScale = 512
+	figureSeeds = 3
 	points      = 20 // of a line
 	shown       = 10 // of them in the table
 	// settled is how near to its last value a line has to stay.
 	settled = 0.05
 )
 
-// make runs the stream once for each memory and draws what became of the filters.
+// make runs the streams of all seeds for each memory and draws what became of the filters.
 func (f figure) make(o result.Options, t *result.Table) {
-	scale := o.Size(figureScale, 1)
+	scale, seeds := o.Size(figureScale, 1), o.Size(figureSeeds, 1)
 	s := newSize(f.millions, f.percent, scale)
-	t.Say(fmt.Sprintf("%d elements, k = 2 and the parameters of Tables 4 to 9, one seed; N and memory are the printed ones divided by %d. "+
-		"Rates are those of all elements so far. The last column says from which element on a line stays within %g %% of its end.", s.elements, scale, 100*settled))
+	t.Say(fmt.Sprintf("%d elements, k = 2 and the parameters of Tables 4 to 9, mean and half the span of %d seeds; N and memory are the printed ones divided by %d. "+
+		"Rates cover all elements so far. The last column says from which element on a line stays within %g %% of its end.", s.elements, seeds, scale, 100*settled))
 	printed := f.printed()
-	for _, lines := range result.Map(o, f.megabytes, func(megabytes int) []chart.Line { return f.lines(megabytes, s) }) {
-		for _, l := range lines {
-			t.Rows = append(t.Rows, lineRow(l, printed))
+	for _, runs := range result.Grid(o, len(f.megabytes), seeds, func(i, seed int) []chart.Line { return f.lines(f.megabytes[i], s, seed) }) {
+		for i := range runs[0] {
+			t.Rows = append(t.Rows, lineRow(runs, i, printed))
+			t.Draw(0, meanLine(runs, i))
 		}
-		t.Draw(0, lines...)
 	}
 }
 
-// lines runs all filters of one memory size and returns their rates or loads.
-func (f figure) lines(megabytes int, s size) []chart.Line {
+// meanLine returns the mean over the seeds of line i.
+func meanLine(runs [][]chart.Line, i int) chart.Line {
+	mean := runs[0][i]
+	mean.Y = slices.Clone(mean.Y)
+	for p := range mean.Y {
+		sum := 0.0
+		for _, lines := range runs {
+			sum += lines[i].Y[p]
+		}
+		mean.Y[p] = sum / float64(len(runs))
+	}
+	return mean
+}
+
+// lines runs all filters of one memory size over the stream of a seed, and returns their
+// rates or loads.
+func (f figure) lines(megabytes int, s size, seed int) []chart.Line {
 	n := len(rivals)
 	lines, scores := make([]chart.Line, 2*n), make([]stream.Score, n) // FPR, then FNR
 	for i, m := range rivals {
@@ -242,7 +258,7 @@ func (f figure) lines(megabytes int, s size) []chart.Line {
 			lines[i] = chart.Line{Name: fmt.Sprintf("%s, %d MB", m.name, megabytes)}
 		}
 	}
-	source, filters := s.source(0), build(rivals, megabytes, s, 0)
+	source, filters := s.source(seed), build(rivals, megabytes, s, seed)
 	part := (s.elements + points - 1) / points
 	for p := range points {
 		x := float64(f.millions) * float64(p+1) / points
@@ -262,15 +278,16 @@ func (f figure) lines(megabytes int, s size) []chart.Line {
 	return lines
 }
 
-// lineRow returns the row of a line, whose end may be printed.
-func lineRow(l chart.Line, printed map[string]float64) result.Row {
+// lineRow returns the row of line i of all seeds, whose end may be printed.
+func lineRow(runs [][]chart.Line, i int, printed map[string]float64) result.Row {
+	l := meanLine(runs, i)
 	row, from := result.Row{Name: l.Name}, 0
 	for p, v := range l.Y {
 		if math.Abs(v/l.Y[points-1]-1) > settled {
 			from = p + 1
 		}
 		if (p+1)%(points/shown) == 0 {
-			row = row.And("%", 100*v)
+			row.Cells = append(row.Cells, result.SpreadOf(runs, func(lines []chart.Line) float64 { return lines[i].Y[p] }))
 		}
 	}
 	if end, found := printed[l.Name]; found {

@@ -34,7 +34,7 @@ const (
 	phases
 )
 
-// burstResult is the outcome, summed over the seeds.
+// burstResult is the outcome of one seed, or of all of them.
 type burstResult struct {
 	curve  [points]phase
 	phases [phases]phase
@@ -53,6 +53,14 @@ func (p *phase) observe(one scores, filters int) {
 	p.filters += filters
 	p.observed++
 	p.most = max(p.most, filters)
+}
+
+// add adds the observations of another run.
+func (p *phase) add(of *phase) {
+	p.sum(of.scores)
+	p.filters += of.filters
+	p.observed += of.observed
+	p.most = max(p.most, of.most)
 }
 
 // mean returns the mean number of filters.
@@ -84,31 +92,28 @@ func (r burstRun) end(n int) uint64 {
 	return uint64(third + (third+r.burst-1)/r.burst)
 }
 
-// measure runs the streams of all seeds.
-func (r burstRun) measure(s *source) *burstResult {
+// measure runs the stream of a seed.
+func (r burstRun) measure(s *source, seed int) *burstResult {
 	var out burstResult
 	config := paper.DynamicConfig{
 		Filter: paper.TimerConfig{Timers: r.timers(), K: burstK, Window: r.window},
 		FPR:    burstFPR, Rule: r.rule, MaxFilters: maxFilters,
 	}
-	for seed := 1; seed <= s.seeds; seed++ {
-		f, truth := result.Must(paper.NewDynamic(config)), s.groundTruth(r.window)
-		calm, back, calmAgain := 0, uint64(0), false // calm: the most filters before the burst
-		for i, element := range s.stream(seed) {
-			unit, phase, settled := r.place(i, s.events)
-			one := truth.score(element, unit, f.TestAndSetAt(stream.Digest(element), unit))
-			filters := f.Filters()
-			out.curve[i*points/s.events].observe(one, filters)
-			if settled {
-				out.phases[phase].observe(one, filters)
-			}
-			if phase == before {
-				calm = max(calm, filters)
-			} else if phase == after && !calmAgain {
-				back, calmAgain = unit-r.end(s.events), filters <= calm
-			}
+	f, truth := result.Must(paper.NewDynamic(config)), s.groundTruth(r.window)
+	calm, calmAgain := 0, false // calm: the most filters before the burst
+	for i, element := range s.stream(seed) {
+		unit, phase, settled := r.place(i, s.events)
+		one := truth.score(element, unit, f.TestAndSetAt(stream.Digest(element), unit))
+		filters := f.Filters()
+		out.curve[i*points/s.events].observe(one, filters)
+		if settled {
+			out.phases[phase].observe(one, filters)
 		}
-		out.backIn += back
+		if phase == before {
+			calm = max(calm, filters)
+		} else if phase == after && !calmAgain {
+			out.backIn, calmAgain = unit-r.end(s.events), filters <= calm
+		}
 	}
 	return &out
 }
@@ -148,18 +153,49 @@ func (r burstRun) predict(s *source, rate int) (filters, fpr float64) {
 	return result.Must(form.CardinalityFilters(held)), 100 * result.Must(form.MeanFPR(held))
 }
 
+// seeds are the outcomes of a run, one for each seed.
+type seeds []*burstResult
+
+// part returns a part of the curve of all seeds.
+func (all seeds) part(i int) (sum phase) {
+	for _, b := range all {
+		sum.add(&b.curve[i])
+	}
+	return sum
+}
+
+// most returns the most filters of a phase.
+func (all seeds) most(part int) float64 {
+	most := 0
+	for _, b := range all {
+		most = max(most, b.phases[part].most)
+	}
+	return float64(most)
+}
+
+// spread returns a number of a phase, in a unit, over the seeds.
+func (all seeds) spread(unit string, part int, of func(p *phase) float64) result.Cell {
+	var numbers []float64
+	for _, b := range all {
+		numbers = append(numbers, of(&b.phases[part]))
+	}
+	return result.SpreadOfNumbers(unit, numbers...)
+}
+
 // burstFigure adds a row and a line for each run. Each chart has the runs of one window and
 // way to size, over the events.
-func burstFigure(o result.Options, t *result.Table, s *source, y func(p *phase) float64, row func(r burstRun, b *burstResult) result.Row) {
+func burstFigure(o result.Options, t *result.Table, s *source, y func(p *phase) float64, row func(r burstRun, all seeds) []result.Cell) {
 	runs := burstRuns()
 	t.Say(s.setting())
-	for i, b := range result.Map(o, runs, func(r burstRun) *burstResult { return r.measure(s) }) {
-		r := runs[i]
-		t.Rows = append(t.Rows, row(r, b))
+	outcomes := result.Grid(o, len(runs), s.seeds, func(run, seed int) *burstResult { return runs[run].measure(s, seed+1) })
+	for i, r := range runs {
+		all := seeds(outcomes[i])
+		t.Rows = append(t.Rows, result.Row{Name: r.name(), Cells: row(r, all)})
 		line := chart.Line{Name: fmt.Sprintf("%s, x%d", r.ruleName(), r.burst), Dashed: r.burst == 2}
-		for j := range b.curve {
+		for j := range points {
+			part := all.part(j)
 			line.X = append(line.X, (float64(j)+.5)*float64(s.events)/points/1000)
-			line.Y = append(line.Y, y(&b.curve[j]))
+			line.Y = append(line.Y, y(&part))
 		}
 		t.Draw(i/(len(runs)/len(t.Charts)), line)
 	}
@@ -168,25 +204,33 @@ func burstFigure(o result.Options, t *result.Table, s *source, y func(p *phase) 
 // figure10 is Figure 10: the filters alive.
 func figure10(o result.Options, t *result.Table) {
 	s := newSource(o)
-	burstFigure(o, t, s, (*phase).mean, func(r burstRun, b *burstResult) result.Row {
+	burstFigure(o, t, s, (*phase).mean, func(r burstRun, all seeds) []result.Cell {
 		calm, _ := r.predict(s, 1)
 		burst, _ := r.predict(s, r.burst)
-		first, second, third := &b.phases[before], &b.phases[during], &b.phases[after]
-		return result.MeasuredRow(r.name(), "",
-			first.mean(), calm, float64(first.most), second.mean(), burst, float64(second.most),
-			third.mean(), float64(third.most), float64(b.backIn)/float64(s.seeds))
+		number := func(v float64) result.Cell { return result.Measured(v, "") }
+		mean := func(part int) result.Cell { return all.spread("", part, (*phase).mean) }
+		var backIn []float64
+		for _, b := range all {
+			backIn = append(backIn, float64(b.backIn))
+		}
+		return []result.Cell{
+			mean(before), number(calm), number(all.most(before)), mean(during), number(burst), number(all.most(during)),
+			mean(after), number(all.most(after)), result.SpreadOfNumbers("", backIn...),
+		}
 	})
 }
 
 // figure11 is Figure 11: their false positives.
 func figure11(o result.Options, t *result.Table) {
 	s := newSource(o)
-	burstFigure(o, t, s, (*phase).fpr, func(r burstRun, b *burstResult) result.Row {
+	perfect := func(p *phase) float64 { return 100 * p.perfect.FPR() }
+	burstFigure(o, t, s, (*phase).fpr, func(r burstRun, all seeds) []result.Cell {
 		_, calm := r.predict(s, 1)
 		_, burst := r.predict(s, r.burst)
-		first, second := &b.phases[before], &b.phases[during]
-		return result.MeasuredRow(r.name(), "%",
-			first.fpr(), 100*first.perfect.FPR(), calm, second.fpr(), 100*second.perfect.FPR(), burst,
-			b.phases[after].fpr())
+		rate := func(part int) result.Cell { return all.spread("%", part, (*phase).fpr) }
+		return []result.Cell{
+			rate(before), all.spread("%", before, perfect), result.Measured(calm, "%"),
+			rate(during), all.spread("%", during, perfect), result.Measured(burst, "%"), rate(after),
+		}
 	})
 }

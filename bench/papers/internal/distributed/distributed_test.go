@@ -71,7 +71,7 @@ func TestEqualTimersBalance(t *testing.T) {
 	s := short(30_000)
 	var results []equalResult
 	for _, r := range append(equalRuns(1000, 1)[:2], equalRuns(1000, equalSlices)[:3]...) {
-		results = append(results, r.measure(s))
+		results = append(results, r.measure(s, 1))
 	}
 	v1, v2, h1, h2, h3 := results[0].own, results[1].own, results[2].own, results[3].own, results[4].own
 	if v1.FalseNegatives != 0 || h1.FalseNegatives != 0 {

@@ -45,7 +45,7 @@ func size(k int, n, fpr float64) int {
 // setting describes the streams.
 func (s *source) setting() string {
 	return fmt.Sprintf("%d streams of %d events, the printed number, from a Zipf distribution with exponent %g on %d elements "+
-		"(about %.0f of them come; seeds from 1). An event is a duplicate if the filter itself has delivered it in the "+
+		"(about %.0f of them come; seeds from 1; mean and half the span of their rates). An event is a duplicate if the filter itself has delivered it in the "+
 		"latest w units (Definition 4). FPR is FP/(FP+TN), FNR is FN/(FN+TP).",
 		s.seeds, s.events, s.alpha, s.domain, s.distinct(s.events))
 }
@@ -111,7 +111,7 @@ type equalRun struct {
 	window, slices, atLeast int
 }
 
-// equalResult is the outcome, summed over the seeds.
+// equalResult is the outcome of one seed.
 type equalResult struct {
 	scores
 	// groups[x] counts by its own deliveries the events without a zero timer and with
@@ -130,18 +130,16 @@ func equalRuns(window, slices int) (runs []equalRun) {
 // timers returns the size of the filter.
 func (r equalRun) timers(s *source) int { return size(equalK, s.distinct(r.window), equalFPR) }
 
-// measure runs the streams of all seeds.
-func (r equalRun) measure(s *source) (out equalResult) {
+// measure runs the stream of a seed.
+func (r equalRun) measure(s *source, seed int) (out equalResult) {
 	config := paper.TimerConfig{Timers: r.timers(s), K: equalK, Window: r.window, Equal: r.atLeast}
-	for seed := 1; seed <= s.seeds; seed++ {
-		f, truth := result.Must(paper.NewTimerSlices(config, r.slices)), s.groundTruth(r.window)
-		for i, element := range s.stream(seed) {
-			unit, d := uint64(i), stream.Digest(element)
-			group := f.Slice(d).EqualTimers(d, unit)
-			one := truth.score(element, unit, f.TestAndSetAt(d, unit))
-			out.groups[group].Sum(one.own)
-			out.sum(one)
-		}
+	f, truth := result.Must(paper.NewTimerSlices(config, r.slices)), s.groundTruth(r.window)
+	for i, element := range s.stream(seed) {
+		unit, d := uint64(i), stream.Digest(element)
+		group := f.Slice(d).EqualTimers(d, unit)
+		one := truth.score(element, unit, f.TestAndSetAt(d, unit))
+		out.groups[group].Sum(one.own)
+		out.sum(one)
 	}
 	return out
 }
@@ -149,12 +147,21 @@ func (r equalRun) measure(s *source) (out equalResult) {
 // equalPoint is a point of a curve of Figure 9, by x or k' from 1 on. It has the share of the
 // duplicates reported without the heuristic, the true ones among them, and errors; in
 // percent.
-type equalPoint struct{ share, genuine, fpr, fnr, predicted, perfectFPR, perfectFNR float64 }
+type equalPoint struct {
+	share, genuine, predicted float64
+	fpr, fnr                  result.Cell
+	perfectFPR, perfectFNR    float64
+}
 
 // equalCurve measures the runs of k' = 1 to equalK, for one window and one way of slicing.
 func equalCurve(o result.Options, s *source, runs []equalRun) (curve []equalPoint) {
-	results := result.Map(o, runs, func(r equalRun) equalResult { return r.measure(s) })
-	reported, groups := 0, results[0].groups
+	results := result.Grid(o, len(runs), s.seeds, func(run, seed int) equalResult { return runs[run].measure(s, seed+1) })
+	reported, groups := 0, [equalK + 1]stream.Score{}
+	for _, of := range results[0] {
+		for x, g := range of.groups {
+			groups[x].Sum(g)
+		}
+	}
 	for _, g := range groups[1:] {
 		reported += g.Distinct + g.Duplicates
 	}
@@ -165,9 +172,11 @@ func equalCurve(o result.Options, s *source, runs []equalRun) (curve []equalPoin
 		form := theory.EqualTimers{Timers: runs[0].timers(s), K: equalK, AtLeast: i + 1}
 		curve = append(curve, equalPoint{
 			share: share(inGroup, reported), genuine: share(g.Duplicates, inGroup),
-			fpr: 100 * r.own.FPR(), fnr: 100 * r.own.FNR(),
 			predicted:  100 * result.Must(form.FPR(s.held(runs[0].window))),
-			perfectFPR: 100 * r.perfect.FPR(), perfectFNR: 100 * r.perfect.FNR(),
+			fpr:        result.SpreadOf(r, func(one equalResult) float64 { return one.own.FPR() }),
+			fnr:        result.SpreadOf(r, func(one equalResult) float64 { return one.own.FNR() }),
+			perfectFPR: result.SpreadOf(r, func(one equalResult) float64 { return one.perfect.FPR() }).Ours,
+			perfectFNR: result.SpreadOf(r, func(one equalResult) float64 { return one.perfect.FNR() }).Ours,
 		})
 	}
 	return curve
@@ -182,10 +191,14 @@ func figure9(o result.Options, t *result.Table) {
 		v, h := equalCurve(o, s, equalRuns(window, 1)), equalCurve(o, s, equalRuns(window, equalSlices))
 		var lines [2][3]chart.Line
 		for i := range equalK {
-			t.AddRow(fmt.Sprintf("%d, %d", window, i+1), "%",
-				v[i].share, v[i].genuine, v[i].fpr, v[i].predicted, v[i].fnr, h[i].share, h[i].genuine, h[i].fpr, h[i].fnr)
+			vertical, horizontal := v[i], h[i]
+			cells := result.Cells("%", vertical.share, vertical.genuine)
+			cells = append(cells, vertical.fpr, result.Measured(vertical.predicted, "%"), vertical.fnr)
+			cells = append(cells, result.Cells("%", horizontal.share, horizontal.genuine)...)
+			cells = append(cells, horizontal.fpr, horizontal.fnr)
+			t.Rows = append(t.Rows, result.Row{Name: fmt.Sprintf("%d, %d", window, i+1), Cells: cells})
 			for way, p := range []equalPoint{v[i], h[i]} {
-				for j, y := range []float64{p.genuine, p.fpr, p.fnr} {
+				for j, y := range []float64{p.genuine, p.fpr.Ours, p.fnr.Ours} {
 					l := &lines[way][j]
 					l.Name = fmt.Sprintf("%c, w = %d", "VH"[way], window)
 					l.X, l.Y = append(l.X, float64(i+1)), append(l.Y, y)
@@ -217,35 +230,38 @@ func eventWindow(o result.Options, t *result.Table) {
 	t.Say(s.setting())
 	config := paper.TimerConfig{Timers: size(k, window, fpr), K: k, Window: window}
 	for _, count := range []int{1, 10, 40, 100} {
-		scores := result.Map(o, []eventRun{{count, false}, {count, true}}, func(r eventRun) stream.Score { return r.measure(s, config) })
-		t.AddRow(fmt.Sprint(count), "%", 100*scores[0].FPR(), 100*scores[0].FNR(), 100*scores[1].FPR(), 100*scores[1].FNR())
+		row := result.Row{Name: fmt.Sprint(count)}
+		for _, own := range []bool{false, true} {
+			run := eventRun{count, own}
+			scores := result.Grid(o, 1, s.seeds, func(_, seed int) stream.Score { return run.measure(s, config, seed+1) })[0]
+			row.Cells = append(row.Cells, result.SpreadOf(scores, stream.Score.FPR), result.SpreadOf(scores, stream.Score.FNR))
+		}
+		t.Rows = append(t.Rows, row)
 	}
 }
 
-// measure runs the streams of all seeds. A window takes in the delivery that many events
-// ago, too.
-func (r eventRun) measure(s *source, c paper.TimerConfig) (score stream.Score) {
+// measure runs the stream of a seed. A window takes in the delivery that many events ago,
+// too.
+func (r eventRun) measure(s *source, c paper.TimerConfig, seed int) (score stream.Score) {
 	window := c.Window + 1
 	c.Window = window
 	if r.own {
 		c.Window = (window-1)/r.slices + 1
 	}
-	for seed := 1; seed <= s.seeds; seed++ {
-		f, delivered := result.Must(paper.NewTimerSlices(c, r.slices)), newDeliveries(s.domain, window)
-		all, own := uint64(0), make([]uint64, r.slices)
-		for _, element := range s.stream(seed) {
-			d := stream.Digest(element)
-			unit, count := all, &own[f.Of(d)]
-			if r.own {
-				unit = *count
-			}
-			seen := f.TestAndSetAt(d, unit)
-			score.Add(delivered.recent(element, all), seen)
-			if !seen {
-				delivered.add(element, all)
-				all++
-				*count++
-			}
+	f, delivered := result.Must(paper.NewTimerSlices(c, r.slices)), newDeliveries(s.domain, window)
+	all, own := uint64(0), make([]uint64, r.slices)
+	for _, element := range s.stream(seed) {
+		d := stream.Digest(element)
+		unit, count := all, &own[f.Of(d)]
+		if r.own {
+			unit = *count
+		}
+		seen := f.TestAndSetAt(d, unit)
+		score.Add(delivered.recent(element, all), seen)
+		if !seen {
+			delivered.add(element, all)
+			all++
+			*count++
 		}
 	}
 	return score

@@ -17,9 +17,16 @@ const producers = 256
 
 // leavesOf returns the leaves that events come from: popular ones are anywhere.
 func leavesOf(run int) (next func() int) {
-	leaves := stream.Zipf(producers, 1, 2000+uint64(run))
+	leaves := sideBySide(run)
 	leafOf := rand.New(rand.NewPCG(uint64(run), 2)).Perm(producers)
 	return func() int { return leafOf[leaves()] }
+}
+
+// sideBySide returns leaves of which popular ones are neighbors, as prefixes of addresses
+// may be.
+func sideBySide(run int) (next func() int) {
+	leaves := stream.Zipf(producers, 1, 2000+uint64(run))
+	return func() int { return int(leaves()) }
 }
 
 // fromLeaves is a tree that gets each event at its leaf.
@@ -43,15 +50,15 @@ type treeOutcome struct {
 // levelShares are the counts of a level, in thousands.
 type levelShares struct{ ends, hits, accesses float64 }
 
-// measureTrees gives the web log to each tree, in each of the runs.
-func measureTrees(o result.Options, trees []paper.TreeConfig) []treeOutcome {
+// measureTrees gives the web log to each tree, in each of the runs, from leaves of a kind.
+func measureTrees(o result.Options, trees []paper.TreeConfig, leaves func(run int) (next func() int)) []treeOutcome {
 	streams := webLog.streams(o)
 	share := 1 / float64(len(streams))
 	return result.Map(o, trees, func(c paper.TreeConfig) treeOutcome {
 		c.K = hashes
 		mean := treeOutcome{levels: make([]levelShares, len(c.FanOut)+1)}
 		for run, ids := range streams {
-			tree, leaf := result.Must(paper.NewTree(c)), leavesOf(run)
+			tree, leaf := result.Must(paper.NewTree(c)), leaves(run)
 			score := webLog.source(run, ids).Scores(len(ids), fromLeaves{tree, leaf})[0]
 			mean.fpr += 100 * share * score.FPR()
 			mean.fnr += 100 * share * score.FNR()
@@ -69,7 +76,7 @@ func measureTrees(o result.Options, trees []paper.TreeConfig) []treeOutcome {
 func denseAndSparse(o result.Options, fanOut []int) (dense, sparse []levelShares) {
 	outcomes := measureTrees(o, []paper.TreeConfig{
 		{Bits: webLog.bits[0], FanOut: fanOut, Dense: true}, {Bits: webLog.bits[0], FanOut: fanOut},
-	})
+	}, leavesOf)
 	return outcomes[0].levels, outcomes[1].levels
 }
 
@@ -93,14 +100,16 @@ func figure12(o result.Options, t *result.Table) {
 func figure12c(o result.Options, t *result.Table) {
 	x := []float64{0, 1, 2, 3, 4} // to the leaves' level
 	result.AddRows(t, x...)
+	trees := func(bits int, dense bool) (all []paper.TreeConfig) {
+		for d := range x {
+			all = append(all, paper.TreeConfig{Bits: bits, FanOut: fiveLevels, Dense: dense, TopDown: d})
+		}
+		return all
+	}
 	var last [2][]treeOutcome // sparse and dense for the last target
 	for i := range targets {
 		for j, dense := range []bool{false, true} {
-			var trees []paper.TreeConfig
-			for d := range x {
-				trees = append(trees, paper.TreeConfig{Bits: webLog.bits[i], FanOut: fiveLevels, Dense: dense, TopDown: d})
-			}
-			last[j] = measureTrees(o, trees)
+			last[j] = measureTrees(o, trees(webLog.bits[i], dense), leavesOf)
 			t.AddEach("", "%", func(d int) float64 { return last[j][d].fpr })
 			t.AddEach("", "%", func(d int) float64 { return last[j][d].fnr })
 		}
@@ -109,6 +118,8 @@ func figure12c(o result.Options, t *result.Table) {
 	for i := range targets {
 		t.AddEach("", "%", func(d int) float64 { return 100 * topDownBound(webLog.bits[i], d) })
 	}
+	neighbors := measureTrees(o, trees(webLog.bits[0], false), sideBySide)
+	t.AddEach("", "%", func(d int) float64 { return neighbors[d].fpr })
 	sparse, dense, leaves := last[0], last[1], len(fiveLevels)
 	t.Say(runs(o), sparse[2].fpr, dense[2].fpr, sparse[leaves].fpr, dense[leaves].fpr)
 }
@@ -177,25 +188,42 @@ func treeTimers(o result.Options, t *result.Table) {
 			})
 		}
 	}
-	t.Rows = result.Map(o, trees, func(c paper.TreeConfig) result.Row {
-		var score stream.Score
-		var leafHits, tests, sets float64
-		for seed := 1; seed <= s.seeds; seed++ {
-			tree, truth, leaf := result.Must(paper.NewTree(c)), s.groundTruth(c.Window), leavesOf(seed)
-			for i, element := range s.stream(seed) {
-				unit := uint64(i)
-				score.Sum(truth.score(element, unit, tree.TestAndSetFromAt(leaf(), stream.Digest(element), unit)).own)
-			}
-			levels := tree.Levels()
-			leafHits += float64(levels[len(levels)-1].Hits)
-			for _, level := range levels {
-				tests, sets = tests+float64(level.Tests), sets+float64(level.Sets)
-			}
-		}
-		all := float64(s.seeds * s.events)
-		hits := float64(score.Duplicates - score.FalseNegatives + score.FalsePositives)
+	outcomes := result.Grid(o, len(trees), s.seeds, func(tree, seed int) timedTree { return measureTimed(s, trees[tree], seed+1) })
+	for i, c := range trees {
 		kind := map[bool]string{true: "dense", false: "sparse"}[c.Dense]
-		return result.MeasuredRow(fmt.Sprintf("%d, %s", c.Window, kind), "%", 100*score.FPR(), 100*score.FNR(), 100*leafHits/hits).
-			And("", tests/all, sets/all)
-	})
+		cells := []result.Cell{
+			result.SpreadOf(outcomes[i], func(r timedTree) float64 { return r.FPR() }),
+			result.SpreadOf(outcomes[i], func(r timedTree) float64 { return r.FNR() }),
+			result.SpreadOf(outcomes[i], func(r timedTree) float64 { return r.atLeaves }),
+		}
+		tests, sets := 0.0, 0.0
+		for _, r := range outcomes[i] {
+			tests, sets = tests+r.tests/float64(s.seeds), sets+r.sets/float64(s.seeds)
+		}
+		t.Rows = append(t.Rows, result.Row{Name: fmt.Sprintf("%d, %s", c.Window, kind), Cells: cells}.And("", tests, sets))
+	}
+}
+
+// timedTree is the outcome of a tree with timers for one stream.
+type timedTree struct {
+	stream.Score
+	atLeaves    float64 // the share of the duplicates found that leaves found
+	tests, sets float64 // filters for an event
+}
+
+// measureTimed runs the stream of a seed.
+func measureTimed(s *source, c paper.TreeConfig, seed int) (out timedTree) {
+	tree, truth, leaf := result.Must(paper.NewTree(c)), s.groundTruth(c.Window), leavesOf(seed)
+	for i, element := range s.stream(seed) {
+		unit := uint64(i)
+		out.Sum(truth.score(element, unit, tree.TestAndSetFromAt(leaf(), stream.Digest(element), unit)).own)
+	}
+	levels := tree.Levels()
+	found := out.Duplicates - out.FalseNegatives + out.FalsePositives
+	out.atLeaves = float64(levels[len(levels)-1].Hits) / float64(found)
+	for _, level := range levels {
+		out.tests += float64(level.Tests) / float64(s.events)
+		out.sets += float64(level.Sets) / float64(s.events)
+	}
+	return out
 }

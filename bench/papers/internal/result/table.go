@@ -68,13 +68,17 @@ func Compared(ours, printed float64, unit string) Cell {
 
 // Spread returns a cell of the mean of several runs' rates, in percent, and half of their
 // span.
-func Spread(rates ...float64) Cell {
+func Spread(rates ...float64) Cell { return SpreadOfNumbers("%", Percent(rates...)...) }
+
+// SpreadOfNumbers returns a cell of the mean of several runs' numbers, in a unit, and half
+// of their span.
+func SpreadOfNumbers(unit string, numbers ...float64) Cell {
 	sum := 0.0
-	for _, rate := range rates {
-		sum += rate
+	for _, number := range numbers {
+		sum += number
 	}
-	c := Measured(100*sum/float64(len(rates)), "%")
-	c.Spread = 100 * (slices.Max(rates) - slices.Min(rates)) / 2
+	c := Measured(sum/float64(len(numbers)), unit)
+	c.Spread = (slices.Max(numbers) - slices.Min(numbers)) / 2
 	return c
 }
 
