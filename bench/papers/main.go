@@ -55,6 +55,7 @@ func run(ctx context.Context, args []string) error {
 		if o.run.Counts, err = stream.OpenCounts(o.counts); err != nil {
 			return fmt.Errorf("%s: %w", o.counts, err)
 		}
+		o.run.Counts.Code = commit()
 	}
 	report, failed := runAll(ctx, chosen, o)
 	failed = errors.Join(failed, o.run.Counts.Err())
@@ -76,7 +77,7 @@ func runAll(ctx context.Context, chosen []choice, o options) (report, error) {
 			fmt.Fprintln(os.Stderr, "failed")
 			return r, fmt.Errorf("%s: %w", c.table, err)
 		}
-		table.Seconds = time.Since(begin).Seconds()
+		table.Seconds = time.Since(begin).Seconds() + o.run.Counts.Earlier(c.table)
 		fmt.Fprintf(os.Stderr, "%.1f s\n", table.Seconds)
 		r.made = append(r.made, table)
 	}

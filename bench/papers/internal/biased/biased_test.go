@@ -122,6 +122,7 @@ func TestCounts(t *testing.T) {
 	table, whole := makeTable(t, "table3", o, 1<<15, 1)
 	file := filepath.Join(t.TempDir(), "counts.json")
 	o.Counts = result.Must(stream.OpenCounts(file))
+	o.Counts.Code = "the code of this test"
 	first := result.Read(result.Section(text, "p1.table3"))
 	first.Rows = first.Rows[:4]
 	table.make(o, &first, 1<<15, 1)
@@ -134,6 +135,9 @@ func TestCounts(t *testing.T) {
 	}
 	o.Counts = result.Must(stream.OpenCounts(file))
 	_, rest := makeTable(t, "table3", o, 1<<15, 1)
+	if kept := rest.Notes[len(whole.Notes)]; !strings.HasSuffix(kept, "kept; its code: the code of this test.") {
+		t.Error(kept)
+	}
 	rest.Notes = rest.Notes[:len(whole.Notes)] // without those of the times
 	if rest.Markdown("") != whole.Markdown("") {
 		t.Error("a run in two parts gives another table")

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -160,6 +161,9 @@ func Close(f any) error {
 // Counts is a file of the rows of printed size that were made so far. A row takes up to
 // hours, and a table is made of some. The zero one has no file.
 type Counts struct {
+	// Code names what makes the rows of this run: the commit of the program.
+	Code string
+
 	file  string
 	found int // rows of earlier runs
 
@@ -175,6 +179,7 @@ type CountedRow struct {
 	Megabytes int     `json:"megabytes"`
 	Scores    []Score `json:"scores"`
 	Seconds   float64 `json:"seconds"`
+	Code      string  `json:"code,omitempty"` // see [Counts]; rows of the first runs have none
 }
 
 // OpenCounts reads a file, if it exists.
@@ -210,6 +215,7 @@ func (c *Counts) Add(r CountedRow) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	r.Code = c.Code
 	c.rows = append(c.rows, r)
 	text, err := json.MarshalIndent(c.rows, "", " ")
 	if err == nil {
@@ -230,15 +236,31 @@ func (c *Counts) Interrupt(table string) (some bool) {
 // Interrupted reports whether no more rows are to be made.
 func (c *Counts) Interrupted() bool { return c.interrupted.Load() }
 
-// Notes says what the rows of a table took.
+// Notes says what the rows of a table took, and which code made those of earlier runs.
 func (c *Counts) Notes(table string) (notes []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i, r := range c.rows {
-		if r.Table == table {
-			when := map[bool]string{true: " in an earlier run, whose counts are kept"}[i < c.found]
-			notes = append(notes, fmt.Sprintf("%d MB took %.0f s%s.", r.Megabytes, r.Seconds, when))
+		if r.Table != table {
+			continue
 		}
+		note := fmt.Sprintf("%d MB took %.0f s", r.Megabytes, r.Seconds)
+		if i < c.found {
+			note += fmt.Sprintf(" in an earlier run, whose counts are kept; its code: %s", cmp.Or(r.Code, "not noted"))
+		}
+		notes = append(notes, note+".")
 	}
 	return notes
+}
+
+// Earlier returns how many seconds the rows of a table took that earlier runs made.
+func (c *Counts) Earlier(table string) (seconds float64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, r := range c.rows[:c.found] {
+		if r.Table == table {
+			seconds += r.Seconds
+		}
+	}
+	return seconds
 }
