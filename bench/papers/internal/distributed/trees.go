@@ -118,7 +118,7 @@ func figure12c(o result.Options, t *result.Table) {
 	for i := range targets {
 		t.AddEach("", "%", func(d int) float64 { return 100 * topDownBound(webLog.bits[i], d) })
 	}
-	neighbors := measureTrees(o, trees(webLog.bits[0], false), sideBySide)
+	neighbors := measureTrees(o, trees(webLog.bits[len(targets)-1], false), sideBySide)
 	t.AddEach("", "%", func(d int) float64 { return neighbors[d].fpr })
 	sparse, dense, leaves := last[0], last[1], len(fiveLevels)
 	t.Say(runs(o), sparse[2].fpr, dense[2].fpr, sparse[leaves].fpr, dense[leaves].fpr)
