@@ -65,17 +65,17 @@ func (c *cutSource) Next(b *capture.Batch) error {
 // sources.
 func runCut(seed uint64, args ...string) (stdout, stderr string, code int) {
 	var out, errs bytes.Buffer
-	e := &env{stdout: &out, stderr: &errs, clearProgress: func() {}}
+	e := &Env{Stdout: &out, Stderr: &errs, clearProgress: func() {}}
 	if seed > 0 {
-		e.wrap = func(src capture.Source) capture.Source {
+		e.Wrap = func(src capture.Source) capture.Source {
 			return &cutSource{Source: src, rng: rand.New(rand.NewPCG(seed, 11))}
 		}
 	}
 	root := newRoot(e)
 	root.SetArgs(args)
 	err := root.ExecuteContext(context.Background())
-	e.report(err)
-	return out.String(), errs.String(), e.exitCode(err)
+	e.Report(err)
+	return out.String(), errs.String(), e.ExitCode(err)
 }
 
 // cutInput is a list of inputs, of which FIFOs are fed anew in each run.

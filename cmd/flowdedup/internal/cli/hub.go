@@ -45,14 +45,14 @@ func (f *hubFlags) register(cmd *cobra.Command, wait time.Duration) {
 	f.wait = wait
 	fs.StringVar(&f.hub, "hub", "", "remove what other sites have sent: a `TOKEN` of flowdedup-hub join-token, a file that has one, or a server's URL with the token in $"+tokenVariable)
 	fs.StringVar(&f.site, "site", "", "`NAME` of this site, to be sure of the token (default: the token's)")
-	fs.Var(newParsed(&f.wait, wait.String(), "duration", parseDelay), "verdict-wait", "longest wait for the hub; then packets stay, unchecked")
-	groupCompare.add(fs, "hub", "site", "verdict-wait")
-	completeWords(cmd, map[string][]string{"verdict-wait": {wait.String(), "100ms"}})
+	fs.Var(NewParsed(&f.wait, wait.String(), "duration", ParseDelay), "verdict-wait", "longest wait for the hub; then packets stay, unchecked")
+	GroupCompare.Add(fs, "hub", "site", "verdict-wait")
+	CompleteWords(cmd, map[string][]string{"verdict-wait": {wait.String(), "100ms"}})
 }
 
 // check reads the token, and rejects flags that sites cannot choose for themselves. It sets
 // those that the token chooses.
-func (f *hubFlags) check(fs *pflag.FlagSet, c *common, compare *compareFlags, keep *keepFlags) error {
+func (f *hubFlags) check(fs *pflag.FlagSet, c *Common, compare *compareFlags, keep *keepFlags) error {
 	if f.hub == "" {
 		if fs.Changed("site") || fs.Changed("verdict-wait") {
 			return &usageError{errors.New("--site and --verdict-wait need --hub")}
@@ -70,7 +70,7 @@ func (f *hubFlags) check(fs *pflag.FlagSet, c *common, compare *compareFlags, ke
 }
 
 // checkFlags rejects what contradicts the token.
-func (f *hubFlags) checkFlags(fs *pflag.FlagSet, c *common, compare *compareFlags, keep *keepFlags) error {
+func (f *hubFlags) checkFlags(fs *pflag.FlagSet, c *Common, compare *compareFlags, keep *keepFlags) error {
 	kind, err := flow.ParseIdentityKind(cmp.Or(f.token.Identity, flow.L3.String()))
 	if err != nil {
 		return fmt.Errorf("--hub: the token has an identity that this version does not know: %w", err)
@@ -135,7 +135,7 @@ func (f *hubFlags) within() (points []string, err error) {
 	if f.token.Within == "" {
 		return nil, nil
 	}
-	if points, err = parseWords(withinWords)(f.token.Within); err != nil {
+	if points, err = ParseWords(WithinWords)(f.token.Within); err != nil {
 		return nil, fmt.Errorf("--hub: the token has points that this version does not know: %w", err)
 	}
 	return points, nil
@@ -147,9 +147,9 @@ func sameWords(a, b []string) bool {
 }
 
 // complete sets the key, once others have chosen theirs.
-func (f *hubFlags) complete(c *common) {
+func (f *hubFlags) complete(c *Common) {
 	if f.hub != "" {
-		c.secret = secret.Secret(f.token.Key)
+		c.Secret = secret.Secret(f.token.Key)
 	}
 }
 
@@ -256,9 +256,9 @@ func notice(reason string) error {
 }
 
 // warnUnchecked says that copies of other sites may remain.
-func warnUnchecked(e *env, s *dedup.Summary) {
+func warnUnchecked(e *Env, s *dedup.Summary) {
 	if s.Unchecked != nil && *s.Unchecked > 0 {
-		e.warn(fmt.Errorf("%d packets stayed unchecked, as the hub did not answer in time: copies of other sites may remain", *s.Unchecked))
+		e.Warn(fmt.Errorf("%d packets stayed unchecked, as the hub did not answer in time: copies of other sites may remain", *s.Unchecked))
 	}
 }
 

@@ -58,7 +58,7 @@ func TestHubRefused(t *testing.T) {
 		{[]string{"--hub", aToken(func(t *remote.Token) { t.Seed = "SUxx" })}, "flowdedup-hub join-token"},
 	} {
 		stdout, stderr, code := run(append([]string{"dedup", in}, c.args...)...)
-		if code != exitUsage || stdout != "" || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, c.want) {
+		if code != ExitUsage || stdout != "" || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, c.want) {
 			t.Errorf("%q: exit code %d, %q, want %q", c.args, code, stderr, c.want)
 		}
 		if strings.Contains(stderr, token[4:]) {
@@ -75,9 +75,9 @@ func TestHubAway(t *testing.T) {
 	if err := os.WriteFile(file, []byte(aToken(nil)+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	want := runDedup(t, exitDone, in, "-w", alone, "--keep", "first")
+	want := runDedup(t, ExitDone, in, "-w", alone, "--keep", "first")
 	stdout, stderr, code := run("dedup", in, "-w", away, "--hub", file, "--site", "paris", "--verdict-wait", "20ms")
-	if code != exitDone || !sameFiles(t, alone, away) {
+	if code != ExitDone || !sameFiles(t, alone, away) {
 		t.Errorf("exit code %d, or another output: %s", code, stderr)
 	}
 	for _, word := range []string{"cannot be reached", "319 packets stayed unchecked"} {
@@ -89,7 +89,7 @@ func TestHubAway(t *testing.T) {
 		t.Error(stdout)
 	}
 	t.Setenv(tokenVariable, aToken(func(t *remote.Token) { t.URL = "nats://192.0.2.1" }))
-	got := runDedup(t, exitDone, in, "--hub", "nats://127.0.0.1:1", "--verdict-wait", "20ms")
+	got := runDedup(t, ExitDone, in, "--hub", "nats://127.0.0.1:1", "--verdict-wait", "20ms")
 	if got.PacketsOut != want.PacketsOut || got.Duplicates != want.Duplicates {
 		t.Errorf("%+v, want %+v", got, want)
 	}

@@ -19,18 +19,18 @@ import (
 
 // inspectFlags are the flags of "flowdedup inspect".
 type inspectFlags struct {
-	common
-	named inputFlags
-	ringFlags
-	net    netFlags
-	source sources
+	Common
+	named InputFlags
+	RingFlags
+	net    NetFlags
+	source Sources
 	window time.Duration
 	length time.Duration
-	reader reader
-	page   pageFlag
+	reader Reader
+	page   PageFlag
 }
 
-func newInspect(e *env) *cobra.Command {
+func newInspect(e *Env) *cobra.Command {
 	f := &inspectFlags{}
 	cmd := &cobra.Command{
 		Use:   "inspect [flags] INPUT... | -i IFACE",
@@ -77,12 +77,12 @@ Nothing is written or removed. One pass, in constant memory.`,
   # run what is recommended
   flowdedup inspect --json span.pcapng | jq -r .recommendation.command | sh`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if cmd.Flags().Changed("interface") && len(f.named.all(args)) == 0 {
+			if cmd.Flags().Changed("interface") && len(f.named.All(args)) == 0 {
 				return nil
 			}
-			return f.named.check(cmd, args)
+			return f.named.Check(cmd, args)
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, e, f.named.all(args)) },
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, e, f.named.All(args)) },
 	}
 	f.register(cmd)
 	return cmd
@@ -91,34 +91,34 @@ Nothing is written or removed. One pass, in constant memory.`,
 func (f *inspectFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.SortFlags = false
-	f.named.register(fs)
-	f.registerInterfaces(fs)
+	f.named.Register(fs)
+	f.RegisterInterfaces(fs)
 	fs.Lookup("interface").Usage = "capture from `IFACE`, any, or a mirror target; may be repeated"
 	f.length = time.Minute
-	fs.Var(newParsed(&f.length, "1m", "duration", parseLength), "duration", "how long to capture from -i: 30s, 10m")
-	fs.Var(newParsed(&f.reader, "", "reader", f.parseFor), "for", "recommend for this reader: "+strings.Join(readerNames(), ", ")+"; a duration is that of --duration")
-	groupInput.add(fs, "duration")
-	groupKeep.add(fs, "for")
-	f.common.filter.register(fs)
-	f.ringFlags.register(fs)
-	fs.BoolVar(&f.noMerge, "no-merge", false, "read inputs one after another, not in time order")
-	groupInput.add(fs, "no-merge")
-	f.net.register(fs)
-	f.net.registerMerge(fs)
+	fs.Var(NewParsed(&f.length, "1m", "duration", ParseLength), "duration", "how long to capture from -i: 30s, 10m")
+	fs.Var(NewParsed(&f.reader, "", "reader", f.parseFor), "for", "recommend for this reader: "+strings.Join(ReaderNames(), ", ")+"; a duration is that of --duration")
+	GroupInput.Add(fs, "duration")
+	GroupKeep.Add(fs, "for")
+	f.Common.Filter.Register(fs)
+	f.RingFlags.Register(fs)
+	fs.BoolVar(&f.NoMerge, "no-merge", false, "read inputs one after another, not in time order")
+	GroupInput.Add(fs, "no-merge")
+	f.net.Register(fs)
+	f.net.RegisterMerge(fs)
 	f.window = measure.DefaultWindow
-	fs.Var(newParsed(&f.window, "1s", "duration", parseLength), "window", "look at equal packets within this time")
-	groupCompare.add(fs, "window")
-	f.page.register(fs, "with the matrix and delays")
-	f.registerRun(fs)
-	f.memory = measure.DefaultMemory
-	fs.Var(newParsed(&f.memory, show.Bytes(measure.DefaultMemory), "size", parseMemory), "memory", "memory for packets: 64MiB")
-	fs.BoolVar(&f.noProgress, "no-progress", false, "show no progress on a terminal")
-	groupAdvanced.add(fs, "memory", "no-progress")
-	completeWords(cmd, map[string][]string{
-		"filter": filterWords, "window": {"1s", "10s", "100ms"}, "duration": {"10s", "1m", "10m"}, "for": readerNames(), "memory": {"64MiB", "256MiB", "1GiB"},
-		"fanout": fanouts,
+	fs.Var(NewParsed(&f.window, "1s", "duration", ParseLength), "window", "look at equal packets within this time")
+	GroupCompare.Add(fs, "window")
+	f.page.Register(fs, "with the matrix and delays")
+	f.RegisterRun(fs)
+	f.Memory = measure.DefaultMemory
+	fs.Var(NewParsed(&f.Memory, show.Bytes(measure.DefaultMemory), "size", ParseMemory), "memory", "memory for packets: 64MiB")
+	fs.BoolVar(&f.NoProgress, "no-progress", false, "show no progress on a terminal")
+	GroupAdvanced.Add(fs, "memory", "no-progress")
+	CompleteWords(cmd, map[string][]string{
+		"filter": FilterWords, "window": {"1s", "10s", "100ms"}, "duration": {"10s", "1m", "10m"}, "for": ReaderNames(), "memory": {"64MiB", "256MiB", "1GiB"},
+		"fanout": Fanouts,
 	})
-	if err := cmd.RegisterFlagCompletionFunc("interface", completeTargets); err != nil {
+	if err := cmd.RegisterFlagCompletionFunc("interface", CompleteTargets); err != nil {
 		panic("cli: " + err.Error()) // a flag that was never defined
 	}
 }
@@ -127,14 +127,14 @@ func (f *inspectFlags) register(cmd *cobra.Command) {
 var liveFlagNames = []string{"duration", "snaplen", "promiscuous", "ignore-outgoing", "wait", "ring-size", "rings", "fanout", "block-timeout", "hardware-time"}
 
 func (f *inspectFlags) check(fs *pflag.FlagSet, inputs []string) error {
-	live := len(f.conf.Interfaces) > 0
+	live := len(f.Conf.Interfaces) > 0
 	if !live && f.forLength(fs) {
 		return &usageError{errors.New("--for with a duration needs an interface: -i")}
 	}
 	if live && len(inputs) > 0 {
 		return &usageError{errors.New("-i and captures exclude each other")}
 	}
-	if live && f.noMerge {
+	if live && f.NoMerge {
 		return &usageError{errors.New("--no-merge is for captures")}
 	}
 	for _, name := range liveFlagNames {
@@ -145,71 +145,71 @@ func (f *inspectFlags) check(fs *pflag.FlagSet, inputs []string) error {
 	if err := f.checkSources(fs); err != nil {
 		return err
 	}
-	named := files{outputs: []namedFile{f.page.named()}, inputs: append(f.filter.files(), inputs...)}
-	return errors.Join(checkNamed(fs), f.ringFlags.check(), f.page.check(&f.common), named.check(), f.net.check(inputs, false), f.net.checkMerge(fs, inputs))
+	named := Files{Outputs: []NamedFile{f.page.Named()}, Inputs: append(f.Filter.Files(), inputs...)}
+	return errors.Join(CheckNamed(fs), f.RingFlags.Check(), f.page.Check(&f.Common), named.Check(), f.net.Check(inputs, false), f.net.CheckMerge(fs, inputs))
 }
 
 // checkSources sorts the values of -i, and rejects what has no meaning for them.
 func (f *inspectFlags) checkSources(fs *pflag.FlagSet) (err error) {
-	if f.source, err = parseSources(f.conf.Interfaces); err != nil || len(f.conf.Interfaces) == 0 {
+	if f.source, err = ParseSources(f.Conf.Interfaces); err != nil || len(f.Conf.Interfaces) == 0 {
 		return err
 	}
 	switch {
-	case len(f.source.addresses) > 0:
-		return &usageError{fmt.Errorf("-i %s is no interface: name tcp:// and tcp-listen:// as inputs, without -i", f.source.addresses[0])}
-	case len(f.source.interfaces) > 0 && len(f.source.targets) > 0:
+	case len(f.source.Addresses) > 0:
+		return &usageError{fmt.Errorf("-i %s is no interface: name tcp:// and tcp-listen:// as inputs, without -i", f.source.Addresses[0])}
+	case len(f.source.Interfaces) > 0 && len(f.source.Targets) > 0:
 		return &usageError{errors.New("-i takes interfaces or mirror targets, not both at a time: inspect one after the other")}
 	}
-	return f.source.check(fs)
+	return f.source.Check(fs)
 }
 
-func (f *inspectFlags) run(cmd *cobra.Command, e *env, inputs []string) error {
+func (f *inspectFlags) run(cmd *cobra.Command, e *Env, inputs []string) error {
 	if err := f.check(cmd.Flags(), inputs); err != nil {
 		return err
 	}
-	if err := f.finish(cmd.Flags()); err != nil {
+	if err := f.Finish(cmd.Flags()); err != nil {
 		return err
 	}
-	network, err := f.net.network(cmd.Flags())
+	network, err := f.net.Network(cmd.Flags())
 	if err != nil {
 		return err
 	}
-	e.quiet = f.quiet
-	bar := newProgress(e, &f.common)
-	defer bar.close()
+	e.Quiet = f.Quiet
+	bar := NewProgress(e, &f.Common)
+	defer bar.Close()
 	cfg := inspect.Config{
-		Inputs: inputs, Input: f.inputs(e, bar), Duration: f.length, Window: f.window, Memory: remembered(cmd.Flags(), f.memory),
-		Secret: f.secret, Workers: f.workers, Flags: f.repeated(cmd.Flags()), Profile: f.reader.recommended(),
+		Inputs: inputs, Input: f.Inputs(e, bar), Duration: f.length, Window: f.window, Memory: Remembered(cmd.Flags(), f.Memory),
+		Secret: f.Secret, Workers: f.Workers, Flags: f.repeated(cmd.Flags()), Profile: f.reader.recommended(),
 	}
 	cfg.Input.Network = network
 	if len(inputs) == 0 {
-		cfg.Ring = f.ringConfig(cmd, false)
-		cfg.Ring.Interfaces, cfg.Mirror = f.source.interfaces, f.source.mirror(&cfg.Ring)
-		if len(f.source.targets) == 0 { // else the filter is applied to what comes
-			cfg.Ring.Filters, err = f.filter.programs(cmd.Context(), &f.conf)
+		cfg.Ring = f.RingConfig(cmd, false)
+		cfg.Ring.Interfaces, cfg.Mirror = f.source.Interfaces, f.source.Mirror(&cfg.Ring)
+		if len(f.source.Targets) == 0 { // else the filter is applied to what comes
+			cfg.Ring.Filters, err = f.Filter.Programs(cmd.Context(), &f.Conf)
 		}
 		if err != nil {
-			return named(err)
+			return NameInterfaces(err)
 		}
 	}
-	page, err := f.page.open(cmd.Context())
+	page, err := f.page.Open(cmd.Context())
 	if err != nil {
 		return err
 	}
 	s, err := inspect.Run(cmd.Context(), &cfg)
-	bar.close()
+	bar.Close()
 	if s.EvictedLive > 0 {
-		e.warn(fmt.Errorf("%d packets were forgotten within the window, so copies may have been missed: use a larger --memory or a shorter --window", s.EvictedLive))
+		e.Warn(fmt.Errorf("%d packets were forgotten within the window, so copies may have been missed: use a larger --memory or a shorter --window", s.EvictedLive))
 	}
-	return errors.Join(markDamage(named(err), s.Packets+s.Filtered, s.Damaged), f.print(e, &s, err), f.write(page, &s, err))
+	return errors.Join(MarkDamage(NameInterfaces(err), s.Packets+s.Filtered, s.Damaged), f.print(e, &s, err), f.write(page, &s, err))
 }
 
 // write writes the page, unless nothing could be read.
-func (f *inspectFlags) write(page pageFile, s *inspect.Summary, err error) error {
+func (f *inspectFlags) write(page PageFile, s *inspect.Summary, err error) error {
 	if nothingInspected(s, err) {
-		return page.discard()
+		return page.Discard()
 	}
-	return page.write(func(w io.Writer) error { return report.InspectPage(w, s) })
+	return page.Write(func(w io.Writer) error { return report.InspectPage(w, s) })
 }
 
 func nothingInspected(s *inspect.Summary, err error) bool {
@@ -229,20 +229,20 @@ func (f *inspectFlags) repeated(fs *pflag.FlagSet) (words []string) {
 	return words
 }
 
-func (f *inspectFlags) print(e *env, s *inspect.Summary, err error) error {
+func (f *inspectFlags) print(e *Env, s *inspect.Summary, err error) error {
 	switch {
 	case nothingInspected(s, err):
 		return nil
-	case f.json:
-		return report.InspectJSON(e.stdout, s)
-	case f.quiet:
+	case f.JSON:
+		return report.InspectJSON(e.Stdout, s)
+	case f.Quiet:
 		return nil
 	}
-	return report.InspectText(e.stdout, s)
+	return report.InspectText(e.Stdout, s)
 }
 
-// parseLength reads a duration that is not 0.
-func parseLength(s string) (time.Duration, error) {
+// ParseLength reads a duration that is not 0.
+func ParseLength(s string) (time.Duration, error) {
 	d, err := parseDuration(s)
 	if err != nil || d <= 0 {
 		return 0, errors.New("must be a duration such as 100ms, 30s or 10m")

@@ -81,7 +81,7 @@ func (r *inspectResult) runCommand(t *testing.T) uint64 {
 	}
 	at := slices.Index(words, "-w") + 1
 	words[at] = filepath.Join(t.TempDir(), words[at])
-	return runDedup(t, exitDone, words[2:]...).Duplicates
+	return runDedup(t, ExitDone, words[2:]...).Duplicates
 }
 
 // checkCommand checks that the command removes what inspect said. It may also remove packets
@@ -140,7 +140,7 @@ func TestInspectTruth(t *testing.T) {
 			if err := json.Unmarshal(data, &made); err != nil {
 				t.Fatal(err)
 			}
-			r := runInspect(t, exitDone, want.inputs()...)
+			r := runInspect(t, ExitDone, want.inputs()...)
 			var routed, vlan, same uint64
 			for kind, n := range r.Kinds {
 				switch {
@@ -176,7 +176,7 @@ func TestInspectTruth(t *testing.T) {
 // TestInspectMatrix checks the matrix of a trunk and a VLAN interface on each side of a
 // router, in order of time: of what a side receives, its trunk sees each packet first.
 func TestInspectMatrix(t *testing.T) {
-	r := runInspect(t, exitDone, bundled("router-ordered.pcapng"))
+	r := runInspect(t, ExitDone, bundled("router-ordered.pcapng"))
 	cells := map[string]uint64{}
 	for _, c := range r.Matrix {
 		cells[c.First+" > "+c.Copy] = c.Count
@@ -219,10 +219,10 @@ func TestInspectShared(t *testing.T) {
 	compared, ran := 0, 0
 	for _, name := range names {
 		a, path := files[name], filepath.Join(dir, name)
-		if exitOf(a) != exitDone {
+		if exitOf(a) != ExitDone {
 			continue // damage has tests of its own
 		}
-		r := runInspect(t, exitDone, path)
+		r := runInspect(t, ExitDone, path)
 		c := &r.Recommendation
 		if c.Identity == "l3" && len(c.Ignore) == 0 && c.IdentityBytes == 0 && len(a.NotDecoded) == 0 {
 			want := a.Duplicates["l3"].AnchoredLast["1"] + moreCopies[name].anchoredLast["1"]
@@ -255,23 +255,23 @@ func TestInspectInputs(t *testing.T) {
 		}
 		return path
 	}
-	cut := runInspect(t, exitDamaged, write("cut.pcapng", data[:len(data)/2+1]))
+	cut := runInspect(t, ExitDamaged, write("cut.pcapng", data[:len(data)/2+1]))
 	if !cut.Damaged || cut.Copies == 0 || !cut.Recommendation.Dedup {
 		t.Errorf("%+v", cut)
 	}
-	empty := runInspect(t, exitDone, write("empty.pcap", []byte("\xd4\xc3\xb2\xa1\x02\x00\x04\x00\x00\x00\x00\x00\x00\x00\x00\x00\xff\xff\x00\x00\x01\x00\x00\x00")))
+	empty := runInspect(t, ExitDone, write("empty.pcap", []byte("\xd4\xc3\xb2\xa1\x02\x00\x04\x00\x00\x00\x00\x00\x00\x00\x00\x00\xff\xff\x00\x00\x01\x00\x00\x00")))
 	if empty.Verdict != "no packets" || empty.Recommendation.Dedup {
 		t.Errorf("%+v", empty)
 	}
-	if _, _, code := run("inspect", write("text", []byte("hello, this is no capture at all"))); code != exitFailed {
+	if _, _, code := run("inspect", write("text", []byte("hello, this is no capture at all"))); code != ExitFailed {
 		t.Errorf("text: exit code %d", code)
 	}
-	if _, _, code := run("inspect", filepath.Join(dir, "none")); code != exitFailed {
+	if _, _, code := run("inspect", filepath.Join(dir, "none")); code != ExitFailed {
 		t.Errorf("no file: exit code %d", code)
 	}
 	// A name that a shell would split.
 	odd := write("it's a $capture.pcapng", data)
-	r := runInspect(t, exitDone, odd)
+	r := runInspect(t, ExitDone, odd)
 	if !strings.HasSuffix(r.Recommendation.Command, `it'\''s a $capture.pcapng'`) {
 		t.Errorf("command %q", r.Recommendation.Command)
 	}
@@ -281,14 +281,14 @@ func TestInspectInputs(t *testing.T) {
 // one, and of one without IP, where nothing fails.
 func TestInspectFilter(t *testing.T) {
 	needTcpdump(t)
-	two := runInspect(t, exitDone, "--filter", "ip", bundled("router-in.pcap"), bundled("router-out.pcap"))
+	two := runInspect(t, ExitDone, "--filter", "ip", bundled("router-in.pcap"), bundled("router-out.pcap"))
 	if first := two.Matrix[0].First; first != "router-in.pcap" || !strings.Contains(two.Recommendation.Command, "--filter ip") {
 		t.Errorf("%s: %s", first, two.Recommendation.Command)
 	}
 	if got := two.runCommand(t); got != two.Recommendation.Removes {
 		t.Errorf("%d removed, not %d", got, two.Recommendation.Removes)
 	}
-	arp := runInspect(t, exitDone, "--filter", "arp", bundled("router-plain.pcapng"))
+	arp := runInspect(t, ExitDone, "--filter", "arp", bundled("router-plain.pcapng"))
 	if arp.Packets != 4 || arp.Copies != 0 {
 		t.Errorf("%+v", arp)
 	}
@@ -296,8 +296,8 @@ func TestInspectFilter(t *testing.T) {
 
 // TestInspectWorkers checks that the answer does not depend on workers.
 func TestInspectWorkers(t *testing.T) {
-	want := runInspect(t, exitDone, "--workers", "1", bundled("router-vlan.pcapng"))
-	got := runInspect(t, exitDone, "--workers", "4", bundled("router-vlan.pcapng"))
+	want := runInspect(t, ExitDone, "--workers", "1", bundled("router-vlan.pcapng"))
+	got := runInspect(t, ExitDone, "--workers", "4", bundled("router-vlan.pcapng"))
 	a, _ := json.Marshal(want)
 	b, _ := json.Marshal(got)
 	if string(a) != string(b) {
@@ -313,7 +313,7 @@ func TestInspectText(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
 	}
-	if code != exitDone || errs != "" {
+	if code != ExitDone || errs != "" {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 	out, _, _ = run("inspect", bundled("loopback.pcap"))
@@ -331,7 +331,7 @@ func TestInspectUsage(t *testing.T) {
 		{}, {""}, {in, in}, {"-i", "lo", in}, {in, "--for", "1m"}, {in, "--wait"}, {"-i", "lo", "--no-merge"}, {in, "--window", "0"},
 		{in, "--window", "none"}, {"-i", "lo", "--for", "0"}, {in, "--memory", "x"}, {"-i", ""},
 	} {
-		if out, errs, code := run(append([]string{"inspect"}, args...)...); code != exitUsage || out != "" || errs == "" {
+		if out, errs, code := run(append([]string{"inspect"}, args...)...); code != ExitUsage || out != "" || errs == "" {
 			t.Errorf("%q: exit code %d, %s %s", args, code, out, errs)
 		}
 	}

@@ -39,10 +39,10 @@ type keepFlags struct {
 // The words that these flags take.
 var (
 	keepWords   = []string{"flow", "first"}
-	withinWords = []string{"vlan", "vni", "interface", "input", "lan"}
+	WithinWords = []string{"vlan", "vni", "interface", "input", "lan"}
 	stripWords  = []string{"vlan", "mpls", "pppoe", "tunnel", "arista"}
 	// conditionWords are what an expression can begin with.
-	conditionWords = append([]string{"interface", "input"}, filterWords...)
+	conditionWords = append([]string{"interface", "input"}, FilterWords...)
 	preferWords    = append([]string{preferFirst}, conditionWords...)
 )
 
@@ -51,20 +51,20 @@ const maxHold = 10 * time.Millisecond
 
 func (f *keepFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	fs.Var(newList(&f.within, "", "points", parseWords(withinWords)), "within", "copies come from the same only: "+strings.Join(withinWords, ", "))
+	fs.Var(NewList(&f.within, "", "points", ParseWords(WithinWords)), "within", "copies come from the same only: "+strings.Join(WithinWords, ", "))
 	fs.Var(newConditions(&f.only), "only", "judge only packets that match `EXPR`; pass others untouched; may be repeated")
 	fs.Var(newConditions(&f.protect), "protect", "never remove packets that match `EXPR`; may be repeated")
-	fs.Var(newParsed(&f.keep, "", "which", oneOfNear(keepWords)), "keep", "of equal packets: flow: all of a conversation from one point, or first (default: flow where packets are written)")
+	fs.Var(NewParsed(&f.keep, "", "which", oneOfNear(keepWords)), "keep", "of equal packets: flow: all of a conversation from one point, or first (default: flow where packets are written)")
 	fs.Var(newPreferences(f), "prefer", "keep the copy that matches `EXPR` (may be repeated, best first), or first: the first one, whole or not")
-	fs.Var(newParsed(&f.hold, "", "duration", parseDelay), "hold", "longest wait for a better copy (default: --window, at most 10ms)")
-	fs.Var(newList(&f.strip, "", "headers", parseWords(stripWords)), "strip", "take headers off what is written: "+strings.Join(stripWords, ", "))
+	fs.Var(NewParsed(&f.hold, "", "duration", ParseDelay), "hold", "longest wait for a better copy (default: --window, at most 10ms)")
+	fs.Var(NewList(&f.strip, "", "headers", ParseWords(stripWords)), "strip", "take headers off what is written: "+strings.Join(stripWords, ", "))
 	fs.BoolVar(&f.decap, "decap", false, "same as --strip tunnel")
 	fs.BoolVar(&f.mark, "mark", false, "write all packets, and mark each copy with a comment (pcapng)")
-	groupCompare.add(fs, "within", "only", "protect")
-	groupKeep.add(fs, "keep", "prefer", "hold", "strip", "decap", "mark")
+	GroupCompare.Add(fs, "within", "only", "protect")
+	GroupKeep.Add(fs, "keep", "prefer", "hold", "strip", "decap", "mark")
 	f.registerSlice(fs)
-	completeWords(cmd, map[string][]string{
-		"slice": sliceWords, "keep": keepWords, "within": withinWords, "strip": stripWords, "hold": {"1ms", "10ms"},
+	CompleteWords(cmd, map[string][]string{
+		"slice": SliceWords, "keep": keepWords, "within": WithinWords, "strip": stripWords, "hold": {"1ms", "10ms"},
 		"only": conditionWords, "protect": conditionWords, "prefer": preferWords,
 	})
 }
@@ -169,8 +169,8 @@ func (f *keepFlags) checkInputs(inputs []string) error {
 
 // checkInterfaces rejects what has no meaning for captures from these sources. The names of
 // the interfaces of a network are those of its peers.
-func (f *keepFlags) checkInterfaces(from *sources) error {
-	captured, peers := from.interfaces, from.network()
+func (f *keepFlags) checkInterfaces(from *Sources) error {
+	captured, peers := from.Interfaces, from.network()
 	if slices.Contains(f.within, "input") {
 		return &usageError{errors.New("--within input is for captures: use --within interface")}
 	}
@@ -209,24 +209,24 @@ func holdOf(hold time.Duration, w window.Window) time.Duration {
 }
 
 // warnHold reports a hold of which a part is of no use.
-func (f *keepFlags) warnHold(e *env, w window.Window) {
+func (f *keepFlags) warnHold(e *Env, w window.Window) {
 	if w.Duration > 0 && f.hold > w.Duration {
-		e.warn(fmt.Errorf("--hold %v is longer than --window %v: no copy comes after the window", f.hold, w.Duration))
+		e.Warn(fmt.Errorf("--hold %v is longer than --window %v: no copy comes after the window", f.hold, w.Duration))
 	}
 }
 
 // warnUnmatched reports conditions that no packet matched.
-func warnUnmatched(e *env, s *dedup.Summary) {
+func warnUnmatched(e *Env, s *dedup.Summary) {
 	if s.PacketsIn == 0 {
 		return
 	}
 	for _, condition := range s.Unmatched {
-		e.warn(fmt.Errorf("no packet matched %s", condition))
+		e.Warn(fmt.Errorf("no packet matched %s", condition))
 	}
 }
 
-// parseWords reads words of a list, separated by commas, each at most once.
-func parseWords(words []string) func(string) ([]string, error) {
+// ParseWords reads words of a list, separated by commas, each at most once.
+func ParseWords(words []string) func(string) ([]string, error) {
 	one := oneOfNear(words)
 	return func(s string) (found []string, err error) {
 		for word := range strings.SplitSeq(s, ",") {
@@ -244,7 +244,7 @@ func parseWords(words []string) func(string) ([]string, error) {
 
 // oneOfNear is oneOf for words that are easily mistyped: its error names the nearest.
 func oneOfNear(words []string) func(string) (string, error) {
-	exact := oneOf(words...)
+	exact := OneOf(words...)
 	return func(s string) (string, error) {
 		word, err := exact(s)
 		if near := didYouMean("", s, words); err != nil && near != "" {

@@ -27,7 +27,7 @@ type preferredCounts struct {
 func runPreferred(t *testing.T, args ...string) (s preferredCounts) {
 	t.Helper()
 	text, errs, code := run(append([]string{"dedup", "--json"}, args...)...)
-	if err := json.Unmarshal([]byte(text), &s); err != nil || code != exitDone {
+	if err := json.Unmarshal([]byte(text), &s); err != nil || code != ExitDone {
 		t.Fatalf("%v, exit code %d: %s", err, code, errs)
 	}
 	return s
@@ -96,7 +96,7 @@ func TestIntactMirror(t *testing.T) {
 				case !prefer && (wrong < 236/2 || valid+wrong != 236 || s.ChecksumPreferred != nil || (s.HeldBytes != nil) != (keep == "flow")):
 					t.Errorf("--keep %s --prefer first: %v, %+v", keep, transport, s)
 				}
-				if _, errs, code := run("verify", "--identity", "inner", "--ignore", "l4-checksum", mirror, kept, removed); code != exitDone {
+				if _, errs, code := run("verify", "--identity", "inner", "--ignore", "l4-checksum", mirror, kept, removed); code != ExitDone {
 					t.Errorf("verify: exit code %d: %s", code, errs)
 				}
 				now, err := os.ReadFile(kept)
@@ -165,7 +165,7 @@ func TestIntactWhole(t *testing.T) {
 		if s.PacketsOut != uint64(len(stream)/2) || transport[flow.Truncated]+others[flow.Truncated] != 0 || s.WholePreferred == nil || *s.WholePreferred < cut/3 || *s.ChecksumPreferred != 0 {
 			t.Errorf("--keep %s: %v, %v, %+v", keep, transport, others, s)
 		}
-		if _, errs, code := run("verify", "--identity-bytes", "60", name, kept); code != exitDone {
+		if _, errs, code := run("verify", "--identity-bytes", "60", name, kept); code != ExitDone {
 			t.Errorf("verify: exit code %d: %s", code, errs)
 		}
 		s = runPreferred(t, "--identity-bytes", "60", "--keep", keep, "--prefer", "first", "-w", kept, name)

@@ -45,11 +45,11 @@ func TestKeepUsage(t *testing.T) {
 		{"--mark -w a.pcapng --duplicates b", "--duplicates"},
 	} {
 		out, errs, code := run(append([]string{"dedup", in}, wordsOf(c.line)...)...)
-		if code != exitUsage || out != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
+		if code != ExitUsage || out != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
 			t.Errorf("%s: exit code %d, stdout %q, stderr %q, want %q", c.line, code, out, errs, c.want)
 		}
 	}
-	if _, errs, code := run("dedup", in, "--prefer", "input "+in[1:]); code != exitUsage || !strings.Contains(errs, "did you mean input "+in+"?") {
+	if _, errs, code := run("dedup", in, "--prefer", "input "+in[1:]); code != ExitUsage || !strings.Contains(errs, "did you mean input "+in+"?") {
 		t.Errorf("exit code %d, %q", code, errs)
 	}
 }
@@ -118,7 +118,7 @@ func TestHold(t *testing.T) {
 		}
 	}
 	_, errs, code := run("dedup", bundled("router-plain.pcapng"), "--keep", "flow", "--window", "1ms", "--hold", "2ms")
-	if code != exitDone || !strings.Contains(errs, "--hold 2ms is longer than --window 1ms") {
+	if code != ExitDone || !strings.Contains(errs, "--hold 2ms is longer than --window 1ms") {
 		t.Errorf("exit code %d, %q", code, errs)
 	}
 }
@@ -167,7 +167,7 @@ func TestKeepDefaultWritten(t *testing.T) {
 	write := func(flags ...string) (kept, removed string) {
 		dir := t.TempDir()
 		kept, removed = filepath.Join(dir, "kept.pcapng"), filepath.Join(dir, "removed.pcapng")
-		if _, errs, code := run(slices.Concat([]string{"dedup", in, "-w", kept, "--duplicates", removed, "--quiet"}, flags)...); code != exitDone {
+		if _, errs, code := run(slices.Concat([]string{"dedup", in, "-w", kept, "--duplicates", removed, "--quiet"}, flags)...); code != ExitDone {
 			t.Fatalf("%v: exit code %d: %s", flags, code, errs)
 		}
 		var text [2]string
@@ -198,7 +198,7 @@ func TestKeepCompletion(t *testing.T) {
 		"--only": "interface\ninput\narp\n", "--protect": "interface\ninput\narp\n", "--prefer": "first\ninterface\ninput\narp\n",
 	} {
 		for _, command := range []string{"dedup", "live"} {
-			if out, _, code := run("__complete", command, flag, ""); code != exitDone || !strings.HasPrefix(out, want) {
+			if out, _, code := run("__complete", command, flag, ""); code != ExitDone || !strings.HasPrefix(out, want) {
 				t.Errorf("%s %s: %q", command, flag, out)
 			}
 		}
@@ -213,7 +213,7 @@ func TestListCompletion(t *testing.T) {
 		{"live", "--strip", "pppoe,vlan,t", "pppoe,vlan,mpls\npppoe,vlan,tunnel\npppoe,vlan,arista\n:4\n"},
 		{"distinct", "--of", "src,dst,ip,pair,", "src,dst,ip,pair,flow\nsrc,dst,ip,pair,biflow\nsrc,dst,ip,pair,mac\n:4\n"},
 	} {
-		if out, _, code := run("__complete", c.command, c.flag, c.begun); code != exitDone || out != c.want {
+		if out, _, code := run("__complete", c.command, c.flag, c.begun); code != ExitDone || out != c.want {
 			t.Errorf("%s %s %s: %q", c.command, c.flag, c.begun, out)
 		}
 	}

@@ -70,7 +70,7 @@ func TestLiveHoldEnds(t *testing.T) {
 		if flags == nil {
 			return r.finish()
 		}
-		if code := r.wait(); code != exitDone {
+		if code := r.wait(); code != ExitDone {
 			t.Fatalf("exit code %d: %s", code, r.stderr.String())
 		}
 		return r.summary(r.stdout.Bytes())

@@ -84,7 +84,7 @@ func TestLiveAcrossRefusesOthers(t *testing.T) {
 		if c.text == "" && code == 0 {
 			continue
 		}
-		if code != exitUsage || c.text == "" || !strings.Contains(out, c.text) || strings.Count(out, "\n") != 1 {
+		if code != ExitUsage || c.text == "" || !strings.Contains(out, c.text) || strings.Count(out, "\n") != 1 {
 			t.Errorf("%q: exit code %d: %s", c.args, code, out)
 		}
 	}

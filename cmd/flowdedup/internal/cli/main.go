@@ -14,19 +14,19 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
 
-// env is a command's access to the outside.
-type env struct {
-	stdout, stderr io.Writer
+// Env is a command's access to the outside.
+type Env struct {
+	Stdout, Stderr io.Writer
 	// terminal reports whether standard output is one.
 	terminal bool
-	// wrap is input.Options.Wrap.
-	wrap func(capture.Source) capture.Source
+	// Wrap is input.Options.Wrap.
+	Wrap func(capture.Source) capture.Source
 	// signal is the signal that asked the command to end, 0 if none did.
 	signal atomic.Int32
 	// closed is nil if standard output is open.
 	closed *closedStdout
-	// quiet drops warnings.
-	quiet bool
+	// Quiet drops warnings.
+	Quiet bool
 
 	mu       sync.Mutex // for what follows, and lines on stderr
 	hangup   func()     // what SIGHUP does instead of ending the command; nil for that
@@ -50,8 +50,8 @@ func (c *closedStdout) Write(p []byte) (int, error) {
 
 // unlessClosed returns w, or what takes all without a word if w is a closed standard output:
 // for summaries of runs whose results are elsewhere.
-func (e *env) unlessClosed(w io.Writer) io.Writer {
-	if e.closed != nil && w == e.stdout {
+func (e *Env) unlessClosed(w io.Writer) io.Writer {
+	if e.closed != nil && w == e.Stdout {
 		return io.Discard
 	}
 	return w
@@ -60,10 +60,10 @@ func (e *env) unlessClosed(w io.Writer) io.Writer {
 // Main runs one command line and returns the exit code.
 func Main(args []string, stdout, stderr io.Writer) int {
 	boundHeap()
-	e := &env{stderr: stderr, terminal: isTerminal(stdout), clearProgress: func() {}}
+	e := &Env{Stderr: stderr, terminal: isTerminal(stdout), clearProgress: func() {}}
 	if err := checkOpenFiles(); err != nil {
-		e.report(err)
-		return e.exitCode(err)
+		e.Report(err)
+		return e.ExitCode(err)
 	}
 	ctx, stop := e.watchSignals(context.Background())
 	defer stop()
@@ -73,20 +73,20 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	}
 	out := sink.NewInterruptibleWriter(ctx, "standard output", stdout)
 	defer out.Close()
-	e.stdout = out
+	e.Stdout = out
 	var err error
 	if extcap.Asked(args) {
 		if args, err = answerWireshark(ctx, e, args); args == nil {
-			e.report(err)
-			return e.exitCode(err)
+			e.Report(err)
+			return e.ExitCode(err)
 		}
 	}
 	root := newRoot(e)
 	root.SetArgs(args)
 	err = root.ExecuteContext(ctx)
 	if e.closed != nil && e.closed.lost.Load() {
-		e.warn(errNotPrinted)
+		e.Warn(errNotPrinted)
 	}
-	e.report(err)
-	return e.exitCode(err)
+	e.Report(err)
+	return e.ExitCode(err)
 }

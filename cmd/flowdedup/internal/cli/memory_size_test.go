@@ -8,7 +8,7 @@ import (
 
 // TestMemorySizes refuses what the program cannot address, and says so.
 func TestMemorySizes(t *testing.T) {
-	n, err := parseMemory("3GiB")
+	n, err := ParseMemory("3GiB")
 	if bits.UintSize == 64 {
 		if err != nil || int64(n) != 3<<30 {
 			t.Errorf("%d, %v", n, err)

@@ -160,7 +160,7 @@ func checkDistinct(t *testing.T, m *distinctModel, name string, stream []seen) {
 		args := append([]string{"distinct", "--json", "--list", "--method"}, strings.Fields(method)...)
 		args = append(args, m.args()...)
 		out, errs, code := run(append(args, name)...)
-		if code != exitDone || errs != "" {
+		if code != ExitDone || errs != "" {
 			t.Fatalf("%s: exit code %d: %s", args, code, errs)
 		}
 		got, listed := readRows(t, out)
@@ -306,7 +306,7 @@ func (m *slidingModel) check(t *testing.T, name string, stream []record, more ..
 		args := append([]string{"distinct", "--json", "--quiet", "--no-merge", "--method", method, "--of", m.of, name}, more...)
 		args = append(args, "--every", time.Duration(m.window).String(), "--slide", time.Duration(m.slide).String())
 		out, errs, code := run(args...)
-		if code != exitDone || errs != "" {
+		if code != ExitDone || errs != "" {
 			t.Fatalf("%s: exit code %d: %s", args, code, errs)
 		}
 		if got, _ := readRows(t, out); !maps.Equal(got, want) {
@@ -367,7 +367,7 @@ func checkClockSet(t *testing.T, in string, records []record) {
 	}
 	for _, method := range []string{"auto", "exact"} {
 		out, errs, code := run("distinct", "--json", "--of", "src", "--every", "5m", "--slide", "1m", "--method", method, in)
-		if got, _ := readRows(t, out); code != exitDone || errs != "" || !maps.Equal(got, want) {
+		if got, _ := readRows(t, out); code != ExitDone || errs != "" || !maps.Equal(got, want) {
 			t.Errorf("%s: exit code %d: %s\n got %v\nwant %v", method, code, errs, got, want)
 		}
 	}
@@ -393,7 +393,7 @@ func TestSlidingWildClock(t *testing.T) {
 		}
 		odd, errs, code := run(append(args, writeStream(t, wild, 1))...)
 		got, _ := readRows(t, odd)
-		if late := fmt.Sprintf("%d packets are not counted", 6*burst); code != exitDone || !maps.Equal(got, want) || !strings.Contains(errs, late) {
+		if late := fmt.Sprintf("%d packets are not counted", 6*burst); code != ExitDone || !maps.Equal(got, want) || !strings.Contains(errs, late) {
 			t.Errorf("bursts of %d: exit code %d: %s\n got %v\nwant %v", burst, code, errs, got, want)
 		}
 	}

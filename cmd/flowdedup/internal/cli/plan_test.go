@@ -60,7 +60,7 @@ type planResult struct {
 func runPlan(t *testing.T, args ...string) planResult {
 	t.Helper()
 	out, errs, code := run(append([]string{"plan", "--json"}, args...)...)
-	if code != exitDone || errs != "" {
+	if code != ExitDone || errs != "" {
 		t.Fatalf("%q: exit code %d, stderr %q", args, code, errs)
 	}
 	var r planResult
@@ -143,7 +143,7 @@ func TestPlanCommandsRun(t *testing.T) {
 			commands++
 			words := append(strings.Fields(*c.Command)[1:], "--json", in)
 			out, errs, code := run(words...)
-			if code != exitDone {
+			if code != ExitDone {
 				t.Errorf("%s: %s: exit code %d, stderr %q", args, *c.Command, code, errs)
 			}
 			if ran[c.Method] = true; !stream.IsMethod(c.Method) || words[0] != "dedup" {
@@ -170,7 +170,7 @@ func TestPlanCommandsRun(t *testing.T) {
 // TestPlanFrom compares measurements with the results of other commands on a capture.
 func TestPlanFrom(t *testing.T) {
 	in := bundled("router-plain.pcapng")
-	packets := runDedup(t, exitDone, "--window", "none", "--method", "exact", in)
+	packets := runDedup(t, ExitDone, "--window", "none", "--method", "exact", in)
 	r := runPlan(t, "--from", in, "--memory", "l2", "--method", "timed")
 	m := r.Measured
 	if m == nil || m.Packets != packets.PacketsIn || m.Elements != packets.PacketsIn || m.SampledShare != 1 {
@@ -260,7 +260,7 @@ func TestPlanUsage(t *testing.T) {
 		{"--metod lru", "did you mean --method?"},
 	} {
 		out, errs, code := run(append([]string{"plan"}, strings.Fields(c.args)...)...)
-		if code != exitUsage || out != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
+		if code != ExitUsage || out != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
 			t.Errorf("%q: exit code %d, stdout %q, stderr %q, want %q", c.args, code, out, errs, c.want)
 		}
 	}
@@ -275,7 +275,7 @@ func TestPlanFailures(t *testing.T) {
 		{"--quiet", "--memory", "1KiB", "--html", dir + "/no/such/folder"},
 	} {
 		out, errs, code := run(append([]string{"plan"}, args...)...)
-		if code != exitFailed || out != "" || strings.Count(errs, "\n") != 1 || !strings.HasPrefix(errs, "flowdedup: ") {
+		if code != ExitFailed || out != "" || strings.Count(errs, "\n") != 1 || !strings.HasPrefix(errs, "flowdedup: ") {
 			t.Errorf("%q: exit code %d, stdout %q, stderr %q", args, code, out, errs)
 		}
 	}
@@ -292,7 +292,7 @@ func TestPlanDamaged(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, errs, code := run("plan", "--from", cut, "--window", "1ms")
-	if code != exitDamaged || !strings.Contains(out, "recommended: timed") || !strings.Contains(errs, cut) {
+	if code != ExitDamaged || !strings.Contains(out, "recommended: timed") || !strings.Contains(errs, cut) {
 		t.Errorf("exit code %d, stdout %q, stderr %q", code, out, errs)
 	}
 }
@@ -300,7 +300,7 @@ func TestPlanDamaged(t *testing.T) {
 // TestPlanNothingMeets checks that a table appears, with what would be enough.
 func TestPlanNothingMeets(t *testing.T) {
 	out, _, code := run("plan", "--of", "flow", "--window", "1h", "--elements", "1M", "--memory", "1KiB")
-	if code != exitDone || !strings.Contains(out, "no recommendation: no method meets the request; the least memory that does is") {
+	if code != ExitDone || !strings.Contains(out, "no recommendation: no method meets the request; the least memory that does is") {
 		t.Errorf("exit code %d, stdout %q", code, out)
 	}
 	if r := runPlan(t, "--of", "flow", "--window", "1h", "--elements", "1M", "--memory", "1KiB"); r.Recommended != nil || r.Command != nil {
@@ -312,7 +312,7 @@ func TestPlanNothingMeets(t *testing.T) {
 func TestPlanPage(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "plan.html")
 	out, errs, code := run("plan", "--quiet", "--memory", "4KiB", "--fpr", "1%", "--html", name)
-	if code != exitDone || out != "" || errs != "" {
+	if code != ExitDone || out != "" || errs != "" {
 		t.Fatalf("exit code %d, stdout %q, stderr %q", code, out, errs)
 	}
 	text, err := os.ReadFile(name)
@@ -352,7 +352,7 @@ func wellFormed(t *testing.T, page string) {
 
 func TestPlanHelp(t *testing.T) {
 	out, _, code := run("plan", "--help")
-	if code != exitDone || strings.Count(out, "  flowdedup plan --") < 3 {
+	if code != ExitDone || strings.Count(out, "  flowdedup plan --") < 3 {
 		t.Errorf("exit code %d, help %q", code, out)
 	}
 	for sc := bufio.NewScanner(strings.NewReader(out)); sc.Scan(); {

@@ -108,7 +108,7 @@ func TestSignals(t *testing.T) {
 			if err := json.Unmarshal(stdout.Bytes(), &r); err != nil {
 				t.Fatalf("no summary: %v in %q", err, &stdout)
 			}
-			again := runDedup(t, exitDone, "--window", "n:1", out)
+			again := runDedup(t, ExitDone, "--window", "n:1", out)
 			if again.PacketsIn != r.PacketsOut {
 				t.Errorf("%d packets in the output, summary says %d", again.PacketsIn, r.PacketsOut)
 			}
@@ -178,7 +178,7 @@ func TestPipes(t *testing.T) {
 		t.Fatalf("no summary on stderr: %v in %q", err, &stderr)
 	}
 	file := filepath.Join(t.TempDir(), "out.pcapng")
-	direct := runDedup(t, exitDone, bundled("router-plain.pcapng"), "-w", file)
+	direct := runDedup(t, ExitDone, bundled("router-plain.pcapng"), "-w", file)
 	want, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -258,7 +258,7 @@ func TestClosedPipeCutsOthers(t *testing.T) {
 		{[]string{"distinct", "--json", "--list", "--every", "1s", "--csv", other}, other, 1},
 	} {
 		stderr, code := intoClosedPipe(t, program(t, append(c.args, bundled("router-plain.pcapng"))...))
-		if code != exitFailed || !strings.Contains(stderr, c.kept) || strings.Count(stderr, "\n") != c.says {
+		if code != ExitFailed || !strings.Contains(stderr, c.kept) || strings.Count(stderr, "\n") != c.says {
 			t.Errorf("%s: exit code %d, stderr %q", c.args, code, stderr)
 		}
 		if err := os.Remove(c.kept); err != nil {
@@ -277,7 +277,7 @@ func TestFullStdout(t *testing.T) {
 	cmd := program(t, "distinct", "--list", "--every", "1s", bundled("router-plain.pcapng"))
 	var stderr strings.Builder
 	cmd.Stdout, cmd.Stderr = full, &stderr
-	if code := exitCodeOf(t, cmd.Run()); code != exitFailed || strings.Count(stderr.String(), "\n") != 1 {
+	if code := exitCodeOf(t, cmd.Run()); code != ExitFailed || strings.Count(stderr.String(), "\n") != 1 {
 		t.Errorf("exit code %d, stderr %q", code, &stderr)
 	}
 }
@@ -285,7 +285,7 @@ func TestFullStdout(t *testing.T) {
 // TestQuietList prints the list and no table.
 func TestQuietList(t *testing.T) {
 	out, errs, code := run("distinct", "--quiet", "--list", "--of", "src", bundled("router-plain.pcapng"))
-	if code != exitDone || errs != "" || strings.Count(out, "\n") != strings.Count(out, "\tsrc\t") || out == "" {
+	if code != ExitDone || errs != "" || strings.Count(out, "\n") != strings.Count(out, "\tsrc\t") || out == "" {
 		t.Errorf("exit code %d, stdout %q, stderr %q", code, out, errs)
 	}
 }
@@ -303,7 +303,7 @@ func TestQuietTable(t *testing.T) {
 		{[]string{"distinct", "--quiet", "--csv", csv, in}, ""},
 	} {
 		out, errs, code := run(c.args...)
-		if code != exitDone || errs != "" || out != c.want || want == "" {
+		if code != ExitDone || errs != "" || out != c.want || want == "" {
 			t.Errorf("%q: exit code %d, stdout %q, stderr %q", c.args, code, out, errs)
 		}
 	}
@@ -312,13 +312,13 @@ func TestQuietTable(t *testing.T) {
 // TestWarningsBesideProgress warns on one goroutine while another draws the progress
 // line, for the race detector.
 func TestWarningsBesideProgress(t *testing.T) {
-	e := &env{stderr: io.Discard}
-	p := &progress{mu: &e.mu, bar: progressbar.NewOptions64(100, progressbar.OptionSetWriter(io.Discard))}
+	e := &Env{Stderr: io.Discard}
+	p := &Progress{mu: &e.mu, bar: progressbar.NewOptions64(100, progressbar.OptionSetWriter(io.Discard))}
 	e.clearProgress = p.clear
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for range maxWarnings + 1 {
-			e.warn(errors.New("damage"))
+			e.Warn(errors.New("damage"))
 		}
 	})
 	for i := range int64(100) {
@@ -326,8 +326,8 @@ func TestWarningsBesideProgress(t *testing.T) {
 		p.update(i, 100, uint64(i))
 	}
 	wg.Wait()
-	p.close()
-	e.report(errors.New("after the line is gone"))
+	p.Close()
+	e.Report(errors.New("after the line is gone"))
 }
 
 // hourlyPcap makes a capture of IPv4 headers, one an hour.
@@ -399,7 +399,7 @@ func TestDistinctWindowName(t *testing.T) {
 		args := []string{"distinct", "--json", "--key", strings.Repeat("07", 32), bundled("router-plain.pcapng")}
 		want, errs, code := run(append(append(args, "--every"), span...)...)
 		got, _, _ := run(append(append(args, "--window"), span...)...)
-		if code != exitDone || errs != "" || got == "" || got != want {
+		if code != ExitDone || errs != "" || got == "" || got != want {
 			t.Errorf("%q: exit code %d, stderr %q: %q, want %q", span, code, errs, got, want)
 		}
 	}

@@ -94,7 +94,7 @@ func TestProfileRefused(t *testing.T) {
 		{"--for zeek --ignore l4-checksum --prefer first -w a", "--for zeek: --prefer first"},
 	} {
 		out, errs, code := run(append([]string{"dedup", in}, wordsOf(c.line)...)...)
-		if code != exitUsage || out != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
+		if code != ExitUsage || out != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
 			t.Errorf("%s: exit code %d, stdout %q, stderr %q, want %q", c.line, code, out, errs, c.want)
 		}
 	}
@@ -135,7 +135,7 @@ func profiled(t *testing.T, command, line string) (c flowConfig, err error) {
 	if err := f.check(cmd, []string{bundled("router-plain.pcapng")}); err != nil {
 		return c, err
 	}
-	d := f.compareFlags.config(cmd, &f.common)
+	d := f.compareFlags.config(cmd, &f.Common)
 	f.keepFlags.complete(&d)
 	return flowConfig{d.Choice, d.Identity}, nil
 }
@@ -155,7 +155,7 @@ func TestProfileInspect(t *testing.T) {
 				Strip, Ignore      []string
 			}
 		}
-		if err := json.Unmarshal([]byte(out), &s); code != exitDone || err != nil {
+		if err := json.Unmarshal([]byte(out), &s); code != ExitDone || err != nil {
 			t.Fatalf("exit code %d, %v: %s", code, err, errs)
 		}
 		r := &s.Recommendation
@@ -164,7 +164,7 @@ func TestProfileInspect(t *testing.T) {
 		}
 		words := strings.Fields(r.Command)
 		words[slices.Index(words, "-w")+1] = filepath.Join(t.TempDir(), "clean.pcapng")
-		if _, errs, code := run(words[1:]...); code != exitDone {
+		if _, errs, code := run(words[1:]...); code != ExitDone {
 			t.Errorf("%s: exit code %d: %s", r.Command, code, errs)
 		}
 	}
@@ -177,7 +177,7 @@ func TestInspectFor(t *testing.T) {
 	if err := cmd.ParseFlags([]string{"-i", "lo", "--for", "7s"}); err != nil || f.length != 7*time.Second || f.reader.isSet() {
 		t.Errorf("%v, %v, %+v", err, f.length, f.reader)
 	}
-	if _, errs, code := run("inspect", bundled("router-plain.pcapng"), "--for", "1m"); code != exitUsage || !strings.Contains(errs, "-i") {
+	if _, errs, code := run("inspect", bundled("router-plain.pcapng"), "--for", "1m"); code != ExitUsage || !strings.Contains(errs, "-i") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 }
@@ -197,16 +197,16 @@ func TestLiveWindow(t *testing.T) {
 		}
 	}
 	f := &liveFlags{}
-	f.conf.Interfaces, f.conf.HardwareTime = []string{"eth0", "eth1"}, true
+	f.Conf.Interfaces, f.Conf.HardwareTime = []string{"eth0", "eth1"}, true
 	card := func(name string) bool { return name != "eth1" }
 	if f.cardTimes(card) {
 		t.Error("eth1 has no times of its card")
 	}
-	f.conf.Interfaces = []string{"eth0"}
+	f.Conf.Interfaces = []string{"eth0"}
 	if !f.cardTimes(card) {
 		t.Error("eth0 has times of its card")
 	}
-	if f.conf.HardwareTime = false; f.cardTimes(card) {
+	if f.Conf.HardwareTime = false; f.cardTimes(card) {
 		t.Error("times of the card were not asked for")
 	}
 }

@@ -16,9 +16,9 @@ import (
 )
 
 // Root returns the command line for documentation; its commands must not be run.
-func Root() *cobra.Command { return newRoot(new(env)) }
+func Root() *cobra.Command { return newRoot(new(Env)) }
 
-func newRoot(e *env) *cobra.Command {
+func newRoot(e *Env) *cobra.Command {
 	root := &cobra.Command{
 		Use:     "flowdedup",
 		Version: version(),
@@ -44,8 +44,8 @@ everything readable was processed, 4 compare or verify found a difference,
 		Args:                       unknownCommand,
 		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.SetOut(e.stdout)
-	root.SetErr(e.stderr)
+	root.SetOut(e.Stdout)
+	root.SetErr(e.Stderr)
 	root.SetFlagErrorFunc(suggestFlag)
 	setHelp(root)
 	root.SetHelpCommand(newHelp())
@@ -116,14 +116,14 @@ func suggestFlag(cmd *cobra.Command, err error) error {
 	return &usageError{fmt.Errorf("%w; did you mean --%s?", err, best)}
 }
 
-func newVersion(e *env) *cobra.Command {
+func newVersion(e *Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print version, Go version, platform, and the kernels that this CPU runs",
 		Args:  takesNoArguments,
 		RunE: func(*cobra.Command, []string) error {
 			vectors, aes := asm.Kernels()
-			_, err := fmt.Fprintf(e.stdout, "flowdedup %s %s %s/%s, kernels %s and %s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, vectors, aes)
+			_, err := fmt.Fprintf(e.Stdout, "flowdedup %s %s %s/%s, kernels %s and %s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, vectors, aes)
 			return err
 		},
 	}

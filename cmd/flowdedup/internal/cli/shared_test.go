@@ -116,11 +116,11 @@ func runDedup(t *testing.T, wantCode int, args ...string) dedupResult {
 func exitOf(a answers) int {
 	switch {
 	case a.Error == nil:
-		return exitDone
+		return ExitDone
 	case a.Packets == 0:
-		return exitFailed
+		return ExitFailed
 	}
-	return exitDamaged
+	return ExitDamaged
 }
 
 // sharedFiles returns the answers to all shared captures, and the names of those to read.

@@ -29,7 +29,7 @@ var added = []string{"read", "from", "interface", "listen", "ignore", "within", 
 // name. All but lists are wrong usage, and the line names the flag.
 func TestFlagsTwice(t *testing.T) {
 	checked := 0
-	for _, cmd := range newRoot(&env{}).Commands() {
+	for _, cmd := range newRoot(&Env{}).Commands() {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
 			list := slices.Contains(added, f.Name) && (f.Name != "listen" || cmd.Name() == "flows") && (f.Name != "of" || cmd.Name() != "plan")
 			value := "x"
@@ -69,13 +69,13 @@ func TestTwice(t *testing.T) {
 		{"plan --of src --of dst", "--of is given twice"},
 	} {
 		out, errs, code := run(append(strings.Fields(c.args), in)...)
-		if code != exitUsage || out != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
+		if code != ExitUsage || out != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
 			t.Errorf("%s: exit code %d, stdout %q, stderr %q, want %q", c.args, code, out, errs, c.want)
 		}
 	}
 	once, _, _ := run("distinct", "--json", "--of", "src,flow", in)
 	twice, errs, code := run("distinct", "--json", "--json", "--of", "src", "--of", "flow", in)
-	if code != exitDone || once != twice || !strings.Contains(once, `"flow"`) {
+	if code != ExitDone || once != twice || !strings.Contains(once, `"flow"`) {
 		t.Errorf("exit code %d, %s%s, want %s", code, twice, errs, once)
 	}
 }
@@ -102,7 +102,7 @@ func TestConditionsTwice(t *testing.T) {
 	} {
 		var r struct{ Duplicates, Unjudged, Protected uint64 }
 		out, errs, code := run(append([]string{"dedup", "--json", "--window", "10s", "--no-merge", a, b}, c.flags...)...)
-		if err := json.Unmarshal([]byte(out), &r); err != nil || code != exitDone {
+		if err := json.Unmarshal([]byte(out), &r); err != nil || code != ExitDone {
 			t.Fatalf("%q: %v, exit code %d, %s", c.flags, err, code, errs)
 		}
 		if r.Duplicates != c.duplicates || r.Unjudged != c.unjudged || r.Protected != c.protected {

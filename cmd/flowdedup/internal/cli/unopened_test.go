@@ -61,7 +61,7 @@ func framesIn(t *testing.T, link capture.LinkType, frames ...[]byte) string {
 func lastAnswer(t *testing.T, into any, args ...string) (warned string) {
 	t.Helper()
 	out, errs, code := run(append(args, "--json")...)
-	if code != exitDone && code != exitDifferent {
+	if code != ExitDone && code != ExitDifferent {
 		t.Fatalf("%v: exit code %d: %s", args, code, errs)
 	}
 	lines := strings.Split(strings.TrimSpace(out), "\n")

@@ -100,7 +100,7 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"distinct", in, "--csv", "-", "--quiet", "--json"}, "--quiet"},
 	} {
 		out, errs, code := run(c.args...)
-		if code != exitUsage || out != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
+		if code != ExitUsage || out != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
 			t.Errorf("%q: exit code %d, stdout %q, stderr %q, want %q", c.args, code, out, errs, c.want)
 		}
 	}
@@ -120,7 +120,7 @@ func TestFailures(t *testing.T) {
 		{[]string{"distinct", bundled("router-plain.pcapng"), "--csv", dir + "/no/such/folder"}, dir + "/no/such/folder"},
 	} {
 		_, errs, code := run(c.args...)
-		if code != exitFailed || !strings.Contains(errs, c.want) || !strings.HasPrefix(errs, "flowdedup: ") {
+		if code != ExitFailed || !strings.Contains(errs, c.want) || !strings.HasPrefix(errs, "flowdedup: ") {
 			t.Errorf("%q: exit code %d, stderr %q", c.args, code, errs)
 		}
 	}
@@ -133,7 +133,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	for _, flag := range []string{"-w", "--duplicates"} {
 		out, errs, code := run("dedup", bundled("router-plain.pcapng"), flag, "/dev/full")
-		if code != exitFailed || out != "" || !strings.HasPrefix(errs, "flowdedup: write /dev/full: ") {
+		if code != ExitFailed || out != "" || !strings.HasPrefix(errs, "flowdedup: write /dev/full: ") {
 			t.Errorf("%s: exit code %d, stdout %q, stderr %q", flag, code, out, errs)
 		}
 	}
@@ -145,7 +145,7 @@ func TestHelpFits(t *testing.T) {
 	for _, command := range []string{"dedup", "distinct", "live", "inspect", "compare", "plan", "version"} {
 		short, _, shortCode := run(command, "-h")
 		out, _, code := run(command, "--help")
-		if code != exitDone || shortCode != exitDone {
+		if code != ExitDone || shortCode != ExitDone {
 			t.Fatalf("%s --help: exit code %d, %d with -h", command, code, shortCode)
 		}
 		if command != "version" && !strings.Contains(out, "Examples:") {
@@ -164,18 +164,18 @@ func TestHelpCommand(t *testing.T) {
 	for _, command := range []string{"", "dedup", "distinct", "completion bash"} {
 		want, _, _ := run(append(strings.Fields(command), "--help")...)
 		out, errs, code := run(append([]string{"help"}, strings.Fields(command)...)...)
-		if code != exitDone || errs != "" || out != want {
+		if code != ExitDone || errs != "" || out != want {
 			t.Errorf("help %s: exit code %d, stderr %q, %q, want %q", command, code, errs, out, want)
 		}
 	}
 }
 
 func TestVersionAndCompletion(t *testing.T) {
-	if out, _, code := run("version"); code != exitDone || !strings.HasPrefix(out, "flowdedup ") {
+	if out, _, code := run("version"); code != ExitDone || !strings.HasPrefix(out, "flowdedup ") {
 		t.Errorf("version: %d, %q", code, out)
 	}
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
-		if out, _, code := run("completion", shell); code != exitDone || !strings.Contains(out, "flowdedup") {
+		if out, _, code := run("completion", shell); code != ExitDone || !strings.Contains(out, "flowdedup") {
 			t.Errorf("completion %s: %d", shell, code)
 		}
 	}
@@ -258,7 +258,7 @@ func TestParseDuration(t *testing.T) {
 // TestDaysEverywhere checks that each flag of a duration accepts days.
 func TestDaysEverywhere(t *testing.T) {
 	durations := 0
-	for _, cmd := range newRoot(&env{}).Commands() {
+	for _, cmd := range newRoot(&Env{}).Commands() {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
 			if kind := f.Value.Type(); kind != "duration" && kind != "window" {
 				return
@@ -278,7 +278,7 @@ func TestDaysEverywhere(t *testing.T) {
 func TestDays(t *testing.T) {
 	in := bundled("router-plain.pcapng")
 	want, _, _ := run("distinct", "--json", "--every", "24h", in)
-	if got, errs, code := run("distinct", "--json", "--every", "1d", in); code != exitDone || got != want || !strings.Contains(want, "T00:00:00") {
+	if got, errs, code := run("distinct", "--json", "--every", "1d", in); code != ExitDone || got != want || !strings.Contains(want, "T00:00:00") {
 		t.Errorf("exit code %d, %s%s, want %s", code, got, errs, want)
 	}
 }
@@ -294,7 +294,7 @@ func TestCSVKeepsInput(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, errs, code := run("distinct", "--csv", in, in)
-	if code != exitUsage || !strings.Contains(errs, in) {
+	if code != ExitUsage || !strings.Contains(errs, in) {
 		t.Errorf("exit code %d, stderr %q", code, errs)
 	}
 	if now, err := os.ReadFile(in); err != nil || string(now) != string(data) {
@@ -305,7 +305,7 @@ func TestCSVKeepsInput(t *testing.T) {
 // TestNoMemoryForWindow checks for an error if a counter cannot be made.
 func TestNoMemoryForWindow(t *testing.T) {
 	_, errs, code := run("distinct", "--method", "bloom", "--memory", "64TiB", bundled("router-plain.pcapng"))
-	if code != exitFailed || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, "memory") {
+	if code != ExitFailed || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, "memory") {
 		t.Errorf("exit code %d, stderr %q", code, errs)
 	}
 }
@@ -313,7 +313,7 @@ func TestNoMemoryForWindow(t *testing.T) {
 // TestGroups checks that each flag of our commands has a heading, and appears there once
 // in --help.
 func TestGroups(t *testing.T) {
-	for _, cmd := range newRoot(&env{}).Commands() {
+	for _, cmd := range newRoot(&Env{}).Commands() {
 		if !hasGroups(cmd.LocalFlags()) {
 			continue
 		}
@@ -328,7 +328,7 @@ func TestGroups(t *testing.T) {
 			if group == groupNone || !slices.Contains(flagGroups, group) || lines(long) != 1 {
 				t.Errorf("%s --%s: group %q, %d lines of --help", cmd.Name(), f.Name, group, lines(long))
 			}
-			if want := group != groupAdvanced; (lines(short) == 1) != want {
+			if want := group != GroupAdvanced; (lines(short) == 1) != want {
 				t.Errorf("%s --%s: %d lines of -h, in the group %s", cmd.Name(), f.Name, lines(short), group)
 			}
 		})
@@ -339,7 +339,7 @@ func TestGroups(t *testing.T) {
 // it.
 func TestShortHelp(t *testing.T) {
 	want, errs, code := run("dedup", "-h")
-	if code != exitDone || errs != "" || !strings.Contains(want, "Comparing flags:\n      --window window") || strings.Contains(want, "Examples:") {
+	if code != ExitDone || errs != "" || !strings.Contains(want, "Comparing flags:\n      --window window") || strings.Contains(want, "Examples:") {
 		t.Errorf("exit code %d, stderr %q: %s", code, errs, want)
 	}
 	for line := range strings.Lines(want) {
@@ -352,7 +352,7 @@ func TestShortHelp(t *testing.T) {
 			t.Errorf("-h names the method %s", method)
 		}
 	}
-	if got, _, code := run("dedup", "-qh", "in.pcap"); code != exitDone || got != want {
+	if got, _, code := run("dedup", "-qh", "in.pcap"); code != ExitDone || got != want {
 		t.Errorf("-qh: exit code %d: %s", code, got)
 	}
 	if long, _, _ := run("dedup", "-h", "--help"); !strings.Contains(long, "Examples:") {
@@ -402,7 +402,7 @@ func TestTunnelsNoticed(t *testing.T) {
 		{[]string{half}, ""},
 	} {
 		out, errs, code := run(append([]string{"dedup"}, c.args...)...)
-		if code != exitDone || errs != c.want || strings.Contains(out, "noticed: ") {
+		if code != ExitDone || errs != c.want || strings.Contains(out, "noticed: ") {
 			t.Errorf("%v: exit code %d, %q", c.args, code, errs)
 		}
 	}

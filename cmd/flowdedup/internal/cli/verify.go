@@ -19,12 +19,12 @@ import (
 
 // verifyFlags are the flags of "flowdedup verify".
 type verifyFlags struct {
-	common
-	inputFlags
+	Common
+	InputFlags
 	compare compareFlags
 	within  []string
 	edge    time.Duration
-	sort    sortFlags
+	sort    SortFlags
 	slice   strip.Slice
 }
 
@@ -34,7 +34,7 @@ const verifyMemory = 1 << 30
 // usualEdge is by how much windows above a millisecond are longer at most.
 const usualEdge = 256 * time.Nanosecond
 
-func newVerify(e *env) *cobra.Command {
+func newVerify(e *Env) *cobra.Command {
 	f := &verifyFlags{}
 	cmd := &cobra.Command{
 		Use:   "verify [flags] IN OUT [DUPLICATES]",
@@ -74,38 +74,38 @@ tell; 3 a capture is damaged and the rest is right, 1 failed, 2 wrong usage.`,
 func (f *verifyFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.SortFlags = false
-	f.inputFlags.register(fs)
-	f.common.filter.register(fs)
-	fs.BoolVar(&f.noMerge, "no-merge", false, "inputs were read one after another, not in time order")
-	groupInput.add(fs, "no-merge")
-	f.sort.register(fs)
+	f.InputFlags.Register(fs)
+	f.Common.Filter.Register(fs)
+	fs.BoolVar(&f.NoMerge, "no-merge", false, "inputs were read one after another, not in time order")
+	GroupInput.Add(fs, "no-merge")
+	f.sort.Register(fs)
 	f.compare.registerCopies(fs)
-	fs.Var(newList(&f.within, "", "points", parseWords(withinWords)), "within", "copies come from the same only: "+strings.Join(withinWords, ", "))
-	fs.Var(newParsed(&f.edge, "256ns above 1ms", "duration", parseDelay), "edge", "by how much copies may lie outside of the window")
-	fs.Var(newParsed(&f.slice, "", "bytes", strip.ParseSlice), "slice", "OUT was cut: 96 bytes of a frame, or l4+64 behind the innermost TCP or UDP header")
-	groupCompare.add(fs, "within", "edge", "slice")
-	f.memory = verifyMemory
-	fs.Var(newParsed(&f.memory, show.Bytes(verifyMemory), "size", parseMemory), "memory", "memory for packets: 4GiB")
-	fs.BoolVarP(&f.quiet, "quiet", "q", false, "print errors only")
-	fs.BoolVar(&f.json, "json", false, "print JSON")
-	fs.BoolVar(&f.noProgress, "no-progress", false, "show no progress on a terminal")
-	groupOutput.add(fs, "json", "quiet")
-	groupAdvanced.add(fs, "memory", "no-progress")
-	completeWords(cmd, map[string][]string{
-		"filter": filterWords, "window": {"1ms", "100ms", "1s", "n:1000000", "none"}, "memory": {"1GiB", "4GiB"},
-		"identity": {"frame", "l3", "inner"}, "ignore": append(strings.Split(flow.FieldNames(), ", "), "none"), "within": withinWords,
-		"edge": {"0", "256ns"}, "slice": sliceWords, "sort": sortWords,
+	fs.Var(NewList(&f.within, "", "points", ParseWords(WithinWords)), "within", "copies come from the same only: "+strings.Join(WithinWords, ", "))
+	fs.Var(NewParsed(&f.edge, "256ns above 1ms", "duration", ParseDelay), "edge", "by how much copies may lie outside of the window")
+	fs.Var(NewParsed(&f.slice, "", "bytes", strip.ParseSlice), "slice", "OUT was cut: 96 bytes of a frame, or l4+64 behind the innermost TCP or UDP header")
+	GroupCompare.Add(fs, "within", "edge", "slice")
+	f.Memory = verifyMemory
+	fs.Var(NewParsed(&f.Memory, show.Bytes(verifyMemory), "size", ParseMemory), "memory", "memory for packets: 4GiB")
+	fs.BoolVarP(&f.Quiet, "quiet", "q", false, "print errors only")
+	fs.BoolVar(&f.JSON, "json", false, "print JSON")
+	fs.BoolVar(&f.NoProgress, "no-progress", false, "show no progress on a terminal")
+	GroupOutput.Add(fs, "json", "quiet")
+	GroupAdvanced.Add(fs, "memory", "no-progress")
+	CompleteWords(cmd, map[string][]string{
+		"filter": FilterWords, "window": {"1ms", "100ms", "1s", "n:1000000", "none"}, "memory": {"1GiB", "4GiB"},
+		"identity": {"frame", "l3", "inner"}, "ignore": append(strings.Split(flow.FieldNames(), ", "), "none"), "within": WithinWords,
+		"edge": {"0", "256ns"}, "slice": SliceWords, "sort": SortWords,
 	})
 }
 
 // checkNames rejects a wrong number of captures. With -r, arguments name outputs alone.
 func (f *verifyFlags) checkNames(args []string) error {
 	least := 2
-	if len(f.read) > 0 {
+	if len(f.Read) > 0 {
 		least = 1
 	}
 	stdin := 0
-	for _, name := range f.all(args) {
+	for _, name := range f.All(args) {
 		switch name {
 		case "":
 			return &usageError{errors.New("an input's name is empty")}
@@ -119,20 +119,20 @@ func (f *verifyFlags) checkNames(args []string) error {
 	case stdin > 1:
 		return &usageError{errors.New("standard input can be read only once")}
 	}
-	return checkExpression(args)
+	return CheckExpression(args)
 }
 
 // config returns what to check.
 func (f *verifyFlags) config(cmd *cobra.Command, args []string) (*verify.Config, error) {
-	cfg := &verify.Config{Inputs: f.read}
-	if len(f.read) == 0 {
+	cfg := &verify.Config{Inputs: f.Read}
+	if len(f.Read) == 0 {
 		cfg.Inputs, args = args[:1], args[1:]
 	}
 	cfg.Output = args[0]
 	if len(args) > 1 {
 		cfg.Duplicates = args[1]
 	}
-	if err := errors.Join((&files{inputs: cfg.Inputs}).checkInputs(), lookUp(cfg.Output, cfg.Duplicates)); err != nil {
+	if err := errors.Join((&Files{Inputs: cfg.Inputs}).CheckInputs(), LookUp(cfg.Output, cfg.Duplicates)); err != nil {
 		return nil, err
 	}
 	keep := keepFlags{within: f.within}
@@ -142,17 +142,17 @@ func (f *verifyFlags) config(cmd *cobra.Command, args []string) (*verify.Config,
 	if err := keep.checkInputs(cfg.Inputs); err != nil {
 		return nil, err
 	}
-	if err := f.sort.check(cmd.Flags(), cfg.Inputs); err != nil {
+	if err := f.sort.Check(cmd.Flags(), cfg.Inputs); err != nil {
 		return nil, err
 	}
 	c, w := &f.compare, f.compare.window
 	cfg.Config = verifier.Config{
 		Identity: c.identityConfig(),
 		Window:   w.Duration, Packets: uint64(w.Packets), Edge: f.edge, Across: c.across, Refresh: c.refresh,
-		Memory: remembered(cmd.Flags(), f.memory), Slice: verifier.Slice{Bytes: f.slice.Bytes, Payload: f.slice.From == strip.FromPayload},
+		Memory: Remembered(cmd.Flags(), f.Memory), Slice: verifier.Slice{Bytes: f.slice.Bytes, Payload: f.slice.From == strip.FromPayload},
 	}
-	if f.sort.span > 0 {
-		cfg.Sort = verifier.Sort{Span: int64(f.sort.span), Memory: f.sort.memory, Sections: len(cfg.Inputs) == 1, Latest: f.sort.latest()}
+	if f.sort.Span > 0 {
+		cfg.Sort = verifier.Sort{Span: int64(f.sort.Span), Memory: f.sort.Memory, Sections: len(cfg.Inputs) == 1, Latest: f.sort.Latest()}
 	}
 	for _, name := range f.within {
 		field, err := flow.ParsePointField(name)
@@ -167,36 +167,36 @@ func (f *verifyFlags) config(cmd *cobra.Command, args []string) (*verify.Config,
 	return cfg, nil
 }
 
-func (f *verifyFlags) run(cmd *cobra.Command, e *env, args []string) error {
+func (f *verifyFlags) run(cmd *cobra.Command, e *Env, args []string) error {
 	cfg, err := f.config(cmd, args)
 	if err != nil {
 		return err
 	}
-	if err := f.filter.load(); err != nil {
+	if err := f.Filter.Load(); err != nil {
 		return err
 	}
-	e.quiet = f.quiet
-	bar := newProgress(e, &f.common)
-	defer bar.close()
-	cfg.Input = f.inputs(e, bar)
+	e.Quiet = f.Quiet
+	bar := NewProgress(e, &f.Common)
+	defer bar.Close()
+	cfg.Input = f.Inputs(e, bar)
 	s, err := verify.Run(cmd.Context(), cfg)
-	bar.close()
+	bar.Close()
 	if s.Window == "" {
 		return err // nothing was checked
 	}
-	err = errors.Join(markDamage(err, s.Packets+s.Filtered, s.Damaged), f.print(e, &s))
+	err = errors.Join(MarkDamage(err, s.Packets+s.Filtered, s.Damaged), f.print(e, &s))
 	if !s.Same {
-		err = errors.Join(err, errDifferent)
+		err = errors.Join(err, ErrDifferent)
 	}
 	return err
 }
 
-func (f *verifyFlags) print(e *env, s *verify.Summary) error {
+func (f *verifyFlags) print(e *Env, s *verify.Summary) error {
 	switch {
-	case f.json:
-		return report.VerifyJSON(e.stdout, s)
-	case f.quiet:
+	case f.JSON:
+		return report.VerifyJSON(e.Stdout, s)
+	case f.Quiet:
 		return nil
 	}
-	return report.VerifyText(e.stdout, s)
+	return report.VerifyText(e.Stdout, s)
 }
