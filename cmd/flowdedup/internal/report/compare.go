@@ -18,7 +18,7 @@ func CompareJSON(w io.Writer, s *compare.Summary) error { return json.NewEncoder
 // CompareText writes the summary as text.
 func CompareText(w io.Writer, s *compare.Summary) error {
 	var t strings.Builder
-	fmt.Fprintf(&t, "%s\n\n", capitalized(s.Verdict))
+	fmt.Fprintf(&t, "%s\n\n", show.Sentence(s.Verdict))
 	compareSide(&t, "A", &s.A, s.OnlyA)
 	compareSide(&t, "B", &s.B, s.OnlyB)
 	if s.Filtered > 0 {
@@ -42,11 +42,11 @@ func CompareText(w io.Writer, s *compare.Summary) error {
 // compareSide describes the packets of a side.
 func compareSide(t *strings.Builder, name string, s *compare.Side, only uint64) {
 	fmt.Fprintf(t, "  %s           %s: %s packets, %s of them in %s alone%s\n", name, sideName(s), show.Count(s.Packets), show.Count(only), name,
-		also(show.Note{Count: s.Outside, What: "of those from before or after the other side"}))
+		show.Also(show.Note{Count: s.Outside, What: "of those from before or after the other side"}))
 	if notes := sideNotes(s); notes != "" {
 		fmt.Fprintf(t, "              %s\n", notes)
 	}
-	if text := unopened(s.Unopened, s.Packets); text != "" {
+	if text := show.NotOpened(s.Unopened, s.Packets); text != "" {
 		fmt.Fprintf(t, "              not opened: %s\n", text)
 	}
 }
@@ -99,9 +99,9 @@ func delayTable(t *strings.Builder, s *compare.Summary) {
 	if d == nil {
 		return
 	}
-	table(t, []show.Column{{Name: "delay above the fastest", Left: true}, {Name: "p50"}, {Name: "p90"}, {Name: "p99"}, {Name: "p99.9"}, {Name: "max"}},
+	show.WriteTable(t, []show.Column{{Name: "delay above the fastest", Left: true}, {Name: "p50"}, {Name: "p90"}, {Name: "p99"}, {Name: "p99.9"}, {Name: "max"}},
 		[][]string{{"offset and drift removed", show.Delay(d.P50), show.Delay(d.P90), show.Delay(d.P99), show.Delay(d.P999), show.Delay(d.Max)}})
-	bins := coarse(s.Delays, d.P50/tiny, maxRows)
+	bins := coarse(s.Delays, d.P50/tiny, show.MaxRows)
 	most := uint64(1)
 	for _, b := range bins {
 		most = max(most, b.Count)
@@ -110,7 +110,7 @@ func delayTable(t *strings.Builder, s *compare.Summary) {
 	for _, b := range bins {
 		rows = append(rows, []string{"below " + show.Delay(b.To), show.Count(b.Count), show.Bar(float64(b.Count)/float64(most), barWidth)})
 	}
-	table(t, []show.Column{{Name: "delay"}, {Name: "packets"}, {Name: "", Left: true}}, rows)
+	show.WriteTable(t, []show.Column{{Name: "delay"}, {Name: "packets"}, {Name: "", Left: true}}, rows)
 }
 
 // tiny is what part of the median delay the bins begin with that are shown.
@@ -144,7 +144,7 @@ func protocolsByLoss(s *compare.Summary) []string {
 	for name, c := range s.Protocols {
 		order[name] = c.OnlyA + c.OnlyB
 	}
-	return largest(order)
+	return show.Largest(order)
 }
 
 func protocolRows(s *compare.Summary) (rows [][]string) {
@@ -157,7 +157,7 @@ func protocolRows(s *compare.Summary) (rows [][]string) {
 
 func protocolTable(t *strings.Builder, s *compare.Summary) {
 	if len(s.Protocols) > 0 {
-		table(t, protocolColumns, protocolRows(s))
+		show.WriteTable(t, protocolColumns, protocolRows(s))
 	}
 }
 
@@ -175,7 +175,7 @@ func conversationTable(t *strings.Builder, s *compare.Summary) {
 	if len(s.Conversations) == 0 {
 		return
 	}
-	table(t, conversationColumns, conversationRows(s))
+	show.WriteTable(t, conversationColumns, conversationRows(s))
 	if s.ConversationsEvicted {
 		fmt.Fprintf(t, "  too many conversations to count all: small ones may be missing\n")
 	}

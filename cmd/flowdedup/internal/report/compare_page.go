@@ -12,7 +12,7 @@ import (
 
 // ComparePage writes the summary as a page.
 func ComparePage(w io.Writer, s *compare.Summary) error {
-	p := page.Page{Title: "flowdedup compare", Lead: []string{capitalized(s.Verdict)}}
+	p := page.Page{Title: "flowdedup compare", Lead: []string{show.Sentence(s.Verdict)}}
 	fact := func(name, value string) { p.Facts = append(p.Facts, page.Fact{Name: name, Value: value}) }
 	for _, side := range []struct {
 		name string
@@ -21,11 +21,11 @@ func ComparePage(w io.Writer, s *compare.Summary) error {
 	}{{"A", &s.A, s.OnlyA}, {"B", &s.B, s.OnlyB}} {
 		fact(side.name, fmt.Sprintf("%s: %s packets", sideName(side.of), show.Count(side.of.Packets)))
 		fact("only in "+side.name, fmt.Sprintf("%s (%s)%s", show.Count(side.only), show.Percent(float64(side.only), float64(side.of.Packets), 3),
-			also(show.Note{Count: side.of.Outside, What: "from before or after the other side"})))
+			show.Also(show.Note{Count: side.of.Outside, What: "from before or after the other side"})))
 		if notes := sideNotes(side.of); notes != "" {
 			fact("noticed in "+side.name, notes)
 		}
-		if text := unopened(side.of.Unopened, side.of.Packets); text != "" {
+		if text := show.NotOpened(side.of.Unopened, side.of.Packets); text != "" {
 			fact("not opened in "+side.name, text)
 		}
 	}
@@ -53,7 +53,7 @@ func ComparePage(w io.Writer, s *compare.Summary) error {
 func delaysSection(s *compare.Summary) page.Section {
 	d := s.DelayNS
 	return page.Section{
-		Heading: "How much delays vary", Pictures: []page.Picture{delayChart("Packets by delay above the fastest", "packets", s.Delays)},
+		Heading: "How much delays vary", Pictures: []page.Picture{show.DelayChart("Packets by delay above the fastest", "packets", s.Delays)},
 		Caption: "Each column counts the packets in both that took so much longer than the fastest one, with offset and drift of the clocks removed. One narrow hill is a quiet path; a long tail is queueing; two hills are two paths, or packets in both directions.",
 		Table: &page.Table{
 			Columns: []show.Column{{Name: "p50"}, {Name: "p90"}, {Name: "p99"}, {Name: "p99.9"}, {Name: "max"}},
@@ -71,7 +71,7 @@ func lossSection(s *compare.Summary) page.Section {
 			side string
 			n    uint64
 		}{{"A", c.OnlyA}, {"B", c.OnlyB}} {
-			if one.n > 0 && len(bars.List) < maxRows {
+			if one.n > 0 && len(bars.List) < show.MaxRows {
 				bars.List = append(bars.List, page.Bar{Name: name + ", only in " + one.side, Value: float64(one.n), Text: show.Count(one.n)})
 			}
 		}

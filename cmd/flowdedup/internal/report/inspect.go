@@ -1,12 +1,9 @@
 package report
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -21,22 +18,19 @@ func InspectJSON(w io.Writer, s *inspect.Summary) error {
 	return json.NewEncoder(w).Encode(s)
 }
 
-// maxRows is how many rows of a table are shown. The others are in --json.
-const maxRows = 20
-
 // InspectText writes the summary as text.
 func InspectText(w io.Writer, s *inspect.Summary) error {
 	var t strings.Builder
-	fmt.Fprintf(&t, "%s\n\n", capitalized(s.Verdict))
-	fmt.Fprintf(&t, "  packets     %s, %s copies (%s)%s\n", show.Count(s.Packets), show.Count(s.Copies), share(s.Copies, s.Packets),
-		also(show.Note{Count: total(s.NotCopies), What: "equal to another one, but sent again"}))
+	fmt.Fprintf(&t, "%s\n\n", show.Sentence(s.Verdict))
+	fmt.Fprintf(&t, "  packets     %s, %s copies (%s)%s\n", show.Count(s.Packets), show.Count(s.Copies), show.Share(s.Copies, s.Packets),
+		show.Also(show.Note{Count: show.Total(s.NotCopies), What: "equal to another one, but sent again"}))
 	if s.Filtered > 0 {
 		fmt.Fprintf(&t, "  filtered    %s packets, counted nowhere else\n", show.Count(s.Filtered))
 	}
 	if notes := inspectNotes(s); notes != "" {
 		fmt.Fprintf(&t, "  noticed     %s\n", notes)
 	}
-	if text := unopened(s.Unopened, s.Packets); text != "" {
+	if text := show.NotOpened(s.Unopened, s.Packets); text != "" {
 		fmt.Fprintf(&t, "  not opened  %s\n", text)
 	}
 	if n := s.OneSided; n.Before.Flows > 0 {
@@ -62,17 +56,7 @@ func InspectText(w io.Writer, s *inspect.Summary) error {
 	return err
 }
 
-// capitalized returns a sentence with a capital letter and a full stop.
-func capitalized(s string) string { return show.Capitalized(s) + "." }
-
-func total(m map[string]uint64) (sum uint64) {
-	for _, n := range m {
-		sum += n
-	}
-	return sum
-}
-
-func oneSided(s caught.Sides) string { return share(s.OneSided, s.Flows) }
+func oneSided(s caught.Sides) string { return show.Share(s.OneSided, s.Flows) }
 
 // inspectNotes describes what the user may not expect in the input.
 func inspectNotes(s *inspect.Summary) string {
@@ -92,32 +76,15 @@ func inspectNotes(s *inspect.Summary) string {
 	return notes
 }
 
-// table writes a table, indented, below an empty line.
-func table(t *strings.Builder, columns []show.Column, rows [][]string) {
-	t.WriteByte('\n')
-	more := len(rows) - maxRows
-	for _, line := range show.Table(columns, rows[:min(len(rows), maxRows)], false) {
-		fmt.Fprintf(t, "  %s\n", strings.TrimRight(line, " "))
-	}
-	if more > 0 {
-		fmt.Fprintf(t, "  and %s more: see --json\n", show.Count(uint64(more)))
-	}
-}
-
-// largest returns the names of counts, the largest count first.
-func largest[K cmp.Ordered](m map[K]uint64) []K {
-	return slices.SortedFunc(maps.Keys(m), func(a, b K) int { return cmp.Or(cmp.Compare(m[b], m[a]), cmp.Compare(a, b)) })
-}
-
 func kindsTable(t *strings.Builder, s *inspect.Summary) {
 	if len(s.Kinds) == 0 {
 		return
 	}
 	var rows [][]string
-	for _, name := range largest(s.Kinds) {
-		rows = append(rows, []string{name, show.Count(s.Kinds[name]), share(s.Kinds[name], s.Copies)})
+	for _, name := range show.Largest(s.Kinds) {
+		rows = append(rows, []string{name, show.Count(s.Kinds[name]), show.Share(s.Kinds[name], s.Copies)})
 	}
-	table(t, kindsColumns, rows)
+	show.WriteTable(t, kindsColumns, rows)
 	if len(s.TTLSteps) > 0 {
 		fmt.Fprintf(t, "  ttl of the copy %s\n", ttlSteps(s))
 	}
@@ -128,10 +95,10 @@ var kindsColumns = []show.Column{{Name: "copies differ in", Left: true}, {Name: 
 // ttlSteps lists how the time to live of copies differs.
 func ttlSteps(s *inspect.Summary) string {
 	var words []string
-	for _, step := range largest(s.TTLSteps) {
+	for _, step := range show.Largest(s.TTLSteps) {
 		words = append(words, fmt.Sprintf("%+d: %s", -step, show.Count(s.TTLSteps[step])))
 	}
-	return strings.Join(words[:min(len(words), maxRows)], ", ")
+	return strings.Join(words[:min(len(words), show.MaxRows)], ", ")
 }
 
 func matrixTable(t *strings.Builder, s *inspect.Summary) {
@@ -142,7 +109,7 @@ func matrixTable(t *strings.Builder, s *inspect.Summary) {
 	for i := range s.Matrix {
 		rows = append(rows, matrixRow(&s.Matrix[i]))
 	}
-	table(t, matrixColumns, rows)
+	show.WriteTable(t, matrixColumns, rows)
 }
 
 var matrixColumns = []show.Column{
@@ -160,7 +127,7 @@ func matrixRow(c *points.Cell) []string {
 
 func pathTable(t *strings.Builder, s *inspect.Summary) {
 	if len(s.Paths) > 0 {
-		table(t, pathColumns, pathRows(s))
+		show.WriteTable(t, pathColumns, pathRows(s))
 	}
 }
 
@@ -170,7 +137,7 @@ var pathColumns = []show.Column{{Name: "path", Left: true}, {Name: "frames"}, {N
 // on the other one alone.
 func pathRows(s *inspect.Summary) (rows [][]string) {
 	for _, p := range s.Paths {
-		rows = append(rows, []string{p.Path, show.Count(p.Frames), show.Count(p.Missed), share(p.Missed, p.Frames+p.Missed)})
+		rows = append(rows, []string{p.Path, show.Count(p.Frames), show.Count(p.Missed), show.Share(p.Missed, p.Frames+p.Missed)})
 	}
 	return rows
 }
@@ -180,10 +147,10 @@ func notCopiesTable(t *strings.Builder, s *inspect.Summary) {
 		return
 	}
 	var rows [][]string
-	for _, name := range largest(s.NotCopies) {
+	for _, name := range show.Largest(s.NotCopies) {
 		rows = append(rows, repeatsRow(s, name))
 	}
-	table(t, repeatsColumns, rows)
+	show.WriteTable(t, repeatsColumns, rows)
 }
 
 var repeatsColumns = []show.Column{{Name: "equal, but sent again", Left: true}, {Name: "packets"}, {Name: "for example", Left: true}}

@@ -36,7 +36,7 @@ func rightSums(valid, wrong uint64) string {
 
 func checksumsTable(t *strings.Builder, s *inspect.Summary) {
 	if rows := checksumRows(s); len(rows) > 0 {
-		table(t, checksumColumns, rows)
+		show.WriteTable(t, checksumColumns, rows)
 	}
 }
 

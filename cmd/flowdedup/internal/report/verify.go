@@ -17,7 +17,7 @@ func VerifyJSON(w io.Writer, s *verify.Summary) error { return json.NewEncoder(w
 // VerifyText writes the summary as text.
 func VerifyText(w io.Writer, s *verify.Summary) error {
 	var t strings.Builder
-	fmt.Fprintf(&t, "%s\n\n", capitalized(s.Verdict()))
+	fmt.Fprintf(&t, "%s\n\n", show.Sentence(s.Verdict()))
 	fmt.Fprintf(&t, "  packets     %s\n  kept        %s\n  removed     %s\n", show.Count(s.Packets), show.Count(s.Kept), show.Count(s.Removed))
 	for _, one := range []struct {
 		count uint64
