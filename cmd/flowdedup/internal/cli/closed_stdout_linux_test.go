@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"bytes"
@@ -21,18 +21,18 @@ func TestClosedStdout(t *testing.T) {
 		want int
 		says bool
 	}{
-		{[]string{"distinct", in}, ExitDone, true},
-		{[]string{"distinct", in, "--csv", table}, ExitDone, true},
-		{[]string{"inspect", in}, ExitDone, true},
-		{[]string{"compare", in, in}, ExitDone, true},
-		{[]string{"compare", in, different}, ExitDifferent, true},
-		{[]string{"compare", "--quiet", in, in}, ExitDone, false},
-		{[]string{"verify", in, in}, ExitDone, true},
-		{[]string{"plan", "--link", "10G", "--window", "10ms"}, ExitDone, true},
-		{[]string{"version"}, ExitDone, true},
-		{[]string{"dedup", in}, ExitDone, true},
-		{[]string{"dedup", in, "-w", out, "--json"}, ExitDone, true},
-		{[]string{"dedup", in, "-w", out}, ExitDone, false},
+		{[]string{"distinct", in}, exitDone, true},
+		{[]string{"distinct", in, "--csv", table}, exitDone, true},
+		{[]string{"inspect", in}, exitDone, true},
+		{[]string{"compare", in, in}, exitDone, true},
+		{[]string{"compare", in, different}, exitDifferent, true},
+		{[]string{"compare", "--quiet", in, in}, exitDone, false},
+		{[]string{"verify", in, in}, exitDone, true},
+		{[]string{"plan", "--link", "10G", "--window", "10ms"}, exitDone, true},
+		{[]string{"version"}, exitDone, true},
+		{[]string{"dedup", in}, exitDone, true},
+		{[]string{"dedup", in, "-w", out, "--json"}, exitDone, true},
+		{[]string{"dedup", in, "-w", out}, exitDone, false},
 	} {
 		cmd := program(t, c.args...)
 		cmd.Args = append([]string{"sh", "-c", `exec "$@" >&-`, "sh", cmd.Path}, cmd.Args[1:]...)

@@ -34,7 +34,7 @@ type sidesFlags struct {
 	lans          bool
 }
 
-func newCompare(e *Env) *cobra.Command {
+func NewCompare(e *Env) *cobra.Command {
 	f := &sidesFlags{}
 	cmd := &cobra.Command{
 		Use:   "compare [flags] A B | --lans FILE",

@@ -1,10 +1,9 @@
-package cli
+package cli_test
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -17,89 +16,10 @@ import (
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
-// compareResult is the part of "compare --json" that scripts read.
-type compareResult struct {
-	Verdict   string
-	Same      bool
-	Both      uint64
-	OnlyA     uint64 `json:"only_a"`
-	OnlyB     uint64 `json:"only_b"`
-	Reordered uint64
-	OffsetNS  *int64                                         `json:"offset_ns"`
-	DriftPPM  *float64                                       `json:"drift_ppm"`
-	Delay     *struct{ Min, P50, P90, P99, P999, Max int64 } `json:"delay_ns"`
-	A, B      struct {
-		Packets, Outside, Repeats, Snapped uint64
-		NonIP                              uint64 `json:"non_ip"`
-		LAN                                string
-	}
-	Protocols     map[string]struct{ Both uint64 }
-	Conversations []struct{ Name string }
-	IdentityBytes int `json:"identity_bytes"`
-	Filtered      uint64
-	Unpathed      uint64
-	Damaged       bool
-}
-
-func runCompare(t *testing.T, code int, args ...string) (r compareResult, stderr string) {
-	t.Helper()
-	out, errs, got := run(append([]string{"compare", "--json"}, args...)...)
-	if got != code {
-		t.Fatalf("compare %v: exit code %d, want %d: %s", args, got, code, errs)
-	}
-	if err := json.Unmarshal([]byte(out), &r); err != nil {
-		t.Fatalf("compare %v: %v: %s", args, err, out)
-	}
-	if r.Same != (r.OnlyA+r.OnlyB == 0) || r.Both+r.OnlyA != r.A.Packets || r.Both+r.OnlyB != r.B.Packets {
-		t.Errorf("compare %v: %+v", args, r)
-	}
-	return r, errs
-}
-
-// writePart writes the packets of a capture for which part is true to a file, and returns
-// their numbers.
-func writePart(t *testing.T, name, from string, part func(number int, b *capture.Batch, i int) bool) (numbers []int) {
-	t.Helper()
-	src, err := pcapfile.Open(from, pcapfile.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer src.Close()
-	file, err := os.Create(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	w := pcapfile.NewWriter(file, pcapfile.WriterOptions{})
-	var b capture.Batch
-	for number := 0; ; {
-		err := src.Next(&b)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		drop := make([]uint64, (len(b.Frames)+63)/64)
-		for i := range b.Frames {
-			if part(number, &b, i) {
-				numbers = append(numbers, number)
-			} else {
-				drop[i/64] |= 1 << (i % 64)
-			}
-			number++
-		}
-		if err := errors.Join(err, w.Write(&b, drop)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return numbers
-}
-
 // TestCompareRouter compares both sides of a router with what is known of each packet.
 func TestCompareRouter(t *testing.T) {
 	t.Parallel()
-	r, errs := runCompare(t, ExitDifferent, bundled("router-in.pcap"), bundled("router-out.pcap"))
+	r, errs := runCompare(t, exitDifferent, bundled("router-in.pcap"), bundled("router-out.pcap"))
 	if r.Both != 308 || r.OnlyA != 20 || r.OnlyB != 6 || errs != "" || r.Reordered != 0 {
 		t.Errorf("%+v, %s", r, errs)
 	}
@@ -131,9 +51,9 @@ func TestCompareRouter(t *testing.T) {
 					both++
 				}
 			}
-			code := ExitDifferent
+			code := exitDifferent
 			if both == uint64(len(numbers[a])) && both == uint64(len(numbers[b])) {
-				code = ExitDone
+				code = exitDone
 			}
 			if r, _ := runCompare(t, code, names[a], names[b]); r.Both != both {
 				t.Errorf("interfaces %d and %d: %d packets in both, want %d", a, b, r.Both, both)
@@ -199,7 +119,7 @@ func TestCompareTap(t *testing.T) {
 	for _, shift := range []int64{3_700_000_000, -3 * 3600 * 1_000_000_000} {
 		a, b, removed := tap(t, shift)
 		onlyA, onlyB := filepath.Join(t.TempDir(), "only-a.pcap"), filepath.Join(t.TempDir(), "only-b.pcap")
-		r, errs := runCompare(t, ExitDifferent, a, b, "--only-a", onlyA, "--only-b", onlyB)
+		r, errs := runCompare(t, exitDifferent, a, b, "--only-a", onlyA, "--only-b", onlyB)
 		if r.OnlyA != 1000 || r.OnlyB != 0 || math.Abs(float64(*r.OffsetNS-shift)) > 1000 || math.Abs(*r.DriftPPM-20) > 0.01 || r.Delay.Max > 1000 {
 			t.Errorf("shift %d: %+v, offset %d, drift %v, delays %+v", shift, r, *r.OffsetNS, *r.DriftPPM, r.Delay)
 		}
@@ -238,32 +158,32 @@ func TestCompareEnds(t *testing.T) {
 		a, b    string
 		verdict string
 	}{
-		{ExitDone, in, in, "the same 328 packets are in both"},
-		{ExitDone, empty, empty, "both are empty"},
-		{ExitDifferent, in, empty, "B has no packets"},
-		{ExitDifferent, empty, in, "A has no packets"},
-		{ExitDifferent, in, bundled("tunnel-raw.pcap"), "no packet is in both, so the offset of the clocks is unknown"},
-		{ExitDamaged, in, file("cut.pcap", router[:len(router)-10]), "B lacks 1 of the 328 packets of A (0.305 %), A has all packets of B"},
+		{exitDone, in, in, "the same 328 packets are in both"},
+		{exitDone, empty, empty, "both are empty"},
+		{exitDifferent, in, empty, "B has no packets"},
+		{exitDifferent, empty, in, "A has no packets"},
+		{exitDifferent, in, bundled("tunnel-raw.pcap"), "no packet is in both, so the offset of the clocks is unknown"},
+		{exitDamaged, in, file("cut.pcap", router[:len(router)-10]), "B lacks 1 of the 328 packets of A (0.305 %), A has all packets of B"},
 	} {
 		r, _ := runCompare(t, c.code, c.a, c.b)
-		if r.Verdict != c.verdict || (r.OffsetNS == nil) != (r.Both == 0) || r.Damaged != (c.code == ExitDamaged) {
+		if r.Verdict != c.verdict || (r.OffsetNS == nil) != (r.Both == 0) || r.Damaged != (c.code == exitDamaged) {
 			t.Errorf("%s and %s: %q, want %q; %+v", c.a, c.b, r.Verdict, c.verdict, r)
 		}
 	}
 	// A damaged input leaves outputs that are partial by name, and files as they were.
 	only := file("only.pcap", []byte("old"))
-	_, errs := runCompare(t, ExitDamaged, in, filepath.Join(dir, "cut.pcap"), "--only-a", only)
+	_, errs := runCompare(t, exitDamaged, in, filepath.Join(dir, "cut.pcap"), "--only-a", only)
 	if old, err := os.ReadFile(only); err != nil || string(old) != "old" || !strings.Contains(errs, "cut.pcap: offset") || !strings.Contains(errs, only+" was not written; what was processed is in ") {
 		t.Errorf("%v, %s", err, errs)
 	}
 	for _, name := range []string{file("text", []byte("hello, this is no capture at all")), filepath.Join(dir, "none")} {
 		for _, args := range [][]string{{in, name}, {name, in}} {
-			if out, errs, code := run(append([]string{"compare"}, args...)...); code != ExitFailed || out != "" || strings.Count(errs, "\n") != 1 {
+			if out, errs, code := run(append([]string{"compare"}, args...)...); code != exitFailed || out != "" || strings.Count(errs, "\n") != 1 {
 				t.Errorf("%v: exit code %d, %q, %q", args, code, out, errs)
 			}
 		}
 	}
-	if _, _, code := run("compare", "--filter", "tcp", in, bundled("router-out.pcap")); code != ExitDone {
+	if _, _, code := run("compare", "--filter", "tcp", in, bundled("router-out.pcap")); code != exitDone {
 		t.Skipf("exit code %d with --filter", code) // without tcpdump
 	}
 }
@@ -280,10 +200,10 @@ func TestCompareText(t *testing.T) {
 			t.Errorf("no %q in %s", want, out)
 		}
 	}
-	if code != ExitDifferent || errs != "" || strings.Count(out, " <> ") != 3 {
+	if code != exitDifferent || errs != "" || strings.Count(out, " <> ") != 3 {
 		t.Errorf("exit code %d, %s", code, errs)
 	}
-	if out, errs, code := run("compare", "-q", bundled("router-in.pcap"), bundled("router-out.pcap")); code != ExitDifferent || out+errs != "" {
+	if out, errs, code := run("compare", "-q", bundled("router-in.pcap"), bundled("router-out.pcap")); code != exitDifferent || out+errs != "" {
 		t.Errorf("exit code %d, %q", code, out+errs)
 	}
 	// Packets on standard output: the summary goes to standard error.
@@ -291,7 +211,7 @@ func TestCompareText(t *testing.T) {
 	cmd := program(t, "compare", "--only-a", "-", bundled("router-in.pcap"), bundled("router-out.pcap"))
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	code = exitCodeOf(t, cmd.Run())
-	if !strings.HasPrefix(stderr.String(), "B lacks 20") || !strings.HasPrefix(stdout.String(), "\xd4\xc3\xb2\xa1") || code != ExitDifferent {
+	if !strings.HasPrefix(stderr.String(), "B lacks 20") || !strings.HasPrefix(stdout.String(), "\xd4\xc3\xb2\xa1") || code != exitDifferent {
 		t.Errorf("exit code %d, %.100q, %.100q", code, stdout.String(), stderr.String())
 	}
 }
@@ -302,7 +222,7 @@ func TestCompareSnapped(t *testing.T) {
 	whole, cut := filepath.Join(dir, "whole.pcapng"), filepath.Join(dir, "cut.pcapng")
 	writePart(t, whole, bundled("router-snap96.pcapng"), func(_ int, b *capture.Batch, i int) bool { return b.Frames[i].Interface == 0 })
 	writePart(t, cut, bundled("router-snap96.pcapng"), func(_ int, b *capture.Batch, i int) bool { return b.Frames[i].Interface == 1 })
-	r, _ := runCompare(t, ExitDifferent, whole, cut)
+	r, _ := runCompare(t, exitDifferent, whole, cut)
 	if r.Both != 291 || r.IdentityBytes != 82 || r.A.Snapped == 0 {
 		t.Errorf("%+v", r)
 	}
@@ -319,8 +239,8 @@ func TestCompareNAT(t *testing.T) {
 	if err := os.WriteFile(translated, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	plain, _ := runCompare(t, ExitDifferent, bundled("router-in.pcap"), translated)
-	r, _ := runCompare(t, ExitDifferent, bundled("router-in.pcap"), translated, "--ignore", "nat", "--top", "1000")
+	plain, _ := runCompare(t, exitDifferent, bundled("router-in.pcap"), translated)
+	r, _ := runCompare(t, exitDifferent, bundled("router-in.pcap"), translated, "--ignore", "nat", "--top", "1000")
 	if r.Both != 308 || plain.Both > 200 {
 		t.Errorf("%d packets in both, %d without", r.Both, plain.Both)
 	}
@@ -340,7 +260,7 @@ func TestCompareUsage(t *testing.T) {
 		{in, out, "--window", "n:5"}, {in, out, "--memory", "x"}, {in, out, "--top", "-1"}, {in, out, "--identity-bytes", "-1"},
 		{in, out, "--identity", "l4"}, {in, out, "--ignore", "dns"}, {in, "tcp://nowhere"},
 	} {
-		if out, errs, code := run(append([]string{"compare"}, args...)...); code != ExitUsage || out != "" || errs == "" {
+		if out, errs, code := run(append([]string{"compare"}, args...)...); code != exitUsage || out != "" || errs == "" {
 			t.Errorf("%v: exit code %d, %q, %q", args, code, out, errs)
 		}
 	}

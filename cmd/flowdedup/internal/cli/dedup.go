@@ -37,7 +37,7 @@ type dedupFlags struct {
 	page               PageFlag
 }
 
-func newDedup(e *Env) *cobra.Command {
+func NewDedup(e *Env) *cobra.Command {
 	f := &dedupFlags{}
 	cmd := &cobra.Command{
 		Use:   "dedup [flags] INPUT...",

@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"encoding/binary"
@@ -10,44 +10,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/engine/stream"
 )
-
-// truth is the known content of a bundled capture, from how it was made.
-type truth struct {
-	Files      []string
-	Identity   string
-	Ignore     []string
-	WindowNS   int64 `json:"window_ns"`
-	Across     bool
-	Packets    uint64
-	Duplicates uint64
-	Removed    []int
-}
-
-// flags returns what makes the copies of a truth copies.
-func (t *truth) flags() []string {
-	flags := []string{"--identity", t.Identity, "--window", time.Duration(t.WindowNS).String()}
-	if t.Ignore != nil {
-		flags = append(flags, "--ignore", strings.Join(t.Ignore, ","))
-	}
-	if t.Across {
-		flags = append(flags, "--across")
-	}
-	return flags
-}
-
-// inputs returns the captures of a truth.
-func (t *truth) inputs() (names []string) {
-	for _, f := range t.Files {
-		names = append(names, bundled(f))
-	}
-	return names
-}
 
 // record is everything about a packet that an output must keep.
 type record struct {
@@ -85,8 +52,8 @@ func checkTruth(t *testing.T, want *truth, method string) {
 	t.Helper()
 	kept, copies := filepath.Join(t.TempDir(), "kept"), filepath.Join(t.TempDir(), "copies")
 	args := []string{"--method", method, "--keep", "first", "--prefer", "first", "-w", kept, "--duplicates", copies}
-	inputs := want.inputs()
-	r := runDedup(t, ExitDone, slices.Concat(args, want.flags(), inputs)...)
+	inputs := want.Inputs()
+	r := runDedup(t, exitDone, slices.Concat(args, want.Flags(), inputs)...)
 	if r.PacketsIn != want.Packets || r.Duplicates != want.Duplicates || r.EvictedLive != 0 {
 		t.Errorf("%s: %d packets, %d duplicates, %d forgotten; want %d and %d",
 			method, r.PacketsIn, r.Duplicates, r.EvictedLive, want.Packets, want.Duplicates)
@@ -155,7 +122,7 @@ func readAll(t *testing.T, names ...string) []record {
 // VLAN tag or TTL.
 func TestFrameIdentityKeepsCopies(t *testing.T) {
 	for _, name := range []string{"router-vlan.pcapng", "router-plain.pcapng", "router-qinq.pcapng"} {
-		if r := runDedup(t, ExitDone, "--identity", "frame", bundled(name)); r.Duplicates != 0 {
+		if r := runDedup(t, exitDone, "--identity", "frame", bundled(name)); r.Duplicates != 0 {
 			t.Errorf("%s: %d duplicates", name, r.Duplicates)
 		}
 	}
@@ -211,7 +178,7 @@ func TestTapsWithoutIP(t *testing.T) {
 		{[]string{files[0], writeFrames(t, sll2, cooked[0])}, 0},
 		{[]string{"--ignore", "mac", files[0], writeFrames(t, sll2, cooked[0])}, 1},
 	} {
-		if r := runDedup(t, ExitDone, c.args...); r.Duplicates != c.want || r.NonIP != r.PacketsIn {
+		if r := runDedup(t, exitDone, c.args...); r.Duplicates != c.want || r.NonIP != r.PacketsIn {
 			t.Errorf("%v: %+v, want %d copies", c.args, r, c.want)
 		}
 	}
@@ -274,7 +241,7 @@ func TestTimersWarn(t *testing.T) {
 		{"router-vlan.pcapng", "1ms", true}, {"router-vlan.pcapng", "10ms", true}, {"router-vlan.pcapng", "100ms", true},
 		{"router-vlan.pcapng", "1h", false}, {"router-in.pcap", "1ms", false}, {"loopback-twice.pcap", "1ms", false},
 	} {
-		want := runDedup(t, ExitDone, "--window", c.window, bundled(c.name))
+		want := runDedup(t, exitDone, "--window", c.window, bundled(c.name))
 		var got struct {
 			Duplicates uint64
 			Late       uint64 `json:"late_forgotten"`
@@ -317,7 +284,7 @@ func TestMethodParamsRefused(t *testing.T) {
 		{"--method sbf --window none --param K=2,k=3", "has K twice"},
 	} {
 		_, errs, code := run(append([]string{"dedup", bundled("router-vlan.pcapng")}, strings.Fields(c.args)...)...)
-		if code != ExitUsage || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
+		if code != exitUsage || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
 			t.Errorf("%s: exit code %d, stderr %q, want %q", c.args, code, errs, c.want)
 		}
 	}
@@ -346,7 +313,7 @@ func TestDistinctRows(t *testing.T) {
 	flows := func(args ...string) rowCount {
 		t.Helper()
 		out, errs, code := run(append([]string{"distinct", "--json", "--every", "none", "--of", "flow", in}, args...)...)
-		if code != ExitDone {
+		if code != exitDone {
 			t.Fatalf("%s: exit code %d, stderr %q", args, code, errs)
 		}
 		var last rowCount

@@ -35,7 +35,7 @@ type distinctFlags struct {
 	merge, overlap       bool
 }
 
-func newDistinct(e *Env) *cobra.Command {
+func NewDistinct(e *Env) *cobra.Command {
 	f := &distinctFlags{}
 	cmd := &cobra.Command{
 		Use:   "distinct [flags] INPUT...",

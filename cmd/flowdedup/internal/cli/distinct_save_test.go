@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"encoding/json"
@@ -27,7 +27,7 @@ type sensorRow struct {
 func sensorRows(t *testing.T, args ...string) (rows []sensorRow) {
 	t.Helper()
 	out, errs, code := run(append([]string{"distinct", "--json"}, args...)...)
-	if code != ExitDone {
+	if code != exitDone {
 		t.Fatalf("%q: exit code %d, stderr %q", args, code, errs)
 	}
 	for dec := json.NewDecoder(strings.NewReader(out)); dec.More(); {
@@ -52,7 +52,7 @@ func saveSensors(t *testing.T, captures []string, more ...string) (files []strin
 	for i, in := range captures {
 		file := filepath.Join(dir, fmt.Sprintf("s%d.counts", i))
 		args := slices.Concat([]string{"distinct", "-q", in, "--save", file}, overrule(counted, more))
-		if _, errs, code := run(args...); code != ExitDone || errs != "" {
+		if _, errs, code := run(args...); code != exitDone || errs != "" {
 			t.Fatalf("%q: exit code %d, stderr %q", args, code, errs)
 		}
 		files = append(files, file)
@@ -105,13 +105,13 @@ func TestMergeSensors(t *testing.T) {
 		}
 	}
 	table, _, code := run(append([]string{"distinct", "--merge", "--overlap"}, files...)...)
-	if code != ExitDone || !strings.Contains(table, "only here") || !strings.Contains(table, "sensors") {
+	if code != exitDone || !strings.Contains(table, "only here") || !strings.Contains(table, "sensors") {
 		t.Errorf("exit code %d, table %q", code, table)
 	}
 	name := filepath.Join(t.TempDir(), "merged.csv")
 	_, _, code = run(append([]string{"distinct", "--merge", "--csv", name}, files...)...)
 	csv, err := os.ReadFile(name)
-	if code != ExitDone || err != nil || !strings.HasPrefix(string(csv), "window_start,") || !strings.Contains(string(csv), ",fpr,sensors,missing\n") {
+	if code != exitDone || err != nil || !strings.HasPrefix(string(csv), "window_start,") || !strings.Contains(string(csv), ",fpr,sensors,missing\n") {
 		t.Errorf("exit code %d, %v, CSV %q", code, err, csv)
 	}
 }
@@ -164,7 +164,7 @@ func TestMergeSketches(t *testing.T) {
 	dir := t.TempDir()
 	limited := filepath.Join(dir, "limited.counts")
 	args := slices.Concat([]string{"distinct", sensorCaptures[1], "--save", limited, "--set-limit", "2", "--sensor", "roof"}, counted)
-	if _, errs, code := run(args...); code != ExitDone || !strings.Contains(errs, "estimates by sketches") {
+	if _, errs, code := run(args...); code != exitDone || !strings.Contains(errs, "estimates by sketches") {
 		t.Fatalf("exit code %d, stderr %q", code, errs)
 	}
 	want := map[string]sensorRow{}
@@ -209,16 +209,16 @@ func TestMergeRefuses(t *testing.T) {
 		code int
 		want string
 	}{
-		"key":     {[]string{file, other("--key", strings.Repeat("77", 32))}, ExitUsage, "another --key than"},
-		"mask":    {[]string{file, other("--mask4", "24")}, ExitUsage, "with --mask4 24,"},
-		"zone":    {[]string{file, other("--tz", "Europe/Berlin")}, ExitUsage, "--tz Europe/Berlin"},
-		"windows": {[]string{file, other("--every", "1m")}, ExitUsage, "--every 1m0s"},
-		"keys":    {[]string{file, other("--of", "src")}, ExitUsage, "--of src"},
-		"cut":     {[]string{write("cut", whole[:len(whole)-20])}, ExitFailed, "cut: byte "},
-		"damaged": {[]string{write("damaged", damaged)}, ExitFailed, "damaged: byte "},
-		"capture": {sensorCaptures[:1], ExitFailed, "byte 0: not a complete file of counts"},
-		"missing": {[]string{filepath.Join(dir, "nothing")}, ExitFailed, "no such file"},
-		"twice":   {[]string{file, file}, ExitUsage, "same file"},
+		"key":     {[]string{file, other("--key", strings.Repeat("77", 32))}, exitUsage, "another --key than"},
+		"mask":    {[]string{file, other("--mask4", "24")}, exitUsage, "with --mask4 24,"},
+		"zone":    {[]string{file, other("--tz", "Europe/Berlin")}, exitUsage, "--tz Europe/Berlin"},
+		"windows": {[]string{file, other("--every", "1m")}, exitUsage, "--every 1m0s"},
+		"keys":    {[]string{file, other("--of", "src")}, exitUsage, "--of src"},
+		"cut":     {[]string{write("cut", whole[:len(whole)-20])}, exitFailed, "cut: byte "},
+		"damaged": {[]string{write("damaged", damaged)}, exitFailed, "damaged: byte "},
+		"capture": {sensorCaptures[:1], exitFailed, "byte 0: not a complete file of counts"},
+		"missing": {[]string{filepath.Join(dir, "nothing")}, exitFailed, "no such file"},
+		"twice":   {[]string{file, file}, exitUsage, "same file"},
 	} {
 		_, errs, code := run(append([]string{"distinct", "--merge"}, c.args...)...)
 		if code != c.code || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
@@ -242,7 +242,7 @@ func TestSaveIncomplete(t *testing.T) {
 	if err := os.WriteFile(out, []byte("before"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, errs, code := run(slices.Concat([]string{"distinct", "-q", in, "--save", out}, counted)...); code != ExitDamaged || !strings.Contains(errs, "roof.partial.counts") {
+	if _, errs, code := run(slices.Concat([]string{"distinct", "-q", in, "--save", out}, counted)...); code != exitDamaged || !strings.Contains(errs, "roof.partial.counts") {
 		t.Errorf("exit code %d, stderr %q", code, errs)
 	}
 	if b, err := os.ReadFile(out); err != nil || string(b) != "before" {
@@ -332,7 +332,7 @@ func TestSaveUsage(t *testing.T) {
 		"--changes --method bloom --key " + testKey: "cannot list its keys",
 	} {
 		args := append([]string{"distinct", in}, strings.Split(line, " ")...)
-		if _, errs, code := run(args...); code != ExitUsage || !strings.Contains(errs, want) {
+		if _, errs, code := run(args...); code != exitUsage || !strings.Contains(errs, want) {
 			t.Errorf("%s: exit code %d, stderr %q, want %q", line, code, errs, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"bytes"
@@ -36,7 +36,7 @@ type badEnd struct {
 
 var badEnds = []badEnd{
 	{"SIGTERM", syscall.SIGTERM, 143}, {"SIGINT", syscall.SIGINT, 130}, {"SIGKILL", syscall.SIGKILL, -1},
-	{"SIGHUP", syscall.SIGHUP, 129}, {"damage", 0, ExitDamaged}, {"SIGQUIT", syscall.SIGQUIT, 131},
+	{"SIGHUP", syscall.SIGHUP, 129}, {"damage", 0, exitDamaged}, {"SIGQUIT", syscall.SIGQUIT, 131},
 }
 
 // stage is the files around one run.
@@ -363,9 +363,9 @@ func TestRenameRefused(t *testing.T) {
 			if err := r.stdin.Close(); err != nil {
 				t.Fatal(err)
 			}
-			file, want := s.out, ExitDone
+			file, want := s.out, exitDone
 			if where == newName {
-				want = ExitFailed
+				want = exitFailed
 			}
 			if code := exitCodeOf(t, r.Wait()); code != want {
 				t.Errorf("exit code %d, want %d: %s", code, want, &r.stderr)
@@ -379,7 +379,7 @@ func TestRenameRefused(t *testing.T) {
 				}
 			}
 			records := len(readAll(t, file))
-			if want == ExitFailed {
+			if want == exitFailed {
 				return // no summary is printed
 			}
 			var sum dedupResult
@@ -425,7 +425,7 @@ func fullDiskEnds(t *testing.T, args []string) {
 	fill(t, dir)
 	for _, out := range []string{older, filepath.Join(dir, "new")} {
 		text, err := program(t, append(slices.Clone(args), out, in)...).CombinedOutput()
-		if code := exitCodeOf(t, err); code != ExitFailed || !strings.Contains(string(text), out) {
+		if code := exitCodeOf(t, err); code != exitFailed || !strings.Contains(string(text), out) {
 			t.Errorf("%q to %s: exit code %d, %s", args, out, code, text)
 		}
 	}

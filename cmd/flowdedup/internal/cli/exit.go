@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/signal"
 	"reflect"
@@ -25,7 +26,7 @@ const (
 	ExitDamaged = 3
 	// ExitDifferent is that of compare and verify.
 	ExitDifferent = 4
-	exitSignal    = 128
+	ExitSignal    = 128
 )
 
 // usageError marks an error that a different command line avoids.
@@ -33,6 +34,12 @@ type usageError struct{ err error }
 
 func (u *usageError) Error() string { return u.err.Error() }
 func (u *usageError) Unwrap() error { return u.err }
+
+// Usage returns an error that a different command line avoids: err.
+func Usage(err error) error { return &usageError{err} }
+
+// Usagef is Usage of fmt.Errorf.
+func Usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
 
 // damagedError marks damage of an input after which, or around which, everything was
 // processed.
@@ -53,7 +60,7 @@ func (e *Env) ExitCode(err error) int {
 		worst = moreSevere(worst, e.codeOf(one))
 	}
 	if n := e.signal.Load(); n != 0 && worst == ExitDone {
-		return exitSignal + int(n)
+		return ExitSignal + int(n)
 	}
 	return worst
 }
@@ -199,7 +206,7 @@ func (e *Env) end(s os.Signal, cancel func()) {
 		number = syscall.SIGINT
 	}
 	if e.signal.Swap(int32(number)) != 0 {
-		os.Exit(exitSignal + int(number))
+		os.Exit(ExitSignal + int(number))
 	}
 	cancel()
 	if !e.Quiet {

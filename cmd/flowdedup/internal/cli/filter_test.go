@@ -1,23 +1,12 @@
-package cli
+package cli_test
 
 import (
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 )
-
-// needTcpdump skips a test if there is no tcpdump to compile expressions.
-func needTcpdump(t *testing.T) string {
-	t.Helper()
-	path, err := exec.LookPath("tcpdump")
-	if err != nil {
-		t.Skip(err)
-	}
-	return path
-}
 
 // TestFilterLikeTcpdump compares the output of a filtered run with that for a capture
 // that tcpdump filtered, for several numbers of workers.
@@ -36,11 +25,11 @@ func TestFilterLikeTcpdump(t *testing.T) {
 		if out, err := exec.Command(path, "-r", bundled(c.in), "--time-stamp-precision=nano", "-w", theirs, "--", c.expr).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
-		all := runDedup(t, ExitDone, bundled(c.in))
-		ref := runDedup(t, ExitDone, theirs, "-w", want)
+		all := runDedup(t, exitDone, bundled(c.in))
+		ref := runDedup(t, exitDone, theirs, "-w", want)
 		for _, workers := range []string{"1", "3"} {
 			got := filepath.Join(dir, "got.pcap")
-			r := runDedup(t, ExitDone, bundled(c.in), "--filter", c.expr, "--workers", workers, "-w", got)
+			r := runDedup(t, exitDone, bundled(c.in), "--filter", c.expr, "--workers", workers, "-w", got)
 			if r.PacketsIn != ref.PacketsIn || r.Duplicates != ref.Duplicates || r.BytesIn != ref.BytesIn ||
 				r.Filtered != all.PacketsIn-ref.PacketsIn || r.PacketsIn == 0 || r.Filtered == 0 {
 				t.Errorf("%s %q: %+v, want %+v of %d", c.in, c.expr, r, ref, all.PacketsIn)
@@ -77,16 +66,16 @@ func TestFilterErrors(t *testing.T) {
 		want string
 		code int
 	}{
-		{[]string{"dedup", in, "-w", out, "--filter", "tcp prot 80"}, "--filter: ", ExitUsage},
-		{[]string{"dedup", in, "-w", out, "--duplicates", out + "2", "--filter", "wlan type mgt"}, "802.11", ExitUsage},
-		{[]string{"dedup", in, "--json", "--filter", "ip and arp"}, "rejects all packets", ExitUsage},
-		{[]string{"distinct", in, "--csv", out, "--filter", "port"}, "--filter: ", ExitUsage},
-		{[]string{"plan", "--from", in, "--filter", "(ip"}, "--filter: ", ExitUsage},
-		{[]string{"plan", "--filter", "ip"}, "--from", ExitUsage},
-		{[]string{"dedup", in, "--filter", "ip", "--bpf-file", broken}, "exclude each other", ExitUsage},
-		{[]string{"dedup", in, "-w", out, "--bpf-file", broken}, "--bpf-file " + broken + ": not a BPF program", ExitUsage},
-		{[]string{"distinct", in, "--bpf-file", "no-such-file"}, "no-such-file", ExitFailed},
-		{[]string{"dedup", in, "--bpf-file", dir}, dir, ExitFailed},
+		{[]string{"dedup", in, "-w", out, "--filter", "tcp prot 80"}, "--filter: ", exitUsage},
+		{[]string{"dedup", in, "-w", out, "--duplicates", out + "2", "--filter", "wlan type mgt"}, "802.11", exitUsage},
+		{[]string{"dedup", in, "--json", "--filter", "ip and arp"}, "rejects all packets", exitUsage},
+		{[]string{"distinct", in, "--csv", out, "--filter", "port"}, "--filter: ", exitUsage},
+		{[]string{"plan", "--from", in, "--filter", "(ip"}, "--filter: ", exitUsage},
+		{[]string{"plan", "--filter", "ip"}, "--from", exitUsage},
+		{[]string{"dedup", in, "--filter", "ip", "--bpf-file", broken}, "exclude each other", exitUsage},
+		{[]string{"dedup", in, "-w", out, "--bpf-file", broken}, "--bpf-file " + broken + ": not a BPF program", exitUsage},
+		{[]string{"distinct", in, "--bpf-file", "no-such-file"}, "no-such-file", exitFailed},
+		{[]string{"dedup", in, "--bpf-file", dir}, dir, exitFailed},
 	} {
 		stdout, errs, code := run(c.args...)
 		if code != c.code || stdout != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
@@ -120,7 +109,7 @@ func TestFilterNothing(t *testing.T) {
 	if err := os.WriteFile(cut, whole[:len(whole)-5], 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for in, code := range map[string]int{bundled("router-in.pcap"): ExitDone, cut: ExitDamaged} {
+	for in, code := range map[string]int{bundled("router-in.pcap"): exitDone, cut: exitDamaged} {
 		out := filepath.Join(t.TempDir(), "out.pcap")
 		r := runDedup(t, code, in, "--bpf-file", program, "-w", out)
 		if r.PacketsIn != 0 || r.Filtered == 0 {
@@ -144,8 +133,8 @@ func TestFilterNothing(t *testing.T) {
 func TestFilterLinkTypes(t *testing.T) {
 	needTcpdump(t)
 	in := []string{bundled("router-vlan.pcapng"), bundled("tunnel-raw.pcap")}
-	alone := runDedup(t, ExitDone, in[0], "--filter", "vlan 10")
-	both := runDedup(t, ExitDone, append(in, "--no-merge", "--filter", "vlan 10")...)
+	alone := runDedup(t, exitDone, in[0], "--filter", "vlan 10")
+	both := runDedup(t, exitDone, append(in, "--no-merge", "--filter", "vlan 10")...)
 	if alone.PacketsIn == 0 || both.PacketsIn != alone.PacketsIn || both.Filtered <= alone.Filtered {
 		t.Errorf("%+v, alone %+v", both, alone)
 	}
@@ -179,46 +168,15 @@ func TestExpressionForInput(t *testing.T) {
 		for _, command := range [][]string{{"dedup", "-w", "out.pcap"}, {"distinct", "--csv", "out.csv"}} {
 			out, errs, code := run(append(command, c.args...)...)
 			if c.want == "" {
-				if code == ExitUsage || strings.Contains(errs, "--filter") {
+				if code == exitUsage || strings.Contains(errs, "--filter") {
 					t.Errorf("%q: exit code %d, stderr %q", c.args, code, errs)
 				}
 				continue
 			}
 			left, _ := filepath.Glob("out*")
-			if code != ExitUsage || out != "" || !strings.Contains(errs, c.want) || len(left) > 0 {
+			if code != exitUsage || out != "" || !strings.Contains(errs, c.want) || len(left) > 0 {
 				t.Errorf("%q: exit code %d, stdout %q, stderr %q, files %q", c.args, code, out, errs, left)
 			}
-		}
-	}
-}
-
-// TestLiveExpression takes the arguments of live as a filter.
-func TestLiveExpression(t *testing.T) {
-	t.Chdir(t.TempDir())
-	if err := os.WriteFile("x", nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct {
-		flags string
-		args  []string
-		expr  string
-		fails bool
-	}{
-		{"", []string{"tcp", "port", "443"}, "tcp port 443", false},
-		{"", []string{"not udp"}, "not udp", false},
-		{"", []string{""}, "", false},
-		{"--filter udp", nil, "udp", false},
-		{"--filter udp", []string{"tcp"}, "", true},
-		{"--bpf-file x", []string{"tcp"}, "", true},
-	} {
-		f, cmd, err := parseLive(t, c.flags)
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = f.Filter.takeExpression(cmd, c.args)
-		var usage *usageError
-		if errors.As(err, &usage) != c.fails || !c.fails && f.Filter.wanted.Expr != c.expr {
-			t.Errorf("%+v: %v, %q", c, err, f.Filter.wanted.Expr)
 		}
 	}
 }

@@ -58,7 +58,7 @@ type flowsFlags struct {
 	stateEvery   time.Duration
 }
 
-func newFlows(e *Env) *cobra.Command {
+func NewFlows(e *Env) *cobra.Command {
 	f := &flowsFlags{}
 	cmd := &cobra.Command{
 		Use:   "flows [flags] [INPUT...]",

@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"bytes"
@@ -61,8 +61,8 @@ func TestFlowsReadsAsDedup(t *testing.T) {
 		_, want, wantCode := run("dedup", path)
 		_, got, code := run("flows", path)
 		// Without flow records in it, damage is a failure.
-		if wantCode == ExitDamaged {
-			wantCode = ExitFailed
+		if wantCode == exitDamaged {
+			wantCode = exitFailed
 		}
 		if errorLines(got) != errorLines(want) || code != wantCode {
 			t.Errorf("%s: dedup ends with %d and says\n%s\nflows with %d\n%s", name, wantCode, want, code, got)
@@ -81,7 +81,7 @@ func TestFlowsDamagedText(t *testing.T) {
 	damaged := writeInput(t, filepath.Join(dir, "damaged.json.gz"), wrongSum)
 	sound := writeInput(t, filepath.Join(dir, "sound.json"), []byte(lines))
 	out := writeInput(t, filepath.Join(dir, "out.json"), []byte("as it was"))
-	r, stderr := runFlows(t, ExitDamaged, damaged, sound, "-w", out)
+	r, stderr := runFlows(t, exitDamaged, damaged, sound, "-w", out)
 	if r.RecordsIn != 4000 || !r.Damaged || !strings.Contains(stderr, damaged+": offset ") || !strings.Contains(stderr, "gzip data damaged") {
 		t.Errorf("%+v %s", r, stderr)
 	}

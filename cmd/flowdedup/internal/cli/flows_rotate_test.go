@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"fmt"
@@ -23,7 +23,7 @@ func TestFlowsRotate(t *testing.T) {
 	for _, ending := range []string{".ndjson", ".csv"} {
 		dir := t.TempDir()
 		whole := filepath.Join(dir, "whole"+ending)
-		runFlows(t, ExitDone, in, "-w", whole)
+		runFlows(t, exitDone, in, "-w", whole)
 		want := string(mustReadFile(t, whole))
 		header := ""
 		if ending == ".csv" {
@@ -32,7 +32,7 @@ func TestFlowsRotate(t *testing.T) {
 		}
 		for flags, least := range map[string]int{"--rotate-every 15m": 3, "--rotate-size 10KiB": 5, "--rotate-size 10KiB --rotate-every 15m": 6} {
 			stem := fmt.Sprint("least", least)
-			r, stderr := runFlows(t, ExitDone, append(strings.Fields(flags), in, "-w", filepath.Join(dir, stem+ending))...)
+			r, stderr := runFlows(t, exitDone, append(strings.Fields(flags), in, "-w", filepath.Join(dir, stem+ending))...)
 			files, got := rotatedFiles(t, dir, stem), ""
 			for _, name := range files {
 				body, ok := strings.CutPrefix(string(mustReadFile(t, name)), header)
@@ -45,17 +45,17 @@ func TestFlowsRotate(t *testing.T) {
 				t.Errorf("%s: %d files with %d of %d bytes: %s", flags, len(files), len(got), len(want), stderr)
 			}
 		}
-		runFlows(t, ExitDone, in, "-w", filepath.Join(dir, "few"+ending), "--rotate-size", "10KiB", "--rotate-keep", "2")
+		runFlows(t, exitDone, in, "-w", filepath.Join(dir, "few"+ending), "--rotate-size", "10KiB", "--rotate-keep", "2")
 		if files := rotatedFiles(t, dir, "few"); len(files) != 2 {
 			t.Errorf("%q", files)
 		}
 	}
 	for _, args := range [][]string{{"--rotate-size", "1MiB"}, {"--rotate-keep", "3", "-w", "x"}} {
-		if _, stderr, code := run(append([]string{"flows", in}, args...)...); code != ExitUsage || strings.Count(stderr, "\n") != 1 {
+		if _, stderr, code := run(append([]string{"flows", in}, args...)...); code != exitUsage || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("%q: exit code %d: %s", args, code, stderr)
 		}
 	}
-	if _, stderr, code := run("flows", in, "-w", "-", "--rotate-size", "1MiB"); code == ExitDone || !strings.Contains(stderr, "name a file") {
+	if _, stderr, code := run("flows", in, "-w", "-", "--rotate-size", "1MiB"); code == exitDone || !strings.Contains(stderr, "name a file") {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
 }

@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"bufio"
@@ -169,7 +169,7 @@ func TestFlowsSpoofRights(t *testing.T) {
 	cmd.Dir = "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	out, err := cmd.CombinedOutput()
-	if code := exitCodeOf(t, err); code != ExitFailed || !strings.Contains(string(out), "flowdedup: udp://127.0.0.1:9: not permitted: the exporter's address needs CAP_NET_RAW") {
+	if code := exitCodeOf(t, err); code != exitFailed || !strings.Contains(string(out), "flowdedup: udp://127.0.0.1:9: not permitted: the exporter's address needs CAP_NET_RAW") {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 }

@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"bytes"
@@ -88,7 +88,7 @@ func TestFlowsPolicies(t *testing.T) {
 	} {
 		t.Run(policy, func(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "out.ndjson")
-			r, _ := runFlows(t, ExitDone, in, "--policy", policy, "-w", out)
+			r, _ := runFlows(t, exitDone, in, "--policy", policy, "-w", out)
 			kept := 3
 			if policy == "mark" {
 				kept = 4
@@ -108,7 +108,7 @@ func TestFlowsPolicies(t *testing.T) {
 					t.Errorf("no JSON: %s", line)
 				}
 			}
-			if again, _ := runFlows(t, ExitDone, out); int(again.RecordsIn) != kept {
+			if again, _ := runFlows(t, exitDone, out); int(again.RecordsIn) != kept {
 				t.Errorf("its own output has %d records", again.RecordsIn)
 			}
 		})
@@ -130,7 +130,7 @@ func TestFlowsOutputs(t *testing.T) {
 	t.Parallel()
 	in := tempFile(t, "in.json", goflowLines)
 	out := filepath.Join(t.TempDir(), "out.csv")
-	runFlows(t, ExitDone, in, "-w", out)
+	runFlows(t, exitDone, in, "-w", out)
 	byName := mustReadFile(t, out)
 	var stdout, stderr bytes.Buffer
 	cmd := program(t, "flows", "--json", in, "-w", "-", "--csv")
@@ -142,7 +142,7 @@ func TestFlowsOutputs(t *testing.T) {
 	if len(lines) != 5 || !strings.HasPrefix(lines[0], "sampler_address,") || !strings.HasSuffix(lines[1], ",192.0.2.1 192.0.2.2,1,,") {
 		t.Errorf("%q", lines)
 	}
-	if r, _ := runFlows(t, ExitDone, out); r.RecordsIn != 3 || len(r.Points) != 1 || r.Points[0].Point != "192.0.2.1" {
+	if r, _ := runFlows(t, exitDone, out); r.RecordsIn != 3 || len(r.Points) != 1 || r.Points[0].Point != "192.0.2.1" {
 		t.Errorf("its own CSV: %+v", r)
 	}
 }
@@ -166,7 +166,7 @@ func TestFlowsInspect(t *testing.T) {
 				Policy string `json:"recommended_policy"`
 			}
 		}
-		if err := json.Unmarshal([]byte(out), &r); err != nil || code != ExitDone {
+		if err := json.Unmarshal([]byte(out), &r); err != nil || code != exitDone {
 			t.Fatal(err, code, stderr)
 		}
 		text, _, _ := run("flows", "--inspect", name)
@@ -208,7 +208,7 @@ func TestFlowsDistinct(t *testing.T) {
 		}
 	}
 	reports := filepath.Join(t.TempDir(), "counts")
-	runFlows(t, ExitDone, tempFile(t, "in.json", lines.String()), "--of", "src,pair", "--reports", reports)
+	runFlows(t, exitDone, tempFile(t, "in.json", lines.String()), "--of", "src,pair", "--reports", reports)
 	got := map[[2]string]uint64{}
 	for line := range strings.Lines(string(mustReadFile(t, reports))) {
 		var row struct {
@@ -247,18 +247,18 @@ func checkFlowsState(t *testing.T, policy, otherPolicy string) {
 	lines := strings.SplitAfter(goflowLines, "\n")
 	state := filepath.Join(t.TempDir(), "state")
 	one, other := tempFile(t, "1.json", lines[0]), tempFile(t, "2.json", lines[1])
-	runFlows(t, ExitDone, one, "--state", state, "--policy", policy)
+	runFlows(t, exitDone, one, "--state", state, "--policy", policy)
 	if info, err := os.Stat(state); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}
-	if r, _ := runFlows(t, ExitDone, other, "--state", state, "--policy", policy); r.Copies != 1 || len(r.Points) != 2 || r.Matrix[0].Original != "192.0.2.1" {
+	if r, _ := runFlows(t, exitDone, other, "--state", state, "--policy", policy); r.Copies != 1 || len(r.Points) != 2 || r.Matrix[0].Original != "192.0.2.1" {
 		t.Errorf("%+v", r)
 	}
 	whole := mustReadFile(t, state)
 	for name, args := range map[string][]string{
 		"key": {"--policy", policy, "--key", "biflow"}, "point": {"--policy", policy, "--point", "direction"}, "policy": {"--policy", otherPolicy},
 	} {
-		if _, stderr, code := run(append([]string{"flows", one, "--state", state}, args...)...); code != ExitFailed || !strings.Contains(stderr, "cannot be resumed") {
+		if _, stderr, code := run(append([]string{"flows", one, "--state", state}, args...)...); code != exitFailed || !strings.Contains(stderr, "cannot be resumed") {
 			t.Errorf("another %s: exit code %d: %s", name, code, stderr)
 		}
 	}
@@ -268,14 +268,14 @@ func checkFlowsState(t *testing.T, policy, otherPolicy string) {
 		if err := os.WriteFile(state, damaged, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, stderr, code := run("flows", one, "--state", state, "--policy", policy); code != ExitFailed || strings.Count(stderr, "\n") != 1 {
+		if _, stderr, code := run("flows", one, "--state", state, "--policy", policy); code != exitFailed || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("byte %d: exit code %d: %s", at, code, stderr)
 		}
 	}
 	if err := os.WriteFile(state, whole[:len(whole)/2], 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, stderr, code := run("flows", one, "--state", state, "--policy", policy); code != ExitFailed || strings.Count(stderr, "\n") != 1 {
+	if _, stderr, code := run("flows", one, "--state", state, "--policy", policy); code != exitFailed || strings.Count(stderr, "\n") != 1 {
 		t.Errorf("half of it: exit code %d: %s", code, stderr)
 	}
 }
@@ -298,7 +298,7 @@ func TestFlowsOrder(t *testing.T) {
 	}
 	one, other := tempFile(t, "a.json", a.String()), tempFile(t, "b.json", b.String())
 	for _, inputs := range [][]string{{one, other}, {other, one}} {
-		r, _ := runFlows(t, ExitDone, inputs...)
+		r, _ := runFlows(t, exitDone, inputs...)
 		if r.Copies != 20 || r.RecordsIn != 40 || len(r.Points) != 2 || !slices.ContainsFunc(inputs, func(s string) bool { return s == r.Points[0].Point }) {
 			t.Errorf("%+v", r)
 		}
@@ -314,12 +314,12 @@ func TestFlowsUsage(t *testing.T) {
 		{in, "--of", "mac"}, {in, "--reports", "x"}, {in, "--of", "src", "-w", "-"}, {in, "--inspect", "-w", "x"}, {in, "--start-delta", "1s"}, {in, "--policy", "record", "--bytes-delta", "-1"}, {in, "-w", in}, {in, in},
 		{in, "--boundary", in}, {in, "--memory", "much"}, {in, "--format", "morse"}, {in, "--map", "src"}, {in, ""}, {in, "-w", ""},
 	} {
-		if _, stderr, code := run(append([]string{"flows"}, args...)...); code != ExitUsage || strings.Count(stderr, "\n") != 1 {
+		if _, stderr, code := run(append([]string{"flows"}, args...)...); code != exitUsage || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("%q: exit code %d: %s", args, code, stderr)
 		}
 	}
 	for _, args := range [][]string{{"no such file"}, {tempFile(t, "empty", "")}, {tempFile(t, "text", "what is this\nand that\n")}, {tempFile(t, "bare", "\x00\x09\x00\x01 a message")}} {
-		if _, stderr, code := run(append([]string{"flows"}, args...)...); code != ExitFailed || !strings.Contains(stderr, filepath.Base(args[0])) || strings.Count(stderr, "\n") != 1 {
+		if _, stderr, code := run(append([]string{"flows"}, args...)...); code != exitFailed || !strings.Contains(stderr, filepath.Base(args[0])) || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("%q: exit code %d: %s", args, code, stderr)
 		}
 	}
@@ -349,12 +349,12 @@ func exported(t *testing.T, name string) string {
 func TestFlowsRouter(t *testing.T) {
 	in, out := exported(t, "router-in.pcap"), exported(t, "router-out.pcap")
 	for name, want := range map[string]uint64{in: 96, out: 82} {
-		if r, _ := runFlows(t, ExitDone, name); r.RecordsIn != want || r.Copies != 0 || r.Undecodable != 0 {
+		if r, _ := runFlows(t, exitDone, name); r.RecordsIn != want || r.Copies != 0 || r.Undecodable != 0 {
 			t.Errorf("%s alone: %+v", name, r)
 		}
 	}
 	for _, policy := range []string{"owner", "record", "merge", "mark"} {
-		if r, _ := runFlows(t, ExitDone, "--policy", policy, in, out); r.RecordsIn != 178 || r.Copies != 78 || len(r.Matrix) == 0 {
+		if r, _ := runFlows(t, exitDone, "--policy", policy, in, out); r.RecordsIn != 178 || r.Copies != 78 || len(r.Matrix) == 0 {
 			t.Errorf("policy %s: %+v", policy, r)
 		}
 	}

@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"encoding/json"
@@ -28,7 +28,7 @@ type textResult struct {
 func runText(t *testing.T, args ...string) (flowsResult, textResult, string) {
 	t.Helper()
 	out, errs, code := run(append([]string{"flows", "--json"}, args...)...)
-	if code != ExitDone {
+	if code != exitDone {
 		t.Fatalf("flows %v: exit code %d: %s", args, code, errs)
 	}
 	var r textResult
@@ -61,7 +61,7 @@ func TestFlowsDates(t *testing.T) {
 		}
 	}
 	doubtful := tempFile(t, "a.csv", header+at("03/04/2023 10:13:20"))
-	if _, stderr, code := run("flows", "--map", ourMap, doubtful); code != ExitFailed || !strings.Contains(stderr, "--time-format") || strings.Count(stderr, "\n") != 1 {
+	if _, stderr, code := run("flows", "--map", ourMap, doubtful); code != exitFailed || !strings.Contains(stderr, "--time-format") || strings.Count(stderr, "\n") != 1 {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
 	april := tempFile(t, "b.csv", header+at("2023-04-03 10:13:20"))
@@ -71,7 +71,7 @@ func TestFlowsDates(t *testing.T) {
 	if r, text, _ := runText(t, "--map", ourMap, "--time-format", "%d/%m/%Y %H:%M:%S", doubtful, april); r.Unchecked != 1 || len(text.Unread) != 1 || text.Unread[0].Example != "2023-04-03 10:13:20" {
 		t.Errorf("%+v %+v", r, text)
 	}
-	if _, _, code := run("flows", "--time-format", "%H:%M", doubtful); code != ExitUsage {
+	if _, _, code := run("flows", "--time-format", "%H:%M", doubtful); code != exitUsage {
 		t.Errorf("a layout without a day: exit code %d", code)
 	}
 }
@@ -92,7 +92,7 @@ func TestFlowsUnread(t *testing.T) {
 		}
 	}
 	out, _, code := run("flows", a, b)
-	if code != ExitDone || !strings.Contains(out, `unread      3 values of dport, such as "no-such-service"`) {
+	if code != exitDone || !strings.Contains(out, `unread      3 values of dport, such as "no-such-service"`) {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 }
@@ -139,20 +139,20 @@ func TestFlowsForeign(t *testing.T) {
 // TestFlowsPage writes the page of a run, and none if an input cannot be opened.
 func TestFlowsPage(t *testing.T) {
 	page := filepath.Join(t.TempDir(), "page.html")
-	if _, stderr, code := run("flows", "--html", page, filepath.Join(t.TempDir(), "none.csv")); code != ExitFailed {
+	if _, stderr, code := run("flows", "--html", page, filepath.Join(t.TempDir(), "none.csv")); code != exitFailed {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
 	if _, err := os.Stat(page); err == nil {
 		t.Error("a page of nothing")
 	}
 	in := tempFile(t, "in.json", goflowLines)
-	if _, stderr, code := run("flows", "--html", page, in); code != ExitDone {
+	if _, stderr, code := run("flows", "--html", page, in); code != exitDone {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
 	if text := string(mustReadFile(t, page)); !strings.Contains(text, "Copies by exporter") || !strings.Contains(text, "192.0.2.2") {
 		t.Errorf("%.500s", text)
 	}
-	if _, _, code := run("flows", "--html", "-", in); code != ExitUsage {
+	if _, _, code := run("flows", "--html", "-", in); code != exitUsage {
 		t.Errorf("two things on standard output: exit code %d", code)
 	}
 }

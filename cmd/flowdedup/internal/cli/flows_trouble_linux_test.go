@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"encoding/binary"
@@ -111,7 +111,7 @@ func TestFlowsTimeouts(t *testing.T) {
 	for _, inputs := range [][]string{files, {files[2], files[0]}, {files[1], files[2]}, {files[1], files[0]}} {
 		for _, wait := range []string{"", "--owner-timeout=2m"} {
 			out := filepath.Join(t.TempDir(), "out.ndjson")
-			s, _ := runFlows(t, ExitDone, append(strings.Fields(wait), append(inputs, "-w", out)...)...)
+			s, _ := runFlows(t, exitDone, append(strings.Fields(wait), append(inputs, "-w", out)...)...)
 			got := perPort(t, string(mustReadFile(t, out)), "in_packets", "in_bytes")
 			for port, exact := range want {
 				pauses := (port == seldom || port == rare) && wait == ""

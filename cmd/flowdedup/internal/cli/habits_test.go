@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"os"
@@ -9,6 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/commands"
 )
 
 // TestHabits checks that what is typed for other programs is answered with exit code 2, in
@@ -46,7 +49,7 @@ func TestHabits(t *testing.T) {
 		{"live -i lo -w 1", "--window 1ms"},
 	} {
 		out, errs, code := run(strings.Fields(c.args)...)
-		if code != ExitUsage || out != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
+		if code != exitUsage || out != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
 			t.Errorf("%q: exit code %d, stdout %q, stderr %q, want %q", c.args, code, out, errs, c.want)
 		}
 	}
@@ -55,27 +58,27 @@ func TestHabits(t *testing.T) {
 // TestHabitsAreNone checks that no answer is about a flag that the command has, and that
 // flags which answers name exist.
 func TestHabitsAreNone(t *testing.T) {
-	root := newRoot(&Env{})
+	root := commands.Root()
 	long := map[string]bool{}
 	for _, cmd := range root.Commands() {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { long["--"+f.Name] = true })
 	}
-	for _, h := range habits {
-		for _, name := range strings.Fields(h.commands) {
+	cli.EachHabit(func(typed, names, answer string) {
+		for _, name := range strings.Fields(names) {
 			cmd := root
-			if name != noCommand {
+			if name != cli.NoCommand {
 				cmd = commandOf(t, root, name)
 			}
-			if len(h.typed) == 2 && cmd.Flags().ShorthandLookup(h.typed[1:]) != nil {
-				t.Errorf("%s has %s", name, h.typed)
+			if len(typed) == 2 && cmd.Flags().ShorthandLookup(typed[1:]) != nil {
+				t.Errorf("%s has %s", name, typed)
 			}
 		}
-		for _, word := range strings.FieldsFunc(h.answer, func(r rune) bool { return strings.ContainsRune(" ,;:'", r) }) {
+		for _, word := range strings.FieldsFunc(answer, func(r rune) bool { return strings.ContainsRune(" ,;:'", r) }) {
 			if strings.HasPrefix(word, "--") && !long[word] {
-				t.Errorf("%s: no command has %s", h.typed, word)
+				t.Errorf("%s: no command has %s", typed, word)
 			}
 		}
-	}
+	})
 }
 
 func commandOf(t *testing.T, root *cobra.Command, name string) *cobra.Command {
@@ -111,14 +114,14 @@ func TestInputsAreLookedUp(t *testing.T) {
 		{[]string{"flows", "-w", out, in, missing}, missing},
 	} {
 		stdout, errs, code := run(c.args...)
-		if code != ExitFailed || stdout != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
+		if code != exitFailed || stdout != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
 			t.Errorf("%q: exit code %d, stdout %q, stderr %q", c.args, code, stdout, errs)
 		}
 		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 			t.Fatalf("%q left %v, %v", c.args, left, err)
 		}
 	}
-	if _, errs, code := run("dedup", missing, in); code != ExitFailed || strings.Contains(errs, "use -w") {
+	if _, errs, code := run("dedup", missing, in); code != exitFailed || strings.Contains(errs, "use -w") {
 		t.Errorf("exit code %d, stderr %q", code, errs)
 	}
 }
@@ -149,21 +152,21 @@ func TestInPlace(t *testing.T) {
 	}
 	for _, name := range []string{in, filepath.Join(dir, ".", "..", filepath.Base(dir), "in.pcapng"), symbolic, hard} {
 		out, errs, code := run("dedup", in, "-w", name)
-		if code != ExitUsage || out != "" || !strings.Contains(errs, "--in-place") || size() != int64(len(content)) {
+		if code != exitUsage || out != "" || !strings.Contains(errs, "--in-place") || size() != int64(len(content)) {
 			t.Errorf("%s: exit code %d, %q, %q, %d bytes", name, code, out, errs, size())
 		}
 	}
 	other := filepath.Join(dir, "other.pcapng")
 	for _, args := range [][]string{{"-w", other, "--in-place"}, {"--in-place"}} {
-		if _, errs, code := run(append([]string{"dedup", in}, args...)...); code != ExitUsage || !strings.Contains(errs, "names no input") {
+		if _, errs, code := run(append([]string{"dedup", in}, args...)...); code != exitUsage || !strings.Contains(errs, "names no input") {
 			t.Errorf("%q: exit code %d, %q", args, code, errs)
 		}
 	}
-	if _, errs, code := run("dedup", in, "--duplicates", in, "--in-place"); code != ExitUsage || !strings.Contains(errs, "--duplicates would replace") {
+	if _, errs, code := run("dedup", in, "--duplicates", in, "--in-place"); code != exitUsage || !strings.Contains(errs, "--duplicates would replace") {
 		t.Errorf("exit code %d, %q", code, errs)
 	}
 	for _, name := range []string{hard, symbolic} { // the hard link gets a file of its own
-		if _, errs, code := run("dedup", in, "-w", name, "--in-place"); code != ExitDone || errs != "" {
+		if _, errs, code := run("dedup", in, "-w", name, "--in-place"); code != exitDone || errs != "" {
 			t.Fatalf("exit code %d, %q", code, errs)
 		}
 	}

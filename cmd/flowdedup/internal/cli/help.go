@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// setHelp makes -h print one line per main flag, and --help all flags, a description and
+// SetHelp makes -h print one line per main flag, and --help all flags, a description and
 // examples.
-func setHelp(root *cobra.Command) {
+func SetHelp(root *cobra.Command) {
 	root.PersistentFlags().BoolP("help", "h", false, "-h: main flags; --help: all flags, with examples")
 	root.Flags().BoolP("version", "v", false, "print the version")
 	root.SetUsageFunc(usage)
@@ -68,9 +68,9 @@ func wantsShort(args []string) bool {
 	return len(args) > 0 && !slices.ContainsFunc(args, func(s string) bool { return strings.HasPrefix(s, "--help") })
 }
 
-// newHelp returns "flowdedup help". Unlike cobra's it fails for an unknown command, and
+// NewHelp returns "flowdedup help". Unlike cobra's it fails for an unknown command, and
 // names the nearest one.
-func newHelp() *cobra.Command {
+func NewHelp() *cobra.Command {
 	return &cobra.Command{
 		Use:               "help [command]",
 		Short:             "Explain a command",
@@ -80,7 +80,7 @@ func newHelp() *cobra.Command {
 			if err != nil {
 				return &usageError{err}
 			}
-			if err := unknownCommand(about, rest); err != nil {
+			if err := UnknownCommand(about, rest); err != nil {
 				return err
 			}
 			about.InitDefaultVersionFlag()

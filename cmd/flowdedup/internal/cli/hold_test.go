@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"bytes"
@@ -62,7 +62,7 @@ func TestHeldCounts(t *testing.T) {
 		"across":          {[]string{"--keep", "flow"}, []string{"--across"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			first := runDedup(t, ExitDone, append([]string{in, out}, c.filter...)...)
+			first := runDedup(t, exitDone, append([]string{in, out}, c.filter...)...)
 			var before []byte
 			for workers := 1; workers <= 3; workers++ {
 				dir := t.TempDir()
@@ -70,7 +70,7 @@ func TestHeldCounts(t *testing.T) {
 				args := append([]string{"dedup", "--json", in, out, "-w", kept, "--duplicates", removed, "--workers", strconv.Itoa(workers)}, slices.Concat(c.choice, c.filter)...)
 				text, errs, code := run(args...)
 				var r heldResult
-				if err := json.Unmarshal([]byte(text), &r); err != nil || code != ExitDone {
+				if err := json.Unmarshal([]byte(text), &r); err != nil || code != exitDone {
 					t.Fatalf("%v, exit code %d: %s", err, code, errs)
 				}
 				packets, size := written(t, kept)

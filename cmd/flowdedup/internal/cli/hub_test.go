@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"os"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/engine/remote"
 )
 
@@ -58,7 +59,7 @@ func TestHubRefused(t *testing.T) {
 		{[]string{"--hub", aToken(func(t *remote.Token) { t.Seed = "SUxx" })}, "flowdedup-hub join-token"},
 	} {
 		stdout, stderr, code := run(append([]string{"dedup", in}, c.args...)...)
-		if code != ExitUsage || stdout != "" || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, c.want) {
+		if code != exitUsage || stdout != "" || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, c.want) {
 			t.Errorf("%q: exit code %d, %q, want %q", c.args, code, stderr, c.want)
 		}
 		if strings.Contains(stderr, token[4:]) {
@@ -75,9 +76,9 @@ func TestHubAway(t *testing.T) {
 	if err := os.WriteFile(file, []byte(aToken(nil)+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	want := runDedup(t, ExitDone, in, "-w", alone, "--keep", "first")
+	want := runDedup(t, exitDone, in, "-w", alone, "--keep", "first")
 	stdout, stderr, code := run("dedup", in, "-w", away, "--hub", file, "--site", "paris", "--verdict-wait", "20ms")
-	if code != ExitDone || !sameFiles(t, alone, away) {
+	if code != exitDone || !sameFiles(t, alone, away) {
 		t.Errorf("exit code %d, or another output: %s", code, stderr)
 	}
 	for _, word := range []string{"cannot be reached", "319 packets stayed unchecked"} {
@@ -88,8 +89,8 @@ func TestHubAway(t *testing.T) {
 	if !strings.Contains(stdout, "0 duplicates of other sites, 319 packets unchecked") {
 		t.Error(stdout)
 	}
-	t.Setenv(tokenVariable, aToken(func(t *remote.Token) { t.URL = "nats://192.0.2.1" }))
-	got := runDedup(t, ExitDone, in, "--hub", "nats://127.0.0.1:1", "--verdict-wait", "20ms")
+	t.Setenv(cli.TokenVariable, aToken(func(t *remote.Token) { t.URL = "nats://192.0.2.1" }))
+	got := runDedup(t, exitDone, in, "--hub", "nats://127.0.0.1:1", "--verdict-wait", "20ms")
 	if got.PacketsOut != want.PacketsOut || got.Duplicates != want.Duplicates {
 		t.Errorf("%+v, want %+v", got, want)
 	}

@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"bytes"
@@ -22,7 +22,7 @@ func TestCountsByInput(t *testing.T) {
 	for _, workers := range []string{"1", "3"} {
 		text, errs, code := run("dedup", "--json", "--window", "50ms", "--workers", workers, in, out)
 		var s dedup.Summary
-		if err := json.Unmarshal([]byte(text), &s); err != nil || code != ExitDone {
+		if err := json.Unmarshal([]byte(text), &s); err != nil || code != exitDone {
 			t.Fatal(err, code, errs)
 		}
 		var packets, duplicates uint64
@@ -67,7 +67,7 @@ func writeInput(t *testing.T, name string, data []byte) string {
 // whole capture, in any order.
 func TestManyInputs(t *testing.T) {
 	dir := t.TempDir()
-	want := runDedup(t, ExitDone, bundled("router-plain.pcapng"), "--window", "none", "--rotate-size", "1KiB", "-w", filepath.Join(dir, "part.pcapng"))
+	want := runDedup(t, exitDone, bundled("router-plain.pcapng"), "--window", "none", "--rotate-size", "1KiB", "-w", filepath.Join(dir, "part.pcapng"))
 	parts := rotatedFiles(t, dir, "part")
 	if len(parts) < 40 {
 		t.Fatalf("%d files", len(parts))
@@ -76,7 +76,7 @@ func TestManyInputs(t *testing.T) {
 		parts[i], parts[len(parts)-1-i] = parts[len(parts)-1-i], parts[i]
 	}
 	whole := filepath.Join(dir, "whole.pcapng")
-	got := runDedup(t, ExitDone, append(parts, "--window", "none", "-w", whole)...)
+	got := runDedup(t, exitDone, append(parts, "--window", "none", "-w", whole)...)
 	if got.PacketsIn != want.PacketsOut || got.PacketsOut != want.PacketsOut {
 		t.Errorf("%d packets in, %d out, want %d", got.PacketsIn, got.PacketsOut, want.PacketsOut)
 	}
@@ -93,11 +93,11 @@ func TestZeroFilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	sound := runDedup(t, ExitDone, writeInput(t, filepath.Join(dir, "sound.pcap"), data))
+	sound := runDedup(t, exitDone, writeInput(t, filepath.Join(dir, "sound.pcap"), data))
 	for name, zeros := range map[string][]byte{"tail": make([]byte, 1<<20), "hole": append(make([]byte, 4096), data[24:]...)} {
 		path := writeInput(t, filepath.Join(dir, name), append(bytes.Clone(data), zeros...))
 		for _, workers := range []string{"1", "3"} {
-			got := runDedup(t, ExitDamaged, path, "--workers", workers, "-w", filepath.Join(dir, name+workers))
+			got := runDedup(t, exitDamaged, path, "--workers", workers, "-w", filepath.Join(dir, name+workers))
 			if got.PacketsIn != sound.PacketsIn || got.Duplicates != sound.Duplicates || !got.Damaged {
 				t.Errorf("%s: %+v, want %+v", name, got, sound)
 			}
@@ -138,7 +138,7 @@ func TestFormatByName(t *testing.T) {
 		}
 		_, errs, code := run(args...)
 		data, err := os.ReadFile(out)
-		if err != nil || code != ExitDone {
+		if err != nil || code != exitDone {
 			t.Fatal(err, code, errs)
 		}
 		if got := isPcap(binary.LittleEndian.Uint32(data)); got != c.pcap {
@@ -148,7 +148,7 @@ func TestFormatByName(t *testing.T) {
 			t.Errorf("%v into %s: %q", c.inputs, c.name, errs)
 		}
 		args[2] = filepath.Join(t.TempDir(), "whole")
-		if _, _, code := run(args...); code != ExitDone {
+		if _, _, code := run(args...); code != exitDone {
 			t.Fatal(code)
 		}
 		checkSamePackets(t, readAll(t, out), readAll(t, args[2]))
@@ -172,15 +172,15 @@ func checkSamePackets(t *testing.T, got, want []record) {
 func TestReadFlag(t *testing.T) {
 	first, second := bundled("router-in.pcap"), bundled("router-out.pcap")
 	args := []string{"--no-merge", "--key", strings.Repeat("5a", 32)}
-	wantDedup := runDedup(t, ExitDone, append(args, first, second)...)
+	wantDedup := runDedup(t, exitDone, append(args, first, second)...)
 	args = append([]string{"distinct", "--list"}, args...)
 	wantList, _, _ := run(append(args, first, second)...)
 	for _, c := range [][]string{{"-r", first, second}, {second, "-r", first}, {"-r", first, "--read", second}} {
-		if got := runDedup(t, ExitDone, append(args[2:], c...)...); got != wantDedup {
+		if got := runDedup(t, exitDone, append(args[2:], c...)...); got != wantDedup {
 			t.Errorf("dedup %q: %+v, want %+v", c, got, wantDedup)
 		}
 		got, errs, code := run(append(args, c...)...)
-		if code != ExitDone || wantList == "" || got != wantList {
+		if code != exitDone || wantList == "" || got != wantList {
 			t.Errorf("distinct %q: exit code %d, %s%s, want %s", c, code, got, errs, wantList)
 		}
 	}
@@ -193,30 +193,30 @@ var hostile = []struct {
 	packets uint64
 	code    int
 }{
-	{"01-truncated-file-header.pcap", 0, ExitFailed},
-	{"02-truncated-last-packet.pcap", 5, ExitDamaged},
-	{"03-truncated-record-header.pcap", 5, ExitDamaged},
-	{"04-caplen-4GB.pcap", 2, ExitDamaged},
-	{"05-zero-and-negative-lengths.pcap", 7, ExitDone},
-	{"06-caplen-negative.pcap", 1, ExitDamaged},
-	{"07-block-length-0.pcapng", 1, ExitDamaged},
-	{"08-block-length-unaligned.pcapng", 1, ExitDamaged},
-	{"09-total-length-mismatch.pcapng", 1, ExitDamaged},
-	{"10-interface-out-of-range.pcapng", 1, ExitDamaged},
-	{"11-option-overrun.pcapng", 3, ExitDamaged}, // the packets are sound, the options are not
-	{"12-idb-option-overrun.pcapng", 0, ExitFailed},
-	{"13-gzip-wrong-name.pcap", 6, ExitDone},
-	{"14-gzip-cut.pcap.gz", 4, ExitDamaged},
-	{"15-empty-file.pcap", 0, ExitFailed},
-	{"16-text-file.pcap", 0, ExitFailed},
-	{"17-snaplen-2^31.pcap", 6, ExitDone},
-	{"18-snaplen-0.pcap", 6, ExitDone},
-	{"19-epb-caplen-beyond-block.pcapng", 1, ExitDamaged},
-	{"20-block-length-4GB.pcapng", 1, ExitDamaged},
-	{"21-tsresol-extreme.pcapng", 3, ExitDone},
-	{"22-ipv6-ext-header-chain.pcap", 1, ExitDone},
-	{"23-vlan-stack-1000.pcap", 1, ExitDone},
-	{"24-time-backwards-year.pcap", 5, ExitDone},
+	{"01-truncated-file-header.pcap", 0, exitFailed},
+	{"02-truncated-last-packet.pcap", 5, exitDamaged},
+	{"03-truncated-record-header.pcap", 5, exitDamaged},
+	{"04-caplen-4GB.pcap", 2, exitDamaged},
+	{"05-zero-and-negative-lengths.pcap", 7, exitDone},
+	{"06-caplen-negative.pcap", 1, exitDamaged},
+	{"07-block-length-0.pcapng", 1, exitDamaged},
+	{"08-block-length-unaligned.pcapng", 1, exitDamaged},
+	{"09-total-length-mismatch.pcapng", 1, exitDamaged},
+	{"10-interface-out-of-range.pcapng", 1, exitDamaged},
+	{"11-option-overrun.pcapng", 3, exitDamaged}, // the packets are sound, the options are not
+	{"12-idb-option-overrun.pcapng", 0, exitFailed},
+	{"13-gzip-wrong-name.pcap", 6, exitDone},
+	{"14-gzip-cut.pcap.gz", 4, exitDamaged},
+	{"15-empty-file.pcap", 0, exitFailed},
+	{"16-text-file.pcap", 0, exitFailed},
+	{"17-snaplen-2^31.pcap", 6, exitDone},
+	{"18-snaplen-0.pcap", 6, exitDone},
+	{"19-epb-caplen-beyond-block.pcapng", 1, exitDamaged},
+	{"20-block-length-4GB.pcapng", 1, exitDamaged},
+	{"21-tsresol-extreme.pcapng", 3, exitDone},
+	{"22-ipv6-ext-header-chain.pcap", 1, exitDone},
+	{"23-vlan-stack-1000.pcap", 1, exitDone},
+	{"24-time-backwards-year.pcap", 5, exitDone},
 }
 
 func TestHostile(t *testing.T) {
@@ -226,7 +226,7 @@ func TestHostile(t *testing.T) {
 			path := filepath.Join(dir, h.name)
 			out := filepath.Join(t.TempDir(), "out")
 			r := runDedup(t, h.code, path, "--identity", "frame", "-w", out)
-			if r.PacketsIn != h.packets || r.Damaged != (h.code == ExitDamaged) {
+			if r.PacketsIn != h.packets || r.Damaged != (h.code == exitDamaged) {
 				t.Errorf("%d packets, damaged %v; want %d", r.PacketsIn, r.Damaged, h.packets)
 			}
 			checkHostileOutput(t, out, h.code, r.PacketsOut)
@@ -240,13 +240,13 @@ func TestHostile(t *testing.T) {
 // there is none.
 func checkHostileOutput(t *testing.T, out string, code int, survivors uint64) {
 	t.Helper()
-	if code == ExitFailed {
+	if code == exitFailed {
 		if _, err := os.Stat(out); !os.IsNotExist(err) {
 			t.Errorf("an output was left: %v", err)
 		}
 		return
 	}
-	again := runDedup(t, ExitDone, out, "--identity", "frame", "--window", "n:1")
+	again := runDedup(t, exitDone, out, "--identity", "frame", "--window", "n:1")
 	if again.PacketsIn != survivors {
 		t.Errorf("%d packets in the output, want %d", again.PacketsIn, survivors)
 	}
@@ -255,7 +255,7 @@ func checkHostileOutput(t *testing.T, out string, code int, survivors uint64) {
 // checkHostileMessage checks for one line that names the file and the offset.
 func checkHostileMessage(t *testing.T, errs, name string, code int) {
 	t.Helper()
-	if code == ExitDone {
+	if code == exitDone {
 		strange := map[string]string{"05-zero-and-negative-lengths.pcap": "captured in too small a part", "24-time-backwards-year.pcap": "fractions of a second"}[name]
 		if strange == "" && errs != "" || !strings.Contains(errs, strange) {
 			t.Errorf("complaint about a readable file: %s", errs)

@@ -30,7 +30,7 @@ type inspectFlags struct {
 	page   PageFlag
 }
 
-func newInspect(e *Env) *cobra.Command {
+func NewInspect(e *Env) *cobra.Command {
 	f := &inspectFlags{}
 	cmd := &cobra.Command{
 		Use:   "inspect [flags] INPUT... | -i IFACE",
@@ -239,13 +239,4 @@ func (f *inspectFlags) print(e *Env, s *inspect.Summary, err error) error {
 		return nil
 	}
 	return report.InspectText(e.Stdout, s)
-}
-
-// ParseLength reads a duration that is not 0.
-func ParseLength(s string) (time.Duration, error) {
-	d, err := parseDuration(s)
-	if err != nil || d <= 0 {
-		return 0, errors.New("must be a duration such as 100ms, 30s or 10m")
-	}
-	return d, nil
 }

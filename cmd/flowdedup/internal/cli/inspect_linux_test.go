@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"bytes"
@@ -100,7 +100,7 @@ func TestInspectSources(t *testing.T) {
 		{"-i vxlan://:x", "not a target of mirrored traffic"},
 	} {
 		_, errs, code := run(append([]string{"inspect"}, strings.Fields(c.args)...)...)
-		if code != ExitUsage || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, c.want) {
+		if code != exitUsage || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, c.want) {
 			t.Errorf("%s: exit code %d, %q", c.args, code, errs)
 		}
 	}

@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"encoding/json"
@@ -14,57 +14,6 @@ import (
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
-// inspectResult is the part of "inspect --json" that scripts read.
-type inspectResult struct {
-	Undecidable            uint64
-	ChecksumOnly           uint64 `json:"checksum_only"`
-	Verdict                string
-	Packets, Copies, Equal uint64
-	Share                  float64
-	Kinds                  map[string]uint64
-	TTLSteps               map[string]uint64 `json:"ttl_steps"`
-	Matrix                 []struct {
-		First, Copy string
-		Count       uint64
-		Delay       struct{ P50, P90, P99, P999, Max int64 } `json:"delay_ns"`
-	}
-	NotCopies          map[string]uint64 `json:"not_copies"`
-	SplitConversations uint64            `json:"split_conversations"`
-	Damaged            bool
-	EvictedLive        uint64 `json:"evicted_live"`
-	Recommendation     struct {
-		Dedup, Across        bool
-		Identity, Window     string
-		IdentityBytes        int `json:"identity_bytes"`
-		Ignore, Strip        []string
-		Keep, Command        string
-		Removes, Wrong, Left uint64
-		Reasons              []string
-	}
-}
-
-func runInspect(t *testing.T, code int, args ...string) (r inspectResult) {
-	t.Helper()
-	out, errs, got := run(append([]string{"inspect", "--json"}, args...)...)
-	if got != code {
-		t.Fatalf("inspect %v: exit code %d: %s", args, got, errs)
-	}
-	if err := json.Unmarshal([]byte(out), &r); err != nil {
-		t.Fatalf("inspect %v: %v: %s", args, err, out)
-	}
-	var sum uint64
-	for _, c := range r.Matrix {
-		sum += c.Count
-		if d := c.Delay; d.P50 > d.P90 || d.P90 > d.P99 || d.P99 > d.P999 || d.P999 > d.Max {
-			t.Errorf("%v: delays %+v", args, d)
-		}
-	}
-	if sum != r.Copies || total(r.Kinds) != r.Copies || r.Copies+total(r.NotCopies) != r.Equal {
-		t.Errorf("%v: matrix of %d, kinds of %d, %d copies, %d others, %d equal", args, sum, total(r.Kinds), r.Copies, total(r.NotCopies), r.Equal)
-	}
-	return r
-}
-
 func total(m map[string]uint64) (sum uint64) {
 	for n := range maps.Values(m) {
 		sum += n
@@ -73,7 +22,7 @@ func total(m map[string]uint64) (sum uint64) {
 }
 
 // runCommand runs what inspect printed, and returns how many packets that removed.
-func (r *inspectResult) runCommand(t *testing.T) uint64 {
+func runCommand(t *testing.T, r *inspectResult) uint64 {
 	t.Helper()
 	words := shellWords(r.Recommendation.Command)
 	if len(words) < 2 || words[0] != "flowdedup" || words[1] != "dedup" {
@@ -81,15 +30,15 @@ func (r *inspectResult) runCommand(t *testing.T) uint64 {
 	}
 	at := slices.Index(words, "-w") + 1
 	words[at] = filepath.Join(t.TempDir(), words[at])
-	return runDedup(t, ExitDone, words[2:]...).Duplicates
+	return runDedup(t, exitDone, words[2:]...).Duplicates
 }
 
 // checkCommand checks that the command removes what inspect said. It may also remove packets
 // that are known by a checksum alone, from which inspect concludes nothing.
-func (r *inspectResult) checkCommand(t *testing.T) {
+func checkCommand(t *testing.T, r *inspectResult) {
 	t.Helper()
 	c := &r.Recommendation
-	if got := r.runCommand(t); got < c.Removes || got > c.Removes+r.ChecksumOnly {
+	if got := runCommand(t, r); got < c.Removes || got > c.Removes+r.ChecksumOnly {
 		t.Errorf("%s removes %d packets, not %d, and at most %d more", c.Command, got, c.Removes, r.ChecksumOnly)
 	}
 }
@@ -140,7 +89,7 @@ func TestInspectTruth(t *testing.T) {
 			if err := json.Unmarshal(data, &made); err != nil {
 				t.Fatal(err)
 			}
-			r := runInspect(t, ExitDone, want.inputs()...)
+			r := runInspect(t, exitDone, want.Inputs()...)
 			var routed, vlan, same uint64
 			for kind, n := range r.Kinds {
 				switch {
@@ -168,7 +117,7 @@ func TestInspectTruth(t *testing.T) {
 			if !c.Dedup || c.Window != "1ms" || c.Removes != r.Copies || c.Wrong != 0 || c.Left != 0 {
 				t.Errorf("%+v, %d copies", c, r.Copies)
 			}
-			r.checkCommand(t)
+			checkCommand(t, &r)
 		})
 	}
 }
@@ -176,7 +125,7 @@ func TestInspectTruth(t *testing.T) {
 // TestInspectMatrix checks the matrix of a trunk and a VLAN interface on each side of a
 // router, in order of time: of what a side receives, its trunk sees each packet first.
 func TestInspectMatrix(t *testing.T) {
-	r := runInspect(t, ExitDone, bundled("router-ordered.pcapng"))
+	r := runInspect(t, exitDone, bundled("router-ordered.pcapng"))
 	cells := map[string]uint64{}
 	for _, c := range r.Matrix {
 		cells[c.First+" > "+c.Copy] = c.Count
@@ -219,20 +168,20 @@ func TestInspectShared(t *testing.T) {
 	compared, ran := 0, 0
 	for _, name := range names {
 		a, path := files[name], filepath.Join(dir, name)
-		if exitOf(a) != ExitDone {
+		if exitOf(a) != exitDone {
 			continue // damage has tests of its own
 		}
-		r := runInspect(t, ExitDone, path)
+		r := runInspect(t, exitDone, path)
 		c := &r.Recommendation
 		if c.Identity == "l3" && len(c.Ignore) == 0 && c.IdentityBytes == 0 && len(a.NotDecoded) == 0 {
-			want := a.Duplicates["l3"].AnchoredLast["1"] + moreCopies[name].anchoredLast["1"]
+			want := a.Duplicates["l3"].AnchoredLast["1"] + moreCopies[name].AnchoredLast["1"]
 			if compared++; r.Equal > want || r.Equal+r.Undecidable+r.ChecksumOnly < want {
 				t.Errorf("%s: %d equal packets, want %d", name, r.Equal, want)
 			}
 		}
 		if c.Dedup {
 			ran++
-			r.checkCommand(t)
+			checkCommand(t, &r)
 		}
 	}
 	if !testing.Short() && (compared < 20 || ran < 5) {
@@ -255,23 +204,23 @@ func TestInspectInputs(t *testing.T) {
 		}
 		return path
 	}
-	cut := runInspect(t, ExitDamaged, write("cut.pcapng", data[:len(data)/2+1]))
+	cut := runInspect(t, exitDamaged, write("cut.pcapng", data[:len(data)/2+1]))
 	if !cut.Damaged || cut.Copies == 0 || !cut.Recommendation.Dedup {
 		t.Errorf("%+v", cut)
 	}
-	empty := runInspect(t, ExitDone, write("empty.pcap", []byte("\xd4\xc3\xb2\xa1\x02\x00\x04\x00\x00\x00\x00\x00\x00\x00\x00\x00\xff\xff\x00\x00\x01\x00\x00\x00")))
+	empty := runInspect(t, exitDone, write("empty.pcap", []byte("\xd4\xc3\xb2\xa1\x02\x00\x04\x00\x00\x00\x00\x00\x00\x00\x00\x00\xff\xff\x00\x00\x01\x00\x00\x00")))
 	if empty.Verdict != "no packets" || empty.Recommendation.Dedup {
 		t.Errorf("%+v", empty)
 	}
-	if _, _, code := run("inspect", write("text", []byte("hello, this is no capture at all"))); code != ExitFailed {
+	if _, _, code := run("inspect", write("text", []byte("hello, this is no capture at all"))); code != exitFailed {
 		t.Errorf("text: exit code %d", code)
 	}
-	if _, _, code := run("inspect", filepath.Join(dir, "none")); code != ExitFailed {
+	if _, _, code := run("inspect", filepath.Join(dir, "none")); code != exitFailed {
 		t.Errorf("no file: exit code %d", code)
 	}
 	// A name that a shell would split.
 	odd := write("it's a $capture.pcapng", data)
-	r := runInspect(t, ExitDone, odd)
+	r := runInspect(t, exitDone, odd)
 	if !strings.HasSuffix(r.Recommendation.Command, `it'\''s a $capture.pcapng'`) {
 		t.Errorf("command %q", r.Recommendation.Command)
 	}
@@ -281,14 +230,14 @@ func TestInspectInputs(t *testing.T) {
 // one, and of one without IP, where nothing fails.
 func TestInspectFilter(t *testing.T) {
 	needTcpdump(t)
-	two := runInspect(t, ExitDone, "--filter", "ip", bundled("router-in.pcap"), bundled("router-out.pcap"))
+	two := runInspect(t, exitDone, "--filter", "ip", bundled("router-in.pcap"), bundled("router-out.pcap"))
 	if first := two.Matrix[0].First; first != "router-in.pcap" || !strings.Contains(two.Recommendation.Command, "--filter ip") {
 		t.Errorf("%s: %s", first, two.Recommendation.Command)
 	}
-	if got := two.runCommand(t); got != two.Recommendation.Removes {
+	if got := runCommand(t, &two); got != two.Recommendation.Removes {
 		t.Errorf("%d removed, not %d", got, two.Recommendation.Removes)
 	}
-	arp := runInspect(t, ExitDone, "--filter", "arp", bundled("router-plain.pcapng"))
+	arp := runInspect(t, exitDone, "--filter", "arp", bundled("router-plain.pcapng"))
 	if arp.Packets != 4 || arp.Copies != 0 {
 		t.Errorf("%+v", arp)
 	}
@@ -296,8 +245,8 @@ func TestInspectFilter(t *testing.T) {
 
 // TestInspectWorkers checks that the answer does not depend on workers.
 func TestInspectWorkers(t *testing.T) {
-	want := runInspect(t, ExitDone, "--workers", "1", bundled("router-vlan.pcapng"))
-	got := runInspect(t, ExitDone, "--workers", "4", bundled("router-vlan.pcapng"))
+	want := runInspect(t, exitDone, "--workers", "1", bundled("router-vlan.pcapng"))
+	got := runInspect(t, exitDone, "--workers", "4", bundled("router-vlan.pcapng"))
 	a, _ := json.Marshal(want)
 	b, _ := json.Marshal(got)
 	if string(a) != string(b) {
@@ -313,7 +262,7 @@ func TestInspectText(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
 	}
-	if code != ExitDone || errs != "" {
+	if code != exitDone || errs != "" {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 	out, _, _ = run("inspect", bundled("loopback.pcap"))
@@ -331,7 +280,7 @@ func TestInspectUsage(t *testing.T) {
 		{}, {""}, {in, in}, {"-i", "lo", in}, {in, "--for", "1m"}, {in, "--wait"}, {"-i", "lo", "--no-merge"}, {in, "--window", "0"},
 		{in, "--window", "none"}, {"-i", "lo", "--for", "0"}, {in, "--memory", "x"}, {"-i", ""},
 	} {
-		if out, errs, code := run(append([]string{"inspect"}, args...)...); code != ExitUsage || out != "" || errs == "" {
+		if out, errs, code := run(append([]string{"inspect"}, args...)...); code != exitUsage || out != "" || errs == "" {
 			t.Errorf("%q: exit code %d, %s %s", args, code, out, errs)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agnivade/levenshtein"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -223,54 +222,4 @@ func warnUnmatched(e *Env, s *dedup.Summary) {
 	for _, condition := range s.Unmatched {
 		e.Warn(fmt.Errorf("no packet matched %s", condition))
 	}
-}
-
-// ParseWords reads words of a list, separated by commas, each at most once.
-func ParseWords(words []string) func(string) ([]string, error) {
-	one := oneOfNear(words)
-	return func(s string) (found []string, err error) {
-		for word := range strings.SplitSeq(s, ",") {
-			if word, err = one(strings.TrimSpace(word)); err != nil {
-				return nil, err
-			}
-			if slices.Contains(found, word) {
-				return nil, fmt.Errorf("%s is named twice", word)
-			}
-			found = append(found, word)
-		}
-		return found, nil
-	}
-}
-
-// oneOfNear is oneOf for words that are easily mistyped: its error names the nearest.
-func oneOfNear(words []string) func(string) (string, error) {
-	exact := OneOf(words...)
-	return func(s string) (string, error) {
-		word, err := exact(s)
-		if near := didYouMean("", s, words); err != nil && near != "" {
-			err = fmt.Errorf("%w%s", err, near)
-		}
-		return word, err
-	}
-}
-
-// didYouMean returns a question for the word nearest to a mistyped one, "" if none is
-// near.
-func didYouMean(before, typed string, words []string) string {
-	best := nearest(typed, words)
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf("; did you mean %s%s?", before, best)
-}
-
-// nearest returns the word nearest to a mistyped one, "" if none is near.
-func nearest(typed string, words []string) string {
-	best, distance := "", 3 // farther words are not typing errors
-	for _, word := range words {
-		if d := levenshtein.ComputeDistance(typed, word); d < distance {
-			best, distance = word, d
-		}
-	}
-	return best
 }

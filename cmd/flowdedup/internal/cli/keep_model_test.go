@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"encoding/binary"
@@ -74,7 +74,7 @@ func TestConditionCounts(t *testing.T) {
 	summary := func(args ...string) (c counts) {
 		t.Helper()
 		out, errs, code := run(append([]string{"dedup", "--json", name}, args...)...)
-		if err := json.Unmarshal([]byte(out), &c); err != nil || code != ExitDone || errs != "" {
+		if err := json.Unmarshal([]byte(out), &c); err != nil || code != exitDone || errs != "" {
 			t.Fatalf("%v: %v, %s", args, err, errs)
 		}
 		return c
@@ -115,16 +115,16 @@ func TestConditionWarnings(t *testing.T) {
 		code int
 		want []string
 	}{
-		{[]string{plain, "--only", "port 9", "--protect", "interface eth7", "--prefer", "tcp", "--prefer", "vlan 77"}, ExitDone,
+		{[]string{plain, "--only", "port 9", "--protect", "interface eth7", "--prefer", "tcp", "--prefer", "vlan 77"}, exitDone,
 			[]string{"no packet matched --only port 9", "no packet matched --protect interface eth7", "no packet matched --prefer vlan 77"}},
-		{[]string{plain, "--only", "no such word"}, ExitUsage, []string{"--only: wrong filter expression: tcpdump: "}},
-		{[]string{tunnel, "--protect", "ether host 2:0:0:0:0:1"}, ExitUsage, []string{"--protect: wrong filter expression: tcpdump: "}},
-		{[]string{"--no-merge", plain, tunnel, "--prefer", "ether host 2:0:0:0:0:1 or tcp"}, ExitDone,
+		{[]string{plain, "--only", "no such word"}, exitUsage, []string{"--only: wrong filter expression: tcpdump: "}},
+		{[]string{tunnel, "--protect", "ether host 2:0:0:0:0:1"}, exitUsage, []string{"--protect: wrong filter expression: tcpdump: "}},
+		{[]string{"--no-merge", plain, tunnel, "--prefer", "ether host 2:0:0:0:0:1 or tcp"}, exitDone,
 			[]string{"no packet of link type RAW matches: --prefer: wrong filter expression"}},
-		{[]string{plain, tunnel, "--only", "input " + tunnel, "--protect", "input " + plain}, ExitDone, nil},
+		{[]string{plain, tunnel, "--only", "input " + tunnel, "--protect", "input " + plain}, exitDone, nil},
 	} {
 		out, errs, code := run(append([]string{"dedup"}, c.args...)...)
-		if code != c.code || (code == ExitUsage) != (out == "") || strings.Count(errs, "\n") != len(c.want) {
+		if code != c.code || (code == exitUsage) != (out == "") || strings.Count(errs, "\n") != len(c.want) {
 			t.Errorf("%v: exit code %d, %q, %q", c.args, code, out, errs)
 		}
 		for _, want := range c.want {
@@ -139,10 +139,10 @@ func TestConditionWarnings(t *testing.T) {
 // what it loses alone.
 func TestOnlyInput(t *testing.T) {
 	a, b := bundled("loopback-twice.pcap"), bundled("router-plain.pcapng")
-	alone, whole := runDedup(t, ExitDone, a), runDedup(t, ExitDone, b)
+	alone, whole := runDedup(t, exitDone, a), runDedup(t, exitDone, b)
 	out := filepath.Join(t.TempDir(), "out.pcapng")
 	for _, flags := range [][]string{{"--only", "input " + a}, {"--protect", "input " + b}} {
-		got := runDedup(t, ExitDone, append([]string{a, b, "-w", out}, flags...)...)
+		got := runDedup(t, exitDone, append([]string{a, b, "-w", out}, flags...)...)
 		if got.Duplicates != alone.Duplicates || got.PacketsOut != alone.PacketsOut+whole.PacketsIn || alone.Duplicates == 0 {
 			t.Errorf("%v: %+v, want %+v", flags, got, alone)
 		}
@@ -199,7 +199,7 @@ func checkInputModel(t *testing.T, m *dedupModel, name string, stream []seen) {
 	_, copies := m.split(stream)
 	var s struct{ Inputs []struct{ Duplicates uint64 } }
 	out, errs, code := run(append(append([]string{"dedup", "--json"}, m.args()...), name)...)
-	if err := json.Unmarshal([]byte(out), &s); err != nil || code != ExitDone {
+	if err := json.Unmarshal([]byte(out), &s); err != nil || code != exitDone {
 		t.Fatal(err, errs)
 	}
 	if got := s.Inputs[1].Duplicates; got != uint64(len(copies)) {
@@ -213,9 +213,9 @@ func TestWithinBundled(t *testing.T) {
 	t.Parallel()
 	for _, file := range []string{"router-vlan.pcapng", "router-qinq.pcapng", "router-plain.pcapng"} {
 		name := bundled(file)
-		all := runDedup(t, ExitDone, name)
-		across := runDedup(t, ExitDone, name, "--across")
-		same := runDedup(t, ExitDone, name, "--within", "interface")
+		all := runDedup(t, exitDone, name)
+		across := runDedup(t, exitDone, name, "--across")
+		same := runDedup(t, exitDone, name, "--within", "interface")
 		// The router's interfaces get no packet twice within a millisecond, so all copies
 		// come from other interfaces.
 		if same.Duplicates != 0 || across.Duplicates != all.Duplicates || all.Duplicates == 0 {
@@ -270,9 +270,9 @@ func TestWithinTenants(t *testing.T) {
 	for _, workers := range []string{"1", "3"} {
 		for _, digest := range []string{"aes", "highway"} {
 			flags := []string{name, "--identity", "inner", "--workers", workers, "--digest", digest, "--window", "1s"}
-			all := runDedup(t, ExitDone, flags...)
-			within := runDedup(t, ExitDone, append(flags, "--within", "vni")...)
-			both := runDedup(t, ExitDone, append(flags, "--within", "vni,vlan,interface")...)
+			all := runDedup(t, exitDone, flags...)
+			within := runDedup(t, exitDone, append(flags, "--within", "vni")...)
+			both := runDedup(t, exitDone, append(flags, "--within", "vni,vlan,interface")...)
 			text, _, _ := run(append([]string{"dedup", "--within", "vni,vlan"}, flags...)...)
 			if !strings.Contains(text, "inner identity within 1s, with the same vlan, vni\n") {
 				t.Error(text)
@@ -295,9 +295,9 @@ func TestWithinInput(t *testing.T) {
 	if err := os.WriteFile(again, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	alone, all := runDedup(t, ExitDone, name), runDedup(t, ExitDone, name, again)
+	alone, all := runDedup(t, exitDone, name), runDedup(t, exitDone, name, again)
 	for _, within := range []string{"input", "interface"} {
-		if got := runDedup(t, ExitDone, name, again, "--within", within); got.Duplicates != 2*alone.Duplicates || all.Duplicates <= got.Duplicates {
+		if got := runDedup(t, exitDone, name, again, "--within", within); got.Duplicates != 2*alone.Duplicates || all.Duplicates <= got.Duplicates {
 			t.Errorf("%s: %d copies, want 2 x %d; %d in all", within, got.Duplicates, alone.Duplicates, all.Duplicates)
 		}
 	}
@@ -376,7 +376,7 @@ func TestPreferModel(t *testing.T) {
 		}
 		name, out := writeStream(t, stream, 3), filepath.Join(dir, fmt.Sprint(round))
 		for _, workers := range []string{"1", "3"} {
-			r := runDedup(t, ExitDone, append(m.args(), "--hold", m.duration.String(), "--workers", workers, "-w", out, name)...)
+			r := runDedup(t, exitDone, append(m.args(), "--hold", m.duration.String(), "--workers", workers, "-w", out, name)...)
 			if r.PacketsOut != uint64(len(want)) {
 				t.Errorf("%v: %+v, want %d kept", m.flags, r, len(want))
 			}
@@ -396,7 +396,7 @@ func TestPreferBundled(t *testing.T) {
 	m := dedupModel{identity: "l3", duration: time.Millisecond}
 	for side, iface := range []string{"eth0", "eth1"} {
 		want := m.preferred(stream, func(p *seen) int { return (p.iface + side) % 2 })
-		r := runDedup(t, ExitDone, "--prefer", "interface "+iface, "-w", out, name)
+		r := runDedup(t, exitDone, "--prefer", "interface "+iface, "-w", out, name)
 		if r.PacketsOut != uint64(len(want)) {
 			t.Errorf("%s: %+v, want %d kept", iface, r, len(want))
 		}
@@ -408,7 +408,7 @@ func TestPreferBundled(t *testing.T) {
 			Inputs []struct{ Packets, Duplicates uint64 }
 		}
 		text, errs, code := run("dedup", "--json", "--across", "--prefer", "input "+prefer, in, other)
-		if err := json.Unmarshal([]byte(text), &s); err != nil || code != ExitDone || errs != "" {
+		if err := json.Unmarshal([]byte(text), &s); err != nil || code != exitDone || errs != "" {
 			t.Fatal(err, errs)
 		}
 		at := slices.Index([]string{in, other}, prefer)

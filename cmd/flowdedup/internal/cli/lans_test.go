@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"encoding/json"
@@ -70,7 +70,7 @@ func pathsOf(t *testing.T, name string) (paths []map[string]any) {
 	t.Helper()
 	out, errs, code := run("inspect", "--json", name)
 	var s struct{ Paths []map[string]any }
-	if err := json.Unmarshal([]byte(out), &s); err != nil || code != ExitDone {
+	if err := json.Unmarshal([]byte(out), &s); err != nil || code != exitDone {
 		t.Fatal(err, code, errs)
 	}
 	return s.Paths
@@ -113,7 +113,7 @@ func TestInspectLANs(t *testing.T) {
 	if got := pathsOf(t, name); !reflect.DeepEqual(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	s := runInspect(t, ExitDone, name)
+	s := runInspect(t, exitDone, name)
 	if m := s.Matrix[0]; m.First != "point0 LAN A" || m.Copy != "point0 LAN B" || m.Count != uint64(r.both) || s.Kinds["lan"] != uint64(r.both) {
 		t.Errorf("matrix %+v, kinds %v", s.Matrix, s.Kinds)
 	}
@@ -124,7 +124,7 @@ func TestInspectLANs(t *testing.T) {
 		}
 	}
 	page := filepath.Join(t.TempDir(), "page.html")
-	if _, errs, code := run("inspect", "-q", "--html", page, name); code != ExitDone {
+	if _, errs, code := run("inspect", "-q", "--html", page, name); code != exitDone {
 		t.Fatal(errs)
 	}
 	if html, err := os.ReadFile(page); err != nil || !strings.Contains(string(html), "What each path missed") {
@@ -155,19 +155,19 @@ func TestAcrossLANs(t *testing.T) {
 		for flags, copies := range map[string]int{"--across --window 1ms": r.both, "--within lan --window 1ms": 0, "--window 1ms": r.both} {
 			out, dup := filepath.Join(dir, "out.pcapng"), filepath.Join(dir, "dup.pcapng")
 			args := append(strings.Fields(flags), name)
-			if s := runDedup(t, ExitDone, append(args, "-w", out, "--duplicates", dup)...); s.Duplicates != uint64(copies) {
+			if s := runDedup(t, exitDone, append(args, "-w", out, "--duplicates", dup)...); s.Duplicates != uint64(copies) {
 				t.Errorf("%s, %s: %d copies, want %d", what, flags, s.Duplicates, copies)
 			}
-			if text, errs, code := run(append([]string{"verify", name, out, dup}, strings.Fields(flags)...)...); code != ExitDone {
+			if text, errs, code := run(append([]string{"verify", name, out, dup}, strings.Fields(flags)...)...); code != exitDone {
 				t.Errorf("%s, verify %s: %s%s", what, flags, text, errs)
 			}
 		}
 		// Each packet has its copy on the other path, so what is left of both must go.
 		out := filepath.Join(dir, "one.pcapng")
-		if _, _, code := run("dedup", "-q", name, "-w", out); code != ExitDone {
+		if _, _, code := run("dedup", "-q", name, "-w", out); code != exitDone {
 			t.Fatal(code)
 		}
-		if text, _, code := run("verify", name, out, "--within", "lan"); code != ExitDifferent {
+		if text, _, code := run("verify", name, out, "--within", "lan"); code != exitDifferent {
 			t.Errorf("%s: verify --within lan takes copies of the other path: %d, %s", what, code, text)
 		}
 	}
@@ -181,7 +181,7 @@ func TestCompareLANs(t *testing.T) {
 		onlyA, onlyB := filepath.Join(t.TempDir(), "a.pcapng"), filepath.Join(t.TempDir(), "b.pcapng")
 		for _, args := range [][]string{{name}, {name, name}, {name, "--workers", "1"}} {
 			args = append([]string{"--lans", "--only-a", onlyA, "--only-b", onlyB}, args...)
-			c, errs := runCompare(t, ExitDifferent, args...)
+			c, errs := runCompare(t, exitDifferent, args...)
 			if c.Both != uint64(r.both) || c.OnlyA != uint64(len(r.only[0])) || c.OnlyB != uint64(len(r.only[1])) || c.Filtered != 0 || c.Unpathed != 5 || errs != "" {
 				t.Errorf("%s: %+v, want %d, %d and %d, %s", what, c, r.both, len(r.only[0]), len(r.only[1]), errs)
 			}
@@ -206,7 +206,7 @@ func TestCompareLANs(t *testing.T) {
 			ip++
 		}
 	}
-	c, _ := runCompare(t, ExitDifferent, "--lans", "--filter", "ip", a, b)
+	c, _ := runCompare(t, exitDifferent, "--lans", "--filter", "ip", a, b)
 	if want := ip - len(slices.DeleteFunc(slices.Concat(r.only[0], r.only[1]), func(p record) bool { return !isIP(p) })); c.Both != uint64(want/2) {
 		t.Errorf("two files: %d in both, want %d", c.Both, want/2)
 	}
@@ -219,14 +219,14 @@ func TestCompareLANs(t *testing.T) {
 func TestCompareLANsUsage(t *testing.T) {
 	in := bundled("router-plain.pcapng")
 	for _, args := range [][]string{{"-"}, {"tcp-listen://127.0.0.1:0"}, {}, {in, in, in}, {t.TempDir()}} {
-		if _, errs, code := run(append([]string{"compare", "--lans"}, args...)...); code != ExitUsage || errs == "" {
+		if _, errs, code := run(append([]string{"compare", "--lans"}, args...)...); code != exitUsage || errs == "" {
 			t.Errorf("%v: exit code %d, %s", args, code, errs)
 		}
 	}
-	if out, errs, code := run("compare", "--lans", in); code != ExitFailed || out != "" || !strings.Contains(errs, "no packet came on a LAN") {
+	if out, errs, code := run("compare", "--lans", in); code != exitFailed || out != "" || !strings.Contains(errs, "no packet came on a LAN") {
 		t.Errorf("no LAN: exit code %d, %s%s", code, out, errs)
 	}
-	if _, errs, code := run("compare", "--lans", "missing.pcap"); code != ExitFailed || !strings.Contains(errs, "missing.pcap") {
+	if _, errs, code := run("compare", "--lans", "missing.pcap"); code != exitFailed || !strings.Contains(errs, "missing.pcap") {
 		t.Errorf("no file: exit code %d, %s", code, errs)
 	}
 }

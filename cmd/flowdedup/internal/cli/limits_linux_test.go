@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"bytes"
@@ -85,7 +85,7 @@ func TestFileLimit(t *testing.T) {
 	for _, ending := range sample(2, []string{"", ".gz", ".zst", ".lz4"}) {
 		dir := t.TempDir()
 		out := filepath.Join(dir, "out.pcapng"+ending)
-		runDedup(t, ExitDone, in, "-w", out)
+		runDedup(t, exitDone, in, "-w", out)
 		size := fileSize(t, out)
 		if err := os.WriteFile(out, []byte("old"), 0o600); err != nil {
 			t.Fatal(err)
@@ -96,7 +96,7 @@ func TestFileLimit(t *testing.T) {
 			text, err := cmd.CombinedOutput()
 			code := exitCodeOf(t, err)
 			if limit == size {
-				if code != ExitDone || fileSize(t, out) != size {
+				if code != exitDone || fileSize(t, out) != size {
 					t.Errorf("%s: exit code %d with room for all: %s", ending, code, text)
 				}
 				continue
@@ -111,7 +111,7 @@ func TestFileLimit(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			if code != ExitFailed || string(text) != want {
+			if code != exitFailed || string(text) != want {
 				t.Errorf("%s: room for %d of %d bytes: exit code %d, %q", ending, limit, size, code, text)
 			}
 			if old, err := os.ReadFile(out); err != nil || string(old) != "old" {
@@ -130,7 +130,7 @@ func TestFewFiles(t *testing.T) {
 	cmd.Args = append([]string{"sh", "-c", `ulimit -n 8; exec "$@"`, "sh", cmd.Path}, cmd.Args[1:]...)
 	cmd.Path = "/bin/sh"
 	text, err := cmd.CombinedOutput()
-	if code := exitCodeOf(t, err); code != ExitFailed || !strings.Contains(string(text), "only 8 files may be open") {
+	if code := exitCodeOf(t, err); code != exitFailed || !strings.Contains(string(text), "only 8 files may be open") {
 		t.Errorf("exit code %d, %s", code, text)
 	}
 }
@@ -205,7 +205,7 @@ func TestOddInputs(t *testing.T) {
 		}
 		text, err := cmd.CombinedOutput()
 		line := string(text)
-		if code := exitCodeOf(t, err); code != ExitFailed || !strings.Contains(line, c.want) || strings.Count(line, "\n") != 1 {
+		if code := exitCodeOf(t, err); code != exitFailed || !strings.Contains(line, c.want) || strings.Count(line, "\n") != 1 {
 			t.Errorf("%s: exit code %d, %q, want %q", c.name, code, line, c.want)
 		}
 	}
@@ -217,7 +217,7 @@ func TestRotateFull(t *testing.T) {
 	in := bundled("router-vlan.pcapng")
 	args := []string{"dedup", in, "--window", "n:1", "--rotate-every", "1s"}
 	dir := t.TempDir()
-	runDedup(t, ExitDone, append(args[1:], "-w", filepath.Join(dir, "out.pcapng"))...)
+	runDedup(t, exitDone, append(args[1:], "-w", filepath.Join(dir, "out.pcapng"))...)
 	whole := rotatedFiles(t, dir, "out")
 	full := 1
 	for fileSize(t, whole[full]) <= fileSize(t, whole[full-1]) {
@@ -228,7 +228,7 @@ func TestRotateFull(t *testing.T) {
 	cmd := program(t, append(args, "-w", out)...)
 	cmd.Env = append(cmd.Env, fmt.Sprintf("%s=%d", fileLimit, fileSize(t, whole[full])-1))
 	text, err := cmd.CombinedOutput()
-	if code := exitCodeOf(t, err); code != ExitFailed || !strings.HasPrefix(string(text), "flowdedup: write "+out) || strings.Count(string(text), "\n") != 1 {
+	if code := exitCodeOf(t, err); code != exitFailed || !strings.HasPrefix(string(text), "flowdedup: write "+out) || strings.Count(string(text), "\n") != 1 {
 		t.Errorf("exit code %d, %q", code, text)
 	}
 	names := rotatedFiles(t, dir, "out")
@@ -257,7 +257,7 @@ type lateResult struct {
 func runLate(t *testing.T, args ...string) (r lateResult, stderr string) {
 	t.Helper()
 	out, errs, code := run(append([]string{"dedup", "--json"}, args...)...)
-	if err := json.Unmarshal([]byte(out), &r); err != nil || code != ExitDone {
+	if err := json.Unmarshal([]byte(out), &r); err != nil || code != exitDone {
 		t.Fatalf("%q: exit code %d, %v, stdout %q, stderr %q", args, code, err, out, errs)
 	}
 	return r, errs
@@ -318,7 +318,7 @@ func checkWarned(t *testing.T, in, memory string, packets, duplicates uint64) {
 // TestMemoryThatIsNotThere asks for more memory than any machine has.
 func TestMemoryThatIsNotThere(t *testing.T) {
 	out, errs, code := run("dedup", "--memory", "60TiB", bundled("loopback.pcap"))
-	if code != ExitFailed || out != "" || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, "60 TiB does not fit") {
+	if code != exitFailed || out != "" || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, "60 TiB does not fit") {
 		t.Errorf("exit code %d, %q, %q", code, out, errs)
 	}
 }
@@ -357,10 +357,10 @@ func TestPacketsToTerminal(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{"dedup", in, "-w", "-"}, ExitUsage, "-w - | tcpdump -r -"},
-		{[]string{"dedup", in, "--duplicates", "/dev/stdout"}, ExitUsage, "-w - | tcpdump -r -"},
-		{[]string{"live", "-i", "lo", "-w", "-"}, ExitUsage, "-w - | tcpdump -r -"},
-		{[]string{"dedup", in, "-w", out}, ExitDone, ""},
+		{[]string{"dedup", in, "-w", "-"}, exitUsage, "-w - | tcpdump -r -"},
+		{[]string{"dedup", in, "--duplicates", "/dev/stdout"}, exitUsage, "-w - | tcpdump -r -"},
+		{[]string{"live", "-i", "lo", "-w", "-"}, exitUsage, "-w - | tcpdump -r -"},
+		{[]string{"dedup", in, "-w", out}, exitDone, ""},
 	} {
 		var stderr strings.Builder
 		cmd := program(t, c.args...)

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,7 +12,6 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/netio"
 	"github.com/flowdedup/flowdedup/capture/outfile"
-	"github.com/flowdedup/flowdedup/capture/ring"
 	"github.com/flowdedup/flowdedup/capture/xdp"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
@@ -52,7 +49,7 @@ type liveFlags struct {
 	learn, learnEvery           time.Duration
 }
 
-func newLive(e *Env) *cobra.Command {
+func NewLive(e *Env) *cobra.Command {
 	f := &liveFlags{}
 	cmd := &cobra.Command{
 		Use:   "live -i IFACE [flags] [EXPRESSION...]",
@@ -386,34 +383,4 @@ func (f *liveFlags) printTo(w io.Writer, s *live.Summary) error {
 		return nil
 	}
 	return report.LiveText(w, s, f.output != "" || f.forward != "")
-}
-
-// NameInterfaces adds to errors about interfaces what to name instead.
-func NameInterfaces(err error) error {
-	switch {
-	case errors.Is(err, ring.ErrNoInterface):
-		return fmt.Errorf("%w; available: %s", err, interfaceNames())
-	case errors.Is(err, xdp.ErrInUse):
-		return &usageError{fmt.Errorf("%w: use --capture afpacket, or --take-interface", err)}
-	case errors.Is(err, xdp.ErrUnfit):
-		return &usageError{fmt.Errorf("%w: use --capture afpacket", err)}
-	}
-	return err
-}
-
-// interfaceNames returns the interfaces of this machine.
-func interfaceNames() string {
-	all, err := net.Interfaces()
-	if err != nil {
-		return err.Error()
-	}
-	var names []string
-	for i := range all {
-		names = append(names, all[i].Name)
-	}
-	return strings.Join(append(names, ring.Any), ", ")
-}
-
-func completeInterfaces(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return strings.Split(interfaceNames(), ", "), cobra.ShellCompDirectiveNoFileComp
 }

@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"encoding/json"
@@ -137,7 +137,7 @@ func TestLiveWithin(t *testing.T) {
 			all = append(all, "--within", flag)
 		}
 		text, err := program(t, all...).CombinedOutput()
-		if code := exitCodeOf(t, err); code != ExitUsage || !strings.Contains(string(text), "it was saved with --within interface,vlan, "+was) {
+		if code := exitCodeOf(t, err); code != exitUsage || !strings.Contains(string(text), "it was saved with --within interface,vlan, "+was) {
 			t.Errorf("%v: exit code %d: %s", all, code, text)
 		}
 	}

@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"fmt"
@@ -90,7 +90,7 @@ func leave(t *testing.T, from *os.File) {
 // endsQuietly checks that a run whose reader left ends without a message.
 func (r *liveRun) endsQuietly() {
 	r.t.Helper()
-	if code, told := r.wait(), r.stderr.String(); code != ExitDone || strings.Contains(told, "flowdedup:") || strings.Contains(told, "ERROR") {
+	if code, told := r.wait(), r.stderr.String(); code != exitDone || strings.Contains(told, "flowdedup:") || strings.Contains(told, "ERROR") {
 		r.t.Errorf("exit code %d\n%s", code, told)
 	}
 }

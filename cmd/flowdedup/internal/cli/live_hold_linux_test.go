@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"path/filepath"
@@ -70,7 +70,7 @@ func TestLiveHoldEnds(t *testing.T) {
 		if flags == nil {
 			return r.finish()
 		}
-		if code := r.wait(); code != ExitDone {
+		if code := r.wait(); code != exitDone {
 			t.Fatalf("exit code %d: %s", code, r.stderr.String())
 		}
 		return r.summary(r.stdout.Bytes())

@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"errors"
@@ -110,7 +110,7 @@ func TestLearnUsage(t *testing.T) {
 		{"--learn", "1m", "--window", "1ms"}, {"--learn", "1m", "--identity", "l3"}, {"--learn", "1m", "--across"},
 		{"--learn", "1m", "--state", "x"}, {"--learn-every", "1h"}, {"--learn", "0"}, {"--learn", "1m", "--method", "exact"},
 	} {
-		if _, errs, code := run(append([]string{"live", "-i", "lo"}, args...)...); code != ExitUsage || errs == "" {
+		if _, errs, code := run(append([]string{"live", "-i", "lo"}, args...)...); code != exitUsage || errs == "" {
 			t.Errorf("%q: exit code %d, %s", args, code, errs)
 		}
 	}

@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"encoding/binary"
@@ -89,7 +89,7 @@ func (r *liveRun) endsFull(lost string) {
 	want := "\nflowdedup: " + lost + ": no space left on device"
 	code := r.wait()
 	told := packetsLost.ReplaceAllString(strings.ReplaceAll(r.stderr.String(), "flowdedup: terminated:", ""), "")
-	if code != ExitFailed || strings.Count(told, "flowdedup: ") != 1 || !strings.Contains(told, want) {
+	if code != exitFailed || strings.Count(told, "flowdedup: ") != 1 || !strings.Contains(told, want) {
 		r.t.Errorf("exit code %d, want %q in\n%s", code, want, told)
 	}
 }

@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"encoding/binary"
@@ -57,7 +57,7 @@ func mustRead(t *testing.T, name string) []byte {
 func TestLiveListen(t *testing.T) {
 	t.Parallel()
 	names := []string{bundled("router-in.pcap"), bundled("router-out.pcap")}
-	want := runDedup(t, ExitDone, append([]string{"--across", "--window", "50ms"}, names...)...)
+	want := runDedup(t, exitDone, append([]string{"--across", "--window", "50ms"}, names...)...)
 	port, out := benchlab.FreePort(t), filepath.Join(t.TempDir(), "out.pcapng")
 	run := &liveRun{t: t, cmd: program(t, "live", "--json", "-i", "tcp-listen://:"+port, "--across", "--window", "50ms",
 		"--merge-wait", "10s", "-w", out, "--count", fmt.Sprint(want.PacketsIn))}
@@ -75,7 +75,7 @@ func TestLiveListen(t *testing.T) {
 			conns[i].Close()
 		}()
 	}
-	got := run.netResult(ExitDone)
+	got := run.netResult(exitDone)
 	if got.PacketsIn != want.PacketsIn || got.Duplicates != want.Duplicates || want.Duplicates == 0 {
 		t.Errorf("%d duplicates of %d packets, want %d of %d", got.Duplicates, got.PacketsIn, want.Duplicates, want.PacketsIn)
 	}
@@ -93,7 +93,7 @@ func TestLiveConnect(t *testing.T) {
 	t.Parallel()
 	tool(t, "tcpdump")
 	port, data := benchlab.FreePort(t), mustRead(t, bundled("router-in.pcap"))
-	wanted := runDedup(t, ExitDone, "--filter", "tcp", bundled("router-in.pcap")).PacketsIn
+	wanted := runDedup(t, exitDone, "--filter", "tcp", bundled("router-in.pcap")).PacketsIn
 	const rounds = 3
 	run := &liveRun{t: t, cmd: program(t, "live", "--json", "-i", "tcp://127.0.0.1:"+port, "--window", "none", "--count", fmt.Sprint(rounds*wanted), "tcp")}
 	run.cmd.Stdout = &run.stdout
@@ -114,7 +114,7 @@ func TestLiveConnect(t *testing.T) {
 			conn.Close()
 		}
 	}()
-	got := run.netResult(ExitDone)
+	got := run.netResult(exitDone)
 	// The same packets come again, each time as those of one capture point.
 	if got.PacketsIn != rounds*wanted || got.Inputs[0].Peers < rounds || got.PacketsOut > wanted {
 		t.Errorf("%+v", got)
@@ -259,17 +259,17 @@ func TestLiveNetworkRefusals(t *testing.T) {
 		code int
 		want string
 	}{
-		{"-i tcp://host", ExitUsage, "write it as tcp://HOST:57012"},
-		{"-i foo://", ExitUsage, "-i foo://: name an interface, tcp://HOST:PORT"},
-		{"-i vxlan://:x", ExitUsage, "not a target of mirrored traffic"},
-		{"-i vxlan:// -i vxlan://", ExitUsage, "named twice"},
-		{"-i vxlan:// --fanout cpu", ExitUsage, "--fanout is about interfaces"},
-		{"-i vxlan:// --merge-wait 1s", ExitUsage, "--merge-wait needs"},
-		{"-i lo --merge-wait 1s", ExitUsage, "--merge-wait needs"},
-		{"-i tcp-listen://:1 --snaplen 64", ExitUsage, "--snaplen is about interfaces"},
-		{"-i tcp-listen://:1 --tls-ca x", ExitUsage, "needs --tls-cert and --tls-key"},
-		{"-i vxlan:// --tls-ca x", ExitUsage, "need tcp:// or tcp-listen://"},
-		{"-i " + at, ExitFailed, at + ": address already in use"},
+		{"-i tcp://host", exitUsage, "write it as tcp://HOST:57012"},
+		{"-i foo://", exitUsage, "-i foo://: name an interface, tcp://HOST:PORT"},
+		{"-i vxlan://:x", exitUsage, "not a target of mirrored traffic"},
+		{"-i vxlan:// -i vxlan://", exitUsage, "named twice"},
+		{"-i vxlan:// --fanout cpu", exitUsage, "--fanout is about interfaces"},
+		{"-i vxlan:// --merge-wait 1s", exitUsage, "--merge-wait needs"},
+		{"-i lo --merge-wait 1s", exitUsage, "--merge-wait needs"},
+		{"-i tcp-listen://:1 --snaplen 64", exitUsage, "--snaplen is about interfaces"},
+		{"-i tcp-listen://:1 --tls-ca x", exitUsage, "needs --tls-cert and --tls-key"},
+		{"-i vxlan:// --tls-ca x", exitUsage, "need tcp:// or tcp-listen://"},
+		{"-i " + at, exitFailed, at + ": address already in use"},
 	} {
 		_, stderr, code := run(append([]string{"live"}, strings.Fields(c.args)...)...)
 		if code != c.code || !strings.Contains(stderr, c.want) || strings.Count(strings.TrimSpace(stderr), "\n") != 0 {
@@ -300,7 +300,7 @@ func TestInspectNetwork(t *testing.T) {
 		t.Fatal(err)
 	}
 	conn.Close()
-	if code := exitCodeOf(t, inspecting.Wait()); code != ExitDone {
+	if code := exitCodeOf(t, inspecting.Wait()); code != exitDone {
 		t.Fatal(code, inspecting.stderr.String())
 	}
 	if err := json.Unmarshal(inspecting.stdout.Bytes(), &got); err != nil {

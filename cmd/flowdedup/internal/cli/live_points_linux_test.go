@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"encoding/binary"
@@ -84,7 +84,7 @@ func TestLiveAcrossRefusesOthers(t *testing.T) {
 		if c.text == "" && code == 0 {
 			continue
 		}
-		if code != ExitUsage || c.text == "" || !strings.Contains(out, c.text) || strings.Count(out, "\n") != 1 {
+		if code != exitUsage || c.text == "" || !strings.Contains(out, c.text) || strings.Count(out, "\n") != 1 {
 			t.Errorf("%q: exit code %d: %s", c.args, code, out)
 		}
 	}

@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"encoding/binary"
@@ -162,12 +162,12 @@ func (r *replayRun) begin(t *testing.T, args []string, packets int) {
 func (r *replayRun) check(file string) {
 	t := r.t
 	t.Helper()
-	if code := r.wait(); code != ExitDone {
+	if code := r.wait(); code != exitDone {
 		t.Fatalf("exit code %d\n%s", code, r.stderr.String())
 	}
 	got := r.summary(r.stdout.Bytes())
 	kept, removed := filepath.Join(t.TempDir(), "kept.pcapng"), filepath.Join(t.TempDir(), "removed.pcapng")
-	want := runDedup(t, ExitDone, "--identity", r.identity, "--keep", "first", "--method", "exact", "--window", "none", "-w", kept, "--duplicates", removed, file)
+	want := runDedup(t, exitDone, "--identity", r.identity, "--keep", "first", "--method", "exact", "--window", "none", "-w", kept, "--duplicates", removed, file)
 	if want.Duplicates == 0 || got.PacketsIn != want.PacketsIn || got.Duplicates != want.Duplicates || got.dropped() != 0 {
 		t.Errorf("%s: %+v, want %+v", r.identity, got, want)
 	}
@@ -190,7 +190,7 @@ func (r *replayRun) checkCounts(file string) {
 		t.Fatal(err)
 	}
 	out, errs, code := run("distinct", "--json", "--inner", "--of", r.of, "--every", "none", file)
-	if code != ExitDone {
+	if code != exitDone {
 		t.Fatal(errs)
 	}
 	got, want := countsOf(t, string(live)), countsOf(t, out)

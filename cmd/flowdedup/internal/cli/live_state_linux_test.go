@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"encoding/json"
@@ -218,14 +218,14 @@ func TestLiveStateRefusals(t *testing.T) {
 			}
 			continue
 		}
-		if code != ExitUsage || !strings.Contains(out, c.text) || strings.Count(out, "\n") != 1 || !strings.Contains(out, "--state "+state) {
+		if code != exitUsage || !strings.Contains(out, c.text) || strings.Count(out, "\n") != 1 || !strings.Contains(out, "--state "+state) {
 			t.Errorf("%s: exit code %d: %s", c.name, code, out)
 		}
 		if now, err := os.ReadFile(state); err != nil || string(now) != string(c.content) {
 			t.Errorf("%s: the file was changed, %v", c.name, err)
 		}
 		aside := state + ".mismatch_001"
-		if code, out := run(append(c.args, "--state-mismatch", "begin")...); code != ExitDone {
+		if code, out := run(append(c.args, "--state-mismatch", "begin")...); code != exitDone {
 			t.Errorf("%s: begun anew: exit code %d: %s", c.name, code, out)
 		}
 		if kept, err := os.ReadFile(aside); err != nil || string(kept) != string(c.content) {
@@ -234,7 +234,7 @@ func TestLiveStateRefusals(t *testing.T) {
 		if err := os.Remove(aside); err != nil {
 			t.Error(err)
 		}
-		if code, out := run(c.args...); code != ExitDone {
+		if code, out := run(c.args...); code != exitDone {
 			t.Errorf("%s: what was begun anew is not resumed: %s", c.name, out)
 		}
 	}
@@ -244,7 +244,7 @@ func TestLiveStateRefusals(t *testing.T) {
 	if code, out := run("--of", "src", "--bpf-file", all); code != 0 {
 		t.Fatal(out)
 	}
-	if code, out := run("--of", "src", "--bpf-file", none); code != ExitUsage || !strings.Contains(out, "with --bpf-file sha256:") {
+	if code, out := run("--of", "src", "--bpf-file", none); code != exitUsage || !strings.Contains(out, "with --bpf-file sha256:") {
 		t.Errorf("another program: exit code %d: %s", code, out)
 	}
 	if err := os.Remove(state); err != nil {
@@ -253,7 +253,7 @@ func TestLiveStateRefusals(t *testing.T) {
 	if code, out := run("--of", "src", "--key", key); code != 0 {
 		t.Fatal(out)
 	}
-	if code, out := run("--of", "src"); code != ExitUsage || !strings.Contains(out, "give the same key") {
+	if code, out := run("--of", "src"); code != exitUsage || !strings.Contains(out, "give the same key") {
 		t.Errorf("without the key: exit code %d: %s", code, out)
 	}
 }

@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"bytes"
@@ -63,7 +63,7 @@ func TestMark(t *testing.T) {
 			if err := json.Unmarshal(data, &want); err != nil {
 				t.Fatal(err)
 			}
-			args, inputs := want.flags(), want.inputs()
+			args, inputs := want.Flags(), want.Inputs()
 			file, comments := checkMark(t, &want, args, inputs)
 			if !testing.Short() {
 				checkByTshark(t, file, comments)
@@ -78,11 +78,11 @@ func checkMark(t *testing.T, want *truth, args, inputs []string) (file string, c
 	t.Helper()
 	args = append(slices.Clip(args), inputs...)
 	file, clean := filepath.Join(t.TempDir(), "marked"), filepath.Join(t.TempDir(), "clean")
-	runDedup(t, ExitDone, append(args, "-w", clean)...)
+	runDedup(t, exitDone, append(args, "-w", clean)...)
 	args = append(args, "--mark")
 	var first []byte
 	for _, workers := range []string{"1", "3"} {
-		if r := runDedup(t, ExitDone, append(args, "-w", file, "--workers", workers)...); r.PacketsIn != want.Packets || r.Duplicates != want.Duplicates {
+		if r := runDedup(t, exitDone, append(args, "-w", file, "--workers", workers)...); r.PacketsIn != want.Packets || r.Duplicates != want.Duplicates {
 			t.Errorf("%d packets, %d duplicates", r.PacketsIn, r.Duplicates)
 		}
 		written, err := os.ReadFile(file)
@@ -135,7 +135,7 @@ func checkByTshark(t *testing.T, file string, comments []string) {
 func checkRotatedMarks(t *testing.T, args, comments []string) {
 	t.Helper()
 	dir := t.TempDir()
-	runDedup(t, ExitDone, append(args, "-w", filepath.Join(dir, "out.pcapng"), "--rotate-size", "16KiB")...)
+	runDedup(t, exitDone, append(args, "-w", filepath.Join(dir, "out.pcapng"), "--rotate-size", "16KiB")...)
 	var got []string
 	files := rotatedFiles(t, dir, "out")
 	for _, name := range files {
@@ -163,7 +163,7 @@ func TestMarkGenerated(t *testing.T) {
 	if err := os.WriteFile(in, stream.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	runDedup(t, ExitDone, in, "--mark", "--window", c.Window.String(), "-w", out)
+	runDedup(t, exitDone, in, "--mark", "--window", c.Window.String(), "-w", out)
 	comments := commentsOf(t, out)
 	lines := strings.Split(strings.TrimSpace(copies.String()), "\n")[1:]
 	for _, line := range lines {

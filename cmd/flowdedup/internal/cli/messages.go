@@ -33,7 +33,9 @@ func (e *Env) Report(err error) {
 
 // line prints one line. e.mu is held.
 func (e *Env) line(text string) {
-	e.clearProgress()
+	if e.clearProgress != nil {
+		e.clearProgress()
+	}
 	fmt.Fprintf(e.Stderr, "flowdedup: %s\n", show.Printable(strings.ReplaceAll(text, "\n", "; ")))
 }
 

@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"encoding/binary"
@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
@@ -160,7 +161,7 @@ func checkDistinct(t *testing.T, m *distinctModel, name string, stream []seen) {
 		args := append([]string{"distinct", "--json", "--list", "--method"}, strings.Fields(method)...)
 		args = append(args, m.args()...)
 		out, errs, code := run(append(args, name)...)
-		if code != ExitDone || errs != "" {
+		if code != exitDone || errs != "" {
 			t.Fatalf("%s: exit code %d: %s", args, code, errs)
 		}
 		got, listed := readRows(t, out)
@@ -306,7 +307,7 @@ func (m *slidingModel) check(t *testing.T, name string, stream []record, more ..
 		args := append([]string{"distinct", "--json", "--quiet", "--no-merge", "--method", method, "--of", m.of, name}, more...)
 		args = append(args, "--every", time.Duration(m.window).String(), "--slide", time.Duration(m.slide).String())
 		out, errs, code := run(args...)
-		if code != ExitDone || errs != "" {
+		if code != exitDone || errs != "" {
 			t.Fatalf("%s: exit code %d: %s", args, code, errs)
 		}
 		if got, _ := readRows(t, out); !maps.Equal(got, want) {
@@ -367,7 +368,7 @@ func checkClockSet(t *testing.T, in string, records []record) {
 	}
 	for _, method := range []string{"auto", "exact"} {
 		out, errs, code := run("distinct", "--json", "--of", "src", "--every", "5m", "--slide", "1m", "--method", method, in)
-		if got, _ := readRows(t, out); code != ExitDone || errs != "" || !maps.Equal(got, want) {
+		if got, _ := readRows(t, out); code != exitDone || errs != "" || !maps.Equal(got, want) {
 			t.Errorf("%s: exit code %d: %s\n got %v\nwant %v", method, code, errs, got, want)
 		}
 	}
@@ -393,7 +394,7 @@ func TestSlidingWildClock(t *testing.T) {
 		}
 		odd, errs, code := run(append(args, writeStream(t, wild, 1))...)
 		got, _ := readRows(t, odd)
-		if late := fmt.Sprintf("%d packets are not counted", 6*burst); code != ExitDone || !maps.Equal(got, want) || !strings.Contains(errs, late) {
+		if late := fmt.Sprintf("%d packets are not counted", 6*burst); code != exitDone || !maps.Equal(got, want) || !strings.Contains(errs, late) {
 			t.Errorf("bursts of %d: exit code %d: %s\n got %v\nwant %v", burst, code, errs, got, want)
 		}
 	}
@@ -431,7 +432,7 @@ func TestSharedSliding(t *testing.T) {
 		first, last := stream[0].time, stream[len(stream)-1].time
 		slide := max((last-first)/30/1e6*1e6, 1e6)
 		for _, slides := range []int64{1, 7} {
-			if time.Duration(slides*slide) > maxSlidingSpan {
+			if time.Duration(slides*slide) > cli.MaxSlidingSpan {
 				continue
 			}
 			m := &slidingModel{of: "src", window: slides * slide, slide: slide, keys: plainAddress}

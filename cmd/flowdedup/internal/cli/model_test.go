@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"bytes"
@@ -290,7 +290,7 @@ func checkModel(t *testing.T, m *dedupModel, name string, stream []seen) {
 	for _, method := range []string{"timed", "exact"} {
 		a, b := filepath.Join(dir, "kept"), filepath.Join(dir, "copies")
 		args := append(m.args(), "--method", method, "-w", a, "--duplicates", b, name)
-		r := runDedup(t, ExitDone, args...)
+		r := runDedup(t, exitDone, args...)
 		what := strings.Join(args[:len(args)-5], " ")
 		if r.Duplicates != uint64(len(copies)) || r.PacketsOut != uint64(len(kept)) || r.EvictedLive != 0 {
 			t.Errorf("%s: %+v, want %d kept and %d removed", what, r, len(kept), len(copies))

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/mirror"
 	"github.com/flowdedup/flowdedup/capture/netio"
 	"github.com/flowdedup/flowdedup/capture/ring"
+	"github.com/flowdedup/flowdedup/capture/xdp"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 )
 
@@ -150,6 +152,36 @@ func (s *Sources) Check(fs *pflag.FlagSet) error {
 // Mirror returns how to receive from the targets, as the flags of rings say.
 func (s *Sources) Mirror(c *ring.Config) mirror.Config {
 	return mirror.Config{Targets: s.Targets, Sockets: c.Rings, BufferBytes: c.RingBytes, SnapLen: c.SnapLen}
+}
+
+// NameInterfaces adds to errors about interfaces what to name instead.
+func NameInterfaces(err error) error {
+	switch {
+	case errors.Is(err, ring.ErrNoInterface):
+		return fmt.Errorf("%w; available: %s", err, interfaceNames())
+	case errors.Is(err, xdp.ErrInUse):
+		return &usageError{fmt.Errorf("%w: use --capture afpacket, or --take-interface", err)}
+	case errors.Is(err, xdp.ErrUnfit):
+		return &usageError{fmt.Errorf("%w: use --capture afpacket", err)}
+	}
+	return err
+}
+
+// interfaceNames returns the interfaces of this machine.
+func interfaceNames() string {
+	all, err := net.Interfaces()
+	if err != nil {
+		return err.Error()
+	}
+	var names []string
+	for i := range all {
+		names = append(names, all[i].Name)
+	}
+	return strings.Join(append(names, ring.Any), ", ")
+}
+
+func completeInterfaces(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return strings.Split(interfaceNames(), ", "), cobra.ShellCompDirectiveNoFileComp
 }
 
 // CompleteTargets lets the shell complete interfaces and mirror targets.

@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"bytes"
@@ -75,7 +75,7 @@ func tool(t *testing.T, name string) string {
 func TestNetworkPeers(t *testing.T) {
 	tcpdump := tool(t, "tcpdump")
 	in := bundled("router-in.pcap")
-	want := runDedup(t, ExitDone, in)
+	want := runDedup(t, exitDone, in)
 	for _, reader := range []string{"tshark", "dumpcap"} {
 		t.Run(reader, func(t *testing.T) {
 			reader := tool(t, reader)
@@ -102,14 +102,14 @@ func TestNetworkPeers(t *testing.T) {
 				t.Fatal(err)
 			}
 			sensor.Close()
-			got, second := first.result(t, ExitDone), peer.result(t, ExitDone)
+			got, second := first.result(t, exitDone), peer.result(t, exitDone)
 			if err := last.Wait(); err != nil {
 				t.Fatal(err, said.String())
 			}
 			if got.PacketsIn != want.PacketsIn || got.PacketsOut != want.PacketsOut || second.PacketsIn != want.PacketsOut {
 				t.Errorf("%d and %d packets, then %d; want %d and %d", got.PacketsIn, got.PacketsOut, second.PacketsIn, want.PacketsIn, want.PacketsOut)
 			}
-			if n := runDedup(t, ExitDone, "--window", "n:1", out).PacketsIn; n != second.PacketsOut {
+			if n := runDedup(t, exitDone, "--window", "n:1", out).PacketsIn; n != second.PacketsOut {
 				t.Errorf("the last program has %d packets, want %d", n, second.PacketsOut)
 			}
 		})
@@ -149,7 +149,7 @@ func awaitSocket(t *testing.T, port, state string) {
 // TestNetworkJoins joins the two sides of a router by --across, as two files would be.
 func TestNetworkJoins(t *testing.T) {
 	names := []string{bundled("router-in.pcap"), bundled("router-out.pcap")}
-	want := runDedup(t, ExitDone, append([]string{"--across", "--window", "50ms"}, names...)...)
+	want := runDedup(t, exitDone, append([]string{"--across", "--window", "50ms"}, names...)...)
 	port := benchlab.FreePort(t)
 	run := startNet(t, "dedup", "--json", "--across", "--window", "50ms", "--merge-wait", "10s", "tcp-listen://:"+port)
 	var conns []net.Conn
@@ -166,7 +166,7 @@ func TestNetworkJoins(t *testing.T) {
 			conns[i].Close()
 		}()
 	}
-	got := run.result(t, ExitDone)
+	got := run.result(t, exitDone)
 	if got.PacketsIn != want.PacketsIn || got.Duplicates != want.Duplicates || want.Duplicates == 0 {
 		t.Errorf("%d duplicates of %d packets, want %d of %d", got.Duplicates, got.PacketsIn, want.Duplicates, want.PacketsIn)
 	}
@@ -187,7 +187,7 @@ func TestNetworkDistinct(t *testing.T) {
 		t.Fatal(err)
 	}
 	conn.Close()
-	if code := exitCodeOf(t, counting.Wait()); code != ExitDone || counting.stdout.String() != want {
+	if code := exitCodeOf(t, counting.Wait()); code != exitDone || counting.stdout.String() != want {
 		t.Errorf("exit code %d:\n%s\nwant\n%s\n%s", code, &counting.stdout, want, &counting.stderr)
 	}
 }
@@ -204,9 +204,9 @@ func TestNetworkBad(t *testing.T) {
 		code int
 		want string
 	}{
-		{"garbage", []byte("SSH-2.0-OpenSSH_9.2\r\n"), ExitFailed, "offset 0: not a pcap or pcapng capture"},
-		{"nothing", nil, ExitFailed, "offset 0: empty file"},
-		{"cut", data[:len(data)-1], ExitDamaged, "cut short"},
+		{"garbage", []byte("SSH-2.0-OpenSSH_9.2\r\n"), exitFailed, "offset 0: not a pcap or pcapng capture"},
+		{"nothing", nil, exitFailed, "offset 0: empty file"},
+		{"cut", data[:len(data)-1], exitDamaged, "cut short"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -231,7 +231,7 @@ func TestNetworkBad(t *testing.T) {
 	closed := "127.0.0.1:" + benchlab.FreePort(t)
 	for _, args := range [][]string{{"tcp://" + closed}, {bundled("router-in.pcap"), "-w", "tcp://" + closed}} {
 		run := startNet(t, append([]string{"dedup"}, args...)...)
-		if code := exitCodeOf(t, run.Wait()); code != ExitFailed || run.stderr.String() != "flowdedup: tcp://"+closed+": connection refused\n" {
+		if code := exitCodeOf(t, run.Wait()); code != exitFailed || run.stderr.String() != "flowdedup: tcp://"+closed+": connection refused\n" {
 			t.Error(code, run.stderr.String())
 		}
 	}
@@ -267,7 +267,7 @@ func TestNetworkSignal(t *testing.T) {
 		t.Fatal(err)
 	}
 	sum := run.result(t, 143)
-	if n := runDedup(t, ExitDone, "--window", "n:1", out).PacketsIn; n != sum.PacketsOut || n == 0 {
+	if n := runDedup(t, exitDone, "--window", "n:1", out).PacketsIn; n != sum.PacketsOut || n == 0 {
 		t.Errorf("%d packets in the output, summary says %d", n, sum.PacketsOut)
 	}
 }
@@ -298,8 +298,8 @@ func TestMergeWaitPipe(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Close()
-	want := runDedup(t, ExitDone, "--window", "n:1", long, other)
-	sum := run.result(t, ExitDone)
+	want := runDedup(t, exitDone, "--window", "n:1", long, other)
+	sum := run.result(t, exitDone)
 	if sum.PacketsIn != want.PacketsIn {
 		t.Errorf("%d packets, want %d", sum.PacketsIn, want.PacketsIn)
 	}

@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"bytes"
@@ -46,7 +46,7 @@ func TestPages(t *testing.T) {
 		}
 		file := filepath.Join(dir, strings.ReplaceAll(name, " ", "-")+".html")
 		out, errs, code := run(append(args, file)...)
-		if code != ExitDone && (code != ExitDifferent || args[0] != "compare") || out != "" {
+		if code != exitDone && (code != exitDifferent || args[0] != "compare") || out != "" {
 			t.Fatalf("%s: exit code %d, %s%s", name, code, out, errs)
 		}
 		text, err := os.ReadFile(file)

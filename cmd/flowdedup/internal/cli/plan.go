@@ -21,7 +21,7 @@ type planFlags struct {
 	page   PageFlag
 }
 
-func newPlan(e *Env) *cobra.Command {
+func NewPlan(e *Env) *cobra.Command {
 	f := &planFlags{}
 	cmd := &cobra.Command{
 		Use:   "plan [flags]",

@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"encoding/binary"
@@ -78,7 +78,7 @@ func (s madeStream) kept(t *testing.T, command, in string) []bool {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "kept.pcap")
 	words := append(strings.Fields(command)[1:], "--key", strings.Repeat("42", 32), "-w", name, "--quiet", in)
-	if _, errs, code := run(words...); code != ExitDone {
+	if _, errs, code := run(words...); code != exitDone {
 		t.Fatalf("%q: exit code %d, %s", words, code, errs)
 	}
 	kept := make([]bool, len(s))
@@ -219,7 +219,7 @@ func TestFPRBuysMisses(t *testing.T) {
 	if exact, coarse := missed["1e-9"], missed["1e-4"]; exact < 0.005 || coarse > exact/100 {
 		t.Errorf("%v of the copies are missed, %v with a higher rate", exact, coarse)
 	}
-	r := runDedup(t, ExitDone, "--window", "8192us", "--memory", "72KiB", "--fpr", "1e-4", in)
+	r := runDedup(t, exitDone, "--window", "8192us", "--memory", "72KiB", "--fpr", "1e-4", in)
 	if r.Method != "coarse" || r.PredictedFPR > 1e-6 || r.EdgeError < 0.0079 || r.EdgeError > 0.0081 {
 		t.Errorf("%+v", r)
 	}
@@ -254,7 +254,7 @@ func TestPlanCounts(t *testing.T) {
 			}
 			words := append(strings.Fields(*p.Command)[1:], "--key", strings.Repeat("42", 32), "--list", "--json", in)
 			out, errs, code := run(words...)
-			if code != ExitDone {
+			if code != exitDone {
 				t.Fatalf("%q: exit code %d, %s", words, code, errs)
 			}
 			listed := 0.0
@@ -290,7 +290,7 @@ func TestPlanWidth(t *testing.T) {
 		"--of biflow --kind sliding --window 1h --elements 1G --distinct 3M", "--of flow --window 1h --elements 1M --memory 1KiB",
 	}) {
 		out, errs, code := run(append([]string{"plan"}, strings.Fields(args)...)...)
-		if code != ExitDone {
+		if code != exitDone {
 			t.Fatalf("%s: exit code %d, %s", args, code, errs)
 		}
 		var method string

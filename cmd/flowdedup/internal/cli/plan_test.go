@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"bufio"
@@ -60,7 +60,7 @@ type planResult struct {
 func runPlan(t *testing.T, args ...string) planResult {
 	t.Helper()
 	out, errs, code := run(append([]string{"plan", "--json"}, args...)...)
-	if code != ExitDone || errs != "" {
+	if code != exitDone || errs != "" {
 		t.Fatalf("%q: exit code %d, stderr %q", args, code, errs)
 	}
 	var r planResult
@@ -143,7 +143,7 @@ func TestPlanCommandsRun(t *testing.T) {
 			commands++
 			words := append(strings.Fields(*c.Command)[1:], "--json", in)
 			out, errs, code := run(words...)
-			if code != ExitDone {
+			if code != exitDone {
 				t.Errorf("%s: %s: exit code %d, stderr %q", args, *c.Command, code, errs)
 			}
 			if ran[c.Method] = true; !stream.IsMethod(c.Method) || words[0] != "dedup" {
@@ -170,7 +170,7 @@ func TestPlanCommandsRun(t *testing.T) {
 // TestPlanFrom compares measurements with the results of other commands on a capture.
 func TestPlanFrom(t *testing.T) {
 	in := bundled("router-plain.pcapng")
-	packets := runDedup(t, ExitDone, "--window", "none", "--method", "exact", in)
+	packets := runDedup(t, exitDone, "--window", "none", "--method", "exact", in)
 	r := runPlan(t, "--from", in, "--memory", "l2", "--method", "timed")
 	m := r.Measured
 	if m == nil || m.Packets != packets.PacketsIn || m.Elements != packets.PacketsIn || m.SampledShare != 1 {
@@ -260,7 +260,7 @@ func TestPlanUsage(t *testing.T) {
 		{"--metod lru", "did you mean --method?"},
 	} {
 		out, errs, code := run(append([]string{"plan"}, strings.Fields(c.args)...)...)
-		if code != ExitUsage || out != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
+		if code != exitUsage || out != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
 			t.Errorf("%q: exit code %d, stdout %q, stderr %q, want %q", c.args, code, out, errs, c.want)
 		}
 	}
@@ -275,7 +275,7 @@ func TestPlanFailures(t *testing.T) {
 		{"--quiet", "--memory", "1KiB", "--html", dir + "/no/such/folder"},
 	} {
 		out, errs, code := run(append([]string{"plan"}, args...)...)
-		if code != ExitFailed || out != "" || strings.Count(errs, "\n") != 1 || !strings.HasPrefix(errs, "flowdedup: ") {
+		if code != exitFailed || out != "" || strings.Count(errs, "\n") != 1 || !strings.HasPrefix(errs, "flowdedup: ") {
 			t.Errorf("%q: exit code %d, stdout %q, stderr %q", args, code, out, errs)
 		}
 	}
@@ -292,7 +292,7 @@ func TestPlanDamaged(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, errs, code := run("plan", "--from", cut, "--window", "1ms")
-	if code != ExitDamaged || !strings.Contains(out, "recommended: timed") || !strings.Contains(errs, cut) {
+	if code != exitDamaged || !strings.Contains(out, "recommended: timed") || !strings.Contains(errs, cut) {
 		t.Errorf("exit code %d, stdout %q, stderr %q", code, out, errs)
 	}
 }
@@ -300,7 +300,7 @@ func TestPlanDamaged(t *testing.T) {
 // TestPlanNothingMeets checks that a table appears, with what would be enough.
 func TestPlanNothingMeets(t *testing.T) {
 	out, _, code := run("plan", "--of", "flow", "--window", "1h", "--elements", "1M", "--memory", "1KiB")
-	if code != ExitDone || !strings.Contains(out, "no recommendation: no method meets the request; the least memory that does is") {
+	if code != exitDone || !strings.Contains(out, "no recommendation: no method meets the request; the least memory that does is") {
 		t.Errorf("exit code %d, stdout %q", code, out)
 	}
 	if r := runPlan(t, "--of", "flow", "--window", "1h", "--elements", "1M", "--memory", "1KiB"); r.Recommended != nil || r.Command != nil {
@@ -312,7 +312,7 @@ func TestPlanNothingMeets(t *testing.T) {
 func TestPlanPage(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "plan.html")
 	out, errs, code := run("plan", "--quiet", "--memory", "4KiB", "--fpr", "1%", "--html", name)
-	if code != ExitDone || out != "" || errs != "" {
+	if code != exitDone || out != "" || errs != "" {
 		t.Fatalf("exit code %d, stdout %q, stderr %q", code, out, errs)
 	}
 	text, err := os.ReadFile(name)
@@ -352,40 +352,12 @@ func wellFormed(t *testing.T, page string) {
 
 func TestPlanHelp(t *testing.T) {
 	out, _, code := run("plan", "--help")
-	if code != ExitDone || strings.Count(out, "  flowdedup plan --") < 3 {
+	if code != exitDone || strings.Count(out, "  flowdedup plan --") < 3 {
 		t.Errorf("exit code %d, help %q", code, out)
 	}
 	for sc := bufio.NewScanner(strings.NewReader(out)); sc.Scan(); {
 		if len(sc.Text()) > 79 {
 			t.Errorf("%d columns: %s", len(sc.Text()), sc.Text())
-		}
-	}
-}
-
-func TestParseAmounts(t *testing.T) {
-	for text, want := range map[string]float64{"1": 1, "250k": 250_000, "1.5M": 1.5e6, "2G": 2e9, "1T": 1e12} {
-		if got, err := parseAmount(text); err != nil || got != want {
-			t.Errorf("%q: %g, %v", text, got, err)
-		}
-	}
-	for text, want := range map[string]float64{"10Gb/s": 1e10, "100Mbit/s": 1e8, "1Gbps": 1e9, "64k": 64_000} {
-		if got, err := parseLink(text); err != nil || got != want {
-			t.Errorf("%q: %g, %v", text, got, err)
-		}
-	}
-	for text, want := range map[string]int{"3bit": 3, "16kbit": 16_000, "1KiB": 8192, "64": 512} {
-		if got, err := parseBits(text); err != nil || got != want {
-			t.Errorf("%q: %d bits, %v", text, got, err)
-		}
-	}
-	for _, text := range []string{"", "k", "M5", "NaN", "Inf", "-1", "0", "1e300", "5kM"} {
-		if got, err := parseAmount(text); err == nil {
-			t.Errorf("%q: %g", text, got)
-		}
-	}
-	for text, want := range map[string]float64{"60%": 0.6, "0.6": 0.6, "1": 1, "100%": 1, "1e-9": 1e-9} {
-		if got, err := parseShare(text); err != nil || got != want {
-			t.Errorf("%q: %g, %v", text, got, err)
 		}
 	}
 }

@@ -1,11 +1,10 @@
-package cli
+package cli_test
 
 import (
 	"bufio"
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -13,55 +12,17 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
-// asProgram makes the test binary run as flowdedup, so that signals, pipes and exit codes
-// are tested on a real process.
-const asProgram = "FLOWDEDUP_TEST_AS_PROGRAM"
-
 // asLimited runs main with the limits that a test asks for, where the system has any.
-var asLimited = func(main func() int) int { return main() }
+var asLimited func(main func() int) int
 
-func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" {
-		os.Exit(asLimited(func() int { return Main(os.Args[1:], os.Stdout, os.Stderr) }))
-	}
-	os.Exit(m.Run())
-}
-
-func program(t *testing.T, args ...string) *exec.Cmd {
-	t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(exe, args...)
-	cmd.Env = append(os.Environ(), asProgram+"=1")
-	return cmd
-}
-
-func exitCodeOf(t *testing.T, err error) int {
-	t.Helper()
-	var exit *exec.ExitError
-	switch {
-	case err == nil:
-		return 0
-	case errors.As(err, &exit):
-		return exit.ExitCode()
-	}
-	t.Fatal(err)
-	return -1
-}
-
-func bundled(name string) string {
-	return filepath.Join("..", "..", "..", "..", "testdata", "pcaps", name)
-}
+func TestMain(m *testing.M) { clitest.Main(m, asLimited) }
 
 // longCapture returns a capture with several sections, larger than the buffers of
 // outputs.
@@ -108,7 +69,7 @@ func TestSignals(t *testing.T) {
 			if err := json.Unmarshal(stdout.Bytes(), &r); err != nil {
 				t.Fatalf("no summary: %v in %q", err, &stdout)
 			}
-			again := runDedup(t, ExitDone, "--window", "n:1", out)
+			again := runDedup(t, exitDone, "--window", "n:1", out)
 			if again.PacketsIn != r.PacketsOut {
 				t.Errorf("%d packets in the output, summary says %d", again.PacketsIn, r.PacketsOut)
 			}
@@ -178,7 +139,7 @@ func TestPipes(t *testing.T) {
 		t.Fatalf("no summary on stderr: %v in %q", err, &stderr)
 	}
 	file := filepath.Join(t.TempDir(), "out.pcapng")
-	direct := runDedup(t, ExitDone, bundled("router-plain.pcapng"), "-w", file)
+	direct := runDedup(t, exitDone, bundled("router-plain.pcapng"), "-w", file)
 	want, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -258,7 +219,7 @@ func TestClosedPipeCutsOthers(t *testing.T) {
 		{[]string{"distinct", "--json", "--list", "--every", "1s", "--csv", other}, other, 1},
 	} {
 		stderr, code := intoClosedPipe(t, program(t, append(c.args, bundled("router-plain.pcapng"))...))
-		if code != ExitFailed || !strings.Contains(stderr, c.kept) || strings.Count(stderr, "\n") != c.says {
+		if code != exitFailed || !strings.Contains(stderr, c.kept) || strings.Count(stderr, "\n") != c.says {
 			t.Errorf("%s: exit code %d, stderr %q", c.args, code, stderr)
 		}
 		if err := os.Remove(c.kept); err != nil {
@@ -277,7 +238,7 @@ func TestFullStdout(t *testing.T) {
 	cmd := program(t, "distinct", "--list", "--every", "1s", bundled("router-plain.pcapng"))
 	var stderr strings.Builder
 	cmd.Stdout, cmd.Stderr = full, &stderr
-	if code := exitCodeOf(t, cmd.Run()); code != ExitFailed || strings.Count(stderr.String(), "\n") != 1 {
+	if code := exitCodeOf(t, cmd.Run()); code != exitFailed || strings.Count(stderr.String(), "\n") != 1 {
 		t.Errorf("exit code %d, stderr %q", code, &stderr)
 	}
 }
@@ -285,7 +246,7 @@ func TestFullStdout(t *testing.T) {
 // TestQuietList prints the list and no table.
 func TestQuietList(t *testing.T) {
 	out, errs, code := run("distinct", "--quiet", "--list", "--of", "src", bundled("router-plain.pcapng"))
-	if code != ExitDone || errs != "" || strings.Count(out, "\n") != strings.Count(out, "\tsrc\t") || out == "" {
+	if code != exitDone || errs != "" || strings.Count(out, "\n") != strings.Count(out, "\tsrc\t") || out == "" {
 		t.Errorf("exit code %d, stdout %q, stderr %q", code, out, errs)
 	}
 }
@@ -303,31 +264,10 @@ func TestQuietTable(t *testing.T) {
 		{[]string{"distinct", "--quiet", "--csv", csv, in}, ""},
 	} {
 		out, errs, code := run(c.args...)
-		if code != ExitDone || errs != "" || out != c.want || want == "" {
+		if code != exitDone || errs != "" || out != c.want || want == "" {
 			t.Errorf("%q: exit code %d, stdout %q, stderr %q", c.args, code, out, errs)
 		}
 	}
-}
-
-// TestWarningsBesideProgress warns on one goroutine while another draws the progress
-// line, for the race detector.
-func TestWarningsBesideProgress(t *testing.T) {
-	e := &Env{Stderr: io.Discard}
-	p := &Progress{mu: &e.mu, bar: progressbar.NewOptions64(100, progressbar.OptionSetWriter(io.Discard))}
-	e.clearProgress = p.clear
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		for range maxWarnings + 1 {
-			e.Warn(errors.New("damage"))
-		}
-	})
-	for i := range int64(100) {
-		p.next = time.Time{}
-		p.update(i, 100, uint64(i))
-	}
-	wg.Wait()
-	p.Close()
-	e.Report(errors.New("after the line is gone"))
 }
 
 // hourlyPcap makes a capture of IPv4 headers, one an hour.
@@ -399,7 +339,7 @@ func TestDistinctWindowName(t *testing.T) {
 		args := []string{"distinct", "--json", "--key", strings.Repeat("07", 32), bundled("router-plain.pcapng")}
 		want, errs, code := run(append(append(args, "--every"), span...)...)
 		got, _, _ := run(append(append(args, "--window"), span...)...)
-		if code != ExitDone || errs != "" || got == "" || got != want {
+		if code != exitDone || errs != "" || got == "" || got != want {
 			t.Errorf("%q: exit code %d, stderr %q: %q, want %q", span, code, errs, got, want)
 		}
 	}

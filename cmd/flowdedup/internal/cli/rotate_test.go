@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"encoding/json"
@@ -55,14 +55,14 @@ func TestRotate(t *testing.T) {
 				args = append(args, bundled(in))
 			}
 			whole := filepath.Join(dir, "whole")
-			want := runDedup(t, ExitDone, append(args, "-w", whole+c.ending, "--duplicates", whole+"-copies"+c.ending)...)
+			want := runDedup(t, exitDone, append(args, "-w", whole+c.ending, "--duplicates", whole+"-copies"+c.ending)...)
 			args = append(append(args, "-w", filepath.Join(dir, "kept"+c.ending), "--duplicates", filepath.Join(dir, "copies"+c.ending)), flags...)
 			out, errs, code := run(append([]string{"dedup", "--json"}, args...)...)
 			var got struct {
 				PacketsOut uint64 `json:"packets_out"`
 				Files      int
 			}
-			if err := json.Unmarshal([]byte(out), &got); err != nil || code != ExitDone || got.PacketsOut != want.PacketsOut {
+			if err := json.Unmarshal([]byte(out), &got); err != nil || code != exitDone || got.PacketsOut != want.PacketsOut {
 				t.Fatalf("%s %q: exit code %d, %s%s", c.name, flags, code, out, errs)
 			}
 			kept, copies := rotatedFiles(t, dir, "kept"), rotatedFiles(t, dir, "copies")
@@ -118,7 +118,7 @@ func plainCapture(name string) bool {
 func TestRotateKeeps(t *testing.T) {
 	dir := t.TempDir()
 	args := []string{"--window", "n:1", bundled("router-plain.pcapng"), "-w", filepath.Join(dir, "out.pcapng"), "--rotate-size", "20KiB"}
-	runDedup(t, ExitDone, args...)
+	runDedup(t, exitDone, args...)
 	all := rotatedFiles(t, dir, "out")
 	last := all[len(all)-1]
 	want := readAll(t, last)
@@ -126,7 +126,7 @@ func TestRotateKeeps(t *testing.T) {
 	if err := os.WriteFile(other, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	runDedup(t, ExitDone, append(args, "--rotate-keep", "3")...)
+	runDedup(t, exitDone, append(args, "--rotate-keep", "3")...)
 	second := last[:len(last)-len(".pcapng")] + "_002.pcapng"
 	left := rotatedFiles(t, dir, "out")
 	if len(left) != 3 || !slices.Contains(left, last) || !slices.Contains(left, second) {

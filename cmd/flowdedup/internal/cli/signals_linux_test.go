@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ func TestIgnoredSignals(t *testing.T) {
 	for _, s := range []struct {
 		signal syscall.Signal
 		code   int
-	}{{syscall.SIGINT, 130}, {syscall.SIGQUIT, 131}, {syscall.SIGTERM, 143}, {syscall.SIGHUP, ExitDone}} {
+	}{{syscall.SIGINT, 130}, {syscall.SIGQUIT, 131}, {syscall.SIGTERM, 143}, {syscall.SIGHUP, exitDone}} {
 		t.Run(s.signal.String(), func(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "out.pcapng")
 			cmd := program(t, "dedup", "-", "-w", out, "--quiet", "--window", "n:1")
@@ -39,7 +39,7 @@ func TestIgnoredSignals(t *testing.T) {
 			if err := shell.Process.Signal(s.signal); err != nil {
 				t.Fatal(err)
 			}
-			if s.code == ExitDone {
+			if s.code == exitDone {
 				if err := stdin.Close(); err != nil {
 					t.Fatal(err)
 				}

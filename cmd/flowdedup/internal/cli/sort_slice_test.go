@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"encoding/json"
@@ -36,16 +36,16 @@ func TestSliceAndSort(t *testing.T) {
 			extension := strings.TrimSuffix(filepath.Ext(strings.TrimSuffix(in, ".gz")), ".gz")
 			out, dup := filepath.Join(dir, "out"+extension), filepath.Join(dir, "dup"+extension)
 			flags := strings.Fields(c.flags)
-			if _, errs, code := run(slices.Concat([]string{"dedup", "-q", in, "-w", out, "--duplicates", dup}, flags, strings.Fields(c.dedup))...); code != ExitDone {
+			if _, errs, code := run(slices.Concat([]string{"dedup", "-q", in, "-w", out, "--duplicates", dup}, flags, strings.Fields(c.dedup))...); code != exitDone {
 				t.Fatalf("dedup %s %s: %s", c.flags, in, errs)
 			}
-			if text, errs, code := run(append([]string{"verify", in, out, dup}, flags...)...); code != ExitDone {
+			if text, errs, code := run(append([]string{"verify", in, out, dup}, flags...)...); code != exitDone {
 				t.Errorf("verify %v %s: exit code %d: %s%s", flags, in, code, text, errs)
 			}
 			if c.wrong == "" {
 				continue
 			}
-			if text, _, code := run(append([]string{"verify", in, out, dup}, strings.Fields(c.wrong)...)...); code != ExitDifferent {
+			if text, _, code := run(append([]string{"verify", in, out, dup}, strings.Fields(c.wrong)...)...); code != exitDifferent {
 				t.Errorf("verify %s %s: exit code %d, as with %v: %s", c.wrong, in, code, flags, text)
 			}
 		}
@@ -137,28 +137,28 @@ func TestSort(t *testing.T) {
 		var s struct {
 			SortedLate *uint64 `json:"sorted_late"`
 		}
-		if err := json.Unmarshal([]byte(text), &s); err != nil || code != ExitDone || s.SortedLate == nil {
+		if err := json.Unmarshal([]byte(text), &s); err != nil || code != exitDone || s.SortedLate == nil {
 			t.Fatalf("%s: exit code %d, %v, %s%s", c.flags, code, err, text, errs)
 		}
 		if got := numbersOf(t, out); got != c.order || *s.SortedLate != c.late || !strings.Contains(errs, c.warns) || c.warns == "" && errs != "" {
 			t.Errorf("%s: %s, %d late, %q; want %+v", c.flags, got, *s.SortedLate, errs, c)
 		}
-		if text, errs, code := run(slices.Concat([]string{"verify", in, out}, strings.Fields(c.flags))...); code != ExitDone && !strings.Contains(c.flags, "--workers") {
+		if text, errs, code := run(slices.Concat([]string{"verify", in, out}, strings.Fields(c.flags))...); code != exitDone && !strings.Contains(c.flags, "--workers") {
 			t.Errorf("verify %s: exit code %d, %s%s", c.flags, code, text, errs)
 		}
 	}
 	wrong, right := writeTimes(t, 10, 30, 20, 1e8, 25, 90, 70), filepath.Join(t.TempDir(), "out.pcap")
-	if text, errs, code := run("dedup", wrong, "-w", right, "--sort", "20ms"); code != ExitDone || errs != "" || numbersOf(t, right) != "acebgfd" {
+	if text, errs, code := run("dedup", wrong, "-w", right, "--sort", "20ms"); code != exitDone || errs != "" || numbersOf(t, right) != "acebgfd" {
 		t.Errorf("a false time: %s, exit code %d, %s%s", numbersOf(t, right), code, text, errs)
 	}
-	if text, errs, code := run("verify", wrong, right, "--sort", "20ms"); code != ExitDone {
+	if text, errs, code := run("verify", wrong, right, "--sort", "20ms"); code != exitDone {
 		t.Errorf("exit code %d, %s%s", code, text, errs)
 	}
 	other := filepath.Join(t.TempDir(), "out.pcap")
-	if _, errs, code := run("dedup", "--quiet", in, "-w", other); code != ExitDone || numbersOf(t, other) != "abcdefgh" {
+	if _, errs, code := run("dedup", "--quiet", in, "-w", other); code != exitDone || numbersOf(t, other) != "abcdefgh" {
 		t.Errorf("exit code %d, %s", code, errs)
 	}
-	if _, _, code := run("verify", "--quiet", "--sort", "1s", in, other); code != ExitDifferent {
+	if _, _, code := run("verify", "--quiet", "--sort", "1s", in, other); code != exitDifferent {
 		t.Errorf("an output that is not sorted is right: exit code %d", code)
 	}
 }
@@ -169,12 +169,12 @@ func TestSortFirst(t *testing.T) {
 	in := bundled("router-ordered.pcapng")
 	disordered := filepath.Join(t.TempDir(), "disordered.pcapng")
 	backwards(t, disordered, in)
-	want := runDedup(t, ExitDone, in)
-	got := runDedup(t, ExitDone, "--sort", "1h", disordered)
+	want := runDedup(t, exitDone, in)
+	got := runDedup(t, exitDone, "--sort", "1h", disordered)
 	if got.Duplicates != want.Duplicates || got.PacketsIn != want.PacketsIn || got.OutOfOrder != want.OutOfOrder {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	if got := runDedup(t, ExitDone, disordered); got.OutOfOrder == 0 {
+	if got := runDedup(t, exitDone, disordered); got.OutOfOrder == 0 {
 		t.Error("the input is in order")
 	}
 }
@@ -197,7 +197,7 @@ func TestSortRepeats(t *testing.T) {
 	}
 	flags := []string{"dedup", "--quiet", "--sort", "2ms", "--sort-memory", "8KiB", "--slice", "l4", "-w"}
 	for _, workers := range []string{"1", "4"} {
-		if _, errs, code := run(append(flags, filepath.Join(dir, workers), "--workers", workers, in)...); code != ExitDone {
+		if _, errs, code := run(append(flags, filepath.Join(dir, workers), "--workers", workers, in)...); code != exitDone {
 			t.Fatalf("exit code %d, %s", code, errs)
 		}
 	}
@@ -217,7 +217,7 @@ func TestSortRepeats(t *testing.T) {
 	if err := stdin.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if code := exitCodeOf(t, cmd.Wait()); code != ExitDone {
+	if code := exitCodeOf(t, cmd.Wait()); code != exitDone {
 		t.Errorf("exit code %d", code)
 	}
 	if one := written("1"); one != written("4") || one != written("pipe") || len(one) < 1000 {
@@ -242,7 +242,7 @@ func TestSortUsage(t *testing.T) {
 		{"live -i lo --slice 60 -w out.pcapng --forward lo", "--forward"},
 	} {
 		out, errs, code := run(strings.Fields(c.args)...)
-		if code != ExitUsage || out != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
+		if code != exitUsage || out != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
 			t.Errorf("%s: exit code %d, stdout %q, stderr %q, want %q", c.args, code, out, errs, c.want)
 		}
 	}
@@ -258,7 +258,7 @@ func TestSliceCounts(t *testing.T) {
 		Sliced     *uint64
 		Unsliced   *uint64
 	}
-	if err := json.Unmarshal([]byte(text), &s); err != nil || code != ExitDone || s.Sliced == nil || s.Unsliced == nil {
+	if err := json.Unmarshal([]byte(text), &s); err != nil || code != exitDone || s.Sliced == nil || s.Unsliced == nil {
 		t.Fatalf("exit code %d, %v, %s%s", code, err, text, errs)
 	}
 	cut, packets, tagged := uint64(0), uint64(0), 0

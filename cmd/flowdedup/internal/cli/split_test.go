@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"encoding/json"
@@ -35,7 +35,7 @@ func TestSplitConversations(t *testing.T) {
 			args = append(args, "-w", filepath.Join(t.TempDir(), "out"))
 		}
 		out, errs, code := run(args...)
-		if code != ExitDone {
+		if code != exitDone {
 			t.Fatalf("%s: exit code %d: %s", c.name, code, errs)
 		}
 		for _, text := range []struct {
@@ -65,7 +65,7 @@ func TestSplitConversationsWorkers(t *testing.T) {
 	for _, workers := range []string{"1", "2", "5"} {
 		out, errs, code := run("dedup", "--json", "--workers", workers, bundled("router-plain.pcapng"))
 		var got counts
-		if err := json.Unmarshal([]byte(out), &got); code != ExitDone || err != nil {
+		if err := json.Unmarshal([]byte(out), &got); code != exitDone || err != nil {
 			t.Fatalf("exit code %d, %v: %s", code, err, errs)
 		}
 		if workers == "1" {

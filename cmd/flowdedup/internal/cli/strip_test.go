@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"bytes"
@@ -97,8 +97,8 @@ func TestStripTags(t *testing.T) {
 	for _, name := range []string{"router-vlan.pcapng", "router-qinq.pcapng", "router-snap96.pcapng", "router-any-sll2.pcap", "router-plain.pcapng", "router-in.pcap"} {
 		plain, stripped, ending := filepath.Join(dir, "plain-"+name), filepath.Join(dir, "stripped-"+name), filepath.Ext(name)
 		args := []string{bundled(name), "--window", "1ms"}
-		runDedup(t, ExitDone, append(args, "-w", plain, "--duplicates", plain+".dup"+ending)...)
-		runDedup(t, ExitDone, append(args, "-w", stripped, "--duplicates", stripped+".dup"+ending, "--strip", "vlan")...)
+		runDedup(t, exitDone, append(args, "-w", plain, "--duplicates", plain+".dup"+ending)...)
+		runDedup(t, exitDone, append(args, "-w", stripped, "--duplicates", stripped+".dup"+ending, "--strip", "vlan")...)
 		want, got := packetBytes(t, plain), packetBytes(t, stripped)
 		for i := range want {
 			want[i] = untagged(want[i], strings.Contains(name, "sll2"))
@@ -117,7 +117,7 @@ func TestStripTags(t *testing.T) {
 func TestStripFlows(t *testing.T) {
 	tshark := needTshark(t)
 	out := filepath.Join(t.TempDir(), "out.pcapng")
-	runDedup(t, ExitDone, bundled("router-vlan.pcapng"), "--strip", "vlan", "-w", out)
+	runDedup(t, exitDone, bundled("router-vlan.pcapng"), "--strip", "vlan", "-w", out)
 	two, one := flowsByVLAN(t, tshark, out)
 	if two == 0 || one != 0 {
 		t.Errorf("%d flows with two sides, %d with one", two, one)
@@ -167,7 +167,7 @@ func TestStripShared(t *testing.T) {
 			plain := filepath.Join(outs, "plain.pcapng")
 			copies := filepath.Join(outs, "copies.pcapng")
 			want := runDedup(t, code, input, "-w", plain, "--duplicates", copies)
-			if code != ExitDone {
+			if code != exitDone {
 				return // no output, or one with a name of its own
 			}
 			readable := tcpdumpReads(plain)
@@ -204,12 +204,12 @@ func TestStripTunnels(t *testing.T) {
 	for _, name := range []string{"suricatave__vxlan.pcap", "zeek__gre-within-gre.pcap", "largepcapa__ipv4_gtpu_fragmented.pcap", "zeek__pppoe-over-qinq.pcap", "pcappluspl__MplsPackets.pcap"} {
 		out := filepath.Join(t.TempDir(), "out.pcapng")
 		got, errs, code := run("dedup", filepath.Join(dir, name), "--window", "none", "--identity", "frame", "--strip", "vlan,mpls,pppoe,tunnel", "-w", out)
-		if code != ExitDone {
+		if code != exitDone {
 			t.Fatalf("%s: %s%s", name, got, errs)
 		}
 		fields := []string{"ip.src", "ip.dst", "ipv6.src", "ip.id", "tcp.seq_raw"}
 		plain := filepath.Join(t.TempDir(), "plain.pcapng")
-		runDedup(t, ExitDone, filepath.Join(dir, name), "--window", "none", "--identity", "frame", "-w", plain)
+		runDedup(t, exitDone, filepath.Join(dir, name), "--window", "none", "--identity", "frame", "-w", plain)
 		before, after := fieldsOf(t, tshark, plain, fields...), fieldsOf(t, tshark, out, fields...)
 		if len(before) != len(after) {
 			t.Fatalf("%s: %d packets, %d without headers", name, len(before), len(after))
@@ -231,7 +231,7 @@ func TestStripPcap(t *testing.T) {
 	input := filepath.Join(dir, "largepcapa__ipv4_gtpu_fragmented.pcap")
 	out := filepath.Join(t.TempDir(), "out.pcap")
 	_, errs, code := run("dedup", input, "--decap", "-w", out)
-	if code != ExitFailed || !strings.Contains(errs, ".pcapng") {
+	if code != exitFailed || !strings.Contains(errs, ".pcapng") {
 		t.Errorf("exit code %d, %s", code, errs)
 	}
 }
@@ -240,7 +240,7 @@ func TestStripPcap(t *testing.T) {
 func TestStripNames(t *testing.T) {
 	dir := sharedDir(t)
 	out := filepath.Join(t.TempDir(), "out.pcapng")
-	runDedup(t, ExitDone, filepath.Join(dir, "suricatave__vxlan.pcap"), "--decap", "-w", out)
+	runDedup(t, exitDone, filepath.Join(dir, "suricatave__vxlan.pcap"), "--decap", "-w", out)
 	src, err := pcapfile.Open(out, pcapfile.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"encoding/json"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/commands"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/once"
 )
 
@@ -29,7 +30,7 @@ var added = []string{"read", "from", "interface", "listen", "ignore", "within", 
 // name. All but lists are wrong usage, and the line names the flag.
 func TestFlagsTwice(t *testing.T) {
 	checked := 0
-	for _, cmd := range newRoot(&Env{}).Commands() {
+	for _, cmd := range commands.Root().Commands() {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
 			list := slices.Contains(added, f.Name) && (f.Name != "listen" || cmd.Name() == "flows") && (f.Name != "of" || cmd.Name() != "plan")
 			value := "x"
@@ -69,13 +70,13 @@ func TestTwice(t *testing.T) {
 		{"plan --of src --of dst", "--of is given twice"},
 	} {
 		out, errs, code := run(append(strings.Fields(c.args), in)...)
-		if code != ExitUsage || out != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
+		if code != exitUsage || out != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
 			t.Errorf("%s: exit code %d, stdout %q, stderr %q, want %q", c.args, code, out, errs, c.want)
 		}
 	}
 	once, _, _ := run("distinct", "--json", "--of", "src,flow", in)
 	twice, errs, code := run("distinct", "--json", "--json", "--of", "src", "--of", "flow", in)
-	if code != ExitDone || once != twice || !strings.Contains(once, `"flow"`) {
+	if code != exitDone || once != twice || !strings.Contains(once, `"flow"`) {
 		t.Errorf("exit code %d, %s%s, want %s", code, twice, errs, once)
 	}
 }
@@ -102,7 +103,7 @@ func TestConditionsTwice(t *testing.T) {
 	} {
 		var r struct{ Duplicates, Unjudged, Protected uint64 }
 		out, errs, code := run(append([]string{"dedup", "--json", "--window", "10s", "--no-merge", a, b}, c.flags...)...)
-		if err := json.Unmarshal([]byte(out), &r); err != nil || code != ExitDone {
+		if err := json.Unmarshal([]byte(out), &r); err != nil || code != exitDone {
 			t.Fatalf("%q: %v, exit code %d, %s", c.flags, err, code, errs)
 		}
 		if r.Duplicates != c.duplicates || r.Unjudged != c.unjudged || r.Protected != c.protected {

@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"bytes"
@@ -69,10 +69,10 @@ func TestHeadersOnly(t *testing.T) {
 			t.Errorf("cut to %d: %s", c.cut, text)
 		}
 		out := filepath.Join(t.TempDir(), "out.pcapng")
-		if _, errs, code := run("dedup", "-q", in, "-w", out); code != ExitDone {
+		if _, errs, code := run("dedup", "-q", in, "-w", out); code != exitDone {
 			t.Fatal(errs)
 		}
-		if text, errs, code := run("verify", in, out); code != ExitDone {
+		if text, errs, code := run("verify", in, out); code != exitDone {
 			t.Errorf("verify: %s%s", text, errs)
 		}
 		seen, _ := object(t, "inspect", in)
@@ -88,11 +88,11 @@ func TestHeadersOnlyVerify(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out.pcapng")
 	writePart(t, out, in, func(number int, _ *capture.Batch, _ int) bool { return number != 7 })
 	text, _, code := run("verify", in, out, "--json")
-	if code != ExitDifferent || !strings.Contains(text, `"lost":1`) {
+	if code != exitDifferent || !strings.Contains(text, `"lost":1`) {
 		t.Errorf("exit code %d: %s", code, text)
 	}
 	// Of two points, one may have copies of the other's.
-	if text, errs, code := run("compare", "--json", in, headersOnly(t, 62, false, 0)); code != ExitDone || !strings.Contains(text, `"undecidable":100`) || !strings.Contains(errs, "match in their order") {
+	if text, errs, code := run("compare", "--json", in, headersOnly(t, 62, false, 0)); code != exitDone || !strings.Contains(text, `"undecidable":100`) || !strings.Contains(errs, "match in their order") {
 		t.Errorf("exit code %d: %s%s", code, text, errs)
 	}
 }
@@ -105,7 +105,7 @@ func TestHeadersOnlyDistinct(t *testing.T) {
 		apart bool
 	}{{1000, "flow", false}, {58, "flow", false}, {57, "flow", true}, {57, "src", false}, {57, "src,biflow", true}} {
 		text, errs, code := run("distinct", "--json", "--of", c.of, headersOnly(t, c.cut, true, 0))
-		if code != ExitDone || strings.Contains(text, `{"kind":"without_ports","packets":100}`) != c.apart || strings.Contains(errs, "to hold their ports") != c.apart {
+		if code != exitDone || strings.Contains(text, `{"kind":"without_ports","packets":100}`) != c.apart || strings.Contains(errs, "to hold their ports") != c.apart {
 			t.Errorf("%s cut to %d: exit code %d: %s%s", c.of, c.cut, code, text, errs)
 		}
 	}
@@ -154,7 +154,7 @@ func TestTimesThatSayNothing(t *testing.T) {
 func object(t *testing.T, args ...string) (got map[string]any, errs string) {
 	t.Helper()
 	text, errs, code := run(append(args, "--json")...)
-	if err := json.Unmarshal([]byte(text), &got); err != nil || code != ExitDone {
+	if err := json.Unmarshal([]byte(text), &got); err != nil || code != exitDone {
 		t.Fatalf("%v: exit code %d, %v: %s%s", args, code, err, text, errs)
 	}
 	return got, errs

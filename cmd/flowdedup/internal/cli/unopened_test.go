@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"encoding/binary"
@@ -61,7 +61,7 @@ func framesIn(t *testing.T, link capture.LinkType, frames ...[]byte) string {
 func lastAnswer(t *testing.T, into any, args ...string) (warned string) {
 	t.Helper()
 	out, errs, code := run(append(args, "--json")...)
-	if code != ExitDone && code != ExitDifferent {
+	if code != exitDone && code != exitDifferent {
 		t.Fatalf("%v: exit code %d: %s", args, code, errs)
 	}
 	lines := strings.Split(strings.TrimSpace(out), "\n")

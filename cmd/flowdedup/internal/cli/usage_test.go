@@ -1,10 +1,9 @@
-package cli
+package cli_test
 
 import (
 	"bufio"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,8 +11,10 @@ import (
 	"github.com/google/gopacket"
 	"github.com/google/gopacket/layers"
 	"github.com/google/gopacket/pcapgo"
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/commands"
 )
 
 // TestUsageErrors checks for exit code 2, one line that helps, and nothing on standard
@@ -100,7 +101,7 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"distinct", in, "--csv", "-", "--quiet", "--json"}, "--quiet"},
 	} {
 		out, errs, code := run(c.args...)
-		if code != ExitUsage || out != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
+		if code != exitUsage || out != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
 			t.Errorf("%q: exit code %d, stdout %q, stderr %q, want %q", c.args, code, out, errs, c.want)
 		}
 	}
@@ -120,7 +121,7 @@ func TestFailures(t *testing.T) {
 		{[]string{"distinct", bundled("router-plain.pcapng"), "--csv", dir + "/no/such/folder"}, dir + "/no/such/folder"},
 	} {
 		_, errs, code := run(c.args...)
-		if code != ExitFailed || !strings.Contains(errs, c.want) || !strings.HasPrefix(errs, "flowdedup: ") {
+		if code != exitFailed || !strings.Contains(errs, c.want) || !strings.HasPrefix(errs, "flowdedup: ") {
 			t.Errorf("%q: exit code %d, stderr %q", c.args, code, errs)
 		}
 	}
@@ -133,7 +134,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	for _, flag := range []string{"-w", "--duplicates"} {
 		out, errs, code := run("dedup", bundled("router-plain.pcapng"), flag, "/dev/full")
-		if code != ExitFailed || out != "" || !strings.HasPrefix(errs, "flowdedup: write /dev/full: ") {
+		if code != exitFailed || out != "" || !strings.HasPrefix(errs, "flowdedup: write /dev/full: ") {
 			t.Errorf("%s: exit code %d, stdout %q, stderr %q", flag, code, out, errs)
 		}
 	}
@@ -145,7 +146,7 @@ func TestHelpFits(t *testing.T) {
 	for _, command := range []string{"dedup", "distinct", "live", "inspect", "compare", "plan", "version"} {
 		short, _, shortCode := run(command, "-h")
 		out, _, code := run(command, "--help")
-		if code != ExitDone || shortCode != ExitDone {
+		if code != exitDone || shortCode != exitDone {
 			t.Fatalf("%s --help: exit code %d, %d with -h", command, code, shortCode)
 		}
 		if command != "version" && !strings.Contains(out, "Examples:") {
@@ -164,93 +165,19 @@ func TestHelpCommand(t *testing.T) {
 	for _, command := range []string{"", "dedup", "distinct", "completion bash"} {
 		want, _, _ := run(append(strings.Fields(command), "--help")...)
 		out, errs, code := run(append([]string{"help"}, strings.Fields(command)...)...)
-		if code != ExitDone || errs != "" || out != want {
+		if code != exitDone || errs != "" || out != want {
 			t.Errorf("help %s: exit code %d, stderr %q, %q, want %q", command, code, errs, out, want)
 		}
 	}
 }
 
 func TestVersionAndCompletion(t *testing.T) {
-	if out, _, code := run("version"); code != ExitDone || !strings.HasPrefix(out, "flowdedup ") {
+	if out, _, code := run("version"); code != exitDone || !strings.HasPrefix(out, "flowdedup ") {
 		t.Errorf("version: %d, %q", code, out)
 	}
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
-		if out, _, code := run("completion", shell); code != ExitDone || !strings.Contains(out, "flowdedup") {
+		if out, _, code := run("completion", shell); code != exitDone || !strings.Contains(out, "flowdedup") {
 			t.Errorf("completion %s: %d", shell, code)
-		}
-	}
-}
-
-// parseLive parses a command line of live.
-func parseLive(t *testing.T, line string) (*liveFlags, *cobra.Command, error) {
-	t.Helper()
-	f, cmd := &liveFlags{}, &cobra.Command{}
-	f.register(cmd)
-	if err := cmd.ParseFlags(append([]string{"-i", "lo"}, strings.Fields(line)...)); err != nil {
-		return nil, nil, err
-	}
-	return f, cmd, f.check(cmd)
-}
-
-// TestTcpdumpFlags checks that the short flags of tcpdump mean the same here.
-func TestTcpdumpFlags(t *testing.T) {
-	f, cmd, err := parseLive(t, "-pC 100 -W 5 -s 96 -B 4096 -Z nobody -c 10 -w out.pcapng")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := f.config(cmd)
-	if r := c.Rotate; r.Size != 100_000_000 || r.Keep != 5 || r.Every != 0 {
-		t.Errorf("rotation %+v", r)
-	}
-	if r := c.Ring; r.SnapLen != 96 || r.RingBytes != 4<<20 || r.Promiscuous || c.User != "nobody" || c.Packets != 10 {
-		t.Errorf("%+v", c)
-	}
-	if f, cmd, err = parseLive(t, "-G 3600 -C 2g -w out.pcapng"); err != nil {
-		t.Fatal(err)
-	}
-	if c := f.config(cmd); c.Rotate.Every != time.Hour || c.Rotate.Size != 2<<30 || !c.Ring.Promiscuous {
-		t.Errorf("%+v", c)
-	}
-}
-
-func TestTcpdumpFlagsRefused(t *testing.T) {
-	for line, want := range map[string]string{
-		"-w a -C 1 --rotate-size 1MB":    "-C and --rotate-size",
-		"-w a -G 1 --rotate-every 1h":    "-G and --rotate-every",
-		"-w a -C 1 -W 2 --rotate-keep 3": "-W and --rotate-keep",
-		"-B 4096 --ring-size 1MiB":       "-B and --ring-size",
-		"-p --promiscuous":               "-p and --promiscuous",
-		"-w a -G 60 -W 3":                "-W needs -C",
-		"-w a -G 60 -C 1 -W 3":           "-W needs -C",
-		"-w a -W 3":                      "-W needs -C",
-		"-C 1":                           "-w",
-		"-w a -C 0":                      "millions of bytes",
-		"-w a -C 1.5":                    "millions of bytes",
-		"-w a -G 0":                      "seconds",
-		"-w a -G 1m":                     "seconds",
-		"-w a -C 1 -W -1":                "positive",
-		"-B 4MiB":                        "KiB",
-	} {
-		if _, _, err := parseLive(t, line); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", line, err, want)
-		}
-	}
-}
-
-func TestParseDuration(t *testing.T) {
-	for text, want := range map[string]time.Duration{
-		"1d": day, "1d12h": 36 * time.Hour, "0d1ms": time.Millisecond, "7d": 7 * day, "90m": 90 * time.Minute, "-1s": -time.Second, "0": 0,
-		"106751d23h": 106751*day + 23*time.Hour,
-	} {
-		if got, err := parseDuration(text); err != nil || got != want {
-			t.Errorf("%s: %v, %v, want %v", text, got, err, want)
-		}
-	}
-	for _, text := range []string{
-		"", "d", "1", "-1d", "+1d", "1.5d", "1h2d", "1d2", "1d-2h", "1d+2h", "1d1d", "106752d", "106751d24h", "99999999999999999999d", "1e3d", "2w",
-	} {
-		if got, err := parseDuration(text); err == nil {
-			t.Errorf("%q was taken for %v", text, got)
 		}
 	}
 }
@@ -258,7 +185,7 @@ func TestParseDuration(t *testing.T) {
 // TestDaysEverywhere checks that each flag of a duration accepts days.
 func TestDaysEverywhere(t *testing.T) {
 	durations := 0
-	for _, cmd := range newRoot(&Env{}).Commands() {
+	for _, cmd := range commands.Root().Commands() {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
 			if kind := f.Value.Type(); kind != "duration" && kind != "window" {
 				return
@@ -278,7 +205,7 @@ func TestDaysEverywhere(t *testing.T) {
 func TestDays(t *testing.T) {
 	in := bundled("router-plain.pcapng")
 	want, _, _ := run("distinct", "--json", "--every", "24h", in)
-	if got, errs, code := run("distinct", "--json", "--every", "1d", in); code != ExitDone || got != want || !strings.Contains(want, "T00:00:00") {
+	if got, errs, code := run("distinct", "--json", "--every", "1d", in); code != exitDone || got != want || !strings.Contains(want, "T00:00:00") {
 		t.Errorf("exit code %d, %s%s, want %s", code, got, errs, want)
 	}
 }
@@ -294,7 +221,7 @@ func TestCSVKeepsInput(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, errs, code := run("distinct", "--csv", in, in)
-	if code != ExitUsage || !strings.Contains(errs, in) {
+	if code != exitUsage || !strings.Contains(errs, in) {
 		t.Errorf("exit code %d, stderr %q", code, errs)
 	}
 	if now, err := os.ReadFile(in); err != nil || string(now) != string(data) {
@@ -305,7 +232,7 @@ func TestCSVKeepsInput(t *testing.T) {
 // TestNoMemoryForWindow checks for an error if a counter cannot be made.
 func TestNoMemoryForWindow(t *testing.T) {
 	_, errs, code := run("distinct", "--method", "bloom", "--memory", "64TiB", bundled("router-plain.pcapng"))
-	if code != ExitFailed || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, "memory") {
+	if code != exitFailed || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, "memory") {
 		t.Errorf("exit code %d, stderr %q", code, errs)
 	}
 }
@@ -313,8 +240,8 @@ func TestNoMemoryForWindow(t *testing.T) {
 // TestGroups checks that each flag of our commands has a heading, and appears there once
 // in --help.
 func TestGroups(t *testing.T) {
-	for _, cmd := range newRoot(&Env{}).Commands() {
-		if !hasGroups(cmd.LocalFlags()) {
+	for _, cmd := range commands.Root().Commands() {
+		if !cli.HasGroups(cmd.LocalFlags()) {
 			continue
 		}
 		long, _, _ := run(cmd.Name(), "--help")
@@ -324,12 +251,11 @@ func TestGroups(t *testing.T) {
 			lines := func(text string) int {
 				return strings.Count(text, "\n      "+name) + strings.Count(text, "\n  -"+f.Shorthand+", "+name)
 			}
-			group := groupOf(f)
-			if group == groupNone || !slices.Contains(flagGroups, group) || lines(long) != 1 {
-				t.Errorf("%s --%s: group %q, %d lines of --help", cmd.Name(), f.Name, group, lines(long))
+			if !cli.HasHeading(f) || lines(long) != 1 {
+				t.Errorf("%s --%s: heading %v, %d lines of --help", cmd.Name(), f.Name, cli.HasHeading(f), lines(long))
 			}
-			if want := group != GroupAdvanced; (lines(short) == 1) != want {
-				t.Errorf("%s --%s: %d lines of -h, in the group %s", cmd.Name(), f.Name, lines(short), group)
+			if advanced := cli.IsAdvanced(f); (lines(short) == 1) == advanced {
+				t.Errorf("%s --%s: %d lines of -h, advanced %v", cmd.Name(), f.Name, lines(short), advanced)
 			}
 		})
 	}
@@ -339,7 +265,7 @@ func TestGroups(t *testing.T) {
 // it.
 func TestShortHelp(t *testing.T) {
 	want, errs, code := run("dedup", "-h")
-	if code != ExitDone || errs != "" || !strings.Contains(want, "Comparing flags:\n      --window window") || strings.Contains(want, "Examples:") {
+	if code != exitDone || errs != "" || !strings.Contains(want, "Comparing flags:\n      --window window") || strings.Contains(want, "Examples:") {
 		t.Errorf("exit code %d, stderr %q: %s", code, errs, want)
 	}
 	for line := range strings.Lines(want) {
@@ -347,12 +273,12 @@ func TestShortHelp(t *testing.T) {
 			t.Errorf("-h has a second line for a flag: %s", line)
 		}
 	}
-	for _, method := range measuringMethods() {
+	for _, method := range cli.MeasuringMethods() {
 		if strings.Contains(want, " "+method+",") {
 			t.Errorf("-h names the method %s", method)
 		}
 	}
-	if got, _, code := run("dedup", "-qh", "in.pcap"); code != ExitDone || got != want {
+	if got, _, code := run("dedup", "-qh", "in.pcap"); code != exitDone || got != want {
 		t.Errorf("-qh: exit code %d: %s", code, got)
 	}
 	if long, _, _ := run("dedup", "-h", "--help"); !strings.Contains(long, "Examples:") {
@@ -402,7 +328,7 @@ func TestTunnelsNoticed(t *testing.T) {
 		{[]string{half}, ""},
 	} {
 		out, errs, code := run(append([]string{"dedup"}, c.args...)...)
-		if code != ExitDone || errs != c.want || strings.Contains(out, "noticed: ") {
+		if code != exitDone || errs != c.want || strings.Contains(out, "noticed: ") {
 			t.Errorf("%v: exit code %d, %q", c.args, code, errs)
 		}
 	}

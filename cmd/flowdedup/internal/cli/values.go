@@ -81,6 +81,23 @@ func OneOf(words ...string) func(string) (string, error) {
 	}
 }
 
+// ParseWords reads words of a list, separated by commas, each at most once.
+func ParseWords(words []string) func(string) ([]string, error) {
+	one := oneOfNear(words)
+	return func(s string) (found []string, err error) {
+		for word := range strings.SplitSeq(s, ",") {
+			if word, err = one(strings.TrimSpace(word)); err != nil {
+				return nil, err
+			}
+			if slices.Contains(found, word) {
+				return nil, fmt.Errorf("%s is named twice", word)
+			}
+			found = append(found, word)
+		}
+		return found, nil
+	}
+}
+
 // ParseMemory reads "8MiB", "64M", "65536" or a cache level.
 func ParseMemory(s string) (int, error) {
 	if n, ok := layout.Budget(strings.ToLower(s)); ok {
@@ -226,6 +243,15 @@ func parseEvery(s string) (time.Duration, error) {
 	d, err := parseDuration(s)
 	if err != nil || d <= 0 {
 		return 0, errDuration
+	}
+	return d, nil
+}
+
+// ParseLength reads a duration that is not 0.
+func ParseLength(s string) (time.Duration, error) {
+	d, err := parseDuration(s)
+	if err != nil || d <= 0 {
+		return 0, errors.New("must be a duration such as 100ms, 30s or 10m")
 	}
 	return d, nil
 }

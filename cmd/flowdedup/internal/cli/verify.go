@@ -34,7 +34,7 @@ const verifyMemory = 1 << 30
 // usualEdge is by how much windows above a millisecond are longer at most.
 const usualEdge = 256 * time.Nanosecond
 
-func newVerify(e *Env) *cobra.Command {
+func NewVerify(e *Env) *cobra.Command {
 	f := &verifyFlags{}
 	cmd := &cobra.Command{
 		Use:   "verify [flags] IN OUT [DUPLICATES]",

@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"encoding/json"
@@ -30,11 +30,11 @@ func TestVerify(t *testing.T) {
 			extension := strings.TrimSuffix(filepath.Ext(strings.TrimSuffix(in, ".gz")), ".gz")
 			out, dup := filepath.Join(dir, "out"+extension), filepath.Join(dir, "dup"+extension)
 			flags := strings.Fields(c.dedup)
-			if _, errs, code := run(append([]string{"dedup", "-q", in, "-w", out, "--duplicates", dup}, flags...)...); code != ExitDone {
+			if _, errs, code := run(append([]string{"dedup", "-q", in, "-w", out, "--duplicates", dup}, flags...)...); code != exitDone {
 				t.Fatalf("dedup %s %s: %s", c.dedup, in, errs)
 			}
 			flags = append(withoutKeep(flags), strings.Fields(c.verify)...)
-			if text, errs, code := run(append([]string{"verify", in, out, dup}, flags...)...); code != ExitDone {
+			if text, errs, code := run(append([]string{"verify", in, out, dup}, flags...)...); code != exitDone {
 				t.Errorf("verify %v %s: exit code %d: %s%s", flags, in, code, text, errs)
 			}
 		}
@@ -60,7 +60,7 @@ func TestVerifyFinds(t *testing.T) {
 	dir := t.TempDir()
 	name := func(s string) string { return filepath.Join(dir, s) }
 	out, dup := name("out.pcapng"), name("dup.pcapng")
-	if _, errs, code := run("dedup", "-q", in, "-w", out, "--duplicates", dup); code != ExitDone {
+	if _, errs, code := run("dedup", "-q", in, "-w", out, "--duplicates", dup); code != exitDone {
 		t.Fatal(errs)
 	}
 	writePart(t, name("short.pcapng"), out, func(number int, _ *capture.Batch, _ int) bool { return number != 99 })
@@ -76,28 +76,28 @@ func TestVerifyFinds(t *testing.T) {
 		code int
 		kind string
 	}{
-		{"IN OUT DUP", ExitDone, ""},
-		{"-r IN OUT", ExitDone, ""},
-		{"IN SHORT", ExitDifferent, "lost"},
-		{"--window 1us IN OUT", ExitDifferent, "lost"},
-		{"--identity frame IN OUT", ExitDifferent, "lost"},
-		{"OUT IN", ExitDifferent, "foreign"},
-		{"IN OUT OUT", ExitDifferent, "unlisted"},
-		{"--memory 256 --window 1s IN OUT", ExitDifferent, ""},
-		{"CUT OUT", ExitDamaged, ""},
-		{"IN", ExitUsage, ""},
-		{"IN OUT DUP DUP", ExitUsage, ""},
-		{"- - OUT", ExitUsage, ""},
-		{"IN missing", ExitFailed, ""},
-		{"-r IN -r IN OUT", ExitUsage, ""},
-		{"--within vni IN OUT", ExitUsage, ""},
+		{"IN OUT DUP", exitDone, ""},
+		{"-r IN OUT", exitDone, ""},
+		{"IN SHORT", exitDifferent, "lost"},
+		{"--window 1us IN OUT", exitDifferent, "lost"},
+		{"--identity frame IN OUT", exitDifferent, "lost"},
+		{"OUT IN", exitDifferent, "foreign"},
+		{"IN OUT OUT", exitDifferent, "unlisted"},
+		{"--memory 256 --window 1s IN OUT", exitDifferent, ""},
+		{"CUT OUT", exitDamaged, ""},
+		{"IN", exitUsage, ""},
+		{"IN OUT DUP DUP", exitUsage, ""},
+		{"- - OUT", exitUsage, ""},
+		{"IN missing", exitFailed, ""},
+		{"-r IN -r IN OUT", exitUsage, ""},
+		{"--within vni IN OUT", exitUsage, ""},
 	} {
 		args := strings.Fields(strings.NewReplacer("IN", in, "OUT", out, "DUP", dup, "SHORT", name("short.pcapng"), "CUT", name("cut.pcapng")).Replace(c.args))
 		text, errs, code := run(append([]string{"verify", "--json"}, args...)...)
 		if code != c.code {
 			t.Errorf("verify %s: exit code %d, want %d: %s%s", c.args, code, c.code, text, errs)
 		}
-		if code == ExitUsage || code == ExitFailed {
+		if code == exitUsage || code == exitFailed {
 			continue
 		}
 		var s struct {
@@ -108,7 +108,7 @@ func TestVerifyFinds(t *testing.T) {
 		if err := json.Unmarshal([]byte(text), &s); err != nil {
 			t.Fatalf("verify %s: %v: %s", c.args, err, text)
 		}
-		if s.Same != (code != ExitDifferent) || (s.First != nil) != (c.kind != "") || s.First != nil && s.First.Kind != c.kind {
+		if s.Same != (code != exitDifferent) || (s.First != nil) != (c.kind != "") || s.First != nil && s.First.Kind != c.kind {
 			t.Errorf("verify %s: %s", c.args, text)
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/spf13/cobra"
+
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/extcap"
@@ -31,7 +33,7 @@ type Env struct {
 	mu       sync.Mutex // for what follows, and lines on stderr
 	hangup   func()     // what SIGHUP does instead of ending the command; nil for that
 	warnings int
-	// clearProgress clears the progress line before other output.
+	// clearProgress clears the progress line before other output; nil without one.
 	clearProgress func()
 }
 
@@ -57,10 +59,10 @@ func (e *Env) unlessClosed(w io.Writer) io.Writer {
 	return w
 }
 
-// Main runs one command line and returns the exit code.
-func Main(args []string, stdout, stderr io.Writer) int {
+// Run runs one command line of the command that root makes, and returns the exit code.
+func Run(args []string, stdout, stderr io.Writer, root func(*Env) *cobra.Command) int {
 	boundHeap()
-	e := &Env{Stderr: stderr, terminal: isTerminal(stdout), clearProgress: func() {}}
+	e := &Env{Stderr: stderr, terminal: isTerminal(stdout)}
 	if err := checkOpenFiles(); err != nil {
 		e.Report(err)
 		return e.ExitCode(err)
@@ -81,9 +83,9 @@ func Main(args []string, stdout, stderr io.Writer) int {
 			return e.ExitCode(err)
 		}
 	}
-	root := newRoot(e)
-	root.SetArgs(args)
-	err = root.ExecuteContext(ctx)
+	cmd := root(e)
+	cmd.SetArgs(args)
+	err = cmd.ExecuteContext(ctx)
 	if e.closed != nil && e.closed.lost.Load() {
 		e.Warn(errNotPrinted)
 	}

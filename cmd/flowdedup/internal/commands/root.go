@@ -1,24 +1,26 @@
-package cli
+package commands
 
 import (
-	"errors"
 	"fmt"
-	"os"
+	"io"
 	"runtime"
 	"runtime/debug"
-	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/once"
 )
 
-// Root returns the command line for documentation; its commands must not be run.
-func Root() *cobra.Command { return newRoot(new(Env)) }
+// Main runs one command line and returns the exit code.
+func Main(args []string, stdout, stderr io.Writer) int { return cli.Run(args, stdout, stderr, New) }
 
-func newRoot(e *Env) *cobra.Command {
+// Root returns the command line for documentation; its commands must not be run.
+func Root() *cobra.Command { return New(new(cli.Env)) }
+
+// New returns the command line of flowdedup for an environment.
+func New(e *cli.Env) *cobra.Command {
 	root := &cobra.Command{
 		Use:     "flowdedup",
 		Version: version(),
@@ -41,15 +43,15 @@ everything readable was processed, 4 compare or verify found a difference,
 		SuggestionsMinimumDistance: 2,
 		SilenceUsage:               true,
 		CompletionOptions:          cobra.CompletionOptions{HiddenDefaultCmd: false},
-		Args:                       unknownCommand,
+		Args:                       cli.UnknownCommand,
 		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetOut(e.Stdout)
 	root.SetErr(e.Stderr)
-	root.SetFlagErrorFunc(suggestFlag)
-	setHelp(root)
-	root.SetHelpCommand(newHelp())
-	root.AddCommand(newDedup(e), newDistinct(e), newLive(e), newInspect(e), newCompare(e), newVerify(e), newFlows(e), newPlan(e), newVersion(e))
+	root.SetFlagErrorFunc(cli.SuggestFlag)
+	cli.SetHelp(root)
+	root.SetHelpCommand(cli.NewHelp())
+	root.AddCommand(cli.NewDedup(e), cli.NewDistinct(e), cli.NewLive(e), cli.NewInspect(e), cli.NewCompare(e), cli.NewVerify(e), cli.NewFlows(e), cli.NewPlan(e), newVersion(e))
 	addCompletion(root)
 	once.Flags(root)
 	return root
@@ -61,66 +63,20 @@ func addCompletion(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	cmd, _, err := root.Find([]string{"completion"})
 	if err != nil {
-		panic("cli: " + err.Error()) // cobra has no such command any more
+		panic("commands: " + err.Error()) // cobra has no such command any more
 	}
-	cmd.Args = unknownCommand
+	cmd.Args = cli.UnknownCommand
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	for _, shell := range cmd.Commands() {
-		shell.Args = takesNoArguments
+		shell.Args = cli.TakesNoArguments
 	}
 }
 
-// takesNoArguments rejects all arguments.
-func takesNoArguments(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return &usageError{fmt.Errorf("%s takes no arguments", cmd.CommandPath())}
-	}
-	return nil
-}
-
-// unknownCommand rejects an unknown command, and names the nearest one.
-func unknownCommand(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	if _, err := os.Stat(args[0]); !cmd.HasParent() && (err == nil || strings.Contains(args[0], ".pcap")) {
-		return &usageError{fmt.Errorf("%s is no command: %s", args[0], habitOf(cmd, habitFile))}
-	}
-	msg := fmt.Sprintf("unknown command %q", args[0])
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		msg += fmt.Sprintf("; did you mean %q?", near[0])
-	}
-	return &usageError{errors.New(msg + " (see flowdedup help)")}
-}
-
-// suggestFlag makes an unknown flag a usage error that names the nearest flag.
-func suggestFlag(cmd *cobra.Command, err error) error {
-	var unknown *pflag.NotExistError
-	if !errors.As(err, &unknown) {
-		return &usageError{hintTwice(cmd, err)}
-	}
-	typed := strings.TrimLeft(unknown.GetSpecifiedName(), "-")
-	if unknown.GetSpecifiedShortnames() != "" {
-		if answer := habitOf(cmd, "-"+typed); answer != "" {
-			return &usageError{fmt.Errorf("there is no -%s: %s", typed, answer)}
-		}
-	}
-	var names []string
-	if unknown.GetSpecifiedShortnames() == "" { // every short name would be near to a letter
-		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	}
-	best := nearest(typed, names)
-	if best == "" {
-		return &usageError{fmt.Errorf("%w (see %s --help)", err, cmd.CommandPath())}
-	}
-	return &usageError{fmt.Errorf("%w; did you mean --%s?", err, best)}
-}
-
-func newVersion(e *Env) *cobra.Command {
+func newVersion(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print version, Go version, platform, and the kernels that this CPU runs",
-		Args:  takesNoArguments,
+		Args:  cli.TakesNoArguments,
 		RunE: func(*cobra.Command, []string) error {
 			vectors, aes := asm.Kernels()
 			_, err := fmt.Fprintf(e.Stdout, "flowdedup %s %s %s/%s, kernels %s and %s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, vectors, aes)
