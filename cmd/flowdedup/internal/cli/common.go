@@ -94,13 +94,9 @@ func (c *Common) Inputs(e *Env, bar *Progress) input.Options {
 
 // compareFlags define which packets are copies.
 type compareFlags struct {
-	window          window.Window
-	identity        flow.IdentityKind
-	identityBytes   int
-	ignore          flow.Ignore
-	digest          string
-	across, refresh bool
-	params          dedup.Params
+	CopyFlags
+	digest string
+	params dedup.Params
 }
 
 // usualMethods are the methods for traffic; measuringMethods are there for experiments.
@@ -111,27 +107,11 @@ func measuringMethods() []string {
 }
 
 func (f *compareFlags) register(fs *pflag.FlagSet) {
-	f.registerCopies(fs)
+	f.CopyFlags.Register(fs)
 	fs.Var(NewParsed(&f.digest, "aes", "name", OneOf("aes", "highway")), "digest", "keyed digest of identities: aes, highway")
 	f.digest = "aes"
 	fs.Var(NewList(&f.params, "", "names", dedup.ParseParams), "param", "parameters of --method, as plan prints them: K=3,P=10,Max=3")
 	GroupAdvanced.Add(fs, "digest", "param")
-}
-
-// registerCopies adds the flags that say what a copy is.
-func (f *compareFlags) registerCopies(fs *pflag.FlagSet) {
-	if f.window == (window.Window{}) {
-		f.window.Duration = window.Default
-	}
-	fs.Var(NewParsed(&f.window, f.window.String(), "window", parseWindow), "window", "window of copies: 1ms, n:1000 packets, none")
-	f.identity = flow.L3
-	fs.Var(NewParsed(&f.identity, "l3", "kind", flow.ParseIdentityKind), "identity", "what makes packets equal: frame, l3, inner")
-	fs.IntVar(&f.identityBytes, "identity-bytes", 0, "compare only the first `N` bytes of the identity (0: all)")
-	fs.Var(NewList(&f.ignore, "", "fields", flow.ParseIgnore), "ignore", "additional fields to ignore: "+flow.FieldNames()+"; none: compare all")
-	fs.BoolVar(&f.across, "across", false, "copies come from another interface, input or LAN only")
-	fs.BoolVar(&f.refresh, "refresh", false, "a removed packet restarts the window")
-	GroupCompare.Add(fs, "window", "identity", "ignore", "across")
-	GroupAdvanced.Add(fs, "identity-bytes", "refresh")
 }
 
 // completeCompare lets the shell complete the values of these flags and of the filter's
@@ -147,7 +127,7 @@ func completeCompare(cmd *cobra.Command) {
 
 func (f *compareFlags) check(cmd *cobra.Command, c *Common) error {
 	switch {
-	case f.identityBytes < 0:
+	case f.IdentityBytes < 0:
 		return &usageError{errors.New("--identity-bytes must not be negative")}
 	case c.method == "exact" && c.Memory != 0:
 		return &usageError{errors.New("--memory has no meaning with --method exact, which takes what it needs")}
@@ -166,19 +146,19 @@ func (f *compareFlags) check(cmd *cobra.Command, c *Common) error {
 func (f *compareFlags) checkMeasuring(cmd *cobra.Command, method string, fpr float64) error {
 	stream, timers, coarse := stream.IsMethod(method), method == dedup.MethodTimers || method == dedup.MethodPartitioned, method == dedup.MethodCoarse
 	switch {
-	case coarse && f.window.None:
+	case coarse && f.Window.None:
 		return fmt.Errorf("--method %s needs a window of time or of packets: --window 1ms or n:1000", method)
-	case coarse && f.across:
+	case coarse && f.Across:
 		return fmt.Errorf("--method %s does not know where packets were seen: it takes no --across", method)
 	case coarse && cmd.Flags().Changed("fpr") && fpr < window.CoarseFPR:
 		return fmt.Errorf("--method %s has a false positive rate of %.2g: it needs --fpr of at least that, or none", method, window.CoarseFPR)
-	case stream && !f.window.None:
+	case stream && !f.Window.None:
 		return fmt.Errorf("--method %s remembers recent packets without a window: it needs --window none", method)
-	case stream && (f.across || f.refresh):
+	case stream && (f.Across || f.Refresh):
 		return fmt.Errorf("--method %s knows neither where nor when packets were seen: it takes no --across and no --refresh", method)
-	case timers && f.window.None:
+	case timers && f.Window.None:
 		return fmt.Errorf("--method %s needs a window of time or of packets: --window 1ms or n:1000", method)
-	case timers && f.across:
+	case timers && f.Across:
 		return fmt.Errorf("--method %s does not know where packets were seen: it takes no --across", method)
 	case timers && cmd.Flags().Changed("fpr"):
 		return fmt.Errorf("--method %s keeps no rate of false positives: it follows from --memory, --param and the traffic", method)
@@ -194,9 +174,9 @@ func (f *compareFlags) config(cmd *cobra.Command, c *Common) dedup.Config {
 		fpr = c.fpr
 	}
 	return dedup.Config{
-		Identity: f.identityConfig(),
-		Digest:   f.digest, Secret: c.Secret, Method: c.method, Params: f.params, Window: f.window, Memory: c.Memory,
-		FPR: fpr, Refresh: f.refresh, Across: f.across, Workers: c.Workers,
+		Identity: f.IdentityConfig(),
+		Digest:   f.digest, Secret: c.Secret, Method: c.method, Params: f.params, Window: f.Window, Memory: c.Memory,
+		FPR: fpr, Refresh: f.Refresh, Across: f.Across, Workers: c.Workers,
 	}
 }
 

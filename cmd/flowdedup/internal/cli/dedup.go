@@ -194,7 +194,7 @@ func (f *dedupFlags) run(cmd *cobra.Command, e *Env, args []string) error {
 	e.Quiet = f.Quiet
 	bar := NewProgress(e, &f.Common)
 	defer bar.Close()
-	f.warnHold(e, f.window)
+	f.warnHold(e, f.Window)
 	cfg := f.config(cmd, &f.Common)
 	f.keepFlags.complete(&cfg)
 	hub, err := f.join(true, e.Warn)

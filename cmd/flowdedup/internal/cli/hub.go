@@ -89,24 +89,24 @@ func (f *hubFlags) checkFlags(fs *pflag.FlagSet, c *Common, compare *compareFlag
 		return fmt.Errorf("--site %s: the token is that of %s: make another with flowdedup-hub join-token %[1]s", f.site, f.token.Site)
 	case f.wait <= 0:
 		return errors.New("--verdict-wait must be more than 0")
-	case fs.Changed("identity") && compare.identity != kind:
-		return fmt.Errorf("--identity %s: the sites of this hub compare %s: leave it out", compare.identity, kind)
-	case fs.Changed("window") && compare.window != shared:
-		return fmt.Errorf("--window %s: the window of this hub is %s: leave it out", compare.window, shared)
+	case fs.Changed("identity") && compare.Identity != kind:
+		return fmt.Errorf("--identity %s: the sites of this hub compare %s: leave it out", compare.Identity, kind)
+	case fs.Changed("window") && compare.Window != shared:
+		return fmt.Errorf("--window %s: the window of this hub is %s: leave it out", compare.Window, shared)
 	case fs.Changed("key"):
 		return errors.New("--key: the key is the hub's, and in the token: leave it out")
-	case fs.Changed("ignore") && compare.ignore != ignore:
+	case fs.Changed("ignore") && compare.Ignore != ignore:
 		return fmt.Errorf("--ignore %s: the sites of this hub ignore %s: leave it out, or start the hub with it", fs.Lookup("ignore").Value, cmp.Or(f.token.Ignore, "nothing else"))
 	case fs.Changed("identity-bytes") || compare.digest != "aes":
 		return errors.New("--identity-bytes and --digest must be the same at all sites of a hub: leave them out")
-	case fs.Changed("within") && !sameWords(keep.within, within):
-		return fmt.Errorf("--within %s: the copies of this hub come from %s: leave it out, or start the hub with it", strings.Join(keep.within, ","), pointsText(f.token.Within))
+	case fs.Changed("within") && !sameWords(keep.Within, within):
+		return fmt.Errorf("--within %s: the copies of this hub come from %s: leave it out, or start the hub with it", strings.Join(keep.Within, ","), pointsText(f.token.Within))
 	case fs.Changed("learn"):
 		return errors.New("--learn chooses what the sites of a hub must do alike: leave it out")
 	case keep.chooses():
 		return errors.New("--hub keeps the first of equal packets: leave out --keep flow and --prefer")
 	}
-	compare.identity, compare.window, compare.ignore, keep.within = kind, shared, ignore, within
+	compare.Identity, compare.Window, compare.Ignore, keep.Within = kind, shared, ignore, within
 	keep.first = true // which is asked about at once
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 func TestInspectFor(t *testing.T) {
 	f, cmd := &inspectFlags{}, &cobra.Command{}
 	f.register(cmd)
-	if err := cmd.ParseFlags([]string{"-i", "lo", "--for", "7s"}); err != nil || f.length != 7*time.Second || f.reader.isSet() {
+	if err := cmd.ParseFlags([]string{"-i", "lo", "--for", "7s"}); err != nil || f.length != 7*time.Second || f.reader.IsSet() {
 		t.Errorf("%v, %v, %+v", err, f.length, f.reader)
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/capture/ring"
 	"github.com/flowdedup/flowdedup/capture/strip"
@@ -23,7 +22,7 @@ import (
 // keepFlags define which packets are judged, which of equal packets is kept, and what it
 // looks like.
 type keepFlags struct {
-	within        []string
+	WithinFlag
 	only, protect []input.Condition // of several, one has to match
 	keep          string
 	prefer        []input.Condition
@@ -37,9 +36,8 @@ type keepFlags struct {
 
 // The words that these flags take.
 var (
-	keepWords   = []string{"flow", "first"}
-	WithinWords = []string{"vlan", "vni", "interface", "input", "lan"}
-	stripWords  = []string{"vlan", "mpls", "pppoe", "tunnel", "arista"}
+	keepWords  = []string{"flow", "first"}
+	stripWords = []string{"vlan", "mpls", "pppoe", "tunnel", "arista"}
 	// conditionWords are what an expression can begin with.
 	conditionWords = append([]string{"interface", "input"}, FilterWords...)
 	preferWords    = append([]string{preferFirst}, conditionWords...)
@@ -50,7 +48,7 @@ const maxHold = 10 * time.Millisecond
 
 func (f *keepFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	fs.Var(NewList(&f.within, "", "points", ParseWords(WithinWords)), "within", "copies come from the same only: "+strings.Join(WithinWords, ", "))
+	f.WithinFlag.Register(fs)
 	fs.Var(newConditions(&f.only), "only", "judge only packets that match `EXPR`; pass others untouched; may be repeated")
 	fs.Var(newConditions(&f.protect), "protect", "never remove packets that match `EXPR`; may be repeated")
 	fs.Var(NewParsed(&f.keep, "", "which", oneOfNear(keepWords)), "keep", "of equal packets: flow: all of a conversation from one point, or first (default: flow where packets are written)")
@@ -59,7 +57,7 @@ func (f *keepFlags) register(cmd *cobra.Command) {
 	fs.Var(NewList(&f.strip, "", "headers", ParseWords(stripWords)), "strip", "take headers off what is written: "+strings.Join(stripWords, ", "))
 	fs.BoolVar(&f.decap, "decap", false, "same as --strip tunnel")
 	fs.BoolVar(&f.mark, "mark", false, "write all packets, and mark each copy with a comment (pcapng)")
-	GroupCompare.Add(fs, "within", "only", "protect")
+	GroupCompare.Add(fs, "only", "protect")
 	GroupKeep.Add(fs, "keep", "prefer", "hold", "strip", "decap", "mark")
 	f.registerSlice(fs)
 	CompleteWords(cmd, map[string][]string{
@@ -112,14 +110,12 @@ func (f *keepFlags) check(fs *pflag.FlagSet, compare *compareFlags, output strin
 	case err != nil:
 	case len(f.prefer) > dedup.MaxPreferences:
 		err = fmt.Errorf("--prefer may be given %d times, not %d", dedup.MaxPreferences, len(f.prefer))
-	case fs.Changed("hold") && !f.chooses() && !f.intact(compare.identityConfig()):
+	case fs.Changed("hold") && !f.chooses() && !f.intact(compare.IdentityConfig()):
 		err = errors.New("--hold needs --keep flow, as where packets are written, --prefer, or copies that may differ in checksums or length: otherwise no packet waits")
 	case fs.Changed("hold") && f.hold == 0:
 		err = errors.New("--hold 0 leaves no time for a better copy to come: leave it out, or give it a duration")
-	case slices.Contains(f.within, "interface") && compare.across:
-		err = errors.New("--within interface finds copies on one interface only, --across on another only: leave one of them out")
-	case slices.Contains(f.within, "vni") && compare.identity != flow.Inner:
-		err = errors.New("--within vni needs --identity inner: without it the VNI is part of what is compared")
+	case f.contradicts(&compare.CopyFlags) != nil:
+		err = f.contradicts(&compare.CopyFlags)
 	case f.strips() && !f.written:
 		err = errors.New("--strip and --decap change what is written: name a file with -w")
 	case !f.slice.None():
@@ -155,8 +151,8 @@ func (f *keepFlags) checkMark(fs *pflag.FlagSet, output string) error {
 
 // checkInputs rejects what has no meaning for these captures.
 func (f *keepFlags) checkInputs(inputs []string) error {
-	if slices.Contains(f.within, "input") && len(inputs) < 2 {
-		return &usageError{errors.New("--within input needs several captures: name more, or leave it out")}
+	if err := f.WithinFlag.CheckInputs(inputs); err != nil {
+		return err
 	}
 	for _, c := range f.conditions() {
 		if c.Input != "" && !slices.Contains(inputs, c.Input) {
@@ -170,7 +166,7 @@ func (f *keepFlags) checkInputs(inputs []string) error {
 // the interfaces of a network are those of its peers.
 func (f *keepFlags) checkInterfaces(from *Sources) error {
 	captured, peers := from.Interfaces, from.network()
-	if slices.Contains(f.within, "input") {
+	if slices.Contains(f.Within, "input") {
 		return &usageError{errors.New("--within input is for captures: use --within interface")}
 	}
 	for _, c := range f.conditions() {
@@ -186,7 +182,7 @@ func (f *keepFlags) checkInterfaces(from *Sources) error {
 
 // complete adds the choice of packets to the configuration of the filter.
 func (f *keepFlags) complete(c *dedup.Config) {
-	c.Within, c.Only, c.Protect = slices.Sorted(slices.Values(f.within)), f.only, f.protect
+	c.Within, c.Only, c.Protect = slices.Sorted(slices.Values(f.Within)), f.only, f.protect
 	c.Choice = dedup.Choice{Flow: f.keep == "flow", Prefer: f.prefer, Intact: f.intact(c.Identity), Strip: f.strip, Slice: f.slice, Mark: f.mark}
 	if f.decap && !slices.Contains(f.strip, "tunnel") {
 		c.Choice.Strip = append(slices.Clone(f.strip), "tunnel")

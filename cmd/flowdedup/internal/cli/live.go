@@ -143,7 +143,7 @@ func (f *liveFlags) register(cmd *cobra.Command) {
 	f.net.Register(fs)
 	f.net.RegisterMerge(fs)
 	fs.StringVar(&f.forward, "forward", "", "send kept packets out of `IFACE`")
-	f.window = window.Window{Duration: liveWindow}
+	f.Window = window.Window{Duration: liveWindow}
 	f.compareFlags.register(fs)
 	f.keepFlags.register(cmd)
 	f.profileFlags.register(cmd)
@@ -250,7 +250,7 @@ func (f *liveFlags) run(cmd *cobra.Command, e *Env) error {
 	}
 	f.hubFlags.complete(&f.Common)
 	e.Quiet = f.Quiet
-	f.warnHold(e, f.window)
+	f.warnHold(e, f.Window)
 	cfg := f.config(cmd)
 	var err error
 	if cfg.TLS, err = netio.LoadTLS(f.net.cert, f.net.key, f.net.ca); err != nil {

@@ -19,7 +19,7 @@ const liveWindow = 10 * time.Millisecond
 // is kept.
 func (f *liveFlags) chooseDefaults(fs *pflag.FlagSet) error {
 	if !fs.Changed("window") && f.cardTimes(ring.StampsInHardware) {
-		f.window.Duration = window.Default
+		f.Window.Duration = window.Default
 	}
 	return f.profileFlags.apply(fs, &f.compareFlags, &f.keepFlags, f.writes())
 }

@@ -18,10 +18,10 @@ import (
 type Reader struct {
 	Name, title string
 	// keysVLAN: a VLAN is part of a flow (Suricata: vlan.use-for-tracking, src/flow-hash.c).
-	keysVLAN bool
+	KeysVLAN bool
 	// verifies: packets with wrong TCP and UDP checksums are not taken (Suricata:
 	// stream.checksum-validation; Zeek: ignore_checksums).
-	verifies bool
+	Verifies bool
 	// needsWhole: truncated packets are not taken, or lose what logs are made of (Suricata:
 	// the event ipv4.trunc_pkt; Zeek: content gaps).
 	needsWhole bool
@@ -31,15 +31,15 @@ type Reader struct {
 
 // readers are the values of --for.
 var readers = []Reader{
-	{Name: "suricata", title: "Suricata", keysVLAN: true, verifies: true, needsWhole: true, watches: true},
-	{Name: "zeek", title: "Zeek", verifies: true, needsWhole: true, watches: true},
+	{Name: "suricata", title: "Suricata", KeysVLAN: true, Verifies: true, needsWhole: true, watches: true},
+	{Name: "zeek", title: "Zeek", Verifies: true, needsWhole: true, watches: true},
 	{Name: "arkime", title: "Arkime", watches: true},
 	{Name: "wireshark", title: "Wireshark"},
 	{Name: "none"},
 }
 
-// isSet reports whether there is a reader.
-func (r *Reader) isSet() bool { return r.title != "" }
+// IsSet reports whether there is a reader.
+func (r *Reader) IsSet() bool { return r.title != "" }
 
 // ReaderNames returns the values of --for.
 func ReaderNames() (names []string) {
@@ -72,17 +72,17 @@ func (f *profileFlags) register(cmd *cobra.Command) {
 // written says that packets are written.
 func (f *profileFlags) apply(fs *pflag.FlagSet, compare *compareFlags, keep *keepFlags, written bool) error {
 	r := &f.reader
-	if !r.isSet() {
+	if !r.IsSet() {
 		return nil
 	}
 	if err := r.refuse(fs, compare, keep); err != nil {
 		return &usageError{fmt.Errorf("--for %s: %w", r.Name, err)}
 	}
-	if written && r.keysVLAN && !fs.Changed("strip") && !slices.Contains(keep.within, "vlan") {
+	if written && r.KeysVLAN && !fs.Changed("strip") && !slices.Contains(keep.Within, "vlan") {
 		keep.strip = []string{"vlan"}
 	}
-	if r.verifies && !fs.Changed("ignore") && compare.identity != flow.Frame && !keep.first {
-		compare.ignore = flow.IgnoreAlso(flow.L4Checksum)
+	if r.Verifies && !fs.Changed("ignore") && compare.Identity != flow.Frame && !keep.first {
+		compare.Ignore = flow.IgnoreAlso(flow.L4Checksum)
 	}
 	return nil
 }
@@ -95,15 +95,15 @@ const standardFrame = 1514
 func (r *Reader) refuse(fs *pflag.FlagSet, compare *compareFlags, keep *keepFlags) error {
 	firstOfVLANs := keep.keep == "first" && fs.Changed("keep") && fs.Changed("strip") && !slices.Contains(keep.strip, "vlan")
 	switch {
-	case r.keysVLAN && firstOfVLANs:
+	case r.KeysVLAN && firstOfVLANs:
 		return fmt.Errorf("--keep first leaves a VLAN for each direction, of which %s makes flows with one side: use --keep flow or --strip vlan", r.title)
-	case r.verifies && keep.first && strings.Contains(fs.Lookup("ignore").Value.String(), "l4-checksum"):
+	case r.Verifies && keep.first && strings.Contains(fs.Lookup("ignore").Value.String(), "l4-checksum"):
 		return fmt.Errorf("--prefer first keeps copies whose checksums were left to a network card, and %s drops these: leave it out", r.title)
 	case r.watches && keep.mark:
 		return fmt.Errorf("--mark writes the copies too, and %s would see them: leave it out", r.title)
-	case r.watches && compare.window.None:
+	case r.watches && compare.Window.None:
 		return fmt.Errorf("--window none hides from %s what a host repeats, such as a beacon: use a window of time", r.title)
-	case r.watches && compare.refresh:
+	case r.watches && compare.Refresh:
 		return fmt.Errorf("--refresh hides from %s what a host repeats, such as a beacon: leave it out", r.title)
 	case r.needsWhole:
 		return r.refuseCut(fs)
@@ -128,14 +128,14 @@ func (r *Reader) refuseCut(fs *pflag.FlagSet) error {
 
 // recommended returns what inspect recommends for the reader.
 func (r *Reader) recommended() (p inspect.Profile) {
-	if !r.isSet() {
+	if !r.IsSet() {
 		return p
 	}
 	p.Name = r.Name
-	if r.keysVLAN {
+	if r.KeysVLAN {
 		p.Strip = []string{"vlan"}
 	}
-	if r.verifies {
+	if r.Verifies {
 		p.Ignore = []string{"l4-checksum"}
 	}
 	return p

@@ -86,8 +86,8 @@ func TestLiveWindow(t *testing.T) {
 		{"--window 50ms --hardware-time", 50 * time.Millisecond},
 	} {
 		f, _, err := parseKeepLive(t, c.line)
-		if err != nil || f.window.Duration != c.want {
-			t.Errorf("%s: %v, %v, want %v", c.line, f.window, err, c.want)
+		if err != nil || f.Window.Duration != c.want {
+			t.Errorf("%s: %v, %v, want %v", c.line, f.Window, err, c.want)
 		}
 	}
 	f := &liveFlags{}

@@ -21,11 +21,11 @@ import (
 type verifyFlags struct {
 	Common
 	InputFlags
-	compare compareFlags
-	within  []string
-	edge    time.Duration
-	sort    SortFlags
-	slice   strip.Slice
+	copies CopyFlags
+	within WithinFlag
+	edge   time.Duration
+	sort   SortFlags
+	slice  strip.Slice
 }
 
 // verifyMemory is how much memory packets take, at most, without --memory.
@@ -79,11 +79,11 @@ func (f *verifyFlags) register(cmd *cobra.Command) {
 	fs.BoolVar(&f.NoMerge, "no-merge", false, "inputs were read one after another, not in time order")
 	GroupInput.Add(fs, "no-merge")
 	f.sort.Register(fs)
-	f.compare.registerCopies(fs)
-	fs.Var(NewList(&f.within, "", "points", ParseWords(WithinWords)), "within", "copies come from the same only: "+strings.Join(WithinWords, ", "))
+	f.copies.Register(fs)
+	f.within.Register(fs)
 	fs.Var(NewParsed(&f.edge, "256ns above 1ms", "duration", ParseDelay), "edge", "by how much copies may lie outside of the window")
 	fs.Var(NewParsed(&f.slice, "", "bytes", strip.ParseSlice), "slice", "OUT was cut: 96 bytes of a frame, or l4+64 behind the innermost TCP or UDP header")
-	GroupCompare.Add(fs, "within", "edge", "slice")
+	GroupCompare.Add(fs, "edge", "slice")
 	f.Memory = verifyMemory
 	fs.Var(NewParsed(&f.Memory, show.Bytes(verifyMemory), "size", ParseMemory), "memory", "memory for packets: 4GiB")
 	fs.BoolVarP(&f.Quiet, "quiet", "q", false, "print errors only")
@@ -135,26 +135,25 @@ func (f *verifyFlags) config(cmd *cobra.Command, args []string) (*verify.Config,
 	if err := errors.Join((&Files{Inputs: cfg.Inputs}).CheckInputs(), LookUp(cfg.Output, cfg.Duplicates)); err != nil {
 		return nil, err
 	}
-	keep := keepFlags{within: f.within}
-	if err := keep.check(cmd.Flags(), &f.compare, "", false); err != nil {
+	if err := f.within.Check(&f.copies); err != nil {
 		return nil, err
 	}
-	if err := keep.checkInputs(cfg.Inputs); err != nil {
+	if err := f.within.CheckInputs(cfg.Inputs); err != nil {
 		return nil, err
 	}
 	if err := f.sort.Check(cmd.Flags(), cfg.Inputs); err != nil {
 		return nil, err
 	}
-	c, w := &f.compare, f.compare.window
+	c, w := &f.copies, f.copies.Window
 	cfg.Config = verifier.Config{
-		Identity: c.identityConfig(),
-		Window:   w.Duration, Packets: uint64(w.Packets), Edge: f.edge, Across: c.across, Refresh: c.refresh,
+		Identity: c.IdentityConfig(),
+		Window:   w.Duration, Packets: uint64(w.Packets), Edge: f.edge, Across: c.Across, Refresh: c.Refresh,
 		Memory: Remembered(cmd.Flags(), f.Memory), Slice: verifier.Slice{Bytes: f.slice.Bytes, Payload: f.slice.From == strip.FromPayload},
 	}
 	if f.sort.Span > 0 {
 		cfg.Sort = verifier.Sort{Span: int64(f.sort.Span), Memory: f.sort.Memory, Sections: len(cfg.Inputs) == 1, Latest: f.sort.Latest()}
 	}
-	for _, name := range f.within {
+	for _, name := range f.within.Within {
 		field, err := flow.ParsePointField(name)
 		if err != nil {
 			return nil, &usageError{err}
