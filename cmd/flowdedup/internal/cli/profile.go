@@ -10,16 +10,15 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/flowdedup/flowdedup/capture/flow"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/inspect"
 )
 
 // Reader is a program that reads what is kept, as it is with its own defaults. The manual
 // has the table and the reasons (readers.md).
 type Reader struct {
 	Name, title string
-	// keysVLAN: a VLAN is part of a flow (Suricata: vlan.use-for-tracking, src/flow-hash.c).
+	// KeysVLAN: a VLAN is part of a flow (Suricata: vlan.use-for-tracking, src/flow-hash.c).
 	KeysVLAN bool
-	// verifies: packets with wrong TCP and UDP checksums are not taken (Suricata:
+	// Verifies: packets with wrong TCP and UDP checksums are not taken (Suricata:
 	// stream.checksum-validation; Zeek: ignore_checksums).
 	Verifies bool
 	// needsWhole: truncated packets are not taken, or lose what logs are made of (Suricata:
@@ -124,37 +123,4 @@ func (r *Reader) refuseCut(fs *pflag.FlagSet) error {
 		}
 	}
 	return nil
-}
-
-// recommended returns what inspect recommends for the reader.
-func (r *Reader) recommended() (p inspect.Profile) {
-	if !r.IsSet() {
-		return p
-	}
-	p.Name = r.Name
-	if r.KeysVLAN {
-		p.Strip = []string{"vlan"}
-	}
-	if r.Verifies {
-		p.Ignore = []string{"l4-checksum"}
-	}
-	return p
-}
-
-// parseFor reads the value of --for of inspect: a reader, or a duration as --duration takes.
-func (f *inspectFlags) parseFor(s string) (Reader, error) {
-	if length, err := ParseLength(s); err == nil {
-		f.length = length
-		return f.reader, nil
-	}
-	r, err := ParseReader(s)
-	if err != nil {
-		err = fmt.Errorf("%w; or a duration such as 30s", err)
-	}
-	return r, err
-}
-
-// forLength reports whether --for gave a duration.
-func (f *inspectFlags) forLength(fs *pflag.FlagSet) bool {
-	return fs.Changed("for") && f.reader.Name == ""
 }

@@ -10,6 +10,9 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/compare"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/inspect"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/verify"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/once"
 )
 
@@ -51,7 +54,7 @@ everything readable was processed, 4 compare or verify found a difference,
 	root.SetFlagErrorFunc(cli.SuggestFlag)
 	cli.SetHelp(root)
 	root.SetHelpCommand(cli.NewHelp())
-	root.AddCommand(cli.NewDedup(e), cli.NewDistinct(e), cli.NewLive(e), cli.NewInspect(e), cli.NewCompare(e), cli.NewVerify(e), cli.NewFlows(e), cli.NewPlan(e), newVersion(e))
+	root.AddCommand(cli.NewDedup(e), cli.NewDistinct(e), cli.NewLive(e), inspect.Command(e), compare.Command(e), verify.Command(e), cli.NewFlows(e), cli.NewPlan(e), newVersion(e))
 	addCompletion(root)
 	once.Flags(root)
 	return root

@@ -1,4 +1,4 @@
-package report
+package inspect
 
 import (
 	"fmt"
@@ -6,13 +6,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/inspect"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
 )
 
-// InspectPage writes the summary as a page.
-func InspectPage(w io.Writer, s *inspect.Summary) error {
+// writePage writes the summary as a page.
+func writePage(w io.Writer, s *Summary) error {
 	p := page.Page{
 		Title: "flowdedup inspect", Lead: []string{show.Sentence(s.Verdict)},
 		Command: s.Recommendation.Command, Because: s.Recommendation.Reasons,
@@ -51,7 +50,7 @@ func InspectPage(w io.Writer, s *inspect.Summary) error {
 }
 
 // matrixSection shows between which points copies lie.
-func matrixSection(s *inspect.Summary) page.Section {
+func matrixSection(s *Summary) page.Section {
 	heat := page.HeatMap{Title: "Copies by point", Row: "first seen at", Column: "copied at"}
 	names := []string{}
 	index := func(name string) int {
@@ -85,7 +84,7 @@ func matrixSection(s *inspect.Summary) page.Section {
 }
 
 // matrixAdvice says what the matrix means.
-func matrixAdvice(s *inspect.Summary) string {
+func matrixAdvice(s *Summary) string {
 	same := uint64(0)
 	for i := range s.Matrix {
 		if s.Matrix[i].First == s.Matrix[i].Copy {
@@ -102,7 +101,7 @@ func matrixAdvice(s *inspect.Summary) string {
 }
 
 // delaySection shows how late copies come.
-func delaySection(s *inspect.Summary) page.Section {
+func delaySection(s *Summary) page.Section {
 	return page.Section{
 		Heading:  "How late copies come",
 		Pictures: []page.Picture{show.DelayChart("Copies by delay", "copies", s.Delays)},
@@ -112,7 +111,7 @@ func delaySection(s *inspect.Summary) page.Section {
 }
 
 // kindsSection shows in what copies differ.
-func kindsSection(s *inspect.Summary) page.Section {
+func kindsSection(s *Summary) page.Section {
 	bars := page.Bars{Title: "Copies by what differs"}
 	t := page.Table{Columns: kindsColumns}
 	for i, name := range show.Largest(s.Kinds) {
@@ -133,7 +132,7 @@ func kindsSection(s *inspect.Summary) page.Section {
 }
 
 // pathSection shows what each path of a redundant network lost.
-func pathSection(s *inspect.Summary) page.Section {
+func pathSection(s *Summary) page.Section {
 	bars := page.Bars{Title: "Frames that came on the other path alone"}
 	for _, p := range s.Paths {
 		bars.List = append(bars.List, page.Bar{Name: p.Path, Value: float64(p.Missed), Text: show.Count(p.Missed)})
@@ -146,7 +145,7 @@ func pathSection(s *inspect.Summary) page.Section {
 }
 
 // repeatsSection shows what must not be removed.
-func repeatsSection(s *inspect.Summary) page.Section {
+func repeatsSection(s *Summary) page.Section {
 	bars := page.Bars{Title: "Equal packets that were sent again"}
 	t := page.Table{Columns: repeatsColumns}
 	for i, name := range show.Largest(s.NotCopies) {

@@ -1,4 +1,4 @@
-package cli
+package inspect
 
 import (
 	"context"
@@ -11,27 +11,27 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	measure "github.com/flowdedup/flowdedup/capture/inspect"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/inspect"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/report"
+	"github.com/flowdedup/flowdedup/capture/inspect"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
-// inspectFlags are the flags of "flowdedup inspect".
-type inspectFlags struct {
-	Common
-	named InputFlags
-	RingFlags
-	net    NetFlags
-	source Sources
+// flags are the flags of "flowdedup inspect".
+type flags struct {
+	cli.Common
+	named cli.InputFlags
+	cli.RingFlags
+	net    cli.NetFlags
+	source cli.Sources
 	window time.Duration
 	length time.Duration
-	reader Reader
-	page   PageFlag
+	reader cli.Reader
+	page   cli.PageFlag
 }
 
-func NewInspect(e *Env) *cobra.Command {
-	f := &inspectFlags{}
+// Command returns "flowdedup inspect".
+func Command(e *cli.Env) *cobra.Command {
+	f := &flags{}
 	cmd := &cobra.Command{
 		Use:   "inspect [flags] INPUT... | -i IFACE",
 		Short: "Say whether and how captures are duplicated, and what to run",
@@ -88,82 +88,100 @@ Nothing is written or removed. One pass, in constant memory.`,
 	return cmd
 }
 
-func (f *inspectFlags) register(cmd *cobra.Command) {
+func (f *flags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	f.named.Register(fs)
 	f.RegisterInterfaces(fs)
 	fs.Lookup("interface").Usage = "capture from `IFACE`, any, or a mirror target; may be repeated"
 	f.length = time.Minute
-	fs.Var(NewParsed(&f.length, "1m", "duration", ParseLength), "duration", "how long to capture from -i: 30s, 10m")
-	fs.Var(NewParsed(&f.reader, "", "reader", f.parseFor), "for", "recommend for this reader: "+strings.Join(ReaderNames(), ", ")+"; a duration is that of --duration")
-	GroupInput.Add(fs, "duration")
-	GroupKeep.Add(fs, "for")
+	fs.Var(cli.NewParsed(&f.length, "1m", "duration", cli.ParseLength), "duration", "how long to capture from -i: 30s, 10m")
+	fs.Var(cli.NewParsed(&f.reader, "", "reader", f.parseFor), "for", "recommend for this reader: "+strings.Join(cli.ReaderNames(), ", ")+"; a duration is that of --duration")
+	cli.GroupInput.Add(fs, "duration")
+	cli.GroupKeep.Add(fs, "for")
 	f.Common.Filter.Register(fs)
 	f.RingFlags.Register(fs)
 	fs.BoolVar(&f.NoMerge, "no-merge", false, "read inputs one after another, not in time order")
-	GroupInput.Add(fs, "no-merge")
+	cli.GroupInput.Add(fs, "no-merge")
 	f.net.Register(fs)
 	f.net.RegisterMerge(fs)
-	f.window = measure.DefaultWindow
-	fs.Var(NewParsed(&f.window, "1s", "duration", ParseLength), "window", "look at equal packets within this time")
-	GroupCompare.Add(fs, "window")
+	f.window = inspect.DefaultWindow
+	fs.Var(cli.NewParsed(&f.window, "1s", "duration", cli.ParseLength), "window", "look at equal packets within this time")
+	cli.GroupCompare.Add(fs, "window")
 	f.page.Register(fs, "with the matrix and delays")
 	f.RegisterRun(fs)
-	f.Memory = measure.DefaultMemory
-	fs.Var(NewParsed(&f.Memory, show.Bytes(measure.DefaultMemory), "size", ParseMemory), "memory", "memory for packets: 64MiB")
+	f.Memory = inspect.DefaultMemory
+	fs.Var(cli.NewParsed(&f.Memory, show.Bytes(inspect.DefaultMemory), "size", cli.ParseMemory), "memory", "memory for packets: 64MiB")
 	fs.BoolVar(&f.NoProgress, "no-progress", false, "show no progress on a terminal")
-	GroupAdvanced.Add(fs, "memory", "no-progress")
-	CompleteWords(cmd, map[string][]string{
-		"filter": FilterWords, "window": {"1s", "10s", "100ms"}, "duration": {"10s", "1m", "10m"}, "for": ReaderNames(), "memory": {"64MiB", "256MiB", "1GiB"},
-		"fanout": Fanouts,
+	cli.GroupAdvanced.Add(fs, "memory", "no-progress")
+	cli.CompleteWords(cmd, map[string][]string{
+		"filter": cli.FilterWords, "window": {"1s", "10s", "100ms"}, "duration": {"10s", "1m", "10m"}, "for": cli.ReaderNames(), "memory": {"64MiB", "256MiB", "1GiB"},
+		"fanout": cli.Fanouts,
 	})
-	if err := cmd.RegisterFlagCompletionFunc("interface", CompleteTargets); err != nil {
+	if err := cmd.RegisterFlagCompletionFunc("interface", cli.CompleteTargets); err != nil {
 		panic("cli: " + err.Error()) // a flag that was never defined
 	}
+}
+
+// parseFor reads the value of --for of inspect: a reader, or a duration as --duration takes.
+func (f *flags) parseFor(s string) (cli.Reader, error) {
+	if length, err := cli.ParseLength(s); err == nil {
+		f.length = length
+		return f.reader, nil
+	}
+	r, err := cli.ParseReader(s)
+	if err != nil {
+		err = fmt.Errorf("%w; or a duration such as 30s", err)
+	}
+	return r, err
+}
+
+// forLength reports whether --for gave a duration.
+func (f *flags) forLength(fs *pflag.FlagSet) bool {
+	return fs.Changed("for") && f.reader.Name == ""
 }
 
 // liveFlagNames are the flags that mean something with -i alone.
 var liveFlagNames = []string{"duration", "snaplen", "promiscuous", "ignore-outgoing", "wait", "ring-size", "rings", "fanout", "block-timeout", "hardware-time"}
 
-func (f *inspectFlags) check(fs *pflag.FlagSet, inputs []string) error {
+func (f *flags) check(fs *pflag.FlagSet, inputs []string) error {
 	live := len(f.Conf.Interfaces) > 0
 	if !live && f.forLength(fs) {
-		return &usageError{errors.New("--for with a duration needs an interface: -i")}
+		return cli.Usagef("--for with a duration needs an interface: -i")
 	}
 	if live && len(inputs) > 0 {
-		return &usageError{errors.New("-i and captures exclude each other")}
+		return cli.Usagef("-i and captures exclude each other")
 	}
 	if live && f.NoMerge {
-		return &usageError{errors.New("--no-merge is for captures")}
+		return cli.Usagef("--no-merge is for captures")
 	}
 	for _, name := range liveFlagNames {
 		if !live && fs.Changed(name) {
-			return &usageError{fmt.Errorf("--%s needs an interface: -i", name)}
+			return cli.Usagef("--%s needs an interface: -i", name)
 		}
 	}
 	if err := f.checkSources(fs); err != nil {
 		return err
 	}
-	named := Files{Outputs: []NamedFile{f.page.Named()}, Inputs: append(f.Filter.Files(), inputs...)}
-	return errors.Join(CheckNamed(fs), f.RingFlags.Check(), f.page.Check(&f.Common), named.Check(), f.net.Check(inputs, false), f.net.CheckMerge(fs, inputs))
+	named := cli.Files{Outputs: []cli.NamedFile{f.page.Named()}, Inputs: append(f.Filter.Files(), inputs...)}
+	return errors.Join(cli.CheckNamed(fs), f.RingFlags.Check(), f.page.Check(&f.Common), named.Check(), f.net.Check(inputs, false), f.net.CheckMerge(fs, inputs))
 }
 
 // checkSources sorts the values of -i, and rejects what has no meaning for them.
-func (f *inspectFlags) checkSources(fs *pflag.FlagSet) (err error) {
-	if f.source, err = ParseSources(f.Conf.Interfaces); err != nil || len(f.Conf.Interfaces) == 0 {
+func (f *flags) checkSources(fs *pflag.FlagSet) (err error) {
+	if f.source, err = cli.ParseSources(f.Conf.Interfaces); err != nil || len(f.Conf.Interfaces) == 0 {
 		return err
 	}
 	switch {
 	case len(f.source.Addresses) > 0:
-		return &usageError{fmt.Errorf("-i %s is no interface: name tcp:// and tcp-listen:// as inputs, without -i", f.source.Addresses[0])}
+		return cli.Usagef("-i %s is no interface: name tcp:// and tcp-listen:// as inputs, without -i", f.source.Addresses[0])
 	case len(f.source.Interfaces) > 0 && len(f.source.Targets) > 0:
-		return &usageError{errors.New("-i takes interfaces or mirror targets, not both at a time: inspect one after the other")}
+		return cli.Usagef("-i takes interfaces or mirror targets, not both at a time: inspect one after the other")
 	}
 	return f.source.Check(fs)
 }
 
-func (f *inspectFlags) run(cmd *cobra.Command, e *Env, inputs []string) error {
+func (f *flags) run(cmd *cobra.Command, e *cli.Env, inputs []string) error {
 	if err := f.check(cmd.Flags(), inputs); err != nil {
 		return err
 	}
@@ -175,11 +193,11 @@ func (f *inspectFlags) run(cmd *cobra.Command, e *Env, inputs []string) error {
 		return err
 	}
 	e.Quiet = f.Quiet
-	bar := NewProgress(e, &f.Common)
+	bar := cli.NewProgress(e, &f.Common)
 	defer bar.Close()
-	cfg := inspect.Config{
-		Inputs: inputs, Input: f.Inputs(e, bar), Duration: f.length, Window: f.window, Memory: Remembered(cmd.Flags(), f.Memory),
-		Secret: f.Secret, Workers: f.Workers, Flags: f.repeated(cmd.Flags()), Profile: f.reader.recommended(),
+	cfg := Config{
+		Inputs: inputs, Input: f.Inputs(e, bar), Duration: f.length, Window: f.window, Memory: cli.Remembered(cmd.Flags(), f.Memory),
+		Secret: f.Secret, Workers: f.Workers, Flags: f.repeated(cmd.Flags()), Profile: profileOf(&f.reader),
 	}
 	cfg.Input.Network = network
 	if len(inputs) == 0 {
@@ -189,35 +207,35 @@ func (f *inspectFlags) run(cmd *cobra.Command, e *Env, inputs []string) error {
 			cfg.Ring.Filters, err = f.Filter.Programs(cmd.Context(), &f.Conf)
 		}
 		if err != nil {
-			return NameInterfaces(err)
+			return cli.NameInterfaces(err)
 		}
 	}
 	page, err := f.page.Open(cmd.Context())
 	if err != nil {
 		return err
 	}
-	s, err := inspect.Run(cmd.Context(), &cfg)
+	s, err := Run(cmd.Context(), &cfg)
 	bar.Close()
 	if s.EvictedLive > 0 {
 		e.Warn(fmt.Errorf("%d packets were forgotten within the window, so copies may have been missed: use a larger --memory or a shorter --window", s.EvictedLive))
 	}
-	return errors.Join(MarkDamage(NameInterfaces(err), s.Packets+s.Filtered, s.Damaged), f.print(e, &s, err), f.write(page, &s, err))
+	return errors.Join(cli.MarkDamage(cli.NameInterfaces(err), s.Packets+s.Filtered, s.Damaged), f.print(e, &s, err), f.write(page, &s, err))
 }
 
 // write writes the page, unless nothing could be read.
-func (f *inspectFlags) write(page PageFile, s *inspect.Summary, err error) error {
+func (f *flags) write(page cli.PageFile, s *Summary, err error) error {
 	if nothingInspected(s, err) {
 		return page.Discard()
 	}
-	return page.Write(func(w io.Writer) error { return report.InspectPage(w, s) })
+	return page.Write(func(w io.Writer) error { return writePage(w, s) })
 }
 
-func nothingInspected(s *inspect.Summary, err error) bool {
+func nothingInspected(s *Summary, err error) bool {
 	return s.Verdict == "" || s.Packets+s.Filtered == 0 && err != nil && !errors.Is(err, context.Canceled)
 }
 
 // repeated returns the flags that the recommended command needs, too.
-func (f *inspectFlags) repeated(fs *pflag.FlagSet) (words []string) {
+func (f *flags) repeated(fs *pflag.FlagSet) (words []string) {
 	fs.Visit(func(g *pflag.Flag) {
 		switch g.Name {
 		case "filter", "bpf-file", "snaplen", "merge-wait", "tls-cert", "tls-key", "tls-ca":
@@ -229,14 +247,14 @@ func (f *inspectFlags) repeated(fs *pflag.FlagSet) (words []string) {
 	return words
 }
 
-func (f *inspectFlags) print(e *Env, s *inspect.Summary, err error) error {
+func (f *flags) print(e *cli.Env, s *Summary, err error) error {
 	switch {
 	case nothingInspected(s, err):
 		return nil
 	case f.JSON:
-		return report.InspectJSON(e.Stdout, s)
+		return writeJSON(e.Stdout, s)
 	case f.Quiet:
 		return nil
 	}
-	return report.InspectText(e.Stdout, s)
+	return writeText(e.Stdout, s)
 }

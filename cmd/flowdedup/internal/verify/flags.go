@@ -1,8 +1,7 @@
-package cli
+package verify
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -10,21 +9,20 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/capture/strip"
-	verifier "github.com/flowdedup/flowdedup/capture/verify"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/report"
+	"github.com/flowdedup/flowdedup/capture/verify"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/verify"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
-// verifyFlags are the flags of "flowdedup verify".
-type verifyFlags struct {
-	Common
-	InputFlags
-	copies CopyFlags
-	within WithinFlag
+// flags are the flags of "flowdedup verify".
+type flags struct {
+	cli.Common
+	cli.InputFlags
+	copies cli.CopyFlags
+	within cli.WithinFlag
 	edge   time.Duration
-	sort   SortFlags
+	sort   cli.SortFlags
 	slice  strip.Slice
 }
 
@@ -34,8 +32,9 @@ const verifyMemory = 1 << 30
 // usualEdge is by how much windows above a millisecond are longer at most.
 const usualEdge = 256 * time.Nanosecond
 
-func NewVerify(e *Env) *cobra.Command {
-	f := &verifyFlags{}
+// Command returns "flowdedup verify".
+func Command(e *cli.Env) *cobra.Command {
+	f := &flags{}
 	cmd := &cobra.Command{
 		Use:   "verify [flags] IN OUT [DUPLICATES]",
 		Short: "Check that an output of dedup lost nothing but copies",
@@ -71,35 +70,35 @@ tell; 3 a capture is damaged and the rest is right, 1 failed, 2 wrong usage.`,
 	return cmd
 }
 
-func (f *verifyFlags) register(cmd *cobra.Command) {
+func (f *flags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	f.InputFlags.Register(fs)
 	f.Common.Filter.Register(fs)
 	fs.BoolVar(&f.NoMerge, "no-merge", false, "inputs were read one after another, not in time order")
-	GroupInput.Add(fs, "no-merge")
+	cli.GroupInput.Add(fs, "no-merge")
 	f.sort.Register(fs)
 	f.copies.Register(fs)
 	f.within.Register(fs)
-	fs.Var(NewParsed(&f.edge, "256ns above 1ms", "duration", ParseDelay), "edge", "by how much copies may lie outside of the window")
-	fs.Var(NewParsed(&f.slice, "", "bytes", strip.ParseSlice), "slice", "OUT was cut: 96 bytes of a frame, or l4+64 behind the innermost TCP or UDP header")
-	GroupCompare.Add(fs, "edge", "slice")
+	fs.Var(cli.NewParsed(&f.edge, "256ns above 1ms", "duration", cli.ParseDelay), "edge", "by how much copies may lie outside of the window")
+	fs.Var(cli.NewParsed(&f.slice, "", "bytes", strip.ParseSlice), "slice", "OUT was cut: 96 bytes of a frame, or l4+64 behind the innermost TCP or UDP header")
+	cli.GroupCompare.Add(fs, "edge", "slice")
 	f.Memory = verifyMemory
-	fs.Var(NewParsed(&f.Memory, show.Bytes(verifyMemory), "size", ParseMemory), "memory", "memory for packets: 4GiB")
+	fs.Var(cli.NewParsed(&f.Memory, show.Bytes(verifyMemory), "size", cli.ParseMemory), "memory", "memory for packets: 4GiB")
 	fs.BoolVarP(&f.Quiet, "quiet", "q", false, "print errors only")
 	fs.BoolVar(&f.JSON, "json", false, "print JSON")
 	fs.BoolVar(&f.NoProgress, "no-progress", false, "show no progress on a terminal")
-	GroupOutput.Add(fs, "json", "quiet")
-	GroupAdvanced.Add(fs, "memory", "no-progress")
-	CompleteWords(cmd, map[string][]string{
-		"filter": FilterWords, "window": {"1ms", "100ms", "1s", "n:1000000", "none"}, "memory": {"1GiB", "4GiB"},
-		"identity": {"frame", "l3", "inner"}, "ignore": append(strings.Split(flow.FieldNames(), ", "), "none"), "within": WithinWords,
-		"edge": {"0", "256ns"}, "slice": SliceWords, "sort": SortWords,
+	cli.GroupOutput.Add(fs, "json", "quiet")
+	cli.GroupAdvanced.Add(fs, "memory", "no-progress")
+	cli.CompleteWords(cmd, map[string][]string{
+		"filter": cli.FilterWords, "window": {"1ms", "100ms", "1s", "n:1000000", "none"}, "memory": {"1GiB", "4GiB"},
+		"identity": {"frame", "l3", "inner"}, "ignore": append(strings.Split(flow.FieldNames(), ", "), "none"), "within": cli.WithinWords,
+		"edge": {"0", "256ns"}, "slice": cli.SliceWords, "sort": cli.SortWords,
 	})
 }
 
 // checkNames rejects a wrong number of captures. With -r, arguments name outputs alone.
-func (f *verifyFlags) checkNames(args []string) error {
+func (f *flags) checkNames(args []string) error {
 	least := 2
 	if len(f.Read) > 0 {
 		least = 1
@@ -108,23 +107,23 @@ func (f *verifyFlags) checkNames(args []string) error {
 	for _, name := range f.All(args) {
 		switch name {
 		case "":
-			return &usageError{errors.New("an input's name is empty")}
+			return cli.Usagef("an input's name is empty")
 		case "-":
 			stdin++
 		}
 	}
 	switch {
 	case len(args) < least || len(args) > least+1:
-		return &usageError{fmt.Errorf("verify needs IN and OUT (or -r IN... and OUT), and at most DUPLICATES behind them, and got %d names", len(args))}
+		return cli.Usagef("verify needs IN and OUT (or -r IN... and OUT), and at most DUPLICATES behind them, and got %d names", len(args))
 	case stdin > 1:
-		return &usageError{errors.New("standard input can be read only once")}
+		return cli.Usagef("standard input can be read only once")
 	}
-	return CheckExpression(args)
+	return cli.CheckExpression(args)
 }
 
 // config returns what to check.
-func (f *verifyFlags) config(cmd *cobra.Command, args []string) (*verify.Config, error) {
-	cfg := &verify.Config{Inputs: f.Read}
+func (f *flags) config(cmd *cobra.Command, args []string) (*Config, error) {
+	cfg := &Config{Inputs: f.Read}
 	if len(f.Read) == 0 {
 		cfg.Inputs, args = args[:1], args[1:]
 	}
@@ -132,7 +131,7 @@ func (f *verifyFlags) config(cmd *cobra.Command, args []string) (*verify.Config,
 	if len(args) > 1 {
 		cfg.Duplicates = args[1]
 	}
-	if err := errors.Join((&Files{Inputs: cfg.Inputs}).CheckInputs(), LookUp(cfg.Output, cfg.Duplicates)); err != nil {
+	if err := errors.Join((&cli.Files{Inputs: cfg.Inputs}).CheckInputs(), cli.LookUp(cfg.Output, cfg.Duplicates)); err != nil {
 		return nil, err
 	}
 	if err := f.within.Check(&f.copies); err != nil {
@@ -145,18 +144,18 @@ func (f *verifyFlags) config(cmd *cobra.Command, args []string) (*verify.Config,
 		return nil, err
 	}
 	c, w := &f.copies, f.copies.Window
-	cfg.Config = verifier.Config{
+	cfg.Config = verify.Config{
 		Identity: c.IdentityConfig(),
 		Window:   w.Duration, Packets: uint64(w.Packets), Edge: f.edge, Across: c.Across, Refresh: c.Refresh,
-		Memory: Remembered(cmd.Flags(), f.Memory), Slice: verifier.Slice{Bytes: f.slice.Bytes, Payload: f.slice.From == strip.FromPayload},
+		Memory: cli.Remembered(cmd.Flags(), f.Memory), Slice: verify.Slice{Bytes: f.slice.Bytes, Payload: f.slice.From == strip.FromPayload},
 	}
 	if f.sort.Span > 0 {
-		cfg.Sort = verifier.Sort{Span: int64(f.sort.Span), Memory: f.sort.Memory, Sections: len(cfg.Inputs) == 1, Latest: f.sort.Latest()}
+		cfg.Sort = verify.Sort{Span: int64(f.sort.Span), Memory: f.sort.Memory, Sections: len(cfg.Inputs) == 1, Latest: f.sort.Latest()}
 	}
 	for _, name := range f.within.Within {
 		field, err := flow.ParsePointField(name)
 		if err != nil {
-			return nil, &usageError{err}
+			return nil, cli.Usage(err)
 		}
 		cfg.Within |= field
 	}
@@ -166,7 +165,7 @@ func (f *verifyFlags) config(cmd *cobra.Command, args []string) (*verify.Config,
 	return cfg, nil
 }
 
-func (f *verifyFlags) run(cmd *cobra.Command, e *Env, args []string) error {
+func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
 	cfg, err := f.config(cmd, args)
 	if err != nil {
 		return err
@@ -175,27 +174,27 @@ func (f *verifyFlags) run(cmd *cobra.Command, e *Env, args []string) error {
 		return err
 	}
 	e.Quiet = f.Quiet
-	bar := NewProgress(e, &f.Common)
+	bar := cli.NewProgress(e, &f.Common)
 	defer bar.Close()
 	cfg.Input = f.Inputs(e, bar)
-	s, err := verify.Run(cmd.Context(), cfg)
+	s, err := Run(cmd.Context(), cfg)
 	bar.Close()
 	if s.Window == "" {
 		return err // nothing was checked
 	}
-	err = errors.Join(MarkDamage(err, s.Packets+s.Filtered, s.Damaged), f.print(e, &s))
+	err = errors.Join(cli.MarkDamage(err, s.Packets+s.Filtered, s.Damaged), f.print(e, &s))
 	if !s.Same {
-		err = errors.Join(err, ErrDifferent)
+		err = errors.Join(err, cli.ErrDifferent)
 	}
 	return err
 }
 
-func (f *verifyFlags) print(e *Env, s *verify.Summary) error {
+func (f *flags) print(e *cli.Env, s *Summary) error {
 	switch {
 	case f.JSON:
-		return report.VerifyJSON(e.Stdout, s)
+		return writeJSON(e.Stdout, s)
 	case f.Quiet:
 		return nil
 	}
-	return report.VerifyText(e.Stdout, s)
+	return writeText(e.Stdout, s)
 }

@@ -1,22 +1,21 @@
-package report
+package compare
 
 import (
 	"fmt"
 	"io"
 	"time"
 
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/compare"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
 )
 
-// ComparePage writes the summary as a page.
-func ComparePage(w io.Writer, s *compare.Summary) error {
+// writePage writes the summary as a page.
+func writePage(w io.Writer, s *Summary) error {
 	p := page.Page{Title: "flowdedup compare", Lead: []string{show.Sentence(s.Verdict)}}
 	fact := func(name, value string) { p.Facts = append(p.Facts, page.Fact{Name: name, Value: value}) }
 	for _, side := range []struct {
 		name string
-		of   *compare.Side
+		of   *Side
 		only uint64
 	}{{"A", &s.A, s.OnlyA}, {"B", &s.B, s.OnlyB}} {
 		fact(side.name, fmt.Sprintf("%s: %s packets", sideName(side.of), show.Count(side.of.Packets)))
@@ -50,7 +49,7 @@ func ComparePage(w io.Writer, s *compare.Summary) error {
 }
 
 // delaysSection shows how much delays vary.
-func delaysSection(s *compare.Summary) page.Section {
+func delaysSection(s *Summary) page.Section {
 	d := s.DelayNS
 	return page.Section{
 		Heading: "How much delays vary", Pictures: []page.Picture{show.DelayChart("Packets by delay above the fastest", "packets", s.Delays)},
@@ -63,7 +62,7 @@ func delaysSection(s *compare.Summary) page.Section {
 }
 
 // lossSection shows what one side lacks, by protocol.
-func lossSection(s *compare.Summary) page.Section {
+func lossSection(s *Summary) page.Section {
 	bars := page.Bars{Title: "Packets in one capture alone"}
 	for _, name := range protocolsByLoss(s) {
 		c := s.Protocols[name]

@@ -1,4 +1,4 @@
-package cli
+package inspect
 
 import (
 	"testing"
@@ -9,7 +9,7 @@ import (
 
 // TestInspectFor checks that --for of inspect still takes a duration.
 func TestInspectFor(t *testing.T) {
-	f, cmd := &inspectFlags{}, &cobra.Command{}
+	f, cmd := &flags{}, &cobra.Command{}
 	f.register(cmd)
 	if err := cmd.ParseFlags([]string{"-i", "lo", "--for", "7s"}); err != nil || f.length != 7*time.Second || f.reader.IsSet() {
 		t.Errorf("%v, %v, %+v", err, f.length, f.reader)

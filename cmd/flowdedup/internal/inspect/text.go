@@ -1,4 +1,4 @@
-package report
+package inspect
 
 import (
 	"encoding/json"
@@ -7,19 +7,18 @@ import (
 	"strings"
 	"time"
 
-	caught "github.com/flowdedup/flowdedup/capture/inspect"
+	"github.com/flowdedup/flowdedup/capture/inspect"
 	"github.com/flowdedup/flowdedup/capture/points"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/inspect"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
-// InspectJSON writes the summary as one object on one line.
-func InspectJSON(w io.Writer, s *inspect.Summary) error {
+// writeJSON writes the summary as one object on one line.
+func writeJSON(w io.Writer, s *Summary) error {
 	return json.NewEncoder(w).Encode(s)
 }
 
-// InspectText writes the summary as text.
-func InspectText(w io.Writer, s *inspect.Summary) error {
+// writeText writes the summary as text.
+func writeText(w io.Writer, s *Summary) error {
 	var t strings.Builder
 	fmt.Fprintf(&t, "%s\n\n", show.Sentence(s.Verdict))
 	fmt.Fprintf(&t, "  packets     %s, %s copies (%s)%s\n", show.Count(s.Packets), show.Count(s.Copies), show.Share(s.Copies, s.Packets),
@@ -56,10 +55,10 @@ func InspectText(w io.Writer, s *inspect.Summary) error {
 	return err
 }
 
-func oneSided(s caught.Sides) string { return show.Share(s.OneSided, s.Flows) }
+func oneSided(s inspect.Sides) string { return show.Share(s.OneSided, s.Flows) }
 
 // inspectNotes describes what the user may not expect in the input.
-func inspectNotes(s *inspect.Summary) string {
+func inspectNotes(s *Summary) string {
 	notes := show.Notes(
 		show.Note{Count: s.NonIP, What: "without IP"},
 		show.Note{Count: s.Snapped, What: "captured in part"},
@@ -76,7 +75,7 @@ func inspectNotes(s *inspect.Summary) string {
 	return notes
 }
 
-func kindsTable(t *strings.Builder, s *inspect.Summary) {
+func kindsTable(t *strings.Builder, s *Summary) {
 	if len(s.Kinds) == 0 {
 		return
 	}
@@ -93,7 +92,7 @@ func kindsTable(t *strings.Builder, s *inspect.Summary) {
 var kindsColumns = []show.Column{{Name: "copies differ in", Left: true}, {Name: "copies"}, {Name: "share"}}
 
 // ttlSteps lists how the time to live of copies differs.
-func ttlSteps(s *inspect.Summary) string {
+func ttlSteps(s *Summary) string {
 	var words []string
 	for _, step := range show.Largest(s.TTLSteps) {
 		words = append(words, fmt.Sprintf("%+d: %s", -step, show.Count(s.TTLSteps[step])))
@@ -101,7 +100,7 @@ func ttlSteps(s *inspect.Summary) string {
 	return strings.Join(words[:min(len(words), show.MaxRows)], ", ")
 }
 
-func matrixTable(t *strings.Builder, s *inspect.Summary) {
+func matrixTable(t *strings.Builder, s *Summary) {
 	if len(s.Matrix) == 0 {
 		return
 	}
@@ -125,7 +124,7 @@ func matrixRow(c *points.Cell) []string {
 	return row
 }
 
-func pathTable(t *strings.Builder, s *inspect.Summary) {
+func pathTable(t *strings.Builder, s *Summary) {
 	if len(s.Paths) > 0 {
 		show.WriteTable(t, pathColumns, pathRows(s))
 	}
@@ -135,14 +134,14 @@ var pathColumns = []show.Column{{Name: "path", Left: true}, {Name: "frames"}, {N
 
 // pathRows says how many frames came on each path of a redundant network, and how many came
 // on the other one alone.
-func pathRows(s *inspect.Summary) (rows [][]string) {
+func pathRows(s *Summary) (rows [][]string) {
 	for _, p := range s.Paths {
 		rows = append(rows, []string{p.Path, show.Count(p.Frames), show.Count(p.Missed), show.Share(p.Missed, p.Frames+p.Missed)})
 	}
 	return rows
 }
 
-func notCopiesTable(t *strings.Builder, s *inspect.Summary) {
+func notCopiesTable(t *strings.Builder, s *Summary) {
 	if len(s.NotCopies) == 0 {
 		return
 	}
@@ -156,13 +155,13 @@ func notCopiesTable(t *strings.Builder, s *inspect.Summary) {
 var repeatsColumns = []show.Column{{Name: "equal, but sent again", Left: true}, {Name: "packets"}, {Name: "for example", Left: true}}
 
 // repeatsRow describes the equal packets of a protocol.
-func repeatsRow(s *inspect.Summary, name string) []string {
+func repeatsRow(s *Summary, name string) []string {
 	e := s.Examples[name]
 	return []string{name, show.Count(s.NotCopies[name]), fmt.Sprintf("packet %d like %d, %s apart: %s", e.Packet, e.Earlier, show.Delay(e.Delay), e.What)}
 }
 
 // recommendation writes what to run, and why.
-func recommendation(t *strings.Builder, s *inspect.Summary) {
+func recommendation(t *strings.Builder, s *Summary) {
 	r := &s.Recommendation
 	switch {
 	case r.Command == "" && show.MostUnopened(s.Unopened, s.Packets):
