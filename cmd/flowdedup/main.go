@@ -3,9 +3,9 @@ package main
 import (
 	"os"
 
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/commands"
 )
 
 func main() {
-	os.Exit(cli.Main(os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(commands.Main(os.Args[1:], os.Stdout, os.Stderr))
 }

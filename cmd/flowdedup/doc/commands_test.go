@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/commands"
 )
 
 // TestCommands parses every line of the manual that runs flowdedup: its command and its
@@ -23,7 +23,7 @@ func TestCommands(t *testing.T) {
 			if !ok {
 				continue
 			}
-			for _, words := range commands(strings.ReplaceAll(code, "$KEY", exampleKey)) {
+			for _, words := range commandsOf(strings.ReplaceAll(code, "$KEY", exampleKey)) {
 				found++
 				if err := parse(words); err != nil {
 					t.Errorf("%s: %s: %v", page, strings.TrimSpace(code), err)
@@ -41,7 +41,7 @@ var exampleKey = strings.Repeat("5a", 32)
 
 // parse reads a command line, and runs nothing.
 func parse(words []string) error {
-	command, rest, err := cli.Root().Find(words)
+	command, rest, err := commands.Root().Find(words)
 	if err != nil {
 		return err
 	}
@@ -51,8 +51,8 @@ func parse(words []string) error {
 	return command.ValidateArgs(command.Flags().Args())
 }
 
-// commands returns the arguments of each run of flowdedup in a line of a shell.
-func commands(line string) (all [][]string) {
+// commandsOf returns the arguments of each run of flowdedup in a line of a shell.
+func commandsOf(line string) (all [][]string) {
 	for _, words := range simpleCommands(line) {
 		if len(words) > 0 && words[0] == "sudo" {
 			words = words[1:]
@@ -104,7 +104,7 @@ func TestSimpleCommands(t *testing.T) {
 		`flowdedup dedup --filter "it's" ''`:                {{"dedup", "--filter", "it's", ""}},
 		"install flowdedup /usr/local/bin":                  nil,
 	} {
-		if got := commands(line); !slices.EqualFunc(got, want, slices.Equal) {
+		if got := commandsOf(line); !slices.EqualFunc(got, want, slices.Equal) {
 			t.Errorf("%q: %q, want %q", line, got, want)
 		}
 	}

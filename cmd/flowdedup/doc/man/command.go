@@ -7,11 +7,12 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/commands"
 )
 
-// commands returns the root command and the commands on packets.
-func commands() []*cobra.Command {
-	root := cli.Root()
+// allCommands returns the root command and the commands on packets.
+func allCommands() []*cobra.Command {
+	root := commands.Root()
 	all := []*cobra.Command{root}
 	for _, c := range root.Commands() {
 		if c.LocalNonPersistentFlags().HasAvailableFlags() {
@@ -27,7 +28,7 @@ func manName(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(
 // commandPages renders the commands for section 1, by file name.
 func commandPages(pages []page) map[string]string {
 	texts := map[string]string{}
-	for _, c := range commands() {
+	for _, c := range allCommands() {
 		texts[manName(c)+".1"] = commandPage(c, pages)
 	}
 	return texts

@@ -57,7 +57,7 @@ func TestLint(t *testing.T) {
 // TestCommandPages checks that every flag and every command has its place.
 func TestCommandPages(t *testing.T) {
 	pages := commandPages(nil)
-	for _, c := range commands() {
+	for _, c := range allCommands() {
 		text := pages[manName(c)+".1"]
 		if !strings.Contains(text, ".SH EXAMPLES") {
 			t.Errorf("%s has no examples", manName(c))

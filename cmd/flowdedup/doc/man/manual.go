@@ -99,7 +99,7 @@ func seeAlso(pages []page, but string) string {
 			names = append(names, bold(name)+"("+section+")")
 		}
 	}
-	for _, c := range commands() {
+	for _, c := range allCommands() {
 		add(manName(c), "1")
 	}
 	for _, p := range pages {

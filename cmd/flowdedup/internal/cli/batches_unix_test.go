@@ -1,20 +1,17 @@
 //go:build linux || darwin
 
-package cli
+package cli_test
 
 import (
 	"bytes"
 	"compress/gzip"
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"maps"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -24,88 +21,7 @@ import (
 	"github.com/pierrec/lz4/v4"
 
 	"github.com/flowdedup/flowdedup/bench/workload"
-	"github.com/flowdedup/flowdedup/capture"
 )
-
-// cutSource delivers the batches of another source in parts of random size, some of them
-// empty.
-type cutSource struct {
-	capture.Source
-	rng   *rand.Rand
-	whole capture.Batch
-	frame int // the first that was not delivered
-	block int
-}
-
-func (c *cutSource) Next(b *capture.Batch) error {
-	b.Reset()
-	if c.frame == len(c.whole.Frames) && c.block == len(c.whole.Blocks) {
-		c.frame, c.block = 0, 0
-		if err := c.Source.Next(&c.whole); err != nil {
-			return err
-		}
-	}
-	b.Buf = append(b.Buf, c.whole.Buf...)
-	b.Interfaces, b.Sections = c.whole.Interfaces, c.whole.Sections
-	from := c.frame
-	c.frame += c.rng.IntN(min(len(c.whole.Frames)-from, 1+c.rng.IntN(1000)) + 1)
-	b.Frames = append(b.Frames, c.whole.Frames[from:c.frame]...)
-	for ; c.block < len(c.whole.Blocks); c.block++ {
-		block := c.whole.Blocks[c.block]
-		if int(block.Before) > c.frame || int(block.Before) == c.frame && c.rng.IntN(3) == 0 {
-			break
-		}
-		block.Before -= uint32(from)
-		b.Blocks = append(b.Blocks, block)
-	}
-	return nil
-}
-
-// runCut runs a command on batches that end at random; seed 0 keeps the batches of the
-// sources.
-func runCut(seed uint64, args ...string) (stdout, stderr string, code int) {
-	var out, errs bytes.Buffer
-	e := &env{stdout: &out, stderr: &errs, clearProgress: func() {}}
-	if seed > 0 {
-		e.wrap = func(src capture.Source) capture.Source {
-			return &cutSource{Source: src, rng: rand.New(rand.NewPCG(seed, 11))}
-		}
-	}
-	root := newRoot(e)
-	root.SetArgs(args)
-	err := root.ExecuteContext(context.Background())
-	e.report(err)
-	return out.String(), errs.String(), e.exitCode(err)
-}
-
-// cutInput is a list of inputs, of which FIFOs are fed anew in each run.
-type cutInput struct {
-	names []string
-	fed   map[string][]byte
-}
-
-// feed writes to the FIFOs in pieces, until they are at their end.
-func (in *cutInput) feed(t *testing.T, seed uint64) {
-	for name, data := range in.fed {
-		go func() {
-			rng := rand.New(rand.NewPCG(seed, 12))
-			f, err := os.OpenFile(name, os.O_WRONLY, 0)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			defer f.Close()
-			for rest := data; len(rest) > 0 && err == nil; {
-				n := min(len(rest), 1+rng.IntN(1<<rng.IntN(17)))
-				_, err = f.Write(rest[:n])
-				rest = rest[n:]
-			}
-			if err != nil {
-				t.Error(err)
-			}
-		}()
-	}
-}
 
 // cutInputs are inputs of every kind.
 func cutInputs(t *testing.T) map[string]*cutInput {
@@ -117,7 +33,7 @@ func cutInputs(t *testing.T) map[string]*cutInput {
 		if err := os.WriteFile(path, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		all[name] = &cutInput{names: []string{path}}
+		all[name] = &cutInput{Names: []string{path}}
 	}
 	pcap, pcapng := cutStream(t, workload.Pcap, 21), cutStream(t, workload.PcapNG, 22)
 	put("in.pcap", pcap)
@@ -141,10 +57,10 @@ func cutInputs(t *testing.T) map[string]*cutInput {
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	all["pipe"] = &cutInput{[]string{fifo}, map[string][]byte{fifo: pcap}}
+	all["pipe"] = &cutInput{Names: []string{fifo}, Fed: map[string][]byte{fifo: pcap}}
 	all["merged"] = &cutInput{
-		names: []string{filepath.Join(dir, "in.pcap"), fifo, filepath.Join(dir, "in.pcap.gz"), filepath.Join(dir, "in.pcapng.lz4")},
-		fed:   map[string][]byte{fifo: pcapng},
+		Names: []string{filepath.Join(dir, "in.pcap"), fifo, filepath.Join(dir, "in.pcap.gz"), filepath.Join(dir, "in.pcapng.lz4")},
+		Fed:   map[string][]byte{fifo: pcapng},
 	}
 	return all
 }
@@ -201,15 +117,12 @@ var cutCommands = []string{
 	"distinct --json --list --no-merge --of src,dst --every 5m",
 }
 
-// spentTime is what differs from run to run.
-var spentTime = regexp.MustCompile(`"seconds":.*|  speed .*`)
-
 // cutOutputs runs a command and returns all of its output.
 func cutOutputs(t *testing.T, in *cutInput, command string, seed uint64, workers int) string {
 	t.Helper()
 	dir := t.TempDir()
-	args := append(strings.Fields(strings.ReplaceAll(command, "OUT", filepath.Join(dir, "out"))), in.names...)
-	in.feed(t, seed)
+	args := append(strings.Fields(strings.ReplaceAll(command, "OUT", filepath.Join(dir, "out"))), in.Names...)
+	in.Feed(t, seed)
 	stdout, stderr, code := runCut(seed, append(args, "--key", strings.Repeat("5a", 32), "--workers", fmt.Sprint(workers))...)
 	text := fmt.Sprintf("exit code %d\n%s\n%s", code, spentTime.ReplaceAllString(stdout, ""), stderr)
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

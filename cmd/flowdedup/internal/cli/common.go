@@ -19,61 +19,61 @@ import (
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
-// common are the flags of every command on packets.
-type common struct {
-	memory     int
+// Common are the flags of every command on packets.
+type Common struct {
+	Memory     int
 	fpr        float64
-	secret     secret.Secret
+	Secret     secret.Secret
 	method     string
-	json       bool
-	quiet      bool
-	noProgress bool
-	noMerge    bool
-	workers    int
-	filter     filterFlags
+	JSON       bool
+	Quiet      bool
+	NoProgress bool
+	NoMerge    bool
+	Workers    int
+	Filter     FilterFlags
 }
 
-func (c *common) register(f *pflag.FlagSet, usual []string, measuring ...string) {
-	c.filter.register(f)
+func (c *Common) register(f *pflag.FlagSet, usual []string, measuring ...string) {
+	c.Filter.Register(f)
 	c.registerFilter(f, usual, measuring...)
-	f.BoolVar(&c.noMerge, "no-merge", false, "read inputs one after another, not in time order")
-	c.registerRun(f)
-	f.BoolVar(&c.noProgress, "no-progress", false, "show no progress on a terminal")
-	groupInput.add(f, "no-merge")
-	groupAdvanced.add(f, "no-progress")
+	f.BoolVar(&c.NoMerge, "no-merge", false, "read inputs one after another, not in time order")
+	c.RegisterRun(f)
+	f.BoolVar(&c.NoProgress, "no-progress", false, "show no progress on a terminal")
+	GroupInput.Add(f, "no-merge")
+	GroupAdvanced.Add(f, "no-progress")
 }
 
 // registerFilter adds the flags of the filter. The measuring methods are there for
 // experiments; no traffic needs them.
-func (c *common) registerFilter(f *pflag.FlagSet, usual []string, measuring ...string) {
+func (c *Common) registerFilter(f *pflag.FlagSet, usual []string, measuring ...string) {
 	usage := "filter method: " + strings.Join(usual, ", ")
 	if len(measuring) > 0 {
 		usage += "; to be measured (all but timers and apbf with --window none): " + strings.Join(measuring, ", ")
 	}
 	c.method = "auto"
 	c.fpr = defaultFPR
-	f.Var(newParsed(&c.method, "auto", "method", oneOf(slices.Concat(usual, measuring)...)), "method", usage)
-	f.Var(newParsed(&c.memory, "", "size", parseMemory), "memory", "filter memory: 8MiB, 64M, l1, l2, l3 (default: as needed)")
-	f.Var(newParsed(&c.fpr, "1e-9", "probability", parseFPR), "fpr", "highest false positive rate")
-	f.Var(newParsed(&c.secret, "", "hex", secret.Parse), "key", "secret key, 32 bytes in hex (default: random)")
-	groupAdvanced.add(f, "method", "memory", "fpr", "key")
+	f.Var(NewParsed(&c.method, "auto", "method", OneOf(slices.Concat(usual, measuring)...)), "method", usage)
+	f.Var(NewParsed(&c.Memory, "", "size", ParseMemory), "memory", "filter memory: 8MiB, 64M, l1, l2, l3 (default: as needed)")
+	f.Var(NewParsed(&c.fpr, "1e-9", "probability", parseFPR), "fpr", "highest false positive rate")
+	f.Var(NewParsed(&c.Secret, "", "hex", secret.Parse), "key", "secret key, 32 bytes in hex (default: random)")
+	GroupAdvanced.Add(f, "method", "memory", "fpr", "key")
 }
 
-// registerRun adds the flags of how a command runs and prints.
-func (c *common) registerRun(f *pflag.FlagSet) {
-	c.workers = defaultWorkers()
-	f.Var(newParsed(&c.workers, "0", "N", parseWorkers), "workers", "number of threads; the result does not depend on it (0: one per processor)")
-	f.BoolVar(&c.json, "json", false, "print JSON")
-	f.BoolVarP(&c.quiet, "quiet", "q", false, "print errors only")
-	groupOutput.add(f, "json", "quiet")
-	groupAdvanced.add(f, "workers")
+// RegisterRun adds the flags of how a command runs and prints.
+func (c *Common) RegisterRun(f *pflag.FlagSet) {
+	c.Workers = defaultWorkers()
+	f.Var(NewParsed(&c.Workers, "0", "N", parseWorkers), "workers", "number of threads; the result does not depend on it (0: one per processor)")
+	f.BoolVar(&c.JSON, "json", false, "print JSON")
+	f.BoolVarP(&c.Quiet, "quiet", "q", false, "print errors only")
+	GroupOutput.Add(f, "json", "quiet")
+	GroupAdvanced.Add(f, "workers")
 }
 
 const defaultFPR = 1e-9
 
-// finish loads the filter program, and draws a random key if none was given.
-func (c *common) finish(f *pflag.FlagSet) error {
-	if err := c.filter.load(); err != nil {
+// Finish loads the filter program, and draws a random key if none was given.
+func (c *Common) Finish(f *pflag.FlagSet) error {
+	if err := c.Filter.Load(); err != nil {
 		return err
 	}
 	if f.Changed("key") {
@@ -83,24 +83,20 @@ func (c *common) finish(f *pflag.FlagSet) error {
 	if err != nil {
 		return fmt.Errorf("make a random key: %w", err)
 	}
-	c.secret = secret
+	c.Secret = secret
 	return nil
 }
 
-// inputs returns how to read inputs.
-func (c *common) inputs(e *env, bar *progress) input.Options {
-	return input.Options{NoMerge: c.noMerge, Filter: c.filter.wanted, Wrap: e.wrap, Warn: e.warn, Progress: bar.update}
+// Inputs returns how to read inputs.
+func (c *Common) Inputs(e *Env, bar *Progress) input.Options {
+	return input.Options{NoMerge: c.NoMerge, Filter: c.Filter.wanted, Wrap: e.Wrap, Warn: e.Warn, Progress: bar.update}
 }
 
 // compareFlags define which packets are copies.
 type compareFlags struct {
-	window          window.Window
-	identity        flow.IdentityKind
-	identityBytes   int
-	ignore          flow.Ignore
-	digest          string
-	across, refresh bool
-	params          dedup.Params
+	CopyFlags
+	digest string
+	params dedup.Params
 }
 
 // usualMethods are the methods for traffic; measuringMethods are there for experiments.
@@ -111,33 +107,17 @@ func measuringMethods() []string {
 }
 
 func (f *compareFlags) register(fs *pflag.FlagSet) {
-	f.registerCopies(fs)
-	fs.Var(newParsed(&f.digest, "aes", "name", oneOf("aes", "highway")), "digest", "keyed digest of identities: aes, highway")
+	f.CopyFlags.Register(fs)
+	fs.Var(NewParsed(&f.digest, "aes", "name", OneOf("aes", "highway")), "digest", "keyed digest of identities: aes, highway")
 	f.digest = "aes"
-	fs.Var(newList(&f.params, "", "names", dedup.ParseParams), "param", "parameters of --method, as plan prints them: K=3,P=10,Max=3")
-	groupAdvanced.add(fs, "digest", "param")
-}
-
-// registerCopies adds the flags that say what a copy is.
-func (f *compareFlags) registerCopies(fs *pflag.FlagSet) {
-	if f.window == (window.Window{}) {
-		f.window.Duration = window.Default
-	}
-	fs.Var(newParsed(&f.window, f.window.String(), "window", parseWindow), "window", "window of copies: 1ms, n:1000 packets, none")
-	f.identity = flow.L3
-	fs.Var(newParsed(&f.identity, "l3", "kind", flow.ParseIdentityKind), "identity", "what makes packets equal: frame, l3, inner")
-	fs.IntVar(&f.identityBytes, "identity-bytes", 0, "compare only the first `N` bytes of the identity (0: all)")
-	fs.Var(newList(&f.ignore, "", "fields", flow.ParseIgnore), "ignore", "additional fields to ignore: "+flow.FieldNames()+"; none: compare all")
-	fs.BoolVar(&f.across, "across", false, "copies come from another interface, input or LAN only")
-	fs.BoolVar(&f.refresh, "refresh", false, "a removed packet restarts the window")
-	groupCompare.add(fs, "window", "identity", "ignore", "across")
-	groupAdvanced.add(fs, "identity-bytes", "refresh")
+	fs.Var(NewList(&f.params, "", "names", dedup.ParseParams), "param", "parameters of --method, as plan prints them: K=3,P=10,Max=3")
+	GroupAdvanced.Add(fs, "digest", "param")
 }
 
 // completeCompare lets the shell complete the values of these flags and of the filter's
 // flags.
 func completeCompare(cmd *cobra.Command) {
-	completeWords(cmd, map[string][]string{
+	CompleteWords(cmd, map[string][]string{
 		"identity": {"frame", "l3", "inner"}, "digest": {"aes", "highway"},
 		"ignore": append(strings.Split(flow.FieldNames(), ", "), "none"),
 		"method": slices.Concat(usualMethods, measuringMethods()), "window": {"1ms", "100ms", "1s", "n:1000000", "none"},
@@ -145,11 +125,11 @@ func completeCompare(cmd *cobra.Command) {
 	})
 }
 
-func (f *compareFlags) check(cmd *cobra.Command, c *common) error {
+func (f *compareFlags) check(cmd *cobra.Command, c *Common) error {
 	switch {
-	case f.identityBytes < 0:
+	case f.IdentityBytes < 0:
 		return &usageError{errors.New("--identity-bytes must not be negative")}
-	case c.method == "exact" && c.memory != 0:
+	case c.method == "exact" && c.Memory != 0:
 		return &usageError{errors.New("--memory has no meaning with --method exact, which takes what it needs")}
 	}
 	if err := f.checkMeasuring(cmd, c.method, c.fpr); err != nil {
@@ -166,19 +146,19 @@ func (f *compareFlags) check(cmd *cobra.Command, c *common) error {
 func (f *compareFlags) checkMeasuring(cmd *cobra.Command, method string, fpr float64) error {
 	stream, timers, coarse := stream.IsMethod(method), method == dedup.MethodTimers || method == dedup.MethodPartitioned, method == dedup.MethodCoarse
 	switch {
-	case coarse && f.window.None:
+	case coarse && f.Window.None:
 		return fmt.Errorf("--method %s needs a window of time or of packets: --window 1ms or n:1000", method)
-	case coarse && f.across:
+	case coarse && f.Across:
 		return fmt.Errorf("--method %s does not know where packets were seen: it takes no --across", method)
 	case coarse && cmd.Flags().Changed("fpr") && fpr < window.CoarseFPR:
 		return fmt.Errorf("--method %s has a false positive rate of %.2g: it needs --fpr of at least that, or none", method, window.CoarseFPR)
-	case stream && !f.window.None:
+	case stream && !f.Window.None:
 		return fmt.Errorf("--method %s remembers recent packets without a window: it needs --window none", method)
-	case stream && (f.across || f.refresh):
+	case stream && (f.Across || f.Refresh):
 		return fmt.Errorf("--method %s knows neither where nor when packets were seen: it takes no --across and no --refresh", method)
-	case timers && f.window.None:
+	case timers && f.Window.None:
 		return fmt.Errorf("--method %s needs a window of time or of packets: --window 1ms or n:1000", method)
-	case timers && f.across:
+	case timers && f.Across:
 		return fmt.Errorf("--method %s does not know where packets were seen: it takes no --across", method)
 	case timers && cmd.Flags().Changed("fpr"):
 		return fmt.Errorf("--method %s keeps no rate of false positives: it follows from --memory, --param and the traffic", method)
@@ -188,15 +168,15 @@ func (f *compareFlags) checkMeasuring(cmd *cobra.Command, method string, fpr flo
 
 // config returns the configuration of the filter. The method chooses its false positive
 // rate unless the user gave one.
-func (f *compareFlags) config(cmd *cobra.Command, c *common) dedup.Config {
+func (f *compareFlags) config(cmd *cobra.Command, c *Common) dedup.Config {
 	fpr := 0.0
 	if cmd.Flags().Changed("fpr") {
 		fpr = c.fpr
 	}
 	return dedup.Config{
-		Identity: f.identityConfig(),
-		Digest:   f.digest, Secret: c.secret, Method: c.method, Params: f.params, Window: f.window, Memory: c.memory,
-		FPR: fpr, Refresh: f.refresh, Across: f.across, Workers: c.workers,
+		Identity: f.IdentityConfig(),
+		Digest:   f.digest, Secret: c.Secret, Method: c.method, Params: f.params, Window: f.Window, Memory: c.Memory,
+		FPR: fpr, Refresh: f.Refresh, Across: f.Across, Workers: c.Workers,
 	}
 }
 
@@ -222,19 +202,19 @@ func (f *keyFlags) register(fs *pflag.FlagSet, all []string, of ...flow.KeyKind)
 	for _, one := range of {
 		words = append(words, one.String())
 	}
-	fs.Var(newList(&f.of, strings.Join(words, ","), "keys", parseKeys), "of", "what to count: "+strings.Join(all, ", "))
+	fs.Var(NewList(&f.of, strings.Join(words, ","), "keys", parseKeys), "of", "what to count: "+strings.Join(all, ", "))
 	f.every = time.Hour
-	fs.Var(newParsed(&f.every, "1h", "duration", parseEvery), "every", "window of counts: 15m, 1h, 1d")
+	fs.Var(NewParsed(&f.every, "1h", "duration", parseEvery), "every", "window of counts: 15m, 1h, 1d")
 	f.location = time.UTC
-	fs.Var(newParsed(&f.location, "UTC", "zone", parseZone), "tz", "time zone of windows: Europe/Berlin")
+	fs.Var(NewParsed(&f.location, "UTC", "zone", parseZone), "tz", "time zone of windows: Europe/Berlin")
 	fs.IntVar(&f.mask4, "mask4", 32, "count IPv4 prefixes of `N` bits")
 	fs.IntVar(&f.mask6, "mask6", 128, "count IPv6 prefixes of `N` bits")
 	fs.BoolVar(&f.vlan, "vlan", false, "count each VLAN on its own")
-	groupCount.add(fs, "of", "every", "tz", "mask4", "mask6", "vlan")
+	groupCount.Add(fs, "of", "every", "tz", "mask4", "mask6", "vlan")
 }
 
 func completeKeys(cmd *cobra.Command, of []string) {
-	completeWords(cmd, map[string][]string{
+	CompleteWords(cmd, map[string][]string{
 		"of": of, "every": {"1m", "15m", "1h", "1d"}, "tz": {"UTC", "Local"},
 	})
 }

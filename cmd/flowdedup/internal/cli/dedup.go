@@ -23,9 +23,9 @@ import (
 
 // dedupFlags are the flags of "flowdedup dedup".
 type dedupFlags struct {
-	common
-	named inputFlags
-	sort  sortFlags
+	Common
+	named InputFlags
+	sort  SortFlags
 	compareFlags
 	keepFlags
 	profileFlags
@@ -33,11 +33,11 @@ type dedupFlags struct {
 	output, duplicates string
 	inPlace            bool
 	rotate             rotateFlags
-	net                netFlags
-	page               pageFlag
+	net                NetFlags
+	page               PageFlag
 }
 
-func newDedup(e *env) *cobra.Command {
+func NewDedup(e *Env) *cobra.Command {
 	f := &dedupFlags{}
 	cmd := &cobra.Command{
 		Use:   "dedup [flags] INPUT...",
@@ -133,8 +133,8 @@ of its first packet in its name and can be read alone.`,
 
   # de-duplicate in a pipe
   zcat big.pcap.gz | flowdedup dedup --for zeek - -w - | zeek -r -`,
-		Args: f.named.check,
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, e, f.named.all(args)) },
+		Args: f.named.Check,
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, e, f.named.All(args)) },
 	}
 	f.register(cmd)
 	return cmd
@@ -143,84 +143,84 @@ of its first packet in its name and can be read alone.`,
 func (f *dedupFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.SortFlags = false
-	f.named.register(fs)
-	f.sort.register(fs)
+	f.named.Register(fs)
+	f.sort.Register(fs)
 	fs.StringVarP(&f.output, "write", "w", "", "write kept packets to `FILE` (-: stdout)")
 	fs.StringVar(&f.duplicates, "duplicates", "", "write removed packets to `FILE`")
 	fs.BoolVar(&f.inPlace, "in-place", false, "let -w replace an input")
-	groupOutput.add(fs, "write", "duplicates", "in-place")
-	f.page.register(fs, "with copies over time")
+	GroupOutput.Add(fs, "write", "duplicates", "in-place")
+	f.page.Register(fs, "with copies over time")
 	f.rotate.register(fs)
-	f.net.register(fs)
-	f.net.registerMerge(fs)
+	f.net.Register(fs)
+	f.net.RegisterMerge(fs)
 	f.compareFlags.register(fs)
 	f.keepFlags.register(cmd)
 	f.profileFlags.register(cmd)
 	f.hubFlags.register(cmd, fileVerdictWait)
-	f.common.register(fs, usualMethods, measuringMethods()...)
+	f.Common.register(fs, usualMethods, measuringMethods()...)
 	completeCompare(cmd)
-	completeWords(cmd, map[string][]string{"filter": filterWords, "sort": sortWords})
+	CompleteWords(cmd, map[string][]string{"filter": FilterWords, "sort": SortWords})
 }
 
 func (f *dedupFlags) check(cmd *cobra.Command, inputs []string) error {
-	if err := checkNamed(cmd.Flags()); err != nil {
+	if err := CheckNamed(cmd.Flags()); err != nil {
 		return err
 	}
 	if err := f.profileFlags.apply(cmd.Flags(), &f.compareFlags, &f.keepFlags, f.output != "" || f.duplicates != ""); err != nil {
 		return err
 	}
-	if err := errors.Join(f.rotate.check(f.output, f.duplicates), f.compareFlags.check(cmd, &f.common),
-		f.keepFlags.check(cmd.Flags(), &f.compareFlags, f.output, f.duplicates != ""), f.checkInputs(inputs), f.page.check(&f.common),
-		f.hubFlags.check(cmd.Flags(), &f.common, &f.compareFlags, &f.keepFlags),
-		f.net.check(inputs, f.rotate.rotates(), f.output, f.duplicates), f.net.checkMerge(cmd.Flags(), inputs), f.sort.check(cmd.Flags(), inputs)); err != nil {
+	if err := errors.Join(f.rotate.check(f.output, f.duplicates), f.compareFlags.check(cmd, &f.Common),
+		f.keepFlags.check(cmd.Flags(), &f.compareFlags, f.output, f.duplicates != ""), f.checkInputs(inputs), f.page.Check(&f.Common),
+		f.hubFlags.check(cmd.Flags(), &f.Common, &f.compareFlags, &f.keepFlags),
+		f.net.Check(inputs, f.rotate.rotates(), f.output, f.duplicates), f.net.CheckMerge(cmd.Flags(), inputs), f.sort.Check(cmd.Flags(), inputs)); err != nil {
 		return err
 	}
-	named := files{outputs: []namedFile{{"-w", f.output}, {"--duplicates", f.duplicates}, f.page.named()}, inputs: append(f.filter.files(), inputs...), inPlace: "-w", allowed: f.inPlace}
-	return hintOutput(named.check(), inputs, f.output)
+	named := Files{Outputs: []NamedFile{{"-w", f.output}, {"--duplicates", f.duplicates}, f.page.Named()}, Inputs: append(f.Filter.Files(), inputs...), InPlace: "-w", Allowed: f.inPlace}
+	return hintOutput(named.Check(), inputs, f.output)
 }
 
-func (f *dedupFlags) run(cmd *cobra.Command, e *env, args []string) error {
-	if err := errors.Join(f.check(cmd, args), e.checkTerminal(f.output, f.duplicates)); err != nil {
+func (f *dedupFlags) run(cmd *cobra.Command, e *Env, args []string) error {
+	if err := errors.Join(f.check(cmd, args), e.CheckTerminal(f.output, f.duplicates)); err != nil {
 		return err
 	}
-	if err := f.finish(cmd.Flags()); err != nil {
+	if err := f.Finish(cmd.Flags()); err != nil {
 		return err
 	}
-	f.hubFlags.complete(&f.common)
-	network, err := f.net.network(cmd.Flags())
+	f.hubFlags.complete(&f.Common)
+	network, err := f.net.Network(cmd.Flags())
 	if err != nil {
 		return err
 	}
-	e.quiet = f.quiet
-	bar := newProgress(e, &f.common)
-	defer bar.close()
-	f.warnHold(e, f.window)
-	cfg := f.config(cmd, &f.common)
+	e.Quiet = f.Quiet
+	bar := NewProgress(e, &f.Common)
+	defer bar.Close()
+	f.warnHold(e, f.Window)
+	cfg := f.config(cmd, &f.Common)
 	f.keepFlags.complete(&cfg)
-	hub, err := f.join(true, e.warn)
+	hub, err := f.join(true, e.Warn)
 	if err != nil {
 		return err
 	}
 	defer hub.close()
 	defer hub.hurry(cmd.Context())()
 	cfg.Hub = hub.of()
-	cfg.Inputs, cfg.Input = args, f.inputs(e, bar)
+	cfg.Inputs, cfg.Input = args, f.Inputs(e, bar)
 	cfg.Input.Network, cfg.Input.Sort = network, f.sort.config()
-	cfg.Output, cfg.Duplicates, cfg.Rotate, cfg.Log = f.output, f.duplicates, f.rotate.options(), e.logger()
+	cfg.Output, cfg.Duplicates, cfg.Rotate, cfg.Log = f.output, f.duplicates, f.rotate.options(), e.Logger()
 	cfg.Timeline = f.page.name != ""
-	page, err := f.page.open(cmd.Context())
+	page, err := f.page.Open(cmd.Context())
 	if err != nil {
 		return err
 	}
 	summary, err := dedup.Run(cmd.Context(), cfg)
-	bar.close()
+	bar.Close()
 	f.sort.warnUnsorted(e, &summary)
 	warnUnmatched(e, &summary)
 	warnUndecidable(e, &summary)
 	warnForgotten(e, &summary, "give captures that were concatenated as separate inputs, which are merged by time")
 	warnUnchecked(e, &summary)
 	warnSplit(e, &summary.Conversations, f.output != "", cfg.Choice.Flow)
-	return errors.Join(markDamage(err, summary.PacketsIn+summary.Filtered, summary.Damaged), f.lost(err), f.print(e, &summary, err), f.write(page, &summary, err))
+	return errors.Join(MarkDamage(err, summary.PacketsIn+summary.Filtered, summary.Damaged), f.lost(err), f.print(e, &summary, err), f.write(page, &summary, err))
 }
 
 // lost reports that both outputs are incomplete because the reader of one left. With one
@@ -234,26 +234,26 @@ func (f *dedupFlags) lost(err error) error {
 
 // warnForgotten reports packets that the filter forgot too early, and how much memory
 // would have been enough. aboutTime is advice about time that goes back; it comes first.
-func warnForgotten(e *env, s *dedup.Summary, aboutTime ...string) {
+func warnForgotten(e *Env, s *dedup.Summary, aboutTime ...string) {
 	switch {
 	case s.EvictedLive > 0 && s.SuggestedMemory == 0:
-		e.warn(fmt.Errorf("%d packets were forgotten for newer ones: duplicates may remain", s.EvictedLive))
+		e.Warn(fmt.Errorf("%d packets were forgotten for newer ones: duplicates may remain", s.EvictedLive))
 	case s.EvictedLive > 0:
-		e.warn(fmt.Errorf("%d packets were forgotten before their window ended: duplicates may remain; use --memory %s or more",
+		e.Warn(fmt.Errorf("%d packets were forgotten before their window ended: duplicates may remain; use --memory %s or more",
 			s.EvictedLive, show.FlagBytes(s.SuggestedMemory)))
 	}
 	if s.LateForgotten > 0 {
 		if slices.Contains([]string{dedup.MethodTimers, dedup.MethodCoarse, dedup.MethodPartitioned}, s.Method) { // whatever its memory
 			aboutTime = append(aboutTime, "use --method timed")
 		}
-		e.warn(lateWarning(&s.Late, aboutTime))
+		e.Warn(lateWarning(&s.Late, aboutTime))
 	}
 	if s.SharedPoints > 0 {
-		e.warn(fmt.Errorf("more than %d capture points: %d packets were seen at points that count as one, and duplicates among them remain",
+		e.Warn(fmt.Errorf("more than %d capture points: %d packets were seen at points that count as one, and duplicates among them remain",
 			flow.MaxCapturePoints, s.SharedPoints))
 	}
 	if s.SkippedBlocks > 0 {
-		e.warn(fmt.Errorf("%d pcapng blocks could not be carried over into the output", s.SkippedBlocks))
+		e.Warn(fmt.Errorf("%d pcapng blocks could not be carried over into the output", s.SkippedBlocks))
 	}
 }
 
@@ -264,11 +264,11 @@ const muchSplit = 0.01
 // warnSplit says what to do where packets were written for an analyzer that would see one
 // side of each conversation. Tags alone have that effect: interfaces are not seen in what
 // is written. Where copies were taken from one point already (flow), that could not help.
-func warnSplit(e *env, n *dedup.Conversations, written, flow bool) {
+func warnSplit(e *Env, n *dedup.Conversations, written, flow bool) {
 	if !written || flow || float64(n.Tagged) <= muchSplit*float64(n.Sampled) {
 		return
 	}
-	e.warn(fmt.Errorf("%d of %d sampled conversations were kept from more than one %s, and an analyzer that tracks flows by %[3]s sees one side of each: use %s (the manual, keep.md)",
+	e.Warn(fmt.Errorf("%d of %d sampled conversations were kept from more than one %s, and an analyzer that tracks flows by %[3]s sees one side of each: use %s (the manual, keep.md)",
 		n.Tagged, n.Sampled, n.Tags(), strings.Join(n.Advice, " or ")))
 }
 
@@ -290,11 +290,11 @@ func lateWarning(l *engine.LateStats, advice []string) error {
 }
 
 // write writes the page, unless there is nothing to say.
-func (f *dedupFlags) write(page pageFile, s *dedup.Summary, err error) error {
+func (f *dedupFlags) write(page PageFile, s *dedup.Summary, err error) error {
 	if untold(s, err) {
-		return page.discard()
+		return page.Discard()
 	}
-	return page.write(func(w io.Writer) error { return report.DedupPage(w, s, f.output != "") })
+	return page.Write(func(w io.Writer) error { return report.DedupPage(w, s, f.output != "") })
 }
 
 // untold reports that a run read nothing, or could not write what it read.
@@ -304,17 +304,17 @@ func untold(s *dedup.Summary, err error) bool {
 }
 
 // print writes the summary to the stream that gets no packets.
-func (f *dedupFlags) print(e *env, s *dedup.Summary, err error) error {
+func (f *dedupFlags) print(e *Env, s *dedup.Summary, err error) error {
 	if untold(s, err) {
 		return nil
 	}
 	noticeTunnels(e, s)
-	warnUnopened(e, "packets", s.Unopened, s.PacketsIn)
-	w := e.stdout
+	WarnUnopened(e, "packets", s.Unopened, s.PacketsIn)
+	w := e.Stdout
 	if outfile.IsStdout(f.output) || outfile.IsStdout(f.duplicates) {
-		w = e.stderr
+		w = e.Stderr
 	}
-	if f.output != "" && !f.json {
+	if f.output != "" && !f.JSON {
 		return f.printTo(e.unlessClosed(w), s)
 	}
 	return f.printTo(w, s)
@@ -322,9 +322,9 @@ func (f *dedupFlags) print(e *env, s *dedup.Summary, err error) error {
 
 func (f *dedupFlags) printTo(w io.Writer, s *dedup.Summary) error {
 	switch {
-	case f.json:
+	case f.JSON:
 		return report.DedupJSON(w, s)
-	case f.quiet:
+	case f.Quiet:
 		return nil
 	}
 	return report.DedupText(w, s, f.output != "")

@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"encoding/binary"
@@ -10,44 +10,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/engine/stream"
 )
-
-// truth is the known content of a bundled capture, from how it was made.
-type truth struct {
-	Files      []string
-	Identity   string
-	Ignore     []string
-	WindowNS   int64 `json:"window_ns"`
-	Across     bool
-	Packets    uint64
-	Duplicates uint64
-	Removed    []int
-}
-
-// flags returns what makes the copies of a truth copies.
-func (t *truth) flags() []string {
-	flags := []string{"--identity", t.Identity, "--window", time.Duration(t.WindowNS).String()}
-	if t.Ignore != nil {
-		flags = append(flags, "--ignore", strings.Join(t.Ignore, ","))
-	}
-	if t.Across {
-		flags = append(flags, "--across")
-	}
-	return flags
-}
-
-// inputs returns the captures of a truth.
-func (t *truth) inputs() (names []string) {
-	for _, f := range t.Files {
-		names = append(names, bundled(f))
-	}
-	return names
-}
 
 // record is everything about a packet that an output must keep.
 type record struct {
@@ -85,8 +52,8 @@ func checkTruth(t *testing.T, want *truth, method string) {
 	t.Helper()
 	kept, copies := filepath.Join(t.TempDir(), "kept"), filepath.Join(t.TempDir(), "copies")
 	args := []string{"--method", method, "--keep", "first", "--prefer", "first", "-w", kept, "--duplicates", copies}
-	inputs := want.inputs()
-	r := runDedup(t, exitDone, slices.Concat(args, want.flags(), inputs)...)
+	inputs := want.Inputs()
+	r := runDedup(t, exitDone, slices.Concat(args, want.Flags(), inputs)...)
 	if r.PacketsIn != want.Packets || r.Duplicates != want.Duplicates || r.EvictedLive != 0 {
 		t.Errorf("%s: %d packets, %d duplicates, %d forgotten; want %d and %d",
 			method, r.PacketsIn, r.Duplicates, r.EvictedLive, want.Packets, want.Duplicates)

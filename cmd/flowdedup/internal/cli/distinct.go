@@ -20,22 +20,22 @@ const minDistinctFPR, maxDistinctFPR = 1e-18, 0.5
 
 // distinctFlags are the flags of "flowdedup distinct".
 type distinctFlags struct {
-	common
-	named inputFlags
-	net   netFlags
+	Common
+	named InputFlags
+	net   NetFlags
 	keyFlags
 	slide time.Duration
 	inner bool
 	list  bool
 	csv   string
-	page  pageFlag
+	page  PageFlag
 
 	total, changes, gaps bool
 	save                 saveFlags
 	merge, overlap       bool
 }
 
-func newDistinct(e *env) *cobra.Command {
+func NewDistinct(e *Env) *cobra.Command {
 	f := &distinctFlags{}
 	cmd := &cobra.Command{
 		Use:   "distinct [flags] INPUT...",
@@ -100,8 +100,8 @@ and the same flags of counting. A sensor without a window is named in its row.`,
 
   # count the whole capture once, as CSV too
   flowdedup distinct --every none --of src,flow --csv counts.csv span.pcap`,
-		Args: f.named.check,
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, e, f.named.all(args)) },
+		Args: f.named.Check,
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, e, f.named.All(args)) },
 	}
 	f.register(cmd)
 	return cmd
@@ -110,16 +110,16 @@ and the same flags of counting. A sensor without a window is named in its row.`,
 func (f *distinctFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.SortFlags = false
-	f.named.register(fs)
-	f.net.register(fs)
-	f.net.registerMerge(fs)
+	f.named.Register(fs)
+	f.net.Register(fs)
+	f.net.RegisterMerge(fs)
 	f.keyFlags.register(fs, keysOfPackets, flow.Src, flow.Dst)
 	every := fs.Lookup("every")
-	every.Value = newParsed(&f.every, "1h", "duration", parseSpan)
+	every.Value = NewParsed(&f.every, "1h", "duration", parseSpan)
 	every.Usage += ", none"
 	fs.Var(every.Value, "window", "former name of --every")
 	fs.Lookup("window").DefValue = ""
-	fs.Var(newParsed(&f.slide, "", "duration", parseEvery), "slide", "slide the window: report the past --every this often")
+	fs.Var(NewParsed(&f.slide, "", "duration", parseEvery), "slide", "slide the window: report the past --every this often")
 	fs.BoolVar(&f.inner, "inner", false, "take addresses from inside tunnels")
 	fs.BoolVar(&f.list, "list", false, "print each key when it is first seen in a window")
 	fs.StringVar(&f.csv, "csv", "", "also write the counts to `FILE` as CSV")
@@ -129,15 +129,15 @@ func (f *distinctFlags) register(cmd *cobra.Command) {
 	f.save.register(fs, "FILE")
 	fs.BoolVar(&f.merge, "merge", false, "unite files of --save; the inputs are these")
 	fs.BoolVar(&f.overlap, "overlap", false, "with --merge: which sensors saw the same, and what only one saw")
-	groupCount.add(fs, "slide", "inner", "total", "changes", "gaps", "merge", "overlap")
-	groupAdvanced.add(fs, "window")
-	groupOutput.add(fs, "list", "csv")
-	f.page.register(fs, "with counts over time")
-	f.common.register(fs, multikey.Methods())
+	groupCount.Add(fs, "slide", "inner", "total", "changes", "gaps", "merge", "overlap")
+	GroupAdvanced.Add(fs, "window")
+	GroupOutput.Add(fs, "list", "csv")
+	f.page.Register(fs, "with counts over time")
+	f.Common.register(fs, multikey.Methods())
 	fs.Lookup("quiet").Usage = "print errors and the result only, no table beside --list or --csv"
-	completeWords(cmd, map[string][]string{
+	CompleteWords(cmd, map[string][]string{
 		"slide": {"1m"}, "method": multikey.Methods(),
-		"memory": {"l1", "l2", "l3", "64MiB", "1GiB"}, "filter": filterWords,
+		"memory": {"l1", "l2", "l3", "64MiB", "1GiB"}, "filter": FilterWords,
 	})
 	completeKeys(cmd, keysOfPackets)
 }
@@ -146,9 +146,9 @@ func (f *distinctFlags) check(cmd *cobra.Command, inputs []string) error {
 	switch {
 	case cmd.Flags().Changed("window") && cmd.Flags().Changed("every"):
 		return &usageError{errors.New("--window is the former name of --every: use one of them")}
-	case f.method == "sketch" && f.memory != 0:
+	case f.method == "sketch" && f.Memory != 0:
 		return &usageError{errors.New("--memory excludes --method sketch, which takes 16 KiB for each number")}
-	case f.method == "exact" && f.memory != 0:
+	case f.method == "exact" && f.Memory != 0:
 		return &usageError{errors.New("--memory excludes --method exact, which takes what it needs")}
 	case f.list && (f.save.setLimit > 0 || f.method == "sketch"):
 		return &usageError{errors.New("--list excludes --set-limit and --method sketch, which do not remember the keys")}
@@ -157,11 +157,11 @@ func (f *distinctFlags) check(cmd *cobra.Command, inputs []string) error {
 	case f.method != "exact" && (f.fpr < minDistinctFPR || f.fpr > maxDistinctFPR):
 		return &usageError{fmt.Errorf("--fpr must be from %g to %g", minDistinctFPR, maxDistinctFPR)}
 	}
-	if err := errors.Join(f.checkCSV(), f.page.check(&f.common)); err != nil {
+	if err := errors.Join(f.checkCSV(), f.page.Check(&f.Common)); err != nil {
 		return err
 	}
-	named := files{outputs: []namedFile{{"--csv", f.csv}, {"--save", f.save.to}, f.page.named()}, inputs: append(f.filter.files(), inputs...)}
-	for _, err := range []error{checkNamed(cmd.Flags()), named.check(), f.keyFlags.check(), f.net.check(inputs, false), f.net.checkMerge(cmd.Flags(), inputs)} {
+	named := Files{Outputs: []NamedFile{{"--csv", f.csv}, {"--save", f.save.to}, f.page.Named()}, Inputs: append(f.Filter.Files(), inputs...)}
+	for _, err := range []error{CheckNamed(cmd.Flags()), named.Check(), f.keyFlags.check(), f.net.Check(inputs, false), f.net.CheckMerge(cmd.Flags(), inputs)} {
 		if err != nil {
 			return err
 		}
@@ -174,30 +174,30 @@ func (f *distinctFlags) check(cmd *cobra.Command, inputs []string) error {
 
 // checkCSV rejects a standard output with two results.
 func (f *distinctFlags) checkCSV() error {
-	if outfile.IsStdout(f.csv) && (f.json || f.list || !f.quiet) {
+	if outfile.IsStdout(f.csv) && (f.JSON || f.list || !f.Quiet) {
 		return &usageError{errors.New("--csv on standard output needs --quiet and excludes --json and --list, which print there too")}
 	}
 	return nil
 }
 
 // bounded reports whether --memory bounds all counters together, not each one.
-func (f *distinctFlags) bounded() bool { return f.method == "auto" && f.slide == 0 && f.memory > 0 }
+func (f *distinctFlags) bounded() bool { return f.method == "auto" && f.slide == 0 && f.Memory > 0 }
 
-func (f *distinctFlags) run(cmd *cobra.Command, e *env, args []string) (err error) {
+func (f *distinctFlags) run(cmd *cobra.Command, e *Env, args []string) (err error) {
 	if f.merge {
 		return f.runMerge(cmd, e, args)
 	}
 	if err := f.check(cmd, args); err != nil {
 		return err
 	}
-	if err := f.finish(cmd.Flags()); err != nil {
+	if err := f.Finish(cmd.Flags()); err != nil {
 		return err
 	}
-	network, err := f.net.network(cmd.Flags())
+	network, err := f.net.Network(cmd.Flags())
 	if err != nil {
 		return err
 	}
-	e.quiet = f.quiet
+	e.Quiet = f.Quiet
 	out, err := f.openOutputs(cmd.Context(), e)
 	if err != nil {
 		return err
@@ -206,30 +206,30 @@ func (f *distinctFlags) run(cmd *cobra.Command, e *env, args []string) (err erro
 	if err := out.openSaved(cmd.Context(), &f.save, &cfg); err != nil {
 		return errors.Join(err, out.close(false, false, 0))
 	}
-	bar := newProgress(e, &f.common)
-	defer bar.close()
-	cfg.Input, cfg.Rows = f.inputs(e, bar), out.rows
+	bar := NewProgress(e, &f.Common)
+	defer bar.Close()
+	cfg.Input, cfg.Rows = f.Inputs(e, bar), out.rows
 	cfg.Input.Network = network
 	if f.list {
 		cfg.FirstSeen, cfg.Flush = out.sighting, out.out.Flush
 	}
 	result, err := distinct.Run(cmd.Context(), cfg)
-	bar.close()
+	bar.Close()
 	out.warnSketched(e, f.method)
 	if result.Gaps == distinct.MaxGaps {
-		e.warn(fmt.Errorf("windows without packets behind the first %d have no rows", distinct.MaxGaps))
+		e.Warn(fmt.Errorf("windows without packets behind the first %d have no rows", distinct.MaxGaps))
 	}
-	warnUnopened(e, "packets", result.Unopened, result.Packets)
+	WarnUnopened(e, "packets", result.Unopened, result.Packets)
 	if result.WithoutPorts > 0 {
-		e.warn(fmt.Errorf("%d packets were captured in too small a part to hold their ports: their flows count as one for each pair of ends; capture at least 64 bytes", result.WithoutPorts))
+		e.Warn(fmt.Errorf("%d packets were captured in too small a part to hold their ports: their flows count as one for each pair of ends; capture at least 64 bytes", result.WithoutPorts))
 		err = errors.Join(err, out.withoutPorts(result.WithoutPorts))
 	}
 	if result.Late > 0 {
-		e.warn(fmt.Errorf(f.lateText(), result.Late))
+		e.Warn(fmt.Errorf(f.lateText(), result.Late))
 	}
 	read := result.Packets + result.Filtered
 	clean := err == nil && !result.Damaged
-	return errors.Join(markDamage(err, read, result.Damaged), f.lost(err), out.close(clean, read > 0, result.Filtered))
+	return errors.Join(MarkDamage(err, read, result.Damaged), f.lost(err), out.close(clean, read > 0, result.Filtered))
 }
 
 // config returns what to count.
@@ -237,11 +237,11 @@ func (f *distinctFlags) config(inputs []string) distinct.Config {
 	cfg := distinct.Config{
 		Inputs: inputs, Inner: f.inner,
 		Keys: f.keys(), Calendar: f.calendar(), Slide: f.slide, Window: f.every,
-		Method: f.method, Memory: f.memory, FPR: f.fpr, Secret: f.secret, Workers: f.workers,
+		Method: f.method, Memory: f.Memory, FPR: f.fpr, Secret: f.Secret, Workers: f.Workers,
 		Total: f.total, Changes: f.changes, Gaps: f.gaps, SetLimit: uint64(f.save.setLimit),
 	}
 	if f.bounded() {
-		cfg.Budget = f.memory
+		cfg.Budget = f.Memory
 	}
 	return cfg
 }

@@ -19,23 +19,23 @@ type outputs struct {
 	table *report.DistinctTable
 	file  *outfile.File
 	csv   *report.DistinctCSV
-	html  pageFile
+	html  PageFile
 	page  *report.DistinctPage // nil without --html
 	saved *distinct.SavedFile  // nil without --save
 
 	sketched int // rows whose counters became sketches
 }
 
-func (f *distinctFlags) openOutputs(ctx context.Context, e *env) (*outputs, error) {
-	o := &outputs{out: bufio.NewWriter(e.stdout)}
+func (f *distinctFlags) openOutputs(ctx context.Context, e *Env) (*outputs, error) {
+	o := &outputs{out: bufio.NewWriter(e.Stdout)}
 	switch {
-	case f.json:
+	case f.JSON:
 		o.json = report.NewDistinctJSON(o.out)
 	case f.showsTable():
 		o.table = report.NewDistinctTable(o.out, f.columns())
 	}
 	var err error
-	if o.html, err = f.page.open(ctx); err != nil {
+	if o.html, err = f.page.Open(ctx); err != nil {
 		return nil, err
 	}
 	if f.page.name != "" {
@@ -46,11 +46,11 @@ func (f *distinctFlags) openOutputs(ctx context.Context, e *env) (*outputs, erro
 	}
 	file, err := outfile.Create(ctx, f.csv, outfile.Options{})
 	if err != nil {
-		return nil, errors.Join(err, o.html.discard())
+		return nil, errors.Join(err, o.html.Discard())
 	}
 	csv, err := report.NewDistinctCSV(sink.NewInterruptibleWriter(ctx, f.csv, file), f.columns())
 	if err != nil {
-		return nil, errors.Join(err, file.Discard(), o.html.discard())
+		return nil, errors.Join(err, file.Discard(), o.html.Discard())
 	}
 	o.file, o.csv = file, csv
 	return o, nil
@@ -59,7 +59,7 @@ func (f *distinctFlags) openOutputs(ctx context.Context, e *env) (*outputs, erro
 // showsTable reports whether standard output gets the table. With --quiet that is so
 // unless --list, --csv or --html prints the result, so that scripts find no table beside them.
 func (f *distinctFlags) showsTable() bool {
-	return !f.quiet || !f.list && f.csv == "" && f.page.name == ""
+	return !f.Quiet || !f.list && f.csv == "" && f.page.name == ""
 }
 
 func (o *outputs) rows(rows []distinct.Row) error {
@@ -118,9 +118,9 @@ func (o *outputs) close(clean, read bool, filtered uint64) error {
 // closePage writes the page, if anything was read.
 func (o *outputs) closePage(read bool) error {
 	if !read {
-		return o.html.discard()
+		return o.html.Discard()
 	}
-	return o.html.write(func(w io.Writer) error { return o.page.Write(w) })
+	return o.html.Write(func(w io.Writer) error { return o.page.Write(w) })
 }
 
 func (o *outputs) closeCSV(clean, read bool) error {

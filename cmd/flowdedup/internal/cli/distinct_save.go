@@ -24,10 +24,10 @@ type saveFlags struct {
 // register adds the flags; what is what --save names.
 func (s *saveFlags) register(fs *pflag.FlagSet, what string) {
 	fs.StringVar(&s.to, "save", "", "save the counters of each window to `"+what+"`, for distinct --merge; needs --key")
-	fs.Var(newParsed(&s.sensor, "", "name", parseSensor), "sensor", "`NAME` of this sensor in files of --save")
-	fs.Var(newParsed(&s.setLimit, "", "N", parseAmount), "set-limit", "most keys of a window that are remembered: 10M; more are estimated, in 16 KiB")
-	groupOutput.add(fs, "save", "sensor")
-	groupAdvanced.add(fs, "set-limit")
+	fs.Var(NewParsed(&s.sensor, "", "name", parseSensor), "sensor", "`NAME` of this sensor in files of --save")
+	fs.Var(NewParsed(&s.setLimit, "", "N", parseAmount), "set-limit", "most keys of a window that are remembered: 10M; more are estimated, in 16 KiB")
+	GroupOutput.Add(fs, "save", "sensor")
+	GroupAdvanced.Add(fs, "set-limit")
 }
 
 var sensorNames = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
@@ -115,9 +115,9 @@ func (o *outputs) openSaved(ctx context.Context, f *saveFlags, cfg *distinct.Con
 }
 
 // warnSketched says that keys did not fit.
-func (o *outputs) warnSketched(e *env, method string) {
+func (o *outputs) warnSketched(e *Env, method string) {
 	if o.sketched > 0 && method != "sketch" {
-		e.warn(fmt.Errorf("%d counts are estimates by sketches, because of --set-limit or --memory: low and high bound them", o.sketched))
+		e.Warn(fmt.Errorf("%d counts are estimates by sketches, because of --set-limit or --memory: low and high bound them", o.sketched))
 	}
 }
 
@@ -127,7 +127,7 @@ var mergeFlagNames = map[string]bool{
 }
 
 // runMerge unites saved files.
-func (f *distinctFlags) runMerge(cmd *cobra.Command, e *env, names []string) error {
+func (f *distinctFlags) runMerge(cmd *cobra.Command, e *Env, names []string) error {
 	var wrong error
 	cmd.Flags().Visit(func(one *pflag.Flag) {
 		if !mergeFlagNames[one.Name] {
@@ -137,17 +137,17 @@ func (f *distinctFlags) runMerge(cmd *cobra.Command, e *env, names []string) err
 	if wrong != nil {
 		return wrong
 	}
-	named := files{outputs: []namedFile{{"--csv", f.csv}, {"--save", f.save.to}, f.page.named()}, inputs: names}
-	if err := errors.Join(checkNamed(cmd.Flags()), named.check(), f.save.checkTarget(), f.checkCSV(), f.page.check(&f.common)); err != nil {
+	named := Files{Outputs: []NamedFile{{"--csv", f.csv}, {"--save", f.save.to}, f.page.Named()}, Inputs: names}
+	if err := errors.Join(CheckNamed(cmd.Flags()), named.Check(), f.save.checkTarget(), f.checkCSV(), f.page.Check(&f.Common)); err != nil {
 		return err
 	}
-	e.quiet = f.quiet
+	e.Quiet = f.Quiet
 	out, err := f.openOutputs(cmd.Context(), e)
 	if err != nil {
 		return err
 	}
-	bar := newProgress(e, &f.common)
-	defer bar.close()
+	bar := NewProgress(e, &f.Common)
+	defer bar.Close()
 	progress := func(done, total int64) { bar.update(done, total, 0) }
 	rows := 0
 	cfg := distinct.MergeConfig{Files: names, Total: f.total, Save: f.save.to, Sensor: f.save.sensor, Progress: progress, Rows: func(all []distinct.Row) error {
@@ -158,7 +158,7 @@ func (f *distinctFlags) runMerge(cmd *cobra.Command, e *env, names []string) err
 		cfg.Overlap = out.overlap
 	}
 	err = distinct.Merge(cmd.Context(), &cfg)
-	bar.close()
+	bar.Close()
 	closed := out.close(err == nil, rows > 0, 0)
 	if errors.Is(err, distinct.ErrDiffer) {
 		err = &usageError{err}

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/signal"
 	"reflect"
@@ -19,13 +20,13 @@ import (
 
 // The exit codes. A run ended by a signal exits with 128 plus its number.
 const (
-	exitDone    = 0
-	exitFailed  = 1
-	exitUsage   = 2
-	exitDamaged = 3
-	// exitDifferent is that of compare and verify.
-	exitDifferent = 4
-	exitSignal    = 128
+	ExitDone    = 0
+	ExitFailed  = 1
+	ExitUsage   = 2
+	ExitDamaged = 3
+	// ExitDifferent is that of compare and verify.
+	ExitDifferent = 4
+	ExitSignal    = 128
 )
 
 // usageError marks an error that a different command line avoids.
@@ -33,6 +34,12 @@ type usageError struct{ err error }
 
 func (u *usageError) Error() string { return u.err.Error() }
 func (u *usageError) Unwrap() error { return u.err }
+
+// Usage returns an error that a different command line avoids: err.
+func Usage(err error) error { return &usageError{err} }
+
+// Usagef is Usage of fmt.Errorf.
+func Usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
 
 // damagedError marks damage of an input after which, or around which, everything was
 // processed.
@@ -44,16 +51,16 @@ func (d *damagedError) Unwrap() error { return d.err }
 // errDamageReported is the error of a run whose damage was reported by warnings.
 var errDamageReported = errors.New("input damaged")
 
-// errDifferent is the error of a run that found a difference. The summary says which.
-var errDifferent = errors.New("different")
+// ErrDifferent is the error of a run that found a difference. The summary says which.
+var ErrDifferent = errors.New("different")
 
-func (e *env) exitCode(err error) int {
-	worst := exitDone
+func (e *Env) ExitCode(err error) int {
+	worst := ExitDone
 	for _, one := range flatten(err) {
 		worst = moreSevere(worst, e.codeOf(one))
 	}
-	if n := e.signal.Load(); n != 0 && worst == exitDone {
-		return exitSignal + int(n)
+	if n := e.signal.Load(); n != 0 && worst == ExitDone {
+		return ExitSignal + int(n)
 	}
 	return worst
 }
@@ -61,29 +68,29 @@ func (e *env) exitCode(err error) int {
 // moreSevere returns the exit code that wins: a missing input is worse than a damaged
 // one, and that worse than a difference.
 func moreSevere(a, b int) int {
-	for _, code := range []int{exitUsage, exitFailed, exitDamaged, exitDifferent} {
+	for _, code := range []int{ExitUsage, ExitFailed, ExitDamaged, ExitDifferent} {
 		if a == code || b == code {
 			return code
 		}
 	}
-	return exitDone
+	return ExitDone
 }
 
-func (e *env) codeOf(err error) int {
+func (e *Env) codeOf(err error) int {
 	var usage *usageError
 	var damaged *damagedError
 	switch {
 	case errors.As(err, &usage), errors.Is(err, input.ErrRepeatedStdin), errors.Is(err, engine.ErrFPR),
 		errors.Is(err, rotate.ErrCannotRotate), errors.Is(err, bpf.ErrExpression), errors.Is(err, live.ErrState):
-		return exitUsage
+		return ExitUsage
 	case errors.As(err, &damaged):
-		return exitDamaged
-	case errors.Is(err, errDifferent):
-		return exitDifferent
+		return ExitDamaged
+	case errors.Is(err, ErrDifferent):
+		return ExitDifferent
 	case isQuietEnd(err) && !errors.Is(err, errDamageReported), isNote(err), errors.Is(err, sink.ErrBlocked):
-		return exitDone
+		return ExitDone
 	}
-	return exitFailed
+	return ExitFailed
 }
 
 // isNote reports whether an error only says where the packets of a failed run are.
@@ -97,7 +104,7 @@ func isNote(err error) bool {
 // the user sent a signal, or warnings or the summary have reported the reason.
 func isQuietEnd(err error) bool {
 	return errors.Is(err, syscall.EPIPE) || errors.Is(err, context.Canceled) || errors.Is(err, errDamageReported) ||
-		errors.Is(err, errDifferent)
+		errors.Is(err, ErrDifferent)
 }
 
 // joined is the type of errors that errors.Join returns: separate errors. An error of
@@ -119,8 +126,8 @@ func flatten(err error) []error {
 	return out
 }
 
-// markDamage separates damage from failure. Damage before the first packet is a failure.
-func markDamage(err error, packets uint64, damaged bool) error {
+// MarkDamage separates damage from failure. Damage before the first packet is a failure.
+func MarkDamage(err error, packets uint64, damaged bool) error {
 	var out []error
 	for _, one := range flatten(err) {
 		var in *capture.InputError
@@ -148,7 +155,7 @@ func ending() []os.Signal {
 
 // watchSignals returns a context that ends with the first such signal. A second one ends
 // the process at once. SIGPIPE is ignored, so that the write returns an error.
-func (e *env) watchSignals(parent context.Context) (context.Context, func()) {
+func (e *Env) watchSignals(parent context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(parent)
 	over := make(chan struct{})
 	ch := make(chan os.Signal, 1)
@@ -174,14 +181,14 @@ func (e *env) watchSignals(parent context.Context) (context.Context, func()) {
 }
 
 // onHangup makes SIGHUP call f instead of ending the command.
-func (e *env) onHangup(f func()) {
+func (e *Env) onHangup(f func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.hangup = f
 }
 
 // hungUp calls the function of onHangup on SIGHUP, and reports whether it did.
-func (e *env) hungUp(s os.Signal) bool {
+func (e *Env) hungUp(s os.Signal) bool {
 	e.mu.Lock()
 	hangup := e.hangup
 	e.mu.Unlock()
@@ -193,16 +200,16 @@ func (e *env) hungUp(s os.Signal) bool {
 }
 
 // end asks the command to end. The second call ends the process.
-func (e *env) end(s os.Signal, cancel func()) {
+func (e *Env) end(s os.Signal, cancel func()) {
 	number, ok := s.(syscall.Signal)
 	if !ok {
 		number = syscall.SIGINT
 	}
 	if e.signal.Swap(int32(number)) != 0 {
-		os.Exit(exitSignal + int(number))
+		os.Exit(ExitSignal + int(number))
 	}
 	cancel()
-	if !e.quiet {
+	if !e.Quiet {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		e.line(s.String() + ": ending; once more ends at once")

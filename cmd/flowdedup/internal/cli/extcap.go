@@ -13,13 +13,13 @@ import (
 
 // answerWireshark answers what Wireshark asks a program of its folder extcap. To capture,
 // it returns the command line that does, else nil.
-func answerWireshark(ctx context.Context, e *env, args []string) ([]string, error) {
+func answerWireshark(ctx context.Context, e *Env, args []string) ([]string, error) {
 	check := func(in extcap.Interface, expression string) error {
 		filter := bpf.Filter{Expr: expression}
 		_, err := filter.For(ctx, in.Link, ring.MaxSnapLen, in.Name)
 		return err
 	}
-	live, err := extcap.Answer(args, capturable(), e.stdout, check)
+	live, err := extcap.Answer(args, capturable(), e.Stdout, check)
 	if errors.Is(err, extcap.ErrUsage) {
 		err = &usageError{err}
 	}

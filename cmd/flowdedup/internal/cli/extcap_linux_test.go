@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"fmt"
@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 // wiresharkScript captures through an extcap program in namespaces of its own: $1 is the
@@ -44,7 +46,7 @@ func TestWireshark(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	wrapper := fmt.Sprintf("#!/bin/sh\n%s=1 exec '%s' \"$@\"\n", asProgram, exe)
+	wrapper := fmt.Sprintf("#!/bin/sh\n%s=1 exec '%s' \"$@\"\n", clitest.AsProgram, exe)
 	if err := os.WriteFile(filepath.Join(dir, "flowdedup-extcap"), []byte(wrapper), 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -18,53 +18,53 @@ import (
 	"github.com/flowdedup/flowdedup/capture/rotate"
 )
 
-// files are the file names of a command line.
-type files struct {
-	outputs []namedFile
-	inputs  []string
-	// inPlace is the flag of the output that may replace an input, or "". Replacing one
+// Files are the file names of a command line.
+type Files struct {
+	Outputs []NamedFile
+	Inputs  []string
+	// InPlace is the flag of the output that may replace an input, or "". Replacing one
 	// takes the word of the user, which is in allowed.
-	inPlace string
-	allowed bool
+	InPlace string
+	Allowed bool
 }
 
-// namedFile is a flag and the file that it names, "" for none.
-type namedFile struct{ flag, name string }
+// NamedFile is a flag and the file that it names, "" for none.
+type NamedFile struct{ Flag, Name string }
 
-// check rejects two names of one file, because one output would replace the other, or an
+// Check rejects two names of one file, because one output would replace the other, or an
 // input.
-func (f *files) check() error {
+func (f *Files) Check() error {
 	replaced := false
-	for i, a := range f.outputs {
-		for _, b := range f.outputs[:i] {
-			if outfile.Same(a.name, b.name) {
-				return &usageError{fmt.Errorf("%s and %s name the same file", b.flag, a.flag)}
+	for i, a := range f.Outputs {
+		for _, b := range f.Outputs[:i] {
+			if outfile.Same(a.Name, b.Name) {
+				return &usageError{fmt.Errorf("%s and %s name the same file", b.Flag, a.Flag)}
 			}
 		}
-		for _, input := range f.inputs {
-			if input == "-" || !outfile.Same(a.name, input) {
+		for _, input := range f.Inputs {
+			if input == "-" || !outfile.Same(a.Name, input) {
 				continue
 			}
-			if a.flag != f.inPlace {
-				return &usageError{fmt.Errorf("%s would replace the input %s", a.flag, input)}
+			if a.Flag != f.InPlace {
+				return &usageError{fmt.Errorf("%s would replace the input %s", a.Flag, input)}
 			}
-			if replaced = true; !f.allowed {
-				return &usageError{fmt.Errorf("%s would replace the input %s: name another file, or give --in-place", a.flag, input)}
+			if replaced = true; !f.Allowed {
+				return &usageError{fmt.Errorf("%s would replace the input %s: name another file, or give --in-place", a.Flag, input)}
 			}
 		}
 	}
-	if f.allowed && !replaced {
-		return &usageError{fmt.Errorf("--in-place: %s names no input", f.inPlace)}
+	if f.Allowed && !replaced {
+		return &usageError{fmt.Errorf("--in-place: %s names no input", f.InPlace)}
 	}
-	return f.checkInputs()
+	return f.CheckInputs()
 }
 
-// checkInputs rejects an input that is named twice, because all its packets would be
+// CheckInputs rejects an input that is named twice, because all its packets would be
 // copies. Then it looks all inputs up: a missing one is to be known before hours of work on
 // the others.
-func (f *files) checkInputs() error {
-	infos := make([]os.FileInfo, len(f.inputs))
-	for i, name := range f.inputs {
+func (f *Files) CheckInputs() error {
+	infos := make([]os.FileInfo, len(f.Inputs))
+	for i, name := range f.Inputs {
 		info, err := os.Stat(name)
 		if name == "-" || err != nil || info.Mode()&os.ModeCharDevice != 0 {
 			continue // lookUp reports the error
@@ -72,16 +72,16 @@ func (f *files) checkInputs() error {
 		infos[i] = info
 		for j, other := range infos[:i] {
 			if other != nil && os.SameFile(info, other) {
-				return &usageError{fmt.Errorf("the inputs %s and %s are the same file", f.inputs[j], name)}
+				return &usageError{fmt.Errorf("the inputs %s and %s are the same file", f.Inputs[j], name)}
 			}
 		}
 	}
-	return lookUp(f.inputs...)
+	return LookUp(f.Inputs...)
 }
 
-// lookUp returns the errors of inputs that cannot be opened. Of a pipe it looks at the name
+// LookUp returns the errors of inputs that cannot be opened. Of a pipe it looks at the name
 // alone: opening it would wait for its writer, or take its only reader.
-func lookUp(names ...string) error {
+func LookUp(names ...string) error {
 	var errs []error
 	for _, name := range names {
 		if name == "" || name == "-" || netio.IsAddress(name) {
@@ -111,8 +111,8 @@ func readable(file *os.File) error {
 // fileFlags are the flags whose values are names.
 var fileFlags = []string{"write", "duplicates", "reports", "state", "csv", "save", "html", "forward", "bpf-file", "user", "tls-cert", "tls-key", "tls-ca", "only-a", "only-b", "boundary", "serve", "to"}
 
-// checkNamed rejects empty names. They usually come from an unset shell variable.
-func checkNamed(fs *pflag.FlagSet) error {
+// CheckNamed rejects empty names. They usually come from an unset shell variable.
+func CheckNamed(fs *pflag.FlagSet) error {
 	for _, flag := range fileFlags {
 		if f := fs.Lookup(flag); f != nil && f.Changed && f.Value.String() == "" {
 			return &usageError{errors.New("--" + flag + " has an empty name")}
@@ -121,33 +121,33 @@ func checkNamed(fs *pflag.FlagSet) error {
 	return checkNumber(fs)
 }
 
-// inputFlags name captures, like arguments.
-type inputFlags struct{ read []string }
+// InputFlags name captures, like arguments.
+type InputFlags struct{ Read []string }
 
-func (f *inputFlags) register(fs *pflag.FlagSet) {
-	fs.StringArrayVarP(&f.read, "read", "r", nil, "read capture `FILE`; may be repeated")
-	groupInput.add(fs, "read")
+func (f *InputFlags) Register(fs *pflag.FlagSet) {
+	fs.StringArrayVarP(&f.Read, "read", "r", nil, "read capture `FILE`; may be repeated")
+	GroupInput.Add(fs, "read")
 }
 
-// all returns the inputs in reading order, those of flags first.
-func (f *inputFlags) all(args []string) []string { return slices.Concat(f.read, args) }
+// All returns the inputs in reading order, those of flags first.
+func (f *InputFlags) All(args []string) []string { return slices.Concat(f.Read, args) }
 
-// check requires at least one input, and that each has a name and none is a filter
+// Check requires at least one input, and that each has a name and none is a filter
 // expression.
-func (f *inputFlags) check(_ *cobra.Command, args []string) error {
-	inputs := f.all(args)
+func (f *InputFlags) Check(_ *cobra.Command, args []string) error {
+	inputs := f.All(args)
 	switch {
 	case len(inputs) == 0:
 		return &usageError{errors.New("name a capture, or - for standard input")}
 	case slices.Contains(inputs, ""):
 		return &usageError{errors.New("an input's name is empty")}
 	}
-	return checkExpression(args)
+	return CheckExpression(args)
 }
 
-// checkTerminal rejects packets on a terminal, which would interpret some of their bytes
+// CheckTerminal rejects packets on a terminal, which would interpret some of their bytes
 // as commands. Empty names are ignored.
-func (e *env) checkTerminal(outputs ...string) error {
+func (e *Env) CheckTerminal(outputs ...string) error {
 	if e.terminal && slices.ContainsFunc(outputs, outfile.IsStdout) {
 		return &usageError{errors.New("standard output is a terminal, which cannot show packets: name a file, or pipe into a program (-w - | tcpdump -r -)")}
 	}
@@ -163,11 +163,11 @@ type rotateFlags struct {
 }
 
 func (r *rotateFlags) register(f *pflag.FlagSet) {
-	f.Var(newParsed(&r.size, "", "size", parseFileSize), "rotate-size", "limit the size of an output file: 1GiB, 500MB")
-	f.Var(newParsed(&r.every, "", "duration", parseEvery), "rotate-every", "start a file at each full 15m, 1h, 1d in UTC")
+	f.Var(NewParsed(&r.size, "", "size", parseFileSize), "rotate-size", "limit the size of an output file: 1GiB, 500MB")
+	f.Var(NewParsed(&r.every, "", "duration", parseEvery), "rotate-every", "start a file at each full 15m, 1h, 1d in UTC")
 	f.IntVar(&r.keep, "rotate-keep", 0, "keep only the newest `N` output files (0: all)")
-	f.Var(newParsed(&r.keepBytes, "", "size", parseFileSize), "rotate-keep-bytes", "keep only the newest files that fit: 100GiB")
-	groupOutput.add(f, "rotate-size", "rotate-every", "rotate-keep", "rotate-keep-bytes")
+	f.Var(NewParsed(&r.keepBytes, "", "size", parseFileSize), "rotate-keep-bytes", "keep only the newest files that fit: 100GiB")
+	GroupOutput.Add(f, "rotate-size", "rotate-every", "rotate-keep", "rotate-keep-bytes")
 }
 
 // check rejects rotation flags that do not fit together, or without an output that

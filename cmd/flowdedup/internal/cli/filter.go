@@ -17,27 +17,27 @@ import (
 	"github.com/flowdedup/flowdedup/capture/ring"
 )
 
-// filterFlags define which packets are wanted.
-type filterFlags struct {
+// FilterFlags define which packets are wanted.
+type FilterFlags struct {
 	file   string
 	wanted bpf.Filter // complete once load was called
 }
 
-// filterWords are the words of pcap-filter(7) that an expression can begin with.
-var filterWords = []string{
+// FilterWords are the words of pcap-filter(7) that an expression can begin with.
+var FilterWords = []string{
 	"arp", "broadcast", "decnet", "dst", "ether", "gateway", "geneve", "greater", "host", "icmp", "icmp6", "igmp", "inbound",
 	"ip", "ip6", "less", "link", "mpls", "multicast", "net", "not", "outbound", "port", "portrange", "ppp", "pppoed", "pppoes",
 	"proto", "rarp", "sctp", "src", "tcp", "udp", "vlan", "vxlan", "wlan",
 }
 
-func (f *filterFlags) register(fs *pflag.FlagSet) {
+func (f *FilterFlags) Register(fs *pflag.FlagSet) {
 	fs.StringVar(&f.wanted.Expr, "filter", "", "take only packets that match `EXPR`: 'tcp port 443'")
 	fs.StringVar(&f.file, "bpf-file", "", "filter by the tcpdump -ddd program in `FILE`")
-	groupInput.add(fs, "filter", "bpf-file")
+	GroupInput.Add(fs, "filter", "bpf-file")
 }
 
-// files returns the program file, if the user named one.
-func (f *filterFlags) files() []string {
+// Files returns the program file, if the user named one.
+func (f *FilterFlags) Files() []string {
 	if f.file == "" {
 		return nil
 	}
@@ -45,7 +45,7 @@ func (f *filterFlags) files() []string {
 }
 
 // takeExpression sets --filter from the arguments of live, as tcpdump does.
-func (f *filterFlags) takeExpression(cmd *cobra.Command, args []string) error {
+func (f *FilterFlags) takeExpression(cmd *cobra.Command, args []string) error {
 	expression := strings.TrimSpace(strings.Join(args, " "))
 	switch {
 	case expression == "":
@@ -56,8 +56,8 @@ func (f *filterFlags) takeExpression(cmd *cobra.Command, args []string) error {
 	return cmd.Flags().Set("filter", expression)
 }
 
-// load reads the program file.
-func (f *filterFlags) load() error {
+// Load reads the program file.
+func (f *FilterFlags) Load() error {
 	if f.file == "" {
 		return nil
 	}
@@ -79,9 +79,9 @@ func (f *filterFlags) load() error {
 	return nil
 }
 
-// programs returns the kernel's program for each link type of the interfaces, nil for all
+// Programs returns the kernel's program for each link type of the interfaces, nil for all
 // packets.
-func (f *filterFlags) programs(ctx context.Context, c *ring.Config) (map[capture.LinkType][]xbpf.RawInstruction, error) {
+func (f *FilterFlags) Programs(ctx context.Context, c *ring.Config) (map[capture.LinkType][]xbpf.RawInstruction, error) {
 	if f.wanted.All() {
 		return nil, nil
 	}
@@ -106,7 +106,7 @@ func (f *filterFlags) programs(ctx context.Context, c *ring.Config) (map[capture
 }
 
 // forFrames returns the program for Ethernet frames as they are in files, nil for all.
-func (f *filterFlags) forFrames(ctx context.Context) ([]xbpf.RawInstruction, error) {
+func (f *FilterFlags) forFrames(ctx context.Context) ([]xbpf.RawInstruction, error) {
 	if f.wanted.All() {
 		return nil, nil
 	}
@@ -119,7 +119,7 @@ func (f *filterFlags) forFrames(ctx context.Context) ([]xbpf.RawInstruction, err
 
 // program returns the program for the link type of an interface. A snapLen of 0 is
 // unlimited.
-func (f *filterFlags) program(ctx context.Context, link capture.LinkType, snapLen int, iface string) ([]xbpf.RawInstruction, error) {
+func (f *FilterFlags) program(ctx context.Context, link capture.LinkType, snapLen int, iface string) ([]xbpf.RawInstruction, error) {
 	if snapLen == 0 {
 		snapLen = ring.MaxSnapLen
 	}
@@ -140,12 +140,12 @@ func looksLikeExpression(text string) bool {
 	if at := strings.IndexAny(word, " [()&|=!<>"); at >= 0 {
 		word = word[:at]
 	}
-	return slices.Contains(filterWords, word)
+	return slices.Contains(FilterWords, word)
 }
 
-// checkExpression rejects inputs that are no files but a filter expression, which other
+// CheckExpression rejects inputs that are no files but a filter expression, which other
 // programs accept there.
-func checkExpression(args []string) error {
+func CheckExpression(args []string) error {
 	missing := func(name string) bool {
 		_, err := os.Stat(name)
 		return name != "-" && err != nil
@@ -163,5 +163,5 @@ func checkExpression(args []string) error {
 
 // completeExpression lets the shell complete the first words of expressions.
 func completeExpression(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	return filterWords, cobra.ShellCompDirectiveNoFileComp
+	return FilterWords, cobra.ShellCompDirectiveNoFileComp
 }

@@ -1,23 +1,12 @@
-package cli
+package cli_test
 
 import (
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 )
-
-// needTcpdump skips a test if there is no tcpdump to compile expressions.
-func needTcpdump(t *testing.T) string {
-	t.Helper()
-	path, err := exec.LookPath("tcpdump")
-	if err != nil {
-		t.Skip(err)
-	}
-	return path
-}
 
 // TestFilterLikeTcpdump compares the output of a filtered run with that for a capture
 // that tcpdump filtered, for several numbers of workers.
@@ -188,37 +177,6 @@ func TestExpressionForInput(t *testing.T) {
 			if code != exitUsage || out != "" || !strings.Contains(errs, c.want) || len(left) > 0 {
 				t.Errorf("%q: exit code %d, stdout %q, stderr %q, files %q", c.args, code, out, errs, left)
 			}
-		}
-	}
-}
-
-// TestLiveExpression takes the arguments of live as a filter.
-func TestLiveExpression(t *testing.T) {
-	t.Chdir(t.TempDir())
-	if err := os.WriteFile("x", nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct {
-		flags string
-		args  []string
-		expr  string
-		fails bool
-	}{
-		{"", []string{"tcp", "port", "443"}, "tcp port 443", false},
-		{"", []string{"not udp"}, "not udp", false},
-		{"", []string{""}, "", false},
-		{"--filter udp", nil, "udp", false},
-		{"--filter udp", []string{"tcp"}, "", true},
-		{"--bpf-file x", []string{"tcp"}, "", true},
-	} {
-		f, cmd, err := parseLive(t, c.flags)
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = f.filter.takeExpression(cmd, c.args)
-		var usage *usageError
-		if errors.As(err, &usage) != c.fails || !c.fails && f.filter.wanted.Expr != c.expr {
-			t.Errorf("%+v: %v, %q", c, err, f.filter.wanted.Expr)
 		}
 	}
 }

@@ -26,7 +26,7 @@ import (
 
 // flowsFlags are the flags of "flowdedup flows".
 type flowsFlags struct {
-	inputFlags
+	InputFlags
 	keyFlags
 	json, quiet  bool
 	memory       int
@@ -51,14 +51,14 @@ type flowsFlags struct {
 	relay        string
 	spoof        bool
 	inspect      bool
-	page         pageFlag
+	page         PageFlag
 	serve        string
 	reports      string
 	state        string
 	stateEvery   time.Duration
 }
 
-func newFlows(e *env) *cobra.Command {
+func NewFlows(e *Env) *cobra.Command {
 	f := &flowsFlags{}
 	cmd := &cobra.Command{
 		Use:   "flows [flags] [INPUT...]",
@@ -121,8 +121,8 @@ was processed, 130 and 143 ended by a signal.`,
 	return cmd
 }
 
-func (f *flowsFlags) run(cmd *cobra.Command, e *env, args []string) error {
-	inputs := f.all(args)
+func (f *flowsFlags) run(cmd *cobra.Command, e *Env, args []string) error {
+	inputs := f.All(args)
 	if err := f.check(cmd.Flags(), e, inputs); err != nil {
 		return err
 	}
@@ -130,17 +130,17 @@ func (f *flowsFlags) run(cmd *cobra.Command, e *env, args []string) error {
 	if f.secret, err = secret.Random(); err != nil {
 		return fmt.Errorf("make a random key: %w", err)
 	}
-	e.quiet = f.quiet
+	e.Quiet = f.quiet
 	cfg := flows.Config{
 		Inputs: inputs, Listen: f.listen.datagrams, Streams: f.listen.streams, Sockets: min(runtime.GOMAXPROCS(0), maxFlowSockets), Format: f.format, Map: f.mapping, Times: f.times, Inner: f.inner, KeyGiven: cmd.Flags().Changed("key"), Policy: f.policy, Window: f.window,
-		Output: f.output, CSV: f.csv, Rotate: f.rotate.options(), Relay: f.relay, Spoof: f.spoof, Inspect: f.inspect, State: f.state, StateEvery: f.stateEvery, Log: e.logger(),
+		Output: f.output, CSV: f.csv, Rotate: f.rotate.options(), Relay: f.relay, Spoof: f.spoof, Inspect: f.inspect, State: f.state, StateEvery: f.stateEvery, Log: e.Logger(),
 		Match: match.Config{
 			Key: f.key, Points: f.points, NAT: f.nat, OwnerTimeout: f.ownerTimeout, Prefer: f.prefer.exporters,
 			PreferSampling: f.prefer.sampling, Memory: f.memory, Secret: f.secret,
 		},
 	}
 	if f.listen.any() && !f.quiet {
-		cfg.Log = slog.New(monitor.Lines(e.stderr))
+		cfg.Log = slog.New(monitor.Lines(e.Stderr))
 	}
 	if f.policy == flows.Record {
 		cfg.Match.Pairs = &f.deltas
@@ -153,26 +153,26 @@ func (f *flowsFlags) run(cmd *cobra.Command, e *env, args []string) error {
 	if err := f.openReports(cmd.Context(), &cfg); err != nil {
 		return err
 	}
-	page, err := f.page.open(cmd.Context())
+	page, err := f.page.Open(cmd.Context())
 	if err != nil {
 		return err
 	}
 	end, err := f.show(&cfg)
 	if err != nil {
-		return errors.Join(err, page.discard())
+		return errors.Join(err, page.Discard())
 	}
 	defer end()
 	s, err := flows.Run(cmd.Context(), &cfg)
 	f.warnFlows(e, &s)
-	return errors.Join(markDamage(err, s.RecordsIn, s.Damaged), f.print(e, &s, err), f.writePage(page, &s, err))
+	return errors.Join(MarkDamage(err, s.RecordsIn, s.Damaged), f.print(e, &s, err), f.writePage(page, &s, err))
 }
 
 // writePage writes the page unless nothing was opened, or an output failed.
-func (f *flowsFlags) writePage(page pageFile, s *flows.Summary, err error) error {
+func (f *flowsFlags) writePage(page PageFile, s *flows.Summary, err error) error {
 	if s.Policy == "" || errors.Is(err, sink.ErrOutput) {
-		return page.discard()
+		return page.Discard()
 	}
-	return page.write(func(w io.Writer) error { return report.FlowsPage(w, s) })
+	return page.Write(func(w io.Writer) error { return report.FlowsPage(w, s) })
 }
 
 // reportsToStdout reports whether counts go to standard output.
@@ -232,48 +232,48 @@ func readBoundary(name string, cfg *flows.Config) error {
 }
 
 // warnFlows says what makes the answer doubtful.
-func (f *flowsFlags) warnFlows(e *env, s *flows.Summary) {
+func (f *flowsFlags) warnFlows(e *Env, s *flows.Summary) {
 	if s.Sampled > 0 && f.boundary == "" {
-		e.warn(fmt.Errorf("%d of %d records are of exporters that sample packets: points then see different flows, what only one saw is counted, and sums are wrong: use --boundary FILE", s.Sampled, s.RecordsIn))
+		e.Warn(fmt.Errorf("%d of %d records are of exporters that sample packets: points then see different flows, what only one saw is counted, and sums are wrong: use --boundary FILE", s.Sampled, s.RecordsIn))
 	}
 	if n := s.Unchecked; n > 0 {
-		e.warn(fmt.Errorf("%d records passed unchecked: they have no addresses, no template, a value that could not be read, or found no room in --memory", n))
+		e.Warn(fmt.Errorf("%d records passed unchecked: they have no addresses, no template, a value that could not be read, or found no room in --memory", n))
 	}
 	for _, u := range s.Unread {
 		way := "--map says where values are"
 		if u.Time {
 			way = "--time-format says how times are written"
 		}
-		e.warn(fmt.Errorf("%d values of %s could not be read, such as %q: %s", u.Values, u.Field, u.Example, way))
+		e.Warn(fmt.Errorf("%d values of %s could not be read, such as %q: %s", u.Values, u.Field, u.Example, way))
 	}
 	if s.Untimed > 0 {
-		e.warn(fmt.Errorf("%d records are in no window of --of, as they have no time that could be read", s.Untimed))
+		e.Warn(fmt.Errorf("%d records are in no window of --of, as they have no time that could be read", s.Untimed))
 	}
 	if s.Dropped > 0 {
-		e.warn(fmt.Errorf("the kernel dropped %d datagrams because a buffer was full: sysctl -w net.core.rmem_max=67108864", s.Dropped))
+		e.Warn(fmt.Errorf("the kernel dropped %d datagrams because a buffer was full: sysctl -w net.core.rmem_max=67108864", s.Dropped))
 	}
 	if s.RecordsIn == 0 && s.Foreign > 0 {
-		e.warn(fmt.Errorf("none of %d packets is a message of NetFlow of version 1, 5, 7 or 9, IPFIX or sFlow of version 5: others were left out", s.Foreign))
+		e.Warn(fmt.Errorf("none of %d packets is a message of NetFlow of version 1, 5, 7 or 9, IPFIX or sFlow of version 5: others were left out", s.Foreign))
 	}
 	if s.Fragments > 0 {
-		e.warn(fmt.Errorf("%d IP fragments of UDP datagrams could not be put together: others are missing, were cut or contradict them; records in them are missing", s.Fragments))
+		e.Warn(fmt.Errorf("%d IP fragments of UDP datagrams could not be put together: others are missing, were cut or contradict them; records in them are missing", s.Fragments))
 	}
 	if s.RememberedSeconds > 0 {
-		e.warn(fmt.Errorf("messages that come again are known for %.3g seconds only, as exporters send more than memory has room for: what came later is read twice", s.RememberedSeconds))
+		e.Warn(fmt.Errorf("messages that come again are known for %.3g seconds only, as exporters send more than memory has room for: what came later is read twice", s.RememberedSeconds))
 	}
 	if s.Lost > 0 {
-		e.warn(fmt.Errorf("%d records or messages never came, as sequence numbers tell", s.Lost))
+		e.Warn(fmt.Errorf("%d records or messages never came, as sequence numbers tell", s.Lost))
 	}
 }
 
 // print writes the summary to the stream that gets no records.
-func (f *flowsFlags) print(e *env, s *flows.Summary, err error) error {
+func (f *flowsFlags) print(e *Env, s *flows.Summary, err error) error {
 	if s.Policy == "" || errors.Is(err, sink.ErrOutput) {
 		return nil
 	}
-	var w io.Writer = e.stdout
+	var w io.Writer = e.Stdout
 	if outfile.IsStdout(f.output) || f.reportsToStdout() {
-		w = e.stderr
+		w = e.Stderr
 	}
 	switch {
 	case f.json:

@@ -30,26 +30,26 @@ const (
 func (f *flowsFlags) registerFlows(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.SortFlags = false
-	f.inputFlags.register(fs)
+	f.InputFlags.Register(fs)
 	fs.Lookup("read").Usage = "read `FILE`; may be repeated"
 	fs.Var(&f.listen, "listen", "take UDP from exporters at `ADDRESS`: :2055, 192.0.2.1:4739; IPFIX over TCP: tcp-listen://:4739; may be repeated")
 	f.format = "auto"
-	fs.Var(newParsed(&f.format, "auto", "format", oneOf(flows.Formats()...)), "format", "format of inputs: "+strings.Join(flows.Formats(), ", "))
-	fs.Var(newParsed(&f.mapping, "", "fields", text.ParseMapping), "map", "names of values in text: src=client.ip,dst=server.ip,bytes=octets")
-	fs.Var(newParsed(&f.times, "", "layout", text.ParseTimeLayout), "time-format", "how times in text are written, as in strptime: '%d/%m/%Y %I:%M:%S %p'")
+	fs.Var(NewParsed(&f.format, "auto", "format", OneOf(flows.Formats()...)), "format", "format of inputs: "+strings.Join(flows.Formats(), ", "))
+	fs.Var(NewParsed(&f.mapping, "", "fields", text.ParseMapping), "map", "names of values in text: src=client.ip,dst=server.ip,bytes=octets")
+	fs.Var(NewParsed(&f.times, "", "layout", text.ParseTimeLayout), "time-format", "how times in text are written, as in strptime: '%d/%m/%Y %I:%M:%S %p'")
 	fs.BoolVar(&f.inner, "inner", false, "take flows from inside the tunnels of packets that sFlow samples")
-	groupInput.add(fs, "listen", "format", "map", "time-format", "inner")
+	GroupInput.Add(fs, "listen", "format", "map", "time-format", "inner")
 
 	f.policy = flows.Owner
-	fs.Var(newParsed(&f.policy, "owner", "policy", flows.ParsePolicy), "policy", "what becomes of copies: owner, record, merge, mark")
-	fs.Var(newParsed(&f.key, "flow", "key", match.ParseKey), "key", "what makes a flow: flow, biflow (either direction; the default where text reports both in one record); +vlan, +vrf, +tos")
-	fs.Var(newParsed(&f.points, "exporter", "kind", match.ParsePointKind), "point", "what tells points apart: exporter, direction, interface, same (one exporter in several inputs)")
+	fs.Var(NewParsed(&f.policy, "owner", "policy", flows.ParsePolicy), "policy", "what becomes of copies: owner, record, merge, mark")
+	fs.Var(NewParsed(&f.key, "flow", "key", match.ParseKey), "key", "what makes a flow: flow, biflow (either direction; the default where text reports both in one record); +vlan, +vrf, +tos")
+	fs.Var(NewParsed(&f.points, "exporter", "kind", match.ParsePointKind), "point", "what tells points apart: exporter, direction, interface, same (one exporter in several inputs)")
 	fs.BoolVar(&f.nat, "nat", false, "translated addresses make a record one of both flows")
-	fs.Var(newList(&f.prefer, "", "who", parsePreferred), "prefer", "who owns flows: addresses of exporters, or sampling (the smallest interval)")
+	fs.Var(NewList(&f.prefer, "", "who", parsePreferred), "prefer", "who owns flows: addresses of exporters, or sampling (the smallest interval)")
 	fs.StringVar(&f.boundary, "boundary", "", "decide by external and internal interfaces in `FILE`, for sampled exports")
 	f.window = defaultFlowWindow
-	fs.Var(newParsed(&f.window, "10s", "duration", parseDelay), "window", "how long records wait for their copies before they are written")
-	groupCompare.add(fs, "policy", "key", "point", "nat", "prefer", "boundary", "window")
+	fs.Var(NewParsed(&f.window, "10s", "duration", ParseDelay), "window", "how long records wait for their copies before they are written")
+	GroupCompare.Add(fs, "policy", "key", "point", "nat", "prefer", "boundary", "window")
 
 	f.keyFlags.register(fs, keysOfRecords)
 	fs.StringVar(&f.reports, "reports", "", "append counts of --of to `FILE` (default: stdout)")
@@ -62,24 +62,24 @@ func (f *flowsFlags) registerFlows(cmd *cobra.Command) {
 	fs.StringVar(&f.state, "state", "", "save flows and templates to `FILE`, and resume from it")
 	fs.StringVar(&f.serve, "serve", "", "serve metrics and a page at `ADDRESS`: 9469 (loopback only), 0.0.0.0:9469")
 	fs.BoolVar(&f.inspect, "inspect", false, "say who reports what twice, and which policy fits")
-	f.page.register(fs, "with the points and their copies")
+	f.page.Register(fs, "with the points and their copies")
 	fs.BoolVar(&f.json, "json", false, "print JSON")
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "print errors only")
-	groupOutput.add(fs, "write", "csv", "to", "spoof", "reports", "state", "serve", "inspect", "json", "quiet")
+	GroupOutput.Add(fs, "write", "csv", "to", "spoof", "reports", "state", "serve", "inspect", "json", "quiet")
 
-	fs.Var(newParsed(&f.ownerTimeout, "", "duration", parseEvery), "owner-timeout", "wait this long for the owner of a flow to report more (default: for no time; records without times: twice the longest record)")
+	fs.Var(NewParsed(&f.ownerTimeout, "", "duration", parseEvery), "owner-timeout", "wait this long for the owner of a flow to report more (default: for no time; records without times: twice the longest record)")
 	f.deltas = match.Deltas{Start: 5 * time.Second, Duration: -1, Packets: -1, Bytes: -1}
-	fs.Var(newParsed(&f.deltas.Start, "5s", "duration", parseDelay), "start-delta", "policy record: how far apart records may start")
-	fs.Var(newParsed(&f.deltas.Duration, "", "duration", parseDelay), "duration-delta", "policy record: how much durations may differ (default: any)")
-	fs.Var(newParsed(&f.deltas.Packets, "", "N", parseDelta), "packets-delta", "policy record: how many packets records may differ by (default: any)")
-	fs.Var(newParsed(&f.deltas.Bytes, "", "N", parseDelta), "bytes-delta", "policy record: how many bytes records may differ by (default: any)")
+	fs.Var(NewParsed(&f.deltas.Start, "5s", "duration", ParseDelay), "start-delta", "policy record: how far apart records may start")
+	fs.Var(NewParsed(&f.deltas.Duration, "", "duration", ParseDelay), "duration-delta", "policy record: how much durations may differ (default: any)")
+	fs.Var(NewParsed(&f.deltas.Packets, "", "N", parseDelta), "packets-delta", "policy record: how many packets records may differ by (default: any)")
+	fs.Var(NewParsed(&f.deltas.Bytes, "", "N", parseDelta), "bytes-delta", "policy record: how many bytes records may differ by (default: any)")
 	f.memory = defaultFlowMemory
-	fs.Var(newParsed(&f.memory, "64MiB", "size", parseMemory), "memory", "memory for flows: 200MB hold ten million")
+	fs.Var(NewParsed(&f.memory, "64MiB", "size", ParseMemory), "memory", "memory for flows: 200MB hold ten million")
 	f.stateEvery = time.Minute
-	fs.Var(newParsed(&f.stateEvery, "1m", "duration", parseEvery), "state-every", "how often to save the state, besides at the end")
-	groupAdvanced.add(fs, "state-every", "owner-timeout", "start-delta", "duration-delta", "packets-delta", "bytes-delta", "memory")
+	fs.Var(NewParsed(&f.stateEvery, "1m", "duration", parseEvery), "state-every", "how often to save the state, besides at the end")
+	GroupAdvanced.Add(fs, "state-every", "owner-timeout", "start-delta", "duration-delta", "packets-delta", "bytes-delta", "memory")
 	completeKeys(cmd, keysOfRecords)
-	completeWords(cmd, map[string][]string{
+	CompleteWords(cmd, map[string][]string{
 		"listen": {":2055", ":4739", ":6343", "tcp-listen://:4739"}, "format": flows.Formats(), "policy": flows.Policies(),
 		"key": {"flow", "biflow", "flow+vlan", "flow+vrf", "flow+tos"}, "point": {"exporter", "direction", "interface", "same"},
 		"prefer": {"sampling"}, "window": {"10s", "1m"}, "owner-timeout": {"2m", "10m"}, "memory": {"64MiB", "200MB", "1GiB"},
@@ -154,8 +154,8 @@ func parseDelta(s string) (int64, error) {
 	return n, nil
 }
 
-func (f *flowsFlags) check(fs *pflag.FlagSet, e *env, inputs []string) error {
-	if err := checkNamed(fs); err != nil {
+func (f *flowsFlags) check(fs *pflag.FlagSet, e *Env, inputs []string) error {
+	if err := CheckNamed(fs); err != nil {
 		return err
 	}
 	switch {
@@ -192,9 +192,9 @@ func (f *flowsFlags) check(fs *pflag.FlagSet, e *env, inputs []string) error {
 	if err := errors.Join(f.rotate.check(f.output), f.keyFlags.check()); err != nil {
 		return err
 	}
-	if err := f.page.check(&common{json: f.json, quiet: f.quiet}); err != nil {
+	if err := f.page.Check(&Common{JSON: f.json, Quiet: f.quiet}); err != nil {
 		return err
 	}
-	named := files{outputs: []namedFile{{"-w", f.output}, {"--state", f.state}, {"--reports", f.reports}, f.page.named()}, inputs: append(inputs, f.boundary)}
-	return named.check()
+	named := Files{Outputs: []NamedFile{{"-w", f.output}, {"--state", f.state}, {"--reports", f.reports}, f.page.Named()}, Inputs: append(inputs, f.boundary)}
+	return named.Check()
 }

@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"bufio"
@@ -24,6 +24,8 @@ import (
 	"github.com/netsampler/goflow2/v2/decoders/netflow"
 	"github.com/netsampler/goflow2/v2/decoders/netflowlegacy"
 	"github.com/netsampler/goflow2/v2/decoders/sflow"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 )
 
 // exporterAddress is where exporter n sends from, from 1 on, and what it sends to.
@@ -92,7 +94,7 @@ func (r *flowsRun) stop() flowsResult {
 	if err := r.cmd.Process.Signal(os.Interrupt); err != nil {
 		r.t.Fatal(err)
 	}
-	if code := r.wait(); code != exitSignal+2 {
+	if code := r.wait(); code != cli.ExitSignal+2 {
 		r.t.Fatalf("exit code %d: %s", code, r.stderr.String())
 	}
 	return parseFlows(r.t, r.stdout.String())

@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"encoding/binary"
@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	benchlab "github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 )
 
 // softflow exports a capture to an address, which is that of the exporter.
@@ -122,7 +123,7 @@ func TestFlowsListen(t *testing.T) {
 	if err := r.cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	if code := r.wait(); code != exitSignal+2 {
+	if code := r.wait(); code != cli.ExitSignal+2 {
 		t.Fatalf("exit code %d: %s", code, r.stderr.String())
 	}
 	if s := parseFlows(t, r.stdout.String()); s.RecordsIn != 2 || s.Copies != 1 || len(s.Points) != 2 {
@@ -222,7 +223,7 @@ func toldFirst(t *testing.T, sockets int) (got, want map[string]string) {
 	if err := r.cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	if code := r.wait(); code != exitSignal+2 {
+	if code := r.wait(); code != cli.ExitSignal+2 {
 		t.Fatalf("exit code %d: %s", code, r.stderr.String())
 	}
 	if s := parseFlows(t, r.stdout.String()); s.RecordsIn != exporters*told || s.Copies != (exporters-1)*told || len(s.Points) != exporters {

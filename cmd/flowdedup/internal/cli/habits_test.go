@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"os"
@@ -9,6 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/commands"
 )
 
 // TestHabits checks that what is typed for other programs is answered with exit code 2, in
@@ -55,27 +58,27 @@ func TestHabits(t *testing.T) {
 // TestHabitsAreNone checks that no answer is about a flag that the command has, and that
 // flags which answers name exist.
 func TestHabitsAreNone(t *testing.T) {
-	root := newRoot(&env{})
+	root := commands.Root()
 	long := map[string]bool{}
 	for _, cmd := range root.Commands() {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { long["--"+f.Name] = true })
 	}
-	for _, h := range habits {
-		for _, name := range strings.Fields(h.commands) {
+	cli.EachHabit(func(typed, names, answer string) {
+		for _, name := range strings.Fields(names) {
 			cmd := root
-			if name != noCommand {
+			if name != cli.NoCommand {
 				cmd = commandOf(t, root, name)
 			}
-			if len(h.typed) == 2 && cmd.Flags().ShorthandLookup(h.typed[1:]) != nil {
-				t.Errorf("%s has %s", name, h.typed)
+			if len(typed) == 2 && cmd.Flags().ShorthandLookup(typed[1:]) != nil {
+				t.Errorf("%s has %s", name, typed)
 			}
 		}
-		for _, word := range strings.FieldsFunc(h.answer, func(r rune) bool { return strings.ContainsRune(" ,;:'", r) }) {
+		for _, word := range strings.FieldsFunc(answer, func(r rune) bool { return strings.ContainsRune(" ,;:'", r) }) {
 			if strings.HasPrefix(word, "--") && !long[word] {
-				t.Errorf("%s: no command has %s", h.typed, word)
+				t.Errorf("%s: no command has %s", typed, word)
 			}
 		}
-	}
+	})
 }
 
 func commandOf(t *testing.T, root *cobra.Command, name string) *cobra.Command {

@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// setHelp makes -h print one line per main flag, and --help all flags, a description and
+// SetHelp makes -h print one line per main flag, and --help all flags, a description and
 // examples.
-func setHelp(root *cobra.Command) {
+func SetHelp(root *cobra.Command) {
 	root.PersistentFlags().BoolP("help", "h", false, "-h: main flags; --help: all flags, with examples")
 	root.Flags().BoolP("version", "v", false, "print the version")
 	root.SetUsageFunc(usage)
@@ -68,9 +68,9 @@ func wantsShort(args []string) bool {
 	return len(args) > 0 && !slices.ContainsFunc(args, func(s string) bool { return strings.HasPrefix(s, "--help") })
 }
 
-// newHelp returns "flowdedup help". Unlike cobra's it fails for an unknown command, and
+// NewHelp returns "flowdedup help". Unlike cobra's it fails for an unknown command, and
 // names the nearest one.
-func newHelp() *cobra.Command {
+func NewHelp() *cobra.Command {
 	return &cobra.Command{
 		Use:               "help [command]",
 		Short:             "Explain a command",
@@ -80,7 +80,7 @@ func newHelp() *cobra.Command {
 			if err != nil {
 				return &usageError{err}
 			}
-			if err := unknownCommand(about, rest); err != nil {
+			if err := UnknownCommand(about, rest); err != nil {
 				return err
 			}
 			about.InitDefaultVersionFlag()
@@ -106,8 +106,8 @@ func completeCommands(cmd *cobra.Command, args []string, begun string) ([]cobra.
 // listFlags take several words, with commas between them.
 var listFlags = []string{"ignore", "of", "strip", "within"}
 
-// completeWords lets the shell complete the values of flags.
-func completeWords(cmd *cobra.Command, words map[string][]string) {
+// CompleteWords lets the shell complete the values of flags.
+func CompleteWords(cmd *cobra.Command, words map[string][]string) {
 	for flag, list := range words {
 		complete := cobra.FixedCompletions(list, cobra.ShellCompDirectiveNoFileComp)
 		if slices.Contains(listFlags, flag) {
@@ -133,29 +133,29 @@ func completeList(words []string) cobra.CompletionFunc {
 	}
 }
 
-// flagGroup is the heading of a flag in help.
-type flagGroup string
+// Group is the heading of a flag in help.
+type Group string
 
 const (
-	groupInput    flagGroup = "Input"
-	groupLoad     flagGroup = "Load"
-	groupCompare  flagGroup = "Comparing"
-	groupKeep     flagGroup = "Keeping"
-	groupCount    flagGroup = "Counting"
-	groupGoal     flagGroup = "Requirements"
-	groupOutput   flagGroup = "Output"
-	groupAdvanced flagGroup = "Advanced"
-	groupNone     flagGroup = "" // what cobra adds to commands of its own
+	GroupInput    Group = "Input"
+	groupLoad     Group = "Load"
+	GroupCompare  Group = "Comparing"
+	GroupKeep     Group = "Keeping"
+	groupCount    Group = "Counting"
+	groupGoal     Group = "Requirements"
+	GroupOutput   Group = "Output"
+	GroupAdvanced Group = "Advanced"
+	groupNone     Group = "" // what cobra adds to commands of its own
 )
 
 // flagGroups are the groups in the order of help.
-var flagGroups = []flagGroup{groupInput, groupLoad, groupCompare, groupKeep, groupCount, groupGoal, groupOutput, groupAdvanced, groupNone}
+var flagGroups = []Group{GroupInput, groupLoad, GroupCompare, GroupKeep, groupCount, groupGoal, GroupOutput, GroupAdvanced, groupNone}
 
 // groupKey is the annotation that holds the group of a flag.
 const groupKey = "flowdedup_group"
 
-// add puts defined flags into the group.
-func (g flagGroup) add(fs *pflag.FlagSet, names ...string) {
+// Add puts defined flags into the group.
+func (g Group) Add(fs *pflag.FlagSet, names ...string) {
 	for _, name := range names {
 		if err := fs.SetAnnotation(name, groupKey, []string{string(g)}); err != nil {
 			panic("cli: " + err.Error()) // a flag that was never defined
@@ -163,9 +163,9 @@ func (g flagGroup) add(fs *pflag.FlagSet, names ...string) {
 	}
 }
 
-func groupOf(f *pflag.Flag) flagGroup {
+func groupOf(f *pflag.Flag) Group {
 	if at := f.Annotations[groupKey]; len(at) > 0 {
-		return flagGroup(at[0])
+		return Group(at[0])
 	}
 	return groupNone
 }
@@ -180,7 +180,7 @@ func flagUsages(fs *pflag.FlagSet) string {
 
 // flagLines returns one line per flag that is not advanced.
 func flagLines(fs *pflag.FlagSet) string {
-	main := slices.DeleteFunc(slices.Clone(flagGroups), func(g flagGroup) bool { return g == groupAdvanced })
+	main := slices.DeleteFunc(slices.Clone(flagGroups), func(g Group) bool { return g == GroupAdvanced })
 	return groupUsages(fs, main, func(some *pflag.FlagSet) string {
 		var text strings.Builder
 		for line := range strings.Lines(some.FlagUsages()) {
@@ -201,7 +201,7 @@ func shorten(line string) string {
 }
 
 // groupUsages returns what explain returns for each group, under its heading.
-func groupUsages(fs *pflag.FlagSet, groups []flagGroup, explain func(*pflag.FlagSet) string) string {
+func groupUsages(fs *pflag.FlagSet, groups []Group, explain func(*pflag.FlagSet) string) string {
 	var parts []string
 	for _, g := range groups {
 		if some := g.of(fs); some.HasAvailableFlags() {
@@ -212,7 +212,7 @@ func groupUsages(fs *pflag.FlagSet, groups []flagGroup, explain func(*pflag.Flag
 }
 
 // of returns the flags of the group.
-func (g flagGroup) of(fs *pflag.FlagSet) *pflag.FlagSet {
+func (g Group) of(fs *pflag.FlagSet) *pflag.FlagSet {
 	some := pflag.NewFlagSet("", pflag.ContinueOnError)
 	some.SortFlags = fs.SortFlags
 	fs.VisitAll(func(f *pflag.Flag) {
@@ -223,7 +223,7 @@ func (g flagGroup) of(fs *pflag.FlagSet) *pflag.FlagSet {
 	return some
 }
 
-func (g flagGroup) heading() string {
+func (g Group) heading() string {
 	if g == groupNone {
 		return "Flags"
 	}

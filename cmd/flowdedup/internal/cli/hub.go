@@ -45,14 +45,14 @@ func (f *hubFlags) register(cmd *cobra.Command, wait time.Duration) {
 	f.wait = wait
 	fs.StringVar(&f.hub, "hub", "", "remove what other sites have sent: a `TOKEN` of flowdedup-hub join-token, a file that has one, or a server's URL with the token in $"+tokenVariable)
 	fs.StringVar(&f.site, "site", "", "`NAME` of this site, to be sure of the token (default: the token's)")
-	fs.Var(newParsed(&f.wait, wait.String(), "duration", parseDelay), "verdict-wait", "longest wait for the hub; then packets stay, unchecked")
-	groupCompare.add(fs, "hub", "site", "verdict-wait")
-	completeWords(cmd, map[string][]string{"verdict-wait": {wait.String(), "100ms"}})
+	fs.Var(NewParsed(&f.wait, wait.String(), "duration", ParseDelay), "verdict-wait", "longest wait for the hub; then packets stay, unchecked")
+	GroupCompare.Add(fs, "hub", "site", "verdict-wait")
+	CompleteWords(cmd, map[string][]string{"verdict-wait": {wait.String(), "100ms"}})
 }
 
 // check reads the token, and rejects flags that sites cannot choose for themselves. It sets
 // those that the token chooses.
-func (f *hubFlags) check(fs *pflag.FlagSet, c *common, compare *compareFlags, keep *keepFlags) error {
+func (f *hubFlags) check(fs *pflag.FlagSet, c *Common, compare *compareFlags, keep *keepFlags) error {
 	if f.hub == "" {
 		if fs.Changed("site") || fs.Changed("verdict-wait") {
 			return &usageError{errors.New("--site and --verdict-wait need --hub")}
@@ -70,7 +70,7 @@ func (f *hubFlags) check(fs *pflag.FlagSet, c *common, compare *compareFlags, ke
 }
 
 // checkFlags rejects what contradicts the token.
-func (f *hubFlags) checkFlags(fs *pflag.FlagSet, c *common, compare *compareFlags, keep *keepFlags) error {
+func (f *hubFlags) checkFlags(fs *pflag.FlagSet, c *Common, compare *compareFlags, keep *keepFlags) error {
 	kind, err := flow.ParseIdentityKind(cmp.Or(f.token.Identity, flow.L3.String()))
 	if err != nil {
 		return fmt.Errorf("--hub: the token has an identity that this version does not know: %w", err)
@@ -89,24 +89,24 @@ func (f *hubFlags) checkFlags(fs *pflag.FlagSet, c *common, compare *compareFlag
 		return fmt.Errorf("--site %s: the token is that of %s: make another with flowdedup-hub join-token %[1]s", f.site, f.token.Site)
 	case f.wait <= 0:
 		return errors.New("--verdict-wait must be more than 0")
-	case fs.Changed("identity") && compare.identity != kind:
-		return fmt.Errorf("--identity %s: the sites of this hub compare %s: leave it out", compare.identity, kind)
-	case fs.Changed("window") && compare.window != shared:
-		return fmt.Errorf("--window %s: the window of this hub is %s: leave it out", compare.window, shared)
+	case fs.Changed("identity") && compare.Identity != kind:
+		return fmt.Errorf("--identity %s: the sites of this hub compare %s: leave it out", compare.Identity, kind)
+	case fs.Changed("window") && compare.Window != shared:
+		return fmt.Errorf("--window %s: the window of this hub is %s: leave it out", compare.Window, shared)
 	case fs.Changed("key"):
 		return errors.New("--key: the key is the hub's, and in the token: leave it out")
-	case fs.Changed("ignore") && compare.ignore != ignore:
+	case fs.Changed("ignore") && compare.Ignore != ignore:
 		return fmt.Errorf("--ignore %s: the sites of this hub ignore %s: leave it out, or start the hub with it", fs.Lookup("ignore").Value, cmp.Or(f.token.Ignore, "nothing else"))
 	case fs.Changed("identity-bytes") || compare.digest != "aes":
 		return errors.New("--identity-bytes and --digest must be the same at all sites of a hub: leave them out")
-	case fs.Changed("within") && !sameWords(keep.within, within):
-		return fmt.Errorf("--within %s: the copies of this hub come from %s: leave it out, or start the hub with it", strings.Join(keep.within, ","), pointsText(f.token.Within))
+	case fs.Changed("within") && !sameWords(keep.Within, within):
+		return fmt.Errorf("--within %s: the copies of this hub come from %s: leave it out, or start the hub with it", strings.Join(keep.Within, ","), pointsText(f.token.Within))
 	case fs.Changed("learn"):
 		return errors.New("--learn chooses what the sites of a hub must do alike: leave it out")
 	case keep.chooses():
 		return errors.New("--hub keeps the first of equal packets: leave out --keep flow and --prefer")
 	}
-	compare.identity, compare.window, compare.ignore, keep.within = kind, shared, ignore, within
+	compare.Identity, compare.Window, compare.Ignore, keep.Within = kind, shared, ignore, within
 	keep.first = true // which is asked about at once
 	return nil
 }
@@ -135,7 +135,7 @@ func (f *hubFlags) within() (points []string, err error) {
 	if f.token.Within == "" {
 		return nil, nil
 	}
-	if points, err = parseWords(withinWords)(f.token.Within); err != nil {
+	if points, err = ParseWords(WithinWords)(f.token.Within); err != nil {
 		return nil, fmt.Errorf("--hub: the token has points that this version does not know: %w", err)
 	}
 	return points, nil
@@ -147,9 +147,9 @@ func sameWords(a, b []string) bool {
 }
 
 // complete sets the key, once others have chosen theirs.
-func (f *hubFlags) complete(c *common) {
+func (f *hubFlags) complete(c *Common) {
 	if f.hub != "" {
-		c.secret = secret.Secret(f.token.Key)
+		c.Secret = secret.Secret(f.token.Key)
 	}
 }
 
@@ -256,9 +256,9 @@ func notice(reason string) error {
 }
 
 // warnUnchecked says that copies of other sites may remain.
-func warnUnchecked(e *env, s *dedup.Summary) {
+func warnUnchecked(e *Env, s *dedup.Summary) {
 	if s.Unchecked != nil && *s.Unchecked > 0 {
-		e.warn(fmt.Errorf("%d packets stayed unchecked, as the hub did not answer in time: copies of other sites may remain", *s.Unchecked))
+		e.Warn(fmt.Errorf("%d packets stayed unchecked, as the hub did not answer in time: copies of other sites may remain", *s.Unchecked))
 	}
 }
 

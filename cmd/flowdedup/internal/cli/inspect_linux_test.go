@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"bytes"
@@ -88,20 +88,5 @@ func TestInspectMirror(t *testing.T) {
 	}
 	if c := r.Recommendation.Command; !strings.Contains(c, "flowdedup live -i 'vxlan://127.0.0.1?vni=1,2' --identity l3") {
 		t.Errorf("command %q", c)
-	}
-}
-
-// TestInspectSources says in one line what has no meaning.
-func TestInspectSources(t *testing.T) {
-	for _, c := range []struct{ args, want string }{
-		{"-i tcp://a:1", "as inputs, without -i"},
-		{"-i lo -i vxlan://", "not both at a time"},
-		{"-i vxlan:// --fanout cpu", "--fanout is about interfaces"},
-		{"-i vxlan://:x", "not a target of mirrored traffic"},
-	} {
-		_, errs, code := run(append([]string{"inspect"}, strings.Fields(c.args)...)...)
-		if code != exitUsage || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, c.want) {
-			t.Errorf("%s: exit code %d, %q", c.args, code, errs)
-		}
 	}
 }

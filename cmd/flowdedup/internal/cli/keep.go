@@ -7,12 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agnivade/levenshtein"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/capture/ring"
 	"github.com/flowdedup/flowdedup/capture/strip"
@@ -24,7 +22,7 @@ import (
 // keepFlags define which packets are judged, which of equal packets is kept, and what it
 // looks like.
 type keepFlags struct {
-	within        []string
+	WithinFlag
 	only, protect []input.Condition // of several, one has to match
 	keep          string
 	prefer        []input.Condition
@@ -38,11 +36,10 @@ type keepFlags struct {
 
 // The words that these flags take.
 var (
-	keepWords   = []string{"flow", "first"}
-	withinWords = []string{"vlan", "vni", "interface", "input", "lan"}
-	stripWords  = []string{"vlan", "mpls", "pppoe", "tunnel", "arista"}
+	keepWords  = []string{"flow", "first"}
+	stripWords = []string{"vlan", "mpls", "pppoe", "tunnel", "arista"}
 	// conditionWords are what an expression can begin with.
-	conditionWords = append([]string{"interface", "input"}, filterWords...)
+	conditionWords = append([]string{"interface", "input"}, FilterWords...)
 	preferWords    = append([]string{preferFirst}, conditionWords...)
 )
 
@@ -51,20 +48,20 @@ const maxHold = 10 * time.Millisecond
 
 func (f *keepFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	fs.Var(newList(&f.within, "", "points", parseWords(withinWords)), "within", "copies come from the same only: "+strings.Join(withinWords, ", "))
+	f.WithinFlag.Register(fs)
 	fs.Var(newConditions(&f.only), "only", "judge only packets that match `EXPR`; pass others untouched; may be repeated")
 	fs.Var(newConditions(&f.protect), "protect", "never remove packets that match `EXPR`; may be repeated")
-	fs.Var(newParsed(&f.keep, "", "which", oneOfNear(keepWords)), "keep", "of equal packets: flow: all of a conversation from one point, or first (default: flow where packets are written)")
+	fs.Var(NewParsed(&f.keep, "", "which", oneOfNear(keepWords)), "keep", "of equal packets: flow: all of a conversation from one point, or first (default: flow where packets are written)")
 	fs.Var(newPreferences(f), "prefer", "keep the copy that matches `EXPR` (may be repeated, best first), or first: the first one, whole or not")
-	fs.Var(newParsed(&f.hold, "", "duration", parseDelay), "hold", "longest wait for a better copy (default: --window, at most 10ms)")
-	fs.Var(newList(&f.strip, "", "headers", parseWords(stripWords)), "strip", "take headers off what is written: "+strings.Join(stripWords, ", "))
+	fs.Var(NewParsed(&f.hold, "", "duration", ParseDelay), "hold", "longest wait for a better copy (default: --window, at most 10ms)")
+	fs.Var(NewList(&f.strip, "", "headers", ParseWords(stripWords)), "strip", "take headers off what is written: "+strings.Join(stripWords, ", "))
 	fs.BoolVar(&f.decap, "decap", false, "same as --strip tunnel")
 	fs.BoolVar(&f.mark, "mark", false, "write all packets, and mark each copy with a comment (pcapng)")
-	groupCompare.add(fs, "within", "only", "protect")
-	groupKeep.add(fs, "keep", "prefer", "hold", "strip", "decap", "mark")
+	GroupCompare.Add(fs, "only", "protect")
+	GroupKeep.Add(fs, "keep", "prefer", "hold", "strip", "decap", "mark")
 	f.registerSlice(fs)
-	completeWords(cmd, map[string][]string{
-		"slice": sliceWords, "keep": keepWords, "within": withinWords, "strip": stripWords, "hold": {"1ms", "10ms"},
+	CompleteWords(cmd, map[string][]string{
+		"slice": SliceWords, "keep": keepWords, "within": WithinWords, "strip": stripWords, "hold": {"1ms", "10ms"},
 		"only": conditionWords, "protect": conditionWords, "prefer": preferWords,
 	})
 }
@@ -113,14 +110,12 @@ func (f *keepFlags) check(fs *pflag.FlagSet, compare *compareFlags, output strin
 	case err != nil:
 	case len(f.prefer) > dedup.MaxPreferences:
 		err = fmt.Errorf("--prefer may be given %d times, not %d", dedup.MaxPreferences, len(f.prefer))
-	case fs.Changed("hold") && !f.chooses() && !f.intact(compare.identityConfig()):
+	case fs.Changed("hold") && !f.chooses() && !f.intact(compare.IdentityConfig()):
 		err = errors.New("--hold needs --keep flow, as where packets are written, --prefer, or copies that may differ in checksums or length: otherwise no packet waits")
 	case fs.Changed("hold") && f.hold == 0:
 		err = errors.New("--hold 0 leaves no time for a better copy to come: leave it out, or give it a duration")
-	case slices.Contains(f.within, "interface") && compare.across:
-		err = errors.New("--within interface finds copies on one interface only, --across on another only: leave one of them out")
-	case slices.Contains(f.within, "vni") && compare.identity != flow.Inner:
-		err = errors.New("--within vni needs --identity inner: without it the VNI is part of what is compared")
+	case f.contradicts(&compare.CopyFlags) != nil:
+		err = f.contradicts(&compare.CopyFlags)
 	case f.strips() && !f.written:
 		err = errors.New("--strip and --decap change what is written: name a file with -w")
 	case !f.slice.None():
@@ -156,8 +151,8 @@ func (f *keepFlags) checkMark(fs *pflag.FlagSet, output string) error {
 
 // checkInputs rejects what has no meaning for these captures.
 func (f *keepFlags) checkInputs(inputs []string) error {
-	if slices.Contains(f.within, "input") && len(inputs) < 2 {
-		return &usageError{errors.New("--within input needs several captures: name more, or leave it out")}
+	if err := f.WithinFlag.CheckInputs(inputs); err != nil {
+		return err
 	}
 	for _, c := range f.conditions() {
 		if c.Input != "" && !slices.Contains(inputs, c.Input) {
@@ -169,9 +164,9 @@ func (f *keepFlags) checkInputs(inputs []string) error {
 
 // checkInterfaces rejects what has no meaning for captures from these sources. The names of
 // the interfaces of a network are those of its peers.
-func (f *keepFlags) checkInterfaces(from *sources) error {
-	captured, peers := from.interfaces, from.network()
-	if slices.Contains(f.within, "input") {
+func (f *keepFlags) checkInterfaces(from *Sources) error {
+	captured, peers := from.Interfaces, from.network()
+	if slices.Contains(f.Within, "input") {
 		return &usageError{errors.New("--within input is for captures: use --within interface")}
 	}
 	for _, c := range f.conditions() {
@@ -187,7 +182,7 @@ func (f *keepFlags) checkInterfaces(from *sources) error {
 
 // complete adds the choice of packets to the configuration of the filter.
 func (f *keepFlags) complete(c *dedup.Config) {
-	c.Within, c.Only, c.Protect = slices.Sorted(slices.Values(f.within)), f.only, f.protect
+	c.Within, c.Only, c.Protect = slices.Sorted(slices.Values(f.Within)), f.only, f.protect
 	c.Choice = dedup.Choice{Flow: f.keep == "flow", Prefer: f.prefer, Intact: f.intact(c.Identity), Strip: f.strip, Slice: f.slice, Mark: f.mark}
 	if f.decap && !slices.Contains(f.strip, "tunnel") {
 		c.Choice.Strip = append(slices.Clone(f.strip), "tunnel")
@@ -209,68 +204,18 @@ func holdOf(hold time.Duration, w window.Window) time.Duration {
 }
 
 // warnHold reports a hold of which a part is of no use.
-func (f *keepFlags) warnHold(e *env, w window.Window) {
+func (f *keepFlags) warnHold(e *Env, w window.Window) {
 	if w.Duration > 0 && f.hold > w.Duration {
-		e.warn(fmt.Errorf("--hold %v is longer than --window %v: no copy comes after the window", f.hold, w.Duration))
+		e.Warn(fmt.Errorf("--hold %v is longer than --window %v: no copy comes after the window", f.hold, w.Duration))
 	}
 }
 
 // warnUnmatched reports conditions that no packet matched.
-func warnUnmatched(e *env, s *dedup.Summary) {
+func warnUnmatched(e *Env, s *dedup.Summary) {
 	if s.PacketsIn == 0 {
 		return
 	}
 	for _, condition := range s.Unmatched {
-		e.warn(fmt.Errorf("no packet matched %s", condition))
+		e.Warn(fmt.Errorf("no packet matched %s", condition))
 	}
-}
-
-// parseWords reads words of a list, separated by commas, each at most once.
-func parseWords(words []string) func(string) ([]string, error) {
-	one := oneOfNear(words)
-	return func(s string) (found []string, err error) {
-		for word := range strings.SplitSeq(s, ",") {
-			if word, err = one(strings.TrimSpace(word)); err != nil {
-				return nil, err
-			}
-			if slices.Contains(found, word) {
-				return nil, fmt.Errorf("%s is named twice", word)
-			}
-			found = append(found, word)
-		}
-		return found, nil
-	}
-}
-
-// oneOfNear is oneOf for words that are easily mistyped: its error names the nearest.
-func oneOfNear(words []string) func(string) (string, error) {
-	exact := oneOf(words...)
-	return func(s string) (string, error) {
-		word, err := exact(s)
-		if near := didYouMean("", s, words); err != nil && near != "" {
-			err = fmt.Errorf("%w%s", err, near)
-		}
-		return word, err
-	}
-}
-
-// didYouMean returns a question for the word nearest to a mistyped one, "" if none is
-// near.
-func didYouMean(before, typed string, words []string) string {
-	best := nearest(typed, words)
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf("; did you mean %s%s?", before, best)
-}
-
-// nearest returns the word nearest to a mistyped one, "" if none is near.
-func nearest(typed string, words []string) string {
-	best, distance := "", 3 // farther words are not typing errors
-	for _, word := range words {
-		if d := levenshtein.ComputeDistance(typed, word); d < distance {
-			best, distance = word, d
-		}
-	}
-	return best
 }

@@ -36,8 +36,3 @@ func (f *keepFlags) checkFirst() error {
 // intact reports whether whole packets with the right checksums are kept before others. It
 // matters for what is written, where equal packets may differ in that.
 func (f *keepFlags) intact(c flow.IdentityConfig) bool { return f.written && !f.first && c.Uneven() }
-
-// identityConfig returns what is compared.
-func (f *compareFlags) identityConfig() flow.IdentityConfig {
-	return flow.IdentityConfig{Kind: f.identity, Ignore: f.ignore, Bytes: f.identityBytes}
-}

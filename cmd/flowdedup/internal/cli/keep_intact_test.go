@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"bytes"
@@ -186,37 +186,5 @@ func TestIntactText(t *testing.T) {
 	}
 	if out, _, _ := run(args...); strings.Contains(out, "preferred") || strings.Contains(out, "held") {
 		t.Errorf("%s", out)
-	}
-}
-
-// TestIntactConfig checks where whole packets with the right checksums are preferred.
-func TestIntactConfig(t *testing.T) {
-	for line, want := range map[string]bool{
-		"--ignore l4-checksum -w a": true, "--ignore tcp-seq --forward eth9": true, "--ignore nat --duplicates a": true, "--identity-bytes 64 -w a": true,
-		"--ignore none,l4-checksum -w a": true, "--identity frame --ignore l4-checksum -w a": true, "--ignore l4-checksum --mark -w a.pcapng": true,
-		"--ignore l4-checksum": false, "--ignore l4-checksum -w a --prefer first": false, "-w a": false, "--ignore ip-id -w a": false,
-		"--identity inner --keep flow -w a": false,
-	} {
-		f, cmd, err := parseKeepLive(t, line)
-		if err != nil {
-			t.Fatal(line, err)
-		}
-		got := f.config(cmd).Dedup.Choice
-		if got.Intact != want || want && got.Hold == 0 {
-			t.Errorf("%s: %+v, want %v", line, got, want)
-		}
-	}
-	for _, c := range []struct{ line, want string }{
-		{"--prefer first --prefer=vlan~10", "leave out the other --prefer"},
-		{"--prefer=vlan~10 --prefer first", "leave out the other --prefer"},
-		{"--ignore l4-checksum --hold 1ms", "--hold needs"},
-		{"--ignore l4-checksum -w a --keep first --prefer first --hold 1ms", "--hold needs"},
-		{"--ignore l4-checksum -w a --hold 1ms", ""},
-		{"--prefer first --keep flow --hold 1ms -w a", ""},
-	} {
-		_, _, err := parseKeepLive(t, c.line)
-		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
-			t.Errorf("%s: %v, want %q", c.line, err, c.want)
-		}
 	}
 }

@@ -13,11 +13,11 @@ import (
 
 // registerLearn adds the flags of runs that find out themselves what to remove.
 func (f *liveFlags) registerLearn(fs *pflag.FlagSet) {
-	fs.Var(newParsed(&f.learn, "", "duration", parseLength), "learn", "inspect packets for this time first, and choose what to remove: 1m")
+	fs.Var(NewParsed(&f.learn, "", "duration", ParseLength), "learn", "inspect packets for this time first, and choose what to remove: 1m")
 	f.learnEvery = time.Hour
-	fs.Var(newParsed(&f.learnEvery, "1h", "duration", parseLength), "learn-every", "inspect again this often")
-	groupCompare.add(fs, "learn")
-	groupAdvanced.add(fs, "learn-every")
+	fs.Var(NewParsed(&f.learnEvery, "1h", "duration", ParseLength), "learn-every", "inspect again this often")
+	GroupCompare.Add(fs, "learn")
+	GroupAdvanced.Add(fs, "learn-every")
 }
 
 // learnedFlags are the flags whose values --learn chooses.

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,7 +12,6 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/netio"
 	"github.com/flowdedup/flowdedup/capture/outfile"
-	"github.com/flowdedup/flowdedup/capture/ring"
 	"github.com/flowdedup/flowdedup/capture/xdp"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
@@ -25,17 +22,17 @@ import (
 
 // liveFlags are the flags of "flowdedup live".
 type liveFlags struct {
-	common
+	Common
 	compareFlags
 	keepFlags
 	profileFlags
 	hubFlags
 	keyFlags
-	ringFlags
+	RingFlags
 	output, duplicates, forward string
 	rotate                      rotateFlags
-	net                         netFlags
-	sources                     sources // the values of -i
+	net                         NetFlags
+	sources                     Sources // the values of -i
 	distinctMemory              int     // 0 for layout.MemoryBudget
 	reports                     string
 	save                        saveFlags
@@ -52,7 +49,7 @@ type liveFlags struct {
 	learn, learnEvery           time.Duration
 }
 
-func newLive(e *env) *cobra.Command {
+func NewLive(e *Env) *cobra.Command {
 	f := &liveFlags{}
 	cmd := &cobra.Command{
 		Use:   "live -i IFACE [flags] [EXPRESSION...]",
@@ -127,7 +124,7 @@ capability: setcap cap_net_raw+ep.`,
 
   # report addresses and flows per hour, as an unprivileged user
   flowdedup live -i eth1 --of src,dst,flow --reports counts.jsonl --user nobody`,
-		Args:              f.filter.takeExpression,
+		Args:              f.Filter.takeExpression,
 		ValidArgsFunction: completeExpression,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return f.run(cmd, e) },
 	}
@@ -138,15 +135,15 @@ capability: setcap cap_net_raw+ep.`,
 func (f *liveFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.SortFlags = false
-	f.registerInterfaces(fs)
-	f.filter.register(fs)
+	f.RegisterInterfaces(fs)
+	f.Filter.Register(fs)
 	fs.StringVarP(&f.output, "write", "w", "", "write kept packets to `FILE` (-: stdout)")
 	fs.StringVar(&f.duplicates, "duplicates", "", "write removed packets to `FILE`")
 	f.rotate.register(fs)
-	f.net.register(fs)
-	f.net.registerMerge(fs)
+	f.net.Register(fs)
+	f.net.RegisterMerge(fs)
 	fs.StringVar(&f.forward, "forward", "", "send kept packets out of `IFACE`")
-	f.window = window.Window{Duration: liveWindow}
+	f.Window = window.Window{Duration: liveWindow}
 	f.compareFlags.register(fs)
 	f.keepFlags.register(cmd)
 	f.profileFlags.register(cmd)
@@ -154,31 +151,31 @@ func (f *liveFlags) register(cmd *cobra.Command) {
 	f.registerFilter(fs, usualMethods, measuringMethods()...)
 	f.registerLearn(fs)
 	f.keyFlags.register(fs, keysOfPackets)
-	fs.Var(newParsed(&f.distinctMemory, "", "size", parseMemory), "distinct-memory", "memory of all counters, beyond which they sample (default: 1/8 of memory or of the cgroup's limit)")
+	fs.Var(NewParsed(&f.distinctMemory, "", "size", ParseMemory), "distinct-memory", "memory of all counters, beyond which they sample (default: 1/8 of memory or of the cgroup's limit)")
 	fs.StringVar(&f.reports, "reports", "", "append counts to `FILE` (default: stdout)")
 	f.save.register(fs, "DIR")
-	f.ringFlags.register(fs)
+	f.RingFlags.Register(fs)
 	f.registerTcpdump(fs)
 	f.slide, f.stateEvery = time.Minute, time.Minute
-	fs.Var(newParsed(&f.slide, "1m", "duration", parseDelay), "slide", "report the past --every this often (0: never)")
+	fs.Var(NewParsed(&f.slide, "1m", "duration", ParseDelay), "slide", "report the past --every this often (0: never)")
 	fs.StringVar(&f.state, "state", "", "save the run to `FILE`, and resume from it")
-	fs.Var(newParsed(&f.stateEvery, "1m", "duration", parseEvery), "state-every", "how often to save the state, besides at the end")
+	fs.Var(NewParsed(&f.stateEvery, "1m", "duration", parseEvery), "state-every", "how often to save the state, besides at the end")
 	f.stateMismatch = "refuse"
-	fs.Var(newParsed(&f.stateMismatch, "refuse", "what", oneOf("refuse", "begin")), "state-mismatch", "what a state of other settings does: refuse,\nor begin anew and keep it under another name")
+	fs.Var(NewParsed(&f.stateMismatch, "refuse", "what", OneOf("refuse", "begin")), "state-mismatch", "what a state of other settings does: refuse,\nor begin anew and keep it under another name")
 	fs.StringVarP(&f.user, "user", "Z", "", "become user `NAME` (or UID, UID:GID) once interfaces are open")
 	fs.Uint64VarP(&f.packets, "count", "c", 0, "stop after `N` packets")
-	fs.Var(newParsed(&f.duration, "", "duration", parseDelay), "duration", "stop after this time")
-	f.registerRun(fs)
+	fs.Var(NewParsed(&f.duration, "", "duration", ParseDelay), "duration", "stop after this time")
+	f.RegisterRun(fs)
 	fs.StringVar(&f.listen, "listen", "", "serve metrics and a page at `ADDRESS`: 9469 (loopback only), 0.0.0.0:9469")
 	f.logFormat = "text"
-	fs.Var(newParsed(&f.logFormat, "text", "format", oneOf("text", "json")), "log", "log format: text, json")
-	groupInput.add(fs, "count", "duration")
-	groupCount.add(fs, "slide")
-	groupOutput.add(fs, "write", "duplicates", "forward", "reports", "state", "listen", "log")
-	groupAdvanced.add(fs, "distinct-memory", "state-every", "state-mismatch", "user")
+	fs.Var(NewParsed(&f.logFormat, "text", "format", OneOf("text", "json")), "log", "log format: text, json")
+	GroupInput.Add(fs, "count", "duration")
+	groupCount.Add(fs, "slide")
+	GroupOutput.Add(fs, "write", "duplicates", "forward", "reports", "state", "listen", "log")
+	GroupAdvanced.Add(fs, "distinct-memory", "state-every", "state-mismatch", "user")
 	completeCompare(cmd)
 	completeKeys(cmd, keysOfPackets)
-	completeWords(cmd, map[string][]string{"log": {"text", "json"}, "fanout": fanouts, "capture": captures, "filter": filterWords, "state-mismatch": {"refuse", "begin"}, "learn": {"10s", "1m"}, "learn-every": {"1h", "1d"}, "distinct-memory": {"256MiB", "1GiB"}})
+	CompleteWords(cmd, map[string][]string{"log": {"text", "json"}, "fanout": Fanouts, "capture": captures, "filter": FilterWords, "state-mismatch": {"refuse", "begin"}, "learn": {"10s", "1m"}, "learn-every": {"1h", "1d"}, "distinct-memory": {"256MiB", "1GiB"}})
 	fs.Lookup("interface").Usage = "capture from `IFACE`, any, an address or a mirror target; may be repeated"
 	for name, complete := range map[string]cobra.CompletionFunc{"interface": completeSources, "forward": completeInterfaces} {
 		if err := cmd.RegisterFlagCompletionFunc(name, complete); err != nil {
@@ -188,11 +185,11 @@ func (f *liveFlags) register(cmd *cobra.Command) {
 }
 
 func (f *liveFlags) check(cmd *cobra.Command) error {
-	if err := checkNamed(cmd.Flags()); err != nil {
+	if err := CheckNamed(cmd.Flags()); err != nil {
 		return err
 	}
 	switch {
-	case len(f.conf.Interfaces) == 0:
+	case len(f.Conf.Interfaces) == 0:
 		return &usageError{fmt.Errorf("name an interface with -i; available: %s", interfaceNames())}
 	case len(f.of) == 0 && f.reports != "":
 		return &usageError{errors.New("--reports needs --of, what to count")}
@@ -216,25 +213,25 @@ func (f *liveFlags) check(cmd *cobra.Command) error {
 	if err := f.checkTcpdump(cmd.Flags()); err != nil {
 		return err // the other checks would explain flags that were not typed
 	}
-	if err := errors.Join(f.rotate.check(f.output, f.duplicates), f.compareFlags.check(cmd, &f.common),
+	if err := errors.Join(f.rotate.check(f.output, f.duplicates), f.compareFlags.check(cmd, &f.Common),
 		f.keepFlags.check(cmd.Flags(), &f.compareFlags, f.output, f.writes()),
-		f.checkSources(cmd.Flags()), f.keyFlags.check(), f.ringFlags.check(),
-		f.hubFlags.check(cmd.Flags(), &f.common, &f.compareFlags, &f.keepFlags),
-		f.net.check(f.sources.names(), f.rotate.rotates(), f.output, f.duplicates), f.checkLearn(cmd.Flags())); err != nil {
+		f.checkSources(cmd.Flags()), f.keyFlags.check(), f.RingFlags.Check(),
+		f.hubFlags.check(cmd.Flags(), &f.Common, &f.compareFlags, &f.keepFlags),
+		f.net.Check(f.sources.names(), f.rotate.rotates(), f.output, f.duplicates), f.checkLearn(cmd.Flags())); err != nil {
 		return err
 	}
-	named := files{outputs: []namedFile{
+	named := Files{Outputs: []NamedFile{
 		{"-w", f.output}, {"--duplicates", f.duplicates}, {"--reports", f.reports}, {"--state", f.state},
-	}, inputs: f.filter.files()}
-	return named.check()
+	}, Inputs: f.Filter.Files()}
+	return named.Check()
 }
 
 // checkSources sorts the values of -i, and rejects what has no meaning for them.
 func (f *liveFlags) checkSources(fs *pflag.FlagSet) (err error) {
-	if f.sources, err = parseSources(f.conf.Interfaces); err != nil {
+	if f.sources, err = ParseSources(f.Conf.Interfaces); err != nil {
 		return err
 	}
-	if err := f.sources.check(fs); err != nil {
+	if err := f.sources.Check(fs); err != nil {
 		return err
 	}
 	return f.checkInterfaces(&f.sources)
@@ -244,31 +241,31 @@ func (f *liveFlags) packetsToStdout() bool {
 	return outfile.IsStdout(f.output) || outfile.IsStdout(f.duplicates)
 }
 
-func (f *liveFlags) run(cmd *cobra.Command, e *env) error {
-	if err := errors.Join(f.check(cmd), e.checkTerminal(f.output, f.duplicates)); err != nil {
+func (f *liveFlags) run(cmd *cobra.Command, e *Env) error {
+	if err := errors.Join(f.check(cmd), e.CheckTerminal(f.output, f.duplicates)); err != nil {
 		return err
 	}
-	if err := f.finish(cmd.Flags()); err != nil {
+	if err := f.Finish(cmd.Flags()); err != nil {
 		return err
 	}
-	f.hubFlags.complete(&f.common)
-	e.quiet = f.quiet
-	f.warnHold(e, f.window)
+	f.hubFlags.complete(&f.Common)
+	e.Quiet = f.Quiet
+	f.warnHold(e, f.Window)
 	cfg := f.config(cmd)
 	var err error
 	if cfg.TLS, err = netio.LoadTLS(f.net.cert, f.net.key, f.net.ca); err != nil {
 		return err
 	}
 	switch {
-	case len(f.sources.interfaces) == 0: // the filter is applied to what comes
+	case len(f.sources.Interfaces) == 0: // the filter is applied to what comes
 	case f.capture == captureXDP:
 		cfg.XDP = &xdp.Config{Take: f.takeInterface}
-		cfg.XDP.Filter, err = f.filter.forFrames(cmd.Context())
+		cfg.XDP.Filter, err = f.Filter.forFrames(cmd.Context())
 	default:
-		cfg.Ring.Filters, err = f.filter.programs(cmd.Context(), &cfg.Ring)
+		cfg.Ring.Filters, err = f.Filter.Programs(cmd.Context(), &cfg.Ring)
 	}
 	if err != nil {
-		return named(err)
+		return NameInterfaces(err)
 	}
 	show, err := f.newShow(e)
 	if err != nil {
@@ -297,7 +294,7 @@ func (f *liveFlags) run(cmd *cobra.Command, e *env) error {
 		f.warnDropped(e, &summary)
 		err = errors.Join(err, f.print(e, &summary))
 	}
-	return named(err)
+	return NameInterfaces(err)
 }
 
 // config returns what to run.
@@ -310,19 +307,19 @@ func (f *liveFlags) config(cmd *cobra.Command) live.Config {
 		past = f.every
 	}
 	if f.forward != "" && !cmd.Flags().Changed("workers") {
-		f.workers = 1 // sending is one thread's, and what packets wait for
+		f.Workers = 1 // sending is one thread's, and what packets wait for
 	}
-	f.conf.Promiscuous = f.conf.Promiscuous && !f.notPromiscuous
-	filter := f.compareFlags.config(cmd, &f.common)
+	f.Conf.Promiscuous = f.Conf.Promiscuous && !f.notPromiscuous
+	filter := f.compareFlags.config(cmd, &f.Common)
 	f.keepFlags.complete(&filter)
-	captured := f.ringConfig(cmd, f.forward != "")
-	captured.Interfaces = f.sources.interfaces
+	captured := f.RingConfig(cmd, f.forward != "")
+	captured.Interfaces = f.sources.Interfaces
 	return live.Config{
-		Inputs: f.conf.Interfaces, Addresses: f.sources.addresses, MergeWait: f.net.mergeWait,
-		Mirror: f.sources.mirror(&captured),
-		Ring:   captured, Filter: f.filter.wanted, Dedup: filter,
+		Inputs: f.Conf.Interfaces, Addresses: f.sources.Addresses, MergeWait: f.net.mergeWait,
+		Mirror: f.sources.Mirror(&captured),
+		Ring:   captured, Filter: f.Filter.wanted, Dedup: filter,
 		Distinct: distinct.Config{
-			Keys: f.keys(), Calendar: f.calendar(), Method: "auto", FPR: defaultFPR, Secret: f.secret, Past: past,
+			Keys: f.keys(), Calendar: f.calendar(), Method: "auto", FPR: defaultFPR, Secret: f.Secret, Past: past,
 			Budget: f.budget(), SetLimit: uint64(f.save.setLimit),
 		},
 		Save: f.save.to, Sensor: cmp.Or(f.save.sensor, f.token.Site, hostSensor()),
@@ -342,16 +339,16 @@ func (f *liveFlags) budget() int {
 }
 
 // warnDropped reports what the kernel dropped and what was not forwarded.
-func (f *liveFlags) warnDropped(e *env, s *live.Summary) {
+func (f *liveFlags) warnDropped(e *Env, s *live.Summary) {
 	for i := range s.Interfaces {
 		if n := &s.Interfaces[i]; n.Dropped > 0 {
-			e.warn(fmt.Errorf("%s: the kernel dropped %d of %d packets because a %s was full: use a larger --ring-size",
+			e.Warn(fmt.Errorf("%s: the kernel dropped %d of %d packets because a %s was full: use a larger --ring-size",
 				n.Name, n.Dropped, n.Received, bufferOf(n)))
 		}
 	}
 	if n := s.Forward; n != nil {
 		if lost := n.Skipped() + n.Lost; lost > 0 {
-			e.warn(fmt.Errorf("%s: %d of %d packets were not sent", n.Interface, lost, lost+n.Sent))
+			e.Warn(fmt.Errorf("%s: %d of %d packets were not sent", n.Interface, lost, lost+n.Sent))
 		}
 	}
 }
@@ -365,14 +362,14 @@ func bufferOf(n *live.Interface) string {
 }
 
 // print writes the summary to the stream that gets neither packets nor counts.
-func (f *liveFlags) print(e *env, s *live.Summary) error {
+func (f *liveFlags) print(e *Env, s *live.Summary) error {
 	noticeTunnels(e, &s.Summary)
-	warnUnopened(e, "packets", s.Unopened, s.PacketsIn)
-	w := e.stdout
+	WarnUnopened(e, "packets", s.Unopened, s.PacketsIn)
+	w := e.Stdout
 	if f.packetsToStdout() || len(f.of) > 0 && outfile.IsStdout(f.reports) {
-		w = e.stderr
+		w = e.Stderr
 	}
-	if f.json {
+	if f.JSON {
 		return f.printTo(w, s)
 	}
 	return f.printTo(e.unlessClosed(w), s) // a service may have none
@@ -380,40 +377,10 @@ func (f *liveFlags) print(e *env, s *live.Summary) error {
 
 func (f *liveFlags) printTo(w io.Writer, s *live.Summary) error {
 	switch {
-	case f.json:
+	case f.JSON:
 		return report.LiveJSON(w, s)
-	case f.quiet:
+	case f.Quiet:
 		return nil
 	}
 	return report.LiveText(w, s, f.output != "" || f.forward != "")
-}
-
-// named adds to errors about interfaces what to name instead.
-func named(err error) error {
-	switch {
-	case errors.Is(err, ring.ErrNoInterface):
-		return fmt.Errorf("%w; available: %s", err, interfaceNames())
-	case errors.Is(err, xdp.ErrInUse):
-		return &usageError{fmt.Errorf("%w: use --capture afpacket, or --take-interface", err)}
-	case errors.Is(err, xdp.ErrUnfit):
-		return &usageError{fmt.Errorf("%w: use --capture afpacket", err)}
-	}
-	return err
-}
-
-// interfaceNames returns the interfaces of this machine.
-func interfaceNames() string {
-	all, err := net.Interfaces()
-	if err != nil {
-		return err.Error()
-	}
-	var names []string
-	for i := range all {
-		names = append(names, all[i].Name)
-	}
-	return strings.Join(append(names, ring.Any), ", ")
-}
-
-func completeInterfaces(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return strings.Split(interfaceNames(), ", "), cobra.ShellCompDirectiveNoFileComp
 }

@@ -19,7 +19,7 @@ const liveWindow = 10 * time.Millisecond
 // is kept.
 func (f *liveFlags) chooseDefaults(fs *pflag.FlagSet) error {
 	if !fs.Changed("window") && f.cardTimes(ring.StampsInHardware) {
-		f.window.Duration = window.Default
+		f.Window.Duration = window.Default
 	}
 	return f.profileFlags.apply(fs, &f.compareFlags, &f.keepFlags, f.writes())
 }
@@ -28,7 +28,7 @@ func (f *liveFlags) chooseDefaults(fs *pflag.FlagSet) error {
 // of an interface gives times.
 func (f *liveFlags) cardTimes(stamps func(string) bool) bool {
 	unstamped := func(name string) bool { return !stamps(name) } // so are any, addresses and mirror targets
-	return f.conf.HardwareTime && !slices.ContainsFunc(f.conf.Interfaces, unstamped)
+	return f.Conf.HardwareTime && !slices.ContainsFunc(f.Conf.Interfaces, unstamped)
 }
 
 // writes reports whether packets are written or forwarded.

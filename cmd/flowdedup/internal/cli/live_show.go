@@ -16,7 +16,7 @@ const lineEvery = 10 * time.Second
 
 // liveShow shows a run on standard error, over HTTP, and to the service manager.
 type liveShow struct {
-	env      *env
+	env      *Env
 	stderr   io.Writer
 	view     *monitor.View     // nil with --quiet
 	server   *monitor.Server   // nil without --listen
@@ -24,8 +24,8 @@ type liveShow struct {
 	log      *slog.Logger
 }
 
-func (f *liveFlags) newShow(e *env) (*liveShow, error) {
-	s := &liveShow{env: e, stderr: e.stderr}
+func (f *liveFlags) newShow(e *Env) (*liveShow, error) {
+	s := &liveShow{env: e, stderr: e.Stderr}
 	if f.listen != "" {
 		var err error
 		if s.server, err = monitor.Listen(f.listen); errors.Is(err, monitor.ErrAddress) {
@@ -34,13 +34,13 @@ func (f *liveFlags) newShow(e *env) (*liveShow, error) {
 			return nil, fmt.Errorf("--listen %s: %w", f.listen, err)
 		}
 	}
-	if !f.quiet {
-		s.view = monitor.NewView(e.stderr, lineEvery, f.handler())
+	if !f.Quiet {
+		s.view = monitor.NewView(e.Stderr, lineEvery, f.handler())
 		e.mu.Lock()
-		e.stderr = s.view // it shows other messages in their place
+		e.Stderr = s.view // it shows other messages in their place
 		e.mu.Unlock()
 	}
-	s.log = slog.New(f.handler()(e.stderr))
+	s.log = slog.New(f.handler()(e.Stderr))
 	var err error
 	if s.notifier, err = monitor.NewNotifier(); err != nil {
 		s.log.Warn("cannot notify the service manager", "error", err)
@@ -56,7 +56,7 @@ func (f *liveFlags) handler() func(io.Writer) slog.Handler {
 	switch {
 	case f.logFormat == "json":
 		return f.jsonHandler
-	case f.quiet:
+	case f.Quiet:
 		return monitor.Errors
 	}
 	return monitor.Lines
@@ -64,7 +64,7 @@ func (f *liveFlags) handler() func(io.Writer) slog.Handler {
 
 func (f *liveFlags) jsonHandler(w io.Writer) slog.Handler {
 	level := slog.LevelInfo
-	if f.quiet {
+	if f.Quiet {
 		level = slog.LevelError
 	}
 	return slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level})
@@ -88,7 +88,7 @@ func (s *liveShow) close() {
 	if s.view != nil {
 		s.view.Close()
 		s.env.mu.Lock()
-		s.env.stderr = s.stderr
+		s.env.Stderr = s.stderr
 		s.env.mu.Unlock()
 		s.view = nil
 	}

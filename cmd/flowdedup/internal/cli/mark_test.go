@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"bytes"
@@ -63,7 +63,7 @@ func TestMark(t *testing.T) {
 			if err := json.Unmarshal(data, &want); err != nil {
 				t.Fatal(err)
 			}
-			args, inputs := want.flags(), want.inputs()
+			args, inputs := want.Flags(), want.Inputs()
 			file, comments := checkMark(t, &want, args, inputs)
 			if !testing.Short() {
 				checkByTshark(t, file, comments)

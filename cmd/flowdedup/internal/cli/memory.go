@@ -18,9 +18,9 @@ func boundHeap() {
 	}
 }
 
-// remembered returns how many bytes packets may take: what --memory says, else its default,
+// Remembered returns how many bytes packets may take: what --memory says, else its default,
 // but at most a quarter of what the process can have.
-func remembered(fs *pflag.FlagSet, memory int) int {
+func Remembered(fs *pflag.FlagSet, memory int) int {
 	if fs.Changed("memory") {
 		return memory
 	}

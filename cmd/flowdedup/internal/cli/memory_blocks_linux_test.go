@@ -1,6 +1,6 @@
 //go:build linux && !race
 
-package cli
+package cli_test
 
 import (
 	"bufio"

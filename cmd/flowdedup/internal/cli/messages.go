@@ -18,8 +18,8 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
-// report prints an error, one line per joined error. It prints equal texts once.
-func (e *env) report(err error) {
+// Report prints an error, one line per joined error. It prints equal texts once.
+func (e *Env) Report(err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	told := map[string]bool{}
@@ -32,17 +32,19 @@ func (e *env) report(err error) {
 }
 
 // line prints one line. e.mu is held.
-func (e *env) line(text string) {
-	e.clearProgress()
-	fmt.Fprintf(e.stderr, "flowdedup: %s\n", show.Printable(strings.ReplaceAll(text, "\n", "; ")))
+func (e *Env) line(text string) {
+	if e.clearProgress != nil {
+		e.clearProgress()
+	}
+	fmt.Fprintf(e.Stderr, "flowdedup: %s\n", show.Printable(strings.ReplaceAll(text, "\n", "; ")))
 }
 
 // maxWarnings is how many warnings a run prints. A hostile file can cause one per packet.
 const maxWarnings = 10
 
-// warn prints a warning; the run goes on. It is safe for concurrent use.
-func (e *env) warn(err error) {
-	if e.quiet {
+// Warn prints a warning; the run goes on. It is safe for concurrent use.
+func (e *Env) Warn(err error) {
+	if e.Quiet {
 		return
 	}
 	e.mu.Lock()
@@ -58,8 +60,8 @@ func (e *env) warn(err error) {
 }
 
 // notice prints a hint that is no problem.
-func (e *env) notice(text string) {
-	if e.quiet {
+func (e *Env) notice(text string) {
+	if e.Quiet {
 		return
 	}
 	e.mu.Lock()
@@ -68,7 +70,7 @@ func (e *env) notice(text string) {
 }
 
 // noticeTunnels suggests --identity inner if most packets travel in tunnels.
-func noticeTunnels(e *env, s *dedup.Summary) {
+func noticeTunnels(e *Env, s *dedup.Summary) {
 	if s.InTunnels <= 0.5 {
 		return
 	}
@@ -80,20 +82,20 @@ func noticeTunnels(e *env, s *dedup.Summary) {
 		100*s.InTunnels, strings.Join(names, ", ")))
 }
 
-// warnUnopened warns if most packets were not opened: copies of them that differ in any byte are
+// WarnUnopened warns if most packets were not opened: copies of them that differ in any byte are
 // not found, and addresses in them are not counted.
-func warnUnopened(e *env, which string, unopened map[string]uint64, packets uint64) {
+func WarnUnopened(e *Env, which string, unopened map[string]uint64, packets uint64) {
 	if show.MostUnopened(unopened, packets) {
-		e.warn(fmt.Errorf("most %s were not opened, so their addresses, and copies of them that differ, are unknown: %s",
+		e.Warn(fmt.Errorf("most %s were not opened, so their addresses, and copies of them that differ, are unknown: %s",
 			which, show.Unopened(unopened, packets)))
 	}
 }
 
-// logger returns a logger that passes warnings to the command.
-func (e *env) logger() *slog.Logger { return slog.New(warnings{e}) }
+// Logger returns a logger that passes warnings to the command.
+func (e *Env) Logger() *slog.Logger { return slog.New(warnings{e}) }
 
 // warnings passes warnings on and drops other records.
-type warnings struct{ env *env }
+type warnings struct{ env *Env }
 
 // Enabled implements slog.Handler.
 func (w warnings) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelWarn }
@@ -106,7 +108,7 @@ func (w warnings) Handle(_ context.Context, r slog.Record) error {
 		fmt.Fprintf(&text, ": %v", a.Value)
 		return true
 	})
-	w.env.warn(errors.New(text.String()))
+	w.env.Warn(errors.New(text.String()))
 	return nil
 }
 
@@ -116,9 +118,9 @@ func (w warnings) WithAttrs([]slog.Attr) slog.Handler { return w }
 // WithGroup implements slog.Handler; it is never called.
 func (w warnings) WithGroup(string) slog.Handler { return w }
 
-// progress shows the progress of a run, on a terminal only. It shares the lock of
+// Progress shows the progress of a run, on a terminal only. It shares the lock of
 // standard error with warnings, which come from other goroutines.
-type progress struct {
+type Progress struct {
 	mu   *sync.Mutex
 	bar  *progressbar.ProgressBar // nil where nothing is shown
 	next time.Time
@@ -127,13 +129,13 @@ type progress struct {
 // redraw is the interval between two drawings of the line.
 const redraw = 200 * time.Millisecond
 
-func newProgress(e *env, c *common) *progress {
-	p := &progress{mu: &e.mu}
-	if c.quiet || c.noProgress || !isTerminal(e.stderr) {
+func NewProgress(e *Env, c *Common) *Progress {
+	p := &Progress{mu: &e.mu}
+	if c.Quiet || c.NoProgress || !isTerminal(e.Stderr) {
 		return p
 	}
 	p.bar = progressbar.NewOptions64(-1,
-		progressbar.OptionSetWriter(e.stderr),
+		progressbar.OptionSetWriter(e.Stderr),
 		progressbar.OptionShowBytes(true),
 		progressbar.OptionSetPredictTime(true),
 		progressbar.OptionClearOnFinish(),
@@ -145,14 +147,14 @@ func newProgress(e *env, c *common) *progress {
 }
 
 // clear removes the line until it is drawn again. The lock is held.
-func (p *progress) clear() {
+func (p *Progress) clear() {
 	if p.bar != nil {
 		_ = p.bar.Clear() // what cannot be cleared is only untidy
 	}
 }
 
 // update is called after each batch.
-func (p *progress) update(done, total int64, packets uint64) {
+func (p *Progress) update(done, total int64, packets uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.bar == nil {
@@ -173,8 +175,8 @@ func (p *progress) update(done, total int64, packets uint64) {
 	_ = p.bar.Set64(done)
 }
 
-// close removes the line. It may be called twice.
-func (p *progress) close() {
+// Close removes the line. It may be called twice.
+func (p *Progress) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.bar == nil {

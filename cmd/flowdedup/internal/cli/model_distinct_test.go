@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"encoding/binary"
@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
@@ -431,7 +432,7 @@ func TestSharedSliding(t *testing.T) {
 		first, last := stream[0].time, stream[len(stream)-1].time
 		slide := max((last-first)/30/1e6*1e6, 1e6)
 		for _, slides := range []int64{1, 7} {
-			if time.Duration(slides*slide) > maxSlidingSpan {
+			if time.Duration(slides*slide) > cli.MaxSlidingSpan {
 				continue
 			}
 			m := &slidingModel{of: "src", window: slides * slide, slide: slide, keys: plainAddress}

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 	"time"
@@ -13,33 +14,34 @@ import (
 	"github.com/flowdedup/flowdedup/capture/mirror"
 	"github.com/flowdedup/flowdedup/capture/netio"
 	"github.com/flowdedup/flowdedup/capture/ring"
+	"github.com/flowdedup/flowdedup/capture/xdp"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 )
 
-// netFlags are the flags of inputs and outputs on a network.
-type netFlags struct {
+// NetFlags are the flags of inputs and outputs on a network.
+type NetFlags struct {
 	cert, key, ca string
 	mergeWait     time.Duration
 }
 
-// register adds the flags of TLS.
-func (f *netFlags) register(fs *pflag.FlagSet) {
+// Register adds the flags of TLS.
+func (f *NetFlags) Register(fs *pflag.FlagSet) {
 	fs.StringVar(&f.cert, "tls-cert", "", "certificate of this side of tcp:// and tcp-listen://, a PEM `FILE`")
 	fs.StringVar(&f.key, "tls-key", "", "its private key, a PEM `FILE`")
 	fs.StringVar(&f.ca, "tls-ca", "", "authorities that peers' certificates are signed by, a PEM `FILE`")
-	groupAdvanced.add(fs, "tls-cert", "tls-key", "tls-ca")
+	GroupAdvanced.Add(fs, "tls-cert", "tls-key", "tls-ca")
 }
 
-// registerMerge adds the flag of how inputs are merged.
-func (f *netFlags) registerMerge(fs *pflag.FlagSet) {
-	fs.Var(newParsed(&f.mergeWait, "1s", "duration", parseDelay), "merge-wait", "longest wait for a silent input (1s for tcp://; pipes: no limit)")
+// RegisterMerge adds the flag of how inputs are merged.
+func (f *NetFlags) RegisterMerge(fs *pflag.FlagSet) {
+	fs.Var(NewParsed(&f.mergeWait, "1s", "duration", ParseDelay), "merge-wait", "longest wait for a silent input (1s for tcp://; pipes: no limit)")
 	f.mergeWait = time.Second
-	groupInput.add(fs, "merge-wait")
+	GroupInput.Add(fs, "merge-wait")
 }
 
-// check rejects addresses that are none, and flags without a meaning for these inputs and
+// Check rejects addresses that are none, and flags without a meaning for these inputs and
 // outputs. Empty outputs are ignored.
-func (f *netFlags) check(inputs []string, rotates bool, outputs ...string) error {
+func (f *NetFlags) Check(inputs []string, rotates bool, outputs ...string) error {
 	named := slices.DeleteFunc(slices.Concat(inputs, outputs), func(name string) bool { return !netio.IsAddress(name) })
 	for _, name := range named {
 		if _, err := netio.ParseAddress(name); err != nil {
@@ -59,10 +61,10 @@ func (f *netFlags) check(inputs []string, rotates bool, outputs ...string) error
 	return nil
 }
 
-func (f *netFlags) tls() bool { return f.cert != "" || f.key != "" || f.ca != "" }
+func (f *NetFlags) tls() bool { return f.cert != "" || f.key != "" || f.ca != "" }
 
-// checkMerge rejects flags about the order of inputs that do not fit them.
-func (f *netFlags) checkMerge(fs *pflag.FlagSet, inputs []string) error {
+// CheckMerge rejects flags about the order of inputs that do not fit them.
+func (f *NetFlags) CheckMerge(fs *pflag.FlagSet, inputs []string) error {
 	network := slices.ContainsFunc(inputs, netio.IsAddress)
 	noMerge := fs.Lookup("no-merge").Changed
 	switch {
@@ -74,36 +76,36 @@ func (f *netFlags) checkMerge(fs *pflag.FlagSet, inputs []string) error {
 	return nil
 }
 
-// network returns how to read and write on a network.
-func (f *netFlags) network(fs *pflag.FlagSet) (input.Network, error) {
+// Network returns how to read and write on a network.
+func (f *NetFlags) Network(fs *pflag.FlagSet) (input.Network, error) {
 	tls, err := netio.LoadTLS(f.cert, f.key, f.ca)
 	return input.Network{TLS: tls, MergeWait: f.mergeWait, WaitForPipes: fs.Changed("merge-wait")}, err
 }
 
-// sources are the values of -i, by kind.
-type sources struct {
-	interfaces []string
-	addresses  []netio.Address
-	targets    []mirror.Target
+// Sources are the values of -i, by kind.
+type Sources struct {
+	Interfaces []string
+	Addresses  []netio.Address
+	Targets    []mirror.Target
 }
 
 // network reports whether packets come over a network, at least some.
-func (s *sources) network() bool { return len(s.addresses)+len(s.targets) > 0 }
+func (s *Sources) network() bool { return len(s.Addresses)+len(s.Targets) > 0 }
 
 // names returns the addresses.
-func (s *sources) names() (all []string) {
-	for _, a := range s.addresses {
+func (s *Sources) names() (all []string) {
+	for _, a := range s.Addresses {
 		all = append(all, a.String())
 	}
 	return all
 }
 
-// parseSources tells interfaces, addresses and targets apart.
-func parseSources(names []string) (s sources, err error) {
+// ParseSources tells interfaces, addresses and targets apart.
+func ParseSources(names []string) (s Sources, err error) {
 	for i, name := range names {
 		switch {
 		case !strings.Contains(name, "://"): // no interface's name has a slash
-			s.interfaces = append(s.interfaces, name)
+			s.Interfaces = append(s.Interfaces, name)
 		case slices.Contains(names[:i], name):
 			return s, &usageError{fmt.Errorf("-i %s is named twice", name)}
 		case mirror.IsTarget(name):
@@ -111,13 +113,13 @@ func parseSources(names []string) (s sources, err error) {
 			if err != nil {
 				return s, &usageError{fmt.Errorf("-i %w", err)}
 			}
-			s.targets = append(s.targets, target)
+			s.Targets = append(s.Targets, target)
 		case netio.IsAddress(name):
 			addr, err := netio.ParseAddress(name)
 			if err != nil {
 				return s, &usageError{fmt.Errorf("-i %w", err)}
 			}
-			s.addresses = append(s.addresses, addr)
+			s.Addresses = append(s.Addresses, addr)
 		default:
 			return s, &usageError{fmt.Errorf("-i %s: name an interface, tcp://HOST:PORT, tcp-listen://:PORT, vxlan://:4789, geneve://:6081, tzsp://:37008 or erspan://", name)}
 		}
@@ -134,32 +136,62 @@ var (
 	targetFlags = []string{"rings", "ring-size", "buffer-size", "snaplen", "block-timeout"}
 )
 
-// check rejects flags that have no meaning for these sources.
-func (s *sources) check(fs *pflag.FlagSet) error {
+// Check rejects flags that have no meaning for these sources.
+func (s *Sources) Check(fs *pflag.FlagSet) error {
 	for _, name := range slices.Concat(interfaceFlags, targetFlags) {
-		if fs.Changed(name) && len(s.interfaces) == 0 && (len(s.targets) == 0 || slices.Contains(interfaceFlags, name)) {
+		if fs.Changed(name) && len(s.Interfaces) == 0 && (len(s.Targets) == 0 || slices.Contains(interfaceFlags, name)) {
 			return &usageError{fmt.Errorf("--%s is about interfaces, and no -i is one", name)}
 		}
 	}
-	if fs.Changed("merge-wait") && len(s.addresses) == 0 && (len(s.targets) == 0 || len(s.interfaces) == 0) {
+	if fs.Changed("merge-wait") && len(s.Addresses) == 0 && (len(s.Targets) == 0 || len(s.Interfaces) == 0) {
 		return &usageError{errors.New("--merge-wait needs -i tcp:// or tcp-listen://, or interfaces and mirror targets together")}
 	}
 	return nil
 }
 
-// mirror returns how to receive from the targets, as the flags of rings say.
-func (s *sources) mirror(c *ring.Config) mirror.Config {
-	return mirror.Config{Targets: s.targets, Sockets: c.Rings, BufferBytes: c.RingBytes, SnapLen: c.SnapLen}
+// Mirror returns how to receive from the targets, as the flags of rings say.
+func (s *Sources) Mirror(c *ring.Config) mirror.Config {
+	return mirror.Config{Targets: s.Targets, Sockets: c.Rings, BufferBytes: c.RingBytes, SnapLen: c.SnapLen}
 }
 
-// completeTargets lets the shell complete interfaces and mirror targets.
-func completeTargets(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+// NameInterfaces adds to errors about interfaces what to name instead.
+func NameInterfaces(err error) error {
+	switch {
+	case errors.Is(err, ring.ErrNoInterface):
+		return fmt.Errorf("%w; available: %s", err, interfaceNames())
+	case errors.Is(err, xdp.ErrInUse):
+		return &usageError{fmt.Errorf("%w: use --capture afpacket, or --take-interface", err)}
+	case errors.Is(err, xdp.ErrUnfit):
+		return &usageError{fmt.Errorf("%w: use --capture afpacket", err)}
+	}
+	return err
+}
+
+// interfaceNames returns the interfaces of this machine.
+func interfaceNames() string {
+	all, err := net.Interfaces()
+	if err != nil {
+		return err.Error()
+	}
+	var names []string
+	for i := range all {
+		names = append(names, all[i].Name)
+	}
+	return strings.Join(append(names, ring.Any), ", ")
+}
+
+func completeInterfaces(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return strings.Split(interfaceNames(), ", "), cobra.ShellCompDirectiveNoFileComp
+}
+
+// CompleteTargets lets the shell complete interfaces and mirror targets.
+func CompleteTargets(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	all, directive := completeInterfaces(cmd, args, typed)
 	return append(all, "vxlan://:4789", "geneve://:6081", "tzsp://:37008", "erspan://"), directive
 }
 
 // completeSources lets the shell complete values of -i.
 func completeSources(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	all, directive := completeTargets(cmd, args, typed)
+	all, directive := CompleteTargets(cmd, args, typed)
 	return append(all, "tcp://", "tcp-listen://:57012"), directive
 }

@@ -10,50 +10,50 @@ import (
 	"github.com/flowdedup/flowdedup/capture/outfile"
 )
 
-// pageFlag is the flag for a page of results.
-type pageFlag struct{ name string }
+// PageFlag is the flag for a page of results.
+type PageFlag struct{ name string }
 
-// register adds the flag. what says what the page is about.
-func (f *pageFlag) register(fs *pflag.FlagSet, what string) {
+// Register adds the flag. what says what the page is about.
+func (f *PageFlag) Register(fs *pflag.FlagSet, what string) {
 	fs.StringVar(&f.name, "html", "", "write a page "+what+" to `FILE`")
-	groupOutput.add(fs, "html")
+	GroupOutput.Add(fs, "html")
 }
 
-// check refuses a page between other things on standard output.
-func (f *pageFlag) check(c *common) error {
-	if outfile.IsStdout(f.name) && (c.json || !c.quiet) {
+// Check refuses a page between other things on standard output.
+func (f *PageFlag) Check(c *Common) error {
+	if outfile.IsStdout(f.name) && (c.JSON || !c.Quiet) {
 		return &usageError{errors.New("--html on standard output needs --quiet, without --json: they print there too")}
 	}
 	return nil
 }
 
-// named returns the file for the check that no file is used twice.
-func (f *pageFlag) named() namedFile { return namedFile{"--html", f.name} }
+// Named returns the file for the check that no file is used twice.
+func (f *PageFlag) Named() NamedFile { return NamedFile{"--html", f.name} }
 
-// open opens the page before anything is read, so that a bad name fails at once.
-func (f *pageFlag) open(ctx context.Context) (pageFile, error) {
+// Open opens the page before anything is read, so that a bad name fails at once.
+func (f *PageFlag) Open(ctx context.Context) (PageFile, error) {
 	if f.name == "" {
-		return pageFile{}, nil
+		return PageFile{}, nil
 	}
 	file, err := outfile.Create(ctx, f.name, outfile.Options{})
-	return pageFile{file}, err
+	return PageFile{file}, err
 }
 
-// pageFile is the page to write, if one was asked for.
-type pageFile struct{ file *outfile.File }
+// PageFile is the page to write, if one was asked for.
+type PageFile struct{ file *outfile.File }
 
-// write writes the page, whole or not at all.
-func (p pageFile) write(page func(io.Writer) error) error {
+// Write writes the page, whole or not at all.
+func (p PageFile) Write(page func(io.Writer) error) error {
 	if p.file == nil {
 		return nil
 	}
 	if err := page(p.file); err != nil {
-		return errors.Join(err, p.discard())
+		return errors.Join(err, p.Discard())
 	}
 	return p.file.Commit()
 }
 
-func (p pageFile) discard() error {
+func (p PageFile) Discard() error {
 	if p.file == nil {
 		return nil
 	}

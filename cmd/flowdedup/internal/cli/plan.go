@@ -16,12 +16,12 @@ import (
 
 // planFlags are the flags of "flowdedup plan".
 type planFlags struct {
-	common
+	Common
 	config plan.Config
-	page   pageFlag
+	page   PageFlag
 }
 
-func newPlan(e *env) *cobra.Command {
+func NewPlan(e *Env) *cobra.Command {
 	f := &planFlags{}
 	cmd := &cobra.Command{
 		Use:   "plan [flags]",
@@ -83,40 +83,40 @@ func (f *planFlags) register(cmd *cobra.Command) {
 	fs.SortFlags = false
 	kinds := []string{"auto", "unbounded", "landmark", "sliding", "count", "jumping"}
 	c.Element, c.Kind, c.Window = plan.ElementKind{Packets: true}, "auto", window.Window{None: true}
-	fs.Var(newParsed(&c.Element, "packets", "key", plan.ParseElementKind), "of", "elements: packets, src, dst, ip, pair, flow, biflow, mac")
+	fs.Var(NewParsed(&c.Element, "packets", "key", plan.ParseElementKind), "of", "elements: packets, src, dst, ip, pair, flow, biflow, mac")
 	fs.BoolVar(&c.IPv6, "ipv6", false, "addresses are IPv6 addresses")
-	fs.Var(newParsed(&c.Window, "none", "window", parseWindow), "window", "a duration, n:1000 elements, or none")
-	fs.Var(newParsed(&c.Kind, "auto", "kind", oneOf(kinds...)), "kind", "kind of window: auto, unbounded, landmark, sliding, count, jumping")
+	fs.Var(NewParsed(&c.Window, "none", "window", parseWindow), "window", "a duration, n:1000 elements, or none")
+	fs.Var(NewParsed(&c.Kind, "auto", "kind", OneOf(kinds...)), "kind", "kind of window: auto, unbounded, landmark, sliding, count, jumping")
 	fs.IntVar(&c.Parts, "parts", sizing.DefaultParts, "`N` parts of a jumping window")
-	fs.Var(newParsed(&c.Rate, "", "rate", parseAmount), "rate", "elements a second: 250k, 1.5M")
-	fs.Var(newParsed(&c.Link, "", "speed", parseLink), "link", "speed of a link full of shortest packets: 10Gb/s")
-	fs.Var(newParsed(&c.Elements, "", "number", parseAmount), "elements", "elements in the window, or how far repeats lie back")
-	fs.Var(newParsed(&c.Distinct, "100%", "share", parseDistinct), "distinct", "different elements in the window: share 60%, or number 3M")
+	fs.Var(NewParsed(&c.Rate, "", "rate", parseAmount), "rate", "elements a second: 250k, 1.5M")
+	fs.Var(NewParsed(&c.Link, "", "speed", parseLink), "link", "speed of a link full of shortest packets: 10Gb/s")
+	fs.Var(NewParsed(&c.Elements, "", "number", parseAmount), "elements", "elements in the window, or how far repeats lie back")
+	fs.Var(NewParsed(&c.Distinct, "100%", "share", parseDistinct), "distinct", "different elements in the window: share 60%, or number 3M")
 	fs.BoolVar(&c.Refresh, "refresh", false, "a removed packet restarts the window")
 	fs.StringArrayVar(&c.From, "from", nil, "measure the load of capture `FILE`; may be repeated")
-	f.filter.register(fs)
-	fs.Var(newParsed(&c.MemoryBits, "", "size", parseBits), "memory", "available memory: 8MiB, l2, 16kbit (default: the least)")
-	fs.Var(newParsed(&c.FPR, "1e-9", "probability", parseFPR), "fpr", "highest false positive rate: 1e-9, 1%")
-	fs.Var(newParsed(&c.FNR, "0.01%", "share", parseFPR), "fnr", "false negative rate that counts as none")
+	f.Filter.Register(fs)
+	fs.Var(NewParsed(&c.MemoryBits, "", "size", parseBits), "memory", "available memory: 8MiB, l2, 16kbit (default: the least)")
+	fs.Var(NewParsed(&c.FPR, "1e-9", "probability", parseFPR), "fpr", "highest false positive rate: 1e-9, 1%")
+	fs.Var(NewParsed(&c.FNR, "0.01%", "share", parseFPR), "fnr", "false negative rate that counts as none")
 	fs.StringVar(&c.Method, "method", "", "plan only method `NAME`, with these parameters")
 	fs.IntVar(&c.Fixed.K, "k", 0, "method parameter: `K` hash functions")
 	fs.IntVar(&c.Fixed.P, "p", 0, "method parameter: `P` cells that an element decrements")
 	fs.IntVar(&c.Fixed.Cells, "cells", 0, "method parameter: `N` cells in a row")
 	fs.IntVar(&c.Fixed.CellBits, "cell-bits", 0, "method parameter: `N` bits in a cell")
-	f.page.register(fs, "with curves over memory")
-	fs.BoolVar(&f.json, "json", false, "print JSON, with the curves")
-	fs.BoolVar(&f.noMerge, "no-merge", false, "read captures one after another, not in time order")
-	fs.BoolVarP(&f.quiet, "quiet", "q", false, "print errors only")
-	fs.BoolVar(&f.noProgress, "no-progress", false, "show no progress on a terminal")
-	groupInput.add(fs, "from", "no-merge")
-	groupLoad.add(fs, "of", "ipv6", "window", "kind", "parts", "rate", "link", "elements", "distinct", "refresh")
-	groupGoal.add(fs, "memory", "fpr", "fnr")
-	groupOutput.add(fs, "json", "quiet")
-	groupAdvanced.add(fs, "method", "k", "p", "cells", "cell-bits", "no-progress")
-	completeWords(cmd, map[string][]string{
+	f.page.Register(fs, "with curves over memory")
+	fs.BoolVar(&f.JSON, "json", false, "print JSON, with the curves")
+	fs.BoolVar(&f.NoMerge, "no-merge", false, "read captures one after another, not in time order")
+	fs.BoolVarP(&f.Quiet, "quiet", "q", false, "print errors only")
+	fs.BoolVar(&f.NoProgress, "no-progress", false, "show no progress on a terminal")
+	GroupInput.Add(fs, "from", "no-merge")
+	groupLoad.Add(fs, "of", "ipv6", "window", "kind", "parts", "rate", "link", "elements", "distinct", "refresh")
+	groupGoal.Add(fs, "memory", "fpr", "fnr")
+	GroupOutput.Add(fs, "json", "quiet")
+	GroupAdvanced.Add(fs, "method", "k", "p", "cells", "cell-bits", "no-progress")
+	CompleteWords(cmd, map[string][]string{
 		"of": {"packets", "src", "dst", "ip", "pair", "flow", "biflow", "mac"}, "kind": kinds,
 		"window": {"none", "10ms", "1h", "n:1000000"}, "memory": {"l1", "l2", "l3", "1MiB"},
-		"method": planMethods(), "filter": filterWords,
+		"method": planMethods(), "filter": FilterWords,
 	})
 }
 
@@ -162,39 +162,39 @@ func (f *planFlags) check(cmd *cobra.Command) error {
 	case given("method") && f.config.Method == "":
 		return &usageError{errors.New("--method is empty")}
 	}
-	if err := f.page.check(&f.common); err != nil {
+	if err := f.page.Check(&f.Common); err != nil {
 		return err
 	}
-	named := files{outputs: []namedFile{f.page.named()}, inputs: append(f.filter.files(), f.config.From...)}
-	if err := errors.Join(checkNamed(cmd.Flags()), named.check()); err != nil {
+	named := Files{Outputs: []NamedFile{f.page.Named()}, Inputs: append(f.Filter.Files(), f.config.From...)}
+	if err := errors.Join(CheckNamed(cmd.Flags()), named.Check()); err != nil {
 		return err
 	}
 	return usageOf(f.config.Check())
 }
 
-func (f *planFlags) run(cmd *cobra.Command, e *env) error {
+func (f *planFlags) run(cmd *cobra.Command, e *Env) error {
 	if err := f.check(cmd); err != nil {
 		return err
 	}
-	e.quiet = f.quiet
-	if err := f.filter.load(); err != nil {
+	e.Quiet = f.Quiet
+	if err := f.Filter.Load(); err != nil {
 		return err
 	}
-	f.config.Curves = f.json || f.page.name != ""
-	page, err := f.page.open(cmd.Context())
+	f.config.Curves = f.JSON || f.page.name != ""
+	page, err := f.page.Open(cmd.Context())
 	if err != nil {
 		return err
 	}
 	result, err := f.answer(cmd, e)
 	if result == nil {
-		return errors.Join(err, page.discard())
+		return errors.Join(err, page.Discard())
 	}
-	return errors.Join(err, f.print(e, result), page.write(func(w io.Writer) error { return plan.Page(w, result) }))
+	return errors.Join(err, f.print(e, result), page.Write(func(w io.Writer) error { return plan.Page(w, result) }))
 }
 
 // answer measures the captures, if any, and plans. The result is nil if that is
 // impossible. An error beside a result is about damaged captures.
-func (f *planFlags) answer(cmd *cobra.Command, e *env) (*plan.Result, error) {
+func (f *planFlags) answer(cmd *cobra.Command, e *Env) (*plan.Result, error) {
 	measured, err := f.measure(cmd, e)
 	if measured == nil && err != nil {
 		return nil, err
@@ -204,16 +204,16 @@ func (f *planFlags) answer(cmd *cobra.Command, e *env) (*plan.Result, error) {
 }
 
 // measure reads the captures. The measurement is nil if there are none or they are empty.
-func (f *planFlags) measure(cmd *cobra.Command, e *env) (*plan.Measurement, error) {
+func (f *planFlags) measure(cmd *cobra.Command, e *Env) (*plan.Measurement, error) {
 	if len(f.config.From) == 0 {
 		return nil, nil
 	}
-	bar := newProgress(e, &f.common)
-	defer bar.close()
-	f.config.Input = f.inputs(e, bar)
+	bar := NewProgress(e, &f.Common)
+	defer bar.Close()
+	f.config.Input = f.Inputs(e, bar)
 	m, err := plan.Measure(cmd.Context(), &f.config)
-	bar.close()
-	switch err = markDamage(err, m.Packets+m.Filtered, m.Damaged); {
+	bar.Close()
+	switch err = MarkDamage(err, m.Packets+m.Filtered, m.Damaged); {
 	case m.Elements > 0:
 		return m, err
 	case err == nil:
@@ -230,12 +230,12 @@ func usageOf(err error) error {
 	return err
 }
 
-func (f *planFlags) print(e *env, r *plan.Result) error {
-	out := bufio.NewWriter(e.stdout)
+func (f *planFlags) print(e *Env, r *plan.Result) error {
+	out := bufio.NewWriter(e.Stdout)
 	switch {
-	case f.json:
+	case f.JSON:
 		return errors.Join(plan.JSON(out, r), out.Flush())
-	case f.quiet:
+	case f.Quiet:
 		return nil
 	}
 	return errors.Join(plan.Text(out, r), out.Flush())

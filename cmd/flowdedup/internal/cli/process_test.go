@@ -1,11 +1,10 @@
-package cli
+package cli_test
 
 import (
 	"bufio"
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -13,55 +12,17 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
-// asProgram makes the test binary run as flowdedup, so that signals, pipes and exit codes
-// are tested on a real process.
-const asProgram = "FLOWDEDUP_TEST_AS_PROGRAM"
-
 // asLimited runs main with the limits that a test asks for, where the system has any.
-var asLimited = func(main func() int) int { return main() }
+var asLimited func(main func() int) int
 
-func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" {
-		os.Exit(asLimited(func() int { return Main(os.Args[1:], os.Stdout, os.Stderr) }))
-	}
-	os.Exit(m.Run())
-}
-
-func program(t *testing.T, args ...string) *exec.Cmd {
-	t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(exe, args...)
-	cmd.Env = append(os.Environ(), asProgram+"=1")
-	return cmd
-}
-
-func exitCodeOf(t *testing.T, err error) int {
-	t.Helper()
-	var exit *exec.ExitError
-	switch {
-	case err == nil:
-		return 0
-	case errors.As(err, &exit):
-		return exit.ExitCode()
-	}
-	t.Fatal(err)
-	return -1
-}
-
-func bundled(name string) string {
-	return filepath.Join("..", "..", "..", "..", "testdata", "pcaps", name)
-}
+func TestMain(m *testing.M) { clitest.Main(m, asLimited) }
 
 // longCapture returns a capture with several sections, larger than the buffers of
 // outputs.
@@ -307,27 +268,6 @@ func TestQuietTable(t *testing.T) {
 			t.Errorf("%q: exit code %d, stdout %q, stderr %q", c.args, code, out, errs)
 		}
 	}
-}
-
-// TestWarningsBesideProgress warns on one goroutine while another draws the progress
-// line, for the race detector.
-func TestWarningsBesideProgress(t *testing.T) {
-	e := &env{stderr: io.Discard}
-	p := &progress{mu: &e.mu, bar: progressbar.NewOptions64(100, progressbar.OptionSetWriter(io.Discard))}
-	e.clearProgress = p.clear
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		for range maxWarnings + 1 {
-			e.warn(errors.New("damage"))
-		}
-	})
-	for i := range int64(100) {
-		p.next = time.Time{}
-		p.update(i, 100, uint64(i))
-	}
-	wg.Wait()
-	p.close()
-	e.report(errors.New("after the line is gone"))
 }
 
 // hourlyPcap makes a capture of IPv4 headers, one an hour.

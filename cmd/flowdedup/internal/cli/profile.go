@@ -10,18 +10,17 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/flowdedup/flowdedup/capture/flow"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/inspect"
 )
 
-// reader is a program that reads what is kept, as it is with its own defaults. The manual
+// Reader is a program that reads what is kept, as it is with its own defaults. The manual
 // has the table and the reasons (readers.md).
-type reader struct {
-	name, title string
-	// keysVLAN: a VLAN is part of a flow (Suricata: vlan.use-for-tracking, src/flow-hash.c).
-	keysVLAN bool
-	// verifies: packets with wrong TCP and UDP checksums are not taken (Suricata:
+type Reader struct {
+	Name, title string
+	// KeysVLAN: a VLAN is part of a flow (Suricata: vlan.use-for-tracking, src/flow-hash.c).
+	KeysVLAN bool
+	// Verifies: packets with wrong TCP and UDP checksums are not taken (Suricata:
 	// stream.checksum-validation; Zeek: ignore_checksums).
-	verifies bool
+	Verifies bool
 	// needsWhole: truncated packets are not taken, or lose what logs are made of (Suricata:
 	// the event ipv4.trunc_pkt; Zeek: content gaps).
 	needsWhole bool
@@ -30,59 +29,59 @@ type reader struct {
 }
 
 // readers are the values of --for.
-var readers = []reader{
-	{name: "suricata", title: "Suricata", keysVLAN: true, verifies: true, needsWhole: true, watches: true},
-	{name: "zeek", title: "Zeek", verifies: true, needsWhole: true, watches: true},
-	{name: "arkime", title: "Arkime", watches: true},
-	{name: "wireshark", title: "Wireshark"},
-	{name: "none"},
+var readers = []Reader{
+	{Name: "suricata", title: "Suricata", KeysVLAN: true, Verifies: true, needsWhole: true, watches: true},
+	{Name: "zeek", title: "Zeek", Verifies: true, needsWhole: true, watches: true},
+	{Name: "arkime", title: "Arkime", watches: true},
+	{Name: "wireshark", title: "Wireshark"},
+	{Name: "none"},
 }
 
-// isSet reports whether there is a reader.
-func (r *reader) isSet() bool { return r.title != "" }
+// IsSet reports whether there is a reader.
+func (r *Reader) IsSet() bool { return r.title != "" }
 
-// readerNames returns the values of --for.
-func readerNames() (names []string) {
+// ReaderNames returns the values of --for.
+func ReaderNames() (names []string) {
 	for i := range readers {
-		names = append(names, readers[i].name)
+		names = append(names, readers[i].Name)
 	}
 	return names
 }
 
-// parseReader reads a value of --for.
-func parseReader(s string) (reader, error) {
-	name, err := oneOfNear(readerNames())(s)
+// ParseReader reads a value of --for.
+func ParseReader(s string) (Reader, error) {
+	name, err := oneOfNear(ReaderNames())(s)
 	if err != nil {
-		return reader{}, err
+		return Reader{}, err
 	}
-	return readers[slices.IndexFunc(readers, func(r reader) bool { return r.name == name })], nil
+	return readers[slices.IndexFunc(readers, func(r Reader) bool { return r.Name == name })], nil
 }
 
 // profileFlags choose the settings for a reader.
-type profileFlags struct{ reader reader }
+type profileFlags struct{ reader Reader }
 
 func (f *profileFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	fs.Var(newParsed(&f.reader, "", "reader", parseReader), "for", "keep, strip and compare as this reader needs it: "+strings.Join(readerNames(), ", "))
-	groupKeep.add(fs, "for")
-	completeWords(cmd, map[string][]string{"for": readerNames()})
+	fs.Var(NewParsed(&f.reader, "", "reader", ParseReader), "for", "keep, strip and compare as this reader needs it: "+strings.Join(ReaderNames(), ", "))
+	GroupKeep.Add(fs, "for")
+	CompleteWords(cmd, map[string][]string{"for": ReaderNames()})
 }
 
 // apply rejects flags that would make the reader blind, and sets those that were not given.
 // written says that packets are written.
 func (f *profileFlags) apply(fs *pflag.FlagSet, compare *compareFlags, keep *keepFlags, written bool) error {
 	r := &f.reader
-	if !r.isSet() {
+	if !r.IsSet() {
 		return nil
 	}
 	if err := r.refuse(fs, compare, keep); err != nil {
-		return &usageError{fmt.Errorf("--for %s: %w", r.name, err)}
+		return &usageError{fmt.Errorf("--for %s: %w", r.Name, err)}
 	}
-	if written && r.keysVLAN && !fs.Changed("strip") && !slices.Contains(keep.within, "vlan") {
+	if written && r.KeysVLAN && !fs.Changed("strip") && !slices.Contains(keep.Within, "vlan") {
 		keep.strip = []string{"vlan"}
 	}
-	if r.verifies && !fs.Changed("ignore") && compare.identity != flow.Frame && !keep.first {
-		compare.ignore = flow.IgnoreAlso(flow.L4Checksum)
+	if r.Verifies && !fs.Changed("ignore") && compare.Identity != flow.Frame && !keep.first {
+		compare.Ignore = flow.IgnoreAlso(flow.L4Checksum)
 	}
 	return nil
 }
@@ -92,18 +91,18 @@ func (f *profileFlags) apply(fs *pflag.FlagSet, compare *compareFlags, keep *kee
 const standardFrame = 1514
 
 // refuse returns an error for a flag that would make the reader blind.
-func (r *reader) refuse(fs *pflag.FlagSet, compare *compareFlags, keep *keepFlags) error {
+func (r *Reader) refuse(fs *pflag.FlagSet, compare *compareFlags, keep *keepFlags) error {
 	firstOfVLANs := keep.keep == "first" && fs.Changed("keep") && fs.Changed("strip") && !slices.Contains(keep.strip, "vlan")
 	switch {
-	case r.keysVLAN && firstOfVLANs:
+	case r.KeysVLAN && firstOfVLANs:
 		return fmt.Errorf("--keep first leaves a VLAN for each direction, of which %s makes flows with one side: use --keep flow or --strip vlan", r.title)
-	case r.verifies && keep.first && strings.Contains(fs.Lookup("ignore").Value.String(), "l4-checksum"):
+	case r.Verifies && keep.first && strings.Contains(fs.Lookup("ignore").Value.String(), "l4-checksum"):
 		return fmt.Errorf("--prefer first keeps copies whose checksums were left to a network card, and %s drops these: leave it out", r.title)
 	case r.watches && keep.mark:
 		return fmt.Errorf("--mark writes the copies too, and %s would see them: leave it out", r.title)
-	case r.watches && compare.window.None:
+	case r.watches && compare.Window.None:
 		return fmt.Errorf("--window none hides from %s what a host repeats, such as a beacon: use a window of time", r.title)
-	case r.watches && compare.refresh:
+	case r.watches && compare.Refresh:
 		return fmt.Errorf("--refresh hides from %s what a host repeats, such as a beacon: leave it out", r.title)
 	case r.needsWhole:
 		return r.refuseCut(fs)
@@ -112,7 +111,7 @@ func (r *reader) refuse(fs *pflag.FlagSet, compare *compareFlags, keep *keepFlag
 }
 
 // refuseCut returns an error for flags that cut packets.
-func (r *reader) refuseCut(fs *pflag.FlagSet) error {
+func (r *Reader) refuseCut(fs *pflag.FlagSet) error {
 	for _, name := range []string{"snaplen", "slice"} {
 		f := fs.Lookup(name)
 		if f == nil || !f.Changed {
@@ -124,37 +123,4 @@ func (r *reader) refuseCut(fs *pflag.FlagSet) error {
 		}
 	}
 	return nil
-}
-
-// recommended returns what inspect recommends for the reader.
-func (r *reader) recommended() (p inspect.Profile) {
-	if !r.isSet() {
-		return p
-	}
-	p.Name = r.name
-	if r.keysVLAN {
-		p.Strip = []string{"vlan"}
-	}
-	if r.verifies {
-		p.Ignore = []string{"l4-checksum"}
-	}
-	return p
-}
-
-// parseFor reads the value of --for of inspect: a reader, or a duration as --duration takes.
-func (f *inspectFlags) parseFor(s string) (reader, error) {
-	if length, err := parseLength(s); err == nil {
-		f.length = length
-		return f.reader, nil
-	}
-	r, err := parseReader(s)
-	if err != nil {
-		err = fmt.Errorf("%w; or a duration such as 30s", err)
-	}
-	return r, err
-}
-
-// forLength reports whether --for gave a duration.
-func (f *inspectFlags) forLength(fs *pflag.FlagSet) bool {
-	return fs.Changed("for") && f.reader.name == ""
 }

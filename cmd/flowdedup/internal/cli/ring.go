@@ -15,9 +15,9 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
-// ringFlags define where and how packets are captured.
-type ringFlags struct {
-	conf          ring.Config
+// RingFlags define where and how packets are captured.
+type RingFlags struct {
+	Conf          ring.Config
 	fanout        string
 	capture       string // one of captures
 	takeInterface bool
@@ -31,8 +31,8 @@ const (
 
 var captures = []string{captureAFPacket, captureXDP}
 
-// fanouts are the names of ring.Fanout.
-var fanouts = []string{"hash", "cpu", "queue"}
+// Fanouts are the names of ring.Fanout.
+var Fanouts = []string{"hash", "cpu", "queue"}
 
 // The size and the delay of ring blocks with --forward, for a latency of one or two
 // milliseconds.
@@ -41,51 +41,51 @@ const (
 	forwardBlockBytes = 64 << 10
 )
 
-func (f *ringFlags) registerInterfaces(fs *pflag.FlagSet) {
-	fs.StringArrayVarP(&f.conf.Interfaces, "interface", "i", nil, "capture from `IFACE`, or any; may be repeated")
+func (f *RingFlags) RegisterInterfaces(fs *pflag.FlagSet) {
+	fs.StringArrayVarP(&f.Conf.Interfaces, "interface", "i", nil, "capture from `IFACE`, or any; may be repeated")
 	f.capture = captureAFPacket
-	fs.Var(newParsed(&f.capture, f.capture, "how", oneOf(captures...)), "capture", "capture through AF_PACKET or AF_XDP: "+strings.Join(captures, ", "))
+	fs.Var(NewParsed(&f.capture, f.capture, "how", OneOf(captures...)), "capture", "capture through AF_PACKET or AF_XDP: "+strings.Join(captures, ", "))
 	fs.BoolVar(&f.takeInterface, "take-interface", false, "with --capture xdp: take packets that the host needs")
-	groupInput.add(fs, "interface", "capture")
-	groupAdvanced.add(fs, "take-interface")
+	GroupInput.Add(fs, "interface", "capture")
+	GroupAdvanced.Add(fs, "take-interface")
 }
 
-func (f *ringFlags) register(fs *pflag.FlagSet) {
-	c := &f.conf
+func (f *RingFlags) Register(fs *pflag.FlagSet) {
+	c := &f.Conf
 	c.RingBytes, c.BlockTimeout = ring.DefaultRingBytes, ring.DefaultBlockTimeout
-	fs.Var(newParsed(&c.RingBytes, show.Bytes(ring.DefaultRingBytes), "size", parseMemory), "ring-size", "memory of each capture ring")
+	fs.Var(NewParsed(&c.RingBytes, show.Bytes(ring.DefaultRingBytes), "size", ParseMemory), "ring-size", "memory of each capture ring")
 	fs.IntVar(&c.Rings, "rings", 1, "`N` rings per interface, which share its packets")
-	f.fanout = fanouts[0]
-	fs.Var(newParsed(&f.fanout, f.fanout, "how", oneOf(fanouts...)), "fanout", "how rings share packets: by "+strings.Join(fanouts, ", "))
-	fs.Var(newParsed(&c.BlockTimeout, c.BlockTimeout.String(), "duration", parseDelay), "block-timeout", "longest wait of a packet in a ring (1ms with --forward)")
+	f.fanout = Fanouts[0]
+	fs.Var(NewParsed(&f.fanout, f.fanout, "how", OneOf(Fanouts...)), "fanout", "how rings share packets: by "+strings.Join(Fanouts, ", "))
+	fs.Var(NewParsed(&c.BlockTimeout, c.BlockTimeout.String(), "duration", ParseDelay), "block-timeout", "longest wait of a packet in a ring (1ms with --forward)")
 	fs.IntVarP(&c.SnapLen, "snaplen", "s", 0, "capture only `N` bytes of packets (0: all)")
 	fs.BoolVar(&c.Promiscuous, "promiscuous", true, "capture in promiscuous mode")
 	fs.BoolVar(&c.IgnoreOutgoing, "ignore-outgoing", false, "ignore packets that this host sends")
 	fs.BoolVar(&c.HardwareTime, "hardware-time", false, "use timestamps of the network card, where it makes any")
 	fs.BoolVar(&c.Wait, "wait", false, "keep running while an interface is down or gone")
-	groupInput.add(fs, "snaplen", "promiscuous", "ignore-outgoing", "wait")
-	groupAdvanced.add(fs, "ring-size", "rings", "fanout", "block-timeout", "hardware-time")
+	GroupInput.Add(fs, "snaplen", "promiscuous", "ignore-outgoing", "wait")
+	GroupAdvanced.Add(fs, "ring-size", "rings", "fanout", "block-timeout", "hardware-time")
 }
 
-func (f *ringFlags) check() error {
+func (f *RingFlags) Check() error {
 	switch {
-	case slices.Contains(f.conf.Interfaces, ""):
+	case slices.Contains(f.Conf.Interfaces, ""):
 		return &usageError{errors.New("an interface's name is empty")}
-	case f.conf.Rings < 1:
+	case f.Conf.Rings < 1:
 		return &usageError{errors.New("--rings must be at least 1")}
 	case f.capture != captureXDP && f.takeInterface:
 		return &usageError{errors.New("--take-interface needs --capture xdp")}
-	case f.capture == captureXDP && f.conf.Rings > 1:
+	case f.capture == captureXDP && f.Conf.Rings > 1:
 		return &usageError{errors.New("--capture xdp has one ring for each receive queue: use ethtool -L IFACE combined N instead of --rings")}
 	}
 	return nil
 }
 
-// ringConfig returns how to capture. forwarded says that packets are forwarded and should
+// RingConfig returns how to capture. forwarded says that packets are forwarded and should
 // not wait.
-func (f *ringFlags) ringConfig(cmd *cobra.Command, forwarded bool) ring.Config {
-	c := f.conf
-	c.Fanout = ring.Fanout(slices.Index(fanouts, f.fanout))
+func (f *RingFlags) RingConfig(cmd *cobra.Command, forwarded bool) ring.Config {
+	c := f.Conf
+	c.Fanout = ring.Fanout(slices.Index(Fanouts, f.fanout))
 	if forwarded {
 		c.BlockBytes = forwardBlockBytes
 		if !cmd.Flags().Changed("block-timeout") {
@@ -98,14 +98,14 @@ func (f *ringFlags) ringConfig(cmd *cobra.Command, forwarded bool) ring.Config {
 // registerTcpdump adds the flags of tcpdump that have units of their own. Each is another
 // name of one of our flags. -c, -i, -s, -w and -Z are plain short names.
 func (f *liveFlags) registerTcpdump(fs *pflag.FlagSet) {
-	fs.VarP(newParsed(&f.rotate.size, "", "MB", parseMegabytes), "rotate-megabytes", "C", "--rotate-size in 10^6 bytes (or 1k, 1m, 1g)")
-	fs.VarP(newParsed(&f.rotate.every, "", "seconds", parseSeconds), "rotate-seconds", "G", "--rotate-every in seconds")
-	fs.VarP(newParsed(&f.rotate.keep, "", "N", parseCount), "rotate-files", "W", "--rotate-keep, with -C")
-	fs.VarP(newParsed(&f.conf.RingBytes, "", "KiB", parseKibibytes), "buffer-size", "B", "--ring-size in KiB")
+	fs.VarP(NewParsed(&f.rotate.size, "", "MB", parseMegabytes), "rotate-megabytes", "C", "--rotate-size in 10^6 bytes (or 1k, 1m, 1g)")
+	fs.VarP(NewParsed(&f.rotate.every, "", "seconds", parseSeconds), "rotate-seconds", "G", "--rotate-every in seconds")
+	fs.VarP(NewParsed(&f.rotate.keep, "", "N", parseCount), "rotate-files", "W", "--rotate-keep, with -C")
+	fs.VarP(NewParsed(&f.Conf.RingBytes, "", "KiB", parseKibibytes), "buffer-size", "B", "--ring-size in KiB")
 	fs.BoolVarP(&f.notPromiscuous, "no-promiscuous-mode", "p", false, "same as --promiscuous=false")
-	groupInput.add(fs, "no-promiscuous-mode")
-	groupOutput.add(fs, "rotate-megabytes", "rotate-seconds", "rotate-files")
-	groupAdvanced.add(fs, "buffer-size")
+	GroupInput.Add(fs, "no-promiscuous-mode")
+	GroupOutput.Add(fs, "rotate-megabytes", "rotate-seconds", "rotate-files")
+	GroupAdvanced.Add(fs, "buffer-size")
 }
 
 // sameFlags are pairs of flags for one setting, which exclude each other.
@@ -166,5 +166,5 @@ func parseKibibytes(s string) (int, error) {
 	if _, err := parseCount(s); err != nil {
 		return 0, errors.New("must be a positive number of KiB")
 	}
-	return parseMemory(s + "KiB")
+	return ParseMemory(s + "KiB")
 }

@@ -1,157 +1,13 @@
-package cli
+package cli_test
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 )
-
-// sharedDir is the folder of captures with independent answers. It lies beside the
-// project, not in it.
-func sharedDir(t *testing.T) string {
-	t.Helper()
-	dir := os.Getenv("FLOWDEDUP_SHARED")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "..", "..", "shared", "pcaps")
-	}
-	if _, err := os.Stat(filepath.Join(dir, "oracle_py.json")); errors.Is(err, fs.ErrNotExist) {
-		t.Skipf("no shared captures in %s (set FLOWDEDUP_SHARED)", dir)
-	}
-	return dir
-}
-
-// sets are an oracle's distinct counts of a file or an hour.
-type sets struct {
-	Packets  uint64
-	IP4Src   uint64 `json:"ip4_src"`
-	IP4Dst   uint64 `json:"ip4_dst"`
-	IP6Src   uint64 `json:"ip6_src"`
-	IP6Dst   uint64 `json:"ip6_dst"`
-	Src, Dst uint64
-	Uni      uint64 `json:"tuples_uni"`
-	Bi       uint64 `json:"tuples_bi"`
-}
-
-// answers are what an oracle says of a file.
-type answers struct {
-	Packets       uint64
-	CapturedBytes uint64  `json:"captured_bytes"`
-	Truncated     uint64  `json:"truncated_packets"`
-	NoTimestamp   uint64  `json:"no_timestamp"`
-	BackwardSteps uint64  `json:"backward_steps"`
-	Error         *string // why reading ended early
-	NotDecoded    []int   `json:"linktypes_not_decoded"`
-	Hours         map[string]sets
-	Duplicates    map[string]struct {
-		Inf          uint64
-		AnchoredLast map[string]uint64 `json:"anchored_last"`
-		SlidingAbs   map[string]uint64 `json:"sliding_abs"`
-	}
-}
-
-func readAnswers(t *testing.T, path string) map[string]answers {
-	t.Helper()
-	var doc struct{ Files map[string]answers }
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(data, &doc); err != nil {
-		t.Fatal(err)
-	}
-	return doc.Files
-}
-
-// run executes a command line and returns what it printed and its exit code.
-func run(args ...string) (stdout, stderr string, code int) {
-	var out, errs bytes.Buffer
-	code = Main(args, &out, &errs)
-	return out.String(), errs.String(), code
-}
-
-type dedupResult struct {
-	Method       string  `json:"method"`
-	PredictedFPR float64 `json:"predicted_fpr"`
-	EdgeError    float64 `json:"edge_error"`
-	PacketsIn    uint64  `json:"packets_in"`
-	PacketsOut   uint64  `json:"packets_out"`
-	Duplicates   uint64
-	Filtered     uint64
-	BytesIn      uint64 `json:"bytes_in"`
-	Snapped      uint64
-	OutOfOrder   uint64 `json:"out_of_order"`
-	NoTimestamp  uint64 `json:"no_timestamp"`
-	NonIP        uint64 `json:"non_ip"`
-	EvictedLive  uint64 `json:"evicted_live"`
-	MemoryBytes  int64  `json:"memory_bytes"`
-	Damaged      bool
-	Undecidable  uint64
-}
-
-func runDedup(t *testing.T, wantCode int, args ...string) dedupResult {
-	t.Helper()
-	var r dedupResult
-	out, errs, code := run(append([]string{"dedup", "--json"}, args...)...)
-	if code != wantCode {
-		t.Fatalf("dedup %s: exit code %d, want %d: %s", strings.Join(args, " "), code, wantCode, errs)
-	}
-	if out == "" {
-		return r
-	}
-	if err := json.Unmarshal([]byte(out), &r); err != nil {
-		t.Fatalf("dedup %s: %v in %q", strings.Join(args, " "), err, out)
-	}
-	return r
-}
-
-// exitOf is the exit code that a file with this answer must give.
-func exitOf(a answers) int {
-	switch {
-	case a.Error == nil:
-		return exitDone
-	case a.Packets == 0:
-		return exitFailed
-	}
-	return exitDamaged
-}
-
-// sharedFiles returns the answers to all shared captures, and the names of those to read.
-func sharedFiles(t *testing.T, dir string) (map[string]answers, []string) {
-	t.Helper()
-	files := readAnswers(t, filepath.Join(dir, "oracle_py.json"))
-	names := make([]string, 0, len(files))
-	for name, a := range files {
-		names = append(names, name)
-		if name == beyondSecond {
-			a.NoTimestamp = a.Packets
-			files[name] = a
-		}
-	}
-	slices.Sort(names)
-	return files, sample(6, names)
-}
-
-// beyondSecond is a capture whose times have a fraction of a second and more. They are no
-// times here.
-const beyondSecond = "ndpi__pcap_fuzz-2021-10-13.pcap"
-
-// moreCopies are copies without IP that the independent parser does not find, because it
-// compares such frames whole; by file.
-var moreCopies = map[string]struct {
-	inf                      uint64
-	anchoredLast, slidingAbs map[string]uint64
-}{
-	// Gratuitous ARP of one station, padded with other bytes from time to time.
-	"pcapparser__wireshark_samples-test.pcapng": {1, map[string]uint64{"60": 17}, map[string]uint64{"60": 33}},
-}
 
 // TestSharedDedup compares the counts and duplicates of every shared capture with those
 // of the independent parser.
@@ -178,10 +34,10 @@ func TestSharedDedup(t *testing.T) {
 						t.Fatal(err)
 					}
 					r := runDedup(t, exitOf(a), "--identity", identity, "--window", d.String(), path)
-					check(t, fmt.Sprintf("%s within %s", identity, d), r, a, dups+more.anchoredLast[w])
+					check(t, fmt.Sprintf("%s within %s", identity, d), r, a, dups+more.AnchoredLast[w])
 				}
 				r := runDedup(t, exitOf(a), "--identity", identity, "--window", "none", path)
-				check(t, identity+" without a window", r, a, want.Inf+more.inf)
+				check(t, identity+" without a window", r, a, want.Inf+more.Inf)
 			}
 		})
 	}
@@ -189,7 +45,7 @@ func TestSharedDedup(t *testing.T) {
 
 func check(t *testing.T, what string, r dedupResult, a answers, dups uint64) {
 	t.Helper()
-	if !r.found(dups) {
+	if !r.Found(dups) {
 		t.Errorf("%s: %d duplicates, want %d (%d undecidable, %d forgotten)", what, r.Duplicates, dups, r.Undecidable, r.EvictedLive)
 	}
 	got := [...]uint64{r.PacketsIn, r.PacketsOut, r.BytesIn, r.Snapped, r.OutOfOrder, r.NoTimestamp}
@@ -197,12 +53,6 @@ func check(t *testing.T, what string, r dedupResult, a answers, dups uint64) {
 	if got != want {
 		t.Errorf("%s: packets in and out, bytes, snapped, out of order, no timestamp: %v, want %v", what, got, want)
 	}
-}
-
-// found reports whether all duplicates were found, but for undecidable packets: the
-// independent parser compares what was captured of a packet, however little.
-func (r *dedupResult) found(dups uint64) bool {
-	return r.Duplicates <= dups && r.Duplicates+r.Undecidable >= dups
 }
 
 // TestSharedRefresh compares windows that slide (--refresh).
@@ -220,7 +70,7 @@ func TestSharedRefresh(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := runDedup(t, exitOf(a), "--refresh", "--window", d.String(), filepath.Join(dir, name))
-			if dups += moreCopies[name].slidingAbs[w]; !r.found(dups) {
+			if dups += moreCopies[name].SlidingAbs[w]; !r.Found(dups) {
 				t.Errorf("%s within %s: %d duplicates, want %d (%d undecidable)", name, d, r.Duplicates, dups, r.Undecidable)
 			}
 		}

@@ -8,13 +8,13 @@ import (
 	"github.com/flowdedup/flowdedup/capture/strip"
 )
 
-// sliceWords are values to complete.
-var sliceWords = []string{"l4", "l4+64", "96"}
+// SliceWords are values to complete.
+var SliceWords = []string{"l4", "l4+64", "96"}
 
 // registerSlice adds the flag of how much of packets is written.
 func (f *keepFlags) registerSlice(fs *pflag.FlagSet) {
-	fs.Var(newParsed(&f.slice, "", "bytes", strip.ParseSlice), "slice", "cut what is written: 96 bytes of a frame, or l4+64 behind the innermost TCP or UDP header")
-	groupKeep.add(fs, "slice")
+	fs.Var(NewParsed(&f.slice, "", "bytes", strip.ParseSlice), "slice", "cut what is written: 96 bytes of a frame, or l4+64 behind the innermost TCP or UDP header")
+	GroupKeep.Add(fs, "slice")
 }
 
 // checkSlice rejects what does not fit --slice.

@@ -15,29 +15,29 @@ import (
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
-// sortFlags say how far packets are sorted by time before anything else is done with them.
-type sortFlags struct {
-	span   time.Duration
-	memory int
+// SortFlags say how far packets are sorted by time before anything else is done with them.
+type SortFlags struct {
+	Span   time.Duration
+	Memory int
 }
 
-// sortWords are values to complete.
-var sortWords = []string{"100ms", "1s"}
+// SortWords are values to complete.
+var SortWords = []string{"100ms", "1s"}
 
-func (f *sortFlags) register(fs *pflag.FlagSet) {
-	fs.Var(newParsed(&f.span, "", "duration", parseLength), "sort", "sort packets by time, if they are late by at most this: 1s")
-	f.memory = pcapfile.DefaultSortMemory
-	fs.Var(newParsed(&f.memory, show.Bytes(pcapfile.DefaultSortMemory), "size", parseMemory), "sort-memory", "memory for packets that --sort holds back")
-	groupInput.add(fs, "sort")
-	groupAdvanced.add(fs, "sort-memory")
+func (f *SortFlags) Register(fs *pflag.FlagSet) {
+	fs.Var(NewParsed(&f.Span, "", "duration", ParseLength), "sort", "sort packets by time, if they are late by at most this: 1s")
+	f.Memory = pcapfile.DefaultSortMemory
+	fs.Var(NewParsed(&f.Memory, show.Bytes(pcapfile.DefaultSortMemory), "size", ParseMemory), "sort-memory", "memory for packets that --sort holds back")
+	GroupInput.Add(fs, "sort")
+	GroupAdvanced.Add(fs, "sort-memory")
 }
 
-// check rejects inputs that are not sorted.
-func (f *sortFlags) check(fs *pflag.FlagSet, inputs []string) error {
+// Check rejects inputs that are not sorted.
+func (f *SortFlags) Check(fs *pflag.FlagSet, inputs []string) error {
 	switch {
-	case f.span == 0 && fs.Changed("sort-memory"):
+	case f.Span == 0 && fs.Changed("sort-memory"):
 		return &usageError{errors.New("--sort-memory needs --sort")}
-	case f.span == 0:
+	case f.Span == 0:
 		return nil
 	case fs.Changed("no-merge"):
 		return &usageError{errors.New("--sort and --no-merge, which reads inputs one after another, exclude each other")}
@@ -48,17 +48,17 @@ func (f *sortFlags) check(fs *pflag.FlagSet, inputs []string) error {
 }
 
 // config returns how to sort, nil for not.
-func (f *sortFlags) config() *pcapfile.SortConfig {
-	if f.span == 0 {
+func (f *SortFlags) config() *pcapfile.SortConfig {
+	if f.Span == 0 {
 		return nil
 	}
-	return &pcapfile.SortConfig{Span: int64(f.span), Memory: f.memory, Latest: f.latest()}
+	return &pcapfile.SortConfig{Span: int64(f.Span), Memory: f.Memory, Latest: f.Latest()}
 }
 
-// latest returns what follows the latest time, but for outliers. Packets with one wait until
+// Latest returns what follows the latest time, but for outliers. Packets with one wait until
 // others have reached that time.
-func (f *sortFlags) latest() func(int64) int64 {
-	near := max(f.span, calendar.Tolerance)
+func (f *SortFlags) Latest() func(int64) int64 {
+	near := max(f.Span, calendar.Tolerance)
 	clock := &calendar.Clock{Ahead: near, Behind: near}
 	return func(t int64) int64 {
 		clock.Observe(t)
@@ -67,18 +67,18 @@ func (f *sortFlags) latest() func(int64) int64 {
 }
 
 // warnUnsorted reports packets that could not be sorted, and what would do.
-func (f *sortFlags) warnUnsorted(e *env, s *dedup.Summary) {
+func (f *SortFlags) warnUnsorted(e *Env, s *dedup.Summary) {
 	n := s.Unsorted
 	if n == nil || n.Late == 0 {
 		return
 	}
-	advice := fmt.Sprintf("use --sort %v or more", time.Duration(n.By)+f.span)
+	advice := fmt.Sprintf("use --sort %v or more", time.Duration(n.By)+f.Span)
 	switch {
 	case n.By > int64(time.Hour):
 		advice = "give captures that were concatenated as separate inputs, which are merged by time"
 	case n.Full:
 		advice = "use a larger --sort-memory"
 	}
-	e.warn(fmt.Errorf("%d packets came too late to be sorted, the first of them packet %d, by up to %v, and are out of order: %s",
+	e.Warn(fmt.Errorf("%d packets came too late to be sorted, the first of them packet %d, by up to %v, and are out of order: %s",
 		n.Late, n.First, time.Duration(n.By), advice))
 }

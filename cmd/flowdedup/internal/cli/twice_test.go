@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"encoding/json"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/commands"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/once"
 )
 
@@ -29,7 +30,7 @@ var added = []string{"read", "from", "interface", "listen", "ignore", "within", 
 // name. All but lists are wrong usage, and the line names the flag.
 func TestFlagsTwice(t *testing.T) {
 	checked := 0
-	for _, cmd := range newRoot(&env{}).Commands() {
+	for _, cmd := range commands.Root().Commands() {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
 			list := slices.Contains(added, f.Name) && (f.Name != "listen" || cmd.Name() == "flows") && (f.Name != "of" || cmd.Name() != "plan")
 			value := "x"

@@ -7,9 +7,9 @@ import (
 )
 
 // warnUndecidable says what to do about packets that could not be judged.
-func warnUndecidable(e *env, s *dedup.Summary) {
+func warnUndecidable(e *Env, s *dedup.Summary) {
 	if s.Undecidable > 0 {
-		e.warn(fmt.Errorf("%d packets were captured in too small a part to tell copies from other packets of their flow, and stay: "+
+		e.Warn(fmt.Errorf("%d packets were captured in too small a part to tell copies from other packets of their flow, and stay: "+
 			"capture more of each packet, or use --across where copies come from another interface or input", s.Undecidable))
 	}
 }

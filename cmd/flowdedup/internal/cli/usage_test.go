@@ -1,10 +1,9 @@
-package cli
+package cli_test
 
 import (
 	"bufio"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,8 +11,10 @@ import (
 	"github.com/google/gopacket"
 	"github.com/google/gopacket/layers"
 	"github.com/google/gopacket/pcapgo"
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/commands"
 )
 
 // TestUsageErrors checks for exit code 2, one line that helps, and nothing on standard
@@ -181,84 +182,10 @@ func TestVersionAndCompletion(t *testing.T) {
 	}
 }
 
-// parseLive parses a command line of live.
-func parseLive(t *testing.T, line string) (*liveFlags, *cobra.Command, error) {
-	t.Helper()
-	f, cmd := &liveFlags{}, &cobra.Command{}
-	f.register(cmd)
-	if err := cmd.ParseFlags(append([]string{"-i", "lo"}, strings.Fields(line)...)); err != nil {
-		return nil, nil, err
-	}
-	return f, cmd, f.check(cmd)
-}
-
-// TestTcpdumpFlags checks that the short flags of tcpdump mean the same here.
-func TestTcpdumpFlags(t *testing.T) {
-	f, cmd, err := parseLive(t, "-pC 100 -W 5 -s 96 -B 4096 -Z nobody -c 10 -w out.pcapng")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := f.config(cmd)
-	if r := c.Rotate; r.Size != 100_000_000 || r.Keep != 5 || r.Every != 0 {
-		t.Errorf("rotation %+v", r)
-	}
-	if r := c.Ring; r.SnapLen != 96 || r.RingBytes != 4<<20 || r.Promiscuous || c.User != "nobody" || c.Packets != 10 {
-		t.Errorf("%+v", c)
-	}
-	if f, cmd, err = parseLive(t, "-G 3600 -C 2g -w out.pcapng"); err != nil {
-		t.Fatal(err)
-	}
-	if c := f.config(cmd); c.Rotate.Every != time.Hour || c.Rotate.Size != 2<<30 || !c.Ring.Promiscuous {
-		t.Errorf("%+v", c)
-	}
-}
-
-func TestTcpdumpFlagsRefused(t *testing.T) {
-	for line, want := range map[string]string{
-		"-w a -C 1 --rotate-size 1MB":    "-C and --rotate-size",
-		"-w a -G 1 --rotate-every 1h":    "-G and --rotate-every",
-		"-w a -C 1 -W 2 --rotate-keep 3": "-W and --rotate-keep",
-		"-B 4096 --ring-size 1MiB":       "-B and --ring-size",
-		"-p --promiscuous":               "-p and --promiscuous",
-		"-w a -G 60 -W 3":                "-W needs -C",
-		"-w a -G 60 -C 1 -W 3":           "-W needs -C",
-		"-w a -W 3":                      "-W needs -C",
-		"-C 1":                           "-w",
-		"-w a -C 0":                      "millions of bytes",
-		"-w a -C 1.5":                    "millions of bytes",
-		"-w a -G 0":                      "seconds",
-		"-w a -G 1m":                     "seconds",
-		"-w a -C 1 -W -1":                "positive",
-		"-B 4MiB":                        "KiB",
-	} {
-		if _, _, err := parseLive(t, line); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", line, err, want)
-		}
-	}
-}
-
-func TestParseDuration(t *testing.T) {
-	for text, want := range map[string]time.Duration{
-		"1d": day, "1d12h": 36 * time.Hour, "0d1ms": time.Millisecond, "7d": 7 * day, "90m": 90 * time.Minute, "-1s": -time.Second, "0": 0,
-		"106751d23h": 106751*day + 23*time.Hour,
-	} {
-		if got, err := parseDuration(text); err != nil || got != want {
-			t.Errorf("%s: %v, %v, want %v", text, got, err, want)
-		}
-	}
-	for _, text := range []string{
-		"", "d", "1", "-1d", "+1d", "1.5d", "1h2d", "1d2", "1d-2h", "1d+2h", "1d1d", "106752d", "106751d24h", "99999999999999999999d", "1e3d", "2w",
-	} {
-		if got, err := parseDuration(text); err == nil {
-			t.Errorf("%q was taken for %v", text, got)
-		}
-	}
-}
-
 // TestDaysEverywhere checks that each flag of a duration accepts days.
 func TestDaysEverywhere(t *testing.T) {
 	durations := 0
-	for _, cmd := range newRoot(&env{}).Commands() {
+	for _, cmd := range commands.Root().Commands() {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
 			if kind := f.Value.Type(); kind != "duration" && kind != "window" {
 				return
@@ -313,8 +240,8 @@ func TestNoMemoryForWindow(t *testing.T) {
 // TestGroups checks that each flag of our commands has a heading, and appears there once
 // in --help.
 func TestGroups(t *testing.T) {
-	for _, cmd := range newRoot(&env{}).Commands() {
-		if !hasGroups(cmd.LocalFlags()) {
+	for _, cmd := range commands.Root().Commands() {
+		if !cli.HasGroups(cmd.LocalFlags()) {
 			continue
 		}
 		long, _, _ := run(cmd.Name(), "--help")
@@ -324,12 +251,11 @@ func TestGroups(t *testing.T) {
 			lines := func(text string) int {
 				return strings.Count(text, "\n      "+name) + strings.Count(text, "\n  -"+f.Shorthand+", "+name)
 			}
-			group := groupOf(f)
-			if group == groupNone || !slices.Contains(flagGroups, group) || lines(long) != 1 {
-				t.Errorf("%s --%s: group %q, %d lines of --help", cmd.Name(), f.Name, group, lines(long))
+			if !cli.HasHeading(f) || lines(long) != 1 {
+				t.Errorf("%s --%s: heading %v, %d lines of --help", cmd.Name(), f.Name, cli.HasHeading(f), lines(long))
 			}
-			if want := group != groupAdvanced; (lines(short) == 1) != want {
-				t.Errorf("%s --%s: %d lines of -h, in the group %s", cmd.Name(), f.Name, lines(short), group)
+			if advanced := cli.IsAdvanced(f); (lines(short) == 1) == advanced {
+				t.Errorf("%s --%s: %d lines of -h, advanced %v", cmd.Name(), f.Name, lines(short), advanced)
 			}
 		})
 	}
@@ -347,7 +273,7 @@ func TestShortHelp(t *testing.T) {
 			t.Errorf("-h has a second line for a flag: %s", line)
 		}
 	}
-	for _, method := range measuringMethods() {
+	for _, method := range cli.MeasuringMethods() {
 		if strings.Contains(want, " "+method+",") {
 			t.Errorf("-h names the method %s", method)
 		}

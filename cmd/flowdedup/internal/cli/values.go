@@ -31,13 +31,13 @@ type parsed[T any] struct {
 	given bool
 }
 
-func newParsed[T any](value *T, text, kind string, parse func(string) (T, error)) *parsed[T] {
+func NewParsed[T any](value *T, text, kind string, parse func(string) (T, error)) *parsed[T] {
 	return &parsed[T]{value: value, parse: parse, text: text, kind: kind}
 }
 
-// newList is newParsed for words with commas between them, to which each use of the flag
+// NewList is newParsed for words with commas between them, to which each use of the flag
 // adds.
-func newList[T any](value *T, text, kind string, parse func(string) (T, error)) *parsed[T] {
+func NewList[T any](value *T, text, kind string, parse func(string) (T, error)) *parsed[T] {
 	return &parsed[T]{value: value, parse: parse, text: text, kind: kind, list: true}
 }
 
@@ -71,8 +71,8 @@ func (p *parsed[T]) String() string { return p.text }
 // Type implements pflag.Value: the name of the value in help texts.
 func (p *parsed[T]) Type() string { return p.kind }
 
-// oneOf accepts a word of a list.
-func oneOf(words ...string) func(string) (string, error) {
+// OneOf accepts a word of a list.
+func OneOf(words ...string) func(string) (string, error) {
 	return func(s string) (string, error) {
 		if slices.Contains(words, s) {
 			return s, nil
@@ -81,8 +81,25 @@ func oneOf(words ...string) func(string) (string, error) {
 	}
 }
 
-// parseMemory reads "8MiB", "64M", "65536" or a cache level.
-func parseMemory(s string) (int, error) {
+// ParseWords reads words of a list, separated by commas, each at most once.
+func ParseWords(words []string) func(string) ([]string, error) {
+	one := oneOfNear(words)
+	return func(s string) (found []string, err error) {
+		for word := range strings.SplitSeq(s, ",") {
+			if word, err = one(strings.TrimSpace(word)); err != nil {
+				return nil, err
+			}
+			if slices.Contains(found, word) {
+				return nil, fmt.Errorf("%s is named twice", word)
+			}
+			found = append(found, word)
+		}
+		return found, nil
+	}
+}
+
+// ParseMemory reads "8MiB", "64M", "65536" or a cache level.
+func ParseMemory(s string) (int, error) {
 	if n, ok := layout.Budget(strings.ToLower(s)); ok {
 		return n, nil
 	}
@@ -164,7 +181,7 @@ func parseBits(s string) (int, error) {
 		}
 		return int(n), nil
 	}
-	n, err := parseMemory(s)
+	n, err := ParseMemory(s)
 	if err != nil {
 		return 0, fmt.Errorf("%w, or a number of bits such as 48bit or 16kbit", err)
 	}
@@ -230,8 +247,17 @@ func parseEvery(s string) (time.Duration, error) {
 	return d, nil
 }
 
-// parseDelay reads a duration that is not negative.
-func parseDelay(s string) (time.Duration, error) {
+// ParseLength reads a duration that is not 0.
+func ParseLength(s string) (time.Duration, error) {
+	d, err := parseDuration(s)
+	if err != nil || d <= 0 {
+		return 0, errors.New("must be a duration such as 100ms, 30s or 10m")
+	}
+	return d, nil
+}
+
+// ParseDelay reads a duration that is not negative.
+func ParseDelay(s string) (time.Duration, error) {
 	d, err := parseDuration(s)
 	if err == nil && d < 0 {
 		return 0, errors.New("must not be negative")

@@ -1,12 +1,31 @@
 package inspect
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+)
 
 // Profile is what --for sets for a reader of the kept packets, besides --keep flow. The
 // zero value is for no reader.
 type Profile struct {
 	Name          string
 	Strip, Ignore []string
+}
+
+// profileOf returns what --for sets for a reader.
+func profileOf(r *cli.Reader) (p Profile) {
+	if !r.IsSet() {
+		return p
+	}
+	p.Name = r.Name
+	if r.KeysVLAN {
+		p.Strip = []string{"vlan"}
+	}
+	if r.Verifies {
+		p.Ignore = []string{"l4-checksum"}
+	}
+	return p
 }
 
 // adapt makes a recommendation one for the reader.

@@ -6,6 +6,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/inspect"
 	"github.com/flowdedup/flowdedup/capture/netio"
 	"github.com/flowdedup/flowdedup/capture/points"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/verdict"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
@@ -80,7 +81,7 @@ type Recommendation struct {
 
 func newSummary(cfg *Config, r *inspect.Report, took time.Duration) Summary {
 	s := Summary{
-		Verdict: Verdict(r), Packets: r.Packets, Copies: r.Copies, Equal: r.Equal, Kinds: r.Kinds, TTLSteps: r.Hops,
+		Verdict: verdict.Of(r), Packets: r.Packets, Copies: r.Copies, Equal: r.Equal, Kinds: r.Kinds, TTLSteps: r.Hops,
 		Matrix: r.Matrix, Delays: r.Delays, Points: r.Points, Paths: r.Paths, Checksums: r.Checksums, NotCopies: map[string]uint64{}, Examples: map[string]inspect.Example{},
 		SplitConversations: r.SplitConversations, SampledConversations: r.SampledConversations, OneSided: r.Sides,
 		Sampled: 1 / float64(r.Sampled), Window: window.Window{Duration: r.Window}.String(), NonIP: r.NonIP, Unopened: r.Unopened, Snapped: r.Truncated, NoTimestamp: r.NoTime,

@@ -14,7 +14,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/flow"
 	measure "github.com/flowdedup/flowdedup/capture/inspect"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/inspect"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/verdict"
 	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/window"
 	"github.com/flowdedup/flowdedup/layout"
@@ -272,7 +272,7 @@ func (l *learner) state() *Learned {
 // learnedOf describes a decision of a run that keeps copies so.
 func learnedOf(r *measure.Report, of *dedup.Choice) Learned {
 	c := &r.Recommendation
-	n := Learned{Verdict: inspect.Verdict(r), Dedup: c.Dedup, Ignore: []string{}, Advice: []string{}}
+	n := Learned{Verdict: verdict.Of(r), Dedup: c.Dedup, Ignore: []string{}, Advice: []string{}}
 	if !c.Dedup {
 		return n
 	}

@@ -24,7 +24,7 @@ func DedupPage(w io.Writer, s *dedup.Summary, written bool) error {
 	p := page.Page{
 		Title: "flowdedup dedup",
 		Lead: []string{fmt.Sprintf("%s of %s packets are duplicates (%s), which were %s.",
-			show.Count(s.Duplicates), show.Count(s.PacketsIn), share(s.Duplicates, s.PacketsIn), verb)},
+			show.Count(s.Duplicates), show.Count(s.PacketsIn), show.Share(s.Duplicates, s.PacketsIn), verb)},
 		Facts: []page.Fact{
 			{Name: "packets in", Value: show.Count(s.PacketsIn)},
 			{Name: "duplicates", Value: show.Count(s.Duplicates)},
@@ -39,7 +39,7 @@ func DedupPage(w io.Writer, s *dedup.Summary, written bool) error {
 	if notes := anomalies(s); notes != "" {
 		p.Facts = append(p.Facts, page.Fact{Name: "noticed", Value: notes})
 	}
-	if text := unopened(s.Unopened, s.PacketsIn); text != "" {
+	if text := show.NotOpened(s.Unopened, s.PacketsIn); text != "" {
 		p.Facts = append(p.Facts, page.Fact{Name: "not opened", Value: text})
 	}
 	if n := s.Conversations.String(); n != "" {
@@ -84,10 +84,10 @@ func timeSection(s *dedup.Summary) page.Section {
 func protocolSection(s *dedup.Summary) page.Section {
 	bars := page.Bars{Title: "Duplicates by protocol"}
 	t := page.Table{Columns: []show.Column{{Name: "protocol", Left: true}, {Name: "duplicates"}, {Name: "share"}}}
-	for _, name := range largest(s.DuplicatesByProtocol) {
+	for _, name := range show.Largest(s.DuplicatesByProtocol) {
 		n := s.DuplicatesByProtocol[name]
 		bars.List = append(bars.List, page.Bar{Name: name, Value: float64(n), Text: show.Count(n)})
-		t.Rows = append(t.Rows, []string{name, show.Count(n), share(n, s.Duplicates)})
+		t.Rows = append(t.Rows, []string{name, show.Count(n), show.Share(n, s.Duplicates)})
 	}
 	if len(t.Rows) == 0 {
 		return page.Section{Heading: "By protocol", Text: []string{"There are no duplicates."}}
@@ -106,7 +106,7 @@ func inputSection(s *dedup.Summary) page.Section {
 	t := page.Table{Columns: []show.Column{{Name: "input", Left: true}, {Name: "packets"}, {Name: "duplicates"}, {Name: "share"}}}
 	for i := range s.Inputs[:min(len(s.Inputs), page.MostRows)] {
 		n := &s.Inputs[i]
-		t.Rows = append(t.Rows, []string{show.Printable(n.Input), show.Count(n.Packets), show.Count(n.Duplicates), share(n.Duplicates, n.Packets)})
+		t.Rows = append(t.Rows, []string{show.Printable(n.Input), show.Count(n.Packets), show.Count(n.Duplicates), show.Share(n.Duplicates, n.Packets)})
 	}
 	if more := len(s.Inputs) - len(t.Rows); more > 0 {
 		t.More = fmt.Sprintf("%s more inputs are in --json.", show.Count(uint64(more)))
@@ -122,7 +122,7 @@ func filterSection(s *dedup.Summary) page.Section {
 			{"method", s.Method, "see flowdedup plan"},
 			{"memory", show.Bytes(s.MemoryBytes), ""},
 			{"fill", show.Percent(s.Fill, 1, 1), "of the memory held packets of the window at the end"},
-			{"FPR", show.Rate(s.PredictedFPR), capitalized(risk(s.PredictedFPR))},
+			{"FPR", show.Rate(s.PredictedFPR), show.Sentence(risk(s.PredictedFPR))},
 			{"expected wrong verdicts", show.Short(s.PredictedFPR * float64(s.PacketsIn)), "at most, over all packets read"},
 			{"forgotten too early", show.Count(s.EvictedLive), forgotten(s)},
 		},

@@ -18,7 +18,7 @@ func FlowsJSON(w io.Writer, s *flows.Summary) error { return json.NewEncoder(w).
 func FlowsText(w io.Writer, s *flows.Summary) error {
 	var t strings.Builder
 	if i := s.Inspection; i != nil {
-		fmt.Fprintf(&t, "%s\n", capitalized(i.Verdict))
+		fmt.Fprintf(&t, "%s\n", show.Sentence(i.Verdict))
 		for _, reason := range i.Because {
 			fmt.Fprintf(&t, "  %s\n", reason)
 		}
@@ -28,8 +28,8 @@ func FlowsText(w io.Writer, s *flows.Summary) error {
 		t.WriteString("\n")
 	}
 	fmt.Fprintf(&t, "%s records in, %s copies (%s), %s records left\n",
-		show.Count(s.RecordsIn), show.Count(s.Copies), share(s.Copies, s.RecordsIn), show.Count(s.RecordsOut))
-	fmt.Fprintf(&t, "  traffic     %s reported, %s of it more than once (%s)\n", show.Bytes(s.BytesIn), show.Bytes(s.CopiedBytes), share(s.CopiedBytes, s.BytesIn))
+		show.Count(s.RecordsIn), show.Count(s.Copies), show.Share(s.Copies, s.RecordsIn), show.Count(s.RecordsOut))
+	fmt.Fprintf(&t, "  traffic     %s reported, %s of it more than once (%s)\n", show.Bytes(s.BytesIn), show.Bytes(s.CopiedBytes), show.Share(s.CopiedBytes, s.BytesIn))
 	if notes := flowNotes(s); notes != "" {
 		fmt.Fprintf(&t, "  noticed     %s\n", notes)
 	}
@@ -39,7 +39,7 @@ func FlowsText(w io.Writer, s *flows.Summary) error {
 	fmt.Fprintf(&t, "  compared    by %s, policy %s, points by %s, in %s\n", s.Key, s.Policy, s.Point, show.Bytes(s.MemoryBytes))
 	if s.Relayed != nil {
 		fmt.Fprintf(&t, "  relayed     %s messages to %s%s\n", show.Count(s.Relayed.Messages), s.Relayed.To,
-			also(show.Note{Count: s.Relayed.Failed, What: "not taken"}, show.Note{Count: s.Relayed.Own, What: "from our own address"}))
+			show.Also(show.Note{Count: s.Relayed.Failed, What: "not taken"}, show.Note{Count: s.Relayed.Own, What: "from our own address"}))
 	}
 	fmt.Fprintf(&t, "  speed       %s, %s records/s\n", time.Duration(s.Seconds*1e9).Round(time.Millisecond), show.Count(uint64(s.Rate)))
 	flowPoints(&t, s)
@@ -70,7 +70,7 @@ func flowNotes(s *flows.Summary) string {
 // flowPoints is the table of points.
 func flowPoints(t *strings.Builder, s *flows.Summary) {
 	if len(s.Points) > 0 {
-		table(t, flowPointColumns, flowPointRows(s, maxRows))
+		show.WriteTable(t, flowPointColumns, flowPointRows(s, show.MaxRows))
 		t.WriteString(moreRows(len(s.Points)))
 	}
 }
@@ -84,7 +84,7 @@ func flowPointRows(s *flows.Summary, most int) (rows [][]string) {
 	for i := range s.Points[:min(len(s.Points), most)] {
 		p := &s.Points[i]
 		rows = append(rows, []string{
-			show.Printable(p.Name), show.Count(p.Records), show.Count(p.Copies), share(p.Copies, p.Records), show.Bytes(p.Bytes),
+			show.Printable(p.Name), show.Count(p.Records), show.Count(p.Copies), show.Share(p.Copies, p.Records), show.Bytes(p.Bytes),
 			time.Duration(p.OffsetNS).Round(time.Millisecond).String(), time.Duration(p.Longest * 1e9).Round(time.Second).String(),
 		})
 	}
@@ -94,7 +94,7 @@ func flowPointRows(s *flows.Summary, most int) (rows [][]string) {
 // flowMatrix is the table of copies by exporter.
 func flowMatrix(t *strings.Builder, s *flows.Summary) {
 	if len(s.Matrix) > 0 {
-		table(t, flowMatrixColumns, flowMatrixRows(s, maxRows))
+		show.WriteTable(t, flowMatrixColumns, flowMatrixRows(s, show.MaxRows))
 		t.WriteString(moreRows(len(s.Matrix)))
 	}
 }
@@ -111,8 +111,8 @@ func flowMatrixRows(s *flows.Summary, most int) (rows [][]string) {
 }
 
 func moreRows(n int) string {
-	if n <= maxRows {
+	if n <= show.MaxRows {
 		return ""
 	}
-	return fmt.Sprintf("  and %d more: see --json\n", n-maxRows)
+	return fmt.Sprintf("  and %d more: see --json\n", n-show.MaxRows)
 }

@@ -15,11 +15,11 @@ func FlowsPage(w io.Writer, s *flows.Summary) error {
 	p := page.Page{Title: "flowdedup flows", Lead: []string{fmt.Sprintf("%s of %s records report what another point had reported: %s of %s of traffic.",
 		show.Count(s.Copies), show.Count(s.RecordsIn), show.Bytes(s.CopiedBytes), show.Bytes(s.BytesIn))}}
 	if i := s.Inspection; i != nil {
-		p.Lead = append(append([]string{capitalized(i.Verdict)}, p.Lead...), i.Because...)
+		p.Lead = append(append([]string{show.Sentence(i.Verdict)}, p.Lead...), i.Because...)
 	}
 	fact := func(name, value string) { p.Facts = append(p.Facts, page.Fact{Name: name, Value: value}) }
 	fact("records", show.Count(s.RecordsIn))
-	fact("copies", fmt.Sprintf("%s (%s)", show.Count(s.Copies), share(s.Copies, s.RecordsIn)))
+	fact("copies", fmt.Sprintf("%s (%s)", show.Count(s.Copies), show.Share(s.Copies, s.RecordsIn)))
 	fact("running for", time.Duration(s.Seconds*1e9).Round(time.Second).String())
 	fact("compared", fmt.Sprintf("by %s, policy %s, points by %s", s.Key, s.Policy, s.Point))
 	if notes := flowNotes(s); notes != "" {
@@ -32,7 +32,7 @@ func FlowsPage(w io.Writer, s *flows.Summary) error {
 		fact("relayed", fmt.Sprintf("%s messages to %s", show.Count(s.Relayed.Messages), s.Relayed.To))
 	}
 	bars := page.Bars{Title: "Records and copies by point"}
-	for i := range s.Points[:min(len(s.Points), maxRows)] {
+	for i := range s.Points[:min(len(s.Points), show.MaxRows)] {
 		one := &s.Points[i]
 		bars.List = append(bars.List, page.Bar{Name: show.Printable(one.Name), Value: float64(one.Records), Text: show.Count(one.Records)},
 			page.Bar{Name: show.Printable(one.Name) + ", copies", Value: float64(one.Copies), Text: show.Count(one.Copies)})

@@ -1,13 +1,10 @@
 package report
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
@@ -45,7 +42,7 @@ func dedupText(w io.Writer, s *dedup.Summary, written bool, rate string) error {
 		verb, place = "removed", "written"
 	}
 	fmt.Fprintf(&t, "%s packets in, %s duplicates %s (%s), %s packets %s\n",
-		show.Count(s.PacketsIn), show.Count(s.Duplicates), verb, share(s.Duplicates, s.PacketsIn), show.Count(s.PacketsOut), place)
+		show.Count(s.PacketsIn), show.Count(s.Duplicates), verb, show.Share(s.Duplicates, s.PacketsIn), show.Count(s.PacketsOut), place)
 	if s.Duplicates > 0 {
 		fmt.Fprintf(&t, "  duplicates  %s\n", protocols(s.DuplicatesByProtocol))
 	}
@@ -67,7 +64,7 @@ func dedupText(w io.Writer, s *dedup.Summary, written bool, rate string) error {
 	}
 	if s.HubCopies != nil {
 		fmt.Fprintf(&t, "  hub         %s duplicates of other sites%s%s\n", show.Count(*s.HubCopies),
-			also(show.Note{Count: *s.Unchecked, What: "packets unchecked, which stay"}), answers(s.HubDelay))
+			show.Also(show.Note{Count: *s.Unchecked, What: "packets unchecked, which stay"}), answers(s.HubDelay))
 	}
 	if s.HeldBytes != nil && *s.HeldBytes > 0 {
 		fmt.Fprintf(&t, "  held        %s at most, for better copies\n", show.Bytes(*s.HeldBytes))
@@ -76,10 +73,10 @@ func dedupText(w io.Writer, s *dedup.Summary, written bool, rate string) error {
 		fmt.Fprintf(&t, "  preferred   %s packets to equal ones with a wrong checksum, %s to truncated ones\n", show.Count(*s.ChecksumPreferred), show.Count(*s.WholePreferred))
 	}
 	if s.Stripped != nil {
-		fmt.Fprintf(&t, "  stripped    %s packets%s\n", show.Count(*s.Stripped), also(show.Note{Count: *s.Unstripped, What: "with a header that could not be taken off"}))
+		fmt.Fprintf(&t, "  stripped    %s packets%s\n", show.Count(*s.Stripped), show.Also(show.Note{Count: *s.Unstripped, What: "with a header that could not be taken off"}))
 	}
 	if s.Sliced != nil {
-		fmt.Fprintf(&t, "  sliced      %s packets%s\n", show.Count(*s.Sliced), also(show.Note{Count: *s.Unsliced, What: "that could not be cut"}))
+		fmt.Fprintf(&t, "  sliced      %s packets%s\n", show.Count(*s.Sliced), show.Also(show.Note{Count: *s.Unsliced, What: "that could not be cut"}))
 	}
 	if s.SortedLate != nil {
 		fmt.Fprintf(&t, "  sorted      by time, %s packets came too late for that\n", show.Count(*s.SortedLate))
@@ -89,7 +86,7 @@ func dedupText(w io.Writer, s *dedup.Summary, written bool, rate string) error {
 	if notes := anomalies(s); notes != "" {
 		fmt.Fprintf(&t, "  noticed     %s\n", notes)
 	}
-	if text := unopened(s.Unopened, s.PacketsIn); text != "" {
+	if text := show.NotOpened(s.Unopened, s.PacketsIn); text != "" {
 		fmt.Fprintf(&t, "  not opened  %s\n", text)
 	}
 	if n := s.Conversations.String(); n != "" {
@@ -135,7 +132,7 @@ func inputs(all []dedup.InputCount) string {
 	for i := range all {
 		n := &all[i]
 		fmt.Fprintf(&t, "  %-11s %s packets, %s duplicates (%s): %s\n",
-			title, show.Count(n.Packets), show.Count(n.Duplicates), share(n.Duplicates, n.Packets), show.Printable(n.Input))
+			title, show.Count(n.Packets), show.Count(n.Duplicates), show.Share(n.Duplicates, n.Packets), show.Printable(n.Input))
 		title = ""
 	}
 	return t.String()
@@ -176,13 +173,9 @@ func edge(share float64) string {
 	return fmt.Sprintf(", windows up to %.1f %% too long", 100*share)
 }
 
-// share formats part/whole as a percentage.
-func share(part, whole uint64) string { return show.Percent(float64(part), float64(whole), 2) }
-
 // protocols lists counts, the largest first.
 func protocols(m map[string]uint64) string {
-	names := slices.Collect(maps.Keys(m))
-	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(m[b], m[a]), cmp.Compare(a, b)) })
+	names := show.Largest(m)
 	for i, name := range names {
 		names[i] = fmt.Sprintf("%s %s", name, show.Count(m[name]))
 	}
@@ -206,15 +199,6 @@ func anomalies(s *dedup.Summary) string {
 	return notes
 }
 
-// unopened describes packets without IP that were not opened, if there are any.
-func unopened(kinds map[string]uint64, packets uint64) string {
-	n := show.AllUnopened(kinds)
-	if n == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%s of those without IP: %s", show.Count(n), show.Unopened(kinds, packets))
-}
-
 // LiveJSON writes the summary as one object on one line.
 func LiveJSON(w io.Writer, s *live.Summary) error {
 	return json.NewEncoder(w).Encode(s)
@@ -230,7 +214,7 @@ func LiveText(w io.Writer, s *live.Summary, written bool) error {
 	}
 	var t strings.Builder
 	if n := s.Learned; n != nil {
-		fmt.Fprintf(&t, "  learned     %s%s\n", learned(n), also(show.Note{Count: n.Passed, What: "packets passed without being judged"}))
+		fmt.Fprintf(&t, "  learned     %s%s\n", learned(n), show.Also(show.Note{Count: n.Passed, What: "packets passed without being judged"}))
 	}
 	if s.Diffs.Sampled > 0 {
 		fmt.Fprintf(&t, "  copies      %s\n", diffsText(&s.Diffs))
@@ -241,7 +225,7 @@ func LiveText(w io.Writer, s *live.Summary, written bool) error {
 	}
 	if f := s.Forward; f != nil {
 		fmt.Fprintf(&t, "  forwarded   %s packets to %s%s\n", show.Count(f.Sent), show.Printable(f.Interface),
-			also(show.Note{Count: f.Lost, What: "lost while it was away"}, show.Note{Count: f.Refused, What: "refused"}, show.Note{Count: f.Truncated, What: "cut"}, show.Note{Count: f.TooLong, What: "too long"},
+			show.Also(show.Note{Count: f.Lost, What: "lost while it was away"}, show.Note{Count: f.Refused, What: "refused"}, show.Note{Count: f.Truncated, What: "cut"}, show.Note{Count: f.TooLong, What: "too long"},
 				show.Note{Count: f.NotEthernet, What: "without Ethernet"}))
 	}
 	if s.Late > 0 {
@@ -262,23 +246,15 @@ func learned(n *live.Learned) string {
 	return show.Capitalized(n.Verdict)
 }
 
-// also lists notes that happened, each after a comma.
-func also(notes ...show.Note) string {
-	if text := show.Notes(notes...); text != "" {
-		return ", " + text
-	}
-	return ""
-}
-
 // ofInterface describes what happened at an input.
 func ofInterface(n *live.Interface) string {
 	if n.Network != nil && n.ReceiverStats != nil {
 		return fmt.Sprintf("%s received from %s", show.Count(n.Received), english.Plural(int(n.Peers), "peer", "")) +
-			also(show.Note{Count: n.PeersDropped, What: "dropped"}, show.Note{Count: n.LatePackets, What: "packets late"})
+			show.Also(show.Note{Count: n.PeersDropped, What: "dropped"}, show.Note{Count: n.LatePackets, What: "packets late"})
 	}
 	notes := ""
 	if n.Network != nil && n.Mirrored != nil {
-		notes = also(show.Note{Count: uint64(n.Points), What: english.PluralWord(n.Points, "capture point", "")},
+		notes = show.Also(show.Note{Count: uint64(n.Points), What: english.PluralWord(n.Points, "capture point", "")},
 			show.Note{Count: n.AllMalformed(), What: "malformed"}, show.Note{Count: n.Control, What: "without a packet"}, show.Note{Count: n.Unwanted, What: "unwanted"})
 	}
 	return notesOfKernel(n) + notes
@@ -287,7 +263,7 @@ func ofInterface(n *live.Interface) string {
 // notesOfKernel describes what the kernel says of an interface or a socket.
 func notesOfKernel(n *live.Interface) string {
 	return fmt.Sprintf("%s received, %s dropped by the kernel", show.Count(n.Received), show.Count(n.Dropped)) +
-		also(show.Note{Count: n.Outages, What: "times down or away"}, show.Note{Count: n.Truncated, What: "cut"},
+		show.Also(show.Note{Count: n.Outages, What: "times down or away"}, show.Note{Count: n.Truncated, What: "cut"},
 			show.Note{Count: n.Coalesced, What: "merged by receive offload"}, show.Note{Count: n.ChecksumOffloaded, What: "with unfilled checksums"})
 }
 

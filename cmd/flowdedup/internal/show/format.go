@@ -47,6 +47,9 @@ func Percent(part, whole float64, digits int) string {
 	return fmt.Sprintf("%.*f %%", digits, share)
 }
 
+// Share formats part/whole with two digits: 12.50 %.
+func Share(part, whole uint64) string { return Percent(float64(part), float64(whole), 2) }
+
 // Rate formats a probability, as a percentage unless it is very small.
 func Rate(p float64) string {
 	switch {
@@ -110,6 +113,9 @@ func Timestamp(t int64, zone *time.Location) *string {
 // Capitalized returns a text with a capital letter.
 func Capitalized(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
+// Sentence returns text as a sentence: with a capital and a full stop.
+func Sentence(text string) string { return Capitalized(text) + "." }
+
 // Note counts an event that is usually absent.
 type Note struct {
 	Count uint64
@@ -125,6 +131,14 @@ func Notes(notes ...Note) string {
 		}
 	}
 	return strings.Join(out, ", ")
+}
+
+// Also lists notes as Notes does, behind a comma if there are any.
+func Also(notes ...Note) string {
+	if text := Notes(notes...); text != "" {
+		return ", " + text
+	}
+	return ""
 }
 
 // Printable makes text from outside harmless to a terminal, and one line long. Names of

@@ -1,7 +1,11 @@
 package show
 
 import (
+	"cmp"
+	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -53,6 +57,37 @@ var borderless = func() table.Style {
 	s.Box.PaddingLeft, s.Box.PaddingRight = "", "  "
 	return s
 }()
+
+// MaxRows is how many rows of a table are shown. The others are in --json.
+const MaxRows = 20
+
+// WriteTable adds the first MaxRows rows of a table without borders to out, behind an
+// empty line, and says how many more there are.
+func WriteTable(out *strings.Builder, columns []Column, rows [][]string) {
+	out.WriteByte('\n')
+	more := len(rows) - MaxRows
+	for _, line := range Table(columns, rows[:min(len(rows), MaxRows)], false) {
+		fmt.Fprintf(out, "  %s\n", strings.TrimRight(line, " "))
+	}
+	if more > 0 {
+		fmt.Fprintf(out, "  and %s more: see --json\n", Count(uint64(more)))
+	}
+}
+
+// Largest returns the keys of counts, the largest count first, then by key.
+func Largest[K cmp.Ordered](counts map[K]uint64) []K {
+	return slices.SortedFunc(maps.Keys(counts), func(a, b K) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
+	})
+}
+
+// Total returns the sum of counts.
+func Total[K comparable](counts map[K]uint64) (sum uint64) {
+	for _, n := range counts {
+		sum += n
+	}
+	return sum
+}
 
 // levels are the heights that one line of text can show.
 var levels = []rune("▁▂▃▄▅▆▇█")

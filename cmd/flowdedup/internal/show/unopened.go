@@ -1,9 +1,7 @@
 package show
 
 import (
-	"cmp"
-	"maps"
-	"slices"
+	"fmt"
 	"strings"
 )
 
@@ -13,9 +11,7 @@ const mostNames = 4
 // Unopened lists the kinds of frames that were not opened, the most frequent first, with their
 // shares of all packets.
 func Unopened(kinds map[string]uint64, packets uint64) string {
-	names := slices.SortedFunc(maps.Keys(kinds), func(a, b string) int {
-		return cmp.Or(cmp.Compare(kinds[b], kinds[a]), cmp.Compare(a, b))
-	})
+	names := Largest(kinds)
 	var out []string
 	for _, name := range names[:min(len(names), mostNames)] {
 		out = append(out, name+" "+Percent(float64(kinds[name]), float64(packets), 1))
@@ -26,15 +22,16 @@ func Unopened(kinds map[string]uint64, packets uint64) string {
 	return strings.Join(out, ", ")
 }
 
-// AllUnopened returns the number of frames that were not opened.
-func AllUnopened(kinds map[string]uint64) (sum uint64) {
-	for _, n := range kinds {
-		sum += n
+// NotOpened describes packets without IP that were not opened, "" if there are none.
+func NotOpened(kinds map[string]uint64, packets uint64) string {
+	n := Total(kinds)
+	if n == 0 {
+		return ""
 	}
-	return sum
+	return fmt.Sprintf("%s of those without IP: %s", Count(n), Unopened(kinds, packets))
 }
 
 // MostUnopened reports whether more than half of the packets were not opened.
 func MostUnopened(kinds map[string]uint64, packets uint64) bool {
-	return AllUnopened(kinds) > packets/2
+	return Total(kinds) > packets/2
 }

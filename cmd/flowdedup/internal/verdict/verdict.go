@@ -1,4 +1,4 @@
-package inspect
+package verdict
 
 import (
 	"fmt"
@@ -9,8 +9,8 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
-// Verdict says in one sentence how packets are duplicated.
-func Verdict(r *inspect.Report) string {
+// Of says in one sentence how packets are duplicated.
+func Of(r *inspect.Report) string {
 	switch {
 	case r.Packets == 0:
 		return "no packets"
@@ -38,7 +38,7 @@ func Verdict(r *inspect.Report) string {
 
 // amongOpened says that some packets were not opened.
 func amongOpened(r *inspect.Report) string {
-	if n := show.AllUnopened(r.Unopened); n > 0 {
+	if n := show.Total(r.Unopened); n > 0 {
 		return fmt.Sprintf(" among the packets that were opened (%s were not: %s)", show.Count(n), show.Unopened(r.Unopened, r.Packets))
 	}
 	return ""

@@ -8,30 +8,32 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/spf13/cobra"
+
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/extcap"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
 
-// env is a command's access to the outside.
-type env struct {
-	stdout, stderr io.Writer
+// Env is a command's access to the outside.
+type Env struct {
+	Stdout, Stderr io.Writer
 	// terminal reports whether standard output is one.
 	terminal bool
-	// wrap is input.Options.Wrap.
-	wrap func(capture.Source) capture.Source
+	// Wrap is input.Options.Wrap.
+	Wrap func(capture.Source) capture.Source
 	// signal is the signal that asked the command to end, 0 if none did.
 	signal atomic.Int32
 	// closed is nil if standard output is open.
 	closed *closedStdout
-	// quiet drops warnings.
-	quiet bool
+	// Quiet drops warnings.
+	Quiet bool
 
 	mu       sync.Mutex // for what follows, and lines on stderr
 	hangup   func()     // what SIGHUP does instead of ending the command; nil for that
 	warnings int
-	// clearProgress clears the progress line before other output.
+	// clearProgress clears the progress line before other output; nil without one.
 	clearProgress func()
 }
 
@@ -50,20 +52,20 @@ func (c *closedStdout) Write(p []byte) (int, error) {
 
 // unlessClosed returns w, or what takes all without a word if w is a closed standard output:
 // for summaries of runs whose results are elsewhere.
-func (e *env) unlessClosed(w io.Writer) io.Writer {
-	if e.closed != nil && w == e.stdout {
+func (e *Env) unlessClosed(w io.Writer) io.Writer {
+	if e.closed != nil && w == e.Stdout {
 		return io.Discard
 	}
 	return w
 }
 
-// Main runs one command line and returns the exit code.
-func Main(args []string, stdout, stderr io.Writer) int {
+// Run runs one command line of the command that root makes, and returns the exit code.
+func Run(args []string, stdout, stderr io.Writer, root func(*Env) *cobra.Command) int {
 	boundHeap()
-	e := &env{stderr: stderr, terminal: isTerminal(stdout), clearProgress: func() {}}
+	e := &Env{Stderr: stderr, terminal: isTerminal(stdout)}
 	if err := checkOpenFiles(); err != nil {
-		e.report(err)
-		return e.exitCode(err)
+		e.Report(err)
+		return e.ExitCode(err)
 	}
 	ctx, stop := e.watchSignals(context.Background())
 	defer stop()
@@ -73,20 +75,20 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	}
 	out := sink.NewInterruptibleWriter(ctx, "standard output", stdout)
 	defer out.Close()
-	e.stdout = out
+	e.Stdout = out
 	var err error
 	if extcap.Asked(args) {
 		if args, err = answerWireshark(ctx, e, args); args == nil {
-			e.report(err)
-			return e.exitCode(err)
+			e.Report(err)
+			return e.ExitCode(err)
 		}
 	}
-	root := newRoot(e)
-	root.SetArgs(args)
-	err = root.ExecuteContext(ctx)
+	cmd := root(e)
+	cmd.SetArgs(args)
+	err = cmd.ExecuteContext(ctx)
 	if e.closed != nil && e.closed.lost.Load() {
-		e.warn(errNotPrinted)
+		e.Warn(errNotPrinted)
 	}
-	e.report(err)
-	return e.exitCode(err)
+	e.Report(err)
+	return e.ExitCode(err)
 }

@@ -1,4 +1,4 @@
-package cli
+package verify_test
 
 import (
 	"encoding/json"
@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 // TestVerify checks what dedup writes of each bundled capture, for what a user may choose.
@@ -25,16 +27,16 @@ func TestVerify(t *testing.T) {
 		{"--window 10ms --refresh --filter udp", ""},
 		{"--window 20ms --method coarse", "--edge 200us"},
 	} {
-		for _, in := range sample(4, captures) {
+		for _, in := range clitest.Sample(4, captures) {
 			dir := t.TempDir()
 			extension := strings.TrimSuffix(filepath.Ext(strings.TrimSuffix(in, ".gz")), ".gz")
 			out, dup := filepath.Join(dir, "out"+extension), filepath.Join(dir, "dup"+extension)
 			flags := strings.Fields(c.dedup)
-			if _, errs, code := run(append([]string{"dedup", "-q", in, "-w", out, "--duplicates", dup}, flags...)...); code != exitDone {
+			if _, errs, code := clitest.Run(append([]string{"dedup", "-q", in, "-w", out, "--duplicates", dup}, flags...)...); code != cli.ExitDone {
 				t.Fatalf("dedup %s %s: %s", c.dedup, in, errs)
 			}
 			flags = append(withoutKeep(flags), strings.Fields(c.verify)...)
-			if text, errs, code := run(append([]string{"verify", in, out, dup}, flags...)...); code != exitDone {
+			if text, errs, code := clitest.Run(append([]string{"verify", in, out, dup}, flags...)...); code != cli.ExitDone {
 				t.Errorf("verify %v %s: exit code %d: %s%s", flags, in, code, text, errs)
 			}
 		}
@@ -60,10 +62,10 @@ func TestVerifyFinds(t *testing.T) {
 	dir := t.TempDir()
 	name := func(s string) string { return filepath.Join(dir, s) }
 	out, dup := name("out.pcapng"), name("dup.pcapng")
-	if _, errs, code := run("dedup", "-q", in, "-w", out, "--duplicates", dup); code != exitDone {
+	if _, errs, code := clitest.Run("dedup", "-q", in, "-w", out, "--duplicates", dup); code != cli.ExitDone {
 		t.Fatal(errs)
 	}
-	writePart(t, name("short.pcapng"), out, func(number int, _ *capture.Batch, _ int) bool { return number != 99 })
+	clitest.WritePart(t, name("short.pcapng"), out, func(number int, _ *capture.Batch, _ int) bool { return number != 99 })
 	content, err := os.ReadFile(in)
 	if err != nil {
 		t.Fatal(err)
@@ -76,28 +78,28 @@ func TestVerifyFinds(t *testing.T) {
 		code int
 		kind string
 	}{
-		{"IN OUT DUP", exitDone, ""},
-		{"-r IN OUT", exitDone, ""},
-		{"IN SHORT", exitDifferent, "lost"},
-		{"--window 1us IN OUT", exitDifferent, "lost"},
-		{"--identity frame IN OUT", exitDifferent, "lost"},
-		{"OUT IN", exitDifferent, "foreign"},
-		{"IN OUT OUT", exitDifferent, "unlisted"},
-		{"--memory 256 --window 1s IN OUT", exitDifferent, ""},
-		{"CUT OUT", exitDamaged, ""},
-		{"IN", exitUsage, ""},
-		{"IN OUT DUP DUP", exitUsage, ""},
-		{"- - OUT", exitUsage, ""},
-		{"IN missing", exitFailed, ""},
-		{"-r IN -r IN OUT", exitUsage, ""},
-		{"--within vni IN OUT", exitUsage, ""},
+		{"IN OUT DUP", cli.ExitDone, ""},
+		{"-r IN OUT", cli.ExitDone, ""},
+		{"IN SHORT", cli.ExitDifferent, "lost"},
+		{"--window 1us IN OUT", cli.ExitDifferent, "lost"},
+		{"--identity frame IN OUT", cli.ExitDifferent, "lost"},
+		{"OUT IN", cli.ExitDifferent, "foreign"},
+		{"IN OUT OUT", cli.ExitDifferent, "unlisted"},
+		{"--memory 256 --window 1s IN OUT", cli.ExitDifferent, ""},
+		{"CUT OUT", cli.ExitDamaged, ""},
+		{"IN", cli.ExitUsage, ""},
+		{"IN OUT DUP DUP", cli.ExitUsage, ""},
+		{"- - OUT", cli.ExitUsage, ""},
+		{"IN missing", cli.ExitFailed, ""},
+		{"-r IN -r IN OUT", cli.ExitUsage, ""},
+		{"--within vni IN OUT", cli.ExitUsage, ""},
 	} {
 		args := strings.Fields(strings.NewReplacer("IN", in, "OUT", out, "DUP", dup, "SHORT", name("short.pcapng"), "CUT", name("cut.pcapng")).Replace(c.args))
-		text, errs, code := run(append([]string{"verify", "--json"}, args...)...)
+		text, errs, code := clitest.Run(append([]string{"verify", "--json"}, args...)...)
 		if code != c.code {
 			t.Errorf("verify %s: exit code %d, want %d: %s%s", c.args, code, c.code, text, errs)
 		}
-		if code == exitUsage || code == exitFailed {
+		if code == cli.ExitUsage || code == cli.ExitFailed {
 			continue
 		}
 		var s struct {
@@ -108,7 +110,7 @@ func TestVerifyFinds(t *testing.T) {
 		if err := json.Unmarshal([]byte(text), &s); err != nil {
 			t.Fatalf("verify %s: %v: %s", c.args, err, text)
 		}
-		if s.Same != (code != exitDifferent) || (s.First != nil) != (c.kind != "") || s.First != nil && s.First.Kind != c.kind {
+		if s.Same != (code != cli.ExitDifferent) || (s.First != nil) != (c.kind != "") || s.First != nil && s.First.Kind != c.kind {
 			t.Errorf("verify %s: %s", c.args, text)
 		}
 	}

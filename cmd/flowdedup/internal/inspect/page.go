@@ -1,4 +1,4 @@
-package report
+package inspect
 
 import (
 	"fmt"
@@ -6,21 +6,19 @@ import (
 	"slices"
 	"time"
 
-	"github.com/flowdedup/flowdedup/capture/points"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/inspect"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
 )
 
-// InspectPage writes the summary as a page.
-func InspectPage(w io.Writer, s *inspect.Summary) error {
+// writePage writes the summary as a page.
+func writePage(w io.Writer, s *Summary) error {
 	p := page.Page{
-		Title: "flowdedup inspect", Lead: []string{capitalized(s.Verdict)},
+		Title: "flowdedup inspect", Lead: []string{show.Sentence(s.Verdict)},
 		Command: s.Recommendation.Command, Because: s.Recommendation.Reasons,
 		Facts: []page.Fact{
 			{Name: "packets", Value: show.Count(s.Packets)},
-			{Name: "copies", Value: fmt.Sprintf("%s (%s)", show.Count(s.Copies), share(s.Copies, s.Packets))},
-			{Name: "equal, but sent again", Value: show.Count(total(s.NotCopies))},
+			{Name: "copies", Value: fmt.Sprintf("%s (%s)", show.Count(s.Copies), show.Share(s.Copies, s.Packets))},
+			{Name: "equal, but sent again", Value: show.Count(show.Total(s.NotCopies))},
 			{Name: "looked at", Value: "equal packets within " + s.Window},
 		},
 	}
@@ -34,7 +32,7 @@ func InspectPage(w io.Writer, s *inspect.Summary) error {
 	fact("conversations torn apart", fmt.Sprintf("%s of %s sampled", show.Count(s.SplitConversations), show.Count(s.SampledConversations)), s.SampledConversations > 0)
 	fact("one-sided conversations", fmt.Sprintf("%s, without copies %s", oneSided(s.OneSided.Before), oneSided(s.OneSided.After)), s.OneSided.Before.Flows > 0)
 	fact("noticed", inspectNotes(s), inspectNotes(s) != "")
-	fact("not opened", unopened(s.Unopened, s.Packets), len(s.Unopened) > 0)
+	fact("not opened", show.NotOpened(s.Unopened, s.Packets), len(s.Unopened) > 0)
 	fact("sampled", fmt.Sprintf("1 packet in %.0f at last: counts are estimates", 1/max(s.Sampled, 1e-9)), s.Sampled < 1)
 	if s.Copies > 0 {
 		p.Sections = append(p.Sections, matrixSection(s), delaySection(s), kindsSection(s))
@@ -52,7 +50,7 @@ func InspectPage(w io.Writer, s *inspect.Summary) error {
 }
 
 // matrixSection shows between which points copies lie.
-func matrixSection(s *inspect.Summary) page.Section {
+func matrixSection(s *Summary) page.Section {
 	heat := page.HeatMap{Title: "Copies by point", Row: "first seen at", Column: "copied at"}
 	names := []string{}
 	index := func(name string) int {
@@ -86,7 +84,7 @@ func matrixSection(s *inspect.Summary) page.Section {
 }
 
 // matrixAdvice says what the matrix means.
-func matrixAdvice(s *inspect.Summary) string {
+func matrixAdvice(s *Summary) string {
 	same := uint64(0)
 	for i := range s.Matrix {
 		if s.Matrix[i].First == s.Matrix[i].Copy {
@@ -99,41 +97,29 @@ func matrixAdvice(s *inspect.Summary) string {
 	case same == s.Copies:
 		return "All copies were seen at the same point: look for a mirror session that is configured twice, or that mirrors both directions of both ports."
 	}
-	return fmt.Sprintf("%s of the copies were seen twice at the same point: two mirror sessions may cover one port.", share(same, s.Copies))
+	return fmt.Sprintf("%s of the copies were seen twice at the same point: two mirror sessions may cover one port.", show.Share(same, s.Copies))
 }
 
 // delaySection shows how late copies come.
-func delaySection(s *inspect.Summary) page.Section {
+func delaySection(s *Summary) page.Section {
 	return page.Section{
 		Heading:  "How late copies come",
-		Pictures: []page.Picture{delayChart("Copies by delay", "copies", s.Delays)},
+		Pictures: []page.Picture{show.DelayChart("Copies by delay", "copies", s.Delays)},
 		Caption: fmt.Sprintf("Each column counts the copies within a tenth of a decade of delay, off by %s at most. The window of de-duplication must reach beyond the last of them; the recommended one is %s.",
 			show.Percent(s.DelayError, 1, 0), s.Recommendation.Window),
 	}
 }
 
-// delayChart draws a histogram of delays.
-func delayChart(title, what string, bins []points.Bin) page.Chart {
-	c := page.Chart{Title: title, X: page.Axis{Label: "delay", Scale: page.Delays}, Y: page.Axis{Label: what, Scale: page.Linear}}
-	columns := page.Columns{Name: what}
-	for _, b := range bins {
-		// Nothing below a nanosecond is told apart, and a logarithm has no 0.
-		columns.List = append(columns.List, page.Column{From: max(float64(b.From), 0.5), To: float64(b.To), Y: float64(b.Count)})
-	}
-	c.Columns = []page.Columns{columns}
-	return c
-}
-
 // kindsSection shows in what copies differ.
-func kindsSection(s *inspect.Summary) page.Section {
+func kindsSection(s *Summary) page.Section {
 	bars := page.Bars{Title: "Copies by what differs"}
 	t := page.Table{Columns: kindsColumns}
-	for i, name := range largest(s.Kinds) {
+	for i, name := range show.Largest(s.Kinds) {
 		n := s.Kinds[name]
-		if i < maxRows {
-			bars.List = append(bars.List, page.Bar{Name: name, Value: float64(n), Text: share(n, s.Copies)})
+		if i < show.MaxRows {
+			bars.List = append(bars.List, page.Bar{Name: name, Value: float64(n), Text: show.Share(n, s.Copies)})
 		}
-		t.Rows = append(t.Rows, []string{name, show.Count(n), share(n, s.Copies)})
+		t.Rows = append(t.Rows, []string{name, show.Count(n), show.Share(n, s.Copies)})
 	}
 	section := page.Section{
 		Heading: "In what copies differ", Pictures: []page.Picture{bars}, Table: &t,
@@ -146,7 +132,7 @@ func kindsSection(s *inspect.Summary) page.Section {
 }
 
 // pathSection shows what each path of a redundant network lost.
-func pathSection(s *inspect.Summary) page.Section {
+func pathSection(s *Summary) page.Section {
 	bars := page.Bars{Title: "Frames that came on the other path alone"}
 	for _, p := range s.Paths {
 		bars.List = append(bars.List, page.Bar{Name: p.Path, Value: float64(p.Missed), Text: show.Count(p.Missed)})
@@ -159,12 +145,12 @@ func pathSection(s *inspect.Summary) page.Section {
 }
 
 // repeatsSection shows what must not be removed.
-func repeatsSection(s *inspect.Summary) page.Section {
+func repeatsSection(s *Summary) page.Section {
 	bars := page.Bars{Title: "Equal packets that were sent again"}
 	t := page.Table{Columns: repeatsColumns}
-	for i, name := range largest(s.NotCopies) {
+	for i, name := range show.Largest(s.NotCopies) {
 		n := s.NotCopies[name]
-		if i < maxRows {
+		if i < show.MaxRows {
 			bars.List = append(bars.List, page.Bar{Name: name, Value: float64(n), Text: show.Count(n)})
 		}
 		t.Rows = append(t.Rows, repeatsRow(s, name))

@@ -1,6 +1,6 @@
 //go:build unix
 
-package cli
+package compare_test
 
 import (
 	"bytes"
@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 // TestComparePipes compares a file with a pipe, and two pipes, in batches that end anywhere.
@@ -22,17 +24,17 @@ func TestComparePipes(t *testing.T) {
 		return []string{"compare", "--json", "--only-a", filepath.Join(dir, string(rune('a'+n))+".pcap"), "--only-b", filepath.Join(dir, string(rune('A'+n))+".pcap")}
 	}
 	normal := func(s string) string {
-		return strings.NewReplacer(dir, "", a, "", b, "").Replace(spentTime.ReplaceAllString(s, ""))
+		return strings.NewReplacer(dir, "", a, "", b, "").Replace(clitest.SpentTime.ReplaceAllString(s, ""))
 	}
-	want, _, code := runCut(0, append(args(0), a, b)...)
-	if code != exitDifferent {
+	want, _, code := clitest.RunCut(0, append(args(0), a, b)...)
+	if code != cli.ExitDifferent {
 		t.Fatalf("exit code %d: %s", code, want)
 	}
 	first, err := os.ReadFile(filepath.Join(dir, "a.pcap"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := &cutInput{fed: map[string][]byte{}}
+	in := &clitest.CutInput{Fed: map[string][]byte{}}
 	for i, name := range []string{a, b} {
 		data, err := os.ReadFile(name)
 		fifo := filepath.Join(dir, "fifo"+string(rune('0'+i)))
@@ -42,15 +44,15 @@ func TestComparePipes(t *testing.T) {
 		if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 			t.Skip(err)
 		}
-		in.fed[fifo], in.names = data, append(in.names, fifo)
+		in.Fed[fifo], in.Names = data, append(in.Names, fifo)
 	}
-	for n, names := range [][]string{{a, b}, in.names} {
+	for n, names := range [][]string{{a, b}, in.Names} {
 		if n == 1 {
-			in.feed(t, 5)
+			in.Feed(t, 5)
 		}
-		got, errs, code := runCut(uint64(n+3), append(args(n+1), names...)...)
-		got = strings.NewReplacer(in.names[0], "", in.names[1], "").Replace(got)
-		if normal(got) != normal(want) || code != exitDifferent || errs != "" {
+		got, errs, code := clitest.RunCut(uint64(n+3), append(args(n+1), names...)...)
+		got = strings.NewReplacer(in.Names[0], "", in.Names[1], "").Replace(got)
+		if normal(got) != normal(want) || code != cli.ExitDifferent || errs != "" {
 			t.Errorf("%v: exit code %d, %s, %s, want %s", names, code, errs, normal(got), normal(want))
 		}
 		data, err := os.ReadFile(filepath.Join(dir, string(rune('b'+n))+".pcap"))
@@ -66,12 +68,12 @@ func TestCompareRefusesPipes(t *testing.T) {
 	t.Parallel()
 	a, b, _ := tap(t, 3_700_000_000)
 	half := filepath.Join(t.TempDir(), "half.pcap")
-	n := len(writePart(t, half, b, func(number int, _ *capture.Batch, _ int) bool { return number >= 20_000 }))
-	r, _ := runCompare(t, exitDifferent, "--memory", "1MiB", a, half)
+	n := len(clitest.WritePart(t, half, b, func(number int, _ *capture.Batch, _ int) bool { return number >= 20_000 }))
+	r, _ := clitest.RunCompare(t, cli.ExitDifferent, "--memory", "1MiB", a, half)
 	if r.Both != uint64(n) || r.OnlyB != 0 || r.A.Outside == 0 {
 		t.Errorf("%+v, want %d packets in both", r, n)
 	}
-	cmd := program(t, "compare", "--memory", "1MiB", a, "-")
+	cmd := clitest.Program(t, "compare", "--memory", "1MiB", a, "-")
 	in, err := os.Open(half)
 	if err != nil {
 		t.Fatal(err)
@@ -80,7 +82,7 @@ func TestCompareRefusesPipes(t *testing.T) {
 	cmd.Stdin = in
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
-	if code := exitCodeOf(t, cmd.Run()); code != exitFailed || strings.Count(errs.String(), "\n") != 1 || !strings.Contains(errs.String(), "do not tell how far the clocks are apart") {
+	if code := clitest.ExitCode(t, cmd.Run()); code != cli.ExitFailed || strings.Count(errs.String(), "\n") != 1 || !strings.Contains(errs.String(), "do not tell how far the clocks are apart") {
 		t.Errorf("exit code %d: %s", code, errs.String())
 	}
 }

@@ -1,10 +1,9 @@
-package cli
+package compare_test
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -15,98 +14,21 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
-
-// compareResult is the part of "compare --json" that scripts read.
-type compareResult struct {
-	Verdict   string
-	Same      bool
-	Both      uint64
-	OnlyA     uint64 `json:"only_a"`
-	OnlyB     uint64 `json:"only_b"`
-	Reordered uint64
-	OffsetNS  *int64                                         `json:"offset_ns"`
-	DriftPPM  *float64                                       `json:"drift_ppm"`
-	Delay     *struct{ Min, P50, P90, P99, P999, Max int64 } `json:"delay_ns"`
-	A, B      struct {
-		Packets, Outside, Repeats, Snapped uint64
-		NonIP                              uint64 `json:"non_ip"`
-		LAN                                string
-	}
-	Protocols     map[string]struct{ Both uint64 }
-	Conversations []struct{ Name string }
-	IdentityBytes int `json:"identity_bytes"`
-	Filtered      uint64
-	Unpathed      uint64
-	Damaged       bool
-}
-
-func runCompare(t *testing.T, code int, args ...string) (r compareResult, stderr string) {
-	t.Helper()
-	out, errs, got := run(append([]string{"compare", "--json"}, args...)...)
-	if got != code {
-		t.Fatalf("compare %v: exit code %d, want %d: %s", args, got, code, errs)
-	}
-	if err := json.Unmarshal([]byte(out), &r); err != nil {
-		t.Fatalf("compare %v: %v: %s", args, err, out)
-	}
-	if r.Same != (r.OnlyA+r.OnlyB == 0) || r.Both+r.OnlyA != r.A.Packets || r.Both+r.OnlyB != r.B.Packets {
-		t.Errorf("compare %v: %+v", args, r)
-	}
-	return r, errs
-}
-
-// writePart writes the packets of a capture for which part is true to a file, and returns
-// their numbers.
-func writePart(t *testing.T, name, from string, part func(number int, b *capture.Batch, i int) bool) (numbers []int) {
-	t.Helper()
-	src, err := pcapfile.Open(from, pcapfile.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer src.Close()
-	file, err := os.Create(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	w := pcapfile.NewWriter(file, pcapfile.WriterOptions{})
-	var b capture.Batch
-	for number := 0; ; {
-		err := src.Next(&b)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		drop := make([]uint64, (len(b.Frames)+63)/64)
-		for i := range b.Frames {
-			if part(number, &b, i) {
-				numbers = append(numbers, number)
-			} else {
-				drop[i/64] |= 1 << (i % 64)
-			}
-			number++
-		}
-		if err := errors.Join(err, w.Write(&b, drop)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return numbers
-}
 
 // TestCompareRouter compares both sides of a router with what is known of each packet.
 func TestCompareRouter(t *testing.T) {
 	t.Parallel()
-	r, errs := runCompare(t, exitDifferent, bundled("router-in.pcap"), bundled("router-out.pcap"))
+	r, errs := clitest.RunCompare(t, cli.ExitDifferent, clitest.Bundled("router-in.pcap"), clitest.Bundled("router-out.pcap"))
 	if r.Both != 308 || r.OnlyA != 20 || r.OnlyB != 6 || errs != "" || r.Reordered != 0 {
 		t.Errorf("%+v, %s", r, errs)
 	}
 	if r.OffsetNS == nil || math.Abs(float64(*r.OffsetNS)) > 50_000 || r.Delay.P50 <= 0 || r.Delay.Max > 800_000 {
 		t.Errorf("offset %v, delays %+v", r.OffsetNS, r.Delay)
 	}
-	data, err := os.ReadFile(bundled("router-ordered.truth.json"))
+	data, err := os.ReadFile(clitest.Bundled("router-ordered.truth.json"))
 	var truth struct{ Sightings [][]int }
 	if err := errors.Join(err, json.Unmarshal(data, &truth)); err != nil || len(truth.Sightings) < 100 {
 		t.Fatalf("%d sightings, %v", len(truth.Sightings), err)
@@ -116,7 +38,7 @@ func TestCompareRouter(t *testing.T) {
 	var numbers [4][]int
 	for it := range names {
 		names[it] = filepath.Join(dir, string(rune('0'+it))+".pcapng")
-		numbers[it] = writePart(t, names[it], bundled("router-ordered.pcapng"), func(_ int, b *capture.Batch, i int) bool {
+		numbers[it] = clitest.WritePart(t, names[it], clitest.Bundled("router-ordered.pcapng"), func(_ int, b *capture.Batch, i int) bool {
 			return b.Frames[i].Interface == uint32(it)
 		})
 	}
@@ -131,11 +53,11 @@ func TestCompareRouter(t *testing.T) {
 					both++
 				}
 			}
-			code := exitDifferent
+			code := cli.ExitDifferent
 			if both == uint64(len(numbers[a])) && both == uint64(len(numbers[b])) {
-				code = exitDone
+				code = cli.ExitDone
 			}
-			if r, _ := runCompare(t, code, names[a], names[b]); r.Both != both {
+			if r, _ := clitest.RunCompare(t, code, names[a], names[b]); r.Both != both {
 				t.Errorf("interfaces %d and %d: %d packets in both, want %d", a, b, r.Both, both)
 			}
 		}
@@ -199,7 +121,7 @@ func TestCompareTap(t *testing.T) {
 	for _, shift := range []int64{3_700_000_000, -3 * 3600 * 1_000_000_000} {
 		a, b, removed := tap(t, shift)
 		onlyA, onlyB := filepath.Join(t.TempDir(), "only-a.pcap"), filepath.Join(t.TempDir(), "only-b.pcap")
-		r, errs := runCompare(t, exitDifferent, a, b, "--only-a", onlyA, "--only-b", onlyB)
+		r, errs := clitest.RunCompare(t, cli.ExitDifferent, a, b, "--only-a", onlyA, "--only-b", onlyB)
 		if r.OnlyA != 1000 || r.OnlyB != 0 || math.Abs(float64(*r.OffsetNS-shift)) > 1000 || math.Abs(*r.DriftPPM-20) > 0.01 || r.Delay.Max > 1000 {
 			t.Errorf("shift %d: %+v, offset %d, drift %v, delays %+v", shift, r, *r.OffsetNS, *r.DriftPPM, r.Delay)
 		}
@@ -207,12 +129,12 @@ func TestCompareTap(t *testing.T) {
 			t.Errorf("shift %d: %s", shift, errs)
 		}
 		var lost []int
-		writePart(t, os.DevNull, onlyA, func(_ int, b *capture.Batch, i int) bool {
+		clitest.WritePart(t, os.DevNull, onlyA, func(_ int, b *capture.Batch, i int) bool {
 			d := b.Data(i)[42:]
 			lost = append(lost, int(d[0])<<24|int(d[1])<<16|int(d[2])<<8|int(d[3]))
 			return true
 		})
-		if !slices.Equal(lost, removed) || len(writePart(t, os.DevNull, onlyB, func(int, *capture.Batch, int) bool { return true })) != 0 {
+		if !slices.Equal(lost, removed) || len(clitest.WritePart(t, os.DevNull, onlyB, func(int, *capture.Batch, int) bool { return true })) != 0 {
 			t.Errorf("shift %d: %d packets written, not those that were removed", shift, len(lost))
 		}
 	}
@@ -228,42 +150,42 @@ func TestCompareEnds(t *testing.T) {
 		}
 		return name
 	}
-	router, err := os.ReadFile(bundled("router-in.pcap"))
+	router, err := os.ReadFile(clitest.Bundled("router-in.pcap"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	in, empty := bundled("router-in.pcap"), file("empty.pcap", router[:24])
+	in, empty := clitest.Bundled("router-in.pcap"), file("empty.pcap", router[:24])
 	for _, c := range []struct {
 		code    int
 		a, b    string
 		verdict string
 	}{
-		{exitDone, in, in, "the same 328 packets are in both"},
-		{exitDone, empty, empty, "both are empty"},
-		{exitDifferent, in, empty, "B has no packets"},
-		{exitDifferent, empty, in, "A has no packets"},
-		{exitDifferent, in, bundled("tunnel-raw.pcap"), "no packet is in both, so the offset of the clocks is unknown"},
-		{exitDamaged, in, file("cut.pcap", router[:len(router)-10]), "B lacks 1 of the 328 packets of A (0.305 %), A has all packets of B"},
+		{cli.ExitDone, in, in, "the same 328 packets are in both"},
+		{cli.ExitDone, empty, empty, "both are empty"},
+		{cli.ExitDifferent, in, empty, "B has no packets"},
+		{cli.ExitDifferent, empty, in, "A has no packets"},
+		{cli.ExitDifferent, in, clitest.Bundled("tunnel-raw.pcap"), "no packet is in both, so the offset of the clocks is unknown"},
+		{cli.ExitDamaged, in, file("cut.pcap", router[:len(router)-10]), "B lacks 1 of the 328 packets of A (0.305 %), A has all packets of B"},
 	} {
-		r, _ := runCompare(t, c.code, c.a, c.b)
-		if r.Verdict != c.verdict || (r.OffsetNS == nil) != (r.Both == 0) || r.Damaged != (c.code == exitDamaged) {
+		r, _ := clitest.RunCompare(t, c.code, c.a, c.b)
+		if r.Verdict != c.verdict || (r.OffsetNS == nil) != (r.Both == 0) || r.Damaged != (c.code == cli.ExitDamaged) {
 			t.Errorf("%s and %s: %q, want %q; %+v", c.a, c.b, r.Verdict, c.verdict, r)
 		}
 	}
 	// A damaged input leaves outputs that are partial by name, and files as they were.
 	only := file("only.pcap", []byte("old"))
-	_, errs := runCompare(t, exitDamaged, in, filepath.Join(dir, "cut.pcap"), "--only-a", only)
+	_, errs := clitest.RunCompare(t, cli.ExitDamaged, in, filepath.Join(dir, "cut.pcap"), "--only-a", only)
 	if old, err := os.ReadFile(only); err != nil || string(old) != "old" || !strings.Contains(errs, "cut.pcap: offset") || !strings.Contains(errs, only+" was not written; what was processed is in ") {
 		t.Errorf("%v, %s", err, errs)
 	}
 	for _, name := range []string{file("text", []byte("hello, this is no capture at all")), filepath.Join(dir, "none")} {
 		for _, args := range [][]string{{in, name}, {name, in}} {
-			if out, errs, code := run(append([]string{"compare"}, args...)...); code != exitFailed || out != "" || strings.Count(errs, "\n") != 1 {
+			if out, errs, code := clitest.Run(append([]string{"compare"}, args...)...); code != cli.ExitFailed || out != "" || strings.Count(errs, "\n") != 1 {
 				t.Errorf("%v: exit code %d, %q, %q", args, code, out, errs)
 			}
 		}
 	}
-	if _, _, code := run("compare", "--filter", "tcp", in, bundled("router-out.pcap")); code != exitDone {
+	if _, _, code := clitest.Run("compare", "--filter", "tcp", in, clitest.Bundled("router-out.pcap")); code != cli.ExitDone {
 		t.Skipf("exit code %d with --filter", code) // without tcpdump
 	}
 }
@@ -271,7 +193,7 @@ func TestCompareEnds(t *testing.T) {
 // TestCompareText reads the answer as people do.
 func TestCompareText(t *testing.T) {
 	t.Parallel()
-	out, errs, code := run("compare", "--top", "3", bundled("router-in.pcap"), bundled("router-out.pcap"))
+	out, errs, code := clitest.Run("compare", "--top", "3", clitest.Bundled("router-in.pcap"), clitest.Bundled("router-out.pcap"))
 	for _, want := range []string{
 		"B lacks 20 of the 328 packets of A (6.098 %), A lacks 6 of the 314 packets of B (1.911 %).\n", "328 packets, 20 of them in A alone, 12 of those from before or after",
 		"offset      +0.0", "drift       ", "delay above the fastest", "icmpv6      16         10          4", "icmp 10.10.0.1 <> 10.10.0.2 ", "compared    by l3, within 100ms",
@@ -280,18 +202,18 @@ func TestCompareText(t *testing.T) {
 			t.Errorf("no %q in %s", want, out)
 		}
 	}
-	if code != exitDifferent || errs != "" || strings.Count(out, " <> ") != 3 {
+	if code != cli.ExitDifferent || errs != "" || strings.Count(out, " <> ") != 3 {
 		t.Errorf("exit code %d, %s", code, errs)
 	}
-	if out, errs, code := run("compare", "-q", bundled("router-in.pcap"), bundled("router-out.pcap")); code != exitDifferent || out+errs != "" {
+	if out, errs, code := clitest.Run("compare", "-q", clitest.Bundled("router-in.pcap"), clitest.Bundled("router-out.pcap")); code != cli.ExitDifferent || out+errs != "" {
 		t.Errorf("exit code %d, %q", code, out+errs)
 	}
 	// Packets on standard output: the summary goes to standard error.
 	var stdout, stderr bytes.Buffer
-	cmd := program(t, "compare", "--only-a", "-", bundled("router-in.pcap"), bundled("router-out.pcap"))
+	cmd := clitest.Program(t, "compare", "--only-a", "-", clitest.Bundled("router-in.pcap"), clitest.Bundled("router-out.pcap"))
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	code = exitCodeOf(t, cmd.Run())
-	if !strings.HasPrefix(stderr.String(), "B lacks 20") || !strings.HasPrefix(stdout.String(), "\xd4\xc3\xb2\xa1") || code != exitDifferent {
+	code = clitest.ExitCode(t, cmd.Run())
+	if !strings.HasPrefix(stderr.String(), "B lacks 20") || !strings.HasPrefix(stdout.String(), "\xd4\xc3\xb2\xa1") || code != cli.ExitDifferent {
 		t.Errorf("exit code %d, %.100q, %.100q", code, stdout.String(), stderr.String())
 	}
 }
@@ -300,9 +222,9 @@ func TestCompareText(t *testing.T) {
 func TestCompareSnapped(t *testing.T) {
 	dir := t.TempDir()
 	whole, cut := filepath.Join(dir, "whole.pcapng"), filepath.Join(dir, "cut.pcapng")
-	writePart(t, whole, bundled("router-snap96.pcapng"), func(_ int, b *capture.Batch, i int) bool { return b.Frames[i].Interface == 0 })
-	writePart(t, cut, bundled("router-snap96.pcapng"), func(_ int, b *capture.Batch, i int) bool { return b.Frames[i].Interface == 1 })
-	r, _ := runCompare(t, exitDifferent, whole, cut)
+	clitest.WritePart(t, whole, clitest.Bundled("router-snap96.pcapng"), func(_ int, b *capture.Batch, i int) bool { return b.Frames[i].Interface == 0 })
+	clitest.WritePart(t, cut, clitest.Bundled("router-snap96.pcapng"), func(_ int, b *capture.Batch, i int) bool { return b.Frames[i].Interface == 1 })
+	r, _ := clitest.RunCompare(t, cli.ExitDifferent, whole, cut)
 	if r.Both != 291 || r.IdentityBytes != 82 || r.A.Snapped == 0 {
 		t.Errorf("%+v", r)
 	}
@@ -310,7 +232,7 @@ func TestCompareSnapped(t *testing.T) {
 
 // TestCompareNAT compares both sides of an address translation.
 func TestCompareNAT(t *testing.T) {
-	router, err := os.ReadFile(bundled("router-out.pcap"))
+	router, err := os.ReadFile(clitest.Bundled("router-out.pcap"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -319,8 +241,8 @@ func TestCompareNAT(t *testing.T) {
 	if err := os.WriteFile(translated, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	plain, _ := runCompare(t, exitDifferent, bundled("router-in.pcap"), translated)
-	r, _ := runCompare(t, exitDifferent, bundled("router-in.pcap"), translated, "--ignore", "nat", "--top", "1000")
+	plain, _ := clitest.RunCompare(t, cli.ExitDifferent, clitest.Bundled("router-in.pcap"), translated)
+	r, _ := clitest.RunCompare(t, cli.ExitDifferent, clitest.Bundled("router-in.pcap"), translated, "--ignore", "nat", "--top", "1000")
 	if r.Both != 308 || plain.Both > 200 {
 		t.Errorf("%d packets in both, %d without", r.Both, plain.Both)
 	}
@@ -333,14 +255,14 @@ func TestCompareNAT(t *testing.T) {
 
 // TestCompareUsage rejects command lines.
 func TestCompareUsage(t *testing.T) {
-	in, out := bundled("router-in.pcap"), bundled("router-out.pcap")
+	in, out := clitest.Bundled("router-in.pcap"), clitest.Bundled("router-out.pcap")
 	for _, args := range [][]string{
 		{in}, {in, out, in}, {}, {"-", "-"}, {in, ""}, {in, out, "--only-a", ""}, {in, out, "--only-a", in}, {in, out, "--only-b", in},
 		{in, out, "--only-a", "x.pcap", "--only-b", "x.pcap"}, {in, out, "--only-a", "-", "--only-b", "-"}, {in, out, "--window", "0"},
 		{in, out, "--window", "n:5"}, {in, out, "--memory", "x"}, {in, out, "--top", "-1"}, {in, out, "--identity-bytes", "-1"},
 		{in, out, "--identity", "l4"}, {in, out, "--ignore", "dns"}, {in, "tcp://nowhere"},
 	} {
-		if out, errs, code := run(append([]string{"compare"}, args...)...); code != exitUsage || out != "" || errs == "" {
+		if out, errs, code := clitest.Run(append([]string{"compare"}, args...)...); code != cli.ExitUsage || out != "" || errs == "" {
 			t.Errorf("%v: exit code %d, %q, %q", args, code, out, errs)
 		}
 	}

@@ -1,4 +1,4 @@
-package cli
+package inspect_test
 
 import (
 	"encoding/json"
@@ -12,68 +12,12 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
-// inspectResult is the part of "inspect --json" that scripts read.
-type inspectResult struct {
-	Undecidable            uint64
-	ChecksumOnly           uint64 `json:"checksum_only"`
-	Verdict                string
-	Packets, Copies, Equal uint64
-	Share                  float64
-	Kinds                  map[string]uint64
-	TTLSteps               map[string]uint64 `json:"ttl_steps"`
-	Matrix                 []struct {
-		First, Copy string
-		Count       uint64
-		Delay       struct{ P50, P90, P99, P999, Max int64 } `json:"delay_ns"`
-	}
-	NotCopies          map[string]uint64 `json:"not_copies"`
-	SplitConversations uint64            `json:"split_conversations"`
-	Damaged            bool
-	EvictedLive        uint64 `json:"evicted_live"`
-	Recommendation     struct {
-		Dedup, Across        bool
-		Identity, Window     string
-		IdentityBytes        int `json:"identity_bytes"`
-		Ignore, Strip        []string
-		Keep, Command        string
-		Removes, Wrong, Left uint64
-		Reasons              []string
-	}
-}
-
-func runInspect(t *testing.T, code int, args ...string) (r inspectResult) {
-	t.Helper()
-	out, errs, got := run(append([]string{"inspect", "--json"}, args...)...)
-	if got != code {
-		t.Fatalf("inspect %v: exit code %d: %s", args, got, errs)
-	}
-	if err := json.Unmarshal([]byte(out), &r); err != nil {
-		t.Fatalf("inspect %v: %v: %s", args, err, out)
-	}
-	var sum uint64
-	for _, c := range r.Matrix {
-		sum += c.Count
-		if d := c.Delay; d.P50 > d.P90 || d.P90 > d.P99 || d.P99 > d.P999 || d.P999 > d.Max {
-			t.Errorf("%v: delays %+v", args, d)
-		}
-	}
-	if sum != r.Copies || total(r.Kinds) != r.Copies || r.Copies+total(r.NotCopies) != r.Equal {
-		t.Errorf("%v: matrix of %d, kinds of %d, %d copies, %d others, %d equal", args, sum, total(r.Kinds), r.Copies, total(r.NotCopies), r.Equal)
-	}
-	return r
-}
-
-func total(m map[string]uint64) (sum uint64) {
-	for n := range maps.Values(m) {
-		sum += n
-	}
-	return sum
-}
-
 // runCommand runs what inspect printed, and returns how many packets that removed.
-func (r *inspectResult) runCommand(t *testing.T) uint64 {
+func runCommand(t *testing.T, r *clitest.InspectResult) uint64 {
 	t.Helper()
 	words := shellWords(r.Recommendation.Command)
 	if len(words) < 2 || words[0] != "flowdedup" || words[1] != "dedup" {
@@ -81,15 +25,15 @@ func (r *inspectResult) runCommand(t *testing.T) uint64 {
 	}
 	at := slices.Index(words, "-w") + 1
 	words[at] = filepath.Join(t.TempDir(), words[at])
-	return runDedup(t, exitDone, words[2:]...).Duplicates
+	return clitest.RunDedup(t, cli.ExitDone, words[2:]...).Duplicates
 }
 
 // checkCommand checks that the command removes what inspect said. It may also remove packets
 // that are known by a checksum alone, from which inspect concludes nothing.
-func (r *inspectResult) checkCommand(t *testing.T) {
+func checkCommand(t *testing.T, r *clitest.InspectResult) {
 	t.Helper()
 	c := &r.Recommendation
-	if got := r.runCommand(t); got < c.Removes || got > c.Removes+r.ChecksumOnly {
+	if got := runCommand(t, r); got < c.Removes || got > c.Removes+r.ChecksumOnly {
 		t.Errorf("%s removes %d packets, not %d, and at most %d more", c.Command, got, c.Removes, r.ChecksumOnly)
 	}
 }
@@ -122,7 +66,7 @@ func shellWords(line string) (words []string) {
 // were made. Each copy behind the router has one hop less, or more if it is late.
 func TestInspectTruth(t *testing.T) {
 	t.Parallel()
-	names, err := filepath.Glob(bundled("*.truth.json"))
+	names, err := filepath.Glob(clitest.Bundled("*.truth.json"))
 	if err != nil || len(names) == 0 {
 		t.Fatalf("no truth: %v", err)
 	}
@@ -132,7 +76,7 @@ func TestInspectTruth(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var want truth
+			var want clitest.Truth
 			var made struct{ Kinds map[string]uint64 }
 			if err := json.Unmarshal(data, &want); err != nil {
 				t.Fatal(err)
@@ -140,7 +84,7 @@ func TestInspectTruth(t *testing.T) {
 			if err := json.Unmarshal(data, &made); err != nil {
 				t.Fatal(err)
 			}
-			r := runInspect(t, exitDone, want.inputs()...)
+			r := clitest.RunInspect(t, cli.ExitDone, want.Inputs()...)
 			var routed, vlan, same uint64
 			for kind, n := range r.Kinds {
 				switch {
@@ -168,7 +112,7 @@ func TestInspectTruth(t *testing.T) {
 			if !c.Dedup || c.Window != "1ms" || c.Removes != r.Copies || c.Wrong != 0 || c.Left != 0 {
 				t.Errorf("%+v, %d copies", c, r.Copies)
 			}
-			r.checkCommand(t)
+			checkCommand(t, &r)
 		})
 	}
 }
@@ -176,7 +120,7 @@ func TestInspectTruth(t *testing.T) {
 // TestInspectMatrix checks the matrix of a trunk and a VLAN interface on each side of a
 // router, in order of time: of what a side receives, its trunk sees each packet first.
 func TestInspectMatrix(t *testing.T) {
-	r := runInspect(t, exitDone, bundled("router-ordered.pcapng"))
+	r := clitest.RunInspect(t, cli.ExitDone, clitest.Bundled("router-ordered.pcapng"))
 	cells := map[string]uint64{}
 	for _, c := range r.Matrix {
 		cells[c.First+" > "+c.Copy] = c.Count
@@ -193,7 +137,7 @@ func TestInspectMatrix(t *testing.T) {
 // truthMatrix counts the copies of a truth by the interfaces of both records.
 func truthMatrix(t *testing.T, name string) map[string]uint64 {
 	t.Helper()
-	data, err := os.ReadFile(bundled(name + ".truth.json"))
+	data, err := os.ReadFile(clitest.Bundled(name + ".truth.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +145,7 @@ func truthMatrix(t *testing.T, name string) map[string]uint64 {
 	if err := json.Unmarshal(data, &made); err != nil {
 		t.Fatal(err)
 	}
-	points := pointsOf(t, bundled(name+".pcapng"))
+	points := pointsOf(t, clitest.Bundled(name+".pcapng"))
 	cells := map[string]uint64{}
 	for _, s := range made.Sightings {
 		for _, copied := range s[1:] {
@@ -214,25 +158,25 @@ func truthMatrix(t *testing.T, name string) map[string]uint64 {
 // TestInspectShared compares with an independent parser, and runs what is recommended.
 func TestInspectShared(t *testing.T) {
 	t.Parallel()
-	dir := sharedDir(t)
-	files, names := sharedFiles(t, dir)
+	dir := clitest.SharedDir(t)
+	files, names := clitest.SharedFiles(t, dir)
 	compared, ran := 0, 0
 	for _, name := range names {
 		a, path := files[name], filepath.Join(dir, name)
-		if exitOf(a) != exitDone {
+		if clitest.ExitOf(a) != cli.ExitDone {
 			continue // damage has tests of its own
 		}
-		r := runInspect(t, exitDone, path)
+		r := clitest.RunInspect(t, cli.ExitDone, path)
 		c := &r.Recommendation
 		if c.Identity == "l3" && len(c.Ignore) == 0 && c.IdentityBytes == 0 && len(a.NotDecoded) == 0 {
-			want := a.Duplicates["l3"].AnchoredLast["1"] + moreCopies[name].anchoredLast["1"]
+			want := a.Duplicates["l3"].AnchoredLast["1"] + clitest.MoreCopies[name].AnchoredLast["1"]
 			if compared++; r.Equal > want || r.Equal+r.Undecidable+r.ChecksumOnly < want {
 				t.Errorf("%s: %d equal packets, want %d", name, r.Equal, want)
 			}
 		}
 		if c.Dedup {
 			ran++
-			r.checkCommand(t)
+			checkCommand(t, &r)
 		}
 	}
 	if !testing.Short() && (compared < 20 || ran < 5) {
@@ -242,7 +186,7 @@ func TestInspectShared(t *testing.T) {
 
 // TestInspectInputs looks at damaged and empty inputs, and at several.
 func TestInspectInputs(t *testing.T) {
-	whole := bundled("router-plain.pcapng")
+	whole := clitest.Bundled("router-plain.pcapng")
 	data, err := os.ReadFile(whole)
 	if err != nil {
 		t.Fatal(err)
@@ -255,23 +199,23 @@ func TestInspectInputs(t *testing.T) {
 		}
 		return path
 	}
-	cut := runInspect(t, exitDamaged, write("cut.pcapng", data[:len(data)/2+1]))
+	cut := clitest.RunInspect(t, cli.ExitDamaged, write("cut.pcapng", data[:len(data)/2+1]))
 	if !cut.Damaged || cut.Copies == 0 || !cut.Recommendation.Dedup {
 		t.Errorf("%+v", cut)
 	}
-	empty := runInspect(t, exitDone, write("empty.pcap", []byte("\xd4\xc3\xb2\xa1\x02\x00\x04\x00\x00\x00\x00\x00\x00\x00\x00\x00\xff\xff\x00\x00\x01\x00\x00\x00")))
+	empty := clitest.RunInspect(t, cli.ExitDone, write("empty.pcap", []byte("\xd4\xc3\xb2\xa1\x02\x00\x04\x00\x00\x00\x00\x00\x00\x00\x00\x00\xff\xff\x00\x00\x01\x00\x00\x00")))
 	if empty.Verdict != "no packets" || empty.Recommendation.Dedup {
 		t.Errorf("%+v", empty)
 	}
-	if _, _, code := run("inspect", write("text", []byte("hello, this is no capture at all"))); code != exitFailed {
+	if _, _, code := clitest.Run("inspect", write("text", []byte("hello, this is no capture at all"))); code != cli.ExitFailed {
 		t.Errorf("text: exit code %d", code)
 	}
-	if _, _, code := run("inspect", filepath.Join(dir, "none")); code != exitFailed {
+	if _, _, code := clitest.Run("inspect", filepath.Join(dir, "none")); code != cli.ExitFailed {
 		t.Errorf("no file: exit code %d", code)
 	}
 	// A name that a shell would split.
 	odd := write("it's a $capture.pcapng", data)
-	r := runInspect(t, exitDone, odd)
+	r := clitest.RunInspect(t, cli.ExitDone, odd)
 	if !strings.HasSuffix(r.Recommendation.Command, `it'\''s a $capture.pcapng'`) {
 		t.Errorf("command %q", r.Recommendation.Command)
 	}
@@ -280,15 +224,15 @@ func TestInspectInputs(t *testing.T) {
 // TestInspectFilter looks at what a filter leaves of captures: of an inner and an outer
 // one, and of one without IP, where nothing fails.
 func TestInspectFilter(t *testing.T) {
-	needTcpdump(t)
-	two := runInspect(t, exitDone, "--filter", "ip", bundled("router-in.pcap"), bundled("router-out.pcap"))
+	clitest.NeedTcpdump(t)
+	two := clitest.RunInspect(t, cli.ExitDone, "--filter", "ip", clitest.Bundled("router-in.pcap"), clitest.Bundled("router-out.pcap"))
 	if first := two.Matrix[0].First; first != "router-in.pcap" || !strings.Contains(two.Recommendation.Command, "--filter ip") {
 		t.Errorf("%s: %s", first, two.Recommendation.Command)
 	}
-	if got := two.runCommand(t); got != two.Recommendation.Removes {
+	if got := runCommand(t, &two); got != two.Recommendation.Removes {
 		t.Errorf("%d removed, not %d", got, two.Recommendation.Removes)
 	}
-	arp := runInspect(t, exitDone, "--filter", "arp", bundled("router-plain.pcapng"))
+	arp := clitest.RunInspect(t, cli.ExitDone, "--filter", "arp", clitest.Bundled("router-plain.pcapng"))
 	if arp.Packets != 4 || arp.Copies != 0 {
 		t.Errorf("%+v", arp)
 	}
@@ -296,8 +240,8 @@ func TestInspectFilter(t *testing.T) {
 
 // TestInspectWorkers checks that the answer does not depend on workers.
 func TestInspectWorkers(t *testing.T) {
-	want := runInspect(t, exitDone, "--workers", "1", bundled("router-vlan.pcapng"))
-	got := runInspect(t, exitDone, "--workers", "4", bundled("router-vlan.pcapng"))
+	want := clitest.RunInspect(t, cli.ExitDone, "--workers", "1", clitest.Bundled("router-vlan.pcapng"))
+	got := clitest.RunInspect(t, cli.ExitDone, "--workers", "4", clitest.Bundled("router-vlan.pcapng"))
 	a, _ := json.Marshal(want)
 	b, _ := json.Marshal(got)
 	if string(a) != string(b) {
@@ -307,31 +251,31 @@ func TestInspectWorkers(t *testing.T) {
 
 // TestInspectText checks what people read.
 func TestInspectText(t *testing.T) {
-	out, errs, code := run("inspect", bundled("router-plain.pcapng"))
+	out, errs, code := clitest.Run("inspect", clitest.Bundled("router-plain.pcapng"))
 	for _, want := range []string{"one router between", "mac+ttl+interface", "eth0", "p99.9", "equal, but sent again", "flowdedup dedup --identity l3 --window 1ms", "no copy comes later"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
 	}
-	if code != exitDone || errs != "" {
+	if code != cli.ExitDone || errs != "" {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
-	out, _, _ = run("inspect", bundled("loopback.pcap"))
+	out, _, _ = clitest.Run("inspect", clitest.Bundled("loopback.pcap"))
 	if !strings.Contains(out, "Recommended: do not de-duplicate.") {
 		t.Error(out)
 	}
-	if out, _, _ := run("inspect", "-q", bundled("loopback.pcap")); out != "" {
+	if out, _, _ := clitest.Run("inspect", "-q", clitest.Bundled("loopback.pcap")); out != "" {
 		t.Errorf("quiet: %s", out)
 	}
 }
 
 func TestInspectUsage(t *testing.T) {
-	in := bundled("router-plain.pcapng")
+	in := clitest.Bundled("router-plain.pcapng")
 	for _, args := range [][]string{
 		{}, {""}, {in, in}, {"-i", "lo", in}, {in, "--for", "1m"}, {in, "--wait"}, {"-i", "lo", "--no-merge"}, {in, "--window", "0"},
 		{in, "--window", "none"}, {"-i", "lo", "--for", "0"}, {in, "--memory", "x"}, {"-i", ""},
 	} {
-		if out, errs, code := run(append([]string{"inspect"}, args...)...); code != exitUsage || out != "" || errs == "" {
+		if out, errs, code := clitest.Run(append([]string{"inspect"}, args...)...); code != cli.ExitUsage || out != "" || errs == "" {
 			t.Errorf("%q: exit code %d, %s %s", args, code, out, errs)
 		}
 	}

@@ -1,4 +1,4 @@
-package report
+package compare
 
 import (
 	"encoding/json"
@@ -8,17 +8,16 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture/points"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/compare"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
-// CompareJSON writes the summary as one object on one line.
-func CompareJSON(w io.Writer, s *compare.Summary) error { return json.NewEncoder(w).Encode(s) }
+// writeJSON writes the summary as one object on one line.
+func writeJSON(w io.Writer, s *Summary) error { return json.NewEncoder(w).Encode(s) }
 
-// CompareText writes the summary as text.
-func CompareText(w io.Writer, s *compare.Summary) error {
+// writeText writes the summary as text.
+func writeText(w io.Writer, s *Summary) error {
 	var t strings.Builder
-	fmt.Fprintf(&t, "%s\n\n", capitalized(s.Verdict))
+	fmt.Fprintf(&t, "%s\n\n", show.Sentence(s.Verdict))
 	compareSide(&t, "A", &s.A, s.OnlyA)
 	compareSide(&t, "B", &s.B, s.OnlyB)
 	if s.Filtered > 0 {
@@ -40,19 +39,19 @@ func CompareText(w io.Writer, s *compare.Summary) error {
 }
 
 // compareSide describes the packets of a side.
-func compareSide(t *strings.Builder, name string, s *compare.Side, only uint64) {
+func compareSide(t *strings.Builder, name string, s *Side, only uint64) {
 	fmt.Fprintf(t, "  %s           %s: %s packets, %s of them in %s alone%s\n", name, sideName(s), show.Count(s.Packets), show.Count(only), name,
-		also(show.Note{Count: s.Outside, What: "of those from before or after the other side"}))
+		show.Also(show.Note{Count: s.Outside, What: "of those from before or after the other side"}))
 	if notes := sideNotes(s); notes != "" {
 		fmt.Fprintf(t, "              %s\n", notes)
 	}
-	if text := unopened(s.Unopened, s.Packets); text != "" {
+	if text := show.NotOpened(s.Unopened, s.Packets); text != "" {
 		fmt.Fprintf(t, "              not opened: %s\n", text)
 	}
 }
 
 // sideName names the input of a side, and its LAN.
-func sideName(s *compare.Side) string {
+func sideName(s *Side) string {
 	if s.LAN != "" {
 		return show.Printable(s.Input) + ", LAN " + s.LAN
 	}
@@ -60,7 +59,7 @@ func sideName(s *compare.Side) string {
 }
 
 // sideNotes describes what the user may not expect in an input.
-func sideNotes(s *compare.Side) string {
+func sideNotes(s *Side) string {
 	return show.Notes(
 		show.Note{Count: s.NonIP, What: "without IP"}, show.Note{Count: s.Snapped, What: "captured in part"},
 		show.Note{Count: s.OutOfOrder, What: "out of order"}, show.Note{Count: s.NoTimestamp, What: "without a timestamp"},
@@ -69,7 +68,7 @@ func sideNotes(s *compare.Side) string {
 }
 
 // offsetText says how far the clocks are apart.
-func offsetText(s *compare.Summary) string {
+func offsetText(s *Summary) string {
 	if s.OffsetNS == nil {
 		return "unknown"
 	}
@@ -77,7 +76,7 @@ func offsetText(s *compare.Summary) string {
 }
 
 // driftText says how fast they drift.
-func driftText(s *compare.Summary) string {
+func driftText(s *Summary) string {
 	if s.DriftPPM == nil {
 		return "unknown: too few packets in both, or too short a time"
 	}
@@ -85,7 +84,7 @@ func driftText(s *compare.Summary) string {
 }
 
 // comparedText says by what packets were compared.
-func comparedText(s *compare.Summary) string {
+func comparedText(s *Summary) string {
 	bytes := ""
 	if s.IdentityBytes > 0 {
 		bytes = fmt.Sprintf(", the first %d bytes", s.IdentityBytes)
@@ -94,14 +93,14 @@ func comparedText(s *compare.Summary) string {
 }
 
 // delayTable shows the delays.
-func delayTable(t *strings.Builder, s *compare.Summary) {
+func delayTable(t *strings.Builder, s *Summary) {
 	d := s.DelayNS
 	if d == nil {
 		return
 	}
-	table(t, []show.Column{{Name: "delay above the fastest", Left: true}, {Name: "p50"}, {Name: "p90"}, {Name: "p99"}, {Name: "p99.9"}, {Name: "max"}},
+	show.WriteTable(t, []show.Column{{Name: "delay above the fastest", Left: true}, {Name: "p50"}, {Name: "p90"}, {Name: "p99"}, {Name: "p99.9"}, {Name: "max"}},
 		[][]string{{"offset and drift removed", show.Delay(d.P50), show.Delay(d.P90), show.Delay(d.P99), show.Delay(d.P999), show.Delay(d.Max)}})
-	bins := coarse(s.Delays, d.P50/tiny, maxRows)
+	bins := coarse(s.Delays, d.P50/tiny, show.MaxRows)
 	most := uint64(1)
 	for _, b := range bins {
 		most = max(most, b.Count)
@@ -110,7 +109,7 @@ func delayTable(t *strings.Builder, s *compare.Summary) {
 	for _, b := range bins {
 		rows = append(rows, []string{"below " + show.Delay(b.To), show.Count(b.Count), show.Bar(float64(b.Count)/float64(most), barWidth)})
 	}
-	table(t, []show.Column{{Name: "delay"}, {Name: "packets"}, {Name: "", Left: true}}, rows)
+	show.WriteTable(t, []show.Column{{Name: "delay"}, {Name: "packets"}, {Name: "", Left: true}}, rows)
 }
 
 // tiny is what part of the median delay the bins begin with that are shown.
@@ -139,15 +138,15 @@ const barWidth = 40
 var protocolColumns = []show.Column{{Name: "protocol", Left: true}, {Name: "both"}, {Name: "only in A"}, {Name: "only in B"}}
 
 // protocolsByLoss lists the protocols, those with the most packets of one side alone first.
-func protocolsByLoss(s *compare.Summary) []string {
+func protocolsByLoss(s *Summary) []string {
 	order := map[string]uint64{}
 	for name, c := range s.Protocols {
 		order[name] = c.OnlyA + c.OnlyB
 	}
-	return largest(order)
+	return show.Largest(order)
 }
 
-func protocolRows(s *compare.Summary) (rows [][]string) {
+func protocolRows(s *Summary) (rows [][]string) {
 	for _, name := range protocolsByLoss(s) {
 		c := s.Protocols[name]
 		rows = append(rows, []string{name, show.Count(c.Both), show.Count(c.OnlyA), show.Count(c.OnlyB)})
@@ -155,15 +154,15 @@ func protocolRows(s *compare.Summary) (rows [][]string) {
 	return rows
 }
 
-func protocolTable(t *strings.Builder, s *compare.Summary) {
+func protocolTable(t *strings.Builder, s *Summary) {
 	if len(s.Protocols) > 0 {
-		table(t, protocolColumns, protocolRows(s))
+		show.WriteTable(t, protocolColumns, protocolRows(s))
 	}
 }
 
 var conversationColumns = []show.Column{{Name: "conversation", Left: true}, {Name: "both"}, {Name: "only in A"}, {Name: "only in B"}, {Name: "reordered"}}
 
-func conversationRows(s *compare.Summary) (rows [][]string) {
+func conversationRows(s *Summary) (rows [][]string) {
 	for i := range s.Conversations {
 		c := &s.Conversations[i]
 		rows = append(rows, []string{c.Name, show.Count(c.Both), show.Count(c.OnlyA), show.Count(c.OnlyB), show.Count(c.Reordered)})
@@ -171,11 +170,11 @@ func conversationRows(s *compare.Summary) (rows [][]string) {
 	return rows
 }
 
-func conversationTable(t *strings.Builder, s *compare.Summary) {
+func conversationTable(t *strings.Builder, s *Summary) {
 	if len(s.Conversations) == 0 {
 		return
 	}
-	table(t, conversationColumns, conversationRows(s))
+	show.WriteTable(t, conversationColumns, conversationRows(s))
 	if s.ConversationsEvicted {
 		fmt.Fprintf(t, "  too many conversations to count all: small ones may be missing\n")
 	}

@@ -1,4 +1,4 @@
-package cli
+package compare
 
 import (
 	"context"
@@ -11,20 +11,19 @@ import (
 
 	"github.com/spf13/cobra"
 
-	match "github.com/flowdedup/flowdedup/capture/compare"
+	"github.com/flowdedup/flowdedup/capture/compare"
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/capture/outfile"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/compare"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/report"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
 
-// sidesFlags are the flags of "flowdedup compare".
-type sidesFlags struct {
-	common
-	net           netFlags
-	page          pageFlag
+// flags are the flags of "flowdedup compare".
+type flags struct {
+	cli.Common
+	net           cli.NetFlags
+	page          cli.PageFlag
 	only          [2]string
 	window        time.Duration
 	identity      flow.IdentityKind
@@ -34,8 +33,9 @@ type sidesFlags struct {
 	lans          bool
 }
 
-func newCompare(e *env) *cobra.Command {
-	f := &sidesFlags{}
+// Command returns "flowdedup compare".
+func Command(e *cli.Env) *cobra.Command {
+	f := &flags{}
 	cmd := &cobra.Command{
 		Use:   "compare [flags] A B | --lans FILE",
 		Short: "Say which packets one of two captures lacks, and how late the other saw them",
@@ -80,13 +80,13 @@ damaged and the rest was compared, 1 failed, 2 wrong usage.`,
 			case f.lans && len(args) == 1:
 				args = append(args, args[0])
 			case len(args) != 2:
-				return &usageError{fmt.Errorf("compare needs two captures, A and B, and got %d", len(args))}
+				return cli.Usagef("compare needs two captures, A and B, and got %d", len(args))
 			case args[0] == "" || args[1] == "":
-				return &usageError{errors.New("an input's name is empty")}
+				return cli.Usagef("an input's name is empty")
 			case args[0] == "-" && args[1] == "-":
-				return &usageError{errors.New("standard input can be read only once")}
+				return cli.Usagef("standard input can be read only once")
 			}
-			return checkExpression(args)
+			return cli.CheckExpression(args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd, e, [2]string{args[0], args[len(args)-1]})
@@ -96,51 +96,51 @@ damaged and the rest was compared, 1 failed, 2 wrong usage.`,
 	return cmd
 }
 
-func (f *sidesFlags) register(cmd *cobra.Command) {
+func (f *flags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	fs.StringVar(&f.only[0], "only-a", "", "write the packets of A alone to `FILE` (-: stdout)")
 	fs.StringVar(&f.only[1], "only-b", "", "write the packets of B alone to `FILE`")
-	groupOutput.add(fs, "only-a", "only-b")
+	cli.GroupOutput.Add(fs, "only-a", "only-b")
 	fs.BoolVar(&f.lans, "lans", false, "compare the LANs of PRP, or both ways round a ring of HSR")
-	f.page.register(fs, "with the delays and what was lost")
-	f.common.filter.register(fs)
-	f.net.register(fs)
-	f.window = match.DefaultWindow
-	fs.Var(newParsed(&f.window, "100ms", "duration", parseLength), "window", "match packets within this time of the offset")
+	f.page.Register(fs, "with the delays and what was lost")
+	f.Common.Filter.Register(fs)
+	f.net.Register(fs)
+	f.window = compare.DefaultWindow
+	fs.Var(cli.NewParsed(&f.window, "100ms", "duration", cli.ParseLength), "window", "match packets within this time of the offset")
 	f.identity = flow.L3
-	fs.Var(newParsed(&f.identity, "l3", "kind", flow.ParseIdentityKind), "identity", "what makes packets equal: frame, l3, inner")
-	fs.Var(newList(&f.ignore, "", "fields", flow.ParseIgnore), "ignore", "additional fields to ignore: "+flow.FieldNames()+"; none: compare all")
+	fs.Var(cli.NewParsed(&f.identity, "l3", "kind", flow.ParseIdentityKind), "identity", "what makes packets equal: frame, l3, inner")
+	fs.Var(cli.NewList(&f.ignore, "", "fields", flow.ParseIgnore), "ignore", "additional fields to ignore: "+flow.FieldNames()+"; none: compare all")
 	fs.IntVar(&f.identityBytes, "identity-bytes", 0, "compare only the first `N` bytes of the identity (0: what both sides have)")
-	groupCompare.add(fs, "lans", "window", "identity", "ignore")
-	f.registerRun(fs)
+	cli.GroupCompare.Add(fs, "lans", "window", "identity", "ignore")
+	f.RegisterRun(fs)
 	fs.IntVar(&f.top, "top", 10, "list `N` conversations")
-	groupOutput.add(fs, "top")
-	f.memory = match.DefaultMemory
-	fs.Var(newParsed(&f.memory, show.Bytes(match.DefaultMemory), "size", parseMemory), "memory", "memory for packets: 64MiB")
-	fs.BoolVar(&f.noProgress, "no-progress", false, "show no progress on a terminal")
-	groupAdvanced.add(fs, "identity-bytes", "memory", "no-progress")
-	completeWords(cmd, map[string][]string{
-		"filter": filterWords, "window": {"100ms", "10ms", "1s"}, "memory": {"64MiB", "256MiB", "1GiB"},
+	cli.GroupOutput.Add(fs, "top")
+	f.Memory = compare.DefaultMemory
+	fs.Var(cli.NewParsed(&f.Memory, show.Bytes(compare.DefaultMemory), "size", cli.ParseMemory), "memory", "memory for packets: 64MiB")
+	fs.BoolVar(&f.NoProgress, "no-progress", false, "show no progress on a terminal")
+	cli.GroupAdvanced.Add(fs, "identity-bytes", "memory", "no-progress")
+	cli.CompleteWords(cmd, map[string][]string{
+		"filter": cli.FilterWords, "window": {"100ms", "10ms", "1s"}, "memory": {"64MiB", "256MiB", "1GiB"},
 		"identity": {"frame", "l3", "inner"}, "ignore": append(strings.Split(flow.FieldNames(), ", "), "none"), "top": {"10", "100"},
 	})
 }
 
-func (f *sidesFlags) check(cmd *cobra.Command, e *env, inputs [2]string) error {
+func (f *flags) check(cmd *cobra.Command, e *cli.Env, inputs [2]string) error {
 	switch {
 	case f.identityBytes < 0:
-		return &usageError{errors.New("--identity-bytes must not be negative")}
+		return cli.Usagef("--identity-bytes must not be negative")
 	case f.lans && inputs[0] == inputs[1] && !readTwice(inputs[0]):
-		return &usageError{fmt.Errorf("--lans reads a capture twice, so %s must be a file", inputs[0])}
+		return cli.Usagef("--lans reads a capture twice, so %s must be a file", inputs[0])
 	case f.top < 0:
-		return &usageError{errors.New("--top must not be negative")}
+		return cli.Usagef("--top must not be negative")
 	case outfile.IsStdout(f.only[0]) && outfile.IsStdout(f.only[1]):
-		return &usageError{errors.New("--only-a and --only-b cannot both be standard output")}
+		return cli.Usagef("--only-a and --only-b cannot both be standard output")
 	}
-	errs := []error{checkNamed(cmd.Flags()), f.net.check(inputs[:], false, f.only[:]...), e.checkTerminal(f.only[:]...), f.page.check(&f.common)}
+	errs := []error{cli.CheckNamed(cmd.Flags()), f.net.Check(inputs[:], false, f.only[:]...), e.CheckTerminal(f.only[:]...), f.page.Check(&f.Common)}
 	for _, input := range inputs { // a capture may be compared with itself
-		named := files{outputs: []namedFile{{"--only-a", f.only[0]}, {"--only-b", f.only[1]}, f.page.named()}, inputs: append(f.filter.files(), input)}
-		errs = append(errs, named.check())
+		named := cli.Files{Outputs: []cli.NamedFile{{Flag: "--only-a", Name: f.only[0]}, {Flag: "--only-b", Name: f.only[1]}, f.page.Named()}, Inputs: append(f.Filter.Files(), input)}
+		errs = append(errs, named.Check())
 	}
 	return errors.Join(errs...)
 }
@@ -151,36 +151,36 @@ func readTwice(name string) bool {
 	return name != "-" && !strings.Contains(name, "://") && (err != nil || info.Mode().IsRegular())
 }
 
-func (f *sidesFlags) run(cmd *cobra.Command, e *env, inputs [2]string) error {
+func (f *flags) run(cmd *cobra.Command, e *cli.Env, inputs [2]string) error {
 	if err := f.check(cmd, e, inputs); err != nil {
 		return err
 	}
-	if err := f.finish(cmd.Flags()); err != nil {
+	if err := f.Finish(cmd.Flags()); err != nil {
 		return err
 	}
-	network, err := f.net.network(cmd.Flags())
+	network, err := f.net.Network(cmd.Flags())
 	if err != nil {
 		return err
 	}
-	page, err := f.page.open(cmd.Context())
+	page, err := f.page.Open(cmd.Context())
 	if err != nil {
 		return err
 	}
-	e.quiet = f.quiet
-	bar := newProgress(e, &f.common)
-	defer bar.close()
-	cfg := compare.Config{
-		Inputs: inputs, LANs: f.lans, Input: f.inputs(e, bar), Only: f.only, Log: e.logger(),
+	e.Quiet = f.Quiet
+	bar := cli.NewProgress(e, &f.Common)
+	defer bar.Close()
+	cfg := Config{
+		Inputs: inputs, LANs: f.lans, Input: f.Inputs(e, bar), Only: f.only, Log: e.Logger(),
 		Identity: flow.IdentityConfig{Kind: f.identity, Ignore: f.ignore, Bytes: f.identityBytes},
-		Window:   f.window, Memory: remembered(cmd.Flags(), f.memory), Conversations: f.top, Secret: f.secret, Workers: f.workers,
+		Window:   f.window, Memory: cli.Remembered(cmd.Flags(), f.Memory), Conversations: f.top, Secret: f.Secret, Workers: f.Workers,
 	}
 	cfg.Input.Network = network
-	s, err := compare.Run(cmd.Context(), &cfg)
-	bar.close()
+	s, err := Run(cmd.Context(), &cfg)
+	bar.Close()
 	warnSides(e, &s)
-	err = errors.Join(markDamage(err, s.A.Packets+s.B.Packets+s.Filtered, s.Damaged), f.print(e, &s, err), f.write(page, &s, err))
+	err = errors.Join(cli.MarkDamage(err, s.A.Packets+s.B.Packets+s.Filtered, s.Damaged), f.print(e, &s, err), f.write(page, &s, err))
 	if s.Verdict != "" && !s.Same {
-		err = errors.Join(err, errDifferent)
+		err = errors.Join(err, cli.ErrDifferent)
 	}
 	return err
 }
@@ -193,20 +193,20 @@ const (
 )
 
 // warnSides says what makes the answer doubtful.
-func warnSides(e *env, s *compare.Summary) {
+func warnSides(e *cli.Env, s *Summary) {
 	if s.EvictedLive > 0 {
-		e.warn(fmt.Errorf("%d packets were forgotten within the window, so some in both may count as in one alone: use a larger --memory or a shorter --window", s.EvictedLive))
+		e.Warn(fmt.Errorf("%d packets were forgotten within the window, so some in both may count as in one alone: use a larger --memory or a shorter --window", s.EvictedLive))
 	}
 	if s.OffsetNS != nil && (*s.OffsetNS > int64(farApart) || *s.OffsetNS < -int64(farApart)) {
-		e.warn(fmt.Errorf("the clocks are %v apart: the offset was found by equal packets, and removed", time.Duration(*s.OffsetNS).Round(time.Second)))
+		e.Warn(fmt.Errorf("the clocks are %v apart: the offset was found by equal packets, and removed", time.Duration(*s.OffsetNS).Round(time.Second)))
 	}
 	for _, side := range []struct {
 		name string
-		*compare.Side
+		*Side
 	}{{"A", &s.A}, {"B", &s.B}} {
-		warnUnopened(e, "packets of "+side.name, side.Unopened, side.Packets)
+		cli.WarnUnopened(e, "packets of "+side.name, side.Unopened, side.Packets)
 		if side.Undecidable > 0 {
-			e.warn(fmt.Errorf("%d packets of %s were captured in too small a part to tell them from others of their flow: they match in their order, and one that is missing shows as another one",
+			e.Warn(fmt.Errorf("%d packets of %s were captured in too small a part to tell them from others of their flow: they match in their order, and one that is missing shows as another one",
 				side.Undecidable, side.name))
 		}
 		if !s.Same && float64(side.Repeats) > float64(side.Undecidable)+muchRepeated*float64(side.Packets) {
@@ -214,39 +214,39 @@ func warnSides(e *env, s *compare.Summary) {
 			if side.LAN != "" {
 				how += "--within lan "
 			}
-			e.warn(fmt.Errorf("%s has %d packets that equal one before (%s): remove copies first, with %s%s",
+			e.Warn(fmt.Errorf("%s has %d packets that equal one before (%s): remove copies first, with %s%s",
 				side.name, side.Repeats, show.Percent(float64(side.Repeats), float64(side.Packets), 1), how, side.Input))
 		}
 	}
 }
 
 // write writes the page, unless the inputs were not compared.
-func (f *sidesFlags) write(page pageFile, s *compare.Summary, err error) error {
+func (f *flags) write(page cli.PageFile, s *Summary, err error) error {
 	if nothingCompared(s, err) {
-		return page.discard()
+		return page.Discard()
 	}
-	return page.write(func(w io.Writer) error { return report.ComparePage(w, s) })
+	return page.Write(func(w io.Writer) error { return writePage(w, s) })
 }
 
-func nothingCompared(s *compare.Summary, err error) bool {
+func nothingCompared(s *Summary, err error) bool {
 	return s.Verdict == "" || s.A.Packets+s.B.Packets+s.Filtered == 0 && err != nil && !errors.Is(err, context.Canceled)
 }
 
 // print writes the summary to the stream that gets no packets. It prints nothing if the
 // inputs were not compared.
-func (f *sidesFlags) print(e *env, s *compare.Summary, err error) error {
+func (f *flags) print(e *cli.Env, s *Summary, err error) error {
 	if nothingCompared(s, err) || errors.Is(err, sink.ErrOutput) {
 		return nil
 	}
-	var w io.Writer = e.stdout
+	var w io.Writer = e.Stdout
 	if outfile.IsStdout(f.only[0]) || outfile.IsStdout(f.only[1]) {
-		w = e.stderr
+		w = e.Stderr
 	}
 	switch {
-	case f.json:
-		return report.CompareJSON(w, s)
-	case f.quiet:
+	case f.JSON:
+		return writeJSON(w, s)
+	case f.Quiet:
 		return nil
 	}
-	return report.CompareText(w, s)
+	return writeText(w, s)
 }

@@ -1,31 +1,30 @@
-package report
+package compare
 
 import (
 	"fmt"
 	"io"
 	"time"
 
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/compare"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
 )
 
-// ComparePage writes the summary as a page.
-func ComparePage(w io.Writer, s *compare.Summary) error {
-	p := page.Page{Title: "flowdedup compare", Lead: []string{capitalized(s.Verdict)}}
+// writePage writes the summary as a page.
+func writePage(w io.Writer, s *Summary) error {
+	p := page.Page{Title: "flowdedup compare", Lead: []string{show.Sentence(s.Verdict)}}
 	fact := func(name, value string) { p.Facts = append(p.Facts, page.Fact{Name: name, Value: value}) }
 	for _, side := range []struct {
 		name string
-		of   *compare.Side
+		of   *Side
 		only uint64
 	}{{"A", &s.A, s.OnlyA}, {"B", &s.B, s.OnlyB}} {
 		fact(side.name, fmt.Sprintf("%s: %s packets", sideName(side.of), show.Count(side.of.Packets)))
 		fact("only in "+side.name, fmt.Sprintf("%s (%s)%s", show.Count(side.only), show.Percent(float64(side.only), float64(side.of.Packets), 3),
-			also(show.Note{Count: side.of.Outside, What: "from before or after the other side"})))
+			show.Also(show.Note{Count: side.of.Outside, What: "from before or after the other side"})))
 		if notes := sideNotes(side.of); notes != "" {
 			fact("noticed in "+side.name, notes)
 		}
-		if text := unopened(side.of.Unopened, side.of.Packets); text != "" {
+		if text := show.NotOpened(side.of.Unopened, side.of.Packets); text != "" {
 			fact("not opened in "+side.name, text)
 		}
 	}
@@ -50,10 +49,10 @@ func ComparePage(w io.Writer, s *compare.Summary) error {
 }
 
 // delaysSection shows how much delays vary.
-func delaysSection(s *compare.Summary) page.Section {
+func delaysSection(s *Summary) page.Section {
 	d := s.DelayNS
 	return page.Section{
-		Heading: "How much delays vary", Pictures: []page.Picture{delayChart("Packets by delay above the fastest", "packets", s.Delays)},
+		Heading: "How much delays vary", Pictures: []page.Picture{show.DelayChart("Packets by delay above the fastest", "packets", s.Delays)},
 		Caption: "Each column counts the packets in both that took so much longer than the fastest one, with offset and drift of the clocks removed. One narrow hill is a quiet path; a long tail is queueing; two hills are two paths, or packets in both directions.",
 		Table: &page.Table{
 			Columns: []show.Column{{Name: "p50"}, {Name: "p90"}, {Name: "p99"}, {Name: "p99.9"}, {Name: "max"}},
@@ -63,7 +62,7 @@ func delaysSection(s *compare.Summary) page.Section {
 }
 
 // lossSection shows what one side lacks, by protocol.
-func lossSection(s *compare.Summary) page.Section {
+func lossSection(s *Summary) page.Section {
 	bars := page.Bars{Title: "Packets in one capture alone"}
 	for _, name := range protocolsByLoss(s) {
 		c := s.Protocols[name]
@@ -71,7 +70,7 @@ func lossSection(s *compare.Summary) page.Section {
 			side string
 			n    uint64
 		}{{"A", c.OnlyA}, {"B", c.OnlyB}} {
-			if one.n > 0 && len(bars.List) < maxRows {
+			if one.n > 0 && len(bars.List) < show.MaxRows {
 				bars.List = append(bars.List, page.Bar{Name: name + ", only in " + one.side, Value: float64(one.n), Text: show.Count(one.n)})
 			}
 		}

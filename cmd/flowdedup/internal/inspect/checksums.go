@@ -1,12 +1,11 @@
-package report
+package inspect
 
 import (
 	"maps"
 	"slices"
 	"strings"
 
-	caught "github.com/flowdedup/flowdedup/capture/inspect"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/inspect"
+	"github.com/flowdedup/flowdedup/capture/inspect"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
 )
@@ -14,8 +13,8 @@ import (
 var checksumColumns = []show.Column{{Name: "checksums right at", Left: true}, {Name: "seen first"}, {Name: "copied"}}
 
 // checksumRows returns a row for each point, none if all checksums of copies are right.
-func checksumRows(s *inspect.Summary) (rows [][]string) {
-	wrong := func(c caught.Checksums) bool { return c.FirstWrong+c.CopyWrong > 0 }
+func checksumRows(s *Summary) (rows [][]string) {
+	wrong := func(c inspect.Checksums) bool { return c.FirstWrong+c.CopyWrong > 0 }
 	if !slices.ContainsFunc(slices.Collect(maps.Values(s.Checksums)), wrong) {
 		return nil
 	}
@@ -34,9 +33,9 @@ func rightSums(valid, wrong uint64) string {
 	return show.Percent(float64(valid), float64(valid+wrong), 0) + " of " + show.Count(valid+wrong)
 }
 
-func checksumsTable(t *strings.Builder, s *inspect.Summary) {
+func checksumsTable(t *strings.Builder, s *Summary) {
 	if rows := checksumRows(s); len(rows) > 0 {
-		table(t, checksumColumns, rows)
+		show.WriteTable(t, checksumColumns, rows)
 	}
 }
 

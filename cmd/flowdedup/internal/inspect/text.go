@@ -1,42 +1,35 @@
-package report
+package inspect
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
-	caught "github.com/flowdedup/flowdedup/capture/inspect"
+	"github.com/flowdedup/flowdedup/capture/inspect"
 	"github.com/flowdedup/flowdedup/capture/points"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/inspect"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
-// InspectJSON writes the summary as one object on one line.
-func InspectJSON(w io.Writer, s *inspect.Summary) error {
+// writeJSON writes the summary as one object on one line.
+func writeJSON(w io.Writer, s *Summary) error {
 	return json.NewEncoder(w).Encode(s)
 }
 
-// maxRows is how many rows of a table are shown. The others are in --json.
-const maxRows = 20
-
-// InspectText writes the summary as text.
-func InspectText(w io.Writer, s *inspect.Summary) error {
+// writeText writes the summary as text.
+func writeText(w io.Writer, s *Summary) error {
 	var t strings.Builder
-	fmt.Fprintf(&t, "%s\n\n", capitalized(s.Verdict))
-	fmt.Fprintf(&t, "  packets     %s, %s copies (%s)%s\n", show.Count(s.Packets), show.Count(s.Copies), share(s.Copies, s.Packets),
-		also(show.Note{Count: total(s.NotCopies), What: "equal to another one, but sent again"}))
+	fmt.Fprintf(&t, "%s\n\n", show.Sentence(s.Verdict))
+	fmt.Fprintf(&t, "  packets     %s, %s copies (%s)%s\n", show.Count(s.Packets), show.Count(s.Copies), show.Share(s.Copies, s.Packets),
+		show.Also(show.Note{Count: show.Total(s.NotCopies), What: "equal to another one, but sent again"}))
 	if s.Filtered > 0 {
 		fmt.Fprintf(&t, "  filtered    %s packets, counted nowhere else\n", show.Count(s.Filtered))
 	}
 	if notes := inspectNotes(s); notes != "" {
 		fmt.Fprintf(&t, "  noticed     %s\n", notes)
 	}
-	if text := unopened(s.Unopened, s.Packets); text != "" {
+	if text := show.NotOpened(s.Unopened, s.Packets); text != "" {
 		fmt.Fprintf(&t, "  not opened  %s\n", text)
 	}
 	if n := s.OneSided; n.Before.Flows > 0 {
@@ -62,20 +55,10 @@ func InspectText(w io.Writer, s *inspect.Summary) error {
 	return err
 }
 
-// capitalized returns a sentence with a capital letter and a full stop.
-func capitalized(s string) string { return show.Capitalized(s) + "." }
-
-func total(m map[string]uint64) (sum uint64) {
-	for _, n := range m {
-		sum += n
-	}
-	return sum
-}
-
-func oneSided(s caught.Sides) string { return share(s.OneSided, s.Flows) }
+func oneSided(s inspect.Sides) string { return show.Share(s.OneSided, s.Flows) }
 
 // inspectNotes describes what the user may not expect in the input.
-func inspectNotes(s *inspect.Summary) string {
+func inspectNotes(s *Summary) string {
 	notes := show.Notes(
 		show.Note{Count: s.NonIP, What: "without IP"},
 		show.Note{Count: s.Snapped, What: "captured in part"},
@@ -92,32 +75,15 @@ func inspectNotes(s *inspect.Summary) string {
 	return notes
 }
 
-// table writes a table, indented, below an empty line.
-func table(t *strings.Builder, columns []show.Column, rows [][]string) {
-	t.WriteByte('\n')
-	more := len(rows) - maxRows
-	for _, line := range show.Table(columns, rows[:min(len(rows), maxRows)], false) {
-		fmt.Fprintf(t, "  %s\n", strings.TrimRight(line, " "))
-	}
-	if more > 0 {
-		fmt.Fprintf(t, "  and %s more: see --json\n", show.Count(uint64(more)))
-	}
-}
-
-// largest returns the names of counts, the largest count first.
-func largest[K cmp.Ordered](m map[K]uint64) []K {
-	return slices.SortedFunc(maps.Keys(m), func(a, b K) int { return cmp.Or(cmp.Compare(m[b], m[a]), cmp.Compare(a, b)) })
-}
-
-func kindsTable(t *strings.Builder, s *inspect.Summary) {
+func kindsTable(t *strings.Builder, s *Summary) {
 	if len(s.Kinds) == 0 {
 		return
 	}
 	var rows [][]string
-	for _, name := range largest(s.Kinds) {
-		rows = append(rows, []string{name, show.Count(s.Kinds[name]), share(s.Kinds[name], s.Copies)})
+	for _, name := range show.Largest(s.Kinds) {
+		rows = append(rows, []string{name, show.Count(s.Kinds[name]), show.Share(s.Kinds[name], s.Copies)})
 	}
-	table(t, kindsColumns, rows)
+	show.WriteTable(t, kindsColumns, rows)
 	if len(s.TTLSteps) > 0 {
 		fmt.Fprintf(t, "  ttl of the copy %s\n", ttlSteps(s))
 	}
@@ -126,15 +92,15 @@ func kindsTable(t *strings.Builder, s *inspect.Summary) {
 var kindsColumns = []show.Column{{Name: "copies differ in", Left: true}, {Name: "copies"}, {Name: "share"}}
 
 // ttlSteps lists how the time to live of copies differs.
-func ttlSteps(s *inspect.Summary) string {
+func ttlSteps(s *Summary) string {
 	var words []string
-	for _, step := range largest(s.TTLSteps) {
+	for _, step := range show.Largest(s.TTLSteps) {
 		words = append(words, fmt.Sprintf("%+d: %s", -step, show.Count(s.TTLSteps[step])))
 	}
-	return strings.Join(words[:min(len(words), maxRows)], ", ")
+	return strings.Join(words[:min(len(words), show.MaxRows)], ", ")
 }
 
-func matrixTable(t *strings.Builder, s *inspect.Summary) {
+func matrixTable(t *strings.Builder, s *Summary) {
 	if len(s.Matrix) == 0 {
 		return
 	}
@@ -142,7 +108,7 @@ func matrixTable(t *strings.Builder, s *inspect.Summary) {
 	for i := range s.Matrix {
 		rows = append(rows, matrixRow(&s.Matrix[i]))
 	}
-	table(t, matrixColumns, rows)
+	show.WriteTable(t, matrixColumns, rows)
 }
 
 var matrixColumns = []show.Column{
@@ -158,9 +124,9 @@ func matrixRow(c *points.Cell) []string {
 	return row
 }
 
-func pathTable(t *strings.Builder, s *inspect.Summary) {
+func pathTable(t *strings.Builder, s *Summary) {
 	if len(s.Paths) > 0 {
-		table(t, pathColumns, pathRows(s))
+		show.WriteTable(t, pathColumns, pathRows(s))
 	}
 }
 
@@ -168,34 +134,34 @@ var pathColumns = []show.Column{{Name: "path", Left: true}, {Name: "frames"}, {N
 
 // pathRows says how many frames came on each path of a redundant network, and how many came
 // on the other one alone.
-func pathRows(s *inspect.Summary) (rows [][]string) {
+func pathRows(s *Summary) (rows [][]string) {
 	for _, p := range s.Paths {
-		rows = append(rows, []string{p.Path, show.Count(p.Frames), show.Count(p.Missed), share(p.Missed, p.Frames+p.Missed)})
+		rows = append(rows, []string{p.Path, show.Count(p.Frames), show.Count(p.Missed), show.Share(p.Missed, p.Frames+p.Missed)})
 	}
 	return rows
 }
 
-func notCopiesTable(t *strings.Builder, s *inspect.Summary) {
+func notCopiesTable(t *strings.Builder, s *Summary) {
 	if len(s.NotCopies) == 0 {
 		return
 	}
 	var rows [][]string
-	for _, name := range largest(s.NotCopies) {
+	for _, name := range show.Largest(s.NotCopies) {
 		rows = append(rows, repeatsRow(s, name))
 	}
-	table(t, repeatsColumns, rows)
+	show.WriteTable(t, repeatsColumns, rows)
 }
 
 var repeatsColumns = []show.Column{{Name: "equal, but sent again", Left: true}, {Name: "packets"}, {Name: "for example", Left: true}}
 
 // repeatsRow describes the equal packets of a protocol.
-func repeatsRow(s *inspect.Summary, name string) []string {
+func repeatsRow(s *Summary, name string) []string {
 	e := s.Examples[name]
 	return []string{name, show.Count(s.NotCopies[name]), fmt.Sprintf("packet %d like %d, %s apart: %s", e.Packet, e.Earlier, show.Delay(e.Delay), e.What)}
 }
 
 // recommendation writes what to run, and why.
-func recommendation(t *strings.Builder, s *inspect.Summary) {
+func recommendation(t *strings.Builder, s *Summary) {
 	r := &s.Recommendation
 	switch {
 	case r.Command == "" && show.MostUnopened(s.Unopened, s.Packets):

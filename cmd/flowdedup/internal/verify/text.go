@@ -1,4 +1,4 @@
-package report
+package verify
 
 import (
 	"encoding/json"
@@ -8,16 +8,15 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/verify"
 )
 
-// VerifyJSON writes the summary as one object on one line.
-func VerifyJSON(w io.Writer, s *verify.Summary) error { return json.NewEncoder(w).Encode(s) }
+// writeJSON writes the summary as one object on one line.
+func writeJSON(w io.Writer, s *Summary) error { return json.NewEncoder(w).Encode(s) }
 
-// VerifyText writes the summary as text.
-func VerifyText(w io.Writer, s *verify.Summary) error {
+// writeText writes the summary as text.
+func writeText(w io.Writer, s *Summary) error {
 	var t strings.Builder
-	fmt.Fprintf(&t, "%s\n\n", capitalized(s.Verdict()))
+	fmt.Fprintf(&t, "%s\n\n", show.Sentence(s.Verdict()))
 	fmt.Fprintf(&t, "  packets     %s\n  kept        %s\n  removed     %s\n", show.Count(s.Packets), show.Count(s.Kept), show.Count(s.Removed))
 	for _, one := range []struct {
 		count uint64

@@ -1,0 +1,50 @@
+package cli_test
+
+import (
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
+)
+
+// What tests of all commands share has short names here.
+const (
+	exitDone      = cli.ExitDone
+	exitFailed    = cli.ExitFailed
+	exitUsage     = cli.ExitUsage
+	exitDamaged   = cli.ExitDamaged
+	exitDifferent = cli.ExitDifferent
+
+	patience     = clitest.Patience
+	beyondSecond = clitest.BeyondSecond
+)
+
+var (
+	run         = clitest.Run
+	program     = clitest.Program
+	exitCodeOf  = clitest.ExitCode
+	bundled     = clitest.Bundled
+	waitFor     = clitest.WaitFor
+	needTcpdump = clitest.NeedTcpdump
+	runDedup    = clitest.RunDedup
+	runCompare  = clitest.RunCompare
+	runInspect  = clitest.RunInspect
+	writePart   = clitest.WritePart
+	sharedDir   = clitest.SharedDir
+	sharedFiles = clitest.SharedFiles
+	readAnswers = clitest.ReadAnswers
+	exitOf      = clitest.ExitOf
+	runCut      = clitest.RunCut
+	moreCopies  = clitest.MoreCopies
+	spentTime   = clitest.SpentTime
+)
+
+type (
+	dedupResult   = clitest.DedupResult
+	inspectResult = clitest.InspectResult
+	sets          = clitest.Sets
+	answers       = clitest.Answers
+	truth         = clitest.Truth
+	cutInput      = clitest.CutInput
+)
+
+// sample is clitest.Sample.
+func sample[T any](n int, cases []T) []T { return clitest.Sample(n, cases) }

@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/agnivade/levenshtein"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// TakesNoArguments rejects all arguments.
+func TakesNoArguments(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return &usageError{fmt.Errorf("%s takes no arguments", cmd.CommandPath())}
+	}
+	return nil
+}
+
+// UnknownCommand rejects an unknown command, and names the nearest one.
+func UnknownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if _, err := os.Stat(args[0]); !cmd.HasParent() && (err == nil || strings.Contains(args[0], ".pcap")) {
+		return &usageError{fmt.Errorf("%s is no command: %s", args[0], habitOf(cmd, habitFile))}
+	}
+	msg := fmt.Sprintf("unknown command %q", args[0])
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		msg += fmt.Sprintf("; did you mean %q?", near[0])
+	}
+	return &usageError{errors.New(msg + " (see flowdedup help)")}
+}
+
+// SuggestFlag makes an unknown flag a usage error that names the nearest flag.
+func SuggestFlag(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) {
+		return &usageError{hintTwice(cmd, err)}
+	}
+	typed := strings.TrimLeft(unknown.GetSpecifiedName(), "-")
+	if unknown.GetSpecifiedShortnames() != "" {
+		if answer := habitOf(cmd, "-"+typed); answer != "" {
+			return &usageError{fmt.Errorf("there is no -%s: %s", typed, answer)}
+		}
+	}
+	var names []string
+	if unknown.GetSpecifiedShortnames() == "" { // every short name would be near to a letter
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	}
+	best := nearest(typed, names)
+	if best == "" {
+		return &usageError{fmt.Errorf("%w (see %s --help)", err, cmd.CommandPath())}
+	}
+	return &usageError{fmt.Errorf("%w; did you mean --%s?", err, best)}
+}
+
+// oneOfNear is oneOf for words that are easily mistyped: its error names the nearest.
+func oneOfNear(words []string) func(string) (string, error) {
+	exact := OneOf(words...)
+	return func(s string) (string, error) {
+		word, err := exact(s)
+		if near := didYouMean("", s, words); err != nil && near != "" {
+			err = fmt.Errorf("%w%s", err, near)
+		}
+		return word, err
+	}
+}
+
+// didYouMean returns a question for the word nearest to a mistyped one, "" if none is
+// near.
+func didYouMean(before, typed string, words []string) string {
+	best := nearest(typed, words)
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %s%s?", before, best)
+}
+
+// nearest returns the word nearest to a mistyped one, "" if none is near.
+func nearest(typed string, words []string) string {
+	best, distance := "", 3 // farther words are not typing errors
+	for _, word := range words {
+		if d := levenshtein.ComputeDistance(typed, word); d < distance {
+			best, distance = word, d
+		}
+	}
+	return best
+}

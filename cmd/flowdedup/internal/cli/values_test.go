@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"math/bits"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestParseDuration(t *testing.T) {
+	for text, want := range map[string]time.Duration{
+		"1d": day, "1d12h": 36 * time.Hour, "0d1ms": time.Millisecond, "7d": 7 * day, "90m": 90 * time.Minute, "-1s": -time.Second, "0": 0,
+		"106751d23h": 106751*day + 23*time.Hour,
+	} {
+		if got, err := parseDuration(text); err != nil || got != want {
+			t.Errorf("%s: %v, %v, want %v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{
+		"", "d", "1", "-1d", "+1d", "1.5d", "1h2d", "1d2", "1d-2h", "1d+2h", "1d1d", "106752d", "106751d24h", "99999999999999999999d", "1e3d", "2w",
+	} {
+		if got, err := parseDuration(text); err == nil {
+			t.Errorf("%q was taken for %v", text, got)
+		}
+	}
+}
+
+func TestParseAmounts(t *testing.T) {
+	for text, want := range map[string]float64{"1": 1, "250k": 250_000, "1.5M": 1.5e6, "2G": 2e9, "1T": 1e12} {
+		if got, err := parseAmount(text); err != nil || got != want {
+			t.Errorf("%q: %g, %v", text, got, err)
+		}
+	}
+	for text, want := range map[string]float64{"10Gb/s": 1e10, "100Mbit/s": 1e8, "1Gbps": 1e9, "64k": 64_000} {
+		if got, err := parseLink(text); err != nil || got != want {
+			t.Errorf("%q: %g, %v", text, got, err)
+		}
+	}
+	for text, want := range map[string]int{"3bit": 3, "16kbit": 16_000, "1KiB": 8192, "64": 512} {
+		if got, err := parseBits(text); err != nil || got != want {
+			t.Errorf("%q: %d bits, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "k", "M5", "NaN", "Inf", "-1", "0", "1e300", "5kM"} {
+		if got, err := parseAmount(text); err == nil {
+			t.Errorf("%q: %g", text, got)
+		}
+	}
+	for text, want := range map[string]float64{"60%": 0.6, "0.6": 0.6, "1": 1, "100%": 1, "1e-9": 1e-9} {
+		if got, err := parseShare(text); err != nil || got != want {
+			t.Errorf("%q: %g, %v", text, got, err)
+		}
+	}
+}
+
+// TestMemorySizes refuses what the program cannot address, and says so.
+func TestMemorySizes(t *testing.T) {
+	n, err := ParseMemory("3GiB")
+	if bits.UintSize == 64 {
+		if err != nil || int64(n) != 3<<30 {
+			t.Errorf("%d, %v", n, err)
+		}
+		return
+	}
+	if err == nil || !strings.Contains(err.Error(), "32 bits") {
+		t.Errorf("%d, %v", n, err)
+	}
+}

@@ -1,0 +1,85 @@
+package clitest
+
+import (
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
+)
+
+// Truth is the known content of a Bundled capture, from how it was made.
+type Truth struct {
+	Files      []string
+	Identity   string
+	Ignore     []string
+	WindowNS   int64 `json:"window_ns"`
+	Across     bool
+	Packets    uint64
+	Duplicates uint64
+	Removed    []int
+}
+
+// Flags returns what makes the copies of a truth copies.
+func (t *Truth) Flags() []string {
+	flags := []string{"--identity", t.Identity, "--window", time.Duration(t.WindowNS).String()}
+	if t.Ignore != nil {
+		flags = append(flags, "--ignore", strings.Join(t.Ignore, ","))
+	}
+	if t.Across {
+		flags = append(flags, "--across")
+	}
+	return flags
+}
+
+// Inputs returns the captures of a truth.
+func (t *Truth) Inputs() (names []string) {
+	for _, f := range t.Files {
+		names = append(names, Bundled(f))
+	}
+	return names
+}
+
+// WritePart writes the packets of a capture for which part is true to a file, and returns
+// their numbers.
+func WritePart(t *testing.T, name, from string, part func(number int, b *capture.Batch, i int) bool) (numbers []int) {
+	t.Helper()
+	src, err := pcapfile.Open(from, pcapfile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
+	file, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	w := pcapfile.NewWriter(file, pcapfile.WriterOptions{})
+	var b capture.Batch
+	for number := 0; ; {
+		err := src.Next(&b)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		drop := make([]uint64, (len(b.Frames)+63)/64)
+		for i := range b.Frames {
+			if part(number, &b, i) {
+				numbers = append(numbers, number)
+			} else {
+				drop[i/64] |= 1 << (i % 64)
+			}
+			number++
+		}
+		if err := errors.Join(err, w.Write(&b, drop)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return numbers
+}

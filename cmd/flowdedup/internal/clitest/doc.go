@@ -1,0 +1,3 @@
+// Package clitest runs command lines for tests of commands, in the process of the test or in
+// one of its own, and reads what they print.
+package clitest

@@ -1,0 +1,148 @@
+package clitest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/commands"
+)
+
+// AsProgram makes the test binary run as flowdedup, so that signals, pipes and exit codes
+// are tested on a real process.
+const AsProgram = "FLOWDEDUP_TEST_AS_PROGRAM"
+
+// Patience is how long a test waits for what must come.
+const Patience = lab.Timeout
+
+// Main is the TestMain of packages whose tests call Program. around runs the program with
+// what a test asks for, such as limits; nil for nothing.
+func Main(m *testing.M, around func(main func() int) int) {
+	if os.Getenv(AsProgram) == "" {
+		os.Exit(m.Run())
+	}
+	main := func() int { return commands.Main(os.Args[1:], os.Stdout, os.Stderr) }
+	if around == nil {
+		os.Exit(main())
+	}
+	os.Exit(around(main))
+}
+
+// Program returns a command that runs the test binary as flowdedup. The TestMain of its
+// package must be Main.
+func Program(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe, args...)
+	cmd.Env = append(os.Environ(), AsProgram+"=1")
+	return cmd
+}
+
+// ExitCode returns the exit code of a process from the error of Wait.
+func ExitCode(t *testing.T, err error) int {
+	t.Helper()
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &exit):
+		return exit.ExitCode()
+	}
+	t.Fatal(err)
+	return -1
+}
+
+// Bundled returns the path of a capture of the project.
+func Bundled(name string) string {
+	return filepath.Join("..", "..", "..", "..", "testdata", "pcaps", name)
+}
+
+// Run executes a command line and returns what it printed and its exit code.
+func Run(args ...string) (stdout, stderr string, code int) {
+	var out, errs bytes.Buffer
+	code = commands.Main(args, &out, &errs)
+	return out.String(), errs.String(), code
+}
+
+// DedupResult is the part of "dedup --json" that tests read.
+type DedupResult struct {
+	Method       string  `json:"method"`
+	PredictedFPR float64 `json:"predicted_fpr"`
+	EdgeError    float64 `json:"edge_error"`
+	PacketsIn    uint64  `json:"packets_in"`
+	PacketsOut   uint64  `json:"packets_out"`
+	Duplicates   uint64
+	Filtered     uint64
+	BytesIn      uint64 `json:"bytes_in"`
+	Snapped      uint64
+	OutOfOrder   uint64 `json:"out_of_order"`
+	NoTimestamp  uint64 `json:"no_timestamp"`
+	NonIP        uint64 `json:"non_ip"`
+	EvictedLive  uint64 `json:"evicted_live"`
+	MemoryBytes  int64  `json:"memory_bytes"`
+	Damaged      bool
+	Undecidable  uint64
+}
+
+// RunDedup runs dedup, checks its exit code, and returns its summary, if there is one.
+func RunDedup(t *testing.T, wantCode int, args ...string) DedupResult {
+	t.Helper()
+	var r DedupResult
+	out, errs, code := Run(append([]string{"dedup", "--json"}, args...)...)
+	if code != wantCode {
+		t.Fatalf("dedup %s: exit code %d, want %d: %s", strings.Join(args, " "), code, wantCode, errs)
+	}
+	if out == "" {
+		return r
+	}
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatalf("dedup %s: %v in %q", strings.Join(args, " "), err, out)
+	}
+	return r
+}
+
+// Found reports whether all duplicates were found, but for undecidable packets: the
+// independent parser compares what was captured of a packet, however little.
+func (r *DedupResult) Found(dups uint64) bool {
+	return r.Duplicates <= dups && r.Duplicates+r.Undecidable >= dups
+}
+
+// WaitFor waits until something is true.
+func WaitFor(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	if !lab.WaitFor(done) {
+		t.Fatal("waited too long for ", what)
+	}
+}
+
+// Sample returns every n-th case where tests shall be short, as under the race detector:
+// cases of one kind run the same goroutines. All run otherwise.
+func Sample[T any](n int, cases []T) (some []T) {
+	if !testing.Short() {
+		return cases
+	}
+	for i := 0; i < len(cases); i += n {
+		some = append(some, cases[i])
+	}
+	return some
+}
+
+// NeedTcpdump skips a test if there is no tcpdump to compile expressions.
+// NeedTcpdump returns the path of tcpdump, and skips the test where there is none.
+func NeedTcpdump(t *testing.T) string {
+	t.Helper()
+	path, err := exec.LookPath("tcpdump")
+	if err != nil {
+		t.Skip(err)
+	}
+	return path
+}

@@ -1,0 +1,100 @@
+package clitest
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
+)
+
+// CompareResult is the part of "compare --json" that scripts read.
+type CompareResult struct {
+	Verdict   string
+	Same      bool
+	Both      uint64
+	OnlyA     uint64 `json:"only_a"`
+	OnlyB     uint64 `json:"only_b"`
+	Reordered uint64
+	OffsetNS  *int64                                         `json:"offset_ns"`
+	DriftPPM  *float64                                       `json:"drift_ppm"`
+	Delay     *struct{ Min, P50, P90, P99, P999, Max int64 } `json:"delay_ns"`
+	A, B      struct {
+		Packets, Outside, Repeats, Snapped uint64
+		NonIP                              uint64 `json:"non_ip"`
+		LAN                                string
+	}
+	Protocols     map[string]struct{ Both uint64 }
+	Conversations []struct{ Name string }
+	IdentityBytes int `json:"identity_bytes"`
+	Filtered      uint64
+	Unpathed      uint64
+	Damaged       bool
+}
+
+// RunCompare runs compare, and checks its exit code and that its counts add up.
+func RunCompare(t *testing.T, code int, args ...string) (r CompareResult, stderr string) {
+	t.Helper()
+	out, errs, got := Run(append([]string{"compare", "--json"}, args...)...)
+	if got != code {
+		t.Fatalf("compare %v: exit code %d, want %d: %s", args, got, code, errs)
+	}
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatalf("compare %v: %v: %s", args, err, out)
+	}
+	if r.Same != (r.OnlyA+r.OnlyB == 0) || r.Both+r.OnlyA != r.A.Packets || r.Both+r.OnlyB != r.B.Packets {
+		t.Errorf("compare %v: %+v", args, r)
+	}
+	return r, errs
+}
+
+// InspectResult is the part of "inspect --json" that scripts read.
+type InspectResult struct {
+	Undecidable            uint64
+	ChecksumOnly           uint64 `json:"checksum_only"`
+	Verdict                string
+	Packets, Copies, Equal uint64
+	Share                  float64
+	Kinds                  map[string]uint64
+	TTLSteps               map[string]uint64 `json:"ttl_steps"`
+	Matrix                 []struct {
+		First, Copy string
+		Count       uint64
+		Delay       struct{ P50, P90, P99, P999, Max int64 } `json:"delay_ns"`
+	}
+	NotCopies          map[string]uint64 `json:"not_copies"`
+	SplitConversations uint64            `json:"split_conversations"`
+	Damaged            bool
+	EvictedLive        uint64 `json:"evicted_live"`
+	Recommendation     struct {
+		Dedup, Across        bool
+		Identity, Window     string
+		IdentityBytes        int `json:"identity_bytes"`
+		Ignore, Strip        []string
+		Keep, Command        string
+		Removes, Wrong, Left uint64
+		Reasons              []string
+	}
+}
+
+// RunInspect runs inspect, and checks its exit code and that its counts add up.
+func RunInspect(t *testing.T, code int, args ...string) (r InspectResult) {
+	t.Helper()
+	out, errs, got := Run(append([]string{"inspect", "--json"}, args...)...)
+	if got != code {
+		t.Fatalf("inspect %v: exit code %d: %s", args, got, errs)
+	}
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatalf("inspect %v: %v: %s", args, err, out)
+	}
+	var sum uint64
+	for _, c := range r.Matrix {
+		sum += c.Count
+		if d := c.Delay; d.P50 > d.P90 || d.P90 > d.P99 || d.P99 > d.P999 || d.P999 > d.Max {
+			t.Errorf("%v: delays %+v", args, d)
+		}
+	}
+	if sum != r.Copies || show.Total(r.Kinds) != r.Copies || r.Copies+show.Total(r.NotCopies) != r.Equal {
+		t.Errorf("%v: matrix of %d, kinds of %d, %d copies, %d others, %d equal", args, sum, show.Total(r.Kinds), r.Copies, show.Total(r.NotCopies), r.Equal)
+	}
+	return r
+}

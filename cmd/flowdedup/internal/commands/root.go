@@ -1,0 +1,107 @@
+package commands
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/compare"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/inspect"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/verify"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/once"
+)
+
+// Main runs one command line and returns the exit code.
+func Main(args []string, stdout, stderr io.Writer) int { return cli.Run(args, stdout, stderr, New) }
+
+// Root returns the command line for documentation; its commands must not be run.
+func Root() *cobra.Command { return New(new(cli.Env)) }
+
+// New returns the command line of flowdedup for an environment.
+func New(e *cli.Env) *cobra.Command {
+	root := &cobra.Command{
+		Use:     "flowdedup",
+		Version: version(),
+		Short:   "Remove duplicate packets, count distinct addresses and flows",
+		Long: `flowdedup finds duplicates in network traffic, in one pass and in small
+constant memory. It removes packets that a SPAN port or tap delivered twice
+from captures and live traffic, and counts distinct addresses and flows per
+hour.
+
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 an input is damaged and
+everything readable was processed, 4 compare or verify found a difference,
+130 and 143 interrupted (files are closed properly and the summary is printed).`,
+		Example: `  flowdedup inspect span.pcapng
+  flowdedup dedup span.pcapng -w clean.pcapng
+  flowdedup verify span.pcapng clean.pcapng
+  flowdedup compare tap-a.pcap tap-b.pcap
+  flowdedup distinct --of src,dst,flow monday.pcap tuesday.pcap
+  flowdedup live -i eth1 -w - | zeek -r -`,
+		SilenceErrors:              true,
+		SuggestionsMinimumDistance: 2,
+		SilenceUsage:               true,
+		CompletionOptions:          cobra.CompletionOptions{HiddenDefaultCmd: false},
+		Args:                       cli.UnknownCommand,
+		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetOut(e.Stdout)
+	root.SetErr(e.Stderr)
+	root.SetFlagErrorFunc(cli.SuggestFlag)
+	cli.SetHelp(root)
+	root.SetHelpCommand(cli.NewHelp())
+	root.AddCommand(cli.NewDedup(e), cli.NewDistinct(e), cli.NewLive(e), inspect.Command(e), compare.Command(e), verify.Command(e), cli.NewFlows(e), cli.NewPlan(e), newVersion(e))
+	addCompletion(root)
+	once.Flags(root)
+	return root
+}
+
+// addCompletion adds cobra's command of completion scripts. Unlike cobra's it fails for
+// an unknown shell, with a usage error.
+func addCompletion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	cmd, _, err := root.Find([]string{"completion"})
+	if err != nil {
+		panic("commands: " + err.Error()) // cobra has no such command any more
+	}
+	cmd.Args = cli.UnknownCommand
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	for _, shell := range cmd.Commands() {
+		shell.Args = cli.TakesNoArguments
+	}
+}
+
+func newVersion(e *cli.Env) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print version, Go version, platform, and the kernels that this CPU runs",
+		Args:  cli.TakesNoArguments,
+		RunE: func(*cobra.Command, []string) error {
+			vectors, aes := asm.Kernels()
+			_, err := fmt.Fprintf(e.Stdout, "flowdedup %s %s %s/%s, kernels %s and %s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, vectors, aes)
+			return err
+		},
+	}
+}
+
+// version returns the module's version, with the commit if the build knows it.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	v := info.Main.Version
+	if v == "" || v == "(devel)" {
+		v = "devel"
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" && len(s.Value) >= 12 {
+			v += " " + s.Value[:12]
+		}
+	}
+	return v
+}

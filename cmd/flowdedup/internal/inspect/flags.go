@@ -1,0 +1,260 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/flowdedup/flowdedup/capture/inspect"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
+)
+
+// flags are the flags of "flowdedup inspect".
+type flags struct {
+	cli.Common
+	named cli.InputFlags
+	cli.RingFlags
+	net    cli.NetFlags
+	source cli.Sources
+	window time.Duration
+	length time.Duration
+	reader cli.Reader
+	page   cli.PageFlag
+}
+
+// Command returns "flowdedup inspect".
+func Command(e *cli.Env) *cobra.Command {
+	f := &flags{}
+	cmd := &cobra.Command{
+		Use:   "inspect [flags] INPUT... | -i IFACE",
+		Short: "Say whether and how captures are duplicated, and what to run",
+		Long: `Say how many packets of captures or of live traffic are copies, between which
+points and how late they come, in what they differ, and which equal packets
+are no copies. Recommend how to de-duplicate, with a command to run, or not to.
+
+Packets are compared as widely as makes sense: by the innermost IP header, as
+--identity inner does, without checksums that were left to a network card.
+Once a packet was captured in part, the first 64 bytes are compared, too. The
+recommendation takes the narrowest identity that finds the same copies.
+
+A point is an interface with the VLAN tags and tunnels (VXLAN, GENEVE, GRE,
+ERSPAN) of a packet. The matrix counts the copies first seen at one point and
+then at another; delays are off by 1 % at most.
+
+An equal packet that differs in nothing, at the same point, may have been sent
+again. It counts as a copy if it comes within 1 ms and its sender numbers its
+packets (IPv4), or if so many come again that no sender repeats as many.
+
+Nothing is written or removed. One pass, in constant memory.`,
+		Example: `  # is this capture duplicated, and how?
+  flowdedup inspect span.pcapng
+
+  # what to run for Suricata, which reads what is kept
+  flowdedup inspect span.pcapng --for suricata
+
+  # the same as a page, to show to others
+  flowdedup inspect span.pcapng --html span.html
+
+  # both sides of a router
+  flowdedup inspect inside.pcap outside.pcap
+
+  # what two sensors send until they end
+  flowdedup inspect tcp://tap1:57012 tcp://tap2:57012
+
+  # a minute of live traffic
+  flowdedup inspect -i eth1 --duration 1m
+
+  # what a cloud mirrors here
+  flowdedup inspect -i vxlan://:4789 --duration 1m
+
+  # run what is recommended
+  flowdedup inspect --json span.pcapng | jq -r .recommendation.command | sh`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("interface") && len(f.named.All(args)) == 0 {
+				return nil
+			}
+			return f.named.Check(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, e, f.named.All(args)) },
+	}
+	f.register(cmd)
+	return cmd
+}
+
+func (f *flags) register(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.SortFlags = false
+	f.named.Register(fs)
+	f.RegisterInterfaces(fs)
+	fs.Lookup("interface").Usage = "capture from `IFACE`, any, or a mirror target; may be repeated"
+	f.length = time.Minute
+	fs.Var(cli.NewParsed(&f.length, "1m", "duration", cli.ParseLength), "duration", "how long to capture from -i: 30s, 10m")
+	fs.Var(cli.NewParsed(&f.reader, "", "reader", f.parseFor), "for", "recommend for this reader: "+strings.Join(cli.ReaderNames(), ", ")+"; a duration is that of --duration")
+	cli.GroupInput.Add(fs, "duration")
+	cli.GroupKeep.Add(fs, "for")
+	f.Common.Filter.Register(fs)
+	f.RingFlags.Register(fs)
+	fs.BoolVar(&f.NoMerge, "no-merge", false, "read inputs one after another, not in time order")
+	cli.GroupInput.Add(fs, "no-merge")
+	f.net.Register(fs)
+	f.net.RegisterMerge(fs)
+	f.window = inspect.DefaultWindow
+	fs.Var(cli.NewParsed(&f.window, "1s", "duration", cli.ParseLength), "window", "look at equal packets within this time")
+	cli.GroupCompare.Add(fs, "window")
+	f.page.Register(fs, "with the matrix and delays")
+	f.RegisterRun(fs)
+	f.Memory = inspect.DefaultMemory
+	fs.Var(cli.NewParsed(&f.Memory, show.Bytes(inspect.DefaultMemory), "size", cli.ParseMemory), "memory", "memory for packets: 64MiB")
+	fs.BoolVar(&f.NoProgress, "no-progress", false, "show no progress on a terminal")
+	cli.GroupAdvanced.Add(fs, "memory", "no-progress")
+	cli.CompleteWords(cmd, map[string][]string{
+		"filter": cli.FilterWords, "window": {"1s", "10s", "100ms"}, "duration": {"10s", "1m", "10m"}, "for": cli.ReaderNames(), "memory": {"64MiB", "256MiB", "1GiB"},
+		"fanout": cli.Fanouts,
+	})
+	if err := cmd.RegisterFlagCompletionFunc("interface", cli.CompleteTargets); err != nil {
+		panic("cli: " + err.Error()) // a flag that was never defined
+	}
+}
+
+// parseFor reads the value of --for of inspect: a reader, or a duration as --duration takes.
+func (f *flags) parseFor(s string) (cli.Reader, error) {
+	if length, err := cli.ParseLength(s); err == nil {
+		f.length = length
+		return f.reader, nil
+	}
+	r, err := cli.ParseReader(s)
+	if err != nil {
+		err = fmt.Errorf("%w; or a duration such as 30s", err)
+	}
+	return r, err
+}
+
+// forLength reports whether --for gave a duration.
+func (f *flags) forLength(fs *pflag.FlagSet) bool {
+	return fs.Changed("for") && f.reader.Name == ""
+}
+
+// liveFlagNames are the flags that mean something with -i alone.
+var liveFlagNames = []string{"duration", "snaplen", "promiscuous", "ignore-outgoing", "wait", "ring-size", "rings", "fanout", "block-timeout", "hardware-time"}
+
+func (f *flags) check(fs *pflag.FlagSet, inputs []string) error {
+	live := len(f.Conf.Interfaces) > 0
+	if !live && f.forLength(fs) {
+		return cli.Usagef("--for with a duration needs an interface: -i")
+	}
+	if live && len(inputs) > 0 {
+		return cli.Usagef("-i and captures exclude each other")
+	}
+	if live && f.NoMerge {
+		return cli.Usagef("--no-merge is for captures")
+	}
+	for _, name := range liveFlagNames {
+		if !live && fs.Changed(name) {
+			return cli.Usagef("--%s needs an interface: -i", name)
+		}
+	}
+	if err := f.checkSources(fs); err != nil {
+		return err
+	}
+	named := cli.Files{Outputs: []cli.NamedFile{f.page.Named()}, Inputs: append(f.Filter.Files(), inputs...)}
+	return errors.Join(cli.CheckNamed(fs), f.RingFlags.Check(), f.page.Check(&f.Common), named.Check(), f.net.Check(inputs, false), f.net.CheckMerge(fs, inputs))
+}
+
+// checkSources sorts the values of -i, and rejects what has no meaning for them.
+func (f *flags) checkSources(fs *pflag.FlagSet) (err error) {
+	if f.source, err = cli.ParseSources(f.Conf.Interfaces); err != nil || len(f.Conf.Interfaces) == 0 {
+		return err
+	}
+	switch {
+	case len(f.source.Addresses) > 0:
+		return cli.Usagef("-i %s is no interface: name tcp:// and tcp-listen:// as inputs, without -i", f.source.Addresses[0])
+	case len(f.source.Interfaces) > 0 && len(f.source.Targets) > 0:
+		return cli.Usagef("-i takes interfaces or mirror targets, not both at a time: inspect one after the other")
+	}
+	return f.source.Check(fs)
+}
+
+func (f *flags) run(cmd *cobra.Command, e *cli.Env, inputs []string) error {
+	if err := f.check(cmd.Flags(), inputs); err != nil {
+		return err
+	}
+	if err := f.Finish(cmd.Flags()); err != nil {
+		return err
+	}
+	network, err := f.net.Network(cmd.Flags())
+	if err != nil {
+		return err
+	}
+	e.Quiet = f.Quiet
+	bar := cli.NewProgress(e, &f.Common)
+	defer bar.Close()
+	cfg := Config{
+		Inputs: inputs, Input: f.Inputs(e, bar), Duration: f.length, Window: f.window, Memory: cli.Remembered(cmd.Flags(), f.Memory),
+		Secret: f.Secret, Workers: f.Workers, Flags: f.repeated(cmd.Flags()), Profile: profileOf(&f.reader),
+	}
+	cfg.Input.Network = network
+	if len(inputs) == 0 {
+		cfg.Ring = f.RingConfig(cmd, false)
+		cfg.Ring.Interfaces, cfg.Mirror = f.source.Interfaces, f.source.Mirror(&cfg.Ring)
+		if len(f.source.Targets) == 0 { // else the filter is applied to what comes
+			cfg.Ring.Filters, err = f.Filter.Programs(cmd.Context(), &f.Conf)
+		}
+		if err != nil {
+			return cli.NameInterfaces(err)
+		}
+	}
+	page, err := f.page.Open(cmd.Context())
+	if err != nil {
+		return err
+	}
+	s, err := Run(cmd.Context(), &cfg)
+	bar.Close()
+	if s.EvictedLive > 0 {
+		e.Warn(fmt.Errorf("%d packets were forgotten within the window, so copies may have been missed: use a larger --memory or a shorter --window", s.EvictedLive))
+	}
+	return errors.Join(cli.MarkDamage(cli.NameInterfaces(err), s.Packets+s.Filtered, s.Damaged), f.print(e, &s, err), f.write(page, &s, err))
+}
+
+// write writes the page, unless nothing could be read.
+func (f *flags) write(page cli.PageFile, s *Summary, err error) error {
+	if nothingInspected(s, err) {
+		return page.Discard()
+	}
+	return page.Write(func(w io.Writer) error { return writePage(w, s) })
+}
+
+func nothingInspected(s *Summary, err error) bool {
+	return s.Verdict == "" || s.Packets+s.Filtered == 0 && err != nil && !errors.Is(err, context.Canceled)
+}
+
+// repeated returns the flags that the recommended command needs, too.
+func (f *flags) repeated(fs *pflag.FlagSet) (words []string) {
+	fs.Visit(func(g *pflag.Flag) {
+		switch g.Name {
+		case "filter", "bpf-file", "snaplen", "merge-wait", "tls-cert", "tls-key", "tls-ca":
+			words = append(words, "--"+g.Name, g.Value.String())
+		case "no-merge", "ignore-outgoing", "wait", "promiscuous", "hardware-time":
+			words = append(words, "--"+g.Name+"="+g.Value.String())
+		}
+	})
+	return words
+}
+
+func (f *flags) print(e *cli.Env, s *Summary, err error) error {
+	switch {
+	case nothingInspected(s, err):
+		return nil
+	case f.JSON:
+		return writeJSON(e.Stdout, s)
+	case f.Quiet:
+		return nil
+	}
+	return writeText(e.Stdout, s)
+}

@@ -1,0 +1,9 @@
+package inspect_test
+
+import (
+	"testing"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
+)
+
+func TestMain(m *testing.M) { clitest.Main(m, nil) }

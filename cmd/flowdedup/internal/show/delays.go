@@ -1,0 +1,18 @@
+package show
+
+import (
+	"github.com/flowdedup/flowdedup/capture/points"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
+)
+
+// DelayChart draws a histogram of delays.
+func DelayChart(title, what string, bins []points.Bin) page.Chart {
+	c := page.Chart{Title: title, X: page.Axis{Label: "delay", Scale: page.Delays}, Y: page.Axis{Label: what, Scale: page.Linear}}
+	columns := page.Columns{Name: what}
+	for _, b := range bins {
+		// Nothing below a nanosecond is told apart, and a logarithm has no 0.
+		columns.List = append(columns.List, page.Column{From: max(float64(b.From), 0.5), To: float64(b.To), Y: float64(b.Count)})
+	}
+	c.Columns = []page.Columns{columns}
+	return c
+}

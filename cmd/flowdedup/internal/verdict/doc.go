@@ -1,0 +1,3 @@
+// Package verdict puts what an inspection found into one sentence, for inspect and for what
+// live learns.
+package verdict

@@ -1,0 +1,200 @@
+package verify
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/strip"
+	"github.com/flowdedup/flowdedup/capture/verify"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
+	"github.com/flowdedup/flowdedup/engine/window"
+)
+
+// flags are the flags of "flowdedup verify".
+type flags struct {
+	cli.Common
+	cli.InputFlags
+	copies cli.CopyFlags
+	within cli.WithinFlag
+	edge   time.Duration
+	sort   cli.SortFlags
+	slice  strip.Slice
+}
+
+// verifyMemory is how much memory packets take, at most, without --memory.
+const verifyMemory = 1 << 30
+
+// usualEdge is by how much windows above a millisecond are longer at most.
+const usualEdge = 256 * time.Nanosecond
+
+// Command returns "flowdedup verify".
+func Command(e *cli.Env) *cobra.Command {
+	f := &flags{}
+	cmd := &cobra.Command{
+		Use:   "verify [flags] IN OUT [DUPLICATES]",
+		Short: "Check that an output of dedup lost nothing but copies",
+		Long: `Check that each packet of IN is in OUT, unchanged and in order, or is a copy of
+a packet there within the window. With DUPLICATES, the file of --duplicates,
+check that it has the removed packets, and no others.
+
+The flags that say what a copy is must be those of the run that made OUT.
+Several inputs that were merged into OUT are given with -r. verify does not
+use the filters of dedup: it compares packets byte by byte, and looks copies up
+by SHA-256 in a plain map, in one thread. It remembers the latest packets, as
+many as --memory holds, and says so if they are too few.
+
+Packets that --strip or --mark changed are different packets. Of an output that
+was cut or sorted, verify needs to know --slice and --sort. It has its own code
+for both.
+
+Exit codes: 0 the output is right, 4 it is not, or memory was too small to
+tell; 3 a capture is damaged and the rest is right, 1 failed, 2 wrong usage.`,
+		Example: `  # nothing lost?
+  flowdedup dedup span.pcapng -w clean.pcapng --duplicates copies.pcapng
+  flowdedup verify span.pcapng clean.pcapng copies.pcapng
+
+  # with the flags of the run that made it
+  flowdedup verify --across --window 50ms -r tap-a.pcap -r tap-b.pcap link.pcapng
+
+  # in a script
+  flowdedup verify --quiet in.pcap out.pcap && rm in.pcap`,
+		Args: func(_ *cobra.Command, args []string) error { return f.checkNames(args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, e, args) },
+	}
+	f.register(cmd)
+	return cmd
+}
+
+func (f *flags) register(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.SortFlags = false
+	f.InputFlags.Register(fs)
+	f.Common.Filter.Register(fs)
+	fs.BoolVar(&f.NoMerge, "no-merge", false, "inputs were read one after another, not in time order")
+	cli.GroupInput.Add(fs, "no-merge")
+	f.sort.Register(fs)
+	f.copies.Register(fs)
+	f.within.Register(fs)
+	fs.Var(cli.NewParsed(&f.edge, "256ns above 1ms", "duration", cli.ParseDelay), "edge", "by how much copies may lie outside of the window")
+	fs.Var(cli.NewParsed(&f.slice, "", "bytes", strip.ParseSlice), "slice", "OUT was cut: 96 bytes of a frame, or l4+64 behind the innermost TCP or UDP header")
+	cli.GroupCompare.Add(fs, "edge", "slice")
+	f.Memory = verifyMemory
+	fs.Var(cli.NewParsed(&f.Memory, show.Bytes(verifyMemory), "size", cli.ParseMemory), "memory", "memory for packets: 4GiB")
+	fs.BoolVarP(&f.Quiet, "quiet", "q", false, "print errors only")
+	fs.BoolVar(&f.JSON, "json", false, "print JSON")
+	fs.BoolVar(&f.NoProgress, "no-progress", false, "show no progress on a terminal")
+	cli.GroupOutput.Add(fs, "json", "quiet")
+	cli.GroupAdvanced.Add(fs, "memory", "no-progress")
+	cli.CompleteWords(cmd, map[string][]string{
+		"filter": cli.FilterWords, "window": {"1ms", "100ms", "1s", "n:1000000", "none"}, "memory": {"1GiB", "4GiB"},
+		"identity": {"frame", "l3", "inner"}, "ignore": append(strings.Split(flow.FieldNames(), ", "), "none"), "within": cli.WithinWords,
+		"edge": {"0", "256ns"}, "slice": cli.SliceWords, "sort": cli.SortWords,
+	})
+}
+
+// checkNames rejects a wrong number of captures. With -r, arguments name outputs alone.
+func (f *flags) checkNames(args []string) error {
+	least := 2
+	if len(f.Read) > 0 {
+		least = 1
+	}
+	stdin := 0
+	for _, name := range f.All(args) {
+		switch name {
+		case "":
+			return cli.Usagef("an input's name is empty")
+		case "-":
+			stdin++
+		}
+	}
+	switch {
+	case len(args) < least || len(args) > least+1:
+		return cli.Usagef("verify needs IN and OUT (or -r IN... and OUT), and at most DUPLICATES behind them, and got %d names", len(args))
+	case stdin > 1:
+		return cli.Usagef("standard input can be read only once")
+	}
+	return cli.CheckExpression(args)
+}
+
+// config returns what to check.
+func (f *flags) config(cmd *cobra.Command, args []string) (*Config, error) {
+	cfg := &Config{Inputs: f.Read}
+	if len(f.Read) == 0 {
+		cfg.Inputs, args = args[:1], args[1:]
+	}
+	cfg.Output = args[0]
+	if len(args) > 1 {
+		cfg.Duplicates = args[1]
+	}
+	if err := errors.Join((&cli.Files{Inputs: cfg.Inputs}).CheckInputs(), cli.LookUp(cfg.Output, cfg.Duplicates)); err != nil {
+		return nil, err
+	}
+	if err := f.within.Check(&f.copies); err != nil {
+		return nil, err
+	}
+	if err := f.within.CheckInputs(cfg.Inputs); err != nil {
+		return nil, err
+	}
+	if err := f.sort.Check(cmd.Flags(), cfg.Inputs); err != nil {
+		return nil, err
+	}
+	c, w := &f.copies, f.copies.Window
+	cfg.Config = verify.Config{
+		Identity: c.IdentityConfig(),
+		Window:   w.Duration, Packets: uint64(w.Packets), Edge: f.edge, Across: c.Across, Refresh: c.Refresh,
+		Memory: cli.Remembered(cmd.Flags(), f.Memory), Slice: verify.Slice{Bytes: f.slice.Bytes, Payload: f.slice.From == strip.FromPayload},
+	}
+	if f.sort.Span > 0 {
+		cfg.Sort = verify.Sort{Span: int64(f.sort.Span), Memory: f.sort.Memory, Sections: len(cfg.Inputs) == 1, Latest: f.sort.Latest()}
+	}
+	for _, name := range f.within.Within {
+		field, err := flow.ParsePointField(name)
+		if err != nil {
+			return nil, cli.Usage(err)
+		}
+		cfg.Within |= field
+	}
+	if !cmd.Flags().Changed("edge") && w.Duration > window.Default {
+		cfg.Edge = usualEdge
+	}
+	return cfg, nil
+}
+
+func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
+	cfg, err := f.config(cmd, args)
+	if err != nil {
+		return err
+	}
+	if err := f.Filter.Load(); err != nil {
+		return err
+	}
+	e.Quiet = f.Quiet
+	bar := cli.NewProgress(e, &f.Common)
+	defer bar.Close()
+	cfg.Input = f.Inputs(e, bar)
+	s, err := Run(cmd.Context(), cfg)
+	bar.Close()
+	if s.Window == "" {
+		return err // nothing was checked
+	}
+	err = errors.Join(cli.MarkDamage(err, s.Packets+s.Filtered, s.Damaged), f.print(e, &s))
+	if !s.Same {
+		err = errors.Join(err, cli.ErrDifferent)
+	}
+	return err
+}
+
+func (f *flags) print(e *cli.Env, s *Summary) error {
+	switch {
+	case f.JSON:
+		return writeJSON(e.Stdout, s)
+	case f.Quiet:
+		return nil
+	}
+	return writeText(e.Stdout, s)
+}
