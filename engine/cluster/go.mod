@@ -2,12 +2,10 @@ module github.com/flowdedup/flowdedup/engine/cluster
 
 go 1.26.0
 
-replace github.com/flowdedup/flowdedup => ../..
-
 require (
 	github.com/HdrHistogram/hdrhistogram-go v1.4.0
 	github.com/dustin/go-humanize v1.1.0
-	github.com/flowdedup/flowdedup v0.0.0-00010101000000-000000000000
+	github.com/flowdedup/flowdedup v0.1.0
 	github.com/klauspost/compress v1.20.3
 	github.com/nats-io/nats-server/v2 v2.15.2
 	github.com/nats-io/nats.go v1.55.0

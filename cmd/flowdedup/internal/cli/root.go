@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/once"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/version"
 )
 
 // Root returns the command line for documentation; its commands must not be run.
@@ -21,7 +21,7 @@ func Root() *cobra.Command { return newRoot(new(env)) }
 func newRoot(e *env) *cobra.Command {
 	root := &cobra.Command{
 		Use:     "flowdedup",
-		Version: version(),
+		Version: version.String(),
 		Short:   "Remove duplicate packets, count distinct addresses and flows",
 		Long: `flowdedup finds duplicates in network traffic, in one pass and in small
 constant memory. It removes packets that a SPAN port or tap delivered twice
@@ -123,26 +123,8 @@ func newVersion(e *env) *cobra.Command {
 		Args:  takesNoArguments,
 		RunE: func(*cobra.Command, []string) error {
 			vectors, aes := asm.Kernels()
-			_, err := fmt.Fprintf(e.stdout, "flowdedup %s %s %s/%s, kernels %s and %s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, vectors, aes)
+			_, err := fmt.Fprintf(e.stdout, "flowdedup %s %s %s/%s, kernels %s and %s\n", version.String(), runtime.Version(), runtime.GOOS, runtime.GOARCH, vectors, aes)
 			return err
 		},
 	}
-}
-
-// version returns the module's version, with the commit if the build knows it.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	v := info.Main.Version
-	if v == "" || v == "(devel)" {
-		v = "devel"
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" && len(s.Value) >= 12 {
-			v += " " + s.Value[:12]
-		}
-	}
-	return v
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/google/gopacket/pcapgo"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/help"
 )
 
 // TestUsageErrors checks for exit code 2, one line that helps, and nothing on standard
@@ -314,7 +316,7 @@ func TestNoMemoryForWindow(t *testing.T) {
 // in --help.
 func TestGroups(t *testing.T) {
 	for _, cmd := range newRoot(&env{}).Commands() {
-		if !hasGroups(cmd.LocalFlags()) {
+		if !help.Grouped(cmd.LocalFlags()) {
 			continue
 		}
 		long, _, _ := run(cmd.Name(), "--help")
@@ -324,11 +326,11 @@ func TestGroups(t *testing.T) {
 			lines := func(text string) int {
 				return strings.Count(text, "\n      "+name) + strings.Count(text, "\n  -"+f.Shorthand+", "+name)
 			}
-			group := groupOf(f)
-			if group == groupNone || !slices.Contains(flagGroups, group) || lines(long) != 1 {
+			group := help.Of(f)
+			if group == help.None || !slices.Contains(flagGroups, group) || lines(long) != 1 {
 				t.Errorf("%s --%s: group %q, %d lines of --help", cmd.Name(), f.Name, group, lines(long))
 			}
-			if want := group != groupAdvanced; (lines(short) == 1) != want {
+			if want := group != help.Advanced; (lines(short) == 1) != want {
 				t.Errorf("%s --%s: %d lines of -h, in the group %s", cmd.Name(), f.Name, lines(short), group)
 			}
 		})
