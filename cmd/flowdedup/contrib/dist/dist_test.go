@@ -38,11 +38,11 @@ func TestLicences(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := check(known, text); (err == nil) != permitted {
+		if _, err := check(known, text); (err == nil) != permitted {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := check(known, []byte("do what you want")); err == nil {
+	if _, err := check(known, []byte("do what you want")); err == nil {
 		t.Error("a text that is no licence is permitted")
 	}
 	testModule(t, known)
@@ -52,7 +52,7 @@ func TestLicences(t *testing.T) {
 func testModule(t *testing.T, known *classifier.Classifier) {
 	dir := t.TempDir()
 	m := module{Path: "example.com/m", Dir: dir}
-	if _, err := licencesOf(known, m); err == nil {
+	if _, _, err := licencesOf(known, m); err == nil {
 		t.Error("a module without a licence is permitted")
 	}
 	mit, err := assets.ReadLicenseFile("License/MIT/pristine.txt")
@@ -64,9 +64,9 @@ func testModule(t *testing.T, known *classifier.Classifier) {
 			t.Fatal(err)
 		}
 	}
-	texts, err := licencesOf(known, m)
-	if err != nil || len(texts) != 2 || !bytes.Equal(texts[0], mit) {
-		t.Errorf("%d texts, %v", len(texts), err)
+	texts, names, err := licencesOf(known, m)
+	if err != nil || len(texts) != 2 || !bytes.Equal(texts[0], mit) || !slices.Equal(names, []string{"MIT"}) {
+		t.Errorf("%d texts, %q, %v", len(texts), names, err)
 	}
 }
 
