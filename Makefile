@@ -17,8 +17,8 @@ install: build man
 		install -D -m 644 $$page $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page#man/} || exit; \
 	done
 
-# A release: programs, packages, images, checksums, in dist/ (PLATFORM=linux/amd64 for one
-# alone). dist-test makes it twice, compares, and installs and runs it in clean roots, of
+# A release of the last commit: programs, packages, images, recipes, checksums, in dist/
+# (PLATFORM=linux/amd64 for one alone, and no recipes). dist-test makes it twice, compares, and installs and runs it in clean roots, of
 # which systemd boots one: Linux, as root, with debootstrap, rpm, systemd-nspawn, qemu-user.
 PLATFORM ?=
 dist:
