@@ -17,8 +17,8 @@ install: build man
 		install -D -m 644 $$page $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page#man/} || exit; \
 	done
 
-# A release: programs, packages, images, checksums, in dist/ (PLATFORM=linux/amd64 for one
-# alone). dist-test makes it twice, compares, and installs and runs it in clean roots, of
+# A release of the last commit: programs, packages, images, recipes, checksums, in dist/
+# (PLATFORM=linux/amd64 for one alone, and no recipes). dist-test makes it twice, compares, and installs and runs it in clean roots, of
 # which systemd boots one: Linux, as root, with debootstrap, rpm, systemd-nspawn, qemu-user.
 PLATFORM ?=
 dist:
@@ -36,6 +36,7 @@ pictures:
 # Man pages from the commands' help and the manual, into man/.
 man:
 	go run ./cmd/flowdedup/doc/man man
+	go -C engine/cluster run ./cmd/flowdedup-hub man > man/flowdedup-hub.1
 
 test:
 	go test ./...
@@ -57,7 +58,8 @@ lint:
 	test -z "$$(gofmt -l .)"
 	go vet ./...
 	go tool staticcheck ./...
-	cd engine/cluster && go vet ./... && go tool -modfile=../../go.mod staticcheck ./...
+	mkdir -p $(OUT) && go build -o $(OUT)/staticcheck honnef.co/go/tools/cmd/staticcheck
+	cd engine/cluster && go vet ./... && ../../$(OUT)/staticcheck ./...
 
 # Each fuzz target in turn, FUZZTIME each (10 minutes unless told otherwise).
 FUZZTIME ?= 10m

@@ -81,13 +81,16 @@ var layers = map[string][]string{
 	"capture/xdp":       {"capture", "capture/ring", "capture/bpf", "capture/internal/sockets"},
 	"cmd":               {"capture", "engine", "layout", "asm", "cmd"},
 	// What the command and the hub have in common, which is a module of its own.
-	"cmd/flowdedup/page": {},
-	"cmd/flowdedup/once": {},
-	"bench":              {"capture", "engine", "layout", "asm", "bench"},
-	"bench/chart":        {},
-	"bench/workload":     {"bench"},
-	"bench/lab":          {},
-	"bench/zipf":         {},
+	"cmd/flowdedup/page":         {},
+	"cmd/flowdedup/once":         {},
+	"cmd/flowdedup/help":         {},
+	"cmd/flowdedup/version":      {},
+	"cmd/flowdedup/doc/man/roff": {"cmd/flowdedup/help"},
+	"bench":                      {"capture", "engine", "layout", "asm", "bench"},
+	"bench/chart":                {},
+	"bench/workload":             {"bench"},
+	"bench/lab":                  {},
+	"bench/zipf":                 {},
 }
 
 // junction is where packets meet filters: the one package below capture that imports

@@ -155,7 +155,7 @@ func (f *Folder) write(name string, content []byte) error {
 		return err
 	}
 	_, err = file.Write(content)
-	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
+	if err = errors.Join(err, f.give(file), file.Sync(), file.Close()); err != nil {
 		return errors.Join(err, os.Remove(temporary))
 	}
 	return os.Rename(temporary, f.at(name))

@@ -2,6 +2,8 @@ package main
 
 import (
 	"compress/gzip"
+	"debug/buildinfo"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -10,32 +12,68 @@ import (
 	"slices"
 )
 
-// mostBytes is how large a program may be. One that calls methods by names that it computes,
-// as html/template does, has 3 MB more, since the linker keeps every method then.
-const mostBytes = 18_000_000
-
-// build builds the program for each platform.
+// build builds each product for each platform, and checks what it has built.
 func (r *release) build(platforms []platform) error {
-	for _, p := range platforms {
-		cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", r.program(p), "./cmd/flowdedup")
-		cmd.Dir, cmd.Stderr = r.root, os.Stderr
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOOS="+p.os, "GOARCH="+p.arch, "GOARM="+p.arm)
+	return r.each(platforms, func(p *product, on platform) error {
+		name := r.program(p, on)
+		cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=true", "-ldflags=-s -w", "-o", name, p.folder)
+		cmd.Dir, cmd.Stderr = filepath.Join(r.root, p.module), os.Stderr
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOOS="+on.os, "GOARCH="+on.arch, "GOARM="+on.arm)
 		if err := cmd.Run(); err != nil {
-			return fmt.Errorf("build %v: %w", p, err)
+			return fmt.Errorf("build %s for %v: %w", p.name, on, err)
 		}
-		info, err := os.Stat(r.program(p))
+		info, err := os.Stat(name)
 		if err != nil {
 			return err
 		}
-		if info.Size() > mostBytes {
-			return fmt.Errorf("%v: the program has %d bytes, more than %d", p, info.Size(), mostBytes)
+		if info.Size() > p.most {
+			return fmt.Errorf("%s for %v has %d bytes, more than %d", p.name, on, info.Size(), p.most)
+		}
+		built, err := buildinfo.ReadFile(name)
+		if err != nil {
+			return fmt.Errorf("%s for %v: %w", p.name, on, err)
+		}
+		if err := stamped(built, r.commit); err != nil {
+			return fmt.Errorf("%s for %v: %w", p.name, on, err)
+		}
+		return nil
+	})
+}
+
+// each calls do for each product and each platform that it runs on.
+func (r *release) each(platforms []platform, do func(*product, platform) error) error {
+	for _, p := range products {
+		for _, on := range platforms {
+			if !p.runsOn(on) {
+				continue
+			}
+			if err := do(p, on); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
+// errStamp is the error of a program that does not know what it was built from.
+var errStamp = errors.New("the program is not stamped with the commit")
+
+// stamped fails for a program that does not name the commit, or was built from something else.
+func stamped(built *buildinfo.BuildInfo, commit string) error {
+	found := map[string]string{}
+	for _, s := range built.Settings {
+		found[s.Key] = s.Value
+	}
+	if found["vcs.revision"] != commit || found["vcs.modified"] != "false" || built.Main.Version == "(devel)" {
+		return fmt.Errorf("%w %s: version %s, revision %q, modified %q", errStamp, commit, built.Main.Version, found["vcs.revision"], found["vcs.modified"])
+	}
+	return nil
+}
+
 // program returns the path of a built program.
-func (r *release) program(p platform) string { return filepath.Join(r.work, p.name(), p.program()) }
+func (r *release) program(p *product, on platform) string {
+	return filepath.Join(r.work, on.name(), p.file(on))
+}
 
 // shells are those that complete command lines.
 var shells = []string{"bash", "zsh", "fish"}
@@ -43,8 +81,41 @@ var shells = []string{"bash", "zsh", "fish"}
 // documents makes what is read and not run, and is the same for all platforms: man pages,
 // completions, the licences of third parties. It goes into the folder "documents".
 func (r *release) documents([]platform) error {
+	if err := r.manuals(); err != nil {
+		return err
+	}
+	for _, p := range products {
+		for _, shell := range shells {
+			text, err := r.outputIn(p.module, "go", "run", p.folder, "completion", shell)
+			if err != nil {
+				return err
+			}
+			if err := write(r.document("completion", p.name, shell), []byte(text+"\n")); err != nil {
+				return err
+			}
+		}
+		text, err := r.licences(p)
+		if err != nil {
+			return err
+		}
+		if err := write(r.document("licences", p.name), text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// manuals makes the man pages of all products.
+func (r *release) manuals() error {
 	pages := filepath.Join(r.work, "man")
 	if _, err := r.output("go", "run", "./cmd/flowdedup/doc/man", pages); err != nil {
+		return err
+	}
+	hub, err := r.outputIn("engine/cluster", "go", "run", "./cmd/flowdedup-hub", "man")
+	if err != nil {
+		return err
+	}
+	if err := write(filepath.Join(pages, "flowdedup-hub.1"), []byte(hub+"\n")); err != nil {
 		return err
 	}
 	manuals, err := filepath.Glob(filepath.Join(pages, "*.[17]"))
@@ -56,20 +127,13 @@ func (r *release) documents([]platform) error {
 			return err
 		}
 	}
-	for _, shell := range shells {
-		text, err := r.output("go", "run", "./cmd/flowdedup", "completion", shell)
-		if err != nil {
-			return err
-		}
-		if err := write(r.document("completion", shell), []byte(text+"\n")); err != nil {
-			return err
-		}
-	}
-	text, err := r.licences()
-	if err != nil {
-		return err
-	}
-	return write(r.document("doc", "THIRD-PARTY-LICENSES"), text)
+	return nil
+}
+
+// pages returns the paths of a product's man pages, compressed.
+func (r *release) pages(p *product) ([]string, error) {
+	all, err := filepath.Glob(r.document("man", "*.gz"))
+	return slices.DeleteFunc(all, func(page string) bool { return !p.owns(page) }), err
 }
 
 // document returns the path of a file that documents makes.

@@ -12,6 +12,9 @@ import (
 	"testing"
 	"time"
 
+	cdx "github.com/CycloneDX/cyclonedx-go"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/google/go-containerregistry/pkg/v1/validate"
 	classifier "github.com/google/licenseclassifier/v2"
 	"github.com/google/licenseclassifier/v2/assets"
 )
@@ -38,11 +41,11 @@ func TestLicences(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := check(known, text); (err == nil) != permitted {
+		if _, err := check(known, text); (err == nil) != permitted {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := check(known, []byte("do what you want")); err == nil {
+	if _, err := check(known, []byte("do what you want")); err == nil {
 		t.Error("a text that is no licence is permitted")
 	}
 	testModule(t, known)
@@ -52,7 +55,7 @@ func TestLicences(t *testing.T) {
 func testModule(t *testing.T, known *classifier.Classifier) {
 	dir := t.TempDir()
 	m := module{Path: "example.com/m", Dir: dir}
-	if _, err := licencesOf(known, m); err == nil {
+	if _, _, err := licencesOf(known, m); err == nil {
 		t.Error("a module without a licence is permitted")
 	}
 	mit, err := assets.ReadLicenseFile("License/MIT/pristine.txt")
@@ -64,9 +67,9 @@ func testModule(t *testing.T, known *classifier.Classifier) {
 			t.Fatal(err)
 		}
 	}
-	texts, err := licencesOf(known, m)
-	if err != nil || len(texts) != 2 || !bytes.Equal(texts[0], mit) {
-		t.Errorf("%d texts, %v", len(texts), err)
+	texts, names, err := licencesOf(known, m)
+	if err != nil || len(texts) != 2 || !bytes.Equal(texts[0], mit) || !slices.Equal(names, []string{"MIT"}) {
+		t.Errorf("%d texts, %q, %v", len(texts), names, err)
 	}
 }
 
@@ -100,26 +103,118 @@ func command(t *testing.T, name string, args ...string) string {
 	return string(out)
 }
 
-// TestImage unpacks the image, which has nothing but the program, and runs it there.
-func TestImage(t *testing.T) {
-	image := one(t, made(t), "flowdedup_*_linux_amd64_image.tar")
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
-	dir := t.TempDir()
-	command(t, "tar", "-C", dir, "-xf", image)
-	root := filepath.Join(dir, "root")
-	if err := os.Mkdir(root, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	command(t, "tar", "-C", root, "-xzf", one(t, dir, "*.tar.gz"))
-	copyFile(t, filepath.Join(captures, "router-ordered.pcapng"), root+"/data/in.pcapng")
-	for _, c := range []struct{ line, has string }{
+// images are those of a release that run here, with a command line and what it prints.
+var images = map[string][]struct{ line, has string }{
+	"flowdedup": {
 		{"dedup /data/in.pcapng -w /data/out.pcapng", "duplicates removed"},
 		{"verify /data/in.pcapng /data/out.pcapng", "All 1,224 packets"},
-	} {
-		if out := command(t, "chroot", append([]string{"--userspec=65534:65534", root, "/flowdedup"}, strings.Fields(c.line)...)...); !strings.Contains(out, c.has) {
-			t.Errorf("%s: %s", c.line, out)
+	},
+	"flowdedup-hub": {{"version", "flowdedup-hub "}, {"join-token berlin --state /data/state", "fd1:"}},
+}
+
+// TestImage unpacks each image, which has nothing but the program, and runs it there.
+func TestImage(t *testing.T) {
+	for product, commands := range images {
+		image := one(t, made(t), product+"_*_linux_amd64_image.tar")
+		if os.Geteuid() != 0 {
+			t.Skip("needs root")
+		}
+		dir := t.TempDir()
+		command(t, "tar", "-C", dir, "-xf", image)
+		root := filepath.Join(dir, "root")
+		if err := os.Mkdir(root, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		command(t, "tar", "-C", root, "-xzf", one(t, dir, "*.tar.gz"))
+		copyFile(t, filepath.Join(captures, "router-ordered.pcapng"), root+"/data/in.pcapng")
+		for _, c := range commands {
+			if out := command(t, "chroot", append([]string{"--userspec=65534:65534", root, "/" + product}, strings.Fields(c.line)...)...); !strings.Contains(out, c.has) {
+				t.Errorf("%s %s: %s", product, c.line, out)
+			}
+		}
+	}
+}
+
+// TestLayout reads the OCI layout of each product: every hash in it is right, and its labels
+// say what it is.
+func TestLayout(t *testing.T) {
+	for _, p := range products {
+		dir := t.TempDir()
+		command(t, "tar", "-C", dir, "-xf", one(t, made(t), p.name+"_*_image.oci.tar"))
+		top, err := layout.ImageIndexFromPath(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := validate.Index(top); err != nil {
+			t.Error(err)
+		}
+		outer, err := top.IndexManifest()
+		if err != nil || len(outer.Manifests) != 1 || outer.Manifests[0].Annotations["org.opencontainers.image.ref.name"] == "" {
+			t.Fatalf("%s: %v, %+v", p.name, err, outer)
+		}
+		index, err := top.ImageIndex(outer.Manifests[0].Digest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		inner, err := index.IndexManifest()
+		if err != nil || len(inner.Manifests) == 0 {
+			t.Fatalf("%s: %v, %+v", p.name, err, inner)
+		}
+		for _, d := range inner.Manifests {
+			image, err := index.Image(d.Digest)
+			if err != nil {
+				t.Fatal(err)
+			}
+			config, err := image.ConfigFile()
+			if err != nil || config.Architecture != d.Platform.Architecture {
+				t.Fatalf("%s: %v, %+v of %v", p.name, err, config, d.Platform)
+			}
+			for _, label := range []string{"title", "description", "documentation", "licenses", "revision", "source", "version"} {
+				if config.Config.Labels["org.opencontainers.image."+label] == "" {
+					t.Errorf("%s for %v: no label %s", p.name, d.Platform, label)
+				}
+			}
+		}
+	}
+}
+
+// TestComponents wants a licence and a hash of every module in the lists of components, and
+// the hash of each program.
+func TestComponents(t *testing.T) {
+	for _, p := range products {
+		f, err := os.Open(one(t, made(t), p.name+"_*.cdx.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		var bom cdx.BOM
+		if err := cdx.NewBOMDecoder(f, cdx.BOMFileFormatJSON).Decode(&bom); err != nil {
+			t.Fatal(err)
+		}
+		if bom.Components == nil || len(*bom.Components) < 10 {
+			t.Fatalf("%s has the components %v", p.name, bom.Components)
+		}
+		for _, c := range *bom.Components {
+			if c.Licenses == nil || len(*c.Licenses) == 0 || (*c.Licenses)[0].License.ID == "" {
+				t.Errorf("%s: no licence of %s", p.name, c.Name)
+			}
+			ours := c.Name == mainModule || strings.HasPrefix(c.PackageURL, "pkg:golang/std@")
+			if ours == (c.Hashes != nil) {
+				t.Errorf("%s: the hashes of %s are %v", p.name, c.Name, c.Hashes)
+			}
+		}
+		programs := bom.Metadata.Component.Components
+		if programs == nil || len(*programs) == 0 {
+			t.Fatalf("%s: no programs", p.name)
+		}
+		dir := t.TempDir()
+		command(t, "tar", "-C", dir, "-xzf", one(t, made(t), p.name+"_*_linux_amd64.tar.gz"))
+		sum, err := sumOf(one(t, dir, "*/"+p.name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.ContainsFunc(*programs, func(c cdx.Component) bool { return (*c.Hashes)[0].Value == sum }) {
+			t.Errorf("%s: no program has the hash %s", p.name, sum)
 		}
 	}
 }
@@ -136,7 +231,7 @@ func TestPlatforms(t *testing.T) {
 	}
 	unpacked := func(arch string) string {
 		dir := t.TempDir()
-		command(t, "tar", "-C", dir, "--strip-components=1", "-xzf", one(t, made(t), "*_linux_"+arch+".tar.gz"))
+		command(t, "tar", "-C", dir, "--strip-components=1", "-xzf", one(t, made(t), "flowdedup_*_linux_"+arch+".tar.gz"))
 		return filepath.Join(dir, "flowdedup")
 	}
 	key := strings.Repeat("0123456789abcdef", 4)
@@ -159,7 +254,7 @@ func TestPlatforms(t *testing.T) {
 			if _, err := exec.LookPath(emulator); err != nil {
 				t.Skip("needs " + emulator)
 			}
-			if matches, err := filepath.Glob(filepath.Join(made(t), "*_linux_"+arch+".tar.gz")); err != nil || len(matches) == 0 {
+			if matches, err := filepath.Glob(filepath.Join(made(t), "flowdedup_*_linux_"+arch+".tar.gz")); err != nil || len(matches) == 0 {
 				t.Skip("not made")
 			}
 			if !slices.Equal(verdicts(emulator, unpacked(arch)), want) {

@@ -17,25 +17,34 @@ import (
 // permitted are the licences that parts of the program may have.
 var permitted = []string{"Apache-2.0", "MIT", "BSD-2-Clause", "BSD-3-Clause", "ISC", "0BSD", "MIT-0", "Unlicense"}
 
-// module is a module that is part of the program.
+// licence is that of the project itself.
+const licence = "Apache-2.0"
+
+// module is a module that is part of a program.
 type module struct {
 	Path, Version, Dir string
+	Sum                string // as in go.sum
 	Main               bool
+	Replace            *module // what go.work puts in its place
 }
 
-// modules returns the modules of the program, on any platform, by their paths.
-func (r *release) modules() ([]module, error) {
-	list := map[string]module{}
-	for _, p := range all {
-		text, err := r.output("env", "CGO_ENABLED=0", "GOOS="+p.os, "GOARCH="+p.arch, "go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", "./cmd/flowdedup")
+// modules returns the modules of a product, on any platform, by their paths. Its own is not
+// among them; the project's main module is, in other programs.
+func (r *release) modules(p *product) ([]module, error) {
+	list := map[string]bool{}
+	for _, on := range all {
+		if !p.runsOn(on) {
+			continue
+		}
+		text, err := r.outputIn(p.module, "env", "CGO_ENABLED=0", "GOOS="+on.os, "GOARCH="+on.arch, "go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", p.folder)
 		if err != nil {
 			return nil, err
 		}
 		for path := range strings.FieldsSeq(text) {
-			list[path] = module{}
+			list[path] = true
 		}
 	}
-	text, err := r.output("go", "list", "-m", "-json", "all")
+	text, err := r.outputIn(p.module, "go", "list", "-m", "-json", "all")
 	if err != nil {
 		return nil, err
 	}
@@ -45,26 +54,39 @@ func (r *release) modules() ([]module, error) {
 		if err := in.Decode(&m); err != nil {
 			return nil, fmt.Errorf("go list -m: %w", err)
 		}
-		if _, is := list[m.Path]; is && !m.Main {
-			found = append(found, m)
+		if !list[m.Path] || m.Main {
+			continue
 		}
+		if m.Replace != nil && m.Path != mainModule {
+			return nil, fmt.Errorf("%s is replaced: nobody else could build this", m.Path)
+		}
+		if m.Path == mainModule {
+			m.Version, m.Dir = "v"+r.version, r.root
+		}
+		found = append(found, m)
 	}
 	slices.SortFunc(found, func(a, b module) int { return strings.Compare(a.Path, b.Path) })
 	return found, nil
 }
 
-// licences returns the texts of all licences, that of Go included. A licence that is not
-// permitted, or not known, is an error.
-func (r *release) licences() ([]byte, error) {
-	modules, err := r.modules()
-	if err != nil {
-		return nil, err
-	}
+// standard returns Go's standard library, as if it were a module.
+func (r *release) standard() (module, error) {
 	goroot, err := r.output("go", "env", "GOROOT")
 	if err != nil {
-		return nil, err
+		return module{}, err
 	}
 	version, err := r.output("go", "env", "GOVERSION")
+	return module{Path: "Go and its standard library", Version: version, Dir: goroot}, err
+}
+
+// licences returns the texts of all licences of a product, that of Go included. A licence that
+// is not permitted, or not known, is an error.
+func (r *release) licences(p *product) ([]byte, error) {
+	modules, err := r.modules(p)
+	if err != nil {
+		return nil, err
+	}
+	standard, err := r.standard()
 	if err != nil {
 		return nil, err
 	}
@@ -73,8 +95,11 @@ func (r *release) licences() ([]byte, error) {
 		return nil, err
 	}
 	var all bytes.Buffer
-	for _, m := range append([]module{{Path: "Go and its standard library", Version: version, Dir: goroot}}, modules...) {
-		texts, err := licencesOf(known, m)
+	for _, m := range append([]module{standard}, modules...) {
+		if m.Path == mainModule {
+			continue // no third party
+		}
+		texts, _, err := licencesOf(known, m)
 		if err != nil {
 			return nil, err
 		}
@@ -85,13 +110,13 @@ func (r *release) licences() ([]byte, error) {
 	return all.Bytes(), nil
 }
 
-// licencesOf returns the texts of the licences of a module, and of its notices.
-func licencesOf(known *classifier.Classifier, m module) (texts [][]byte, err error) {
+// licencesOf returns the texts of the licences of a module, and of its notices, and the names
+// of the licences in the list of SPDX.
+func licencesOf(known *classifier.Classifier, m module) (texts [][]byte, names []string, err error) {
 	files, err := os.ReadDir(m.Dir)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", m.Path, err)
+		return nil, nil, fmt.Errorf("%s: %w", m.Path, err)
 	}
-	found := false
 	for _, f := range files {
 		name := strings.ToUpper(f.Name())
 		licence := strings.HasPrefix(name, "LICEN") || strings.HasPrefix(name, "COPYING")
@@ -100,37 +125,39 @@ func licencesOf(known *classifier.Classifier, m module) (texts [][]byte, err err
 		}
 		text, err := os.ReadFile(filepath.Join(m.Dir, f.Name()))
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		texts = append(texts, text)
 		if !licence {
 			continue
 		}
-		if err := check(known, text); err != nil {
-			return nil, fmt.Errorf("%s, %s: %w", m.Path, f.Name(), err)
+		found, err := check(known, text)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s, %s: %w", m.Path, f.Name(), err)
 		}
-		found = true
+		names = append(names, found...)
 	}
-	if !found {
-		return nil, fmt.Errorf("%s: no licence in %s", m.Path, m.Dir)
+	if len(names) == 0 {
+		return nil, nil, fmt.Errorf("%s: no licence in %s", m.Path, m.Dir)
 	}
-	return texts, nil
+	slices.Sort(names)
+	return texts, slices.Compact(names), nil
 }
 
-// check rejects a text with a licence that is not permitted, or that is not known.
-func check(known *classifier.Classifier, text []byte) error {
-	found := false
+// check returns the names of the licences in a text. It rejects one that is not permitted, and
+// a text that has none that is known.
+func check(known *classifier.Classifier, text []byte) (names []string, err error) {
 	for _, m := range known.Match(text).Matches {
 		if m.MatchType != "License" {
 			continue
 		}
 		if !slices.Contains(permitted, m.Name) {
-			return fmt.Errorf("licence %s is not among %s", m.Name, strings.Join(permitted, ", "))
+			return nil, fmt.Errorf("licence %s is not among %s", m.Name, strings.Join(permitted, ", "))
 		}
-		found = true
+		names = append(names, m.Name)
 	}
-	if !found {
-		return errors.New("an unknown licence")
+	if len(names) == 0 {
+		return nil, errors.New("an unknown licence")
 	}
-	return nil
+	return names, nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -26,7 +27,7 @@ func main() {
 
 // release is one version of the project.
 type release struct {
-	root    string // of the clone
+	root    string // of a clean clone of the commit, in work
 	out     string
 	work    string // files that are packed, and removed at the end
 	version string // without v; 0.0.0 and the commit without a tag
@@ -34,17 +35,21 @@ type release struct {
 	time    time.Time // of the commit
 }
 
-func run(root, out, only string) error {
-	r, err := newRelease(root, out)
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(r.work)
+func run(root, out, only string) (err error) {
 	platforms := choose(only)
 	if len(platforms) == 0 {
 		return fmt.Errorf("no platform %s", only)
 	}
-	for _, step := range []func([]platform) error{r.build, r.documents, r.archives, r.packages, r.images, r.components, r.checksums} {
+	work, err := os.MkdirTemp("", "flowdedup-dist-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
+	r, err := newRelease(root, out, work)
+	if err != nil {
+		return err
+	}
+	for _, step := range []func([]platform) error{r.build, r.documents, r.archives, r.packages, r.images, r.components, r.recipes, r.checksums} {
 		if err := step(platforms); err != nil {
 			return err
 		}
@@ -52,14 +57,19 @@ func run(root, out, only string) error {
 	return r.list(os.Stdout)
 }
 
-// newRelease reads the version of a clone, and makes the folders.
-func newRelease(root, out string) (*release, error) {
-	r := &release{}
+// newRelease reads the version of a clone, and makes the folders. The release is made of the
+// commit, in a clone of its own: nothing that is not committed gets into it, and Go stamps
+// programs in a clone, but not in a worktree.
+func newRelease(root, out, work string) (*release, error) {
+	r := &release{work: work, root: filepath.Join(work, "source")}
 	var err error
-	if r.root, err = filepath.Abs(root); err != nil {
+	if root, err = filepath.Abs(root); err != nil {
 		return nil, err
 	}
 	if r.out, err = filepath.Abs(out); err != nil {
+		return nil, err
+	}
+	if err := r.clone(root); err != nil {
 		return nil, err
 	}
 	described, err := r.output("git", "describe", "--tags", "--always", "--match", "v[0-9]*", "--abbrev=12")
@@ -82,11 +92,22 @@ func newRelease(root, out string) (*release, error) {
 	if err := os.RemoveAll(r.out); err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(r.out, 0o755); err != nil {
-		return nil, err
+	return r, os.MkdirAll(r.out, 0o755)
+}
+
+// clone makes the clone that the release is made in, and says what is left out.
+func (r *release) clone(from string) error {
+	changed, err := exec.Command("git", "-C", from, "status", "--porcelain").Output()
+	if err != nil {
+		return fmt.Errorf("git status in %s: %w", from, err)
 	}
-	r.work, err = os.MkdirTemp("", "flowdedup-dist-")
-	return r, err
+	if n := strings.Count(string(changed), "\n"); n > 0 {
+		fmt.Fprintf(os.Stderr, "dist: %d changed files are not committed, and not in the release\n", n)
+	}
+	if out, err := exec.Command("git", "clone", "-q", from, r.root).CombinedOutput(); err != nil {
+		return fmt.Errorf("git clone %s: %w: %s", from, err, out)
+	}
+	return nil
 }
 
 // versionOf returns what packages call the version: that of a tag, with the number of
@@ -101,9 +122,14 @@ func versionOf(described string, at time.Time) string {
 
 // output returns what a command prints, which runs at the top of the clone.
 func (r *release) output(name string, args ...string) (string, error) {
+	return r.outputIn(".", name, args...)
+}
+
+// outputIn returns what a command prints, which runs in a folder of the clone.
+func (r *release) outputIn(folder, name string, args ...string) (string, error) {
 	cmd := exec.Command(name, args...)
-	cmd.Dir, cmd.Stderr = r.root, os.Stderr
-	cmd.Env = append(os.Environ(), "SOURCE_DATE_EPOCH="+strconv.FormatInt(r.time.Unix(), 10))
+	cmd.Dir, cmd.Stderr = filepath.Join(r.root, folder), os.Stderr
+	cmd.Env = append(os.Environ(), "GOFLAGS=-trimpath", "SOURCE_DATE_EPOCH="+strconv.FormatInt(r.time.Unix(), 10))
 	text, err := cmd.Output()
 	if err != nil {
 		return "", fmt.Errorf("%s %s: %w", name, strings.Join(args, " "), err)
@@ -140,14 +166,6 @@ func (p platform) String() string { return p.os + "/" + p.arch }
 
 // name is the part of a file's name.
 func (p platform) name() string { return p.os + "_" + p.arch + cmp.Or(p.arm, "") }
-
-// program is the name of the program.
-func (p platform) program() string {
-	if p.os == "windows" {
-		return "flowdedup.exe"
-	}
-	return "flowdedup"
-}
 
 // all are the platforms of a release. Kernels in assembly run on amd64 and arm64.
 var all = []platform{

@@ -103,9 +103,40 @@ func TestDebian(t *testing.T) {
 	}
 }
 
+// TestHub installs the hub's package in a clean root, makes a token as root and as another
+// user, and removes it.
+func TestHub(t *testing.T) {
+	deb, dir := one(t, made(t), "flowdedup-hub_*_amd64.deb"), root(t)
+	copyFile(t, deb, filepath.Join(dir, "p.deb"))
+	before := command(t, "find", dir+"/etc", dir+"/usr", "-not", "-path", "*/dpkg/*")
+	command(t, "chroot", dir, "dpkg", "-i", "/p.deb")
+	for _, name := range []string{
+		"/usr/share/man/man1/flowdedup-hub.1.gz", "/usr/share/man/man7/flowdedup-hub.7.gz", "/usr/share/bash-completion/completions/flowdedup-hub",
+		"/usr/lib/systemd/system/flowdedup-hub.service", "/usr/share/doc/flowdedup-hub/examples/flowdedup-hub.conf",
+	} {
+		if _, err := os.Stat(dir + name); err != nil {
+			t.Error(err)
+		}
+	}
+	if out := command(t, "chroot", dir, "flowdedup-hub", "join-token", "berlin"); strings.Count(out, "\n") != 1 {
+		t.Errorf("join-token: %s", out)
+	}
+	command(t, "chroot", dir, "dpkg", "-i", "/p.deb") // an update
+	if _, err := os.Stat(dir + "/var/lib/flowdedup-hub/hub.json"); err != nil {
+		t.Errorf("after the update: %v", err)
+	}
+	command(t, "chroot", dir, "dpkg", "--purge", "flowdedup-hub")
+	if after := command(t, "find", dir+"/etc", dir+"/usr", "-not", "-path", "*/dpkg/*"); after != before {
+		t.Error("the package leaves files behind")
+	}
+	if _, err := os.Stat(dir + "/var/lib/flowdedup-hub"); err == nil {
+		t.Error("the state is still there after a purge")
+	}
+}
+
 // TestRPM installs the other package, without the database of a distribution.
 func TestRPM(t *testing.T) {
-	rpm := one(t, made(t), "flowdedup-*.x86_64.rpm")
+	rpm := one(t, made(t), "flowdedup-[0-9]*.x86_64.rpm")
 	if _, err := exec.LookPath("rpm"); err != nil {
 		t.Skip("needs rpm")
 	}

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/spf13/pflag"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/doc/man/roff"
 )
 
 // rendered writes all pages into a folder.
@@ -63,13 +65,13 @@ func TestCommandPages(t *testing.T) {
 			t.Errorf("%s has no examples", manName(c))
 		}
 		if !c.HasParent() {
-			if !strings.Contains(text, bold("live")) {
+			if !strings.Contains(text, roff.Bold("live")) {
 				t.Error("the commands are missing")
 			}
 			continue
 		}
 		c.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
-			if !strings.Contains(text, bold("--"+f.Name)) {
+			if !strings.Contains(text, roff.Bold("--"+f.Name)) {
 				t.Errorf("%s: no --%s", manName(c), f.Name)
 			}
 		})

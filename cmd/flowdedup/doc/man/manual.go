@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/doc/man/roff"
 )
 
 // page is a page of the manual for users.
@@ -60,15 +62,15 @@ func manualPages(manual string, pages []page) (map[string]string, error) {
 // render converts Markdown to a man page. It knows the parts of Markdown that the manual
 // uses.
 func (p *page) render(text string, pages []page) string {
-	r := newPage(p.man(), "7", p.summary)
-	r.line(".SH DESCRIPTION")
+	r := roff.New(p.man(), "7", p.summary)
+	r.Line(".SH DESCRIPTION")
 	link := func(text, target string) string { return linkText(text, target, pages) }
 	_, body, _ := strings.Cut(text, "\n") // the title is NAME
 	for _, b := range blocks(body) {
 		b.render(r, link)
 	}
-	r.line(".SH SEE ALSO")
-	r.text(seeAlso(pages, p.man()))
+	r.Line(".SH SEE ALSO")
+	r.Text(seeAlso(pages, p.man()))
 	return r.String()
 }
 
@@ -81,12 +83,12 @@ func linkText(text, target string, pages []page) string {
 			continue
 		}
 		if text == file {
-			return bold(p.man()) + "(7)"
+			return roff.Bold(p.man()) + "(7)"
 		}
-		return escape(text) + " (" + bold(p.man()) + "(7))"
+		return roff.Escape(text) + " (" + roff.Bold(p.man()) + "(7))"
 	}
 	if strings.Contains(target, "://") {
-		return escape(text) + " <" + escape(target) + ">"
+		return roff.Escape(text) + " <" + roff.Escape(target) + ">"
 	}
 	return inline(text, nil)
 }
@@ -96,7 +98,7 @@ func seeAlso(pages []page, but string) string {
 	var names []string
 	add := func(name, section string) {
 		if name+section != but+"7" {
-			names = append(names, bold(name)+"("+section+")")
+			names = append(names, roff.Bold(name)+"("+section+")")
 		}
 	}
 	for _, c := range allCommands() {
@@ -140,18 +142,18 @@ func blocks(text string) []block {
 
 func (b block) isCode() bool { return strings.HasPrefix(b[0], "    ") }
 
-func (b block) render(r *roff, link func(text, target string) string) {
+func (b block) render(r *roff.Page, link func(text, target string) string) {
 	switch {
 	case b.isCode():
 		var lines []string
 		for _, l := range b {
 			lines = append(lines, strings.TrimPrefix(l, "    "))
 		}
-		r.verbatim(lines)
+		r.Verbatim(lines)
 	case strings.HasPrefix(b[0], "### "):
-		r.heading(".SS", b[0][4:])
+		r.Heading(".SS", b[0][4:])
 	case strings.HasPrefix(b[0], "#"):
-		r.heading(".SH", strings.ToUpper(strings.TrimLeft(b[0], "# ")))
+		r.Heading(".SH", strings.ToUpper(strings.TrimLeft(b[0], "# ")))
 	case strings.HasPrefix(b[0], "|"):
 		b.renderTable(r, link)
 	default:
@@ -160,7 +162,7 @@ func (b block) render(r *roff, link func(text, target string) string) {
 }
 
 // renderText renders a paragraph, and the list that may follow it.
-func (b block) renderText(r *roff, link func(text, target string) string) {
+func (b block) renderText(r *roff.Page, link func(text, target string) string) {
 	before := b
 	for i, l := range b {
 		if strings.HasPrefix(l, "- ") {
@@ -169,11 +171,11 @@ func (b block) renderText(r *roff, link func(text, target string) string) {
 		}
 	}
 	if text := inline(strings.Join(before, " "), link); text != "" {
-		r.paragraph(text)
+		r.Paragraph(text)
 	}
 	for _, item := range items(b[len(before):]) {
-		r.line(`.IP \(bu 2`)
-		r.text(inline(item[2:], link))
+		r.Line(`.IP \(bu 2`)
+		r.Text(inline(item[2:], link))
 	}
 }
 
@@ -197,7 +199,7 @@ var cellBreak = regexp.MustCompile(`([^\\])\|`)
 // mostColumns is how many columns fit side by side into a terminal of 80.
 const mostColumns = 4
 
-func (b block) renderTable(r *roff, link func(text, target string) string) {
+func (b block) renderTable(r *roff.Page, link func(text, target string) string) {
 	var rows [][]string
 	for i, line := range b {
 		if i == 1 {
@@ -220,22 +222,22 @@ func (b block) renderTable(r *roff, link func(text, target string) string) {
 }
 
 // renderRows renders each row as a list of its cells.
-func renderRows(r *roff, rows [][]string, link func(text, target string) string) {
+func renderRows(r *roff.Page, rows [][]string, link func(text, target string) string) {
 	for _, row := range rows[1:] {
-		r.line(".TP")
-		r.text(inline(row[0], link))
+		r.Line(".TP")
+		r.Text(inline(row[0], link))
 		for i, cell := range row[1:] {
 			if i > 0 {
-				r.line(".br")
+				r.Line(".br")
 			}
-			r.text(italic(rows[0][i+1]+":") + " " + inline(cell, link))
+			r.Text(roff.Italic(rows[0][i+1]+":") + " " + inline(cell, link))
 		}
 	}
 }
 
 // renderColumns renders a table with tbl(1). Columns with long cells share the rest of
 // the line.
-func renderColumns(r *roff, rows [][]string, link func(text, target string) string) {
+func renderColumns(r *roff.Page, rows [][]string, link func(text, target string) string) {
 	const long = 24
 	wide := make([]bool, len(rows[0]))
 	for _, row := range rows {
@@ -251,8 +253,8 @@ func renderColumns(r *roff, rows [][]string, link func(text, target string) stri
 		}
 		head, body = append(head, kind+"b"), append(body, kind)
 	}
-	r.gap()
-	r.line(".TS\n%s\n%s.", strings.Join(head, " "), strings.Join(body, " "))
+	r.Gap()
+	r.Line(".TS\n%s\n%s.", strings.Join(head, " "), strings.Join(body, " "))
 	for _, row := range rows {
 		for i, cell := range row {
 			cell = inline(cell, link)
@@ -261,7 +263,7 @@ func renderColumns(r *roff, rows [][]string, link func(text, target string) stri
 			}
 			row[i] = cell
 		}
-		r.line("%s", strings.Join(row, "\t"))
+		r.Line("%s", strings.Join(row, "\t"))
 	}
-	r.line(".TE")
+	r.Line(".TE")
 }

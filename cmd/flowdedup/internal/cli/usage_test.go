@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/google/gopacket/pcapgo"
 	"github.com/spf13/pflag"
 
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/help"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/commands"
 )
@@ -241,7 +243,7 @@ func TestNoMemoryForWindow(t *testing.T) {
 // in --help.
 func TestGroups(t *testing.T) {
 	for _, cmd := range commands.Root().Commands() {
-		if !cli.HasGroups(cmd.LocalFlags()) {
+		if !help.Grouped(cmd.LocalFlags()) {
 			continue
 		}
 		long, _, _ := run(cmd.Name(), "--help")
@@ -251,11 +253,12 @@ func TestGroups(t *testing.T) {
 			lines := func(text string) int {
 				return strings.Count(text, "\n      "+name) + strings.Count(text, "\n  -"+f.Shorthand+", "+name)
 			}
-			if !cli.HasHeading(f) || lines(long) != 1 {
-				t.Errorf("%s --%s: heading %v, %d lines of --help", cmd.Name(), f.Name, cli.HasHeading(f), lines(long))
+			group := help.Of(f)
+			if group == help.None || !slices.Contains(cli.Groups(), group) || lines(long) != 1 {
+				t.Errorf("%s --%s: group %q, %d lines of --help", cmd.Name(), f.Name, group, lines(long))
 			}
-			if advanced := cli.IsAdvanced(f); (lines(short) == 1) == advanced {
-				t.Errorf("%s --%s: %d lines of -h, advanced %v", cmd.Name(), f.Name, lines(short), advanced)
+			if want := group != help.Advanced; (lines(short) == 1) != want {
+				t.Errorf("%s --%s: %d lines of -h, in the group %s", cmd.Name(), f.Name, lines(short), group)
 			}
 		})
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"runtime"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/inspect"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/verify"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/once"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/version"
 )
 
 // Main runs one command line and returns the exit code.
@@ -26,7 +26,7 @@ func Root() *cobra.Command { return New(new(cli.Env)) }
 func New(e *cli.Env) *cobra.Command {
 	root := &cobra.Command{
 		Use:     "flowdedup",
-		Version: version(),
+		Version: version.String(),
 		Short:   "Remove duplicate packets, count distinct addresses and flows",
 		Long: `flowdedup finds duplicates in network traffic, in one pass and in small
 constant memory. It removes packets that a SPAN port or tap delivered twice
@@ -82,26 +82,8 @@ func newVersion(e *cli.Env) *cobra.Command {
 		Args:  cli.TakesNoArguments,
 		RunE: func(*cobra.Command, []string) error {
 			vectors, aes := asm.Kernels()
-			_, err := fmt.Fprintf(e.Stdout, "flowdedup %s %s %s/%s, kernels %s and %s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, vectors, aes)
+			_, err := fmt.Fprintf(e.Stdout, "flowdedup %s %s %s/%s, kernels %s and %s\n", version.String(), runtime.Version(), runtime.GOOS, runtime.GOARCH, vectors, aes)
 			return err
 		},
 	}
-}
-
-// version returns the module's version, with the commit if the build knows it.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	v := info.Main.Version
-	if v == "" || v == "(devel)" {
-		v = "devel"
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" && len(s.Value) >= 12 {
-			v += " " + s.Value[:12]
-		}
-	}
-	return v
 }

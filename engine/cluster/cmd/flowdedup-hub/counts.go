@@ -21,9 +21,10 @@ func countsCommand() *cobra.Command {
 	var sensor string
 	c := &cobra.Command{
 		Use:   "counts FILE",
-		Short: "Save the distinct counts of all sites, united, as one file of counts",
+		Short: "Save the united distinct counts of all sites as one file",
 		Long: `counts unites what sites have sent of each window, and saves that as a file for
-flowdedup distinct --merge. It reads the state folder, while the hub runs or not:
+flowdedup distinct --merge. It reads the state folder, while the hub runs or
+not:
 
     flowdedup-hub counts --last 24h day.counts
     flowdedup distinct --merge --json day.counts`,

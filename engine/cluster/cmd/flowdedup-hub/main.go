@@ -10,14 +10,15 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime/debug"
-	"strings"
+	"runtime"
 	"sync"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/help"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/once"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/version"
 	"github.com/flowdedup/flowdedup/engine/cluster/hub"
 	"github.com/flowdedup/flowdedup/engine/cluster/slice"
 )
@@ -81,11 +82,14 @@ func run(args []string, out, errOut io.Writer, signals <-chan os.Signal) int {
 // rootCommand returns the command with all others below it.
 func rootCommand(log *logger) *cobra.Command {
 	root := serveCommand(log)
+	root.Version = version.String()
 	root.SilenceErrors, root.SilenceUsage = true, true
-	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{once.Error(err)} })
 	root.PersistentFlags().String("state", defaultState(), "`folder` of settings, keys and saved slices")
-	root.AddCommand(joinCommand(), inviteCommand(), removeCommand(), usersCommand(), statusCommand(), countsCommand(), versionCommand())
+	root.Flags().BoolP("version", "v", false, "print the version")
+	help.Set(root, flagGroups)
+	root.SetHelpCommand(help.Command(noArgs))
+	root.AddCommand(joinCommand(), inviteCommand(), removeCommand(), usersCommand(), statusCommand(), countsCommand(), versionCommand(), manCommand())
 	once.Flags(root)
 	return root
 }
@@ -112,26 +116,12 @@ func state(c *cobra.Command) string {
 
 func versionCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "version", Short: "Print the version", Args: noArgs,
+		Use: "version", Short: "Print the version, with the commit", Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintln(c.OutOrStdout(), "flowdedup-hub", version())
+			_, err := fmt.Fprintf(c.OutOrStdout(), "flowdedup-hub %s %s %s/%s\n", version.String(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return err
 		},
 	}
-}
-
-// version is that of the module, or of the revision it was built from.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" && strings.HasPrefix(info.Main.Version, "(") {
-			return s.Value
-		}
-	}
-	return info.Main.Version
 }
 
 func noArgs(_ *cobra.Command, args []string) error {

@@ -60,6 +60,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"join-token", "a b"}, 2, "letters, digits"},
 		{[]string{"join-token", "../x"}, 2, "letters, digits"},
 		{[]string{"nonsense"}, 2, "--help"},
+		{[]string{"help", "nonsense"}, 2, "--help"},
 		{[]string{"--nonsense"}, 2, "unknown flag"},
 		{[]string{"--window", "3 packets"}, 2, "such as 1ms"},
 		{[]string{"--window", "-1s"}, 2, "such as 1ms"},

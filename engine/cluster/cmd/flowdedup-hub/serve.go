@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/help"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/once"
 	"github.com/flowdedup/flowdedup/engine/cluster/hub"
 	"github.com/flowdedup/flowdedup/engine/window"
@@ -50,25 +51,53 @@ Sensors send it a digest of each packet, and it answers which of them another
 site has sent before. Without any flag it starts a NATS server, and makes all
 keys. It runs until it is interrupted.
 
-    flowdedup-hub                       on one machine
-    flowdedup-hub join-token berlin     there: prints a token, one line
-    flowdedup live -i eth1 --hub TOKEN -w clean.pcapng     at the site berlin
+Slices, identity and keys are kept in the state folder: later starts need no
+flags.
 
-What slices, identity and keys are is kept in the state folder: later starts
-need no flags.`,
+Exit codes: 0 done, 1 failed, 2 wrong usage, 130 and 143 interrupted (slices
+are saved).`,
+		Example: `  flowdedup-hub                                      # on one machine
+  flowdedup-hub join-token berlin > berlin.token     # there, for a site
+  flowdedup live -i eth1 --hub berlin.token -w clean.pcapng    # at the site
+  flowdedup-hub status                               # who has sent what
+  flowdedup-hub hub-token > hub.token                # for a second hub
+  flowdedup-hub --join "$(cat hub.token)"            # its first start`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			f.changed = c.Flags().Changed
 			return f.serve(c, log)
 		},
 	}
+	f.define(c)
+	return c
+}
+
+// The headings of flags in help.
+const (
+	groupConnection help.Group = "Connection"
+	groupCompare    help.Group = "Comparing"
+	groupHub        help.Group = "Hub"
+)
+
+// flagGroups are the groups in the order of help.
+var flagGroups = []help.Group{groupConnection, groupCompare, groupHub, help.None}
+
+// define defines the flags of the hub itself.
+func (f *serveFlags) define(c *cobra.Command) {
 	flags := c.Flags()
 	flags.StringVar(&f.settings.Listen, "listen", ":4222", "`address` that sensors connect to")
-	flags.StringVar(&f.settings.URL, "url", "", "where sensors reach this server, if not by an address of this machine, such as `nats://hub.example.org:4222`")
+	flags.StringVar(&f.settings.URL, "url", "", "`URL` by which sensors reach this server, if not by an address of this machine, such as nats://hub.example.org:4222")
+	flags.StringVar(&f.cert, "tls-cert", "", "`file` (PEM) with the server's certificate: sensors then use TLS")
+	flags.StringVar(&f.key, "tls-key", "", "`file` (PEM) with its key")
+	flags.StringVar(&f.ca, "tls-ca", "", "`file` (PEM) with the certificate of its issuer, for the tokens, if systems do not know it")
+	groupConnection.Add(flags, "listen", "url", "tls-cert", "tls-key", "tls-ca")
+
 	flags.StringVar(&f.window, "window", window.Default.String(), "`time` between a packet and its copies, beyond what clocks differ")
 	flags.StringVar(&f.settings.Identity, "identity", "l3", "what makes packets the same, `kind` as in flowdedup dedup --identity")
 	flags.Var(once.List(&f.settings.Ignore), "ignore", "additional `fields` to ignore, as in flowdedup dedup --ignore")
 	flags.Var(once.List(&f.settings.Within), "within", "copies come from the same `points` only: vlan, vni")
+	groupCompare.Add(flags, "window", "identity", "ignore", "within")
+
 	flags.IntVar(&f.settings.Slices, "slices", 64, "`number` of parts that hubs can share")
 	flags.BoolVar(&f.settings.Journal, "journal", false, "write requests down before they are answered, so that a hub that dies has forgotten nothing")
 	flags.StringVar(&f.memory, "memory", "512MiB", "`bytes` that all slices of this hub may grow to")
@@ -77,10 +106,18 @@ need no flags.`,
 	flags.StringVar(&f.join, "join", "", "at the first start: share the slices of another hub, by the `line` of its flowdedup-hub hub-token")
 	flags.StringVar(&f.name, "name", hostname(), "`name` of this hub in reports")
 	flags.StringVar(&f.http, "http", "127.0.0.1:9418", "`address` of the status page and /metrics, or none")
-	flags.StringVar(&f.cert, "tls-cert", "", "`file` (PEM) with the server's certificate: sensors then use TLS")
-	flags.StringVar(&f.key, "tls-key", "", "`file` (PEM) with its key")
-	flags.StringVar(&f.ca, "tls-ca", "", "`file` (PEM) with the certificate of its issuer, for the tokens, if systems do not know it")
-	return c
+	groupHub.Add(flags, "slices", "journal", "memory", "counts", "nats", "join", "name", "http")
+	for flag, words := range completed {
+		if err := c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+			panic("flowdedup-hub: " + err.Error()) // a flag that was never defined
+		}
+	}
+}
+
+// completed are values that the shell completes.
+var completed = map[string][]string{
+	"identity": {"frame", "l3", "inner"}, "within": {"vlan", "vni"}, "window": {"1ms", "10ms", "100ms"},
+	"memory": {"512MiB", "2GiB", "8GiB"}, "counts": {"4GiB", "0"}, "slices": {"8", "64"}, "http": {"127.0.0.1:9418", "none"},
 }
 
 func hostname() string {

@@ -1,0 +1,103 @@
+package help
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// Set makes -h print one line for each main flag of a command, and --help all flags, a
+// description and examples. It does so for the command and all below it, with the flags
+// under these headings, in their order.
+func Set(root *cobra.Command, groups []Group) {
+	root.PersistentFlags().BoolP("help", "h", false, "-h: main flags; --help: all flags, with examples")
+	root.SetUsageFunc(func(cmd *cobra.Command) error { return usage(cmd, groups) })
+	long := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		if !wantsShort(args) || !Grouped(cmd.LocalFlags()) {
+			long(cmd, args)
+			return
+		}
+		fmt.Fprintf(cmd.OutOrStdout(), "%s.\n\nUsage:\n  %s\n\n%s\n\nAdvanced flags and examples: %s --help\n",
+			cmd.Short, cmd.UseLine(), lines(cmd.LocalFlags(), groups), cmd.CommandPath())
+	})
+}
+
+// wantsShort reports whether help was asked for with -h. cobra passes no arguments for
+// --help of the help command.
+func wantsShort(args []string) bool {
+	return len(args) > 0 && !slices.ContainsFunc(args, func(s string) bool { return strings.HasPrefix(s, "--help") })
+}
+
+// usage writes what help says of a command below its description. cobra's template would do,
+// but calls methods by names that it computes, so that the linker keeps every method: 3 MB.
+func usage(cmd *cobra.Command, groups []Group) error {
+	local, inherited := cmd.LocalFlags(), cmd.InheritedFlags()
+	var text strings.Builder
+	text.WriteString("Usage:")
+	if cmd.Runnable() {
+		text.WriteString("\n  " + cmd.UseLine())
+	}
+	if cmd.HasAvailableSubCommands() {
+		text.WriteString("\n  " + cmd.CommandPath() + " [command]")
+	}
+	if cmd.HasExample() {
+		text.WriteString("\n\nExamples:\n" + cmd.Example)
+	}
+	if cmd.HasAvailableSubCommands() {
+		text.WriteString("\n\nCommands:")
+		for _, c := range cmd.Commands() {
+			if c.IsAvailableCommand() || c.Name() == "help" {
+				fmt.Fprintf(&text, "\n  %-*s %s", c.NamePadding(), c.Name(), c.Short)
+			}
+		}
+	}
+	if local.HasAvailableFlags() {
+		text.WriteString("\n\n" + usages(local, groups))
+	}
+	if inherited.HasAvailableFlags() {
+		text.WriteString("\n\nGlobal flags:\n" + strings.TrimRight(inherited.FlagUsagesWrapped(Columns), "\n"))
+	}
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(&text, "\n\nUse \"%s [command] --help\" for more information about a command.", cmd.CommandPath())
+	}
+	_, err := fmt.Fprintln(cmd.OutOrStderr(), text.String())
+	return err
+}
+
+// Command returns the command "help". Unlike cobra's it fails where unknown, which gets the
+// command that was found and the arguments behind it, returns an error.
+func Command(unknown func(cmd *cobra.Command, rest []string) error) *cobra.Command {
+	return &cobra.Command{
+		Use:               "help [command]",
+		Short:             "Explain a command",
+		ValidArgsFunction: completeCommands,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			about, rest, err := cmd.Root().Find(args)
+			if err != nil {
+				return err
+			}
+			if err := unknown(about, rest); err != nil {
+				return err
+			}
+			about.InitDefaultVersionFlag()
+			return about.Help()
+		},
+	}
+}
+
+func completeCommands(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	about, _, err := cmd.Root().Find(args)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var names []cobra.Completion
+	for _, c := range about.Commands() {
+		if c.IsAvailableCommand() && strings.HasPrefix(c.Name(), begun) {
+			names = append(names, cobra.CompletionWithDesc(c.Name(), c.Short))
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}

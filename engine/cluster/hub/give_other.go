@@ -1,0 +1,8 @@
+//go:build !unix
+
+package hub
+
+import "os"
+
+// give does nothing: files inherit the rights of their folder here.
+func (f *Folder) give(*os.File) error { return nil }
