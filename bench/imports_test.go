@@ -83,11 +83,14 @@ var layers = map[string][]string{
 	// What the command and the hub have in common, which is a module of its own.
 	"cmd/flowdedup/page": {},
 	"cmd/flowdedup/once": {},
-	"bench":              {"capture", "engine", "layout", "asm", "bench"},
-	"bench/chart":        {},
-	"bench/workload":     {"bench"},
-	"bench/lab":          {},
-	"bench/zipf":         {},
+	// What tests alone import.
+	"cmd/flowdedup/internal/clitest": {"cmd", "capture", "internal/wait"},
+	"internal/wait":                  {},
+	"bench":                          {"capture", "engine", "layout", "asm", "bench", "internal/wait"},
+	"bench/chart":                    {},
+	"bench/workload":                 {"bench"},
+	"bench/lab":                      {"internal/wait"},
+	"bench/zipf":                     {},
 }
 
 // junction is where packets meet filters: the one package below capture that imports

@@ -13,6 +13,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/records"
 	"github.com/flowdedup/flowdedup/capture/records/export"
+	"github.com/flowdedup/flowdedup/internal/wait"
 )
 
 // TestBegin reads IPFIX from several peers, and ends one that sends something else.
@@ -35,7 +36,7 @@ func TestBegin(t *testing.T) {
 		conns = append(conns, connect(t, r.listener.Addr()))
 	}
 	// The receiver ends with the last stream, so that none may end before all have come.
-	waitFor(t, "peers", func() bool { return r.Stats().Peers == uint64(len(conns)) })
+	wait.Until(t, "peers", func() bool { return r.Stats().Peers == uint64(len(conns)) })
 	for i, content := range contents {
 		conn := conns[i]
 		go func() {

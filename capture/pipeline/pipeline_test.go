@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/internal/wait"
 )
 
 // numbered is a source of n batches, each of which has its number as the only
@@ -261,9 +262,7 @@ func TestRunCancelled(t *testing.T) {
 		}
 		close(hang)
 		<-s.ended
-		for !src.closed.Load() {
-			time.Sleep(time.Millisecond) // the source is closed behind the last read
-		}
+		wait.Until(t, "the source to be closed, behind the last read", src.closed.Load)
 		if applied != 5 {
 			t.Errorf("%d workers: applied after the end", workers)
 		}

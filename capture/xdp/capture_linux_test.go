@@ -18,6 +18,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/capture/ring"
+	"github.com/flowdedup/flowdedup/internal/wait"
 )
 
 // TestEveryFrame checks that every frame arrives once, whole and in order, in records that
@@ -328,7 +329,7 @@ func TestWait(t *testing.T) {
 		t.Helper()
 		ip(t, change)
 		var b capture.Batch
-		for deadline := time.Now().Add(lab.Timeout); !src.Stats()[0].Down && time.Now().Before(deadline); {
+		for deadline := time.Now().Add(wait.Timeout); !src.Stats()[0].Down && time.Now().Before(deadline); {
 			if err := src.Next(&b); err != nil {
 				t.Fatal(err)
 			}
@@ -338,7 +339,7 @@ func TestWait(t *testing.T) {
 		t.Helper()
 		awaitLink(t, "right")
 		var b capture.Batch
-		for deadline := time.Now().Add(lab.Timeout); src.Stats()[0].Down && time.Now().Before(deadline); {
+		for deadline := time.Now().Add(wait.Timeout); src.Stats()[0].Down && time.Now().Before(deadline); {
 			if err := src.Next(&b); err != nil {
 				t.Fatal(err)
 			}
