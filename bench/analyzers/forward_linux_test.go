@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 )
 
 // TestForward runs the recipe for a sensor behind a pair of interfaces, in a network
@@ -48,7 +49,7 @@ func TestForward(t *testing.T) {
 			want := c.scene.flows(t, c.scene.capture(), "")
 			offline, _ := c.scene.dedup(t, c.scene.capture(), strings.Fields(patient)...)
 			want.Packets = c.scene.flows(t, offline, "").Packets
-			lab.WaitFor(func() bool { return records(t, k.path("sensor.pcap")) >= want.Packets })
+			wait.For(func() bool { return records(t, k.path("sensor.pcap")) >= want.Packets })
 			k.stop(run, 128+int(syscall.SIGINT))
 			k.stop(sensor, 0)
 			if got := c.scene.flows(t, k.path("sensor.pcap"), c.scene.key); got != want {

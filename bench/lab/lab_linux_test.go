@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/ring"
 )
@@ -127,7 +128,7 @@ func TestVLAN(t *testing.T) {
 		send(t, "leftv", plain)
 		send(t, "left", other)
 		got := map[uint32][][]byte{}
-		watch := time.AfterFunc(lab.Timeout, src.Stop)
+		watch := time.AfterFunc(wait.Timeout, src.Stop)
 		for b := (capture.Batch{}); len(got[0])+len(got[1]) < 3 && src.Next(&b) == nil; {
 			for i := range b.Frames {
 				n := b.Frames[i].Interface

@@ -8,9 +8,10 @@ import (
 	"os/exec"
 	"runtime"
 	"strings"
-	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 )
 
 // Enter moves the calling goroutine, and what it starts, into a network namespace of its
@@ -43,9 +44,11 @@ func Prepare() error {
 // Pair makes two interfaces: what goes into one comes out of the other. It returns when
 // both are ready.
 func Pair(left, right string) error {
-	err := errors.Join(IP("link add "+left+" type veth peer name "+right), IP("link set "+left+" up"),
-		IP("link set "+right+" up"), awaitCarrier(left), awaitCarrier(right))
+	err := errors.Join(IP("link add "+left+" type veth peer name "+right), IP("link set "+left+" up"), IP("link set "+right+" up"))
 	if err != nil {
+		return err
+	}
+	if err := errors.Join(AwaitLink(left), AwaitLink(right)); err != nil {
 		return err
 	}
 	// Frames get lost between the carrier and the queue that it brings, which this
@@ -53,17 +56,18 @@ func Pair(left, right string) error {
 	return IP("link set " + left + " up")
 }
 
-func awaitCarrier(name string) error {
-	for deadline := time.Now().Add(Timeout); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-		iface, err := net.InterfaceByName(name)
-		if err != nil {
-			return err
-		}
-		if iface.Flags&net.FlagRunning != 0 {
-			return nil
-		}
+// AwaitLink waits until an interface carries packets.
+func AwaitLink(name string) error {
+	var err error
+	running := wait.For(func() bool {
+		var i *net.Interface
+		i, err = net.InterfaceByName(name)
+		return err == nil && i.Flags&net.FlagRunning != 0
+	})
+	if err == nil && !running {
+		err = fmt.Errorf("%s does not run", name)
 	}
-	return fmt.Errorf("%s does not run", name)
+	return err
 }
 
 // IP runs ip(8).

@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 )
 
 // ticks is longer than two ticks of the kernel's clock.
@@ -15,7 +17,7 @@ const ticks = 25 * time.Millisecond
 func Settle() {
 	const column = 11 // of the backlog, in hexadecimal digits
 	empty := map[int]bool{}
-	for deadline := time.Now().Add(Timeout); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	wait.For(func() bool {
 		text, _ := os.ReadFile("/proc/thread-self/net/softnet_stat") // without it, ticks have to do
 		all := true
 		for processor, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
@@ -24,9 +26,7 @@ func Settle() {
 			}
 			all = all && empty[processor]
 		}
-		if all {
-			break
-		}
-	}
+		return all
+	})
 	time.Sleep(ticks)
 }

@@ -55,7 +55,7 @@ func device(parent, name string, tags []Tag) error {
 			return err
 		}
 	}
-	return awaitCarrier(name)
+	return AwaitLink(name)
 }
 
 // switched makes a pair of interfaces. What enters one leaves at the parent:

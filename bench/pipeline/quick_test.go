@@ -10,7 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 )
 
 // buildPrograms puts flowdedup and genworkload at the head of the PATH.
@@ -110,10 +111,10 @@ func TestMeasureInterrupted(t *testing.T) {
 		_, err := measure(ctx, dir, "echo > $IN; sleep 1000 | cat", filepath.Join(dir, "started"))
 		failed <- err
 	}()
-	for started := false; !started; time.Sleep(time.Millisecond) {
+	wait.Until(t, "the line to start", func() bool {
 		_, err := os.Stat(filepath.Join(dir, "started"))
-		started = err == nil
-	}
+		return err == nil
+	})
 	cancel()
 	if err := <-failed; err == nil {
 		t.Error("no error")

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
 )
@@ -288,7 +289,7 @@ func TestIdle(t *testing.T) {
 		}
 	}
 	send(t, conn, vxlan(1, 1, 40))
-	defer time.AfterFunc(lab.Timeout, m.Stop).Stop()
+	defer time.AfterFunc(wait.Timeout, m.Stop).Stop()
 	for n := 0; n == 0; n = len(b.Frames) {
 		if err := m.Next(&b); err != nil {
 			t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/ring"
 )
@@ -99,7 +100,7 @@ func bringUp(name, address string) error {
 	if err := allowIPv6(name); err != nil {
 		return err
 	}
-	if !lab.WaitFor(func() bool { // an address of IPv6 is of use on a link that runs
+	if !wait.For(func() bool { // an address of IPv6 is of use on a link that runs
 		it, err := net.InterfaceByName(name)
 		return err == nil && it.Flags&net.FlagRunning != 0
 	}) {
@@ -152,7 +153,7 @@ func TestKernelVXLAN(t *testing.T) {
 			})
 			missing := len(want)
 			var batch capture.Batch
-			for deadline := time.Now().Add(lab.Timeout); missing > 0 && time.Now().Before(deadline); {
+			for deadline := time.Now().Add(wait.Timeout); missing > 0 && time.Now().Before(deadline); {
 				// The kernel drops them until its routes are there.
 				do(func() error { return sendFrom("vx0", &b) })
 				for packets := true; packets; packets = len(batch.Frames) > 0 {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/records"
 	"github.com/flowdedup/flowdedup/capture/records/export"
@@ -35,7 +36,7 @@ func TestBegin(t *testing.T) {
 		conns = append(conns, connect(t, r.listener.Addr()))
 	}
 	// The receiver ends with the last stream, so that none may end before all have come.
-	waitFor(t, "peers", func() bool { return r.Stats().Peers == uint64(len(conns)) })
+	wait.Until(t, "peers", func() bool { return r.Stats().Peers == uint64(len(conns)) })
 	for i, content := range contents {
 		conn := conns[i]
 		go func() {

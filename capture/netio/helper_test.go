@@ -20,33 +20,24 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
-
-// waitFor waits until something is true, on a busy machine, too.
-func waitFor(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	if !lab.WaitFor(done) {
-		t.Fatal("waited too long for ", what)
-	}
-}
 
 // noGoroutines fails if the test leaves a goroutine of this package behind.
 func noGoroutines(t *testing.T) {
 	t.Helper()
 	t.Cleanup(func() {
 		stacks := make([]byte, 1<<20)
-		for range 12_000 {
+		ended := wait.For(func() bool {
 			stacks = stacks[:cap(stacks)]
 			stacks = stacks[:runtime.Stack(stacks, true)]
-			if strings.Count(string(stacks), "netio.(*") == 0 {
-				return
-			}
-			time.Sleep(10 * time.Millisecond)
+			return strings.Count(string(stacks), "netio.(*") == 0
+		})
+		if !ended {
+			t.Errorf("goroutines are left:\n%s", stacks)
 		}
-		t.Errorf("goroutines are left:\n%s", stacks)
 	})
 }
 
@@ -71,7 +62,7 @@ func (w *warned) text() string {
 // await waits until a warning has the words.
 func (w *warned) await(t *testing.T, words string) {
 	t.Helper()
-	waitFor(t, "a warning of "+words, func() bool { return strings.Contains(w.text(), words) })
+	wait.Until(t, "a warning of "+words, func() bool { return strings.Contains(w.text(), words) })
 }
 
 func address(t *testing.T, name string) Address {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
@@ -32,7 +33,7 @@ func TestReceiveSeveral(t *testing.T) {
 		}
 	}
 	// One that was accepted after another had ended would have its capture point.
-	waitFor(t, "peers", func() bool { return r.Stats().Peers == 4 })
+	wait.Until(t, "peers", func() bool { return r.Stats().Peers == 4 })
 	for _, conn := range conns {
 		go func() {
 			_, _ = conn.Write(data[len(data)/2:])
@@ -101,7 +102,7 @@ func TestReceiveBad(t *testing.T) {
 			}
 			read := reading(a)
 			if c.reset { // when all was read
-				waitFor(t, "packets", func() bool { return read.n.Load() == int64(c.packets) })
+				wait.Until(t, "packets", func() bool { return read.n.Load() == int64(c.packets) })
 				_ = bad.(*net.TCPConn).SetLinger(0)
 			}
 			bad.Close()
@@ -170,7 +171,7 @@ func TestReceiveSilent(t *testing.T) {
 		conns = append(conns, connect(t, r.listener.Addr()))
 	}
 	w.await(t, "refused: 64 others are silent too")
-	waitFor(t, "all of them", func() bool {
+	wait.Until(t, "all of them", func() bool {
 		return r.Stats() == ReceiverStats{Peers: maxSilent + 10, Connected: maxSilent, PeersDropped: 10}
 	})
 	if lines := strings.Count(w.text(), "refused"); lines != 1 {
@@ -184,7 +185,7 @@ func TestReceiveSilent(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	waitFor(t, "packets", func() bool { return all.n.Load() == 20 })
+	wait.Until(t, "packets", func() bool { return all.n.Load() == 20 })
 	a.Stop() // though others are silent
 	if n, err := all.all(); n != 20 || err != nil {
 		t.Error(n, err)
@@ -208,7 +209,7 @@ func TestReceiveRefuses(t *testing.T) {
 		conn := connect(t, r.listener.Addr())
 		conns = append(conns, conn)
 		_, _ = conn.Write(encoded(t, 1, 60)) // the last one may be refused meanwhile
-		waitFor(t, "its packet", func() bool { return all.n.Load() == int64(min(i+1, maxStreams)) })
+		wait.Until(t, "its packet", func() bool { return all.n.Load() == int64(min(i+1, maxStreams)) })
 	}
 	w.await(t, "refused: 64 streams are read already")
 	if s := r.Stats(); s != (ReceiverStats{Peers: maxStreams, Connected: maxStreams, PeersDropped: 1}) {
@@ -246,15 +247,11 @@ func TestReceiveAgain(t *testing.T) {
 			t.Errorf("round %d: %+v", round, it)
 		}
 		conn.Close()
-		for {
+		wait.Until(t, "the peer to be forgotten", func() bool {
 			r.mu.Lock()
-			left := len(r.places)
-			r.mu.Unlock()
-			if left == 0 {
-				break
-			}
-			time.Sleep(time.Millisecond)
-		}
+			defer r.mu.Unlock()
+			return len(r.places) == 0
+		})
 	}
 	if s := r.Stats(); s != (ReceiverStats{Peers: 3}) {
 		t.Errorf("%+v", s)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/capture"
 )
 
@@ -45,12 +46,12 @@ func TestPeerOfManyInterfaces(t *testing.T) {
 		_, _ = io.Copy(io.Discard, c)
 	}
 	send(1000, 3)
-	waitFor(t, "the first stream", func() bool { return all.n.Load() == 3 })
+	wait.Until(t, "the first stream", func() bool { return all.n.Load() == 3 })
 	send(60_000, 3)
 	w.await(t, "more than 1024 sections or interfaces of one peer")
-	waitFor(t, "its end", func() bool { s := r.Stats(); return s.PeersDropped == 1 && s.Connected == 0 })
+	wait.Until(t, "its end", func() bool { s := r.Stats(); return s.PeersDropped == 1 && s.Connected == 0 })
 	send(10, 5)
-	waitFor(t, "another stream", func() bool { return all.n.Load() == 8 })
+	wait.Until(t, "another stream", func() bool { return all.n.Load() == 8 })
 	a.Stop()
 	if n, err := all.all(); n != 8 || err != nil {
 		t.Errorf("%d packets, %v", n, err)

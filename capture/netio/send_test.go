@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
@@ -29,7 +30,7 @@ func sending(t *testing.T, cfg SenderConfig) *Sender {
 // awaitPeers waits until so many are connected.
 func awaitPeers(t *testing.T, s *Sender, n int) {
 	t.Helper()
-	waitFor(t, fmt.Sprint(n, " peers"), func() bool {
+	wait.Until(t, fmt.Sprint(n, " peers"), func() bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		return len(s.peers) == n
@@ -137,7 +138,7 @@ func TestSendSlow(t *testing.T) {
 		}
 		sent += 100
 		b.Blocks = b.Blocks[:0]
-		waitFor(t, "the quick one", func() bool { return taken.Load() == int64(sent) })
+		wait.Until(t, "the quick one", func() bool { return taken.Load() == int64(sent) })
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)

@@ -13,7 +13,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 )
 
 // create opens an output in a test.
@@ -388,10 +389,8 @@ func TestSameByAnyWorkers(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for deadline := time.Now().Add(time.Minute); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%d goroutines, %d before", runtime.NumGoroutine(), before)
-		}
+	if !wait.For(func() bool { return runtime.NumGoroutine() <= before }) {
+		t.Fatalf("%d goroutines, %d before", runtime.NumGoroutine(), before)
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/compressed"
 	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
@@ -250,10 +250,7 @@ func TestRefusedInputEndsGoroutine(t *testing.T) {
 // little later than what started them.
 func waitForGoroutines(t *testing.T, limit int) {
 	t.Helper()
-	for begin := time.Now(); time.Since(begin) < time.Minute; time.Sleep(time.Millisecond) {
-		if runtime.NumGoroutine() <= limit {
-			return
-		}
+	if !wait.For(func() bool { return runtime.NumGoroutine() <= limit }) {
+		t.Errorf("%d goroutines, %d before", runtime.NumGoroutine(), limit)
 	}
-	t.Errorf("%d goroutines, %d before", runtime.NumGoroutine(), limit)
 }

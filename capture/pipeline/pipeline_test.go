@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/capture"
 )
 
@@ -261,9 +262,7 @@ func TestRunCancelled(t *testing.T) {
 		}
 		close(hang)
 		<-s.ended
-		for !src.closed.Load() {
-			time.Sleep(time.Millisecond) // the source is closed behind the last read
-		}
+		wait.Until(t, "the source to be closed, behind the last read", src.closed.Load)
 		if applied != 5 {
 			t.Errorf("%d workers: applied after the end", workers)
 		}

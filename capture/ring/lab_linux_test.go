@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
@@ -76,7 +77,7 @@ func open(t testing.TB, c Config) *Capture {
 // openSender sends so that captures see it at both ends.
 func openSender(t testing.TB, name string) *Sender {
 	t.Helper()
-	s, err := OpenSender(SenderConfig{Interface: name, Queue: true, RetryTimeout: lab.Timeout})
+	s, err := OpenSender(SenderConfig{Interface: name, Queue: true, RetryTimeout: wait.Timeout})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +135,7 @@ func take(t testing.TB, src *Capture, n int) *taken {
 	t.Helper()
 	got := &taken{}
 	w := pcapfile.NewWriter(&got.file, pcapfile.WriterOptions{})
-	watch := time.AfterFunc(lab.Timeout, src.Stop)
+	watch := time.AfterFunc(wait.Timeout, src.Stop)
 	defer watch.Stop()
 	var b capture.Batch
 	defer src.GiveBack(&b)

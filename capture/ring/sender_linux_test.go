@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/capture"
 )
 
@@ -100,7 +101,7 @@ func TestSendRefused(t *testing.T) {
 		t.Errorf("gave up after %v", took)
 	}
 	ip(t, "link set right up")
-	for deadline := time.Now().Add(lab.Timeout); s.Stats().Sent == 0; {
+	for deadline := time.Now().Add(wait.Timeout); s.Stats().Sent == 0; {
 		if err := s.Send(b, nil); err != nil || time.Now().After(deadline) {
 			t.Fatalf("%+v, %v", s.Stats(), err)
 		}
@@ -178,7 +179,7 @@ func TestSendOutage(t *testing.T) {
 		ip(t, "link set right up")
 		requireIdleError(t, s, b, c.want)
 		offered += 6
-		for deadline := time.Now().Add(lab.Timeout); ; time.Sleep(time.Millisecond) {
+		for deadline := time.Now().Add(wait.Timeout); ; time.Sleep(time.Millisecond) {
 			offered += 3
 			sent := s.Stats().Sent
 			err := s.Send(b, nil)
@@ -236,7 +237,7 @@ func TestSendAnew(t *testing.T) {
 	made := make(chan error, 1)
 	go func() { made <- anew.Wait() }()
 	offered, there := uint64(0), false
-	for deadline := time.Now().Add(lab.Timeout); ; time.Sleep(100 * time.Microsecond) {
+	for deadline := time.Now().Add(wait.Timeout); ; time.Sleep(100 * time.Microsecond) {
 		offered += 2
 		err := s.Send(b, nil)
 		if there && err == nil {

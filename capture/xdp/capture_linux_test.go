@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/capture/ring"
@@ -328,7 +329,7 @@ func TestWait(t *testing.T) {
 		t.Helper()
 		ip(t, change)
 		var b capture.Batch
-		for deadline := time.Now().Add(lab.Timeout); !src.Stats()[0].Down && time.Now().Before(deadline); {
+		for deadline := time.Now().Add(wait.Timeout); !src.Stats()[0].Down && time.Now().Before(deadline); {
 			if err := src.Next(&b); err != nil {
 				t.Fatal(err)
 			}
@@ -338,7 +339,7 @@ func TestWait(t *testing.T) {
 		t.Helper()
 		awaitLink(t, "right")
 		var b capture.Batch
-		for deadline := time.Now().Add(lab.Timeout); src.Stats()[0].Down && time.Now().Before(deadline); {
+		for deadline := time.Now().Add(wait.Timeout); src.Stats()[0].Down && time.Now().Before(deadline); {
 			if err := src.Next(&b); err != nil {
 				t.Fatal(err)
 			}

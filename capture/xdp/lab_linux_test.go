@@ -5,11 +5,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
-	"net"
 	"testing"
 	"time"
 
 	"github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/capture/ring"
@@ -60,14 +60,8 @@ func ip(t testing.TB, arguments string) {
 
 func awaitLink(t testing.TB, name string) {
 	t.Helper()
-	for deadline := time.Now().Add(lab.Timeout); ; {
-		i, err := net.InterfaceByName(name)
-		if err == nil && i.Flags&net.FlagRunning != 0 {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("no link: ", err)
-		}
+	if err := lab.AwaitLink(name); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -129,7 +123,7 @@ func tagged(f []byte, vlan byte) []byte {
 
 func send(t testing.TB, name string, frames ...[]byte) {
 	t.Helper()
-	s, err := ring.OpenSender(ring.SenderConfig{Interface: name, Queue: true, RetryTimeout: lab.Timeout})
+	s, err := ring.OpenSender(ring.SenderConfig{Interface: name, Queue: true, RetryTimeout: wait.Timeout})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +154,7 @@ func take(t testing.TB, src *Capture, n int) (*taken, error) {
 	t.Helper()
 	got := &taken{}
 	w := pcapfile.NewWriter(&got.file, pcapfile.WriterOptions{})
-	watch := time.AfterFunc(lab.Timeout, src.Stop)
+	watch := time.AfterFunc(wait.Timeout, src.Stop)
 	defer watch.Stop()
 	for b := (capture.Batch{}); n < 0 || len(got.frames) < n; {
 		if err := src.Next(&b); errors.Is(err, io.EOF) {

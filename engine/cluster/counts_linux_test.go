@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	benchlab "github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/engine/cluster/counts"
 	"github.com/flowdedup/flowdedup/engine/cluster/hub"
 )
@@ -85,7 +85,7 @@ func TestCounts(t *testing.T) {
 		want[name(r.WindowStart, r.Of, r.Family)] = r.Distinct
 	}
 	var st *hub.CountsStatus
-	if !benchlab.WaitFor(func() bool {
+	if !wait.For(func() bool {
 		st = l.status().Counts
 		return st.Pending == 0
 	}) {

@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	benchlab "github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/engine/cluster/hub"
@@ -285,7 +285,7 @@ func (p *process) stop() string {
 	}
 	select {
 	case <-p.ended:
-	case <-time.After(benchlab.Timeout):
+	case <-time.After(wait.Timeout):
 		p.t.Fatal("does not end: ", p.stderr.String())
 	}
 	return p.stdout.String()
@@ -294,7 +294,7 @@ func (p *process) stop() string {
 // wait waits until a program has written a text.
 func (p *process) wait(text string) {
 	p.t.Helper()
-	if !benchlab.WaitFor(func() bool {
+	if !wait.For(func() bool {
 		select {
 		case <-p.ended:
 			return true

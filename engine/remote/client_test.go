@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 )
 
 // TestSitesTogether has several sites send the same packets through networks of all kinds.
@@ -233,15 +235,11 @@ func TestAbandon(t *testing.T) {
 		c.Wait(&a)
 		asked <- a.Unchecked
 	}()
-	for {
+	wait.Until(t, "a full window", func() bool {
 		c.mu.Lock()
-		full := len(c.slices[0].flight) == maxWindow
-		c.mu.Unlock()
-		if full {
-			break
-		}
-		time.Sleep(time.Millisecond)
-	}
+		defer c.mu.Unlock()
+		return len(c.slices[0].flight) == maxWindow
+	})
 	c.Abandon()
 	if n := <-asked; n != len(digests) {
 		t.Errorf("%d packets unchecked, want %d", n, len(digests))

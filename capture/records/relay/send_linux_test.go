@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/capture/records/relay"
 )
 
@@ -59,7 +60,7 @@ func TestSend(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := make([]byte, 1<<16)
-			if err := collector.SetReadDeadline(time.Now().Add(lab.Timeout)); err != nil {
+			if err := collector.SetReadDeadline(time.Now().Add(wait.Timeout)); err != nil {
 				t.Fatal(err)
 			}
 			n, sender, err := collector.ReadFromUDPAddrPort(got)

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/engine/distinct"
 	"github.com/flowdedup/flowdedup/engine/distinct/countfile"
 	"github.com/flowdedup/flowdedup/engine/remote"
@@ -118,7 +118,7 @@ func send(s *Store, site string, start int64, file []byte) error {
 // settled waits until all unions are made.
 func settled(t testing.TB, s *Store) {
 	t.Helper()
-	if !lab.WaitFor(func() bool { return s.Totals().Pending == 0 }) {
+	if !wait.For(func() bool { return s.Totals().Pending == 0 }) {
 		t.Fatal("unions are never made")
 	}
 }

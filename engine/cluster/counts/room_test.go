@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/engine/remote"
 )
 
@@ -66,7 +66,7 @@ func TestExpires(t *testing.T) {
 	if answer := promise(s, "a", 1000, hour(1), 10); strings.Contains(answer, "refused") {
 		t.Fatal(answer)
 	}
-	if !lab.WaitFor(func() bool { return s.Totals().Coming == 0 }) {
+	if !wait.For(func() bool { return s.Totals().Coming == 0 }) {
 		t.Fatal("it never expires")
 	}
 	left, err := os.ReadDir(folder + "/" + incoming)

@@ -15,7 +15,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
-	waiting "github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/engine/cluster/counts"
 	"github.com/flowdedup/flowdedup/engine/distinct"
 	"github.com/flowdedup/flowdedup/engine/distinct/countfile"
@@ -174,7 +174,7 @@ func (l *lab) honest(attack func()) (o outcome) {
 		l.send(s, []string{"b", "c"}[i], file)
 		attack()
 	}
-	if !waiting.WaitFor(func() bool { t := l.hub.counts.Totals(); return t.Pending == 0 && t.Files == 2 }) {
+	if !wait.For(func() bool { t := l.hub.counts.Totals(); return t.Pending == 0 && t.Files == 2 }) {
 		l.t.Fatal("the counts are never united")
 	}
 	st := l.hub.Status()
@@ -224,7 +224,7 @@ func (l *lab) send(s *sensor, site string, file []byte) {
 	l.t.Helper()
 	subject := remote.Subject{Namespace: l.settings.Namespace, Filter: l.settings.Filter, Epoch: 1, Site: site}.Counts()
 	err := remote.SendCounts(l.t.Context(), bytes.NewReader(file), int64(len(file)), countsWindow, func(msg []byte) ([]byte, error) {
-		ctx, cancel := context.WithTimeout(l.t.Context(), waiting.Timeout)
+		ctx, cancel := context.WithTimeout(l.t.Context(), wait.Timeout)
 		defer cancel()
 		return s.link.Request(ctx, subject, msg)
 	})
@@ -367,7 +367,7 @@ func TestGhostLease(t *testing.T) {
 	if _, err := l.hub.layout.leases.Put(t.Context(), "real", l.hub.layout.proof("real")); err != nil {
 		t.Fatal(err)
 	}
-	if !waiting.WaitFor(func() bool { return len(l.hub.layout.live(time.Now())) == 2 }) {
+	if !wait.For(func() bool { return len(l.hub.layout.live(time.Now())) == 2 }) {
 		t.Fatalf("hubs %q", l.hub.layout.live(time.Now()))
 	}
 	want := []string{l.hub.id, "real"}

@@ -12,7 +12,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
-	"github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 )
 
 // startServer starts a NATS server without a port.
@@ -29,7 +29,7 @@ func startWith(t testing.TB, o *server.Options) *server.Server {
 		t.Fatal(err)
 	}
 	s.Start()
-	if !s.ReadyForConnections(lab.Timeout) {
+	if !s.ReadyForConnections(wait.Timeout) {
 		t.Fatal("the server does not start")
 	}
 	t.Cleanup(func() {

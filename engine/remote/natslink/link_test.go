@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/engine/remote"
 )
 
@@ -128,7 +129,7 @@ func next(t *testing.T, all chan got) got {
 	select {
 	case g := <-all:
 		return g
-	case <-time.After(lab.Timeout):
+	case <-time.After(wait.Timeout):
 		t.Fatal("nothing comes")
 		return got{}
 	}
@@ -160,19 +161,13 @@ func TestLinkComesBack(t *testing.T) {
 	s := newServer(t, address)
 	link, all, _ := dial(t, address)
 	s.close()
-	for link.Connected() {
-		time.Sleep(time.Millisecond)
-	}
+	wait.Until(t, "the end of the connection", func() bool { return !link.Connected() })
 	for range 100 {
 		_ = link.Send("a", "_INBOX.paris.old", []byte("old")) // nobody hears it
 	}
-	for len(link.queue) > 0 {
-		time.Sleep(time.Millisecond)
-	}
+	wait.Until(t, "an empty queue", func() bool { return len(link.queue) == 0 })
 	newServer(t, address)
-	for !link.Connected() {
-		time.Sleep(time.Millisecond)
-	}
+	wait.Until(t, "a connection", link.Connected)
 	if err := link.Send("a", "_INBOX.paris.new", []byte("new")); err != nil {
 		t.Fatal(err)
 	}
@@ -189,9 +184,7 @@ func TestLinkWithoutServer(t *testing.T) {
 		t.Error("connected to nothing")
 	}
 	newServer(t, address)
-	for !link.Connected() {
-		time.Sleep(time.Millisecond)
-	}
+	wait.Until(t, "a connection", link.Connected)
 	if err := link.Send("a", "_INBOX.paris.1", []byte("x")); err != nil {
 		t.Fatal(err)
 	}
@@ -247,7 +240,7 @@ func TestFullQueue(t *testing.T) {
 	}
 	msg := make([]byte, 1<<16)
 	full := false // which a process that is slow sees later: the queue empties while it connects again
-	for begin := time.Now(); !full && time.Since(begin) < lab.Timeout; {
+	for begin := time.Now(); !full && time.Since(begin) < wait.Timeout; {
 		full = link.Send("a", "", msg) != nil
 	}
 	if !full {

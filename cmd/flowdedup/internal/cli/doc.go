@@ -1,3 +1,4 @@
-// Package cli is the command line: commands, flags, help, exit codes and signals.
-// Commands check what the user wrote, and pass it on.
+// Package cli is what commands share: groups of flags and what they must not be together, help,
+// exit codes, signals, messages and progress. It holds the flags of dedup, distinct, live,
+// flows and plan, too. Commands check what the user wrote, and pass it on.
 package cli

@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
@@ -13,7 +14,7 @@ const (
 	exitDamaged   = cli.ExitDamaged
 	exitDifferent = cli.ExitDifferent
 
-	patience     = clitest.Patience
+	patience     = wait.Timeout
 	beyondSecond = clitest.BeyondSecond
 )
 
@@ -22,7 +23,7 @@ var (
 	program     = clitest.Program
 	exitCodeOf  = clitest.ExitCode
 	bundled     = clitest.Bundled
-	waitFor     = clitest.WaitFor
+	waitFor     = wait.Until
 	needTcpdump = clitest.NeedTcpdump
 	runDedup    = clitest.RunDedup
 	runCompare  = clitest.RunCompare

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -44,10 +43,9 @@ func pair(t *testing.T, left, right string) {
 // awaitLink waits until an interface carries packets.
 func awaitLink(t *testing.T, name string) {
 	t.Helper()
-	waitFor(t, name+" to run", func() bool {
-		i, err := net.InterfaceByName(name)
-		return err == nil && i.Flags&net.FlagRunning != 0
-	})
+	if err := benchlab.AwaitLink(name); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func ip(t *testing.T, arguments string) {

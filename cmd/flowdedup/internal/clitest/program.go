@@ -10,16 +10,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/commands"
 )
 
 // AsProgram makes the test binary run as flowdedup, so that signals, pipes and exit codes
 // are tested on a real process.
 const AsProgram = "FLOWDEDUP_TEST_AS_PROGRAM"
-
-// Patience is how long a test waits for what must come.
-const Patience = lab.Timeout
 
 // Main is the TestMain of packages whose tests call Program. around runs the program with
 // what a test asks for, such as limits; nil for nothing.
@@ -114,14 +110,6 @@ func RunDedup(t *testing.T, wantCode int, args ...string) DedupResult {
 // independent parser compares what was captured of a packet, however little.
 func (r *DedupResult) Found(dups uint64) bool {
 	return r.Duplicates <= dups && r.Duplicates+r.Undecidable >= dups
-}
-
-// WaitFor waits until something is true.
-func WaitFor(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	if !lab.WaitFor(done) {
-		t.Fatal("waited too long for ", what)
-	}
 }
 
 // Sample returns every n-th case where tests shall be short, as under the race detector:

@@ -1,3 +1,3 @@
-// Package compare wires capture/compare to two inputs and to outputs for the packets of one
-// side alone, and turns what it measured into the answer of "flowdedup compare".
+// Package compare is "flowdedup compare": flags, the run of capture/compare over two inputs
+// with outputs for the packets of one side alone, and what it prints.
 package compare

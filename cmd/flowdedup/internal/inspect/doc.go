@@ -1,3 +1,3 @@
-// Package inspect wires capture/inspect to inputs and interfaces, and turns what it
-// measured into the answer of "flowdedup inspect": a sentence, and a command to run.
+// Package inspect is "flowdedup inspect": flags, the run of capture/inspect over captures or
+// interfaces, the command that it recommends, and what it prints.
 package inspect

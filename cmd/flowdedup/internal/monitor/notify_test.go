@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/capture/ring"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
 )
@@ -35,7 +35,7 @@ func TestNotifier(t *testing.T) {
 		heard := func() []string {
 			t.Helper()
 			buf := make([]byte, 4096)
-			_ = manager.SetReadDeadline(time.Now().Add(lab.Timeout))
+			_ = manager.SetReadDeadline(time.Now().Add(wait.Timeout))
 			size, err := manager.Read(buf)
 			if err != nil {
 				t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/creack/pty"
 
-	"github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 )
 
 // terminal opens a pseudo-terminal of a size and collects what is written to it.
@@ -49,7 +49,7 @@ func resize(t *testing.T, tty *os.File, columns, rows uint16) {
 func waitFor(t *testing.T, shown *locked, text string) string {
 	t.Helper()
 	all := ""
-	if !lab.WaitFor(func() bool {
+	if !wait.For(func() bool {
 		all = shown.String()
 		return strings.Contains(all, text)
 	}) {

@@ -1,3 +1,3 @@
-// Package report writes the results of runs: text and tables for people, JSON and CSV for
-// scripts.
+// Package report writes the results of dedup, live, distinct and flows: text and tables for
+// people, JSON and CSV for scripts.
 package report

@@ -1,2 +1,3 @@
-// Package verify wires capture/verify to captures: "flowdedup verify".
+// Package verify is "flowdedup verify": flags, the run of capture/verify over captures, and
+// what it prints.
 package verify

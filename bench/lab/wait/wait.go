@@ -1,0 +1,29 @@
+// Package wait is how tests wait: for a condition, not for a time.
+package wait
+
+import (
+	"testing"
+	"time"
+)
+
+// Timeout is how long tests wait for what must come. It lasts on a machine with forty
+// times as much work as processors.
+const Timeout = 2 * time.Minute
+
+// For waits until done returns true. It returns false after Timeout.
+func For(done func() bool) bool {
+	for deadline := time.Now().Add(Timeout); !done(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			return false
+		}
+	}
+	return true
+}
+
+// Until is For, and ends the test after Timeout. what completes "waited too long for".
+func Until(t testing.TB, what string, done func() bool) {
+	t.Helper()
+	if !For(done) {
+		t.Fatal("waited too long for ", what)
+	}
+}
