@@ -12,6 +12,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/once"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/settings"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/version"
 )
 
@@ -49,11 +50,15 @@ everything readable was processed, 4 compare or verify found a difference,
 	root.SetFlagErrorFunc(suggestFlag)
 	setHelp(root)
 	root.SetHelpCommand(newHelp())
-	root.AddCommand(newDedup(e), newDistinct(e), newLive(e), newInspect(e), newCompare(e), newVerify(e), newFlows(e), newPlan(e), newVersion(e))
+	root.AddCommand(newDedup(e), newDistinct(e), newLive(e), newInspect(e), newCompare(e), newVerify(e), newFlows(e), newPlan(e), newExtcap(e), newVersion(e))
 	addCompletion(root)
+	settings.Define(root, settingsPrefix, func(err error) error { return &usageError{err} })
 	once.Flags(root)
 	return root
 }
+
+// settingsPrefix begins the names of variables that are values of flags.
+const settingsPrefix = "FLOWDEDUP_"
 
 // addCompletion adds cobra's command of completion scripts. Unlike cobra's it fails for
 // an unknown shell, with a usage error.
