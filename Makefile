@@ -1,5 +1,5 @@
 # Everything here needs only a Go toolchain, unless a target says more.
-.PHONY: build hub install man test test-short race vet lint fuzz cross purego bench bench-short bench-compare bench-large bench-peers bench-peers-large bench-pipeline bench-pipeline-quick bench-live bench-live-quick bench-merge intervals bench-results soak-live test-hub chaos-hub hub-model faults batches papers papers-check papers-full captures ci dist dist-test pictures bench-all hub-figures exporters readers
+.PHONY: build hub install man test test-short race vet lint fuzz cross purego bench bench-short bench-compare bench-large bench-peers bench-peers-large bench-pipeline bench-pipeline-quick bench-live bench-live-quick bench-merge intervals bench-results soak-live test-hub chaos-hub hub-model faults batches papers papers-check papers-full captures ci dist dist-test spdx pictures bench-all hub-figures exporters readers
 
 # One static file, which needs no C library.
 build:
@@ -28,6 +28,10 @@ dist-test: dist
 	rm -rf dist-again && go -C cmd/flowdedup/contrib/dist run . -root $(CURDIR) -out $(CURDIR)/dist-again -only '$(PLATFORM)' >/dev/null
 	FLOWDEDUP_DIST=$(CURDIR)/dist FLOWDEDUP_DIST_AGAIN=$(CURDIR)/dist-again go -C cmd/flowdedup/contrib/dist test -count=1 -timeout 1h -v .
 	rm -rf dist-again
+
+# Writes the line of the licence into sources that lack it.
+spdx:
+	go run ./bench/spdx
 
 # Draws the manual's pictures of terminals again: Linux, as root, with mandoc, tshark, chromium.
 pictures:

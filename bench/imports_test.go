@@ -84,6 +84,7 @@ var layers = map[string][]string{
 	"cmd/flowdedup/page":         {},
 	"cmd/flowdedup/once":         {},
 	"cmd/flowdedup/help":         {},
+	"cmd/flowdedup/settings":     {},
 	"cmd/flowdedup/version":      {},
 	"cmd/flowdedup/doc/man/roff": {"cmd/flowdedup/help"},
 	// What tests alone import.

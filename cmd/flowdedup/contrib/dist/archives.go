@@ -27,6 +27,9 @@ func (r *release) entries(p *product, on platform) ([]entry, error) {
 		{"LICENSE", filepath.Join(r.root, "LICENSE"), false},
 		{"THIRD-PARTY-LICENSES", r.document("licences", p.name), false},
 	}
+	if p.name == "flowdedup" && on.os == "linux" { // it has programs for the kernel
+		list = append(list, entry{"LICENSE.BSD-2-Clause", filepath.Join(r.root, "capture/xdp/LICENSE.BSD-2-Clause"), false})
+	}
 	if on.os == "windows" {
 		return list, nil
 	}

@@ -77,9 +77,11 @@ func TestInstall(t *testing.T) {
 		t.Skip("builds both programs: minutes")
 	}
 	version, proxy := next(t), t.TempDir()
+	clone := filepath.Join(t.TempDir(), "clone") // in a worktree of git there is no zip to make
+	command(t, "git", "clone", "-q", top, clone)
 	for _, folder := range []string{"", hubModule} {
 		path := strings.TrimSuffix(mainModule+"/"+folder, "/")
-		offer(t, filepath.Join(proxy, path, "@v"), gomod.Version{Path: path, Version: version}, folder)
+		offer(t, clone, filepath.Join(proxy, path, "@v"), gomod.Version{Path: path, Version: version}, folder)
 	}
 	cache, err := exec.Command("go", "env", "GOMODCACHE").Output()
 	if err != nil {
@@ -106,13 +108,9 @@ func TestInstall(t *testing.T) {
 	}
 }
 
-// offer writes what a proxy has of a version of a module (go.dev/ref/mod#goproxy-protocol).
-func offer(t *testing.T, to string, version gomod.Version, folder string) {
+// offer writes what a proxy has of a version of a module, that of the last commit of a clone (go.dev/ref/mod#goproxy-protocol).
+func offer(t *testing.T, root, to string, version gomod.Version, folder string) {
 	t.Helper()
-	root, err := filepath.Abs(top)
-	if err != nil {
-		t.Fatal(err)
-	}
 	if err := create(filepath.Join(to, version.Version+".zip"), func(w io.Writer) error { return zip.CreateFromVCS(w, version, root, "HEAD", folder) }); err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ package cli
 var (
 	MeasuringMethods = measuringMethods
 	WordsOf          = wordsOf
+	ExtcapFolder     = extcapFolder
 )
 
 const (

@@ -13,6 +13,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/inspect"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/verify"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/once"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/settings"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/version"
 )
 
@@ -54,11 +55,15 @@ everything readable was processed, 4 compare or verify found a difference,
 	root.SetFlagErrorFunc(cli.SuggestFlag)
 	cli.SetHelp(root)
 	root.SetHelpCommand(cli.NewHelp())
-	root.AddCommand(cli.NewDedup(e), cli.NewDistinct(e), cli.NewLive(e), inspect.Command(e), compare.Command(e), verify.Command(e), cli.NewFlows(e), cli.NewPlan(e), newVersion(e))
+	root.AddCommand(cli.NewDedup(e), cli.NewDistinct(e), cli.NewLive(e), inspect.Command(e), compare.Command(e), verify.Command(e), cli.NewFlows(e), cli.NewPlan(e), cli.NewExtcap(e), newVersion(e))
 	addCompletion(root)
+	settings.Define(root, settingsPrefix, cli.Usage)
 	once.Flags(root)
 	return root
 }
+
+// settingsPrefix begins the names of variables that are values of flags.
+const settingsPrefix = "FLOWDEDUP_"
 
 // addCompletion adds cobra's command of completion scripts. Unlike cobra's it fails for
 // an unknown shell, with a usage error.

@@ -36,7 +36,7 @@ func TestHelp(t *testing.T) {
 	}
 	_, short, _ := hubRun("-h")
 	root.Flags().VisitAll(func(f *pflag.Flag) {
-		if g := help.Of(f); !slices.Contains(flagGroups, g) || g == help.None && !slices.Contains([]string{"help", "version", "state"}, f.Name) {
+		if g := help.Of(f); !slices.Contains(flagGroups, g) || g == help.None && !slices.Contains([]string{"help", "version", "state", "config"}, f.Name) {
 			t.Errorf("--%s is in the group %q", f.Name, g)
 		}
 		for _, of := range []string{text, short} {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/help"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/once"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/settings"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/version"
 	"github.com/flowdedup/flowdedup/engine/cluster/hub"
 	"github.com/flowdedup/flowdedup/engine/cluster/slice"
@@ -90,6 +91,7 @@ func rootCommand(log *logger) *cobra.Command {
 	help.Set(root, flagGroups)
 	root.SetHelpCommand(help.Command(noArgs))
 	root.AddCommand(joinCommand(), inviteCommand(), removeCommand(), usersCommand(), statusCommand(), countsCommand(), versionCommand(), manCommand())
+	settings.Define(root, "FLOWDEDUP_HUB_", func(err error) error { return usageError{err} })
 	once.Flags(root)
 	return root
 }

@@ -67,6 +67,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"--identity", "all"}, 2, "--identity"},
 		{[]string{"--slices", "0"}, 2, "1 to 1000"},
 		{[]string{"--memory", "1"}, 2, "such as 512MiB"},
+		{[]string{"--config", text}, 2, "line 1"},
 		{[]string{"--listen", "4222"}, 2, ":PORT"},
 		{[]string{"--memory", "1GiB", "--memory", "2GiB"}, 2, "--memory is given twice"},
 		{[]string{"status", "--json", "--json=false"}, 2, "--json is given twice, with different values"},

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package settings gives flags values that do not stand on the command line: those of the
+// environment, and those of a file (TOML). What is said nearer to the run wins: the command
+// line, then the environment, then the file, then the default. A flag that takes several
+// values has those of one of these places only.
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// ErrFile is wrapped by errors about what stands in a file of settings.
+var ErrFile = errors.New("settings")
+
+// fileFlag names the flag of the file, and mostBytes is how long the file may be.
+const (
+	fileFlag  = "config"
+	mostBytes = 1 << 20
+)
+
+// Define gives a command, and all below it, the flag --config, and has their other flags take
+// values of the file and of the environment before a command runs. The variable of a flag has
+// the prefix, and the name of the flag in capitals with underlines: FLOWDEDUP_MERGE_WAIT. Errors
+// of values pass through wrap. It takes the command's PersistentPreRunE.
+func Define(root *cobra.Command, prefix string, wrap func(error) error) {
+	root.PersistentFlags().String(fileFlag, "", "`file` (TOML) with values of flags; "+prefix+"<FLAG> in the environment overrules it")
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		if err := apply(cmd, prefix); err != nil {
+			return wrap(err)
+		}
+		return nil
+	}
+}
+
+// Variable returns the name of a flag's variable.
+func Variable(prefix, flag string) string {
+	return prefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// apply sets the flags of a command that the command line has not set.
+func apply(cmd *cobra.Command, prefix string) error {
+	given := map[string]bool{} // on the command line, or by what has been applied
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { given[f.Name] = f.Changed || f.Name == "help" || f.Name == "version" })
+	for _, name := range names(cmd.Flags()) {
+		variable := Variable(prefix, name)
+		value, ok := os.LookupEnv(variable)
+		if given[name] || !ok {
+			continue
+		}
+		if err := cmd.Flags().Set(name, value); err != nil {
+			return fmt.Errorf("%s: %w", variable, err)
+		}
+		given[name] = true
+	}
+	path := cmd.Flag(fileFlag).Value.String()
+	if path == "" {
+		return nil
+	}
+	values, err := read(path, cmd)
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if given[name] {
+			continue
+		}
+		for _, value := range values[name] {
+			if err := cmd.Flags().Set(name, value); err != nil {
+				return fmt.Errorf("%w: %s: %s: %w", ErrFile, path, name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// names returns the names of flags.
+func names(fs *pflag.FlagSet) (all []string) {
+	fs.VisitAll(func(f *pflag.Flag) { all = append(all, f.Name) })
+	return all
+}
+
+// read returns the values that a file has for the flags of a command. Every key of the file
+// must be a flag: of the command that a table is named after, or of any command outside of
+// tables.
+func read(path string, cmd *cobra.Command) (map[string][]string, error) {
+	tree, err := decode(path)
+	if err != nil {
+		return nil, err
+	}
+	root := cmd.Root()
+	common, own := map[string][]string{}, map[string][]string{}
+	for _, key := range slices.Sorted(maps.Keys(tree)) {
+		table, isTable := tree[key].(map[string]any)
+		if !isTable {
+			if err := take(common, path, key, tree[key], takers(root, key), cmd); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		of := below(root, key)
+		if of == nil {
+			return nil, fmt.Errorf("%w: %s: [%s]: no such command", ErrFile, path, key)
+		}
+		for _, name := range slices.Sorted(maps.Keys(table)) {
+			var takes []*cobra.Command
+			if flagOf(of, name) != nil {
+				takes = append(takes, of)
+			}
+			if err := take(own, path+": ["+key+"]", name, table[name], takes, cmd); err != nil {
+				return nil, err
+			}
+		}
+	}
+	maps.Copy(common, own) // a table of the command wins
+	return common, nil
+}
+
+// decode reads a file of TOML.
+func decode(path string) (map[string]any, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrFile, err)
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, mostBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrFile, err)
+	}
+	if len(text) > mostBytes {
+		return nil, fmt.Errorf("%w: %s has more than %d bytes", ErrFile, path, mostBytes)
+	}
+	var tree map[string]any
+	if _, err := toml.Decode(string(text), &tree); err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrFile, path, err)
+	}
+	return tree, nil
+}
+
+// below returns the command of a name, nil if there is none.
+func below(root *cobra.Command, name string) *cobra.Command {
+	for _, c := range root.Commands() {
+		if c.Name() == name {
+			return c
+		}
+	}
+	return nil
+}
+
+// flagOf returns a flag that a file may set.
+func flagOf(c *cobra.Command, name string) *pflag.Flag {
+	if name == fileFlag || name == "help" || name == "version" {
+		return nil
+	}
+	if f := c.LocalFlags().Lookup(name); f != nil {
+		return f
+	}
+	return c.InheritedFlags().Lookup(name)
+}
+
+// takers returns the commands that have a flag.
+func takers(root *cobra.Command, name string) (all []*cobra.Command) {
+	for _, c := range append(root.Commands(), root) {
+		if flagOf(c, name) != nil {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// take notes the values of a key, if the command is one of those that take it.
+func take(values map[string][]string, path, name string, value any, takes []*cobra.Command, cmd *cobra.Command) error {
+	if len(takes) == 0 {
+		return fmt.Errorf("%w: %s: no flag --%s", ErrFile, path, name)
+	}
+	list, err := texts(value)
+	if err != nil {
+		return fmt.Errorf("%w: %s: %s: %w", ErrFile, path, name, err)
+	}
+	if slices.Contains(takes, cmd) {
+		values[name] = list
+	}
+	return nil
+}
+
+var errKind = errors.New("want a string, a number, true, false, or a list of them")
+
+// texts returns a value as a command line would have it; a list has several.
+func texts(value any) ([]string, error) {
+	switch v := value.(type) {
+	case string:
+		return []string{v}, nil
+	case bool:
+		return []string{strconv.FormatBool(v)}, nil
+	case int64:
+		return []string{strconv.FormatInt(v, 10)}, nil
+	case float64:
+		return []string{strconv.FormatFloat(v, 'g', -1, 64)}, nil
+	case []any:
+		var all []string
+		for _, one := range v {
+			if _, nested := one.([]any); nested {
+				return nil, errKind
+			}
+			text, err := texts(one)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, text...)
+		}
+		return all, nil
+	}
+	return nil, errKind
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/once"
+)
+
+var errUsage = errors.New("usage")
+
+// told runs a command line of a small program, and returns the values that its flags have.
+func told(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	said := ""
+	root := &cobra.Command{Use: "root", SilenceErrors: true, SilenceUsage: true}
+	for _, name := range []string{"live", "dedup"} {
+		c := &cobra.Command{Use: name, Args: cobra.NoArgs}
+		window := c.Flags().String("window", "1ms", "")
+		count := c.Flags().Int("count", 0, "")
+		wait := c.Flags().Bool("merge-wait", false, "")
+		share := c.Flags().Float64("share", 0, "")
+		of := ""
+		c.Flags().Var(once.List(&of), "of", "")
+		if name == "live" {
+			c.Flags().String("listen", "", "")
+		}
+		c.RunE = func(*cobra.Command, []string) error {
+			said = fmt.Sprint(*window, *count, *wait, *share, of)
+			return nil
+		}
+		root.AddCommand(c)
+	}
+	Define(root, "SETTINGS_TEST_", func(err error) error { return fmt.Errorf("%w: %w", errUsage, err) })
+	once.Flags(root)
+	root.SetArgs(args)
+	err := root.Execute()
+	return said, err
+}
+
+// TestPrecedence takes values from all places: the nearest one wins, for each flag.
+func TestPrecedence(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "s.toml")
+	text := "window = \"5ms\"\ncount = 3\nlisten = \"9469\"\n[live]\nwindow = \"7ms\"\nof = [\"src\", \"dst\"]\nmerge-wait = true\nshare = 0.25\n[dedup]\ncount = 4\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args, environment, want string
+	}{
+		{"live", "", "1ms0 false 0"},
+		{"live --config FILE", "", "7ms3 true 0.25src,dst"},
+		{"dedup --config FILE", "", "5ms4 false 0"},
+		{"live --config FILE --window 1s --of flow", "", "1s3 true 0.25flow"},
+		{"live --config FILE", "WINDOW=2ms OF=src,flow", "2ms3 true 0.25src,flow"},
+		{"live --config FILE --window 1s", "WINDOW=2ms MERGE_WAIT=false", "1s3 false 0.25src,dst"},
+		{"live", "CONFIG=FILE COUNT=9", "7ms9 true 0.25src,dst"},
+		{"live", "HELP=true UNKNOWN=x", "1ms0 false 0"},
+	} {
+		t.Run(c.args+" "+c.environment, func(t *testing.T) {
+			for _, v := range strings.Fields(c.environment) {
+				name, value, _ := strings.Cut(strings.ReplaceAll(v, "FILE", file), "=")
+				t.Setenv("SETTINGS_TEST_"+name, value)
+			}
+			got, err := told(t, strings.Fields(strings.ReplaceAll(c.args, "FILE", file))...)
+			if err != nil || got != c.want {
+				t.Errorf("%v, %s, want %s", err, got, c.want)
+			}
+		})
+	}
+}
+
+// TestWrong rejects what is no value of a flag, in one line that says where it stands.
+func TestWrong(t *testing.T) {
+	for name, c := range map[string]struct{ text, has string }{
+		"no TOML":            {"window = \n", "line 1"},
+		"no flag":            {"windw = \"1ms\"\n", "no flag --windw"},
+		"no command":         {"[lve]\nwindow = \"1ms\"\n", "[lve]: no such command"},
+		"of another command": {"[dedup]\nlisten = \"1\"\n", "[dedup]: no flag --listen"},
+		"no number":          {"count = \"many\"\n", "count"},
+		"two values":         {"window = [\"1ms\", \"2ms\"]\n", once.ErrTwice.Error()},
+		"a date":             {"window = 2026-11-22\n", errKind.Error()},
+		"a list of lists":    {"of = [[\"src\"]]\n", errKind.Error()},
+		"a file in a file":   {"config = \"x\"\n", "no flag --config"},
+		"long":               {strings.Repeat("#", mostBytes+1), "more than"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "s.toml")
+			if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, err := told(t, "live", "--config", file)
+			if !errors.Is(err, errUsage) || !errors.Is(err, ErrFile) || !strings.Contains(err.Error(), c.has) || !strings.Contains(err.Error(), file) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%v, want %q", err, c.has)
+			}
+		})
+	}
+	if _, err := told(t, "live", "--config", filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) || !errors.Is(err, ErrFile) {
+		t.Errorf("no file: %v", err)
+	}
+	t.Setenv("SETTINGS_TEST_COUNT", "many")
+	if _, err := told(t, "live"); !errors.Is(err, errUsage) || !strings.Contains(err.Error(), "SETTINGS_TEST_COUNT") {
+		t.Errorf("a wrong variable: %v", err)
+	}
+}
+
+// FuzzFile has no file make the program panic.
+func FuzzFile(f *testing.F) {
+	for _, text := range []string{"window = \"1ms\"\n[live]\nof = [\"src\"]\n", "[[live]]\n", "live.window = 1\n", "\x00", "[live]\n[live]\n"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		file := filepath.Join(t.TempDir(), "s.toml")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := told(t, "live", "--config", file); err != nil && !errors.Is(err, ErrFile) {
+			t.Errorf("%v", err)
+		}
+	})
+}
