@@ -77,7 +77,7 @@ var exports = []input{
 	{"random-times.pcapng", records, func(c *capture, bytes int64) {
 		c.plain()
 		rnd := rand.New(rand.NewPCG(1, 2))
-		c.loop(min(bytes, 100<<20), func(i int) {
+		c.loop(bytes/4, func(i int) {
 			b := be.AppendUint16(be.AppendUint16(nil, 5), 30)
 			b = be.AppendUint32(be.AppendUint32(be.AppendUint32(b, rnd.Uint32()), rnd.Uint32()), 0)
 			b = be.AppendUint32(be.AppendUint32(b, uint32(30*i)), uint32(i%256)<<16)
@@ -95,13 +95,13 @@ var exports = []input{
 	}},
 	{"domains.pcapng", records, func(c *capture, bytes int64) {
 		c.plain()
-		c.loop(min(bytes, 100<<20), func(i int) {
+		c.loop(bytes/2, func(i int) {
 			c.export(1, begin+uint64(i), message(i, 0, set(2, template(256, fieldsOfFlows)), set(256, flow(i, millis, millis+1))))
 		})
 	}},
 	{"exporters.pcapng", records, func(c *capture, bytes int64) {
 		c.plain()
-		c.loop(min(bytes, 100<<20), func(i int) {
+		c.loop(bytes/2, func(i int) {
 			c.export(i, begin+uint64(i), message(1, 0, set(2, template(256, fieldsOfFlows)), set(256, flow(i, millis, millis+1))))
 		})
 	}},
@@ -164,7 +164,7 @@ var exports = []input{
 		})
 	}},
 	{"exporters.ndjson", records, func(c *capture, bytes int64) {
-		c.loop(min(bytes, 100<<20), func(i int) {
+		c.loop(bytes/2, func(i int) {
 			fmt.Fprintf(c, `{"type":"IPFIX","time_flow_start_ns":%d,"time_flow_end_ns":%[1]d,"sampler_address":"10.%d.%d.%d","observation_domain_id":%[5]d,`+
 				`"src_addr":"10.0.0.1","dst_addr":"198.51.100.7","proto":"TCP","src_port":1,"dst_port":443}`+"\n",
 				uint64(i)*0x9E3779B97F4A7C15>>1, byte(i>>16), byte(i>>8), byte(i), i)
