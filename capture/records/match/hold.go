@@ -76,7 +76,10 @@ func NewHold(cfg HoldConfig) *Hold {
 func (h *Hold) Add(b *records.Batch, verdicts []records.Verdict, judgments []Judgment) error {
 	for i := range b.Records {
 		r := &b.Records[i]
-		if err := h.Advance(Moment(r)); err != nil {
+		if r.Received != 0 && r.Exported != 0 {
+			h.follow(r.Received)
+		}
+		if err := h.advance(Moment(r)); err != nil {
 			return err
 		}
 		j := &judgments[i]
@@ -107,8 +110,29 @@ func Moment(r *records.Record) int64 {
 	return r.Exported
 }
 
-// Advance emits what has waited long enough.
+// Advance emits what has waited long enough at a time of our clock.
 func (h *Hold) Advance(now int64) error {
+	h.follow(now)
+	return h.advance(now)
+}
+
+// clockSet is by how much our clock goes back at least where it was set: messages that came
+// over several sockets are not out of order by as much.
+const clockSet = int64(10 * time.Second)
+
+// follow has what waits leave within the window where our clock was set back.
+func (h *Hold) follow(now int64) {
+	if now >= h.now-clockSet {
+		return
+	}
+	for n := h.head; n < h.next; n++ {
+		held := &h.ring[n&uint64(len(h.ring)-1)]
+		held.due -= h.now - now
+	}
+	h.now = now
+}
+
+func (h *Hold) advance(now int64) error {
 	h.now = max(h.now, now)
 	for h.head < h.next && h.ring[h.head&uint64(len(h.ring)-1)].due <= h.now {
 		if err := h.emit(); err != nil {

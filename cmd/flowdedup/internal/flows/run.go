@@ -146,6 +146,7 @@ func (r *runner) open(ctx context.Context) (err error) {
 	}
 	if len(r.cfg.Distinct.Keys) > 0 {
 		r.distinct = newCounts(&r.cfg.Distinct, r.cfg.Match.Secret)
+		r.distinct.live = r.cfg.live()
 	}
 	if r.cfg.Output == "" {
 		return nil
