@@ -6,8 +6,8 @@ import (
 )
 
 // command is a command line. IN is the input, COPY a copy of it, SMALL a capture of this project,
-// PEER sends the input, KEY is a key, and outputs are files of the folder that the command runs in. The exact
-// method is missing, since it takes what it needs.
+// PEER sends the input, KEY is a key, and outputs are files of the folder that the command runs
+// in. The exact method, and counts without --memory, are missing: they take what they need.
 type command struct {
 	line string
 	of   subject
@@ -40,7 +40,7 @@ var commands = []command{
 	{"distinct IN --of src,flow --every 1m --slide 1s --memory 64MiB", packets},
 	{"distinct IN --of flow,mac --inner --vlan --total --changes --html page.html --csv rows.csv --set-limit 1M", packets},
 	{"distinct IN COPY --of src --total --save out.counts --sensor a --set-limit 1M --key KEY", packets},
-	{"distinct IN --of src,dst,ip,pair,flow,biflow,mac", packets},
+	{"distinct IN --list --json --method lru --memory 16MiB --of flow", packets},
 	{"inspect IN", packets},
 	{"inspect IN COPY --json --html page.html", packets},
 	{"compare IN IN --memory 64MiB", packets},

@@ -204,8 +204,9 @@ func (r *runner) note(c command, in string, state *os.ProcessState, took time.Du
 	r.most[c.line] = m
 }
 
-// mostLines is how many lines a run may print: ten warnings, and how it ended.
-const mostLines = 16
+// mostLines is how many lines a run may print: ten warnings, and how it ended; live also a
+// status each ten seconds, and windows that closed.
+const mostLines, mostLinesLive = 16, 80
 
 // wrong says what is wrong with how a command ended, or "".
 func wrong(c command, state *os.ProcessState, stderr string) string {
@@ -221,7 +222,7 @@ func wrong(c command, state *os.ProcessState, stderr string) string {
 		return fmt.Sprint("ended with ", state)
 	}
 	lines := slices.Collect(strings.Lines(stderr))
-	if len(lines) > mostLines {
+	if len(lines) > mostLines && !c.live() || len(lines) > mostLinesLive {
 		return fmt.Sprintf("%d lines", len(lines))
 	}
 	if len(lines) == 0 && code != 0 && code != 4 {

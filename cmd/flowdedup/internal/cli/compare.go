@@ -172,7 +172,7 @@ func (f *sidesFlags) run(cmd *cobra.Command, e *env, inputs [2]string) error {
 	cfg := compare.Config{
 		Inputs: inputs, LANs: f.lans, Input: f.inputs(e, bar), Only: f.only, Log: e.logger(),
 		Identity: flow.IdentityConfig{Kind: f.identity, Ignore: f.ignore, Bytes: f.identityBytes},
-		Window:   f.window, Memory: remembered(cmd.Flags(), f.memory), Conversations: f.top, Secret: f.secret, Workers: f.workers,
+		Window:   f.window, Memory: remembered(cmd.Flags(), "memory", f.memory), Conversations: f.top, Secret: f.secret, Workers: f.workers,
 	}
 	cfg.Input.Network = network
 	s, err := compare.Run(cmd.Context(), &cfg)

@@ -178,7 +178,7 @@ func (f *inspectFlags) run(cmd *cobra.Command, e *env, inputs []string) error {
 	bar := newProgress(e, &f.common)
 	defer bar.close()
 	cfg := inspect.Config{
-		Inputs: inputs, Input: f.inputs(e, bar), Duration: f.length, Window: f.window, Memory: remembered(cmd.Flags(), f.memory),
+		Inputs: inputs, Input: f.inputs(e, bar), Duration: f.length, Window: f.window, Memory: remembered(cmd.Flags(), "memory", f.memory),
 		Secret: f.secret, Workers: f.workers, Flags: f.repeated(cmd.Flags()), Profile: f.reader.recommended(),
 	}
 	cfg.Input.Network = network

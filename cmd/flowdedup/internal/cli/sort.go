@@ -48,11 +48,11 @@ func (f *sortFlags) check(fs *pflag.FlagSet, inputs []string) error {
 }
 
 // config returns how to sort, nil for not.
-func (f *sortFlags) config() *pcapfile.SortConfig {
+func (f *sortFlags) config(fs *pflag.FlagSet) *pcapfile.SortConfig {
 	if f.span == 0 {
 		return nil
 	}
-	return &pcapfile.SortConfig{Span: int64(f.span), Memory: f.memory, Latest: f.latest()}
+	return &pcapfile.SortConfig{Span: int64(f.span), Memory: remembered(fs, "sort-memory", f.memory), Latest: f.latest()}
 }
 
 // latest returns what follows the latest time, but for outliers. Packets with one wait until

@@ -149,10 +149,10 @@ func (f *verifyFlags) config(cmd *cobra.Command, args []string) (*verify.Config,
 	cfg.Config = verifier.Config{
 		Identity: c.identityConfig(),
 		Window:   w.Duration, Packets: uint64(w.Packets), Edge: f.edge, Across: c.across, Refresh: c.refresh,
-		Memory: remembered(cmd.Flags(), f.memory), Slice: verifier.Slice{Bytes: f.slice.Bytes, Payload: f.slice.From == strip.FromPayload},
+		Memory: remembered(cmd.Flags(), "memory", f.memory), Slice: verifier.Slice{Bytes: f.slice.Bytes, Payload: f.slice.From == strip.FromPayload},
 	}
 	if f.sort.span > 0 {
-		cfg.Sort = verifier.Sort{Span: int64(f.sort.span), Memory: f.sort.memory, Sections: len(cfg.Inputs) == 1, Latest: f.sort.latest()}
+		cfg.Sort = verifier.Sort{Span: int64(f.sort.span), Memory: remembered(cmd.Flags(), "sort-memory", f.sort.memory), Sections: len(cfg.Inputs) == 1, Latest: f.sort.latest()}
 	}
 	for _, name := range f.within {
 		field, err := flow.ParsePointField(name)
