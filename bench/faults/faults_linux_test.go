@@ -21,10 +21,11 @@ import (
 // errnos are the errors that calls are made to return. Some of these calls are made by
 // the Go runtime too; a process that cannot start is checked like any other.
 var errnos = map[string][]string{
-	"openat": {"EMFILE", "EACCES", "EIO"}, "read": {"EIO", "EINTR"}, "pread64": {"EIO", "EINTR"},
-	"write": {"ENOSPC", "EIO", "EINTR"}, "pwrite64": {"EIO"}, "fsync": {"EIO", "ENOSPC"}, "close": {"EIO"},
-	"fstat": {"EIO"}, "newfstatat": {"EIO", "EACCES"}, "linkat": {"EPERM", "ENOSPC"}, "renameat": {"EBUSY", "EPERM", "EXDEV", "EIO"},
-	"renameat2": {"EPERM", "EINVAL"}, "unlinkat": {"EPERM"}, "ftruncate": {"EIO"}, "fallocate": {"ENOSPC"},
+	"openat": {"EMFILE", "EACCES", "EIO", "EROFS", "EDQUOT"}, "read": {"EIO", "EINTR"}, "pread64": {"EIO", "EINTR"},
+	"write": {"ENOSPC", "EIO", "EINTR", "EDQUOT", "EROFS"}, "pwrite64": {"EIO"}, "fsync": {"EIO", "ENOSPC", "EDQUOT", "EROFS"},
+	"close": {"EIO", "EDQUOT"}, "fstat": {"EIO"}, "newfstatat": {"EIO", "EACCES"}, "linkat": {"EPERM", "ENOSPC", "EDQUOT", "EROFS"},
+	"renameat": {"EBUSY", "EPERM", "EXDEV", "EIO", "EROFS", "EDQUOT"}, "renameat2": {"EPERM", "EINVAL", "EROFS"},
+	"unlinkat": {"EPERM", "EROFS"}, "ftruncate": {"EIO", "EROFS"}, "fallocate": {"ENOSPC", "EDQUOT"},
 	"flock": {"ENOLCK", "EINTR"}, "getdents64": {"EIO"}, "fchmod": {"EPERM"}, "fchown": {"EPERM"}, "fcntl": {"EINVAL"},
 	"mmap": {"ENOMEM"}, "sync_file_range": {"EIO"},
 }

@@ -3,6 +3,7 @@ package compare
 import (
 	"encoding/binary"
 	"math/bits"
+	"slices"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
@@ -109,19 +110,22 @@ func (p *Preparer) digest(k *known, b *capture.Batch) {
 }
 
 // copyBelow is how many bytes of records a batch has that is copied. A larger one is
-// exchanged for an empty one, and takes the memory of its source with it.
+// exchanged for an empty one, and takes the memory of its source with it, unless most of that
+// is of packets that were not wanted.
 const copyBelow = 64 << 10
 
 // Take moves the content of the batch that was prepared to another one, and leaves
 // something without meaning in its place. It leaves out what holds no packet, unless
 // Config.Blocks is set.
 func (p *Preparer) Take(to *Batch, b *capture.Batch) {
-	size, without := len(b.Buf), 0
 	if !p.comparer.cfg.Blocks {
-		without = blockBytes(b)
 		b.Blocks = b.Blocks[:0]
 	}
-	if size -= without; size >= copyBelow && size > without {
+	size := blockBytes(b)
+	for i := range b.Frames {
+		size += int(b.Frames[i].RecordLen)
+	}
+	if size >= copyBelow && 2*size >= len(b.Buf) {
 		to.packets, *b = *b, to.packets
 		to.known, p.known = p.known, to.known
 		return
@@ -133,12 +137,9 @@ func (p *Preparer) Take(to *Batch, b *capture.Batch) {
 	c.Reset()
 	c.Interfaces, c.Sections = b.Interfaces, b.Sections
 	c.Frames = append(c.Frames, b.Frames...)
-	if without > 0 {
-		appendRecords(c, b)
-	} else {
-		c.Buf = append(c.Buf, b.Buf...)
-		c.Blocks = append(c.Blocks, b.Blocks...)
-	}
+	c.Blocks = append(c.Blocks, b.Blocks...)
+	c.Buf = slices.Grow(c.Buf, size)
+	appendRecords(c, b)
 	to.known = known{
 		bytes: k.bytes, undecidable: k.undecidable, digests: append(to.digests[:0], k.digests...), protocols: append(to.protocols[:0], k.protocols...),
 		talks: append(to.talks[:0], k.talks...), ends: append(to.ends[:0], k.ends...),
@@ -154,14 +155,19 @@ func blockBytes(b *capture.Batch) (bytes int) {
 	return bytes
 }
 
-// appendRecords appends the records of the packets of b to c.Buf, where the frames of c
-// are copies of those of b.
+// appendRecords appends the records of the packets and the blocks of b to c.Buf, where those of
+// c are copies of them.
 func appendRecords(c, b *capture.Batch) {
 	for i := range c.Frames {
 		f, at := &c.Frames[i], uint32(len(c.Buf))
 		c.Buf = append(c.Buf, b.Record(i)...)
 		f.Data = f.Data - f.Record + at
 		f.Record = at
+	}
+	for i := range c.Blocks {
+		k, at := &c.Blocks[i], uint32(len(c.Buf))
+		c.Buf = append(c.Buf, b.Buf[k.Offset:k.Offset+k.Len]...)
+		k.Offset = at
 	}
 }
 

@@ -229,17 +229,21 @@ func (c *Comparer) sight(seen []sighting, i, n int) []sighting {
 
 // read reads the next batch. It returns false at the end.
 func (s *side) read() bool {
-	if s.ended {
-		return false
+	for !s.ended {
+		p := s.source.Next()
+		if p == nil {
+			s.ended = true
+			break
+		}
+		if len(p.packets.Frames)+len(p.packets.Blocks) == 0 { // a filter left nothing of it
+			s.source.Release(p)
+			continue
+		}
+		s.queue.push(p)
+		s.undecidable += p.undecidable
+		return true
 	}
-	p := s.source.Next()
-	if p == nil {
-		s.ended = true
-		return false
-	}
-	s.queue.push(p)
-	s.undecidable += p.undecidable
-	return true
+	return false
 }
 
 // Survey is a sample of the packets of a side, by digest.

@@ -275,7 +275,7 @@ func (c *Comparer) push(i, size int) *record {
 }
 
 // hold makes room for what is to be written. Where there is none, the oldest packets are
-// settled early, and what waits behind them is written.
+// settled early, and what waits behind them is written, or behind none.
 func (c *Comparer) hold(size int) {
 	c.held += size
 	for most := c.cfg.Memory / 2; c.held > most && c.match.queues[sideA].len()+c.match.queues[sideB].len() > 0; {
@@ -285,6 +285,10 @@ func (c *Comparer) hold(size int) {
 		}
 		c.forget(oldest)
 		c.release(oldest)
+	}
+	if c.held > c.cfg.Memory/2 {
+		c.release(sideA)
+		c.release(sideB)
 	}
 }
 

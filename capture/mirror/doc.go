@@ -14,5 +14,5 @@
 //
 // Senders are not trusted, and nobody is asked who they are. Datagrams that are malformed
 // are counted by reason. Memory is bounded: by the buffers of the sockets, 2 MiB a socket
-// besides, and 4,096 capture points.
+// besides, and 4,096 capture points, of which each target has an equal share.
 package mirror

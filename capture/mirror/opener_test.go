@@ -210,6 +210,29 @@ func TestManyPoints(t *testing.T) {
 	}
 }
 
+// TestPointsOfTargets floods a target with made-up points: another one keeps its share.
+func TestPointsOfTargets(t *testing.T) {
+	targets := []Target{target(t, "vxlan://:4789"), target(t, "geneve://:6081")}
+	both := newTable(targets, 64)
+	var b capture.Batch
+	for i, to := range targets {
+		o := &opener{target: &to, number: i, table: both}
+		head := []byte{8, 0, 0, 0}
+		if i == 1 {
+			head = []byte{0, 0, 0x65, 0x58}
+		}
+		for n := range maxPoints {
+			o.open(&b, append(append(head[:4:4], 0, byte(n>>8), byte(n), 0), frame(10, 0)...), netip.AddrPort{}, 0)
+		}
+		if got := both.count(i); got != maxPoints/2+1 {
+			t.Errorf("%d points of target %d, want %d", got, i, maxPoints/2+1)
+		}
+	}
+	if n := len(b.Frames); n != 2*maxPoints {
+		t.Errorf("%d packets", n)
+	}
+}
+
 // TestParseTarget reads targets, and says what is wrong with others.
 func TestParseTarget(t *testing.T) {
 	for name, want := range map[string]string{

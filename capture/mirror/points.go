@@ -9,7 +9,8 @@ import (
 )
 
 // maxPoints bounds how many capture points there are: whoever can send datagrams can invent
-// more. Packets of further ones share a point.
+// more. Each target has an equal share of them, which no other can take. Packets of further
+// ones share a point.
 const maxPoints = 4096
 
 // point is where packets were seen.
@@ -47,6 +48,7 @@ type table struct {
 
 	mu     sync.RWMutex
 	points map[point]uint32
+	counts []int // of the points, by target
 	ifaces map[iface]uint32
 	list   []capture.Interface
 }
@@ -57,7 +59,7 @@ type iface struct {
 }
 
 func newTable(targets []Target, snapLen int) *table {
-	return &table{targets: targets, snapLen: snapLen, points: map[point]uint32{}, ifaces: map[iface]uint32{}}
+	return &table{targets: targets, snapLen: snapLen, points: map[point]uint32{}, counts: make([]int, len(targets)), ifaces: map[iface]uint32{}}
 }
 
 // all returns the interfaces so far. Later calls do not change it.
@@ -85,12 +87,13 @@ func (t *table) add(at iface) uint32 {
 		return n
 	}
 	number, ok := t.points[at.point]
-	if !ok && len(t.points) >= maxPoints && !at.point.shared() {
+	if !ok && t.counts[at.point.target] >= maxPoints/len(t.targets) && !at.point.shared() {
 		return t.add(iface{point{target: at.point.target, kind: at.point.kind, id: sharedID}, at.link})
 	}
 	if !ok {
 		number = uint32(len(t.points))
 		t.points[at.point] = number
+		t.counts[at.point.target]++
 	}
 	n := uint32(len(t.list))
 	t.ifaces[at] = n
@@ -102,13 +105,8 @@ func (t *table) add(at iface) uint32 {
 }
 
 // count returns how many points a target has.
-func (t *table) count(target int) (n int) {
+func (t *table) count(target int) int {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	for p := range t.points {
-		if p.target == target {
-			n++
-		}
-	}
-	return n
+	return t.counts[target]
 }

@@ -10,9 +10,10 @@ import (
 )
 
 // maxTableBytes bounds the memory of the descriptions of sections and interfaces, which
-// stay to the end of the input. It is enough for some 250,000 interfaces with short names.
+// stay to the end of the input. It is enough for 130,000 interfaces with short names, or 100,000
+// sections that have one each. Merging copies the descriptions of all inputs.
 // A file with more is an attack on its readers.
-const maxTableBytes = 64 << 20
+const maxTableBytes = 32 << 20
 
 // About what a section and an interface take of that: the entries in the tables and in
 // the map of names. A name takes its length besides.

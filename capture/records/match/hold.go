@@ -3,6 +3,7 @@ package match
 import (
 	"slices"
 	"time"
+	"unsafe"
 
 	"github.com/flowdedup/flowdedup/capture/records"
 )
@@ -37,8 +38,8 @@ type HoldConfig struct {
 	Merge bool
 	// Mark keeps copies too.
 	Mark bool
-	// Limit is how many records wait at most.
-	Limit int
+	// Memory is how many bytes records that wait take at most. One may always wait.
+	Memory int
 	// Emit takes records in the order in which they came.
 	Emit func(*Held) error
 }
@@ -52,7 +53,16 @@ type Hold struct {
 	next   uint64 // number of the next record
 	latest map[uint64]uint64
 	now    int64
+	more   int // bytes that records of the ring, former ones too, have besides themselves
+	early  uint64
 }
+
+const (
+	// latestBytes is what an entry of the latest records takes.
+	latestBytes = 48
+	// heldBytes is what a record takes in the ring, besides its line and who saw it.
+	heldBytes = int(unsafe.Sizeof(Held{})) + latestBytes
+)
 
 // firstHeld is how many records a Hold has room for at first.
 const firstHeld = 1 << 8
@@ -66,7 +76,10 @@ func NewHold(cfg HoldConfig) *Hold {
 func (h *Hold) Add(b *records.Batch, verdicts []records.Verdict, judgments []Judgment) error {
 	for i := range b.Records {
 		r := &b.Records[i]
-		if err := h.Advance(Moment(r)); err != nil {
+		if r.Received != 0 && r.Exported != 0 {
+			h.follow(r.Received)
+		}
+		if err := h.advance(Moment(r)); err != nil {
 			return err
 		}
 		j := &judgments[i]
@@ -97,8 +110,29 @@ func Moment(r *records.Record) int64 {
 	return r.Exported
 }
 
-// Advance emits what has waited long enough.
+// Advance emits what has waited long enough at a time of our clock.
 func (h *Hold) Advance(now int64) error {
+	h.follow(now)
+	return h.advance(now)
+}
+
+// clockSet is by how much our clock goes back at least where it was set: messages that came
+// over several sockets are not out of order by as much.
+const clockSet = int64(10 * time.Second)
+
+// follow has what waits leave within the window where our clock was set back.
+func (h *Hold) follow(now int64) {
+	if now >= h.now-clockSet {
+		return
+	}
+	for n := h.head; n < h.next; n++ {
+		held := &h.ring[n&uint64(len(h.ring)-1)]
+		held.due -= h.now - now
+	}
+	h.now = now
+}
+
+func (h *Hold) advance(now int64) error {
 	h.now = max(h.now, now)
 	for h.head < h.next && h.ring[h.head&uint64(len(h.ring)-1)].due <= h.now {
 		if err := h.emit(); err != nil {
@@ -124,26 +158,59 @@ func (h *Hold) emit() error {
 		delete(h.latest, held.flow)
 	}
 	h.head++
-	return h.cfg.Emit(held)
+	err := h.cfg.Emit(held)
+	if h.more > h.cfg.Memory/4 { // what long lines had is not kept for short ones
+		h.more -= held.more()
+		held.Line, held.SeenBy = nil, nil
+	}
+	return err
 }
 
-func (h *Hold) keep(b *records.Batch, r *records.Record, verdict records.Verdict, j *Judgment) error {
-	if h.next-h.head == uint64(max(h.cfg.Limit, 1)) {
+// more is what a record has besides itself, in bytes.
+func (h *Held) more() int { return cap(h.Line) + cap(h.SeenBy)*int(unsafe.Sizeof(Sighting{})) }
+
+// makeRoom has a place for another record in the ring, and memory for its line. Where there
+// is none, the first records leave early.
+func (h *Hold) makeRoom(line int) error {
+	for h.head < h.next && h.next-h.head == uint64(len(h.ring)) {
+		// Both rings are there while one is copied.
+		if 3*len(h.ring)*heldBytes+h.more > h.cfg.Memory {
+			h.early++
+			return h.emit()
+		}
+		h.grow()
+	}
+	for h.head < h.next && len(h.ring)*heldBytes+h.more+line > h.cfg.Memory {
+		h.early++
 		if err := h.emit(); err != nil {
 			return err
 		}
 	}
-	if h.next-h.head == uint64(len(h.ring)) {
-		h.grow()
+	return nil
+}
+
+// Early returns how many records left before their time, for want of memory.
+func (h *Hold) Early() uint64 { return h.early }
+
+func (h *Hold) keep(b *records.Batch, r *records.Record, verdict records.Verdict, j *Judgment) error {
+	text := b.Kind == records.JSON || b.Kind == records.CSV
+	line := 0
+	if text {
+		line = r.Length
+	}
+	if err := h.makeRoom(line); err != nil {
+		return err
 	}
 	held := &h.ring[h.next&uint64(len(h.ring)-1)]
+	h.more -= held.more()
 	*held = Held{
 		Record: *r, Kind: b.Kind, Verdict: verdict, Line: held.Line[:0], Of: j.Of, flow: j.Flow, due: h.now + int64(h.cfg.Window),
 		SeenBy: append(held.SeenBy[:0], Sighting{j.Point, r.Ingress, r.Egress}),
 	}
-	if b.Kind == records.JSON || b.Kind == records.CSV {
+	if text {
 		held.Line = append(held.Line, b.Raw[r.Offset:r.Offset+r.Length]...)
 	}
+	h.more += held.more()
 	if verdict == records.Keep {
 		h.latest[j.Flow] = h.next
 	}
@@ -168,7 +235,9 @@ func (h *Hold) copied(r *records.Record, j *Judgment) {
 	held := &h.ring[n&uint64(len(h.ring)-1)]
 	held.Copies++
 	if s := (Sighting{j.Point, r.Ingress, r.Egress}); !slices.Contains(held.SeenBy, s) && len(held.SeenBy) < maxSightings {
+		h.more -= held.more()
 		held.SeenBy = append(held.SeenBy, s)
+		h.more += held.more()
 	}
 	if h.cfg.Merge && sameSlice(&held.Record, r) {
 		held.Record.Packets = max(held.Record.Packets, r.Packets)

@@ -205,7 +205,7 @@ func (f *dedupFlags) run(cmd *cobra.Command, e *Env, args []string) error {
 	defer hub.hurry(cmd.Context())()
 	cfg.Hub = hub.of()
 	cfg.Inputs, cfg.Input = args, f.Inputs(e, bar)
-	cfg.Input.Network, cfg.Input.Sort = network, f.sort.config()
+	cfg.Input.Network, cfg.Input.Sort = network, f.sort.config(cmd.Flags())
 	cfg.Output, cfg.Duplicates, cfg.Rotate, cfg.Log = f.output, f.duplicates, f.rotate.options(), e.Logger()
 	cfg.Timeline = f.page.name != ""
 	page, err := f.page.Open(cmd.Context())

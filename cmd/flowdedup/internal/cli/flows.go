@@ -132,7 +132,7 @@ func (f *flowsFlags) run(cmd *cobra.Command, e *Env, args []string) error {
 	}
 	e.Quiet = f.quiet
 	cfg := flows.Config{
-		Inputs: inputs, Listen: f.listen.datagrams, Streams: f.listen.streams, Sockets: min(runtime.GOMAXPROCS(0), maxFlowSockets), Format: f.format, Map: f.mapping, Times: f.times, Inner: f.inner, KeyGiven: cmd.Flags().Changed("key"), Policy: f.policy, Window: f.window,
+		Inputs: inputs, Listen: f.listen.datagrams, Streams: f.listen.streams, Sockets: min(runtime.GOMAXPROCS(0), maxFlowSockets), Format: f.format, Map: f.mapping, Times: f.times, Inner: f.inner, KeyGiven: cmd.Flags().Changed("key"), Policy: f.policy, Window: f.window, Waiting: f.growing(),
 		Output: f.output, CSV: f.csv, Rotate: f.rotate.options(), Relay: f.relay, Spoof: f.spoof, Inspect: f.inspect, State: f.state, StateEvery: f.stateEvery, Log: e.Logger(),
 		Match: match.Config{
 			Key: f.key, Points: f.points, NAT: f.nat, OwnerTimeout: f.ownerTimeout, Prefer: f.prefer.exporters,
@@ -180,8 +180,9 @@ func (f *flowsFlags) reportsToStdout() bool {
 	return len(f.of) > 0 && (f.reports == "" || outfile.IsStdout(f.reports))
 }
 
-// countMemory returns what counts may take: what --memory says, unless that is the default.
-func (f *flowsFlags) countMemory() int {
+// growing returns how many bytes counts may take, and records that wait as many: what --memory
+// says, unless that is the default.
+func (f *flowsFlags) growing() int {
 	if f.memory == defaultFlowMemory {
 		return layout.MemoryBudget()
 	}
@@ -197,7 +198,7 @@ func (f *flowsFlags) openReports(ctx context.Context, cfg *flows.Config) error {
 	if err != nil {
 		return err
 	}
-	cfg.Distinct = flows.Distinct{Keys: f.keys(), Calendar: f.calendar(), Budget: f.countMemory(), Rows: report.NewDistinctJSON(to).Rows}
+	cfg.Distinct = flows.Distinct{Keys: f.keys(), Calendar: f.calendar(), Budget: f.growing(), Rows: report.NewDistinctJSON(to).Rows}
 	return nil
 }
 

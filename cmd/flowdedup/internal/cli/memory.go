@@ -18,10 +18,10 @@ func boundHeap() {
 	}
 }
 
-// Remembered returns how many bytes packets may take: what --memory says, else its default,
-// but at most a quarter of what the process can have.
-func Remembered(fs *pflag.FlagSet, memory int) int {
-	if fs.Changed("memory") {
+// Remembered returns how many bytes packets may take: what a flag says, else its default, but at
+// most a quarter of what the process can have.
+func Remembered(fs *pflag.FlagSet, flag string, memory int) int {
+	if fs.Changed(flag) {
 		return memory
 	}
 	return min(memory, 2*layout.MemoryBudget())

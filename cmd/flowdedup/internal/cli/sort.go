@@ -48,11 +48,11 @@ func (f *SortFlags) Check(fs *pflag.FlagSet, inputs []string) error {
 }
 
 // config returns how to sort, nil for not.
-func (f *SortFlags) config() *pcapfile.SortConfig {
+func (f *SortFlags) config(fs *pflag.FlagSet) *pcapfile.SortConfig {
 	if f.Span == 0 {
 		return nil
 	}
-	return &pcapfile.SortConfig{Span: int64(f.Span), Memory: f.Memory, Latest: f.Latest()}
+	return &pcapfile.SortConfig{Span: int64(f.Span), Memory: Remembered(fs, "sort-memory", f.Memory), Latest: f.Latest()}
 }
 
 // Latest returns what follows the latest time, but for outliers. Packets with one wait until

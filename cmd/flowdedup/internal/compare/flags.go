@@ -172,7 +172,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, inputs [2]string) error {
 	cfg := Config{
 		Inputs: inputs, LANs: f.lans, Input: f.Inputs(e, bar), Only: f.only, Log: e.Logger(),
 		Identity: flow.IdentityConfig{Kind: f.identity, Ignore: f.ignore, Bytes: f.identityBytes},
-		Window:   f.window, Memory: cli.Remembered(cmd.Flags(), f.Memory), Conversations: f.top, Secret: f.Secret, Workers: f.Workers,
+		Window:   f.window, Memory: cli.Remembered(cmd.Flags(), "memory", f.Memory), Conversations: f.top, Secret: f.Secret, Workers: f.Workers,
 	}
 	cfg.Input.Network = network
 	s, err := Run(cmd.Context(), &cfg)

@@ -58,9 +58,11 @@ type Config struct {
 	Policy   Policy
 	// Window is for how long records wait for their copies before they are written.
 	Window time.Duration
-	Output string // "" for none
-	CSV    bool
-	Rotate rotate.Options // Output is a series of files if it has a size or an interval
+	// Waiting is how many bytes they take at most meanwhile.
+	Waiting int
+	Output  string // "" for none
+	CSV     bool
+	Rotate  rotate.Options // Output is a series of files if it has a size or an interval
 	// Relay is where messages go that were cut, "" for nowhere.
 	Relay    string
 	Spoof    bool

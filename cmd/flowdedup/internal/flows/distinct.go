@@ -45,6 +45,7 @@ type counts struct {
 	cfg    *Distinct
 	secret secret.Secret
 	v4, v6 *digest.AES
+	live   bool          // records come now
 	open   []*window     // by time
 	closed int64         // windows before this are closed
 	grace  time.Duration // as of the last advance
@@ -73,6 +74,9 @@ func (c *counts) add(r *records.Record, start, end int64, isCopy bool) error {
 	}
 	from, to := c.cfg.Calendar.Window(end)
 	came := arrival(r)
+	if err := c.follow(came, to-from); err != nil {
+		return err
+	}
 	if from > came && from-came > int64(maxAhead) {
 		c.late++
 		return nil
@@ -99,6 +103,17 @@ func (c *counts) add(r *records.Record, start, end int64, isCopy bool) error {
 		from, to = c.cfg.Calendar.Window(from - 1)
 	}
 	return nil
+}
+
+// follow begins anew where this host's clock was set back: nothing that comes now would lie in
+// a window that is open. Windows that were closed may come again. A window takes so long.
+func (c *counts) follow(came, every int64) error {
+	if !c.live || came >= c.closed-every-int64(maxAhead) {
+		return nil
+	}
+	err := c.end()
+	c.closed = 0
+	return err
 }
 
 // arrival returns when a record came, or its end where that is not known: see match.Moment.

@@ -17,8 +17,9 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
 
-// maxHeld is how many records wait for copies at most.
-const maxHeld = 1 << 20
+// maxHeld is what records that wait for copies take at most, in bytes: half a million records
+// of messages.
+const maxHeld = 256 << 20
 
 // Run judges records until the inputs end or ctx is done. The summary is valid with every
 // error, and has no policy if nothing was opened.
@@ -53,6 +54,9 @@ func (r *runner) summary() Summary {
 	s.Unread, s.Untimed = unreadOf(r.unread), r.untimed
 	if r.distinct != nil {
 		s.Late = r.distinct.late
+	}
+	if r.hold != nil {
+		s.HeldEarly = r.hold.Early()
 	}
 	if r.sender != nil {
 		sent := r.sender.Stats()
@@ -142,6 +146,7 @@ func (r *runner) open(ctx context.Context) (err error) {
 	}
 	if len(r.cfg.Distinct.Keys) > 0 {
 		r.distinct = newCounts(&r.cfg.Distinct, r.cfg.Match.Secret)
+		r.distinct.live = r.cfg.live()
 	}
 	if r.cfg.Output == "" {
 		return nil
@@ -150,7 +155,7 @@ func (r *runner) open(ctx context.Context) (err error) {
 		return err
 	}
 	r.hold = match.NewHold(match.HoldConfig{
-		Window: r.cfg.Window, Merge: r.cfg.Policy == Merge, Mark: r.cfg.Policy == Mark, Limit: maxHeld, Emit: r.output.put,
+		Window: r.cfg.Window, Merge: r.cfg.Policy == Merge, Mark: r.cfg.Policy == Mark, Memory: min(r.cfg.Waiting, maxHeld), Emit: r.output.put,
 	})
 	return nil
 }

@@ -41,6 +41,8 @@ type Summary struct {
 	Sampled           uint64  `json:"sampled"`
 	Dropped           uint64  `json:"dropped"` // datagrams, by the kernel
 	Late              uint64  `json:"late"`    // records that no count has: their windows were closed, or far ahead
+	// HeldEarly are records that did not wait for all of Window, for want of memory.
+	HeldEarly uint64 `json:"held_early"`
 
 	Policy      Policy `json:"policy"`
 	Key         string `json:"key"`

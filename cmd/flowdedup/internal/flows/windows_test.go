@@ -87,3 +87,43 @@ func TestLongRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// TestClockSet sets this host's clock far forward and back again, and back by an hour, while
+// records come. Those of a live run count at once, in windows that may have been closed.
+func TestClockSet(t *testing.T) {
+	const now = int64(1_700_000_000_000_000_000)
+	for _, live := range []bool{true, false} {
+		counted := uint64(0)
+		c := newCounts(&Distinct{
+			Keys: []flow.KeyConfig{{Kind: flow.Src}}, Calendar: calendar.Calendar{Every: time.Minute}, Budget: 1 << 20,
+			Rows: func(all []distinct.Row) error {
+				counted += all[0].Packets
+				return nil
+			},
+		}, secret.Secret{1})
+		c.live = live
+		total := uint64(0)
+		for _, step := range []time.Duration{0, 24 * time.Hour, 0, 100 * 365 * 24 * time.Hour, 0, -time.Hour} {
+			for i := range int64(1200) {
+				at := now + int64(step) + i*int64(time.Second)
+				one := records.Record{Source: netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}), Received: at, Exported: at}
+				if err := c.add(&one, at, at, false); err != nil {
+					t.Fatal(err)
+				}
+				if err := c.advance(at, 2*time.Minute); err != nil {
+					t.Fatal(err)
+				}
+				total++
+			}
+		}
+		if err := c.end(); err != nil {
+			t.Fatal(err)
+		}
+		if all := counted == total && c.late == 0; all != live {
+			t.Errorf("live %v: %d of %d records were counted, %d are late", live, counted, total, c.late)
+		}
+		if counted+c.late != total {
+			t.Errorf("live %v: %d of %d records were counted, %d are late", live, counted, total, c.late)
+		}
+	}
+}

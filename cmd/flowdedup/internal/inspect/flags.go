@@ -196,7 +196,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, inputs []string) error {
 	bar := cli.NewProgress(e, &f.Common)
 	defer bar.Close()
 	cfg := Config{
-		Inputs: inputs, Input: f.Inputs(e, bar), Duration: f.length, Window: f.window, Memory: cli.Remembered(cmd.Flags(), f.Memory),
+		Inputs: inputs, Input: f.Inputs(e, bar), Duration: f.length, Window: f.window, Memory: cli.Remembered(cmd.Flags(), "memory", f.Memory),
 		Secret: f.Secret, Workers: f.Workers, Flags: f.repeated(cmd.Flags()), Profile: profileOf(&f.reader),
 	}
 	cfg.Input.Network = network

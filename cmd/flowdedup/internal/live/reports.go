@@ -29,6 +29,30 @@ type reports struct {
 	out    *sink.InterruptibleWriter // to file
 	failed error                     // the last time
 	lost   error                     // the first time
+	closed closings
+}
+
+// closings says which windows have closed. Times of packets close them, so whoever sends these
+// chooses how many there are: mostClosings lines a minute, then how many were not said.
+type closings struct {
+	until        time.Time // the end of the minute
+	said, unsaid int
+}
+
+const mostClosings = 20
+
+// say calls log, with how many windows before were not said, unless enough was said.
+func (c *closings) say(now time.Time, log func(unsaid int)) {
+	if now.After(c.until) {
+		c.until, c.said = now.Add(time.Minute), 0
+	}
+	if c.said == mostClosings {
+		c.unsaid++
+		return
+	}
+	c.said++
+	log(c.unsaid)
+	c.unsaid = 0
 }
 
 func openReports(ctx context.Context, name string, loc *time.Location, log *slog.Logger, stop func()) (*reports, error) {
@@ -94,7 +118,13 @@ func (r *reports) rows(rows []distinct.Row) error {
 		return err
 	}
 	if len(rows) > 0 && rows[0].WindowEnd != nil {
-		r.log.Info("window closed", "end", *rows[0].WindowEnd)
+		r.closed.say(time.Now(), func(unsaid int) {
+			args := []any{"end", *rows[0].WindowEnd}
+			if unsaid > 0 {
+				args = append(args, "unsaid", unsaid)
+			}
+			r.log.Info("window closed", args...)
+		})
 	}
 	return nil
 }

@@ -71,6 +71,38 @@ func TestReports(t *testing.T) {
 	}
 }
 
+// TestClosings says of a flood of windows how many there were, once a minute.
+func TestClosings(t *testing.T) {
+	var c closings
+	now := time.Unix(1_700_000_000, 0)
+	lines, unsaid := 0, 0
+	say := func() {
+		c.say(now, func(n int) {
+			lines++
+			unsaid += n
+		})
+	}
+	const flood = 10_000
+	for range flood {
+		say()
+	}
+	if lines != mostClosings || unsaid != 0 {
+		t.Errorf("%d lines, %d unsaid", lines, unsaid)
+	}
+	now = now.Add(2 * time.Minute)
+	say()
+	if lines != mostClosings+1 || unsaid != flood-mostClosings {
+		t.Errorf("%d lines, %d unsaid", lines, unsaid)
+	}
+	for range 100 { // windows of a minute are all said
+		now = now.Add(time.Minute)
+		say()
+	}
+	if lines != mostClosings+101 || unsaid != flood-mostClosings {
+		t.Errorf("%d lines, %d unsaid", lines, unsaid)
+	}
+}
+
 // TestReportsCannotOpen names the file.
 func TestReportsCannotOpen(t *testing.T) {
 	for _, name := range []string{t.TempDir(), filepath.Join(t.TempDir(), "no", "counts.jsonl")} {

@@ -57,6 +57,7 @@ func flowNotes(s *flows.Summary) string {
 		show.Note{Count: s.Untimed, What: "in no window for want of a time"},
 		show.Note{Count: s.Waiting, What: "messages still waiting for a template"},
 		show.Note{Count: s.Late, What: "late, or of times to come, and not counted"},
+		show.Note{Count: s.HeldEarly, What: "written before --window had passed, for want of --memory"},
 		show.Note{Count: s.Lost, What: "lost on their way"},
 		show.Note{Count: s.Dropped, What: "datagrams dropped by the kernel"},
 		show.Note{Count: s.Replayed, What: "messages that came again"},

@@ -147,10 +147,10 @@ func (f *flags) config(cmd *cobra.Command, args []string) (*Config, error) {
 	cfg.Config = verify.Config{
 		Identity: c.IdentityConfig(),
 		Window:   w.Duration, Packets: uint64(w.Packets), Edge: f.edge, Across: c.Across, Refresh: c.Refresh,
-		Memory: cli.Remembered(cmd.Flags(), f.Memory), Slice: verify.Slice{Bytes: f.slice.Bytes, Payload: f.slice.From == strip.FromPayload},
+		Memory: cli.Remembered(cmd.Flags(), "memory", f.Memory), Slice: verify.Slice{Bytes: f.slice.Bytes, Payload: f.slice.From == strip.FromPayload},
 	}
 	if f.sort.Span > 0 {
-		cfg.Sort = verify.Sort{Span: int64(f.sort.Span), Memory: f.sort.Memory, Sections: len(cfg.Inputs) == 1, Latest: f.sort.Latest()}
+		cfg.Sort = verify.Sort{Span: int64(f.sort.Span), Memory: cli.Remembered(cmd.Flags(), "sort-memory", f.sort.Memory), Sections: len(cfg.Inputs) == 1, Latest: f.sort.Latest()}
 	}
 	for _, name := range f.within.Within {
 		field, err := flow.ParsePointField(name)
