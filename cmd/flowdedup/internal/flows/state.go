@@ -49,6 +49,7 @@ type state struct {
 	last    time.Time // when the last save began
 	content bytes.Buffer
 	written chan error // nil unless a file is being written
+	failed  string     // why it could not be saved the last time, or ""
 }
 
 // resume restores what the state file has, if there is one, and the secret.
@@ -151,9 +152,7 @@ func (r *runner) save(now time.Time) {
 	select {
 	case err := <-s.written:
 		s.written = nil
-		if err != nil {
-			r.cfg.Log.Warn("the state was not saved: " + err.Error())
-		}
+		r.noteSaved(err)
 	default:
 	}
 	if s.written != nil || now.Sub(s.last) < s.every {
@@ -161,11 +160,19 @@ func (r *runner) save(now time.Time) {
 	}
 	s.last = now
 	if err := r.encode(); err != nil {
-		r.cfg.Log.Warn("the state was not saved: " + err.Error())
+		r.noteSaved(err)
 		return
 	}
 	s.written = make(chan error, 1)
 	go func() { s.written <- s.write() }()
+}
+
+// noteSaved notes whether the state was saved.
+func (r *runner) noteSaved(err error) {
+	if r.state.failed = ""; err != nil {
+		r.state.failed = err.Error()
+		r.cfg.Log.Warn("the state was not saved: " + r.state.failed)
+	}
 }
 
 // write writes the buffer. An older file stays until all is written.
