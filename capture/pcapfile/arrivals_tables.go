@@ -27,7 +27,11 @@ type refusable interface{ Refuse(reason error) error }
 // slotTables is what captures of one slot described.
 type slotTables struct {
 	points map[uint32]uint32
-	// The tables of the last one, as it had them, and their numbers.
+	description
+}
+
+// description is the tables of a capture, as it had them, and their numbers: nil for none.
+type description struct {
 	ifaces   []capture.Interface
 	sections []capture.Section
 	num      *renumbering
@@ -42,8 +46,10 @@ func (a *Arrivals) learn(in *arrival) error {
 	}
 	ifaces, sections := in.batch.Interfaces, in.batch.Sections
 	if in.num == nil {
-		in.num = at.again(in, ifaces, sections)
+		in.before = at.description
+		in.num = &renumbering{input: in.Input, name: in.Slot, points: at.points}
 	}
+	in.again(ifaces, sections)
 	more := max(len(ifaces)-len(in.num.ifaces), len(sections)-len(in.num.sections))
 	if _, peer := in.Source.(refusable); peer {
 		if err := a.admit(in.Slot, more); err != nil {
@@ -54,7 +60,9 @@ func (a *Arrivals) learn(in *arrival) error {
 		return fmt.Errorf("%s: more than %d sections or interfaces in one run are %w", a.names[in.Input], maxArrivingTables, capture.ErrNotSupported)
 	}
 	a.extend(in.num, ifaces, sections)
-	at.ifaces, at.sections, at.num = ifaces, sections, in.num
+	if in.before.num == nil || len(ifaces) == len(in.before.ifaces) && len(sections) == len(in.before.sections) {
+		at.description = description{ifaces, sections, in.num}
+	}
 	a.slots[slot{in.Input, in.Slot}] = at
 	return nil
 }
@@ -83,18 +91,22 @@ func (a *Arrivals) Full() string {
 	return fmt.Sprintf("peers have described %d sections or interfaces, as many as one run takes", maxPeersTables)
 }
 
-// again returns the numbers for a capture that begins. If it describes what the one before
-// it in its slot did, it has the numbers of that, and its descriptions are left out: one
-// that comes again and again does not fill the tables.
-func (t *slotTables) again(in *arrival, ifaces []capture.Interface, sections []capture.Section) *renumbering {
-	num := &renumbering{input: in.Input, name: in.Slot, points: t.points}
-	if len(t.ifaces) < len(ifaces) || len(t.sections) < len(sections) ||
-		!slices.Equal(t.ifaces[:len(ifaces)], ifaces) || !slices.Equal(t.sections[:len(sections)], sections) {
-		return num
+// again gives what is new in the tables of a capture the numbers that it has from the one
+// before in the same slot. If that described the same, the descriptions are left out: one that
+// comes again and again does not fill the tables. It may come in pieces.
+func (in *arrival) again(ifaces []capture.Interface, sections []capture.Section) {
+	old, i, s := &in.before, len(in.num.ifaces), len(in.num.sections)
+	if old.num == nil || len(ifaces) == i && len(sections) == s {
+		return
 	}
-	num.ifaces, num.sections = slices.Clone(t.num.ifaces[:len(ifaces)]), slices.Clone(t.num.sections[:len(sections)])
+	if len(old.ifaces) < len(ifaces) || len(old.sections) < len(sections) ||
+		!slices.Equal(old.ifaces[i:len(ifaces)], ifaces[i:]) || !slices.Equal(old.sections[s:len(sections)], sections[s:]) {
+		old.num = nil // they differ from here on
+		return
+	}
+	in.num.ifaces = append(in.num.ifaces, old.num.ifaces[i:len(ifaces)]...)
+	in.num.sections = append(in.num.sections, old.num.sections[s:len(sections)]...)
 	in.batch.Blocks = slices.DeleteFunc(in.batch.Blocks, func(k capture.Block) bool {
 		return k.Type == capture.BlockFileHeader || k.Type == capture.BlockSectionHeader || k.Type == capture.BlockInterface
 	})
-	return num
 }
