@@ -23,15 +23,20 @@ var triples = map[string]string{
 
 const maintainer = "The authors of flowdedup <flowdedup@users.noreply.github.com>"
 
+// units are the services of systemd: of live, and of flows.
+var units = []string{"flowdedup@.service", "flowdedup-flows@.service"}
+
 // packages makes a deb and an rpm for each processor of Linux.
 func (r *release) packages(platforms []platform) error {
-	unit, err := os.ReadFile(r.contrib("flowdedup@.service"))
-	if err != nil {
-		return err
-	}
-	unit = bytes.ReplaceAll(unit, []byte("/usr/local/bin/"), []byte("/usr/bin/"))
-	if err := write(r.document("unit"), unit); err != nil {
-		return err
+	for _, name := range units {
+		unit, err := os.ReadFile(r.contrib(name))
+		if err != nil {
+			return err
+		}
+		unit = bytes.ReplaceAll(unit, []byte("/usr/local/bin/"), []byte("/usr/bin/"))
+		if err := write(r.document("units", name), unit); err != nil {
+			return err
+		}
 	}
 	if err := r.changelog(); err != nil {
 		return err
@@ -123,10 +128,13 @@ func (r *release) contents(p platform, format string) (files.Contents, error) {
 		add(r.document("completion", shell), to, 0o644, "")
 	}
 	add(strings.Repeat("../", strings.Count(extcap, "/")-1)+"bin/flowdedup", extcap+"/flowdedup-extcap", 0, files.TypeSymlink)
-	add(r.document("unit"), "/usr/lib/systemd/system/flowdedup@.service", 0o644, "")
+	for _, name := range units {
+		add(r.document("units", name), "/usr/lib/systemd/system/"+name, 0o644, "")
+	}
 	add("", "/etc/flowdedup", 0o755, files.TypeDir)
 	const doc = "/usr/share/doc/flowdedup/"
 	add(r.contrib("example.conf"), doc+"examples/eth0.conf", 0o644, "")
+	add(r.contrib("example-flows.conf"), doc+"examples/flows-edge.conf", 0o644, "")
 	add(r.contrib("grafana-dashboard.json"), doc+"examples/grafana-dashboard.json", 0o644, "")
 	add(r.contrib("prometheus-alerts.yml"), doc+"examples/prometheus-alerts.yml", 0o644, "")
 	add(filepath.Join(r.root, "cmd/flowdedup/doc/changes.md"), doc+"changes.md", 0o644, "")

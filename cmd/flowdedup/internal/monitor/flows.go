@@ -29,9 +29,10 @@ const flowPageEvery = 5 * time.Second
 // people.
 func ListenFlows(flag, addr string, page func(io.Writer, *flows.Summary) error) (s *FlowServer, err error) {
 	s = new(FlowServer)
+	metrics := flowMetrics()
 	s.Server, err = web.Listen(flag, addr, web.Content{
 		Page: func(w io.Writer) error {
-			summary := s.latest()
+			summary := s.status().Summary
 			if summary == nil {
 				summary = new(flows.Summary)
 			}
@@ -39,8 +40,8 @@ func ListenFlows(flag, addr string, page func(io.Writer, *flows.Summary) error) 
 		},
 		Refresh: flowPageEvery, Health: s.health,
 		Metrics: func(w io.Writer) error {
-			if summary := s.latest(); summary != nil {
-				return web.WriteMetrics(w, flowMetrics(), summary)
+			if last := s.status(); last.Summary != nil {
+				return web.WriteMetrics(w, metrics, last)
 			}
 			return nil
 		},
@@ -58,11 +59,21 @@ func (s *FlowServer) Update(summary *flows.Summary) {
 	}
 }
 
-// latest returns the last summary, nil before the first.
-func (s *FlowServer) latest() *flows.Summary {
+// flowStatus is a summary, nil before the first, and when it was given.
+type flowStatus struct {
+	*flows.Summary
+	now time.Time
+}
+
+// started is when the run began.
+func (s *flowStatus) started() time.Time {
+	return s.now.Add(-time.Duration(s.Seconds * float64(time.Second)))
+}
+
+func (s *FlowServer) status() *flowStatus {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.last
+	return &flowStatus{s.last, s.updated}
 }
 
 // health says what fails now, and what was lost lately.

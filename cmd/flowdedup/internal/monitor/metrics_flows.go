@@ -7,26 +7,30 @@ import (
 )
 
 // flowMetric is one of a run on flow records. Its name lacks "flowdedup_flows_".
-type flowMetric web.Metric[*flows.Summary]
+type flowMetric web.Metric[*flowStatus]
 
 // flowMetrics returns all metrics of a run on flow records, sorted by name.
-func flowMetrics() []web.Metric[*flows.Summary] {
-	var all []web.Metric[*flows.Summary]
+func flowMetrics() []web.Metric[*flowStatus] {
+	var all []web.Metric[*flowStatus]
 	for _, m := range flowTable {
 		m.Name = "flowdedup_flows_" + m.Name
-		all = append(all, web.Metric[*flows.Summary](m))
+		all = append(all, web.Metric[*flowStatus](m))
 	}
-	return all
+	return append(all,
+		web.Metric[*flowStatus]{Name: "flowdedup_" + statusName, Help: statusHelp, Kind: gauge,
+			Values: func(s *flowStatus, give func(float64, ...string)) { give(web.UnixSeconds(s.now)) }},
+		web.Metric[*flowStatus]{Name: "flowdedup_" + startName, Help: startHelp, Kind: gauge,
+			Values: func(s *flowStatus, give func(float64, ...string)) { give(web.UnixSeconds(s.started())) }})
 }
 
 // ofFlows gives one value.
-func ofFlows(of func(s *flows.Summary) uint64) func(*flows.Summary, func(float64, ...string)) {
-	return func(s *flows.Summary, give func(float64, ...string)) { give(float64(of(s))) }
+func ofFlows(of func(s *flows.Summary) uint64) func(*flowStatus, func(float64, ...string)) {
+	return func(s *flowStatus, give func(float64, ...string)) { give(float64(of(s.Summary))) }
 }
 
 // eachFlowPoint gives a value per point.
-func eachFlowPoint(of func(p *flows.PointSummary) float64) func(*flows.Summary, func(float64, ...string)) {
-	return func(s *flows.Summary, give func(float64, ...string)) {
+func eachFlowPoint(of func(p *flows.PointSummary) float64) func(*flowStatus, func(float64, ...string)) {
+	return func(s *flowStatus, give func(float64, ...string)) {
 		for i := range s.Points {
 			give(of(&s.Points[i]), s.Points[i].Name)
 		}
@@ -34,8 +38,8 @@ func eachFlowPoint(of func(p *flows.PointSummary) float64) func(*flows.Summary, 
 }
 
 // ofFlowPeers gives a value of runs that peers connect to.
-func ofFlowPeers(of func(p *netio.ReceiverStats) float64) func(*flows.Summary, func(float64, ...string)) {
-	return func(s *flows.Summary, give func(float64, ...string)) {
+func ofFlowPeers(of func(p *netio.ReceiverStats) float64) func(*flowStatus, func(float64, ...string)) {
+	return func(s *flowStatus, give func(float64, ...string)) {
 		if s.ReceiverStats != nil {
 			give(of(s.ReceiverStats))
 		}
@@ -43,8 +47,8 @@ func ofFlowPeers(of func(p *netio.ReceiverStats) float64) func(*flows.Summary, f
 }
 
 // ofRelay gives a value of runs that send messages on.
-func ofRelay(of func(r *flows.RelaySummary) uint64) func(*flows.Summary, func(float64, ...string)) {
-	return func(s *flows.Summary, give func(float64, ...string)) {
+func ofRelay(of func(r *flows.RelaySummary) uint64) func(*flowStatus, func(float64, ...string)) {
+	return func(s *flowStatus, give func(float64, ...string)) {
 		if s.Relayed != nil {
 			give(float64(of(s.Relayed)))
 		}
@@ -60,7 +64,7 @@ var flowTable = []flowMetric{
 	{"copies_total", "Records that were copies.", counter, nil, ofFlows(func(s *flows.Summary) uint64 { return s.Copies })},
 	{"datagrams_dropped_total", "Datagrams that the kernel dropped because a buffer was full.", counter, nil, ofFlows(func(s *flows.Summary) uint64 { return s.Dropped })},
 	{"failing", "1 while /healthz names a failure of an input or of the state.", gauge, nil,
-		func(s *flows.Summary, give func(float64, ...string)) {
+		func(s *flowStatus, give func(float64, ...string)) {
 			give(float64(min(len(s.Failing), 1)))
 		}},
 	{"foreign_packets_total", "Packets without a message of flow records.", counter, nil, ofFlows(func(s *flows.Summary) uint64 { return s.Foreign })},
@@ -88,7 +92,7 @@ var flowTable = []flowMetric{
 	{"unchecked_total", "Records that passed unchecked.", counter, nil, ofFlows(func(s *flows.Summary) uint64 { return s.Unchecked })},
 	{"undecodable_total", "Records, sets and messages that could not be read.", counter, nil, ofFlows(func(s *flows.Summary) uint64 { return s.Undecodable })},
 	{"unread_total", "Values of text that were there and could not be read.", counter, []string{"field"},
-		func(s *flows.Summary, give func(float64, ...string)) {
+		func(s *flowStatus, give func(float64, ...string)) {
 			for _, u := range s.Unread {
 				give(float64(u.Values), u.Field)
 			}

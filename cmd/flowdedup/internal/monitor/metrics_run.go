@@ -16,11 +16,15 @@ import (
 // of unknown, and includes their first duplicates.
 var commonProtocols = []string{"tcp", "udp", "icmp", "icmpv6", "non_ip"}
 
+// All kinds of runs have these metrics.
+const (
+	startName, startHelp   = "start_time_seconds", "When the run began, in seconds since the epoch."
+	statusName, statusHelp = "last_status_timestamp_seconds", "When all the other values were taken, in seconds since the epoch."
+)
+
 var trafficMetrics = []metric{
-	{"start_time_seconds", "When the run began, in seconds since the epoch.", gauge, nil,
-		singleValue(func(s *live.Status) float64 { return web.UnixSeconds(s.Started) })},
-	{"last_status_timestamp_seconds", "When all the other values were taken, in seconds since the epoch.", gauge, nil,
-		singleValue(func(s *live.Status) float64 { return web.UnixSeconds(s.Now) })},
+	{startName, startHelp, gauge, nil, singleValue(func(s *live.Status) float64 { return web.UnixSeconds(s.Started) })},
+	{statusName, statusHelp, gauge, nil, singleValue(func(s *live.Status) float64 { return web.UnixSeconds(s.Now) })},
 	{"packets_total", "Packets judged.", counter, nil,
 		singleValue(func(s *live.Status) float64 { return float64(s.PacketsIn) })},
 	{"bytes_total", "Captured bytes of the packets judged.", counter, nil,
@@ -185,6 +189,8 @@ var networkMetrics = []metric{
 		eachAddress(func(n *netio.ReceiverStats) float64 { return float64(n.Connected) })},
 	{"input_peers_dropped_total", "Peers that were refused, sent no capture, or broke off.", counter, networkLabel,
 		eachAddress(func(n *netio.ReceiverStats) float64 { return float64(n.PeersDropped) })},
+	{"input_full", "1 while no further peer can be taken.", gauge, networkLabel,
+		eachAddress(func(n *netio.ReceiverStats) float64 { return failureGauge(n.Full) })},
 	{"input_late_packets_total", "Packets that came after later ones of other inputs.", counter, networkLabel,
 		func(s *live.Status, give func(float64, ...string)) {
 			for i := range s.Networks {

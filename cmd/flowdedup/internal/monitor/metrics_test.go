@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	dto "github.com/prometheus/client_model/go"
@@ -86,6 +87,7 @@ func wholeFlows() *flows.Summary {
 		ReceiverStats: &netio.ReceiverStats{Peers: 19, Connected: 20, PeersDropped: 21},
 		Relayed:       &flows.RelaySummary{To: "udp://192.0.2.9:2055", Messages: 22, Failed: 23},
 		Failing:       []string{"state x: disk full"},
+		Seconds:       99.5,
 	}
 }
 
@@ -93,7 +95,7 @@ func wholeFlows() *flows.Summary {
 // their names and order.
 func TestFlowMetrics(t *testing.T) {
 	all := flowMetrics()
-	text := write(t, all, wholeFlows())
+	text := write(t, all, &flowStatus{wholeFlows(), time.Unix(1_700_000_100, 0)})
 	golden(t, "metrics-flows.txt", string(text))
 	problems, err := promlint.New(bytes.NewReader(text)).Lint()
 	if err != nil || len(problems) > 0 {
@@ -102,10 +104,10 @@ func TestFlowMetrics(t *testing.T) {
 	if families := parse(t, text); len(families) != len(all) {
 		t.Errorf("%d metrics of %d", len(families), len(all))
 	}
-	if !slices.IsSortedFunc(all, func(a, b web.Metric[*flows.Summary]) int { return strings.Compare(a.Name, b.Name) }) {
+	if !slices.IsSortedFunc(all, func(a, b web.Metric[*flowStatus]) int { return strings.Compare(a.Name, b.Name) }) {
 		t.Error("they are not sorted")
 	}
-	parse(t, write(t, all, new(flows.Summary)))
+	parse(t, write(t, all, &flowStatus{Summary: new(flows.Summary)}))
 }
 
 // TestMetricsOfNothing writes metrics of a status that lacks parts.
