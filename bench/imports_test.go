@@ -83,6 +83,7 @@ var layers = map[string][]string{
 	// What the command and the hub have in common, which is a module of its own.
 	"cmd/flowdedup/page": {},
 	"cmd/flowdedup/once": {},
+	"cmd/flowdedup/web":  {},
 	"bench":              {"capture", "engine", "layout", "asm", "bench"},
 	"bench/chart":        {},
 	"bench/workload":     {"bench"},
