@@ -9,13 +9,20 @@ build:
 hub:
 	cd engine/cluster && CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o ../../flowdedup-hub ./cmd/flowdedup-hub
 
-# The program and its man pages; DESTDIR goes before all of it, for packages.
+# The program, its man pages, and on Linux the units of systemd; DESTDIR goes before all of
+# it, for packages.
 PREFIX ?= /usr/local
 install: build man
 	install -D flowdedup $(DESTDIR)$(PREFIX)/bin/flowdedup
 	for page in man/*.[17]; do \
 		install -D -m 644 $$page $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page#man/} || exit; \
 	done
+	if [ "$$(uname)" = Linux ]; then \
+		mkdir -p $(DESTDIR)$(PREFIX)/lib/systemd/system || exit; \
+		for unit in flowdedup@.service flowdedup-flows@.service; do \
+			sed 's|/usr/local/bin/|$(PREFIX)/bin/|' cmd/flowdedup/contrib/$$unit >$(DESTDIR)$(PREFIX)/lib/systemd/system/$$unit || exit; \
+		done; \
+	fi
 
 # A release of the last commit: programs, packages, images, recipes, checksums, in dist/
 # (PLATFORM=linux/amd64 for one alone, and no recipes). dist-test makes it twice, compares, and installs and runs it in clean roots, of

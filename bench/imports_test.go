@@ -85,6 +85,7 @@ var layers = map[string][]string{
 	"cmd/flowdedup/once":         {},
 	"cmd/flowdedup/help":         {},
 	"cmd/flowdedup/settings":     {},
+	"cmd/flowdedup/web":          {},
 	"cmd/flowdedup/version":      {},
 	"cmd/flowdedup/doc/man/roff": {"cmd/flowdedup/help"},
 	// What tests alone import.

@@ -32,10 +32,8 @@ func (s *Sender) join(conn net.Conn, name string) *peer {
 	if s.closing || len(s.peers) == maxPeers {
 		return nil
 	}
-	if len(s.head) > 0 {
-		p.chunks = append(p.chunks, &chunk{data: s.head[:len(s.head):len(s.head)]})
-		p.queued = len(s.head)
-	}
+	p.chunks = append(p.chunks, &chunk{data: s.head[:len(s.head):len(s.head)]})
+	p.queued = len(s.head)
 	s.peers[p] = true
 	s.changed.Broadcast()
 	s.running.Go(func() { s.serve(p) })

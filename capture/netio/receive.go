@@ -31,7 +31,8 @@ type ReceiverConfig struct {
 	// on any goroutine.
 	Warn func(error)
 	// Begin makes the source of what a peer sends, once it has connected. Nil means captures.
-	// What it returns has its content from r alone. The first bytes may take long to come.
+	// What it returns has its content from r alone. It reads the first header of the content:
+	// a peer counts as one that sends something once Begin has returned.
 	Begin func(r io.Reader, name string, from netip.AddrPort) (capture.Source, error)
 }
 
@@ -55,11 +56,16 @@ const (
 	maxSilent  = 64
 )
 
+// headerTime is how long a peer of a listener may take for the TLS handshake and the first
+// header.
+const headerTime = 10 * time.Second
+
 // ReceiverStats counts the peers of a Receiver.
 type ReceiverStats struct {
 	Peers        uint64 `json:"peers"`         // connections so far
 	Connected    int    `json:"connected"`     // of them, those that there are now
 	PeersDropped uint64 `json:"dropped_peers"` // those that were refused, sent no capture, or broke off
+	Full         string `json:"-"`             // why no further peer can be taken now, or ""
 }
 
 // Receiver is an address that streams come from.
@@ -73,6 +79,7 @@ type Receiver struct {
 	conn     net.Conn         // that was made by Open, or nil
 	listener *net.TCPListener // or nil
 	secure   *tls.Config      // of the listener, or nil
+	header   time.Duration    // headerTime
 
 	mu       sync.Mutex
 	places   map[string]bool // of streams
@@ -89,7 +96,7 @@ func Open(ctx context.Context, addr Address, cfg ReceiverConfig) (r *Receiver, e
 	if cfg.Begin == nil {
 		cfg.Begin = cfg.beginCapture
 	}
-	r = &Receiver{addr: addr, cfg: cfg, places: map[string]bool{}, ended: make(chan bool, 1)}
+	r = &Receiver{addr: addr, cfg: cfg, places: map[string]bool{}, ended: make(chan bool, 1), header: headerTime}
 	switch {
 	case addr.listen:
 		r.listener, r.secure, err = listen(ctx, addr, cfg.TLS)
@@ -133,11 +140,17 @@ func (r *Receiver) add(s *stream, slot string) {
 	r.to.Add(pcapfile.Arrival{Source: s, Input: r.input, Slot: slot})
 }
 
-// Stats returns the counts of peers. It may be called on any goroutine.
+// Stats returns the counts of peers. It may be called on any goroutine after Start.
 func (r *Receiver) Stats() ReceiverStats {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.stats
+	s := r.stats
+	if r.listener != nil && len(r.places)-len(r.silent) >= maxStreams {
+		s.Full = fmt.Sprintf("%d streams are read already", maxStreams)
+	} else if r.to != nil {
+		s.Full = r.to.Full()
+	}
+	return s
 }
 
 // count counts a peer that has come (1) or left (-1), and why it left unless it was done.
@@ -272,7 +285,7 @@ func (r *Receiver) admit(conn net.Conn) {
 		return
 	}
 	s := newStream(name, conn, r.cfg.Begin, func(s *stream, err error) error { return r.left(s, place, err) })
-	s.ready, s.sound = completer(r.secure), r.speaks
+	s.ready, s.sound, s.within = completer(r.secure), r.speaks, r.header
 	s.host, _, _ = strings.Cut(place, "#")
 	excess := r.listens(s)
 	r.add(s, place)

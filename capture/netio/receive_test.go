@@ -212,9 +212,11 @@ func TestReceiveRefuses(t *testing.T) {
 		wait.Until(t, "its packet", func() bool { return all.n.Load() == int64(min(i+1, maxStreams)) })
 	}
 	w.await(t, "refused: 64 streams are read already")
-	if s := r.Stats(); s != (ReceiverStats{Peers: maxStreams, Connected: maxStreams, PeersDropped: 1}) {
+	if s := r.Stats(); s != (ReceiverStats{Peers: maxStreams, Connected: maxStreams, PeersDropped: 1, Full: "64 streams are read already"}) {
 		t.Errorf("%+v", s)
 	}
+	conns[0].Close()
+	wait.Until(t, "room", func() bool { return r.Stats().Full == "" })
 	a.Stop()
 	if _, err := all.all(); err != nil {
 		t.Error(err)

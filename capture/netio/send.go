@@ -1,6 +1,7 @@
 package netio
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -45,9 +46,10 @@ type SenderStats struct {
 	Dropped uint64 // peers that were too slow
 }
 
-// Sender sends packets to peers as one pcapng section. A peer that connects late gets the
-// section header and the descriptions of all interfaces first, then the next packets. Its
-// Write, Flush and Close are for one goroutine.
+// Sender sends packets to peers as one pcapng section. A peer gets the section header at once,
+// so that it knows a sensor from a stranger before there is a packet. One that connects late
+// gets the descriptions of all interfaces, too, then the next packets. Its Write, Flush and
+// Close are for one goroutine.
 type Sender struct {
 	addr     Address
 	cfg      SenderConfig
@@ -57,11 +59,12 @@ type Sender struct {
 	running  sync.WaitGroup
 	writer   capture.Writer
 	encoded  []byte // by the writer, in a Write
+	began    bool   // the writer has written the section header
 
 	mu      sync.Mutex
 	changed *sync.Cond // a peer came, left or took something
 	peers   map[*peer]bool
-	head    []byte // what a late peer gets first
+	head    []byte // what a peer gets first
 	stats   SenderStats
 	seen    uint64 // packets of the writer that were handed out
 	failed  error  // of the one peer, where it does not come again
@@ -71,7 +74,7 @@ type Sender struct {
 // OpenSender connects, or begins to listen. Unless packets are live it waits for the first
 // peer until ctx is done. Errors name the address.
 func OpenSender(ctx context.Context, addr Address, cfg SenderConfig) (*Sender, error) {
-	s := &Sender{addr: addr, cfg: cfg, peers: map[*peer]bool{}}
+	s := &Sender{addr: addr, cfg: cfg, peers: map[*peer]bool{}, head: capture.AppendSectionHeader(nil)}
 	s.changed = sync.NewCond(&s.mu)
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	// As if from interfaces that are made later: these may come at any time.
@@ -152,6 +155,10 @@ func (s *Sender) handOut() error {
 	defer s.mu.Unlock()
 	packets := s.writer.Written() - s.seen
 	s.seen += packets
+	if !s.began && len(s.encoded) > 0 {
+		s.began = true
+		s.encoded, _ = bytes.CutPrefix(s.encoded, s.head) // peers have it
+	}
 	if len(s.encoded) > 0 {
 		c := &chunk{data: s.encoded, packets: packets}
 		s.encoded = make([]byte, 0, len(s.encoded)+len(s.encoded)/8)

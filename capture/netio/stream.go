@@ -2,11 +2,15 @@ package netio
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/netip"
+	"os"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
 )
@@ -19,6 +23,7 @@ type stream struct {
 	ready  func(context.Context, net.Conn) (net.Conn, error) // nil if it is complete
 	begin  begin
 	sound  func(*stream) error // called once the header has come; may be nil
+	within time.Duration       // of the begin, in which the header is to come; 0 for any time
 	host   string              // of the peer, if it is one of several
 	ended  func(s *stream, err error) error
 	once   sync.Once // for ended
@@ -43,7 +48,21 @@ func newStream(name string, conn net.Conn, begin begin, ended func(*stream, erro
 }
 
 // open completes the connection, and reads the header.
-func (s *stream) open() (err error) {
+func (s *stream) open() error {
+	if s.within == 0 {
+		return s.complete()
+	}
+	// These fail only if the connection was closed, as the next read says.
+	_ = s.raw.SetReadDeadline(time.Now().Add(s.within))
+	err := s.complete()
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		err = &capture.ReadError{Input: s.name, Err: fmt.Errorf("no header within %v of the connection", s.within)}
+	}
+	_ = s.raw.SetReadDeadline(time.Time{})
+	return err
+}
+
+func (s *stream) complete() (err error) {
 	if s.ready != nil {
 		if s.conn, err = s.ready(s.ctx, s.raw); err != nil {
 			return &capture.ReadError{Input: s.name, Err: err}

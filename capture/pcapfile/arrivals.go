@@ -26,6 +26,8 @@ type Arrivals struct {
 	latest    int64      // the latest time that was delivered
 	slots     map[slot]*slotTables
 	described map[string]int  // sections or interfaces, by peer
+	ofPeers   int             // their sum
+	full      atomic.Bool     // a peer found no room for its sections or interfaces
 	changed   chan struct{}   // something was added, has come or has ended
 	counts    []arrivalCounts // by input
 

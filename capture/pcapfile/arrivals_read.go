@@ -16,6 +16,7 @@ type arrival struct {
 	arrived time.Time      // of that batch
 	silent  time.Time      // since when it has nothing to deliver
 	last    int64          // its latest time that was delivered
+	before  description    // the capture before it in its slot, as far as that described the same
 	full    chan arrivedBatch
 	free    chan *capture.Batch
 	err     error // why it ended; valid once full is closed

@@ -75,17 +75,32 @@ func (s *Stream) Next(b *capture.Batch) error {
 	}
 }
 
-// message appends the next message. It consumes nothing if there is an error.
-func (s *Stream) message(b *capture.Batch, now int64) error {
+// Await waits for the header of the next message. It returns an error if another thing comes,
+// and io.EOF if nothing does. It consumes nothing.
+func (s *Stream) Await() error {
+	_, err := s.header()
+	return err
+}
+
+func (s *Stream) header() ([]byte, error) {
 	head, err := s.r.Peek(headIPX)
 	switch {
 	case err == io.EOF && len(head) == 0:
-		return io.EOF
+		return nil, io.EOF
 	case err != nil:
-		return s.located(err, len(head), headIPX)
+		return nil, s.located(err, len(head), headIPX)
 	case !IsStream(head):
-		return &capture.InputError{Input: s.name, Offset: s.done.Load(), Header: s.done.Load() == 0,
+		return nil, &capture.InputError{Input: s.name, Offset: s.done.Load(), Header: s.done.Load() == 0,
 			Err: fmt.Errorf("%w: not an IPFIX message", capture.ErrDamaged)}
+	}
+	return head, nil
+}
+
+// message appends the next message. It consumes nothing if there is an error.
+func (s *Stream) message(b *capture.Batch, now int64) error {
+	head, err := s.header()
+	if err != nil {
+		return err
 	}
 	size := int(binary.BigEndian.Uint16(head[2:]))
 	data, err := s.r.Peek(size)

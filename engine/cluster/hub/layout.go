@@ -200,6 +200,17 @@ func (l *layout) owner(number int) record {
 	return l.slices[sliceKey(number)]
 }
 
+// unowned returns how many slices belong to no hub that lives.
+func (l *layout) unowned(count int, now time.Time) (n int) {
+	live := l.live(now)
+	for number := range count {
+		if _, lives := slices.BinarySearch(live, l.owner(number).Hub); !lives {
+			n++
+		}
+	}
+	return n
+}
+
 func sliceKey(number int) string { return fmt.Sprintf("s%03d", number) }
 
 // renew says that a hub lives.

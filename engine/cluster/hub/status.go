@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -110,6 +111,26 @@ type SliceStatus struct {
 
 // Status describes this hub alone.
 func (h *Hub) Status() Status { return merge(h.settings, []part{h.part()}) }
+
+// Failures says what keeps packets of sites from being checked, nothing if all is well. It may
+// be called by any goroutine.
+func (h *Hub) Failures() []string {
+	now := time.Now()
+	switch {
+	case !h.conn.IsConnected() || !h.sites.IsConnected():
+		return []string{"there is no connection to the NATS server"}
+	case !h.mayAnswer(now):
+		return []string{"the lease of this hub is not renewed, so it does not answer"}
+	}
+	var all []string
+	if n := h.layout.unowned(h.settings.Slices, now); n > 0 {
+		all = append(all, fmt.Sprintf("%d of %d slices have no hub", n, h.settings.Slices))
+	}
+	if h.unnoted.Load() {
+		all = append(all, "journals take no requests")
+	}
+	return all
+}
 
 // merge puts the parts of all hubs together.
 func merge(s Settings, parts []part) Status {

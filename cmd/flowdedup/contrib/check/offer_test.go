@@ -31,23 +31,25 @@ func (m *metric) names() []string {
 // everySeries are the labels that Prometheus adds to everything that it scrapes.
 var everySeries = []string{"instance", "job"}
 
-// offer returns the metrics of a scrape: those that the test of monitor found, and those
-// of every Go program.
+// offer returns the metrics of scrapes: those that the tests of monitor found, of both kinds
+// of runs, and those of every Go program.
 func offer(t *testing.T) map[string]*metric {
 	t.Helper()
-	file, err := os.Open("../../internal/monitor/testdata/metrics.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	parser := expfmt.NewTextParser(model.UTF8Validation)
-	ours, err := parser.TextToMetricFamilies(file)
-	if err != nil {
-		t.Fatal(err)
-	}
 	all := map[string]*metric{"up": {}}
-	for _, family := range ours {
-		all[family.GetName()] = read(family)
+	for _, name := range []string{"metrics.txt", "metrics-flows.txt"} {
+		file, err := os.Open("../../internal/monitor/testdata/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		parser := expfmt.NewTextParser(model.UTF8Validation)
+		ours, err := parser.TextToMetricFamilies(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, family := range ours {
+			all[family.GetName()] = read(family)
+		}
 	}
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))

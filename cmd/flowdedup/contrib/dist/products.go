@@ -37,7 +37,8 @@ var products = []*product{
 			"files and from live traffic, and counts distinct addresses and flows per hour.",
 		documentation: "https://github.com/flowdedup/flowdedup/tree/HEAD/cmd/flowdedup/doc",
 		examples: map[string]string{
-			"eth0.conf": "example.conf", "grafana-dashboard.json": "grafana-dashboard.json", "prometheus-alerts.yml": "prometheus-alerts.yml",
+			"eth0.conf": "example.conf", "flows-edge.conf": "example-flows.conf",
+			"grafana-dashboard.json": "grafana-dashboard.json", "prometheus-alerts.yml": "prometheus-alerts.yml",
 		},
 		// For filter expressions, and to set a capability.
 		suggests: map[string][]string{"deb": {"tcpdump", "libcap2-bin"}, "rpm": {"tcpdump", "libcap"}},

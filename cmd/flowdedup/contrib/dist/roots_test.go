@@ -87,7 +87,8 @@ func TestDebian(t *testing.T) {
 	recipes(t, dir, "flowdedup")
 	for _, name := range []string{
 		"/usr/share/man/man1/flowdedup-live.1.gz", "/usr/share/bash-completion/completions/flowdedup",
-		"/usr/lib/systemd/system/flowdedup@.service", "/usr/lib/x86_64-linux-gnu/wireshark/extcap/flowdedup-extcap",
+		"/usr/lib/systemd/system/flowdedup@.service", "/usr/lib/systemd/system/flowdedup-flows@.service",
+		"/usr/share/doc/flowdedup/examples/flows-edge.conf", "/usr/lib/x86_64-linux-gnu/wireshark/extcap/flowdedup-extcap",
 	} {
 		if _, err := os.Stat(dir + name); err != nil {
 			t.Error(err)

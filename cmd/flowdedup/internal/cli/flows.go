@@ -20,6 +20,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/monitor"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/report"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
 	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/layout"
 )
@@ -56,6 +57,7 @@ type flowsFlags struct {
 	reports      string
 	state        string
 	stateEvery   time.Duration
+	mismatch     string
 }
 
 func NewFlows(e *Env) *cobra.Command {
@@ -133,7 +135,7 @@ func (f *flowsFlags) run(cmd *cobra.Command, e *Env, args []string) error {
 	e.Quiet = f.quiet
 	cfg := flows.Config{
 		Inputs: inputs, Listen: f.listen.datagrams, Streams: f.listen.streams, Sockets: min(runtime.GOMAXPROCS(0), maxFlowSockets), Format: f.format, Map: f.mapping, Times: f.times, Inner: f.inner, KeyGiven: cmd.Flags().Changed("key"), Policy: f.policy, Window: f.window, Waiting: f.growing(),
-		Output: f.output, CSV: f.csv, Rotate: f.rotate.options(), Relay: f.relay, Spoof: f.spoof, Inspect: f.inspect, State: f.state, StateEvery: f.stateEvery, Log: e.Logger(),
+		Output: f.output, CSV: f.csv, Rotate: f.rotate.options(), Relay: f.relay, Spoof: f.spoof, Inspect: f.inspect, State: f.state, StateEvery: f.stateEvery, BeginAnew: f.mismatch == "begin", Log: e.Logger(),
 		Match: match.Config{
 			Key: f.key, Points: f.points, NAT: f.nat, OwnerTimeout: f.ownerTimeout, Prefer: f.prefer.exporters,
 			PreferSampling: f.prefer.sampling, Memory: f.memory, Secret: f.secret,
@@ -202,21 +204,42 @@ func (f *flowsFlags) openReports(ctx context.Context, cfg *flows.Config) error {
 	return nil
 }
 
-// show serves the status of the run over HTTP, if that was asked for, and returns what ends
-// it.
+// show gives the status of the run to the service manager, if there is one, and serves it over
+// HTTP, if that was asked for. It returns what ends both.
 func (f *flowsFlags) show(cfg *flows.Config) (end func(), err error) {
-	if f.serve == "" {
+	notifier, err := monitor.NewNotifier()
+	if err != nil {
+		cfg.Log.Warn("cannot notify the service manager", "error", err)
+	}
+	var server *monitor.FlowServer
+	if f.serve != "" {
+		server, err = monitor.ListenFlows("--serve", f.serve, report.FlowsPage)
+		if errors.Is(err, web.ErrAddress) {
+			return nil, &usageError{err}
+		} else if err != nil {
+			return nil, err
+		}
+		cfg.Log.Info("serving", "url", "http://"+server.Addr().String()+"/")
+	}
+	if notifier == nil && server == nil {
 		return func() {}, nil
 	}
-	server, err := monitor.ListenFlows("--serve", f.serve, report.FlowsPage)
-	if errors.Is(err, monitor.ErrAddress) {
-		return nil, &usageError{err}
-	} else if err != nil {
-		return nil, err
+	cfg.Status = func(s *flows.Summary) {
+		if notifier != nil {
+			notifier.UpdateFlows(s)
+		}
+		if server != nil {
+			server.Update(s)
+		}
 	}
-	cfg.Status = server.Update
-	cfg.Log.Info("serving", "url", "http://"+server.Addr().String()+"/")
-	return func() { _ = server.Close() }, nil // a scrape that was cut off does not make the run fail
+	return func() {
+		if server != nil {
+			_ = server.Close() // a scrape that was cut off does not make the run fail
+		}
+		if notifier != nil {
+			_ = notifier.Close() // nothing is left to send
+		}
+	}, nil
 }
 
 // readBoundary reads the interfaces of --boundary.

@@ -77,13 +77,15 @@ func (f *flowsFlags) registerFlows(cmd *cobra.Command) {
 	fs.Var(NewParsed(&f.memory, "64MiB", "size", ParseMemory), "memory", "memory for flows: 200MB hold ten million")
 	f.stateEvery = time.Minute
 	fs.Var(NewParsed(&f.stateEvery, "1m", "duration", parseEvery), "state-every", "how often to save the state, besides at the end")
-	GroupAdvanced.Add(fs, "state-every", "owner-timeout", "start-delta", "duration-delta", "packets-delta", "bytes-delta", "memory")
+	f.mismatch = "refuse"
+	fs.Var(NewParsed(&f.mismatch, "refuse", "what", OneOf("refuse", "begin")), "state-mismatch", "what a state of other settings does: refuse,\nor begin anew and keep it under another name")
+	GroupAdvanced.Add(fs, "state-every", "state-mismatch", "owner-timeout", "start-delta", "duration-delta", "packets-delta", "bytes-delta", "memory")
 	completeKeys(cmd, keysOfRecords)
 	CompleteWords(cmd, map[string][]string{
 		"listen": {":2055", ":4739", ":6343", "tcp-listen://:4739"}, "format": flows.Formats(), "policy": flows.Policies(),
 		"key": {"flow", "biflow", "flow+vlan", "flow+vrf", "flow+tos"}, "point": {"exporter", "direction", "interface", "same"},
 		"prefer": {"sampling"}, "window": {"10s", "1m"}, "owner-timeout": {"2m", "10m"}, "memory": {"64MiB", "200MB", "1GiB"},
-		"to": {"udp://"},
+		"to": {"udp://"}, "state-mismatch": {"refuse", "begin"},
 	})
 }
 

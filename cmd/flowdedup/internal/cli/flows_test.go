@@ -258,7 +258,7 @@ func checkFlowsState(t *testing.T, policy, otherPolicy string) {
 	for name, args := range map[string][]string{
 		"key": {"--policy", policy, "--key", "biflow"}, "point": {"--policy", policy, "--point", "direction"}, "policy": {"--policy", otherPolicy},
 	} {
-		if _, stderr, code := run(append([]string{"flows", one, "--state", state}, args...)...); code != exitFailed || !strings.Contains(stderr, "cannot be resumed") {
+		if _, stderr, code := run(append([]string{"flows", one, "--state", state}, args...)...); code != exitUsage || !strings.Contains(stderr, "cannot be resumed") {
 			t.Errorf("another %s: exit code %d: %s", name, code, stderr)
 		}
 	}
@@ -268,15 +268,45 @@ func checkFlowsState(t *testing.T, policy, otherPolicy string) {
 		if err := os.WriteFile(state, damaged, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, stderr, code := run("flows", one, "--state", state, "--policy", policy); code != exitFailed || strings.Count(stderr, "\n") != 1 {
+		if _, stderr, code := run("flows", one, "--state", state, "--policy", policy); code != exitUsage || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("byte %d: exit code %d: %s", at, code, stderr)
 		}
 	}
 	if err := os.WriteFile(state, whole[:len(whole)/2], 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, stderr, code := run("flows", one, "--state", state, "--policy", policy); code != exitFailed || strings.Count(stderr, "\n") != 1 {
+	if _, stderr, code := run("flows", one, "--state", state, "--policy", policy); code != exitUsage || strings.Count(stderr, "\n") != 1 {
 		t.Errorf("half of it: exit code %d: %s", code, stderr)
+	}
+	checkBeginAnew(t, one, state, policy, otherPolicy, whole)
+}
+
+// checkBeginAnew has states that do not fit set aside, and the runs begin anew.
+func checkBeginAnew(t *testing.T, in, state, policy, otherPolicy string, whole []byte) {
+	t.Helper()
+	for i, c := range []struct {
+		name, policy string
+		saved        []byte
+	}{{"half", policy, whole[:len(whole)/2]}, {"text", policy, []byte("x")}, {"policy", otherPolicy, whole}} {
+		if err := os.WriteFile(state, c.saved, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		stdout, stderr, code := run("flows", "--json", in, "--state", state, "--state-mismatch", "begin", "--policy", c.policy)
+		if code != exitDone || !strings.Contains(stderr, "begins anew") || !strings.Contains(stdout, `"copies":0`) {
+			t.Errorf("%s: exit code %d: %s%s", c.name, code, stderr, stdout)
+		}
+		if aside := mustReadFile(t, fmt.Sprintf("%s.mismatch_%03d", state, i+1)); !bytes.Equal(aside, c.saved) {
+			t.Errorf("%s: %d bytes are kept, want %d", c.name, len(aside), len(c.saved))
+		}
+	}
+	// Another --memory always fits, or begins anew.
+	if err := os.WriteFile(state, whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, memory := range []string{"128MiB", "16MiB"} {
+		if _, stderr, code := run("flows", in, "--state", state, "--state-mismatch", "begin", "--policy", policy, "--memory", memory); code != exitDone {
+			t.Errorf("--memory %s: exit code %d: %s", memory, code, stderr)
+		}
 	}
 }
 

@@ -2,13 +2,13 @@ package cli
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"time"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/monitor"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
 )
 
 // lineEvery is the interval of status lines if there is no terminal.
@@ -28,10 +28,10 @@ func (f *liveFlags) newShow(e *Env) (*liveShow, error) {
 	s := &liveShow{env: e, stderr: e.Stderr}
 	if f.listen != "" {
 		var err error
-		if s.server, err = monitor.Listen(f.listen); errors.Is(err, monitor.ErrAddress) {
+		if s.server, err = monitor.Listen(f.listen); errors.Is(err, web.ErrAddress) {
 			return nil, &usageError{err}
 		} else if err != nil {
-			return nil, fmt.Errorf("--listen %s: %w", f.listen, err)
+			return nil, err
 		}
 	}
 	if !f.Quiet {

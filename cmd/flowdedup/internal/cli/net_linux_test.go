@@ -82,9 +82,7 @@ func TestNetworkPeers(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "out.pcapng")
 			from, between, to := benchlab.FreePort(t), benchlab.FreePort(t), benchlab.FreePort(t)
 			first := startNet(t, "dedup", "--json", "tcp-listen://:"+from, "-w", "tcp-listen://:"+between)
-			// Peers that connect before there are packets get all of them.
-			sensor := dialled(t, from)
-			defer sensor.Close()
+			awaitSocket(t, from, listening)
 			awaitSocket(t, between, listening)
 			peer := startNet(t, "dedup", "--json", "--window", "n:1", "tcp://127.0.0.1:"+between, "-w", "tcp-listen://:"+to)
 			awaitSocket(t, to, listening)
@@ -96,6 +94,9 @@ func TestNetworkPeers(t *testing.T) {
 			}
 			defer last.Process.Kill()
 			awaitSocket(t, to, established)
+			// Peers that connect before there are packets get all of them.
+			sensor := dialled(t, from)
+			defer sensor.Close()
 			send := exec.Command(tcpdump, "-r", in, "-w", "-")
 			send.Stdout = sensor
 			if err := send.Run(); err != nil {

@@ -72,6 +72,8 @@ type Config struct {
 	// State is the file that the run is saved to, and resumed from, "" for none.
 	State      string
 	StateEvery time.Duration
+	// BeginAnew has a state that does not fit set aside.
+	BeginAnew bool
 	// Status gets the summary so far once a second; nil is none.
 	Status func(*Summary)
 	Log    *slog.Logger

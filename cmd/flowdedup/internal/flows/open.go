@@ -144,6 +144,7 @@ func (r *runner) listen(ctx context.Context) error {
 	if len(r.sockets) > 0 {
 		names = append(names, r.sockets[0].Inputs()...)
 	}
+	r.receivers = receivers
 	src := pcapfile.NewArrivals(names, mergeWait)
 	src.SetIdle(idle)
 	for _, socket := range r.sockets {
@@ -185,7 +186,8 @@ func (r *runner) openStreams(ctx context.Context) (names []string, receivers []*
 		receiver, err := netio.Open(ctx, at, netio.ReceiverConfig{
 			Endless: true, Warn: func(err error) { r.cfg.Log.Warn(err.Error()) },
 			Begin: func(in io.Reader, name string, from netip.AddrPort) (capture.Source, error) {
-				return export.NewStream(in, name, from), nil
+				stream := export.NewStream(in, name, from)
+				return stream, stream.Await()
 			},
 		})
 		if err != nil {

@@ -3,12 +3,14 @@ package flows
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"sync/atomic"
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/mirror"
+	"github.com/flowdedup/flowdedup/capture/netio"
 	"github.com/flowdedup/flowdedup/capture/records"
 	"github.com/flowdedup/flowdedup/capture/records/export"
 	"github.com/flowdedup/flowdedup/capture/records/match"
@@ -72,7 +74,27 @@ func (r *runner) summary() Summary {
 			}
 		}
 	}
+	r.addPeers(&s)
+	if r.state != nil && r.state.failed != "" {
+		s.Failing = append(s.Failing, "state "+r.cfg.State+": "+r.state.failed)
+	}
 	return s
+}
+
+// addPeers adds the peers of all addresses, and which of these take nobody.
+func (r *runner) addPeers(s *Summary) {
+	for i, receiver := range r.receivers {
+		of := receiver.Stats()
+		if s.ReceiverStats == nil {
+			s.ReceiverStats = new(netio.ReceiverStats)
+		}
+		s.Peers += of.Peers
+		s.Connected += of.Connected
+		s.PeersDropped += of.PeersDropped
+		if of.Full != "" {
+			s.Failing = append(s.Failing, fmt.Sprintf("input %v takes nobody: %s", r.cfg.Streams[i], of.Full))
+		}
+	}
 }
 
 // tick does what depends on the wall clock.
@@ -113,6 +135,7 @@ type runner struct {
 	live      bool
 	damaged   atomic.Bool
 	sockets   []*mirror.Capture // none for inputs
+	receivers []*netio.Receiver // of Config.Streams
 }
 
 func (r *runner) open(ctx context.Context) (err error) {

@@ -15,8 +15,11 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture/outfile"
+	"github.com/flowdedup/flowdedup/capture/records/export"
 	"github.com/flowdedup/flowdedup/capture/records/match"
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/secret"
+	"github.com/flowdedup/flowdedup/engine/snapshot"
 )
 
 // A state file holds
@@ -49,12 +52,43 @@ type state struct {
 	last    time.Time // when the last save began
 	content bytes.Buffer
 	written chan error // nil unless a file is being written
+	failed  string     // why it could not be saved the last time, or ""
 }
 
-// resume restores what the state file has, if there is one, and the secret.
+// resume restores what the state file has, if there is one, and the secret. A file that does
+// not fit is set aside, if Config.BeginAnew says so. Else errors wrap match.ErrState.
 func (r *runner) resume() error {
 	r.state = &state{name: r.cfg.State, every: r.cfg.StateEvery, last: time.Now()}
-	file, err := os.Open(r.cfg.State)
+	secret := r.cfg.Match.Secret
+	err := r.resumeFrom(r.cfg.State)
+	for _, misfit := range []error{snapshot.ErrInvalid, engine.ErrMemory, export.ErrState} {
+		if errors.Is(err, misfit) {
+			err = fmt.Errorf("%w: %w", match.ErrState, err)
+		}
+	}
+	switch {
+	case err == nil:
+		return nil
+	case !errors.Is(err, match.ErrState):
+		return fmt.Errorf("--state: %w", err)
+	case !r.cfg.BeginAnew:
+		return fmt.Errorf("--state %s: %w; remove it, or give --state-mismatch begin, to begin anew", r.cfg.State, err)
+	}
+	aside, failed := outfile.SetAside(r.cfg.State)
+	if failed != nil {
+		return errors.Join(err, failed)
+	}
+	r.cfg.Log.Warn(fmt.Sprintf("the run begins anew, as the state %v; what was saved is %s now", err, aside))
+	r.cfg.Match.Secret = secret
+	if r.judge != nil {
+		_ = r.judge.Close() // nothing in it is of use
+		r.judge = nil
+	}
+	return nil
+}
+
+func (r *runner) resumeFrom(name string) error {
+	file, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -62,10 +96,7 @@ func (r *runner) resume() error {
 		return err
 	}
 	defer file.Close()
-	if err := r.restore(bufio.NewReaderSize(file, 1<<20)); err != nil {
-		return fmt.Errorf("--state %s: %w; use another file, or remove it", r.cfg.State, err)
-	}
-	return nil
+	return r.restore(bufio.NewReaderSize(file, 1<<20))
 }
 
 func (r *runner) restore(in io.Reader) error {
@@ -151,9 +182,7 @@ func (r *runner) save(now time.Time) {
 	select {
 	case err := <-s.written:
 		s.written = nil
-		if err != nil {
-			r.cfg.Log.Warn("the state was not saved: " + err.Error())
-		}
+		r.noteSaved(err)
 	default:
 	}
 	if s.written != nil || now.Sub(s.last) < s.every {
@@ -161,11 +190,19 @@ func (r *runner) save(now time.Time) {
 	}
 	s.last = now
 	if err := r.encode(); err != nil {
-		r.cfg.Log.Warn("the state was not saved: " + err.Error())
+		r.noteSaved(err)
 		return
 	}
 	s.written = make(chan error, 1)
 	go func() { s.written <- s.write() }()
+}
+
+// noteSaved notes whether the state was saved.
+func (r *runner) noteSaved(err error) {
+	if r.state.failed = ""; err != nil {
+		r.state.failed = err.Error()
+		r.cfg.Log.Warn("the state was not saved: " + r.state.failed)
+	}
 }
 
 // write writes the buffer. An older file stays until all is written.

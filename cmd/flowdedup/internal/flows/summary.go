@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/flowdedup/flowdedup/capture/netio"
 	"github.com/flowdedup/flowdedup/capture/records"
 	"github.com/flowdedup/flowdedup/capture/records/match"
 )
@@ -51,6 +52,11 @@ type Summary struct {
 
 	Points []PointSummary `json:"points"`
 	Matrix []PairSummary  `json:"matrix"`
+
+	// The peers of all addresses of Config.Streams; nil without.
+	*netio.ReceiverStats
+	// Failing are the reasons why the run is not well now.
+	Failing []string `json:"-"`
 
 	Relayed    *RelaySummary `json:"relayed,omitempty"`
 	Inspection *Inspection   `json:"inspection,omitempty"`

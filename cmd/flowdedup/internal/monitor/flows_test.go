@@ -4,13 +4,17 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/flows"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
 )
 
 // TestFlowServer asks for all paths, before and after the first status.
@@ -40,14 +44,14 @@ func TestFlowServer(t *testing.T) {
 			t.Errorf("%s before the first status: %d, want %d", path, code, want)
 		}
 	}
-	s.Update(&flows.Summary{
-		RecordsIn: 77, Copies: 7, Points: []flows.PointSummary{{Name: "a", Records: 70}, {Name: "b\"\n", Records: 7, Copies: 7}},
-		Relayed: &flows.RelaySummary{Messages: 3},
-	})
-	for path, want := range map[string]string{"/": "77 records", "/healthz": "ok\n"} {
-		if code, body := get(path); code != 200 || body != want {
-			t.Errorf("%s: %d %q", path, code, body)
-		}
+	well := wholeFlows()
+	well.Failing, well.Relayed = nil, nil
+	s.Update(well)
+	if code, body := get("/"); code != 200 || body != "77 records" {
+		t.Errorf("%d %q", code, body)
+	}
+	if code, body := get("/healthz"); code != 200 || !strings.HasPrefix(body, `{"status":"ok","age_seconds":0`) {
+		t.Errorf("%d %q", code, body)
 	}
 	_, body := get("/metrics")
 	parser := expfmt.NewTextParser(model.UTF8Validation)
@@ -61,4 +65,29 @@ func TestFlowServer(t *testing.T) {
 	if f := families["flowdedup_flows_point_copies_total"]; f == nil || len(f.Metric) != 2 {
 		t.Errorf("%v", f)
 	}
+}
+
+// TestFlowHealth names what fails, and what the collector did not take lately.
+func TestFlowHealth(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := new(FlowServer)
+		require := func(reasons ...string) {
+			t.Helper()
+			if h := s.health(); !slices.Equal(h.Reasons, reasons) || (h.Status == "ok") != (len(reasons) == 0) {
+				t.Errorf("%+v, want %q", h, reasons)
+			}
+		}
+		require("no status yet")
+		relay := func(failed uint64, failing ...string) {
+			s.Update(&flows.Summary{Relayed: &flows.RelaySummary{To: "udp://c:1", Failed: failed}, Failing: failing})
+		}
+		relay(0)
+		require()
+		relay(1234, "state x: disk full")
+		require("state x: disk full", "to udp://c:1: 1,234 messages not taken")
+		time.Sleep(web.MaxAge + time.Second)
+		require("state x: disk full", "no status for 11s")
+		relay(1234)
+		require()
+	})
 }

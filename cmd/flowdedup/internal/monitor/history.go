@@ -6,6 +6,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
 )
 
 // rate holds the events per second between two statuses.
@@ -91,31 +92,32 @@ func age(since, now time.Time) time.Duration {
 	return max(0, now.Sub(since).Round(time.Second))
 }
 
-// loss is a number of packets that an output or an interface did not get.
+// loss is a number of packets or messages that an output or an interface did not get.
 type loss struct {
-	where, why string
-	packets    uint64
+	where string
+	what  string // of what the count is, and why
+	count uint64
 }
 
 // lossesOf lists all losses that can happen to a packet after its verdict.
 func lossesOf(s *live.Status) []loss {
 	var all []loss
 	for i := range s.Outputs {
-		all = append(all, loss{"output " + s.Outputs[i].Name, "lost", s.Outputs[i].Lost})
+		all = append(all, loss{"output " + s.Outputs[i].Name, "packets lost", s.Outputs[i].Lost})
 	}
 	if f := s.Forward; f != nil {
 		where := "forward " + f.Interface
 		all = append(all,
-			loss{where, "not sent while the interface was away", f.Lost},
-			loss{where, "longer than the interface can carry", f.TooLong},
-			loss{where, "refused by its queue", f.Refused},
-			loss{where, "captured in part and not sent", f.Truncated},
-			loss{where, "carried by a tunnel without Ethernet and not sent", f.NotEthernet})
+			loss{where, "packets not sent while the interface was away", f.Lost},
+			loss{where, "packets longer than the interface can carry", f.TooLong},
+			loss{where, "packets refused by its queue", f.Refused},
+			loss{where, "packets captured in part and not sent", f.Truncated},
+			loss{where, "packets carried by a tunnel without Ethernet and not sent", f.NotEthernet})
 	}
 	return all
 }
 
-// losses remembers when packets were lost.
+// losses remembers when something was lost.
 type losses struct {
 	counts []loss
 	grewAt []time.Time // when each count grew last
@@ -128,19 +130,19 @@ func (l *losses) add(now time.Time, counts []loss) {
 			l.grewAt = append(l.grewAt, time.Time{})
 			l.counts = append(l.counts, loss{})
 		}
-		if counts[i].packets > l.counts[i].packets {
+		if counts[i].count > l.counts[i].count {
 			l.grewAt[i] = now
 		}
 		l.counts[i] = counts[i]
 	}
 }
 
-// recent describes the losses that grew within maxAge.
+// recent describes the losses that grew within web.MaxAge.
 func (l *losses) recent(now time.Time) []string {
 	var out []string
 	for i, c := range l.counts {
-		if !l.grewAt[i].IsZero() && now.Sub(l.grewAt[i]) <= maxAge {
-			out = append(out, fmt.Sprintf("%s: %s packets %s", c.where, show.Count(c.packets), c.why))
+		if !l.grewAt[i].IsZero() && now.Sub(l.grewAt[i]) <= web.MaxAge {
+			out = append(out, fmt.Sprintf("%s: %s %s", c.where, show.Count(c.count), c.what))
 		}
 	}
 	return out

@@ -9,17 +9,22 @@ import (
 	"github.com/flowdedup/flowdedup/capture/ring"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
 )
 
 // commonProtocols have a value even without duplicates. A rate of them is then 0 instead
 // of unknown, and includes their first duplicates.
 var commonProtocols = []string{"tcp", "udp", "icmp", "icmpv6", "non_ip"}
 
+// All kinds of runs have these metrics.
+const (
+	startName, startHelp   = "start_time_seconds", "When the run began, in seconds since the epoch."
+	statusName, statusHelp = "last_status_timestamp_seconds", "When all the other values were taken, in seconds since the epoch."
+)
+
 var trafficMetrics = []metric{
-	{"start_time_seconds", "When the run began, in seconds since the epoch.", gauge, nil,
-		singleValue(func(s *live.Status) float64 { return unixSeconds(s.Started) })},
-	{"last_status_timestamp_seconds", "When all the other values were taken, in seconds since the epoch.", gauge, nil,
-		singleValue(func(s *live.Status) float64 { return unixSeconds(s.Now) })},
+	{startName, startHelp, gauge, nil, singleValue(func(s *live.Status) float64 { return web.UnixSeconds(s.Started) })},
+	{statusName, statusHelp, gauge, nil, singleValue(func(s *live.Status) float64 { return web.UnixSeconds(s.Now) })},
 	{"packets_total", "Packets judged.", counter, nil,
 		singleValue(func(s *live.Status) float64 { return float64(s.PacketsIn) })},
 	{"bytes_total", "Captured bytes of the packets judged.", counter, nil,
@@ -184,6 +189,8 @@ var networkMetrics = []metric{
 		eachAddress(func(n *netio.ReceiverStats) float64 { return float64(n.Connected) })},
 	{"input_peers_dropped_total", "Peers that were refused, sent no capture, or broke off.", counter, networkLabel,
 		eachAddress(func(n *netio.ReceiverStats) float64 { return float64(n.PeersDropped) })},
+	{"input_full", "1 while no further peer can be taken.", gauge, networkLabel,
+		eachAddress(func(n *netio.ReceiverStats) float64 { return failureGauge(n.Full) })},
 	{"input_late_packets_total", "Packets that came after later ones of other inputs.", counter, networkLabel,
 		func(s *live.Status, give func(float64, ...string)) {
 			for i := range s.Networks {
@@ -293,7 +300,7 @@ var distinctMetrics = []metric{
 			}
 		}},
 	{"distinct_window_start_timestamp_seconds", "When the open window began, in seconds since the epoch; 0 without windows.", gauge, distinctLabels,
-		eachDistinct(false, func(d *live.Distinct) float64 { return unixSeconds(d.WindowStart) })},
+		eachDistinct(false, func(d *live.Distinct) float64 { return web.UnixSeconds(d.WindowStart) })},
 	{"distinct_sliding_span_seconds", "The span before now that sliding counts are of.", gauge, distinctLabels,
 		eachDistinct(true, func(d *live.Distinct) float64 { return d.Span.Seconds() })},
 	{"distinct_sliding_low", "Lower bound of the sliding count; the bounds hold it with 95 % confidence.", gauge, distinctLabels,
@@ -370,7 +377,7 @@ var outputMetrics = []metric{
 			}
 		}},
 	{"state_saved_timestamp_seconds", "When the state was saved the last time, in seconds since the epoch; 0 before.", gauge, nil,
-		state(func(f *live.State) float64 { return unixSeconds(f.Saved) })},
+		state(func(f *live.State) float64 { return web.UnixSeconds(f.Saved) })},
 	{"state_bytes", "Size of the state that was saved.", gauge, nil,
 		state(func(f *live.State) float64 { return float64(f.Bytes) })},
 	{"state_failed", "1 if the state could not be saved the last time.", gauge, nil,

@@ -4,18 +4,16 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"math"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
@@ -23,8 +21,10 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/netio"
 	"github.com/flowdedup/flowdedup/capture/points"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/flows"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
 )
 
 // parse parses metrics with the parser of Prometheus.
@@ -39,10 +39,10 @@ func parse(t *testing.T, text []byte) map[string]*dto.MetricFamily {
 }
 
 // write returns the metrics of a status.
-func write(t *testing.T, metrics []metric, s *live.Status) []byte {
+func write[S any](t *testing.T, metrics []web.Metric[S], s S) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	if err := writeMetrics(&out, metrics, s); err != nil {
+	if err := web.WriteMetrics(&out, metrics, s); err != nil {
 		t.Fatal(err)
 	}
 	return out.Bytes()
@@ -62,7 +62,7 @@ func TestMetrics(t *testing.T) {
 		families := parse(t, text)
 		var theirs bytes.Buffer
 		for _, m := range runMetrics() {
-			if family := families[m.name]; family != nil {
+			if family := families[m.Name]; family != nil {
 				if _, err := expfmt.MetricFamilyToText(&theirs, family); err != nil {
 					t.Fatal(err)
 				}
@@ -74,6 +74,42 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
+// wholeFlows is a sample of a run on flow records that does everything.
+func wholeFlows() *flows.Summary {
+	return &flows.Summary{
+		RecordsIn: 77, RecordsOut: 70, Copies: 7, BytesIn: 7700, CopiedBytes: 700, Unchecked: 1, Undecodable: 2, Other: 3, Untimed: 4, Foreign: 5,
+		Unread: []flows.UnreadSummary{{Field: "bytes", Values: 6}}, Messages: 8, Waiting: 9, Lost: 10, Replayed: 11, Restarts: 12,
+		Reassembled: 13, Fragments: 14, Sampled: 15, Dropped: 16, Late: 17, MemoryBytes: 18,
+		Points: []flows.PointSummary{
+			{Name: "192.0.2.1 domain 1", Records: 70, OffsetNS: 1500},
+			{Name: "b\"\n", Records: 7, Copies: 7},
+		},
+		ReceiverStats: &netio.ReceiverStats{Peers: 19, Connected: 20, PeersDropped: 21},
+		Relayed:       &flows.RelaySummary{To: "udp://192.0.2.9:2055", Messages: 22, Failed: 23},
+		Failing:       []string{"state x: disk full"},
+		Seconds:       99.5,
+	}
+}
+
+// TestFlowMetrics compares the metrics of a run on flow records with testdata, and checks
+// their names and order.
+func TestFlowMetrics(t *testing.T) {
+	all := flowMetrics()
+	text := write(t, all, &flowStatus{wholeFlows(), time.Unix(1_700_000_100, 0)})
+	golden(t, "metrics-flows.txt", string(text))
+	problems, err := promlint.New(bytes.NewReader(text)).Lint()
+	if err != nil || len(problems) > 0 {
+		t.Errorf("%v, %v", problems, err)
+	}
+	if families := parse(t, text); len(families) != len(all) {
+		t.Errorf("%d metrics of %d", len(families), len(all))
+	}
+	if !slices.IsSortedFunc(all, func(a, b web.Metric[*flowStatus]) int { return strings.Compare(a.Name, b.Name) }) {
+		t.Error("they are not sorted")
+	}
+	parse(t, write(t, all, &flowStatus{Summary: new(flows.Summary)}))
+}
+
 // TestMetricsOfNothing writes metrics of a status that lacks parts.
 func TestMetricsOfNothing(t *testing.T) {
 	for _, s := range []live.Status{{}, {Distinct: make([]live.Distinct, 1)}} {
@@ -81,51 +117,6 @@ func TestMetricsOfNothing(t *testing.T) {
 	}
 	if w := get(new(Server), "GET", "/metrics"); w.Code != http.StatusOK || strings.Contains(w.Body.String(), "flowdedup_packets") {
 		t.Errorf("%d %s", w.Code, w.Body)
-	}
-}
-
-// TestProcessMetrics compares the metrics of the process with those of client_golang: the
-// same names and types, and values of the same magnitude. The garbage collector does not run
-// meanwhile, and client_golang is asked before and after, because a value that grows or
-// shrinks lies between its two.
-func TestProcessMetrics(t *testing.T) {
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewBuildInfoCollector(),
-		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	gather := func() map[string]*dto.MetricFamily {
-		families, err := registry.Gather()
-		if err != nil {
-			t.Fatal(err)
-		}
-		byName := map[string]*dto.MetricFamily{}
-		for _, f := range families {
-			byName[f.GetName()] = f
-		}
-		return byName
-	}
-	// value is the logarithm of a metric, and of 1 if it is 0.
-	value := func(f *dto.MetricFamily) float64 {
-		m := f.GetMetric()[0]
-		return math.Log10(1 + m.GetCounter().GetValue() + m.GetGauge().GetValue())
-	}
-	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	debug.FreeOSMemory()
-	before := gather()
-	ours := parse(t, write(t, processMetrics(), nil))
-	after := gather()
-	for name, f := range ours {
-		first, last := before[name], after[name]
-		if first == nil || last == nil || first.GetType() != f.GetType() {
-			t.Errorf("%s: %v, client_golang has %v", name, f, first)
-			continue
-		}
-		got, low, high := value(f), min(value(first), value(last)), max(value(first), value(last))
-		if got < low-1 || got > high+1 {
-			t.Errorf("%s: %v, client_golang says %v, then %v", name, f, first, last)
-		}
-	}
-	if len(ours) < len(runtimeMetrics) {
-		t.Errorf("%d metrics", len(ours))
 	}
 }
 
@@ -194,10 +185,13 @@ func served(t *testing.T) map[string]bool {
 	for _, line := range regexp.MustCompile(`(?m)^# TYPE \w+`).FindAllString(get(s, "GET", "/metrics").Body.String(), -1) {
 		names[strings.TrimPrefix(line, "# TYPE ")] = true
 	}
+	for _, m := range flowMetrics() {
+		names[m.Name] = true
+	}
 	return names
 }
 
-// TestDashboard checks that the dashboard shows every metric of the run, and no other,
+// TestDashboard checks that the dashboard shows every metric of the runs, and no other,
 // each from the chosen data source.
 func TestDashboard(t *testing.T) {
 	type target struct{ Expr string }
@@ -247,41 +241,48 @@ func TestDashboard(t *testing.T) {
 // exists.
 func TestNamedMetrics(t *testing.T) {
 	names, rules := served(t), contrib(t, "prometheus-alerts.yml")
-	for _, name := range metricName.FindAllString(rules+contrib(t, "../doc/live.md"), -1) {
+	for _, name := range metricName.FindAllString(rules+contrib(t, "../doc/live.md")+contrib(t, "../doc/flows.md"), -1) {
 		if !names[name] {
 			t.Errorf("no metric %s", name)
 		}
 	}
-	if !strings.Contains(rules, "flowdedup_kernel_dropped_total") {
-		t.Error("no rule for drops")
+	for _, drops := range []string{"flowdedup_kernel_dropped_total", "flowdedup_flows_datagrams_dropped_total"} {
+		if !strings.Contains(rules, drops) {
+			t.Errorf("no rule for %s", drops)
+		}
 	}
 }
 
-// TestUnit checks the unit with systemd, and how much of the system it can reach. Another
+// TestUnit checks the units with systemd, and how much of the system they can reach. Another
 // program stands in for ours, because the program must exist.
 func TestUnit(t *testing.T) {
 	analyze, err := exec.LookPath("systemd-analyze")
 	if err != nil {
 		t.Skip("no systemd-analyze: ", err)
 	}
-	unit := strings.ReplaceAll(contrib(t, "flowdedup@.service"), "/usr/local/bin/flowdedup", analyze)
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "flowdedup@.service"), []byte(unit), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	name := filepath.Join(dir, "flowdedup@eth0.service")
-	for _, unit := range []string{name, filepath.Join(dir, `flowdedup@br\x2dlan.service`)} {
-		out, err := exec.Command(analyze, "verify", "--man=no", unit).CombinedOutput()
-		if err != nil || strings.Contains(string(out), "flowdedup@") {
-			t.Errorf("%s: %v: %s", unit, err, out)
+	for unit, instances := range map[string][]string{
+		"flowdedup@.service": {"eth0", `br\x2dlan`}, "flowdedup-flows@.service": {"edge", `two\x2dports`},
+	} {
+		text := strings.ReplaceAll(contrib(t, unit), "/usr/local/bin/flowdedup", analyze)
+		if err := os.WriteFile(filepath.Join(dir, unit), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
 		}
-	}
-	// In tenths: 1.5 with systemd 252, and later ones may ask for more.
-	out, err := exec.Command(analyze, "security", "--no-pager", "--offline=true", "--threshold=20", name).CombinedOutput()
-	switch {
-	case strings.Contains(string(out), "unrecognized option"):
-		t.Log("not judged by an older systemd: ", string(out))
-	case err != nil:
-		t.Errorf("%v: %s", err, out)
+		kind := strings.TrimSuffix(unit, ".service")
+		for _, instance := range instances {
+			name := filepath.Join(dir, kind+instance+".service")
+			out, err := exec.Command(analyze, "verify", "--man=no", name).CombinedOutput()
+			if err != nil || strings.Contains(string(out), kind) {
+				t.Errorf("%s: %v: %s", name, err, out)
+			}
+			// In tenths: 1.5 with systemd 252, and later ones may ask for more.
+			out, err = exec.Command(analyze, "security", "--no-pager", "--offline=true", "--threshold=20", name).CombinedOutput()
+			switch {
+			case strings.Contains(string(out), "unrecognized option"):
+				t.Log("not judged by an older systemd: ", string(out))
+			case err != nil:
+				t.Errorf("%s: %v: %s", name, err, out)
+			}
+		}
 	}
 }

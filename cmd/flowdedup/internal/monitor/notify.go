@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/flows"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
@@ -39,11 +40,20 @@ func NewNotifier() (*Notifier, error) {
 // Update reports the next status.
 func (n *Notifier) Update(s *live.Status) {
 	_, dropped := atRings(s)
-	told := []string{"WATCHDOG=1", fmt.Sprintf("STATUS=%s packets, %s duplicates, %s dropped", show.Count(s.PacketsIn), show.Count(s.Duplicates), show.Count(dropped))}
+	n.report(fmt.Sprintf("%s packets, %s duplicates, %s dropped", show.Count(s.PacketsIn), show.Count(s.Duplicates), show.Count(dropped)), s.Stopping)
+}
+
+// UpdateFlows reports the next summary of a run on flow records.
+func (n *Notifier) UpdateFlows(s *flows.Summary) {
+	n.report(fmt.Sprintf("%s records, %s copies, %s dropped", show.Count(s.RecordsIn), show.Count(s.Copies), show.Count(s.Dropped)), false)
+}
+
+func (n *Notifier) report(status string, stopping bool) {
+	told := []string{"WATCHDOG=1", "STATUS=" + status}
 	if !n.ready {
 		told = append(told, "READY=1")
 	}
-	if s.Stopping {
+	if stopping {
 		told = append(told, "STOPPING=1")
 	}
 	// If messages fail, the service manager acts by itself.

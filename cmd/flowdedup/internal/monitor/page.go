@@ -3,12 +3,13 @@ package monitor
 import (
 	_ "embed" // for the style
 	"fmt"
-	"net/http"
+	"io"
 	"slices"
 	"strings"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
 )
 
 //go:embed page.css
@@ -17,7 +18,7 @@ var pageStyle page.Markup
 // pageData is what the page shows.
 type pageData struct {
 	*dashboard
-	Health health
+	Health web.Health
 	Rates  rateChart
 }
 
@@ -31,15 +32,14 @@ type rateChart struct {
 
 const rateHeight = 100
 
-// servePage answers with a self-contained page that reloads itself.
-func (s *Server) servePage(w http.ResponseWriter, _ *http.Request) {
+// writePage writes a self-contained page.
+func (s *Server) writePage(w io.Writer) error {
 	h := s.health()
 	s.mu.Lock()
 	data := pageData{dashboard: newDashboard(&s.history), Health: h, Rates: chartOf(&s.history)}
 	s.mu.Unlock()
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Cache-Control", "no-store")
-	_, _ = w.Write([]byte(data.markup())) // an error means that the client left
+	_, err := io.WriteString(w, string(data.markup()))
+	return err
 }
 
 func (d *pageData) markup() page.Markup {
@@ -53,7 +53,6 @@ func (d *pageData) markup() page.Markup {
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="refresh" content="2">
 <title>%s</title>
 <style>
 %s</style>

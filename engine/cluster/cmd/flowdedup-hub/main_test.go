@@ -74,6 +74,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"--within", "vrf", "--within", "vlan"}, 2, "--within vrf"},
 		{[]string{"--tls-cert", "x"}, 2, "belong together"},
 		{[]string{"--tls-cert", text, "--tls-key", text}, 2, "--tls-cert"},
+		{[]string{"--http", "nowhere", "--listen", "127.0.0.1:0"}, 2, "not an address to listen on"},
 		{[]string{"--join", "x"}, 2, "hub-token"},
 		{[]string{"--join", "x", "--slices", "3"}, 2, "leave it out"},
 		{[]string{"--nats", "nats://127.0.0.1:1", "--http", "none"}, 1, "none answers at nats://127.0.0.1:1"},
@@ -304,18 +305,20 @@ func TestShown(t *testing.T) {
 	}
 	get := func(path string) string {
 		w := httptest.NewRecorder()
-		handler(func() hub.Status { return st }, past).ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+		content(func() hub.Status { return st }, func() []string { return []string{"1 of 2 slices have no hub"} }, past).Handler().ServeHTTP(w, httptest.NewRequest("GET", path, nil))
 		return w.Body.String()
 	}
 	for name, c := range map[string]struct {
 		text string
 		want []string
 	}{
-		"table": {table.String(), []string{"2 slices, 1 with a hub", "warning: 1 slices without a hub", "site a has sent 12 bad requests", "8 files of old windows", `"\x1b[2Jflow"`, `"\u202eipv4"`, "18,446,744,073,709,551,615", "1.5ms", "500 (31µs)", "1.234ms", "3 bad", "1s ago", "12,345", "1/3", "a c", "no time", "1 windows are being united"}},
-		"page":  {get("/"), []string{"<td>1.5ms</td><td class=\"left\">a", "<td>500</td><td>31µs", "1 of 2 slices have no hub", "50.0 %", "<td>12,345", "<td>1/3</td><td class=\"left\">a c", "Digests from each site", "Copies between sites"}},
-		"json":  {get("/status.json"), []string{`"slices_unowned":[1]`, `"offset_us":1500`, `"sensors":"1/3","missing":["a","c"]`}},
-		"metrics": {get("/metrics"), []string{`flowdedup_hub_copies_total{first="a",copy="b"} 500` + "\n", `flowdedup_hub_site_clock_offset_seconds{site="b",of="a"} 0.0015` + "\n", "# TYPE flowdedup_hub_slice_fill_ratio gauge\n",
-			`flowdedup_hub_distinct{of="src",family="ipv4"} 12345` + "\n", `flowdedup_hub_distinct_missing_sites{of="src",family="ipv4"} 2` + "\n", "flowdedup_hub_counts_bytes 4096\n",
+		"table":  {table.String(), []string{"2 slices, 1 with a hub", "warning: 1 slices without a hub", "site a has sent 12 bad requests", "8 files of old windows", `"\x1b[2Jflow"`, `"\u202eipv4"`, "18,446,744,073,709,551,615", "1.5ms", "500 (31µs)", "1.234ms", "3 bad", "1s ago", "12,345", "1/3", "a c", "no time", "1 windows are being united"}},
+		"page":   {get("/"), []string{"<td>1.5ms</td><td class=\"left\">a", "<td>500</td><td>31µs", "1 of 2 slices have no hub", "50.0 %", "<td>12,345", "<td>1/3</td><td class=\"left\">a c", "Digests from each site", "Copies between sites"}},
+		"json":   {get("/status.json"), []string{`"slices_unowned":[1]`, `"offset_us":1500`, `"sensors":"1/3","missing":["a","c"]`}},
+		"health": {get("/healthz"), []string{`{"status":"failing","age_seconds":0,"reasons":["1 of 2 slices have no hub"]}`}},
+		"metrics": {get("/metrics"), []string{"process_start_time_seconds ", "go_goroutines ",
+			`flowdedup_hub_copies_total{copy="b",first="a"} 500` + "\n", `flowdedup_hub_site_clock_offset_seconds{of="a",site="b"} 0.0015` + "\n", "# TYPE flowdedup_hub_slice_fill_ratio gauge\n",
+			`flowdedup_hub_distinct{family="ipv4",of="src"} 12345` + "\n", `flowdedup_hub_distinct_missing_sites{family="ipv4",of="src"} 2` + "\n", "flowdedup_hub_counts_bytes 4096\n",
 			"flowdedup_hub_slices 2\n", "flowdedup_hub_slices_owned 1\n", `flowdedup_hub_site_bad_requests_total{site="a"} 12` + "\n", "flowdedup_hub_counts_evicted_files_total 8\n"}},
 	} {
 		for _, want := range c.want {

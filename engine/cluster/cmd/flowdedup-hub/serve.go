@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
 	"strings"
 	"sync"
@@ -18,6 +17,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/help"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/once"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
 	"github.com/flowdedup/flowdedup/engine/cluster/hub"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
@@ -105,7 +105,7 @@ func (f *serveFlags) define(c *cobra.Command) {
 	flags.StringVar(&f.nats, "nats", "", "use the NATS server at this `URL` instead of an own one (\"\" for an own one again)")
 	flags.StringVar(&f.join, "join", "", "at the first start: share the slices of another hub, by the `line` of its flowdedup-hub hub-token")
 	flags.StringVar(&f.name, "name", hostname(), "`name` of this hub in reports")
-	flags.StringVar(&f.http, "http", "127.0.0.1:9418", "`address` of the status page and /metrics, or none")
+	flags.StringVar(&f.http, "http", "127.0.0.1:9418", "`address` of the status page, /metrics and /healthz: 9418 (loopback only), 0.0.0.0:9418, or none")
 	groupHub.Add(flags, "slices", "journal", "memory", "counts", "nats", "join", "name", "http")
 	for flag, words := range completed {
 		if err := c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)); err != nil {
@@ -309,25 +309,20 @@ func (f *serveFlags) serveHTTP(h *hub.Hub, log *logger) (stop func() error, err 
 	if f.http == "none" || f.http == "" {
 		return func() error { return nil }, nil
 	}
-	listener, err := net.Listen("tcp", f.http)
-	if err != nil {
-		return nil, fmt.Errorf("--http %s: %w; another address, or --http none", f.http, err)
-	}
 	past := &history{}
+	server, err := web.Listen("--http", f.http, content(h.Status, h.Failures, past))
+	if errors.Is(err, web.ErrAddress) {
+		return nil, usageError{err}
+	} else if err != nil {
+		return nil, fmt.Errorf("%w; or --http none", err)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var group sync.WaitGroup
 	group.Go(func() { past.follow(ctx, h.Status) })
-	server := &http.Server{Handler: handler(h.Status, past), ReadHeaderTimeout: 5 * time.Second}
-	done := make(chan error, 1)
-	go func() { done <- server.Serve(listener) }()
-	log.Log("status at http://" + listener.Addr().String())
+	log.Log("status at http://" + server.Addr().String())
 	return func() error {
 		cancel()
 		group.Wait()
-		err := server.Close()
-		if served := <-done; !errors.Is(served, http.ErrServerClosed) {
-			err = errors.Join(err, served)
-		}
-		return err
+		return server.Close()
 	}, nil
 }

@@ -1,0 +1,123 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// Content is what a server shows. Its functions may be called concurrently.
+type Content struct {
+	// Page writes the HTML of /, which browsers load again every Refresh, at least a second.
+	Page    func(w io.Writer) error
+	Refresh time.Duration
+	// Health is the answer of /healthz.
+	Health func() Health
+	// Metrics writes the metrics of the program to /metrics. Those of the process follow.
+	Metrics func(w io.Writer) error
+	// Status is the object of /status.json; nil for no such path.
+	Status func() any
+}
+
+// Handler answers for all paths. It answers GET and HEAD alone, takes no body, and redirects
+// nobody.
+func (c Content) Handler() http.Handler {
+	paths := map[string]http.HandlerFunc{
+		"/":        limitConcurrency(c.servePage),
+		"/healthz": limitConcurrency(c.serveHealth),
+		"/metrics": limitConcurrency(c.serveMetrics),
+	}
+	if c.Status != nil {
+		paths["/status.json"] = limitConcurrency(c.serveStatus)
+	}
+	return withSecurityHeaders(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		serve := paths[r.URL.Path]
+		switch {
+		case r.Method != http.MethodGet && r.Method != http.MethodHead:
+			w.Header().Set("Allow", "GET, HEAD")
+			http.Error(w, "Only GET and HEAD are answered.", http.StatusMethodNotAllowed)
+		case r.ContentLength != 0:
+			w.Header().Set("Connection", "close") // the body is not read
+			http.Error(w, "No path takes a body.", http.StatusRequestEntityTooLarge)
+		case foreign(r):
+			http.Error(w, "Pages from elsewhere may not ask.", http.StatusForbidden)
+		case serve == nil:
+			http.NotFound(w, r)
+		default:
+			serve(w, r)
+		}
+	}))
+}
+
+func (c Content) servePage(w http.ResponseWriter, _ *http.Request) {
+	var page bytes.Buffer
+	if err := c.Page(&page); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Refresh", strconv.Itoa(int(c.Refresh.Seconds())))
+	_, _ = w.Write(page.Bytes()) // an error means that the client left
+}
+
+func (c Content) serveMetrics(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", metricsType)
+	if c.Metrics(w) == nil { // else the client left
+		_ = WriteMetrics(w, processMetrics(), nil)
+	}
+}
+
+// serveHealth answers with one line, and with status 503 if something fails.
+func (c Content) serveHealth(w http.ResponseWriter, _ *http.Request) {
+	h := c.Health()
+	w.Header().Set("Content-Type", "application/json")
+	if h.Status != healthy {
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}
+	_ = json.NewEncoder(w).Encode(&h) // an error means that the client left
+}
+
+func (c Content) serveStatus(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(c.Status()) // an error means that the client left
+}
+
+// maxConcurrent is how many requests per path are answered at a time.
+const maxConcurrent = 8
+
+// limitConcurrency answers at most maxConcurrent requests at a time, and others with 503.
+func limitConcurrency(h http.HandlerFunc) http.HandlerFunc {
+	places := make(chan struct{}, maxConcurrent)
+	return func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case places <- struct{}{}:
+			defer func() { <-places }()
+			h(w, r)
+		default:
+			w.Header().Set("Retry-After", "1")
+			http.Error(w, fmt.Sprintf("%d requests to %s are being answered", maxConcurrent, r.URL.Path), http.StatusServiceUnavailable)
+		}
+	}
+}
+
+// withSecurityHeaders sets headers that keep answers from being framed by another page,
+// taken for another type of content, or kept.
+func withSecurityHeaders(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for name, value := range map[string]string{
+			"Cache-Control":                "no-store",
+			"Content-Security-Policy":      "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+			"Cross-Origin-Resource-Policy": "same-origin",
+			"Referrer-Policy":              "no-referrer",
+			"X-Content-Type-Options":       "nosniff",
+			"X-Frame-Options":              "DENY",
+		} {
+			w.Header().Set(name, value)
+		}
+		h.ServeHTTP(w, r)
+	})
+}
