@@ -17,20 +17,23 @@ type Counts struct {
 
 // Side is what was seen of one side.
 type Side struct {
-	Packets uint64
+	Packets uint64 `json:"packets"`
 	// Outside counts the packets of this side alone from before the first packet of the
 	// other side, and from after its last one.
-	Outside uint64
+	Outside uint64 `json:"outside"`
 	// Repeats counts packets that equal one before on the same side, within the window, as
 	// far as was noticed.
-	Repeats                            uint64
-	NonIP, Truncated, NoTime, Disorder uint64
+	Repeats uint64 `json:"repeats"`
+	NonIP   uint64 `json:"non_ip"`
 	// Unopened counts, among NonIP, frames that were not opened: see flow.Unopened. It is nil
 	// without any.
-	Unopened map[string]uint64
+	Unopened  map[string]uint64 `json:"unopened,omitempty"`
+	Truncated uint64            `json:"snapped"`
+	Disorder  uint64            `json:"out_of_order"`
+	NoTime    uint64            `json:"no_timestamp"`
 	// Undecidable counts packets that look like others of their flow, as too little of them
 	// is compared. They match in their order.
-	Undecidable uint64
+	Undecidable uint64 `json:"undecidable"`
 }
 
 // Report says how two sides differ.

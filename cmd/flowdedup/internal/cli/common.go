@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -85,6 +86,12 @@ func (c *Common) Finish(f *pflag.FlagSet) error {
 	}
 	c.Secret = secret
 	return nil
+}
+
+// Keys returns what keys the digests of packets, and hashes of where they were seen.
+func (c *Common) Keys() (key [16]byte, seed uint64) {
+	sightings := c.Secret.AESKey(secret.Sightings)
+	return c.Secret.AESKey(secret.Packets), binary.LittleEndian.Uint64(sightings[:])
 }
 
 // Inputs returns how to read inputs.

@@ -171,9 +171,13 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, inputs [2]string) error {
 	defer bar.Close()
 	cfg := Config{
 		Inputs: inputs, LANs: f.lans, Input: f.Inputs(e, bar), Only: f.only, Log: e.Logger(),
-		Identity: flow.IdentityConfig{Kind: f.identity, Ignore: f.ignore, Bytes: f.identityBytes},
-		Window:   f.window, Memory: cli.Remembered(cmd.Flags(), "memory", f.Memory), Conversations: f.top, Secret: f.Secret, Workers: f.Workers,
+		Config: compare.Config{
+			Identity: flow.IdentityConfig{Kind: f.identity, Ignore: f.ignore, Bytes: f.identityBytes},
+			Window:   f.window, Memory: cli.Remembered(cmd.Flags(), "memory", f.Memory), Blocks: f.only != [2]string{},
+		},
+		Conversations: f.top, Workers: f.Workers,
 	}
+	cfg.Key, cfg.Seed = f.Keys()
 	cfg.Input.Network = network
 	s, err := Run(cmd.Context(), &cfg)
 	bar.Close()

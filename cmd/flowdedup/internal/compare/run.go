@@ -2,7 +2,6 @@ package compare
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -12,10 +11,8 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/compare"
-	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
-	"github.com/flowdedup/flowdedup/engine/secret"
 )
 
 // Config says what a run does. The caller has checked everything in it.
@@ -29,11 +26,8 @@ type Config struct {
 	Only [2]string
 	Log  *slog.Logger
 
-	Identity      flow.IdentityConfig
-	Window        time.Duration // 0 stands for the default
-	Memory        int           // 0 stands for the default
-	Conversations int           // how many are listed
-	Secret        secret.Secret
+	compare.Config
+	Conversations int // how many are listed
 	Workers       int
 }
 
@@ -52,11 +46,7 @@ func Run(ctx context.Context, cfg *Config) (Summary, error) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	seed := cfg.Secret.AESKey(secret.Sightings)
-	c := compare.New(compare.Config{
-		Identity: cfg.Identity, Window: cfg.Window, Memory: cfg.Memory, Blocks: cfg.Only != [2]string{},
-		Key: cfg.Secret.AESKey(secret.Packets), Seed: binary.LittleEndian.Uint64(seed[:]),
-	})
+	c := compare.New(cfg.Config)
 	for i, in := range r.inputs {
 		r.feeds[i] = newFeed(ctx, c, in, workersOf(cfg))
 	}

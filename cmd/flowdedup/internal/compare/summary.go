@@ -48,17 +48,9 @@ type Summary struct {
 
 // Side is what was read of an input.
 type Side struct {
-	Input       string            `json:"input"`
-	LAN         string            `json:"lan,omitempty"` // A or B, with Config.LANs
-	Packets     uint64            `json:"packets"`
-	Outside     uint64            `json:"outside"` // alone, and from before or after the other side
-	Repeats     uint64            `json:"repeats"`
-	NonIP       uint64            `json:"non_ip"`
-	Unopened    map[string]uint64 `json:"unopened,omitempty"` // of those, by what they hold
-	Snapped     uint64            `json:"snapped"`
-	OutOfOrder  uint64            `json:"out_of_order"`
-	NoTimestamp uint64            `json:"no_timestamp"`
-	Undecidable uint64            `json:"undecidable"` // packets that look like others of their flow
+	Input string `json:"input"`
+	LAN   string `json:"lan,omitempty"` // A or B, with Config.LANs
+	compare.Side
 }
 
 func newSummary(cfg *Config, r *compare.Report, took time.Duration) Summary {
@@ -70,11 +62,7 @@ func newSummary(cfg *Config, r *compare.Report, took time.Duration) Summary {
 		Rate: float64(r.Sides[0].Packets+r.Sides[1].Packets) / took.Seconds(),
 	}
 	for i, to := range []*Side{&s.A, &s.B} {
-		from := &r.Sides[i]
-		*to = Side{
-			Input: cfg.Inputs[i], LAN: cfg.lanOf(i), Packets: from.Packets, Outside: from.Outside, Repeats: from.Repeats, NonIP: from.NonIP,
-			Snapped: from.Truncated, OutOfOrder: from.Disorder, NoTimestamp: from.NoTime, Unopened: from.Unopened, Undecidable: from.Undecidable,
-		}
+		*to = Side{Input: cfg.Inputs[i], LAN: cfg.lanOf(i), Side: r.Sides[i]}
 	}
 	if r.Found {
 		offset := r.Offset.Nanoseconds()

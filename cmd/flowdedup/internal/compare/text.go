@@ -61,8 +61,8 @@ func sideName(s *Side) string {
 // sideNotes describes what the user may not expect in an input.
 func sideNotes(s *Side) string {
 	return show.Notes(
-		show.Note{Count: s.NonIP, What: "without IP"}, show.Note{Count: s.Snapped, What: "captured in part"},
-		show.Note{Count: s.OutOfOrder, What: "out of order"}, show.Note{Count: s.NoTimestamp, What: "without a timestamp"},
+		show.Note{Count: s.NonIP, What: "without IP"}, show.Note{Count: s.Truncated, What: "captured in part"},
+		show.Note{Count: s.Disorder, What: "out of order"}, show.Note{Count: s.NoTime, What: "without a timestamp"},
 		show.Note{Count: s.Repeats, What: "repeated"}, show.Note{Count: s.Undecidable, What: "captured in too small a part to be told from others"},
 	)
 }

@@ -196,9 +196,11 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, inputs []string) error {
 	bar := cli.NewProgress(e, &f.Common)
 	defer bar.Close()
 	cfg := Config{
-		Inputs: inputs, Input: f.Inputs(e, bar), Duration: f.length, Window: f.window, Memory: cli.Remembered(cmd.Flags(), "memory", f.Memory),
-		Secret: f.Secret, Workers: f.Workers, Flags: f.repeated(cmd.Flags()), Profile: profileOf(&f.reader),
+		Inputs: inputs, Input: f.Inputs(e, bar), Duration: f.length,
+		Config:  inspect.Config{Window: f.window, Memory: cli.Remembered(cmd.Flags(), "memory", f.Memory)},
+		Workers: f.Workers, Flags: f.repeated(cmd.Flags()), Profile: profileOf(&f.reader),
 	}
+	cfg.Key, cfg.Seed = f.Keys()
 	cfg.Input.Network = network
 	if len(inputs) == 0 {
 		cfg.Ring = f.RingConfig(cmd, false)

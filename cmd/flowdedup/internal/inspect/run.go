@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"time"
 
@@ -12,7 +11,6 @@ import (
 	"github.com/flowdedup/flowdedup/capture/pipeline"
 	"github.com/flowdedup/flowdedup/capture/ring"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
-	"github.com/flowdedup/flowdedup/engine/secret"
 )
 
 // Config says what a run does. The caller has checked everything in it.
@@ -25,9 +23,8 @@ type Config struct {
 	Mirror   mirror.Config
 	Duration time.Duration
 
-	Window  time.Duration // 0 stands for the default
-	Memory  int           // 0 stands for the default
-	Secret  secret.Secret
+	// Config has no Inputs: their names become known when they are opened.
+	inspect.Config
 	Workers int
 	// Flags are those of the command line that choose the packets: the recommended command
 	// repeats them.
@@ -59,11 +56,9 @@ func Run(ctx context.Context, cfg *Config) (Summary, error) {
 }
 
 func newInspector(cfg *Config, inputs []string) *inspect.Inspector {
-	seed := cfg.Secret.AESKey(secret.Sightings)
-	return inspect.New(inspect.Config{
-		Window: cfg.Window, Memory: cfg.Memory, Inputs: inputs,
-		Key: cfg.Secret.AESKey(secret.Packets), Seed: binary.LittleEndian.Uint64(seed[:]),
-	})
+	c := cfg.Config
+	c.Inputs = inputs
+	return inspect.New(c)
 }
 
 // task is the work on one batch.
