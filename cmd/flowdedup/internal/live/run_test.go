@@ -6,6 +6,7 @@ import (
 	"net"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
@@ -85,5 +86,23 @@ func TestPlaces(t *testing.T) {
 	names[4] = ""
 	if got := p.of(append(got, here, away)); !slices.Equal(got, append(names, all[0].Name, "")) {
 		t.Errorf("names %q", got)
+	}
+}
+
+// TestSlideClockSet has the clock set while slides are waited for, which are multiples of a
+// minute: each comes within one.
+func TestSlideClockSet(t *testing.T) {
+	begin := time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
+	next := begin.Add(time.Minute)
+	for _, c := range []struct {
+		now  time.Duration
+		want bool
+	}{
+		{0, false}, {59 * time.Second, false}, {time.Minute, true}, {61 * time.Second, true}, {24 * time.Hour, true},
+		{-time.Second, true}, {-time.Hour, true}, {-50 * 365 * 24 * time.Hour, true},
+	} {
+		if got := isDue(begin.Add(c.now), next, time.Minute); got != c.want {
+			t.Errorf("%v after the begin: %v, want %v", c.now, got, c.want)
+		}
 	}
 }

@@ -87,10 +87,17 @@ func (w *ticker) logUndecidable(s *Status) {
 	}
 }
 
+// isDue reports whether a moment has come that is at most every ahead. One that is further ahead
+// has: the clock was set back.
+func isDue(now, next time.Time, every time.Duration) bool {
+	ahead := next.Sub(now)
+	return ahead <= 0 || ahead > every
+}
+
 // slide reports the counts over the past span, at each multiple of the slide.
 func (w *ticker) slide(now time.Time) error {
 	r := w.run
-	if r.counter == nil || r.cfg.Slide <= 0 || now.Before(w.slides) {
+	if r.counter == nil || r.cfg.Slide <= 0 || !isDue(now, w.slides, r.cfg.Slide) {
 		return nil
 	}
 	first := w.slides.IsZero()
