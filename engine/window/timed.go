@@ -195,9 +195,9 @@ func (t *Timed) testAndSetChunk(seen []uint64, d []digest.Digest, ticks []int64,
 	}
 	unusual := !t.kind.None && t.unusual(ticks)
 	if len(t.growth.older) > 0 || unusual && t.nearBorder(ticks) {
-		line.TestAndSetTimedAround(t.arena.Lines(), t.growth.lines, seen, d, ticks, points, &t.params, &t.counts)
+		line.TestAndSetTimedAround(line.TimedRows{Lines: t.arena.Lines()}, t.growth.lines, seen, d, ticks, points, &t.params, &t.counts)
 	} else {
-		line.TestAndSetTimed(t.arena.Lines(), seen, d, ticks, points, &t.params, &t.counts)
+		line.TestAndSetTimed(line.TimedRows{Lines: t.arena.Lines()}, seen, d, ticks, points, &t.params, &t.counts)
 	}
 	t.workingSet.observe(seen, ticks, unusual)
 	t.position += uint64(len(d))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 
+	"github.com/flowdedup/flowdedup/asm/line"
 	"github.com/flowdedup/flowdedup/engine/internal/mem"
 	"github.com/flowdedup/flowdedup/layout"
 )
@@ -34,7 +35,7 @@ type growth struct {
 	at    uint64 // where the next filter begins, or 0
 	next  *preparedArena
 	older []olderArena // the latest first
-	lines [][]layout.Line
+	lines []line.TimedRows
 	endAt uint64 // where the oldest of them ends, or 0
 	// whenReady has the filter grow later where the memory is not there yet.
 	whenReady bool
@@ -215,7 +216,7 @@ func (t *Timed) olderChanged() {
 	g := &t.growth
 	g.lines = g.lines[:0]
 	for i := range g.older {
-		g.lines = append(g.lines, g.older[i].arena.Lines())
+		g.lines = append(g.lines, line.TimedRows{Lines: g.older[i].arena.Lines()})
 	}
 	t.lines = len(t.arena.Lines())
 	t.memory = t.arena.Bytes() + g.bytes()

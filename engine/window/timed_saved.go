@@ -77,7 +77,7 @@ func (t *Timed) state() *timedState {
 		workingSet: t.workingSet, growAt: g.at, endAt: g.endAt, older: uint64(len(g.older)),
 	}
 	for i := range g.older {
-		s.arenas[i] = olderState{uint64(len(g.lines[i])), g.older[i].since, g.older[i].kept}
+		s.arenas[i] = olderState{uint64(len(g.lines[i].Lines)), g.older[i].since, g.older[i].kept}
 	}
 	return s
 }
@@ -115,7 +115,7 @@ func RestoreTimed(r io.Reader, c snapshot.RestoreConfig) (*Timed, error) {
 	return snapshot.Load(in, t, func() error {
 		err := in.Lines(t.arena.Lines())
 		for i := 0; err == nil && i < len(t.growth.lines); i++ {
-			err = in.Lines(t.growth.lines[i])
+			err = in.Lines(t.growth.lines[i].Lines)
 		}
 		return err
 	})
@@ -190,7 +190,7 @@ func (t *Timed) resumeGrowth(s *timedState) error {
 			return err
 		}
 		g.older = append(g.older, olderArena{arena, older.since, older.kept})
-		g.lines = append(g.lines, arena.Lines())
+		g.lines = append(g.lines, line.TimedRows{Lines: arena.Lines()})
 	}
 	if rest != 0 || s.older > maxOlder || g.limit == 0 && (s.growAt != 0 || s.older != 0) ||
 		s.growAt != 0 && s.growAt < t.position || s.endAt != 0 && (s.endAt < t.position || s.older == 0) {
