@@ -1,6 +1,10 @@
 package window
 
-import "github.com/flowdedup/flowdedup/layout"
+import (
+	"math"
+
+	"github.com/flowdedup/flowdedup/layout"
+)
 
 // Blocks are parts of the stream, some elements long. What verdicts depend on beside the
 // elements changes where a block begins, so it does not matter how a stream is cut into
@@ -36,19 +40,28 @@ func (t *Timed) beginBlock() {
 }
 
 // setClock has the rows remember what lies within the window and the slack of the clock.
-// Elements that are later than the slack may be late.
+// Elements that are later than the slack may be late. Where the clock went back by more, so
+// may all be that came before: rows forget what lies ahead, too.
 func (t *Timed) setClock() {
 	m := &t.workingSet
 	t.params.Now, t.params.Slack = m.clock.now, t.slack()
 	m.late.reached = max(m.late.reached, m.clock.now)
+	m.late.latest = max(m.late.latest, m.clock.latest(t.leastSlack()))
 	t.forgetBefore(t.params.Slack)
+	if uint64(m.late.reached)-uint64(t.params.Now) > uint64(t.params.Window+t.params.Slack) {
+		m.late.forget(later(m.late.latest, t.params.Window+t.leastSlack()))
+	}
 }
 
 // forgetBefore notes that what is older than the window and the slack may be forgotten.
 func (t *Timed) forgetBefore(slack int64) {
 	m := &t.workingSet
-	m.late.forget(max(m.clock.now, layout.NoTick+slack) - slack)
+	m.late.forget(earlier(m.clock.now, slack))
 }
+
+// earlier returns t - d, and later t + d, without overflow.
+func earlier(t, d int64) int64 { return max(t, layout.NoTick+d) - d }
+func later(t, d int64) int64   { return min(t, math.MaxInt64-d) + d }
 
 // leastSlack returns the slack that the rows have at any load.
 func (t *Timed) leastSlack() int64 { return t.params.Window / slackPart }

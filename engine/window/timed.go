@@ -9,7 +9,6 @@ import (
 	"github.com/flowdedup/flowdedup/asm/line"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/internal/mem"
-	"github.com/flowdedup/flowdedup/engine/snapshot"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -78,8 +77,8 @@ type Timed struct {
 	blockEnd   uint64 // the position where the next block begins
 	workingSet workingSet
 	growth     growth
-	word       [1]uint64          // verdicts that begin within a word
-	copying    *snapshot.LineCopy // of the arena
+	word       [1]uint64 // verdicts that begin within a word
+	copying    timedCopy // of the rows
 }
 
 // NewTimed makes the filter. Errors wrap ErrWindow, ErrFPR, ErrMemory or what
@@ -173,7 +172,7 @@ func timedFPR(bits uint, w Window) float64 {
 func (t *Timed) TestAndSet(seen []uint64, d []digest.Digest, times []int64, points []uint32) {
 	mem.CheckOpen("window: Timed.TestAndSet", t.rows.arena)
 	checkPacketArguments("Timed.TestAndSet", seen, d, times, points, t.params.Across)
-	t.copying.Keep(d)
+	t.copying.keep(d)
 	for from, n := 0, 0; from < len(d); from += n {
 		if t.position == t.blockEnd {
 			t.beginBlock()
