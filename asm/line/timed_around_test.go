@@ -14,7 +14,7 @@ import (
 // that many cells go to spare lines.
 func TestTimedAround(t *testing.T) {
 	timedAroundAndGrown(t, 1024, 0)
-	if c := timedAroundAndGrown(t, 36, 36); c.Spilled == 0 || c.Asked == 0 {
+	if c := timedAroundAndGrown(t, 48, 48); c.Spilled == 0 || c.Asked == 0 {
 		t.Errorf("counts %+v: too few for this test", c)
 	}
 }
