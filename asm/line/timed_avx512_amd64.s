@@ -48,7 +48,8 @@ GLOBL timedHighs<>(SB), RODATA|NOPTR, $64
 	VPSLLVQ Z0, Z26, Z26
 
 // FIND sets Z0 to the line, Z2 the new cell in each word, AX and K1 the cells that have
-// its fingerprint, and Z3 the words that have the upper bits of the marks, rotated.
+// its fingerprint, and Z3 the words that have the upper bits of the marks, rotated. It
+// keeps the line for those who ask spare lines, R8 being where, and two of its words.
 #define FIND \
 	FETCH                                        \
 	VMOVDQU64 (DI)(BX*1), Z0                     \
@@ -60,6 +61,10 @@ GLOBL timedHighs<>(SB), RODATA|NOPTR, $64
 	KMOVB   K1, AX                               \
 	MOVQ    40(DI)(BX*1), DX                     \
 	MOVQ    DX, timedBatch_last(R15)(CX*8)       \
+	MOVQ    56(DI)(BX*1), DX                     \
+	MOVQ    DX, timedBatch_lastHigh(R15)(CX*8)   \
+	VMOVDQU64 Z0, (R8)                           \
+	ADDQ    $64, R8                              \
 	MOVB    AX, (R13)(CX*1)
 
 // NEW sets word 6 of Z3 to the upper bits of the new mark.
@@ -117,18 +122,28 @@ GLOBL timedHighs<>(SB), RODATA|NOPTR, $64
 	ADDQ R11, R13          \
 	HALF(LOOP)
 
-// FULL shifts into BX whether eight last cells were not empty.
-#define FULL(GROUP) \
-	VMOVDQU64 (timedBatch_last+64*GROUP)(AX), Z0 \
-	VPTESTMQ  Z0, Z0, K1                         \
-	KMOVB     K1, DX                             \
-	SHLQ      $8, BX                             \
-	ORQ       DX, BX
+// LASTS finds what the last cells of eight elements' lines are like, a bit each: not empty,
+// of those the ones within reach of Now, and whether the line has spilled.
+#define LASTS(GROUP) \
+	VMOVDQU64 (timedBatch_last+64*GROUP)(AX), Z0     \
+	VMOVDQU64 (timedBatch_lastHigh+64*GROUP)(AX), Z1 \
+	VPTESTMQ  Z0, Z0, K1                             \
+	VPMOVQ2M  Z1, K3                                 \
+	VPROLVQ   Z18, Z0, Z0                            \
+	VPRORVQ   Z17, Z1, Z1                            \
+	VPTERNLOGQ $0xb8, Z0, Z19, Z1                    \
+	VPSUBQ    Z20, Z1, Z1                            \
+	VPCMPUQ   $1, Z21, Z1, K1, K2                    \
+	KMOVB     K1, taken-(24-GROUP)(SP)               \
+	KMOVB     K2, reached-(16-GROUP)(SP)             \
+	KMOVB     K3, spilled-(8-GROUP)(SP)
 
-// func timedRowsAVX512(lines *[8]uint64, current, ahead *batch, n int, b *timedBatch, r *timedRule) (copies, inserted, evicted uint64)
-TEXT ·timedRowsAVX512(SB), NOSPLIT, $0-72
+// func timedRowsAVX512(lines *[8]uint64, current, ahead *batch, n int, b *timedBatch, r *timedRule) (copies, new, spare uint64)
+TEXT ·timedRowsAVX512(SB), NOSPLIT, $24-72
 	BEGINTIMED
 	CONSTANTS
+	MOVQ b+32(FP), R8
+	ADDQ $timedBatch_before, R8
 	CMPB timedRule_refresh(AX), $0
 	JNE  refresh
 	CMPB timedRule_across(AX), $0
@@ -222,27 +237,33 @@ count:
 	KMOVQ K1, DX
 	BZHIQ CX, DX, DX
 	MOVQ  DX, copies+48(FP)
-	KMOVQ K2, DX
-	BZHIQ CX, DX, DX
-	POPCNTQ DX, DX
-	MOVQ  DX, inserted+56(FP)
-	KMOVQ K3, R8
+	KMOVQ K2, R8
 	BZHIQ CX, R8, R8
+	MOVQ  R8, new+56(FP)
 	TESTQ R8, R8
 	JZ    done
-	FULL(7)
-	FULL(6)
-	FULL(5)
-	FULL(4)
-	FULL(3)
-	FULL(2)
-	FULL(1)
-	FULL(0)
-	ANDQ BX, R8
-	POPCNTQ R8, R8
+	KMOVQ K3, R9
+	MOVQ  r+40(FP), DX
+	VPBROADCASTQ (timedRule_lanes+timedLanes_highRotations+40)(DX), Z17
+	VPBROADCASTQ (timedRule_lanes+timedLanes_lowRotations+40)(DX), Z18
+	VPBROADCASTQ (timedRule_lanes+timedLanes_lows+40)(DX), Z19
+	VPBROADCASTQ (timedRule_timedClock+timedClock_nowEarliest)(DX), Z20
+	VPBROADCASTQ (timedRule_timedClock+timedClock_aboveReach)(DX), Z21
+	LASTS(0)
+	LASTS(1)
+	LASTS(2)
+	LASTS(3)
+	LASTS(4)
+	LASTS(5)
+	LASTS(6)
+	LASTS(7)
+	ANDQ taken-24(SP), R9
+	ORQ  reached-16(SP), R9
+	ORQ  spilled-8(SP), R9
+	ANDQ R9, R8
 
 done:
-	MOVQ R8, evicted+64(FP)
+	MOVQ R8, spare+64(FP)
 	VZEROUPPER
 	RET
 

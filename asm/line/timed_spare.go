@@ -6,14 +6,28 @@ import (
 	"math/bits"
 )
 
+// timedClock is Now and Slack of TimedParams prepared for the kernels. A time is within a
+// distance d of Now if it is less than 2d + 1 after Now - d. Without a Now these numbers are
+// 0, and no time is.
+type timedClock struct {
+	now         uint64 // its mark, without a point
+	reach       uint64 // the window and the slack
+	reachSpan   uint64 // twice that and 1
+	windowSpan  uint64 // twice the window and 1
+	nowEarliest uint64 // the first time within reach, shifted to the top
+	aboveReach  uint64 // reachSpan, shifted to the top
+}
+
 // setClock sets what depends on Now and Slack. Times farther away than half of those that
 // a mark can hold are nearer the other way round.
-func (r *timedRule) setClock(p *TimedParams) {
+func (r *timedRule) setClock(p *TimedParams, spare bool) {
 	r.now = uint64(p.Now) & r.tickMask
 	r.reach = min(r.window+uint64(p.Slack), r.tickMask>>1)
-	if p.Now != layout.NoTick {
+	if spare && p.Now != layout.NoTick {
 		r.reachSpan, r.windowSpan = 2*r.reach+1, 2*r.window+1
 	}
+	r.nowEarliest = (r.now - r.reach) << (r.rotation & 63)
+	r.aboveReach = r.reachSpan << (r.rotation & 63)
 }
 
 // share returns how many spare lines there are for each line, as a fraction of 2^64,
@@ -57,20 +71,25 @@ func (s *spareRows) testAndSet(number, cell, mark uint64) (isCopy uint64) {
 		s.counts.EvictedLive += pushedOut
 		return isCopy
 	}
-	at := s.ask(line, spare, cell, mark)
-	if at == layout.TimedCells {
+	return s.take(line, spare, s.ask(line, spare, cell, mark), cell, mark)
+}
+
+// take takes an element whose line does not have its fingerprint, but cell at of its spare
+// line, unless at is TimedCells.
+func (s *spareRows) take(line, spare *[8]uint64, at, cell, mark uint64) (isCopy uint64) {
+	renewed := mark
+	if at < layout.TimedCells {
+		near, away, diff := s.rule.judge(s.rule.rawMark(spare, at), mark)
+		isCopy = near & away
+		if isCopy != 0 && !s.rule.refresh {
+			return isCopy
+		}
+		renewed ^= diff & (s.rule.points | s.rule.tickMask) & -isCopy
+	} else {
 		s.counts.Inserted++
-		s.pushOut(line, spare, at, mark)
-		s.rule.move(line, layout.TimedCells, cell, mark)
-		return 0
-	}
-	near, away, diff := s.rule.judge(s.rule.rawMark(spare, at), mark)
-	isCopy = near & away
-	if isCopy != 0 && !s.rule.refresh {
-		return isCopy
 	}
 	s.pushOut(line, spare, at, mark)
-	s.rule.move(line, layout.TimedCells, cell, mark^diff&(s.rule.points|s.rule.tickMask)&-isCopy)
+	s.rule.move(line, layout.TimedCells, cell, renewed)
 	return isCopy
 }
 
@@ -124,17 +143,32 @@ func (s *spareRows) pushOut(line, spare *[8]uint64, at, mark uint64) {
 }
 
 // room returns the number of the cell in the spare line that makes room for cell: the one
-// with its fingerprint, else the last one without copies, else the last one.
+// with its fingerprint, else the oldest.
 func (s *spareRows) room(spare *[8]uint64, cell, mark uint64) (at uint64) {
-	const last = layout.TimedCells - 1
 	if at = s.rule.find(spare, cell); at < layout.TimedCells {
 		return at
 	}
-	if dead := ^s.rule.live(spare, mark) & (1<<layout.TimedCells - 1); dead != 0 {
-		return uint64(bits.Len64(dead) - 1)
+	at = s.rule.oldest(spare, mark)
+	s.counts.EvictedLive += s.rule.within(s.rule.rawMark(spare, at), mark) & above(spare[at], 0)
+	return at
+}
+
+// oldest returns the number of the cell that lies farthest behind Now, or behind the mark of
+// an element if Now is unknown. Cells beyond reach ahead of it are older than all others,
+// empty ones are oldest. Of two alike it is the later one.
+func (r *timedRule) oldest(line *[8]uint64, mark uint64) (at uint64) {
+	if r.reachSpan != 0 {
+		mark = r.now
 	}
-	s.counts.EvictedLive += s.rule.within(s.rule.rawMark(spare, last), mark)
-	return last
+	most := uint64(0)
+	for i := range uint64(layout.TimedCells) {
+		age := (mark + r.reach - r.rawMark(line, i)) & r.tickMask
+		age |= above(line[i], 0) - 1
+		if age >= most {
+			at, most = i, age
+		}
+	}
+	return at
 }
 
 // live returns a bit for each cell of a line that may have copies, for an element with this

@@ -1,0 +1,63 @@
+package line
+
+import (
+	"github.com/flowdedup/flowdedup/layout"
+	"math/bits"
+)
+
+// askSpare takes those elements of a batch that may have to do with spare lines. The kernel
+// took all elements as if there were none: where that was wrong, the line becomes as it was
+// before the element, and this and all later elements of the line are taken once more, each
+// at its turn. It returns what is found in the end; it counts those that are taken once
+// more itself.
+func (b *timedBatch) askSpare(s *spareRows, offsets *[64]uint64, n int, found timedFound) timedFound {
+	s.touchSpare(offsets, found.spare)
+	again := uint64(0)
+	for todo := found.spare; todo != 0; todo &= todo - 1 {
+		i := bits.TrailingZeros64(todo) & 63
+		bit := uint64(1) << i
+		number, cell, mark := offsets[i]/64, b.cell[i], b.mark[i]
+		if again&bit == 0 {
+			line, spare := &s.Lines[number], s.spareOf(number, s.part)
+			later := sameLine(offsets, offsets[i]) & (1<<n - 1) &^ (bit<<1 - 1)
+			before := &b.before[i]
+			at := s.ask(before, spare, cell, mark)
+			if at == layout.TimedCells && later == 0 {
+				s.pushOut(before, spare, at, mark)
+				line[7] ^= (line[7] ^ before[7]) & layout.TimedSpilled
+				continue
+			}
+			*line = *before
+			found.new &^= bit
+			found.copies |= s.take(line, spare, at, cell, mark) << i
+			again |= later
+			todo |= later
+			continue
+		}
+		found.new &^= bit
+		found.copies = found.copies&^bit | s.testAndSet(number, cell, mark)<<i
+	}
+	return found
+}
+
+// touchSpare loads the spare lines of some elements, so that all cache misses run at the
+// same time.
+func (s *spareRows) touchSpare(offsets *[64]uint64, which uint64) {
+	var spare [64]uint64
+	n := 0
+	for ; which != 0; which &= which - 1 {
+		at, _ := bits.Mul64(offsets[bits.TrailingZeros64(which)&63]/64, s.part)
+		spare[n&63] = at * 64
+		n++
+	}
+	touchLines(s.Spare, spare[:n])
+}
+
+// sameLineGeneric returns a bit for each of offsets that is this one.
+func sameLineGeneric(offsets *[64]uint64, offset uint64) (same uint64) {
+	for i := range offsets {
+		_, differs := bits.Sub64(0, offsets[i]^offset, 0)
+		same |= (1 - differs) << i
+	}
+	return same
+}
