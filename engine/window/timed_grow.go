@@ -197,21 +197,21 @@ func (t *Timed) oldestEnds() bool {
 	return t.past(oldest.since) || m.late.total-oldest.kept >= uint64(layout.TimedCells*t.lines)
 }
 
-// past reports whether the window of all that lies at most leastSlack after a time has
-// ended by as much.
+// past reports whether a time is older than the window and the least slack.
 func (t *Timed) past(since int64) bool {
 	now := t.workingSet.clock.now
-	return since != layout.NoTick && now > since && uint64(now)-uint64(since) > uint64(t.params.Window+2*t.leastSlack())
+	return since != layout.NoTick && now > since && uint64(now)-uint64(since) > uint64(t.params.Window+t.leastSlack())
 }
 
 // endOldest returns the memory of the oldest rows. What is in them, and came no more
-// since, is forgotten. What is live is counted as evicted.
+// since, is forgotten, so all that comes from before now is late. What is live is counted
+// as evicted.
 func (t *Timed) endOldest() {
 	g := &t.growth
 	last := len(g.older) - 1
 	oldest := g.older[last]
 	if t.past(oldest.since) {
-		t.workingSet.late.forget(later(oldest.since, t.params.Window+t.leastSlack()))
+		t.forgetBefore(0)
 	} else {
 		t.counts.EvictedLive += oldest.live(&t.params, t.workingSet.clock.now)
 		t.forgetBefore(t.leastSlack())

@@ -162,7 +162,7 @@ func TestTimedGrowsWhenReady(t *testing.T) {
 func TestTimedGrowsAlike(t *testing.T) {
 	s := burstStream(60_000, 50_000_000, 20_000)
 	cfg := growing(t, "50ms")
-	cfg.Limit = 1 << 20 // where growth ends before the load does
+	cfg.Limit = 400 << 10 // where growth ends before the load does
 	one := newTimed(t, cfg)
 	want := s.Verdicts(one, 1)
 	if one.Stats().EvictedLive == 0 || one.memory > cfg.Limit {
