@@ -14,9 +14,14 @@ const (
 	mostBlock  = chunkElements
 )
 
-// slackPart is which part of a window is the least slack: so late may elements be whatever
-// the load.
-const slackPart = 8
+// The least slack is a part of the window: so late may elements be at any load. Where lines
+// have more than crowdedLoad live elements, as in a filter that cannot grow, what has no
+// copies any more must not take the spare lines, so it is less.
+const (
+	slackPart        = 8
+	crowdedSlackPart = 32
+	crowdedLoad      = 2.6
+)
 
 // blockLength returns how many elements the blocks of a filter of so many lines have.
 func blockLength(lines int) uint64 {
@@ -63,8 +68,22 @@ func (t *Timed) forgetBefore(slack int64) {
 func earlier(t, d int64) int64 { return max(t, layout.NoTick+d) - d }
 func later(t, d int64) int64   { return min(t, math.MaxInt64-d) + d }
 
-// leastSlack returns the slack that the rows have at any load.
-func (t *Timed) leastSlack() int64 { return t.params.Window / slackPart }
+// leastSlack returns the slack that the rows have at their load.
+func (t *Timed) leastSlack() int64 {
+	if float64(t.workingSet.current()) > crowdedLoad*float64(t.rows.lines) {
+		return t.params.Window / crowdedSlackPart
+	}
+	return t.params.Window / slackPart
+}
+
+// Slack returns how long a Timed that has so many live elements a line remembers elements
+// beyond its window of time, as a share of it.
+func Slack(load float64) float64 {
+	if load > crowdedLoad {
+		return 1.0 / crowdedSlackPart
+	}
+	return max(1.0/slackPart, 1/load-1)
+}
 
 // mostSlack returns the greatest slack of which times can be compared.
 func (t *Timed) mostSlack() int64 { return 1<<(t.params.TickBits-1) - 1 - t.params.Window }

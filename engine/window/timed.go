@@ -232,19 +232,28 @@ func (t *Timed) Stats() engine.PacketStats {
 		EvictedLive:  t.counts.EvictedLive,
 		Late:         m.late.stats(t.tick.by, lateElement),
 	}
-	if s.EvictedLive > 0 {
-		s.SuggestedMemory = max(t.enoughMemory(), 2*t.memory)
+	if s.EvictedLive > t.counts.Inserted/fewEvicted {
+		s.SuggestedMemory = t.enoughMemory()
 	}
 	return s
 }
 
-// enoughMemory returns how many bytes would have been enough at the peak.
+// fewEvicted is of how many elements that are remembered one may be evicted without advice.
+// Filters that grow evict one in 50,000 where they are fullest, and most have no copy.
+const fewEvicted = 10_000
+
+// enoughMemory returns how many bytes would have been enough at the peak. Where elements
+// choose few lines, that is as good as a guess.
 func (t *Timed) enoughMemory() int {
 	m := &t.workingSet
 	if t.kind.None {
-		return m.memory(t.counts.Inserted, layout.TimedCells)
+		return max(2*t.memory, m.memory(t.counts.Inserted, layout.TimedCells))
 	}
-	return max(leastTimedLines, timedLines(float64(m.highest()))) * layout.LineSize
+	enough := max(leastTimedLines, timedLines(float64(m.highest()))) * layout.LineSize
+	if enough <= t.memory {
+		return 2 * t.memory
+	}
+	return enough
 }
 
 // Close implements engine.PacketFilter.
