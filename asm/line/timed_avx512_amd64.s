@@ -20,6 +20,28 @@ DATA timedHighs<>+48(SB)/8, $6
 DATA timedHighs<>+56(SB)/8, $6
 GLOBL timedHighs<>(SB), RODATA|NOPTR, $64
 
+// The numbers of words 5 in two vectors of words 4 and 5 of four lines each.
+DATA timedOdd<>+0(SB)/8, $1
+DATA timedOdd<>+8(SB)/8, $3
+DATA timedOdd<>+16(SB)/8, $5
+DATA timedOdd<>+24(SB)/8, $7
+DATA timedOdd<>+32(SB)/8, $9
+DATA timedOdd<>+40(SB)/8, $11
+DATA timedOdd<>+48(SB)/8, $13
+DATA timedOdd<>+56(SB)/8, $15
+GLOBL timedOdd<>(SB), RODATA|NOPTR, $64
+
+// The offsets of words 5 of eight lines.
+DATA timedLasts<>+0(SB)/8, $40
+DATA timedLasts<>+8(SB)/8, $104
+DATA timedLasts<>+16(SB)/8, $168
+DATA timedLasts<>+24(SB)/8, $232
+DATA timedLasts<>+32(SB)/8, $296
+DATA timedLasts<>+40(SB)/8, $360
+DATA timedLasts<>+48(SB)/8, $424
+DATA timedLasts<>+56(SB)/8, $488
+GLOBL timedLasts<>(SB), RODATA|NOPTR, $64
+
 // CONSTANTS leaves the timedRule in AX. K5 is word 6, K6 the last two words, K7 the
 // others.
 #define CONSTANTS \
@@ -49,7 +71,8 @@ GLOBL timedHighs<>(SB), RODATA|NOPTR, $64
 
 // FIND sets Z0 to the line, Z2 the new cell in each word, AX and K1 the cells that have
 // its fingerprint, and Z3 the words that have the upper bits of the marks, rotated. It
-// keeps the line for those who ask spare lines, R8 being where, and two of its words.
+// keeps the line for those who ask spare lines; R8 is the timedBatch, R10 16 times the
+// number of the element.
 #define FIND \
 	FETCH                                        \
 	VMOVDQU64 (DI)(BX*1), Z0                     \
@@ -59,12 +82,9 @@ GLOBL timedHighs<>(SB), RODATA|NOPTR, $64
 	VPERMQ  Z0, Z16, Z3                          \
 	VPRORVQ Z17, Z3, Z3                          \
 	KMOVB   K1, AX                               \
-	MOVQ    40(DI)(BX*1), DX                     \
-	MOVQ    DX, timedBatch_last(R15)(CX*8)       \
-	MOVQ    56(DI)(BX*1), DX                     \
-	MOVQ    DX, timedBatch_lastHigh(R15)(CX*8)   \
-	VMOVDQU64 Z0, (R8)                           \
-	ADDQ    $64, R8                              \
+	MOVBLZX 63(DI)(BX*1), DX                     \
+	MOVB    DX, (timedBatch_spilled-timedBatch_found)(R13)(CX*1) \
+	VMOVDQU64 Z0, timedBatch_before(R8)(R10*4)   \
 	MOVB    AX, (R13)(CX*1)
 
 // NEW sets word 6 of Z3 to the upper bits of the new mark.
@@ -74,6 +94,8 @@ GLOBL timedHighs<>(SB), RODATA|NOPTR, $64
 // they are after the first time within the window, DX and K2 the cells within.
 #define COMPARE \
 	VPTERNLOGQ $0xb8, Z1, Z19, Z3                      \
+	VEXTRACTI64X2 $2, Z3, timedBatch_lasts(R8)(R10*1)  \
+	ADDQ $16, R10                                      \
 	VPSUBQ.BCST timedBatch_earliest(R15)(CX*8), Z3, Z4 \
 	VPCMPUQ $1, Z21, Z4, K7, K2                        \
 	KMOVB   K2, DX                                     \
@@ -122,28 +144,31 @@ GLOBL timedHighs<>(SB), RODATA|NOPTR, $64
 	ADDQ R11, R13          \
 	HALF(LOOP)
 
-// LASTS finds what the last cells of eight elements' lines are like, a bit each: not empty,
-// of those the ones within reach of Now, and whether the line has spilled.
-#define LASTS(GROUP) \
-	VMOVDQU64 (timedBatch_last+64*GROUP)(AX), Z0     \
-	VMOVDQU64 (timedBatch_lastHigh+64*GROUP)(AX), Z1 \
-	VPTESTMQ  Z0, Z0, K1                             \
-	VPMOVQ2M  Z1, K3                                 \
-	VPROLVQ   Z18, Z0, Z0                            \
-	VPRORVQ   Z17, Z1, Z1                            \
-	VPTERNLOGQ $0xb8, Z0, Z19, Z1                    \
-	VPSUBQ    Z20, Z1, Z1                            \
-	VPCMPUQ   $1, Z21, Z1, K1, K2                    \
-	KMOVB     K1, taken-(24-GROUP)(SP)               \
-	KMOVB     K2, reached-(16-GROUP)(SP)             \
-	KMOVB     K3, spilled-(8-GROUP)(SP)
+// REACHED shifts into DX whether eight last cells are within reach of Now. Z2 chooses their
+// marks.
+#define REACHED(GROUP) \
+	VMOVDQU64 (timedBatch_lasts+128*GROUP)(AX), Z0           \
+	VPERMT2Q  (timedBatch_lasts+128*GROUP+64)(AX), Z2, Z0    \
+	VPSUBQ    Z20, Z0, Z0                                    \
+	VPCMPUQ   $1, Z21, Z0, K1                                \
+	KMOVB     K1, R10                                        \
+	SHLQ      $8, DX                                         \
+	ORQ       R10, DX
+
+// FULL shifts into DX whether eight last cells are not empty. Z2 is where they are.
+#define FULL(GROUP) \
+	KXNORB     K1, K1, K1                                    \
+	VPGATHERQQ (timedBatch_before+512*GROUP)(AX)(Z2*1), K1, Z0 \
+	VPTESTMQ   Z0, Z0, K2                                    \
+	KMOVB      K2, R10                                       \
+	SHLQ       $8, DX                                        \
+	ORQ        R10, DX
 
 // func timedRowsAVX512(lines *[8]uint64, current, ahead *batch, n int, b *timedBatch, r *timedRule) (copies, new, spare uint64)
-TEXT ·timedRowsAVX512(SB), NOSPLIT, $24-72
+TEXT ·timedRowsAVX512(SB), NOSPLIT, $0-72
 	BEGINTIMED
 	CONSTANTS
 	MOVQ b+32(FP), R8
-	ADDQ $timedBatch_before, R8
 	CMPB timedRule_refresh(AX), $0
 	JNE  refresh
 	CMPB timedRule_across(AX), $0
@@ -243,24 +268,41 @@ count:
 	TESTQ R8, R8
 	JZ    done
 	KMOVQ K3, R9
-	MOVQ  r+40(FP), DX
-	VPBROADCASTQ (timedRule_lanes+timedLanes_highRotations+40)(DX), Z17
-	VPBROADCASTQ (timedRule_lanes+timedLanes_lowRotations+40)(DX), Z18
-	VPBROADCASTQ (timedRule_lanes+timedLanes_lows+40)(DX), Z19
-	VPBROADCASTQ (timedRule_timedClock+timedClock_nowEarliest)(DX), Z20
-	VPBROADCASTQ (timedRule_timedClock+timedClock_aboveReach)(DX), Z21
-	LASTS(0)
-	LASTS(1)
-	LASTS(2)
-	LASTS(3)
-	LASTS(4)
-	LASTS(5)
-	LASTS(6)
-	LASTS(7)
-	ANDQ taken-24(SP), R9
-	ORQ  reached-16(SP), R9
-	ORQ  spilled-8(SP), R9
-	ANDQ R9, R8
+	MOVQ  r+40(FP), BX
+	CMPQ  (timedRule_timedClock+timedClock_spareLines)(BX), $0
+	JE    noSpare
+	VPBROADCASTQ (timedRule_timedClock+timedClock_nowEarliest)(BX), Z20
+	VPBROADCASTQ (timedRule_timedClock+timedClock_aboveReach)(BX), Z21
+	VMOVDQU64 timedOdd<>(SB), Z2
+	REACHED(7)
+	REACHED(6)
+	REACHED(5)
+	REACHED(4)
+	REACHED(3)
+	REACHED(2)
+	REACHED(1)
+	REACHED(0)
+	ORQ   DX, R9
+	VMOVDQU64 timedBatch_spilled(AX), Z0
+	VPMOVB2M Z0, K1
+	KMOVQ K1, DX
+	ORQ   DX, R9
+	ANDQ  R9, R8
+	JMP   done
+
+noSpare:
+	ANDQ  R9, R8
+	JZ    done
+	VMOVDQU64 timedLasts<>(SB), Z2
+	FULL(7)
+	FULL(6)
+	FULL(5)
+	FULL(4)
+	FULL(3)
+	FULL(2)
+	FULL(1)
+	FULL(0)
+	ANDQ  DX, R8
 
 done:
 	MOVQ R8, spare+64(FP)

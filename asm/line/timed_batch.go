@@ -16,12 +16,14 @@ type timedBatch struct {
 	mark     [64]uint64 // its mark
 	rotated  [64]uint64 // its mark, rotated; only AVX-512 reads it
 	earliest [64]uint64 // the first time within the window, shifted to the top
-	last     [64]uint64 // the word of the last cell that the element found; AVX-512 only
-	lastHigh [64]uint64 // word 7 of its line; AVX-512 only
+	// lasts are the marks of the last two cells that the element found, rotated; only
+	// AVX-512 sets them.
+	lasts [64][2]uint64
 	// before are the lines as elements find them. Not all kernels set it for elements whose
 	// line has their fingerprint.
 	before     [64]layout.Line
-	found      [64]uint8 // the cells that have the fingerprint
+	found      [64]uint8 // the cells that have the fingerprint; only AVX-512 sets these bytes
+	spilled    [64]uint8 // the top bits of the last word of its line
 	inWindow   [64]uint8 // the cells within the window
 	otherPoint [64]uint8 // those of them that were seen at another point
 	noTime     uint64    // bit i: element i has no time
@@ -45,7 +47,7 @@ func testAndSetTimed(rows TimedRows, seen []uint64, digests []digest.Digest, tic
 		seen[0] = testAndSetTimedOne(rows, digests[0], ticks[0], points, p, c)
 		return
 	}
-	r := newTimedRule(p, len(rows.Spare) > 0)
+	r := newTimedRule(p, len(rows.Spare))
 	r.lanes.set(&r)
 	s := newSpareRows(rows, &r, c)
 	var w pipeline
@@ -74,7 +76,7 @@ func testAndSetTimedOne(rows TimedRows, d digest.Digest, tick int64, points []ui
 	if tick == layout.NoTick {
 		return 0
 	}
-	r := newTimedRule(p, len(rows.Spare) > 0)
+	r := newTimedRule(p, len(rows.Spare))
 	mark := uint64(tick) & r.tickMask
 	if points != nil {
 		mark |= reducePoint(points[0], p.PointBits) << (r.tickBits & 63)

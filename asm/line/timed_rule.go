@@ -34,7 +34,7 @@ type timedRule struct {
 
 // newTimedRule leaves out the lanes, which batches need. Now does not count without spare
 // lines.
-func newTimedRule(p *TimedParams, spare bool) timedRule {
+func newTimedRule(p *TimedParams, spareLines int) timedRule {
 	rotation := 64 - p.TickBits
 	r := timedRule{
 		low:           1<<(64-p.FPBits) - 1,
@@ -55,7 +55,7 @@ func newTimedRule(p *TimedParams, spare bool) timedRule {
 		refresh:       p.Refresh,
 		across:        p.Across,
 	}
-	r.setClock(p, spare)
+	r.setClock(p, spareLines)
 	return r
 }
 

@@ -16,14 +16,16 @@ type timedClock struct {
 	windowSpan  uint64 // twice the window and 1
 	nowEarliest uint64 // the first time within reach, shifted to the top
 	aboveReach  uint64 // reachSpan, shifted to the top
+	spareLines  uint64 // how many there are
 }
 
 // setClock sets what depends on Now and Slack. Times farther away than half of those that
 // a mark can hold are nearer the other way round.
-func (r *timedRule) setClock(p *TimedParams, spare bool) {
+func (r *timedRule) setClock(p *TimedParams, spareLines int) {
+	r.spareLines = uint64(spareLines)
 	r.now = uint64(p.Now) & r.tickMask
 	r.reach = min(r.window+uint64(p.Slack), r.tickMask>>1)
-	if spare && p.Now != layout.NoTick {
+	if spareLines > 0 && p.Now != layout.NoTick {
 		r.reachSpan, r.windowSpan = 2*r.reach+1, 2*r.window+1
 	}
 	r.nowEarliest = (r.now - r.reach) << (r.rotation & 63)
