@@ -116,7 +116,7 @@ func (s *spareRows) ask(line, spare *[8]uint64, cell, mark uint64) (at uint64) {
 		return layout.TimedCells
 	}
 	s.counts.Asked++
-	if s.rule.live(spare, mark) == 0 {
+	if !s.rule.anyLive(spare, mark) {
 		*spare = layout.Line{}
 		line[7] &^= layout.TimedSpilled
 	}
@@ -162,24 +162,39 @@ func (r *timedRule) oldest(line *[8]uint64, mark uint64) (at uint64) {
 	if r.reachSpan != 0 {
 		mark = r.now
 	}
-	most := uint64(0)
-	for i := range uint64(layout.TimedCells) {
-		age := (mark + r.reach - r.rawMark(line, i)) & r.tickMask
-		age |= above(line[i], 0) - 1
+	marks := r.rawMarks(line)
+	from, most := mark+r.reach, uint64(0)
+	for i, kept := range marks {
+		age := (from-kept)&r.tickMask | (above(line[i], 0) - 1)
 		if age >= most {
-			at, most = i, age
+			at, most = uint64(i), age
 		}
 	}
 	return at
 }
 
-// live returns a bit for each cell of a line that may have copies, for an element with this
-// mark.
-func (r *timedRule) live(line *[8]uint64, mark uint64) (live uint64) {
-	for i := range uint64(layout.TimedCells) {
-		live |= r.mayHaveCopies(line[i], r.rawMark(line, i), mark) << i
+// rawMarks returns rawMark of all cells.
+func (r *timedRule) rawMarks(line *[8]uint64) [layout.TimedCells]uint64 {
+	low, shift, h, h2 := r.low, r.lowBits&63, line[6], line[7]
+	return [layout.TimedCells]uint64{
+		line[0]&low | h<<shift,
+		line[1]&low | h>>layout.TimedHighBits<<shift,
+		line[2]&low | h>>(2*layout.TimedHighBits)<<shift,
+		line[3]&low | h2<<shift,
+		line[4]&low | h2>>layout.TimedHighBits<<shift,
+		line[5]&low | h2>>(2*layout.TimedHighBits)<<shift,
 	}
-	return live
+}
+
+// anyLive returns whether one of the cells of a line may have copies, for an element with
+// this mark. Mostly the first one may.
+func (r *timedRule) anyLive(line *[8]uint64, mark uint64) bool {
+	for i := range uint64(layout.TimedCells) {
+		if r.mayHaveCopies(line[i], r.rawMark(line, i), mark) != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // mayHaveCopies returns 1 if a cell is not empty, and within the window of an element or
