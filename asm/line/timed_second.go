@@ -24,9 +24,10 @@ func (b *timedBatch) askSpare(s *spareRows, offsets *[64]uint64, n int, found ti
 		}
 		line, spare, before := &s.Lines[number], s.spareOf(number, s.part), &b.before[i]
 		spilled := before[7]
-		at := s.ask(before, spare, cell, mark)
+		v := s.rule.survey(before, spare, cell, mark)
+		at := s.ask(before, spare, &v)
 		if at == layout.TimedCells {
-			s.pushOut(before, spare, at, mark)
+			s.pushOut(before, spare, &v, at, mark)
 			if spilled ^= before[7]; spilled == 0 {
 				continue // the line is as the kernel left it
 			}
@@ -38,7 +39,7 @@ func (b *timedBatch) askSpare(s *spareRows, offsets *[64]uint64, n int, found ti
 		case at < layout.TimedCells:
 			*line = *before
 			found.new &^= bit
-			found.copies |= s.take(line, spare, at, cell, mark) << i
+			found.copies |= s.take(line, spare, &v, at, cell, mark) << i
 		case later == 0:
 			line[7] ^= spilled
 		default:
