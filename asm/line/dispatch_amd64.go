@@ -22,6 +22,7 @@ import (
 //	prefetch            prefetchAMD64                   -                        -
 //	timed               testAndSetTimedBatchGeneric     timedRowsAVX2            timedRowsAVX512
 //	timed, spare lines  sameLineGeneric                 sameLineAVX2             sameLineAVX512
+//	                    surveyGeneric                   -                        surveyAVX512
 //	coarse              testAndSetCoarseBatchGeneric    coarseRowsAVX2           coarseRowsAVX512
 //	sliding             testAndSetSlidingBatchGeneric   slidingRowsAVX2          slidingRowsAVX512
 //	sliding, purged     purgeSlidingGeneric             purgeSlidingAVX2         purgeSlidingAVX512
@@ -279,6 +280,16 @@ func testAndSetTimedBatch(lines []layout.Line, current, ahead *batch, n int, b *
 		return timedFound{inOrder(copies, n), inOrder(^present, n), inOrder(spare, n)}
 	}
 	return testAndSetTimedBatchGeneric(lines, current, n, b, r)
+}
+
+// survey looks at the spare line of an element's line. Rules for single elements have no
+// lanes for vectors.
+func (r *timedRule) survey(line, spare *[8]uint64, cell, mark uint64) (v spareView) {
+	if cpu.Best != cpu.AVX512 || !r.lanes.ready {
+		return r.surveyGeneric(line, spare, cell, mark)
+	}
+	v.found, v.same, v.live, v.oldest = surveyAVX512(spare, cell, line[layout.TimedCells-1], mark, r)
+	return v
 }
 
 func sameLine(offsets *[64]uint64, offset uint64) (same uint64) {

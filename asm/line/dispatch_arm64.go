@@ -59,6 +59,10 @@ func testAndSetTimedBatch(lines []layout.Line, current, ahead *batch, n int, b *
 	}
 }
 
+func (r *timedRule) survey(line, spare *[8]uint64, cell, mark uint64) spareView {
+	return r.surveyGeneric(line, spare, cell, mark)
+}
+
 func sameLine(offsets *[64]uint64, offset uint64) (same uint64) {
 	return sameLineGeneric(offsets, offset)
 }

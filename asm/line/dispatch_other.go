@@ -25,6 +25,10 @@ func testAndSetTimedBatch(lines [][8]uint64, current, _ *batch, n int, b *timedB
 	return testAndSetTimedBatchGeneric(lines, current, n, b, r)
 }
 
+func (r *timedRule) survey(line, spare *[8]uint64, cell, mark uint64) spareView {
+	return r.surveyGeneric(line, spare, cell, mark)
+}
+
 func sameLine(offsets *[64]uint64, offset uint64) (same uint64) {
 	return sameLineGeneric(offsets, offset)
 }

@@ -132,6 +132,9 @@ func timedRowsAVX512(lines *[8]uint64, current, ahead *batch, n int, b *timedBat
 func timedRowsAVX2(lines *[8]uint64, current, ahead *batch, n int, b *timedBatch, r *timedRule) (copies, found, spare uint64)
 
 //go:noescape
+func surveyAVX512(spare *[8]uint64, cell, last, mark uint64, r *timedRule) (found, same, live, oldest uint64)
+
+//go:noescape
 func sameLineAVX512(offsets *[64]uint64, offset uint64) (same uint64)
 
 //go:noescape

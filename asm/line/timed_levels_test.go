@@ -166,3 +166,33 @@ func TestTimedGolden(t *testing.T) {
 		}
 	})
 }
+
+// TestTimedSurvey compares what kernels see in spare lines.
+func TestTimedSurvey(t *testing.T) {
+	kerneltest.ForLevels(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(25, 26))
+		for _, p := range timedShapes {
+			for i := range 2000 {
+				var lines [2]layout.Line
+				fillLines(lines[:], 8)
+				for w := range layout.TimedCells {
+					lines[0][w] ^= rng.Uint64()
+					lines[1][w] = []uint64{0, lines[0][layout.TimedCells-1], rng.Uint64(), rng.Uint64()}[rng.IntN(4)]
+				}
+				lines[1][6], lines[1][7] = rng.Uint64()>>1, rng.Uint64()>>1
+				p.Now, p.Slack = rng.Int64(), p.Window/4
+				if i%3 == 0 {
+					p.Now = layout.NoTick
+				}
+				r := newTimedRule(&p, 1)
+				r.lanes.set(&r)
+				mark := rng.Uint64() & (r.tickMask | r.points)
+				cell := lines[1][rng.IntN(layout.TimedCells)]
+				got, want := r.survey(&lines[0], &lines[1], cell, mark), r.surveyGeneric(&lines[0], &lines[1], cell, mark)
+				if got != want {
+					t.Fatalf("%+v: %x, mark %x: %b, want %b", p, lines[1], mark, got, want)
+				}
+			}
+		}
+	})
+}

@@ -75,6 +75,7 @@ type timedLanes struct {
 	// mark for words 0 and 6, word 6 for word 7. backs are the bits that come from
 	// them.
 	backRotations, backs [8]uint64
+	ready                bool // set was called
 }
 
 func (l *timedLanes) set(r *timedRule) {
@@ -89,6 +90,7 @@ func (l *timedLanes) set(r *timedRule) {
 	l.lows[6], l.lows[7] = ^uint64(highMask), ^uint64(highMask)
 	l.backRotations[0], l.backRotations[6], l.backRotations[7] = r.rotation, (r.rotation+r.lowBits)&63, 2*layout.TimedHighBits
 	l.backs[0], l.backs[6], l.backs[7] = r.low, highMask, highMask
+	l.ready = true
 }
 
 // timedTable has what the kernels of timed rows look up for the cell that they find: 0 to

@@ -6,9 +6,9 @@ import (
 )
 
 // askSpare takes those elements of a batch that may have to do with spare lines. The kernel
-// took all elements as if there were none: where that was wrong, the line becomes as it was
-// before the element, and this and all later elements of the line are taken once more, each
-// at its turn. It returns what is found in the end; it counts those that are taken once
+// took all elements as if there were none. Where that was wrong for later elements of the
+// same line, the line becomes as it was after this element, and they are taken once more,
+// each at its turn. It returns what is found in the end; it counts those that are taken once
 // more itself.
 func (b *timedBatch) askSpare(s *spareRows, offsets *[64]uint64, n int, found timedFound) timedFound {
 	s.touchSpare(offsets, found.spare)
@@ -17,25 +17,35 @@ func (b *timedBatch) askSpare(s *spareRows, offsets *[64]uint64, n int, found ti
 		i := bits.TrailingZeros64(todo) & 63
 		bit := uint64(1) << i
 		number, cell, mark := offsets[i]/64, b.cell[i], b.mark[i]
-		if again&bit == 0 {
-			line, spare := &s.Lines[number], s.spareOf(number, s.part)
-			later := sameLine(offsets, offsets[i]) & (1<<n - 1) &^ (bit<<1 - 1)
-			before := &b.before[i]
-			at := s.ask(before, spare, cell, mark)
-			if at == layout.TimedCells && later == 0 {
-				s.pushOut(before, spare, at, mark)
-				line[7] ^= (line[7] ^ before[7]) & layout.TimedSpilled
-				continue
-			}
-			*line = *before
+		if again&bit != 0 {
 			found.new &^= bit
-			found.copies |= s.take(line, spare, at, cell, mark) << i
-			again |= later
-			todo |= later
+			found.copies = found.copies&^bit | s.testAndSet(number, cell, mark)<<i
 			continue
 		}
-		found.new &^= bit
-		found.copies = found.copies&^bit | s.testAndSet(number, cell, mark)<<i
+		line, spare, before := &s.Lines[number], s.spareOf(number, s.part), &b.before[i]
+		spilled := before[7]
+		v := s.rule.survey(before, spare, cell, mark)
+		at := s.ask(before, spare, &v)
+		if at == layout.TimedCells {
+			s.pushOut(before, spare, &v, at, mark)
+			if spilled ^= before[7]; spilled == 0 {
+				continue // the line is as the kernel left it
+			}
+		}
+		later := sameLine(offsets, offsets[i]) & (1<<n - 1) &^ (bit<<1 - 1)
+		again |= later
+		todo |= later
+		switch {
+		case at < layout.TimedCells:
+			*line = *before
+			found.new &^= bit
+			found.copies |= s.take(line, spare, &v, at, cell, mark) << i
+		case later == 0:
+			line[7] ^= spilled
+		default:
+			*line = *before
+			s.rule.move(line, at, cell, mark)
+		}
 	}
 	return found
 }
@@ -50,7 +60,7 @@ func (s *spareRows) touchSpare(offsets *[64]uint64, which uint64) {
 		spare[n&63] = at * 64
 		n++
 	}
-	touchLines(s.Spare, spare[:n])
+	touchLines(s.Spare, spare[:n&127])
 }
 
 // sameLineGeneric returns a bit for each of offsets that is this one.
