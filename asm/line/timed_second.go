@@ -51,16 +51,16 @@ func (b *timedBatch) askSpare(s *spareRows, offsets *[64]uint64, n int, found ti
 }
 
 // touchSpare loads the spare lines of some elements, so that all cache misses run at the
-// same time.
-func (s *spareRows) touchSpare(offsets *[64]uint64, which uint64) {
-	var spare [64]uint64
-	n := 0
+// same time. It must not be inlined: the compiler would remove loads without a use.
+//
+//go:noinline
+func (s *spareRows) touchSpare(offsets *[64]uint64, which uint64) (sum uint64) {
+	spare, part := s.Spare, s.part
 	for ; which != 0; which &= which - 1 {
-		at, _ := bits.Mul64(offsets[bits.TrailingZeros64(which)&63]/64, s.part)
-		spare[n&63] = at * 64
-		n++
+		at, _ := bits.Mul64(offsets[bits.TrailingZeros64(which)&63]/64, part)
+		sum += spare[at][0]
 	}
-	touchLines(s.Spare, spare[:n&127])
+	return sum
 }
 
 // sameLineGeneric returns a bit for each of offsets that is this one.

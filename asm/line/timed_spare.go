@@ -151,7 +151,9 @@ func (s *spareRows) pushOut(line, spare *[8]uint64, v *spareView, at, mark uint6
 		at = uint64(bits.TrailingZeros64(v.same))
 	default:
 		at = uint64(bits.Len64(v.oldest)-1) & 7
-		s.counts.EvictedLive += s.rule.within(s.rule.rawMark(spare, at), mark) & above(spare[at], 0)
+		if v.live>>at&1 != 0 {
+			s.counts.EvictedLive += s.rule.within(s.rule.rawMark(spare, at), mark)
+		}
 	}
 	s.rule.move(spare, at, cell, kept)
 	line[7] |= layout.TimedSpilled
