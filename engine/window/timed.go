@@ -16,7 +16,7 @@ import (
 type TimedConfig struct {
 	Window Window
 	// Memory is what the filter uses, in bytes, rounded down to whole lines of 64. 0
-	// stands for DefaultMemory of the window, with layout.MemoryBudget as Limit.
+	// stands for DefaultTimedMemory of the window, with layout.MemoryBudget as Limit.
 	Memory int
 	// Limit is how many bytes the filter may grow to where the traffic needs more than
 	// Memory. A filter whose Limit is not above its Memory, or without a window, does not
@@ -45,15 +45,19 @@ const (
 // which they were kept. All that an element touches is in one line of 64 bytes (see
 // line.TestAndSetTimed). It answers what Exact answers, with these differences:
 //
-//   - A line holds 6 elements. A seventh evicts the oldest: PacketStats says how often
-//     that was too early. Copies of such an element are let through; no other element is
-//     removed for it. A filter that may grow does so before that.
-//   - What is older than the window is forgotten sooner or later. Where time goes back to
-//     before that, copies are let through: PacketStats says how many elements came so
-//     late.
+//   - A line holds 6 elements. One that a seventh pushes out while it may have copies goes
+//     to a spare line, which twelve lines share. If that is full, too, its oldest element
+//     is evicted: PacketStats counts those that were within their window. Copies of such an
+//     element are let through; no other element is removed for it. A filter that may grow
+//     does so when a line has 2.4 live elements on average, which evicts one in 50,000.
+//     Then it takes 29 to 36 bytes for each element of a window.
+//   - What is older than the window is forgotten sooner or later. Elements that come late
+//     find their originals if they are late by an eighth of the window, and by far more
+//     where lines are not full. PacketStats says how many elements came later.
 //   - Two elements with the same line and fingerprint are taken for equal. So an element
-//     without a twin is taken for a copy with a probability of at most 6 * 2^-40 =
-//     5.5e-12, or 6 * 2^-36 = 8.7e-11 with Across.
+//     without a twin is taken for a copy with a probability of at most 12 * 2^-40 =
+//     1.1e-11, or 12 * 2^-36 = 1.7e-10 with Across. Without a window there are no spare
+//     lines, and it is half of that.
 //   - Time runs in ticks of a millionth of the window, from 1 to 256 ns, or up to twice
 //     that if only that divides the window. Windows up to 1 ms and windows of packets are
 //     exact. Longer windows may be up to one tick too long where they are a whole number
@@ -61,8 +65,7 @@ const (
 //     short. Times that are multiples of a longer unit, such as the microseconds of most
 //     files, are compared exactly.
 //
-// Elements may come in any order, and wild times cost nothing, as only the distance
-// between an element and its twin counts. In a window of time, elements without a time
+// Elements may come in any order, and wild times do other elements no harm. In a window of time, elements without a time
 // are neither copies nor remembered. In a window of packets and without a window (None)
 // they are elements like all others. Without a window the filter remembers all that fits,
 // and evicts what was seen least recently.
