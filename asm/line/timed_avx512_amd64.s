@@ -52,6 +52,7 @@ GLOBL timedLasts<>(SB), RODATA|NOPTR, $64
 	KMOVB DX, K6                                              \
 	MOVL  $0x40, DX                                           \
 	KMOVB DX, K5                                              \
+	VPXORQ Z27, Z27, Z27                                      \
 	VMOVDQU64 timedHighs<>(SB), Z16                           \
 	VMOVDQU64 (timedRule_lanes+timedLanes_highRotations)(AX), Z17  \
 	VMOVDQU64 (timedRule_lanes+timedLanes_lowRotations)(AX), Z18   \
@@ -72,7 +73,7 @@ GLOBL timedLasts<>(SB), RODATA|NOPTR, $64
 // FIND sets Z0 to the line, Z2 the new cell in each word, AX and K1 the cells that have
 // its fingerprint, and Z3 the words that have the upper bits of the marks, rotated. It
 // keeps the line for those who ask spare lines; R8 is the timedBatch, R10 16 times the
-// number of the element.
+// number of the element. Z27 collects all bits.
 #define FIND \
 	FETCH                                        \
 	VMOVDQU64 (DI)(BX*1), Z0                     \
@@ -82,8 +83,7 @@ GLOBL timedLasts<>(SB), RODATA|NOPTR, $64
 	VPERMQ  Z0, Z16, Z3                          \
 	VPRORVQ Z17, Z3, Z3                          \
 	KMOVB   K1, AX                               \
-	MOVBLZX 63(DI)(BX*1), DX                     \
-	MOVB    DX, (timedBatch_spilled-timedBatch_found)(R13)(CX*1) \
+	VPORQ   Z0, Z27, Z27                         \
 	VMOVDQU64 Z0, timedBatch_before(R8)(R10*4)   \
 	MOVB    AX, (R13)(CX*1)
 
@@ -160,6 +160,15 @@ GLOBL timedLasts<>(SB), RODATA|NOPTR, $64
 	KXNORB     K1, K1, K1                                    \
 	VPGATHERQQ (timedBatch_before+512*GROUP)(AX)(Z2*1), K1, Z0 \
 	VPTESTMQ   Z0, Z0, K2                                    \
+	KMOVB      K2, R10                                       \
+	SHLQ       $8, DX                                        \
+	ORQ        R10, DX
+
+// SPILLED shifts into DX whether eight lines have spilled. Z2 is where their last cells are.
+#define SPILLED(GROUP) \
+	KXNORB     K1, K1, K1                                    \
+	VPGATHERQQ (timedBatch_before+512*GROUP+16)(AX)(Z2*1), K1, Z0 \
+	VPMOVQ2M   Z0, K2                                        \
 	KMOVB      K2, R10                                       \
 	SHLQ       $8, DX                                        \
 	ORQ        R10, DX
@@ -283,10 +292,22 @@ count:
 	REACHED(1)
 	REACHED(0)
 	ORQ   DX, R9
-	VMOVDQU64 timedBatch_spilled(AX), Z0
-	VPMOVB2M Z0, K1
-	KMOVQ K1, DX
+	VPMOVQ2M Z27, K1
+	KMOVB K1, DX
+	TESTL $0x80, DX
+	JZ    asked
+	VMOVDQU64 timedLasts<>(SB), Z2
+	SPILLED(7)
+	SPILLED(6)
+	SPILLED(5)
+	SPILLED(4)
+	SPILLED(3)
+	SPILLED(2)
+	SPILLED(1)
+	SPILLED(0)
 	ORQ   DX, R9
+
+asked:
 	ANDQ  R9, R8
 	JMP   done
 

@@ -22,8 +22,7 @@ type timedBatch struct {
 	// before are the lines as elements find them. Not all kernels set it for elements whose
 	// line has their fingerprint.
 	before     [64]layout.Line
-	found      [64]uint8 // the cells that have the fingerprint; only AVX-512 sets these bytes
-	spilled    [64]uint8 // the top bits of the last word of its line
+	found      [64]uint8 // the cells that have the fingerprint
 	inWindow   [64]uint8 // the cells within the window
 	otherPoint [64]uint8 // those of them that were seen at another point
 	noTime     uint64    // bit i: element i has no time
