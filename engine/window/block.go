@@ -11,7 +11,7 @@ import (
 // calls: the clock, up to when rows remember, and the rows themselves.
 const (
 	leastBlock = 64
-	mostBlock  = chunkElements
+	mostBlock  = 4096
 )
 
 // The least slack is a part of the window: so late may elements be at any load. Where lines

@@ -180,7 +180,7 @@ func (t *Timed) TestAndSet(seen []uint64, d []digest.Digest, times []int64, poin
 		if t.position == t.blockEnd {
 			t.beginBlock()
 		}
-		n = min(int(t.blockEnd-t.position), len(d)-from)
+		n = min(int(t.blockEnd-t.position), len(d)-from, chunkElements)
 		if from%64 != 0 {
 			n = min(n, 64-from%64) // from where a word begins they go there directly
 		}
