@@ -8,15 +8,24 @@ import (
 // The last two words of a line hold three times 21 bits each.
 const highMask = 1<<layout.TimedHighBits - 1
 
-func testAndSetTimedBatchGeneric(lines []layout.Line, current *batch, n int, b *timedBatch, r *timedRule) (copies, inserted, evicted uint64) {
+func testAndSetTimedBatchGeneric(lines []layout.Line, current *batch, n int, b *timedBatch, r *timedRule) (found timedFound) {
 	touchLines(lines, current.offset[:n])
 	for i := range n {
-		isCopy, isNew, pushedOut := r.testAndSet(&lines[current.offset[i&63]/64], b.cell[i&63], b.mark[i&63])
-		copies |= isCopy << (i & 63)
-		inserted += isNew
-		evicted += pushedOut
+		line, mark := &lines[current.offset[i&63]/64], b.mark[i&63]
+		b.before[i&63] = *line
+		spare := r.maySpare(line, mark)
+		isCopy, isNew, _ := r.testAndSet(line, b.cell[i&63], mark)
+		found.copies |= isCopy << (i & 63)
+		found.new |= isNew << (i & 63)
+		found.spare |= (spare & isNew) << (i & 63)
 	}
-	return copies, inserted, evicted
+	return found
+}
+
+// maySpare returns 1 if a new element may have to do with the spare line of its line.
+func (r *timedRule) maySpare(line *[8]uint64, mark uint64) uint64 {
+	const last = layout.TimedCells - 1
+	return r.mayHaveCopies(line[last], r.rawMark(line, last), mark) | line[7]>>63
 }
 
 // testAndSet looks up one element. It has no branches: what an element finds is as good
@@ -24,15 +33,10 @@ func testAndSetTimedBatchGeneric(lines []layout.Line, current *batch, n int, b *
 func (r *timedRule) testAndSet(line *[8]uint64, cell, mark uint64) (isCopy, isNew, pushedOut uint64) {
 	at := r.find(line, cell)
 	kept := r.rawMark(line, at)
-	after := (kept - mark + r.window) & r.tickMask
-	near := above(2*r.window+1, after)
+	near, away, diff := r.judge(kept, mark)
 	isNew = above(at, layout.TimedCells-1)
 	pushedOut = near & isNew & above(line[layout.TimedCells-1], 0)
-	// What changes in the mark if a copy refreshes it: the later time wins.
-	diff := (kept ^ mark) &^ (r.tickMask & -above(r.window+1, after))
-	if r.across {
-		near &= above(diff&r.points, 0)
-	}
+	near &= away
 	isCopy = near &^ isNew
 	if r.refresh {
 		r.move(line, at, cell, mark^diff&(r.points|r.tickMask)&-isCopy)
@@ -40,6 +44,19 @@ func (r *timedRule) testAndSet(line *[8]uint64, cell, mark uint64) (isCopy, isNe
 		r.move(line, at+8*near, cell, mark)
 	}
 	return isCopy, isNew, pushedOut
+}
+
+// judge compares an element with a cell by their marks: whether it is within the window,
+// and away from the cell's point if that is asked for. diff is what changes in the mark of
+// the element if it refreshes the cell, where the later time wins.
+func (r *timedRule) judge(kept, mark uint64) (near, away, diff uint64) {
+	after := (kept - mark + r.window) & r.tickMask
+	near = above(2*r.window+1, after)
+	diff = (kept ^ mark) &^ (r.tickMask & -above(r.window+1, after))
+	if !r.across {
+		return near, 1, diff
+	}
+	return near, above(diff&r.points, 0), diff
 }
 
 // rawMark returns the mark of a cell, of the last one for TimedCells. The bits above the

@@ -19,7 +19,7 @@ import (
 // A snapshot is a sequence of 64-bit words, little-endian:
 //
 //	the bytes FLOWSNAP
-//	version, 4
+//	version, 5
 //	kind of the filter
 //	2 words: key check value
 //	8 words: label, with zeros behind
@@ -36,10 +36,10 @@ import (
 //
 // The label says what the elements are. A filter knows digests only: under another key or
 // hash, a restored filter would silently never match. Version 3 is of another digest of
-// packets (digest.AES).
+// packets (digest.AES), and version 5 of packet filters with spare lines.
 const (
 	magic   = "FLOWSNAP"
-	version = 4
+	version = 5
 	// headSize is the size of all before the fields.
 	headSize = 5*8 + MaxLabel + 8
 	// partWords is how many words are encoded at a time.

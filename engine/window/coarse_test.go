@@ -343,5 +343,5 @@ func TestCoarseCopy(t *testing.T) {
 func TestCoarseState(t *testing.T) {
 	f := newCoarse(t, CoarseConfig{Window: Window{Duration: time.Millisecond}, Memory: 6400})
 	check.RandomPackets(82, 20_000, check.Clocks(100_000)["jumps"]).Verdicts(f, 1000)
-	check.State(t, "1ms", f, "7c505a8329bd9235")
+	check.State(t, "1ms", f, "c7cc378049a47078")
 }

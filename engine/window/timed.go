@@ -9,7 +9,6 @@ import (
 	"github.com/flowdedup/flowdedup/asm/line"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/internal/mem"
-	"github.com/flowdedup/flowdedup/engine/snapshot"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -17,7 +16,7 @@ import (
 type TimedConfig struct {
 	Window Window
 	// Memory is what the filter uses, in bytes, rounded down to whole lines of 64. 0
-	// stands for DefaultMemory of the window, with layout.MemoryBudget as Limit.
+	// stands for DefaultTimedMemory of the window, with layout.MemoryBudget as Limit.
 	Memory int
 	// Limit is how many bytes the filter may grow to where the traffic needs more than
 	// Memory. A filter whose Limit is not above its Memory, or without a window, does not
@@ -46,15 +45,19 @@ const (
 // which they were kept. All that an element touches is in one line of 64 bytes (see
 // line.TestAndSetTimed). It answers what Exact answers, with these differences:
 //
-//   - A line holds 6 elements. A seventh evicts the oldest: PacketStats says how often
-//     that was too early. Copies of such an element are let through; no other element is
-//     removed for it. A filter that may grow does so before that.
-//   - What is older than the window is forgotten sooner or later. Where time goes back to
-//     before that, copies are let through: PacketStats says how many elements came so
-//     late.
+//   - A line holds 6 elements. One that a seventh pushes out while it may have copies goes
+//     to a spare line, which twelve lines share. If that is full, too, its oldest element
+//     is evicted: PacketStats counts those that were within their window. Copies of such an
+//     element are let through; no other element is removed for it. A filter that may grow
+//     does so when a line has 2.4 live elements on average, which evicts one in 50,000.
+//     Then it takes 29 to 36 bytes for each element of a window.
+//   - What is older than the window is forgotten sooner or later. Elements that come late
+//     find their originals if they are late by an eighth of the window, and by far more
+//     where lines are not full. PacketStats says how many elements came later.
 //   - Two elements with the same line and fingerprint are taken for equal. So an element
-//     without a twin is taken for a copy with a probability of at most 6 * 2^-40 =
-//     5.5e-12, or 6 * 2^-36 = 8.7e-11 with Across.
+//     without a twin is taken for a copy with a probability of at most 12 * 2^-40 =
+//     1.1e-11, or 12 * 2^-36 = 1.7e-10 with Across. Without a window there are no spare
+//     lines, and it is half of that.
 //   - Time runs in ticks of a millionth of the window, from 1 to 256 ns, or up to twice
 //     that if only that divides the window. Windows up to 1 ms and windows of packets are
 //     exact. Longer windows may be up to one tick too long where they are a whole number
@@ -62,23 +65,23 @@ const (
 //     short. Times that are multiples of a longer unit, such as the microseconds of most
 //     files, are compared exactly.
 //
-// Elements may come in any order, and wild times cost nothing, as only the distance
-// between an element and its twin counts. In a window of time, elements without a time
+// Elements may come in any order, and wild times do other elements no harm. In a window of time, elements without a time
 // are neither copies nor remembered. In a window of packets and without a window (None)
 // they are elements like all others. Without a window the filter remembers all that fits,
 // and evicts what was seen least recently.
 type Timed struct {
-	arena  *layout.Arena
-	lines  int
+	rows   timedRows
+	lines  int // of rows, spare ones among them
 	memory int // of all lines, in bytes, older ones among them
 	params line.TimedParams
 	counts line.TimedCounts
 	tickSource
-	started    bool // params.Origin is set
+	started    bool   // params.Origin is set
+	blockEnd   uint64 // the position where the next block begins
 	workingSet workingSet
 	growth     growth
-	word       [1]uint64          // verdicts that begin within a word
-	copying    *snapshot.LineCopy // of the arena
+	word       [1]uint64 // verdicts that begin within a word
+	copying    timedCopy // of the rows
 }
 
 // NewTimed makes the filter. Errors wrap ErrWindow, ErrFPR, ErrMemory or what
@@ -93,7 +96,7 @@ func NewTimed(cfg TimedConfig) (*Timed, error) {
 	}
 	if cfg.Memory == 0 {
 		cfg.Limit = layout.MemoryBudget()
-		cfg.Memory = DefaultMemory(cfg.Window, 0)
+		cfg.Memory = DefaultTimedMemory(cfg.Window, 0)
 	}
 	if cfg.Memory < layout.LineSize {
 		return nil, fmt.Errorf("%w: %d bytes, less than a line", engine.ErrMemory, cfg.Memory)
@@ -104,28 +107,27 @@ func NewTimed(cfg TimedConfig) (*Timed, error) {
 	}
 	params.Window = window
 	lines := cfg.Memory / layout.LineSize
-	arena, err := layout.NewArena(lines)
+	rows, err := newTimedRows(lines, !cfg.Window.None)
 	if err != nil {
 		return nil, err
 	}
 	t := &Timed{
-		arena:      arena,
+		rows:       rows,
 		lines:      lines,
-		memory:     arena.Bytes(),
+		memory:     rows.arena.Bytes(),
 		params:     params,
 		tickSource: newTickSource(cfg.Window, tick),
-		workingSet: newWorkingSet(window, lines),
+		workingSet: newWorkingSet(window, rows.lines),
 	}
 	if !cfg.Window.None && cfg.Limit > t.memory {
 		t.growth.limit = cfg.Limit
-		t.workingSet.setLimit(uint64(lines / growLoad))
 	}
 	return t, nil
 }
 
 // Populate has the system back all memory now. Otherwise it does so page by page, at the
 // first use of each. It returns the error of ctx, if that ends before.
-func (t *Timed) Populate(ctx context.Context) error { return mem.Populate(ctx, t.arena) }
+func (t *Timed) Populate(ctx context.Context) error { return mem.Populate(ctx, t.rows.arena) }
 
 // ticksOf returns the length of a tick, in the window's unit, and the window in ticks.
 func ticksOf(w Window, tickBits uint) (tick, window int64) {
@@ -149,29 +151,36 @@ func cellShape(cfg TimedConfig) (line.TimedParams, error) {
 		bound = engine.DefaultFPR
 	}
 	most := layout.TimedCellBits - p.PointBits - minTickBits
-	if least := timedFPR(most); !(bound >= least && bound < 1) {
+	if least := timedFPR(most, cfg.Window); !(bound >= least && bound < 1) {
 		return p, fmt.Errorf("%w: %v is not between %.2g and 1", engine.ErrFPR, bound, least)
 	}
-	for timedFPR(p.FPBits) > bound {
+	for timedFPR(p.FPBits, cfg.Window) > bound {
 		p.FPBits++
 	}
 	p.TickBits = layout.TimedCellBits - p.PointBits - p.FPBits
 	return p, nil
 }
 
-// timedFPR bounds the probability that one of the cells of a line holds the fingerprint
-// of an element that was never seen.
-func timedFPR(bits uint) float64 {
-	return layout.TimedCells / float64(uint64(1)<<bits)
+// timedFPR bounds the probability that a cell holds the fingerprint of an element that was
+// never seen: one of the element's line, or of the spare line that is looked up, too.
+func timedFPR(bits uint, w Window) float64 {
+	cells := 2.0 * layout.TimedCells
+	if w.None {
+		cells = layout.TimedCells
+	}
+	return cells / float64(uint64(1)<<bits)
 }
 
-// TestAndSet implements engine.PacketFilter. It does not allocate.
+// TestAndSet implements engine.PacketFilter. It does not allocate, but to grow.
 func (t *Timed) TestAndSet(seen []uint64, d []digest.Digest, times []int64, points []uint32) {
-	mem.CheckOpen("window: Timed.TestAndSet", t.arena)
+	mem.CheckOpen("window: Timed.TestAndSet", t.rows.arena)
 	checkPacketArguments("Timed.TestAndSet", seen, d, times, points, t.params.Across)
-	t.copying.Keep(d)
+	t.copying.keep(d)
 	for from, n := 0, 0; from < len(d); from += n {
-		n = t.nextChunk(min(len(t.ticks), len(d)-from))
+		if t.position == t.blockEnd {
+			t.beginBlock()
+		}
+		n = min(int(t.blockEnd-t.position), len(d)-from, chunkElements)
 		if from%64 != 0 {
 			n = min(n, 64-from%64) // from where a word begins they go there directly
 		}
@@ -180,30 +189,27 @@ func (t *Timed) TestAndSet(seen []uint64, d []digest.Digest, times []int64, poin
 			at = points[from : from+n]
 		}
 		if from%64 == 0 {
-			t.testAndSetChunk(seen[from/64:(from+n+63)/64], d[from:from+n], ticks, at)
+			t.testAndSetPart(seen[from/64:(from+n+63)/64], d[from:from+n], ticks, at)
 			continue
 		}
-		t.testAndSetChunk(t.word[:], d[from:from+n], ticks, at)
+		t.testAndSetPart(t.word[:], d[from:from+n], ticks, at)
 		seen[from/64] |= t.word[0] << (from % 64)
 	}
 }
 
-// testAndSetChunk handles a chunk of the stream.
-func (t *Timed) testAndSetChunk(seen []uint64, d []digest.Digest, ticks []int64, points []uint32) {
+// testAndSetPart handles a part of a block.
+func (t *Timed) testAndSetPart(seen []uint64, d []digest.Digest, ticks []int64, points []uint32) {
 	if !t.started {
 		t.start(ticks)
 	}
 	unusual := !t.kind.None && t.unusual(ticks)
 	if len(t.growth.older) > 0 || unusual && t.nearBorder(ticks) {
-		line.TestAndSetTimedAround(t.arena.Lines(), t.growth.lines, seen, d, ticks, points, &t.params, &t.counts)
+		line.TestAndSetTimedAround(t.rows.rows(), t.growth.rows, seen, d, ticks, points, &t.params, &t.counts)
 	} else {
-		line.TestAndSetTimed(t.arena.Lines(), seen, d, ticks, points, &t.params, &t.counts)
+		line.TestAndSetTimed(t.rows.rows(), seen, d, ticks, points, &t.params, &t.counts)
 	}
 	t.workingSet.observe(seen, ticks, unusual)
 	t.position += uint64(len(d))
-	if t.growth.limit > 0 {
-		t.planGrowth()
-	}
 }
 
 // start chooses the origin so that the first element with a time lies in the middle of
@@ -211,7 +217,7 @@ func (t *Timed) testAndSetChunk(seen []uint64, d []digest.Digest, ticks []int64,
 func (t *Timed) start(ticks []int64) {
 	for _, tick := range ticks {
 		if tick != layout.NoTick {
-			t.params.Origin = tick - 1<<(t.params.TickBits-2)
+			t.params.Origin, t.params.Now = tick-1<<(t.params.TickBits-2), tick
 			t.started = true
 			return
 		}
@@ -220,21 +226,40 @@ func (t *Timed) start(ticks []int64) {
 
 // Stats implements engine.PacketFilter.
 func (t *Timed) Stats() engine.PacketStats {
+	m := &t.workingSet
 	s := engine.PacketStats{
 		Method:       "timed",
 		MemoryBytes:  t.memory,
-		Fill:         min(1, float64(t.workingSet.live+t.workingSet.fresh)/float64(layout.TimedCells*t.lines)),
-		PredictedFPR: timedFPR(t.params.FPBits),
+		Fill:         min(1, float64(m.current())/float64(layout.TimedCells*t.lines)),
+		PredictedFPR: timedFPR(t.params.FPBits, t.kind),
 		EvictedLive:  t.counts.EvictedLive,
-		Late:         t.workingSet.late.stats(t.tick.by, lateElement),
+		Late:         m.late.stats(t.tick.by, lateElement),
 	}
-	if s.EvictedLive > 0 {
-		s.SuggestedMemory = max(t.workingSet.memory(t.counts.Inserted, layout.TimedCells), 2*t.memory)
+	if s.EvictedLive > t.counts.Inserted/fewEvicted {
+		s.SuggestedMemory = t.enoughMemory()
 	}
 	return s
 }
 
+// fewEvicted is of how many elements that are remembered one may be evicted without advice.
+// Filters that grow evict one in 50,000 where they are fullest, and most have no copy.
+const fewEvicted = 10_000
+
+// enoughMemory returns how many bytes would have been enough at the peak. Where elements
+// choose few lines, that is as good as a guess.
+func (t *Timed) enoughMemory() int {
+	m := &t.workingSet
+	if t.kind.None {
+		return max(2*t.memory, m.memory(t.counts.Inserted, layout.TimedCells))
+	}
+	enough := max(leastTimedLines, timedLines(float64(m.highest()))) * layout.LineSize
+	if enough <= t.memory {
+		return 2 * t.memory
+	}
+	return enough
+}
+
 // Close implements engine.PacketFilter.
 func (t *Timed) Close() error {
-	return errors.Join(t.arena.Close(), t.growth.close())
+	return errors.Join(t.rows.arena.Close(), t.growth.close())
 }

@@ -99,8 +99,8 @@ func (c *Config) filter(inputBytes int64) (engine.PacketFilter, error) {
 	}
 	memory, limit := c.Memory, 0
 	if memory == 0 {
-		memory = window.DefaultMemory(c.Window, inputBytes)
-		if limit = layout.MemoryBudget(); !c.Window.None {
+		memory, limit = c.defaultMemory(inputBytes), layout.MemoryBudget()
+		if !c.Window.None {
 			memory = min(memory, limit)
 		}
 	}
@@ -121,6 +121,14 @@ func (c *Config) filter(inputBytes int64) (engine.PacketFilter, error) {
 	return window.NewTimed(window.TimedConfig{
 		Window: c.Window, Memory: memory, Limit: limit, FPR: c.FPR, Refresh: c.Refresh, Across: c.Across,
 	})
+}
+
+// defaultMemory returns what the filter begins with where the user names nothing.
+func (c *Config) defaultMemory(inputBytes int64) int {
+	if c.Method == "auto" || c.Method == "timed" {
+		return window.DefaultTimedMemory(c.Window, inputBytes)
+	}
+	return window.DefaultMemory(c.Window, inputBytes)
 }
 
 // coarse reports whether the filter has coarse rows. If the user bounds the memory and
