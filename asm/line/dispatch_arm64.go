@@ -52,13 +52,16 @@ func testAndSetTimedBatch(lines []layout.Line, current, ahead *batch, n int, b *
 	return inOrder(copies, n), counts >> 32, counts & (1<<32 - 1)
 }
 
-func (b *batch) coarseVectors([]int64) (done int, noTime uint64) { return 0, 0 }
+func (b *batch) coarseVectors([]int64, bool) (done int, noTime uint64) { return 0, 0 }
 
-func testAndSetCoarseBatch(lines []layout.Line, current, ahead *batch, n int, r *coarseRule) (near, found, taken uint64) {
-	if cpu.Best == cpu.Generic {
-		return testAndSetCoarseBatchGeneric(lines, current, n, r)
+func testAndSetCoarseBatch(lines []layout.Line, current, ahead *batch, log *coarseLog, n int, r *coarseRule) (hits, found uint64) {
+	switch {
+	case cpu.Best == cpu.Generic:
+		return testAndSetCoarseBatchGeneric(lines, current, log, n, r)
+	case r.fine:
+		return fineRowsNEON(&lines[0], current, ahead, n, log, r)
 	}
-	return coarseRowsNEON(&lines[0], current, ahead, n, r)
+	return coarseRowsNEON(&lines[0], current, ahead, n, log, r)
 }
 
 func testAndSetSlidingBatch(lines []layout.Line, current, ahead *batch, before []uint16) (held uint64) {
@@ -199,7 +202,10 @@ func prefetchARM64(lines *[8]uint64, mask uint64, hashes *uint64, n int)
 // coarseRowsNEON returns its bits with the last element in the lowest one.
 //
 //go:noescape
-func coarseRowsNEON(lines *[8]uint64, current, ahead *batch, n int, r *coarseRule) (near, found, taken uint64)
+func coarseRowsNEON(lines *[8]uint64, current, ahead *batch, n int, log *coarseLog, r *coarseRule) (hits, found uint64)
+
+//go:noescape
+func fineRowsNEON(lines *[8]uint64, current, ahead *batch, n int, log *coarseLog, r *coarseRule) (hits, found uint64)
 
 // timedRowsNEON returns copies with the last element in the lowest bit, and both counts,
 // that of inserted elements in the upper half.

@@ -120,7 +120,7 @@ func (c *Coarse) TestAndSet(seen []uint64, d []digest.Digest, times []int64, poi
 	for from := 0; from < len(d); from += chunkElements {
 		to := min(from+chunkElements, len(d))
 		ticks, verdicts := c.toTicks(times[from:to]), seen[from/64:(to+63)/64]
-		line.TestAndSetCoarse(c.arena.Lines(), verdicts, d[from:to], ticks, c.params, &c.counts)
+		line.TestAndSetCoarse(line.CoarseRows{Lines: c.arena.Lines()}, verdicts, d[from:to], ticks, c.params, &c.counts)
 		c.workingSet.observe(verdicts, ticks, c.kind.Packets == 0 && c.workingSet.late.mayBeLate(ticks))
 		c.position += uint64(to - from)
 	}
