@@ -27,7 +27,13 @@ const NoTick = math.MinInt64
 //	         63  62            42 41            21 20             0
 //	        ┌───┬────────────────┬────────────────┬────────────────┐
 //	word 6  │ 0 │ mark of cell 2 │ mark of cell 1 │ mark of cell 0 │  21 bits each
+//	        ├───┼────────────────┼────────────────┼────────────────┤
+//	word 7  │ s │ mark of cell 5 │ mark of cell 4 │ mark of cell 3 │
 //	        └───┴────────────────┴────────────────┴────────────────┘
+//
+// Bit s is set if a spare line may have cells of this line, which had no room for them. A
+// spare line has the same form, and its own s is 0. Several lines next to each other share
+// one. A cell keeps its bits when it goes there.
 //
 // Fingerprint 0 is an empty cell; empty cells come after all others. A line remembers six
 // elements. The fingerprint depends on the era of the time, so cells of other eras do not
@@ -39,4 +45,7 @@ const (
 	TimedHighBits = 21
 	// TimedCellBits is the size of a cell: a word and TimedHighBits.
 	TimedCellBits = 64 + TimedHighBits
+	// TimedSpilled is the bit of word 7 that is set if a spare line may have cells of the
+	// line.
+	TimedSpilled = 1 << 63
 )

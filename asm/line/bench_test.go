@@ -215,7 +215,7 @@ func measureTimed(b *testing.B, lines []layout.Line, p *TimedParams) {
 			points[i] = uint32(s.digests[i][1]>>7^uint64(ticks[i])) & 1 // repeats are seen at both
 		}
 		position += benchBatch
-	}, func() { TestAndSetTimed(lines, seen, s.digests, ticks, points, p, &c) })
+	}, func() { TestAndSetTimed(TimedRows{Lines: lines}, seen, s.digests, ticks, points, p, &c) })
 }
 
 // BenchmarkTestAndSetCoarse finds the elements of BenchmarkTestAndSetTimed.

@@ -20,6 +20,20 @@ type TimedParams struct {
 	Refresh bool
 	// Across restricts copies to elements of another point.
 	Across bool
+	// Now is the time that the stream has reached, for rows with spare lines. It must not
+	// be wrong where the time of one element is. layout.NoTick stands for an unknown one.
+	Now int64
+	// Slack is how far, in ticks, elements may lie behind Now without harm: a cell goes to
+	// a spare line if it is within Window + Slack of Now.
+	Slack int64
+}
+
+// TimedRows are the lines of a filter.
+type TimedRows struct {
+	// Lines are those that elements choose from.
+	Lines []layout.Line
+	// Spare are the lines for cells that their own line has no room for, or nil for none.
+	Spare []layout.Line
 }
 
 // TimedCounts is what TestAndSetTimed adds to.
@@ -27,19 +41,23 @@ type TimedCounts struct {
 	// Inserted counts the elements that took a cell of another fingerprint or an
 	// empty one.
 	Inserted uint64
-	// EvictedLive counts the cells that a newer element of their line pushed out
-	// although they were within its window.
+	// EvictedLive counts the cells that were forgotten although they were within the window
+	// of the element that pushed them out. In rows with spare lines it counts those within
+	// the window of Now, too.
 	EvictedLive uint64
+	// Spilled counts the cells that went to a spare line, and Asked the elements that were
+	// looked up in one.
+	Spilled, Asked uint64
 }
 
-// TestAndSetTimed sets bit i of seen if element i is a copy of an element that lines
+// TestAndSetTimed sets bit i of seen if element i is a copy of an element that rows
 // remember. If it is not, it remembers the element and clears the bit; it clears the bits
 // after the last element in the last word. It takes elements in order, so elements of one
 // call can be copies of each other. ticks[i] is the time of element i, and points[i] the
 // point where it was seen. Points are not read if PointBits is 0. An element whose tick is
-// layout.NoTick is no copy, and lines do not remember it.
+// layout.NoTick is no copy, and rows do not remember it.
 //
-// Element i lives in line floor(digests[i][1] * len(lines) / 2^64). Its fingerprint is
+// Element i lives in line floor(digests[i][1] * len(Lines) / 2^64). Its fingerprint is
 // the top FPBits bits of digests[i][0] XOR era * 0x9e3779b97f4a7c15, where era is
 // floor((ticks[i] - Origin) / 2^(TickBits-1)), all modulo 2^64. Fingerprint 0 stands for
 // an empty cell, so 1 takes its place. layout/timed.go has a picture of the cells.
@@ -61,14 +79,26 @@ type TimedCounts struct {
 // PointBits bits. Two points with the same bits count as one: with Across such an element
 // is no copy.
 //
+// In rows with spare lines, a cell that is pushed out and may still have copies goes to a
+// spare line: a cell within Window of the element that pushes it out, or within Window +
+// Slack of Now. The bit layout.TimedSpilled of its own line says so. Neighbours share a
+// spare line: line i has number floor(i * s / 2^64), where s is floor(len(Spare) * 2^64 /
+// len(Lines)), or 2^64 - 1 if that is less. There the cell goes to the front, and replaces
+// the one with its fingerprint, else the last one that has no copies any more, else the
+// last. An element whose line has the bit but not its fingerprint looks for it in the spare
+// line. What it finds there counts like a cell of its own line, and leaves the spare line if
+// the element goes to the front. If all cells there are too old to have copies, the spare
+// line is emptied, and the bit cleared. Verdicts, lines and counts are as if each element
+// had a call of its own.
+//
 // It takes constant time for each element and does not allocate. It panics if seen, ticks
-// or points are too short, lines is empty, or p is not as TimedParams says.
-func TestAndSetTimed(lines []layout.Line, seen []uint64, digests []digest.Digest, ticks []int64, points []uint32, p *TimedParams, c *TimedCounts) {
-	p.checkArguments(lines, seen, digests, ticks, points)
+// or points are too short, there are no Lines, or p is not as TimedParams says.
+func TestAndSetTimed(rows TimedRows, seen []uint64, digests []digest.Digest, ticks []int64, points []uint32, p *TimedParams, c *TimedCounts) {
+	p.checkArguments(rows.Lines, seen, digests, ticks, points)
 	if p.PointBits == 0 {
 		points = nil
 	}
-	testAndSetTimed(lines, seen[:bitWords(len(digests))], digests, ticks, points, p, c)
+	testAndSetTimed(rows, seen[:bitWords(len(digests))], digests, ticks, points, p, c)
 }
 
 // checkArguments panics unless slices cover the elements and p is as it must be.
@@ -87,6 +117,8 @@ func (p *TimedParams) check() {
 		panic("line: TestAndSetTimed: fields do not make a cell")
 	case p.Window < 0 || p.Window > 1<<(p.TickBits-1)-1:
 		panic("line: TestAndSetTimed: window out of range")
+	case p.Slack < 0:
+		panic("line: TestAndSetTimed: negative slack")
 	}
 }
 

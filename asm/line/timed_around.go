@@ -15,28 +15,28 @@ import (
 // border. So an element finds its twin under its own era. All elements whose times are
 // within the window of a border must come through this function.
 //
-// lines replace older lines, which it only reads; the latest come first in older. If the
-// line of an element does not have its fingerprint, it looks in the element's line of
-// each of older, and copies the first cell with that fingerprint to the front before it
-// takes the element. So the verdicts are as if lines had held everything from the
-// beginning.
+// rows replace older ones, which it only reads; the latest come first in older. If rows
+// do not have the fingerprint of an element, it looks in the element's line of each of
+// older, and in the spare line behind that, and copies the first cell with that fingerprint
+// to the front before it takes the element. So the verdicts are as if rows had held
+// everything from the beginning.
 //
 // Cells that it adds for either reason count as inserted, and cells that they push out as
 // evicted. It panics as TestAndSetTimed does, and if one of older is empty.
-func TestAndSetTimedAround(lines []layout.Line, older [][]layout.Line, seen []uint64, digests []digest.Digest, ticks []int64, points []uint32, p *TimedParams, c *TimedCounts) {
-	p.checkArguments(lines, seen, digests, ticks, points)
+func TestAndSetTimedAround(rows TimedRows, older []TimedRows, seen []uint64, digests []digest.Digest, ticks []int64, points []uint32, p *TimedParams, c *TimedCounts) {
+	p.checkArguments(rows.Lines, seen, digests, ticks, points)
 	for i := range older {
-		if len(older[i]) == 0 {
+		if len(older[i].Lines) == 0 {
 			panic("line: TestAndSetTimedAround: no older lines")
 		}
 	}
 	r := newTimedRule(p)
-	a := timedAround{timedRule: &r, lines: lines, older: older, counts: c}
+	a := timedAround{timedRule: &r, spareRows: newSpareRows(rows, &r, c), older: older}
 	if len(digests) == 0 {
 		return
 	}
 	a.pipeline.elements = elements{kind: inLines, count: len(digests), digests: digests}
-	a.pipeline.begin(lines)
+	a.pipeline.begin(rows.Lines)
 	for at := 0; at < len(digests); at += 64 {
 		to := min(at+64, len(digests))
 		part := []uint32(nil)
@@ -50,9 +50,8 @@ func TestAndSetTimedAround(lines []layout.Line, older [][]layout.Line, seen []ui
 // timedAround is what TestAndSetTimedAround works with.
 type timedAround struct {
 	*timedRule
-	lines    []layout.Line
-	older    [][]layout.Line
-	counts   *TimedCounts
+	spareRows
+	older    []TimedRows
 	pipeline pipeline
 	batch    timedBatch
 }
@@ -62,22 +61,20 @@ func (a *timedAround) testAndSet(digests []digest.Digest, ticks []int64, points 
 	b := &a.batch
 	current, _, n := a.pipeline.next()
 	b.fill(&current.low, ticks, points, a.timedRule)
-	touchLines(a.lines, current.offset[:n])
+	touchLines(a.Lines, current.offset[:n])
 	a.touchOlder(digests)
 	for i := range n {
 		if b.noTime>>i&1 != 0 {
 			continue
 		}
-		to, cell, mark := &a.lines[current.offset[i]/64], b.cell[i], b.mark[i]
-		if len(a.older) > 0 && a.find(to, cell) == layout.TimedCells {
-			a.fetch(to, digests[i][1], cell, mark)
+		number, cell, mark := current.offset[i]/64, b.cell[i], b.mark[i]
+		if len(a.older) > 0 && !a.has(number, cell) {
+			a.fetch(number, digests[i][1], cell, mark)
 		}
-		isCopy, isNew, pushedOut := a.timedRule.testAndSet(to, cell, mark)
-		a.counts.Inserted += isNew
-		a.counts.EvictedLive += pushedOut
+		isCopy := a.spareRows.testAndSet(number, cell, mark)
 		copies |= isCopy << i
 		if isCopy == 0 || a.refresh {
-			a.mirror(to, digests[i][0], ticks[i])
+			a.mirror(number, digests[i][0], ticks[i])
 		}
 	}
 	return copies
@@ -86,31 +83,50 @@ func (a *timedAround) testAndSet(digests []digest.Digest, ticks []int64, points 
 // touchOlder loads the older lines of up to 64 digests.
 func (a *timedAround) touchOlder(digests []digest.Digest) {
 	var offsets [64]uint64
-	for _, lines := range a.older {
+	for _, rows := range a.older {
 		for i := range digests {
-			line, _ := bits.Mul64(digests[i][1], uint64(len(lines)))
+			line, _ := bits.Mul64(digests[i][1], uint64(len(rows.Lines)))
 			offsets[i&63] = line * 64
 		}
-		touchLines(lines, offsets[:len(digests)])
+		touchLines(rows.Lines, offsets[:len(digests)])
 	}
 }
 
 // fetch copies the latest of the older cells with the fingerprint of cell to the front of
 // a line that has none. The mark is that of the element that is looked up.
-func (a *timedAround) fetch(line *[8]uint64, place, cell, mark uint64) {
-	for _, lines := range a.older {
-		at, _ := bits.Mul64(place, uint64(len(lines)))
-		if found := a.find(&lines[at], cell); found < layout.TimedCells {
-			a.put(line, cell, a.markOf(&lines[at], found), mark)
+func (a *timedAround) fetch(number, place, cell, mark uint64) {
+	for _, rows := range a.older {
+		at, _ := bits.Mul64(place, uint64(len(rows.Lines)))
+		if home, found := a.findIn(rows, at, cell); found < layout.TimedCells {
+			a.put(number, cell, a.markOf(home, found), mark)
 			return
 		}
 	}
 }
 
+// has returns whether the line with a number, or its spare line, has the fingerprint of
+// cell.
+func (a *timedAround) has(number, cell uint64) bool {
+	_, at := a.findIn(a.TimedRows, number, cell)
+	return at < layout.TimedCells
+}
+
+// findIn returns the line that has the fingerprint of cell, and the number of that cell in
+// it: the line with a number, or else its spare line. If none of them has it, at is
+// TimedCells.
+func (a *timedAround) findIn(rows TimedRows, number, cell uint64) (home *[8]uint64, at uint64) {
+	home = &rows.Lines[number]
+	if at = a.find(home, cell); at < layout.TimedCells || home[7]&layout.TimedSpilled == 0 || len(rows.Spare) == 0 {
+		return home, at
+	}
+	home = rows.spareOf(number, rows.share())
+	return home, a.find(home, cell)
+}
+
 // mirror adds the front cell of a line once more under another era, if its time is within
 // the window of a border. The element that put it in front has this tick.
-func (a *timedAround) mirror(line *[8]uint64, low uint64, tick int64) {
-	mark := a.markOf(line, 0)
+func (a *timedAround) mirror(number, low uint64, tick int64) {
+	mark := a.markOf(&a.Lines[number], 0)
 	// A copy may keep the time of the other element.
 	shift := a.rotation & 63
 	kept := uint64(tick) + uint64(int64((mark-uint64(tick))<<shift)>>shift)
@@ -119,32 +135,14 @@ func (a *timedAround) mirror(line *[8]uint64, low uint64, tick int64) {
 	within := (kept - a.origin) & (1<<(a.eraBits&63) - 1)
 	last := ^uint64(0) >> (a.eraBits & 63)
 	if era != own {
-		a.put(line, a.cellOf(low, era), mark, mark)
+		a.put(number, a.cellOf(low, era), mark, mark)
 	}
 	if other := (era - 1) & last; within < a.window && other != own {
-		a.put(line, a.cellOf(low, other), mark, mark)
+		a.put(number, a.cellOf(low, other), mark, mark)
 	}
 	if other := (era + 1) & last; within >= 1<<(a.eraBits&63)-a.window && other != own {
-		a.put(line, a.cellOf(low, other), mark, mark)
+		a.put(number, a.cellOf(low, other), mark, mark)
 	}
-}
-
-// put puts a cell with the fingerprint of cell and a mark in front of a line. It replaces
-// the cell with that fingerprint, or else the last one. That was live if it is within the
-// window of the mark now.
-func (a *timedAround) put(line *[8]uint64, cell, mark, now uint64) {
-	at := a.find(line, cell)
-	if at == layout.TimedCells {
-		last := (a.rawMark(line, at) - now + a.window) & a.tickMask
-		a.counts.Inserted++
-		a.counts.EvictedLive += above(2*a.window+1, last) & above(line[layout.TimedCells-1], 0)
-	}
-	a.move(line, at, cell, mark)
-}
-
-// markOf returns the mark of a cell.
-func (a *timedAround) markOf(line *[8]uint64, at uint64) uint64 {
-	return a.rawMark(line, at) & (a.points | a.tickMask)
 }
 
 // cellOf returns the fingerprint of an element in an era, at its place in a cell.

@@ -24,15 +24,10 @@ func testAndSetTimedBatchGeneric(lines []layout.Line, current *batch, n int, b *
 func (r *timedRule) testAndSet(line *[8]uint64, cell, mark uint64) (isCopy, isNew, pushedOut uint64) {
 	at := r.find(line, cell)
 	kept := r.rawMark(line, at)
-	after := (kept - mark + r.window) & r.tickMask
-	near := above(2*r.window+1, after)
+	near, away, diff := r.judge(kept, mark)
 	isNew = above(at, layout.TimedCells-1)
 	pushedOut = near & isNew & above(line[layout.TimedCells-1], 0)
-	// What changes in the mark if a copy refreshes it: the later time wins.
-	diff := (kept ^ mark) &^ (r.tickMask & -above(r.window+1, after))
-	if r.across {
-		near &= above(diff&r.points, 0)
-	}
+	near &= away
 	isCopy = near &^ isNew
 	if r.refresh {
 		r.move(line, at, cell, mark^diff&(r.points|r.tickMask)&-isCopy)
@@ -40,6 +35,19 @@ func (r *timedRule) testAndSet(line *[8]uint64, cell, mark uint64) (isCopy, isNe
 		r.move(line, at+8*near, cell, mark)
 	}
 	return isCopy, isNew, pushedOut
+}
+
+// judge compares an element with a cell by their marks: whether it is within the window,
+// and away from the cell's point if that is asked for. diff is what changes in the mark of
+// the element if it refreshes the cell, where the later time wins.
+func (r *timedRule) judge(kept, mark uint64) (near, away, diff uint64) {
+	after := (kept - mark + r.window) & r.tickMask
+	near = above(2*r.window+1, after)
+	diff = (kept ^ mark) &^ (r.tickMask & -above(r.window+1, after))
+	if !r.across {
+		return near, 1, diff
+	}
+	return near, above(diff&r.points, 0), diff
 }
 
 // rawMark returns the mark of a cell, of the last one for TimedCells. The bits above the

@@ -52,8 +52,8 @@ func compareTimed(t *testing.T, rng *rand.Rand, p *TimedParams, front bool, kind
 		copy(kerneltest.Part(times, n, front), s.ticks)
 		copy(kerneltest.Part(places, n, front), s.points)
 		seen, wanted := kerneltest.Part(words, bitWords(n), front), make([]uint64, (n+63)/64)
-		TestAndSetTimed(filter, seen, kerneltest.Part(memory, n, front), kerneltest.Part(times, n, front), kerneltest.Part(places, n, front), p, &counts)
-		kerneltest.AtLevel(cpu.Generic, func() { TestAndSetTimed(plain, wanted, s.digests, s.ticks, s.points, p, &want) })
+		TestAndSetTimed(TimedRows{Lines: filter}, seen, kerneltest.Part(memory, n, front), kerneltest.Part(times, n, front), kerneltest.Part(places, n, front), p, &counts)
+		kerneltest.AtLevel(cpu.Generic, func() { TestAndSetTimed(TimedRows{Lines: plain}, wanted, s.digests, s.ticks, s.points, p, &want) })
 		if !slices.Equal(seen, wanted) || counts != want {
 			t.Fatalf("%+v: %d elements: verdicts or counts %+v and %+v differ", *p, n, counts, want)
 		}
@@ -94,8 +94,8 @@ func TestTimedLevelsAnyMemory(t *testing.T) {
 				}
 				var counts, want TimedCounts
 				seen, wanted := make([]uint64, 32), make([]uint64, 32)
-				TestAndSetTimed(lines, seen, s.digests, s.ticks, s.points, &p, &counts)
-				kerneltest.AtLevel(cpu.Generic, func() { TestAndSetTimed(plain, wanted, s.digests, s.ticks, s.points, &p, &want) })
+				TestAndSetTimed(TimedRows{Lines: lines}, seen, s.digests, s.ticks, s.points, &p, &counts)
+				kerneltest.AtLevel(cpu.Generic, func() { TestAndSetTimed(TimedRows{Lines: plain}, wanted, s.digests, s.ticks, s.points, &p, &want) })
 				if !slices.Equal(seen, wanted) || counts != want || !slices.Equal(lines, plain) {
 					t.Fatalf("%+v: verdicts, memory or counts %+v and %+v differ", p, counts, want)
 				}
@@ -140,8 +140,8 @@ func TestTimedGolden(t *testing.T) {
 			for mode := range 4 {
 				lines, seen, c := make([]layout.Line, 80), make([]uint64, (len(digests)+63)/64), TimedCounts{}
 				p.Refresh, p.Across = mode&1 != 0, mode&2 != 0
-				TestAndSetTimed(lines, seen, digests, ticks, points, &p, &c)
-				words = append(words, seen, lines, c)
+				TestAndSetTimed(TimedRows{Lines: lines}, seen, digests, ticks, points, &p, &c)
+				words = append(words, seen, lines, c.Inserted, c.EvictedLive)
 			}
 			if got := goldenSum(t, words...); got != want[i] {
 				t.Errorf("%+v: %q, want %q", p, got, want[i])
@@ -174,13 +174,13 @@ func TestTimedAround(t *testing.T) {
 		whole := make([]layout.Line, 4096)
 		want, got := make([]uint64, 47), make([]uint64, 47)
 		var c, all TimedCounts
-		TestAndSetTimed(whole, want, s.digests, s.ticks, s.points, &p, &all)
-		older := [][]layout.Line(nil)
+		TestAndSetTimed(TimedRows{Lines: whole}, want, s.digests, s.ticks, s.points, &p, &all)
+		older := []TimedRows(nil)
 		for i, to := range []int{640, 1280, 1920, 3000} {
 			from := []int{0, 640, 1280, 1920}[i]
 			lines := make([]layout.Line, 1024<<(2*i))
-			TestAndSetTimedAround(lines, older, got[from/64:], s.digests[from:to], s.ticks[from:to], s.points[from:to], &p, &c)
-			older = slices.Insert(older, 0, lines)
+			TestAndSetTimedAround(TimedRows{Lines: lines}, older, got[from/64:], s.digests[from:to], s.ticks[from:to], s.points[from:to], &p, &c)
+			older = slices.Insert(older, 0, TimedRows{Lines: lines})
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("mode %d: other verdicts than those of lines that hold all", mode)
@@ -199,8 +199,8 @@ func TestTimedAroundAlike(t *testing.T) {
 	one, two := make([]layout.Line, 20), make([]layout.Line, 20)
 	want, got := make([]uint64, 79), make([]uint64, 79)
 	var a, b TimedCounts
-	TestAndSetTimed(one, want, s.digests, s.ticks, s.points, &p, &a)
-	TestAndSetTimedAround(two, nil, got, s.digests, s.ticks, s.points, &p, &b)
+	TestAndSetTimed(TimedRows{Lines: one}, want, s.digests, s.ticks, s.points, &p, &a)
+	TestAndSetTimedAround(TimedRows{Lines: two}, nil, got, s.digests, s.ticks, s.points, &p, &b)
 	if !slices.Equal(got, want) || !slices.Equal(one, two) || a != b {
 		t.Errorf("verdicts, lines or counts differ: %+v, want %+v", b, a)
 	}
@@ -212,11 +212,11 @@ func TestTimedAroundEvicts(t *testing.T) {
 	older, lines := make([]layout.Line, 1), make([]layout.Line, 1)
 	seen := make([]uint64, 1)
 	var c TimedCounts
-	TestAndSetTimed(older, seen, []digest.Digest{{9 << 40}}, []int64{100}, nil, &p, &c)
+	TestAndSetTimed(TimedRows{Lines: older}, seen, []digest.Digest{{9 << 40}}, []int64{100}, nil, &p, &c)
 	for i := range uint64(6) {
-		TestAndSetTimed(lines, seen, []digest.Digest{{(i + 1) << 50}}, []int64{int64(i) * 300}, nil, &p, &c)
+		TestAndSetTimed(TimedRows{Lines: lines}, seen, []digest.Digest{{(i + 1) << 50}}, []int64{int64(i) * 300}, nil, &p, &c)
 	}
-	TestAndSetTimedAround(lines, [][]layout.Line{older}, seen, []digest.Digest{{9 << 40}}, []int64{200}, nil, &p, &c)
+	TestAndSetTimedAround(TimedRows{Lines: lines}, []TimedRows{{Lines: older}}, seen, []digest.Digest{{9 << 40}}, []int64{200}, nil, &p, &c)
 	if seen[0] != 1 || c != (TimedCounts{Inserted: 8, EvictedLive: 1}) {
 		t.Errorf("copy %d, counts %+v", seen[0], c)
 	}

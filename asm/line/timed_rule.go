@@ -28,6 +28,10 @@ type timedRule struct {
 	windowRotated uint64
 	aboveWindow   uint64 // above the window in the top bits, whatever is in the rest
 	aboveWindows  uint64 // above twice the window
+	now           uint64 // the mark of TimedParams.Now without a point
+	reach         uint64 // the window and the slack
+	reachSpan     uint64 // twice that and 1, and the same of the window: a time is within
+	windowSpan    uint64 // a distance d of Now if it is less than 2d + 1 after Now - d
 	refresh       bool
 	across        bool
 	lanes         timedLanes
@@ -36,7 +40,7 @@ type timedRule struct {
 // newTimedRule leaves out the lanes, which batches need.
 func newTimedRule(p *TimedParams) timedRule {
 	rotation := 64 - p.TickBits
-	return timedRule{
+	r := timedRule{
 		low:           1<<(64-p.FPBits) - 1,
 		lowBits:       uint64(64 - p.FPBits),
 		tickMask:      1<<p.TickBits - 1,
@@ -55,6 +59,8 @@ func newTimedRule(p *TimedParams) timedRule {
 		refresh:       p.Refresh,
 		across:        p.Across,
 	}
+	r.setClock(p)
+	return r
 }
 
 // timedLanes has numbers for each word of a line, as vectors.
@@ -160,14 +166,25 @@ type timedBatch struct {
 }
 
 // testAndSetTimed is TestAndSetTimed after its checks.
-func testAndSetTimed(lines []layout.Line, seen []uint64, digests []digest.Digest, ticks []int64, points []uint32, p *TimedParams, c *TimedCounts) {
-	switch len(digests) {
-	case 0:
+func testAndSetTimed(rows TimedRows, seen []uint64, digests []digest.Digest, ticks []int64, points []uint32, p *TimedParams, c *TimedCounts) {
+	switch {
+	case len(digests) == 0:
 		return
-	case 1:
-		seen[0] = testAndSetTimedOne(lines, digests[0], ticks[0], points, p, c)
+	case len(digests) == 1:
+		seen[0] = testAndSetTimedOne(rows, digests[0], ticks[0], points, p, c)
+		return
+	case len(rows.Spare) > 0:
+		clear(seen)
+		for i := range digests {
+			at := []uint32(nil)
+			if points != nil {
+				at = points[i:]
+			}
+			seen[i/64] |= testAndSetTimedOne(rows, digests[i], ticks[i], at, p, c) << (i % 64)
+		}
 		return
 	}
+	lines := rows.Lines
 	r := newTimedRule(p)
 	r.lanes.set(&r)
 	var w pipeline
@@ -192,7 +209,7 @@ func testAndSetTimed(lines []layout.Line, seen []uint64, digests []digest.Digest
 }
 
 // testAndSetTimedOne takes one element without a batch, which takes a third of the time.
-func testAndSetTimedOne(lines []layout.Line, d digest.Digest, tick int64, points []uint32, p *TimedParams, c *TimedCounts) (isCopy uint64) {
+func testAndSetTimedOne(rows TimedRows, d digest.Digest, tick int64, points []uint32, p *TimedParams, c *TimedCounts) (isCopy uint64) {
 	if tick == layout.NoTick {
 		return 0
 	}
@@ -202,11 +219,10 @@ func testAndSetTimedOne(lines []layout.Line, d digest.Digest, tick int64, points
 		mark |= reducePoint(points[0], p.PointBits) << (r.tickBits & 63)
 	}
 	era := (uint64(tick) - r.origin) >> (r.eraBits & 63)
-	at, _ := bits.Mul64(d[1], uint64(len(lines)))
-	isCopy, isNew, pushedOut := r.testAndSet(&lines[at], r.cellOf(d[0], era)|mark&r.low, mark)
-	c.Inserted += isNew
-	c.EvictedLive += pushedOut
-	return isCopy
+	at, _ := bits.Mul64(d[1], uint64(len(rows.Lines)))
+	cell := r.cellOf(d[0], era) | mark&r.low
+	s := newSpareRows(rows, &r, c)
+	return s.testAndSet(at, cell, mark)
 }
 
 // testAndSet looks up n elements, which may be none, and returns a bit for each copy.

@@ -41,7 +41,7 @@ func checkTimed(t *testing.T, p TimedParams, lineCount, batch int, s *timedStrea
 		for i := range seen {
 			seen[i] = math.MaxUint64
 		}
-		TestAndSetTimed(lines, seen, s.digests[from:to], s.ticks[from:to], s.points[from:to], &p, &c)
+		TestAndSetTimed(TimedRows{Lines: lines}, seen, s.digests[from:to], s.ticks[from:to], s.points[from:to], &p, &c)
 		for i := from; i < to; i++ {
 			want := model.testAndSet(s.digests[i], s.ticks[i], s.points[i])
 			if got := seen[(i-from)/64]>>((i-from)%64)&1 == 1; got != want {
@@ -186,7 +186,7 @@ func TestTimedPanics(t *testing.T) {
 	} {
 		got := func() (got string) {
 			defer func() { got = fmt.Sprint(recover()) }()
-			TestAndSetTimed(make([]layout.Line, c.lines), make([]uint64, c.seen), make([]digest.Digest, 1),
+			TestAndSetTimed(TimedRows{Lines: make([]layout.Line, c.lines)}, make([]uint64, c.seen), make([]digest.Digest, 1),
 				make([]int64, c.ticks), make([]uint32, c.points), &c.p, &TimedCounts{})
 			return ""
 		}()

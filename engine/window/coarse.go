@@ -85,7 +85,6 @@ func NewCoarse(cfg CoarseConfig) (*Coarse, error) {
 		workingSet: newWorkingSet(window, 0),
 		tickSource: newTickSource(cfg.Window, tick),
 	}
-	c.workingSet.late.atOnce = true
 	return c, nil
 }
 

@@ -81,7 +81,7 @@ func NewExact(cfg ExactConfig) (*Exact, error) {
 		e.budget *= 2
 	}
 	e.pruneAt = e.budget
-	e.late = newLateness(e.windowSize(), 0)
+	e.late = newLateness(e.windowSize())
 	return e, nil
 }
 
@@ -107,7 +107,7 @@ func (e *Exact) TestAndSet(seen []uint64, d []digest.Digest, times []int64, poin
 		}
 		if e.testAndSetOne(d[i], now) {
 			seen[i/64] |= 1 << (i % 64)
-		} else if e.late.forgotten != calendar.NoTime {
+		} else if e.late.bound != calendar.NoTime {
 			e.late.count(1, times[i:i+1], uint64(now.position))
 		}
 	}
@@ -177,10 +177,10 @@ func (e *Exact) pruneTimes() {
 	})
 	if earlier {
 		low, _ := e.usualTimes()
-		e.late.forget(low)
+		e.late.forget(e.late.before(low))
 	}
 	if later {
-		e.late.forget(e.late.reached)
+		e.late.forget(e.late.before(e.late.reached))
 	}
 }
 

@@ -80,8 +80,7 @@ func NewPartitioned(c PartitionedConfig) (*Partitioned, error) {
 		arena: arena, lines: lines, memory: arena.Bytes(), params: params,
 		workingSet: newWorkingSet((size-1)/tick+1, 0), tickSource: newTickSource(c.Window, tick),
 	}
-	f.workingSet.late = newLateness(1, 0)
-	f.workingSet.late.atOnce = true
+	f.workingSet.late = newLateness(1)
 	return f, nil
 }
 
@@ -136,7 +135,7 @@ const fullPartitioned = 100
 func (f *Partitioned) Stats() engine.PacketStats {
 	m := &f.workingSet
 	window := theory.AgePartitioned{K: f.params.K, L: f.params.Generations(), SliceBits: 8}
-	fpr, err := window.LineFPR(min(fullPartitioned, float64(max(m.peak, m.live+m.fresh))/float64(f.lines)))
+	fpr, err := window.LineFPR(min(fullPartitioned, float64(m.highest())/float64(f.lines)))
 	if err != nil {
 		panic("window: " + err.Error()) // its domain has all filters
 	}

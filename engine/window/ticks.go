@@ -124,13 +124,12 @@ func (d divisor) divide(u uint64) uint64 {
 
 // unusual reports whether a tick is NoTick, lies within a window of the border of an era,
 // is of another era than the first, or may be late. It may report true for other ticks
-// too. A chunk has no more elements than the filter has lines, so what is forgotten at
-// its end had been reached when it began.
+// too. What is late changes with the block.
 func (t *Timed) unusual(ticks []int64) bool {
 	era := int64(1) << (t.params.TickBits - 1)
 	start := ticks[0] - (ticks[0]-t.params.Origin)&(era-1)
 	low, high := t.params.Window, era-1-t.params.Window
-	if late := t.workingSet.late.before(t.workingSet.late.reached); late > start {
+	if late := t.workingSet.late.bound; late > start {
 		low = max(low, int64(min(uint64(late)-uint64(start), uint64(era))))
 	}
 	if low > high {

@@ -68,13 +68,14 @@ const (
 // they are elements like all others. Without a window the filter remembers all that fits,
 // and evicts what was seen least recently.
 type Timed struct {
-	arena  *layout.Arena
-	lines  int
+	rows   timedRows
+	lines  int // of rows, spare ones among them
 	memory int // of all lines, in bytes, older ones among them
 	params line.TimedParams
 	counts line.TimedCounts
 	tickSource
-	started    bool // params.Origin is set
+	started    bool   // params.Origin is set
+	blockEnd   uint64 // the position where the next block begins
 	workingSet workingSet
 	growth     growth
 	word       [1]uint64          // verdicts that begin within a word
@@ -93,7 +94,7 @@ func NewTimed(cfg TimedConfig) (*Timed, error) {
 	}
 	if cfg.Memory == 0 {
 		cfg.Limit = layout.MemoryBudget()
-		cfg.Memory = DefaultMemory(cfg.Window, 0)
+		cfg.Memory = DefaultTimedMemory(cfg.Window, 0)
 	}
 	if cfg.Memory < layout.LineSize {
 		return nil, fmt.Errorf("%w: %d bytes, less than a line", engine.ErrMemory, cfg.Memory)
@@ -104,28 +105,27 @@ func NewTimed(cfg TimedConfig) (*Timed, error) {
 	}
 	params.Window = window
 	lines := cfg.Memory / layout.LineSize
-	arena, err := layout.NewArena(lines)
+	rows, err := newTimedRows(lines, !cfg.Window.None)
 	if err != nil {
 		return nil, err
 	}
 	t := &Timed{
-		arena:      arena,
+		rows:       rows,
 		lines:      lines,
-		memory:     arena.Bytes(),
+		memory:     rows.arena.Bytes(),
 		params:     params,
 		tickSource: newTickSource(cfg.Window, tick),
-		workingSet: newWorkingSet(window, lines),
+		workingSet: newWorkingSet(window, rows.lines),
 	}
 	if !cfg.Window.None && cfg.Limit > t.memory {
 		t.growth.limit = cfg.Limit
-		t.workingSet.setLimit(uint64(lines / growLoad))
 	}
 	return t, nil
 }
 
 // Populate has the system back all memory now. Otherwise it does so page by page, at the
 // first use of each. It returns the error of ctx, if that ends before.
-func (t *Timed) Populate(ctx context.Context) error { return mem.Populate(ctx, t.arena) }
+func (t *Timed) Populate(ctx context.Context) error { return mem.Populate(ctx, t.rows.arena) }
 
 // ticksOf returns the length of a tick, in the window's unit, and the window in ticks.
 func ticksOf(w Window, tickBits uint) (tick, window int64) {
@@ -149,29 +149,36 @@ func cellShape(cfg TimedConfig) (line.TimedParams, error) {
 		bound = engine.DefaultFPR
 	}
 	most := layout.TimedCellBits - p.PointBits - minTickBits
-	if least := timedFPR(most); !(bound >= least && bound < 1) {
+	if least := timedFPR(most, cfg.Window); !(bound >= least && bound < 1) {
 		return p, fmt.Errorf("%w: %v is not between %.2g and 1", engine.ErrFPR, bound, least)
 	}
-	for timedFPR(p.FPBits) > bound {
+	for timedFPR(p.FPBits, cfg.Window) > bound {
 		p.FPBits++
 	}
 	p.TickBits = layout.TimedCellBits - p.PointBits - p.FPBits
 	return p, nil
 }
 
-// timedFPR bounds the probability that one of the cells of a line holds the fingerprint
-// of an element that was never seen.
-func timedFPR(bits uint) float64 {
-	return layout.TimedCells / float64(uint64(1)<<bits)
+// timedFPR bounds the probability that a cell holds the fingerprint of an element that was
+// never seen: one of the element's line, or of the spare line that is looked up, too.
+func timedFPR(bits uint, w Window) float64 {
+	cells := 2.0 * layout.TimedCells
+	if w.None {
+		cells = layout.TimedCells
+	}
+	return cells / float64(uint64(1)<<bits)
 }
 
-// TestAndSet implements engine.PacketFilter. It does not allocate.
+// TestAndSet implements engine.PacketFilter. It does not allocate, but to grow.
 func (t *Timed) TestAndSet(seen []uint64, d []digest.Digest, times []int64, points []uint32) {
-	mem.CheckOpen("window: Timed.TestAndSet", t.arena)
+	mem.CheckOpen("window: Timed.TestAndSet", t.rows.arena)
 	checkPacketArguments("Timed.TestAndSet", seen, d, times, points, t.params.Across)
 	t.copying.Keep(d)
 	for from, n := 0, 0; from < len(d); from += n {
-		n = t.nextChunk(min(len(t.ticks), len(d)-from))
+		if t.position == t.blockEnd {
+			t.beginBlock()
+		}
+		n = min(int(t.blockEnd-t.position), len(d)-from)
 		if from%64 != 0 {
 			n = min(n, 64-from%64) // from where a word begins they go there directly
 		}
@@ -180,30 +187,27 @@ func (t *Timed) TestAndSet(seen []uint64, d []digest.Digest, times []int64, poin
 			at = points[from : from+n]
 		}
 		if from%64 == 0 {
-			t.testAndSetChunk(seen[from/64:(from+n+63)/64], d[from:from+n], ticks, at)
+			t.testAndSetPart(seen[from/64:(from+n+63)/64], d[from:from+n], ticks, at)
 			continue
 		}
-		t.testAndSetChunk(t.word[:], d[from:from+n], ticks, at)
+		t.testAndSetPart(t.word[:], d[from:from+n], ticks, at)
 		seen[from/64] |= t.word[0] << (from % 64)
 	}
 }
 
-// testAndSetChunk handles a chunk of the stream.
-func (t *Timed) testAndSetChunk(seen []uint64, d []digest.Digest, ticks []int64, points []uint32) {
+// testAndSetPart handles a part of a block.
+func (t *Timed) testAndSetPart(seen []uint64, d []digest.Digest, ticks []int64, points []uint32) {
 	if !t.started {
 		t.start(ticks)
 	}
 	unusual := !t.kind.None && t.unusual(ticks)
 	if len(t.growth.older) > 0 || unusual && t.nearBorder(ticks) {
-		line.TestAndSetTimedAround(t.arena.Lines(), t.growth.lines, seen, d, ticks, points, &t.params, &t.counts)
+		line.TestAndSetTimedAround(t.rows.rows(), t.growth.rows, seen, d, ticks, points, &t.params, &t.counts)
 	} else {
-		line.TestAndSetTimed(t.arena.Lines(), seen, d, ticks, points, &t.params, &t.counts)
+		line.TestAndSetTimed(t.rows.rows(), seen, d, ticks, points, &t.params, &t.counts)
 	}
 	t.workingSet.observe(seen, ticks, unusual)
 	t.position += uint64(len(d))
-	if t.growth.limit > 0 {
-		t.planGrowth()
-	}
 }
 
 // start chooses the origin so that the first element with a time lies in the middle of
@@ -211,7 +215,7 @@ func (t *Timed) testAndSetChunk(seen []uint64, d []digest.Digest, ticks []int64,
 func (t *Timed) start(ticks []int64) {
 	for _, tick := range ticks {
 		if tick != layout.NoTick {
-			t.params.Origin = tick - 1<<(t.params.TickBits-2)
+			t.params.Origin, t.params.Now = tick-1<<(t.params.TickBits-2), tick
 			t.started = true
 			return
 		}
@@ -220,21 +224,31 @@ func (t *Timed) start(ticks []int64) {
 
 // Stats implements engine.PacketFilter.
 func (t *Timed) Stats() engine.PacketStats {
+	m := &t.workingSet
 	s := engine.PacketStats{
 		Method:       "timed",
 		MemoryBytes:  t.memory,
-		Fill:         min(1, float64(t.workingSet.live+t.workingSet.fresh)/float64(layout.TimedCells*t.lines)),
-		PredictedFPR: timedFPR(t.params.FPBits),
+		Fill:         min(1, float64(m.current())/float64(layout.TimedCells*t.lines)),
+		PredictedFPR: timedFPR(t.params.FPBits, t.kind),
 		EvictedLive:  t.counts.EvictedLive,
-		Late:         t.workingSet.late.stats(t.tick.by, lateElement),
+		Late:         m.late.stats(t.tick.by, lateElement),
 	}
 	if s.EvictedLive > 0 {
-		s.SuggestedMemory = max(t.workingSet.memory(t.counts.Inserted, layout.TimedCells), 2*t.memory)
+		s.SuggestedMemory = max(t.enoughMemory(), 2*t.memory)
 	}
 	return s
 }
 
+// enoughMemory returns how many bytes would have been enough at the peak.
+func (t *Timed) enoughMemory() int {
+	m := &t.workingSet
+	if t.kind.None {
+		return m.memory(t.counts.Inserted, layout.TimedCells)
+	}
+	return max(leastTimedLines, timedLines(float64(m.highest()))) * layout.LineSize
+}
+
 // Close implements engine.PacketFilter.
 func (t *Timed) Close() error {
-	return errors.Join(t.arena.Close(), t.growth.close())
+	return errors.Join(t.rows.arena.Close(), t.growth.close())
 }

@@ -60,7 +60,7 @@ func TestTimedGrows(t *testing.T) {
 				t.Errorf("window %s: other verdicts than those of a large filter", text)
 			}
 			st := f.Stats()
-			if st.EvictedLive != 0 || st.Late.Elements != 0 || f.lines < 16*1024 || len(f.growth.older) != 0 || st.MemoryBytes != f.arena.Bytes() {
+			if st.EvictedLive != 0 || st.Late.Elements != 0 || f.lines < 16*1024 || len(f.growth.older) != 0 || st.MemoryBytes != f.rows.arena.Bytes() {
 				t.Errorf("window %s: %d lines and %d older filters in the end, %+v", text, f.lines, len(f.growth.older), st)
 			}
 		})
@@ -74,7 +74,7 @@ func TestTimedGrowsWhenReady(t *testing.T) {
 	s := burstStream(200_000, int64(time.Second), int64(time.Second)/2500)
 	f := newTimed(t, cfg)
 	f.GrowWhenReady()
-	var held *preparedArena
+	var held *preparedRows
 	done := sync.OnceFunc(func() {
 		if held != nil {
 			close(held.done)
@@ -87,7 +87,7 @@ func TestTimedGrowsWhenReady(t *testing.T) {
 		f.TestAndSet(make([]uint64, 1), s.Digests[from:to], s.Times[from:to], s.Points[from:to])
 		if next := f.growth.next; next != nil && held == nil {
 			<-next.done // what is prepared cannot be held back, so another takes its place
-			held = &preparedArena{stop: next.stop, done: make(chan struct{}), arena: next.arena}
+			held = &preparedRows{stop: next.stop, done: make(chan struct{}), rows: next.rows}
 			f.growth.next = held
 		}
 		if from >= len(s.Digests)/2 && from < len(s.Digests)/2+step {
@@ -114,7 +114,7 @@ func TestTimedGrowsAlike(t *testing.T) {
 	}
 	for _, batch := range []int{33, 4096, len(want)} {
 		f := newTimed(t, cfg)
-		if got := s.Verdicts(f, batch); !slices.Equal(got, want) || f.Stats() != one.Stats() || !slices.Equal(f.arena.Lines(), one.arena.Lines()) {
+		if got := s.Verdicts(f, batch); !slices.Equal(got, want) || f.Stats() != one.Stats() || !slices.Equal(f.rows.arena.Lines(), one.rows.arena.Lines()) {
 			t.Errorf("batches of %d: other verdicts or lines, or %+v, want %+v", batch, f.Stats(), one.Stats())
 		}
 	}

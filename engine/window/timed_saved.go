@@ -14,22 +14,22 @@ import (
 // timedState is what is saved of a filter beside its lines. Its numbers are wider than
 // those of the filter where a file could hold anything.
 type timedState struct {
-	window          Window
-	lines, fpBits   uint64
-	refresh, across bool
-	limit           uint64
-	all             uint64 // lines, with older ones
-	origin          int64
-	started         bool
-	position        uint64
-	counts          line.TimedCounts
-	workingSet      workingSet
-	growAt, endAt   uint64
-	older           uint64
-	arenas          [maxOlder]olderState
+	window             Window
+	lines, fpBits      uint64
+	refresh, across    bool
+	limit              uint64
+	all                uint64 // lines, with older ones
+	origin, now, slack int64
+	started            bool
+	position, blockEnd uint64
+	counts             line.TimedCounts
+	workingSet         workingSet
+	growAt, growTo     uint64
+	older              uint64
+	rows               [maxOlder]olderState
 }
 
-// olderState is what is saved of an older arena.
+// olderState is what is saved of older rows.
 type olderState struct {
 	lines uint64
 	since int64
@@ -40,13 +40,15 @@ func (s *timedState) fields() snapshot.Fields {
 	fields := snapshot.Fields{
 		&s.window.Duration, &s.window.Packets, &s.window.None,
 		&s.lines, &s.fpBits, &s.refresh, &s.across, &s.limit, &s.all,
-		&s.origin, &s.started, &s.position, &s.counts.Inserted, &s.counts.EvictedLive,
+		&s.origin, &s.now, &s.slack, &s.started, &s.position, &s.blockEnd,
+		&s.counts.Inserted, &s.counts.EvictedLive, &s.counts.Spilled, &s.counts.Asked,
 	}
 	fields = append(fields, s.workingSet.fields()...)
 	fields = append(fields, s.workingSet.late.fields()...)
-	fields = append(fields, &s.growAt, &s.endAt, &s.older)
-	for i := range s.arenas {
-		older := &s.arenas[i]
+	fields = append(fields, s.workingSet.horizon.fields()...)
+	fields = append(fields, &s.growAt, &s.growTo, &s.older)
+	for i := range s.rows {
+		older := &s.rows[i]
 		fields = append(fields, &older.lines, &older.since, &older.kept)
 	}
 	return fields
@@ -54,16 +56,22 @@ func (s *timedState) fields() snapshot.Fields {
 
 func (m *workingSet) fields() snapshot.Fields {
 	return snapshot.Fields{
-		&m.start, m.kept[:], &m.slice, &m.live, &m.peak, &m.size, &m.fresh, &m.first, &m.length,
-		&m.eights, &m.unsampled, &m.overAt, &m.pastAt,
+		m.clock.samples[:], &m.clock.next, &m.clock.count, &m.clock.rising,
+		&m.start, m.kept[:], &m.slice, &m.live, &m.peak, &m.began, &m.since,
+		&m.size, &m.fresh, &m.counted, &m.length,
 	}
 }
 
 func (l *lateness) fields() snapshot.Fields {
-	return snapshot.Fields{
-		l.least[:], &l.length, &l.closed, &l.low, &l.kept, &l.total,
-		&l.reached, &l.forgotten, &l.late, &l.first, &l.by,
+	return snapshot.Fields{&l.low, &l.kept, &l.total, &l.reached, &l.bound, &l.late, &l.first, &l.by}
+}
+
+func (h *horizon) fields() snapshot.Fields {
+	fields := snapshot.Fields{&h.kept, &h.count}
+	for i := range h.marks {
+		fields = append(fields, &h.marks[i].kept, &h.marks[i].time)
 	}
+	return fields
 }
 
 // state returns what is saved.
@@ -73,11 +81,13 @@ func (t *Timed) state() *timedState {
 		window: t.kind, lines: uint64(t.lines), fpBits: uint64(t.params.FPBits),
 		refresh: t.params.Refresh, across: t.params.Across,
 		limit: uint64(g.limit), all: uint64(t.memory / layout.LineSize),
-		origin: t.params.Origin, started: t.started, position: t.position, counts: t.counts,
-		workingSet: t.workingSet, growAt: g.at, endAt: g.endAt, older: uint64(len(g.older)),
+		origin: t.params.Origin, now: t.params.Now, slack: t.params.Slack,
+		started: t.started, position: t.position, blockEnd: t.blockEnd, counts: t.counts,
+		workingSet: t.workingSet, growAt: g.at, growTo: uint64(g.lines), older: uint64(len(g.older)),
 	}
 	for i := range g.older {
-		s.arenas[i] = olderState{uint64(len(g.lines[i])), g.older[i].since, g.older[i].kept}
+		older := &g.older[i]
+		s.rows[i] = olderState{uint64(len(older.arena.Lines())), older.since, older.kept}
 	}
 	return s
 }
@@ -88,9 +98,9 @@ func (t *Timed) state() *timedState {
 // snapshot.MaxLabel bytes. A filter can only be restored with the same label. Errors are
 // those of w, or wrap snapshot.ErrInvalid for a bad label. It panics after Close.
 func (t *Timed) Snapshot(w io.Writer, secret secret.Secret, label string) error {
-	mem.CheckOpen("window: Timed.Snapshot", t.arena)
+	mem.CheckOpen("window: Timed.Snapshot", t.rows.arena)
 	out := snapshot.NewWriter(w, snapshot.Timed, secret, label, t.state().fields())
-	t.copying = out.Lines(t.arena, 0, t.lines)
+	t.copying = out.Lines(t.rows.arena, 0, t.lines)
 	for i := range t.growth.older { // which do not change
 		arena := t.growth.older[i].arena
 		out.Lines(arena, 0, len(arena.Lines()))
@@ -113,9 +123,9 @@ func RestoreTimed(r io.Reader, c snapshot.RestoreConfig) (*Timed, error) {
 		return nil, err
 	}
 	return snapshot.Load(in, t, func() error {
-		err := in.Lines(t.arena.Lines())
-		for i := 0; err == nil && i < len(t.growth.lines); i++ {
-			err = in.Lines(t.growth.lines[i])
+		err := in.Lines(t.rows.arena.Lines())
+		for i := 0; err == nil && i < len(t.growth.older); i++ {
+			err = in.Lines(t.growth.older[i].arena.Lines())
 		}
 		return err
 	})
@@ -131,7 +141,7 @@ func (s *timedState) filter(c snapshot.RestoreConfig) (*Timed, error) {
 	}
 	config := TimedConfig{
 		Window: s.window, Memory: int(s.lines) * layout.LineSize,
-		FPR: timedFPR(uint(min(s.fpBits, 63))), Refresh: s.refresh, Across: s.across,
+		FPR: timedFPR(uint(min(s.fpBits, 63)), s.window), Refresh: s.refresh, Across: s.across,
 	}
 	_, err := cellShape(config)
 	if err == nil {
@@ -154,53 +164,43 @@ func (s *timedState) filter(c snapshot.RestoreConfig) (*Timed, error) {
 	return t, nil
 }
 
-// resume takes over what was known of the stream, and makes the older arenas.
+// resume takes over what was known of the stream, and makes the older rows.
 func (t *Timed) resume(s *timedState) error {
 	if uint64(t.params.FPBits) != s.fpBits || !t.workingSet.resume(&s.workingSet) {
 		return snapshot.ErrInconsistent
 	}
-	t.params.Origin, t.started, t.position = s.origin, s.started, s.position
+	if length := s.blockEnd - s.position; s.blockEnd < s.position || length > blockLength(t.lines) || s.slack < 0 || s.slack > t.mostSlack() {
+		return fmt.Errorf("%w: %d elements to the end of a block, slack %d", snapshot.ErrInvalid, length, s.slack)
+	}
+	t.params.Origin, t.params.Now, t.params.Slack = s.origin, s.now, s.slack
+	t.started, t.position, t.blockEnd = s.started, s.position, s.blockEnd
 	t.counts = s.counts
 	return t.resumeGrowth(s)
 }
 
-// resume takes over what was saved. It reports false if no working set is like that.
-func (m *workingSet) resume(saved *workingSet) bool {
-	l := &saved.late
-	if saved.length != m.length || saved.slice < 0 || saved.slice > windowSlices || saved.size < 0 || saved.size >= groupElements ||
-		l.closed < 0 || l.closed > lateSegments || l.length == 0 {
-		return false
-	}
-	saved.limit, saved.since, saved.until, l.window, l.atOnce = m.limit, m.since, m.until, m.late.window, m.late.atOnce
-	*m = *saved
-	return true
-}
-
-// resumeGrowth makes the older arenas.
+// resumeGrowth makes the older rows, and prepares the next ones.
 func (t *Timed) resumeGrowth(s *timedState) error {
 	g := &t.growth
 	rest := s.all - uint64(t.lines)
-	for _, older := range s.arenas[:min(s.older, maxOlder)] {
+	for _, older := range s.rows[:min(s.older, maxOlder)] {
 		if older.lines == 0 || older.lines > rest {
 			return fmt.Errorf("%w: %d older lines of %d", snapshot.ErrInvalid, older.lines, rest)
 		}
 		rest -= older.lines
-		arena, err := layout.NewArena(int(older.lines))
+		rows, err := newTimedRows(int(older.lines), true)
 		if err != nil {
 			return err
 		}
-		g.older = append(g.older, olderArena{arena, older.since, older.kept})
-		g.lines = append(g.lines, arena.Lines())
+		g.older = append(g.older, olderRows{rows, older.since, older.kept})
+		g.rows = append(g.rows, rows.rows())
 	}
-	if rest != 0 || s.older > maxOlder || g.limit == 0 && (s.growAt != 0 || s.older != 0) ||
-		s.growAt != 0 && s.growAt < t.position || s.endAt != 0 && (s.endAt < t.position || s.older == 0) {
+	if rest != 0 || s.older > maxOlder || g.limit == 0 && (s.growAt != 0 || s.older != 0) || (s.growAt != 0) != (s.growTo != 0) {
 		return fmt.Errorf("%w: older lines that do not belong there", snapshot.ErrInvalid)
 	}
 	t.memory = int(s.all) * layout.LineSize
-	g.endAt = s.endAt
-	t.workingSet.since, t.workingSet.until = t.oldest()
-	if s.growAt != 0 && t.factor() > 1 {
-		g.at, g.next = s.growAt, prepareArena(t.factor()*t.lines)
+	if room := uint64(max(0, g.limit-t.memory)) / layout.LineSize; s.growAt != 0 && room > 0 { // less on a smaller machine
+		g.at, g.lines = s.growAt, int(min(s.growTo, room))
+		g.next = prepareRows(g.lines)
 	}
 	return nil
 }

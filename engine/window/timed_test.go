@@ -152,7 +152,7 @@ func TestTimedBatches(t *testing.T) {
 			want := s.Verdicts(one, 1000)
 			for _, batch := range []int{700, 5000, len(s.Digests)} {
 				f := newTimed(t, cfg)
-				if !slices.Equal(s.Verdicts(f, batch), want) || !slices.Equal(f.arena.Lines(), one.arena.Lines()) || f.Stats() != one.Stats() {
+				if !slices.Equal(s.Verdicts(f, batch), want) || !slices.Equal(f.rows.arena.Lines(), one.rows.arena.Lines()) || f.Stats() != one.Stats() {
 					t.Errorf("window %s, batches of %d: other verdicts or memory, or %+v, want %+v", text, batch, f.Stats(), one.Stats())
 				}
 			}
@@ -177,7 +177,7 @@ func TestTimedFPR(t *testing.T) {
 	}
 	// Full lines hold six different fingerprints, so each element is a binomial trial of
 	// exactly the predicted probability.
-	low, high := binomialBounds(n, timedFPR(bits), 1e-6)
+	low, high := binomialBounds(n, timedFPR(bits, Window{None: true}), 1e-6)
 	if false1 < low || false1 > high {
 		t.Errorf("%d false positives of %d, outside of [%d, %d] (confidence 1 - 1e-6)", false1, n, low, high)
 	}
@@ -229,13 +229,13 @@ func TestNewTimedErrors(t *testing.T) {
 			t.Errorf("%+v: error %v, want %v", c.cfg, err, c.want)
 		}
 	}
-	for _, fpr := range []float64{0.5, 1e-9, 1e-11, 2e-13} {
+	for _, fpr := range []float64{0.5, 1e-9, 1e-10, 4e-13} {
 		st := newTimed(t, TimedConfig{Memory: 200, Window: w, FPR: fpr}).Stats()
 		if st.PredictedFPR > fpr || st.MemoryBytes != 192 || st.Method != "timed" {
 			t.Errorf("rate %v: %+v", fpr, st)
 		}
 	}
-	if st := newTimed(t, TimedConfig{Window: w}).Stats(); st.MemoryBytes != DefaultMemory(w, 0)/64*64 {
+	if st := newTimed(t, TimedConfig{Window: w}).Stats(); st.MemoryBytes != DefaultTimedMemory(w, 0)/64*64 {
 		t.Errorf("no memory given: %+v", st)
 	}
 }

@@ -97,38 +97,51 @@ func checkPacketArguments(method string, seen []uint64, d []digest.Digest, times
 }
 
 const (
-	// linesForPacket keeps a line's load at a quarter of a live packet. Then one packet
-	// in four million finds its line full.
-	linesForPacket = 4
-	// packetRate is the packet rate that a default carries at that load. For windows up
-	// to shortWindow, half of a usual second-level cache carries as much.
+	// packetRate is the packet rate that a default carries. For windows up to shortWindow,
+	// half of a usual second-level cache carries as much.
 	packetRate  = 250_000 // packets a second
 	shortWindow = 8 * time.Millisecond
 	// minRecordSize is what the smallest usual packet takes in a file, in bytes.
 	minRecordSize = 64
+	// linesForPacket keeps the load of a line at a quarter of a live packet, for filters
+	// that do not grow. Then one packet in four million finds its line full.
+	linesForPacket = 4
 )
 
-// DefaultMemory returns the memory that a packet filter begins with where the user names
-// none, in bytes. Windows of some milliseconds take half of the second-level cache: 512
-// KiB carry 2 million packets a second at 1 ms, and twice as many with one in 70,000
-// forgotten. Longer windows take four lines for each packet that they hold at a quarter
-// of a million packets a second, and 256 MiB at most. Windows without an end take 256
-// MiB. An input of a known size, inputBytes, caps that at four lines for each packet that
-// it can hold, which is enough to forget none. 0 stands for an unknown size.
+// DefaultMemory returns the memory of a packet filter that does not grow where the user
+// names none, in bytes. Windows of some milliseconds take half of the second-level cache.
+// Longer windows take four lines for each packet that they hold at a quarter of a million
+// packets a second, and 256 MiB at most. Windows without an end take 256 MiB. An input of
+// a known size, inputBytes, caps that at four lines for each packet that it can hold. 0
+// stands for an unknown size.
 func DefaultMemory(w Window, inputBytes int64) int {
-	const packet = linesForPacket * layout.LineSize
+	return defaultMemory(w, inputBytes, func(packets float64) int { return linesOfSize(linesForPacket * packets) })
+}
+
+// DefaultTimedMemory is DefaultMemory for Timed, which grows where it has a window: for
+// the same number of packets it takes 31 bytes each. 512 KiB, half of a second-level cache,
+// then carry 17 million packets a second at 1 ms.
+func DefaultTimedMemory(w Window, inputBytes int64) int {
+	if w.None {
+		return DefaultMemory(w, inputBytes)
+	}
+	return defaultMemory(w, inputBytes, func(packets float64) int { return timedLines(packets) * layout.LineSize })
+}
+
+// defaultMemory returns the default for a filter that takes so many bytes for packets.
+func defaultMemory(w Window, inputBytes int64, of func(packets float64) int) int {
 	floor := layout.Caches().L2 / 2
 	want := mem.MaxDefault
 	switch {
 	case w.Packets > 0:
-		want = int(min(w.Packets, mem.MaxDefault/packet)) * packet
+		want = of(float64(w.Packets))
 	case !w.None && w.Duration <= shortWindow:
 		want = floor
-	case !w.None && w.Duration < mem.MaxDefault/packet*time.Second/packetRate:
-		want = int(w.Duration.Seconds()*packetRate) * packet
+	case !w.None:
+		want = of(w.Duration.Seconds() * packetRate)
 	}
 	if inputBytes > 0 {
-		want = min(want, int(min(inputBytes/minRecordSize, mem.MaxDefault/packet))*packet)
+		want = min(want, of(float64(inputBytes/minRecordSize)))
 	}
-	return max(want, floor)
+	return max(min(want, mem.MaxDefault), floor)
 }

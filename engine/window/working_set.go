@@ -9,17 +9,22 @@ import (
 )
 
 // windowSlices is how many slices a window is counted in. groupElements is how many
-// elements are counted at a time, as if all came with the last one.
+// elements are counted at a time, as if all came at the time of the clock then.
 const (
 	windowSlices  = 8
 	groupElements = 32
 )
 
+// mostAhead bounds by which factor a need that is extrapolated exceeds what is live: few
+// elements that come in a burst say little about a window.
+const mostAhead = 16
+
 // workingSet measures how many elements a window asks a filter to remember: those kept in
-// the last eight slices, each an eighth of the window, and in the current one. For a
-// steady stream it is too high by an eighth and two groups at most. A clock that jumps
-// starts the count again; the peak stays.
+// the last eight slices, each an eighth of the window, and in the current one. Its clock
+// takes the last element of each group as a sample. If the clock jumps, the count starts
+// again; the peak stays.
 type workingSet struct {
+	clock  medianClock
 	length uint64 // of a slice, in ticks
 	start  int64  // of the running slice
 	kept   [windowSlices + 1]uint64
@@ -27,39 +32,29 @@ type workingSet struct {
 	live   uint64 // sum of kept
 	peak   uint64
 
-	size  int    // of the group that has begun, whose first element came at first
-	fresh uint64 // those of it that were kept
-	first int64
+	// Since began, so many elements were kept. That is the first sample, or the first one
+	// after the clock jumped or the filter grew.
+	began int64
+	since uint64
 
-	late      lateness
-	eights    uint64 // of elements that were counted: snapshots have them so
-	unsampled uint64 // elements kept that late has not seen: snapshots may have some
+	size    int    // of the group that has begun
+	fresh   uint64 // those of it that were kept
+	counted uint64 // elements, without these
 
-	// Growth waits for more live elements than limit. The end of the oldest arena waits
-	// for the stream to be windows past since, or for until kept elements. overAt and
-	// pastAt are the number of elements before that.
-	limit  uint64
-	overAt uint64 // 0 for not yet
-	since  int64  // or NoTick
-	until  uint64
-	pastAt uint64 // 0 for not yet
+	late    lateness
+	horizon horizon // of filters that have one
 }
 
-// newWorkingSet returns the empty set of a window, in ticks, for a filter of so many
-// lines.
+// newWorkingSet returns the empty set of a window, in ticks, for a filter that has a
+// horizon of so many lines, or none with 0.
 func newWorkingSet(window int64, lines int) workingSet {
 	return workingSet{
-		length: max(1, (uint64(window)+windowSlices-1)/windowSlices), late: newLateness(window, lines),
-		limit: math.MaxUint64, since: layout.NoTick,
+		clock:  medianClock{now: layout.NoTick},
+		length: max(1, (uint64(window)+windowSlices-1)/windowSlices),
+		began:  layout.NoTick,
+		late:   newLateness(window), horizon: horizon{lines: uint64(lines)},
 	}
 }
-
-// setLimit waits for more live elements than limit.
-func (m *workingSet) setLimit(most uint64) { m.limit, m.overAt = most, 0 }
-
-// watch waits for the stream to be windows past since, or for until kept elements. With
-// NoTick it waits for neither.
-func (m *workingSet) watch(since int64, until uint64) { m.since, m.until, m.pastAt = since, until, 0 }
 
 // observe counts the elements that seen does not mark as copies, and the late ones if
 // there may be any. Groups continue from call to call, so that the sizes of calls do not
@@ -68,72 +63,77 @@ func (m *workingSet) observe(seen []uint64, ticks []int64, late bool) {
 	at := 0
 	if m.size == 0 && !late {
 		for ; at+groupElements <= len(ticks); at += groupElements {
-			m.fresh = uint64(bits.OnesCount32(^uint32(seen[at/64] >> (at % 64))))
-			m.add(m.fresh, ticks[at], ticks[at+groupElements-1])
+			m.add(uint64(bits.OnesCount32(^uint32(seen[at/64]>>(at%64)))), ticks[at+groupElements-1])
 		}
-		m.fresh = 0
 	}
 	for at < len(ticks) {
 		n := min(groupElements-m.size, 64-at%64, len(ticks)-at)
-		if m.size == 0 {
-			m.first = ticks[at]
-		}
 		kept := ^(seen[at/64] >> (at % 64)) & (1<<n - 1)
 		if late {
-			m.late.count(kept, ticks[at:at+n], m.counted()+uint64(m.size))
+			m.late.count(kept, ticks[at:at+n], m.counted+uint64(m.size))
 		}
 		m.fresh += uint64(bits.OnesCount64(kept))
 		m.size += n
 		at += n
 		if m.size == groupElements {
-			m.add(m.fresh, m.first, ticks[at-1])
+			group := m.fresh
 			m.size, m.fresh = 0, 0
+			m.add(group, ticks[at-1])
 		}
 	}
 }
 
-// counted returns how many elements were counted, without those of the group that has begun.
-func (m *workingSet) counted() uint64 { return 8 * m.eights }
-
-// add counts a group of which so many elements were kept. late takes the last one as a sample.
-func (m *workingSet) add(kept uint64, first, last int64) {
-	m.eights += groupElements / 8
-	m.late.sample(last, m.unsampled+kept)
-	m.unsampled = 0
-	if m.since != layout.NoTick && m.pastAt == 0 && (m.late.passed(m.since) || m.late.total >= m.until) {
-		m.pastAt = m.counted()
+// add counts a group of which so many elements were kept, and takes the last one as a
+// sample.
+func (m *workingSet) add(kept uint64, last int64) {
+	m.counted += groupElements
+	m.late.total += kept
+	if m.horizon.lines == 0 {
+		m.late.sample(last, kept)
 	}
 	if last == layout.NoTick {
 		return // most of the group has no time, or few elements are left out
 	}
-	if last < m.start || uint64(last)-uint64(m.start) >= m.length {
-		m.advance(last)
-		// If a group takes longer than a window, not all of it is live at its end.
-		window, span := windowSlices*m.length, uint64(last)-uint64(first)
-		if last > first && span > window {
-			high, low := bits.Mul64(kept, window)
-			part, _ := bits.Div64(high, low, span)
-			kept = min(kept, part+1)
-		}
+	before := m.clock.now
+	m.clock.sample(last)
+	now := m.clock.now
+	if now < m.start || uint64(now)-uint64(m.start) >= m.length || before == layout.NoTick {
+		m.advance(now)
+		kept = m.inWindow(kept, before, now)
 	}
 	m.kept[m.slice] += kept
 	m.live += kept
-	if m.live > m.limit && m.overAt == 0 {
-		m.overAt = m.counted()
+	m.since += kept
+	if m.horizon.lines > 0 {
+		m.horizon.add(kept, now)
 	}
+}
+
+// inWindow returns how many of the elements that were kept between two times are live at
+// the second: not all of them if that is longer than a window.
+func (m *workingSet) inWindow(kept uint64, before, now int64) uint64 {
+	window, span := windowSlices*m.length, uint64(now)-uint64(before)
+	if before == layout.NoTick || now <= before || span <= window {
+		return kept
+	}
+	high, low := bits.Mul64(kept, window)
+	part, _ := bits.Div64(high, low, span)
+	return min(kept, part+1)
 }
 
 // advance makes the slice of t the current one. Elements that are late by less than a
 // window count with the others, as they are remembered as long.
 func (m *workingSet) advance(t int64) {
-	if t < m.start && uint64(m.start)-uint64(t) < windowSlices*m.length {
+	window := windowSlices * m.length
+	if m.began != layout.NoTick && t < m.start && uint64(m.start)-uint64(t) < window {
 		return
 	}
-	m.peak = max(m.peak, m.live+m.fresh)
-	if t < m.start || uint64(t)-uint64(m.start) >= windowSlices*m.length {
+	m.peak = max(m.peak, m.inSet(t))
+	if m.began == layout.NoTick || t < m.start || uint64(t)-uint64(m.start) >= window {
 		m.start = t
 		clear(m.kept[:])
 		m.live = 0
+		m.begin(t)
 		return
 	}
 	for uint64(t)-uint64(m.start) >= m.length {
@@ -144,10 +144,49 @@ func (m *workingSet) advance(t int64) {
 	}
 }
 
+// begin measures the need anew from t on.
+func (m *workingSet) begin(t int64) { m.began, m.since = t, 0 }
+
+// inSet returns how many elements the window has at t, which is in the running slice or
+// after it. Of the earliest slice, the part counts that has not left the window.
+func (m *workingSet) inSet(t int64) uint64 {
+	if m.began == layout.NoTick || t < m.start {
+		return m.live + m.fresh
+	}
+	gone := min(uint64(t)-uint64(m.start), m.length)
+	high, low := bits.Mul64(m.kept[(m.slice+1)%len(m.kept)], gone)
+	part, _ := bits.Div64(high, low, m.length)
+	return m.live - part + m.fresh
+}
+
+// current returns how many elements the window has.
+func (m *workingSet) current() uint64 { return m.inSet(m.clock.now) }
+
+// need returns how many elements a whole window will have if they come on as they did
+// since begin, and no more than mostAhead times as many as it has.
+func (m *workingSet) need() uint64 {
+	live, window, now := m.current(), windowSlices*m.length, m.clock.now
+	if m.began == layout.NoTick || now < m.began || uint64(now)-uint64(m.began) >= window {
+		return live
+	}
+	ahead := float64(mostAhead)
+	if span := float64(uint64(now) - uint64(m.began)); float64(window) < ahead*span {
+		ahead = float64(window) / span
+	}
+	return max(live, uint64(min(float64(m.since)*ahead, float64(live)*mostAhead)))
+}
+
+// highest returns how many elements a window had at most.
+func (m *workingSet) highest() uint64 { return max(m.peak, m.current()) }
+
 // memory returns how many bytes would have remembered a stream of so many inserted
 // elements to the end of its windows, at its peak, in lines of so many cells.
 func (m *workingSet) memory(inserted uint64, cells int) int {
-	lines := float64(max(m.peak, m.live+m.fresh)) / spareLoad(inserted, cells)
+	return linesOfSize(float64(m.highest()) / spareLoad(inserted, cells))
+}
+
+// linesOfSize returns the bytes of so many lines, rounded up.
+func linesOfSize(lines float64) int {
 	return int(min(math.Ceil(lines), math.MaxInt/2/layout.LineSize)) * layout.LineSize
 }
 
@@ -165,4 +204,22 @@ func spareLoad(inserted uint64, cells int) float64 {
 		load -= step
 	}
 	return load
+}
+
+// resume takes over what was saved. It reports false if no working set is like that.
+func (m *workingSet) resume(saved *workingSet) bool {
+	if saved.length != m.length || saved.slice < 0 || saved.slice > windowSlices || saved.size < 0 || saved.size >= groupElements ||
+		!saved.clock.resume() || !saved.horizon.resume() {
+		return false
+	}
+	sum := uint64(0)
+	for _, n := range saved.kept {
+		sum += n
+	}
+	if sum != saved.live {
+		return false
+	}
+	saved.late.window, saved.horizon.lines = m.late.window, m.horizon.lines
+	*m = *saved
+	return true
 }

@@ -34,7 +34,7 @@ func TestDemandPeak(t *testing.T) {
 		s := uniquePackets(20_000, c.interval)
 		s.Verdicts(f, 512)
 		high := c.low + c.low/8 + windowSlices + 2*groupElements
-		if got := max(f.workingSet.peak, f.workingSet.live+f.workingSet.fresh); got < c.low || got > high {
+		if got := f.workingSet.highest(); got < c.low || got > high {
 			t.Errorf("window %s, every %d ns: peak %d, want %d to %d", c.window, c.interval, got, c.low, high)
 		}
 	}

@@ -1,0 +1,70 @@
+package window
+
+import (
+	"slices"
+
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+// clockSamples is how many samples a medianClock looks back on. Up to four of them may be
+// wrong.
+const clockSamples = 9
+
+// medianClock is the time of a stream: the median of the last samples. Wrong clocks of few
+// elements do not move it, and a clock that is set moves it after five samples.
+type medianClock struct {
+	samples [clockSamples]int64 // a ring
+	next    int                 // the place of the next sample
+	count   int                 // of samples, up to clockSamples
+	rising  int                 // how many of the last samples are in order
+	now     int64               // or layout.NoTick before the first sample
+}
+
+// sample takes the time of an element.
+func (c *medianClock) sample(t int64) {
+	last := c.samples[(c.next+clockSamples-1)%clockSamples]
+	if c.count > 0 && t < last {
+		c.rising = 0
+	}
+	c.samples[c.next] = t
+	c.next = (c.next + 1) % clockSamples
+	c.count = min(c.count+1, clockSamples)
+	c.rising = min(c.rising+1, clockSamples)
+	c.setNow()
+}
+
+// setNow finds the median. Of samples in order, as nearly all are, it is the middle one.
+func (c *medianClock) setNow() {
+	if c.rising >= c.count {
+		c.now = c.samples[(c.next+clockSamples-1-c.count/2)%clockSamples]
+		return
+	}
+	sorted := c.samples
+	slices.Sort(sorted[:c.count])
+	c.now = sorted[(c.count-1)/2]
+}
+
+// latest returns the latest sample that is at most ahead of the clock, or layout.NoTick
+// before the first.
+func (c *medianClock) latest(ahead int64) int64 {
+	latest := c.now
+	for _, t := range c.samples[:c.count] {
+		if t > latest && uint64(t)-uint64(c.now) <= uint64(ahead) {
+			latest = t
+		}
+	}
+	return latest
+}
+
+// resume takes over what was saved. It reports false if no clock is like that.
+func (c *medianClock) resume() bool {
+	if c.next < 0 || c.next >= clockSamples || c.count < 0 || c.count > clockSamples || c.rising < 0 || c.rising > clockSamples ||
+		c.count < clockSamples && c.next != c.count || c.rising > c.count {
+		return false
+	}
+	c.now = layout.NoTick
+	if c.count > 0 {
+		c.setNow()
+	}
+	return true
+}

@@ -1,0 +1,72 @@
+package window
+
+import (
+	"github.com/flowdedup/flowdedup/asm/line"
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+// sparePart is which part of all lines are spare.
+const sparePart = 13
+
+// leastTimedLines is the size of the smallest filter that is suggested: smaller ones have
+// few spare lines.
+const leastTimedLines = 64
+
+// timedRows are the lines of a filter in one arena, the spare ones behind the others.
+type timedRows struct {
+	arena *layout.Arena
+	lines int // that are not spare
+}
+
+// newTimedRows makes rows of so many lines, with spare ones among them if there is a window.
+func newTimedRows(lines int, window bool) (timedRows, error) {
+	arena, err := layout.NewArena(lines)
+	if err != nil {
+		return timedRows{}, err
+	}
+	if window {
+		lines -= lines / sparePart
+	}
+	return timedRows{arena, lines}, nil
+}
+
+// rows returns the lines as the kernel wants them.
+func (r *timedRows) rows() line.TimedRows {
+	all := r.arena.Lines()
+	return line.TimedRows{Lines: all[:r.lines:r.lines], Spare: all[r.lines:]}
+}
+
+// live returns how many cells are within the window of a tick.
+func (r *timedRows) live(p *line.TimedParams, now int64) (sum uint64) {
+	for i := range r.arena.Lines() {
+		l := &r.arena.Lines()[i]
+		for cell := range layout.TimedCells {
+			if l[cell]>>(64-p.FPBits) != 0 && nearTick(timedTick(l, cell, p), now, p) {
+				sum++
+			}
+		}
+	}
+	return sum
+}
+
+// timedTick returns the time of a cell, modulo 2^TickBits: see layout/timed.go.
+func timedTick(l *layout.Line, cell int, p *line.TimedParams) uint64 {
+	const high = layout.TimedHighBits
+	upper := l[layout.TimedCells+cell/3] >> (high * (cell % 3)) & (1<<high - 1)
+	mark := upper<<(64-p.FPBits) | l[cell]&(1<<(64-p.FPBits)-1)
+	return mark & (1<<p.TickBits - 1)
+}
+
+// nearTick reports whether the time of a cell is within the window of a tick, the short way
+// round.
+func nearTick(cell uint64, now int64, p *line.TimedParams) bool {
+	distance := (cell - uint64(now) + uint64(p.Window)) & (1<<p.TickBits - 1)
+	return distance <= 2*uint64(p.Window)
+}
+
+// timedLines returns how many lines hold so many live elements, spare ones included.
+func timedLines(live float64) int {
+	const most = 1 << 40
+	lines := min(live/fullLoad, most)
+	return max(1, int(lines*sparePart/(sparePart-1))+1)
+}
