@@ -137,10 +137,14 @@ func (r *coarseRule) seenFrom(line *[8]uint64, tick uint32, youth uint64) (own, 
 	return r.old, max(youth, uint64(tick-clock)) - uint64(tick-clock)
 }
 
-// spareOf returns the spare line of the line with a number.
-func (rows *CoarseRows) spareOf(number uint64) *[8]uint64 {
-	return &rows.Spare[number*uint64(len(rows.Spare))/uint64(len(rows.Lines))]
+// SpareOf returns the number of the spare line of the line with a number. There must be
+// spare lines.
+func (rows *CoarseRows) SpareOf(number uint64) uint64 {
+	return number * uint64(len(rows.Spare)) / uint64(len(rows.Lines))
 }
+
+// spareOf returns the spare line of the line with a number.
+func (rows *CoarseRows) spareOf(number uint64) *[8]uint64 { return &rows.Spare[rows.SpareOf(number)] }
 
 // coarseSecondPass looks up those of a batch again that find their line full. The state is
 // then as if elements had come one at a time.
@@ -202,7 +206,7 @@ func (s *coarseSecondPass) touchSpare(elements uint64) {
 	n := 0
 	for ; elements != 0; elements &= elements - 1 {
 		number := s.batch.offset[bits.TrailingZeros64(elements)&63] / 64
-		offsets[n&63] = number * uint64(len(s.rows.Spare)) / uint64(len(s.rows.Lines)) * 64
+		offsets[n&63] = s.rows.SpareOf(number) * 64
 		n++
 	}
 	touchLines(s.rows.Spare, offsets[:n])

@@ -9,6 +9,7 @@ import (
 	"io"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/flowdedup/flowdedup/engine/secret"
@@ -19,7 +20,7 @@ import (
 // A snapshot is a sequence of 64-bit words, little-endian:
 //
 //	the bytes FLOWSNAP
-//	version, 4
+//	version, 5
 //	kind of the filter
 //	2 words: key check value
 //	8 words: label, with zeros behind
@@ -36,10 +37,10 @@ import (
 //
 // The label says what the elements are. A filter knows digests only: under another key or
 // hash, a restored filter would silently never match. Version 3 is of another digest of
-// packets (digest.AES).
+// packets (digest.AES), and version 5 of packet filters with spare lines.
 const (
 	magic   = "FLOWSNAP"
-	version = 4
+	version = 5
 	// headSize is the size of all before the fields.
 	headSize = 5*8 + MaxLabel + 8
 	// partWords is how many words are encoded at a time.
@@ -76,7 +77,22 @@ const (
 	Sketch
 	Owners
 	Pairs
+	Fine
 )
+
+// kindNames are the names of kinds in errors.
+var kindNames = map[Kind]string{
+	Stream: "stream", Timed: "timed", IPv4Rows: "exact-rows", DigestRows: "digest-rows", SlidingRows: "sliding-rows",
+	Timers: "timers", Coarse: "coarse", Partitioned: "apbf", Sketch: "sketch", Owners: "owners", Pairs: "pairs", Fine: "fine",
+}
+
+// String returns the name of the filter's method, or the number of an unknown kind.
+func (k Kind) String() string {
+	if name, known := kindNames[k]; known {
+		return name
+	}
+	return strconv.FormatUint(uint64(k), 10)
+}
 
 // newSeal returns the hash that snapshots under a secret are sealed with.
 func newSeal(s secret.Secret) hash.Hash {
