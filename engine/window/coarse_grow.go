@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/flowdedup/flowdedup/asm/line"
+	"github.com/flowdedup/flowdedup/engine/theory"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -36,6 +37,17 @@ func (s *coarseShape) lines(live float64) int {
 	const most = 1 << 40
 	lines := min(live/s.full, most)
 	return max(1, int(lines*sparePart/(sparePart-1))+1)
+}
+
+// SpareLines returns how many of all lines of a packet filter with a window are spare.
+func SpareLines(lines int) int { return lines / sparePart }
+
+// CoarseModel returns the model of the rows of a Coarse. Ticks round times down, so a window
+// of some ticks reaches half a tick farther on average.
+func CoarseModel(w Window, fine bool) theory.SpareRows {
+	_, window := coarseTicks(w, fine)
+	slack := float64(window/slackPart) + 0.5
+	return theory.SpareRows{Cells: coarseShapeOf(fine).cells, Share: sparePart - 1, Slack: slack / float64(window)}
 }
 
 // mostCoarseDefault holds four million elements. A filter that begins smaller needs to grow

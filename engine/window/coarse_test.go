@@ -18,7 +18,6 @@ import (
 	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/internal/check"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
-	"github.com/flowdedup/flowdedup/engine/theory"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -225,63 +224,6 @@ func TestCoarseFPR(t *testing.T) {
 			t.Errorf("%d false positives of %d, outside of [%d, %d] (confidence 1 - 1e-6)", false1, n, low, high)
 		}
 	})
-}
-
-// TestCoarseMisses has as many elements in a window as lines hold at some loads, each with
-// a copy at an age that is spread evenly over the window: those are missed that the model
-// says, a Poisson tail, and EvictedLive counts what it says.
-func TestCoarseMisses(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long")
-	}
-	const lines = 256
-	for _, load := range []float64{4, 8, 12} {
-		perWindow := int64(load * lines)
-		w := Window{Duration: time.Second}
-		f := newCoarse(t, CoarseConfig{Window: w, Memory: lines * layout.LineSize})
-		missed, copies := coarseMisses(f, int64(w.Duration)/perWindow, perWindow, 250_000)
-		want, steps := 0.0, 1000
-		for i := range steps {
-			age := (float64(i) + 0.5) / float64(steps)
-			want += theory.PoissonTail(layout.CoarseCells, load*age) / float64(steps)
-		}
-		// Elements of a line share its fate, so the bounds are those of a third of the copies.
-		low, high := binomialBounds(copies/3, want, 1e-6)
-		if missed < 3*low || missed > 3*high {
-			t.Errorf("load %v: %d of %d copies missed, outside of [%d, %d]", load, missed, copies, 3*low, 3*high)
-		}
-	}
-}
-
-// coarseMisses sends n elements through a filter, at equal distances in time, and after
-// each with a chance of 1/4 a copy of one that came up to so many new elements before. It
-// returns how many copies are missed; after that, the element that is kept anew counts.
-func coarseMisses(f engine.PacketFilter, step, window int64, n int) (missed, copies int) {
-	rng := rand.New(rand.NewPCG(77, 77))
-	var fresh []digest.Digest
-	s, isCopy := &check.Packets{}, []bool(nil)
-	used := map[int]bool{}
-	for i := range n {
-		d := digest.Digest{rng.Uint64(), rng.Uint64()}
-		fresh = append(fresh, d)
-		s.Add(d, int64(i)*step, 0)
-		isCopy = append(isCopy, false)
-		at := i - int(rng.Int64N(window-window/50))
-		if rng.IntN(64) == 0 && int64(i) > 2*window && !used[at] {
-			used[at] = true
-			s.Add(fresh[at], int64(i)*step, 0)
-			isCopy = append(isCopy, true)
-		}
-	}
-	for i, found := range s.Verdicts(f, 1000) {
-		if isCopy[i] {
-			copies++
-			if !found {
-				missed++
-			}
-		}
-	}
-	return missed, copies
 }
 
 // TestCoarseLate: time that goes back by more than a window is counted, wherever the stream

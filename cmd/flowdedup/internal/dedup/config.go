@@ -33,8 +33,8 @@ type Config struct {
 	Digest   string // "aes" or "highway"
 	Secret   secret.Secret
 
-	// Method is "auto", "timed", MethodCoarse, "exact", MethodTimers, MethodPartitioned, or
-	// one of stream.Methods, which have no window.
+	// Method is "auto", MethodTimed, MethodFine, MethodCoarse, "exact", MethodTimers,
+	// MethodPartitioned, or one of stream.Methods, which have no window.
 	Method   string
 	Params   Params // of the method
 	Window   window.Window
@@ -98,15 +98,21 @@ func (c *Config) filter(inputBytes int64) (engine.PacketFilter, error) {
 		return window.NewExact(window.ExactConfig{Window: c.Window, Refresh: c.Refresh, Across: c.Across})
 	}
 	memory, limit := c.Memory, 0
+	cells := c.cells()
 	if memory == 0 {
 		memory = window.DefaultMemory(c.Window, inputBytes)
+		if cells != MethodTimed {
+			memory = window.DefaultCoarseMemory(c.Window, cells == MethodFine, inputBytes)
+		}
 		if limit = layout.MemoryBudget(); !c.Window.None {
 			memory = min(memory, limit)
 		}
 	}
 	switch {
-	case c.coarse():
-		return window.NewCoarse(window.CoarseConfig{Window: c.Window, Memory: memory, Refresh: c.Refresh})
+	case cells != MethodTimed:
+		return window.NewCoarse(window.CoarseConfig{
+			Window: c.Window, Fine: cells == MethodFine, Memory: memory, Limit: limit, Refresh: c.Refresh,
+		})
 	case c.Method == MethodTimers:
 		return window.NewTimers(c.timers(memory))
 	case c.Method == MethodPartitioned:
@@ -123,13 +129,18 @@ func (c *Config) filter(inputBytes int64) (engine.PacketFilter, error) {
 	})
 }
 
-// coarse reports whether the filter has coarse rows. If the user bounds the memory and
-// accepts their false positive rate, they miss fewer copies in it than timed rows.
-func (c *Config) coarse() bool {
-	if c.Method != "auto" {
-		return c.Method == MethodCoarse
+// cells returns MethodCoarse or MethodFine if the filter has such cells, and else MethodTimed.
+// If the user accepts their false positive rate, they take less memory than timed ones.
+func (c *Config) cells() string {
+	switch {
+	case c.Method == MethodCoarse, c.Method == MethodFine:
+		return c.Method
+	case c.Method != "auto" || c.Window.None || c.Across || c.FPR < window.FineFPR:
+		return MethodTimed
+	case c.FPR < window.CoarseFPR:
+		return MethodFine
 	}
-	return c.Memory > 0 && c.FPR >= window.CoarseFPR && !c.Window.None && !c.Across
+	return MethodCoarse
 }
 
 // checkMemory returns an error that wraps engine.ErrMemory if the machine has less free
