@@ -101,7 +101,7 @@ func NewCoarse(cfg CoarseConfig) (*Coarse, error) {
 	c := &Coarse{
 		rows: rows, lines: lines, memory: rows.arena.Bytes(),
 		params:     line.CoarseParams{Fine: cfg.Fine, Window: int(window), Slack: int(window) / slackPart, Refresh: cfg.Refresh},
-		workingSet: newWorkingSet(window, 0),
+		workingSet: newWorkingSet(sizeOf(cfg.Window), 0), // ticks are too long to tell how fast elements come
 		tickSource: newTickSource(cfg.Window, tick),
 	}
 	if cfg.Limit > c.memory {
@@ -114,7 +114,7 @@ func NewCoarse(cfg CoarseConfig) (*Coarse, error) {
 // It takes those that keep the edge of the window sharpest, or within a tenth of that, a tick
 // that divides the window.
 func coarseTicks(w Window, fine bool) (tick, window int64) {
-	size, most := int64(w.Duration)+w.Packets, int64(layout.CoarseWindow) // one of the sizes is 0
+	size, most := sizeOf(w), int64(layout.CoarseWindow)
 	if fine {
 		most = layout.FineWindow
 	}
@@ -136,8 +136,11 @@ func edgeOf(tick, window, size int64) float64 {
 // CoarseEdgeError bounds by how much a window of a Coarse may be too long, as a share of it.
 func CoarseEdgeError(w Window, fine bool) float64 {
 	tick, window := coarseTicks(w, fine)
-	return edgeOf(tick, window, int64(w.Duration)+w.Packets)
+	return edgeOf(tick, window, sizeOf(w))
 }
+
+// sizeOf returns the nanoseconds or packets of a window that has an end.
+func sizeOf(w Window) int64 { return int64(w.Duration) + w.Packets } // one of them is 0
 
 // Populate is as Timed.Populate.
 func (c *Coarse) Populate(ctx context.Context) error { return mem.Populate(ctx, c.rows.arena) }
@@ -170,7 +173,13 @@ func (c *Coarse) testAndSetPart(seen []uint64, d []digest.Digest, times []int64)
 	} else {
 		line.TestAndSetCoarse(c.rows.coarse(), seen, d, ticks, c.params, &c.counts)
 	}
-	c.workingSet.observe(seen, ticks, c.kind.Packets == 0 && c.workingSet.late.mayBeLate(ticks))
+	if c.kind.Packets > 0 {
+		for i := range ticks {
+			ticks[i] = int64(c.position) + int64(i)
+		}
+		times = ticks
+	}
+	c.workingSet.observe(seen, times, c.kind.Packets == 0 && c.workingSet.late.mayBeLate(times))
 	c.position += uint64(len(d))
 }
 
@@ -199,7 +208,7 @@ func (c *Coarse) Stats() engine.PacketStats {
 		PredictedFPR: shape.fpr,
 		EdgeError:    CoarseEdgeError(c.kind, c.params.Fine),
 		EvictedLive:  c.counts.EvictedLive,
-		Late:         m.late.lateElements.stats(c.tick.by),
+		Late:         m.late.lateElements.stats(1),
 	}
 	if c.position > 0 {
 		s.PredictedFPR *= 1 + float64(c.counts.Asked)/float64(c.position)

