@@ -30,7 +30,9 @@ func (r *coarseRule) turn(line *[8]uint64, tick uint32) (own uint64) {
 	if late < r.tooLate {
 		return r.old - late
 	}
-	r.age(line, min(uint64(tick-clock), r.old))
+	if tick != clock {
+		r.age(line, min(uint64(tick-clock), r.old))
+	}
 	line[7] = line[7]&(1<<32-1) | uint64(tick)<<32
 	return r.old
 }
@@ -42,8 +44,10 @@ func (r *coarseRule) age(line *[8]uint64, passed uint64) {
 		line[7] = lessYouth(line[7], passed*0x01010101, 0x3f3f3f3f)
 		return
 	}
+	const fields = 0x000000ff000000ff
+	passed *= 0x0000000100000001
 	for j := range line {
-		line[j] = lessYouth(line[j], passed*0x0000000100000001, 0x000000ff000000ff)
+		line[j] = line[j]&^fields | lessFields(line[j]&fields, passed)
 	}
 	// The clock has no youth. The caller sets it.
 }

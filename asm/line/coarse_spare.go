@@ -11,14 +11,26 @@ type coarseTable struct {
 	counts *CoarseCounts
 }
 
-// coarseElement is an element that its line does not have, after the line was turned for it.
+// coarseElement is an element that its line does not have. What it says of youths is by the
+// clock of the line once that was turned for it.
 type coarseElement struct {
-	line   *[8]uint64
-	number uint64 // of the line
-	cell   uint64
-	tick   uint32
-	own    uint64 // its youth
-	freed  int    // the cell of the spare line that it leaves if it is a copy, or -1
+	line      *[8]uint64
+	number    uint64 // of the line
+	cell      uint64
+	tick      uint32
+	clock     uint32 // of the line
+	own, last uint64 // the youth of the element, and of the last cell
+	freed     int    // the cell of the spare line that it leaves if it is a copy, or -1
+}
+
+// elementOf describes an element of a line that may not have been turned for it yet.
+func (r *coarseRule) elementOf(line *[8]uint64, number, cell uint64, tick uint32) coarseElement {
+	e := coarseElement{line: line, number: number, cell: cell, tick: tick, clock: uint32(line[7] >> 32), freed: -1}
+	e.own, e.last = r.seenFrom(line, tick, r.youth(line, r.cells-1))
+	if uint64(e.clock-tick) >= r.tooLate {
+		e.clock = tick
+	}
+	return e
 }
 
 // testAndSet looks up one element.
@@ -36,9 +48,9 @@ func (t *coarseTable) testAndSet(line *[8]uint64, number, cell uint64, tick uint
 		}
 		return isCopy, 1
 	}
-	e := coarseElement{line, number, cell, tick, own, -1}
+	e := r.elementOf(line, number, cell, tick)
 	if later, found := t.ask(&e); found {
-		t.take(&e, later)
+		t.take(line, &e, later)
 		return 1, 1
 	}
 	t.pushOut(&e)
@@ -50,7 +62,7 @@ func (t *coarseTable) testAndSet(line *[8]uint64, number, cell uint64, tick uint
 // reports whether the element is a copy, and how much later than it the cell is, or 0.
 func (t *coarseTable) ask(e *coarseElement) (later uint64, isCopy bool) {
 	r := t.rule
-	if len(t.rows.Spare) > 0 && r.isFull(e.own, r.youth(e.line, r.cells-1)) {
+	if len(t.rows.Spare) > 0 && r.isFull(e.own, e.last) {
 		t.counts.Asked++
 		if at, later, found := r.peek(t.rows.spareOf(e.number), e.cell, e.tick); found {
 			e.freed = at
@@ -67,10 +79,10 @@ func (t *coarseTable) ask(e *coarseElement) (later uint64, isCopy bool) {
 
 // take puts a copy that its line did not have in front of it, if copies renew cells. The last
 // cell of the line takes the place that the copy had in the spare line.
-func (t *coarseTable) take(e *coarseElement, later uint64) {
+func (t *coarseTable) take(line *[8]uint64, e *coarseElement, later uint64) {
 	if t.rule.refresh {
 		t.pushOut(e)
-		t.rule.put(e.line, t.rule.cells-1, e.cell, min(e.own+later, t.rule.old))
+		t.rule.put(line, t.rule.cells-1, e.cell, min(e.own+later, t.rule.old))
 	}
 }
 
@@ -78,21 +90,21 @@ func (t *coarseTable) take(e *coarseElement, later uint64) {
 // full.
 func (t *coarseTable) pushOut(e *coarseElement) {
 	r := t.rule
-	switch last := r.cells - 1; {
-	case !r.isFull(e.own, r.youth(e.line, last)):
+	switch {
+	case !r.isFull(e.own, e.last):
 	case len(t.rows.Spare) == 0:
 		t.counts.EvictedLive++
 	default:
-		t.spill(e, r.cell(e.line, last), r.youth(e.line, last))
+		t.spill(e)
 	}
 }
 
-// spill puts a cell that an element pushes out into the spare line, which it turns for the
-// clock of the line.
-func (t *coarseTable) spill(e *coarseElement, cell, youth uint64) {
+// spill puts the last cell of the line of an element into the spare line, which it turns for
+// the clock of the line.
+func (t *coarseTable) spill(e *coarseElement) {
 	r, spare := t.rule, t.rows.spareOf(e.number)
-	clock := r.turn(spare, uint32(e.line[7]>>32))
-	if youth+clock <= r.old { // too old for the spare line
+	cell, clock := r.cell(e.line, r.cells-1), r.turn(spare, e.clock)
+	if e.last+clock <= r.old { // too old for the spare line
 		t.counts.EvictedLive++
 		return
 	}
@@ -105,7 +117,7 @@ func (t *coarseTable) spill(e *coarseElement, cell, youth uint64) {
 	if last := r.youth(spare, at); found == 0 && last > 0 {
 		t.counts.EvictedLive += above(last+r.old-clock+r.window+1, e.own)
 	}
-	r.put(spare, at, cell, youth+clock-r.old)
+	r.put(spare, at, cell, e.last+clock-r.old)
 }
 
 // isFull reports whether a line whose last cell has this youth is full for an element.
@@ -175,15 +187,15 @@ func (s *coarseSecondPass) run(copies, found, full uint64) (allCopies, allFound 
 			copies, found = copies|isCopy<<i, found|isFound<<i
 			continue
 		}
-		before := s.log[i]
-		e := coarseElement{&before, offset / 64, cell, tick, s.rule.turn(&before, tick), -1}
+		e := s.rule.elementOf(&s.log[i], offset/64, cell, tick)
 		newer, isCopy := s.ask(&e)
 		if !isCopy {
 			s.pushOut(&e)
 			continue
 		}
-		s.take(&e, newer)
-		*line = before
+		*line = s.log[i]
+		s.rule.turn(line, tick)
+		s.take(line, &e, newer)
 		later := s.sameLine(offset) &^ (2<<i - 1)
 		again, todo = again|later, todo|later
 		copies, found = copies&^later|1<<i, found&^later|1<<i
