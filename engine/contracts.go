@@ -47,8 +47,8 @@ type PacketStats struct {
 	EvictedLive uint64
 	// Late are the elements whose originals may have been forgotten before they came.
 	Late LateStats
-	// SuggestedMemory is how many bytes would have been enough to forget none of these.
-	// It is 0 where EvictedLive is 0, and where no memory is enough.
+	// SuggestedMemory is how many bytes would have been enough to forget hardly any of
+	// these. It is 0 where hardly any were forgotten, and where no memory is enough.
 	SuggestedMemory int
 }
 

@@ -218,6 +218,48 @@ func measureTimed(b *testing.B, lines []layout.Line, p *TimedParams) {
 	}, func() { TestAndSetTimed(TimedRows{Lines: lines}, seen, s.digests, ticks, points, p, &c) })
 }
 
+// BenchmarkTestAndSetTimedSpare has a quarter of an element a line live in a window, and 2.4,
+// with spare lines and without.
+func BenchmarkTestAndSetTimedSpare(b *testing.B) {
+	benchSizes(b, func(b *testing.B, lines []layout.Line) {
+		for _, load := range []float64{0.25, 2.4} {
+			for _, spare := range []int{0, len(lines) / 13} {
+				name := fmt.Sprintf("load=%v/spare=%v", load, spare > 0)
+				b.Run(name, func(b *testing.B) {
+					kerneltest.BenchLevels(b, func(b *testing.B) {
+						clear(lines)
+						measureTimedSpare(b, TimedRows{lines[spare:], lines[:spare]}, load)
+					})
+				})
+			}
+		}
+	})
+}
+
+// measureTimedSpare measures with so many live elements a line. Before the clock starts, all
+// cells are taken.
+func measureTimedSpare(b *testing.B, rows TimedRows, load float64) {
+	live := load * float64(len(rows.Lines)+len(rows.Spare))
+	p := &TimedParams{FPBits: 40, TickBits: 45, Window: int64(2 * live), Now: layout.NoTick}
+	p.Slack = p.Window / 8
+	s, position := newDigestBatch(), int64(0)
+	ticks, seen := make([]int64, benchBatch), make([]uint64, benchBatch/64)
+	var c TimedCounts
+	next := func() {
+		s.next()
+		for i := range ticks {
+			ticks[i] = position + int64(i)
+		}
+		p.Now = position
+		position += benchBatch
+	}
+	for position < 16*int64(len(rows.Lines)) {
+		next()
+		TestAndSetTimed(rows, seen, s.digests, ticks, nil, p, &c)
+	}
+	kerneltest.Measure(b, benchBatch, next, func() { TestAndSetTimed(rows, seen, s.digests, ticks, nil, p, &c) })
+}
+
 // BenchmarkTestAndSetCoarse finds the elements of BenchmarkTestAndSetTimed.
 func BenchmarkTestAndSetCoarse(b *testing.B) {
 	benchSizes(b, func(b *testing.B, lines []layout.Line) {

@@ -196,19 +196,11 @@ func (s *coarseSecondPass) run(copies, found, full uint64) (allCopies, allFound 
 		*line = s.log[i]
 		s.rule.turn(line, tick)
 		s.take(line, &e, newer)
-		later := s.sameLine(offset) &^ (2<<i - 1)
+		later := sameLine(&s.batch.offset, offset) & (1<<s.size - 1) &^ (2<<i - 1)
 		again, todo = again|later, todo|later
 		copies, found = copies&^later|1<<i, found&^later|1<<i
 	}
 	return copies, found
-}
-
-// sameLine returns the elements of the batch that have a line in common.
-func (s *coarseSecondPass) sameLine(offset uint64) (same uint64) {
-	for i, other := range s.batch.offset[:s.size] {
-		same |= above(1, other^offset) << i
-	}
-	return same
 }
 
 // touchSpare loads the spare lines of elements, so that all cache misses run at the same

@@ -21,6 +21,8 @@ import (
 //	bitmap              testAndSetBitmapGeneric         testAndSetBitmapAMD64    -
 //	prefetch            prefetchAMD64                   -                        -
 //	timed               testAndSetTimedBatchGeneric     timedRowsAVX2            timedRowsAVX512
+//	timed, spare lines  sameLineGeneric                 sameLineAVX2             sameLineAVX512
+//	                    surveyGeneric                   -                        surveyAVX512
 //	coarse              testAndSetCoarseBatchGeneric    coarse, fineRowsAVX2     coarse, fineRowsAVX512
 //	sliding             testAndSetSlidingBatchGeneric   slidingRowsAVX2          slidingRowsAVX512
 //	sliding, purged     purgeSlidingGeneric             purgeSlidingAVX2         purgeSlidingAVX512
@@ -267,16 +269,37 @@ func purgeSliding(lines []layout.Line, e *SlidingExpiry) (removed int) {
 	return purgeSlidingAVX2(&lines[0], len(lines), e)
 }
 
-// testAndSetTimedBatch returns copies in stream order.
-func testAndSetTimedBatch(lines []layout.Line, current, ahead *batch, n int, b *timedBatch, r *timedRule) (copies, inserted, evicted uint64) {
+// testAndSetTimedBatch returns its bits in stream order.
+func testAndSetTimedBatch(lines []layout.Line, current, ahead *batch, n int, b *timedBatch, r *timedRule) (found timedFound) {
 	switch cpu.Best {
 	case cpu.AVX512:
-		return timedRowsAVX512(&lines[0], current, ahead, n, b, r)
+		found.copies, found.new, found.spare = timedRowsAVX512(&lines[0], current, ahead, n, b, r)
+		return found
 	case cpu.AVX2:
-		copies, found, evicted := timedRowsAVX2(&lines[0], current, ahead, n, b, r)
-		return inOrder(copies, n), uint64(n) - found, evicted
+		copies, present, spare := timedRowsAVX2(&lines[0], current, ahead, n, b, r)
+		return timedFound{inOrder(copies, n), inOrder(^present, n), inOrder(spare, n)}
 	}
 	return testAndSetTimedBatchGeneric(lines, current, n, b, r)
+}
+
+// survey looks at the spare line of an element's line. Rules for single elements have no
+// lanes for vectors.
+func (r *timedRule) survey(line, spare *[8]uint64, cell, mark uint64) (v spareView) {
+	if cpu.Best != cpu.AVX512 || !r.lanes.ready {
+		return r.surveyGeneric(line, spare, cell, mark)
+	}
+	v.found, v.same, v.live, v.oldest = surveyAVX512(spare, cell, line[layout.TimedCells-1], mark, r)
+	return v
+}
+
+func sameLine(offsets *[64]uint64, offset uint64) (same uint64) {
+	switch cpu.Best {
+	case cpu.AVX512:
+		return sameLineAVX512(offsets, offset)
+	case cpu.AVX2:
+		return sameLineAVX2(offsets, offset)
+	}
+	return sameLineGeneric(offsets, offset)
 }
 
 func (b *batch) coarseVectors(ticks []int64, fine bool) (done int, noTime uint64) {

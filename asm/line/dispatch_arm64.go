@@ -3,6 +3,8 @@
 package line
 
 import (
+	"math"
+
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/asm/internal/cpu"
 	"github.com/flowdedup/flowdedup/layout"
@@ -43,13 +45,26 @@ func atHome(lines []layout.Line, s *Sightings, r *HomeRule) (home uint64, done i
 	return atHomeGeneric(lines, s, r)
 }
 
-// testAndSetTimedBatch returns copies in stream order.
-func testAndSetTimedBatch(lines []layout.Line, current, ahead *batch, n int, b *timedBatch, r *timedRule) (copies, inserted, evicted uint64) {
+// testAndSetTimedBatch returns its bits in stream order.
+func testAndSetTimedBatch(lines []layout.Line, current, ahead *batch, n int, b *timedBatch, r *timedRule) (found timedFound) {
 	if cpu.Best == cpu.Generic {
 		return testAndSetTimedBatchGeneric(lines, current, n, b, r)
 	}
-	copies, counts := timedRowsNEON(&lines[0], current, ahead, n, b, r, timedTables)
-	return inOrder(copies, n), counts >> 32, counts & (1<<32 - 1)
+	copies, first, second := timedRowsNEON(&lines[0], current, ahead, n, b, r, timedTables)
+	rest := max(0, n-32)
+	return timedFound{
+		inOrder(copies, n),
+		inOrder(first>>32<<rest|second>>32, n),
+		inOrder(first&math.MaxUint32<<rest|second&math.MaxUint32, n),
+	}
+}
+
+func (r *timedRule) survey(line, spare *[8]uint64, cell, mark uint64) spareView {
+	return r.surveyGeneric(line, spare, cell, mark)
+}
+
+func sameLine(offsets *[64]uint64, offset uint64) (same uint64) {
+	return sameLineGeneric(offsets, offset)
 }
 
 func (b *batch) coarseVectors([]int64, bool) (done int, noTime uint64) { return 0, 0 }
@@ -207,11 +222,12 @@ func coarseRowsNEON(lines *[8]uint64, current, ahead *batch, n int, log *coarseL
 //go:noescape
 func fineRowsNEON(lines *[8]uint64, current, ahead *batch, n int, log *coarseLog, r *coarseRule) (hits, found uint64)
 
-// timedRowsNEON returns copies with the last element in the lowest bit, and both counts,
-// that of inserted elements in the upper half.
+// timedRowsNEON returns its bits with the last element in the lowest one. second is for the
+// last half of the elements, and first for 32 before them, if there are more than 32: the
+// upper half has the new ones, the lower half those that may have to do with a spare line.
 //
 //go:noescape
-func timedRowsNEON(lines *[8]uint64, current, ahead *batch, n int, b *timedBatch, r *timedRule, t *timedTable) (copies, counts uint64)
+func timedRowsNEON(lines *[8]uint64, current, ahead *batch, n int, b *timedBatch, r *timedRule, t *timedTable) (copies, first, second uint64)
 
 // slidingRowsNEON returns the elements that have a cell in the end, the last one in the
 // lowest bit; bits above those of the elements are 0.

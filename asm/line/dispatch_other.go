@@ -21,8 +21,16 @@ func atHome(lines [][8]uint64, s *Sightings, r *HomeRule) (home uint64, done int
 	return atHomeGeneric(lines, s, r)
 }
 
-func testAndSetTimedBatch(lines [][8]uint64, current, _ *batch, n int, b *timedBatch, r *timedRule) (copies, inserted, evicted uint64) {
+func testAndSetTimedBatch(lines [][8]uint64, current, _ *batch, n int, b *timedBatch, r *timedRule) (found timedFound) {
 	return testAndSetTimedBatchGeneric(lines, current, n, b, r)
+}
+
+func (r *timedRule) survey(line, spare *[8]uint64, cell, mark uint64) spareView {
+	return r.surveyGeneric(line, spare, cell, mark)
+}
+
+func sameLine(offsets *[64]uint64, offset uint64) (same uint64) {
+	return sameLineGeneric(offsets, offset)
 }
 
 func (b *batch) coarseVectors([]int64, bool) (done int, noTime uint64) { return 0, 0 }

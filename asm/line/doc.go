@@ -22,10 +22,11 @@
 //	does it come from home                AtHome                 homes.go        homes.go
 //
 // The kernels in assembly are in files with the same first word: timed_avx512_amd64.s has
-// the AVX-512 kernels of timed rows. Exact rows use the kernels of fingerprint rows. The
-// decrement of a stable Bloom filter is evict in stable_generic.go and clear... in the
-// files stable_*.s for bits, and testAndSet2 and testAndSet4 in cells_generic.go for
-// cells.
+// the AVX-512 kernels of timed rows. These know no spare lines: timed_spare.go has the rule
+// for those, and timed_second.go the second pass over a batch that applies it. Exact rows
+// use the kernels of fingerprint rows. The decrement of a stable Bloom filter is evict in
+// stable_generic.go and clear... in the files stable_*.s for bits, and testAndSet2 and
+// testAndSet4 in cells_generic.go for cells.
 //
 // # Levels
 //

@@ -123,12 +123,22 @@ func fillTimedAVX512(b *timedBatch, low *[64]uint64, ticks *int64, points *uint3
 func fillTimedAVX2(b *timedBatch, low *[64]uint64, ticks *int64, points *uint32, groups int, r *timedRule)
 
 //go:noescape
-func timedRowsAVX512(lines *[8]uint64, current, ahead *batch, n int, b *timedBatch, r *timedRule) (copies, inserted, evicted uint64)
+func timedRowsAVX512(lines *[8]uint64, current, ahead *batch, n int, b *timedBatch, r *timedRule) (copies, new, spare uint64)
 
-// timedRowsAVX2 returns copies with the last element in the lowest bit.
+// timedRowsAVX2 returns its bits with the last element in the lowest one; found are the
+// elements that are not new.
 //
 //go:noescape
-func timedRowsAVX2(lines *[8]uint64, current, ahead *batch, n int, b *timedBatch, r *timedRule) (copies, found, evicted uint64)
+func timedRowsAVX2(lines *[8]uint64, current, ahead *batch, n int, b *timedBatch, r *timedRule) (copies, found, spare uint64)
+
+//go:noescape
+func surveyAVX512(spare *[8]uint64, cell, last, mark uint64, r *timedRule) (found, same, live, oldest uint64)
+
+//go:noescape
+func sameLineAVX512(offsets *[64]uint64, offset uint64) (same uint64)
+
+//go:noescape
+func sameLineAVX2(offsets *[64]uint64, offset uint64) (same uint64)
 
 // coarseRowsAVX512 returns its bits with the last element in the lowest one. Those of found
 // above the elements are set. So do the other kernels of coarse rows.

@@ -84,8 +84,7 @@ type TimedCounts struct {
 // Slack of Now. The bit layout.TimedSpilled of its own line says so. Neighbours share a
 // spare line: line i has number floor(i * s / 2^64), where s is floor(len(Spare) * 2^64 /
 // len(Lines)), or 2^64 - 1 if that is less. There the cell goes to the front, and replaces
-// the one with its fingerprint, else the last one that has no copies any more, else the
-// last. An element whose line has the bit but not its fingerprint looks for it in the spare
+// the one with its fingerprint, else the oldest. An element whose line has the bit but not its fingerprint looks for it in the spare
 // line. What it finds there counts like a cell of its own line, and leaves the spare line if
 // the element goes to the front. If all cells there are too old to have copies, the spare
 // line is emptied, and the bit cleared. Verdicts, lines and counts are as if each element

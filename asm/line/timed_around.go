@@ -30,7 +30,7 @@ func TestAndSetTimedAround(rows TimedRows, older []TimedRows, seen []uint64, dig
 			panic("line: TestAndSetTimedAround: no older lines")
 		}
 	}
-	r := newTimedRule(p)
+	r := newTimedRule(p, len(rows.Spare))
 	a := timedAround{timedRule: &r, spareRows: newSpareRows(rows, &r, c), older: older}
 	if len(digests) == 0 {
 		return

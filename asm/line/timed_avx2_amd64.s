@@ -9,7 +9,7 @@
 // compared at once. An element without a cell takes a path of its own, which waits for no
 // mark: most elements are new, or copies come in a pattern that a CPU predicts. R8 collects
 // the elements near the kept one (and, if that is asked for, away from it), R13 those that
-// are found, R10 the new ones near a last cell that is not empty: each bit is shifted in
+// are found, R10 the new ones that may have to do with a spare line: each bit is shifted in
 // from below.
 //
 // Y14 is the bits of fingerprints, Y15 the bits of a moved line's last four words, Y12 and
@@ -34,10 +34,16 @@ DATA timedBits<>+16(SB)/8, $0x7fffffffffffffff
 DATA timedBits<>+24(SB)/8, $0x7fffffffffffffff
 GLOBL timedBits<>(SB), RODATA|NOPTR, $32
 
-// CONSTANTS leaves the timedRule in BP, and the number of elements of the second half in
-// the frame.
+// CONSTANTS leaves the timedRule in BP, and in the frame the number of elements of the
+// second half, and where the next new element's line is kept.
 #define CONSTANTS \
 	MOVQ R11, half-8(SP)                  \
+	MOVQ CX, R11                          \
+	SHLQ $6, R11                          \
+	SUBQ b+32(FP), R11                    \
+	NEGQ R11                              \
+	ADDQ $timedBatch_before, R11          \
+	MOVQ R11, before-16(SP)               \
 	MOVQ r+40(FP), BP                     \
 	VPCMPEQQ Y15, Y15, Y15                \
 	VPBROADCASTQ timedRule_low(BP), Y14    \
@@ -99,17 +105,37 @@ GLOBL timedBits<>(SB), RODATA|NOPTR, $32
 	INCQ CX            \
 	JNE  LOOP
 
-// NEW puts the element in front. The last cell goes.
+// NEARNOW sets DX to all ones if it is within reach of Now, or else 0.
+#define NEARNOW \
+	SUBQ (timedRule_timedClock+timedClock_nowEarliest)(BP), DX \
+	CMPQ DX, (timedRule_timedClock+timedClock_aboveReach)(BP)  \
+	SBBQ DX, DX
+
+// NEW puts the element in front. The last cell goes. Bit 63 of the last word stays.
 #define NEW(LOOP) \
 	VPBROADCASTQ timedBatch_high(R15)(CX*8), Y5 \
+	MOVQ  CX, R11            \
+	SHLQ  $6, R11            \
+	ADDQ  before-16(SP), R11 \
+	VMOVDQU Y0, (R11)        \
+	VMOVDQU Y1, 32(R11)      \
+	VPANDN Y1, Y15, Y6       \
 	SHIFTED                  \
 	VPAND Y15, Y4, Y4        \
+	VPOR  Y6, Y4, Y4         \
 	MOVQ  40(BX), DX         \
 	MOVQ  56(BX), R12        \
 	SHRQ  $42, R12           \
 	TIME(R12, R12)           \
+	MOVQ  R12, DX            \
+	ADDQ  timedBatch_earliest(R15)(CX*8), DX \
 	NEAR(R12)                \
+	NEARNOW                  \
+	ORQ   DX, R12            \
 	ANDQ  40(BX), R12        \
+	MOVQ  56(BX), DX         \
+	SHRQ  $63, DX            \
+	ORQ   DX, R12            \
 	NEGQ  R12                \
 	ADCQ  R10, R10           \
 	ADDQ  R13, R13           \
@@ -189,11 +215,14 @@ GLOBL timedBits<>(SB), RODATA|NOPTR, $32
 #define SECOND(LOOP) \
 	MOVQ half-8(SP), R11   \
 	MOVQ $0, half-8(SP)    \
+	MOVQ R11, AX           \
+	SHLQ $6, AX            \
+	ADDQ AX, before-16(SP) \
 	LEAQ (R15)(R11*8), R15 \
 	HALF(LOOP)
 
-// func timedRowsAVX2(lines *[8]uint64, current, ahead *batch, n int, b *timedBatch, r *timedRule) (copies, found, evicted uint64)
-TEXT ·timedRowsAVX2(SB), NOSPLIT, $8-72
+// func timedRowsAVX2(lines *[8]uint64, current, ahead *batch, n int, b *timedBatch, r *timedRule) (copies, found, spare uint64)
+TEXT ·timedRowsAVX2(SB), NOSPLIT, $16-72
 	BEGINTIMED
 	CONSTANTS
 	CMPB timedRule_refresh(BP), $0
@@ -278,13 +307,11 @@ refreshAcrossHalf:
 	SECOND(refreshAcross)
 
 done:
-	ANDNQ   R10, R13, R10
-	POPCNTQ R10, R10
-	ANDQ    R13, R8
-	POPCNTQ R13, R13
-	MOVQ    R8, copies+48(FP)
-	MOVQ    R13, found+56(FP)
-	MOVQ    R10, evicted+64(FP)
+	ANDNQ R10, R13, R10
+	ANDQ  R13, R8
+	MOVQ  R8, copies+48(FP)
+	MOVQ  R13, found+56(FP)
+	MOVQ  R10, spare+64(FP)
 	VZEROUPPER
 	RET
 

@@ -20,6 +20,28 @@ DATA timedHighs<>+48(SB)/8, $6
 DATA timedHighs<>+56(SB)/8, $6
 GLOBL timedHighs<>(SB), RODATA|NOPTR, $64
 
+// The numbers of words 5 in two vectors of words 4 and 5 of four lines each.
+DATA timedOdd<>+0(SB)/8, $1
+DATA timedOdd<>+8(SB)/8, $3
+DATA timedOdd<>+16(SB)/8, $5
+DATA timedOdd<>+24(SB)/8, $7
+DATA timedOdd<>+32(SB)/8, $9
+DATA timedOdd<>+40(SB)/8, $11
+DATA timedOdd<>+48(SB)/8, $13
+DATA timedOdd<>+56(SB)/8, $15
+GLOBL timedOdd<>(SB), RODATA|NOPTR, $64
+
+// The offsets of words 5 of eight lines.
+DATA timedLasts<>+0(SB)/8, $40
+DATA timedLasts<>+8(SB)/8, $104
+DATA timedLasts<>+16(SB)/8, $168
+DATA timedLasts<>+24(SB)/8, $232
+DATA timedLasts<>+32(SB)/8, $296
+DATA timedLasts<>+40(SB)/8, $360
+DATA timedLasts<>+48(SB)/8, $424
+DATA timedLasts<>+56(SB)/8, $488
+GLOBL timedLasts<>(SB), RODATA|NOPTR, $64
+
 // CONSTANTS leaves the timedRule in AX. K5 is word 6, K6 the last two words, K7 the
 // others.
 #define CONSTANTS \
@@ -30,6 +52,7 @@ GLOBL timedHighs<>(SB), RODATA|NOPTR, $64
 	KMOVB DX, K6                                              \
 	MOVL  $0x40, DX                                           \
 	KMOVB DX, K5                                              \
+	VPXORQ Z27, Z27, Z27                                      \
 	VMOVDQU64 timedHighs<>(SB), Z16                           \
 	VMOVDQU64 (timedRule_lanes+timedLanes_highRotations)(AX), Z17  \
 	VMOVDQU64 (timedRule_lanes+timedLanes_lowRotations)(AX), Z18   \
@@ -48,7 +71,9 @@ GLOBL timedHighs<>(SB), RODATA|NOPTR, $64
 	VPSLLVQ Z0, Z26, Z26
 
 // FIND sets Z0 to the line, Z2 the new cell in each word, AX and K1 the cells that have
-// its fingerprint, and Z3 the words that have the upper bits of the marks, rotated.
+// its fingerprint, and Z3 the words that have the upper bits of the marks, rotated. It
+// keeps the line for those who ask spare lines; R8 is the timedBatch, R10 16 times the
+// number of the element. Z27 collects all bits.
 #define FIND \
 	FETCH                                        \
 	VMOVDQU64 (DI)(BX*1), Z0                     \
@@ -58,8 +83,8 @@ GLOBL timedHighs<>(SB), RODATA|NOPTR, $64
 	VPERMQ  Z0, Z16, Z3                          \
 	VPRORVQ Z17, Z3, Z3                          \
 	KMOVB   K1, AX                               \
-	MOVQ    40(DI)(BX*1), DX                     \
-	MOVQ    DX, timedBatch_last(R15)(CX*8)       \
+	VPORQ   Z0, Z27, Z27                         \
+	VMOVDQU64 Z0, timedBatch_before(R8)(R10*4)   \
 	MOVB    AX, (R13)(CX*1)
 
 // NEW sets word 6 of Z3 to the upper bits of the new mark.
@@ -69,6 +94,8 @@ GLOBL timedHighs<>(SB), RODATA|NOPTR, $64
 // they are after the first time within the window, DX and K2 the cells within.
 #define COMPARE \
 	VPTERNLOGQ $0xb8, Z1, Z19, Z3                      \
+	VEXTRACTI64X2 $2, Z3, timedBatch_lasts(R8)(R10*1)  \
+	ADDQ $16, R10                                      \
 	VPSUBQ.BCST timedBatch_earliest(R15)(CX*8), Z3, Z4 \
 	VPCMPUQ $1, Z21, Z4, K7, K2                        \
 	KMOVB   K2, DX                                     \
@@ -117,18 +144,40 @@ GLOBL timedHighs<>(SB), RODATA|NOPTR, $64
 	ADDQ R11, R13          \
 	HALF(LOOP)
 
-// FULL shifts into BX whether eight last cells were not empty.
-#define FULL(GROUP) \
-	VMOVDQU64 (timedBatch_last+64*GROUP)(AX), Z0 \
-	VPTESTMQ  Z0, Z0, K1                         \
-	KMOVB     K1, DX                             \
-	SHLQ      $8, BX                             \
-	ORQ       DX, BX
+// REACHED shifts into DX whether eight last cells are within reach of Now. Z2 chooses their
+// marks.
+#define REACHED(GROUP) \
+	VMOVDQU64 (timedBatch_lasts+128*GROUP)(AX), Z0           \
+	VPERMT2Q  (timedBatch_lasts+128*GROUP+64)(AX), Z2, Z0    \
+	VPSUBQ    Z20, Z0, Z0                                    \
+	VPCMPUQ   $1, Z21, Z0, K1                                \
+	KMOVB     K1, R10                                        \
+	SHLQ      $8, DX                                         \
+	ORQ       R10, DX
 
-// func timedRowsAVX512(lines *[8]uint64, current, ahead *batch, n int, b *timedBatch, r *timedRule) (copies, inserted, evicted uint64)
+// FULL shifts into DX whether eight last cells are not empty. Z2 is where they are.
+#define FULL(GROUP) \
+	KXNORB     K1, K1, K1                                    \
+	VPGATHERQQ (timedBatch_before+512*GROUP)(AX)(Z2*1), K1, Z0 \
+	VPTESTMQ   Z0, Z0, K2                                    \
+	KMOVB      K2, R10                                       \
+	SHLQ       $8, DX                                        \
+	ORQ        R10, DX
+
+// SPILLED shifts into DX whether eight lines have spilled. Z2 is where their last cells are.
+#define SPILLED(GROUP) \
+	KXNORB     K1, K1, K1                                    \
+	VPGATHERQQ (timedBatch_before+512*GROUP+16)(AX)(Z2*1), K1, Z0 \
+	VPMOVQ2M   Z0, K2                                        \
+	KMOVB      K2, R10                                       \
+	SHLQ       $8, DX                                        \
+	ORQ        R10, DX
+
+// func timedRowsAVX512(lines *[8]uint64, current, ahead *batch, n int, b *timedBatch, r *timedRule) (copies, new, spare uint64)
 TEXT ·timedRowsAVX512(SB), NOSPLIT, $0-72
 	BEGINTIMED
 	CONSTANTS
+	MOVQ b+32(FP), R8
 	CMPB timedRule_refresh(AX), $0
 	JNE  refresh
 	CMPB timedRule_across(AX), $0
@@ -222,14 +271,50 @@ count:
 	KMOVQ K1, DX
 	BZHIQ CX, DX, DX
 	MOVQ  DX, copies+48(FP)
-	KMOVQ K2, DX
-	BZHIQ CX, DX, DX
-	POPCNTQ DX, DX
-	MOVQ  DX, inserted+56(FP)
-	KMOVQ K3, R8
+	KMOVQ K2, R8
 	BZHIQ CX, R8, R8
+	MOVQ  R8, new+56(FP)
 	TESTQ R8, R8
 	JZ    done
+	KMOVQ K3, R9
+	MOVQ  r+40(FP), BX
+	CMPQ  (timedRule_timedClock+timedClock_spareLines)(BX), $0
+	JE    noSpare
+	VPBROADCASTQ (timedRule_timedClock+timedClock_nowEarliest)(BX), Z20
+	VPBROADCASTQ (timedRule_timedClock+timedClock_aboveReach)(BX), Z21
+	VMOVDQU64 timedOdd<>(SB), Z2
+	REACHED(7)
+	REACHED(6)
+	REACHED(5)
+	REACHED(4)
+	REACHED(3)
+	REACHED(2)
+	REACHED(1)
+	REACHED(0)
+	ORQ   DX, R9
+	VPMOVQ2M Z27, K1
+	KMOVB K1, DX
+	TESTL $0x80, DX
+	JZ    asked
+	VMOVDQU64 timedLasts<>(SB), Z2
+	SPILLED(7)
+	SPILLED(6)
+	SPILLED(5)
+	SPILLED(4)
+	SPILLED(3)
+	SPILLED(2)
+	SPILLED(1)
+	SPILLED(0)
+	ORQ   DX, R9
+
+asked:
+	ANDQ  R9, R8
+	JMP   done
+
+noSpare:
+	ANDQ  R9, R8
+	JZ    done
+	VMOVDQU64 timedLasts<>(SB), Z2
 	FULL(7)
 	FULL(6)
 	FULL(5)
@@ -238,11 +323,10 @@ count:
 	FULL(2)
 	FULL(1)
 	FULL(0)
-	ANDQ BX, R8
-	POPCNTQ R8, R8
+	ANDQ  DX, R8
 
 done:
-	MOVQ R8, evicted+64(FP)
+	MOVQ R8, spare+64(FP)
 	VZEROUPPER
 	RET
 

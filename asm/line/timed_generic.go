@@ -8,15 +8,24 @@ import (
 // The last two words of a line hold three times 21 bits each.
 const highMask = 1<<layout.TimedHighBits - 1
 
-func testAndSetTimedBatchGeneric(lines []layout.Line, current *batch, n int, b *timedBatch, r *timedRule) (copies, inserted, evicted uint64) {
+func testAndSetTimedBatchGeneric(lines []layout.Line, current *batch, n int, b *timedBatch, r *timedRule) (found timedFound) {
 	touchLines(lines, current.offset[:n])
 	for i := range n {
-		isCopy, isNew, pushedOut := r.testAndSet(&lines[current.offset[i&63]/64], b.cell[i&63], b.mark[i&63])
-		copies |= isCopy << (i & 63)
-		inserted += isNew
-		evicted += pushedOut
+		line, mark := &lines[current.offset[i&63]/64], b.mark[i&63]
+		b.before[i&63] = *line
+		spare := r.maySpare(line, mark)
+		isCopy, isNew, _ := r.testAndSet(line, b.cell[i&63], mark)
+		found.copies |= isCopy << (i & 63)
+		found.new |= isNew << (i & 63)
+		found.spare |= (spare & isNew) << (i & 63)
 	}
-	return copies, inserted, evicted
+	return found
+}
+
+// maySpare returns 1 if a new element may have to do with the spare line of its line.
+func (r *timedRule) maySpare(line *[8]uint64, mark uint64) uint64 {
+	const last = layout.TimedCells - 1
+	return r.mayHaveCopies(line[last], r.rawMark(line, last), mark) | line[7]>>63
 }
 
 // testAndSet looks up one element. It has no branches: what an element finds is as good

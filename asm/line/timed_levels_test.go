@@ -32,17 +32,19 @@ func TestTimedLevels(t *testing.T) {
 			for mode := range 4 {
 				p.Refresh, p.Across = mode&1 != 0, mode&2 != 0
 				for kind := range len(digestBatches) + 1 {
-					compareTimed(t, rng, &p, (mode+kind)%2 == 0, kind)
+					p.Now, p.Slack = layout.NoTick, p.Window/4
+					compareTimed(t, rng, &p, (mode+kind)%2 == 0, kind, kind%4)
 				}
 			}
 		}
 	})
 }
 
-func compareTimed(t *testing.T, rng *rand.Rand, p *TimedParams, front bool, kind int) {
+func compareTimed(t *testing.T, rng *rand.Rand, p *TimedParams, front bool, kind, spare int) {
 	t.Helper()
 	const lines, most = 13, 300
-	filter, plain := kerneltest.Guarded[[8]uint64](t, lines, front), make([]layout.Line, lines)
+	filter := TimedRows{kerneltest.Guarded[[8]uint64](t, lines, front), kerneltest.Guarded[[8]uint64](t, spare, front)}
+	plain := TimedRows{make([]layout.Line, lines), make([]layout.Line, spare)}
 	memory, times := kerneltest.Guarded[digest.Digest](t, most, front), kerneltest.Guarded[int64](t, most, front)
 	places, words := kerneltest.Guarded[uint32](t, most, front), kerneltest.Guarded[uint64](t, (most+63)/64, front)
 	var counts, want TimedCounts
@@ -52,19 +54,22 @@ func compareTimed(t *testing.T, rng *rand.Rand, p *TimedParams, front bool, kind
 		copy(kerneltest.Part(times, n, front), s.ticks)
 		copy(kerneltest.Part(places, n, front), s.points)
 		seen, wanted := kerneltest.Part(words, bitWords(n), front), make([]uint64, (n+63)/64)
-		TestAndSetTimed(TimedRows{Lines: filter}, seen, kerneltest.Part(memory, n, front), kerneltest.Part(times, n, front), kerneltest.Part(places, n, front), p, &counts)
-		kerneltest.AtLevel(cpu.Generic, func() { TestAndSetTimed(TimedRows{Lines: plain}, wanted, s.digests, s.ticks, s.points, p, &want) })
+		TestAndSetTimed(filter, seen, kerneltest.Part(memory, n, front), kerneltest.Part(times, n, front), kerneltest.Part(places, n, front), p, &counts)
+		kerneltest.AtLevel(cpu.Generic, func() { TestAndSetTimed(plain, wanted, s.digests, s.ticks, s.points, p, &want) })
 		if !slices.Equal(seen, wanted) || counts != want {
 			t.Fatalf("%+v: %d elements: verdicts or counts %+v and %+v differ", *p, n, counts, want)
 		}
-		if !slices.Equal(filter, plain) {
+		if !slices.Equal(filter.Lines, plain.Lines) || !slices.Equal(filter.Spare, plain.Spare) {
 			t.Fatalf("%+v: %d elements: memory differs", *p, n)
+		}
+		if n > 0 {
+			p.Now = s.ticks[n-1]
 		}
 	}
 }
 
-// TestTimedLevelsAnyMemory starts from lines that no call has made, of which only the top
-// bits of the last two words are 0 as they have to be, and that have one cell for a
+// TestTimedLevelsAnyMemory starts from lines that no call has made, of which only those top
+// bits of the last two words are 0 that have to be, and that have one cell for a
 // fingerprint.
 func TestTimedLevelsAnyMemory(t *testing.T) {
 	kerneltest.ForLevels(t, func(t *testing.T) {
@@ -82,20 +87,32 @@ func TestTimedLevelsAnyMemory(t *testing.T) {
 						}
 					}
 					lines[i][6] &^= 1 << 63
-					lines[i][7] &^= 1 << 63
+					if mode == 0 || i < 20 {
+						lines[i][7] &^= 1 << 63
+					}
+				}
+				rows := TimedRows{lines[20:], lines[:20]}
+				if mode == 0 {
+					rows.Spare = nil
 				}
 				plain := slices.Clone(lines)
+				same := TimedRows{plain[20:], plain[:len(rows.Spare)]}
 				s := randomTimedStream(rng, 2000, &p)
 				for i := range s.digests {
 					d := rng.Uint64()
-					at, _ := bits.Mul64(d, uint64(len(lines)))
-					s.digests[i] = digest.Digest{lines[at][rng.IntN(layout.TimedCells)], d}
+					at, _ := bits.Mul64(d, uint64(len(rows.Lines)))
+					home := &rows.Lines[at]
+					if len(rows.Spare) > 0 && rng.IntN(2) == 0 {
+						home = rows.spareOf(at, rows.share())
+					}
+					s.digests[i] = digest.Digest{home[rng.IntN(layout.TimedCells)], d}
 					s.ticks[i] = p.Origin + rng.Int64N(1<<(p.TickBits-1)) // era 0 leaves fingerprints as they are
 				}
 				var counts, want TimedCounts
 				seen, wanted := make([]uint64, 32), make([]uint64, 32)
-				TestAndSetTimed(TimedRows{Lines: lines}, seen, s.digests, s.ticks, s.points, &p, &counts)
-				kerneltest.AtLevel(cpu.Generic, func() { TestAndSetTimed(TimedRows{Lines: plain}, wanted, s.digests, s.ticks, s.points, &p, &want) })
+				p.Now, p.Slack = s.ticks[0], p.Window/4
+				TestAndSetTimed(rows, seen, s.digests, s.ticks, s.points, &p, &counts)
+				kerneltest.AtLevel(cpu.Generic, func() { TestAndSetTimed(same, wanted, s.digests, s.ticks, s.points, &p, &want) })
 				if !slices.Equal(seen, wanted) || counts != want || !slices.Equal(lines, plain) {
 					t.Fatalf("%+v: verdicts, memory or counts %+v and %+v differ", p, counts, want)
 				}
@@ -150,74 +167,32 @@ func TestTimedGolden(t *testing.T) {
 	})
 }
 
-// TestTimedAround splits a stream among four times as many lines each time, and compares
-// the verdicts with those of lines that hold all of it.
-func TestTimedAround(t *testing.T) {
-	for mode := range 4 {
-		p := TimedParams{FPBits: 40, TickBits: 45, Window: 1000, Refresh: mode&1 != 0}
-		if p.Across = mode&2 != 0; p.Across {
-			p.FPBits, p.PointBits, p.TickBits = 36, 7, 42
-		}
-		rng := rand.New(rand.NewPCG(31, uint64(mode)))
-		s := &timedStream{}
-		for i := range 3000 {
-			d := digest.Digest{rng.Uint64(), rng.Uint64()}
-			if i > 0 && rng.IntN(2) == 0 {
-				d = s.digests[max(0, i-1-rng.IntN(300))]
+// TestTimedSurvey compares what kernels see in spare lines.
+func TestTimedSurvey(t *testing.T) {
+	kerneltest.ForLevels(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(25, 26))
+		for _, p := range timedShapes {
+			for i := range 2000 {
+				var lines [2]layout.Line
+				fillLines(lines[:], 8)
+				for w := range layout.TimedCells {
+					lines[0][w] ^= rng.Uint64()
+					lines[1][w] = []uint64{0, lines[0][layout.TimedCells-1], rng.Uint64(), rng.Uint64()}[rng.IntN(4)]
+				}
+				lines[1][6], lines[1][7] = rng.Uint64()>>1, rng.Uint64()>>1
+				p.Now, p.Slack = rng.Int64(), p.Window/4
+				if i%3 == 0 {
+					p.Now = layout.NoTick
+				}
+				r := newTimedRule(&p, 1)
+				r.lanes.set(&r)
+				mark := rng.Uint64() & (r.tickMask | r.points)
+				cell := lines[1][rng.IntN(layout.TimedCells)]
+				got, want := r.survey(&lines[0], &lines[1], cell, mark), r.surveyGeneric(&lines[0], &lines[1], cell, mark)
+				if got != want {
+					t.Fatalf("%+v: %x, mark %x: %b, want %b", p, lines[1], mark, got, want)
+				}
 			}
-			at := int64(i)*10 + rng.Int64N(200)
-			if rng.IntN(50) == 0 {
-				at = layout.NoTick
-			}
-			s.add(d, at, rng.Uint32N(3))
 		}
-		whole := make([]layout.Line, 4096)
-		want, got := make([]uint64, 47), make([]uint64, 47)
-		var c, all TimedCounts
-		TestAndSetTimed(TimedRows{Lines: whole}, want, s.digests, s.ticks, s.points, &p, &all)
-		older := []TimedRows(nil)
-		for i, to := range []int{640, 1280, 1920, 3000} {
-			from := []int{0, 640, 1280, 1920}[i]
-			lines := make([]layout.Line, 1024<<(2*i))
-			TestAndSetTimedAround(TimedRows{Lines: lines}, older, got[from/64:], s.digests[from:to], s.ticks[from:to], s.points[from:to], &p, &c)
-			older = slices.Insert(older, 0, TimedRows{Lines: lines})
-		}
-		if !slices.Equal(got, want) {
-			t.Errorf("mode %d: other verdicts than those of lines that hold all", mode)
-		}
-		if c.EvictedLive != 0 || c.Inserted < all.Inserted {
-			t.Errorf("mode %d: counts %+v, without growth %+v", mode, c, all)
-		}
-	}
-}
-
-// Far from borders and without older lines both do the same, bit for bit.
-func TestTimedAroundAlike(t *testing.T) {
-	rng := rand.New(rand.NewPCG(32, 32))
-	p := TimedParams{FPBits: 36, PointBits: 7, TickBits: 42, Window: 1000, Origin: 1 << 39, Across: true, Refresh: true}
-	s := randomTimedStream(rng, 5000, &p)
-	one, two := make([]layout.Line, 20), make([]layout.Line, 20)
-	want, got := make([]uint64, 79), make([]uint64, 79)
-	var a, b TimedCounts
-	TestAndSetTimed(TimedRows{Lines: one}, want, s.digests, s.ticks, s.points, &p, &a)
-	TestAndSetTimedAround(TimedRows{Lines: two}, nil, got, s.digests, s.ticks, s.points, &p, &b)
-	if !slices.Equal(got, want) || !slices.Equal(one, two) || a != b {
-		t.Errorf("verdicts, lines or counts differ: %+v, want %+v", b, a)
-	}
-}
-
-// A cell that is put in front pushes the last one out, which counts.
-func TestTimedAroundEvicts(t *testing.T) {
-	p := TimedParams{FPBits: 40, TickBits: 45, Window: 1000}
-	older, lines := make([]layout.Line, 1), make([]layout.Line, 1)
-	seen := make([]uint64, 1)
-	var c TimedCounts
-	TestAndSetTimed(TimedRows{Lines: older}, seen, []digest.Digest{{9 << 40}}, []int64{100}, nil, &p, &c)
-	for i := range uint64(6) {
-		TestAndSetTimed(TimedRows{Lines: lines}, seen, []digest.Digest{{(i + 1) << 50}}, []int64{int64(i) * 300}, nil, &p, &c)
-	}
-	TestAndSetTimedAround(TimedRows{Lines: lines}, []TimedRows{{Lines: older}}, seen, []digest.Digest{{9 << 40}}, []int64{200}, nil, &p, &c)
-	if seen[0] != 1 || c != (TimedCounts{Inserted: 8, EvictedLive: 1}) {
-		t.Errorf("copy %d, counts %+v", seen[0], c)
-	}
+	})
 }

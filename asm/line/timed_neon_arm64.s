@@ -9,9 +9,9 @@
 // cell takes a path of its own. R0 is the first line. A batch is
 // done in two halves: R1 goes through its offsets and R4 through its timedBatch, R2
 // through the next half, whose lines are fetched; R3 is the number of elements that are
-// left. R5 collects copies: each bit is shifted in from below. R6 counts the elements
-// that are pushed out too early and, in its upper half, those that are inserted. R12 is
-// the timedTable, R17 the timedRule, and of that R15 is lowBits, R16 turn, R25 low, R26
+// left. R5 collects copies: each bit is shifted in from below. R6 collects, for each half,
+// the elements that may have to do with a spare line and, in its upper half, those that are
+// new. R12 is the timedTable, R17 the timedRule, and of that R15 is lowBits, R16 turn, R25 low, R26
 // aboveWindows.
 
 // BEGIN leaves the number of elements of the second half in the frame.
@@ -21,6 +21,7 @@
 	MOVD b+32(FP), R4                   \
 	MOVD r+40(FP), R17                  \
 	MOVD t+48(FP), R12                  \
+	MOVD ZR, first+64(FP)               \
 	MOVD timedRule_lowBits(R17), R15     \
 	MOVD timedRule_rotation(R17), R16        \
 	MOVD timedRule_low(R17), R25         \
@@ -68,6 +69,7 @@
 
 // FOUND makes R11 the mark of the cell that has the fingerprint, and R10 how far it is.
 #define FOUND \
+	LSL    $1, R6, R6                        \
 	ADD    R8<<2, R12, R10                   \
 	MOVWU  timedTable_places(R10), R10       \
 	UBFX   $8, R10, $8, R11                  \
@@ -86,26 +88,53 @@
 	LSR  $42, R11, R14           \
 	ORR  R13<<21, R14, R14
 
-// PUT puts an element without a cell in front, and counts it. The last cell goes.
-#define PUT(LOOP) \
-	LDP    48(R7), (R11, R13)                \
+// KEEPLINE keeps the line, whose last words are R11 and R13, for those who ask spare lines.
+#define KEEPLINE \
+	MOVD b+32(FP), R10                       \
+	SUB  R10, R4, R14                        \
+	ADD  R14<<3, R10, R10                    \
+	ADD  $(timedBatch_before-64), R10, R10   \
+	STP  (R19, R20), (R10)                   \
+	STP  (R21, R22), 16(R10)                 \
+	STP  (R23, R24), 32(R10)                 \
+	STP  (R11, R13), 48(R10)
+
+// LAST makes R14 whether the last cell is not empty and within the window or within reach
+// of Now, or the line has spilled.
+#define LAST \
 	LSR    $42, R13, R14                     \
 	TIME(R24, R14, R14, R14, R10)            \
-	LSL    $1, R5, R5                        \
-	MOVD   $1<<32, R10                       \
-	ADD    R10, R6, R6                       \
+	ADD    R14, R10, R10                     \
+	MOVD   (timedRule_timedClock+timedClock_nowEarliest)(R17), R8 \
+	SUB    R8, R10, R10                      \
+	MOVD   (timedRule_timedClock+timedClock_aboveReach)(R17), R8  \
+	CMP    R8, R10                           \
+	CSET   LO, R10                           \
 	CMP    R26, R14                          \
-	CCMP   LO, R24, ZR, $4                   \
-	CINC   NE, R6, R6                        \
+	CSINC  HS, R10, ZR, R14                  \
+	CMP    $0, R24                           \
+	CSEL   NE, R14, ZR, R14                  \
+	ORR    R13>>63, R14, R14
+
+// PUT puts an element without a cell in front, and notes that it is new. The last cell goes.
+// Bit 63 of the last word stays.
+#define PUT(LOOP) \
+	LDP    48(R7), (R11, R13)                \
+	KEEPLINE                                 \
+	LAST                                     \
+	LSL    $1, R5, R5                        \
+	ADD    R6<<1, R14, R6                    \
+	ORR    $(1<<32), R6, R6                  \
+	MOVD   R13, R8                           \
 	MOVD   R9, R10                           \
 	MOVD   timedBatch_high-8(R4), R9         \
 	JOIN                                     \
 	AND    $0x7fffffffffffffff, R9, R9       \
-	AND    $0x7fffffffffffffff, R14, R14     \
+	BFXIL  $0, R14, $63, R8                  \
 	STP    (R10, R19), (R7)                  \
 	STP    (R20, R21), 16(R7)                \
 	STP    (R22, R23), 32(R7)                \
-	STP    (R9, R14), 48(R7)                 \
+	STP    (R9, R8), 48(R7)                  \
 	SUBS   $1, R3, R3                        \
 	BNE    LOOP
 
@@ -186,19 +215,17 @@
 	BNE  LOOP
 
 // HALF goes on with the second half, if there is one.
-#define HALF(LOOP) \
+#define HALF(LOOP, END) \
 	MOVD ahead+16(FP), R2  \
 	MOVD half-8(SP), R3   \
 	MOVD ZR, half-8(SP)   \
-	CBNZ R3, LOOP
+	CBZ  R3, END          \
+	MOVD R6, first+64(FP) \
+	MOVD ZR, R6           \
+	B    LOOP
 
-#define END \
-	MOVD R5, copies+56(FP) \
-	MOVD R6, counts+64(FP) \
-	RET
-
-// func timedRowsNEON(lines *[8]uint64, current, ahead *batch, n int, b *timedBatch, r *timedRule, t *timedTable) (copies, counts uint64)
-TEXT ·timedRowsNEON(SB), NOSPLIT, $16-72
+// func timedRowsNEON(lines *[8]uint64, current, ahead *batch, n int, b *timedBatch, r *timedRule, t *timedTable) (copies, first, second uint64)
+TEXT ·timedRowsNEON(SB), NOSPLIT, $16-80
 	BEGIN
 	MOVBU timedRule_refresh(R17), R8
 	MOVBU timedRule_across(R17), R9
@@ -213,8 +240,7 @@ plain:
 	MOVE(plain)
 
 plainHalf:
-	HALF(plain)
-	END
+	HALF(plain, end)
 
 plainNew:
 	PUT(plain)
@@ -230,8 +256,7 @@ across:
 	MOVE(across)
 
 acrossHalf:
-	HALF(across)
-	END
+	HALF(across, end)
 
 acrossNew:
 	PUT(across)
@@ -249,8 +274,7 @@ renew:
 	MOVE(renew)
 
 renewHalf:
-	HALF(renew)
-	END
+	HALF(renew, end)
 
 renewNew:
 	PUT(renew)
@@ -265,9 +289,13 @@ refreshAcross:
 	MOVE(refreshAcross)
 
 refreshAcrossHalf:
-	HALF(refreshAcross)
-	END
+	HALF(refreshAcross, end)
 
 refreshAcrossNew:
 	PUT(refreshAcross)
 	B   refreshAcrossHalf
+
+end:
+	MOVD R5, copies+56(FP)
+	MOVD R6, second+72(FP)
+	RET

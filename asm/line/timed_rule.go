@@ -1,10 +1,8 @@
 package line
 
 import (
-	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/layout"
 	"math/bits"
-	"unsafe"
 )
 
 // timedRule is TimedParams prepared for the kernels. Those in assembly know its layout.
@@ -28,17 +26,15 @@ type timedRule struct {
 	windowRotated uint64
 	aboveWindow   uint64 // above the window in the top bits, whatever is in the rest
 	aboveWindows  uint64 // above twice the window
-	now           uint64 // the mark of TimedParams.Now without a point
-	reach         uint64 // the window and the slack
-	reachSpan     uint64 // twice that and 1, and the same of the window: a time is within
-	windowSpan    uint64 // a distance d of Now if it is less than 2d + 1 after Now - d
-	refresh       bool
-	across        bool
-	lanes         timedLanes
+	timedClock
+	refresh bool
+	across  bool
+	lanes   timedLanes
 }
 
-// newTimedRule leaves out the lanes, which batches need.
-func newTimedRule(p *TimedParams) timedRule {
+// newTimedRule leaves out the lanes, which batches need. Now does not count without spare
+// lines.
+func newTimedRule(p *TimedParams, spareLines int) timedRule {
 	rotation := 64 - p.TickBits
 	r := timedRule{
 		low:           1<<(64-p.FPBits) - 1,
@@ -59,7 +55,7 @@ func newTimedRule(p *TimedParams) timedRule {
 		refresh:       p.Refresh,
 		across:        p.Across,
 	}
-	r.setClock(p)
+	r.setClock(p, spareLines)
 	return r
 }
 
@@ -79,6 +75,7 @@ type timedLanes struct {
 	// mark for words 0 and 6, word 6 for word 7. backs are the bits that come from
 	// them.
 	backRotations, backs [8]uint64
+	ready                bool // set was called
 }
 
 func (l *timedLanes) set(r *timedRule) {
@@ -93,6 +90,7 @@ func (l *timedLanes) set(r *timedRule) {
 	l.lows[6], l.lows[7] = ^uint64(highMask), ^uint64(highMask)
 	l.backRotations[0], l.backRotations[6], l.backRotations[7] = r.rotation, (r.rotation+r.lowBits)&63, 2*layout.TimedHighBits
 	l.backs[0], l.backs[6], l.backs[7] = r.low, highMask, highMask
+	l.ready = true
 }
 
 // timedTable has what the kernels of timed rows look up for the cell that they find: 0 to
@@ -147,126 +145,4 @@ func newTimedTable() *timedTable {
 		t.choices[0][found] = uint8(at * 16)
 	}
 	return t
-}
-
-// timedBatch is what the kernels know of up to 64 elements beside their lines, and what
-// they find. It is filled for all of them before the first one is looked up, so that
-// vectors can do this work. The kernels in assembly know its layout.
-type timedBatch struct {
-	cell       [64]uint64 // the word of a new cell
-	high       [64]uint64 // the other 21 bits of its mark, at the top
-	mark       [64]uint64 // its mark
-	rotated    [64]uint64 // its mark, rotated; only AVX-512 reads it
-	earliest   [64]uint64 // the first time within the window, shifted to the top
-	last       [64]uint64 // the last cell that the element found
-	found      [64]uint8  // the cells that have the fingerprint
-	inWindow   [64]uint8  // the cells within the window
-	otherPoint [64]uint8  // those of them that were seen at another point
-	noTime     uint64     // bit i: element i has no time
-}
-
-// testAndSetTimed is TestAndSetTimed after its checks.
-func testAndSetTimed(rows TimedRows, seen []uint64, digests []digest.Digest, ticks []int64, points []uint32, p *TimedParams, c *TimedCounts) {
-	switch {
-	case len(digests) == 0:
-		return
-	case len(digests) == 1:
-		seen[0] = testAndSetTimedOne(rows, digests[0], ticks[0], points, p, c)
-		return
-	case len(rows.Spare) > 0:
-		clear(seen)
-		for i := range digests {
-			at := []uint32(nil)
-			if points != nil {
-				at = points[i:]
-			}
-			seen[i/64] |= testAndSetTimedOne(rows, digests[i], ticks[i], at, p, c) << (i % 64)
-		}
-		return
-	}
-	lines := rows.Lines
-	r := newTimedRule(p)
-	r.lanes.set(&r)
-	var w pipeline
-	w.elements = elements{kind: inLines, count: len(digests), digests: digests}
-	w.begin(lines)
-	// Align the batch: a vector that lies in two cache lines takes twice as long.
-	var memory [unsafe.Sizeof(timedBatch{}) + 56]byte
-	b := (*timedBatch)(unsafe.Pointer(&memory[-uintptr(unsafe.Pointer(&memory))%64]))
-	for i := range seen {
-		current, ahead, n := w.next()
-		b.fill(&current.low, ticks[:n], points, &r)
-		if b.noTime == 0 {
-			seen[i] = b.testAndSet(lines, current, ahead, n, &r, c)
-		} else {
-			seen[i] = spread(b.testAndSet(lines, current, ahead, b.drop(current, n), &r, c), ^b.noTime)
-		}
-		ticks = ticks[n:]
-		if points != nil {
-			points = points[n:]
-		}
-	}
-}
-
-// testAndSetTimedOne takes one element without a batch, which takes a third of the time.
-func testAndSetTimedOne(rows TimedRows, d digest.Digest, tick int64, points []uint32, p *TimedParams, c *TimedCounts) (isCopy uint64) {
-	if tick == layout.NoTick {
-		return 0
-	}
-	r := newTimedRule(p)
-	mark := uint64(tick) & r.tickMask
-	if points != nil {
-		mark |= reducePoint(points[0], p.PointBits) << (r.tickBits & 63)
-	}
-	era := (uint64(tick) - r.origin) >> (r.eraBits & 63)
-	at, _ := bits.Mul64(d[1], uint64(len(rows.Lines)))
-	cell := r.cellOf(d[0], era) | mark&r.low
-	s := newSpareRows(rows, &r, c)
-	return s.testAndSet(at, cell, mark)
-}
-
-// testAndSet looks up n elements, which may be none, and returns a bit for each copy.
-func (b *timedBatch) testAndSet(lines []layout.Line, current, ahead *batch, n int, r *timedRule, c *TimedCounts) (copies uint64) {
-	if n == 0 {
-		return 0
-	}
-	copies, inserted, evicted := testAndSetTimedBatch(lines, current, ahead, n, b, r)
-	c.Inserted += inserted
-	c.EvictedLive += evicted
-	return copies
-}
-
-// fill fills the batch with 1 to 64 elements.
-func (b *timedBatch) fill(low *[64]uint64, ticks []int64, points []uint32, r *timedRule) {
-	b.noTime = 0
-	for i := b.fillVectors(low, ticks, points, r); i < len(ticks); i++ {
-		t := ticks[i]
-		if t == layout.NoTick {
-			b.noTime |= 1 << (i & 63)
-		}
-		mark := uint64(t) & r.tickMask
-		if points != nil {
-			mark |= reducePoint(points[i], uint(r.pointBits)) << (r.tickBits & 63)
-		}
-		era := (uint64(t) - r.origin) >> (r.eraBits & 63)
-		b.cell[i&63] = r.cellOf(low[i&63], era) | mark&r.low
-		b.high[i&63] = mark << (r.shift & 63)
-		b.mark[i&63] = mark
-		b.rotated[i&63] = bits.RotateLeft64(mark, int(r.rotation))
-		b.earliest[i&63] = (mark - r.window) << (r.rotation & 63)
-	}
-}
-
-// drop removes those of n elements that have no time, and returns how many are left.
-func (b *timedBatch) drop(current *batch, n int) (present int) {
-	for i := range n {
-		current.offset[present&63] = current.offset[i&63]
-		b.cell[present&63] = b.cell[i&63]
-		b.high[present&63] = b.high[i&63]
-		b.mark[present&63] = b.mark[i&63]
-		b.rotated[present&63] = b.rotated[i&63]
-		b.earliest[present&63] = b.earliest[i&63]
-		present += int(^b.noTime >> (i & 63) & 1)
-	}
-	return present
 }

@@ -6,14 +6,30 @@ import (
 	"math/bits"
 )
 
+// timedClock is Now and Slack of TimedParams prepared for the kernels. A time is within a
+// distance d of Now if it is less than 2d + 1 after Now - d. Without a Now these numbers are
+// 0, and no time is.
+type timedClock struct {
+	now         uint64 // its mark, without a point
+	reach       uint64 // the window and the slack
+	reachSpan   uint64 // twice that and 1
+	windowSpan  uint64 // twice the window and 1
+	nowEarliest uint64 // the first time within reach, shifted to the top
+	aboveReach  uint64 // reachSpan, shifted to the top
+	spareLines  uint64 // how many there are
+}
+
 // setClock sets what depends on Now and Slack. Times farther away than half of those that
 // a mark can hold are nearer the other way round.
-func (r *timedRule) setClock(p *TimedParams) {
+func (r *timedRule) setClock(p *TimedParams, spareLines int) {
+	r.spareLines = uint64(spareLines)
 	r.now = uint64(p.Now) & r.tickMask
 	r.reach = min(r.window+uint64(p.Slack), r.tickMask>>1)
-	if p.Now != layout.NoTick {
+	if spareLines > 0 && p.Now != layout.NoTick {
 		r.reachSpan, r.windowSpan = 2*r.reach+1, 2*r.window+1
 	}
+	r.nowEarliest = (r.now - r.reach) << (r.rotation & 63)
+	r.aboveReach = r.reachSpan << (r.rotation & 63)
 }
 
 // share returns how many spare lines there are for each line, as a fraction of 2^64,
@@ -57,20 +73,31 @@ func (s *spareRows) testAndSet(number, cell, mark uint64) (isCopy uint64) {
 		s.counts.EvictedLive += pushedOut
 		return isCopy
 	}
-	at := s.ask(line, spare, cell, mark)
-	if at == layout.TimedCells {
+	if s.rule.maySpare(line, mark) == 0 {
 		s.counts.Inserted++
-		s.pushOut(line, spare, at, mark)
 		s.rule.move(line, layout.TimedCells, cell, mark)
 		return 0
 	}
-	near, away, diff := s.rule.judge(s.rule.rawMark(spare, at), mark)
-	isCopy = near & away
-	if isCopy != 0 && !s.rule.refresh {
-		return isCopy
+	v := s.rule.survey(line, spare, cell, mark)
+	return s.take(line, spare, &v, s.ask(line, spare, &v), cell, mark)
+}
+
+// take takes an element whose line does not have its fingerprint, but cell at of its spare
+// line, unless at is TimedCells.
+func (s *spareRows) take(line, spare *[8]uint64, v *spareView, at, cell, mark uint64) (isCopy uint64) {
+	renewed := mark
+	if at < layout.TimedCells {
+		near, away, diff := s.rule.judge(s.rule.rawMark(spare, at), mark)
+		isCopy = near & away
+		if isCopy != 0 && !s.rule.refresh {
+			return isCopy
+		}
+		renewed ^= diff & (s.rule.points | s.rule.tickMask) & -isCopy
+	} else {
+		s.counts.Inserted++
 	}
-	s.pushOut(line, spare, at, mark)
-	s.rule.move(line, layout.TimedCells, cell, mark^diff&(s.rule.points|s.rule.tickMask)&-isCopy)
+	s.pushOut(line, spare, v, at, mark)
+	s.rule.move(line, layout.TimedCells, cell, renewed)
 	return isCopy
 }
 
@@ -80,70 +107,89 @@ func (s *spareRows) testAndSet(number, cell, mark uint64) (isCopy uint64) {
 func (s *spareRows) put(number, cell, mark, now uint64) {
 	line, spare := &s.Lines[number], s.spareOf(number, s.part)
 	at := s.rule.find(line, cell)
-	if at == layout.TimedCells {
-		asked := s.ask(line, spare, cell, now)
+	switch {
+	case at < layout.TimedCells:
+	case spare == nil:
+		const last = layout.TimedCells - 1
+		s.counts.Inserted++
+		s.counts.EvictedLive += s.rule.nearElement(s.rule.rawMark(line, last), now) & above(line[last], 0)
+	default:
+		v := s.rule.survey(line, spare, cell, now)
+		asked := s.ask(line, spare, &v)
 		s.counts.Inserted += above(asked, layout.TimedCells-1)
-		s.pushOut(line, spare, asked, now)
+		s.pushOut(line, spare, &v, asked, now)
 	}
 	s.rule.move(line, at, cell, mark)
 }
 
-// ask returns the number of the cell with the fingerprint of cell in the spare line, or
+// ask returns the number of the cell with the element's fingerprint in the spare line, or
 // TimedCells, for an element whose line does not have it.
-func (s *spareRows) ask(line, spare *[8]uint64, cell, mark uint64) (at uint64) {
-	if line[7]&layout.TimedSpilled == 0 || spare == nil {
+func (s *spareRows) ask(line, spare *[8]uint64, v *spareView) (at uint64) {
+	if line[7]&layout.TimedSpilled == 0 {
 		return layout.TimedCells
 	}
 	s.counts.Asked++
-	if s.rule.live(spare, mark) == 0 {
-		*spare = layout.Line{}
+	if v.live == 0 {
+		*spare, *v = layout.Line{}, spareView{0, 0, 0, 1<<layout.TimedCells - 1}
 		line[7] &^= layout.TimedSpilled
 	}
-	return s.rule.find(spare, cell)
+	return uint64(bits.TrailingZeros64(v.found | 1<<layout.TimedCells))
 }
 
 // pushOut takes the last cell of a line for an element that goes to its front, and puts it
 // in front of the spare line if it may have copies. There it replaces cell at, which moves
-// to the line, unless at is TimedCells. Without a spare line it is forgotten.
-func (s *spareRows) pushOut(line, spare *[8]uint64, at, mark uint64) {
+// to the line. If at is TimedCells it replaces the one with its fingerprint, else the oldest.
+func (s *spareRows) pushOut(line, spare *[8]uint64, v *spareView, at, mark uint64) {
 	const last = layout.TimedCells - 1
 	cell, kept := line[last], s.rule.markOf(line, last)
 	switch {
-	case spare == nil:
-		s.counts.EvictedLive += s.rule.nearElement(kept, mark) & above(cell, 0)
-		return
 	case s.rule.mayHaveCopies(cell, kept, mark) == 0:
 		s.rule.remove(spare, at)
 		return
-	case at == layout.TimedCells:
-		at = s.room(spare, cell, mark)
+	case at < layout.TimedCells:
+	case v.same != 0:
+		at = uint64(bits.TrailingZeros64(v.same))
+	default:
+		at = uint64(bits.Len64(v.oldest)-1) & 7
+		if v.live>>at&1 != 0 {
+			s.counts.EvictedLive += s.rule.within(s.rule.rawMark(spare, at), mark)
+		}
 	}
 	s.rule.move(spare, at, cell, kept)
 	line[7] |= layout.TimedSpilled
 	s.counts.Spilled++
 }
 
-// room returns the number of the cell in the spare line that makes room for cell: the one
-// with its fingerprint, else the last one without copies, else the last one.
-func (s *spareRows) room(spare *[8]uint64, cell, mark uint64) (at uint64) {
-	const last = layout.TimedCells - 1
-	if at = s.rule.find(spare, cell); at < layout.TimedCells {
-		return at
-	}
-	if dead := ^s.rule.live(spare, mark) & (1<<layout.TimedCells - 1); dead != 0 {
-		return uint64(bits.Len64(dead) - 1)
-	}
-	s.counts.EvictedLive += s.rule.within(s.rule.rawMark(spare, last), mark)
-	return last
+// spareView says which cells of a spare line matter for an element and the last cell of its
+// line, with a bit for each.
+type spareView struct {
+	found uint64 // has the element's fingerprint
+	same  uint64 // has the last cell's
+	live  uint64 // may have copies
+	// oldest are those farthest behind Now, or behind the element if Now is unknown. Cells
+	// beyond reach ahead of it are older than all others, and empty ones are oldest.
+	oldest uint64
 }
 
-// live returns a bit for each cell of a line that may have copies, for an element with this
-// mark.
-func (r *timedRule) live(line *[8]uint64, mark uint64) (live uint64) {
-	for i := range uint64(layout.TimedCells) {
-		live |= r.mayHaveCopies(line[i], r.rawMark(line, i), mark) << i
+func (r *timedRule) surveyGeneric(line, spare *[8]uint64, cell, mark uint64) (v spareView) {
+	now, last, most := r.now, line[layout.TimedCells-1], uint64(0)
+	if r.reachSpan == 0 {
+		now = mark
 	}
-	return live
+	for i := range uint64(layout.TimedCells) {
+		word, kept, bit := spare[i], r.rawMark(spare, i), uint64(1)<<i
+		v.found |= bit & (above(word^cell, r.low) - 1)
+		v.same |= bit & (above(word^last, r.low) - 1)
+		v.live |= bit & -r.mayHaveCopies(word, kept, mark)
+		age := (now+r.reach-kept)&r.tickMask | (above(word, 0) - 1)
+		if age > most {
+			v.oldest = 0
+		}
+		if most = max(most, age); age == most {
+			v.oldest |= bit
+		}
+	}
+	return v
 }
 
 // mayHaveCopies returns 1 if a cell is not empty, and within the window of an element or

@@ -4,9 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"math/big"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
@@ -29,11 +27,12 @@ func (s *timedStream) add(d digest.Digest, t int64, point uint32) {
 }
 
 // checkTimed runs s through kernel and model in batches of the given size and
-// compares verdicts, counts and every line.
-func checkTimed(t *testing.T, p TimedParams, lineCount, batch int, s *timedStream) {
+// compares verdicts, counts and every line. After the first batch, Now is the
+// time of a batch's first element.
+func checkTimed(t *testing.T, p TimedParams, lineCount, spareCount, batch int, s *timedStream) {
 	t.Helper()
-	model := newTimedModel(p, lineCount)
-	lines := make([]layout.Line, lineCount)
+	model := newTimedModel(p, lineCount, spareCount)
+	rows := TimedRows{make([]layout.Line, lineCount), make([]layout.Line, spareCount)}
 	var c TimedCounts
 	for from := 0; from < len(s.digests); from += batch {
 		to := min(from+batch, len(s.digests))
@@ -41,7 +40,11 @@ func checkTimed(t *testing.T, p TimedParams, lineCount, batch int, s *timedStrea
 		for i := range seen {
 			seen[i] = math.MaxUint64
 		}
-		TestAndSetTimed(TimedRows{Lines: lines}, seen, s.digests[from:to], s.ticks[from:to], s.points[from:to], &p, &c)
+		if from > 0 {
+			p.Now = s.ticks[from]
+		}
+		model.p = p
+		TestAndSetTimed(rows, seen, s.digests[from:to], s.ticks[from:to], s.points[from:to], &p, &c)
 		for i := from; i < to; i++ {
 			want := model.testAndSet(s.digests[i], s.ticks[i], s.points[i])
 			if got := seen[(i-from)/64]>>((i-from)%64)&1 == 1; got != want {
@@ -58,9 +61,14 @@ func checkTimed(t *testing.T, p TimedParams, lineCount, batch int, s *timedStrea
 	if c != model.c {
 		t.Fatalf("%+v: counts %+v, want %+v", p, c, model.c)
 	}
-	for i := range lines {
-		if want := model.line(i); lines[i] != want {
-			t.Fatalf("%+v: line %d\n%x, want\n%x", p, i, lines[i], want)
+	for i := range rows.Lines {
+		if want := model.line(i); rows.Lines[i] != want {
+			t.Fatalf("%+v: line %d\n%x, want\n%x", p, i, rows.Lines[i], want)
+		}
+	}
+	for i := range rows.Spare {
+		if want := model.words(model.spare[i]); rows.Spare[i] != want {
+			t.Fatalf("%+v: spare line %d\n%x, want\n%x", p, i, rows.Spare[i], want)
 		}
 	}
 }
@@ -116,8 +124,10 @@ func timedAgainstModel(t *testing.T) {
 		for _, mode := range []int{0, 1, 2, 3} {
 			p.Refresh, p.Across = mode&1 != 0, mode&2 != 0
 			for _, lines := range []int{1, 3, 16} {
-				for _, batch := range []int{1, 63, 64, 65, 1000} {
-					checkTimed(t, p, lines, batch, randomTimedStream(rng, 400, &p))
+				for i, batch := range []int{1, 63, 64, 65, 1000} {
+					p.Now, p.Slack = []int64{layout.NoTick, 0}[i%2], p.Window>>i
+					checkTimed(t, p, lines, 0, batch, randomTimedStream(rng, 400, &p))
+					checkTimed(t, p, lines, 1+i%(lines+1), batch, randomTimedStream(rng, 400, &p))
 				}
 			}
 		}
@@ -127,6 +137,8 @@ func timedAgainstModel(t *testing.T) {
 func FuzzTimed(f *testing.F) {
 	f.Add(uint8(0), uint8(1), []byte{})
 	f.Add(uint8(7), uint8(3), kerneltest.Pattern(400))
+	f.Add(uint8(1), uint8(0x6c), kerneltest.Pattern(4000))
+	f.Add(uint8(97), uint8(0xa7), kerneltest.Pattern(1000))
 	f.Add(uint8(26), uint8(0), []byte("copies of copies of copies of copies, and nothing but copies"))
 	f.Fuzz(func(t *testing.T, shape, lines uint8, data []byte) {
 		p := timedShapes[int(shape&31)%len(timedShapes)]
@@ -147,7 +159,8 @@ func FuzzTimed(f *testing.F) {
 			fp := uint64(v>>3&15) * 0x9e3779b97f4a7c15
 			s.add(digest.Digest{fp, fp * 0xbf58476d1ce4e5b9}, now, v&7<<(v>>8&31))
 		}
-		checkTimed(t, p, 1+int(lines%4), 64, s)
+		p.Slack = p.Window >> (lines >> 5)
+		checkTimed(t, p, 1+int(lines%4), int(lines/4%4), 64, s)
 	})
 }
 
@@ -183,6 +196,7 @@ func TestTimedPanics(t *testing.T) {
 		{"fields", TimedParams{FPBits: ^uint(30), PointBits: 32, TickBits: 63}, 1, 1, 1, 1},
 		{"window", with(func(p *TimedParams) { p.Window = -1 }), 1, 1, 1, 1},
 		{"window", with(func(p *TimedParams) { p.Window = 1 << 41 }), 1, 1, 1, 1},
+		{"slack", with(func(p *TimedParams) { p.Slack = -1 }), 1, 1, 1, 1},
 	} {
 		got := func() (got string) {
 			defer func() { got = fmt.Sprint(recover()) }()
@@ -194,107 +208,4 @@ func TestTimedPanics(t *testing.T) {
 			t.Errorf("%+v: panic %q, want %q", c, got, c.want)
 		}
 	}
-}
-
-// timedModel is the contract of TestAndSetTimed without packed words.
-type timedModel struct {
-	p     TimedParams
-	lines [][]modelCell // newest first
-	c     TimedCounts
-}
-
-type modelCell struct {
-	fp    uint64
-	point uint64
-	tick  *big.Int // 0 to 2^TickBits - 1
-}
-
-func newTimedModel(p TimedParams, lines int) *timedModel {
-	return &timedModel{p: p, lines: make([][]modelCell, lines)}
-}
-
-func power(n uint) *big.Int { return new(big.Int).Lsh(big.NewInt(1), n) }
-
-// after returns how far b lies after a, modulo 2^TickBits.
-func (m *timedModel) after(a, b *big.Int) *big.Int {
-	d := new(big.Int).Sub(b, a)
-	return d.Mod(d, power(m.p.TickBits))
-}
-
-func (m *timedModel) within(a, b *big.Int) bool {
-	w := big.NewInt(m.p.Window)
-	return m.after(a, b).Cmp(w) <= 0 || m.after(b, a).Cmp(w) <= 0
-}
-
-// era returns the number of the era that t lies in.
-func (m *timedModel) era(t int64) uint64 {
-	d := new(big.Int).Sub(big.NewInt(t), big.NewInt(m.p.Origin))
-	d.Mod(d, power(64))
-	return d.Rsh(d, m.p.TickBits-1).Uint64()
-}
-
-// pack returns a cell as one number.
-func (m *timedModel) pack(c modelCell) *big.Int {
-	v := new(big.Int).SetUint64(c.fp)
-	v.Lsh(v, m.p.PointBits).Or(v, new(big.Int).SetUint64(c.point))
-	return v.Lsh(v, m.p.TickBits).Or(v, c.tick)
-}
-
-// word returns what a cell leaves in a word of its own.
-func (m *timedModel) word(c modelCell) uint64 {
-	v := m.pack(c)
-	low := new(big.Int).Mod(v, power(64-m.p.FPBits)).Uint64()
-	return c.fp<<(64-m.p.FPBits) | low
-}
-
-// high returns the rest of a cell.
-func (m *timedModel) high(c modelCell) uint64 {
-	v := new(big.Int).Mod(m.pack(c), power(85-m.p.FPBits))
-	return v.Rsh(v, 64-m.p.FPBits).Uint64()
-}
-
-func (m *timedModel) testAndSet(d digest.Digest, t int64, point uint32) bool {
-	if t == layout.NoTick {
-		return false
-	}
-	index := new(big.Int).Mul(new(big.Int).SetUint64(d[1]), big.NewInt(int64(len(m.lines))))
-	line := &m.lines[index.Rsh(index, 64).Uint64()]
-	cell := modelCell{fp: max(1, (d[0]^m.era(t)*0x9e3779b97f4a7c15)>>(64-m.p.FPBits)), tick: m.after(new(big.Int), big.NewInt(t))}
-	if m.p.PointBits > 0 {
-		cell.point = reducePoint(point, m.p.PointBits)
-	}
-	at := slices.IndexFunc(*line, func(c modelCell) bool { return c.fp == cell.fp })
-	if at < 0 {
-		m.c.Inserted++
-		if len(*line) == layout.TimedCells {
-			if m.within((*line)[layout.TimedCells-1].tick, cell.tick) {
-				m.c.EvictedLive++
-			}
-			*line = (*line)[:layout.TimedCells-1]
-		}
-		*line = slices.Insert(*line, 0, cell)
-		return false
-	}
-	old := (*line)[at]
-	isCopy := m.within(old.tick, cell.tick) && (!m.p.Across || old.point != cell.point)
-	if isCopy && !m.p.Refresh {
-		return true
-	}
-	if isCopy {
-		if half := power(m.p.TickBits - 1); m.after(old.tick, cell.tick).Cmp(half) >= 0 {
-			cell.tick = old.tick
-		}
-		cell.point = old.point
-	}
-	*line = slices.Insert(slices.Delete(*line, at, at+1), 0, cell)
-	return isCopy
-}
-
-// line returns the words that a line must hold.
-func (m *timedModel) line(i int) (w [8]uint64) {
-	for j, c := range m.lines[i] {
-		w[j] = m.word(c)
-		w[6+j/3] |= m.high(c) << (j % 3 * 21)
-	}
-	return w
 }

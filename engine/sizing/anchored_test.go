@@ -84,7 +84,11 @@ func TestAnchored(t *testing.T) {
 				t.Errorf("%s: FPR %g", what, fpr)
 			}
 			// The elements of a population stay in their lines, so lines are the trials.
-			near(t, what+" FNR", c.FNR, fnr, s.off, min(copies, float64(20*lines)), false)
+			off := s.off
+			if c.FNR > 0.1 {
+				off = max(off, 0.35) // misses are insertions, which crowd the same lines
+			}
+			near(t, what+" FNR", c.FNR, fnr, off, min(copies, float64(20*lines)), false)
 
 			q.FPR = 0.5
 			c = planned(t, q, "timers")

@@ -44,7 +44,7 @@
 // it was cleared after it was last set. If the rate of clearings follows from the rates
 // of the filter, both are solved together. In rows of fingerprints, the distinct elements
 // that fall into a row, or their sightings, evict an element; their number is a Poisson
-// variable. Measurements with engine and engine/paper show how close the FNR is: within 5
+// variable. Rows with spare lines follow a table that was simulated. Measurements with engine and engine/paper show how close the FNR is: within 5
 // %, for quotient tables with several cells in a row within 10 %. In windows that begin at
 // an insertion it is within 10 %, but up to a third too low if 30 % of the elements are
 // new and up to half if 10 % are, because then some elements come far more often than

@@ -188,7 +188,7 @@ func (r *request) ranking(all []Candidate) func(a, b Candidate) int {
 			first(!a.Method.measured, !b.Method.measured),
 			cmp.Compare(r.countedFPR(&a), r.countedFPR(&b)),
 			cmp.Compare(math.Max(a.FNR, good), math.Max(b.FNR, good)),
-			cmp.Compare(countedLines(&a), countedLines(&b)),
+			cmp.Compare(a.countedLines(), b.countedLines()),
 			cmp.Compare(r.countedEdge(&a), r.countedEdge(&b)),
 			cmp.Compare(r.memory(&a), r.memory(&b)),
 			cmp.Compare(a.FPR, b.FPR),
@@ -205,9 +205,9 @@ func (r *request) memory(c *Candidate) int {
 // countedFPR returns the FPR to rank a candidate by. Those that keep the bound are equal.
 func (r *request) countedFPR(c *Candidate) float64 { return math.Max(c.FPR, r.FPR) }
 
-// countedLines returns the cache lines to rank a candidate by. A spare line for few elements
-// does not count.
-func countedLines(c *Candidate) float64 { return math.Floor(c.Lines + 0.75) }
+// countedLines returns the cache lines to rank a candidate by, in quarters: those that one
+// element in ten touches do not count.
+func (c *Candidate) countedLines() float64 { return math.Round(4*c.Lines) / 4 }
 
 // countedEdge returns the edge error to rank a candidate by. Exact edges are worth memory
 // that is there, but not more memory, unless others are off by more than a hundredth.

@@ -2,6 +2,7 @@ package sizing
 
 import (
 	"fmt"
+	"math"
 	"strings"
 )
 
@@ -116,7 +117,7 @@ func (e explanation) otherwise(c *Candidate, rivals []Candidate) string {
 	if c.FNR <= e.request.FNR {
 		what = e.Size(e.memory(best))
 	}
-	if best.Lines > c.Lines {
+	if best.countedLines() > c.countedLines() {
 		what += " and " + lines(best.Lines)
 	}
 	return fmt.Sprintf("; %s would do with %s, but %s", best.Method.Name, what, best.Method.where())
@@ -136,7 +137,7 @@ func (m *Method) where() string {
 // cheaper says what decides between two candidates with equal misses.
 func (e explanation) cheaper(c, next *Candidate) string {
 	switch {
-	case c.Lines < next.Lines:
+	case c.countedLines() < next.countedLines():
 		return fmt.Sprintf("%s for each element (%s, the next, touches %.3g)", lines(c.Lines), next.Method.Name, next.Lines)
 	case e.countedEdge(c) < e.countedEdge(next):
 		return fmt.Sprintf("sharper edges of the window than %s, the next", next.Method.Name)
@@ -147,7 +148,7 @@ func (e explanation) cheaper(c, next *Candidate) string {
 }
 
 func lines(n float64) string {
-	if n == 1 {
+	if math.Round(4*n) == 4 {
 		return "one cache line"
 	}
 	return fmt.Sprintf("%.3g cache lines", n)

@@ -1,11 +1,9 @@
 package sizing
 
 import (
-	"errors"
 	"math"
 	"strings"
 
-	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/stream"
 	"github.com/flowdedup/flowdedup/engine/theory"
 	"github.com/flowdedup/flowdedup/engine/window"
@@ -102,15 +100,6 @@ func rowMiss(different float64, rows, cells int) float64 {
 	return theory.PoissonTail(cells, different/float64(rows))
 }
 
-// timedRows is window.Timed: lines of six cells with a fingerprint and a time.
-func timedRows(r *request, memory int) (design, error) {
-	fpr, err := timedFPR(r)
-	if err != nil {
-		return design{}, err
-	}
-	return windowRows(r, memory, layout.TimedCells, layout.TimedCellBits, design{fpr: fpr})
-}
-
 // coarseRows is window.Coarse with coarse or with fine cells: lines of many cells, which also
 // tell a window's edges apart less well. What does not fit into a line goes to a spare line.
 func coarseRows(fine bool) model {
@@ -193,22 +182,4 @@ func (r *request) windowOf() window.Window {
 		return window.Window{None: true}
 	}
 	return window.Window{Packets: int64(math.Ceil(r.Elements))}
-}
-
-// timedFPR asks the filter itself for its bound, which depends on how it divides its
-// cells for the requested FPR. If it cannot keep that, the result is the lowest that it
-// can.
-func timedFPR(r *request) (float64, error) {
-	const lowest = 1e-12 // above what the widest fingerprints reach
-	for _, bound := range []float64{r.FPR, lowest} {
-		filter, err := window.NewTimed(window.TimedConfig{Window: r.windowOf(), Memory: lineBits / 8, FPR: bound})
-		if errors.Is(err, engine.ErrFPR) {
-			continue
-		}
-		if err != nil {
-			return 0, err
-		}
-		return filter.Stats().PredictedFPR, filter.Close()
-	}
-	return 0, impossible("timed rows keep no false positive rate of %g", r.FPR)
 }

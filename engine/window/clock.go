@@ -1,6 +1,7 @@
 package window
 
 import (
+	"math"
 	"slices"
 
 	"github.com/flowdedup/flowdedup/layout"
@@ -18,6 +19,7 @@ type medianClock struct {
 	count   int                 // of samples, up to clockSamples
 	rising  int                 // how many of the last samples are in order
 	now     int64               // or layout.NoTick before the first sample
+	taken   uint64              // samples ever
 }
 
 // sample takes the time of an element.
@@ -29,6 +31,7 @@ func (c *medianClock) sample(t int64) {
 	c.samples[c.next] = t
 	c.next = (c.next + 1) % clockSamples
 	c.count = min(c.count+1, clockSamples)
+	c.taken++
 	c.rising = min(c.rising+1, clockSamples)
 	c.setNow()
 }
@@ -39,21 +42,34 @@ func (c *medianClock) setNow() {
 		c.now = c.samples[(c.next+clockSamples-1-c.count/2)%clockSamples]
 		return
 	}
-	sorted := c.samples
-	slices.Sort(sorted[:c.count])
+	sorted := c.sorted()
 	c.now = sorted[(c.count-1)/2]
 }
 
-// latest returns the latest sample that is at most ahead of the clock, or layout.NoTick
-// before the first.
-func (c *medianClock) latest(ahead int64) int64 {
-	latest := c.now
-	for _, t := range c.samples[:c.count] {
-		if t > latest && uint64(t)-uint64(c.now) <= uint64(ahead) {
-			latest = t
+// sorted returns the samples in order. Only the first count are any.
+func (c *medianClock) sorted() [clockSamples]int64 {
+	sorted := c.samples
+	slices.Sort(sorted[:c.count])
+	return sorted
+}
+
+// latest returns the latest sample that is likely to be right, or layout.NoTick before the
+// first: one that is ahead of the clock by at most slack more than what the samples before
+// the clock are apart.
+func (c *medianClock) latest(slack int64) int64 {
+	if c.count == 0 {
+		return layout.NoTick
+	}
+	sorted := c.sorted()
+	middle := (c.count - 1) / 2
+	spread := uint64(c.now) - uint64(sorted[middle/2])
+	ahead := uint64(slack) + 4*min(spread, math.MaxUint64/8)
+	for i := c.count - 1; i > middle; i-- {
+		if uint64(sorted[i])-uint64(c.now) <= ahead {
+			return sorted[i]
 		}
 	}
-	return latest
+	return c.now
 }
 
 // resume takes over what was saved. It reports false if no clock is like that.

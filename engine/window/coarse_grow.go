@@ -39,9 +39,6 @@ func (s *coarseShape) lines(live float64) int {
 	return max(1, int(lines*sparePart/(sparePart-1))+1)
 }
 
-// SpareLines returns how many of all lines of a packet filter with a window are spare.
-func SpareLines(lines int) int { return lines / sparePart }
-
 // CoarseModel returns the model of the rows of a Coarse. Ticks round times down, so a window
 // of some ticks reaches half a tick farther on average.
 func CoarseModel(w Window, fine bool) theory.SpareRows {
@@ -139,7 +136,7 @@ func (c *Coarse) grow() {
 		return
 	}
 	m := &c.workingSet
-	g.older = append([]olderRows{{c.rows, m.clock.latest(sizeOf(c.kind)), m.late.total}}, g.older...)
+	g.older = append([]olderRows{{c.rows, m.clock.latest(sizeOf(c.kind)), m.clock.taken, m.late.total}}, g.older...)
 	c.rows = next.rows
 	m.begin(m.clock.now)
 	c.rowsChanged()

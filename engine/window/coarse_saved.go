@@ -37,7 +37,7 @@ func (s *coarseState) fields() snapshot.Fields {
 	fields = append(fields, &s.growAt, &s.growTo, &s.older)
 	for i := range s.rows {
 		older := &s.rows[i]
-		fields = append(fields, &older.lines, &older.since, &older.kept)
+		fields = append(fields, &older.lines, &older.since, &older.taken, &older.kept)
 	}
 	return fields
 }
@@ -61,7 +61,7 @@ func (c *Coarse) Snapshot(w io.Writer, secret secret.Secret, label string) error
 		growAt: g.at, growTo: uint64(g.lines), older: uint64(len(g.older)),
 	}
 	for i := range g.older {
-		state.rows[i] = olderState{uint64(len(g.older[i].arena.Lines())), g.older[i].since, g.older[i].kept}
+		state.rows[i] = olderState{uint64(len(g.older[i].arena.Lines())), g.older[i].since, g.older[i].taken, g.older[i].kept}
 	}
 	out := snapshot.NewWriter(w, kindOfCoarse(c.params.Fine), secret, label, state.fields())
 	c.copying = out.Lines(c.rows.arena, 0, c.lines)
@@ -148,7 +148,7 @@ func (c *Coarse) resume(s *coarseState) error {
 		if err != nil {
 			return err
 		}
-		g.older = append(g.older, olderRows{rows, older.since, older.kept})
+		g.older = append(g.older, olderRows{rows, older.since, older.taken, older.kept})
 	}
 	if rest != 0 || s.older > maxOlder || s.limit == 0 && (s.growAt != 0 || s.older != 0) || (s.growAt != 0) != (s.growTo != 0) {
 		return fmt.Errorf("%w: older lines that do not belong there", snapshot.ErrInvalid)

@@ -355,5 +355,5 @@ func TestCoarseCopy(t *testing.T) {
 func TestCoarseState(t *testing.T) {
 	f := newCoarse(t, CoarseConfig{Window: Window{Duration: time.Millisecond}, Memory: 6400})
 	check.RandomPackets(82, 20_000, check.Clocks(100_000)["jumps"]).Verdicts(f, 1000)
-	check.State(t, "1ms", f, "5f51442babfb062c")
+	check.State(t, "1ms", f, "bfdab3ebdf69da24")
 }

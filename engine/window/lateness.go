@@ -28,6 +28,7 @@ type lateness struct {
 	kept    uint64 // in the running part
 	total   uint64 // elements that were kept
 	reached int64  // how far the stream has come, or NoTick
+	latest  int64  // the latest time that it had then, or NoTick
 	bound   int64  // what lies before is late, or NoTick for nothing
 
 	lateElements
@@ -56,7 +57,7 @@ func (l *lateElements) stats(tick uint64) engine.LateStats {
 }
 
 func newLateness(window int64) lateness {
-	return lateness{window: window, low: math.MaxInt64, reached: layout.NoTick, bound: layout.NoTick}
+	return lateness{window: window, low: math.MaxInt64, reached: layout.NoTick, latest: layout.NoTick, bound: layout.NoTick}
 }
 
 // sample enters the time of one element, and how many were kept since the last sample.
@@ -78,7 +79,7 @@ func (l *lateness) sample(tick int64, kept uint64) {
 func (l *lateness) forget(bound int64) { l.bound = max(l.bound, bound) }
 
 // before returns t minus the window, without overflow.
-func (l *lateness) before(t int64) int64 { return max(t, layout.NoTick+l.window) - l.window }
+func (l *lateness) before(t int64) int64 { return earlier(t, l.window) }
 
 // mayBeLate reports whether a tick lies more than a window before the latest one, of these
 // or of parts before them. So no late element is left out where all before the latest part
@@ -97,8 +98,17 @@ func (l *lateness) count(kept uint64, ticks []int64, position uint64) {
 		if tick >= l.bound || tick == layout.NoTick || kept>>i&1 == 0 {
 			continue
 		}
-		l.add(position+uint64(i)+1, uint64(max(l.reached, l.bound))-uint64(tick))
+		l.add(position+uint64(i)+1, l.behind(tick))
 	}
+}
+
+// behind returns how far a tick lies behind the stream.
+func (l *lateness) behind(tick int64) uint64 {
+	reached := l.reached
+	if reached == layout.NoTick {
+		reached = l.bound
+	}
+	return uint64(max(reached, tick)) - uint64(tick)
 }
 
 // stats describes the late elements, for ticks of so many nanoseconds. It suggests so

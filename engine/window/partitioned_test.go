@@ -258,5 +258,5 @@ func TestPartitionedCopy(t *testing.T) {
 func TestPartitionedState(t *testing.T) {
 	f := newPartitioned(t, PartitionedConfig{Window: Window{Duration: time.Millisecond}, Memory: 6400})
 	check.RandomPackets(82, 20_000, check.Clocks(100_000)["jumps"]).Verdicts(f, 1000)
-	check.State(t, "1ms", f, "5041d955c0004e66")
+	check.State(t, "1ms", f, "0df4d14e3eb73712")
 }

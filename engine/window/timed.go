@@ -9,7 +9,6 @@ import (
 	"github.com/flowdedup/flowdedup/asm/line"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/internal/mem"
-	"github.com/flowdedup/flowdedup/engine/snapshot"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -17,7 +16,7 @@ import (
 type TimedConfig struct {
 	Window Window
 	// Memory is what the filter uses, in bytes, rounded down to whole lines of 64. 0
-	// stands for DefaultMemory of the window, with layout.MemoryBudget as Limit.
+	// stands for DefaultTimedMemory of the window, with layout.MemoryBudget as Limit.
 	Memory int
 	// Limit is how many bytes the filter may grow to where the traffic needs more than
 	// Memory. A filter whose Limit is not above its Memory, or without a window, does not
@@ -46,15 +45,19 @@ const (
 // which they were kept. All that an element touches is in one line of 64 bytes (see
 // line.TestAndSetTimed). It answers what Exact answers, with these differences:
 //
-//   - A line holds 6 elements. A seventh evicts the oldest: PacketStats says how often
-//     that was too early. Copies of such an element are let through; no other element is
-//     removed for it. A filter that may grow does so before that.
-//   - What is older than the window is forgotten sooner or later. Where time goes back to
-//     before that, copies are let through: PacketStats says how many elements came so
-//     late.
+//   - A line holds 6 elements. One that a seventh pushes out while it may have copies goes
+//     to a spare line, which twelve lines share. If that is full, too, its oldest element
+//     is evicted: PacketStats counts those that were within their window. Copies of such an
+//     element are let through; no other element is removed for it. A filter that may grow
+//     does so when a line has 2.4 live elements on average, which evicts one in 50,000.
+//     Then it takes 29 to 36 bytes for each element of a window.
+//   - What is older than the window is forgotten sooner or later. Elements that come late
+//     find their originals if they are late by an eighth of the window, and by far more
+//     where lines are not full. PacketStats says how many elements came later.
 //   - Two elements with the same line and fingerprint are taken for equal. So an element
-//     without a twin is taken for a copy with a probability of at most 6 * 2^-40 =
-//     5.5e-12, or 6 * 2^-36 = 8.7e-11 with Across.
+//     without a twin is taken for a copy with a probability of at most 12 * 2^-40 =
+//     1.1e-11, or 12 * 2^-36 = 1.7e-10 with Across. Without a window there are no spare
+//     lines, and it is half of that.
 //   - Time runs in ticks of a millionth of the window, from 1 to 256 ns, or up to twice
 //     that if only that divides the window. Windows up to 1 ms and windows of packets are
 //     exact. Longer windows may be up to one tick too long where they are a whole number
@@ -62,8 +65,7 @@ const (
 //     short. Times that are multiples of a longer unit, such as the microseconds of most
 //     files, are compared exactly.
 //
-// Elements may come in any order, and wild times cost nothing, as only the distance
-// between an element and its twin counts. In a window of time, elements without a time
+// Elements may come in any order, and wild times do other elements no harm. In a window of time, elements without a time
 // are neither copies nor remembered. In a window of packets and without a window (None)
 // they are elements like all others. Without a window the filter remembers all that fits,
 // and evicts what was seen least recently.
@@ -78,8 +80,8 @@ type Timed struct {
 	blockEnd   uint64 // the position where the next block begins
 	workingSet workingSet
 	growth     growth
-	word       [1]uint64          // verdicts that begin within a word
-	copying    *snapshot.LineCopy // of the arena
+	word       [1]uint64 // verdicts that begin within a word
+	copying    timedCopy // of the rows
 }
 
 // NewTimed makes the filter. Errors wrap ErrWindow, ErrFPR, ErrMemory or what
@@ -173,7 +175,7 @@ func timedFPR(bits uint, w Window) float64 {
 func (t *Timed) TestAndSet(seen []uint64, d []digest.Digest, times []int64, points []uint32) {
 	mem.CheckOpen("window: Timed.TestAndSet", t.rows.arena)
 	checkPacketArguments("Timed.TestAndSet", seen, d, times, points, t.params.Across)
-	t.copying.Keep(d)
+	t.copying.keep(d)
 	for from, n := 0, 0; from < len(d); from += n {
 		if t.position == t.blockEnd {
 			t.beginBlock()
@@ -233,19 +235,28 @@ func (t *Timed) Stats() engine.PacketStats {
 		EvictedLive:  t.counts.EvictedLive,
 		Late:         m.late.stats(t.tick.by, lateElement),
 	}
-	if s.EvictedLive > 0 {
-		s.SuggestedMemory = max(t.enoughMemory(), 2*t.memory)
+	if s.EvictedLive > t.counts.Inserted/fewEvicted {
+		s.SuggestedMemory = t.enoughMemory()
 	}
 	return s
 }
 
-// enoughMemory returns how many bytes would have been enough at the peak.
+// fewEvicted is of how many elements that are remembered one may be evicted without advice.
+// Filters that grow evict one in 50,000 where they are fullest, and most have no copy.
+const fewEvicted = 10_000
+
+// enoughMemory returns how many bytes would have been enough at the peak. Where elements
+// choose few lines, that is as good as a guess.
 func (t *Timed) enoughMemory() int {
 	m := &t.workingSet
 	if t.kind.None {
-		return m.memory(t.counts.Inserted, layout.TimedCells)
+		return max(2*t.memory, m.memory(t.counts.Inserted, layout.TimedCells))
 	}
-	return max(leastTimedLines, timedLines(float64(m.highest()))) * layout.LineSize
+	enough := max(leastTimedLines, timedLines(float64(m.highest()))) * layout.LineSize
+	if enough <= t.memory {
+		return 2 * t.memory
+	}
+	return enough
 }
 
 // Close implements engine.PacketFilter.

@@ -13,8 +13,8 @@ const (
 	// A filter grows when a line has more than growLoad live elements on average, to as
 	// many lines as hold what a window needs at fullLoad, and at least leastGrowth times as
 	// many as before. In between the traffic may vary.
-	growLoad    = 2.6
-	fullLoad    = 2.25
+	growLoad    = 2.4
+	fullLoad    = 2.2
 	leastGrowth = 1.25
 	// maxOlder bounds how many older filters there are beside the current one.
 	maxOlder = 12
@@ -43,8 +43,11 @@ type growth struct {
 // olderRows are rows before the current ones.
 type olderRows struct {
 	timedRows
-	since int64  // the latest time in them, but for wrong clocks
-	kept  uint64 // how many elements had been kept when they became older
+	// since is a time that the stream reached after them, or layout.NoTick until all samples
+	// of the clock came after them.
+	since int64
+	taken uint64 // samples that the clock had taken when they became older
+	kept  uint64 // how many elements had been kept then
 }
 
 // preparedRows is memory that is being prepared. rows and err are valid once done is
@@ -126,6 +129,9 @@ func (t *Timed) changeRows() {
 	if g.at != 0 && g.at <= t.position && (!g.whenReady || g.next.ready()) {
 		t.grow()
 	}
+	for i := range g.older {
+		g.older[i].date(&t.workingSet.clock)
+	}
 	for t.oldestEnds() {
 		t.endOldest()
 	}
@@ -167,10 +173,17 @@ func (t *Timed) grow() {
 		return
 	}
 	m := &t.workingSet
-	g.older = append([]olderRows{{t.rows, m.clock.latest(t.leastSlack()), m.late.total}}, g.older...)
+	g.older = append([]olderRows{{t.rows, layout.NoTick, m.clock.taken, m.late.total}}, g.older...)
 	t.rows = next.rows
 	m.begin(m.clock.now)
 	t.rowsChanged()
+}
+
+// date notes the time, if the clock knows that of elements after the rows.
+func (r *olderRows) date(c *medianClock) {
+	if r.since == layout.NoTick && c.taken >= r.taken+clockSamples {
+		r.since = c.now
+	}
 }
 
 // oldestEnds reports whether all in the oldest rows is older than a window, or the current
@@ -184,21 +197,21 @@ func (t *Timed) oldestEnds() bool {
 	return t.past(oldest.since) || m.late.total-oldest.kept >= uint64(layout.TimedCells*t.lines)
 }
 
-// past reports whether the window of all that lies at most leastSlack after a time has
-// ended by as much.
+// past reports whether a time is older than the window and the least slack.
 func (t *Timed) past(since int64) bool {
 	now := t.workingSet.clock.now
-	return now > since && uint64(now)-uint64(since) > uint64(t.params.Window+2*t.leastSlack())
+	return since != layout.NoTick && now > since && uint64(now)-uint64(since) > uint64(t.params.Window+t.leastSlack())
 }
 
 // endOldest returns the memory of the oldest rows. What is in them, and came no more
-// since, is forgotten. What is live is counted as evicted.
+// since, is forgotten, so all that comes from before now is late. What is live is counted
+// as evicted.
 func (t *Timed) endOldest() {
 	g := &t.growth
 	last := len(g.older) - 1
 	oldest := g.older[last]
 	if t.past(oldest.since) {
-		t.workingSet.late.forget(oldest.since + t.params.Window + t.leastSlack())
+		t.forgetBefore(0)
 	} else {
 		t.counts.EvictedLive += oldest.live(&t.params, t.workingSet.clock.now)
 		t.forgetBefore(t.leastSlack())

@@ -46,7 +46,8 @@ func growing(t *testing.T, text string) TimedConfig {
 }
 
 // TestTimedGrows compares a filter that grows, several times within a window, with one
-// that was large from the beginning: it forgets nothing, and stays alone.
+// that was large from the beginning: it misses no more than it says it evicted, and one
+// arena is left in the end.
 func TestTimedGrows(t *testing.T) {
 	for _, text := range []string{"50ms", "1s", "n:20000"} {
 		eachMode(t, func(t *testing.T, refresh, across bool) {
@@ -55,15 +56,70 @@ func TestTimedGrows(t *testing.T) {
 			s := burstStream(200_000, int64(max(50*time.Millisecond, cfg.Window.Duration)), int64(max(50*time.Millisecond, cfg.Window.Duration))/2500)
 			f := newTimed(t, cfg)
 			cfg.Memory, cfg.Limit = 32<<20, 0
-			want := s.Verdicts(newTimed(t, cfg), 1000)
-			if got := s.Verdicts(f, 1000); !slices.Equal(got, want) {
-				t.Errorf("window %s: other verdicts than those of a large filter", text)
+			want, missed := s.Verdicts(newTimed(t, cfg), 1000), uint64(0)
+			for i, isCopy := range s.Verdicts(f, 1000) {
+				if want[i] && !isCopy {
+					missed++
+				}
 			}
 			st := f.Stats()
-			if st.EvictedLive != 0 || st.Late.Elements != 0 || f.lines < 16*1024 || len(f.growth.older) != 0 || st.MemoryBytes != f.rows.arena.Bytes() {
-				t.Errorf("window %s: %d lines and %d older filters in the end, %+v", text, f.lines, len(f.growth.older), st)
+			if missed > st.EvictedLive || st.EvictedLive > 30 || st.Late.Elements != 0 || f.lines < 6000 || len(f.growth.older) != 0 || st.MemoryBytes != f.rows.arena.Bytes() {
+				t.Errorf("window %s: %d missed, %d lines and %d older filters in the end, %+v", text, missed, f.lines, len(f.growth.older), st)
 			}
 		})
+	}
+}
+
+// TestTimedGrowsToNeed has steady streams: the filter grows twice at most, to 32 bytes for
+// each element in a window, asks no more than two arenas for longer than a window, and
+// evicts few.
+func TestTimedGrowsToNeed(t *testing.T) {
+	for _, c := range []struct {
+		window string
+		rate   int // elements a window
+		grows  int // how often
+	}{{"1s", 2000, 0}, {"1s", 6000, 1}, {"1s", 30_000, 1}, {"1s", 100_000, 2}, {"10m", 100_000, 2}, {"n:100000", 0, 2}} {
+		cfg := growing(t, c.window)
+		w := max(int64(cfg.Window.Duration), int64(c.rate))
+		s := uniquePackets(max(3*c.rate, 300_000), w/max(1, int64(c.rate)))
+		f := newTimed(t, cfg)
+		seen, grows, three := make([]uint64, 1), 0, uint64(0)
+		for from, before := 0, f.lines; from+64 <= len(s.Digests); from += 64 {
+			f.TestAndSet(seen, s.Digests[from:from+64], s.Times[from:from+64], s.Points[from:from+64])
+			if f.lines != before {
+				grows, before = grows+1, f.lines
+			}
+			if len(f.growth.older) > 1 {
+				three += 64
+			}
+		}
+		live := f.workingSet.current()
+		bytes := float64(f.memory) / float64(live)
+		if grows != c.grows || three > live || f.lines > 1024 && bytes > 32 || f.Stats().EvictedLive > uint64(len(s.Digests)/10_000) {
+			t.Errorf("%s, %d in a window: grew %d times, want %d; three arenas for %d of %d elements; %.1f bytes each, %+v",
+				c.window, c.rate, grows, c.grows, three, live, bytes, f.Stats())
+		}
+	}
+}
+
+// TestTimedGrowsByStep has ten times the rate all at once, when the filter has grown to
+// what there was.
+func TestTimedGrowsByStep(t *testing.T) {
+	s := uniquePackets(500_000, 100_000) // 10,000 a second
+	for i := range s.Times {
+		if i > 30_000 {
+			s.Times[i] = s.Times[30_000] + int64(i-30_000)*10_000
+		}
+	}
+	f := newTimed(t, growing(t, "1s"))
+	most := 0
+	for from := 0; from < len(s.Digests); from += 1000 {
+		part := s.Part(from, from+1000)
+		part.Verdicts(f, 1000)
+		most = max(most, len(f.growth.older))
+	}
+	if most > 2 || len(f.growth.older) != 0 || f.memory > 33*100_000 || f.memory < 29*100_000 {
+		t.Errorf("%d older filters, %d in the end, %d bytes", most, len(f.growth.older), f.memory)
 	}
 }
 
@@ -106,7 +162,7 @@ func TestTimedGrowsWhenReady(t *testing.T) {
 func TestTimedGrowsAlike(t *testing.T) {
 	s := burstStream(60_000, 50_000_000, 20_000)
 	cfg := growing(t, "50ms")
-	cfg.Limit = 1 << 20 // where growth ends before the load does
+	cfg.Limit = 400 << 10 // where growth ends before the load does
 	one := newTimed(t, cfg)
 	want := s.Verdicts(one, 1)
 	if one.Stats().EvictedLive == 0 || one.memory > cfg.Limit {
@@ -223,7 +279,7 @@ func checkLate(t *testing.T, st engine.PacketStats, missed uint64, n, lines int)
 		}
 		return
 	}
-	if missed == 0 || late.Elements > missed || late.Elements < missed-missed/10 {
+	if missed == 0 || late.Elements < missed || late.Elements > missed+missed/10 {
 		t.Errorf("%d missed, told of %+v", missed, late)
 	}
 	if end := time.Duration(n) * 100_000; late.First != uint64(n)+1 || late.By > end || late.By < end-end/10 {
@@ -253,12 +309,12 @@ func TestTimedNotLate(t *testing.T) {
 }
 
 // Where time stands still, older filters end when as much was kept as the present one
-// holds.
+// holds. All in them counts as evicted.
 func TestTimedGrowsTimeless(t *testing.T) {
 	cfg := growing(t, "1s")
 	cfg.Limit = 1 << 20
 	f := newTimed(t, cfg)
-	s := uniquePackets(60_000, 0)
+	s := uniquePackets(150_000, 0)
 	s.Verdicts(f, 1000)
 	if len(f.growth.older) != 0 || f.lines <= 1024 || f.Stats().EvictedLive == 0 {
 		t.Errorf("%d older filters beside %d lines, %+v", len(f.growth.older), f.lines, f.Stats())

@@ -25,10 +25,13 @@ func newTimedRows(lines int, window bool) (timedRows, error) {
 		return timedRows{}, err
 	}
 	if window {
-		lines -= lines / sparePart
+		lines -= SpareLines(lines)
 	}
 	return timedRows{arena, lines}, nil
 }
+
+// SpareLines returns how many of so many lines of a Timed with a window, or of a Coarse, are spare.
+func SpareLines(lines int) int { return lines / sparePart }
 
 // rows returns the lines as the kernel wants them.
 func (r *timedRows) rows() line.TimedRows {

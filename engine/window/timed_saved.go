@@ -3,7 +3,9 @@ package window
 import (
 	"fmt"
 	"io"
+	"math/bits"
 
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/asm/line"
 	"github.com/flowdedup/flowdedup/engine/internal/mem"
 	"github.com/flowdedup/flowdedup/engine/secret"
@@ -31,9 +33,9 @@ type timedState struct {
 
 // olderState is what is saved of older rows.
 type olderState struct {
-	lines uint64
-	since int64
-	kept  uint64
+	lines       uint64
+	since       int64
+	taken, kept uint64
 }
 
 func (s *timedState) fields() snapshot.Fields {
@@ -49,21 +51,21 @@ func (s *timedState) fields() snapshot.Fields {
 	fields = append(fields, &s.growAt, &s.growTo, &s.older)
 	for i := range s.rows {
 		older := &s.rows[i]
-		fields = append(fields, &older.lines, &older.since, &older.kept)
+		fields = append(fields, &older.lines, &older.since, &older.taken, &older.kept)
 	}
 	return fields
 }
 
 func (m *workingSet) fields() snapshot.Fields {
 	return snapshot.Fields{
-		m.clock.samples[:], &m.clock.next, &m.clock.count, &m.clock.rising,
+		m.clock.samples[:], &m.clock.next, &m.clock.count, &m.clock.rising, &m.clock.taken,
 		&m.start, m.kept[:], &m.slice, &m.live, &m.peak, &m.began, &m.since,
 		&m.size, &m.fresh, &m.counted, &m.length,
 	}
 }
 
 func (l *lateness) fields() snapshot.Fields {
-	return snapshot.Fields{&l.low, &l.kept, &l.total, &l.reached, &l.bound, &l.late, &l.first, &l.by}
+	return snapshot.Fields{&l.low, &l.kept, &l.total, &l.reached, &l.latest, &l.bound, &l.late, &l.first, &l.by}
 }
 
 func (h *horizon) fields() snapshot.Fields {
@@ -87,7 +89,7 @@ func (t *Timed) state() *timedState {
 	}
 	for i := range g.older {
 		older := &g.older[i]
-		s.rows[i] = olderState{uint64(len(older.arena.Lines())), older.since, older.kept}
+		s.rows[i] = olderState{uint64(len(older.arena.Lines())), older.since, older.taken, older.kept}
 	}
 	return s
 }
@@ -100,12 +102,35 @@ func (t *Timed) state() *timedState {
 func (t *Timed) Snapshot(w io.Writer, secret secret.Secret, label string) error {
 	mem.CheckOpen("window: Timed.Snapshot", t.rows.arena)
 	out := snapshot.NewWriter(w, snapshot.Timed, secret, label, t.state().fields())
-	t.copying = out.Lines(t.rows.arena, 0, t.lines)
+	t.copying = timedCopy{
+		lines: out.Lines(t.rows.arena, 0, t.rows.lines), spare: out.Lines(t.rows.arena, t.rows.lines, t.lines), rows: t.rows.rows(),
+	}
 	for i := range t.growth.older { // which do not change
 		arena := t.growth.older[i].arena
 		out.Lines(arena, 0, len(arena.Lines()))
 	}
 	return out.End()
+}
+
+// timedCopy is the rows of a filter in a snapshot.Copy.
+type timedCopy struct {
+	lines, spare *snapshot.LineCopy
+	rows         line.TimedRows
+}
+
+// keep copies the lines that elements are about to change, and the spare lines.
+func (c *timedCopy) keep(d []digest.Digest) {
+	c.lines.Keep(d)
+	if !c.spare.Copying() || len(c.rows.Spare) == 0 {
+		return
+	}
+	lines := uint64(len(c.rows.Lines))
+	share, _ := bits.Div64(uint64(len(c.rows.Spare)), 0, lines)
+	for i := range d {
+		number, _ := bits.Mul64(d[i][1], lines)
+		at, _ := bits.Mul64(number, share) // as line.TestAndSetTimed says
+		c.spare.KeepLine(lines + at)
+	}
 }
 
 // RestoreTimed reads the filter that Timed.Snapshot wrote, and nothing behind it. Errors
@@ -123,7 +148,11 @@ func RestoreTimed(r io.Reader, c snapshot.RestoreConfig) (*Timed, error) {
 		return nil, err
 	}
 	return snapshot.Load(in, t, func() error {
-		err := in.Lines(t.rows.arena.Lines())
+		rows := t.rows.rows()
+		err := in.Lines(rows.Lines)
+		if err == nil {
+			err = in.Lines(rows.Spare)
+		}
 		for i := 0; err == nil && i < len(t.growth.older); i++ {
 			err = in.Lines(t.growth.older[i].arena.Lines())
 		}
@@ -191,7 +220,7 @@ func (t *Timed) resumeGrowth(s *timedState) error {
 		if err != nil {
 			return err
 		}
-		g.older = append(g.older, olderRows{rows, older.since, older.kept})
+		g.older = append(g.older, olderRows{rows, older.since, older.taken, older.kept})
 		g.rows = append(g.rows, rows.rows())
 	}
 	if rest != 0 || s.older > maxOlder || g.limit == 0 && (s.growAt != 0 || s.older != 0) || (s.growAt != 0) != (s.growTo != 0) {

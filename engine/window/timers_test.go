@@ -203,7 +203,7 @@ func FuzzRestoreTimers(f *testing.F) {
 	}, smallTimers(f))
 }
 
-func TestTimersState(t *testing.T) { check.State(t, "in order", smallTimers(t), "a4de2c231f384cbd") }
+func TestTimersState(t *testing.T) { check.State(t, "in order", smallTimers(t), "e4cb17005023fa1e") }
 
 // BenchmarkTimers has windows that hold what is repeated: the last 16,384 elements.
 func BenchmarkTimers(b *testing.B) {

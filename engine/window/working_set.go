@@ -94,16 +94,19 @@ func (m *workingSet) add(kept uint64, last int64) {
 	if last == layout.NoTick {
 		return // most of the group has no time, or few elements are left out
 	}
-	before := m.clock.now
+	before, samples := m.clock.now, m.clock.count
 	m.clock.sample(last)
 	now := m.clock.now
+	live := kept
 	if now < m.start || uint64(now)-uint64(m.start) >= m.length || before == layout.NoTick {
 		m.advance(now)
-		kept = m.inWindow(kept, before, now)
+		live = m.inWindow(kept, before, now)
 	}
-	m.kept[m.slice] += kept
-	m.live += kept
-	m.since += kept
+	m.kept[m.slice] += live
+	m.live += live
+	if m.since += kept; samples == clockSamples-1 {
+		m.begin(now) // from now on the clock is as far behind as at the end
+	}
 	if m.horizon.lines > 0 {
 		m.horizon.add(kept, now)
 	}
@@ -169,11 +172,8 @@ func (m *workingSet) need() uint64 {
 	if m.began == layout.NoTick || now < m.began || uint64(now)-uint64(m.began) >= window {
 		return live
 	}
-	ahead := float64(mostAhead)
-	if span := float64(uint64(now) - uint64(m.began)); float64(window) < ahead*span {
-		ahead = float64(window) / span
-	}
-	return max(live, uint64(min(float64(m.since)*ahead, float64(live)*mostAhead)))
+	span := max(1, float64(uint64(now)-uint64(m.began)))
+	return max(live, uint64(min(float64(m.since)*float64(window)/span, float64(live)*mostAhead)))
 }
 
 // highest returns how many elements a window had at most.

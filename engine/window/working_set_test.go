@@ -33,7 +33,7 @@ func TestDemandPeak(t *testing.T) {
 		f := newTimed(t, TimedConfig{Window: mustWindow(t, c.window), Memory: 1 << 12})
 		s := uniquePackets(20_000, c.interval)
 		s.Verdicts(f, 512)
-		high := c.low + c.low/8 + windowSlices + 2*groupElements
+		high := c.low + c.low/8 + windowSlices + (clockSamples/2+2)*groupElements
 		if got := f.workingSet.highest(); got < c.low || got > high {
 			t.Errorf("window %s, every %d ns: peak %d, want %d to %d", c.window, c.interval, got, c.low, high)
 		}

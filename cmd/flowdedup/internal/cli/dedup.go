@@ -236,6 +236,7 @@ func (f *dedupFlags) lost(err error) error {
 // would have been enough. aboutTime is advice about time that goes back; it comes first.
 func warnForgotten(e *env, s *dedup.Summary, aboutTime ...string) {
 	switch {
+	case s.EvictedLive > 0 && s.SuggestedMemory == 0 && s.Window != "none": // so few that hardly any had a copy
 	case s.EvictedLive > 0 && s.SuggestedMemory == 0:
 		e.warn(fmt.Errorf("%d packets were forgotten for newer ones: duplicates may remain", s.EvictedLive))
 	case s.EvictedLive > 0:

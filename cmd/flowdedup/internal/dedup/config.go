@@ -97,14 +97,10 @@ func (c *Config) filter(inputBytes int64) (engine.PacketFilter, error) {
 	if c.Method == "exact" {
 		return window.NewExact(window.ExactConfig{Window: c.Window, Refresh: c.Refresh, Across: c.Across})
 	}
-	memory, limit := c.Memory, 0
-	cells := c.cells()
+	memory, limit, cells := c.Memory, 0, c.cells()
 	if memory == 0 {
-		memory = window.DefaultMemory(c.Window, inputBytes)
-		if cells != MethodTimed {
-			memory = window.DefaultCoarseMemory(c.Window, cells == MethodFine, inputBytes)
-		}
-		if limit = layout.MemoryBudget(); !c.Window.None {
+		memory, limit = c.defaultMemory(inputBytes), layout.MemoryBudget()
+		if !c.Window.None {
 			memory = min(memory, limit)
 		}
 	}
@@ -127,6 +123,17 @@ func (c *Config) filter(inputBytes int64) (engine.PacketFilter, error) {
 	return window.NewTimed(window.TimedConfig{
 		Window: c.Window, Memory: memory, Limit: limit, FPR: c.FPR, Refresh: c.Refresh, Across: c.Across,
 	})
+}
+
+// defaultMemory returns what the filter begins with where the user names nothing.
+func (c *Config) defaultMemory(inputBytes int64) int {
+	switch cells := c.cells(); {
+	case cells != MethodTimed:
+		return window.DefaultCoarseMemory(c.Window, cells == MethodFine, inputBytes)
+	case c.Method == "auto" || c.Method == MethodTimed:
+		return window.DefaultTimedMemory(c.Window, inputBytes)
+	}
+	return window.DefaultMemory(c.Window, inputBytes)
 }
 
 // cells returns MethodCoarse or MethodFine if the filter has such cells, and else MethodTimed.
