@@ -7,7 +7,7 @@
 //	rows of fingerprints                           fingerprint.go
 //	exact rows of 32-bit words, digests, bitmaps   exact.go
 //	timed rows: fingerprint, point and time        timed.go
-//	coarse rows: fingerprint and coarse age        coarse.go
+//	coarse and fine rows: fingerprint and age      coarse.go
 //	sliding rows: part of a digest, and a date     sliding.go
 //	bits of a blocked Bloom filter                 bloom.go
 //	bits of a stable Bloom filter                  stable.go

@@ -264,8 +264,11 @@ func measureTimedSpare(b *testing.B, rows TimedRows, load float64) {
 func BenchmarkTestAndSetCoarse(b *testing.B) {
 	benchSizes(b, func(b *testing.B, lines []layout.Line) {
 		fillLines(lines, 8)
-		for _, p := range []CoarseParams{{Window: 125}, {Window: 125, Refresh: true}} {
-			b.Run(map[bool]string{false: "window=some", true: "refresh"}[p.Refresh], func(b *testing.B) {
+		for name, p := range map[string]CoarseParams{
+			"coarse": {Window: 125}, "coarse/refresh": {Window: 125, Refresh: true},
+			"fine": {Window: 31, Fine: true}, "fine/refresh": {Window: 31, Fine: true, Refresh: true},
+		} {
+			b.Run(name, func(b *testing.B) {
 				benchCoarseLevels(b, func(b *testing.B) { measureCoarse(b, lines, p) })
 			})
 		}
@@ -282,7 +285,7 @@ func measureCoarse(b *testing.B, lines []layout.Line, p CoarseParams) {
 			ticks[i] = (position + int64(i)) * int64(p.Window) / 8192
 		}
 		position += benchBatch
-	}, func() { TestAndSetCoarse(lines, seen, s.digests, ticks, p, &c) })
+	}, func() { TestAndSetCoarse(CoarseRows{Lines: lines}, seen, s.digests, ticks, p, &c) })
 }
 
 // BenchmarkTestAndSetPartitioned finds windows of 48 generations that hold 8192 elements.

@@ -2,6 +2,7 @@ package line
 
 import (
 	"math/bits"
+	"unsafe"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/layout"
@@ -9,11 +10,49 @@ import (
 
 // CoarseParams says when an element of coarse rows is a copy.
 type CoarseParams struct {
+	// Fine chooses fine cells: twelve of 34 bits of fingerprint in a line, where coarse ones
+	// are fifteen of 24.
+	Fine bool
 	// Window is the greatest distance of a copy from the kept element in ticks, 0 to
-	// layout.CoarseWindow.
+	// layout.CoarseWindow, or layout.FineWindow.
 	Window int
+	// Slack is how late elements may be, in ticks, so that they still find what went to a
+	// spare line; Window and Slack are less than layout.CoarseOld, or layout.FineOld.
+	Slack int
 	// Refresh makes a copy renew what is remembered of the kept element.
 	Refresh bool
+}
+
+// cells returns the number of cells of a line.
+func (p *CoarseParams) cells() int {
+	if p.Fine {
+		return layout.FineCells
+	}
+	return layout.CoarseCells
+}
+
+// limits returns the longest window and the age of cells that match no more.
+func (p *CoarseParams) limits() (window, old int) {
+	if p.Fine {
+		return layout.FineWindow, layout.FineOld
+	}
+	return layout.CoarseWindow, layout.CoarseOld
+}
+
+func (p *CoarseParams) check() {
+	longest, old := p.limits()
+	switch {
+	case p.Window < 0 || p.Window > longest:
+		panic("line: TestAndSetCoarse: window out of range")
+	case p.Slack < 0 || p.Window+p.Slack >= old:
+		panic("line: TestAndSetCoarse: slack out of range")
+	}
+}
+
+// CoarseRows is the memory of coarse rows: lines, and fewer spare lines for the cells that
+// do not fit there. Without spare lines such cells are forgotten.
+type CoarseRows struct {
+	Lines, Spare []layout.Line
 }
 
 // CoarseCounts is what TestAndSetCoarse adds to.
@@ -21,108 +60,158 @@ type CoarseCounts struct {
 	// Inserted counts the elements that took a cell of another fingerprint or an empty
 	// one.
 	Inserted uint64
-	// EvictedLive counts the cells that another element of their line pushed out although
-	// they were within its window.
+	// Asked counts the elements that also looked in a spare line, and Spilled the cells that
+	// went there.
+	Asked, Spilled uint64
+	// EvictedLive counts the cells that were forgotten although they were within the
+	// window of the element that pushed them out, or later.
 	EvictedLive uint64
 }
 
-// TestAndSetCoarse sets bit i of seen if element i is a copy of an element that lines
+// TestAndSetCoarse sets bit i of seen if element i is a copy of an element that rows
 // remember. If it is not, it remembers the element and clears the bit; it clears the bits
 // after the last element in the last word. It takes elements in order, so elements of one
 // call can be copies of each other. ticks[i] is the time of element i; it counts modulo
-// 2^32. An element whose tick is layout.NoTick is no copy, and lines do not remember it.
+// 2^32. An element whose tick is layout.NoTick is no copy, and rows do not remember it.
 //
-// Element i lives in line floor(digests[i][1] * len(lines) / 2^64). Its fingerprint is the
-// top 24 bits of digests[i][0], or 1 if they are 0. layout/coarse.go has a picture of the
-// cells.
+// Element i lives in line floor(digests[i][1] * len(Lines) / 2^64). Its fingerprint is the
+// top bits of digests[i][0], as many as a cell has, or 1 if they are 0. layout/coarse.go has
+// a picture of the cells.
 //
 // An element that is later than the clock of its line sets the clock, and all cells of the
-// line age. One that is late by up to 254-Window ticks leaves the clock as it is. One that
-// is later still sets the clock back, and what the line holds is too old from then on. So a
-// wrong time costs what one line remembers, twice. A line that meets no element for 2^32
-// ticks takes the time since then modulo 2^32.
+// line age. One that is late leaves the clock as it is, as long as that is by less than the
+// age of cells that match no more, less Window. One that is later still sets the clock back,
+// and what the line holds is too old from then on. So a wrong time costs what one line
+// remembers, twice. A line that meets no element for 2^32 ticks takes the time since then
+// modulo 2^32.
 //
 // Let r be the time of the cell that holds the element's fingerprint. The element is a copy
 // if |t - r| <= Window. A copy changes no cell; with Refresh it moves the cell to the front,
 // with the later of both times. Any other element goes to the front with its own time, and
 // replaces the cell with its fingerprint, or else the last one.
 //
-// It takes constant time for each element and does not allocate. It panics if seen or ticks
-// are too short, lines is empty, or Window is out of range.
-func TestAndSetCoarse(lines []layout.Line, seen []uint64, digests []digest.Digest, ticks []int64, p CoarseParams, c *CoarseCounts) {
-	n := len(digests)
-	checkArguments("TestAndSetCoarse", lines, seen, nil, n)
-	switch {
-	case len(ticks) < n:
-		panic("line: TestAndSetCoarse: ticks shorter than digests")
-	case p.Window < 0 || p.Window > layout.CoarseWindow:
-		panic("line: TestAndSetCoarse: window out of range")
-	case n == 0:
+// A line is full for an element that does not find its fingerprint if the last cell is no
+// more than Window and Slack older than the element. Such an element also looks in the spare
+// line, which is number floor(i * len(Spare) / len(Lines)) for line i, and a cell that it
+// finds there is judged by the same rule. If it is no copy, the last cell of its line goes to
+// the front of the spare line, with its time, and replaces the cell with its fingerprint, or
+// else the last one. So elements that are late by no more than Slack miss nothing but the
+// cells that EvictedLive counts. With Refresh the cell that a copy finds goes to the front of
+// the line, and the last cell of the line takes its place.
+//
+// Verdicts and rows are those of one element at a time, for all sizes of calls. It takes
+// constant time for each element and does not allocate. It panics if seen or ticks are too
+// short, there are no lines or more spare lines than lines, or p is not as CoarseParams says.
+func TestAndSetCoarse(rows CoarseRows, seen []uint64, digests []digest.Digest, ticks []int64, p CoarseParams, c *CoarseCounts) {
+	checkCoarseArguments(rows, seen, digests, ticks, &p)
+	if len(digests) == 0 {
 		return
 	}
-	r := newCoarseRule(p)
+	r := newCoarseRule(&p, rows)
 	var w pipeline
-	w.elements = elements{kind: inLines, count: n, digests: digests}
-	w.begin(lines)
-	for at := range seen[:bitWords(n)] {
+	w.elements = elements{kind: inLines, count: len(digests), digests: digests}
+	w.begin(rows.Lines)
+	// Align the log: a line that lies in two cache lines takes twice as long.
+	var memory [unsafe.Sizeof(coarseLog{}) + 56]byte
+	log := (*coarseLog)(unsafe.Pointer(&memory[-uintptr(unsafe.Pointer(&memory))%64]))
+	for at := range seen[:bitWords(len(digests))] {
 		current, ahead, size := w.next()
-		noTime := current.coarse(ticks[64*at:][:size])
+		noTime := current.coarse(ticks[64*at:][:size], p.Fine)
 		if noTime == 0 {
-			seen[at] = r.testAndSetAll(lines, current, ahead, size, c)
+			seen[at] = r.testAndSetAll(rows, current, ahead, log, size, c)
 			continue
 		}
 		seen[at] = 0
-		if left := current.drop(size, noTime); left > 0 {
-			seen[at] = spread(r.testAndSetAll(lines, current, ahead, left, c), ^noTime)
+		if left := current.dropCoarse(size, noTime); left > 0 {
+			seen[at] = spread(r.testAndSetAll(rows, current, ahead, log, left, c), ^noTime)
 		}
 	}
 }
+
+func checkCoarseArguments(rows CoarseRows, seen []uint64, digests []digest.Digest, ticks []int64, p *CoarseParams) {
+	p.check()
+	checkArguments("TestAndSetCoarse", rows.Lines, seen, nil, len(digests))
+	switch {
+	case len(ticks) < len(digests):
+		panic("line: TestAndSetCoarse: ticks shorter than digests")
+	case len(rows.Spare) > len(rows.Lines):
+		panic("line: TestAndSetCoarse: more spare lines than lines")
+	}
+}
+
+// coarseLog has the lines of up to 64 elements, each as its element found it.
+type coarseLog [64][8]uint64
 
 // coarseRule is CoarseParams prepared for the kernels. Those in assembly know its layout.
 type coarseRule struct {
 	window  uint64
-	above   uint64 // twice the window, and 1
+	slack   uint64 // 0 without spare lines
+	old     uint64 // the age of cells that match no more
 	tooLate uint64 // how late the first element is that sets the clock back
-	refresh bool
-	masks   *coarseMaskRows
+	// The youth of an element less that of a cell, plus bias, is below limit where it has
+	// to be: within the window for the cell with the fingerprint, [0], and in a full line
+	// for the last cell of others, [1]. There the result does not go below 0, as the cell
+	// may be any later.
+	bias, limit [2]uint64
+	masks       *coarseMaskRows
+	cells       int
+	fine        bool
+	refresh     bool
 }
 
-func newCoarseRule(p CoarseParams) coarseRule {
-	return coarseRule{
-		window: uint64(p.Window), above: 2*uint64(p.Window) + 1,
-		tooLate: uint64(layout.CoarseOld - p.Window), refresh: p.Refresh,
-		masks: coarseMasks,
+func newCoarseRule(p *CoarseParams, rows CoarseRows) coarseRule {
+	_, old := p.limits()
+	r := coarseRule{
+		window: uint64(p.Window), old: uint64(old), tooLate: uint64(old - p.Window),
+		masks: coarseMasks, cells: p.cells(), fine: p.Fine, refresh: p.Refresh,
 	}
+	if p.Fine {
+		r.masks = fineMasks
+	}
+	if len(rows.Spare) > 0 {
+		r.slack = uint64(p.Slack)
+	}
+	r.bias = [2]uint64{r.window, r.window + r.old}
+	r.limit = [2]uint64{2*r.window + 1, 2*r.window + r.slack + r.old + 1}
+	return r
 }
 
-const coarseOld = layout.CoarseOld // for assembly
-
-// coarseMaskRows say which words of a line change when cells 0 to n move on: those of row
+// coarseMaskRows say which bytes of a line change when cells 0 to n move on: those of row
 // n+1. Row 0 changes none.
-type coarseMaskRows [layout.CoarseCells + 1][16]uint32
+type coarseMaskRows [layout.CoarseCells + 1][64]uint8
 
-// coarseMasks is allocated on its own, so its rows are aligned to cache lines.
-var coarseMasks = newCoarseMasks()
+// These are allocated on their own, so their rows are aligned to cache lines.
+var (
+	coarseMasks = newCoarseMasks(layout.CoarseCells, false)
+	fineMasks   = newCoarseMasks(layout.FineCells, true)
+)
 
-func newCoarseMasks() *coarseMaskRows {
+func newCoarseMasks(cells int, fine bool) *coarseMaskRows {
 	masks := new(coarseMaskRows)
-	for n := range masks {
+	for n := range cells + 1 {
+		for i := range 4 * n {
+			masks[n][i] = 1<<8 - 1
+		}
 		for i := range n {
-			masks[n][i] = 1<<32 - 1
+			if fine {
+				masks[n][fineBytes+i] = 1<<8 - 1
+			}
 		}
 	}
 	return masks
 }
 
-// coarse replaces the low halves of the batch by what the kernels of coarse rows know of
-// elements: the tick in the upper half, and a new cell of age 255. It returns the elements
-// without a time.
-func (b *batch) coarse(ticks []int64) (noTime uint64) {
-	done, noTime := b.coarseVectors(ticks)
+// fineBytes is where the bytes of fine cells begin in a line.
+const fineBytes = 4 * layout.FineCells
+
+// coarse replaces the low halves of the batch by new cells of youth 0, as coarseCell has
+// them, and the random words by the ticks. It returns the elements without a time.
+func (b *batch) coarse(ticks []int64, fine bool) (noTime uint64) {
+	done, noTime := b.coarseVectors(ticks, fine)
 	for i := done; i < len(ticks); i++ {
 		tick := ticks[i]
-		cell := max(b.low[i&63]>>(64-layout.CoarseFingerprintBits), 1)<<8 | coarseOld
-		b.low[i&63] = uint64(tick)<<32 | cell
+		b.low[i&63] = coarseCell(b.low[i&63], fine)
+		b.random[i&63] = uint64(tick)
 		if tick == layout.NoTick {
 			noTime |= 1 << (i & 63)
 		}
@@ -130,12 +219,39 @@ func (b *batch) coarse(ticks []int64) (noTime uint64) {
 	return noTime
 }
 
+// coarseCell returns the cell of an element with youth 0. The byte of a fine cell is in bits
+// 32 to 39.
+func coarseCell(low uint64, fine bool) uint64 {
+	if !fine {
+		return max(low>>(64-layout.CoarseFingerprintBits), 1) << 8
+	}
+	fingerprint := max(low>>(64-layout.FineFingerprintBits), 1)
+	return fingerprint&(1<<32-1) | fingerprint>>32<<38
+}
+
+// dropCoarse is drop for batches of coarse rows.
+func (b *batch) dropCoarse(n int, gone uint64) (left int) {
+	for i := range n {
+		b.random[left&63] = b.random[i&63]
+		left += int(^gone >> (i & 63) & 1)
+	}
+	return b.drop(n, gone)
+}
+
 // testAndSetAll looks up 1 to 64 elements and returns a bit for each copy. The kernels
-// return those that are near the cell that they find or else remove, those that find their
-// fingerprint, and those whose cell has one, all shifted in from below.
-func (r *coarseRule) testAndSetAll(lines []layout.Line, current, ahead *batch, n int, c *CoarseCounts) (copies uint64) {
-	near, found, taken := testAndSetCoarseBatch(lines, current, ahead, n, r)
-	c.Inserted += uint64(n - bits.OnesCount64(found<<(64-n)))
-	c.EvictedLive += uint64(bits.OnesCount64(near & taken &^ found))
-	return inOrder(near&found, n)
+// return those that find their fingerprint, and those whose cell, that one or else the last,
+// is within the limit of the rule: all shifted in from below.
+func (r *coarseRule) testAndSetAll(rows CoarseRows, current, ahead *batch, log *coarseLog, n int, c *CoarseCounts) (copies uint64) {
+	hits, found := testAndSetCoarseBatch(rows.Lines, current, ahead, log, n, r)
+	found &= ^uint64(0) >> (64 - n)
+	copies, full := hits&found, hits&^found
+	if full == 0 || len(rows.Spare) == 0 {
+		c.Inserted += uint64(n - bits.OnesCount64(found))
+		c.EvictedLive += uint64(bits.OnesCount64(full))
+		return inOrder(copies, n)
+	}
+	s := coarseSecondPass{coarseTable: coarseTable{rule: r, rows: rows, counts: c}, batch: current, log: log, size: n}
+	copies, found = s.run(inOrder(copies, n), inOrder(found, n), inOrder(full, n))
+	c.Inserted += uint64(n - bits.OnesCount64(found))
+	return copies
 }

@@ -17,9 +17,14 @@ import (
 
 // coarseModel is the contract of TestAndSetCoarse with whole times.
 type coarseModel struct {
-	p     CoarseParams
-	lines []coarseModelLine
-	c     CoarseCounts
+	p            CoarseParams
+	lines, spare []coarseModelLine
+	older        []*coarseModel
+	c            CoarseCounts
+}
+
+func newCoarseModel(p CoarseParams, lines, spare int) *coarseModel {
+	return &coarseModel{p: p, lines: make([]coarseModelLine, lines), spare: make([]coarseModelLine, spare)}
 }
 
 type coarseModelLine struct {
@@ -33,69 +38,182 @@ type coarseModelCell struct {
 	old         bool // too old for good
 }
 
+// seen returns the clock of the line and the time of an element, once the line is turned for
+// it. The clock is followed as if time went on by less than 2^32 ticks in both directions.
+func (m *coarseModel) seen(l *coarseModelLine, tick int64) (clock, now int64) {
+	_, old := m.p.limits()
+	if late := int64(uint32(l.clock - tick)); late < int64(old-m.p.Window) {
+		return l.clock, l.clock - late
+	}
+	now = l.clock + int64(uint32(tick-l.clock))
+	return now, now
+}
+
+func (m *coarseModel) turn(l *coarseModelLine, tick int64) (now int64) {
+	_, old := m.p.limits()
+	clock, now := m.seen(l, tick)
+	for i := range l.cells {
+		l.cells[i].old = l.cells[i].old || clock-l.cells[i].tick >= int64(old)
+	}
+	l.clock = clock
+	return now
+}
+
+// near returns the number of the cell of an element in a line, and whether it is within the
+// window, for a line that stays as it is.
+func (m *coarseModel) near(l *coarseModelLine, fingerprint uint64, tick int64) (at int, near bool) {
+	_, old := m.p.limits()
+	clock, now := m.seen(l, tick)
+	at = slices.IndexFunc(l.cells, func(c coarseModelCell) bool { return c.fingerprint == fingerprint })
+	if at < 0 {
+		return at, false
+	}
+	c := l.cells[at]
+	return at, !c.old && clock-c.tick < int64(old) && max(now-c.tick, c.tick-now) <= int64(m.p.Window)
+}
+
+// full reports whether a line is full for an element.
+func (m *coarseModel) full(l *coarseModelLine, tick int64) bool {
+	_, old := m.p.limits()
+	clock, now := m.seen(l, tick)
+	if len(l.cells) < m.p.cells() {
+		return false
+	}
+	last, slack := l.cells[len(l.cells)-1], 0
+	if len(m.spare) > 0 {
+		slack = m.p.Slack
+	}
+	return !last.old && clock-last.tick < int64(old) && now-last.tick <= int64(m.p.Window+slack)
+}
+
 func (m *coarseModel) testAndSet(d digest.Digest, tick int64) bool {
 	if tick == layout.NoTick {
 		return false
 	}
 	index, _ := bits.Mul64(d[1], uint64(len(m.lines)))
 	l := &m.lines[index]
-	// The clock is followed as if time went on by less than 2^32 ticks in both directions.
-	now := l.clock + int64(uint32(tick-l.clock))
-	if late := int64(uint32(l.clock - tick)); late <= int64(254-m.p.Window) {
-		now = l.clock - late
-	} else if wayBack := now-l.clock >= 255; wayBack || l.clock < now {
-		for i := range l.cells {
-			l.cells[i].old = l.cells[i].old || now-l.cells[i].tick >= 255
+	now := m.turn(l, tick)
+	shift := 64 - layout.CoarseFingerprintBits
+	if m.p.Fine {
+		shift = 64 - layout.FineFingerprintBits
+	}
+	cell := coarseModelCell{fingerprint: max(1, d[0]>>shift), tick: now}
+	if at, isCopy := m.near(l, cell.fingerprint, tick); at >= 0 {
+		if isCopy && !m.p.Refresh {
+			return true
 		}
-		l.clock = now
+		if isCopy {
+			cell.tick = max(cell.tick, l.cells[at].tick)
+		}
+		l.cells = slices.Insert(slices.Delete(l.cells, at, at+1), 0, cell)
+		return isCopy
 	}
-	near := func(c *coarseModelCell) bool {
-		return !c.old && max(now-c.tick, c.tick-now) <= int64(m.p.Window)
+	later, freed := int64(-1), -1
+	if len(m.spare) > 0 && m.full(l, tick) {
+		m.c.Asked++
+		spare := m.spareOf(index)
+		if at, near := m.near(spare, cell.fingerprint, tick); near {
+			_, seen := m.seen(spare, tick)
+			later, freed = max(0, spare.cells[at].tick-seen), at
+		}
 	}
-	cell := coarseModelCell{fingerprint: max(1, d[0]>>40), tick: now}
-	at := slices.IndexFunc(l.cells, func(c coarseModelCell) bool { return c.fingerprint == cell.fingerprint })
-	if at < 0 {
+	for i := 0; i < len(m.older) && later < 0; i++ {
+		later = m.older[i].find(d[1], cell.fingerprint, tick)
+	}
+	if later < 0 {
 		m.c.Inserted++
-		if len(l.cells) == layout.CoarseCells {
-			at = layout.CoarseCells - 1
-			if near(&l.cells[at]) {
-				m.c.EvictedLive++
-			}
-			l.cells = l.cells[:at]
-		}
-		l.cells = slices.Insert(l.cells, 0, cell)
-		return false
-	}
-	isCopy := near(&l.cells[at])
-	if isCopy && !m.p.Refresh {
+	} else if !m.p.Refresh {
 		return true
 	}
-	if isCopy {
-		cell.tick = max(cell.tick, l.cells[at].tick)
-	}
-	l.cells = slices.Insert(slices.Delete(l.cells, at, at+1), 0, cell)
-	return isCopy
+	m.pushOut(index, tick, now, freed)
+	cell.tick = min(l.clock, now+max(later, 0))
+	l.cells = slices.Insert(l.cells, 0, cell)
+	return later >= 0
 }
 
-// line returns the words that a line must hold. Cells that are empty age, too, so their
-// ages are taken from the line.
-func (l *coarseModelLine) line(got layout.Line) (w layout.Line) {
-	for j := range layout.CoarseCells {
-		cell := uint64(0)
-		if j < len(l.cells) {
-			c := l.cells[j]
-			age := uint64(255)
-			if !c.old {
-				age = uint64(l.clock - c.tick)
-			}
-			cell = c.fingerprint<<8 | age
-		} else {
-			cell = got[j/2] >> (j % 2 * 32) & 255
-		}
-		w[j/2] |= cell << (j % 2 * 32)
+// find returns how much later than an element its cell in these older rows is, at least 0, or
+// -1.
+func (m *coarseModel) find(place, fingerprint uint64, tick int64) int64 {
+	index, _ := bits.Mul64(place, uint64(len(m.lines)))
+	lines := []*coarseModelLine{&m.lines[index]}
+	if len(m.spare) > 0 && m.full(lines[0], tick) {
+		lines = append(lines, m.spareOf(index))
 	}
-	w[7] |= uint64(uint32(l.clock)) << 32
-	return w
+	for _, l := range lines {
+		if at, near := m.near(l, fingerprint, tick); near {
+			_, now := m.seen(l, tick)
+			return max(0, l.cells[at].tick-now)
+		}
+	}
+	return -1
+}
+
+func (m *coarseModel) spareOf(index uint64) *coarseModelLine {
+	return &m.spare[int(index)*len(m.spare)/len(m.lines)]
+}
+
+// pushOut makes room in front of a line that has all cells.
+func (m *coarseModel) pushOut(index uint64, tick, now int64, freed int) {
+	l := &m.lines[index]
+	if len(l.cells) < m.p.cells() {
+		return
+	}
+	last := l.cells[len(l.cells)-1]
+	full := m.full(l, tick)
+	l.cells = l.cells[:len(l.cells)-1]
+	if !full {
+		return
+	}
+	if len(m.spare) == 0 {
+		m.c.EvictedLive++
+		return
+	}
+	_, old := m.p.limits()
+	spare := m.spareOf(index)
+	clock := m.turn(spare, l.clock)
+	moved := coarseModelCell{fingerprint: last.fingerprint, tick: clock - (l.clock - last.tick)}
+	if spare.clock-moved.tick >= int64(old) {
+		m.c.EvictedLive++
+		return
+	}
+	m.c.Spilled++
+	at := slices.IndexFunc(spare.cells, func(c coarseModelCell) bool { return c.fingerprint == last.fingerprint })
+	if at < 0 {
+		at = freed
+	}
+	if at < 0 && len(spare.cells) == m.p.cells() {
+		at = len(spare.cells) - 1
+		if c := spare.cells[at]; !c.old && clock-(l.clock-now)-c.tick <= int64(m.p.Window) {
+			m.c.EvictedLive++
+		}
+	}
+	if at >= 0 {
+		spare.cells = slices.Delete(spare.cells, at, at+1)
+	}
+	spare.cells = slices.Insert(spare.cells, 0, moved)
+}
+
+// words returns the words that lines must hold.
+func (m *coarseModel) words(lines []coarseModelLine) []layout.Line {
+	_, old := m.p.limits()
+	all := make([]layout.Line, len(lines))
+	for i, l := range lines {
+		w := &all[i]
+		w[7] = uint64(uint32(l.clock)) << 32
+		for j, c := range l.cells {
+			youth := uint64(0)
+			if age := l.clock - c.tick; !c.old && age < int64(old) {
+				youth = uint64(int64(old) - age)
+			}
+			if !m.p.Fine {
+				w[j/2] |= (c.fingerprint<<8 | youth) << (j % 2 * 32)
+				continue
+			}
+			w[j/2] |= c.fingerprint & (1<<32 - 1) << (j % 2 * 32)
+			w[6+j/8] |= (c.fingerprint>>32<<6 | youth) << (j % 8 * 8)
+		}
+	}
+	return all
 }
 
 // coarseStream draws digests from few values, so that lines see copies, evictions and equal
@@ -115,15 +233,19 @@ func coarseStream(rng *rand.Rand, n int, p CoarseParams) *timedStream {
 		case 3:
 			now -= step << rng.IntN(40)
 		case 4:
-			now += []int64{254, 255, 256, -254, -255, -256, int64(p.Window) - 254, int64(p.Window) - 255}[rng.IntN(8)]
+			_, old := p.limits()
+			now += []int64{-1, 0, 1, -int64(p.Window)}[rng.IntN(4)] + int64(old*(rng.IntN(3)-1))
 		case 5, 6, 7, 8, 9:
 			now -= step
 		default:
 			now += step
 		}
 		d := digest.Digest{rng.Uint64N(80) * 0x9e3779b97f4a7c15, 0}
-		if rng.IntN(8) == 0 {
+		switch rng.IntN(8) {
+		case 0:
 			d[0] = 0 // the fingerprint of empty cells
+		case 1:
+			d[0] = rng.Uint64N(16) << 60 // with few bits to tell apart
 		}
 		d[1] = d[0] * 0xbf58476d1ce4e5b9
 		s.add(d, now, 0)
@@ -132,16 +254,30 @@ func coarseStream(rng *rand.Rand, n int, p CoarseParams) *timedStream {
 }
 
 var coarseShapes = []CoarseParams{
-	{Window: 0}, {Window: 1}, {Window: 63}, {Window: 100}, {Window: 126}, {Window: 127},
-	{Window: 125, Refresh: true}, {Window: 127, Refresh: true}, {Window: 2, Refresh: true},
+	{Window: 0}, {Window: 1}, {Window: 63}, {Window: 100, Slack: 12}, {Window: 126}, {Window: 127, Slack: 16},
+	{Window: 125, Refresh: true}, {Window: 127, Slack: 127, Refresh: true}, {Window: 2, Slack: 1, Refresh: true},
+	{Fine: true, Window: 0}, {Fine: true, Window: 31, Slack: 4}, {Fine: true, Window: 25, Slack: 37},
+	{Fine: true, Window: 31, Slack: 4, Refresh: true}, {Fine: true, Window: 16, Refresh: true},
+}
+
+// coarseRows returns empty rows.
+func coarseRows(lines, spare int) CoarseRows {
+	return CoarseRows{Lines: make([]layout.Line, lines), Spare: make([]layout.Line, spare)}
+}
+
+func (rows CoarseRows) clone() CoarseRows {
+	return CoarseRows{slices.Clone(rows.Lines), slices.Clone(rows.Spare)}
+}
+
+func (rows CoarseRows) equal(other CoarseRows) bool {
+	return slices.Equal(rows.Lines, other.Lines) && slices.Equal(rows.Spare, other.Spare)
 }
 
 // checkCoarse runs s through kernel and model in batches of the given size and compares
 // verdicts, counts and every line.
-func checkCoarse(t *testing.T, p CoarseParams, lineCount, batch int, s *timedStream) {
+func checkCoarse(t *testing.T, p CoarseParams, lines, spare, batch int, s *timedStream) {
 	t.Helper()
-	model := &coarseModel{p: p, lines: make([]coarseModelLine, lineCount)}
-	lines := make([]layout.Line, lineCount)
+	model, rows := newCoarseModel(p, lines, spare), coarseRows(lines, spare)
 	var c CoarseCounts
 	for from := 0; from < len(s.digests); from += batch {
 		to := min(from+batch, len(s.digests))
@@ -149,11 +285,11 @@ func checkCoarse(t *testing.T, p CoarseParams, lineCount, batch int, s *timedStr
 		for i := range seen {
 			seen[i] = math.MaxUint64
 		}
-		TestAndSetCoarse(lines, seen, s.digests[from:to], s.ticks[from:to], p, &c)
+		TestAndSetCoarse(rows, seen, s.digests[from:to], s.ticks[from:to], p, &c)
 		for i := from; i < to; i++ {
 			want := model.testAndSet(s.digests[i], s.ticks[i])
 			if got := seen[(i-from)/64]>>((i-from)%64)&1 == 1; got != want {
-				t.Fatalf("%+v: element %d, tick %d: copy %v, want %v", p, i, s.ticks[i], got, want)
+				t.Fatalf("%+v: %d lines, %d spare, batches of %d: element %d, tick %d: copy %v, want %v", p, lines, spare, batch, i, s.ticks[i], got, want)
 			}
 		}
 		if n := (to - from) % 64; n != 0 && seen[(to-from)/64]>>n != 0 {
@@ -163,12 +299,23 @@ func checkCoarse(t *testing.T, p CoarseParams, lineCount, batch int, s *timedStr
 			t.Fatalf("words beyond those of %d elements were written", to-from)
 		}
 	}
+	checkCoarseRows(t, model, rows, c)
+}
+
+// checkCoarseRows compares lines and counts.
+func checkCoarseRows(t *testing.T, model *coarseModel, rows CoarseRows, c CoarseCounts) {
+	t.Helper()
 	if c != model.c {
-		t.Fatalf("%+v: counts %+v, want %+v", p, c, model.c)
+		t.Fatalf("%+v: counts %+v, want %+v", model.p, c, model.c)
 	}
-	for i := range lines {
-		if want := model.lines[i].line(lines[i]); lines[i] != want {
-			t.Fatalf("%+v: line %d\n%x, want\n%x", p, i, lines[i], want)
+	for _, part := range []struct {
+		got  []layout.Line
+		want []coarseModelLine
+	}{{rows.Lines, model.lines}, {rows.Spare, model.spare}} {
+		for i, want := range model.words(part.want) {
+			if part.got[i] != want {
+				t.Fatalf("%+v: line %d of %d\n%x, want\n%x", model.p, i, len(part.got), part.got[i], want)
+			}
 		}
 	}
 }
@@ -178,8 +325,8 @@ func TestCoarseAgainstModel(t *testing.T) {
 		rng := rand.New(rand.NewPCG(51, 52))
 		for _, p := range coarseShapes {
 			for _, lines := range []int{1, 3, 16} {
-				for _, batch := range []int{1, 63, 64, 65, 1000} {
-					checkCoarse(t, p, lines, batch, coarseStream(rng, 1000, p))
+				for i, batch := range []int{1, 63, 64, 65, 1000} {
+					checkCoarse(t, p, lines, i%(lines+1), batch, coarseStream(rng, 1000, p))
 				}
 			}
 		}
@@ -187,11 +334,14 @@ func TestCoarseAgainstModel(t *testing.T) {
 }
 
 func FuzzCoarse(f *testing.F) {
-	f.Add(uint8(0), uint8(1), []byte{})
-	f.Add(uint8(7), uint8(3), kerneltest.Pattern(400))
-	f.Add(uint8(26), uint8(0), []byte("copies of copies of copies of copies, and nothing but copies"))
-	f.Fuzz(func(t *testing.T, shape, lines uint8, data []byte) {
-		p := CoarseParams{Window: int(shape & 127), Refresh: shape&128 != 0}
+	f.Add(uint8(0), uint8(1), uint8(0), []byte{})
+	f.Add(uint8(7), uint8(3), uint8(1), kerneltest.Pattern(400))
+	f.Add(uint8(26), uint8(0), uint8(9), []byte("copies of copies of copies of copies, and nothing but copies"))
+	f.Fuzz(func(t *testing.T, shape, lines, slack uint8, data []byte) {
+		p := CoarseParams{Window: int(shape & 127), Slack: int(slack & 127), Refresh: shape&128 != 0, Fine: slack&128 != 0}
+		if p.Fine {
+			p.Window, p.Slack = p.Window/4, p.Slack/4
+		}
 		s := &timedStream{}
 		now := int64(0)
 		for ; len(data) >= 4; data = data[4:] {
@@ -210,7 +360,7 @@ func FuzzCoarse(f *testing.F) {
 			fp := uint64(v&31) * 0x9e3779b97f4a7c15
 			s.add(digest.Digest{fp, fp * 0xbf58476d1ce4e5b9}, now, 0)
 		}
-		forCoarseLevels(t, func(t *testing.T) { checkCoarse(t, p, 1+int(lines%4), 64, s) })
+		forCoarseLevels(t, func(t *testing.T) { checkCoarse(t, p, 1+int(lines%4), int(lines/4)%(2+int(lines%4)), 64, s) })
 	})
 }
 
@@ -226,7 +376,7 @@ func TestCoarseEdges(t *testing.T) {
 			{127, []int64{0, -127, 0}, 4}, {127, []int64{0, -128, 0}, 0}, {127, []int64{0, -127, 1}, 4}, {100, []int64{7, -255, 200}, 0},
 			{0, []int64{5, 5, 6}, 2}, {127, []int64{0, 1 << 31}, 0}, {127, []int64{1 << 32, -1<<32 - 127, 1 << 32}, 4},
 		} {
-			lines, seen := make([]layout.Line, 1), make([]uint64, 1)
+			seen := make([]uint64, 1)
 			var digests []digest.Digest
 			ticks := slices.Clone(c.ticks)
 			for i, tick := range ticks {
@@ -236,7 +386,7 @@ func TestCoarseEdges(t *testing.T) {
 				}
 				digests = append(digests, d)
 			}
-			TestAndSetCoarse(lines, seen, digests, ticks, CoarseParams{Window: c.window}, &CoarseCounts{})
+			TestAndSetCoarse(coarseRows(1, 0), seen, digests, ticks, CoarseParams{Window: c.window}, &CoarseCounts{})
 			if seen[0] != c.copies {
 				t.Errorf("window %d, ticks %v: copies %b, want %b", c.window, c.ticks, seen[0], c.copies)
 			}
@@ -246,20 +396,50 @@ func TestCoarseEdges(t *testing.T) {
 
 func TestCoarsePanics(t *testing.T) {
 	for _, c := range []struct {
-		want               string
-		window             int
-		lines, seen, ticks int
+		want                      string
+		p                         CoarseParams
+		lines, spare, seen, ticks int
 	}{
-		{"no lines", 1, 0, 1, 1}, {"seen", 1, 1, 0, 1}, {"ticks", 1, 1, 1, 0}, {"window", -1, 1, 1, 1}, {"window", 128, 1, 1, 1},
+		{"no lines", CoarseParams{}, 0, 0, 1, 1}, {"seen", CoarseParams{}, 1, 1, 0, 1}, {"ticks", CoarseParams{}, 1, 1, 1, 0},
+		{"spare", CoarseParams{}, 1, 2, 1, 1}, {"window", CoarseParams{Window: -1}, 1, 1, 1, 1},
+		{"window", CoarseParams{Window: 128}, 1, 1, 1, 1}, {"window", CoarseParams{Window: 32, Fine: true}, 1, 1, 1, 1},
+		{"slack", CoarseParams{Slack: -1}, 1, 1, 1, 1}, {"slack", CoarseParams{Slack: 128, Window: 127}, 1, 1, 1, 1},
+		{"slack", CoarseParams{Slack: 32, Window: 31, Fine: true}, 1, 1, 1, 1},
 	} {
 		got := func() (got string) {
 			defer func() { got = fmt.Sprint(recover()) }()
-			TestAndSetCoarse(make([]layout.Line, c.lines), make([]uint64, c.seen), make([]digest.Digest, 1),
-				make([]int64, c.ticks), CoarseParams{Window: c.window}, &CoarseCounts{})
+			TestAndSetCoarse(coarseRows(c.lines, c.spare), make([]uint64, c.seen), make([]digest.Digest, 1),
+				make([]int64, c.ticks), c.p, &CoarseCounts{})
 			return ""
 		}()
 		if !strings.Contains(got, c.want) {
 			t.Errorf("%+v: panic %q, want %q", c, got, c.want)
+		}
+	}
+}
+
+// TestCoarseAround has older rows that were filled before.
+func TestCoarseAround(t *testing.T) {
+	rng := rand.New(rand.NewPCG(55, 56))
+	for i, p := range coarseShapes {
+		for _, spare := range []int{0, 2} {
+			model, rows := newCoarseModel(p, 6, spare), coarseRows(6, spare)
+			s, c := coarseStream(rng, 900, p), CoarseCounts{}
+			for at, older := 0, []CoarseRows(nil); at < len(s.digests); at += 300 {
+				seen := make([]uint64, 5)
+				TestAndSetCoarseAround(rows, older, seen, s.digests[at:at+300], s.ticks[at:at+300], p, &c)
+				for j := range 300 {
+					want := model.testAndSet(s.digests[at+j], s.ticks[at+j])
+					if got := seen[j/64]>>(j%64)&1 == 1; got != want {
+						t.Fatalf("shape %d: element %d: copy %v, want %v", i, at+j, got, want)
+					}
+				}
+				checkCoarseRows(t, model, rows, c)
+				older = append([]CoarseRows{rows}, older...)
+				next := newCoarseModel(p, len(rows.Lines)+5, spare+1)
+				next.older, next.c = append([]*coarseModel{model}, model.older...), model.c
+				model, rows = next, coarseRows(len(rows.Lines)+5, spare+1)
+			}
 		}
 	}
 }

@@ -23,7 +23,7 @@ import (
 //	timed               testAndSetTimedBatchGeneric     timedRowsAVX2            timedRowsAVX512
 //	timed, spare lines  sameLineGeneric                 sameLineAVX2             sameLineAVX512
 //	                    surveyGeneric                   -                        surveyAVX512
-//	coarse              testAndSetCoarseBatchGeneric    coarseRowsAVX2           coarseRowsAVX512
+//	coarse              testAndSetCoarseBatchGeneric    coarse, fineRowsAVX2     coarse, fineRowsAVX512
 //	sliding             testAndSetSlidingBatchGeneric   slidingRowsAVX2          slidingRowsAVX512
 //	sliding, purged     purgeSlidingGeneric             purgeSlidingAVX2         purgeSlidingAVX512
 //	cells to more rows  splitCells64                    -                        splitCellsAVX512
@@ -302,22 +302,29 @@ func sameLine(offsets *[64]uint64, offset uint64) (same uint64) {
 	return sameLineGeneric(offsets, offset)
 }
 
-func (b *batch) coarseVectors(ticks []int64) (done int, noTime uint64) {
+func (b *batch) coarseVectors(ticks []int64, fine bool) (done int, noTime uint64) {
 	groups := vectorGroups(len(ticks))
-	if groups == 0 {
+	switch {
+	case groups == 0:
 		return 0, 0
+	case fine:
+		return 8 * groups, fillFineAVX2(&b.low, &ticks[0], 2*groups)
 	}
 	return 8 * groups, fillCoarseAVX2(&b.low, &ticks[0], 2*groups)
 }
 
-func testAndSetCoarseBatch(lines []layout.Line, current, ahead *batch, n int, r *coarseRule) (near, found, taken uint64) {
-	switch cpu.Best {
-	case cpu.AVX512:
-		return coarseRowsAVX512(&lines[0], current, ahead, n, r)
-	case cpu.AVX2:
-		return coarseRowsAVX2(&lines[0], current, ahead, n, r)
+func testAndSetCoarseBatch(lines []layout.Line, current, ahead *batch, log *coarseLog, n int, r *coarseRule) (hits, found uint64) {
+	switch {
+	case cpu.Best == cpu.Generic:
+		return testAndSetCoarseBatchGeneric(lines, current, log, n, r)
+	case cpu.Best == cpu.AVX2 && r.fine:
+		return fineRowsAVX2(&lines[0], current, ahead, n, log, r)
+	case cpu.Best == cpu.AVX2:
+		return coarseRowsAVX2(&lines[0], current, ahead, n, log, r)
+	case r.fine:
+		return fineRowsAVX512(&lines[0], current, ahead, n, log, r)
 	}
-	return testAndSetCoarseBatchGeneric(lines, current, n, r)
+	return coarseRowsAVX512(&lines[0], current, ahead, n, log, r)
 }
 
 func testAndSetSlidingBatch(lines []layout.Line, current, ahead *batch, before []uint16) (held uint64) {

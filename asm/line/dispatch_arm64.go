@@ -67,13 +67,16 @@ func sameLine(offsets *[64]uint64, offset uint64) (same uint64) {
 	return sameLineGeneric(offsets, offset)
 }
 
-func (b *batch) coarseVectors([]int64) (done int, noTime uint64) { return 0, 0 }
+func (b *batch) coarseVectors([]int64, bool) (done int, noTime uint64) { return 0, 0 }
 
-func testAndSetCoarseBatch(lines []layout.Line, current, ahead *batch, n int, r *coarseRule) (near, found, taken uint64) {
-	if cpu.Best == cpu.Generic {
-		return testAndSetCoarseBatchGeneric(lines, current, n, r)
+func testAndSetCoarseBatch(lines []layout.Line, current, ahead *batch, log *coarseLog, n int, r *coarseRule) (hits, found uint64) {
+	switch {
+	case cpu.Best == cpu.Generic:
+		return testAndSetCoarseBatchGeneric(lines, current, log, n, r)
+	case r.fine:
+		return fineRowsNEON(&lines[0], current, ahead, n, log, r)
 	}
-	return coarseRowsNEON(&lines[0], current, ahead, n, r)
+	return coarseRowsNEON(&lines[0], current, ahead, n, log, r)
 }
 
 func testAndSetSlidingBatch(lines []layout.Line, current, ahead *batch, before []uint16) (held uint64) {
@@ -214,7 +217,10 @@ func prefetchARM64(lines *[8]uint64, mask uint64, hashes *uint64, n int)
 // coarseRowsNEON returns its bits with the last element in the lowest one.
 //
 //go:noescape
-func coarseRowsNEON(lines *[8]uint64, current, ahead *batch, n int, r *coarseRule) (near, found, taken uint64)
+func coarseRowsNEON(lines *[8]uint64, current, ahead *batch, n int, log *coarseLog, r *coarseRule) (hits, found uint64)
+
+//go:noescape
+func fineRowsNEON(lines *[8]uint64, current, ahead *batch, n int, log *coarseLog, r *coarseRule) (hits, found uint64)
 
 // timedRowsNEON returns its bits with the last element in the lowest one. second is for the
 // last half of the elements, and first for 32 before them, if there are more than 32: the

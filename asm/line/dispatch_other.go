@@ -33,10 +33,10 @@ func sameLine(offsets *[64]uint64, offset uint64) (same uint64) {
 	return sameLineGeneric(offsets, offset)
 }
 
-func (b *batch) coarseVectors([]int64) (done int, noTime uint64) { return 0, 0 }
+func (b *batch) coarseVectors([]int64, bool) (done int, noTime uint64) { return 0, 0 }
 
-func testAndSetCoarseBatch(lines [][8]uint64, current, _ *batch, n int, r *coarseRule) (near, found, taken uint64) {
-	return testAndSetCoarseBatchGeneric(lines, current, n, r)
+func testAndSetCoarseBatch(lines [][8]uint64, current, _ *batch, log *coarseLog, n int, r *coarseRule) (hits, found uint64) {
+	return testAndSetCoarseBatchGeneric(lines, current, log, n, r)
 }
 
 func testAndSetSlidingBatch(lines [][8]uint64, current, _ *batch, before []uint16) (held uint64) {

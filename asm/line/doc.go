@@ -8,6 +8,7 @@
 //	is it a copy within a window          TestAndSetTimed        timed.go        timed_generic.go
 //	the same near eras, and as it grows   TestAndSetTimedAround  timed_around.go
 //	the same in less memory, coarsely     TestAndSetCoarse       coarse.go       coarse_generic.go
+//	the same as it grows                  TestAndSetCoarseAround coarse_around.go
 //	was it seen (fingerprints, evicted)   TestAndSetRows         fingerprint.go  fingerprint_generic.go
 //	was it seen (exact, of 32 bits)       TestAndSetExact32, 16  exact.go        fingerprint_generic.go
 //	was it seen (exact, of 64 bits)       TestAndSetExact64      exact.go        fingerprint_generic.go

@@ -141,18 +141,27 @@ func sameLineAVX512(offsets *[64]uint64, offset uint64) (same uint64)
 func sameLineAVX2(offsets *[64]uint64, offset uint64) (same uint64)
 
 // coarseRowsAVX512 returns its bits with the last element in the lowest one. Those of found
-// and taken above the elements are set.
+// above the elements are set. So do the other kernels of coarse rows.
 //
 //go:noescape
-func coarseRowsAVX512(lines *[8]uint64, current, ahead *batch, n int, r *coarseRule) (near, found, taken uint64)
+func coarseRowsAVX512(lines *[8]uint64, current, ahead *batch, n int, log *coarseLog, r *coarseRule) (hits, found uint64)
 
 //go:noescape
-func coarseRowsAVX2(lines *[8]uint64, current, ahead *batch, n int, r *coarseRule) (near, found, taken uint64)
+func fineRowsAVX512(lines *[8]uint64, current, ahead *batch, n int, log *coarseLog, r *coarseRule) (hits, found uint64)
+
+//go:noescape
+func coarseRowsAVX2(lines *[8]uint64, current, ahead *batch, n int, log *coarseLog, r *coarseRule) (hits, found uint64)
+
+//go:noescape
+func fineRowsAVX2(lines *[8]uint64, current, ahead *batch, n int, log *coarseLog, r *coarseRule) (hits, found uint64)
 
 // fillCoarseAVX2 takes groups of four elements.
 //
 //go:noescape
 func fillCoarseAVX2(low *[64]uint64, ticks *int64, groups int) (noTime uint64)
+
+//go:noescape
+func fillFineAVX2(low *[64]uint64, ticks *int64, groups int) (noTime uint64)
 
 // slidingRowsAVX512 returns the elements that have a cell in the end, the last one in the
 // lowest bit; bits above those of the elements are 0.

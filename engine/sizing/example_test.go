@@ -15,5 +15,5 @@ func ExamplePlan() {
 	}
 	best := answer.Recommended
 	fmt.Printf("%s: %d MiB, FPR %.0e, FNR %.0e\n", best.Method.Title, best.MemoryBits>>23, best.FPR, best.FNR)
-	// Output: rows with coarse times: 10 MiB, FPR 9e-07, FNR 1e-04
+	// Output: rows with coarse times: 7 MiB, FPR 1e-06, FNR 3e-05
 }

@@ -210,9 +210,9 @@ func (r *request) countedFPR(c *Candidate) float64 { return math.Max(c.FPR, r.FP
 func (c *Candidate) countedLines() float64 { return math.Round(4*c.Lines) / 4 }
 
 // countedEdge returns the edge error to rank a candidate by. Exact edges are worth memory
-// that is there, but not more memory.
+// that is there, but not more memory, unless others are off by more than a hundredth.
 func (r *request) countedEdge(c *Candidate) float64 {
-	if r.MemoryBits == 0 {
+	if r.MemoryBits == 0 && c.EdgeError <= 0.01 {
 		return 0
 	}
 	return c.EdgeError

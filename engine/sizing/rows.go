@@ -100,18 +100,62 @@ func rowMiss(different float64, rows, cells int) float64 {
 	return theory.PoissonTail(cells, different/float64(rows))
 }
 
-// coarseRows is window.Coarse: lines of fifteen cells, which also tell a window's edges
-// apart less well.
-func coarseRows(r *request, memory int) (design, error) {
-	w := r.windowOf()
-	if r.Kind != Count {
-		w = window.Window{Duration: window.Default} // most have this error
+// coarseRows is window.Coarse with coarse or with fine cells: lines of many cells, which also
+// tell a window's edges apart less well. What does not fit into a line goes to a spare line.
+func coarseRows(fine bool) model {
+	cells, bits, rate := layout.CoarseCells, layout.CoarseFingerprintBits+8, window.CoarseFPR
+	if fine {
+		cells, bits, rate = layout.FineCells, layout.FineFingerprintBits+6, window.FineFPR
 	}
-	d := design{fpr: window.CoarseFPR, edge: window.CoarseEdgeError(w)}
-	return windowRows(r, memory, layout.CoarseCells, coarseCellBits, d)
+	return func(r *request, memory int) (design, error) {
+		w := r.windowOf()
+		if r.Kind != Count {
+			w = window.Window{Duration: window.Default} // most have this error
+		}
+		d := design{fpr: rate, edge: window.CoarseEdgeError(w, fine)}
+		spare := window.SpareLines(memory / lineBits)
+		if spare == 0 {
+			return windowRows(r, memory, cells, bits, d)
+		}
+		lines := memory / lineBits
+		d.parameters = []Parameter{{"lines", lines}, {"of them spare", spare}, {"cells", cells}, {"cell bits", bits}}
+		d.bits = lines * lineBits
+		return r.spareRows(d, window.CoarseModel(w, fine), float64(lines-spare)), nil
+	}
 }
 
-const coarseCellBits = layout.CoarseFingerprintBits + 8
+// spareRows completes d for lines with spare lines, so many without these.
+func (r *request) spareRows(d design, rows theory.SpareRows, lines float64) design {
+	if r.anchored == nil {
+		lost := rows.Lost(r.window / lines)
+		d = r.finish(d, r.load.missesByDistinct(func(different float64) float64 { return lost(different / r.window) }))
+		return asking(d, rows.Full(r.window/lines)*r.load.fresh)
+	}
+	share, elements := r.anchored.insertions, r.anchored.window
+	for {
+		lost := rows.Lost(share * elements / lines)
+		found, missed := r.anchored.copies(func(between float64) float64 { return 1 - lost(between/elements) })
+		before := share
+		if share = 1 / (1 + found); share-before > leastChange { // misses are insertions, too
+			continue
+		}
+		d = r.finish(d, r.load.missesByGap(func(between float64) float64 { return lost(between / elements) }))
+		if d.fnr = 0; missed > 0 {
+			d.fnr = missed / (found + missed)
+		}
+		return asking(d, rows.Full(share*elements/lines)*share)
+	}
+}
+
+// asking enters that so many of the elements also look in a spare line.
+func asking(d design, share float64) design {
+	d.lines = 1 + share
+	d.fpr *= 1 + share
+	return d
+}
+
+// leastChange is by how much the share of insertions must rise for it to be found anew.
+const leastChange = 1e-3
 
 // windowRows completes d for lines that are rows of so many cells, which evict the oldest
 // element of a window.

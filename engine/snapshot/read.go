@@ -69,7 +69,7 @@ func NewReader(r io.Reader, kind Kind, c RestoreConfig, fields Fields) (*Reader,
 	case word(1) != version:
 		return nil, fmt.Errorf("%w: version %d, this program reads version %d", ErrInvalid, word(1), version)
 	case word(2) != uint64(kind):
-		return nil, fmt.Errorf("%w: of a filter of kind %d, must be of kind %d", ErrInvalid, word(2), kind)
+		return nil, fmt.Errorf("%w: of a filter of kind %v, must be of kind %v", ErrInvalid, Kind(word(2)), kind)
 	case !bytes.Equal(head[24:40], keyCheck(c.Secret)):
 		return nil, fmt.Errorf("%w: made under another key", ErrInvalid)
 	}

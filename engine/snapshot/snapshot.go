@@ -9,6 +9,7 @@ import (
 	"io"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/flowdedup/flowdedup/engine/secret"
@@ -76,7 +77,22 @@ const (
 	Sketch
 	Owners
 	Pairs
+	Fine
 )
+
+// kindNames are the names of kinds in errors.
+var kindNames = map[Kind]string{
+	Stream: "stream", Timed: "timed", IPv4Rows: "exact-rows", DigestRows: "digest-rows", SlidingRows: "sliding-rows",
+	Timers: "timers", Coarse: "coarse", Partitioned: "apbf", Sketch: "sketch", Owners: "owners", Pairs: "pairs", Fine: "fine",
+}
+
+// String returns the name of the filter's method, or the number of an unknown kind.
+func (k Kind) String() string {
+	if name, known := kindNames[k]; known {
+		return name
+	}
+	return strconv.FormatUint(uint64(k), 10)
+}
 
 // newSeal returns the hash that snapshots under a secret are sealed with.
 func newSeal(s secret.Secret) hash.Hash {

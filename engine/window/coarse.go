@@ -2,7 +2,9 @@ package window
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math/bits"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/asm/line"
@@ -16,46 +18,62 @@ import (
 type CoarseConfig struct {
 	// Window is a time or a number of elements.
 	Window Window
+	// Fine chooses cells of 40 bits in place of 32.
+	Fine bool
 	// Memory is what the filter uses, in bytes, rounded down to whole lines of 64. 0
-	// stands for DefaultMemory of the window.
+	// stands for DefaultCoarseMemory, with layout.MemoryBudget as Limit.
 	Memory int
+	// Limit is how many bytes the filter may grow to where the traffic needs more than
+	// Memory. A filter whose Limit is not above its Memory does not grow.
+	Limit int
 	// Refresh makes a copy renew the memory of the element that it copies.
 	Refresh bool
 }
 
 // CoarseFPR bounds the probability that a Coarse takes an element without a twin for a
-// copy: that it has the fingerprint of one of the fifteen in its line. It is 8.9e-7.
-const CoarseFPR = layout.CoarseCells / float64(1<<layout.CoarseFingerprintBits)
+// copy: that it has the fingerprint of one of the fifteen in its line. It is 8.9e-7. FineFPR
+// is that of fine cells, of which a line has twelve: 7.0e-10. An element that also looks in
+// a spare line has twice that probability; PacketStats has the average.
+const (
+	CoarseFPR = layout.CoarseCells / float64(1<<layout.CoarseFingerprintBits)
+	FineFPR   = layout.FineCells / float64(1<<layout.FineFingerprintBits)
+)
 
-// Coarse is the packet filter for little memory, where a false positive rate of CoarseFPR
-// is low enough. A line holds 15 elements, where one of Timed holds 6 (see
-// line.TestAndSetCoarse). At one miss in 10,000 copies, of ages that are spread evenly over
-// the window, it takes 88 bits for each element in the window, and Timed 507. It answers
+// Coarse is the packet filter for little memory, where a false positive rate of CoarseFPR or
+// FineFPR is low enough. A line holds 15 elements, or 12 with fine cells, where one of Timed
+// holds 6 (see line.TestAndSetCoarse). What a full line has no room for goes to a spare line.
+// A filter that grows takes 8 to 9 bytes for each element in the window, 10 to 12 with fine
+// cells, where Timed takes up to 32, and misses fewer than one copy in 100,000. It answers
 // what Timed answers, with these differences:
 //
-//   - Two elements with the same line and the same 24 bits of fingerprint are taken for
-//     equal: see CoarseFPR.
-//   - Time runs in ticks of a 64th to a 127th of the window. So a window is never too
-//     short, and too long by at most EdgeError of it: 0.8 % for windows that are whole
-//     milliseconds, or whole thousands of elements, and 3.1 % for any other. Windows of up
-//     to 127 ns or elements are exact.
+//   - Two elements with the same line and the same 24 bits of fingerprint, or 34 bits, are
+//     taken for equal: see CoarseFPR.
+//   - Time runs in ticks of a 64th to a 127th of the window, with fine cells of a 16th to a
+//     31st. So a window is never too short, and too long by at most EdgeError of it. For
+//     most windows, such as 1 ms, that is 0.8 %, and 3.3 % with fine cells. For any it is at
+//     most 1.6 % and 6.5 %. Windows of up to 127 ns or elements are exact, or up to 31.
 //   - An element that is late by more than a window, compared with the latest one of its
 //     line, finds no twin, and the line forgets what it held. PacketStats counts elements
 //     that are so late. An element with a wrong time does the same to one line.
+//   - What lines give to spare lines is remembered for an eighth of a window beyond the
+//     window. A copy that is late by more than that may be missed without being counted.
 //   - Ticks count modulo 2^32. If nothing comes to a line for 2^32 ticks, to within a
 //     window, the line takes what it holds for that much younger. For a window of a
-//     millisecond these are 9.5 hours. After a pause of any length, that happens with a
-//     probability of 6e-8.
-//   - It does not grow, takes no note of points, and needs a window.
+//     millisecond these are 9.5 hours, and 38 with fine cells. After a pause of any length,
+//     that happens with a probability of 6e-8.
+//   - It takes no note of points, and needs a window.
 type Coarse struct {
-	arena      *layout.Arena
-	lines      int
-	memory     int // in bytes
+	rows       timedRows
+	lines      int // of rows, spare ones among them
+	memory     int // of all lines, in bytes, older ones among them
 	params     line.CoarseParams
 	counts     line.CoarseCounts
 	workingSet workingSet
 	tickSource
-	copying *snapshot.LineCopy // of the arena
+	blockEnd uint64 // the position where the next block begins
+	growth   coarseGrowth
+	word     [1]uint64          // verdicts that begin within a word
+	copying  *snapshot.LineCopy // of the rows
 }
 
 // NewCoarse makes the filter. Errors wrap ErrWindow, ErrMemory or what layout.NewArena
@@ -68,79 +86,141 @@ func NewCoarse(cfg CoarseConfig) (*Coarse, error) {
 		return nil, fmt.Errorf("%w: coarse rows need a window of time or of packets", engine.ErrWindow)
 	}
 	if cfg.Memory == 0 {
-		cfg.Memory = DefaultMemory(cfg.Window, 0)
+		cfg.Limit = layout.MemoryBudget()
+		cfg.Memory = DefaultCoarseMemory(cfg.Window, cfg.Fine, 0)
 	}
 	if cfg.Memory < layout.LineSize {
 		return nil, fmt.Errorf("%w: %d bytes, less than a line", engine.ErrMemory, cfg.Memory)
 	}
 	lines := cfg.Memory / layout.LineSize
-	arena, err := layout.NewArena(lines)
+	rows, err := newTimedRows(lines, true)
 	if err != nil {
 		return nil, err
 	}
-	tick, window := coarseTicks(cfg.Window)
+	tick, window := coarseTicks(cfg.Window, cfg.Fine)
 	c := &Coarse{
-		arena: arena, lines: lines, memory: arena.Bytes(),
-		params:     line.CoarseParams{Window: int(window), Refresh: cfg.Refresh},
-		workingSet: newWorkingSet(window, 0),
+		rows: rows, lines: lines, memory: rows.arena.Bytes(),
+		params:     line.CoarseParams{Fine: cfg.Fine, Window: int(window), Slack: int(window) / slackPart, Refresh: cfg.Refresh},
+		workingSet: newWorkingSet(sizeOf(cfg.Window), 0), // ticks are too long to tell how fast elements come
 		tickSource: newTickSource(cfg.Window, tick),
+	}
+	if cfg.Limit > c.memory {
+		c.growth.limit = cfg.Limit
 	}
 	return c, nil
 }
 
 // coarseTicks returns the length of a tick, in the window's unit, and the window in ticks.
-// Where it can, a tick divides the window.
-func coarseTicks(w Window) (tick, window int64) {
-	size := int64(w.Duration) + w.Packets // one of them is 0
-	for window := min(size, layout.CoarseWindow); window > layout.CoarseWindow/2; window-- {
-		if size%window == 0 {
-			return size / window, window
+// It takes those that keep the edge of the window sharpest, or within a tenth of that, a tick
+// that divides the window.
+func coarseTicks(w Window, fine bool) (tick, window int64) {
+	size, most := sizeOf(w), int64(layout.CoarseWindow)
+	if fine {
+		most = layout.FineWindow
+	}
+	tick = (size-1)/most + 1
+	window = (size-1)/tick + 1
+	for n := min(size, most); n > most/2; n-- {
+		if size%n == 0 && edgeOf(size/n, n, size) <= 1.1*edgeOf(tick, window, size) {
+			return size / n, n
 		}
 	}
-	tick = (size-1)/layout.CoarseWindow + 1
-	return tick, (size-1)/tick + 1
+	return tick, window
+}
+
+// edgeOf returns by how much a window of so many ticks may be too long.
+func edgeOf(tick, window, size int64) float64 {
+	return max(0, (float64(window+1)*float64(tick)-1-float64(size))/float64(size))
 }
 
 // CoarseEdgeError bounds by how much a window of a Coarse may be too long, as a share of it.
-func CoarseEdgeError(w Window) float64 {
-	tick, window := coarseTicks(w)
-	size := float64(w.Duration) + float64(w.Packets)
-	return max(0, (float64(window+1)*float64(tick)-1-size)/size)
+func CoarseEdgeError(w Window, fine bool) float64 {
+	tick, window := coarseTicks(w, fine)
+	return edgeOf(tick, window, sizeOf(w))
 }
 
-// Populate is as Timed.Populate.
-func (c *Coarse) Populate(ctx context.Context) error { return mem.Populate(ctx, c.arena) }
+// sizeOf returns the nanoseconds or packets of a window that has an end.
+func sizeOf(w Window) int64 { return int64(w.Duration) + w.Packets } // one of them is 0
 
-// TestAndSet implements engine.PacketFilter. It does not allocate.
+// Populate is as Timed.Populate.
+func (c *Coarse) Populate(ctx context.Context) error { return mem.Populate(ctx, c.rows.arena) }
+
+// TestAndSet implements engine.PacketFilter. It does not allocate, but to grow.
 func (c *Coarse) TestAndSet(seen []uint64, d []digest.Digest, times []int64, points []uint32) {
-	mem.CheckOpen("window: Coarse.TestAndSet", c.arena)
+	mem.CheckOpen("window: Coarse.TestAndSet", c.rows.arena)
 	checkPacketArguments("Coarse.TestAndSet", seen, d, times, points, false)
-	c.copying.Keep(d)
-	for from := 0; from < len(d); from += chunkElements {
-		to := min(from+chunkElements, len(d))
-		ticks, verdicts := c.toTicks(times[from:to]), seen[from/64:(to+63)/64]
-		line.TestAndSetCoarse(c.arena.Lines(), verdicts, d[from:to], ticks, c.params, &c.counts)
-		c.workingSet.observe(verdicts, ticks, c.kind.Packets == 0 && c.workingSet.late.mayBeLate(ticks))
-		c.position += uint64(to - from)
+	c.keep(d)
+	for from, n := 0, 0; from < len(d); from += n {
+		if c.position == c.blockEnd {
+			c.beginBlock()
+		}
+		n = min(int(c.blockEnd-c.position), len(d)-from)
+		if from%64 == 0 {
+			c.testAndSetPart(seen[from/64:(from+n+63)/64], d[from:from+n], times[from:from+n])
+			continue
+		}
+		n = min(n, 64-from%64) // from where a word begins they go there directly
+		c.testAndSetPart(c.word[:], d[from:from+n], times[from:from+n])
+		seen[from/64] |= c.word[0] << (from % 64)
+	}
+}
+
+// testAndSetPart handles a part of a block.
+func (c *Coarse) testAndSetPart(seen []uint64, d []digest.Digest, times []int64) {
+	ticks := c.toTicks(times)
+	if len(c.growth.older) > 0 {
+		line.TestAndSetCoarseAround(c.rows.coarse(), c.growth.rows, seen, d, ticks, c.params, &c.counts)
+	} else {
+		line.TestAndSetCoarse(c.rows.coarse(), seen, d, ticks, c.params, &c.counts)
+	}
+	if c.kind.Packets > 0 {
+		for i := range ticks {
+			ticks[i] = int64(c.position) + int64(i)
+		}
+		times = ticks
+	}
+	c.workingSet.observe(seen, times, c.kind.Packets == 0 && c.workingSet.late.mayBeLate(times))
+	c.position += uint64(len(d))
+}
+
+// keep copies the lines that elements are about to change, and their spare lines.
+func (c *Coarse) keep(d []digest.Digest) {
+	if !c.copying.Copying() {
+		return
+	}
+	rows := c.rows.coarse()
+	for i := range d {
+		number, _ := bits.Mul64(d[i][1], uint64(len(rows.Lines)))
+		c.copying.KeepLine(number)
+		if len(rows.Spare) > 0 {
+			c.copying.KeepLine(uint64(len(rows.Lines)) + rows.SpareOf(number))
+		}
 	}
 }
 
 // Stats implements engine.PacketFilter.
 func (c *Coarse) Stats() engine.PacketStats {
+	m, shape := &c.workingSet, coarseShapeOf(c.params.Fine)
 	s := engine.PacketStats{
-		Method:       "coarse",
+		Method:       shape.method,
 		MemoryBytes:  c.memory,
-		Fill:         min(1, float64(c.workingSet.live+c.workingSet.fresh)/float64(layout.CoarseCells*c.lines)),
-		PredictedFPR: CoarseFPR,
-		EdgeError:    CoarseEdgeError(c.kind),
+		Fill:         min(1, float64(m.current())/float64(shape.cells*c.lines)),
+		PredictedFPR: shape.fpr,
+		EdgeError:    CoarseEdgeError(c.kind, c.params.Fine),
 		EvictedLive:  c.counts.EvictedLive,
-		Late:         c.workingSet.late.lateElements.stats(c.tick.by),
+		Late:         m.late.lateElements.stats(1),
+	}
+	if c.position > 0 {
+		s.PredictedFPR *= 1 + float64(c.counts.Asked)/float64(c.position)
 	}
 	if s.EvictedLive > 0 {
-		s.SuggestedMemory = max(c.workingSet.memory(c.counts.Inserted, layout.CoarseCells), 2*c.memory)
+		enough := max(leastTimedLines, shape.lines(float64(m.highest()))) * layout.LineSize
+		s.SuggestedMemory = max(enough, 2*c.memory)
 	}
 	return s
 }
 
 // Close implements engine.PacketFilter.
-func (c *Coarse) Close() error { return c.arena.Close() }
+func (c *Coarse) Close() error {
+	return errors.Join(c.rows.arena.Close(), c.growth.close())
+}

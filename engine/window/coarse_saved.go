@@ -11,69 +11,152 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// coarseState is what is saved of a filter beside its lines.
+// coarseState is what is saved of a filter beside its lines. The kind of the snapshot says
+// which cells it has.
 type coarseState struct {
-	window     Window
-	lines      uint64
-	refresh    bool
-	position   uint64
-	counts     line.CoarseCounts
-	workingSet workingSet
+	window             Window
+	lines              uint64
+	refresh            bool
+	limit              uint64
+	all                uint64 // lines, with older ones
+	position, blockEnd uint64
+	counts             line.CoarseCounts
+	workingSet         workingSet
+	growAt, growTo     uint64
+	older              uint64
+	rows               [maxOlder]olderState
 }
 
 func (s *coarseState) fields() snapshot.Fields {
 	fields := snapshot.Fields{
-		&s.window.Duration, &s.window.Packets, &s.lines, &s.refresh,
-		&s.position, &s.counts.Inserted, &s.counts.EvictedLive,
+		&s.window.Duration, &s.window.Packets, &s.lines, &s.refresh, &s.limit, &s.all, &s.position, &s.blockEnd,
+		&s.counts.Inserted, &s.counts.Asked, &s.counts.Spilled, &s.counts.EvictedLive,
 	}
 	fields = append(fields, s.workingSet.fields()...)
-	return append(fields, s.workingSet.late.fields()...)
+	fields = append(fields, s.workingSet.late.fields()...)
+	fields = append(fields, &s.growAt, &s.growTo, &s.older)
+	for i := range s.rows {
+		older := &s.rows[i]
+		fields = append(fields, &older.lines, &older.since, &older.taken, &older.kept)
+	}
+	return fields
 }
 
-// Snapshot writes all that the filter remembers, for RestoreCoarse. Arguments and errors
-// are those of Timed.Snapshot.
+// kindOfCoarse returns the kind of snapshots.
+func kindOfCoarse(fine bool) snapshot.Kind {
+	if fine {
+		return snapshot.Fine
+	}
+	return snapshot.Coarse
+}
+
+// Snapshot writes all that the filter remembers, for RestoreCoarse, or RestoreFine if it has
+// fine cells. Arguments and errors are those of Timed.Snapshot.
 func (c *Coarse) Snapshot(w io.Writer, secret secret.Secret, label string) error {
-	mem.CheckOpen("window: Coarse.Snapshot", c.arena)
-	state := coarseState{c.kind, uint64(c.lines), c.params.Refresh, c.position, c.counts, c.workingSet}
-	out := snapshot.NewWriter(w, snapshot.Coarse, secret, label, state.fields())
-	c.copying = out.Lines(c.arena, 0, c.lines)
+	mem.CheckOpen("window: Coarse.Snapshot", c.rows.arena)
+	g := &c.growth
+	state := coarseState{
+		window: c.kind, lines: uint64(c.lines), refresh: c.params.Refresh, limit: uint64(g.limit), all: uint64(c.memory / layout.LineSize),
+		position: c.position, blockEnd: c.blockEnd, counts: c.counts, workingSet: c.workingSet,
+		growAt: g.at, growTo: uint64(g.lines), older: uint64(len(g.older)),
+	}
+	for i := range g.older {
+		state.rows[i] = olderState{uint64(len(g.older[i].arena.Lines())), g.older[i].since, g.older[i].taken, g.older[i].kept}
+	}
+	out := snapshot.NewWriter(w, kindOfCoarse(c.params.Fine), secret, label, state.fields())
+	c.copying = out.Lines(c.rows.arena, 0, c.lines)
+	for i := range g.older { // which do not change
+		arena := g.older[i].arena
+		out.Lines(arena, 0, len(arena.Lines()))
+	}
 	return out.End()
 }
 
-// RestoreCoarse reads the filter that Coarse.Snapshot wrote, and nothing behind it. Errors
-// are those of RestoreTimed.
+// RestoreCoarse reads the filter of coarse cells that Coarse.Snapshot wrote, and nothing
+// behind it. Errors are those of RestoreTimed.
 func RestoreCoarse(r io.Reader, c snapshot.RestoreConfig) (*Coarse, error) {
+	return restoreCoarse(r, c, false)
+}
+
+// RestoreFine is RestoreCoarse for a filter of fine cells.
+func RestoreFine(r io.Reader, c snapshot.RestoreConfig) (*Coarse, error) {
+	return restoreCoarse(r, c, true)
+}
+
+func restoreCoarse(r io.Reader, c snapshot.RestoreConfig, fine bool) (*Coarse, error) {
 	var s coarseState
-	in, err := snapshot.NewReader(r, snapshot.Coarse, c, s.fields())
+	in, err := snapshot.NewReader(r, kindOfCoarse(fine), c, s.fields())
 	if err != nil {
 		return nil, err
 	}
-	f, err := s.filter(c)
+	f, err := s.filter(c, fine)
 	if err != nil {
 		return nil, err
 	}
-	return snapshot.Load(in, f, func() error { return in.Lines(f.arena.Lines()) })
+	return snapshot.Load(in, f, func() error {
+		err := in.Lines(f.rows.arena.Lines())
+		for i := 0; err == nil && i < len(f.growth.older); i++ {
+			err = in.Lines(f.growth.older[i].arena.Lines())
+		}
+		return err
+	})
 }
 
 // filter makes the filter that was saved, with empty lines.
-func (s *coarseState) filter(c snapshot.RestoreConfig) (*Coarse, error) {
-	if err := c.Allow(s.lines); err != nil {
+func (s *coarseState) filter(c snapshot.RestoreConfig, fine bool) (*Coarse, error) {
+	if err := c.Allow(s.all); err != nil {
 		return nil, err
 	}
-	if s.lines == 0 {
-		return nil, fmt.Errorf("%w: no lines", snapshot.ErrInvalid)
+	if s.lines == 0 || s.lines > s.all {
+		return nil, fmt.Errorf("%w: %d of %d lines", snapshot.ErrInvalid, s.lines, s.all)
 	}
 	if err := s.window.check(); err != nil {
 		return nil, fmt.Errorf("%w: %w", snapshot.ErrInvalid, err)
 	}
-	f, err := NewCoarse(CoarseConfig{Window: s.window, Memory: int(s.lines) * layout.LineSize, Refresh: s.refresh})
+	config := CoarseConfig{Window: s.window, Fine: fine, Memory: int(s.lines) * layout.LineSize, Refresh: s.refresh}
+	if s.limit > 0 { // that of this machine may be another one
+		config.Limit = int(min(s.limit, uint64(max(layout.MemoryBudget(), int(s.all)*layout.LineSize))))
+	}
+	f, err := NewCoarse(config)
 	if err != nil {
 		return nil, err
 	}
-	if !f.workingSet.resume(&s.workingSet) {
+	if err := f.resume(s); err != nil {
 		f.Close()
-		return nil, snapshot.ErrInconsistent
+		return nil, err
 	}
-	f.position, f.counts = s.position, s.counts
 	return f, nil
+}
+
+// resume takes over what was known of the stream, makes the older rows, and prepares the
+// next ones.
+func (c *Coarse) resume(s *coarseState) error {
+	if !c.workingSet.resume(&s.workingSet) {
+		return snapshot.ErrInconsistent
+	}
+	if length := s.blockEnd - s.position; s.blockEnd < s.position || length > blockLength(c.lines) {
+		return fmt.Errorf("%w: %d elements to the end of a block", snapshot.ErrInvalid, length)
+	}
+	c.position, c.blockEnd, c.counts = s.position, s.blockEnd, s.counts
+	g, rest := &c.growth, s.all-uint64(c.lines)
+	for _, older := range s.rows[:min(s.older, maxOlder)] {
+		if older.lines == 0 || older.lines > rest {
+			return fmt.Errorf("%w: %d older lines of %d", snapshot.ErrInvalid, older.lines, rest)
+		}
+		rest -= older.lines
+		rows, err := newTimedRows(int(older.lines), true)
+		if err != nil {
+			return err
+		}
+		g.older = append(g.older, olderRows{rows, older.since, older.taken, older.kept})
+	}
+	if rest != 0 || s.older > maxOlder || s.limit == 0 && (s.growAt != 0 || s.older != 0) || (s.growAt != 0) != (s.growTo != 0) {
+		return fmt.Errorf("%w: older lines that do not belong there", snapshot.ErrInvalid)
+	}
+	c.rowsChanged()
+	if room := uint64(max(0, g.limit-c.memory)) / layout.LineSize; s.growAt != 0 && room > 0 { // less on a smaller machine
+		g.at, g.lines = s.growAt, int(min(s.growTo, room))
+		g.next = prepareRows(g.lines)
+	}
+	return nil
 }

@@ -1,12 +1,15 @@
 package window
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"io"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,7 +17,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/internal/check"
-	"github.com/flowdedup/flowdedup/engine/theory"
+	"github.com/flowdedup/flowdedup/engine/snapshot"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -28,56 +31,80 @@ func newCoarse(t testing.TB, c CoarseConfig) *Coarse {
 	return f
 }
 
+// forCoarse runs a test with both kinds of cells.
+func forCoarse(t *testing.T, test func(t *testing.T, fine bool)) {
+	for _, fine := range []bool{false, true} {
+		t.Run(coarseShapeOf(fine).method, func(t *testing.T) { test(t, fine) })
+	}
+}
+
 // TestCoarseEqualsExact has times that are multiples of a tick, and lines that never fill.
 func TestCoarseEqualsExact(t *testing.T) {
-	for _, text := range []string{"100ns", "3us", "200us", "1ms", "1s", "n:1", "n:30", "n:127"} {
-		w := mustWindow(t, text)
-		for name, next := range check.Clocks(max(int64(w.Duration), 100)) {
-			for _, refresh := range []bool{false, true} {
-				c := newCoarse(t, CoarseConfig{Window: w, Memory: ample, Refresh: refresh})
-				s := check.RandomPackets(7, 6000, next)
-				s.Round(int64(c.tick.by))
-				exact := newExact(t, TimedConfig{Window: w, Refresh: refresh})
-				got, want := s.Verdicts(c, 1000), s.Verdicts(exact, 1000)
-				copies := 0
-				for i := range want {
-					if got[i] != want[i] {
-						t.Fatalf("%s, %s: packet %d: copy %v, want %v", text, name, i, got[i], want[i])
+	forCoarse(t, func(t *testing.T, fine bool) {
+		texts := []string{"100ns", "3us", "200us", "1ms", "1s", "n:1", "n:30", "n:127"}
+		if fine {
+			texts = []string{"30ns", "31us", "310us", "310ms", "n:1", "n:30", "n:31"}
+		}
+		for _, text := range texts {
+			w := mustWindow(t, text)
+			for name, next := range check.Clocks(max(int64(w.Duration), 100)) {
+				for _, refresh := range []bool{false, true} {
+					c := newCoarse(t, CoarseConfig{Window: w, Fine: fine, Memory: ample, Refresh: refresh})
+					s := check.RandomPackets(7, 6000, next)
+					s.Round(int64(c.tick.by))
+					exact := newExact(t, TimedConfig{Window: w, Refresh: refresh})
+					got, want := s.Verdicts(c, 1000), s.Verdicts(exact, 1000)
+					copies := 0
+					for i := range want {
+						if got[i] != want[i] {
+							t.Fatalf("%s, %s: packet %d: copy %v, want %v", text, name, i, got[i], want[i])
+						}
+						if want[i] {
+							copies++
+						}
 					}
-					if want[i] {
-						copies++
+					if copies == 0 || copies == len(want) {
+						t.Errorf("%s, %s: %d copies: the stream tests nothing", text, name, copies)
 					}
-				}
-				if copies == 0 || copies == len(want) {
-					t.Errorf("%s, %s: %d copies: the stream tests nothing", text, name, copies)
 				}
 			}
 		}
-	}
+	})
 }
 
 // TestCoarseWindow places a copy at distances around the end of the window: it is found up
 // to there, and not beyond what EdgeError says.
 func TestCoarseWindow(t *testing.T) {
-	for _, text := range []string{"1ns", "127ns", "128ns", "131ns", "1ms", "1s", "5m", "1h", "999999937ns", "n:1", "n:1000", "n:1009"} {
-		w := mustWindow(t, text)
-		size := int64(w.Duration) + w.Packets
-		beyond := newCoarse(t, CoarseConfig{Window: w, Memory: 64}).Stats().EdgeError
-		if beyond > 0.032 {
-			t.Errorf("%s: edge error %v", text, beyond)
+	forCoarse(t, func(t *testing.T, fine bool) {
+		most := 0.0158
+		if fine {
+			most = 0.065
 		}
-		most := size + int64(math.Round(beyond*float64(size)))
-		for distance := range map[int64]bool{1: true, size / 2: true, size - 1: true, size: true, most + 1: true, most + 7: true, 2 * size: true} {
-			for phase := range int64(40) {
-				if distance < 1 {
-					continue
-				}
-				f := newCoarse(t, CoarseConfig{Window: w, Memory: 6400})
-				start := 1_700_000_000_000_000_000 + phase*(size/37+1)
-				isCopy := coarseTwin(f, w, start, distance)
-				if distance <= size && !isCopy || distance > most && distance < 2*size && isCopy {
-					t.Errorf("%s: distance %d of at most %d: copy %v", text, distance, most, isCopy)
-				}
+		for _, text := range []string{"1ns", "31ns", "127ns", "128ns", "131ns", "1ms", "1s", "5m", "1h", "999999937ns", "n:1", "n:871", "n:1000", "n:1009"} {
+			checkCoarseWindow(t, mustWindow(t, text), fine, most)
+		}
+	})
+}
+
+// checkCoarseWindow also checks that the error is at most the greatest of any window.
+func checkCoarseWindow(t *testing.T, w Window, fine bool, greatest float64) {
+	t.Helper()
+	size := int64(w.Duration) + w.Packets
+	beyond := newCoarse(t, CoarseConfig{Window: w, Fine: fine, Memory: 64}).Stats().EdgeError
+	if beyond > greatest {
+		t.Errorf("%s: edge error %v", w, beyond)
+	}
+	most := size + int64(math.Round(beyond*float64(size)))
+	for distance := range map[int64]bool{1: true, size / 2: true, size - 1: true, size: true, most + 1: true, most + 7: true, 2 * size: true} {
+		for phase := range int64(40) {
+			if distance < 1 {
+				continue
+			}
+			f := newCoarse(t, CoarseConfig{Window: w, Fine: fine, Memory: 6400})
+			start := 1_700_000_000_000_000_000 + phase*(size/37+1)
+			isCopy := coarseTwin(f, w, start, distance)
+			if distance <= size && !isCopy || distance > most && distance < 2*size && isCopy {
+				t.Errorf("%s: distance %d of at most %d: copy %v", w, distance, most, isCopy)
 			}
 		}
 	}
@@ -101,45 +128,53 @@ func coarseTwin(f *Coarse, w Window, start, distance int64) bool {
 }
 
 // TestCoarseBatches cuts a stream into calls of some sizes: verdicts, memory and statistics
-// stay the same.
+// stay the same, for a filter that grows, too.
 func TestCoarseBatches(t *testing.T) {
-	for _, text := range []string{"1ms", "50ms", "n:700"} {
-		for _, name := range []string{"in order", "out of order", "jumps"} {
-			s := check.RandomPackets(12, 6000, check.Clocks(100_000)[name])
-			for _, refresh := range []bool{false, true} {
-				cfg := CoarseConfig{Window: mustWindow(t, text), Memory: 30 * layout.LineSize, Refresh: refresh}
-				one := newCoarse(t, cfg)
-				want := s.Verdicts(one, 1)
-				for _, batch := range []int{7, 64, 700, 5000, len(s.Digests)} {
-					f := newCoarse(t, cfg)
-					if !slices.Equal(s.Verdicts(f, batch), want) || !slices.Equal(f.arena.Lines(), one.arena.Lines()) || f.Stats() != one.Stats() {
-						t.Errorf("window %s, batches of %d: other verdicts or memory, or %+v, want %+v", text, batch, f.Stats(), one.Stats())
+	forCoarse(t, func(t *testing.T, fine bool) {
+		for _, text := range []string{"1ms", "50ms", "n:700"} {
+			for _, name := range []string{"in order", "out of order", "jumps"} {
+				s := check.RandomPackets(12, 6000, check.Clocks(100_000)[name])
+				for i := range 4 {
+					cfg := CoarseConfig{Window: mustWindow(t, text), Fine: fine, Memory: 30 * layout.LineSize, Refresh: i&1 != 0, Limit: i / 2 << 20}
+					one := newCoarse(t, cfg)
+					want := s.Verdicts(one, 1)
+					for _, batch := range []int{7, 64, 700, 5000, len(s.Digests)} {
+						f := newCoarse(t, cfg)
+						if !slices.Equal(s.Verdicts(f, batch), want) || !slices.Equal(f.rows.arena.Lines(), one.rows.arena.Lines()) || f.Stats() != one.Stats() {
+							t.Errorf("window %s, batches of %d: other verdicts or memory, or %+v, want %+v", text, batch, f.Stats(), one.Stats())
+						}
 					}
 				}
 			}
 		}
-	}
+	})
 }
 
 // TestCoarseGolden pins the verdicts, which must be the same on every CPU.
 func TestCoarseGolden(t *testing.T) {
-	for text, want := range map[string]string{"1ms": "697153ff", "1s": "64e6dda8", "n:300": "1300dfc1"} {
-		f := newCoarse(t, CoarseConfig{Window: mustWindow(t, text), Memory: 100 * layout.LineSize})
-		h := fnv.New32a()
-		for _, isCopy := range check.RandomPackets(11, 5000, check.Clocks(100_000)["jumps"]).Verdicts(f, 512) {
-			fmt.Fprint(h, isCopy)
-		}
-		fmt.Fprint(h, f.Stats().EvictedLive)
-		if got := fmt.Sprintf("%08x", h.Sum32()); got != want {
-			t.Errorf("window %s: verdicts %s, want %s", text, got, want)
-		}
+	want := map[string]string{
+		"coarse 1ms": "697153ff", "coarse 1s": "4608d61f", "coarse n:300": "1300dfc1", "fine 1ms": "697153ff", "fine 1s": "7e071bc1", "fine n:300": "414bf9ed",
 	}
+	forCoarse(t, func(t *testing.T, fine bool) {
+		for _, text := range []string{"1ms", "1s", "n:300"} {
+			f := newCoarse(t, CoarseConfig{Window: mustWindow(t, text), Fine: fine, Memory: 100 * layout.LineSize})
+			h := fnv.New32a()
+			for _, isCopy := range check.RandomPackets(11, 5000, check.Clocks(100_000)["jumps"]).Verdicts(f, 512) {
+				fmt.Fprint(h, isCopy)
+			}
+			fmt.Fprint(h, f.Stats().EvictedLive)
+			name := f.Stats().Method + " " + text
+			if got := fmt.Sprintf("%08x", h.Sum32()); got != want[name] {
+				t.Errorf("%s: verdicts %s, want %s", name, got, want[name])
+			}
+		}
+	})
 }
 
 func TestCoarseHostile(t *testing.T) {
 	ends := []int64{math.MinInt64, math.MinInt64 + 1, math.MinInt64 + 2, -1, 0, 1, math.MaxInt64 - 1, math.MaxInt64}
 	for _, w := range []Window{{Duration: 1}, {Duration: 1e6}, {Duration: math.MaxInt64 - 1}, {Duration: math.MaxInt64}, {Packets: math.MaxInt64}} {
-		f := newCoarse(t, CoarseConfig{Window: w, Memory: 1 << 12})
+		f := newCoarse(t, CoarseConfig{Window: w, Fine: w.Duration%2 == 0, Memory: 1 << 12, Limit: 1 << 16})
 		rng := rand.New(rand.NewPCG(9, 9))
 		s := &check.Packets{}
 		for range 4000 {
@@ -159,82 +194,36 @@ func TestCoarseHostile(t *testing.T) {
 }
 
 // TestCoarseFPR fills lines with fingerprints of few different bits: the rate is that of
-// full lines, and in proportion that which the filter predicts.
+// full lines, and of full spare lines, which all ask. In proportion that is what the filter
+// predicts.
 func TestCoarseFPR(t *testing.T) {
-	const bits, n, warm, lines = 12, 100_000, 8000, 64
-	f := newCoarse(t, CoarseConfig{Window: Window{Packets: 1 << 40}, Memory: lines * layout.LineSize})
-	rng := rand.New(rand.NewPCG(12, 12))
-	s := &check.Packets{}
-	for range warm + n {
-		s.Add(digest.Digest{(1 + rng.Uint64N(1<<bits-1)) << (64 - bits), rng.Uint64()}, 0, 0)
-	}
-	false1 := 0
-	for _, isCopy := range s.Verdicts(f, 1000)[warm:] {
-		if isCopy {
-			false1++
+	forCoarse(t, func(t *testing.T, fine bool) {
+		const bits, n, warm, lines = 12, 100_000, 8000, 64
+		f := newCoarse(t, CoarseConfig{Window: Window{Packets: 1 << 40}, Fine: fine, Memory: lines * layout.LineSize})
+		rng := rand.New(rand.NewPCG(12, 12))
+		s := &check.Packets{}
+		for range warm + n {
+			s.Add(digest.Digest{(1 + rng.Uint64N(1<<bits-1)) << (64 - bits), rng.Uint64()}, 0, 0)
 		}
-	}
-	low, high := binomialBounds(n, CoarseFPR*(1<<24)/(1<<bits-1), 1e-6)
-	if false1 < low || false1 > high {
-		t.Errorf("%d false positives of %d, outside of [%d, %d] (confidence 1 - 1e-6)", false1, n, low, high)
-	}
-}
-
-// TestCoarseMisses has as many elements in a window as lines hold at some loads, each with
-// a copy at an age that is spread evenly over the window: those are missed that the model
-// says, a Poisson tail, and EvictedLive counts what it says.
-func TestCoarseMisses(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long")
-	}
-	const lines = 256
-	for _, load := range []float64{4, 8, 12} {
-		perWindow := int64(load * lines)
-		w := Window{Duration: time.Second}
-		f := newCoarse(t, CoarseConfig{Window: w, Memory: lines * layout.LineSize})
-		missed, copies := coarseMisses(f, int64(w.Duration)/perWindow, perWindow, 250_000)
-		want, steps := 0.0, 1000
-		for i := range steps {
-			age := (float64(i) + 0.5) / float64(steps)
-			want += theory.PoissonTail(layout.CoarseCells, load*age) / float64(steps)
-		}
-		// Elements of a line share its fate, so the bounds are those of a third of the copies.
-		low, high := binomialBounds(copies/3, want, 1e-6)
-		if missed < 3*low || missed > 3*high {
-			t.Errorf("load %v: %d of %d copies missed, outside of [%d, %d]", load, missed, copies, 3*low, 3*high)
-		}
-	}
-}
-
-// coarseMisses sends n elements through a filter, at equal distances in time, and after
-// each with a chance of 1/4 a copy of one that came up to so many new elements before. It
-// returns how many copies are missed; after that, the element that is kept anew counts.
-func coarseMisses(f engine.PacketFilter, step, window int64, n int) (missed, copies int) {
-	rng := rand.New(rand.NewPCG(77, 77))
-	var fresh []digest.Digest
-	s, isCopy := &check.Packets{}, []bool(nil)
-	used := map[int]bool{}
-	for i := range n {
-		d := digest.Digest{rng.Uint64(), rng.Uint64()}
-		fresh = append(fresh, d)
-		s.Add(d, int64(i)*step, 0)
-		isCopy = append(isCopy, false)
-		at := i - int(rng.Int64N(window-window/50))
-		if rng.IntN(64) == 0 && int64(i) > 2*window && !used[at] {
-			used[at] = true
-			s.Add(fresh[at], int64(i)*step, 0)
-			isCopy = append(isCopy, true)
-		}
-	}
-	for i, found := range s.Verdicts(f, 1000) {
-		if isCopy[i] {
-			copies++
-			if !found {
-				missed++
+		false1 := 0
+		for _, isCopy := range s.Verdicts(f, 1000)[warm:] {
+			if isCopy {
+				false1++
 			}
 		}
-	}
-	return missed, copies
+		width := layout.CoarseFingerprintBits
+		if fine {
+			width = layout.FineFingerprintBits
+		}
+		predicted := f.Stats().PredictedFPR
+		if full := 2 * coarseShapeOf(fine).fpr; predicted < 0.9*full || predicted > full {
+			t.Errorf("predicted %v with full lines, of at most %v", predicted, full)
+		}
+		low, high := binomialBounds(n, predicted*float64(uint64(1)<<width)/(1<<bits-1), 1e-6)
+		if false1 < low || false1 > high {
+			t.Errorf("%d false positives of %d, outside of [%d, %d] (confidence 1 - 1e-6)", false1, n, low, high)
+		}
+	})
 }
 
 // TestCoarseLate: time that goes back by more than a window is counted, wherever the stream
@@ -254,7 +243,7 @@ func TestCoarseLate(t *testing.T) {
 		s.Add(digest.Digest{rng.Uint64(), rng.Uint64()}, at, 0)
 	}
 	for _, batch := range []int{1, 64, 5000} {
-		f := newCoarse(t, CoarseConfig{Window: w, Memory: 1 << 20})
+		f := newCoarse(t, CoarseConfig{Window: w, Fine: batch == 64, Memory: 1 << 20})
 		s.Verdicts(f, batch)
 		if late := f.Stats().Late; late.Elements < 1300 || late.Elements > 1500 || late.First != 3001 || late.By < 2*time.Millisecond || late.By > 3*time.Millisecond {
 			t.Errorf("batches of %d: %+v", batch, late)
@@ -287,41 +276,64 @@ func TestCoarseAllocations(t *testing.T) {
 	s := check.RandomPackets(13, 2000, check.Clocks(100_000)["in order"])
 	seen := make([]uint64, 32)
 	for _, text := range []string{"1ms", "1s", "n:50"} {
-		f := newCoarse(t, CoarseConfig{Window: mustWindow(t, text), Memory: 1 << 16})
+		f := newCoarse(t, CoarseConfig{Window: mustWindow(t, text), Fine: text == "1s", Memory: 1 << 16})
 		if n := testing.AllocsPerRun(5, func() { f.TestAndSet(seen, s.Digests, s.Times, nil) }); n != 0 {
 			t.Errorf("window %s: %v allocations a batch", text, n)
 		}
 	}
 }
 
-// A filter that is restored goes on as if nothing had happened.
+// A filter that is restored goes on as if nothing had happened, in the middle of growing,
+// too.
 func TestCoarseSnapshot(t *testing.T) {
-	for _, text := range []string{"1ms", "999999937ns", "n:700"} {
-		for _, refresh := range []bool{false, true} {
-			cfg := CoarseConfig{Window: mustWindow(t, text), Memory: 1600, Refresh: refresh}
-			s := check.RandomPackets(53, 6000, check.Clocks(100_000)["jumps"])
-			whole, cut := newCoarse(t, cfg), newCoarse(t, cfg)
-			want := s.Verdicts(whole, 1000)
-			rng := rand.New(rand.NewPCG(54, 54))
-			for at := 0; at < len(want); {
-				to := min(at+rng.IntN(2000), len(want))
-				part := s.Part(at, to)
-				if !slices.Equal(part.Verdicts(cut, 300), want[at:to]) {
-					t.Fatalf("%s: other verdicts from %d on", text, at)
+	forCoarse(t, func(t *testing.T, fine bool) {
+		for _, text := range []string{"1ms", "999999937ns", "n:700"} {
+			for i := range 4 {
+				cfg := CoarseConfig{Window: mustWindow(t, text), Fine: fine, Memory: 1600, Refresh: i&1 != 0, Limit: i / 2 << 20}
+				s := check.RandomPackets(53, 6000, check.Clocks(100_000)["jumps"])
+				whole, cut := newCoarse(t, cfg), newCoarse(t, cfg)
+				want := s.Verdicts(whole, 1000)
+				rng := rand.New(rand.NewPCG(54, 54))
+				for at := 0; at < len(want); {
+					to := min(at+rng.IntN(1000), len(want))
+					part := s.Part(at, to)
+					if !slices.Equal(part.Verdicts(cut, 300), want[at:to]) {
+						t.Fatalf("%s: other verdicts from %d on", text, at)
+					}
+					at = to
+					cut = check.Restart(t, cut, restorerOf(fine))
 				}
-				at = to
-				cut = check.Restart(t, cut, RestoreCoarse)
-			}
-			if cut.Stats() != whole.Stats() {
-				t.Errorf("%s: %+v, want %+v", text, cut.Stats(), whole.Stats())
+				if cut.Stats() != whole.Stats() {
+					t.Errorf("%s: %+v, want %+v", text, cut.Stats(), whole.Stats())
+				}
 			}
 		}
+	})
+}
+
+func restorerOf(fine bool) func(io.Reader, snapshot.RestoreConfig) (*Coarse, error) {
+	if fine {
+		return RestoreFine
 	}
+	return RestoreCoarse
+}
+
+// TestCoarseOtherKind: a snapshot of other cells is refused, and the error names both.
+func TestCoarseOtherKind(t *testing.T) {
+	forCoarse(t, func(t *testing.T, fine bool) {
+		f := newCoarse(t, CoarseConfig{Window: Window{Duration: time.Millisecond}, Fine: fine, Memory: 6400})
+		saved := check.Saved(t, f)
+		_, err := restorerOf(!fine)(bytes.NewReader(saved), snapshot.RestoreConfig{Secret: check.SavedSecret, Label: check.SavedLabel, Memory: math.MaxInt})
+		want := fmt.Sprintf("of a filter of kind %v, must be of kind %v", kindOfCoarse(fine), kindOfCoarse(!fine))
+		if !errors.Is(err, snapshot.ErrInvalid) || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	})
 }
 
 // smallCoarse returns a small filter, after some work.
 func smallCoarse(t testing.TB) *Coarse {
-	f := newCoarse(t, CoarseConfig{Window: Window{Duration: time.Millisecond}, Memory: 6400})
+	f := newCoarse(t, CoarseConfig{Window: Window{Duration: time.Millisecond}, Memory: 6400, Limit: 1 << 20})
 	check.RandomPackets(52, 1000, check.Clocks(100_000)["in order"]).Verdicts(f, 100)
 	return f
 }
@@ -343,5 +355,5 @@ func TestCoarseCopy(t *testing.T) {
 func TestCoarseState(t *testing.T) {
 	f := newCoarse(t, CoarseConfig{Window: Window{Duration: time.Millisecond}, Memory: 6400})
 	check.RandomPackets(82, 20_000, check.Clocks(100_000)["jumps"]).Verdicts(f, 1000)
-	check.State(t, "1ms", f, "c7cc378049a47078")
+	check.State(t, "1ms", f, "bfdab3ebdf69da24")
 }

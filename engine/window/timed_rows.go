@@ -30,7 +30,7 @@ func newTimedRows(lines int, window bool) (timedRows, error) {
 	return timedRows{arena, lines}, nil
 }
 
-// SpareLines returns how many of so many lines of a Timed with a window are spare.
+// SpareLines returns how many of so many lines of a Timed with a window, or of a Coarse, are spare.
 func SpareLines(lines int) int { return lines / sparePart }
 
 // rows returns the lines as the kernel wants them.

@@ -107,7 +107,7 @@ type compareFlags struct {
 }
 
 // usualMethods are the methods for traffic; measuringMethods are there for experiments.
-var usualMethods = []string{"auto", "timed", dedup.MethodCoarse, "exact"}
+var usualMethods = []string{"auto", dedup.MethodTimed, dedup.MethodFine, dedup.MethodCoarse, "exact"}
 
 func measuringMethods() []string {
 	return append(stream.Methods(), dedup.MethodTimers, dedup.MethodPartitioned)
@@ -151,14 +151,15 @@ func (f *compareFlags) check(cmd *cobra.Command, c *Common) error {
 
 // checkMeasuring rejects flags that do not fit a method for experiments.
 func (f *compareFlags) checkMeasuring(cmd *cobra.Command, method string, fpr float64) error {
-	stream, timers, coarse := stream.IsMethod(method), method == dedup.MethodTimers || method == dedup.MethodPartitioned, method == dedup.MethodCoarse
+	stream, timers := stream.IsMethod(method), method == dedup.MethodTimers || method == dedup.MethodPartitioned
+	least, coarse := dedup.CellsFPR(method)
 	switch {
 	case coarse && f.Window.None:
 		return fmt.Errorf("--method %s needs a window of time or of packets: --window 1ms or n:1000", method)
 	case coarse && f.Across:
 		return fmt.Errorf("--method %s does not know where packets were seen: it takes no --across", method)
-	case coarse && cmd.Flags().Changed("fpr") && fpr < window.CoarseFPR:
-		return fmt.Errorf("--method %s has a false positive rate of %.2g: it needs --fpr of at least that, or none", method, window.CoarseFPR)
+	case coarse && cmd.Flags().Changed("fpr") && fpr < least:
+		return fmt.Errorf("--method %s has a false positive rate of %.2g: it needs --fpr of at least that, or none", method, least)
 	case stream && !f.Window.None:
 		return fmt.Errorf("--method %s remembers recent packets without a window: it needs --window none", method)
 	case stream && (f.Across || f.Refresh):

@@ -244,7 +244,7 @@ func warnForgotten(e *Env, s *dedup.Summary, aboutTime ...string) {
 			s.EvictedLive, show.FlagBytes(s.SuggestedMemory)))
 	}
 	if s.LateForgotten > 0 {
-		if slices.Contains([]string{dedup.MethodTimers, dedup.MethodCoarse, dedup.MethodPartitioned}, s.Method) { // whatever its memory
+		if slices.Contains([]string{dedup.MethodTimers, dedup.MethodCoarse, dedup.MethodFine, dedup.MethodPartitioned}, s.Method) { // whatever its memory
 			aboutTime = append(aboutTime, "use --method timed")
 		}
 		e.Warn(lateWarning(&s.Late, aboutTime))

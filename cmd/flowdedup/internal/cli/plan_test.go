@@ -97,7 +97,7 @@ func TestPlanQuestions(t *testing.T) {
 		{"--window 5m --rate 1M --distinct 2M --refresh", "sliding", "timed", "flowdedup dedup --window 5m --refresh --memory 121MiB", 300e6},
 		{"--of src --window 1h --kind sliding --rate 1M --distinct 100k", "sliding", "sliding-rows", "flowdedup distinct --of src --every 1h --slide 1m --memory 2MiB", 3.6e9},
 		{"--window n:1000000 --distinct 30%", "count", "timed", "flowdedup dedup --window n:1000000 --memory 15MiB", 1e6},
-		{"--window n:1000 --kind jumping --fpr 1%", "jumping", "coarse", "flowdedup dedup --window n:1000 --method coarse --memory 11KiB", 1000},
+		{"--window n:1000 --kind jumping --fpr 1%", "jumping", "coarse", "flowdedup dedup --window n:1000 --method coarse --memory 7KiB", 1000},
 		{"--rate 400k --window 50ms --fpr 1e-4 --memory 256KiB", "sliding", "coarse", "flowdedup dedup --window 50ms --method coarse --memory 256KiB", 20_000},
 		{"--rate 400k --window 50ms --fpr 1e-4 --memory 16MiB", "sliding", "timed", "flowdedup dedup --window 50ms --memory 16MiB", 20_000},
 	}) {

@@ -33,8 +33,8 @@ type Config struct {
 	Digest   string // "aes" or "highway"
 	Secret   secret.Secret
 
-	// Method is "auto", "timed", MethodCoarse, "exact", MethodTimers, MethodPartitioned, or
-	// one of stream.Methods, which have no window.
+	// Method is "auto", MethodTimed, MethodFine, MethodCoarse, "exact", MethodTimers,
+	// MethodPartitioned, or one of stream.Methods, which have no window.
 	Method   string
 	Params   Params // of the method
 	Window   window.Window
@@ -97,7 +97,7 @@ func (c *Config) filter(inputBytes int64) (engine.PacketFilter, error) {
 	if c.Method == "exact" {
 		return window.NewExact(window.ExactConfig{Window: c.Window, Refresh: c.Refresh, Across: c.Across})
 	}
-	memory, limit := c.Memory, 0
+	memory, limit, cells := c.Memory, 0, c.cells()
 	if memory == 0 {
 		memory, limit = c.defaultMemory(inputBytes), layout.MemoryBudget()
 		if !c.Window.None {
@@ -105,8 +105,10 @@ func (c *Config) filter(inputBytes int64) (engine.PacketFilter, error) {
 		}
 	}
 	switch {
-	case c.coarse():
-		return window.NewCoarse(window.CoarseConfig{Window: c.Window, Memory: memory, Refresh: c.Refresh})
+	case cells != MethodTimed:
+		return window.NewCoarse(window.CoarseConfig{
+			Window: c.Window, Fine: cells == MethodFine, Memory: memory, Limit: limit, Refresh: c.Refresh,
+		})
 	case c.Method == MethodTimers:
 		return window.NewTimers(c.timers(memory))
 	case c.Method == MethodPartitioned:
@@ -125,19 +127,27 @@ func (c *Config) filter(inputBytes int64) (engine.PacketFilter, error) {
 
 // defaultMemory returns what the filter begins with where the user names nothing.
 func (c *Config) defaultMemory(inputBytes int64) int {
-	if c.Method == "auto" || c.Method == "timed" {
+	switch cells := c.cells(); {
+	case cells != MethodTimed:
+		return window.DefaultCoarseMemory(c.Window, cells == MethodFine, inputBytes)
+	case c.Method == "auto" || c.Method == MethodTimed:
 		return window.DefaultTimedMemory(c.Window, inputBytes)
 	}
 	return window.DefaultMemory(c.Window, inputBytes)
 }
 
-// coarse reports whether the filter has coarse rows. If the user bounds the memory and
-// accepts their false positive rate, they miss fewer copies in it than timed rows.
-func (c *Config) coarse() bool {
-	if c.Method != "auto" {
-		return c.Method == MethodCoarse
+// cells returns MethodCoarse or MethodFine if the filter has such cells, and else MethodTimed.
+// If the user accepts their false positive rate, they take less memory than timed ones.
+func (c *Config) cells() string {
+	switch {
+	case c.Method == MethodCoarse, c.Method == MethodFine:
+		return c.Method
+	case c.Method != "auto" || c.Window.None || c.Across || c.FPR < window.FineFPR:
+		return MethodTimed
+	case c.FPR < window.CoarseFPR:
+		return MethodFine
 	}
-	return c.Memory > 0 && c.FPR >= window.CoarseFPR && !c.Window.None && !c.Across
+	return MethodCoarse
 }
 
 // checkMemory returns an error that wraps engine.ErrMemory if the machine has less free

@@ -337,8 +337,10 @@ func (c *Config) restore(r io.Reader) (engine.PacketFilter, error) {
 	}
 	restore := snapshot.RestoreConfig{Secret: c.Secret, Label: c.label(), Memory: math.MaxInt}
 	switch {
-	case c.coarse():
+	case c.cells() == MethodCoarse:
 		return packetFilter(window.RestoreCoarse(r, restore))
+	case c.cells() == MethodFine:
+		return packetFilter(window.RestoreFine(r, restore))
 	case c.Method == MethodTimers:
 		return packetFilter(window.RestoreTimers(r, restore))
 	case c.Method == MethodPartitioned:

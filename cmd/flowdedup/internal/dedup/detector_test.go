@@ -65,7 +65,7 @@ func TestSavedStays(t *testing.T) {
 }
 
 // TestSavedMethods resumes filters of methods for experiments, and of coarse rows, which
-// --fpr chooses where --memory is given.
+// --fpr chooses.
 func TestSavedMethods(t *testing.T) {
 	for _, c := range []struct {
 		method, window string
@@ -75,7 +75,7 @@ func TestSavedMethods(t *testing.T) {
 	}{
 		{"timers", "1h", Params{"K": 4, "equal": 2}, 0, "timers"}, {"sbf", "none", Params{"K": 3, "P": 10, "Max": 3}, 0, "sbf"},
 		{"lru", "none", Params{"cells": 16}, 0, "lru"}, {"apbf", "1h", Params{"K": 9}, 0, "apbf"}, {"coarse", "1h", nil, 0, "coarse"}, {"auto", "1h", nil, 1e-6, "coarse"},
-		{"auto", "1h", nil, 8e-7, "timed"}, {"auto", "1h", nil, 0, "timed"}, {"auto", "none", nil, 1e-4, "timed"}, {"timed", "1h", nil, 1e-4, "timed"},
+		{"fine", "1h", nil, 0, "fine"}, {"auto", "1h", nil, 8e-7, "fine"}, {"auto", "1h", nil, 1e-9, "fine"}, {"auto", "1h", nil, 6e-10, "timed"}, {"auto", "1h", nil, 0, "timed"}, {"auto", "none", nil, 1e-4, "timed"}, {"timed", "1h", nil, 1e-4, "timed"},
 	} {
 		window, err := window.Parse(c.window)
 		if err != nil {

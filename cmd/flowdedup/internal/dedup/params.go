@@ -12,10 +12,13 @@ import (
 	"strings"
 )
 
-// The names of the methods of window.Timers, window.Coarse and window.Partitioned.
+// The names of the methods of window.Timed, window.Timers, window.Coarse, with either kind of
+// cells, and window.Partitioned.
 const (
+	MethodTimed       = "timed"
 	MethodTimers      = "timers"
 	MethodCoarse      = "coarse"
+	MethodFine        = "fine"
 	MethodPartitioned = "apbf"
 )
 
@@ -23,6 +26,18 @@ const (
 // chooses those that are missing. All are whole numbers, but for the P of rsbf, which is the
 // p* of its paper.
 type Params map[string]float64
+
+// CellsFPR returns the false positive rate of a method with coarse or fine cells, which has
+// no other, and false for other methods.
+func CellsFPR(method string) (fpr float64, has bool) {
+	switch method {
+	case MethodCoarse:
+		return window.CoarseFPR, true
+	case MethodFine:
+		return window.FineFPR, true
+	}
+	return 0, false
+}
 
 // methodParams returns the names of the parameters of a method; most have none.
 func methodParams(method string) []string {

@@ -51,8 +51,8 @@ func (c *Config) dedup(from *sizing.Candidate) []string {
 			words = append(words, "--param", params(from).String())
 		}
 		return append(words, c.bounds(from, c.FPR != 0)...)
-	case dedup.MethodCoarse:
-		words = append(words, "--method", dedup.MethodCoarse)
+	case dedup.MethodCoarse, dedup.MethodFine:
+		words = append(words, "--method", from.Method.Name)
 		return append(words, c.bounds(from, false)...)
 	case "exact":
 		return append(words, "--method", "exact")

@@ -1,0 +1,240 @@
+package theory
+
+import (
+	"math"
+	"sync"
+)
+
+// SpareRows is the model of rows with spare lines: lines of Cells cells, of which each Share
+// have a spare line of as many cells in common. An element that finds its line full of
+// elements of the last 1+Slack windows moves the last one to the spare line.
+//
+// New elements come to a line as a Poisson process, and each leaves it after 1+Slack windows.
+// So what a line gives to its spare line in a span follows from counting: the orders in which
+// the elements come that the span has, and leave that it does not keep, are all as likely. The
+// lines of a spare line are independent. An element is lost when as many come to its spare
+// line after it as that has cells.
+type SpareRows struct {
+	Cells int
+	Share int
+	Slack float64 // in windows
+}
+
+// Full returns the probability that a new element finds its line full, with so many new
+// elements a line in a window. Such elements also look in the spare line.
+func (s SpareRows) Full(load float64) float64 { return PoissonTail(s.Cells, load*(1+s.Slack)) }
+
+const (
+	spareSpans = 24 // parts of a window for which what lines give away is known
+	spareAges  = 32 // parts of a window for which losses are known
+	agesBeyond = 4  // such parts behind the window
+	betaSteps  = 48 // parts of a time between 0 and an age
+	// sureLoss is how many times Cells new elements a line in a window make it as good as
+	// sure that the oldest is lost.
+	sureLoss = 2
+)
+
+// Lost returns the probability that an element is lost after each of so many windows, from 0
+// to 9/8, with so many new elements a line in a window. It takes some milliseconds.
+func (s SpareRows) Lost(load float64) func(windows float64) float64 {
+	if load > float64(sureLoss*s.Cells) {
+		return s.lostAtOnce(load)
+	}
+	spills := spilledOf(s.Cells)
+	var others [spareSpans + 2][]float64 // [span][n]: that at least n come from other lines
+	for i := range others {
+		one := spills.during(load*(1+s.Slack), load*float64(i)/spareSpans)
+		others[i] = tailsOf(power(one, s.Share-1))
+	}
+	var ages [spareAges + agesBeyond + 1]float64
+	for i := range ages {
+		windows := float64(i) / spareAges
+		arrivals := load * windows
+		for n := s.Cells; n < min(spills.size, int(8*math.Sqrt(arrivals)+arrivals)+s.Cells+8); n++ {
+			ages[i] += events(n, arrivals) * s.lostAfter(n, windows, spills, others[:])
+		}
+	}
+	return func(windows float64) float64 { return interpolated(ages[:], windows*spareAges) }
+}
+
+// lostAtOnce is Lost for lines that are full so soon that their differences do not matter.
+// Then lines and their spare lines are queues, which elements leave in order.
+func (s SpareRows) lostAtOnce(load float64) func(windows float64) float64 {
+	room := float64(s.Cells) * (1 + 1/float64(s.Share))
+	return func(windows float64) float64 { return PoissonTail(int(room), load*windows) }
+}
+
+// lostAfter is the probability of being lost if n elements came to the line, at any times,
+// since: the one that is number Cells pushes the element out, and those after it push out
+// others.
+func (s SpareRows) lostAfter(n int, windows float64, spills *spilled, others [][]float64) (lost float64) {
+	need := s.Cells - (n - s.Cells)
+	if need <= 0 {
+		return 1
+	}
+	for i, p := range spills.pushes[n] {
+		rest := windows * (1 - (float64(i)+0.5)/betaSteps)
+		span := min(rest*spareSpans, spareSpans+1)
+		low := min(int(span), spareSpans)
+		part := span - float64(low)
+		lost += p * (others[low][need]*(1-part) + others[low+1][need]*part)
+	}
+	return lost
+}
+
+// interpolated returns what lies between two values, in proportion to their logarithms.
+func interpolated(values []float64, at float64) float64 {
+	low := min(max(int(at), 0), len(values)-2)
+	part := min(max(at-float64(low), 0), 1)
+	a, b := values[low], values[low+1]
+	if a <= 0 || b <= 0 {
+		return a*(1-part) + b*part
+	}
+	return math.Exp(math.Log(a)*(1-part) + math.Log(b)*part)
+}
+
+// spilled knows how many elements a line gives away, for a number of elements in it, of those
+// that will leave it, and of those that will come, in an order that is as likely as any.
+type spilled struct {
+	cells, size int
+	mutex       sync.Mutex
+	known       [][]float64
+	// pushes has when the element that is number cells of n comes, by parts of the time.
+	pushes [][betaSteps]float64
+}
+
+var allSpilled sync.Map // of *spilled by the number of cells
+
+// spilledOf returns the one of so many cells, which all share.
+func spilledOf(cells int) *spilled {
+	if known, ok := allSpilled.Load(cells); ok {
+		return known.(*spilled)
+	}
+	known, _ := allSpilled.LoadOrStore(cells, newSpilled(cells))
+	return known.(*spilled)
+}
+
+func newSpilled(cells int) *spilled {
+	size := (sureLoss + 2) * cells
+	s := &spilled{cells: cells, size: size, known: make([][]float64, 2*size*size*size), pushes: make([][betaSteps]float64, size)}
+	for n := cells; n < size; n++ {
+		before := 0.0
+		for i := range betaSteps {
+			until := atLeast(cells, n, float64(i+1)/betaSteps)
+			s.pushes[n][i], before = until-before, until
+		}
+	}
+	return s
+}
+
+// of returns the distribution of that number. The last entry stands for as many as there are
+// cells, or more.
+func (s *spilled) of(inside, leave, come int) []float64 {
+	known := &s.known[(inside*s.size+leave)*s.size+come]
+	if *known != nil {
+		return *known
+	}
+	out := make([]float64, s.cells+1)
+	*known = out
+	if come == 0 || inside+come <= s.cells {
+		out[0] = 1
+		return out
+	}
+	next := float64(come) / float64(come+leave)
+	spill := 0
+	if inside >= s.cells {
+		spill = 1
+	}
+	for k, p := range s.of(inside+1, leave, come-1) {
+		out[min(k+spill, s.cells)] += next * p
+	}
+	if leave > 0 {
+		for k, p := range s.of(inside-1, leave-1, come) {
+			out[k] += (1 - next) * p
+		}
+	}
+	return out
+}
+
+// during returns the distribution of how many elements a line with a mean number of elements
+// gives away while a mean number comes. Both are Poisson variables.
+func (s *spilled) during(inside, come float64) []float64 {
+	const negligible = 1e-11
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	out := make([]float64, s.cells+1)
+	stay, leave, arrive := s.events(max(0, inside-come)), s.events(min(inside, come)), s.events(come)
+	for staying, p := range stay {
+		for leaving, q := range leave {
+			if p*q < negligible || staying+leaving >= s.size {
+				continue
+			}
+			for coming, r := range arrive {
+				if r *= p * q; r < negligible {
+					continue
+				}
+				for k, share := range s.of(staying+leaving, leaving, coming) {
+					out[k] += r * share
+				}
+			}
+		}
+	}
+	return out
+}
+
+// events returns the probabilities of the numbers of events of a mean number.
+func (s *spilled) events(mean float64) []float64 {
+	p := make([]float64, s.size)
+	for n := range p {
+		p[n] = events(n, mean)
+	}
+	return p
+}
+
+// power returns the distribution of the sum of n variables. The last entry stands for all
+// above, too.
+func power(one []float64, n int) []float64 {
+	sum := make([]float64, len(one))
+	sum[0] = 1
+	for range n {
+		next := make([]float64, len(one))
+		for i, p := range sum {
+			for j, q := range one {
+				next[min(i+j, len(one)-1)] += p * q
+			}
+		}
+		sum = next
+	}
+	return sum
+}
+
+// tailsOf returns the probability of at least n, for each n.
+func tailsOf(p []float64) []float64 {
+	tails := make([]float64, len(p))
+	sum := 0.0
+	for n := len(p) - 1; n >= 0; n-- {
+		sum += p[n]
+		tails[n] = sum
+	}
+	return tails
+}
+
+// events is the probability of n events of a mean number, which may be 0.
+func events(n int, mean float64) float64 {
+	switch {
+	case mean > 0:
+		return poisson(float64(n), mean)
+	case n == 0:
+		return 1
+	}
+	return 0
+}
+
+// atLeast is the probability of at least k heads in n tosses.
+func atLeast(k, n int, chance float64) (p float64) {
+	tail := newBinomialTail(float64(n), chance)
+	for range k {
+		p = tail.next()
+	}
+	return p
+}

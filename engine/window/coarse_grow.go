@@ -1,0 +1,173 @@
+package window
+
+import (
+	"errors"
+
+	"github.com/flowdedup/flowdedup/asm/line"
+	"github.com/flowdedup/flowdedup/engine/theory"
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+// coarseShape says how many elements lines of coarse cells hold. A filter grows when a line
+// has more than most live elements on average, to as many lines as hold what a window needs
+// at full. Twelve cells and one spare line in 13 miss 2e-6 of the copies, of ages that are
+// spread evenly over the window, at 6.6 live elements a line, and 2e-5 at 7. Fifteen cells
+// miss as many at 8.9 and 9.3 (TestCoarseSpare).
+type coarseShape struct {
+	method     string
+	fpr        float64
+	cells      int
+	most, full float64
+}
+
+var (
+	coarseCells = coarseShape{"coarse", CoarseFPR, layout.CoarseCells, 8.8, 8.3}
+	fineCells   = coarseShape{"fine", FineFPR, layout.FineCells, 6.6, 6.2}
+)
+
+func coarseShapeOf(fine bool) *coarseShape {
+	if fine {
+		return &fineCells
+	}
+	return &coarseCells
+}
+
+// lines returns how many lines hold so many live elements, spare ones included.
+func (s *coarseShape) lines(live float64) int {
+	const most = 1 << 40
+	lines := min(live/s.full, most)
+	return max(1, int(lines*sparePart/(sparePart-1))+1)
+}
+
+// CoarseModel returns the model of the rows of a Coarse. Ticks round times down, so a window
+// of some ticks reaches half a tick farther on average.
+func CoarseModel(w Window, fine bool) theory.SpareRows {
+	_, window := coarseTicks(w, fine)
+	slack := float64(window/slackPart) + 0.5
+	return theory.SpareRows{Cells: coarseShapeOf(fine).cells, Share: sparePart - 1, Slack: slack / float64(window)}
+}
+
+// mostCoarseDefault holds four million elements. A filter that begins smaller needs to grow
+// twice for a minute of a million packets a second. One that begins larger, and is still
+// there beside the one that it grew to, takes more than it saves.
+const mostCoarseDefault = 48 << 20
+
+// DefaultCoarseMemory is DefaultTimedMemory for Coarse, of which each packet takes less, and
+// 48 MiB at most.
+func DefaultCoarseMemory(w Window, fine bool, inputBytes int64) int {
+	shape := coarseShapeOf(fine)
+	of := func(packets float64) int { return shape.lines(packets) * layout.LineSize }
+	return min(mostCoarseDefault, defaultMemory(w, inputBytes, of))
+}
+
+// coarseGrowth is growth for a Coarse.
+type coarseGrowth struct {
+	limit     int    // what all rows may take, in bytes; 0 for a filter that does not grow
+	at        uint64 // the position from which on the filter grows, or 0
+	lines     int    // to which it grows then
+	next      *preparedRows
+	older     []olderRows // the latest first
+	rows      []line.CoarseRows
+	whenReady bool
+	refused   bool // the system had no memory when the filter would have grown
+}
+
+// coarse returns the lines as the kernel of coarse rows wants them.
+func (r *timedRows) coarse() line.CoarseRows {
+	all := r.arena.Lines()
+	return line.CoarseRows{Lines: all[:r.lines:r.lines], Spare: all[r.lines:]}
+}
+
+// GrowWhenReady is as Timed.GrowWhenReady.
+func (c *Coarse) GrowWhenReady() { c.growth.whenReady = true }
+
+// close returns all memory but that of the current rows.
+func (g *coarseGrowth) close() error {
+	err := g.next.close()
+	for i := range g.older {
+		err = errors.Join(err, g.older[i].arena.Close())
+	}
+	g.next, g.older, g.rows = nil, nil, nil
+	return err
+}
+
+// beginBlock begins a block at the present position. There the filter grows, ends older
+// rows, and plans growth. So verdicts do not depend on how a stream is cut into calls.
+func (c *Coarse) beginBlock() {
+	g := &c.growth
+	if g.at != 0 && g.at <= c.position && (!g.whenReady || g.next.ready()) {
+		c.grow()
+	}
+	for len(g.older) > 0 && c.past(g.older[len(g.older)-1].since) {
+		c.endOldest()
+	}
+	c.blockEnd = c.position + blockLength(c.lines)
+	most := coarseShapeOf(c.params.Fine).most * float64(c.rows.lines)
+	if g.limit == 0 || g.at != 0 || g.refused || float64(c.workingSet.current()) <= most {
+		return
+	}
+	if lines := c.nextLines(); lines > 0 {
+		g.at, g.lines = c.position+uint64(growLead(c.lines)), lines
+		g.next = prepareRows(lines)
+	}
+}
+
+// nextLines returns how many lines the filter grows to, spare ones included: 0 if it cannot.
+func (c *Coarse) nextLines() int {
+	g := &c.growth
+	least := int(leastGrowth * float64(c.lines))
+	room := (g.limit - c.memory) / layout.LineSize
+	if len(g.older) == maxOlder || least > room {
+		return 0
+	}
+	need := coarseShapeOf(c.params.Fine).lines(float64(c.workingSet.need()))
+	return min(max(least, need), room)
+}
+
+// grow makes the larger rows the current ones. The filter stays as it is if there is no
+// memory.
+func (c *Coarse) grow() {
+	g, next := &c.growth, c.growth.next
+	g.at, g.lines, g.next = 0, 0, nil
+	<-next.done
+	next.stop()
+	if next.err != nil {
+		g.refused = true
+		return
+	}
+	m := &c.workingSet
+	g.older = append([]olderRows{{c.rows, m.clock.latest(sizeOf(c.kind)), m.clock.taken, m.late.total}}, g.older...)
+	c.rows = next.rows
+	m.begin(m.clock.now)
+	c.rowsChanged()
+}
+
+// past reports whether the stream is so far from a time, before or after it, that nothing
+// from then can have a copy, even if some elements are late by the slack.
+func (c *Coarse) past(since int64) bool {
+	size := uint64(sizeOf(c.kind))
+	now, least := c.workingSet.clock.now, size+2*(size/slackPart)
+	return now > since && uint64(now)-uint64(since) > least || now < since && uint64(since)-uint64(now) > least
+}
+
+// endOldest returns the memory of the oldest rows.
+func (c *Coarse) endOldest() {
+	g := &c.growth
+	last := len(g.older) - 1
+	go g.older[last].arena.Close() // packets do not wait for that; it does not fail
+	g.older = g.older[:last]
+	c.rowsChanged()
+}
+
+// rowsChanged sets what follows from the rows.
+func (c *Coarse) rowsChanged() {
+	g := &c.growth
+	g.refused = false
+	g.rows = g.rows[:0]
+	c.lines = len(c.rows.arena.Lines())
+	c.memory = c.rows.arena.Bytes()
+	for i := range g.older {
+		g.rows = append(g.rows, g.older[i].coarse())
+		c.memory += g.older[i].arena.Bytes()
+	}
+}
