@@ -17,7 +17,6 @@ import (
 	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/stream"
-	"github.com/flowdedup/flowdedup/engine/window"
 )
 
 // Common are the flags of every command on packets.
