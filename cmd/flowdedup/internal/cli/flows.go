@@ -56,6 +56,8 @@ type flowsFlags struct {
 	reports      string
 	state        string
 	stateEvery   time.Duration
+
+	stateMismatch mismatchFlag
 }
 
 func newFlows(e *env) *cobra.Command {
@@ -133,7 +135,7 @@ func (f *flowsFlags) run(cmd *cobra.Command, e *env, args []string) error {
 	e.quiet = f.quiet
 	cfg := flows.Config{
 		Inputs: inputs, Listen: f.listen.datagrams, Streams: f.listen.streams, Sockets: min(runtime.GOMAXPROCS(0), maxFlowSockets), Format: f.format, Map: f.mapping, Times: f.times, Inner: f.inner, KeyGiven: cmd.Flags().Changed("key"), Policy: f.policy, Window: f.window,
-		Output: f.output, CSV: f.csv, Rotate: f.rotate.options(), Relay: f.relay, Spoof: f.spoof, Inspect: f.inspect, State: f.state, StateEvery: f.stateEvery, Log: e.logger(),
+		Output: f.output, CSV: f.csv, Rotate: f.rotate.options(), Relay: f.relay, Spoof: f.spoof, Inspect: f.inspect, State: f.state, StateEvery: f.stateEvery, BeginAnew: f.stateMismatch.begins(), Log: e.logger(),
 		Match: match.Config{
 			Key: f.key, Points: f.points, NAT: f.nat, OwnerTimeout: f.ownerTimeout, Prefer: f.prefer.exporters,
 			PreferSampling: f.prefer.sampling, Memory: f.memory, Secret: f.secret,

@@ -77,13 +77,14 @@ func (f *flowsFlags) registerFlows(cmd *cobra.Command) {
 	fs.Var(newParsed(&f.memory, "64MiB", "size", parseMemory), "memory", "memory for flows: 200MB hold ten million")
 	f.stateEvery = time.Minute
 	fs.Var(newParsed(&f.stateEvery, "1m", "duration", parseEvery), "state-every", "how often to save the state, besides at the end")
-	groupAdvanced.add(fs, "state-every", "owner-timeout", "start-delta", "duration-delta", "packets-delta", "bytes-delta", "memory")
+	f.stateMismatch.register(fs)
+	groupAdvanced.add(fs, "state-every", "state-mismatch", "owner-timeout", "start-delta", "duration-delta", "packets-delta", "bytes-delta", "memory")
 	completeKeys(cmd, keysOfRecords)
 	completeWords(cmd, map[string][]string{
 		"listen": {":2055", ":4739", ":6343", "tcp-listen://:4739"}, "format": flows.Formats(), "policy": flows.Policies(),
 		"key": {"flow", "biflow", "flow+vlan", "flow+vrf", "flow+tos"}, "point": {"exporter", "direction", "interface", "same"},
 		"prefer": {"sampling"}, "window": {"10s", "1m"}, "owner-timeout": {"2m", "10m"}, "memory": {"64MiB", "200MB", "1GiB"},
-		"to": {"udp://"},
+		"to": {"udp://"}, "state-mismatch": mismatches,
 	})
 }
 

@@ -247,36 +247,57 @@ func checkFlowsState(t *testing.T, policy, otherPolicy string) {
 	lines := strings.SplitAfter(goflowLines, "\n")
 	state := filepath.Join(t.TempDir(), "state")
 	one, other := tempFile(t, "1.json", lines[0]), tempFile(t, "2.json", lines[1])
-	runFlows(t, exitDone, one, "--state", state, "--policy", policy)
+	runFlows(t, exitDone, one, "--state", state, "--policy", policy, "--memory", "1MiB")
+	first := mustReadFile(t, state)
 	if info, err := os.Stat(state); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}
-	if r, _ := runFlows(t, exitDone, other, "--state", state, "--policy", policy); r.Copies != 1 || len(r.Points) != 2 || r.Matrix[0].Original != "192.0.2.1" {
+	if r, _ := runFlows(t, exitDone, other, "--state", state, "--policy", policy, "--memory", "1MiB"); r.Copies != 1 || len(r.Points) != 2 || r.Matrix[0].Original != "192.0.2.1" {
 		t.Errorf("%+v", r)
 	}
 	whole := mustReadFile(t, state)
-	for name, args := range map[string][]string{
-		"key": {"--policy", policy, "--key", "biflow"}, "point": {"--policy", policy, "--point", "direction"}, "policy": {"--policy", otherPolicy},
-	} {
-		if _, stderr, code := run(append([]string{"flows", one, "--state", state}, args...)...); code != exitFailed || !strings.Contains(stderr, "cannot be resumed") {
-			t.Errorf("another %s: exit code %d: %s", name, code, stderr)
+	check := func(name string, content []byte, args ...string) {
+		t.Helper()
+		if err := os.WriteFile(state, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		args = append([]string{"flows", one, "--memory", "1MiB", "--state", state}, args...)
+		if _, stderr, code := run(args...); code != exitUsage || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "--state "+state+": cannot be resumed") {
+			t.Errorf("%s: exit code %d: %s", name, code, stderr)
+		}
+		if now := mustReadFile(t, state); !bytes.Equal(now, content) {
+			t.Errorf("%s: the file was changed", name)
+		}
+		if _, stderr, code := run(append(args, "--state-mismatch", "begin")...); code != exitDone || !strings.Contains(stderr, state+".mismatch_001") {
+			t.Errorf("%s: begun anew: exit code %d: %s", name, code, stderr)
+		}
+		if kept := mustReadFile(t, state+".mismatch_001"); !bytes.Equal(kept, content) {
+			t.Errorf("%s: the file was not kept", name)
+		}
+		if err := os.Remove(state + ".mismatch_001"); err != nil {
+			t.Error(err)
+		}
+		if _, stderr, code := run(args...); code != exitDone {
+			t.Errorf("%s: what was begun anew is not resumed: %s", name, stderr)
 		}
 	}
+	check("another key", whole, "--policy", policy, "--key", "biflow")
+	check("another point", whole, "--policy", policy, "--point", "direction")
+	check("another policy", whole, "--policy", otherPolicy)
 	for at := 0; at < len(whole); at += 1 + len(whole)/50 {
 		damaged := bytes.Clone(whole)
 		damaged[at] ^= 1
-		if err := os.WriteFile(state, damaged, 0o600); err != nil {
+		check(fmt.Sprint("byte ", at), damaged, "--policy", policy)
+	}
+	check("half of it", whole[:len(whole)/2], "--policy", policy)
+	for _, memory := range []string{"2MiB", "512KiB"} {
+		if err := os.WriteFile(state, first, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, stderr, code := run("flows", one, "--state", state, "--policy", policy); code != exitFailed || strings.Count(stderr, "\n") != 1 {
-			t.Errorf("byte %d: exit code %d: %s", at, code, stderr)
+		r, stderr := runFlows(t, exitDone, other, "--state", state, "--policy", policy, "--memory", memory)
+		if r.Copies != 1 || !strings.Contains(stderr, "flows keep the memory that they were saved with") {
+			t.Errorf("--memory %s: %+v: %s", memory, r, stderr)
 		}
-	}
-	if err := os.WriteFile(state, whole[:len(whole)/2], 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, stderr, code := run("flows", one, "--state", state, "--policy", policy); code != exitFailed || strings.Count(stderr, "\n") != 1 {
-		t.Errorf("half of it: exit code %d: %s", code, stderr)
 	}
 }
 

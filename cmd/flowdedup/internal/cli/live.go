@@ -42,7 +42,7 @@ type liveFlags struct {
 	slide                       time.Duration
 	state                       string
 	stateEvery                  time.Duration
-	stateMismatch               string
+	stateMismatch               mismatchFlag
 	user                        string
 	notPromiscuous              bool
 	packets                     uint64
@@ -163,8 +163,7 @@ func (f *liveFlags) register(cmd *cobra.Command) {
 	fs.Var(newParsed(&f.slide, "1m", "duration", parseDelay), "slide", "report the past --every this often (0: never)")
 	fs.StringVar(&f.state, "state", "", "save the run to `FILE`, and resume from it")
 	fs.Var(newParsed(&f.stateEvery, "1m", "duration", parseEvery), "state-every", "how often to save the state, besides at the end")
-	f.stateMismatch = "refuse"
-	fs.Var(newParsed(&f.stateMismatch, "refuse", "what", oneOf("refuse", "begin")), "state-mismatch", "what a state of other settings does: refuse,\nor begin anew and keep it under another name")
+	f.stateMismatch.register(fs)
 	fs.StringVarP(&f.user, "user", "Z", "", "become user `NAME` (or UID, UID:GID) once interfaces are open")
 	fs.Uint64VarP(&f.packets, "count", "c", 0, "stop after `N` packets")
 	fs.Var(newParsed(&f.duration, "", "duration", parseDelay), "duration", "stop after this time")
@@ -178,7 +177,7 @@ func (f *liveFlags) register(cmd *cobra.Command) {
 	groupAdvanced.add(fs, "distinct-memory", "state-every", "state-mismatch", "user")
 	completeCompare(cmd)
 	completeKeys(cmd, keysOfPackets)
-	completeWords(cmd, map[string][]string{"log": {"text", "json"}, "fanout": fanouts, "capture": captures, "filter": filterWords, "state-mismatch": {"refuse", "begin"}, "learn": {"10s", "1m"}, "learn-every": {"1h", "1d"}, "distinct-memory": {"256MiB", "1GiB"}})
+	completeWords(cmd, map[string][]string{"log": {"text", "json"}, "fanout": fanouts, "capture": captures, "filter": filterWords, "state-mismatch": mismatches, "learn": {"10s", "1m"}, "learn-every": {"1h", "1d"}, "distinct-memory": {"256MiB", "1GiB"}})
 	fs.Lookup("interface").Usage = "capture from `IFACE`, any, an address or a mirror target; may be repeated"
 	for name, complete := range map[string]cobra.CompletionFunc{"interface": completeSources, "forward": completeInterfaces} {
 		if err := cmd.RegisterFlagCompletionFunc(name, complete); err != nil {
@@ -327,7 +326,7 @@ func (f *liveFlags) config(cmd *cobra.Command) live.Config {
 		},
 		Save: f.save.to, Sensor: cmp.Or(f.save.sensor, f.token.Site, hostSensor()),
 		Output: f.output, Duplicates: f.duplicates, Forward: f.forward, Rotate: f.rotate.options(),
-		Reports: f.reports, Slide: f.slide, State: f.state, StateEvery: f.stateEvery, BeginAnew: f.stateMismatch == "begin", KeyGiven: cmd.Flags().Changed("key") || f.hub != "",
+		Reports: f.reports, Slide: f.slide, State: f.state, StateEvery: f.stateEvery, BeginAnew: f.stateMismatch.begins(), KeyGiven: cmd.Flags().Changed("key") || f.hub != "",
 		User: f.user, Packets: f.packets, Duration: f.duration, Learn: f.learnConfig(),
 	}
 }

@@ -70,6 +70,8 @@ type Config struct {
 	// State is the file that the run is saved to, and resumed from, "" for none.
 	State      string
 	StateEvery time.Duration
+	// BeginAnew sets a state aside that cannot be resumed.
+	BeginAnew bool
 	// Status gets the summary so far once a second; nil is none.
 	Status func(*Summary)
 	Log    *slog.Logger

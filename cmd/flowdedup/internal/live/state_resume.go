@@ -28,7 +28,7 @@ func (r *runner) resume(ctx context.Context) error {
 	if !cfg.BeginAnew || !errors.Is(err, ErrState) {
 		return err
 	}
-	aside, failed := setAside(cfg.State)
+	aside, failed := outfile.SetAside(cfg.State)
 	if failed != nil {
 		return errors.Join(err, failed)
 	}
@@ -52,22 +52,6 @@ func (r *runner) closeFilter() error {
 	r.phase.Store(nil)
 	r.reports = nil
 	return errors.Join(errs...)
-}
-
-// setAside gives a state file another name, which no file has, and returns it.
-func setAside(name string) (string, error) {
-	for number := 1; ; number++ {
-		aside := fmt.Sprintf("%s.mismatch_%03d", name, number)
-		switch err := os.Link(name, aside); {
-		case errors.Is(err, os.ErrExist):
-			continue
-		case errors.Is(err, errors.ErrUnsupported), errors.Is(err, os.ErrPermission): // no hard links here
-			return aside, os.Rename(name, aside)
-		case err != nil:
-			return "", err
-		}
-		return aside, os.Remove(name)
-	}
 }
 
 // resumeFrom makes the filter and the counters from the state file if it exists. The secret
