@@ -14,3 +14,15 @@ func Shift(t, d int64) int64 {
 		return sum
 	}
 }
+
+// Since returns t - u, or the longest or shortest time that 64 bits hold, in nanoseconds.
+func Since(t, u int64) int64 {
+	switch d := t - u; {
+	case t >= u && d < 0:
+		return math.MaxInt64
+	case t < u && d >= 0:
+		return math.MinInt64
+	default:
+		return d
+	}
+}

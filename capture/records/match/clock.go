@@ -31,7 +31,7 @@ func (c *clock) see(r *records.Record) {
 	if r.Received == 0 || r.Exported == 0 || r.Exported == c.last || r.Exported == r.Received {
 		return
 	}
-	behind := r.Received - r.Exported // both are positive
+	behind := records.Since(r.Received, r.Exported)
 	if behind > mostBehind || behind < -mostBehind {
 		return
 	}

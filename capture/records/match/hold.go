@@ -3,6 +3,7 @@ package match
 import (
 	"slices"
 	"time"
+	"unsafe"
 
 	"github.com/flowdedup/flowdedup/capture/records"
 )
@@ -37,8 +38,9 @@ type HoldConfig struct {
 	Merge bool
 	// Mark keeps copies too.
 	Mark bool
-	// Limit is how many records wait at most.
-	Limit int
+	// Memory bounds what waits, in bytes. Beyond it records are emitted before Window is over.
+	// A record waits in any case.
+	Memory int
 	// Emit takes records in the order in which they came.
 	Emit func(*Held) error
 }
@@ -52,15 +54,37 @@ type Hold struct {
 	next   uint64 // number of the next record
 	latest map[uint64]uint64
 	now    int64
+	// spare are buffers of records that were emitted, extra the bytes of all buffers.
+	spare []buffers
+	extra int
+	early uint64
 }
 
-// firstHeld is how many records a Hold has room for at first.
-const firstHeld = 1 << 8
+// buffers are what a record takes besides its place in the ring.
+type buffers struct {
+	line   []byte
+	seenBy []Sighting
+}
+
+func (b *buffers) bytes() int { return cap(b.line) + cap(b.seenBy)*int(unsafe.Sizeof(Sighting{})) }
+
+const (
+	// firstHeld is how many records a Hold has room for at first.
+	firstHeld = 1 << 4
+	// heldCost is what a record takes in the ring and in the map.
+	heldCost = int(unsafe.Sizeof(Held{})) + 48
+)
 
 // NewHold makes a Hold without records.
 func NewHold(cfg HoldConfig) *Hold {
 	return &Hold{cfg: cfg, ring: make([]Held, firstHeld), latest: map[uint64]uint64{}}
 }
+
+// Bytes returns the memory of what waits.
+func (h *Hold) Bytes() int { return len(h.ring)*heldCost + h.extra }
+
+// Early returns how many records were emitted before their time, for want of memory.
+func (h *Hold) Early() uint64 { return h.early }
 
 // Add takes a batch with what a judge said about it.
 func (h *Hold) Add(b *records.Batch, verdicts []records.Verdict, judgments []Judgment) error {
@@ -124,31 +148,76 @@ func (h *Hold) emit() error {
 		delete(h.latest, held.flow)
 	}
 	h.head++
-	return h.cfg.Emit(held)
+	err := h.cfg.Emit(held)
+	h.spare = append(h.spare, buffers{held.Line, held.SeenBy})
+	held.Line, held.SeenBy = nil, nil
+	return err
+}
+
+// emitEarly emits the first record before its time.
+func (h *Hold) emitEarly() error {
+	h.early++
+	return h.emit()
 }
 
 func (h *Hold) keep(b *records.Batch, r *records.Record, verdict records.Verdict, j *Judgment) error {
-	if h.next-h.head == uint64(max(h.cfg.Limit, 1)) {
-		if err := h.emit(); err != nil {
-			return err
-		}
-	}
-	if h.next-h.head == uint64(len(h.ring)) {
-		h.grow()
-	}
-	held := &h.ring[h.next&uint64(len(h.ring)-1)]
-	*held = Held{
-		Record: *r, Kind: b.Kind, Verdict: verdict, Line: held.Line[:0], Of: j.Of, flow: j.Flow, due: h.now + int64(h.cfg.Window),
-		SeenBy: append(held.SeenBy[:0], Sighting{j.Point, r.Ingress, r.Egress}),
-	}
+	var line []byte
 	if b.Kind == records.JSON || b.Kind == records.CSV {
-		held.Line = append(held.Line, b.Raw[r.Offset:r.Offset+r.Length]...)
+		line = b.Raw[r.Offset : r.Offset+r.Length]
+	}
+	if err := h.makeRoom(len(line)); err != nil {
+		return err
+	}
+	own := h.buffers()
+	h.extra -= own.bytes()
+	own.line = append(own.line[:0], line...)
+	own.seenBy = append(own.seenBy[:0], Sighting{j.Point, r.Ingress, r.Egress})
+	h.extra += own.bytes()
+	h.ring[h.next&uint64(len(h.ring)-1)] = Held{
+		Record: *r, Kind: b.Kind, Verdict: verdict, Line: own.line, Of: j.Of, flow: j.Flow,
+		due: records.Shift(h.now, int64(h.cfg.Window)), SeenBy: own.seenBy,
 	}
 	if verdict == records.Keep {
 		h.latest[j.Flow] = h.next
 	}
 	h.next++
 	return nil
+}
+
+// makeRoom makes room for a record with a line of that size.
+func (h *Hold) makeRoom(line int) error {
+	if h.next-h.head == uint64(len(h.ring)) {
+		// While the ring grows, both are there.
+		if 3*len(h.ring)*heldCost+h.extra <= h.cfg.Memory {
+			h.grow()
+		} else if err := h.emitEarly(); err != nil {
+			return err
+		}
+	}
+	for h.Bytes()+line > h.cfg.Memory {
+		if n := len(h.spare); n > 0 {
+			h.extra -= h.spare[n-1].bytes()
+			h.spare[n-1] = buffers{}
+			h.spare = h.spare[:n-1]
+			continue
+		}
+		if h.head == h.next {
+			return nil
+		}
+		if err := h.emitEarly(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// buffers returns those of a record that was emitted, if there are any.
+func (h *Hold) buffers() (b buffers) {
+	if n := len(h.spare); n > 0 {
+		b, h.spare[n-1] = h.spare[n-1], buffers{}
+		h.spare = h.spare[:n-1]
+	}
+	return b
 }
 
 func (h *Hold) grow() {
@@ -168,7 +237,9 @@ func (h *Hold) copied(r *records.Record, j *Judgment) {
 	held := &h.ring[n&uint64(len(h.ring)-1)]
 	held.Copies++
 	if s := (Sighting{j.Point, r.Ingress, r.Egress}); !slices.Contains(held.SeenBy, s) && len(held.SeenBy) < maxSightings {
+		before := cap(held.SeenBy)
 		held.SeenBy = append(held.SeenBy, s)
+		h.extra += (cap(held.SeenBy) - before) * int(unsafe.Sizeof(s))
 	}
 	if h.cfg.Merge && sameSlice(&held.Record, r) {
 		held.Record.Packets = max(held.Record.Packets, r.Packets)
@@ -183,6 +254,6 @@ const maxSightings = 64
 // sameSlice reports whether two records last about as long, so that their counters are of
 // the same packets.
 func sameSlice(a, b *records.Record) bool {
-	one, other := a.End-a.Start, b.End-b.Start
-	return max(one, other)-min(one, other) <= int64(nearby+a.Precision+b.Precision)
+	one, other := records.Since(a.End, a.Start), records.Since(b.End, b.Start)
+	return records.Since(max(one, other), min(one, other)) <= int64(nearby+a.Precision+b.Precision)
 }

@@ -269,7 +269,7 @@ func TestNoAllocation(t *testing.T) {
 			for n := range 30 {
 				b.Records = append(b.Records, rec(1+n%2, netip.AddrPortFrom(netip.MustParseAddr("10.0.0.1"), uint16(n/2)).String(), server, 6, 0, 1))
 			}
-			h := NewHold(HoldConfig{Limit: 1000, Emit: func(*Held) error { return nil }})
+			h := NewHold(HoldConfig{Memory: 1 << 20, Emit: func(*Held) error { return nil }})
 			judge := func() {
 				verdicts, judgments := j.Judge(&b)
 				if err := h.Add(&b, verdicts, judgments); err != nil {
@@ -306,12 +306,12 @@ func TestHold(t *testing.T) {
 		bytes  uint64 // of the first
 		seen   int
 	}{
-		"held":        {HoldConfig{Window: time.Hour, Limit: 100}, []int{2, 1, 0}, 1000, 3},
-		"not held":    {HoldConfig{Limit: 100}, []int{0, 0, 0}, 1000, 1},
-		"for a while": {HoldConfig{Window: 10 * time.Second, Limit: 100}, []int{2, 1, 0}, 1000, 3},
-		"merged":      {HoldConfig{Window: time.Hour, Merge: true, Limit: 100}, []int{2, 1, 0}, 2000, 3},
-		"marked":      {HoldConfig{Window: time.Hour, Mark: true, Limit: 100}, []int{2, 0, 0, 1, 0, 0}, 1000, 3},
-		"no room":     {HoldConfig{Window: time.Hour, Limit: 1}, []int{2, 1, 0}, 1000, 3},
+		"held":        {HoldConfig{Window: time.Hour, Memory: 1 << 20}, []int{2, 1, 0}, 1000, 3},
+		"not held":    {HoldConfig{Memory: 1 << 20}, []int{0, 0, 0}, 1000, 1},
+		"for a while": {HoldConfig{Window: 10 * time.Second, Memory: 1 << 20}, []int{2, 1, 0}, 1000, 3},
+		"merged":      {HoldConfig{Window: time.Hour, Merge: true, Memory: 1 << 20}, []int{2, 1, 0}, 2000, 3},
+		"marked":      {HoldConfig{Window: time.Hour, Mark: true, Memory: 1 << 20}, []int{2, 0, 0, 1, 0, 0}, 1000, 3},
+		"no room":     {HoldConfig{Window: time.Hour, Memory: 1}, []int{2, 1, 0}, 1000, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var copies []int

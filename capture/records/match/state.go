@@ -81,6 +81,7 @@ func (j *Judge) Restore(from json.RawMessage, r io.Reader, most int) error {
 			return err
 		}
 	}
+	j.points.most = max(j.points.most, len(s.Points)) // flows are told by them
 	for _, name := range s.Points {
 		if !j.points.add(name) {
 			return fmt.Errorf("%w: it is damaged", ErrState)

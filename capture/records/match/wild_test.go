@@ -1,6 +1,7 @@
 package match
 
 import (
+	"bytes"
 	"math"
 	"testing"
 	"time"
@@ -23,5 +24,89 @@ func TestWildClock(t *testing.T) {
 	}
 	if c.n == 0 {
 		t.Error("no message counts")
+	}
+}
+
+// TestWildPairs has records whose times and counters are as far apart as numbers can be. They
+// do not match, though their differences are small in 64 bits.
+func TestWildPairs(t *testing.T) {
+	plain := rec(1, client, server, 6, 0, 9)
+	for name, far := range map[string]func(r *records.Record){
+		"bytes":   func(r *records.Record) { r.Bytes = math.MaxUint64 },
+		"packets": func(r *records.Record) { r.Packets = math.MaxUint64 },
+		"start":   func(r *records.Record) { r.Start, r.End = math.MinInt64, math.MinInt64 },
+	} {
+		first, second := plain, rec(2, client, server, 6, 0, 9)
+		first.Bytes, first.Packets = 0, 0
+		second.Bytes, second.Packets = 0, 0
+		if name == "start" {
+			first.Start, first.End = math.MaxInt64, math.MaxInt64
+		}
+		far(&second)
+		j, err := New(Config{Memory: 1 << 16, Pairs: &Deltas{Start: time.Second, Duration: time.Second, Packets: 5, Bytes: 5}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		verdicts, _ := j.Judge(&records.Batch{Records: []records.Record{first, second}})
+		if verdicts[0] != records.Keep || verdicts[1] == records.Copy {
+			t.Errorf("%s: %v", name, verdicts)
+		}
+		if err := j.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestWildSlices has records of any duration for slices of one flow: only those that last about
+// as long are of the same packets.
+func TestWildSlices(t *testing.T) {
+	at := func(start, end int64) *records.Record { return &records.Record{Start: start, End: end} }
+	for _, c := range []struct {
+		a, b *records.Record
+		same bool
+	}{
+		{at(0, 1e9), at(5e9, 6e9), true},
+		{at(0, 1e9), at(5e9, 9e9), false},
+		{at(math.MinInt64, math.MaxInt64), at(0, 1), false}, // in 64 bits the first lasts -1 ns
+		{at(math.MinInt64, 0), at(math.MaxInt64, 0), false},
+	} {
+		if got := sameSlice(c.a, c.b); got != c.same {
+			t.Errorf("%+v and %+v: %t", *c.a, *c.b, got)
+		}
+	}
+}
+
+// TestHoldMemory keeps to its memory, whatever the lines and the number of records.
+func TestHoldMemory(t *testing.T) {
+	const memory = 64 << 10
+	for name, line := range map[string]int{"messages": 0, "short lines": 100, "long lines": 5000} {
+		emitted, b := 0, &records.Batch{Kind: records.IPFIX}
+		if line > 0 {
+			b.Kind, b.Raw = records.JSON, bytes.Repeat([]byte("x"), line)
+		}
+		h := NewHold(HoldConfig{Window: time.Hour, Memory: memory, Emit: func(held *Held) error {
+			if held.Record.SourcePort != uint16(emitted) || len(held.Line) != line {
+				t.Fatalf("%s: record %d has port %d and a line of %d bytes", name, emitted, held.Record.SourcePort, len(held.Line))
+			}
+			emitted++
+			return nil
+		}})
+		const all = 1000
+		for n := range all {
+			b.Records = []records.Record{{SourcePort: uint16(n), Length: line, Received: 1, Exported: 1}}
+			if err := h.Add(b, []records.Verdict{records.Keep}, []Judgment{{Point: 1, Flow: uint64(n)}}); err != nil {
+				t.Fatal(err)
+			}
+			if h.Bytes() > memory {
+				t.Fatalf("%s: %d bytes after %d records", name, h.Bytes(), n+1)
+			}
+		}
+		early := h.Early()
+		if early != uint64(emitted) || early == 0 || early > all-5 {
+			t.Errorf("%s: %d of %d were emitted, %d early", name, emitted, all, early)
+		}
+		if err := h.Flush(); err != nil || emitted != all || h.Early() != early {
+			t.Errorf("%s: %d emitted, %d early, %v", name, emitted, h.Early(), err)
+		}
 	}
 }

@@ -138,8 +138,9 @@ func (f *flowsFlags) run(cmd *cobra.Command, e *env, args []string) error {
 		Output: f.output, CSV: f.csv, Rotate: f.rotate.options(), Relay: f.relay, Spoof: f.spoof, Inspect: f.inspect, State: f.state, StateEvery: f.stateEvery, BeginAnew: f.stateMismatch.begins(), Log: e.logger(),
 		Match: match.Config{
 			Key: f.key, Points: f.points, NAT: f.nat, OwnerTimeout: f.ownerTimeout, Prefer: f.prefer.exporters,
-			PreferSampling: f.prefer.sampling, Memory: f.memory, Secret: f.secret,
+			PreferSampling: f.prefer.sampling, Secret: f.secret,
 		},
+		Memory: f.memory,
 	}
 	if f.listen.any() && !f.quiet {
 		cfg.Log = slog.New(monitor.Lines(e.stderr))
@@ -152,7 +153,7 @@ func (f *flowsFlags) run(cmd *cobra.Command, e *env, args []string) error {
 			return err
 		}
 	}
-	if err := f.openReports(cmd.Context(), &cfg); err != nil {
+	if err := f.openReports(cmd.Context(), &cfg, cmd.Flags().Changed("memory")); err != nil {
 		return err
 	}
 	page, err := f.page.open(cmd.Context())
@@ -182,16 +183,16 @@ func (f *flowsFlags) reportsToStdout() bool {
 	return len(f.of) > 0 && (f.reports == "" || outfile.IsStdout(f.reports))
 }
 
-// countMemory returns what counts may take: what --memory says, unless that is the default.
-func (f *flowsFlags) countMemory() int {
-	if f.memory == defaultFlowMemory {
+// countMemory returns what counts may take: half of --memory if it is given.
+func (f *flowsFlags) countMemory(given bool) int {
+	if !given {
 		return layout.MemoryBudget()
 	}
-	return min(f.memory, layout.MemoryBudget())
+	return min(f.memory/2, layout.MemoryBudget())
 }
 
 // openReports has keys counted, and the counts of each window appended to a file.
-func (f *flowsFlags) openReports(ctx context.Context, cfg *flows.Config) error {
+func (f *flowsFlags) openReports(ctx context.Context, cfg *flows.Config, memoryGiven bool) error {
 	if len(f.of) == 0 {
 		return nil
 	}
@@ -199,7 +200,11 @@ func (f *flowsFlags) openReports(ctx context.Context, cfg *flows.Config) error {
 	if err != nil {
 		return err
 	}
-	cfg.Distinct = flows.Distinct{Keys: f.keys(), Calendar: f.calendar(), Budget: f.countMemory(), Rows: report.NewDistinctJSON(to).Rows}
+	budget := f.countMemory(memoryGiven)
+	if memoryGiven {
+		cfg.Memory -= budget
+	}
+	cfg.Distinct = flows.Distinct{Keys: f.keys(), Calendar: f.calendar(), Budget: budget, Rows: report.NewDistinctJSON(to).Rows}
 	return nil
 }
 
@@ -250,6 +255,9 @@ func (f *flowsFlags) warnFlows(e *env, s *flows.Summary) {
 	}
 	if s.Untimed > 0 {
 		e.warn(fmt.Errorf("%d records are in no window of --of, as they have no time that could be read", s.Untimed))
+	}
+	if s.Early > 0 {
+		e.warn(fmt.Errorf("%d records were written before --window was over, as more waited than --memory has room for: copies that came later are not listed in them", s.Early))
 	}
 	if s.Dropped > 0 {
 		e.warn(fmt.Errorf("the kernel dropped %d datagrams because a buffer was full: sysctl -w net.core.rmem_max=67108864", s.Dropped))

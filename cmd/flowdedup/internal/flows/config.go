@@ -52,6 +52,9 @@ type Config struct {
 	Times   text.TimeLayout // of text
 	Inner   bool            // sFlow's sampled packets are read inside their tunnels
 	Match   match.Config
+	// Memory bounds what is remembered of records, in bytes, besides Distinct.Budget: see
+	// shares. It takes the place of Match.Memory.
+	Memory int
 	// KeyGiven says that the user chose Match.Key. Else it is biflow if an input tells of
 	// both directions in one record.
 	KeyGiven bool
@@ -79,3 +82,12 @@ type Config struct {
 
 // live reports whether the run ends by a signal alone.
 func (c *Config) live() bool { return len(c.Listen)+len(c.Streams) > 0 }
+
+// shares are the parts of Config.Memory.
+type shares struct {
+	judge  int // flows and points
+	hold   int // records that wait to be written; with Config.Inspect the other judges
+	reader int // what is remembered of exporters and their messages
+}
+
+func (c *Config) shares() shares { return shares{c.Memory / 2, c.Memory / 4, c.Memory / 4} }

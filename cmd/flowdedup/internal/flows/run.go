@@ -17,13 +17,11 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
 
-// maxHeld is how many records wait for copies at most.
-const maxHeld = 1 << 20
-
 // Run judges records until the inputs end or ctx is done. The summary is valid with every
 // error, and has no policy if nothing was opened.
 func Run(ctx context.Context, cfg *Config) (Summary, error) {
 	r := &runner{cfg: cfg, begin: time.Now()}
+	cfg.Match.Memory = cfg.shares().judge
 	defer r.closeInputs()
 	if err := r.open(ctx); err != nil {
 		return Summary{}, errors.Join(err, r.end(false))
@@ -51,8 +49,16 @@ func (r *runner) summary() Summary {
 	s := newSummary(r.cfg, r.judge, &r.names, r.counts, time.Since(r.begin))
 	s.Damaged = r.damaged.Load()
 	s.Unread, s.Untimed = unreadOf(r.unread), r.untimed
+	s.MemoryLimit = r.cfg.Memory
+	s.MemoryBytes = r.judge.Bytes() + r.judge.PointBytes() + r.readerBytes
+	if r.hold != nil {
+		s.MemoryBytes += r.hold.Bytes()
+		s.Early = r.hold.Early()
+	}
 	if r.distinct != nil {
 		s.Late = r.distinct.late
+		s.MemoryLimit += r.cfg.Distinct.Budget
+		s.MemoryBytes += r.distinct.bytes()
 	}
 	if r.sender != nil {
 		sent := r.sender.Stats()
@@ -102,13 +108,15 @@ type runner struct {
 	sender    *relay.Sender
 	cut       []byte
 	counts    records.Counts // as of the last batch
-	texts     []*text.Reader // inputs
-	unread    []text.Unread  // of these, as of the last batch
-	untimed   uint64         // records that are in no window, as they have no time
-	both      bool           // an input tells of both directions in one record
-	live      bool
-	damaged   atomic.Bool
-	sockets   []*mirror.Capture // none for inputs
+	// readerBytes is what messages remember, as of then.
+	readerBytes int
+	texts       []*text.Reader // inputs
+	unread      []text.Unread  // of these, as of the last batch
+	untimed     uint64         // records that are in no window, as they have no time
+	both        bool           // an input tells of both directions in one record
+	live        bool
+	damaged     atomic.Bool
+	sockets     []*mirror.Capture // none for inputs
 }
 
 func (r *runner) open(ctx context.Context) (err error) {
@@ -136,7 +144,7 @@ func (r *runner) open(ctx context.Context) (err error) {
 		}
 	}
 	if r.cfg.Inspect {
-		if r.inspector, err = newInspector(r.cfg.Match); err != nil {
+		if r.inspector, err = newInspector(r.cfg.Match, r.cfg.shares().hold); err != nil {
 			return err
 		}
 	}
@@ -150,7 +158,7 @@ func (r *runner) open(ctx context.Context) (err error) {
 		return err
 	}
 	r.hold = match.NewHold(match.HoldConfig{
-		Window: r.cfg.Window, Merge: r.cfg.Policy == Merge, Mark: r.cfg.Policy == Mark, Limit: maxHeld, Emit: r.output.put,
+		Window: r.cfg.Window, Merge: r.cfg.Policy == Merge, Mark: r.cfg.Policy == Mark, Memory: r.cfg.shares().hold, Emit: r.output.put,
 	})
 	return nil
 }
@@ -180,6 +188,9 @@ func (r *runner) each(ctx context.Context) error {
 		if came {
 			before := r.counts.Unread
 			r.counts = r.reader.Counts()
+			if r.messages != nil {
+				r.readerBytes = r.messages.Bytes()
+			}
 			r.noteUnread(before)
 		}
 		if !came || errors.Is(err, io.EOF) {

@@ -105,7 +105,8 @@ func flowMetrics(s *flows.Summary) []metric {
 		of("fragments_total", "IP fragments that could not be put together.", counter, s.Fragments),
 		of("late_total", "Records that no count has, since their windows were closed or far ahead.", counter, s.Late),
 		of("lost_total", "Records or messages that never came, as sequence numbers tell.", counter, s.Lost),
-		of("memory_bytes", "Memory for flows.", gauge, uint64(s.MemoryBytes)),
+		of("memory_bytes", "Memory of all that grows with the input.", gauge, uint64(s.MemoryBytes)),
+		of("memory_limit_bytes", "What memory_bytes may become.", gauge, uint64(s.MemoryLimit)),
 		of("messages_total", "Messages of exporters, or records of text.", counter, s.Messages),
 		of("messages_waiting", "Messages that wait for a template.", gauge, s.Waiting),
 		of("other_events_total", "Records of text that are of something else than flows.", counter, s.Other),
@@ -129,5 +130,6 @@ func flowMetrics(s *flows.Summary) []metric {
 				give(float64(u.Values), u.Field)
 			}
 		}},
-		of("untimed_total", "Records in no window for want of a time.", counter, s.Untimed))
+		of("untimed_total", "Records in no window for want of a time.", counter, s.Untimed),
+		of("written_early_total", "Records written before they had waited for their copies, for want of memory.", counter, s.Early))
 }
