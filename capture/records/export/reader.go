@@ -128,6 +128,20 @@ func (r *Reader) ReadBatch(b *records.Batch) error {
 	}
 }
 
+// Discard reads packets without looking into them, until the source ends or the deadline has
+// passed, and returns how many there were since the last message that ReadBatch returned.
+func (r *Reader) Discard(deadline time.Time) (packets uint64) {
+	packets = uint64(len(r.batch.Frames) - r.frame)
+	for r.err == nil && time.Now().Before(deadline) {
+		if r.err = r.src.Next(&r.batch); r.err != nil {
+			r.batch.Reset()
+		}
+		r.frame = len(r.batch.Frames)
+		packets += uint64(r.frame)
+	}
+	return packets
+}
+
 // idle tells that time has passed.
 func (r *Reader) idle(b *records.Batch) {
 	if r.now != 0 && r.waiting.Len() > 0 {

@@ -153,22 +153,24 @@ func ending() []os.Signal {
 func (e *env) watchSignals(parent context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(parent)
 	over := make(chan struct{})
-	ch := make(chan os.Signal, 1)
+	ch := make(chan os.Signal, 2)
 	signal.Notify(ch, ending()...)
 	ignoreSIGPIPE()
-	go func() {
-		defer signal.Stop(ch)
-		for {
-			select {
-			case s := <-ch:
-				if !e.hungUp(s) {
-					e.end(s, cancel)
+	for range 2 { // the one for the first signal may wait for standard error
+		go func() {
+			defer signal.Stop(ch)
+			for {
+				select {
+				case s := <-ch:
+					if !e.hungUp(s) {
+						e.end(s, cancel)
+					}
+				case <-over:
+					return
 				}
-			case <-over:
-				return
 			}
-		}
-	}()
+		}()
+	}
 	return ctx, func() {
 		cancel()
 		close(over)
@@ -177,20 +179,16 @@ func (e *env) watchSignals(parent context.Context) (context.Context, func()) {
 
 // onHangup makes SIGHUP call f instead of ending the command.
 func (e *env) onHangup(f func()) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.hangup = f
+	e.hangup.Store(&f)
 }
 
 // hungUp calls the function of onHangup on SIGHUP, and reports whether it did.
 func (e *env) hungUp(s os.Signal) bool {
-	e.mu.Lock()
-	hangup := e.hangup
-	e.mu.Unlock()
+	hangup := e.hangup.Load()
 	if s != syscall.SIGHUP || hangup == nil || e.signal.Load() != 0 {
 		return false
 	}
-	hangup()
+	(*hangup)()
 	return true
 }
 

@@ -260,7 +260,7 @@ func (f *flowsFlags) warnFlows(e *env, s *flows.Summary) {
 		e.warn(fmt.Errorf("%d records were written before --window was over, as more waited than --memory has room for: copies that came later are not listed in them", s.Early))
 	}
 	if s.Dropped > 0 {
-		e.warn(fmt.Errorf("the kernel dropped %d datagrams because a buffer was full: sysctl -w net.core.rmem_max=67108864", s.Dropped))
+		e.warn(fmt.Errorf("%d datagrams were dropped, by the kernel because a buffer was full or at the end because they came too fast: sysctl -w net.core.rmem_max=67108864", s.Dropped))
 	}
 	if s.RecordsIn == 0 && s.Foreign > 0 {
 		e.warn(fmt.Errorf("none of %d packets is a message of NetFlow of version 1, 5, 7 or 9, IPFIX or sFlow of version 5: others were left out", s.Foreign))

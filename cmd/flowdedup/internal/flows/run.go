@@ -20,7 +20,11 @@ import (
 // Run judges records until the inputs end or ctx is done. The summary is valid with every
 // error, and has no policy if nothing was opened.
 func Run(ctx context.Context, cfg *Config) (Summary, error) {
-	r := &runner{cfg: cfg, begin: time.Now()}
+	return (&runner{cfg: cfg, begin: time.Now(), lastReads: lastReads}).run(ctx)
+}
+
+func (r *runner) run(ctx context.Context) (Summary, error) {
+	cfg := r.cfg
 	cfg.Match.Memory = cfg.shares().judge
 	defer r.closeInputs()
 	if err := r.open(ctx); err != nil {
@@ -48,7 +52,7 @@ func Run(ctx context.Context, cfg *Config) (Summary, error) {
 func (r *runner) summary() Summary {
 	s := newSummary(r.cfg, r.judge, &r.names, r.counts, time.Since(r.begin))
 	s.Damaged = r.damaged.Load()
-	s.Unread, s.Untimed = unreadOf(r.unread), r.untimed
+	s.Unread, s.Untimed = unreadOf(r.values), r.untimed
 	s.MemoryLimit = r.cfg.Memory
 	s.MemoryBytes = r.judge.Bytes() + r.judge.PointBytes() + r.readerBytes
 	if r.hold != nil {
@@ -67,6 +71,7 @@ func (r *runner) summary() Summary {
 	if r.inspector != nil {
 		s.Inspection = r.inspector.answer(r.cfg, &s)
 	}
+	s.Dropped = r.unread
 	for _, socket := range r.sockets {
 		for _, target := range socket.Stats() {
 			for i := range target.Sockets {
@@ -111,12 +116,15 @@ type runner struct {
 	// readerBytes is what messages remember, as of then.
 	readerBytes int
 	texts       []*text.Reader // inputs
-	unread      []text.Unread  // of these, as of the last batch
+	values      []text.Unread  // of these that could not be read, as of the last batch
 	untimed     uint64         // records that are in no window, as they have no time
 	both        bool           // an input tells of both directions in one record
 	live        bool
 	damaged     atomic.Bool
 	sockets     []*mirror.Capture // none for inputs
+	unread      uint64            // messages that had come at the end, and were not read
+	lastReads   time.Duration     // see the constant
+	until       time.Time         // when they are over, zero before the run was asked to end
 }
 
 func (r *runner) open(ctx context.Context) (err error) {
@@ -163,20 +171,20 @@ func (r *runner) open(ctx context.Context) (err error) {
 	return nil
 }
 
-// A run that was asked to end still reads what sockets hold: patience is how long one read
-// may take, and lastReads how long all may, since a peer of a connection need not stop.
 const (
-	patience  = 400 * time.Millisecond
-	lastReads = time.Second
+	// patience is how long a run that was asked to end waits for a read that is under way.
+	patience = 400 * time.Millisecond
+	// lastReads is how long such a run still judges what its sockets hold. What is left then
+	// is counted as dropped.
+	lastReads = 500 * time.Millisecond
 )
 
 // each judges batches. Reading may block, so it is a goroutine's, which ends with the
 // process if it blocks for ever. What sockets hold when ctx is done is still read.
 func (r *runner) each(ctx context.Context) error {
 	batch := new(records.Batch)
-	next, done, giveUp := make(chan struct{}), make(chan error, 1), make(chan struct{})
+	next, done := make(chan struct{}), make(chan error, 1)
 	defer close(next)
-	defer context.AfterFunc(ctx, func() { time.AfterFunc(lastReads, func() { close(giveUp) }) })()
 	go func() {
 		for range next {
 			done <- r.reader.ReadBatch(batch)
@@ -184,14 +192,9 @@ func (r *runner) each(ctx context.Context) error {
 	}()
 	for {
 		next <- struct{}{}
-		err, came := await(ctx, done, giveUp)
+		err, came := await(ctx, done)
 		if came {
-			before := r.counts.Unread
-			r.counts = r.reader.Counts()
-			if r.messages != nil {
-				r.readerBytes = r.messages.Bytes()
-			}
-			r.noteUnread(before)
+			r.note()
 		}
 		if !came || errors.Is(err, io.EOF) {
 			return ctx.Err()
@@ -203,14 +206,40 @@ func (r *runner) each(ctx context.Context) error {
 		if err := r.take(batch); err != nil {
 			return err
 		}
-		if ctx.Err() != nil && !r.live {
+		if ctx.Err() != nil && r.isOver(time.Now()) {
 			return ctx.Err()
 		}
 	}
 }
 
+// isOver reports whether a run that was asked to end may end: a live one first has some time
+// for what its sockets hold. What is left then is counted.
+func (r *runner) isOver(now time.Time) bool {
+	switch {
+	case !r.live:
+		return true
+	case r.until.IsZero():
+		r.until = now.Add(r.lastReads)
+	}
+	if now.Before(r.until) {
+		return false
+	}
+	r.unread = r.messages.Discard(now.Add(patience))
+	return true
+}
+
+// note remembers what the reader has counted. It must not be called during a read.
+func (r *runner) note() {
+	before := r.counts.Unread
+	r.counts = r.reader.Counts()
+	if r.messages != nil {
+		r.readerBytes = r.messages.Bytes()
+	}
+	r.noteUnread(before)
+}
+
 // await returns the outcome of a read. When ctx is done, it waits for as long as patience.
-func await(ctx context.Context, done <-chan error, giveUp <-chan struct{}) (err error, came bool) {
+func await(ctx context.Context, done <-chan error) (err error, came bool) {
 	select {
 	case err = <-done:
 		return err, true
@@ -220,9 +249,8 @@ func await(ctx context.Context, done <-chan error, giveUp <-chan struct{}) (err 
 	case err = <-done:
 		return err, true
 	case <-time.After(patience):
-	case <-giveUp:
+		return nil, false
 	}
-	return nil, false
 }
 
 // take judges a batch, and gives it to the outputs.

@@ -39,7 +39,7 @@ type Summary struct {
 	// hour or more.
 	RememberedSeconds float64 `json:"remembered_seconds"`
 	Sampled           uint64  `json:"sampled"`
-	Dropped           uint64  `json:"dropped"` // datagrams, by the kernel
+	Dropped           uint64  `json:"dropped"` // datagrams: by the kernel, or unread when the run ended
 	Late              uint64  `json:"late"`    // records that no count has: their windows were closed, or far ahead
 
 	Policy Policy `json:"policy"`

@@ -101,7 +101,7 @@ func flowMetrics(s *flows.Summary) []metric {
 		of("bytes_total", "Bytes that records reported.", counter, s.BytesIn),
 		of("copies_total", "Records that were copies.", counter, s.Copies),
 		of("copied_bytes_total", "Bytes that copies reported.", counter, s.CopiedBytes),
-		of("datagrams_dropped_total", "Datagrams that the kernel dropped because a buffer was full.", counter, s.Dropped),
+		of("datagrams_dropped_total", "Datagrams dropped: by the kernel because a buffer was full, or unread at the end.", counter, s.Dropped),
 		of("fragments_total", "IP fragments that could not be put together.", counter, s.Fragments),
 		of("late_total", "Records that no count has, since their windows were closed or far ahead.", counter, s.Late),
 		of("lost_total", "Records or messages that never came, as sequence numbers tell.", counter, s.Lost),
