@@ -23,16 +23,13 @@ type flowsResult struct {
 	Unchecked   uint64
 	Undecodable uint64
 	Lost        uint64
+	Dropped     uint64
 	Replayed    uint64
 	Restarts    uint64
 	Sampled     uint64
 	Key         string
-	Points      []struct {
-		Point           string
-		Records, Copies uint64
-		Packets, Bytes  uint64
-	}
-	Matrix []struct {
+	Points      []flowsPoint
+	Matrix      []struct {
 		Original, Copy string
 		Copies         uint64
 	}
@@ -41,6 +38,12 @@ type flowsResult struct {
 		Own              uint64 `json:"own_address"`
 	}
 	Damaged bool
+}
+
+type flowsPoint struct {
+	Point                      string
+	Records, Copies, Unchecked uint64
+	Packets, Bytes             uint64
 }
 
 func runFlows(t *testing.T, code int, args ...string) (r flowsResult, stderr string) {
