@@ -54,11 +54,11 @@ var layers = map[string][]string{
 	"capture/records":                     {},
 	"capture/records/internal/exporttest": {"capture.", "capture/internal/encoding", "capture/records."},
 	"capture/records/internal":            {},
-	"capture/records/export":              {"capture", "capture/flow", "capture/internal/encoding", "capture/records.", "capture/records/internal"},
+	"capture/records/export":              {"capture", "engine/calendar", "capture/flow", "capture/internal/encoding", "capture/records.", "capture/records/internal"},
 	"capture/records/relay":               {"capture/records.", "capture/records/internal"},
-	"capture/records/text":                {"capture.", "capture/records."},
+	"capture/records/text":                {"capture.", "engine/calendar", "capture/records."},
 	// It remembers who told of flows.
-	"capture/records/match": {"capture/records.", "engine/affinity", "engine/secret", "engine/snapshot", "layout", "asm"},
+	"capture/records/match": {"capture/records.", "engine/calendar", "engine/affinity", "engine/secret", "engine/snapshot", "layout", "asm"},
 	"capture/rotate":        {"capture", "capture/pcapfile", "capture/outfile", "engine/calendar"},
 	// What tests alone use.
 	"capture/internal": {"capture"},

@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/flowdedup/flowdedup/capture/records"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 // Sighting is a point that reported a record, and the interfaces that it named.
@@ -175,7 +176,7 @@ func (h *Hold) keep(b *records.Batch, r *records.Record, verdict records.Verdict
 	h.extra += own.bytes()
 	h.ring[h.next&uint64(len(h.ring)-1)] = Held{
 		Record: *r, Kind: b.Kind, Verdict: verdict, Line: own.line, Of: j.Of, flow: j.Flow,
-		due: records.Shift(h.now, int64(h.cfg.Window)), SeenBy: own.seenBy,
+		due: calendar.Shift(h.now, int64(h.cfg.Window)), SeenBy: own.seenBy,
 	}
 	if verdict == records.Keep {
 		h.latest[j.Flow] = h.next
@@ -254,6 +255,6 @@ const maxSightings = 64
 // sameSlice reports whether two records last about as long, so that their counters are of
 // the same packets.
 func sameSlice(a, b *records.Record) bool {
-	one, other := records.Since(a.End, a.Start), records.Since(b.End, b.Start)
-	return records.Since(max(one, other), min(one, other)) <= int64(nearby+a.Precision+b.Precision)
+	one, other := calendar.Since(a.End, a.Start), calendar.Since(b.End, b.Start)
+	return calendar.Since(max(one, other), min(one, other)) <= int64(nearby+a.Precision+b.Precision)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture/records"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/secret"
 )
 
@@ -249,12 +250,12 @@ func (j *Judge) place(s *sighting) {
 	case s.end < s.start:
 		s.end = s.start
 	}
-	s.start, s.end = records.Shift(s.start, offset), records.Shift(s.end, offset)
+	s.start, s.end = calendar.Shift(s.start, offset), calendar.Shift(s.end, offset)
 	s.now = Moment(r)
 	if r.Exported == 0 {
 		s.now = s.end
 	}
-	if long := time.Duration(records.Since(s.end, s.start)); long <= maxLongest {
+	if long := time.Duration(calendar.Since(s.end, s.start)); long <= maxLongest {
 		p.Longest = max(p.Longest, long)
 		j.longest.note(long, r.Received)
 	}

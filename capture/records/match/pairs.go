@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture/records"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -125,7 +126,7 @@ func (p *pairs) matches(line *layout.Line, s *sighting) (apart uint64, ok bool) 
 	if uint32(line[pairPoint]&(1<<pairStamp-1)) == s.point || line[pairMatched+s.point/64]>>(s.point%64)&1 != 0 {
 		return 0, false
 	}
-	return apart, within(apart, records.Shift(int64(d.Start), int64(p.judges.precision))) &&
+	return apart, within(apart, calendar.Shift(int64(d.Start), int64(p.judges.precision))) &&
 		within(distance(line[pairDuration], uint64(s.end-s.start)), int64(d.Duration)) &&
 		within(distance(line[pairPackets], s.Packets), d.Packets) &&
 		within(distance(line[pairBytes], s.Bytes), d.Bytes)

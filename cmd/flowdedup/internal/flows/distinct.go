@@ -77,12 +77,12 @@ func (c *counts) add(r *records.Record, start, end int64, isCopy bool) error {
 	}
 	from, to := c.cfg.Calendar.Window(end)
 	came := arrival(r)
-	if records.Since(from, came) > int64(maxAhead) {
+	if calendar.Since(from, came) > int64(maxAhead) {
 		c.late++
 		return nil
 	}
 	for range maxTouched {
-		if from < c.closed || records.Since(came, to) > int64(c.grace) {
+		if from < c.closed || calendar.Since(came, to) > int64(c.grace) {
 			c.late++
 			return nil
 		}
@@ -286,7 +286,7 @@ func portsOf(r *records.Record, ports uint32) uint32 {
 // advance closes the windows that ended long enough ago.
 func (c *counts) advance(now int64, grace time.Duration) error {
 	c.grace = grace
-	for len(c.open) > 0 && records.Since(now, c.open[0].end) > int64(grace) {
+	for len(c.open) > 0 && calendar.Since(now, c.open[0].end) > int64(grace) {
 		if err := c.close(); err != nil {
 			return err
 		}
