@@ -64,7 +64,7 @@ var layers = map[string][]string{
 	"capture/internal": {"capture"},
 	"capture/bpf":      {"capture"},
 	"capture/flow":     {"capture", "asm"},
-	"capture/diffs":    {"capture", "capture/flow", "asm"},
+	"capture/diffs":    {"capture", "capture/flow", "engine/calendar", "asm"},
 	// It remembers more of a packet than filters do.
 	"capture/inspect": {"capture", "engine/calendar", "layout", "asm"},
 	"capture/compare": {"capture", "engine/calendar", "asm"},

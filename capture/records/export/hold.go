@@ -4,6 +4,8 @@ import (
 	"container/list"
 	"slices"
 	"time"
+
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 // kept is a message that waits for a template.
@@ -82,7 +84,7 @@ func (r *Reader) giveUp(k *kept) {
 
 // expire gives up what has waited for too long.
 func (r *Reader) expire() {
-	for k := r.oldest(); k != nil && r.now-k.message.received > int64(hold); k = r.oldest() {
+	for k := r.oldest(); k != nil && calendar.Since(r.now, k.message.received) > int64(hold); k = r.oldest() {
 		r.giveUp(k)
 	}
 }
