@@ -43,7 +43,9 @@ func (s *intervals) contains(t int64) bool {
 }
 
 // moveTo makes the interval that begins at start the present one.
-func (s *intervals) moveTo(start int64) { s.start, s.end = start, calendar.Shift(start, int64(s.every)) }
+func (s *intervals) moveTo(start int64) {
+	s.start, s.end = start, calendar.Shift(start, int64(s.every))
+}
 
 // ends reports whether a packet of time t ends the interval. If so, the interval of t
 // becomes the present one: a later one, or an earlier one if the clock was set back.

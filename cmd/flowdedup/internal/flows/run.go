@@ -125,6 +125,7 @@ type runner struct {
 	unread      uint64            // messages that had come at the end, and were not read
 	lastReads   time.Duration     // see the constant
 	until       time.Time         // when they are over, zero before the run was asked to end
+	reads       int               // how many there were
 }
 
 func (r *runner) open(ctx context.Context) (err error) {
@@ -174,9 +175,11 @@ func (r *runner) open(ctx context.Context) (err error) {
 const (
 	// patience is how long a run that was asked to end waits for a read that is under way.
 	patience = 400 * time.Millisecond
-	// lastReads is how long such a run still judges what its sockets hold. What is left then
-	// is counted as dropped.
-	lastReads = 500 * time.Millisecond
+	// lastReads is how long such a run still judges what its sockets hold, and leastReads how
+	// many messages it does in any case: the machine may be busy. What is left then is counted
+	// as dropped.
+	lastReads  = 500 * time.Millisecond
+	leastReads = 1000
 )
 
 // each judges batches. Reading may block, so it is a goroutine's, which ends with the
@@ -221,7 +224,7 @@ func (r *runner) isOver(now time.Time) bool {
 	case r.until.IsZero():
 		r.until = now.Add(r.lastReads)
 	}
-	if now.Before(r.until) {
+	if r.reads++; r.reads < leastReads || now.Before(r.until) {
 		return false
 	}
 	r.unread = r.messages.Discard(now.Add(patience))
