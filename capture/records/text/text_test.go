@@ -307,25 +307,6 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// TestAllocations reads records without allocating.
-func TestAllocations(t *testing.T) {
-	line := `{"timestamp":"2026-11-21T07:09:14.000000+0100","event_type":"flow","vlan":[10,20],"src_ip":"2001:db8::1","src_port":40071,"dest_ip":"198.51.100.7","dest_port":443,"proto":"TCP","flow":{"pkts_toserver":6,"start":"2026-11-21T06:09:04.828000+0000"},"tcp":{"tcp_flags":"1b"},"host":"sensor"}` + "\n"
-	r, err := NewReader(strings.NewReader(strings.Repeat(line, 5000)), "flows", Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var b records.Batch
-	read := func() {
-		if err := r.ReadBatch(&b); err != nil {
-			t.Fatal(err)
-		}
-	}
-	read()
-	if n := testing.AllocsPerRun(50, read); n > 0 {
-		t.Errorf("%v allocations for %d records", n, len(b.Records))
-	}
-}
-
 // FuzzText reads any text. Records stand where they say, and the same text without
 // whatever is around them has them again.
 func FuzzText(f *testing.F) {
