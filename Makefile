@@ -1,5 +1,5 @@
 # Everything here needs only a Go toolchain, unless a target says more.
-.PHONY: build hub install man test test-short race vet lint fuzz cross purego bench bench-short bench-compare bench-large bench-peers bench-peers-large bench-pipeline bench-pipeline-quick bench-live bench-live-quick bench-merge intervals bench-results soak-live test-hub chaos-hub hub-model faults batches papers papers-check papers-full captures ci dist dist-test spdx pictures bench-all hub-figures exporters readers
+.PHONY: build hub install man test test-short race vet lint fuzz cross purego bench bench-short bench-compare bench-large bench-peers bench-peers-large bench-pipeline bench-pipeline-quick bench-live bench-live-quick bench-merge intervals bench-results soak-live test-hub chaos-hub hub-model faults bounds batches papers papers-check papers-full captures ci dist dist-test spdx pictures bench-all hub-figures exporters readers
 
 # One static file, which needs no C library.
 build:
@@ -200,6 +200,11 @@ soak-live:
 # result: Linux with strace, about a quarter of an hour. go test ./... tries a sample.
 faults:
 	FLOWDEDUP_FAULTS=all go test -count=1 -timeout 2h ./bench/faults
+
+# bounds gives every command every hostile input in a cgroup of 256 MiB: Linux, an hour.
+# go test ./... gives smaller ones to some. FLOWDEDUP_SHARED names a folder whose hostile/ has more.
+bounds:
+	FLOWDEDUP_BOUNDS=all go test -count=1 -timeout 4h -v ./bench/bounds
 
 # batches compares every output of every command for inputs of every kind, with batches
 # that end anywhere: two minutes. go test ./... tries a third of that.

@@ -216,12 +216,12 @@ func (s *scenario) checkFiles(t *testing.T, got, want outcome, code int, wrong f
 	}
 }
 
-// waits is for how long a packet of a conversation may wait for a better copy: until then, the end
-// of the input decides which copy is kept.
-const waits = int64(time.Millisecond)
+// unsettled is how long before the end of an input packets may be other copies than in the whole
+// of it: the home of a conversation follows from its first packets, and some wait for a better copy.
+const unsettled = int64(100 * time.Millisecond)
 
 // checkCapture requires an incomplete capture to hold the first packets of the complete
-// one, unless one of two inputs may be missing in it. Packets that waited at its end may be other
+// one, unless one of two inputs may be missing in it. Packets at its end may be other
 // copies.
 func (s *scenario) checkCapture(t *testing.T, name string, content []byte, want outcome, wrong func(string, ...any)) {
 	t.Helper()
@@ -239,7 +239,7 @@ func (s *scenario) checkCapture(t *testing.T, name string, content []byte, want 
 	}
 	all, _ := packets(whole)
 	sure := len(got)
-	for sure > 0 && got[sure-1].time >= got[len(got)-1].time-2*waits {
+	for sure > 0 && got[sure-1].time >= got[len(got)-1].time-unsettled {
 		sure--
 	}
 	if len(got) > len(all) || !slices.Equal(got[:sure], all[:sure]) {

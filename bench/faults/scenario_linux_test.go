@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -123,9 +124,17 @@ func liveRun(t *testing.T, exe, dir string, strace ...string) (code int, stderr 
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "unshare", args...)
 	cmd.Dir = dir
+	// A run that hangs ends with all that it started, and its goroutines are in the message.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGABRT) }
+	cmd.WaitDelay = 10 * time.Second
 	var told strings.Builder
 	cmd.Stderr = &told
 	_ = cmd.Run() // the exit code says how it ended
+	if ctx.Err() != nil {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what is left of it
+		t.Errorf("%q never ended: %s", strace, &told)
+	}
 	return cmd.ProcessState.ExitCode(), told.String()
 }
 

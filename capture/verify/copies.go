@@ -16,6 +16,9 @@ type sighting struct {
 	point    place  // where it was seen
 	state    state
 	before   uint64 // place of the sighting of its identity before it, plus 1; 0 for none
+	// keptBefore is that of the latest kept one, but with Config.Refresh, where one may become
+	// kept later.
+	keptBefore uint64
 }
 
 type state uint8
@@ -93,6 +96,13 @@ func (c *copies) push(s sighting) uint64 {
 		c.forget()
 	}
 	s.before = c.last[s.identity]
+	if s.before > c.first {
+		if k := c.at(s.before - 1); k.state == kept {
+			s.keptBefore = s.before
+		} else {
+			s.keptBefore = k.keptBefore
+		}
+	}
 	if p := c.next % c.most; p < uint64(len(c.ring)) {
 		c.ring[p] = s
 	} else {
@@ -173,7 +183,8 @@ func (c *copies) reach() uint64 { return uint64(c.cfg.Window) + uint64(c.cfg.Edg
 // apart returns how far two times are apart.
 func apart(a, b int64) uint64 { return uint64(max(a, b)) - uint64(min(a, b)) }
 
-// isCopy reports whether a packet is a copy of one that is remembered.
+// isCopy reports whether a packet is a copy of one that is remembered. It passes over equal
+// packets that were removed, of which there may be any number.
 func (c *copies) isCopy(s *sighting) bool {
 	for at := c.last[s.identity]; at > c.first; {
 		k := c.at(at - 1)
@@ -183,7 +194,9 @@ func (c *copies) isCopy(s *sighting) bool {
 		if c.isPast(k, s) {
 			return false
 		}
-		at = k.before
+		if at = k.keptBefore; c.cfg.Refresh {
+			at = k.before
+		}
 	}
 	return false
 }

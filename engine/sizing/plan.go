@@ -205,9 +205,9 @@ func (r *request) memory(c *Candidate) int {
 // countedFPR returns the FPR to rank a candidate by. Those that keep the bound are equal.
 func (r *request) countedFPR(c *Candidate) float64 { return math.Max(c.FPR, r.FPR) }
 
-// countedLines returns the cache lines to rank a candidate by, in quarters: those that one
-// element in ten touches do not count.
-func (c *Candidate) countedLines() float64 { return math.Round(4*c.Lines) / 4 }
+// countedLines returns the cache lines to rank a candidate by. Those that fewer than one
+// element in four touches do not count.
+func (c *Candidate) countedLines() float64 { return math.Floor(c.Lines + 0.75) }
 
 // countedEdge returns the edge error to rank a candidate by. Exact edges are worth memory
 // that is there, but not more memory, unless others are off by more than a hundredth.

@@ -12,7 +12,7 @@ const spareAges = 16
 // the age of i+1 parts of a window, for lines with so many live elements on average. It is
 // simulated: 400 spare lines of twelve others each, and 3·10⁷ to 3·10⁸ elements, one
 // after the other at a steady rate. Shares of fewer than 40 elements are extrapolated as a
-// power of the age. TestSpareTable simulates some of them again.
+// power of the age. TestSpareTable compares some of them with the filter itself.
 var spareTable = []struct {
 	load      float64
 	forgotten [spareAges]float64

@@ -100,7 +100,7 @@ func TestHeaderErrors(t *testing.T) {
 	}{
 		{"magic", word(0, 1), RestoreConfig{Secret: testSecret, Label: "label"}, small.fields(), "not a snapshot"},
 		{"version", word(1, 2), RestoreConfig{Secret: testSecret, Label: "label"}, small.fields(), "version 2"},
-		{"kind", word(2, uint64(Stream)), RestoreConfig{Secret: testSecret, Label: "label"}, small.fields(), "of kind 1"},
+		{"kind", word(2, uint64(Stream)), RestoreConfig{Secret: testSecret, Label: "label"}, small.fields(), "of a filter of kind stream, must be of kind timed"},
 		{"key", good, RestoreConfig{Label: "label"}, small.fields(), "another key"},
 		{"label", good, RestoreConfig{Secret: testSecret, Label: "other"}, small.fields(), `"label", must be "other"`},
 		{"long label", good, RestoreConfig{Secret: testSecret, Label: strings.Repeat("l", MaxLabel+1)}, small.fields(), "at most 64"},

@@ -154,7 +154,7 @@ func (c *Coarse) TestAndSet(seen []uint64, d []digest.Digest, times []int64, poi
 		if c.position == c.blockEnd {
 			c.beginBlock()
 		}
-		n = min(int(c.blockEnd-c.position), len(d)-from)
+		n = min(int(c.blockEnd-c.position), len(d)-from, chunkElements)
 		if from%64 == 0 {
 			c.testAndSetPart(seen[from/64:(from+n+63)/64], d[from:from+n], times[from:from+n])
 			continue

@@ -57,7 +57,7 @@ const mostCoarseDefault = 48 << 20
 func DefaultCoarseMemory(w Window, fine bool, inputBytes int64) int {
 	shape := coarseShapeOf(fine)
 	of := func(packets float64) int { return shape.lines(packets) * layout.LineSize }
-	return min(mostCoarseDefault, defaultMemory(w, inputBytes, of))
+	return min(mostCoarseDefault, defaultMemory(w, inputBytes, packetRate, of))
 }
 
 // coarseGrowth is growth for a Coarse.

@@ -332,20 +332,22 @@ func TestCoarseOtherKind(t *testing.T) {
 }
 
 // smallCoarse returns a small filter, after some work.
-func smallCoarse(t testing.TB) *Coarse {
-	f := newCoarse(t, CoarseConfig{Window: Window{Duration: time.Millisecond}, Memory: 6400, Limit: 1 << 20})
+func smallCoarse(t testing.TB, fine bool) *Coarse {
+	f := newCoarse(t, CoarseConfig{Window: Window{Duration: time.Millisecond}, Fine: fine, Memory: 6400, Limit: 1 << 20})
 	check.RandomPackets(52, 1000, check.Clocks(100_000)["in order"]).Verdicts(f, 100)
 	return f
 }
 
-func TestCoarseRestore(t *testing.T) { check.Restore(t, smallCoarse(t), RestoreCoarse) }
+func TestCoarseRestore(t *testing.T) {
+	forCoarse(t, func(t *testing.T, fine bool) { check.Restore(t, smallCoarse(t, fine), restorerOf(fine)) })
+}
 
 func FuzzRestoreCoarse(f *testing.F) {
 	check.FuzzRestore(f, RestoreCoarse, func(c *Coarse) {
 		s := check.RandomPackets(15, 2000, check.Clocks(1000)["jumps"])
 		c.TestAndSet(make([]uint64, len(s.Digests)/64+1), s.Digests, s.Times, nil)
 		c.Stats()
-	}, smallCoarse(f))
+	}, smallCoarse(f, false))
 }
 
 func TestCoarseCopy(t *testing.T) {

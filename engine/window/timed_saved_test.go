@@ -83,5 +83,5 @@ func TestTimedState(t *testing.T) {
 	if len(f.growth.older) == 0 {
 		t.Error("no older lines")
 	}
-	check.State(t, "growing", f, "e57113848514368c")
+	check.State(t, "growing", f, "d4fa8951367c8923")
 }

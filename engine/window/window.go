@@ -99,7 +99,8 @@ func checkPacketArguments(method string, seen []uint64, d []digest.Digest, times
 const (
 	// packetRate is the packet rate that a default carries. For windows up to shortWindow,
 	// half of a usual second-level cache carries as much.
-	packetRate  = 250_000 // packets a second
+	packetRate  = 250_000   // packets a second
+	timedRate   = 1_000_000 // of a filter of timed rows
 	shortWindow = 8 * time.Millisecond
 	// minRecordSize is what the smallest usual packet takes in a file, in bytes.
 	minRecordSize = 64
@@ -118,21 +119,24 @@ const (
 // a known size, inputBytes, caps that at four lines for each packet that it can hold. 0
 // stands for an unknown size.
 func DefaultMemory(w Window, inputBytes int64) int {
-	return defaultMemory(w, inputBytes, func(packets float64) int { return linesOfSize(linesForPacket * packets) })
+	return defaultMemory(w, inputBytes, packetRate, func(packets float64) int { return linesOfSize(linesForPacket * packets) })
 }
 
-// DefaultTimedMemory is DefaultMemory for Timed, which grows where it has a window: for
-// the same number of packets it takes 32 bytes each, and 128 MiB at most. 512 KiB, half of
+// DefaultTimedMemory is DefaultMemory for Timed, which grows where it has a window: it
+// takes 32 bytes for each packet, at a million packets a second, and 128 MiB at most. 512 KiB, half of
 // a second-level cache, then carry 16 million packets a second at 1 ms.
 func DefaultTimedMemory(w Window, inputBytes int64) int {
 	if w.None {
 		return DefaultMemory(w, inputBytes)
 	}
-	return min(mostTimedDefault, defaultMemory(w, inputBytes, func(packets float64) int { return timedLines(packets) * layout.LineSize }))
+	return min(mostTimedDefault, defaultMemory(w, inputBytes, timedRate, func(packets float64) int {
+		return timedLines(packets) * layout.LineSize
+	}))
 }
 
-// defaultMemory returns the default for a filter that takes so many bytes for packets.
-func defaultMemory(w Window, inputBytes int64, of func(packets float64) int) int {
+// defaultMemory returns the default for a rate, and a filter that takes so many bytes for
+// packets.
+func defaultMemory(w Window, inputBytes int64, rate float64, of func(packets float64) int) int {
 	floor := layout.Caches().L2 / 2
 	want := mem.MaxDefault
 	switch {
@@ -141,7 +145,7 @@ func defaultMemory(w Window, inputBytes int64, of func(packets float64) int) int
 	case !w.None && w.Duration <= shortWindow:
 		want = floor
 	case !w.None:
-		want = of(w.Duration.Seconds() * packetRate)
+		want = of(w.Duration.Seconds() * rate)
 	}
 	if inputBytes > 0 {
 		want = min(want, of(float64(inputBytes/minRecordSize)))

@@ -98,8 +98,10 @@ func engineWindows(refresh bool, of func(window int64) window.Window) []method {
 	timed := func(bits int, t *trace) Windowed {
 		return newWindowFilter(window.NewTimed(window.TimedConfig{Window: of(t.window), Memory: bits / 8, Refresh: refresh}))
 	}
-	coarse := func(bits int, t *trace) Windowed {
-		return newWindowFilter(window.NewCoarse(window.CoarseConfig{Window: of(t.window), Memory: bits / 8, Refresh: refresh}))
+	coarse := func(fine bool) func(bits int, t *trace) Windowed {
+		return func(bits int, t *trace) Windowed {
+			return newWindowFilter(window.NewCoarse(window.CoarseConfig{Window: of(t.window), Fine: fine, Memory: bits / 8, Refresh: refresh}))
+		}
 	}
 	partitioned := func(bits int, t *trace) Windowed {
 		k, _ := bestPartitioned(bits, t)
@@ -107,7 +109,8 @@ func engineWindows(refresh bool, of func(window int64) window.Window) []method {
 	}
 	return []method{
 		{"engine: timed 6x85", true, timed, rowRate(layout.TimedCells, 40, lineBits)},
-		{"engine: coarse 15x32", true, coarse, rowRate(layout.CoarseCells, layout.CoarseFingerprintBits, lineBits)},
+		{"engine: fine 12x40", true, coarse(true), rowRate(layout.FineCells, layout.FineFingerprintBits, lineBits)},
+		{"engine: coarse 15x32", true, coarse(false), rowRate(layout.CoarseCells, layout.CoarseFingerprintBits, lineBits)},
 		{"engine: apbf", true, partitioned, func(bits int, t *trace) float64 { _, fpr := bestPartitioned(bits, t); return fpr }},
 		engineTimers("engine: timers K2", 2, 1, refresh, of),
 		engineTimers("engine: timers K3", 3, 1, refresh, of),

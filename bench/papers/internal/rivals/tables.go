@@ -122,9 +122,10 @@ func packetTable(o result.Options, t *result.Table) {
 	n, window := o.Size(400_000, 4_000_000), time.Duration(o.Size(5, 20))*time.Millisecond
 	records := packets(n, int64(window))
 	records.strict = true
-	g := newGrid(records, packetMethods(), 32, 64, 128, 256, 512)
+	g := newGrid(records, packetMethods(), 32, 64, 96, 128, 192, 256, 512)
 	g.fill(o, t)
-	g.addLate(t, 2)
+	g.addLate(t, 3)
+	t.Draw(1, g.missesByMemory()...)
 	t.Say(len(records.elements), window, records.distinct, records.most)
 }
 
@@ -225,6 +226,28 @@ func (g *grid) byMemory() (lines []chart.Line) {
 			line.Y = append(line.Y, c.fpr+c.FNR())
 		}
 		lines = append(lines, line)
+	}
+	return lines
+}
+
+// rareFPR is a rate of false positives that de-duplication may have: one packet in a
+// million is lost.
+const rareFPR = 1e-6
+
+// missesByMemory draws the misses against the memory, for the methods with a rare enough
+// rate of false positives at some memory. No miss is drawn as half a one.
+func (g *grid) missesByMemory() (lines []chart.Line) {
+	for i, m := range g.methods {
+		line := chart.Line{Name: m.name}
+		for j, c := range g.cells[i] {
+			if c.fpr <= rareFPR {
+				line.X = append(line.X, g.axis[j])
+				line.Y = append(line.Y, max(c.FNR(), 0.5/float64(c.Duplicates)))
+			}
+		}
+		if len(line.X) > 1 {
+			lines = append(lines, line)
+		}
 	}
 	return lines
 }
