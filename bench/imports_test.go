@@ -54,17 +54,17 @@ var layers = map[string][]string{
 	"capture/records":                     {},
 	"capture/records/internal/exporttest": {"capture.", "capture/internal/encoding", "capture/records."},
 	"capture/records/internal":            {},
-	"capture/records/export":              {"capture", "capture/flow", "capture/internal/encoding", "capture/records.", "capture/records/internal"},
+	"capture/records/export":              {"capture", "engine/calendar", "capture/flow", "capture/internal/encoding", "capture/records.", "capture/records/internal"},
 	"capture/records/relay":               {"capture/records.", "capture/records/internal"},
-	"capture/records/text":                {"capture.", "capture/records."},
+	"capture/records/text":                {"capture.", "engine/calendar", "capture/records."},
 	// It remembers who told of flows.
-	"capture/records/match": {"capture/records.", "engine/affinity", "engine/secret", "engine/snapshot", "layout", "asm"},
+	"capture/records/match": {"capture/records.", "engine/calendar", "engine/affinity", "engine/secret", "engine/snapshot", "layout", "asm"},
 	"capture/rotate":        {"capture", "capture/pcapfile", "capture/outfile", "engine/calendar"},
 	// What tests alone use.
 	"capture/internal": {"capture"},
 	"capture/bpf":      {"capture"},
 	"capture/flow":     {"capture", "asm"},
-	"capture/diffs":    {"capture", "capture/flow", "asm"},
+	"capture/diffs":    {"capture", "capture/flow", "engine/calendar", "asm"},
 	// It remembers more of a packet than filters do.
 	"capture/inspect": {"capture", "engine/calendar", "layout", "asm"},
 	"capture/compare": {"capture", "engine/calendar", "asm"},

@@ -3,7 +3,14 @@ package compare
 import (
 	"slices"
 	"time"
+
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
+
+// mostApart is how far two clocks may be apart, in nanoseconds: 73 years, so that one that
+// stands at 1970 counts. Times lie within calendar.Farthest, so a time and an offset have a sum
+// in 64 bits. Differences of such sums need not.
+const mostApart = 1 << 61
 
 // pair is two equal packets: when A saw it, and how much later B did, each by its clock.
 type pair struct{ time, delta int64 }
@@ -15,11 +22,18 @@ type line struct {
 	slope          float64
 }
 
-func (l *line) at(t int64) int64 { return l.offset + int64(l.slope*float64(t-l.origin)) }
+// at returns the offset at a time, mostApart at most.
+func (l *line) at(t int64) int64 {
+	drift := l.slope * float64(calendar.Since(t, l.origin))
+	if drift > mostApart || drift < -mostApart {
+		drift = max(min(drift, mostApart), -mostApart)
+	}
+	return max(min(calendar.Shift(l.offset, int64(drift)), mostApart), -mostApart)
+}
 
 // residual returns how far a pair lies above the line.
 func (l *line) residual(p pair) float64 {
-	return float64(p.delta-l.offset) - l.slope*float64(p.time-l.origin)
+	return float64(calendar.Since(p.delta, l.offset)) - l.slope*float64(calendar.Since(p.time, l.origin))
 }
 
 // medianOf returns the lower median of values, whose order it changes.
@@ -43,8 +57,8 @@ func slopeOf(pairs []pair) float64 {
 	n := len(pairs)
 	var slopes []float64
 	add := func(i, j int) {
-		if dt := pairs[j].time - pairs[i].time; dt > 0 {
-			slopes = append(slopes, float64(pairs[j].delta-pairs[i].delta)/float64(dt))
+		if dt := calendar.Since(pairs[j].time, pairs[i].time); dt > 0 {
+			slopes = append(slopes, float64(calendar.Since(pairs[j].delta, pairs[i].delta))/float64(dt))
 		}
 	}
 	if n <= allSlopes {
@@ -89,7 +103,7 @@ const (
 
 func hasSlope(pairs []pair) bool {
 	n := len(pairs)
-	return n >= fewPairs && pairs[n-1].time-pairs[0].time >= shortSpan
+	return n >= fewPairs && calendar.Since(pairs[n-1].time, pairs[0].time) >= shortSpan
 }
 
 // tracker follows the offset of the clocks while packets are matched: the median of recent
@@ -132,7 +146,7 @@ func (k *tracker) update() {
 	now := k.recent[len(k.recent)/2].time
 	k.origin, k.offset = now, k.at(now)+int64(medianOf(residuals[:len(k.recent)]))
 	k.recent = k.recent[:0]
-	if n := len(k.anchors); n > 0 && k.origin-k.anchors[n-1].time < k.spacing {
+	if n := len(k.anchors); n > 0 && calendar.Since(k.origin, k.anchors[n-1].time) < k.spacing {
 		return
 	}
 	if len(k.anchors) == mostAnchors {
@@ -142,7 +156,7 @@ func (k *tracker) update() {
 		k.anchors, k.spacing = k.anchors[:mostAnchors/2], 2*k.spacing
 	}
 	k.anchors = append(k.anchors, pair{k.origin, k.offset})
-	if n := len(k.anchors); n >= fewAnchors && k.origin-k.anchors[0].time >= longSpan {
+	if n := len(k.anchors); n >= fewAnchors && calendar.Since(k.origin, k.anchors[0].time) >= longSpan {
 		k.slope = slopeOf(k.anchors)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/flowdedup/flowdedup/capture/internal/hash"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 // mostPairs bounds the sample of pairs whose delays are known one by one.
@@ -94,7 +95,8 @@ func (h *hull) add(p pair) {
 
 // turnsRight reports whether b lies above the line from a to c.
 func turnsRight(a, b, c pair) bool {
-	return float64(b.delta-a.delta)*float64(c.time-a.time) > float64(c.delta-a.delta)*float64(b.time-a.time)
+	since := func(t, u int64) float64 { return float64(calendar.Since(t, u)) }
+	return since(b.delta, a.delta)*since(c.time, a.time) > since(c.delta, a.delta)*since(b.time, a.time)
 }
 
 // most returns how far the furthest pair lies above a line.

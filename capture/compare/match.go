@@ -6,6 +6,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 // record is a packet that was read and is not counted yet: one line of a cache.
@@ -184,10 +185,11 @@ func (m *matcher) match(side int, r *record, number uint64) {
 	link := m.find(&r.digest)
 	for *link != 0 && int(*link-1)&1 != side {
 		other := m.record(*link)
-		behind := r.time - other.time - m.offset // how much later r was seen than other
+		offset := m.offset
 		if side == sideA {
-			behind = r.time - other.time + m.offset
+			offset = -offset
 		}
+		behind := calendar.Since(r.time-other.time, offset) // how much later r was seen than other
 		switch {
 		case magnitude(behind) <= m.window:
 			a := number

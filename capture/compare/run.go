@@ -329,8 +329,8 @@ func (c *Comparer) settle() {
 
 // isOld reports whether no packet of the other side can come any more that matches r.
 func (c *Comparer) isOld(r *record) bool {
-	behind := c.passed - r.placed
-	return behind > patience*int64(c.cfg.Window) || -behind > patience*int64(c.cfg.Window)+int64(2*calendar.Tolerance)
+	behind := calendar.Since(c.passed, r.placed)
+	return behind > patience*int64(c.cfg.Window) || behind < -patience*int64(c.cfg.Window)-int64(2*calendar.Tolerance)
 }
 
 // settleOne counts the oldest packet of a side, which does not wait.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 // sighting is a packet that takes part in the search for the offset.
@@ -45,14 +46,14 @@ func locate(seen []sighting, window time.Duration) (l line, found, sure bool) {
 	agreeing := densest(pairs, window)
 	slices.SortStableFunc(agreeing, func(a, b pair) int { return cmp.Compare(a.time, b.time) })
 	l = fit(agreeing, agreeing[0].time)
-	if agreeing[len(agreeing)-1].time-agreeing[0].time < longSpan {
+	if calendar.Since(agreeing[len(agreeing)-1].time, agreeing[0].time) < longSpan {
 		l = line{origin: l.origin, offset: l.at(agreeing[len(agreeing)/2].time)}
 	}
 	return l, true, len(agreeing) >= surePairs && 2*len(agreeing) >= len(pairs)
 }
 
 // crossPairs returns all pairs of equal packets of both sides, of digests that make at most
-// so many. seen is ordered by digest, then side.
+// so many, whose times are no further apart than clocks may be. seen is ordered by digest, then side.
 func crossPairs(seen []sighting, most int) (pairs []pair) {
 	for len(seen) > 0 {
 		n := slices.IndexFunc(seen, func(s sighting) bool { return s.digest != seen[0].digest })
@@ -67,7 +68,9 @@ func crossPairs(seen []sighting, most int) (pairs []pair) {
 		}
 		for _, a := range equal[:ofA] {
 			for _, b := range equal[ofA:] {
-				pairs = append(pairs, pair{a.time, b.time - a.time})
+				if delta := b.time - a.time; magnitude(delta) <= mostApart {
+					pairs = append(pairs, pair{a.time, delta})
+				}
 			}
 		}
 	}
@@ -81,7 +84,7 @@ func densest(pairs []pair, window time.Duration) []pair {
 	for _, p := range pairs {
 		first, last = min(first, p.time), max(last, p.time)
 	}
-	width := uint64(window) + uint64(mostDrift*float64(last-first))
+	width := uint64(window) + uint64(mostDrift*float64(calendar.Distance(first, last)))
 	slices.SortFunc(pairs, func(a, b pair) int { return cmp.Compare(a.delta, b.delta) })
 	from, end := 0, 0
 	for i, j := 0, 0; i < len(pairs); i++ {

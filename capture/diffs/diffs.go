@@ -12,6 +12,7 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/points"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 const (
@@ -81,7 +82,7 @@ func (c *Counter) Add(s *Sampler, b *capture.Batch, copies []uint64) {
 		}
 		c.compare(k.Traits, s.Traits)
 		if k.time != capture.NoTime && s.time != capture.NoTime {
-			c.matrix.Add(k.point, s.point, uint64(max(s.time-k.time, k.time-s.time)))
+			c.matrix.Add(k.point, s.point, calendar.Distance(s.time, k.time))
 		}
 	}
 }

@@ -2,6 +2,7 @@ package diffs
 
 import (
 	"encoding/binary"
+	"math"
 	"slices"
 	"testing"
 
@@ -247,6 +248,23 @@ func TestCounter(t *testing.T) {
 	}
 	cells := r.Matrix()
 	if len(cells) != 2 || cells[0].Count != 2 || cells[0].Delay.Max < 1980 || cells[0].Delay.Max > 2020 || cells[1].Count != 1 || cells[1].Delay.Max != 0 {
+		t.Errorf("matrix %+v", cells)
+	}
+}
+
+// TestWildDelay has a copy come as long after what it copies as times can lie apart: that is no
+// delay of a nanosecond.
+func TestWildDelay(t *testing.T) {
+	r := NewCounter()
+	b := newBatch()
+	for at := range uint32(2) {
+		p := packet{at: at}
+		frame(b, at, p.bytes())
+	}
+	d := digest.Digest{5, 16}
+	first, last := sample{digest: d, time: math.MinInt64 + 1, place: 1}, sample{digest: d, time: math.MaxInt64, place: 2, frame: 1}
+	r.Add(&Sampler{samples: []sample{first, last}}, b, []uint64{0b10})
+	if cells := r.Matrix(); len(cells) != 1 || cells[0].Delay.Max < 1e10 {
 		t.Errorf("matrix %+v", cells)
 	}
 }

@@ -33,9 +33,10 @@ type socket struct {
 	drained bool  // nothing is left, after Stop
 	reached int64 // up to when datagrams were read, in nanoseconds since 1970
 
-	mu      sync.Mutex // guards dropped and closed
+	mu      sync.Mutex // guards what follows
 	last    uint32     // the kernel's count, which has 32 bits
 	dropped uint64
+	refused bool // what the kernel drops from now on is what nobody wants any more
 	closed  bool
 }
 
@@ -216,8 +217,14 @@ func (s *socket) prepare() {
 	}
 }
 
-// refuse lets no more datagrams in.
+// refuse lets no more datagrams in. The kernel counts these as dropped, which they are not.
 func (s *socket) refuse() error {
+	defer func() {
+		s.stats()
+		s.mu.Lock()
+		s.refused = true
+		s.mu.Unlock()
+	}()
 	program, err := bpf.Assemble([]bpf.Instruction{bpf.RetConstant{Val: 0}})
 	if err != nil {
 		return err
@@ -236,7 +243,7 @@ const memInfoDrops = 8
 // stats returns the counts of the socket.
 func (s *socket) stats() ring.Stats {
 	s.mu.Lock()
-	if !s.closed {
+	if !s.closed && !s.refused {
 		var m memInfo
 		size := uint32(unsafe.Sizeof(m))
 		_, _, errno := unix.Syscall6(unix.SYS_GETSOCKOPT, uintptr(s.fd), unix.SOL_SOCKET, unix.SO_MEMINFO,

@@ -6,8 +6,9 @@ import (
 	"os"
 )
 
-// SetAside gives a file that does not fit another name, which no file has, and returns it:
-// its own with .mismatch_ and a number. Errors are those of the system.
+// SetAside gives a file another name, NAME.mismatch_001 or a later number, and returns it. No
+// file is replaced. It is for a file that its owner may want back, where a run writes a new one
+// of the same name.
 func SetAside(name string) (string, error) {
 	for number := 1; ; number++ {
 		aside := fmt.Sprintf("%s.mismatch_%03d", name, number)

@@ -2,27 +2,32 @@ package outfile
 
 import (
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
 )
 
-// TestSetAside gives files names that no other has.
+// TestSetAside keeps every file under a name of its own.
 func TestSetAside(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "state")
-	for i, want := range []string{".mismatch_001", ".mismatch_002"} {
-		if err := os.WriteFile(name, []byte{byte(i)}, 0o600); err != nil {
+	for _, want := range []string{"001", "002", "003"} {
+		if err := os.WriteFile(name, []byte(want), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if aside, err := SetAside(name); aside != name+want || err != nil {
-			t.Errorf("%s, %v", aside, err)
+		aside, err := SetAside(name)
+		if err != nil || aside != name+".mismatch_"+want {
+			t.Errorf("%s, %v: want number %s", aside, err, want)
 		}
-		if data, err := os.ReadFile(name + want); err != nil || len(data) != 1 || data[0] != byte(i) {
-			t.Errorf("%v, %v", data, err)
+		if _, err := os.Stat(name); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("the name is taken: %v", err)
 		}
 	}
-	if _, err := SetAside(name); !errors.Is(err, fs.ErrNotExist) {
-		t.Error(err)
+	for _, want := range []string{"001", "002", "003"} {
+		if got, err := os.ReadFile(name + ".mismatch_" + want); err != nil || string(got) != want {
+			t.Errorf("%s: %q, %v", want, got, err)
+		}
+	}
+	if _, err := SetAside(name); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("nothing to set aside: %v", err)
 	}
 }

@@ -18,14 +18,6 @@ func floorTime(t int64, unit time.Duration) int64 {
 	return t - phase
 }
 
-// addSaturating returns t + d, or the latest time where 64 bits cannot hold that.
-func addSaturating(t int64, d time.Duration) int64 {
-	if t > math.MaxInt64-int64(d) {
-		return math.MaxInt64
-	}
-	return t + int64(d)
-}
-
 // maxJump is how far ahead of all others an interval may be to be accepted at once, if the
 // wall clock is not known: captures of other days follow.
 const maxJump = 365 * 24 * time.Hour
@@ -51,7 +43,9 @@ func (s *intervals) contains(t int64) bool {
 }
 
 // moveTo makes the interval that begins at start the present one.
-func (s *intervals) moveTo(start int64) { s.start, s.end = start, addSaturating(start, s.every) }
+func (s *intervals) moveTo(start int64) {
+	s.start, s.end = start, calendar.Shift(start, int64(s.every))
+}
 
 // ends reports whether a packet of time t ends the interval. If so, the interval of t
 // becomes the present one: a later one, or an earlier one if the clock was set back.
@@ -79,7 +73,7 @@ func (s *intervals) ends(t int64) bool {
 func (s *intervals) tick(now int64) bool {
 	s.clock.Wall(now)
 	s.clock.Ahead = max(s.every, calendar.Tolerance)
-	if s.every == 0 || s.end == capture.NoTime || now < s.end || now >= addSaturating(s.end, s.clock.Ahead) {
+	if s.every == 0 || s.end == capture.NoTime || now < s.end || now >= calendar.Shift(s.end, int64(s.clock.Ahead)) {
 		return false
 	}
 	s.moveTo(floorTime(now, s.every))

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture/records"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 // IP protocols whose packets have a type and a code in place of ports.
@@ -58,7 +59,7 @@ func (x *values) finishUptime(r *records.Record, m *message, s *source) {
 		if m.hasUptime {
 			return m.exported - ago(m.uptime, up)
 		}
-		return wrapped(records.Shift(x.boot, int64(up)*int64(time.Millisecond)), m.exported)
+		return wrapped(calendar.Shift(x.boot, int64(up)*int64(time.Millisecond)), m.exported)
 	}
 	if x.hasStartUp {
 		r.Start = at(x.startUp)
@@ -97,9 +98,9 @@ func wrapped(t, near int64) int64 {
 func (x *values) finishTimes(r *records.Record) {
 	switch {
 	case r.Start != 0 && r.End == 0 && x.duration != 0:
-		r.End = records.Shift(r.Start, x.duration)
+		r.End = calendar.Shift(r.Start, x.duration)
 	case r.End != 0 && r.Start == 0 && x.duration != 0:
-		r.Start = records.Shift(r.End, -x.duration)
+		r.Start = calendar.Shift(r.End, -x.duration)
 	}
 	if r.End == 0 && x.event >= r.Start {
 		r.End = x.event

@@ -4,6 +4,8 @@ import (
 	"container/list"
 	"slices"
 	"time"
+
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 // kept is a message that waits for a template.
@@ -15,10 +17,10 @@ type kept struct {
 	giveUp  bool // the template does not matter any more
 }
 
-// Bounds of what is kept, in bytes of messages.
 const (
+	// maxKeptBySource bounds what is kept of a source, in bytes of messages, as does an eighth
+	// of what may be kept of all.
 	maxKeptBySource = 256 << 10
-	maxKept         = 16 << 20
 	// keptCost is about what a message takes besides its bytes.
 	keptCost = 512
 )
@@ -34,10 +36,10 @@ func (r *Reader) keep(m *message, s *source, missing uint16) {
 	k.place = r.waiting.PushBack(k)
 	s.waiting = append(s.waiting, k)
 	r.change(k, 1)
-	for s.keptBytes > maxKeptBySource {
+	for s.keptBytes > min(maxKeptBySource, r.mostKept/8) {
 		r.giveUp(s.waiting[0])
 	}
-	for r.keptBytes > maxKept {
+	for r.keptBytes > r.mostKept {
 		r.giveUp(r.oldest())
 	}
 }
@@ -75,13 +77,14 @@ func (r *Reader) release(s *source, id uint16, giveUp bool) {
 // giveUp lets a message go on without its template, and so all of the source that wait for
 // it or come until it does: nobody waits twice.
 func (r *Reader) giveUp(k *kept) {
-	r.enter(k.source, k.missing, &template{missing: true})
+	k.source.learn(k.missing, &template{missing: true})
+	r.sources.settle(k.source)
 	r.release(k.source, k.missing, true)
 }
 
 // expire gives up what has waited for too long.
 func (r *Reader) expire() {
-	for k := r.oldest(); k != nil && r.now-k.message.received > int64(hold); k = r.oldest() {
+	for k := r.oldest(); k != nil && calendar.Since(r.now, k.message.received) > int64(hold); k = r.oldest() {
 		r.giveUp(k)
 	}
 }

@@ -106,7 +106,7 @@ func TestHoldIsBounded(t *testing.T) {
 	if n != messages || r.Counts().Untemplated != messages || r.keptBytes != 0 {
 		t.Errorf("%d messages, %+v, %d bytes wait", n, r.Counts(), r.keptBytes)
 	}
-	if most > maxKept {
+	if most > defaultMemory/4 {
 		t.Errorf("%d bytes waited", most)
 	}
 }
@@ -125,16 +125,16 @@ func TestSourcesAreBounded(t *testing.T) {
 	r := NewReader(w)
 	var b records.Batch
 	for r.ReadBatch(&b) == nil {
-		if r.fields > maxFields || r.sources.Len() > maxSources {
-			t.Fatalf("%d fields of %d sources", r.fields, r.sources.Len())
+		if r.sources.bytes > r.sources.most {
+			t.Fatalf("%d bytes of %d sources", r.sources.bytes, r.sources.len())
 		}
 	}
 	total := 0
-	for _, s := range r.sources.Backward {
-		total += s.fields
+	for s := range r.sources.backward {
+		total += s.cost()
 	}
-	if total != r.fields || r.Counts().Forgotten == 0 {
-		t.Errorf("%d fields, counted %d: %+v", total, r.fields, r.Counts())
+	if total != r.sources.bytes || r.Counts().Forgotten == 0 {
+		t.Errorf("%d bytes, counted %d: %+v", total, r.sources.bytes, r.Counts())
 	}
 	s := &source{templates: map[uint16]*template{}}
 	for i := range 5000 {
@@ -143,5 +143,73 @@ func TestSourcesAreBounded(t *testing.T) {
 	}
 	if len(s.templates) != maxTemplates || s.fields != maxTemplates || s.templates[256+4999] == nil || s.templates[256] != nil {
 		t.Errorf("%d templates of %d fields", len(s.templates), s.fields)
+	}
+}
+
+// TestKnownSources floods a reader with made-up exporters of a few messages each. One that sent
+// more stays known, though it sends seldom, and all that is remembered is bounded.
+func TestKnownSources(t *testing.T) {
+	const memory, rounds, flood = 1 << 20, 30, 400
+	const honest = "192.0.2.1:1"
+	template := exporttest.Set(0, exporttest.Template(256, [3]uint32{8, 4}, [3]uint32{12, 4}, [3]uint32{1, 4}))
+	data := exporttest.Set(256, []byte{10, 0, 0, 1, 10, 0, 0, 2, 0, 0, 0, 9})
+	w := &exporttest.Wire{AtOnce: 100}
+	for i := range known {
+		w.Datagrams = append(w.Datagrams, datagramOf(honest, int64(i), sets9(uint32(i), 1, template, data)))
+	}
+	for i := range rounds {
+		at := int64(known + i)
+		w.Datagrams = append(w.Datagrams, datagramOf(honest, at, sets9(uint32(known+i), 1, data)))
+		for n := range flood {
+			from := fmt.Sprintf("10.%d.%d.%d:1", i, n>>8, n&255)
+			w.Datagrams = append(w.Datagrams, datagramOf(from, at, sets9(uint32(n), 1, template, data)))
+		}
+	}
+	r := NewReader(w)
+	r.Limit(memory)
+	var b records.Batch
+	got := 0
+	for r.ReadBatch(&b) == nil {
+		if b.From.String() == honest {
+			got += len(b.Records)
+		}
+		if r.Bytes() > memory {
+			t.Fatalf("%d bytes", r.Bytes())
+		}
+	}
+	if want := known + rounds; got != want || r.Counts().Forgotten == 0 {
+		t.Errorf("%d records, want %d: %+v", got, want, r.Counts())
+	}
+}
+
+// TestTemplatesAreBounded has a single exporter send more templates than memory has room for:
+// those that it uses stay.
+func TestTemplatesAreBounded(t *testing.T) {
+	const memory = 1 << 20
+	template := exporttest.Set(0, exporttest.Template(256, [3]uint32{8, 4}, [3]uint32{12, 4}, [3]uint32{1, 4}))
+	data := exporttest.Set(256, []byte{10, 0, 0, 1, 10, 0, 0, 2, 0, 0, 0, 9})
+	w := &exporttest.Wire{AtOnce: 1}
+	w.Datagrams = append(w.Datagrams, datagramOf("192.0.2.1:1", 0, sets9(0, 1, template)))
+	const floods = 200
+	for i := range uint32(floods) {
+		fields := make([][3]uint32, 500)
+		for f := range fields {
+			fields[f] = [3]uint32{i, 1}
+		}
+		flood := exporttest.Set(0, exporttest.Template(uint16(300+i), fields...))
+		w.Datagrams = append(w.Datagrams, datagramOf("192.0.2.1:1", int64(i), sets9(i+1, 1, flood, data)))
+	}
+	r := NewReader(w)
+	r.Limit(memory)
+	var b records.Batch
+	got := 0
+	for r.ReadBatch(&b) == nil {
+		got += len(b.Records)
+		if r.Bytes() > memory {
+			t.Fatalf("%d bytes", r.Bytes())
+		}
+	}
+	if got != floods {
+		t.Errorf("%d records, want %d: %+v", got, floods, r.Counts())
 	}
 }

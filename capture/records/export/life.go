@@ -3,6 +3,8 @@ package export
 import (
 	"slices"
 	"time"
+
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 // life is the time between two restarts of an exporter.
@@ -141,9 +143,15 @@ func ran(from, to uint32) time.Duration {
 func (l *life) drift(a *arrival) time.Duration {
 	passed := a.exported - l.last.exported
 	if a.exported == 0 {
-		passed = a.received - l.last.received
+		passed = calendar.Since(a.received, l.last.received)
 	}
-	return time.Duration(passed) - ran(l.last.uptime, a.uptime)
+	return less(passed, ran(l.last.uptime, a.uptime))
+}
+
+// less returns what is left of a time that passed by one clock less that by another, which may
+// be any time.
+func less(passed int64, ran time.Duration) time.Duration {
+	return time.Duration(calendar.Since(passed, int64(ran)))
 }
 
 // isBefore reports whether a message was sent before the life began.
@@ -165,6 +173,6 @@ func (l *life) rebooted(a *arrival) bool {
 	if ran < 0 && drift > apart {
 		return true
 	}
-	ours := time.Duration(a.received-l.last.received) - ran
+	ours := less(calendar.Since(a.received, l.last.received), ran)
 	return drift.Abs() > farApart && ours.Abs() > farApart
 }

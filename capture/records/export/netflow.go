@@ -101,10 +101,8 @@ func (r *Reader) decodeSets(b *records.Batch, m *message, s *source, h how) (d d
 func (r *Reader) learn(s *source, body []byte, options, v9 bool) {
 	err := readTemplates(body, options, v9, func(id uint16, t *template) {
 		if t == nil {
-			r.fields -= s.fields
 			s.withdraw(id, options)
-			r.fields += s.fields
-		} else if r.enter(s, id, t) {
+		} else if s.learn(id, t) {
 			r.counts.Templates++
 			r.release(s, id, false)
 		}
@@ -112,7 +110,6 @@ func (r *Reader) learn(s *source, body []byte, options, v9 bool) {
 	if err != nil {
 		r.counts.Undecodable++
 	}
-	r.bound()
 }
 
 // decodeData reads the records of a set from at to end.

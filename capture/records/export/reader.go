@@ -10,14 +10,10 @@ import (
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/capture/records"
 	"github.com/flowdedup/flowdedup/capture/records/internal/fragments"
-	"github.com/flowdedup/flowdedup/capture/records/internal/lru"
 )
 
-// Bounds of all sources.
-const (
-	maxSources = 1 << 14
-	maxFields  = 1 << 20 // of their templates
-)
+// defaultMemory is what a Reader takes at most unless Limit says otherwise, in bytes.
+const defaultMemory = 64 << 20
 
 // Reader reads the messages of flow exporters out of packets. It implements
 // records.Reader. One goroutine at a time may use it.
@@ -25,8 +21,7 @@ type Reader struct {
 	src     capture.Source
 	decoder *flow.Decoder
 	seed    maphash.Seed
-	sources *lru.Map[sourceKey, *source]
-	fields  int // of all templates
+	sources *sources
 	counts  records.Counts
 
 	batch capture.Batch
@@ -38,7 +33,9 @@ type Reader struct {
 	waiting   *list.List // of kept messages, in the order in which they came
 	ready     []*kept
 	keptBytes int
+	mostKept  int
 	room      int            // slots that sources may take to remember messages
+	slots     int            // of them, with those that were taken
 	scratch   records.Record // of options
 	fragments *fragments.Assembler
 
@@ -49,14 +46,29 @@ type Reader struct {
 
 var _ records.Reader = (*Reader)(nil)
 
-// NewReader returns a reader of the packets of src, which stays the caller's to close.
+// NewReader returns a reader of the packets of src, which stays the caller's to close. It
+// remembers 64 MiB at most: see Limit.
 func NewReader(src capture.Source) *Reader {
 	plain := flow.NewDecoder(flow.DecoderConfig{})
-	return &Reader{
-		src: src, decoder: plain, sampler: plain, seed: maphash.MakeSeed(),
-		sources: lru.New[sourceKey, *source](maxSources), waiting: list.New(), room: allSlots,
-		fragments: fragments.New(),
-	}
+	r := &Reader{src: src, decoder: plain, sampler: plain, seed: maphash.MakeSeed(), waiting: list.New()}
+	r.Limit(defaultMemory)
+	return r
+}
+
+// Limit bounds what the reader remembers, in bytes: a quarter each for exporters with their
+// templates, for messages that wait for a template, for the marks by which messages that come
+// again are known, and for IP fragments. It must be called before ReadBatch.
+func (r *Reader) Limit(memory int) {
+	share := memory / 4
+	r.sources, r.mostKept = newSources(share), share
+	r.slots = share / slotBytes
+	r.room = r.slots
+	r.fragments = fragments.New(share)
+}
+
+// Bytes returns about what the reader remembers takes.
+func (r *Reader) Bytes() int {
+	return r.sources.bytes + r.keptBytes + (r.slots-r.room)*slotBytes + r.fragments.Bytes()
 }
 
 // OpenTunnels has records of sFlow tell of the innermost IP header of the packets that are
@@ -117,6 +129,20 @@ func (r *Reader) ReadBatch(b *records.Batch) error {
 	}
 }
 
+// Discard reads packets without looking into them, until the source ends or the deadline has
+// passed, and returns how many there were since the last message that ReadBatch returned.
+func (r *Reader) Discard(deadline time.Time) (packets uint64) {
+	packets = uint64(len(r.batch.Frames) - r.frame)
+	for r.err == nil && time.Now().Before(deadline) {
+		if r.err = r.src.Next(&r.batch); r.err != nil {
+			r.batch.Reset()
+		}
+		r.frame = len(r.batch.Frames)
+		packets += uint64(r.frame)
+	}
+	return packets
+}
+
 // idle tells that time has passed.
 func (r *Reader) idle(b *records.Batch) {
 	if r.now != 0 && r.waiting.Len() > 0 {
@@ -144,6 +170,7 @@ func (r *Reader) decodeFrame(b *records.Batch, i int) bool {
 		r.expire()
 	}
 	s := r.source(&m)
+	defer r.settle(s)
 	s.messages++
 	begin(b, &m)
 	if r.again(s, &m) {
@@ -182,6 +209,7 @@ func (r *Reader) decodeKept(b *records.Batch, k *kept) bool {
 	if k.giveUp {
 		h = last
 	}
+	defer r.settle(k.source)
 	begin(b, &k.message)
 	d := r.decode(b, &k.message, k.source, h)
 	if d.missing != 0 {
@@ -244,21 +272,24 @@ func (r *Reader) source(m *message) *source {
 }
 
 func (r *Reader) sourceOf(key sourceKey) *source {
-	if s, ok := r.sources.Get(key); ok {
-		return s
-	}
-	s := &source{key: key, templates: map[uint16]*template{}}
-	if old, full := r.sources.Add(key, s); full {
-		r.forgotten(old)
+	s := r.sources.get(key)
+	if s == nil {
+		s = &source{key: key, templates: map[uint16]*template{}}
+		r.sources.add(s)
 	}
 	return s
 }
 
-// bound forgets those that have sent nothing for longest while there are too many templates.
+// settle counts what a source takes now, and makes room for it.
+func (r *Reader) settle(s *source) {
+	r.sources.settle(s)
+	r.bound()
+}
+
+// bound forgets sources while they take too much.
 func (r *Reader) bound() {
-	for r.fields > maxFields && r.sources.Len() > 1 {
-		old, _ := r.sources.Oldest()
-		r.forgotten(old)
+	for r.sources.bytes > r.sources.most && r.sources.len() > 1 {
+		r.forgotten(r.sources.forget())
 	}
 }
 
@@ -270,14 +301,5 @@ func (r *Reader) forgotten(s *source) {
 	for len(s.waiting) > 0 {
 		r.giveUp(s.waiting[0])
 	}
-	r.fields -= s.fields
 	r.room += s.seen.size()
-}
-
-// enter enters a template, and reports whether that is news.
-func (r *Reader) enter(s *source, id uint16, t *template) bool {
-	r.fields -= s.fields
-	news := s.learn(id, t)
-	r.fields += s.fields
-	return news
 }

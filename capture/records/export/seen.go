@@ -2,12 +2,12 @@ package export
 
 import "time"
 
-// Bounds of what is remembered to know messages that come again. A slot has 8 bytes, and at
-// most half of the slots are used.
+// Bounds of what is remembered to know messages that come again. At most half of the slots are
+// used. Beyond the slots that all sources may take, each has leastSlots.
 const (
-	leastSlots = 64
+	slotBytes  = 8
+	leastSlots = 16
 	mostSlots  = 1 << 19 // of half of a source's memory
-	allSlots   = 1 << 22 // of all sources; beyond it, each has leastSlots
 	// remembered is for how long messages are remembered at least if there is memory.
 	remembered = time.Hour
 )

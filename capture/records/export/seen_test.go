@@ -14,6 +14,7 @@ func TestSeen(t *testing.T) {
 		return s.enter(uint64(n+1)*0x9e3779b97f4a7c15, now, room)
 	}
 	var s seen
+	const allSlots = 1 << 22
 	room := allSlots
 	for n := range 50000 {
 		if again, spanned := enter(&s, n, int64(n)*second/20, &room); again || spanned != 0 {

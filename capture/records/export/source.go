@@ -1,6 +1,7 @@
 package export
 
 import (
+	"container/list"
 	"net/netip"
 	"time"
 
@@ -30,6 +31,10 @@ type source struct {
 
 	waiting   []*kept
 	keptBytes int
+
+	place   *list.Element // in sources, nil once it was forgotten
+	known   bool          // it sent many messages
+	counted int           // what it takes, as sources have counted it
 }
 
 // sampler is one of an exporter, by its number.

@@ -51,7 +51,8 @@ type savedTemplate struct {
 // Save writes the templates and the sampling intervals of all exporters, as JSON.
 func (r *Reader) Save(w io.Writer) error {
 	st := state{Version: stateVersion}
-	for key, s := range r.sources.Backward {
+	for s := range r.sources.backward {
+		key := s.key
 		saved := savedSource{
 			From: key.from, Agent: key.agent, Input: key.input, Domain: key.domain, Kind: key.kind,
 			Boot: s.boot, Interval: s.interval,
@@ -134,7 +135,8 @@ func (r *Reader) restore(saved *savedSource) {
 		for i, f := range t.Fields {
 			fields[i] = field{id: uint16(f[0]), length: uint16(f[1]), enterprise: f[2]}
 		}
-		r.enter(s, t.ID, newTemplate(fields, t.Scopes, t.Options, saved.Kind == records.NetFlow9))
+		s.learn(t.ID, newTemplate(fields, t.Scopes, t.Options, saved.Kind == records.NetFlow9))
 	}
-	r.bound()
+	s.messages = max(s.messages, known) // it was worth saving
+	r.settle(s)
 }

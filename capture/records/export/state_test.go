@@ -51,7 +51,7 @@ func TestState(t *testing.T) {
 		if err := r.Restore(strings.NewReader(bad)); !errors.Is(err, ErrState) {
 			t.Errorf("%.60q: %v", bad, err)
 		}
-		if r.sources.Len() != 0 {
+		if r.sources.len() != 0 {
 			t.Errorf("%.60q: something was taken in", bad)
 		}
 	}

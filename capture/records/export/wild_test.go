@@ -40,3 +40,18 @@ func TestWildNumbers(t *testing.T) {
 		}
 	}
 }
+
+// TestWildDrift has packets of an exporter come at any times: by these it did not restart, nor
+// did its clock agree.
+func TestWildDrift(t *testing.T) {
+	for _, c := range []struct {
+		from, to int64
+		positive bool
+	}{{math.MinInt64 + 1, math.MaxInt64, true}, {math.MaxInt64, math.MinInt64 + 1, false}, {-5e18, 5e18, true}} {
+		var l life
+		l.start(&arrival{received: c.from, uptime: 5, hasUptime: true})
+		if d := l.drift(&arrival{received: c.to, uptime: 5, hasUptime: true}); (d > 0) != c.positive || d.Abs() < 1<<62 {
+			t.Errorf("from %d to %d the clock drifts by %v", c.from, c.to, d)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture/records"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 // samples is of how many messages the median is taken. A clock that was set is followed
@@ -31,7 +32,7 @@ func (c *clock) see(r *records.Record) {
 	if r.Received == 0 || r.Exported == 0 || r.Exported == c.last || r.Exported == r.Received {
 		return
 	}
-	behind := r.Received - r.Exported // both are positive
+	behind := calendar.Since(r.Received, r.Exported)
 	if behind > mostBehind || behind < -mostBehind {
 		return
 	}

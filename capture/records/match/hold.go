@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/flowdedup/flowdedup/capture/records"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 // Sighting is a point that reported a record, and the interfaces that it named.
@@ -38,7 +39,8 @@ type HoldConfig struct {
 	Merge bool
 	// Mark keeps copies too.
 	Mark bool
-	// Memory is how many bytes records that wait take at most. One may always wait.
+	// Memory bounds what waits, in bytes. Beyond it records are emitted before Window is over.
+	// A record waits in any case.
 	Memory int
 	// Emit takes records in the order in which they came.
 	Emit func(*Held) error
@@ -53,24 +55,37 @@ type Hold struct {
 	next   uint64 // number of the next record
 	latest map[uint64]uint64
 	now    int64
-	more   int // bytes that records of the ring, former ones too, have besides themselves
-	early  uint64
+	// spare are buffers of records that were emitted, extra the bytes of all buffers.
+	spare []buffers
+	extra int
+	early uint64
 }
 
-const (
-	// latestBytes is what an entry of the latest records takes.
-	latestBytes = 48
-	// heldBytes is what a record takes in the ring, besides its line and who saw it.
-	heldBytes = int(unsafe.Sizeof(Held{})) + latestBytes
-)
+// buffers are what a record takes besides its place in the ring.
+type buffers struct {
+	line   []byte
+	seenBy []Sighting
+}
 
-// firstHeld is how many records a Hold has room for at first.
-const firstHeld = 1 << 8
+func (b *buffers) bytes() int { return cap(b.line) + cap(b.seenBy)*int(unsafe.Sizeof(Sighting{})) }
+
+const (
+	// firstHeld is how many records a Hold has room for at first.
+	firstHeld = 1 << 4
+	// heldCost is what a record takes in the ring and in the map.
+	heldCost = int(unsafe.Sizeof(Held{})) + 48
+)
 
 // NewHold makes a Hold without records.
 func NewHold(cfg HoldConfig) *Hold {
 	return &Hold{cfg: cfg, ring: make([]Held, firstHeld), latest: map[uint64]uint64{}}
 }
+
+// Bytes returns the memory of what waits.
+func (h *Hold) Bytes() int { return len(h.ring)*heldCost + h.extra }
+
+// Early returns how many records were emitted before their time, for want of memory.
+func (h *Hold) Early() uint64 { return h.early }
 
 // Add takes a batch with what a judge said about it.
 func (h *Hold) Add(b *records.Batch, verdicts []records.Verdict, judgments []Judgment) error {
@@ -122,12 +137,13 @@ const clockSet = int64(10 * time.Second)
 
 // follow has what waits leave within the window where our clock was set back.
 func (h *Hold) follow(now int64) {
-	if now >= h.now-clockSet {
+	back := calendar.Since(h.now, now)
+	if back <= clockSet {
 		return
 	}
 	for n := h.head; n < h.next; n++ {
 		held := &h.ring[n&uint64(len(h.ring)-1)]
-		held.due -= h.now - now
+		held.due = calendar.Shift(held.due, -back)
 	}
 	h.now = now
 }
@@ -159,63 +175,75 @@ func (h *Hold) emit() error {
 	}
 	h.head++
 	err := h.cfg.Emit(held)
-	if h.more > h.cfg.Memory/4 { // what long lines had is not kept for short ones
-		h.more -= held.more()
-		held.Line, held.SeenBy = nil, nil
-	}
+	h.spare = append(h.spare, buffers{held.Line, held.SeenBy})
+	held.Line, held.SeenBy = nil, nil
 	return err
 }
 
-// more is what a record has besides itself, in bytes.
-func (h *Held) more() int { return cap(h.Line) + cap(h.SeenBy)*int(unsafe.Sizeof(Sighting{})) }
+// emitEarly emits the first record before its time.
+func (h *Hold) emitEarly() error {
+	h.early++
+	return h.emit()
+}
 
-// makeRoom has a place for another record in the ring, and memory for its line. Where there
-// is none, the first records leave early.
-func (h *Hold) makeRoom(line int) error {
-	for h.head < h.next && h.next-h.head == uint64(len(h.ring)) {
-		// Both rings are there while one is copied.
-		if 3*len(h.ring)*heldBytes+h.more > h.cfg.Memory {
-			h.early++
-			return h.emit()
-		}
-		h.grow()
+func (h *Hold) keep(b *records.Batch, r *records.Record, verdict records.Verdict, j *Judgment) error {
+	var line []byte
+	if b.Kind == records.JSON || b.Kind == records.CSV {
+		line = b.Raw[r.Offset : r.Offset+r.Length]
 	}
-	for h.head < h.next && len(h.ring)*heldBytes+h.more+line > h.cfg.Memory {
-		h.early++
-		if err := h.emit(); err != nil {
+	if err := h.makeRoom(len(line)); err != nil {
+		return err
+	}
+	own := h.buffers()
+	h.extra -= own.bytes()
+	own.line = append(own.line[:0], line...)
+	own.seenBy = append(own.seenBy[:0], Sighting{j.Point, r.Ingress, r.Egress})
+	h.extra += own.bytes()
+	h.ring[h.next&uint64(len(h.ring)-1)] = Held{
+		Record: *r, Kind: b.Kind, Verdict: verdict, Line: own.line, Of: j.Of, flow: j.Flow,
+		due: calendar.Shift(h.now, int64(h.cfg.Window)), SeenBy: own.seenBy,
+	}
+	if verdict == records.Keep {
+		h.latest[j.Flow] = h.next
+	}
+	h.next++
+	return nil
+}
+
+// makeRoom makes room for a record with a line of that size.
+func (h *Hold) makeRoom(line int) error {
+	if h.next-h.head == uint64(len(h.ring)) {
+		// While the ring grows, both are there.
+		if 3*len(h.ring)*heldCost+h.extra <= h.cfg.Memory {
+			h.grow()
+		} else if err := h.emitEarly(); err != nil {
+			return err
+		}
+	}
+	for h.Bytes()+line > h.cfg.Memory {
+		if n := len(h.spare); n > 0 {
+			h.extra -= h.spare[n-1].bytes()
+			h.spare[n-1] = buffers{}
+			h.spare = h.spare[:n-1]
+			continue
+		}
+		if h.head == h.next {
+			return nil
+		}
+		if err := h.emitEarly(); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Early returns how many records left before their time, for want of memory.
-func (h *Hold) Early() uint64 { return h.early }
-
-func (h *Hold) keep(b *records.Batch, r *records.Record, verdict records.Verdict, j *Judgment) error {
-	text := b.Kind == records.JSON || b.Kind == records.CSV
-	line := 0
-	if text {
-		line = r.Length
+// buffers returns those of a record that was emitted, if there are any.
+func (h *Hold) buffers() (b buffers) {
+	if n := len(h.spare); n > 0 {
+		b, h.spare[n-1] = h.spare[n-1], buffers{}
+		h.spare = h.spare[:n-1]
 	}
-	if err := h.makeRoom(line); err != nil {
-		return err
-	}
-	held := &h.ring[h.next&uint64(len(h.ring)-1)]
-	h.more -= held.more()
-	*held = Held{
-		Record: *r, Kind: b.Kind, Verdict: verdict, Line: held.Line[:0], Of: j.Of, flow: j.Flow, due: h.now + int64(h.cfg.Window),
-		SeenBy: append(held.SeenBy[:0], Sighting{j.Point, r.Ingress, r.Egress}),
-	}
-	if text {
-		held.Line = append(held.Line, b.Raw[r.Offset:r.Offset+r.Length]...)
-	}
-	h.more += held.more()
-	if verdict == records.Keep {
-		h.latest[j.Flow] = h.next
-	}
-	h.next++
-	return nil
+	return b
 }
 
 func (h *Hold) grow() {
@@ -235,9 +263,9 @@ func (h *Hold) copied(r *records.Record, j *Judgment) {
 	held := &h.ring[n&uint64(len(h.ring)-1)]
 	held.Copies++
 	if s := (Sighting{j.Point, r.Ingress, r.Egress}); !slices.Contains(held.SeenBy, s) && len(held.SeenBy) < maxSightings {
-		h.more -= held.more()
+		before := cap(held.SeenBy)
 		held.SeenBy = append(held.SeenBy, s)
-		h.more += held.more()
+		h.extra += (cap(held.SeenBy) - before) * int(unsafe.Sizeof(s))
 	}
 	if h.cfg.Merge && sameSlice(&held.Record, r) {
 		held.Record.Packets = max(held.Record.Packets, r.Packets)
@@ -252,6 +280,6 @@ const maxSightings = 64
 // sameSlice reports whether two records last about as long, so that their counters are of
 // the same packets.
 func sameSlice(a, b *records.Record) bool {
-	one, other := a.End-a.Start, b.End-b.Start
-	return max(one, other)-min(one, other) <= int64(nearby+a.Precision+b.Precision)
+	one, other := calendar.Since(a.End, a.Start), calendar.Since(b.End, b.Start)
+	return calendar.Since(max(one, other), min(one, other)) <= int64(nearby+a.Precision+b.Precision)
 }

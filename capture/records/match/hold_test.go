@@ -55,6 +55,41 @@ func TestHoldMemory(t *testing.T) {
 	}
 }
 
+// TestHoldBytes keeps to its memory as it counts it itself, whatever the lines and the number of records.
+func TestHoldBytes(t *testing.T) {
+	const memory = 64 << 10
+	for name, line := range map[string]int{"messages": 0, "short lines": 100, "long lines": 5000} {
+		emitted, b := 0, &records.Batch{Kind: records.IPFIX}
+		if line > 0 {
+			b.Kind, b.Raw = records.JSON, bytes.Repeat([]byte("x"), line)
+		}
+		h := NewHold(HoldConfig{Window: time.Hour, Memory: memory, Emit: func(held *Held) error {
+			if held.Record.SourcePort != uint16(emitted) || len(held.Line) != line {
+				t.Fatalf("%s: record %d has port %d and a line of %d bytes", name, emitted, held.Record.SourcePort, len(held.Line))
+			}
+			emitted++
+			return nil
+		}})
+		const all = 1000
+		for n := range all {
+			b.Records = []records.Record{{SourcePort: uint16(n), Length: line, Received: 1, Exported: 1}}
+			if err := h.Add(b, []records.Verdict{records.Keep}, []Judgment{{Point: 1, Flow: uint64(n)}}); err != nil {
+				t.Fatal(err)
+			}
+			if h.Bytes() > memory {
+				t.Fatalf("%s: %d bytes after %d records", name, h.Bytes(), n+1)
+			}
+		}
+		early := h.Early()
+		if early != uint64(emitted) || early == 0 || early > all-5 {
+			t.Errorf("%s: %d of %d were emitted, %d early", name, emitted, all, early)
+		}
+		if err := h.Flush(); err != nil || emitted != all || h.Early() != early {
+			t.Errorf("%s: %d emitted, %d early, %v", name, emitted, h.Early(), err)
+		}
+	}
+}
+
 // TestHoldClockSet sets our clock back while records wait: they leave after the window all the
 // same. Times in text are not ours, and set nothing.
 func TestHoldClockSet(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture/records"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/secret"
 )
 
@@ -31,7 +32,7 @@ type Config struct {
 	Pairs *Deltas
 	// Boundary decides by interfaces alone, if not nil.
 	Boundary *Boundary
-	// Memory bounds what is remembered of flows, in bytes.
+	// Memory bounds what is remembered, in bytes: 7/8 for flows, and the rest for points.
 	Memory int
 	Secret secret.Secret
 }
@@ -94,10 +95,22 @@ type sighting struct {
 	timeless   bool // the record tells no times
 }
 
+const (
+	// pointsShare is the share of memory that points get, half of it for pairs of them.
+	pointsShare = 8
+	// pointCost and pairCost are about what a point and a pair of points take.
+	pointCost, pairCost = 1 << 10, 64
+	// leastPoints and leastPairs are remembered in any case.
+	leastPoints, leastPairs = 64, 1 << 10
+)
+
+// forFlows returns the memory for flows.
+func (c *Config) forFlows() int { return c.Memory - c.Memory/pointsShare }
+
 // New makes a judge. Errors are those of layout.NewArena.
 func New(cfg Config) (*Judge, error) {
 	j := &Judge{
-		cfg: cfg, points: newPoints(cfg.Points), aes: digest.NewAES(cfg.Secret.AESKey(secret.Records)),
+		cfg: cfg, points: newPoints(cfg.Points, cfg.Memory/pointsShare/2/pointCost), aes: digest.NewAES(cfg.Secret.AESKey(secret.Records)),
 		matrix: map[[2]uint32]uint64{}, needed: cfg.needed(),
 	}
 	var err error
@@ -237,12 +250,12 @@ func (j *Judge) place(s *sighting) {
 	case s.end < s.start:
 		s.end = s.start
 	}
-	s.start, s.end = records.Shift(s.start, offset), records.Shift(s.end, offset)
+	s.start, s.end = calendar.Shift(s.start, offset), calendar.Shift(s.end, offset)
 	s.now = Moment(r)
 	if r.Exported == 0 {
 		s.now = s.end
 	}
-	if long := time.Duration(s.end - s.start); long <= maxLongest {
+	if long := time.Duration(calendar.Since(s.end, s.start)); long <= maxLongest {
 		p.Longest = max(p.Longest, long)
 		j.longest.note(long, r.Received)
 	}
@@ -279,9 +292,7 @@ func (j *Judge) count(s *sighting, of uint32, verdict records.Verdict) {
 	case records.Copy:
 		j.counts.Copies++
 		j.counts.CopiedBytes += s.Bytes
-		if of != 0 {
-			j.matrix[[2]uint32{of, s.point}]++
-		}
+		j.countPair([2]uint32{of, s.point})
 	case records.Unchecked:
 		j.counts.Unchecked++
 	}
@@ -298,6 +309,17 @@ func (j *Judge) count(s *sighting, of uint32, verdict records.Verdict) {
 		p.CopiedBytes += s.Bytes
 	case records.Unchecked:
 		p.Unchecked++
+	}
+}
+
+// countPair counts a copy by who reported the original and the copy. There may be too many
+// pairs to count them all.
+func (j *Judge) countPair(pair [2]uint32) {
+	if pair[0] == 0 {
+		return
+	}
+	if _, known := j.matrix[pair]; known || len(j.matrix) < max(j.cfg.Memory/pointsShare/2/pairCost, leastPairs) {
+		j.matrix[pair]++
 	}
 }
 
@@ -321,15 +343,18 @@ func (j *Judge) Counts() Counts { return j.counts }
 func (j *Judge) Points() []Point { return j.points.all }
 
 // EachPair tells how many records of a point were copies of what another told, for each
-// two points, in no order.
+// two points, in no order. Pairs that were met when memory held no more are left out.
 func (j *Judge) EachPair(tell func(original, copied uint32, copies uint64)) {
 	for pair, n := range j.matrix {
 		tell(pair[0], pair[1], n)
 	}
 }
 
-// Bytes returns the memory of what is remembered.
+// Bytes returns the memory of what is remembered of flows.
 func (j *Judge) Bytes() int { return j.policy.Bytes() }
+
+// PointBytes returns about what points take.
+func (j *Judge) PointBytes() int { return len(j.points.all)*pointCost + len(j.matrix)*pairCost }
 
 // Close gives the memory back.
 func (j *Judge) Close() error { return j.policy.Close() }

@@ -1,6 +1,10 @@
 package match
 
-import "time"
+import (
+	"time"
+
+	"github.com/flowdedup/flowdedup/engine/calendar"
+)
 
 // lately is the longest duration of the last one to two periods of maxLongest: one record
 // with a false time does not count for ever.
@@ -15,7 +19,7 @@ func (l *lately) note(long time.Duration, received int64) {
 	case received == 0:
 	case l.since == 0:
 		l.since = received
-	case received-l.since > int64(maxLongest):
+	case calendar.Since(received, l.since) > int64(maxLongest):
 		l.now, l.before, l.since = 0, l.now, received
 	}
 	l.now = max(l.now, long)

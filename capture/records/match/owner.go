@@ -20,7 +20,7 @@ type owner struct {
 }
 
 func newOwner(j *Judge) (*owner, error) {
-	table, err := affinity.NewOwners(j.cfg.Memory)
+	table, err := affinity.NewOwners(j.cfg.forFlows())
 	return &owner{j, table}, err
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture/records"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -44,7 +45,7 @@ const (
 )
 
 func newPairs(j *Judge) (*pairs, error) {
-	arena, err := layout.NewArena(max(j.cfg.Memory/layout.LineSize, pairReach))
+	arena, err := layout.NewArena(max(j.cfg.forFlows()/layout.LineSize, pairReach))
 	if err != nil {
 		return nil, err
 	}
@@ -121,11 +122,11 @@ func (p *pairs) judge(s *sighting) (uint32, records.Verdict) {
 // begin.
 func (p *pairs) matches(line *layout.Line, s *sighting) (apart uint64, ok bool) {
 	d := p.judges.cfg.Pairs
-	apart = distance(line[pairStart], uint64(s.start))
+	apart = distance(ordered(int64(line[pairStart])), ordered(s.start))
 	if uint32(line[pairPoint]&(1<<pairStamp-1)) == s.point || line[pairMatched+s.point/64]>>(s.point%64)&1 != 0 {
 		return 0, false
 	}
-	return apart, within(apart, int64(d.Start)+int64(p.judges.precision)) &&
+	return apart, within(apart, calendar.Shift(int64(d.Start), int64(p.judges.precision))) &&
 		within(distance(line[pairDuration], uint64(s.end-s.start)), int64(d.Duration)) &&
 		within(distance(line[pairPackets], s.Packets), d.Packets) &&
 		within(distance(line[pairBytes], s.Bytes), d.Bytes)
@@ -133,12 +134,11 @@ func (p *pairs) matches(line *layout.Line, s *sighting) (apart uint64, ok bool) 
 
 func within(d uint64, most int64) bool { return most < 0 || d <= uint64(most) }
 
-func distance(a, b uint64) uint64 {
-	if int64(a-b) < 0 {
-		return b - a
-	}
-	return a - b
-}
+// ordered returns a number that is greater for a later time, by as many nanoseconds.
+func ordered(t int64) uint64 { return uint64(t) ^ 1<<63 }
+
+// distance returns how far apart two numbers are. Counters may be of any size.
+func distance(a, b uint64) uint64 { return max(a, b) - min(a, b) }
 
 func isZero(n uint64) uint64 {
 	if n == 0 {

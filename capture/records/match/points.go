@@ -73,6 +73,7 @@ type Point struct {
 // points are numbered from 1.
 type points struct {
 	kind   PointKind
+	most   int
 	number map[PointName]uint32
 	all    []Point // point n is element n-1
 	clocks map[records.Point]*clock
@@ -81,8 +82,10 @@ type points struct {
 	lastNumber uint32
 }
 
-func newPoints(kind PointKind) points {
-	return points{kind: kind, number: map[PointName]uint32{}, clocks: map[records.Point]*clock{}}
+// newPoints has room for so many points, and for a few in any case.
+func newPoints(kind PointKind, most int) points {
+	most = min(max(most, leastPoints), affinity.MaxPoint)
+	return points{kind: kind, most: most, number: map[PointName]uint32{}, clocks: map[records.Point]*clock{}}
 }
 
 // find returns the number of a record's point, or 0 where there are too many.
@@ -105,7 +108,7 @@ func (p *points) find(r *records.Record) uint32 {
 // add gives a point the next number. It reports false for one that has a number, and where
 // there are too many.
 func (p *points) add(name PointName) bool {
-	if _, there := p.number[name]; there || len(p.all) == affinity.MaxPoint {
+	if _, there := p.number[name]; there || len(p.all) >= p.most {
 		return false
 	}
 	c := p.clocks[name.Point]

@@ -51,9 +51,10 @@ func (j *Judge) Save(w io.Writer) (json.RawMessage, error) {
 	return json.Marshal(&s)
 }
 
-// Restore makes a new judge know what another one saved. Errors wrap ErrState,
-// snapshot.ErrInvalid or engine.ErrMemory, or are those of r.
-func (j *Judge) Restore(from json.RawMessage, r io.Reader) error {
+// Restore makes a new judge know what another one saved. What is remembered of flows keeps its
+// size, which may be another than that of Config.Memory: most bytes at most. Errors wrap
+// ErrState, snapshot.ErrInvalid or engine.ErrMemory, or are those of r.
+func (j *Judge) Restore(from json.RawMessage, r io.Reader, most int) error {
 	var s saved
 	if err := json.Unmarshal(from, &s); err != nil {
 		return fmt.Errorf("%w: %w", ErrState, err)
@@ -66,7 +67,7 @@ func (j *Judge) Restore(from json.RawMessage, r io.Reader) error {
 	case len(s.Points) > affinity.MaxPoint || s.Longest < 0 || s.Longest > maxLongest:
 		return fmt.Errorf("%w: it is damaged", ErrState)
 	}
-	c := snapshot.RestoreConfig{Secret: j.cfg.Secret, Label: s.Label, Memory: j.cfg.Memory}
+	c := snapshot.RestoreConfig{Secret: j.cfg.Secret, Label: s.Label, Memory: most}
 	switch {
 	case owns:
 		table, err := affinity.RestoreOwners(r, c)
@@ -80,6 +81,7 @@ func (j *Judge) Restore(from json.RawMessage, r io.Reader) error {
 			return err
 		}
 	}
+	j.points.most = max(j.points.most, len(s.Points)) // flows are told by them
 	for _, name := range s.Points {
 		if !j.points.add(name) {
 			return fmt.Errorf("%w: it is damaged", ErrState)

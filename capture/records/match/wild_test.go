@@ -25,3 +25,52 @@ func TestWildClock(t *testing.T) {
 		t.Error("no message counts")
 	}
 }
+
+// TestWildPairs has records whose times and counters are as far apart as numbers can be. They
+// do not match, though their differences are small in 64 bits.
+func TestWildPairs(t *testing.T) {
+	plain := rec(1, client, server, 6, 0, 9)
+	for name, far := range map[string]func(r *records.Record){
+		"bytes":   func(r *records.Record) { r.Bytes = math.MaxUint64 },
+		"packets": func(r *records.Record) { r.Packets = math.MaxUint64 },
+		"start":   func(r *records.Record) { r.Start, r.End = math.MinInt64, math.MinInt64 },
+	} {
+		first, second := plain, rec(2, client, server, 6, 0, 9)
+		first.Bytes, first.Packets = 0, 0
+		second.Bytes, second.Packets = 0, 0
+		if name == "start" {
+			first.Start, first.End = math.MaxInt64, math.MaxInt64
+		}
+		far(&second)
+		j, err := New(Config{Memory: 1 << 16, Pairs: &Deltas{Start: time.Second, Duration: time.Second, Packets: 5, Bytes: 5}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		verdicts, _ := j.Judge(&records.Batch{Records: []records.Record{first, second}})
+		if verdicts[0] != records.Keep || verdicts[1] == records.Copy {
+			t.Errorf("%s: %v", name, verdicts)
+		}
+		if err := j.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestWildSlices has records of any duration for slices of one flow: only those that last about
+// as long are of the same packets.
+func TestWildSlices(t *testing.T) {
+	at := func(start, end int64) *records.Record { return &records.Record{Start: start, End: end} }
+	for _, c := range []struct {
+		a, b *records.Record
+		same bool
+	}{
+		{at(0, 1e9), at(5e9, 6e9), true},
+		{at(0, 1e9), at(5e9, 9e9), false},
+		{at(math.MinInt64, math.MaxInt64), at(0, 1), false}, // in 64 bits the first lasts -1 ns
+		{at(math.MinInt64, 0), at(math.MaxInt64, 0), false},
+	} {
+		if got := sameSlice(c.a, c.b); got != c.same {
+			t.Errorf("%+v and %+v: %t", *c.a, *c.b, got)
+		}
+	}
+}

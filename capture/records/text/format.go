@@ -76,6 +76,15 @@ var formats = []*format{
 		"IfDirections": direction, "TimeFlowStartMs": start, "TimeFlowEndMs": end, "TimeReceived": received,
 		"Packets": packets, "Bytes": octets, "Sampling": sampling, "AgentIP": exporter, "IcmpType": icmpType, "IcmpCode": icmpCode,
 	}},
+	// Hubble's flows (cilium's exporter, hubble observe -o json): events of packets, without
+	// counters, at the node of each end.
+	{name: "hubble", names: withPrefix("flow.", map[string]target{
+		"IP.source": source, "IP.destination": destination, "node_name": exporter, "time": start,
+		"l4.TCP.source_port": tcpSourcePort, "l4.TCP.destination_port": destinationPort,
+		"l4.UDP.source_port": udpSourcePort, "l4.UDP.destination_port": destinationPort,
+		"l4.SCTP.source_port": sctpSourcePort, "l4.SCTP.destination_port": destinationPort,
+		"l4.ICMPv4.type": icmp4Type, "l4.ICMPv4.code": icmpCode, "l4.ICMPv6.type": icmp6Type, "l4.ICMPv6.code": icmpCode,
+	})},
 	{name: "gcp", names: withPrefix("jsonPayload.", map[string]target{
 		"connection.src_ip": source, "connection.dest_ip": destination, "connection.src_port": sourcePort,
 		"connection.dest_port": destinationPort, "connection.protocol": protocol, "bytes_sent": octets,

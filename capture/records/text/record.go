@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture/records"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 // values are what a record says that no single place of it has.
@@ -211,10 +212,10 @@ func (t *Reader) finish(r *records.Record, x *values) {
 		t.cannot(x.dotted, dottedPort)
 	}
 	if x.duration != 0 && r.End == 0 && r.Start != 0 {
-		r.End = records.Shift(r.Start, x.duration)
+		r.End = calendar.Shift(r.Start, x.duration)
 	}
 	if x.duration != 0 && r.Start == 0 && r.End != 0 {
-		r.Start = records.Shift(r.End, -x.duration)
+		r.Start = calendar.Shift(r.End, -x.duration)
 	}
 	if r.End == 0 {
 		r.End = r.Start

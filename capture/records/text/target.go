@@ -35,7 +35,23 @@ const (
 	natSourcePort
 	natDestinationPort
 	kind // a record is one of flows only with the value of the format
+
+	// Those of which the name says the protocol.
+	tcpSourcePort
+	udpSourcePort
+	sctpSourcePort
+	icmp4Type
+	icmp6Type
 )
+
+// implied is the protocol that the name of a value says, and what the value itself says.
+var implied = map[target]struct {
+	protocol uint8
+	is       target
+}{
+	tcpSourcePort: {6, sourcePort}, udpSourcePort: {17, sourcePort}, sctpSourcePort: {132, sourcePort},
+	icmp4Type: {1, icmpType}, icmp6Type: {58, icmpType},
+}
 
 // targets are the names that a mapping has for what values say.
 var targets = map[string]target{

@@ -26,10 +26,16 @@ type unreadValues [kind + 1]struct {
 // enter enters a value. One that is there and cannot be read is counted, so that it does not
 // pass for absent.
 func (r *Reader) enter(t target, v []byte) {
-	if len(v) == 0 || string(v) == r.unset || string(v) == r.empty || r.set(t, v) {
+	if len(v) == 0 || string(v) == r.unset || string(v) == r.empty {
 		return
 	}
-	r.cannot(t, v)
+	if t > kind {
+		also := implied[t]
+		r.rec.Protocol, t = also.protocol, also.is
+	}
+	if !r.set(t, v) {
+		r.cannot(t, v)
+	}
 }
 
 // cannot says that a value of the record at hand could not be read.

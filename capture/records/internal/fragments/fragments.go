@@ -13,13 +13,14 @@ import (
 
 // Bounds of what is kept. Beyond them, the datagram that has waited for longest is given up.
 const (
-	maxBytes     = 16 << 20 // of all datagrams
 	maxDatagrams = 4096
 	maxPieces    = 256 // of a datagram
 	maxPayload   = 1<<16 - 1
 	maxSpare     = 64 // buffers that wait for datagrams
 	// overhead is about what a datagram takes besides its bytes.
 	overhead = 1 << 10
+	// pieceCost is what a fragment takes besides its bytes, while its slice grows.
+	pieceCost = 48
 )
 
 // Timeout is how long a datagram waits for its fragments (RFC 1122 section 3.3.2, RFC 8200
@@ -38,6 +39,7 @@ type Assembler struct {
 	seed   maphash.Seed
 	byKey  map[key]*datagram
 	order  *list.List // of datagrams, in the order in which they began
+	most   int        // bytes
 	bytes  int
 	counts Counts
 	given  []byte // what Add returned last
@@ -73,13 +75,17 @@ type piece struct {
 	hash     uint64
 }
 
-// New returns an assembler that has nothing yet.
-func New() *Assembler {
-	return &Assembler{seed: maphash.MakeSeed(), byKey: map[key]*datagram{}, order: list.New()}
+// New returns an assembler that has nothing yet, and keeps so many bytes at most. A datagram is
+// kept in any case.
+func New(most int) *Assembler {
+	return &Assembler{most: most, seed: maphash.MakeSeed(), byKey: map[key]*datagram{}, order: list.New()}
 }
 
 // Counts returns what was met so far.
 func (a *Assembler) Counts() Counts { return a.counts }
+
+// Bytes returns about what is kept.
+func (a *Assembler) Bytes() int { return a.bytes }
 
 // Add takes an IP packet that is a fragment, from its header up to the last byte that was
 // captured, and when that was, in nanoseconds. It returns the payload of the datagram when
@@ -163,6 +169,7 @@ func (a *Assembler) enter(d *datagram, f *fragment, p piece) bool {
 		return false
 	}
 	d.pieces = slices.Insert(d.pieces, at, p)
+	a.bytes += pieceCost
 	if !f.more {
 		d.size = p.to
 	}
@@ -196,6 +203,7 @@ func (a *Assembler) refuse(d *datagram) {
 		a.release(d.data)
 	}
 	a.counts.Broken += uint64(len(d.pieces))
+	a.bytes -= pieceCost * len(d.pieces)
 	d.data, d.pieces, d.broken = nil, nil, true
 }
 
@@ -213,7 +221,7 @@ func (a *Assembler) drop(d *datagram) {
 	}
 	a.order.Remove(d.place)
 	delete(a.byKey, d.key)
-	a.bytes -= overhead
+	a.bytes -= overhead + pieceCost*len(d.pieces)
 }
 
 // expire drops what has waited for too long.
@@ -229,7 +237,7 @@ func (a *Assembler) expire(now int64) {
 
 // bound drops the oldest while there is too much, but not the one given.
 func (a *Assembler) bound(keep *datagram) {
-	for a.bytes > maxBytes || a.order.Len() > maxDatagrams {
+	for a.bytes > a.most || a.order.Len() > maxDatagrams {
 		d := a.order.Front().Value.(*datagram)
 		if d == keep {
 			return

@@ -8,6 +8,9 @@ import (
 	"time"
 )
 
+// maxBytes is what assemblers may keep.
+const maxBytes = 1 << 20
+
 // cut makes a fragment of a payload. Version 6 has a hop-by-hop header in front.
 func cut(version int, id uint32, payload []byte, from, to int) []byte {
 	more := uint16(0)
@@ -53,7 +56,7 @@ func random(rng *rand.Rand, n int) []byte {
 func TestAssembler(t *testing.T) {
 	for seed := range 2000 {
 		rng := rand.New(rand.NewPCG(uint64(seed), 2))
-		a := New()
+		a := New(maxBytes)
 		want := map[string]bool{}
 		var all [][]byte
 		broken := uint64(0)
@@ -124,7 +127,7 @@ func TestRefused(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			a, now := New(), int64(0)
+			a, now := New(maxBytes), int64(0)
 			for _, step := range c.add {
 				switch s := step.(type) {
 				case int64:
@@ -147,7 +150,7 @@ func TestAgain(t *testing.T) {
 	first, second := cut(4, 7, payload, 0, 1480), cut(4, 7, payload, 1480, 3000)
 	for _, order := range [][][]byte{{first, second, first, second}, {first, first, second, second}} {
 		for _, want := range []bool{false, true} {
-			a, n := New(), 0
+			a, n := New(maxBytes), 0
 			for _, f := range order {
 				if a.Add(f, 0) != nil {
 					if n++; want {
@@ -164,7 +167,7 @@ func TestAgain(t *testing.T) {
 
 // TestBounded floods an assembler with fragments that never become whole.
 func TestBounded(t *testing.T) {
-	a := New()
+	a := New(maxBytes)
 	payload := make([]byte, 60000)
 	for id := range uint32(20000) {
 		a.Add(cut(6, id, payload, 0, 40000), int64(id))
@@ -173,7 +176,7 @@ func TestBounded(t *testing.T) {
 			t.Fatalf("%d bytes of %d datagrams", a.bytes, a.order.Len())
 		}
 	}
-	tiny := New()
+	tiny := New(maxBytes)
 	for at := range 2000 {
 		tiny.Add(cut(4, 1, payload, at*16, at*16+8), 0)
 	}
@@ -189,7 +192,7 @@ func FuzzAssembler(f *testing.F) {
 		f.Add(bytes.Join([][]byte{cut(version, 1, payload, 0, 48), cut(version, 1, payload, 48, 100)}, nil), uint16(68+16*(version-4)))
 	}
 	f.Fuzz(func(t *testing.T, all []byte, size uint16) {
-		a := New()
+		a := New(maxBytes)
 		adds := uint64(0)
 		for n := max(int(size)%512, 20); len(all) > 0; adds++ {
 			p := all[:min(n, len(all))]

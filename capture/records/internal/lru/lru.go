@@ -15,7 +15,7 @@ type entry[K comparable, V any] struct {
 	value V
 }
 
-// New returns an empty map for at most limit entries.
+// New returns an empty map for at most limit entries, which is at least 1.
 func New[K comparable, V any](limit int) *Map[K, V] {
 	return &Map[K, V]{limit: limit, byKey: map[K]*list.Element{}, order: list.New()}
 }
@@ -34,32 +34,11 @@ func (m *Map[K, V]) Get(key K) (value V, ok bool) {
 // Add adds a key that is not there. If the map is full, it takes out the entry that was not
 // used for longest, and returns its value.
 func (m *Map[K, V]) Add(key K, value V) (old V, full bool) {
-	if len(m.byKey) >= m.limit {
-		old, full = m.Oldest()
+	if e := m.order.Back(); len(m.byKey) >= m.limit {
+		last := m.order.Remove(e).(*entry[K, V])
+		delete(m.byKey, last.key)
+		old, full = last.value, true
 	}
 	m.byKey[key] = m.order.PushFront(&entry[K, V]{key, value})
 	return old, full
-}
-
-// Oldest takes out the entry that was not used for longest.
-func (m *Map[K, V]) Oldest() (value V, ok bool) {
-	e := m.order.Back()
-	if e == nil {
-		return value, false
-	}
-	last := m.order.Remove(e).(*entry[K, V])
-	delete(m.byKey, last.key)
-	return last.value, true
-}
-
-// Len returns the number of entries.
-func (m *Map[K, V]) Len() int { return len(m.byKey) }
-
-// Backward calls yield for each entry, the one that was not used for longest first.
-func (m *Map[K, V]) Backward(yield func(K, V) bool) {
-	for e := m.order.Back(); e != nil; e = e.Prev() {
-		if it := e.Value.(*entry[K, V]); !yield(it.key, it.value) {
-			return
-		}
-	}
 }

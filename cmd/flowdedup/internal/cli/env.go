@@ -30,8 +30,8 @@ type Env struct {
 	// Quiet drops warnings.
 	Quiet bool
 
-	mu       sync.Mutex // for what follows, and lines on stderr
-	hangup   func()     // what SIGHUP does instead of ending the command; nil for that
+	mu       sync.Mutex             // for what follows, and lines on stderr
+	hangup   atomic.Pointer[func()] // what SIGHUP does instead of ending the command; nil for that
 	warnings int
 	// clearProgress clears the progress line before other output; nil without one.
 	clearProgress func()

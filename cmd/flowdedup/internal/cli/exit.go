@@ -11,8 +11,8 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/bpf"
-	"github.com/flowdedup/flowdedup/capture/records/match"
 	"github.com/flowdedup/flowdedup/capture/rotate"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/flows"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
@@ -82,7 +82,8 @@ func (e *Env) codeOf(err error) int {
 	var damaged *damagedError
 	switch {
 	case errors.As(err, &usage), errors.Is(err, input.ErrRepeatedStdin), errors.Is(err, engine.ErrFPR),
-		errors.Is(err, rotate.ErrCannotRotate), errors.Is(err, bpf.ErrExpression), errors.Is(err, live.ErrState), errors.Is(err, match.ErrState):
+		errors.Is(err, rotate.ErrCannotRotate), errors.Is(err, bpf.ErrExpression), errors.Is(err, live.ErrState),
+		errors.Is(err, flows.ErrState):
 		return ExitUsage
 	case errors.As(err, &damaged):
 		return ExitDamaged
@@ -159,22 +160,24 @@ func ending() []os.Signal {
 func (e *Env) watchSignals(parent context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(parent)
 	over := make(chan struct{})
-	ch := make(chan os.Signal, 1)
+	ch := make(chan os.Signal, 2)
 	signal.Notify(ch, ending()...)
 	ignoreSIGPIPE()
-	go func() {
-		defer signal.Stop(ch)
-		for {
-			select {
-			case s := <-ch:
-				if !e.hungUp(s) {
-					e.end(s, cancel)
+	for range 2 { // the one for the first signal may wait for standard error
+		go func() {
+			defer signal.Stop(ch)
+			for {
+				select {
+				case s := <-ch:
+					if !e.hungUp(s) {
+						e.end(s, cancel)
+					}
+				case <-over:
+					return
 				}
-			case <-over:
-				return
 			}
-		}
-	}()
+		}()
+	}
 	return ctx, func() {
 		cancel()
 		close(over)
@@ -183,20 +186,16 @@ func (e *Env) watchSignals(parent context.Context) (context.Context, func()) {
 
 // onHangup makes SIGHUP call f instead of ending the command.
 func (e *Env) onHangup(f func()) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.hangup = f
+	e.hangup.Store(&f)
 }
 
 // hungUp calls the function of onHangup on SIGHUP, and reports whether it did.
 func (e *Env) hungUp(s os.Signal) bool {
-	e.mu.Lock()
-	hangup := e.hangup
-	e.mu.Unlock()
+	hangup := e.hangup.Load()
 	if s != syscall.SIGHUP || hangup == nil || e.signal.Load() != 0 {
 		return false
 	}
-	hangup()
+	(*hangup)()
 	return true
 }
 

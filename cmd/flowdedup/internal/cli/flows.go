@@ -57,7 +57,8 @@ type flowsFlags struct {
 	reports      string
 	state        string
 	stateEvery   time.Duration
-	mismatch     string
+
+	stateMismatch mismatchFlag
 }
 
 func NewFlows(e *Env) *cobra.Command {
@@ -134,12 +135,13 @@ func (f *flowsFlags) run(cmd *cobra.Command, e *Env, args []string) error {
 	}
 	e.Quiet = f.quiet
 	cfg := flows.Config{
-		Inputs: inputs, Listen: f.listen.datagrams, Streams: f.listen.streams, Sockets: min(runtime.GOMAXPROCS(0), maxFlowSockets), Format: f.format, Map: f.mapping, Times: f.times, Inner: f.inner, KeyGiven: cmd.Flags().Changed("key"), Policy: f.policy, Window: f.window, Waiting: f.growing(),
-		Output: f.output, CSV: f.csv, Rotate: f.rotate.options(), Relay: f.relay, Spoof: f.spoof, Inspect: f.inspect, State: f.state, StateEvery: f.stateEvery, BeginAnew: f.mismatch == "begin", Log: e.Logger(),
+		Inputs: inputs, Listen: f.listen.datagrams, Streams: f.listen.streams, Sockets: min(runtime.GOMAXPROCS(0), maxFlowSockets), Format: f.format, Map: f.mapping, Times: f.times, Inner: f.inner, KeyGiven: cmd.Flags().Changed("key"), Policy: f.policy, Window: f.window,
+		Output: f.output, CSV: f.csv, Rotate: f.rotate.options(), Relay: f.relay, Spoof: f.spoof, Inspect: f.inspect, State: f.state, StateEvery: f.stateEvery, BeginAnew: f.stateMismatch.begins(), Log: e.Logger(),
 		Match: match.Config{
 			Key: f.key, Points: f.points, NAT: f.nat, OwnerTimeout: f.ownerTimeout, Prefer: f.prefer.exporters,
-			PreferSampling: f.prefer.sampling, Memory: f.memory, Secret: f.secret,
+			PreferSampling: f.prefer.sampling, Secret: f.secret,
 		},
+		Memory: f.memory,
 	}
 	if f.listen.any() && !f.quiet {
 		cfg.Log = slog.New(monitor.Lines(e.Stderr))
@@ -152,7 +154,7 @@ func (f *flowsFlags) run(cmd *cobra.Command, e *Env, args []string) error {
 			return err
 		}
 	}
-	if err := f.openReports(cmd.Context(), &cfg); err != nil {
+	if err := f.openReports(cmd.Context(), &cfg, cmd.Flags().Changed("memory")); err != nil {
 		return err
 	}
 	page, err := f.page.Open(cmd.Context())
@@ -182,17 +184,16 @@ func (f *flowsFlags) reportsToStdout() bool {
 	return len(f.of) > 0 && (f.reports == "" || outfile.IsStdout(f.reports))
 }
 
-// growing returns how many bytes counts may take, and records that wait as many: what --memory
-// says, unless that is the default.
-func (f *flowsFlags) growing() int {
-	if f.memory == defaultFlowMemory {
+// countMemory returns what counts may take: half of --memory if it is given.
+func (f *flowsFlags) countMemory(given bool) int {
+	if !given {
 		return layout.MemoryBudget()
 	}
-	return min(f.memory, layout.MemoryBudget())
+	return min(f.memory/2, layout.MemoryBudget())
 }
 
 // openReports has keys counted, and the counts of each window appended to a file.
-func (f *flowsFlags) openReports(ctx context.Context, cfg *flows.Config) error {
+func (f *flowsFlags) openReports(ctx context.Context, cfg *flows.Config, memoryGiven bool) error {
 	if len(f.of) == 0 {
 		return nil
 	}
@@ -200,7 +201,11 @@ func (f *flowsFlags) openReports(ctx context.Context, cfg *flows.Config) error {
 	if err != nil {
 		return err
 	}
-	cfg.Distinct = flows.Distinct{Keys: f.keys(), Calendar: f.calendar(), Budget: f.growing(), Rows: report.NewDistinctJSON(to).Rows}
+	budget := f.countMemory(memoryGiven)
+	if memoryGiven {
+		cfg.Memory -= budget
+	}
+	cfg.Distinct = flows.Distinct{Keys: f.keys(), Calendar: f.calendar(), Budget: budget, Rows: report.NewDistinctJSON(to).Rows}
 	return nil
 }
 
@@ -273,8 +278,11 @@ func (f *flowsFlags) warnFlows(e *Env, s *flows.Summary) {
 	if s.Untimed > 0 {
 		e.Warn(fmt.Errorf("%d records are in no window of --of, as they have no time that could be read", s.Untimed))
 	}
+	if s.Early > 0 {
+		e.Warn(fmt.Errorf("%d records were written before --window was over, as more waited than --memory has room for: copies that came later are not listed in them", s.Early))
+	}
 	if s.Dropped > 0 {
-		e.Warn(fmt.Errorf("the kernel dropped %d datagrams because a buffer was full: sysctl -w net.core.rmem_max=67108864", s.Dropped))
+		e.Warn(fmt.Errorf("%d datagrams were dropped, by the kernel because a buffer was full or at the end because they came too fast: sysctl -w net.core.rmem_max=67108864", s.Dropped))
 	}
 	if s.RecordsIn == 0 && s.Foreign > 0 {
 		e.Warn(fmt.Errorf("none of %d packets is a message of NetFlow of version 1, 5, 7 or 9, IPFIX or sFlow of version 5: others were left out", s.Foreign))

@@ -23,7 +23,7 @@ const (
 	// maxFlowSockets bounds the sockets of an address: one for each processor, as long as
 	// one goroutine can judge what they bring.
 	maxFlowSockets    = 8
-	defaultFlowMemory = 64 << 20
+	defaultFlowMemory = 256 << 20
 	defaultFlowWindow = 10 * time.Second
 )
 
@@ -74,18 +74,17 @@ func (f *flowsFlags) registerFlows(cmd *cobra.Command) {
 	fs.Var(NewParsed(&f.deltas.Packets, "", "N", parseDelta), "packets-delta", "policy record: how many packets records may differ by (default: any)")
 	fs.Var(NewParsed(&f.deltas.Bytes, "", "N", parseDelta), "bytes-delta", "policy record: how many bytes records may differ by (default: any)")
 	f.memory = defaultFlowMemory
-	fs.Var(NewParsed(&f.memory, "64MiB", "size", ParseMemory), "memory", "memory for flows: 200MB hold ten million")
+	fs.Var(NewParsed(&f.memory, "256MiB", "size", ParseMemory), "memory", "memory for all that grows with the input: 256MiB hold five million flows")
 	f.stateEvery = time.Minute
 	fs.Var(NewParsed(&f.stateEvery, "1m", "duration", parseEvery), "state-every", "how often to save the state, besides at the end")
-	f.mismatch = "refuse"
-	fs.Var(NewParsed(&f.mismatch, "refuse", "what", OneOf("refuse", "begin")), "state-mismatch", "what a state of other settings does: refuse,\nor begin anew and keep it under another name")
+	f.stateMismatch.register(fs)
 	GroupAdvanced.Add(fs, "state-every", "state-mismatch", "owner-timeout", "start-delta", "duration-delta", "packets-delta", "bytes-delta", "memory")
 	completeKeys(cmd, keysOfRecords)
 	CompleteWords(cmd, map[string][]string{
 		"listen": {":2055", ":4739", ":6343", "tcp-listen://:4739"}, "format": flows.Formats(), "policy": flows.Policies(),
 		"key": {"flow", "biflow", "flow+vlan", "flow+vrf", "flow+tos"}, "point": {"exporter", "direction", "interface", "same"},
-		"prefer": {"sampling"}, "window": {"10s", "1m"}, "owner-timeout": {"2m", "10m"}, "memory": {"64MiB", "200MB", "1GiB"},
-		"to": {"udp://"}, "state-mismatch": {"refuse", "begin"},
+		"prefer": {"sampling"}, "window": {"10s", "1m"}, "owner-timeout": {"2m", "10m"}, "memory": {"64MiB", "256MiB", "1GiB"},
+		"to": {"udp://"}, "state-mismatch": mismatches,
 	})
 }
 

@@ -23,16 +23,13 @@ type flowsResult struct {
 	Unchecked   uint64
 	Undecodable uint64
 	Lost        uint64
+	Dropped     uint64
 	Replayed    uint64
 	Restarts    uint64
 	Sampled     uint64
 	Key         string
-	Points      []struct {
-		Point           string
-		Records, Copies uint64
-		Packets, Bytes  uint64
-	}
-	Matrix []struct {
+	Points      []flowsPoint
+	Matrix      []struct {
 		Original, Copy string
 		Copies         uint64
 	}
@@ -41,6 +38,12 @@ type flowsResult struct {
 		Own              uint64 `json:"own_address"`
 	}
 	Damaged bool
+}
+
+type flowsPoint struct {
+	Point                      string
+	Records, Copies, Unchecked uint64
+	Packets, Bytes             uint64
 }
 
 func runFlows(t *testing.T, code int, args ...string) (r flowsResult, stderr string) {
@@ -247,65 +250,58 @@ func checkFlowsState(t *testing.T, policy, otherPolicy string) {
 	lines := strings.SplitAfter(goflowLines, "\n")
 	state := filepath.Join(t.TempDir(), "state")
 	one, other := tempFile(t, "1.json", lines[0]), tempFile(t, "2.json", lines[1])
-	runFlows(t, exitDone, one, "--state", state, "--policy", policy)
+	runFlows(t, exitDone, one, "--state", state, "--policy", policy, "--memory", "1MiB")
+	first := mustReadFile(t, state)
 	if info, err := os.Stat(state); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}
-	if r, _ := runFlows(t, exitDone, other, "--state", state, "--policy", policy); r.Copies != 1 || len(r.Points) != 2 || r.Matrix[0].Original != "192.0.2.1" {
+	if r, _ := runFlows(t, exitDone, other, "--state", state, "--policy", policy, "--memory", "1MiB"); r.Copies != 1 || len(r.Points) != 2 || r.Matrix[0].Original != "192.0.2.1" {
 		t.Errorf("%+v", r)
 	}
 	whole := mustReadFile(t, state)
-	for name, args := range map[string][]string{
-		"key": {"--policy", policy, "--key", "biflow"}, "point": {"--policy", policy, "--point", "direction"}, "policy": {"--policy", otherPolicy},
-	} {
-		if _, stderr, code := run(append([]string{"flows", one, "--state", state}, args...)...); code != exitUsage || !strings.Contains(stderr, "cannot be resumed") {
-			t.Errorf("another %s: exit code %d: %s", name, code, stderr)
+	check := func(name string, content []byte, args ...string) {
+		t.Helper()
+		if err := os.WriteFile(state, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		args = append([]string{"flows", one, "--memory", "1MiB", "--state", state}, args...)
+		if _, stderr, code := run(args...); code != exitUsage || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "--state "+state+": cannot be resumed") {
+			t.Errorf("%s: exit code %d: %s", name, code, stderr)
+		}
+		if now := mustReadFile(t, state); !bytes.Equal(now, content) {
+			t.Errorf("%s: the file was changed", name)
+		}
+		stdout, stderr, code := run(append(args, "--json", "--state-mismatch", "begin")...)
+		if code != exitDone || !strings.Contains(stderr, "begins anew") || !strings.Contains(stderr, state+".mismatch_001") || !strings.Contains(stdout, `"copies":0`) {
+			t.Errorf("%s: begun anew: exit code %d: %s%s", name, code, stderr, stdout)
+		}
+		if kept := mustReadFile(t, state+".mismatch_001"); !bytes.Equal(kept, content) {
+			t.Errorf("%s: the file was not kept", name)
+		}
+		if err := os.Remove(state + ".mismatch_001"); err != nil {
+			t.Error(err)
+		}
+		if _, stderr, code := run(args...); code != exitDone {
+			t.Errorf("%s: what was begun anew is not resumed: %s", name, stderr)
 		}
 	}
+	check("another key", whole, "--policy", policy, "--key", "biflow")
+	check("another point", whole, "--policy", policy, "--point", "direction")
+	check("another policy", whole, "--policy", otherPolicy)
 	for at := 0; at < len(whole); at += 1 + len(whole)/50 {
 		damaged := bytes.Clone(whole)
 		damaged[at] ^= 1
-		if err := os.WriteFile(state, damaged, 0o600); err != nil {
+		check(fmt.Sprint("byte ", at), damaged, "--policy", policy)
+	}
+	check("half of it", whole[:len(whole)/2], "--policy", policy)
+	check("text", []byte("x"), "--policy", policy)
+	for _, memory := range []string{"2MiB", "512KiB"} {
+		if err := os.WriteFile(state, first, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, stderr, code := run("flows", one, "--state", state, "--policy", policy); code != exitUsage || strings.Count(stderr, "\n") != 1 {
-			t.Errorf("byte %d: exit code %d: %s", at, code, stderr)
-		}
-	}
-	if err := os.WriteFile(state, whole[:len(whole)/2], 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, stderr, code := run("flows", one, "--state", state, "--policy", policy); code != exitUsage || strings.Count(stderr, "\n") != 1 {
-		t.Errorf("half of it: exit code %d: %s", code, stderr)
-	}
-	checkBeginAnew(t, one, state, policy, otherPolicy, whole)
-}
-
-// checkBeginAnew has states that do not fit set aside, and the runs begin anew.
-func checkBeginAnew(t *testing.T, in, state, policy, otherPolicy string, whole []byte) {
-	t.Helper()
-	for i, c := range []struct {
-		name, policy string
-		saved        []byte
-	}{{"half", policy, whole[:len(whole)/2]}, {"text", policy, []byte("x")}, {"policy", otherPolicy, whole}} {
-		if err := os.WriteFile(state, c.saved, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		stdout, stderr, code := run("flows", "--json", in, "--state", state, "--state-mismatch", "begin", "--policy", c.policy)
-		if code != exitDone || !strings.Contains(stderr, "begins anew") || !strings.Contains(stdout, `"copies":0`) {
-			t.Errorf("%s: exit code %d: %s%s", c.name, code, stderr, stdout)
-		}
-		if aside := mustReadFile(t, fmt.Sprintf("%s.mismatch_%03d", state, i+1)); !bytes.Equal(aside, c.saved) {
-			t.Errorf("%s: %d bytes are kept, want %d", c.name, len(aside), len(c.saved))
-		}
-	}
-	// Another --memory always fits, or begins anew.
-	if err := os.WriteFile(state, whole, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, memory := range []string{"128MiB", "16MiB"} {
-		if _, stderr, code := run("flows", in, "--state", state, "--state-mismatch", "begin", "--policy", policy, "--memory", memory); code != exitDone {
-			t.Errorf("--memory %s: exit code %d: %s", memory, code, stderr)
+		r, stderr := runFlows(t, exitDone, other, "--state", state, "--policy", policy, "--memory", memory)
+		if r.Copies != 1 || !strings.Contains(stderr, "flows keep the memory that they were saved with") {
+			t.Errorf("--memory %s: %+v: %s", memory, r, stderr)
 		}
 	}
 }

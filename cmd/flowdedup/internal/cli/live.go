@@ -39,7 +39,7 @@ type liveFlags struct {
 	slide                       time.Duration
 	state                       string
 	stateEvery                  time.Duration
-	stateMismatch               string
+	stateMismatch               mismatchFlag
 	user                        string
 	notPromiscuous              bool
 	packets                     uint64
@@ -160,8 +160,7 @@ func (f *liveFlags) register(cmd *cobra.Command) {
 	fs.Var(NewParsed(&f.slide, "1m", "duration", ParseDelay), "slide", "report the past --every this often (0: never)")
 	fs.StringVar(&f.state, "state", "", "save the run to `FILE`, and resume from it")
 	fs.Var(NewParsed(&f.stateEvery, "1m", "duration", parseEvery), "state-every", "how often to save the state, besides at the end")
-	f.stateMismatch = "refuse"
-	fs.Var(NewParsed(&f.stateMismatch, "refuse", "what", OneOf("refuse", "begin")), "state-mismatch", "what a state of other settings does: refuse,\nor begin anew and keep it under another name")
+	f.stateMismatch.register(fs)
 	fs.StringVarP(&f.user, "user", "Z", "", "become user `NAME` (or UID, UID:GID) once interfaces are open")
 	fs.Uint64VarP(&f.packets, "count", "c", 0, "stop after `N` packets")
 	fs.Var(NewParsed(&f.duration, "", "duration", ParseDelay), "duration", "stop after this time")
@@ -175,7 +174,7 @@ func (f *liveFlags) register(cmd *cobra.Command) {
 	GroupAdvanced.Add(fs, "distinct-memory", "state-every", "state-mismatch", "user")
 	completeCompare(cmd)
 	completeKeys(cmd, keysOfPackets)
-	CompleteWords(cmd, map[string][]string{"log": {"text", "json"}, "fanout": Fanouts, "capture": captures, "filter": FilterWords, "state-mismatch": {"refuse", "begin"}, "learn": {"10s", "1m"}, "learn-every": {"1h", "1d"}, "distinct-memory": {"256MiB", "1GiB"}})
+	CompleteWords(cmd, map[string][]string{"log": {"text", "json"}, "fanout": Fanouts, "capture": captures, "filter": FilterWords, "state-mismatch": mismatches, "learn": {"10s", "1m"}, "learn-every": {"1h", "1d"}, "distinct-memory": {"256MiB", "1GiB"}})
 	fs.Lookup("interface").Usage = "capture from `IFACE`, any, an address or a mirror target; may be repeated"
 	for name, complete := range map[string]cobra.CompletionFunc{"interface": completeSources, "forward": completeInterfaces} {
 		if err := cmd.RegisterFlagCompletionFunc(name, complete); err != nil {
@@ -324,7 +323,7 @@ func (f *liveFlags) config(cmd *cobra.Command) live.Config {
 		},
 		Save: f.save.to, Sensor: cmp.Or(f.save.sensor, f.token.Site, hostSensor()),
 		Output: f.output, Duplicates: f.duplicates, Forward: f.forward, Rotate: f.rotate.options(),
-		Reports: f.reports, Slide: f.slide, State: f.state, StateEvery: f.stateEvery, BeginAnew: f.stateMismatch == "begin", KeyGiven: cmd.Flags().Changed("key") || f.hub != "",
+		Reports: f.reports, Slide: f.slide, State: f.state, StateEvery: f.stateEvery, BeginAnew: f.stateMismatch.begins(), KeyGiven: cmd.Flags().Changed("key") || f.hub != "",
 		User: f.user, Packets: f.packets, Duration: f.duration, Learn: f.learnConfig(),
 	}
 }

@@ -52,17 +52,18 @@ type Config struct {
 	Times   text.TimeLayout // of text
 	Inner   bool            // sFlow's sampled packets are read inside their tunnels
 	Match   match.Config
+	// Memory bounds what is remembered of records, in bytes, besides Distinct.Budget: see
+	// shares. It takes the place of Match.Memory.
+	Memory int
 	// KeyGiven says that the user chose Match.Key. Else it is biflow if an input tells of
 	// both directions in one record.
 	KeyGiven bool
 	Policy   Policy
 	// Window is for how long records wait for their copies before they are written.
 	Window time.Duration
-	// Waiting is how many bytes they take at most meanwhile.
-	Waiting int
-	Output  string // "" for none
-	CSV     bool
-	Rotate  rotate.Options // Output is a series of files if it has a size or an interval
+	Output string // "" for none
+	CSV    bool
+	Rotate rotate.Options // Output is a series of files if it has a size or an interval
 	// Relay is where messages go that were cut, "" for nowhere.
 	Relay    string
 	Spoof    bool
@@ -72,7 +73,7 @@ type Config struct {
 	// State is the file that the run is saved to, and resumed from, "" for none.
 	State      string
 	StateEvery time.Duration
-	// BeginAnew has a state that does not fit set aside.
+	// BeginAnew sets a state aside that cannot be resumed.
 	BeginAnew bool
 	// Status gets the summary so far once a second; nil is none.
 	Status func(*Summary)
@@ -81,3 +82,12 @@ type Config struct {
 
 // live reports whether the run ends by a signal alone.
 func (c *Config) live() bool { return len(c.Listen)+len(c.Streams) > 0 }
+
+// shares are the parts of Config.Memory.
+type shares struct {
+	judge  int // flows and points
+	hold   int // records that wait to be written; with Config.Inspect the other judges
+	reader int // what is remembered of exporters and their messages
+}
+
+func (c *Config) shares() shares { return shares{c.Memory / 2, c.Memory / 4, c.Memory / 4} }

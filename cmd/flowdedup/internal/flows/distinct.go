@@ -35,8 +35,12 @@ const (
 	// maxAhead is how far a record may end after it came. Senders choose the times of their
 	// records, so a window that begins later is not opened.
 	maxAhead = time.Minute
-	// leastBudget is what a window gets at least.
+	// leastBudget is what a window gets at least, windowCost what it takes besides: records that
+	// wait to be counted, and their digests.
 	leastBudget = 128 << 10
+	windowCost  = 128 << 10
+	// fewOpen windows are open in any case.
+	fewOpen = 4
 )
 
 // counts are the distinct keys of windows. A record that spans windows counts in each that
@@ -74,15 +78,15 @@ func (c *counts) add(r *records.Record, start, end int64, isCopy bool) error {
 	}
 	from, to := c.cfg.Calendar.Window(end)
 	came := arrival(r)
-	if err := c.follow(came, to-from); err != nil {
+	if err := c.follow(came, calendar.Since(to, from)); err != nil {
 		return err
 	}
-	if from > came && from-came > int64(maxAhead) {
+	if calendar.Since(from, came) > int64(maxAhead) {
 		c.late++
 		return nil
 	}
 	for range maxTouched {
-		if from < c.closed || to < came && came-to > int64(c.grace) {
+		if from < c.closed || calendar.Since(came, to) > int64(c.grace) {
 			c.late++
 			return nil
 		}
@@ -108,7 +112,7 @@ func (c *counts) add(r *records.Record, start, end int64, isCopy bool) error {
 // follow begins anew where this host's clock was set back: nothing that comes now would lie in
 // a window that is open. Windows that were closed may come again. A window takes so long.
 func (c *counts) follow(came, every int64) error {
-	if !c.live || came >= c.closed-every-int64(maxAhead) {
+	if !c.live || calendar.Since(c.closed, came) <= calendar.Shift(every, int64(maxAhead)) {
 		return nil
 	}
 	err := c.end()
@@ -134,7 +138,7 @@ func (c *counts) window(start, end int64) (*window, error) {
 			return c.open[at], nil
 		}
 	}
-	if len(c.open) >= maxOpen {
+	if len(c.open) >= c.mostOpen() {
 		if at == 0 {
 			return nil, nil
 		}
@@ -162,13 +166,29 @@ func (c *counts) window(start, end int64) (*window, error) {
 	return w, nil
 }
 
-// budget returns what a new window may take: half of what the others leave.
+// budget returns what a new window may take: half of what the others leave of one half of the
+// whole budget. The other half is for windows that get the least.
 func (c *counts) budget() int {
-	left := c.cfg.Budget
+	left := c.cfg.Budget / 2
 	for _, w := range c.open {
-		left -= w.budget
+		left -= w.budget + windowCost
 	}
-	return max(left/2, leastBudget)
+	return max(left/2-windowCost, leastBudget)
+}
+
+// mostOpen returns how many windows may be open: as many as half of the budget holds of the
+// smallest.
+func (c *counts) mostOpen() int {
+	return min(max(c.cfg.Budget/(2*(leastBudget+windowCost)), fewOpen), maxOpen)
+}
+
+// bytes returns what the open windows may take.
+func (c *counts) bytes() int {
+	all := 0
+	for _, w := range c.open {
+		all += w.budget + windowCost
+	}
+	return all
 }
 
 func (d *Distinct) zone() *time.Location {
@@ -281,7 +301,7 @@ func portsOf(r *records.Record, ports uint32) uint32 {
 // advance closes the windows that ended long enough ago.
 func (c *counts) advance(now int64, grace time.Duration) error {
 	c.grace = grace
-	for len(c.open) > 0 && c.open[0].end < now-int64(grace) {
+	for len(c.open) > 0 && calendar.Since(now, c.open[0].end) > int64(grace) {
 		if err := c.close(); err != nil {
 			return err
 		}

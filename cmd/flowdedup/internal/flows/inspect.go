@@ -27,7 +27,9 @@ type Inspection struct {
 // inspector asks other judges besides that of the run.
 type inspector struct{ pairs, biflow, same *match.Judge }
 
-func newInspector(cfg match.Config) (*inspector, error) {
+// newInspector makes judges that take so much memory together.
+func newInspector(cfg match.Config, memory int) (*inspector, error) {
+	cfg.Memory = memory / 3
 	pairs, biflow, same := cfg, cfg, cfg
 	pairs.Pairs = &match.Deltas{Start: time.Second, Duration: time.Second}
 	biflow.Key.Biflow = true

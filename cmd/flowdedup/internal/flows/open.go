@@ -72,6 +72,7 @@ func (r *runner) openInputs(ctx context.Context) error {
 // newReader returns a reader of messages.
 func (r *runner) newReader(src capture.Source) *export.Reader {
 	reader := export.NewReader(src)
+	reader.Limit(r.cfg.shares().reader)
 	if r.cfg.Inner {
 		reader.OpenTunnels()
 	}

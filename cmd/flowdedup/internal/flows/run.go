@@ -19,14 +19,15 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
 
-// maxHeld is what records that wait for copies take at most, in bytes: half a million records
-// of messages.
-const maxHeld = 256 << 20
-
 // Run judges records until the inputs end or ctx is done. The summary is valid with every
 // error, and has no policy if nothing was opened.
 func Run(ctx context.Context, cfg *Config) (Summary, error) {
-	r := &runner{cfg: cfg, begin: time.Now()}
+	return (&runner{cfg: cfg, begin: time.Now(), lastReads: lastReads}).run(ctx)
+}
+
+func (r *runner) run(ctx context.Context) (Summary, error) {
+	cfg := r.cfg
+	cfg.Match.Memory = cfg.shares().judge
 	defer r.closeInputs()
 	if err := r.open(ctx); err != nil {
 		return Summary{}, errors.Join(err, r.end(false))
@@ -53,12 +54,17 @@ func Run(ctx context.Context, cfg *Config) (Summary, error) {
 func (r *runner) summary() Summary {
 	s := newSummary(r.cfg, r.judge, &r.names, r.counts, time.Since(r.begin))
 	s.Damaged = r.damaged.Load()
-	s.Unread, s.Untimed = unreadOf(r.unread), r.untimed
+	s.Unread, s.Untimed = unreadOf(r.values), r.untimed
+	s.MemoryLimit = r.cfg.Memory
+	s.MemoryBytes = r.judge.Bytes() + r.judge.PointBytes() + r.readerBytes
+	if r.hold != nil {
+		s.MemoryBytes += r.hold.Bytes()
+		s.Early = r.hold.Early()
+	}
 	if r.distinct != nil {
 		s.Late = r.distinct.late
-	}
-	if r.hold != nil {
-		s.HeldEarly = r.hold.Early()
+		s.MemoryLimit += r.cfg.Distinct.Budget
+		s.MemoryBytes += r.distinct.bytes()
 	}
 	if r.sender != nil {
 		sent := r.sender.Stats()
@@ -67,6 +73,7 @@ func (r *runner) summary() Summary {
 	if r.inspector != nil {
 		s.Inspection = r.inspector.answer(r.cfg, &s)
 	}
+	s.Dropped = r.unread
 	for _, socket := range r.sockets {
 		for _, target := range socket.Stats() {
 			for i := range target.Sockets {
@@ -128,14 +135,20 @@ type runner struct {
 	sender    *relay.Sender
 	cut       []byte
 	counts    records.Counts // as of the last batch
-	texts     []*text.Reader // inputs
-	unread    []text.Unread  // of these, as of the last batch
-	untimed   uint64         // records that are in no window, as they have no time
-	both      bool           // an input tells of both directions in one record
-	live      bool
-	damaged   atomic.Bool
-	sockets   []*mirror.Capture // none for inputs
-	receivers []*netio.Receiver // of Config.Streams
+	// readerBytes is what messages remember, as of then.
+	readerBytes int
+	texts       []*text.Reader // inputs
+	values      []text.Unread  // of these that could not be read, as of the last batch
+	untimed     uint64         // records that are in no window, as they have no time
+	both        bool           // an input tells of both directions in one record
+	live        bool
+	damaged     atomic.Bool
+	sockets     []*mirror.Capture // none for inputs
+	receivers   []*netio.Receiver // of Config.Streams
+	unread      uint64            // messages that had come at the end, and were not read
+	lastReads   time.Duration     // see the constant
+	until       time.Time         // when they are over, zero before the run was asked to end
+	reads       int               // how many there were
 }
 
 func (r *runner) open(ctx context.Context) (err error) {
@@ -163,7 +176,7 @@ func (r *runner) open(ctx context.Context) (err error) {
 		}
 	}
 	if r.cfg.Inspect {
-		if r.inspector, err = newInspector(r.cfg.Match); err != nil {
+		if r.inspector, err = newInspector(r.cfg.Match, r.cfg.shares().hold); err != nil {
 			return err
 		}
 	}
@@ -178,25 +191,27 @@ func (r *runner) open(ctx context.Context) (err error) {
 		return err
 	}
 	r.hold = match.NewHold(match.HoldConfig{
-		Window: r.cfg.Window, Merge: r.cfg.Policy == Merge, Mark: r.cfg.Policy == Mark, Memory: min(r.cfg.Waiting, maxHeld), Emit: r.output.put,
+		Window: r.cfg.Window, Merge: r.cfg.Policy == Merge, Mark: r.cfg.Policy == Mark, Memory: r.cfg.shares().hold, Emit: r.output.put,
 	})
 	return nil
 }
 
-// A run that was asked to end still reads what sockets hold: patience is how long one read
-// may take, and lastReads how long all may, since a peer of a connection need not stop.
 const (
-	patience  = 400 * time.Millisecond
-	lastReads = time.Second
+	// patience is how long a run that was asked to end waits for a read that is under way.
+	patience = 400 * time.Millisecond
+	// lastReads is how long such a run still judges what its sockets hold, and leastReads how
+	// many messages it does in any case: the machine may be busy. What is left then is counted
+	// as dropped.
+	lastReads  = 500 * time.Millisecond
+	leastReads = 1000
 )
 
 // each judges batches. Reading may block, so it is a goroutine's, which ends with the
 // process if it blocks for ever. What sockets hold when ctx is done is still read.
 func (r *runner) each(ctx context.Context) error {
 	batch := new(records.Batch)
-	next, done, giveUp := make(chan struct{}), make(chan error, 1), make(chan struct{})
+	next, done := make(chan struct{}), make(chan error, 1)
 	defer close(next)
-	defer context.AfterFunc(ctx, func() { time.AfterFunc(lastReads, func() { close(giveUp) }) })()
 	go func() {
 		for range next {
 			done <- r.reader.ReadBatch(batch)
@@ -204,11 +219,9 @@ func (r *runner) each(ctx context.Context) error {
 	}()
 	for {
 		next <- struct{}{}
-		err, came := await(ctx, done, giveUp)
+		err, came := await(ctx, done)
 		if came {
-			before := r.counts.Unread
-			r.counts = r.reader.Counts()
-			r.noteUnread(before)
+			r.note()
 		}
 		if !came || errors.Is(err, io.EOF) {
 			return ctx.Err()
@@ -220,14 +233,40 @@ func (r *runner) each(ctx context.Context) error {
 		if err := r.take(batch); err != nil {
 			return err
 		}
-		if ctx.Err() != nil && !r.live {
+		if ctx.Err() != nil && r.isOver(time.Now()) {
 			return ctx.Err()
 		}
 	}
 }
 
+// isOver reports whether a run that was asked to end may end: a live one first has some time
+// for what its sockets hold. What is left then is counted.
+func (r *runner) isOver(now time.Time) bool {
+	switch {
+	case !r.live:
+		return true
+	case r.until.IsZero():
+		r.until = now.Add(r.lastReads)
+	}
+	if r.reads++; r.reads < leastReads || now.Before(r.until) {
+		return false
+	}
+	r.unread = r.messages.Discard(now.Add(patience))
+	return true
+}
+
+// note remembers what the reader has counted. It must not be called during a read.
+func (r *runner) note() {
+	before := r.counts.Unread
+	r.counts = r.reader.Counts()
+	if r.messages != nil {
+		r.readerBytes = r.messages.Bytes()
+	}
+	r.noteUnread(before)
+}
+
 // await returns the outcome of a read. When ctx is done, it waits for as long as patience.
-func await(ctx context.Context, done <-chan error, giveUp <-chan struct{}) (err error, came bool) {
+func await(ctx context.Context, done <-chan error) (err error, came bool) {
 	select {
 	case err = <-done:
 		return err, true
@@ -237,9 +276,8 @@ func await(ctx context.Context, done <-chan error, giveUp <-chan struct{}) (err 
 	case err = <-done:
 		return err, true
 	case <-time.After(patience):
-	case <-giveUp:
+		return nil, false
 	}
-	return nil, false
 }
 
 // take judges a batch, and gives it to the outputs.

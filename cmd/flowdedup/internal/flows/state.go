@@ -20,6 +20,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
+	"github.com/flowdedup/flowdedup/layout"
 )
 
 // A state file holds
@@ -55,21 +56,19 @@ type state struct {
 	failed  string     // why it could not be saved the last time, or ""
 }
 
+// ErrState is wrapped by errors about the content of a state file.
+var ErrState = match.ErrState
+
 // resume restores what the state file has, if there is one, and the secret. A file that does
-// not fit is set aside, if Config.BeginAnew says so. Else errors wrap match.ErrState.
+// not fit is set aside, if Config.BeginAnew says so.
 func (r *runner) resume() error {
 	r.state = &state{name: r.cfg.State, every: r.cfg.StateEvery, last: time.Now()}
-	secret := r.cfg.Match.Secret
+	given := r.cfg.Match.Secret
 	err := r.resumeFrom(r.cfg.State)
-	for _, misfit := range []error{snapshot.ErrInvalid, engine.ErrMemory, export.ErrState} {
-		if errors.Is(err, misfit) {
-			err = fmt.Errorf("%w: %w", match.ErrState, err)
-		}
-	}
 	switch {
 	case err == nil:
 		return nil
-	case !errors.Is(err, match.ErrState):
+	case !errors.Is(err, ErrState):
 		return fmt.Errorf("--state: %w", err)
 	case !r.cfg.BeginAnew:
 		return fmt.Errorf("--state %s: %w; remove it, or give --state-mismatch begin, to begin anew", r.cfg.State, err)
@@ -78,15 +77,16 @@ func (r *runner) resume() error {
 	if failed != nil {
 		return errors.Join(err, failed)
 	}
-	r.cfg.Log.Warn(fmt.Sprintf("the run begins anew, as the state %v; what was saved is %s now", err, aside))
-	r.cfg.Match.Secret = secret
-	if r.judge != nil {
-		_ = r.judge.Close() // nothing in it is of use
-		r.judge = nil
+	r.cfg.Log.Warn("the state does not fit, so the run begins anew", "error", err, "kept", aside)
+	r.cfg.Match.Secret = given
+	if r.judge == nil {
+		return nil
 	}
-	return nil
+	err, r.judge = r.judge.Close(), nil
+	return err
 }
 
+// resumeFrom restores what a file has, if it exists. Errors about its content wrap ErrState.
 func (r *runner) resumeFrom(name string) error {
 	file, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -96,23 +96,35 @@ func (r *runner) resumeFrom(name string) error {
 		return err
 	}
 	defer file.Close()
-	return r.restore(bufio.NewReaderSize(file, 1<<20))
+	err = r.restore(bufio.NewReaderSize(file, 1<<20))
+	for _, doubt := range []error{export.ErrState, snapshot.ErrInvalid, engine.ErrMemory} {
+		if errors.Is(err, doubt) {
+			return fmt.Errorf("%w: %w", ErrState, err)
+		}
+	}
+	return err
 }
 
+// restore restores a run. Flows keep the memory that they were saved with, as their places
+// depend on it.
 func (r *runner) restore(in io.Reader) error {
 	h, err := readHeader(in)
 	if err != nil {
 		return err
 	}
 	if len(h.Secret) != len(secret.Secret{}) {
-		return fmt.Errorf("%w: it is damaged", match.ErrState)
+		return fmt.Errorf("%w: it is damaged", ErrState)
 	}
 	r.cfg.Match.Secret = secret.Secret(h.Secret)
 	if r.judge, err = match.New(r.cfg.Match); err != nil {
 		return err
 	}
-	if err := r.judge.Restore(h.Judge, in); err != nil {
+	want := r.judge.Bytes()
+	if err := r.judge.Restore(h.Judge, in, max(want, layout.MemoryBudget())); err != nil {
 		return err
+	}
+	if got := r.judge.Bytes(); got != want {
+		r.cfg.Log.Warn("flows keep the memory that they were saved with: remove the state to change it", "state", r.cfg.State, "bytes", got)
 	}
 	if r.messages == nil || h.Templates == nil {
 		return nil
@@ -120,27 +132,27 @@ func (r *runner) restore(in io.Reader) error {
 	return r.messages.Restore(bytes.NewReader(h.Templates))
 }
 
-// readHeader reads all before the flows. Errors about the content wrap match.ErrState.
+// readHeader reads all before the flows. Errors about the content wrap ErrState.
 func readHeader(in io.Reader) (*stateHeader, error) {
 	prefix := make([]byte, statePrefix)
 	if _, err := io.ReadFull(in, prefix); err != nil || string(prefix[:len(stateMagic)]) != stateMagic {
-		return nil, fmt.Errorf("%w: it is not a state of flows", match.ErrState)
+		return nil, fmt.Errorf("%w: it is not a state of flows", ErrState)
 	}
 	le := binary.LittleEndian
 	if version := le.Uint64(prefix[8:]); version != stateVersion {
-		return nil, fmt.Errorf("%w: it has version %d, and this program reads version %d", match.ErrState, version, stateVersion)
+		return nil, fmt.Errorf("%w: it has version %d, and this program reads version %d", ErrState, version, stateVersion)
 	}
 	var header bytes.Buffer
 	n := le.Uint64(prefix[16:])
 	if n > maxStateHeader {
-		return nil, fmt.Errorf("%w: it is damaged", match.ErrState)
+		return nil, fmt.Errorf("%w: it is damaged", ErrState)
 	}
 	if _, err := io.CopyN(&header, in, int64(n)); err != nil || sha256.Sum256(header.Bytes()) != [sha256.Size]byte(prefix[24:]) {
-		return nil, fmt.Errorf("%w: it is damaged", match.ErrState)
+		return nil, fmt.Errorf("%w: it is damaged", ErrState)
 	}
 	h := new(stateHeader)
 	if err := json.Unmarshal(header.Bytes(), h); err != nil {
-		return nil, fmt.Errorf("%w: %w", match.ErrState, err)
+		return nil, fmt.Errorf("%w: %w", ErrState, err)
 	}
 	return h, nil
 }

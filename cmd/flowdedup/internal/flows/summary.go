@@ -40,15 +40,18 @@ type Summary struct {
 	// hour or more.
 	RememberedSeconds float64 `json:"remembered_seconds"`
 	Sampled           uint64  `json:"sampled"`
-	Dropped           uint64  `json:"dropped"` // datagrams, by the kernel
+	Dropped           uint64  `json:"dropped"` // datagrams: by the kernel, or unread when the run ended
 	Late              uint64  `json:"late"`    // records that no count has: their windows were closed, or far ahead
-	// HeldEarly are records that did not wait for all of Window, for want of memory.
-	HeldEarly uint64 `json:"held_early"`
 
-	Policy      Policy `json:"policy"`
-	Key         string `json:"key"`
-	Point       string `json:"point"`
-	MemoryBytes int    `json:"memory_bytes"`
+	Policy Policy `json:"policy"`
+	Key    string `json:"key"`
+	Point  string `json:"point"`
+	// MemoryBytes is what all that grows with the input takes, MemoryLimit what it may take.
+	MemoryBytes int `json:"memory_bytes"`
+	MemoryLimit int `json:"memory_limit_bytes"`
+	// Early are records that were written before they had waited for their copies, for want of
+	// memory.
+	Early uint64 `json:"written_early"`
 
 	Points []PointSummary `json:"points"`
 	Matrix []PairSummary  `json:"matrix"`
@@ -108,7 +111,7 @@ func newSummary(cfg *Config, j *match.Judge, n *names, read records.Counts, took
 		Templates: read.Templates, Waiting: read.Waiting, Untemplated: read.Untemplated, Lost: read.Lost, Replayed: read.Replayed,
 		Reassembled: read.Reassembled, Fragments: read.Fragments, RememberedSeconds: read.Remembered.Seconds(),
 		Other: read.Other, Foreign: read.Foreign, Restarts: read.Restarts, Sampled: c.Sampled, Policy: cfg.Policy, Key: cfg.Match.Key.String(), Point: cfg.Match.Points.String(),
-		MemoryBytes: j.Bytes(), Points: []PointSummary{}, Matrix: []PairSummary{}, Seconds: took.Seconds(), Rate: float64(c.Records) / took.Seconds(),
+		Points: []PointSummary{}, Matrix: []PairSummary{}, Seconds: took.Seconds(), Rate: float64(c.Records) / took.Seconds(),
 	}
 	if cfg.Policy == Mark {
 		s.RecordsOut = c.Records

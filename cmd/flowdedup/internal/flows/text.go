@@ -44,9 +44,9 @@ func (r *runner) noteUnread(before uint64) {
 	if r.counts.Unread == before {
 		return
 	}
-	r.unread = r.unread[:0]
+	r.values = r.values[:0]
 	for _, t := range r.texts {
-		r.unread = t.AppendUnread(r.unread)
+		r.values = t.AppendUnread(r.values)
 	}
 }
 

@@ -46,12 +46,8 @@ func TestWildTimes(t *testing.T) {
 			}
 			wild += c.late - before
 		}
-		taken := 0
-		for _, w := range c.open {
-			taken += w.budget
-		}
-		if len(c.open) > maxOpen || taken > budget+maxOpen*leastBudget {
-			t.Fatalf("%d windows are open, of %d bytes", len(c.open), taken)
+		if len(c.open) > c.mostOpen() || c.bytes() > budget {
+			t.Fatalf("%d windows are open, of %d bytes", len(c.open), c.bytes())
 		}
 		if err := c.advance(at, 2*time.Minute); err != nil {
 			t.Fatal(err)

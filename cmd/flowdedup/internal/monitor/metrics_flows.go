@@ -62,7 +62,7 @@ var flowTable = []flowMetric{
 	{"bytes_total", "Bytes that records reported.", counter, nil, ofFlows(func(s *flows.Summary) uint64 { return s.BytesIn })},
 	{"copied_bytes_total", "Bytes that copies reported.", counter, nil, ofFlows(func(s *flows.Summary) uint64 { return s.CopiedBytes })},
 	{"copies_total", "Records that were copies.", counter, nil, ofFlows(func(s *flows.Summary) uint64 { return s.Copies })},
-	{"datagrams_dropped_total", "Datagrams that the kernel dropped because a buffer was full.", counter, nil, ofFlows(func(s *flows.Summary) uint64 { return s.Dropped })},
+	{"datagrams_dropped_total", "Datagrams dropped: by the kernel because a buffer was full, or unread at the end.", counter, nil, ofFlows(func(s *flows.Summary) uint64 { return s.Dropped })},
 	{"failing", "1 while /healthz names a failure of an input or of the state.", gauge, nil,
 		func(s *flowStatus, give func(float64, ...string)) {
 			give(float64(min(len(s.Failing), 1)))
@@ -71,7 +71,8 @@ var flowTable = []flowMetric{
 	{"fragments_total", "IP fragments that could not be put together.", counter, nil, ofFlows(func(s *flows.Summary) uint64 { return s.Fragments })},
 	{"late_total", "Records that no count has, since their windows were closed or far ahead.", counter, nil, ofFlows(func(s *flows.Summary) uint64 { return s.Late })},
 	{"lost_total", "Records or messages that never came, as sequence numbers tell.", counter, nil, ofFlows(func(s *flows.Summary) uint64 { return s.Lost })},
-	{"memory_bytes", "Memory for flows.", gauge, nil, ofFlows(func(s *flows.Summary) uint64 { return uint64(s.MemoryBytes) })},
+	{"memory_bytes", "Memory of all that grows with the input.", gauge, nil, ofFlows(func(s *flows.Summary) uint64 { return uint64(s.MemoryBytes) })},
+	{"memory_limit_bytes", "What memory_bytes may become.", gauge, nil, ofFlows(func(s *flows.Summary) uint64 { return uint64(s.MemoryLimit) })},
 	{"messages_total", "Messages of exporters, or records of text.", counter, nil, ofFlows(func(s *flows.Summary) uint64 { return s.Messages })},
 	{"messages_waiting", "Messages that wait for a template.", gauge, nil, ofFlows(func(s *flows.Summary) uint64 { return s.Waiting })},
 	{"other_events_total", "Records of text that are of something else than flows.", counter, nil, ofFlows(func(s *flows.Summary) uint64 { return s.Other })},
@@ -98,4 +99,5 @@ var flowTable = []flowMetric{
 			}
 		}},
 	{"untimed_total", "Records in no window for want of a time.", counter, nil, ofFlows(func(s *flows.Summary) uint64 { return s.Untimed })},
+	{"written_early_total", "Records written before they had waited for their copies, for want of memory.", counter, nil, ofFlows(func(s *flows.Summary) uint64 { return s.Early })},
 }

@@ -36,7 +36,7 @@ func FlowsText(w io.Writer, s *flows.Summary) error {
 	for _, u := range s.Unread {
 		fmt.Fprintf(&t, "  unread      %s values of %s, such as %q\n", show.Count(u.Values), u.Field, u.Example)
 	}
-	fmt.Fprintf(&t, "  compared    by %s, policy %s, points by %s, in %s\n", s.Key, s.Policy, s.Point, show.Bytes(s.MemoryBytes))
+	fmt.Fprintf(&t, "  compared    by %s, policy %s, points by %s, in %s of at most %s\n", s.Key, s.Policy, s.Point, show.Bytes(s.MemoryBytes), show.Bytes(s.MemoryLimit))
 	if s.Relayed != nil {
 		fmt.Fprintf(&t, "  relayed     %s messages to %s%s\n", show.Count(s.Relayed.Messages), s.Relayed.To,
 			show.Also(show.Note{Count: s.Relayed.Failed, What: "not taken"}, show.Note{Count: s.Relayed.Own, What: "from our own address"}))
@@ -57,9 +57,9 @@ func flowNotes(s *flows.Summary) string {
 		show.Note{Count: s.Untimed, What: "in no window for want of a time"},
 		show.Note{Count: s.Waiting, What: "messages still waiting for a template"},
 		show.Note{Count: s.Late, What: "late, or of times to come, and not counted"},
-		show.Note{Count: s.HeldEarly, What: "written before --window had passed, for want of --memory"},
+		show.Note{Count: s.Early, What: "written early for want of memory"},
 		show.Note{Count: s.Lost, What: "lost on their way"},
-		show.Note{Count: s.Dropped, What: "datagrams dropped by the kernel"},
+		show.Note{Count: s.Dropped, What: "datagrams dropped"},
 		show.Note{Count: s.Replayed, What: "messages that came again"},
 		show.Note{Count: s.Restarts, What: "restarts of exporters"},
 		show.Note{Count: s.Reassembled, What: "datagrams out of IP fragments"},
