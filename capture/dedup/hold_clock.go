@@ -1,0 +1,83 @@
+package dedup
+
+import (
+	"slices"
+	"time"
+
+	"github.com/flowdedup/flowdedup/engine/calendar"
+)
+
+const (
+	// maxSlack is how far times may step back for packets to wait so much longer. Several
+	// interfaces step back so in captures of dumpcap, by up to a quarter of a second.
+	maxSlack = uint64(time.Second)
+	// maxSets is how often the clock may be set until packets from before are settled, though
+	// it never lasts for a hold.
+	maxSets = 16
+)
+
+// holdClock is the clock of a Hold: the latest time that a calendar.Clock believes. So one
+// source with a wrong clock does not settle the packets of others. Where time goes on by
+// more than half a hold at once, it takes calendar.Quorum packets to believe it.
+//
+// The clock may be set for a moment by a run of wrong times, and set back by the right ones.
+// So packets from before it was set are settled when it has gone on for a hold since, and not
+// at once.
+type holdClock struct {
+	times    calendar.Clock // behind now while it holds no outliers
+	now      int64          // the latest time, or NoTime
+	ahead    uint64         // how far a time may be ahead to be believed at once
+	slack    uint64         // how far times step back
+	doubts   bool           // times holds outliers
+	doubted  uint64         // number of the packet of the first of them
+	judged   uint64         // number after the last packet that observe took
+	sets     int            // how often the clock was set
+	setFrom  int64          // the earliest time that it was set by, the last time
+	patience uint64         // how long packets wait, without slack
+}
+
+func newHoldClock(within uint64) holdClock {
+	ahead := within / partShare
+	return holdClock{
+		times: calendar.Clock{Ahead: time.Duration(ahead), Behind: time.Duration(maxSlack)},
+		now:   calendar.NoTime, ahead: ahead, patience: within,
+	}
+}
+
+// observe takes the time of a packet. It need not be called for times that are believed at
+// once where there are no outliers: the caller moves now. A second call for a packet does
+// nothing.
+func (c *holdClock) observe(t int64, number uint64) calendar.Verdict {
+	if c.judged == number+1 {
+		return calendar.Believed
+	}
+	c.judged = number + 1
+	if !c.doubts && c.now != calendar.NoTime {
+		c.times.Pass(c.now)
+	}
+	verdict, _ := c.times.Observe(t)
+	switch held := c.times.Quarantine(); {
+	case verdict == calendar.Adopted:
+		c.sets, c.setFrom = c.sets+1, slices.Min(c.times.Adopted())
+	case verdict == calendar.Quarantined && len(held) == 1:
+		c.doubted = number
+	case verdict == calendar.Believed && t < c.now:
+		c.slack = max(c.slack, distance(c.now, t))
+	}
+	c.now, c.doubts = c.times.Latest(), len(c.times.Quarantine()) > 0
+	return verdict
+}
+
+// isPast reports whether no packet can come any more that is to be exchanged for one of a
+// part that ended at a time, after so many sets.
+func (c *holdClock) isPast(t int64, sets int) bool {
+	most := c.patience + c.slack
+	switch away := distance(c.now, t) > most; {
+	case sets == c.sets:
+		return away
+	case c.sets-sets >= maxSets:
+		return true
+	default:
+		return away && c.now > c.setFrom && distance(c.now, c.setFrom) > most
+	}
+}
