@@ -69,8 +69,8 @@ func TestHoldWildTimes(t *testing.T) {
 }
 
 // TestHoldSet lets packets leave soon after the clock was set, forward as by a pause or back,
-// and where it is set again and again, or all times disagree. A first sighting waits for a
-// copy that never comes.
+// and where it is set again and again, or all times disagree, or outliers come as often as the
+// one time at which it stands still. A first sighting waits for a copy that never comes.
 func TestHoldSet(t *testing.T) {
 	const hold, hour = time.Millisecond, int64(time.Hour)
 	rng := rand.New(rand.NewPCG(5, 6))
@@ -83,12 +83,13 @@ func TestHoldSet(t *testing.T) {
 		"set back":       {func(i int) int64 { return -hour + int64(hold)/8*int64(i) }, 2*calendar.Quorum + partPackets},
 		"two clocks":     {func(i int) int64 { return hour * int64(i/(2*calendar.Quorum)%2) }, 3 * maxSets * calendar.Quorum},
 		"all disagree":   {func(int) int64 { return int64(rng.Uint64()) >> 2 }, 2 * partPackets},
+		"stands still":   {func(i int) int64 { return int64(i%2) * hour }, 2*maxSets*waryOutliers + 2*partPackets},
 		"more than span": {func(i int) int64 { return int64(hold) * 2 / 3 * int64(i+1) }, calendar.Quorum},
 	} {
 		t.Run(name, func(t *testing.T) {
 			all, drop := pair(1, 1e18, 0)
 			all, drop = all[:2], drop[:2]
-			for i := range 1000 {
+			for i := range 3000 {
 				home := all[0]
 				home.time, home.digest[0] = 1e18+c.next(i), uint64(i+100)
 				all, drop = append(all, home), append(drop, false)

@@ -20,7 +20,8 @@ const (
 type part struct {
 	end   uint64 // number after its last packet
 	clock int64  // at its end
-	sets  int    // how often the clock was set before
+	sets  int    // of the clock at its end, and wary
+	wary  int
 	bytes int
 }
 
@@ -35,25 +36,10 @@ type lastPart struct {
 // skip takes note of the next packets, of which none may be exchanged, while none may be
 // of those before.
 func (h *Hold) skip(times []int64) {
-	first := h.next
 	h.next += uint64(len(times))
-	if h.cfg.Clock != nil {
-		return
+	if h.cfg.Clock == nil {
+		h.clock.skip(times)
 	}
-	c := &h.clock
-	now, ahead, slack := c.now, c.ahead, c.slack
-	for i, time := range times {
-		switch {
-		case time == calendar.NoTime:
-		case c.doubts || time > now && uint64(time)-uint64(now) > ahead || time <= now && uint64(now)-uint64(time) > slack:
-			c.now = now
-			c.observe(time, first+uint64(i))
-			now, slack = c.now, c.slack
-		default:
-			now = max(now, time)
-		}
-	}
-	c.now = now
 }
 
 // begin begins a part, before a packet that may be exchanged.
@@ -121,6 +107,7 @@ func (h *Hold) jump(time int64) {
 	if verdict == calendar.Quarantined {
 		if h.clock.doubted == h.next && p.timed {
 			h.endPart(before)
+			h.settle()
 		}
 		return
 	}
@@ -159,7 +146,7 @@ func (h *Hold) closePart() {
 
 // endPart adds the part to those that wait, with the clock at its end, and begins another.
 func (h *Hold) endPart(clock int64) {
-	h.parts.push(part{end: h.next, clock: clock, sets: h.clock.sets, bytes: h.part.bytes})
+	h.parts.push(part{end: h.next, clock: clock, sets: h.clock.sets, wary: h.clock.wary, bytes: h.part.bytes})
 	h.bytes += h.part.bytes
 	h.stats.HeldBytes = max(h.stats.HeldBytes, h.bytes)
 	h.part = lastPart{first: h.next, from: h.clock.now}
@@ -183,7 +170,7 @@ func (h *Hold) settle() {
 // due reports whether a part is to be settled.
 func (h *Hold) due(p *part) bool {
 	switch {
-	case p.end <= max(h.settled, h.decided), h.cfg.Clock == nil && h.clock.isPast(p.clock, p.sets):
+	case p.end <= max(h.settled, h.decided), h.cfg.Clock == nil && h.clock.isPast(p):
 		return true
 	case h.bytes > h.limit:
 		h.stats.Early += p.end - max(h.settled, h.decided)
