@@ -82,9 +82,9 @@ const heldLimit = 256 << 20
 //
 // A packet waits until the times of later packets say that no better copy can come: for up
 // to one and a half holds, and as much longer as times were seen to step back, up to a
-// second. Times that are further off are believed when [calendar.Quorum] packets have them:
-// after a pause, or where clocks differ, packets wait for as many more, and for a hold more
-// where the clock is set back. What waits is settled at once where a run of packets has no
+// second. A time that steps back further, or is ahead by more than [calendar.Tolerance], is
+// believed when [calendar.Quorum] packets have such times. Then packets wait for as many
+// more, and for a hold after them. What waits is settled at once where a run of packets has no
 // times that are believed. It is settled early where more than HoldConfig.Memory would wait.
 // Packets without a time are neither exchanged nor taken in exchange.
 // Which packets stay does not depend on how the stream is cut into batches, unless they

@@ -21,8 +21,9 @@ const (
 )
 
 // holdClock is the clock of a Hold: the latest time that a calendar.Clock believes. So one
-// source with a wrong clock does not settle the packets of others. Where time goes on by
-// more than half a hold at once, it takes calendar.Quorum packets to believe it.
+// source with a wrong clock does not settle the packets of others. A pause of up to
+// calendar.Tolerance is believed at once, since sparse streams are full of pauses: a wrong
+// time that is no further ahead does settle packets.
 //
 // The clock may be set for a moment by a run of wrong times, and set back by the right ones.
 // So packets from before it was set are settled when it has gone on for a hold since, and not
@@ -30,7 +31,6 @@ const (
 type holdClock struct {
 	times    calendar.Clock // follows now when it is needed, while it holds no outliers
 	now      int64          // the latest time, or NoTime
-	ahead    uint64         // how far a time may be ahead to be believed at once
 	slack    uint64         // how far times step back
 	doubts   bool           // times holds outliers
 	doubted  uint64         // number of the packet of the first of them
@@ -43,10 +43,9 @@ type holdClock struct {
 }
 
 func newHoldClock(within uint64) holdClock {
-	ahead := within / partShare
 	return holdClock{
-		times: calendar.Clock{Ahead: time.Duration(ahead), Behind: time.Duration(maxSlack)},
-		now:   calendar.NoTime, ahead: ahead, patience: within,
+		times: calendar.Clock{Ahead: max(calendar.Tolerance, time.Duration(within)), Behind: time.Duration(maxSlack)},
+		now:   calendar.NoTime, patience: within,
 	}
 }
 

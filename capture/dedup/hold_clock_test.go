@@ -33,7 +33,7 @@ func TestHoldWildTimes(t *testing.T) {
 		"far ahead":      func(now int64) []int64 { return []int64{now + day} },
 		"in the past":    func(now int64) []int64 { return []int64{now - day} },
 		"both":           func(now int64) []int64 { return []int64{now + day, now - day, 1 << 62, 0, 1} },
-		"beyond a hold":  func(now int64) []int64 { return []int64{now + int64(3*hold)} },
+		"minutes":        func(now int64) []int64 { return []int64{now + 2*int64(calendar.Tolerance)} },
 		"a long run":     func(now int64) []int64 { return slices.Repeat([]int64{now + day}, 40) },
 		"a run of a day": func(now int64) []int64 { return slices.Repeat([]int64{now - day}, 40) },
 	} {
@@ -78,13 +78,13 @@ func TestHoldSet(t *testing.T) {
 		next func(i int) int64 // the time of a packet after it
 		most int               // that come until it is settled
 	}{
-		"sparse":         {func(i int) int64 { return hour * int64(i+1) }, calendar.Quorum},
-		"pause":          {func(i int) int64 { return hour + int64(hold)/8*int64(i) }, 2*calendar.Quorum + partPackets},
-		"set back":       {func(i int) int64 { return -hour + int64(hold)/8*int64(i) }, 2*calendar.Quorum + partPackets},
-		"two clocks":     {func(i int) int64 { return hour * int64(i/(2*calendar.Quorum)%2) }, 3 * maxSets * calendar.Quorum},
-		"all disagree":   {func(int) int64 { return int64(rng.Uint64()) >> 2 }, 2 * partPackets},
-		"stands still":   {func(i int) int64 { return int64(i%2) * hour }, 2*maxSets*waryOutliers + 2*partPackets},
-		"more than span": {func(i int) int64 { return int64(hold) * 2 / 3 * int64(i+1) }, calendar.Quorum},
+		"sparse":       {func(i int) int64 { return hour * int64(i+1) }, calendar.Quorum},
+		"pause":        {func(i int) int64 { return hour + int64(hold)/8*int64(i) }, 2*calendar.Quorum + partPackets},
+		"set back":     {func(i int) int64 { return -hour + int64(hold)/8*int64(i) }, 2*calendar.Quorum + partPackets},
+		"two clocks":   {func(i int) int64 { return hour * int64(i/(2*calendar.Quorum)%2) }, 3 * maxSets * calendar.Quorum},
+		"all disagree": {func(int) int64 { return int64(rng.Uint64()) >> 2 }, 2 * partPackets},
+		"stands still": {func(i int) int64 { return int64(i%2) * hour }, 2*maxSets*waryOutliers + 2*partPackets},
+		"short pauses": {func(i int) int64 { return int64(time.Second) * int64(i+1) }, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			all, drop := pair(1, 1e18, 0)

@@ -60,7 +60,7 @@ func (g *traffic) stream(n int) (all []sighted) {
 			p.conversation = 0
 		}
 		if g.rng.Float64() < g.jumps {
-			now += (g.rng.Int64N(40) - 20) * int64(time.Second)
+			now += (g.rng.Int64N(40) - 20) * 2 * int64(calendar.Tolerance)
 		}
 		for point := range g.points {
 			if g.rng.Float64() < g.loss {
@@ -109,7 +109,8 @@ func copies(t *testing.T, all []sighted, cfg window.ExactConfig) []bool {
 }
 
 // model says which packets stay, with all packets and maps in memory, for streams that need
-// no memory, whatever their clocks do: each packet waits for all copies within the hold.
+// no memory, and whose clocks are set by more than is believed at once: each packet waits for
+// all copies within the hold.
 type model struct {
 	cfg   HoldConfig
 	ranks bool

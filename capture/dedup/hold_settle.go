@@ -58,7 +58,7 @@ run:
 	for ; n < len(frames) && bytes < partBytes; n++ {
 		switch time := times[n]; {
 		case h.cfg.Clock != nil || time == calendar.NoTime:
-		case !h.clock.doubts && (time > clock && uint64(time)-uint64(p.from) <= h.clock.ahead || time <= clock && uint64(clock)-uint64(time) <= h.clock.slack):
+		case !h.clock.doubts && (time > clock && uint64(time)-uint64(p.from) <= h.within/partShare || time <= clock && uint64(clock)-uint64(time) <= h.clock.slack):
 			clock, p.timed = max(clock, time), true
 		case open&^(^uint64(0)<<n) != 0:
 			break run
@@ -111,8 +111,12 @@ func (h *Hold) jump(time int64) {
 		}
 		return
 	}
-	if verdict == calendar.Believed && (time <= before || uint64(time)-uint64(p.from) <= h.clock.ahead) {
+	if verdict == calendar.Believed && (time <= before || uint64(time)-uint64(p.from) <= h.within/partShare) {
 		p.timed = true
+		return
+	}
+	if verdict == calendar.Believed && uint64(time)-uint64(before) > h.within+h.clock.slack {
+		h.settleAll()
 		return
 	}
 	if h.next > p.first {
