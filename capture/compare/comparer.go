@@ -240,7 +240,6 @@ func (s *side) read() bool {
 			continue
 		}
 		s.queue.push(p)
-		s.undecidable += p.undecidable
 		return true
 	}
 	return false

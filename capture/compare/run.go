@@ -97,6 +97,7 @@ func (c *Comparer) begin(s *side) {
 	}
 	b := *s.queue.at(0)
 	c.prepare.refresh(b)
+	s.undecidable += b.undecidable // of the identities that are compared: Search may have read it before it knew them
 	s.at, s.open = 0, true
 	if c.written != nil {
 		blocks := blockBytes(&b.packets)

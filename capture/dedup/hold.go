@@ -82,8 +82,10 @@ const heldLimit = 256 << 20
 //
 // A packet waits until the times of later packets say that no better copy can come: for up
 // to one and a half holds, and as much longer as times were seen to step back, up to a
-// second. What waits is settled at once where the clock steps back further, and where a run
-// of packets has no times. It is settled early where more than HoldConfig.Memory would wait.
+// second. A time that steps back further, or is ahead by more than [calendar.Tolerance], is
+// believed when [calendar.Quorum] packets have such times. Then packets wait for as many
+// more, and for a hold after them. What waits is settled at once where a run of packets has no
+// times that are believed. It is settled early where more than HoldConfig.Memory would wait.
 // Packets without a time are neither exchanged nor taken in exchange.
 // Which packets stay does not depend on how the stream is cut into batches, unless they
 // wait by their arrival.
@@ -99,8 +101,7 @@ type Hold struct {
 	settled uint64 // of the first packet that is not settled
 	decided uint64 // of the first packet that may be exchanged
 	idle    bool   // none may be exchanged, and there is no part
-	clock   int64  // the latest time, or NoTime
-	slack   uint64 // how far times step back
+	clock   holdClock
 	parts   ring[part]
 	bytes   int      // of parts
 	part    lastPart // after them
@@ -135,7 +136,7 @@ func NewHold(cfg HoldConfig) (*Hold, error) {
 	if cfg.Window > 0 {
 		cfg.Hold = min(cfg.Hold, cfg.Window)
 	}
-	h := &Hold{cfg: cfg, within: uint64(cfg.Hold), limit: cmp.Or(cfg.Memory, heldLimit), clock: calendar.NoTime, idle: true, candidates: newCandidates()}
+	h := &Hold{cfg: cfg, within: uint64(cfg.Hold), limit: cmp.Or(cfg.Memory, heldLimit), clock: newHoldClock(uint64(cfg.Hold)), idle: true, candidates: newCandidates()}
 	h.part.from = calendar.NoTime
 	h.decoder = flow.NewDecoder(flow.DecoderConfig{Inner: cfg.Identity == flow.Inner})
 	if cfg.Keep == KeepFlow {

@@ -60,7 +60,7 @@ func (g *traffic) stream(n int) (all []sighted) {
 			p.conversation = 0
 		}
 		if g.rng.Float64() < g.jumps {
-			now += (g.rng.Int64N(40) - 20) * int64(time.Second)
+			now += (g.rng.Int64N(40) - 20) * 2 * int64(calendar.Tolerance)
 		}
 		for point := range g.points {
 			if g.rng.Float64() < g.loss {
@@ -109,14 +109,13 @@ func copies(t *testing.T, all []sighted, cfg window.ExactConfig) []bool {
 }
 
 // model says which packets stay, with all packets and maps in memory, for streams that need
-// no memory, and whose times step back no further than at the start, or by many seconds.
+// no memory, and whose clocks are set by more than is believed at once: each packet waits for
+// all copies within the hold.
 type model struct {
 	cfg   HoldConfig
 	ranks bool
 	homes map[uint64]*modelHome
 	kept  map[digest.Digest]*modelKept
-	clock int64
-	epoch int
 }
 
 type modelHome struct {
@@ -126,22 +125,16 @@ type modelHome struct {
 }
 
 type modelKept struct {
-	packet, quality, epoch int
+	packet, quality int
 }
 
 // kept returns the packets that stay.
 func (m *model) run(all []sighted, drop []bool) (keep []bool) {
-	m.homes, m.kept, m.clock = map[uint64]*modelHome{}, map[digest.Digest]*modelKept{}, calendar.NoTime
+	m.homes, m.kept = map[uint64]*modelHome{}, map[digest.Digest]*modelKept{}
 	for i := range all {
 		p, first := &all[i], !drop[i]
 		keep = append(keep, first)
 		timed := p.time != calendar.NoTime
-		if timed {
-			if p.time < m.clock-int64(time.Second) {
-				m.epoch, m.clock = m.epoch+1, p.time
-			}
-			m.clock = max(m.clock, p.time)
-		}
 		quality := 0
 		if m.ranks {
 			quality = 8 * int(p.rank)
@@ -162,8 +155,8 @@ func (m *model) run(all []sighted, drop []bool) (keep []bool) {
 				delete(m.kept, p.digest)
 			}
 		case first:
-			m.kept[p.digest] = &modelKept{i, quality, m.epoch}
-		case p.fixed, !timed, c == nil, c.epoch != m.epoch, quality >= c.quality:
+			m.kept[p.digest] = &modelKept{i, quality}
+		case p.fixed, !timed, c == nil, quality >= c.quality:
 		case max(p.time-all[c.packet].time, all[c.packet].time-p.time) <= int64(m.cfg.Hold):
 			keep[i], keep[c.packet] = true, false
 			c.packet, c.quality = i, quality

@@ -1,16 +1,11 @@
 package dedup
 
 import (
-	"time"
-
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 const (
-	// maxSlack is how far times may step back for packets to wait so much longer. Several
-	// interfaces step back so in captures of dumpcap, by up to a quarter of a second.
-	maxSlack = uint64(time.Second)
 	// partPackets and partBytes bound a part. What waits is known to a part.
 	partPackets = 256
 	partBytes   = 1 << 20
@@ -25,6 +20,8 @@ const (
 type part struct {
 	end   uint64 // number after its last packet
 	clock int64  // at its end
+	sets  int    // of the clock at its end, and wary
+	wary  int
 	bytes int
 }
 
@@ -33,60 +30,48 @@ type lastPart struct {
 	first uint64 // number of its first packet
 	from  int64  // the clock at its start, or NoTime
 	bytes int
-	timed bool // it has a packet with a time
+	timed bool // it has a packet with a time that is believed
 }
 
 // skip takes note of the next packets, of which none may be exchanged, while none may be
 // of those before.
 func (h *Hold) skip(times []int64) {
 	h.next += uint64(len(times))
-	if h.cfg.Clock != nil {
-		return
+	if h.cfg.Clock == nil {
+		h.clock.skip(times)
 	}
-	clock := h.clock
-	for _, time := range times {
-		switch {
-		case time > clock:
-			clock = time
-		case time != calendar.NoTime && distance(clock, time) > h.slack:
-			h.clock = clock
-			h.stepBack(time)
-			clock = h.clock
-		}
-	}
-	h.clock = clock
 }
 
 // begin begins a part, before a packet that may be exchanged.
 func (h *Hold) begin() {
 	h.idle, h.settled = false, h.next
-	h.part = lastPart{first: h.next, from: h.clock}
+	h.part = lastPart{first: h.next, from: h.clock.now}
 }
 
 // pass takes note of the next packets, at most 64, and returns how many these are, at least
 // one unless no packet may be exchanged any more. It stops there, where a part is full,
 // and where it would settle packets before one whose bit in open is set.
 func (h *Hold) pass(times []int64, frames []capture.Frame, open uint64) (n int) {
-	p, clock, bytes, first := &h.part, h.clock, h.part.bytes, h.next
+	p, clock, bytes, first := &h.part, h.clock.now, h.part.bytes, h.next
 	frames = frames[:min(len(times), int(p.first+partPackets-first))]
 run:
 	for ; n < len(frames) && bytes < partBytes; n++ {
 		switch time := times[n]; {
 		case h.cfg.Clock != nil || time == calendar.NoTime:
-		case time > clock && uint64(time)-uint64(p.from) <= h.within/partShare, time <= clock && uint64(clock)-uint64(time) <= h.slack:
+		case !h.clock.doubts && (time > clock && uint64(time)-uint64(p.from) <= h.within/partShare || time <= clock && uint64(clock)-uint64(time) <= h.clock.slack):
 			clock, p.timed = max(clock, time), true
 		case open&^(^uint64(0)<<n) != 0:
 			break run
 		default:
-			h.clock, h.next, p.bytes = clock, first+uint64(n), bytes
+			h.clock.now, h.next, p.bytes = clock, first+uint64(n), bytes
 			if h.jump(time); h.idle {
 				return n
 			}
-			clock, bytes, p.timed = h.clock, p.bytes, true
+			clock, bytes = h.clock.now, p.bytes
 		}
 		bytes += int(max(frames[n].RecordLen, frames[n].CapLen)) + frameBytes
 	}
-	h.clock, h.next, p.bytes = clock, first+uint64(n), bytes
+	h.clock.now, h.next, p.bytes = clock, first+uint64(n), bytes
 	return n
 }
 
@@ -114,32 +99,43 @@ func (h *Hold) closeFull() {
 }
 
 // jump handles the time of the next packet, at which the part has lasted too long, or which
-// is further back than all before.
+// the clock has to judge.
 func (h *Hold) jump(time int64) {
-	if time <= h.clock {
-		h.stepBack(time)
+	before := h.clock.now
+	verdict := h.clock.observe(time, h.next)
+	p := &h.part
+	if verdict == calendar.Quarantined {
+		if h.clock.doubted == h.next && p.timed {
+			h.endPart(before)
+			h.settle()
+		}
 		return
 	}
-	if uint64(time)-uint64(h.clock) > h.within+h.slack {
+	if verdict == calendar.Believed && (time <= before || uint64(time)-uint64(p.from) <= h.within/partShare) {
+		p.timed = true
+		return
+	}
+	if verdict == calendar.Believed && uint64(time)-uint64(before) > h.within+h.clock.slack {
 		h.settleAll()
-		h.part.from, h.clock = time, time
 		return
 	}
-	if h.next > h.part.first {
-		h.endPart()
+	if h.next > p.first {
+		h.endPart(before)
 	}
-	h.part.from, h.clock = time, time
+	if verdict == calendar.Adopted {
+		h.redate()
+	}
+	p.from, p.timed = time, true
 	h.settle()
 }
 
-// stepBack handles a time before the clock.
-func (h *Hold) stepBack(time int64) {
-	if step := distance(h.clock, time); step <= maxSlack {
-		h.slack = step
-		return
+// redate gives the parts since the first of the outliers which set the clock its time: these
+// have not waited yet.
+func (h *Hold) redate() {
+	for i := h.parts.len() - 1; i >= 0 && h.parts.at(i).end > h.clock.doubted; i-- {
+		p := h.parts.at(i)
+		p.clock, p.sets = h.clock.now, h.clock.sets
 	}
-	h.settleAll()
-	h.clock, h.part.from = time, time
 }
 
 // closePart ends a part, and settles what has waited long enough.
@@ -148,16 +144,16 @@ func (h *Hold) closePart() {
 		h.settleAll() // the clock may stand still for long
 		return
 	}
-	h.endPart()
+	h.endPart(h.clock.now)
 	h.settle()
 }
 
-// endPart adds the part to those that wait, and begins another.
-func (h *Hold) endPart() {
-	h.parts.push(part{end: h.next, clock: h.clock, bytes: h.part.bytes})
+// endPart adds the part to those that wait, with the clock at its end, and begins another.
+func (h *Hold) endPart(clock int64) {
+	h.parts.push(part{end: h.next, clock: clock, sets: h.clock.sets, wary: h.clock.wary, bytes: h.part.bytes})
 	h.bytes += h.part.bytes
 	h.stats.HeldBytes = max(h.stats.HeldBytes, h.bytes)
-	h.part = lastPart{first: h.next, from: h.clock}
+	h.part = lastPart{first: h.next, from: h.clock.now}
 }
 
 // settle settles the parts that have waited long enough, and early those for which there
@@ -178,7 +174,7 @@ func (h *Hold) settle() {
 // due reports whether a part is to be settled.
 func (h *Hold) due(p *part) bool {
 	switch {
-	case p.end <= max(h.settled, h.decided), h.cfg.Clock == nil && distance(h.clock, p.clock) > h.within+h.slack:
+	case p.end <= max(h.settled, h.decided), h.cfg.Clock == nil && h.clock.isPast(p):
 		return true
 	case h.bytes > h.limit:
 		h.stats.Early += p.end - max(h.settled, h.decided)
@@ -194,5 +190,5 @@ func (h *Hold) settleAll() {
 		h.parts = ring[part]{items: h.parts.items}
 	}
 	h.settled, h.bytes, h.idle = h.next, 0, true
-	h.part = lastPart{first: h.next, from: h.clock}
+	h.part = lastPart{first: h.next, from: h.clock.now}
 }

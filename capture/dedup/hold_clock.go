@@ -1,0 +1,118 @@
+package dedup
+
+import (
+	"slices"
+	"time"
+
+	"github.com/flowdedup/flowdedup/engine/calendar"
+)
+
+const (
+	// maxSlack is how far times may step back for packets to wait so much longer. Several
+	// interfaces step back so in captures of dumpcap, by up to a quarter of a second.
+	maxSlack = uint64(time.Second)
+	// maxSets is how often the clock may be set until packets from before are settled, though
+	// it never lasts for a hold. Where many times are outliers, it counts as set each time
+	// that waryOutliers of them came among waryPackets: it may be the wrong one, and stand
+	// still.
+	maxSets      = 16
+	waryOutliers = 64
+	waryPackets  = 4 * waryOutliers
+)
+
+// holdClock is the clock of a Hold: the latest time that a calendar.Clock believes. So one
+// source with a wrong clock does not settle the packets of others. A pause of up to
+// calendar.Tolerance is believed at once, since sparse streams are full of pauses: a wrong
+// time that is no further ahead does settle packets.
+//
+// The clock may be set for a moment by a run of wrong times, and set back by the right ones.
+// So packets from before it was set are settled when it has gone on for a hold since, and not
+// at once.
+type holdClock struct {
+	times    calendar.Clock // follows now when it is needed, while it holds no outliers
+	now      int64          // the latest time, or NoTime
+	slack    uint64         // how far times step back
+	doubts   bool           // times holds outliers
+	doubted  uint64         // number of the packet of the first of them
+	sets     int            // how often the clock was set
+	setFrom  int64          // the earliest time that it was set by, the last time
+	patience uint64         // how long packets wait, without slack
+	outliers int            // that came since packet waryFrom, below waryOutliers
+	waryFrom uint64
+	wary     int // how often there were many
+}
+
+func newHoldClock(within uint64) holdClock {
+	return holdClock{
+		times: calendar.Clock{Ahead: max(calendar.Tolerance, time.Duration(within)), Behind: time.Duration(maxSlack)},
+		now:   calendar.NoTime, patience: within,
+	}
+}
+
+// observe takes the time of a packet. It need not be called for times that are believed at
+// once where there are no outliers: the caller moves now.
+func (c *holdClock) observe(t int64, number uint64) calendar.Verdict {
+	if !c.doubts && c.now != calendar.NoTime {
+		c.times.Set(c.now)
+	}
+	verdict, _ := c.times.Observe(t)
+	if verdict == calendar.Quarantined {
+		c.beWary(number)
+	}
+	switch held := c.times.Quarantine(); {
+	case verdict == calendar.Adopted:
+		c.sets, c.setFrom = c.sets+1, slices.Min(c.times.Adopted())
+	case verdict == calendar.Quarantined && len(held) == 1:
+		c.doubted = number
+	case verdict == calendar.Believed && t < c.now:
+		c.slack = max(c.slack, distance(c.now, t))
+	}
+	c.now, c.doubts = c.times.Latest(), len(c.times.Quarantine()) > 0
+	return verdict
+}
+
+// beWary counts an outlier.
+func (c *holdClock) beWary(number uint64) {
+	if c.outliers++; c.outliers < waryOutliers {
+		return
+	}
+	if number-c.waryFrom < waryPackets {
+		c.wary++
+	}
+	c.outliers, c.waryFrom = 0, number
+}
+
+// skip takes the times of packets while none waits. It believes all: a wrong one settles
+// nothing, and packets that wait later wait for a quorum of right ones.
+func (c *holdClock) skip(times []int64) {
+	c.doubts = false
+	now := c.now
+	for _, t := range times {
+		switch {
+		case t > now:
+			now = t
+		case t != calendar.NoTime && distance(now, t) > c.slack:
+			if step := distance(now, t); step <= maxSlack {
+				c.slack = step
+			} else {
+				now = t
+			}
+		}
+	}
+	c.now = now
+}
+
+// isPast reports whether no packet can come any more that is to be exchanged for one of a
+// part.
+func (c *holdClock) isPast(p *part) bool {
+	most := c.patience + c.slack
+	away := distance(c.now, p.clock) > most
+	switch {
+	case c.sets-p.sets+c.wary-p.wary >= maxSets:
+		return true
+	case p.sets == c.sets:
+		return away
+	default:
+		return away && c.now > c.setFrom && distance(c.now, c.setFrom) > most
+	}
+}
