@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// tool is a program that removes copies.
+type tool struct {
+	name    string
+	command []string // {in} and {out} stand for files
+	manual  bool     // whether the flags of the capture's kind are added
+}
+
+// errTool is wrapped by errors about what -tool gives.
+var errTool = errors.New("not 'NAME: COMMAND {in} {out}'")
+
+// ours, then controls, then others. editcap writes pcapng unless told otherwise, which
+// keeps all clocks and interfaces. -I 26 leaves out what routers change of IPv4 over
+// Ethernet, -I 14 the hardware addresses.
+var tools = []tool{
+	parsed("flowdedup: flowdedup dedup -q {in} -w {out}"),
+	{"flowdedup, flags of the manual", strings.Fields("flowdedup dedup -q {in} -w {out}"), true},
+	parsed("gopackets, a loop with gopacket: gopackets dedup {in} {out}"),
+	parsed("tcpdump, removes nothing: tcpdump -r {in} -w {out} --time-stamp-precision nano"),
+	parsed("editcap -d: editcap -d {in} {out}"),
+	parsed("editcap -D 1000: editcap -D 1000 {in} {out}"),
+	parsed("editcap -w 0.001: editcap -w 0.001 {in} {out}"),
+	parsed("editcap -I 14 -w 0.001: editcap -I 14 -w 0.001 {in} {out}"),
+	parsed("editcap -I 26 -w 0.001: editcap -I 26 -w 0.001 {in} {out}"),
+	parsed("editcap --novlan -I 26 -w 0.001: editcap --novlan -I 26 -w 0.001 {in} {out}"),
+}
+
+// parseTool reads 'NAME: COMMAND {in} {out}'. Words are divided by spaces, without a shell.
+func parseTool(text string) (tool, error) {
+	name, command, ok := strings.Cut(text, ": ")
+	t := tool{name: name, command: strings.Fields(command)}
+	if !ok || name == "" || !strings.Contains(command, "{in}") || !strings.Contains(command, "{out}") {
+		return t, fmt.Errorf("%q: %w", text, errTool)
+	}
+	return t, nil
+}
+
+// parsed is parseTool for the texts above.
+func parsed(text string) tool {
+	t, err := parseTool(text)
+	if err != nil {
+		panic(err)
+	}
+	return t
+}
+
+// there reports whether the program is installed.
+func (t *tool) there() bool {
+	_, err := exec.LookPath(t.command[0])
+	return err == nil
+}
+
+// longest is what a program may take for a capture.
+const longest = 10 * time.Minute
+
+// run gives a capture to the program, and returns the processor time that it took.
+func (t *tool) run(c *capture, output string) (time.Duration, error) {
+	args := make([]string, 0, len(t.command)+len(c.flags))
+	for _, word := range t.command {
+		args = append(args, strings.NewReplacer("{in}", c.file, "{out}", output).Replace(word))
+	}
+	if t.manual {
+		args = append(args, c.flags...)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), longest)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return 0, fmt.Errorf("%s: %w: %s", strings.Join(args, " "), err, lastLine(string(text)))
+	}
+	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), nil
+}
+
+func lastLine(text string) string {
+	text = strings.TrimSpace(text)
+	return text[strings.LastIndex(text, "\n")+1:]
+}
+
+// result is what a program did to one capture.
+type result struct {
+	verdict
+	err error // why there is no verdict
+}
+
+// try runs a program and judges what it wrote.
+func (t *tool) try(c *capture, known *truth, dir string) result {
+	output := filepath.Join(dir, "out"+filepath.Ext(c.file))
+	defer os.Remove(output)
+	if _, err := t.run(c, output); err != nil {
+		return result{err: err}
+	}
+	v, err := known.judge(output)
+	return result{v, err}
+}
