@@ -10,19 +10,11 @@ type verdict struct {
 	Copies    int `json:"copies"`     // records left beyond one for each packet
 	Changed   int `json:"changed"`    // records with other bytes than captured
 	Unknown   int `json:"unknown"`    // records that were not captured, or are written twice
-	Backwards int `json:"backwards"`  // records behind one that was captured later
+	Backwards int `json:"backwards"`  // records behind one that is later both in the capture and by time
 	WrongSums int `json:"wrong_sums"` // records with wrong checksums of packets that were captured with right ones, too
 	Talks     int `json:"conversations"`
 	TwoSided  int `json:"two_sided"`      // conversations of which both directions are left
 	ByVLAN    int `json:"two_sided_vlan"` // conversations that have both directions in each VLAN and tunnel that they have
-}
-
-// perfect reports whether every packet is left once as it was, and in order.
-func (v *verdict) perfect() bool { return v.whole() && v.Copies == 0 }
-
-// whole reports whether no packet is lost, changed or out of order.
-func (v *verdict) whole() bool {
-	return v.Lost == 0 && v.Changed == 0 && v.Unknown == 0 && v.Backwards == 0
 }
 
 // trial is a judgement under way.
@@ -31,7 +23,8 @@ type trial struct {
 	verdict
 	used   []bool // records
 	left   []int  // records for each packet
-	last   int
+	last   int    // record, of the capture
+	newest int64  // time
 	talks  map[string]sides
 	flows  map[string]sides  // conversations by point
 	flowOf map[string]string // the conversation of each
@@ -61,10 +54,10 @@ func (j *trial) add(at int64, frame []byte, v view) {
 	if !same {
 		j.Changed++
 	}
-	if record < j.last {
+	if record < j.last && at < j.newest {
 		j.Backwards++
 	}
-	j.last = max(j.last, record)
+	j.last, j.newest = max(j.last, record), max(j.newest, at)
 	if v.sums == wrong && j.summed[packet] {
 		j.WrongSums++
 	}

@@ -24,12 +24,15 @@ var kinds = []kind{
 	{"router", "both sides of a router", 1, nil, routerSides},
 	{"headers", "both sides of a router, 96 bytes a packet", 1, nil, headersOnly},
 	{"taps", "two taps of one link: each loses 2 % and is up to 0.3 ms late", 2, []string{"--across"}, twoTaps},
+	{"far-taps", "the same, and the second tap's clock is 20 ms behind", 2, []string{"--across", "--window", "50ms"}, farTaps},
+	{"unsorted", "two interfaces, written in turn every 20 ms as dumpcap does", 2, nil, unsorted},
 	{"vxlan", "a cloud's mirror of both ends in VXLAN; senders leave checksums to the card", 1, offload, cloud(4789, vxlan)},
 	{"geneve", "the same in GENEVE", 1, offload, cloud(6081, geneve)},
 	{"tunnel", "before a GRE tunnel, and inside it", 1, []string{"--identity", "inner"}, tunnel},
 	{"prp", "both LANs of PRP", 1, nil, bothLANs},
 	{"stay", "both sides of a router; retransmissions, probes and keepalives that must stay", 1, nil, mustStay},
 	{"twins", "two interfaces; one datagram in ten is sent twice within 0.3 ms, and both must stay", 2, []string{"--across"}, twins},
+	{"dupacks", "both sides of a router; receivers acknowledge three times within 0.2 ms, in IPv6 byte for byte, and all must stay", 1, nil, duplicateAcks},
 	{"fragments", "both sides of a router, datagrams in three fragments", 1, nil, fragments},
 }
 
@@ -82,15 +85,32 @@ func headersOnly(s *scene, n int) {
 	}
 }
 
-func twoTaps(s *scene, n int) {
+func twoTaps(s *scene, n int) { s.taps(n, 0) }
+
+func farTaps(s *scene, n int) { s.taps(n, 20_000) }
+
+// taps shows a link at two points, of which the second is behind.
+func (s *scene) taps(n int, behind int64) {
 	const loss, late = 0.02, 300
 	s.traffic(n, func(p sent) {
 		for tap := range 2 {
 			if !s.lose(loss) {
-				s.show(p.at+s.between(0, late), tap, p.packet, "exact", p.before())
+				s.show(p.at+int64(tap)*behind+s.between(0, late), tap, p.packet, "exact", p.before())
 			}
 		}
 	})
+}
+
+func unsorted(s *scene, n int) {
+	const turn = 20_000
+	s.traffic(n, func(p sent) {
+		s.show(p.at, 0, p.packet, "routed", p.before())
+		s.show(p.at+p.delay, 1, p.packet, "routed", p.after())
+	})
+	for i := range s.records {
+		r := &s.records[i]
+		r.filed = r.time/turn*turn + int64(r.point*turn/2)
+	}
 }
 
 // cloud mirrors what the ends of a conversation see, each in its own network.
@@ -155,12 +175,12 @@ func bothLANs(s *scene, n int) {
 }
 
 // mustStay adds what TCP sends again: after a timeout with the same bytes; within the
-// window, as a tail loss probe, with another IP identification; and keepalives, which are
-// equal but for that identification.
+// window, as a tail loss probe, with another IP identification; and keepalives one byte
+// back, which are equal but for that identification and follow after milliseconds.
 func mustStay(s *scene, n int) {
 	s.traffic(n, func(p sent) {
 		s.routed(p)
-		if p.protocol != layers.IPProtocolTCP || !p.src.Is4() {
+		if p.protocol != layers.IPProtocolTCP {
 			return
 		}
 		again := p
@@ -169,11 +189,13 @@ func mustStay(s *scene, n int) {
 			again.packet, again.at = s.again(p.packet, "retransmission"), p.at+s.between(3000, 200_000)
 			s.routed(again)
 		case 1:
-			again.packet, again.at = s.again(p.packet, "retransmission"), p.at+s.between(250, 700)
-			again.id += 0x4000
-			s.routed(again)
+			if p.src.Is4() {
+				again.packet, again.at = s.again(p.packet, "retransmission"), p.at+s.between(250, 700)
+				again.id += 0x4000
+				s.routed(again)
+			}
 		case 2:
-			again.body = keepalive(p)
+			again.body = emptySegment(p, 1)
 			again.packet = s.send()
 			again.at += 200
 			s.routed(again)
@@ -188,12 +210,36 @@ func mustStay(s *scene, n int) {
 	})
 }
 
-// keepalive returns an empty segment one byte before a segment.
-func keepalive(p sent) []byte {
+// duplicateAcks adds acknowledgements that TCP repeats where it misses a segment (RFC 5681,
+// section 3.2). In IPv4 they have identifications of their own. In IPv6, and without
+// options, they are equal, so that a copy differs from them in the hop limit alone.
+func duplicateAcks(s *scene, n int) {
+	s.traffic(n, func(p sent) {
+		s.routed(p)
+		if p.protocol != layers.IPProtocolTCP || len(p.body) == tcpHeader || s.random.IntN(12) > 0 {
+			return
+		}
+		ack := p
+		ack.body = emptySegment(p, 0)
+		ack.packet = s.send()
+		first := ack.packet
+		for turn := range 3 {
+			ack.at += s.between(20, 60)
+			ack.id += 0x2000
+			if turn > 0 {
+				ack.packet = s.again(first, "repeat")
+			}
+			s.routed(ack)
+		}
+	})
+}
+
+// emptySegment returns a segment without payload, some bytes before a segment.
+func emptySegment(p sent, before uint32) []byte {
 	be := binary.BigEndian
 	from, to := netip.AddrPortFrom(p.src, be.Uint16(p.body)), netip.AddrPortFrom(p.dst, be.Uint16(p.body[2:]))
 	const ack = 0x10
-	return tcpSegment(from, to, be.Uint32(p.body[4:])-1, be.Uint32(p.body[8:]), ack, nil)
+	return tcpSegment(from, to, be.Uint32(p.body[4:])-before, be.Uint32(p.body[8:]), ack, nil)
 }
 
 func twins(s *scene, n int) {

@@ -30,6 +30,7 @@ type made struct {
 // record shows a packet at a point.
 type record struct {
 	time   int64
+	filed  int64 // records are in the file by this, and by time where it is equal
 	point  int
 	packet int
 	how    string // in which way a copy differs from what others saw
@@ -59,7 +60,7 @@ func (s *scene) show(at int64, point, packet int, how string, frame []byte) {
 		at++
 	}
 	s.used[at] = true
-	s.records = append(s.records, record{at, point, packet, how, frame, len(frame)})
+	s.records = append(s.records, record{at, at, point, packet, how, frame, len(frame)})
 }
 
 // lose reports whether chance loses a record.
@@ -68,9 +69,11 @@ func (s *scene) lose(share float64) bool { return s.random.Float64() < share }
 // between draws a number from low to high-1.
 func (s *scene) between(low, high int64) int64 { return low + s.random.Int64N(high-low) }
 
-// list sorts the records by time, and returns a line for each that repeats another.
+// list sorts the records as they come in the file, and returns a line for each that repeats another.
 func (s *scene) list() []line {
-	slices.SortFunc(s.records, func(a, b record) int { return cmp.Compare(a.time, b.time) })
+	slices.SortFunc(s.records, func(a, b record) int {
+		return cmp.Or(cmp.Compare(a.filed, b.filed), cmp.Compare(a.time, b.time))
+	})
 	var lines []line
 	for i, r := range s.records {
 		p := &s.packets[r.packet]

@@ -3,7 +3,7 @@
 // bench/pipeline and bench/live:
 //
 //	gopackets dedup FILE.pcap      counts copies within a millisecond
-//	gopackets dedup FILE.pcap OUT  writes what is no copy, too
+//	gopackets dedup FILE OUT.pcap  writes what is no copy, too
 //	gopackets distinct FILE.pcap   counts sources, destinations and flows by the hour
 //	gopackets -i dedup IFACE       reads an interface instead, until SIGINT (Linux)
 package main
@@ -42,7 +42,7 @@ func run(args []string, out io.Writer) error {
 		return clean(args[1], args[2], out)
 	}
 	if len(args) != 2 {
-		return errors.New("usage: gopackets [-i] dedup|distinct FILE.pcap|IFACE, or gopackets dedup FILE.pcap OUT")
+		return errors.New("usage: gopackets [-i] dedup|distinct FILE.pcap|IFACE, or gopackets dedup FILE OUT.pcap")
 	}
 	var j job
 	switch args[0] {
@@ -70,6 +70,14 @@ func feed(name string, j job) error {
 	})
 }
 
+// newReader reads pcap or pcapng.
+func newReader(r *bufio.Reader) (gopacket.ZeroCopyPacketDataSource, error) {
+	if head, err := r.Peek(4); err == nil && string(head) == "\x0A\x0D\x0D\x0A" {
+		return pcapgo.NewNgReader(r, pcapgo.DefaultNgReaderOptions)
+	}
+	return pcapgo.NewReader(r)
+}
+
 // each gives the packets of a capture to do.
 func each(name string, do func(frame []byte, info gopacket.CaptureInfo) error) error {
 	file, err := os.Open(name)
@@ -77,7 +85,7 @@ func each(name string, do func(frame []byte, info gopacket.CaptureInfo) error) e
 		return err
 	}
 	defer file.Close()
-	r, err := pcapgo.NewReader(bufio.NewReaderSize(file, 1<<20))
+	r, err := newReader(bufio.NewReaderSize(file, 1<<20))
 	if err != nil {
 		return err
 	}
