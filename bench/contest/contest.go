@@ -11,6 +11,7 @@ import (
 // contest runs all programs on all captures.
 type contest struct {
 	packets, large, rounds int
+	revision, machine      string // as the page names them
 	tools                  []tool
 	missing                []string // names of programs that are not installed
 	captures               []capture
@@ -90,5 +91,5 @@ func (c *contest) cost(tool int) (ratio float64, ok bool) {
 		ratios[i] = float64(took) / float64(c.times[0][i])
 	}
 	slices.Sort(ratios)
-	return ratios[len(ratios)/2], true
+	return (ratios[(len(ratios)-1)/2] + ratios[len(ratios)/2]) / 2, true
 }

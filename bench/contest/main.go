@@ -91,6 +91,8 @@ func runAll(args []string, out io.Writer) error {
 	flags.IntVar(&c.packets, "packets", 20_000, "about so many records in each capture")
 	flags.IntVar(&c.large, "large", 1_000_000, "records of the capture that measures processor time (0: do not measure)")
 	flags.IntVar(&c.rounds, "rounds", 3, "times that each program is measured, in turn with the others")
+	flags.StringVar(&c.revision, "revision", "", "what the page says of the commit")
+	flags.StringVar(&c.machine, "machine", "", "what the page says of the machine")
 	c.tools = tools
 	flags.Func("tool", "one more program: 'NAME: COMMAND {in} {out}'", func(text string) error {
 		t, err := parseTool(text)

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
-	"runtime/debug"
 	"slices"
 	"strings"
+
+	"github.com/dustin/go-humanize"
 )
 
 // sectionHeading begins the contest's part of bench/RESULTS.md.
@@ -32,13 +34,21 @@ func (c *contest) section() string {
 	var p strings.Builder
 	fmt.Fprintf(&p, "%s\nMade by `make bench-contest`%s. Counts are exact, and the same on any machine. "+
 		"A cell has the packets that a program lost, and the copies that it left. "+
-		"[README.md](README.md#contest) says how the captures are made, and how to send a result for another program or device.\n\n", sectionHeading, revision())
+		"[README.md](README.md#contest) says how the captures are made, and how to send a result for another program or device.\n\n", sectionHeading, c.origin())
 	p.WriteString(c.summary())
 	if len(c.missing) > 0 {
 		fmt.Fprintf(&p, "\nNot installed: %s.\n", strings.Join(c.missing, ", "))
 	}
 	fmt.Fprintf(&p, "\n<details>\n<summary>All that the judge counts</summary>\n\n%s\n</details>\n", c.details())
 	return p.String()
+}
+
+// origin names the revision, if it was given.
+func (c *contest) origin() string {
+	if c.revision == "" {
+		return ""
+	}
+	return " from " + c.revision
 }
 
 // summary has a row for each program, the most correct first and then the fastest.
@@ -78,8 +88,10 @@ func (c *contest) measured() string {
 	if c.times == nil {
 		return ""
 	}
-	return fmt.Sprintf("\nCPU is processor time for %d records of `%s`, as a multiple of the first program's: the median of %d rounds, "+
-		"in each of which all programs run in turn.\n", c.large, mixed, c.rounds)
+	return fmt.Sprintf("\nCPU is processor time for %s records of `%s`, as a multiple of that of `%s`: the median of %d rounds, "+
+		"in each of which all programs run in turn, on %s. "+
+		"The manual has no flags for this kind, so the first two programs do the same there: by how much they differ, others may, too.\n",
+		humanize.Comma(int64(c.large)), mixed, c.tools[0].name, c.rounds, cmp.Or(c.machine, "an unnamed machine"))
 }
 
 func (c *contest) costCell(tool int) string {
@@ -138,27 +150,6 @@ func (c *contest) details() string {
 		}
 	}
 	return p.String()
-}
-
-// revision names the commit and its date, if the build knows them.
-func revision() string {
-	info, _ := debug.ReadBuildInfo()
-	if info == nil {
-		return ""
-	}
-	var commit, date string
-	for _, s := range info.Settings {
-		switch s.Key {
-		case "vcs.revision":
-			commit = s.Value
-		case "vcs.time":
-			date = s.Value
-		}
-	}
-	if len(commit) < 12 || len(date) < 10 {
-		return ""
-	}
-	return fmt.Sprintf(" from commit %.12s of %.10s", commit, date)
 }
 
 // replaceSection writes a section into a page: where the old one was, or before the first
