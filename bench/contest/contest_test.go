@@ -47,13 +47,13 @@ func TestFlowdedup(t *testing.T) {
 					t.Fatal(r.err)
 				}
 				lost := r.Lost
-				if alike[c.kind] != "" && (!ours.manual || len(c.flags) == 0) {
+				if alike[c.kind] != "" && (ours.flags != manual || len(c.flags) == 0) {
 					lost -= r.LostStay // and no others
 				}
 				if lost != 0 || r.Changed != 0 || r.Unknown != 0 || r.Backwards != 0 || r.TwoSided != r.Talks {
 					t.Errorf("%+v", r.verdict)
 				}
-				if (ours.manual || len(c.flags) == 0) && (r.Copies != 0 || r.WrongSums != 0) {
+				if (ours.flags == manual || len(c.flags) == 0) && (r.Copies != 0 || r.WrongSums != 0) {
 					t.Errorf("copies are left, or wrong checksums: %+v", r.verdict)
 				}
 			})

@@ -90,7 +90,7 @@ func (c *contest) measured() string {
 	}
 	return fmt.Sprintf("\nCPU is processor time for %s records of `%s`, as a multiple of that of `%s`: the median of %d rounds, "+
 		"in each of which all programs run in turn, on %s. "+
-		"The manual has no flags for this kind, so the first two programs do the same there: by how much they differ, others may, too.\n",
+		"flowdedup does the same there by default and with the flags of the manual, so by as much as these two differ, others may.\n",
 		humanize.Comma(int64(c.large)), mixed, c.tools[0].name, c.rounds, cmp.Or(c.machine, "an unnamed machine"))
 }
 
