@@ -70,8 +70,8 @@ func newWriter(w io.Writer, points int) (packetWriter, error) {
 	return out, err
 }
 
-// eachPacket gives the frames of a pcap or pcapng file to do. A frame is valid until do
-// returns. Errors name the file.
+// eachPacket gives the frames of a pcap or pcapng file to do, with nanoseconds since 1970. A
+// frame is valid until do returns. Errors name the file.
 func eachPacket(name string, do func(at int64, frame []byte)) error {
 	file, err := os.Open(name)
 	if err != nil {
@@ -83,7 +83,7 @@ func eachPacket(name string, do func(at int64, frame []byte)) error {
 		var frame []byte
 		var info gopacket.CaptureInfo
 		if frame, info, err = next(); err == nil {
-			do(info.Timestamp.UnixMicro(), frame)
+			do(info.Timestamp.UnixNano(), frame)
 		} else if err != io.EOF {
 			return fmt.Errorf("%s: %w: behind packet %d: %w", name, errCapture, count, err)
 		}

@@ -19,7 +19,7 @@ const (
 type datagram struct {
 	src, dst netip.Addr
 	protocol layers.IPProtocol
-	id       uint16 // of IPv4, or of fragments
+	id       uint16 // of IPv4, or of fragments; 0 for atomic datagrams (RFC 6864)
 	body     []byte // a TCP or UDP header and payload, or a part of it
 	offset   int    // of the part, in bytes
 	more     bool   // whether parts follow
@@ -72,6 +72,9 @@ func (d *datagram) ipv4(routers int) []byte {
 	fragment := d.offset / 8
 	if d.more {
 		fragment |= 0x2000
+	}
+	if d.id == 0 {
+		fragment |= 0x4000 // it must not be cut
 	}
 	b := []byte{0x45, 0}
 	b = binary.BigEndian.AppendUint16(b, uint16(20+len(d.body)))

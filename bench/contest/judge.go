@@ -70,23 +70,25 @@ func (j *trial) add(at int64, frame []byte, v view) {
 }
 
 // find returns the record that a frame is, and whether its bytes are the same: one of the
-// same time, or else of the same bytes.
+// same time, or else of the same bytes. Of several with other bytes it is the one whose time
+// is the same to the nanosecond, if there is one.
 func (j *trial) find(at int64, frame uint64) (record int, same bool) {
 	changed := -1
-	for _, candidate := range j.byTime[at] {
+	there := j.byTime[at/coarse]
+	for _, candidate := range there {
 		switch {
 		case j.used[candidate]:
 		case j.records[candidate].frame == frame:
 			return candidate, true
-		case changed < 0:
+		case changed < 0 || j.records[candidate].at == at:
 			changed = candidate
 		}
 	}
-	if changed >= 0 {
+	if changed >= 0 || len(there) > 0 {
 		return changed, false
 	}
 	for _, candidate := range j.byFrame[frame] {
-		if !j.used[candidate] && len(j.byTime[at]) == 0 {
+		if !j.used[candidate] {
 			return candidate, true
 		}
 	}

@@ -119,6 +119,22 @@ func flipped(frame []byte, at int) []byte {
 	return frame
 }
 
+// TestClose finds frames without their tunnel among records of one microsecond.
+func TestClose(t *testing.T) {
+	j := trial{truth: &truth{records: []known{{at: 1001, frame: 1}, {at: 1002, packet: 1, frame: 2}, {at: 1003, packet: 2, frame: 3}},
+		byTime: map[int64][]int{1: {0, 1, 2}}}, used: make([]bool, 3)}
+	for _, c := range []struct {
+		at     int64
+		frame  uint64
+		record int
+		same   bool
+	}{{1002, 9, 1, false}, {1003, 9, 2, false}, {1000, 3, 2, true}, {1000, 9, 0, false}, {5000, 9, -1, false}} {
+		if record, same := j.find(c.at, c.frame); record != c.record || same != c.same {
+			t.Errorf("%+v: record %d, %v", c, record, same)
+		}
+	}
+}
+
 // TestSides counts a conversation as one-sided without one direction, and by VLAN where the
 // directions are in different ones.
 func TestSides(t *testing.T) {

@@ -31,7 +31,7 @@ var kinds = []kind{
 	{"tunnel", "before a GRE tunnel, and inside it", 1, []string{"--identity", "inner"}, tunnel},
 	{"prp", "both LANs of PRP", 1, nil, bothLANs},
 	{"stay", "both sides of a router; retransmissions, probes and keepalives that must stay", 1, nil, mustStay},
-	{"twins", "two interfaces; one datagram in ten is sent twice within 0.3 ms, and both must stay", 2, []string{"--across"}, twins},
+	{"twins", "two interfaces; one UDP datagram in four is sent twice within 0.3 ms, and both must stay", 2, []string{"--across"}, twins},
 	{"dupacks", "both sides of a router; receivers acknowledge three times within 0.2 ms, in IPv6 byte for byte, and all must stay", 1, nil, duplicateAcks},
 	{"fragments", "both sides of a router, datagrams in three fragments", 1, nil, fragments},
 }
@@ -174,9 +174,9 @@ func bothLANs(s *scene, n int) {
 	})
 }
 
-// mustStay adds what TCP sends again: after a timeout with the same bytes; within the
-// window, as a tail loss probe, with another IP identification; and keepalives one byte
-// back, which are equal but for that identification and follow after milliseconds.
+// mustStay adds what TCP sends again: after a timeout; within the window, as a tail loss
+// probe, with another IP identification; and keepalives one byte back, which follow after
+// milliseconds.
 func mustStay(s *scene, n int) {
 	s.traffic(n, func(p sent) {
 		s.routed(p)
@@ -187,11 +187,11 @@ func mustStay(s *scene, n int) {
 		switch s.random.IntN(12) {
 		case 0:
 			again.packet, again.at = s.again(p.packet, "retransmission"), p.at+s.between(3000, 200_000)
+			again.resend()
 			s.routed(again)
 		case 1:
-			if p.src.Is4() {
+			if again.resend(); again.id != p.id {
 				again.packet, again.at = s.again(p.packet, "retransmission"), p.at+s.between(250, 700)
-				again.id += 0x4000
 				s.routed(again)
 			}
 		case 2:
@@ -202,7 +202,7 @@ func mustStay(s *scene, n int) {
 			first := again.packet
 			for range 3 {
 				again.at += s.between(5000, 20_000)
-				again.id += 0x2000
+				again.resend()
 				again.packet = s.again(first, "keepalive")
 				s.routed(again)
 			}
@@ -211,8 +211,8 @@ func mustStay(s *scene, n int) {
 }
 
 // duplicateAcks adds acknowledgements that TCP repeats where it misses a segment (RFC 5681,
-// section 3.2). In IPv4 they have identifications of their own. In IPv6, and without
-// options, they are equal, so that a copy differs from them in the hop limit alone.
+// section 3.2). Those of hosts that do not number packets are equal without options, so
+// that a copy differs from them in the hop limit alone.
 func duplicateAcks(s *scene, n int) {
 	s.traffic(n, func(p sent) {
 		s.routed(p)
@@ -225,7 +225,7 @@ func duplicateAcks(s *scene, n int) {
 		first := ack.packet
 		for turn := range 3 {
 			ack.at += s.between(20, 60)
-			ack.id += 0x2000
+			ack.resend()
 			if turn > 0 {
 				ack.packet = s.again(first, "repeat")
 			}
@@ -252,6 +252,7 @@ func twins(s *scene, n int) {
 		if p.protocol == layers.IPProtocolUDP && s.random.IntN(4) == 0 {
 			again := p
 			again.packet, again.at = s.again(p.packet, "twin"), p.at+s.between(30, 300)
+			again.resend()
 			both(again)
 		}
 	})
@@ -267,6 +268,7 @@ func fragments(s *scene, n int) {
 			return
 		}
 		first, whole := p.packet, p.body
+		p.id = uint16(first) | 1 // what is cut has a number
 		for offset := 0; offset < len(whole); offset += part {
 			end := min(offset+part, len(whole))
 			p.offset, p.more, p.body = offset, end < len(whole), slices.Clone(whole[offset:end])

@@ -103,9 +103,17 @@ const (
 	conversation = 24 // packets, at most
 )
 
-// traffic makes conversations of about n packets in both directions, a third of them in
-// IPv6 and a third in UDP. One packet in thirty comes again, byte for byte, 20 to 60 ms
-// later. What a point sees of each is up to see.
+// resend makes the packet one that its host sends again. Hosts that number their packets
+// give it another number. Those of IPv6 and of atomic datagrams (RFC 6864) are equal.
+func (p *sent) resend() {
+	if p.src.Is4() && p.id != 0 {
+		p.id += 0x2000
+	}
+}
+
+// traffic makes conversations of about n packets in both directions, half of them in
+// IPv6 and a third in UDP. A quarter of the IPv4 hosts do not number packets. One packet
+// in thirty is sent again 20 to 60 ms later. What a point sees of each is up to see.
 func (s *scene) traffic(n int, see func(sent)) {
 	for number, made := 0, 0; made < n; number++ {
 		c := s.newConversation(number, int64(n)*perPacket)
@@ -117,6 +125,7 @@ func (s *scene) traffic(n int, see func(sent)) {
 			if s.random.IntN(30) == 0 {
 				copied := out
 				copied.packet = s.again(out.packet, "repeat")
+				copied.resend()
 				copied.at += s.between(20_000, 60_000)
 				see(copied)
 				made++
@@ -135,10 +144,12 @@ type talk struct {
 	step           int
 	sequence       [2]uint32 // of the client and the server
 	id             uint16
+	atomic         bool // whether packets have no number
 }
 
 func (s *scene) newConversation(number int, span int64) *talk {
 	c := &talk{s: s, tcp: number%3 != 0, now: s.between(0, span), delay: s.between(40, 200), id: uint16(s.random.Uint32())}
+	c.atomic = number%8 == 0
 	c.sequence = [2]uint32{s.random.Uint32(), s.random.Uint32()}
 	port := uint16(1024 + number%60_000)
 	c.client, c.server = address(number%2 == 1, 1, number, port), address(number%2 == 1, 2, number/7, 443)
@@ -167,7 +178,11 @@ func (c *talk) next() sent {
 	if !out.forward {
 		from, to, side = to, from, 1
 	}
-	c.id++
+	if c.id++; c.atomic {
+		c.id = 0
+	} else if c.id == 0 {
+		c.id = 1
+	}
 	out.src, out.dst, out.id = from.Addr(), to.Addr(), c.id
 	payload := c.payload()
 	if c.tcp {

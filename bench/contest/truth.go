@@ -19,8 +19,12 @@ type truth struct {
 	summed  map[int]bool     // packets of which a record has right checksums
 }
 
+// coarse is a microsecond, the clock of formats to which times are compared.
+const coarse = 1000
+
 // known is a record of the capture.
 type known struct {
+	at     int64
 	packet int  // number of the first record that shows it
 	stays  bool // whether the packet repeats another and must stay
 	frame  uint64
@@ -41,7 +45,7 @@ func newTruth(capture string, lines []line) (*truth, error) {
 	}
 	err := eachPacket(capture, func(at int64, frame []byte) {
 		number := len(t.records)
-		k := known{packet: number, frame: maphash.Bytes(t.seed, frame)}
+		k := known{at: at, packet: number, frame: maphash.Bytes(t.seed, frame)}
 		if l, ok := repeats[number]; ok && stays[l.how] {
 			k.stays = true
 			t.stay++
@@ -52,7 +56,7 @@ func newTruth(capture string, lines []line) (*truth, error) {
 			t.packets++
 		}
 		t.records = append(t.records, k)
-		t.byTime[at] = append(t.byTime[at], number)
+		t.byTime[at/coarse] = append(t.byTime[at/coarse], number)
 		t.byFrame[k.frame] = append(t.byFrame[k.frame], number)
 		v := look(frame)
 		v.note(t.talks, v.talk)
