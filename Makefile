@@ -1,5 +1,5 @@
 # Everything here needs only a Go toolchain, unless a target says more.
-.PHONY: build hub install man test test-short race vet lint fuzz cross purego bench bench-short bench-compare bench-large bench-peers bench-peers-large bench-pipeline bench-pipeline-quick bench-live bench-live-quick bench-merge intervals bench-results soak-live test-hub chaos-hub hub-model faults bounds batches papers papers-check papers-full captures ci dist dist-test spdx pictures bench-all hub-figures exporters readers
+.PHONY: build hub install man test test-short race vet lint fuzz cross purego bench bench-short bench-compare bench-large bench-peers bench-peers-large bench-pipeline bench-pipeline-quick bench-live bench-live-quick bench-merge intervals bench-results soak-live test-hub chaos-hub hub-model faults bounds batches papers papers-check papers-full captures ci dist dist-test spdx pictures bench-all hub-figures exporters readers bench-contest
 
 # One static file, which needs no C library.
 build:
@@ -150,6 +150,11 @@ bench-live:
 
 bench-live-quick:
 	bench/live/run.sh -quick $(LIVE)
+
+# bench-contest compares programs that remove copies, and writes the section of RESULTS.md:
+# ten minutes. CONTEST can hold more arguments, such as -tool 'NAME: COMMAND {in} {out}'.
+bench-contest:
+	bench/contest/run.sh -rounds $(ROUNDS) -page bench/RESULTS.md $(CONTEST)
 
 # bench-all measures everything in RESULTS.md on one machine within twenty minutes: in few
 # rounds, without inputs of 10 GB and some receivers. Linux, as root.

@@ -3,6 +3,7 @@
 // bench/pipeline and bench/live:
 //
 //	gopackets dedup FILE.pcap      counts copies within a millisecond
+//	gopackets dedup FILE OUT.pcap  writes what is no copy, too
 //	gopackets distinct FILE.pcap   counts sources, destinations and flows by the hour
 //	gopackets -i dedup IFACE       reads an interface instead, until SIGINT (Linux)
 package main
@@ -14,6 +15,8 @@ import (
 	"io"
 	"os"
 
+	"github.com/gopacket/gopacket"
+	"github.com/gopacket/gopacket/layers"
 	"github.com/gopacket/gopacket/pcapgo"
 )
 
@@ -35,8 +38,11 @@ func run(args []string, out io.Writer) error {
 	if len(args) > 0 && args[0] == "-i" {
 		args, read = args[1:], func(name string, j job) error { return live(name, j, out) }
 	}
+	if len(args) == 3 && args[0] == "dedup" {
+		return clean(args[1], args[2], out)
+	}
 	if len(args) != 2 {
-		return errors.New("usage: gopackets [-i] dedup|distinct FILE.pcap|IFACE")
+		return errors.New("usage: gopackets [-i] dedup|distinct FILE.pcap|IFACE, or gopackets dedup FILE OUT.pcap")
 	}
 	var j job
 	switch args[0] {
@@ -55,25 +61,73 @@ func run(args []string, out io.Writer) error {
 
 // feed reads a capture and gives its IP packets to a job.
 func feed(name string, j job) error {
+	p := newParser()
+	return each(name, func(frame []byte, info gopacket.CaptureInfo) error {
+		if p.parse(frame) {
+			j.add(info.Timestamp.UnixNano(), p)
+		}
+		return nil
+	})
+}
+
+// newReader reads pcap or pcapng.
+func newReader(r *bufio.Reader) (gopacket.ZeroCopyPacketDataSource, error) {
+	if head, err := r.Peek(4); err == nil && string(head) == "\x0A\x0D\x0D\x0A" {
+		return pcapgo.NewNgReader(r, pcapgo.DefaultNgReaderOptions)
+	}
+	return pcapgo.NewReader(r)
+}
+
+// each gives the packets of a capture to do.
+func each(name string, do func(frame []byte, info gopacket.CaptureInfo) error) error {
 	file, err := os.Open(name)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	r, err := pcapgo.NewReader(bufio.NewReaderSize(file, 1<<20))
+	r, err := newReader(bufio.NewReaderSize(file, 1<<20))
 	if err != nil {
 		return err
 	}
-	for p := newParser(); ; {
+	for {
 		frame, info, err := r.ZeroCopyReadPacketData()
 		if err == io.EOF {
 			return nil
 		}
+		if err == nil {
+			err = do(frame, info)
+		}
 		if err != nil {
 			return err
 		}
-		if p.parse(frame) {
-			j.add(info.Timestamp.UnixNano(), p)
-		}
 	}
+}
+
+// clean writes what is no copy, and what is no IP packet.
+func clean(name, output string, out io.Writer) error {
+	file, err := os.Create(output)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	buffer := bufio.NewWriterSize(file, 1<<20)
+	w := pcapgo.NewWriterNanos(buffer)
+	if err := w.WriteFileHeader(1<<18, layers.LinkTypeEthernet); err != nil {
+		return err
+	}
+	p, d := newParser(), newDedup()
+	err = each(name, func(frame []byte, info gopacket.CaptureInfo) error {
+		before := d.copies
+		if p.parse(frame) {
+			d.add(info.Timestamp.UnixNano(), p)
+		}
+		if d.copies > before {
+			return nil
+		}
+		return w.WritePacket(info, frame)
+	})
+	if err := errors.Join(err, buffer.Flush(), file.Close()); err != nil {
+		return err
+	}
+	return d.print(out)
 }

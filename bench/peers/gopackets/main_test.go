@@ -43,8 +43,35 @@ func TestCounts(t *testing.T) {
 	}
 }
 
+// TestClean writes what is no copy: in the output none is found.
+func TestClean(t *testing.T) {
+	dir := t.TempDir()
+	name, cleaned := filepath.Join(dir, "a.pcapng"), filepath.Join(dir, "b.pcap")
+	c := workload.Default()
+	c.Packets, c.Flows, c.Format = 5000, 300, workload.PcapNG
+	file, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	truth, err := workload.Generate(file, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := run([]string{"dedup", name, cleaned}, &strings.Builder{}); err != nil {
+		t.Fatal(err)
+	}
+	var got strings.Builder
+	want := fmt.Sprintf("%d packets, 0 copies\n", truth.Packets-truth.Duplicates)
+	if err := run([]string{"dedup", cleaned}, &got); err != nil || got.String() != want {
+		t.Errorf("got %q (%v), want %q", got.String(), err, want)
+	}
+}
+
 func TestUsage(t *testing.T) {
-	for _, args := range [][]string{nil, {"dedup"}, {"count", "a.pcap"}, {"dedup", filepath.Join(t.TempDir(), "missing.pcap")}} {
+	for _, args := range [][]string{nil, {"dedup"}, {"count", "a.pcap"}, {"distinct", "a.pcap", "b.pcap"}, {"dedup", filepath.Join(t.TempDir(), "missing.pcap")}} {
 		if err := run(args, &strings.Builder{}); err == nil {
 			t.Errorf("%q: no error", args)
 		}

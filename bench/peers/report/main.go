@@ -6,7 +6,7 @@
 // The files are what `go test -bench`, bench/pipeline and bench/live write, of one
 // machine. Benchmarks that occur several times are shown with their median. The page
 // has three parts, whole commands, live and parts; one of which the files hold nothing
-// stays as it was.
+// stays as it was. Before them comes the contest, which bench/contest writes.
 package main
 
 import (
@@ -52,16 +52,21 @@ func run(paths []string, out, charts string) error {
 // title begins the page, with what users ask first before the rest.
 const title = `# Speed
 
-Whole commands come first, beside other tools; then receivers of live traffic. What they are
-made of is folded at the end. [README.md](README.md) says how the figures are made.
+What is right comes first: a contest of programs that remove copies. Then come whole commands,
+beside other tools, and receivers of live traffic. What they are made of is folded at the end.
+[README.md](README.md) says how the figures are made.
 `
+
+// contestHeading begins the part that bench/contest writes into the page.
+const contestHeading = "\n## Contest\n"
 
 // page returns all parts, each as measured or else as in the old page.
 func page(r *runs, old string) string {
 	old, kernels := cutBefore(old, kernelsHeading)
 	old, live := cutBefore(old, liveHeading)
-	_, pipeline := cutBefore(old, pipelineHeading)
-	return title + cmp.Or(r.pipeline(), pipeline) + cmp.Or(r.live(), live) + cmp.Or(r.kernels(), kernels)
+	old, pipeline := cutBefore(old, pipelineHeading)
+	_, contest := cutBefore(old, contestHeading)
+	return title + contest + cmp.Or(r.pipeline(), pipeline) + cmp.Or(r.live(), live) + cmp.Or(r.kernels(), kernels)
 }
 
 // cutBefore divides a page where a part begins.

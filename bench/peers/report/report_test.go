@@ -45,6 +45,21 @@ func TestPage(t *testing.T) {
 	}
 }
 
+// TestContest keeps the section that bench/contest writes, once and before the others.
+func TestContest(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "out.md")
+	section := contestHeading + "\nWho loses what.\n"
+	if err := os.WriteFile(out, []byte(title+section+pipelineHeading+"\nOld.\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		page := addTo(t, out, "", results)
+		if !strings.HasPrefix(page, title+section+pipelineHeading+"\nOld.\n") || strings.Count(page, contestHeading) != 1 {
+			t.Errorf("the contest's section is not as it was in:\n%.600s", page)
+		}
+	}
+}
+
 func pageOf(t *testing.T, results string) string {
 	t.Helper()
 	return addTo(t, filepath.Join(t.TempDir(), "out.md"), "", results)
