@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Everything here needs only a Go toolchain, unless a target says more.
 .PHONY: build hub install man test test-short race vet lint fuzz cross purego bench bench-short bench-compare bench-large bench-peers bench-peers-large bench-pipeline bench-pipeline-quick bench-live bench-live-quick bench-merge intervals bench-results soak-live test-hub chaos-hub hub-model faults bounds batches papers papers-check papers-full captures ci dist dist-test spdx pictures bench-all hub-figures exporters readers bench-contest
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package asm has no kernels of its own: it is the index of those below it. A kernel
 // takes raw slices, chooses no parameters, keeps no state between calls and does not
 // allocate. Each has one exported function, which checks its arguments (the contract),

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package asm
 
 import "github.com/flowdedup/flowdedup/asm/internal/cpu"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Compares the benchmarks of two revisions of the project in alternating rounds, so that
 # whatever else the machine does falls on both, and prints what benchstat makes of them:
 #

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package bench judges the project from outside. It makes captures with known answers
 // (router), synthetic captures of any size (workload) and the tables and figures of the
 // papers (papers). It measures speed beside other libraries (peers, a module of its own)

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Runs every fuzz target of the project in turn, for the time given. Minimizing is short, or it
 # takes all the time of targets that are slow. A target that hardly runs is an error.
 set -euo pipefail

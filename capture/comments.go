@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package capture
 
 // Comments are texts about the packets of a batch, for pcapng writers that add them to the

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package capture defines packets in batches, and the contracts between the packages that
 // read them and those that write them.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package engine holds the contracts of the filters, which remember the digests of a
 // stream. A filter answers whether an element came before, within a window, in so much
 // memory and with such a probability of error. The filters themselves are in the packages

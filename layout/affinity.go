@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package layout
 
 // A line of affinity rows is one row of four cells. A cell holds the capture point that

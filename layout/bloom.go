@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package layout
 
 // A line of a blocked Bloom filter is 512 bits. An element owns one bit of each word in

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package layout
 
 // A line of a stable Bloom filter of cells has N = 256 cells of 2 bits or N = 128 cells

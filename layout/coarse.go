@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package layout
 
 // A line of coarse rows is one row of cells and a clock. Cell 0 was set last, the last cell

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package layout shows the data: the memory that filters lie in, and what each kind of
 // line looks like. Each kind has a page of its own, with a picture of its bits, its
 // capacity and its constants:

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package layout
 
 // A line of fingerprint rows has one row of its 512 bits, or eight rows of a word each. A

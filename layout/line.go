@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package layout
 
 // A line is 64 bytes: eight words of 64 bits, each in the byte order of the machine. Bit

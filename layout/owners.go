@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package layout
 
 // A line of ownership rows is one row of six cells. A cell holds which point told of a

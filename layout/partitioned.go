@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package layout
 
 // A line of an age-partitioned Bloom filter has 60 slices of eight bits, and a clock.

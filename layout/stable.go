@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package layout
 
 // A line of a stable Bloom filter of bits is divided into K parts of s = floor(512/K)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package layout
 
 // A line of timers has 64 timers of 8 bits or 32 timers of 16 bits. Timer c of b bits is

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // AES on one block a register (the AES extension). The round keys stand in V16 to V26.
 // AESE adds its key before the substitution, so a round here is the key of one round and
 // the rest of the next.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package digest
 
 // Digest is a keyed digest of 128 bits. Element 0 has bytes 0 to 7 of the output of the

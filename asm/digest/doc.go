@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package digest computes keyed digests of 128 bits, many at a time.
 //
 //	question                                   function               contract     plain twin

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the kernels of HighwayHash have in common: how they find their messages.
 //
 //	SI buffer  R8 what takes a pointer from there to the same byte of front

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The body of a function that digests messages with AES and POLYVAL (RFC 8452), four blocks
 // a register and four messages at a time. Its file defines three instructions on registers
 // of 512 bits:

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package frames has the kernels that go through what a batch knows of its packets: times,
 // lengths and places, whatever the packets hold. Functions panic if slices are too short,
 // and return no errors. They take linear time and do not allocate.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the kernels of datagrams have in common. A word of 64 bits for each of eight
 // frames stands in
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package headers has the kernels that know Ethernet and IP. They are the fast path of
 // capture/flow, for frames without rare headers; all other frames take its slow path,
 // which decodes headers one by one. Functions panic if slices are too short, and return

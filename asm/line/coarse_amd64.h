@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the kernels of coarse rows have in common. BX is the line's address, and BP the
 // second row of the masks. R8 collects the hits, R10 the elements that are not found: each
 // bit is shifted in from below. R11 is the line's place in the log. Conditions are those that

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the kernels of lines have in common, those of fingerprint rows most. A batch is
 // done in two halves. While one is looked up, the rows of the next half are fetched,
 // which is 32 elements ahead: farther ahead, lines leave the first cache before their

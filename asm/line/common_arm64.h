@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the kernels for lines have in common. R0 is the first line. A batch is done in two
 // halves: R1 goes through one, R2 through the next one, whose lines are fetched; R3 is
 // the number of elements that are left of the first one, R13 that of the second half,

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package line holds the kernels of lines: the test-and-set of every kind of line of 64
 // bytes, in batches. A kernel chooses no parameters, keeps no state between calls and
 // does not allocate. Package layout has a picture of each kind of line. Functions panic

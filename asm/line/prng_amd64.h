@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Random words on vectors (see prng).
 
 // PRNG512 sets X to the words r1 of eight elements: X has the low halves of their digests

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What the kernels for timers have in common. Registers are those of common_amd64.h, but
 // that R8 collects the elements that are found. R12 is the end of the stamps of this
 // half, R13 has which timers are set of elements that are found.

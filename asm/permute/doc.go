@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package permute scatters IPv4 addresses with a keyed permutation of the 32-bit words.
 //
 // It chooses no lines (asm/line does) and hides nothing from someone who sees its

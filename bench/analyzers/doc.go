@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package analyzers holds an independent judge of outputs, and tests that run the recipes
 // of the manual with analyzers that Debian packages.
 //

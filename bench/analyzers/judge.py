@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Judges captures as an analyzer sees them; shares no code with the command.
 
     judge.py flows FILE [--key PART,...] [--inner] [--reader tshark|python]

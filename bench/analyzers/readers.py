@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Two readers of captures: tshark's fields, and a reader of a few headers."""
 
 import ipaddress

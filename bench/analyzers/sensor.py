@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Judges what a sensor makes of captures; shares no code with the command.
 
     sensor.py sees FILE [--vlan] [--checksums] [--no-8021ad]

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package bounds runs every command on inputs that were made to take memory, each in a cgroup
 // of 256 MiB. Nothing may be killed, hang, end with an exit code that the manual does not have,
 // or print more than lines of its own.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command contest compares programs that remove duplicate packets: by what is right first,
 // then by what it costs.
 //

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Builds flowdedup, gopackets and the contest, and runs it. Arguments go to contest run.
 # Captures lie in memory where there is /dev/shm.
 set -euo pipefail

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package faults makes system calls of the program fail, one in each run. It checks the
 // exit code, the message, and the names and bytes of the files that are left.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command hubmodel simulates a hub beyond what machines at hand can show: 400 Gbit/s at 40
 // sites, 64 slices on 8 nodes, with a node that is lost:
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //go:build linux
 
 // Command live times receivers of live traffic: flowdedup live, tools that do a part

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Builds what bench/live measures, installs the tools beside it that are missing if
 # that is possible, and measures, as root. Arguments go to live.
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Builds flowdedup and bench/live/soak, and runs soak as root with the arguments.
 set -euo pipefail
 cd "$(dirname "$0")/../.."

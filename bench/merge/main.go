@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //go:build linux
 
 // Merge measures distinct --merge: it makes files of counts that sensors could have saved,

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command papers reproduces the tables and figures of the papers that flowdedup's filters
 // come from. It prints each number beside the printed one:
 //

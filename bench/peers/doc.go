@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package peers measures this project's filters against those of other Go
 // libraries: on the same keys, which everyone hashes within the measured time, at
 // equal memory where a filter's size can be chosen, and with the rates of wrong

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //go:build linux
 
 // Command pipeline times whole programs on whole captures: flowdedup, the tools

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Builds what bench/pipeline measures, installs the tools beside it that are missing
 # if that is possible, and measures. Arguments go to pipeline.
 set -euo pipefail

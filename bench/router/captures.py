@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Builds the lab, makes each capture and writes it with its truth.
 
     captures.py DIRECTORY [NAME...]    as root; without names, all captures

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Network namespaces with a host, a router and a server, and their cleanup.
 
 Nothing here has a link to the outside: all interfaces are veth or tun devices

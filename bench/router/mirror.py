@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sends what two ends captured to a target, as the traffic mirrors of clouds do.
 
 Each end is a mirror session with a VNI of its own. The mirror cuts a frame so that the

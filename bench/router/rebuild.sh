@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Makes the captures of testdata/pcaps again, with their truth files.
 #
 #   rebuild.sh DIRECTORY [NAME...]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads the captures that the lab makes: pcap, pcapng, gzip, little-endian."""
 
 import gzip

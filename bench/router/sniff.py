@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Captures an interface with a plain AF_PACKET socket, as many tools do.
 
     sniff.py INTERFACE FILE TYPES

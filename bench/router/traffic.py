@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Real programs talking: servers on one end, clients on the other."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Finds the records of a router's capture that show a packet again.
 
 The answer comes from where packets were seen, not from what is in them. All

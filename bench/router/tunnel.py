@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One end of a tunnel: a tun device whose packets travel in UDP datagrams.
 
     tunnel.py DEVICE LOCAL REMOTE PORT

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A UDP echo server, and a client with short, long and repeated datagrams.
 
     udp.py serve PORT

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """VLAN interfaces made of a veth pair and two eBPF programs.
 
 A kernel without the 8021q module has no VLAN devices, and containers and small

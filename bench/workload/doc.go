@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package workload writes synthetic captures of any size with a known answer: the share
 // and the kinds of the copies, and the numbers of different sources, destinations and
 // flows of each hour. A list beside it says which packet is a copy of which.

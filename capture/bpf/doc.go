@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package bpf turns filter expressions of libpcap (man 7 pcap-filter) into classic
 // BPF programs, and runs such programs on captured frames.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package compare matches two captures of the same traffic: which packets both sides have,
 // which one side has alone, and how late the other side saw them. The clocks of the sides
 // may differ by any offset, and drift.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package diffs tells how copies differ from the packets that they copy: in VLAN tags,
 // hop count, hardware addresses, capture point, or elsewhere. The differences show why a
 // capture has copies, such as a mirror of two ports, or taps on both sides of a router.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package flow turns captured frames into what duplicate detection works on: identities
 // of packets, and keys such as addresses and flows. It is the only package that knows
 // link layers, IP and tunnels. It neither digests (see asm/digest) nor remembers anything

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package flow
 
 // Headers of switches and bridges between an Ethernet header and what it carries.

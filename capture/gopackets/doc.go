@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package gopackets gives programs that use github.com/google/gopacket each packet once.
 //
 // [Once] wraps a handle. The result is a gopacket.PacketDataSource too, so a program

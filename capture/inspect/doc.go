@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package inspect measures how a stream of packets is duplicated: how many copies it has,
 // between which points and how late, in what they differ from what they copy, and which
 // equal packets are no copies. It says which de-duplication fits, and what that would

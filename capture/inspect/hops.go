@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package inspect
 
 // mostRouters is how many routers lie on a way, at most: that of traceroute. A time to live

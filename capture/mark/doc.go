@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package mark says of each copy in a stream which packet it repeats, and in what the two
 // differ, as a comment that a pcapng writer adds to the copy. Nothing is removed: whoever
 // reads the output can check each verdict, in Wireshark by the field frame.comment:

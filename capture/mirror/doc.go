@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package mirror is the target of mirrored traffic: it takes the datagrams that clouds,
 // switches and access points send copies of packets in, and delivers the packets inside.
 //

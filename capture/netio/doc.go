@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package netio reads captures from a network, and writes them to it: PCAP over IP, that is
 // pcap or pcapng streams over TCP, with or without TLS.
 //

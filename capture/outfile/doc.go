@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package outfile makes files that appear under their names whole or not at all, and that
 // never destroy another file. It knows nothing of captures.
 //

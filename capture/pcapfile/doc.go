@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package pcapfile reads and writes packet captures in batches.
 //
 // # Reading

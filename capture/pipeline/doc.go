@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package pipeline takes the packets of a source through workers, in order.
 //
 // A [Pipeline] gives each worker a batch. Work on one batch alone (reading a regular file,

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package records describes flow records: what routers, firewalls and probes export about
 // the flows that they see (NetFlow, IPFIX, sFlow, or lines of text).
 //

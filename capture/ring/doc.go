@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package ring captures from network interfaces and sends to them, through AF_PACKET
 // sockets of Linux. On other systems its functions return an error that wraps
 // errors.ErrUnsupported.

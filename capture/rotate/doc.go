@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package rotate writes a stream of packets to a series of capture files. Each can be read
 // without the others. A new file begins by size or by intervals of packet time, and the
 // oldest files may be removed.

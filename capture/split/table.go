@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package split
 
 // traits are what is known of a conversation.

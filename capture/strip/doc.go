@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package strip takes headers off packets that are about to be written: VLAN tags, MPLS
 // labels, PPPoE sessions, and whole tunnels. It is for readers of captures that see one
 // conversation as several when its packets differ in such headers. A [Slicer] cuts packets

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package verify checks a de-duplicated capture against the one it was made of: each
 // packet of the input is in the output, unchanged and in order, or the output has a copy of
 // it within the window.

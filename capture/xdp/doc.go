@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package xdp captures from network interfaces through AF_XDP sockets of Linux
 // (Documentation/networking/af_xdp.rst), which cost the kernel less per packet than those
 // of package ring. On other systems its functions return an error that wraps

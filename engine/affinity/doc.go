@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package affinity remembers of each conversation its home: the capture point that its
 // packets are taken from, where they are seen at several.
 //

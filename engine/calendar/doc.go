@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package calendar is about the times of a stream. Calendar and Stream cut time into
 // windows, and Clock is the one policy for wrong clocks. The package does not know what
 // has the times: packets for some callers, elements for others. Its functions return no

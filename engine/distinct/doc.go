@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package distinct counts the distinct elements since a start, and tells first sightings
 // from repeats. IPv4Rows counts IPv4 addresses, exactly. DigestRows counts everything
 // else, and ScalableBloom does so where memory matters more than errors. RoaringIPv4 and

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package paper holds the streaming duplicate filters of the literature, each as its
 // paper prints it: unblocked, element by element, plain and slow. They are the reference
 // for the filters of package engine, whose lines and kernels trade some accuracy for

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package remote is a sensor's side of a filter that several sites share. A hub holds the
 // filter, cut into slices, and answers which packets another site has sent before.
 //

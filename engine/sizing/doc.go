@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package sizing chooses a duplicate filter for a load: for every method it finds the
 // best parameters for the available memory, or the least memory that is enough. It
 // predicts the error rates and recommends a method. It builds no filter. [Plan] answers a

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package theory holds the closed forms and recurrences of the duplicate detection
 // literature: error rates, stable points and best parameters of filters. Package sizing
 // plans with them, and tests hold measured rates against them. It builds no filters:

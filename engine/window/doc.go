@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package window tells which elements of a stream are copies of earlier ones within a
 // window of time or of elements. Timed is the filter to use, and Coarse where memory is short
 // and one false positive in a billion, or in a million, is no matter. Exact is the reference that they are

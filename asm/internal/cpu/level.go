@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package cpu says which instruction sets kernels can use on this machine.
 package cpu
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package kerneltest has what tests of kernels share: memory between guard pages, levels,
 // golden files and clocks.
 package kerneltest

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package splitmix has the generator that fixed and keyed multipliers come from.
 package splitmix
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package wait is how tests wait: for a condition, not for a time.
 package wait
 

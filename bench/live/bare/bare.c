@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The bare path of `flowdedup live`: a floor for its processor time, not a program to trust.
 //
 //     bare IFACE

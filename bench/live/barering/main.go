@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //go:build linux
 
 // Command barering reads a TPACKET_V3 ring of 64 MiB with the least effort. It reads four

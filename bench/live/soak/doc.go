@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 //go:build linux
 
 // Command soak runs flowdedup live for a long time, with outputs of all kinds at half

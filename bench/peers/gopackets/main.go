@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command gopackets does two of flowdedup's jobs as one would write them with
 // gopacket, a DecodingLayerParser and Go's maps, to be measured beside it by
 // bench/pipeline and bench/live:

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command report turns the output of this project's benchmarks into the tables of
 // bench/RESULTS.md:
 //

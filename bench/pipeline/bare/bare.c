@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The bare path of `flowdedup dedup`: a yardstick for its times, not a program to trust.
 //
 //     bare THREADS IN.pcap [OUT]

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package capturetest helps the tests of packages that read and write captures. It builds
 // files piece by piece, also those that no program writes, walks sources, and finds the
 // shared captures. It opens nothing by itself.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package encoding holds what capture files are made of: integers of both byte orders,
 // and the blocks and options of pcapng (draft-ietf-opsawg-pcapng, sections 3 and 4).
 package encoding

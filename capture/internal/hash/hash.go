@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package hash has the hash of words by which packages tell packets apart. It is no digest:
 // who knows its input can choose what collides, so callers mix a secret seed in.
 package hash

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package sockets has what captures through sockets of Linux share. A [Capture] is the
 // source that both are: how it begins and ends, waits for packets, is stopped while it
 // waits, and follows interfaces that go down, away, and come back. What differs is a

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package export
 
 // what is what a field says, of those that a record has a place for.

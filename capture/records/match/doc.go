@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package match says which flow records are copies: those that report a flow, and a
 // time of it, that another point reported before.
 //

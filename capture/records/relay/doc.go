@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package relay sends the messages of flow exporters on without the records that are
 // copies. A [Cutter] takes the bytes of these records out and corrects lengths, counts and
 // sequence numbers. Nothing is encoded anew: templates, options and what could not be

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package text reads flow records from text: objects of JSON, a line each or in an array, and
 // lines of fields under a header (CSV, or separated by bars, tabs or spaces).
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package help prints the help of commands: flags under headings, in lines that fit a
 // terminal, and a short form with one line for each main flag.
 package help

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package once makes a second value of a flag wrong usage. Package pflag takes the last
 // value, and the first one is lost without a word.
 package once

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package page makes the self-contained HTML pages of --html, and that of the hub: headings, tables and charts,
 // without scripts or anything from a network, for light and dark screens and for print.
 //

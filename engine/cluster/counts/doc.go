@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package counts keeps the files of distinct counts (package countfile) that sites send, and
 // unites those of each window.
 //

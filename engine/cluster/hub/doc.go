@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package hub runs slices of the filter that sites share, behind NATS: a server of its own
 // within the process, or one that is there. A site's requests arrive by package remote.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package paper has the constructs of "One is Enough: Distributed Filtering for Duplicate
 // Elimination" (Koloniari, Ntarmos, Pitoura, Souravlias, CIKM 2011) talk over NATS, to
 // measure what engine/paper counts in one process. There are tests alone: what flowdedup-hub

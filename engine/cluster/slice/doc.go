@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package slice holds a slice of the filter that sites share: those packets whose digests
 // belong to it, with the site that sent each and the time when that site saw it.
 //

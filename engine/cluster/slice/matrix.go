@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package slice
 
 // matrix has a T for each pair of sites that was asked for.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package countfile saves the distinct counters of windows, and unites those of several
 // sensors.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package multikey counts the distinct elements of several keys of one stream: sources,
 // destinations and flows of the same packets, say. It counts them in the windows of a
 // calendar, over a span before any moment, or in windows that slide.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package sketch estimates numbers of distinct elements in 16 KiB, whatever they are.
 //
 // A Sketch is an ExaLogLog (Ertl, ExaLogLog: Space-Efficient and Practical Approximate

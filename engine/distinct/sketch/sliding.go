@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package sketch
 
 // Sliding estimates how many distinct elements a window holds that slides in steps. It has

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package wordset packs ascending 64-bit words into few bytes.
 //
 // Words are packed in blocks. A block has the difference from each word to the next in a

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package bitset
 
 // Or ors the first n bits of src into dst from bit at on. The other bits of src must be

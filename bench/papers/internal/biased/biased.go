@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package biased reproduces the tables and figures of "Advanced Bloom Filter Based
 // Algorithms for Efficient Approximate Data De-Duplication in Streams" (Bera, Dutta,
 // Narang, Bhattacherjee, 2012), section by section.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package clicks makes the figures of paper "Duplicate Detection in Click Streams"
 // (Metwally, Agrawal, El Abbadi, WWW 2005).
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package distributed reproduces the figures of paper "One is Enough: Distributed Filtering
 // for Duplicate Elimination" (Koloniari, Ntarmos, Pitoura, Souravlias, CIKM 2011), and
 // makes tables of what it only describes.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package quotient reproduces the tables of "Quotient Hash Tables - Efficiently Detecting
 // Duplicates in Streaming Data" (Géraud, Lombard-Platet, Naccache, SAC 2019) on its
 // artificial streams.

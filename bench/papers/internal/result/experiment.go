@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package result holds the numbers of an experiment beside those that its paper prints.
 // It writes them as Markdown and charts.
 package result

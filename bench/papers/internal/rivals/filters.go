@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package rivals compares the engine's filters with modern ones at equal memory, on
 // streams that are not the papers'. It shows which methods are worth choosing.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package stable reproduces the tables and figures of "Approximately Detecting Duplicates
 // for Streaming Data using Stable Bloom Filters" (Deng, Rafiei, SIGMOD 2006), section by
 // section.

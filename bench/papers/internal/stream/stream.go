@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package stream makes the synthetic streams of elements that the experiments
 // share, and counts a filter's errors on them.
 //

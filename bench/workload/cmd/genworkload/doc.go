@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command genworkload writes a synthetic capture and what is in it:
 //
 //	genworkload -packets 10000000 -o FILE.pcap -truth FILE.json -copies FILE.csv

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package exporttest makes the messages of flow exporters for tests.
 package exporttest
 

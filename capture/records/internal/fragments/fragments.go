@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package fragments puts the fragments of IP datagrams together (RFC 791, RFC 815, RFC 8200
 // section 4.5).
 package fragments

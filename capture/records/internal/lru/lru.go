@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package lru is a map of bounded size that forgets what was not used for longest.
 package lru
 

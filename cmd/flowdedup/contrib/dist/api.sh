@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Compares the exported API with that of the last release (the last tag). What breaks users
 # needs a new major version, before 1.0 a new minor one: the file version beside this script
 # names the version that comes next.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command dist makes what a release consists of, from the last commit of a clone: flowdedup
 // and flowdedup-hub for each platform, deb and rpm packages, container images, lists of
 // components (CycloneDX), the licences of third parties, recipes for other package managers,

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Draws man.png and wireshark.png beside this script: what a terminal shows of a man page, and
 # what tshark and its extcap program say of an interface. Linux, as root, with mandoc, tshark
 # and chromium.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package cli
 
 // checkOpenFiles has nothing to check: Windows sets no limit of this kind.

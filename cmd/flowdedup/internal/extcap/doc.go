@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package extcap lets Wireshark capture through flowdedup: its interfaces appear in
 // Wireshark's list without their duplicate packets, with a dialog of settings.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package live de-duplicates and counts the packets of interfaces as they come.
 //
 // A run is one stream of all interfaces, so copies meet in one filter whichever ring they

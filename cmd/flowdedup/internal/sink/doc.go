@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package sink is where the packets of a run go: files, pipes and an interface, for
 // those kept and for those removed.
 //

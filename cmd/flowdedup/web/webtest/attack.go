@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package webtest attacks servers of package web: as a page from elsewhere does in the
 // browser of an operator, and as a program does that can connect. Tests use it.
 package webtest

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command flowdedup-hub tells sensors which packets another site has sent before. The page
 // cmd/flowdedup/doc/hub.md of the manual describes it.
 package main

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package roff writes man pages: requests of man(7) and text, and the pages of commands.
 package roff
 
