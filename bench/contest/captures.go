@@ -96,8 +96,9 @@ func makeMixed(dir string, n int) (capture, error) {
 	return c, err
 }
 
-// real are the captures of real programs whose truth says which records show each packet.
-func real(pcaps string) ([]capture, error) {
+// realCaptures returns the captures of real programs whose truth says which records show
+// each packet.
+func realCaptures(pcaps string) ([]capture, error) {
 	var all []capture
 	for _, r := range []struct{ name, ending, what string }{
 		{"router-ordered", ".pcapng", "real: trunks and VLAN interfaces on both sides of a router"},

@@ -28,7 +28,7 @@ func (c *contest) run(dir, pcaps string) error {
 	if err != nil {
 		return err
 	}
-	filmed, err := real(pcaps)
+	filmed, err := realCaptures(pcaps)
 	if err != nil {
 		return err
 	}

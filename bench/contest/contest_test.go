@@ -32,7 +32,7 @@ func TestFlowdedup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	films, err := real("../../testdata/pcaps")
+	films, err := realCaptures("../../testdata/pcaps")
 	if err != nil {
 		t.Fatal(err)
 	}
