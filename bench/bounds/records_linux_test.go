@@ -146,8 +146,8 @@ var exports = []input{
 					sample = be.AppendUint32(sample, v)
 				}
 				sample = append(sample, frame(i)...)
-				length := []int{len(sample), math.MaxUint32, 4}[(i+k)%3]
-				b = append(be.AppendUint32(be.AppendUint32(b, 1), uint32(length)), sample...)
+				length := []uint32{uint32(len(sample)), math.MaxUint32, 4}[(i+k)%3]
+				b = append(be.AppendUint32(be.AppendUint32(b, 1), length), sample...)
 			}
 			c.export(1, begin+uint64(i), b)
 		})
@@ -160,9 +160,10 @@ var exports = []input{
 	}},
 	{"flows.ndjson", records, func(c *capture, bytes int64) {
 		c.loop(bytes, func(i int) {
+			start := int64(millis)*1_000_000 + int64(i)*1000
 			fmt.Fprintf(c, `{"type":"IPFIX","time_received_ns":%d,"sampler_address":"192.0.2.%d","time_flow_start_ns":%[1]d,"time_flow_end_ns":%[3]d,`+
 				`"bytes":960,"packets":6,"src_addr":"10.%[4]d.%[5]d.%[6]d","dst_addr":"198.51.100.7","proto":"TCP","src_port":%[5]d,"dst_port":443}`+"\n",
-				millis*1_000_000+i*1000, i%200, millis*1_000_000+i*1000+5, byte(i>>16), byte(i>>8), byte(i))
+				start, i%200, start+5, byte(i>>16), byte(i>>8), byte(i))
 		})
 	}},
 	{"exporters.ndjson", records, func(c *capture, bytes int64) {
