@@ -130,16 +130,23 @@ func (s *Slice) Apply(dst []byte, name string, r *remote.Request) ([]byte, remot
 // fetches them side by side.
 const ahead = 64
 
-// run answers the digests of a request from one to another.
-func (s *Slice) run(copies []byte, r *remote.Request, from, to, at int) {
-	touched := uint64(0)
-	for _, d := range r.Digests[from:to] {
-		l := s.rows.line(d)
-		if touched ^= l[cells]; l.spilled() {
-			touched ^= s.rows.spareOf(d)[cells]
-		}
+// touch reads the lines of digests, at most ahead of them, and the spare lines that will be
+// asked.
+func (s *Slice) touch(digests []uint64) {
+	lines, spilled := s.rows.lines, uint64(0)
+	for i, d := range digests {
+		spilled |= chosen(lines, d)[cells] >> 63 << (i % ahead) // spilledBit
+	}
+	touched := spilled
+	for ; spilled != 0; spilled &= spilled - 1 {
+		touched ^= s.rows.spareOf(digests[bits.TrailingZeros64(spilled)])[0]
 	}
 	s.touched = touched
+}
+
+// run answers the digests of a request from one to another.
+func (s *Slice) run(copies []byte, r *remote.Request, from, to, at int) {
+	s.touch(r.Digests[from:to])
 	for i := from; i < to; i++ {
 		t := int64(r.Time) - s.clocks.nodes[at].Offset
 		if r.Times {
@@ -147,7 +154,7 @@ func (s *Slice) run(copies []byte, r *remote.Request, from, to, at int) {
 		}
 		d := r.Digests[i]
 		l := s.rows.line(d)
-		if s.rows.has(l, d) {
+		if l.has(d) || l.spilled() && s.rows.spareOf(d).has(d) {
 			if s.seen(l, r.Op, d, t, at) {
 				copies[i/8] |= 1 << (i % 8)
 			}
