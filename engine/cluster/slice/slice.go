@@ -133,15 +133,18 @@ const ahead = 64
 // touch reads the lines of digests, at most ahead of them, and the spare lines that will be
 // asked.
 func (s *Slice) touch(digests []uint64) {
-	lines, spilled := s.rows.lines, uint64(0)
-	for i, d := range digests {
-		spilled |= chosen(lines, d)[cells] >> 63 << (i % ahead) // spilledBit
+	lines, all := s.rows.lines, uint64(0)
+	for _, d := range digests {
+		all |= chosen(lines, d)[cells]
 	}
-	touched := spilled
-	for ; spilled != 0; spilled &= spilled - 1 {
-		touched ^= s.rows.spareOf(digests[bits.TrailingZeros64(spilled)])[0]
+	if all&spilledBit != 0 {
+		for _, d := range digests {
+			if chosen(lines, d).spilled() {
+				all |= s.rows.spareOf(d)[0]
+			}
+		}
 	}
-	s.touched = touched
+	s.touched = all
 }
 
 // run answers the digests of a request from one to another.
@@ -186,10 +189,9 @@ func (s *Slice) seen(l *line, op remote.Op, digest uint64, t int64, at int) (isC
 func (s *Slice) insert(l *line, digest uint64, t int64, at int) {
 	cell := l.victim(t)
 	m := l.mark(cell)
-	switch {
-	case m != 0 && len(s.rows.spare) > 0 && distance(m.time(), t) <= s.reach:
+	if distance(m.time(), t) <= s.reach && len(s.rows.spare) > 0 { // an empty cell is farther away
 		m = s.rows.spill(l, cell, t)
-	case l.spilled():
+	} else if l.spilled() {
 		s.countEvicted(s.rows.tidy(l, digest, t, s.reach), t)
 	}
 	s.countEvicted(m, t)
