@@ -33,11 +33,13 @@ type Config struct {
 // Any other is remembered, also one that the same site has sent before. Times of different
 // sites compare by what the slice has learned of their clocks.
 //
-// A line of 64 bytes holds 4 digests. A fifth evicts the one that is the farthest away in
-// time. If many of these were of the window, the slice doubles, up to its limit.
+// A line of 64 bytes holds 4 digests. A fifth takes the place of the one that is the farthest
+// away in time, which goes to a spare line as long as it may have copies. If spare lines have
+// evicted many digests of the window, the slice doubles, up to its limit.
 type Slice struct {
 	cfg    Config
 	window uint64 // microseconds, with the unit that times are rounded to
+	reach  uint64 // how far away in time a digest may be that is worth a place in a spare line
 	rows   rows
 	clocks clocks
 	sites  []site
@@ -64,8 +66,22 @@ type site struct {
 // windowUS is the window in microseconds, with the unit that times are rounded to.
 func (c Config) windowUS() uint64 { return uint64(c.Window.Microseconds()) + remote.DeltaUnit }
 
+// lateSpan is how much later than those of other sites requests mostly come that have the
+// same times, in microseconds: sensors collect packets for some milliseconds.
+const lateSpan = 10_000
+
 // New makes an empty slice. Errors wrap ErrConfig, or are of the system that has no memory.
 func New(cfg Config) (*Slice, error) {
+	s, err := withoutRows(cfg)
+	if err != nil {
+		return nil, err
+	}
+	s.rows, err = newRows(sizes(cfg.Memory / lineBytes))
+	return s, err
+}
+
+// withoutRows makes a slice that lacks its rows.
+func withoutRows(cfg Config) (*Slice, error) {
 	switch {
 	case cfg.Window < time.Microsecond || cfg.Window > 24*time.Hour:
 		return nil, fmt.Errorf("%w: a window of %v, want a microsecond to a day", ErrConfig, cfg.Window)
@@ -76,10 +92,9 @@ func New(cfg Config) (*Slice, error) {
 	}
 	s := &Slice{cfg: cfg, number: map[string]int{}}
 	s.window = cfg.windowUS()
+	s.reach = s.window + lateSpan
 	s.clocks.window = s.window
-	var err error
-	s.rows, err = newRows(1 << (bits.Len(uint(cfg.Memory/lineBytes)) - 1))
-	return s, err
+	return s, nil
 }
 
 // Close gives the memory back.
@@ -117,13 +132,26 @@ func (s *Slice) Apply(dst []byte, name string, r *remote.Request) ([]byte, remot
 // fetches them side by side.
 const ahead = 64
 
+// touch reads the lines of digests, at most ahead of them, and the spare lines that will be
+// asked.
+func (s *Slice) touch(digests []uint64) {
+	lines, all := s.rows.lines, uint64(0)
+	for _, d := range digests {
+		all |= chosen(lines, d)[cells]
+	}
+	if all&spilledBit != 0 {
+		for _, d := range digests {
+			if chosen(lines, d).spilled() {
+				all |= s.rows.spareOf(d)[0]
+			}
+		}
+	}
+	s.touched = all
+}
+
 // run answers the digests of a request from one to another.
 func (s *Slice) run(copies []byte, r *remote.Request, from, to, at int) {
-	touched := uint64(0)
-	for _, d := range r.Digests[from:to] {
-		touched ^= s.rows.lines[s.rows.at(d)][0]
-	}
-	s.touched = touched
+	s.touch(r.Digests[from:to])
 	for i := from; i < to; i++ {
 		t := int64(r.Time) - s.clocks.nodes[at].Offset
 		if r.Times {
@@ -131,7 +159,7 @@ func (s *Slice) run(copies []byte, r *remote.Request, from, to, at int) {
 		}
 		d := r.Digests[i]
 		l := s.rows.line(d)
-		if l.has(d) {
+		if l.has(d) || l.spilled() && s.rows.spareOf(d).has(d) {
 			if s.seen(l, r.Op, d, t, at) {
 				copies[i/8] |= 1 << (i % 8)
 			}
@@ -141,9 +169,9 @@ func (s *Slice) run(copies []byte, r *remote.Request, from, to, at int) {
 	}
 }
 
-// seen answers for a digest that a line has.
+// seen answers for a digest that a line or its spare line has.
 func (s *Slice) seen(l *line, op remote.Op, digest uint64, t int64, at int) (isCopy bool) {
-	other, known := l.find(digest, t, at+1)
+	other, known := s.rows.find(l, digest, t, at+1)
 	if other != 0 {
 		isCopy = distance(other.time(), t) <= s.window
 		if isCopy && op == remote.TestAndSet {
@@ -161,9 +189,15 @@ func (s *Slice) seen(l *line, op remote.Op, digest uint64, t int64, at int) (isC
 
 // insert remembers a digest.
 func (s *Slice) insert(l *line, digest uint64, t int64, at int) {
-	cell := l.victim(t) % cells
-	s.countEvicted(mark(l[cells+cell]), t)
-	l[cell], l[cells+cell] = digest, uint64(newMark(t, at+1))
+	cell := l.victim(t)
+	m := l.mark(cell)
+	if distance(m.time(), t) <= s.reach && len(s.rows.spare) > 0 { // an empty cell is farther away
+		m = s.rows.spill(l, cell, t)
+	} else if l.spilled() {
+		s.countEvicted(s.rows.tidy(l, digest, t, s.reach), t)
+	}
+	s.countEvicted(m, t)
+	l.set(cell, digest, newMark(t, at+1))
 	s.latest = t
 }
 
@@ -185,10 +219,10 @@ func (s *Slice) countEvicted(m mark, t int64) {
 	}
 }
 
-// growIfNeeded doubles the lines, if elements of the window were evicted from more than
-// one line in a hundred. Without memory it goes on as it is.
+// growIfNeeded doubles the lines, if for each hundred of them an element of the window was
+// evicted. Without memory it goes on as it is.
 func (s *Slice) growIfNeeded() {
-	if s.sinceGrown > uint64(len(s.rows.lines)/100) && 2*len(s.rows.lines)*lineBytes <= s.cfg.Limit {
+	if s.sinceGrown > uint64(len(s.rows.lines)/100) && 2*len(s.rows.all())*lineBytes <= s.cfg.Limit {
 		s.sinceGrown = 0
 		_ = s.rows.grow()
 	}

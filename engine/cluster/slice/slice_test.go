@@ -360,7 +360,7 @@ func BenchmarkApply(b *testing.B) {
 				all = append(all, s)
 			}
 			for _, s := range all {
-				s.rows.arena.Populate(0, len(s.rows.lines))
+				s.rows.arena.Populate(0, len(s.rows.all()))
 			}
 			rng := rand.New(rand.NewPCG(1, 1))
 			r := &remote.Request{Op: remote.TestAndSet, Times: true, Digests: make([]uint64, n), Deltas: make([]int32, n), Time: at}

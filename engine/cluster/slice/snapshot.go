@@ -9,20 +9,20 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"math/bits"
 )
 
 // ErrSnapshot is wrapped by the errors of Restore.
 var ErrSnapshot = errors.New("bad snapshot of a slice")
 
 // magic begins a snapshot, with its version in the last byte.
-const magic = "FDslice\x02"
+const magic = "FDslice\x03"
 
 // saved is what a snapshot holds beside the lines.
 type saved struct {
 	Window      uint64
 	Slices      int
 	Lines       int
+	Spare       int
 	Sites       []savedSite
 	Nodes       []siteClock
 	Pairs       [][]*pair
@@ -39,11 +39,11 @@ type savedSite struct {
 }
 
 // Save appends all that the slice knows to dst: "FDslice", version, the length of a JSON
-// text (u32), that text, the lines, and the CRC-32C of all before it.
+// text (u32), that text, the lines, the spare lines, and the CRC-32C of all before it.
 func (s *Slice) Save(dst []byte) []byte {
 	start := len(dst)
 	text := saved{
-		Window: s.window, Slices: s.cfg.Slices, Lines: len(s.rows.lines), Nodes: s.clocks.nodes,
+		Window: s.window, Slices: s.cfg.Slices, Lines: len(s.rows.lines), Spare: len(s.rows.spare), Nodes: s.clocks.nodes,
 		Pairs: s.pairs.rows, Differences: s.clocks.pairs.rows, Latest: s.latest,
 		Evicted: s.evicted, EvictedLive: s.evictedLive, SinceGrown: s.sinceGrown,
 	}
@@ -57,8 +57,9 @@ func (s *Slice) Save(dst []byte) []byte {
 	dst = append(dst, magic...)
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(head)))
 	dst = append(dst, head...)
-	for i := range s.rows.lines {
-		for _, word := range s.rows.lines[i] {
+	all := s.rows.all()
+	for i := range all {
+		for _, word := range all[i] {
 			dst = binary.LittleEndian.AppendUint64(dst, word)
 		}
 	}
@@ -82,13 +83,17 @@ func Restore(cfg Config, data []byte) (*Slice, error) {
 		return nil, err
 	}
 	cfg.Memory = len(lines)
-	s, err := New(cfg)
+	s, err := withoutRows(cfg)
 	if err != nil {
 		return nil, err
 	}
-	for i := range s.rows.lines {
-		for j := range s.rows.lines[i] {
-			s.rows.lines[i][j] = binary.LittleEndian.Uint64(lines[lineBytes*i+8*j:])
+	if s.rows, err = newRows(text.Lines, text.Spare); err != nil {
+		return nil, err
+	}
+	all := s.rows.all()
+	for i := range all {
+		for j := range all[i] {
+			all[i][j] = binary.LittleEndian.Uint64(lines[lineBytes*i+8*j:])
 		}
 	}
 	for _, one := range text.Sites {
@@ -123,8 +128,7 @@ func parse(data []byte) (text saved, lines []byte, err error) {
 // check checks what the rest of the slice relies on.
 func (t *saved) check(lines []byte, limit int) error {
 	n := len(t.Sites)
-	ok := t.Lines > 0 && bits.OnesCount(uint(t.Lines)) == 1 && len(lines)%lineBytes == 0 && len(lines)/lineBytes == t.Lines &&
-		len(lines) <= limit && n <= MaxSites && len(t.Nodes) == n && square(t.Pairs, n) && square(t.Differences, n)
+	ok := len(lines)%lineBytes == 0 && t.sized(len(lines)/lineBytes) && len(lines) <= limit && n <= MaxSites && len(t.Nodes) == n && square(t.Pairs, n) && square(t.Differences, n)
 	for i := range t.Sites {
 		ok = ok && t.rooted(i) && t.Sites[i].Replies.valid()
 	}
@@ -135,13 +139,20 @@ func (t *saved) check(lines []byte, limit int) error {
 	}
 	for at := lineBytes / 2; ok && at < len(lines); at += lineBytes {
 		for cell := range cells {
-			ok = ok && int(lines[at+8*cell]) <= n // the lowest byte of a mark
+			m := binary.LittleEndian.Uint64(lines[at+8*cell:])
+			maySpill := cell == 0 && t.Spare > 0 && at < lineBytes*t.Lines
+			ok = ok && mark(m).site() <= n && (maySpill || m&spilledBit == 0)
 		}
 	}
 	if !ok {
 		return fmt.Errorf("%w: its parts do not fit each other", ErrSnapshot)
 	}
 	return nil
+}
+
+// sized reports whether that many lines can be those and the spare ones of a slice.
+func (t *saved) sized(all int) bool {
+	return t.Lines > 0 && t.Lines <= all && t.Spare == all-t.Lines && (t.Spare == 0 || t.Lines == linesPerSpare*t.Spare)
 }
 
 // rooted reports whether the way up from a site ends at its root.

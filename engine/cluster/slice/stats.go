@@ -53,7 +53,7 @@ type PairStats struct {
 // Stats returns what there is to say now. It reads a sample of the lines.
 func (s *Slice) Stats() Stats {
 	st := Stats{
-		MemoryBytes: len(s.rows.lines) * lineBytes, Evicted: s.evicted, EvictedLive: s.evictedLive,
+		MemoryBytes: len(s.rows.all()) * lineBytes, Evicted: s.evicted, EvictedLive: s.evictedLive,
 		Fill: s.rows.live(s.latest, s.window),
 	}
 	for i, one := range s.sites {
@@ -70,9 +70,9 @@ func (s *Slice) Stats() Stats {
 			}
 		}
 	}
-	// Digests that meet in a line share the bits that choose the line. Those that choose the
-	// slice are the highest ones of 64, and mostly above those that are compared.
-	free := min(remote.DigestBits, 64-math.Log2(float64(s.cfg.Slices))) - math.Log2(float64(len(s.rows.lines)))
+	// A digest is taken for any of those remembered that equals it. All of a slice share the
+	// highest of 64 bits, and mostly these are above those that are compared.
+	free := min(remote.DigestBits, 64-math.Log2(float64(s.cfg.Slices))) - math.Log2(float64(len(s.rows.all())))
 	st.FPR = cells * st.Fill * math.Exp2(-free)
 	return st
 }
