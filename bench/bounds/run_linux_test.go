@@ -193,7 +193,7 @@ func feed(peer net.Listener, name string) {
 
 // peakOf is the most memory that a process had: at least that of the process that started it.
 func peakOf(state *os.ProcessState) int64 {
-	return state.SysUsage().(*syscall.Rusage).Maxrss << 10
+	return int64(state.SysUsage().(*syscall.Rusage).Maxrss) << 10
 }
 
 func (r *runner) note(c command, in string, state *os.ProcessState, took time.Duration) {
