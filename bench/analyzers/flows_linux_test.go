@@ -166,4 +166,20 @@ cat flows.json`, 1), "goflow2")
 			t.Errorf("goflow2 has %d flows, %d were sent:\n%s", n, kept, printed)
 		}
 	})
+	t.Run("pmacct", func(t *testing.T) {
+		kept, printed := relay(t, 2, " > nfacctd.log 2>&1 &", `
+kill -INT %1
+wait %1 || true
+cat flows-*.json`, "nfacctd")
+		n := 0
+		for line := range strings.Lines(printed) {
+			var one struct{ Flows int }
+			if json.Unmarshal([]byte(line), &one) == nil {
+				n += one.Flows
+			}
+		}
+		if n != kept {
+			t.Errorf("nfacctd has %d flows, %d were sent:\n%s", n, kept, printed)
+		}
+	})
 }
