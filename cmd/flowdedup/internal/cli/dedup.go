@@ -193,7 +193,7 @@ func (f *dedupFlags) run(cmd *cobra.Command, e *Env, args []string) error {
 	if err != nil {
 		return err
 	}
-	e.Quiet = f.Quiet
+	e.Quiet.Store(f.Quiet)
 	bar := NewProgress(e, &f.Common)
 	defer bar.Close()
 	f.warnHold(e, f.Window)

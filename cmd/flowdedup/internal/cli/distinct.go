@@ -199,7 +199,7 @@ func (f *distinctFlags) run(cmd *cobra.Command, e *Env, args []string) (err erro
 	if err != nil {
 		return err
 	}
-	e.Quiet = f.Quiet
+	e.Quiet.Store(f.Quiet)
 	out, err := f.openOutputs(cmd.Context(), e)
 	if err != nil {
 		return err

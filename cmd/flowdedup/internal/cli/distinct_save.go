@@ -143,7 +143,7 @@ func (f *distinctFlags) runMerge(cmd *cobra.Command, e *Env, names []string) err
 	if err := errors.Join(CheckNamed(cmd.Flags()), named.Check(), f.save.checkTarget(), f.checkCSV(), f.page.Check(&f.Common)); err != nil {
 		return err
 	}
-	e.Quiet = f.Quiet
+	e.Quiet.Store(f.Quiet)
 	out, err := f.openOutputs(cmd.Context(), e)
 	if err != nil {
 		return err

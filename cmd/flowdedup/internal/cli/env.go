@@ -29,8 +29,8 @@ type Env struct {
 	signal atomic.Int32
 	// closed is nil if standard output is open.
 	closed *closedStdout
-	// Quiet drops warnings.
-	Quiet bool
+	// Quiet drops warnings. Signals read it while a command sets it.
+	Quiet atomic.Bool
 
 	mu       sync.Mutex             // for what follows, and lines on stderr
 	hangup   atomic.Pointer[func()] // what SIGHUP does instead of ending the command; nil for that

@@ -167,7 +167,6 @@ func (e *Env) watchSignals(parent context.Context) (context.Context, func()) {
 	ignoreSIGPIPE()
 	for range 2 { // the one for the first signal may wait for standard error
 		go func() {
-			defer signal.Stop(ch)
 			for {
 				select {
 				case s := <-ch:
@@ -175,6 +174,8 @@ func (e *Env) watchSignals(parent context.Context) (context.Context, func()) {
 						e.end(s, cancel)
 					}
 				case <-over:
+					signal.Stop(ch)
+					e.endLate(ch, cancel)
 					return
 				}
 			}
@@ -183,6 +184,22 @@ func (e *Env) watchSignals(parent context.Context) (context.Context, func()) {
 	return ctx, func() {
 		cancel()
 		close(over)
+	}
+}
+
+// endLate takes the signals that came before a command was over, and that nobody has taken. A
+// second one ends the process, which may wait for whoever reads its results. A first one comes
+// too late to end the command.
+func (e *Env) endLate(ch <-chan os.Signal, cancel func()) {
+	for {
+		select {
+		case s := <-ch:
+			if e.signal.Load() != 0 {
+				e.end(s, cancel)
+			}
+		default:
+			return
+		}
 	}
 }
 
@@ -211,7 +228,7 @@ func (e *Env) end(s os.Signal, cancel func()) {
 		os.Exit(ExitSignal + int(number))
 	}
 	cancel()
-	if !e.Quiet {
+	if !e.Quiet.Load() {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		e.line(s.String() + ": ending; once more ends at once")

@@ -135,7 +135,7 @@ func (f *flowsFlags) run(cmd *cobra.Command, e *Env, args []string) error {
 	if f.secret, err = secret.Random(); err != nil {
 		return fmt.Errorf("make a random key: %w", err)
 	}
-	e.Quiet = f.quiet
+	e.Quiet.Store(f.quiet)
 	cfg := flows.Config{
 		Inputs: inputs, Listen: f.listen.datagrams, Streams: f.listen.streams, Sockets: min(runtime.GOMAXPROCS(0), maxFlowSockets), Format: f.format, Map: f.mapping, Times: f.times, Inner: f.inner, KeyGiven: cmd.Flags().Changed("key"), Policy: f.policy, Window: f.window,
 		Output: f.output, CSV: f.csv, Rotate: f.rotate.options(), Relay: f.relay, Spoof: f.spoof, Inspect: f.inspect, State: f.state, StateEvery: f.stateEvery, BeginAnew: f.stateMismatch.begins(), Log: e.Logger(),

@@ -250,7 +250,7 @@ func (f *liveFlags) run(cmd *cobra.Command, e *Env) error {
 		return err
 	}
 	f.hubFlags.complete(&f.Common)
-	e.Quiet = f.Quiet
+	e.Quiet.Store(f.Quiet)
 	f.warnHold(e, f.Window)
 	cfg := f.config(cmd)
 	var err error

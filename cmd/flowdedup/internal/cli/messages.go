@@ -46,7 +46,7 @@ const maxWarnings = 10
 
 // Warn prints a warning; the run goes on. It is safe for concurrent use.
 func (e *Env) Warn(err error) {
-	if e.Quiet {
+	if e.Quiet.Load() {
 		return
 	}
 	e.mu.Lock()
@@ -63,7 +63,7 @@ func (e *Env) Warn(err error) {
 
 // notice prints a hint that is no problem.
 func (e *Env) notice(text string) {
-	if e.Quiet {
+	if e.Quiet.Load() {
 		return
 	}
 	e.mu.Lock()

@@ -178,7 +178,7 @@ func (f *planFlags) run(cmd *cobra.Command, e *Env) error {
 	if err := f.check(cmd); err != nil {
 		return err
 	}
-	e.Quiet = f.Quiet
+	e.Quiet.Store(f.Quiet)
 	if err := f.Filter.Load(); err != nil {
 		return err
 	}

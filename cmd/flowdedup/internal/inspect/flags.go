@@ -194,7 +194,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, inputs []string) error {
 	if err != nil {
 		return err
 	}
-	e.Quiet = f.Quiet
+	e.Quiet.Store(f.Quiet)
 	bar := cli.NewProgress(e, &f.Common)
 	defer bar.Close()
 	cfg := Config{

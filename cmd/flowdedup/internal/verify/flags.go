@@ -175,7 +175,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
 	if err := f.Filter.Load(); err != nil {
 		return err
 	}
-	e.Quiet = f.Quiet
+	e.Quiet.Store(f.Quiet)
 	bar := cli.NewProgress(e, &f.Common)
 	defer bar.Close()
 	cfg.Input = f.Inputs(e, bar)
