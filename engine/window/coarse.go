@@ -215,7 +215,7 @@ func (c *Coarse) Stats() engine.PacketStats {
 	if c.position > 0 {
 		s.PredictedFPR *= 1 + float64(c.counts.Asked)/float64(c.position)
 	}
-	if s.EvictedLive > 0 {
+	if s.EvictedLive > c.counts.Inserted/fewEvicted {
 		enough := max(leastTimedLines, shape.lines(float64(m.highest()))) * layout.LineSize
 		s.SuggestedMemory = max(enough, 2*c.memory)
 	}
