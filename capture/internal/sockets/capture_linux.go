@@ -52,7 +52,8 @@ type Capture struct {
 	polled  []unix.PollFd
 	done    atomic.Int64
 
-	stop    *Event // ends a wait
+	stopped atomic.Bool // Stop was called
+	stop    *Event      // ends a wait for more packets
 	sleeper *sleeper
 }
 
@@ -240,7 +241,11 @@ func (c *Capture) Size() int64 { return 0 }
 // Stop ends the capture: Next delivers what was captured until now and then returns
 // io.EOF. Stop wakes a Next that waits. context.AfterFunc(ctx, c.Stop) ties the capture
 // to a context.
-func (c *Capture) Stop() { c.stop.Set() }
+func (c *Capture) Stop() {
+	c.stopped.Store(true)
+	c.stop.Set()
+	c.sleeper.wake() // also where the event cannot be set
+}
 
 // Close releases the sockets and drops what Next has not delivered. Batches stay valid,
 // unless their packets stay where the kernel has put them.

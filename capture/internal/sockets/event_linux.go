@@ -38,7 +38,8 @@ func (e *Event) Set() {
 	}
 	one := binary.NativeEndian.AppendUint64(nil, 1)
 	for {
-		// Any other error means that the counter is full: the event is set.
+		// Any other error means that the counter is full, so that the event is set, or that
+		// this process may not write: whoever must be sure to wake another does it twice.
 		if _, err := unix.Write(e.fd, one); err != unix.EINTR {
 			return
 		}

@@ -57,10 +57,17 @@ func (s *sleeper) add(fd int32) (err error) {
 	return os.NewSyscallError("epoll_ctl", err)
 }
 
-// sleep returns when look returns true, but not after until, unless that is zero.
-func (s *sleeper) sleep(until time.Time) {
+// sleep returns when look returns true, but not after until, unless that is zero. It returns at
+// once where over is true. Whoever makes over true calls wake afterwards, from any goroutine.
+func (s *sleeper) sleep(until time.Time, over func() bool) {
 	_ = s.set.SetReadDeadline(until) // it has succeeded before
-	_ = s.wait.Read(s.ready)         // an error means that the time is over
+	if over() {                      // its wake may have come before this deadline
+		return
+	}
+	_ = s.wait.Read(s.ready) // an error means that the time is over
 }
+
+// wake ends a sleep, without a system call that could fail.
+func (s *sleeper) wake() { _ = s.set.SetReadDeadline(time.Unix(1, 0)) } // closed, it sleeps no more
 
 func (s *sleeper) close() { _ = s.set.Close() } // it has nothing to lose

@@ -49,11 +49,14 @@ func (c *Capture) wait(idle time.Time) bool {
 	if c.anyDown() {
 		wake = earlier(wake, now.Add(checkEvery))
 	}
-	c.sleeper.sleep(wake)
+	c.sleeper.sleep(wake, c.stopUnnoticed)
 	c.react()
 	c.gather()
 	return true
 }
+
+// stopUnnoticed reports whether Stop was called while packets are still taken in.
+func (c *Capture) stopUnnoticed() bool { return c.stopped.Load() && c.state < draining }
 
 // earlier returns the earlier of two times; a zero a counts as none.
 func earlier(a, b time.Time) time.Time {
@@ -111,7 +114,7 @@ func (c *Capture) pollSet() []unix.PollFd {
 
 // react handles what poll has reported besides packets.
 func (c *Capture) react() {
-	if c.polled[0].Revents&unix.POLLIN != 0 {
+	if c.stopUnnoticed() {
 		c.drain(io.EOF)
 	}
 	for i := range c.polled {
