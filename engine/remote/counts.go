@@ -73,6 +73,7 @@ func (p *CountsPart) Decode(msg []byte) error {
 type CountsReply struct {
 	Next    int64  `json:"next"`              // the piece that the hub wants next; the size when it has all
 	Refused string `json:"refused,omitempty"` // why it takes no piece of the file
+	Later   bool   `json:"later,omitempty"`   // with Refused: it may take the file another time
 }
 
 // Encode returns the reply as a message.
@@ -87,13 +88,18 @@ func (r CountsReply) Encode() []byte {
 // ErrCounts is what errors wrap that say why the hub does not take a file of counts.
 var ErrCounts = errors.New("the hub does not take these counts")
 
+// ErrCountsNow is what errors wrap that say why the hub does not take a file of counts now, but
+// may later, as while its disk is full.
+var ErrCountsNow = errors.New("the hub does not take counts now")
+
 // errBroken says that the hub has forgotten the pieces that it had.
 var errBroken = errors.New("the hub begins again")
 
 // SendCounts brings a file of counts, whose window starts at start, to the hub. ask sends a
 // request, and returns the answer. A file that the hub has costs one request, and one that
 // was broken off goes on where it was. Errors wrap ErrCounts where the file will not be
-// taken, else they are those of reading, of ask and of ctx.
+// taken, and ErrCountsNow where it may be taken later; else they are those of reading, of ask
+// and of ctx.
 func SendCounts(ctx context.Context, from io.ReaderAt, size, start int64, ask func(msg []byte) ([]byte, error)) error {
 	p := CountsPart{Size: size, Start: start}
 	sum := sha256.New()
@@ -116,6 +122,8 @@ func SendCounts(ctx context.Context, from io.ReaderAt, size, start int64, ask fu
 			return ErrMessage
 		}
 		switch {
+		case reply.Refused != "" && reply.Later:
+			return fmt.Errorf("%w: %s", ErrCountsNow, reply.Refused)
 		case reply.Refused != "":
 			return fmt.Errorf("%w: %s", ErrCounts, reply.Refused)
 		case reply.Next == size:

@@ -3,7 +3,6 @@
 package counts
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -97,11 +96,8 @@ func (s *Store) evictFile(w *window, i int) error {
 	if !w.changed.IsZero() {
 		return nil
 	}
-	text, err := json.Marshal(union{w.names(), w.rows})
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(s.path(w, unionFile), text, 0o600)
+	s.saveUnion(w)
+	return nil
 }
 
 // evictWindows removes the oldest windows until there is room for more bytes, but none that

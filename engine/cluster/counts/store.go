@@ -71,6 +71,18 @@ type Store struct {
 	bytes   int64 // of all files, without those that are coming
 	refused uint64
 	evicted evictions
+	warned  time.Time // when warnOften last warned
+}
+
+// often is how long warnOften is silent.
+const often = time.Minute
+
+// warnOften warns of what fails again with each try, as on a full disk: at most once a minute.
+func (s *Store) warnOften(text string) {
+	if now := time.Now(); now.Sub(s.warned) >= often {
+		s.warned = now
+		s.cfg.Log.Warn(text)
+	}
 }
 
 // window is a window with the files of its sites.

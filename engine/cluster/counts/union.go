@@ -139,11 +139,22 @@ func (s *Store) unite(ctx context.Context, w *window, files []file) (err error) 
 		return nil // it is due again
 	}
 	w.rows, w.changed = rows, time.Time{}
-	text, err := json.Marshal(union{w.names(), rows})
-	if err != nil || !slices.Contains(s.windows, w) {
-		return err
+	if slices.Contains(s.windows, w) {
+		s.saveUnion(w)
 	}
-	return os.WriteFile(s.path(w, unionFile), text, 0o600)
+	return nil
+}
+
+// saveUnion saves the union of a window, so that the next Open need not make it again. That is
+// what happens to one that cannot be saved, or only in part.
+func (s *Store) saveUnion(w *window) {
+	text, err := json.Marshal(union{w.names(), w.rows})
+	if err == nil {
+		err = os.WriteFile(s.path(w, unionFile), text, 0o600)
+	}
+	if err != nil {
+		s.warnOften(fmt.Sprintf("counts of the window %s: %v", w.folder, err))
+	}
 }
 
 // discard removes a file that cannot be used.

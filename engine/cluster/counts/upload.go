@@ -54,8 +54,8 @@ func (s *Store) Take(site string, msg []byte, now time.Time) []byte {
 		s.refused++
 		_, reason, _ := strings.Cut(err.Error(), ": ")
 		if !errors.Is(err, errRefused) {
-			s.cfg.Log.Warn(fmt.Sprintf("counts of %s: %v", site, err))
-			reason = "the hub cannot store them"
+			s.warnOften(fmt.Sprintf("counts of %s: %v", site, err))
+			reason, reply.Later = "it cannot store them", true
 		}
 		reply.Refused = reason
 		if err := s.drop(site); err != nil {
