@@ -21,7 +21,7 @@ type page struct {
 func (p *page) man() string { return "flowdedup-" + p.name }
 
 // entry is a page in the table of contents of the manual.
-var entry = regexp.MustCompile(`(?s)^- \[(\w+)\.md\]\(\w+\.md\): (.*?)\.?$`)
+var entry = regexp.MustCompile(`(?s)^- \[([\w-]+)\.md\]\([\w-]+\.md\): (.*?)\.?$`)
 
 // userPages returns the pages in the table of contents, up to those for developers.
 func userPages(manual string) ([]page, error) {
@@ -35,9 +35,11 @@ func userPages(manual string) ([]page, error) {
 	}
 	var pages []page
 	for _, item := range items(strings.Split(users, "\n")) {
-		if m := entry.FindStringSubmatch(item); m != nil {
-			pages = append(pages, page{m[1], m[2]})
+		m := entry.FindStringSubmatch(item)
+		if m == nil {
+			return nil, fmt.Errorf("%s/README.md: %q names no page", manual, item)
 		}
+		pages = append(pages, page{m[1], m[2]})
 	}
 	if len(pages) == 0 {
 		return nil, fmt.Errorf("%s/README.md lists no pages", manual)
