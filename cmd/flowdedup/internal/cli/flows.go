@@ -18,6 +18,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/capture/records/match"
 	"github.com/flowdedup/flowdedup/capture/records/text"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/flows"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/monitor"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/report"
@@ -207,7 +208,7 @@ func (f *flowsFlags) openReports(ctx context.Context, cfg *flows.Config, memoryG
 	if memoryGiven {
 		cfg.Memory -= budget
 	}
-	cfg.Distinct = flows.Distinct{Keys: f.Counted(), Calendar: f.Calendar(), Budget: budget, Rows: report.NewDistinctJSON(to).Rows}
+	cfg.Distinct = flows.Distinct{Keys: f.Counted(), Calendar: f.Calendar(), Budget: budget, Rows: count.NewLines(to).Rows}
 	return nil
 }
 

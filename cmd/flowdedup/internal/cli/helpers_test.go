@@ -44,6 +44,7 @@ var (
 	randomStream   = clitest.RandomStream
 	writeStream    = clitest.WriteStream
 	readStream     = clitest.ReadStream
+	overrule       = clitest.Overrule
 	tagsOf         = clitest.TagsOf
 	payloadAt      = clitest.PayloadAt
 	wellFormed     = clitest.WellFormed

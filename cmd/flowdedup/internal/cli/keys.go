@@ -27,6 +27,9 @@ type KeyFlags struct {
 	vlan         bool
 }
 
+// MaxSlidingSpan is the longest sliding window, as in sliding.Rows.
+const MaxSlidingSpan = 366 * day
+
 // Keys that are counted: of packets, and of flow records, which have no hardware addresses.
 var (
 	KeysOfPackets = []string{"src", "dst", "ip", "pair", "flow", "biflow", "mac"}

@@ -15,7 +15,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/netio"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/capture/xdp"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/report"
 	"github.com/flowdedup/flowdedup/engine/window"
@@ -319,7 +319,7 @@ func (f *liveFlags) config(cmd *cobra.Command) live.Config {
 		Inputs: f.Conf.Interfaces, Addresses: f.sources.Addresses, MergeWait: f.net.mergeWait,
 		Mirror: f.sources.Mirror(&captured),
 		Ring:   captured, Filter: f.Filter.wanted, Dedup: filter,
-		Distinct: distinct.Config{
+		Distinct: count.Config{
 			Keys: f.Counted(), Calendar: f.Calendar(), Method: "auto", FPR: DefaultFPR, Secret: f.Secret, Past: past,
 			Budget: f.budget(), SetLimit: uint64(f.save.SetLimit),
 		},
