@@ -33,13 +33,12 @@ func (m *metric) names() []string {
 // everySeries are the labels that Prometheus adds to everything that it scrapes.
 var everySeries = []string{"instance", "job"}
 
-// offer returns the metrics of scrapes: those that the tests of monitor found, of both kinds
-// of runs, and those of every Go program.
+// offer returns the metrics of scrapes: those that the tests of both kinds of runs found, and those of every Go program.
 func offer(t *testing.T) map[string]*metric {
 	t.Helper()
 	all := map[string]*metric{"up": {}}
-	for _, name := range []string{"metrics.txt", "metrics-flows.txt"} {
-		file, err := os.Open("../../internal/monitor/testdata/" + name)
+	for _, name := range []string{"monitor", "flows"} {
+		file, err := os.Open("../../internal/" + name + "/testdata/metrics.txt")
 		if err != nil {
 			t.Fatal(err)
 		}

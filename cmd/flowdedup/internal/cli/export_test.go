@@ -10,9 +10,8 @@ var (
 )
 
 const (
-	TokenVariable  = tokenVariable
-	MaxSlidingSpan = maxSlidingSpan
-	NoCommand      = noCommand
+	TokenVariable = tokenVariable
+	NoCommand     = noCommand
 )
 
 // EachHabit calls f with each answer to what users of other programs type.

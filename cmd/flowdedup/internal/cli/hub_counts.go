@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/engine/distinct/countfile"
 	"github.com/flowdedup/flowdedup/engine/remote"
 )
@@ -92,7 +92,7 @@ func (s *countsSender) waiting() (names []string, err error) {
 	there := map[string]bool{}
 	for _, e := range entries {
 		name := e.Name()
-		if !strings.HasPrefix(name, s.token.Site+"-") || !strings.HasSuffix(name, distinct.SavedEnding) {
+		if !strings.HasPrefix(name, s.token.Site+"-") || !strings.HasSuffix(name, count.SavedEnding) {
 			continue
 		}
 		info, err := e.Info()

@@ -15,6 +15,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 // replayable returns the captured bytes of packets that can be sent.
@@ -205,7 +206,7 @@ func (r *replayRun) checkCounts(file string) {
 func countsOf(t *testing.T, lines string) (counts []string) {
 	t.Helper()
 	for line := range strings.Lines(lines) {
-		var r distinctResult
+		var r clitest.DistinctRow
 		if err := json.Unmarshal([]byte(line), &r); err != nil {
 			t.Fatal(err)
 		}

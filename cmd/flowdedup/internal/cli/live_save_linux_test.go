@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 // TestLiveSave merges the files of a run, and compares them with its reports.
@@ -17,7 +19,7 @@ func TestLiveSave(t *testing.T) {
 	pair(t, "left", "right")
 	reports, folder := filepath.Join(t.TempDir(), "counts.jsonl"), t.TempDir()
 	r := startLive(t, "-i", "left", "--of", "src,flow", "--every", "1s", "--slide", "0", "--reports", reports,
-		"--save", folder, "--sensor", "roof", "--key", testKey, "--json", "--window", "5s")
+		"--save", folder, "--sensor", "roof", "--key", clitest.Key, "--json", "--window", "5s")
 	sendTo(t, "right", burst(100, func(*liveFrame) {})...)
 	r.event("window closed")
 	sendTo(t, "right", liveFrame{id: 5000, src: 9, ttl: 64})
@@ -26,25 +28,25 @@ func TestLiveSave(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]sensorRow{}
+	want := map[string]clitest.DistinctRow{}
 	for line := range strings.Lines(string(text)) {
-		var row sensorRow
+		var row clitest.DistinctRow
 		if err := json.Unmarshal([]byte(line), &row); err != nil {
 			t.Fatal(err)
 		}
 		row.Kind = ""
-		want[row.name()] = row
+		want[row.Name()] = row
 	}
 	files, err := filepath.Glob(filepath.Join(folder, "roof-*Z.counts"))
 	if err != nil || len(files) < 2 || len(files) > 4 {
 		t.Fatalf("files %q, %v", files, err)
 	}
-	rows := sensorRows(t, append([]string{"--merge"}, files...)...)
+	rows := clitest.RunDistinct(t, append([]string{"--merge"}, files...)...)
 	if len(rows) != len(want) {
 		t.Errorf("%d rows, want %d", len(rows), len(want))
 	}
 	for _, row := range rows {
-		if w := want[row.name()]; row.Distinct != w.Distinct || row.Packets != w.Packets || row.Sensors != "1/1" {
+		if w := want[row.Name()]; row.Distinct != w.Distinct || row.Packets != w.Packets || row.Sensors != "1/1" {
 			t.Errorf("%+v, want %+v", row, w)
 		}
 	}

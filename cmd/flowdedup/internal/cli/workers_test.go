@@ -18,6 +18,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/bench/workload"
 	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
@@ -150,7 +151,7 @@ func distinctText(t *testing.T, in workersInput, workers int) string {
 	encoder := json.NewEncoder(&told)
 	cfg := distinctConfig(in, workers, &warnings, encoder)
 	cfg.Calendar.Every = time.Minute
-	cfg.FirstSeen = func(s *distinct.Sighting) error { return encoder.Encode(s) }
+	cfg.FirstSeen = func(s *count.Sighting) error { return encoder.Encode(s) }
 	result, err := distinct.Run(context.Background(), cfg)
 	return fmt.Sprintf("%+v\n%v\n%s%s", result, err, &warnings, &told)
 }
@@ -167,9 +168,11 @@ func slidingText(t *testing.T, in workersInput, workers int) string {
 
 func distinctConfig(in workersInput, workers int, warnings *bytes.Buffer, encoder *json.Encoder) distinct.Config {
 	return distinct.Config{
-		Inputs: in.names, Input: in.options(warnings),
-		Keys:   []flow.KeyConfig{{Kind: flow.Src}, {Kind: flow.Flow}, {Kind: flow.MACs}},
-		Method: "auto", FPR: 1e-9, Workers: workers,
-		Rows: func(rows []distinct.Row) error { return encoder.Encode(rows) },
+		Inputs: in.names, Input: in.options(warnings), Workers: workers,
+		Config: count.Config{
+			Keys:   []flow.KeyConfig{{Kind: flow.Src}, {Kind: flow.Flow}, {Kind: flow.MACs}},
+			Method: "auto", FPR: 1e-9,
+			Rows: func(rows []count.Row) error { return encoder.Encode(rows) },
+		},
 	}
 }

@@ -3,6 +3,7 @@
 package clitest
 
 import (
+	"encoding/binary"
 	"errors"
 	"io"
 	"os"
@@ -84,4 +85,18 @@ func WritePart(t *testing.T, name, from string, part func(number int, b *capture
 		t.Fatal(err)
 	}
 	return numbers
+}
+
+// HourlyPcap makes a capture of IPv4 headers, one an hour.
+func HourlyPcap(hours int) []byte {
+	le := binary.LittleEndian
+	data := le.AppendUint32(nil, 0xa1b2c3d4)
+	data = append(data, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+	data = le.AppendUint32(le.AppendUint32(data, 65535), 101)
+	for i := range hours {
+		data = le.AppendUint32(le.AppendUint32(data, uint32(i*3600)), 0)
+		data = le.AppendUint32(le.AppendUint32(data, 20), 20)
+		data = append(data, 0x45, 0, 0, 20, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, byte(i>>8), byte(i), 10, 0, 0, 2)
+	}
+	return data
 }

@@ -4,8 +4,12 @@ package clitest
 
 import (
 	"encoding/json"
+	"encoding/xml"
+	"io"
+	"strings"
 	"testing"
 
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
@@ -99,4 +103,56 @@ func RunInspect(t *testing.T, code int, args ...string) (r InspectResult) {
 		t.Errorf("%v: matrix of %d, kinds of %d, %d copies, %d others, %d equal", args, sum, show.Total(r.Kinds), r.Copies, show.Total(r.NotCopies), r.Equal)
 	}
 	return r
+}
+
+// WellFormed parses a page as XML, after closing the HTML elements that have no end tag.
+func WellFormed(t *testing.T, page string) {
+	t.Helper()
+	page = strings.Replace(strings.TrimPrefix(page, "<!DOCTYPE html>\n"), `<meta charset="utf-8">`, `<meta charset="utf-8"/>`, 1)
+	dec := xml.NewDecoder(strings.NewReader(page))
+	for {
+		if _, err := dec.Token(); err == io.EOF {
+			return
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// DistinctRow is a row of "distinct --json" of any kind.
+type DistinctRow struct {
+	Kind                              string
+	WindowStart                       string `json:"window_start"`
+	WindowEnd                         string `json:"window_end"`
+	Of, Family, Sensor, Other, Method string
+	Distinct, Low, High, Packets      uint64
+	Only, Both                        uint64
+	New, Returning, Gone              *uint64
+	Sensors                           string
+	Missing                           []string
+}
+
+// RunDistinct runs distinct with --json.
+func RunDistinct(t *testing.T, args ...string) (rows []DistinctRow) {
+	t.Helper()
+	out, errs, code := Run(append([]string{"distinct", "--json"}, args...)...)
+	if code != cli.ExitDone {
+		t.Fatalf("%q: exit code %d, stderr %q", args, code, errs)
+	}
+	for dec := json.NewDecoder(strings.NewReader(out)); dec.More(); {
+		var row DistinctRow
+		if err := dec.Decode(&row); err != nil {
+			t.Fatal(err)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// Key is a value of --key.
+var Key = strings.Repeat("5a", 32)
+
+// Name returns what a row counts.
+func (r *DistinctRow) Name() string {
+	return strings.Join([]string{r.Kind, r.WindowStart, r.Of, r.Family}, " ")
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	engine "github.com/flowdedup/flowdedup/engine/distinct"
 	"github.com/flowdedup/flowdedup/engine/distinct/countfile"
 )
@@ -45,7 +46,7 @@ func TestOneFamily(t *testing.T) {
 	got := map[string]uint64{}
 	err := Merge(context.Background(), &MergeConfig{
 		Files: names,
-		Rows: func(rows []Row) error {
+		Rows: func(rows []count.Row) error {
 			for _, r := range rows {
 				got[r.Of+" "+r.Family] = r.Distinct
 			}

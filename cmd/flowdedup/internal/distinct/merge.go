@@ -10,6 +10,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/engine/distinct/countfile"
 	"github.com/flowdedup/flowdedup/engine/distinct/multikey"
 	"github.com/flowdedup/flowdedup/engine/distinct/sketch"
@@ -24,7 +25,7 @@ type MergeConfig struct {
 	Save, Sensor string
 	// Rows gets the counts of each window, and Overlap how the sensors overlap in it: for
 	// each key and family. Overlap may be nil.
-	Rows    func([]Row) error
+	Rows    func([]count.Row) error
 	Overlap func(*Overlap) error
 	// Progress, if not nil, is told now and then how many bytes were read, of how many.
 	Progress func(done, total int64)
@@ -83,7 +84,7 @@ func Merge(ctx context.Context, cfg *MergeConfig) (err error) {
 		}
 	}
 	if cfg.Total && len(windows) > 0 {
-		if err := m.emit(KindTotal, countfile.Whole(windows)); err != nil {
+		if err := m.emit(count.KindTotal, countfile.Whole(windows)); err != nil {
 			return err
 		}
 	}
@@ -95,12 +96,12 @@ func (m *merger) save(windows []*countfile.Joint) error {
 	if m.cfg.Save == "" {
 		return nil
 	}
-	s, err := CreateSaved(m.ctx, m.cfg.Save, countfile.Header{Sensor: m.cfg.Sensor, Settings: m.files[0].Settings})
+	s, err := count.CreateSaved(m.ctx, m.cfg.Save, countfile.Header{Sensor: m.cfg.Sensor, Settings: m.files[0].Settings})
 	if err != nil {
 		return err
 	}
 	for _, w := range windows {
-		if err := s.writer.Joint(m.ctx, w); err != nil {
+		if err := s.Joint(m.ctx, w); err != nil {
 			return errors.Join(err, s.Close(false, false))
 		}
 	}
@@ -175,12 +176,12 @@ func (m *merger) zoneOf() *time.Location {
 // emit emits the rows of a window.
 func (m *merger) emit(kind string, w *countfile.Joint) error {
 	sensors := m.present(w)
-	var rows []Row
+	var rows []count.Row
 	var overlaps []*Overlap
 	var v4 countfile.Merged // of the key whose other family follows
 	v4Key := ""
 	for _, s := range w.Series {
-		if kind == KindTotal && len(s.Parts) > maxTotalParts {
+		if kind == count.KindTotal && len(s.Parts) > maxTotalParts {
 			return fmt.Errorf("--total would unite %d windows of sensors at once, at most %d: save longer windows (--every)", len(s.Parts), maxTotalParts)
 		}
 		one, err := countfile.Merge(m.ctx, s.Parts, len(m.sensors), m.cfg.Overlap != nil)
@@ -213,12 +214,12 @@ func (m *merger) emit(kind string, w *countfile.Joint) error {
 }
 
 // present says which sensors have a window.
-func (m *merger) present(w *countfile.Joint) *RowSensors {
-	return &RowSensors{Sensors: fmt.Sprintf("%d/%d", len(w.Sensors), len(m.sensors)), Missing: w.Missing(m.sensors)}
+func (m *merger) present(w *countfile.Joint) *count.RowSensors {
+	return &count.RowSensors{Sensors: fmt.Sprintf("%d/%d", len(w.Sensors), len(m.sensors)), Missing: w.Missing(m.sensors)}
 }
 
-func (m *merger) row(kind string, w *countfile.Joint, key, family string, one *countfile.Merged, sensors *RowSensors) Row {
-	row := RowsOf(w.Start, w.End, m.zone, []multikey.Count{{Key: key, Family: family, Packets: one.Packets, Counts: one.Counts}})[0]
+func (m *merger) row(kind string, w *countfile.Joint, key, family string, one *countfile.Merged, sensors *count.RowSensors) count.Row {
+	row := count.RowsOf(w.Start, w.End, m.zone, []multikey.Count{{Key: key, Family: family, Packets: one.Packets, Counts: one.Counts}})[0]
 	row.Kind, row.RowSensors = kind, sensors
 	return row
 }

@@ -5,13 +5,24 @@ package distinct
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
-	"github.com/flowdedup/flowdedup/engine/calendar"
 )
+
+// Config says what a run counts. The caller has checked everything in it.
+type Config struct {
+	Inputs []string
+	Input  input.Options
+
+	count.Config
+	Workers int // goroutines that share the work, at least 1; the counts do not depend on it
+	// Flush is called after the rows and sightings of each batch, so that buffered ones
+	// can be written. It may be nil.
+	Flush func() error
+}
 
 // Result is what a run returns besides its rows.
 type Result struct {
@@ -22,9 +33,9 @@ type Result struct {
 	// flow.Unopened. It is nil without any.
 	Unopened map[string]uint64
 	Damaged  bool
-	// WithoutPorts is Counter.WithoutPorts.
+	// WithoutPorts is count.Counter.WithoutPorts.
 	WithoutPorts uint64
-	Gaps         int // windows without packets that have rows, at most MaxGaps
+	Gaps         int // windows without packets that have rows, at most count.MaxGaps
 }
 
 // Run counts. With every error the result is valid, and rows were emitted for everything
@@ -36,59 +47,32 @@ func Run(ctx context.Context, cfg Config) (Result, error) {
 		return Result{}, err
 	}
 	defer in.Close()
-	c := NewCounter(&cfg)
+	c := count.NewCounter(&cfg.Config)
 	err = in.Each(ctx, cfg.Workers, func() pipeline.Task {
 		return &task{packets: c.NewPackets(), flush: cfg.Flush}
 	})
-	closed := outputError(c.Close())
-	result := Result{Packets: c.Packets(), Unopened: c.unopened.ByName(), Filtered: in.Filtered(), Late: c.Late(), WithoutPorts: c.WithoutPorts(), Damaged: in.Damaged(err), Gaps: c.rows.gaps}
-	var failed *OutputError
+	closed := count.Failed(c.Close())
+	result := Result{Packets: c.Packets(), Unopened: c.Unopened(), Filtered: in.Filtered(), Late: c.Late(), WithoutPorts: c.WithoutPorts(), Damaged: in.Damaged(err), Gaps: c.Gaps()}
+	var failed *count.OutputError
 	if errors.As(err, &failed) { // closing returns the same error
 		closed = nil
 	}
 	return result, errors.Join(append(in.Failed(), err, closed)...)
 }
 
-// OutputError is a failure to count or to emit counts. It ends a run, and rows may be
-// missing.
-type OutputError struct{ Err error }
-
-func (e *OutputError) Error() string { return e.Err.Error() }
-func (e *OutputError) Unwrap() error { return e.Err }
-
-func outputError(err error) error {
-	if err == nil {
-		return nil
-	}
-	return &OutputError{err}
-}
-
-// step is how many packets are decoded at a time. Their headers then stay in the
-// first-level cache.
-const step = 512
-
 // task is the work on one batch.
 type task struct {
-	packets *Packets
+	packets *count.Packets
 	flush   func() error // Config.Flush
 	times   []int64
 }
 
-// usableTimes appends the usable times of frames.
-func usableTimes(times []int64, frames []capture.Frame) []int64 {
-	times = slices.Grow(times, len(frames))
-	for i := range frames {
-		times = append(times, calendar.Usable(frames[i].Time))
-	}
-	return times
-}
-
 // Prepare decodes the packets and digests their keys.
 func (t *task) Prepare(b *capture.Batch) {
-	t.times = usableTimes(t.times[:0], b.Frames)
+	t.times = count.UsableTimes(t.times[:0], b.Frames)
 	t.packets.Reset(t.times)
-	for from := 0; from < len(b.Frames); from += step {
-		t.packets.Read(b, from, min(from+step, len(b.Frames)))
+	for from := 0; from < len(b.Frames); from += count.Step {
+		t.packets.Read(b, from, min(from+count.Step, len(b.Frames)))
 	}
 }
 
@@ -97,7 +81,7 @@ func (t *task) Apply(b *capture.Batch) error {
 	if err := t.packets.Count(b, nil); err != nil || t.flush == nil {
 		return err
 	}
-	return outputError(t.flush())
+	return count.Failed(t.flush())
 }
 
 // Write does nothing: lists are written while elements are counted.

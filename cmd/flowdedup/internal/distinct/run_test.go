@@ -13,6 +13,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
@@ -43,10 +44,12 @@ func TestFailedRowsEndRun(t *testing.T) {
 	calls := 0
 	result, err := Run(context.Background(), Config{
 		Inputs: []string{hourly(t, packets)}, Input: input.Options{Warn: func(error) {}},
-		Keys: []flow.KeyConfig{{Kind: flow.Src}}, Calendar: calendar.Calendar{Every: time.Hour}, Method: "exact",
-		Rows: func([]Row) error { calls++; return full },
+		Config: count.Config{
+			Keys: []flow.KeyConfig{{Kind: flow.Src}}, Calendar: calendar.Calendar{Every: time.Hour}, Method: "exact",
+			Rows: func([]count.Row) error { calls++; return full },
+		},
 	})
-	var failed *OutputError
+	var failed *count.OutputError
 	if !errors.Is(err, full) || !errors.As(err, &failed) || calls != 1 {
 		t.Errorf("error %v, %d calls", err, calls)
 	}
@@ -64,8 +67,10 @@ func TestDamageAndFailedRows(t *testing.T) {
 	full := errors.New("full")
 	result, err := Run(context.Background(), Config{
 		Inputs: []string{name}, Input: input.Options{Warn: func(error) {}},
-		Keys: []flow.KeyConfig{{Kind: flow.Src}}, Method: "exact",
-		Rows: func([]Row) error { return full },
+		Config: count.Config{
+			Keys: []flow.KeyConfig{{Kind: flow.Src}}, Method: "exact",
+			Rows: func([]count.Row) error { return full },
+		},
 	})
 	if !errors.Is(err, full) || !errors.Is(err, capture.ErrTruncated) || !result.Damaged || result.Packets != 2 {
 		t.Errorf("error %v, %+v", err, result)

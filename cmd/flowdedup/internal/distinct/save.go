@@ -3,130 +3,115 @@
 package distinct
 
 import (
-	"bufio"
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"math"
-	"path/filepath"
-	"slices"
-	"strconv"
-	"strings"
-	"time"
 
-	"github.com/flowdedup/flowdedup/capture/outfile"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
-	"github.com/flowdedup/flowdedup/engine/distinct/countfile"
-	"github.com/flowdedup/flowdedup/engine/distinct/multikey"
-	"github.com/flowdedup/flowdedup/engine/secret"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 )
 
-// SaveHeader returns what the files of a run begin with. sensor is the name of who counts;
-// "" stands for that of the file.
-func (c *Config) SaveHeader(sensor string) countfile.Header {
-	var names []string
-	for _, k := range c.Keys {
-		names = append(names, k.Kind.String())
+// checkSave rejects what does not fit --save, --changes, --total and --set-limit.
+func (f *flags) checkSave(fs *pflag.FlagSet) error {
+	lists := f.Method == "auto" || f.Method == "sketch"
+	switch {
+	case f.overlap:
+		return cli.Usagef("--overlap needs --merge, and files of --save")
+	case f.save.To != "" && !lists:
+		return cli.Usagef("--save needs --method auto or sketch, not %s", f.Method)
+	case f.save.SetLimit > 0 && (f.Method != "auto" || f.slide > 0):
+		return cli.Usagef("--set-limit needs --method auto, and no --slide")
+	case f.changes && !lists && f.Method != "exact":
+		return cli.Usagef("--changes needs --method auto, exact or sketch, not %s, which cannot list its keys", f.Method)
+	case f.slide > 0 && (f.changes || f.save.To != ""):
+		return cli.Usagef("--changes and --save need windows that do not overlap: they exclude --slide")
+	case f.Every == 0 && (f.changes || f.gaps || f.save.To != ""):
+		return cli.Usagef("--changes, --gaps and --save need several windows: --every 1h, not none")
+	case (f.changes || f.save.To != "") && f.FPR < cli.DefaultFPR:
+		return cli.Usagef("--fpr must be at least %g with --changes and --save, which compare 64 bits of each key", cli.DefaultFPR)
 	}
-	slices.Sort(names)
-	key, first := c.Secret.AESKey(secret.Counts), &c.Keys[0]
-	return countfile.Header{Sensor: sensor, Settings: []countfile.Setting{
-		{Name: countfile.OfSetting, Value: strings.Join(names, ",")},
-		{Name: "every", Value: c.Calendar.Every.String()}, {Name: countfile.ZoneSetting, Value: c.zone().String()},
-		{Name: "mask4", Value: strconv.Itoa(first.Mask4)}, {Name: "mask6", Value: strconv.Itoa(first.Mask6)},
-		{Name: "vlan", Value: strconv.FormatBool(first.VLAN)}, {Name: "inner", Value: strconv.FormatBool(c.Inner)},
-		{Name: countfile.KeySetting, Value: hex.EncodeToString(key[:8])},
+	return f.save.Check(fs)
+}
+
+// columns returns which columns there are besides those of every run.
+func (f *flags) columns() moreColumns {
+	return moreColumns{Total: f.total, Changes: f.changes, Sensors: f.merge}
+}
+
+// openSaved has windows saved, if a file is named.
+func (o *outputs) openSaved(ctx context.Context, f *cli.SaveFlags, cfg *Config) (err error) {
+	if f.To == "" {
+		return nil
+	}
+	if o.saved, err = count.CreateSaved(ctx, f.To, cfg.SaveHeader(f.Sensor)); err == nil {
+		cfg.Save = o.saved.Add
+	}
+	return err
+}
+
+// warnSketched says that keys did not fit.
+func (o *outputs) warnSketched(e *cli.Env, method string) {
+	if o.sketched > 0 && method != "sketch" {
+		e.Warn(fmt.Errorf("%d counts are estimates by sketches, because of --set-limit or --memory: low and high bound them", o.sketched))
+	}
+}
+
+// mergeFlagNames are the flags that --merge takes.
+var mergeFlagNames = map[string]bool{
+	"merge": true, "overlap": true, "save": true, "sensor": true, "total": true, "json": true, "csv": true, "html": true, "quiet": true, "read": true, "help": true, "no-progress": true,
+}
+
+// runMerge unites saved files.
+func (f *flags) runMerge(cmd *cobra.Command, e *cli.Env, names []string) error {
+	var wrong error
+	cmd.Flags().Visit(func(one *pflag.Flag) {
+		if !mergeFlagNames[one.Name] {
+			wrong = cli.Usagef("--%s has no meaning with --merge, which counts as the files were saved", one.Name)
+		}
+	})
+	if wrong != nil {
+		return wrong
+	}
+	named := cli.Files{Outputs: []cli.NamedFile{{Flag: "--csv", Name: f.csv}, {Flag: "--save", Name: f.save.To}, f.page.Named()}, Inputs: names}
+	if err := errors.Join(cli.CheckNamed(cmd.Flags()), named.Check(), f.save.CheckTarget(), f.checkCSV(), f.page.Check(&f.Common)); err != nil {
+		return err
+	}
+	e.Quiet.Store(f.Quiet)
+	out, err := f.openOutputs(cmd.Context(), e)
+	if err != nil {
+		return err
+	}
+	bar := cli.NewProgress(e, &f.Common)
+	defer bar.Close()
+	progress := func(done, total int64) { bar.Update(done, total, 0) }
+	rows := 0
+	cfg := MergeConfig{Files: names, Total: f.total, Save: f.save.To, Sensor: f.save.Sensor, Progress: progress, Rows: func(all []count.Row) error {
+		rows += len(all)
+		return out.rows(all)
 	}}
+	if f.overlap {
+		cfg.Overlap = out.overlap
+	}
+	err = Merge(cmd.Context(), &cfg)
+	bar.Close()
+	closed := out.close(err == nil, rows > 0, 0)
+	if errors.Is(err, ErrDiffer) {
+		err = cli.Usage(err)
+	}
+	return errors.Join(err, f.lost(err), closed)
 }
 
-// SavedFile is a file that windows are saved to.
-type SavedFile struct {
-	file   *outfile.File
-	buf    *bufio.Writer
-	writer *countfile.Writer
+// overlap writes how sensors overlap to standard output.
+func (o *outputs) overlap(one *Overlap) error {
+	var err error
+	switch {
+	case o.json != nil:
+		err = o.json.Overlap(one)
+	case o.table != nil:
+		err = o.table.Overlap(one)
+	}
+	return errors.Join(err, o.out.Flush())
 }
-
-// CreateSaved makes a file for all windows of a run.
-func CreateSaved(ctx context.Context, name string, h countfile.Header) (*SavedFile, error) {
-	file, err := outfile.Create(ctx, name, outfile.Options{Plain: true})
-	if err != nil {
-		return nil, err
-	}
-	return newSaved(file, h), nil
-}
-
-func newSaved(file *outfile.File, h countfile.Header) *SavedFile {
-	buf := bufio.NewWriterSize(file, 256<<10)
-	return &SavedFile{file, buf, countfile.NewWriter(buf, h)}
-}
-
-// Add saves a window.
-func (s *SavedFile) Add(start, end int64, all []multikey.SavedSeries) error {
-	if err := s.writer.Window(start, end); err != nil {
-		return err
-	}
-	for i := range all {
-		one := &all[i]
-		if one.Level > 0 {
-			return errSampled
-		}
-		if err := s.writer.Series(one.Key, one.Family, one.Packets, one.Contents); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-var errSampled = errors.New("the window was counted by a sample, by a run that saved nothing: it cannot be saved")
-
-// Close completes the file after a clean end. After any other end it keeps the windows so
-// far under a name of its own, or removes the file if nothing was read.
-func (s *SavedFile) Close(clean, read bool) error {
-	if !clean && !read {
-		return s.file.Discard()
-	}
-	_, err := s.writer.Close()
-	if err = errors.Join(err, s.buf.Flush()); err == nil && clean {
-		return s.file.Commit()
-	}
-	return sink.KeepFile(s.file, err)
-}
-
-// SavedFolder is a folder that gets a file for each window.
-type SavedFolder struct {
-	dir    string
-	header countfile.Header
-}
-
-// NewSavedFolder returns a folder, which must be there.
-func NewSavedFolder(dir string, h countfile.Header) *SavedFolder { return &SavedFolder{dir, h} }
-
-// Add saves a window, in a file named by sensor and begin: roof-20261122T140000Z.counts.
-// If a run before has saved a part of the window, the name gets a number, and both merge.
-func (f *SavedFolder) Add(start, end int64, all []multikey.SavedSeries) error {
-	begin := "untimed"
-	if start != math.MinInt64 {
-		begin = time.Unix(0, start).UTC().Format("20060102T150405Z")
-	}
-	base := f.header.Sensor + "-" + begin
-	number := 0
-	next := func() string {
-		if number++; number == 1 {
-			return base + SavedEnding
-		}
-		return fmt.Sprintf("%s.%d%s", base, number, SavedEnding)
-	}
-	file, err := outfile.CreateNew(filepath.Join(f.dir, base+SavedEnding), next, outfile.Options{Plain: true})
-	if err != nil {
-		return err
-	}
-	s := newSaved(file, f.header)
-	if err := s.Add(start, end, all); err != nil {
-		return errors.Join(err, s.file.Discard())
-	}
-	return s.Close(true, true)
-}
-
-// SavedEnding is the ending of the names of files in a SavedFolder.
-const SavedEnding = ".counts"

@@ -11,7 +11,7 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/capture/records"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/distinct/multikey"
 	"github.com/flowdedup/flowdedup/engine/secret"
@@ -23,7 +23,7 @@ type Distinct struct {
 	Calendar calendar.Calendar
 	Budget   int // bytes of all windows together
 	// Rows gets the counts of each window when it closes.
-	Rows func([]distinct.Row) error
+	Rows func([]count.Row) error
 }
 
 // countedAtOnce is how many records are counted at a time.
@@ -151,7 +151,7 @@ func (c *counts) window(start, end int64) (*window, error) {
 	}
 	w := &window{start: start, end: end, budget: c.budget(), copies: make([]uint64, countedAtOnce/64)}
 	cfg := &multikey.Config{Method: "auto", FPR: 1e-9, Budget: w.budget, Secret: c.secret, Emit: func(_, _ int64, all []multikey.Count) error {
-		return c.cfg.Rows(distinct.RowsOf(w.start, w.end, c.cfg.zone(), all))
+		return c.cfg.Rows(count.RowsOf(w.start, w.end, c.cfg.zone(), all))
 	}}
 	for _, key := range c.cfg.Keys {
 		one := multikey.Key{Name: key.Kind.String(), PerPacket: 1}

@@ -3,74 +3,123 @@
 package flows
 
 import (
+	"encoding/json"
+	"fmt"
 	"io"
-	"slices"
+	"strings"
+	"time"
 
-	"github.com/flowdedup/flowdedup/capture/records"
-	"github.com/flowdedup/flowdedup/capture/records/text"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
-// formatAuto finds out what an input is.
-const formatAuto = "auto"
+// writeJSON writes the summary as one object on one line.
+func writeJSON(w io.Writer, s *Summary) error { return json.NewEncoder(w).Encode(s) }
 
-// Formats returns the names of the formats of inputs.
-func Formats() []string { return append([]string{formatAuto}, text.Formats()...) }
-
-// isText reports whether an input that begins with head is text.
-func isText(head []byte) bool {
-	for _, b := range head[:min(len(head), 16)] {
-		if b < ' ' && b != '\n' && b != '\r' && b != '\t' || b == 0x7f {
-			return false
+// writeText writes the summary as text.
+func writeText(w io.Writer, s *Summary) error {
+	var t strings.Builder
+	if i := s.Inspection; i != nil {
+		fmt.Fprintf(&t, "%s\n", show.Sentence(i.Verdict))
+		for _, reason := range i.Because {
+			fmt.Fprintf(&t, "  %s\n", reason)
 		}
-	}
-	return true
-}
-
-// openText opens input number n.
-func (r *runner) openText(in io.Reader, name string, n uint32) (records.Reader, error) {
-	format := r.cfg.Format
-	if format == formatAuto {
-		format = ""
-	}
-	t, err := text.NewReader(in, shown(name), text.Config{Format: format, Mapping: r.cfg.Map, Times: r.cfg.Times, Input: n})
-	if err != nil {
-		return nil, err
-	}
-	r.both = r.both || t.Both()
-	r.texts = append(r.texts, t)
-	return t, nil
-}
-
-// noteUnread remembers what could not be read so far, if that is more than before.
-func (r *runner) noteUnread(before uint64) {
-	if r.counts.Unread == before {
-		return
-	}
-	r.values = r.values[:0]
-	for _, t := range r.texts {
-		r.values = t.AppendUnread(r.values)
-	}
-}
-
-// UnreadSummary is a field of text of which values were there and could not be read.
-type UnreadSummary struct {
-	Field   string `json:"field"` // as --map names it
-	Values  uint64 `json:"values"`
-	Example string `json:"example"`
-	// Time says that the field is one of time.
-	Time bool `json:"-"`
-}
-
-// unreadOf sums up what several inputs have.
-func unreadOf(all []text.Unread) []UnreadSummary {
-	sum := []UnreadSummary{}
-	for _, u := range all {
-		i := slices.IndexFunc(sum, func(s UnreadSummary) bool { return s.Field == u.Field })
-		if i < 0 {
-			sum = append(sum, UnreadSummary{Field: u.Field, Example: u.Example, Time: u.Part == records.PartTime})
-			i = len(sum) - 1
+		if i.Command != "" {
+			fmt.Fprintf(&t, "\n    %s\n", i.Command)
 		}
-		sum[i].Values += u.Values
+		t.WriteString("\n")
 	}
-	return sum
+	fmt.Fprintf(&t, "%s records in, %s copies (%s), %s records left\n",
+		show.Count(s.RecordsIn), show.Count(s.Copies), show.Share(s.Copies, s.RecordsIn), show.Count(s.RecordsOut))
+	fmt.Fprintf(&t, "  traffic     %s reported, %s of it more than once (%s)\n", show.Bytes(s.BytesIn), show.Bytes(s.CopiedBytes), show.Share(s.CopiedBytes, s.BytesIn))
+	if notes := flowNotes(s); notes != "" {
+		fmt.Fprintf(&t, "  noticed     %s\n", notes)
+	}
+	for _, u := range s.Unread {
+		fmt.Fprintf(&t, "  unread      %s values of %s, such as %q\n", show.Count(u.Values), u.Field, u.Example)
+	}
+	fmt.Fprintf(&t, "  compared    by %s, policy %s, points by %s, in %s of at most %s\n", s.Key, s.Policy, s.Point, show.Bytes(s.MemoryBytes), show.Bytes(s.MemoryLimit))
+	if s.Relayed != nil {
+		fmt.Fprintf(&t, "  relayed     %s messages to %s%s\n", show.Count(s.Relayed.Messages), s.Relayed.To,
+			show.Also(show.Note{Count: s.Relayed.Failed, What: "not taken"}, show.Note{Count: s.Relayed.Own, What: "from our own address"}))
+	}
+	fmt.Fprintf(&t, "  speed       %s, %s records/s\n", time.Duration(s.Seconds*1e9).Round(time.Millisecond), show.Count(uint64(s.Rate)))
+	flowPoints(&t, s)
+	flowMatrix(&t, s)
+	_, err := io.WriteString(w, t.String())
+	return err
+}
+
+// flowNotes describes what the user may not expect in the input.
+func flowNotes(s *Summary) string {
+	return show.Notes(
+		show.Note{Count: s.Unchecked, What: "unchecked, which stay"},
+		show.Note{Count: s.Undecodable, What: "undecodable"},
+		show.Note{Count: s.Other, What: "other events passed over"},
+		show.Note{Count: s.Untimed, What: "in no window for want of a time"},
+		show.Note{Count: s.Waiting, What: "messages still waiting for a template"},
+		show.Note{Count: s.Late, What: "late, or of times to come, and not counted"},
+		show.Note{Count: s.Early, What: "written early for want of memory"},
+		show.Note{Count: s.Lost, What: "lost on their way"},
+		show.Note{Count: s.Dropped, What: "datagrams dropped"},
+		show.Note{Count: s.Replayed, What: "messages that came again"},
+		show.Note{Count: s.Restarts, What: "restarts of exporters"},
+		show.Note{Count: s.Reassembled, What: "datagrams out of IP fragments"},
+		show.Note{Count: s.Fragments, What: "IP fragments of which others are missing"},
+		show.Note{Count: s.Sampled, What: "of sampled packets"},
+	)
+}
+
+// flowPoints is the table of points.
+func flowPoints(t *strings.Builder, s *Summary) {
+	if len(s.Points) > 0 {
+		show.WriteTable(t, flowPointColumns, flowPointRows(s, show.MaxRows))
+		t.WriteString(moreRows(len(s.Points)))
+	}
+}
+
+var flowPointColumns = []show.Column{
+	{Name: "point", Left: true}, {Name: "records"}, {Name: "copies"}, {Name: "share"}, {Name: "traffic"}, {Name: "clock"}, {Name: "longest"},
+}
+
+// flowPointRows returns the first rows.
+func flowPointRows(s *Summary, most int) (rows [][]string) {
+	for i := range s.Points[:min(len(s.Points), most)] {
+		p := &s.Points[i]
+		rows = append(rows, []string{
+			show.Printable(p.Name), show.Count(p.Records), show.Count(p.Copies), show.Share(p.Copies, p.Records), show.Bytes(p.Bytes),
+			time.Duration(p.OffsetNS).Round(time.Millisecond).String(), time.Duration(p.Longest * 1e9).Round(time.Second).String(),
+		})
+	}
+	return rows
+}
+
+// flowMatrix is the table of copies by exporter.
+func flowMatrix(t *strings.Builder, s *Summary) {
+	if len(s.Matrix) > 0 {
+		show.WriteTable(t, flowMatrixColumns, flowMatrixRows(s, show.MaxRows))
+		t.WriteString(moreRows(len(s.Matrix)))
+	}
+}
+
+var flowMatrixColumns = []show.Column{{Name: "copies from", Left: true}, {Name: "originals from", Left: true}, {Name: "copies"}}
+
+// flowMatrixRows returns the first rows.
+func flowMatrixRows(s *Summary, most int) (rows [][]string) {
+	for i := range s.Matrix[:min(len(s.Matrix), most)] {
+		m := &s.Matrix[i]
+		rows = append(rows, []string{show.Printable(m.Copy), show.Printable(m.Original), show.Count(m.Copies)})
+	}
+	return rows
+}
+
+func moreRows(n int) string {
+	if n <= show.MaxRows {
+		return ""
+	}
+	return fmt.Sprintf("  and %d more: see --json\n", n-show.MaxRows)
+}
+
+// status is the summary in a line, for the service manager.
+func (s *Summary) status() string {
+	return fmt.Sprintf("%s records, %s copies, %s dropped", show.Count(s.RecordsIn), show.Count(s.Copies), show.Count(s.Dropped))
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/capture/records"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/secret"
 )
@@ -22,7 +22,7 @@ func TestWildTimes(t *testing.T) {
 	counted, rows := uint64(0), 0
 	c := newCounts(&Distinct{
 		Keys: []flow.KeyConfig{{Kind: flow.Src}}, Calendar: calendar.Calendar{Every: time.Minute}, Budget: budget,
-		Rows: func(all []distinct.Row) error {
+		Rows: func(all []count.Row) error {
 			for i := range all {
 				counted += all[i].Packets
 			}
@@ -69,7 +69,7 @@ func TestLongRecords(t *testing.T) {
 	const now = int64(1_700_000_000_000_000_000)
 	c := newCounts(&Distinct{
 		Keys: []flow.KeyConfig{{Kind: flow.Src}}, Calendar: calendar.Calendar{Every: time.Second}, Budget: 1 << 20,
-		Rows: func([]distinct.Row) error { return nil },
+		Rows: func([]count.Row) error { return nil },
 	}, secret.Secret{1})
 	for i := range int64(300) {
 		at := now + i*int64(time.Second)
@@ -94,7 +94,7 @@ func TestClockSet(t *testing.T) {
 		counted := uint64(0)
 		c := newCounts(&Distinct{
 			Keys: []flow.KeyConfig{{Kind: flow.Src}}, Calendar: calendar.Calendar{Every: time.Minute}, Budget: 1 << 20,
-			Rows: func(all []distinct.Row) error {
+			Rows: func(all []count.Row) error {
 				counted += all[0].Packets
 				return nil
 			},

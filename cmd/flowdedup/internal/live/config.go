@@ -12,8 +12,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture/ring"
 	"github.com/flowdedup/flowdedup/capture/rotate"
 	"github.com/flowdedup/flowdedup/capture/xdp"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
 )
 
 // Config says what a run does. The caller has checked everything in it.
@@ -39,7 +39,7 @@ type Config struct {
 	Dedup dedup.Config
 	// Distinct says what is counted: nothing without keys. Its inputs, rows and sightings
 	// are ignored. Addresses are those of the headers that identities begin with.
-	Distinct distinct.Config
+	Distinct count.Config
 
 	// Output and Duplicates are files, "-", or addresses of package netio, for kept and
 	// removed packets. Forward is an interface that kept packets are sent to. "" is none.

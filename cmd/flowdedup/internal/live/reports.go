@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture/outfile"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 	"github.com/flowdedup/flowdedup/engine/distinct/multikey"
@@ -69,7 +69,7 @@ func openReports(ctx context.Context, name string, loc *time.Location, log *slog
 // logs the error and tries the next one, as reports does.
 type saver struct {
 	log    *slog.Logger
-	folder *distinct.SavedFolder
+	folder *count.SavedFolder
 	lost   error // the first time
 }
 
@@ -95,7 +95,7 @@ func (s *saver) close() error {
 // report is the line of a closed window.
 type report struct {
 	Kind string `json:"kind"` // "window"
-	*distinct.Row
+	*count.Row
 }
 
 // pastReport is the line of the span before a moment.
@@ -111,7 +111,7 @@ type pastReport struct {
 }
 
 // rows writes the counts of a closed window.
-func (r *reports) rows(rows []distinct.Row) error {
+func (r *reports) rows(rows []count.Row) error {
 	lines := make([]any, len(rows))
 	for i := range rows {
 		lines[i] = report{"window", &rows[i]}

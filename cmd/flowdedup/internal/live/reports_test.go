@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 	"github.com/flowdedup/flowdedup/engine"
@@ -27,8 +27,8 @@ func hour(n int) *string {
 	return show.Timestamp(int64(time.Duration(n)*time.Hour), time.UTC)
 }
 
-func testRows(n int) []distinct.Row {
-	return []distinct.Row{
+func testRows(n int) []count.Row {
+	return []count.Row{
 		{WindowStart: hour(n), WindowEnd: hour(n + 1), Of: "src", Family: "ipv4", Distinct: 3, Low: 3, High: 3, Packets: 9, Method: "exact-rows"},
 		{WindowStart: hour(n), WindowEnd: hour(n + 1), Of: "src", Family: "all", Distinct: 3, Low: 3, High: 4, Packets: 9, Method: "digest-rows", MemoryBytes: 64, FPR: 0.5},
 	}

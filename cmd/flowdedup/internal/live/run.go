@@ -18,8 +18,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture/pipeline"
 	"github.com/flowdedup/flowdedup/capture/ring"
 	"github.com/flowdedup/flowdedup/capture/strip"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
 
@@ -82,8 +82,8 @@ type runner struct {
 	begin    time.Time
 	capture  liveCapture
 	phase    atomic.Pointer[phase]
-	learner  *learner          // nil without
-	counter  *distinct.Counter // nil where nothing is counted
+	learner  *learner       // nil without
+	counter  *count.Counter // nil where nothing is counted
 	diffs    *diffs.Counter
 	bytesOut uint64 // of the last status
 	outputs  *sink.Set
@@ -238,7 +238,7 @@ func (r *runner) openFilter(ctx context.Context, h *stateHeader, snapshots io.Re
 	cfg.Distinct.Rows = r.reports.rows
 	cfg.Distinct.Inner = cfg.Dedup.Identity.Kind == flow.Inner
 	if cfg.Save != "" {
-		r.saver = &saver{log: r.log, folder: distinct.NewSavedFolder(cfg.Save, cfg.Distinct.SaveHeader(cfg.Sensor))}
+		r.saver = &saver{log: r.log, folder: count.NewSavedFolder(cfg.Save, cfg.Distinct.SaveHeader(cfg.Sensor))}
 		cfg.Distinct.Save = r.saver.save
 	}
 	r.counter, err = newCounter(&cfg.Distinct, h, snapshots)

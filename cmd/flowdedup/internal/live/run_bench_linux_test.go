@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/flowdedup/flowdedup/bench/lab"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 )
 
 // BenchmarkRun measures the CPU time of a run's first eight million packets, of which
@@ -28,7 +28,7 @@ func BenchmarkRun(b *testing.B) {
 	}
 }
 
-func benchmarkRun(b *testing.B, change func(*distinct.Config)) {
+func benchmarkRun(b *testing.B, change func(*count.Config)) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	r, t, batch := newBenchTask(b, change)

@@ -17,8 +17,8 @@ import (
 	"golang.org/x/net/bpf"
 
 	"github.com/flowdedup/flowdedup/capture/outfile"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
@@ -117,8 +117,8 @@ func newDetector(cfg *dedup.Config, h *stateHeader, snapshots io.Reader) (*dedup
 	return dedup.Resume(cfg, snapshots, &h.Stats)
 }
 
-func newCounter(cfg *distinct.Config, h *stateHeader, snapshots io.Reader) (*distinct.Counter, error) {
-	c := distinct.NewCounter(cfg)
+func newCounter(cfg *count.Config, h *stateHeader, snapshots io.Reader) (*count.Counter, error) {
+	c := count.NewCounter(cfg)
 	if h == nil {
 		return c, nil
 	}

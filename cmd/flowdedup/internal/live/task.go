@@ -8,8 +8,8 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/diffs"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
 )
 
 // step is how many packets are read at a time. What lies between frames and digests then
@@ -21,7 +21,7 @@ type task struct {
 	run     *runner
 	phase   *phase // that packets belong to
 	packets *dedup.Packets
-	keys    *distinct.Packets // nil where nothing is counted
+	keys    *count.Packets // nil where nothing is counted
 	sampler *diffs.Sampler
 	look    look
 }
@@ -58,7 +58,7 @@ func (t *task) Prepare(b *capture.Batch) {
 }
 
 // read decodes the packets, and digests them and their keys, if keys is not nil.
-func (t *task) read(b *capture.Batch, keys *distinct.Packets) {
+func (t *task) read(b *capture.Batch, keys *count.Packets) {
 	n := len(b.Frames)
 	t.packets.Reset(n)
 	t.sampler.Reset(n)

@@ -11,8 +11,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/diffs"
 	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/window"
@@ -27,10 +27,10 @@ func BenchmarkTask(b *testing.B) {
 }
 
 // benchCases are what is counted; nil counts nothing.
-var benchCases = map[string]func(*distinct.Config){
+var benchCases = map[string]func(*count.Config){
 	"judged":  nil,
-	"windows": func(c *distinct.Config) { c.Past = 0 },
-	"past":    func(c *distinct.Config) {},
+	"windows": func(c *count.Config) { c.Past = 0 },
+	"past":    func(c *count.Config) {},
 }
 
 // apart is how many nanoseconds lie between packets.
@@ -39,7 +39,7 @@ const apart = 500
 // benchPackets is how many packets a batch has.
 const benchPackets = 1 << 12
 
-func benchmarkTask(b *testing.B, change func(*distinct.Config)) {
+func benchmarkTask(b *testing.B, change func(*count.Config)) {
 	r, t, batch := newBenchTask(b, change)
 	number := uint64(0)
 	for number < 2*lab.Flows { // until all of them were seen
@@ -58,7 +58,7 @@ func benchmarkTask(b *testing.B, change func(*distinct.Config)) {
 
 // newBenchTask makes a run that counts as changed, or not at all, a task of it, and an
 // empty batch.
-func newBenchTask(b *testing.B, change func(*distinct.Config)) (*runner, *task, *capture.Batch) {
+func newBenchTask(b *testing.B, change func(*count.Config)) (*runner, *task, *capture.Batch) {
 	secret := secret.Secret{1}
 	cfg := &dedup.Config{
 		Identity: flow.IdentityConfig{Kind: flow.L3},
@@ -72,14 +72,14 @@ func newBenchTask(b *testing.B, change func(*distinct.Config)) (*runner, *task, 
 	r := &runner{diffs: diffs.NewCounter()}
 	r.phase.Store(&phase{detector: judging, cfg: cfg})
 	if change != nil {
-		cfg := distinct.Config{
+		cfg := count.Config{
 			Keys:     []flow.KeyConfig{{Kind: flow.Src}, {Kind: flow.Dst}, {Kind: flow.Flow}},
 			Calendar: calendar.Calendar{Every: time.Hour}, Past: time.Hour,
 			Method: "auto", Secret: secret, FPR: 1e-6,
-			Rows: func([]distinct.Row) error { return nil },
+			Rows: func([]count.Row) error { return nil },
 		}
 		change(&cfg)
-		r.counter = distinct.NewCounter(&cfg)
+		r.counter = count.NewCounter(&cfg)
 		b.Cleanup(func() { r.counter.Close() })
 	}
 	return r, newTask(r), &capture.Batch{

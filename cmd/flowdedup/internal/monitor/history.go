@@ -94,57 +94,57 @@ func age(since, now time.Time) time.Duration {
 	return max(0, now.Sub(since).Round(time.Second))
 }
 
-// loss is a number of packets or messages that an output or an interface did not get.
-type loss struct {
-	where string
-	what  string // of what the count is, and why
-	count uint64
+// Loss is a number of packets or messages that an output or an interface did not get.
+type Loss struct {
+	Where string
+	What  string // of what the count is, and why
+	Count uint64
 }
 
 // lossesOf lists all losses that can happen to a packet after its verdict.
-func lossesOf(s *live.Status) []loss {
-	var all []loss
+func lossesOf(s *live.Status) []Loss {
+	var all []Loss
 	for i := range s.Outputs {
-		all = append(all, loss{"output " + s.Outputs[i].Name, "packets lost", s.Outputs[i].Lost})
+		all = append(all, Loss{"output " + s.Outputs[i].Name, "packets lost", s.Outputs[i].Lost})
 	}
 	if f := s.Forward; f != nil {
 		where := "forward " + f.Interface
 		all = append(all,
-			loss{where, "packets not sent while the interface was away", f.Lost},
-			loss{where, "packets longer than the interface can carry", f.TooLong},
-			loss{where, "packets refused by its queue", f.Refused},
-			loss{where, "packets captured in part and not sent", f.Truncated},
-			loss{where, "packets carried by a tunnel without Ethernet and not sent", f.NotEthernet})
+			Loss{where, "packets not sent while the interface was away", f.Lost},
+			Loss{where, "packets longer than the interface can carry", f.TooLong},
+			Loss{where, "packets refused by its queue", f.Refused},
+			Loss{where, "packets captured in part and not sent", f.Truncated},
+			Loss{where, "packets carried by a tunnel without Ethernet and not sent", f.NotEthernet})
 	}
 	return all
 }
 
-// losses remembers when something was lost.
-type losses struct {
-	counts []loss
+// Losses remembers when something was lost.
+type Losses struct {
+	counts []Loss
 	grewAt []time.Time // when each count grew last
 }
 
-// add takes the losses of the next status, in an order that is fixed for a run.
-func (l *losses) add(now time.Time, counts []loss) {
+// Add takes the losses of the next status, in an order that is fixed for a run.
+func (l *Losses) Add(now time.Time, counts []Loss) {
 	for i := range counts {
 		if i == len(l.grewAt) {
 			l.grewAt = append(l.grewAt, time.Time{})
-			l.counts = append(l.counts, loss{})
+			l.counts = append(l.counts, Loss{})
 		}
-		if counts[i].count > l.counts[i].count {
+		if counts[i].Count > l.counts[i].Count {
 			l.grewAt[i] = now
 		}
 		l.counts[i] = counts[i]
 	}
 }
 
-// recent describes the losses that grew within web.MaxAge.
-func (l *losses) recent(now time.Time) []string {
+// Recent describes the losses that grew within web.MaxAge.
+func (l *Losses) Recent(now time.Time) []string {
 	var out []string
 	for i, c := range l.counts {
 		if !l.grewAt[i].IsZero() && now.Sub(l.grewAt[i]) <= web.MaxAge {
-			out = append(out, fmt.Sprintf("%s: %s %s", c.where, show.Count(c.count), c.what))
+			out = append(out, fmt.Sprintf("%s: %s %s", c.Where, show.Count(c.Count), c.What))
 		}
 	}
 	return out

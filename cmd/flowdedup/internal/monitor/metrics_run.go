@@ -20,13 +20,13 @@ var commonProtocols = []string{"tcp", "udp", "icmp", "icmpv6", "non_ip"}
 
 // All kinds of runs have these metrics.
 const (
-	startName, startHelp   = "start_time_seconds", "When the run began, in seconds since the epoch."
-	statusName, statusHelp = "last_status_timestamp_seconds", "When all the other values were taken, in seconds since the epoch."
+	StartName, StartHelp   = "start_time_seconds", "When the run began, in seconds since the epoch."
+	StatusName, StatusHelp = "last_status_timestamp_seconds", "When all the other values were taken, in seconds since the epoch."
 )
 
 var trafficMetrics = []metric{
-	{startName, startHelp, gauge, nil, singleValue(func(s *live.Status) float64 { return web.UnixSeconds(s.Started) })},
-	{statusName, statusHelp, gauge, nil, singleValue(func(s *live.Status) float64 { return web.UnixSeconds(s.Now) })},
+	{StartName, StartHelp, gauge, nil, singleValue(func(s *live.Status) float64 { return web.UnixSeconds(s.Started) })},
+	{StatusName, StatusHelp, gauge, nil, singleValue(func(s *live.Status) float64 { return web.UnixSeconds(s.Now) })},
 	{"packets_total", "Packets judged.", counter, nil,
 		singleValue(func(s *live.Status) float64 { return float64(s.PacketsIn) })},
 	{"bytes_total", "Captured bytes of the packets judged.", counter, nil,

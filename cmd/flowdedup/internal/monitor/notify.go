@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/flows"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
@@ -42,15 +41,11 @@ func NewNotifier() (*Notifier, error) {
 // Update reports the next status.
 func (n *Notifier) Update(s *live.Status) {
 	_, dropped := atRings(s)
-	n.report(fmt.Sprintf("%s packets, %s duplicates, %s dropped", show.Count(s.PacketsIn), show.Count(s.Duplicates), show.Count(dropped)), s.Stopping)
+	n.Report(fmt.Sprintf("%s packets, %s duplicates, %s dropped", show.Count(s.PacketsIn), show.Count(s.Duplicates), show.Count(dropped)), s.Stopping)
 }
 
-// UpdateFlows reports the next summary of a run on flow records.
-func (n *Notifier) UpdateFlows(s *flows.Summary) {
-	n.report(fmt.Sprintf("%s records, %s copies, %s dropped", show.Count(s.RecordsIn), show.Count(s.Copies), show.Count(s.Dropped)), false)
-}
-
-func (n *Notifier) report(status string, stopping bool) {
+// Report reports a status in words, and whether the run ends.
+func (n *Notifier) Report(status string, stopping bool) {
 	told := []string{"WATCHDOG=1", "STATUS=" + status}
 	if !n.ready {
 		told = append(told, "READY=1")

@@ -19,7 +19,7 @@ type Server struct {
 
 	mu      sync.Mutex
 	history history
-	losses  losses
+	losses  Losses
 	updated time.Time // when the last status came; zero before
 }
 
@@ -52,7 +52,7 @@ func (s *Server) Update(status live.Status) {
 	defer s.mu.Unlock()
 	s.history.add(&status)
 	s.updated = time.Now()
-	s.losses.add(s.updated, lossesOf(&status))
+	s.losses.Add(s.updated, lossesOf(&status))
 }
 
 // last returns the last status, nil before the first.
@@ -66,7 +66,7 @@ func (s *Server) last() *live.Status {
 func (s *Server) health() web.Health {
 	s.mu.Lock()
 	status, updated := s.history.last, s.updated
-	losing := s.losses.recent(time.Now())
+	losing := s.losses.Recent(time.Now())
 	s.mu.Unlock()
 	if status == nil {
 		return web.HealthAt(updated, nil)

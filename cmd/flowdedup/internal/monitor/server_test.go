@@ -18,7 +18,6 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/netio"
 	"github.com/flowdedup/flowdedup/capture/ring"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/flows"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
@@ -99,7 +98,7 @@ func TestHealthFull(t *testing.T) {
 	requireHealth(t, s)
 }
 
-// TestAttack attacks the servers of both kinds of runs.
+// TestAttack attacks the server.
 func TestAttack(t *testing.T) {
 	s, err := Listen("0")
 	if err != nil {
@@ -108,16 +107,6 @@ func TestAttack(t *testing.T) {
 	defer s.Close()
 	s.Update(*sample(3))
 	webtest.Attack(t, s.Addr(), "<title>flowdedup live")
-	f, err := ListenFlows("--serve", "0", func(w io.Writer, s *flows.Summary) error {
-		_, err := io.WriteString(w, s.Points[0].Name)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	f.Update(wholeFlows())
-	webtest.Attack(t, f.Addr(), "192.0.2.1 domain 1")
 }
 
 // TestHealthLosses checks that a run is unhealthy while it loses packets.

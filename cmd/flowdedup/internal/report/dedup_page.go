@@ -36,7 +36,7 @@ func DedupPage(w io.Writer, s *dedup.Summary, written bool) error {
 		},
 	}
 	if s.FirstTimestamp != nil {
-		p.Facts = append(p.Facts, page.Fact{Name: "time", Value: short(*s.FirstTimestamp) + " to " + short(*s.LastTimestamp)})
+		p.Facts = append(p.Facts, page.Fact{Name: "time", Value: show.Stamp(*s.FirstTimestamp) + " to " + show.Stamp(*s.LastTimestamp)})
 	}
 	if notes := anomalies(s); notes != "" {
 		p.Facts = append(p.Facts, page.Fact{Name: "noticed", Value: notes})

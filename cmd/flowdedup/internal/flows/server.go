@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package monitor
+package flows
 
 import (
 	"io"
@@ -8,18 +8,18 @@ import (
 	"sync"
 	"time"
 
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/flows"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/monitor"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
 )
 
-// FlowServer shows a run on flow records over HTTP, as Server shows one on packets.
+// server shows a run on flow records over HTTP, as Server shows one on packets.
 // Methods may be called concurrently.
-type FlowServer struct {
+type server struct {
 	*web.Server
 
 	mu      sync.Mutex
-	last    *flows.Summary // nil before the first
-	losses  losses
+	last    *Summary // nil before the first
+	losses  monitor.Losses
 	updated time.Time
 }
 
@@ -27,16 +27,16 @@ type FlowServer struct {
 // packets.
 const flowPageEvery = 5 * time.Second
 
-// ListenFlows serves on addr, the value of a flag, as Listen does. Page writes the page for
+// listen serves on addr, the value of a flag, as Listen does. Page writes the page for
 // people.
-func ListenFlows(flag, addr string, page func(io.Writer, *flows.Summary) error) (s *FlowServer, err error) {
-	s = new(FlowServer)
+func listen(flag, addr string, page func(io.Writer, *Summary) error) (s *server, err error) {
+	s = new(server)
 	metrics := flowMetrics()
 	s.Server, err = web.Listen(flag, addr, web.Content{
 		Page: func(w io.Writer) error {
 			summary := s.status().Summary
 			if summary == nil {
-				summary = new(flows.Summary)
+				summary = new(Summary)
 			}
 			return page(w, summary)
 		},
@@ -52,18 +52,18 @@ func ListenFlows(flag, addr string, page func(io.Writer, *flows.Summary) error) 
 }
 
 // Update takes the summary so far. The caller must not change it afterwards.
-func (s *FlowServer) Update(summary *flows.Summary) {
+func (s *server) Update(summary *Summary) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.last, s.updated = summary, time.Now()
 	if r := summary.Relayed; r != nil {
-		s.losses.add(s.updated, []loss{{"to " + r.To, "messages not taken", r.Failed}})
+		s.losses.Add(s.updated, []monitor.Loss{{Where: "to " + r.To, What: "messages not taken", Count: r.Failed}})
 	}
 }
 
 // flowStatus is a summary, nil before the first, and when it was given.
 type flowStatus struct {
-	*flows.Summary
+	*Summary
 	now time.Time
 }
 
@@ -72,18 +72,18 @@ func (s *flowStatus) started() time.Time {
 	return s.now.Add(-time.Duration(s.Seconds * float64(time.Second)))
 }
 
-func (s *FlowServer) status() *flowStatus {
+func (s *server) status() *flowStatus {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return &flowStatus{s.last, s.updated}
 }
 
 // health says what fails now, and what was lost lately.
-func (s *FlowServer) health() web.Health {
+func (s *server) health() web.Health {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.last == nil {
 		return web.HealthAt(s.updated, nil)
 	}
-	return web.HealthAt(s.updated, append(slices.Clone(s.last.Failing), s.losses.recent(time.Now())...))
+	return web.HealthAt(s.updated, append(slices.Clone(s.last.Failing), s.losses.Recent(time.Now())...))
 }

@@ -1,54 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package report
+package distinct
 
 import (
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
 
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 )
 
-// DistinctJSON writes one object per line, each as soon as it is known.
-type DistinctJSON struct{ enc *json.Encoder }
+// jsonLines writes one object per line, each as soon as it is known.
+type jsonLines struct{ *count.Lines }
 
-// NewDistinctJSON returns a writer of JSON lines.
-func NewDistinctJSON(w io.Writer) *DistinctJSON {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false) // values are like "10.0.0.1 > 10.0.0.2"
-	return &DistinctJSON{enc}
-}
-
-// Rows writes the counts of a window that closed.
-func (d *DistinctJSON) Rows(rows []distinct.Row) error {
-	for i := range rows {
-		if err := d.enc.Encode(&rows[i]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+func newJSONLines(w io.Writer) *jsonLines { return &jsonLines{count.NewLines(w)} }
 
 // Sighting writes a first sighting.
-func (d *DistinctJSON) Sighting(s *distinct.Sighting) error { return d.enc.Encode(s) }
+func (d *jsonLines) Sighting(s *count.Sighting) error { return d.Encode(s) }
 
 // WithoutPorts writes how many packets are in flows whose ports were not captured.
-func (d *DistinctJSON) WithoutPorts(n uint64) error {
-	return d.enc.Encode(&struct {
+func (d *jsonLines) WithoutPorts(n uint64) error {
+	return d.Encode(&struct {
 		Kind    string `json:"kind"`
 		Packets uint64 `json:"packets"`
 	}{"without_ports", n})
 }
 
 // Overlap writes a line for each sensor, and one for each two.
-func (d *DistinctJSON) Overlap(o *distinct.Overlap) error {
+func (d *jsonLines) Overlap(o *Overlap) error {
 	for a, name := range o.Names {
 		own, only := o.Distinct[a], o.Only[a]
-		err := d.enc.Encode(&sensorLine{
+		err := d.Encode(&sensorLine{
 			"sensor", o.WindowStart, o.WindowEnd, o.Of, o.Family, name,
 			own.Distinct, own.Low, own.High, only.Distinct, only.Low, only.High,
 		})
@@ -59,7 +43,7 @@ func (d *DistinctJSON) Overlap(o *distinct.Overlap) error {
 	for a, name := range o.Names {
 		for b := a + 1; b < len(o.Names); b++ {
 			both := o.Both[a][b]
-			err := d.enc.Encode(&overlapLine{
+			err := d.Encode(&overlapLine{
 				"overlap", o.WindowStart, o.WindowEnd, o.Of, o.Family, name, o.Names[b], both.Distinct, both.Low, both.High,
 			})
 			if err != nil {
@@ -100,19 +84,19 @@ type overlapLine struct {
 	BothHigh    uint64  `json:"both_high"`
 }
 
-// DistinctColumns says which columns rows have besides those of every run.
-type DistinctColumns struct{ Total, Changes, Sensors bool }
+// moreColumns says which columns rows have besides those of every run.
+type moreColumns struct{ Total, Changes, Sensors bool }
 
-// DistinctCSV writes counts as comma-separated values with a header line
+// csvLines writes counts as comma-separated values with a header line
 // (RFC 4180).
-type DistinctCSV struct {
+type csvLines struct {
 	w    *csv.Writer
-	more DistinctColumns
+	more moreColumns
 }
 
-// NewDistinctCSV writes the header line.
-func NewDistinctCSV(w io.Writer, more DistinctColumns) (*DistinctCSV, error) {
-	d := &DistinctCSV{csv.NewWriter(w), more}
+// newCSVLines writes the header line.
+func newCSVLines(w io.Writer, more moreColumns) (*csvLines, error) {
+	d := &csvLines{csv.NewWriter(w), more}
 	head := []string{"window_start", "window_end", "of", "family", "distinct", "low", "high", "packets", "method", "memory_bytes", "fpr"}
 	if more.Total {
 		head = append(head, "kind")
@@ -127,7 +111,7 @@ func NewDistinctCSV(w io.Writer, more DistinctColumns) (*DistinctCSV, error) {
 }
 
 // Rows writes the counts of a window that closed.
-func (d *DistinctCSV) Rows(rows []distinct.Row) error {
+func (d *csvLines) Rows(rows []count.Row) error {
 	records := make([][]string, len(rows))
 	for i := range rows {
 		records[i] = d.record(&rows[i])
@@ -135,7 +119,7 @@ func (d *DistinctCSV) Rows(rows []distinct.Row) error {
 	return d.w.WriteAll(records) // and flush: nothing waits for later windows
 }
 
-func (d *DistinctCSV) record(r *distinct.Row) []string {
+func (d *csvLines) record(r *count.Row) []string {
 	number := func(n uint64) string { return strconv.FormatUint(n, 10) }
 	cells := []string{
 		value(r.WindowStart), value(r.WindowEnd), r.Of, r.Family, number(r.Distinct), number(r.Low), number(r.High),
@@ -165,8 +149,8 @@ func value(s *string) string {
 	return *s
 }
 
-// SightingText writes a first sighting as a line of text.
-func SightingText(w io.Writer, s *distinct.Sighting) error {
+// sightingText writes a first sighting as a line of text.
+func sightingText(w io.Writer, s *count.Sighting) error {
 	_, err := fmt.Fprintf(w, "%s\t%s\t%s\n", value(s.FirstSeen), s.Of, s.Value)
 	return err
 }

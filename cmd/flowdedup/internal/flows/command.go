@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli
+package flows
 
 import (
 	"cmp"
@@ -18,19 +18,19 @@ import (
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/capture/records/match"
 	"github.com/flowdedup/flowdedup/capture/records/text"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/flows"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/monitor"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/report"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
 	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// flowsFlags are the flags of "flowdedup flows".
-type flowsFlags struct {
-	InputFlags
-	keyFlags
+// flags are the flags of "flowdedup flows".
+type flags struct {
+	cli.InputFlags
+	cli.KeyFlags
 	json, quiet  bool
 	memory       int
 	secret       secret.Secret
@@ -39,7 +39,7 @@ type flowsFlags struct {
 	mapping      text.Mapping
 	times        text.TimeLayout
 	inner        bool
-	policy       flows.Policy
+	policy       Policy
 	key          match.Key
 	points       match.PointKind
 	nat          bool
@@ -50,21 +50,22 @@ type flowsFlags struct {
 	boundary     string
 	output       string
 	csv          bool
-	rotate       rotateFlags
+	rotate       cli.RotateFlags
 	relay        string
 	spoof        bool
 	inspect      bool
-	page         PageFlag
+	page         cli.PageFlag
 	serve        string
 	reports      string
 	state        string
 	stateEvery   time.Duration
 
-	stateMismatch mismatchFlag
+	stateMismatch cli.MismatchFlag
 }
 
-func NewFlows(e *Env) *cobra.Command {
-	f := &flowsFlags{}
+// Command returns "flowdedup flows".
+func Command(e *cli.Env) *cobra.Command {
+	f := &flags{}
 	cmd := &cobra.Command{
 		Use:   "flows [flags] [INPUT...]",
 		Short: "Keep each flow once among the records that routers export",
@@ -122,11 +123,11 @@ was processed, 130 and 143 ended by a signal.`,
   flowdedup flows --listen :2055 --policy merge --window 30s -w merged.ndjson`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, e, args) },
 	}
-	f.registerFlows(cmd)
+	f.register(cmd)
 	return cmd
 }
 
-func (f *flowsFlags) run(cmd *cobra.Command, e *Env, args []string) error {
+func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
 	inputs := f.All(args)
 	if err := f.check(cmd.Flags(), e, inputs); err != nil {
 		return err
@@ -136,9 +137,9 @@ func (f *flowsFlags) run(cmd *cobra.Command, e *Env, args []string) error {
 		return fmt.Errorf("make a random key: %w", err)
 	}
 	e.Quiet.Store(f.quiet)
-	cfg := flows.Config{
+	cfg := Config{
 		Inputs: inputs, Listen: f.listen.datagrams, Streams: f.listen.streams, Sockets: min(runtime.GOMAXPROCS(0), maxFlowSockets), Format: f.format, Map: f.mapping, Times: f.times, Inner: f.inner, KeyGiven: cmd.Flags().Changed("key"), Policy: f.policy, Window: f.window,
-		Output: f.output, CSV: f.csv, Rotate: f.rotate.options(), Relay: f.relay, Spoof: f.spoof, Inspect: f.inspect, State: f.state, StateEvery: f.stateEvery, BeginAnew: f.stateMismatch.begins(), Log: e.Logger(),
+		Output: f.output, CSV: f.csv, Rotate: f.rotate.Options(), Relay: f.relay, Spoof: f.spoof, Inspect: f.inspect, State: f.state, StateEvery: f.stateEvery, BeginAnew: f.stateMismatch.Begins(), Log: e.Logger(),
 		Match: match.Config{
 			Key: f.key, Points: f.points, NAT: f.nat, OwnerTimeout: f.ownerTimeout, Prefer: f.prefer.exporters,
 			PreferSampling: f.prefer.sampling, Secret: f.secret,
@@ -148,7 +149,7 @@ func (f *flowsFlags) run(cmd *cobra.Command, e *Env, args []string) error {
 	if f.listen.any() && !f.quiet {
 		cfg.Log = slog.New(monitor.Lines(e.Stderr))
 	}
-	if f.policy == flows.Record {
+	if f.policy == Record {
 		cfg.Match.Pairs = &f.deltas
 	}
 	if f.boundary != "" {
@@ -168,26 +169,26 @@ func (f *flowsFlags) run(cmd *cobra.Command, e *Env, args []string) error {
 		return errors.Join(err, page.Discard())
 	}
 	defer end()
-	s, err := flows.Run(cmd.Context(), &cfg)
-	f.warnFlows(e, &s)
-	return errors.Join(MarkDamage(err, s.RecordsIn, s.Damaged), f.print(e, &s, err), f.writePage(page, &s, err))
+	s, err := Run(cmd.Context(), &cfg)
+	f.warn(e, &s)
+	return errors.Join(cli.MarkDamage(err, s.RecordsIn, s.Damaged), f.print(e, &s, err), f.writePage(page, &s, err))
 }
 
 // writePage writes the page unless nothing was opened, or an output failed.
-func (f *flowsFlags) writePage(page PageFile, s *flows.Summary, err error) error {
+func (f *flags) writePage(page cli.PageFile, s *Summary, err error) error {
 	if s.Policy == "" || errors.Is(err, sink.ErrOutput) {
 		return page.Discard()
 	}
-	return page.Write(func(w io.Writer) error { return report.FlowsPage(w, s) })
+	return page.Write(func(w io.Writer) error { return writePage(w, s) })
 }
 
 // reportsToStdout reports whether counts go to standard output.
-func (f *flowsFlags) reportsToStdout() bool {
-	return len(f.of) > 0 && (f.reports == "" || outfile.IsStdout(f.reports))
+func (f *flags) reportsToStdout() bool {
+	return len(f.Of) > 0 && (f.reports == "" || outfile.IsStdout(f.reports))
 }
 
 // countMemory returns what counts may take: half of --memory if it is given.
-func (f *flowsFlags) countMemory(given bool) int {
+func (f *flags) countMemory(given bool) int {
 	if !given {
 		return layout.MemoryBudget()
 	}
@@ -195,8 +196,8 @@ func (f *flowsFlags) countMemory(given bool) int {
 }
 
 // openReports has keys counted, and the counts of each window appended to a file.
-func (f *flowsFlags) openReports(ctx context.Context, cfg *flows.Config, memoryGiven bool) error {
-	if len(f.of) == 0 {
+func (f *flags) openReports(ctx context.Context, cfg *Config, memoryGiven bool) error {
+	if len(f.Of) == 0 {
 		return nil
 	}
 	to, err := outfile.OpenAppend(ctx, cmp.Or(f.reports, "-"))
@@ -207,22 +208,22 @@ func (f *flowsFlags) openReports(ctx context.Context, cfg *flows.Config, memoryG
 	if memoryGiven {
 		cfg.Memory -= budget
 	}
-	cfg.Distinct = flows.Distinct{Keys: f.keys(), Calendar: f.calendar(), Budget: budget, Rows: report.NewDistinctJSON(to).Rows}
+	cfg.Distinct = Distinct{Keys: f.Counted(), Calendar: f.Calendar(), Budget: budget, Rows: count.NewLines(to).Rows}
 	return nil
 }
 
 // show gives the status of the run to the service manager, if there is one, and serves it over
 // HTTP, if that was asked for. It returns what ends both.
-func (f *flowsFlags) show(cfg *flows.Config) (end func(), err error) {
+func (f *flags) show(cfg *Config) (end func(), err error) {
 	notifier, err := monitor.NewNotifier()
 	if err != nil {
 		cfg.Log.Warn("cannot notify the service manager", "error", err)
 	}
-	var server *monitor.FlowServer
+	var server *server
 	if f.serve != "" {
-		server, err = monitor.ListenFlows("--serve", f.serve, report.FlowsPage)
+		server, err = listen("--serve", f.serve, writePage)
 		if errors.Is(err, web.ErrAddress) {
-			return nil, &usageError{err}
+			return nil, cli.Usage(err)
 		} else if err != nil {
 			return nil, err
 		}
@@ -231,9 +232,9 @@ func (f *flowsFlags) show(cfg *flows.Config) (end func(), err error) {
 	if notifier == nil && server == nil {
 		return func() {}, nil
 	}
-	cfg.Status = func(s *flows.Summary) {
+	cfg.Status = func(s *Summary) {
 		if notifier != nil {
-			notifier.UpdateFlows(s)
+			notifier.Report(s.status(), false)
 		}
 		if server != nil {
 			server.Update(s)
@@ -250,20 +251,20 @@ func (f *flowsFlags) show(cfg *flows.Config) (end func(), err error) {
 }
 
 // readBoundary reads the interfaces of --boundary.
-func readBoundary(name string, cfg *flows.Config) error {
+func readBoundary(name string, cfg *Config) error {
 	file, err := os.Open(name)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
 	if cfg.Match.Boundary, err = match.ReadBoundary(file); err != nil {
-		return &usageError{fmt.Errorf("--boundary %s: %w", name, err)}
+		return cli.Usagef("--boundary %s: %w", name, err)
 	}
 	return nil
 }
 
-// warnFlows says what makes the answer doubtful.
-func (f *flowsFlags) warnFlows(e *Env, s *flows.Summary) {
+// warn says what makes the answer doubtful.
+func (f *flags) warn(e *cli.Env, s *Summary) {
 	if s.Sampled > 0 && f.boundary == "" {
 		e.Warn(fmt.Errorf("%d of %d records are of exporters that sample packets: points then see different flows, what only one saw is counted, and sums are wrong: use --boundary FILE", s.Sampled, s.RecordsIn))
 	}
@@ -301,7 +302,7 @@ func (f *flowsFlags) warnFlows(e *Env, s *flows.Summary) {
 }
 
 // print writes the summary to the stream that gets no records.
-func (f *flowsFlags) print(e *Env, s *flows.Summary, err error) error {
+func (f *flags) print(e *cli.Env, s *Summary, err error) error {
 	if s.Policy == "" || errors.Is(err, sink.ErrOutput) {
 		return nil
 	}
@@ -311,9 +312,9 @@ func (f *flowsFlags) print(e *Env, s *flows.Summary, err error) error {
 	}
 	switch {
 	case f.json:
-		return report.FlowsJSON(w, s)
+		return writeJSON(w, s)
 	case f.quiet:
 		return nil
 	}
-	return report.FlowsText(e.unlessClosed(w), s) // a service may have none
+	return writeText(e.UnlessClosed(w), s) // a service may have none
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package distinct
+package count
 
 import (
 	"slices"
@@ -25,8 +25,7 @@ type Counter struct {
 	withoutPorts uint64
 }
 
-// NewCounter makes the counters that cfg asks for. It ignores the inputs of cfg, which
-// must not change afterwards.
+// NewCounter makes the counters that cfg asks for, which must not change afterwards.
 func NewCounter(cfg *Config) *Counter {
 	rows := &rowMaker{cfg: cfg}
 	return &Counter{Counter: multikey.New(cfg.counters(rows)), cfg: cfg, digest: newDigesters(cfg.Secret), rows: rows}
@@ -49,6 +48,34 @@ type Packets struct {
 // WithoutPorts returns how many packets are in keys with ports as if theirs were 0, since
 // their ports were not captured.
 func (c *Counter) WithoutPorts() uint64 { return c.withoutPorts }
+
+// Unopened counts frames that were not opened, and in which no address is counted, by why:
+// see flow.Unopened. It is nil without any.
+func (c *Counter) Unopened() map[string]uint64 { return c.unopened.ByName() }
+
+// Gaps returns how many windows without packets have rows, at most MaxGaps.
+func (c *Counter) Gaps() int { return c.rows.gaps }
+
+// Step is how many packets are decoded at a time. Their headers then stay in the
+// first-level cache.
+const Step = 512
+
+// OutputError is a failure to count or to emit counts. It ends a run, and rows may be
+// missing.
+type OutputError struct{ Err error }
+
+func (e *OutputError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the failure.
+func (e *OutputError) Unwrap() error { return e.Err }
+
+// Failed returns err as an *OutputError, nil for none.
+func Failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &OutputError{err}
+}
 
 // derived makes the keys that another key implies.
 type derived struct {
@@ -90,6 +117,15 @@ func (p *Packets) Reset(times []int64) {
 	}
 }
 
+// UsableTimes appends the usable times of frames.
+func UsableTimes(times []int64, frames []capture.Frame) []int64 {
+	times = slices.Grow(times, len(frames))
+	for i := range frames {
+		times = append(times, calendar.Usable(frames[i].Time))
+	}
+	return times
+}
+
 // Read decodes the packets from to to-1 of b and digests their keys. All packets must be
 // read, in order.
 func (p *Packets) Read(b *capture.Batch, from, to int) {
@@ -126,7 +162,7 @@ func (p *Packets) derive(group int, v4, v6 []uint32) {
 	d := &p.derived[group]
 	all4, all6 := p.direct.Kept(d.by)
 	for len(v4)+len(v6) > 0 {
-		n4, n6 := min(step, len(v4)), min(step, len(v6))
+		n4, n6 := min(Step, len(v4)), min(Step, len(v6))
 		made := d.keyer.FromKeys(all4, all6, v4[:n4], v6[:n6])
 		for i, key := range p.batch.Derived()[group].Keys {
 			p.add(key, made[i], 0)
@@ -145,7 +181,7 @@ func (p *Packets) Count(b *capture.Batch, uncounted []uint64) error {
 		p.counter.withoutPorts += n - p.withoutPorts
 		p.withoutPorts = n
 	}
-	return outputError(p.counter.Count(p.batch, uncounted))
+	return Failed(p.counter.Count(p.batch, uncounted))
 }
 
 // emitFirstSeen passes first sightings to Config.FirstSeen.

@@ -1,51 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli_test
+package distinct_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
-// sensorRow is a row of JSON of any kind.
-type sensorRow struct {
-	Kind                              string
-	WindowStart                       string `json:"window_start"`
-	WindowEnd                         string `json:"window_end"`
-	Of, Family, Sensor, Other, Method string
-	Distinct, Low, High, Packets      uint64
-	Only, Both                        uint64
-	New, Returning, Gone              *uint64
-	Sensors                           string
-	Missing                           []string
-}
-
-// sensorRows runs distinct with --json.
-func sensorRows(t *testing.T, args ...string) (rows []sensorRow) {
-	t.Helper()
-	out, errs, code := run(append([]string{"distinct", "--json"}, args...)...)
-	if code != exitDone {
-		t.Fatalf("%q: exit code %d, stderr %q", args, code, errs)
-	}
-	for dec := json.NewDecoder(strings.NewReader(out)); dec.More(); {
-		var row sensorRow
-		if err := dec.Decode(&row); err != nil {
-			t.Fatal(err)
-		}
-		rows = append(rows, row)
-	}
-	return rows
-}
-
-var testKey = strings.Repeat("5a", 32)
-
 // counted are the flags that sensors of these tests count with.
-var counted = []string{"--key", testKey, "--of", "src,flow,mac", "--every", "1s"}
+var counted = []string{"--key", clitest.Key, "--of", "src,flow,mac", "--every", "1s"}
 
 // saveSensors saves what each capture has.
 func saveSensors(t *testing.T, captures []string, more ...string) (files []string) {
@@ -53,8 +23,8 @@ func saveSensors(t *testing.T, captures []string, more ...string) (files []strin
 	dir := t.TempDir()
 	for i, in := range captures {
 		file := filepath.Join(dir, fmt.Sprintf("s%d.counts", i))
-		args := slices.Concat([]string{"distinct", "-q", in, "--save", file}, overrule(counted, more))
-		if _, errs, code := run(args...); code != exitDone || errs != "" {
+		args := slices.Concat([]string{"distinct", "-q", in, "--save", file}, clitest.Overrule(counted, more))
+		if _, errs, code := clitest.Run(args...); code != cli.ExitDone || errs != "" {
 			t.Fatalf("%q: exit code %d, stderr %q", args, code, errs)
 		}
 		files = append(files, file)
@@ -62,24 +32,19 @@ func saveSensors(t *testing.T, captures []string, more ...string) (files []strin
 	return files
 }
 
-var sensorCaptures = []string{bundled("router-in.pcap"), bundled("router-out.pcap"), bundled("router-plain.pcapng")}
-
-// name returns what a row counts.
-func (r *sensorRow) name() string {
-	return strings.Join([]string{r.Kind, r.WindowStart, r.Of, r.Family}, " ")
-}
+var sensorCaptures = []string{clitest.Bundled("router-in.pcap"), clitest.Bundled("router-out.pcap"), clitest.Bundled("router-plain.pcapng")}
 
 // TestMergeSensors compares merged files with counts of all captures together.
 func TestMergeSensors(t *testing.T) {
 	files := saveSensors(t, sensorCaptures)
-	want := map[string]sensorRow{}
-	for _, row := range sensorRows(t, slices.Concat(sensorCaptures, counted, []string{"--total"})...) {
+	want := map[string]clitest.DistinctRow{}
+	for _, row := range clitest.RunDistinct(t, slices.Concat(sensorCaptures, counted, []string{"--total"})...) {
 		if row.Kind == "total" {
 			row.WindowStart = ""
 		}
-		want[row.name()] = row
+		want[row.Name()] = row
 	}
-	got := sensorRows(t, append([]string{"--merge", "--total"}, files...)...)
+	got := clitest.RunDistinct(t, append([]string{"--merge", "--total"}, files...)...)
 	if len(got) != len(want) {
 		t.Errorf("%d rows, want %d", len(got), len(want))
 	}
@@ -87,7 +52,7 @@ func TestMergeSensors(t *testing.T) {
 		if row.Kind == "total" {
 			row.WindowStart = ""
 		}
-		w, ok := want[row.name()]
+		w, ok := want[row.Name()]
 		if !ok || row.Distinct != w.Distinct || row.Low != w.Distinct || row.High != w.Distinct || row.Packets != w.Packets {
 			t.Errorf("%+v, want %+v", row, w)
 		}
@@ -96,24 +61,24 @@ func TestMergeSensors(t *testing.T) {
 		}
 	}
 	union := filepath.Join(t.TempDir(), "union.counts")
-	got = sensorRows(t, append([]string{"--merge", "--save", union, "--sensor", "both"}, files...)...)
-	again := sensorRows(t, "--merge", union)
+	got = clitest.RunDistinct(t, append([]string{"--merge", "--save", union, "--sensor", "both"}, files...)...)
+	again := clitest.RunDistinct(t, "--merge", union)
 	if len(again) != len(got) {
 		t.Errorf("%d rows of the saved union, want %d", len(again), len(got))
 	}
 	for i, row := range again {
-		if w := got[i]; row.name() != w.name() || row.Distinct != w.Distinct || row.Packets != w.Packets || row.Sensors != "1/1" {
+		if w := got[i]; row.Name() != w.Name() || row.Distinct != w.Distinct || row.Packets != w.Packets || row.Sensors != "1/1" {
 			t.Errorf("saved union: %+v, want %+v", row, w)
 		}
 	}
-	table, _, code := run(append([]string{"distinct", "--merge", "--overlap"}, files...)...)
-	if code != exitDone || !strings.Contains(table, "only here") || !strings.Contains(table, "sensors") {
+	table, _, code := clitest.Run(append([]string{"distinct", "--merge", "--overlap"}, files...)...)
+	if code != cli.ExitDone || !strings.Contains(table, "only here") || !strings.Contains(table, "sensors") {
 		t.Errorf("exit code %d, table %q", code, table)
 	}
 	name := filepath.Join(t.TempDir(), "merged.csv")
-	_, _, code = run(append([]string{"distinct", "--merge", "--csv", name}, files...)...)
+	_, _, code = clitest.Run(append([]string{"distinct", "--merge", "--csv", name}, files...)...)
 	csv, err := os.ReadFile(name)
-	if code != exitDone || err != nil || !strings.HasPrefix(string(csv), "window_start,") || !strings.Contains(string(csv), ",fpr,sensors,missing\n") {
+	if code != cli.ExitDone || err != nil || !strings.HasPrefix(string(csv), "window_start,") || !strings.Contains(string(csv), ",fpr,sensors,missing\n") {
 		t.Errorf("exit code %d, %v, CSV %q", code, err, csv)
 	}
 }
@@ -123,7 +88,7 @@ func TestMergeOverlap(t *testing.T) {
 	files := saveSensors(t, sensorCaptures)
 	union := func(files ...string) map[string]uint64 {
 		all := map[string]uint64{}
-		for _, row := range sensorRows(t, append([]string{"--merge"}, files...)...) {
+		for _, row := range clitest.RunDistinct(t, append([]string{"--merge"}, files...)...) {
 			all[row.WindowStart+row.Of+row.Family] = row.Distinct
 		}
 		return all
@@ -139,7 +104,7 @@ func TestMergeOverlap(t *testing.T) {
 		}
 	}
 	lines := 0
-	for _, row := range sensorRows(t, append([]string{"--merge", "--overlap"}, files...)...) {
+	for _, row := range clitest.RunDistinct(t, append([]string{"--merge", "--overlap"}, files...)...) {
 		at := row.WindowStart + row.Of + row.Family
 		switch row.Kind {
 		case "sensor":
@@ -166,17 +131,17 @@ func TestMergeSketches(t *testing.T) {
 	dir := t.TempDir()
 	limited := filepath.Join(dir, "limited.counts")
 	args := slices.Concat([]string{"distinct", sensorCaptures[1], "--save", limited, "--set-limit", "2", "--sensor", "roof"}, counted)
-	if _, errs, code := run(args...); code != exitDone || !strings.Contains(errs, "estimates by sketches") {
+	if _, errs, code := clitest.Run(args...); code != cli.ExitDone || !strings.Contains(errs, "estimates by sketches") {
 		t.Fatalf("exit code %d, stderr %q", code, errs)
 	}
-	want := map[string]sensorRow{}
-	for _, row := range sensorRows(t, slices.Concat(sensorCaptures[:2], counted)...) {
-		want[row.name()] = row
+	want := map[string]clitest.DistinctRow{}
+	for _, row := range clitest.RunDistinct(t, slices.Concat(sensorCaptures[:2], counted)...) {
+		want[row.Name()] = row
 	}
 	methods := map[string]int{}
-	for _, row := range sensorRows(t, "--merge", files[0], limited) {
+	for _, row := range clitest.RunDistinct(t, "--merge", files[0], limited) {
 		methods[row.Method]++
-		if w := want[row.name()]; row.Low > w.Distinct || row.High < w.Distinct || row.Packets != w.Packets {
+		if w := want[row.Name()]; row.Low > w.Distinct || row.High < w.Distinct || row.Packets != w.Packets {
 			t.Errorf("%+v, want %+v", row, w)
 		}
 		if slices.Contains(row.Missing, "limited") {
@@ -211,18 +176,18 @@ func TestMergeRefuses(t *testing.T) {
 		code int
 		want string
 	}{
-		"key":     {[]string{file, other("--key", strings.Repeat("77", 32))}, exitUsage, "another --key than"},
-		"mask":    {[]string{file, other("--mask4", "24")}, exitUsage, "with --mask4 24,"},
-		"zone":    {[]string{file, other("--tz", "Europe/Berlin")}, exitUsage, "--tz Europe/Berlin"},
-		"windows": {[]string{file, other("--every", "1m")}, exitUsage, "--every 1m0s"},
-		"keys":    {[]string{file, other("--of", "src")}, exitUsage, "--of src"},
-		"cut":     {[]string{write("cut", whole[:len(whole)-20])}, exitFailed, "cut: byte "},
-		"damaged": {[]string{write("damaged", damaged)}, exitFailed, "damaged: byte "},
-		"capture": {sensorCaptures[:1], exitFailed, "byte 0: not a complete file of counts"},
-		"missing": {[]string{filepath.Join(dir, "nothing")}, exitFailed, "no such file"},
-		"twice":   {[]string{file, file}, exitUsage, "same file"},
+		"key":     {[]string{file, other("--key", strings.Repeat("77", 32))}, cli.ExitUsage, "another --key than"},
+		"mask":    {[]string{file, other("--mask4", "24")}, cli.ExitUsage, "with --mask4 24,"},
+		"zone":    {[]string{file, other("--tz", "Europe/Berlin")}, cli.ExitUsage, "--tz Europe/Berlin"},
+		"windows": {[]string{file, other("--every", "1m")}, cli.ExitUsage, "--every 1m0s"},
+		"keys":    {[]string{file, other("--of", "src")}, cli.ExitUsage, "--of src"},
+		"cut":     {[]string{write("cut", whole[:len(whole)-20])}, cli.ExitFailed, "cut: byte "},
+		"damaged": {[]string{write("damaged", damaged)}, cli.ExitFailed, "damaged: byte "},
+		"capture": {sensorCaptures[:1], cli.ExitFailed, "byte 0: not a complete file of counts"},
+		"missing": {[]string{filepath.Join(dir, "nothing")}, cli.ExitFailed, "no such file"},
+		"twice":   {[]string{file, file}, cli.ExitUsage, "same file"},
 	} {
-		_, errs, code := run(append([]string{"distinct", "--merge"}, c.args...)...)
+		_, errs, code := clitest.Run(append([]string{"distinct", "--merge"}, c.args...)...)
 		if code != c.code || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
 			t.Errorf("%s: exit code %d, stderr %q, want %d with %q", name, code, errs, c.code, c.want)
 		}
@@ -244,13 +209,13 @@ func TestSaveIncomplete(t *testing.T) {
 	if err := os.WriteFile(out, []byte("before"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, errs, code := run(slices.Concat([]string{"distinct", "-q", in, "--save", out}, counted)...); code != exitDamaged || !strings.Contains(errs, "roof.partial.counts") {
+	if _, errs, code := clitest.Run(slices.Concat([]string{"distinct", "-q", in, "--save", out}, counted)...); code != cli.ExitDamaged || !strings.Contains(errs, "roof.partial.counts") {
 		t.Errorf("exit code %d, stderr %q", code, errs)
 	}
 	if b, err := os.ReadFile(out); err != nil || string(b) != "before" {
 		t.Errorf("the file from before is %q, %v", b, err)
 	}
-	if rows := sensorRows(t, "--merge", filepath.Join(dir, "roof.partial.counts")); len(rows) == 0 {
+	if rows := clitest.RunDistinct(t, "--merge", filepath.Join(dir, "roof.partial.counts")); len(rows) == 0 {
 		t.Error("the partial file has no rows")
 	}
 }
@@ -258,7 +223,7 @@ func TestSaveIncomplete(t *testing.T) {
 // TestChangesAndGaps compares rows with lists of what was seen in each window.
 func TestChangesAndGaps(t *testing.T) {
 	in := filepath.Join(t.TempDir(), "gaps.pcap")
-	data := hourlyPcap(12)
+	data := clitest.HourlyPcap(12)
 	const head, record = 24, 36
 	data = slices.Concat(data[:head+3*record], data[head+6*record:]) // no packets in hours 3, 4 and 5
 	if err := os.WriteFile(in, data, 0o600); err != nil {
@@ -266,7 +231,7 @@ func TestChangesAndGaps(t *testing.T) {
 	}
 	for _, method := range []string{"auto", "exact", "sketch"} {
 		var got []string
-		for _, row := range sensorRows(t, in, "--of", "src,dst", "--changes", "--gaps", "--total", "--method", method) {
+		for _, row := range clitest.RunDistinct(t, in, "--of", "src,dst", "--changes", "--gaps", "--total", "--method", method) {
 			if row.Family != "ipv4" {
 				continue
 			}
@@ -297,7 +262,7 @@ func TestChangesAndGaps(t *testing.T) {
 		}
 	}
 	sliding := 0
-	for _, row := range sensorRows(t, in, "--of", "src", "--slide", "30m", "--gaps", "--method", "sketch") {
+	for _, row := range clitest.RunDistinct(t, in, "--of", "src", "--slide", "30m", "--gaps", "--method", "sketch") {
 		if row.Family == "all" {
 			sliding++
 		}
@@ -315,26 +280,26 @@ func TestSaveUsage(t *testing.T) {
 		"--sensor roof": "--sensor names",
 		"--sensor a/b":  "letters, digits",
 		"--overlap":     "--overlap needs --merge",
-		"--save x --method bloom --key " + testKey:  "--save needs --method auto or sketch",
-		"--save x --every none --key " + testKey:    "--every 1h, not none",
-		"--changes --slide 1m":                      "exclude --slide",
-		"--changes --method lru":                    "cannot list its keys",
-		"--set-limit 10 --method sketch":            "--set-limit needs --method auto",
-		"--set-limit 10 --list":                     "--list excludes",
-		"--method sketch --memory 1MiB":             "16 KiB",
-		"--merge --of src":                          "--of has no meaning with --merge",
-		"--save x --csv ./x --key " + testKey:       "same file",
-		"--merge --csv -":                           "needs --quiet",
-		"--save x --fpr 1e-12 --key " + testKey:     "--fpr must be at least",
-		"--gaps --every none":                       "not none",
-		"--merge --every 1h --total":                "--every has no meaning",
-		"--save  --key " + testKey:                  "empty",
-		"--set-limit 0":                             "positive number",
-		"--save x --slide 1m --key " + testKey:      "exclude --slide",
-		"--changes --method bloom --key " + testKey: "cannot list its keys",
+		"--save x --method bloom --key " + clitest.Key:  "--save needs --method auto or sketch",
+		"--save x --every none --key " + clitest.Key:    "--every 1h, not none",
+		"--changes --slide 1m":                          "exclude --slide",
+		"--changes --method lru":                        "cannot list its keys",
+		"--set-limit 10 --method sketch":                "--set-limit needs --method auto",
+		"--set-limit 10 --list":                         "--list excludes",
+		"--method sketch --memory 1MiB":                 "16 KiB",
+		"--merge --of src":                              "--of has no meaning with --merge",
+		"--save x --csv ./x --key " + clitest.Key:       "same file",
+		"--merge --csv -":                               "needs --quiet",
+		"--save x --fpr 1e-12 --key " + clitest.Key:     "--fpr must be at least",
+		"--gaps --every none":                           "not none",
+		"--merge --every 1h --total":                    "--every has no meaning",
+		"--save  --key " + clitest.Key:                  "empty",
+		"--set-limit 0":                                 "positive number",
+		"--save x --slide 1m --key " + clitest.Key:      "exclude --slide",
+		"--changes --method bloom --key " + clitest.Key: "cannot list its keys",
 	} {
 		args := append([]string{"distinct", in}, strings.Split(line, " ")...)
-		if _, errs, code := run(args...); code != exitUsage || !strings.Contains(errs, want) {
+		if _, errs, code := clitest.Run(args...); code != cli.ExitUsage || !strings.Contains(errs, want) {
 			t.Errorf("%s: exit code %d, stderr %q, want %q", line, code, errs, want)
 		}
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli
+package distinct
 
 import (
 	"errors"
@@ -13,32 +13,34 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/capture/outfile"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/engine/distinct/multikey"
 )
 
-// The range of distinct.NewScalableBloom.
+// The range of NewScalableBloom.
 const minDistinctFPR, maxDistinctFPR = 1e-18, 0.5
 
-// distinctFlags are the flags of "flowdedup distinct".
-type distinctFlags struct {
-	Common
-	named InputFlags
-	net   NetFlags
-	keyFlags
+// flags are the flags of "flowdedup distinct".
+type flags struct {
+	cli.Common
+	named cli.InputFlags
+	net   cli.NetFlags
+	cli.KeyFlags
 	slide time.Duration
 	inner bool
 	list  bool
 	csv   string
-	page  PageFlag
+	page  cli.PageFlag
 
 	total, changes, gaps bool
-	save                 saveFlags
+	save                 cli.SaveFlags
 	merge, overlap       bool
 }
 
-func NewDistinct(e *Env) *cobra.Command {
-	f := &distinctFlags{}
+// Command returns "flowdedup distinct".
+func Command(e *cli.Env) *cobra.Command {
+	f := &flags{}
 	cmd := &cobra.Command{
 		Use:   "distinct [flags] INPUT...",
 		Short: "Count distinct addresses and flows per hour",
@@ -109,61 +111,61 @@ and the same flags of counting. A sensor without a window is named in its row.`,
 	return cmd
 }
 
-func (f *distinctFlags) register(cmd *cobra.Command) {
+func (f *flags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	f.named.Register(fs)
 	f.net.Register(fs)
 	f.net.RegisterMerge(fs)
-	f.keyFlags.register(fs, keysOfPackets, flow.Src, flow.Dst)
+	f.KeyFlags.Register(fs, cli.KeysOfPackets, flow.Src, flow.Dst)
 	every := fs.Lookup("every")
-	every.Value = NewParsed(&f.every, "1h", "duration", parseSpan)
+	every.Value = cli.NewParsed(&f.Every, "1h", "duration", parseSpan)
 	every.Usage += ", none"
 	fs.Var(every.Value, "window", "former name of --every")
 	fs.Lookup("window").DefValue = ""
-	fs.Var(NewParsed(&f.slide, "", "duration", parseEvery), "slide", "slide the window: report the past --every this often")
+	fs.Var(cli.NewParsed(&f.slide, "", "duration", cli.ParseEvery), "slide", "slide the window: report the past --every this often")
 	fs.BoolVar(&f.inner, "inner", false, "take addresses from inside tunnels")
 	fs.BoolVar(&f.list, "list", false, "print each key when it is first seen in a window")
 	fs.StringVar(&f.csv, "csv", "", "also write the counts to `FILE` as CSV")
 	fs.BoolVar(&f.total, "total", false, "also count all inputs together, in rows behind the windows")
 	fs.BoolVar(&f.changes, "changes", false, "also count what is new, returning and gone against the window before")
 	fs.BoolVar(&f.gaps, "gaps", false, "print rows of zeros for windows without packets")
-	f.save.register(fs, "FILE")
+	f.save.Register(fs, "FILE")
 	fs.BoolVar(&f.merge, "merge", false, "unite files of --save; the inputs are these")
 	fs.BoolVar(&f.overlap, "overlap", false, "with --merge: which sensors saw the same, and what only one saw")
-	groupCount.Add(fs, "slide", "inner", "total", "changes", "gaps", "merge", "overlap")
-	GroupAdvanced.Add(fs, "window")
-	GroupOutput.Add(fs, "list", "csv")
+	cli.GroupCount.Add(fs, "slide", "inner", "total", "changes", "gaps", "merge", "overlap")
+	cli.GroupAdvanced.Add(fs, "window")
+	cli.GroupOutput.Add(fs, "list", "csv")
 	f.page.Register(fs, "with counts over time")
-	f.Common.register(fs, multikey.Methods())
+	f.Common.Register(fs, multikey.Methods())
 	fs.Lookup("quiet").Usage = "print errors and the result only, no table beside --list or --csv"
-	CompleteWords(cmd, map[string][]string{
+	cli.CompleteWords(cmd, map[string][]string{
 		"slide": {"1m"}, "method": multikey.Methods(),
-		"memory": {"l1", "l2", "l3", "64MiB", "1GiB"}, "filter": FilterWords,
+		"memory": {"l1", "l2", "l3", "64MiB", "1GiB"}, "filter": cli.FilterWords,
 	})
-	completeKeys(cmd, keysOfPackets)
+	cli.CompleteKeys(cmd, cli.KeysOfPackets)
 }
 
-func (f *distinctFlags) check(cmd *cobra.Command, inputs []string) error {
+func (f *flags) check(cmd *cobra.Command, inputs []string) error {
 	switch {
 	case cmd.Flags().Changed("window") && cmd.Flags().Changed("every"):
-		return &usageError{errors.New("--window is the former name of --every: use one of them")}
-	case f.method == "sketch" && f.Memory != 0:
-		return &usageError{errors.New("--memory excludes --method sketch, which takes 16 KiB for each number")}
-	case f.method == "exact" && f.Memory != 0:
-		return &usageError{errors.New("--memory excludes --method exact, which takes what it needs")}
-	case f.list && (f.save.setLimit > 0 || f.method == "sketch"):
-		return &usageError{errors.New("--list excludes --set-limit and --method sketch, which do not remember the keys")}
+		return cli.Usagef("--window is the former name of --every: use one of them")
+	case f.Method == "sketch" && f.Memory != 0:
+		return cli.Usagef("--memory excludes --method sketch, which takes 16 KiB for each number")
+	case f.Method == "exact" && f.Memory != 0:
+		return cli.Usagef("--memory excludes --method exact, which takes what it needs")
+	case f.list && (f.save.SetLimit > 0 || f.Method == "sketch"):
+		return cli.Usagef("--list excludes --set-limit and --method sketch, which do not remember the keys")
 	case f.bounded() && f.list:
-		return &usageError{errors.New("--list excludes --memory, which keeps a sample of the keys; --method lru lists keys again that it forgot")}
-	case f.method != "exact" && (f.fpr < minDistinctFPR || f.fpr > maxDistinctFPR):
-		return &usageError{fmt.Errorf("--fpr must be from %g to %g", minDistinctFPR, maxDistinctFPR)}
+		return cli.Usagef("--list excludes --memory, which keeps a sample of the keys; --method lru lists keys again that it forgot")
+	case f.Method != "exact" && (f.FPR < minDistinctFPR || f.FPR > maxDistinctFPR):
+		return cli.Usagef("--fpr must be from %g to %g", minDistinctFPR, maxDistinctFPR)
 	}
 	if err := errors.Join(f.checkCSV(), f.page.Check(&f.Common)); err != nil {
 		return err
 	}
-	named := Files{Outputs: []NamedFile{{"--csv", f.csv}, {"--save", f.save.to}, f.page.Named()}, Inputs: append(f.Filter.Files(), inputs...)}
-	for _, err := range []error{CheckNamed(cmd.Flags()), named.Check(), f.keyFlags.check(), f.net.Check(inputs, false), f.net.CheckMerge(cmd.Flags(), inputs)} {
+	named := cli.Files{Outputs: []cli.NamedFile{{Flag: "--csv", Name: f.csv}, {Flag: "--save", Name: f.save.To}, f.page.Named()}, Inputs: append(f.Filter.Files(), inputs...)}
+	for _, err := range []error{cli.CheckNamed(cmd.Flags()), named.Check(), f.KeyFlags.Check(), f.net.Check(inputs, false), f.net.CheckMerge(cmd.Flags(), inputs)} {
 		if err != nil {
 			return err
 		}
@@ -175,17 +177,17 @@ func (f *distinctFlags) check(cmd *cobra.Command, inputs []string) error {
 }
 
 // checkCSV rejects a standard output with two results.
-func (f *distinctFlags) checkCSV() error {
+func (f *flags) checkCSV() error {
 	if outfile.IsStdout(f.csv) && (f.JSON || f.list || !f.Quiet) {
-		return &usageError{errors.New("--csv on standard output needs --quiet and excludes --json and --list, which print there too")}
+		return cli.Usagef("--csv on standard output needs --quiet and excludes --json and --list, which print there too")
 	}
 	return nil
 }
 
 // bounded reports whether --memory bounds all counters together, not each one.
-func (f *distinctFlags) bounded() bool { return f.method == "auto" && f.slide == 0 && f.Memory > 0 }
+func (f *flags) bounded() bool { return f.Method == "auto" && f.slide == 0 && f.Memory > 0 }
 
-func (f *distinctFlags) run(cmd *cobra.Command, e *Env, args []string) (err error) {
+func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) (err error) {
 	if f.merge {
 		return f.runMerge(cmd, e, args)
 	}
@@ -208,20 +210,20 @@ func (f *distinctFlags) run(cmd *cobra.Command, e *Env, args []string) (err erro
 	if err := out.openSaved(cmd.Context(), &f.save, &cfg); err != nil {
 		return errors.Join(err, out.close(false, false, 0))
 	}
-	bar := NewProgress(e, &f.Common)
+	bar := cli.NewProgress(e, &f.Common)
 	defer bar.Close()
 	cfg.Input, cfg.Rows = f.Inputs(e, bar), out.rows
 	cfg.Input.Network = network
 	if f.list {
 		cfg.FirstSeen, cfg.Flush = out.sighting, out.out.Flush
 	}
-	result, err := distinct.Run(cmd.Context(), cfg)
+	result, err := Run(cmd.Context(), cfg)
 	bar.Close()
-	out.warnSketched(e, f.method)
-	if result.Gaps == distinct.MaxGaps {
-		e.Warn(fmt.Errorf("windows without packets behind the first %d have no rows", distinct.MaxGaps))
+	out.warnSketched(e, f.Method)
+	if result.Gaps == count.MaxGaps {
+		e.Warn(fmt.Errorf("windows without packets behind the first %d have no rows", count.MaxGaps))
 	}
-	WarnUnopened(e, "packets", result.Unopened, result.Packets)
+	cli.WarnUnopened(e, "packets", result.Unopened, result.Packets)
 	if result.WithoutPorts > 0 {
 		e.Warn(fmt.Errorf("%d packets were captured in too small a part to hold their ports: their flows count as one for each pair of ends; capture at least 64 bytes", result.WithoutPorts))
 		err = errors.Join(err, out.withoutPorts(result.WithoutPorts))
@@ -231,16 +233,18 @@ func (f *distinctFlags) run(cmd *cobra.Command, e *Env, args []string) (err erro
 	}
 	read := result.Packets + result.Filtered
 	clean := err == nil && !result.Damaged
-	return errors.Join(MarkDamage(err, read, result.Damaged), f.lost(err), out.close(clean, read > 0, result.Filtered))
+	return errors.Join(cli.MarkDamage(err, read, result.Damaged), f.lost(err), out.close(clean, read > 0, result.Filtered))
 }
 
 // config returns what to count.
-func (f *distinctFlags) config(inputs []string) distinct.Config {
-	cfg := distinct.Config{
-		Inputs: inputs, Inner: f.inner,
-		Keys: f.keys(), Calendar: f.calendar(), Slide: f.slide, Window: f.every,
-		Method: f.method, Memory: f.Memory, FPR: f.fpr, Secret: f.Secret, Workers: f.Workers,
-		Total: f.total, Changes: f.changes, Gaps: f.gaps, SetLimit: uint64(f.save.setLimit),
+func (f *flags) config(inputs []string) Config {
+	cfg := Config{
+		Inputs: inputs, Workers: f.Workers,
+		Config: count.Config{
+			Keys: f.Counted(), Inner: f.inner, Calendar: f.Calendar(), Slide: f.slide, Window: f.Every,
+			Method: f.Method, Memory: f.Memory, FPR: f.FPR, Secret: f.Secret,
+			Total: f.total, Changes: f.changes, Gaps: f.gaps, SetLimit: uint64(f.save.SetLimit),
+		},
 	}
 	if f.bounded() {
 		cfg.Budget = f.Memory
@@ -250,7 +254,7 @@ func (f *distinctFlags) config(inputs []string) distinct.Config {
 
 // lost reports that the CSV file is incomplete because the reader of standard output
 // left, which alone is no failure.
-func (f *distinctFlags) lost(err error) error {
+func (f *flags) lost(err error) error {
 	if f.csv == "" || outfile.IsStdout(f.csv) || !errors.Is(err, syscall.EPIPE) {
 		return nil
 	}
@@ -262,48 +266,44 @@ func parseSpan(s string) (time.Duration, error) {
 	if s == "none" {
 		return 0, nil
 	}
-	d, err := parseEvery(s)
+	d, err := cli.ParseEvery(s)
 	if err != nil {
 		return 0, fmt.Errorf("%w, or none", err)
 	}
 	return d, nil
 }
 
-const (
-	// maxSlidingSpan is the longest sliding window, as in sliding.Rows.
-	maxSlidingSpan = 366 * day
-	// slidingFPR holds for up to 2.8e8 keys in a window.
-	slidingFPR = 1e-9
-)
+// slidingFPR holds for up to 2.8e8 keys in a window.
+const slidingFPR = 1e-9
 
 // slidingMethods are the methods that can forget at every instant.
 var slidingMethods = []string{"auto", "exact", "sketch"}
 
 // checkSliding checks the flags of sliding windows.
-func (f *distinctFlags) checkSliding() error {
+func (f *flags) checkSliding() error {
 	switch {
 	case f.slide == 0:
 		return nil
-	case f.every == 0:
-		return &usageError{errors.New("--slide needs windows of some length: --every 1h, not --every none")}
-	case f.every > maxSlidingSpan:
-		return &usageError{errors.New("--every must be at most 366 days with --slide")}
-	case f.slide > f.every:
-		return &usageError{errors.New("--slide must not be longer than --every")}
-	case f.every%f.slide != 0 || f.every/f.slide > multikey.MaxSlides:
-		return &usageError{fmt.Errorf("--slide must divide --every, into %d parts at most", multikey.MaxSlides)}
+	case f.Every == 0:
+		return cli.Usagef("--slide needs windows of some length: --every 1h, not --every none")
+	case f.Every > cli.MaxSlidingSpan:
+		return cli.Usagef("--every must be at most 366 days with --slide")
+	case f.slide > f.Every:
+		return cli.Usagef("--slide must not be longer than --every")
+	case f.Every%f.slide != 0 || f.Every/f.slide > multikey.MaxSlides:
+		return cli.Usagef("--slide must divide --every, into %d parts at most", multikey.MaxSlides)
 	case f.list:
-		return &usageError{errors.New("--list excludes --slide: windows overlap, so a key is first seen in several")}
-	case !slices.Contains(slidingMethods, f.method):
-		return &usageError{fmt.Errorf("--slide needs --method auto, exact or sketch, not %s", f.method)}
-	case f.method == "auto" && f.fpr < slidingFPR:
-		return &usageError{fmt.Errorf("--fpr must be at least %g with --slide, or --method exact", slidingFPR)}
+		return cli.Usagef("--list excludes --slide: windows overlap, so a key is first seen in several")
+	case !slices.Contains(slidingMethods, f.Method):
+		return cli.Usagef("--slide needs --method auto, exact or sketch, not %s", f.Method)
+	case f.Method == "auto" && f.FPR < slidingFPR:
+		return cli.Usagef("--fpr must be at least %g with --slide, or --method exact", slidingFPR)
 	}
 	return nil
 }
 
 // lateText is the warning about a number of late packets.
-func (f *distinctFlags) lateText() string {
+func (f *flags) lateText() string {
 	if f.slide > 0 {
 		return "%d packets are not counted: their time is far from all others or missing, or they came after the row of their slide was written"
 	}

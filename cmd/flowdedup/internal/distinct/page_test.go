@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package report
+package distinct
 
 import (
 	"bytes"
@@ -8,13 +8,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 )
 
 // TestDistinctPageLong checks that many windows make no large page, and that the largest
 // one is still on it.
 func TestDistinctPageLong(t *testing.T) {
-	p := &DistinctPage{}
+	p := &countsPage{}
 	const most = 987_654
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	stamp := func(i int) *string {
@@ -22,17 +22,17 @@ func TestDistinctPageLong(t *testing.T) {
 		return &s
 	}
 	for i := range 10_000 {
-		var rows []distinct.Row
+		var rows []count.Row
 		for _, of := range []string{"src", "dst", "flow", "pair", "mac"} {
 			for n, family := range []string{"ipv4", "ipv6", "all"} {
-				count := uint64(i%100 + n)
+				number := uint64(i%100 + n)
 				if i == 7777 {
-					count = most
+					number = most
 				}
-				rows = append(rows, distinct.Row{
+				rows = append(rows, count.Row{
 					WindowStart: stamp(i), WindowEnd: stamp(i + 1), Of: of, Family: family,
-					Distinct: count, Low: count - min(count, 3), High: count + 3, Packets: 1000,
-					RowChanges: &distinct.RowChanges{New: 5, Returning: 6, Gone: 7},
+					Distinct: number, Low: number - min(number, 3), High: number + 3, Packets: 1000,
+					RowChanges: &count.RowChanges{New: 5, Returning: 6, Gone: 7},
 				})
 			}
 		}

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package report
+package distinct
 
 import (
 	"bytes"
 	"strings"
 	"testing"
 
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 )
 
 // rowsOf returns the rows of an hour with so many sources, or of packets without a
 // timestamp if hour is "".
-func rowsOf(hour string, sources uint64) []distinct.Row {
+func rowsOf(hour string, sources uint64) []count.Row {
 	var start, end *string
 	if hour != "" {
 		from, to := "2026-11-21T"+hour+":00:00.000000000Z", "2026-11-21T"+hour+":59:59.000000000Z"
 		start, end = &from, &to
 	}
-	return []distinct.Row{
+	return []count.Row{
 		{WindowStart: start, WindowEnd: end, Of: "src", Family: "ipv4", Distinct: sources, Low: sources, High: sources},
 		{WindowStart: start, WindowEnd: end, Of: "src", Family: "ipv6"},
 		{WindowStart: start, WindowEnd: end, Of: "src", Family: "all", Distinct: sources, Low: sources - 1, High: sources + 1, Packets: 12},
@@ -30,7 +30,7 @@ func rowsOf(hour string, sources uint64) []distinct.Row {
 // is too narrow for a window ends, and first sightings stand between tables.
 func TestTableStreams(t *testing.T) {
 	var out bytes.Buffer
-	table := NewDistinctTable(&out, DistinctColumns{})
+	table := newTextTable(&out, moreColumns{})
 	at := "2026-11-21T07:00:00.000000001Z"
 	for i, step := range []struct {
 		do   func() error
@@ -48,7 +48,7 @@ func TestTableStreams(t *testing.T) {
 │ 2026-11-21 07:00:00Z to 2026-11-21 07:59:59Z │ src      │       3 │       0 │ 3 (2 to 4) │      12 │
 │                                              │ mac      │         │         │          2 │      13 │
 `},
-		{func() error { return table.Sighting(&distinct.Sighting{Of: "src", Value: "10.0.0.1", FirstSeen: &at}) }, `
+		{func() error { return table.Sighting(&count.Sighting{Of: "src", Value: "10.0.0.1", FirstSeen: &at}) }, `
 └──────────────────────────────────────────────┴──────────┴─────────┴─────────┴────────────┴─────────┘
 2026-11-21T07:00:00.000000001Z	src	10.0.0.1
 `},
@@ -82,7 +82,7 @@ func TestTableStreams(t *testing.T) {
 // TestEmptyTable says that there is nothing.
 func TestEmptyTable(t *testing.T) {
 	var out bytes.Buffer
-	if err := NewDistinctTable(&out, DistinctColumns{}).Close(0); err != nil || out.String() != "no packets\n" {
+	if err := newTextTable(&out, moreColumns{}).Close(0); err != nil || out.String() != "no packets\n" {
 		t.Errorf("%v, %q", err, &out)
 	}
 }
@@ -90,7 +90,7 @@ func TestEmptyTable(t *testing.T) {
 // TestCSVStreams checks that the header and each window are written at once.
 func TestCSVStreams(t *testing.T) {
 	var out bytes.Buffer
-	csv, err := NewDistinctCSV(&out, DistinctColumns{})
+	csv, err := newCSVLines(&out, moreColumns{})
 	for lines := 1; lines <= 9; lines += 4 {
 		if err != nil || strings.Count(out.String(), "\n") != lines {
 			t.Errorf("want %d lines: %v\n%s", lines, err, &out)

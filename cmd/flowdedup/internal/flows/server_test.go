@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package monitor
+package flows
 
 import (
 	"fmt"
@@ -15,13 +15,13 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/flows"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/web/webtest"
 )
 
 // TestFlowServer asks for all paths, before and after the first status.
 func TestFlowServer(t *testing.T) {
-	s, err := ListenFlows("--serve", "0", func(w io.Writer, s *flows.Summary) error {
+	s, err := listen("--serve", "0", func(w io.Writer, s *Summary) error {
 		_, err := fmt.Fprintf(w, "%d records", s.RecordsIn)
 		return err
 	})
@@ -69,10 +69,18 @@ func TestFlowServer(t *testing.T) {
 	}
 }
 
+// TestStatus is what the service manager shows.
+func TestStatus(t *testing.T) {
+	s := Summary{RecordsIn: 1234, Copies: 5, Dropped: 6}
+	if got := s.status(); got != "1,234 records, 5 copies, 6 dropped" {
+		t.Errorf("%q", got)
+	}
+}
+
 // TestFlowHealth names what fails, and what the collector did not take lately.
 func TestFlowHealth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := new(FlowServer)
+		s := new(server)
 		require := func(reasons ...string) {
 			t.Helper()
 			if h := s.health(); !slices.Equal(h.Reasons, reasons) || (h.Status == "ok") != (len(reasons) == 0) {
@@ -81,7 +89,7 @@ func TestFlowHealth(t *testing.T) {
 		}
 		require("no status yet")
 		relay := func(failed uint64, failing ...string) {
-			s.Update(&flows.Summary{Relayed: &flows.RelaySummary{To: "udp://c:1", Failed: failed}, Failing: failing})
+			s.Update(&Summary{Relayed: &RelaySummary{To: "udp://c:1", Failed: failed}, Failing: failing})
 		}
 		relay(0)
 		require()
@@ -92,4 +100,18 @@ func TestFlowHealth(t *testing.T) {
 		relay(1234)
 		require()
 	})
+}
+
+// TestAttack attacks the server.
+func TestAttack(t *testing.T) {
+	f, err := listen("--serve", "0", func(w io.Writer, s *Summary) error {
+		_, err := io.WriteString(w, s.Points[0].Name)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	f.Update(wholeFlows())
+	webtest.Attack(t, f.Addr(), "192.0.2.1 domain 1")
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli_test
+package distinct_test
 
 import (
 	"encoding/binary"
@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
@@ -50,7 +51,7 @@ type tally struct{ distinct, packets uint64 }
 const stampLayout = "2006-01-02T15:04:05.000000000Z07:00"
 
 // window returns the bounds of a packet's window, by the calendar.
-func (m *distinctModel) window(t *testing.T, at int64, stream []seen) (start, end time.Time) {
+func (m *distinctModel) window(t *testing.T, at int64, stream []clitest.Seen) (start, end time.Time) {
 	t.Helper()
 	zone, err := time.LoadLocation(m.zone)
 	if err != nil {
@@ -59,7 +60,7 @@ func (m *distinctModel) window(t *testing.T, at int64, stream []seen) (start, en
 	now := time.Unix(0, at).In(zone)
 	switch {
 	case m.every == 0:
-		return time.Unix(0, stream[0].time).In(zone), time.Unix(0, stream[len(stream)-1].time).In(zone)
+		return time.Unix(0, stream[0].Time).In(zone), time.Unix(0, stream[len(stream)-1].Time).In(zone)
 	case m.every == 24*time.Hour:
 		y, month, d := now.Date()
 		return time.Date(y, month, d, 0, 0, 0, 0, zone), time.Date(y, month, d+1, 0, 0, 0, 0, zone)
@@ -69,13 +70,13 @@ func (m *distinctModel) window(t *testing.T, at int64, stream []seen) (start, en
 }
 
 // counts returns all rows that there must be.
-func (m *distinctModel) counts(t *testing.T, stream []seen) map[cell]tally {
+func (m *distinctModel) counts(t *testing.T, stream []clitest.Seen) map[cell]tally {
 	out := map[cell]tally{}
 	known := map[string]bool{}
 	for i := range stream {
-		start, end := m.window(t, stream[i].time, stream)
+		start, end := m.window(t, stream[i].Time, stream)
 		c := cell{start.Format(stampLayout), end.Format(stampLayout), m.of, "all"}
-		family, keys := m.keys([]byte(stream[i].data))
+		family, keys := m.keys([]byte(stream[i].Data))
 		families := []string{"ipv4", "ipv6", "all"}
 		if m.of == "mac" {
 			families = []string{"all"}
@@ -99,7 +100,7 @@ func (m *distinctModel) counts(t *testing.T, stream []seen) map[cell]tally {
 
 // keys returns the elements of a frame and their family.
 func (m *distinctModel) keys(f []byte) (family string, keys []string) {
-	tags := tagsOf(f)
+	tags := clitest.TagsOf(f)
 	suffix := ""
 	if m.vlan && tags > 0 {
 		suffix = fmt.Sprintf(" vlan %d", binary.BigEndian.Uint16(f[14:])&0xfff)
@@ -107,7 +108,7 @@ func (m *distinctModel) keys(f []byte) (family string, keys []string) {
 	if m.of == "mac" {
 		return "", []string{net.HardwareAddr(f[:6]).String() + suffix, net.HardwareAddr(f[6:12]).String() + suffix}
 	}
-	at := payloadAt(f)
+	at := clitest.PayloadAt(f)
 	ip := f[at:]
 	var src, dst netip.Prefix
 	proto, ports := byte(0), []byte(nil)
@@ -150,7 +151,7 @@ func (m *distinctModel) elements(src, dst netip.Addr, proto byte, ports []byte) 
 }
 
 // checkDistinct compares every row, and the number of first sightings.
-func checkDistinct(t *testing.T, m *distinctModel, name string, stream []seen) {
+func checkDistinct(t *testing.T, m *distinctModel, name string, stream []clitest.Seen) {
 	t.Helper()
 	want := m.counts(t, stream)
 	sightings := uint64(0)
@@ -162,8 +163,8 @@ func checkDistinct(t *testing.T, m *distinctModel, name string, stream []seen) {
 	for _, method := range []string{"auto", "bloom", "exact", "lru --memory 256KiB"} {
 		args := append([]string{"distinct", "--json", "--list", "--method"}, strings.Fields(method)...)
 		args = append(args, m.args()...)
-		out, errs, code := run(append(args, name)...)
-		if code != exitDone || errs != "" {
+		out, errs, code := clitest.Run(append(args, name)...)
+		if code != cli.ExitDone || errs != "" {
 			t.Fatalf("%s: exit code %d: %s", args, code, errs)
 		}
 		got, listed := readRows(t, out)
@@ -206,10 +207,10 @@ func readRows(t *testing.T, out string) (rows map[cell]tally, sightings uint64) 
 // around the night in which Berlin's clocks go forward.
 func TestDistinctModel(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
-	stream := randomStream(rng, 400, 1, 6*time.Minute)
-	name := writeStream(t, stream, 1)
+	stream := clitest.RandomStream(rng, 400, 1, 6*time.Minute)
+	name := clitest.WriteStream(t, stream, 1)
 	for _, of := range []string{"src", "dst", "ip", "pair", "flow", "biflow", "mac"} {
-		for _, m := range sample(3, []distinctModel{
+		for _, m := range clitest.Sample(3, []distinctModel{
 			{every: 15 * time.Minute, zone: "UTC", mask4: 32, mask6: 128},
 			{every: time.Hour, zone: "Europe/Berlin", mask4: 24, mask6: 57, vlan: true},
 			{every: 24 * time.Hour, zone: "Europe/Berlin", mask4: 32, mask6: 128, vlan: true},
@@ -225,11 +226,11 @@ func TestDistinctModel(t *testing.T) {
 // TestDistinctModelAutumn does the same for the hour that comes twice.
 func TestDistinctModelAutumn(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
-	stream := randomStream(rng, 400, 1, 6*time.Minute)
+	stream := clitest.RandomStream(rng, 400, 1, 6*time.Minute)
 	for i := range stream {
-		stream[i].time += int64(time.Date(2026, 10, 24, 18, 0, 0, 0, time.UTC).Sub(time.Date(2026, 3, 28, 21, 0, 0, 0, time.UTC)))
+		stream[i].Time += int64(time.Date(2026, 10, 24, 18, 0, 0, 0, time.UTC).Sub(time.Date(2026, 3, 28, 21, 0, 0, 0, time.UTC)))
 	}
-	name := writeStream(t, stream, 1)
+	name := clitest.WriteStream(t, stream, 1)
 	for _, every := range []time.Duration{time.Hour, 24 * time.Hour} {
 		checkDistinct(t, &distinctModel{of: "flow", every: every, zone: "Europe/Berlin", mask4: 32, mask6: 128}, name, stream)
 	}
@@ -244,15 +245,15 @@ type slidingModel struct {
 }
 
 // counts returns all rows that there must be.
-func (m *slidingModel) counts(stream []record) map[cell]tally {
+func (m *slidingModel) counts(stream []clitest.Record) map[cell]tally {
 	out := map[cell]tally{}
-	last := slices.MaxFunc(stream, func(a, b record) int { return int(a.time/m.slide - b.time/m.slide) }).time
+	last := slices.MaxFunc(stream, func(a, b clitest.Record) int { return int(a.Time/m.slide - b.Time/m.slide) }).Time
 	for _, end := range m.ends(stream) {
 		if end > last+m.slide {
 			continue
 		}
 		// A row is told when the first packet of a later slide comes.
-		told := slices.IndexFunc(stream, func(p record) bool { return p.time >= end })
+		told := slices.IndexFunc(stream, func(p clitest.Record) bool { return p.Time >= end })
 		if told < 0 {
 			told = len(stream)
 		}
@@ -262,10 +263,10 @@ func (m *slidingModel) counts(stream []record) map[cell]tally {
 }
 
 // ends returns the multiples of the slide whose window contains a packet.
-func (m *slidingModel) ends(stream []record) []int64 {
+func (m *slidingModel) ends(stream []clitest.Record) []int64 {
 	ends := map[int64]bool{}
 	for _, p := range stream {
-		for end := p.time - p.time%m.slide + m.slide; end <= p.time+m.window; end += m.slide {
+		for end := p.Time - p.Time%m.slide + m.slide; end <= p.Time+m.window; end += m.slide {
 			ends[end] = true
 		}
 	}
@@ -273,15 +274,15 @@ func (m *slidingModel) ends(stream []record) []int64 {
 }
 
 // add adds the rows of the window before end, if it contains a packet.
-func (m *slidingModel) add(out map[cell]tally, end int64, stream []record) {
+func (m *slidingModel) add(out map[cell]tally, end int64, stream []clitest.Record) {
 	rows, known := map[string]tally{}, map[string]bool{}
 	any := false
 	for _, p := range stream {
-		if p.time < end-m.window || p.time >= end {
+		if p.Time < end-m.window || p.Time >= end {
 			continue
 		}
 		any = true
-		family, keys := m.keys([]byte(p.data))
+		family, keys := m.keys([]byte(p.Data))
 		for _, f := range []string{family, "all"} {
 			row := rows[f]
 			row.packets += uint64(min(1, len(keys)))
@@ -302,14 +303,14 @@ func (m *slidingModel) add(out map[cell]tally, end int64, stream []record) {
 	}
 }
 
-func (m *slidingModel) check(t *testing.T, name string, stream []record, more ...string) {
+func (m *slidingModel) check(t *testing.T, name string, stream []clitest.Record, more ...string) {
 	t.Helper()
 	want := m.counts(stream)
 	for _, method := range []string{"auto", "exact"} {
 		args := append([]string{"distinct", "--json", "--quiet", "--no-merge", "--method", method, "--of", m.of, name}, more...)
 		args = append(args, "--every", time.Duration(m.window).String(), "--slide", time.Duration(m.slide).String())
-		out, errs, code := run(args...)
-		if code != exitDone || errs != "" {
+		out, errs, code := clitest.Run(args...)
+		if code != cli.ExitDone || errs != "" {
 			t.Fatalf("%s: exit code %d: %s", args, code, errs)
 		}
 		if got, _ := readRows(t, out); !maps.Equal(got, want) {
@@ -322,7 +323,7 @@ func (m *slidingModel) check(t *testing.T, name string, stream []record, more ..
 // with gaps longer than the window, and with packets further apart than it.
 func TestSlidingModel(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
-	stream := randomStream(rng, 300, 1, 20*time.Second)
+	stream := clitest.RandomStream(rng, 300, 1, 20*time.Second)
 	second := int64(time.Second)
 	shift := map[string]func(i int) int64{
 		"in order":     func(int) int64 { return 0 },
@@ -333,17 +334,17 @@ func TestSlidingModel(t *testing.T) {
 	}
 	for name, shift := range shift {
 		shifted := slices.Clone(stream)
-		var records []record
+		var records []clitest.Record
 		for i := range shifted {
-			shifted[i].time += shift(i)
-			records = append(records, shifted[i].record)
+			shifted[i].Time += shift(i)
+			records = append(records, shifted[i].Record)
 		}
 		if name == "clock set" {
-			checkClockSet(t, writeStream(t, shifted, 1), records)
+			checkClockSet(t, clitest.WriteStream(t, shifted, 1), records)
 			continue
 		}
-		in := writeStream(t, shifted, 1)
-		for _, of := range sample(3, []string{"src", "ip", "flow"}) {
+		in := clitest.WriteStream(t, shifted, 1)
+		for _, of := range clitest.Sample(3, []string{"src", "ip", "flow"}) {
 			parse := &distinctModel{of: of, mask4: 32, mask6: 128}
 			for _, slides := range []int64{1, 5, 12} {
 				m := &slidingModel{of: of, window: 300 * second, slide: 300 * second / slides, keys: parse.keys}
@@ -355,7 +356,7 @@ func TestSlidingModel(t *testing.T) {
 
 // checkClockSet compares a stream whose clock was set back with the model. Each part has
 // the same rows as alone.
-func checkClockSet(t *testing.T, in string, records []record) {
+func checkClockSet(t *testing.T, in string, records []clitest.Record) {
 	t.Helper()
 	m := &slidingModel{of: "src", window: 300e9, slide: 60e9, keys: (&distinctModel{of: "src", mask4: 32, mask6: 128}).keys}
 	want := map[cell]tally{}
@@ -363,14 +364,14 @@ func checkClockSet(t *testing.T, in string, records []record) {
 		maps.Copy(want, m.counts(part))
 		// The last part alone has no rows behind its last packet.
 		if part[0] != records[200] {
-			for end := part[99].time - part[99].time%m.slide + m.slide; end <= part[99].time+m.window; end += m.slide {
+			for end := part[99].Time - part[99].Time%m.slide + m.slide; end <= part[99].Time+m.window; end += m.slide {
 				m.add(want, end, part)
 			}
 		}
 	}
 	for _, method := range []string{"auto", "exact"} {
-		out, errs, code := run("distinct", "--json", "--of", "src", "--every", "5m", "--slide", "1m", "--method", method, in)
-		if got, _ := readRows(t, out); code != exitDone || errs != "" || !maps.Equal(got, want) {
+		out, errs, code := clitest.Run("distinct", "--json", "--of", "src", "--every", "5m", "--slide", "1m", "--method", method, in)
+		if got, _ := readRows(t, out); code != cli.ExitDone || errs != "" || !maps.Equal(got, want) {
 			t.Errorf("%s: exit code %d: %s\n got %v\nwant %v", method, code, errs, got, want)
 		}
 	}
@@ -380,23 +381,23 @@ func checkClockSet(t *testing.T, in string, records []record) {
 // just below the quorum. The rows stay the same.
 func TestSlidingWildClock(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
-	stream := randomStream(rng, 300, 1, 20*time.Second)
+	stream := clitest.RandomStream(rng, 300, 1, 20*time.Second)
 	args := []string{"distinct", "--no-merge", "--json", "--every", "5m", "--slide", "1m"}
-	good, _, _ := run(append(args, writeStream(t, stream, 1))...)
+	good, _, _ := clitest.Run(append(args, clitest.WriteStream(t, stream, 1))...)
 	want, _ := readRows(t, good)
 	for _, burst := range []int{1, calendar.Quorum - 1} {
-		var wild []seen
+		var wild []clitest.Seen
 		for i := range stream {
 			wild = append(wild, stream[i])
 			if i%50 == 25 {
 				odd := stream[i]
-				odd.time = int64(i/50%2) * time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano()
-				wild = append(wild, slices.Repeat([]seen{odd}, burst)...)
+				odd.Time = int64(i/50%2) * time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano()
+				wild = append(wild, slices.Repeat([]clitest.Seen{odd}, burst)...)
 			}
 		}
-		odd, errs, code := run(append(args, writeStream(t, wild, 1))...)
+		odd, errs, code := clitest.Run(append(args, clitest.WriteStream(t, wild, 1))...)
 		got, _ := readRows(t, odd)
-		if late := fmt.Sprintf("%d packets are not counted", 6*burst); code != exitDone || !maps.Equal(got, want) || !strings.Contains(errs, late) {
+		if late := fmt.Sprintf("%d packets are not counted", 6*burst); code != cli.ExitDone || !maps.Equal(got, want) || !strings.Contains(errs, late) {
 			t.Errorf("bursts of %d: exit code %d: %s\n got %v\nwant %v", burst, code, errs, got, want)
 		}
 	}
@@ -424,14 +425,14 @@ func plainAddress(frame []byte) (family string, keys []string) {
 // TestSharedSliding compares real captures with the model, whose parser knows only
 // Ethernet with VLANs.
 func TestSharedSliding(t *testing.T) {
-	dir := sharedDir(t)
-	for _, name := range sample(4, []string{
+	dir := clitest.SharedDir(t)
+	for _, name := range clitest.Sample(4, []string{
 		"ndpi__1kxun.pcap", "ndpi__sites.pcapng", "sharppcap__10k_packets.pcap", "suricatave__denial6-6.pcap",
 		"nfstream__cassandra.pcap", "nfstream__doq.pcapng", "wireshark__dns+icmp.pcapng.gz",
 	}) {
 		path := filepath.Join(dir, name)
-		stream := readAll(t, path)
-		first, last := stream[0].time, stream[len(stream)-1].time
+		stream := clitest.ReadAll(t, path)
+		first, last := stream[0].Time, stream[len(stream)-1].Time
 		slide := max((last-first)/30/1e6*1e6, 1e6)
 		for _, slides := range []int64{1, 7} {
 			if time.Duration(slides*slide) > cli.MaxSlidingSpan {

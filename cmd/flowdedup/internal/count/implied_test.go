@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package distinct
+package count
 
 import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"testing"
 	"time"
 
@@ -72,7 +73,7 @@ func counts(t *testing.T, cfg Config, b *capture.Batch) (rows []Row, past []mult
 			drop[i/64] |= uint64((at+i)%7/6) << (i % 64)
 		}
 		p := c.NewPackets()
-		p.Reset(usableTimes(nil, part.Frames))
+		p.Reset(UsableTimes(nil, part.Frames))
 		for from := 0; from < n; from += 100 {
 			p.Read(&part, from, min(from+100, n))
 		}
@@ -185,7 +186,7 @@ func compareWithAlone(t *testing.T, b *capture.Batch, cfg Config) {
 				t.Errorf("%+v: a rate of %v alone", row, alone.FPR)
 			}
 			row.FPR = alone.FPR
-			if !equalRows(row, alone) {
+			if !reflect.DeepEqual(row, alone) {
 				t.Errorf("got %+v, alone %+v", row, alone)
 			}
 		}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package report
+package distinct
 
 import (
 	"fmt"
@@ -8,18 +8,18 @@ import (
 	"slices"
 	"time"
 
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
 )
 
-// DistinctPage collects counts for a page. It takes constant memory: of many windows it
+// countsPage collects counts for a page. It takes constant memory: of many windows it
 // remembers the largest of each group of neighbors for the pictures, and the last ones for
 // the tables.
-type DistinctPage struct {
+type countsPage struct {
 	keys    []*keyPage // in the order of the rows
-	totals  []distinct.Row
-	untimed []distinct.Row
+	totals  []count.Row
+	untimed []count.Row
 	packets uint64 // of all windows
 	windows uint64
 }
@@ -27,17 +27,17 @@ type DistinctPage struct {
 // keyPage is what is drawn of one key.
 type keyPage struct {
 	of      string
-	group   int              // windows in each element of drawn
-	pending int              // windows in the last element
-	drawn   []drawnWindow    // at most mostDrawn
-	recent  [][]distinct.Row // of the last windows, page.MostRows at least
+	group   int           // windows in each element of drawn
+	pending int           // windows in the last element
+	drawn   []drawnWindow // at most mostDrawn
+	recent  [][]count.Row // of the last windows, page.MostRows at least
 	windows int
 }
 
 // drawnWindow is a window, or a group of them, with the rows by family.
 type drawnWindow struct {
 	from, to time.Time
-	families map[string]distinct.Row
+	families map[string]count.Row
 }
 
 const (
@@ -50,7 +50,7 @@ var families = []string{"all", "ipv4", "ipv6"}
 var familyNames = map[string]string{"all": "all", "ipv4": "IPv4", "ipv6": "IPv6"}
 
 // Rows takes the counts of a window that closed.
-func (p *DistinctPage) Rows(rows []distinct.Row) error {
+func (p *countsPage) Rows(rows []count.Row) error {
 	for len(rows) > 0 {
 		n := 1
 		for n < len(rows) && rows[n].Of == rows[0].Of && rows[n].Kind == rows[0].Kind {
@@ -63,10 +63,10 @@ func (p *DistinctPage) Rows(rows []distinct.Row) error {
 }
 
 // key takes the rows of one key and window.
-func (p *DistinctPage) key(rows []distinct.Row) {
+func (p *countsPage) key(rows []count.Row) {
 	all := rows[len(rows)-1]
 	switch {
-	case all.Kind == distinct.KindTotal:
+	case all.Kind == count.KindTotal:
 		p.totals = append(p.totals, all)
 		return
 	case all.WindowStart == nil:
@@ -85,8 +85,8 @@ func (p *DistinctPage) key(rows []distinct.Row) {
 	p.keys[i].add(rows)
 }
 
-func (k *keyPage) add(rows []distinct.Row) {
-	w := drawnWindow{families: map[string]distinct.Row{}}
+func (k *keyPage) add(rows []count.Row) {
+	w := drawnWindow{families: map[string]count.Row{}}
 	for _, r := range rows {
 		w.families[r.Family] = r
 	}
@@ -135,7 +135,7 @@ func (w *drawnWindow) join(o drawnWindow) {
 }
 
 // Write writes the page.
-func (p *DistinctPage) Write(w io.Writer) error {
+func (p *countsPage) Write(w io.Writer) error {
 	out := page.Page{Title: "flowdedup distinct", Facts: []page.Fact{
 		{Name: "windows", Value: show.Count(p.windows)}, {Name: "packets", Value: show.Count(p.packets)},
 	}}
@@ -144,7 +144,7 @@ func (p *DistinctPage) Write(w io.Writer) error {
 	}
 	for _, one := range []struct {
 		name string
-		rows []distinct.Row
+		rows []count.Row
 	}{{"in total", p.totals}, {"without a timestamp", p.untimed}} {
 		for i := range one.rows {
 			out.Facts = append(out.Facts, page.Fact{Name: "distinct " + one.rows[i].Of + " " + one.name, Value: countOf(&one.rows[i])})
@@ -157,7 +157,7 @@ func (p *DistinctPage) Write(w io.Writer) error {
 }
 
 // countOf formats a count with its bounds.
-func countOf(r *distinct.Row) string {
+func countOf(r *count.Row) string {
 	if r.Low == r.High {
 		return show.Count(r.Distinct)
 	}
@@ -252,7 +252,7 @@ var pageColumns = []show.Column{
 }
 
 // lineOfWindow returns the cells of a window and key.
-func lineOfWindow(rows []distinct.Row) []string {
+func lineOfWindow(rows []count.Row) []string {
 	cells := make([]string, len(pageColumns))
 	cells[0] = window(&rows[0])
 	for i := range rows {

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package report
+package flows
 
 import (
 	"fmt"
 	"io"
 	"time"
 
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/flows"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
 )
 
-// FlowsPage writes the summary as a page.
-func FlowsPage(w io.Writer, s *flows.Summary) error {
+// writePage writes the summary as a page.
+func writePage(w io.Writer, s *Summary) error {
 	p := page.Page{Title: "flowdedup flows", Lead: []string{fmt.Sprintf("%s of %s records report what another point had reported: %s of %s of traffic.",
 		show.Count(s.Copies), show.Count(s.RecordsIn), show.Bytes(s.CopiedBytes), show.Bytes(s.BytesIn))}}
 	if i := s.Inspection; i != nil {

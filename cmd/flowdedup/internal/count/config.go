@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package distinct
+package count
 
 import (
 	"slices"
@@ -8,17 +8,13 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture/flow"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/distinct/multikey"
 	"github.com/flowdedup/flowdedup/engine/secret"
 )
 
-// Config says what a run counts. The caller has checked everything in it.
+// Config says what is counted. The caller has checked everything in it.
 type Config struct {
-	Inputs []string
-	Input  input.Options
-
 	Keys  []flow.KeyConfig
 	Inner bool
 
@@ -33,8 +29,6 @@ type Config struct {
 	FPR           float64
 	Secret        secret.Secret
 
-	Workers int // goroutines that share the work, at least 1; the counts do not depend on it
-
 	// Rows gets the counts of each window when it closes.
 	Rows func([]Row) error
 	// Total has Rows get the counts of the whole input at the end, Changes those from
@@ -45,9 +39,6 @@ type Config struct {
 	// FirstSeen gets each first sighting, in the order of the stream and within a packet
 	// in the order of Keys. It may be nil.
 	FirstSeen func(*Sighting) error
-	// Flush is called after the rows and sightings of each batch, so that buffered ones
-	// can be written. It may be nil.
-	Flush func() error
 }
 
 // counters returns the configuration of the counters, whose counts become rows.

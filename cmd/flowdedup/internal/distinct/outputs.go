@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli
+package distinct
 
 import (
 	"bufio"
@@ -9,39 +9,39 @@ import (
 	"io"
 
 	"github.com/flowdedup/flowdedup/capture/outfile"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/report"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
 
 // outputs are where the counts of a run go.
 type outputs struct {
 	out   *bufio.Writer // standard output
-	json  *report.DistinctJSON
-	table *report.DistinctTable
+	json  *jsonLines
+	table *textTable
 	file  *outfile.File
-	csv   *report.DistinctCSV
-	html  PageFile
-	page  *report.DistinctPage // nil without --html
-	saved *distinct.SavedFile  // nil without --save
+	csv   *csvLines
+	html  cli.PageFile
+	page  *countsPage      // nil without --html
+	saved *count.SavedFile // nil without --save
 
 	sketched int // rows whose counters became sketches
 }
 
-func (f *distinctFlags) openOutputs(ctx context.Context, e *Env) (*outputs, error) {
+func (f *flags) openOutputs(ctx context.Context, e *cli.Env) (*outputs, error) {
 	o := &outputs{out: bufio.NewWriter(e.Stdout)}
 	switch {
 	case f.JSON:
-		o.json = report.NewDistinctJSON(o.out)
+		o.json = newJSONLines(o.out)
 	case f.showsTable():
-		o.table = report.NewDistinctTable(o.out, f.columns())
+		o.table = newTextTable(o.out, f.columns())
 	}
 	var err error
 	if o.html, err = f.page.Open(ctx); err != nil {
 		return nil, err
 	}
-	if f.page.name != "" {
-		o.page = &report.DistinctPage{}
+	if f.page.Given() {
+		o.page = &countsPage{}
 	}
 	if f.csv == "" {
 		return o, nil
@@ -50,7 +50,7 @@ func (f *distinctFlags) openOutputs(ctx context.Context, e *Env) (*outputs, erro
 	if err != nil {
 		return nil, errors.Join(err, o.html.Discard())
 	}
-	csv, err := report.NewDistinctCSV(sink.NewInterruptibleWriter(ctx, f.csv, file), f.columns())
+	csv, err := newCSVLines(sink.NewInterruptibleWriter(ctx, f.csv, file), f.columns())
 	if err != nil {
 		return nil, errors.Join(err, file.Discard(), o.html.Discard())
 	}
@@ -60,11 +60,11 @@ func (f *distinctFlags) openOutputs(ctx context.Context, e *Env) (*outputs, erro
 
 // showsTable reports whether standard output gets the table. With --quiet that is so
 // unless --list, --csv or --html prints the result, so that scripts find no table beside them.
-func (f *distinctFlags) showsTable() bool {
-	return !f.Quiet || !f.list && f.csv == "" && f.page.name == ""
+func (f *flags) showsTable() bool {
+	return !f.Quiet || !f.list && f.csv == "" && !f.page.Given()
 }
 
-func (o *outputs) rows(rows []distinct.Row) error {
+func (o *outputs) rows(rows []count.Row) error {
 	var errs []error
 	for i := range rows {
 		if rows[i].Method == "sketch" && rows[i].Family != "all" {
@@ -94,14 +94,14 @@ func (o *outputs) withoutPorts(n uint64) error {
 	return o.json.WithoutPorts(n)
 }
 
-func (o *outputs) sighting(s *distinct.Sighting) error {
+func (o *outputs) sighting(s *count.Sighting) error {
 	switch {
 	case o.json != nil:
 		return o.json.Sighting(s)
 	case o.table != nil:
 		return o.table.Sighting(s)
 	}
-	return report.SightingText(o.out, s)
+	return sightingText(o.out, s)
 }
 
 // close completes the outputs after a clean end. After any other end it keeps the rows so

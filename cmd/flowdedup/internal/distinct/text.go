@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package report
+package distinct
 
 import (
 	"fmt"
@@ -8,17 +8,17 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/engine/distinct/sketch"
 )
 
-// DistinctTable writes a table with a line per window and key, as windows close. It
+// textTable writes a table with a line per window and key, as windows close. It
 // remembers only the widths of columns, however many windows there are. If a cell does
 // not fit, the table ends and another one with wider columns begins.
-type DistinctTable struct {
+type textTable struct {
 	out    io.Writer
-	more   DistinctColumns
+	more   moreColumns
 	heads  tableLine
 	widths []int
 	open   bool // the table has begun and not ended
@@ -28,9 +28,9 @@ type DistinctTable struct {
 // The first textColumns columns of the table hold text, the others numbers.
 const textColumns = 2
 
-// NewDistinctTable returns an empty table.
-func NewDistinctTable(w io.Writer, more DistinctColumns) *DistinctTable {
-	t := &DistinctTable{out: w, more: more, heads: tableLine{"window", "distinct", "IPv4", "IPv6", "all", "packets"}}
+// newTextTable returns an empty table.
+func newTextTable(w io.Writer, more moreColumns) *textTable {
+	t := &textTable{out: w, more: more, heads: tableLine{"window", "distinct", "IPv4", "IPv6", "all", "packets"}}
 	if more.Changes {
 		t.heads = append(t.heads, "new", "returning", "gone")
 	}
@@ -51,7 +51,7 @@ func NewDistinctTable(w io.Writer, more DistinctColumns) *DistinctTable {
 type tableLine []string
 
 // Rows writes the counts of a window that closed.
-func (d *DistinctTable) Rows(rows []distinct.Row) error {
+func (d *textTable) Rows(rows []count.Row) error {
 	var lines []tableLine
 	for len(rows) > 0 {
 		n := 1
@@ -78,17 +78,17 @@ func (d *DistinctTable) Rows(rows []distinct.Row) error {
 }
 
 // Sighting writes a first sighting on a line outside of the table.
-func (d *DistinctTable) Sighting(s *distinct.Sighting) error {
+func (d *textTable) Sighting(s *count.Sighting) error {
 	var text strings.Builder
 	d.end(&text)
 	if _, err := io.WriteString(d.out, text.String()); err != nil {
 		return err
 	}
-	return SightingText(d.out, s)
+	return sightingText(d.out, s)
 }
 
 // Close ends the table, and says how many packets the filter removed.
-func (d *DistinctTable) Close(filtered uint64) error {
+func (d *textTable) Close(filtered uint64) error {
 	var text strings.Builder
 	d.end(&text)
 	if !d.rows {
@@ -104,7 +104,7 @@ func (d *DistinctTable) Close(filtered uint64) error {
 // Overlap writes a table of the sensors outside of the table, for all families of a key
 // together: how many elements each has, how many only that one has, and which share of its
 // elements each other one has, too.
-func (d *DistinctTable) Overlap(o *distinct.Overlap) error {
+func (d *textTable) Overlap(o *Overlap) error {
 	if o.Family != "all" {
 		return nil
 	}
@@ -131,7 +131,7 @@ func (d *DistinctTable) Overlap(o *distinct.Overlap) error {
 }
 
 // lineOf returns the line of a key, with its families side by side.
-func (d *DistinctTable) lineOf(rows []distinct.Row) tableLine {
+func (d *textTable) lineOf(rows []count.Row) tableLine {
 	line := make(tableLine, len(d.heads))
 	line[0], line[1] = window(&rows[0]), rows[0].Of
 	for i := range rows {
@@ -151,7 +151,7 @@ func (d *DistinctTable) lineOf(rows []distinct.Row) tableLine {
 }
 
 // moreCells returns the cells behind those that every table has.
-func (d *DistinctTable) moreCells(r *distinct.Row) (cells []string) {
+func (d *textTable) moreCells(r *count.Row) (cells []string) {
 	switch c := r.RowChanges; {
 	case d.more.Changes && c != nil:
 		cells = append(cells, bounded(c.New, c.NewLow, c.NewHigh), bounded(c.Returning, c.ReturningLow, c.ReturningHigh),
@@ -187,7 +187,7 @@ func bounded(n, low, high uint64) string {
 }
 
 // fits reports whether the columns are wide enough for the lines.
-func (d *DistinctTable) fits(lines []tableLine) bool {
+func (d *textTable) fits(lines []tableLine) bool {
 	for i := range lines {
 		for column, cell := range lines[i] {
 			if len(cell) > d.widths[column] {
@@ -199,7 +199,7 @@ func (d *DistinctTable) fits(lines []tableLine) bool {
 }
 
 // widen makes the columns as wide as the lines need.
-func (d *DistinctTable) widen(lines []tableLine) {
+func (d *textTable) widen(lines []tableLine) {
 	for i := range lines {
 		for column, cell := range lines[i] {
 			d.widths[column] = max(d.widths[column], len(cell))
@@ -208,7 +208,7 @@ func (d *DistinctTable) widen(lines []tableLine) {
 }
 
 // begin begins the table, or separates a window from the previous one.
-func (d *DistinctTable) begin(text *strings.Builder) {
+func (d *textTable) begin(text *strings.Builder) {
 	if !d.open {
 		d.rule(text, "┌", "┬", "┐")
 		d.line(text, d.heads)
@@ -218,14 +218,14 @@ func (d *DistinctTable) begin(text *strings.Builder) {
 }
 
 // end ends the table if it has begun.
-func (d *DistinctTable) end(text *strings.Builder) {
+func (d *textTable) end(text *strings.Builder) {
 	if d.open {
 		d.rule(text, "└", "┴", "┘")
 	}
 	d.open = false
 }
 
-func (d *DistinctTable) rule(text *strings.Builder, left, between, right string) {
+func (d *textTable) rule(text *strings.Builder, left, between, right string) {
 	for column, width := range d.widths {
 		if column > 0 {
 			left = between
@@ -235,7 +235,7 @@ func (d *DistinctTable) rule(text *strings.Builder, left, between, right string)
 	text.WriteString(right + "\n")
 }
 
-func (d *DistinctTable) line(text *strings.Builder, cells tableLine) {
+func (d *textTable) line(text *strings.Builder, cells tableLine) {
 	for column, cell := range cells {
 		width := d.widths[column]
 		if column < textColumns {
@@ -246,19 +246,14 @@ func (d *DistinctTable) line(text *strings.Builder, cells tableLine) {
 	text.WriteString("│\n")
 }
 
-func window(r *distinct.Row) string {
+func window(r *count.Row) string {
 	switch {
-	case r.Kind == distinct.KindTotal && r.WindowStart != nil:
-		return "all, " + short(*r.WindowStart) + " to " + short(*r.WindowEnd)
-	case r.Kind == distinct.KindTotal:
+	case r.Kind == count.KindTotal && r.WindowStart != nil:
+		return "all, " + show.Stamp(*r.WindowStart) + " to " + show.Stamp(*r.WindowEnd)
+	case r.Kind == count.KindTotal:
 		return "all"
 	case r.WindowStart == nil:
 		return "without a timestamp"
 	}
-	return short(*r.WindowStart) + " to " + short(*r.WindowEnd)
-}
-
-// short drops a fraction of zeros, and separates the date from the time.
-func short(stamp string) string {
-	return strings.Replace(strings.Replace(stamp, ".000000000", "", 1), "T", " ", 1)
+	return show.Stamp(*r.WindowStart) + " to " + show.Stamp(*r.WindowEnd)
 }

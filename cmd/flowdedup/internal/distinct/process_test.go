@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package distinct_test
+
+import (
+	"bufio"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
+)
+
+import "testing"
+
+// TestQuietList prints the list and no table.
+func TestQuietList(t *testing.T) {
+	out, errs, code := clitest.Run("distinct", "--quiet", "--list", "--of", "src", clitest.Bundled("router-plain.pcapng"))
+	if code != cli.ExitDone || errs != "" || strings.Count(out, "\n") != strings.Count(out, "\tsrc\t") || out == "" {
+		t.Errorf("exit code %d, stdout %q, stderr %q", code, out, errs)
+	}
+}
+
+// TestQuietTable checks that --quiet prints the same result, unless a file takes it.
+func TestQuietTable(t *testing.T) {
+	in := clitest.Bundled("router-plain.pcapng")
+	want, _, _ := clitest.Run("distinct", in)
+	csv := filepath.Join(t.TempDir(), "counts.csv")
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"distinct", "--quiet", in}, want},
+		{[]string{"distinct", "--quiet", "--csv", csv, in}, ""},
+	} {
+		out, errs, code := clitest.Run(c.args...)
+		if code != cli.ExitDone || errs != "" || out != c.want || want == "" {
+			t.Errorf("%q: exit code %d, stdout %q, stderr %q", c.args, code, out, errs)
+		}
+	}
+}
+
+// TestDistinctStreams reads the output while the input pipe stays open: windows that
+// closed to make room, and first sightings.
+func TestDistinctStreams(t *testing.T) {
+	for _, c := range []struct {
+		args string
+		want string // begins a line
+	}{
+		{"", "│ 1970-01-02 00:00:00Z to 1970-01-02 01:00:00Z │ src "},
+		{"--json", `{"window_start":"1970-01-02T00:00:00.000000000Z","window_end":"1970-01-02T01:00:00.000000000Z","of":"src","family":"ipv4","distinct":1,`},
+		{"--quiet --csv -", "1970-01-02T00:00:00.000000000Z,1970-01-02T01:00:00.000000000Z,src,ipv4,1,"},
+		{"--list --quiet", "1970-01-09T07:00:00.000000000Z\tsrc\t10.0.0.199\n"},
+		{"--list --json", `{"window_start":"1970-01-09T07:00:00.000000000Z","of":"dst","value":"10.0.0.2",`},
+	} {
+		t.Run(c.args, func(t *testing.T) {
+			cmd := clitest.Program(t, append([]string{"distinct", "-"}, strings.Fields(c.args)...)...)
+			stdin, err := cmd.StdinPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			stdout, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			defer time.AfterFunc(wait.Timeout, func() { _ = cmd.Process.Kill() }).Stop()
+			if _, err := stdin.Write(clitest.HourlyPcap(200)); err != nil {
+				t.Fatal(err)
+			}
+			found := false
+			lines := bufio.NewReader(stdout)
+			for !found && err == nil {
+				var line string
+				line, err = lines.ReadString('\n')
+				found = strings.HasPrefix(line, c.want)
+			}
+			if !found {
+				t.Errorf("no line %q: %v", c.want, err)
+			}
+			stdin.Close()
+			_, _ = io.Copy(io.Discard, lines)
+			if err := cmd.Wait(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestDistinctWindowName uses the former name of --every.
+func TestDistinctWindowName(t *testing.T) {
+	for _, span := range [][]string{{"none"}, {"15m"}, {"1h", "--slide", "10m"}} {
+		args := []string{"distinct", "--json", "--key", strings.Repeat("07", 32), clitest.Bundled("router-plain.pcapng")}
+		want, errs, code := clitest.Run(append(append(args, "--every"), span...)...)
+		got, _, _ := clitest.Run(append(append(args, "--window"), span...)...)
+		if code != cli.ExitDone || errs != "" || got == "" || got != want {
+			t.Errorf("%q: exit code %d, stderr %q: %q, want %q", span, code, errs, got, want)
+		}
+	}
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package flows
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+
+	"github.com/flowdedup/flowdedup/capture/netio"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
+)
+
+var update = flag.Bool("update", false, "write the metrics of testdata instead of checking them")
+
+// written returns the metrics of a status.
+func written(t *testing.T, metrics []web.Metric[*flowStatus], s *flowStatus) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	if err := web.WriteMetrics(&out, metrics, s); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// parsed parses metrics with the parser of Prometheus.
+func parsed(t *testing.T, text []byte) map[string]*dto.MetricFamily {
+	t.Helper()
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return families
+}
+
+// wholeFlows is a sample of a run on flow records that does everything.
+func wholeFlows() *Summary {
+	return &Summary{
+		RecordsIn: 77, RecordsOut: 70, Copies: 7, BytesIn: 7700, CopiedBytes: 700, Unchecked: 1, Undecodable: 2, Other: 3, Untimed: 4, Foreign: 5,
+		Unread: []UnreadSummary{{Field: "bytes", Values: 6}}, Messages: 8, Waiting: 9, Lost: 10, Replayed: 11, Restarts: 12,
+		Reassembled: 13, Fragments: 14, Sampled: 15, Dropped: 16, Late: 17, MemoryBytes: 18, MemoryLimit: 24, Early: 25,
+		Points: []PointSummary{
+			{Name: "192.0.2.1 domain 1", Records: 70, OffsetNS: 1500},
+			{Name: "b\"\n", Records: 7, Copies: 7},
+		},
+		ReceiverStats: &netio.ReceiverStats{Peers: 19, Connected: 20, PeersDropped: 21},
+		Relayed:       &RelaySummary{To: "udp://192.0.2.9:2055", Messages: 22, Failed: 23},
+		Failing:       []string{"state x: disk full"},
+		Seconds:       99.5,
+	}
+}
+
+// TestFlowMetrics compares the metrics of a run on flow records with testdata (-update writes it), and checks
+// their names and order.
+func TestFlowMetrics(t *testing.T) {
+	all := flowMetrics()
+	text := written(t, all, &flowStatus{wholeFlows(), time.Unix(1_700_000_100, 0)})
+	want, err := os.ReadFile("testdata/metrics.txt")
+	if *update {
+		err = os.WriteFile("testdata/metrics.txt", text, 0o644)
+		want = text
+	}
+	if err != nil || string(want) != string(text) {
+		t.Errorf("%v: metrics\n%s\nwant\n%s", err, text, want)
+	}
+	problems, err := promlint.New(bytes.NewReader(text)).Lint()
+	if err != nil || len(problems) > 0 {
+		t.Errorf("%v, %v", problems, err)
+	}
+	if families := parsed(t, text); len(families) != len(all) {
+		t.Errorf("%d metrics of %d", len(families), len(all))
+	}
+	if !slices.IsSortedFunc(all, func(a, b web.Metric[*flowStatus]) int { return strings.Compare(a.Name, b.Name) }) {
+		t.Error("they are not sorted")
+	}
+	parsed(t, written(t, all, &flowStatus{Summary: new(Summary)}))
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package flows
+
+import (
+	"io"
+	"slices"
+
+	"github.com/flowdedup/flowdedup/capture/records"
+	"github.com/flowdedup/flowdedup/capture/records/text"
+)
+
+// formatAuto finds out what an input is.
+const formatAuto = "auto"
+
+// Formats returns the names of the formats of inputs.
+func Formats() []string { return append([]string{formatAuto}, text.Formats()...) }
+
+// isText reports whether an input that begins with head is text.
+func isText(head []byte) bool {
+	for _, b := range head[:min(len(head), 16)] {
+		if b < ' ' && b != '\n' && b != '\r' && b != '\t' || b == 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// openText opens input number n.
+func (r *runner) openText(in io.Reader, name string, n uint32) (records.Reader, error) {
+	format := r.cfg.Format
+	if format == formatAuto {
+		format = ""
+	}
+	t, err := text.NewReader(in, shown(name), text.Config{Format: format, Mapping: r.cfg.Map, Times: r.cfg.Times, Input: n})
+	if err != nil {
+		return nil, err
+	}
+	r.both = r.both || t.Both()
+	r.texts = append(r.texts, t)
+	return t, nil
+}
+
+// noteUnread remembers what could not be read so far, if that is more than before.
+func (r *runner) noteUnread(before uint64) {
+	if r.counts.Unread == before {
+		return
+	}
+	r.values = r.values[:0]
+	for _, t := range r.texts {
+		r.values = t.AppendUnread(r.values)
+	}
+}
+
+// UnreadSummary is a field of text of which values were there and could not be read.
+type UnreadSummary struct {
+	Field   string `json:"field"` // as --map names it
+	Values  uint64 `json:"values"`
+	Example string `json:"example"`
+	// Time says that the field is one of time.
+	Time bool `json:"-"`
+}
+
+// unreadOf sums up what several inputs have.
+func unreadOf(all []text.Unread) []UnreadSummary {
+	sum := []UnreadSummary{}
+	for _, u := range all {
+		i := slices.IndexFunc(sum, func(s UnreadSummary) bool { return s.Field == u.Field })
+		if i < 0 {
+			sum = append(sum, UnreadSummary{Field: u.Field, Example: u.Example, Time: u.Part == records.PartTime})
+			i = len(sum) - 1
+		}
+		sum[i].Values += u.Values
+	}
+	return sum
+}
