@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/flows"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
@@ -40,7 +39,7 @@ func NewNotifier() (*Notifier, error) {
 }
 
 // Update reports the next status.
-func (n *Notifier) Update(s *live.Status) {
+func (n *Notifier) Update(s *Status) {
 	_, dropped := atRings(s)
 	n.report(fmt.Sprintf("%s packets, %s duplicates, %s dropped", show.Count(s.PacketsIn), show.Count(s.Duplicates), show.Count(dropped)), s.Stopping)
 }
