@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -17,7 +16,6 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/method"
-	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/stream"
 )
@@ -25,9 +23,9 @@ import (
 // Common are the flags of every command on packets.
 type Common struct {
 	Memory     int
-	fpr        float64
+	FPR        float64
 	Secret     secret.Secret
-	method     string
+	Method     string
 	JSON       bool
 	Quiet      bool
 	NoProgress bool
@@ -36,9 +34,11 @@ type Common struct {
 	Filter     FilterFlags
 }
 
-func (c *Common) register(f *pflag.FlagSet, usual []string, measuring ...string) {
+// Register adds the flags. The usual methods are for traffic, the measuring ones for
+// experiments.
+func (c *Common) Register(f *pflag.FlagSet, usual []string, measuring ...string) {
 	c.Filter.Register(f)
-	c.registerFilter(f, usual, measuring...)
+	c.RegisterFilter(f, usual, measuring...)
 	f.BoolVar(&c.NoMerge, "no-merge", false, "read inputs one after another, not in time order")
 	c.RegisterRun(f)
 	f.BoolVar(&c.NoProgress, "no-progress", false, "show no progress on a terminal")
@@ -46,18 +46,18 @@ func (c *Common) register(f *pflag.FlagSet, usual []string, measuring ...string)
 	GroupAdvanced.Add(f, "no-progress")
 }
 
-// registerFilter adds the flags of the filter. The measuring methods are there for
+// RegisterFilter adds the flags of the filter. The measuring methods are there for
 // experiments; no traffic needs them.
-func (c *Common) registerFilter(f *pflag.FlagSet, usual []string, measuring ...string) {
+func (c *Common) RegisterFilter(f *pflag.FlagSet, usual []string, measuring ...string) {
 	usage := "filter method: " + strings.Join(usual, ", ")
 	if len(measuring) > 0 {
 		usage += "; to be measured (all but timers and apbf with --window none): " + strings.Join(measuring, ", ")
 	}
-	c.method = "auto"
-	c.fpr = defaultFPR
-	f.Var(NewParsed(&c.method, "auto", "method", OneOf(slices.Concat(usual, measuring)...)), "method", usage)
+	c.Method = "auto"
+	c.FPR = DefaultFPR
+	f.Var(NewParsed(&c.Method, "auto", "method", OneOf(slices.Concat(usual, measuring)...)), "method", usage)
 	f.Var(NewParsed(&c.Memory, "", "size", ParseMemory), "memory", "filter memory: 8MiB, 64M, l1, l2, l3 (default: as needed)")
-	f.Var(NewParsed(&c.fpr, "1e-9", "probability", parseFPR), "fpr", "highest false positive rate")
+	f.Var(NewParsed(&c.FPR, "1e-9", "probability", ParseFPR), "fpr", "highest false positive rate")
 	f.Var(NewParsed(&c.Secret, "", "hex", secret.Parse), "key", "secret key, 32 bytes in hex (default: random)")
 	GroupAdvanced.Add(f, "method", "memory", "fpr", "key")
 }
@@ -72,7 +72,8 @@ func (c *Common) RegisterRun(f *pflag.FlagSet) {
 	GroupAdvanced.Add(f, "workers")
 }
 
-const defaultFPR = 1e-9
+// DefaultFPR is that of --fpr.
+const DefaultFPR = 1e-9
 
 // Finish loads the filter program, and draws a random key if none was given.
 func (c *Common) Finish(f *pflag.FlagSet) error {
@@ -98,7 +99,7 @@ func (c *Common) Keys() (key [16]byte, seed uint64) {
 
 // Inputs returns how to read inputs.
 func (c *Common) Inputs(e *Env, bar *Progress) input.Options {
-	return input.Options{NoMerge: c.NoMerge, Filter: c.Filter.wanted, Wrap: e.Wrap, Warn: e.Warn, Progress: bar.update}
+	return input.Options{NoMerge: c.NoMerge, Filter: c.Filter.wanted, Wrap: e.Wrap, Warn: e.Warn, Progress: bar.Update}
 }
 
 // compareFlags define which packets are copies.
@@ -138,15 +139,15 @@ func (f *compareFlags) check(cmd *cobra.Command, c *Common) error {
 	switch {
 	case f.IdentityBytes < 0:
 		return &usageError{errors.New("--identity-bytes must not be negative")}
-	case c.method == "exact" && c.Memory != 0:
+	case c.Method == "exact" && c.Memory != 0:
 		return &usageError{errors.New("--memory has no meaning with --method exact, which takes what it needs")}
 	}
-	if err := f.checkMeasuring(cmd, c.method, c.fpr); err != nil {
+	if err := f.checkMeasuring(cmd, c.Method, c.FPR); err != nil {
 		return &usageError{err}
 	}
 	cfg := f.config(cmd, c)
 	if err := cfg.CheckMethod(); err != nil {
-		return &usageError{fmt.Errorf("--method %s: %w", c.method, err)}
+		return &usageError{fmt.Errorf("--method %s: %w", c.Method, err)}
 	}
 	return nil
 }
@@ -181,97 +182,11 @@ func (f *compareFlags) checkMeasuring(cmd *cobra.Command, name string, fpr float
 func (f *compareFlags) config(cmd *cobra.Command, c *Common) dedup.Config {
 	fpr := 0.0
 	if cmd.Flags().Changed("fpr") {
-		fpr = c.fpr
+		fpr = c.FPR
 	}
 	return dedup.Config{
 		Identity: f.IdentityConfig(),
-		Digest:   f.digest, Secret: c.Secret, Method: c.method, Params: f.params, Window: f.Window, Memory: c.Memory,
+		Digest:   f.digest, Secret: c.Secret, Method: c.Method, Params: f.params, Window: f.Window, Memory: c.Memory,
 		FPR: fpr, Refresh: f.Refresh, Across: f.Across, Workers: c.Workers,
 	}
-}
-
-// keyFlags define which distinct keys are counted, and in which windows.
-type keyFlags struct {
-	of           []flow.KeyKind
-	every        time.Duration
-	location     *time.Location
-	mask4, mask6 int
-	vlan         bool
-}
-
-// Keys that are counted: of packets, and of flow records, which have no hardware addresses.
-var (
-	keysOfPackets = []string{"src", "dst", "ip", "pair", "flow", "biflow", "mac"}
-	keysOfRecords = keysOfPackets[:6]
-)
-
-// register adds the flags; all are the values of --of, and of its default.
-func (f *keyFlags) register(fs *pflag.FlagSet, all []string, of ...flow.KeyKind) {
-	f.of = of
-	var words []string
-	for _, one := range of {
-		words = append(words, one.String())
-	}
-	fs.Var(NewList(&f.of, strings.Join(words, ","), "keys", parseKeys), "of", "what to count: "+strings.Join(all, ", "))
-	f.every = time.Hour
-	fs.Var(NewParsed(&f.every, "1h", "duration", parseEvery), "every", "window of counts: 15m, 1h, 1d")
-	f.location = time.UTC
-	fs.Var(NewParsed(&f.location, "UTC", "zone", parseZone), "tz", "time zone of windows: Europe/Berlin")
-	fs.IntVar(&f.mask4, "mask4", 32, "count IPv4 prefixes of `N` bits")
-	fs.IntVar(&f.mask6, "mask6", 128, "count IPv6 prefixes of `N` bits")
-	fs.BoolVar(&f.vlan, "vlan", false, "count each VLAN on its own")
-	groupCount.Add(fs, "of", "every", "tz", "mask4", "mask6", "vlan")
-}
-
-func completeKeys(cmd *cobra.Command, of []string) {
-	CompleteWords(cmd, map[string][]string{
-		"of": of, "every": {"1m", "15m", "1h", "1d"}, "tz": {"UTC", "Local"},
-	})
-}
-
-func (f *keyFlags) check() error {
-	switch {
-	case f.mask4 < 1 || f.mask4 > 32:
-		return &usageError{errors.New("--mask4 must be from 1 to 32")}
-	case f.mask6 < 1 || f.mask6 > 128:
-		return &usageError{errors.New("--mask6 must be from 1 to 128")}
-	}
-	return nil
-}
-
-func (f *keyFlags) keys() []flow.KeyConfig {
-	var keys []flow.KeyConfig
-	for _, of := range f.of {
-		keys = append(keys, flow.KeyConfig{Kind: of, Mask4: f.mask4, Mask6: f.mask6, VLAN: f.vlan})
-	}
-	return keys
-}
-
-func (f *keyFlags) calendar() calendar.Calendar {
-	return calendar.Calendar{Every: f.every, Location: f.location}
-}
-
-func parseKeys(s string) ([]flow.KeyKind, error) {
-	var out []flow.KeyKind
-	seen := map[flow.KeyKind]bool{}
-	for word := range strings.SplitSeq(s, ",") {
-		of, err := flow.ParseKeyKind(strings.TrimSpace(word))
-		if err != nil {
-			return nil, err
-		}
-		if seen[of] {
-			return nil, fmt.Errorf("%s is named twice", word)
-		}
-		seen[of] = true
-		out = append(out, of)
-	}
-	return out, nil
-}
-
-func parseZone(s string) (*time.Location, error) {
-	loc, err := time.LoadLocation(s)
-	if err != nil || s == "" {
-		return nil, errors.New("must be a time zone such as UTC, Local or Europe/Berlin")
-	}
-	return loc, nil
 }

@@ -27,7 +27,7 @@ func (f *CopyFlags) Register(fs *pflag.FlagSet) {
 	if f.Window == (window.Window{}) {
 		f.Window.Duration = window.Default
 	}
-	fs.Var(NewParsed(&f.Window, f.Window.String(), "window", parseWindow), "window", "window of copies: 1ms, n:1000 packets, none")
+	fs.Var(NewParsed(&f.Window, f.Window.String(), "window", ParseWindow), "window", "window of copies: 1ms, n:1000 packets, none")
 	f.Identity = flow.L3
 	fs.Var(NewParsed(&f.Identity, "l3", "kind", flow.ParseIdentityKind), "identity", "what makes packets equal: frame, l3, inner")
 	fs.IntVar(&f.IdentityBytes, "identity-bytes", 0, "compare only the first `N` bytes of the identity (0: all)")

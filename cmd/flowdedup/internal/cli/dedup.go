@@ -35,7 +35,7 @@ type dedupFlags struct {
 	hubFlags
 	output, duplicates string
 	inPlace            bool
-	rotate             rotateFlags
+	rotate             RotateFlags
 	net                NetFlags
 	page               PageFlag
 }
@@ -153,14 +153,14 @@ func (f *dedupFlags) register(cmd *cobra.Command) {
 	fs.BoolVar(&f.inPlace, "in-place", false, "let -w replace an input")
 	GroupOutput.Add(fs, "write", "duplicates", "in-place")
 	f.page.Register(fs, "with copies over time")
-	f.rotate.register(fs)
+	f.rotate.Register(fs)
 	f.net.Register(fs)
 	f.net.RegisterMerge(fs)
 	f.compareFlags.register(fs)
 	f.keepFlags.register(cmd)
 	f.profileFlags.register(cmd)
 	f.hubFlags.register(cmd, fileVerdictWait)
-	f.Common.register(fs, usualMethods, measuringMethods()...)
+	f.Common.Register(fs, usualMethods, measuringMethods()...)
 	completeCompare(cmd)
 	CompleteWords(cmd, map[string][]string{"filter": FilterWords, "sort": SortWords})
 }
@@ -172,10 +172,10 @@ func (f *dedupFlags) check(cmd *cobra.Command, inputs []string) error {
 	if err := f.profileFlags.apply(cmd.Flags(), &f.compareFlags, &f.keepFlags, f.output != "" || f.duplicates != ""); err != nil {
 		return err
 	}
-	if err := errors.Join(f.rotate.check(f.output, f.duplicates), f.compareFlags.check(cmd, &f.Common),
+	if err := errors.Join(f.rotate.Check(f.output, f.duplicates), f.compareFlags.check(cmd, &f.Common),
 		f.keepFlags.check(cmd.Flags(), &f.compareFlags, f.output, f.duplicates != ""), f.checkInputs(inputs), f.page.Check(&f.Common),
 		f.hubFlags.check(cmd.Flags(), &f.Common, &f.compareFlags, &f.keepFlags),
-		f.net.Check(inputs, f.rotate.rotates(), f.output, f.duplicates), f.net.CheckMerge(cmd.Flags(), inputs), f.sort.Check(cmd.Flags(), inputs)); err != nil {
+		f.net.Check(inputs, f.rotate.Rotates(), f.output, f.duplicates), f.net.CheckMerge(cmd.Flags(), inputs), f.sort.Check(cmd.Flags(), inputs)); err != nil {
 		return err
 	}
 	named := Files{Outputs: []NamedFile{{"-w", f.output}, {"--duplicates", f.duplicates}, f.page.Named()}, Inputs: append(f.Filter.Files(), inputs...), InPlace: "-w", Allowed: f.inPlace}
@@ -209,8 +209,8 @@ func (f *dedupFlags) run(cmd *cobra.Command, e *Env, args []string) error {
 	cfg.Hub = hub.of()
 	cfg.Inputs, cfg.Input = args, f.Inputs(e, bar)
 	cfg.Input.Network, cfg.Input.Sort = network, f.sort.config(cmd.Flags())
-	cfg.Output, cfg.Duplicates, cfg.Rotate, cfg.Log = f.output, f.duplicates, f.rotate.options(), e.Logger()
-	cfg.Timeline = f.page.name != ""
+	cfg.Output, cfg.Duplicates, cfg.Rotate, cfg.Log = f.output, f.duplicates, f.rotate.Options(), e.Logger()
+	cfg.Timeline = f.page.Given()
 	page, err := f.page.Open(cmd.Context())
 	if err != nil {
 		return err
@@ -319,7 +319,7 @@ func (f *dedupFlags) print(e *Env, s *dedup.Summary, err error) error {
 		w = e.Stderr
 	}
 	if f.output != "" && !f.JSON {
-		return f.printTo(e.unlessClosed(w), s)
+		return f.printTo(e.UnlessClosed(w), s)
 	}
 	return f.printTo(w, s)
 }

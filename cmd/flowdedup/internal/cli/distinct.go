@@ -25,7 +25,7 @@ type distinctFlags struct {
 	Common
 	named InputFlags
 	net   NetFlags
-	keyFlags
+	KeyFlags
 	slide time.Duration
 	inner bool
 	list  bool
@@ -33,7 +33,7 @@ type distinctFlags struct {
 	page  PageFlag
 
 	total, changes, gaps bool
-	save                 saveFlags
+	save                 SaveFlags
 	merge, overlap       bool
 }
 
@@ -115,55 +115,55 @@ func (f *distinctFlags) register(cmd *cobra.Command) {
 	f.named.Register(fs)
 	f.net.Register(fs)
 	f.net.RegisterMerge(fs)
-	f.keyFlags.register(fs, keysOfPackets, flow.Src, flow.Dst)
+	f.KeyFlags.Register(fs, KeysOfPackets, flow.Src, flow.Dst)
 	every := fs.Lookup("every")
-	every.Value = NewParsed(&f.every, "1h", "duration", parseSpan)
+	every.Value = NewParsed(&f.Every, "1h", "duration", parseSpan)
 	every.Usage += ", none"
 	fs.Var(every.Value, "window", "former name of --every")
 	fs.Lookup("window").DefValue = ""
-	fs.Var(NewParsed(&f.slide, "", "duration", parseEvery), "slide", "slide the window: report the past --every this often")
+	fs.Var(NewParsed(&f.slide, "", "duration", ParseEvery), "slide", "slide the window: report the past --every this often")
 	fs.BoolVar(&f.inner, "inner", false, "take addresses from inside tunnels")
 	fs.BoolVar(&f.list, "list", false, "print each key when it is first seen in a window")
 	fs.StringVar(&f.csv, "csv", "", "also write the counts to `FILE` as CSV")
 	fs.BoolVar(&f.total, "total", false, "also count all inputs together, in rows behind the windows")
 	fs.BoolVar(&f.changes, "changes", false, "also count what is new, returning and gone against the window before")
 	fs.BoolVar(&f.gaps, "gaps", false, "print rows of zeros for windows without packets")
-	f.save.register(fs, "FILE")
+	f.save.Register(fs, "FILE")
 	fs.BoolVar(&f.merge, "merge", false, "unite files of --save; the inputs are these")
 	fs.BoolVar(&f.overlap, "overlap", false, "with --merge: which sensors saw the same, and what only one saw")
-	groupCount.Add(fs, "slide", "inner", "total", "changes", "gaps", "merge", "overlap")
+	GroupCount.Add(fs, "slide", "inner", "total", "changes", "gaps", "merge", "overlap")
 	GroupAdvanced.Add(fs, "window")
 	GroupOutput.Add(fs, "list", "csv")
 	f.page.Register(fs, "with counts over time")
-	f.Common.register(fs, multikey.Methods())
+	f.Common.Register(fs, multikey.Methods())
 	fs.Lookup("quiet").Usage = "print errors and the result only, no table beside --list or --csv"
 	CompleteWords(cmd, map[string][]string{
 		"slide": {"1m"}, "method": multikey.Methods(),
 		"memory": {"l1", "l2", "l3", "64MiB", "1GiB"}, "filter": FilterWords,
 	})
-	completeKeys(cmd, keysOfPackets)
+	CompleteKeys(cmd, KeysOfPackets)
 }
 
 func (f *distinctFlags) check(cmd *cobra.Command, inputs []string) error {
 	switch {
 	case cmd.Flags().Changed("window") && cmd.Flags().Changed("every"):
 		return &usageError{errors.New("--window is the former name of --every: use one of them")}
-	case f.method == "sketch" && f.Memory != 0:
+	case f.Method == "sketch" && f.Memory != 0:
 		return &usageError{errors.New("--memory excludes --method sketch, which takes 16 KiB for each number")}
-	case f.method == "exact" && f.Memory != 0:
+	case f.Method == "exact" && f.Memory != 0:
 		return &usageError{errors.New("--memory excludes --method exact, which takes what it needs")}
-	case f.list && (f.save.setLimit > 0 || f.method == "sketch"):
+	case f.list && (f.save.SetLimit > 0 || f.Method == "sketch"):
 		return &usageError{errors.New("--list excludes --set-limit and --method sketch, which do not remember the keys")}
 	case f.bounded() && f.list:
 		return &usageError{errors.New("--list excludes --memory, which keeps a sample of the keys; --method lru lists keys again that it forgot")}
-	case f.method != "exact" && (f.fpr < minDistinctFPR || f.fpr > maxDistinctFPR):
+	case f.Method != "exact" && (f.FPR < minDistinctFPR || f.FPR > maxDistinctFPR):
 		return &usageError{fmt.Errorf("--fpr must be from %g to %g", minDistinctFPR, maxDistinctFPR)}
 	}
 	if err := errors.Join(f.checkCSV(), f.page.Check(&f.Common)); err != nil {
 		return err
 	}
-	named := Files{Outputs: []NamedFile{{"--csv", f.csv}, {"--save", f.save.to}, f.page.Named()}, Inputs: append(f.Filter.Files(), inputs...)}
-	for _, err := range []error{CheckNamed(cmd.Flags()), named.Check(), f.keyFlags.check(), f.net.Check(inputs, false), f.net.CheckMerge(cmd.Flags(), inputs)} {
+	named := Files{Outputs: []NamedFile{{"--csv", f.csv}, {"--save", f.save.To}, f.page.Named()}, Inputs: append(f.Filter.Files(), inputs...)}
+	for _, err := range []error{CheckNamed(cmd.Flags()), named.Check(), f.KeyFlags.Check(), f.net.Check(inputs, false), f.net.CheckMerge(cmd.Flags(), inputs)} {
 		if err != nil {
 			return err
 		}
@@ -183,7 +183,7 @@ func (f *distinctFlags) checkCSV() error {
 }
 
 // bounded reports whether --memory bounds all counters together, not each one.
-func (f *distinctFlags) bounded() bool { return f.method == "auto" && f.slide == 0 && f.Memory > 0 }
+func (f *distinctFlags) bounded() bool { return f.Method == "auto" && f.slide == 0 && f.Memory > 0 }
 
 func (f *distinctFlags) run(cmd *cobra.Command, e *Env, args []string) (err error) {
 	if f.merge {
@@ -217,7 +217,7 @@ func (f *distinctFlags) run(cmd *cobra.Command, e *Env, args []string) (err erro
 	}
 	result, err := distinct.Run(cmd.Context(), cfg)
 	bar.Close()
-	out.warnSketched(e, f.method)
+	out.warnSketched(e, f.Method)
 	if result.Gaps == distinct.MaxGaps {
 		e.Warn(fmt.Errorf("windows without packets behind the first %d have no rows", distinct.MaxGaps))
 	}
@@ -238,9 +238,9 @@ func (f *distinctFlags) run(cmd *cobra.Command, e *Env, args []string) (err erro
 func (f *distinctFlags) config(inputs []string) distinct.Config {
 	cfg := distinct.Config{
 		Inputs: inputs, Inner: f.inner,
-		Keys: f.keys(), Calendar: f.calendar(), Slide: f.slide, Window: f.every,
-		Method: f.method, Memory: f.Memory, FPR: f.fpr, Secret: f.Secret, Workers: f.Workers,
-		Total: f.total, Changes: f.changes, Gaps: f.gaps, SetLimit: uint64(f.save.setLimit),
+		Keys: f.Counted(), Calendar: f.Calendar(), Slide: f.slide, Window: f.Every,
+		Method: f.Method, Memory: f.Memory, FPR: f.FPR, Secret: f.Secret, Workers: f.Workers,
+		Total: f.total, Changes: f.changes, Gaps: f.gaps, SetLimit: uint64(f.save.SetLimit),
 	}
 	if f.bounded() {
 		cfg.Budget = f.Memory
@@ -262,19 +262,15 @@ func parseSpan(s string) (time.Duration, error) {
 	if s == "none" {
 		return 0, nil
 	}
-	d, err := parseEvery(s)
+	d, err := ParseEvery(s)
 	if err != nil {
 		return 0, fmt.Errorf("%w, or none", err)
 	}
 	return d, nil
 }
 
-const (
-	// maxSlidingSpan is the longest sliding window, as in sliding.Rows.
-	maxSlidingSpan = 366 * day
-	// slidingFPR holds for up to 2.8e8 keys in a window.
-	slidingFPR = 1e-9
-)
+// slidingFPR holds for up to 2.8e8 keys in a window.
+const slidingFPR = 1e-9
 
 // slidingMethods are the methods that can forget at every instant.
 var slidingMethods = []string{"auto", "exact", "sketch"}
@@ -284,19 +280,19 @@ func (f *distinctFlags) checkSliding() error {
 	switch {
 	case f.slide == 0:
 		return nil
-	case f.every == 0:
+	case f.Every == 0:
 		return &usageError{errors.New("--slide needs windows of some length: --every 1h, not --every none")}
-	case f.every > maxSlidingSpan:
+	case f.Every > MaxSlidingSpan:
 		return &usageError{errors.New("--every must be at most 366 days with --slide")}
-	case f.slide > f.every:
+	case f.slide > f.Every:
 		return &usageError{errors.New("--slide must not be longer than --every")}
-	case f.every%f.slide != 0 || f.every/f.slide > multikey.MaxSlides:
+	case f.Every%f.slide != 0 || f.Every/f.slide > multikey.MaxSlides:
 		return &usageError{fmt.Errorf("--slide must divide --every, into %d parts at most", multikey.MaxSlides)}
 	case f.list:
 		return &usageError{errors.New("--list excludes --slide: windows overlap, so a key is first seen in several")}
-	case !slices.Contains(slidingMethods, f.method):
-		return &usageError{fmt.Errorf("--slide needs --method auto, exact or sketch, not %s", f.method)}
-	case f.method == "auto" && f.fpr < slidingFPR:
+	case !slices.Contains(slidingMethods, f.Method):
+		return &usageError{fmt.Errorf("--slide needs --method auto, exact or sketch, not %s", f.Method)}
+	case f.Method == "auto" && f.FPR < slidingFPR:
 		return &usageError{fmt.Errorf("--fpr must be at least %g with --slide, or --method exact", slidingFPR)}
 	}
 	return nil

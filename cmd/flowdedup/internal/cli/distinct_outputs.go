@@ -40,7 +40,7 @@ func (f *distinctFlags) openOutputs(ctx context.Context, e *Env) (*outputs, erro
 	if o.html, err = f.page.Open(ctx); err != nil {
 		return nil, err
 	}
-	if f.page.name != "" {
+	if f.page.Given() {
 		o.page = &report.DistinctPage{}
 	}
 	if f.csv == "" {
@@ -61,7 +61,7 @@ func (f *distinctFlags) openOutputs(ctx context.Context, e *Env) (*outputs, erro
 // showsTable reports whether standard output gets the table. With --quiet that is so
 // unless --list, --csv or --html prints the result, so that scripts find no table beside them.
 func (f *distinctFlags) showsTable() bool {
-	return !f.Quiet || !f.list && f.csv == "" && f.page.name == ""
+	return !f.Quiet || !f.list && f.csv == "" && !f.page.Given()
 }
 
 func (o *outputs) rows(rows []distinct.Row) error {

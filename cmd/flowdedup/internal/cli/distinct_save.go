@@ -6,98 +6,34 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"regexp"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/report"
 )
 
-// saveFlags say where counters are saved.
-type saveFlags struct {
-	to, sensor string
-	setLimit   float64 // 0 for none
-}
-
-// register adds the flags; what is what --save names.
-func (s *saveFlags) register(fs *pflag.FlagSet, what string) {
-	fs.StringVar(&s.to, "save", "", "save the counters of each window to `"+what+"`, for distinct --merge; needs --key")
-	fs.Var(NewParsed(&s.sensor, "", "name", parseSensor), "sensor", "`NAME` of this sensor in files of --save")
-	fs.Var(NewParsed(&s.setLimit, "", "N", parseAmount), "set-limit", "most keys of a window that are remembered: 10M; more are estimated, in 16 KiB")
-	GroupOutput.Add(fs, "save", "sensor")
-	GroupAdvanced.Add(fs, "set-limit")
-}
-
-var sensorNames = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
-
-// parseSensor reads the name of a sensor, which is a part of names of files.
-func parseSensor(s string) (string, error) {
-	if !sensorNames.MatchString(s) {
-		return "", errors.New("must be up to 64 letters, digits, dots, dashes and underscores")
-	}
-	return s, nil
-}
-
-// check rejects flags that do not fit --save. With --hub the key is the hub's.
-func (s *saveFlags) check(fs *pflag.FlagSet) error {
-	if s.to != "" && !fs.Changed("key") && (fs.Lookup("hub") == nil || !fs.Changed("hub")) {
-		return &usageError{errors.New("--save needs --key, the same for all sensors: --key $(openssl rand -hex 32), once")}
-	}
-	return s.checkTarget()
-}
-
-// checkTarget rejects what no file of counts can be saved to.
-func (s *saveFlags) checkTarget() error {
-	switch {
-	case outfile.IsStdout(s.to):
-		return &usageError{errors.New("--save needs a file, as --merge reads it in several places")}
-	case s.to == "" && s.sensor != "":
-		return &usageError{errors.New("--sensor names this sensor in files of --save")}
-	}
-	return nil
-}
-
-// checkFolder is check for a folder that gets a file for each window.
-func (s *saveFlags) checkFolder(fs *pflag.FlagSet) error {
-	if info, err := os.Stat(s.to); s.to != "" && (err != nil || !info.IsDir()) {
-		return &usageError{fmt.Errorf("--save: %s is no folder: make it first, for one file a window", s.to)}
-	}
-	return s.check(fs)
-}
-
-// hostSensor returns the name of this host, as that of a sensor.
-func hostSensor() string {
-	name, err := os.Hostname()
-	if err != nil || !sensorNames.MatchString(name) {
-		return "sensor"
-	}
-	return name
-}
-
 // checkSave rejects what does not fit --save, --changes, --total and --set-limit.
 func (f *distinctFlags) checkSave(fs *pflag.FlagSet) error {
-	lists := f.method == "auto" || f.method == "sketch"
+	lists := f.Method == "auto" || f.Method == "sketch"
 	switch {
 	case f.overlap:
 		return &usageError{errors.New("--overlap needs --merge, and files of --save")}
-	case f.save.to != "" && !lists:
-		return &usageError{fmt.Errorf("--save needs --method auto or sketch, not %s", f.method)}
-	case f.save.setLimit > 0 && (f.method != "auto" || f.slide > 0):
+	case f.save.To != "" && !lists:
+		return &usageError{fmt.Errorf("--save needs --method auto or sketch, not %s", f.Method)}
+	case f.save.SetLimit > 0 && (f.Method != "auto" || f.slide > 0):
 		return &usageError{errors.New("--set-limit needs --method auto, and no --slide")}
-	case f.changes && !lists && f.method != "exact":
-		return &usageError{fmt.Errorf("--changes needs --method auto, exact or sketch, not %s, which cannot list its keys", f.method)}
-	case f.slide > 0 && (f.changes || f.save.to != ""):
+	case f.changes && !lists && f.Method != "exact":
+		return &usageError{fmt.Errorf("--changes needs --method auto, exact or sketch, not %s, which cannot list its keys", f.Method)}
+	case f.slide > 0 && (f.changes || f.save.To != ""):
 		return &usageError{errors.New("--changes and --save need windows that do not overlap: they exclude --slide")}
-	case f.every == 0 && (f.changes || f.gaps || f.save.to != ""):
+	case f.Every == 0 && (f.changes || f.gaps || f.save.To != ""):
 		return &usageError{errors.New("--changes, --gaps and --save need several windows: --every 1h, not none")}
-	case (f.changes || f.save.to != "") && f.fpr < defaultFPR:
-		return &usageError{fmt.Errorf("--fpr must be at least %g with --changes and --save, which compare 64 bits of each key", defaultFPR)}
+	case (f.changes || f.save.To != "") && f.FPR < DefaultFPR:
+		return &usageError{fmt.Errorf("--fpr must be at least %g with --changes and --save, which compare 64 bits of each key", DefaultFPR)}
 	}
-	return f.save.check(fs)
+	return f.save.Check(fs)
 }
 
 // columns returns which columns there are besides those of every run.
@@ -106,11 +42,11 @@ func (f *distinctFlags) columns() report.DistinctColumns {
 }
 
 // openSaved has windows saved, if a file is named.
-func (o *outputs) openSaved(ctx context.Context, f *saveFlags, cfg *distinct.Config) (err error) {
-	if f.to == "" {
+func (o *outputs) openSaved(ctx context.Context, f *SaveFlags, cfg *distinct.Config) (err error) {
+	if f.To == "" {
 		return nil
 	}
-	if o.saved, err = distinct.CreateSaved(ctx, f.to, cfg.SaveHeader(f.sensor)); err == nil {
+	if o.saved, err = distinct.CreateSaved(ctx, f.To, cfg.SaveHeader(f.Sensor)); err == nil {
 		cfg.Save = o.saved.Add
 	}
 	return err
@@ -139,8 +75,8 @@ func (f *distinctFlags) runMerge(cmd *cobra.Command, e *Env, names []string) err
 	if wrong != nil {
 		return wrong
 	}
-	named := Files{Outputs: []NamedFile{{"--csv", f.csv}, {"--save", f.save.to}, f.page.Named()}, Inputs: names}
-	if err := errors.Join(CheckNamed(cmd.Flags()), named.Check(), f.save.checkTarget(), f.checkCSV(), f.page.Check(&f.Common)); err != nil {
+	named := Files{Outputs: []NamedFile{{"--csv", f.csv}, {"--save", f.save.To}, f.page.Named()}, Inputs: names}
+	if err := errors.Join(CheckNamed(cmd.Flags()), named.Check(), f.save.CheckTarget(), f.checkCSV(), f.page.Check(&f.Common)); err != nil {
 		return err
 	}
 	e.Quiet.Store(f.Quiet)
@@ -150,9 +86,9 @@ func (f *distinctFlags) runMerge(cmd *cobra.Command, e *Env, names []string) err
 	}
 	bar := NewProgress(e, &f.Common)
 	defer bar.Close()
-	progress := func(done, total int64) { bar.update(done, total, 0) }
+	progress := func(done, total int64) { bar.Update(done, total, 0) }
 	rows := 0
-	cfg := distinct.MergeConfig{Files: names, Total: f.total, Save: f.save.to, Sensor: f.save.sensor, Progress: progress, Rows: func(all []distinct.Row) error {
+	cfg := distinct.MergeConfig{Files: names, Total: f.total, Save: f.save.To, Sensor: f.save.Sensor, Progress: progress, Rows: func(all []distinct.Row) error {
 		rows += len(all)
 		return out.rows(all)
 	}}

@@ -49,9 +49,9 @@ func (c *closedStdout) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// unlessClosed returns w, or what takes all without a word if w is a closed standard output:
+// UnlessClosed returns w, or what takes all without a word if w is a closed standard output:
 // for summaries of runs whose results are elsewhere.
-func (e *Env) unlessClosed(w io.Writer) io.Writer {
+func (e *Env) UnlessClosed(w io.Writer) io.Writer {
 	if e.closed != nil && w == e.Stdout {
 		return io.Discard
 	}

@@ -10,7 +10,6 @@ var (
 
 const (
 	TokenVariable  = tokenVariable
-	MaxSlidingSpan = maxSlidingSpan
 	NoCommand      = noCommand
 )
 

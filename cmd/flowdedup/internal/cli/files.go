@@ -156,26 +156,27 @@ func (e *Env) CheckTerminal(outputs ...string) error {
 	return nil
 }
 
-// rotateFlags are the flags of rotating output files.
-type rotateFlags struct {
+// RotateFlags are the flags of rotating output files.
+type RotateFlags struct {
 	size      int64
 	every     time.Duration
 	keep      int
 	keepBytes int64
 }
 
-func (r *rotateFlags) register(f *pflag.FlagSet) {
+// Register adds the flags.
+func (r *RotateFlags) Register(f *pflag.FlagSet) {
 	f.Var(NewParsed(&r.size, "", "size", parseFileSize), "rotate-size", "limit the size of an output file: 1GiB, 500MB")
-	f.Var(NewParsed(&r.every, "", "duration", parseEvery), "rotate-every", "start a file at each full 15m, 1h, 1d in UTC")
+	f.Var(NewParsed(&r.every, "", "duration", ParseEvery), "rotate-every", "start a file at each full 15m, 1h, 1d in UTC")
 	f.IntVar(&r.keep, "rotate-keep", 0, "keep only the newest `N` output files (0: all)")
 	f.Var(NewParsed(&r.keepBytes, "", "size", parseFileSize), "rotate-keep-bytes", "keep only the newest files that fit: 100GiB")
 	GroupOutput.Add(f, "rotate-size", "rotate-every", "rotate-keep", "rotate-keep-bytes")
 }
 
-// check rejects rotation flags that do not fit together, or without an output that
+// Check rejects rotation flags that do not fit together, or without an output that
 // rotates. Empty outputs are ignored.
-func (r *rotateFlags) check(outputs ...string) error {
-	rotates := r.rotates()
+func (r *RotateFlags) Check(outputs ...string) error {
+	rotates := r.Rotates()
 	switch {
 	case r.keep < 0:
 		return &usageError{errors.New("--rotate-keep must not be negative")}
@@ -193,9 +194,11 @@ func (r *rotateFlags) check(outputs ...string) error {
 	return &usageError{errors.New("--rotate-size and --rotate-every need an output file (-w)")}
 }
 
-func (r *rotateFlags) rotates() bool { return r.size > 0 || r.every > 0 }
+// Rotates reports whether files rotate.
+func (r *RotateFlags) Rotates() bool { return r.size > 0 || r.every > 0 }
 
-func (r *rotateFlags) options() rotate.Options {
+// Options returns how files rotate.
+func (r *RotateFlags) Options() rotate.Options {
 	return rotate.Options{Size: r.size, Every: r.every, Keep: r.keep, KeepBytes: r.keepBytes}
 }
 

@@ -30,7 +30,7 @@ import (
 // flowsFlags are the flags of "flowdedup flows".
 type flowsFlags struct {
 	InputFlags
-	keyFlags
+	KeyFlags
 	json, quiet  bool
 	memory       int
 	secret       secret.Secret
@@ -50,7 +50,7 @@ type flowsFlags struct {
 	boundary     string
 	output       string
 	csv          bool
-	rotate       rotateFlags
+	rotate       RotateFlags
 	relay        string
 	spoof        bool
 	inspect      bool
@@ -60,7 +60,7 @@ type flowsFlags struct {
 	state        string
 	stateEvery   time.Duration
 
-	stateMismatch mismatchFlag
+	stateMismatch MismatchFlag
 }
 
 func NewFlows(e *Env) *cobra.Command {
@@ -138,7 +138,7 @@ func (f *flowsFlags) run(cmd *cobra.Command, e *Env, args []string) error {
 	e.Quiet.Store(f.quiet)
 	cfg := flows.Config{
 		Inputs: inputs, Listen: f.listen.datagrams, Streams: f.listen.streams, Sockets: min(runtime.GOMAXPROCS(0), maxFlowSockets), Format: f.format, Map: f.mapping, Times: f.times, Inner: f.inner, KeyGiven: cmd.Flags().Changed("key"), Policy: f.policy, Window: f.window,
-		Output: f.output, CSV: f.csv, Rotate: f.rotate.options(), Relay: f.relay, Spoof: f.spoof, Inspect: f.inspect, State: f.state, StateEvery: f.stateEvery, BeginAnew: f.stateMismatch.begins(), Log: e.Logger(),
+		Output: f.output, CSV: f.csv, Rotate: f.rotate.Options(), Relay: f.relay, Spoof: f.spoof, Inspect: f.inspect, State: f.state, StateEvery: f.stateEvery, BeginAnew: f.stateMismatch.Begins(), Log: e.Logger(),
 		Match: match.Config{
 			Key: f.key, Points: f.points, NAT: f.nat, OwnerTimeout: f.ownerTimeout, Prefer: f.prefer.exporters,
 			PreferSampling: f.prefer.sampling, Secret: f.secret,
@@ -183,7 +183,7 @@ func (f *flowsFlags) writePage(page PageFile, s *flows.Summary, err error) error
 
 // reportsToStdout reports whether counts go to standard output.
 func (f *flowsFlags) reportsToStdout() bool {
-	return len(f.of) > 0 && (f.reports == "" || outfile.IsStdout(f.reports))
+	return len(f.Of) > 0 && (f.reports == "" || outfile.IsStdout(f.reports))
 }
 
 // countMemory returns what counts may take: half of --memory if it is given.
@@ -196,7 +196,7 @@ func (f *flowsFlags) countMemory(given bool) int {
 
 // openReports has keys counted, and the counts of each window appended to a file.
 func (f *flowsFlags) openReports(ctx context.Context, cfg *flows.Config, memoryGiven bool) error {
-	if len(f.of) == 0 {
+	if len(f.Of) == 0 {
 		return nil
 	}
 	to, err := outfile.OpenAppend(ctx, cmp.Or(f.reports, "-"))
@@ -207,7 +207,7 @@ func (f *flowsFlags) openReports(ctx context.Context, cfg *flows.Config, memoryG
 	if memoryGiven {
 		cfg.Memory -= budget
 	}
-	cfg.Distinct = flows.Distinct{Keys: f.keys(), Calendar: f.calendar(), Budget: budget, Rows: report.NewDistinctJSON(to).Rows}
+	cfg.Distinct = flows.Distinct{Keys: f.Counted(), Calendar: f.Calendar(), Budget: budget, Rows: report.NewDistinctJSON(to).Rows}
 	return nil
 }
 
@@ -315,5 +315,5 @@ func (f *flowsFlags) print(e *Env, s *flows.Summary, err error) error {
 	case f.quiet:
 		return nil
 	}
-	return report.FlowsText(e.unlessClosed(w), s) // a service may have none
+	return report.FlowsText(e.UnlessClosed(w), s) // a service may have none
 }

@@ -53,12 +53,12 @@ func (f *flowsFlags) registerFlows(cmd *cobra.Command) {
 	fs.Var(NewParsed(&f.window, "10s", "duration", ParseDelay), "window", "how long records wait for their copies before they are written")
 	GroupCompare.Add(fs, "policy", "key", "point", "nat", "prefer", "boundary", "window")
 
-	f.keyFlags.register(fs, keysOfRecords)
+	f.KeyFlags.Register(fs, KeysOfRecords)
 	fs.StringVar(&f.reports, "reports", "", "append counts of --of to `FILE` (default: stdout)")
 
 	fs.StringVarP(&f.output, "write", "w", "", "write records to `FILE` (-: stdout): lines of JSON, or CSV for .csv")
 	fs.BoolVar(&f.csv, "csv", false, "write CSV whatever the name of the file")
-	f.rotate.register(fs)
+	f.rotate.Register(fs)
 	fs.StringVar(&f.relay, "to", "", "send messages without copies to `ADDRESS`: udp://collector:2055")
 	fs.BoolVar(&f.spoof, "spoof", false, "keep the exporters' addresses in what is sent (CAP_NET_RAW)")
 	fs.StringVar(&f.state, "state", "", "save flows and templates to `FILE`, and resume from it")
@@ -69,7 +69,7 @@ func (f *flowsFlags) registerFlows(cmd *cobra.Command) {
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "print errors only")
 	GroupOutput.Add(fs, "write", "csv", "to", "spoof", "reports", "state", "serve", "inspect", "json", "quiet")
 
-	fs.Var(NewParsed(&f.ownerTimeout, "", "duration", parseEvery), "owner-timeout", "wait this long for the owner of a flow to report more (default: for no time; records without times: twice the longest record)")
+	fs.Var(NewParsed(&f.ownerTimeout, "", "duration", ParseEvery), "owner-timeout", "wait this long for the owner of a flow to report more (default: for no time; records without times: twice the longest record)")
 	f.deltas = match.Deltas{Start: 5 * time.Second, Duration: -1, Packets: -1, Bytes: -1}
 	fs.Var(NewParsed(&f.deltas.Start, "5s", "duration", ParseDelay), "start-delta", "policy record: how far apart records may start")
 	fs.Var(NewParsed(&f.deltas.Duration, "", "duration", ParseDelay), "duration-delta", "policy record: how much durations may differ (default: any)")
@@ -78,15 +78,15 @@ func (f *flowsFlags) registerFlows(cmd *cobra.Command) {
 	f.memory = defaultFlowMemory
 	fs.Var(NewParsed(&f.memory, "256MiB", "size", ParseMemory), "memory", "memory for all that grows with the input: 256MiB hold five million flows")
 	f.stateEvery = time.Minute
-	fs.Var(NewParsed(&f.stateEvery, "1m", "duration", parseEvery), "state-every", "how often to save the state, besides at the end")
-	f.stateMismatch.register(fs)
+	fs.Var(NewParsed(&f.stateEvery, "1m", "duration", ParseEvery), "state-every", "how often to save the state, besides at the end")
+	f.stateMismatch.Register(fs)
 	GroupAdvanced.Add(fs, "state-every", "state-mismatch", "owner-timeout", "start-delta", "duration-delta", "packets-delta", "bytes-delta", "memory")
-	completeKeys(cmd, keysOfRecords)
+	CompleteKeys(cmd, KeysOfRecords)
 	CompleteWords(cmd, map[string][]string{
 		"listen": {":2055", ":4739", ":6343", "tcp-listen://:4739"}, "format": flows.Formats(), "policy": flows.Policies(),
 		"key": {"flow", "biflow", "flow+vlan", "flow+vrf", "flow+tos"}, "point": {"exporter", "direction", "interface", "same"},
 		"prefer": {"sampling"}, "window": {"10s", "1m"}, "owner-timeout": {"2m", "10m"}, "memory": {"64MiB", "256MiB", "1GiB"},
-		"to": {"udp://"}, "state-mismatch": mismatches,
+		"to": {"udp://"}, "state-mismatch": Mismatches,
 	})
 }
 
@@ -176,9 +176,9 @@ func (f *flowsFlags) check(fs *pflag.FlagSet, e *Env, inputs []string) error {
 		return &usageError{errors.New("--csv needs -w, where records are written")}
 	case f.inspect && (f.output != "" || f.relay != ""):
 		return &usageError{errors.New("--inspect writes no records: leave out -w and --to")}
-	case slices.Contains(f.of, flow.MACs):
+	case slices.Contains(f.Of, flow.MACs):
 		return &usageError{errors.New("--of mac: flow records have no hardware addresses")}
-	case len(f.of) == 0 && f.reports != "":
+	case len(f.Of) == 0 && f.reports != "":
 		return &usageError{errors.New("--reports needs --of, what to count")}
 	case f.reportsToStdout() && outfile.IsStdout(f.output):
 		return &usageError{errors.New("standard output takes records: name a file for counts with --reports")}
@@ -192,7 +192,7 @@ func (f *flowsFlags) check(fs *pflag.FlagSet, e *Env, inputs []string) error {
 			return &usageError{fmt.Errorf("--%s needs --policy record", name)}
 		}
 	}
-	if err := errors.Join(f.rotate.check(f.output), f.keyFlags.check()); err != nil {
+	if err := errors.Join(f.rotate.Check(f.output), f.KeyFlags.Check()); err != nil {
 		return err
 	}
 	if err := f.page.Check(&Common{JSON: f.json, Quiet: f.quiet}); err != nil {

@@ -66,18 +66,18 @@ func completeList(words []string) cobra.CompletionFunc {
 // The headings of flags in help.
 const (
 	GroupInput    help.Group = "Input"
-	groupLoad     help.Group = "Load"
+	GroupLoad     help.Group = "Load"
 	GroupCompare  help.Group = "Comparing"
 	GroupKeep     help.Group = "Keeping"
-	groupCount    help.Group = "Counting"
-	groupGoal     help.Group = "Requirements"
+	GroupCount    help.Group = "Counting"
+	GroupGoal     help.Group = "Requirements"
 	GroupOutput   help.Group = "Output"
 	GroupAdvanced            = help.Advanced
 )
 
 // flagGroups are the headings in the order of help.
 var flagGroups = []help.Group{
-	GroupInput, groupLoad, GroupCompare, GroupKeep, groupCount, groupGoal, GroupOutput, GroupAdvanced, help.None,
+	GroupInput, GroupLoad, GroupCompare, GroupKeep, GroupCount, GroupGoal, GroupOutput, GroupAdvanced, help.None,
 }
 
 // Groups returns the headings of flags, in the order of help.

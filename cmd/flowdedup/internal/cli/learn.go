@@ -40,8 +40,8 @@ func (f *liveFlags) checkLearn(fs *pflag.FlagSet) error {
 	switch {
 	case f.state != "":
 		return &usageError{errors.New("--learn chooses again after a restart: leave out --state")}
-	case f.method != "auto" && f.method != "timed":
-		return &usageError{fmt.Errorf("--learn uses --method timed, not %s", f.method)}
+	case f.Method != "auto" && f.Method != "timed":
+		return &usageError{fmt.Errorf("--learn uses --method timed, not %s", f.Method)}
 	}
 	return nil
 }

@@ -29,19 +29,19 @@ type liveFlags struct {
 	keepFlags
 	profileFlags
 	hubFlags
-	keyFlags
+	KeyFlags
 	RingFlags
 	output, duplicates, forward string
-	rotate                      rotateFlags
+	rotate                      RotateFlags
 	net                         NetFlags
 	sources                     Sources // the values of -i
 	distinctMemory              int     // 0 for layout.MemoryBudget
 	reports                     string
-	save                        saveFlags
+	save                        SaveFlags
 	slide                       time.Duration
 	state                       string
 	stateEvery                  time.Duration
-	stateMismatch               mismatchFlag
+	stateMismatch               MismatchFlag
 	user                        string
 	notPromiscuous              bool
 	packets                     uint64
@@ -141,7 +141,7 @@ func (f *liveFlags) register(cmd *cobra.Command) {
 	f.Filter.Register(fs)
 	fs.StringVarP(&f.output, "write", "w", "", "write kept packets to `FILE` (-: stdout)")
 	fs.StringVar(&f.duplicates, "duplicates", "", "write removed packets to `FILE`")
-	f.rotate.register(fs)
+	f.rotate.Register(fs)
 	f.net.Register(fs)
 	f.net.RegisterMerge(fs)
 	fs.StringVar(&f.forward, "forward", "", "send kept packets out of `IFACE`")
@@ -150,19 +150,19 @@ func (f *liveFlags) register(cmd *cobra.Command) {
 	f.keepFlags.register(cmd)
 	f.profileFlags.register(cmd)
 	f.hubFlags.register(cmd, liveVerdictWait)
-	f.registerFilter(fs, usualMethods, measuringMethods()...)
+	f.RegisterFilter(fs, usualMethods, measuringMethods()...)
 	f.registerLearn(fs)
-	f.keyFlags.register(fs, keysOfPackets)
+	f.KeyFlags.Register(fs, KeysOfPackets)
 	fs.Var(NewParsed(&f.distinctMemory, "", "size", ParseMemory), "distinct-memory", "memory of all counters, beyond which they sample (default: 1/8 of memory or of the cgroup's limit)")
 	fs.StringVar(&f.reports, "reports", "", "append counts to `FILE` (default: stdout)")
-	f.save.register(fs, "DIR")
+	f.save.Register(fs, "DIR")
 	f.RingFlags.Register(fs)
 	f.registerTcpdump(fs)
 	f.slide, f.stateEvery = time.Minute, time.Minute
 	fs.Var(NewParsed(&f.slide, "1m", "duration", ParseDelay), "slide", "report the past --every this often (0: never)")
 	fs.StringVar(&f.state, "state", "", "save the run to `FILE`, and resume from it")
-	fs.Var(NewParsed(&f.stateEvery, "1m", "duration", parseEvery), "state-every", "how often to save the state, besides at the end")
-	f.stateMismatch.register(fs)
+	fs.Var(NewParsed(&f.stateEvery, "1m", "duration", ParseEvery), "state-every", "how often to save the state, besides at the end")
+	f.stateMismatch.Register(fs)
 	fs.StringVarP(&f.user, "user", "Z", "", "become user `NAME` (or UID, UID:GID) once interfaces are open")
 	fs.Uint64VarP(&f.packets, "count", "c", 0, "stop after `N` packets")
 	fs.Var(NewParsed(&f.duration, "", "duration", ParseDelay), "duration", "stop after this time")
@@ -171,12 +171,12 @@ func (f *liveFlags) register(cmd *cobra.Command) {
 	f.logFormat = "text"
 	fs.Var(NewParsed(&f.logFormat, "text", "format", OneOf("text", "json")), "log", "log format: text, json")
 	GroupInput.Add(fs, "count", "duration")
-	groupCount.Add(fs, "slide")
+	GroupCount.Add(fs, "slide")
 	GroupOutput.Add(fs, "write", "duplicates", "forward", "reports", "state", "listen", "log")
 	GroupAdvanced.Add(fs, "distinct-memory", "state-every", "state-mismatch", "user")
 	completeCompare(cmd)
-	completeKeys(cmd, keysOfPackets)
-	CompleteWords(cmd, map[string][]string{"log": {"text", "json"}, "fanout": Fanouts, "capture": captures, "filter": FilterWords, "state-mismatch": mismatches, "learn": {"10s", "1m"}, "learn-every": {"1h", "1d"}, "distinct-memory": {"256MiB", "1GiB"}})
+	CompleteKeys(cmd, KeysOfPackets)
+	CompleteWords(cmd, map[string][]string{"log": {"text", "json"}, "fanout": Fanouts, "capture": captures, "filter": FilterWords, "state-mismatch": Mismatches, "learn": {"10s", "1m"}, "learn-every": {"1h", "1d"}, "distinct-memory": {"256MiB", "1GiB"}})
 	fs.Lookup("interface").Usage = "capture from `IFACE`, any, an address or a mirror target; may be repeated"
 	for name, complete := range map[string]cobra.CompletionFunc{"interface": completeSources, "forward": completeInterfaces} {
 		if err := cmd.RegisterFlagCompletionFunc(name, complete); err != nil {
@@ -192,20 +192,20 @@ func (f *liveFlags) check(cmd *cobra.Command) error {
 	switch {
 	case len(f.Conf.Interfaces) == 0:
 		return &usageError{fmt.Errorf("name an interface with -i; available: %s", interfaceNames())}
-	case len(f.of) == 0 && f.reports != "":
+	case len(f.Of) == 0 && f.reports != "":
 		return &usageError{errors.New("--reports needs --of, what to count")}
-	case len(f.of) == 0 && f.save.to != "":
+	case len(f.Of) == 0 && f.save.To != "":
 		return &usageError{errors.New("--save needs --of, what to count")}
-	case f.packetsToStdout() && len(f.of) > 0 && (f.reports == "" || outfile.IsStdout(f.reports)):
+	case f.packetsToStdout() && len(f.Of) > 0 && (f.reports == "" || outfile.IsStdout(f.reports)):
 		return &usageError{errors.New("standard output takes packets: name a file for counts with --reports")}
-	case f.hub != "" && f.save.sensor != "":
+	case f.hub != "" && f.save.Sensor != "":
 		return &usageError{errors.New("--sensor: with --hub files of --save are named after the site: leave it out")}
-	case f.state != "" && f.method == "exact":
+	case f.state != "" && f.Method == "exact":
 		return &usageError{errors.New("--state cannot save --method exact: use --method timed")}
-	case f.slide > 0 && len(f.of) > 0 && f.every > maxSlidingSpan:
+	case f.slide > 0 && len(f.Of) > 0 && f.Every > MaxSlidingSpan:
 		return &usageError{errors.New("--every of more than 366 days needs --slide 0")}
 	}
-	if err := f.save.checkFolder(cmd.Flags()); err != nil {
+	if err := f.save.CheckFolder(cmd.Flags()); err != nil {
 		return err
 	}
 	if err := f.chooseDefaults(cmd.Flags()); err != nil {
@@ -214,11 +214,11 @@ func (f *liveFlags) check(cmd *cobra.Command) error {
 	if err := f.checkTcpdump(cmd.Flags()); err != nil {
 		return err // the other checks would explain flags that were not typed
 	}
-	if err := errors.Join(f.rotate.check(f.output, f.duplicates), f.compareFlags.check(cmd, &f.Common),
+	if err := errors.Join(f.rotate.Check(f.output, f.duplicates), f.compareFlags.check(cmd, &f.Common),
 		f.keepFlags.check(cmd.Flags(), &f.compareFlags, f.output, f.writes()),
-		f.checkSources(cmd.Flags()), f.keyFlags.check(), f.RingFlags.Check(),
+		f.checkSources(cmd.Flags()), f.KeyFlags.Check(), f.RingFlags.Check(),
 		f.hubFlags.check(cmd.Flags(), &f.Common, &f.compareFlags, &f.keepFlags),
-		f.net.Check(f.sources.names(), f.rotate.rotates(), f.output, f.duplicates), f.checkLearn(cmd.Flags())); err != nil {
+		f.net.Check(f.sources.names(), f.rotate.Rotates(), f.output, f.duplicates), f.checkLearn(cmd.Flags())); err != nil {
 		return err
 	}
 	named := Files{Outputs: []NamedFile{
@@ -280,7 +280,7 @@ func (f *liveFlags) run(cmd *cobra.Command, e *Env) error {
 	}
 	defer hub.close()
 	cfg.Dedup.Hub = hub.of()
-	counts := hub.sendCounts(f.token, f.save.to, func(err error) { show.log.Warn(err.Error()) })
+	counts := hub.sendCounts(f.token, f.save.To, func(err error) { show.log.Warn(err.Error()) })
 	if !outfile.IsStdout(cfg.Reports) && !isTerminal(show.stderr) {
 		cfg.Reopen = e.onHangup
 	}
@@ -304,8 +304,8 @@ func (f *liveFlags) config(cmd *cobra.Command) live.Config {
 		f.reports = "-"
 	}
 	past := time.Duration(0)
-	if f.slide > 0 && len(f.of) > 0 {
-		past = f.every
+	if f.slide > 0 && len(f.Of) > 0 {
+		past = f.Every
 	}
 	if f.forward != "" && !cmd.Flags().Changed("workers") {
 		f.Workers = 1 // sending is one thread's, and what packets wait for
@@ -320,12 +320,12 @@ func (f *liveFlags) config(cmd *cobra.Command) live.Config {
 		Mirror: f.sources.Mirror(&captured),
 		Ring:   captured, Filter: f.Filter.wanted, Dedup: filter,
 		Distinct: distinct.Config{
-			Keys: f.keys(), Calendar: f.calendar(), Method: "auto", FPR: defaultFPR, Secret: f.Secret, Past: past,
-			Budget: f.budget(), SetLimit: uint64(f.save.setLimit),
+			Keys: f.Counted(), Calendar: f.Calendar(), Method: "auto", FPR: DefaultFPR, Secret: f.Secret, Past: past,
+			Budget: f.budget(), SetLimit: uint64(f.save.SetLimit),
 		},
-		Save: f.save.to, Sensor: cmp.Or(f.save.sensor, f.token.Site, hostSensor()),
-		Output: f.output, Duplicates: f.duplicates, Forward: f.forward, Rotate: f.rotate.options(),
-		Reports: f.reports, Slide: f.slide, State: f.state, StateEvery: f.stateEvery, BeginAnew: f.stateMismatch.begins(), KeyGiven: cmd.Flags().Changed("key") || f.hub != "",
+		Save: f.save.To, Sensor: cmp.Or(f.save.Sensor, f.token.Site, HostSensor()),
+		Output: f.output, Duplicates: f.duplicates, Forward: f.forward, Rotate: f.rotate.Options(),
+		Reports: f.reports, Slide: f.slide, State: f.state, StateEvery: f.stateEvery, BeginAnew: f.stateMismatch.Begins(), KeyGiven: cmd.Flags().Changed("key") || f.hub != "",
 		User: f.user, Packets: f.packets, Duration: f.duration, Learn: f.learnConfig(),
 	}
 }
@@ -367,13 +367,13 @@ func (f *liveFlags) print(e *Env, s *live.Summary) error {
 	noticeTunnels(e, &s.Summary)
 	WarnUnopened(e, "packets", s.Unopened, s.PacketsIn)
 	w := e.Stdout
-	if f.packetsToStdout() || len(f.of) > 0 && outfile.IsStdout(f.reports) {
+	if f.packetsToStdout() || len(f.Of) > 0 && outfile.IsStdout(f.reports) {
 		w = e.Stderr
 	}
 	if f.JSON {
 		return f.printTo(w, s)
 	}
-	return f.printTo(e.unlessClosed(w), s) // a service may have none
+	return f.printTo(e.UnlessClosed(w), s) // a service may have none
 }
 
 func (f *liveFlags) printTo(w io.Writer, s *live.Summary) error {

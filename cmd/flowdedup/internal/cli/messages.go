@@ -155,8 +155,8 @@ func (p *Progress) clear() {
 	}
 }
 
-// update is called after each batch.
-func (p *Progress) update(done, total int64, packets uint64) {
+// Update is called after each batch.
+func (p *Progress) Update(done, total int64, packets uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.bar == nil {

@@ -26,7 +26,7 @@ func TestWarningsBesideProgress(t *testing.T) {
 	})
 	for i := range int64(100) {
 		p.next = time.Time{}
-		p.update(i, 100, uint64(i))
+		p.Update(i, 100, uint64(i))
 	}
 	wg.Wait()
 	p.Close()

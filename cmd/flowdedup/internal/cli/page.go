@@ -29,6 +29,9 @@ func (f *PageFlag) Check(c *Common) error {
 	return nil
 }
 
+// Given reports whether there is a page to write.
+func (f *PageFlag) Given() bool { return f.name != "" }
+
 // Named returns the file for the check that no file is used twice.
 func (f *PageFlag) Named() NamedFile { return NamedFile{"--html", f.name} }
 

@@ -87,19 +87,19 @@ func (f *planFlags) register(cmd *cobra.Command) {
 	c.Element, c.Kind, c.Window = plan.ElementKind{Packets: true}, "auto", window.Window{None: true}
 	fs.Var(NewParsed(&c.Element, "packets", "key", plan.ParseElementKind), "of", "elements: packets, src, dst, ip, pair, flow, biflow, mac")
 	fs.BoolVar(&c.IPv6, "ipv6", false, "addresses are IPv6 addresses")
-	fs.Var(NewParsed(&c.Window, "none", "window", parseWindow), "window", "a duration, n:1000 elements, or none")
+	fs.Var(NewParsed(&c.Window, "none", "window", ParseWindow), "window", "a duration, n:1000 elements, or none")
 	fs.Var(NewParsed(&c.Kind, "auto", "kind", OneOf(kinds...)), "kind", "kind of window: auto, unbounded, landmark, sliding, count, jumping")
 	fs.IntVar(&c.Parts, "parts", sizing.DefaultParts, "`N` parts of a jumping window")
-	fs.Var(NewParsed(&c.Rate, "", "rate", parseAmount), "rate", "elements a second: 250k, 1.5M")
+	fs.Var(NewParsed(&c.Rate, "", "rate", ParseAmount), "rate", "elements a second: 250k, 1.5M")
 	fs.Var(NewParsed(&c.Link, "", "speed", parseLink), "link", "speed of a link full of shortest packets: 10Gb/s")
-	fs.Var(NewParsed(&c.Elements, "", "number", parseAmount), "elements", "elements in the window, or how far repeats lie back")
+	fs.Var(NewParsed(&c.Elements, "", "number", ParseAmount), "elements", "elements in the window, or how far repeats lie back")
 	fs.Var(NewParsed(&c.Distinct, "100%", "share", parseDistinct), "distinct", "different elements in the window: share 60%, or number 3M")
 	fs.BoolVar(&c.Refresh, "refresh", false, "a removed packet restarts the window")
 	fs.StringArrayVar(&c.From, "from", nil, "measure the load of capture `FILE`; may be repeated")
 	f.Filter.Register(fs)
 	fs.Var(NewParsed(&c.MemoryBits, "", "size", parseBits), "memory", "available memory: 8MiB, l2, 16kbit (default: the least)")
-	fs.Var(NewParsed(&c.FPR, "1e-9", "probability", parseFPR), "fpr", "highest false positive rate: 1e-9, 1%")
-	fs.Var(NewParsed(&c.FNR, "0.01%", "share", parseFPR), "fnr", "false negative rate that counts as none")
+	fs.Var(NewParsed(&c.FPR, "1e-9", "probability", ParseFPR), "fpr", "highest false positive rate: 1e-9, 1%")
+	fs.Var(NewParsed(&c.FNR, "0.01%", "share", ParseFPR), "fnr", "false negative rate that counts as none")
 	fs.StringVar(&c.Method, "method", "", "plan only method `NAME`, with these parameters")
 	fs.IntVar(&c.Fixed.K, "k", 0, "method parameter: `K` hash functions")
 	fs.IntVar(&c.Fixed.P, "p", 0, "method parameter: `P` cells that an element decrements")
@@ -111,8 +111,8 @@ func (f *planFlags) register(cmd *cobra.Command) {
 	fs.BoolVarP(&f.Quiet, "quiet", "q", false, "print errors only")
 	fs.BoolVar(&f.NoProgress, "no-progress", false, "show no progress on a terminal")
 	GroupInput.Add(fs, "from", "no-merge")
-	groupLoad.Add(fs, "of", "ipv6", "window", "kind", "parts", "rate", "link", "elements", "distinct", "refresh")
-	groupGoal.Add(fs, "memory", "fpr", "fnr")
+	GroupLoad.Add(fs, "of", "ipv6", "window", "kind", "parts", "rate", "link", "elements", "distinct", "refresh")
+	GroupGoal.Add(fs, "memory", "fpr", "fnr")
 	GroupOutput.Add(fs, "json", "quiet")
 	GroupAdvanced.Add(fs, "method", "k", "p", "cells", "cell-bits", "no-progress")
 	CompleteWords(cmd, map[string][]string{
@@ -132,10 +132,10 @@ func planMethods() []string {
 
 // parseDistinct reads a share, 60% or 0.6, or a number above 1, 3M.
 func parseDistinct(s string) (plan.Distinct, error) {
-	if share, err := parseShare(s); err == nil {
+	if share, err := ParseShare(s); err == nil {
 		return plan.Distinct{Share: share}, nil
 	}
-	n, err := parseAmount(s)
+	n, err := ParseAmount(s)
 	if err != nil || n < 1 {
 		return plan.Distinct{}, errors.New("must be a share such as 60% or 0.6, or a number such as 250000 or 3M")
 	}

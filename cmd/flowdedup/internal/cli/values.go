@@ -119,17 +119,17 @@ func ParseMemory(s string) (int, error) {
 	return int(n), nil
 }
 
-// parseFPR reads a probability between 0 and 1.
-func parseFPR(s string) (float64, error) {
-	p, err := parseShare(s)
+// ParseFPR reads a probability between 0 and 1.
+func ParseFPR(s string) (float64, error) {
+	p, err := ParseShare(s)
 	if err != nil || p >= 1 {
 		return 0, fmt.Errorf("must be a probability between 0 and 1, such as 1e-9 or 0.1%%")
 	}
 	return p, nil
 }
 
-// parseShare reads a share of a whole, above 0 and at most 1: 0.6 or 60%.
-func parseShare(s string) (float64, error) {
+// ParseShare reads a share of a whole, above 0 and at most 1: 0.6 or 60%.
+func ParseShare(s string) (float64, error) {
 	digits, percent := strings.CutSuffix(s, "%")
 	p, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
 	if percent {
@@ -144,9 +144,9 @@ func parseShare(s string) (float64, error) {
 // maxAmount bounds numbers and rates: above it floating point cannot count by one.
 const maxAmount = 1 << 53
 
-// parseAmount reads a positive number with an optional k, M, G or T for powers of a
+// ParseAmount reads a positive number with an optional k, M, G or T for powers of a
 // thousand: 1.5M.
-func parseAmount(s string) (float64, error) {
+func ParseAmount(s string) (float64, error) {
 	digits, factor := s, 1.0
 	for unit, value := range map[string]float64{"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12} {
 		if rest, found := strings.CutSuffix(s, unit); found {
@@ -166,7 +166,7 @@ func parseLink(s string) (float64, error) {
 	for _, unit := range []string{"bit/s", "b/s", "bps"} {
 		digits = strings.TrimSuffix(digits, unit)
 	}
-	n, err := parseAmount(digits)
+	n, err := ParseAmount(digits)
 	if err != nil {
 		return 0, fmt.Errorf("must be a speed such as 10Gb/s or 100Mb/s")
 	}
@@ -177,7 +177,7 @@ func parseLink(s string) (float64, error) {
 // such as 48bit or 16kbit. It returns bits.
 func parseBits(s string) (int, error) {
 	if digits, found := strings.CutSuffix(s, "bit"); found {
-		n, err := parseAmount(digits)
+		n, err := ParseAmount(digits)
 		if err != nil || n < 1 || n > maxBits {
 			return 0, fmt.Errorf("must be a number of bits from 1 to %d, such as 48bit or 16kbit", maxBits)
 		}
@@ -240,8 +240,8 @@ func parseDuration(s string) (time.Duration, error) {
 	return sum, nil
 }
 
-// parseEvery reads a positive duration.
-func parseEvery(s string) (time.Duration, error) {
+// ParseEvery reads a positive duration.
+func ParseEvery(s string) (time.Duration, error) {
 	d, err := parseDuration(s)
 	if err != nil || d <= 0 {
 		return 0, errDuration
@@ -267,8 +267,8 @@ func ParseDelay(s string) (time.Duration, error) {
 	return d, err
 }
 
-// parseWindow reads a window. Its duration may have days.
-func parseWindow(s string) (window.Window, error) {
+// ParseWindow reads a window. Its duration may have days.
+func ParseWindow(s string) (window.Window, error) {
 	if d, err := parseDuration(s); err == nil {
 		s = d.String()
 	}

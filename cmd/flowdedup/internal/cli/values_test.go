@@ -29,7 +29,7 @@ func TestParseDuration(t *testing.T) {
 
 func TestParseAmounts(t *testing.T) {
 	for text, want := range map[string]float64{"1": 1, "250k": 250_000, "1.5M": 1.5e6, "2G": 2e9, "1T": 1e12} {
-		if got, err := parseAmount(text); err != nil || got != want {
+		if got, err := ParseAmount(text); err != nil || got != want {
 			t.Errorf("%q: %g, %v", text, got, err)
 		}
 	}
@@ -44,12 +44,12 @@ func TestParseAmounts(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "k", "M5", "NaN", "Inf", "-1", "0", "1e300", "5kM"} {
-		if got, err := parseAmount(text); err == nil {
+		if got, err := ParseAmount(text); err == nil {
 			t.Errorf("%q: %g", text, got)
 		}
 	}
 	for text, want := range map[string]float64{"60%": 0.6, "0.6": 0.6, "1": 1, "100%": 1, "1e-9": 1e-9} {
-		if got, err := parseShare(text); err != nil || got != want {
+		if got, err := ParseShare(text); err != nil || got != want {
 			t.Errorf("%q: %g, %v", text, got, err)
 		}
 	}

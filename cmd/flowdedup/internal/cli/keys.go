@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/outfile"
+	"github.com/flowdedup/flowdedup/engine/calendar"
+)
+
+// KeyFlags define which distinct keys are counted, and in which windows.
+type KeyFlags struct {
+	Of           []flow.KeyKind
+	Every        time.Duration
+	location     *time.Location
+	mask4, mask6 int
+	vlan         bool
+}
+
+// MaxSlidingSpan is the longest sliding window, as in sliding.Rows.
+const MaxSlidingSpan = 366 * day
+
+// Keys that are counted: of packets, and of flow records, which have no hardware addresses.
+var (
+	KeysOfPackets = []string{"src", "dst", "ip", "pair", "flow", "biflow", "mac"}
+	KeysOfRecords = KeysOfPackets[:6]
+)
+
+// Register adds the flags; all are the values of --of, and of its default.
+func (f *KeyFlags) Register(fs *pflag.FlagSet, all []string, of ...flow.KeyKind) {
+	f.Of = of
+	var words []string
+	for _, one := range of {
+		words = append(words, one.String())
+	}
+	fs.Var(NewList(&f.Of, strings.Join(words, ","), "keys", parseKeys), "of", "what to count: "+strings.Join(all, ", "))
+	f.Every = time.Hour
+	fs.Var(NewParsed(&f.Every, "1h", "duration", ParseEvery), "every", "window of counts: 15m, 1h, 1d")
+	f.location = time.UTC
+	fs.Var(NewParsed(&f.location, "UTC", "zone", parseZone), "tz", "time zone of windows: Europe/Berlin")
+	fs.IntVar(&f.mask4, "mask4", 32, "count IPv4 prefixes of `N` bits")
+	fs.IntVar(&f.mask6, "mask6", 128, "count IPv6 prefixes of `N` bits")
+	fs.BoolVar(&f.vlan, "vlan", false, "count each VLAN on its own")
+	GroupCount.Add(fs, "of", "every", "tz", "mask4", "mask6", "vlan")
+}
+
+// CompleteKeys lets the shell complete the values of these flags.
+func CompleteKeys(cmd *cobra.Command, of []string) {
+	CompleteWords(cmd, map[string][]string{
+		"of": of, "every": {"1m", "15m", "1h", "1d"}, "tz": {"UTC", "Local"},
+	})
+}
+
+// Check rejects masks that no address has.
+func (f *KeyFlags) Check() error {
+	switch {
+	case f.mask4 < 1 || f.mask4 > 32:
+		return &usageError{errors.New("--mask4 must be from 1 to 32")}
+	case f.mask6 < 1 || f.mask6 > 128:
+		return &usageError{errors.New("--mask6 must be from 1 to 128")}
+	}
+	return nil
+}
+
+// Counted returns what to count.
+func (f *KeyFlags) Counted() []flow.KeyConfig {
+	var keys []flow.KeyConfig
+	for _, of := range f.Of {
+		keys = append(keys, flow.KeyConfig{Kind: of, Mask4: f.mask4, Mask6: f.mask6, VLAN: f.vlan})
+	}
+	return keys
+}
+
+// Calendar returns the windows.
+func (f *KeyFlags) Calendar() calendar.Calendar {
+	return calendar.Calendar{Every: f.Every, Location: f.location}
+}
+
+func parseKeys(s string) ([]flow.KeyKind, error) {
+	var out []flow.KeyKind
+	seen := map[flow.KeyKind]bool{}
+	for word := range strings.SplitSeq(s, ",") {
+		of, err := flow.ParseKeyKind(strings.TrimSpace(word))
+		if err != nil {
+			return nil, err
+		}
+		if seen[of] {
+			return nil, fmt.Errorf("%s is named twice", word)
+		}
+		seen[of] = true
+		out = append(out, of)
+	}
+	return out, nil
+}
+
+func parseZone(s string) (*time.Location, error) {
+	loc, err := time.LoadLocation(s)
+	if err != nil || s == "" {
+		return nil, errors.New("must be a time zone such as UTC, Local or Europe/Berlin")
+	}
+	return loc, nil
+}
+
+// SaveFlags say where counters are saved.
+type SaveFlags struct {
+	To, Sensor string
+	SetLimit   float64 // 0 for none
+}
+
+// Register adds the flags; what is what --save names.
+func (s *SaveFlags) Register(fs *pflag.FlagSet, what string) {
+	fs.StringVar(&s.To, "save", "", "save the counters of each window to `"+what+"`, for distinct --merge; needs --key")
+	fs.Var(NewParsed(&s.Sensor, "", "name", parseSensor), "sensor", "`NAME` of this sensor in files of --save")
+	fs.Var(NewParsed(&s.SetLimit, "", "N", ParseAmount), "set-limit", "most keys of a window that are remembered: 10M; more are estimated, in 16 KiB")
+	GroupOutput.Add(fs, "save", "sensor")
+	GroupAdvanced.Add(fs, "set-limit")
+}
+
+var sensorNames = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+
+// parseSensor reads the name of a sensor, which is a part of names of files.
+func parseSensor(s string) (string, error) {
+	if !sensorNames.MatchString(s) {
+		return "", errors.New("must be up to 64 letters, digits, dots, dashes and underscores")
+	}
+	return s, nil
+}
+
+// Check rejects flags that do not fit --save. With --hub the key is the hub's.
+func (s *SaveFlags) Check(fs *pflag.FlagSet) error {
+	if s.To != "" && !fs.Changed("key") && (fs.Lookup("hub") == nil || !fs.Changed("hub")) {
+		return &usageError{errors.New("--save needs --key, the same for all sensors: --key $(openssl rand -hex 32), once")}
+	}
+	return s.CheckTarget()
+}
+
+// CheckTarget rejects what no file of counts can be saved to.
+func (s *SaveFlags) CheckTarget() error {
+	switch {
+	case outfile.IsStdout(s.To):
+		return &usageError{errors.New("--save needs a file, as --merge reads it in several places")}
+	case s.To == "" && s.Sensor != "":
+		return &usageError{errors.New("--sensor names this sensor in files of --save")}
+	}
+	return nil
+}
+
+// CheckFolder is Check for a folder that gets a file for each window.
+func (s *SaveFlags) CheckFolder(fs *pflag.FlagSet) error {
+	if info, err := os.Stat(s.To); s.To != "" && (err != nil || !info.IsDir()) {
+		return &usageError{fmt.Errorf("--save: %s is no folder: make it first, for one file a window", s.To)}
+	}
+	return s.Check(fs)
+}
+
+// HostSensor returns the name of this host, as that of a sensor.
+func HostSensor() string {
+	name, err := os.Hostname()
+	if err != nil || !sensorNames.MatchString(name) {
+		return "sensor"
+	}
+	return name
+}
