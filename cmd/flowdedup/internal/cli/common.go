@@ -15,6 +15,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/method"
 	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/stream"
 )
@@ -105,21 +106,21 @@ func (c *Common) Inputs(e *Env, bar *Progress) input.Options {
 type compareFlags struct {
 	CopyFlags
 	digest string
-	params dedup.Params
+	params method.Params
 }
 
 // usualMethods are the methods for traffic; measuringMethods are there for experiments.
-var usualMethods = []string{"auto", dedup.MethodTimed, dedup.MethodFine, dedup.MethodCoarse, "exact"}
+var usualMethods = []string{"auto", method.Timed, method.Fine, method.Coarse, "exact"}
 
 func measuringMethods() []string {
-	return append(stream.Methods(), dedup.MethodTimers, dedup.MethodPartitioned)
+	return append(stream.Methods(), method.Timers, method.Partitioned)
 }
 
 func (f *compareFlags) register(fs *pflag.FlagSet) {
 	f.CopyFlags.Register(fs)
 	fs.Var(NewParsed(&f.digest, "aes", "name", OneOf("aes", "highway")), "digest", "keyed digest of identities: aes, highway")
 	f.digest = "aes"
-	fs.Var(NewList(&f.params, "", "names", dedup.ParseParams), "param", "parameters of --method, as plan prints them: K=3,P=10,Max=3")
+	fs.Var(NewList(&f.params, "", "names", method.ParseParams), "param", "parameters of --method, as plan prints them: K=3,P=10,Max=3")
 	GroupAdvanced.Add(fs, "digest", "param")
 }
 
@@ -152,26 +153,26 @@ func (f *compareFlags) check(cmd *cobra.Command, c *Common) error {
 }
 
 // checkMeasuring rejects flags that do not fit a method for experiments.
-func (f *compareFlags) checkMeasuring(cmd *cobra.Command, method string, fpr float64) error {
-	stream, timers := stream.IsMethod(method), method == dedup.MethodTimers || method == dedup.MethodPartitioned
-	least, coarse := dedup.CellsFPR(method)
+func (f *compareFlags) checkMeasuring(cmd *cobra.Command, name string, fpr float64) error {
+	stream, timers := stream.IsMethod(name), name == method.Timers || name == method.Partitioned
+	least, coarse := method.CellsFPR(name)
 	switch {
 	case coarse && f.Window.None:
-		return fmt.Errorf("--method %s needs a window of time or of packets: --window 1ms or n:1000", method)
+		return fmt.Errorf("--method %s needs a window of time or of packets: --window 1ms or n:1000", name)
 	case coarse && f.Across:
-		return fmt.Errorf("--method %s does not know where packets were seen: it takes no --across", method)
+		return fmt.Errorf("--method %s does not know where packets were seen: it takes no --across", name)
 	case coarse && cmd.Flags().Changed("fpr") && fpr < least:
-		return fmt.Errorf("--method %s has a false positive rate of %.2g: it needs --fpr of at least that, or none", method, least)
+		return fmt.Errorf("--method %s has a false positive rate of %.2g: it needs --fpr of at least that, or none", name, least)
 	case stream && !f.Window.None:
-		return fmt.Errorf("--method %s remembers recent packets without a window: it needs --window none", method)
+		return fmt.Errorf("--method %s remembers recent packets without a window: it needs --window none", name)
 	case stream && (f.Across || f.Refresh):
-		return fmt.Errorf("--method %s knows neither where nor when packets were seen: it takes no --across and no --refresh", method)
+		return fmt.Errorf("--method %s knows neither where nor when packets were seen: it takes no --across and no --refresh", name)
 	case timers && f.Window.None:
-		return fmt.Errorf("--method %s needs a window of time or of packets: --window 1ms or n:1000", method)
+		return fmt.Errorf("--method %s needs a window of time or of packets: --window 1ms or n:1000", name)
 	case timers && f.Across:
-		return fmt.Errorf("--method %s does not know where packets were seen: it takes no --across", method)
+		return fmt.Errorf("--method %s does not know where packets were seen: it takes no --across", name)
 	case timers && cmd.Flags().Changed("fpr"):
-		return fmt.Errorf("--method %s keeps no rate of false positives: it follows from --memory, --param and the traffic", method)
+		return fmt.Errorf("--method %s keeps no rate of false positives: it follows from --memory, --param and the traffic", name)
 	}
 	return nil
 }

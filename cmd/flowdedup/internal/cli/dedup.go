@@ -17,6 +17,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/method"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/report"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
@@ -246,7 +247,7 @@ func warnForgotten(e *Env, s *dedup.Summary, aboutTime ...string) {
 			s.EvictedLive, show.FlagBytes(s.SuggestedMemory)))
 	}
 	if s.LateForgotten > 0 {
-		if slices.Contains([]string{dedup.MethodTimers, dedup.MethodCoarse, dedup.MethodFine, dedup.MethodPartitioned}, s.Method) { // whatever its memory
+		if slices.Contains([]string{method.Timers, method.Coarse, method.Fine, method.Partitioned}, s.Method) { // whatever its memory
 			aboutTime = append(aboutTime, "use --method timed")
 		}
 		e.Warn(lateWarning(&s.Late, aboutTime))
@@ -267,7 +268,7 @@ const muchSplit = 0.01
 // warnSplit says what to do where packets were written for an analyzer that would see one
 // side of each conversation. Tags alone have that effect: interfaces are not seen in what
 // is written. Where copies were taken from one point already (flow), that could not help.
-func warnSplit(e *Env, n *dedup.Conversations, written, flow bool) {
+func warnSplit(e *Env, n *show.Conversations, written, flow bool) {
 	if !written || flow || float64(n.Tagged) <= muchSplit*float64(n.Sampled) {
 		return
 	}

@@ -10,11 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/spf13/cobra"
-
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/outfile"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/extcap"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
 
@@ -61,8 +58,9 @@ func (e *Env) UnlessClosed(w io.Writer) io.Writer {
 	return w
 }
 
-// Run runs one command line of the command that root makes, and returns the exit code.
-func Run(args []string, stdout, stderr io.Writer, root func(*Env) *cobra.Command) int {
+// Run calls run with what a command needs, and returns the exit code. The context of run ends
+// with a signal.
+func Run(stdout, stderr io.Writer, run func(context.Context, *Env) error) int {
 	boundHeap()
 	e := &Env{Stderr: stderr, terminal: isTerminal(stdout)}
 	if err := checkOpenFiles(); err != nil {
@@ -78,16 +76,7 @@ func Run(args []string, stdout, stderr io.Writer, root func(*Env) *cobra.Command
 	out := sink.NewInterruptibleWriter(ctx, "standard output", stdout)
 	defer out.Close()
 	e.Stdout = out
-	var err error
-	if extcap.Asked(args) {
-		if args, err = answerWireshark(ctx, e, args); args == nil {
-			e.Report(err)
-			return e.ExitCode(err)
-		}
-	}
-	cmd := root(e)
-	cmd.SetArgs(args)
-	err = cmd.ExecuteContext(ctx)
+	err := run(ctx, e)
 	if e.closed != nil && e.closed.lost.Load() {
 		e.Warn(errNotPrinted)
 	}

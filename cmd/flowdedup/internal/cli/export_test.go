@@ -6,7 +6,6 @@ package cli
 var (
 	MeasuringMethods = measuringMethods
 	WordsOf          = wordsOf
-	ExtcapFolder     = extcapFolder
 )
 
 const (

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/monitor"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
 )
@@ -72,7 +71,7 @@ func (f *liveFlags) jsonHandler(w io.Writer) slog.Handler {
 	return slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level})
 }
 
-func (s *liveShow) update(status live.Status) {
+func (s *liveShow) update(status monitor.Status) {
 	if s.view != nil {
 		s.view.Update(status)
 	}

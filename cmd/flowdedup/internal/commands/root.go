@@ -3,6 +3,7 @@
 package commands
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"runtime"
@@ -13,6 +14,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/compare"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/extcap"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/flows"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/inspect"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/plan"
@@ -23,7 +25,18 @@ import (
 )
 
 // Main runs one command line and returns the exit code.
-func Main(args []string, stdout, stderr io.Writer) int { return cli.Run(args, stdout, stderr, New) }
+func Main(args []string, stdout, stderr io.Writer) int {
+	return cli.Run(stdout, stderr, func(ctx context.Context, e *cli.Env) (err error) {
+		if extcap.Asked(args) {
+			if args, err = extcap.Translate(ctx, e, args); args == nil {
+				return err
+			}
+		}
+		root := New(e)
+		root.SetArgs(args)
+		return root.ExecuteContext(ctx)
+	})
+}
 
 // Root returns the command line for documentation; its commands must not be run.
 func Root() *cobra.Command { return New(new(cli.Env)) }
@@ -60,7 +73,7 @@ everything readable was processed, 4 compare or verify found a difference,
 	root.SetFlagErrorFunc(cli.SuggestFlag)
 	cli.SetHelp(root)
 	root.SetHelpCommand(cli.NewHelp())
-	root.AddCommand(cli.NewDedup(e), distinct.Command(e), cli.NewLive(e), inspect.Command(e), compare.Command(e), verify.Command(e), flows.Command(e), plan.Command(e), cli.NewExtcap(e), newVersion(e))
+	root.AddCommand(cli.NewDedup(e), distinct.Command(e), cli.NewLive(e), inspect.Command(e), compare.Command(e), verify.Command(e), flows.Command(e), plan.Command(e), extcap.Command(e), newVersion(e))
 	addCompletion(root)
 	settings.Define(root, settingsPrefix, cli.Usage)
 	once.Flags(root)

@@ -12,6 +12,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/rotate"
 	"github.com/flowdedup/flowdedup/capture/strip"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/method"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/remote"
@@ -35,10 +36,10 @@ type Config struct {
 	Digest   string // "aes" or "highway"
 	Secret   secret.Secret
 
-	// Method is "auto", MethodTimed, MethodFine, MethodCoarse, "exact", MethodTimers,
-	// MethodPartitioned, or one of stream.Methods, which have no window.
+	// Method is "auto", method.Timed, method.Fine, method.Coarse, "exact", method.Timers,
+	// method.Partitioned, or one of stream.Methods, which have no window.
 	Method   string
-	Params   Params // of the method
+	Params   method.Params // of the method
 	Window   window.Window
 	Memory   int     // bytes; 0 chooses by window, size of the inputs and traffic
 	FPR      float64 // 0 is the method's own choice
@@ -107,13 +108,13 @@ func (c *Config) filter(inputBytes int64) (engine.PacketFilter, error) {
 		}
 	}
 	switch {
-	case cells != MethodTimed:
+	case cells != method.Timed:
 		return window.NewCoarse(window.CoarseConfig{
-			Window: c.Window, Fine: cells == MethodFine, Memory: memory, Limit: limit, Refresh: c.Refresh,
+			Window: c.Window, Fine: cells == method.Fine, Memory: memory, Limit: limit, Refresh: c.Refresh,
 		})
-	case c.Method == MethodTimers:
+	case c.Method == method.Timers:
 		return window.NewTimers(c.timers(memory))
-	case c.Method == MethodPartitioned:
+	case c.Method == method.Partitioned:
 		return window.NewPartitioned(c.partitioned(memory))
 	case stream.IsMethod(c.Method):
 		s, err := c.stream(memory)
@@ -130,26 +131,26 @@ func (c *Config) filter(inputBytes int64) (engine.PacketFilter, error) {
 // defaultMemory returns what the filter begins with where the user names nothing.
 func (c *Config) defaultMemory(inputBytes int64) int {
 	switch cells := c.cells(); {
-	case cells != MethodTimed:
-		return window.DefaultCoarseMemory(c.Window, cells == MethodFine, inputBytes)
-	case c.Method == "auto" || c.Method == MethodTimed:
+	case cells != method.Timed:
+		return window.DefaultCoarseMemory(c.Window, cells == method.Fine, inputBytes)
+	case c.Method == "auto" || c.Method == method.Timed:
 		return window.DefaultTimedMemory(c.Window, inputBytes)
 	}
 	return window.DefaultMemory(c.Window, inputBytes)
 }
 
-// cells returns MethodCoarse or MethodFine if the filter has such cells, and else MethodTimed.
+// cells returns method.Coarse or method.Fine if the filter has such cells, and else method.Timed.
 // If the user accepts their false positive rate, they take less memory than timed ones.
 func (c *Config) cells() string {
 	switch {
-	case c.Method == MethodCoarse, c.Method == MethodFine:
+	case c.Method == method.Coarse, c.Method == method.Fine:
 		return c.Method
 	case c.Method != "auto" || c.Window.None || c.Across || c.FPR < window.FineFPR:
-		return MethodTimed
+		return method.Timed
 	case c.FPR < window.CoarseFPR:
-		return MethodFine
+		return method.Fine
 	}
-	return MethodCoarse
+	return method.Coarse
 }
 
 // checkMemory returns an error that wraps engine.ErrMemory if the machine has less free

@@ -3,7 +3,6 @@
 package dedup
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -13,15 +12,6 @@ import (
 	"github.com/flowdedup/flowdedup/capture/split"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
-
-// Conversations says how many conversations of a sample were kept in parts.
-type Conversations struct {
-	split.Counts
-	Inner bool // tunnels were opened
-	// Advice are the flags that would keep conversations whole; empty if none were kept in
-	// parts, or no flag is left.
-	Advice []string
-}
 
 // newConversations makes the counter of a run. What is taken off packets splits no
 // conversation.
@@ -46,8 +36,8 @@ func (c *Config) strips(header string) bool { return slices.Contains(c.Choice.St
 func (d *Detector) Kept(b *capture.Batch, drop []uint64) { d.conversations.Add(b, drop) }
 
 // Conversations returns what Kept counted so far.
-func (d *Detector) Conversations() Conversations {
-	n := Conversations{Counts: d.conversations.Counts(), Inner: d.cfg.Identity.Kind == flow.Inner}
+func (d *Detector) Conversations() show.Conversations {
+	n := show.Conversations{Counts: d.conversations.Counts(), Inner: d.cfg.Identity.Kind == flow.Inner}
 	// Packets that wait for a hub wait for nothing else.
 	if flags := d.cfg.Choice.oneHome(); n.Split > 0 && flags != "" && d.cfg.Hub == nil {
 		n.Advice = append(n.Advice, flags)
@@ -80,29 +70,4 @@ func (c *Choice) oneHome() string {
 		return "--keep flow --prefer first"
 	}
 	return "--keep flow"
-}
-
-// Tags names the headers by which conversations are told apart.
-func (n *Conversations) Tags() string {
-	if n.Inner {
-		return "VLAN or tunnel"
-	}
-	return "VLAN"
-}
-
-// String says how many conversations were kept in parts, and what helps. It is empty for
-// none.
-func (n *Conversations) String() string {
-	if n.Split == 0 {
-		return ""
-	}
-	points := "interface"
-	if n.Tagged > 0 {
-		points = strings.Replace(n.Tags(), " or ", ", ", 1) + " or interface"
-	}
-	text := fmt.Sprintf("%s of %s sampled conversations were kept from more than one %s", show.Count(n.Split), show.Count(n.Sampled), points)
-	if len(n.Advice) > 0 {
-		text += ": use " + strings.Join(n.Advice, " or ")
-	}
-	return text
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/capture/mark"
 	"github.com/flowdedup/flowdedup/capture/split"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/method"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
@@ -339,13 +340,13 @@ func (c *Config) restore(r io.Reader) (engine.PacketFilter, error) {
 	}
 	restore := snapshot.RestoreConfig{Secret: c.Secret, Label: c.label(), Memory: math.MaxInt}
 	switch {
-	case c.cells() == MethodCoarse:
+	case c.cells() == method.Coarse:
 		return packetFilter(window.RestoreCoarse(r, restore))
-	case c.cells() == MethodFine:
+	case c.cells() == method.Fine:
 		return packetFilter(window.RestoreFine(r, restore))
-	case c.Method == MethodTimers:
+	case c.Method == method.Timers:
 		return packetFilter(window.RestoreTimers(r, restore))
-	case c.Method == MethodPartitioned:
+	case c.Method == method.Partitioned:
 		return packetFilter(window.RestorePartitioned(r, restore))
 	case stream.IsMethod(c.Method):
 		return packetFilter(stream.RestorePackets(r, restore))

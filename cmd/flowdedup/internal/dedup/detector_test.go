@@ -11,6 +11,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/method"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
@@ -71,12 +72,12 @@ func TestSavedStays(t *testing.T) {
 func TestSavedMethods(t *testing.T) {
 	for _, c := range []struct {
 		method, window string
-		params         Params
+		params         method.Params
 		fpr            float64
 		want           string
 	}{
-		{"timers", "1h", Params{"K": 4, "equal": 2}, 0, "timers"}, {"sbf", "none", Params{"K": 3, "P": 10, "Max": 3}, 0, "sbf"},
-		{"lru", "none", Params{"cells": 16}, 0, "lru"}, {"apbf", "1h", Params{"K": 9}, 0, "apbf"}, {"coarse", "1h", nil, 0, "coarse"}, {"auto", "1h", nil, 1e-6, "coarse"},
+		{"timers", "1h", method.Params{"K": 4, "equal": 2}, 0, "timers"}, {"sbf", "none", method.Params{"K": 3, "P": 10, "Max": 3}, 0, "sbf"},
+		{"lru", "none", method.Params{"cells": 16}, 0, "lru"}, {"apbf", "1h", method.Params{"K": 9}, 0, "apbf"}, {"coarse", "1h", nil, 0, "coarse"}, {"auto", "1h", nil, 1e-6, "coarse"},
 		{"fine", "1h", nil, 0, "fine"}, {"auto", "1h", nil, 8e-7, "fine"}, {"auto", "1h", nil, 1e-9, "fine"}, {"auto", "1h", nil, 6e-10, "timed"}, {"auto", "1h", nil, 0, "timed"}, {"auto", "none", nil, 1e-4, "timed"}, {"timed", "1h", nil, 1e-4, "timed"},
 	} {
 		window, err := window.Parse(c.window)

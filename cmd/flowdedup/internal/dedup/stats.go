@@ -118,7 +118,7 @@ type Summary struct {
 	InTunnels float64       `json:"-"`
 	Tunnels   []flow.Tunnel `json:"-"`
 	// Conversations details SplitConversations.
-	Conversations Conversations `json:"-"`
+	Conversations show.Conversations `json:"-"`
 	// Marked says that the output has the duplicates too, with comments.
 	Marked bool `json:"-"`
 	// Held says what waits for better copies; nil if no packet does.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package extcap lets Wireshark capture through flowdedup: its interfaces appear in
+// Package extcap is "flowdedup extcap", and lets Wireshark capture through flowdedup: its interfaces appear in
 // Wireshark's list without their duplicate packets, with a dialog of settings.
 //
 // Wireshark runs every program of its folder extcap with the arguments that its manual

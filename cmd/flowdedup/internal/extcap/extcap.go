@@ -14,10 +14,10 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// Interface is an interface to offer.
-type Interface struct {
-	Name string
-	Link capture.LinkType
+// offer is an interface to offer.
+type offer struct {
+	name string
+	link capture.LinkType
 }
 
 // Asked reports whether a command line comes from Wireshark.
@@ -25,8 +25,8 @@ func Asked(args []string) bool {
 	return slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "--extcap-") })
 }
 
-// ErrUsage is wrapped by errors about a wrong command line.
-var ErrUsage = errors.New("wrong extcap arguments")
+// errUsage is wrapped by errors about a wrong command line.
+var errUsage = errors.New("wrong extcap arguments")
 
 // prefix is what Wireshark's names of interfaces begin with.
 const prefix = "flowdedup-"
@@ -38,30 +38,30 @@ type question struct {
 	settings                          []string // values, in the order of the package's settings
 }
 
-// Answer answers Wireshark on out. To capture, it returns the arguments of "flowdedup live"
-// that do, and nil otherwise. Check tests a filter expression for an interface; its error
+// reply answers Wireshark on out. To capture, it returns the arguments of "flowdedup live"
+// that do, and nil otherwise. check tests a filter expression for an interface; its error
 // is an answer.
-func Answer(args []string, offered []Interface, out io.Writer, check func(in Interface, expression string) error) (live []string, err error) {
+func reply(args []string, offered []offer, out io.Writer, check func(in offer, expression string) error) (live []string, err error) {
 	q, err := parse(args)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%w: %w", ErrUsage, err)
+		return nil, fmt.Errorf("%w: %w", errUsage, err)
 	case q.interfaces:
 		return nil, list(out, offered)
 	}
-	at := slices.IndexFunc(offered, func(i Interface) bool { return prefix+i.Name == q.name })
+	at := slices.IndexFunc(offered, func(i offer) bool { return prefix+i.name == q.name })
 	if at < 0 {
-		return nil, fmt.Errorf("%w: no interface %q", ErrUsage, q.name)
+		return nil, fmt.Errorf("%w: no interface %q", errUsage, q.name)
 	}
 	switch {
 	case q.dlts:
-		return nil, links(out, offered[at].Link)
+		return nil, links(out, offered[at].link)
 	case q.config:
 		return nil, dialog(out)
 	case q.capture && q.fifo == "":
-		return nil, fmt.Errorf("%w: --capture needs --fifo", ErrUsage)
+		return nil, fmt.Errorf("%w: --capture needs --fifo", errUsage)
 	case q.capture:
-		return q.live(offered[at].Name), nil
+		return q.live(offered[at].name), nil
 	case q.filter != "":
 		if wrong := check(offered[at], q.filter); wrong != nil {
 			_, err = fmt.Fprintln(out, wrong)
@@ -109,11 +109,11 @@ func (q *question) live(name string) []string {
 }
 
 // list answers which interfaces there are.
-func list(out io.Writer, offered []Interface) error {
+func list(out io.Writer, offered []offer) error {
 	var text strings.Builder
 	text.WriteString("extcap {version=1.0}{help=https://github.com/flowdedup/flowdedup}{display=flowdedup}\n")
 	for _, i := range offered {
-		fmt.Fprintf(&text, "interface {value=%s%s}{display=%[2]s without duplicates}\n", prefix, i.Name)
+		fmt.Fprintf(&text, "interface {value=%s%s}{display=%[2]s without duplicates}\n", prefix, i.name)
 	}
 	_, err := io.WriteString(out, text.String())
 	return err

@@ -11,13 +11,13 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-var offered = []Interface{{"any", capture.LinkLinuxSLL2}, {"eth0", capture.LinkEthernet}, {"ib0", 242}}
+var offered = []offer{{"any", capture.LinkLinuxSLL2}, {"eth0", capture.LinkEthernet}, {"ib0", 242}}
 
 func answer(args string) (string, []string, error) {
 	var out strings.Builder
-	live, err := Answer(strings.Fields(args), offered, &out, func(in Interface, expression string) error {
+	live, err := reply(strings.Fields(args), offered, &out, func(in offer, expression string) error {
 		if expression == "bad" {
-			return errors.New("syntax error for " + in.Name)
+			return errors.New("syntax error for " + in.name)
 		}
 		return nil
 	})
@@ -60,7 +60,7 @@ func TestWrong(t *testing.T) {
 		"--extcap-interface eth0 --extcap-dlts", "--extcap-interface flowdedup-eth9 --extcap-config", "--extcap-config",
 		"--capture --extcap-interface flowdedup-eth0", "--extcap-interfaces --nonsense", "--extcap-interfaces word",
 	} {
-		if out, live, err := answer(args); !errors.Is(err, ErrUsage) || out != "" || live != nil {
+		if out, live, err := answer(args); !errors.Is(err, errUsage) || out != "" || live != nil {
 			t.Errorf("%s: %q, %v, %v", args, out, live, err)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/xdp"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/monitor"
 )
 
 // Config says what a run does. The caller has checked everything in it.
@@ -76,6 +77,6 @@ type Config struct {
 
 	// Status gets the state of the run about once a second and at the end. While it is
 	// busy, statuses are skipped. It may be nil.
-	Status func(Status)
+	Status func(monitor.Status)
 	Log    *slog.Logger
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/flow"
 	measure "github.com/flowdedup/flowdedup/capture/inspect"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/monitor"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/verdict"
 	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/window"
@@ -33,28 +34,6 @@ type LearnConfig struct {
 	Hold func(window.Window) time.Duration
 	// Intact says whether Dedup.Choice.Intact fits an identity.
 	Intact func(flow.IdentityConfig) bool
-}
-
-// Learned says what a run found out.
-type Learned struct {
-	// Decided is when the last decision was made, "" before the first.
-	Decided   string `json:"decided"`
-	Decisions uint64 `json:"decisions"`
-	Verdict   string `json:"verdict"`
-	// Dedup says that copies are removed. Otherwise all packets are kept.
-	Dedup    bool     `json:"dedup"`
-	Identity string   `json:"identity"`
-	Window   string   `json:"window"`
-	Ignore   []string `json:"ignore"`
-	Across   bool     `json:"across"`
-	// Keep is Dedup.Choice.Flow in the words of the flag.
-	Keep string `json:"keep"`
-	// Advice are flags that would help and that are left to the user.
-	Advice []string `json:"advice"`
-	// Passed counts packets that were kept without being judged.
-	Passed uint64 `json:"passed"`
-	// Inspecting says that packets are being inspected.
-	Inspecting bool `json:"inspecting"`
 }
 
 // phase is how packets are judged, until there is another decision.
@@ -89,7 +68,7 @@ type learner struct {
 	// decided holds a decision that is ready to take effect.
 	decided chan *decision
 	last    choice
-	learned Learned
+	learned monitor.Learned
 	old     *phase // closed at the next decision, when no worker has it any more
 }
 
@@ -97,7 +76,7 @@ type learner struct {
 // nothing changes.
 type decision struct {
 	choice
-	learned  Learned
+	learned  monitor.Learned
 	detector *dedup.Detector
 	cfg      *dedup.Config
 	err      error
@@ -263,7 +242,7 @@ func (l *learner) close() error {
 }
 
 // state returns what was learned; nil without learning.
-func (l *learner) state() *Learned {
+func (l *learner) state() *monitor.Learned {
 	if l == nil {
 		return nil
 	}
@@ -272,9 +251,9 @@ func (l *learner) state() *Learned {
 }
 
 // learnedOf describes a decision of a run that keeps copies so.
-func learnedOf(r *measure.Report, of *dedup.Choice) Learned {
+func learnedOf(r *measure.Report, of *dedup.Choice) monitor.Learned {
 	c := &r.Recommendation
-	n := Learned{Verdict: verdict.Of(r), Dedup: c.Dedup, Ignore: []string{}, Advice: []string{}}
+	n := monitor.Learned{Verdict: verdict.Of(r), Dedup: c.Dedup, Ignore: []string{}, Advice: []string{}}
 	if !c.Dedup {
 		return n
 	}

@@ -13,41 +13,14 @@ import (
 	"github.com/flowdedup/flowdedup/capture/netio"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/capture/ring"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/monitor"
 )
-
-// Network counts what came from one input of a run whose inputs are merged, or come over a
-// network.
-type Network struct {
-	Name string `json:"-"`
-	// The peers of an address; nil for other inputs.
-	*netio.ReceiverStats
-	// The datagrams of a mirror target; nil for other inputs.
-	*Mirrored
-	// LatePackets counts those that came after later ones of other inputs.
-	LatePackets uint64 `json:"late_packets"`
-}
-
-// Mirrored counts datagrams to a mirror target.
-type Mirrored struct {
-	Malformed map[string]uint64 `json:"malformed"` // without a packet, by reason
-	Control   uint64            `json:"control"`   // that talk of the tunnel
-	Unwanted  uint64            `json:"unwanted"`  // with other identifiers
-	Points    int               `json:"points"`    // capture points so far
-}
-
-// AllMalformed returns how many datagrams have no packet.
-func (m *Mirrored) AllMalformed() (n uint64) {
-	for _, count := range m.Malformed {
-		n += count
-	}
-	return n
-}
 
 // networks is a capture that comes over a network, at least in part.
 type networks interface {
 	liveCapture
 	// Networks may be called by any goroutine, also after Close.
-	Networks() []Network
+	Networks() []monitor.Network
 }
 
 // arriving merges inputs of which at least one is an address.
@@ -87,10 +60,10 @@ func (m mirrored) Stats() (all []ring.Stats) {
 }
 
 // Networks returns the counts of each target.
-func (m mirrored) Networks() (all []Network) {
+func (m mirrored) Networks() (all []monitor.Network) {
 	for _, t := range m.Capture.Stats() {
-		all = append(all, Network{
-			Name: t.Sockets[0].Interface, Mirrored: &Mirrored{t.Malformed, t.Control, t.Unwanted, t.Points},
+		all = append(all, monitor.Network{
+			Name: t.Sockets[0].Interface, Mirrored: &monitor.Mirrored{Malformed: t.Malformed, Control: t.Control, Unwanted: t.Unwanted, Points: t.Points},
 		})
 	}
 	return all
@@ -185,7 +158,7 @@ func (a *arriving) Stats() (all []ring.Stats) {
 }
 
 // Networks returns the counts of each input.
-func (a *arriving) Networks() (all []Network) {
+func (a *arriving) Networks() (all []monitor.Network) {
 	counts := a.Counts()
 	for i := range a.inputs {
 		in := &a.inputs[i]
@@ -193,7 +166,7 @@ func (a *arriving) Networks() (all []Network) {
 			all = append(all, of.Networks()...)
 			continue
 		}
-		n := Network{Name: in.name, LatePackets: counts[i].Late}
+		n := monitor.Network{Name: in.name, LatePackets: counts[i].Late}
 		if in.receiver != nil {
 			peers := in.receiver.Stats()
 			n.ReceiverStats = &peers

@@ -20,6 +20,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/monitor"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
 )
@@ -38,7 +39,7 @@ type state struct {
 	mu     sync.Mutex // over what follows
 	busy   bool       // memory is reserved, or a file is written
 	next   time.Time  // when the next copy begins
-	status State
+	status monitor.State
 	failed error // of the last save
 }
 
@@ -138,7 +139,7 @@ func (r *runner) openState() error {
 	if err := out.Discard(); err != nil {
 		return fmt.Errorf("--state: %w: %w", sink.ErrOutput, err)
 	}
-	r.state = &state{run: r, status: State{Name: r.cfg.State}}
+	r.state = &state{run: r, status: monitor.State{Name: r.cfg.State}}
 	return nil
 }
 
@@ -335,7 +336,7 @@ func (s *state) end() error {
 }
 
 // show returns the state for a status, nil for no state.
-func (s *state) show() *State {
+func (s *state) show() *monitor.State {
 	if s == nil {
 		return nil
 	}

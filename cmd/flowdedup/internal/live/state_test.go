@@ -23,6 +23,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/split"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/method"
 	"github.com/flowdedup/flowdedup/engine/distinct/multikey"
 	"github.com/flowdedup/flowdedup/engine/secret"
 )
@@ -215,7 +216,7 @@ func TestSettings(t *testing.T) {
 	}{
 		{func(c *Config) { c.Filter.Expr = "tcp port 443" }, "it was saved with --filter none, and this run has tcp port 443"},
 		{func(c *Config) { c.Filter.Program = one }, "it was saved with --bpf-file none, and this run has " + programSum(one)},
-		{func(c *Config) { c.Dedup.Params = dedup.Params{"P": 2, "K": 3} }, "it was saved with --method none, and this run has  --param K=3,P=2"},
+		{func(c *Config) { c.Dedup.Params = method.Params{"P": 2, "K": 3} }, "it was saved with --method none, and this run has  --param K=3,P=2"},
 		{func(c *Config) { c.Dedup.Within = []string{"vlan", "interface"} }, "it was saved with --within none, and this run has vlan,interface"},
 		{func(c *Config) { c.Dedup.Only = []input.Condition{{Interface: "a"}, {Interface: "b"}} }, "it was saved with --only none, and this run has interface a, or interface b"},
 		{func(c *Config) { c.Ring.SnapLen = 96 }, "it was saved with --snaplen 0, and this run has 96"},

@@ -6,84 +6,13 @@ import (
 	"slices"
 	"time"
 
-	copies "github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/diffs"
 	"github.com/flowdedup/flowdedup/capture/points"
 	"github.com/flowdedup/flowdedup/capture/ring"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/monitor"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
-
-// Status describes a run at one moment. Counts are since the run began. Packets and bytes
-// are those that were processed; bytes are captured bytes.
-type Status struct {
-	Started, Now time.Time
-	// Stopping is true in the last status of a run.
-	Stopping bool
-
-	Rings                []ring.Stats // one for each ring
-	Networks             []Network    // one for each input, if one is on a network
-	PacketsIn, BytesIn   uint64
-	Duplicates           uint64
-	BytesOut             uint64  // of the packets kept
-	Unjudged, Protected  *uint64 // those of dedup.Summary
-	Undecidable          uint64
-	ChecksumOnly         uint64
-	WholePreferred       *uint64 // the same
-	ChecksumPreferred    *uint64
-	DuplicatesByProtocol map[string]uint64
-	Unopened             map[string]uint64 // that of dedup.Summary
-	Diffs                diffs.Counts      // of the duplicates sampled
-	Matrix               []points.Cell
-	Conversations        dedup.Conversations
-
-	Filter   Filter
-	Held     *copies.HoldStats // nil if no packet waits for better copies
-	Hub      *Hub              // nil without
-	Distinct []Distinct        // by key and family, in the order of the command line
-	Outputs  []sink.Output
-	Forward  *sink.Forward // nil without
-	State    *State        // nil without
-	Learned  *Learned      // nil without Config.Learn
-}
-
-// Filter describes the filter of duplicates.
-type Filter struct {
-	Window, Identity, Method string
-	MemoryBytes              int
-	Fill                     float64 // share of its cells that are taken, 0 to 1
-	PredictedFPR             float64
-	EvictedLive              uint64
-	SuggestedMemory          int // bytes; 0 where EvictedLive gives no reason for more
-}
-
-// Hub describes the hub as this site sees it.
-type Hub struct {
-	Copies, Unchecked uint64 // packets
-	Failing           string // why it does not answer, or ""
-	DelayP50          time.Duration
-	DelayP99          time.Duration
-}
-
-// Distinct is the count of one key and family.
-type Distinct struct {
-	Of, Family string
-	// The open landmark window, and its count.
-	WindowStart, WindowEnd time.Time
-	Window                 uint64
-	// The count over the Span before Now, with its bounds of 95 % confidence. Span is 0
-	// if no such count is kept.
-	Span               time.Duration
-	Sliding, Low, High uint64
-}
-
-// State describes the file that the run can be resumed from.
-type State struct {
-	Name   string
-	Saved  time.Time // zero before the first time
-	Bytes  int64
-	Failed string // why it could not be saved the last time, or ""
-}
 
 // Summary is the result of a run; its JSON form is part of the command line's contract.
 // Its seconds last from the start of the run, or of the first run of a resumed state, to
@@ -100,7 +29,7 @@ type Summary struct {
 	WithoutPorts uint64        `json:"without_ports,omitempty"`
 	Forward      *sink.Forward `json:"forward,omitempty"`
 	// Learned is what the run found out, nil if it did not try.
-	Learned *Learned `json:"learned,omitempty"`
+	Learned *monitor.Learned `json:"learned,omitempty"`
 }
 
 // Interface holds the kernel's counters of one interface.
@@ -113,11 +42,11 @@ type Interface struct {
 	Truncated         uint64 `json:"cut"`      // longer than the snap length or a block
 	Coalesced         uint64 `json:"merged"`   // several segments in one (GRO)
 	ChecksumOffloaded uint64 `json:"no_checksum"`
-	*Network                 // nil if no input is on a network
+	*monitor.Network         // nil if no input is on a network
 }
 
 // interfaces adds up the rings of each interface.
-func interfaces(rings []ring.Stats, networks []Network) []Interface {
+func interfaces(rings []ring.Stats, networks []monitor.Network) []Interface {
 	var all []Interface
 	for i := range rings {
 		s := &rings[i]
@@ -137,15 +66,15 @@ func interfaces(rings []ring.Stats, networks []Network) []Interface {
 }
 
 // ofName returns the counts of an input, nil if there are none.
-func ofName(all []Network, name string) *Network {
-	if i := slices.IndexFunc(all, func(n Network) bool { return n.Name == name }); i >= 0 {
+func ofName(all []monitor.Network, name string) *monitor.Network {
+	if i := slices.IndexFunc(all, func(n monitor.Network) bool { return n.Name == name }); i >= 0 {
 		return &all[i]
 	}
 	return nil
 }
 
 // networks returns the counts of inputs on networks.
-func (r *runner) networks() []Network {
+func (r *runner) networks() []monitor.Network {
 	if c, ok := r.capture.(networks); ok {
 		return c.Networks()
 	}
@@ -168,17 +97,17 @@ func (r *runner) summary() Summary {
 }
 
 // status returns the state of the run. It must not be called while a batch is processed.
-func (r *runner) status(now time.Time) Status {
+func (r *runner) status(now time.Time) monitor.Status {
 	sum := r.summary()
 	// A packet may be kept in the place of a longer one. Counters only grow.
 	r.bytesOut = max(r.bytesOut, sum.BytesOut)
-	s := Status{
+	s := monitor.Status{
 		Started: r.begin, Now: now, Rings: r.capture.Stats(), Networks: r.networks(),
 		PacketsIn: sum.PacketsIn, BytesIn: sum.BytesIn, Duplicates: sum.Duplicates, BytesOut: r.bytesOut,
 		Unopened: sum.Unopened, Unjudged: sum.Unjudged, Protected: sum.Protected, Undecidable: sum.Undecidable, ChecksumOnly: sum.ChecksumOnly,
 		WholePreferred: sum.WholePreferred, ChecksumPreferred: sum.ChecksumPreferred,
 		DuplicatesByProtocol: sum.DuplicatesByProtocol, Diffs: sum.Diffs, Matrix: sum.Matrix, Conversations: sum.Conversations,
-		Filter: Filter{
+		Filter: monitor.Filter{
 			Window: sum.Window, Identity: sum.Identity, Method: sum.Method, MemoryBytes: sum.MemoryBytes,
 			Fill: r.detector().Fill(), PredictedFPR: sum.PredictedFPR,
 			EvictedLive: sum.EvictedLive, SuggestedMemory: sum.SuggestedMemory,
@@ -186,7 +115,7 @@ func (r *runner) status(now time.Time) Status {
 		Held: sum.Held, Outputs: r.outputs.List(), Forward: sum.Forward, State: r.state.show(), Learned: sum.Learned,
 	}
 	if sum.HubDelay != nil {
-		s.Hub = &Hub{
+		s.Hub = &monitor.Hub{
 			Copies: *sum.HubCopies, Unchecked: *sum.Unchecked, Failing: r.cfg.Dedup.Hub.Failing(),
 			DelayP50: sum.HubDelay.P50, DelayP99: sum.HubDelay.P99,
 		}
@@ -198,12 +127,12 @@ func (r *runner) status(now time.Time) Status {
 }
 
 // currentCounts returns the counts of the open window and of the past span.
-func (r *runner) currentCounts(now time.Time) []Distinct {
-	var all []Distinct
+func (r *runner) currentCounts(now time.Time) []monitor.Distinct {
+	var all []monitor.Distinct
 	start, end, counts := r.counter.Current()
 	past := r.counter.Past(now.UnixNano())
 	for i := range counts {
-		d := Distinct{Of: counts[i].Key, Family: counts[i].Family, Window: counts[i].Distinct}
+		d := monitor.Distinct{Of: counts[i].Key, Family: counts[i].Family, Window: counts[i].Distinct}
 		if end > start {
 			d.WindowStart, d.WindowEnd = time.Unix(0, start).UTC(), time.Unix(0, end).UTC()
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture/ring"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/monitor"
 )
 
 const (
@@ -34,12 +35,12 @@ type ticker struct {
 	// undecidable says that packets that could not be judged were told of.
 	undecidable bool
 
-	status    chan Status   // holds one at the most
-	published chan struct{} // closed after the last one
+	status    chan monitor.Status // holds one at the most
+	published chan struct{}       // closed after the last one
 }
 
 func newTicker(r *runner) *ticker {
-	w := &ticker{run: r, now: time.Now(), last: map[ringName]ring.Stats{}, status: make(chan Status, 1), published: make(chan struct{})}
+	w := &ticker{run: r, now: time.Now(), last: map[ringName]ring.Stats{}, status: make(chan monitor.Status, 1), published: make(chan struct{})}
 	go w.publish()
 	return w
 }
@@ -81,7 +82,7 @@ func (w *ticker) tick(now time.Time) error {
 }
 
 // logUndecidable says once that packets could not be judged.
-func (w *ticker) logUndecidable(s *Status) {
+func (w *ticker) logUndecidable(s *monitor.Status) {
 	if s.Undecidable > 0 && !w.undecidable {
 		w.undecidable = true
 		w.run.log.Warn("packets were captured in too small a part to tell copies from other packets of their flow, and stay: "+

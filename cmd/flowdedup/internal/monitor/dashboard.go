@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture/diffs"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
@@ -88,7 +87,7 @@ func newDashboard(h *history) *dashboard {
 		b.Up = "up " + show.Duration(age(s.Started, s.Now))
 	}
 	b.Tables = append(b.Tables, ratesOf(h))
-	for _, of := range []func(*live.Status) table{filterOf, learnedOf, hubOf, ringsOf, outputsOf, distinctOf, diffsOf, matrixOf, conversationsOf} {
+	for _, of := range []func(*Status) table{filterOf, learnedOf, hubOf, ringsOf, outputsOf, distinctOf, diffsOf, matrixOf, conversationsOf} {
 		if p := of(s); len(p.Rows) > 0 {
 			b.Tables = append(b.Tables, p)
 		}
@@ -97,7 +96,7 @@ func newDashboard(h *history) *dashboard {
 }
 
 // interfaceNames names each interface once.
-func interfaceNames(s *live.Status) string {
+func interfaceNames(s *Status) string {
 	var names []string
 	for i := range s.Rings {
 		if name := show.Printable(s.Rings[i].Interface); !slices.Contains(names, name) {
@@ -160,7 +159,7 @@ func ratesOf(h *history) table {
 
 // filterOf returns the table of the filter. A filter that evicts live packets suggests a
 // size.
-func filterOf(s *live.Status) table {
+func filterOf(s *Status) table {
 	f := &s.Filter
 	if f.Method == "" {
 		return table{}
@@ -180,7 +179,7 @@ func filterOf(s *live.Status) table {
 }
 
 // hubOf returns the table of the hub.
-func hubOf(s *live.Status) table {
+func hubOf(s *Status) table {
 	h := s.Hub
 	if h == nil {
 		return table{}
@@ -197,7 +196,7 @@ func hubOf(s *live.Status) table {
 }
 
 // learnedOf returns what the run found out. Until then the row says that packets pass.
-func learnedOf(s *live.Status) table {
+func learnedOf(s *Status) table {
 	n := s.Learned
 	if n == nil {
 		return table{}
@@ -229,7 +228,7 @@ func inWindow(window string) string {
 
 // diffsOf returns how sampled duplicates differ from their originals, the most frequent
 // way first.
-func diffsOf(s *live.Status) table {
+func diffsOf(s *Status) table {
 	n := &s.Diffs
 	if n.Sampled == 0 {
 		return table{}
@@ -246,7 +245,7 @@ func diffsOf(s *live.Status) table {
 
 // conversationsOf returns how many conversations are kept in parts, if any are, and what
 // helps.
-func conversationsOf(s *live.Status) table {
+func conversationsOf(s *Status) table {
 	n := &s.Conversations
 	if n.Split == 0 {
 		return table{}
@@ -264,7 +263,7 @@ func conversationsOf(s *live.Status) table {
 }
 
 // matrixOf returns between which points the sampled duplicates were seen, and how late.
-func matrixOf(s *live.Status) table {
+func matrixOf(s *Status) table {
 	if len(s.Matrix) == 0 {
 		return table{}
 	}
@@ -299,7 +298,7 @@ func diffCounts(n *diffs.Counts) []diffCount {
 }
 
 // distinctOf returns a row per key, with the families side by side.
-func distinctOf(s *live.Status) table {
+func distinctOf(s *Status) table {
 	if len(s.Distinct) == 0 {
 		return table{}
 	}
@@ -326,7 +325,7 @@ func distinctOf(s *live.Status) table {
 }
 
 // setCounts fills the cells of one family in the row of a key.
-func setCounts(cells []cell, d *live.Distinct) {
+func setCounts(cells []cell, d *Distinct) {
 	switch d.Family {
 	case "ipv4":
 		cells[1] = countCell(d.Window)

@@ -10,12 +10,11 @@ import (
 	"github.com/dustin/go-humanize/english"
 
 	"github.com/flowdedup/flowdedup/capture/ring"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
 // ringsOf returns what each ring received and dropped.
-func ringsOf(s *live.Status) table {
+func ringsOf(s *Status) table {
 	p := table{
 		Columns: []show.Column{{Name: "capture", Left: true}, {Name: "received"}, {Name: "dropped"}, {Name: "freezes"}, {Name: "", Left: true}},
 		Least:   1,
@@ -32,7 +31,7 @@ func ringsOf(s *live.Status) table {
 }
 
 // ringNotes names what the host changed on packets, and outages, the current one first.
-func ringNotes(s *live.Status, r *ring.Stats) cell {
+func ringNotes(s *Status, r *ring.Stats) cell {
 	c := cell{Severity: faint, Text: show.Notes(append(networkNotes(s, r),
 		show.Note{Count: r.Outages, What: english.PluralWord(int(r.Outages), "outage", "")}, show.Note{Count: r.Coalesced, What: "merged by the host"},
 		show.Note{Count: r.Truncated, What: "cut"}, show.Note{Count: r.ChecksumOffloaded, What: "without checksum"})...)}
@@ -43,8 +42,8 @@ func ringNotes(s *live.Status, r *ring.Stats) cell {
 }
 
 // networkNotes says what is known of an input on a network besides, at its first ring.
-func networkNotes(s *live.Status, r *ring.Stats) (notes []show.Note) {
-	i := slices.IndexFunc(s.Networks, func(n live.Network) bool { return n.Name == r.Interface })
+func networkNotes(s *Status, r *ring.Stats) (notes []show.Note) {
+	i := slices.IndexFunc(s.Networks, func(n Network) bool { return n.Name == r.Interface })
 	if i < 0 || r.Ring > 0 {
 		return nil
 	}
@@ -59,7 +58,7 @@ func networkNotes(s *live.Status, r *ring.Stats) (notes []show.Note) {
 }
 
 // outputsOf returns where packets go, and the state file.
-func outputsOf(s *live.Status) table {
+func outputsOf(s *Status) table {
 	p := table{Columns: []show.Column{{Name: "output", Left: true}, {Name: "packets"}, {Name: "bytes"}, {Name: "", Left: true}}, Least: 1}
 	for i := range s.Outputs {
 		o := &s.Outputs[i]
@@ -95,7 +94,7 @@ func outputState(state cell, lost, failed string) cell {
 }
 
 // stateCell says how old the saved state is.
-func stateCell(f *live.State, s *live.Status) cell {
+func stateCell(f *State, s *Status) cell {
 	state := cell{Text: "state, not saved yet"}
 	if !f.Saved.IsZero() {
 		state.Text = "state, saved " + age(f.Saved, s.Now).String() + " ago"

@@ -8,7 +8,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/monitor"
 )
 
@@ -17,7 +16,7 @@ func ExampleView() {
 	view := monitor.NewView(os.Stdout, 10*time.Second, monitor.Lines)
 	start := time.Date(2026, 11, 21, 22, 0, 0, 0, time.UTC)
 	for second := range 11 {
-		view.Update(live.Status{
+		view.Update(monitor.Status{
 			Now:       start.Add(time.Duration(second) * time.Second),
 			PacketsIn: uint64(1000 * second), BytesIn: uint64(64_000 * second), Duplicates: uint64(250 * second),
 		})

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
 )
@@ -16,7 +15,7 @@ type rate struct{ packets, duplicates, bits, received, dropped float64 }
 
 // rateOf returns the rate between two statuses, and false where no time lies
 // between them.
-func rateOf(before, after *live.Status) (rate, bool) {
+func rateOf(before, after *Status) (rate, bool) {
 	seconds := after.Now.Sub(before.Now).Seconds()
 	if seconds <= 0 {
 		return rate{}, false
@@ -41,7 +40,7 @@ func increase(before, after uint64) float64 {
 }
 
 // atRings adds up the kernel's counters of all rings.
-func atRings(s *live.Status) (received, dropped uint64) {
+func atRings(s *Status) (received, dropped uint64) {
 	for i := range s.Rings {
 		received += s.Rings[i].Received
 		dropped += s.Rings[i].Dropped
@@ -54,12 +53,12 @@ const historyLength = 60
 
 // history is the last status and the rates before it, the latest last.
 type history struct {
-	last  *live.Status // nil before the first
+	last  *Status // nil before the first
 	rates []rate
 }
 
 // add takes the next status.
-func (h *history) add(s *live.Status) {
+func (h *history) add(s *Status) {
 	if h.last != nil {
 		if r, ok := rateOf(h.last, s); ok {
 			if len(h.rates) == historyLength {
@@ -102,7 +101,7 @@ type Loss struct {
 }
 
 // lossesOf lists all losses that can happen to a packet after its verdict.
-func lossesOf(s *live.Status) []Loss {
+func lossesOf(s *Status) []Loss {
 	var all []Loss
 	for i := range s.Outputs {
 		all = append(all, Loss{"output " + s.Outputs[i].Name, "packets lost", s.Outputs[i].Lost})

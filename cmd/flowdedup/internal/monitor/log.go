@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
@@ -88,7 +87,7 @@ func (h *lineHandler) WithGroup(name string) slog.Handler {
 type statusLog struct {
 	every  time.Duration
 	handle slog.Handler
-	last   *live.Status // the one of the previous line, or the first; nil before
+	last   *Status // the one of the previous line, or the first; nil before
 }
 
 func newStatusLog(every time.Duration, handle slog.Handler) *statusLog {
@@ -109,7 +108,7 @@ func (w writer) Write(p []byte) (int, error) {
 const tolerance = 500 * time.Millisecond
 
 // update takes the next status.
-func (l *statusLog) update(s *live.Status) {
+func (l *statusLog) update(s *Status) {
 	if l.last == nil {
 		l.last = s
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/netio"
 	"github.com/flowdedup/flowdedup/capture/ring"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
 )
@@ -25,16 +24,16 @@ const (
 )
 
 var trafficMetrics = []metric{
-	{StartName, StartHelp, gauge, nil, singleValue(func(s *live.Status) float64 { return web.UnixSeconds(s.Started) })},
-	{StatusName, StatusHelp, gauge, nil, singleValue(func(s *live.Status) float64 { return web.UnixSeconds(s.Now) })},
+	{StartName, StartHelp, gauge, nil, singleValue(func(s *Status) float64 { return web.UnixSeconds(s.Started) })},
+	{StatusName, StatusHelp, gauge, nil, singleValue(func(s *Status) float64 { return web.UnixSeconds(s.Now) })},
 	{"packets_total", "Packets judged.", counter, nil,
-		singleValue(func(s *live.Status) float64 { return float64(s.PacketsIn) })},
+		singleValue(func(s *Status) float64 { return float64(s.PacketsIn) })},
 	{"bytes_total", "Captured bytes of the packets judged.", counter, nil,
-		singleValue(func(s *live.Status) float64 { return float64(s.BytesIn) })},
+		singleValue(func(s *Status) float64 { return float64(s.BytesIn) })},
 	{"kept_bytes_total", "Captured bytes of the packets that are no duplicates.", counter, nil,
-		singleValue(func(s *live.Status) float64 { return float64(s.BytesOut) })},
+		singleValue(func(s *Status) float64 { return float64(s.BytesOut) })},
 	{"duplicates_total", "Duplicates found, by protocol.", counter, []string{"protocol"},
-		func(s *live.Status, give func(float64, ...string)) {
+		func(s *Status, give func(float64, ...string)) {
 			for protocol, n := range s.DuplicatesByProtocol {
 				give(float64(n), protocol)
 			}
@@ -45,51 +44,51 @@ var trafficMetrics = []metric{
 			}
 		}},
 	{"unopened_total", "Packets without IP that were not opened, by what they hold: an ethertype, a link type and the like.", counter, []string{"what"},
-		func(s *live.Status, give func(float64, ...string)) {
+		func(s *Status, give func(float64, ...string)) {
 			for what, n := range s.Unopened {
 				give(float64(n), what)
 			}
 		}},
 	{"unjudged_total", "Packets that --only leaves out, and that are kept.", counter, nil,
-		optionalValue(func(s *live.Status) *uint64 { return s.Unjudged })},
+		optionalValue(func(s *Status) *uint64 { return s.Unjudged })},
 	{"protected_total", "Duplicates that --protect keeps.", counter, nil,
-		optionalValue(func(s *live.Status) *uint64 { return s.Protected })},
+		optionalValue(func(s *Status) *uint64 { return s.Protected })},
 	{"undecidable_total", "Packets of which too little was captured to judge them, and that are kept.", counter, nil,
-		singleValue(func(s *live.Status) float64 { return float64(s.Undecidable) })},
+		singleValue(func(s *Status) float64 { return float64(s.Undecidable) })},
 	{"checksum_only_total", "Duplicates that are known by a checksum of 16 bits alone.", counter, nil,
-		singleValue(func(s *live.Status) float64 { return float64(s.ChecksumOnly) })},
+		singleValue(func(s *Status) float64 { return float64(s.ChecksumOnly) })},
 	{"whole_preferred_total", "Packets kept instead of an equal one that was captured in part.", counter, nil,
-		optionalValue(func(s *live.Status) *uint64 { return s.WholePreferred })},
+		optionalValue(func(s *Status) *uint64 { return s.WholePreferred })},
 	{"checksum_preferred_total", "Packets kept instead of an equal one with a wrong checksum.", counter, nil,
-		optionalValue(func(s *live.Status) *uint64 { return s.ChecksumPreferred })},
+		optionalValue(func(s *Status) *uint64 { return s.ChecksumPreferred })},
 	{"duplicates_sampled_total", "Duplicates compared with what they copy, chosen by digest.", counter, nil,
-		singleValue(func(s *live.Status) float64 { return float64(s.Diffs.Sampled) })},
+		singleValue(func(s *Status) float64 { return float64(s.Diffs.Sampled) })},
 	{"duplicate_reasons_sampled_total", "Sampled duplicates by how they differ from what they copy; one may differ in several ways.", counter, []string{"reason"},
-		func(s *live.Status, give func(float64, ...string)) {
+		func(s *Status, give func(float64, ...string)) {
 			for _, r := range diffCounts(&s.Diffs) {
 				give(float64(r.count), r.name)
 			}
 		}},
 	{"copies_between_points_sampled_total", "Sampled duplicates by the points where the packet was seen first and again; the first 64 pairs.", counter, []string{"first", "copy"},
-		func(s *live.Status, give func(float64, ...string)) {
+		func(s *Status, give func(float64, ...string)) {
 			for i := range s.Matrix {
 				give(float64(s.Matrix[i].Count), s.Matrix[i].First, s.Matrix[i].Copy)
 			}
 		}},
 	{"conversations_sampled_total", "Conversations sampled; one that goes on counts again every 16,777,216 packets.", counter, nil,
-		singleValue(func(s *live.Status) float64 { return float64(s.Conversations.Sampled) })},
+		singleValue(func(s *Status) float64 { return float64(s.Conversations.Sampled) })},
 	{"split_conversations_sampled_total", "Sampled conversations whose kept packets came from more than one VLAN, tunnel or interface.", counter, nil,
-		singleValue(func(s *live.Status) float64 { return float64(s.Conversations.Split) })},
+		singleValue(func(s *Status) float64 { return float64(s.Conversations.Split) })},
 }
 
 // learnedMetrics say what a run found out by itself.
 var learnedMetrics = []metric{
 	{"learn_decisions_total", "Decisions what to remove, after inspections.", counter, nil,
-		learnedValue(func(n *live.Learned) float64 { return float64(n.Decisions) })},
+		learnedValue(func(n *Learned) float64 { return float64(n.Decisions) })},
 	{"learn_passed_total", "Packets kept without being judged.", counter, nil,
-		learnedValue(func(n *live.Learned) float64 { return float64(n.Passed) })},
+		learnedValue(func(n *Learned) float64 { return float64(n.Passed) })},
 	{"learned_info", "What the last decision chose; 0 if it keeps all packets.", gauge, []string{"identity", "window", "ignore", "across", "keep"},
-		func(s *live.Status, give func(float64, ...string)) {
+		func(s *Status, give func(float64, ...string)) {
 			if n := s.Learned; n != nil && n.Decisions > 0 {
 				value := 0.0
 				if n.Dedup {
@@ -101,8 +100,8 @@ var learnedMetrics = []metric{
 }
 
 // learnedValue gives a value of runs that learn.
-func learnedValue(of func(*live.Learned) float64) func(*live.Status, func(float64, ...string)) {
-	return func(s *live.Status, give func(float64, ...string)) {
+func learnedValue(of func(*Learned) float64) func(*Status, func(float64, ...string)) {
+	return func(s *Status, give func(float64, ...string)) {
 		if s.Learned != nil {
 			give(of(s.Learned))
 		}
@@ -110,8 +109,8 @@ func learnedValue(of func(*live.Learned) float64) func(*live.Status, func(float6
 }
 
 // optionalValue gives a value unless it is nil.
-func optionalValue(of func(s *live.Status) *uint64) func(*live.Status, func(float64, ...string)) {
-	return func(s *live.Status, give func(float64, ...string)) {
+func optionalValue(of func(s *Status) *uint64) func(*Status, func(float64, ...string)) {
+	return func(s *Status, give func(float64, ...string)) {
 		if n := of(s); n != nil {
 			give(float64(*n))
 		}
@@ -121,8 +120,8 @@ func optionalValue(of func(s *live.Status) *uint64) func(*live.Status, func(floa
 var ringLabels = []string{"interface", "ring"}
 
 // eachRing gives a value per ring.
-func eachRing(of func(r *ring.Stats) uint64) func(*live.Status, func(float64, ...string)) {
-	return func(s *live.Status, give func(float64, ...string)) {
+func eachRing(of func(r *ring.Stats) uint64) func(*Status, func(float64, ...string)) {
+	return func(s *Status, give func(float64, ...string)) {
 		for i := range s.Rings {
 			r := &s.Rings[i]
 			give(float64(of(r)), r.Interface, strconv.Itoa(r.Ring))
@@ -161,8 +160,8 @@ var kernelMetrics = []metric{
 }
 
 // eachAddress gives a value per address that peers are at.
-func eachAddress(of func(n *netio.ReceiverStats) float64) func(*live.Status, func(float64, ...string)) {
-	return func(s *live.Status, give func(float64, ...string)) {
+func eachAddress(of func(n *netio.ReceiverStats) float64) func(*Status, func(float64, ...string)) {
+	return func(s *Status, give func(float64, ...string)) {
 		for i := range s.Networks {
 			if n := &s.Networks[i]; n.ReceiverStats != nil {
 				give(of(n.ReceiverStats), n.Name)
@@ -172,8 +171,8 @@ func eachAddress(of func(n *netio.ReceiverStats) float64) func(*live.Status, fun
 }
 
 // eachTarget gives a value per target of mirrored traffic.
-func eachTarget(of func(m *live.Mirrored) float64) func(*live.Status, func(float64, ...string)) {
-	return func(s *live.Status, give func(float64, ...string)) {
+func eachTarget(of func(m *Mirrored) float64) func(*Status, func(float64, ...string)) {
+	return func(s *Status, give func(float64, ...string)) {
 		for i := range s.Networks {
 			if n := &s.Networks[i]; n.Mirrored != nil {
 				give(of(n.Mirrored), n.Name)
@@ -194,13 +193,13 @@ var networkMetrics = []metric{
 	{"input_full", "1 while no further peer can be taken.", gauge, networkLabel,
 		eachAddress(func(n *netio.ReceiverStats) float64 { return failureGauge(n.Full) })},
 	{"input_late_packets_total", "Packets that came after later ones of other inputs.", counter, networkLabel,
-		func(s *live.Status, give func(float64, ...string)) {
+		func(s *Status, give func(float64, ...string)) {
 			for i := range s.Networks {
 				give(float64(s.Networks[i].LatePackets), s.Networks[i].Name)
 			}
 		}},
 	{"mirror_malformed_total", "Datagrams to a mirror target without a packet, by reason.", counter, []string{"input", "reason"},
-		func(s *live.Status, give func(float64, ...string)) {
+		func(s *Status, give func(float64, ...string)) {
 			for i := range s.Networks {
 				n := &s.Networks[i]
 				if n.Mirrored == nil {
@@ -212,45 +211,45 @@ var networkMetrics = []metric{
 			}
 		}},
 	{"mirror_control_total", "Datagrams to a mirror target that talk of the tunnel.", counter, networkLabel,
-		eachTarget(func(m *live.Mirrored) float64 { return float64(m.Control) })},
+		eachTarget(func(m *Mirrored) float64 { return float64(m.Control) })},
 	{"mirror_unwanted_total", "Packets with identifiers that the target does not list.", counter, networkLabel,
-		eachTarget(func(m *live.Mirrored) float64 { return float64(m.Unwanted) })},
+		eachTarget(func(m *Mirrored) float64 { return float64(m.Unwanted) })},
 	{"mirror_points", "Capture points (VNIs, sessions, senders) of a mirror target so far.", gauge, networkLabel,
-		eachTarget(func(m *live.Mirrored) float64 { return float64(m.Points) })},
+		eachTarget(func(m *Mirrored) float64 { return float64(m.Points) })},
 }
 
 var filterMetrics = []metric{
 	{"filter_info", "The filter of duplicates.", gauge, []string{"method", "identity", "window"},
-		func(s *live.Status, give func(float64, ...string)) {
+		func(s *Status, give func(float64, ...string)) {
 			give(1, s.Filter.Method, s.Filter.Identity, s.Filter.Window)
 		}},
 	{"filter_memory_bytes", "Memory of the filter.", gauge, nil,
-		singleValue(func(s *live.Status) float64 { return float64(s.Filter.MemoryBytes) })},
+		singleValue(func(s *Status) float64 { return float64(s.Filter.MemoryBytes) })},
 	{"filter_fill_ratio", "Share of the filter's cells that are taken.", gauge, nil,
-		singleValue(func(s *live.Status) float64 { return s.Filter.Fill })},
+		singleValue(func(s *Status) float64 { return s.Filter.Fill })},
 	{"filter_predicted_false_positive_ratio", "Predicted share of the packets that are wrongly taken for duplicates.", gauge, nil,
-		singleValue(func(s *live.Status) float64 { return s.Filter.PredictedFPR })},
+		singleValue(func(s *Status) float64 { return s.Filter.PredictedFPR })},
 	{"filter_evicted_live_total", "Packets forgotten before their window ended: their duplicates may have been missed.", counter, nil,
-		singleValue(func(s *live.Status) float64 { return float64(s.Filter.EvictedLive) })},
+		singleValue(func(s *Status) float64 { return float64(s.Filter.EvictedLive) })},
 	{"filter_suggested_memory_bytes", "Memory with which nothing would have been forgotten too early; 0 where nothing was.", gauge, nil,
-		singleValue(func(s *live.Status) float64 { return float64(s.Filter.SuggestedMemory) })},
+		singleValue(func(s *Status) float64 { return float64(s.Filter.SuggestedMemory) })},
 	{"held_bytes", "Packets that wait for better copies of them, in bytes.", gauge, nil,
 		whileHeld(func(h *dedup.HoldStats) float64 { return float64(h.Bytes) })},
 	{"held_early_total", "Packets that could not wait long enough for want of memory.", counter, nil,
 		whileHeld(func(h *dedup.HoldStats) float64 { return float64(h.Early) })},
 	{"hub_up", "1 while the hub answers.", gauge, nil,
-		atHub(func(h *live.Hub) float64 {
+		atHub(func(h *Hub) float64 {
 			if h.Failing != "" {
 				return 0
 			}
 			return 1
 		})},
 	{"hub_duplicate_packets_total", "Duplicates that other sites have sent, among all duplicates.", counter, nil,
-		atHub(func(h *live.Hub) float64 { return float64(h.Copies) })},
+		atHub(func(h *Hub) float64 { return float64(h.Copies) })},
 	{"hub_unchecked_packets_total", "Packets that stayed because the hub did not answer in time.", counter, nil,
-		atHub(func(h *live.Hub) float64 { return float64(h.Unchecked) })},
+		atHub(func(h *Hub) float64 { return float64(h.Unchecked) })},
 	{"hub_delay_seconds", "How long the hub's answers took at most, of so many in a hundred.", gauge, []string{"percentile"},
-		func(s *live.Status, give func(float64, ...string)) {
+		func(s *Status, give func(float64, ...string)) {
 			if s.Hub != nil {
 				give(s.Hub.DelayP50.Seconds(), "50")
 				give(s.Hub.DelayP99.Seconds(), "99")
@@ -259,8 +258,8 @@ var filterMetrics = []metric{
 }
 
 // atHub gives a value if there is a hub.
-func atHub(of func(h *live.Hub) float64) func(*live.Status, func(float64, ...string)) {
-	return func(s *live.Status, give func(float64, ...string)) {
+func atHub(of func(h *Hub) float64) func(*Status, func(float64, ...string)) {
+	return func(s *Status, give func(float64, ...string)) {
 		if s.Hub != nil {
 			give(of(s.Hub))
 		}
@@ -268,8 +267,8 @@ func atHub(of func(h *live.Hub) float64) func(*live.Status, func(float64, ...str
 }
 
 // whileHeld gives a value if packets wait for better copies.
-func whileHeld(of func(h *dedup.HoldStats) float64) func(*live.Status, func(float64, ...string)) {
-	return func(s *live.Status, give func(float64, ...string)) {
+func whileHeld(of func(h *dedup.HoldStats) float64) func(*Status, func(float64, ...string)) {
+	return func(s *Status, give func(float64, ...string)) {
 		if s.Held != nil {
 			give(of(s.Held))
 		}
@@ -277,8 +276,8 @@ func whileHeld(of func(h *dedup.HoldStats) float64) func(*live.Status, func(floa
 }
 
 // eachDistinct gives a value per count, or per count that slides.
-func eachDistinct(sliding bool, of func(d *live.Distinct) float64) func(*live.Status, func(float64, ...string)) {
-	return func(s *live.Status, give func(float64, ...string)) {
+func eachDistinct(sliding bool, of func(d *Distinct) float64) func(*Status, func(float64, ...string)) {
+	return func(s *Status, give func(float64, ...string)) {
 		for i := range s.Distinct {
 			d := &s.Distinct[i]
 			if !sliding || d.Span > 0 {
@@ -292,7 +291,7 @@ var distinctLabels = []string{"of", "family"}
 
 var distinctMetrics = []metric{
 	{"distinct", "Distinct keys in the window that is open, and in the span before now.", gauge, []string{"of", "family", "kind"},
-		func(s *live.Status, give func(float64, ...string)) {
+		func(s *Status, give func(float64, ...string)) {
 			for i := range s.Distinct {
 				d := &s.Distinct[i]
 				give(float64(d.Window), d.Of, d.Family, "window")
@@ -302,18 +301,18 @@ var distinctMetrics = []metric{
 			}
 		}},
 	{"distinct_window_start_timestamp_seconds", "When the open window began, in seconds since the epoch; 0 without windows.", gauge, distinctLabels,
-		eachDistinct(false, func(d *live.Distinct) float64 { return web.UnixSeconds(d.WindowStart) })},
+		eachDistinct(false, func(d *Distinct) float64 { return web.UnixSeconds(d.WindowStart) })},
 	{"distinct_sliding_span_seconds", "The span before now that sliding counts are of.", gauge, distinctLabels,
-		eachDistinct(true, func(d *live.Distinct) float64 { return d.Span.Seconds() })},
+		eachDistinct(true, func(d *Distinct) float64 { return d.Span.Seconds() })},
 	{"distinct_sliding_low", "Lower bound of the sliding count; the bounds hold it with 95 % confidence.", gauge, distinctLabels,
-		eachDistinct(true, func(d *live.Distinct) float64 { return float64(d.Low) })},
+		eachDistinct(true, func(d *Distinct) float64 { return float64(d.Low) })},
 	{"distinct_sliding_high", "Upper bound of the sliding count.", gauge, distinctLabels,
-		eachDistinct(true, func(d *live.Distinct) float64 { return float64(d.High) })},
+		eachDistinct(true, func(d *Distinct) float64 { return float64(d.High) })},
 }
 
 // eachOutput gives a value per output.
-func eachOutput(of func(o *sink.Output) float64) func(*live.Status, func(float64, ...string)) {
-	return func(s *live.Status, give func(float64, ...string)) {
+func eachOutput(of func(o *sink.Output) float64) func(*Status, func(float64, ...string)) {
+	return func(s *Status, give func(float64, ...string)) {
 		for i := range s.Outputs {
 			give(of(&s.Outputs[i]), s.Outputs[i].Name)
 		}
@@ -321,8 +320,8 @@ func eachOutput(of func(o *sink.Output) float64) func(*live.Status, func(float64
 }
 
 // forward gives a value of the interface that packets are sent to, if there is one.
-func forward(of func(f *sink.Forward) uint64) func(*live.Status, func(float64, ...string)) {
-	return func(s *live.Status, give func(float64, ...string)) {
+func forward(of func(f *sink.Forward) uint64) func(*Status, func(float64, ...string)) {
+	return func(s *Status, give func(float64, ...string)) {
 		if s.Forward != nil {
 			give(float64(of(s.Forward)), s.Forward.Interface)
 		}
@@ -330,8 +329,8 @@ func forward(of func(f *sink.Forward) uint64) func(*live.Status, func(float64, .
 }
 
 // state gives a value of the state file, if there is one.
-func state(of func(f *live.State) float64) func(*live.Status, func(float64, ...string)) {
-	return func(s *live.Status, give func(float64, ...string)) {
+func state(of func(f *State) float64) func(*Status, func(float64, ...string)) {
+	return func(s *Status, give func(float64, ...string)) {
 		if s.State != nil {
 			give(of(s.State))
 		}
@@ -359,7 +358,7 @@ var outputMetrics = []metric{
 	{"forward_sent_bytes_total", "Bytes of the packets forwarded.", counter, forwardLabel,
 		forward(func(f *sink.Forward) uint64 { return f.Bytes })},
 	{"forward_not_sent_total", "Packets that were not forwarded: captured in part, too long for the interface, refused by its queue, or lost while it was away.", counter, []string{"interface", "reason"},
-		func(s *live.Status, give func(float64, ...string)) {
+		func(s *Status, give func(float64, ...string)) {
 			if f := s.Forward; f != nil {
 				give(float64(f.Truncated), f.Interface, "cut")
 				give(float64(f.TooLong), f.Interface, "too_long")
@@ -373,15 +372,15 @@ var outputMetrics = []metric{
 	{"forward_retries_total", "How often packets had to wait for the queue to drain.", counter, forwardLabel,
 		forward(func(f *sink.Forward) uint64 { return f.Retries })},
 	{"forward_failed", "1 if nothing can be forwarded now.", gauge, forwardLabel,
-		func(s *live.Status, give func(float64, ...string)) {
+		func(s *Status, give func(float64, ...string)) {
 			if f := s.Forward; f != nil {
 				give(failureGauge(f.Failed), f.Interface)
 			}
 		}},
 	{"state_saved_timestamp_seconds", "When the state was saved the last time, in seconds since the epoch; 0 before.", gauge, nil,
-		state(func(f *live.State) float64 { return web.UnixSeconds(f.Saved) })},
+		state(func(f *State) float64 { return web.UnixSeconds(f.Saved) })},
 	{"state_bytes", "Size of the state that was saved.", gauge, nil,
-		state(func(f *live.State) float64 { return float64(f.Bytes) })},
+		state(func(f *State) float64 { return float64(f.Bytes) })},
 	{"state_failed", "1 if the state could not be saved the last time.", gauge, nil,
-		state(func(f *live.State) float64 { return failureGauge(f.Failed) })},
+		state(func(f *State) float64 { return failureGauge(f.Failed) })},
 }

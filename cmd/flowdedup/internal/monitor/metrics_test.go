@@ -21,7 +21,6 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/netio"
 	"github.com/flowdedup/flowdedup/capture/points"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
 )
@@ -52,7 +51,7 @@ func write[S any](t *testing.T, metrics []web.Metric[S], s S) []byte {
 func TestMetrics(t *testing.T) {
 	text := write(t, runMetrics(), wholeSample(3600))
 	golden(t, "metrics.txt", string(text))
-	for _, s := range []*live.Status{wholeSample(3600), hostile()} {
+	for _, s := range []*Status{wholeSample(3600), hostile()} {
 		text := write(t, runMetrics(), s)
 		problems, err := promlint.New(bytes.NewReader(text)).Lint()
 		if err != nil || len(problems) > 0 {
@@ -75,7 +74,7 @@ func TestMetrics(t *testing.T) {
 
 // TestMetricsOfNothing writes metrics of a status that lacks parts.
 func TestMetricsOfNothing(t *testing.T) {
-	for _, s := range []live.Status{{}, {Distinct: make([]live.Distinct, 1)}} {
+	for _, s := range []Status{{}, {Distinct: make([]Distinct, 1)}} {
 		parse(t, write(t, runMetrics(), &s))
 	}
 	if w := get(new(Server), "GET", "/metrics"); w.Code != http.StatusOK || strings.Contains(w.Body.String(), "flowdedup_packets") {
@@ -87,7 +86,7 @@ func TestMetricsOfNothing(t *testing.T) {
 // a counter that appears with its first value has no rate for it.
 func TestMetricsBeforeDuplicates(t *testing.T) {
 	s := new(Server)
-	s.Update(live.Status{})
+	s.Update(Status{})
 	text := get(s, "GET", "/metrics").Body.String()
 	for _, protocol := range commonProtocols {
 		if want := fmt.Sprintf("flowdedup_duplicates_total{protocol=%q} 0\n", protocol); !strings.Contains(text, want) {
@@ -124,15 +123,15 @@ func contrib(t *testing.T, name string) string {
 var metricName = regexp.MustCompile(`\b(flowdedup|process|go)_\w+`)
 
 // wholeSample is a sample of a run that does everything.
-func wholeSample(seconds int) *live.Status {
+func wholeSample(seconds int) *Status {
 	status := sample(seconds)
-	status.Networks = []live.Network{
+	status.Networks = []Network{
 		{Name: "tcp-listen://:57012", ReceiverStats: &netio.ReceiverStats{Peers: 2, Connected: 1, PeersDropped: 1}, LatePackets: 3},
-		{Name: "vxlan://", Mirrored: &live.Mirrored{Malformed: map[string]uint64{"header": 4}, Control: 5, Unwanted: 6, Points: 7}},
+		{Name: "vxlan://", Mirrored: &Mirrored{Malformed: map[string]uint64{"header": 4}, Control: 5, Unwanted: 6, Points: 7}},
 	}
 	status.Matrix = []points.Cell{{First: "eth1 VLAN 10", Copy: "eth1 VLAN 20", Count: 8}}
-	status.Learned = &live.Learned{Decisions: 1, Dedup: true, Identity: "l3", Window: "1ms", Keep: "first", Passed: 9}
-	status.Hub = &live.Hub{}
+	status.Learned = &Learned{Decisions: 1, Dedup: true, Identity: "l3", Window: "1ms", Keep: "first", Passed: 9}
+	status.Hub = &Hub{}
 	status.Unopened = map[string]uint64{"ethertype-88b5": 12, "linktype-290": 3}
 	whole, checksum := uint64(10), uint64(11)
 	status.WholePreferred, status.ChecksumPreferred = &whole, &checksum

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
@@ -39,7 +38,7 @@ func NewNotifier() (*Notifier, error) {
 }
 
 // Update reports the next status.
-func (n *Notifier) Update(s *live.Status) {
+func (n *Notifier) Update(s *Status) {
 	_, dropped := atRings(s)
 	n.Report(fmt.Sprintf("%s packets, %s duplicates, %s dropped", show.Count(s.PacketsIn), show.Count(s.Duplicates), show.Count(dropped)), s.Stopping)
 }

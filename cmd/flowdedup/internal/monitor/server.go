@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
 )
 
@@ -47,7 +46,7 @@ func (s *Server) content() web.Content {
 }
 
 // Update takes the next status. The caller must not change what it points to afterwards.
-func (s *Server) Update(status live.Status) {
+func (s *Server) Update(status Status) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.history.add(&status)
@@ -56,7 +55,7 @@ func (s *Server) Update(status live.Status) {
 }
 
 // last returns the last status, nil before the first.
-func (s *Server) last() *live.Status {
+func (s *Server) last() *Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.history.last
@@ -75,7 +74,7 @@ func (s *Server) health() web.Health {
 }
 
 // failures names the outputs that have failed, and the inputs that take nobody.
-func failures(s *live.Status) []string {
+func failures(s *Status) []string {
 	var out []string
 	for i := range s.Networks {
 		if n := &s.Networks[i]; n.ReceiverStats != nil && n.Full != "" {

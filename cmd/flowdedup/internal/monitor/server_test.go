@@ -18,7 +18,6 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/netio"
 	"github.com/flowdedup/flowdedup/capture/ring"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/web/webtest"
@@ -70,7 +69,7 @@ func TestHealth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := new(Server)
 		requireHealth(t, s, "no status yet")
-		well := live.Status{Outputs: []sink.Output{{Name: "a.pcap"}}, State: &live.State{Name: "b.state"}}
+		well := Status{Outputs: []sink.Output{{Name: "a.pcap"}}, State: &State{Name: "b.state"}}
 		s.Update(well)
 		requireHealth(t, s)
 		time.Sleep(web.MaxAge)
@@ -79,7 +78,7 @@ func TestHealth(t *testing.T) {
 		requireHealth(t, s, "no status for 11s")
 		ill := well
 		ill.Outputs = []sink.Output{{Name: "a.pcap", Failed: "disk full"}}
-		ill.State = &live.State{Name: "b.state", Failed: "read-only"}
+		ill.State = &State{Name: "b.state", Failed: "read-only"}
 		s.Update(ill)
 		requireHealth(t, s, "output a.pcap: disk full", "state b.state: read-only")
 		s.Update(well)
@@ -91,10 +90,10 @@ func TestHealth(t *testing.T) {
 func TestHealthFull(t *testing.T) {
 	full := netio.ReceiverStats{Full: "64 streams are read already"}
 	s := new(Server)
-	s.Update(live.Status{Networks: []live.Network{{Name: "eth1"}, {Name: "tcp-listen://:57012", ReceiverStats: &full}}})
+	s.Update(Status{Networks: []Network{{Name: "eth1"}, {Name: "tcp-listen://:57012", ReceiverStats: &full}}})
 	requireHealth(t, s, "input tcp-listen://:57012 takes nobody: 64 streams are read already")
 	full.Full = ""
-	s.Update(live.Status{Networks: []live.Network{{Name: "tcp-listen://:57012", ReceiverStats: &full}}})
+	s.Update(Status{Networks: []Network{{Name: "tcp-listen://:57012", ReceiverStats: &full}}})
 	requireHealth(t, s)
 }
 
@@ -114,7 +113,7 @@ func TestHealthLosses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := new(Server)
 		update := func(lost uint64, f ring.SenderStats) {
-			s.Update(live.Status{
+			s.Update(Status{
 				Outputs: []sink.Output{{Name: "a.pcap", Lost: lost}}, Forward: &sink.Forward{Interface: "out", SenderStats: f},
 			})
 		}
@@ -159,7 +158,7 @@ func requireHealth(t *testing.T, s *Server, reasons ...string) {
 func TestPage(t *testing.T) {
 	nasty := hostile()
 	nasty.Outputs[0].Name = "<script>alert(1)</script>"
-	for name, statuses := range map[string][]*live.Status{
+	for name, statuses := range map[string][]*Status{
 		"none": nil, "empty": {{}}, "full": {sample(1), sample(2), sample(3)}, "hostile": {sample(0), {}, nasty},
 	} {
 		s := new(Server)

@@ -18,8 +18,6 @@ import (
 	"github.com/flowdedup/flowdedup/capture/diffs"
 	"github.com/flowdedup/flowdedup/capture/ring"
 	"github.com/flowdedup/flowdedup/capture/split"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
@@ -38,7 +36,7 @@ func TestFrame(t *testing.T) {
 		{"80x24", past(), nil, 80, 23},
 		{"120x40", past(), said, 120, 39},
 		{"40x12", past(), said, 40, 11},
-		{"empty", &history{last: &live.Status{}}, nil, 80, 23},
+		{"empty", &history{last: &Status{}}, nil, 80, 23},
 		{"nothing", new(history), nil, 80, 23},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -67,7 +65,7 @@ func golden(t *testing.T, name, got string) {
 
 // hostile returns a status with numbers out of range, and with names that would take the
 // terminal over.
-func hostile() *live.Status {
+func hostile() *Status {
 	s := sample(1)
 	s.Rings[0].Interface = "\x1b[2J\x07\r\neth\xff"
 	s.Rings[2] = ring.Stats{Interface: "eth1", Down: true}
@@ -88,7 +86,7 @@ func TestFrameFits(t *testing.T) {
 		many.Rings = append(many.Rings, ring.Stats{Interface: fmt.Sprint("many", i), Ring: i})
 	}
 	for name, h := range map[string]*history{
-		"nothing": {}, "empty": {last: &live.Status{}}, "full": past(), "many": {last: many},
+		"nothing": {}, "empty": {last: &Status{}}, "full": past(), "many": {last: many},
 		"hostile": {last: hostile(), rates: []rate{{packets: math.MaxFloat64}, {}}},
 	} {
 		b := newDashboard(h)
@@ -154,14 +152,14 @@ var began = time.Date(2026, 11, 21, 19, 46, 0, 0, time.UTC)
 
 // sample returns a status with every part set, of a moment so many seconds after the
 // start.
-func sample(seconds int) *live.Status {
+func sample(seconds int) *Status {
 	now := began.Add(time.Duration(seconds) * time.Second)
 	// Packets come in waves, and copies in others.
 	wave := func(mean, period float64) uint64 {
 		return uint64(mean * (float64(seconds) - 0.45*period*math.Cos(float64(seconds)/period)))
 	}
 	packets, duplicates := wave(412_345, 9), wave(103_210, 5)
-	return &live.Status{
+	return &Status{
 		Started: began, Now: now,
 		Rings: []ring.Stats{
 			{Interface: "eth0", Ring: 0, Received: packets / 2, Delivered: packets / 2, Tagged: packets / 4},
@@ -171,10 +169,10 @@ func sample(seconds int) *live.Status {
 		PacketsIn: packets, BytesIn: 612 * packets, Duplicates: duplicates, BytesOut: 612 * (packets - duplicates),
 		DuplicatesByProtocol: map[string]uint64{"tcp": duplicates / 3, "udp": duplicates - duplicates/3},
 		Diffs:                diffs.Counts{Sampled: 12_345, VLAN: 7_531, TTL: 2_469, MAC: 9_876, Interface: 1_235, Other: 12, Exact: 321},
-		Conversations: dedup.Conversations{
+		Conversations: show.Conversations{
 			Counts: split.Counts{Sampled: 2_345, Split: 2_109, Tagged: 2_100}, Advice: []string{"--keep flow", "--strip vlan"},
 		},
-		Filter: live.Filter{Window: "1ms", Identity: "l3", Method: "timed", MemoryBytes: 8 << 20, Fill: 0.4821,
+		Filter: Filter{Window: "1ms", Identity: "l3", Method: "timed", MemoryBytes: 8 << 20, Fill: 0.4821,
 			PredictedFPR: 3.1e-12, EvictedLive: 42, SuggestedMemory: 16 << 20},
 		Distinct: distinctSample(now),
 		Outputs: []sink.Output{
@@ -182,16 +180,16 @@ func sample(seconds int) *live.Status {
 			{Name: "-", Packets: 77, Bytes: 6160, Lost: 1234, Failed: "write stdout: broken pipe"},
 		},
 		Forward: &sink.Forward{Interface: "veth9", SenderStats: ring.SenderStats{Sent: packets - duplicates, Bytes: 612 * (packets - duplicates), Refused: 12, TooLong: 3, Truncated: 1, Lost: 58, Retries: 99}},
-		State:   &live.State{Name: "/var/lib/flowdedup/eth0.state", Saved: now.Add(-12 * time.Second), Bytes: 8 << 20},
+		State:   &State{Name: "/var/lib/flowdedup/eth0.state", Saved: now.Add(-12 * time.Second), Bytes: 8 << 20},
 	}
 }
 
-func distinctSample(now time.Time) []live.Distinct {
-	var out []live.Distinct
+func distinctSample(now time.Time) []Distinct {
+	var out []Distinct
 	for i, of := range []string{"src", "dst", "flow"} {
 		all := uint64(13_625 * (i + 1) * (i + 1) * (i + 1))
 		for family, n := range families(all) {
-			out = append(out, live.Distinct{
+			out = append(out, Distinct{
 				Of: of, Family: family,
 				WindowStart: now.Truncate(time.Hour), WindowEnd: now.Truncate(time.Hour).Add(time.Hour), Window: n,
 				Span: time.Hour, Sliding: 2*n + 12, Low: 2*n - 25, High: 2*n + 49,

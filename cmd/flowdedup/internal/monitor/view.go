@@ -13,7 +13,6 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
@@ -55,7 +54,7 @@ func NewView(w io.Writer, every time.Duration, handler func(io.Writer) slog.Hand
 }
 
 // Update takes the next status. The caller must not change what it points to afterwards.
-func (v *View) Update(s live.Status) {
+func (v *View) Update(s Status) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.closed {

@@ -11,8 +11,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
 )
 
 // locked is a buffer that a view's goroutine may write to.
@@ -39,7 +37,7 @@ func TestPlainLines(t *testing.T) {
 	var out locked
 	v := NewView(&out, 10*time.Second, Lines)
 	for second := range 24 {
-		s := live.Status{
+		s := Status{
 			Now:       began.Add(time.Duration(second)*time.Second + time.Duration(second%3)*time.Millisecond),
 			PacketsIn: uint64(second * second), BytesIn: uint64(1000 * second), Duplicates: uint64(second * second / 4),
 			Stopping: second == 23,
@@ -88,7 +86,7 @@ func TestViewNeverWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	for second := range 3 * maxQueuedLines {
-		v.Update(live.Status{Now: began.Add(time.Duration(second) * time.Second)})
+		v.Update(Status{Now: began.Add(time.Duration(second) * time.Second)})
 		if _, err := fmt.Fprintln(v, "a line of others"); err != nil {
 			t.Fatal(err)
 		}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/method"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/sizing"
@@ -53,13 +53,13 @@ func (c *Config) dedup(from *sizing.Candidate) []string {
 			words = append(words, "--param", params(from).String())
 		}
 		return append(words, c.bounds(from, c.FPR != 0)...)
-	case dedup.MethodCoarse, dedup.MethodFine:
+	case method.Coarse, method.Fine:
 		words = append(words, "--method", from.Method.Name)
 		return append(words, c.bounds(from, false)...)
 	case "exact":
 		return append(words, "--method", "exact")
 	}
-	if from.Method.Name != dedup.MethodTimers && from.Method.Name != dedup.MethodPartitioned && !stream.IsMethod(from.Method.Name) {
+	if from.Method.Name != method.Timers && from.Method.Name != method.Partitioned && !stream.IsMethod(from.Method.Name) {
 		return nil
 	}
 	words = append(words, "--method", from.Method.Name, "--param", params(from).String())
@@ -68,10 +68,10 @@ func (c *Config) dedup(from *sizing.Candidate) []string {
 
 // params returns the parameters of a candidate that --param takes. The others follow from
 // the memory.
-func params(from *sizing.Candidate) dedup.Params {
-	all := dedup.Params{}
+func params(from *sizing.Candidate) method.Params {
+	all := method.Params{}
 	for _, p := range from.Parameters {
-		if name := strings.ReplaceAll(p.Name, " ", "-"); dedup.HasParam(from.Method.Name, name) {
+		if name := strings.ReplaceAll(p.Name, " ", "-"); method.HasParam(from.Method.Name, name) {
 			all[name] = float64(p.Value)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/diffs"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/monitor"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
@@ -241,7 +242,7 @@ func LiveText(w io.Writer, s *live.Summary, written bool) error {
 }
 
 // learned says what a run found out.
-func learned(n *live.Learned) string {
+func learned(n *monitor.Learned) string {
 	if n.Decisions == 0 {
 		return "nothing yet"
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli
+package extcap
 
 import (
 	"context"
@@ -13,21 +13,23 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 )
 
-// NewExtcap returns the command for what concerns Wireshark.
-func NewExtcap(e *Env) *cobra.Command {
+// Command returns the command for what concerns Wireshark.
+func Command(e *cli.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "extcap",
 		Short: "Show interfaces without duplicates in Wireshark",
-		Args:  UnknownCommand,
+		Args:  cli.UnknownCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	c.AddCommand(newExtcapInstall(e))
+	c.AddCommand(newInstall(e))
 	return c
 }
 
-func newExtcapInstall(e *Env) *cobra.Command {
+func newInstall(e *cli.Env) *cobra.Command {
 	var folder string
 	c := &cobra.Command{
 		Use:   "install",
@@ -37,18 +39,18 @@ func newExtcapInstall(e *Env) *cobra.Command {
 asked for it. A link that leads to another flowdedup is replaced.`,
 		Example: `  flowdedup extcap install
   flowdedup extcap install --folder ~/.config/wireshark/extcap`,
-		Args: TakesNoArguments,
+		Args: cli.TakesNoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if folder == "" {
-				if folder, err = extcapFolder(cmd.Context()); err != nil {
+				if folder, err = userFolder(cmd.Context()); err != nil {
 					return err
 				}
 			}
-			link, err := linkExtcap(folder)
+			path, err := link(folder)
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(e.Stdout, "%s: Wireshark shows interfaces without duplicates from its next start on\n", link)
+			_, err = fmt.Fprintf(e.Stdout, "%s: Wireshark shows interfaces without duplicates from its next start on\n", path)
 			return err
 		},
 	}
@@ -59,8 +61,8 @@ asked for it. A link that leads to another flowdedup is replaced.`,
 // errNoTshark is the error where nobody can say which folder it is.
 var errNoTshark = errors.New("no tshark here to ask for Wireshark's folder of extcap programs: give --folder; the menu Help, About Wireshark, Folders shows it")
 
-// extcapFolder asks tshark for the user's folder of extcap programs.
-func extcapFolder(ctx context.Context) (string, error) {
+// userFolder asks tshark for the user's folder of extcap programs.
+func userFolder(ctx context.Context) (string, error) {
 	tshark := "tshark"
 	if runtime.GOOS == "darwin" {
 		if _, err := exec.LookPath(tshark); err != nil {
@@ -74,12 +76,12 @@ func extcapFolder(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("tshark -G folders: %w", err)
 	}
-	return personalExtcap(string(out))
+	return personal(string(out))
 }
 
-// personalExtcap finds the user's folder of extcap programs among those that tshark names. Up
+// personal finds the user's folder of extcap programs among those that tshark names. Up
 // to version 4.0 it is below the folder of settings, and has no line of its own.
-func personalExtcap(folders string) (string, error) {
+func personal(folders string) (string, error) {
 	named := map[string]string{}
 	for line := range strings.Lines(folders) {
 		name, folder, _ := strings.Cut(line, ":")
@@ -94,9 +96,9 @@ func personalExtcap(folders string) (string, error) {
 	return "", fmt.Errorf("tshark -G folders names no folder of the user: %w", errors.ErrUnsupported)
 }
 
-// linkExtcap links this program into a folder, which it makes, and returns the path of the
+// link links this program into a folder, which it makes, and returns the path of the
 // link. It replaces links, but no files.
-func linkExtcap(folder string) (string, error) {
+func link(folder string) (string, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return "", err
@@ -104,14 +106,14 @@ func linkExtcap(folder string) (string, error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return "", err
 	}
-	link := filepath.Join(folder, "flowdedup-extcap")
-	if info, err := os.Lstat(link); err == nil {
+	at := filepath.Join(folder, "flowdedup-extcap")
+	if info, err := os.Lstat(at); err == nil {
 		if info.Mode()&os.ModeSymlink == 0 {
-			return "", fmt.Errorf("%s is a file: %w", link, os.ErrExist)
+			return "", fmt.Errorf("%s is a file: %w", at, os.ErrExist)
 		}
-		if err := os.Remove(link); err != nil {
+		if err := os.Remove(at); err != nil {
 			return "", err
 		}
 	}
-	return link, os.Symlink(program, link)
+	return at, os.Symlink(program, at)
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli_test
+package extcap_test
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
@@ -28,7 +29,9 @@ func TestWireshark(t *testing.T) {
 	if testing.Short() {
 		t.Skip("tshark takes seconds to list interfaces")
 	}
-	lab(t)
+	if err := lab.Enter(); err != nil {
+		t.Skip(err)
+	}
 	for _, tool := range []string{"tshark", "unshare", "ping", "tcpdump"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skip("needs " + tool)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli_test
+package extcap_test
 
 import (
 	"os"
@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 // TestExtcapInstall links the program into folders that tshark names as its versions do.
@@ -35,8 +36,8 @@ func TestExtcapInstall(t *testing.T) {
 			}
 			t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 			for range 2 { // the second time replaces the link
-				out, errs, code := run("extcap", "install")
-				if code != exitDone || errs != "" || !strings.Contains(out, want) {
+				out, errs, code := clitest.Run("extcap", "install")
+				if code != cli.ExitDone || errs != "" || !strings.Contains(out, want) {
 					t.Errorf("exit code %d, %q: %s", code, errs, out)
 				}
 				if to, err := os.Readlink(filepath.Join(want, "flowdedup-extcap")); err != nil || to != program {
@@ -47,14 +48,14 @@ func TestExtcapInstall(t *testing.T) {
 	}
 	empty := t.TempDir()
 	t.Setenv("PATH", empty)
-	if _, errs, code := run("extcap", "install"); code != exitFailed || !strings.Contains(errs, "--folder") || strings.Count(errs, "\n") != 1 {
+	if _, errs, code := clitest.Run("extcap", "install"); code != cli.ExitFailed || !strings.Contains(errs, "--folder") || strings.Count(errs, "\n") != 1 {
 		t.Errorf("without tshark: exit code %d, %q", code, errs)
 	}
 	file := filepath.Join(empty, "flowdedup-extcap")
 	if err := os.WriteFile(file, []byte("of somebody else"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, errs, code := run("extcap", "install", "--folder", empty); code != exitFailed || !strings.Contains(errs, "is a file") {
+	if _, errs, code := clitest.Run("extcap", "install", "--folder", empty); code != cli.ExitFailed || !strings.Contains(errs, "is a file") {
 		t.Errorf("over a file: exit code %d, %q", code, errs)
 	}
 }
@@ -66,19 +67,20 @@ func TestExtcapFound(t *testing.T) {
 	}
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("XDG_CONFIG_HOME", "")
-	folder, err := cli.ExtcapFolder(t.Context())
-	if err != nil || !strings.HasPrefix(folder, os.Getenv("HOME")) {
-		t.Fatalf("%q, %v", folder, err)
+	said, errs, code := clitest.Run("extcap", "install")
+	program, _, _ := strings.Cut(said, ": ")
+	if code != cli.ExitDone || !strings.HasPrefix(program, os.Getenv("HOME")) {
+		t.Fatalf("exit code %d, %q: %s", code, said, errs)
 	}
-	if err := os.MkdirAll(folder, 0o755); err != nil {
+	if err := os.Remove(program); err != nil { // a script stands for the link to this test
 		t.Fatal(err)
 	}
 	script := "#!/bin/sh\ncase \"$*\" in *--extcap-interfaces*) echo 'interface {value=flowdedup-x}{display=x without duplicates}' ;; esac\n"
-	if err := os.WriteFile(filepath.Join(folder, "flowdedup-extcap"), []byte(script), 0o755); err != nil {
+	if err := os.WriteFile(program, []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	out, err := exec.Command("tshark", "-D").Output()
 	if err != nil || !strings.Contains(string(out), "x without duplicates") {
-		t.Errorf("%v: tshark does not look into %s: %s", err, folder, out)
+		t.Errorf("%v: tshark does not find %s: %s", err, program, out)
 	}
 }

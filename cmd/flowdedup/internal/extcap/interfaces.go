@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli
+package extcap
 
 import (
 	"context"
@@ -10,27 +10,27 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/bpf"
 	"github.com/flowdedup/flowdedup/capture/ring"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/extcap"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 )
 
-// answerWireshark answers what Wireshark asks a program of its folder extcap. To capture,
-// it returns the command line that does, else nil.
-func answerWireshark(ctx context.Context, e *Env, args []string) ([]string, error) {
-	check := func(in extcap.Interface, expression string) error {
+// Translate answers what Wireshark asks a program of its folder extcap. To capture, it
+// returns the command line that does, else nil.
+func Translate(ctx context.Context, e *cli.Env, args []string) ([]string, error) {
+	check := func(in offer, expression string) error {
 		filter := bpf.Filter{Expr: expression}
-		_, err := filter.For(ctx, in.Link, ring.MaxSnapLen, in.Name)
+		_, err := filter.For(ctx, in.link, ring.MaxSnapLen, in.name)
 		return err
 	}
-	live, err := extcap.Answer(args, capturable(), e.Stdout, check)
-	if errors.Is(err, extcap.ErrUsage) {
-		err = &usageError{err}
+	live, err := reply(args, capturable(), e.Stdout, check)
+	if errors.Is(err, errUsage) {
+		err = cli.Usage(err)
 	}
 	return live, err
 }
 
 // capturable returns the interfaces that live can capture from: none where the system is
 // not Linux.
-func capturable() (all []extcap.Interface) {
+func capturable() (all []offer) {
 	names := []string{ring.Any}
 	interfaces, err := net.Interfaces()
 	if err != nil {
@@ -45,7 +45,7 @@ func capturable() (all []extcap.Interface) {
 			link = capture.LinkLinuxSLL2
 		}
 		if err == nil {
-			all = append(all, extcap.Interface{Name: name, Link: link})
+			all = append(all, offer{name: name, link: link})
 		}
 	}
 	return all

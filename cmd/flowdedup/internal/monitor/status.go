@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package monitor
+
+import (
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture/dedup"
+	"github.com/flowdedup/flowdedup/capture/diffs"
+	"github.com/flowdedup/flowdedup/capture/netio"
+	"github.com/flowdedup/flowdedup/capture/points"
+	"github.com/flowdedup/flowdedup/capture/ring"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
+)
+
+// Status describes a run at one moment. Counts are since the run began. Packets and bytes
+// are those that were processed; bytes are captured bytes.
+type Status struct {
+	Started, Now time.Time
+	// Stopping is true in the last status of a run.
+	Stopping bool
+
+	Rings                []ring.Stats // one for each ring
+	Networks             []Network    // one for each input, if one is on a network
+	PacketsIn, BytesIn   uint64
+	Duplicates           uint64
+	BytesOut             uint64  // of the packets kept
+	Unjudged, Protected  *uint64 // those of dedup.Summary
+	Undecidable          uint64
+	ChecksumOnly         uint64
+	WholePreferred       *uint64 // the same
+	ChecksumPreferred    *uint64
+	DuplicatesByProtocol map[string]uint64
+	Unopened             map[string]uint64 // that of dedup.Summary
+	Diffs                diffs.Counts      // of the duplicates sampled
+	Matrix               []points.Cell
+	Conversations        show.Conversations
+
+	Filter   Filter
+	Held     *dedup.HoldStats // nil if no packet waits for better copies
+	Hub      *Hub             // nil without
+	Distinct []Distinct       // by key and family, in the order of the command line
+	Outputs  []sink.Output
+	Forward  *sink.Forward // nil without
+	State    *State        // nil without
+	Learned  *Learned      // nil without Config.Learn
+}
+
+// Filter describes the filter of duplicates.
+type Filter struct {
+	Window, Identity, Method string
+	MemoryBytes              int
+	Fill                     float64 // share of its cells that are taken, 0 to 1
+	PredictedFPR             float64
+	EvictedLive              uint64
+	SuggestedMemory          int // bytes; 0 where EvictedLive gives no reason for more
+}
+
+// Hub describes the hub as this site sees it.
+type Hub struct {
+	Copies, Unchecked uint64 // packets
+	Failing           string // why it does not answer, or ""
+	DelayP50          time.Duration
+	DelayP99          time.Duration
+}
+
+// Distinct is the count of one key and family.
+type Distinct struct {
+	Of, Family string
+	// The open landmark window, and its count.
+	WindowStart, WindowEnd time.Time
+	Window                 uint64
+	// The count over the Span before Now, with its bounds of 95 % confidence. Span is 0
+	// if no such count is kept.
+	Span               time.Duration
+	Sliding, Low, High uint64
+}
+
+// State describes the file that the run can be resumed from.
+type State struct {
+	Name   string
+	Saved  time.Time // zero before the first time
+	Bytes  int64
+	Failed string // why it could not be saved the last time, or ""
+}
+
+// Network counts what came from one input of a run whose inputs are merged, or come over a
+// network.
+type Network struct {
+	Name string `json:"-"`
+	// The peers of an address; nil for other inputs.
+	*netio.ReceiverStats
+	// The datagrams of a mirror target; nil for other inputs.
+	*Mirrored
+	// LatePackets counts those that came after later ones of other inputs.
+	LatePackets uint64 `json:"late_packets"`
+}
+
+// Mirrored counts datagrams to a mirror target.
+type Mirrored struct {
+	Malformed map[string]uint64 `json:"malformed"` // without a packet, by reason
+	Control   uint64            `json:"control"`   // that talk of the tunnel
+	Unwanted  uint64            `json:"unwanted"`  // with other identifiers
+	Points    int               `json:"points"`    // capture points so far
+}
+
+// AllMalformed returns how many datagrams have no packet.
+func (m *Mirrored) AllMalformed() (n uint64) {
+	for _, count := range m.Malformed {
+		n += count
+	}
+	return n
+}
+
+// Learned says what a run found out.
+type Learned struct {
+	// Decided is when the last decision was made, "" before the first.
+	Decided   string `json:"decided"`
+	Decisions uint64 `json:"decisions"`
+	Verdict   string `json:"verdict"`
+	// Dedup says that copies are removed. Otherwise all packets are kept.
+	Dedup    bool     `json:"dedup"`
+	Identity string   `json:"identity"`
+	Window   string   `json:"window"`
+	Ignore   []string `json:"ignore"`
+	Across   bool     `json:"across"`
+	// Keep is Dedup.Choice.Flow in the words of the flag.
+	Keep string `json:"keep"`
+	// Advice are flags that would help and that are left to the user.
+	Advice []string `json:"advice"`
+	// Passed counts packets that were kept without being judged.
+	Passed uint64 `json:"passed"`
+	// Inspecting says that packets are being inspected.
+	Inspecting bool `json:"inspecting"`
+}

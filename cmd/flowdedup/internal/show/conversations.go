@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package show
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/flowdedup/flowdedup/capture/split"
+)
+
+// Conversations says how many conversations of a sample were kept in parts.
+type Conversations struct {
+	split.Counts
+	Inner bool // tunnels were opened
+	// Advice are the flags that would keep conversations whole; empty if none were kept in
+	// parts, or no flag is left.
+	Advice []string
+}
+
+// Tags names the headers by which conversations are told apart.
+func (n *Conversations) Tags() string {
+	if n.Inner {
+		return "VLAN or tunnel"
+	}
+	return "VLAN"
+}
+
+// String says how many conversations were kept in parts, and what helps. It is empty for
+// none.
+func (n *Conversations) String() string {
+	if n.Split == 0 {
+		return ""
+	}
+	points := "interface"
+	if n.Tagged > 0 {
+		points = strings.Replace(n.Tags(), " or ", ", ", 1) + " or interface"
+	}
+	text := fmt.Sprintf("%s of %s sampled conversations were kept from more than one %s", Count(n.Split), Count(n.Sampled), points)
+	if len(n.Advice) > 0 {
+		text += ": use " + strings.Join(n.Advice, " or ")
+	}
+	return text
+}
