@@ -4,6 +4,7 @@ package cli_test
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -106,7 +107,8 @@ func TestLiveLearn(t *testing.T) {
 		// Which of two stays is up to where the packets of a conversation are taken from.
 		copied := p.texts[1] != ""
 		if kept == 0 || copied && kept == 1 && p.fate == stay {
-			t.Fatalf("%d are left of packet %d", kept, i)
+			t.Fatalf("%d are left of packet %d in their place, others %d and %d packets later (-1: nowhere)\n%s", kept, i,
+				slices.Index(got, p.texts[0]), slices.Index(got, p.texts[1]), r.stderr.String())
 		}
 		if kept == 2 && p.fate == goes {
 			late++
