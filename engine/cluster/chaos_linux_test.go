@@ -47,7 +47,7 @@ func TestChaos(t *testing.T) {
 	sent := make(chan struct{})
 	go func() {
 		defer close(sent)
-		c.send(0, packets, chaosRate)
+		c.send(packets, chaosRate)
 	}()
 	faults := []struct {
 		name string

@@ -53,8 +53,9 @@ func (r *learnRun) send(n int, copied bool, copies fate) {
 	sendBytes(r.t, "right", frames...)
 }
 
-// learn sends packets for as long as a run inspects them, and returns what it has learned.
-func (r *learnRun) learn(copied bool) (line string) {
+// learn sends packets until a run has learned what they are. A busy machine may not let it see
+// enough of them in one inspection: it has others.
+func (r *learnRun) learn(copied bool, verdict string) {
 	r.t.Helper()
 	for timeout := time.After(patience); ; {
 		r.send(20, copied, mayGo)
@@ -63,12 +64,12 @@ func (r *learnRun) learn(copied bool) (line string) {
 			if !ok {
 				r.t.Fatalf("it ends before it has learned\n%s", r.stderr.String())
 			}
-			if strings.Contains(line, " learned ") {
-				return line
+			if strings.Contains(line, " learned ") && strings.Contains(line, verdict) {
+				return
 			}
-		case <-time.After(10 * time.Millisecond): // the next packets
+		case <-time.After(50 * time.Millisecond): // each burst takes a block of the ring
 		case <-timeout:
-			r.t.Fatal("it does not learn")
+			r.t.Fatal("it does not learn of ", verdict)
 		}
 	}
 }
@@ -81,16 +82,14 @@ func TestLiveLearn(t *testing.T) {
 	pair(t, "left", "right")
 	kept := filepath.Join(t.TempDir(), "kept.pcapng")
 	const n, span = 200, "1s"
-	r := &learnRun{liveRun: startLive(t, "-i", "left", "-w", kept, "--json", "--learn", span, "--learn-every", "2s")}
+	r := &learnRun{liveRun: startLive(t, "-i", "left", "-w", kept, "--json", "--learn", span, "--learn-every", "2s", "--ring-size", "64MiB")}
 	for i, verdict := range []string{"nearly every packet twice", "no copies", "nearly every packet twice"} {
 		found, copies := true, goes
 		if i == 1 {
 			found, copies = false, stay
 		}
 		r.event("inspecting packets")
-		if line := r.learn(found); !strings.Contains(line, verdict) {
-			t.Errorf("no %q in %s", verdict, line)
-		}
+		r.learn(found, verdict)
 		r.send(n, true, copies)
 	}
 	s := r.finish()
@@ -117,7 +116,7 @@ func TestLiveLearn(t *testing.T) {
 	if len(got) > 0 || s.PacketsIn != r.frames || s.Duplicates != r.frames-left {
 		t.Fatalf("%d packets are out of order, %d of %d left: %+v", len(got), left, r.frames, s)
 	}
-	if s.Learned.Decisions != 3 || s.Learned.Passed == 0 || !s.Learned.Dedup || s.Learned.Identity != "l3" {
+	if s.Learned.Decisions < 3 || s.Learned.Passed == 0 || !s.Learned.Dedup || s.Learned.Identity != "l3" {
 		t.Errorf("%+v", s)
 	}
 	if len(s.Matrix) != 1 || s.Matrix[0].First != "left VLAN 10" || s.Matrix[0].Copy != "left VLAN 20" || s.Matrix[0].Count != s.Reasons["sampled"] {
