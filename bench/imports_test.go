@@ -94,7 +94,7 @@ var layers = map[string][]string{
 	"cmd/flowdedup/internal/clitest": {"cmd", "capture", "bench/lab/wait"},
 	"bench/lab/wait":                 {},
 	"bench":                          {"capture", "engine", "layout", "asm", "bench"},
-	"bench/chart":                    {},
+	"bench/papers/chart":             {},
 	"bench/workload":                 {"bench"},
 	"bench/lab":                      {"bench/lab/wait"},
 	"bench/zipf":                     {},
@@ -114,7 +114,9 @@ var filters = []string{
 
 // TestImports keeps packages apart that must not know each other.
 func TestImports(t *testing.T) {
-	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, module+"...").Output()
+	list := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, module+"...")
+	list.Env = withPapers(t)
+	out, err := list.Output()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ package bench
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"go/ast"
 	"go/importer"
 	"go/parser"
@@ -14,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -47,10 +49,35 @@ type loadedModule struct {
 	used       map[string]bool       // by the name that nameOf gives
 }
 
+// goVersion is the line of a go.mod that says which version of Go it needs.
+var goVersion = regexp.MustCompile(`(?m)^go .*$`)
+
+// withPapers returns the environment of a command of go to which bench/papers, a module of its
+// own, belongs to this one.
+func withPapers(t *testing.T) []string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "go.work")
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mod, err := os.ReadFile("../go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := fmt.Sprintf("%s\n\nuse (\n\t%q\n\t%q\n)\n", goVersion.Find(mod), root, filepath.Join(root, "bench", "papers"))
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return append(os.Environ(), "GOWORK="+name)
+}
+
 // loadModule reads the packages of the module as others import them.
 func loadModule(t *testing.T) *loadedModule {
 	t.Helper()
-	out, err := exec.Command("go", "list", "-export", "-deps", "-json=Dir,ImportPath,Export,GoFiles,XTestGoFiles,Standard,DepOnly", module+"...").Output()
+	list := exec.Command("go", "list", "-export", "-deps", "-json=Dir,ImportPath,Export,GoFiles,XTestGoFiles,Standard,DepOnly", module+"...")
+	list.Env = withPapers(t)
+	out, err := list.Output()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,6 +21,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 )
 
 // patience is how long a command may take on a busy machine. What takes longer hangs.
@@ -70,10 +72,9 @@ func (r *runner) makeCgroup(t *testing.T) {
 		}
 		// The kernel lets the folder go when the last process is gone.
 		t.Cleanup(func() {
-			for os.Remove(dir) != nil && t.Context().Err() == nil {
-				time.Sleep(time.Millisecond)
+			if !wait.For(func() bool { return os.Remove(dir) == nil }) {
+				t.Error(dir, " stays")
 			}
-			_ = os.Remove(dir)
 		})
 		if os.WriteFile(filepath.Join(dir, c.file), []byte(strconv.Itoa(limit)), 0) == nil {
 			r.cgroup, r.how = dir, "in a cgroup of "+c.how

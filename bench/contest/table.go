@@ -34,7 +34,7 @@ conversations two-sided  %d, of %d
 // section returns the contest's part of the page in Markdown.
 func (c *contest) section() string {
 	var p strings.Builder
-	fmt.Fprintf(&p, "%s\nMade by `make bench-contest`%s. Counts are exact, and the same on any machine. "+
+	fmt.Fprintf(&p, "%s\nMade by `make bench SUITE=contest`%s. Counts are exact, and the same on any machine. "+
 		"A cell has the packets that a program lost, and the copies that it left. Programs with fewer of both together come first. "+
 		"[README.md](README.md#contest) says how the captures are made, and how to send a result for another program or device.\n\n", sectionHeading, c.origin())
 	p.WriteString(c.summary())

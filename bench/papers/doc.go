@@ -3,15 +3,18 @@
 // Command papers reproduces the tables and figures of the papers that flowdedup's filters
 // come from. It prints each number beside the printed one:
 //
-//	go run ./bench/papers                           all, scaled to minutes
-//	go run ./bench/papers -list                     what there is
-//	go run ./bench/papers -only p1.table4,p3        some
-//	go run ./bench/papers -only p1.table4 -full     the printed sizes: hours
+//	go -C bench/papers run .                           all, scaled to minutes
+//	go -C bench/papers run . -list                     what there is
+//	go -C bench/papers run . -only p1.table4,p3        some
+//	go -C bench/papers run . -only p1.table4 -full     the printed sizes: hours
 //
 // The papers are p0 (Deng, Rafiei, 2006: stable Bloom filters), p1 (Bera et al., 2012:
 // biased sampling), p2 (Metwally et al., 2005: click streams), p3 (Géraud et al., 2019:
 // quotient hash tables) and p4 (Koloniari et al., 2011: distributed filters). rivals are
 // later filters and flowdedup's own at equal memory.
+//
+// It is a module of its own, as its charts need a library that nothing else does: package chart
+// draws them, and those of bench/peers and hubmodel.
 //
 // The text.md of a paper's package has what its tables say and what is printed, which the
 // code fills in. RESULTS.md holds a scaled run, RESULTS-full.md runs at the printed sizes.

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/flowdedup/flowdedup/bench/chart"
+	"github.com/flowdedup/flowdedup/bench/papers/chart"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/stream"
 )
@@ -168,7 +168,7 @@ func TestExperiments(t *testing.T) {
 }
 
 // slow are the papers and tables that take more than a second or two of a processor, or
-// measure time. `make papers-check` makes them too.
+// measure time. `make papers SUITE=check` makes them too.
 var slow = []string{
 	"p0.table2", "p0.figure1", "p0.figure4", "p0.cells", "p1.table1", "p1.table2", "p1.table3", "p1.table4", "p1.table5", "p1.table6",
 	"p1.table7", "p1.table8", "p1.table9", "p2.figure6", "p2.figure7", "p2.text",

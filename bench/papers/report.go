@@ -164,7 +164,7 @@ func (r *report) markdown(charts, earlier string) string {
 			}
 		}
 	}
-	text := fmt.Sprintf("# The papers' tables and figures, reproduced at %s\n\n    go run ./bench/papers %s\n\n", size, r.command()) +
+	text := fmt.Sprintf("# The papers' tables and figures, reproduced at %s\n\n    go -C bench/papers run . %s\n\n", size, r.command()) +
 		"Numbers are \"printed → ours (relative difference)\", or ours alone. Code is the commit that made a table.\n\n" +
 		overview.String() + "\n" + body.String()
 	return strings.TrimRight(text, "\n") + "\n"
@@ -209,7 +209,7 @@ func kept(text string) (rows, sections map[string]string) {
 }
 
 // madeFrom are the folders whose code makes the tables.
-var madeFrom = []string{":/asm", ":/layout", ":/engine", ":/bench/chart", ":/bench/zipf", ":/bench/papers", ":/go.mod",
+var madeFrom = []string{":/asm", ":/layout", ":/engine", ":/bench/zipf", ":/bench/papers", ":/go.mod",
 	":(top,exclude)bench/papers/*.md", ":(top,exclude)bench/papers/charts"}
 
 // commit names the latest commit that changed the code which makes the tables.

@@ -2,12 +2,16 @@ module github.com/flowdedup/flowdedup/bench/peers
 
 go 1.26.0
 
-replace github.com/flowdedup/flowdedup => ../..
+replace (
+	github.com/flowdedup/flowdedup => ../..
+	github.com/flowdedup/flowdedup/bench/papers => ../papers
+)
 
 require (
 	github.com/RoaringBitmap/roaring/v2 v2.30.0
 	github.com/bits-and-blooms/bloom/v3 v3.7.1
 	github.com/flowdedup/flowdedup v0.0.0-00010101000000-000000000000
+	github.com/flowdedup/flowdedup/bench/papers v0.0.0-00010101000000-000000000000
 	github.com/gopacket/gopacket v1.6.0
 	github.com/seiflotfy/cuckoofilter v0.0.0-20240715131351-a2f2c23f1771
 	github.com/tylertreat/BoomFilters v0.0.0-20251001182300-5b3723cc64ae

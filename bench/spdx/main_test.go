@@ -96,6 +96,6 @@ func TestHere(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(changed) > 0 {
-		t.Errorf("%d files lack the line of the licence (make spdx writes it): %q ...", len(changed), changed[0])
+		t.Errorf("%d files lack the line of the licence (go run ./bench/spdx writes it): %q ...", len(changed), changed[0])
 	}
 }

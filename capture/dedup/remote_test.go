@@ -66,9 +66,9 @@ func (a *atHub) Send(subject, reply string, msg []byte) error {
 	if h.rng.IntN(1000) < h.lossy {
 		return nil
 	}
-	wait := time.Duration(h.rng.Int64N(int64(h.delay)))
-	h.posts.Go(func() {
-		time.Sleep(wait)
+	h.posts.Add(1)
+	time.AfterFunc(time.Duration(h.rng.Int64N(int64(h.delay))), func() {
+		defer h.posts.Done()
 		a.client.Receive(reply, r.Append(nil), false)
 	})
 	return nil

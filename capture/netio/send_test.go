@@ -5,13 +5,13 @@ package netio
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
@@ -162,18 +162,28 @@ func TestSendPace(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	peer := make(chan chan got, 1)
+	peer, may := make(chan chan got, 1), make(chan struct{})
 	go func() {
 		conn, err := l.Accept()
 		if err != nil {
 			return
 		}
-		peer <- receive(&slowly{conn})
+		peer <- receive(&heldBack{conn, may})
 	}()
 	s, err := OpenSender(context.Background(), address(t, "tcp://"+l.Addr().String()), SenderConfig{Warn: w.warn})
 	if err != nil {
 		t.Fatal(err)
 	}
+	go func() {
+		defer close(may)
+		if !wait.For(func() bool {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			return s.full()
+		}) {
+			t.Error("the sender never waits")
+		}
+	}()
 	b := packets(100, 10_000)
 	for range 30 { // more than may wait
 		if err := s.Write(b, nil); err != nil {
@@ -192,12 +202,15 @@ func TestSendPace(t *testing.T) {
 	}
 }
 
-// slowly reads with pauses.
-type slowly struct{ net.Conn }
+// heldBack is a connection that is read once it may be.
+type heldBack struct {
+	net.Conn
+	may chan struct{}
+}
 
-func (s *slowly) Read(p []byte) (int, error) {
-	time.Sleep(time.Millisecond)
-	return s.Conn.Read(p)
+func (h *heldBack) Read(p []byte) (int, error) {
+	<-h.may
+	return h.Conn.Read(p)
 }
 
 // TestSendWaits waits for the first peer, where packets can wait.
@@ -206,14 +219,17 @@ func TestSendWaits(t *testing.T) {
 	at := "127.0.0.1:" + lab.FreePort(t)
 	peer := make(chan got, 1)
 	go func() {
-		for {
-			if conn, err := net.Dial("tcp", at); err == nil {
-				peer <- <-receive(conn)
-				conn.Close()
-				return
-			}
-			time.Sleep(time.Millisecond)
+		var conn net.Conn
+		if !wait.For(func() (ok bool) {
+			var err error
+			conn, err = net.Dial("tcp", at)
+			return err == nil
+		}) {
+			peer <- got{err: errors.New("nobody listens")}
+			return
 		}
+		peer <- <-receive(conn)
+		conn.Close()
 	}()
 	s, err := OpenSender(context.Background(), address(t, "tcp-listen://"+at), SenderConfig{})
 	if err != nil {

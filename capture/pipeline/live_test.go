@@ -7,7 +7,6 @@ import (
 	"io"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
 )
@@ -60,7 +59,7 @@ func (f *follower) Prepare(b *capture.Batch) {
 	case "apply":
 		f.from.behind.Store(true)
 	case "":
-		time.Sleep(20 * time.Microsecond) // time enough for others to read, if they did
+		yield(50) // others read, if they do
 	}
 }
 

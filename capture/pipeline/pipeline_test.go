@@ -8,12 +8,12 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/capture"
@@ -87,8 +87,7 @@ func (r *record) add(t *testing.T, n, prepared int) error {
 
 func (r *recorder) Prepare(b *capture.Batch) {
 	r.prepared = int(b.Frames[0].CapLen)
-	// Long enough for others to overtake.
-	time.Sleep(time.Duration(rand.IntN(200)) * time.Microsecond)
+	yield(rand.IntN(50)) // others overtake
 }
 
 func (r *recorder) Apply(b *capture.Batch) error {
@@ -97,9 +96,16 @@ func (r *recorder) Apply(b *capture.Batch) error {
 
 func (r *recorder) Write(b *capture.Batch) error {
 	if rand.IntN(50) == 0 {
-		time.Sleep(time.Millisecond) // as when nobody reads a pipe
+		yield(1000) // as when nobody reads a pipe
 	}
 	return r.written.add(r.t, int(b.Frames[0].CapLen), r.prepared)
+}
+
+// yield lets other goroutines run so many times.
+func yield(times int) {
+	for range times {
+		runtime.Gosched()
+	}
 }
 
 // TestRun takes batches through any number of workers, to the stream's end or an

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"testing"
-	"time"
 )
 
 // captures names the environment variable that makes the test binary capture from an
@@ -24,7 +23,7 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	os.Stdout.WriteString("open\n")
-	time.Sleep(time.Hour)
+	_, _ = io.Copy(io.Discard, os.Stdin) // until it is killed
 }
 
 // TestKill checks that a killed process leaves nothing on the interface.
@@ -34,6 +33,9 @@ func TestKill(t *testing.T) {
 	c.Env = append(os.Environ(), captures+"=right")
 	out, err := c.StdoutPipe()
 	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Start(); err != nil {

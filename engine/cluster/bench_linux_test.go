@@ -17,6 +17,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	benchlab "github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/engine/remote"
 	"github.com/flowdedup/flowdedup/engine/remote/natslink"
 )
@@ -102,10 +103,8 @@ func startHub(b *testing.B, slices int, by []string) (pid int, tokens []remote.T
 		_ = hub.Process.Signal(syscall.SIGTERM) // it may have ended
 		_ = hub.Wait()                          // its exit code says that it got a signal
 	})
-	for begin := time.Now(); !strings.Contains(text.String(), "sensors connect"); time.Sleep(10 * time.Millisecond) {
-		if time.Since(begin) > time.Minute {
-			b.Fatal("the hub does not start: ", text.String())
-		}
+	if !wait.For(func() bool { return strings.Contains(text.String(), "sensors connect") }) {
+		b.Fatal("the hub does not start: ", text.String())
 	}
 	for _, site := range []string{"a", "b"} {
 		line, err := exec.Command(program, "join-token", site, "--state", state).Output()

@@ -36,7 +36,7 @@ const (
 func TestChaos(t *testing.T) {
 	d, err := time.ParseDuration(os.Getenv("FLOWDEDUP_CHAOS"))
 	if err != nil {
-		t.Skip("set FLOWDEDUP_CHAOS to a duration, or run make chaos-hub")
+		t.Skip("set FLOWDEDUP_CHAOS to a duration, or run make test SUITE=chaos")
 	}
 	c := &chaos{lab: newLab(t, "--window", wide), rng: rand.New(rand.NewPCG(18, 1))}
 	for _, s := range sites {
@@ -47,7 +47,7 @@ func TestChaos(t *testing.T) {
 	sent := make(chan struct{})
 	go func() {
 		defer close(sent)
-		c.send(0, packets, chaosRate)
+		c.send(packets, chaosRate)
 	}()
 	faults := []struct {
 		name string

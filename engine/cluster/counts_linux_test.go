@@ -54,11 +54,11 @@ func TestCounts(t *testing.T) {
 	for _, site := range []string{"a", "b", "c"} {
 		running = append(running, l.count(site, ports[site], folders[site], site))
 	}
-	l.spread(0, 1500, 1000, 300)
+	l.spread(1500, 1000, 300)
 	running[1].stop()
 	all, running = append(all, running[1]), slices.Delete(running, 1, 2)
 	running = append(running, l.count("b", ports["b"], folders["b"], "b2"), l.count("d", ports["d"], folders["d"], "d"))
-	l.spread(1500, 3000, 1000, 300)
+	l.spread(1500, 1000, 300)
 	for _, c := range running {
 		c.stop()
 	}

@@ -8,9 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	benchlab "github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/engine/remote"
 )
 
@@ -22,37 +21,26 @@ const patient = "--verdict-wait=20s"
 
 // TestSensorsAndHub runs a hub and four sensors beside one routed path. Each packet must be
 // in the output of one sensor, and the hub's matrix must be the truth. A sensor does not
-// wait for a hub that a busy machine does not run: it lets packets pass unchecked. Then
-// fewer come in a second.
+// wait for a hub that a busy machine does not run: it lets packets pass unchecked. The matrix
+// is that of packets which were all checked.
 func TestSensorsAndHub(t *testing.T) {
-	const fastest, slowest = 2000, 60
-	for rate := fastest; ; rate /= 3 {
-		unchecked := 0
-		t.Run(fmt.Sprint(rate, " packets a second"), func(t *testing.T) { unchecked = sensorsAndHub(t, rate) })
-		if unchecked == 0 || t.Failed() {
-			return
-		}
-		if rate < slowest {
-			t.Fatalf("%d packets stay unchecked at %d a second", unchecked, rate)
-		}
-	}
-}
-
-// sensorsAndHub is one try. It returns how many packets were not checked: of each of these,
-// copies may stay.
-func sensorsAndHub(t *testing.T, rate int) (unchecked int) {
 	l := newLab(t, "--window", wide)
 	for _, s := range sites {
 		l.sensor(s.name, patient)
 	}
-	packets := 2 * rate
-	l.send(0, packets, rate)
-	benchlab.Settle()
-	keptAt := make([]string, packets)
-	kept, again := map[string]int{}, 0
+	var before, after map[[2]string]uint64
+	var checked round
+	wait.Until(t, "packets that the hub checks", func() (ok bool) {
+		before = l.matrix()
+		checked, ok = l.round(4000, 2000)
+		after = l.matrix()
+		return ok
+	})
+	keptAt := make([]string, l.sent)
+	kept, again, unchecked := map[string]uint64{}, 0, 0
 	for _, s := range sites {
 		sum, numbers := l.stopSensor(s.name)
-		if sum.PacketsIn != packets || sum.HubCopies != packets-sum.PacketsOut {
+		if sum.PacketsIn != l.sent || sum.HubCopies != l.sent-sum.PacketsOut {
 			t.Errorf("site %s: %+v", s.name, sum)
 		}
 		unchecked += sum.Unchecked
@@ -61,22 +49,33 @@ func sensorsAndHub(t *testing.T, rate int) (unchecked int) {
 				again++
 			}
 			keptAt[n] = s.name
-			kept[s.name]++
+			if checked.from <= n && n < checked.to {
+				kept[s.name]++
+			}
 		}
 	}
 	if n := slices.Index(keptAt, ""); n >= 0 {
 		t.Fatalf("packet %d is lost", n)
 	}
-	t.Logf("kept at %v, %d unchecked", kept, unchecked)
+	t.Logf("kept at %v, %d unchecked before", kept, unchecked)
 	if again > unchecked {
 		t.Errorf("%d packets are kept again, %d were unchecked", again, unchecked)
 	}
-	for _, p := range l.status().Matrix {
-		if want := uint64(kept[p.First]); unchecked == 0 && (p.First == p.Copy || p.Copies != want) {
-			t.Errorf("%d copies at %s of packets of %s, want %d", p.Copies, p.Copy, p.First, want)
+	for pair := range after {
+		if n := after[pair] - before[pair]; pair[0] == pair[1] || n != kept[pair[0]] {
+			t.Errorf("%d copies at %s of packets of %s, want %d", n, pair[1], pair[0], kept[pair[0]])
 		}
 	}
-	return unchecked
+}
+
+// matrix returns how many packets of a site were copies at another: first and copy.
+func (l *lab) matrix() map[[2]string]uint64 {
+	l.t.Helper()
+	all := map[[2]string]uint64{}
+	for _, p := range l.status().Matrix {
+		all[[2]string{p.First, p.Copy}] = p.Copies
+	}
+	return all
 }
 
 // TestThreeHubs shares the slices between three hubs. Each packet is kept once. When one hub
@@ -98,48 +97,39 @@ func TestThreeHubs(t *testing.T) {
 	for _, s := range sites {
 		l.sensor(s.name, "--verdict-wait=1s")
 	}
-	l.send(0, 3000, 1000)
-	time.Sleep(1500 * time.Millisecond)
+	before := l.checked()
 	others[0].kill()
-	l.send(3000, 8000, 1000)
+	l.send(5000, 1000)
 	l.shared(2)
-	l.send(8000, 11000, 1000) // each slice is found again
-	time.Sleep(2 * time.Second)
-	l.send(11000, 13000, 1000)
-	time.Sleep(1500 * time.Millisecond)
-	counts, unchecked := l.counts(13000, "a", "b", "c", "d")
-	once(t, counts, 0, 3000)
-	once(t, counts, 11000, 13000)
+	after := l.checked() // each slice is found again
+	counts, unchecked := l.counts("a", "b", "c", "d")
+	once(t, counts, before, after)
 	t.Log(unchecked, "unchecked")
 }
 
 // shared waits until so many hubs have a share of the slices, and no slice is left.
 func (l *lab) shared(hubs int) {
 	l.t.Helper()
-	for range 60 {
+	wait.Until(l.t, fmt.Sprint(hubs, " hubs with slices"), func() bool {
 		st, having := l.status(), 0
 		for _, h := range st.Hubs {
 			if h.Slices > 0 {
 				having++
 			}
 		}
-		if having == hubs && len(st.Unowned) == 0 {
-			return
-		}
-		time.Sleep(500 * time.Millisecond)
-	}
-	l.t.Fatalf("never %d hubs with slices: %+v", hubs, l.status().Hubs)
+		return having == hubs && len(st.Unowned) == 0
+	})
 }
 
 // counts counts in how many outputs each packet is.
-func (l *lab) counts(packets int, sites ...string) (counts []int, unchecked int) {
+func (l *lab) counts(sites ...string) (counts []int, unchecked int) {
 	l.t.Helper()
-	counts = make([]int, packets)
+	counts = make([]int, l.sent)
 	for _, site := range sites {
 		sum, numbers := l.stopSensor(site)
 		unchecked += sum.Unchecked
-		if sum.PacketsIn != packets {
-			l.t.Errorf("site %s saw %d packets of %d", site, sum.PacketsIn, packets)
+		if sum.PacketsIn != l.sent {
+			l.t.Errorf("site %s saw %d packets of %d", site, sum.PacketsIn, l.sent)
 		}
 		for _, n := range numbers {
 			counts[n]++
@@ -158,15 +148,17 @@ func (l *lab) counts(packets int, sites ...string) (counts []int, unchecked int)
 	return counts, unchecked
 }
 
-// once wants packets of a range in one output each.
-func once(t *testing.T, counts []int, from, to int) {
+// once wants the packets of rounds in one output each.
+func once(t *testing.T, counts []int, rounds ...round) {
 	t.Helper()
-	more := 0
-	for _, c := range counts[from:to] {
-		more += c - 1
-	}
-	if more != 0 {
-		t.Errorf("of packets %d to %d, %d are kept too often", from, to, more)
+	for _, r := range rounds {
+		more := 0
+		for _, c := range counts[r.from:r.to] {
+			more += c - 1
+		}
+		if more != 0 {
+			t.Errorf("of packets %d to %d, %d are kept too often", r.from, r.to, more)
+		}
 	}
 }
 
@@ -180,19 +172,13 @@ func TestHubKilled(t *testing.T) {
 	for _, site := range []string{"a", "d"} {
 		l.sensor(site, "--verdict-wait=1s")
 	}
-	l.send(0, 2000, 1000)
-	time.Sleep(1500 * time.Millisecond)
+	before := l.checked()
 	l.hub.kill()
-	l.send(2000, 4000, 1000)
+	l.send(2000, 1000)
 	l.startHub()
-	time.Sleep(2 * time.Second) // they connect again
-	l.send(4000, 7000, 1000)    // each slice finds it out
-	time.Sleep(2 * time.Second)
-	l.send(7000, 9000, 1000)
-	time.Sleep(500 * time.Millisecond)
-	counts, unchecked := l.counts(9000, "a", "d")
-	once(t, counts, 0, 2000)
-	once(t, counts, 7000, 9000)
+	after := l.checked() // they have connected again, and each slice is found again
+	counts, unchecked := l.counts("a", "d")
+	once(t, counts, before, after)
 	if unchecked < 2*1900 {
 		t.Errorf("%d packets unchecked, though the hub was away for 2000", unchecked)
 	}
@@ -209,21 +195,22 @@ func TestSensorKilled(t *testing.T) {
 	for _, site := range []string{"a", "b", "d"} {
 		l.sensor(site, patient)
 	}
-	l.send(0, 2000, 1000)
+	l.send(2000, 1000)
+	l.judged()
 	l.sensors["a"].kill()
-	l.send(2000, 4000, 1000)
-	time.Sleep(500 * time.Millisecond)
-	counts := make([]int, 4000)
+	delete(l.sensors, "a")
+	after, _ := l.round(2000, 1000)
+	counts := make([]int, l.sent)
 	for _, site := range []string{"b", "d"} {
 		_, numbers := l.stopSensor(site)
 		for _, n := range numbers {
 			counts[n]++
 		}
 	}
-	once(t, counts, 2000, 4000)
-	for n, c := range counts[2000:] {
+	once(t, counts, after)
+	for n, c := range counts[after.from:] {
 		if c == 0 {
-			t.Fatalf("packet %d is lost", 2000+n)
+			t.Fatalf("packet %d is lost", after.from+n)
 		}
 	}
 }
@@ -238,19 +225,13 @@ func TestCut(t *testing.T) {
 	for _, s := range sites {
 		l.sensor(s.name, "--verdict-wait=1s")
 	}
-	l.send(0, 2000, 1000)
-	time.Sleep(1500 * time.Millisecond)
+	before := l.checked()
 	l.hubNet.ip("link set two down") // the sites' end stays up
-	l.send(2000, 22000, 1000)
+	l.send(20000, 1000)
 	l.hubNet.ip("link set two up")
-	time.Sleep(5 * time.Second)
-	l.send(22000, 25000, 1000)
-	time.Sleep(2 * time.Second)
-	l.send(25000, 27000, 1000)
-	time.Sleep(1500 * time.Millisecond)
-	counts, unchecked := l.counts(27000, "a", "b", "c", "d")
-	once(t, counts, 0, 2000)
-	once(t, counts, 25000, 27000)
+	after := l.checked()
+	counts, unchecked := l.counts("a", "b", "c", "d")
+	once(t, counts, before, after)
 	if unchecked < 2*18000 {
 		t.Errorf("%d packets unchecked, though two sites were cut off for 20000", unchecked)
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	benchlab "github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/engine/remote"
 	"github.com/flowdedup/flowdedup/engine/remote/natslink"
 )
@@ -192,10 +193,8 @@ func (o *outside) owned() {
 	if err := link.Listen(c.Inbox(), c.Receive); err != nil {
 		o.t.Fatal(err)
 	}
-	for begin := time.Now(); c.Ping() != nil; time.Sleep(100 * time.Millisecond) {
-		if time.Since(begin) > time.Minute {
-			o.t.Fatal("the hub never answers: ", o.running.stderr.String())
-		}
+	if !wait.For(func() bool { return c.Ping() == nil }) {
+		o.t.Fatal("the hub never answers: ", o.running.stderr.String())
 	}
 }
 

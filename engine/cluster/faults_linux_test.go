@@ -9,7 +9,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // TestStateAndHub stops a sensor that keeps a state, and starts it again from that: its
@@ -22,8 +21,8 @@ func TestStateAndHub(t *testing.T) {
 	state := filepath.Join(l.dir, "state")
 	l.sensor("a", patient, "--state", state)
 	l.sensor("d", patient)
-	l.send(0, 2000, 1000)
-	time.Sleep(500 * time.Millisecond)
+	l.send(2000, 1000)
+	l.judged()
 	first, before := l.stopSensor("a")
 	if first.PacketsIn != 2000 || first.Unchecked != 0 {
 		t.Errorf("before: %+v", first)
@@ -33,8 +32,8 @@ func TestStateAndHub(t *testing.T) {
 	}
 	resumed := l.sensor("a", patient, "--state", state)
 	resumed.wait("resumed")
-	l.send(2000, 4000, 1000)
-	time.Sleep(500 * time.Millisecond)
+	l.send(2000, 1000)
+	l.judged()
 	second := summary{}
 	if err := json.Unmarshal([]byte(resumed.stop()), &second); err != nil {
 		t.Fatal(err)
@@ -72,26 +71,21 @@ func TestStoppedOwner(t *testing.T) {
 	for _, site := range []string{"a", "d"} {
 		l.sensor(site, "--verdict-wait=1s")
 	}
-	l.send(0, 2000, 1000)
-	time.Sleep(1500 * time.Millisecond)
+	before := l.checked()
 	signal := func(s syscall.Signal) {
 		if err := other.cmd.Process.Signal(s); err != nil {
 			t.Fatal(err)
 		}
 	}
 	signal(syscall.SIGSTOP)
-	l.send(2000, 8000, 1000)
+	l.send(6000, 1000)
 	l.shared(1)
 	signal(syscall.SIGCONT)
-	l.send(8000, 10000, 1000) // it wakes up, and takes a share again
+	l.send(2000, 1000) // it wakes up, and takes a share again
 	l.shared(2)
-	l.send(10000, 12000, 1000) // each slice is found again
-	time.Sleep(2 * time.Second)
-	l.send(12000, 14000, 1000)
-	time.Sleep(1500 * time.Millisecond)
-	counts, unchecked := l.counts(14000, "a", "d")
-	once(t, counts, 0, 2000)
-	once(t, counts, 12000, 14000)
+	after := l.checked() // each slice is found again
+	counts, unchecked := l.counts("a", "d")
+	once(t, counts, before, after)
 	t.Log(unchecked, "unchecked")
 }
 
@@ -110,25 +104,19 @@ func TestFullDisk(t *testing.T) {
 	for _, site := range []string{"a", "d"} {
 		l.sensor(site, "--verdict-wait=1s")
 	}
-	l.send(0, 2000, 1000)
-	time.Sleep(1500 * time.Millisecond)
+	before := l.checked()
 	filler := filepath.Join(disk, "filler")
 	if err := fill(filler); err != nil {
 		t.Fatal(err)
 	}
-	l.send(2000, 12000, 1000)
+	l.send(10000, 1000)
 	if err := os.Remove(filler); err != nil {
 		t.Fatal(err)
 	}
 	l.hub.wait("opened its store again")
-	time.Sleep(5 * time.Second)
-	l.send(12000, 14000, 1000)
-	time.Sleep(2 * time.Second)
-	l.send(14000, 16000, 1000)
-	time.Sleep(1500 * time.Millisecond)
-	counts, unchecked := l.counts(16000, "a", "d")
-	once(t, counts, 0, 2000)
-	once(t, counts, 14000, 16000)
+	after := l.checked()
+	counts, unchecked := l.counts("a", "d")
+	once(t, counts, before, after)
 	t.Log(unchecked, "unchecked")
 }
 

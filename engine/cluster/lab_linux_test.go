@@ -10,9 +10,11 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -41,8 +43,15 @@ var programs = sync.OnceValues(func() (dir string, err error) {
 	return dir, nil
 })
 
-// TestMain is the sender too: see lab.send.
+// TestMain is the sender too, and reads pages: see lab.send and lab.numbers.
 func TestMain(m *testing.M) {
+	if from := os.Getenv("FLOWDEDUP_GET"); from != "" {
+		if err := get(from); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	if to := os.Getenv("FLOWDEDUP_SEND"); to != "" {
 		if err := send(to, os.Getenv("FLOWDEDUP_NUMBERS"), os.Getenv("FLOWDEDUP_PORTS")); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -89,6 +98,17 @@ func send(to, numbers, ports string) error {
 	return nil
 }
 
+// get prints a page.
+func get(url string) error {
+	answer, err := http.Get(url)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	_, err = io.Copy(os.Stdout, answer.Body)
+	return err
+}
+
 // namespace is the network of a machine.
 type namespace struct {
 	t   *testing.T
@@ -111,15 +131,17 @@ func newNamespace(t *testing.T) *namespace {
 	})
 	n := &namespace{t, c.Process.Pid}
 	home, _ := os.Readlink("/proc/self/ns/net")
-	for range 500 { // until unshare has
-		if there, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", n.pid)); err == nil && there != home {
-			n.run("ip", "link", "set", "lo", "up")
-			return n
-		}
-		time.Sleep(10 * time.Millisecond)
+	ended := false
+	wait.Until(t, "a network namespace", func() bool {
+		there, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", n.pid))
+		ended = err != nil // what unshare may not do ends it
+		return ended || there != home
+	})
+	if ended {
+		t.Skip("no network namespace")
 	}
-	t.Skip("no network namespace")
-	return nil
+	n.run("ip", "link", "set", "lo", "up")
+	return n
 }
 
 // command returns a command in the namespace.
@@ -171,6 +193,8 @@ type lab struct {
 	hub                              *process
 	hubArgs                          []string
 	sensors                          map[string]*process
+	since                            map[*process]int // numbers that were sent before a sensor began
+	sent                             int              // numbers
 }
 
 // sites are where the sensors are.
@@ -197,7 +221,7 @@ func newLabAt(t *testing.T, dir, hubDir string, hubArgs ...string) *lab {
 	if _, err := exec.LookPath("tcpdump"); err != nil {
 		t.Skipf("no tcpdump to compile the sensors' filters: %v", err)
 	}
-	l := &lab{t: t, dir: dir, hubDir: hubDir, hubArgs: hubArgs, sensors: map[string]*process{}}
+	l := &lab{t: t, dir: dir, hubDir: hubDir, hubArgs: hubArgs, sensors: map[string]*process{}, since: map[*process]int{}}
 	l.client, l.one, l.two, l.server, l.hubNet = newNamespace(t), newNamespace(t), newNamespace(t), newNamespace(t), newNamespace(t)
 	var err error
 	if l.programs, err = programs(); err != nil {
@@ -335,29 +359,109 @@ func (l *lab) sensor(site string, args ...string) *process {
 		}
 	}
 	p := l.start(l.at(site), "flowdedup", append([]string{"live", "-i", iface, "--hub", l.token(site), "--site", site,
-		"-w", l.output(site), "--json", "udp", "port", strconv.Itoa(port)}, args...)...)
+		"-w", l.output(site), "--json", "--listen", "0", "udp", "port", strconv.Itoa(port)}, args...)...)
 	p.wait("started")
 	l.sensors[site] = p
+	if !slices.Contains(args, "--state") { // with which counts go on, but for what was written
+		l.since[p] = l.sent
+	}
 	return p
+}
+
+// numbers returns values of a sensor's page by their names. Those with labels are sums.
+func (l *lab) numbers(site string) map[string]int {
+	l.t.Helper()
+	_, rest, _ := strings.Cut(l.sensors[site].stderr.String(), "url=")
+	url, _, _ := strings.Cut(rest, "\n")
+	c := l.at(site).command(self(l.t))
+	c.Env = append(os.Environ(), "FLOWDEDUP_GET="+strings.TrimSpace(url)+"metrics")
+	out, err := c.Output()
+	if err != nil {
+		l.t.Fatalf("the page of site %s at %q: %v", site, url, err)
+	}
+	all := map[string]int{}
+	for line := range strings.Lines(string(out)) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		name, _, _ = strings.Cut(name, "{")
+		if n, err := strconv.ParseFloat(value, 64); err == nil {
+			all[name] += int(n)
+		}
+	}
+	return all
+}
+
+// judged waits until all sensors have judged and written all that was sent. It returns how
+// many packets the hub has not checked.
+func (l *lab) judged() (unchecked int) {
+	l.t.Helper()
+	pages := time.NewTicker(100 * time.Millisecond) // which have another state each second
+	defer pages.Stop()
+	for site, p := range l.sensors {
+		var all map[string]int
+		since, fresh := l.since[p]
+		if !wait.For(func() bool {
+			all = l.numbers(site)
+			packets := all["flowdedup_packets_total"]
+			if packets == l.sent-since && (!fresh || packets == all["flowdedup_output_packets_total"]+all["flowdedup_duplicates_total"]) {
+				return true
+			}
+			<-pages.C
+			return false
+		}) {
+			l.t.Fatalf("site %s has not judged %d packets: %v", site, l.sent-since, all)
+		}
+		unchecked += all["flowdedup_hub_unchecked_packets_total"]
+	}
+	return unchecked
+}
+
+// round is packets that were sent together, and which the hub has checked, all of them.
+type round struct{ from, to int }
+
+// round sends packets, and reports whether the hub has checked all of them.
+func (l *lab) round(packets, rate int) (r round, checked bool) {
+	l.t.Helper()
+	before := l.judged()
+	r = round{l.sent, l.sent + packets}
+	l.send(packets, rate)
+	return r, l.judged() == before
+}
+
+// checked sends packets until the hub answers for all of some in time.
+func (l *lab) checked() (r round) {
+	l.t.Helper()
+	wait.Until(l.t, "packets that the hub checks", func() (ok bool) {
+		r, ok = l.round(2000, 1000)
+		return ok
+	})
+	return r
 }
 
 func (l *lab) output(site string) string { return filepath.Join(l.dir, site+".pcapng") }
 
-// send sends datagrams of these numbers along the path.
-func (l *lab) send(from, to, rate int) {
+// self is the program of the tests.
+func self(t *testing.T) string {
+	t.Helper()
+	name, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// send sends datagrams of the next numbers along the path.
+func (l *lab) send(packets, rate int) {
 	l.t.Helper()
-	l.spread(from, to, rate, 1)
+	l.spread(packets, rate, 1)
 }
 
 // spread is send to so many ports in turn.
-func (l *lab) spread(from, to, rate, ports int) {
+func (l *lab) spread(packets, rate, ports int) {
 	l.t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	c := l.client.command(self)
-	c.Env = append(os.Environ(), fmt.Sprintf("FLOWDEDUP_SEND=10.3.0.2:%d", port), fmt.Sprintf("FLOWDEDUP_NUMBERS=%d,%d,%d", from, to, rate), fmt.Sprintf("FLOWDEDUP_PORTS=%d", ports))
+	from := l.sent
+	l.sent += packets
+	c := l.client.command(self(l.t))
+	c.Env = append(os.Environ(), fmt.Sprintf("FLOWDEDUP_SEND=10.3.0.2:%d", port), fmt.Sprintf("FLOWDEDUP_NUMBERS=%d,%d,%d", from, l.sent, rate), fmt.Sprintf("FLOWDEDUP_PORTS=%d", ports))
 	if out, err := c.CombinedOutput(); err != nil {
 		l.t.Fatalf("%v: %s", err, out)
 	}

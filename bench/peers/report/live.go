@@ -30,7 +30,7 @@ func (r *runs) live() string {
 	}
 	var p strings.Builder
 	config := all[0].config
-	fmt.Fprintf(&p, "%s\nMade by `make bench-live bench-results` on %s/%s, CPU \"%s\", %s threads, kernel %s.\n\n",
+	fmt.Fprintf(&p, "%s\nMade by `make bench SUITE=live` on %s/%s, CPU \"%s\", %s threads, kernel %s.\n\n",
 		liveHeading, config("goos"), config("goarch"), config("cpu"), config("threads"), config("kernel"))
 	fmt.Fprintf(&p, "Receivers of frames of 60 bytes that come over a pair of interfaces, all of them in turn in each round; "+
 		"medians of %s, and of `lost` the greatest too. One in ten frames repeats another. The sender has one processor for "+

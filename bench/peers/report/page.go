@@ -27,7 +27,7 @@ func (r *runs) kernels() string {
 	}
 	config := r.all[one].config
 	var p strings.Builder
-	fmt.Fprintf(&p, "%s\nMade by `make bench bench-peers bench-results` on %s/%s, CPU \"%s\", one thread. "+
+	fmt.Fprintf(&p, "%s\nMade by `make bench` and `make bench SUITE=peers` on %s/%s, CPU \"%s\", one thread. "+
 		"All times are nanoseconds an element, medians of several rounds. %s\n", kernelsHeading, config("goos"), config("goarch"), config("cpu"), r.spread())
 	fold(&p, "Kernels", "Filters by their memory; in brackets, how many times the floor's time: "+
 		"the bare read, change and write of a random line for each element, as measured in the same rounds. "+

@@ -23,7 +23,7 @@ func (r *runs) pipeline() string {
 	}
 	var p strings.Builder
 	config := tools[0].config
-	fmt.Fprintf(&p, "%s\nMade by `make bench-pipeline bench-results` on %s/%s, CPU \"%s\", %s threads, kernel %s, "+
+	fmt.Fprintf(&p, "%s\nMade by `make bench SUITE=pipeline` on %s/%s, CPU \"%s\", %s threads, kernel %s, "+
 		"with captures in %s.\n\n", pipelineHeading, config("goos"), config("goarch"), config("cpu"),
 		config("threads"), config("kernel"), config("place"))
 	fmt.Fprintf(&p, "Commands are started by `bash -o pipefail`, all of them in turn in each round; medians of %d. "+

@@ -25,7 +25,7 @@ func TestAttackerOfHubs(t *testing.T) {
 		})
 		hubs[h] = 3
 	}
-	waitFor(t, hubs)
+	awaitSlices(t, hubs)
 	a := newAttacker(t, l)
 	subjects := l.subjects()
 	for h := range hubs { // leases of each hub by name
@@ -52,7 +52,7 @@ func TestAttackerOfHubs(t *testing.T) {
 	if !reflect.DeepEqual(got.counts, want.counts) {
 		t.Errorf("counts %+v, want %+v", got.counts, want.counts)
 	}
-	waitFor(t, hubs) // each slice has one still
+	awaitSlices(t, hubs) // each slice has one still
 	bad := uint64(0)
 	for h := range hubs {
 		if now := h.layout.live(time.Now()); !slices.Equal(now, ids) {

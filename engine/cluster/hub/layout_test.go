@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/engine/remote"
 )
 
@@ -30,23 +31,20 @@ func (l *lab) another(name string) *Hub {
 	return h
 }
 
-// waitFor waits until hubs have so many slices each.
-func waitFor(t *testing.T, hubs map[*Hub]int) {
+// awaitSlices waits until hubs have so many slices each.
+func awaitSlices(t *testing.T, hubs map[*Hub]int) {
 	t.Helper()
-	for begin := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+	if !wait.For(func() bool {
 		ok := true
 		for h, want := range hubs {
 			ok = ok && len(h.all()) == want
 		}
-		if ok {
-			return
+		return ok
+	}) {
+		for h, want := range hubs {
+			t.Errorf("%s has %d slices, want %d", h.name, len(h.all()), want)
 		}
-		if time.Since(begin) > time.Minute {
-			for h, want := range hubs {
-				t.Errorf("%s has %d slices, want %d", h.name, len(h.all()), want)
-			}
-			t.FailNow()
-		}
+		t.FailNow()
 	}
 }
 
@@ -86,10 +84,10 @@ func TestMoves(t *testing.T) {
 	first := fences()
 	second := many.another("second")
 	ask() // while slices move
-	waitFor(t, map[*Hub]int{many.hub: 6, second: 6})
+	awaitSlices(t, map[*Hub]int{many.hub: 6, second: 6})
 	ask()
 	third := many.another("third")
-	waitFor(t, map[*Hub]int{many.hub: 4, second: 4, third: 4})
+	awaitSlices(t, map[*Hub]int{many.hub: 4, second: 4, third: 4})
 	ask()
 	for number, fence := range fences() {
 		if fence < first[number] {
@@ -100,12 +98,12 @@ func TestMoves(t *testing.T) {
 		t.Error(err)
 	}
 	ask()
-	waitFor(t, map[*Hub]int{many.hub: 6, third: 6})
+	awaitSlices(t, map[*Hub]int{many.hub: 6, third: 6})
 	ask()
 	if err := third.Close(); err != nil {
 		t.Error(err)
 	}
-	waitFor(t, map[*Hub]int{many.hub: 12})
+	awaitSlices(t, map[*Hub]int{many.hub: 12})
 	ask()
 }
 
@@ -119,7 +117,7 @@ func TestTwoOwners(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	waitFor(t, map[*Hub]int{l.hub: 1, other: 1})
+	awaitSlices(t, map[*Hub]int{l.hub: 1, other: 1})
 	o := l.hub.all()[0]
 	seen := l.hub.layout.owner(o.number)
 	fence, err := other.layout.change(o.number, seen, other.id)
@@ -138,14 +136,10 @@ func TestTwoOwners(t *testing.T) {
 		t.Errorf("%v, %+v", err, reply)
 	}
 	o.mu.Unlock()
-	for begin := time.Now(); ; time.Sleep(10 * time.Millisecond) {
-		if all := l.hub.all(); len(all) == 0 || all[0] != o {
-			break
-		}
-		if time.Since(begin) > time.Minute {
-			t.Fatal("the slice was not dropped")
-		}
-	}
+	wait.Until(t, "the slice to be dropped", func() bool {
+		all := l.hub.all()
+		return len(all) == 0 || all[0] != o
+	})
 }
 
 // TestInvitation refuses lines that are none, and folders that have a hub.

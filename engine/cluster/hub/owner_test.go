@@ -9,6 +9,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/engine/cluster/slice"
 	"github.com/flowdedup/flowdedup/engine/remote"
 )
@@ -157,12 +158,13 @@ func TestOverload(t *testing.T) {
 	if err := conn.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	for n := 0; n < sent-1; {
-		if n, _, err = o.sub.Pending(); err != nil {
+	wait.Until(t, "the requests", func() bool {
+		n, _, err := o.sub.Pending()
+		if err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Millisecond)
-	}
+		return n >= sent-1
+	})
 	o.mu.Unlock()
 	got := map[remote.Status]int{}
 	for range sent {

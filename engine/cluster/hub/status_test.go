@@ -5,7 +5,8 @@ package hub
 import (
 	"slices"
 	"testing"
-	"time"
+
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 )
 
 // TestFailures names what keeps a hub from answering, and nothing else.
@@ -14,12 +15,12 @@ func TestFailures(t *testing.T) {
 	require := func(want ...string) {
 		t.Helper()
 		var got []string
-		for begin := time.Now(); time.Since(begin) < time.Minute; time.Sleep(10 * time.Millisecond) {
-			if got = l.hub.Failures(); slices.Equal(got, want) {
-				return
-			}
+		if !wait.For(func() bool {
+			got = l.hub.Failures()
+			return slices.Equal(got, want)
+		}) {
+			t.Fatalf("%q, want %q", got, want)
 		}
-		t.Fatalf("%q, want %q", got, want)
 	}
 	require()
 	own := func(id string) {

@@ -378,12 +378,12 @@ func TestFill(t *testing.T) {
 func TestRedone(t *testing.T) {
 	name := os.Getenv("FLOWDEDUP_FIGURES")
 	if name == "" {
-		t.Skip("takes minutes: make hub-figures")
+		t.Skip("takes minutes: make test SUITE=figures")
 	}
 	r := &redone{t: t}
 	fmt.Fprintf(&r.out, `# "One is Enough" over the wire
 
-Made by `+"`make hub-figures`"+` ([engine/cluster/paper](../../engine/cluster/paper/doc.go)). Each
+Made by `+"`make test SUITE=figures`"+` ([engine/cluster/paper](../../engine/cluster/paper/doc.go)). Each
 slice, and each node of the tree, is a subscription of its own at a NATS server, and each
 test is a message to it. Beside each number is what [engine/paper](../../engine/paper/doc.go)
 counts in one process: the mean of %d runs of other streams, and how far the wire may be

@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/engine/paper"
 )
 
@@ -49,11 +50,7 @@ func newTree(t *testing.T, size int) *tree {
 		tr.sites = append(tr.sites, &producer{t: t, conn: dial(t, site), a: arrangement{h: 1, v: 1, k: 4, bits: size}})
 	}
 	for _, p := range tr.sites { // until they reach the root
-		for begin := time.Now(); p.ask(0, opTest, nil) == nil; time.Sleep(10 * time.Millisecond) {
-			if time.Since(begin) > time.Minute {
-				t.Fatal("a site does not reach the root")
-			}
-		}
+		wait.Until(t, "a site to reach the root", func() bool { return p.ask(0, opTest, nil) != nil })
 	}
 	for _, s := range append(tr.leafs, tr.root) {
 		s.tests.Store(0)
@@ -171,11 +168,7 @@ func (tr *tree) cut() {
 	p.dense(own)
 	tr.hub.Shutdown()
 	tr.hub.WaitForShutdown()
-	for begin := time.Now(); p.ask(0, opTest, nil) != nil; time.Sleep(10 * time.Millisecond) {
-		if time.Since(begin) > time.Minute {
-			tr.t.Fatal("the site does not see the cut")
-		}
-	}
+	wait.Until(tr.t, "the site to see the cut", func() bool { return p.ask(0, opTest, nil) == nil })
 	if !p.dense(own) || p.dense(own-1) || !p.dense(own-1) {
 		tr.t.Error("a site that is cut off does not find its own duplicates")
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/flowdedup/flowdedup/bench/chart"
+	"github.com/flowdedup/flowdedup/bench/papers/chart"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/stream"
 	"github.com/flowdedup/flowdedup/engine/paper"

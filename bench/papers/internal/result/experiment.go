@@ -13,7 +13,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/flowdedup/flowdedup/bench/chart"
+	"github.com/flowdedup/flowdedup/bench/papers/chart"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/stream"
 )
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/flowdedup/flowdedup/bench/chart"
+	"github.com/flowdedup/flowdedup/bench/papers/chart"
 )
 
 func TestNumber(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/flowdedup/flowdedup/bench/chart"
+	"github.com/flowdedup/flowdedup/bench/papers/chart"
 )
 
 // Table is a reproduced table or figure of a paper.

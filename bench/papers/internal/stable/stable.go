@@ -17,7 +17,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/flowdedup/flowdedup/bench/chart"
+	"github.com/flowdedup/flowdedup/bench/papers/chart"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/stream"
 	"github.com/flowdedup/flowdedup/engine/paper"

@@ -80,7 +80,7 @@ func made(t *testing.T) string {
 	t.Helper()
 	dir := os.Getenv("FLOWDEDUP_DIST")
 	if dir == "" {
-		t.Skip("FLOWDEDUP_DIST names no folder: see make dist-test")
+		t.Skip("FLOWDEDUP_DIST names no folder: see make dist SUITE=test")
 	}
 	return dir
 }
@@ -270,7 +270,7 @@ func TestPlatforms(t *testing.T) {
 func TestAgain(t *testing.T) {
 	again := os.Getenv("FLOWDEDUP_DIST_AGAIN")
 	if again == "" {
-		t.Skip("FLOWDEDUP_DIST_AGAIN names no second folder: see make dist-test")
+		t.Skip("FLOWDEDUP_DIST_AGAIN names no second folder: see make dist SUITE=test")
 	}
 	var sums [2][]byte
 	for i, dir := range []string{made(t), again} {

@@ -89,7 +89,7 @@ func (s *openVSwitch) set(args ...string) {
 // they come and as they leave.
 func TestFlowsOpenVSwitch(t *testing.T) {
 	if os.Getenv("FLOWDEDUP_EXPORTERS") == "" {
-		t.Skip("takes 20 s: make exporters")
+		t.Skip("takes 20 s: make test SUITE=exporters")
 	}
 	const bridges = 3
 	frames := framesOf(t, bundled("router-in.pcap"))

@@ -4,6 +4,7 @@ package cli_test
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -48,6 +49,18 @@ func ask(t *testing.T, address, host, path string) (code int, body string) {
 		t.Fatal(err)
 	}
 	return answer.StatusCode, string(all)
+}
+
+// statusTime returns when the state was taken that a run shows.
+func statusTime(t *testing.T, address string) string {
+	t.Helper()
+	_, body := ask(t, address, "localhost", "/metrics")
+	_, rest, _ := strings.Cut(body, "\nflowdedup_last_status_timestamp_seconds ")
+	at, _, ok := strings.Cut(rest, "\n")
+	if !ok {
+		t.Fatal("no time in ", body)
+	}
+	return at
 }
 
 // awaitHealth waits until a run is healthy, or fails for a reason.
@@ -98,8 +111,11 @@ func TestLiveForwardOutage(t *testing.T) {
 			ip(t, c.back)
 			ip(t, "link set out up")
 			ip(t, "link set sensor up")
-			// The run looks at the clock ten times meanwhile, and nothing is to be sent.
-			time.Sleep(time.Second)
+			// The run looks at the clock ten times between two states, and nothing is to be sent.
+			for last := range 2 {
+				before := statusTime(t, address)
+				waitFor(t, fmt.Sprint("state ", last), func() bool { return statusTime(t, address) != before })
+			}
 			awaitHealth(t, address, c.why)
 			waitFor(t, "the output to work again", func() bool {
 				sendTo(t, "right", next()...)

@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -252,15 +251,7 @@ func TestNetworkBad(t *testing.T) {
 // awaitPackets waits until a run has written packets to a file in a folder, and not its lock alone.
 func awaitPackets(t *testing.T, r *netRun, dir string) {
 	t.Helper()
-	files := fmt.Sprintf("/proc/%d/fd/", r.Process.Pid)
-	waitFor(t, "packets in "+dir, func() bool {
-		entries, _ := os.ReadDir(files)
-		return slices.ContainsFunc(entries, func(e os.DirEntry) bool {
-			info, err := os.Stat(files + e.Name())
-			name, _ := os.Readlink(files + e.Name())
-			return err == nil && strings.HasPrefix(name, dir) && info.Mode().IsRegular() && info.Size() > 10_000
-		})
-	})
+	waitFor(t, "packets in "+dir, func() bool { return outputSize(r.Process, dir) > 10_000 })
 }
 
 // TestNetworkSignal ends a run whose peers are silent. What came is written.

@@ -4,13 +4,13 @@ package cli_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
@@ -157,12 +157,12 @@ func TestRotateKilled(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		for turn := 0; len(rotatedFiles(t, dir, "out")) < enough && turn < 500; turn++ {
+		waitFor(t, fmt.Sprint(enough, " files"), func() bool {
 			if _, err := stdin.Write(one); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(time.Millisecond)
-		}
+			return len(rotatedFiles(t, dir, "out")) >= enough
+		})
 		if err := cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math/bits"
 	"net/http/httptest"
 	"os"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/engine/cluster/counts"
 	"github.com/flowdedup/flowdedup/engine/cluster/hub"
 	"github.com/flowdedup/flowdedup/engine/remote"
@@ -138,14 +140,11 @@ func started(t *testing.T, state string, c *exec.Cmd) *exec.Cmd {
 		_ = c.Process.Kill() // it may have ended
 		_ = c.Wait()
 	})
-	for begin := time.Now(); ; time.Sleep(20 * time.Millisecond) {
-		if st, err := statusOf(state); err == nil && len(st.Unowned) == 0 {
-			return c
-		}
-		if time.Since(begin) > time.Minute {
-			t.Fatalf("it does not start: %s", errOut.String())
-		}
-	}
+	wait.Until(t, "the hub to answer", func() bool {
+		st, err := statusOf(state)
+		return err == nil && len(st.Unowned) == 0
+	})
+	return c
 }
 
 func statusOf(state string) (st hub.Status, err error) {
@@ -203,19 +202,14 @@ func TestKill(t *testing.T) {
 	two := program(t, second, "--join", strings.TrimSpace(line), "--http", "none", "--memory", "16MiB", "--name", "two")
 	shares := func(want map[string]int) {
 		t.Helper()
-		for begin := time.Now(); ; time.Sleep(50 * time.Millisecond) {
+		wait.Until(t, fmt.Sprint("shares of ", want), func() bool {
 			st, err := statusOf(first)
 			got := map[string]int{}
 			for _, s := range st.PerSlice {
 				got[s.Hub]++
 			}
-			if err == nil && len(st.Unowned) == 0 && got["one"] == want["one"] && got["two"] == want["two"] {
-				return
-			}
-			if time.Since(begin) > time.Minute {
-				t.Fatalf("%v: %v, want %v", err, got, want)
-			}
-		}
+			return err == nil && len(st.Unowned) == 0 && got["one"] == want["one"] && got["two"] == want["two"]
+		})
 	}
 	const packets = 5000
 	at := time.Now().UnixNano()

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/flowdedup/flowdedup/bench/chart"
+	"github.com/flowdedup/flowdedup/bench/papers/chart"
 )
 
 // usual is the hub that the manual shows.

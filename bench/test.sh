@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Runs one suite of tests; without a name go test ./..., which has a sample of most others.
+#
+# short: without the longest statistical tests.
+# purego: asm, layout and engine without assembly.
+# cross: vets everything on Linux for both CPUs, and the offline commands on other systems.
+# hub: all tests of the hub's module, with those that wait until leases end.
+# chaos: a hub and four sensors in network namespaces for CHAOS (10m), with a fault each 20 s. Linux, as root.
+# soak: flowdedup live at half load for DURATION (30m) while things go wrong around it. Linux, as root.
+# faults: each system call of a dozen command lines fails once. Linux with strace, a quarter of an hour.
+# bounds: every command has every hostile input in a cgroup of 256 MiB, and those of FLOWDEDUP_SHARED/hostile. Linux, an hour.
+# batches: every output of every command, for inputs of every kind, with batches that end anywhere: two minutes.
+# exporters: records of softflowd, pmacct and Open vSwitch, as far as installed. Linux, as root, a minute.
+# readers: tshark, tcptrace, argus and ndpiReader judge what is written from all captures of testdata: minutes.
+# intervals: the 95 % intervals of all approximate counts over longer streams: a quarter of an hour.
+# figures: redoes figures of the paper "One is Enough" over NATS, in bench/papers/WIRE.md: minutes.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+case ${1:-all} in
+all) go test ./... ;;
+short) go test -short ./... ;;
+purego) go test -tags purego ./asm/... ./layout/... ./engine/... ;;
+cross)
+	for target in linux/amd64 linux/arm64 darwin/arm64 windows/amd64; do
+		GOOS=${target%/*} GOARCH=${target#*/} go vet ./...
+	done
+	;;
+hub) go -C engine/cluster test ./... ;;
+chaos) FLOWDEDUP_CHAOS=${CHAOS:-10m} go -C engine/cluster test -run TestChaos -count 1 -timeout 2h -v . ;;
+soak) bench/live/soak.sh -duration "${DURATION:-30m}" ;;
+faults) FLOWDEDUP_FAULTS=all go test -count=1 -timeout 2h ./bench/faults ;;
+bounds) FLOWDEDUP_BOUNDS=all go test -count=1 -timeout 4h -v ./bench/bounds ;;
+batches) FLOWDEDUP_BATCHES=all go test -count=1 -timeout 1h -run BatchEnds ./cmd/flowdedup/internal/... ;;
+exporters) FLOWDEDUP_EXPORTERS=all go test -count=1 -run TestFlows ./cmd/flowdedup/internal/... ;;
+readers) FLOWDEDUP_READERS=all go test -count=1 -timeout 1h -run TestReaders -v ./bench/analyzers ;;
+intervals) FLOWDEDUP_INTERVALS=long go test -count=1 -timeout 1h -run TestIntervals -v ./engine/distinct/... ;;
+figures) FLOWDEDUP_FIGURES=../../../bench/papers/WIRE.md go -C engine/cluster test -run TestRedone -count 1 -timeout 1h ./paper ;;
+*)
+	echo "no suite $1; there are:" >&2
+	sed -nE 's/^# ([a-z-]+: .*)/  \1/p' "$0" >&2
+	exit 2
+	;;
+esac
