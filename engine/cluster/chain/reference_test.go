@@ -279,7 +279,7 @@ func shapes() (all []Shape) {
 					case Timers:
 						s.WindowUS = 5000
 					case Events:
-						s.Deliveries = 500
+						s.Deliveries = 100
 					}
 					if s.Check() == nil {
 						all = append(all, s)

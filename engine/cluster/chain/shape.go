@@ -93,6 +93,8 @@ func (s Shape) Check() error {
 		return fmt.Errorf("%w: %d answers of %d", ErrShape, s.AtLeast, s.Hashes)
 	case s.Filter == Events && (s.Deliveries < 1 || s.Deliveries > maxEvents):
 		return fmt.Errorf("%w: a window of %d events, want 1 to %d", ErrShape, s.Deliveries, maxEvents)
+	case s.Filter == Events && s.Size()*s.Links() < s.Hashes*s.Deliveries:
+		return fmt.Errorf("%w: %d timers of a chain for %d events: they could all run, and no event would be new again", ErrShape, s.Size()*s.Links(), s.Deliveries)
 	case s.Filter == Timers && (s.WindowUS < 1 || s.WindowUS > (24*time.Hour).Microseconds()):
 		return fmt.Errorf("%w: a window of %d us, want 1 to a day", ErrShape, s.WindowUS)
 	case s.Filter != Bloom && s.Primitive == TestAndSet && s.Links() > 1:
