@@ -109,7 +109,7 @@ func (c *cells) prefetch(pos []uint64) (sum uint64) {
 // hashed are cells that the hash functions of an element lead to.
 type hashed struct {
 	cells
-	hash   func(pos []uint64, d digest.Digest, m uint64) // positions, or independentPositions
+	hash   func(pos []uint64, d digest.Digest, m uint64) // positions, or IndependentPositions
 	space  uint64                                        // the range of a hash function
 	stride uint64                                        // from the start of a function's hash space to the next one's
 	pos    []uint64                                      // the cells of the element that was located last
@@ -182,12 +182,12 @@ func scale(x, m uint64) uint64 {
 	return high
 }
 
-// independentPositions fills pos with the values of len(pos) hash functions of range
+// IndependentPositions fills pos with the values of len(pos) hash functions of range
 // [0,m) that are independent of each other, as sliced filters need them. With the double
 // hashing of [positions], one in some hundred elements has all its bits close together or
 // at regular distances. In one array this is harmless. In slices such bits all lie in
 // failed ones far more often than by chance.
-func independentPositions(pos []uint64, d digest.Digest, m uint64) {
+func IndependentPositions(pos []uint64, d digest.Digest, m uint64) {
 	step := uint64(0)
 	for i := range pos {
 		step += golden

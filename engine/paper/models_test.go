@@ -103,7 +103,7 @@ func TestEpochs(t *testing.T) {
 	for _, c := range []SlicedConfig{{Bits: 5011, K: 1, Slices: 7}, {Bits: 5011, K: 4, Slices: 40}, {Bits: 5011, K: 9, Slices: 5011}} {
 		f, pos := must[*Sliced](t)(NewVertical(c)), make([]uint64, c.K)
 		check(c, f, func(d digest.Digest) []uint64 {
-			independentPositions(pos, d, uint64(f.Bits()))
+			IndependentPositions(pos, d, uint64(f.Bits()))
 			return pos
 		}, math.MaxInt, 1)
 	}

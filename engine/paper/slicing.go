@@ -55,7 +55,7 @@ func (c SlicedConfig) newSliced(inner int, arrange func(pos []uint64, size uint6
 		failed: make([]bool, count), tests: make([]int, count),
 	}
 	s.hash = func(pos []uint64, d digest.Digest, m uint64) {
-		independentPositions(pos, d, m)
+		IndependentPositions(pos, d, m)
 		arrange(pos, s.size)
 	}
 	return s, nil
@@ -123,14 +123,19 @@ func NewHVDiced(c SlicedConfig, inner int) (*Sliced, error) {
 // function of its own. One choice for all vertical slices would make the filter an h-v
 // diced one with S and S' exchanged.
 func NewVHDiced(c SlicedConfig, inner int) (*Sliced, error) {
-	return c.newSliced(inner, func(pos []uint64, size uint64) {
-		outer := size * uint64(inner)
-		for i, p := range pos {
-			first := slices.IndexFunc(pos, func(other uint64) bool { return other/outer == p/outer })
-			chosen := pos[first] / size
-			pos[i] = chosen*size + p%size
-		}
-	})
+	return c.newSliced(inner, func(pos []uint64, size uint64) { DiceVertical(pos, size, inner) })
+}
+
+// DiceVertical moves an element's positions to the inner slices of a v-h diced filter, as
+// [NewVHDiced] does. size is that of an inner slice, of which each vertical slice has inner
+// ones. The first position in a vertical slice says which of them takes all those there.
+func DiceVertical(pos []uint64, size uint64, inner int) {
+	outer := size * uint64(inner)
+	for i, p := range pos {
+		first := slices.IndexFunc(pos, func(other uint64) bool { return other/outer == p/outer })
+		chosen := pos[first] / size
+		pos[i] = chosen*size + p%size
+	}
 }
 
 // Fail makes the site of a slice fail: from now on its bits are neither read nor set.

@@ -114,7 +114,7 @@ func (b *TimerBloom) test(d digest.Digest) (seen bool) { return b.largestGroup(d
 
 // locate finds the timers of an element. Their functions are independent of each other: slices
 // may have some hundred timers only, where double hashing gives many elements the same ones.
-func (b *TimerBloom) locate(d digest.Digest) { independentPositions(b.pos, d, uint64(len(b.zeroAt))) }
+func (b *TimerBloom) locate(d digest.Digest) { IndependentPositions(b.pos, d, uint64(len(b.zeroAt))) }
 
 // set sets the timers of an element of the given unit: to the window minus the units that
 // have passed since. Those that would reach zero later anyway stay.
@@ -181,19 +181,26 @@ func (b *TimerBloom) expire(unit uint64) {
 	delete(b.due, unit)
 }
 
-// largestGroup is [TimerBloom.EqualTimers] in the present. Timers are equal if they
-// reach zero in the same unit.
+// largestGroup is [TimerBloom.EqualTimers] in the present.
 func (b *TimerBloom) largestGroup(d digest.Digest) (largest int) {
 	b.locate(d)
 	for j, i := range b.pos {
-		if b.pos[j] = b.zeroAt[i]; b.pos[j] <= b.now {
+		b.pos[j] = b.zeroAt[i]
+	}
+	return EqualGroup(b.pos, b.now)
+}
+
+// EqualGroup returns the size of the largest group of equal timers among an element's, which
+// it sorts, and 0 if one of them is zero at present. A timer is given by the unit in which it
+// reaches zero, so timers are equal if these are. It takes O(k log k).
+func EqualGroup(zeroAt []uint64, now uint64) (largest int) {
+	slices.Sort(zeroAt)
+	group := 0
+	for j, unit := range zeroAt {
+		if unit <= now {
 			return 0
 		}
-	}
-	slices.Sort(b.pos)
-	group := 0
-	for j, zeroAt := range b.pos {
-		if j == 0 || zeroAt != b.pos[j-1] {
+		if j == 0 || unit != zeroAt[j-1] {
 			group = 0
 		}
 		group++

@@ -25,7 +25,7 @@ func (c *countdown) TestAndSetAt(d digest.Digest, unit uint64) (seen bool) {
 		}
 	}
 	pos := make([]uint64, c.K)
-	independentPositions(pos, d, uint64(c.Timers))
+	IndependentPositions(pos, d, uint64(c.Timers))
 	groups, largest := map[uint64]int{}, 0
 	for _, i := range pos {
 		groups[c.counters[i]]++

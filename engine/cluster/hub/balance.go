@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/flowdedup/flowdedup/engine/cluster/chain"
 	"github.com/flowdedup/flowdedup/engine/cluster/slice"
 )
 
@@ -119,7 +120,7 @@ func (h *Hub) takeFree(count int, live []string) error {
 		} else if err != nil {
 			return fmt.Errorf("slice %d was not taken: %w", number, err)
 		}
-		if err := h.own(number, fence); err != nil {
+		if err := h.own(number, fence, seen.Hub != ""); err != nil {
 			return fmt.Errorf("slice %d: %w", number, err)
 		}
 		count--
@@ -133,11 +134,12 @@ func (h *Hub) owns(number int) bool {
 	return h.owners[number] != nil
 }
 
-// own begins to answer for a slice, as it was saved last.
-func (h *Hub) own(number int, fence uint64) error {
+// own begins to answer for a slice, as it was saved last. died says that the last owner has not
+// given it away.
+func (h *Hub) own(number int, fence uint64, died bool) error {
 	o := &owner{hub: h, number: number, fence: fence, lags: map[string]*lag{}}
 	var err error
-	if o.slice, o.journal, err = h.restore(number); err != nil {
+	if o.slice, o.journal, err = h.restore(number, died); err != nil {
 		return err
 	}
 	if err := o.subscribe(); err != nil {
@@ -150,17 +152,22 @@ func (h *Hub) own(number int, fence uint64) error {
 }
 
 // restore returns a slice as it was saved, with all that its journal has since, or an empty
-// one.
-func (h *Hub) restore(number int) (*slice.Slice, *journal, error) {
-	cfg := slice.Config{Window: h.settings.Window(), Memory: h.memory, Limit: h.limit, Slices: h.settings.Slices}
-	s, at, err := h.layout.load(number, cfg)
+// one. A link without a journal whose owner has died has lost what it knew.
+func (h *Hub) restore(number int, died bool) (keeper, *journal, error) {
+	s, at, err := h.load(number)
 	if errors.Is(err, errSaved) {
 		h.log.Warn(fmt.Sprintf("slice %d starts empty: %v", number, err))
-		at = 0
-		s, err = slice.New(cfg)
+		died, at = true, 0
+		s, err = h.open(number, nil)
 	}
-	if err != nil || !h.settings.Journal {
-		return s, nil, err
+	if err != nil {
+		return nil, nil, err
+	}
+	if !h.settings.Journal {
+		if link, ok := s.(*chain.Link); ok && died {
+			link.Lose()
+		}
+		return s, nil, nil
 	}
 	j := h.layout.journal(number)
 	err = j.replay(s, at)
@@ -172,6 +179,20 @@ func (h *Hub) restore(number int) (*slice.Slice, *journal, error) {
 		return nil, nil, errors.Join(err, s.Close())
 	}
 	return s, j, nil
+}
+
+// load returns a slice as it was saved, with the message of the journal. Errors wrap errSaved if
+// it cannot be used.
+func (h *Hub) load(number int) (keeper, uint64, error) {
+	data, at, err := h.layout.load(number)
+	if err != nil {
+		return nil, 0, err
+	}
+	s, err := h.open(number, data)
+	if errors.Is(err, slice.ErrSnapshot) {
+		err = fmt.Errorf("%w: %w", errSaved, err)
+	}
+	return s, at, err
 }
 
 // give answers what has arrived for a slice, saves it, and lets others own it.

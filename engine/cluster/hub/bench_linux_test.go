@@ -13,6 +13,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/engine/cluster/chain"
 	"github.com/flowdedup/flowdedup/engine/remote"
 )
 
@@ -30,31 +31,65 @@ func cpuTime(b *testing.B) time.Duration {
 func BenchmarkDigests(b *testing.B) {
 	for _, c := range []struct{ slices, batch int }{{1, 1024}, {64, 1024}, {64, 128}} {
 		b.Run(fmt.Sprintf("slices=%d/batch=%d", c.slices, c.batch), func(b *testing.B) {
-			l := newLab(b, func(s *Settings) { s.Slices = c.slices })
-			sensors := []*sensor{l.sensor("a"), l.sensor("b")}
-			n := c.slices * c.batch
-			digests, times := make([]digest.Digest, n), make([]int64, n)
-			begin, now := cpuTime(b), time.Now().UnixNano()
-			rounds := 0
-			for b.Loop() {
-				rounds++
-				fill(digests, times, rounds, now)
-				now += int64(n) * 300
-				var group sync.WaitGroup
-				for _, s := range sensors {
-					group.Go(func() {
-						var a remote.Answers
-						s.client.Ask(&a, digests, times, make([]uint64, (n+63)/64))
-						s.client.Wait(&a)
-					})
-				}
-				group.Wait()
-			}
-			all := float64(2 * n * rounds)
-			b.ReportMetric(float64(cpuTime(b)-begin)/all, "cpu-ns/digest")
-			b.ReportMetric(all/b.Elapsed().Seconds(), "digests/s")
+			benchmarkDigests(b, c.slices*c.batch, func(s *Settings) { s.Slices = c.slices })
 		})
 	}
+}
+
+// BenchmarkChains is BenchmarkDigests with other layouts and filters, in requests of 1024.
+func BenchmarkChains(b *testing.B) {
+	for _, c := range []struct {
+		name      string
+		primitive string
+		filter    string
+		layout    string
+		h, v      int
+	}{
+		{"horizontal=8/bloom", chain.TestAndSet, chain.Bloom, chain.Horizontal, 8, 1},
+		{"horizontal=8/timers", chain.TestAndSet, chain.Timers, chain.Horizontal, 8, 1},
+		{"vertical=4/bloom", chain.TestAndSet, chain.Bloom, chain.Vertical, 1, 4},
+		{"vertical=8/bloom", chain.TestAndSet, chain.Bloom, chain.Vertical, 1, 8},
+		{"vertical=4/bloom/first-test", chain.FirstTestThenSet, chain.Bloom, chain.Vertical, 1, 4},
+		{"vertical=4/timers", chain.FirstTestThenSet, chain.Timers, chain.Vertical, 1, 4},
+		{"hv=4,4/bloom", chain.TestAndSet, chain.Bloom, chain.HV, 4, 4},
+		{"vh=2,4/bloom", chain.TestAndSet, chain.Bloom, chain.VH, 2, 4},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			shape := chain.Shape{
+				Layout: c.layout, H: c.h, V: c.v, Filter: c.filter, Hashes: 4, Bytes: 64 << 20, Primitive: c.primitive, AtLeast: 4,
+			}
+			if c.filter == chain.Timers {
+				shape.WindowUS = 10_000
+			}
+			benchmarkDigests(b, 8*1024, shaped(shape))
+		})
+	}
+}
+
+// benchmarkDigests has two sites send so many digests at a time.
+func benchmarkDigests(b *testing.B, n int, change func(*Settings)) {
+	l := newLab(b, change)
+	sensors := []*sensor{l.sensor("a"), l.sensor("b")}
+	digests, times := make([]digest.Digest, n), make([]int64, n)
+	begin, now := cpuTime(b), time.Now().UnixNano()
+	rounds := 0
+	for b.Loop() {
+		rounds++
+		fill(digests, times, rounds, now)
+		now += int64(n) * 300
+		var group sync.WaitGroup
+		for _, s := range sensors {
+			group.Go(func() {
+				var a remote.Answers
+				s.client.Ask(&a, digests, times, make([]uint64, (n+63)/64))
+				s.client.Wait(&a)
+			})
+		}
+		group.Wait()
+	}
+	all := float64(2 * n * rounds)
+	b.ReportMetric(float64(cpuTime(b)-begin)/all, "cpu-ns/digest")
+	b.ReportMetric(all/b.Elapsed().Seconds(), "digests/s")
 }
 
 // fill makes the digests and times of a round.

@@ -17,6 +17,7 @@ import (
 	"github.com/nats-io/nkeys"
 
 	"github.com/flowdedup/flowdedup/capture/outfile"
+	"github.com/flowdedup/flowdedup/engine/cluster/chain"
 	"github.com/flowdedup/flowdedup/engine/remote"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
@@ -45,20 +46,44 @@ type Settings struct {
 	Epoch     uint32 `json:"epoch"` // rises when tokens become invalid
 	Slices    int    `json:"slices"`
 	WindowUS  int64  `json:"window_us"`
-	Identity  string `json:"identity"`         // what makes packets the same
-	Ignore    string `json:"ignore,omitempty"` // fields that it leaves out, too
-	Within    string `json:"within,omitempty"` // points whose packets alone are copies of each other
-	Key       []byte `json:"key"`              // of digests, for all sites
-	Listen    string `json:"listen"`           // address of the embedded server
-	URL       string `json:"url"`              // where sites reach it; empty follows from Listen
-	NATS      string `json:"nats,omitempty"`   // a server that is not embedded
-	CA        string `json:"ca,omitempty"`
-	Journal   bool   `json:"journal,omitempty"` // requests are written down before they are answered
-	Joined    bool   `json:"joined,omitempty"`  // the server and its keys are another hub's
+	// Shape is the filter. The zero value stands for rows of digests, in horizontal slices.
+	Shape    chain.Shape `json:"shape,omitzero"`
+	Identity string      `json:"identity"`         // what makes packets the same
+	Ignore   string      `json:"ignore,omitempty"` // fields that it leaves out, too
+	Within   string      `json:"within,omitempty"` // points whose packets alone are copies of each other
+	Key      []byte      `json:"key"`              // of digests, for all sites
+	Listen   string      `json:"listen"`           // address of the embedded server
+	URL      string      `json:"url"`              // where sites reach it; empty follows from Listen
+	NATS     string      `json:"nats,omitempty"`   // a server that is not embedded
+	CA       string      `json:"ca,omitempty"`
+	Journal  bool        `json:"journal,omitempty"` // requests are written down before they are answered
+	Joined   bool        `json:"joined,omitempty"`  // the server and its keys are another hub's
 }
 
 // Window returns the time between a packet and its copies.
 func (s *Settings) Window() time.Duration { return time.Duration(s.WindowUS) * time.Microsecond }
+
+// checkShape checks the shape of the filter. Errors wrap chain.ErrShape.
+func (s *Settings) checkShape() error {
+	if s.Shape.Rows() {
+		return nil
+	}
+	if err := s.Shape.Check(); err != nil {
+		return err
+	}
+	if s.Slices != s.Shape.Slices() {
+		return fmt.Errorf("%w: %d slices of %d", chain.ErrShape, s.Slices, s.Shape.Slices())
+	}
+	return nil
+}
+
+// entries returns how many slices sites send to: all of them, or the first links of chains.
+func (s *Settings) entries() int {
+	if s.Shape.Rows() {
+		return s.Slices
+	}
+	return s.Shape.Chains()
+}
 
 // defaults are the settings of a new folder.
 func defaults() Settings {
@@ -98,6 +123,9 @@ func OpenFolder(path string) (*Folder, Settings, error) {
 		return nil, s, fmt.Errorf("%w: %s is of version %d, want %d: another flowdedup-hub has made it", ErrFolder, f.at(settingsFile), s.Version, settingsVersion)
 	}
 	if _, err := remote.DecodeToken(s.token("any", "").Encode()); err != nil {
+		return nil, s, fmt.Errorf("%w: %s: %w", ErrFolder, f.at(settingsFile), err)
+	}
+	if err := s.checkShape(); err != nil {
 		return nil, s, fmt.Errorf("%w: %s: %w", ErrFolder, f.at(settingsFile), err)
 	}
 	return f, s, nil
@@ -253,6 +281,6 @@ func (f *Folder) Sites() (map[string]string, error) {
 func (s *Settings) token(site, seed string) remote.Token {
 	return remote.Token{
 		URL: s.SiteURL(), Namespace: s.Namespace, Site: site, Seed: seed, Filter: s.Filter, Epoch: s.Epoch,
-		Slices: s.Slices, Key: s.Key, WindowUS: s.WindowUS, Identity: s.Identity, Ignore: s.Ignore, Within: s.Within, CA: s.CA,
+		Slices: s.entries(), Key: s.Key, WindowUS: s.WindowUS, Identity: s.Identity, Ignore: s.Ignore, Within: s.Within, CA: s.CA,
 	}
 }

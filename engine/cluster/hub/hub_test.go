@@ -87,6 +87,13 @@ func (l *lab) start() {
 		l.t.Fatal(err)
 	}
 	l.settings.URL = l.server.URL()
+	l.begin()
+}
+
+// begin starts the hub at its server.
+func (l *lab) begin() {
+	l.t.Helper()
+	var err error
 	l.hub, err = Start(Config{
 		Name: "hub", Folder: l.folder, Settings: l.settings, Log: newTestLog(l.t), Memory: 1 << 22, Limit: 1 << 26, Counts: l.counts,
 		Reload: l.server.Reload, Dial: l.server.Dial(),
@@ -260,7 +267,7 @@ func TestRestart(t *testing.T) {
 	if err := l.hub.layout.store(0, []byte("damaged")); err != nil {
 		t.Fatal(err)
 	}
-	if s, _, err := l.hub.restore(0); err != nil || len(s.Stats().Sites) != 0 {
+	if s, _, err := l.hub.restore(0, false); err != nil || len(s.Stats().Sites) != 0 {
 		t.Error("a damaged snapshot", err)
 	} else if err := s.Close(); err != nil {
 		t.Error(err)

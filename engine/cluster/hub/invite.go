@@ -54,6 +54,9 @@ func Accept(path, line string) (*Folder, Settings, error) {
 	if _, err := remote.DecodeToken(s.token("any", "").Encode()); err != nil {
 		return nil, s, ErrInvitation
 	}
+	if s.checkShape() != nil {
+		return nil, s, ErrInvitation
+	}
 	if _, err := publicKey([]byte(in.Seed)); err != nil {
 		return nil, s, ErrInvitation
 	}

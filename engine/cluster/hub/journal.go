@@ -9,9 +9,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
-
-	"github.com/flowdedup/flowdedup/engine/cluster/slice"
-	"github.com/flowdedup/flowdedup/engine/remote"
 )
 
 const (
@@ -67,7 +64,7 @@ func (j *journal) due(now time.Time) bool {
 
 // replay gives a slice all requests behind the message that it was saved at. It goes on
 // behind messages that cannot be read, and returns an error that wraps errJournal.
-func (j *journal) replay(s *slice.Slice, savedAt uint64) error {
+func (j *journal) replay(s keeper, savedAt uint64) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	j.last = savedAt
@@ -93,7 +90,7 @@ func (j *journal) replay(s *slice.Slice, savedAt uint64) error {
 	}
 	defer messages.Stop()
 	var bad error
-	for request := (remote.Request{}); j.last < newest.Sequence; {
+	for j.last < newest.Sequence {
 		m, err := messages.Next(jetstream.NextContext(ctx))
 		if err != nil {
 			return err
@@ -105,13 +102,12 @@ func (j *journal) replay(s *slice.Slice, savedAt uint64) error {
 		j.last = meta.Sequence.Stream
 		site, msg, err := parseEntry(m.Data())
 		if err == nil {
-			err = request.Decode(msg)
+			err = apply(s, site, msg)
 		}
 		if err != nil {
 			bad = fmt.Errorf("%w: message %d: %w", errJournal, j.last, err)
 			continue
 		}
-		s.Apply(nil, site, &request) // what it refuses now it has refused then
 		j.bytes += len(msg)
 	}
 	return bad

@@ -18,18 +18,25 @@ import (
 )
 
 // crash ends a hub without saving anything.
-func (l *lab) crash() {
-	l.t.Helper()
-	l.hub.cancel()
-	l.hub.conn.Close()
-	l.hub.group.Wait()
-	for _, o := range l.hub.all() {
+func crash(t *testing.T, h *Hub) {
+	t.Helper()
+	h.cancel()
+	h.conn.Close()
+	h.sites.Close()
+	h.group.Wait()
+	for _, o := range h.all() {
 		o.mu.Lock()
 		if err := o.slice.Close(); err != nil {
-			l.t.Error(err)
+			t.Error(err)
 		}
 		o.mu.Unlock()
 	}
+}
+
+// crash crashes the hub of the lab.
+func (l *lab) crash(t *testing.T) {
+	t.Helper()
+	crash(t, l.hub)
 }
 
 // TestJournal crashes a hub again and again, with slices saved at various places: what is
@@ -63,7 +70,7 @@ func TestJournal(t *testing.T) {
 			}
 			o.mu.Unlock()
 		}
-		l.crash()
+		l.crash(t)
 		var err error
 		l.hub, err = Start(Config{
 			Name: "hub", Folder: l.folder, Settings: l.settings, Log: newTestLog(t), Memory: 1 << 22, Limit: 1 << 26,

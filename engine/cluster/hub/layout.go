@@ -17,8 +17,6 @@ import (
 	"github.com/klauspost/compress/s2"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-
-	"github.com/flowdedup/flowdedup/engine/cluster/slice"
 )
 
 const (
@@ -265,7 +263,7 @@ func isTaken(err error) bool {
 
 // save stores a slice for its next owner, and the message of the journal up to which it
 // knows all.
-func (l *layout) save(number int, s *slice.Slice, at uint64) error {
+func (l *layout) save(number int, s keeper, at uint64) error {
 	data := s2.Encode(nil, s.Save(binary.LittleEndian.AppendUint64(nil, at)))
 	return l.store(number, data)
 }
@@ -280,25 +278,20 @@ func (l *layout) store(number int, data []byte) error {
 // errSaved says that a stored slice cannot be used.
 var errSaved = errors.New("what was saved cannot be used")
 
-// load returns a slice as it was stored last, with the message of the journal, or an empty
-// one if it never was. Errors wrap errSaved, or are of the server.
-func (l *layout) load(number int, cfg slice.Config) (*slice.Slice, uint64, error) {
+// load returns what was stored last of a slice, with the message of the journal, or nil if
+// nothing was. Errors wrap errSaved, or are of the server.
+func (l *layout) load(number int) (data []byte, at uint64, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), startTime)
 	defer cancel()
 	packed, err := l.saved.GetBytes(ctx, sliceKey(number))
 	if errors.Is(err, jetstream.ErrObjectNotFound) {
-		s, err := slice.New(cfg)
-		return s, 0, err
+		return nil, 0, nil
 	} else if err != nil {
 		return nil, 0, err
 	}
-	data, err := s2.Decode(nil, packed)
+	data, err = s2.Decode(nil, packed)
 	if err != nil || len(data) < 8 {
 		return nil, 0, fmt.Errorf("%w: it is damaged", errSaved)
 	}
-	s, err := slice.Restore(cfg, data[8:])
-	if errors.Is(err, slice.ErrSnapshot) {
-		err = fmt.Errorf("%w: %w", errSaved, err)
-	}
-	return s, binary.LittleEndian.Uint64(data), err
+	return data[8:], binary.LittleEndian.Uint64(data), nil
 }

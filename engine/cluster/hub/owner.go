@@ -11,6 +11,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"github.com/flowdedup/flowdedup/engine/cluster/chain"
 	"github.com/flowdedup/flowdedup/engine/cluster/slice"
 	"github.com/flowdedup/flowdedup/engine/remote"
 )
@@ -30,10 +31,13 @@ type owner struct {
 	number int
 	fence  uint64
 	sub    *nats.Subscription
+	linked *nats.Subscription // to messages of other links, nil without
 
 	mu      sync.Mutex
-	slice   *slice.Slice
+	slice   keeper
 	journal *journal // nil without
+	reply   string   // where the answer to the request goes
+	silent  bool     // another link answers
 	lags    map[string]*lag
 	counts  Refusals
 	request remote.Request
@@ -71,7 +75,7 @@ func (o *owner) subscribe() error {
 		return err
 	}
 	o.sub = sub
-	return sub.SetPendingLimits(2*overloadAt, pendingBytes)
+	return errors.Join(sub.SetPendingLimits(2*overloadAt, pendingBytes), o.subscribeLink())
 }
 
 // answer answers a request into the inbox of its site: the site has chosen the subject.
@@ -83,16 +87,26 @@ func (o *owner) answer(m *nats.Msg) {
 		return
 	}
 	waiting, _, err := o.sub.Pending()
-	o.respond(m.Subject, m.Data, err == nil && waiting > overloadAt, time.Now())
-	if err := o.hub.sites.Publish(m.Reply, o.out); err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
+	o.reply = m.Reply
+	if o.respond(m.Subject, m.Data, err == nil && waiting > overloadAt, time.Now()); !o.silent {
+		o.publish(m.Reply)
+	}
+}
+
+// publish sends what is in out.
+func (o *owner) publish(to string) {
+	if err := o.hub.sites.Publish(to, o.out); err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
 		o.hub.log.Warn(fmt.Sprintf("slice %d: an answer was not sent: %v", o.number, err))
 	}
 }
 
-// respond puts the answer to a message into out.
+// respond puts the answer to a message into out, unless another link answers.
 func (o *owner) respond(subject string, msg []byte, overloaded bool, now time.Time) {
-	o.bits = o.bits[:0]
+	o.bits, o.silent = o.bits[:0], false
 	status := o.take(subject, msg, overloaded, now)
+	if o.silent {
+		return
+	}
 	r := &o.request
 	reply := remote.Reply{
 		Status: status, N: uint32(len(r.Digests)), Seq: r.Seq, Epoch: o.hub.settings.Epoch, Fencing: o.fence, Copies: o.bits,
@@ -108,7 +122,8 @@ func (o *owner) take(to string, msg []byte, overloaded bool, now time.Time) remo
 		o.request = remote.Request{Digests: o.request.Digests[:0], Deltas: o.request.Deltas[:0]}
 		return remote.Bad
 	}
-	if o.request.Time > remote.MaxTime {
+	ahead := o.hub.settings.Shape.Filter == chain.Timers && o.request.Time > uint64(now.Add(futureTime).UnixMicro())
+	if o.request.Time > remote.MaxTime || ahead {
 		o.bad(subject.Site, badTime)
 		return remote.Bad
 	}
@@ -131,12 +146,16 @@ func (o *owner) take(to string, msg []byte, overloaded bool, now time.Time) remo
 	if o.request.Op == remote.Ping {
 		return o.ping(subject.Site)
 	}
-	if o.journal != nil && !o.noted(subject.Site, msg) {
+	if o.journal != nil && !o.noted(o.request.Op, subject.Site, msg) {
 		o.counts.NotOwner++
 		return remote.NotOwner
 	}
+	rows, ok := o.slice.(*slice.Slice)
+	if !ok {
+		return o.begin(o.slice.(*chain.Link), subject.Site, msg)
+	}
 	var status remote.Status
-	if o.bits, status = o.slice.Apply(o.bits, subject.Site, &o.request); status == remote.Bad {
+	if o.bits, status = rows.Apply(o.bits, subject.Site, &o.request); status == remote.Bad {
 		o.bad(subject.Site, badBody)
 	}
 	return status
@@ -153,8 +172,8 @@ func lastWord(subject string) string { return subject[strings.LastIndexByte(subj
 
 // noted adds a request to the journal. Where that fails the slice answers no more, until it
 // has been restored.
-func (o *owner) noted(site string, msg []byte) bool {
-	if o.journal.broken || o.request.Op == remote.Test {
+func (o *owner) noted(op remote.Op, site string, msg []byte) bool {
+	if o.journal.broken || op == remote.Test {
 		return !o.journal.broken
 	}
 	err := o.journal.add(site, msg)
@@ -195,11 +214,16 @@ func (o *owner) lagOf(site string) *lag {
 
 // stop answers no more: what arrived is answered, unless that takes too long.
 func (o *owner) stop() error {
-	if err := o.sub.Drain(); err != nil && !errors.Is(err, nats.ErrConnectionClosed) && !errors.Is(err, nats.ErrBadSubscription) {
-		return err
-	}
-	for end := time.Now().Add(2 * time.Second); o.sub.IsValid() && time.Now().Before(end); {
-		time.Sleep(time.Millisecond)
+	for _, sub := range []*nats.Subscription{o.sub, o.linked} {
+		if sub == nil {
+			continue
+		}
+		if err := sub.Drain(); err != nil && !errors.Is(err, nats.ErrConnectionClosed) && !errors.Is(err, nats.ErrBadSubscription) {
+			return err
+		}
+		for end := time.Now().Add(2 * time.Second); sub.IsValid() && time.Now().Before(end); {
+			time.Sleep(time.Millisecond)
+		}
 	}
 	return nil
 }

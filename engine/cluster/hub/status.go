@@ -52,6 +52,7 @@ type Status struct {
 	Matrix    []PairStatus  `json:"matrix"`
 	PerSlice  []SliceStatus `json:"per_slice"`
 	Refused   Refusals      `json:"refused"`          // requests
+	Chains    *ChainStatus  `json:"chains,omitempty"` // nil for rows
 	Counts    *CountsStatus `json:"counts,omitempty"` // nil if no hub takes any
 }
 
@@ -108,6 +109,7 @@ type SliceStatus struct {
 	Fill        float64  `json:"fill"`
 	FPR         float64  `json:"fpr"`
 	EvictedLive uint64   `json:"evicted_live"`
+	Lost        bool     `json:"lost,omitempty"` // it does not answer, as it has lost what it knew
 	Refused     Refusals `json:"refused"`
 }
 
@@ -167,7 +169,11 @@ func merge(s Settings, parts []part) Status {
 		}
 	}
 	st.Owned = s.Slices - len(st.Unowned)
-	addOffsets(sites, owned)
+	if s.Shape.Rows() {
+		addOffsets(sites, owned)
+	} else {
+		st.Chains = describeChains(&s, owned)
+	}
 	for _, name := range slices.Sorted(maps.Keys(sites)) {
 		st.Sites = append(st.Sites, *sites[name])
 	}
@@ -181,7 +187,11 @@ func merge(s Settings, parts []part) Status {
 func describe(hub string, one slicePart) SliceStatus {
 	st := SliceStatus{
 		Slice: one.Slice, Hub: hub, Fence: one.Fence, MemoryBytes: one.Stats.MemoryBytes, Fill: one.Stats.Fill,
-		FPR: one.Stats.FPR, EvictedLive: one.Stats.EvictedLive, Refused: one.Refused,
+		FPR: one.Stats.FPR, EvictedLive: one.Stats.EvictedLive, Lost: one.Stats.Lost, Refused: one.Refused,
+		Digests: one.Stats.Tests,
+	}
+	if st.Digests > 0 {
+		return st // what was tested, as a link gets all digests of its chain
 	}
 	for _, site := range one.Stats.Sites {
 		st.Digests += site.Digests

@@ -2,8 +2,8 @@
 
 // Package paper has the constructs of "One is Enough: Distributed Filtering for Duplicate
 // Elimination" (Koloniari, Ntarmos, Pitoura, Souravlias, CIKM 2011) talk over NATS, to
-// measure what engine/paper counts in one process. There are tests alone: what flowdedup-hub
-// runs are horizontal slices, the one way in which a slice decides by itself.
+// measure what engine/paper counts in one process. There are tests alone: package chain has the
+// slices and chains that flowdedup-hub runs.
 //
 // Vertical slices hold parts of one Bloom filter, so an element's bits lie in several. Asked
 // side by side they let both of two equal packets pass that two sites send at the same time.

@@ -8,9 +8,9 @@ import "github.com/flowdedup/flowdedup/engine/remote"
 // under way.
 const keptReplies = 16
 
-// replies are the answers to the last requests of a site. A site repeats a request whose
+// Replies are the answers to the last requests of a site. A site repeats a request whose
 // answer did not come: it gets the same answer, and is not counted again.
-type replies struct {
+type Replies struct {
 	Last [keptReplies]reply
 	Next int
 }
@@ -30,8 +30,8 @@ func (p *reply) is(r *remote.Request) bool {
 	return p.Seq == r.Seq && p.N == len(r.Digests) && p.N > 0 && p.Time == r.Time && p.Op == r.Op && p.First == r.Digests[0]
 }
 
-// valid reports whether they are as keep makes them.
-func (s *replies) valid() bool {
+// Valid reports whether they are as Keep makes them.
+func (s *Replies) Valid() bool {
 	for i := range s.Last {
 		if p := &s.Last[i]; p.N < 0 || p.N > remote.MaxDigests || len(p.Copies) != (p.N+7)/8 {
 			return false
@@ -40,8 +40,8 @@ func (s *replies) valid() bool {
 	return s.Next >= 0 && s.Next < keptReplies
 }
 
-// find returns the answer to a request that came before.
-func (s *replies) find(r *remote.Request) (copies []byte, ok bool) {
+// Find returns the answer to a request that came before.
+func (s *Replies) Find(r *remote.Request) (copies []byte, ok bool) {
 	for i := range s.Last {
 		if s.Last[i].Seq == r.Seq && s.Last[i].is(r) {
 			return s.Last[i].Copies, true
@@ -50,8 +50,8 @@ func (s *replies) find(r *remote.Request) (copies []byte, ok bool) {
 	return nil, false
 }
 
-// keep remembers an answer in place of the oldest one.
-func (s *replies) keep(r *remote.Request, copies []byte) {
+// Keep remembers an answer in place of the oldest one.
+func (s *Replies) Keep(r *remote.Request, copies []byte) {
 	if len(r.Digests) == 0 {
 		return
 	}

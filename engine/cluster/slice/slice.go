@@ -60,7 +60,7 @@ type site struct {
 	Digests  uint64
 	Copies   uint64
 	Replayed uint64 // requests that came again
-	replies  replies
+	replies  Replies
 }
 
 // windowUS is the window in microseconds, with the unit that times are rounded to.
@@ -109,7 +109,7 @@ func (s *Slice) Apply(dst []byte, name string, r *remote.Request) ([]byte, remot
 		return dst, remote.Bad
 	}
 	from := &s.sites[at]
-	if copies, ok := from.replies.find(r); ok {
+	if copies, ok := from.replies.Find(r); ok {
 		from.Replayed++
 		return append(dst, copies...), remote.OK
 	}
@@ -123,7 +123,7 @@ func (s *Slice) Apply(dst []byte, name string, r *remote.Request) ([]byte, remot
 	for from := 0; from < len(r.Digests); from += ahead {
 		s.run(copies, r, from, min(from+ahead, len(r.Digests)), at)
 	}
-	from.replies.keep(r, copies)
+	from.replies.Keep(r, copies)
 	s.growIfNeeded()
 	return dst, remote.OK
 }

@@ -35,7 +35,7 @@ type saved struct {
 
 type savedSite struct {
 	site
-	Replies replies
+	Replies Replies
 }
 
 // Save appends all that the slice knows to dst: "FDslice", version, the length of a JSON
@@ -130,7 +130,7 @@ func (t *saved) check(lines []byte, limit int) error {
 	n := len(t.Sites)
 	ok := len(lines)%lineBytes == 0 && t.sized(len(lines)/lineBytes) && len(lines) <= limit && n <= MaxSites && len(t.Nodes) == n && square(t.Pairs, n) && square(t.Differences, n)
 	for i := range t.Sites {
-		ok = ok && t.rooted(i) && t.Sites[i].Replies.valid()
+		ok = ok && t.rooted(i) && t.Sites[i].Replies.Valid()
 	}
 	for _, row := range t.Differences {
 		for _, d := range row {

@@ -28,6 +28,13 @@ type Stats struct {
 	FPR         float64 `json:"fpr"`
 	Evicted     uint64  `json:"evicted"`      // digests that made room for others
 	EvictedLive uint64  `json:"evicted_live"` // of them, within the window: copies may be missed
+	// The rest is of slices that package chain has. Tests are elements that were tested, Hops
+	// the messages to other slices, and HopBytes their length. Lost says that the slice does
+	// not answer, since it has lost what it knew.
+	Tests    uint64 `json:"tests,omitempty"`
+	Hops     uint64 `json:"hops,omitempty"`
+	HopBytes uint64 `json:"hop_bytes,omitempty"`
+	Lost     bool   `json:"lost,omitempty"`
 }
 
 // SiteStats describe what a site has sent.

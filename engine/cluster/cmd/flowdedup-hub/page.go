@@ -79,6 +79,15 @@ func eachCount(value func(r *counts.Row) float64) func(*hub.Status, func(float64
 	}
 }
 
+// ofChains is the value of a metric of a filter that is not rows.
+func ofChains(value func(c *hub.ChainStatus) float64) func(*hub.Status, func(float64, ...string)) {
+	return func(st *hub.Status, give func(float64, ...string)) {
+		if st.Chains != nil {
+			give(value(st.Chains))
+		}
+	}
+}
+
 // ofCounts is the value of a metric of all counts.
 func ofCounts(value func(c *hub.CountsStatus) float64) func(*hub.Status, func(float64, ...string)) {
 	return func(st *hub.Status, give func(float64, ...string)) {
@@ -120,6 +129,12 @@ var metrics = []metric{
 	{"slice_fpr", "Probability that a packet is wrongly taken for a copy.", web.Gauge, sliceLabel, eachSlice(func(s *hub.SliceStatus) float64 { return s.FPR })},
 	{"slice_evicted_live_total", "Digests that were forgotten within the window.", web.Counter, sliceLabel, eachSlice(func(s *hub.SliceStatus) float64 { return float64(s.EvictedLive) })},
 	{"slice_memory_bytes", "Memory of a slice.", web.Gauge, sliceLabel, eachSlice(func(s *hub.SliceStatus) float64 { return float64(s.MemoryBytes) })},
+	{"slices_lost", "Slices that do not answer: they have lost what they knew, or have no hub.", web.Gauge, nil, ofChains(func(c *hub.ChainStatus) float64 { return float64(c.Lost) })},
+	{"predicted_fpr", "Predicted share of new packets that are taken for copies, with the slices that are lost.", web.Gauge, nil, ofChains(func(c *hub.ChainStatus) float64 { return c.FPR })},
+	{"predicted_fnr", "Predicted share of copies that pass, with the slices that are lost.", web.Gauge, nil, ofChains(func(c *hub.ChainStatus) float64 { return c.FNR })},
+	{"chain_messages_per_digest", "Messages from slice to slice for each digest.", web.Gauge, nil, ofChains(func(c *hub.ChainStatus) float64 { return c.Hops })},
+	{"chain_bits_per_digest", "Bits of messages from slice to slice for each digest.", web.Gauge, nil, ofChains(func(c *hub.ChainStatus) float64 { return c.HopBits })},
+	{"slices_fairness", "Jain's index of the tests of slices, 1 if all have as many.", web.Gauge, nil, ofChains(func(c *hub.ChainStatus) float64 { return c.Fairness })},
 	{"distinct", "Distinct keys of the latest window, over all sites that have sent it.", web.Gauge, countLabels, eachCount(func(r *counts.Row) float64 { return float64(r.Distinct) })},
 	{"distinct_missing_sites", "Sites whose counts of the latest window have not come.", web.Gauge, countLabels, eachCount(func(r *counts.Row) float64 { return float64(len(r.Missing)) })},
 	{"distinct_window_start_seconds", "Begin of the latest window.", web.Gauge, countLabels, eachCount(func(r *counts.Row) float64 { return float64(r.WindowStart.UnixNano()) / 1e9 })},

@@ -20,6 +20,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/help"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/once"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
+	"github.com/flowdedup/flowdedup/engine/cluster/chain"
 	"github.com/flowdedup/flowdedup/engine/cluster/hub"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
@@ -27,6 +28,7 @@ import (
 // serveFlags are those of the hub itself.
 type serveFlags struct {
 	settings      hub.Settings // of those flags that the folder keeps
+	shape         shapeFlags
 	window        string
 	memory        string
 	memoryBytes   int
@@ -82,7 +84,7 @@ const (
 )
 
 // flagGroups are the groups in the order of help.
-var flagGroups = []help.Group{groupConnection, groupCompare, groupHub, help.None}
+var flagGroups = []help.Group{groupConnection, groupCompare, groupFilter, groupHub, help.None}
 
 // define defines the flags of the hub itself.
 func (f *serveFlags) define(c *cobra.Command) {
@@ -100,7 +102,7 @@ func (f *serveFlags) define(c *cobra.Command) {
 	flags.Var(once.List(&f.settings.Within), "within", "copies come from the same `points` only: vlan, vni")
 	groupCompare.Add(flags, "window", "identity", "ignore", "within")
 
-	flags.IntVar(&f.settings.Slices, "slices", 64, "`number` of parts that hubs can share")
+	f.shape.define(flags)
 	flags.BoolVar(&f.settings.Journal, "journal", false, "write requests down before they are answered, so that a hub that dies has forgotten nothing")
 	flags.StringVar(&f.memory, "memory", "512MiB", "`bytes` that all slices of this hub may grow to")
 	flags.StringVar(&f.counts, "counts", "4GiB", "`bytes` of distinct counts of sites (flowdedup live --save) that are kept on disk; 0 takes none")
@@ -108,7 +110,7 @@ func (f *serveFlags) define(c *cobra.Command) {
 	flags.StringVar(&f.join, "join", "", "at the first start: share the slices of another hub, by the `line` of its flowdedup-hub hub-token")
 	flags.StringVar(&f.name, "name", hostname(), "`name` of this hub in reports")
 	flags.StringVar(&f.http, "http", "127.0.0.1:9418", "`address` of the status page, /metrics and /healthz: 9418 (loopback only), 0.0.0.0:9418, or none")
-	groupHub.Add(flags, "slices", "journal", "memory", "counts", "nats", "join", "name", "http")
+	groupHub.Add(flags, "journal", "memory", "counts", "nats", "join", "name", "http")
 	for flag, words := range completed {
 		if err := c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 			panic("flowdedup-hub: " + err.Error()) // a flag that was never defined
@@ -120,6 +122,8 @@ func (f *serveFlags) define(c *cobra.Command) {
 var completed = map[string][]string{
 	"identity": {"frame", "l3", "inner"}, "within": {"vlan", "vni"}, "window": {"1ms", "10ms", "100ms"},
 	"memory": {"512MiB", "2GiB", "8GiB"}, "counts": {"4GiB", "0"}, "slices": {"8", "64"}, "http": {"127.0.0.1:9418", "none"},
+	"layout": chain.Layouts, "filter": append([]string{rows}, chain.Filters...), "primitive": chain.Primitives,
+	"timers": {"any", "equal"}, "lost": {"open", "closed"},
 }
 
 func hostname() string {
@@ -148,11 +152,12 @@ func (f *serveFlags) check() error {
 			return usageError{fmt.Errorf("--within %s: want vlan, vni or both with a comma: other points differ from site to site", word)}
 		}
 	}
-	if f.settings.Slices < 1 || f.settings.Slices > 1000 {
-		return usageError{fmt.Errorf("--slices %d: want 1 to 1000", f.settings.Slices)}
+	cut, err := f.shape.parseSlices()
+	if err != nil {
+		return err
 	}
 	n, err := humanize.ParseBytes(f.memory)
-	if err != nil || n < uint64(f.settings.Slices)<<10 || n > 1<<40 {
+	if err != nil || n < uint64(cut[0])<<10 || n > 1<<40 {
 		return usageError{fmt.Errorf("--memory %s: want at least 1 KiB for each slice, such as 512MiB", f.memory)}
 	}
 	f.memoryBytes = int(n)
@@ -171,7 +176,7 @@ func (f *serveFlags) check() error {
 
 // apply changes the stored settings to the flags that were given. It reports whether
 // tokens of before became invalid.
-func (f *serveFlags) apply(s *hub.Settings) (invalid bool) {
+func (f *serveFlags) apply(s *hub.Settings) (invalid bool, err error) {
 	if f.changed("listen") {
 		s.Listen = f.settings.Listen
 	}
@@ -188,16 +193,14 @@ func (f *serveFlags) apply(s *hub.Settings) (invalid bool) {
 			*to.old, invalid = *to.given, true
 		}
 	}
-	if f.changed("slices") && s.Slices != f.settings.Slices {
-		s.Slices, invalid = f.settings.Slices, true
-	}
 	if f.changed("journal") {
 		s.Journal = f.settings.Journal
 	}
 	if f.changed("nats") {
 		s.NATS = f.nats
 	}
-	return invalid
+	shaped, err := f.shape.apply(f.changed, s)
+	return invalid || shaped, err
 }
 
 // serve runs the hub until the context ends.
@@ -214,7 +217,11 @@ func (f *serveFlags) serve(c *cobra.Command, log *logger) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Unlock()) }()
-	if f.apply(&settings) && !made {
+	invalid, err := f.apply(&settings)
+	if err != nil {
+		return err
+	}
+	if invalid && !made {
 		settings.Epoch++
 		log.Warn("tokens of before are not valid any more: make new ones with flowdedup-hub join-token")
 	}
@@ -259,8 +266,12 @@ func (f *serveFlags) serve(c *cobra.Command, log *logger) (err error) {
 
 // ready says what to do next.
 func ready(s *hub.Settings) string {
-	return fmt.Sprintf("%d slices, window %v, sensors connect to %s; the line for one: flowdedup-hub join-token SITE",
-		s.Slices, s.Window(), s.SiteURL())
+	shape := ""
+	if !s.Shape.Rows() {
+		shape = " (" + s.Shape.String() + ")"
+	}
+	return fmt.Sprintf("%d slices%s, window %v, sensors connect to %s; the line for one: flowdedup-hub join-token SITE",
+		s.Slices, shape, s.Window(), s.SiteURL())
 }
 
 // open opens the state folder, or makes it.
@@ -268,7 +279,7 @@ func (f *serveFlags) open(path string) (*hub.Folder, hub.Settings, bool, error) 
 	if f.join == "" {
 		return openOrMake(path)
 	}
-	for _, shared := range []string{"listen", "url", "window", "identity", "ignore", "within", "slices", "nats", "journal"} {
+	for _, shared := range append([]string{"listen", "url", "window", "identity", "ignore", "within", "nats", "journal"}, shapeNames...) {
 		if f.changed(shared) {
 			return nil, hub.Settings{}, false, usageError{fmt.Errorf("--%s comes with --join: leave it out", shared)}
 		}

@@ -59,12 +59,25 @@ func writeStatus(out io.Writer, st hub.Status, now time.Time) error {
 	if n := len(st.Unowned); n > 0 {
 		fmt.Fprintf(t, "warning: %d slices without a hub: packets whose digests belong to them pass unchecked\n", n)
 	}
+	writeChains(t, st.Chains)
 	fmt.Fprintln(t)
 	writeSites(t, st.Sites, now)
 	writeMatrix(t, st)
 	writeHubs(t, st, now)
 	writeCounts(t, st.Counts)
 	return t.Flush()
+}
+
+// writeChains writes what is known of a filter that is not rows.
+func writeChains(t io.Writer, c *hub.ChainStatus) {
+	if c == nil {
+		return
+	}
+	fmt.Fprintf(t, "%v; %.2f messages and %.0f bits between slices a digest, fairness %.3f\n", c.Shape, c.Hops, c.HopBits, c.Fairness)
+	if c.Lost > 0 {
+		fmt.Fprintf(t, "warning: %d slices were lost, a packet is a copy from %d of %d answers on\n", c.Lost, c.Shape.AtLeast, c.Shape.Hashes)
+	}
+	fmt.Fprintf(t, "predicted: %.2g of new packets are taken for copies, %.2g of copies pass\n", c.FPR, c.FNR)
 }
 
 func writeSites(t io.Writer, sites []hub.SiteStatus, now time.Time) {

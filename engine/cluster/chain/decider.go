@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package chain
+
+import (
+	"github.com/flowdedup/flowdedup/engine/paper"
+)
+
+// maxPending is how many sets may be on their way round a chain. A chain of more is broken.
+const maxPending = 1024
+
+// decider is what the last link of a chain knows: it decides which elements are duplicates by
+// what all links have found, in the order in which requests reach it.
+//
+// What it takes for new is on its way to the links for a while. It remembers that in recent,
+// so requests that were tested meanwhile are decided as if it had been there. A set that has
+// come back went by all links before whatever comes now, so it is forgotten.
+type decider struct {
+	filter  string
+	window  uint64
+	equal   int
+	atLeast int
+
+	now     uint64            // the latest unit, or the number of deliveries
+	recent  map[uint64]uint64 // what is being set, by position
+	pending []pendingSet      // in the order in which they were sent
+	sent    uint64            // the number of the last
+	values  []uint64
+}
+
+type pendingSet struct {
+	Number   uint64
+	Message  []byte
+	settings []setting
+}
+
+func newDecider(s Shape) *decider {
+	return &decider{filter: s.Filter, window: s.Window(), equal: s.Equal, atLeast: s.AtLeast, recent: map[uint64]uint64{}}
+}
+
+// judge decides about an element of a unit, by those of its values that are known. If it is
+// new, zeroAt is what its bits or timers are set to, and 0 if they are too old for that.
+func (d *decider) judge(values []uint64, unit uint64) (seen bool, zeroAt uint64) {
+	if d.filter == Timers {
+		d.now = max(d.now, unit)
+	}
+	if d.window > 0 {
+		for _, v := range values {
+			d.now = max(d.now, v-min(v, d.window)) // more has passed, if another one decided before
+		}
+	}
+	if len(values) >= d.atLeast && d.agree(values) {
+		return true, 0
+	}
+	switch d.filter {
+	case Bloom:
+		return false, 1
+	case Events:
+		zeroAt = d.now + d.window
+		d.now++
+	case Timers:
+		if zeroAt = unit + d.window; zeroAt <= d.now {
+			zeroAt = 0
+		}
+	}
+	return false, zeroAt
+}
+
+// agree reports whether all values say that the element was there.
+func (d *decider) agree(values []uint64) bool {
+	if d.equal > 1 && len(values) > 0 {
+		return paper.EqualGroup(values, d.now) >= min(d.equal, len(values))
+	}
+	for _, v := range values {
+		if v <= d.now && (v == 0 || d.window > 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// at returns a value that links have found at a position, or what is being set there.
+func (d *decider) at(pos, found uint64) uint64 {
+	if len(d.recent) == 0 {
+		return found
+	}
+	return max(found, d.recent[pos])
+}
+
+// remember remembers that positions are being set.
+func (d *decider) remember(positions []uint64, zeroAt uint64) {
+	for _, p := range positions {
+		d.recent[p] = max(d.recent[p], zeroAt)
+	}
+}
+
+// send returns the message that sets elements, which goes round the chain.
+func (d *decider) send(all []setting) []byte {
+	d.sent++
+	m := newSet(d.sent, d.now, all)
+	d.pending = append(d.pending, pendingSet{d.sent, m.all, all})
+	return m.all
+}
+
+// back takes a set that has been all the way round. Those before it did not come back: they
+// are returned, to be sent again.
+func (d *decider) back(number uint64, p *places) (again [][]byte) {
+	at := -1
+	for i := range d.pending {
+		if d.pending[i].Number == number {
+			at = i
+		}
+	}
+	if at < 0 {
+		return nil // it has come back before
+	}
+	done := d.pending[at]
+	lost := d.pending[:at:at]
+	d.pending = append(d.pending[at+1:], lost...)
+	for _, l := range lost {
+		again = append(again, l.Message)
+	}
+	d.forget(done.settings, p)
+	return again
+}
+
+// forget removes from recent what the links have.
+func (d *decider) forget(all []setting, p *places) {
+	pos := make([]uint64, p.k)
+	for _, s := range all {
+		p.of(pos, s.element)
+		for _, at := range pos {
+			if d.recent[at] == s.zeroAt {
+				delete(d.recent, at)
+			}
+		}
+	}
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package chain holds slices of the filters of KNPS, "One is Enough: Distributed Filtering
+// for Duplicate Elimination" (Koloniari, Ntarmos, Pitoura, Souravlias, CIKM 2011): Bloom
+// filters and filters of timers, cut horizontally, vertically or both ways.
+//
+// An element's bits lie in several vertical slices. Asked side by side they let both of two
+// equal packets pass that two sites send at the same time. So vertical slices are links of a
+// chain, which a request goes through in the order of their numbers. Messages keep their
+// order on each hop, so all links see all requests in one order, and the chain decides as one
+// filter does, without locks. A horizontal slice is a chain of one link.
+//
+// There are two primitives. By test-and-set a link sets bits as it tests them, and the last
+// link answers. By first-test-then-set links report what they hold, and the last one decides.
+// What is new goes round the chain once more to be set. Until it is back, the last link
+// remembers it: so requests that were tested meanwhile are decided as if it had been set at
+// once. Timers need that, since those of duplicates must not be set.
+//
+// A Link is a deterministic function of the messages that it was given. It knows no network
+// and no clock.
+package chain

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package chain
+
+import (
+	"slices"
+
+	"github.com/flowdedup/flowdedup/engine/remote"
+)
+
+// direct decides by itself: it is the only link.
+func (l *Link) direct(s *site, a *Answer, r *remote.Request) Result {
+	a.Status = remote.OK
+	if before, ok := s.Replies.Find(r); ok {
+		s.Replayed++
+		a.Copies = before
+		return Result{Answer: a}
+	}
+	l.lost = false // there is no other link that knows more
+	d, timed := l.decide, l.store.timed
+	a.Copies = make([]byte, (len(r.Digests)+7)/8)
+	l.tests += uint64(len(r.Digests))
+	l.pos = l.places.each(l.pos, r.Digests, func(from int, pos []uint64) {
+		l.touched += l.store.touch(pos, 0)
+		for i := 0; i < len(pos); i += l.places.k {
+			e, all, seen := from+i/l.places.k, pos[i:i+l.places.k], true
+			if timed {
+				d.values = d.values[:0]
+				for _, p := range all {
+					d.values = append(d.values, l.store.get(p))
+				}
+				var zeroAt uint64
+				if seen, zeroAt = d.judge(d.values, l.unitOf(r, e)); zeroAt > 0 {
+					for _, p := range all {
+						l.store.set(p, zeroAt)
+					}
+				}
+			} else {
+				for _, p := range all {
+					seen = l.store.testAndSet(p) && seen
+				}
+			}
+			if seen {
+				a.Copies[e/8] |= 1 << (e % 8)
+				s.Copies++
+			}
+		}
+	})
+	l.now = d.now
+	s.Replies.Keep(r, a.Copies)
+	return Result{Answer: a}
+}
+
+// finish answers a request as the last link.
+func (l *Link) finish(m *message, s *site, r *remote.Request) Result {
+	a := &Answer{Site: s.Name, Reply: m.reply, Status: remote.OK, Seq: r.Seq, N: len(r.Digests), Fence: m.number}
+	result := Result{Answer: a, First: l.again()}
+	if before, ok := s.Replies.Find(r); ok {
+		a.Copies = before
+		return result
+	}
+	if m.again && l.lost { // it may have been decided before, and be set: it would be a copy of itself
+		a.Status = remote.Stale
+		return result
+	}
+	if len(l.decide.pending) >= maxPending {
+		a.Status = remote.Overloaded
+		return result
+	}
+	lost := m.lostLinks()
+	all := len(lost) > l.last
+	if m.kind == kindTAS {
+		a.Copies = l.verdicts(m, r, lost, all)
+	} else {
+		var news []setting
+		a.Copies, news = l.judgeAll(m, r, lost, all)
+		if len(news) > 0 {
+			result.First = append(result.First, l.decide.send(news))
+		}
+	}
+	if all {
+		result.First = append(result.First, newMessage(kindFresh, 0, "", "", nil, 0).all)
+	}
+	for i := range r.Digests {
+		s.Copies += uint64(a.Copies[i/8] >> (i % 8) & 1)
+	}
+	s.Replies.Keep(r, a.Copies)
+	return result
+}
+
+// again returns the sets that were on their way when the link was saved.
+func (l *Link) again() (all [][]byte) {
+	if l.resend {
+		l.resend = false
+		for _, p := range l.decide.pending {
+			all = append(all, p.Message)
+		}
+	}
+	return all
+}
+
+// verdicts returns which elements are duplicates by test-and-set. Those with fewer answers
+// than have to come are new, and all are if no link knows anything.
+func (l *Link) verdicts(m *message, r *remote.Request, lost []int, all bool) []byte {
+	if all {
+		return make([]byte, len(m.state))
+	}
+	if len(lost) > 0 {
+		l.pos = l.places.each(l.pos, r.Digests, func(from int, pos []uint64) {
+			for i := 0; i < len(pos); i += l.places.k {
+				if e := from + i/l.places.k; l.answered(pos[i:i+l.places.k], lost) < l.shape.AtLeast {
+					m.state[e/8] &^= 1 << (e % 8)
+				}
+			}
+		})
+	}
+	return m.state
+}
+
+// answered returns how many of an element's positions are in links that are not lost.
+func (l *Link) answered(pos []uint64, lost []int) (n int) {
+	for _, p := range pos {
+		if !slices.Contains(lost, int(p/l.places.size)) {
+			n++
+		}
+	}
+	return n
+}
+
+// judgeAll returns which elements are duplicates by first-test-then-set, and what is to be set.
+func (l *Link) judgeAll(m *message, r *remote.Request, lost []int, all bool) (copies []byte, news []setting) {
+	d, k := l.decide, l.places.k
+	copies = make([]byte, (len(r.Digests)+7)/8)
+	l.pos = l.places.each(l.pos, r.Digests, func(from int, pos []uint64) {
+		for i := 0; i < len(pos); i += k {
+			e, mine := from+i/k, pos[i:i+k]
+			d.values = d.values[:0]
+			for j, p := range mine {
+				if len(lost) == 0 || !slices.Contains(lost, int(p/l.places.size)) {
+					d.values = append(d.values, d.at(p, m.value(e*k+j, l.store.timed)))
+				}
+			}
+			if all {
+				d.values = append(d.values, 0) // nothing is known of any element
+			}
+			seen, zeroAt := d.judge(d.values, l.unitOf(r, e))
+			if seen {
+				copies[e/8] |= 1 << (e % 8)
+			} else if zeroAt > 0 {
+				d.remember(mine, zeroAt)
+				news = append(news, setting{r.Digests[e], zeroAt})
+			}
+		}
+	})
+	return copies, news
+}
+
+// ring takes a message that goes round the chain: elements to set, or a new beginning. The last
+// link has it come to its end.
+func (l *Link) ring(m *message) (Result, error) {
+	if m.kind == kindFresh {
+		l.lost = false
+	} else {
+		now, all, err := m.settings()
+		if err != nil {
+			return Result{}, err
+		}
+		l.set(now, all)
+	}
+	if l.link < l.last {
+		return Result{Next: m.all}, nil
+	}
+	if m.kind == kindFresh {
+		return Result{}, nil
+	}
+	return Result{First: append(l.again(), l.decide.back(m.number, &l.places)...)}, nil
+}
+
+// set sets what is here of elements.
+func (l *Link) set(now uint64, all []setting) {
+	l.advance(now)
+	elements := make([]uint64, len(all))
+	for i := range all {
+		elements[i] = all[i].element
+	}
+	l.pos = l.places.each(l.pos, elements, func(from int, pos []uint64) {
+		l.touched += l.store.touch(pos, l.lo)
+		for i, p := range pos {
+			if off := p - l.lo; off < l.store.size {
+				l.store.set(off, all[from+i/l.places.k].zeroAt)
+			}
+		}
+	})
+}
+
+// advance notes the present unit. A link that was lost a window ago knows all of it again.
+func (l *Link) advance(now uint64) {
+	l.now = max(l.now, now)
+	switch {
+	case !l.lost || !l.store.timed:
+	case l.since == 0:
+		l.since = max(1, l.now)
+	case l.now >= l.since+l.shape.Window():
+		l.lost = false
+	}
+}

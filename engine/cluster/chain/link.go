@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package chain
+
+import (
+	"fmt"
+
+	"github.com/flowdedup/flowdedup/engine/cluster/slice"
+	"github.com/flowdedup/flowdedup/engine/remote"
+)
+
+// Link is one slice of a filter: a link of a chain, or all of it. It serves one goroutine,
+// and wants Close at the end.
+//
+// A link that has lost what it knew sets what comes, but does not answer until it knows all of
+// the window again. The last link decides without it, as the shape says (AtLeast). Once all
+// links of a chain have lost all, none has: the chain begins anew.
+type Link struct {
+	shape  Shape
+	places places
+	number int // of the slice
+	link   int // in its chain
+	last   int // link of the chain
+	unit   uint64
+	lo     uint64 // its first position in the chain
+	store  store
+	lost   bool
+	since  uint64 // the unit when it was lost, 0 if that is not known yet
+	now    uint64 // the latest unit that it knows of
+	tests  uint64 // of elements
+	hops   uint64 // messages to other links
+	bytes  uint64 // of them
+	decide *decider
+	resend bool // sets that are pending
+
+	sites  []site
+	byName map[string]int
+
+	request remote.Request
+	pos     []uint64
+	touched uint64 // keeps the reads of lines ahead from being left out
+}
+
+// site is what is known of a site.
+type site struct {
+	Name     string
+	Requests uint64
+	Digests  uint64
+	Copies   uint64
+	Replayed uint64
+	Replies  slice.Replies
+}
+
+// Answer is what a site gets.
+type Answer struct {
+	Site   string
+	Reply  string // where to
+	Status remote.Status
+	Seq    uint64
+	N      int
+	Fence  uint64 // of the first link
+	Copies []byte // valid until the next message
+}
+
+// Result is what follows from a message. Messages are the caller's.
+type Result struct {
+	Answer *Answer  // nil for none
+	Next   []byte   // to the next link
+	First  [][]byte // to the first one
+}
+
+// New makes an empty slice. Errors wrap ErrShape, or are of the system that has no memory.
+func New(s Shape, number int) (*Link, error) {
+	if err := s.Check(); err != nil {
+		return nil, err
+	}
+	if number < 0 || number >= s.Slices() {
+		return nil, fmt.Errorf("%w: slice %d of %d", ErrShape, number, s.Slices())
+	}
+	l := &Link{shape: s, places: newPlaces(s), number: number, last: s.Links() - 1, unit: s.Unit(), byName: map[string]int{}}
+	_, l.link = s.Place(number)
+	l.lo = uint64(l.link) * l.places.size
+	if l.link == l.last {
+		l.decide = newDecider(s)
+	}
+	var err error
+	l.store, err = newStore(s.Size(), s.Filter != Bloom)
+	return l, err
+}
+
+// Close gives the memory back.
+func (l *Link) Close() error { return l.store.arena.Close() }
+
+// Lose says that what the link knew was lost.
+func (l *Link) Lose() { l.lost, l.since = true, 0 }
+
+// Begin takes a request of a site, as the first link of its chain. body is the message that r
+// was decoded from, and fence the number of the slice's owner.
+func (l *Link) Begin(name, reply string, fence uint64, r *remote.Request, body []byte) Result {
+	refused := &Answer{Site: name, Reply: reply, Status: remote.Bad, Seq: r.Seq, N: len(r.Digests), Fence: fence}
+	s, ok := l.siteOf(name)
+	if !ok || r.Op != remote.TestAndSet || r.Time > remote.MaxTime || l.link != 0 || !fits(name, reply) ||
+		l.last > 0 && len(r.Digests) > maxElements {
+		return Result{Answer: refused}
+	}
+	s.Requests++
+	s.Digests += uint64(len(r.Digests))
+	if l.last == 0 {
+		return l.direct(s, refused, r)
+	}
+	kind := byte(kindTest)
+	if l.shape.Primitive == TestAndSet {
+		kind = kindTAS
+	}
+	m := newMessage(kind, fence, name, reply, body, stateBytes(kind, len(r.Digests), l.shape))
+	if kind == kindTAS {
+		setBits(m.state, len(r.Digests))
+	}
+	if _, again := s.Replies.Find(r); again {
+		s.Replayed++
+		m.repeat()
+	}
+	return l.sent(l.pass(m, s, r))
+}
+
+// setBits sets the first n bits.
+func setBits(b []byte, n int) {
+	for i := range n {
+		b[i/8] |= 1 << (i % 8)
+	}
+}
+
+// Pass takes a message of another link. Errors wrap ErrMessage.
+func (l *Link) Pass(msg []byte) (Result, error) {
+	m, err := parse(msg)
+	if err != nil {
+		return Result{}, err
+	}
+	switch m.kind {
+	case kindSet, kindFresh:
+		result, err := l.ring(m)
+		return l.sent(result), err
+	case kindTAS, kindTest:
+		if (m.kind == kindTAS) != (l.shape.Primitive == TestAndSet) || l.link == 0 {
+			break
+		}
+		if err := m.request(&l.request, l.shape); err != nil {
+			return Result{}, err
+		}
+		s, ok := l.siteOf(m.site)
+		if !ok {
+			break
+		}
+		return l.sent(l.pass(m, s, &l.request)), nil
+	}
+	return Result{}, fmt.Errorf("%w: of kind %d for link %d", ErrMessage, m.kind, l.link)
+}
+
+// sent counts the messages of a result.
+func (l *Link) sent(r Result) Result {
+	if r.Next != nil {
+		l.hops++
+		l.bytes += uint64(len(r.Next))
+	}
+	for _, m := range r.First {
+		l.hops++
+		l.bytes += uint64(len(m))
+	}
+	return r
+}
+
+// pass tests the elements of a request, and sends the message on, or answers it.
+func (l *Link) pass(m *message, s *site, r *remote.Request) Result {
+	if m.kind == kindTAS {
+		l.testAndSet(m, s, r)
+	} else {
+		l.test(m, s, r)
+	}
+	if l.lost {
+		m.addLost(l.link)
+	}
+	if l.link < l.last {
+		return Result{Next: m.all}
+	}
+	return l.finish(m, s, r)
+}
+
+// testAndSet sets all bits that are here. A request that comes again finds what it found first.
+func (l *Link) testAndSet(m *message, s *site, r *remote.Request) {
+	if before, ok := s.Replies.Find(r); ok {
+		if l.link < l.last { // else finish does that
+			copy(m.state, before)
+		}
+		return
+	}
+	l.pos = l.places.each(l.pos, r.Digests, func(from int, pos []uint64) {
+		l.touched += l.store.touch(pos, l.lo)
+		for i := 0; i < len(pos); i += l.places.k {
+			set, here := true, uint64(0)
+			for _, p := range pos[i : i+l.places.k] {
+				if off := p - l.lo; off < l.store.size {
+					set = l.store.testAndSet(off) && set
+					here = 1
+				}
+			}
+			l.tests += here
+			if e := from + i/l.places.k; !set && !l.lost {
+				m.state[e/8] &^= 1 << (e % 8)
+			}
+		}
+	})
+	if l.link < l.last {
+		s.Replies.Keep(r, m.state)
+	}
+}
+
+// test notes what is at the positions that are here.
+func (l *Link) test(m *message, s *site, r *remote.Request) {
+	l.pos = l.places.each(l.pos, r.Digests, func(from int, pos []uint64) {
+		l.touched += l.store.touch(pos, l.lo)
+		for i := 0; i < len(pos); i += l.places.k {
+			here := uint64(0)
+			for j, p := range pos[i : i+l.places.k] {
+				if off := p - l.lo; off < l.store.size {
+					m.found(from*l.places.k+i+j, l.store.get(off), l.store.timed)
+					here = 1
+				}
+			}
+			l.tests += here
+		}
+	})
+	if l.link == 0 && !m.again {
+		s.Replies.Keep(r, make([]byte, (len(r.Digests)+7)/8)) // that it came is what counts
+	}
+}
+
+// siteOf returns a site, which is made if it is new. It reports false if there are too many.
+func (l *Link) siteOf(name string) (*site, bool) {
+	at, ok := l.byName[name]
+	if !ok {
+		if len(l.sites) == slice.MaxSites || !remote.ValidName(name) {
+			return nil, false
+		}
+		at = len(l.sites)
+		l.byName[name] = at
+		l.sites = append(l.sites, site{Name: name})
+	}
+	return &l.sites[at], true
+}
+
+// unitOf returns the unit of time of an element.
+func (l *Link) unitOf(r *remote.Request, i int) uint64 {
+	t := r.Time / remote.DeltaUnit
+	if r.Times {
+		t = uint64(max(0, int64(t)+min(int64(r.Deltas[i]), maxDelta)))
+	}
+	return t / l.unit
+}
+
+// maxDelta is how far behind the time of a request an element's may be: a second.
+const maxDelta = 1_000_000 / remote.DeltaUnit

@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package chain
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/engine/paper"
+	"github.com/flowdedup/flowdedup/engine/remote"
+)
+
+// reference answers for one chain.
+type reference interface {
+	seen(element, unit uint64) bool
+}
+
+type bitsOf struct{ *paper.Sliced }
+
+func (f bitsOf) seen(element, _ uint64) bool { return f.TestAndSet(digest.Digest{element, 0}) }
+
+type timersOf struct{ *paper.TimerBloom }
+
+func (f timersOf) seen(element, unit uint64) bool {
+	return f.TestAndSetAt(digest.Digest{element, 0}, unit)
+}
+
+// eventsOf counts what it has reported as new: that is the time of its filter.
+type eventsOf struct {
+	reference
+	delivered uint64
+}
+
+func (f *eventsOf) seen(element, _ uint64) bool {
+	seen := f.reference.seen(element, f.delivered)
+	if !seen {
+		f.delivered++
+	}
+	return seen
+}
+
+// diced is a filter of timers in v-h diced slices, which engine/paper has not.
+type diced struct {
+	shape  Shape
+	window uint64
+	zeroAt map[uint64]uint64
+	now    uint64
+}
+
+func (f *diced) seen(element, unit uint64) bool {
+	pos := make([]uint64, f.shape.Hashes)
+	paper.IndependentPositions(pos, digest.Digest{element, 0}, uint64(f.shape.Size()*f.shape.Slices()))
+	paper.DiceVertical(pos, uint64(f.shape.Size()), f.shape.H)
+	f.now = max(f.now, unit)
+	var values []uint64
+	for _, p := range pos {
+		values = append(values, f.zeroAt[p])
+	}
+	if paper.EqualGroup(values, f.now) >= max(1, f.shape.Equal) {
+		return true
+	}
+	if zeroAt := unit + f.window; zeroAt > f.now {
+		for _, p := range pos {
+			f.zeroAt[p] = max(f.zeroAt[p], zeroAt)
+		}
+	}
+	return false
+}
+
+// newReference returns the filter of engine/paper that one chain of a shape is.
+func newReference(t testing.TB, s Shape) reference {
+	t.Helper()
+	size := s.Size() * s.Links()
+	if s.Filter == Events {
+		s.Filter = Timers // of which units are given
+		return &eventsOf{reference: newTimers(t, s, uint64(s.Deliveries)+1)}
+	}
+	if s.Filter == Timers {
+		return newTimers(t, s, s.Window())
+	}
+	c := paper.SlicedConfig{Bits: size, K: s.Hashes, Slices: s.Links(), AtLeast: s.AtLeast}
+	f, err := paper.NewVertical(c)
+	if s.Layout == VH {
+		c.Slices = s.V
+		f, err = paper.NewVHDiced(c, s.H)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bitsOf{f}
+}
+
+// newTimers returns a filter of timers with a window in units.
+func newTimers(t testing.TB, s Shape, window uint64) reference {
+	t.Helper()
+	if s.Layout == VH {
+		return &diced{shape: s, window: window, zeroAt: map[uint64]uint64{}}
+	}
+	f, err := paper.NewTimerBloom(paper.TimerConfig{Timers: s.Size() * s.Links(), K: s.Hashes, Window: int(window), Equal: s.Equal})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return timersOf{f}
+}
+
+// wires are a filter whose slices talk to each other. Messages to a link wait in the order in
+// which they were sent, and links take them in any order among each other.
+type wires struct {
+	t       testing.TB
+	shape   Shape
+	rng     *rand.Rand
+	links   []*Link
+	waiting [][]*sent // for each slice
+	answers map[string][]byte
+	moves   int // of so many messages a slice is saved and restored after one
+	drops   int // of so many messages between slices one is lost
+}
+
+type sent struct {
+	site, reply string // of requests
+	msg         []byte
+}
+
+func newWires(t testing.TB, s Shape, rng *rand.Rand) *wires {
+	t.Helper()
+	w := &wires{t: t, shape: s, rng: rng, waiting: make([][]*sent, s.Slices()), answers: map[string][]byte{}}
+	for i := range s.Slices() {
+		w.links = append(w.links, newLink(t, s, i))
+	}
+	t.Cleanup(func() {
+		for _, l := range w.links {
+			if err := l.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	return w
+}
+
+func newLink(t testing.TB, s Shape, number int) *Link {
+	t.Helper()
+	l, err := New(s, number)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// step has one of the links that have messages take one. It reports false if there is none.
+func (w *wires) step() bool {
+	first := w.rng.IntN(len(w.links))
+	for i := range w.links {
+		n := (first + i) % len(w.links)
+		if len(w.waiting[n]) == 0 {
+			continue
+		}
+		m := w.waiting[n][0]
+		w.waiting[n] = w.waiting[n][1:]
+		w.take(n, m)
+		if w.moves > 0 && w.rng.IntN(w.moves) == 0 {
+			w.move(n)
+		}
+		return true
+	}
+	return false
+}
+
+// take has a slice take a message.
+func (w *wires) take(n int, m *sent) {
+	var result Result
+	if m.reply != "" {
+		var r remote.Request
+		err := r.Decode(m.msg)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		result = w.links[n].Begin(m.site, m.reply, 7, &r, m.msg)
+	} else {
+		var err error
+		if result, err = w.links[n].Pass(m.msg); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	chain, link := w.shape.Place(n)
+	if result.Next != nil {
+		w.post(w.shape.Number(chain, link+1), result.Next)
+	}
+	for _, msg := range result.First {
+		w.post(w.shape.Number(chain, 0), msg)
+	}
+	if a := result.Answer; a != nil {
+		if a.Status != remote.OK || a.Fence != 7 {
+			w.t.Fatalf("status %v, fence %d", a.Status, a.Fence)
+		}
+		if before, ok := w.answers[a.Reply]; ok && string(before) != string(a.Copies) {
+			w.t.Fatalf("another answer to %s", a.Reply)
+		}
+		w.answers[a.Reply] = append([]byte(nil), a.Copies...)
+	}
+}
+
+func (w *wires) post(n int, msg []byte) {
+	if w.drops == 0 || w.rng.IntN(w.drops) > 0 {
+		w.waiting[n] = append(w.waiting[n], &sent{msg: append([]byte(nil), msg...)})
+	}
+}
+
+// move saves a slice, and restores it.
+func (w *wires) move(n int) {
+	w.t.Helper()
+	next, err := Restore(w.shape, n, w.links[n].Save(nil))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if err := w.links[n].Close(); err != nil {
+		w.t.Fatal(err)
+	}
+	w.links[n] = next
+}
+
+// crash has a slice lose what it knows.
+func (w *wires) crash(n int) {
+	w.t.Helper()
+	if err := w.links[n].Close(); err != nil {
+		w.t.Fatal(err)
+	}
+	w.links[n] = newLink(w.t, w.shape, n)
+	w.links[n].Lose()
+}
+
+// request returns the message that a site sends about elements, of times in microseconds.
+func request(seq uint64, elements []uint64, times []int64) []byte {
+	r := remote.Request{Op: remote.TestAndSet, Times: true, Seq: seq, Time: uint64(times[0]), Digests: elements}
+	for _, t := range times {
+		r.Deltas = append(r.Deltas, int32((t-times[0])/remote.DeltaUnit))
+	}
+	return r.Append(nil)
+}
+
+// stream makes events that come again, at about the same times or later, some of them late.
+type stream struct {
+	rng  *rand.Rand
+	time int64
+	past []uint64
+}
+
+func (s *stream) next() (element uint64, t int64) {
+	s.time += s.rng.Int64N(3) * remote.DeltaUnit
+	if len(s.past) > 0 && s.rng.IntN(3) > 0 {
+		element = s.past[len(s.past)-1-s.rng.IntN(min(len(s.past), 400))]
+	} else {
+		element = s.rng.Uint64() & (1<<remote.DigestBits - 1)
+		if s.past = append(s.past, element); len(s.past) > 10_000 {
+			s.past = s.past[5000:]
+		}
+	}
+	t = s.time
+	if s.rng.IntN(20) == 0 {
+		t -= s.rng.Int64N(8000)
+	}
+	return element, t / remote.DeltaUnit * remote.DeltaUnit
+}
+
+// shapes are all layouts with all filters and primitives.
+func shapes() (all []Shape) {
+	for _, s := range []Shape{
+		{Layout: Horizontal, H: 5, V: 1}, {Layout: Vertical, H: 1, V: 6}, {Layout: HV, H: 3, V: 4}, {Layout: VH, H: 3, V: 4},
+	} {
+		for _, filter := range Filters {
+			for _, primitive := range Primitives {
+				for _, equal := range []int{0, 3} {
+					s.Filter, s.Primitive, s.Equal, s.Hashes, s.AtLeast = filter, primitive, equal, 4, 4
+					s.Bytes, s.WindowUS, s.Deliveries = 8<<10, 0, 0
+					switch filter {
+					case Bloom:
+						s.Bytes = 4 << 10 // fills up, so that all of its rates come by
+					case Timers:
+						s.WindowUS = 5000
+					case Events:
+						s.Deliveries = 100
+					}
+					if s.Check() == nil {
+						all = append(all, s)
+					}
+				}
+			}
+		}
+	}
+	return all
+}
+
+// TestReferences has each layout with each filter answer as engine/paper's does, event by
+// event. Two sites send batches to all chains, several at a time. Meanwhile slices move.
+func TestReferences(t *testing.T) {
+	count := 200_000
+	if testing.Short() {
+		count = 10_000
+	}
+	for _, s := range shapes() {
+		t.Run(fmt.Sprintf("%v, equal %d", s, s.Equal), func(t *testing.T) {
+			w := newWires(t, s, rand.New(rand.NewPCG(1, 2)))
+			w.moves = count / 50
+			compare(t, w, count, nil)
+		})
+	}
+}
+
+// compare sends so many events, and compares each verdict. lose, if not nil, is called once in
+// the middle, when nothing is on its way.
+func compare(t *testing.T, w *wires, count int, lose func(references []reference)) {
+	t.Helper()
+	s := w.shape
+	var references []reference
+	for range s.Chains() {
+		references = append(references, newReference(t, s))
+	}
+	source := &stream{rng: w.rng, time: 1e15}
+	want, copies, rounds := map[string][]byte{}, 0, 0
+	for came := 0; came < count; rounds++ {
+		if lose != nil && came >= count/2 {
+			for w.step() {
+			}
+			lose(references)
+			lose = nil
+		}
+		site, chain := rounds%2, w.rng.IntN(s.Chains())
+		n := 1 + w.rng.IntN(200)
+		elements, times, bits := make([]uint64, n), make([]int64, n), make([]byte, (n+7)/8)
+		for i := range n {
+			elements[i], times[i] = source.next()
+			unit := uint64(times[i]) / remote.DeltaUnit / s.Unit()
+			if references[chain].seen(elements[i], unit) {
+				bits[i/8] |= 1 << (i % 8)
+				copies++
+			}
+		}
+		name := fmt.Sprint("request ", rounds)
+		want[name] = bits
+		first := s.Number(chain, 0)
+		msg := request(uint64(rounds), elements, times)
+		w.waiting[first] = append(w.waiting[first], &sent{site: []string{"a", "b"}[site], reply: name, msg: msg})
+		came += n
+		for range w.rng.IntN(2 * s.Links()) {
+			w.step()
+		}
+	}
+	for w.step() {
+	}
+	for name, bits := range want {
+		if got := w.answers[name]; string(got) != string(bits) {
+			t.Fatalf("%s: %x, want %x", name, got, bits)
+		}
+	}
+	if copies < count/50 || copies > count*99/100 {
+		t.Errorf("%d copies of %d events show little", copies, count)
+	}
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package chain
+
+import (
+	"math"
+
+	"github.com/flowdedup/flowdedup/engine/cluster/slice"
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+// Stats returns what there is to say now. The first link knows what sites have sent, and the
+// last one how much of that was copies. FPR is that of a filter all of whose slices are as full.
+func (l *Link) Stats() slice.Stats {
+	fill := l.store.fill(l.now)
+	st := slice.Stats{
+		MemoryBytes: len(l.store.lines) * layout.LineSize, Fill: fill, FPR: math.Pow(fill, float64(l.places.k)),
+		Tests: l.tests, Lost: l.lost, Hops: l.hops, HopBytes: l.bytes,
+	}
+	for i := range l.sites {
+		s := &l.sites[i]
+		st.Sites = append(st.Sites, slice.SiteStats{
+			Name: s.Name, Requests: s.Requests, Digests: s.Digests, Copies: s.Copies, Replayed: s.Replayed,
+		})
+	}
+	return st
+}
+
+// EachSite calls f with what each site has sent. It is cheaper than Stats.
+func (l *Link) EachSite(f func(name string, digests, copies uint64)) {
+	for i := range l.sites {
+		f(l.sites[i].Name, l.sites[i].Digests, l.sites[i].Copies)
+	}
+}

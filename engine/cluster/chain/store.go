@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package chain
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+const (
+	lineBits   = 8 * layout.LineSize
+	lineTimers = layout.LineSize / timerBytes
+)
+
+// store is the memory of a slice, in cache lines: bits, or timers. A timer is given by the
+// unit in which it reaches zero, as in engine/paper. It is stored in 32 bits, counted from a
+// base that moves on once in 2^31 units.
+type store struct {
+	arena *layout.Arena
+	lines []layout.Line
+	size  uint64 // bits or timers
+	timed bool
+	base  uint64
+	ones  int // bits that are set
+}
+
+// newStore returns an empty store. Errors are those of layout.NewArena.
+func newStore(size int, timed bool) (store, error) {
+	each := lineBits
+	if timed {
+		each = lineTimers
+	}
+	arena, err := layout.NewArena((size + each - 1) / each)
+	if err != nil {
+		return store{}, err
+	}
+	return store{arena: arena, lines: arena.Lines(), size: uint64(size), timed: timed}, nil
+}
+
+// touch reads the words of positions that are here. lo is where the slice begins.
+func (s *store) touch(pos []uint64, lo uint64) (sum uint64) {
+	each := uint64(lineBits)
+	if s.timed {
+		each = lineTimers
+	}
+	for _, p := range pos {
+		if off := p - lo; off < s.size {
+			sum += s.lines[off/each][0]
+		}
+	}
+	return sum
+}
+
+// testAndSet sets a bit, and reports whether it was set.
+func (s *store) testAndSet(off uint64) bool {
+	word, bit := &s.lines[off/lineBits][off/64%8], uint64(1)<<(off%64)
+	if *word&bit != 0 {
+		return true
+	}
+	*word |= bit
+	s.ones++
+	return false
+}
+
+// get returns 1 for a bit that is set, or the unit in which a timer reaches zero, and else 0.
+func (s *store) get(off uint64) uint64 {
+	if !s.timed {
+		return s.lines[off/lineBits][off/64%8] >> (off % 64) & 1
+	}
+	if v := uint64(uint32(s.lines[off/lineTimers][off/2%8] >> (32 * (off % 2)))); v > 0 {
+		return s.base + v
+	}
+	return 0
+}
+
+// set sets a bit, or a timer that would reach zero earlier.
+func (s *store) set(off, zeroAt uint64) {
+	if !s.timed {
+		s.testAndSet(off)
+		return
+	}
+	if zeroAt <= s.get(off) || zeroAt <= s.base {
+		return
+	}
+	if zeroAt-s.base > math.MaxUint32 {
+		s.rebase(zeroAt - min(zeroAt-1, 1<<31))
+	}
+	word, shift := &s.lines[off/lineTimers][off/2%8], 32*(off%2)
+	*word = *word&^(math.MaxUint32<<shift) | (zeroAt-s.base)<<shift
+}
+
+// rebase moves the base. Timers that it passes have reached zero: no window is as long.
+func (s *store) rebase(base uint64) {
+	by := base - s.base
+	less := func(v uint64) uint64 { return v - min(v, by) }
+	for i := range s.lines {
+		for j, w := range s.lines[i] {
+			if w != 0 {
+				s.lines[i][j] = less(w>>32)<<32 | less(w&math.MaxUint32)
+			}
+		}
+	}
+	s.base = base
+}
+
+// sampled is how many timers are looked at to tell how many run.
+const sampled = 1 << 16
+
+// fill returns the share of bits that are set, or of timers that run, of a sample.
+func (s *store) fill(now uint64) float64 {
+	if !s.timed {
+		return float64(s.ones) / float64(s.size)
+	}
+	step, running, n := max(1, s.size/sampled), 0, 0
+	for off := uint64(0); off < s.size; off += step {
+		if n++; s.get(off) > now {
+			running++
+		}
+	}
+	return float64(running) / float64(n)
+}
+
+// count finds how many bits are set.
+func (s *store) count() {
+	s.ones = 0
+	if s.timed {
+		return
+	}
+	for i := range s.lines {
+		for _, w := range s.lines[i] {
+			s.ones += bits.OnesCount64(w)
+		}
+	}
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hub
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/flowdedup/flowdedup/engine/cluster/chain"
+	"github.com/flowdedup/flowdedup/engine/cluster/slice"
+	"github.com/flowdedup/flowdedup/engine/remote"
+)
+
+// keeper is what an owner has for a slice: a slice.Slice, or a chain.Link.
+type keeper interface {
+	Stats() slice.Stats
+	EachSite(f func(name string, digests, copies uint64))
+	Save(dst []byte) []byte
+	Close() error
+}
+
+const (
+	// linkWaiting is how many messages of other links wait. Sites have eight requests each under
+	// way, for each of which there are two at most.
+	linkWaiting = 16 * slice.MaxSites
+	// linkBytes bounds their memory.
+	linkBytes = 256 << 20
+	// futureTime is how far the clock of a site may be ahead of the hub's. A filter of timers
+	// forgets by the latest time that it has seen.
+	futureTime = time.Minute
+)
+
+// linkSubject is where messages to a link go. The hub's first key alone may use it.
+func (s *Settings) linkSubject(number int) string {
+	return fmt.Sprintf("fdlink.%s.%s.%d.s%03d", s.Namespace, s.Filter, s.Epoch, number)
+}
+
+// subscribeLink begins to take messages of other links, if there are any.
+func (o *owner) subscribeLink() error {
+	s := &o.hub.settings
+	if s.Shape.Rows() || s.Shape.Links() == 1 {
+		return nil
+	}
+	var err error
+	if o.linked, err = o.hub.conn.Subscribe(s.linkSubject(o.number), o.pass); err != nil {
+		return err
+	}
+	return errors.Join(o.linked.SetPendingLimits(linkWaiting, linkBytes), o.hub.conn.Flush())
+}
+
+// pass takes a message of another link.
+func (o *owner) pass(m *nats.Msg) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	link, ok := o.slice.(*chain.Link)
+	if !ok || !o.hub.mayAnswer(time.Now()) || o.journal != nil && !o.noted(remote.Chain, "", m.Data) {
+		o.counts.NotOwner++
+		return
+	}
+	result, err := link.Pass(m.Data)
+	if err != nil {
+		o.counts.Bad++
+		o.hub.log.Warn(fmt.Sprintf("slice %d: %v", o.number, err))
+		return
+	}
+	o.send(&result)
+	if a := result.Answer; a != nil && remote.InInbox(a.Site, a.Reply) {
+		reply := remote.Reply{Status: a.Status, N: uint32(a.N), Seq: a.Seq, Epoch: o.hub.settings.Epoch, Fencing: a.Fence, Copies: a.Copies}
+		o.out = reply.Append(o.out[:0])
+		o.publish(a.Reply)
+	}
+}
+
+// begin has the first link take a request that is good. Without an answer, the last one answers.
+func (o *owner) begin(link *chain.Link, site string, msg []byte) remote.Status {
+	result := link.Begin(site, o.reply, o.fence, &o.request, msg)
+	o.send(&result)
+	if o.silent = result.Answer == nil; o.silent {
+		return remote.OK
+	}
+	if result.Answer.Status == remote.Bad {
+		o.bad(site, badBody)
+	}
+	o.bits = append(o.bits, result.Answer.Copies...)
+	return result.Answer.Status
+}
+
+// send sends messages to other links. The order of calls is that of messages: the owner is
+// locked.
+func (o *owner) send(r *chain.Result) {
+	s := &o.hub.settings
+	c, link := s.Shape.Place(o.number)
+	var err error
+	if r.Next != nil {
+		err = o.hub.conn.Publish(s.linkSubject(s.Shape.Number(c, link+1)), r.Next)
+	}
+	for _, m := range r.First {
+		err = errors.Join(err, o.hub.conn.Publish(s.linkSubject(s.Shape.Number(c, 0)), m))
+	}
+	if err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
+		o.hub.log.Warn(fmt.Sprintf("slice %d: a message to another slice was not sent: %v", o.number, err))
+	}
+}
+
+// open makes a slice of what was saved, or an empty one of nil.
+func (h *Hub) open(number int, data []byte) (keeper, error) {
+	if shape := h.settings.Shape; !shape.Rows() {
+		if data == nil {
+			return chain.New(shape, number)
+		}
+		return chain.Restore(shape, number, data)
+	}
+	cfg := slice.Config{Window: h.settings.Window(), Memory: h.memory, Limit: h.limit, Slices: h.settings.Slices}
+	if data == nil {
+		return slice.New(cfg)
+	}
+	return slice.Restore(cfg, data)
+}
+
+// apply has a slice take a request of its journal. What it refuses now it has refused then.
+func apply(s keeper, site string, msg []byte) error {
+	if rows, ok := s.(*slice.Slice); ok {
+		var r remote.Request
+		err := r.Decode(msg)
+		if err == nil {
+			rows.Apply(nil, site, &r)
+		}
+		return err
+	}
+	link := s.(*chain.Link)
+	if site == "" {
+		_, err := link.Pass(append([]byte(nil), msg...))
+		return err
+	}
+	var r remote.Request
+	err := r.Decode(msg)
+	if err == nil {
+		link.Begin(site, "", 0, &r, msg)
+	}
+	return err
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hub
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/engine/cluster/chain"
+	"github.com/flowdedup/flowdedup/engine/paper"
+	"github.com/flowdedup/flowdedup/engine/remote"
+)
+
+// shaped returns a change of settings to a filter of a shape.
+func shaped(shape chain.Shape) func(*Settings) {
+	return func(s *Settings) { s.Shape, s.Slices = shape, shape.Slices() }
+}
+
+// vertical is a filter of so many vertical slices.
+func vertical(v int, filter string) chain.Shape {
+	s := chain.Shape{Layout: chain.Vertical, H: 1, V: v, Filter: filter, Hashes: 4, Bytes: 1 << 20, Primitive: chain.FirstTestThenSet, AtLeast: 4}
+	if filter == chain.Timers {
+		s.WindowUS = 100_000
+	}
+	return s
+}
+
+// TestChainsAnswer has a hub answer one site about a stream that fills its filter. Each verdict
+// is that of engine/paper's vertical filter.
+func TestChainsAnswer(t *testing.T) {
+	count := 2_000_000
+	if testing.Short() {
+		count = 40_000
+	}
+	for _, primitive := range chain.Primitives {
+		t.Run(primitive, func(t *testing.T) {
+			shape := vertical(4, chain.Bloom)
+			shape.Primitive, shape.Bytes = primitive, count/8
+			l := newLab(t, shaped(shape))
+			s := l.sensor("a")
+			reference, err := paper.NewVertical(paper.SlicedConfig{Bits: 4 * shape.Size(), K: shape.Hashes, Slices: 4})
+			if err != nil {
+				t.Fatal(err)
+			}
+			rng := rand.New(rand.NewPCG(1, 1))
+			digests, times := make([]uint64, 20_000), make([]int64, 20_000)
+			for from := 0; from < count; from += len(digests) {
+				for i := range digests {
+					digests[i], times[i] = rng.Uint64N(uint64(count/3))*0x9e3779b97f4a7c15, 1e18
+				}
+				for i, isCopy := range s.ask(digests, times) {
+					if want := reference.TestAndSet(digest.Digest{digests[i] & (1<<remote.DigestBits - 1), 0}); isCopy != want {
+						t.Fatalf("event %d: copy %v, want %v", from+i, isCopy, want)
+					}
+				}
+			}
+			st := l.hub.Status()
+			if c := st.Chains; c.Lost != 0 || c.FNR != 0 || c.FPR <= 0 || c.Hops <= 0 || c.Fairness < 0.9 {
+				t.Errorf("%+v", c)
+			}
+			if st.Sites[0].Digests != uint64(count) || st.Sites[0].Copies == 0 {
+				t.Errorf("%+v", st.Sites)
+			}
+		})
+	}
+}
+
+// TestChainRace has two sites send the same batches at the same time, by each layout. Each
+// element stays at one of them.
+func TestChainRace(t *testing.T) {
+	for _, c := range []struct {
+		layout, filter, primitive string
+		h, v                      int
+	}{
+		{chain.Horizontal, chain.Bloom, chain.TestAndSet, 4, 1}, {chain.Horizontal, chain.Timers, chain.FirstTestThenSet, 4, 1},
+		{chain.Vertical, chain.Bloom, chain.TestAndSet, 1, 5}, {chain.Vertical, chain.Bloom, chain.FirstTestThenSet, 1, 5},
+		{chain.HV, chain.Timers, chain.FirstTestThenSet, 3, 3}, {chain.VH, chain.Bloom, chain.TestAndSet, 2, 3},
+		{chain.VH, chain.Timers, chain.FirstTestThenSet, 2, 3},
+	} {
+		t.Run(fmt.Sprint(c), func(t *testing.T) {
+			shape := vertical(1, c.filter)
+			shape.Layout, shape.H, shape.V, shape.Primitive, shape.Bytes = c.layout, c.h, c.v, c.primitive, 1<<24
+			shape.WindowUS *= 600 // longer than the test
+			l := newLab(t, shaped(shape))
+			sensors := []*sensor{l.sensor("a"), l.sensor("b")}
+			rng := rand.New(rand.NewPCG(2, 1))
+			for range 20 {
+				digests, times := make([]uint64, 1000), make([]int64, 1000)
+				for i := range digests {
+					digests[i], times[i] = rng.Uint64(), time.Now().UnixNano()
+				}
+				var copies [2][]bool
+				var both sync.WaitGroup
+				for i, s := range sensors {
+					both.Go(func() { copies[i] = s.ask(digests, times) })
+				}
+				both.Wait()
+				for i := range digests {
+					if copies[0][i] == copies[1][i] {
+						t.Fatalf("element %d: a copy at both or at none: %v", i, copies[0][i])
+					}
+				}
+			}
+		})
+	}
+}
+
+// news counts what is no copy.
+func news(copies []bool) (n int) {
+	for _, c := range copies {
+		if !c {
+			n++
+		}
+	}
+	return n
+}
+
+// TestChainMoves has a second hub take half of the links, and give them back in order: then
+// nothing was forgotten. Then it dies: its links have lost what they knew, and the others
+// decide, by as many answers as are wanted.
+func TestChainMoves(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits until leases end")
+	}
+	shape := vertical(8, chain.Bloom)
+	shape.AtLeast = 1
+	l := newLab(t, shaped(shape))
+	a, b := l.sensor("a"), l.sensor("b")
+	digests, times := make([]uint64, 2000), make([]int64, 2000)
+	for i := range digests {
+		digests[i], times[i] = rand.Uint64(), 1e18
+	}
+	a.ask(digests, times)
+	other := l.another("second")
+	waitFor(t, map[*Hub]int{l.hub: 4, other: 4})
+	if n := news(b.ask(digests, times)); n != 0 {
+		t.Errorf("%d of %d are new after links have moved", n, len(digests))
+	}
+	crash(t, other)
+	waitFor(t, map[*Hub]int{l.hub: 8})
+	st := l.hub.Status().Chains
+	if st.Lost != 4 || st.FNR < 0.05 || st.FNR > 0.07 { // (4/8)^4
+		t.Errorf("%+v", st)
+	}
+	if n := float64(news(b.ask(digests, times))) / float64(len(digests)); n < 0.03 || n > 0.1 {
+		t.Errorf("%.3f are new, predicted %.3f", n, st.FNR)
+	}
+}
+
+// TestChainJournal crashes a hub whose links write down what they take: they know all again.
+func TestChainJournal(t *testing.T) {
+	for _, filter := range []string{chain.Bloom, chain.Timers} {
+		shape := vertical(3, filter)
+		shape.WindowUS *= 600
+		l := newLab(t, func(s *Settings) { shaped(shape)(s); s.Journal = true })
+		digests, times := make([]uint64, 3000), make([]int64, 3000)
+		for i := range digests {
+			digests[i], times[i] = rand.Uint64(), time.Now().UnixNano()
+		}
+		l.sensor("a").ask(digests, times)
+		l.crash(t)
+		l.begin()
+		if st := l.hub.Status().Chains; st.Lost != 0 {
+			t.Errorf("%+v", st)
+		}
+		if n := news(l.sensor("b").ask(digests, times)); n != 0 {
+			t.Errorf("%s: %d of %d are new", filter, n, len(digests))
+		}
+	}
+}
