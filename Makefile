@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Everything here needs only a Go toolchain, unless a target says more.
-.PHONY: build hub install man test test-short race vet lint fuzz cross purego bench bench-short bench-compare bench-large bench-peers bench-peers-large bench-pipeline bench-pipeline-quick bench-live bench-live-quick bench-merge intervals bench-results soak-live test-hub chaos-hub hub-model faults bounds batches papers papers-check papers-full captures ci dist dist-test spdx pictures bench-all hub-figures exporters readers bench-contest
+.PHONY: build hub install man browser test test-short race vet lint fuzz cross purego bench bench-short bench-compare bench-large bench-peers bench-peers-large bench-pipeline bench-pipeline-quick bench-live bench-live-quick bench-merge intervals bench-results soak-live test-hub chaos-hub hub-model faults bounds batches papers papers-check papers-full captures ci dist dist-test spdx pictures bench-all hub-figures exporters readers bench-contest
 
 # One static file, which needs no C library.
 build:
@@ -49,6 +49,10 @@ pictures:
 man:
 	go run ./cmd/flowdedup/doc/man man
 	go -C engine/cluster run ./cmd/flowdedup-hub man > man/flowdedup-hub.1
+
+# The program for browsers, as static files, into browser/; Go alone makes it.
+browser:
+	go run ./cmd/flowdedup/contrib/browser browser
 
 test:
 	go test ./...

@@ -17,7 +17,7 @@ import (
 const program = "github.com/flowdedup/flowdedup/cmd/flowdedup"
 
 func main() {
-	licences := flag.String("licences", "", "file with the licences of third parties, for the folder and the page")
+	licences := flag.String("licences", "", "file with the licences of third parties, which the page shows")
 	flag.Usage = func() {
 		fmt.Fprintln(flag.CommandLine.Output(), "usage: browser [-licences FILE] FOLDER")
 		flag.PrintDefaults()
@@ -38,19 +38,22 @@ func run(folder, licences string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
+	html := index
+	if licences != "" {
+		text, err := os.ReadFile(licences)
+		if err != nil {
+			return err
+		}
+		html = licensed(html, string(text))
+	}
 	made, err := parts()
 	if err != nil {
 		return err
 	}
-	if licences != "" {
-		if made[licencesName], err = os.ReadFile(licences); err != nil {
-			return err
-		}
-	}
-	if made["single.html"], err = single(made); err != nil {
+	if made["flowdedup.html"], err = single(html, made); err != nil {
 		return err
 	}
-	made["index.html"] = []byte(policed(index, folderPolicy))
+	made["index.html"] = []byte(policed(html, folderPolicy))
 	for name, content := range made {
 		if err := os.WriteFile(filepath.Join(folder, name), content, 0o644); err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 	"embed"
 	"encoding/base64"
 	"fmt"
+	"html"
 	"strings"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
@@ -20,9 +21,6 @@ var index string
 
 //go:embed style.css
 var own string
-
-// licencesName is the file of licences, which both pages lead to if there is one.
-const licencesName = "THIRD-PARTY-LICENSES.txt"
 
 // style is the style of the program's pages, and what this page adds.
 func style() string { return page.Style() + own }
@@ -39,14 +37,21 @@ func policy(scripts, requests, styles string) string {
 var folderPolicy = policy("'self'", "'self'", "'self' 'unsafe-inline'")
 
 // policed puts a policy into a page.
-func policed(html, policy string) string {
-	return strings.Replace(html, `content="POLICY"`, `content="`+policy+`"`, 1)
+func policed(page, policy string) string {
+	return strings.Replace(page, `content="POLICY"`, `content="`+policy+`"`, 1)
+}
+
+// licensed adds the licences of third parties to the page: whoever has it has them.
+func licensed(page, text string) string {
+	const mark = "<!--LICENCES-->"
+	return strings.Replace(page, mark, "<details><summary>Licences</summary>\n<p>flowdedup has the Apache License 2.0, and parts by others have these:</p>\n<pre>"+
+		html.EscapeString(text)+"</pre></details>", 1)
 }
 
 // single returns the page as one file: script and style in it, and what is loaded as base64 in
 // scripts of a type that nothing runs. The policy names the script by its hash, and permits no
 // request at all.
-func single(made map[string][]byte) ([]byte, error) {
+func single(page string, made map[string][]byte) ([]byte, error) {
 	script := string(made["page.js"])
 	if strings.Contains(script, "</script") {
 		return nil, fmt.Errorf("page.js ends its own element")
@@ -56,15 +61,15 @@ func single(made map[string][]byte) ([]byte, error) {
 		fmt.Fprintf(&data, "<script type=\"application/octet-stream\" data-part=%q>%s</script>\n", name, base64.StdEncoding.EncodeToString(made[name]))
 	}
 	hash := sha256.Sum256([]byte(script))
-	html := policed(index, policy("'sha256-"+base64.StdEncoding.EncodeToString(hash[:])+"'", "'none'", "'unsafe-inline'"))
+	page = policed(page, policy("'sha256-"+base64.StdEncoding.EncodeToString(hash[:])+"'", "'none'", "'unsafe-inline'"))
 	for mark, with := range map[string]string{
 		`<link rel="stylesheet" href="style.css">`:      "<style>" + string(made["style.css"]) + "</style>",
 		`<script type="module" src="page.js"></script>`: data.String() + `<script type="module">` + script + "</script>",
 	} {
-		if strings.Count(html, mark) != 1 {
+		if strings.Count(page, mark) != 1 {
 			return nil, fmt.Errorf("index.html has no %s", mark)
 		}
-		html = strings.Replace(html, mark, with, 1)
+		page = strings.Replace(page, mark, with, 1)
 	}
-	return []byte(html), nil
+	return []byte(page), nil
 }

@@ -19,7 +19,7 @@ import (
 )
 
 // patience is after how long a test gives up.
-const patience = 5 * time.Minute
+const patience = 20 * time.Minute
 
 // tab is the page in a browser of its own.
 type tab struct {

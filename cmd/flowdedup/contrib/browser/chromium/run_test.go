@@ -31,7 +31,7 @@ func TestPolicy(t *testing.T) {
 		w.Header().Set("Access-Control-Allow-Origin", "*")
 	}))
 	t.Cleanup(other.Close)
-	for _, address := range []string{serve(t), "file://" + filepath.ToSlash(site) + "/single.html"} {
+	for _, address := range []string{serve(t), "file://" + filepath.ToSlash(site) + "/flowdedup.html"} {
 		p := open(t, address)
 		send := `fetch("` + other.URL + `").then(() => "sent", (why) => why.name)`
 		if got := value[string](p, send); got != "TypeError" {

@@ -63,7 +63,7 @@ func TestSameBytes(t *testing.T) {
 // TestSeveral merges two captures that are dropped, in the page that is one file, which no
 // server sends.
 func TestSeveral(t *testing.T) {
-	address := "file://" + filepath.ToSlash(site) + "/single.html"
+	address := "file://" + filepath.ToSlash(site) + "/flowdedup.html"
 	p := open(t, address)
 	names := []string{capture(t, "router-in.pcap"), capture(t, "router-out.pcap")}
 	p.forget()
