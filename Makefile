@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Everything here needs only a Go toolchain, unless "make help" says more.
-.PHONY: help build man install test race lint fuzz bench papers dist ci
+.PHONY: help build man browser install test race lint fuzz bench papers dist ci
 
 help:
 	@echo 'Targets, with their variables:'
@@ -8,6 +8,7 @@ help:
 	@echo '  install   what build made, below PREFIX (/usr/local), with DESTDIR before it;'
 	@echo '            programs, man pages, completions, units, examples: needs no Go'
 	@echo '  man       the man pages alone, in man/'
+	@echo '  browser   the page for browsers, as static files, in browser/'
 	@echo '  test      all tests, or one SUITE:'
 	@echo '            $(call suites,bench/test.sh)'
 	@echo '  race      the same tests under the race detector'
@@ -39,6 +40,10 @@ build: man
 man:
 	go run ./cmd/flowdedup/doc/man man
 	go -C engine/cluster run ./cmd/flowdedup-hub man > man/flowdedup-hub.1
+
+# The program for browsers, as static files: Go alone makes it.
+browser:
+	go run ./cmd/flowdedup/contrib/browser browser
 
 # What the packages have, by a script that needs no Go: root may have none.
 PREFIX ?= /usr/local

@@ -221,6 +221,20 @@ func TestComponents(t *testing.T) {
 	}
 }
 
+// TestBrowser runs the tests of the page for browsers on the page of the release.
+func TestBrowser(t *testing.T) {
+	if _, err := exec.LookPath("chromium"); err != nil {
+		t.Skip("needs chromium")
+	}
+	dir := t.TempDir()
+	command(t, "unzip", "-q", one(t, made(t), "flowdedup_*_browser.zip"), "-d", dir)
+	test := exec.Command("go", "test", "-count=1", ".")
+	test.Dir, test.Env = "../browser/chromium", append(os.Environ(), "FLOWDEDUP_BROWSER="+one(t, dir, "flowdedup_*"))
+	if out, err := test.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
 // emulators run programs of other processors: Debian's package qemu-user.
 var emulators = map[string]string{"arm64": "qemu-aarch64", "arm7": "qemu-arm", "riscv64": "qemu-riscv64", "s390x": "qemu-s390x"}
 

@@ -51,7 +51,7 @@ func run(root, out, only string) (err error) {
 	if err != nil {
 		return err
 	}
-	for _, step := range []func([]platform) error{r.build, r.documents, r.archives, r.packages, r.images, r.components, r.recipes, r.checksums} {
+	for _, step := range []func([]platform) error{r.build, r.documents, r.archives, r.browser, r.packages, r.images, r.components, r.recipes, r.checksums} {
 		if err := step(platforms); err != nil {
 			return err
 		}

@@ -146,13 +146,16 @@ func MarkDamage(err error, packets uint64, damaged bool) error {
 	return errors.Join(out...)
 }
 
+// hangup is SIGHUP, which package syscall has no name for in a browser.
+const hangup = syscall.Signal(1)
+
 // ending returns the signals that end a command. A parent that ignores SIGHUP means it
 // (nohup). A shell without job control ignores SIGINT and SIGQUIT for each command in the
 // background, but whoever sends them to one wants it to end, as tcpdump does.
 func ending() []os.Signal {
 	all := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT}
-	if !signal.Ignored(syscall.SIGHUP) {
-		all = append(all, syscall.SIGHUP)
+	if !hangupIgnored() {
+		all = append(all, hangup)
 	}
 	return all
 }
@@ -210,11 +213,11 @@ func (e *Env) onHangup(f func()) {
 
 // hungUp calls the function of onHangup on SIGHUP, and reports whether it did.
 func (e *Env) hungUp(s os.Signal) bool {
-	hangup := e.hangup.Load()
-	if s != syscall.SIGHUP || hangup == nil || e.signal.Load() != 0 {
+	call := e.hangup.Load()
+	if s != hangup || call == nil || e.signal.Load() != 0 {
 		return false
 	}
-	(*hangup)()
+	(*call)()
 	return true
 }
 

@@ -24,3 +24,6 @@ func checkOpenFiles() error {
 }
 
 func ignoreSIGPIPE() { signal.Ignore(syscall.SIGPIPE) }
+
+// hangupIgnored reports whether the parent ignores SIGHUP.
+func hangupIgnored() bool { return signal.Ignored(syscall.SIGHUP) }
