@@ -77,10 +77,3 @@ func (d *doubts) count(drop []uint64) {
 		d.checksums += uint64(bits.OnesCount64(word & drop[w]))
 	}
 }
-
-// Doubts returns how many packets of the judged batch stay since too little was captured of
-// them, and how many copies are known by a checksum of 16 bits alone. Two different packets
-// of one flow and length are taken for copies so at a rate of flow.ChecksumError.
-func (p *BatchDetector) Doubts() (undecidable, checksum uint64) {
-	return p.doubts.undecided, p.doubts.checksums
-}

@@ -33,14 +33,14 @@ type heldBatch struct {
 	drop       []uint64
 	waiting    []uint64      // a bit for each packet that may be exchanged
 	written    int           // packets; for Write
-	exchanged  int64         // what it adds to Hold.exchanged
+	exchanged  int64         // what it adds to hold.exchanged
 	first, end uint64        // numbers of its first packet, and after the last
 	arrived    time.Duration // by HoldConfig.Clock
-	marks                    // empty without HoldConfig.Mark
+	marks                    // empty without HoldConfig.mark
 }
 
 // accept begins with a batch.
-func (x *HoldBatch) accept(b *capture.Batch) {
+func (x *holdBatch) accept(b *capture.Batch) {
 	h := x.hold
 	k := h.unused()
 	k.first, k.end = h.next, h.next+uint64(len(b.Frames))
@@ -54,7 +54,7 @@ func (x *HoldBatch) accept(b *capture.Batch) {
 	if h.cfg.Intact {
 		k.view = viewOf(b)
 	}
-	if h.cfg.Mark != nil {
+	if h.cfg.mark != nil {
 		k.marks.begin(x.verdicts.digests)
 	}
 	x.own = k
@@ -62,7 +62,7 @@ func (x *HoldBatch) accept(b *capture.Batch) {
 }
 
 // keep makes a batch one of those that wait.
-func (x *HoldBatch) keep(b *capture.Batch) {
+func (x *holdBatch) keep(b *capture.Batch) {
 	k := x.own
 	if x.copied = inPlace(b) || len(b.Buf) < copyBelow || x.hold.exchanged.Load() >= exchangeBelow; x.copied {
 		k.batch = x.hold.spare(false)
@@ -101,7 +101,7 @@ func (k *heldBatch) copy(b *capture.Batch) {
 // in its place. It passes to write what no longer waits, in the order of the stream: each
 // batch with the packets that are not to be kept. Calls come in the order of those of
 // Apply, while later batches are applied. An error is that of write, and ends all.
-func (x *HoldBatch) Write(b *capture.Batch, write func(b *capture.Batch, drop []uint64) error) error {
+func (x *holdBatch) Write(b *capture.Batch, write func(b *capture.Batch, drop []uint64) error) error {
 	h, k := x.hold, x.own
 	x.own = nil
 	if !x.kept {
@@ -121,7 +121,7 @@ func (x *HoldBatch) Write(b *capture.Batch, write func(b *capture.Batch, drop []
 }
 
 // write writes the packets before one that may be exchanged.
-func (h *Hold) write(decided uint64, write func(b *capture.Batch, drop []uint64) error) error {
+func (h *hold) write(decided uint64, write func(b *capture.Batch, drop []uint64) error) error {
 	for h.waiting.len() > 0 && (*h.waiting.front()).end <= decided {
 		k := *h.waiting.front()
 		h.waiting.pop()
@@ -131,15 +131,15 @@ func (h *Hold) write(decided uint64, write func(b *capture.Batch, drop []uint64)
 		h.recycle(k)
 	}
 	h.waits.Store(h.waiting.len() > 0)
-	if h.waiting.len() == 0 || h.cfg.Mark != nil {
+	if h.waiting.len() == 0 || h.cfg.mark != nil {
 		return nil
 	}
 	return (*h.waiting.front()).writeBegin(decided, write)
 }
 
 // rest returns what is left to be written of a batch.
-func (h *Hold) rest(k *heldBatch) (b *capture.Batch, drop []uint64) {
-	if h.cfg.Mark != nil {
+func (h *hold) rest(k *heldBatch) (b *capture.Batch, drop []uint64) {
+	if h.cfg.mark != nil {
 		return h.marked(k), nil
 	}
 	if k.written == 0 {
@@ -176,7 +176,7 @@ func (k *heldBatch) part(from, to int) (*capture.Batch, []uint64) {
 }
 
 // arrive settles what has waited long enough by its arrival.
-func (h *Hold) arrive() {
+func (h *hold) arrive() {
 	if h.cfg.Clock == nil {
 		return
 	}
@@ -190,7 +190,7 @@ func (h *Hold) arrive() {
 
 // advance finds the first packet that may be exchanged. It forgets the batches before that
 // one's.
-func (h *Hold) advance() {
+func (h *hold) advance() {
 	h.decided = max(h.decided, h.settled)
 	for h.open.len() > 0 {
 		k := *h.open.front()
@@ -217,13 +217,13 @@ func (k *heldBatch) nextWaiting(from uint64) uint64 {
 }
 
 // holder returns the batch that has a packet which is not settled.
-func (h *Hold) holder(number uint64) *heldBatch {
+func (h *hold) holder(number uint64) *heldBatch {
 	i := sort.Search(h.open.len(), func(i int) bool { return (*h.open.at(i)).end > number })
 	return *h.open.at(i)
 }
 
 // unused returns memory for a batch.
-func (h *Hold) unused() *heldBatch {
+func (h *hold) unused() *heldBatch {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if len(h.free) == 0 {
@@ -235,14 +235,14 @@ func (h *Hold) unused() *heldBatch {
 }
 
 // spare returns memory for a batch of the source, or for a copy.
-func (h *Hold) spare(source bool) capture.Batch {
+func (h *hold) spare(source bool) capture.Batch {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.spares.take(source)
 }
 
 // recycle takes the memory of a batch that was written.
-func (h *Hold) recycle(k *heldBatch) {
+func (h *hold) recycle(k *heldBatch) {
 	h.exchanged.Add(-k.exchanged)
 	spare := k.batch
 	k.exchanged, k.batch, k.frames, k.view = 0, capture.Batch{}, nil, capture.Batch{}

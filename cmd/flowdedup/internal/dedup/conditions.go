@@ -13,7 +13,7 @@ import (
 )
 
 // MaxPreferences is how many preferences a run may have.
-const MaxPreferences = 255
+const MaxPreferences = dedup.MaxPreferences
 
 // pointFields returns the fields of Within.
 func (c *Config) pointFields() (all flow.PointFields) {
@@ -74,6 +74,9 @@ func (c *Config) Compile(ctx context.Context, links []capture.LinkType) error {
 	return nil
 }
 
+// step is how many packets are matched at a time.
+const step = 512
+
 // chooser returns the packets for which one of the conditions holds, nil for no condition.
 func chooser(any []*input.Matcher) dedup.Chooser {
 	switch len(any) {
@@ -97,29 +100,22 @@ func chooser(any []*input.Matcher) dedup.Chooser {
 	}
 }
 
-// admit prepares to match a batch.
-func (s *conditions) admit(ctx context.Context, b *capture.Batch) error {
+// choosers returns what chooses the packets for which each of the conditions holds.
+func choosers(each []*input.Matcher) (all []dedup.Chooser) {
+	for _, m := range each {
+		all = append(all, m.Match)
+	}
+	return all
+}
+
+// Admit prepares to match a batch, once there is a detector. It must be called for each batch
+// before it is prepared, in the order of the stream. Errors are those of input.Matcher.Admit.
+func (c *Config) Admit(ctx context.Context, b *capture.Batch) error {
 	var errs []error
-	for _, m := range s.all {
+	for _, m := range c.conditions.all {
 		errs = append(errs, m.Admit(ctx, b))
 	}
 	return errors.Join(errs...)
-}
-
-// rank sets ranks[i] to the number of the first preference that packet from+i matches, or
-// to how many there are. from is a multiple of 64, and matched has room for a bit for each
-// packet.
-func (s *conditions) rank(ranks []uint8, matched []uint64, b *capture.Batch, from int) {
-	for i := range ranks {
-		ranks[i] = uint8(len(s.prefer))
-	}
-	for number := len(s.prefer) - 1; number >= 0; number-- {
-		s.prefer[number].Match(matched, b, from, from+len(ranks))
-		for i := range ranks {
-			bit := uint8(matched[i/64]>>(i%64)) & 1
-			ranks[i] ^= (ranks[i] ^ uint8(number)) & -bit // without a branch
-		}
-	}
 }
 
 // summarize adds what conditions did to a summary.

@@ -3,51 +3,53 @@
 package dedup
 
 import (
+	"math/bits"
 	"slices"
 	"sync"
 
-	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/mark"
 	"github.com/flowdedup/flowdedup/engine/remote"
 )
 
-// remoteLimit bounds the memory of the batches that wait for a hub, in bytes.
-const remoteLimit = 64 << 20
+// hubLimit bounds the memory of the batches that wait for a hub, in bytes.
+const hubLimit = 64 << 20
 
-// RemoteConfig configures NewRemote.
-type RemoteConfig struct {
+// hubConfig configures newHub.
+type hubConfig struct {
 	// Client asks the hub. It says how long a packet waits.
 	Client *remote.Client
-	// Removed, if not nil, is told which packets of a batch the hub says are copies, and
-	// their protocols. Calls come from RemoteBatch.Write and Finish.
-	Removed func(b *capture.Batch, copies []uint64, protocols []flow.Protocol)
-	// Mark, if not nil, returns a batch with a mark on each packet whose bit in drop is set.
-	// Those that elsewhere has are copies of packets of other sites. All packets are then
-	// written.
-	Mark func(b *capture.Batch, digests []digest.Digest, drop, elsewhere []uint64) *capture.Batch
+	// Removed gets the packets of a batch that the hub says are copies. Calls come from
+	// hubBatch.Write and Finish.
+	Removed func(b *capture.Batch, copies []uint64)
+	// Mark, if not nil, marks copies. All packets are then written.
+	Mark *mark.Marker
 }
 
-// Remote keeps batches back until a hub has said which of their packets other sites have
+// hub keeps batches back until a hub has said which of their packets other sites have
 // sent before. It asks about those that the filter of this site has left: first sightings.
 // Packets that Config.Only has not chosen are not asked about. Those that Config.Protect
 // has stay, whatever the hub says.
 //
 // A packet that gets no answer in time stays: see remote.Client. Packets leave in their
 // order.
-type Remote struct {
-	cfg     RemoteConfig
-	limit   int                // bytes
-	waiting ring[*remoteBatch] // to be written; for Write
-	bytes   int                // of waiting
+type hub struct {
+	cfg     hubConfig
+	limit   int               // bytes
+	waiting ring[*askedBatch] // to be written; for Write
+	bytes   int               // of waiting
 
 	mu     sync.Mutex
-	free   []*remoteBatch
+	free   []*askedBatch
 	spares spares
+
+	counting sync.Mutex // over what follows: later packets are judged meanwhile
+	found    HubCounts
 }
 
-// remoteBatch is a batch that waits for a hub.
-type remoteBatch struct {
+// askedBatch is a batch that waits for a hub.
+type askedBatch struct {
 	heldBatch
 	answers   remote.Answers
 	fixed     []uint64
@@ -55,24 +57,62 @@ type remoteBatch struct {
 	bytes     int // of its memory
 }
 
-// NewRemote makes a Remote.
-func NewRemote(cfg RemoteConfig) *Remote { return &Remote{cfg: cfg, limit: remoteLimit} }
+// newHub makes a hub.
+func newHub(cfg hubConfig) *hub {
+	return &hub{cfg: cfg, limit: hubLimit, found: HubCounts{ByProtocol: make([]uint64, flow.ProtocolCount)}}
+}
 
-// RemoteBatch takes one batch at a time through a Remote. A pipeline needs one for each
+// resume goes on with earlier counts, which may have those of the client.
+func (h *hub) resume(before *HubCounts) {
+	h.counting.Lock()
+	defer h.counting.Unlock()
+	byProtocol := h.found.ByProtocol
+	clear(byProtocol)
+	copy(byProtocol, before.ByProtocol)
+	h.found = *before
+	h.found.Unchecked -= h.cfg.Client.Stats().Unchecked // modulo 2^64: counts adds it again
+	h.found.ByProtocol = byProtocol
+}
+
+// counts returns the counts so far.
+func (h *hub) counts() HubCounts {
+	h.counting.Lock()
+	defer h.counting.Unlock()
+	c := h.found
+	c.Unchecked += h.cfg.Client.Stats().Unchecked
+	c.ByProtocol = slices.Clone(c.ByProtocol)
+	return c
+}
+
+// count counts the copies of a batch.
+func (h *hub) count(b *capture.Batch, copies []uint64, protocols []flow.Protocol) {
+	h.counting.Lock()
+	defer h.counting.Unlock()
+	for w, word := range copies {
+		for ; word != 0; word &= word - 1 {
+			i := w*64 + bits.TrailingZeros64(word)
+			h.found.Copies++
+			h.found.Bytes += uint64(b.Frames[i].CapLen)
+			h.found.ByProtocol[protocols[i]]++
+		}
+	}
+}
+
+// hubBatch takes one batch at a time through a hub. A pipeline needs one for each
 // batch in flight.
-type RemoteBatch struct {
-	remote *Remote
-	own    *remoteBatch
+type hubBatch struct {
+	hub    *hub
+	own    *askedBatch
 	copied bool // own has a copy of the batch
 }
 
-// NewBatch makes a RemoteBatch.
-func (h *Remote) NewBatch() *RemoteBatch { return &RemoteBatch{remote: h} }
+// NewBatch makes a hubBatch.
+func (h *hub) NewBatch() *hubBatch { return &hubBatch{hub: h} }
 
 // Apply asks about the packets of a batch, which p has judged. Calls must come for one batch
 // after another, in the order of the stream.
-func (x *RemoteBatch) Apply(b *capture.Batch, p *BatchDetector) {
-	h := x.remote
+func (x *hubBatch) Apply(b *capture.Batch, p *BatchDetector) {
+	h := x.hub
 	k := h.unused()
 	k.drop = append(k.drop[:0], p.drop...)
 	k.fixed = append(k.fixed[:0], p.fixed...)
@@ -96,8 +136,8 @@ func (x *RemoteBatch) Apply(b *capture.Batch, p *BatchDetector) {
 // Apply, while later batches are applied. An error is that of write, and ends all.
 //
 // Of a stream that pauses, batches wait for the next call: live captures pass empty ones.
-func (x *RemoteBatch) Write(b *capture.Batch, write func(b *capture.Batch, drop []uint64) error) error {
-	h, k := x.remote, x.own
+func (x *hubBatch) Write(b *capture.Batch, write func(b *capture.Batch, drop []uint64) error) error {
+	h, k := x.hub, x.own
 	if !x.copied {
 		k.batch, *b = *b, h.spare(true)
 	}
@@ -114,8 +154,8 @@ func (x *RemoteBatch) Write(b *capture.Batch, write func(b *capture.Batch, drop 
 }
 
 // Finish waits for all answers, and writes what waits. It must be called after the last
-// RemoteBatch.Write. It returns the first error of write, after which it writes no more.
-func (h *Remote) Finish(write func(b *capture.Batch, drop []uint64) error) error {
+// hubBatch.Write. It returns the first error of write, after which it writes no more.
+func (h *hub) Finish(write func(b *capture.Batch, drop []uint64) error) error {
 	for h.waiting.len() > 0 {
 		if err := h.writeNext(write); err != nil {
 			return err
@@ -125,7 +165,7 @@ func (h *Remote) Finish(write func(b *capture.Batch, drop []uint64) error) error
 }
 
 // writeNext writes the batch that has waited longest, once all is known of it.
-func (h *Remote) writeNext(write func(b *capture.Batch, drop []uint64) error) error {
+func (h *hub) writeNext(write func(b *capture.Batch, drop []uint64) error) error {
 	k := *h.waiting.front()
 	h.waiting.pop()
 	h.cfg.Client.Wait(&k.answers)
@@ -134,9 +174,8 @@ func (h *Remote) writeNext(write func(b *capture.Batch, drop []uint64) error) er
 	for w, fixed := range k.fixed {
 		copies[w] &^= fixed
 	}
-	if h.cfg.Removed != nil {
-		h.cfg.Removed(&k.batch, copies, k.protocols)
-	}
+	h.count(&k.batch, copies, k.protocols)
+	h.cfg.Removed(&k.batch, copies)
 	for w, word := range copies {
 		k.drop[w] |= word
 	}
@@ -148,7 +187,7 @@ func (h *Remote) writeNext(write func(b *capture.Batch, drop []uint64) error) er
 }
 
 // recycle takes the memory of a batch that was written.
-func (h *Remote) recycle(k *remoteBatch) {
+func (h *hub) recycle(k *askedBatch) {
 	spare := k.batch
 	k.batch = capture.Batch{}
 	h.mu.Lock()
@@ -158,26 +197,26 @@ func (h *Remote) recycle(k *remoteBatch) {
 }
 
 // spare returns memory for a batch of the source, or for a copy.
-func (h *Remote) spare(source bool) capture.Batch {
+func (h *hub) spare(source bool) capture.Batch {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.spares.take(source)
 }
 
 // write writes a batch of which all is known.
-func (h *Remote) write(k *remoteBatch, write func(b *capture.Batch, drop []uint64) error) error {
+func (h *hub) write(k *askedBatch, write func(b *capture.Batch, drop []uint64) error) error {
 	if h.cfg.Mark != nil {
-		return write(h.cfg.Mark(&k.batch, k.digests, k.drop, k.answers.Copies), nil)
+		return write(h.cfg.Mark.MarkWith(&k.batch, k.digests, k.drop, k.answers.Copies), nil)
 	}
 	return write(&k.batch, k.drop)
 }
 
 // unused returns memory for a batch.
-func (h *Remote) unused() *remoteBatch {
+func (h *hub) unused() *askedBatch {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if len(h.free) == 0 {
-		return &remoteBatch{}
+		return &askedBatch{}
 	}
 	k := h.free[len(h.free)-1]
 	h.free = slices.Delete(h.free, len(h.free)-1, len(h.free))
