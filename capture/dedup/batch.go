@@ -8,10 +8,6 @@ import (
 	"github.com/flowdedup/flowdedup/capture/flow"
 )
 
-// groupSize is how many packets go through identities and digests at a time: the arrays in
-// between stay in the first-level cache.
-const groupSize = 512
-
 // BatchDetector takes one batch at a time through a Detector, in three steps. Prepare does
 // what needs no other batch: identities and digests. Judge asks the filter. Write passes on
 // the packets that stay, and need not be called where none waits: see Config. It keeps its
@@ -70,26 +66,25 @@ func (d *Detector) newBatchDetector() *BatchDetector {
 // Prepare decodes and digests the packets of a batch. Meanwhile, other BatchDetectors may
 // prepare or judge theirs.
 func (p *BatchDetector) Prepare(b *capture.Batch) {
-	n := len(b.Frames)
-	p.Reset(n)
-	for from := 0; from < n; from += groupSize {
-		p.Read(b, from, min(from+groupSize, n))
+	p.Reset(len(b.Frames))
+	for from, to := range b.Groups() {
+		p.Read(b, from, to)
 	}
 }
 
 // Reset makes room for a batch of n packets, which Read then takes part by part.
 func (p *BatchDetector) Reset(n int) {
-	p.digests = resize(p.digests, n)
+	p.digests = capture.Resize(p.digests, n)
 	p.tally = NewTally()
-	p.times = resize(p.times, n)
-	p.protocols = resize(p.protocols, n)
+	p.times = capture.Resize(p.times, n)
+	p.protocols = capture.Resize(p.protocols, n)
 	words := (n + 63) / 64
-	p.drop = resize(p.drop, words)
+	p.drop = capture.Resize(p.drop, words)
 	if p.detector.parts.Only != nil {
-		p.only = resize(p.only, words)
+		p.only = capture.Resize(p.only, words)
 	}
 	if p.detector.parts.Protect != nil {
-		p.protected = resize(p.protected, words)
+		p.protected = capture.Resize(p.protected, words)
 	}
 	p.doubts.reset(words)
 	if p.held == nil {
@@ -97,7 +92,7 @@ func (p *BatchDetector) Reset(n int) {
 	}
 	p.held.Reset(n)
 	if len(p.detector.parts.Prefer) > 0 {
-		p.ranks, p.matched = resize(p.ranks, n), resize(p.matched, words)
+		p.ranks, p.matched = capture.Resize(p.ranks, n), capture.Resize(p.matched, words)
 	}
 }
 
@@ -143,7 +138,7 @@ func (p *BatchDetector) Protocols() []flow.Protocol { return p.protocols }
 func (p *BatchDetector) Judge(b *capture.Batch) (drop []uint64) {
 	d := p.detector
 	if d.parts.Across {
-		p.points = resize(p.points, len(b.Frames))
+		p.points = capture.Resize(p.points, len(b.Frames))
 		d.parts.Points.Number(p.points, b, 0)
 	}
 	if judged := p.judged(); judged != nil {
@@ -196,12 +191,4 @@ func (d *Detector) Finish(w PacketWriter) error {
 		return d.hold.Finish(d.final(w))
 	}
 	return nil
-}
-
-// resize returns s with n elements, whatever they are.
-func resize[T any](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n, n+n/8)
-	}
-	return s[:n]
 }

@@ -66,7 +66,7 @@ func (c *chosen) gather(only []uint64, digests []digest.Digest, times []int64, p
 			}
 		}
 	}
-	c.drop = resize(c.drop, (len(c.digests)+63)/64)
+	c.drop = capture.Resize(c.drop, (len(c.digests)+63)/64)
 }
 
 // scatter sets the bits of drop that the verdicts on the chosen packets set, and clears
@@ -109,13 +109,13 @@ func (p *BatchDetector) fix() {
 	if d.Only != nil {
 		p.fixes = capture.Complement(p.fixes, p.only, n)
 	} else {
-		p.fixes = resize(p.fixes, len(p.drop))
+		p.fixes = capture.Resize(p.fixes, len(p.drop))
 		clear(p.fixes)
 	}
 	p.fixed = p.fixes
 	p.unjudged, p.spared = uint64(n)-capture.CountKept(p.fixed, 0, n), 0
 	p.doubts.fix(p.fixed)
-	p.repeats = resize(p.repeats, len(p.drop))
+	p.repeats = capture.Resize(p.repeats, len(p.drop))
 	p.copies = p.repeats
 	for w := range p.copies {
 		p.copies[w] = p.drop[w] | p.fixed[w]

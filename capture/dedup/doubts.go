@@ -41,7 +41,7 @@ func (d *doubts) add(all []flow.Doubt, from int, across bool) {
 // set sets a bit of a bitmap, which is empty unless begun.
 func set(bitmap []uint64, i, words int, begun *bool) []uint64 {
 	if !*begun {
-		bitmap, *begun = resize(bitmap, words), true
+		bitmap, *begun = capture.Resize(bitmap, words), true
 		clear(bitmap)
 	}
 	bitmap[i/64] |= 1 << (i % 64)

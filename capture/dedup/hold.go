@@ -5,13 +5,13 @@ package dedup
 import (
 	"cmp"
 	"math/bits"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/internal/backlog"
 	"github.com/flowdedup/flowdedup/engine/affinity"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/secret"
@@ -105,23 +105,20 @@ type hold struct {
 	decided uint64 // of the first packet that may be exchanged
 	idle    bool   // none may be exchanged, and there is no part
 	clock   holdClock
-	parts   ring[part]
+	parts   backlog.Queue[part]
 	bytes   int      // of parts
 	part    lastPart // after them
 	stats   HoldStats
 	decoder *flow.Decoder // for Intact
 	header  [1]flow.Header
 
-	open    ring[*heldBatch] // whose packets are not settled; for Apply
-	waiting ring[*heldBatch] // to be written; for Write
-	waits   atomic.Bool      // there are some
+	open    backlog.Queue[*heldBatch] // whose packets are not settled; for Apply
+	waiting backlog.Queue[*heldBatch] // to be written; for Write
+	waits   atomic.Bool               // there are some
 	// following are the batches that wait behind the one that is marked; for Write.
 	following []*capture.Batch
 
-	exchanged atomic.Int64 // bytes of the batches that wait and are no copies
-	mu        sync.Mutex
-	free      []*heldBatch
-	spares    spares
+	memory backlog.Store[heldBatch]
 }
 
 // HoldStats says which packets waited for better copies.
@@ -190,7 +187,6 @@ type holdBatch struct {
 	verdicts  verdicts
 	own       *heldBatch
 	kept      bool   // own waits, or is marked
-	copied    bool   // own has a copy of the batch
 	decided   uint64 // as of Apply
 }
 
@@ -214,8 +210,8 @@ type verdicts struct {
 // Reset makes room for a batch of n packets, which Read then takes part by part.
 func (x *holdBatch) Reset(n int) {
 	s := &x.seen
-	s.Conversation, s.Fragment, s.Point = resize(s.Conversation, n), resize(s.Fragment, n), resize(s.Point, n)
-	x.home = resize(x.home, (n+63)/64)
+	s.Conversation, s.Fragment, s.Point = capture.Resize(s.Conversation, n), capture.Resize(s.Fragment, n), capture.Resize(s.Point, n)
+	x.home = capture.Resize(x.home, (n+63)/64)
 	x.unread = x.unread[:0]
 }
 

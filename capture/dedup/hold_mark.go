@@ -19,7 +19,7 @@ type marks struct {
 // begin takes the digests of a batch.
 func (m *marks) begin(digests []digest.Digest) {
 	m.digests = append(m.digests[:0], digests...)
-	m.later, m.before = resize(m.later, len(digests)), resize(m.before, len(digests))
+	m.later, m.before = capture.Resize(m.later, len(digests)), capture.Resize(m.before, len(digests))
 	clear(m.later)
 	clear(m.before)
 }
@@ -45,8 +45,8 @@ func (h *hold) notePlace(own *heldBatch, out, in uint64) {
 // marked returns what HoldConfig.mark makes of a batch.
 func (h *hold) marked(k *heldBatch) *capture.Batch {
 	h.following = h.following[:0]
-	for i := range h.waiting.len() {
-		h.following = append(h.following, &(*h.waiting.at(i)).batch)
+	for i := range h.waiting.Len() {
+		h.following = append(h.following, &(*h.waiting.At(i)).batch.Batch)
 	}
-	return h.cfg.mark(&k.batch, k.digests, k.drop, k.later, h.following)
+	return h.cfg.mark(&k.batch.Batch, k.digests, k.drop, k.later, h.following)
 }

@@ -134,8 +134,8 @@ func (h *hold) jump(time int64) {
 // redate gives the parts since the first of the outliers which set the clock its time: these
 // have not waited yet.
 func (h *hold) redate() {
-	for i := h.parts.len() - 1; i >= 0 && h.parts.at(i).end > h.clock.doubted; i-- {
-		p := h.parts.at(i)
+	for i := h.parts.Len() - 1; i >= 0 && h.parts.At(i).end > h.clock.doubted; i-- {
+		p := h.parts.At(i)
 		p.clock, p.sets = h.clock.now, h.clock.sets
 	}
 }
@@ -152,7 +152,7 @@ func (h *hold) closePart() {
 
 // endPart adds the part to those that wait, with the clock at its end, and begins another.
 func (h *hold) endPart(clock int64) {
-	h.parts.push(part{end: h.next, clock: clock, sets: h.clock.sets, wary: h.clock.wary, bytes: h.part.bytes})
+	h.parts.Push(part{end: h.next, clock: clock, sets: h.clock.sets, wary: h.clock.wary, bytes: h.part.bytes})
 	h.bytes += h.part.bytes
 	h.stats.HeldBytes = max(h.stats.HeldBytes, h.bytes)
 	h.part = lastPart{first: h.next, from: h.clock.now}
@@ -165,11 +165,11 @@ func (h *hold) settle() {
 		h.settleAll()
 		return
 	}
-	for h.parts.len() > 0 && h.due(h.parts.front()) {
-		p := h.parts.front()
+	for h.parts.Len() > 0 && h.due(h.parts.Front()) {
+		p := h.parts.Front()
 		h.settled = max(h.settled, p.end)
 		h.bytes -= p.bytes
-		h.parts.pop()
+		h.parts.Pop()
 	}
 }
 
@@ -188,9 +188,7 @@ func (h *hold) due(p *part) bool {
 // settleAll settles all packets before the next.
 func (h *hold) settleAll() {
 	h.stats.HeldBytes = max(h.stats.HeldBytes, h.bytes+h.part.bytes)
-	if h.parts.len() > 0 {
-		h.parts = ring[part]{items: h.parts.items}
-	}
+	h.parts.Clear()
 	h.settled, h.bytes, h.idle = h.next, 0, true
 	h.part = lastPart{first: h.next, from: h.clock.now}
 }

@@ -7,8 +7,10 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/internal/backlog"
 	"github.com/flowdedup/flowdedup/capture/mark"
 	"github.com/flowdedup/flowdedup/engine/remote"
 )
@@ -36,13 +38,10 @@ type hubConfig struct {
 // order.
 type hub struct {
 	cfg     hubConfig
-	limit   int               // bytes
-	waiting ring[*askedBatch] // to be written; for Write
-	bytes   int               // of waiting
-
-	mu     sync.Mutex
-	free   []*askedBatch
-	spares spares
+	limit   int                        // bytes
+	waiting backlog.Queue[*askedBatch] // to be written; for Write
+	bytes   int                        // of waiting
+	memory  backlog.Store[askedBatch]
 
 	counting sync.Mutex // over what follows: later packets are judged meanwhile
 	found    HubCounts
@@ -50,10 +49,12 @@ type hub struct {
 
 // askedBatch is a batch that waits for a hub.
 type askedBatch struct {
-	heldBatch
-	answers   remote.Answers
+	batch     backlog.Batch
+	drop      []uint64
 	fixed     []uint64
+	digests   []digest.Digest // with hubConfig.Mark
 	protocols []flow.Protocol
+	answers   remote.Answers
 	bytes     int // of its memory
 }
 
@@ -101,9 +102,8 @@ func (h *hub) count(b *capture.Batch, copies []uint64, protocols []flow.Protocol
 // hubBatch takes one batch at a time through a hub. A pipeline needs one for each
 // batch in flight.
 type hubBatch struct {
-	hub    *hub
-	own    *askedBatch
-	copied bool // own has a copy of the batch
+	hub *hub
+	own *askedBatch
 }
 
 // NewBatch makes a hubBatch.
@@ -113,17 +113,14 @@ func (h *hub) NewBatch() *hubBatch { return &hubBatch{hub: h} }
 // after another, in the order of the stream.
 func (x *hubBatch) Apply(b *capture.Batch, p *BatchDetector) {
 	h := x.hub
-	k := h.unused()
+	k := h.memory.Get()
 	k.drop = append(k.drop[:0], p.drop...)
 	k.fixed = append(k.fixed[:0], p.fixed...)
 	k.protocols = append(k.protocols[:0], p.protocols...)
 	if h.cfg.Mark != nil {
 		k.digests = append(k.digests[:0], p.digests...)
 	}
-	if x.copied = len(b.Buf) < copyBelow; x.copied {
-		k.batch = h.spare(false)
-		k.copy(b)
-	}
+	h.memory.Keep(&k.batch, b)
 	n := len(b.Frames)
 	h.cfg.Client.Count(uint64(n), uint64(n)-capture.CountKept(p.drop, 0, n))
 	h.cfg.Client.Ask(&k.answers, p.digests, p.times, p.copies)
@@ -138,14 +135,12 @@ func (x *hubBatch) Apply(b *capture.Batch, p *BatchDetector) {
 // Of a stream that pauses, batches wait for the next call: live captures pass empty ones.
 func (x *hubBatch) Write(b *capture.Batch, write func(b *capture.Batch, drop []uint64) error) error {
 	h, k := x.hub, x.own
-	if !x.copied {
-		k.batch, *b = *b, h.spare(true)
-	}
-	h.waiting.push(k)
-	k.bytes = memoryOf(&k.batch)
+	h.memory.Take(&k.batch, b)
+	h.waiting.Push(k)
+	k.bytes = k.batch.Memory()
 	h.bytes += k.bytes
 	x.own = nil
-	for h.waiting.len() > 0 && (h.bytes > h.limit || h.cfg.Client.Ready(&(*h.waiting.front()).answers)) {
+	for h.waiting.Len() > 0 && (h.bytes > h.limit || h.cfg.Client.Ready(&(*h.waiting.Front()).answers)) {
 		if err := h.writeNext(write); err != nil {
 			return err
 		}
@@ -156,7 +151,7 @@ func (x *hubBatch) Write(b *capture.Batch, write func(b *capture.Batch, drop []u
 // Finish waits for all answers, and writes what waits. It must be called after the last
 // hubBatch.Write. It returns the first error of write, after which it writes no more.
 func (h *hub) Finish(write func(b *capture.Batch, drop []uint64) error) error {
-	for h.waiting.len() > 0 {
+	for h.waiting.Len() > 0 {
 		if err := h.writeNext(write); err != nil {
 			return err
 		}
@@ -166,59 +161,29 @@ func (h *hub) Finish(write func(b *capture.Batch, drop []uint64) error) error {
 
 // writeNext writes the batch that has waited longest, once all is known of it.
 func (h *hub) writeNext(write func(b *capture.Batch, drop []uint64) error) error {
-	k := *h.waiting.front()
-	h.waiting.pop()
+	k := h.waiting.Pop()
 	h.cfg.Client.Wait(&k.answers)
 	h.bytes -= k.bytes
 	copies := k.answers.Copies
 	for w, fixed := range k.fixed {
 		copies[w] &^= fixed
 	}
-	h.count(&k.batch, copies, k.protocols)
-	h.cfg.Removed(&k.batch, copies)
+	h.count(&k.batch.Batch, copies, k.protocols)
+	h.cfg.Removed(&k.batch.Batch, copies)
 	for w, word := range copies {
 		k.drop[w] |= word
 	}
 	if err := h.write(k, write); err != nil {
 		return err
 	}
-	h.recycle(k)
+	h.memory.Put(k, &k.batch)
 	return nil
-}
-
-// recycle takes the memory of a batch that was written.
-func (h *hub) recycle(k *askedBatch) {
-	spare := k.batch
-	k.batch = capture.Batch{}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.spares.put(spare)
-	h.free = append(h.free, k)
-}
-
-// spare returns memory for a batch of the source, or for a copy.
-func (h *hub) spare(source bool) capture.Batch {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.spares.take(source)
 }
 
 // write writes a batch of which all is known.
 func (h *hub) write(k *askedBatch, write func(b *capture.Batch, drop []uint64) error) error {
 	if h.cfg.Mark != nil {
-		return write(h.cfg.Mark.MarkWith(&k.batch, k.digests, k.drop, k.answers.Copies), nil)
+		return write(h.cfg.Mark.MarkWith(&k.batch.Batch, k.digests, k.drop, k.answers.Copies), nil)
 	}
-	return write(&k.batch, k.drop)
-}
-
-// unused returns memory for a batch.
-func (h *hub) unused() *askedBatch {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if len(h.free) == 0 {
-		return &askedBatch{}
-	}
-	k := h.free[len(h.free)-1]
-	h.free = slices.Delete(h.free, len(h.free)-1, len(h.free))
-	return k
+	return write(&k.batch.Batch, k.drop)
 }

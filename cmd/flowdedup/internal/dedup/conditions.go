@@ -74,9 +74,6 @@ func (c *Config) Compile(ctx context.Context, links []capture.LinkType) error {
 	return nil
 }
 
-// step is how many packets are matched at a time.
-const step = 512
-
 // chooser returns the packets for which one of the conditions holds, nil for no condition.
 func chooser(any []*input.Matcher) dedup.Chooser {
 	switch len(any) {
@@ -87,9 +84,10 @@ func chooser(any []*input.Matcher) dedup.Chooser {
 	}
 	return func(chosen []uint64, b *capture.Batch, from, to int) {
 		any[0].Match(chosen, b, from, to)
-		for ; from < to; from, chosen = from+step, chosen[min(step/64, len(chosen)):] {
-			var more [step / 64]uint64
-			end := min(from+step, to)
+		const group = capture.GroupSize
+		for ; from < to; from, chosen = from+group, chosen[min(group/64, len(chosen)):] {
+			var more [group / 64]uint64
+			end := min(from+group, to)
 			for _, m := range any[1:] {
 				m.Match(more[:], b, from, end)
 				for i := range (end - from + 63) / 64 {

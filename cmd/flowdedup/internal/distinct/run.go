@@ -63,10 +63,6 @@ func outputError(err error) error {
 	return &OutputError{err}
 }
 
-// step is how many packets are decoded at a time. Their headers then stay in the
-// first-level cache.
-const step = 512
-
 // task is the work on one batch.
 type task struct {
 	packets *Packets
@@ -87,8 +83,8 @@ func usableTimes(times []int64, frames []capture.Frame) []int64 {
 func (t *task) Prepare(b *capture.Batch) {
 	t.times = usableTimes(t.times[:0], b.Frames)
 	t.packets.Reset(t.times)
-	for from := 0; from < len(b.Frames); from += step {
-		t.packets.Read(b, from, min(from+step, len(b.Frames)))
+	for from, to := range b.Groups() {
+		t.packets.Read(b, from, to)
 	}
 }
 

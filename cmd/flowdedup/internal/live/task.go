@@ -12,10 +12,6 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
 )
 
-// step is how many packets are read at a time. What lies between frames and digests then
-// stays in the first-level cache.
-const step = 512
-
 // task is the work on one batch.
 type task struct {
 	run     *runner
@@ -62,8 +58,7 @@ func (t *task) read(b *capture.Batch, keys *distinct.Packets) {
 	if keys != nil {
 		keys.Reset(t.packets.Times())
 	}
-	for from := 0; from < n; from += step {
-		to := min(from+step, n)
+	for from, to := range b.Groups() {
 		t.sampler.Add(b, from, t.packets.Read(b, from, to))
 		if keys != nil {
 			keys.Read(b, from, to)
