@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
+	"reflect"
 	"sync"
 	"testing"
 	"time"
@@ -219,6 +220,10 @@ func throughHub(t *testing.T, hub *modelHub, site string, src capture.Source, wr
 	}
 	if n := d.Stats().Hub; n.Copies != removed || n.Unchecked != at.client.Stats().Unchecked || sum(n.ByProtocol) != removed {
 		t.Errorf("%d copies, counted %+v", removed, n)
+	}
+	before := d.Counts()
+	if d.Continue(before); !reflect.DeepEqual(d.Counts(), before) {
+		t.Errorf("%+v, going on with %+v", d.Counts(), before)
 	}
 	return removed, at.client.Stats()
 }
