@@ -48,6 +48,7 @@ var layers = map[string][]string{
 	"capture":                             {"capture/internal/encoding"},
 	"capture/internal/encoding":           {},
 	"capture/internal/sockets":            {"capture."},
+	"capture/internal/backlog":            {"capture."},
 	"capture/compressed":                  {"capture."},
 	"capture/outfile":                     {},
 	"capture/pcapfile":                    {"capture", "capture/compressed", "capture/internal/encoding", "capture/outfile"},

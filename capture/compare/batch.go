@@ -5,18 +5,14 @@ package compare
 import (
 	"encoding/binary"
 	"math/bits"
-	"slices"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/internal/backlog"
 	"github.com/flowdedup/flowdedup/capture/internal/hash"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
-
-// step is how many packets are decoded and digested at a time: the arrays in between stay
-// in the first-level cache.
-const step = 512
 
 // Batch is a batch of packets of one side, with what is known of them.
 type Batch struct {
@@ -71,11 +67,11 @@ func (p *Preparer) Prepare(b *capture.Batch) {
 	k := &p.known
 	p.digest(k, b)
 	n := len(b.Frames)
-	k.talks, k.ends = resize(k.talks, n), resize(k.ends, n)
+	k.talks, k.ends = capture.Resize(k.talks, n), capture.Resize(k.ends, n)
 	k.four, k.six = k.four[:0], k.six[:0]
 	clear(k.talks)
-	for from := 0; from < n; from += step {
-		keys := p.keyer.FromFrames(b, from, min(step, n-from))[0]
+	for from, to := range b.Groups() {
+		keys := p.keyer.FromFrames(b, from, to-from)[0]
 		for i, frame := range keys.V4Frame {
 			at := from + int(frame)
 			k.talks[at], k.ends[at] = p.comparer.talk4(&keys.V4[i]), int32(len(k.four)+i)
@@ -97,10 +93,9 @@ func (p *Preparer) digest(k *known, b *capture.Batch) {
 		p.identity = flow.NewIdentity(cfg)
 	}
 	n := len(b.Frames)
-	k.digests, k.protocols = resize(k.digests, n), resize(k.protocols, n)
+	k.digests, k.protocols = capture.Resize(k.digests, n), capture.Resize(k.protocols, n)
 	k.undecidable = 0
-	for from := 0; from < n; from += step {
-		to := min(from+step, n)
+	for from, to := range b.Groups() {
 		m := p.identity.FromFrames(k.protocols[from:to], b, from)
 		m.Sum(k.digests[from:to], p.digester)
 		for _, one := range m.Doubts() {
@@ -111,11 +106,6 @@ func (p *Preparer) digest(k *known, b *capture.Batch) {
 	}
 }
 
-// copyBelow is how many bytes of records a batch has that is copied. A larger one is
-// exchanged for an empty one, and takes the memory of its source with it, unless most of that
-// is of packets that were not wanted.
-const copyBelow = 64 << 10
-
 // Take moves the content of the batch that was prepared to another one, and leaves
 // something without meaning in its place. It leaves out what holds no packet, unless
 // Config.Blocks is set.
@@ -123,53 +113,20 @@ func (p *Preparer) Take(to *Batch, b *capture.Batch) {
 	if !p.comparer.cfg.Blocks {
 		b.Blocks = b.Blocks[:0]
 	}
-	size := blockBytes(b)
-	for i := range b.Frames {
-		size += int(b.Frames[i].RecordLen)
-	}
-	if size >= copyBelow && 2*size >= len(b.Buf) {
+	if !backlog.IsCopied(b) {
 		to.packets, *b = *b, to.packets
 		to.known, p.known = p.known, to.known
 		return
 	}
-	if cap(to.packets.Buf) > copyBelow {
+	if cap(to.packets.Buf) > backlog.CopyBelow {
 		*to = Batch{}
 	}
-	c, k := &to.packets, &p.known
-	c.Reset()
-	c.Interfaces, c.Sections = b.Interfaces, b.Sections
-	c.Frames = append(c.Frames, b.Frames...)
-	c.Blocks = append(c.Blocks, b.Blocks...)
-	c.Buf = slices.Grow(c.Buf, size)
-	appendRecords(c, b)
+	k := &p.known
+	backlog.Copy(&to.packets, b)
 	to.known = known{
 		bytes: k.bytes, undecidable: k.undecidable, digests: append(to.digests[:0], k.digests...), protocols: append(to.protocols[:0], k.protocols...),
 		talks: append(to.talks[:0], k.talks...), ends: append(to.ends[:0], k.ends...),
 		four: append(to.four[:0], k.four...), six: append(to.six[:0], k.six...),
-	}
-}
-
-// blockBytes returns how many bytes the blocks of b take that hold no packet.
-func blockBytes(b *capture.Batch) (bytes int) {
-	for i := range b.Blocks {
-		bytes += int(b.Blocks[i].Len)
-	}
-	return bytes
-}
-
-// appendRecords appends the records of the packets and the blocks of b to c.Buf, where those of
-// c are copies of them.
-func appendRecords(c, b *capture.Batch) {
-	for i := range c.Frames {
-		f, at := &c.Frames[i], uint32(len(c.Buf))
-		c.Buf = append(c.Buf, b.Record(i)...)
-		f.Data = f.Data - f.Record + at
-		f.Record = at
-	}
-	for i := range c.Blocks {
-		k, at := &c.Blocks[i], uint32(len(c.Buf))
-		c.Buf = append(c.Buf, b.Buf[k.Offset:k.Offset+k.Len]...)
-		k.Offset = at
 	}
 }
 
@@ -232,12 +189,4 @@ func (c *Comparer) end6(address []byte, port uint64) uint64 {
 func greater(a, b uint64) uint64 {
 	_, borrow := bits.Sub64(b, a, 0)
 	return borrow
-}
-
-// resize returns s with n elements, whatever they are.
-func resize[T any](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n, n+n/4)
-	}
-	return s[:n]
 }

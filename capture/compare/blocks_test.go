@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/backlog"
 )
 
 // fatStream is a Source of packets, each behind a large block that holds none, and of more such
@@ -62,7 +63,7 @@ func TestBlocks(t *testing.T) {
 		var blocks [2]int
 		if writes {
 			written = func(side int, b *capture.Batch, _ []uint64) error {
-				blocks[side] += blockBytes(b)
+				blocks[side] += backlog.BlockBytes(b)
 				return nil
 			}
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/internal/backlog"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
@@ -78,11 +79,11 @@ type Comparer struct {
 // side is the state of a side.
 type side struct {
 	source Source
-	queue  fifo[*Batch] // that were read, the first one in part
-	at     int          // packet of the first one, if it is open
+	queue  backlog.Queue[*Batch] // that were read, the first one in part
+	at     int                   // packet of the first one, if it is open
 	open   bool
 	ended  bool // the source has no more
-	holds  fifo[holding]
+	holds  backlog.Queue[holding]
 	number int // packets that are settled, of those in holds
 
 	clock    calendar.Clock
@@ -190,11 +191,11 @@ func (c *Comparer) prefix(i, n int) (count int, all bool) {
 	s := &c.sides[i]
 	bytes := 0
 	for at := 0; ; at++ {
-		if at == s.queue.len() && !s.read() {
+		if at == s.queue.Len() && !s.read() {
 			return count, true
 		}
-		p := *s.queue.at(at)
-		if bytes += blockBytes(&p.packets); bytes > min(mostPrefix, c.cfg.Memory/4) {
+		p := *s.queue.At(at)
+		if bytes += backlog.BlockBytes(&p.packets); bytes > min(mostPrefix, c.cfg.Memory/4) {
 			return count, false
 		}
 		for k := range p.packets.Frames {
@@ -217,7 +218,7 @@ func (c *Comparer) prefix(i, n int) (count int, all bool) {
 // sight appends the first n packets of a side.
 func (c *Comparer) sight(seen []sighting, i, n int) []sighting {
 	for at := 0; n > 0; at++ {
-		p := *c.sides[i].queue.at(at)
+		p := *c.sides[i].queue.At(at)
 		c.prepare.refresh(p)
 		for k := 0; k < len(p.packets.Frames) && n > 0; k++ {
 			n--
@@ -241,7 +242,7 @@ func (s *side) read() bool {
 			s.source.Release(p)
 			continue
 		}
-		s.queue.push(p)
+		s.queue.Push(p)
 		return true
 	}
 	return false

@@ -9,6 +9,7 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/internal/backlog"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
@@ -84,7 +85,7 @@ func (c *Comparer) peek(i int) bool {
 	for !s.placeNext() {
 		if s.open {
 			c.close(s)
-		} else if s.queue.len() == 0 && !s.read() {
+		} else if s.queue.Len() == 0 && !s.read() {
 			return false
 		}
 		c.begin(s)
@@ -94,16 +95,16 @@ func (c *Comparer) peek(i int) bool {
 
 // begin opens the batch at the front, if there is one.
 func (c *Comparer) begin(s *side) {
-	if s.queue.len() == 0 {
+	if s.queue.Len() == 0 {
 		return
 	}
-	b := *s.queue.at(0)
+	b := *s.queue.At(0)
 	c.prepare.refresh(b)
 	s.undecidable += b.undecidable // of the identities that are compared: Search may have read it before it knew them
 	s.at, s.open = 0, true
 	if c.written != nil {
-		blocks := blockBytes(&b.packets)
-		s.holds.push(holding{batch: b, matched: make([]uint64, (len(b.packets.Frames)+63)/64), blocks: blocks})
+		blocks := backlog.BlockBytes(&b.packets)
+		s.holds.Push(holding{batch: b, matched: make([]uint64, (len(b.packets.Frames)+63)/64), blocks: blocks})
 		c.hold(blocks)
 	}
 }
@@ -111,12 +112,12 @@ func (c *Comparer) begin(s *side) {
 // close ends with the open batch: all its packets have been read.
 func (c *Comparer) close(s *side) {
 	s.open = false
-	b := s.queue.pop()
+	b := s.queue.Pop()
 	if c.written == nil {
 		s.source.Release(b)
 		return
 	}
-	s.holds.at(s.holds.len() - 1).read = true
+	s.holds.At(s.holds.Len() - 1).read = true
 }
 
 // placeNext places the next packet of the open batch, if there is one.
@@ -124,10 +125,10 @@ func (s *side) placeNext() bool {
 	if s.hasNext {
 		return true
 	}
-	if !s.open || s.at == len((*s.queue.at(0)).packets.Frames) {
+	if !s.open || s.at == len((*s.queue.At(0)).packets.Frames) {
 		return false
 	}
-	s.next, s.hasNext = s.place((*s.queue.at(0)).timeOf(s.at)), true
+	s.next, s.hasNext = s.place((*s.queue.At(0)).timeOf(s.at)), true
 	return true
 }
 
@@ -180,7 +181,7 @@ func (c *Comparer) readUntil(i int, end int64) bool {
 			}
 			continue
 		}
-		c.add(i, *s.queue.at(0), first, places[:k])
+		c.add(i, *s.queue.At(0), first, places[:k])
 		n += k
 	}
 	return true
@@ -379,7 +380,7 @@ func (c *Comparer) mark(i int, has bool) {
 	at := s.number
 	s.number++
 	for k := 0; has; k++ {
-		h := s.holds.at(k)
+		h := s.holds.At(k)
 		n := len(h.batch.packets.Frames)
 		if at < n {
 			h.matched[at/64] |= 1 << (at % 64)
@@ -392,14 +393,14 @@ func (c *Comparer) mark(i int, has bool) {
 // release writes the batches of a side whose packets are all settled.
 func (c *Comparer) release(i int) {
 	s := &c.sides[i]
-	for s.holds.len() > 0 {
-		h := *s.holds.at(0)
+	for s.holds.Len() > 0 {
+		h := *s.holds.At(0)
 		n := len(h.batch.packets.Frames)
 		if !h.read || s.number < n {
 			return
 		}
 		s.number -= n
-		s.holds.pop()
+		s.holds.Pop()
 		c.held -= h.blocks
 		if c.failed == nil {
 			c.failed = c.written(i, &h.batch.packets, h.matched)

@@ -8,13 +8,10 @@ import (
 	"github.com/flowdedup/flowdedup/capture/flow"
 )
 
-// groupSize is how many packets go through identities and digests at a time: the arrays in
-// between stay in the first-level cache.
-const groupSize = 512
-
-// BatchDetector judges one batch at a time, in two steps. Prepare does what needs no other
-// batch: identities and digests. Judge asks the filter. It keeps its memory from batch to
-// batch, and is for one goroutine at a time.
+// BatchDetector takes one batch at a time through a Detector, in three steps. Prepare does
+// what needs no other batch: identities and digests. Judge asks the filter. Write passes on
+// the packets that stay, and need not be called where none waits: see Config. It keeps its
+// memory from batch to batch, and is for one goroutine at a time.
 type BatchDetector struct {
 	detector *Detector
 	identity *flow.Identity
@@ -38,14 +35,30 @@ type BatchDetector struct {
 	copies          []uint64 // a bit for each packet that is no first sighting: copies and unjudged ones
 	unjudged        uint64   // packets of the last batch
 	spared          uint64   // copies of it that are protected
+
+	held    *holdBatch // nil if no packet waits for better copies
+	asked   *hubBatch  // nil without a hub
+	ranks   []uint8    // of packets that wait: see rank; empty without preferences
+	matched []uint64   // memory of rank
 }
 
 // NewBatchDetector makes a BatchDetector. A pipeline needs one for each batch in flight.
 func (d *Detector) NewBatchDetector() *BatchDetector {
-	p := &BatchDetector{detector: d, identity: flow.NewIdentity(d.identity), digester: d.digester()}
-	p.decoder = flow.NewDecoder(flow.DecoderConfig{Inner: d.identity.Kind == flow.Inner})
-	if d.within.Fields != 0 {
-		p.within = flow.NewSightingReader(d.within)
+	p := d.newBatchDetector()
+	switch {
+	case d.hub != nil:
+		p.asked = d.hub.NewBatch()
+	case d.hold != nil:
+		p.held = d.hold.NewBatch()
+	}
+	return p
+}
+
+// newBatchDetector makes one whose packets do not wait.
+func (d *Detector) newBatchDetector() *BatchDetector {
+	p := &BatchDetector{detector: d, identity: flow.NewIdentity(d.parts.Identity), digester: d.parts.Digester(), decoder: d.NewDecoder()}
+	if d.parts.Within.Fields != 0 {
+		p.within = flow.NewSightingReader(d.parts.Within)
 	}
 	return p
 }
@@ -53,40 +66,34 @@ func (d *Detector) NewBatchDetector() *BatchDetector {
 // Prepare decodes and digests the packets of a batch. Meanwhile, other BatchDetectors may
 // prepare or judge theirs.
 func (p *BatchDetector) Prepare(b *capture.Batch) {
-	p.prepare(b, nil)
-}
-
-// prepare is Prepare, with what is done for packets that wait, unless held is nil.
-func (p *BatchDetector) prepare(b *capture.Batch, held *HoldBatch) {
-	n := len(b.Frames)
-	p.Reset(n)
-	if held != nil {
-		held.Reset(n)
-	}
-	for from := 0; from < n; from += groupSize {
-		to := min(from+groupSize, n)
+	p.Reset(len(b.Frames))
+	for from, to := range b.Groups() {
 		p.Read(b, from, to)
-		if held != nil {
-			held.Read(b, p, from, to)
-		}
 	}
 }
 
 // Reset makes room for a batch of n packets, which Read then takes part by part.
 func (p *BatchDetector) Reset(n int) {
-	p.digests = resize(p.digests, n)
+	p.digests = capture.Resize(p.digests, n)
 	p.tally = NewTally()
-	p.times = resize(p.times, n)
-	p.protocols = resize(p.protocols, n)
+	p.times = capture.Resize(p.times, n)
+	p.protocols = capture.Resize(p.protocols, n)
 	words := (n + 63) / 64
-	p.drop = resize(p.drop, words)
-	if p.detector.only != nil {
-		p.only = resize(p.only, words)
+	p.drop = capture.Resize(p.drop, words)
+	if p.detector.parts.Only != nil {
+		p.only = capture.Resize(p.only, words)
 	}
-	if p.detector.protect != nil {
-		p.protected = resize(p.protected, words)
+	if p.detector.parts.Protect != nil {
+		p.protected = capture.Resize(p.protected, words)
 	}
 	p.doubts.reset(words)
+	if p.held == nil {
+		return
+	}
+	p.held.Reset(n)
+	if len(p.detector.parts.Prefer) > 0 {
+		p.ranks, p.matched = capture.Resize(p.ranks, n), capture.Resize(p.matched, words)
+	}
 }
 
 // Read prepares the packets from to to-1 of a batch, and returns their digests. from is a
@@ -94,7 +101,7 @@ func (p *BatchDetector) Reset(n int) {
 func (p *BatchDetector) Read(b *capture.Batch, from, to int) []digest.Digest {
 	p.messages = p.identity.FromFrames(p.protocols[from:to], b, from)
 	p.messages.Sum(p.digests[from:to], p.digester)
-	p.doubts.add(p.messages.Doubts(), from, p.detector.across)
+	p.doubts.add(p.messages.Doubts(), from, p.detector.parts.Across)
 	if p.within != nil {
 		separate(p.digests[from:to], p.within.Points(b, from, to-from))
 	}
@@ -104,6 +111,10 @@ func (p *BatchDetector) Read(b *capture.Batch, from, to int) []digest.Digest {
 		p.tally.unopened(p.decoder, b, from, p.protocols[from:to])
 	}
 	p.choose(b, from, to)
+	if p.held != nil {
+		p.rank(b, from, to)
+		p.held.Read(b, p, from, to)
+	}
 	return p.digests[from:to]
 }
 
@@ -122,28 +133,62 @@ func (p *BatchDetector) Protocols() []flow.Protocol { return p.protocols }
 
 // Judge judges the packets of a prepared batch, and returns a bitmap of the copies. It is
 // valid until the next Reset. Batches must be judged one after another, in the order of the
-// stream.
+// stream. Where packets wait for better copies, or for a hub, Write must follow, which may
+// write others than those that are no copies.
 func (p *BatchDetector) Judge(b *capture.Batch) (drop []uint64) {
 	d := p.detector
-	if d.across {
-		p.points = resize(p.points, len(b.Frames))
-		d.points.Number(p.points, b, 0)
+	if d.parts.Across {
+		p.points = capture.Resize(p.points, len(b.Frames))
+		d.parts.Points.Number(p.points, b, 0)
 	}
 	if judged := p.judged(); judged != nil {
 		p.judgeChosen(judged)
 	} else {
-		d.filter.TestAndSet(p.drop, p.digests, p.times, p.points)
+		d.parts.Filter.TestAndSet(p.drop, p.digests, p.times, p.points)
 	}
 	p.fix()
 	p.doubts.count(p.drop)
-	d.count(p.drop, len(b.Frames))
+	d.count(p, b)
+	d.judged(b, p.drop)
+	switch {
+	case p.asked != nil:
+		p.asked.Apply(b, p)
+	case p.held != nil:
+		p.held.Apply(b, p, p.ranks)
+	}
 	return p.drop
 }
 
-// resize returns s with n elements, whatever they are.
-func resize[T any](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n, n+n/8)
+// Write passes a judged batch to w, with the packets that are not to be kept, or batches
+// before it that wait no longer. It may take the content of the batch, and leave another, of
+// no meaning, in its place. With Parts.Mark it passes on all packets, and copies have
+// comments. Calls come in the order of those of Judge, while later batches are judged. An
+// error is that of w, and ends all.
+//
+// Of a stream that pauses, batches may wait for the next call: live captures pass empty ones.
+func (p *BatchDetector) Write(b *capture.Batch, w PacketWriter) error {
+	d := p.detector
+	write := d.final(w)
+	switch {
+	case p.asked != nil:
+		return p.asked.Write(b, write)
+	case p.held != nil:
+		return p.held.Write(b, write)
+	case d.parts.Mark != nil:
+		return write(d.parts.Mark.Mark(b, p.digests, p.drop, nil, nil), nil)
 	}
-	return s[:n]
+	return write(b, p.drop)
+}
+
+// Finish passes on what waits. It must be called after the last Write of all BatchDetectors,
+// as that of a pipeline.Finisher is. It returns the first error of w, after which it writes
+// no more.
+func (d *Detector) Finish(w PacketWriter) error {
+	switch {
+	case d.hub != nil:
+		return d.hub.Finish(d.final(w))
+	case d.hold != nil:
+		return d.hold.Finish(d.final(w))
+	}
+	return nil
 }

@@ -16,12 +16,32 @@ type Chooser func(chosen []uint64, b *capture.Batch, from, to int)
 
 // choose asks the choosers about the packets from to to-1.
 func (p *BatchDetector) choose(b *capture.Batch, from, to int) {
-	d := p.detector
-	if d.only != nil {
-		d.only(p.only[from/64:], b, from, to)
+	d := &p.detector.parts
+	if d.Only != nil {
+		d.Only(p.only[from/64:], b, from, to)
 	}
-	if d.protect != nil {
-		d.protect(p.protected[from/64:], b, from, to)
+	if d.Protect != nil {
+		d.Protect(p.protected[from/64:], b, from, to)
+	}
+}
+
+// rank sets the ranks of packets that wait: the number of the first chooser of Prefer that
+// chooses a packet, or else how many there are.
+func (p *BatchDetector) rank(b *capture.Batch, from, to int) {
+	prefer := p.detector.parts.Prefer
+	if len(prefer) == 0 {
+		return
+	}
+	ranks := p.ranks[from:to]
+	for i := range ranks {
+		ranks[i] = uint8(len(prefer))
+	}
+	for number := len(prefer) - 1; number >= 0; number-- {
+		prefer[number](p.matched, b, from, to)
+		for i := range ranks {
+			bit := uint8(p.matched[i/64]>>(i%64)) & 1
+			ranks[i] ^= (ranks[i] ^ uint8(number)) & -bit // without a branch
+		}
 	}
 }
 
@@ -46,7 +66,7 @@ func (c *chosen) gather(only []uint64, digests []digest.Digest, times []int64, p
 			}
 		}
 	}
-	c.drop = resize(c.drop, (len(c.digests)+63)/64)
+	c.drop = capture.Resize(c.drop, (len(c.digests)+63)/64)
 }
 
 // scatter sets the bits of drop that the verdicts on the chosen packets set, and clears
@@ -67,7 +87,7 @@ func (c *chosen) scatter(drop, only []uint64) {
 func (p *BatchDetector) judgeChosen(judged []uint64) {
 	c := &p.chosen
 	c.gather(judged, p.digests, p.times, p.points)
-	p.detector.filter.TestAndSet(c.drop, c.digests, c.times, c.points)
+	p.detector.parts.Filter.TestAndSet(c.drop, c.digests, c.times, c.points)
 	c.scatter(p.drop, judged)
 }
 
@@ -81,21 +101,21 @@ func (p *BatchDetector) judged() []uint64 {
 
 // fix keeps the protected packets, and notes which packets were not judged or must stay.
 func (p *BatchDetector) fix() {
-	d, n := p.detector, len(p.digests)
-	if d.only == nil && d.protect == nil && !p.doubts.some {
+	d, n := &p.detector.parts, len(p.digests)
+	if d.Only == nil && d.Protect == nil && !p.doubts.some {
 		p.copies, p.fixed = p.drop, nil
 		return
 	}
-	if d.only != nil {
+	if d.Only != nil {
 		p.fixes = capture.Complement(p.fixes, p.only, n)
 	} else {
-		p.fixes = resize(p.fixes, len(p.drop))
+		p.fixes = capture.Resize(p.fixes, len(p.drop))
 		clear(p.fixes)
 	}
 	p.fixed = p.fixes
 	p.unjudged, p.spared = uint64(n)-capture.CountKept(p.fixed, 0, n), 0
 	p.doubts.fix(p.fixed)
-	p.repeats = resize(p.repeats, len(p.drop))
+	p.repeats = capture.Resize(p.repeats, len(p.drop))
 	p.copies = p.repeats
 	for w := range p.copies {
 		p.copies[w] = p.drop[w] | p.fixed[w]
@@ -106,7 +126,3 @@ func (p *BatchDetector) fix() {
 		p.fixed[w] |= word
 	}
 }
-
-// Spared returns how many packets of the judged batch Only has not chosen, and how many
-// copies Protect has chosen.
-func (p *BatchDetector) Spared() (unjudged, protected uint64) { return p.unjudged, p.spared }

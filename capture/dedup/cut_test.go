@@ -50,7 +50,8 @@ func find(t *testing.T, cfg dedup.Config, b *capture.Batch) found {
 	f := found{drop: slices.Clone(p.Judge(b))}
 	n := len(b.Frames)
 	f.copies = uint64(n) - capture.CountKept(f.drop, 0, n)
-	f.undecidable, f.checksum = p.Doubts()
+	s := d.Stats()
+	f.undecidable, f.checksum = s.Undecidable, s.ChecksumOnly
 	return f
 }
 

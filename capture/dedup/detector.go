@@ -3,15 +3,18 @@
 package dedup
 
 import (
+	"context"
 	"errors"
-	"math/bits"
+	"fmt"
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
-	"github.com/flowdedup/flowdedup/capture/pipeline"
+	"github.com/flowdedup/flowdedup/capture/mark"
+	"github.com/flowdedup/flowdedup/capture/split"
 	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/remote"
 	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
@@ -38,25 +41,34 @@ type Config struct {
 	// Protect chooses packets that are never removed, nil for none. They are remembered:
 	// other packets can be copies of them.
 	Protect Chooser
-	// Keep says which of equal packets Tasks write; the verdicts of Copies and of a
-	// BatchDetector do not depend on it. The command chooses KeepFlow where it writes
-	// packets. With it, packets wait for better copies as a
-	// Hold says, of at most Hold; 0 stands for the window, at most 10 ms.
+	// Keep says which of equal packets are written, by Tasks and by BatchDetector.Write; the
+	// verdicts of Copies and Judge do not depend on it. The command chooses KeepFlow where it
+	// writes packets. With it, packets wait for better copies that come within Hold; 0 stands
+	// for the window, at most 10 ms. See the package's page.
 	Keep Keep
 	Hold time.Duration
 	// Intact makes packets wait, too: see HoldConfig. It chooses where equal packets may
 	// differ: see flow.IdentityConfig.Uneven.
 	Intact bool
+	// Prefer makes packets wait, too. Of equal packets it keeps, before all else, one that the
+	// first Chooser chooses, then one that the second chooses, and so on: see MaxPreferences.
+	Prefer []Chooser
 }
+
+// MaxPreferences is how many choosers Prefer may have.
+const MaxPreferences = 255
+
+// ErrPreferences is wrapped where there are more.
+var ErrPreferences = errors.New("more preferences than 255")
 
 // maxHold bounds holds by default.
 const maxHold = 10 * time.Millisecond
 
-// hold makes the Hold of a configuration, which is nil if no packet waits.
-func (c *Config) hold() (*Hold, error) {
+// hold says how packets wait; nil if none does.
+func (c *Config) hold() *HoldConfig {
 	intact := c.Intact && c.Identity.Uneven()
-	if c.Keep != KeepFlow && !intact {
-		return nil, nil
+	if c.Keep != KeepFlow && !intact && len(c.Prefer) == 0 {
+		return nil
 	}
 	w := c.Filter.Window.Duration
 	if c.Hold == 0 {
@@ -68,28 +80,21 @@ func (c *Config) hold() (*Hold, error) {
 	if c.Filter.Refresh {
 		w = 0
 	}
-	return NewHold(HoldConfig{Keep: c.Keep, Intact: intact, Hold: c.Hold, Window: w, Identity: c.Identity.Kind, Secret: c.Secret})
+	return &HoldConfig{Keep: c.Keep, Intact: intact, Hold: c.Hold, Window: w, Secret: c.Secret}
 }
 
-// Detector judges the packets of one stream, in their order. It is for one goroutine, but
-// for the BatchDetectors of NewBatchDetector.
+// Detector judges the packets of one stream, in their order, and counts what it decides. It
+// is not safe for concurrent use, but its BatchDetectors may run concurrently.
 type Detector struct {
-	identity flow.IdentityConfig
-	digester func() digest.MessageDigester
-	filter   engine.PacketFilter
-	across   bool
-	points   *flow.CapturePoints
-	within   flow.SightingConfig
-	only     Chooser
-	protect  Chooser
-	single   *BatchDetector // of Copies
-	hold     *Hold          // of Tasks; nil for none
-	packets  uint64         // judged so far
-	copies   uint64         // that were found
+	parts   Parts
+	single  *BatchDetector // of Copies
+	hold    *hold          // nil if no packet waits for better copies
+	hub     *hub           // nil without
+	counts  Counts
+	tunnels flow.TunnelSample
 }
 
-// New makes a Detector. Errors are those of window.NewTimed, secret.Random and
-// NewHold.
+// New makes a Detector. Errors are those of window.NewTimed, secret.Random and NewWith.
 func New(cfg Config) (*Detector, error) {
 	var err error
 	if cfg.Secret == (secret.Secret{}) {
@@ -104,17 +109,12 @@ func New(cfg Config) (*Detector, error) {
 	if err != nil {
 		return nil, err
 	}
-	hold, err := cfg.hold()
-	if err != nil {
-		return nil, errors.Join(err, filter.Close())
-	}
-	d := NewWith(Parts{
+	return NewWith(Parts{
 		Identity: cfg.Identity, Filter: filter, Across: cfg.Filter.Across,
 		Within: Within(cfg.Within, cfg.Identity.Kind, cfg.Secret), Only: cfg.Only, Protect: cfg.Protect,
 		Digester: func() digest.MessageDigester { return digest.NewAES(cfg.Secret.AESKey(secret.Packets)) },
+		Hold:     cfg.hold(), Prefer: cfg.Prefer,
 	})
-	d.hold = hold
-	return d, nil
 }
 
 // Parts are the parts of a Detector, for other filters and digests than those of New.
@@ -125,18 +125,49 @@ type Parts struct {
 	Across   bool                // the filter compares capture points
 	Points   *flow.CapturePoints // of packets before; nil for none
 	Within   flow.SightingConfig // the result of Within; without fields for all points
-	// Only and Protect are those of Config.
+	// Only, Protect and Prefer are those of Config.
 	Only, Protect Chooser
+	Prefer        []Chooser
+	// Hold makes packets wait for better copies; nil for none. Prefer has no meaning without
+	// it.
+	Hold *HoldConfig
+	// Hub asks a hub about the packets that the filter leaves; nil for none. Hold then has no
+	// meaning.
+	Hub *remote.Client
+	// Mark marks copies in what is written, which then is all packets; nil removes them.
+	Mark *mark.Marker
+	// Conversations counts those of the packets that are written; nil for none.
+	Conversations *split.Counter
+	// Observers get what the Detector decides.
+	Observers []Observer
 }
 
-// NewWith makes a Detector of parts, which it then owns.
-func NewWith(p Parts) *Detector {
+// NewWith makes a Detector of parts, which it then owns. Errors wrap ErrPreferences, or are
+// those of affinity.New; then it has closed the filter.
+func NewWith(p Parts) (*Detector, error) {
+	if len(p.Prefer) > MaxPreferences {
+		return nil, errors.Join(fmt.Errorf("%w: %d", ErrPreferences, len(p.Prefer)), p.Filter.Close())
+	}
 	if p.Points == nil {
 		p.Points = flow.NewCapturePoints(nil)
 	}
-	d := &Detector{identity: p.Identity, digester: p.Digester, filter: p.Filter, across: p.Across, points: p.Points, within: p.Within, only: p.Only, protect: p.Protect}
-	d.single = d.NewBatchDetector()
-	return d
+	d := &Detector{parts: p, counts: Counts{Tally: NewTally()}}
+	switch {
+	case p.Hub != nil:
+		d.hub = newHub(hubConfig{Client: p.Hub, Removed: d.elsewhere, Mark: p.Mark})
+	case p.Hold != nil:
+		cfg := *p.Hold
+		cfg.identity, cfg.swapped = p.Identity.Kind, d.exchanged
+		if p.Mark != nil {
+			cfg.mark = p.Mark.Mark
+		}
+		var err error
+		if d.hold, err = newHold(cfg); err != nil {
+			return nil, errors.Join(err, p.Filter.Close())
+		}
+	}
+	d.single = d.newBatchDetector()
+	return d, nil
 }
 
 // Copies judges the packets of the next batch, and returns a bitmap of the copies, as
@@ -148,88 +179,33 @@ func (d *Detector) Copies(b *capture.Batch) (drop []uint64) {
 }
 
 // Filter returns the filter.
-func (d *Detector) Filter() engine.PacketFilter { return d.filter }
+func (d *Detector) Filter() engine.PacketFilter { return d.parts.Filter }
 
 // Points returns the numbers of the capture points.
-func (d *Detector) Points() *flow.CapturePoints { return d.points }
+func (d *Detector) Points() *flow.CapturePoints { return d.parts.Points }
 
-// Stats describes a Detector, its work so far, and the filter's.
-type Stats struct {
-	engine.PacketStats
-	// Packets is how many packets came, whether they were judged or not.
-	Packets uint64
-	// Copies is how many of them were copies, without those that Protect keeps.
-	Copies uint64
+// NewDecoder returns a decoder of the headers that identities begin with.
+func (d *Detector) NewDecoder() *flow.Decoder {
+	return flow.NewDecoder(flow.DecoderConfig{Inner: d.parts.Identity.Kind == flow.Inner})
 }
 
-// Stats returns the counts. It must not be called while a batch is judged.
-func (d *Detector) Stats() Stats {
-	return Stats{PacketStats: d.filter.Stats(), Packets: d.packets, Copies: d.copies}
-}
-
-// count adds the verdicts of so many packets.
-func (d *Detector) count(drop []uint64, packets int) {
-	d.packets += uint64(packets)
-	for _, word := range drop {
-		d.copies += uint64(bits.OnesCount64(word))
+// Populate makes the system allocate the filter's memory now, if that memory has a bound.
+// Otherwise the first packets would wait for it. It returns ctx's error if ctx ends first.
+func (d *Detector) Populate(ctx context.Context) error {
+	if f, ok := d.parts.Filter.(interface{ Populate(context.Context) error }); ok {
+		return f.Populate(ctx)
 	}
+	return nil
 }
+
+// Waits reports whether packets wait for better copies, as of the last Write. Any goroutine
+// may call it.
+func (d *Detector) Waits() bool { return d.hold != nil && d.hold.Waits() }
 
 // Close releases the filter's memory. Stats still works.
 func (d *Detector) Close() error {
 	if d.hold == nil {
-		return d.filter.Close()
+		return d.parts.Filter.Close()
 	}
-	return errors.Join(d.filter.Close(), d.hold.Close())
+	return errors.Join(d.parts.Filter.Close(), d.hold.Close())
 }
-
-// Tasks returns what makes the tasks of a pipeline. They write the packets that are not
-// copies to w. With KeepFlow or Intact, packets wait for better copies. When Pipeline.Run
-// returns, all that was applied has been written.
-func (d *Detector) Tasks(w capture.Writer) func() pipeline.Task {
-	if d.hold == nil {
-		return func() pipeline.Task { return &task{packets: d.NewBatchDetector(), to: w} }
-	}
-	return func() pipeline.Task { return &holdTask{task{packets: d.NewBatchDetector(), to: w}, d.hold.NewBatch()} }
-}
-
-// task is the work on one batch.
-type task struct {
-	packets *BatchDetector
-	to      capture.Writer
-	drop    []uint64
-}
-
-// Prepare decodes and digests the packets.
-func (t *task) Prepare(b *capture.Batch) { t.packets.Prepare(b) }
-
-// Apply judges the packets.
-func (t *task) Apply(b *capture.Batch) error {
-	t.drop = t.packets.Judge(b)
-	return nil
-}
-
-// Write writes the packets that stay.
-func (t *task) Write(b *capture.Batch) error { return t.to.Write(b, t.drop) }
-
-// holdTask is a task whose packets wait.
-type holdTask struct {
-	task
-	held *HoldBatch
-}
-
-// Prepare reads conversations and points too.
-func (t *holdTask) Prepare(b *capture.Batch) { t.packets.prepare(b, t.held) }
-
-// Apply judges the packets, and settles what waits.
-func (t *holdTask) Apply(b *capture.Batch) error {
-	t.packets.Judge(b)
-	t.held.Apply(b, t.packets, nil)
-	return nil
-}
-
-// Write writes what no longer waits.
-func (t *holdTask) Write(b *capture.Batch) error { return t.held.Write(b, t.to.Write) }
-
-// Finish writes what waits.
-func (t *holdTask) Finish() error { return t.held.hold.Finish(t.to.Write) }

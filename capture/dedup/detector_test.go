@@ -163,10 +163,13 @@ func TestNewWith(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := dedup.NewWith(dedup.Parts{
+	d, err := dedup.NewWith(dedup.Parts{
 		Identity: flow.IdentityConfig{Kind: flow.Frame}, Filter: filter,
 		Digester: func() digest.MessageDigester { return digest.NewAES([16]byte{}) },
 	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	defer d.Close()
 	var b capture.Batch
 	at := b.AppendInterface(capture.Interface{LinkType: capture.LinkEthernet})

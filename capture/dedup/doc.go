@@ -6,26 +6,28 @@
 //
 //	source ─► identity ─► verdict ─► sink
 //
-// A [Detector] judges the packets of one stream. [New] makes one with the defaults of the
-// command, [NewWith] of any parts. [Detector.Copies] returns the verdicts of a batch.
-// [Detector.Tasks] makes the tasks of a pipeline that removes copies: workers share the
-// work, and a writer gets the packets that stay. The package example removes the
-// duplicates of a file. A [BatchDetector] is for pipelines with other work on a batch.
+// A [Detector] judges the packets of one stream, and counts them: see [Detector.Stats].
+// [New] makes one with the defaults of the command, [NewWith] of any parts.
+// [Detector.Copies] returns the verdicts of a batch. [Detector.Tasks] makes the tasks of a
+// pipeline that removes copies: workers share the work, and a writer gets the packets that
+// stay. The package example removes the duplicates of a file. A [BatchDetector] is for
+// pipelines with other work on a batch. An [Observer] gets what a Detector decides.
 //
-// The first of equal packets is the one that stays, unless [Config] says otherwise. For
+// [Config] says within which groups copies are found, which packets are left alone, and
+// which of equal packets stays. That is the first one, unless [Config] says otherwise. For
 // analyzers that tell conversations apart by VLAN or interface too, that mixes the points of
 // a conversation. With [KeepFlow], the default of the command where it writes packets, all
 // packets of a conversation are written as one point saw them, as far as it saw them. With
-// Config.Intact a whole packet with the right checksum stays where an equal one has not. A
-// [Hold] does both: it keeps packets back for which better copies may come, and those behind
-// them. It goes by the times of packets, so those of a live stream that pauses wait for the
-// next ones, unless [HoldConfig] has a clock. The tasks of a Detector have a Hold. Pipelines
-// of other tasks use [Hold.NewBatch], and call
-// [Hold.Finish] when no batch is left, as a pipeline.Finisher does.
+// Config.Intact a whole packet with the right checksum stays where an equal one has not.
+// Config.Prefer has a program's own order.
 //
-// [Config] also says within which groups copies are found, which packets are left alone,
-// and which of equal packets stays.
+// For that, packets wait for which better copies may come, and those behind them. The filter
+// decides which packets are copies: the first of equal packets stays, and the others are
+// copies. The first is exchanged for a better copy that comes within Config.Hold. So exactly
+// as many packets stay as without, each in its place in the stream. Packets wait by the
+// times of packets, so those of a live stream that pauses wait for the next ones, unless
+// [HoldConfig] has a clock.
 //
-// Verdicts have no errors. New returns those of window.NewTimed and of the random
-// generator.
+// Verdicts have no errors. New returns those of window.NewTimed, of the random generator
+// and of NewWith.
 package dedup

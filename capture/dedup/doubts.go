@@ -41,7 +41,7 @@ func (d *doubts) add(all []flow.Doubt, from int, across bool) {
 // set sets a bit of a bitmap, which is empty unless begun.
 func set(bitmap []uint64, i, words int, begun *bool) []uint64 {
 	if !*begun {
-		bitmap, *begun = resize(bitmap, words), true
+		bitmap, *begun = capture.Resize(bitmap, words), true
 		clear(bitmap)
 	}
 	bitmap[i/64] |= 1 << (i % 64)
@@ -76,11 +76,4 @@ func (d *doubts) count(drop []uint64) {
 	for w, word := range d.checksum {
 		d.checksums += uint64(bits.OnesCount64(word & drop[w]))
 	}
-}
-
-// Doubts returns how many packets of the judged batch stay since too little was captured of
-// them, and how many copies are known by a checksum of 16 bits alone. Two different packets
-// of one flow and length are taken for copies so at a rate of flow.ChecksumError.
-func (p *BatchDetector) Doubts() (undecidable, checksum uint64) {
-	return p.doubts.undecided, p.doubts.checksums
 }

@@ -5,13 +5,13 @@ package dedup
 import (
 	"cmp"
 	"math/bits"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/internal/backlog"
 	"github.com/flowdedup/flowdedup/engine/affinity"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/secret"
@@ -29,7 +29,7 @@ const (
 	KeepFlow
 )
 
-// HoldConfig configures NewHold.
+// HoldConfig says which packets wait for better copies, and how long.
 type HoldConfig struct {
 	Keep Keep
 	// Intact keeps a packet that was captured whole before one that was not, and of whole ones
@@ -41,8 +41,6 @@ type HoldConfig struct {
 	// Window is the window of the filter, if copies further apart do not exist: a longer
 	// Hold is cut to it. Else it is 0.
 	Window time.Duration
-	// Identity says whether conversations and points are those of the innermost headers.
-	Identity flow.IdentityKind
 	// Secret keys conversations and points.
 	Secret secret.Secret
 	// Memory is how many bytes may wait, 0 for 256 MiB. What settles packets early for want of
@@ -53,12 +51,15 @@ type HoldConfig struct {
 	// wait for later ones, and whose order of times is that of several rings.
 	Clock func() time.Duration
 	Wait  time.Duration
-	// Swapped, if not nil, is told that packet in is kept in the place of packet out. Both
-	// have interfaces of b. Calls come from HoldBatch.Apply.
-	Swapped func(b *capture.Batch, out, in *capture.Frame)
-	// Mark, if not nil, is how all packets of a batch are written, and not only those that
-	// are kept: see mark.Marker.Mark. Calls come from HoldBatch.Write and Finish.
-	Mark func(b *capture.Batch, digests []digest.Digest, drop []uint64, later []uint32, next []*capture.Batch) *capture.Batch
+
+	// identity says whether conversations and points are those of the innermost headers.
+	identity flow.IdentityKind
+	// swapped, if not nil, gets each packet in that is kept in the place of packet out. Both
+	// have interfaces of b. Calls come from holdBatch.Apply.
+	swapped func(b *capture.Batch, out, in *capture.Frame)
+	// mark, if not nil, is how all packets of a batch are written, and not only those that
+	// are kept: see mark.Marker.Mark. Calls come from holdBatch.Write and Finish.
+	mark func(b *capture.Batch, digests []digest.Digest, drop []uint64, later []uint32, next []*capture.Batch) *capture.Batch
 }
 
 // homeFields make two homes different. TEIDs do not: both directions of a conversation have
@@ -68,9 +69,9 @@ const homeFields = flow.PointVLAN | flow.PointVNI | flow.PointInterface | flow.P
 // heldLimit is the default of HoldConfig.Memory.
 const heldLimit = 256 << 20
 
-// Hold keeps batches back until it is settled which of equal packets stays. The filter
+// hold keeps batches back until it is settled which of equal packets stays. The filter
 // decides what is a copy: the first of equal packets stays, and the others are copies. A
-// Hold exchanges the first for a better copy that comes within HoldConfig.Hold. So exactly
+// hold exchanges the first for a better copy that comes within HoldConfig.Hold. So exactly
 // as many packets stay as without, each in its place in the stream.
 //
 // Of equal packets the best is the one of the lowest rank, which the caller gives. Among
@@ -91,7 +92,7 @@ const heldLimit = 256 << 20
 // Packets without a time are neither exchanged nor taken in exchange.
 // Which packets stay does not depend on how the stream is cut into batches, unless they
 // wait by their arrival.
-type Hold struct {
+type hold struct {
 	cfg        HoldConfig
 	within     uint64 // nanoseconds between a packet and a better copy
 	limit      int    // bytes
@@ -104,26 +105,23 @@ type Hold struct {
 	decided uint64 // of the first packet that may be exchanged
 	idle    bool   // none may be exchanged, and there is no part
 	clock   holdClock
-	parts   ring[part]
+	parts   backlog.Queue[part]
 	bytes   int      // of parts
 	part    lastPart // after them
 	stats   HoldStats
 	decoder *flow.Decoder // for Intact
 	header  [1]flow.Header
 
-	open    ring[*heldBatch] // whose packets are not settled; for Apply
-	waiting ring[*heldBatch] // to be written; for Write
-	waits   atomic.Bool      // there are some
+	open    backlog.Queue[*heldBatch] // whose packets are not settled; for Apply
+	waiting backlog.Queue[*heldBatch] // to be written; for Write
+	waits   atomic.Bool               // there are some
 	// following are the batches that wait behind the one that is marked; for Write.
 	following []*capture.Batch
 
-	exchanged atomic.Int64 // bytes of the batches that wait and are no copies
-	mu        sync.Mutex
-	free      []*heldBatch
-	spares    spares
+	memory backlog.Store[heldBatch]
 }
 
-// HoldStats says what a Hold did.
+// HoldStats says which packets waited for better copies.
 type HoldStats struct {
 	Bytes     int    // that wait now, about
 	HeldBytes int    // the most that waited at a time
@@ -133,14 +131,14 @@ type HoldStats struct {
 	Whole, Checksum uint64
 }
 
-// NewHold makes a Hold. Errors are those of affinity.New.
-func NewHold(cfg HoldConfig) (*Hold, error) {
+// newHold makes a hold. Errors are those of affinity.New.
+func newHold(cfg HoldConfig) (*hold, error) {
 	if cfg.Window > 0 {
 		cfg.Hold = min(cfg.Hold, cfg.Window)
 	}
-	h := &Hold{cfg: cfg, within: uint64(cfg.Hold), limit: cmp.Or(cfg.Memory, heldLimit), clock: newHoldClock(uint64(cfg.Hold)), idle: true, candidates: newCandidates()}
+	h := &hold{cfg: cfg, within: uint64(cfg.Hold), limit: cmp.Or(cfg.Memory, heldLimit), clock: newHoldClock(uint64(cfg.Hold)), idle: true, candidates: newCandidates()}
 	h.part.from = calendar.NoTime
-	h.decoder = flow.NewDecoder(flow.DecoderConfig{Inner: cfg.Identity == flow.Inner})
+	h.decoder = flow.NewDecoder(flow.DecoderConfig{Inner: cfg.identity == flow.Inner})
 	if cfg.Keep == KeepFlow {
 		var err error
 		if h.homes, err = affinity.New(cfg.Hold); err != nil {
@@ -151,37 +149,37 @@ func NewHold(cfg HoldConfig) (*Hold, error) {
 }
 
 // Stats returns the counts so far. It must not be called while a batch is applied.
-func (h *Hold) Stats() HoldStats {
+func (h *hold) Stats() HoldStats {
 	s := h.stats
 	s.Bytes = h.bytes
 	return s
 }
 
-// Waits reports whether batches wait, as of the last HoldBatch.Write. Any goroutine may call
+// Waits reports whether batches wait, as of the last holdBatch.Write. Any goroutine may call
 // it.
-func (h *Hold) Waits() bool { return h.waits.Load() }
+func (h *hold) Waits() bool { return h.waits.Load() }
 
 // Close gives the memory back. Stats still works.
-func (h *Hold) Close() error {
+func (h *hold) Close() error {
 	if h.homes == nil {
 		return nil
 	}
 	return h.homes.Close()
 }
 
-// Finish writes what waits. It must be called after the last HoldBatch.Write. It returns
+// Finish writes what waits. It must be called after the last holdBatch.Write. It returns
 // the first error of write, after which it writes no more.
-func (h *Hold) Finish(write func(b *capture.Batch, drop []uint64) error) error {
+func (h *hold) Finish(write func(b *capture.Batch, drop []uint64) error) error {
 	if !h.idle {
 		h.closePart()
 	}
 	return h.write(h.next, write)
 }
 
-// HoldBatch takes one batch at a time through a Hold. A pipeline needs one for each batch in
+// holdBatch takes one batch at a time through a hold. A pipeline needs one for each batch in
 // flight.
-type HoldBatch struct {
-	hold      *Hold
+type holdBatch struct {
+	hold      *hold
 	sightings *flow.SightingReader // nil without KeepFlow
 	seen      flow.Sightings
 	unread    []packetRun // of seen: home has the packets of the one point
@@ -189,15 +187,14 @@ type HoldBatch struct {
 	verdicts  verdicts
 	own       *heldBatch
 	kept      bool   // own waits, or is marked
-	copied    bool   // own has a copy of the batch
 	decided   uint64 // as of Apply
 }
 
-// NewBatch makes a HoldBatch.
-func (h *Hold) NewBatch() *HoldBatch {
-	x := &HoldBatch{hold: h}
+// NewBatch makes a holdBatch.
+func (h *hold) NewBatch() *holdBatch {
+	x := &holdBatch{hold: h}
 	if h.homes != nil {
-		x.sightings = flow.NewSightingReader(Within(homeFields, h.cfg.Identity, h.cfg.Secret))
+		x.sightings = flow.NewSightingReader(Within(homeFields, h.cfg.identity, h.cfg.Secret))
 	}
 	return x
 }
@@ -211,16 +208,16 @@ type verdicts struct {
 }
 
 // Reset makes room for a batch of n packets, which Read then takes part by part.
-func (x *HoldBatch) Reset(n int) {
+func (x *holdBatch) Reset(n int) {
 	s := &x.seen
-	s.Conversation, s.Fragment, s.Point = resize(s.Conversation, n), resize(s.Fragment, n), resize(s.Point, n)
-	x.home = resize(x.home, (n+63)/64)
+	s.Conversation, s.Fragment, s.Point = capture.Resize(s.Conversation, n), capture.Resize(s.Fragment, n), capture.Resize(s.Point, n)
+	x.home = capture.Resize(x.home, (n+63)/64)
 	x.unread = x.unread[:0]
 }
 
 // Read reads the conversations and points of the packets from to to-1 of a batch, which p
-// has read just before. Meanwhile, other HoldBatches may read theirs.
-func (x *HoldBatch) Read(b *capture.Batch, p *BatchDetector, from, to int) {
+// has read just before. Meanwhile, other holdBatches may read theirs.
+func (x *holdBatch) Read(b *capture.Batch, p *BatchDetector, from, to int) {
 	if x.sightings == nil {
 		return
 	}
@@ -234,7 +231,7 @@ func (x *HoldBatch) Read(b *capture.Batch, p *BatchDetector, from, to int) {
 // Apply takes the verdicts on a batch that was read, which p has judged, and changes some of
 // them for the writer alone. ranks says how good each packet is, 0 being best; empty is 0
 // for all. Calls must come for one batch after another, in the order of the stream.
-func (x *HoldBatch) Apply(b *capture.Batch, p *BatchDetector, ranks []uint8) {
+func (x *holdBatch) Apply(b *capture.Batch, p *BatchDetector, ranks []uint8) {
 	x.verdicts = verdicts{digests: p.digests, times: p.times, drop: p.drop, copies: p.copies, fixed: p.fixed, ranks: ranks}
 	h := x.hold
 	h.arrive()
@@ -245,13 +242,13 @@ func (x *HoldBatch) Apply(b *capture.Batch, p *BatchDetector, ranks []uint8) {
 	x.choose(b)
 	h.advance()
 	x.decided = h.decided
-	if x.kept = h.cfg.Mark != nil || x.decided < x.own.end; x.kept {
+	if x.kept = h.cfg.mark != nil || x.decided < x.own.end; x.kept {
 		x.keep(b)
 	}
 }
 
 // choose passes the packets, and exchanges them for better copies.
-func (x *HoldBatch) choose(b *capture.Batch) {
+func (x *holdBatch) choose(b *capture.Batch) {
 	h, blocks := x.hold, b.Blocks
 	for from := 0; from < len(b.Frames); from += 64 {
 		to := min(from+64, len(b.Frames))
@@ -265,9 +262,9 @@ func (x *HoldBatch) choose(b *capture.Batch) {
 }
 
 // chooseWord chooses among the packets from to to-1, whose bits are those of a word. It
-// decides the packets of a run that Hold.pass takes after it, since nothing is settled
+// decides the packets of a run that hold.pass takes after it, since nothing is settled
 // meanwhile. It returns the blocks that are left.
-func (x *HoldBatch) chooseWord(b *capture.Batch, blocks []capture.Block, from, to int, all uint64) []capture.Block {
+func (x *holdBatch) chooseWord(b *capture.Batch, blocks []capture.Block, from, to int, all uint64) []capture.Block {
 	h, times, open := x.hold, x.verdicts.times, x.undecided(from/64)&all
 	h.candidates.load(x.verdicts.digests[from:to], open)
 	for at := from; at < to; {
@@ -301,7 +298,7 @@ func (x *HoldBatch) chooseWord(b *capture.Batch, blocks []capture.Block, from, t
 
 // begins returns the packets of a word for which others begin to wait: first sightings that
 // may be exchanged.
-func (x *HoldBatch) begins(w int) (begin uint64) {
+func (x *holdBatch) begins(w int) (begin uint64) {
 	h, v := x.hold, &x.verdicts
 	if len(v.ranks) == 0 {
 		switch {
@@ -327,7 +324,7 @@ func (x *HoldBatch) begins(w int) (begin uint64) {
 // elsewhere, and copies from home. With ranks or Intact, they are all packets. A first from
 // home must end the choice between earlier packets that it equals, unless it is too late for
 // them.
-func (x *HoldBatch) undecided(w int) uint64 {
+func (x *holdBatch) undecided(w int) uint64 {
 	h, v := x.hold, &x.verdicts
 	if len(v.ranks) > 0 || h.cfg.Intact {
 		return ^uint64(0)
@@ -347,7 +344,7 @@ func (x *HoldBatch) undecided(w int) uint64 {
 
 // decide handles a packet: the first of its group waits for a better copy, and a copy may
 // be one.
-func (x *HoldBatch) decide(b *capture.Batch, i int) {
+func (x *holdBatch) decide(b *capture.Batch, i int) {
 	h, v := x.hold, &x.verdicts
 	quality, fixed, first := x.quality(i), isSet(v.fixed, i), !isSet(v.copies, i)
 	number := x.own.first + uint64(i)
@@ -367,7 +364,7 @@ func (x *HoldBatch) decide(b *capture.Batch, i int) {
 
 // improve keeps copy i in the place of the packet of its group that is kept, if that is not
 // as good and not settled.
-func (x *HoldBatch) improve(b *capture.Batch, i int, quality uint64) {
+func (x *holdBatch) improve(b *capture.Batch, i int, quality uint64) {
 	h, v := x.hold, &x.verdicts
 	c := h.candidates.find(v.digests[i][1])
 	if c == nil || atBest(quality) >= atWorst(c.quality()) || c.number() < h.settled || v.times[i] == calendar.NoTime {
@@ -387,10 +384,10 @@ func (x *HoldBatch) improve(b *capture.Batch, i int, quality uint64) {
 	}
 	from.drop[at/64] |= 1 << (uint(at) % 64)
 	x.own.drop[i/64] &^= 1 << (i % 64)
-	if h.cfg.Mark != nil {
+	if h.cfg.mark != nil {
 		h.notePlace(x.own, c.number(), x.own.first+uint64(i))
 	}
-	if quality == 0 || h.cfg.Mark == nil { // else what is said of it may change
+	if quality == 0 || h.cfg.mark == nil { // else what is said of it may change
 		from.waiting[at/64] &^= 1 << (at % 64)
 	}
 	if c.set(x.own.first+uint64(i), quality); quality == 0 {
@@ -398,8 +395,8 @@ func (x *HoldBatch) improve(b *capture.Batch, i int, quality uint64) {
 	} else {
 		setBit(x.own.waiting, i)
 	}
-	if h.cfg.Swapped != nil {
-		h.cfg.Swapped(b, &from.frames[at], &x.own.frames[i])
+	if h.cfg.swapped != nil {
+		h.cfg.swapped(b, &from.frames[at], &x.own.frames[i])
 	}
 }
 

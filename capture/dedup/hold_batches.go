@@ -4,48 +4,37 @@ package dedup
 
 import (
 	"math/bits"
-	"slices"
 	"sort"
 	"time"
 	"unsafe"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/backlog"
 )
 
 // frameBytes is what a packet takes beside its record.
 const frameBytes = int(unsafe.Sizeof(capture.Frame{}))
 
-const (
-	// copyBelow is how many bytes of records a batch has that is copied. A larger one is
-	// exchanged for an empty one, and takes the memory of its source with it: half a mebibyte
-	// for a chunk of a file.
-	copyBelow = 64 << 10
-	// exchangeBelow bounds the memory of batches that were exchanged and wait. Beyond it
-	// each one is copied, so that what waits takes little more than its size.
-	exchangeBelow = 32 << 20
-)
-
 // heldBatch is a batch that waits.
 type heldBatch struct {
-	batch      capture.Batch // belongs to Write, unless it is a copy
+	batch      backlog.Batch // belongs to Write, unless it is a copy
 	frames     []capture.Frame
 	view       capture.Batch // what viewOf returns of it, with HoldConfig.Intact
 	drop       []uint64
 	waiting    []uint64      // a bit for each packet that may be exchanged
 	written    int           // packets; for Write
-	exchanged  int64         // what it adds to Hold.exchanged
 	first, end uint64        // numbers of its first packet, and after the last
 	arrived    time.Duration // by HoldConfig.Clock
-	marks                    // empty without HoldConfig.Mark
+	marks                    // empty without HoldConfig.mark
 }
 
 // accept begins with a batch.
-func (x *HoldBatch) accept(b *capture.Batch) {
+func (x *holdBatch) accept(b *capture.Batch) {
 	h := x.hold
-	k := h.unused()
+	k := h.memory.Get()
 	k.first, k.end = h.next, h.next+uint64(len(b.Frames))
 	k.drop = append(k.drop[:0], x.verdicts.drop...)
-	k.waiting = resize(k.waiting, len(k.drop))
+	k.waiting = capture.Resize(k.waiting, len(k.drop))
 	clear(k.waiting)
 	k.frames, k.written = b.Frames, 0
 	if h.cfg.Clock != nil {
@@ -54,46 +43,21 @@ func (x *HoldBatch) accept(b *capture.Batch) {
 	if h.cfg.Intact {
 		k.view = viewOf(b)
 	}
-	if h.cfg.Mark != nil {
+	if h.cfg.mark != nil {
 		k.marks.begin(x.verdicts.digests)
 	}
 	x.own = k
-	h.open.push(k)
+	h.open.Push(k)
 }
 
 // keep makes a batch one of those that wait.
-func (x *HoldBatch) keep(b *capture.Batch) {
+func (x *holdBatch) keep(b *capture.Batch) {
 	k := x.own
-	if x.copied = inPlace(b) || len(b.Buf) < copyBelow || x.hold.exchanged.Load() >= exchangeBelow; x.copied {
-		k.batch = x.hold.spare(false)
-		k.copy(b)
+	if x.hold.memory.Keep(&k.batch, b); k.batch.Copied {
 		k.frames = k.batch.Frames
 		if x.hold.cfg.Intact {
-			k.view = viewOf(&k.batch)
+			k.view = viewOf(&k.batch.Batch)
 		}
-	}
-}
-
-// inPlace reports whether packets lie where their source needs the memory back, without
-// records.
-func inPlace(b *capture.Batch) bool {
-	return len(b.Blocks) == 0 && (len(b.Frames) == 0 || b.Frames[0].RecordLen == 0)
-}
-
-// copy copies a batch. Of packets in place it copies nothing else.
-func (k *heldBatch) copy(b *capture.Batch) {
-	to := &k.batch
-	to.Reset()
-	to.Frames = append(to.Frames, b.Frames...)
-	to.Blocks = append(to.Blocks, b.Blocks...)
-	to.Interfaces, to.Sections = b.Interfaces, b.Sections
-	if !inPlace(b) {
-		to.Buf = append(to.Buf, b.Buf...)
-		return
-	}
-	for i := range b.Frames {
-		to.Frames[i].Data = uint32(len(to.Buf))
-		to.Buf = append(to.Buf, b.Data(i)...)
 	}
 }
 
@@ -101,7 +65,7 @@ func (k *heldBatch) copy(b *capture.Batch) {
 // in its place. It passes to write what no longer waits, in the order of the stream: each
 // batch with the packets that are not to be kept. Calls come in the order of those of
 // Apply, while later batches are applied. An error is that of write, and ends all.
-func (x *HoldBatch) Write(b *capture.Batch, write func(b *capture.Batch, drop []uint64) error) error {
+func (x *holdBatch) Write(b *capture.Batch, write func(b *capture.Batch, drop []uint64) error) error {
 	h, k := x.hold, x.own
 	x.own = nil
 	if !x.kept {
@@ -111,39 +75,34 @@ func (x *HoldBatch) Write(b *capture.Batch, write func(b *capture.Batch, drop []
 		}
 		return write(b, k.drop)
 	}
-	if !x.copied {
-		k.batch, *b = *b, h.spare(true)
-		k.exchanged = int64(memoryOf(&k.batch))
-		h.exchanged.Add(k.exchanged)
-	}
-	h.waiting.push(k)
+	h.memory.Take(&k.batch, b)
+	h.waiting.Push(k)
 	return h.write(x.decided, write)
 }
 
 // write writes the packets before one that may be exchanged.
-func (h *Hold) write(decided uint64, write func(b *capture.Batch, drop []uint64) error) error {
-	for h.waiting.len() > 0 && (*h.waiting.front()).end <= decided {
-		k := *h.waiting.front()
-		h.waiting.pop()
+func (h *hold) write(decided uint64, write func(b *capture.Batch, drop []uint64) error) error {
+	for h.waiting.Len() > 0 && (*h.waiting.Front()).end <= decided {
+		k := h.waiting.Pop()
 		if err := write(h.rest(k)); err != nil {
 			return err
 		}
 		h.recycle(k)
 	}
-	h.waits.Store(h.waiting.len() > 0)
-	if h.waiting.len() == 0 || h.cfg.Mark != nil {
+	h.waits.Store(h.waiting.Len() > 0)
+	if h.waiting.Len() == 0 || h.cfg.mark != nil {
 		return nil
 	}
-	return (*h.waiting.front()).writeBegin(decided, write)
+	return (*h.waiting.Front()).writeBegin(decided, write)
 }
 
 // rest returns what is left to be written of a batch.
-func (h *Hold) rest(k *heldBatch) (b *capture.Batch, drop []uint64) {
-	if h.cfg.Mark != nil {
+func (h *hold) rest(k *heldBatch) (b *capture.Batch, drop []uint64) {
+	if h.cfg.mark != nil {
 		return h.marked(k), nil
 	}
 	if k.written == 0 {
-		return &k.batch, k.drop
+		return &k.batch.Batch, k.drop
 	}
 	return k.part(k.written, len(k.batch.Frames))
 }
@@ -164,7 +123,7 @@ func (k *heldBatch) writeBegin(decided uint64, write func(b *capture.Batch, drop
 // part returns the packets from to to-1 of a batch, with the blocks before each, and with
 // those behind the last.
 func (k *heldBatch) part(from, to int) (*capture.Batch, []uint64) {
-	part, all := k.batch, len(k.batch.Frames)
+	part, all := k.batch.Batch, len(k.batch.Frames)
 	part.Frames, part.Blocks = part.Frames[from:to], nil
 	for _, block := range k.batch.Blocks {
 		if at := int(block.Before); at >= from && (at < to || to == all) {
@@ -176,29 +135,29 @@ func (k *heldBatch) part(from, to int) (*capture.Batch, []uint64) {
 }
 
 // arrive settles what has waited long enough by its arrival.
-func (h *Hold) arrive() {
+func (h *hold) arrive() {
 	if h.cfg.Clock == nil {
 		return
 	}
 	now := h.cfg.Clock()
-	for h.open.len() > 0 && now-(*h.open.front()).arrived >= h.cfg.Wait {
-		h.settled = (*h.open.front()).end
-		h.open.pop()
+	for h.open.Len() > 0 && now-(*h.open.Front()).arrived >= h.cfg.Wait {
+		h.settled = (*h.open.Front()).end
+		h.open.Pop()
 	}
 	h.settle()
 }
 
 // advance finds the first packet that may be exchanged. It forgets the batches before that
 // one's.
-func (h *Hold) advance() {
+func (h *hold) advance() {
 	h.decided = max(h.decided, h.settled)
-	for h.open.len() > 0 {
-		k := *h.open.front()
+	for h.open.Len() > 0 {
+		k := *h.open.Front()
 		h.decided = max(h.decided, min(k.nextWaiting(h.decided), h.next))
 		if h.decided < k.end {
 			return
 		}
-		h.open.pop()
+		h.open.Pop()
 	}
 	h.decided = h.next
 }
@@ -217,72 +176,15 @@ func (k *heldBatch) nextWaiting(from uint64) uint64 {
 }
 
 // holder returns the batch that has a packet which is not settled.
-func (h *Hold) holder(number uint64) *heldBatch {
-	i := sort.Search(h.open.len(), func(i int) bool { return (*h.open.at(i)).end > number })
-	return *h.open.at(i)
-}
-
-// unused returns memory for a batch.
-func (h *Hold) unused() *heldBatch {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if len(h.free) == 0 {
-		return &heldBatch{}
-	}
-	k := h.free[len(h.free)-1]
-	h.free = slices.Delete(h.free, len(h.free)-1, len(h.free))
-	return k
-}
-
-// spare returns memory for a batch of the source, or for a copy.
-func (h *Hold) spare(source bool) capture.Batch {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.spares.take(source)
+func (h *hold) holder(number uint64) *heldBatch {
+	i := sort.Search(h.open.Len(), func(i int) bool { return (*h.open.At(i)).end > number })
+	return *h.open.At(i)
 }
 
 // recycle takes the memory of a batch that was written.
-func (h *Hold) recycle(k *heldBatch) {
-	h.exchanged.Add(-k.exchanged)
-	spare := k.batch
-	k.exchanged, k.batch, k.frames, k.view = 0, capture.Batch{}, nil, capture.Batch{}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.spares.put(spare)
-	h.free = append(h.free, k)
-}
-
-// ring is a queue that keeps its memory.
-type ring[T any] struct {
-	items []T // a power of two of them, or none
-	from  int
-	count int
-}
-
-func (r *ring[T]) len() int { return r.count }
-
-// at returns the item i places behind the front.
-func (r *ring[T]) at(i int) *T { return &r.items[(r.from+i)&(len(r.items)-1)] }
-
-func (r *ring[T]) front() *T { return r.at(0) }
-
-func (r *ring[T]) push(item T) {
-	if r.count == len(r.items) {
-		items := make([]T, max(16, 2*r.count))
-		for i := range r.count {
-			items[i] = *r.at(i)
-		}
-		r.items, r.from = items, 0
-	}
-	*r.at(r.count) = item
-	r.count++
-}
-
-func (r *ring[T]) pop() {
-	var none T
-	*r.front() = none
-	r.from = (r.from + 1) & (len(r.items) - 1)
-	r.count--
+func (h *hold) recycle(k *heldBatch) {
+	k.frames, k.view = nil, capture.Batch{}
+	h.memory.Put(k, &k.batch)
 }
 
 // isSet returns a bit of a bitmap, which is nil if it has none.

@@ -22,7 +22,7 @@ const (
 	waryPackets  = 4 * waryOutliers
 )
 
-// holdClock is the clock of a Hold: the latest time that a calendar.Clock believes. So one
+// holdClock is the clock of a hold: the latest time that a calendar.Clock believes. So one
 // source with a wrong clock does not settle the packets of others. A pause of up to
 // calendar.Tolerance is believed at once, since sparse streams are full of pauses: a wrong
 // time that is no further ahead does settle packets.

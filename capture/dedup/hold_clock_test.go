@@ -49,7 +49,7 @@ func TestHoldWildTimes(t *testing.T) {
 			cfg := HoldConfig{Keep: KeepFlow, Hold: hold, Window: hold}
 			kept := func(all []sighted, next func() int) []bool {
 				drop := copies(t, all, window.ExactConfig{Window: window.Window{Duration: hold}})
-				h := newHold(t, cfg)
+				h := testHold(t, cfg)
 				return (&heldRun{t: t, hold: h, all: all, drop: drop}).run(false, next)
 			}
 			want := kept(all, func() int { return len(all) })
@@ -96,7 +96,7 @@ func TestHoldSet(t *testing.T) {
 				home.time, home.digest[0] = 1e18+c.next(i), uint64(i+100)
 				all, drop = append(all, home), append(drop, false)
 			}
-			r := &heldRun{t: t, hold: newHold(t, HoldConfig{Keep: KeepFlow, Hold: hold}), all: all, drop: drop}
+			r := &heldRun{t: t, hold: testHold(t, HoldConfig{Keep: KeepFlow, Hold: hold}), all: all, drop: drop}
 			settled, taken := 0, 0
 			next := func() int {
 				if taken++; settled == 0 && taken > 3 && r.hold.decided > 1 {

@@ -14,7 +14,7 @@ import (
 type packetRun struct{ from, to int }
 
 // findHomes finds the packets that come from home.
-func (x *HoldBatch) findHomes(b *capture.Batch, p *BatchDetector) {
+func (x *holdBatch) findHomes(b *capture.Batch, p *BatchDetector) {
 	h, n := x.hold, len(b.Frames)
 	unread := 0
 	for _, run := range x.unread {
@@ -39,7 +39,7 @@ func (x *HoldBatch) findHomes(b *capture.Batch, p *BatchDetector) {
 
 // stayLone reports whether all first sightings come from the one point again. Packets
 // without a time are at home everywhere.
-func (x *HoldBatch) stayLone() bool {
+func (x *holdBatch) stayLone() bool {
 	for w, home := range x.home {
 		all := ^uint64(0) >> (64 - min(len(x.verdicts.times)-w*64, 64))
 		for away := all &^ home; away != 0; away &= away - 1 {

@@ -57,7 +57,7 @@ func TestHoldIntact(t *testing.T) {
 				if c.first {
 					cfg.Keep = KeepFirst
 				}
-				h := newHold(t, cfg)
+				h := testHold(t, cfg)
 				got := (&heldRun{t: t, hold: h, all: all, drop: drop}).run(true, func() int { return step })
 				if s := h.Stats(); !slices.Equal(got, want) || s.Whole != c.whole || s.Checksum != c.checksum {
 					t.Errorf("batches of %d: kept %v, want %v; %+v", step, got, want, s)
@@ -70,7 +70,7 @@ func TestHoldIntact(t *testing.T) {
 // TestHoldIntactLazy looks into no packet without a copy: the packets of this batch, which
 // have no interface, cannot be decoded.
 func TestHoldIntactLazy(t *testing.T) {
-	h := newHold(t, HoldConfig{Hold: time.Millisecond, Intact: true})
+	h := testHold(t, HoldConfig{Hold: time.Millisecond, Intact: true})
 	x := h.NewBatch()
 	b, p := &capture.Batch{Buf: make([]byte, 100)}, &BatchDetector{drop: make([]uint64, 2)}
 	p.copies = p.drop
@@ -88,7 +88,7 @@ func TestHoldIntactAllocates(t *testing.T) {
 	for i := range all {
 		all[i].integrity = flow.Integrity(i % 3)
 	}
-	r := &heldRun{t: t, hold: newHold(t, HoldConfig{Keep: KeepFlow, Hold: time.Millisecond, Intact: true}), all: all, drop: drop}
+	r := &heldRun{t: t, hold: testHold(t, HoldConfig{Keep: KeepFlow, Hold: time.Millisecond, Intact: true}), all: all, drop: drop}
 	var b capture.Batch
 	r.batch(&b, 0, len(all))
 	k := &heldBatch{view: viewOf(&b)}

@@ -32,7 +32,7 @@ func TestHoldAlone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			all, drop := alone(10_000, 1e9)
-			r := &heldRun{t: t, hold: newHold(t, cfg), all: all, drop: drop}
+			r := &heldRun{t: t, hold: testHold(t, cfg), all: all, drop: drop}
 			x := r.hold.NewBatch()
 			var b capture.Batch
 			for from := 0; from < len(all); from += 100 {
@@ -72,7 +72,7 @@ func TestHoldLetsGo(t *testing.T) {
 	drop[200], drop[201] = false, false
 	all[201].digest = digest.Digest{4, 5}
 	now := time.Duration(0)
-	r := &heldRun{t: t, all: all, drop: drop, hold: newHold(t, HoldConfig{
+	r := &heldRun{t: t, all: all, drop: drop, hold: testHold(t, HoldConfig{
 		Keep: KeepFlow, Hold: time.Millisecond, Clock: func() time.Duration { return now }, Wait: 10 * time.Millisecond,
 	})}
 	x := r.hold.NewBatch()
@@ -101,7 +101,7 @@ func TestHoldLetsGo(t *testing.T) {
 func TestHoldInPlace(t *testing.T) {
 	all, drop := pair(3, 1e9, time.Microsecond)
 	all = all[:len(all)-1] // the last waits until the end
-	r := &heldRun{t: t, all: all, drop: drop[:len(all)], hold: newHold(t, HoldConfig{Keep: KeepFlow, Hold: time.Millisecond})}
+	r := &heldRun{t: t, all: all, drop: drop[:len(all)], hold: testHold(t, HoldConfig{Keep: KeepFlow, Hold: time.Millisecond})}
 	x := r.hold.NewBatch()
 	var b capture.Batch
 	r.batch(&b, 0, len(all))

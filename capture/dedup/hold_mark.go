@@ -7,7 +7,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// marks is what HoldConfig.Mark gets of a batch that waits.
+// marks is what HoldConfig.mark gets of a batch that waits.
 type marks struct {
 	digests []digest.Digest
 	later   []uint32
@@ -19,14 +19,14 @@ type marks struct {
 // begin takes the digests of a batch.
 func (m *marks) begin(digests []digest.Digest) {
 	m.digests = append(m.digests[:0], digests...)
-	m.later, m.before = resize(m.later, len(digests)), resize(m.before, len(digests))
+	m.later, m.before = capture.Resize(m.later, len(digests)), capture.Resize(m.before, len(digests))
 	clear(m.later)
 	clear(m.before)
 }
 
 // notePlace notes that packet in of the newest batch is kept in the place of packet out,
 // and of those that out had taken the place of. What is settled may have been written.
-func (h *Hold) notePlace(own *heldBatch, out, in uint64) {
+func (h *hold) notePlace(own *heldBatch, out, in uint64) {
 	own.before[in-own.first] = uint32(in - out)
 	for out >= h.settled {
 		k := own
@@ -42,11 +42,11 @@ func (h *Hold) notePlace(own *heldBatch, out, in uint64) {
 	}
 }
 
-// marked returns what HoldConfig.Mark makes of a batch.
-func (h *Hold) marked(k *heldBatch) *capture.Batch {
+// marked returns what HoldConfig.mark makes of a batch.
+func (h *hold) marked(k *heldBatch) *capture.Batch {
 	h.following = h.following[:0]
-	for i := range h.waiting.len() {
-		h.following = append(h.following, &(*h.waiting.at(i)).batch)
+	for i := range h.waiting.Len() {
+		h.following = append(h.following, &(*h.waiting.At(i)).batch.Batch)
 	}
-	return h.cfg.Mark(&k.batch, k.digests, k.drop, k.later, h.following)
+	return h.cfg.mark(&k.batch.Batch, k.digests, k.drop, k.later, h.following)
 }

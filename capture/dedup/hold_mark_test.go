@@ -91,11 +91,11 @@ func TestHoldMark(t *testing.T) {
 		var first *markRun
 		for _, next := range []func() int{func() int { return 1 }, func() int { return g.rng.IntN(500) }, func() int { return len(all) }} {
 			r := &markRun{t: t, all: all}
-			cfg := HoldConfig{Hold: time.Millisecond, Window: filter.Window.Duration, Mark: r.mark, Intact: seed > 3}
+			cfg := HoldConfig{Hold: time.Millisecond, Window: filter.Window.Duration, mark: r.mark, Intact: seed > 3}
 			if !ranks {
 				cfg.Keep = KeepFlow
 			}
-			(&heldRun{t: t, hold: newHold(t, cfg), all: all, drop: drop}).run(ranks, next)
+			(&heldRun{t: t, hold: testHold(t, cfg), all: all, drop: drop}).run(ranks, next)
 			r.check(drop)
 			if first == nil {
 				first = r

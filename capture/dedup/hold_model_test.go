@@ -193,7 +193,7 @@ func (m *model) atHome(p *sighted, first bool) bool {
 // heldRun is a stream on its way through a Hold.
 type heldRun struct {
 	t    *testing.T
-	hold *Hold
+	hold *hold
 	all  []sighted
 	drop []bool
 	keep []bool
@@ -204,8 +204,8 @@ type heldRun struct {
 }
 
 // newHold makes one that is closed with the test.
-func newHold(t *testing.T, cfg HoldConfig) *Hold {
-	h, err := NewHold(cfg)
+func testHold(t *testing.T, cfg HoldConfig) *hold {
+	h, err := newHold(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -267,7 +267,7 @@ func (s *sighted) data(n int) []byte {
 }
 
 // apply takes a batch of the packets from to to-1 through Apply.
-func (r *heldRun) apply(x *HoldBatch, b *capture.Batch, from, to int, ranks bool) {
+func (r *heldRun) apply(x *holdBatch, b *capture.Batch, from, to int, ranks bool) {
 	words := (to - from + 63) / 64
 	p := &BatchDetector{drop: make([]uint64, words), fixed: make([]uint64, words)}
 	p.copies = p.drop
@@ -407,7 +407,7 @@ func TestHoldModel(t *testing.T) {
 					func() int { return g.rng.IntN(2000) },
 					func() int { return len(all) },
 				} {
-					h := newHold(t, cfg)
+					h := testHold(t, cfg)
 					got := (&heldRun{t: t, hold: h, all: all, drop: drop}).run(g.ranks, next)
 					if at := firstDifference(got, want); at >= 0 {
 						t.Fatalf("seed %d, cut %d: packet %d: kept %v, want %v", seed, i, at, got[at], want[at])
@@ -463,7 +463,7 @@ func TestHoldWild(t *testing.T) {
 		var want []bool
 		early := uint64(0)
 		for i, next := range []func() int{func() int { return len(all) }, func() int { return 1 }, func() int { return rng.IntN(700) }} {
-			h := newHold(t, cfg)
+			h := testHold(t, cfg)
 			h.limit = 100 << 10
 			got := (&heldRun{t: t, hold: h, all: all, drop: drop}).run(true, next)
 			checkOnce(t, all, drop, got)

@@ -19,7 +19,7 @@ const (
 )
 
 // quality returns how good a packet is, as far as that is known without a look into it.
-func (x *HoldBatch) quality(i int) (quality uint64) {
+func (x *holdBatch) quality(i int) (quality uint64) {
 	if len(x.verdicts.ranks) > 0 {
 		quality = uint64(x.verdicts.ranks[i]) << rankShift
 	}
@@ -44,7 +44,7 @@ func atWorst(quality uint64) uint64 {
 }
 
 // judge looks into packet at of a batch that waits, unless that was done before.
-func (h *Hold) judge(quality uint64, k *heldBatch, at int) uint64 {
+func (h *hold) judge(quality uint64, k *heldBatch, at int) uint64 {
 	if quality&unjudged == 0 {
 		return quality
 	}
@@ -61,7 +61,7 @@ func (h *Hold) judge(quality uint64, k *heldBatch, at int) uint64 {
 
 // isBetter reports whether copy i is better than candidate c, which is packet at of batch
 // from, and returns its quality. It looks into both only if the answer depends on that.
-func (x *HoldBatch) isBetter(i int, quality uint64, c *candidate, from *heldBatch, at int) (uint64, bool) {
+func (x *holdBatch) isBetter(i int, quality uint64, c *candidate, from *heldBatch, at int) (uint64, bool) {
 	h, kept := x.hold, c.quality()
 	if atWorst(quality) < atBest(kept) {
 		return quality, true
@@ -82,7 +82,7 @@ func (x *HoldBatch) isBetter(i int, quality uint64, c *candidate, from *heldBatc
 }
 
 // count counts a copy that is kept for what is wrong with a packet of the same rank.
-func (h *Hold) count(out, in uint64) {
+func (h *hold) count(out, in uint64) {
 	switch lost := out &^ in; {
 	case out>>rankShift != in>>rankShift:
 	case lost&truncated != 0:

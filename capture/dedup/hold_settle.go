@@ -37,7 +37,7 @@ type lastPart struct {
 
 // skip takes note of the next packets, of which none may be exchanged, while none may be
 // of those before.
-func (h *Hold) skip(times []int64) {
+func (h *hold) skip(times []int64) {
 	h.next += uint64(len(times))
 	if h.cfg.Clock == nil {
 		h.clock.skip(times)
@@ -45,7 +45,7 @@ func (h *Hold) skip(times []int64) {
 }
 
 // begin begins a part, before a packet that may be exchanged.
-func (h *Hold) begin() {
+func (h *hold) begin() {
 	h.idle, h.settled = false, h.next
 	h.part = lastPart{first: h.next, from: h.clock.now}
 }
@@ -53,7 +53,7 @@ func (h *Hold) begin() {
 // pass takes note of the next packets, at most 64, and returns how many these are, at least
 // one unless no packet may be exchanged any more. It stops there, where a part is full,
 // and where it would settle packets before one whose bit in open is set.
-func (h *Hold) pass(times []int64, frames []capture.Frame, open uint64) (n int) {
+func (h *hold) pass(times []int64, frames []capture.Frame, open uint64) (n int) {
 	p, clock, bytes, first := &h.part, h.clock.now, h.part.bytes, h.next
 	frames = frames[:min(len(times), int(p.first+partPackets-first))]
 run:
@@ -78,7 +78,7 @@ run:
 }
 
 // passBlocks takes note of the blocks before frame i, and returns those after it.
-func (h *Hold) passBlocks(blocks []capture.Block, i int) []capture.Block {
+func (h *hold) passBlocks(blocks []capture.Block, i int) []capture.Block {
 	for len(blocks) > 0 && int(blocks[0].Before) <= i {
 		if !h.idle {
 			h.part.bytes += int(blocks[0].Len)
@@ -90,11 +90,11 @@ func (h *Hold) passBlocks(blocks []capture.Block, i int) []capture.Block {
 }
 
 // full reports whether the next packet belongs to another part.
-func (h *Hold) full() bool {
+func (h *hold) full() bool {
 	return h.next-h.part.first >= partPackets || h.part.bytes >= partBytes
 }
 
-func (h *Hold) closeFull() {
+func (h *hold) closeFull() {
 	if !h.idle && h.full() {
 		h.closePart()
 	}
@@ -102,7 +102,7 @@ func (h *Hold) closeFull() {
 
 // jump handles the time of the next packet, at which the part has lasted too long, or which
 // the clock has to judge.
-func (h *Hold) jump(time int64) {
+func (h *hold) jump(time int64) {
 	before := h.clock.now
 	verdict := h.clock.observe(time, h.next)
 	p := &h.part
@@ -133,15 +133,15 @@ func (h *Hold) jump(time int64) {
 
 // redate gives the parts since the first of the outliers which set the clock its time: these
 // have not waited yet.
-func (h *Hold) redate() {
-	for i := h.parts.len() - 1; i >= 0 && h.parts.at(i).end > h.clock.doubted; i-- {
-		p := h.parts.at(i)
+func (h *hold) redate() {
+	for i := h.parts.Len() - 1; i >= 0 && h.parts.At(i).end > h.clock.doubted; i-- {
+		p := h.parts.At(i)
 		p.clock, p.sets = h.clock.now, h.clock.sets
 	}
 }
 
 // closePart ends a part, and settles what has waited long enough.
-func (h *Hold) closePart() {
+func (h *hold) closePart() {
 	if h.cfg.Clock == nil && !h.part.timed && h.next > h.part.first {
 		h.settleAll() // the clock may stand still for long
 		return
@@ -151,8 +151,8 @@ func (h *Hold) closePart() {
 }
 
 // endPart adds the part to those that wait, with the clock at its end, and begins another.
-func (h *Hold) endPart(clock int64) {
-	h.parts.push(part{end: h.next, clock: clock, sets: h.clock.sets, wary: h.clock.wary, bytes: h.part.bytes})
+func (h *hold) endPart(clock int64) {
+	h.parts.Push(part{end: h.next, clock: clock, sets: h.clock.sets, wary: h.clock.wary, bytes: h.part.bytes})
 	h.bytes += h.part.bytes
 	h.stats.HeldBytes = max(h.stats.HeldBytes, h.bytes)
 	h.part = lastPart{first: h.next, from: h.clock.now}
@@ -160,21 +160,21 @@ func (h *Hold) endPart(clock int64) {
 
 // settle settles the parts that have waited long enough, and early those for which there
 // is no memory. Where no packet may be exchanged any more, it settles all.
-func (h *Hold) settle() {
+func (h *hold) settle() {
 	if h.advance(); h.decided == h.next {
 		h.settleAll()
 		return
 	}
-	for h.parts.len() > 0 && h.due(h.parts.front()) {
-		p := h.parts.front()
+	for h.parts.Len() > 0 && h.due(h.parts.Front()) {
+		p := h.parts.Front()
 		h.settled = max(h.settled, p.end)
 		h.bytes -= p.bytes
-		h.parts.pop()
+		h.parts.Pop()
 	}
 }
 
 // due reports whether a part is to be settled.
-func (h *Hold) due(p *part) bool {
+func (h *hold) due(p *part) bool {
 	switch {
 	case p.end <= max(h.settled, h.decided), h.cfg.Clock == nil && h.clock.isPast(p):
 		return true
@@ -186,11 +186,9 @@ func (h *Hold) due(p *part) bool {
 }
 
 // settleAll settles all packets before the next.
-func (h *Hold) settleAll() {
+func (h *hold) settleAll() {
 	h.stats.HeldBytes = max(h.stats.HeldBytes, h.bytes+h.part.bytes)
-	if h.parts.len() > 0 {
-		h.parts = ring[part]{items: h.parts.items}
-	}
+	h.parts.Clear()
 	h.settled, h.bytes, h.idle = h.next, 0, true
 	h.part = lastPart{first: h.next, from: h.clock.now}
 }

@@ -3,8 +3,6 @@
 package inspect
 
 import (
-	"slices"
-
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
@@ -14,10 +12,6 @@ import (
 // identityBytes is how many bytes of packets are compared where some were captured in
 // part: all headers of most packets, and less than any usual snap length.
 const identityBytes = 64
-
-// step is how many packets are decoded and digested at a time: the arrays in between stay
-// in the first-level cache.
-const step = 512
 
 // Batch prepares one batch at a time. It keeps its memory from batch to batch, and is for
 // one goroutine at a time.
@@ -58,7 +52,7 @@ func (n *Inspector) NewBatch() *Batch {
 	}
 	return &Batch{
 		inspector: n, decoder: d, describe: describer{decoder: d, seed: n.cfg.Seed}, digester: digest.NewAES(n.cfg.Key),
-		whole: identity(0), prefix: identity(identityBytes), headers: make([]flow.Header, step), sums: make([]digest.Digest, step),
+		whole: identity(0), prefix: identity(identityBytes), headers: make([]flow.Header, capture.GroupSize), sums: make([]digest.Digest, capture.GroupSize),
 		ofWhole: newDoubtReader(0), ofPrefix: newDoubtReader(identityBytes),
 	}
 }
@@ -73,8 +67,8 @@ func (p *Batch) Prepare(b *capture.Batch) {
 	// The sample at the place of b is at most as large as that at the place where others
 	// are now.
 	mask := uint64(1)<<p.inspector.level.Load() - 1
-	for from := 0; from < len(b.Frames); from += step {
-		n := min(step, len(b.Frames)-from)
+	for from, to := range b.Groups() {
+		n := to - from
 		h, sums := p.headers[:n], p.sums[:n]
 		p.decoder.Decode(h, b, from)
 		p.whole.FromHeaders(b, from, h).Sum(sums, p.digester)
@@ -131,18 +125,15 @@ func (p *Batch) readPrefixes(b *capture.Batch) {
 	}
 	p.prefixed, p.prefixes, p.prefixDoubts = true, p.prefixes[:0], p.prefixDoubts[:0]
 	next := 0
-	for from := 0; from < len(b.Frames); from += step {
-		n := min(step, len(b.Frames)-from)
+	for from, to := range b.Groups() {
+		n := to - from
 		h := p.headers[:n]
 		p.decoder.Decode(h, b, from)
 		p.prefix.FromHeaders(b, from, h).Sum(p.sums[:n], p.digester)
 		p.ofPrefix.read(p.ofPrefix.identity.FromHeaders(b, from, h).Doubts())
-		for ; next < len(p.frames) && int(p.frames[next]) < from+n; next++ {
+		for ; next < len(p.frames) && int(p.frames[next]) < to; next++ {
 			i := int(p.frames[next]) - from
 			p.prefixes, p.prefixDoubts = append(p.prefixes, p.sums[i]), append(p.prefixDoubts, p.ofPrefix.of[i])
 		}
 	}
 }
-
-// resize returns s with n elements, whatever they are.
-func resize[T any](s []T, n int) []T { return slices.Grow(s[:0], n)[:n] }

@@ -3,6 +3,7 @@
 package inspect
 
 import (
+	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
 )
 
@@ -15,20 +16,20 @@ const (
 	unknown
 )
 
-// doubtReader tells doubts of the packets of a step. Identities of inspections leave the
+// doubtReader tells doubts of the packets of a group. Identities of inspections leave the
 // checksum out, and compare it beside the digest. So it has an identity of its own.
 type doubtReader struct {
 	identity *flow.Identity
-	of       [step]doubt
+	of       [capture.GroupSize]doubt
 }
 
 func newDoubtReader(bytes int) *doubtReader {
 	return &doubtReader{identity: flow.NewIdentity(flow.IdentityConfig{Kind: flow.Inner, Bytes: bytes})}
 }
 
-// read replaces the doubts of the step before by those in all.
+// read replaces the doubts of the group before by those in all.
 func (r *doubtReader) read(all []flow.Doubt) {
-	r.of = [step]doubt{}
+	r.of = [capture.GroupSize]doubt{}
 	for _, one := range all {
 		if r.of[one.Number] = unknown; one.Checksum {
 			r.of[one.Number] = checksumOnly

@@ -101,7 +101,7 @@ func ladder(most time.Duration) (w [windows]int64) {
 func (n *Inspector) Add(p *Batch, b *capture.Batch) {
 	before := n.stream.packets
 	cut := n.number(p, b)
-	p.drop = resize(p.drop, (len(b.Frames)+63)/64)
+	p.drop = capture.Resize(p.drop, (len(b.Frames)+63)/64)
 	clear(p.drop)
 	from := 0
 	if n.prefix == nil && cut < len(p.seen) {
@@ -139,7 +139,7 @@ func (n *Inspector) addConversations(p *Batch, b *capture.Batch, before uint64) 
 // number numbers the packets of the sample and their points, and counts. It returns the
 // index of the first one that was captured in part, or that behind the last one.
 func (n *Inspector) number(p *Batch, b *capture.Batch) (cut int) {
-	n.numbers = resize(n.numbers, len(b.Frames))
+	n.numbers = capture.Resize(n.numbers, len(b.Frames))
 	n.devices.Number(n.numbers, b, 0)
 	c := &n.stream
 	kept := 0

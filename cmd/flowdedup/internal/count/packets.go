@@ -162,7 +162,7 @@ func (p *Packets) derive(group int, v4, v6 []uint32) {
 	d := &p.derived[group]
 	all4, all6 := p.direct.Kept(d.by)
 	for len(v4)+len(v6) > 0 {
-		n4, n6 := min(Step, len(v4)), min(Step, len(v6))
+		n4, n6 := min(capture.GroupSize, len(v4)), min(capture.GroupSize, len(v6))
 		made := d.keyer.FromKeys(all4, all6, v4[:n4], v6[:n6])
 		for i, key := range p.batch.Derived()[group].Keys {
 			p.add(key, made[i], 0)

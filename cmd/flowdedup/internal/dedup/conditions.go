@@ -13,7 +13,7 @@ import (
 )
 
 // MaxPreferences is how many preferences a run may have.
-const MaxPreferences = 255
+const MaxPreferences = dedup.MaxPreferences
 
 // pointFields returns the fields of Within.
 func (c *Config) pointFields() (all flow.PointFields) {
@@ -84,9 +84,10 @@ func chooser(any []*input.Matcher) dedup.Chooser {
 	}
 	return func(chosen []uint64, b *capture.Batch, from, to int) {
 		any[0].Match(chosen, b, from, to)
-		for ; from < to; from, chosen = from+step, chosen[min(step/64, len(chosen)):] {
-			var more [step / 64]uint64
-			end := min(from+step, to)
+		const group = capture.GroupSize
+		for ; from < to; from, chosen = from+group, chosen[min(group/64, len(chosen)):] {
+			var more [group / 64]uint64
+			end := min(from+group, to)
 			for _, m := range any[1:] {
 				m.Match(more[:], b, from, end)
 				for i := range (end - from + 63) / 64 {
@@ -97,29 +98,22 @@ func chooser(any []*input.Matcher) dedup.Chooser {
 	}
 }
 
-// admit prepares to match a batch.
-func (s *conditions) admit(ctx context.Context, b *capture.Batch) error {
+// choosers returns what chooses the packets for which each of the conditions holds.
+func choosers(each []*input.Matcher) (all []dedup.Chooser) {
+	for _, m := range each {
+		all = append(all, m.Match)
+	}
+	return all
+}
+
+// Admit prepares to match a batch, once there is a detector. It must be called for each batch
+// before it is prepared, in the order of the stream. Errors are those of input.Matcher.Admit.
+func (c *Config) Admit(ctx context.Context, b *capture.Batch) error {
 	var errs []error
-	for _, m := range s.all {
+	for _, m := range c.conditions.all {
 		errs = append(errs, m.Admit(ctx, b))
 	}
 	return errors.Join(errs...)
-}
-
-// rank sets ranks[i] to the number of the first preference that packet from+i matches, or
-// to how many there are. from is a multiple of 64, and matched has room for a bit for each
-// packet.
-func (s *conditions) rank(ranks []uint8, matched []uint64, b *capture.Batch, from int) {
-	for i := range ranks {
-		ranks[i] = uint8(len(s.prefer))
-	}
-	for number := len(s.prefer) - 1; number >= 0; number-- {
-		s.prefer[number].Match(matched, b, from, from+len(ranks))
-		for i := range ranks {
-			bit := uint8(matched[i/64]>>(i%64)) & 1
-			ranks[i] ^= (ranks[i] ^ uint8(number)) & -bit // without a branch
-		}
-	}
 }
 
 // summarize adds what conditions did to a summary.

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/capture/split"
@@ -30,29 +29,24 @@ func newConversations(cfg *Config, saved *SavedStats) *split.Counter {
 
 func (c *Config) strips(header string) bool { return slices.Contains(c.Choice.Strip, header) }
 
-// Kept counts conversations among the packets that are kept. drop marks the others, as
-// they are finally chosen. Batches must come in the order of their stream. Kept may be
-// called at the same time as other methods.
-func (d *Detector) Kept(b *capture.Batch, drop []uint64) { d.conversations.Add(b, drop) }
-
-// Conversations returns what Kept counted so far.
-func (d *Detector) Conversations() show.Conversations {
-	n := show.Conversations{Counts: d.conversations.Counts(), Inner: d.cfg.Identity.Kind == flow.Inner}
+// conversations presents what was counted.
+func (c *Config) conversations(counts split.Counts) show.Conversations {
+	n := show.Conversations{Counts: counts, Inner: c.Identity.Kind == flow.Inner}
 	// Packets that wait for a hub wait for nothing else.
-	if flags := d.cfg.Choice.oneHome(); n.Split > 0 && flags != "" && d.cfg.Hub == nil {
+	if flags := c.Choice.oneHome(); n.Split > 0 && flags != "" && c.Hub == nil {
 		n.Advice = append(n.Advice, flags)
 	}
 	if n.Tagged == 0 {
 		return n
 	}
-	headers := d.cfg.Choice.Strip
-	if !d.cfg.strips("vlan") {
+	headers := c.Choice.Strip
+	if !c.strips("vlan") {
 		headers = append(slices.Clip(headers), "vlan")
 	}
-	if n.Inner && !d.cfg.strips("tunnel") {
+	if n.Inner && !c.strips("tunnel") {
 		headers = append(slices.Clip(headers), "tunnel")
 	}
-	if len(headers) > len(d.cfg.Choice.Strip) {
+	if len(headers) > len(c.Choice.Strip) {
 		n.Advice = append(n.Advice, "--strip "+strings.Join(headers, ","))
 	}
 	return n

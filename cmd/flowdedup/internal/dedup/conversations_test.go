@@ -32,8 +32,7 @@ func TestAdvice(t *testing.T) {
 		if c.inner {
 			cfg.Identity.Kind = flow.Inner
 		}
-		d := &Detector{cfg: cfg, conversations: newConversations(cfg, &SavedStats{Conversations: c.counts})}
-		n := d.Conversations()
+		n := cfg.conversations(c.counts)
 		if got := strings.Join(n.Advice, " or "); got != c.want {
 			t.Errorf("%+v: %q, want %q", c, got, c.want)
 		}

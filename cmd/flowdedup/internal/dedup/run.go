@@ -8,8 +8,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/pipeline"
+	"github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/strip"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
@@ -28,20 +27,19 @@ func Run(ctx context.Context, cfg Config) (Summary, error) {
 	begin := time.Now()
 	in, err := input.Open(ctx, cfg.Inputs, cfg.Input)
 	if err != nil {
-		return newRunStats().close(time.Since(begin)), err
+		return noSummary(begin), err
 	}
 	defer in.Close()
 	r, err := newRunner(ctx, &cfg, in)
 	if err != nil {
-		return newRunStats().close(time.Since(begin)), err
+		return noSummary(begin), err
 	}
 	defer r.detector.Close()
 
-	err = in.Each(ctx, cfg.Workers, func() pipeline.Task {
-		return &task{ctx: ctx, run: r, packets: r.detector.NewPackets()}
-	})
+	in.Admit(cfg.Admit)
+	err = in.Each(ctx, cfg.Workers, r.detector.Tasks(r.outputs))
 	err = r.end(err, in)
-	s := r.detector.Summary(time.Since(begin))
+	s := Summarize(&cfg, r.detector, time.Since(begin))
 	s.SkippedBlocks = r.outputs.Skipped()
 	s.Files = r.outputs.Files()
 	s.SetStripped(r.outputs)
@@ -56,6 +54,11 @@ func Run(ctx context.Context, cfg Config) (Summary, error) {
 	return s, errors.Join(append(in.Failed(), err)...)
 }
 
+// noSummary returns the summary of a run that began in vain.
+func noSummary(begin time.Time) Summary {
+	return summaryOf(&dedup.Counts{Tally: dedup.NewTally()}, time.Since(begin))
+}
+
 const (
 	// muchMemory takes seconds to allocate.
 	muchMemory = 4 << 30
@@ -67,8 +70,7 @@ const (
 // prepare allocates the memory of a large filter at once. Otherwise the run would wait
 // for one page at a time, without a message and without reacting to a signal. Inputs of
 // inputBytes (0 if unknown) may be too small to touch most of the memory.
-func (d *Detector) prepare(ctx context.Context, inputBytes int64) error {
-	cfg := d.cfg
+func (cfg *Config) prepare(ctx context.Context, d *dedup.Detector, inputBytes int64) error {
 	if int64(cfg.Memory) < muchMemory || inputBytes > 0 && inputBytes < int64(cfg.Memory/inputShare) {
 		return nil
 	}
@@ -84,7 +86,7 @@ func (r *runner) end(err error, in *input.Stream) error {
 	switch {
 	case err == nil && len(in.Failed()) == 0 && !in.Damaged(nil):
 		return r.outputs.Commit()
-	case r.detector.stats.batches.Packets+in.Filtered() == 0 && err != nil:
+	case r.detector.Counts().Packets+in.Filtered() == 0 && err != nil:
 		return errors.Join(err, r.outputs.Discard())
 	}
 	return errors.Join(err, r.outputs.Keep())
@@ -92,7 +94,7 @@ func (r *runner) end(err error, in *input.Stream) error {
 
 // runner is what the batches of a run share.
 type runner struct {
-	detector *Detector
+	detector *dedup.Detector
 	outputs  *sink.Set
 	inputs   byInput
 	// hubCopies has what the hub found, which is counted while inputs is.
@@ -100,90 +102,42 @@ type runner struct {
 	timeline  *Timeline // nil if nobody asked
 }
 
-func newRunner(ctx context.Context, cfg *Config, in *input.Stream) (*runner, error) {
+func newRunner(ctx context.Context, cfg *Config, in *input.Stream) (r *runner, err error) {
 	cfg.conditions, cfg.opened = newConditions(cfg, in.Inputs()), in.Inputs()
-	detector, err := New(cfg, in.Size())
-	if err != nil {
+	r = &runner{}
+	if r.detector, err = New(cfg, in.Size(), r.observers(cfg)...); err != nil {
 		return nil, err
 	}
-	if err := detector.prepare(ctx, in.Size()); err != nil {
-		return nil, errors.Join(err, detector.Close())
+	if err := cfg.prepare(ctx, r.detector, in.Size()); err != nil {
+		return nil, errors.Join(err, r.detector.Close())
 	}
 	headers, err := strip.ParseHeaders(cfg.Choice.Strip)
 	if err != nil {
-		return nil, errors.Join(err, detector.Close())
+		return nil, errors.Join(err, r.detector.Close())
 	}
 	rotate := cfg.Rotate
 	rotate.Merged = len(in.Inputs()) > 1 && !cfg.Input.NoMerge
 	rotate.Commented = cfg.Choice.Mark
 	rotate.Output.Workers = cfg.Workers
-	outputs := sink.New(ctx, sink.Config{
+	r.outputs = sink.New(ctx, sink.Config{
 		Kept: cfg.Output, Removed: cfg.Duplicates, Strip: headers, Slice: cfg.Choice.Slice, Rotate: rotate, Inputs: in.Inputs(), Log: cfg.Log,
 		TLS: cfg.Input.Network.TLS, Arriving: in.Arrives(), BeginsLate: in.BeginsLate(),
 	})
-	if err := outputs.OpenFiles(ctx); err != nil {
-		return nil, errors.Join(err, outputs.Discard(), detector.Close())
-	}
-	r := &runner{detector: detector, outputs: outputs, inputs: newByInput(in.Inputs())}
-	detector.swapped = r.inputs.swap
-	if detector.hub != nil {
-		r.hubCopies = newByInput(in.Inputs())
-		detector.hub.removed = r.hubCopies.addCopies
-	}
-	if cfg.Timeline {
-		r.timeline = &Timeline{}
+	if err := r.outputs.OpenFiles(ctx); err != nil {
+		return nil, errors.Join(err, r.outputs.Discard(), r.detector.Close())
 	}
 	return r, nil
 }
 
-// step is how many packets are decoded and digested at a time. The arrays in between then
-// stay in the first-level cache.
-const step = 512
-
-// task is the work on one batch.
-type task struct {
-	ctx     context.Context
-	run     *runner
-	packets *Packets
-}
-
-// Admit prepares for the conditions of the run.
-func (t *task) Admit(b *capture.Batch) { t.packets.Admit(t.ctx, b) }
-
-// Prepare decodes and digests the packets.
-func (t *task) Prepare(b *capture.Batch) {
-	n := len(b.Frames)
-	t.packets.Reset(n)
-	for from := 0; from < n; from += step {
-		t.packets.Read(b, from, min(from+step, n))
+// observers counts the packets of inputs, and over time, as cfg asks for.
+func (r *runner) observers(cfg *Config) (all []dedup.Observer) {
+	if r.inputs = newByInput(cfg.opened); r.inputs != nil {
+		r.hubCopies = newByInput(cfg.opened)
+		all = append(all, dedup.Observer{Judged: r.inputs.add, Exchanged: r.inputs.swap, Elsewhere: r.hubCopies.addCopies})
 	}
-}
-
-// Apply finds the copies.
-func (t *task) Apply(b *capture.Batch) error {
-	drop, err := t.packets.Verdicts(b)
-	if err != nil {
-		return err
+	if cfg.Timeline {
+		r.timeline = &Timeline{}
+		all = append(all, dedup.Observer{Judged: r.timeline.add})
 	}
-	t.run.inputs.add(b, drop)
-	if t.run.timeline != nil {
-		t.run.timeline.add(b, drop)
-	}
-	t.packets.Choose(b)
-	return nil
-}
-
-// Write hands the packets to the outputs.
-func (t *task) Write(b *capture.Batch) error { return t.packets.Write(b, t.run.write) }
-
-// GiveUp returns when a Write is left behind if it hangs.
-func (t *task) GiveUp() <-chan struct{} { return t.run.outputs.GiveUp() }
-
-// Finish writes the packets that wait.
-func (t *task) Finish() error { return t.run.detector.Finish(t.run.write) }
-
-// write takes batches whose verdicts are final.
-func (r *runner) write(b *capture.Batch, drop []uint64) error {
-	r.detector.Kept(b, drop)
-	return r.outputs.Write(b, drop)
+	return all
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/remote"
 )
 
 // Summary is the result of a run; its JSON form is part of the command line's contract.
@@ -143,56 +144,43 @@ func (s *Summary) SetStripped(outputs *sink.Set) {
 	}
 }
 
-// runStats keeps the running counts of a Summary.
-type runStats struct {
-	Summary
-	batches   dedup.Tally
-	removed   uint64 // captured bytes of the duplicates
-	unjudged  uint64
-	protected uint64
-	// whole and checksum are WholePreferred and ChecksumPreferred of the runs before.
-	whole, checksum uint64
-	duplicates      [flow.ProtocolCount]uint64
-}
-
-func newRunStats() *runStats { return &runStats{batches: dedup.NewTally()} }
-
-// batch adds the next packets of the stream. drop marks the duplicates.
-func (k *runStats) batch(t *dedup.Tally, frames []capture.Frame, protocols []flow.Protocol, drop []uint64) {
-	k.batches.Add(t)
-	for w, word := range drop {
-		for ; word != 0; word &= word - 1 {
-			i := w*64 + bits.TrailingZeros64(word)
-			k.Duplicates++
-			k.removed += uint64(frames[i].CapLen)
-			k.duplicates[protocols[i]]++
-		}
+// Summarize returns the results of d so far, which cfg has made. elapsed is the duration of the
+// run. It must not be called while a batch is judged.
+func Summarize(cfg *Config, d *dedup.Detector, elapsed time.Duration) Summary {
+	stats := d.Stats()
+	s := summaryOf(&stats.Counts, elapsed)
+	s.Window, s.Within = cfg.Window.String(), cfg.Within
+	s.Identity, s.Digest, s.Marked = cfg.Identity.Kind.String(), cfg.Digest, cfg.Choice.Mark
+	s.InTunnels, s.Tunnels = stats.InTunnels, stats.Tunnels
+	s.Method, s.MemoryBytes = stats.Method, stats.MemoryBytes
+	s.PredictedFPR, s.EdgeError, s.Fill = stats.PredictedFPR, stats.EdgeError, stats.Fill
+	s.EvictedLive, s.SuggestedMemory = stats.EvictedLive, stats.SuggestedMemory
+	s.LateForgotten, s.Late = stats.Late.Elements, stats.Late
+	s.SharedPoints = stats.SharedPoints
+	s.Conversations = cfg.conversations(stats.Conversations)
+	s.SplitConversations, s.SampledConversations = s.Conversations.Split, s.Conversations.Sampled
+	cfg.conditions.summarize(&s, stats.Unjudged, stats.Protected)
+	if s.Held = stats.Held; s.Held != nil {
+		s.HeldBytes, s.HeldEarly = &s.Held.HeldBytes, &s.Held.Early
 	}
+	if cfg.Choice.Intact || stats.Whole+stats.Checksum > 0 {
+		s.WholePreferred, s.ChecksumPreferred = &stats.Whole, &stats.Checksum
+	}
+	if cfg.Hub != nil {
+		s.addHub(&stats.Hub, cfg.Hub.Stats())
+	}
+	return s
 }
 
-// spare adds the packets of a batch that conditions left alone.
-func (k *runStats) spare(unjudged, protected uint64) {
-	k.unjudged += unjudged
-	k.protected += protected
-}
-
-// doubt adds the packets of a batch that are not known, and those known by a checksum alone.
-func (k *runStats) doubt(undecidable, checksumOnly uint64) {
-	k.Undecidable += undecidable
-	k.ChecksumOnly += checksumOnly
-}
-
-// close returns the finished summary.
-func (k *runStats) close(elapsed time.Duration) Summary {
-	s, t := k.Summary, &k.batches
-	s.PacketsIn, s.PacketsOut = t.Packets, t.Packets-s.Duplicates
-	s.BytesIn, s.BytesOut = t.Bytes, t.Bytes-k.removed
-	s.NonIP, s.Snapped, s.OutOfOrder, s.NoTimestamp = t.NonIP, t.Snapped, t.OutOfOrder, t.Untimed
-	s.Unopened = t.Unopened.ByName()
-	s.EqualTimes = t.EqualTimes()
-	s.FirstTimestamp, s.LastTimestamp = show.Timestamp(t.First, time.UTC), show.Timestamp(t.Last, time.UTC)
-	s.DuplicatesByProtocol = map[string]uint64{}
-	for p, n := range k.duplicates {
+// summaryOf returns the summary of counts.
+func summaryOf(c *dedup.Counts, elapsed time.Duration) Summary {
+	s := Summary{
+		PacketsIn: c.Packets, PacketsOut: c.Packets - c.Copies, Duplicates: c.Copies, BytesIn: c.Bytes, BytesOut: c.Bytes - c.CopyBytes,
+		NonIP: c.NonIP, Unopened: c.Unopened.ByName(), Snapped: c.Snapped, OutOfOrder: c.OutOfOrder, NoTimestamp: c.Untimed,
+		EqualTimes: c.EqualTimes(), FirstTimestamp: show.Timestamp(c.First, time.UTC), LastTimestamp: show.Timestamp(c.Last, time.UTC),
+		DuplicatesByProtocol: map[string]uint64{}, Undecidable: c.Undecidable, ChecksumOnly: c.ChecksumOnly, Seconds: elapsed.Seconds(),
+	}
+	for p, n := range c.CopiesByProtocol {
 		if n > 0 {
 			s.DuplicatesByProtocol[flow.Protocol(p).String()] = n
 		}
@@ -200,11 +188,30 @@ func (k *runStats) close(elapsed time.Duration) Summary {
 	if s.ChecksumOnly > 0 {
 		s.ChecksumOnlyError = flow.ChecksumError
 	}
-	s.Seconds = elapsed.Seconds()
 	if s.Seconds > 0 {
 		s.PacketsPerSecond = float64(s.PacketsIn) / s.Seconds
 	}
 	return s
+}
+
+// addHub adds what the hub said.
+func (s *Summary) addHub(n *dedup.HubCounts, stats remote.ClientStats) {
+	s.HubCopies, s.Unchecked = &n.Copies, &n.Unchecked
+	s.HubDelay = &HubDelay{P50: stats.DelayP50, P99: stats.DelayP99}
+	s.Duplicates += n.Copies
+	s.PacketsOut -= n.Copies
+	s.BytesOut -= n.Bytes
+	for p, copies := range n.ByProtocol {
+		if copies > 0 {
+			s.DuplicatesByProtocol[flow.Protocol(p).String()] += copies
+		}
+	}
+}
+
+// HubDelay is how long the answers of a hub took at most, of half of them and of 99 %.
+type HubDelay struct {
+	P50 time.Duration `json:"p50_ns"`
+	P99 time.Duration `json:"p99_ns"`
 }
 
 // InputCount counts the packets of one input. It does not say which packets no other

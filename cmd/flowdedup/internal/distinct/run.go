@@ -71,8 +71,8 @@ type task struct {
 func (t *task) Prepare(b *capture.Batch) {
 	t.times = count.UsableTimes(t.times[:0], b.Frames)
 	t.packets.Reset(t.times)
-	for from := 0; from < len(b.Frames); from += count.Step {
-		t.packets.Read(b, from, min(from+count.Step, len(b.Frames)))
+	for from, to := range b.Groups() {
+		t.packets.Read(b, from, to)
 	}
 }
 

@@ -13,17 +13,12 @@ import (
 // filterFlag is the flag of the filter that removes packets.
 const filterFlag = "--filter"
 
-// filterStep is how many packets are matched before those that do not match are removed:
-// their descriptions then stay in the first-level cache.
-const filterStep = 512
-
 // keep removes the packets of a batch that do not match m, and returns how many they are.
 // Blocks stay between the packets that surrounded them. wanted is room for a bit for each
 // packet.
 func keep(b *capture.Batch, m *Matcher, wanted []uint64) (removed int) {
 	n, kept := len(b.Frames), 0
-	for from := 0; from < n; from += filterStep {
-		to := min(from+filterStep, n)
+	for from, to := range b.Groups() {
 		m.Match(wanted[from/64:], b, from, to)
 		for i := from; i < to; i++ {
 			b.Frames[kept] = b.Frames[i] // without a branch, which would often go wrong

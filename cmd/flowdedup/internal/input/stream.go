@@ -24,9 +24,10 @@ type Stream struct {
 	filter   *Matcher // nil for all packets
 	progress func(done, total int64, packets uint64)
 	wanted   func(b *capture.Batch, i int) bool
-	read     uint64 // packets
-	filtered uint64 // those of them that the filter removed
-	unwanted uint64 // those that wanted did
+	admit    func(ctx context.Context, b *capture.Batch) error // nil for nothing
+	read     uint64                                            // packets
+	filtered uint64                                            // those of them that the filter removed
+	unwanted uint64                                            // those that wanted did
 
 	sorter     *pcapfile.Sorter // src if packets are sorted, else nil
 	receivers  []*netio.Receiver
@@ -38,6 +39,10 @@ type Stream struct {
 func newStream(src capture.Source, filter *Matcher) *Stream {
 	return &Stream{src: src, packets: pipeline.New(src), warnings: &warnings{}, filter: filter}
 }
+
+// Admit makes Each call admit with each batch before it is prepared, in the order of the
+// stream, as pipeline.Admitter says. An error ends Each.
+func (s *Stream) Admit(admit func(ctx context.Context, b *capture.Batch) error) { s.admit = admit }
 
 // Each is pipeline.Pipeline.Run for the wanted packets. It returns an error of
 // Matcher.Admit if the filter has one.
@@ -97,20 +102,20 @@ type filteredTask struct {
 	pipeline.Task
 	ctx     context.Context
 	stream  *Stream
-	err     error    // why the batch cannot be filtered
+	err     error    // why the batch cannot be prepared
 	wanted  []uint64 // a bit for each packet that is
 	removed int      // how many the filter removed
 	others  int      // how many were not wanted for another reason
 }
 
-// Admit prepares to filter a batch, and shows it to the other task.
+// Admit prepares to filter a batch, and for what Stream.Admit says.
 func (t *filteredTask) Admit(b *capture.Batch) {
 	t.err = nil
 	if f := t.stream.filter; f != nil {
 		t.err = f.Admit(t.ctx, b)
 	}
-	if next, ok := t.Task.(pipeline.Admitter); ok && t.err == nil {
-		next.Admit(b)
+	if t.stream.admit != nil && t.err == nil {
+		t.err = t.stream.admit(t.ctx, b)
 	}
 }
 

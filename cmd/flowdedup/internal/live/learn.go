@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
+	copies "github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/flow"
 	measure "github.com/flowdedup/flowdedup/capture/inspect"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
@@ -38,21 +39,11 @@ type LearnConfig struct {
 
 // phase is how packets are judged, until there is another decision.
 type phase struct {
-	detector *dedup.Detector
+	detector *copies.Detector
 	cfg      *dedup.Config
 	// before is the phase before, whose packets may still wait for better copies. The first
 	// Write of this phase sets it to nil.
 	before *phase
-}
-
-// writeOf returns what takes the batches of a phase whose verdicts are final.
-func (r *runner) writeOf(p *phase) func(b *capture.Batch, drop []uint64) error {
-	return func(b *capture.Batch, drop []uint64) error {
-		if !p.cfg.Pass {
-			p.detector.Kept(b, drop)
-		}
-		return r.outputs.Write(b, drop)
-	}
 }
 
 // learner decides what is removed. Its methods are called in the order of the stream,
@@ -77,7 +68,7 @@ type learner struct {
 type decision struct {
 	choice
 	learned  monitor.Learned
-	detector *dedup.Detector
+	detector *copies.Detector
 	cfg      *dedup.Config
 	err      error
 }
@@ -210,7 +201,7 @@ func (l *learner) follow(d *decision, now time.Time) {
 	}
 	l.last = d.choice
 	before := l.run.phase.Load()
-	d.detector.Continue(before.detector)
+	d.detector.Continue(before.detector.Counts())
 	l.run.phase.Store(&phase{detector: d.detector, cfg: d.cfg, before: before})
 	if err := l.closeOld(); err != nil {
 		l.log.Error("memory of an earlier filter", "error", err)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
+	copies "github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/diffs"
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/capture/outfile"
@@ -19,7 +20,6 @@ import (
 	"github.com/flowdedup/flowdedup/capture/ring"
 	"github.com/flowdedup/flowdedup/capture/strip"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
 
@@ -283,7 +283,7 @@ func (r *runner) end() error {
 }
 
 // detector judges the packets that are judged next.
-func (r *runner) detector() *dedup.Detector { return r.phase.Load().detector }
+func (r *runner) detector() *copies.Detector { return r.phase.Load().detector }
 
 // endCounter reports the counts of open windows, unless they were saved: then the next
 // run reports them when their windows end.

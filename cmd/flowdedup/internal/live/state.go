@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/net/bpf"
 
+	copies "github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
@@ -111,7 +112,7 @@ func programSum(program []bpf.RawInstruction) string {
 }
 
 // newDetector and newCounter start from nothing, or continue from a state.
-func newDetector(cfg *dedup.Config, h *stateHeader, snapshots io.Reader) (*dedup.Detector, error) {
+func newDetector(cfg *dedup.Config, h *stateHeader, snapshots io.Reader) (*copies.Detector, error) {
 	if h == nil {
 		return dedup.New(cfg, 0)
 	}
@@ -226,7 +227,8 @@ func (s *state) record(now time.Time) (*stateHeader, error) {
 		h.Secret = r.cfg.Dedup.Secret[:]
 	}
 	var err error
-	if h.Stats, err = r.detector().Save(&s.copy); err != nil {
+	p := r.phase.Load()
+	if h.Stats, err = dedup.Save(p.cfg, p.detector, &s.copy); err != nil {
 		return nil, stateError(r.cfg.State, err)
 	}
 	h.Names = r.names.of(h.Stats.Points)

@@ -82,8 +82,9 @@ func (r *runner) networks() []monitor.Network {
 }
 
 func (r *runner) summary() Summary {
+	p := r.phase.Load()
 	s := Summary{
-		Summary:    r.detector().Summary(r.ticker.now.Sub(r.begin)),
+		Summary:    dedup.Summarize(p.cfg, p.detector, r.ticker.now.Sub(r.begin)),
 		Interfaces: interfaces(r.capture.Stats(), r.networks()),
 		Diffs:      r.diffs.Counts, Matrix: r.diffs.Matrix(),
 		Forward: r.outputs.Forwarded(),
@@ -109,7 +110,7 @@ func (r *runner) status(now time.Time) monitor.Status {
 		DuplicatesByProtocol: sum.DuplicatesByProtocol, Diffs: sum.Diffs, Matrix: sum.Matrix, Conversations: sum.Conversations,
 		Filter: monitor.Filter{
 			Window: sum.Window, Identity: sum.Identity, Method: sum.Method, MemoryBytes: sum.MemoryBytes,
-			Fill: r.detector().Fill(), PredictedFPR: sum.PredictedFPR,
+			Fill: sum.Fill, PredictedFPR: sum.PredictedFPR,
 			EvictedLive: sum.EvictedLive, SuggestedMemory: sum.SuggestedMemory,
 		},
 		Held: sum.Held, Outputs: r.outputs.List(), Forward: sum.Forward, State: r.state.show(), Learned: sum.Learned,

@@ -7,23 +7,20 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/diffs"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 )
-
-// step is how many packets are read at a time. What lies between frames and digests then
-// stays in the first-level cache.
-const step = 512
 
 // task is the work on one batch.
 type task struct {
 	run     *runner
 	phase   *phase // that packets belong to
-	packets *dedup.Packets
+	packets *dedup.BatchDetector
 	keys    *count.Packets // nil where nothing is counted
 	sampler *diffs.Sampler
 	look    look
+	err     error // why conditions cannot be matched
 }
 
 func newTask(r *runner) *task {
@@ -40,15 +37,11 @@ func (t *task) follow(p *phase) {
 	if t.phase == p {
 		return
 	}
-	packets := p.detector.NewPackets()
-	if t.packets != nil {
-		packets.Follow(t.packets)
-	}
-	t.phase, t.packets, t.sampler = p, packets, diffs.NewSampler(p.detector.NewDecoder())
+	t.phase, t.packets, t.sampler = p, p.detector.NewBatchDetector(), diffs.NewSampler(p.detector.NewDecoder())
 }
 
 // Admit prepares for the conditions of the run.
-func (t *task) Admit(b *capture.Batch) { t.packets.Admit(context.Background(), b) }
+func (t *task) Admit(b *capture.Batch) { t.err = t.phase.cfg.Admit(context.Background(), b) }
 
 // Prepare decodes the packets, and digests them and their keys.
 func (t *task) Prepare(b *capture.Batch) {
@@ -65,8 +58,7 @@ func (t *task) read(b *capture.Batch, keys *count.Packets) {
 	if keys != nil {
 		keys.Reset(t.packets.Times())
 	}
-	for from := 0; from < n; from += step {
-		to := min(from+step, n)
+	for from, to := range b.Groups() {
 		t.sampler.Add(b, from, t.packets.Read(b, from, to))
 		if keys != nil {
 			keys.Read(b, from, to)
@@ -77,21 +69,20 @@ func (t *task) read(b *capture.Batch, keys *count.Packets) {
 // Apply finds the copies and counts keys.
 func (t *task) Apply(b *capture.Batch) error {
 	r := t.run
+	if t.err != nil {
+		return t.err
+	}
 	if p := r.phase.Load(); p != t.phase {
 		t.follow(p) // there was a decision since Prepare
 		t.read(b, nil)
 	}
-	drop, err := t.packets.Verdicts(b)
-	if err != nil {
-		return err
-	}
+	drop := t.packets.Judge(b)
 	r.diffs.Add(t.sampler, b, drop)
 	if t.keys != nil {
 		if err := t.keys.Count(b, drop); err != nil {
 			return err
 		}
 	}
-	t.packets.Choose(b)
 	t.look.apply(r.learner, t.phase, b)
 	now := time.Now()
 	if err := r.state.tick(now); err != nil {
@@ -106,7 +97,7 @@ func (t *task) Write(b *capture.Batch) error {
 	if err := t.run.finish(t.phase); err != nil {
 		return err
 	}
-	return t.packets.Write(b, t.run.writeOf(t.phase))
+	return t.packets.Write(b, t.run.outputs)
 }
 
 // Finish writes the packets that wait.
@@ -115,7 +106,7 @@ func (t *task) Finish() error {
 	if err := t.run.finish(last); err != nil {
 		return err
 	}
-	return last.detector.Finish(t.run.writeOf(last))
+	return last.detector.Finish(t.run.outputs)
 }
 
 // finish writes the packets that wait for better copies of the phase before.
@@ -128,5 +119,5 @@ func (r *runner) finish(p *phase) error {
 	if err := r.finish(before); err != nil {
 		return err
 	}
-	return before.detector.Finish(r.writeOf(before))
+	return before.detector.Finish(r.outputs)
 }

@@ -84,9 +84,6 @@ func measure(ctx context.Context, c *Config) (*Measurement, error) {
 	return result, errors.Join(append(in.Failed(), err)...)
 }
 
-// step is how many packets are decoded at a time.
-const step = 512
-
 // meter measures the elements of batches.
 type meter struct {
 	decoder *flow.Decoder
@@ -95,7 +92,7 @@ type meter struct {
 	window  time.Duration // 0 unless it is one of time
 	packets uint64
 	span    sizing.TimeSpan
-	headers [step]flow.Header
+	headers [capture.GroupSize]flow.Header
 }
 
 func newMeter(c *Config, kind sizing.Kind) *meter {
@@ -109,8 +106,8 @@ func newMeter(c *Config, kind sizing.Kind) *meter {
 }
 
 func (m *meter) batch(b *capture.Batch) {
-	for from := 0; from < len(b.Frames); from += step {
-		n := min(step, len(b.Frames)-from)
+	for from, to := range b.Groups() {
+		n := to - from
 		m.decoder.Decode(m.headers[:n], b, from)
 		for i := range n {
 			m.span.Add(calendar.Usable(b.Frames[from+i].Time))
@@ -182,7 +179,7 @@ func newElements(c *Config) elements {
 type identities struct {
 	identity *flow.Identity
 	digester *digest.AES
-	digests  [step]digest.Digest
+	digests  [capture.GroupSize]digest.Digest
 }
 
 func (p *identities) each(b *capture.Batch, from int, h []flow.Header, add func(digest.Digest, int)) {
@@ -211,7 +208,7 @@ func (k *keys) each(b *capture.Batch, from int, h []flow.Header, add func(digest
 		binary.BigEndian.PutUint32(key[:], address)
 		k.wide = append(k.wide, key)
 	}
-	k.first, k.second = resize(k.first, len(k.wide)), resize(k.second, len(g.V6))
+	k.first, k.second = capture.Resize(k.first, len(k.wide)), capture.Resize(k.second, len(g.V6))
 	k.v4.Sum16(k.first, k.wide)
 	k.v6.Sum48(k.second, g.V6)
 	frames := append(append([]uint32(nil), g.V4Frame...), g.MACFrame...)
@@ -223,13 +220,6 @@ func (k *keys) each(b *capture.Batch, from int, h []flow.Header, add func(digest
 	default:
 		merge(k.first, frames, k.second, g.V6Frame, add)
 	}
-}
-
-func resize(s []digest.Digest, n int) []digest.Digest {
-	if cap(s) < n {
-		return make([]digest.Digest, n)
-	}
-	return s[:n]
 }
 
 // merge adds two lists of elements in the order of their frames.

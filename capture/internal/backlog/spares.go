@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package dedup
+package backlog
 
-import "github.com/flowdedup/flowdedup/capture"
+import (
+	"unsafe"
+
+	"github.com/flowdedup/flowdedup/capture"
+)
 
 const (
+	frameBytes = int(unsafe.Sizeof(capture.Frame{}))
 	// sourceBytes is about what a source keeps with a batch.
 	sourceBytes = 640 << 10
 	// mostSpare bounds the memory of batches that do not wait.

@@ -8,13 +8,14 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
+	"reflect"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/dedup"
-	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
 	"github.com/flowdedup/flowdedup/engine/remote"
 	"github.com/flowdedup/flowdedup/engine/secret"
@@ -131,9 +132,9 @@ func (k *keptNumbers) Write(b *capture.Batch, drop []uint64) error {
 	return nil
 }
 
-// TestRemote has several sites take the same packets through their filters and a hub. Each
+// TestHub has several sites take the same packets through their filters and a hub. Each
 // packet must stay at one site at least, in order, and at one alone if all answers came.
-func TestRemote(t *testing.T) {
+func TestHub(t *testing.T) {
 	const packets = 4000
 	for seed, c := range []struct {
 		lossy   int
@@ -196,54 +197,54 @@ func throughHub(t *testing.T, hub *modelHub, site string, src capture.Source, wr
 	at.client = remote.NewClient(cfg, at, "run")
 	hub.mu.Unlock()
 	defer at.client.Close()
-	d, err := dedup.New(dedup.Config{Filter: window.TimedConfig{Window: window.Window{Duration: time.Millisecond}}, Secret: secret.Secret{1}})
+	filter, err := window.NewTimed(window.TimedConfig{Window: window.Window{Duration: time.Millisecond}})
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	d, err := dedup.NewWith(dedup.Parts{
+		Filter: filter, Hub: at.client, Digester: func() digest.MessageDigester { return digest.NewAES(secret.Secret{1}.AESKey(secret.Packets)) },
+		Observers: []dedup.Observer{{Elsewhere: func(b *capture.Batch, copies []uint64) {
+			removed += uint64(len(b.Frames)) - capture.CountKept(copies, 0, len(b.Frames))
+		}}},
+	})
 	if err != nil {
 		t.Error(err)
 		return
 	}
 	defer d.Close()
-	r := dedup.NewRemote(dedup.RemoteConfig{Client: at.client, Removed: func(b *capture.Batch, copies []uint64, protocols []flow.Protocol) {
-		if len(protocols) != len(b.Frames) {
-			t.Errorf("%d protocols of %d packets", len(protocols), len(b.Frames))
-		}
-		removed += uint64(len(b.Frames)) - capture.CountKept(copies, 0, len(b.Frames))
-	}})
 	p := pipeline.New(src)
 	defer p.Close()
-	err = p.Run(context.Background(), workers, func() pipeline.Task {
-		return &remoteTask{packets: d.NewBatchDetector(), asked: r.NewBatch(), all: r, write: write}
-	})
-	if err != nil && !errors.Is(err, errFull) {
+	if err = p.Run(context.Background(), workers, d.Tasks(writeFunc(write))); err != nil && !errors.Is(err, errFull) {
 		t.Error(err)
 	}
+	if n := d.Stats().Hub; n.Copies != removed || n.Unchecked != at.client.Stats().Unchecked || sum(n.ByProtocol) != removed {
+		t.Errorf("%d copies, counted %+v", removed, n)
+	}
+	before := d.Counts()
+	if d.Continue(before); !reflect.DeepEqual(d.Counts(), before) {
+		t.Errorf("%+v, going on with %+v", d.Counts(), before)
+	}
 	return removed, at.client.Stats()
+}
+
+// writeFunc is a PacketWriter.
+type writeFunc func(*capture.Batch, []uint64) error
+
+func (w writeFunc) Write(b *capture.Batch, drop []uint64) error { return w(b, drop) }
+
+func sum(all []uint64) (n uint64) {
+	for _, one := range all {
+		n += one
+	}
+	return n
 }
 
 // errFull is what writes fail with.
 var errFull = errors.New("full")
 
-// remoteTask is the work on a batch.
-type remoteTask struct {
-	packets *dedup.BatchDetector
-	asked   *dedup.RemoteBatch
-	all     *dedup.Remote
-	write   func(*capture.Batch, []uint64) error
-}
-
-func (t *remoteTask) Prepare(b *capture.Batch) { t.packets.Prepare(b) }
-
-func (t *remoteTask) Apply(b *capture.Batch) error {
-	t.packets.Judge(b)
-	t.asked.Apply(b, t.packets)
-	return nil
-}
-
-func (t *remoteTask) Write(b *capture.Batch) error { return t.asked.Write(b, t.write) }
-
-func (t *remoteTask) Finish() error { return t.all.Finish(t.write) }
-
-// TestRemoteWriteFails ends a run where nothing can be written any more.
-func TestRemoteWriteFails(t *testing.T) {
+// TestHubWriteFails ends a run where nothing can be written any more.
+func TestHubWriteFails(t *testing.T) {
 	hub := &modelHub{rng: rand.New(rand.NewPCG(1, 7)), firsts: map[uint64]string{}, delay: time.Millisecond}
 	src := &numbered{rng: rand.New(rand.NewPCG(1, 1)), count: 5000, batch: 100}
 	calls := 0

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dedup
+
+import (
+	"math/bits"
+	"slices"
+	"sync"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/internal/backlog"
+	"github.com/flowdedup/flowdedup/capture/mark"
+	"github.com/flowdedup/flowdedup/engine/remote"
+)
+
+// hubLimit bounds the memory of the batches that wait for a hub, in bytes.
+const hubLimit = 64 << 20
+
+// hubConfig configures newHub.
+type hubConfig struct {
+	// Client asks the hub. It says how long a packet waits.
+	Client *remote.Client
+	// Removed gets the packets of a batch that the hub says are copies. Calls come from
+	// hubBatch.Write and Finish.
+	Removed func(b *capture.Batch, copies []uint64)
+	// Mark, if not nil, marks copies. All packets are then written.
+	Mark *mark.Marker
+}
+
+// hub keeps batches back until a hub has said which of their packets other sites have
+// sent before. It asks about those that the filter of this site has left: first sightings.
+// Packets that Config.Only has not chosen are not asked about. Those that Config.Protect
+// has stay, whatever the hub says.
+//
+// A packet that gets no answer in time stays: see remote.Client. Packets leave in their
+// order.
+type hub struct {
+	cfg     hubConfig
+	limit   int                        // bytes
+	waiting backlog.Queue[*askedBatch] // to be written; for Write
+	bytes   int                        // of waiting
+	memory  backlog.Store[askedBatch]
+
+	counting sync.Mutex // over what follows: later packets are judged meanwhile
+	found    HubCounts
+}
+
+// askedBatch is a batch that waits for a hub.
+type askedBatch struct {
+	batch     backlog.Batch
+	drop      []uint64
+	fixed     []uint64
+	digests   []digest.Digest // with hubConfig.Mark
+	protocols []flow.Protocol
+	answers   remote.Answers
+	bytes     int // of its memory
+}
+
+// newHub makes a hub.
+func newHub(cfg hubConfig) *hub {
+	return &hub{cfg: cfg, limit: hubLimit, found: HubCounts{ByProtocol: make([]uint64, flow.ProtocolCount)}}
+}
+
+// resume goes on with earlier counts, which may have those of the client.
+func (h *hub) resume(before *HubCounts) {
+	h.counting.Lock()
+	defer h.counting.Unlock()
+	byProtocol := h.found.ByProtocol
+	clear(byProtocol)
+	copy(byProtocol, before.ByProtocol)
+	h.found = *before
+	h.found.Unchecked -= h.cfg.Client.Stats().Unchecked // modulo 2^64: counts adds it again
+	h.found.ByProtocol = byProtocol
+}
+
+// counts returns the counts so far.
+func (h *hub) counts() HubCounts {
+	h.counting.Lock()
+	defer h.counting.Unlock()
+	c := h.found
+	c.Unchecked += h.cfg.Client.Stats().Unchecked
+	c.ByProtocol = slices.Clone(c.ByProtocol)
+	return c
+}
+
+// count counts the copies of a batch.
+func (h *hub) count(b *capture.Batch, copies []uint64, protocols []flow.Protocol) {
+	h.counting.Lock()
+	defer h.counting.Unlock()
+	for w, word := range copies {
+		for ; word != 0; word &= word - 1 {
+			i := w*64 + bits.TrailingZeros64(word)
+			h.found.Copies++
+			h.found.Bytes += uint64(b.Frames[i].CapLen)
+			h.found.ByProtocol[protocols[i]]++
+		}
+	}
+}
+
+// hubBatch takes one batch at a time through a hub. A pipeline needs one for each
+// batch in flight.
+type hubBatch struct {
+	hub *hub
+	own *askedBatch
+}
+
+// NewBatch makes a hubBatch.
+func (h *hub) NewBatch() *hubBatch { return &hubBatch{hub: h} }
+
+// Apply asks about the packets of a batch, which p has judged. Calls must come for one batch
+// after another, in the order of the stream.
+func (x *hubBatch) Apply(b *capture.Batch, p *BatchDetector) {
+	h := x.hub
+	k := h.memory.Get()
+	k.drop = append(k.drop[:0], p.drop...)
+	k.fixed = append(k.fixed[:0], p.fixed...)
+	k.protocols = append(k.protocols[:0], p.protocols...)
+	if h.cfg.Mark != nil {
+		k.digests = append(k.digests[:0], p.digests...)
+	}
+	h.memory.Keep(&k.batch, b)
+	n := len(b.Frames)
+	h.cfg.Client.Count(uint64(n), uint64(n)-capture.CountKept(p.drop, 0, n))
+	h.cfg.Client.Ask(&k.answers, p.digests, p.times, p.copies)
+	x.own = k
+}
+
+// Write takes the content of a batch that was applied, and leaves another, of no meaning,
+// in its place. It passes to write what no longer waits, in the order of the stream: each
+// batch with the packets that are not to be kept. Calls come in the order of those of
+// Apply, while later batches are applied. An error is that of write, and ends all.
+//
+// Of a stream that pauses, batches wait for the next call: live captures pass empty ones.
+func (x *hubBatch) Write(b *capture.Batch, write func(b *capture.Batch, drop []uint64) error) error {
+	h, k := x.hub, x.own
+	h.memory.Take(&k.batch, b)
+	h.waiting.Push(k)
+	k.bytes = k.batch.Memory()
+	h.bytes += k.bytes
+	x.own = nil
+	for h.waiting.Len() > 0 && (h.bytes > h.limit || h.cfg.Client.Ready(&(*h.waiting.Front()).answers)) {
+		if err := h.writeNext(write); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Finish waits for all answers, and writes what waits. It must be called after the last
+// hubBatch.Write. It returns the first error of write, after which it writes no more.
+func (h *hub) Finish(write func(b *capture.Batch, drop []uint64) error) error {
+	for h.waiting.Len() > 0 {
+		if err := h.writeNext(write); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeNext writes the batch that has waited longest, once all is known of it.
+func (h *hub) writeNext(write func(b *capture.Batch, drop []uint64) error) error {
+	k := h.waiting.Pop()
+	h.cfg.Client.Wait(&k.answers)
+	h.bytes -= k.bytes
+	copies := k.answers.Copies
+	for w, fixed := range k.fixed {
+		copies[w] &^= fixed
+	}
+	h.count(&k.batch.Batch, copies, k.protocols)
+	h.cfg.Removed(&k.batch.Batch, copies)
+	for w, word := range copies {
+		k.drop[w] |= word
+	}
+	if err := h.write(k, write); err != nil {
+		return err
+	}
+	h.memory.Put(k, &k.batch)
+	return nil
+}
+
+// write writes a batch of which all is known.
+func (h *hub) write(k *askedBatch, write func(b *capture.Batch, drop []uint64) error) error {
+	if h.cfg.Mark != nil {
+		return write(h.cfg.Mark.MarkWith(&k.batch.Batch, k.digests, k.drop, k.answers.Copies), nil)
+	}
+	return write(&k.batch.Batch, k.drop)
+}

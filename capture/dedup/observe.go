@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dedup
+
+import "github.com/flowdedup/flowdedup/capture"
+
+// Observer gets what a Detector decides, in the order of the stream. A nil function gets
+// nothing. None may change or keep what it gets.
+type Observer struct {
+	// Judged gets each batch with its copies, as Judge returns them. Calls come from Judge and
+	// Copies.
+	Judged func(b *capture.Batch, copies []uint64)
+	// Exchanged gets each packet in that is kept in the place of packet out, which Judged got
+	// as one that is no copy. Both have interfaces of b. Calls come from Judge.
+	Exchanged func(b *capture.Batch, out, in *capture.Frame)
+	// Elsewhere gets each batch with the copies that the hub has found. Judged got them as
+	// packets that are no copies. Calls come from Write and Finish, while later batches are
+	// judged.
+	Elsewhere func(b *capture.Batch, copies []uint64)
+}
+
+// judged passes the verdicts on a batch on.
+func (d *Detector) judged(b *capture.Batch, copies []uint64) {
+	for i := range d.parts.Observers {
+		if f := d.parts.Observers[i].Judged; f != nil {
+			f(b, copies)
+		}
+	}
+}
+
+// exchanged corrects the counts when a packet is kept in the place of another.
+func (d *Detector) exchanged(b *capture.Batch, out, in *capture.Frame) {
+	d.counts.CopyBytes += uint64(out.CapLen) - uint64(in.CapLen)
+	for i := range d.parts.Observers {
+		if f := d.parts.Observers[i].Exchanged; f != nil {
+			f(b, out, in)
+		}
+	}
+}
+
+// elsewhere passes the verdicts of the hub on.
+func (d *Detector) elsewhere(b *capture.Batch, copies []uint64) {
+	for i := range d.parts.Observers {
+		if f := d.parts.Observers[i].Elsewhere; f != nil {
+			f(b, copies)
+		}
+	}
+}
+
+// final returns what writes batches to w, with what observes the packets that are written.
+func (d *Detector) final(w PacketWriter) func(b *capture.Batch, drop []uint64) error {
+	conversations := d.parts.Conversations
+	if conversations == nil {
+		return w.Write
+	}
+	return func(b *capture.Batch, drop []uint64) error {
+		conversations.Add(b, drop)
+		return w.Write(b, drop)
+	}
+}

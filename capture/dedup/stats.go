@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dedup
+
+import (
+	"math/bits"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/split"
+	"github.com/flowdedup/flowdedup/engine"
+)
+
+// Counts count the packets of a stream, and what was decided about them. Their JSON is for
+// the run that goes on with them: see Detector.Continue.
+type Counts struct {
+	Tally
+	// Copies counts the packets that the filter has found to be copies, without those that
+	// Config.Protect keeps. CopyBytes are the captured bytes of what is removed: where a copy
+	// is kept in the place of another packet, these are the other one's.
+	Copies           uint64                     `json:"Duplicates"`
+	CopyBytes        uint64                     `json:"Removed"`
+	CopiesByProtocol [flow.ProtocolCount]uint64 `json:"ByProtocol"`
+	// Unjudged counts packets that Config.Only has not chosen, Protected copies that
+	// Config.Protect has.
+	Unjudged, Protected uint64
+	// Undecidable counts packets that stay since too little was captured of them to know them
+	// from others. ChecksumOnly counts copies that are known by a checksum of 16 bits alone.
+	// Two different packets of one flow and length are taken for copies so at a rate of
+	// flow.ChecksumError.
+	Undecidable, ChecksumOnly uint64
+	// Whole and Checksum count the packets that are kept, for Config.Intact, in the place of
+	// one that was truncated, and of one with a wrong checksum.
+	Whole, Checksum uint64
+	Hub             HubCounts `json:",omitzero"`
+}
+
+// HubCounts count what a hub said about the packets that the filter left. They are in none
+// of the other counts.
+type HubCounts struct {
+	Copies     uint64   `json:",omitempty"` // packets that other sites have sent
+	Unchecked  uint64   `json:",omitempty"` // packets that it was asked about in vain, and which stay
+	Bytes      uint64   `json:",omitempty"` // captured bytes of the copies
+	ByProtocol []uint64 `json:",omitempty"` // the copies by flow.Protocol; nil without a hub
+}
+
+// Stats describes a Detector: its filter, and its work so far.
+type Stats struct {
+	engine.PacketStats
+	Counts
+	// Held describes the packets that wait for better copies; nil if none does.
+	Held *HoldStats
+	// InTunnels is the share of packets, by a sample, in tunnels that identity L3 does not
+	// open, from 0 to 1. Tunnels are their kinds, the most frequent one first. Both are empty
+	// for other identities.
+	InTunnels float64
+	Tunnels   []flow.Tunnel
+	// SharedPoints counts packets whose capture point shares its number with others, because
+	// there are too many points.
+	SharedPoints uint64
+	// Conversations are those of Parts.Conversations.
+	Conversations split.Counts
+}
+
+// Stats returns the counts. It must not be called while a batch is judged.
+func (d *Detector) Stats() Stats {
+	s := Stats{PacketStats: d.parts.Filter.Stats(), Counts: d.Counts(), SharedPoints: d.parts.Points.Shared()}
+	s.InTunnels, s.Tunnels = d.tunnels.Share()
+	if d.hold != nil {
+		held := d.hold.Stats()
+		s.Held = &held
+	}
+	if c := d.parts.Conversations; c != nil {
+		s.Conversations = c.Counts()
+	}
+	return s
+}
+
+// Counts returns the counts of Stats, in less time. It must not be called while a batch is
+// judged.
+func (d *Detector) Counts() Counts {
+	c := d.counts
+	if d.hold != nil {
+		held := d.hold.Stats()
+		c.Whole, c.Checksum = c.Whole+held.Whole, c.Checksum+held.Checksum
+	}
+	if d.hub != nil {
+		c.Hub = d.hub.counts()
+	}
+	return c
+}
+
+// Continue goes on with the counts of an earlier Detector, in the place of those so far. It
+// must not be called while a batch is judged.
+func (d *Detector) Continue(before Counts) {
+	if d.hub != nil {
+		d.hub.resume(&before.Hub)
+	}
+	d.counts = before
+}
+
+// count adds a judged batch.
+func (d *Detector) count(p *BatchDetector, b *capture.Batch) {
+	c := &d.counts
+	c.Add(&p.tally)
+	for w, word := range p.drop {
+		for ; word != 0; word &= word - 1 {
+			i := w*64 + bits.TrailingZeros64(word)
+			c.Copies++
+			c.CopyBytes += uint64(b.Frames[i].CapLen)
+			c.CopiesByProtocol[p.protocols[i]]++
+		}
+	}
+	c.Unjudged += p.unjudged
+	c.Protected += p.spared
+	c.Undecidable += p.doubts.undecided
+	c.ChecksumOnly += p.doubts.checksums
+	if d.parts.Identity.Kind == flow.L3 {
+		d.tunnels.Add(b)
+	}
+}

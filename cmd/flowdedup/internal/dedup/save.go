@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dedup
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"github.com/flowdedup/flowdedup/capture/dedup"
+	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/split"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/method"
+	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/secret"
+	"github.com/flowdedup/flowdedup/engine/snapshot"
+	"github.com/flowdedup/flowdedup/engine/stream"
+	"github.com/flowdedup/flowdedup/engine/window"
+)
+
+// ErrNoSnapshot is returned for a filter that cannot be saved.
+var ErrNoSnapshot = errors.New("this method cannot be saved")
+
+// SavedStats are the counts of a run, for the run that resumes it.
+type SavedStats struct {
+	dedup.Counts
+	// These two take the place of those of Counts.
+	Unopened   []flow.UnopenedCount `json:",omitempty"`
+	ByProtocol []uint64
+	// Points are the capture points of packets, by the numbers that the filter stores.
+	Points        []flow.CapturePoint
+	Conversations split.Counts
+}
+
+// label identifies the elements of the filter in its snapshot.
+func (c *Config) label() string {
+	label := "packets, " + c.Digest
+	if len(c.Within) > 0 {
+		label += ", within " + strings.Join(c.Within, ",")
+	}
+	return label
+}
+
+// Save writes the filter of d for Resume, and returns the counts. It must not be called while
+// a batch is judged. Errors are those of w, or ErrNoSnapshot.
+func Save(cfg *Config, d *dedup.Detector, w io.Writer) (SavedStats, error) {
+	f, ok := d.Filter().(interface {
+		Snapshot(w io.Writer, secret secret.Secret, label string) error
+	})
+	if !ok {
+		return SavedStats{}, ErrNoSnapshot
+	}
+	stats := d.Stats()
+	return SavedStats{
+		Counts: stats.Counts, Unopened: stats.Unopened.List(), ByProtocol: stats.CopiesByProtocol[:],
+		Points: d.Points().List(), Conversations: stats.Conversations,
+	}, f.Snapshot(w, cfg.Secret, cfg.label())
+}
+
+// Resume continues where Save left off. It reads exactly what Save wrote. Errors are those of
+// r and of the engine.
+func Resume(cfg *Config, r io.Reader, saved *SavedStats) (*dedup.Detector, error) {
+	filter, err := cfg.restore(r)
+	if err != nil {
+		return nil, err
+	}
+	counts := saved.Counts
+	if len(saved.ByProtocol) != len(counts.CopiesByProtocol) {
+		return nil, errors.Join(fmt.Errorf("%w: %d protocols", snapshot.ErrInvalid, len(saved.ByProtocol)), filter.Close())
+	}
+	d, err := newDetector(cfg, filter, saved)
+	if err != nil {
+		return nil, err
+	}
+	counts.Unopened = flow.UnopenedCounts{}
+	for _, one := range saved.Unopened {
+		counts.Unopened.Count(one.What, one.Frames)
+	}
+	copy(counts.CopiesByProtocol[:], saved.ByProtocol)
+	d.Continue(counts)
+	return d, nil
+}
+
+// restore reads the filter that cfg asks for.
+func (c *Config) restore(r io.Reader) (engine.PacketFilter, error) {
+	if err := c.checkMemory(); err != nil {
+		return nil, err
+	}
+	restore := snapshot.RestoreConfig{Secret: c.Secret, Label: c.label(), Memory: math.MaxInt}
+	switch {
+	case c.cells() == method.Coarse:
+		return packetFilter(window.RestoreCoarse(r, restore))
+	case c.cells() == method.Fine:
+		return packetFilter(window.RestoreFine(r, restore))
+	case c.Method == method.Timers:
+		return packetFilter(window.RestoreTimers(r, restore))
+	case c.Method == method.Partitioned:
+		return packetFilter(window.RestorePartitioned(r, restore))
+	case stream.IsMethod(c.Method):
+		return packetFilter(stream.RestorePackets(r, restore))
+	}
+	return packetFilter(window.RestoreTimed(r, restore))
+}
+
+// packetFilter prevents a nil pointer from becoming a non-nil interface.
+func packetFilter[F engine.PacketFilter](f F, err error) (engine.PacketFilter, error) {
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
