@@ -112,7 +112,7 @@ func BenchmarkRows(b *testing.B) {
 						position := uint64(0)
 						kerneltest.AtLevel(level, func() {
 							measureDigests(b, func(digests []digest.Digest) {
-								TestAndSetRows(lines, seen, digests, position, nil, p)
+								TestAndSetRows(lines, seen, digests, position, p)
 								position += benchBatch
 							})
 						})
@@ -403,7 +403,7 @@ func BenchmarkBitLines(b *testing.B) {
 					var counts StableCounts
 					position := uint64(1)
 					measureDigests(b, func(digests []digest.Digest) {
-						TestAndSetStable(lines, seen[:], digests, position, nil, m.params, &counts)
+						TestAndSetStable(lines, seen[:], digests, position, m.params, &counts)
 						position += benchBatch
 					})
 				})
@@ -421,7 +421,7 @@ func BenchmarkCells(b *testing.B) {
 					rule, position, c := cellRule(b, p), uint64(0), CellCounts{}
 					clear(lines)
 					measureDigests(b, func(digests []digest.Digest) {
-						TestAndSetCells(lines, seen, digests, position, nil, rule, &c)
+						TestAndSetCells(lines, seen, digests, position, rule, &c)
 						position += benchBatch
 					})
 				})

@@ -104,17 +104,17 @@ type CellCounts struct {
 // is small (below about 25 with Max = 7 and K = 3). Any HitP above 0 restores a bound:
 // that of the paper with P = HitP.
 //
-// It panics if lines is empty, or seen or order is too short. It takes constant time for
+// It panics if lines is empty, or seen is too short. It takes constant time for
 // each element and does not allocate.
-func TestAndSetCells(lines []layout.Line, seen []uint64, digests []digest.Digest, position uint64, order []uint32, r *CellRule, c *CellCounts) {
+func TestAndSetCells(lines []layout.Line, seen []uint64, digests []digest.Digest, position uint64, r *CellRule, c *CellCounts) {
 	n := len(digests)
-	checkArguments("TestAndSetCells", lines, seen, order, n)
+	checkArguments("TestAndSetCells", lines, seen, n)
 	if n == 0 {
 		return
 	}
 	c.Missed += uint64(n)
 	var w pipeline
-	w.elements = elements{kind: inLines, count: n, digests: digests, position: position, order: order, random: true}
+	w.elements = elements{kind: inLines, count: n, digests: digests, position: position, random: true}
 	w.begin(lines)
 	for at := range seen[:bitWords(n)] {
 		current, ahead, size := w.next()

@@ -132,7 +132,7 @@ func TestAndSetCoarse(rows CoarseRows, seen []uint64, digests []digest.Digest, t
 
 func checkCoarseArguments(rows CoarseRows, seen []uint64, digests []digest.Digest, ticks []int64, p *CoarseParams) {
 	p.check()
-	checkArguments("TestAndSetCoarse", rows.Lines, seen, nil, len(digests))
+	checkArguments("TestAndSetCoarse", rows.Lines, seen, len(digests))
 	switch {
 	case len(ticks) < len(digests):
 		panic("line: TestAndSetCoarse: ticks shorter than digests")

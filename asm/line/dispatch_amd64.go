@@ -58,15 +58,15 @@ func vectorGroups(elements int) int {
 
 // fillVectors does what fill does, for as many of the first digests as fit whole vectors,
 // and returns how many. So do other functions of this name.
-func (b *batch) fillVectors(digests []digest.Digest, lines int, within, position uint64, order []uint32, random bool) (done int) {
+func (b *batch) fillVectors(digests []digest.Digest, lines int, within, position uint64, random bool) (done int) {
 	groups := vectorGroups(len(digests))
 	switch {
 	case groups == 0 || uint64(lines) > math.MaxUint32:
 		return 0
 	case cpu.Best == cpu.AVX512:
-		fillBatchAVX512(b, &digests[0], groups, lines, within, position, unsafe.SliceData(order), random)
+		fillBatchAVX512(b, &digests[0], groups, lines, within, position, random)
 	default:
-		fillBatchAVX2(b, &digests[0], 2*groups, lines, within, position, unsafe.SliceData(order), random)
+		fillBatchAVX2(b, &digests[0], 2*groups, lines, within, position, random)
 	}
 	return 8 * groups
 }
@@ -152,15 +152,15 @@ func decreasingVectors(ticks []uint64) (done int, fell bool) {
 
 // insertedVectors does what inserted does, for as many of the first elements as fit whole
 // vectors, and returns how many.
-func insertedVectors(b *batch, n int, position uint64, order []uint32, all uint64) (done int, inserted uint64) {
+func insertedVectors(b *batch, n int, position, all uint64) (done int, inserted uint64) {
 	groups := vectorGroups(n)
 	switch {
 	case groups == 0:
 		return 0, 0
 	case cpu.Best == cpu.AVX512:
-		inserted = insertedAVX512(b, groups, position, unsafe.SliceData(order), all)
+		inserted = insertedAVX512(b, groups, position, all)
 	default:
-		inserted = insertedAVX2(b, 2*groups, position, unsafe.SliceData(order), all)
+		inserted = insertedAVX2(b, 2*groups, position, all)
 	}
 	return 8 * groups, inserted
 }

@@ -169,7 +169,7 @@ func sweepTimers(lines []layout.Line, tick uint64, r *TimerRule) (cleared uint64
 // These functions leave all elements to their callers. A vector has two elements and no
 // product of 64 bits, so vectors would gain nothing.
 
-func (b *batch) fillVectors([]digest.Digest, int, uint64, uint64, []uint32, bool) (done int) {
+func (b *batch) fillVectors([]digest.Digest, int, uint64, uint64, bool) (done int) {
 	return 0
 }
 
@@ -185,7 +185,7 @@ func (s *timerStamps) fillVectors([]uint64, *TimerRule) (done int) { return 0 }
 
 func decreasingVectors([]uint64) (done int, fell bool) { return 0, false }
 
-func insertedVectors(*batch, int, uint64, []uint32, uint64) (done int, inserted uint64) { return 0, 0 }
+func insertedVectors(*batch, int, uint64, uint64) (done int, inserted uint64) { return 0, 0 }
 
 func (b *batch) fingerprintVectors(int, *rowGeometry, bool) bool { return false }
 

@@ -85,7 +85,7 @@ func sweepTimers(lines [][8]uint64, tick uint64, r *TimerRule) (cleared uint64) 
 
 // These functions leave all elements to their callers, since there are no vectors.
 
-func (b *batch) fillVectors([]digest.Digest, int, uint64, uint64, []uint32, bool) (done int) {
+func (b *batch) fillVectors([]digest.Digest, int, uint64, uint64, bool) (done int) {
 	return 0
 }
 
@@ -101,7 +101,7 @@ func (s *timerStamps) fillVectors([]uint64, *TimerRule) (done int) { return 0 }
 
 func decreasingVectors([]uint64) (done int, fell bool) { return 0, false }
 
-func insertedVectors(*batch, int, uint64, []uint32, uint64) (done int, inserted uint64) { return 0, 0 }
+func insertedVectors(*batch, int, uint64, uint64) (done int, inserted uint64) { return 0, 0 }
 
 func (b *batch) fingerprintVectors(int, *rowGeometry, bool) bool { return false }
 

@@ -38,7 +38,7 @@
 // in plain Go, named Generic. Every kernel equals its twin bit for bit. The build tag
 // purego builds the twins alone.
 //
-// # Elements, positions and order
+// # Elements and positions
 //
 // A call looks up its elements one after the other, so those of one call find each other.
 // Bit i of seen is the verdict on element i. Bits after the last element are cleared in
@@ -46,12 +46,8 @@
 // half, digests[i][0], is what a line knows of the element.
 //
 // Some kernels need random words. The random word of an element depends on its digest and
-// its position in the stream alone (see prng). If order is nil, element i has position
-// position + i, modulo 2^64: the call has consecutive elements, as all calls of the
-// engine have. Otherwise element i has position position + order[i]: the call has the
-// elements of one worker, which owns a range of lines, and order says where in the stream
-// they are. So verdicts and memory depend neither on how a stream is cut into calls nor
-// on how workers share lines.
+// its position in the stream (see prng). Element i of a call has position position + i,
+// modulo 2^64. So verdicts and memory do not depend on how a stream is cut into calls.
 //
 // # Inside
 //

@@ -52,7 +52,7 @@ type PartitionedCounts struct {
 // are too short, lines is empty, or K is out of range.
 func TestAndSetPartitioned(lines []layout.Line, seen []uint64, digests []digest.Digest, ticks []int64, p PartitionedParams, c *PartitionedCounts) {
 	n := len(digests)
-	checkArguments("TestAndSetPartitioned", lines, seen, nil, n)
+	checkArguments("TestAndSetPartitioned", lines, seen, n)
 	switch {
 	case len(ticks) < n:
 		panic("line: TestAndSetPartitioned: ticks shorter than digests")

@@ -15,9 +15,8 @@ type elements struct {
 	lines int // how many lines there are to choose from
 
 	digests  []digest.Digest // of all kinds but exact32 and sliding
-	position uint64          // see the package comment, like order
-	order    []uint32
-	random   bool // the kernel needs random words
+	position uint64          // of the first in the stream
+	random   bool            // the kernel needs random words
 
 	seen     []uint64     // of unseen
 	words    []uint32     // of exact32
@@ -86,19 +85,10 @@ func (p *pipeline) fill(at int) {
 		b.fillSliding(p.lows[from:to], p.dates[from:to], lineShift64(p.lines))
 		return
 	}
-	position, order := partOf(p.position, p.order, from, to)
-	b.fill(p.digests[from:to], p.lines, p.kind == inWords, position, order, p.random)
+	b.fill(p.digests[from:to], p.lines, p.kind == inWords, p.position+uint64(from), p.random)
 	if p.kind == unseen && p.seen[from/64]<<(64-p.size[at]) != 0 {
 		p.size[at] = b.drop(p.size[at], p.seen[from/64])
 	}
-}
-
-// partOf returns position and order of the elements from to to-1.
-func partOf(position uint64, order []uint32, from, to int) (uint64, []uint32) {
-	if order == nil {
-		return position + uint64(from), nil
-	}
-	return position, order[from:to]
 }
 
 // lineShift64 returns the shift from a 64-bit word to the number of one of lines, a power
@@ -113,15 +103,13 @@ func inOrder(shifted uint64, n int) uint64 { return bits.Reverse64(shifted) >> (
 func bitWords(n int) int { return (n + 63) / 64 }
 
 // checkArguments panics in the name of a function unless there are lines and, for each of
-// n elements, a bit of seen and a number in order, if that is not nil.
-func checkArguments(function string, lines []layout.Line, seen []uint64, order []uint32, n int) {
+// n elements, a bit of seen.
+func checkArguments(function string, lines []layout.Line, seen []uint64, n int) {
 	switch {
 	case len(lines) == 0:
 		panic("line: " + function + ": no lines")
 	case len(seen) < bitWords(n):
 		panic("line: " + function + ": seen shorter than the elements")
-	case order != nil && len(order) < n:
-		panic("line: " + function + ": order shorter than the elements")
 	}
 }
 

@@ -7,17 +7,13 @@ import "math/bits"
 // replaced returns a bit for each of n elements of a batch from whose position on
 // StableRSBF replaces. Most streams are shorter, so it looks at single elements only
 // where some may be that late.
-func (r *stableRule) replaced(n int, position uint64, order []uint32) (replaced uint64) {
+func (r *stableRule) replaced(n int, position uint64) (replaced uint64) {
 	last := position + uint64(n-1)
-	if r.replace == 0 || order == nil && position <= last && last < r.replace {
+	if r.replace == 0 || position <= last && last < r.replace {
 		return 0
 	}
 	for i := range n {
-		s := position + uint64(i)
-		if order != nil {
-			s = position + uint64(order[i])
-		}
-		_, early := bits.Sub64(s, r.replace, 0)
+		_, early := bits.Sub64(position+uint64(i), r.replace, 0)
 		replaced |= (early ^ 1) << (i & 63)
 	}
 	return replaced

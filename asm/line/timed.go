@@ -105,7 +105,7 @@ func TestAndSetTimed(rows TimedRows, seen []uint64, digests []digest.Digest, tic
 // checkArguments panics unless slices cover the elements and p is as it must be.
 func (p *TimedParams) checkArguments(lines []layout.Line, seen []uint64, digests []digest.Digest, ticks []int64, points []uint32) {
 	p.check()
-	checkArguments("TestAndSetTimed", lines, seen, nil, len(digests))
+	checkArguments("TestAndSetTimed", lines, seen, len(digests))
 	if len(ticks) < len(digests) || p.PointBits > 0 && len(points) < len(digests) {
 		panic("line: TestAndSetTimed: ticks or points shorter than digests")
 	}
