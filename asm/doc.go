@@ -16,6 +16,7 @@
 //	times, lengths and order of a batch's packets      asm/frames        frames.go
 //	what the CPU has, and what is AVX-512 here        asm/internal/cpu  level_amd64.go, level_arm64.go
 //	which kernel runs at which level                  each              dispatch_amd64.go, dispatch_arm64.go
+//	the same of lines where all look alike            asm/internal/dispatch  table.go
 //	what position of a call means                     asm/line          doc.go
 //	what tests of kernels share                       asm/internal/kerneltest
 //

@@ -35,8 +35,9 @@
 // The CPU decides which kernel runs (internal/cpu), which changes only the time.
 // dispatch_amd64.go has a table of the kernels at each level, dispatch_arm64.go has those
 // for NEON. Where a level has no kernel, the next plainer one runs, in the end the twin
-// in plain Go, named Generic. Every kernel equals its twin bit for bit. The build tag
-// purego builds the twins alone.
+// in plain Go, named Generic. asm/internal/dispatch generates the functions of levels_*.go,
+// which choose among them. Every kernel equals its twin bit for bit. The build tag purego
+// builds the twins alone.
 //
 // # Elements and positions
 //
@@ -57,3 +58,5 @@
 // and what is particular to its kind. It returns a bit for each element, shifted in from
 // below, so that the last element is bit 0 (see inOrder), and counts or more bits.
 package line
+
+//go:generate go run ../internal/dispatch
