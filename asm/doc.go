@@ -9,7 +9,7 @@
 //
 //	question                                          package           file
 //	is an element a copy, was it seen                 asm/line          doc.go has each kind of line
-//	what a line looks like                            layout            a file for each kind
+//	what a line looks like                            layout            line.go has the file of each kind
 //	the digest of a key or of a packet                asm/digest        aes.go, highway.go
 //	where an IPv4 address goes in exact rows          asm/permute       bijection.go
 //	the datagrams in a batch of Ethernet frames       asm/headers       datagram.go, tuple.go
@@ -24,3 +24,12 @@
 // _neon_arm64.s, and _generic.go for the twin. The build tag purego builds the twins
 // alone.
 package asm
+
+import (
+	"github.com/flowdedup/flowdedup/asm/internal/cpu"
+)
+
+// Kernels returns the instruction sets that kernels run on here: that of vectors (avx512,
+// avx2, neon), and that of AES (vaes, vaes256, aesni, aesarm). The word generic stands for
+// plain Go.
+func Kernels() (vectors, aes string) { return cpu.Best.String(), cpu.BestAES.String() }

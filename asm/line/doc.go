@@ -10,15 +10,15 @@
 //	is it a copy within a window          TestAndSetTimed        timed.go        timed_generic.go
 //	the same near eras, and as it grows   TestAndSetTimedAround  timed_around.go
 //	the same in less memory, coarsely     TestAndSetCoarse       coarse.go       coarse_generic.go
-//	the same as it grows                  TestAndSetCoarseAround coarse_around.go
+//	the same as it grows                  TestAndSetCoarseAround coarse.go
 //	was it seen (fingerprints, evicted)   TestAndSetRows         fingerprint.go  fingerprint_generic.go
 //	was it seen (exact, of 32 bits)       TestAndSetExact32, 16  exact.go        fingerprint_generic.go
 //	was it seen (exact, of 64 bits)       TestAndSetExact64      exact.go        fingerprint_generic.go
-//	was it seen (a bit for each word)     TestAndSetBitmap       bitmap.go       bitmap.go
-//	when was it seen last                 TestAndSetSliding      sliding.go      sliding_generic.go
-//	was it seen (Bloom filter)            TestAndSetBloom        bloom.go        bloom_generic.go
+//	was it seen (a bit for each word)     TestAndSetBitmap       exact.go        exact.go
+//	when was it seen last                 TestAndSetSliding      sliding.go      sliding.go
+//	was it seen (Bloom filter)            TestAndSetBloom        bloom.go        bloom.go
 //	was it seen (stable filter of bits)   TestAndSetStable       stable.go       stable_generic.go
-//	was it seen (stable filter of cells)  TestAndSetCells        cells.go        cells_generic.go
+//	was it seen (stable filter of cells)  TestAndSetCells        cells.go        cells.go
 //	is it a copy (age-partitioned bits)   TestAndSetPartitioned  partitioned.go  partitioned.go
 //	is it a copy (Bloom filter of timers) TestAndSetTimers       timers.go       timers_generic.go
 //	does it come from home                AtHome                 homes.go        homes.go
@@ -28,7 +28,7 @@
 // for those, and timed_second.go the second pass over a batch that applies it. Exact rows
 // use the kernels of fingerprint rows. The decrement of a stable Bloom filter is evict in
 // stable_generic.go and clear... in the files stable_*.s for bits, and testAndSet2 and
-// testAndSet4 in cells_generic.go for cells.
+// testAndSet4 in cells.go for cells.
 //
 // # Levels
 //

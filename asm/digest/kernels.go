@@ -4,6 +4,12 @@
 
 package digest
 
+import (
+	"unsafe"
+
+	"github.com/flowdedup/flowdedup/asm/internal/cpu"
+)
+
 // sumMessages gives a kernel parts of the batch one after another, in groups of its
 // lanes. Spare lanes repeat the last message.
 func (h *Highway) sumMessages(dst []Digest, buf []byte, msgs []Message) {
@@ -78,4 +84,85 @@ func orderShortRemainder(first, last *[16]byte, n int) {
 	if extra != 0 {
 		copy(last[:], []byte{before + whole, before + whole + extra>>1, 15})
 	}
+}
+
+// orderedMessages is how many messages are sorted at once: as many as callers have, since
+// more of them then have equal lengths, and their order fits the stack.
+const orderedMessages = 512
+
+// messageOrder is the memory for sorting messages.
+type messageOrder struct {
+	order [orderedMessages]uint16
+	start [orderClasses + 1]uint16
+}
+
+// orderClasses is how many lengths are distinguished, 16 bytes each: those of Ethernet
+// frames. Longer messages are in the last class.
+const orderClasses = 128
+
+func orderClass(m *Message) uint64 { return min((uint64(m.Len)+15)/16, orderClasses-1) }
+
+// sort returns the indexes of 1 to orderedMessages messages in order of their classes (a
+// counting sort).
+func (o *messageOrder) sort(msgs []Message) (order []uint16) {
+	order = o.order[:len(msgs)]
+	if sameClass(msgs) { // as in a flood of short packets
+		for i := range order {
+			order[i] = uint16(i)
+		}
+		return order
+	}
+	clear(o.start[:])
+	for i := range msgs {
+		o.start[orderClass(&msgs[i])+1]++
+	}
+	sum := uint16(0)
+	for class := range o.start {
+		sum += o.start[class]
+		o.start[class] = sum
+	}
+	for i := range msgs {
+		at := &o.start[orderClass(&msgs[i])]
+		order[*at] = uint16(i)
+		*at++
+	}
+	return order
+}
+
+// sameClass reports whether there is nothing to sort.
+func sameClass(msgs []Message) bool {
+	class := orderClass(&msgs[0])
+	for i := range msgs {
+		if orderClass(&msgs[i]) != class {
+			return false
+		}
+	}
+	return true
+}
+
+func (a *AES) sum16(dst []Digest, keys [][16]byte) {
+	if a.level == cpu.Generic {
+		a.sum16Generic(dst, keys)
+		return
+	}
+	if len(keys) > 0 {
+		a.encryptBlocks(dst, unsafe.Slice((*Digest)(unsafe.Pointer(&keys[0])), len(keys)))
+	}
+}
+
+func (a *AES) sum48(dst []Digest, keys [][48]byte) {
+	if a.level == cpu.Generic {
+		a.sum48Generic(dst, keys)
+		return
+	}
+	if len(keys) > 0 {
+		a.sum48Keys(dst, keys)
+	}
+}
+
+func (a *AES) sumMessages(dst []Digest, buf []byte, msgs []Message) (done int) {
+	if a.level == cpu.Generic || len(msgs) == 0 {
+		return a.sumMessagesGeneric(dst, buf, msgs)
+	}
+	return a.hashMessages(dst, buf, msgs)
 }

@@ -2,7 +2,20 @@
 
 package layout
 
-import "testing"
+import (
+	"testing"
+)
+
+func TestMemoryBudget(t *testing.T) {
+	limit, ok := memoryLimit()
+	want := int64(unknownBudget)
+	if ok {
+		want = limit / 8
+	}
+	if got := MemoryBudget(); int64(got) != want || got <= 0 {
+		t.Errorf("a budget of %d bytes of %d (%v)", got, limit, ok)
+	}
+}
 
 func TestCaches(t *testing.T) {
 	c := Caches()
@@ -30,6 +43,14 @@ func TestSaneCaches(t *testing.T) {
 	} {
 		if got := sane(c.in); got != c.want {
 			t.Errorf("sane(%+v) = %+v, want %+v", c.in, got, c.want)
+		}
+	}
+}
+
+func TestExactCells(t *testing.T) {
+	for lines, want := range map[int]int{2: 16, 1 << 16: 16, 1 << 17: 32, MaxExactLines: 32} {
+		if got := ExactCells(lines); got != want {
+			t.Errorf("%d lines: %d cells, want %d", lines, got, want)
 		}
 	}
 }
