@@ -78,7 +78,7 @@ func newCellFilter(t *testing.T, p line.CellParams, lines int) *cellFilter {
 // take returns the verdicts on digests.
 func (f *cellFilter) take(digests []digest.Digest) (seen []uint64) {
 	seen = make([]uint64, (len(digests)+63)/64)
-	line.TestAndSetCells(f.lines, seen, digests, f.position, nil, f.rule, &f.counts)
+	line.TestAndSetCells(f.lines, seen, digests, f.position, f.rule, &f.counts)
 	f.position += uint64(len(digests))
 	return seen
 }

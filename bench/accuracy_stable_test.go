@@ -264,7 +264,7 @@ func (s *accuracyStream) referenceErrors(f paper.Filter) errorCounts {
 func (s *accuracyStream) lineErrors(lines int, p line.StableParams) errorCounts {
 	seen := make([]uint64, (len(s.digests)+63)/64)
 	var counts line.StableCounts
-	line.TestAndSetStable(make([][8]uint64, lines), seen, s.digests, 1, nil, p, &counts)
+	line.TestAndSetStable(make([][8]uint64, lines), seen, s.digests, 1, p, &counts)
 	return s.errors(func(i int) bool { return seen[i/64]>>(i%64)&1 != 0 })
 }
 

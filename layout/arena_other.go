@@ -4,7 +4,9 @@
 
 package layout
 
-import "errors"
+import (
+	"errors"
+)
 
 // maxHeap is the most that is asked of the Go heap, since the runtime ends the process
 // when it cannot deliver: 1 TiB, or 1 GiB where pointers have 32 bits.
@@ -25,3 +27,5 @@ func populate([]byte) error { return errors.ErrUnsupported }
 func release([]byte) {}
 
 func unmapMemory([]byte) error { return nil }
+
+func memoryAvailable() (int64, bool) { return memoryLimit() }

@@ -1,5 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package layout shows the data: the memory that filters lie in, and what each kind of
+// line looks like, with a picture of its bits, its capacity and its constants:
+//
+//	kind of line                                   file
+//	any line: 64 bytes, eight words                line.go
+//	rows of fingerprints                           rows.go
+//	exact rows of 32-bit words, digests, bitmaps   rows.go
+//	timed rows: fingerprint, point and time        rows.go
+//	coarse and fine rows: fingerprint and age      rows.go
+//	sliding rows: part of a digest, and a date     rows.go
+//	bits of a blocked Bloom filter                 bits.go
+//	bits of a stable Bloom filter                  bits.go
+//	cells of a stable Bloom filter                 bits.go
+//	slices of an age-partitioned Bloom filter      bits.go
+//	timers of a sliding Bloom filter               bits.go
+//	homes of conversations                         conversations.go
+//	owners of flows, and when they reported          conversations.go
+//
+// Memory for lines, on huge pages, is an [Arena] (arena.go). [Caches] and [Budget] tell
+// the sizes of caches, [MemoryBudget] and [MemoryAvailable] those of memory (memory.go). Only
+// [NewArena] fails, with [ErrArenaSize] or the refusal of the system.
+//
+// The package decides nothing about duplicates and has no kernels. Package asm/line reads
+// and writes lines.
 package layout
 
 // A line is 64 bytes: eight words of 64 bits, each in the byte order of the machine. Bit

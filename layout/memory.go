@@ -3,7 +3,10 @@
 package layout
 
 import (
+	"cmp"
 	"math"
+
+	"github.com/klauspost/cpuid/v2"
 )
 
 const (
@@ -43,3 +46,44 @@ func addressable(limit int64) int64 { return min(limit, math.MaxInt) }
 // machine has available, or what the memory cgroups of the process leave, whichever is
 // less. Elsewhere it is the memory of the machine.
 func MemoryAvailable() (n int64, ok bool) { return memoryAvailable() }
+
+// CacheSizes are the sizes in bytes of the data caches that one core sees. Cores usually
+// share L3.
+type CacheSizes struct {
+	L1, L2, L3 int
+}
+
+// defaultCaches stand in for sizes that the CPU or its hypervisor does not tell. A core
+// of a current server has at least these.
+var defaultCaches = CacheSizes{L1: 32 << 10, L2: 1 << 20, L3: 16 << 20}
+
+// Caches returns the cache sizes of this machine's CPU. All are positive, and none is
+// smaller than that of the level before it.
+func Caches() CacheSizes {
+	c := cpuid.CPU.Cache
+	return sane(CacheSizes{L1: c.L1D, L2: c.L2, L3: c.L3})
+}
+
+// sane fills in unknown sizes, and corrects levels that a virtual machine reports smaller
+// than the level before.
+func sane(c CacheSizes) CacheSizes {
+	c.L1 = cmp.Or(max(c.L1, 0), defaultCaches.L1)
+	c.L2 = max(cmp.Or(max(c.L2, 0), defaultCaches.L2), c.L1)
+	c.L3 = max(cmp.Or(max(c.L3, 0), defaultCaches.L3), c.L2)
+	return c
+}
+
+// Budget returns the size in bytes of the cache level with this name: "l1", "l2" or "l3".
+// It reports false for every other name.
+func Budget(name string) (bytes int, ok bool) {
+	c := Caches()
+	switch name {
+	case "l1":
+		return c.L1, true
+	case "l2":
+		return c.L2, true
+	case "l3":
+		return c.L3, true
+	}
+	return 0, false
+}

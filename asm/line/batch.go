@@ -20,23 +20,19 @@ type batch struct {
 // fill fills the batch with 1 to 64 digests. With words, an element has one of the words
 // of all lines, else a line. The top bits of the product that chooses the line choose the
 // word, too.
-func (b *batch) fill(digests []digest.Digest, lines int, words bool, position uint64, order []uint32, random bool) {
+func (b *batch) fill(digests []digest.Digest, lines int, words bool, position uint64, random bool) {
 	within := uint64(0) // the bits of an offset that lie in a line
 	if words {
 		within = 64 - 8
 	}
-	done := b.fillVectors(digests, lines, within, position, order, random)
+	done := b.fillVectors(digests, lines, within, position, random)
 	for i := done; i < len(digests); i++ {
 		d := &digests[i]
 		line, rest := bits.Mul64(d[1], uint64(lines))
 		b.offset[i&63] = line*64 | rest>>58&within
 		b.low[i&63] = d[0]
 		if random {
-			s := uint64(i)
-			if order != nil {
-				s = uint64(order[i])
-			}
-			b.random[i&63] = prng(d[0], position+s)
+			b.random[i&63] = prng(d[0], position+uint64(i))
 		}
 	}
 	b.repeatFirst(len(digests))

@@ -12,12 +12,12 @@ DATA countFour<>+16(SB)/8, $2
 DATA countFour<>+24(SB)/8, $3
 GLOBL countFour<>(SB), RODATA|NOPTR, $32
 
-// func fillBatchAVX2(b *batch, digests *Digest, groups, lines int, within, position uint64, order *uint32, random bool)
+// func fillBatchAVX2(b *batch, digests *Digest, groups, lines int, within, position uint64, random bool)
 //
 // Four elements at a time, in the way of fillBatchAVX512. Y8 is the number of lines,
 // Y9 and Y10 golden and its upper half, Y11 and Y12 prngMix; Y4 is the positions times
-// golden, Y7 the first position, Y14 what Y4 grows by.
-TEXT ·fillBatchAVX2(SB), NOSPLIT, $0-57
+// golden, Y14 what it grows by.
+TEXT ·fillBatchAVX2(SB), NOSPLIT, $0-49
 	MOVQ b+0(FP), DI
 	MOVQ digests+8(FP), SI
 	MOVQ groups+16(FP), CX
@@ -27,8 +27,7 @@ TEXT ·fillBatchAVX2(SB), NOSPLIT, $0-57
 	VMOVQ AX, X13
 	VPBROADCASTQ X13, Y13
 	VPBROADCASTQ position+40(FP), Y7
-	MOVQ order+48(FP), R8
-	MOVBLZX random+56(FP), R9
+	MOVBLZX random+48(FP), R9
 	MOVQ $const_golden, AX
 	VMOVQ AX, X9
 	VPBROADCASTQ X9, Y9
@@ -61,14 +60,6 @@ group:
 	JZ    done
 	VMOVDQA Y4, Y1
 	VPADDQ Y14, Y4, Y4
-	TESTQ R8, R8
-	JZ    mix
-	VPMOVZXDQ (R8), Y1
-	VPADDQ Y7, Y1, Y1
-	PRODUCT256(Y9, Y10, Y1)
-	ADDQ  $16, R8
-
-mix:
 	PRNG256(Y0, Y1, Y11, Y12)
 	VMOVDQU Y0, batch_random(DI)
 

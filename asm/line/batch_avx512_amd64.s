@@ -18,12 +18,12 @@ DATA evenHalves<>+48(SB)/8, $12
 DATA evenHalves<>+56(SB)/8, $14
 GLOBL evenHalves<>(SB), RODATA|NOPTR, $64
 
-// func fillBatchAVX512(b *batch, digests *Digest, groups, lines int, within, position uint64, order *uint32, random bool)
+// func fillBatchAVX512(b *batch, digests *Digest, groups, lines int, within, position uint64, random bool)
 //
 // Eight elements at a time. With h and l the halves of element 1 of a digest, the line
-// is (h*lines + l*lines>>32) >> 32. Z7 is the positions times golden, Z11 the first
-// position, Z12 what Z7 grows by.
-TEXT ·fillBatchAVX512(SB), NOSPLIT, $0-57
+// is (h*lines + l*lines>>32) >> 32. Z7 is the positions times golden, Z12 what it
+// grows by.
+TEXT ·fillBatchAVX512(SB), NOSPLIT, $0-49
 	MOVQ b+0(FP), DI
 	MOVQ digests+8(FP), SI
 	MOVQ groups+16(FP), CX
@@ -31,9 +31,7 @@ TEXT ·fillBatchAVX512(SB), NOSPLIT, $0-57
 	MOVQ within+32(FP), AX
 	ORQ  $-64, AX
 	VPBROADCASTQ AX, Z15
-	VPBROADCASTQ position+40(FP), Z11
-	MOVQ order+48(FP), R8
-	MOVBLZX random+56(FP), R9
+	MOVBLZX random+48(FP), R9
 	VMOVDQU64 evenHalves<>(SB), Z8
 	MOVL $1, AX
 	VPBROADCASTQ AX, Z9
@@ -43,7 +41,7 @@ TEXT ·fillBatchAVX512(SB), NOSPLIT, $0-57
 	MOVQ $const_prngMix, AX
 	VPBROADCASTQ AX, Z14
 	VPSRLQ $1, Z8, Z7
-	VPADDQ Z11, Z7, Z7
+	VPADDQ.BCST position+40(FP), Z7, Z7
 	VPMULLQ Z13, Z7, Z7
 	VPSLLQ $3, Z13, Z12
 
@@ -66,14 +64,6 @@ group:
 	JZ    done
 	VMOVDQA64 Z7, Z5
 	VPADDQ    Z12, Z7, Z7
-	TESTQ R8, R8
-	JZ    mix
-	VPMOVZXDQ (R8), Z5
-	VPADDQ    Z11, Z5, Z5
-	VPMULLQ   Z13, Z5, Z5
-	ADDQ  $32, R8
-
-mix:
 	PRNG512(Z2, Z5, Z14)
 	VMOVDQU64 Z2, batch_random(DI)
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/bits"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"testing"
 
@@ -112,7 +111,7 @@ func BenchmarkRows(b *testing.B) {
 						position := uint64(0)
 						kerneltest.AtLevel(level, func() {
 							measureDigests(b, func(digests []digest.Digest) {
-								TestAndSetRows(lines, seen, digests, position, nil, p)
+								TestAndSetRows(lines, seen, digests, position, p)
 								position += benchBatch
 							})
 						})
@@ -271,7 +270,7 @@ func BenchmarkTestAndSetCoarse(b *testing.B) {
 			"fine": {Window: 31, Fine: true}, "fine/refresh": {Window: 31, Fine: true, Refresh: true},
 		} {
 			b.Run(name, func(b *testing.B) {
-				benchCoarseLevels(b, func(b *testing.B) { measureCoarse(b, lines, p) })
+				kerneltest.BenchLevels(b, func(b *testing.B) { measureCoarse(b, lines, p) })
 			})
 		}
 	})
@@ -304,14 +303,6 @@ func BenchmarkTestAndSetPartitioned(b *testing.B) {
 			position += benchBatch
 		}, func() { TestAndSetPartitioned(lines, seen, s.digests, ticks, PartitionedParams{K: 12}, &c) })
 	})
-}
-
-// benchCoarseLevels runs a benchmark with the levels of forCoarseLevels.
-func benchCoarseLevels(b *testing.B, run func(b *testing.B)) {
-	kerneltest.BenchLevels(b, run)
-	if coarseAVX512() && !slices.Contains(cpu.Levels(), cpu.AVX512) {
-		b.Run("level=avx512", func(b *testing.B) { kerneltest.AtLevel(cpu.AVX512, func() { run(b) }) })
-	}
 }
 
 // BenchmarkSlidingRows takes rows from two of their eight cells taken to four. Half of
@@ -403,7 +394,7 @@ func BenchmarkBitLines(b *testing.B) {
 					var counts StableCounts
 					position := uint64(1)
 					measureDigests(b, func(digests []digest.Digest) {
-						TestAndSetStable(lines, seen[:], digests, position, nil, m.params, &counts)
+						TestAndSetStable(lines, seen[:], digests, position, m.params, &counts)
 						position += benchBatch
 					})
 				})
@@ -421,7 +412,7 @@ func BenchmarkCells(b *testing.B) {
 					rule, position, c := cellRule(b, p), uint64(0), CellCounts{}
 					clear(lines)
 					measureDigests(b, func(digests []digest.Digest) {
-						TestAndSetCells(lines, seen, digests, position, nil, rule, &c)
+						TestAndSetCells(lines, seen, digests, position, rule, &c)
 						position += benchBatch
 					})
 				})

@@ -3,11 +3,13 @@
 package line
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/bits"
+
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/layout"
-	"math/bits"
 )
 
 // ErrParams is wrapped by the errors of NewCellRule and NewTimerRule.
@@ -80,7 +82,7 @@ type CellCounts struct {
 // So each cell is equally likely to be one of the element's, and no two of them are in
 // one eighth. They depend on different bits of the digest.
 //
-// The decremented cells form a run through the bytes of a plane (layout/cells.go has the
+// The decremented cells form a run through the bytes of a plane (layout/bits.go has the
 // planes): with m = N/8, cell c of a run's order is bit floor(c/m) of byte m-1-c%m. So
 // one unaligned load fetches the mask of a run. A run begins at cell floor(r1 * N /
 // 2^64), where r1 is the random word of the element (see the package comment), and goes
@@ -104,17 +106,17 @@ type CellCounts struct {
 // is small (below about 25 with Max = 7 and K = 3). Any HitP above 0 restores a bound:
 // that of the paper with P = HitP.
 //
-// It panics if lines is empty, or seen or order is too short. It takes constant time for
+// It panics if lines is empty, or seen is too short. It takes constant time for
 // each element and does not allocate.
-func TestAndSetCells(lines []layout.Line, seen []uint64, digests []digest.Digest, position uint64, order []uint32, r *CellRule, c *CellCounts) {
+func TestAndSetCells(lines []layout.Line, seen []uint64, digests []digest.Digest, position uint64, r *CellRule, c *CellCounts) {
 	n := len(digests)
-	checkArguments("TestAndSetCells", lines, seen, order, n)
+	checkArguments("TestAndSetCells", lines, seen, n)
 	if n == 0 {
 		return
 	}
 	c.Missed += uint64(n)
 	var w pipeline
-	w.elements = elements{kind: inLines, count: n, digests: digests, position: position, order: order, random: true}
+	w.elements = elements{kind: inLines, count: n, digests: digests, position: position, random: true}
 	w.begin(lines)
 	for at := range seen[:bitWords(n)] {
 		current, ahead, size := w.next()
@@ -217,4 +219,73 @@ func (p *cellPick) cellsGeneric(b *batch, n int) {
 	for i, low := range b.low[:n] {
 		b.low[i] = p.of(low)
 	}
+}
+
+// testAndSetCellBatchGeneric looks up the n elements of current. It returns those that
+// are found, shifted in from below, so that the last one is bit 0, and the change of the
+// number of cells that are not zero, modulo 2^64.
+func testAndSetCellBatchGeneric(lines [][8]uint64, current, ahead *batch, n int, r *CellRule) (found, filled uint64) {
+	touchLines(lines, ahead.offset[:])
+	for i := range n {
+		line, first := &lines[current.offset[i]/64], current.random[i]>>(r.firstShift&63)
+		var seen, more uint64
+		if r.bits == 2 {
+			seen, more = r.testAndSet2(line, current.low[i], first&255)
+		} else {
+			seen, more = r.testAndSet4(line, current.low[i], first&127)
+		}
+		found = found<<1 | seen
+		filled += more
+	}
+	return found, filled
+}
+
+// testAndSet2 takes an element of a line of two planes; seen is 1 or 0.
+func (r *CellRule) testAndSet2(line *[8]uint64, pick, first uint64) (seen, filled uint64) {
+	var own, before [4]uint64
+	var lack uint64
+	for w := range own {
+		own[w] = 1<<(pick&0xff) | 1<<(pick>>8&0xff)<<32
+		before[w] = line[w] | line[w+4]
+		lack |= own[w] &^ before[w]
+		pick >>= 16
+	}
+	seen = isZero(lack)
+	run := r.run[seen&1][first:][:32]
+	for w, mine := range own {
+		lose := before[w] & binary.LittleEndian.Uint64(run[8*w:])
+		a := line[w] ^ lose
+		b := line[w+4] ^ lose&a
+		filled += uint64(bits.OnesCount64(a|b|mine)) - uint64(bits.OnesCount64(before[w]))
+		line[w] = a&^mine | r.max[0]&mine
+		line[w+4] = b&^mine | r.max[1]&mine
+	}
+	return seen, filled
+}
+
+// testAndSet4 takes an element of a line of four planes.
+func (r *CellRule) testAndSet4(line *[8]uint64, pick, first uint64) (seen, filled uint64) {
+	var own, before [2]uint64
+	var lack uint64
+	for w := range own {
+		own[w] = 1<<(pick&0xff) | 1<<(pick>>8&0xff)<<16 | 1<<(pick>>16&0xff)<<32 | 1<<(pick>>24&0xff)<<48
+		before[w] = line[w] | line[w+2] | line[w+4] | line[w+6]
+		lack |= own[w] &^ before[w]
+		pick >>= 32
+	}
+	seen = isZero(lack)
+	run := r.run[seen&1][first:][:16]
+	for w, mine := range own {
+		lose := before[w] & binary.LittleEndian.Uint64(run[8*w:])
+		after := mine
+		for plane := range r.max {
+			word := &line[w+2*plane]
+			bit := *word ^ lose
+			lose &= bit
+			after |= bit
+			*word = bit&^mine | r.max[plane]&mine
+		}
+		filled += uint64(bits.OnesCount64(after)) - uint64(bits.OnesCount64(before[w]))
+	}
+	return seen, filled
 }

@@ -19,8 +19,8 @@ import (
 )
 
 // checkCells runs digests through kernel and model in batches of the given size and
-// compares verdicts, counts and every line. Without order, positions go up by one.
-func checkCells(t *testing.T, p CellParams, lineCount, batch int, digests []digest.Digest, position uint64, order []uint32) {
+// compares verdicts, counts and every line.
+func checkCells(t *testing.T, p CellParams, lineCount, batch int, digests []digest.Digest, position uint64) {
 	t.Helper()
 	rule, model := cellRule(t, p), newCellModel(p, lineCount)
 	lines := make([]layout.Line, lineCount)
@@ -29,15 +29,9 @@ func checkCells(t *testing.T, p CellParams, lineCount, batch int, digests []dige
 	for from := 0; from < len(digests); from += batch {
 		to := min(from+batch, len(digests))
 		seen := slices.Repeat([]uint64{math.MaxUint64}, (to-from+63)/64+1)
-		at := func(i int) uint64 { return position + uint64(i) }
-		if order == nil {
-			TestAndSetCells(lines, seen, digests[from:to], at(from), nil, rule, &c)
-		} else {
-			TestAndSetCells(lines, seen, digests[from:to], position, order[from:to], rule, &c)
-			at = func(i int) uint64 { return position + uint64(order[i]) }
-		}
+		TestAndSetCells(lines, seen, digests[from:to], position+uint64(from), rule, &c)
 		for i := from; i < to; i++ {
-			want := model.testAndSet(digests[i], at(i))
+			want := model.testAndSet(digests[i], position+uint64(i))
 			if got := seen[(i-from)/64]>>((i-from)%64)&1 == 1; got != want {
 				t.Fatalf("%+v: element %d: seen %v, want %v", p, i, got, want)
 			}
@@ -69,12 +63,7 @@ func TestCellsAgainstModel(t *testing.T) {
 			for _, lines := range []int{1, 3, 16} {
 				for _, batch := range []int{1, 63, 64, 65, 1000} {
 					digests := bloomDigests(rng, 500)
-					order := make([]uint32, len(digests))
-					for i := range order {
-						order[i] = rng.Uint32()
-					}
-					checkCells(t, p, lines, batch, digests, rng.Uint64(), nil)
-					checkCells(t, p, lines, batch, digests, rng.Uint64(), order)
+					checkCells(t, p, lines, batch, digests, rng.Uint64())
 				}
 			}
 		}
@@ -91,7 +80,7 @@ func FuzzCells(f *testing.F) {
 			low := uint64(b) * 0x9e3779b97f4a7c15
 			digests[i] = digest.Digest{low, low * 0xbf58476d1ce4e5b9}
 		}
-		checkCells(t, cellShapes[int(shape)%len(cellShapes)], 1+int(lines%4), 64, digests, position, nil)
+		checkCells(t, cellShapes[int(shape)%len(cellShapes)], 1+int(lines%4), 64, digests, position)
 	})
 }
 
@@ -143,17 +132,15 @@ func TestCellParamsErrors(t *testing.T) {
 func TestCellsPanics(t *testing.T) {
 	rule := cellRule(t, cellShapes[0])
 	for _, c := range []struct {
-		want               string
-		lines, seen, order int
+		want        string
+		lines, seen int
 	}{
-		{"no lines", 0, 1, 1},
-		{"seen", 1, 0, 1},
-		{"order", 1, 1, 0},
+		{"no lines", 0, 1},
+		{"seen", 1, 0},
 	} {
 		got := func() (got string) {
 			defer func() { got = fmt.Sprint(recover()) }()
-			TestAndSetCells(make([]layout.Line, c.lines), make([]uint64, c.seen), make([]digest.Digest, 1), 0,
-				make([]uint32, c.order), rule, &CellCounts{})
+			TestAndSetCells(make([]layout.Line, c.lines), make([]uint64, c.seen), make([]digest.Digest, 1), 0, rule, &CellCounts{})
 			return ""
 		}()
 		if !strings.Contains(got, c.want) {
@@ -209,7 +196,7 @@ func TestCellsDoNotAllocate(t *testing.T) {
 	lines, seen, digests := make([]layout.Line, 4), make([]uint64, 2), make([]digest.Digest, 100)
 	for _, p := range cellShapes {
 		rule, c := cellRule(t, p), CellCounts{}
-		if got := testing.AllocsPerRun(10, func() { TestAndSetCells(lines, seen, digests, 0, nil, rule, &c) }); got != 0 {
+		if got := testing.AllocsPerRun(10, func() { TestAndSetCells(lines, seen, digests, 0, rule, &c) }); got != 0 {
 			t.Errorf("%+v: %v allocations", p, got)
 		}
 	}
@@ -342,21 +329,14 @@ func compareCells(t *testing.T, r *CellRule, seed uint64, front bool, next func(
 	const lines, most = 5, 300
 	filter, plain := kerneltest.Guarded[[8]uint64](t, lines, front), make([]layout.Line, lines)
 	memory, words := kerneltest.Guarded[digest.Digest](t, most, front), kerneltest.Guarded[uint64](t, (most+63)/64, front)
-	numbers := kerneltest.Guarded[uint32](t, most, front)
 	var counts, want CellCounts
 	for n := 0; n <= most; n += batchStep(rng) {
-		digests, order := kerneltest.Part(memory, n, front), kerneltest.Part(numbers, n, front)
+		digests := kerneltest.Part(memory, n, front)
 		fillDigests(rng, digests, next)
-		for i := range order {
-			order[i] = rng.Uint32()
-		}
-		if n%2 == 0 {
-			order = nil
-		}
 		seen, wanted := kerneltest.Part(words, bitWords(n), front), make([]uint64, (n+63)/64)
 		position := rng.Uint64() >> rng.IntN(64)
-		TestAndSetCells(filter, seen, digests, position, order, r, &counts)
-		kerneltest.AtLevel(cpu.Generic, func() { TestAndSetCells(plain, wanted, digests, position, order, r, &want) })
+		TestAndSetCells(filter, seen, digests, position, r, &counts)
+		kerneltest.AtLevel(cpu.Generic, func() { TestAndSetCells(plain, wanted, digests, position, r, &want) })
 		if !slices.Equal(seen, wanted) || counts != want {
 			t.Fatalf("%d elements: verdicts or counts %+v and %+v differ", n, counts, want)
 		}
@@ -402,7 +382,7 @@ func makeGoldenCells(t *testing.T) goldenCells {
 	seen := make([]uint64, (g.Elements+63)/64)
 	for _, p := range cellShapes {
 		cell, lines := goldenCell{Params: p}, make([]layout.Line, g.Lines)
-		TestAndSetCells(lines, seen, digests, g.Position, nil, cellRule(t, p), &cell.Counts)
+		TestAndSetCells(lines, seen, digests, g.Position, cellRule(t, p), &cell.Counts)
 		cell.Seen, cell.Memory = kerneltest.Words(seen), goldenLines(lines)
 		g.Cells = append(g.Cells, cell)
 	}

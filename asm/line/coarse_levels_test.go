@@ -13,22 +13,10 @@ import (
 	"github.com/flowdedup/flowdedup/asm/internal/kerneltest"
 )
 
-// forCoarseLevels runs a test with each level, and with the kernel for AVX-512 also where
-// that level needs more than this kernel does.
-func forCoarseLevels(t *testing.T, test func(t *testing.T)) {
-	t.Helper()
-	kerneltest.ForEveryLevel(t, test)
-	if coarseAVX512() && !slices.Contains(cpu.Levels(), cpu.AVX512) {
-		t.Run("level=avx512", func(t *testing.T) {
-			kerneltest.AtLevel(cpu.AVX512, func() { test(t) })
-		})
-	}
-}
-
 // TestCoarseLevels compares verdicts, counts and memory for every batch length from 0 to
 // 300, one after the other on the same lines, with guard pages around all buffers.
 func TestCoarseLevels(t *testing.T) {
-	forCoarseLevels(t, func(t *testing.T) {
+	kerneltest.ForEveryLevel(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(61, 62))
 		for i, p := range coarseShapes {
 			for kind := range len(digestBatches) + 1 {
@@ -72,7 +60,7 @@ func compareCoarse(t *testing.T, rng *rand.Rand, p CoarseParams, front bool, kin
 // TestCoarseLevelsAnyMemory starts from lines that no call has made, such as those of a
 // snapshot: cells with equal fingerprints, gaps, and any age.
 func TestCoarseLevelsAnyMemory(t *testing.T) {
-	forCoarseLevels(t, func(t *testing.T) {
+	kerneltest.ForEveryLevel(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(63, 64))
 		for _, p := range coarseShapes {
 			rows := coarseRows(200, 20)
@@ -113,7 +101,7 @@ func TestCoarseGolden(t *testing.T) {
 		"2494551b85325901", "973307af1f8ff063", "a80e0d56e5b7a927", "dac3a95c897f4fe5", "b5786d09a39cdbd4",
 		"318d02eb9265e694", "76a806eeabc0f123", "761448ba4af50540", "4e555e8473b3d2f5",
 	}
-	forCoarseLevels(t, func(t *testing.T) {
+	kerneltest.ForEveryLevel(t, func(t *testing.T) {
 		digests := goldenStream()
 		for i, p := range coarseShapes {
 			ticks, _ := goldenTimes(len(digests), &TimedParams{TickBits: 40, Window: int64(p.Window)})

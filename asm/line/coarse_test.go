@@ -323,7 +323,7 @@ func checkCoarseRows(t *testing.T, model *coarseModel, rows CoarseRows, c Coarse
 }
 
 func TestCoarseAgainstModel(t *testing.T) {
-	forCoarseLevels(t, func(t *testing.T) {
+	kerneltest.ForEveryLevel(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(51, 52))
 		for _, p := range coarseShapes {
 			for _, lines := range []int{1, 3, 16} {
@@ -362,13 +362,13 @@ func FuzzCoarse(f *testing.F) {
 			fp := uint64(v&31) * 0x9e3779b97f4a7c15
 			s.add(digest.Digest{fp, fp * 0xbf58476d1ce4e5b9}, now, 0)
 		}
-		forCoarseLevels(t, func(t *testing.T) { checkCoarse(t, p, 1+int(lines%4), int(lines/4)%(2+int(lines%4)), 64, s) })
+		kerneltest.ForEveryLevel(t, func(t *testing.T) { checkCoarse(t, p, 1+int(lines%4), int(lines/4)%(2+int(lines%4)), 64, s) })
 	})
 }
 
 // TestCoarseEdges has the window's edges in both directions, also for late elements.
 func TestCoarseEdges(t *testing.T) {
-	forCoarseLevels(t, func(t *testing.T) {
+	kerneltest.ForEveryLevel(t, func(t *testing.T) {
 		for _, c := range []struct {
 			window int
 			ticks  []int64 // of one element again and again, with others between where they are negative

@@ -5,16 +5,13 @@
 package line
 
 import (
-	"math"
-	"unsafe"
-
-	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/asm/internal/cpu"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
 // The kernels at each level. Where there is none, the one to its left runs. The suffix of
-// a function and of its file is the level.
+// a function and of its file is the level. Most functions that run them are generated:
+// asm/internal/dispatch writes levels_amd64.go. This file has the others.
 //
 //	kind                Generic                         AVX2                     AVX512
 //	batches             fill in batch.go, ...           fillBatchAVX2, ...       fillBatchAVX512, ...
@@ -56,115 +53,6 @@ func vectorGroups(elements int) int {
 	return elements / 8
 }
 
-// fillVectors does what fill does, for as many of the first digests as fit whole vectors,
-// and returns how many. So do other functions of this name.
-func (b *batch) fillVectors(digests []digest.Digest, lines int, within, position uint64, order []uint32, random bool) (done int) {
-	groups := vectorGroups(len(digests))
-	switch {
-	case groups == 0 || uint64(lines) > math.MaxUint32:
-		return 0
-	case cpu.Best == cpu.AVX512:
-		fillBatchAVX512(b, &digests[0], groups, lines, within, position, unsafe.SliceData(order), random)
-	default:
-		fillBatchAVX2(b, &digests[0], 2*groups, lines, within, position, unsafe.SliceData(order), random)
-	}
-	return 8 * groups
-}
-
-func (b *batch) fillExact32Vectors(words []uint32, shift uint, g *rowGeometry) (done int) {
-	groups := vectorGroups(len(words))
-	switch {
-	case groups == 0:
-	case cpu.Best == cpu.AVX512:
-		fillExactAVX512(b, &words[0], groups, shift, g)
-	default:
-		fillExactAVX2(b, &words[0], 2*groups, shift, g)
-	}
-	return 8 * groups
-}
-
-func (b *batch) fillExact64Vectors(digests []digest.Digest, shift uint) (done int) {
-	groups := vectorGroups(len(digests))
-	switch {
-	case groups == 0:
-	case cpu.Best == cpu.AVX512:
-		fillExact64AVX512(b, &digests[0], groups, shift)
-	default:
-		fillExact64AVX2(b, &digests[0], 2*groups, shift)
-	}
-	return 8 * groups
-}
-
-func (b *batch) fillSlidingVectors(words []uint64, dates []uint16, shift uint) (done int) {
-	groups := vectorGroups(len(words))
-	switch {
-	case groups == 0:
-	case cpu.Best == cpu.AVX512:
-		fillSlidingAVX512(b, &words[0], &dates[0], groups, shift)
-	default:
-		fillSlidingAVX2(b, &words[0], &dates[0], 2*groups, shift)
-	}
-	return 8 * groups
-}
-
-func (b *timedBatch) fillVectors(low *[64]uint64, ticks []int64, points []uint32, r *timedRule) (done int) {
-	groups := vectorGroups(len(ticks))
-	switch {
-	case groups == 0:
-	case cpu.Best == cpu.AVX512:
-		fillTimedAVX512(b, low, &ticks[0], unsafe.SliceData(points), groups, r)
-	default:
-		fillTimedAVX2(b, low, &ticks[0], unsafe.SliceData(points), 2*groups, r)
-	}
-	return 8 * groups
-}
-
-func (s *timerStamps) fillVectors(ticks []uint64, r *TimerRule) (done int) {
-	groups := vectorGroups(len(ticks))
-	switch {
-	case groups == 0:
-	case cpu.Best == cpu.AVX512 && r.bits == 8:
-		stamps8AVX512(s, &ticks[0], groups, r.window)
-	case cpu.Best == cpu.AVX512:
-		stamps16AVX512(s, &ticks[0], groups, r.window)
-	case r.bits == 8:
-		stamps8AVX2(s, &ticks[0], 2*groups, r.window)
-	default:
-		stamps16AVX2(s, &ticks[0], 2*groups, r.window)
-	}
-	return 8 * groups
-}
-
-// decreasingVectors compares the first ticks, each with the one after it, and returns how
-// many.
-func decreasingVectors(ticks []uint64) (done int, fell bool) {
-	groups := vectorGroups(len(ticks) - 1)
-	switch {
-	case groups < 1:
-		return 0, false
-	case cpu.Best == cpu.AVX512:
-		fell = decreasingAVX512(&ticks[0], groups)
-	default:
-		fell = decreasingAVX2(&ticks[0], 2*groups)
-	}
-	return 8 * groups, fell
-}
-
-// insertedVectors does what inserted does, for as many of the first elements as fit whole
-// vectors, and returns how many.
-func insertedVectors(b *batch, n int, position uint64, order []uint32, all uint64) (done int, inserted uint64) {
-	groups := vectorGroups(n)
-	switch {
-	case groups == 0:
-		return 0, 0
-	case cpu.Best == cpu.AVX512:
-		inserted = insertedAVX512(b, groups, position, unsafe.SliceData(order), all)
-	default:
-		inserted = insertedAVX2(b, 2*groups, position, unsafe.SliceData(order), all)
-	}
-	return 8 * groups, inserted
-}
-
 // topVictims reports whether kernels for rows in words expect the top bit of the cell
 // that a random eviction takes. Others expect a bit for each cell.
 func topVictims() bool { return cpu.Best != cpu.AVX512 }
@@ -181,50 +69,6 @@ func (b *batch) fingerprintVectors(n int, g *rowGeometry, victims bool) bool {
 		fingerprintAVX2(b, (n+3)/4, g, victims)
 	}
 	return true
-}
-
-// cells replaces the low halves of a batch by the cells of its elements. It may change
-// places after the last element.
-func (p *cellPick) cells(b *batch, n int) {
-	switch cpu.Best {
-	case cpu.Generic:
-		p.cellsGeneric(b, n)
-	case cpu.AVX512:
-		pickCellsAVX512(b, p)
-	default:
-		pickCellsAVX2(b, p)
-	}
-}
-
-func testAndSetRowBatch(lines []layout.Line, current, ahead *batch, n int, g *rowGeometry, p RowParams) (missed, filled uint64) {
-	first, e := &lines[0], p.Eviction
-	switch cpu.Best {
-	case cpu.Generic:
-		return testAndSetRowBatchGeneric(lines, current, ahead, n, g, p)
-	case cpu.AVX512:
-		switch p.Shape {
-		case layout.Rows8x8:
-			return words8x8AVX512(first, current, ahead, n, e)
-		case layout.Rows4x16:
-			return words4x16AVX512(first, current, ahead, n, e)
-		case layout.Lines32x16:
-			return lines32x16AVX512(first, current, ahead, n, e)
-		case layout.Lines16x32:
-			return lines16x32AVX512(first, current, ahead, n, e)
-		}
-		return lines8x64AVX512(first, current, ahead, n, e)
-	}
-	switch p.Shape {
-	case layout.Rows8x8:
-		return words8x8AVX2(first, current, ahead, n, e)
-	case layout.Rows4x16:
-		return words4x16AVX2(first, current, ahead, n, e)
-	case layout.Lines32x16:
-		return lines32x16AVX2(first, current, ahead, n, e)
-	case layout.Lines16x32:
-		return lines16x32AVX2(first, current, ahead, n, e)
-	}
-	return lines8x64AVX2(first, current, ahead, n, e)
 }
 
 func testAndSetBitmap(lines []layout.Line, seen []uint64, permuted []uint32) {
@@ -261,16 +105,6 @@ func splitCellsVectors(dst, src []layout.Line, half uint) bool {
 	return true
 }
 
-func purgeSliding(lines []layout.Line, e *SlidingExpiry) (removed int) {
-	switch {
-	case cpu.Best == cpu.Generic || len(lines) == 0:
-		return purgeSlidingGeneric(lines, e)
-	case cpu.Best == cpu.AVX512:
-		return purgeSlidingAVX512(&lines[0], len(lines), e)
-	}
-	return purgeSlidingAVX2(&lines[0], len(lines), e)
-}
-
 // testAndSetTimedBatch returns its bits in stream order.
 func testAndSetTimedBatch(lines []layout.Line, current, ahead *batch, n int, b *timedBatch, r *timedRule) (found timedFound) {
 	switch cpu.Best {
@@ -294,51 +128,6 @@ func (r *timedRule) survey(line, spare *[8]uint64, cell, mark uint64) (v spareVi
 	return v
 }
 
-func sameLine(offsets *[64]uint64, offset uint64) (same uint64) {
-	switch cpu.Best {
-	case cpu.AVX512:
-		return sameLineAVX512(offsets, offset)
-	case cpu.AVX2:
-		return sameLineAVX2(offsets, offset)
-	}
-	return sameLineGeneric(offsets, offset)
-}
-
-func (b *batch) coarseVectors(ticks []int64, fine bool) (done int, noTime uint64) {
-	groups := vectorGroups(len(ticks))
-	switch {
-	case groups == 0:
-		return 0, 0
-	case fine:
-		return 8 * groups, fillFineAVX2(&b.low, &ticks[0], 2*groups)
-	}
-	return 8 * groups, fillCoarseAVX2(&b.low, &ticks[0], 2*groups)
-}
-
-func testAndSetCoarseBatch(lines []layout.Line, current, ahead *batch, log *coarseLog, n int, r *coarseRule) (hits, found uint64) {
-	switch {
-	case cpu.Best == cpu.Generic:
-		return testAndSetCoarseBatchGeneric(lines, current, log, n, r)
-	case cpu.Best == cpu.AVX2 && r.fine:
-		return fineRowsAVX2(&lines[0], current, ahead, n, log, r)
-	case cpu.Best == cpu.AVX2:
-		return coarseRowsAVX2(&lines[0], current, ahead, n, log, r)
-	case r.fine:
-		return fineRowsAVX512(&lines[0], current, ahead, n, log, r)
-	}
-	return coarseRowsAVX512(&lines[0], current, ahead, n, log, r)
-}
-
-func testAndSetSlidingBatch(lines []layout.Line, current, ahead *batch, before []uint16) (held uint64) {
-	switch cpu.Best {
-	case cpu.AVX512:
-		return slidingRowsAVX512(&lines[0], current, ahead, len(before), &before[0])
-	case cpu.AVX2:
-		return slidingRowsAVX2(&lines[0], current, ahead, len(before), &before[0])
-	}
-	return testAndSetSlidingBatchGeneric(lines, current, before)
-}
-
 // countingLevel is the level of kernels that count bits. With AVX-512 they need VPOPCNTDQ,
 // which CPUs got years after the rest.
 func countingLevel() cpu.Level {
@@ -346,26 +135,6 @@ func countingLevel() cpu.Level {
 		return cpu.AVX2
 	}
 	return cpu.Best
-}
-
-func testBloomBatch(lines []layout.Line, current, ahead *batch, n, rounds int) (missed uint64) {
-	switch cpu.Best {
-	case cpu.AVX512:
-		return testBloomAVX512(&lines[0], current, ahead, n, &salts, rounds)
-	case cpu.AVX2:
-		return testBloomAVX2(&lines[0], current, ahead, n, &salts, rounds)
-	}
-	return testBloomGeneric(lines, current, ahead, n, rounds)
-}
-
-func testAndSetBloomBatch(lines []layout.Line, current, ahead *batch, n, rounds int) (missed, added uint64) {
-	switch countingLevel() {
-	case cpu.AVX512:
-		return testAndSetBloomAVX512(&lines[0], current, ahead, n, &salts, rounds)
-	case cpu.AVX2:
-		return testAndSetBloomAVX2(&lines[0], current, ahead, n, &salts, rounds)
-	}
-	return testAndSetBloomGeneric(lines, current, ahead, n, rounds)
 }
 
 func spreadBits(x, mask uint64) (moved uint64) {
@@ -416,48 +185,4 @@ func (k *stableKernel) testAndSet(current, ahead *batch, n int, inserted uint64)
 func choiceOf(lane, at int) uint64 {
 	const zeros = 0x8080808080808000
 	return zeros | uint64(lane%2*8+at)
-}
-
-func testAndSetCellBatch(lines []layout.Line, current, ahead *batch, n int, r *CellRule) (found, filled uint64) {
-	switch level := countingLevel(); {
-	case level == cpu.Generic:
-		return testAndSetCellBatchGeneric(lines, current, ahead, n, r)
-	case level == cpu.AVX512 && r.bits == 2:
-		return cells2AVX512(&lines[0], current, ahead, n, r)
-	case level == cpu.AVX512:
-		return cells4AVX512(&lines[0], current, ahead, n, r)
-	case r.bits == 2:
-		return cells2AVX2(&lines[0], current, ahead, n, r)
-	}
-	return cells4AVX2(&lines[0], current, ahead, n, r)
-}
-
-func testAndSetTimerBatch(lines []layout.Line, current, ahead *batch, n int, s *timerStamps, r *TimerRule) (found, filled uint64) {
-	switch {
-	case cpu.Best == cpu.Generic:
-		return testAndSetTimerBatchGeneric(lines, current, ahead, n, s, r)
-	case cpu.Best == cpu.AVX512 && r.bits == 8:
-		return timers8AVX512(&lines[0], current, ahead, n, s, r)
-	case cpu.Best == cpu.AVX512:
-		return timers16AVX512(&lines[0], current, ahead, n, s, r)
-	case r.bits == 8:
-		return timers8AVX2(&lines[0], current, ahead, n, s, r)
-	}
-	return timers16AVX2(&lines[0], current, ahead, n, s, r)
-}
-
-func sweepTimers(lines []layout.Line, tick uint64, r *TimerRule) (cleared uint64) {
-	if cpu.Best == cpu.Generic || len(lines) == 0 {
-		return sweepTimersGeneric(lines, tick, r)
-	}
-	now, oldest := r.sweepWords(tick)
-	switch {
-	case cpu.Best == cpu.AVX512 && r.bits == 8:
-		return sweepTimers8AVX512(&lines[0], len(lines), now, oldest)
-	case cpu.Best == cpu.AVX512:
-		return sweepTimers16AVX512(&lines[0], len(lines), now, oldest)
-	case r.bits == 8:
-		return sweepTimers8AVX2(&lines[0], len(lines), now, oldest)
-	}
-	return sweepTimers16AVX2(&lines[0], len(lines), now, oldest)
 }

@@ -7,27 +7,13 @@ package line
 import (
 	"math"
 
-	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/asm/internal/cpu"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
 // The kernels at level NEON are declared at the end of this file. Where there is none,
-// the plain twin runs. dispatch_amd64.go has the same as a table.
-
-// testAndSetRowBatch uses the plain kernels for rows that are words: a word fits a
-// general register.
-func testAndSetRowBatch(lines []layout.Line, current, ahead *batch, n int, g *rowGeometry, p RowParams) (missed, filled uint64) {
-	switch {
-	case cpu.Best == cpu.Generic || p.Shape.InWords():
-		return testAndSetRowBatchGeneric(lines, current, ahead, n, g, p)
-	case p.Shape == layout.Lines32x16:
-		return lines32x16NEON(&lines[0], current, ahead, n, p.Eviction)
-	case p.Shape == layout.Lines16x32:
-		return lines16x32NEON(&lines[0], current, ahead, n, p.Eviction)
-	}
-	return lines8x64NEON(&lines[0], current, ahead, n, p.Eviction)
-}
+// the plain twin runs. dispatch_amd64.go has the same as a table. levels_arm64.go, which
+// asm/internal/dispatch makes, has the functions that all look alike.
 
 func testAndSetBitmap(lines []layout.Line, seen []uint64, permuted []uint32) {
 	if cpu.Best == cpu.Generic || len(permuted) == 0 {
@@ -65,47 +51,6 @@ func (r *timedRule) survey(line, spare *[8]uint64, cell, mark uint64) spareView 
 	return r.surveyGeneric(line, spare, cell, mark)
 }
 
-func sameLine(offsets *[64]uint64, offset uint64) (same uint64) {
-	return sameLineGeneric(offsets, offset)
-}
-
-func (b *batch) coarseVectors([]int64, bool) (done int, noTime uint64) { return 0, 0 }
-
-func testAndSetCoarseBatch(lines []layout.Line, current, ahead *batch, log *coarseLog, n int, r *coarseRule) (hits, found uint64) {
-	switch {
-	case cpu.Best == cpu.Generic:
-		return testAndSetCoarseBatchGeneric(lines, current, log, n, r)
-	case r.fine:
-		return fineRowsNEON(&lines[0], current, ahead, n, log, r)
-	}
-	return coarseRowsNEON(&lines[0], current, ahead, n, log, r)
-}
-
-func testAndSetSlidingBatch(lines []layout.Line, current, ahead *batch, before []uint16) (held uint64) {
-	if cpu.Best == cpu.Generic {
-		return testAndSetSlidingBatchGeneric(lines, current, before)
-	}
-	return slidingRowsNEON(&lines[0], current, ahead, len(before), &before[0])
-}
-
-func purgeSliding(lines []layout.Line, e *SlidingExpiry) (removed int) {
-	return purgeSlidingGeneric(lines, e)
-}
-
-func testBloomBatch(lines []layout.Line, current, ahead *batch, n, rounds int) (missed uint64) {
-	if cpu.Best == cpu.Generic {
-		return testBloomGeneric(lines, current, ahead, n, rounds)
-	}
-	return testBloomNEON(&lines[0], current, ahead, n, &salts, rounds)
-}
-
-func testAndSetBloomBatch(lines []layout.Line, current, ahead *batch, n, rounds int) (missed, added uint64) {
-	if cpu.Best == cpu.Generic {
-		return testAndSetBloomGeneric(lines, current, ahead, n, rounds)
-	}
-	return testAndSetBloomNEON(&lines[0], current, ahead, n, &salts, rounds)
-}
-
 // testAndSet first replaces the words of the batch by what the kernels look for in a
 // line.
 func (k *stableKernel) testAndSet(current, ahead *batch, n int, inserted uint64) (missed, added uint64) {
@@ -133,67 +78,14 @@ func (k *stableKernel) testAndSet(current, ahead *batch, n int, inserted uint64)
 // lowest one.
 func choiceOf(lane, at int) uint64 { return uint64(lane%2*8+at) * 0x0101010101010101 }
 
-func testAndSetCellBatch(lines []layout.Line, current, ahead *batch, n int, r *CellRule) (found, filled uint64) {
-	switch {
-	case cpu.Best == cpu.Generic:
-		return testAndSetCellBatchGeneric(lines, current, ahead, n, r)
-	case r.bits == 2:
-		return cells2NEON(&lines[0], current, ahead, n, r)
-	}
-	return cells4NEON(&lines[0], current, ahead, n, r)
-}
-
-// testAndSetTimerBatch leaves groups of equal timers to the plain kernel, since a kernel
-// would look for them one timer after the other, too.
-func testAndSetTimerBatch(lines []layout.Line, current, ahead *batch, n int, s *timerStamps, r *TimerRule) (found, filled uint64) {
-	switch {
-	case cpu.Best == cpu.Generic || r.equal > 1:
-		return testAndSetTimerBatchGeneric(lines, current, ahead, n, s, r)
-	case r.bits == 8:
-		return timers8NEON(&lines[0], current, ahead, n, s, r)
-	}
-	return timers16NEON(&lines[0], current, ahead, n, s, r)
-}
-
-func sweepTimers(lines []layout.Line, tick uint64, r *TimerRule) (cleared uint64) {
-	if cpu.Best == cpu.Generic || len(lines) == 0 {
-		return sweepTimersGeneric(lines, tick, r)
-	}
-	now, oldest := r.sweepWords(tick)
-	if r.bits == 8 {
-		return sweepTimers8NEON(&lines[0], len(lines), now, oldest)
-	}
-	return sweepTimers16NEON(&lines[0], len(lines), now, oldest)
-}
-
 // These functions leave all elements to their callers. A vector has two elements and no
 // product of 64 bits, so vectors would gain nothing.
-
-func (b *batch) fillVectors([]digest.Digest, int, uint64, uint64, []uint32, bool) (done int) {
-	return 0
-}
-
-func (b *batch) fillExact32Vectors([]uint32, uint, *rowGeometry) (done int) { return 0 }
-
-func (b *batch) fillExact64Vectors([]digest.Digest, uint) (done int) { return 0 }
-
-func (b *batch) fillSlidingVectors([]uint64, []uint16, uint) (done int) { return 0 }
-
-func (b *timedBatch) fillVectors(*[64]uint64, []int64, []uint32, *timedRule) (done int) { return 0 }
-
-func (s *timerStamps) fillVectors([]uint64, *TimerRule) (done int) { return 0 }
-
-func decreasingVectors([]uint64) (done int, fell bool) { return 0, false }
-
-func insertedVectors(*batch, int, uint64, []uint32, uint64) (done int, inserted uint64) { return 0, 0 }
 
 func (b *batch) fingerprintVectors(int, *rowGeometry, bool) bool { return false }
 
 func splitExactVectors(_, _ []layout.Line, _, _ uint) bool { return false }
 
 func splitCellsVectors(_, _ []layout.Line, _ uint) bool { return false }
-
-func (p *cellPick) cells(b *batch, n int) { p.cellsGeneric(b, n) }
 
 func spreadBits(x, mask uint64) (moved uint64) { return spreadGeneric(x, mask) }
 

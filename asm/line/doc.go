@@ -10,15 +10,15 @@
 //	is it a copy within a window          TestAndSetTimed        timed.go        timed_generic.go
 //	the same near eras, and as it grows   TestAndSetTimedAround  timed_around.go
 //	the same in less memory, coarsely     TestAndSetCoarse       coarse.go       coarse_generic.go
-//	the same as it grows                  TestAndSetCoarseAround coarse_around.go
+//	the same as it grows                  TestAndSetCoarseAround coarse.go
 //	was it seen (fingerprints, evicted)   TestAndSetRows         fingerprint.go  fingerprint_generic.go
 //	was it seen (exact, of 32 bits)       TestAndSetExact32, 16  exact.go        fingerprint_generic.go
 //	was it seen (exact, of 64 bits)       TestAndSetExact64      exact.go        fingerprint_generic.go
-//	was it seen (a bit for each word)     TestAndSetBitmap       bitmap.go       bitmap.go
-//	when was it seen last                 TestAndSetSliding      sliding.go      sliding_generic.go
-//	was it seen (Bloom filter)            TestAndSetBloom        bloom.go        bloom_generic.go
+//	was it seen (a bit for each word)     TestAndSetBitmap       exact.go        exact.go
+//	when was it seen last                 TestAndSetSliding      sliding.go      sliding.go
+//	was it seen (Bloom filter)            TestAndSetBloom        bloom.go        bloom.go
 //	was it seen (stable filter of bits)   TestAndSetStable       stable.go       stable_generic.go
-//	was it seen (stable filter of cells)  TestAndSetCells        cells.go        cells_generic.go
+//	was it seen (stable filter of cells)  TestAndSetCells        cells.go        cells.go
 //	is it a copy (age-partitioned bits)   TestAndSetPartitioned  partitioned.go  partitioned.go
 //	is it a copy (Bloom filter of timers) TestAndSetTimers       timers.go       timers_generic.go
 //	does it come from home                AtHome                 homes.go        homes.go
@@ -28,17 +28,18 @@
 // for those, and timed_second.go the second pass over a batch that applies it. Exact rows
 // use the kernels of fingerprint rows. The decrement of a stable Bloom filter is evict in
 // stable_generic.go and clear... in the files stable_*.s for bits, and testAndSet2 and
-// testAndSet4 in cells_generic.go for cells.
+// testAndSet4 in cells.go for cells.
 //
 // # Levels
 //
 // The CPU decides which kernel runs (internal/cpu), which changes only the time.
 // dispatch_amd64.go has a table of the kernels at each level, dispatch_arm64.go has those
 // for NEON. Where a level has no kernel, the next plainer one runs, in the end the twin
-// in plain Go, named Generic. Every kernel equals its twin bit for bit. The build tag
-// purego builds the twins alone.
+// in plain Go, named Generic. asm/internal/dispatch generates the functions of levels_*.go,
+// which choose among them. Every kernel equals its twin bit for bit. The build tag purego
+// builds the twins alone.
 //
-// # Elements, positions and order
+// # Elements and positions
 //
 // A call looks up its elements one after the other, so those of one call find each other.
 // Bit i of seen is the verdict on element i. Bits after the last element are cleared in
@@ -46,12 +47,8 @@
 // half, digests[i][0], is what a line knows of the element.
 //
 // Some kernels need random words. The random word of an element depends on its digest and
-// its position in the stream alone (see prng). If order is nil, element i has position
-// position + i, modulo 2^64: the call has consecutive elements, as all calls of the
-// engine have. Otherwise element i has position position + order[i]: the call has the
-// elements of one worker, which owns a range of lines, and order says where in the stream
-// they are. So verdicts and memory depend neither on how a stream is cut into calls nor
-// on how workers share lines.
+// its position in the stream (see prng). Element i of a call has position position + i,
+// modulo 2^64. So verdicts and memory do not depend on how a stream is cut into calls.
 //
 // # Inside
 //
@@ -61,3 +58,5 @@
 // and what is particular to its kind. It returns a bit for each element, shifted in from
 // below, so that the last element is bit 0 (see inOrder), and counts or more bits.
 package line
+
+//go:generate go run ../internal/dispatch

@@ -65,19 +65,19 @@ type RowCounts struct {
 // cells, the first cell that fits counts.
 //
 // In a full row EvictRandom takes cell floor(r1 * Cells / 2^64), where r1 is the random
-// word of the element (see the package comment). The other evictions read neither
-// position nor order.
+// word of the element (see the package comment). The other evictions do not
+// read position.
 //
 // It takes constant time for each element and does not allocate. It panics if lines is
-// empty, seen or order is too short, or p is out of range.
-func TestAndSetRows(lines []layout.Line, seen []uint64, digests []digest.Digest, position uint64, order []uint32, p RowParams) (c RowCounts) {
+// empty, seen is too short, or p is out of range.
+func TestAndSetRows(lines []layout.Line, seen []uint64, digests []digest.Digest, position uint64, p RowParams) (c RowCounts) {
 	n := len(digests)
 	if p.Shape >= layout.RowShapes || p.Eviction >= evictions {
 		panic("line: TestAndSetRows: unknown shape or eviction")
 	}
-	checkArguments("TestAndSetRows", lines, seen, order, n)
+	checkArguments("TestAndSetRows", lines, seen, n)
 	seen = seen[:bitWords(n)]
-	c.Filled = testAndSetRows(lines, seen, digests, position, order, p)
+	c.Filled = testAndSetRows(lines, seen, digests, position, p)
 	if p.Eviction == EvictQueue {
 		c.Evicted = uint64(n) - c.Filled
 		return c
@@ -124,7 +124,7 @@ func newRowGeometry(s layout.RowShape) (g rowGeometry) {
 // filled. The kernels return the elements that they miss, and the elements that they put
 // into an empty cell, both shifted in from below: the last element is bit 0. Where rows
 // are lines, a victim that is 0 keeps a missed element out of a full row.
-func testAndSetRows(lines []layout.Line, seen []uint64, digests []digest.Digest, position uint64, order []uint32, p RowParams) (filled uint64) {
+func testAndSetRows(lines []layout.Line, seen []uint64, digests []digest.Digest, position uint64, p RowParams) (filled uint64) {
 	if len(digests) == 0 {
 		return 0
 	}
@@ -134,7 +134,7 @@ func testAndSetRows(lines []layout.Line, seen []uint64, digests []digest.Digest,
 		kind = inWords
 	}
 	var w pipeline
-	w.elements = elements{kind: kind, count: len(digests), digests: digests, position: position, order: order, random: random}
+	w.elements = elements{kind: kind, count: len(digests), digests: digests, position: position, random: random}
 	w.begin(lines)
 	for at := range seen {
 		current, ahead, n := w.next()

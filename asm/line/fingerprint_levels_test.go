@@ -29,7 +29,6 @@ type rowCall struct {
 	lines, plainLines []layout.Line
 	seen, plainSeen   []uint64
 	digests           []digest.Digest
-	order             []uint32
 }
 
 // newRowCall makes room for n elements between guard pages: everything ends where
@@ -38,7 +37,7 @@ func newRowCall(t testing.TB, lineCount, n int, front bool) *rowCall {
 	return &rowCall{
 		lines: kerneltest.Guarded[[8]uint64](t, lineCount, front), plainLines: make([]layout.Line, lineCount),
 		seen: kerneltest.Guarded[uint64](t, (n+63)/64, front), plainSeen: make([]uint64, (n+63)/64),
-		digests: kerneltest.Guarded[digest.Digest](t, n, front), order: kerneltest.Guarded[uint32](t, n, front),
+		digests: kerneltest.Guarded[digest.Digest](t, n, front),
 	}
 }
 
@@ -46,20 +45,16 @@ func newRowCall(t testing.TB, lineCount, n int, front bool) *rowCall {
 func (c *rowCall) first(n int, front bool) *rowCall {
 	part := *c
 	part.seen, part.plainSeen = kerneltest.Part(c.seen, bitWords(n), front), c.plainSeen[:bitWords(n)]
-	part.digests, part.order = kerneltest.Part(c.digests, n, front), kerneltest.Part(c.order, n, front)
+	part.digests = kerneltest.Part(c.digests, n, front)
 	return &part
 }
 
 // check compares one call of the implementation with the plain one.
-func (c *rowCall) check(t *testing.T, level cpu.Level, position uint64, ordered bool, p RowParams) {
+func (c *rowCall) check(t *testing.T, level cpu.Level, position uint64, p RowParams) {
 	t.Helper()
-	order := c.order
-	if !ordered {
-		order = nil
-	}
 	var got, want RowCounts
-	kerneltest.AtLevel(level, func() { got = TestAndSetRows(c.lines, c.seen, c.digests, position, order, p) })
-	kerneltest.AtLevel(cpu.Generic, func() { want = TestAndSetRows(c.plainLines, c.plainSeen, c.digests, position, order, p) })
+	kerneltest.AtLevel(level, func() { got = TestAndSetRows(c.lines, c.seen, c.digests, position, p) })
+	kerneltest.AtLevel(cpu.Generic, func() { want = TestAndSetRows(c.plainLines, c.plainSeen, c.digests, position, p) })
 	if got != want {
 		t.Fatalf("%d elements: counts %+v, want %+v", len(c.digests), got, want)
 	}
@@ -87,9 +82,9 @@ func TestRowLevels(t *testing.T) {
 				for n := range most + 1 {
 					c := all.first(n, front)
 					for i := range n {
-						c.digests[i], c.order[i] = stream.digest(rng), rng.Uint32()
+						c.digests[i] = stream.digest(rng)
 					}
-					c.check(t, level, rng.Uint64(), n%2 == 0, p)
+					c.check(t, level, rng.Uint64(), p)
 				}
 			}
 		})
@@ -118,7 +113,7 @@ func TestRowLevelsAnyMemory(t *testing.T) {
 				c.digests[i] = digest.Digest{rng.Uint64N(256) << 56, rng.Uint64()}
 			}
 			copy(c.plainLines, c.lines)
-			c.check(t, level, rng.Uint64(), false, p)
+			c.check(t, level, rng.Uint64(), p)
 		})
 	})
 }
@@ -138,7 +133,7 @@ func TestRowLevelsManyRows(t *testing.T) {
 				lines: lines[0], plainLines: lines[1], digests: digests,
 				seen: make([]uint64, 32), plainSeen: make([]uint64, 32),
 			}
-			c.check(t, level, 0, false, p)
+			c.check(t, level, 0, p)
 		})
 	})
 }
@@ -165,7 +160,7 @@ func TestRowBlockBorders(t *testing.T) {
 					}
 					for i, l := range []cpu.Level{cpu.Best, cpu.Generic} {
 						kerneltest.AtLevel(l, func() {
-							blocks[i].fill(digests, int(lines), words, 0, nil, true)
+							blocks[i].fill(digests, int(lines), words, 0, true)
 							blocks[i].fingerprint(64, &g, true)
 						})
 					}

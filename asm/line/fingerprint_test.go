@@ -55,7 +55,7 @@ func checkRows(t *testing.T, p RowParams, lineCount int, position uint64, digest
 		for i := range seen {
 			seen[i] = math.MaxUint64
 		}
-		c := TestAndSetRows(lines, seen, part, position+uint64(done), nil, p)
+		c := TestAndSetRows(lines, seen, part, position+uint64(done), p)
 		counts.Filled += c.Filled
 		counts.Evicted += c.Evicted
 		want := make([]uint64, len(seen))
@@ -80,53 +80,20 @@ func checkRows(t *testing.T, p RowParams, lineCount int, position uint64, digest
 	}
 }
 
-// TestRowsSharded gives each of three workers the elements of a third of the
-// lines: together they must say what one says.
-func TestRowsSharded(t *testing.T) {
-	forRows(t, func(t *testing.T, p RowParams) {
-		rng := rand.New(rand.NewPCG(5, 6))
-		const n, lineCount, position, shards = 3000, 7, math.MaxUint64 - 1000, 3
-		digests := makeDigests(n, rng, rowStreams[1].digest)
-		want, lines := make([]uint64, (n+63)/64), make([]layout.Line, lineCount)
-		counts := TestAndSetRows(lines, want, digests, position, nil, p)
-		got, sharded := make([]uint64, len(want)), make([]layout.Line, lineCount)
-		for shard := range uint64(shards) {
-			var part []digest.Digest
-			var order []uint32
-			for i, d := range digests {
-				if line := scaled(d[1], big.NewInt(lineCount)); line*shards/lineCount == shard {
-					part, order = append(part, d), append(order, uint32(i))
-				}
-			}
-			seen := make([]uint64, (len(part)+63)/64)
-			c := TestAndSetRows(sharded, seen, part, position, order, p)
-			counts.Filled -= c.Filled
-			counts.Evicted -= c.Evicted
-			for i, at := range order {
-				got[at/64] |= seen[i/64] >> (i % 64) & 1 << (at % 64)
-			}
-		}
-		if !slices.Equal(got, want) || !slices.Equal(lines, sharded) || counts != (RowCounts{}) {
-			t.Errorf("three workers do not do what one does; counts differ by %+v", counts)
-		}
-	})
-}
-
 func TestRowsPanics(t *testing.T) {
 	for _, c := range []struct {
-		want               string
-		lines, seen, order int
-		p                  RowParams
+		want        string
+		lines, seen int
+		p           RowParams
 	}{
-		{"unknown", 1, 2, 65, RowParams{layout.RowShapes, EvictLRU}},
-		{"unknown", 1, 2, 65, RowParams{layout.Rows8x8, evictions}},
-		{"no lines", 0, 2, 65, RowParams{}},
-		{"seen", 1, 1, 65, RowParams{}},
-		{"order", 1, 2, 64, RowParams{}},
+		{"unknown", 1, 2, RowParams{layout.RowShapes, EvictLRU}},
+		{"unknown", 1, 2, RowParams{layout.Rows8x8, evictions}},
+		{"no lines", 0, 2, RowParams{}},
+		{"seen", 1, 1, RowParams{}},
 	} {
 		got := func() (got string) {
 			defer func() { got = fmt.Sprint(recover()) }()
-			TestAndSetRows(make([]layout.Line, c.lines), make([]uint64, c.seen), make([]digest.Digest, 65), 0, make([]uint32, c.order), c.p)
+			TestAndSetRows(make([]layout.Line, c.lines), make([]uint64, c.seen), make([]digest.Digest, 65), 0, c.p)
 			return ""
 		}()
 		if !strings.Contains(got, c.want) {
@@ -138,7 +105,7 @@ func TestRowsPanics(t *testing.T) {
 func TestRowsDoNotAllocate(t *testing.T) {
 	lines, seen, digests := make([]layout.Line, 4), make([]uint64, 2), make([]digest.Digest, 100)
 	forRows(t, func(t *testing.T, p RowParams) {
-		if got := testing.AllocsPerRun(10, func() { TestAndSetRows(lines, seen, digests, 0, nil, p) }); got != 0 {
+		if got := testing.AllocsPerRun(10, func() { TestAndSetRows(lines, seen, digests, 0, p) }); got != 0 {
 			t.Errorf("%v allocations", got)
 		}
 	})
@@ -231,7 +198,7 @@ func makeGoldenRows() goldenRows {
 	for shape := range layout.RowShapes {
 		for eviction := range evictions {
 			lines, seen := make([]layout.Line, g.Lines), make([]uint64, (g.Elements+63)/64)
-			c := TestAndSetRows(lines, seen, digests, g.Position, nil, RowParams{shape, eviction})
+			c := TestAndSetRows(lines, seen, digests, g.Position, RowParams{shape, eviction})
 			row := goldenRow{Cells: shape.Cells(), CellBits: shape.CellBits(), Eviction: eviction, Filled: c.Filled, Evicted: c.Evicted}
 			row.Seen, row.Memory = kerneltest.Words(seen), goldenLines(lines)
 			g.Rows = append(g.Rows, row)
@@ -283,7 +250,7 @@ func TestRowsSaturationFPR(t *testing.T) {
 				digests[i] = digest.Digest{rng.Uint64(), rng.Uint64()}
 			}
 			position += batch
-			return TestAndSetRows(lines, seen, digests, position, nil, p)
+			return TestAndSetRows(lines, seen, digests, position, p)
 		}
 		// These are 16 times as many elements as there are cells, or more.
 		for range 2 {
@@ -312,7 +279,7 @@ func TestRowsSaturationFPR(t *testing.T) {
 }
 
 // TestRowVictims counts which cells random evictions take: of one element at many
-// positions, and of many elements at one position.
+// positions, and of many elements at the same 64.
 func TestRowVictims(t *testing.T) {
 	const blocks = 1000
 	for shape := range layout.RowShapes {
@@ -324,12 +291,12 @@ func TestRowVictims(t *testing.T) {
 			digests := make([]digest.Digest, 64)
 			for at := range uint64(blocks) {
 				if sameElement {
-					b.fill(digests, 1, words, at*64, nil, true)
+					b.fill(digests, 1, words, at*64, true)
 				} else {
 					for i := range digests {
 						digests[i] = digest.Digest{rng.Uint64(), 0}
 					}
-					b.fill(digests, 1, words, 0, make([]uint32, 64), true)
+					b.fill(digests, 1, words, 0, true)
 				}
 				b.fingerprint(64, &g, true)
 				for _, victim := range b.random {

@@ -9,16 +9,15 @@ import "github.com/flowdedup/flowdedup/asm/digest"
 // The kernels in assembly; dispatch_amd64.go says when they run. What they do is said
 // beside their plain twins, and what they have in common in common_amd64.h.
 
-// fillBatchAVX512 takes groups of eight digests, for up to 2^32 - 1 lines. Without
-// order, positions go up by one.
+// fillBatchAVX512 takes groups of eight digests, for up to 2^32 - 1 lines.
 //
 //go:noescape
-func fillBatchAVX512(b *batch, digests *digest.Digest, groups, lines int, within, position uint64, order *uint32, random bool)
+func fillBatchAVX512(b *batch, digests *digest.Digest, groups, lines int, within, position uint64, random bool)
 
 // fillBatchAVX2 takes groups of four digests.
 //
 //go:noescape
-func fillBatchAVX2(b *batch, digests *digest.Digest, groups, lines int, within, position uint64, order *uint32, random bool)
+func fillBatchAVX2(b *batch, digests *digest.Digest, groups, lines int, within, position uint64, random bool)
 
 // atHomeAVX2 takes 1 to 64 packets.
 //
@@ -211,7 +210,7 @@ func chooseRunsAVX512(b *batch, lanes *stableLanes, span uint64)
 // insertedAVX512 takes groups of eight elements.
 //
 //go:noescape
-func insertedAVX512(b *batch, groups int, position uint64, order *uint32, all uint64) (inserted uint64)
+func insertedAVX512(b *batch, groups int, position, all uint64) (inserted uint64)
 
 //go:noescape
 func clearBitsAVX512(lines *[8]uint64, current, ahead *batch, n int, lanes *stableLanes) (missed, added uint64)
@@ -237,7 +236,7 @@ func chooseRunsAVX2(b *batch, lanes *stableLanes, span uint64)
 // insertedAVX2 takes groups of four elements.
 //
 //go:noescape
-func insertedAVX2(b *batch, groups int, position uint64, order *uint32, all uint64) (inserted uint64)
+func insertedAVX2(b *batch, groups int, position, all uint64) (inserted uint64)
 
 //go:noescape
 func clearBitsAVX2(lines *[8]uint64, current, ahead *batch, n int, lanes *stableLanes) (missed, added uint64)

@@ -32,7 +32,7 @@ type PartitionedCounts struct {
 // element in one line. It sets bit i of seen if K neighboring slices have the bits of
 // element i, and clears the bits of the others in the words that cover len(digests)
 // elements. It sets the bits of an element that is not found, and with Refresh of each
-// element, in the K youngest slices. layout/partitioned.go has a picture of the slices.
+// element, in the K youngest slices. layout/bits.go has a picture of the slices.
 //
 // ticks[i] is the generation of element i; it counts modulo 2^32. An element is found in
 // its generation and in the 60-K after it. One generation later one of its slices is gone,
@@ -52,7 +52,7 @@ type PartitionedCounts struct {
 // are too short, lines is empty, or K is out of range.
 func TestAndSetPartitioned(lines []layout.Line, seen []uint64, digests []digest.Digest, ticks []int64, p PartitionedParams, c *PartitionedCounts) {
 	n := len(digests)
-	checkArguments("TestAndSetPartitioned", lines, seen, nil, n)
+	checkArguments("TestAndSetPartitioned", lines, seen, n)
 	switch {
 	case len(ticks) < n:
 		panic("line: TestAndSetPartitioned: ticks shorter than digests")

@@ -3,9 +3,11 @@
 package line
 
 import (
-	"github.com/flowdedup/flowdedup/asm/digest"
-	"github.com/flowdedup/flowdedup/layout"
 	"math/bits"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/asm/internal/splitmix"
+	"github.com/flowdedup/flowdedup/layout"
 )
 
 // elements are the elements of a call, and say how they fill a batch.
@@ -15,9 +17,8 @@ type elements struct {
 	lines int // how many lines there are to choose from
 
 	digests  []digest.Digest // of all kinds but exact32 and sliding
-	position uint64          // see the package comment, like order
-	order    []uint32
-	random   bool // the kernel needs random words
+	position uint64          // of the first in the stream
+	random   bool            // the kernel needs random words
 
 	seen     []uint64     // of unseen
 	words    []uint32     // of exact32
@@ -86,19 +87,10 @@ func (p *pipeline) fill(at int) {
 		b.fillSliding(p.lows[from:to], p.dates[from:to], lineShift64(p.lines))
 		return
 	}
-	position, order := partOf(p.position, p.order, from, to)
-	b.fill(p.digests[from:to], p.lines, p.kind == inWords, position, order, p.random)
+	b.fill(p.digests[from:to], p.lines, p.kind == inWords, p.position+uint64(from), p.random)
 	if p.kind == unseen && p.seen[from/64]<<(64-p.size[at]) != 0 {
 		p.size[at] = b.drop(p.size[at], p.seen[from/64])
 	}
-}
-
-// partOf returns position and order of the elements from to to-1.
-func partOf(position uint64, order []uint32, from, to int) (uint64, []uint32) {
-	if order == nil {
-		return position + uint64(from), nil
-	}
-	return position, order[from:to]
 }
 
 // lineShift64 returns the shift from a 64-bit word to the number of one of lines, a power
@@ -113,15 +105,13 @@ func inOrder(shifted uint64, n int) uint64 { return bits.Reverse64(shifted) >> (
 func bitWords(n int) int { return (n + 63) / 64 }
 
 // checkArguments panics in the name of a function unless there are lines and, for each of
-// n elements, a bit of seen and a number in order, if that is not nil.
-func checkArguments(function string, lines []layout.Line, seen []uint64, order []uint32, n int) {
+// n elements, a bit of seen.
+func checkArguments(function string, lines []layout.Line, seen []uint64, n int) {
 	switch {
 	case len(lines) == 0:
 		panic("line: " + function + ": no lines")
 	case len(seen) < bitWords(n):
 		panic("line: " + function + ": seen shorter than the elements")
-	case order != nil && len(order) < n:
-		panic("line: " + function + ": order shorter than the elements")
 	}
 }
 
@@ -139,4 +129,46 @@ func spreadGeneric(x, mask uint64) (moved uint64) {
 		x >>= 1
 	}
 	return moved
+}
+
+// Prefetch has the CPU fetch the lines of some hashes to its caches, and does not wait for
+// them: the caller does something else, for about as long as it takes. The low bits of a
+// hash are the number of its line. There are a power of two lines, or Prefetch panics.
+func Prefetch(lines []layout.Line, hashes []uint64) {
+	if len(lines) == 0 || len(lines)&(len(lines)-1) != 0 {
+		panic("line: Prefetch: not a power of two lines")
+	}
+	prefetch(lines, hashes)
+}
+
+// Multipliers of prng: 2^64 over the golden ratio, and that of Jon Maiga's mixer mx3.
+// golden also spreads the numbers of eras.
+const (
+	golden  = splitmix.Golden
+	prngMix = 0xbea225f9eb34556d
+)
+
+// prng returns the random word r1 of an element: the first two rounds of mx3 over the low
+// half of its digest, digest[0], and its position in the stream. prngNext returns r2:
+//
+//	x  = low ^ position * 0x9e3779b97f4a7c15
+//	x  = (x ^ x>>32) * 0xbea225f9eb34556d
+//	x  = (x ^ x>>29) * 0xbea225f9eb34556d
+//	r1 = x ^ x>>32
+//	r2 = r1 * 0xbea225f9eb34556d, r2 = r2 ^ r2>>29
+//
+// all modulo 2^64. Filters have no other source of chance. So what they do depends on the
+// stream alone: not on how it is cut into calls, on the worker that takes an element, or
+// on the machine.
+func prng(low, position uint64) uint64 {
+	x := low ^ position*golden
+	x = (x ^ x>>32) * prngMix
+	x = (x ^ x>>29) * prngMix
+	return x ^ x>>32
+}
+
+// prngNext returns r2 from r1: the third and last round of mx3.
+func prngNext(r1 uint64) uint64 {
+	x := r1 * prngMix
+	return x ^ x>>29
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/asm/internal/kerneltest"
 	"github.com/flowdedup/flowdedup/asm/internal/splitmix"
+	"github.com/flowdedup/flowdedup/layout"
 )
 
 // TestPipeline walks through batches of every length and compares all that batches
@@ -21,22 +22,18 @@ func TestPipeline(t *testing.T) {
 		rng := rand.New(rand.NewPCG(11, 12))
 		lines := make([][8]uint64, 1000)
 		for n := 1; n <= 300; n++ {
-			digests, order := kerneltest.Guarded[digest.Digest](t, n, n%2 == 0), kerneltest.Guarded[uint32](t, n, n%2 == 1)
+			digests := kerneltest.Guarded[digest.Digest](t, n, n%2 == 0)
 			fillDigests(rng, digests, digestBatches[n%len(digestBatches)].digest)
-			for i := range order {
-				order[i] = rng.Uint32()
-			}
 			position := rng.Uint64() >> rng.UintN(64)
-			checkPipeline(t, lines[:1+rng.IntN(len(lines))], digests, position, nil)
-			checkPipeline(t, lines[:1+rng.IntN(len(lines))], digests, position, order)
+			checkPipeline(t, lines[:1+rng.IntN(len(lines))], digests, position)
 		}
 	})
 }
 
-func checkPipeline(t *testing.T, lines [][8]uint64, digests []digest.Digest, position uint64, order []uint32) {
+func checkPipeline(t *testing.T, lines [][8]uint64, digests []digest.Digest, position uint64) {
 	t.Helper()
 	var w pipeline
-	w.elements = elements{kind: inLines, count: len(digests), digests: digests, position: position, order: order, random: true}
+	w.elements = elements{kind: inLines, count: len(digests), digests: digests, position: position, random: true}
 	w.begin(lines)
 	ahead := &w.batches[0]
 	for at := 0; at < len(digests); {
@@ -45,11 +42,7 @@ func checkPipeline(t *testing.T, lines [][8]uint64, digests []digest.Digest, pos
 			t.Fatalf("%d digests: batch of %d at %d", len(digests), n, at)
 		}
 		for i := range n {
-			s := position + uint64(at+i)
-			if order != nil {
-				s = position + uint64(order[at+i])
-			}
-			d := digests[at+i]
+			d, s := digests[at+i], position+uint64(at+i)
 			line, _ := bits.Mul64(d[1], uint64(len(lines)))
 			if current.offset[i] != 64*line || current.low[i] != d[0] || current.random[i] != prng(d[0], s) {
 				t.Fatalf("%d digests: element %d differs", len(digests), at+i)
@@ -78,7 +71,7 @@ func TestBatchesOfManyLines(t *testing.T) {
 			for i := range digests {
 				digests[i] = digest.Digest{uint64(i), math.MaxUint64 - uint64(i)}
 			}
-			b.fill(digests, lines, false, 0, nil, false)
+			b.fill(digests, lines, false, 0, false)
 			for i, d := range digests {
 				if line, _ := bits.Mul64(d[1], uint64(lines)); b.offset[i] != 64*line {
 					t.Fatalf("%d lines: element %d in line %d, want %d", lines, i, b.offset[i]/64, line)
@@ -97,7 +90,7 @@ func TestBatchStaysOwn(t *testing.T) {
 			digests := make([]digest.Digest, n)
 			fillDigests(rng, digests, digestBatches[0].digest)
 			var b batch
-			b.fill(digests, 1000, n%2 == 0, 0, nil, false)
+			b.fill(digests, 1000, n%2 == 0, 0, false)
 			for i, offset := range b.offset {
 				if !slices.Contains(b.offset[:n], offset) || offset >= 64000 {
 					t.Fatalf("%d elements: offset %d in place %d", n, offset, i)
@@ -237,4 +230,33 @@ func goldenDigests(n int) []digest.Digest {
 		digests[i] = digest.Digest{splitmix.Next(&element), splitmix.Next(&element)}
 	}
 	return digests
+}
+
+// TestPrefetch checks that hashes are read to their end and no further, and that lines do
+// not change.
+func TestPrefetch(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	lines := make([]layout.Line, 64)
+	for n := range 130 {
+		hashes := kerneltest.Guarded[uint64](t, n, n%2 == 0)
+		for i := range hashes {
+			hashes[i] = rng.Uint64()
+		}
+		Prefetch(lines, hashes)
+	}
+	for _, l := range lines {
+		if l != (layout.Line{}) {
+			t.Fatal("a line changed")
+		}
+	}
+	for _, count := range []int{0, 3} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("no panic for %d lines", count)
+				}
+			}()
+			Prefetch(lines[:count], []uint64{1})
+		}()
+	}
 }

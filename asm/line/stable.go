@@ -87,11 +87,11 @@ type StableCounts struct {
 //     has the right probability.
 //
 // It takes constant time for each element and does not allocate. It panics if lines is
-// empty, seen or order is too short, or p is not as StableParams says.
-func TestAndSetStable(lines []layout.Line, seen []uint64, digests []digest.Digest, position uint64, order []uint32, p StableParams, c *StableCounts) {
+// empty, seen is too short, or p is not as StableParams says.
+func TestAndSetStable(lines []layout.Line, seen []uint64, digests []digest.Digest, position uint64, p StableParams, c *StableCounts) {
 	p.check()
-	checkArguments("TestAndSetStable", lines, seen, order, len(digests))
-	testAndSetStable(lines, seen[:bitWords(len(digests))], digests, position, order, p, c)
+	checkArguments("TestAndSetStable", lines, seen, len(digests))
+	testAndSetStable(lines, seen[:bitWords(len(digests))], digests, position, p, c)
 }
 
 func (p StableParams) check() {
@@ -136,20 +136,20 @@ func newStableRule(p StableParams, lines int) stableRule {
 }
 
 // testAndSetStable is TestAndSetStable after its checks.
-func testAndSetStable(lines []layout.Line, seen []uint64, digests []digest.Digest, position uint64, order []uint32, p StableParams, c *StableCounts) {
+func testAndSetStable(lines []layout.Line, seen []uint64, digests []digest.Digest, position uint64, p StableParams, c *StableCounts) {
 	if len(digests) == 0 {
 		return
 	}
 	k := newStableKernel(p, lines)
 	var w pipeline
-	w.elements = elements{kind: inLines, count: len(digests), digests: digests, position: position, order: order, random: true}
+	w.elements = elements{kind: inLines, count: len(digests), digests: digests, position: position, random: true}
 	w.begin(lines)
 	for at := range seen {
 		current, ahead, n := w.next()
 		var inserted, replaced uint64
 		if p.Method == StableRSBF {
-			first, part := partOf(position, order, 64*at, 64*at+n)
-			inserted, replaced = k.rule.inserted(current, n, first, part), k.rule.replaced(n, first, part)
+			first := position + uint64(64*at)
+			inserted, replaced = k.rule.inserted(current, n, first), k.rule.replaced(n, first)
 		}
 		var missed, added uint64
 		if replaced != 0 {
@@ -163,14 +163,10 @@ func testAndSetStable(lines []layout.Line, seen []uint64, digests []digest.Diges
 }
 
 // inserted returns a bit for each element of a batch that StableRSBF inserts.
-func (r *stableRule) inserted(b *batch, n int, position uint64, order []uint32) (inserted uint64) {
-	done, inserted := insertedVectors(b, n, position, order, r.all)
+func (r *stableRule) inserted(b *batch, n int, position uint64) (inserted uint64) {
+	done, inserted := insertedVectors(b, n, position, r.all)
 	for i := done; i < n; i++ {
-		s := position + uint64(i)
-		if order != nil {
-			s = position + uint64(order[i])
-		}
-		chance, _ := bits.Mul64(prngNext(b.random[i&63]), s)
+		chance, _ := bits.Mul64(prngNext(b.random[i&63]), position+uint64(i))
 		_, is := bits.Sub64(chance, r.all, 0)
 		inserted |= is << (i & 63)
 	}

@@ -134,18 +134,17 @@ DATA countFourths<>+16(SB)/8, $2
 DATA countFourths<>+24(SB)/8, $3
 GLOBL countFourths<>(SB), RODATA|NOPTR, $32
 
-// func insertedAVX2(b *batch, groups int, position uint64, order *uint32, all uint64) (inserted uint64)
+// func insertedAVX2(b *batch, groups int, position, all uint64) (inserted uint64)
 //
-// Y7 is where elements are behind the position, Y11 that position, Y8 the number to
-// compare with, its top bit changed as Y15 says, since comparisons are signed. Y12 is
-// four and Y13 has the lower half of a word.
-TEXT ·insertedAVX2(SB), NOSPLIT, $0-48
+// Y7 is the positions of the elements, Y12 what it grows by. Y8 is the number to compare
+// with, its top bit changed as Y15 says, since comparisons are signed. Y13 has the lower
+// half of a word.
+TEXT ·insertedAVX2(SB), NOSPLIT, $0-40
 	MOVQ b+0(FP), DI
 	MOVQ groups+8(FP), SI
-	VPBROADCASTQ position+16(FP), Y11
-	MOVQ order+24(FP), R8
-	VPBROADCASTQ all+32(FP), Y8
-	VMOVDQU countFourths<>(SB), Y7
+	VPBROADCASTQ position+16(FP), Y7
+	VPBROADCASTQ all+24(FP), Y8
+	VPADDQ countFourths<>(SB), Y7, Y7
 	BROADCAST(4, X12, Y12)
 	BROADCAST(const_prngMix, X9, Y9)
 	VPSRLQ $32, Y9, Y10
@@ -157,20 +156,12 @@ TEXT ·insertedAVX2(SB), NOSPLIT, $0-48
 	XORL R10, R10
 
 group:
-	TESTQ R8, R8
-	JZ    consecutive
-	VPMOVZXDQ (R8), Y7
-	ADDQ  $16, R8
-
-consecutive:
-	VPADDQ   Y11, Y7, Y1
-	VPADDQ   Y12, Y7, Y7
 	VMOVDQU  batch_random(DI), Y0
 	SECOND(Y0)
 	VPSRLQ   $32, Y0, Y2
-	VPSRLQ   $32, Y1, Y3
-	VPMULUDQ Y1, Y0, Y4
-	VPMULUDQ Y1, Y2, Y5
+	VPSRLQ   $32, Y7, Y3
+	VPMULUDQ Y7, Y0, Y4
+	VPMULUDQ Y7, Y2, Y5
 	VPMULUDQ Y3, Y0, Y6
 	VPMULUDQ Y3, Y2, Y2
 	VPSRLQ   $32, Y4, Y4
@@ -186,10 +177,11 @@ consecutive:
 	VMOVMSKPD Y2, AX
 	SHLXQ    CX, AX, AX
 	ORQ      AX, R10
+	VPADDQ   Y12, Y7, Y7
 	ADDQ $32, DI
 	ADDL $4, CX
 	DECQ SI
 	JNZ  group
-	MOVQ R10, inserted+40(FP)
+	MOVQ R10, inserted+32(FP)
 	VZEROUPPER
 	RET

@@ -123,18 +123,17 @@ DATA countEight<>+48(SB)/8, $6
 DATA countEight<>+56(SB)/8, $7
 GLOBL countEight<>(SB), RODATA|NOPTR, $64
 
-// func insertedAVX512(b *batch, groups int, position uint64, order *uint32, all uint64) (inserted uint64)
+// func insertedAVX512(b *batch, groups int, position, all uint64) (inserted uint64)
 //
 // With a and b the halves of r2 and c and d those of the position, high first, the upper
 // half of their product is a*c + t>>32 + u>>32, where t = a*d + b*d>>32 and
 // u = b*c + (t mod 2^32).
-TEXT ·insertedAVX512(SB), NOSPLIT, $0-48
+TEXT ·insertedAVX512(SB), NOSPLIT, $0-40
 	MOVQ b+0(FP), DI
 	MOVQ groups+8(FP), SI
-	VPBROADCASTQ position+16(FP), Z11
-	MOVQ order+24(FP), R8
-	VPBROADCASTQ all+32(FP), Z10
-	VMOVDQU64 countEight<>(SB), Z7
+	VPBROADCASTQ position+16(FP), Z7
+	VPBROADCASTQ all+24(FP), Z10
+	VPADDQ countEight<>(SB), Z7, Z7
 	MOVL $8, AX
 	VPBROADCASTQ AX, Z12
 	MOVQ $const_prngMix, AX
@@ -145,22 +144,14 @@ TEXT ·insertedAVX512(SB), NOSPLIT, $0-48
 	XORL R10, R10
 
 group:
-	TESTQ R8, R8
-	JZ    consecutive
-	VPMOVZXDQ (R8), Z7
-	ADDQ  $32, R8
-
-consecutive:
-	VPADDQ   Z11, Z7, Z1
-	VPADDQ   Z12, Z7, Z7
 	VMOVDQU64 batch_random(DI), Z0
 	VPMULLQ  Z13, Z0, Z0
 	VPSRLQ   $29, Z0, Z2
 	VPXORQ   Z2, Z0, Z0
 	VPSRLQ   $32, Z0, Z2
-	VPSRLQ   $32, Z1, Z3
-	VPMULUDQ Z1, Z0, Z4
-	VPMULUDQ Z1, Z2, Z5
+	VPSRLQ   $32, Z7, Z3
+	VPMULUDQ Z7, Z0, Z4
+	VPMULUDQ Z7, Z2, Z5
 	VPMULUDQ Z3, Z0, Z6
 	VPMULUDQ Z3, Z2, Z2
 	VPSRLQ   $32, Z4, Z4
@@ -175,10 +166,11 @@ consecutive:
 	KMOVB    K1, AX
 	SHLXQ    CX, AX, AX
 	ORQ      AX, R10
+	VPADDQ   Z12, Z7, Z7
 	ADDQ $64, DI
 	ADDL $8, CX
 	DECQ SI
 	JNZ  group
-	MOVQ R10, inserted+40(FP)
+	MOVQ R10, inserted+32(FP)
 	VZEROUPPER
 	RET

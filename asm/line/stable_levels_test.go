@@ -55,63 +55,22 @@ func compareStable(t *testing.T, p StableParams, front bool) {
 	rng := rand.New(rand.NewPCG(uint64(p.K), 1))
 	const lines, most = 7, 300
 	filter, plain := kerneltest.Guarded[[8]uint64](t, lines, front), make([]layout.Line, lines)
-	memory, numbers := kerneltest.Guarded[digest.Digest](t, most, front), kerneltest.Guarded[uint32](t, most, front)
-	words := kerneltest.Guarded[uint64](t, (most+63)/64, front)
+	memory, words := kerneltest.Guarded[digest.Digest](t, most, front), kerneltest.Guarded[uint64](t, (most+63)/64, front)
 	var counts, want StableCounts
 	for n := range most + 1 {
-		digests, order, seen := kerneltest.Part(memory, n, front), kerneltest.Part(numbers, n, front), kerneltest.Part(words, bitWords(n), front)
+		digests, seen := kerneltest.Part(memory, n, front), kerneltest.Part(words, bitWords(n), front)
 		fillDigests(rng, digests, digestBatches[n%len(digestBatches)].digest)
-		for i := range order {
-			order[i] = rng.Uint32() >> rng.UintN(32)
-		}
-		if n%2 == 0 {
-			order = nil
-		}
 		position := rng.Uint64() >> rng.UintN(64)
 		for i := range seen {
 			seen[i] = rng.Uint64()
 		}
 		wanted := make([]uint64, len(seen))
-		TestAndSetStable(filter, seen, digests, position, order, p, &counts)
-		kerneltest.AtLevel(cpu.Generic, func() { TestAndSetStable(plain, wanted, digests, position, order, p, &want) })
+		TestAndSetStable(filter, seen, digests, position, p, &counts)
+		kerneltest.AtLevel(cpu.Generic, func() { TestAndSetStable(plain, wanted, digests, position, p, &want) })
 		if !slices.Equal(seen, wanted) || !slices.Equal(filter, plain) || counts != want {
 			t.Fatalf("%d elements: verdicts, memory or counts %+v and %+v differ", n, counts, want)
 		}
 	}
-}
-
-// TestStableSharded gives each of three workers the elements of a third of the
-// lines: together they must say what one says.
-func TestStableSharded(t *testing.T) {
-	kerneltest.ForEveryLevel(t, func(t *testing.T) {
-		rng := rand.New(rand.NewPCG(5, 6))
-		const n, lineCount, position, shards = 3000, 7, 1000, 3
-		digests := make([]digest.Digest, n)
-		fillDigests(rng, digests, digestBatches[1].digest)
-		for _, p := range stableShapes {
-			var counts, wanted StableCounts
-			want, lines := make([]uint64, (n+63)/64), make([]layout.Line, lineCount)
-			TestAndSetStable(lines, want, digests, position, nil, p, &wanted)
-			got, sharded := make([]uint64, len(want)), make([]layout.Line, lineCount)
-			for shard := range uint64(shards) {
-				var part []digest.Digest
-				var order []uint32
-				for i, d := range digests {
-					if share(d[1], lineCount)*shards/lineCount == shard {
-						part, order = append(part, d), append(order, uint32(i))
-					}
-				}
-				seen := make([]uint64, (len(part)+63)/64)
-				TestAndSetStable(sharded, seen, part, position, order, p, &counts)
-				for i, at := range order {
-					got[at/64] |= seen[i/64] >> (i % 64) & 1 << (at % 64)
-				}
-			}
-			if !slices.Equal(got, want) || !slices.Equal(lines, sharded) || counts != wanted {
-				t.Errorf("%+v: three workers do not do what one does", p)
-			}
-		}
-	})
 }
 
 // goldenStableFile are verdicts and memory as TestAndSetStable defines them, for other
@@ -140,7 +99,7 @@ func TestGoldenStable(t *testing.T) {
 		digests := goldenDigests(g.Elements)
 		for _, p := range stableShapes {
 			lines, seen, c := make([]layout.Line, g.Lines), make([]uint64, (g.Elements+63)/64), StableCounts{}
-			TestAndSetStable(lines, seen, digests, g.Position, nil, p, &c)
+			TestAndSetStable(lines, seen, digests, g.Position, p, &c)
 			g.Filters = append(g.Filters, goldenStable{p.Method, p.K, p.P, p.Replace, c.Ones, kerneltest.Words(seen), goldenLines(lines)})
 		}
 		kerneltest.CheckGolden(t, "bitlines.json", g)

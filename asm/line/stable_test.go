@@ -46,7 +46,7 @@ func checkStableRate(t *testing.T, p StableParams, position uint64) {
 			d[0] = rng.Uint64()
 		}
 		filter, counts, seen := []layout.Line{line}, StableCounts{}, []uint64{0}
-		TestAndSetStable(filter, seen, []digest.Digest{d}, position, nil, p, &counts)
+		TestAndSetStable(filter, seen, []digest.Digest{d}, position, p, &counts)
 		if seen[0] != 0 {
 			t.Fatal("seen without any of its bits")
 		}
@@ -160,22 +160,21 @@ func chiSquareBound(freedom float64) float64 {
 
 func TestStablePanics(t *testing.T) {
 	line, good := make([]layout.Line, 1), StableParams{StableSBF, 2, 5, 0}
-	call := func(lines []layout.Line, words, digests, order int, p StableParams) func() {
+	call := func(lines []layout.Line, words, digests int, p StableParams) func() {
 		return func() {
-			TestAndSetStable(lines, make([]uint64, words), make([]digest.Digest, digests), 1, make([]uint32, order), p, &StableCounts{})
+			TestAndSetStable(lines, make([]uint64, words), make([]digest.Digest, digests), 1, p, &StableCounts{})
 		}
 	}
-	call(line, 1, 64, 64, good)()
-	call(line, 0, 0, 0, StableParams{StableRLBSBF, layout.MaxStableParts, 0, 0})()
+	call(line, 1, 64, good)()
+	call(line, 0, 0, StableParams{StableRLBSBF, layout.MaxStableParts, 0, 0})()
 	for name, f := range map[string]func(){
-		"no lines":    call(nil, 1, 1, 1, good),
-		"short seen":  call(line, 1, 65, 65, good),
-		"short order": call(line, 1, 3, 2, good),
-		"no parts":    call(line, 1, 1, 1, StableParams{StableBSBF, 0, 0, 0}),
-		"5 parts":     call(line, 1, 1, 1, StableParams{StableBSBF, 5, 0, 0}),
-		"no run":      call(line, 1, 1, 1, StableParams{StableSBF, 2, 0, 0}),
-		"long run":    call(line, 1, 1, 1, StableParams{StableSBF, 2, 65, 0}),
-		"method":      call(line, 1, 1, 1, StableParams{stableMethods, 2, 5, 0}),
+		"no lines":   call(nil, 1, 1, good),
+		"short seen": call(line, 1, 65, good),
+		"no parts":   call(line, 1, 1, StableParams{StableBSBF, 0, 0, 0}),
+		"5 parts":    call(line, 1, 1, StableParams{StableBSBF, 5, 0, 0}),
+		"no run":     call(line, 1, 1, StableParams{StableSBF, 2, 0, 0}),
+		"long run":   call(line, 1, 1, StableParams{StableSBF, 2, 65, 0}),
+		"method":     call(line, 1, 1, StableParams{stableMethods, 2, 5, 0}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {
@@ -194,7 +193,7 @@ func TestStableDoesNotAllocate(t *testing.T) {
 		lines, digests := make([]layout.Line, 100), bloomDigests(rng, 1000)
 		seen, counts := make([]uint64, 16), StableCounts{}
 		for _, p := range stableShapes {
-			run := func() { TestAndSetStable(lines, seen, digests, 1, nil, p, &counts) }
+			run := func() { TestAndSetStable(lines, seen, digests, 1, p, &counts) }
 			if n := testing.AllocsPerRun(2, run); n != 0 {
 				t.Errorf("%+v: %v allocations", p, n)
 			}
@@ -338,7 +337,7 @@ func streamStable(t *testing.T, p StableParams, lines int) {
 			seen[i] = rng.Uint64()
 		}
 		after := seen[(n+63)/64]
-		TestAndSetStable(filter, seen, digests[at:at+n], uint64(at+1), nil, p, &counts)
+		TestAndSetStable(filter, seen, digests[at:at+n], uint64(at+1), p, &counts)
 		for i := range n {
 			want := model.testAndSet(digests[at+i], uint64(at+i+1))
 			if got := seen[i/64]>>(i%64)&1 != 0; got != want {

@@ -62,7 +62,7 @@ type TimedCounts struct {
 // Element i lives in line floor(digests[i][1] * len(Lines) / 2^64). Its fingerprint is
 // the top FPBits bits of digests[i][0] XOR era * 0x9e3779b97f4a7c15, where era is
 // floor((ticks[i] - Origin) / 2^(TickBits-1)), all modulo 2^64. Fingerprint 0 stands for
-// an empty cell, so 1 takes its place. layout/timed.go has a picture of the cells.
+// an empty cell, so 1 takes its place. layout/rows.go has a picture of the cells.
 //
 // Times are stored modulo 2^TickBits and compared the short way round. Nothing has to be
 // swept, elements may come in any order, and a wild time does no harm to other elements.
@@ -105,7 +105,7 @@ func TestAndSetTimed(rows TimedRows, seen []uint64, digests []digest.Digest, tic
 // checkArguments panics unless slices cover the elements and p is as it must be.
 func (p *TimedParams) checkArguments(lines []layout.Line, seen []uint64, digests []digest.Digest, ticks []int64, points []uint32) {
 	p.check()
-	checkArguments("TestAndSetTimed", lines, seen, nil, len(digests))
+	checkArguments("TestAndSetTimed", lines, seen, len(digests))
 	if len(ticks) < len(digests) || p.PointBits > 0 && len(points) < len(digests) {
 		panic("line: TestAndSetTimed: ticks or points shorter than digests")
 	}

@@ -89,7 +89,7 @@ type TimerCounts struct {
 // above 1, and does not allocate.
 func TestAndSetTimers(lines []layout.Line, seen []uint64, digests []digest.Digest, ticks []uint64, r *TimerRule, c *TimerCounts) {
 	n := len(digests)
-	checkArguments("TestAndSetTimers", lines, seen, nil, n)
+	checkArguments("TestAndSetTimers", lines, seen, n)
 	switch {
 	case len(ticks) < n:
 		panic("line: TestAndSetTimers: ticks shorter than the elements")

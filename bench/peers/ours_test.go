@@ -57,7 +57,7 @@ func openBloom(memory, rounds int) (filter[key], error) {
 func openRows(memory int, p line.RowParams) (filter[key], error) {
 	position := uint64(0)
 	return openLines(memory, func(lines []layout.Line, seen []uint64, digests []digest.Digest) {
-		line.TestAndSetRows(lines, seen, digests, position, nil, p)
+		line.TestAndSetRows(lines, seen, digests, position, p)
 		position += uint64(len(digests))
 	})
 }

@@ -6,10 +6,12 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/asm/permute"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/internal/bitset"
 	"github.com/flowdedup/flowdedup/engine/internal/mem"
+	"github.com/flowdedup/flowdedup/engine/internal/rowtable"
 )
 
 // Map counts the distinct elements of the last W in a map of last sightings. It is exact
@@ -71,4 +73,31 @@ func (s *Map) Reset() { clear(s.last) }
 func (s *Map) Close() error {
 	s.last = nil
 	return nil
+}
+
+// Addresses makes digests of IPv4 addresses for Rows. Each address has a digest of its
+// own, so Rows never takes one for another. Addresses is not safe for concurrent use.
+type Addresses struct {
+	bijection *permute.Bijection
+	words     [rowtable.Step]uint32
+}
+
+// NewAddresses returns the digests of a key.
+func NewAddresses(key [16]byte) *Addresses {
+	return &Addresses{bijection: permute.NewBijection(key)}
+}
+
+// Sum sets d[i] to the digest of addrs[i], the first octet in the top byte. It panics if
+// d is shorter than addrs. Only the low half of a digest is of use.
+func (a *Addresses) Sum(d []digest.Digest, addrs []uint32) {
+	d = d[:len(addrs)]
+	for at := 0; at < len(addrs); at += rowtable.Step {
+		n := min(rowtable.Step, len(addrs)-at)
+		a.bijection.Permute(a.words[:n], addrs[at:at+n])
+		for i, word := range a.words[:n] {
+			// The first 32 bits choose the line and tell addresses apart, the last ones
+			// choose samples.
+			d[at+i] = digest.Digest{uint64(word)<<32 | uint64(word)}
+		}
+	}
 }

@@ -36,7 +36,7 @@ type rowKernel struct {
 }
 
 func (k *rowKernel) testAndSet(lines []layout.Line, seen []uint64, d []digest.Digest, position uint64) {
-	c := line.TestAndSetRows(lines, seen, d, position, nil, k.params)
+	c := line.TestAndSetRows(lines, seen, d, position, k.params)
 	k.sum.Filled += c.Filled
 	k.sum.Evicted += c.Evicted
 }
@@ -59,7 +59,7 @@ type stableKernel struct {
 }
 
 func (k *stableKernel) testAndSet(lines []layout.Line, seen []uint64, d []digest.Digest, position uint64) {
-	line.TestAndSetStable(lines, seen, d, position, nil, k.params, &k.sum)
+	line.TestAndSetStable(lines, seen, d, position, k.params, &k.sum)
 }
 
 func (k *stableKernel) counts() kernelCounts { return kernelCounts{occupied: k.sum.Ones} }
@@ -75,7 +75,7 @@ type cellKernel struct {
 }
 
 func (k *cellKernel) testAndSet(lines []layout.Line, seen []uint64, d []digest.Digest, position uint64) {
-	line.TestAndSetCells(lines, seen, d, position, nil, &k.rule, &k.sum)
+	line.TestAndSetCells(lines, seen, d, position, &k.rule, &k.sum)
 }
 
 func (k *cellKernel) counts() kernelCounts { return kernelCounts{occupied: k.sum.NonZero} }

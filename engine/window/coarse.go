@@ -73,7 +73,7 @@ type Coarse struct {
 	workingSet workingSet
 	tickSource
 	blockEnd uint64 // the position where the next block begins
-	growth   coarseGrowth
+	growth   growth[line.CoarseRows]
 	word     [1]uint64          // verdicts that begin within a word
 	copying  *snapshot.LineCopy // of the rows
 }

@@ -3,8 +3,6 @@
 package window
 
 import (
-	"errors"
-
 	"github.com/flowdedup/flowdedup/asm/line"
 	"github.com/flowdedup/flowdedup/engine/theory"
 	"github.com/flowdedup/flowdedup/layout"
@@ -62,18 +60,6 @@ func DefaultCoarseMemory(w Window, fine bool, inputBytes int64) int {
 	return min(mostCoarseDefault, defaultMemory(w, inputBytes, packetRate, of))
 }
 
-// coarseGrowth is growth for a Coarse.
-type coarseGrowth struct {
-	limit     int    // what all rows may take, in bytes; 0 for a filter that does not grow
-	at        uint64 // the position from which on the filter grows, or 0
-	lines     int    // to which it grows then
-	next      *preparedRows
-	older     []olderRows // the latest first
-	rows      []line.CoarseRows
-	whenReady bool
-	refused   bool // the system had no memory when the filter would have grown
-}
-
 // coarse returns the lines as the kernel of coarse rows wants them.
 func (r *timedRows) coarse() line.CoarseRows {
 	all := r.arena.Lines()
@@ -83,65 +69,32 @@ func (r *timedRows) coarse() line.CoarseRows {
 // GrowWhenReady is as Timed.GrowWhenReady.
 func (c *Coarse) GrowWhenReady() { c.growth.whenReady = true }
 
-// close returns all memory but that of the current rows.
-func (g *coarseGrowth) close() error {
-	err := g.next.close()
-	for i := range g.older {
-		err = errors.Join(err, g.older[i].arena.Close())
-	}
-	g.next, g.older, g.rows = nil, nil, nil
-	return err
-}
-
 // beginBlock begins a block at the present position. There the filter grows, ends older
 // rows, and plans growth. So verdicts do not depend on how a stream is cut into calls.
 func (c *Coarse) beginBlock() {
 	g := &c.growth
-	if g.at != 0 && g.at <= c.position && (!g.whenReady || g.next.ready()) {
+	if g.isDue(c.position) {
 		c.grow()
 	}
 	for len(g.older) > 0 && c.past(g.older[len(g.older)-1].since) {
-		c.endOldest()
+		g.dropOldest()
+		c.rowsChanged()
 	}
 	c.blockEnd = c.position + blockLength(c.lines)
-	most := coarseShapeOf(c.params.Fine).most * float64(c.rows.lines)
-	if g.limit == 0 || g.at != 0 || g.refused || float64(c.workingSet.current()) <= most {
-		return
+	shape := coarseShapeOf(c.params.Fine)
+	if g.mayPlan() && float64(c.workingSet.current()) > shape.most*float64(c.rows.lines) {
+		g.plan(c.position, c.lines, c.memory, shape.lines(float64(c.workingSet.need())))
 	}
-	if lines := c.nextLines(); lines > 0 {
-		g.at, g.lines = c.position+uint64(growLead(c.lines)), lines
-		g.next = prepareRows(lines)
-	}
-}
-
-// nextLines returns how many lines the filter grows to, spare ones included: 0 if it cannot.
-func (c *Coarse) nextLines() int {
-	g := &c.growth
-	least := int(leastGrowth * float64(c.lines))
-	room := (g.limit - c.memory) / layout.LineSize
-	if len(g.older) == maxOlder || least > room {
-		return 0
-	}
-	need := coarseShapeOf(c.params.Fine).lines(float64(c.workingSet.need()))
-	return min(max(least, need), room)
 }
 
 // grow makes the larger rows the current ones. The filter stays as it is if there is no
 // memory.
 func (c *Coarse) grow() {
-	g, next := &c.growth, c.growth.next
-	g.at, g.lines, g.next = 0, 0, nil
-	<-next.done
-	next.stop()
-	if next.err != nil {
-		g.refused = true
-		return
+	var grown bool
+	latest := c.workingSet.clock.latest(sizeOf(c.kind))
+	if c.rows, grown = c.growth.grow(c.rows, latest, &c.workingSet); grown {
+		c.rowsChanged()
 	}
-	m := &c.workingSet
-	g.older = append([]olderRows{{c.rows, m.clock.latest(sizeOf(c.kind)), m.clock.taken, m.late.total}}, g.older...)
-	c.rows = next.rows
-	m.begin(m.clock.now)
-	c.rowsChanged()
 }
 
 // past reports whether the stream is so far from a time, before or after it, that nothing
@@ -152,24 +105,8 @@ func (c *Coarse) past(since int64) bool {
 	return now > since && uint64(now)-uint64(since) > least || now < since && uint64(since)-uint64(now) > least
 }
 
-// endOldest returns the memory of the oldest rows.
-func (c *Coarse) endOldest() {
-	g := &c.growth
-	last := len(g.older) - 1
-	go g.older[last].arena.Close() // packets do not wait for that; it does not fail
-	g.older = g.older[:last]
-	c.rowsChanged()
-}
-
 // rowsChanged sets what follows from the rows.
 func (c *Coarse) rowsChanged() {
-	g := &c.growth
-	g.refused = false
-	g.rows = g.rows[:0]
 	c.lines = len(c.rows.arena.Lines())
-	c.memory = c.rows.arena.Bytes()
-	for i := range g.older {
-		g.rows = append(g.rows, g.older[i].coarse())
-		c.memory += g.older[i].arena.Bytes()
-	}
+	c.memory = c.rows.arena.Bytes() + c.growth.changed((*timedRows).coarse)
 }

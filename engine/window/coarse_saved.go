@@ -24,9 +24,7 @@ type coarseState struct {
 	position, blockEnd uint64
 	counts             line.CoarseCounts
 	workingSet         workingSet
-	growAt, growTo     uint64
-	older              uint64
-	rows               [maxOlder]olderState
+	growth             growthState
 }
 
 func (s *coarseState) fields() snapshot.Fields {
@@ -36,12 +34,7 @@ func (s *coarseState) fields() snapshot.Fields {
 	}
 	fields = append(fields, s.workingSet.fields()...)
 	fields = append(fields, s.workingSet.late.fields()...)
-	fields = append(fields, &s.growAt, &s.growTo, &s.older)
-	for i := range s.rows {
-		older := &s.rows[i]
-		fields = append(fields, &older.lines, &older.since, &older.taken, &older.kept)
-	}
-	return fields
+	return append(fields, s.growth.fields()...)
 }
 
 // kindOfCoarse returns the kind of snapshots.
@@ -60,17 +53,11 @@ func (c *Coarse) Snapshot(w io.Writer, secret secret.Secret, label string) error
 	state := coarseState{
 		window: c.kind, lines: uint64(c.lines), refresh: c.params.Refresh, limit: uint64(g.limit), all: uint64(c.memory / layout.LineSize),
 		position: c.position, blockEnd: c.blockEnd, counts: c.counts, workingSet: c.workingSet,
-		growAt: g.at, growTo: uint64(g.lines), older: uint64(len(g.older)),
-	}
-	for i := range g.older {
-		state.rows[i] = olderState{uint64(len(g.older[i].arena.Lines())), g.older[i].since, g.older[i].taken, g.older[i].kept}
+		growth: g.state(),
 	}
 	out := snapshot.NewWriter(w, kindOfCoarse(c.params.Fine), secret, label, state.fields())
 	c.copying = out.Lines(c.rows.arena, 0, c.lines)
-	for i := range g.older { // which do not change
-		arena := g.older[i].arena
-		out.Lines(arena, 0, len(arena.Lines()))
-	}
+	g.write(out)
 	return out.End()
 }
 
@@ -96,11 +83,10 @@ func restoreCoarse(r io.Reader, c snapshot.RestoreConfig, fine bool) (*Coarse, e
 		return nil, err
 	}
 	return snapshot.Load(in, f, func() error {
-		err := in.Lines(f.rows.arena.Lines())
-		for i := 0; err == nil && i < len(f.growth.older); i++ {
-			err = in.Lines(f.growth.older[i].arena.Lines())
+		if err := in.Lines(f.rows.arena.Lines()); err != nil {
+			return err
 		}
-		return err
+		return f.growth.read(in)
 	})
 }
 
@@ -140,25 +126,10 @@ func (c *Coarse) resume(s *coarseState) error {
 		return fmt.Errorf("%w: %d elements to the end of a block", snapshot.ErrInvalid, length)
 	}
 	c.position, c.blockEnd, c.counts = s.position, s.blockEnd, s.counts
-	g, rest := &c.growth, s.all-uint64(c.lines)
-	for _, older := range s.rows[:min(s.older, maxOlder)] {
-		if older.lines == 0 || older.lines > rest {
-			return fmt.Errorf("%w: %d older lines of %d", snapshot.ErrInvalid, older.lines, rest)
-		}
-		rest -= older.lines
-		rows, err := newTimedRows(int(older.lines), true)
-		if err != nil {
-			return err
-		}
-		g.older = append(g.older, olderRows{rows, older.since, older.taken, older.kept})
-	}
-	if rest != 0 || s.older > maxOlder || s.limit == 0 && (s.growAt != 0 || s.older != 0) || (s.growAt != 0) != (s.growTo != 0) {
-		return fmt.Errorf("%w: older lines that do not belong there", snapshot.ErrInvalid)
+	if err := c.growth.resume(&s.growth, s.all-uint64(c.lines), s.limit > 0); err != nil {
+		return err
 	}
 	c.rowsChanged()
-	if room := uint64(max(0, g.limit-c.memory)) / layout.LineSize; s.growAt != 0 && room > 0 { // less on a smaller machine
-		g.at, g.lines = s.growAt, int(min(s.growTo, room))
-		g.next = prepareRows(g.lines)
-	}
+	c.growth.resumePlan(&s.growth, c.memory)
 	return nil
 }

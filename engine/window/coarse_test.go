@@ -3,15 +3,12 @@
 package window
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"io"
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -19,7 +16,6 @@ import (
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/internal/check"
-	"github.com/flowdedup/flowdedup/engine/snapshot"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -283,81 +279,4 @@ func TestCoarseAllocations(t *testing.T) {
 			t.Errorf("window %s: %v allocations a batch", text, n)
 		}
 	}
-}
-
-// A filter that is restored goes on as if nothing had happened, in the middle of growing,
-// too.
-func TestCoarseSnapshot(t *testing.T) {
-	forCoarse(t, func(t *testing.T, fine bool) {
-		for _, text := range []string{"1ms", "999999937ns", "n:700"} {
-			for i := range 4 {
-				cfg := CoarseConfig{Window: mustWindow(t, text), Fine: fine, Memory: 1600, Refresh: i&1 != 0, Limit: i / 2 << 20}
-				s := check.RandomPackets(53, 6000, check.Clocks(100_000)["jumps"])
-				whole, cut := newCoarse(t, cfg), newCoarse(t, cfg)
-				want := s.Verdicts(whole, 1000)
-				rng := rand.New(rand.NewPCG(54, 54))
-				for at := 0; at < len(want); {
-					to := min(at+rng.IntN(1000), len(want))
-					part := s.Part(at, to)
-					if !slices.Equal(part.Verdicts(cut, 300), want[at:to]) {
-						t.Fatalf("%s: other verdicts from %d on", text, at)
-					}
-					at = to
-					cut = check.Restart(t, cut, restorerOf(fine))
-				}
-				if cut.Stats() != whole.Stats() {
-					t.Errorf("%s: %+v, want %+v", text, cut.Stats(), whole.Stats())
-				}
-			}
-		}
-	})
-}
-
-func restorerOf(fine bool) func(io.Reader, snapshot.RestoreConfig) (*Coarse, error) {
-	if fine {
-		return RestoreFine
-	}
-	return RestoreCoarse
-}
-
-// TestCoarseOtherKind: a snapshot of other cells is refused, and the error names both.
-func TestCoarseOtherKind(t *testing.T) {
-	forCoarse(t, func(t *testing.T, fine bool) {
-		f := newCoarse(t, CoarseConfig{Window: Window{Duration: time.Millisecond}, Fine: fine, Memory: 6400})
-		saved := check.Saved(t, f)
-		_, err := restorerOf(!fine)(bytes.NewReader(saved), snapshot.RestoreConfig{Secret: check.SavedSecret, Label: check.SavedLabel, Memory: math.MaxInt})
-		want := fmt.Sprintf("of a filter of kind %v, must be of kind %v", kindOfCoarse(fine), kindOfCoarse(!fine))
-		if !errors.Is(err, snapshot.ErrInvalid) || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
-	})
-}
-
-// smallCoarse returns a small filter, after some work.
-func smallCoarse(t testing.TB, fine bool) *Coarse {
-	f := newCoarse(t, CoarseConfig{Window: Window{Duration: time.Millisecond}, Fine: fine, Memory: 6400, Limit: 1 << 20})
-	check.RandomPackets(52, 1000, check.Clocks(100_000)["in order"]).Verdicts(f, 100)
-	return f
-}
-
-func TestCoarseRestore(t *testing.T) {
-	forCoarse(t, func(t *testing.T, fine bool) { check.Restore(t, smallCoarse(t, fine), restorerOf(fine)) })
-}
-
-func FuzzRestoreCoarse(f *testing.F) {
-	check.FuzzRestore(f, RestoreCoarse, func(c *Coarse) {
-		s := check.RandomPackets(15, 2000, check.Clocks(1000)["jumps"])
-		c.TestAndSet(make([]uint64, len(s.Digests)/64+1), s.Digests, s.Times, nil)
-		c.Stats()
-	}, smallCoarse(f, false))
-}
-
-func TestCoarseCopy(t *testing.T) {
-	check.PacketCopies(t, newCoarse(t, CoarseConfig{Window: Window{Duration: time.Second}, Memory: 1<<20 + 64}))
-}
-
-func TestCoarseState(t *testing.T) {
-	f := newCoarse(t, CoarseConfig{Window: Window{Duration: time.Millisecond}, Memory: 6400})
-	check.RandomPackets(82, 20_000, check.Clocks(100_000)["jumps"]).Verdicts(f, 1000)
-	check.State(t, "1ms", f, "bfdab3ebdf69da24")
 }

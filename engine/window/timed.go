@@ -81,7 +81,7 @@ type Timed struct {
 	started    bool   // params.Origin is set
 	blockEnd   uint64 // the position where the next block begins
 	workingSet workingSet
-	growth     growth
+	growth     growth[line.TimedRows]
 	word       [1]uint64 // verdicts that begin within a word
 	copying    timedCopy // of the rows
 }

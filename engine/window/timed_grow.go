@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/flowdedup/flowdedup/asm/line"
 	"github.com/flowdedup/flowdedup/engine/internal/mem"
 	"github.com/flowdedup/flowdedup/layout"
 )
@@ -23,19 +22,20 @@ const (
 )
 
 // growth lets a filter follow the traffic. When too many elements a line are live, larger
-// rows take their place. The older ones are only looked up (line.TestAndSetTimedAround),
-// until all in them is older than a window, or as good as pushed out.
+// rows take their place. The older ones are only looked up (line.TestAndSetTimedAround,
+// line.TestAndSetCoarseAround), until all in them is older than a window, or as good as
+// pushed out. R is the rows as the kernel wants them.
 //
 // Both happen at the beginning of a block, at fixed positions in the stream. So verdicts do
 // not depend on batches or workers. The memory is populated between the decision and
 // growing.
-type growth struct {
+type growth[R any] struct {
 	limit int    // what all rows may take, in bytes; 0 for a filter that does not grow
 	at    uint64 // the position from which on the filter grows, or 0
 	lines int    // to which it grows then
 	next  *preparedRows
 	older []olderRows // the latest first
-	rows  []line.TimedRows
+	rows  []R
 	// whenReady has the filter grow later where the memory is not there yet.
 	whenReady bool
 	// refused says that the system had no memory when the filter would have grown.
@@ -108,7 +108,7 @@ func (t *Timed) GrowWhenReady() { t.growth.whenReady = true }
 func growLead(lines int) int { return max(leastBlock, lines/8) &^ (leastBlock - 1) }
 
 // close returns all memory but that of the current rows.
-func (g *growth) close() error {
+func (g *growth[R]) close() error {
 	err := g.next.close()
 	for i := range g.older {
 		err = errors.Join(err, g.older[i].arena.Close())
@@ -117,18 +117,68 @@ func (g *growth) close() error {
 	return err
 }
 
-// bytes returns the size of older rows.
-func (g *growth) bytes() (sum int) {
-	for i := range g.older {
-		sum += g.older[i].arena.Bytes()
+// isDue reports whether the filter grows at a position.
+func (g *growth[R]) isDue(position uint64) bool {
+	return g.at != 0 && g.at <= position && (!g.whenReady || g.next.ready())
+}
+
+// mayPlan reports whether the filter may plan to grow.
+func (g *growth[R]) mayPlan() bool { return g.limit > 0 && g.at == 0 && !g.refused }
+
+// plan prepares larger rows, if there may be any. The current ones have so many lines, and
+// all rows so many bytes. A window needs so many lines, spare ones included.
+func (g *growth[R]) plan(position uint64, lines, memory, need int) {
+	least := int(leastGrowth * float64(lines))
+	room := (g.limit - memory) / layout.LineSize
+	if len(g.older) == maxOlder || least > room {
+		return
 	}
-	return sum
+	g.prepare(position+uint64(growLead(lines)), min(max(least, need), room))
+}
+
+// prepare has the filter grow to so many lines at a position.
+func (g *growth[R]) prepare(at uint64, lines int) {
+	g.at, g.lines, g.next = at, lines, prepareRows(lines)
+}
+
+// grow returns the larger rows. The current ones become older ones, of which nothing is
+// later than since. It reports false if there is no memory.
+func (g *growth[R]) grow(current timedRows, since int64, m *workingSet) (rows timedRows, ok bool) {
+	next := g.next
+	g.at, g.lines, g.next = 0, 0, nil
+	<-next.done
+	next.stop()
+	if next.err != nil {
+		g.refused = true
+		return current, false
+	}
+	g.older = append([]olderRows{{current, since, m.clock.taken, m.late.total}}, g.older...)
+	m.begin(m.clock.now)
+	return next.rows, true
+}
+
+// dropOldest returns the memory of the oldest rows.
+func (g *growth[R]) dropOldest() {
+	last := len(g.older) - 1
+	go g.older[last].arena.Close() // packets do not wait for that; it does not fail
+	g.older = g.older[:last]
+}
+
+// changed sets what follows from the older rows, and returns their size in bytes.
+func (g *growth[R]) changed(of func(*timedRows) R) (bytes int) {
+	g.refused = false
+	g.rows = g.rows[:0]
+	for i := range g.older {
+		g.rows = append(g.rows, of(&g.older[i].timedRows))
+		bytes += g.older[i].arena.Bytes()
+	}
+	return bytes
 }
 
 // changeRows grows, ends older rows, and plans growth. A block begins.
 func (t *Timed) changeRows() {
 	g := &t.growth
-	if g.at != 0 && g.at <= t.position && (!g.whenReady || g.next.ready()) {
+	if g.isDue(t.position) {
 		t.grow()
 	}
 	for i := range g.older {
@@ -137,48 +187,18 @@ func (t *Timed) changeRows() {
 	for t.oldestEnds() {
 		t.endOldest()
 	}
-	if g.at != 0 || g.refused || float64(t.workingSet.current()) <= growLoad*float64(t.rows.lines) {
-		return
+	if g.mayPlan() && float64(t.workingSet.current()) > growLoad*float64(t.rows.lines) {
+		g.plan(t.position, t.lines, t.memory, timedLines(float64(t.workingSet.need())))
 	}
-	if lines := t.nextLines(); lines > 0 {
-		g.at, g.lines = t.position+uint64(growLead(t.lines)), lines
-		g.next = prepareRows(lines)
-	}
-}
-
-// nextLines returns how many lines the filter grows to, spare ones included: 0 if it
-// cannot.
-func (t *Timed) nextLines() int {
-	g := &t.growth
-	least := int(leastGrowth * float64(t.lines))
-	if len(g.older) == maxOlder {
-		return 0
-	}
-	want := max(least, timedLines(float64(t.workingSet.need())))
-	room := (g.limit - t.memory) / layout.LineSize
-	if least > room {
-		return 0
-	}
-	return min(want, room)
 }
 
 // grow makes the larger rows the current ones. The filter stays as it is if there is no
 // memory.
 func (t *Timed) grow() {
-	g := &t.growth
-	next := g.next
-	g.at, g.lines, g.next = 0, 0, nil
-	<-next.done
-	next.stop()
-	if next.err != nil {
-		g.refused = true
-		return
+	var grown bool
+	if t.rows, grown = t.growth.grow(t.rows, layout.NoTick, &t.workingSet); grown {
+		t.rowsChanged()
 	}
-	m := &t.workingSet
-	g.older = append([]olderRows{{t.rows, layout.NoTick, m.clock.taken, m.late.total}}, g.older...)
-	t.rows = next.rows
-	m.begin(m.clock.now)
-	t.rowsChanged()
 }
 
 // date notes the time, if the clock knows that of elements after the rows.
@@ -209,29 +229,20 @@ func (t *Timed) past(since int64) bool {
 // since, is forgotten, so all that comes from before now is late. What is live is counted
 // as evicted.
 func (t *Timed) endOldest() {
-	g := &t.growth
-	last := len(g.older) - 1
-	oldest := g.older[last]
+	oldest := &t.growth.older[len(t.growth.older)-1]
 	if t.past(oldest.since) {
 		t.forgetBefore(0)
 	} else {
 		t.counts.EvictedLive += oldest.live(&t.params, t.workingSet.clock.now)
 		t.forgetBefore(t.leastSlack())
 	}
-	go oldest.arena.Close() // packets do not wait for that; it does not fail
-	g.older = g.older[:last]
+	t.growth.dropOldest()
 	t.rowsChanged()
 }
 
 // rowsChanged sets what follows from the rows.
 func (t *Timed) rowsChanged() {
-	g := &t.growth
-	g.refused = false
-	g.rows = g.rows[:0]
-	for i := range g.older {
-		g.rows = append(g.rows, g.older[i].rows())
-	}
 	t.lines = len(t.rows.arena.Lines())
-	t.memory = t.rows.arena.Bytes() + g.bytes()
+	t.memory = t.rows.arena.Bytes() + t.growth.changed((*timedRows).rows)
 	t.workingSet.horizon.lines = uint64(t.rows.lines)
 }

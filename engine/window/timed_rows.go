@@ -54,7 +54,7 @@ func (r *timedRows) live(p *line.TimedParams, now int64) (sum uint64) {
 	return sum
 }
 
-// timedTick returns the time of a cell, modulo 2^TickBits: see layout/timed.go.
+// timedTick returns the time of a cell, modulo 2^TickBits: see layout/rows.go.
 func timedTick(l *layout.Line, cell int, p *line.TimedParams) uint64 {
 	const high = layout.TimedHighBits
 	upper := l[layout.TimedCells+cell/3] >> (high * (cell % 3)) & (1<<high - 1)

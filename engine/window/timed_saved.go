@@ -28,16 +28,7 @@ type timedState struct {
 	position, blockEnd uint64
 	counts             line.TimedCounts
 	workingSet         workingSet
-	growAt, growTo     uint64
-	older              uint64
-	rows               [maxOlder]olderState
-}
-
-// olderState is what is saved of older rows.
-type olderState struct {
-	lines       uint64
-	since       int64
-	taken, kept uint64
+	growth             growthState
 }
 
 func (s *timedState) fields() snapshot.Fields {
@@ -50,12 +41,7 @@ func (s *timedState) fields() snapshot.Fields {
 	fields = append(fields, s.workingSet.fields()...)
 	fields = append(fields, s.workingSet.late.fields()...)
 	fields = append(fields, s.workingSet.horizon.fields()...)
-	fields = append(fields, &s.growAt, &s.growTo, &s.older)
-	for i := range s.rows {
-		older := &s.rows[i]
-		fields = append(fields, &older.lines, &older.since, &older.taken, &older.kept)
-	}
-	return fields
+	return append(fields, s.growth.fields()...)
 }
 
 func (m *workingSet) fields() snapshot.Fields {
@@ -81,19 +67,14 @@ func (h *horizon) fields() snapshot.Fields {
 // state returns what is saved.
 func (t *Timed) state() *timedState {
 	g := &t.growth
-	s := &timedState{
+	return &timedState{
 		window: t.kind, lines: uint64(t.lines), fpBits: uint64(t.params.FPBits),
 		refresh: t.params.Refresh, across: t.params.Across,
 		limit: uint64(g.limit), all: uint64(t.memory / layout.LineSize),
 		origin: t.params.Origin, now: t.params.Now, slack: t.params.Slack,
 		started: t.started, position: t.position, blockEnd: t.blockEnd, counts: t.counts,
-		workingSet: t.workingSet, growAt: g.at, growTo: uint64(g.lines), older: uint64(len(g.older)),
+		workingSet: t.workingSet, growth: g.state(),
 	}
-	for i := range g.older {
-		older := &g.older[i]
-		s.rows[i] = olderState{uint64(len(older.arena.Lines())), older.since, older.taken, older.kept}
-	}
-	return s
 }
 
 // Snapshot writes all that the filter remembers. The filter that RestoreTimed returns
@@ -107,10 +88,7 @@ func (t *Timed) Snapshot(w io.Writer, secret secret.Secret, label string) error 
 	t.copying = timedCopy{
 		lines: out.Lines(t.rows.arena, 0, t.rows.lines), spare: out.Lines(t.rows.arena, t.rows.lines, t.lines), rows: t.rows.rows(),
 	}
-	for i := range t.growth.older { // which do not change
-		arena := t.growth.older[i].arena
-		out.Lines(arena, 0, len(arena.Lines()))
-	}
+	t.growth.write(out)
 	return out.End()
 }
 
@@ -155,8 +133,8 @@ func RestoreTimed(r io.Reader, c snapshot.RestoreConfig) (*Timed, error) {
 		if err == nil {
 			err = in.Lines(rows.Spare)
 		}
-		for i := 0; err == nil && i < len(t.growth.older); i++ {
-			err = in.Lines(t.growth.older[i].arena.Lines())
+		if err == nil {
+			err = t.growth.read(in)
 		}
 		return err
 	})
@@ -206,32 +184,10 @@ func (t *Timed) resume(s *timedState) error {
 	t.params.Origin, t.params.Now, t.params.Slack = s.origin, s.now, s.slack
 	t.started, t.position, t.blockEnd = s.started, s.position, s.blockEnd
 	t.counts = s.counts
-	return t.resumeGrowth(s)
-}
-
-// resumeGrowth makes the older rows, and prepares the next ones.
-func (t *Timed) resumeGrowth(s *timedState) error {
-	g := &t.growth
-	rest := s.all - uint64(t.lines)
-	for _, older := range s.rows[:min(s.older, maxOlder)] {
-		if older.lines == 0 || older.lines > rest {
-			return fmt.Errorf("%w: %d older lines of %d", snapshot.ErrInvalid, older.lines, rest)
-		}
-		rest -= older.lines
-		rows, err := newTimedRows(int(older.lines), true)
-		if err != nil {
-			return err
-		}
-		g.older = append(g.older, olderRows{rows, older.since, older.taken, older.kept})
-		g.rows = append(g.rows, rows.rows())
+	if err := t.growth.resume(&s.growth, s.all-uint64(t.lines), t.growth.limit > 0); err != nil {
+		return err
 	}
-	if rest != 0 || s.older > maxOlder || g.limit == 0 && (s.growAt != 0 || s.older != 0) || (s.growAt != 0) != (s.growTo != 0) {
-		return fmt.Errorf("%w: older lines that do not belong there", snapshot.ErrInvalid)
-	}
-	t.memory = int(s.all) * layout.LineSize
-	if room := uint64(max(0, g.limit-t.memory)) / layout.LineSize; s.growAt != 0 && room > 0 { // less on a smaller machine
-		g.at, g.lines = s.growAt, int(min(s.growTo, room))
-		g.next = prepareRows(g.lines)
-	}
+	t.rowsChanged()
+	t.growth.resumePlan(&s.growth, t.memory)
 	return nil
 }

@@ -183,30 +183,6 @@ func TestNewTimersErrors(t *testing.T) {
 	}
 }
 
-func TestTimersCopy(t *testing.T) {
-	const memory = 1<<20 + 64 // more than one part, and no whole words
-	check.PacketCopies(t, newTimers(t, TimersConfig{Window: Window{Duration: time.Second}, Memory: memory}))
-}
-
-// smallTimers returns a small filter, after some work.
-func smallTimers(t testing.TB) *Timers {
-	f := newTimers(t, TimersConfig{Window: Window{Duration: time.Millisecond}, Memory: 6400})
-	check.RandomPackets(57, 1000, check.Clocks(100_000)["in order"]).Verdicts(f, 100)
-	return f
-}
-
-func TestTimersRestore(t *testing.T) { check.Restore(t, smallTimers(t), RestoreTimers) }
-
-func FuzzRestoreTimers(f *testing.F) {
-	check.FuzzRestore(f, RestoreTimers, func(f *Timers) {
-		s := check.RandomPackets(15, 2000, check.Clocks(1000)["jumps"])
-		f.TestAndSet(make([]uint64, len(s.Digests)/64+1), s.Digests, s.Times, s.Points)
-		f.Stats()
-	}, smallTimers(f))
-}
-
-func TestTimersState(t *testing.T) { check.State(t, "in order", smallTimers(t), "e4cb17005023fa1e") }
-
 // BenchmarkTimers has windows that hold what is repeated: the last 16,384 elements.
 func BenchmarkTimers(b *testing.B) {
 	check.BenchSizes(b, func(b *testing.B, memory int) {

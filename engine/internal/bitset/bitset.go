@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package bitset has what verdicts need: bits in words.
 package bitset
 
 // Or ors the first n bits of src into dst from bit at on. The other bits of src must be

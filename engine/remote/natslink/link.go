@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package natslink carries the messages of package remote over NATS. A Link stays
+// connected as far as it can: it connects again whenever the connection ends, and keeps
+// nothing to be sent later, when answers would be of no use.
 package natslink
 
 import (
@@ -11,10 +14,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/flowdedup/flowdedup/engine/remote"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
-
-	"github.com/flowdedup/flowdedup/engine/remote"
 )
 
 const (

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package layout
+
+// A line of a blocked Bloom filter is 512 bits. An element owns one bit of each word in
+// each round: 8 bits with one round, 64 with eight. Apache Parquet lays out its split
+// block Bloom filters so, with lines of 256 bits.
+//
+//	word     0       1       2       3       4       5       6       7
+//	     ┌───────┬───────┬───────┬───────┬───────┬───────┬───────┬───────┐
+//	     │··1····│·····1·│1······│···1···│······1│··1····│1······│····1··│ one element, 1 round
+//	     └───────┴───────┴───────┴───────┴───────┴───────┴───────┴───────┘
+//
+// A line has no fixed capacity: the more elements share it, the more others look seen.
+// engine/theory computes the false positive rate.
+
+// MaxBloomRounds is the most rounds that an element can have.
+const MaxBloomRounds = 8
+
+// A line of a stable Bloom filter of bits is divided into K parts of s = floor(512/K)
+// bits. Part j begins at bit j*s. An element owns one bit of each part.
+//
+//	K = 2    ┌───────────────────────────────┬───────────────────────────────┐
+//	s = 256  │ part 0: 1 bit of an element   │ part 1: 1 bit of an element   │
+//	         └───────────────────────────────┴───────────────────────────────┘
+//	bit      0                               256                           511
+//
+//	K = 3    ┌────────────────────┬────────────────────┬────────────────────┬┐
+//	s = 170  │ part 0             │ part 1             │ part 2             ││
+//	         └────────────────────┴────────────────────┴────────────────────┴┘
+//	bit      0                    170                  340              510, 511 unused
+//
+// A line has no fixed capacity: new elements clear bits of old ones.
+const (
+	// MaxStableParts is the most parts of a line. Each takes 16 of the 64 bits of a
+	// digest's low half.
+	MaxStableParts = 4
+	// MaxStableRun is the most adjacent bits that the method StableSBF of asm/line
+	// clears for an element.
+	MaxStableRun = 64
+)
+
+// A line of a stable Bloom filter of cells has N = 256 cells of 2 bits or N = 128 cells
+// of 4 bits. The bits of a cell are apart: plane p, of N bits, has bit p of all cells. A
+// step that is the same for all cells, such as a decrement, then takes few operations on
+// narrow registers.
+//
+//	2 bits  word     0       1       2       3       4       5       6       7
+//	             ┌───────┬───────┬───────┬───────┬───────┬───────┬───────┬───────┐
+//	             │ plane 0: low bits of 256 cells│ plane 1: high bits            │
+//	             └───────┴───────┴───────┴───────┴───────┴───────┴───────┴───────┘
+//	4 bits       ┌───────┬───────┬───────┬───────┬───────┬───────┬───────┬───────┐
+//	             │ plane 0       │ plane 1       │ plane 2       │ plane 3       │
+//	             └───────┴───────┴───────┴───────┴───────┴───────┴───────┴───────┘
+//
+// A plane is divided into eight parts of N/8 cells, the eighths of the line: eighth e
+// begins at bit e*N/8 of each plane. An element owns at most one cell in each eighth.
+// Cell value 0 is empty. A line has no fixed capacity: new elements decrement the cells
+// of old ones.
+
+// MaxCellK is the most cells, or timers, that an element owns: one in each eighth.
+const MaxCellK = 8
+
+// A line of an age-partitioned Bloom filter has 60 slices of eight bits, and a clock.
+// Slice s is byte s of the line.
+//
+//	byte      0     1     2                       59    60        63
+//	       ┌─────┬─────┬─────┬─────    ──┬─────┬─────┬─────────────┐
+//	       │  0  │  1  │  2  │  3     …  │ 58  │ 59  │ clock: 32   │
+//	       └─────┴─────┴─────┴─────    ──┴─────┴─────┴─────────────┘
+//
+// The clock is the latest generation of the line's elements, modulo 2^32. Slice g mod 60
+// was begun in generation g, so the slices are a ring. Those of generations that have
+// begun since the clock are stale, and count as empty.
+const (
+	// PartitionedSlices is the number of slices of a line.
+	PartitionedSlices = 60
+	// MaxPartitionedK is the greatest number of slices that an element is set in.
+	MaxPartitionedK = 32
+)
+
+// A line of timers has 64 timers of 8 bits or 32 timers of 16 bits. Timer c of b bits is
+// bits b*c to b*c+b-1 of the line, so each eighth of the line is a word. An element owns
+// at most one timer in each word, and MaxCellK in all.
+//
+//	word     0                          1                        7
+//	     ┌──┬──┬──┬──┬──┬──┬──┬──┬──┬──┬──┬──    ──┬──┬──┬──┬──┬──┬──┬──┐
+//	8    │ 0│ 1│ 2│ 3│ 4│ 5│ 6│ 7│ 8│ 9│10│   …   │56│57│58│59│60│61│62│63│
+//	     └──┴──┴──┴──┴──┴──┴──┴──┴──┴──┴──┴──    ──┴──┴──┴──┴──┴──┴──┴──┘
+//	     ┌─────┬─────┬─────┬─────┬─────┬─────    ──┬─────┬─────┬─────┬─────┐
+//	16   │  0  │  1  │  2  │  3  │  4  │     …     │ 28  │ 29  │ 30  │ 31  │
+//	     └─────┴─────┴─────┴─────┴─────┴─────    ──┴─────┴─────┴─────┴─────┘
+//
+// A timer that was set at tick t holds 1 + t mod (2^b - 1). It holds 0 when it was never
+// set, and after a sweep that finds it expired.

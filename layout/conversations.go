@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package layout
+
+// A line of affinity rows is one row of four cells. A cell holds the capture point that
+// the packets of a conversation are taken from. What is compared lies together: tags and
+// homes of two cells share a word.
+//
+//	word       0         1         2         3         4         5         6         7
+//	       ┌─────────┬─────────┬─────────┬─────────┬─────────┬─────────┬─────────┬─────────┐
+//	63..32 │ tag 2   │ tag 3   │ home 2  │ home 3  │         │         │         │         │
+//	       ├─────────┼─────────┼─────────┼─────────┤ state 0 │ state 1 │ state 2 │ state 3 │
+//	31..0  │ tag 0   │ tag 1   │ home 0  │ home 1  │         │         │         │         │
+//	       └─────────┴─────────┴─────────┴─────────┴─────────┴─────────┴─────────┴─────────┘
+//
+//	        63  62       58 57                                                0
+//	       ┌───┬───────────┬───────────────────────────────────────────────────┐
+//	state  │ 1 │ misses: 5 │ time without its low 6 bits: 58                   │
+//	       └───┴───────────┴───────────────────────────────────────────────────┘
+//
+// Misses are packets in a row that had to be taken from elsewhere. The time, in
+// nanoseconds since 1970, is that of the last sighting at home, or that of the first miss.
+// The state of an empty cell is 0. With 2^L lines, the low L bits of a conversation's hash are the
+// number of the line, and its top 32 bits are the tag. A line remembers four
+// conversations.
+const (
+	// AffinityCells is the number of cells of an affinity row.
+	AffinityCells = 4
+	// AffinityHomes and AffinityStates are where the homes and the states begin.
+	AffinityHomes  = 2
+	AffinityStates = 4
+	// AffinityPresent is the bit of a state that says that the cell is in use.
+	AffinityPresent = 1 << 63
+	// AffinityMissShift is where the misses are in a state.
+	AffinityMissShift = 58
+	// AffinityMisses is the largest number of misses.
+	AffinityMisses = 1<<5 - 1
+	// AffinityTimeShift is how many low bits of a time are left out.
+	AffinityTimeShift = 64 - AffinityMissShift
+)
+
+// A line of ownership rows is one row of six cells. A cell holds which point told of a
+// flow, and of which time. What is compared lies together.
+//
+//	word       0       1       2       3       4       5       6        7
+//	       ┌───────┬───────┬───────┬───────┬───────┬───────┬────────┬────────┐
+//	63..32 │ tag 0 │ tag 1 │ tag 2 │ tag 3 │ tag 4 │ tag 5 │ told   │ told   │
+//	       ├───────┼───────┼───────┼───────┼───────┼───────┤ 0 to 2 │ 3 to 5 │
+//	31..0  │ end 0 │ end 1 │ end 2 │ end 3 │ end 4 │ end 5 │        │        │
+//	       └───────┴───────┴───────┴───────┴───────┴───────┴────────┴────────┘
+//
+//	       20        8 7        0
+//	      ┌───────────┬──────────┐
+//	told  │ owner: 13 │ length:8 │  three of them in a word, the first in its lowest bits
+//	      └───────────┴──────────┘
+//
+// The owner of an empty cell is 0. The end is the time that the owner told of last, in
+// units of 2^26 ns (67 ms), of which the low 32 bits are kept: they repeat after 9 years.
+// The length of the time that was told is a number of units with four bits of mantissa
+// and four of exponent, rounded down.
+//
+// A flow belongs to a line by the upper bits of its hash, and has the low 32 bits as its
+// tag. Where its line is full it may lie in the other line of a pair, which is a
+// neighbor in memory.
+const (
+	// OwnerCells is the number of cells of an ownership row.
+	OwnerCells = 6
+	// OwnerTold is the word where what was told begins.
+	OwnerTold = 6
+	// OwnerToldBits is the width of what was told, OwnerTolds how many lie in a word.
+	OwnerToldBits = 21
+	OwnerTolds    = 3
+	// OwnerLengthBits is the width of a length, of which OwnerMantissaBits are mantissa.
+	OwnerLengthBits   = 8
+	OwnerMantissaBits = 4
+	// OwnerMax is the largest number of a point.
+	OwnerMax = 1<<(OwnerToldBits-OwnerLengthBits) - 1
+	// OwnerUnitShift is how many low bits of a time in nanoseconds are left out.
+	OwnerUnitShift = 26
+)
