@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/flowdedup/flowdedup/engine/internal/mem"
 	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
 )
@@ -16,7 +15,7 @@ import (
 // snapshot.MaxLabel bytes. Points are numbers here, and ranks are not saved. Errors are
 // those of w. Snapshot panics after Close.
 func (o *Owners) Snapshot(w io.Writer, secret secret.Secret, label string) error {
-	mem.CheckOpen("affinity: Owners.Snapshot", o.arena)
+	o.arena.CheckOpen("Owners.Snapshot")
 	lines := uint64(len(o.arena.Lines()))
 	out := snapshot.NewWriter(w, snapshot.Owners, secret, label, snapshot.Fields{&lines})
 	out.Lines(o.arena, 0, int(lines))
