@@ -89,6 +89,13 @@ func (a *Arena) Unpin() error {
 // Close.
 func (a *Arena) Lines() []Line { return a.lines }
 
+// CheckOpen panics, with the name of the method that was called, after Close.
+func (a *Arena) CheckOpen(method string) {
+	if a.Lines() == nil {
+		panic(method + " after Close")
+	}
+}
+
 // Bytes returns the size of all lines: their number times LineSize.
 func (a *Arena) Bytes() int { return len(a.lines) * LineSize }
 

@@ -35,7 +35,7 @@ func (s *Sampler) Add(b *capture.Batch, from int, digests []digest.Digest) {
 		if digests[i][1]&s.mask == 0 {
 			traits := s.reader.Read(b, from+i)
 			s.samples = append(s.samples, sample{
-				digest: digests[i], time: b.Frames[from+i].Time, place: s.reader.place(&traits), frame: uint32(from + i), Traits: traits,
+				digest: digests[i], time: b.Frames[from+i].Time, place: s.reader.sums.Point(traits.Point), frame: uint32(from + i), Traits: traits,
 			})
 		}
 	}

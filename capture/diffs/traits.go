@@ -3,16 +3,19 @@
 package diffs
 
 import (
+	"cmp"
 	"encoding/binary"
 	"hash/maphash"
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
-	"github.com/flowdedup/flowdedup/capture/points"
 )
 
-// seed is the seed of all hashes, which are compared within one process only.
-var seed = maphash.MakeSeed()
+// seed and secret key all hashes, which are compared within one process only.
+var (
+	seed   = maphash.MakeSeed()
+	secret = maphash.Comparable(seed, 0)
+)
 
 // Traits are the parts of a packet that may differ between copies. Long ones are hashes,
 // which mean something within one process only. Packets with equal traits have equal bytes.
@@ -39,7 +42,8 @@ type Traits struct {
 type Reader struct {
 	decoder *flow.Decoder
 	header  [1]flow.Header
-	layers  []flow.Layer
+	stack   Stack
+	sums    Sums   // of stack
 	scratch []byte // the bytes of a frame to hash
 	tags    []byte
 }
@@ -54,7 +58,7 @@ func (r *Reader) Header() *flow.Header { return &r.header[0] }
 // Layers lists the VLAN tags of the packet that was read last, and the other headers that
 // flow.Decoder.Layers finds unless it is Ethernet and IP with nothing but tags between
 // them.
-func (r *Reader) Layers() []flow.Layer { return r.layers }
+func (r *Reader) Layers() []flow.Layer { return r.stack.Layers }
 
 // Offsets in the header of LINKTYPE_LINUX_SLL2.
 const (
@@ -70,8 +74,9 @@ const (
 func (r *Reader) Read(b *capture.Batch, i int) Traits {
 	data, h := b.Data(i), &r.header[0]
 	r.decoder.Decode(r.header[:], b, i)
-	r.findLayers(b, i)
-	t := Traits{Point: flow.CapturePointOf(b, i), Labels: labels(r.layers), Version: h.Version}
+	r.stack.Read(r.decoder, b, i, h)
+	r.sums = r.stack.Sum(data, secret)
+	t := Traits{Point: flow.CapturePointOf(b, i), Labels: r.sums.Labels, Version: h.Version}
 	start := h.Start
 	if h.Version == 0 {
 		start = h.End // without IP, all bytes count as link header
@@ -88,87 +93,26 @@ func (r *Reader) Read(b *capture.Batch, i int) Traits {
 		copy(link[cookedLen-protocolLen:], link[:protocolLen])
 		clear(link[:cookedLen-protocolLen])
 	}
-	t.MAC = clearAddresses(link, h, t.MAC)
+	t.MAC = cmp.Or(t.MAC, SumAddresses(link, h, secret))
+	for _, a := range addresses(link, h) {
+		clear(a)
+	}
 	link, t.VLAN = r.removeTags(link)
 	own := min(flow.CaptureHeader(b, i), uint32(len(link)))
 	t.Link = maphash.Bytes(seed, link[own:])
 	r.scratch = append(link[:0], data[start:]...)
-	t.clearFields(r.scratch[:h.End-start])
+	if t.Version != 0 {
+		ip := r.scratch[:h.End-start]
+		routed := RoutedOf(ip)
+		t.Hops, t.Class = routed.Hops, routed.Class
+		t.Derived |= uint64(routed.Sum) << 32
+		ClearRouted(ip)
+	}
 	t.Rest = maphash.Bytes(seed, r.scratch)
 	if own > 0 {
 		t.Derived ^= maphash.Bytes(seed, data[:own])
 	}
 	return t
-}
-
-// findLayers lists the headers of a frame. It takes those of plain frames from what the
-// decoder has found.
-func (r *Reader) findLayers(b *capture.Batch, i int) {
-	const ethernet, tagLen = 14, 4
-	h := &r.header[0]
-	r.layers = r.layers[:0]
-	tagged := ethernet + tagLen*uint32(h.Tags)
-	if h.Version == 0 || h.Flags&flow.FlagInner != 0 || h.Start != tagged ||
-		b.Interfaces[b.Frames[i].Interface].LinkType != capture.LinkEthernet {
-		r.layers = r.decoder.Layers(r.layers, b, i)
-		return
-	}
-	data := b.Data(i)
-	for at := uint32(ethernet); at < tagged; at += tagLen {
-		id := uint32(binary.BigEndian.Uint16(data[at:])) & 0xfff
-		r.layers = append(r.layers, flow.Layer{Kind: flow.LayerVLAN, Start: at, End: at + tagLen, ID: id})
-	}
-}
-
-// HasLabel reports whether headers of a kind carry an identifier, apart from VLAN tags.
-func HasLabel(k flow.LayerKind) bool {
-	switch k {
-	case flow.LayerMPLS, flow.LayerPPPoE:
-		return true
-	case flow.LayerIPinIP, flow.LayerMPLSinIP, flow.LayerEthernetInIP, flow.LayerTZSP:
-		return false
-	}
-	return k.Tunnel()
-}
-
-// labels returns the hash of the identifiers of headers but VLAN tags, 0 without any.
-func labels(layers []flow.Layer) (sum uint64) {
-	for _, l := range layers {
-		if HasLabel(l.Kind) {
-			sum = maphash.Comparable(seed, [3]uint64{sum, uint64(l.Kind), uint64(l.ID)})
-		}
-	}
-	return sum
-}
-
-// place returns the hash of the point at which the packet was seen that was read last.
-func (r *Reader) place(t *Traits) uint64 {
-	sum := maphash.Comparable(seed, t.Point)
-	for _, l := range r.layers {
-		if l.Kind == flow.LayerVLAN && l.ID != 0 || points.IsPart(l.Kind) {
-			sum = maphash.Comparable(seed, [3]uint64{sum, uint64(l.Kind), uint64(l.ID)})
-		}
-	}
-	return sum
-}
-
-// clearAddresses clears the hardware addresses in a link header, and returns their hash.
-// Without any, the hash is others.
-func clearAddresses(link []byte, h *flow.Header, others uint64) uint64 {
-	const size = 6
-	sum := others
-	for _, a := range []struct {
-		flag uint8
-		at   uint16
-	}{{flow.FlagDst, h.Dst}, {flow.FlagSrc, h.Src}} {
-		if h.Flags&a.flag == 0 || int(a.at)+size > len(link) {
-			continue
-		}
-		address := link[a.at : a.at+size]
-		sum = maphash.Comparable(seed, [2]uint64{sum, maphash.Bytes(seed, address)})
-		clear(address)
-	}
-	return sum
 }
 
 // removeTags removes the VLAN tags from a link header, and returns their hash, 0 without
@@ -177,7 +121,7 @@ func (r *Reader) removeTags(link []byte) ([]byte, uint64) {
 	const typeLen = 2 // of the tag, in front of its layer
 	r.tags = r.tags[:0]
 	to, from := 0, 0 // link[:to] is done, link[from:] is left
-	for _, l := range r.layers {
+	for _, l := range r.stack.Layers {
 		at, end := int(l.Start)-typeLen, int(l.End)-typeLen
 		if l.Kind != flow.LayerVLAN || at < from || end > len(link) {
 			continue
@@ -190,17 +134,4 @@ func (r *Reader) removeTags(link []byte) ([]byte, uint64) {
 		return link, 0
 	}
 	return link[:to+copy(link[to:], link[from:])], maphash.Bytes(seed, r.tags)
-}
-
-// clearFields moves what routers change from an IP header to t.
-func (t *Traits) clearFields(ip []byte) {
-	switch {
-	case t.Version == 4 && len(ip) >= 20:
-		t.Hops, t.Class = ip[8], ip[1]
-		t.Derived |= uint64(binary.BigEndian.Uint16(ip[10:])) << 32
-		ip[1], ip[8], ip[10], ip[11] = 0, 0, 0, 0
-	case t.Version == 6 && len(ip) >= 40:
-		t.Hops, t.Class = ip[7], ip[0]<<4|ip[1]>>4
-		ip[7], ip[0], ip[1] = 0, ip[0]&0xf0, ip[1]&0x0f
-	}
 }

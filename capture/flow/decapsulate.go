@@ -105,7 +105,7 @@ func TunnelName(kind LayerKind, id uint32) string {
 	switch {
 	case kind == 0:
 		return "tunnel"
-	case id == 0 && layerFields[kind] == 0, id == 0 && (kind == LayerGRE || kind == LayerERSPAN || kind == LayerEtherIP):
+	case id == 0 && !kind.HasID(), id == 0 && (kind == LayerGRE || kind == LayerERSPAN || kind == LayerEtherIP):
 		return kind.String() // without a number: without a key, and ERSPAN of type I
 	}
 	return kind.String() + ":" + strconv.FormatUint(uint64(id), 10)

@@ -91,6 +91,17 @@ func (k LayerKind) String() string { return nameOf(layerNames[:], uint8(k)) }
 // Tunnel reports whether k is a tunnel, whose header lies behind an IP header.
 func (k LayerKind) Tunnel() bool { return k >= LayerIPinIP && k < LayerUnread }
 
+// HasID reports whether headers of kind k carry an identifier: see Layer.ID.
+func (k LayerKind) HasID() bool {
+	switch k {
+	case LayerVLAN, LayerMPLS, LayerPPPoE:
+		return true
+	case LayerIPinIP, LayerMPLSinIP, LayerEthernetInIP, LayerTZSP:
+		return false
+	}
+	return k.Tunnel()
+}
+
 // Layers appends the headers of frame i of b to dst, the outermost first, and returns the
 // extended slice. The last LayerIP is what Decode describes, or where that finds a frame
 // without IP in a tunnel, the first LayerEthernet behind the last tunnel. A Decoder without

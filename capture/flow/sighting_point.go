@@ -50,6 +50,9 @@ var layerFields = [layerKinds]PointFields{
 	LayerGTPU: pointTEID, LayerPPTP: pointTEID, LayerL2TP: pointTEID,
 }
 
+// FieldOf returns the field that the identifier of a header of kind k is, or 0.
+func FieldOf(k LayerKind) PointFields { return layerFields[k] }
+
 // ParsePointField returns the fields that a name stands for: "vlan", "interface",
 // "input" and "lan" are those above, and "vni" is PointVNI with the identifiers that each direction
 // has its own of, such as the TEID of GTP-U. Those tell tenants apart, but a conversation

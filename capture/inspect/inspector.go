@@ -81,7 +81,7 @@ func New(cfg Config) *Inspector {
 	if cfg.Memory <= 0 {
 		cfg.Memory = DefaultMemory
 	}
-	n := &Inspector{cfg: cfg, windows: ladder(cfg.Window), points: points.NewNames(cfg.Inputs), devices: flow.NewCapturePoints(nil), interfaces: map[flow.CapturePoint]uint32{}}
+	n := &Inspector{cfg: cfg, windows: ladder(cfg.Window), points: points.NewNames(cfg.Inputs), devices: flow.NewCapturePoints(nil), interfaces: map[flow.CapturePoint]uint32{}, sides: newSides()}
 	n.whole = newMeasure(n)
 	n.split = split.NewCounter(flow.SightingConfig{Inner: true, Fields: tagFields, Seed: cfg.Seed}, split.Counts{}, 0)
 	return n

@@ -79,14 +79,15 @@ func (p *paths) or(word string) string {
 	return word
 }
 
-// readPath notes the number of frame i of b on a path. It returns where the headers and
-// trailers of Ethernet and PRP behind the packet begin, which ends at end or later.
-func (s *sighting) readPath(b *capture.Batch, i, end int) (path flow.Path, behind int) {
+// readPath notes the number of frame i of b on a path. It returns where the trailers of
+// Ethernet and PRP behind the packet begin. The packet ends at end.
+func (s *sighting) readPath(b *capture.Batch, i, end int) (behind int) {
 	data := b.Data(i)
+	var path flow.Path
 	path, s.sequence = flow.PathOf(b, i)
 	behind = len(data)
 	if path == flow.NoPath {
-		return path, behind
+		return behind
 	}
 	s.flags |= numbered
 	if data[0]&1 != 0 {
@@ -96,13 +97,13 @@ func (s *sighting) readPath(b *capture.Batch, i, end int) (path flow.Path, behin
 		const trailer = 6
 		behind = max(behind-b.FCSLen(i)-trailer, end)
 	}
-	return path, behind
+	return behind
 }
 
 // isStacked reports whether the first VLAN tag of a frame is one of 802.1ad, which some
 // analyzers do not open.
 func isStacked(data []byte, h *flow.Header) bool {
-	const type8021ad = 0x88a8
+	const ethernetLen, type8021ad = 14, 0x88a8
 	return h.Flags&flow.FlagVLAN != 0 && h.Tag >= ethernetLen && int(h.Tag) <= len(data) &&
 		binary.BigEndian.Uint16(data[h.Tag-2:]) == type8021ad
 }

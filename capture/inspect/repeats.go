@@ -104,6 +104,7 @@ func (r *repeats) add(sort int, first, s *sighting, span int, removed verdicts, 
 
 // etherType returns the type of an Ethernet frame behind its tags, 0 for a length.
 func etherType(data []byte) uint16 {
+	const tagLen = 4
 	for at := 12; at+2 <= len(data); at += tagLen {
 		switch t := binary.BigEndian.Uint16(data[at:]); {
 		case t == 0x8100 || t == 0x88a8:

@@ -12,7 +12,6 @@ import (
 	"github.com/flowdedup/flowdedup/capture/diffs"
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/capture/internal/hash"
-	"github.com/flowdedup/flowdedup/capture/points"
 )
 
 // seed is the seed of all hashes, which are compared within one process only.
@@ -70,7 +69,7 @@ type origin struct {
 type describer struct {
 	decoder *flow.Decoder
 	seed    uint64
-	layers  []flow.Layer
+	stack   diffs.Stack
 	stamped bool // the frame has the time header of an Arista switch
 	scratch []byte
 }
@@ -80,25 +79,17 @@ type describer struct {
 func (d *describer) describe(s *sighting, o *origin, b *capture.Batch, i int, h *flow.Header) {
 	f := &b.Frames[i]
 	data := b.Data(i)
-	*s, *o = sighting{bytes: h.End - h.Start}, origin{tags: d.seed}
+	*s = sighting{bytes: h.End - h.Start, mac: uint32(diffs.SumAddresses(data, h, d.seed))}
 	d.stamped = false
-	s.mac = addresses(data, h)
-	link := b.Interfaces[f.Interface].LinkType
-	if h.Version != 0 && h.Flags&flow.FlagInner == 0 && link == capture.LinkEthernet && h.Start == ethernetLen+tagLen*uint32(h.Tags) {
-		for tags := data[ethernetLen:h.Start]; len(tags) >= tagLen; tags = tags[tagLen:] {
-			s.tag(binary.BigEndian.Uint16(tags), o)
-		}
-		s.encap = 1
-	} else {
-		d.headers(s, o, b, i, h)
-		s.encap |= uint16(hash.Mix(uint64(link), 2))
+	d.stack.Read(d.decoder, b, i, h)
+	sums := d.stack.Sum(data, d.seed)
+	s.vlan, s.labels = uint32(sums.VLAN), uint32(sums.Labels)
+	if s.encap = 1; !d.stack.Plain {
+		d.around(s, b, i, h)
+		s.encap = uint16(hash.Mix(uint64(b.Interfaces[f.Interface].LinkType), 2))
 	}
-	at := flow.CapturePointOf(b, i)
-	o.place = hash.Mix(uint64(at.Interface)<<32|uint64(at.Index), o.tags)
-	path, end := s.readPath(b, i, int(h.End))
-	if path != flow.NoPath {
-		o.place = hash.Mix(uint64(path), o.place)
-	}
+	end := s.readPath(b, i, int(h.End))
+	*o = origin{place: sums.Point(flow.CapturePointOf(b, i)), tags: sums.Tags}
 	if isStacked(data, h) {
 		s.flags |= stacked
 	}
@@ -133,37 +124,12 @@ func (d *describer) conversation(ip []byte, h *flow.Header, backward bool) uint6
 	return max(sum, 1)
 }
 
-const (
-	ethernetLen = 14
-	tagLen      = 4
-)
-
-// tag adds a VLAN tag. Priorities make no point.
-func (s *sighting) tag(control uint16, o *origin) {
-	s.vlan = uint32(hash.Mix(uint64(control)|1<<16, uint64(s.vlan)+3))
-	if id := control & 0xfff; id != 0 {
-		o.tags = hash.Mix(uint64(id)|1<<32, o.tags)
-	}
-}
-
-// headers adds all headers of a frame that is not plain.
-func (d *describer) headers(s *sighting, o *origin, b *capture.Batch, i int, h *flow.Header) {
-	data := b.Data(i)
-	d.layers = d.decoder.Layers(d.layers[:0], b, i)
+// around adds what is around a packet that is not plain.
+func (d *describer) around(s *sighting, b *capture.Batch, i int, h *flow.Header) {
 	outer := -1
-	for _, l := range d.layers {
-		switch {
-		case l.Kind == flow.LayerVLAN && l.End >= l.Start+2:
-			s.tag(binary.BigEndian.Uint16(data[l.Start:]), o)
-		case diffs.HasLabel(l.Kind):
-			id := uint64(l.Kind)<<32 | uint64(l.ID)
-			s.labels = uint32(hash.Mix(id, uint64(s.labels)+5)) | 1
-			if points.IsPart(l.Kind) {
-				o.tags = hash.Mix(id, o.tags)
-			}
-		case l.Kind == flow.LayerArista:
-			d.stamped = true
-		case l.Kind == flow.LayerIP && outer < 0:
+	for _, l := range d.stack.Layers {
+		d.stamped = d.stamped || l.Kind == flow.LayerArista
+		if l.Kind == flow.LayerIP && outer < 0 {
 			outer = int(l.Start)
 		}
 	}
@@ -174,54 +140,21 @@ func (d *describer) headers(s *sighting, o *origin, b *capture.Batch, i int, h *
 	if outer < 0 || outer >= int(h.Start) {
 		outer = 0
 	}
-	d.scratch = append(d.scratch[:0], data[outer:h.Start]...)
-	clearRouted(d.scratch)
+	d.scratch = append(d.scratch[:0], b.Data(i)[outer:h.Start]...)
+	diffs.ClearRouted(d.scratch)
 	s.outer = uint32(maphash.Bytes(seed, d.scratch)) | 1
-}
-
-// clearRouted clears what routers change in an IP header.
-func clearRouted(ip []byte) {
-	switch {
-	case len(ip) >= 20 && ip[0]>>4 == 4:
-		ip[1], ip[8], ip[10], ip[11] = 0, 0, 0, 0
-	case len(ip) >= 40 && ip[0]>>4 == 6:
-		ip[0], ip[1], ip[7] = ip[0]&0xf0, ip[1]&0x0f, 0
-	}
-}
-
-// addresses returns the hash of the hardware addresses of a frame, 0 without any.
-func addresses(data []byte, h *flow.Header) uint32 {
-	var sum uint64
-	if h.Flags&flow.FlagDst != 0 {
-		sum = address(data, h.Dst, sum+7)
-	}
-	if h.Flags&flow.FlagSrc != 0 {
-		sum = address(data, h.Src, sum+11)
-	}
-	return uint32(sum)
-}
-
-func address(data []byte, at uint16, sum uint64) uint64 {
-	if int(at)+6 > len(data) {
-		return sum
-	}
-	a := data[at : at+6]
-	return hash.Mix(uint64(binary.LittleEndian.Uint32(a))|uint64(binary.LittleEndian.Uint16(a[4:]))<<32, sum)
 }
 
 // network adds what the IP header and the one behind it say. ip is the packet.
 func (s *sighting) network(ip []byte, h *flow.Header) {
-	switch {
-	case h.Version == 4 && len(ip) >= 20:
-		s.hops, s.class = ip[8], ip[1]
-		if ip[4]|ip[5] != 0 {
-			s.flags |= numbered
-		}
-	case h.Version == 6 && len(ip) >= 40:
-		s.hops, s.class = ip[7], ip[0]<<4|ip[1]>>4
-	default:
+	if h.Version == 0 {
 		s.proto = flow.NonIP
 		return
+	}
+	routed := diffs.RoutedOf(ip)
+	s.hops, s.class = routed.Hops, routed.Class
+	if h.Version == 4 && ip[4]|ip[5] != 0 {
+		s.flags |= numbered
 	}
 	s.proto = flow.Protocol(h.Proto)
 	s.transport(ip, h)

@@ -156,7 +156,7 @@ func (m *Marker) describe(b *capture.Batch, i int, number uint64) packet {
 	for _, l := range m.reader.Layers() {
 		if l.Kind == flow.LayerVLAN {
 			tags += l.End - l.Start
-		} else if !diffs.HasLabel(l.Kind) {
+		} else if !l.Kind.HasID() {
 			continue
 		}
 		if n < maxLabels {

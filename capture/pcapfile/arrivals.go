@@ -169,7 +169,7 @@ func (a *Arrivals) fill(b *capture.Batch, now time.Time) (deadline time.Time) {
 			return deadline
 		}
 		for drained := false; !drained && len(b.Buf) < mergeTarget && a.heap[0].key <= until; {
-			drained = a.deliver(b, min(a.heap.limit(), until), now)
+			drained = a.deliver(b, until, now)
 		}
 	}
 }
@@ -297,17 +297,16 @@ func (in *mergeInput) lastTime() int64 {
 	return capture.NoTime
 }
 
-// deliver delivers from the capture on top of the heap up to the limit. It reports whether
-// its batch was delivered whole.
-func (a *Arrivals) deliver(b *capture.Batch, limit int64, now time.Time) (drained bool) {
-	in, from := a.heap[0].owner, len(b.Frames)
-	in.run(b, limit)
+// deliver delivers from the capture on top of the heap, up to a time. It reports whether its
+// batch was delivered whole.
+func (a *Arrivals) deliver(b *capture.Batch, until int64, now time.Time) (drained bool) {
+	from := len(b.Frames)
+	top, drained := a.heap.deliver(b, until)
+	in := top.owner
 	a.count(in, b.Frames[from:])
-	if in.setKey() {
-		a.heap.siftDown(0)
+	if !drained {
 		return false
 	}
-	a.heap.pop()
 	in.silent = now
 	in.free <- in.held // it has room for both
 	a.pending = append(a.pending, in)

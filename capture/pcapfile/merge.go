@@ -4,6 +4,7 @@ package pcapfile
 
 import (
 	"io"
+	"math"
 	"slices"
 
 	"github.com/flowdedup/flowdedup/capture"
@@ -74,12 +75,7 @@ func (m *merger) Next(b *capture.Batch) error {
 		}
 	}
 	for len(m.heap) > 0 && m.drained == nil && len(b.Buf) < mergeTarget {
-		in := m.heap[0]
-		in.run(b, m.heap.limit())
-		if in.setKey() {
-			m.heap.siftDown(0)
-		} else {
-			m.heap.pop()
+		if in, drained := m.heap.deliver(b, math.MaxInt64); drained {
 			m.drained = in
 		}
 	}

@@ -2,7 +2,11 @@
 
 package pcapfile
 
-import "math"
+import (
+	"math"
+
+	"github.com/flowdedup/flowdedup/capture"
+)
 
 // mergeHeap holds inputs that have something to deliver. The next one is on top.
 type mergeHeap []*mergeInput
@@ -20,6 +24,19 @@ func (h mergeHeap) limit() int64 {
 		return next.key
 	}
 	return next.key - 1 // no underflow: the top is before next, so next has a time
+}
+
+// deliver delivers from the input on top what comes before all others and not after until. It
+// reports whether the input has nothing more; it is no longer in the heap then.
+func (h *mergeHeap) deliver(b *capture.Batch, until int64) (in *mergeInput, drained bool) {
+	in = (*h)[0]
+	in.run(b, min(h.limit(), until))
+	if in.setKey() {
+		h.siftDown(0)
+		return in, false
+	}
+	h.pop()
+	return in, true
 }
 
 // push adds an input.

@@ -75,7 +75,7 @@ func (p *Names) name(b *capture.Batch, i int) string {
 		switch {
 		case l.Kind == flow.LayerVLAN && l.ID != 0:
 			vlans = append(vlans, strconv.Itoa(int(l.ID)))
-		case IsPart(l.Kind):
+		case flow.FieldOf(l.Kind) == flow.PointVNI:
 			t.WriteString(" " + strings.ToUpper(l.Kind.String()))
 			if l.ID != 0 {
 				t.WriteString(" " + strconv.Itoa(int(l.ID)))
@@ -106,15 +106,4 @@ func (p *Names) device(b *capture.Batch, i int) string {
 		name = strings.TrimSpace(filepath.Base(p.inputs[input]) + " " + name)
 	}
 	return name
-}
-
-// IsPart reports whether a header is part of a point, besides VLAN tags: that of a tunnel
-// with an identifier, unless each direction has one of its own.
-func IsPart(k flow.LayerKind) bool {
-	switch k {
-	case flow.LayerIPinIP, flow.LayerMPLSinIP, flow.LayerEthernetInIP, flow.LayerTZSP,
-		flow.LayerGTPU, flow.LayerPPTP, flow.LayerL2TP:
-		return false
-	}
-	return k.Tunnel()
 }

@@ -24,12 +24,15 @@ type Counts struct {
 	Tagged uint64
 }
 
+// maxConversations bounds the sample.
+const maxConversations = 1 << 12
+
 // Counter counts conversations. One goroutine at a time may add; Counts may be called at
 // the same time.
 type Counter struct {
 	tags, places *flow.SightingReader
 	seen         uint64 // packets of the stream
-	table        table
+	table        Sample[conversation]
 
 	sampled, split, tagged atomic.Uint64
 }
@@ -43,6 +46,7 @@ func NewCounter(cfg flow.SightingConfig, counts Counts, packets uint64) *Counter
 		tags:   flow.NewSightingReader(cfg),
 		places: flow.NewSightingReader(flow.SightingConfig{Fields: flow.PointInterface, Seed: cfg.Seed}),
 		seen:   packets,
+		table:  NewSample[conversation](maxConversations),
 	}
 	c.sampled.Store(counts.Sampled)
 	c.split.Store(counts.Split)
@@ -65,7 +69,7 @@ func (c *Counter) Add(b *capture.Batch, drop []uint64) {
 			break
 		}
 		if from%period == 0 {
-			c.table.clear()
+			c.table.Clear()
 		}
 		at = min(to, end, from+burst) // a run of that length stays in the first-level cache
 		c.add(b, int(from-c.seen), int(at-from), drop)
@@ -80,7 +84,7 @@ func (c *Counter) add(b *capture.Batch, from, n int, drop []uint64) {
 		if id == 0 {
 			continue
 		}
-		k := c.table.find(id)
+		k := c.table.Find(id)
 		if k == nil {
 			continue
 		}

@@ -254,13 +254,14 @@ func TestPeriods(t *testing.T) {
 	}
 }
 
-func TestTable(t *testing.T) {
-	var tab table
+// TestSample checks that a sample has the values of all hashes below a bound, and no others.
+func TestSample(t *testing.T) {
+	tab := NewSample[conversation](maxConversations)
 	r := rand.New(rand.NewPCG(5, 6))
 	known := map[uint64]bool{}
 	for range 50_000 {
 		id := max(r.Uint64(), 1)
-		if k := tab.find(id); k != nil {
+		if k := tab.Find(id); k != nil {
 			known[id] = true
 			k.traits = traits(id)
 		}
@@ -268,8 +269,8 @@ func TestTable(t *testing.T) {
 	n := 0
 	for id := range known {
 		in := id>>(64-tab.level) == 0
-		k := tab.find(id)
-		if (k != nil) != in || k != nil && (k.id != id || k.traits != traits(id)) {
+		k := tab.Find(id)
+		if (k != nil) != in || k != nil && k.traits != traits(id) {
 			t.Fatalf("id %x, level %d: %+v", id, tab.level, k)
 		}
 		if in {

@@ -54,7 +54,7 @@ func (l *lone) pass(home []uint64, s *Sightings, from int) int {
 	for i := from; i < len(s.Conversation); i++ {
 		switch {
 		case s.Point[i] == l.point || !counts(s, i):
-			home[i/groupSize] |= 1 << (i % groupSize)
+			home[i/wordSize] |= 1 << (i % wordSize)
 		case !isCopy(s, i):
 			l.over, l.since = true, s.Times[i]
 			return i
@@ -68,12 +68,12 @@ func counts(s *Sightings, i int) bool {
 	return s.Conversation[i] != 0 && s.Times[i] != calendar.NoTime
 }
 
-func isCopy(s *Sightings, i int) bool { return s.Copies[i/groupSize]>>(i%groupSize)&1 != 0 }
+func isCopy(s *Sightings, i int) bool { return s.Copies[i/wordSize]>>(i%wordSize)&1 != 0 }
 
 // homeOf returns the home of a conversation that is not remembered, and that is seen at a
 // point. It may have begun when homes were not noted.
 func (l *lone) homeOf(point uint32, now int64) uint32 {
-	if l.since != calendar.NoTime && distance(now, l.since) < uint64(silence) {
+	if l.since != calendar.NoTime && calendar.Distance(now, l.since) < uint64(silence) {
 		return uint32(l.point)
 	}
 	return point

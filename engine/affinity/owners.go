@@ -6,7 +6,6 @@ import (
 	"math/bits"
 	"time"
 
-	"github.com/flowdedup/flowdedup/engine/internal/mem"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -76,7 +75,7 @@ func (o *Owners) line(flow uint64) uint64 {
 
 // Fetch has the CPU fetch what reports about some flows will touch.
 func (o *Owners) Fetch(flows []uint64) {
-	mem.CheckOpen("affinity: Owners.Fetch", o.arena)
+	o.arena.CheckOpen("Owners.Fetch")
 	lines, sum := o.arena.Lines(), uint64(0)
 	for _, flow := range flows {
 		sum += lines[o.line(flow)][0] // which nothing waits for
@@ -97,7 +96,7 @@ func (o *Owners) Fetch(flows []uint64) {
 //
 // It does not allocate. It panics after Close.
 func (o *Owners) Tell(r Report) (owner uint32, answer Answer) {
-	mem.CheckOpen("affinity: Owners.Tell", o.arena)
+	o.arena.CheckOpen("Owners.Tell")
 	start, end := units(r.Start), units(max(r.Start, r.End))
 	within := int32(min(r.Within>>layout.OwnerUnitShift, 1<<29))
 	c, known, room := o.find(r, end)

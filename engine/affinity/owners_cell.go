@@ -7,7 +7,6 @@ import (
 	"io"
 	"math/bits"
 
-	"github.com/flowdedup/flowdedup/engine/internal/mem"
 	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
 	"github.com/flowdedup/flowdedup/layout"
@@ -76,7 +75,7 @@ func expand(n uint32) uint32 {
 // snapshot.MaxLabel bytes. Points are numbers here, and ranks are not saved. Errors are
 // those of w. Snapshot panics after Close.
 func (o *Owners) Snapshot(w io.Writer, secret secret.Secret, label string) error {
-	mem.CheckOpen("affinity: Owners.Snapshot", o.arena)
+	o.arena.CheckOpen("Owners.Snapshot")
 	lines := uint64(len(o.arena.Lines()))
 	out := snapshot.NewWriter(w, snapshot.Owners, secret, label, snapshot.Fields{&lines})
 	out.Lines(o.arena, 0, int(lines))

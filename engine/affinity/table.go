@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package affinity remembers of each conversation its home: the capture point that its
-// packets are taken from, where they are seen at several.
-//
-// A [Table] is asked about packets in the order of their stream. [Table.AtHome] tells
-// which of them come from the home of their conversation, and moves homes that deliver no
-// more. Conversations and points are keyed hashes, as flow.SightingReader makes them.
-//
-// A packet touches one line of 64 bytes (layout/conversations.go). A full line forgets the
-// conversation that was seen longest ago. Its next packet makes its point the home again.
-// So where memory does not do, packets are taken from where they are seen first.
+// Package affinity remembers where conversations and flows belong: a [Table] has the capture
+// point that the packets of a conversation are taken from, and [Owners] the point that
+// reported a flow.
 package affinity
 
 import (
@@ -18,7 +11,6 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/line"
 	"github.com/flowdedup/flowdedup/engine/calendar"
-	"github.com/flowdedup/flowdedup/engine/internal/mem"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -33,12 +25,18 @@ const (
 	// three, once in 2^25 packets. It is less than what TCP sends at once after its first
 	// round trip, so little of a conversation is split.
 	maxMisses = 16
-	// groupSize is how many packets are handled while the lines of as many more are
+	// wordSize is how many packets are handled while the lines of as many more are
 	// fetched: the bits of a word.
-	groupSize = 64
+	wordSize = 64
 )
 
-// Table remembers the homes of conversations. It is for one goroutine at a time.
+// Table remembers of each conversation its home: the capture point that its packets are taken
+// from, where they are seen at several. Conversations and points are keyed hashes. It is for
+// one goroutine at a time.
+//
+// A packet touches one line of 64 bytes (layout/conversations.go). A full line forgets the
+// conversation that was seen longest ago. Its next packet makes its point the home again. So
+// where memory does not do, packets are taken from where they are seen first.
 type Table struct {
 	arena *layout.Arena
 	mask  uint64 // number of lines - 1
@@ -92,9 +90,9 @@ type Sightings struct {
 // The result does not depend on how the stream is cut into calls. AtHome does not
 // allocate. It panics if a slice is too short, or after Close.
 func (t *Table) AtHome(home []uint64, s Sightings) {
-	mem.CheckOpen("affinity: Table.AtHome", t.arena)
+	t.arena.CheckOpen("Table.AtHome")
 	n := len(s.Conversation)
-	clear(home[:(n+groupSize-1)/groupSize])
+	clear(home[:(n+wordSize-1)/wordSize])
 	for from, to := 0, 0; from < n; from = to {
 		switch l := &t.lone; {
 		case l.over:
@@ -112,11 +110,11 @@ func (t *Table) AtHome(home []uint64, s Sightings) {
 // note sets the bits of the packets from to to-1 that are at home, and notes homes.
 func (t *Table) note(home []uint64, s *Sightings, from, to int) {
 	lines := t.arena.Lines()
-	line.Prefetch(lines, s.Conversation[from:min(from+groupSize, to)])
+	line.Prefetch(lines, s.Conversation[from:min(from+wordSize, to)])
 	for from < to {
-		end := min(from&^(groupSize-1)+groupSize, to)
-		line.Prefetch(lines, s.Conversation[end:min(end+groupSize, to)])
-		home[from/groupSize] |= t.group(s, from, end) << (from % groupSize)
+		end := min(from&^(wordSize-1)+wordSize, to)
+		line.Prefetch(lines, s.Conversation[end:min(end+wordSize, to)])
+		home[from/wordSize] |= t.group(s, from, end) << (from % wordSize)
 		from = end
 	}
 }
@@ -128,7 +126,7 @@ func (t *Table) group(s *Sightings, from, to int) (atHome uint64) {
 	for i := from; i < to; i++ {
 		run := line.Sightings{
 			Conversation: s.Conversation[i:to], Fragment: s.Fragment[i:to], Point: s.Point[i:to], Times: s.Times[i:to],
-			Copies: s.Copies[i/groupSize] >> (i % groupSize),
+			Copies: s.Copies[i/wordSize] >> (i % wordSize),
 		}
 		home, done := line.AtHome(lines, &run, &rule)
 		atHome |= home << (i - from)
@@ -196,20 +194,12 @@ func (t *Table) cell(conversation uint64, now int64) (c cell, known bool) {
 		case one.tag() == uint32(conversation>>32):
 			return one, true
 		default:
-			if d := distance(now, one.time()); d >= farthest {
+			if d := calendar.Distance(now, one.time()); d >= farthest {
 				farthest, c = d, one
 			}
 		}
 	}
 	return c, false
-}
-
-// distance returns how far two times are apart.
-func distance(a, b int64) uint64 {
-	if a < b {
-		return uint64(b) - uint64(a)
-	}
-	return uint64(a) - uint64(b)
 }
 
 // Close gives the memory back.

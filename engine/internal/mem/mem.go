@@ -46,11 +46,7 @@ func Populate(ctx context.Context, a *layout.Arena) error {
 }
 
 // CheckOpen panics, with the name of the method, if the arena is closed.
-func CheckOpen(method string, a *layout.Arena) {
-	if a.Lines() == nil {
-		panic(method + " after Close")
-	}
-}
+func CheckOpen(method string, a *layout.Arena) { a.CheckOpen(method) }
 
 // MapBytes estimates the size of a Go map of n keys and values of entry bytes together.
 // Slots have a byte of control beside them, come in groups of eight, and double when more

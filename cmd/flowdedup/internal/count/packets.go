@@ -56,10 +56,6 @@ func (c *Counter) Unopened() map[string]uint64 { return c.unopened.ByName() }
 // Gaps returns how many windows without packets have rows, at most MaxGaps.
 func (c *Counter) Gaps() int { return c.rows.gaps }
 
-// Step is how many packets are decoded at a time. Their headers then stay in the
-// first-level cache.
-const Step = 512
-
 // OutputError is a failure to count or to emit counts. It ends a run, and rows may be
 // missing.
 type OutputError struct{ Err error }
