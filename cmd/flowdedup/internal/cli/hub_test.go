@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/engine/remote"
 )
 
@@ -91,7 +90,7 @@ func TestHubAway(t *testing.T) {
 	if !strings.Contains(stdout, "0 duplicates of other sites, 319 packets unchecked") {
 		t.Error(stdout)
 	}
-	t.Setenv(cli.TokenVariable, aToken(func(t *remote.Token) { t.URL = "nats://192.0.2.1" }))
+	t.Setenv("FLOWDEDUP_TOKEN", aToken(func(t *remote.Token) { t.URL = "nats://192.0.2.1" }))
 	got := runDedup(t, exitDone, in, "--hub", "nats://127.0.0.1:1", "--verdict-wait", "20ms")
 	if got.PacketsOut != want.PacketsOut || got.Duplicates != want.Duplicates {
 		t.Errorf("%+v, want %+v", got, want)

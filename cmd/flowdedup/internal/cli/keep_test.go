@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 // TestKeepUsage checks that flags which contradict each other are refused before any work.
@@ -43,7 +43,7 @@ func TestKeepUsage(t *testing.T) {
 		{"--mark -w a.pcapng --decap", "--decap"},
 		{"--mark -w a.pcapng --duplicates b", "--duplicates"},
 	} {
-		out, errs, code := run(append([]string{"dedup", in}, cli.WordsOf(c.line)...)...)
+		out, errs, code := run(append([]string{"dedup", in}, clitest.WordsOf(c.line)...)...)
 		if code != exitUsage || out != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
 			t.Errorf("%s: exit code %d, stdout %q, stderr %q, want %q", c.line, code, out, errs, c.want)
 		}

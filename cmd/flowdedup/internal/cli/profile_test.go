@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 // TestProfileRefused checks that flags which would make a reader blind are wrong usage, and
@@ -24,7 +24,7 @@ func TestProfileRefused(t *testing.T) {
 		{"--for zeek --refresh -w a", "--for zeek: --refresh"},
 		{"--for zeek --ignore l4-checksum --prefer first -w a", "--for zeek: --prefer first"},
 	} {
-		out, errs, code := run(append([]string{"dedup", in}, cli.WordsOf(c.line)...)...)
+		out, errs, code := run(append([]string{"dedup", in}, clitest.WordsOf(c.line)...)...)
 		if code != exitUsage || out != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
 			t.Errorf("%s: exit code %d, stdout %q, stderr %q, want %q", c.line, code, out, errs, c.want)
 		}

@@ -136,3 +136,12 @@ func NeedTcpdump(t *testing.T) string {
 	}
 	return path
 }
+
+// WordsOf splits a command line. A tilde stands for a space within a word.
+func WordsOf(line string) []string {
+	words := strings.Fields(line)
+	for i, word := range words {
+		words[i] = strings.ReplaceAll(word, "~", " ")
+	}
+	return words
+}

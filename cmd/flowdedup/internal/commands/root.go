@@ -13,8 +13,10 @@ import (
 	"github.com/flowdedup/flowdedup/asm"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/compare"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/extcap"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/inspect"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/verify"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/once"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/settings"
@@ -70,7 +72,7 @@ everything readable was processed, 4 compare or verify found a difference,
 	root.SetFlagErrorFunc(cli.SuggestFlag)
 	cli.SetHelp(root)
 	root.SetHelpCommand(cli.NewHelp())
-	root.AddCommand(cli.NewDedup(e), cli.NewDistinct(e), cli.NewLive(e), inspect.Command(e), compare.Command(e), verify.Command(e), cli.NewFlows(e), cli.NewPlan(e), extcap.Command(e), newVersion(e))
+	root.AddCommand(dedup.Command(e), cli.NewDistinct(e), live.Command(e), inspect.Command(e), compare.Command(e), verify.Command(e), cli.NewFlows(e), cli.NewPlan(e), extcap.Command(e), newVersion(e))
 	addCompletion(root)
 	settings.Define(root, settingsPrefix, cli.Usage)
 	once.Flags(root)

@@ -249,16 +249,11 @@ func (d *DistinctTable) line(text *strings.Builder, cells tableLine) {
 func window(r *distinct.Row) string {
 	switch {
 	case r.Kind == distinct.KindTotal && r.WindowStart != nil:
-		return "all, " + short(*r.WindowStart) + " to " + short(*r.WindowEnd)
+		return "all, " + show.Stamp(*r.WindowStart) + " to " + show.Stamp(*r.WindowEnd)
 	case r.Kind == distinct.KindTotal:
 		return "all"
 	case r.WindowStart == nil:
 		return "without a timestamp"
 	}
-	return short(*r.WindowStart) + " to " + short(*r.WindowEnd)
-}
-
-// short drops a fraction of zeros, and separates the date from the time.
-func short(stamp string) string {
-	return strings.Replace(strings.Replace(stamp, ".000000000", "", 1), "T", " ", 1)
+	return show.Stamp(*r.WindowStart) + " to " + show.Stamp(*r.WindowEnd)
 }

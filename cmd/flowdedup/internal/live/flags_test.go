@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli
+package live
 
 import (
-	"errors"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 )
 
 // parseLive parses a command line of live.
-func parseLive(t *testing.T, line string) (*liveFlags, *cobra.Command, error) {
+func parseLive(t *testing.T, line string) (*flags, *cobra.Command, error) {
 	t.Helper()
-	f, cmd := &liveFlags{}, &cobra.Command{}
+	f, cmd := &flags{}, &cobra.Command{}
 	f.register(cmd)
 	if err := cmd.ParseFlags(append([]string{"-i", "lo"}, strings.Fields(line)...)); err != nil {
 		return nil, nil, err
@@ -91,10 +92,10 @@ func TestLiveExpression(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = f.Filter.takeExpression(cmd, c.args)
-		var usage *usageError
-		if errors.As(err, &usage) != c.fails || !c.fails && f.Filter.wanted.Expr != c.expr {
-			t.Errorf("%+v: %v, %q", c, err, f.Filter.wanted.Expr)
+		err = f.Filter.TakeExpression(cmd, c.args)
+		usage := new(cli.Env).ExitCode(err) == cli.ExitUsage
+		if usage != c.fails || !c.fails && f.Filter.Wanted.Expr != c.expr {
+			t.Errorf("%+v: %v, %q", c, err, f.Filter.Wanted.Expr)
 		}
 	}
 }

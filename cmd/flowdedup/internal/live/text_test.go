@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package report
+package live
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
 
-// TestLiveTextEscapes checks that names of interfaces cannot control the terminal.
-func TestLiveTextEscapes(t *testing.T) {
+// TestTextEscapes checks that names of interfaces cannot control the terminal.
+func TestTextEscapes(t *testing.T) {
 	var out strings.Builder
-	s := live.Summary{Interfaces: []live.Interface{{Name: "eth\x1b[2J"}}, Forward: &sink.Forward{Interface: "mon\u009b8m"}}
-	if err := LiveText(&out, &s, true); err != nil {
+	s := Summary{Interfaces: []Interface{{Name: "eth\x1b[2J"}}, Forward: &sink.Forward{Interface: "mon\u009b8m"}}
+	if err := writeText(&out, &s, true); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{`  eth\x1b[2J `, `packets to mon\u009b8m`} {

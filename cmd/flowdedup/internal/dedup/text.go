@@ -1,41 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package report
+package dedup
 
 import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"strings"
 	"time"
 
-	"github.com/dustin/go-humanize/english"
-
-	"github.com/flowdedup/flowdedup/capture/diffs"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/monitor"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
-// DedupJSON writes the summary as one object on one line.
-func DedupJSON(w io.Writer, s *dedup.Summary) error {
+// writeJSON writes the summary as one object on one line.
+func writeJSON(w io.Writer, s *Summary) error {
 	return json.NewEncoder(w).Encode(s)
 }
 
-// DedupText writes the summary as text. written says that the kept packets were written
+// writeText writes the summary as text. written says that the kept packets were written
 // somewhere.
-func DedupText(w io.Writer, s *dedup.Summary, written bool) error {
-	return dedupText(w, s, written, fmt.Sprintf("speed       %s, %.2f million packets/s", elapsed(s), s.PacketsPerSecond/1e6))
+func writeText(w io.Writer, s *Summary, written bool) error {
+	return WriteText(w, s, written, fmt.Sprintf("speed       %s, %.2f million packets/s", s.Elapsed(), s.PacketsPerSecond/1e6))
 }
 
-func elapsed(s *dedup.Summary) time.Duration {
+// Elapsed returns how long the run took, in milliseconds.
+func (s *Summary) Elapsed() time.Duration {
 	return time.Duration(s.Seconds * float64(time.Second)).Round(time.Millisecond)
 }
 
-// dedupText writes the summary; rate is its last line.
-func dedupText(w io.Writer, s *dedup.Summary, written bool, rate string) error {
+// WriteText writes the summary as text; rate is its last line.
+func WriteText(w io.Writer, s *Summary, written bool, rate string) error {
 	var t strings.Builder
 	verb, place := "found", "left"
 	switch {
@@ -107,7 +101,7 @@ func dedupText(w io.Writer, s *dedup.Summary, written bool, rate string) error {
 }
 
 // answers describes how long answers of a hub took, if there were any.
-func answers(d *dedup.HubDelay) string {
+func answers(d *HubDelay) string {
 	if d.P99 == 0 {
 		return ""
 	}
@@ -115,7 +109,7 @@ func answers(d *dedup.HubDelay) string {
 }
 
 // heldEarly returns how many packets could not be held as long as they should.
-func heldEarly(s *dedup.Summary) uint64 {
+func heldEarly(s *Summary) uint64 {
 	if s.HeldEarly == nil {
 		return 0
 	}
@@ -126,7 +120,7 @@ func heldEarly(s *dedup.Summary) uint64 {
 const maxInputs = 16
 
 // inputs describes what came from each input.
-func inputs(all []dedup.InputCount) string {
+func inputs(all []InputCount) string {
 	if len(all) > maxInputs {
 		return fmt.Sprintf("  inputs      %d, each of them in --json\n", len(all))
 	}
@@ -186,7 +180,7 @@ func protocols(m map[string]uint64) string {
 }
 
 // anomalies describes what the user may not expect in the input.
-func anomalies(s *dedup.Summary) string {
+func anomalies(s *Summary) string {
 	notes := show.Notes(
 		show.Note{Count: s.NonIP, What: "without IP"},
 		show.Note{Count: s.Snapped, What: "captured in part"},
@@ -200,86 +194,4 @@ func anomalies(s *dedup.Summary) string {
 		notes = strings.TrimPrefix(notes+", damaged input", ", ")
 	}
 	return notes
-}
-
-// LiveJSON writes the summary as one object on one line.
-func LiveJSON(w io.Writer, s *live.Summary) error {
-	return json.NewEncoder(w).Encode(s)
-}
-
-// LiveText writes the summary as text. written says that the kept packets were written
-// somewhere.
-func LiveText(w io.Writer, s *live.Summary, written bool) error {
-	// The possible speed is unknown: a live run is as fast as its packets.
-	rate := fmt.Sprintf("traffic     %s packets/s over %s", show.Count(uint64(math.Round(s.PacketsPerSecond))), elapsed(&s.Summary))
-	if err := dedupText(w, &s.Summary, written, rate); err != nil {
-		return err
-	}
-	var t strings.Builder
-	if n := s.Learned; n != nil {
-		fmt.Fprintf(&t, "  learned     %s%s\n", learned(n), show.Also(show.Note{Count: n.Passed, What: "packets passed without being judged"}))
-	}
-	if s.Diffs.Sampled > 0 {
-		fmt.Fprintf(&t, "  copies      %s\n", diffsText(&s.Diffs))
-	}
-	for i := range s.Interfaces {
-		n := &s.Interfaces[i]
-		fmt.Fprintf(&t, "  %-11s %s\n", show.Printable(n.Name), ofInterface(n))
-	}
-	if f := s.Forward; f != nil {
-		fmt.Fprintf(&t, "  forwarded   %s packets to %s%s\n", show.Count(f.Sent), show.Printable(f.Interface),
-			show.Also(show.Note{Count: f.Lost, What: "lost while it was away"}, show.Note{Count: f.Refused, What: "refused"}, show.Note{Count: f.Truncated, What: "cut"}, show.Note{Count: f.TooLong, What: "too long"},
-				show.Note{Count: f.NotEthernet, What: "without Ethernet"}))
-	}
-	if s.Late > 0 {
-		fmt.Fprintf(&t, "  late        %s packets came after their window had closed\n", show.Count(s.Late))
-	}
-	if s.WithoutPorts > 0 {
-		fmt.Fprintf(&t, "  ports       of %s packets were not captured: their flows count as one for each pair of ends\n", show.Count(s.WithoutPorts))
-	}
-	_, err := io.WriteString(w, t.String())
-	return err
-}
-
-// learned says what a run found out.
-func learned(n *monitor.Learned) string {
-	if n.Decisions == 0 {
-		return "nothing yet"
-	}
-	return show.Capitalized(n.Verdict)
-}
-
-// ofInterface describes what happened at an input.
-func ofInterface(n *live.Interface) string {
-	if n.Network != nil && n.ReceiverStats != nil {
-		return fmt.Sprintf("%s received from %s", show.Count(n.Received), english.Plural(int(n.Peers), "peer", "")) +
-			show.Also(show.Note{Count: n.PeersDropped, What: "dropped"}, show.Note{Count: n.LatePackets, What: "packets late"})
-	}
-	notes := ""
-	if n.Network != nil && n.Mirrored != nil {
-		notes = show.Also(show.Note{Count: uint64(n.Points), What: english.PluralWord(n.Points, "capture point", "")},
-			show.Note{Count: n.AllMalformed(), What: "malformed"}, show.Note{Count: n.Control, What: "without a packet"}, show.Note{Count: n.Unwanted, What: "unwanted"})
-	}
-	return notesOfKernel(n) + notes
-}
-
-// notesOfKernel describes what the kernel says of an interface or a socket.
-func notesOfKernel(n *live.Interface) string {
-	return fmt.Sprintf("%s received, %s dropped by the kernel", show.Count(n.Received), show.Count(n.Dropped)) +
-		show.Also(show.Note{Count: n.Outages, What: "times down or away"}, show.Note{Count: n.Truncated, What: "cut"},
-			show.Note{Count: n.Coalesced, What: "merged by receive offload"}, show.Note{Count: n.ChecksumOffloaded, What: "with unfilled checksums"})
-}
-
-// diffsText describes how copies differed, as shares of the sample.
-func diffsText(r *diffs.Counts) string {
-	var words []string
-	for _, one := range []show.Note{
-		{Count: r.Exact, What: "exact"}, {Count: r.VLAN, What: "of another VLAN"}, {Count: r.TTL, What: "of another TTL"}, {Count: r.MAC, What: "of other MAC addresses"},
-		{Count: r.Interface, What: "of another interface"}, {Count: r.Other, What: "otherwise different"},
-	} {
-		if one.Count > 0 {
-			words = append(words, show.Percent(float64(one.Count), float64(r.Sampled), 1)+" "+one.What)
-		}
-	}
-	return strings.Join(words, ", ")
 }

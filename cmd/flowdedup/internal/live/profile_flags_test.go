@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli
+package live
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 )
 
@@ -92,7 +94,7 @@ func TestLiveWindow(t *testing.T) {
 			t.Errorf("%s: %v, %v, want %v", c.line, f.Window, err, c.want)
 		}
 	}
-	f := &liveFlags{}
+	f := &flags{}
 	f.Conf.Interfaces, f.Conf.HardwareTime = []string{"eth0", "eth1"}, true
 	card := func(name string) bool { return name != "eth1" }
 	if f.cardTimes(card) {
@@ -118,17 +120,37 @@ func profiled(t *testing.T, command, line string) (c flowConfig, err error) {
 		d := f.config(cmd).Dedup
 		return flowConfig{d.Choice, d.Identity}, nil
 	}
-	f, cmd := &dedupFlags{}, &cobra.Command{}
-	f.register(cmd)
-	if err := cmd.ParseFlags(wordsOf(line)); err != nil {
-		return c, err
+	d, err := dedupConfig(wordsOf(line))
+	return flowConfig{d.Choice, d.Identity}, err
+}
+
+// dedupConfig returns the configuration of a command line of dedup, which has the same groups
+// of flags.
+func dedupConfig(words []string) (d dedup.Config, err error) {
+	var (
+		c       cli.Common
+		compare dedup.CompareFlags
+		keep    dedup.KeepFlags
+		reader  dedup.ProfileFlags
+		output  string
+	)
+	cmd := &cobra.Command{}
+	fs := cmd.Flags()
+	fs.StringVarP(&output, "write", "w", "", "")
+	compare.Register(fs)
+	keep.Register(cmd)
+	reader.Register(cmd)
+	c.RegisterFilter(fs, dedup.UsualMethods)
+	if err := cmd.ParseFlags(words); err != nil {
+		return d, err
 	}
-	if err := f.check(cmd, []string{"-"}); err != nil {
-		return c, err
+	if err := errors.Join(reader.Apply(fs, &compare, &keep, output != ""),
+		compare.Check(cmd, &c), keep.Check(fs, &compare, output, false)); err != nil {
+		return d, err
 	}
-	d := f.compareFlags.config(cmd, &f.Common)
-	f.keepFlags.complete(&d)
-	return flowConfig{d.Choice, d.Identity}, nil
+	d = compare.Config(cmd, &c)
+	keep.Complete(&d)
+	return d, nil
 }
 
 // flowConfig is what --for can change.

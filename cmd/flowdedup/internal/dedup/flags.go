@@ -1,47 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli
+package dedup
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
-	"strings"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/capture/outfile"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/method"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/report"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
-	"github.com/flowdedup/flowdedup/engine"
 )
 
-// dedupFlags are the flags of "flowdedup dedup".
-type dedupFlags struct {
-	Common
-	named InputFlags
-	sort  SortFlags
-	compareFlags
-	keepFlags
-	profileFlags
-	hubFlags
+// flags are the flags of "flowdedup dedup".
+type flags struct {
+	cli.Common
+	named cli.InputFlags
+	sort  cli.SortFlags
+	CompareFlags
+	KeepFlags
+	ProfileFlags
+	HubFlags
 	output, duplicates string
 	inPlace            bool
-	rotate             RotateFlags
-	net                NetFlags
-	page               PageFlag
+	rotate             cli.RotateFlags
+	net                cli.NetFlags
+	page               cli.PageFlag
 }
 
-func NewDedup(e *Env) *cobra.Command {
-	f := &dedupFlags{}
+// Command returns "flowdedup dedup".
+func Command(e *cli.Env) *cobra.Command {
+	f := &flags{}
 	cmd := &cobra.Command{
 		Use:   "dedup [flags] INPUT...",
 		Short: "Remove duplicate packets from captures",
@@ -143,7 +136,7 @@ of its first packet in its name and can be read alone.`,
 	return cmd
 }
 
-func (f *dedupFlags) register(cmd *cobra.Command) {
+func (f *flags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	f.named.Register(fs)
@@ -151,169 +144,111 @@ func (f *dedupFlags) register(cmd *cobra.Command) {
 	fs.StringVarP(&f.output, "write", "w", "", "write kept packets to `FILE` (-: stdout)")
 	fs.StringVar(&f.duplicates, "duplicates", "", "write removed packets to `FILE`")
 	fs.BoolVar(&f.inPlace, "in-place", false, "let -w replace an input")
-	GroupOutput.Add(fs, "write", "duplicates", "in-place")
+	cli.GroupOutput.Add(fs, "write", "duplicates", "in-place")
 	f.page.Register(fs, "with copies over time")
 	f.rotate.Register(fs)
 	f.net.Register(fs)
 	f.net.RegisterMerge(fs)
-	f.compareFlags.register(fs)
-	f.keepFlags.register(cmd)
-	f.profileFlags.register(cmd)
-	f.hubFlags.register(cmd, fileVerdictWait)
-	f.Common.Register(fs, usualMethods, measuringMethods()...)
-	completeCompare(cmd)
-	CompleteWords(cmd, map[string][]string{"filter": FilterWords, "sort": SortWords})
+	f.CompareFlags.Register(fs)
+	f.KeepFlags.Register(cmd)
+	f.ProfileFlags.Register(cmd)
+	f.HubFlags.Register(cmd, fileVerdictWait)
+	f.Common.Register(fs, UsualMethods, MeasuringMethods()...)
+	CompleteCompare(cmd)
+	cli.CompleteWords(cmd, map[string][]string{"filter": cli.FilterWords, "sort": cli.SortWords})
 }
 
-func (f *dedupFlags) check(cmd *cobra.Command, inputs []string) error {
-	if err := CheckNamed(cmd.Flags()); err != nil {
+func (f *flags) check(cmd *cobra.Command, inputs []string) error {
+	if err := cli.CheckNamed(cmd.Flags()); err != nil {
 		return err
 	}
-	if err := f.profileFlags.apply(cmd.Flags(), &f.compareFlags, &f.keepFlags, f.output != "" || f.duplicates != ""); err != nil {
+	if err := f.ProfileFlags.Apply(cmd.Flags(), &f.CompareFlags, &f.KeepFlags, f.output != "" || f.duplicates != ""); err != nil {
 		return err
 	}
-	if err := errors.Join(f.rotate.Check(f.output, f.duplicates), f.compareFlags.check(cmd, &f.Common),
-		f.keepFlags.check(cmd.Flags(), &f.compareFlags, f.output, f.duplicates != ""), f.checkInputs(inputs), f.page.Check(&f.Common),
-		f.hubFlags.check(cmd.Flags(), &f.Common, &f.compareFlags, &f.keepFlags),
+	if err := errors.Join(f.rotate.Check(f.output, f.duplicates), f.CompareFlags.Check(cmd, &f.Common),
+		f.KeepFlags.Check(cmd.Flags(), &f.CompareFlags, f.output, f.duplicates != ""), f.checkInputs(inputs), f.page.Check(&f.Common),
+		f.HubFlags.Check(cmd.Flags(), &f.Common, &f.CompareFlags, &f.KeepFlags),
 		f.net.Check(inputs, f.rotate.Rotates(), f.output, f.duplicates), f.net.CheckMerge(cmd.Flags(), inputs), f.sort.Check(cmd.Flags(), inputs)); err != nil {
 		return err
 	}
-	named := Files{Outputs: []NamedFile{{"-w", f.output}, {"--duplicates", f.duplicates}, f.page.Named()}, Inputs: append(f.Filter.Files(), inputs...), InPlace: "-w", Allowed: f.inPlace}
-	return hintOutput(named.Check(), inputs, f.output)
+	named := cli.Files{Outputs: []cli.NamedFile{{Flag: "-w", Name: f.output}, {Flag: "--duplicates", Name: f.duplicates}, f.page.Named()}, Inputs: append(f.Filter.Files(), inputs...), InPlace: "-w", Allowed: f.inPlace}
+	return cli.HintOutput(named.Check(), inputs, f.output)
 }
 
-func (f *dedupFlags) run(cmd *cobra.Command, e *Env, args []string) error {
+func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
 	if err := errors.Join(f.check(cmd, args), e.CheckTerminal(f.output, f.duplicates)); err != nil {
 		return err
 	}
 	if err := f.Finish(cmd.Flags()); err != nil {
 		return err
 	}
-	f.hubFlags.complete(&f.Common)
+	f.HubFlags.Complete(&f.Common)
 	network, err := f.net.Network(cmd.Flags())
 	if err != nil {
 		return err
 	}
 	e.Quiet.Store(f.Quiet)
-	bar := NewProgress(e, &f.Common)
+	bar := cli.NewProgress(e, &f.Common)
 	defer bar.Close()
-	f.warnHold(e, f.Window)
-	cfg := f.config(cmd, &f.Common)
-	f.keepFlags.complete(&cfg)
-	hub, err := f.join(true, e.Warn)
+	f.WarnHold(e, f.Window)
+	cfg := f.Config(cmd, &f.Common)
+	f.KeepFlags.Complete(&cfg)
+	hub, err := f.Join(true, e.Warn)
 	if err != nil {
 		return err
 	}
-	defer hub.close()
+	defer hub.Close()
 	defer hub.hurry(cmd.Context())()
-	cfg.Hub = hub.of()
+	cfg.Hub = hub.Client()
 	cfg.Inputs, cfg.Input = args, f.Inputs(e, bar)
-	cfg.Input.Network, cfg.Input.Sort = network, f.sort.config(cmd.Flags())
+	cfg.Input.Network, cfg.Input.Sort = network, f.sort.Config(cmd.Flags())
 	cfg.Output, cfg.Duplicates, cfg.Rotate, cfg.Log = f.output, f.duplicates, f.rotate.Options(), e.Logger()
 	cfg.Timeline = f.page.Given()
 	page, err := f.page.Open(cmd.Context())
 	if err != nil {
 		return err
 	}
-	summary, err := dedup.Run(cmd.Context(), cfg)
+	summary, err := Run(cmd.Context(), cfg)
 	bar.Close()
-	f.sort.warnUnsorted(e, &summary)
-	warnUnmatched(e, &summary)
+	warnUnsorted(e, &summary, f.sort.Span)
+	WarnUnmatched(e, &summary)
 	warnUndecidable(e, &summary)
-	warnForgotten(e, &summary, "give captures that were concatenated as separate inputs, which are merged by time")
-	warnUnchecked(e, &summary)
-	warnSplit(e, &summary.Conversations, f.output != "", cfg.Choice.Flow)
-	return errors.Join(MarkDamage(err, summary.PacketsIn+summary.Filtered, summary.Damaged), f.lost(err), f.print(e, &summary, err), f.write(page, &summary, err))
+	WarnForgotten(e, &summary, "give captures that were concatenated as separate inputs, which are merged by time")
+	WarnUnchecked(e, &summary)
+	WarnSplit(e, &summary.Conversations, f.output != "", cfg.Choice.Flow)
+	return errors.Join(cli.MarkDamage(err, summary.PacketsIn+summary.Filtered, summary.Damaged), f.lost(err), f.print(e, &summary, err), f.write(page, &summary, err))
 }
 
 // lost reports that both outputs are incomplete because the reader of one left. With one
 // output that is no failure.
-func (f *dedupFlags) lost(err error) error {
+func (f *flags) lost(err error) error {
 	if f.output == "" || f.duplicates == "" || !errors.Is(err, sink.ErrOutput) || !errors.Is(err, syscall.EPIPE) {
 		return nil
 	}
 	return fmt.Errorf("-w %s and --duplicates %s are incomplete: the reader of one of them left", f.output, f.duplicates)
 }
 
-// warnForgotten reports packets that the filter forgot too early, and how much memory
-// would have been enough. aboutTime is advice about time that goes back; it comes first.
-func warnForgotten(e *Env, s *dedup.Summary, aboutTime ...string) {
-	switch {
-	case s.EvictedLive > 0 && s.SuggestedMemory == 0 && s.Window != "none": // so few that hardly any had a copy
-	case s.EvictedLive > 0 && s.SuggestedMemory == 0:
-		e.Warn(fmt.Errorf("%d packets were forgotten for newer ones: duplicates may remain", s.EvictedLive))
-	case s.EvictedLive > 0:
-		e.Warn(fmt.Errorf("%d packets were forgotten before their window ended: duplicates may remain; use --memory %s or more",
-			s.EvictedLive, show.FlagBytes(s.SuggestedMemory)))
-	}
-	if s.LateForgotten > 0 {
-		if slices.Contains([]string{method.Timers, method.Coarse, method.Fine, method.Partitioned}, s.Method) { // whatever its memory
-			aboutTime = append(aboutTime, "use --method timed")
-		}
-		e.Warn(lateWarning(&s.Late, aboutTime))
-	}
-	if s.SharedPoints > 0 {
-		e.Warn(fmt.Errorf("more than %d capture points: %d packets were seen at points that count as one, and duplicates among them remain",
-			flow.MaxCapturePoints, s.SharedPoints))
-	}
-	if s.SkippedBlocks > 0 {
-		e.Warn(fmt.Errorf("%d pcapng blocks could not be carried over into the output", s.SkippedBlocks))
-	}
-}
-
-// muchSplit is the share of sampled conversations that may be kept in parts without a
-// warning. Few are on any network: hosts move, and ports are used again.
-const muchSplit = 0.01
-
-// warnSplit says what to do where packets were written for an analyzer that would see one
-// side of each conversation. Tags alone have that effect: interfaces are not seen in what
-// is written. Where copies were taken from one point already (flow), that could not help.
-func warnSplit(e *Env, n *show.Conversations, written, flow bool) {
-	if !written || flow || float64(n.Tagged) <= muchSplit*float64(n.Sampled) {
-		return
-	}
-	e.Warn(fmt.Errorf("%d of %d sampled conversations were kept from more than one %s, and an analyzer that tracks flows by %[3]s sees one side of each: use %s (the manual, keep.md)",
-		n.Tagged, n.Sampled, n.Tags(), strings.Join(n.Advice, " or ")))
-}
-
-// lateWarning says how far time went back, and what the user can do.
-func lateWarning(l *engine.LateStats, advice []string) error {
-	if l.SuggestedMemory > 0 {
-		advice = append(advice, "use --memory "+show.FlagBytes(l.SuggestedMemory)+" or --method exact")
-	}
-	precision := time.Millisecond
-	if l.By < precision {
-		precision = time.Microsecond
-	}
-	text := fmt.Sprintf("time goes back by about %s at packet %d, and %d packets are older than what is still remembered, so duplicates may remain",
-		l.By.Round(precision), l.First, l.Elements)
-	if len(advice) > 0 {
-		text += ": " + strings.Join(advice, ", or ")
-	}
-	return errors.New(text)
-}
-
 // write writes the page, unless there is nothing to say.
-func (f *dedupFlags) write(page PageFile, s *dedup.Summary, err error) error {
+func (f *flags) write(page cli.PageFile, s *Summary, err error) error {
 	if untold(s, err) {
 		return page.Discard()
 	}
-	return page.Write(func(w io.Writer) error { return report.DedupPage(w, s, f.output != "") })
+	return page.Write(func(w io.Writer) error { return writePage(w, s, f.output != "") })
 }
 
 // untold reports that a run read nothing, or could not write what it read.
-func untold(s *dedup.Summary, err error) bool {
+func untold(s *Summary, err error) bool {
 	nothingRead := s.PacketsIn+s.Filtered == 0 && err != nil && !errors.Is(err, context.Canceled)
 	return s.Method == "" || nothingRead || errors.Is(err, sink.ErrOutput)
 }
 
 // print writes the summary to the stream that gets no packets.
-func (f *dedupFlags) print(e *Env, s *dedup.Summary, err error) error {
+func (f *flags) print(e *cli.Env, s *Summary, err error) error {
 	if untold(s, err) {
 		return nil
 	}
-	noticeTunnels(e, s)
-	WarnUnopened(e, "packets", s.Unopened, s.PacketsIn)
+	NoticeTunnels(e, s)
+	cli.WarnUnopened(e, "packets", s.Unopened, s.PacketsIn)
 	w := e.Stdout
 	if outfile.IsStdout(f.output) || outfile.IsStdout(f.duplicates) {
 		w = e.Stderr
@@ -324,12 +259,12 @@ func (f *dedupFlags) print(e *Env, s *dedup.Summary, err error) error {
 	return f.printTo(w, s)
 }
 
-func (f *dedupFlags) printTo(w io.Writer, s *dedup.Summary) error {
+func (f *flags) printTo(w io.Writer, s *Summary) error {
 	switch {
 	case f.JSON:
-		return report.DedupJSON(w, s)
+		return writeJSON(w, s)
 	case f.Quiet:
 		return nil
 	}
-	return report.DedupText(w, s, f.output != "")
+	return writeText(w, s, f.output != "")
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli
+package live
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/monitor"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
 )
@@ -15,9 +16,9 @@ import (
 // lineEvery is the interval of status lines if there is no terminal.
 const lineEvery = 10 * time.Second
 
-// liveShow shows a run on standard error, over HTTP, and to the service manager.
-type liveShow struct {
-	env      *Env
+// display shows a run on standard error, over HTTP, and to the service manager.
+type display struct {
+	env      *cli.Env
 	stderr   io.Writer
 	view     *monitor.View     // nil with --quiet
 	server   *monitor.Server   // nil without --listen
@@ -25,21 +26,19 @@ type liveShow struct {
 	log      *slog.Logger
 }
 
-func (f *liveFlags) newShow(e *Env) (*liveShow, error) {
-	s := &liveShow{env: e, stderr: e.Stderr}
+func (f *flags) newShow(e *cli.Env) (*display, error) {
+	s := &display{env: e, stderr: e.Stderr}
 	if f.listen != "" {
 		var err error
 		if s.server, err = monitor.Listen(f.listen); errors.Is(err, web.ErrAddress) {
-			return nil, &usageError{err}
+			return nil, cli.Usage(err)
 		} else if err != nil {
 			return nil, err
 		}
 	}
 	if !f.Quiet {
 		s.view = monitor.NewView(e.Stderr, lineEvery, f.handler())
-		e.mu.Lock()
-		e.Stderr = s.view // it shows other messages in their place
-		e.mu.Unlock()
+		e.Redirect(s.view) // it shows other messages in their place
 	}
 	s.log = slog.New(f.handler()(e.Stderr))
 	var err error
@@ -53,7 +52,7 @@ func (f *liveFlags) newShow(e *Env) (*liveShow, error) {
 }
 
 // handler returns the constructor of log handlers for --log.
-func (f *liveFlags) handler() func(io.Writer) slog.Handler {
+func (f *flags) handler() func(io.Writer) slog.Handler {
 	switch {
 	case f.logFormat == "json":
 		return f.jsonHandler
@@ -63,7 +62,7 @@ func (f *liveFlags) handler() func(io.Writer) slog.Handler {
 	return monitor.Lines
 }
 
-func (f *liveFlags) jsonHandler(w io.Writer) slog.Handler {
+func (f *flags) jsonHandler(w io.Writer) slog.Handler {
 	level := slog.LevelInfo
 	if f.Quiet {
 		level = slog.LevelError
@@ -71,7 +70,7 @@ func (f *liveFlags) jsonHandler(w io.Writer) slog.Handler {
 	return slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level})
 }
 
-func (s *liveShow) update(status monitor.Status) {
+func (s *display) update(status monitor.Status) {
 	if s.view != nil {
 		s.view.Update(status)
 	}
@@ -85,12 +84,10 @@ func (s *liveShow) update(status monitor.Status) {
 
 // close ends the view, so that the summary stands below it, and the server. It may be
 // called twice.
-func (s *liveShow) close() {
+func (s *display) close() {
 	if s.view != nil {
 		s.view.Close()
-		s.env.mu.Lock()
-		s.env.Stderr = s.stderr
-		s.env.mu.Unlock()
+		s.env.Redirect(s.stderr)
 		s.view = nil
 	}
 	if s.server != nil {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package report
+package dedup
 
 import (
 	"fmt"
@@ -8,14 +8,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
 )
 
-// DedupPage writes the summary as a page. written says that the kept packets were written
+// writePage writes the summary as a page. written says that the kept packets were written
 // somewhere.
-func DedupPage(w io.Writer, s *dedup.Summary, written bool) error {
+func writePage(w io.Writer, s *Summary, written bool) error {
 	verb := "found"
 	switch {
 	case s.Marked:
@@ -36,7 +35,7 @@ func DedupPage(w io.Writer, s *dedup.Summary, written bool) error {
 		},
 	}
 	if s.FirstTimestamp != nil {
-		p.Facts = append(p.Facts, page.Fact{Name: "time", Value: short(*s.FirstTimestamp) + " to " + short(*s.LastTimestamp)})
+		p.Facts = append(p.Facts, page.Fact{Name: "time", Value: show.Stamp(*s.FirstTimestamp) + " to " + show.Stamp(*s.LastTimestamp)})
 	}
 	if notes := anomalies(s); notes != "" {
 		p.Facts = append(p.Facts, page.Fact{Name: "noticed", Value: notes})
@@ -52,7 +51,7 @@ func DedupPage(w io.Writer, s *dedup.Summary, written bool) error {
 }
 
 // timeSection shows packets and copies over time.
-func timeSection(s *dedup.Summary) page.Section {
+func timeSection(s *Summary) page.Section {
 	section := page.Section{Heading: "Over time"}
 	line := s.Timeline
 	if line == nil || len(line.Bins) == 0 {
@@ -83,7 +82,7 @@ func timeSection(s *dedup.Summary) page.Section {
 }
 
 // protocolSection shows duplicates by protocol.
-func protocolSection(s *dedup.Summary) page.Section {
+func protocolSection(s *Summary) page.Section {
 	bars := page.Bars{Title: "Duplicates by protocol"}
 	t := page.Table{Columns: []show.Column{{Name: "protocol", Left: true}, {Name: "duplicates"}, {Name: "share"}}}
 	for _, name := range show.Largest(s.DuplicatesByProtocol) {
@@ -101,7 +100,7 @@ func protocolSection(s *dedup.Summary) page.Section {
 }
 
 // inputSection shows what came from each input.
-func inputSection(s *dedup.Summary) page.Section {
+func inputSection(s *Summary) page.Section {
 	if len(s.Inputs) == 0 {
 		return page.Section{}
 	}
@@ -117,7 +116,7 @@ func inputSection(s *dedup.Summary) page.Section {
 }
 
 // filterSection says how far the result can be trusted.
-func filterSection(s *dedup.Summary) page.Section {
+func filterSection(s *Summary) page.Section {
 	t := page.Table{
 		Columns: []show.Column{{Name: "filter", Left: true}, {Name: "value"}, {Name: "what it means", Left: true}},
 		Rows: [][]string{
@@ -133,7 +132,7 @@ func filterSection(s *dedup.Summary) page.Section {
 }
 
 // forgotten says what became of packets that the filter had no room for.
-func forgotten(s *dedup.Summary) string {
+func forgotten(s *Summary) string {
 	if s.EvictedLive == 0 {
 		return "every copy within the window was found"
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli
+package dedup
 
 import (
 	"cmp"
@@ -18,62 +18,60 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/flowdedup/flowdedup/capture/flow"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/engine/remote"
 	"github.com/flowdedup/flowdedup/engine/remote/natslink"
 	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
-// hubFlags are the flags of a site that shares a filter with others.
-type hubFlags struct {
-	hub, site string
-	wait      time.Duration
-	token     remote.Token // of hub
+// HubFlags are the flags of a site that shares a filter with others.
+type HubFlags struct {
+	Hub   string
+	Token remote.Token // of Hub
+	site  string
+	wait  time.Duration
 }
 
 // tokenVariable is the environment variable that has a token where --hub names a server.
 const tokenVariable = "FLOWDEDUP_TOKEN"
 
-// How long a packet waits for a verdict by default: live, and of inputs that wait.
-const (
-	liveVerdictWait = 20 * time.Millisecond
-	fileVerdictWait = 2 * time.Second
-)
+// fileVerdictWait is how long a packet of inputs that wait is without a verdict by default.
+const fileVerdictWait = 2 * time.Second
 
-// register adds the flags.
-func (f *hubFlags) register(cmd *cobra.Command, wait time.Duration) {
+// Register adds the flags; wait is the default of --verdict-wait.
+func (f *HubFlags) Register(cmd *cobra.Command, wait time.Duration) {
 	fs := cmd.Flags()
 	f.wait = wait
-	fs.StringVar(&f.hub, "hub", "", "remove what other sites have sent: a `TOKEN` of flowdedup-hub join-token, a file that has one, or a server's URL with the token in $"+tokenVariable)
+	fs.StringVar(&f.Hub, "hub", "", "remove what other sites have sent: a `TOKEN` of flowdedup-hub join-token, a file that has one, or a server's URL with the token in $"+tokenVariable)
 	fs.StringVar(&f.site, "site", "", "`NAME` of this site, to be sure of the token (default: the token's)")
-	fs.Var(NewParsed(&f.wait, wait.String(), "duration", ParseDelay), "verdict-wait", "longest wait for the hub; then packets stay, unchecked")
-	GroupCompare.Add(fs, "hub", "site", "verdict-wait")
-	CompleteWords(cmd, map[string][]string{"verdict-wait": {wait.String(), "100ms"}})
+	fs.Var(cli.NewParsed(&f.wait, wait.String(), "duration", cli.ParseDelay), "verdict-wait", "longest wait for the hub; then packets stay, unchecked")
+	cli.GroupCompare.Add(fs, "hub", "site", "verdict-wait")
+	cli.CompleteWords(cmd, map[string][]string{"verdict-wait": {wait.String(), "100ms"}})
 }
 
-// check reads the token, and rejects flags that sites cannot choose for themselves. It sets
+// Check reads the token, and rejects flags that sites cannot choose for themselves. It sets
 // those that the token chooses.
-func (f *hubFlags) check(fs *pflag.FlagSet, c *Common, compare *compareFlags, keep *keepFlags) error {
-	if f.hub == "" {
+func (f *HubFlags) Check(fs *pflag.FlagSet, c *cli.Common, compare *CompareFlags, keep *KeepFlags) error {
+	if f.Hub == "" {
 		if fs.Changed("site") || fs.Changed("verdict-wait") {
-			return &usageError{errors.New("--site and --verdict-wait need --hub")}
+			return cli.Usagef("--site and --verdict-wait need --hub")
 		}
 		return nil
 	}
 	var err error
-	if f.token, err = readToken(f.hub); err != nil {
-		return &usageError{fmt.Errorf("--hub: %w", err)}
+	if f.Token, err = readToken(f.Hub); err != nil {
+		return cli.Usagef("--hub: %w", err)
 	}
 	if err := f.checkFlags(fs, c, compare, keep); err != nil {
-		return &usageError{err}
+		return cli.Usage(err)
 	}
 	return nil
 }
 
 // checkFlags rejects what contradicts the token.
-func (f *hubFlags) checkFlags(fs *pflag.FlagSet, c *Common, compare *compareFlags, keep *keepFlags) error {
-	kind, err := flow.ParseIdentityKind(cmp.Or(f.token.Identity, flow.L3.String()))
+func (f *HubFlags) checkFlags(fs *pflag.FlagSet, c *cli.Common, compare *CompareFlags, keep *KeepFlags) error {
+	kind, err := flow.ParseIdentityKind(cmp.Or(f.Token.Identity, flow.L3.String()))
 	if err != nil {
 		return fmt.Errorf("--hub: the token has an identity that this version does not know: %w", err)
 	}
@@ -85,10 +83,10 @@ func (f *hubFlags) checkFlags(fs *pflag.FlagSet, c *Common, compare *compareFlag
 	if err != nil {
 		return err
 	}
-	shared := window.Window{Duration: f.token.Window()}
+	shared := window.Window{Duration: f.Token.Window()}
 	switch {
-	case f.site != "" && f.site != f.token.Site:
-		return fmt.Errorf("--site %s: the token is that of %s: make another with flowdedup-hub join-token %[1]s", f.site, f.token.Site)
+	case f.site != "" && f.site != f.Token.Site:
+		return fmt.Errorf("--site %s: the token is that of %s: make another with flowdedup-hub join-token %[1]s", f.site, f.Token.Site)
 	case f.wait <= 0:
 		return errors.New("--verdict-wait must be more than 0")
 	case fs.Changed("identity") && compare.Identity != kind:
@@ -98,11 +96,11 @@ func (f *hubFlags) checkFlags(fs *pflag.FlagSet, c *Common, compare *compareFlag
 	case fs.Changed("key"):
 		return errors.New("--key: the key is the hub's, and in the token: leave it out")
 	case fs.Changed("ignore") && compare.Ignore != ignore:
-		return fmt.Errorf("--ignore %s: the sites of this hub ignore %s: leave it out, or start the hub with it", fs.Lookup("ignore").Value, cmp.Or(f.token.Ignore, "nothing else"))
+		return fmt.Errorf("--ignore %s: the sites of this hub ignore %s: leave it out, or start the hub with it", fs.Lookup("ignore").Value, cmp.Or(f.Token.Ignore, "nothing else"))
 	case fs.Changed("identity-bytes") || compare.digest != "aes":
 		return errors.New("--identity-bytes and --digest must be the same at all sites of a hub: leave them out")
 	case fs.Changed("within") && !sameWords(keep.Within, within):
-		return fmt.Errorf("--within %s: the copies of this hub come from %s: leave it out, or start the hub with it", strings.Join(keep.Within, ","), pointsText(f.token.Within))
+		return fmt.Errorf("--within %s: the copies of this hub come from %s: leave it out, or start the hub with it", strings.Join(keep.Within, ","), pointsText(f.Token.Within))
 	case fs.Changed("learn"):
 		return errors.New("--learn chooses what the sites of a hub must do alike: leave it out")
 	case keep.chooses():
@@ -122,22 +120,22 @@ func pointsText(within string) string {
 }
 
 // ignored returns the fields that the identity of the token leaves out.
-func (f *hubFlags) ignored() (ignore flow.Ignore, err error) {
-	if f.token.Ignore == "" {
+func (f *HubFlags) ignored() (ignore flow.Ignore, err error) {
+	if f.Token.Ignore == "" {
 		return flow.Ignore{}, nil
 	}
-	if ignore, err = flow.ParseIgnore(f.token.Ignore); err != nil {
+	if ignore, err = flow.ParseIgnore(f.Token.Ignore); err != nil {
 		return ignore, fmt.Errorf("--hub: the token has an identity that this version does not know: %w", err)
 	}
 	return ignore, nil
 }
 
 // within returns the points of the token, whose packets alone are copies of each other.
-func (f *hubFlags) within() (points []string, err error) {
-	if f.token.Within == "" {
+func (f *HubFlags) within() (points []string, err error) {
+	if f.Token.Within == "" {
 		return nil, nil
 	}
-	if points, err = ParseWords(WithinWords)(f.token.Within); err != nil {
+	if points, err = cli.ParseWords(cli.WithinWords)(f.Token.Within); err != nil {
 		return nil, fmt.Errorf("--hub: the token has points that this version does not know: %w", err)
 	}
 	return points, nil
@@ -148,10 +146,10 @@ func sameWords(a, b []string) bool {
 	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
 
-// complete sets the key, once others have chosen theirs.
-func (f *hubFlags) complete(c *Common) {
-	if f.hub != "" {
-		c.Secret = secret.Secret(f.token.Key)
+// Complete sets the key, once others have chosen theirs.
+func (f *HubFlags) Complete(c *cli.Common) {
+	if f.Hub != "" {
+		c.Secret = secret.Secret(f.Token.Key)
 	}
 }
 
@@ -199,51 +197,51 @@ func badToken(err error) error {
 	return fmt.Errorf("%w; make another with flowdedup-hub join-token SITE, of the same version as this program", err)
 }
 
-// hubLink is the connection of a site to its hub.
-type hubLink struct {
+// HubLink is the connection of a site to its hub.
+type HubLink struct {
 	link   *natslink.Link
 	client *remote.Client
 }
 
-// join connects to the hub. It returns nil without one. block says that inputs wait. A hub
+// Join connects to the hub. It returns nil without one. block says that inputs wait. A hub
 // that cannot be reached is no error: warn is told, now and later.
-func (f *hubFlags) join(block bool, warn func(error)) (*hubLink, error) {
-	if f.hub == "" {
+func (f *HubFlags) Join(block bool, warn func(error)) (*HubLink, error) {
+	if f.Hub == "" {
 		return nil, nil
 	}
-	link, unreached, err := natslink.Dial(f.token, func(err error) { warn(fmt.Errorf("hub: %w", err)) })
+	link, unreached, err := natslink.Dial(f.Token, func(err error) { warn(fmt.Errorf("hub: %w", err)) })
 	if errors.Is(err, remote.ErrToken) {
-		return nil, &usageError{fmt.Errorf("--hub: %w", badToken(err))}
+		return nil, cli.Usagef("--hub: %w", badToken(err))
 	} else if err != nil {
 		return nil, fmt.Errorf("--hub: %w", err)
 	}
 	known := unreached != nil // that the hub does not answer
 	client := remote.NewClient(remote.ClientConfig{
-		Token: f.token, Wait: f.wait, Block: block, Notice: func(reason string) {
+		Token: f.Token, Wait: f.wait, Block: block, Notice: func(reason string) {
 			if !known {
 				warn(notice(reason))
 			}
 			known = false
 		},
 	}, link, strconv.FormatInt(time.Now().UnixNano(), 36))
-	h := &hubLink{link, client}
+	h := &HubLink{link, client}
 	if err := link.Listen(client.Inbox(), client.Receive); err != nil {
-		h.close()
+		h.Close()
 		return nil, fmt.Errorf("--hub: %w", err)
 	}
 	if unreached != nil {
-		warn(fmt.Errorf("hub: %s cannot be reached (%w): packets stay unchecked until it can", f.token.URL, unreached))
+		warn(fmt.Errorf("hub: %s cannot be reached (%w): packets stay unchecked until it can", f.Token.URL, unreached))
 		return h, nil
 	}
 	switch err := client.Ping(); {
 	case err == nil:
 	case errors.Is(err, remote.ErrSilent) && link.Denied():
-		h.close()
+		h.Close()
 		return nil, fmt.Errorf("--hub: %w", natslink.ErrToken)
 	case errors.Is(err, remote.ErrSilent):
-		warn(fmt.Errorf("hub: %s takes connections, but no hub answers there: packets stay unchecked until one does", f.token.URL))
+		warn(fmt.Errorf("hub: %s takes connections, but no hub answers there: packets stay unchecked until one does", f.Token.URL))
 	default:
-		h.close()
+		h.Close()
 		return nil, fmt.Errorf("--hub: %w", err)
 	}
 	return h, nil
@@ -257,19 +255,17 @@ func notice(reason string) error {
 	return fmt.Errorf("hub: it does not answer (%s): packets stay unchecked until it does", reason)
 }
 
-// warnUnchecked says that copies of other sites may remain.
-func warnUnchecked(e *Env, s *dedup.Summary) {
-	if s.Unchecked != nil && *s.Unchecked > 0 {
-		e.Warn(fmt.Errorf("%d packets stayed unchecked, as the hub did not answer in time: copies of other sites may remain", *s.Unchecked))
-	}
-}
-
-// of returns what asks, nil for none.
-func (h *hubLink) of() *remote.Client {
+// Client returns what asks, nil for none.
+func (h *HubLink) Client() *remote.Client {
 	if h == nil {
 		return nil
 	}
 	return h.client
+}
+
+// Request sends a message to the hub, and returns its answer.
+func (h *HubLink) Request(ctx context.Context, to string, msg []byte) ([]byte, error) {
+	return h.link.Request(ctx, to, msg)
 }
 
 // hurried is how long answers may still take when a signal ends a run.
@@ -277,15 +273,15 @@ const hurried = 500 * time.Millisecond
 
 // hurry makes packets wait no longer soon after the context has ended. The caller calls what
 // it returns at the end.
-func (h *hubLink) hurry(ctx context.Context) (stop func() bool) {
+func (h *HubLink) hurry(ctx context.Context) (stop func() bool) {
 	if h == nil {
 		return func() bool { return true }
 	}
 	return context.AfterFunc(ctx, func() { time.AfterFunc(hurried, h.client.Abandon) })
 }
 
-// close ends the connection.
-func (h *hubLink) close() {
+// Close ends the connection.
+func (h *HubLink) Close() {
 	if h != nil {
 		h.client.Close()
 		h.link.Close()

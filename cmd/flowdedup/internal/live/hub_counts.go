@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli
+package live
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
 	"github.com/flowdedup/flowdedup/engine/distinct/countfile"
 	"github.com/flowdedup/flowdedup/engine/remote"
@@ -30,7 +31,7 @@ const (
 
 // countsSender brings the files of a folder to the hub, while a run makes them.
 type countsSender struct {
-	hub    *hubLink
+	hub    *dedup.HubLink
 	dir    string
 	token  remote.Token
 	warn   func(error)
@@ -42,7 +43,7 @@ type countsSender struct {
 }
 
 // sendCounts begins to send. It returns nil without a hub or a folder.
-func (h *hubLink) sendCounts(token remote.Token, dir string, warn func(error)) *countsSender {
+func sendCounts(h *dedup.HubLink, token remote.Token, dir string, warn func(error)) *countsSender {
 	if h == nil || dir == "" {
 		return nil
 	}
@@ -154,6 +155,6 @@ func (s *countsSender) send(ctx context.Context, name string) error {
 	return remote.SendCounts(ctx, from, info.Size(), f.Windows[0].Start, func(msg []byte) ([]byte, error) {
 		ctx, cancel := context.WithTimeout(ctx, countsTime)
 		defer cancel()
-		return s.hub.link.Request(ctx, to, msg)
+		return s.hub.Request(ctx, to, msg)
 	})
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli
+package live
 
 import (
 	"slices"
@@ -19,19 +19,19 @@ const liveWindow = 10 * time.Millisecond
 
 // chooseDefaults sets what was not given, by the source of times and by the reader of what
 // is kept.
-func (f *liveFlags) chooseDefaults(fs *pflag.FlagSet) error {
+func (f *flags) chooseDefaults(fs *pflag.FlagSet) error {
 	if !fs.Changed("window") && f.cardTimes(ring.StampsInHardware) {
 		f.Window.Duration = window.Default
 	}
-	return f.profileFlags.apply(fs, &f.compareFlags, &f.keepFlags, f.writes())
+	return f.ProfileFlags.Apply(fs, &f.CompareFlags, &f.KeepFlags, f.writes())
 }
 
 // cardTimes reports whether all times come from network cards. stamps says whether the card
 // of an interface gives times.
-func (f *liveFlags) cardTimes(stamps func(string) bool) bool {
+func (f *flags) cardTimes(stamps func(string) bool) bool {
 	unstamped := func(name string) bool { return !stamps(name) } // so are any, addresses and mirror targets
 	return f.Conf.HardwareTime && !slices.ContainsFunc(f.Conf.Interfaces, unstamped)
 }
 
 // writes reports whether packets are written or forwarded.
-func (f *liveFlags) writes() bool { return f.output != "" || f.duplicates != "" || f.forward != "" }
+func (f *flags) writes() bool { return f.output != "" || f.duplicates != "" || f.forward != "" }

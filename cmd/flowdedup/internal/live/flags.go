@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli
+package live
 
 import (
 	"cmp"
@@ -12,36 +12,37 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/flowdedup/flowdedup/capture/netio"
 	"github.com/flowdedup/flowdedup/capture/outfile"
-	"github.com/flowdedup/flowdedup/capture/xdp"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/report"
 	"github.com/flowdedup/flowdedup/engine/window"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// liveFlags are the flags of "flowdedup live".
-type liveFlags struct {
-	Common
-	compareFlags
-	keepFlags
-	profileFlags
-	hubFlags
-	KeyFlags
-	RingFlags
+// verdictWait is how long a packet waits for a verdict by default.
+const verdictWait = 20 * time.Millisecond
+
+// flags are the flags of "flowdedup live".
+type flags struct {
+	cli.Common
+	dedup.CompareFlags
+	dedup.KeepFlags
+	dedup.ProfileFlags
+	dedup.HubFlags
+	cli.KeyFlags
+	cli.RingFlags
 	output, duplicates, forward string
-	rotate                      RotateFlags
-	net                         NetFlags
-	sources                     Sources // the values of -i
-	distinctMemory              int     // 0 for layout.MemoryBudget
+	rotate                      cli.RotateFlags
+	net                         cli.NetFlags
+	sources                     cli.Sources // the values of -i
+	distinctMemory              int         // 0 for layout.MemoryBudget
 	reports                     string
-	save                        SaveFlags
+	save                        cli.SaveFlags
 	slide                       time.Duration
 	state                       string
 	stateEvery                  time.Duration
-	stateMismatch               MismatchFlag
+	stateMismatch               cli.MismatchFlag
 	user                        string
 	notPromiscuous              bool
 	packets                     uint64
@@ -51,8 +52,9 @@ type liveFlags struct {
 	learn, learnEvery           time.Duration
 }
 
-func NewLive(e *Env) *cobra.Command {
-	f := &liveFlags{}
+// Command returns "flowdedup live".
+func Command(e *cli.Env) *cobra.Command {
+	f := &flags{}
 	cmd := &cobra.Command{
 		Use:   "live -i IFACE [flags] [EXPRESSION...]",
 		Short: "Remove duplicate packets from live traffic, and count it",
@@ -126,7 +128,7 @@ capability: setcap cap_net_raw+ep.`,
 
   # report addresses and flows per hour, as an unprivileged user
   flowdedup live -i eth1 --of src,dst,flow --reports counts.jsonl --user nobody`,
-		Args:              f.Filter.takeExpression,
+		Args:              f.Filter.TakeExpression,
 		ValidArgsFunction: completeExpression,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return f.run(cmd, e) },
 	}
@@ -134,7 +136,7 @@ capability: setcap cap_net_raw+ep.`,
 	return cmd
 }
 
-func (f *liveFlags) register(cmd *cobra.Command) {
+func (f *flags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	f.RegisterInterfaces(fs)
@@ -146,64 +148,64 @@ func (f *liveFlags) register(cmd *cobra.Command) {
 	f.net.RegisterMerge(fs)
 	fs.StringVar(&f.forward, "forward", "", "send kept packets out of `IFACE`")
 	f.Window = window.Window{Duration: liveWindow}
-	f.compareFlags.register(fs)
-	f.keepFlags.register(cmd)
-	f.profileFlags.register(cmd)
-	f.hubFlags.register(cmd, liveVerdictWait)
-	f.RegisterFilter(fs, usualMethods, measuringMethods()...)
+	f.CompareFlags.Register(fs)
+	f.KeepFlags.Register(cmd)
+	f.ProfileFlags.Register(cmd)
+	f.HubFlags.Register(cmd, verdictWait)
+	f.RegisterFilter(fs, dedup.UsualMethods, dedup.MeasuringMethods()...)
 	f.registerLearn(fs)
-	f.KeyFlags.Register(fs, KeysOfPackets)
-	fs.Var(NewParsed(&f.distinctMemory, "", "size", ParseMemory), "distinct-memory", "memory of all counters, beyond which they sample (default: 1/8 of memory or of the cgroup's limit)")
+	f.KeyFlags.Register(fs, cli.KeysOfPackets)
+	fs.Var(cli.NewParsed(&f.distinctMemory, "", "size", cli.ParseMemory), "distinct-memory", "memory of all counters, beyond which they sample (default: 1/8 of memory or of the cgroup's limit)")
 	fs.StringVar(&f.reports, "reports", "", "append counts to `FILE` (default: stdout)")
 	f.save.Register(fs, "DIR")
 	f.RingFlags.Register(fs)
 	f.registerTcpdump(fs)
 	f.slide, f.stateEvery = time.Minute, time.Minute
-	fs.Var(NewParsed(&f.slide, "1m", "duration", ParseDelay), "slide", "report the past --every this often (0: never)")
+	fs.Var(cli.NewParsed(&f.slide, "1m", "duration", cli.ParseDelay), "slide", "report the past --every this often (0: never)")
 	fs.StringVar(&f.state, "state", "", "save the run to `FILE`, and resume from it")
-	fs.Var(NewParsed(&f.stateEvery, "1m", "duration", ParseEvery), "state-every", "how often to save the state, besides at the end")
+	fs.Var(cli.NewParsed(&f.stateEvery, "1m", "duration", cli.ParseEvery), "state-every", "how often to save the state, besides at the end")
 	f.stateMismatch.Register(fs)
 	fs.StringVarP(&f.user, "user", "Z", "", "become user `NAME` (or UID, UID:GID) once interfaces are open")
 	fs.Uint64VarP(&f.packets, "count", "c", 0, "stop after `N` packets")
-	fs.Var(NewParsed(&f.duration, "", "duration", ParseDelay), "duration", "stop after this time")
+	fs.Var(cli.NewParsed(&f.duration, "", "duration", cli.ParseDelay), "duration", "stop after this time")
 	f.RegisterRun(fs)
 	fs.StringVar(&f.listen, "listen", "", "serve metrics and a page at `ADDRESS`: 9469 (loopback only), 0.0.0.0:9469")
 	f.logFormat = "text"
-	fs.Var(NewParsed(&f.logFormat, "text", "format", OneOf("text", "json")), "log", "log format: text, json")
-	GroupInput.Add(fs, "count", "duration")
-	GroupCount.Add(fs, "slide")
-	GroupOutput.Add(fs, "write", "duplicates", "forward", "reports", "state", "listen", "log")
-	GroupAdvanced.Add(fs, "distinct-memory", "state-every", "state-mismatch", "user")
-	completeCompare(cmd)
-	CompleteKeys(cmd, KeysOfPackets)
-	CompleteWords(cmd, map[string][]string{"log": {"text", "json"}, "fanout": Fanouts, "capture": captures, "filter": FilterWords, "state-mismatch": Mismatches, "learn": {"10s", "1m"}, "learn-every": {"1h", "1d"}, "distinct-memory": {"256MiB", "1GiB"}})
+	fs.Var(cli.NewParsed(&f.logFormat, "text", "format", cli.OneOf("text", "json")), "log", "log format: text, json")
+	cli.GroupInput.Add(fs, "count", "duration")
+	cli.GroupCount.Add(fs, "slide")
+	cli.GroupOutput.Add(fs, "write", "duplicates", "forward", "reports", "state", "listen", "log")
+	cli.GroupAdvanced.Add(fs, "distinct-memory", "state-every", "state-mismatch", "user")
+	dedup.CompleteCompare(cmd)
+	cli.CompleteKeys(cmd, cli.KeysOfPackets)
+	cli.CompleteWords(cmd, map[string][]string{"log": {"text", "json"}, "fanout": cli.Fanouts, "capture": cli.Captures, "filter": cli.FilterWords, "state-mismatch": cli.Mismatches, "learn": {"10s", "1m"}, "learn-every": {"1h", "1d"}, "distinct-memory": {"256MiB", "1GiB"}})
 	fs.Lookup("interface").Usage = "capture from `IFACE`, any, an address or a mirror target; may be repeated"
-	for name, complete := range map[string]cobra.CompletionFunc{"interface": completeSources, "forward": completeInterfaces} {
+	for name, complete := range map[string]cobra.CompletionFunc{"interface": cli.CompleteSources, "forward": cli.CompleteInterfaces} {
 		if err := cmd.RegisterFlagCompletionFunc(name, complete); err != nil {
-			panic("cli: " + err.Error()) // a flag that was never defined
+			panic("live: " + err.Error()) // a flag that was never defined
 		}
 	}
 }
 
-func (f *liveFlags) check(cmd *cobra.Command) error {
-	if err := CheckNamed(cmd.Flags()); err != nil {
+func (f *flags) check(cmd *cobra.Command) error {
+	if err := cli.CheckNamed(cmd.Flags()); err != nil {
 		return err
 	}
 	switch {
 	case len(f.Conf.Interfaces) == 0:
-		return &usageError{fmt.Errorf("name an interface with -i; available: %s", interfaceNames())}
+		return cli.Usagef("name an interface with -i; available: %s", cli.InterfaceNames())
 	case len(f.Of) == 0 && f.reports != "":
-		return &usageError{errors.New("--reports needs --of, what to count")}
+		return cli.Usagef("--reports needs --of, what to count")
 	case len(f.Of) == 0 && f.save.To != "":
-		return &usageError{errors.New("--save needs --of, what to count")}
+		return cli.Usagef("--save needs --of, what to count")
 	case f.packetsToStdout() && len(f.Of) > 0 && (f.reports == "" || outfile.IsStdout(f.reports)):
-		return &usageError{errors.New("standard output takes packets: name a file for counts with --reports")}
-	case f.hub != "" && f.save.Sensor != "":
-		return &usageError{errors.New("--sensor: with --hub files of --save are named after the site: leave it out")}
+		return cli.Usagef("standard output takes packets: name a file for counts with --reports")
+	case f.Hub != "" && f.save.Sensor != "":
+		return cli.Usagef("--sensor: with --hub files of --save are named after the site: leave it out")
 	case f.state != "" && f.Method == "exact":
-		return &usageError{errors.New("--state cannot save --method exact: use --method timed")}
-	case f.slide > 0 && len(f.Of) > 0 && f.Every > MaxSlidingSpan:
-		return &usageError{errors.New("--every of more than 366 days needs --slide 0")}
+		return cli.Usagef("--state cannot save --method exact: use --method timed")
+	case f.slide > 0 && len(f.Of) > 0 && f.Every > cli.MaxSlidingSpan:
+		return cli.Usagef("--every of more than 366 days needs --slide 0")
 	}
 	if err := f.save.CheckFolder(cmd.Flags()); err != nil {
 		return err
@@ -214,59 +216,60 @@ func (f *liveFlags) check(cmd *cobra.Command) error {
 	if err := f.checkTcpdump(cmd.Flags()); err != nil {
 		return err // the other checks would explain flags that were not typed
 	}
-	if err := errors.Join(f.rotate.Check(f.output, f.duplicates), f.compareFlags.check(cmd, &f.Common),
-		f.keepFlags.check(cmd.Flags(), &f.compareFlags, f.output, f.writes()),
+	if err := errors.Join(f.rotate.Check(f.output, f.duplicates), f.CompareFlags.Check(cmd, &f.Common),
+		f.KeepFlags.Check(cmd.Flags(), &f.CompareFlags, f.output, f.writes()),
 		f.checkSources(cmd.Flags()), f.KeyFlags.Check(), f.RingFlags.Check(),
-		f.hubFlags.check(cmd.Flags(), &f.Common, &f.compareFlags, &f.keepFlags),
-		f.net.Check(f.sources.names(), f.rotate.Rotates(), f.output, f.duplicates), f.checkLearn(cmd.Flags())); err != nil {
+		f.HubFlags.Check(cmd.Flags(), &f.Common, &f.CompareFlags, &f.KeepFlags),
+		f.net.Check(f.sources.Names(), f.rotate.Rotates(), f.output, f.duplicates), f.checkLearn(cmd.Flags())); err != nil {
 		return err
 	}
-	named := Files{Outputs: []NamedFile{
-		{"-w", f.output}, {"--duplicates", f.duplicates}, {"--reports", f.reports}, {"--state", f.state},
+	named := cli.Files{Outputs: []cli.NamedFile{
+		{Flag: "-w", Name: f.output}, {Flag: "--duplicates", Name: f.duplicates}, {Flag: "--reports", Name: f.reports}, {Flag: "--state", Name: f.state},
 	}, Inputs: f.Filter.Files()}
 	return named.Check()
 }
 
 // checkSources sorts the values of -i, and rejects what has no meaning for them.
-func (f *liveFlags) checkSources(fs *pflag.FlagSet) (err error) {
-	if f.sources, err = ParseSources(f.Conf.Interfaces); err != nil {
+func (f *flags) checkSources(fs *pflag.FlagSet) (err error) {
+	if f.sources, err = cli.ParseSources(f.Conf.Interfaces); err != nil {
 		return err
 	}
 	if err := f.sources.Check(fs); err != nil {
 		return err
 	}
-	return f.checkInterfaces(&f.sources)
+	return f.CheckInterfaces(&f.sources)
 }
 
-func (f *liveFlags) packetsToStdout() bool {
+func (f *flags) packetsToStdout() bool {
 	return outfile.IsStdout(f.output) || outfile.IsStdout(f.duplicates)
 }
 
-func (f *liveFlags) run(cmd *cobra.Command, e *Env) error {
+func (f *flags) run(cmd *cobra.Command, e *cli.Env) error {
 	if err := errors.Join(f.check(cmd), e.CheckTerminal(f.output, f.duplicates)); err != nil {
 		return err
 	}
 	if err := f.Finish(cmd.Flags()); err != nil {
 		return err
 	}
-	f.hubFlags.complete(&f.Common)
+	f.HubFlags.Complete(&f.Common)
 	e.Quiet.Store(f.Quiet)
-	f.warnHold(e, f.Window)
+	f.WarnHold(e, f.Window)
 	cfg := f.config(cmd)
-	var err error
-	if cfg.TLS, err = netio.LoadTLS(f.net.cert, f.net.key, f.net.ca); err != nil {
+	network, err := f.net.Network(cmd.Flags())
+	if err != nil {
 		return err
 	}
+	cfg.TLS, cfg.MergeWait = network.TLS, network.MergeWait
 	switch {
 	case len(f.sources.Interfaces) == 0: // the filter is applied to what comes
-	case f.capture == captureXDP:
-		cfg.XDP = &xdp.Config{Take: f.takeInterface}
-		cfg.XDP.Filter, err = f.Filter.forFrames(cmd.Context())
+	case f.XDP() != nil:
+		cfg.XDP = f.XDP()
+		cfg.XDP.Filter, err = f.Filter.ForFrames(cmd.Context())
 	default:
 		cfg.Ring.Filters, err = f.Filter.Programs(cmd.Context(), &cfg.Ring)
 	}
 	if err != nil {
-		return NameInterfaces(err)
+		return cli.NameInterfaces(err)
 	}
 	show, err := f.newShow(e)
 	if err != nil {
@@ -274,32 +277,33 @@ func (f *liveFlags) run(cmd *cobra.Command, e *Env) error {
 	}
 	defer show.close()
 	cfg.Status, cfg.Log = show.update, show.log
-	hub, err := f.join(false, func(err error) { show.log.Warn(err.Error()) })
+	hub, err := f.Join(false, func(err error) { show.log.Warn(err.Error()) })
 	if err != nil {
 		return err
 	}
-	defer hub.close()
-	cfg.Dedup.Hub = hub.of()
-	counts := hub.sendCounts(f.token, f.save.To, func(err error) { show.log.Warn(err.Error()) })
-	if !outfile.IsStdout(cfg.Reports) && !isTerminal(show.stderr) {
-		cfg.Reopen = e.onHangup
+	defer hub.Close()
+	cfg.Dedup.Hub = hub.Client()
+	counts := sendCounts(hub, f.Token, f.save.To, func(err error) { show.log.Warn(err.Error()) })
+	if !outfile.IsStdout(cfg.Reports) && !cli.IsTerminal(show.stderr) {
+		cfg.Reopen = e.OnHangup
 	}
-	summary, err := live.Run(cmd.Context(), cfg)
+	summary, err := Run(cmd.Context(), cfg)
+	err = cli.MarkUsage(err, ErrState)
 	counts.finish()
 	show.close()
 	if summary.Method != "" {
-		warnUnmatched(e, &summary.Summary)
-		warnForgotten(e, &summary.Summary)
-		warnUnchecked(e, &summary.Summary)
-		warnSplit(e, &summary.Conversations, f.output != "" || f.forward != "", cfg.Dedup.Choice.Flow)
+		dedup.WarnUnmatched(e, &summary.Summary)
+		dedup.WarnForgotten(e, &summary.Summary)
+		dedup.WarnUnchecked(e, &summary.Summary)
+		dedup.WarnSplit(e, &summary.Conversations, f.output != "" || f.forward != "", cfg.Dedup.Choice.Flow)
 		f.warnDropped(e, &summary)
 		err = errors.Join(err, f.print(e, &summary))
 	}
-	return NameInterfaces(err)
+	return cli.NameInterfaces(err)
 }
 
 // config returns what to run.
-func (f *liveFlags) config(cmd *cobra.Command) live.Config {
+func (f *flags) config(cmd *cobra.Command) Config {
 	if f.reports == "" {
 		f.reports = "-"
 	}
@@ -311,28 +315,28 @@ func (f *liveFlags) config(cmd *cobra.Command) live.Config {
 		f.Workers = 1 // sending is one thread's, and what packets wait for
 	}
 	f.Conf.Promiscuous = f.Conf.Promiscuous && !f.notPromiscuous
-	filter := f.compareFlags.config(cmd, &f.Common)
-	f.keepFlags.complete(&filter)
+	filter := f.CompareFlags.Config(cmd, &f.Common)
+	f.KeepFlags.Complete(&filter)
 	captured := f.RingConfig(cmd, f.forward != "")
 	captured.Interfaces = f.sources.Interfaces
-	return live.Config{
-		Inputs: f.Conf.Interfaces, Addresses: f.sources.Addresses, MergeWait: f.net.mergeWait,
+	return Config{
+		Inputs: f.Conf.Interfaces, Addresses: f.sources.Addresses,
 		Mirror: f.sources.Mirror(&captured),
-		Ring:   captured, Filter: f.Filter.wanted, Dedup: filter,
+		Ring:   captured, Filter: f.Filter.Wanted, Dedup: filter,
 		Distinct: distinct.Config{
-			Keys: f.Counted(), Calendar: f.Calendar(), Method: "auto", FPR: DefaultFPR, Secret: f.Secret, Past: past,
+			Keys: f.Counted(), Calendar: f.Calendar(), Method: "auto", FPR: cli.DefaultFPR, Secret: f.Secret, Past: past,
 			Budget: f.budget(), SetLimit: uint64(f.save.SetLimit),
 		},
-		Save: f.save.To, Sensor: cmp.Or(f.save.Sensor, f.token.Site, HostSensor()),
+		Save: f.save.To, Sensor: cmp.Or(f.save.Sensor, f.Token.Site, cli.HostSensor()),
 		Output: f.output, Duplicates: f.duplicates, Forward: f.forward, Rotate: f.rotate.Options(),
-		Reports: f.reports, Slide: f.slide, State: f.state, StateEvery: f.stateEvery, BeginAnew: f.stateMismatch.Begins(), KeyGiven: cmd.Flags().Changed("key") || f.hub != "",
+		Reports: f.reports, Slide: f.slide, State: f.state, StateEvery: f.stateEvery, BeginAnew: f.stateMismatch.Begins(), KeyGiven: cmd.Flags().Changed("key") || f.Hub != "",
 		User: f.user, Packets: f.packets, Duration: f.duration, Learn: f.learnConfig(),
 	}
 }
 
 // budget returns the memory of all counters together. It looks at the machine's memory
 // only without the flag.
-func (f *liveFlags) budget() int {
+func (f *flags) budget() int {
 	if f.distinctMemory == 0 {
 		return layout.MemoryBudget()
 	}
@@ -340,7 +344,7 @@ func (f *liveFlags) budget() int {
 }
 
 // warnDropped reports what the kernel dropped and what was not forwarded.
-func (f *liveFlags) warnDropped(e *Env, s *live.Summary) {
+func (f *flags) warnDropped(e *cli.Env, s *Summary) {
 	for i := range s.Interfaces {
 		if n := &s.Interfaces[i]; n.Dropped > 0 {
 			e.Warn(fmt.Errorf("%s: the kernel dropped %d of %d packets because a %s was full: use a larger --ring-size",
@@ -355,7 +359,7 @@ func (f *liveFlags) warnDropped(e *Env, s *live.Summary) {
 }
 
 // bufferOf names what packets wait in.
-func bufferOf(n *live.Interface) string {
+func bufferOf(n *Interface) string {
 	if n.Network != nil && n.Mirrored != nil {
 		return "socket"
 	}
@@ -363,9 +367,9 @@ func bufferOf(n *live.Interface) string {
 }
 
 // print writes the summary to the stream that gets neither packets nor counts.
-func (f *liveFlags) print(e *Env, s *live.Summary) error {
-	noticeTunnels(e, &s.Summary)
-	WarnUnopened(e, "packets", s.Unopened, s.PacketsIn)
+func (f *flags) print(e *cli.Env, s *Summary) error {
+	dedup.NoticeTunnels(e, &s.Summary)
+	cli.WarnUnopened(e, "packets", s.Unopened, s.PacketsIn)
 	w := e.Stdout
 	if f.packetsToStdout() || len(f.Of) > 0 && outfile.IsStdout(f.reports) {
 		w = e.Stderr
@@ -376,12 +380,17 @@ func (f *liveFlags) print(e *Env, s *live.Summary) error {
 	return f.printTo(e.UnlessClosed(w), s) // a service may have none
 }
 
-func (f *liveFlags) printTo(w io.Writer, s *live.Summary) error {
+func (f *flags) printTo(w io.Writer, s *Summary) error {
 	switch {
 	case f.JSON:
-		return report.LiveJSON(w, s)
+		return writeJSON(w, s)
 	case f.Quiet:
 		return nil
 	}
-	return report.LiveText(w, s, f.output != "" || f.forward != "")
+	return writeText(w, s, f.output != "" || f.forward != "")
+}
+
+// completeExpression lets the shell complete the first words of expressions.
+func completeExpression(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return cli.FilterWords, cobra.ShellCompDirectiveNoFileComp
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli
+package live
 
 import (
 	"strings"
@@ -22,9 +22,9 @@ func wordsOf(line string) []string {
 }
 
 // parseKeepLive is parseLive for such a line.
-func parseKeepLive(t *testing.T, line string) (*liveFlags, *cobra.Command, error) {
+func parseKeepLive(t *testing.T, line string) (*flags, *cobra.Command, error) {
 	t.Helper()
-	f, cmd := &liveFlags{}, &cobra.Command{}
+	f, cmd := &flags{}, &cobra.Command{}
 	f.register(cmd)
 	if err := cmd.ParseFlags(append([]string{"-i", "lo"}, wordsOf(line)...)); err != nil {
 		return nil, nil, err
