@@ -5,25 +5,14 @@ package cli_test
 import (
 	"encoding/binary"
 	"encoding/json"
-	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/engine/stream"
 )
-
-// record is everything about a packet that an output must keep.
-type record struct {
-	time int64
-	wire uint32
-	data string
-}
 
 // TestTruth checks that dedup removes exactly the second sightings from the bundled
 // captures, and keeps everything else unchanged.
@@ -75,49 +64,6 @@ func checkTruth(t *testing.T, want *truth, method string) {
 	}
 	compareRecords(t, method+": kept", readAll(t, kept), wantKept)
 	compareRecords(t, method+": copies", readAll(t, copies), wantCopies)
-}
-
-func compareRecords(t *testing.T, what string, got, want []record) {
-	t.Helper()
-	if len(got) != len(want) {
-		t.Errorf("%s: %d packets, want %d", what, len(got), len(want))
-		return
-	}
-	for i := range want {
-		if got[i] != want[i] {
-			t.Errorf("%s: packet %d differs", what, i)
-			return
-		}
-	}
-}
-
-// readAll reads the packets of all files in time order.
-func readAll(t *testing.T, names ...string) []record {
-	t.Helper()
-	var sources []capture.Source
-	for _, name := range names {
-		src, err := pcapfile.Open(name, pcapfile.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		sources = append(sources, src)
-	}
-	src := pcapfile.Merge(sources, nil)
-	defer src.Close()
-	var out []record
-	var b capture.Batch
-	for {
-		err := src.Next(&b)
-		if errors.Is(err, io.EOF) {
-			return out
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i, f := range b.Frames {
-			out = append(out, record{f.Time, f.WireLen, string(b.Data(i))})
-		}
-	}
 }
 
 // TestFrameIdentityKeepsCopies checks that identity frame removes no copy with another

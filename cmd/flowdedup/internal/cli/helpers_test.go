@@ -38,6 +38,15 @@ var (
 	runCut      = clitest.RunCut
 	moreCopies  = clitest.MoreCopies
 	spentTime   = clitest.SpentTime
+
+	readAll        = clitest.ReadAll
+	compareRecords = clitest.CompareRecords
+	randomStream   = clitest.RandomStream
+	writeStream    = clitest.WriteStream
+	readStream     = clitest.ReadStream
+	tagsOf         = clitest.TagsOf
+	payloadAt      = clitest.PayloadAt
+	wellFormed     = clitest.WellFormed
 )
 
 type (
@@ -47,6 +56,8 @@ type (
 	answers       = clitest.Answers
 	truth         = clitest.Truth
 	cutInput      = clitest.CutInput
+	record        = clitest.Record
+	seen          = clitest.Seen
 )
 
 // sample is clitest.Sample.

@@ -136,23 +136,23 @@ func TestIntactByTshark(t *testing.T) {
 // one comes first alternates.
 func cutTwins(t *testing.T, length int) (stream []seen, cut int) {
 	for _, p := range readStream(t, bundled("router-plain.pcapng")) {
-		if p.iface != 0 {
+		if p.Iface != 0 {
 			continue
 		}
 		short := p
-		if len(p.data) > length {
-			short.data = p.data[:length]
+		if len(p.Data) > length {
+			short.Data = p.Data[:length]
 			cut++
 		}
-		short.iface = 1
+		short.Iface = 1
 		twins := []seen{p, short}
 		if len(stream)%4 == 0 {
 			slices.Reverse(twins)
 		}
-		twins[1].time += 1000
+		twins[1].Time += 1000
 		stream = append(stream, twins...)
 	}
-	slices.SortStableFunc(stream, func(a, b seen) int { return int(max(min(a.time-b.time, 1), -1)) })
+	slices.SortStableFunc(stream, func(a, b seen) int { return int(max(min(a.Time-b.Time, 1), -1)) })
 	return stream, cut
 }
 

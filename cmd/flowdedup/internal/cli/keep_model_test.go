@@ -14,17 +14,19 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 // meanings are conditions and what they mean for the frames of the model.
 var meanings = map[string]func(*seen) bool{
-	"ether[5] = 2":         func(p *seen) bool { return p.data[5] == 2 },
-	"ether[12:2] = 0x8100": func(p *seen) bool { return p.data[12:14] == "\x81\x00" },
-	"greater 62":           func(p *seen) bool { return p.wire >= 62 },
-	"ip":                   func(p *seen) bool { return p.data[12:14] == "\x08\x00" },
-	"udp and ether[0] = 2": func(p *seen) bool { return isPlainUDP(p.data) },
-	"interface point1":     func(p *seen) bool { return p.iface == 1 },
-	"not (ip or ip6)":      func(p *seen) bool { return p.data[12:14] != "\x08\x00" && p.data[12:14] != "\x86\xdd" },
+	"ether[5] = 2":         func(p *seen) bool { return p.Data[5] == 2 },
+	"ether[12:2] = 0x8100": func(p *seen) bool { return p.Data[12:14] == "\x81\x00" },
+	"greater 62":           func(p *seen) bool { return p.Wire >= 62 },
+	"ip":                   func(p *seen) bool { return p.Data[12:14] == "\x08\x00" },
+	"udp and ether[0] = 2": func(p *seen) bool { return isPlainUDP(p.Data) },
+	"interface point1":     func(p *seen) bool { return p.Iface == 1 },
+	"not (ip or ip6)":      func(p *seen) bool { return p.Data[12:14] != "\x08\x00" && p.Data[12:14] != "\x86\xdd" },
 	"ether[6] != 2":        func(*seen) bool { return false },
 }
 
@@ -154,8 +156,8 @@ func TestOnlyInput(t *testing.T) {
 // vlansOf returns the VLAN stack of a frame of the model.
 func vlansOf(p *seen) string {
 	var words []string
-	for i := range tagsOf([]byte(p.data)) {
-		words = append(words, fmt.Sprint(binary.BigEndian.Uint16([]byte(p.data)[14+4*i:])&0xfff))
+	for i := range tagsOf([]byte(p.Data)) {
+		words = append(words, fmt.Sprint(binary.BigEndian.Uint16([]byte(p.Data)[14+4*i:])&0xfff))
 	}
 	return strings.Join(words, ".")
 }
@@ -163,10 +165,10 @@ func vlansOf(p *seen) string {
 // groups are fields of --within and what they mean for the frames of the model.
 var groups = map[string]func(*seen) string{
 	"vlan":           vlansOf,
-	"interface":      func(p *seen) string { return fmt.Sprint(p.iface) },
+	"interface":      func(p *seen) string { return fmt.Sprint(p.Iface) },
 	"input":          func(*seen) string { return "" },
 	"lan":            pathOf,
-	"vlan,interface": func(p *seen) string { return fmt.Sprint(p.iface, " ", vlansOf(p)) },
+	"vlan,interface": func(p *seen) string { return fmt.Sprint(p.Iface, " ", vlansOf(p)) },
 }
 
 // TestWithinModel compares --within with the model. Another input holds nothing but one
@@ -253,8 +255,8 @@ func TestWithinTenants(t *testing.T) {
 	perTenant, inAll := map[sent]bool{}, map[string]bool{}
 	wantWithin, wantAll := 0, 0
 	for i := range 500 {
-		s := shape{kind: kindUDP, load: uint8(rng.IntN(60)), port: uint8(rng.IntN(3))}
-		inner := s.bytes()
+		load, port := uint8(rng.IntN(60)), uint8(rng.IntN(3))
+		inner := clitest.UDPFrame(port, load)
 		vni := byte(1 + rng.IntN(2))
 		if inAll[string(inner)] {
 			wantAll++
@@ -266,7 +268,7 @@ func TestWithinTenants(t *testing.T) {
 		}
 		inAll[string(inner)] = true
 		data := vxlan(vni, byte(i), inner)
-		stream = append(stream, seen{record{at + int64(i), uint32(len(data)), string(data)}, 0})
+		stream = append(stream, seen{Record: record{Time: at + int64(i), Wire: uint32(len(data)), Data: string(data)}})
 	}
 	name := writeStream(t, stream, 1)
 	for _, workers := range []string{"1", "3"} {
@@ -318,7 +320,7 @@ func (m *dedupModel) preferred(stream []seen, rank func(*seen) int) (kept []reco
 	for i, isCopy := range m.verdicts(stream, judged) {
 		at := judged[i]
 		p := &stream[at]
-		id := m.of(&seen{p.record, p.iface})
+		id := m.of(&seen{Record: p.Record, Iface: p.Iface})
 		switch old := best[id]; {
 		case !isCopy:
 			best[id] = at
@@ -331,7 +333,7 @@ func (m *dedupModel) preferred(stream []seen, rank func(*seen) int) (kept []reco
 	}
 	for i := range stream {
 		if stays[i] {
-			kept = append(kept, stream[i].record)
+			kept = append(kept, stream[i].Record)
 		}
 	}
 	return kept
@@ -397,7 +399,7 @@ func TestPreferBundled(t *testing.T) {
 	stream := readStream(t, name)
 	m := dedupModel{identity: "l3", duration: time.Millisecond}
 	for side, iface := range []string{"eth0", "eth1"} {
-		want := m.preferred(stream, func(p *seen) int { return (p.iface + side) % 2 })
+		want := m.preferred(stream, func(p *seen) int { return (p.Iface + side) % 2 })
 		r := runDedup(t, exitDone, "--prefer", "interface "+iface, "-w", out, name)
 		if r.PacketsOut != uint64(len(want)) {
 			t.Errorf("%s: %+v, want %d kept", iface, r, len(want))

@@ -42,18 +42,18 @@ func redundant(t *testing.T, send func(frame []byte, second, sequence int) []byt
 	t.Helper()
 	number := 0
 	for _, p := range readStream(t, bundled("router-plain.pcapng")) {
-		if p.iface != 0 {
+		if p.Iface != 0 {
 			continue
 		}
 		lost := [2]bool{number%50 == 7, number%11 == 3}
 		for second := range 2 {
-			frame := string(send([]byte(p.data), second, number))
-			one := seen{record{p.time + int64(second)*30_000, uint32(len(frame)), frame}, where(second)}
+			frame := string(send([]byte(p.Data), second, number))
+			one := seen{Record: record{Time: p.Time + int64(second)*30_000, Wire: uint32(len(frame)), Data: frame}, Iface: where(second)}
 			if !lost[second] {
 				r.stream = append(r.stream, one)
 			}
 			if lost[1-second] && !lost[second] {
-				r.only[second] = append(r.only[second], one.record)
+				r.only[second] = append(r.only[second], one.Record)
 			}
 		}
 		if lost == [2]bool{} {
@@ -61,7 +61,7 @@ func redundant(t *testing.T, send func(frame []byte, second, sequence int) []byt
 		}
 		number++
 	}
-	slices.SortStableFunc(r.stream, func(a, b seen) int { return int(a.time - b.time) })
+	slices.SortStableFunc(r.stream, func(a, b seen) int { return int(a.Time - b.Time) })
 	return r
 }
 
@@ -201,10 +201,10 @@ func TestCompareLANs(t *testing.T) {
 	// Two captures, of which each has all of both LANs.
 	r := redundant(t, onLAN, func(second int) int { return second })
 	a, b := writeStream(t, r.stream, 2), writeStream(t, r.stream, 2)
-	isIP := func(p record) bool { return p.data[12:14] == "\x08\x00" }
+	isIP := func(p record) bool { return p.Data[12:14] == "\x08\x00" }
 	ip := 0
 	for _, p := range r.stream {
-		if isIP(p.record) {
+		if isIP(p.Record) {
 			ip++
 		}
 	}

@@ -59,7 +59,7 @@ func (m *distinctModel) window(t *testing.T, at int64, stream []seen) (start, en
 	now := time.Unix(0, at).In(zone)
 	switch {
 	case m.every == 0:
-		return time.Unix(0, stream[0].time).In(zone), time.Unix(0, stream[len(stream)-1].time).In(zone)
+		return time.Unix(0, stream[0].Time).In(zone), time.Unix(0, stream[len(stream)-1].Time).In(zone)
 	case m.every == 24*time.Hour:
 		y, month, d := now.Date()
 		return time.Date(y, month, d, 0, 0, 0, 0, zone), time.Date(y, month, d+1, 0, 0, 0, 0, zone)
@@ -73,9 +73,9 @@ func (m *distinctModel) counts(t *testing.T, stream []seen) map[cell]tally {
 	out := map[cell]tally{}
 	known := map[string]bool{}
 	for i := range stream {
-		start, end := m.window(t, stream[i].time, stream)
+		start, end := m.window(t, stream[i].Time, stream)
 		c := cell{start.Format(stampLayout), end.Format(stampLayout), m.of, "all"}
-		family, keys := m.keys([]byte(stream[i].data))
+		family, keys := m.keys([]byte(stream[i].Data))
 		families := []string{"ipv4", "ipv6", "all"}
 		if m.of == "mac" {
 			families = []string{"all"}
@@ -227,7 +227,7 @@ func TestDistinctModelAutumn(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	stream := randomStream(rng, 400, 1, 6*time.Minute)
 	for i := range stream {
-		stream[i].time += int64(time.Date(2026, 10, 24, 18, 0, 0, 0, time.UTC).Sub(time.Date(2026, 3, 28, 21, 0, 0, 0, time.UTC)))
+		stream[i].Time += int64(time.Date(2026, 10, 24, 18, 0, 0, 0, time.UTC).Sub(time.Date(2026, 3, 28, 21, 0, 0, 0, time.UTC)))
 	}
 	name := writeStream(t, stream, 1)
 	for _, every := range []time.Duration{time.Hour, 24 * time.Hour} {
@@ -246,13 +246,13 @@ type slidingModel struct {
 // counts returns all rows that there must be.
 func (m *slidingModel) counts(stream []record) map[cell]tally {
 	out := map[cell]tally{}
-	last := slices.MaxFunc(stream, func(a, b record) int { return int(a.time/m.slide - b.time/m.slide) }).time
+	last := slices.MaxFunc(stream, func(a, b record) int { return int(a.Time/m.slide - b.Time/m.slide) }).Time
 	for _, end := range m.ends(stream) {
 		if end > last+m.slide {
 			continue
 		}
 		// A row is told when the first packet of a later slide comes.
-		told := slices.IndexFunc(stream, func(p record) bool { return p.time >= end })
+		told := slices.IndexFunc(stream, func(p record) bool { return p.Time >= end })
 		if told < 0 {
 			told = len(stream)
 		}
@@ -265,7 +265,7 @@ func (m *slidingModel) counts(stream []record) map[cell]tally {
 func (m *slidingModel) ends(stream []record) []int64 {
 	ends := map[int64]bool{}
 	for _, p := range stream {
-		for end := p.time - p.time%m.slide + m.slide; end <= p.time+m.window; end += m.slide {
+		for end := p.Time - p.Time%m.slide + m.slide; end <= p.Time+m.window; end += m.slide {
 			ends[end] = true
 		}
 	}
@@ -277,11 +277,11 @@ func (m *slidingModel) add(out map[cell]tally, end int64, stream []record) {
 	rows, known := map[string]tally{}, map[string]bool{}
 	any := false
 	for _, p := range stream {
-		if p.time < end-m.window || p.time >= end {
+		if p.Time < end-m.window || p.Time >= end {
 			continue
 		}
 		any = true
-		family, keys := m.keys([]byte(p.data))
+		family, keys := m.keys([]byte(p.Data))
 		for _, f := range []string{family, "all"} {
 			row := rows[f]
 			row.packets += uint64(min(1, len(keys)))
@@ -335,8 +335,8 @@ func TestSlidingModel(t *testing.T) {
 		shifted := slices.Clone(stream)
 		var records []record
 		for i := range shifted {
-			shifted[i].time += shift(i)
-			records = append(records, shifted[i].record)
+			shifted[i].Time += shift(i)
+			records = append(records, shifted[i].Record)
 		}
 		if name == "clock set" {
 			checkClockSet(t, writeStream(t, shifted, 1), records)
@@ -363,7 +363,7 @@ func checkClockSet(t *testing.T, in string, records []record) {
 		maps.Copy(want, m.counts(part))
 		// The last part alone has no rows behind its last packet.
 		if part[0] != records[200] {
-			for end := part[99].time - part[99].time%m.slide + m.slide; end <= part[99].time+m.window; end += m.slide {
+			for end := part[99].Time - part[99].Time%m.slide + m.slide; end <= part[99].Time+m.window; end += m.slide {
 				m.add(want, end, part)
 			}
 		}
@@ -390,7 +390,7 @@ func TestSlidingWildClock(t *testing.T) {
 			wild = append(wild, stream[i])
 			if i%50 == 25 {
 				odd := stream[i]
-				odd.time = int64(i/50%2) * time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano()
+				odd.Time = int64(i/50%2) * time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano()
 				wild = append(wild, slices.Repeat([]seen{odd}, burst)...)
 			}
 		}
@@ -431,7 +431,7 @@ func TestSharedSliding(t *testing.T) {
 	}) {
 		path := filepath.Join(dir, name)
 		stream := readAll(t, path)
-		first, last := stream[0].time, stream[len(stream)-1].time
+		first, last := stream[0].Time, stream[len(stream)-1].Time
 		slide := max((last-first)/30/1e6*1e6, 1e6)
 		for _, slides := range []int64{1, 7} {
 			if time.Duration(slides*slide) > cli.MaxSlidingSpan {

@@ -71,9 +71,9 @@ func (m *dedupModel) split(stream []seen) (kept, copies []record) {
 	}
 	for i := range stream {
 		if isCopy[i] {
-			copies = append(copies, stream[i].record)
+			copies = append(copies, stream[i].Record)
 		} else {
-			kept = append(kept, stream[i].record)
+			kept = append(kept, stream[i].Record)
 		}
 	}
 	return kept, copies
@@ -100,7 +100,7 @@ func (m *dedupModel) undecidable(p *seen) bool {
 		cfg.Ignore, _ = flow.ParseIgnore(m.ignore)
 	}
 	var b capture.Batch
-	b.Append(capture.Frame{Interface: b.AppendInterface(capture.Interface{LinkType: capture.LinkEthernet}), WireLen: p.wire}, []byte(p.data))
+	b.Append(capture.Frame{Interface: b.AppendInterface(capture.Interface{LinkType: capture.LinkEthernet}), WireLen: p.Wire}, []byte(p.Data))
 	for _, one := range flow.NewIdentity(cfg).FromFrames(make([]flow.Protocol, 1), &b, 0).Doubts() {
 		return !one.Checksum
 	}
@@ -129,15 +129,15 @@ func (m *dedupModel) verdicts(stream []seen, numbers []int) []bool {
 		if m.packets > 0 {
 			near = i-old.position <= m.packets
 		} else if m.duration > 0 {
-			near = max(p.time-old.time, old.time-p.time) <= int64(m.duration)
+			near = max(p.Time-old.time, old.time-p.Time) <= int64(m.duration)
 		}
 		if !ok || !near || m.across && old.point == pointOf(&p) {
-			latest[id] = last{i, p.time, pointOf(&p)}
+			latest[id] = last{i, p.Time, pointOf(&p)}
 			continue
 		}
 		verdicts[i] = true
 		if m.refresh {
-			latest[id] = last{i, max(p.time, old.time), old.point}
+			latest[id] = last{i, max(p.Time, old.time), old.point}
 		}
 	}
 	return verdicts
@@ -145,7 +145,7 @@ func (m *dedupModel) verdicts(stream []seen, numbers []int) []bool {
 
 // of returns the identity of a packet: equal for two packets that are the same.
 func (m *dedupModel) of(p *seen) string {
-	f := []byte(p.data)
+	f := []byte(p.Data)
 	tags, at := tagsOf(f), payloadAt(f)
 	kind := binary.BigEndian.Uint16(f[at-2:])
 	isIP := kind == 0x0800 || kind == 0x86dd
@@ -158,7 +158,7 @@ func (m *dedupModel) of(p *seen) string {
 	if m.ignores("mac") {
 		clear(f[:12])
 	}
-	wire := int(p.wire)
+	wire := int(p.Wire)
 	if m.identity == "l3" {
 		payload, length := payloadOf(kind, f[at:], wire-at)
 		if kind <= 1500 {
@@ -213,34 +213,17 @@ func (m *dedupModel) start(b []byte) string {
 	return string(b)
 }
 
-func tagsOf(f []byte) int {
-	n := 0
-	for t := binary.BigEndian.Uint16(f[12:]); t == 0x8100 || t == 0x88a8; t = binary.BigEndian.Uint16(f[12+4*n:]) {
-		n++
-	}
-	return n
-}
-
-// payloadAt returns where the payload begins, behind VLAN tags.
-func payloadAt(f []byte) int {
-	at := 14 + 4*tagsOf(f)
-	if binary.BigEndian.Uint16(f[at-2:]) == 0x892f {
-		at += 6
-	}
-	return at
-}
-
 // pointOf says where a frame was seen: at which interface, and on which path.
-func pointOf(p *seen) string { return fmt.Sprint(p.iface, " ", pathOf(p)) }
+func pointOf(p *seen) string { return fmt.Sprint(p.Iface, " ", pathOf(p)) }
 
 // pathOf returns the LAN, or the direction of the ring, that a frame came from.
 func pathOf(p *seen) string {
-	f := []byte(p.data)
+	f := []byte(p.Data)
 	tag := 14 + 4*tagsOf(f)
 	switch n := len(f) - 6; {
 	case binary.BigEndian.Uint16(f[tag-2:]) == 0x892f:
 		return fmt.Sprint("ring ", f[tag]>>4)
-	case int(p.wire) == len(f) && len(withoutRCT(f)) == n:
+	case int(p.Wire) == len(f) && len(withoutRCT(f)) == n:
 		return fmt.Sprint("LAN ", f[n+2]>>4)
 	}
 	return ""

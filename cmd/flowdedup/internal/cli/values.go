@@ -156,42 +156,6 @@ func ParseAmount(s string) (float64, error) {
 	return n, nil
 }
 
-// parseLink reads the speed of a link in bits a second: 10Gb/s, 100Mbit/s, 10G.
-func parseLink(s string) (float64, error) {
-	digits := s
-	for _, unit := range []string{"bit/s", "b/s", "bps"} {
-		digits = strings.TrimSuffix(digits, unit)
-	}
-	n, err := ParseAmount(digits)
-	if err != nil {
-		return 0, fmt.Errorf("must be a speed such as 10Gb/s or 100Mb/s")
-	}
-	return n, nil
-}
-
-// parseBits reads a memory as parseMemory does, or a number of bits as papers state it,
-// such as 48bit or 16kbit. It returns bits.
-func parseBits(s string) (int, error) {
-	if digits, found := strings.CutSuffix(s, "bit"); found {
-		n, err := ParseAmount(digits)
-		if err != nil || n < 1 || n > maxBits {
-			return 0, fmt.Errorf("must be a number of bits from 1 to %d, such as 48bit or 16kbit", maxBits)
-		}
-		return int(n), nil
-	}
-	n, err := ParseMemory(s)
-	if err != nil {
-		return 0, fmt.Errorf("%w, or a number of bits such as 48bit or 16kbit", err)
-	}
-	if n > maxBits/8 {
-		return 0, fmt.Errorf("must be at most %s", show.Bytes(int64(maxBits)/8))
-	}
-	return 8 * n, nil
-}
-
-// maxBits is the largest memory to plan for: 8 TiB, less on 32-bit machines.
-const maxBits = min(1<<46, math.MaxInt)
-
 // maxWorkers bounds the memory of batches in flight, 2 MiB per worker. The one goroutine
 // that reads cannot keep this many workers busy.
 const maxWorkers = 16

@@ -33,16 +33,6 @@ func TestParseAmounts(t *testing.T) {
 			t.Errorf("%q: %g, %v", text, got, err)
 		}
 	}
-	for text, want := range map[string]float64{"10Gb/s": 1e10, "100Mbit/s": 1e8, "1Gbps": 1e9, "64k": 64_000} {
-		if got, err := parseLink(text); err != nil || got != want {
-			t.Errorf("%q: %g, %v", text, got, err)
-		}
-	}
-	for text, want := range map[string]int{"3bit": 3, "16kbit": 16_000, "1KiB": 8192, "64": 512} {
-		if got, err := parseBits(text); err != nil || got != want {
-			t.Errorf("%q: %d bits, %v", text, got, err)
-		}
-	}
 	for _, text := range []string{"", "k", "M5", "NaN", "Inf", "-1", "0", "1e300", "5kM"} {
 		if got, err := ParseAmount(text); err == nil {
 			t.Errorf("%q: %g", text, got)

@@ -4,6 +4,9 @@ package clitest
 
 import (
 	"encoding/json"
+	"encoding/xml"
+	"io"
+	"strings"
 	"testing"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
@@ -99,4 +102,18 @@ func RunInspect(t *testing.T, code int, args ...string) (r InspectResult) {
 		t.Errorf("%v: matrix of %d, kinds of %d, %d copies, %d others, %d equal", args, sum, show.Total(r.Kinds), r.Copies, show.Total(r.NotCopies), r.Equal)
 	}
 	return r
+}
+
+// WellFormed parses a page as XML, after closing the HTML elements that have no end tag.
+func WellFormed(t *testing.T, page string) {
+	t.Helper()
+	page = strings.Replace(strings.TrimPrefix(page, "<!DOCTYPE html>\n"), `<meta charset="utf-8">`, `<meta charset="utf-8"/>`, 1)
+	dec := xml.NewDecoder(strings.NewReader(page))
+	for {
+		if _, err := dec.Token(); err == io.EOF {
+			return
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/extcap"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/inspect"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/plan"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/verify"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/once"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/settings"
@@ -72,7 +73,7 @@ everything readable was processed, 4 compare or verify found a difference,
 	root.SetFlagErrorFunc(cli.SuggestFlag)
 	cli.SetHelp(root)
 	root.SetHelpCommand(cli.NewHelp())
-	root.AddCommand(dedup.Command(e), cli.NewDistinct(e), live.Command(e), inspect.Command(e), compare.Command(e), verify.Command(e), cli.NewFlows(e), cli.NewPlan(e), extcap.Command(e), newVersion(e))
+	root.AddCommand(dedup.Command(e), cli.NewDistinct(e), live.Command(e), inspect.Command(e), compare.Command(e), verify.Command(e), cli.NewFlows(e), plan.Command(e), extcap.Command(e), newVersion(e))
 	addCompletion(root)
 	settings.Define(root, settingsPrefix, cli.Usage)
 	once.Flags(root)

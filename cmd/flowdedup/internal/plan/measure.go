@@ -59,9 +59,9 @@ func (m *Measurement) scaledGaps(elements float64) sizing.Gaps {
 	return m.gaps.Times(elements / m.WindowElements)
 }
 
-// Measure reads captures. The measurement is valid with every error. Errors are those of
+// measure reads captures. The measurement is valid with every error. Errors are those of
 // input.Stream.
-func Measure(ctx context.Context, c *Config) (*Measurement, error) {
+func measure(ctx context.Context, c *Config) (*Measurement, error) {
 	kind, err := c.kind()
 	if err != nil {
 		return &Measurement{}, err

@@ -16,8 +16,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine/sizing"
 )
 
-// JSON writes the result as one object on one line.
-func JSON(w io.Writer, r *Result) error {
+// writeJSON writes the result as one object on one line.
+func writeJSON(w io.Writer, r *Result) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false) // reasons may hold an apostrophe or an ampersand
 	return enc.Encode(r)
@@ -26,8 +26,8 @@ func JSON(w io.Writer, r *Result) error {
 // width is the most columns that a line of text has.
 const width = 100
 
-// Text writes the result as text: the request, a table, and a recommendation.
-func Text(w io.Writer, r *Result) error {
+// writeText writes the result as text: the request, a table, and a recommendation.
+func writeText(w io.Writer, r *Result) error {
 	var out strings.Builder
 	for _, line := range r.asked() {
 		fmt.Fprintln(&out, wrap(line))
@@ -222,8 +222,8 @@ func number(n *float64) string {
 	return show.Short(*n)
 }
 
-// Page writes the result as a page: the table, and charts of the error rates over memory.
-func Page(w io.Writer, r *Result) error {
+// writePage writes the result as a page: the table, and charts of the error rates over memory.
+func writePage(w io.Writer, r *Result) error {
 	table := page.Table{Columns: slices.Clone(columns), Class: r.class}
 	table.Columns[len(columns)-1].Name = "available"
 	for i := range r.Candidates {

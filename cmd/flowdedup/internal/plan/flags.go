@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli
+package plan
 
 import (
 	"bufio"
@@ -11,20 +11,21 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/flowdedup/flowdedup/capture/flow"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/plan"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/engine/sizing"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
-// planFlags are the flags of "flowdedup plan".
-type planFlags struct {
-	Common
-	config plan.Config
-	page   PageFlag
+// flags are the flags of "flowdedup plan".
+type flags struct {
+	cli.Common
+	config Config
+	page   cli.PageFlag
 }
 
-func NewPlan(e *Env) *cobra.Command {
-	f := &planFlags{}
+// Command returns "flowdedup plan".
+func Command(e *cli.Env) *cobra.Command {
+	f := &flags{}
 	cmd := &cobra.Command{
 		Use:   "plan [flags]",
 		Short: "Choose a method, its parameters and memory for a load",
@@ -75,31 +76,31 @@ count as equal: then the fewest lines decide, then the least memory.`,
 // planArguments points to --from, because other commands take inputs as arguments.
 func planArguments(_ *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return &usageError{errors.New("plan takes no arguments; name captures with --from")}
+		return cli.Usagef("plan takes no arguments; name captures with --from")
 	}
 	return nil
 }
 
-func (f *planFlags) register(cmd *cobra.Command) {
+func (f *flags) register(cmd *cobra.Command) {
 	fs, c := cmd.Flags(), &f.config
 	fs.SortFlags = false
 	kinds := []string{"auto", "unbounded", "landmark", "sliding", "count", "jumping"}
-	c.Element, c.Kind, c.Window = plan.ElementKind{Packets: true}, "auto", window.Window{None: true}
-	fs.Var(NewParsed(&c.Element, "packets", "key", plan.ParseElementKind), "of", "elements: packets, src, dst, ip, pair, flow, biflow, mac")
+	c.Element, c.Kind, c.Window = ElementKind{Packets: true}, "auto", window.Window{None: true}
+	fs.Var(cli.NewParsed(&c.Element, "packets", "key", ParseElementKind), "of", "elements: packets, src, dst, ip, pair, flow, biflow, mac")
 	fs.BoolVar(&c.IPv6, "ipv6", false, "addresses are IPv6 addresses")
-	fs.Var(NewParsed(&c.Window, "none", "window", ParseWindow), "window", "a duration, n:1000 elements, or none")
-	fs.Var(NewParsed(&c.Kind, "auto", "kind", OneOf(kinds...)), "kind", "kind of window: auto, unbounded, landmark, sliding, count, jumping")
+	fs.Var(cli.NewParsed(&c.Window, "none", "window", cli.ParseWindow), "window", "a duration, n:1000 elements, or none")
+	fs.Var(cli.NewParsed(&c.Kind, "auto", "kind", cli.OneOf(kinds...)), "kind", "kind of window: auto, unbounded, landmark, sliding, count, jumping")
 	fs.IntVar(&c.Parts, "parts", sizing.DefaultParts, "`N` parts of a jumping window")
-	fs.Var(NewParsed(&c.Rate, "", "rate", ParseAmount), "rate", "elements a second: 250k, 1.5M")
-	fs.Var(NewParsed(&c.Link, "", "speed", parseLink), "link", "speed of a link full of shortest packets: 10Gb/s")
-	fs.Var(NewParsed(&c.Elements, "", "number", ParseAmount), "elements", "elements in the window, or how far repeats lie back")
-	fs.Var(NewParsed(&c.Distinct, "100%", "share", parseDistinct), "distinct", "different elements in the window: share 60%, or number 3M")
+	fs.Var(cli.NewParsed(&c.Rate, "", "rate", cli.ParseAmount), "rate", "elements a second: 250k, 1.5M")
+	fs.Var(cli.NewParsed(&c.Link, "", "speed", parseLink), "link", "speed of a link full of shortest packets: 10Gb/s")
+	fs.Var(cli.NewParsed(&c.Elements, "", "number", cli.ParseAmount), "elements", "elements in the window, or how far repeats lie back")
+	fs.Var(cli.NewParsed(&c.Distinct, "100%", "share", parseDistinct), "distinct", "different elements in the window: share 60%, or number 3M")
 	fs.BoolVar(&c.Refresh, "refresh", false, "a removed packet restarts the window")
 	fs.StringArrayVar(&c.From, "from", nil, "measure the load of capture `FILE`; may be repeated")
 	f.Filter.Register(fs)
-	fs.Var(NewParsed(&c.MemoryBits, "", "size", parseBits), "memory", "available memory: 8MiB, l2, 16kbit (default: the least)")
-	fs.Var(NewParsed(&c.FPR, "1e-9", "probability", ParseFPR), "fpr", "highest false positive rate: 1e-9, 1%")
-	fs.Var(NewParsed(&c.FNR, "0.01%", "share", ParseFPR), "fnr", "false negative rate that counts as none")
+	fs.Var(cli.NewParsed(&c.MemoryBits, "", "size", parseBits), "memory", "available memory: 8MiB, l2, 16kbit (default: the least)")
+	fs.Var(cli.NewParsed(&c.FPR, "1e-9", "probability", cli.ParseFPR), "fpr", "highest false positive rate: 1e-9, 1%")
+	fs.Var(cli.NewParsed(&c.FNR, "0.01%", "share", cli.ParseFPR), "fnr", "false negative rate that counts as none")
 	fs.StringVar(&c.Method, "method", "", "plan only method `NAME`, with these parameters")
 	fs.IntVar(&c.Fixed.K, "k", 0, "method parameter: `K` hash functions")
 	fs.IntVar(&c.Fixed.P, "p", 0, "method parameter: `P` cells that an element decrements")
@@ -110,15 +111,15 @@ func (f *planFlags) register(cmd *cobra.Command) {
 	fs.BoolVar(&f.NoMerge, "no-merge", false, "read captures one after another, not in time order")
 	fs.BoolVarP(&f.Quiet, "quiet", "q", false, "print errors only")
 	fs.BoolVar(&f.NoProgress, "no-progress", false, "show no progress on a terminal")
-	GroupInput.Add(fs, "from", "no-merge")
-	GroupLoad.Add(fs, "of", "ipv6", "window", "kind", "parts", "rate", "link", "elements", "distinct", "refresh")
-	GroupGoal.Add(fs, "memory", "fpr", "fnr")
-	GroupOutput.Add(fs, "json", "quiet")
-	GroupAdvanced.Add(fs, "method", "k", "p", "cells", "cell-bits", "no-progress")
-	CompleteWords(cmd, map[string][]string{
+	cli.GroupInput.Add(fs, "from", "no-merge")
+	cli.GroupLoad.Add(fs, "of", "ipv6", "window", "kind", "parts", "rate", "link", "elements", "distinct", "refresh")
+	cli.GroupGoal.Add(fs, "memory", "fpr", "fnr")
+	cli.GroupOutput.Add(fs, "json", "quiet")
+	cli.GroupAdvanced.Add(fs, "method", "k", "p", "cells", "cell-bits", "no-progress")
+	cli.CompleteWords(cmd, map[string][]string{
 		"of": {"packets", "src", "dst", "ip", "pair", "flow", "biflow", "mac"}, "kind": kinds,
 		"window": {"none", "10ms", "1h", "n:1000000"}, "memory": {"l1", "l2", "l3", "1MiB"},
-		"method": planMethods(), "filter": FilterWords,
+		"method": planMethods(), "filter": cli.FilterWords,
 	})
 }
 
@@ -130,51 +131,39 @@ func planMethods() []string {
 	return names
 }
 
-// parseDistinct reads a share, 60% or 0.6, or a number above 1, 3M.
-func parseDistinct(s string) (plan.Distinct, error) {
-	if share, err := ParseShare(s); err == nil {
-		return plan.Distinct{Share: share}, nil
-	}
-	n, err := ParseAmount(s)
-	if err != nil || n < 1 {
-		return plan.Distinct{}, errors.New("must be a share such as 60% or 0.6, or a number such as 250000 or 3M")
-	}
-	return plan.Distinct{Count: n}, nil
-}
-
-func (f *planFlags) check(cmd *cobra.Command) error {
+func (f *flags) check(cmd *cobra.Command) error {
 	given := func(name string) bool { return cmd.Flags().Changed(name) }
 	switch {
 	case given("rate") && given("link"):
-		return &usageError{errors.New("--rate and --link exclude each other")}
+		return cli.Usagef("--rate and --link exclude each other")
 	case given("elements") && (given("rate") || given("link")):
-		return &usageError{errors.New("--elements and --rate or --link exclude each other")}
+		return cli.Usagef("--elements and --rate or --link exclude each other")
 	case f.config.Method == "" && (given("k") || given("p") || given("cells") || given("cell-bits")):
-		return &usageError{errors.New("--k, --p, --cells and --cell-bits are parameters of one method: name it with --method")}
+		return cli.Usagef("--k, --p, --cells and --cell-bits are parameters of one method: name it with --method")
 	case given("elements") && f.config.Window.Packets > 0:
-		return &usageError{errors.New("--elements and --window n:N exclude each other")}
+		return cli.Usagef("--elements and --window n:N exclude each other")
 	case (given("rate") || given("link")) && f.config.Window.Duration == 0:
-		return &usageError{errors.New("--rate and --link need a window of time: --window 10ms")}
+		return cli.Usagef("--rate and --link need a window of time: --window 10ms")
 	case given("parts") && f.config.Kind != sizing.Jumping.String():
-		return &usageError{errors.New("--parts needs --kind jumping")}
+		return cli.Usagef("--parts needs --kind jumping")
 	case f.config.IPv6 && (f.config.Element.Packets || f.config.Element.Key > flow.IP):
-		return &usageError{errors.New("--ipv6 goes with --of src, dst or ip; the other keys are of both families")}
+		return cli.Usagef("--ipv6 goes with --of src, dst or ip; the other keys are of both families")
 	case (given("filter") || given("bpf-file")) && !given("from"):
-		return &usageError{errors.New("--filter and --bpf-file need captures to measure: --from")}
+		return cli.Usagef("--filter and --bpf-file need captures to measure: --from")
 	case given("method") && f.config.Method == "":
-		return &usageError{errors.New("--method is empty")}
+		return cli.Usagef("--method is empty")
 	}
 	if err := f.page.Check(&f.Common); err != nil {
 		return err
 	}
-	named := Files{Outputs: []NamedFile{f.page.Named()}, Inputs: append(f.Filter.Files(), f.config.From...)}
-	if err := errors.Join(CheckNamed(cmd.Flags()), named.Check()); err != nil {
+	named := cli.Files{Outputs: []cli.NamedFile{f.page.Named()}, Inputs: append(f.Filter.Files(), f.config.From...)}
+	if err := errors.Join(cli.CheckNamed(cmd.Flags()), named.Check()); err != nil {
 		return err
 	}
 	return usageOf(f.config.Check())
 }
 
-func (f *planFlags) run(cmd *cobra.Command, e *Env) error {
+func (f *flags) run(cmd *cobra.Command, e *cli.Env) error {
 	if err := f.check(cmd); err != nil {
 		return err
 	}
@@ -182,7 +171,7 @@ func (f *planFlags) run(cmd *cobra.Command, e *Env) error {
 	if err := f.Filter.Load(); err != nil {
 		return err
 	}
-	f.config.Curves = f.JSON || f.page.name != ""
+	f.config.Curves = f.JSON || f.page.Given()
 	page, err := f.page.Open(cmd.Context())
 	if err != nil {
 		return err
@@ -191,31 +180,31 @@ func (f *planFlags) run(cmd *cobra.Command, e *Env) error {
 	if result == nil {
 		return errors.Join(err, page.Discard())
 	}
-	return errors.Join(err, f.print(e, result), page.Write(func(w io.Writer) error { return plan.Page(w, result) }))
+	return errors.Join(err, f.print(e, result), page.Write(func(w io.Writer) error { return writePage(w, result) }))
 }
 
 // answer measures the captures, if any, and plans. The result is nil if that is
 // impossible. An error beside a result is about damaged captures.
-func (f *planFlags) answer(cmd *cobra.Command, e *Env) (*plan.Result, error) {
+func (f *flags) answer(cmd *cobra.Command, e *cli.Env) (*Result, error) {
 	measured, err := f.measure(cmd, e)
 	if measured == nil && err != nil {
 		return nil, err
 	}
-	result, wrong := plan.Run(&f.config, measured)
+	result, wrong := Run(&f.config, measured)
 	return result, errors.Join(err, usageOf(wrong))
 }
 
 // measure reads the captures. The measurement is nil if there are none or they are empty.
-func (f *planFlags) measure(cmd *cobra.Command, e *Env) (*plan.Measurement, error) {
+func (f *flags) measure(cmd *cobra.Command, e *cli.Env) (*Measurement, error) {
 	if len(f.config.From) == 0 {
 		return nil, nil
 	}
-	bar := NewProgress(e, &f.Common)
+	bar := cli.NewProgress(e, &f.Common)
 	defer bar.Close()
 	f.config.Input = f.Inputs(e, bar)
-	m, err := plan.Measure(cmd.Context(), &f.config)
+	m, err := measure(cmd.Context(), &f.config)
 	bar.Close()
-	switch err = MarkDamage(err, m.Packets+m.Filtered, m.Damaged); {
+	switch err = cli.MarkDamage(err, m.Packets+m.Filtered, m.Damaged); {
 	case m.Elements > 0:
 		return m, err
 	case err == nil:
@@ -227,18 +216,18 @@ func (f *planFlags) measure(cmd *cobra.Command, e *Env) (*plan.Measurement, erro
 // usageOf turns impossible requests into usage errors.
 func usageOf(err error) error {
 	if errors.Is(err, sizing.ErrQuestion) {
-		return &usageError{err}
+		return cli.Usage(err)
 	}
 	return err
 }
 
-func (f *planFlags) print(e *Env, r *plan.Result) error {
+func (f *flags) print(e *cli.Env, r *Result) error {
 	out := bufio.NewWriter(e.Stdout)
 	switch {
 	case f.JSON:
-		return errors.Join(plan.JSON(out, r), out.Flush())
+		return errors.Join(writeJSON(out, r), out.Flush())
 	case f.Quiet:
 		return nil
 	}
-	return errors.Join(plan.Text(out, r), out.Flush())
+	return errors.Join(writeText(out, r), out.Flush())
 }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli_test
+package plan_test
 
 import (
 	"bufio"
 	"encoding/json"
-	"encoding/xml"
 	"github.com/flowdedup/flowdedup/engine/stream"
 	"io"
 	"math"
@@ -17,6 +16,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 // planResult is the part of "plan --json" that scripts read.
@@ -61,8 +63,8 @@ type planResult struct {
 
 func runPlan(t *testing.T, args ...string) planResult {
 	t.Helper()
-	out, errs, code := run(append([]string{"plan", "--json"}, args...)...)
-	if code != exitDone || errs != "" {
+	out, errs, code := clitest.Run(append([]string{"plan", "--json"}, args...)...)
+	if code != cli.ExitDone || errs != "" {
 		t.Fatalf("%q: exit code %d, stderr %q", args, code, errs)
 	}
 	var r planResult
@@ -78,7 +80,7 @@ func runPlan(t *testing.T, args ...string) planResult {
 
 // TestPlanQuestions runs the questions of the help text.
 func TestPlanQuestions(t *testing.T) {
-	for _, c := range sample(6, []struct {
+	for _, c := range clitest.Sample(6, []struct {
 		args                  string
 		kind, method, command string
 		elements              float64
@@ -128,7 +130,7 @@ func TestPlanCommandsRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long, and of one goroutine")
 	}
-	in := bundled("router-plain.pcapng")
+	in := clitest.Bundled("router-plain.pcapng")
 	ran := map[string]bool{}
 	for _, args := range []string{
 		"--window 10ms", "--window n:100", "--window none --memory 1MiB", "--window 10ms --fpr 1e-12",
@@ -144,8 +146,8 @@ func TestPlanCommandsRun(t *testing.T) {
 			}
 			commands++
 			words := append(strings.Fields(*c.Command)[1:], "--json", in)
-			out, errs, code := run(words...)
-			if code != exitDone {
+			out, errs, code := clitest.Run(words...)
+			if code != cli.ExitDone {
 				t.Errorf("%s: %s: exit code %d, stderr %q", args, *c.Command, code, errs)
 			}
 			if ran[c.Method] = true; !stream.IsMethod(c.Method) || words[0] != "dedup" {
@@ -171,8 +173,8 @@ func TestPlanCommandsRun(t *testing.T) {
 
 // TestPlanFrom compares measurements with the results of other commands on a capture.
 func TestPlanFrom(t *testing.T) {
-	in := bundled("router-plain.pcapng")
-	packets := runDedup(t, exitDone, "--window", "none", "--method", "exact", in)
+	in := clitest.Bundled("router-plain.pcapng")
+	packets := clitest.RunDedup(t, cli.ExitDone, "--window", "none", "--method", "exact", in)
 	r := runPlan(t, "--from", in, "--memory", "l2", "--method", "timed")
 	m := r.Measured
 	if m == nil || m.Packets != packets.PacketsIn || m.Elements != packets.PacketsIn || m.SampledShare != 1 {
@@ -200,13 +202,13 @@ func TestPlanFrom(t *testing.T) {
 // TestPlanFalseTime measures the rate of a stream with one packet of 1970 and one of
 // 2100. One of them is the first packet.
 func TestPlanFalseTime(t *testing.T) {
-	stream := randomStream(rand.New(rand.NewPCG(3, 3)), 300, 1, time.Second)
-	want := runPlan(t, "--from", writeStream(t, stream, 1), "--window", "1s").Measured
-	for _, at := range sample(2, []int{0, 150, 300}) {
+	stream := clitest.RandomStream(rand.New(rand.NewPCG(3, 3)), 300, 1, time.Second)
+	want := runPlan(t, "--from", clitest.WriteStream(t, stream, 1), "--window", "1s").Measured
+	for _, at := range clitest.Sample(2, []int{0, 150, 300}) {
 		for _, year := range []int{1970, 2100} {
 			odd := stream[0]
-			odd.time = time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano()
-			in := writeStream(t, slices.Insert(slices.Clone(stream), at, odd), 1)
+			odd.Time = time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano()
+			in := clitest.WriteStream(t, slices.Insert(slices.Clone(stream), at, odd), 1)
 			got := runPlan(t, "--from", in, "--window", "1s").Measured
 			if got.Seconds != want.Seconds || math.Abs(got.Rate/want.Rate-1) > 0.01 || got.WindowElements > want.WindowElements+1 {
 				t.Errorf("%d at %d: %+v, want %+v", year, at, got, want)
@@ -218,7 +220,7 @@ func TestPlanFalseTime(t *testing.T) {
 // TestPlanUsage checks for exit code 2, one line that helps, and nothing on standard
 // output.
 func TestPlanUsage(t *testing.T) {
-	in := bundled("router-plain.pcapng")
+	in := clitest.Bundled("router-plain.pcapng")
 	for _, c := range []struct {
 		args string
 		want string
@@ -261,8 +263,8 @@ func TestPlanUsage(t *testing.T) {
 		{"x.pcap", "--from"},
 		{"--metod lru", "did you mean --method?"},
 	} {
-		out, errs, code := run(append([]string{"plan"}, strings.Fields(c.args)...)...)
-		if code != exitUsage || out != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
+		out, errs, code := clitest.Run(append([]string{"plan"}, strings.Fields(c.args)...)...)
+		if code != cli.ExitUsage || out != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
 			t.Errorf("%q: exit code %d, stdout %q, stderr %q, want %q", c.args, code, out, errs, c.want)
 		}
 	}
@@ -273,11 +275,11 @@ func TestPlanFailures(t *testing.T) {
 	dir := t.TempDir()
 	for _, args := range [][]string{
 		{"--from", "no-such-file"}, {"--from", dir},
-		{"--from", bundled("tunnel-raw.pcap"), "--of", "mac"},
+		{"--from", clitest.Bundled("tunnel-raw.pcap"), "--of", "mac"},
 		{"--quiet", "--memory", "1KiB", "--html", dir + "/no/such/folder"},
 	} {
-		out, errs, code := run(append([]string{"plan"}, args...)...)
-		if code != exitFailed || out != "" || strings.Count(errs, "\n") != 1 || !strings.HasPrefix(errs, "flowdedup: ") {
+		out, errs, code := clitest.Run(append([]string{"plan"}, args...)...)
+		if code != cli.ExitFailed || out != "" || strings.Count(errs, "\n") != 1 || !strings.HasPrefix(errs, "flowdedup: ") {
 			t.Errorf("%q: exit code %d, stdout %q, stderr %q", args, code, out, errs)
 		}
 	}
@@ -285,7 +287,7 @@ func TestPlanFailures(t *testing.T) {
 
 // TestPlanDamaged plans for the readable part of a damaged capture.
 func TestPlanDamaged(t *testing.T) {
-	whole, err := os.ReadFile(bundled("router-in.pcap"))
+	whole, err := os.ReadFile(clitest.Bundled("router-in.pcap"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -293,16 +295,16 @@ func TestPlanDamaged(t *testing.T) {
 	if err := os.WriteFile(cut, whole[:len(whole)-7], 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out, errs, code := run("plan", "--from", cut, "--window", "1ms")
-	if code != exitDamaged || !strings.Contains(out, "recommended: timed") || !strings.Contains(errs, cut) {
+	out, errs, code := clitest.Run("plan", "--from", cut, "--window", "1ms")
+	if code != cli.ExitDamaged || !strings.Contains(out, "recommended: timed") || !strings.Contains(errs, cut) {
 		t.Errorf("exit code %d, stdout %q, stderr %q", code, out, errs)
 	}
 }
 
 // TestPlanNothingMeets checks that a table appears, with what would be enough.
 func TestPlanNothingMeets(t *testing.T) {
-	out, _, code := run("plan", "--of", "flow", "--window", "1h", "--elements", "1M", "--memory", "1KiB")
-	if code != exitDone || !strings.Contains(out, "no recommendation: no method meets the request; the least memory that does is") {
+	out, _, code := clitest.Run("plan", "--of", "flow", "--window", "1h", "--elements", "1M", "--memory", "1KiB")
+	if code != cli.ExitDone || !strings.Contains(out, "no recommendation: no method meets the request; the least memory that does is") {
 		t.Errorf("exit code %d, stdout %q", code, out)
 	}
 	if r := runPlan(t, "--of", "flow", "--window", "1h", "--elements", "1M", "--memory", "1KiB"); r.Recommended != nil || r.Command != nil {
@@ -313,8 +315,8 @@ func TestPlanNothingMeets(t *testing.T) {
 // TestPlanPage checks what the page says.
 func TestPlanPage(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "plan.html")
-	out, errs, code := run("plan", "--quiet", "--memory", "4KiB", "--fpr", "1%", "--html", name)
-	if code != exitDone || out != "" || errs != "" {
+	out, errs, code := clitest.Run("plan", "--quiet", "--memory", "4KiB", "--fpr", "1%", "--html", name)
+	if code != cli.ExitDone || out != "" || errs != "" {
 		t.Fatalf("exit code %d, stdout %q, stderr %q", code, out, errs)
 	}
 	text, err := os.ReadFile(name)
@@ -338,23 +340,9 @@ func TestPlanPage(t *testing.T) {
 	}
 }
 
-// wellFormed parses a page as XML, after closing the HTML elements that have no end tag.
-func wellFormed(t *testing.T, page string) {
-	t.Helper()
-	page = strings.Replace(strings.TrimPrefix(page, "<!DOCTYPE html>\n"), `<meta charset="utf-8">`, `<meta charset="utf-8"/>`, 1)
-	dec := xml.NewDecoder(strings.NewReader(page))
-	for {
-		if _, err := dec.Token(); err == io.EOF {
-			return
-		} else if err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 func TestPlanHelp(t *testing.T) {
-	out, _, code := run("plan", "--help")
-	if code != exitDone || strings.Count(out, "  flowdedup plan --") < 3 {
+	out, _, code := clitest.Run("plan", "--help")
+	if code != cli.ExitDone || strings.Count(out, "  flowdedup plan --") < 3 {
 		t.Errorf("exit code %d, help %q", code, out)
 	}
 	for sc := bufio.NewScanner(strings.NewReader(out)); sc.Scan(); {

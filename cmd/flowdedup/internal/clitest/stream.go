@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli_test
+package clitest
 
 import (
 	"encoding/binary"
@@ -102,6 +102,11 @@ func (s *shape) bytes() []byte {
 	return f
 }
 
+// UDPFrame returns a frame that differs from others in its port and in its last byte.
+func UDPFrame(port, load uint8) []byte {
+	return (&shape{kind: kindUDP, port: port, load: load}).bytes()
+}
+
 func (s *shape) transport() []byte {
 	payload := []byte{'p', 'a', 'y', 'l', 'o', 'a', 'd', s.load}
 	if s.kind == kindUDP || s.kind == kindUDP6 {
@@ -126,18 +131,18 @@ func (s *shape) ipv6(payload []byte) []byte {
 	return append(ip, payload...)
 }
 
-// seen is a frame with its capture point and time.
-type seen struct {
-	record
-	iface int
+// Seen is a frame with its capture point and time.
+type Seen struct {
+	Record
+	Iface int
 }
 
-// randomStream returns a stream in time order. About half of its frames resemble one of
+// RandomStream returns a stream in time order. About half of its frames resemble one of
 // the last few.
-func randomStream(rng *rand.Rand, n, ifaces int, step time.Duration) []seen {
+func RandomStream(rng *rand.Rand, n, ifaces int, step time.Duration) []Seen {
 	now := time.Date(2026, 3, 28, 21, 0, 0, 0, time.UTC)
 	shapes := make([]shape, 0, n)
-	out := make([]seen, 0, n)
+	out := make([]Seen, 0, n)
 	for i := range n {
 		s := randomShape(rng)
 		if i > 0 && rng.IntN(3) > 0 {
@@ -149,13 +154,13 @@ func randomStream(rng *rand.Rand, n, ifaces int, step time.Duration) []seen {
 		shapes = append(shapes, s)
 		now = now.Add(time.Duration(rng.Int64N(int64(step/time.Microsecond))) * time.Microsecond)
 		data := s.bytes()
-		out = append(out, seen{record{now.UnixNano(), uint32(len(data)) + uint32(s.cut), string(data)}, rng.IntN(ifaces)})
+		out = append(out, Seen{Record{now.UnixNano(), uint32(len(data)) + uint32(s.cut), string(data)}, rng.IntN(ifaces)})
 	}
 	return out
 }
 
-// writeStream makes a pcapng file of a stream, with interfaces named point0 and up.
-func writeStream(t *testing.T, stream []seen, ifaces int) string {
+// WriteStream makes a pcapng file of a stream, with interfaces named point0 and up.
+func WriteStream(t *testing.T, stream []Seen, ifaces int) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "in.pcapng")
 	f, err := os.Create(name)
@@ -173,8 +178,8 @@ func writeStream(t *testing.T, stream []seen, ifaces int) string {
 	for i := 0; i < len(stream) && err == nil; i++ {
 		p := &stream[i]
 		err = w.WritePacket(gopacket.CaptureInfo{
-			Timestamp: time.Unix(0, p.time), CaptureLength: len(p.data), Length: int(p.wire), InterfaceIndex: p.iface,
-		}, []byte(p.data))
+			Timestamp: time.Unix(0, p.Time), CaptureLength: len(p.Data), Length: int(p.Wire), InterfaceIndex: p.Iface,
+		}, []byte(p.Data))
 	}
 	if err == nil {
 		err = w.Flush()
@@ -185,8 +190,8 @@ func writeStream(t *testing.T, stream []seen, ifaces int) string {
 	return name
 }
 
-// readStream reads a bundled pcapng file with gopacket.
-func readStream(t *testing.T, name string) []seen {
+// ReadStream reads a bundled pcapng file with gopacket.
+func ReadStream(t *testing.T, name string) []Seen {
 	t.Helper()
 	f, err := os.Open(name)
 	if err != nil {
@@ -197,12 +202,30 @@ func readStream(t *testing.T, name string) []seen {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var out []seen
+	var out []Seen
 	for {
 		data, info, err := r.ReadPacketData()
 		if err != nil {
 			return out // the caller sees if it came too early
 		}
-		out = append(out, seen{record{info.Timestamp.UnixNano(), uint32(info.Length), string(data)}, info.InterfaceIndex})
+		out = append(out, Seen{Record{info.Timestamp.UnixNano(), uint32(info.Length), string(data)}, info.InterfaceIndex})
 	}
+}
+
+// TagsOf returns the number of VLAN tags of a frame.
+func TagsOf(f []byte) int {
+	n := 0
+	for t := binary.BigEndian.Uint16(f[12:]); t == 0x8100 || t == 0x88a8; t = binary.BigEndian.Uint16(f[12+4*n:]) {
+		n++
+	}
+	return n
+}
+
+// PayloadAt returns where the payload begins, behind VLAN tags.
+func PayloadAt(f []byte) int {
+	at := 14 + 4*TagsOf(f)
+	if binary.BigEndian.Uint16(f[at-2:]) == 0x892f {
+		at += 6
+	}
+	return at
 }

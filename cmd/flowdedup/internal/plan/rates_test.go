@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli_test
+package plan_test
 
 import (
 	"encoding/binary"
@@ -14,6 +14,9 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 // A prediction holds if a run is within the error that the model states, and five standard
@@ -80,12 +83,12 @@ func (s madeStream) kept(t *testing.T, command, in string) []bool {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "kept.pcap")
 	words := append(strings.Fields(command)[1:], "--key", strings.Repeat("42", 32), "-w", name, "--quiet", in)
-	if _, errs, code := run(words...); code != exitDone {
+	if _, errs, code := clitest.Run(words...); code != cli.ExitDone {
 		t.Fatalf("%q: exit code %d, %s", words, code, errs)
 	}
 	kept := make([]bool, len(s))
-	for _, r := range readAll(t, name) {
-		kept[r.time/1000-madeBegin*1_000_000] = true
+	for _, r := range clitest.ReadAll(t, name) {
+		kept[r.Time/1000-madeBegin*1_000_000] = true
 	}
 	return kept
 }
@@ -230,7 +233,7 @@ func TestFPRBuysMisses(t *testing.T) {
 		fpr, method     string
 		most, low, high float64
 	}{{"1e-9", "fine", 1e-9, 0.031, 0.033}, {"1e-4", "coarse", 1.2e-6, 0.0078, 0.0081}} {
-		r := runDedup(t, exitDone, "--window", "8192us", "--memory", "32KiB", "--fpr", c.fpr, in)
+		r := clitest.RunDedup(t, cli.ExitDone, "--window", "8192us", "--memory", "32KiB", "--fpr", c.fpr, in)
 		if r.Method != c.method || r.PredictedFPR > c.most || r.EdgeError < c.low || r.EdgeError > c.high {
 			t.Errorf("--fpr %s: %+v", c.fpr, r)
 		}
@@ -265,8 +268,8 @@ func TestPlanCounts(t *testing.T) {
 				continue
 			}
 			words := append(strings.Fields(*p.Command)[1:], "--key", strings.Repeat("42", 32), "--list", "--json", in)
-			out, errs, code := run(words...)
-			if code != exitDone {
+			out, errs, code := clitest.Run(words...)
+			if code != cli.ExitDone {
 				t.Fatalf("%q: exit code %d, %s", words, code, errs)
 			}
 			listed := 0.0
@@ -295,14 +298,14 @@ func TestPlanCounts(t *testing.T) {
 
 // TestPlanWidth expects lines of at most 100 columns, in which one column has one unit.
 func TestPlanWidth(t *testing.T) {
-	in := bundled("router-plain.pcapng")
-	for _, args := range sample(4, []string{
+	in := clitest.Bundled("router-plain.pcapng")
+	for _, args := range clitest.Sample(4, []string{
 		"--memory 1MiB --fpr 1%", "--of flow --memory 1MiB --fpr 10%", "--window 5m --rate 1M --distinct 2M", "--window 10ms --elements 15k --memory 512KiB",
 		"--kind jumping --window 1h --elements 100M --fpr 1e-6", "--of src --window 1h --elements 3M", "--window n:1000", "--from " + in, "--fpr 1e-12",
 		"--of biflow --kind sliding --window 1h --elements 1G --distinct 3M", "--of flow --window 1h --elements 1M --memory 1KiB",
 	}) {
-		out, errs, code := run(append([]string{"plan"}, strings.Fields(args)...)...)
-		if code != exitDone {
+		out, errs, code := clitest.Run(append([]string{"plan"}, strings.Fields(args)...)...)
+		if code != cli.ExitDone {
 			t.Fatalf("%s: exit code %d, %s", args, code, errs)
 		}
 		var method string
