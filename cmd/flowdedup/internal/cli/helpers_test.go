@@ -42,6 +42,13 @@ var (
 	readAll        = clitest.ReadAll
 	compareRecords = clitest.CompareRecords
 	randomStream   = clitest.RandomStream
+	overrule       = clitest.Overrule
+	rotatedFiles   = clitest.RotatedFiles
+	needTshark     = clitest.NeedTshark
+	fieldsOf       = clitest.FieldsOf
+	packetBytes    = clitest.PacketBytes
+	commentsOf     = clitest.CommentsOf
+	fileSize       = clitest.FileSize
 	writeStream    = clitest.WriteStream
 	readStream     = clitest.ReadStream
 	tagsOf         = clitest.TagsOf
@@ -50,14 +57,14 @@ var (
 )
 
 type (
-	dedupResult   = clitest.DedupResult
-	inspectResult = clitest.InspectResult
-	sets          = clitest.Sets
-	answers       = clitest.Answers
-	truth         = clitest.Truth
-	cutInput      = clitest.CutInput
-	record        = clitest.Record
-	seen          = clitest.Seen
+	preferredCounts = clitest.PreferredCounts
+	dedupResult     = clitest.DedupResult
+	inspectResult   = clitest.InspectResult
+	sets            = clitest.Sets
+	answers         = clitest.Answers
+	cutInput        = clitest.CutInput
+	record          = clitest.Record
+	seen            = clitest.Seen
 )
 
 // sample is clitest.Sample.

@@ -14,17 +14,6 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/once"
 )
 
-// overrule appends flags to others that are pairs of a flag and its value, without those that
-// it gives anew.
-func overrule(usual, more []string) (all []string) {
-	for pair := range slices.Chunk(usual, 2) {
-		if !slices.Contains(more, pair[0]) {
-			all = append(all, pair...)
-		}
-	}
-	return append(all, more...)
-}
-
 // added are the flags to which each use adds, of any command.
 var added = []string{"read", "from", "interface", "listen", "ignore", "within", "strip", "of", "param", "only", "protect", "prefer"}
 

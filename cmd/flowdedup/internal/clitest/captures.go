@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -84,4 +85,14 @@ func WritePart(t *testing.T, name, from string, part func(number int, b *capture
 		t.Fatal(err)
 	}
 	return numbers
+}
+
+// RotatedFiles returns the files of an output, in order.
+func RotatedFiles(t *testing.T, dir, stem string) []string {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(dir, stem+"-*Z*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
 }

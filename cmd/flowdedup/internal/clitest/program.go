@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -144,4 +145,15 @@ func WordsOf(line string) []string {
 		words[i] = strings.ReplaceAll(word, "~", " ")
 	}
 	return words
+}
+
+// Overrule appends flags to others that are pairs of a flag and its value, without those that
+// it gives anew.
+func Overrule(usual, more []string) (all []string) {
+	for pair := range slices.Chunk(usual, 2) {
+		if !slices.Contains(more, pair[0]) {
+			all = append(all, pair...)
+		}
+	}
+	return append(all, more...)
 }

@@ -117,3 +117,11 @@ func WellFormed(t *testing.T, page string) {
 		}
 	}
 }
+
+// PreferredCounts are what summaries say of packets that were preferred.
+type PreferredCounts struct {
+	PacketsOut        uint64 `json:"packets_out"`
+	WholePreferred    *int   `json:"whole_preferred"`
+	ChecksumPreferred *int   `json:"checksum_preferred"`
+	HeldBytes         *int   `json:"held_bytes"`
+}

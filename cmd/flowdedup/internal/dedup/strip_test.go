@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli_test
+package dedup_test
 
 import (
 	"bytes"
@@ -16,25 +16,6 @@ import (
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
-
-// packetBytes returns the bytes of all packets of a capture, up to damage.
-func packetBytes(t *testing.T, name string) (all [][]byte) {
-	t.Helper()
-	src, err := pcapfile.Open(name, pcapfile.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer src.Close()
-	var b capture.Batch
-	for {
-		if err := src.Next(&b); err != nil {
-			return all
-		}
-		for i := range b.Frames {
-			all = append(all, bytes.Clone(b.Data(i)))
-		}
-	}
-}
 
 // untagged returns an Ethernet frame, or one with a cooked header of version 2, without its
 // VLAN tags.
@@ -63,34 +44,6 @@ func sameFiles(t *testing.T, one, other string) bool {
 		t.Fatal(err)
 	}
 	return bytes.Equal(a, b)
-}
-
-// needTshark skips the test where tshark is missing.
-func needTshark(t *testing.T) string {
-	t.Helper()
-	path, err := exec.LookPath("tshark")
-	if err != nil {
-		t.Skip("tshark is not installed")
-	}
-	return path
-}
-
-// fieldsOf returns fields of all packets of a capture as tshark shows them, tabs between
-// them.
-func fieldsOf(t *testing.T, tshark, name string, fields ...string) []string {
-	t.Helper()
-	args := []string{"-n", "-r", name, "-T", "fields"}
-	for _, f := range fields {
-		args = append(args, "-e", f)
-	}
-	var errs bytes.Buffer
-	cmd := exec.Command(tshark, args...)
-	cmd.Stderr = &errs
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("tshark %s: %v, %s", name, err, errs.String())
-	}
-	return strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
 }
 
 // TestStripTags compares what --strip vlan writes with what is written without it.

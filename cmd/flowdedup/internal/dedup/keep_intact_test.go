@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli_test
+package dedup_test
 
 import (
 	"bytes"
@@ -17,14 +17,6 @@ import (
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
-
-// preferredCounts are what summaries say of packets that were preferred.
-type preferredCounts struct {
-	PacketsOut        uint64 `json:"packets_out"`
-	WholePreferred    *int   `json:"whole_preferred"`
-	ChecksumPreferred *int   `json:"checksum_preferred"`
-	HeldBytes         *int   `json:"held_bytes"`
-}
 
 func runPreferred(t *testing.T, args ...string) (s preferredCounts) {
 	t.Helper()

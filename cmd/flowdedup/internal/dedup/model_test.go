@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli_test
+package dedup_test
 
 import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
 )
 
 // dedupModel is the contract of dedup, implemented as plainly as possible.

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli_test
+package dedup_test
 
 import (
 	"bytes"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -16,35 +15,6 @@ import (
 
 	"github.com/flowdedup/flowdedup/bench/workload"
 )
-
-// commentsOf returns the comment on each packet of a little-endian pcapng file, "" for
-// none.
-func commentsOf(t *testing.T, name string) (all []string) {
-	t.Helper()
-	file, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	le := binary.LittleEndian
-	for len(file) > 0 {
-		n := le.Uint32(file[4:])
-		block := file[:n]
-		file = file[n:]
-		if le.Uint32(block) != 6 {
-			continue
-		}
-		comment := ""
-		for options := block[28+(le.Uint32(block[20:])+3)&^3 : n-4]; len(options) >= 4 && le.Uint16(options) != 0; {
-			size := le.Uint16(options[2:])
-			if le.Uint16(options) == 1 {
-				comment += string(options[4:][:size])
-			}
-			options = options[4+(int(size)+3)&^3:]
-		}
-		all = append(all, comment)
-	}
-	return all
-}
 
 // TestMark marks captures whose copies are known. The output has all packets, and comments
 // on those that are not written without --mark, which name packets that are. It does not

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli_test
+package dedup_test
 
 import (
 	"encoding/json"
@@ -15,16 +15,6 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
-
-// rotatedFiles returns the files of an output, in order.
-func rotatedFiles(t *testing.T, dir, stem string) []string {
-	t.Helper()
-	names, err := filepath.Glob(filepath.Join(dir, stem+"-*Z*"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return names
-}
 
 // readInTurn reads the packets of all files, one after the other.
 func readInTurn(t *testing.T, names []string) (all []record) {
