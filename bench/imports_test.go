@@ -92,7 +92,7 @@ var layers = map[string][]string{
 	"cmd/flowdedup/version":      {},
 	"cmd/flowdedup/doc/man/roff": {"cmd/flowdedup/help"},
 	// What tests alone import.
-	"cmd/flowdedup/internal/clitest": {"cmd", "capture", "bench/lab/wait"},
+	"cmd/flowdedup/internal/clitest": {"cmd", "capture", "bench/lab"},
 	"bench/lab/wait":                 {},
 	"bench":                          {"capture", "engine", "layout", "asm", "bench"},
 	"bench/papers/chart":             {},

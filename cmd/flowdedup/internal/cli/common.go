@@ -4,20 +4,14 @@ package cli
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/flowdedup/flowdedup/capture/flow"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/method"
 	"github.com/flowdedup/flowdedup/engine/secret"
-	"github.com/flowdedup/flowdedup/engine/stream"
 )
 
 // Common are the flags of every command on packets.
@@ -99,94 +93,5 @@ func (c *Common) Keys() (key [16]byte, seed uint64) {
 
 // Inputs returns how to read inputs.
 func (c *Common) Inputs(e *Env, bar *Progress) input.Options {
-	return input.Options{NoMerge: c.NoMerge, Filter: c.Filter.wanted, Wrap: e.Wrap, Warn: e.Warn, Progress: bar.Update}
-}
-
-// compareFlags define which packets are copies.
-type compareFlags struct {
-	CopyFlags
-	digest string
-	params method.Params
-}
-
-// usualMethods are the methods for traffic; measuringMethods are there for experiments.
-var usualMethods = []string{"auto", method.Timed, method.Fine, method.Coarse, "exact"}
-
-func measuringMethods() []string {
-	return append(stream.Methods(), method.Timers, method.Partitioned)
-}
-
-func (f *compareFlags) register(fs *pflag.FlagSet) {
-	f.CopyFlags.Register(fs)
-	fs.Var(NewParsed(&f.digest, "aes", "name", OneOf("aes", "highway")), "digest", "keyed digest of identities: aes, highway")
-	f.digest = "aes"
-	fs.Var(NewList(&f.params, "", "names", method.ParseParams), "param", "parameters of --method, as plan prints them: K=3,P=10,Max=3")
-	GroupAdvanced.Add(fs, "digest", "param")
-}
-
-// completeCompare lets the shell complete the values of these flags and of the filter's
-// flags.
-func completeCompare(cmd *cobra.Command) {
-	CompleteWords(cmd, map[string][]string{
-		"identity": {"frame", "l3", "inner"}, "digest": {"aes", "highway"},
-		"ignore": append(strings.Split(flow.FieldNames(), ", "), "none"),
-		"method": slices.Concat(usualMethods, measuringMethods()), "window": {"1ms", "100ms", "1s", "n:1000000", "none"},
-		"memory": {"l1", "l2", "l3", "64MiB", "1GiB"},
-	})
-}
-
-func (f *compareFlags) check(cmd *cobra.Command, c *Common) error {
-	switch {
-	case f.IdentityBytes < 0:
-		return &usageError{errors.New("--identity-bytes must not be negative")}
-	case c.Method == "exact" && c.Memory != 0:
-		return &usageError{errors.New("--memory has no meaning with --method exact, which takes what it needs")}
-	}
-	if err := f.checkMeasuring(cmd, c.Method, c.FPR); err != nil {
-		return &usageError{err}
-	}
-	cfg := f.config(cmd, c)
-	if err := cfg.CheckMethod(); err != nil {
-		return &usageError{fmt.Errorf("--method %s: %w", c.Method, err)}
-	}
-	return nil
-}
-
-// checkMeasuring rejects flags that do not fit a method for experiments.
-func (f *compareFlags) checkMeasuring(cmd *cobra.Command, name string, fpr float64) error {
-	stream, timers := stream.IsMethod(name), name == method.Timers || name == method.Partitioned
-	least, coarse := method.CellsFPR(name)
-	switch {
-	case coarse && f.Window.None:
-		return fmt.Errorf("--method %s needs a window of time or of packets: --window 1ms or n:1000", name)
-	case coarse && f.Across:
-		return fmt.Errorf("--method %s does not know where packets were seen: it takes no --across", name)
-	case coarse && cmd.Flags().Changed("fpr") && fpr < least:
-		return fmt.Errorf("--method %s has a false positive rate of %.2g: it needs --fpr of at least that, or none", name, least)
-	case stream && !f.Window.None:
-		return fmt.Errorf("--method %s remembers recent packets without a window: it needs --window none", name)
-	case stream && (f.Across || f.Refresh):
-		return fmt.Errorf("--method %s knows neither where nor when packets were seen: it takes no --across and no --refresh", name)
-	case timers && f.Window.None:
-		return fmt.Errorf("--method %s needs a window of time or of packets: --window 1ms or n:1000", name)
-	case timers && f.Across:
-		return fmt.Errorf("--method %s does not know where packets were seen: it takes no --across", name)
-	case timers && cmd.Flags().Changed("fpr"):
-		return fmt.Errorf("--method %s keeps no rate of false positives: it follows from --memory, --param and the traffic", name)
-	}
-	return nil
-}
-
-// config returns the configuration of the filter. The method chooses its false positive
-// rate unless the user gave one.
-func (f *compareFlags) config(cmd *cobra.Command, c *Common) dedup.Config {
-	fpr := 0.0
-	if cmd.Flags().Changed("fpr") {
-		fpr = c.FPR
-	}
-	return dedup.Config{
-		Identity: f.IdentityConfig(),
-		Digest:   f.digest, Secret: c.Secret, Method: c.Method, Params: f.params, Window: f.Window, Memory: c.Memory,
-		FPR: fpr, Refresh: f.Refresh, Across: f.Across, Workers: c.Workers,
-	}
+	return input.Options{NoMerge: c.NoMerge, Filter: c.Filter.Wanted, Wrap: e.Wrap, Warn: e.Warn, Progress: bar.Update}
 }

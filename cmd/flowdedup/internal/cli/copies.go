@@ -57,13 +57,14 @@ func (f *WithinFlag) Register(fs *pflag.FlagSet) {
 
 // Check rejects words that other flags contradict.
 func (f *WithinFlag) Check(copies *CopyFlags) error {
-	if err := f.contradicts(copies); err != nil {
+	if err := f.Contradicts(copies); err != nil {
 		return &usageError{err}
 	}
 	return nil
 }
 
-func (f *WithinFlag) contradicts(copies *CopyFlags) error {
+// Contradicts returns an error for words that other flags contradict.
+func (f *WithinFlag) Contradicts(copies *CopyFlags) error {
 	switch {
 	case slices.Contains(f.Within, "interface") && copies.Across:
 		return errors.New("--within interface finds copies on one interface only, --across on another only: leave one of them out")
@@ -80,3 +81,6 @@ func (f *WithinFlag) CheckInputs(inputs []string) error {
 	}
 	return nil
 }
+
+// SliceWords are values to complete.
+var SliceWords = []string{"l4", "l4+64", "96"}

@@ -58,11 +58,18 @@ func (e *Env) UnlessClosed(w io.Writer) io.Writer {
 	return w
 }
 
+// Redirect makes w the standard error of messages from now on.
+func (e *Env) Redirect(w io.Writer) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.Stderr = w
+}
+
 // Run calls run with what a command needs, and returns the exit code. The context of run ends
 // with a signal.
 func Run(stdout, stderr io.Writer, run func(context.Context, *Env) error) int {
 	boundHeap()
-	e := &Env{Stderr: stderr, terminal: isTerminal(stdout)}
+	e := &Env{Stderr: stderr, terminal: IsTerminal(stdout)}
 	if err := checkOpenFiles(); err != nil {
 		e.Report(err)
 		return e.ExitCode(err)

@@ -16,7 +16,6 @@ import (
 	"github.com/flowdedup/flowdedup/capture/records/match"
 	"github.com/flowdedup/flowdedup/capture/rotate"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 	"github.com/flowdedup/flowdedup/engine"
 )
@@ -84,7 +83,7 @@ func (e *Env) codeOf(err error) int {
 	var damaged *damagedError
 	switch {
 	case errors.As(err, &usage), errors.Is(err, input.ErrRepeatedStdin), errors.Is(err, engine.ErrFPR),
-		errors.Is(err, rotate.ErrCannotRotate), errors.Is(err, bpf.ErrExpression), errors.Is(err, live.ErrState),
+		errors.Is(err, rotate.ErrCannotRotate), errors.Is(err, bpf.ErrExpression),
 		errors.Is(err, match.ErrState):
 		return ExitUsage
 	case errors.As(err, &damaged):
@@ -128,6 +127,19 @@ func flatten(err error) []error {
 		out = append(out, flatten(one)...)
 	}
 	return out
+}
+
+// MarkUsage marks those of joined errors that wrap one of a kind: a different command line
+// avoids them.
+func MarkUsage(err, kind error) error {
+	var out []error
+	for _, one := range flatten(err) {
+		if errors.Is(one, kind) {
+			one = &usageError{one}
+		}
+		out = append(out, one)
+	}
+	return errors.Join(out...)
 }
 
 // MarkDamage separates damage from failure. Damage before the first packet is a failure.
@@ -206,12 +218,12 @@ func (e *Env) endLate(ch <-chan os.Signal, cancel func()) {
 	}
 }
 
-// onHangup makes SIGHUP call f instead of ending the command.
-func (e *Env) onHangup(f func()) {
+// OnHangup makes SIGHUP call f instead of ending the command.
+func (e *Env) OnHangup(f func()) {
 	e.hangup.Store(&f)
 }
 
-// hungUp calls the function of onHangup on SIGHUP, and reports whether it did.
+// hungUp calls the function of OnHangup on SIGHUP, and reports whether it did.
 func (e *Env) hungUp(s os.Signal) bool {
 	call := e.hangup.Load()
 	if s != hangup || call == nil || e.signal.Load() != 0 {

@@ -2,16 +2,8 @@
 
 package cli
 
-// What tests of command lines need to know of this package.
-var (
-	MeasuringMethods = measuringMethods
-	WordsOf          = wordsOf
-)
-
-const (
-	TokenVariable = tokenVariable
-	NoCommand     = noCommand
-)
+// NoCommand is what tests of command lines need to know of this package.
+const NoCommand = noCommand
 
 // EachHabit calls f with each answer to what users of other programs type.
 func EachHabit(f func(typed, commands, answer string)) {

@@ -158,18 +158,18 @@ func (e *Env) CheckTerminal(outputs ...string) error {
 
 // RotateFlags are the flags of rotating output files.
 type RotateFlags struct {
-	size      int64
-	every     time.Duration
-	keep      int
-	keepBytes int64
+	Size      int64
+	Every     time.Duration
+	Keep      int
+	KeepBytes int64
 }
 
 // Register adds the flags.
 func (r *RotateFlags) Register(f *pflag.FlagSet) {
-	f.Var(NewParsed(&r.size, "", "size", parseFileSize), "rotate-size", "limit the size of an output file: 1GiB, 500MB")
-	f.Var(NewParsed(&r.every, "", "duration", ParseEvery), "rotate-every", "start a file at each full 15m, 1h, 1d in UTC")
-	f.IntVar(&r.keep, "rotate-keep", 0, "keep only the newest `N` output files (0: all)")
-	f.Var(NewParsed(&r.keepBytes, "", "size", parseFileSize), "rotate-keep-bytes", "keep only the newest files that fit: 100GiB")
+	f.Var(NewParsed(&r.Size, "", "size", parseFileSize), "rotate-size", "limit the size of an output file: 1GiB, 500MB")
+	f.Var(NewParsed(&r.Every, "", "duration", ParseEvery), "rotate-every", "start a file at each full 15m, 1h, 1d in UTC")
+	f.IntVar(&r.Keep, "rotate-keep", 0, "keep only the newest `N` output files (0: all)")
+	f.Var(NewParsed(&r.KeepBytes, "", "size", parseFileSize), "rotate-keep-bytes", "keep only the newest files that fit: 100GiB")
 	GroupOutput.Add(f, "rotate-size", "rotate-every", "rotate-keep", "rotate-keep-bytes")
 }
 
@@ -178,9 +178,9 @@ func (r *RotateFlags) Register(f *pflag.FlagSet) {
 func (r *RotateFlags) Check(outputs ...string) error {
 	rotates := r.Rotates()
 	switch {
-	case r.keep < 0:
+	case r.Keep < 0:
 		return &usageError{errors.New("--rotate-keep must not be negative")}
-	case (r.keep > 0 || r.keepBytes > 0) && !rotates:
+	case (r.Keep > 0 || r.KeepBytes > 0) && !rotates:
 		return &usageError{errors.New("--rotate-keep and --rotate-keep-bytes need --rotate-size or --rotate-every")}
 	}
 	if !rotates {
@@ -195,11 +195,11 @@ func (r *RotateFlags) Check(outputs ...string) error {
 }
 
 // Rotates reports whether files rotate.
-func (r *RotateFlags) Rotates() bool { return r.size > 0 || r.every > 0 }
+func (r *RotateFlags) Rotates() bool { return r.Size > 0 || r.Every > 0 }
 
 // Options returns how files rotate.
 func (r *RotateFlags) Options() rotate.Options {
-	return rotate.Options{Size: r.size, Every: r.every, Keep: r.keep, KeepBytes: r.keepBytes}
+	return rotate.Options{Size: r.Size, Every: r.Every, Keep: r.Keep, KeepBytes: r.KeepBytes}
 }
 
 // minFileSize prevents a mistyped unit from making a file per packet.

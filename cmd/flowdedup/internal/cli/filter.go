@@ -22,7 +22,7 @@ import (
 // FilterFlags define which packets are wanted.
 type FilterFlags struct {
 	file   string
-	wanted bpf.Filter // complete once load was called
+	Wanted bpf.Filter // complete once load was called
 }
 
 // FilterWords are the words of pcap-filter(7) that an expression can begin with.
@@ -33,7 +33,7 @@ var FilterWords = []string{
 }
 
 func (f *FilterFlags) Register(fs *pflag.FlagSet) {
-	fs.StringVar(&f.wanted.Expr, "filter", "", "take only packets that match `EXPR`: 'tcp port 443'")
+	fs.StringVar(&f.Wanted.Expr, "filter", "", "take only packets that match `EXPR`: 'tcp port 443'")
 	fs.StringVar(&f.file, "bpf-file", "", "filter by the tcpdump -ddd program in `FILE`")
 	GroupInput.Add(fs, "filter", "bpf-file")
 }
@@ -46,8 +46,8 @@ func (f *FilterFlags) Files() []string {
 	return []string{f.file}
 }
 
-// takeExpression sets --filter from the arguments of live, as tcpdump does.
-func (f *FilterFlags) takeExpression(cmd *cobra.Command, args []string) error {
+// TakeExpression sets --filter from the arguments of live, as tcpdump does.
+func (f *FilterFlags) TakeExpression(cmd *cobra.Command, args []string) error {
 	expression := strings.TrimSpace(strings.Join(args, " "))
 	switch {
 	case expression == "":
@@ -63,7 +63,7 @@ func (f *FilterFlags) Load() error {
 	if f.file == "" {
 		return nil
 	}
-	if f.wanted.Expr != "" {
+	if f.Wanted.Expr != "" {
 		return &usageError{errors.New("--filter and --bpf-file exclude each other")}
 	}
 	file, err := os.Open(f.file)
@@ -71,7 +71,7 @@ func (f *FilterFlags) Load() error {
 		return fmt.Errorf("--bpf-file: %w", err)
 	}
 	defer file.Close()
-	f.wanted.Program, err = bpf.Parse(file)
+	f.Wanted.Program, err = bpf.Parse(file)
 	if errors.Is(err, bpf.ErrProgram) {
 		return &usageError{fmt.Errorf("--bpf-file %s: %w", f.file, err)}
 	}
@@ -84,7 +84,7 @@ func (f *FilterFlags) Load() error {
 // Programs returns the kernel's program for each link type of the interfaces, nil for all
 // packets.
 func (f *FilterFlags) Programs(ctx context.Context, c *ring.Config) (map[capture.LinkType][]xbpf.RawInstruction, error) {
-	if f.wanted.All() {
+	if f.Wanted.All() {
 		return nil, nil
 	}
 	all := map[capture.LinkType][]xbpf.RawInstruction{}
@@ -107,12 +107,12 @@ func (f *FilterFlags) Programs(ctx context.Context, c *ring.Config) (map[capture
 	return all, nil
 }
 
-// forFrames returns the program for Ethernet frames as they are in files, nil for all.
-func (f *FilterFlags) forFrames(ctx context.Context) ([]xbpf.RawInstruction, error) {
-	if f.wanted.All() {
+// ForFrames returns the program for Ethernet frames as they are in files, nil for all.
+func (f *FilterFlags) ForFrames(ctx context.Context) ([]xbpf.RawInstruction, error) {
+	if f.Wanted.All() {
 		return nil, nil
 	}
-	p, err := f.wanted.For(ctx, capture.LinkEthernet, ring.MaxSnapLen, "")
+	p, err := f.Wanted.For(ctx, capture.LinkEthernet, ring.MaxSnapLen, "")
 	if errors.Is(err, bpf.ErrExpression) {
 		return nil, &usageError{fmt.Errorf("--filter: %w", err)}
 	}
@@ -125,7 +125,7 @@ func (f *FilterFlags) program(ctx context.Context, link capture.LinkType, snapLe
 	if snapLen == 0 {
 		snapLen = ring.MaxSnapLen
 	}
-	p, err := f.wanted.For(ctx, link, snapLen, iface)
+	p, err := f.Wanted.For(ctx, link, snapLen, iface)
 	if err == nil {
 		return p, nil
 	}
@@ -161,9 +161,4 @@ func CheckExpression(args []string) error {
 		to++
 	}
 	return &usageError{fmt.Errorf("there is no file %s; did you mean --filter '%s'?", args[from], strings.Join(args[from:to], " "))}
-}
-
-// completeExpression lets the shell complete the first words of expressions.
-func completeExpression(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	return FilterWords, cobra.ShellCompDirectiveNoFileComp
 }

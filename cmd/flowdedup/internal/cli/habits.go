@@ -106,9 +106,9 @@ func hintTwice(cmd *cobra.Command, err error) error {
 	return told
 }
 
-// hintOutput adds a hint to the error of a last input that is missing, where nothing is
+// HintOutput adds a hint to the error of a last input that is missing, where nothing is
 // written: editcap and mergecap name the output there.
-func hintOutput(err error, inputs []string, output string) error {
+func HintOutput(err error, inputs []string, output string) error {
 	var path *fs.PathError
 	last := inputs[len(inputs)-1]
 	if output != "" || len(inputs) < 2 || !errors.As(err, &path) || !errors.Is(err, os.ErrNotExist) || path.Path != last {

@@ -45,20 +45,27 @@ var (
 	writeStream    = clitest.WriteStream
 	readStream     = clitest.ReadStream
 	overrule       = clitest.Overrule
+	rotatedFiles   = clitest.RotatedFiles
+	needTshark     = clitest.NeedTshark
+	fieldsOf       = clitest.FieldsOf
+	packetBytes    = clitest.PacketBytes
+	commentsOf     = clitest.CommentsOf
+	fileSize       = clitest.FileSize
 	tagsOf         = clitest.TagsOf
 	payloadAt      = clitest.PayloadAt
 	wellFormed     = clitest.WellFormed
 )
 
 type (
-	dedupResult   = clitest.DedupResult
-	inspectResult = clitest.InspectResult
-	sets          = clitest.Sets
-	answers       = clitest.Answers
-	truth         = clitest.Truth
-	cutInput      = clitest.CutInput
-	record        = clitest.Record
-	seen          = clitest.Seen
+	dedupResult     = clitest.DedupResult
+	inspectResult   = clitest.InspectResult
+	sets            = clitest.Sets
+	answers         = clitest.Answers
+	truth           = clitest.Truth
+	cutInput        = clitest.CutInput
+	record          = clitest.Record
+	seen            = clitest.Seen
+	preferredCounts = clitest.PreferredCounts
 )
 
 // sample is clitest.Sample.

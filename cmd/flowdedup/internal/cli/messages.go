@@ -16,7 +16,6 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
@@ -61,27 +60,14 @@ func (e *Env) Warn(err error) {
 	e.line(text)
 }
 
-// notice prints a hint that is no problem.
-func (e *Env) notice(text string) {
+// Notice prints a hint that is no problem.
+func (e *Env) Notice(text string) {
 	if e.Quiet.Load() {
 		return
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.line("noticed: " + text)
-}
-
-// noticeTunnels suggests --identity inner if most packets travel in tunnels.
-func noticeTunnels(e *Env, s *dedup.Summary) {
-	if s.InTunnels <= 0.5 {
-		return
-	}
-	names := make([]string, len(s.Tunnels))
-	for i, t := range s.Tunnels {
-		names[i] = t.String()
-	}
-	e.notice(fmt.Sprintf("%.0f %% of packets are %s; for copies inside of tunnels try --identity inner",
-		100*s.InTunnels, strings.Join(names, ", ")))
 }
 
 // WarnUnopened warns if most packets were not opened: copies of them that differ in any byte are
@@ -133,7 +119,7 @@ const redraw = 200 * time.Millisecond
 
 func NewProgress(e *Env, c *Common) *Progress {
 	p := &Progress{mu: &e.mu}
-	if c.Quiet || c.NoProgress || !isTerminal(e.Stderr) {
+	if c.Quiet || c.NoProgress || !IsTerminal(e.Stderr) {
 		return p
 	}
 	p.bar = progressbar.NewOptions64(-1,
@@ -188,8 +174,8 @@ func (p *Progress) Close() {
 	p.bar = nil
 }
 
-// isTerminal reports whether w is a terminal.
-func isTerminal(w io.Writer) bool {
+// IsTerminal reports whether w is a terminal.
+func IsTerminal(w io.Writer) bool {
 	file, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(file.Fd()))
 }

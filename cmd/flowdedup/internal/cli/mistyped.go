@@ -59,21 +59,21 @@ func SuggestFlag(cmd *cobra.Command, err error) error {
 	return &usageError{fmt.Errorf("%w; did you mean --%s?", err, best)}
 }
 
-// oneOfNear is oneOf for words that are easily mistyped: its error names the nearest.
-func oneOfNear(words []string) func(string) (string, error) {
+// OneOfNear is OneOf for words that are easily mistyped: its error names the nearest.
+func OneOfNear(words []string) func(string) (string, error) {
 	exact := OneOf(words...)
 	return func(s string) (string, error) {
 		word, err := exact(s)
-		if near := didYouMean("", s, words); err != nil && near != "" {
+		if near := DidYouMean("", s, words); err != nil && near != "" {
 			err = fmt.Errorf("%w%s", err, near)
 		}
 		return word, err
 	}
 }
 
-// didYouMean returns a question for the word nearest to a mistyped one, "" if none is
+// DidYouMean returns a question for the word nearest to a mistyped one, "" if none is
 // near.
-func didYouMean(before, typed string, words []string) string {
+func DidYouMean(before, typed string, words []string) string {
 	best := nearest(typed, words)
 	if best == "" {
 		return ""

@@ -91,11 +91,11 @@ type Sources struct {
 	Targets    []mirror.Target
 }
 
-// network reports whether packets come over a network, at least some.
-func (s *Sources) network() bool { return len(s.Addresses)+len(s.Targets) > 0 }
+// Network reports whether packets come over a network, at least some.
+func (s *Sources) Network() bool { return len(s.Addresses)+len(s.Targets) > 0 }
 
-// names returns the addresses.
-func (s *Sources) names() (all []string) {
+// Names returns the addresses.
+func (s *Sources) Names() (all []string) {
 	for _, a := range s.Addresses {
 		all = append(all, a.String())
 	}
@@ -160,7 +160,7 @@ func (s *Sources) Mirror(c *ring.Config) mirror.Config {
 func NameInterfaces(err error) error {
 	switch {
 	case errors.Is(err, ring.ErrNoInterface):
-		return fmt.Errorf("%w; available: %s", err, interfaceNames())
+		return fmt.Errorf("%w; available: %s", err, InterfaceNames())
 	case errors.Is(err, xdp.ErrInUse):
 		return &usageError{fmt.Errorf("%w: use --capture afpacket, or --take-interface", err)}
 	case errors.Is(err, xdp.ErrUnfit):
@@ -169,8 +169,8 @@ func NameInterfaces(err error) error {
 	return err
 }
 
-// interfaceNames returns the interfaces of this machine.
-func interfaceNames() string {
+// InterfaceNames returns the interfaces of this machine.
+func InterfaceNames() string {
 	all, err := net.Interfaces()
 	if err != nil {
 		return err.Error()
@@ -182,18 +182,19 @@ func interfaceNames() string {
 	return strings.Join(append(names, ring.Any), ", ")
 }
 
-func completeInterfaces(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return strings.Split(interfaceNames(), ", "), cobra.ShellCompDirectiveNoFileComp
+// CompleteInterfaces lets the shell complete interfaces.
+func CompleteInterfaces(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return strings.Split(InterfaceNames(), ", "), cobra.ShellCompDirectiveNoFileComp
 }
 
 // CompleteTargets lets the shell complete interfaces and mirror targets.
 func CompleteTargets(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	all, directive := completeInterfaces(cmd, args, typed)
+	all, directive := CompleteInterfaces(cmd, args, typed)
 	return append(all, "vxlan://:4789", "geneve://:6081", "tzsp://:37008", "erspan://"), directive
 }
 
-// completeSources lets the shell complete values of -i.
-func completeSources(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+// CompleteSources lets the shell complete values of -i.
+func CompleteSources(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	all, directive := CompleteTargets(cmd, args, typed)
 	return append(all, "tcp://", "tcp-listen://:57012"), directive
 }

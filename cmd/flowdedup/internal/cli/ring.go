@@ -4,9 +4,7 @@ package cli
 
 import (
 	"errors"
-	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -14,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/flowdedup/flowdedup/capture/ring"
+	"github.com/flowdedup/flowdedup/capture/xdp"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
@@ -21,17 +20,18 @@ import (
 type RingFlags struct {
 	Conf          ring.Config
 	fanout        string
-	capture       string // one of captures
+	capture       string // one of Captures
 	takeInterface bool
 }
 
-// captures are the ways to capture.
+// The ways to capture.
 const (
 	captureAFPacket = "afpacket"
 	captureXDP      = "xdp"
 )
 
-var captures = []string{captureAFPacket, captureXDP}
+// Captures are the values of --capture.
+var Captures = []string{captureAFPacket, captureXDP}
 
 // Fanouts are the names of ring.Fanout.
 var Fanouts = []string{"hash", "cpu", "queue"}
@@ -46,7 +46,7 @@ const (
 func (f *RingFlags) RegisterInterfaces(fs *pflag.FlagSet) {
 	fs.StringArrayVarP(&f.Conf.Interfaces, "interface", "i", nil, "capture from `IFACE`, or any; may be repeated")
 	f.capture = captureAFPacket
-	fs.Var(NewParsed(&f.capture, f.capture, "how", OneOf(captures...)), "capture", "capture through AF_PACKET or AF_XDP: "+strings.Join(captures, ", "))
+	fs.Var(NewParsed(&f.capture, f.capture, "how", OneOf(Captures...)), "capture", "capture through AF_PACKET or AF_XDP: "+strings.Join(Captures, ", "))
 	fs.BoolVar(&f.takeInterface, "take-interface", false, "with --capture xdp: take packets that the host needs")
 	GroupInput.Add(fs, "interface", "capture")
 	GroupAdvanced.Add(fs, "take-interface")
@@ -69,6 +69,15 @@ func (f *RingFlags) Register(fs *pflag.FlagSet) {
 	GroupAdvanced.Add(fs, "ring-size", "rings", "fanout", "block-timeout", "hardware-time")
 }
 
+// XDP returns how to capture through AF_XDP, nil if that was not asked for.
+func (f *RingFlags) XDP() *xdp.Config {
+	if f.capture != captureXDP {
+		return nil
+	}
+	return &xdp.Config{Take: f.takeInterface}
+}
+
+// Check rejects what no ring can do.
 func (f *RingFlags) Check() error {
 	switch {
 	case slices.Contains(f.Conf.Interfaces, ""):
@@ -95,78 +104,4 @@ func (f *RingFlags) RingConfig(cmd *cobra.Command, forwarded bool) ring.Config {
 		}
 	}
 	return c
-}
-
-// registerTcpdump adds the flags of tcpdump that have units of their own. Each is another
-// name of one of our flags. -c, -i, -s, -w and -Z are plain short names.
-func (f *liveFlags) registerTcpdump(fs *pflag.FlagSet) {
-	fs.VarP(NewParsed(&f.rotate.size, "", "MB", parseMegabytes), "rotate-megabytes", "C", "--rotate-size in 10^6 bytes (or 1k, 1m, 1g)")
-	fs.VarP(NewParsed(&f.rotate.every, "", "seconds", parseSeconds), "rotate-seconds", "G", "--rotate-every in seconds")
-	fs.VarP(NewParsed(&f.rotate.keep, "", "N", parseCount), "rotate-files", "W", "--rotate-keep, with -C")
-	fs.VarP(NewParsed(&f.Conf.RingBytes, "", "KiB", parseKibibytes), "buffer-size", "B", "--ring-size in KiB")
-	fs.BoolVarP(&f.notPromiscuous, "no-promiscuous-mode", "p", false, "same as --promiscuous=false")
-	GroupInput.Add(fs, "no-promiscuous-mode")
-	GroupOutput.Add(fs, "rotate-megabytes", "rotate-seconds", "rotate-files")
-	GroupAdvanced.Add(fs, "buffer-size")
-}
-
-// sameFlags are pairs of flags for one setting, which exclude each other.
-var sameFlags = []struct{ short, tcpdump, ours string }{
-	{"-C", "rotate-megabytes", "rotate-size"},
-	{"-G", "rotate-seconds", "rotate-every"},
-	{"-W", "rotate-files", "rotate-keep"},
-	{"-B", "buffer-size", "ring-size"},
-	{"-p", "no-promiscuous-mode", "promiscuous"},
-}
-
-// checkTcpdump rejects two values for one setting. It rejects -W where tcpdump does
-// something else: with -G it ends the capture, or has no effect.
-func (f *liveFlags) checkTcpdump(fs *pflag.FlagSet) error {
-	for _, s := range sameFlags {
-		if fs.Changed(s.tcpdump) && fs.Changed(s.ours) {
-			return &usageError{fmt.Errorf("%s and --%s exclude each other", s.short, s.ours)}
-		}
-	}
-	if fs.Changed("rotate-files") && (f.rotate.size == 0 || f.rotate.every > 0) {
-		return &usageError{errors.New("-W needs -C and excludes -G: use --rotate-keep N to keep the newest N files, --duration to end a run")}
-	}
-	return nil
-}
-
-// parseMegabytes reads a size as -C of tcpdump does.
-func parseMegabytes(s string) (int64, error) {
-	digits, unit := s, int64(1e6)
-	for ending, value := range map[string]int64{"k": 1 << 10, "m": 1 << 20, "g": 1 << 30} {
-		if rest, found := strings.CutSuffix(strings.ToLower(s), ending); found {
-			digits, unit = rest, value
-		}
-	}
-	n, err := strconv.ParseUint(digits, 10, 31)
-	if err != nil || n == 0 {
-		return 0, errors.New("must be a positive number of millions of bytes, or end with k, m or g")
-	}
-	return int64(n) * unit, nil
-}
-
-func parseSeconds(s string) (time.Duration, error) {
-	n, err := strconv.ParseUint(s, 10, 31)
-	if err != nil || n == 0 {
-		return 0, errors.New("must be a positive number of seconds")
-	}
-	return time.Duration(n) * time.Second, nil
-}
-
-func parseCount(s string) (int, error) {
-	n, err := strconv.ParseUint(s, 10, 31)
-	if err != nil || n == 0 {
-		return 0, errors.New("must be a positive number")
-	}
-	return int(n), nil
-}
-
-func parseKibibytes(s string) (int, error) {
-	if _, err := parseCount(s); err != nil {
-		return 0, errors.New("must be a positive number of KiB")
-	}
-	return ParseMemory(s + "KiB")
 }

@@ -4,7 +4,6 @@ package cli
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -12,7 +11,6 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/netio"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
@@ -49,8 +47,8 @@ func (f *SortFlags) Check(fs *pflag.FlagSet, inputs []string) error {
 	return nil
 }
 
-// config returns how to sort, nil for not.
-func (f *SortFlags) config(fs *pflag.FlagSet) *pcapfile.SortConfig {
+// Config returns how to sort, nil for not.
+func (f *SortFlags) Config(fs *pflag.FlagSet) *pcapfile.SortConfig {
 	if f.Span == 0 {
 		return nil
 	}
@@ -66,21 +64,4 @@ func (f *SortFlags) Latest() func(int64) int64 {
 		clock.Observe(t)
 		return clock.Latest()
 	}
-}
-
-// warnUnsorted reports packets that could not be sorted, and what would do.
-func (f *SortFlags) warnUnsorted(e *Env, s *dedup.Summary) {
-	n := s.Unsorted
-	if n == nil || n.Late == 0 {
-		return
-	}
-	advice := fmt.Sprintf("use --sort %v or more", time.Duration(n.By)+f.Span)
-	switch {
-	case n.By > int64(time.Hour):
-		advice = "give captures that were concatenated as separate inputs, which are merged by time"
-	case n.Full:
-		advice = "use a larger --sort-memory"
-	}
-	e.Warn(fmt.Errorf("%d packets came too late to be sorted, the first of them packet %d, by up to %v, and are out of order: %s",
-		n.Late, n.First, time.Duration(n.By), advice))
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/help"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/commands"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 )
 
 // TestUsageErrors checks for exit code 2, one line that helps, and nothing on standard
@@ -281,7 +282,7 @@ func TestShortHelp(t *testing.T) {
 			t.Errorf("-h has a second line for a flag: %s", line)
 		}
 	}
-	for _, method := range cli.MeasuringMethods() {
+	for _, method := range dedup.MeasuringMethods() {
 		if strings.Contains(want, " "+method+",") {
 			t.Errorf("-h names the method %s", method)
 		}

@@ -15,7 +15,6 @@ import (
 
 	"github.com/dustin/go-humanize"
 
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/engine/window"
 	"github.com/flowdedup/flowdedup/layout"
@@ -43,12 +42,9 @@ func NewList[T any](value *T, text, kind string, parse func(string) (T, error)) 
 	return &parsed[T]{value: value, parse: parse, text: text, kind: kind, list: true}
 }
 
-// newConditions returns the value of a flag of which each use adds a condition.
-func newConditions(value *[]input.Condition) *parsed[[]input.Condition] {
-	return &parsed[[]input.Condition]{value: value, kind: "expr", adds: true, parse: func(s string) ([]input.Condition, error) {
-		one, err := input.ParseCondition(s)
-		return append(*value, one), err
-	}}
+// NewAdding is NewParsed for a flag of which each use adds to the value: parse returns both.
+func NewAdding[T any](value *T, kind string, parse func(string) (T, error)) *parsed[T] {
+	return &parsed[T]{value: value, kind: kind, adds: true, parse: parse}
 }
 
 // Set implements pflag.Value.
@@ -85,7 +81,7 @@ func OneOf(words ...string) func(string) (string, error) {
 
 // ParseWords reads words of a list, separated by commas, each at most once.
 func ParseWords(words []string) func(string) ([]string, error) {
-	one := oneOfNear(words)
+	one := OneOfNear(words)
 	return func(s string) (found []string, err error) {
 		for word := range strings.SplitSeq(s, ",") {
 			if word, err = one(strings.TrimSpace(word)); err != nil {

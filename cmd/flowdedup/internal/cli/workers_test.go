@@ -68,15 +68,6 @@ func workersInputs(t *testing.T) (all []workersInput) {
 	return all
 }
 
-func fileSize(t *testing.T, name string) int64 {
-	t.Helper()
-	st, err := os.Stat(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return st.Size()
-}
-
 // TestWorkers compares the output of several numbers of workers, byte by byte.
 func TestWorkers(t *testing.T) {
 	for _, in := range workersInputs(t) {

@@ -138,6 +138,15 @@ func NeedTcpdump(t *testing.T) string {
 	return path
 }
 
+// WordsOf splits a command line. A tilde stands for a space within a word.
+func WordsOf(line string) []string {
+	words := strings.Fields(line)
+	for i, word := range words {
+		words[i] = strings.ReplaceAll(word, "~", " ")
+	}
+	return words
+}
+
 // Overrule appends flags to others that are pairs of a flag and its value, without those that
 // it gives anew.
 func Overrule(usual, more []string) (all []string) {

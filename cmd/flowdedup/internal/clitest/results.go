@@ -156,3 +156,11 @@ var Key = strings.Repeat("5a", 32)
 func (r *DistinctRow) Name() string {
 	return strings.Join([]string{r.Kind, r.WindowStart, r.Of, r.Family}, " ")
 }
+
+// PreferredCounts are what summaries say of packets that were preferred.
+type PreferredCounts struct {
+	PacketsOut        uint64 `json:"packets_out"`
+	WholePreferred    *int   `json:"whole_preferred"`
+	ChecksumPreferred *int   `json:"checksum_preferred"`
+	HeldBytes         *int   `json:"held_bytes"`
+}

@@ -13,10 +13,12 @@ import (
 	"github.com/flowdedup/flowdedup/asm"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/compare"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/extcap"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/flows"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/inspect"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/plan"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/verify"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/once"
@@ -73,7 +75,7 @@ everything readable was processed, 4 compare or verify found a difference,
 	root.SetFlagErrorFunc(cli.SuggestFlag)
 	cli.SetHelp(root)
 	root.SetHelpCommand(cli.NewHelp())
-	root.AddCommand(cli.NewDedup(e), distinct.Command(e), cli.NewLive(e), inspect.Command(e), compare.Command(e), verify.Command(e), flows.Command(e), plan.Command(e), extcap.Command(e), newVersion(e))
+	root.AddCommand(dedup.Command(e), distinct.Command(e), live.Command(e), inspect.Command(e), compare.Command(e), verify.Command(e), flows.Command(e), plan.Command(e), extcap.Command(e), newVersion(e))
 	addCompletion(root)
 	settings.Define(root, settingsPrefix, cli.Usage)
 	once.Flags(root)

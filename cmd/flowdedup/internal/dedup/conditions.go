@@ -12,8 +12,8 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 )
 
-// MaxPreferences is how many preferences a run may have.
-const MaxPreferences = dedup.MaxPreferences
+// maxPreferences is how many preferences a run may have.
+const maxPreferences = dedup.MaxPreferences
 
 // pointFields returns the fields of Within.
 func (c *Config) pointFields() (all flow.PointFields) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package dedup removes duplicate packets from a stream: it connects sources, identities,
-// digests, a filter and outputs, and counts what happens.
+// Package dedup is "flowdedup dedup": flags, the run that connects sources, identities, digests,
+// a filter and outputs, and what it prints. Its groups of flags and its run are for live, too.
 package dedup

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package live de-duplicates and counts the packets of interfaces as they come.
+// Package live is "flowdedup live": flags, the run, and what it prints. It de-duplicates and
+// counts the packets of interfaces as they come.
 //
 // A run is one stream of all interfaces, so copies meet in one filter whichever ring they
 // came from. The task of each batch decodes every packet once, and digests its identity

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dedup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/flowdedup/flowdedup/capture/outfile"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
+)
+
+// flags are the flags of "flowdedup dedup".
+type flags struct {
+	cli.Common
+	named cli.InputFlags
+	sort  cli.SortFlags
+	CompareFlags
+	KeepFlags
+	ProfileFlags
+	HubFlags
+	output, duplicates string
+	inPlace            bool
+	rotate             cli.RotateFlags
+	net                cli.NetFlags
+	page               cli.PageFlag
+}
+
+// Command returns "flowdedup dedup".
+func Command(e *cli.Env) *cobra.Command {
+	f := &flags{}
+	cmd := &cobra.Command{
+		Use:   "dedup [flags] INPUT...",
+		Short: "Remove duplicate packets from captures",
+		Long: `Remove duplicate packets from pcap and pcapng captures, plain or compressed
+(gzip, zstd, lz4). - is standard input or output. Without -w packets are only
+counted. Several inputs are merged in time order, and --sort 1s sorts packets
+that are out of order by up to a second. tcp://HOST:PORT is an input or output
+that is connected to, tcp-listen://:PORT one that others connect to.
+
+A packet is a duplicate when the latest kept packet of equal identity lies
+within the window, before or after it. A removed packet does not restart the
+window unless --refresh is given, so a beacon is never silenced for ever.
+
+Identities:
+  l3     The packet from the outermost IP header on. TTL or hop limit, DSCP,
+         ECN and the IPv4 header checksum do not count, so copies on another
+         VLAN or behind a router are found. Frames without IP are compared by
+         hardware addresses, ethertype and payload. Tags of VLANs and HSR
+         rings, PRP trailers, padding and a known frame check sequence do not
+         count. Frames of an "any" capture have no destination address, so
+         they equal only each other. Wireless frames that are encrypted, or no
+         data, are compared whole, without what the radio says of them.
+  frame  The whole frame and its original length, without what a radio says
+         of it.
+  inner  Like l3, after opening GRE, ERSPAN, VXLAN, GENEVE, GTP-U, IP-in-IP,
+         L2TP, LISP, TZSP, EoIP, EtherIP, WCCP, jmirror, and MPLS or Ethernet
+         in IP. VNI, TEID, GRE key and the like do not count: equal packets of
+         two tenants with the same addresses are copies.
+
+--ignore tcp-seq finds copies behind a firewall that renumbers TCP. It ignores
+sequence and acknowledgment numbers, those in SACK blocks, and the TCP
+checksum. Segments that differ in nothing else become copies of each other.
+
+Where packets are written, all of a conversation are kept as one capture point
+(VLAN, tunnel, interface, input) saw them, and others where that point saw
+none: each packet stays once, and analyzers to which a VLAN or an interface is
+part of a flow see whole conversations. --keep first keeps the first of equal
+packets instead. --prefer EXPR keeps the copy that matches. A packet that is
+first seen at another point waits up to --hold for its better copy. --strip
+writes packets without the headers that differ, --slice only the beginning of
+each.
+
+Where copies may differ in checksums or in what was captured (--ignore
+l4-checksum, --identity-bytes), whole packets with the right checksum of TCP,
+UDP or ICMP are written before others, which --keep decides between. --prefer
+first turns that off.
+
+--for names the program that reads what is kept, and sets --keep, --strip and
+--ignore as that program needs them with its own defaults. What you give counts
+more. What would make the program blind is refused.
+
+--within finds copies in one VLAN, tunnel (vni, with --identity inner),
+interface, input or LAN of PRP only, for tenants with the same addresses.
+--only and --protect leave packets alone. EXPR is a filter expression,
+interface NAME, or input NAME. As in --filter, 'host 10.0.0.1' does not match
+behind a VLAN tag: write 'host 10.0.0.1 or (vlan and host 10.0.0.1)'.
+
+The output keeps the format of the input, and in pcapng every block and option.
+A name that ends with .pcap or .pcapng (or .pcap.gz and the like) chooses the
+format. --rotate-size and --rotate-every write several files. Each has the time
+of its first packet in its name and can be read alone.`,
+		Example: `  # count what a SPAN port delivered twice
+  flowdedup dedup span.pcap
+
+  # write the kept and the removed packets
+  flowdedup dedup span.pcapng -w clean.pcapng --duplicates copies.pcapng
+
+  # keep the last day of a long capture, an hour a file
+  flowdedup dedup - -w clean.pcapng --rotate-every 1h --rotate-keep 24
+
+  # join two taps of one link: only a packet from the other tap is a copy
+  flowdedup dedup --across --window 50ms tap-a.pcap tap-b.pcap -w link.pcapng
+
+  # as Suricata needs it: also zeek, arkime, wireshark
+  flowdedup dedup span.pcapng --for suricata -w clean.pcapng
+
+  # keep copies from the core, else from the edge; write them without tags
+  flowdedup dedup all.pcapng --prefer 'vlan 10' --prefer 'interface edge0' \
+    --strip vlan -w clean.pcapng
+
+  # headers and 64 bytes of payload, sorted by time
+  flowdedup dedup span.pcapng --sort 1s --slice l4+64 -w heads.pcapng
+
+  # two tenants with equal addresses, mirrored by VXLAN
+  flowdedup dedup mirror.pcap --identity inner --within vni -w clean.pcap
+
+  # show in Wireshark what would be removed (frame.comment)
+  flowdedup dedup span.pcapng --mark -w marked.pcapng
+
+  # join what sensors send with tcpdump -U -w - | nc HOST 57012, for tshark
+  flowdedup dedup tcp-listen://0.0.0.0:57012 -w tcp-listen://:57013
+
+  # de-duplicate in a pipe
+  zcat big.pcap.gz | flowdedup dedup --for zeek - -w - | zeek -r -`,
+		Args: f.named.Check,
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, e, f.named.All(args)) },
+	}
+	f.register(cmd)
+	return cmd
+}
+
+func (f *flags) register(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.SortFlags = false
+	f.named.Register(fs)
+	f.sort.Register(fs)
+	fs.StringVarP(&f.output, "write", "w", "", "write kept packets to `FILE` (-: stdout)")
+	fs.StringVar(&f.duplicates, "duplicates", "", "write removed packets to `FILE`")
+	fs.BoolVar(&f.inPlace, "in-place", false, "let -w replace an input")
+	cli.GroupOutput.Add(fs, "write", "duplicates", "in-place")
+	f.page.Register(fs, "with copies over time")
+	f.rotate.Register(fs)
+	f.net.Register(fs)
+	f.net.RegisterMerge(fs)
+	f.CompareFlags.Register(fs)
+	f.KeepFlags.Register(cmd)
+	f.ProfileFlags.Register(cmd)
+	f.HubFlags.Register(cmd, fileVerdictWait)
+	f.Common.Register(fs, UsualMethods, MeasuringMethods()...)
+	CompleteCompare(cmd)
+	cli.CompleteWords(cmd, map[string][]string{"filter": cli.FilterWords, "sort": cli.SortWords})
+}
+
+func (f *flags) check(cmd *cobra.Command, inputs []string) error {
+	if err := cli.CheckNamed(cmd.Flags()); err != nil {
+		return err
+	}
+	if err := f.ProfileFlags.Apply(cmd.Flags(), &f.CompareFlags, &f.KeepFlags, f.output != "" || f.duplicates != ""); err != nil {
+		return err
+	}
+	if err := errors.Join(f.rotate.Check(f.output, f.duplicates), f.CompareFlags.Check(cmd, &f.Common),
+		f.KeepFlags.Check(cmd.Flags(), &f.CompareFlags, f.output, f.duplicates != ""), f.checkInputs(inputs), f.page.Check(&f.Common),
+		f.HubFlags.Check(cmd.Flags(), &f.Common, &f.CompareFlags, &f.KeepFlags),
+		f.net.Check(inputs, f.rotate.Rotates(), f.output, f.duplicates), f.net.CheckMerge(cmd.Flags(), inputs), f.sort.Check(cmd.Flags(), inputs)); err != nil {
+		return err
+	}
+	named := cli.Files{Outputs: []cli.NamedFile{{Flag: "-w", Name: f.output}, {Flag: "--duplicates", Name: f.duplicates}, f.page.Named()}, Inputs: append(f.Filter.Files(), inputs...), InPlace: "-w", Allowed: f.inPlace}
+	return cli.HintOutput(named.Check(), inputs, f.output)
+}
+
+func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
+	if err := errors.Join(f.check(cmd, args), e.CheckTerminal(f.output, f.duplicates)); err != nil {
+		return err
+	}
+	if err := f.Finish(cmd.Flags()); err != nil {
+		return err
+	}
+	f.HubFlags.Complete(&f.Common)
+	network, err := f.net.Network(cmd.Flags())
+	if err != nil {
+		return err
+	}
+	e.Quiet.Store(f.Quiet)
+	bar := cli.NewProgress(e, &f.Common)
+	defer bar.Close()
+	f.WarnHold(e, f.Window)
+	cfg := f.Config(cmd, &f.Common)
+	f.KeepFlags.Complete(&cfg)
+	hub, err := f.Join(true, e.Warn)
+	if err != nil {
+		return err
+	}
+	defer hub.Close()
+	defer hub.hurry(cmd.Context())()
+	cfg.Hub = hub.Client()
+	cfg.Inputs, cfg.Input = args, f.Inputs(e, bar)
+	cfg.Input.Network, cfg.Input.Sort = network, f.sort.Config(cmd.Flags())
+	cfg.Output, cfg.Duplicates, cfg.Rotate, cfg.Log = f.output, f.duplicates, f.rotate.Options(), e.Logger()
+	cfg.Timeline = f.page.Given()
+	page, err := f.page.Open(cmd.Context())
+	if err != nil {
+		return err
+	}
+	summary, err := Run(cmd.Context(), cfg)
+	bar.Close()
+	warnUnsorted(e, &summary, f.sort.Span)
+	WarnUnmatched(e, &summary)
+	warnUndecidable(e, &summary)
+	WarnForgotten(e, &summary, "give captures that were concatenated as separate inputs, which are merged by time")
+	WarnUnchecked(e, &summary)
+	WarnSplit(e, &summary.Conversations, f.output != "", cfg.Choice.Flow)
+	return errors.Join(cli.MarkDamage(err, summary.PacketsIn+summary.Filtered, summary.Damaged), f.lost(err), f.print(e, &summary, err), f.write(page, &summary, err))
+}
+
+// lost reports that both outputs are incomplete because the reader of one left. With one
+// output that is no failure.
+func (f *flags) lost(err error) error {
+	if f.output == "" || f.duplicates == "" || !errors.Is(err, sink.ErrOutput) || !errors.Is(err, syscall.EPIPE) {
+		return nil
+	}
+	return fmt.Errorf("-w %s and --duplicates %s are incomplete: the reader of one of them left", f.output, f.duplicates)
+}
+
+// write writes the page, unless there is nothing to say.
+func (f *flags) write(page cli.PageFile, s *Summary, err error) error {
+	if untold(s, err) {
+		return page.Discard()
+	}
+	return page.Write(func(w io.Writer) error { return writePage(w, s, f.output != "") })
+}
+
+// untold reports that a run read nothing, or could not write what it read.
+func untold(s *Summary, err error) bool {
+	nothingRead := s.PacketsIn+s.Filtered == 0 && err != nil && !errors.Is(err, context.Canceled)
+	return s.Method == "" || nothingRead || errors.Is(err, sink.ErrOutput)
+}
+
+// print writes the summary to the stream that gets no packets.
+func (f *flags) print(e *cli.Env, s *Summary, err error) error {
+	if untold(s, err) {
+		return nil
+	}
+	NoticeTunnels(e, s)
+	cli.WarnUnopened(e, "packets", s.Unopened, s.PacketsIn)
+	w := e.Stdout
+	if outfile.IsStdout(f.output) || outfile.IsStdout(f.duplicates) {
+		w = e.Stderr
+	}
+	if f.output != "" && !f.JSON {
+		return f.printTo(e.UnlessClosed(w), s)
+	}
+	return f.printTo(w, s)
+}
+
+func (f *flags) printTo(w io.Writer, s *Summary) error {
+	switch {
+	case f.JSON:
+		return writeJSON(w, s)
+	case f.Quiet:
+		return nil
+	}
+	return writeText(w, s, f.output != "")
+}

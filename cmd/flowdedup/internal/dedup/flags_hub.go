@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dedup
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/engine/remote"
+	"github.com/flowdedup/flowdedup/engine/remote/natslink"
+	"github.com/flowdedup/flowdedup/engine/secret"
+	"github.com/flowdedup/flowdedup/engine/window"
+)
+
+// HubFlags are the flags of a site that shares a filter with others.
+type HubFlags struct {
+	Hub   string
+	Token remote.Token // of Hub
+	site  string
+	wait  time.Duration
+}
+
+// tokenVariable is the environment variable that has a token where --hub names a server.
+const tokenVariable = "FLOWDEDUP_TOKEN"
+
+// fileVerdictWait is how long a packet of inputs that wait is without a verdict by default.
+const fileVerdictWait = 2 * time.Second
+
+// Register adds the flags; wait is the default of --verdict-wait.
+func (f *HubFlags) Register(cmd *cobra.Command, wait time.Duration) {
+	fs := cmd.Flags()
+	f.wait = wait
+	fs.StringVar(&f.Hub, "hub", "", "remove what other sites have sent: a `TOKEN` of flowdedup-hub join-token, a file that has one, or a server's URL with the token in $"+tokenVariable)
+	fs.StringVar(&f.site, "site", "", "`NAME` of this site, to be sure of the token (default: the token's)")
+	fs.Var(cli.NewParsed(&f.wait, wait.String(), "duration", cli.ParseDelay), "verdict-wait", "longest wait for the hub; then packets stay, unchecked")
+	cli.GroupCompare.Add(fs, "hub", "site", "verdict-wait")
+	cli.CompleteWords(cmd, map[string][]string{"verdict-wait": {wait.String(), "100ms"}})
+}
+
+// Check reads the token, and rejects flags that sites cannot choose for themselves. It sets
+// those that the token chooses.
+func (f *HubFlags) Check(fs *pflag.FlagSet, c *cli.Common, compare *CompareFlags, keep *KeepFlags) error {
+	if f.Hub == "" {
+		if fs.Changed("site") || fs.Changed("verdict-wait") {
+			return cli.Usagef("--site and --verdict-wait need --hub")
+		}
+		return nil
+	}
+	var err error
+	if f.Token, err = readToken(f.Hub); err != nil {
+		return cli.Usagef("--hub: %w", err)
+	}
+	if err := f.checkFlags(fs, c, compare, keep); err != nil {
+		return cli.Usage(err)
+	}
+	return nil
+}
+
+// checkFlags rejects what contradicts the token.
+func (f *HubFlags) checkFlags(fs *pflag.FlagSet, c *cli.Common, compare *CompareFlags, keep *KeepFlags) error {
+	kind, err := flow.ParseIdentityKind(cmp.Or(f.Token.Identity, flow.L3.String()))
+	if err != nil {
+		return fmt.Errorf("--hub: the token has an identity that this version does not know: %w", err)
+	}
+	ignore, err := f.ignored()
+	if err != nil {
+		return err
+	}
+	within, err := f.within()
+	if err != nil {
+		return err
+	}
+	shared := window.Window{Duration: f.Token.Window()}
+	switch {
+	case f.site != "" && f.site != f.Token.Site:
+		return fmt.Errorf("--site %s: the token is that of %s: make another with flowdedup-hub join-token %[1]s", f.site, f.Token.Site)
+	case f.wait <= 0:
+		return errors.New("--verdict-wait must be more than 0")
+	case fs.Changed("identity") && compare.Identity != kind:
+		return fmt.Errorf("--identity %s: the sites of this hub compare %s: leave it out", compare.Identity, kind)
+	case fs.Changed("window") && compare.Window != shared:
+		return fmt.Errorf("--window %s: the window of this hub is %s: leave it out", compare.Window, shared)
+	case fs.Changed("key"):
+		return errors.New("--key: the key is the hub's, and in the token: leave it out")
+	case fs.Changed("ignore") && compare.Ignore != ignore:
+		return fmt.Errorf("--ignore %s: the sites of this hub ignore %s: leave it out, or start the hub with it", fs.Lookup("ignore").Value, cmp.Or(f.Token.Ignore, "nothing else"))
+	case fs.Changed("identity-bytes") || compare.digest != "aes":
+		return errors.New("--identity-bytes and --digest must be the same at all sites of a hub: leave them out")
+	case fs.Changed("within") && !sameWords(keep.Within, within):
+		return fmt.Errorf("--within %s: the copies of this hub come from %s: leave it out, or start the hub with it", strings.Join(keep.Within, ","), pointsText(f.Token.Within))
+	case fs.Changed("learn"):
+		return errors.New("--learn chooses what the sites of a hub must do alike: leave it out")
+	case keep.chooses():
+		return errors.New("--hub keeps the first of equal packets: leave out --keep flow and --prefer")
+	}
+	compare.Identity, compare.Window, compare.Ignore, keep.Within = kind, shared, ignore, within
+	keep.first = true // which is asked about at once
+	return nil
+}
+
+// pointsText says where copies come from.
+func pointsText(within string) string {
+	if within == "" {
+		return "any point"
+	}
+	return "the same " + within
+}
+
+// ignored returns the fields that the identity of the token leaves out.
+func (f *HubFlags) ignored() (ignore flow.Ignore, err error) {
+	if f.Token.Ignore == "" {
+		return flow.Ignore{}, nil
+	}
+	if ignore, err = flow.ParseIgnore(f.Token.Ignore); err != nil {
+		return ignore, fmt.Errorf("--hub: the token has an identity that this version does not know: %w", err)
+	}
+	return ignore, nil
+}
+
+// within returns the points of the token, whose packets alone are copies of each other.
+func (f *HubFlags) within() (points []string, err error) {
+	if f.Token.Within == "" {
+		return nil, nil
+	}
+	if points, err = cli.ParseWords(cli.WithinWords)(f.Token.Within); err != nil {
+		return nil, fmt.Errorf("--hub: the token has points that this version does not know: %w", err)
+	}
+	return points, nil
+}
+
+// sameWords reports whether two lists have the same words.
+func sameWords(a, b []string) bool {
+	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
+}
+
+// Complete sets the key, once others have chosen theirs.
+func (f *HubFlags) Complete(c *cli.Common) {
+	if f.Hub != "" {
+		c.Secret = secret.Secret(f.Token.Key)
+	}
+}
+
+// maxToken is how long a file with a token may be.
+const maxToken = 1 << 20
+
+// tokenLike matches tokens of all versions.
+var tokenLike = regexp.MustCompile(`^fd[0-9]+:`)
+
+// readToken finds the token that --hub means.
+func readToken(hub string) (remote.Token, error) {
+	switch {
+	case tokenLike.MatchString(hub):
+		return tokenOf(hub)
+	case strings.Contains(hub, "://"):
+		line := os.Getenv(tokenVariable)
+		if line == "" {
+			return remote.Token{}, fmt.Errorf("%s is a server, and $%s has no token for it: make one with flowdedup-hub join-token SITE", hub, tokenVariable)
+		}
+		token, err := tokenOf(line)
+		token.URL = hub
+		return token, err
+	}
+	info, err := os.Stat(hub)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxToken {
+		return remote.Token{}, fmt.Errorf("%q is no token, no file that has one, and no URL: make a token with flowdedup-hub join-token SITE", hub)
+	}
+	text, err := os.ReadFile(hub)
+	if err != nil {
+		return remote.Token{}, err
+	}
+	return tokenOf(string(text))
+}
+
+// tokenOf reads a token, and says what to do about one that is none.
+func tokenOf(line string) (remote.Token, error) {
+	token, err := remote.DecodeToken(line)
+	if err != nil {
+		err = badToken(err)
+	}
+	return token, err
+}
+
+func badToken(err error) error {
+	return fmt.Errorf("%w; make another with flowdedup-hub join-token SITE, of the same version as this program", err)
+}
+
+// HubLink is the connection of a site to its hub.
+type HubLink struct {
+	link   *natslink.Link
+	client *remote.Client
+}
+
+// Join connects to the hub. It returns nil without one. block says that inputs wait. A hub
+// that cannot be reached is no error: warn is told, now and later.
+func (f *HubFlags) Join(block bool, warn func(error)) (*HubLink, error) {
+	if f.Hub == "" {
+		return nil, nil
+	}
+	link, unreached, err := natslink.Dial(f.Token, func(err error) { warn(fmt.Errorf("hub: %w", err)) })
+	if errors.Is(err, remote.ErrToken) {
+		return nil, cli.Usagef("--hub: %w", badToken(err))
+	} else if err != nil {
+		return nil, fmt.Errorf("--hub: %w", err)
+	}
+	known := unreached != nil // that the hub does not answer
+	client := remote.NewClient(remote.ClientConfig{
+		Token: f.Token, Wait: f.wait, Block: block, Notice: func(reason string) {
+			if !known {
+				warn(notice(reason))
+			}
+			known = false
+		},
+	}, link, strconv.FormatInt(time.Now().UnixNano(), 36))
+	h := &HubLink{link, client}
+	if err := link.Listen(client.Inbox(), client.Receive); err != nil {
+		h.Close()
+		return nil, fmt.Errorf("--hub: %w", err)
+	}
+	if unreached != nil {
+		warn(fmt.Errorf("hub: %s cannot be reached (%w): packets stay unchecked until it can", f.Token.URL, unreached))
+		return h, nil
+	}
+	switch err := client.Ping(); {
+	case err == nil:
+	case errors.Is(err, remote.ErrSilent) && link.Denied():
+		h.Close()
+		return nil, fmt.Errorf("--hub: %w", natslink.ErrToken)
+	case errors.Is(err, remote.ErrSilent):
+		warn(fmt.Errorf("hub: %s takes connections, but no hub answers there: packets stay unchecked until one does", f.Token.URL))
+	default:
+		h.Close()
+		return nil, fmt.Errorf("--hub: %w", err)
+	}
+	return h, nil
+}
+
+// notice says what has changed.
+func notice(reason string) error {
+	if reason == "" {
+		return errors.New("hub: it answers again")
+	}
+	return fmt.Errorf("hub: it does not answer (%s): packets stay unchecked until it does", reason)
+}
+
+// Client returns what asks, nil for none.
+func (h *HubLink) Client() *remote.Client {
+	if h == nil {
+		return nil
+	}
+	return h.client
+}
+
+// Request sends a message to the hub, and returns its answer.
+func (h *HubLink) Request(ctx context.Context, to string, msg []byte) ([]byte, error) {
+	return h.link.Request(ctx, to, msg)
+}
+
+// hurried is how long answers may still take when a signal ends a run.
+const hurried = 500 * time.Millisecond
+
+// hurry makes packets wait no longer soon after the context has ended. The caller calls what
+// it returns at the end.
+func (h *HubLink) hurry(ctx context.Context) (stop func() bool) {
+	if h == nil {
+		return func() bool { return true }
+	}
+	return context.AfterFunc(ctx, func() { time.AfterFunc(hurried, h.client.Abandon) })
+}
+
+// Close ends the connection.
+func (h *HubLink) Close() {
+	if h != nil {
+		h.client.Close()
+		h.link.Close()
+	}
+}

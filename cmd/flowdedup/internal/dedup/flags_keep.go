@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dedup
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
+	"github.com/flowdedup/flowdedup/capture/ring"
+	"github.com/flowdedup/flowdedup/capture/strip"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
+	"github.com/flowdedup/flowdedup/engine/window"
+)
+
+// KeepFlags define which packets are judged, which of equal packets is kept, and what it
+// looks like.
+type KeepFlags struct {
+	cli.WithinFlag
+	only, protect []input.Condition // of several, one has to match
+	keep          string
+	prefer        []input.Condition
+	first         bool // --prefer first
+	written       bool // packets are written: see check
+	hold          time.Duration
+	strip         []string
+	slice         strip.Slice
+	decap, mark   bool
+}
+
+// The words that these flags take.
+var (
+	keepWords  = []string{"flow", "first"}
+	stripWords = []string{"vlan", "mpls", "pppoe", "tunnel", "arista"}
+	// conditionWords are what an expression can begin with.
+	conditionWords = append([]string{"interface", "input"}, cli.FilterWords...)
+	preferWords    = append([]string{preferFirst}, conditionWords...)
+)
+
+// maxHold is the longest hold without --hold.
+const maxHold = 10 * time.Millisecond
+
+// Register adds the flags.
+func (f *KeepFlags) Register(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	f.WithinFlag.Register(fs)
+	fs.Var(newExpressions(&f.only), "only", "judge only packets that match `EXPR`; pass others untouched; may be repeated")
+	fs.Var(newExpressions(&f.protect), "protect", "never remove packets that match `EXPR`; may be repeated")
+	fs.Var(cli.NewParsed(&f.keep, "", "which", cli.OneOfNear(keepWords)), "keep", "of equal packets: flow: all of a conversation from one point, or first (default: flow where packets are written)")
+	fs.Var(newPreferences(f), "prefer", "keep the copy that matches `EXPR` (may be repeated, best first), or first: the first one, whole or not")
+	fs.Var(cli.NewParsed(&f.hold, "", "duration", cli.ParseDelay), "hold", "longest wait for a better copy (default: --window, at most 10ms)")
+	fs.Var(cli.NewList(&f.strip, "", "headers", cli.ParseWords(stripWords)), "strip", "take headers off what is written: "+strings.Join(stripWords, ", "))
+	fs.BoolVar(&f.decap, "decap", false, "same as --strip tunnel")
+	fs.BoolVar(&f.mark, "mark", false, "write all packets, and mark each copy with a comment (pcapng)")
+	cli.GroupCompare.Add(fs, "only", "protect")
+	cli.GroupKeep.Add(fs, "keep", "prefer", "hold", "strip", "decap", "mark")
+	f.registerSlice(fs)
+	cli.CompleteWords(cmd, map[string][]string{
+		"slice": cli.SliceWords, "keep": keepWords, "within": cli.WithinWords, "strip": stripWords, "hold": {"1ms", "10ms"},
+		"only": conditionWords, "protect": conditionWords, "prefer": preferWords,
+	})
+}
+
+// conditions returns each condition with its flag.
+func (f *KeepFlags) conditions() (all []namedCondition) {
+	add := func(flag string, some []input.Condition) {
+		for _, c := range some {
+			all = append(all, namedCondition{flag, c})
+		}
+	}
+	add("--only", f.only)
+	add("--protect", f.protect)
+	add("--prefer", f.prefer)
+	return all
+}
+
+// namedCondition is a condition and its flag.
+type namedCondition struct {
+	flag string
+	input.Condition
+}
+
+// chooses reports whether packets wait for better copies.
+func (f *KeepFlags) chooses() bool { return f.keep == "flow" || len(f.prefer) > 0 }
+
+// chooseKeep sets which of equal packets is kept, unless that was said. Whoever counts does
+// not see which one it is, and a hub keeps the first.
+func (f *KeepFlags) chooseKeep(written, hub bool) {
+	switch {
+	case f.keep != "":
+	case written && !hub:
+		f.keep = "flow"
+	default:
+		f.keep = "first"
+	}
+}
+
+// Check rejects flags that contradict each other, and chooses --keep. output is where kept
+// packets are written, or "". others says that there are other outputs of packets.
+func (f *KeepFlags) Check(fs *pflag.FlagSet, compare *CompareFlags, output string, others bool) error {
+	f.written = output != "" || others
+	f.chooseKeep(f.written, fs.Changed("hub"))
+	err := f.checkFirst()
+	switch {
+	case err != nil:
+	case len(f.prefer) > maxPreferences:
+		err = fmt.Errorf("--prefer may be given %d times, not %d", maxPreferences, len(f.prefer))
+	case fs.Changed("hold") && !f.chooses() && !f.Intact(compare.IdentityConfig()):
+		err = errors.New("--hold needs --keep flow, as where packets are written, --prefer, or copies that may differ in checksums or length: otherwise no packet waits")
+	case fs.Changed("hold") && f.hold == 0:
+		err = errors.New("--hold 0 leaves no time for a better copy to come: leave it out, or give it a duration")
+	case f.Contradicts(&compare.CopyFlags) != nil:
+		err = f.Contradicts(&compare.CopyFlags)
+	case f.strips() && !f.written:
+		err = errors.New("--strip and --decap change what is written: name a file with -w")
+	case !f.slice.None():
+		err = f.checkSlice(fs, output)
+	case f.mark:
+		err = f.checkMark(fs, output)
+	}
+	if err != nil {
+		return cli.Usage(err)
+	}
+	return nil
+}
+
+func (f *KeepFlags) strips() bool { return f.decap || len(f.strip) > 0 }
+
+// checkMark rejects what does not fit --mark.
+func (f *KeepFlags) checkMark(fs *pflag.FlagSet, output string) error {
+	set := func(flag string) bool { at := fs.Lookup(flag); return at != nil && at.Value.String() != "" }
+	switch {
+	case output == "":
+		return errors.New("--mark writes all packets, copies with a comment: name a pcapng file with -w")
+	case pcapfile.FormatOf(output) == capture.FormatPcap:
+		return fmt.Errorf("--mark writes comments, for which pcap has no place: name the file .pcapng instead of %s", output)
+	case f.strips() || !f.slice.None():
+		return errors.New("--mark shows packets as they came: it takes no --strip, --decap and --slice")
+	case set("duplicates"):
+		return errors.New("--mark writes copies to the file of -w: it takes no --duplicates")
+	case set("forward"):
+		return errors.New("--mark writes comments, and an interface takes none: it takes no --forward")
+	}
+	return nil
+}
+
+// checkInputs rejects what has no meaning for these captures.
+func (f *KeepFlags) checkInputs(inputs []string) error {
+	if err := f.WithinFlag.CheckInputs(inputs); err != nil {
+		return err
+	}
+	for _, c := range f.conditions() {
+		if c.Input != "" && !slices.Contains(inputs, c.Input) {
+			return cli.Usagef("%s %s: there is no such input%s", c.flag, c.String(), cli.DidYouMean("input ", c.Input, inputs))
+		}
+	}
+	return nil
+}
+
+// CheckInterfaces rejects what has no meaning for captures from these sources. The names of
+// the interfaces of a network are those of its peers.
+func (f *KeepFlags) CheckInterfaces(from *cli.Sources) error {
+	captured, peers := from.Interfaces, from.Network()
+	if slices.Contains(f.Within, "input") {
+		return cli.Usagef("--within input is for captures: use --within interface")
+	}
+	for _, c := range f.conditions() {
+		if c.Input != "" {
+			return cli.Usagef("%s %s: inputs are captures: use interface NAME", c.flag, c.String())
+		}
+		if c.Interface != "" && !peers && !slices.Contains(captured, c.Interface) && !slices.Contains(captured, ring.Any) {
+			return cli.Usagef("%s %s: there is no -i %s%s", c.flag, c.String(), c.Interface, cli.DidYouMean("interface ", c.Interface, captured))
+		}
+	}
+	return nil
+}
+
+// Complete adds the choice of packets to the configuration of the filter.
+func (f *KeepFlags) Complete(c *Config) {
+	c.Within, c.Only, c.Protect = slices.Sorted(slices.Values(f.Within)), f.only, f.protect
+	c.Choice = Choice{Flow: f.keep == "flow", Prefer: f.prefer, Intact: f.Intact(c.Identity), Strip: f.strip, Slice: f.slice, Mark: f.mark}
+	if f.decap && !slices.Contains(f.strip, "tunnel") {
+		c.Choice.Strip = append(slices.Clone(f.strip), "tunnel")
+	}
+	if f.chooses() || c.Choice.Intact {
+		c.Choice.Hold = f.Hold(c.Window)
+	}
+}
+
+// Hold returns how long packets wait for better copies.
+func (f *KeepFlags) Hold(w window.Window) time.Duration {
+	switch {
+	case f.hold > 0:
+		return f.hold
+	case w.Duration > 0:
+		return min(w.Duration, maxHold)
+	}
+	return maxHold
+}
+
+// WarnHold reports a hold of which a part is of no use.
+func (f *KeepFlags) WarnHold(e *cli.Env, w window.Window) {
+	if w.Duration > 0 && f.hold > w.Duration {
+		e.Warn(fmt.Errorf("--hold %v is longer than --window %v: no copy comes after the window", f.hold, w.Duration))
+	}
+}
+
+// registerSlice adds the flag of how much of packets is written.
+func (f *KeepFlags) registerSlice(fs *pflag.FlagSet) {
+	fs.Var(cli.NewParsed(&f.slice, "", "bytes", strip.ParseSlice), "slice", "cut what is written: 96 bytes of a frame, or l4+64 behind the innermost TCP or UDP header")
+	cli.GroupKeep.Add(fs, "slice")
+}
+
+// checkSlice rejects what does not fit --slice.
+func (f *KeepFlags) checkSlice(fs *pflag.FlagSet, output string) error {
+	given := func(flag string) bool { at := fs.Lookup(flag); return at != nil && at.Value.String() != "" }
+	switch {
+	case given("forward"):
+		return errors.New("--slice cuts what is written, and an interface takes whole packets: it takes no --forward")
+	case output == "" && !given("duplicates"):
+		return errors.New("--slice cuts what is written: name a file with -w")
+	case f.mark:
+		return f.checkMark(fs, output)
+	}
+	return nil
+}
+
+// preferFirst is the word of --prefer that keeps the first of equal packets, whatever is wrong
+// with it.
+const preferFirst = "first"
+
+// newExpressions returns the value of a flag of which each use adds a condition.
+func newExpressions(value *[]input.Condition) pflag.Value {
+	return cli.NewAdding(value, "expr", func(s string) ([]input.Condition, error) {
+		one, err := input.ParseCondition(s)
+		return append(*value, one), err
+	})
+}
+
+// newPreferences returns the value of --prefer, of which each use adds a preference.
+func newPreferences(f *KeepFlags) pflag.Value {
+	return cli.NewAdding(&f.prefer, "expr", func(s string) ([]input.Condition, error) {
+		if s == preferFirst {
+			f.first = true
+			return f.prefer, nil
+		}
+		one, err := input.ParseCondition(s)
+		return append(f.prefer, one), err
+	})
+}
+
+// checkFirst rejects preferences beside --prefer first.
+func (f *KeepFlags) checkFirst() error {
+	if f.first && len(f.prefer) > 0 {
+		return errors.New("--prefer first keeps the first of equal packets: leave out the other --prefer")
+	}
+	return nil
+}
+
+// Intact reports whether whole packets with the right checksums are kept before others. It
+// matters for what is written, where equal packets may differ in that.
+func (f *KeepFlags) Intact(c flow.IdentityConfig) bool { return f.written && !f.first && c.Uneven() }

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dedup_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
+)
+
+// TestKeepUsage checks that flags which contradict each other are refused before any work.
+func TestKeepUsage(t *testing.T) {
+	in := bundled("router-plain.pcapng")
+	for _, c := range []struct{ line, want string }{
+		{"--keep last", "must be one of flow, first"},
+		{"--keep flwo", "did you mean flow?"},
+		{"--within vlna", "did you mean vlan?"},
+		{"--within vlan,", "must be one of"},
+		{"--within vlan,vlan", "twice"},
+		{"--within interface --across", "--across on another only"},
+		{"--within vni", "--identity inner"},
+		{"--within input", "several captures"},
+		{"--only=", "is empty"},
+		{"--only interface", "needs a name"},
+		{"--protect=input", "needs a name"},
+		{"--prefer=input~x", "no such input"},
+		{"--hold 1ms", "--hold needs"},
+		{"--hold 1ms --keep first", "--hold needs"},
+		{"--hold 1ms --keep first -w a", "--hold needs"},
+		{"--keep flow --hold 0", "no time"},
+		{"--keep flow --hold -1s", "negative"},
+		{"--keep flow --hold soon", "duration"},
+		{"--strip mpsl -w a", "did you mean mpls?"},
+		{"--strip vlan", "-w"},
+		{"--decap", "-w"},
+		{"--mark", "-w"},
+		{"--mark -w a.pcap.gz", "a.pcap.gz"},
+		{"--mark -w a.pcapng --strip vlan", "--strip"},
+		{"--mark -w a.pcapng --decap", "--decap"},
+		{"--mark -w a.pcapng --duplicates b", "--duplicates"},
+	} {
+		out, errs, code := run(append([]string{"dedup", in}, clitest.WordsOf(c.line)...)...)
+		if code != exitUsage || out != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
+			t.Errorf("%s: exit code %d, stdout %q, stderr %q, want %q", c.line, code, out, errs, c.want)
+		}
+	}
+	if _, errs, code := run("dedup", in, "--prefer", "input "+in[1:]); code != exitUsage || !strings.Contains(errs, "did you mean input "+in+"?") {
+		t.Errorf("exit code %d, %q", code, errs)
+	}
+}
+
+// TestKeepDefaultWritten writes with each default what the flag writes, byte by byte.
+func TestKeepDefaultWritten(t *testing.T) {
+	in := bundled("router-ordered.pcapng")
+	write := func(flags ...string) (kept, removed string) {
+		dir := t.TempDir()
+		kept, removed = filepath.Join(dir, "kept.pcapng"), filepath.Join(dir, "removed.pcapng")
+		if _, errs, code := run(slices.Concat([]string{"dedup", in, "-w", kept, "--duplicates", removed, "--quiet"}, flags)...); code != exitDone {
+			t.Fatalf("%v: exit code %d: %s", flags, code, errs)
+		}
+		var text [2]string
+		for i, name := range []string{kept, removed} {
+			content, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text[i] = string(content)
+		}
+		return text[0], text[1]
+	}
+	kept, removed := write()
+	flow, flowRemoved := write("--keep", "flow")
+	first, firstRemoved := write("--keep", "first")
+	if kept != flow || removed != flowRemoved {
+		t.Error("the default writes other packets than --keep flow")
+	}
+	if kept == first || removed == firstRemoved {
+		t.Error("--keep first writes what --keep flow does")
+	}
+}
+
+// TestKeepCompletion completes the words of these flags.
+func TestKeepCompletion(t *testing.T) {
+	for flag, want := range map[string]string{
+		"--keep": "flow\nfirst\n", "--within": "vlan\nvni\ninterface\ninput\n", "--strip": "vlan\nmpls\npppoe\ntunnel\n",
+		"--only": "interface\ninput\narp\n", "--protect": "interface\ninput\narp\n", "--prefer": "first\ninterface\ninput\narp\n",
+	} {
+		for _, command := range []string{"dedup", "live"} {
+			if out, _, code := run("__complete", command, flag, ""); code != exitDone || !strings.HasPrefix(out, want) {
+				t.Errorf("%s %s: %q", command, flag, out)
+			}
+		}
+	}
+}
+
+// TestListCompletion completes lists word by word, and names none twice.
+func TestListCompletion(t *testing.T) {
+	for _, c := range []struct{ command, flag, begun, want string }{
+		{"dedup", "--strip", "", "vlan\nmpls\npppoe\ntunnel\narista\n:4\n"},
+		{"dedup", "--strip", "vlan,", "vlan,mpls\nvlan,pppoe\nvlan,tunnel\nvlan,arista\n:4\n"},
+		{"live", "--strip", "pppoe,vlan,t", "pppoe,vlan,mpls\npppoe,vlan,tunnel\npppoe,vlan,arista\n:4\n"},
+		{"distinct", "--of", "src,dst,ip,pair,", "src,dst,ip,pair,flow\nsrc,dst,ip,pair,biflow\nsrc,dst,ip,pair,mac\n:4\n"},
+	} {
+		if out, _, code := run("__complete", c.command, c.flag, c.begun); code != exitDone || out != c.want {
+			t.Errorf("%s %s %s: %q", c.command, c.flag, c.begun, out)
+		}
+	}
+}
+
+// TestHoldTooLong checks the warning about a part of --hold that is of no use.
+func TestHoldTooLong(t *testing.T) {
+	_, errs, code := run("dedup", bundled("router-plain.pcapng"), "--keep", "flow", "--window", "1ms", "--hold", "2ms")
+	if code != exitDone || !strings.Contains(errs, "--hold 2ms is longer than --window 1ms") {
+		t.Errorf("exit code %d, %q", code, errs)
+	}
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dedup_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
+)
+
+func runPreferred(t *testing.T, args ...string) (s preferredCounts) {
+	t.Helper()
+	text, errs, code := run(append([]string{"dedup", "--json"}, args...)...)
+	if err := json.Unmarshal([]byte(text), &s); err != nil || code != exitDone {
+		t.Fatalf("%v, exit code %d: %s", err, code, errs)
+	}
+	return s
+}
+
+// soundness counts the packets of a file by their integrity: of TCP and UDP, and of others.
+func soundness(t *testing.T, name string) (transport, others map[flow.Integrity]int) {
+	t.Helper()
+	src, err := pcapfile.Open(name, pcapfile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
+	transport, others = map[flow.Integrity]int{}, map[flow.Integrity]int{}
+	d, h := flow.NewDecoder(flow.DecoderConfig{Inner: true}), make([]flow.Header, 1)
+	for b := (capture.Batch{}); src.Next(&b) == nil; {
+		for i := range b.Frames {
+			d.Decode(h, &b, i)
+			if to := transport; h[0].Proto == 6 || h[0].Proto == 17 {
+				to[h[0].Integrity(&b, i)]++
+			} else {
+				others[h[0].Integrity(&b, i)]++
+			}
+		}
+	}
+	return transport, others
+}
+
+// statusByTshark counts the TCP and UDP packets of a file by what tshark says of their
+// checksums: 0 is bad, 1 is good, and 2 is not verified.
+func statusByTshark(t *testing.T, name string) map[string]int {
+	t.Helper()
+	out, err := exec.Command("tshark", "-r", name, "-o", "tcp.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE",
+		"-o", "ip.defragment:FALSE", "-o", "ipv6.defragment:FALSE", "-T", "fields", "-e", "tcp.checksum.status", "-e", "udp.checksum.status").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := map[string]int{}
+	for _, word := range strings.Fields(string(out)) {
+		counts[word]++
+	}
+	return counts
+}
+
+// TestIntactMirror keeps, of a mirror of both ends, the packets whose checksums are filled in:
+// all that are whole. The mirror has cut 16 others.
+func TestIntactMirror(t *testing.T) {
+	t.Parallel()
+	mirror := bundled("mirror-vxlan.pcap")
+	for _, keep := range []string{"first", "flow"} {
+		for _, prefer := range []bool{true, false} {
+			var before []byte
+			for workers := 1; workers <= 3; workers++ {
+				dir := t.TempDir()
+				kept, removed := filepath.Join(dir, "kept.pcap"), filepath.Join(dir, "removed.pcap")
+				args := []string{"--identity", "inner", "--ignore", "l4-checksum", "--keep", keep, "--workers", strconv.Itoa(workers)}
+				if !prefer {
+					args = append(args, "--prefer", "first")
+				}
+				s := runPreferred(t, append(args, "-w", kept, "--duplicates", removed, mirror)...)
+				transport, _ := soundness(t, kept)
+				valid, wrong := transport[flow.ValidChecksum], transport[flow.WrongChecksum]
+				switch {
+				case prefer && (valid != 236 || wrong != 0 || s.ChecksumPreferred == nil || *s.ChecksumPreferred != 236 || *s.WholePreferred != 0):
+					t.Errorf("--keep %s: %v, %+v", keep, transport, s)
+				case !prefer && (wrong < 236/2 || valid+wrong != 236 || s.ChecksumPreferred != nil || (s.HeldBytes != nil) != (keep == "flow")):
+					t.Errorf("--keep %s --prefer first: %v, %+v", keep, transport, s)
+				}
+				if _, errs, code := run("verify", "--identity", "inner", "--ignore", "l4-checksum", mirror, kept, removed); code != exitDone {
+					t.Errorf("verify: exit code %d: %s", code, errs)
+				}
+				now, err := os.ReadFile(kept)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if before != nil && !bytes.Equal(now, before) {
+					t.Errorf("%d workers write another file", workers)
+				}
+				before = now
+			}
+		}
+	}
+}
+
+// TestIntactByTshark lets tshark judge what the recipe for mirrors writes. It sums also what
+// the mirror has cut.
+func TestIntactByTshark(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("tshark"); err != nil {
+		t.Skip(err)
+	}
+	for _, keep := range []string{"first", "flow"} {
+		kept := filepath.Join(t.TempDir(), "kept.pcap")
+		runPreferred(t, "--identity", "inner", "--ignore", "l4-checksum", "--keep", keep, "--strip", "tunnel", "-w", kept, bundled("mirror-vxlan.pcap"))
+		transport, _ := soundness(t, kept)
+		status := statusByTshark(t, kept)
+		if status["1"] != 236 || status["0"]+status["2"] != transport[flow.Truncated] {
+			t.Errorf("--keep %s: %v, ours %v", keep, status, transport)
+		}
+	}
+}
+
+// cutTwins returns the packets of one point of a router, twice: as they are, and cut. Which
+// one comes first alternates.
+func cutTwins(t *testing.T, length int) (stream []seen, cut int) {
+	for _, p := range readStream(t, bundled("router-plain.pcapng")) {
+		if p.Iface != 0 {
+			continue
+		}
+		short := p
+		if len(p.Data) > length {
+			short.Data = p.Data[:length]
+			cut++
+		}
+		short.Iface = 1
+		twins := []seen{p, short}
+		if len(stream)%4 == 0 {
+			slices.Reverse(twins)
+		}
+		twins[1].Time += 1000
+		stream = append(stream, twins...)
+	}
+	slices.SortStableFunc(stream, func(a, b seen) int { return int(max(min(a.Time-b.Time, 1), -1)) })
+	return stream, cut
+}
+
+// TestIntactWhole keeps whole packets before those that were captured in part.
+func TestIntactWhole(t *testing.T) {
+	t.Parallel()
+	stream, cut := cutTwins(t, 96)
+	name, kept := writeStream(t, stream, 2), filepath.Join(t.TempDir(), "kept.pcapng")
+	for _, keep := range []string{"first", "flow"} {
+		s := runPreferred(t, "--identity-bytes", "60", "--keep", keep, "-w", kept, name)
+		transport, others := soundness(t, kept)
+		if s.PacketsOut != uint64(len(stream)/2) || transport[flow.Truncated]+others[flow.Truncated] != 0 || s.WholePreferred == nil || *s.WholePreferred < cut/3 || *s.ChecksumPreferred != 0 {
+			t.Errorf("--keep %s: %v, %v, %+v", keep, transport, others, s)
+		}
+		if _, errs, code := run("verify", "--identity-bytes", "60", name, kept); code != exitDone {
+			t.Errorf("verify: exit code %d: %s", code, errs)
+		}
+		s = runPreferred(t, "--identity-bytes", "60", "--keep", keep, "--prefer", "first", "-w", kept, name)
+		transport, _ = soundness(t, kept)
+		if transport[flow.Truncated] == 0 || s.WholePreferred != nil {
+			t.Errorf("--keep %s --prefer first: %v, %+v", keep, transport, s)
+		}
+	}
+}
+
+// TestIntactText says in the summary what was preferred. Without an output nothing waits.
+func TestIntactText(t *testing.T) {
+	t.Parallel()
+	args := []string{"dedup", "--identity", "inner", "--ignore", "l4-checksum", bundled("mirror-vxlan.pcap")}
+	const line = "preferred   236 packets to equal ones with a wrong checksum, 0 to truncated ones"
+	if out, _, _ := run(append(args, "-w", filepath.Join(t.TempDir(), "kept.pcap"))...); !strings.Contains(out, line) {
+		t.Errorf("%s", out)
+	}
+	if out, _, _ := run(args...); strings.Contains(out, "preferred") || strings.Contains(out, "held") {
+		t.Errorf("%s", out)
+	}
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dedup
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
+)
+
+// writePage writes the summary as a page. written says that the kept packets were written
+// somewhere.
+func writePage(w io.Writer, s *Summary, written bool) error {
+	verb := "found"
+	switch {
+	case s.Marked:
+		verb = "marked"
+	case written:
+		verb = "removed"
+	}
+	p := page.Page{
+		Title: "flowdedup dedup",
+		Lead: []string{fmt.Sprintf("%s of %s packets are duplicates (%s), which were %s.",
+			show.Count(s.Duplicates), show.Count(s.PacketsIn), show.Share(s.Duplicates, s.PacketsIn), verb)},
+		Facts: []page.Fact{
+			{Name: "packets in", Value: show.Count(s.PacketsIn)},
+			{Name: "duplicates", Value: show.Count(s.Duplicates)},
+			{Name: "packets out", Value: show.Count(s.PacketsOut)},
+			{Name: "bytes in, out", Value: show.Bytes(s.BytesIn) + ", " + show.Bytes(s.BytesOut)},
+			{Name: "compared", Value: fmt.Sprintf("by %s identity %s%s", s.Identity, within(s.Window), groups(s.Within))},
+		},
+	}
+	if s.FirstTimestamp != nil {
+		p.Facts = append(p.Facts, page.Fact{Name: "time", Value: show.Stamp(*s.FirstTimestamp) + " to " + show.Stamp(*s.LastTimestamp)})
+	}
+	if notes := anomalies(s); notes != "" {
+		p.Facts = append(p.Facts, page.Fact{Name: "noticed", Value: notes})
+	}
+	if text := show.NotOpened(s.Unopened, s.PacketsIn); text != "" {
+		p.Facts = append(p.Facts, page.Fact{Name: "not opened", Value: text})
+	}
+	if n := s.Conversations.String(); n != "" {
+		p.Facts = append(p.Facts, page.Fact{Name: "split conversations", Value: n})
+	}
+	p.Sections = []page.Section{timeSection(s), protocolSection(s), inputSection(s), filterSection(s)}
+	return p.Write(w)
+}
+
+// timeSection shows packets and copies over time.
+func timeSection(s *Summary) page.Section {
+	section := page.Section{Heading: "Over time"}
+	line := s.Timeline
+	if line == nil || len(line.Bins) == 0 {
+		section.Text = []string{"No packet has a time."}
+		return section
+	}
+	per := line.Width.Seconds()
+	kept, copies := page.Columns{Name: "kept"}, page.Columns{Name: "copies"}
+	most, at := 0.0, int64(0)
+	for i, n := range line.Bins {
+		from := line.Start + int64(i)*int64(line.Width)
+		to := from + int64(line.Width)
+		kept.List = append(kept.List, page.Column{From: float64(from), To: float64(to), Y: float64(n.Packets-n.Copies) / per})
+		copies.List = append(copies.List, page.Column{From: float64(from), To: float64(to), Y: float64(n.Copies) / per})
+		if n.Packets > 0 && float64(n.Copies)/float64(n.Packets) > most {
+			most, at = float64(n.Copies)/float64(n.Packets), from
+		}
+	}
+	section.Pictures = []page.Picture{page.Chart{
+		Title: "Packets a second", X: page.Axis{Label: "time (UTC)", Scale: page.Times}, Y: page.Axis{Label: "packets a second", Scale: page.Linear},
+		Columns: []page.Columns{kept, copies},
+	}}
+	section.Caption = fmt.Sprintf("Each column is %s wide. An even share of copies points to how packets are mirrored, a share that comes and goes to a path that changes, or to a loop. ", show.Duration(line.Width))
+	if most > 0 {
+		section.Caption += fmt.Sprintf("The largest share is %s, from %s on.", show.Percent(most, 1, 1), time.Unix(0, at).UTC().Format("2006-01-02 15:04:05.000"))
+	}
+	return section
+}
+
+// protocolSection shows duplicates by protocol.
+func protocolSection(s *Summary) page.Section {
+	bars := page.Bars{Title: "Duplicates by protocol"}
+	t := page.Table{Columns: []show.Column{{Name: "protocol", Left: true}, {Name: "duplicates"}, {Name: "share"}}}
+	for _, name := range show.Largest(s.DuplicatesByProtocol) {
+		n := s.DuplicatesByProtocol[name]
+		bars.List = append(bars.List, page.Bar{Name: name, Value: float64(n), Text: show.Count(n)})
+		t.Rows = append(t.Rows, []string{name, show.Count(n), show.Share(n, s.Duplicates)})
+	}
+	if len(t.Rows) == 0 {
+		return page.Section{Heading: "By protocol", Text: []string{"There are no duplicates."}}
+	}
+	return page.Section{
+		Heading: "By protocol", Pictures: []page.Picture{bars}, Table: &t,
+		Caption: "Copies that a mirror makes are of all protocols. If nearly all are of one, such as ARP, their senders may have repeated them: flowdedup inspect tells.",
+	}
+}
+
+// inputSection shows what came from each input.
+func inputSection(s *Summary) page.Section {
+	if len(s.Inputs) == 0 {
+		return page.Section{}
+	}
+	t := page.Table{Columns: []show.Column{{Name: "input", Left: true}, {Name: "packets"}, {Name: "duplicates"}, {Name: "share"}}}
+	for i := range s.Inputs[:min(len(s.Inputs), page.MostRows)] {
+		n := &s.Inputs[i]
+		t.Rows = append(t.Rows, []string{show.Printable(n.Input), show.Count(n.Packets), show.Count(n.Duplicates), show.Share(n.Duplicates, n.Packets)})
+	}
+	if more := len(s.Inputs) - len(t.Rows); more > 0 {
+		t.More = fmt.Sprintf("%s more inputs are in --json.", show.Count(uint64(more)))
+	}
+	return page.Section{Heading: "By input", Table: &t}
+}
+
+// filterSection says how far the result can be trusted.
+func filterSection(s *Summary) page.Section {
+	t := page.Table{
+		Columns: []show.Column{{Name: "filter", Left: true}, {Name: "value"}, {Name: "what it means", Left: true}},
+		Rows: [][]string{
+			{"method", s.Method, "see flowdedup plan"},
+			{"memory", show.Bytes(s.MemoryBytes), ""},
+			{"fill", show.Percent(s.Fill, 1, 1), "of the memory held packets of the window at the end"},
+			{"FPR", show.Rate(s.PredictedFPR), show.Sentence(risk(s.PredictedFPR))},
+			{"expected wrong verdicts", show.Short(s.PredictedFPR * float64(s.PacketsIn)), "at most, over all packets read"},
+			{"forgotten too early", show.Count(s.EvictedLive), forgotten(s)},
+		},
+	}
+	return page.Section{Heading: "How far to trust it", Table: &t}
+}
+
+// forgotten says what became of packets that the filter had no room for.
+func forgotten(s *Summary) string {
+	if s.EvictedLive == 0 {
+		return "every copy within the window was found"
+	}
+	words := []string{"copies of these packets may remain"}
+	if s.SuggestedMemory > 0 {
+		words = append(words, "--memory "+show.FlagBytes(s.SuggestedMemory)+" would do")
+	}
+	return strings.Join(words, "; ")
+}

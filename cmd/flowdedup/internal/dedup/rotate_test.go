@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dedup_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
+)
+
+// readInTurn reads the packets of all files, one after the other.
+func readInTurn(t *testing.T, names []string) (all []record) {
+	t.Helper()
+	for _, name := range names {
+		all = append(all, readAll(t, name)...)
+	}
+	return all
+}
+
+// TestRotate compares rotated outputs with a single file, and reads each with other
+// tools.
+func TestRotate(t *testing.T) {
+	for _, c := range []struct {
+		name, ending string
+		inputs       []string
+	}{
+		{"pcap", ".pcap", []string{"router-in.pcap"}},
+		{"pcapng", ".pcapng", []string{"router-vlan.pcapng"}},
+		{"compressed", ".pcapng.zst", []string{"router-plain.pcapng"}},
+		{"merged pcap", ".pcap.gz", []string{"router-in.pcap", "router-out.pcap"}},
+		{"merged pcapng", ".pcapng", []string{"router-plain.pcapng", "router-vlan.pcapng", "router-any-sll2.pcap"}},
+	} {
+		for _, flags := range [][]string{
+			{"--rotate-size", "8KiB"}, {"--rotate-every", "500ms"}, {"--rotate-every", "1s", "--rotate-size", "30KB"},
+		} {
+			dir := t.TempDir()
+			var args []string
+			for _, in := range c.inputs {
+				args = append(args, bundled(in))
+			}
+			whole := filepath.Join(dir, "whole")
+			want := runDedup(t, exitDone, append(args, "-w", whole+c.ending, "--duplicates", whole+"-copies"+c.ending)...)
+			args = append(append(args, "-w", filepath.Join(dir, "kept"+c.ending), "--duplicates", filepath.Join(dir, "copies"+c.ending)), flags...)
+			out, errs, code := run(append([]string{"dedup", "--json"}, args...)...)
+			var got struct {
+				PacketsOut uint64 `json:"packets_out"`
+				Files      int
+			}
+			if err := json.Unmarshal([]byte(out), &got); err != nil || code != exitDone || got.PacketsOut != want.PacketsOut {
+				t.Fatalf("%s %q: exit code %d, %s%s", c.name, flags, code, out, errs)
+			}
+			kept, copies := rotatedFiles(t, dir, "kept"), rotatedFiles(t, dir, "copies")
+			if got.Files != len(kept)+len(copies) || len(kept) < 2 {
+				t.Errorf("%s %q: %d files and %d, summary says %d", c.name, flags, len(kept), len(copies), got.Files)
+			}
+			compareRecords(t, c.name+": kept", readInTurn(t, kept), readAll(t, whole+c.ending))
+			compareRecords(t, c.name+": copies", readInTurn(t, copies), readAll(t, whole+"-copies"+c.ending))
+			readByOthers(t, kept)
+		}
+	}
+}
+
+// readByOthers reads files with capinfos and tcpdump, if they are installed.
+func readByOthers(t *testing.T, names []string) {
+	t.Helper()
+	if capinfos, err := exec.LookPath("capinfos"); err == nil {
+		if text, err := exec.Command(capinfos, append([]string{"-c"}, names...)...).CombinedOutput(); err != nil {
+			t.Errorf("capinfos: %v: %s", err, text)
+		}
+	}
+	tcpdump, err := exec.LookPath("tcpdump")
+	for i := 0; i < len(names) && err == nil && plainCapture(names[i]); i++ {
+		if text, err := exec.Command(tcpdump, "-nqr", names[i], "-w", os.DevNull).CombinedOutput(); err != nil {
+			t.Errorf("tcpdump: %v: %s", err, text)
+		}
+	}
+}
+
+// plainCapture reports whether libpcap can read a file: not compressed, and of one link
+// type.
+func plainCapture(name string) bool {
+	src, err := pcapfile.Open(name, pcapfile.Options{})
+	if err != nil {
+		return false
+	}
+	defer src.Close()
+	var b capture.Batch
+	for err == nil {
+		err = src.Next(&b)
+		for i := range b.Interfaces {
+			if b.Interfaces[i].LinkType != b.Interfaces[0].LinkType {
+				return false
+			}
+		}
+	}
+	ending := filepath.Ext(name)
+	return err == io.EOF && (ending == ".pcap" || ending == ".pcapng")
+}
+
+// TestRotateKeeps checks that the oldest files are removed, including those of earlier
+// runs, and nothing else.
+func TestRotateKeeps(t *testing.T) {
+	dir := t.TempDir()
+	args := []string{"--window", "n:1", bundled("router-plain.pcapng"), "-w", filepath.Join(dir, "out.pcapng"), "--rotate-size", "20KiB"}
+	runDedup(t, exitDone, args...)
+	all := rotatedFiles(t, dir, "out")
+	last := all[len(all)-1]
+	want := readAll(t, last)
+	other := filepath.Join(dir, "out-x.pcapng")
+	if err := os.WriteFile(other, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	runDedup(t, exitDone, append(args, "--rotate-keep", "3")...)
+	second := last[:len(last)-len(".pcapng")] + "_002.pcapng"
+	left := rotatedFiles(t, dir, "out")
+	if len(left) != 3 || !slices.Contains(left, last) || !slices.Contains(left, second) {
+		t.Errorf("%q, want three, with %s and %s", left, last, second)
+	}
+	if _, err := os.Stat(other); err != nil {
+		t.Error(err)
+	}
+	compareRecords(t, "the last file of the first run", readAll(t, last), want)
+	compareRecords(t, "the last file of the second run", readAll(t, second), want)
+}
+
+// TestRotateKilled checks that only complete files have final names.
+func TestRotateKilled(t *testing.T) {
+	one, err := os.ReadFile(bundled("router-plain.pcapng"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, enough := range []int{1, 3, 9} {
+		dir := t.TempDir()
+		cmd := program(t, "dedup", "-", "-w", filepath.Join(dir, "out.pcapng"), "--window", "n:1", "--rotate-size", "40KiB")
+		stdin, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		waitFor(t, fmt.Sprint(enough, " files"), func() bool {
+			if _, err := stdin.Write(one); err != nil {
+				t.Fatal(err)
+			}
+			return len(rotatedFiles(t, dir, "out")) >= enough
+		})
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait() // it was killed
+		names := rotatedFiles(t, dir, "out")
+		if len(names) < enough {
+			t.Fatalf("%d files", len(names))
+		}
+		if all := readInTurn(t, names); len(all) == 0 {
+			t.Error("no packets in complete files")
+		}
+		readByOthers(t, names)
+	}
+}

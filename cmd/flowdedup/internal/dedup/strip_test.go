@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dedup_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
+)
+
+// untagged returns an Ethernet frame, or one with a cooked header of version 2, without its
+// VLAN tags.
+func untagged(frame []byte, cooked bool) []byte {
+	frame = bytes.Clone(frame)
+	at, tag := 12, 14
+	if cooked {
+		at, tag = 0, 20
+	}
+	for typ := string(frame[at : at+2]); typ == "\x81\x00" || typ == "\x88\xa8"; typ = string(frame[at : at+2]) {
+		copy(frame[at:], frame[tag+2:tag+4])
+		frame = slices.Delete(frame, tag, tag+4)
+	}
+	return frame
+}
+
+// sameFiles reports whether two files have the same content.
+func sameFiles(t *testing.T, one, other string) bool {
+	t.Helper()
+	a, err := os.ReadFile(one)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bytes.Equal(a, b)
+}
+
+// TestStripTags compares what --strip vlan writes with what is written without it.
+func TestStripTags(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"router-vlan.pcapng", "router-qinq.pcapng", "router-snap96.pcapng", "router-any-sll2.pcap", "router-plain.pcapng", "router-in.pcap"} {
+		plain, stripped, ending := filepath.Join(dir, "plain-"+name), filepath.Join(dir, "stripped-"+name), filepath.Ext(name)
+		args := []string{bundled(name), "--window", "1ms"}
+		runDedup(t, exitDone, append(args, "-w", plain, "--duplicates", plain+".dup"+ending)...)
+		runDedup(t, exitDone, append(args, "-w", stripped, "--duplicates", stripped+".dup"+ending, "--strip", "vlan")...)
+		want, got := packetBytes(t, plain), packetBytes(t, stripped)
+		for i := range want {
+			want[i] = untagged(want[i], strings.Contains(name, "sll2"))
+		}
+		if !slices.EqualFunc(got, want, bytes.Equal) {
+			t.Errorf("%s: other packets than without --strip", name)
+		}
+		if a, b := readAll(t, plain+".dup"+ending), readAll(t, stripped+".dup"+ending); !slices.Equal(a, b) {
+			t.Errorf("%s: copies differ", name)
+		}
+		readByOthers(t, []string{stripped})
+	}
+}
+
+// TestStripFlows counts flows as an analyzer does whose key has the VLAN.
+func TestStripFlows(t *testing.T) {
+	tshark := needTshark(t)
+	out := filepath.Join(t.TempDir(), "out.pcapng")
+	runDedup(t, exitDone, bundled("router-vlan.pcapng"), "--strip", "vlan", "-w", out)
+	two, one := flowsByVLAN(t, tshark, out)
+	if two == 0 || one != 0 {
+		t.Errorf("%d flows with two sides, %d with one", two, one)
+	}
+	if before, _ := flowsByVLAN(t, tshark, bundled("router-vlan.pcapng")); before <= two {
+		t.Errorf("%d flows in all VLANs, %d without", before, two)
+	}
+}
+
+// flowsByVLAN counts TCP connections by VLAN and five-tuple.
+func flowsByVLAN(t *testing.T, tshark, name string) (two, one int) {
+	t.Helper()
+	sides := map[string]map[string]bool{}
+	for _, line := range fieldsOf(t, tshark, name, "vlan.id", "ip.src", "ip.dst", "ipv6.src", "ipv6.dst", "tcp.srcport", "tcp.dstport") {
+		f := strings.Split(line, "\t")
+		if f[5] == "" {
+			continue
+		}
+		from, to := f[1]+f[3]+" "+f[5], f[2]+f[4]+" "+f[6]
+		key := f[0] + min(from, to) + max(from, to)
+		if sides[key] == nil {
+			sides[key] = map[string]bool{}
+		}
+		sides[key][from] = true
+	}
+	for _, s := range sides {
+		if len(s) == 2 {
+			two++
+		} else {
+			one++
+		}
+	}
+	return two, one
+}
+
+// TestStripShared strips all shared captures, and has tcpdump read what is written.
+func TestStripShared(t *testing.T) {
+	dir := sharedDir(t)
+	files, names := sharedFiles(t, dir)
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			input, code := filepath.Join(dir, name), exitOf(files[name])
+			if _, err := os.Stat(input); err != nil {
+				t.Skip(err)
+			}
+			outs := t.TempDir()
+			plain := filepath.Join(outs, "plain.pcapng")
+			copies := filepath.Join(outs, "copies.pcapng")
+			want := runDedup(t, code, input, "-w", plain, "--duplicates", copies)
+			if code != exitDone {
+				return // no output, or one with a name of its own
+			}
+			readable := tcpdumpReads(plain)
+			for _, headers := range []string{"vlan,mpls,pppoe", "vlan,mpls,pppoe,tunnel"} {
+				out := filepath.Join(outs, headers+".pcapng")
+				got := runDedup(t, code, input, "-w", out, "--strip", headers, "--duplicates", out+".copies.pcapng")
+				if !sameFiles(t, copies, out+".copies.pcapng") {
+					t.Errorf("--strip %s: other copies", headers)
+				}
+				if want.PacketsOut == 0 {
+					continue
+				}
+				if got != want || uint64(len(packetBytes(t, out))) != want.PacketsOut {
+					t.Errorf("--strip %s: %+v, want %+v, and %d packets", headers, got, want, len(packetBytes(t, out)))
+				}
+				if readable && plainCapture(out) && !tcpdumpReads(out) {
+					t.Errorf("--strip %s: tcpdump does not read it", headers)
+				}
+			}
+		})
+	}
+}
+
+// tcpdumpReads reports whether tcpdump reads a capture to its end.
+func tcpdumpReads(name string) bool {
+	return exec.Command("tcpdump", "-nqr", name, "-w", os.DevNull).Run() == nil
+}
+
+// TestStripTunnels compares what is left of packets in tunnels with what tshark finds in
+// the innermost headers.
+func TestStripTunnels(t *testing.T) {
+	tshark, dir := needTshark(t), sharedDir(t)
+	last := func(list string) string { return list[strings.LastIndex(list, ",")+1:] }
+	for _, name := range []string{"suricatave__vxlan.pcap", "zeek__gre-within-gre.pcap", "largepcapa__ipv4_gtpu_fragmented.pcap", "zeek__pppoe-over-qinq.pcap", "pcappluspl__MplsPackets.pcap"} {
+		out := filepath.Join(t.TempDir(), "out.pcapng")
+		got, errs, code := run("dedup", filepath.Join(dir, name), "--window", "none", "--identity", "frame", "--strip", "vlan,mpls,pppoe,tunnel", "-w", out)
+		if code != exitDone {
+			t.Fatalf("%s: %s%s", name, got, errs)
+		}
+		fields := []string{"ip.src", "ip.dst", "ipv6.src", "ip.id", "tcp.seq_raw"}
+		plain := filepath.Join(t.TempDir(), "plain.pcapng")
+		runDedup(t, exitDone, filepath.Join(dir, name), "--window", "none", "--identity", "frame", "-w", plain)
+		before, after := fieldsOf(t, tshark, plain, fields...), fieldsOf(t, tshark, out, fields...)
+		if len(before) != len(after) {
+			t.Fatalf("%s: %d packets, %d without headers", name, len(before), len(after))
+		}
+		for i := range before {
+			old, left := strings.Split(before[i], "\t"), strings.Split(after[i], "\t")
+			for k := range old {
+				if last(old[k]) != last(left[k]) {
+					t.Errorf("%s: packet %d: %s is %q, was %q", name, i, fields[k], left[k], old[k])
+				}
+			}
+		}
+	}
+}
+
+// TestStripPcap names a pcap file for what it cannot hold.
+func TestStripPcap(t *testing.T) {
+	dir := sharedDir(t)
+	input := filepath.Join(dir, "largepcapa__ipv4_gtpu_fragmented.pcap")
+	out := filepath.Join(t.TempDir(), "out.pcap")
+	_, errs, code := run("dedup", input, "--decap", "-w", out)
+	if code != exitFailed || !strings.Contains(errs, ".pcapng") {
+		t.Errorf("exit code %d, %s", code, errs)
+	}
+}
+
+// TestStripNames reads the names of interfaces of tunnels.
+func TestStripNames(t *testing.T) {
+	dir := sharedDir(t)
+	out := filepath.Join(t.TempDir(), "out.pcapng")
+	runDedup(t, exitDone, filepath.Join(dir, "suricatave__vxlan.pcap"), "--decap", "-w", out)
+	src, err := pcapfile.Open(out, pcapfile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
+	var b capture.Batch
+	names := map[string]bool{}
+	for src.Next(&b) == nil {
+		for i := range b.Frames {
+			it := b.Interfaces[b.Frames[i].Interface]
+			names[fmt.Sprint(it.Name, " ", it.LinkType)] = true
+			for _, l := range flow.NewDecoder(flow.DecoderConfig{Inner: true}).Layers(nil, &b, i) {
+				if l.Kind.Tunnel() {
+					t.Fatalf("packet %d is in a tunnel", i)
+				}
+			}
+		}
+	}
+	t.Log(names)
+	for name := range names {
+		if !strings.HasPrefix(name, "vxlan:") || !strings.HasSuffix(name, " ETHERNET") {
+			t.Errorf("interface %q", name)
+		}
+	}
+}

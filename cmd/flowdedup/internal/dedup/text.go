@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dedup
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
+)
+
+// writeJSON writes the summary as one object on one line.
+func writeJSON(w io.Writer, s *Summary) error {
+	return json.NewEncoder(w).Encode(s)
+}
+
+// writeText writes the summary as text. written says that the kept packets were written
+// somewhere.
+func writeText(w io.Writer, s *Summary, written bool) error {
+	return WriteText(w, s, written, fmt.Sprintf("speed       %s, %.2f million packets/s", s.Elapsed(), s.PacketsPerSecond/1e6))
+}
+
+// Elapsed returns how long the run took, in milliseconds.
+func (s *Summary) Elapsed() time.Duration {
+	return time.Duration(s.Seconds * float64(time.Second)).Round(time.Millisecond)
+}
+
+// WriteText writes the summary as text; rate is its last line.
+func WriteText(w io.Writer, s *Summary, written bool, rate string) error {
+	var t strings.Builder
+	verb, place := "found", "left"
+	switch {
+	case s.Marked:
+		verb = "marked"
+	case written:
+		verb, place = "removed", "written"
+	}
+	fmt.Fprintf(&t, "%s packets in, %s duplicates %s (%s), %s packets %s\n",
+		show.Count(s.PacketsIn), show.Count(s.Duplicates), verb, show.Share(s.Duplicates, s.PacketsIn), show.Count(s.PacketsOut), place)
+	if s.Duplicates > 0 {
+		fmt.Fprintf(&t, "  duplicates  %s\n", protocols(s.DuplicatesByProtocol))
+	}
+	t.WriteString(inputs(s.Inputs))
+	if s.Filtered > 0 {
+		fmt.Fprintf(&t, "  filtered    %s packets, counted nowhere else\n", show.Count(s.Filtered))
+	}
+	if s.Unjudged != nil {
+		fmt.Fprintf(&t, "  unjudged    %s packets, which did not match --only and stay\n", show.Count(*s.Unjudged))
+	}
+	if s.Protected != nil {
+		fmt.Fprintf(&t, "  protected   %s duplicates, which match --protect and stay\n", show.Count(*s.Protected))
+	}
+	if s.Undecidable > 0 {
+		fmt.Fprintf(&t, "  undecidable %s packets, of which too little was captured, and which stay\n", show.Count(s.Undecidable))
+	}
+	if s.ChecksumOnly > 0 {
+		fmt.Fprintf(&t, "  checksum    %s duplicates are known by 16 bits alone; at most %.1e of the pairs of one flow and length are wrong\n", show.Count(s.ChecksumOnly), s.ChecksumOnlyError)
+	}
+	if s.HubCopies != nil {
+		fmt.Fprintf(&t, "  hub         %s duplicates of other sites%s%s\n", show.Count(*s.HubCopies),
+			show.Also(show.Note{Count: *s.Unchecked, What: "packets unchecked, which stay"}), answers(s.HubDelay))
+	}
+	if s.HeldBytes != nil && *s.HeldBytes > 0 {
+		fmt.Fprintf(&t, "  held        %s at most, for better copies\n", show.Bytes(*s.HeldBytes))
+	}
+	if s.ChecksumPreferred != nil {
+		fmt.Fprintf(&t, "  preferred   %s packets to equal ones with a wrong checksum, %s to truncated ones\n", show.Count(*s.ChecksumPreferred), show.Count(*s.WholePreferred))
+	}
+	if s.Stripped != nil {
+		fmt.Fprintf(&t, "  stripped    %s packets%s\n", show.Count(*s.Stripped), show.Also(show.Note{Count: *s.Unstripped, What: "with a header that could not be taken off"}))
+	}
+	if s.Sliced != nil {
+		fmt.Fprintf(&t, "  sliced      %s packets%s\n", show.Count(*s.Sliced), show.Also(show.Note{Count: *s.Unsliced, What: "that could not be cut"}))
+	}
+	if s.SortedLate != nil {
+		fmt.Fprintf(&t, "  sorted      by time, %s packets came too late for that\n", show.Count(*s.SortedLate))
+	}
+	fmt.Fprintf(&t, "  compared    by %s identity %s%s\n", s.Identity, within(s.Window), groups(s.Within))
+	fmt.Fprintf(&t, "  method      %s in %s, %s\n", s.Method, show.Bytes(s.MemoryBytes), risk(s.PredictedFPR)+edge(s.EdgeError))
+	if notes := anomalies(s); notes != "" {
+		fmt.Fprintf(&t, "  noticed     %s\n", notes)
+	}
+	if text := show.NotOpened(s.Unopened, s.PacketsIn); text != "" {
+		fmt.Fprintf(&t, "  not opened  %s\n", text)
+	}
+	if n := s.Conversations.String(); n != "" {
+		fmt.Fprintf(&t, "  split       %s\n", n)
+	}
+	if s.Files != nil {
+		fmt.Fprintf(&t, "  files       %s\n", show.Count(*s.Files))
+	}
+	if s.FirstTimestamp != nil {
+		fmt.Fprintf(&t, "  time        %s to %s\n", *s.FirstTimestamp, *s.LastTimestamp)
+	}
+	fmt.Fprintf(&t, "  %s\n", rate)
+	_, err := io.WriteString(w, t.String())
+	return err
+}
+
+// answers describes how long answers of a hub took, if there were any.
+func answers(d *HubDelay) string {
+	if d.P99 == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", 99 %% of answers within %s", d.P99)
+}
+
+// heldEarly returns how many packets could not be held as long as they should.
+func heldEarly(s *Summary) uint64 {
+	if s.HeldEarly == nil {
+		return 0
+	}
+	return *s.HeldEarly
+}
+
+// maxInputs is how many inputs get a line.
+const maxInputs = 16
+
+// inputs describes what came from each input.
+func inputs(all []InputCount) string {
+	if len(all) > maxInputs {
+		return fmt.Sprintf("  inputs      %d, each of them in --json\n", len(all))
+	}
+	var t strings.Builder
+	title := "inputs"
+	for i := range all {
+		n := &all[i]
+		fmt.Fprintf(&t, "  %-11s %s packets, %s duplicates (%s): %s\n",
+			title, show.Count(n.Packets), show.Count(n.Duplicates), show.Share(n.Duplicates, n.Packets), show.Printable(n.Input))
+		title = ""
+	}
+	return t.String()
+}
+
+// within describes a window in words.
+func within(window string) string {
+	if window == "none" {
+		return "over the whole input"
+	}
+	if n, ok := strings.CutPrefix(window, "n:"); ok {
+		return "within " + n + " packets"
+	}
+	return "within " + window
+}
+
+// groups describes what copies had in common.
+func groups(within []string) string {
+	if len(within) == 0 {
+		return ""
+	}
+	return ", with the same " + strings.Join(within, ", ")
+}
+
+// risk describes the rate of false positives in words.
+func risk(fpr float64) string {
+	if fpr == 0 {
+		return "no packet wrongly taken for a copy"
+	}
+	return fmt.Sprintf("at most %.1e packets wrongly taken for a copy for each packet read", fpr)
+}
+
+// edge says by how much windows may be too long, if that is worth a word.
+func edge(share float64) string {
+	if share == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", windows up to %.1f %% too long", 100*share)
+}
+
+// protocols lists counts, the largest first.
+func protocols(m map[string]uint64) string {
+	names := show.Largest(m)
+	for i, name := range names {
+		names[i] = fmt.Sprintf("%s %s", name, show.Count(m[name]))
+	}
+	return strings.Join(names, ", ")
+}
+
+// anomalies describes what the user may not expect in the input.
+func anomalies(s *Summary) string {
+	notes := show.Notes(
+		show.Note{Count: s.NonIP, What: "without IP"},
+		show.Note{Count: s.Snapped, What: "captured in part"},
+		show.Note{Count: s.OutOfOrder, What: "out of time order"},
+		show.Note{Count: s.NoTimestamp, What: "without a timestamp"},
+		show.Note{Count: s.EvictedLive, What: "forgotten too early"},
+		show.Note{Count: s.LateForgotten, What: "too late for what was remembered"},
+		show.Note{Count: heldEarly(s), What: "settled before better copies could come"},
+	)
+	if s.Damaged {
+		notes = strings.TrimPrefix(notes+", damaged input", ", ")
+	}
+	return notes
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dedup
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/method"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
+	"github.com/flowdedup/flowdedup/engine"
+)
+
+// WarnForgotten reports packets that the filter forgot too early, and how much memory
+// would have been enough. aboutTime is advice about time that goes back; it comes first.
+func WarnForgotten(e *cli.Env, s *Summary, aboutTime ...string) {
+	switch {
+	case s.EvictedLive > 0 && s.SuggestedMemory == 0 && s.Window != "none": // so few that hardly any had a copy
+	case s.EvictedLive > 0 && s.SuggestedMemory == 0:
+		e.Warn(fmt.Errorf("%d packets were forgotten for newer ones: duplicates may remain", s.EvictedLive))
+	case s.EvictedLive > 0:
+		e.Warn(fmt.Errorf("%d packets were forgotten before their window ended: duplicates may remain; use --memory %s or more",
+			s.EvictedLive, show.FlagBytes(s.SuggestedMemory)))
+	}
+	if s.LateForgotten > 0 {
+		if slices.Contains([]string{method.Timers, method.Coarse, method.Fine, method.Partitioned}, s.Method) { // whatever its memory
+			aboutTime = append(aboutTime, "use --method timed")
+		}
+		e.Warn(lateWarning(&s.Late, aboutTime))
+	}
+	if s.SharedPoints > 0 {
+		e.Warn(fmt.Errorf("more than %d capture points: %d packets were seen at points that count as one, and duplicates among them remain",
+			flow.MaxCapturePoints, s.SharedPoints))
+	}
+	if s.SkippedBlocks > 0 {
+		e.Warn(fmt.Errorf("%d pcapng blocks could not be carried over into the output", s.SkippedBlocks))
+	}
+}
+
+// muchSplit is the share of sampled conversations that may be kept in parts without a
+// warning. Few are on any network: hosts move, and ports are used again.
+const muchSplit = 0.01
+
+// WarnSplit says what to do where packets were written for an analyzer that would see one
+// side of each conversation. Tags alone have that effect: interfaces are not seen in what
+// is written. Where copies were taken from one point already (flow), that could not help.
+func WarnSplit(e *cli.Env, n *show.Conversations, written, flow bool) {
+	if !written || flow || float64(n.Tagged) <= muchSplit*float64(n.Sampled) {
+		return
+	}
+	e.Warn(fmt.Errorf("%d of %d sampled conversations were kept from more than one %s, and an analyzer that tracks flows by %[3]s sees one side of each: use %s (the manual, keep.md)",
+		n.Tagged, n.Sampled, n.Tags(), strings.Join(n.Advice, " or ")))
+}
+
+// lateWarning says how far time went back, and what the user can do.
+func lateWarning(l *engine.LateStats, advice []string) error {
+	if l.SuggestedMemory > 0 {
+		advice = append(advice, "use --memory "+show.FlagBytes(l.SuggestedMemory)+" or --method exact")
+	}
+	precision := time.Millisecond
+	if l.By < precision {
+		precision = time.Microsecond
+	}
+	text := fmt.Sprintf("time goes back by about %s at packet %d, and %d packets are older than what is still remembered, so duplicates may remain",
+		l.By.Round(precision), l.First, l.Elements)
+	if len(advice) > 0 {
+		text += ": " + strings.Join(advice, ", or ")
+	}
+	return errors.New(text)
+}
+
+// warnUnsorted reports packets that could not be sorted, and what would do.
+func warnUnsorted(e *cli.Env, s *Summary, span time.Duration) {
+	n := s.Unsorted
+	if n == nil || n.Late == 0 {
+		return
+	}
+	advice := fmt.Sprintf("use --sort %v or more", time.Duration(n.By)+span)
+	switch {
+	case n.By > int64(time.Hour):
+		advice = "give captures that were concatenated as separate inputs, which are merged by time"
+	case n.Full:
+		advice = "use a larger --sort-memory"
+	}
+	e.Warn(fmt.Errorf("%d packets came too late to be sorted, the first of them packet %d, by up to %v, and are out of order: %s",
+		n.Late, n.First, time.Duration(n.By), advice))
+}
+
+// warnUndecidable says what to do about packets that could not be judged.
+func warnUndecidable(e *cli.Env, s *Summary) {
+	if s.Undecidable > 0 {
+		e.Warn(fmt.Errorf("%d packets were captured in too small a part to tell copies from other packets of their flow, and stay: "+
+			"capture more of each packet, or use --across where copies come from another interface or input", s.Undecidable))
+	}
+}
+
+// WarnUnmatched reports conditions that no packet matched.
+func WarnUnmatched(e *cli.Env, s *Summary) {
+	if s.PacketsIn == 0 {
+		return
+	}
+	for _, condition := range s.Unmatched {
+		e.Warn(fmt.Errorf("no packet matched %s", condition))
+	}
+}
+
+// WarnUnchecked says that copies of other sites may remain.
+func WarnUnchecked(e *cli.Env, s *Summary) {
+	if s.Unchecked != nil && *s.Unchecked > 0 {
+		e.Warn(fmt.Errorf("%d packets stayed unchecked, as the hub did not answer in time: copies of other sites may remain", *s.Unchecked))
+	}
+}
+
+// NoticeTunnels suggests --identity inner if most packets travel in tunnels.
+func NoticeTunnels(e *cli.Env, s *Summary) {
+	if s.InTunnels <= 0.5 {
+		return
+	}
+	names := make([]string, len(s.Tunnels))
+	for i, t := range s.Tunnels {
+		names[i] = t.String()
+	}
+	e.Notice(fmt.Sprintf("%.0f %% of packets are %s; for copies inside of tunnels try --identity inner",
+		100*s.InTunnels, strings.Join(names, ", ")))
+}

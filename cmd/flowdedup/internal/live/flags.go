@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package live
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/flowdedup/flowdedup/capture/outfile"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
+	"github.com/flowdedup/flowdedup/engine/window"
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+// verdictWait is how long a packet waits for a verdict by default.
+const verdictWait = 20 * time.Millisecond
+
+// flags are the flags of "flowdedup live".
+type flags struct {
+	cli.Common
+	dedup.CompareFlags
+	dedup.KeepFlags
+	dedup.ProfileFlags
+	dedup.HubFlags
+	cli.KeyFlags
+	cli.RingFlags
+	output, duplicates, forward string
+	rotate                      cli.RotateFlags
+	net                         cli.NetFlags
+	sources                     cli.Sources // the values of -i
+	distinctMemory              int         // 0 for layout.MemoryBudget
+	reports                     string
+	save                        cli.SaveFlags
+	slide                       time.Duration
+	state                       string
+	stateEvery                  time.Duration
+	stateMismatch               cli.MismatchFlag
+	user                        string
+	notPromiscuous              bool
+	packets                     uint64
+	duration                    time.Duration
+	logFormat                   string
+	listen                      string
+	learn, learnEvery           time.Duration
+}
+
+// Command returns "flowdedup live".
+func Command(e *cli.Env) *cobra.Command {
+	f := &flags{}
+	cmd := &cobra.Command{
+		Use:   "live -i IFACE [flags] [EXPRESSION...]",
+		Short: "Remove duplicate packets from live traffic, and count it",
+		Long: `Remove duplicate packets from live traffic, as dedup does from captures. Write
+the kept packets to a file (pcapng), a pipe or another interface, and count
+distinct addresses and flows per hour. Linux only.
+
+EXPRESSION is a filter, as with tcpdump: only packets that match are captured.
+The short flags -i, -w, -c, -s, -p, -B, -C, -G, -W and -Z are those of tcpdump,
+but files of -G begin at multiples of it in UTC. -q is --quiet.
+
+-i also takes captures over a network (tcp://HOST:57012, tcp-listen://:57012),
+and mirrored traffic in tunnels: vxlan://:4789, geneve://:6081 (both with
+?vni=1,2), tzsp://:37008 and erspan:// (?session=1,2). Each peer, VNI and
+session is a capture point, as an interface is. They need no privileges, but
+erspan:// needs CAP_NET_RAW.
+
+Copies are found on one interface and across several (-i several times, or
+-i any), with --across only across. Kernel drops (a full ring) are reported
+when they happen and in the summary. A larger --ring-size absorbs longer
+bursts.
+
+SIGINT and SIGTERM end a run with exit code 130 or 143: packets captured until
+then are written, files are completed and the summary is printed. --count and
+--duration end it with 0. Without --wait an interface that goes down ends it
+with 1.
+
+Where packets are written or forwarded, those of a conversation come from one
+capture point, for analyzers to which a VLAN or an interface is part of a flow.
+--prefer EXPR keeps the copy that matches; EXPR is a filter expression or
+interface NAME. Where copies may differ in checksums or length, whole packets
+with right checksums are written before others, unless --prefer first is given.
+A packet for which a better copy may come leaves up to --hold
+later, and others in their order behind it; with one capture point none waits.
+--keep first keeps the first of equal packets, and nothing ever waits.
+"flowdedup dedup --help" says more about these flags, and about --within,
+--only, --protect and --strip.
+
+--learn 1m inspects packets for a minute, as "flowdedup inspect" does, and
+passes all on until then. It chooses --identity, --window, --ignore and
+--across, or goes on passing all packets if there are no copies. It inspects
+again each hour.
+
+--capture xdp takes packets from the driver (AF_XDP), which costs the kernel
+less. The host does not get them, so it is for interfaces of a tap or a SPAN
+port. It also needs CAP_NET_ADMIN and CAP_BPF.
+
+Live capture needs CAP_NET_RAW and nothing else. Run as root, with --user to
+become another user once interfaces are open, or give the program the
+capability: setcap cap_net_raw+ep.`,
+		Example: `  # pipe what a SPAN port delivers, without copies, into Zeek
+  flowdedup live -i eth1 --for zeek -w - | zeek -r -
+
+  # keep the newest 24 files of 100 MB of web traffic
+  flowdedup live -i eth1 -w web.pcapng -C 100 -W 24 tcp port 443
+
+  # join two taps of one link on the interface that a sensor listens to
+  flowdedup live -i tap0 -i tap1 --across --window 50ms --forward mon0
+
+  # at each of several sites: keep what no other site has sent before
+  flowdedup live -i eth1 --hub paris.token -w clean.pcapng
+
+  # for Suricata, which listens to mon0
+  flowdedup live -i eth1 --for suricata --forward mon0
+
+  # the target of a cloud's mirror: a packet comes once for each session
+  flowdedup live -i vxlan://:4789 --across --window 10ms -w clean.pcapng -C 100
+
+  # find out first what to remove, and look again each hour
+  flowdedup live -i eth1 --learn 1m --for suricata --forward mon0
+
+  # report addresses and flows per hour, as an unprivileged user
+  flowdedup live -i eth1 --of src,dst,flow --reports counts.jsonl --user nobody`,
+		Args:              f.Filter.TakeExpression,
+		ValidArgsFunction: completeExpression,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return f.run(cmd, e) },
+	}
+	f.register(cmd)
+	return cmd
+}
+
+func (f *flags) register(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.SortFlags = false
+	f.RegisterInterfaces(fs)
+	f.Filter.Register(fs)
+	fs.StringVarP(&f.output, "write", "w", "", "write kept packets to `FILE` (-: stdout)")
+	fs.StringVar(&f.duplicates, "duplicates", "", "write removed packets to `FILE`")
+	f.rotate.Register(fs)
+	f.net.Register(fs)
+	f.net.RegisterMerge(fs)
+	fs.StringVar(&f.forward, "forward", "", "send kept packets out of `IFACE`")
+	f.Window = window.Window{Duration: liveWindow}
+	f.CompareFlags.Register(fs)
+	f.KeepFlags.Register(cmd)
+	f.ProfileFlags.Register(cmd)
+	f.HubFlags.Register(cmd, verdictWait)
+	f.RegisterFilter(fs, dedup.UsualMethods, dedup.MeasuringMethods()...)
+	f.registerLearn(fs)
+	f.KeyFlags.Register(fs, cli.KeysOfPackets)
+	fs.Var(cli.NewParsed(&f.distinctMemory, "", "size", cli.ParseMemory), "distinct-memory", "memory of all counters, beyond which they sample (default: 1/8 of memory or of the cgroup's limit)")
+	fs.StringVar(&f.reports, "reports", "", "append counts to `FILE` (default: stdout)")
+	f.save.Register(fs, "DIR")
+	f.RingFlags.Register(fs)
+	f.registerTcpdump(fs)
+	f.slide, f.stateEvery = time.Minute, time.Minute
+	fs.Var(cli.NewParsed(&f.slide, "1m", "duration", cli.ParseDelay), "slide", "report the past --every this often (0: never)")
+	fs.StringVar(&f.state, "state", "", "save the run to `FILE`, and resume from it")
+	fs.Var(cli.NewParsed(&f.stateEvery, "1m", "duration", cli.ParseEvery), "state-every", "how often to save the state, besides at the end")
+	f.stateMismatch.Register(fs)
+	fs.StringVarP(&f.user, "user", "Z", "", "become user `NAME` (or UID, UID:GID) once interfaces are open")
+	fs.Uint64VarP(&f.packets, "count", "c", 0, "stop after `N` packets")
+	fs.Var(cli.NewParsed(&f.duration, "", "duration", cli.ParseDelay), "duration", "stop after this time")
+	f.RegisterRun(fs)
+	fs.StringVar(&f.listen, "listen", "", "serve metrics and a page at `ADDRESS`: 9469 (loopback only), 0.0.0.0:9469")
+	f.logFormat = "text"
+	fs.Var(cli.NewParsed(&f.logFormat, "text", "format", cli.OneOf("text", "json")), "log", "log format: text, json")
+	cli.GroupInput.Add(fs, "count", "duration")
+	cli.GroupCount.Add(fs, "slide")
+	cli.GroupOutput.Add(fs, "write", "duplicates", "forward", "reports", "state", "listen", "log")
+	cli.GroupAdvanced.Add(fs, "distinct-memory", "state-every", "state-mismatch", "user")
+	dedup.CompleteCompare(cmd)
+	cli.CompleteKeys(cmd, cli.KeysOfPackets)
+	cli.CompleteWords(cmd, map[string][]string{"log": {"text", "json"}, "fanout": cli.Fanouts, "capture": cli.Captures, "filter": cli.FilterWords, "state-mismatch": cli.Mismatches, "learn": {"10s", "1m"}, "learn-every": {"1h", "1d"}, "distinct-memory": {"256MiB", "1GiB"}})
+	fs.Lookup("interface").Usage = "capture from `IFACE`, any, an address or a mirror target; may be repeated"
+	for name, complete := range map[string]cobra.CompletionFunc{"interface": cli.CompleteSources, "forward": cli.CompleteInterfaces} {
+		if err := cmd.RegisterFlagCompletionFunc(name, complete); err != nil {
+			panic("live: " + err.Error()) // a flag that was never defined
+		}
+	}
+}
+
+func (f *flags) check(cmd *cobra.Command) error {
+	if err := cli.CheckNamed(cmd.Flags()); err != nil {
+		return err
+	}
+	switch {
+	case len(f.Conf.Interfaces) == 0:
+		return cli.Usagef("name an interface with -i; available: %s", cli.InterfaceNames())
+	case len(f.Of) == 0 && f.reports != "":
+		return cli.Usagef("--reports needs --of, what to count")
+	case len(f.Of) == 0 && f.save.To != "":
+		return cli.Usagef("--save needs --of, what to count")
+	case f.packetsToStdout() && len(f.Of) > 0 && (f.reports == "" || outfile.IsStdout(f.reports)):
+		return cli.Usagef("standard output takes packets: name a file for counts with --reports")
+	case f.Hub != "" && f.save.Sensor != "":
+		return cli.Usagef("--sensor: with --hub files of --save are named after the site: leave it out")
+	case f.state != "" && f.Method == "exact":
+		return cli.Usagef("--state cannot save --method exact: use --method timed")
+	case f.slide > 0 && len(f.Of) > 0 && f.Every > cli.MaxSlidingSpan:
+		return cli.Usagef("--every of more than 366 days needs --slide 0")
+	}
+	if err := f.save.CheckFolder(cmd.Flags()); err != nil {
+		return err
+	}
+	if err := f.chooseDefaults(cmd.Flags()); err != nil {
+		return err
+	}
+	if err := f.checkTcpdump(cmd.Flags()); err != nil {
+		return err // the other checks would explain flags that were not typed
+	}
+	if err := errors.Join(f.rotate.Check(f.output, f.duplicates), f.CompareFlags.Check(cmd, &f.Common),
+		f.KeepFlags.Check(cmd.Flags(), &f.CompareFlags, f.output, f.writes()),
+		f.checkSources(cmd.Flags()), f.KeyFlags.Check(), f.RingFlags.Check(),
+		f.HubFlags.Check(cmd.Flags(), &f.Common, &f.CompareFlags, &f.KeepFlags),
+		f.net.Check(f.sources.Names(), f.rotate.Rotates(), f.output, f.duplicates), f.checkLearn(cmd.Flags())); err != nil {
+		return err
+	}
+	named := cli.Files{Outputs: []cli.NamedFile{
+		{Flag: "-w", Name: f.output}, {Flag: "--duplicates", Name: f.duplicates}, {Flag: "--reports", Name: f.reports}, {Flag: "--state", Name: f.state},
+	}, Inputs: f.Filter.Files()}
+	return named.Check()
+}
+
+// checkSources sorts the values of -i, and rejects what has no meaning for them.
+func (f *flags) checkSources(fs *pflag.FlagSet) (err error) {
+	if f.sources, err = cli.ParseSources(f.Conf.Interfaces); err != nil {
+		return err
+	}
+	if err := f.sources.Check(fs); err != nil {
+		return err
+	}
+	return f.CheckInterfaces(&f.sources)
+}
+
+func (f *flags) packetsToStdout() bool {
+	return outfile.IsStdout(f.output) || outfile.IsStdout(f.duplicates)
+}
+
+func (f *flags) run(cmd *cobra.Command, e *cli.Env) error {
+	if err := errors.Join(f.check(cmd), e.CheckTerminal(f.output, f.duplicates)); err != nil {
+		return err
+	}
+	if err := f.Finish(cmd.Flags()); err != nil {
+		return err
+	}
+	f.HubFlags.Complete(&f.Common)
+	e.Quiet.Store(f.Quiet)
+	f.WarnHold(e, f.Window)
+	cfg := f.config(cmd)
+	network, err := f.net.Network(cmd.Flags())
+	if err != nil {
+		return err
+	}
+	cfg.TLS, cfg.MergeWait = network.TLS, network.MergeWait
+	switch {
+	case len(f.sources.Interfaces) == 0: // the filter is applied to what comes
+	case f.XDP() != nil:
+		cfg.XDP = f.XDP()
+		cfg.XDP.Filter, err = f.Filter.ForFrames(cmd.Context())
+	default:
+		cfg.Ring.Filters, err = f.Filter.Programs(cmd.Context(), &cfg.Ring)
+	}
+	if err != nil {
+		return cli.NameInterfaces(err)
+	}
+	show, err := f.newShow(e)
+	if err != nil {
+		return err
+	}
+	defer show.close()
+	cfg.Status, cfg.Log = show.update, show.log
+	hub, err := f.Join(false, func(err error) { show.log.Warn(err.Error()) })
+	if err != nil {
+		return err
+	}
+	defer hub.Close()
+	cfg.Dedup.Hub = hub.Client()
+	counts := sendCounts(hub, f.Token, f.save.To, func(err error) { show.log.Warn(err.Error()) })
+	if !outfile.IsStdout(cfg.Reports) && !cli.IsTerminal(show.stderr) {
+		cfg.Reopen = e.OnHangup
+	}
+	summary, err := Run(cmd.Context(), cfg)
+	err = cli.MarkUsage(err, ErrState)
+	counts.finish()
+	show.close()
+	if summary.Method != "" {
+		dedup.WarnUnmatched(e, &summary.Summary)
+		dedup.WarnForgotten(e, &summary.Summary)
+		dedup.WarnUnchecked(e, &summary.Summary)
+		dedup.WarnSplit(e, &summary.Conversations, f.output != "" || f.forward != "", cfg.Dedup.Choice.Flow)
+		f.warnDropped(e, &summary)
+		err = errors.Join(err, f.print(e, &summary))
+	}
+	return cli.NameInterfaces(err)
+}
+
+// config returns what to run.
+func (f *flags) config(cmd *cobra.Command) Config {
+	if f.reports == "" {
+		f.reports = "-"
+	}
+	past := time.Duration(0)
+	if f.slide > 0 && len(f.Of) > 0 {
+		past = f.Every
+	}
+	if f.forward != "" && !cmd.Flags().Changed("workers") {
+		f.Workers = 1 // sending is one thread's, and what packets wait for
+	}
+	f.Conf.Promiscuous = f.Conf.Promiscuous && !f.notPromiscuous
+	filter := f.CompareFlags.Config(cmd, &f.Common)
+	f.KeepFlags.Complete(&filter)
+	captured := f.RingConfig(cmd, f.forward != "")
+	captured.Interfaces = f.sources.Interfaces
+	return Config{
+		Inputs: f.Conf.Interfaces, Addresses: f.sources.Addresses,
+		Mirror: f.sources.Mirror(&captured),
+		Ring:   captured, Filter: f.Filter.Wanted, Dedup: filter,
+		Distinct: count.Config{
+			Keys: f.Counted(), Calendar: f.Calendar(), Method: "auto", FPR: cli.DefaultFPR, Secret: f.Secret, Past: past,
+			Budget: f.budget(), SetLimit: uint64(f.save.SetLimit),
+		},
+		Save: f.save.To, Sensor: cmp.Or(f.save.Sensor, f.Token.Site, cli.HostSensor()),
+		Output: f.output, Duplicates: f.duplicates, Forward: f.forward, Rotate: f.rotate.Options(),
+		Reports: f.reports, Slide: f.slide, State: f.state, StateEvery: f.stateEvery, BeginAnew: f.stateMismatch.Begins(), KeyGiven: cmd.Flags().Changed("key") || f.Hub != "",
+		User: f.user, Packets: f.packets, Duration: f.duration, Learn: f.learnConfig(),
+	}
+}
+
+// budget returns the memory of all counters together. It looks at the machine's memory
+// only without the flag.
+func (f *flags) budget() int {
+	if f.distinctMemory == 0 {
+		return layout.MemoryBudget()
+	}
+	return f.distinctMemory
+}
+
+// warnDropped reports what the kernel dropped and what was not forwarded.
+func (f *flags) warnDropped(e *cli.Env, s *Summary) {
+	for i := range s.Interfaces {
+		if n := &s.Interfaces[i]; n.Dropped > 0 {
+			e.Warn(fmt.Errorf("%s: the kernel dropped %d of %d packets because a %s was full: use a larger --ring-size",
+				n.Name, n.Dropped, n.Received, bufferOf(n)))
+		}
+	}
+	if n := s.Forward; n != nil {
+		if lost := n.Skipped() + n.Lost; lost > 0 {
+			e.Warn(fmt.Errorf("%s: %d of %d packets were not sent", n.Interface, lost, lost+n.Sent))
+		}
+	}
+}
+
+// bufferOf names what packets wait in.
+func bufferOf(n *Interface) string {
+	if n.Network != nil && n.Mirrored != nil {
+		return "socket"
+	}
+	return "ring"
+}
+
+// print writes the summary to the stream that gets neither packets nor counts.
+func (f *flags) print(e *cli.Env, s *Summary) error {
+	dedup.NoticeTunnels(e, &s.Summary)
+	cli.WarnUnopened(e, "packets", s.Unopened, s.PacketsIn)
+	w := e.Stdout
+	if f.packetsToStdout() || len(f.Of) > 0 && outfile.IsStdout(f.reports) {
+		w = e.Stderr
+	}
+	if f.JSON {
+		return f.printTo(w, s)
+	}
+	return f.printTo(e.UnlessClosed(w), s) // a service may have none
+}
+
+func (f *flags) printTo(w io.Writer, s *Summary) error {
+	switch {
+	case f.JSON:
+		return writeJSON(w, s)
+	case f.Quiet:
+		return nil
+	}
+	return writeText(w, s, f.output != "" || f.forward != "")
+}
+
+// completeExpression lets the shell complete the first words of expressions.
+func completeExpression(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return cli.FilterWords, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package live
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+)
+
+// registerTcpdump adds the flags of tcpdump that have units of their own. Each is another
+// name of one of our flags. -c, -i, -s, -w and -Z are plain short names.
+func (f *flags) registerTcpdump(fs *pflag.FlagSet) {
+	fs.VarP(cli.NewParsed(&f.rotate.Size, "", "MB", parseMegabytes), "rotate-megabytes", "C", "--rotate-size in 10^6 bytes (or 1k, 1m, 1g)")
+	fs.VarP(cli.NewParsed(&f.rotate.Every, "", "seconds", parseSeconds), "rotate-seconds", "G", "--rotate-every in seconds")
+	fs.VarP(cli.NewParsed(&f.rotate.Keep, "", "N", parseCount), "rotate-files", "W", "--rotate-keep, with -C")
+	fs.VarP(cli.NewParsed(&f.Conf.RingBytes, "", "KiB", parseKibibytes), "buffer-size", "B", "--ring-size in KiB")
+	fs.BoolVarP(&f.notPromiscuous, "no-promiscuous-mode", "p", false, "same as --promiscuous=false")
+	cli.GroupInput.Add(fs, "no-promiscuous-mode")
+	cli.GroupOutput.Add(fs, "rotate-megabytes", "rotate-seconds", "rotate-files")
+	cli.GroupAdvanced.Add(fs, "buffer-size")
+}
+
+// sameFlags are pairs of flags for one setting, which exclude each other.
+var sameFlags = []struct{ short, tcpdump, ours string }{
+	{"-C", "rotate-megabytes", "rotate-size"},
+	{"-G", "rotate-seconds", "rotate-every"},
+	{"-W", "rotate-files", "rotate-keep"},
+	{"-B", "buffer-size", "ring-size"},
+	{"-p", "no-promiscuous-mode", "promiscuous"},
+}
+
+// checkTcpdump rejects two values for one setting. It rejects -W where tcpdump does
+// something else: with -G it ends the capture, or has no effect.
+func (f *flags) checkTcpdump(fs *pflag.FlagSet) error {
+	for _, s := range sameFlags {
+		if fs.Changed(s.tcpdump) && fs.Changed(s.ours) {
+			return cli.Usagef("%s and --%s exclude each other", s.short, s.ours)
+		}
+	}
+	if fs.Changed("rotate-files") && (f.rotate.Size == 0 || f.rotate.Every > 0) {
+		return cli.Usagef("-W needs -C and excludes -G: use --rotate-keep N to keep the newest N files, --duration to end a run")
+	}
+	return nil
+}
+
+// parseMegabytes reads a size as -C of tcpdump does.
+func parseMegabytes(s string) (int64, error) {
+	digits, unit := s, int64(1e6)
+	for ending, value := range map[string]int64{"k": 1 << 10, "m": 1 << 20, "g": 1 << 30} {
+		if rest, found := strings.CutSuffix(strings.ToLower(s), ending); found {
+			digits, unit = rest, value
+		}
+	}
+	n, err := strconv.ParseUint(digits, 10, 31)
+	if err != nil || n == 0 {
+		return 0, errors.New("must be a positive number of millions of bytes, or end with k, m or g")
+	}
+	return int64(n) * unit, nil
+}
+
+func parseSeconds(s string) (time.Duration, error) {
+	n, err := strconv.ParseUint(s, 10, 31)
+	if err != nil || n == 0 {
+		return 0, errors.New("must be a positive number of seconds")
+	}
+	return time.Duration(n) * time.Second, nil
+}
+
+func parseCount(s string) (int, error) {
+	n, err := strconv.ParseUint(s, 10, 31)
+	if err != nil || n == 0 {
+		return 0, errors.New("must be a positive number")
+	}
+	return int(n), nil
+}
+
+func parseKibibytes(s string) (int, error) {
+	if _, err := parseCount(s); err != nil {
+		return 0, errors.New("must be a positive number of KiB")
+	}
+	return cli.ParseMemory(s + "KiB")
+}

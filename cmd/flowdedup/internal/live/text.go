@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package live
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"github.com/dustin/go-humanize/english"
+
+	"github.com/flowdedup/flowdedup/capture/diffs"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/monitor"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
+)
+
+// writeJSON writes the summary as one object on one line.
+func writeJSON(w io.Writer, s *Summary) error {
+	return json.NewEncoder(w).Encode(s)
+}
+
+// writeText writes the summary as text. written says that the kept packets were written
+// somewhere.
+func writeText(w io.Writer, s *Summary, written bool) error {
+	// The possible speed is unknown: a live run is as fast as its packets.
+	rate := fmt.Sprintf("traffic     %s packets/s over %s", show.Count(uint64(math.Round(s.PacketsPerSecond))), s.Elapsed())
+	if err := dedup.WriteText(w, &s.Summary, written, rate); err != nil {
+		return err
+	}
+	var t strings.Builder
+	if n := s.Learned; n != nil {
+		fmt.Fprintf(&t, "  learned     %s%s\n", learned(n), show.Also(show.Note{Count: n.Passed, What: "packets passed without being judged"}))
+	}
+	if s.Diffs.Sampled > 0 {
+		fmt.Fprintf(&t, "  copies      %s\n", diffsText(&s.Diffs))
+	}
+	for i := range s.Interfaces {
+		n := &s.Interfaces[i]
+		fmt.Fprintf(&t, "  %-11s %s\n", show.Printable(n.Name), ofInterface(n))
+	}
+	if f := s.Forward; f != nil {
+		fmt.Fprintf(&t, "  forwarded   %s packets to %s%s\n", show.Count(f.Sent), show.Printable(f.Interface),
+			show.Also(show.Note{Count: f.Lost, What: "lost while it was away"}, show.Note{Count: f.Refused, What: "refused"}, show.Note{Count: f.Truncated, What: "cut"}, show.Note{Count: f.TooLong, What: "too long"},
+				show.Note{Count: f.NotEthernet, What: "without Ethernet"}))
+	}
+	if s.Late > 0 {
+		fmt.Fprintf(&t, "  late        %s packets came after their window had closed\n", show.Count(s.Late))
+	}
+	if s.WithoutPorts > 0 {
+		fmt.Fprintf(&t, "  ports       of %s packets were not captured: their flows count as one for each pair of ends\n", show.Count(s.WithoutPorts))
+	}
+	_, err := io.WriteString(w, t.String())
+	return err
+}
+
+// learned says what a run found out.
+func learned(n *monitor.Learned) string {
+	if n.Decisions == 0 {
+		return "nothing yet"
+	}
+	return show.Capitalized(n.Verdict)
+}
+
+// ofInterface describes what happened at an input.
+func ofInterface(n *Interface) string {
+	if n.Network != nil && n.ReceiverStats != nil {
+		return fmt.Sprintf("%s received from %s", show.Count(n.Received), english.Plural(int(n.Peers), "peer", "")) +
+			show.Also(show.Note{Count: n.PeersDropped, What: "dropped"}, show.Note{Count: n.LatePackets, What: "packets late"})
+	}
+	notes := ""
+	if n.Network != nil && n.Mirrored != nil {
+		notes = show.Also(show.Note{Count: uint64(n.Points), What: english.PluralWord(n.Points, "capture point", "")},
+			show.Note{Count: n.AllMalformed(), What: "malformed"}, show.Note{Count: n.Control, What: "without a packet"}, show.Note{Count: n.Unwanted, What: "unwanted"})
+	}
+	return notesOfKernel(n) + notes
+}
+
+// notesOfKernel describes what the kernel says of an interface or a socket.
+func notesOfKernel(n *Interface) string {
+	return fmt.Sprintf("%s received, %s dropped by the kernel", show.Count(n.Received), show.Count(n.Dropped)) +
+		show.Also(show.Note{Count: n.Outages, What: "times down or away"}, show.Note{Count: n.Truncated, What: "cut"},
+			show.Note{Count: n.Coalesced, What: "merged by receive offload"}, show.Note{Count: n.ChecksumOffloaded, What: "with unfilled checksums"})
+}
+
+// diffsText describes how copies differed, as shares of the sample.
+func diffsText(r *diffs.Counts) string {
+	var words []string
+	for _, one := range []show.Note{
+		{Count: r.Exact, What: "exact"}, {Count: r.VLAN, What: "of another VLAN"}, {Count: r.TTL, What: "of another TTL"}, {Count: r.MAC, What: "of other MAC addresses"},
+		{Count: r.Interface, What: "of another interface"}, {Count: r.Other, What: "otherwise different"},
+	} {
+		if one.Count > 0 {
+			words = append(words, show.Percent(float64(one.Count), float64(r.Sampled), 1)+" "+one.What)
+		}
+	}
+	return strings.Join(words, ", ")
+}
