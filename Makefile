@@ -220,7 +220,7 @@ batches:
 # exporters gives flows the records of every exporter that is installed: softflowd, pmacct,
 # Open vSwitch. Linux, as root: a minute.
 exporters:
-	FLOWDEDUP_EXPORTERS=all go test -count=1 -run TestFlows ./cmd/flowdedup/internal/cli
+	FLOWDEDUP_EXPORTERS=all go test -count=1 -run TestFlows ./cmd/flowdedup/internal/flows
 
 # readers judges what is written for each reader, by tshark, tcptrace, argus and ndpiReader, from
 # all captures of testdata: minutes. go test ./... takes some of them.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package cli is what commands share: groups of flags and what they must not be together, help,
-// exit codes, signals, messages and progress. It holds the flags of dedup, distinct, live,
-// flows and plan, too. Commands check what the user wrote, and pass it on.
+// exit codes, signals, messages and progress. It holds the flags of dedup and live,
+// too. Commands check what the user wrote, and pass it on.
 package cli

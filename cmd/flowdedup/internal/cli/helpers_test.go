@@ -33,7 +33,6 @@ var (
 	writePart   = clitest.WritePart
 	sharedDir   = clitest.SharedDir
 	sharedFiles = clitest.SharedFiles
-	readAnswers = clitest.ReadAnswers
 	exitOf      = clitest.ExitOf
 	runCut      = clitest.RunCut
 	moreCopies  = clitest.MoreCopies
@@ -45,6 +44,10 @@ var (
 	writeStream    = clitest.WriteStream
 	readStream     = clitest.ReadStream
 	overrule       = clitest.Overrule
+	tool           = clitest.Tool
+	dialled        = clitest.Dialled
+	rotatedFiles   = clitest.RotatedFiles
+	writeInput     = clitest.WriteInput
 	tagsOf         = clitest.TagsOf
 	payloadAt      = clitest.PayloadAt
 	wellFormed     = clitest.WellFormed
@@ -53,7 +56,6 @@ var (
 type (
 	dedupResult   = clitest.DedupResult
 	inspectResult = clitest.InspectResult
-	sets          = clitest.Sets
 	answers       = clitest.Answers
 	truth         = clitest.Truth
 	cutInput      = clitest.CutInput

@@ -65,9 +65,9 @@ func learnThrice(t *testing.T, span time.Duration) error {
 	}
 	var learned []string
 	for _, found := range []bool{true, false, true} {
-		r.event("inspecting packets")
+		r.Event("inspecting packets")
 		sends(found, false)
-		learned = append(learned, r.event(" learned "))
+		learned = append(learned, r.Event(" learned "))
 		sends(true, found)
 	}
 	s := r.finish()

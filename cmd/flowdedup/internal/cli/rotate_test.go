@@ -16,16 +16,6 @@ import (
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
-// rotatedFiles returns the files of an output, in order.
-func rotatedFiles(t *testing.T, dir, stem string) []string {
-	t.Helper()
-	names, err := filepath.Glob(filepath.Join(dir, stem+"-*Z*"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return names
-}
-
 // readInTurn reads the packets of all files, one after the other.
 func readInTurn(t *testing.T, names []string) (all []record) {
 	t.Helper()

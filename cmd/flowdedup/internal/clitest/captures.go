@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -99,4 +100,23 @@ func HourlyPcap(hours int) []byte {
 		data = append(data, 0x45, 0, 0, 20, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, byte(i>>8), byte(i), 10, 0, 0, 2)
 	}
 	return data
+}
+
+// RotatedFiles returns the files of an output, in order.
+func RotatedFiles(t *testing.T, dir, stem string) []string {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(dir, stem+"-*Z*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+// WriteInput makes a file.
+func WriteInput(t *testing.T, name string, data []byte) string {
+	t.Helper()
+	if err := os.WriteFile(name, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
 }
