@@ -91,6 +91,14 @@ var layers = map[string][]string{
 	"cmd/flowdedup/web":          {},
 	"cmd/flowdedup/version":      {},
 	"cmd/flowdedup/doc/man/roff": {"cmd/flowdedup/help"},
+	// A command's folder imports no other one, nor the root.
+	"cmd/flowdedup/internal/compare":  room,
+	"cmd/flowdedup/internal/distinct": room,
+	"cmd/flowdedup/internal/flows":    room,
+	"cmd/flowdedup/internal/inspect":  room,
+	"cmd/flowdedup/internal/plan":     room,
+	"cmd/flowdedup/internal/verify":   room,
+	"cmd/flowdedup/internal/count":    {"capture", "engine", "asm", "cmd/flowdedup/internal/show", "cmd/flowdedup/internal/sink"},
 	// What tests alone import.
 	"cmd/flowdedup/internal/clitest": {"cmd", "capture", "bench/lab"},
 	"bench/lab/wait":                 {},
@@ -107,6 +115,13 @@ var layers = map[string][]string{
 const junction = "capture/dedup"
 
 var junctionUsers = []string{"capture/gopackets", "cmd", "bench"}
+
+// room is what the folder of a command may import.
+var room = []string{
+	"capture", "engine", "layout", "asm", "cmd/flowdedup/page", "cmd/flowdedup/web",
+	"cmd/flowdedup/internal/cli", "cmd/flowdedup/internal/count", "cmd/flowdedup/internal/dedup", "cmd/flowdedup/internal/input",
+	"cmd/flowdedup/internal/monitor", "cmd/flowdedup/internal/show", "cmd/flowdedup/internal/sink", "cmd/flowdedup/internal/verdict",
+}
 
 // filters is what the filters of each subject may import: not each other.
 var filters = []string{

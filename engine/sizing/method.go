@@ -170,7 +170,7 @@ func (m *Method) expresses(q *Question) bool {
 func candidates(q *Question) ([]*Method, error) {
 	var all []*Method
 	for i := range methods {
-		if methods[i].expresses(q) {
+		if methods[i].expresses(q) && (q.Only == nil || q.Only(&methods[i])) {
 			all = append(all, &methods[i])
 		}
 	}

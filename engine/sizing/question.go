@@ -108,6 +108,10 @@ type Question struct {
 	// stands for what package engine has.
 	Runs func(*Candidate) bool
 
+	// Only reports whether a method is of use to the asker. Others are not planned. nil
+	// stands for all.
+	Only func(*Method) bool
+
 	Method string     // plan this one alone; "" plans all
 	Fixed  Parameters // of Method, which must be named then
 	Curves bool       // add the rates over memory

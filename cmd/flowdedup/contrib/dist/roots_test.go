@@ -206,17 +206,17 @@ func script(t *testing.T, name, to string) {
 func completion(t *testing.T, root string) {
 	const capture = "router-ordered.pcapng"
 	want := map[string]string{
-		"flowdedup ded":                     "flowdedup dedup",
-		"flowdedup dedup router-o":          "flowdedup dedup " + capture,
-		"flowdedup verify router-o":         "flowdedup verify " + capture,
-		"flowdedup dedup --dupl":            "flowdedup dedup --duplicates",
-		"flowdedup dedup --identity fr":     "flowdedup dedup --identity frame",
-		"flowdedup dedup --method ap":       "flowdedup dedup --method apbf",
-		"flowdedup dedup --ignore mac,tcp":  "flowdedup dedup --ignore mac,tcp-seq",
-		"flowdedup distinct --of src,ds":    "flowdedup distinct --of src,dst",
-		"flowdedup live -i l":               "flowdedup live -i lo",
-		"flowdedup live -i lo --keep fl":    "flowdedup live -i lo --keep flow",
-		"flowdedup plan --method sliding-r": "flowdedup plan --method sliding-rows",
+		"flowdedup ded":                    "flowdedup dedup",
+		"flowdedup dedup router-o":         "flowdedup dedup " + capture,
+		"flowdedup verify router-o":        "flowdedup verify " + capture,
+		"flowdedup dedup --dupl":           "flowdedup dedup --duplicates",
+		"flowdedup dedup --identity fr":    "flowdedup dedup --identity frame",
+		"flowdedup dedup --method ap":      "flowdedup dedup --method apbf",
+		"flowdedup dedup --ignore mac,tcp": "flowdedup dedup --ignore mac,tcp-seq",
+		"flowdedup distinct --of src,ds":   "flowdedup distinct --of src,dst",
+		"flowdedup live -i l":              "flowdedup live -i lo",
+		"flowdedup live -i lo --keep fl":   "flowdedup live -i lo --keep flow",
+		"flowdedup plan --kind sl":         "flowdedup plan --kind sliding",
 	}
 	begun := slices.Sorted(maps.Keys(want))
 	folder := filepath.Join(root, "typed")

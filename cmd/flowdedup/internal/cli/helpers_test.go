@@ -33,7 +33,6 @@ var (
 	writePart   = clitest.WritePart
 	sharedDir   = clitest.SharedDir
 	sharedFiles = clitest.SharedFiles
-	readAnswers = clitest.ReadAnswers
 	exitOf      = clitest.ExitOf
 	runCut      = clitest.RunCut
 	moreCopies  = clitest.MoreCopies
@@ -51,6 +50,9 @@ var (
 	packetBytes    = clitest.PacketBytes
 	commentsOf     = clitest.CommentsOf
 	fileSize       = clitest.FileSize
+	tool           = clitest.Tool
+	dialled        = clitest.Dialled
+	writeInput     = clitest.WriteInput
 	tagsOf         = clitest.TagsOf
 	payloadAt      = clitest.PayloadAt
 	wellFormed     = clitest.WellFormed

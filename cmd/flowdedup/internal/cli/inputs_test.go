@@ -56,15 +56,6 @@ func TestCountsByInput(t *testing.T) {
 	}
 }
 
-// writeInput makes a file.
-func writeInput(t *testing.T, name string, data []byte) string {
-	t.Helper()
-	if err := os.WriteFile(name, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return name
-}
-
 // TestManyInputs checks that the files of a rotated capture give the same result as the
 // whole capture, in any order.
 func TestManyInputs(t *testing.T) {

@@ -15,10 +15,10 @@ import (
 type spared struct{ Unjudged, Protected *uint64 }
 
 func (r *liveRun) spared() (s spared) {
-	r.t.Helper()
-	lines := strings.Split(strings.TrimSpace(r.stdout.String()), "\n")
+	r.T.Helper()
+	lines := strings.Split(strings.TrimSpace(r.Stdout.String()), "\n")
 	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &s); err != nil {
-		r.t.Fatal(err)
+		r.T.Fatal(err)
 	}
 	return s
 }
@@ -106,7 +106,7 @@ func TestLiveConditionRefusals(t *testing.T) {
 	r := startLive(t, "-i", "left", "--only", "udp", "--prefer", "tcp port 9", "--json")
 	sendTo(t, "right", liveFrame{id: 1, ttl: 64})
 	r.finish()
-	if text := r.stderr.String(); !strings.Contains(text, "no packet matched --prefer tcp port 9") || strings.Contains(text, "--only") {
+	if text := r.Stderr.String(); !strings.Contains(text, "no packet matched --prefer tcp port 9") || strings.Contains(text, "--only") {
 		t.Error(text)
 	}
 }

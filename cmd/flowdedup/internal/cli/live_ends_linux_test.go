@@ -13,6 +13,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 // TestBadEndsLive ends live runs in every bad way. Packets that are a second old are in a
@@ -31,7 +32,7 @@ func TestBadEndsLive(t *testing.T) {
 				s := setStage(t, where, ".pcapng")
 				if where == noReader {
 					r := startProgram(t, "-i", "left", "-w", s.out)
-					waitForOpen(t, r.cmd.Process)
+					waitForOpen(t, r.Cmd.Process)
 					r.endBy(how)
 					return
 				}
@@ -54,30 +55,30 @@ func TestBadEndsLive(t *testing.T) {
 
 // endBy ends a live run.
 func (r *liveRun) endBy(how badEnd) {
-	r.t.Helper()
-	if err := r.cmd.Process.Signal(how.signal); err != nil {
-		r.t.Fatal(err)
+	r.T.Helper()
+	if err := r.Cmd.Process.Signal(how.signal); err != nil {
+		r.T.Fatal(err)
 	}
-	if code := r.wait(); code != how.code {
-		r.t.Errorf("exit code %d, want %d: %s", code, how.code, r.stderr.String())
+	if code := r.Wait(); code != how.code {
+		r.T.Errorf("exit code %d, want %d: %s", code, how.code, r.Stderr.String())
 	}
 }
 
 // startPiped starts a run that writes to a pipe.
 func startPiped(t *testing.T, args ...string) (*liveRun, *os.File) {
 	t.Helper()
-	r := &liveRun{t: t, cmd: program(t, append([]string{"live", "-i", "left", "--ring-size", "8MiB"}, args...)...)}
+	r := &liveRun{clitest.NewProcess(t, append([]string{"live", "-i", "left", "--ring-size", "8MiB"}, args...)...)}
 	from, to, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = from.Close() }) // the test may have
-	r.cmd.Stdout = to
-	r.start()
+	r.Cmd.Stdout = to
+	r.Start()
 	if err := to.Close(); err != nil { // the program has it
 		t.Fatal(err)
 	}
-	r.event(" started ")
+	r.Event(" started ")
 	return r, from
 }
 
@@ -111,9 +112,9 @@ func leaveAfter(t *testing.T, from *os.File, packets int) {
 
 // endsQuietly checks that a run whose reader left ends without a message.
 func (r *liveRun) endsQuietly() {
-	r.t.Helper()
-	if code, told := r.wait(), r.stderr.String(); code != exitDone || strings.Contains(told, "flowdedup:") || strings.Contains(told, "ERROR") {
-		r.t.Errorf("exit code %d\n%s", code, told)
+	r.T.Helper()
+	if code, told := r.Wait(), r.Stderr.String(); code != exitDone || strings.Contains(told, "flowdedup:") || strings.Contains(told, "ERROR") {
+		r.T.Errorf("exit code %d\n%s", code, told)
 	}
 }
 
@@ -151,7 +152,7 @@ func TestLiveReaderLeavesOthers(t *testing.T) {
 	// The first of these is a copy, which only the others get.
 	sendTo(t, "right", append([]liveFrame{frames[1]}, frames[n:]...)...)
 	r.endsQuietly()
-	s := r.summary(r.stderr.Bytes())
+	s := r.summary(r.Stderr.Bytes())
 	if got := framesOf(t, removed); uint64(len(got)) != s.Duplicates || len(got) <= n/2 || s.PacketsIn <= n {
 		t.Errorf("%d packets removed: %+v", len(got), s)
 	}
@@ -174,15 +175,15 @@ func TestLiveHangup(t *testing.T) {
 	if err := os.Rename(name, name+".1"); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+	if err := r.Cmd.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
 	sendTo(t, "right", burst(10, func(*liveFrame) {})...)
 	waitFor(t, "counts in a new file", func() bool { return size(name) > 0 })
 	before := size(name + ".1")
 	r.terminate()
-	if code := r.wait(); code != 143 || size(name+".1") != before {
-		t.Errorf("exit code %d: %s", code, r.stderr.String())
+	if code := r.Wait(); code != 143 || size(name+".1") != before {
+		t.Errorf("exit code %d: %s", code, r.Stderr.String())
 	}
 }
 

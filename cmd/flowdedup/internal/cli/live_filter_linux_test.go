@@ -94,10 +94,10 @@ func TestLiveLinkChanges(t *testing.T) {
 	if err := file.Close(); err != nil {
 		t.Fatal(err)
 	}
-	r.event("down or gone")
+	r.Event("down or gone")
 	pair(t, "tun0", "peer")
 	const want = "tun0: the interface came back with another link type: ETHERNET instead of RAW"
-	if code := r.wait(); code != 1 || !strings.Contains(r.stderr.String(), want) {
-		t.Errorf("exit code %d\n%s", code, r.stderr.String())
+	if code := r.Wait(); code != 1 || !strings.Contains(r.Stderr.String(), want) {
+		t.Errorf("exit code %d\n%s", code, r.Stderr.String())
 	}
 }

@@ -19,11 +19,11 @@ import (
 // address returns the address of a run with --listen, from what the run logs before it
 // captures.
 func (r *liveRun) address() string {
-	r.t.Helper()
-	_, text, _ := strings.Cut(r.event(" listening "), "url=")
+	r.T.Helper()
+	_, text, _ := strings.Cut(r.Event(" listening "), "url=")
 	at, err := url.Parse(text)
 	if err != nil || at.Port() == "" || at.Port() == "0" {
-		r.t.Fatalf("it listens at %q: %v", text, err)
+		r.T.Fatalf("it listens at %q: %v", text, err)
 	}
 	return at.Host
 }
@@ -96,7 +96,7 @@ func TestLiveForwardOutage(t *testing.T) {
 			pair(t, "out", "sensor")
 			r := startProgram(t, "-i", "left", "--forward", "out", "--wait", "--user", "65534", "--listen", "0", "--json", "--window", "1ms")
 			address := r.address()
-			r.event(" started ")
+			r.Event(" started ")
 			id := uint16(0)
 			next := func() []liveFrame {
 				id++
@@ -106,7 +106,7 @@ func TestLiveForwardOutage(t *testing.T) {
 			awaitHealth(t, address, "")
 			ip(t, c.away)
 			sendTo(t, "right", next()...)
-			r.event("output failed")
+			r.Event("output failed")
 			awaitHealth(t, address, c.why)
 			ip(t, c.back)
 			ip(t, "link set out up")
@@ -120,7 +120,7 @@ func TestLiveForwardOutage(t *testing.T) {
 			waitFor(t, "the output to work again", func() bool {
 				sendTo(t, "right", next()...)
 				select {
-				case line := <-r.lines:
+				case line := <-r.Lines:
 					return strings.Contains(line, "output works again")
 				default:
 					return false
@@ -128,14 +128,14 @@ func TestLiveForwardOutage(t *testing.T) {
 			})
 			benchlab.Settle()
 			r.terminate()
-			if code := r.wait(); code != 1 {
-				t.Errorf("exit code %d\n%s", code, r.stderr.String())
+			if code := r.Wait(); code != 1 {
+				t.Errorf("exit code %d\n%s", code, r.Stderr.String())
 			}
-			s := r.summary(r.stdout.Bytes())
+			s := r.summary(r.Stdout.Bytes())
 			if s.PacketsOut != 2*uint64(id) || s.forwarded("sent", "lost", "refused") != s.PacketsOut || s.forwarded("lost") < 2 || s.forwarded("sent") == 0 {
 				t.Errorf("%d packets: %+v", id, s)
 			}
-			if told := r.stderr.String(); strings.Count(told, "works again") != 1 || strings.Count(told, "output failed output=out") != 1 {
+			if told := r.Stderr.String(); strings.Count(told, "works again") != 1 || strings.Count(told, "output failed output=out") != 1 {
 				t.Errorf("told:\n%s", told)
 			}
 		})
@@ -152,17 +152,17 @@ func TestLiveForwardEnds(t *testing.T) {
 	r := startLive(t, "-i", "left", "--forward", "out", "-w", t.TempDir()+"/kept.pcapng", "--json", "--window", "1ms")
 	ip(t, "link set out down")
 	sendTo(t, "right", liveFrame{id: 1, ttl: 64})
-	r.event("output failed")
+	r.Event("output failed")
 	const n = 20
 	for id := range uint16(n) {
 		sendTo(t, "right", liveFrame{id: 2 + id, ttl: 64})
 	}
 	benchlab.Settle()
 	r.terminate()
-	if code := r.wait(); code != 1 {
-		t.Errorf("exit code %d\n%s", code, r.stderr.String())
+	if code := r.Wait(); code != 1 {
+		t.Errorf("exit code %d\n%s", code, r.Stderr.String())
 	}
-	if s := r.summary(r.stdout.Bytes()); s.PacketsOut != n+1 || s.forwarded("lost") != n+1 || s.forwarded("sent", "refused", "cut", "too_long") != 0 {
+	if s := r.summary(r.Stdout.Bytes()); s.PacketsOut != n+1 || s.forwarded("lost") != n+1 || s.forwarded("sent", "refused", "cut", "too_long") != 0 {
 		t.Errorf("%+v", s)
 	}
 }
@@ -177,19 +177,19 @@ func TestLiveForwardMTU(t *testing.T) {
 	ip(t, "link set out mtu 1400")
 	r := startProgram(t, "-i", "left", "--forward", "out", "--listen", "0", "--json", "--window", "1ms")
 	address := r.address()
-	r.event(" started ")
+	r.Event(" started ")
 	const n = 50
 	for i := range n {
 		long := append(liveFrame{id: uint16(i), src: 1, ttl: 64}.bytes(), make([]byte, 1454)...)
 		sendBytes(t, "right", liveFrame{id: uint16(i), ttl: 64}.bytes(), long)
 	}
-	r.event("longer than the interface can carry")
+	r.Event("longer than the interface can carry")
 	awaitHealth(t, address, "packets longer than the interface can carry")
 	s := r.finish()
 	if s.forwarded("sent") != n || s.forwarded("too_long") != n {
 		t.Errorf("%+v", s)
 	}
-	told := r.stderr.String()
+	told := r.Stderr.String()
 	for text, want := range map[string]int{"its MTU is 1400: ip link set out mtu 1500": 1, "out: 50 of 100 packets were not sent": 1} {
 		if got := strings.Count(told, text); got != want {
 			t.Errorf("%q is told %d times in\n%s", text, got, told)
@@ -206,7 +206,7 @@ func TestLiveListens(t *testing.T) {
 	pair(t, "left", "right")
 	r := startProgram(t, "-i", "left", "--listen", ":0", "--json")
 	address := r.address()
-	r.event(" started ")
+	r.Event(" started ")
 	awaitHealth(t, address, "")
 	for host, want := range map[string]int{address: 200, "localhost": 200, "rebound.example.com": 421} {
 		for _, path := range []string{"/", "/metrics", "/healthz"} {

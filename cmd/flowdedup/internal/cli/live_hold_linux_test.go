@@ -72,10 +72,10 @@ func TestLiveHoldEnds(t *testing.T) {
 		if flags == nil {
 			return r.finish()
 		}
-		if code := r.wait(); code != exitDone {
-			t.Fatalf("exit code %d: %s", code, r.stderr.String())
+		if code := r.Wait(); code != exitDone {
+			t.Fatalf("exit code %d: %s", code, r.Stderr.String())
 		}
-		return r.summary(r.stdout.Bytes())
+		return r.summary(r.Stdout.Bytes())
 	}
 	for name, flags := range map[string][]string{"signal": nil, "count": {"--count", "4"}, "duration": {"--duration", "1s"}} {
 		t.Run(name, func(t *testing.T) {

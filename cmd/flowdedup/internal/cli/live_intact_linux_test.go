@@ -27,7 +27,7 @@ func TestLiveIntact(t *testing.T) {
 		sendBytes(t, "right", wrong, frame.bytes())
 		s := r.finish()
 		var counts preferredCounts
-		if err := json.Unmarshal(r.stdout.Bytes(), &counts); err != nil {
+		if err := json.Unmarshal(r.Stdout.Bytes(), &counts); err != nil {
 			t.Fatal(err)
 		}
 		if got := framesOf(t, out); !slices.Equal(got, []string{string(frame.bytes())}) || s.Duplicates != uint64(1+run) {

@@ -3,44 +3,23 @@
 package cli_test
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
-	"errors"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	benchlab "github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/capture/ring"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
-
-// lab moves the test's thread into a network namespace of its own, which programs that
-// it starts share.
-func lab(t *testing.T) {
-	t.Helper()
-	if err := benchlab.Enter(); err != nil {
-		t.Skip(err)
-	}
-}
-
-// pair makes two interfaces: what goes into one comes out of the other.
-func pair(t *testing.T, left, right string) {
-	t.Helper()
-	if err := benchlab.Pair(left, right); err != nil {
-		t.Fatal(err)
-	}
-}
 
 // awaitLink waits until an interface carries packets.
 func awaitLink(t *testing.T, name string) {
@@ -50,22 +29,8 @@ func awaitLink(t *testing.T, name string) {
 	}
 }
 
-func ip(t *testing.T, arguments string) {
-	t.Helper()
-	if out, err := exec.Command("ip", strings.Fields(arguments)...).CombinedOutput(); err != nil {
-		t.Fatalf("ip %s: %v: %s", arguments, err, out)
-	}
-}
-
 // liveRun is a running "flowdedup live".
-type liveRun struct {
-	t      *testing.T
-	cmd    *exec.Cmd
-	stdout bytes.Buffer
-	stderr bytes.Buffer // up to the end of the run
-	lines  chan string  // of stderr
-	ended  chan error
-}
+type liveRun struct{ *clitest.Process }
 
 // captureArgs returns the arguments of all live runs of a test: those named TestLiveXDP
 // capture through AF_XDP.
@@ -80,7 +45,7 @@ func captureArgs(t *testing.T) []string {
 func startLive(t *testing.T, args ...string) *liveRun {
 	t.Helper()
 	r := startProgram(t, args...)
-	r.event(" started ")
+	r.Event(" started ")
 	return r
 }
 
@@ -90,80 +55,21 @@ func startProgram(t *testing.T, args ...string) *liveRun {
 	if !slices.Contains(args, "exact") && !slices.Contains(args, "--learn") {
 		defaults = append(defaults, "--memory", "1MiB") // long windows would fill hundreds
 	}
-	r := &liveRun{t: t, cmd: program(t, slices.Concat([]string{"live"}, captureArgs(t), overrule(defaults, args))...)}
-	r.cmd.Stdout = &r.stdout
-	r.start()
+	r := &liveRun{clitest.NewProcess(t, slices.Concat([]string{"live"}, captureArgs(t), overrule(defaults, args))...)}
+	r.Start()
 	return r
-}
-
-// start starts the program and collects its messages.
-func (r *liveRun) start() {
-	t := r.t
-	t.Helper()
-	pipe, err := r.cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	r.lines, r.ended = make(chan string, 1000), make(chan error, 1)
-	go func() {
-		for s := bufio.NewScanner(pipe); s.Scan(); {
-			r.stderr.WriteString(s.Text() + "\n")
-			r.lines <- s.Text()
-		}
-		close(r.lines)
-		r.ended <- r.cmd.Wait()
-	}()
-	t.Cleanup(func() { _ = r.cmd.Process.Kill() }) // it has ended, if nothing failed
-}
-
-// event waits for a line on stderr that holds a text, and returns it.
-func (r *liveRun) event(text string) string {
-	r.t.Helper()
-	for timeout := time.After(patience); ; {
-		select {
-		case line, ok := <-r.lines:
-			if !ok {
-				r.t.Fatalf("no %q in\n%s", text, r.stderr.String())
-			}
-			if strings.Contains(line, text) {
-				return line
-			}
-		case <-timeout:
-			r.t.Fatalf("no %q for a long time", text)
-		}
-	}
-}
-
-// wait returns the exit code.
-func (r *liveRun) wait() int {
-	r.t.Helper()
-	select {
-	case err := <-r.ended:
-		return exitCodeOf(r.t, err)
-	case <-time.After(patience):
-	}
-	_ = r.cmd.Process.Signal(syscall.SIGABRT) // it tells what its goroutines do
-	for range r.lines {
-		continue
-	}
-	<-r.ended
-	r.t.Fatalf("it does not end\n%s", r.stderr.String())
-	return -1
 }
 
 // stop ends the run as a user does, and returns its summary.
 func (r *liveRun) stop() liveSummary {
-	r.t.Helper()
-	if err := r.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		r.t.Fatal(err)
+	r.T.Helper()
+	if err := r.Cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		r.T.Fatal(err)
 	}
-	if code := r.wait(); code != 143 {
-		r.t.Fatalf("exit code %d\n%s", code, r.stderr.String())
+	if code := r.Wait(); code != 143 {
+		r.T.Fatalf("exit code %d\n%s", code, r.Stderr.String())
 	}
-	return r.summary(r.stdout.Bytes())
+	return r.summary(r.Stdout.Bytes())
 }
 
 // liveSummary is the part of a summary that tests look at.
@@ -218,10 +124,10 @@ func (s *liveSummary) differ(t *testing.T, ways ...string) {
 }
 
 func (r *liveRun) summary(text []byte) (s liveSummary) {
-	r.t.Helper()
+	r.T.Helper()
 	lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
 	if err := json.Unmarshal(lines[len(lines)-1], &s); err != nil {
-		r.t.Fatalf("summary %q: %v", text, err)
+		r.T.Fatalf("summary %q: %v", text, err)
 	}
 	return s
 }
@@ -281,55 +187,11 @@ func sendBytes(t *testing.T, name string, frames ...[]byte) {
 	}
 }
 
-// framesOf returns the packets of a capture file.
-func framesOf(t *testing.T, name string) (frames []string) {
-	t.Helper()
-	src, err := pcapfile.Open(name, pcapfile.Options{Warn: func(err error) { t.Error(err) }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer src.Close()
-	for b := (capture.Batch{}); src.Next(&b) == nil; {
-		for i := range b.Frames {
-			frames = append(frames, string(b.Data(i)))
-		}
-	}
-	return frames
-}
-
-// canIP reports whether ip(8) can do something; small kernels lack parts.
 func canIP(arguments string) bool {
 	return exec.Command("ip", strings.Fields(arguments)...).Run() == nil
 }
 
-func pidOf(r *liveRun) string { return strconv.Itoa(r.cmd.Process.Pid) }
-
-// copyProgram copies the test binary to where every user can run it, whatever the umask.
-func copyProgram(t *testing.T) string {
-	t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	content, err := os.ReadFile(exe)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, err := os.MkdirTemp("/tmp", "flowdedup-live-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) }) // in a folder for such things
-	name := filepath.Join(dir, "flowdedup")
-	// A process that another test forks meanwhile would hold the file open for writing, and
-	// the kernel refuses to execute such a file.
-	syscall.ForkLock.RLock()
-	defer syscall.ForkLock.RUnlock()
-	if err := errors.Join(os.WriteFile(name, content, 0o755), os.Chmod(name, 0o755), os.Chmod(dir, 0o755)); err != nil {
-		t.Fatal(err)
-	}
-	return name
-}
+func pidOf(r *liveRun) string { return strconv.Itoa(r.Cmd.Process.Pid) }
 
 // lockThread keeps the test on its thread, which ends with the test.
 func lockThread() { runtime.LockOSThread() }

@@ -35,7 +35,7 @@ const (
 
 // send sends packets, each twice if they are copied.
 func (r *learnRun) send(n int, copied bool, copies fate) {
-	r.t.Helper()
+	r.T.Helper()
 	var frames [][]byte
 	for range n {
 		f := liveFrame{id: r.next, src: byte(r.next % 7), ttl: 64, vlan: 10}
@@ -50,26 +50,26 @@ func (r *learnRun) send(n int, copied bool, copies fate) {
 		r.sent = append(r.sent, p)
 	}
 	r.frames += uint64(len(frames))
-	sendBytes(r.t, "right", frames...)
+	sendBytes(r.T, "right", frames...)
 }
 
 // learn sends packets until a run has learned what they are. A busy machine may not let it see
 // enough of them in one inspection: it has others.
 func (r *learnRun) learn(copied bool, verdict string) {
-	r.t.Helper()
+	r.T.Helper()
 	for timeout := time.After(patience); ; {
 		r.send(20, copied, mayGo)
 		select {
-		case line, ok := <-r.lines:
+		case line, ok := <-r.Lines:
 			if !ok {
-				r.t.Fatalf("it ends before it has learned\n%s", r.stderr.String())
+				r.T.Fatalf("it ends before it has learned\n%s", r.Stderr.String())
 			}
 			if strings.Contains(line, " learned ") && strings.Contains(line, verdict) {
 				return
 			}
 		case <-time.After(50 * time.Millisecond): // each burst takes a block of the ring
 		case <-timeout:
-			r.t.Fatal("it does not learn of ", verdict)
+			r.T.Fatal("it does not learn of ", verdict)
 		}
 	}
 }
@@ -88,7 +88,7 @@ func TestLiveLearn(t *testing.T) {
 		if i == 1 {
 			found, copies = false, stay
 		}
-		r.event("inspecting packets")
+		r.Event("inspecting packets")
 		r.learn(found, verdict)
 		r.send(n, true, copies)
 	}
@@ -107,7 +107,7 @@ func TestLiveLearn(t *testing.T) {
 		copied := p.texts[1] != ""
 		if kept == 0 || copied && kept == 1 && p.fate == stay {
 			t.Fatalf("%d are left of packet %d in their place, others %d and %d packets later (-1: nowhere)\n%s", kept, i,
-				slices.Index(got, p.texts[0]), slices.Index(got, p.texts[1]), r.stderr.String())
+				slices.Index(got, p.texts[0]), slices.Index(got, p.texts[1]), r.Stderr.String())
 		}
 		if kept == 2 && p.fate == goes {
 			late++

@@ -22,6 +22,7 @@ import (
 	benchlab "github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/ring"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 // smallDisk returns a folder with room for 512 KiB, visible only to the test's thread and
@@ -75,9 +76,9 @@ func sendMany(t *testing.T) (first, copies []string) {
 
 // terminate asks the run to end.
 func (r *liveRun) terminate() {
-	r.t.Helper()
-	if err := r.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		r.t.Fatal(err)
+	r.T.Helper()
+	if err := r.Cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		r.T.Fatal(err)
 	}
 }
 
@@ -87,12 +88,12 @@ var packetsLost = regexp.MustCompile(`(?m)^flowdedup: .*: \d+ packets lost$`)
 // endsFull waits for the end of a run that lost an output. It checks for one line about
 // the reason, besides one about how much was lost and one about a signal.
 func (r *liveRun) endsFull(lost string) {
-	r.t.Helper()
+	r.T.Helper()
 	want := "\nflowdedup: " + lost + ": no space left on device"
-	code := r.wait()
-	told := packetsLost.ReplaceAllString(strings.ReplaceAll(r.stderr.String(), "flowdedup: terminated:", ""), "")
+	code := r.Wait()
+	told := packetsLost.ReplaceAllString(strings.ReplaceAll(r.Stderr.String(), "flowdedup: terminated:", ""), "")
 	if code != exitFailed || strings.Count(told, "flowdedup: ") != 1 || !strings.Contains(told, want) {
-		r.t.Errorf("exit code %d, want %q in\n%s", code, want, told)
+		r.T.Errorf("exit code %d, want %q in\n%s", code, want, told)
 	}
 }
 
@@ -122,15 +123,15 @@ func TestLiveFullBesides(t *testing.T) {
 	r := startLive(t, "-i", "left", "-w", kept, "--duplicates", removed, "--window", "1m", "--memory", "4MiB", "--ring-size", "64MiB",
 		"--of", "src", "--every", "8760h", "--slide", "0", "--reports", counts, "--json")
 	first, copies := sendMany(t)
-	r.event("output failed")
+	r.Event("output failed")
 	r.terminate()
 	r.endsFull("write " + kept)
 	if got := framesOf(t, kept); len(got) < 1000 || !slices.Equal(got, first[:len(got)]) {
 		t.Errorf("%d packets kept, or others", len(got))
-	} else if want := fmt.Sprintf("(%d packets lost)", len(first)-len(got)); !strings.Contains(r.stderr.String(), want) {
-		t.Errorf("want %s in\n%s", want, r.stderr.String())
+	} else if want := fmt.Sprintf("(%d packets lost)", len(first)-len(got)); !strings.Contains(r.Stderr.String(), want) {
+		t.Errorf("want %s in\n%s", want, r.Stderr.String())
 	}
-	if s := r.summary(r.stdout.Bytes()); s.Duplicates != uint64(len(copies)) || s.dropped() != 0 {
+	if s := r.summary(r.Stdout.Bytes()); s.Duplicates != uint64(len(copies)) || s.dropped() != 0 {
 		t.Errorf("%+v", s)
 	}
 	if got := framesOf(t, removed); !slices.Equal(got, copies) {
@@ -152,7 +153,7 @@ func TestLiveFullRotates(t *testing.T) {
 	r := startLive(t, "-i", "left", "-w", kept, "--duplicates", filepath.Join(dir, "removed.pcapng"), "--rotate-size", "100KiB",
 		"--window", "1m", "--memory", "4MiB", "--ring-size", "64MiB", "--json")
 	first, copies := sendMany(t)
-	r.event("output failed")
+	r.Event("output failed")
 	r.terminate()
 	r.endsFull("write " + kept)
 	files := rotatedFiles(t, small, "kept")
@@ -171,7 +172,7 @@ func TestLiveFullRotates(t *testing.T) {
 	for _, name := range rotatedFiles(t, dir, "removed") {
 		gone = append(gone, framesOf(t, name)...)
 	}
-	if s := r.summary(r.stdout.Bytes()); !slices.Equal(gone, copies) || s.dropped() != 0 {
+	if s := r.summary(r.Stdout.Bytes()); !slices.Equal(gone, copies) || s.dropped() != 0 {
 		t.Errorf("%d packets removed, want %d: %+v", len(gone), len(copies), s)
 	}
 }
@@ -192,7 +193,7 @@ func TestLiveFullState(t *testing.T) {
 
 	filler := fill(t, dir)
 	r = startLive(t, args...)
-	r.event("state not saved")
+	r.Event("state not saved")
 	r.terminate()
 	r.endsFull("--state: output failed: write " + state)
 	if got := savedPackets(t, state); got != 2*n {
@@ -208,7 +209,7 @@ func TestLiveFullState(t *testing.T) {
 	benchlab.Settle()
 	r.terminate()
 	r.endsFull("--state: output failed: write " + state)
-	if s := r.summary(r.stdout.Bytes()); s.PacketsIn != 4*n || s.Duplicates != 3*n {
+	if s := r.summary(r.Stdout.Bytes()); s.PacketsIn != 4*n || s.Duplicates != 3*n {
 		t.Errorf("%+v", s)
 	}
 	if got := savedPackets(t, state); got != 2*n {
@@ -245,13 +246,12 @@ func memoryCgroup(t *testing.T, limit int) (dir string) {
 // startInCgroup starts a live run in a cgroup, and waits until it captures.
 func startInCgroup(t *testing.T, dir string, args ...string) *liveRun {
 	t.Helper()
-	cmd := program(t, append([]string{"live"}, args...)...)
+	r := &liveRun{clitest.NewProcess(t, append([]string{"live"}, args...)...)}
+	cmd := r.Cmd
 	cmd.Args = append([]string{"sh", "-c", `echo $$ > "$0"/cgroup.procs && exec "$@"`, dir, cmd.Path}, cmd.Args[1:]...)
 	cmd.Path = "/bin/sh"
-	r := &liveRun{t: t, cmd: cmd}
-	cmd.Stdout = &r.stdout
-	r.start()
-	r.event(" started ")
+	r.Start()
+	r.Event(" started ")
 	return r
 }
 

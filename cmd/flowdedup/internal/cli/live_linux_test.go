@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	benchlab "github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 // burst returns n packets, each followed by a copy that change has modified.
@@ -57,7 +58,7 @@ func TestLiveCopies(t *testing.T) {
 // finish stops the run when the kernel has delivered what was sent. What the run has not
 // read by then, it reads at the end.
 func (r *liveRun) finish() liveSummary {
-	r.t.Helper()
+	r.T.Helper()
 	benchlab.Settle()
 	return r.stop()
 }
@@ -114,18 +115,18 @@ func TestLivePipe(t *testing.T) {
 	lab(t)
 	pair(t, "left", "right")
 	const n = 200
-	r := &liveRun{t: t, cmd: program(t, "live", "-i", "left", "-w", "-", "--count", "400")}
+	r := &liveRun{clitest.NewProcess(t, "live", "-i", "left", "-w", "-", "--count", "400")}
 	from, to, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer from.Close()
-	r.cmd.Stdout = to
-	r.start()
+	r.Cmd.Stdout = to
+	r.Start()
 	if err := to.Close(); err != nil { // the program has it
 		t.Fatal(err)
 	}
-	r.event(" started ")
+	r.Event(" started ")
 	next := program(t, "dedup", "-", "--json", "--window", "5s")
 	next.Stdin = from
 	sendTo(t, "right", burst(n, func(f *liveFrame) { f.id += 1000 })...)
@@ -136,8 +137,8 @@ func TestLivePipe(t *testing.T) {
 	if s := r.summary(out); s.PacketsIn != 2*n || s.Duplicates != 0 {
 		t.Errorf("%+v", s)
 	}
-	if code := r.wait(); code != 0 {
-		t.Errorf("exit code %d\n%s", code, r.stderr.String())
+	if code := r.Wait(); code != 0 {
+		t.Errorf("exit code %d\n%s", code, r.Stderr.String())
 	}
 }
 
@@ -226,7 +227,7 @@ func TestLiveReports(t *testing.T) {
 	r := startLive(t, "-i", "left", "--of", "src,flow", "--every", "1s", "--slide", "1s", "--reports", name, "--json", "--window", "5s")
 	const n = 100
 	sendTo(t, "right", burst(n, func(*liveFrame) {})...)
-	r.event("window closed")
+	r.Event("window closed")
 	text, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
@@ -269,20 +270,20 @@ func TestLiveOutage(t *testing.T) {
 	pair(t, "left", "right")
 	r := startLive(t, "-i", "left", "--json")
 	ip(t, "link set left down")
-	if code := r.wait(); code != 1 || !strings.Contains(r.stderr.String(), "left: the interface is down") {
-		t.Errorf("exit code %d\n%s", code, r.stderr.String())
+	if code := r.Wait(); code != 1 || !strings.Contains(r.Stderr.String(), "left: the interface is down") {
+		t.Errorf("exit code %d\n%s", code, r.Stderr.String())
 	}
 	ip(t, "link set left up")
 
 	r = startLive(t, "-i", "left", "--json", "--wait")
 	ip(t, "link set left down")
-	r.event("down or gone")
+	r.Event("down or gone")
 	ip(t, "link set left up")
-	r.event("is back")
+	r.Event("is back")
 	ip(t, "link del left")
-	r.event("down or gone")
+	r.Event("down or gone")
 	pair(t, "left", "right")
-	r.event("is back")
+	r.Event("is back")
 	sendTo(t, "right", burst(10, func(*liveFrame) {})...)
 	if s := r.finish(); s.PacketsIn != 20 || s.Interfaces[0].Outages != 2 {
 		t.Errorf("%+v", s)

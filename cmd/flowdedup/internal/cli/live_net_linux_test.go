@@ -5,7 +5,6 @@ package cli_test
 import (
 	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	benchlab "github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 // netSummary is what live says of inputs on a network.
@@ -34,13 +34,13 @@ type netInput struct {
 }
 
 func (r *liveRun) netResult(code int) (s netSummary) {
-	r.t.Helper()
-	if got := r.wait(); got != code {
-		r.t.Fatalf("exit code %d, want %d\n%s", got, code, r.stderr.String())
+	r.T.Helper()
+	if got := r.Wait(); got != code {
+		r.T.Fatalf("exit code %d, want %d\n%s", got, code, r.Stderr.String())
 	}
-	lines := strings.Split(strings.TrimSpace(r.stdout.String()), "\n")
+	lines := strings.Split(strings.TrimSpace(r.Stdout.String()), "\n")
 	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &s); err != nil {
-		r.t.Fatal(err, r.stdout.String())
+		r.T.Fatal(err, r.Stdout.String())
 	}
 	return s
 }
@@ -61,11 +61,10 @@ func TestLiveListen(t *testing.T) {
 	names := []string{bundled("router-in.pcap"), bundled("router-out.pcap")}
 	want := runDedup(t, exitDone, append([]string{"--across", "--window", "50ms"}, names...)...)
 	port, out := benchlab.FreePort(t), filepath.Join(t.TempDir(), "out.pcapng")
-	run := &liveRun{t: t, cmd: program(t, "live", "--json", "-i", "tcp-listen://:"+port, "--across", "--window", "50ms",
+	run := &liveRun{clitest.NewProcess(t, "live", "--json", "-i", "tcp-listen://:"+port, "--across", "--window", "50ms",
 		"--merge-wait", "10s", "-w", out, "--count", fmt.Sprint(want.PacketsIn))}
-	run.cmd.Stdout = &run.stdout
-	run.start()
-	run.event(" started ")
+	run.Start()
+	run.Event(" started ")
 	var conns []net.Conn
 	for range names {
 		conns = append(conns, dialled(t, port))
@@ -97,10 +96,9 @@ func TestLiveConnect(t *testing.T) {
 	port, data := benchlab.FreePort(t), mustRead(t, bundled("router-in.pcap"))
 	wanted := runDedup(t, exitDone, "--filter", "tcp", bundled("router-in.pcap")).PacketsIn
 	const rounds = 3
-	run := &liveRun{t: t, cmd: program(t, "live", "--json", "-i", "tcp://127.0.0.1:"+port, "--window", "none", "--count", fmt.Sprint(rounds*wanted), "tcp")}
-	run.cmd.Stdout = &run.stdout
-	run.start()
-	run.event("connection refused")
+	run := &liveRun{clitest.NewProcess(t, "live", "--json", "-i", "tcp://127.0.0.1:"+port, "--window", "none", "--count", fmt.Sprint(rounds*wanted), "tcp")}
+	run.Start()
+	run.Event("connection refused")
 	l, err := net.Listen("tcp", "127.0.0.1:"+port)
 	if err != nil {
 		t.Skip("the port was taken meanwhile")
@@ -127,11 +125,10 @@ func TestLiveConnect(t *testing.T) {
 func TestLiveSilent(t *testing.T) {
 	t.Parallel()
 	port, reports := benchlab.FreePort(t), filepath.Join(t.TempDir(), "counts.jsonl")
-	run := &liveRun{t: t, cmd: program(t, "live", "--json", "-i", "tcp-listen://:"+port, "--of", "src", "--every", "1s", "--slide", "0",
+	run := &liveRun{clitest.NewProcess(t, "live", "--json", "-i", "tcp-listen://:"+port, "--of", "src", "--every", "1s", "--slide", "0",
 		"--merge-wait", "50ms", "--reports", reports)}
-	run.cmd.Stdout = &run.stdout
-	run.start()
-	run.event(" started ")
+	run.Start()
+	run.Event(" started ")
 	conn := dialled(t, port)
 	defer conn.Close()
 	p := binary.LittleEndian.AppendUint32(nil, 0xa1b2c3d4)
@@ -215,36 +212,11 @@ func TestLiveMirror(t *testing.T) {
 // mirrorPort is the port of VXLAN.
 const mirrorPort = 4789
 
-// awaitRead waits until programs have read what this namespace has sent to a port over UDP.
-func awaitRead(t *testing.T, port int) {
-	t.Helper()
-	benchlab.Settle()
-	local := fmt.Sprintf(":%04X", port)
-	waitFor(t, fmt.Sprintf("what came to port %d to be read", port), func() bool {
-		sockets := 0
-		for _, name := range []string{"udp", "udp6"} {
-			all, err := os.ReadFile("/proc/thread-self/net/" + name)
-			if err != nil && !errors.Is(err, os.ErrNotExist) {
-				t.Fatal(err)
-			}
-			for line := range strings.Lines(string(all)) {
-				if f := strings.Fields(line); len(f) > 4 && strings.HasSuffix(f[1], local) {
-					sockets++
-					if !strings.HasSuffix(f[4], ":00000000") {
-						return false
-					}
-				}
-			}
-		}
-		return sockets > 0
-	})
-}
-
 // signalAll ends a run as a user does.
 func (r *liveRun) signalAll() {
-	r.t.Helper()
-	if err := r.cmd.Process.Signal(os.Interrupt); err != nil {
-		r.t.Fatal(err)
+	r.T.Helper()
+	if err := r.Cmd.Process.Signal(os.Interrupt); err != nil {
+		r.T.Fatal(err)
 	}
 }
 

@@ -185,7 +185,7 @@ func acrossArgs(interfaces []string, args ...string) []string {
 // checkCopies compares both files with the summary: each removed packet is a copy of a
 // kept one, and no kept packet is a copy of another.
 func (r *acrossRun) checkCopies(s *liveSummary, isCopy func(kept, removed *sighting) bool) {
-	t := r.t
+	t := r.T
 	t.Helper()
 	stay, gone := sightings(t, r.kept), sightings(t, r.removed)
 	if uint64(len(stay)) != s.PacketsOut || uint64(len(gone)) != s.Duplicates {

@@ -163,12 +163,12 @@ func (r *replayRun) begin(t *testing.T, args []string, packets int) {
 
 // check compares the run with the results of dedup and distinct on the capture.
 func (r *replayRun) check(file string) {
-	t := r.t
+	t := r.T
 	t.Helper()
-	if code := r.wait(); code != exitDone {
-		t.Fatalf("exit code %d\n%s", code, r.stderr.String())
+	if code := r.Wait(); code != exitDone {
+		t.Fatalf("exit code %d\n%s", code, r.Stderr.String())
 	}
-	got := r.summary(r.stdout.Bytes())
+	got := r.summary(r.Stdout.Bytes())
 	kept, removed := filepath.Join(t.TempDir(), "kept.pcapng"), filepath.Join(t.TempDir(), "removed.pcapng")
 	want := runDedup(t, exitDone, "--identity", r.identity, "--keep", "first", "--method", "exact", "--window", "none", "-w", kept, "--duplicates", removed, file)
 	if want.Duplicates == 0 || got.PacketsIn != want.PacketsIn || got.Duplicates != want.Duplicates || got.dropped() != 0 {
@@ -186,7 +186,7 @@ func (r *replayRun) check(file string) {
 
 // checkCounts compares the counts of the run.
 func (r *replayRun) checkCounts(file string) {
-	t := r.t
+	t := r.T
 	t.Helper()
 	live, err := os.ReadFile(filepath.Join(r.dir, "counts.jsonl"))
 	if err != nil {

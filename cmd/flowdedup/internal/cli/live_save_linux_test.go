@@ -21,7 +21,7 @@ func TestLiveSave(t *testing.T) {
 	r := startLive(t, "-i", "left", "--of", "src,flow", "--every", "1s", "--slide", "0", "--reports", reports,
 		"--save", folder, "--sensor", "roof", "--key", clitest.Key, "--json", "--window", "5s")
 	sendTo(t, "right", burst(100, func(*liveFrame) {})...)
-	r.event("window closed")
+	r.Event("window closed")
 	sendTo(t, "right", liveFrame{id: 5000, src: 9, ttl: 64})
 	r.finish()
 	text, err := os.ReadFile(reports)

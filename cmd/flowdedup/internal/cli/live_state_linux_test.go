@@ -37,10 +37,10 @@ func TestLiveState(t *testing.T) {
 	r = startLive(t, args...)
 	sendTo(t, "right", frames...)
 	waitFor(t, "a saved state", func() bool { return savedPackets(t, state) == 3*n })
-	if err := r.cmd.Process.Kill(); err != nil {
+	if err := r.Cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	r.wait()
+	r.Wait()
 
 	r = startLive(t, args...)
 	sendTo(t, "right", frames...)
@@ -84,11 +84,11 @@ func TestLiveStateParts(t *testing.T) {
 				sendTo(t, "right", frames[sent:sent+batch]...)
 			}
 			waitFor(t, "a saved state", func() bool { return savedPackets(t, state) > uint64(first+n/8) })
-			if err := r.cmd.Process.Kill(); err != nil {
+			if err := r.Cmd.Process.Kill(); err != nil {
 				t.Fatal(err)
 			}
-			r.wait()
-			if strings.Contains(r.stderr.String(), "the kernel dropped") {
+			r.Wait()
+			if strings.Contains(r.Stderr.String(), "the kernel dropped") {
 				t.Skip("the machine is too slow to take all packets")
 			}
 			sent = int(savedPackets(t, state))
@@ -118,16 +118,16 @@ func TestLiveStateFails(t *testing.T) {
 	if err := os.Rename(dir, dir+"-away"); err != nil {
 		t.Fatal(err)
 	}
-	r.event("state not saved")
+	r.Event("state not saved")
 	sendTo(t, "right", burst(10, func(*liveFrame) {})...)
 	if err := os.Rename(dir+"-away", dir); err != nil {
 		t.Fatal(err)
 	}
-	r.event("state saved again")
+	r.Event("state saved again")
 	if s := r.finish(); s.PacketsIn != 20 {
 		t.Errorf("%+v", s)
 	}
-	if n := strings.Count(r.stderr.String(), "state not saved"); n != 1 {
+	if n := strings.Count(r.Stderr.String(), "state not saved"); n != 1 {
 		t.Errorf("told %d times", n)
 	}
 	for _, c := range []struct{ state, text string }{

@@ -50,7 +50,7 @@ func TestLiveStrip(t *testing.T) {
 	if s.forwarded("sent") != 2*n || s.forwarded("not_ethernet") != n || s.forwarded("lost") != 0 {
 		t.Errorf("%+v", s)
 	}
-	told := r.stderr.String()
+	told := r.Stderr.String()
 	for _, text := range []string{"without Ethernet are not sent: one of left gtp:7", "out: 50 of 150 packets were not sent"} {
 		if strings.Count(told, text) != 1 {
 			t.Errorf("%q is not told once in\n%s", text, told)
@@ -86,8 +86,8 @@ func TestLiveSlice(t *testing.T) {
 		frames = append(frames, inUDP(53, content), inUDP(53, content))
 	}
 	sendBytes(t, "right", frames...)
-	if s := r.finish(); s.Duplicates != n || !strings.Contains(r.stdout.String(), `"sliced":80,"unsliced":0`) {
-		t.Errorf("%+v: %s", s, &r.stdout)
+	if s := r.finish(); s.Duplicates != n || !strings.Contains(r.Stdout.String(), `"sliced":80,"unsliced":0`) {
+		t.Errorf("%+v: %s", s, &r.Stdout)
 	}
 	for _, name := range []string{kept, copies} {
 		got := framesOf(t, name)

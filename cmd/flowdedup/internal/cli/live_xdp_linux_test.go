@@ -131,7 +131,7 @@ func TestLiveXDPFilter(t *testing.T) {
 	}
 	r := startLive(t, "-i", "left", "--filter", "src host 10.0.0.3", "--count", "3", "--json")
 	sendTo(t, "right", frames...)
-	if code := r.wait(); code != 0 || r.summary(r.stdout.Bytes()).PacketsIn != 3 {
-		t.Errorf("exit code %d, %s", code, r.stdout.Bytes())
+	if code := r.Wait(); code != 0 || r.summary(r.Stdout.Bytes()).PacketsIn != 3 {
+		t.Errorf("exit code %d, %s", code, r.Stdout.Bytes())
 	}
 }

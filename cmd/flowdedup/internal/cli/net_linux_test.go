@@ -19,17 +19,6 @@ import (
 	benchlab "github.com/flowdedup/flowdedup/bench/lab"
 )
 
-// dialled connects to a program that will listen.
-func dialled(t *testing.T, port string) (conn net.Conn) {
-	t.Helper()
-	waitFor(t, "who listens at port "+port, func() (done bool) {
-		var err error
-		conn, err = net.Dial("tcp", "127.0.0.1:"+port)
-		return err == nil
-	})
-	return conn
-}
-
 // netRun is a run of flowdedup as a process.
 type netRun struct {
 	*exec.Cmd
@@ -59,16 +48,6 @@ func (r *netRun) result(t *testing.T, code int) (sum dedupResult) {
 		}
 	}
 	return sum
-}
-
-// tool returns the path of a program, or skips.
-func tool(t *testing.T, name string) string {
-	t.Helper()
-	path, err := exec.LookPath(name)
-	if err != nil {
-		t.Skip(name, "is not installed")
-	}
-	return path
 }
 
 // TestNetworkPeers takes packets from tcpdump, as nc would carry them, through two runs of

@@ -45,7 +45,6 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"completion", "bash", "x"}, "takes no arguments"},
 		{[]string{"version", "x"}, "takes no arguments"},
 		{[]string{"live", "-i", "lo", "-W", "3"}, "-W needs -C"},
-		{[]string{"plan", "--k", "3"}, "--method"},
 		{[]string{"dedup", in, "--window", "soon"}, "window"},
 		{[]string{"dedup", in, "--window", "-1s"}, "window"},
 		{[]string{"dedup", in, "--identity", "l4"}, "l3"},

@@ -111,3 +111,12 @@ func RotatedFiles(t *testing.T, dir, stem string) []string {
 	}
 	return names
 }
+
+// WriteInput makes a file.
+func WriteInput(t *testing.T, name string, data []byte) string {
+	t.Helper()
+	if err := os.WriteFile(name, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}

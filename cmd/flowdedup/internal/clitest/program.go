@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/commands"
 )
 
@@ -156,4 +158,25 @@ func Overrule(usual, more []string) (all []string) {
 		}
 	}
 	return append(all, more...)
+}
+
+// Tool returns the path of a program, or skips.
+func Tool(t *testing.T, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Skip(name, "is not installed")
+	}
+	return path
+}
+
+// Dialled connects to a program that will listen.
+func Dialled(t *testing.T, port string) (conn net.Conn) {
+	t.Helper()
+	wait.Until(t, "who listens at port "+port, func() (done bool) {
+		var err error
+		conn, err = net.Dial("tcp", "127.0.0.1:"+port)
+		return err == nil
+	})
+	return conn
 }

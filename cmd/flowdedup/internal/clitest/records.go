@@ -61,3 +61,20 @@ func ReadAll(t *testing.T, names ...string) []Record {
 		}
 	}
 }
+
+// FramesOf returns the packets of a capture file.
+// canIP reports whether ip(8) can do something; small kernels lack parts.
+func FramesOf(t *testing.T, name string) (frames []string) {
+	t.Helper()
+	src, err := pcapfile.Open(name, pcapfile.Options{Warn: func(err error) { t.Error(err) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
+	for b := (capture.Batch{}); src.Next(&b) == nil; {
+		for i := range b.Frames {
+			frames = append(frames, string(b.Data(i)))
+		}
+	}
+	return frames
+}

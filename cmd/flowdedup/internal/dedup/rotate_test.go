@@ -12,6 +12,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
@@ -147,7 +148,7 @@ func TestRotateKilled(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		waitFor(t, fmt.Sprint(enough, " files"), func() bool {
+		wait.Until(t, fmt.Sprint(enough, " files"), func() bool {
 			if _, err := stdin.Write(one); err != nil {
 				t.Fatal(err)
 			}

@@ -12,7 +12,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
 )
 
-// server shows a run on flow records over HTTP, as Server shows one on packets.
+// server shows a run on flow records over HTTP, as monitor.Server shows one on packets.
 // Methods may be called concurrently.
 type server struct {
 	*web.Server
@@ -27,7 +27,7 @@ type server struct {
 // packets.
 const flowPageEvery = 5 * time.Second
 
-// listen serves on addr, the value of a flag, as Listen does. Page writes the page for
+// listen serves on addr, the value of a flag, as monitor.Listen does. Page writes the page for
 // people.
 func listen(flag, addr string, page func(io.Writer, *Summary) error) (s *server, err error) {
 	s = new(server)

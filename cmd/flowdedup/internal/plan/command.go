@@ -16,6 +16,11 @@ import (
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
+// runs reports whether a command has a method for such windows and elements.
+func (c *Config) runs(m *sizing.Method) bool {
+	return c.command(&sizing.Candidate{Method: m, MemoryBits: 8 << 20}) != nil
+}
+
 // command returns the command line that runs a candidate. It is nil if this program has
 // no such method, parameters or filter in that memory.
 func (c *Config) command(from *sizing.Candidate) *string {
@@ -49,9 +54,6 @@ func (c *Config) dedup(from *sizing.Candidate) []string {
 		return append(words, c.bounds(from, c.FPR != 0 && c.FPR < engine.DefaultFPR)...)
 	case "lru":
 		words = append(words, "--method", "lru")
-		if c.Fixed != (sizing.Parameters{}) {
-			words = append(words, "--param", params(from).String())
-		}
 		return append(words, c.bounds(from, c.FPR != 0)...)
 	case method.Coarse, method.Fine:
 		words = append(words, "--method", from.Method.Name)
@@ -91,7 +93,7 @@ func (c *Config) distinct(from *sizing.Candidate) []string {
 		words = append(words, "--method", "bloom")
 		words = append(words, c.bounds(from, false)...)
 		return append(words, "--fpr", fmt.Sprint(cmp.Or(c.FPR, engine.DefaultFPR)))
-	case from.Method.Name == "lru" && c.key() == sizing.Other && c.Fixed == (sizing.Parameters{}):
+	case from.Method.Name == "lru" && c.key() == sizing.Other:
 		words = append(words, "--method", "lru")
 		return append(words, c.bounds(from, c.FPR != 0)...)
 	}

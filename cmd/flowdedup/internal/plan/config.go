@@ -59,8 +59,7 @@ type Config struct {
 	IPv6    bool
 
 	Window   window.Window
-	Kind     string // "auto", or that of a sizing.Kind
-	Parts    int
+	Kind     string  // "auto", or that of a sizing.Kind
 	Rate     float64 // elements a second
 	Link     float64 // bits a second
 	Elements float64
@@ -69,8 +68,6 @@ type Config struct {
 
 	MemoryBits int
 	FPR, FNR   float64
-	Method     string
-	Fixed      sizing.Parameters
 	Curves     bool
 
 	From  []string
@@ -94,7 +91,7 @@ func (c *Config) rate() float64 {
 func (c *Config) Check() error {
 	kind, err := c.kind()
 	if err == nil && c.Refresh && (!c.Element.Packets || kind == sizing.Unbounded || kind == sizing.Landmark) {
-		err = fmt.Errorf("%w: --refresh needs packets in a window that slides or jumps; all else renews its memory anyway", sizing.ErrQuestion)
+		err = fmt.Errorf("%w: --refresh needs packets in a window that slides; all else renews its memory anyway", sizing.ErrQuestion)
 	}
 	return err
 }
@@ -111,16 +108,12 @@ func (c *Config) kind() (sizing.Kind, error) {
 		return sizing.Sliding, nil
 	case c.Kind == "auto", c.Kind == sizing.Landmark.String():
 		return sizing.Landmark, nil
-	case c.Kind == sizing.Jumping.String() && !c.Window.None:
-		return sizing.Jumping, nil
 	case c.Kind == sizing.Sliding.String() && timed:
 		return sizing.Sliding, nil
-	case c.Kind == sizing.Count.String() && c.Window.Packets > 0:
-		return sizing.Count, nil
 	case c.Kind == sizing.Unbounded.String() && c.Window.None:
 		return sizing.Unbounded, nil
 	}
-	return 0, fmt.Errorf("%w: a window of kind %s and --window %s exclude each other: unbounded goes with none, sliding with a duration, count with n:N, jumping with both, landmark with all",
+	return 0, fmt.Errorf("%w: a window of kind %s and --window %s exclude each other: unbounded goes with none, sliding with a duration, landmark with both",
 		sizing.ErrQuestion, c.Kind, c.Window)
 }
 
@@ -142,10 +135,11 @@ func (c *Config) question(m *Measurement) (sizing.Question, error) {
 		return sizing.Question{}, err
 	}
 	q := sizing.Question{
-		Kind: kind, Key: c.key(), Parts: c.Parts,
+		Kind: kind, Key: c.key(),
 		MemoryBits: c.MemoryBits, FPR: c.FPR, FNR: c.FNR,
-		Method: c.Method, Fixed: c.Fixed, Curves: c.Curves, Refresh: c.Refresh,
+		Curves: c.Curves, Refresh: c.Refresh,
 		Runs: func(from *sizing.Candidate) bool { return c.command(from) != nil },
+		Only: c.runs,
 	}
 	if q.Elements, err = c.elements(kind, m); err != nil {
 		return q, err

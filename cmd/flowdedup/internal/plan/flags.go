@@ -29,8 +29,9 @@ func Command(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan [flags]",
 		Short: "Choose a method, its parameters and memory for a load",
-		Long: `Predict for every method the parameters, error rates and memory per element
-for a load, and recommend one. Without --memory, find the least memory.
+		Long: `Predict for every method that a command runs the parameters, error rates and
+memory for a load, and recommend one. Each has a line with its command.
+Without --memory, find the least memory.
 
 The load is:
   - the number of elements in the window: --elements, or --rate or --link with
@@ -53,8 +54,8 @@ Windows of packets begin at a packet that was kept, as those of "dedup"; with
 FPR is the probability that a new element is taken for a repeat. FNR is the
 share of the repeats within the window that are taken for new. Lines are the
 cache lines that an element touches. Recommended is the method that keeps the
-FPR with the lowest FNR, of those that a command runs. Methods below --fnr
-count as equal: then the fewest lines decide, then the least memory.`,
+FPR with the lowest FNR. Methods below --fnr count as equal: then the fewest
+lines decide, then the least memory.`,
 		Example: `  # what keeps 1 % false positives in 1 MiB on a stream of flows without end?
   flowdedup plan --of flow --memory 1MiB --fpr 1%
 
@@ -84,13 +85,12 @@ func planArguments(_ *cobra.Command, args []string) error {
 func (f *flags) register(cmd *cobra.Command) {
 	fs, c := cmd.Flags(), &f.config
 	fs.SortFlags = false
-	kinds := []string{"auto", "unbounded", "landmark", "sliding", "count", "jumping"}
+	kinds := []string{"auto", "unbounded", "landmark", "sliding"}
 	c.Element, c.Kind, c.Window = ElementKind{Packets: true}, "auto", window.Window{None: true}
 	fs.Var(cli.NewParsed(&c.Element, "packets", "key", ParseElementKind), "of", "elements: packets, src, dst, ip, pair, flow, biflow, mac")
 	fs.BoolVar(&c.IPv6, "ipv6", false, "addresses are IPv6 addresses")
 	fs.Var(cli.NewParsed(&c.Window, "none", "window", cli.ParseWindow), "window", "a duration, n:1000 elements, or none")
-	fs.Var(cli.NewParsed(&c.Kind, "auto", "kind", cli.OneOf(kinds...)), "kind", "kind of window: auto, unbounded, landmark, sliding, count, jumping")
-	fs.IntVar(&c.Parts, "parts", sizing.DefaultParts, "`N` parts of a jumping window")
+	fs.Var(cli.NewParsed(&c.Kind, "auto", "kind", cli.OneOf(kinds...)), "kind", "kind of window: auto, unbounded, landmark, sliding")
 	fs.Var(cli.NewParsed(&c.Rate, "", "rate", cli.ParseAmount), "rate", "elements a second: 250k, 1.5M")
 	fs.Var(cli.NewParsed(&c.Link, "", "speed", parseLink), "link", "speed of a link full of shortest packets: 10Gb/s")
 	fs.Var(cli.NewParsed(&c.Elements, "", "number", cli.ParseAmount), "elements", "elements in the window, or how far repeats lie back")
@@ -101,34 +101,21 @@ func (f *flags) register(cmd *cobra.Command) {
 	fs.Var(cli.NewParsed(&c.MemoryBits, "", "size", parseBits), "memory", "available memory: 8MiB, l2, 16kbit (default: the least)")
 	fs.Var(cli.NewParsed(&c.FPR, "1e-9", "probability", cli.ParseFPR), "fpr", "highest false positive rate: 1e-9, 1%")
 	fs.Var(cli.NewParsed(&c.FNR, "0.01%", "share", cli.ParseFPR), "fnr", "false negative rate that counts as none")
-	fs.StringVar(&c.Method, "method", "", "plan only method `NAME`, with these parameters")
-	fs.IntVar(&c.Fixed.K, "k", 0, "method parameter: `K` hash functions")
-	fs.IntVar(&c.Fixed.P, "p", 0, "method parameter: `P` cells that an element decrements")
-	fs.IntVar(&c.Fixed.Cells, "cells", 0, "method parameter: `N` cells in a row")
-	fs.IntVar(&c.Fixed.CellBits, "cell-bits", 0, "method parameter: `N` bits in a cell")
 	f.page.Register(fs, "with curves over memory")
 	fs.BoolVar(&f.JSON, "json", false, "print JSON, with the curves")
 	fs.BoolVar(&f.NoMerge, "no-merge", false, "read captures one after another, not in time order")
 	fs.BoolVarP(&f.Quiet, "quiet", "q", false, "print errors only")
 	fs.BoolVar(&f.NoProgress, "no-progress", false, "show no progress on a terminal")
 	cli.GroupInput.Add(fs, "from", "no-merge")
-	cli.GroupLoad.Add(fs, "of", "ipv6", "window", "kind", "parts", "rate", "link", "elements", "distinct", "refresh")
+	cli.GroupLoad.Add(fs, "of", "ipv6", "window", "kind", "rate", "link", "elements", "distinct", "refresh")
 	cli.GroupGoal.Add(fs, "memory", "fpr", "fnr")
 	cli.GroupOutput.Add(fs, "json", "quiet")
-	cli.GroupAdvanced.Add(fs, "method", "k", "p", "cells", "cell-bits", "no-progress")
+	cli.GroupAdvanced.Add(fs, "no-progress")
 	cli.CompleteWords(cmd, map[string][]string{
 		"of": {"packets", "src", "dst", "ip", "pair", "flow", "biflow", "mac"}, "kind": kinds,
 		"window": {"none", "10ms", "1h", "n:1000000"}, "memory": {"l1", "l2", "l3", "1MiB"},
-		"method": planMethods(), "filter": cli.FilterWords,
+		"filter": cli.FilterWords,
 	})
-}
-
-func planMethods() []string {
-	var names []string
-	for _, m := range sizing.Methods() {
-		names = append(names, m.Name)
-	}
-	return names
 }
 
 func (f *flags) check(cmd *cobra.Command) error {
@@ -138,20 +125,14 @@ func (f *flags) check(cmd *cobra.Command) error {
 		return cli.Usagef("--rate and --link exclude each other")
 	case given("elements") && (given("rate") || given("link")):
 		return cli.Usagef("--elements and --rate or --link exclude each other")
-	case f.config.Method == "" && (given("k") || given("p") || given("cells") || given("cell-bits")):
-		return cli.Usagef("--k, --p, --cells and --cell-bits are parameters of one method: name it with --method")
 	case given("elements") && f.config.Window.Packets > 0:
 		return cli.Usagef("--elements and --window n:N exclude each other")
 	case (given("rate") || given("link")) && f.config.Window.Duration == 0:
 		return cli.Usagef("--rate and --link need a window of time: --window 10ms")
-	case given("parts") && f.config.Kind != sizing.Jumping.String():
-		return cli.Usagef("--parts needs --kind jumping")
 	case f.config.IPv6 && (f.config.Element.Packets || f.config.Element.Key > flow.IP):
 		return cli.Usagef("--ipv6 goes with --of src, dst or ip; the other keys are of both families")
 	case (given("filter") || given("bpf-file")) && !given("from"):
 		return cli.Usagef("--filter and --bpf-file need captures to measure: --from")
-	case given("method") && f.config.Method == "":
-		return cli.Usagef("--method is empty")
 	}
 	if err := f.page.Check(&f.Common); err != nil {
 		return err

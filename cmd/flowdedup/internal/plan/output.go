@@ -96,7 +96,7 @@ func (r *Result) narrow() []int {
 func (r *Result) cells(c *Candidate) []string {
 	verdict := c.Why
 	if c.Meets {
-		verdict = c.Where
+		verdict = "meets it"
 	}
 	return []string{
 		c.Method, c.parameterText(), r.units.memory.of(c.MemoryBytes), r.units.needs.of(c.NeededBytes), r.units.fprOf(c), r.units.fnr.of(c.FNR),
@@ -167,13 +167,7 @@ func (m *Measurement) text() string {
 	return t
 }
 
-// meanings say what the last column means.
-var meanings = []struct{ word, meaning string }{
-	{runsHere, "see the commands below"}, {"library", "package engine has it, no command"},
-	{"reference", "as published, in engine/paper"}, {"model", "only its formulas"},
-}
-
-// legend explains the marks and words of the table.
+// legend explains the marks of the table.
 func (r *Result) legend() string {
 	var all []string
 	for _, mark := range []struct {
@@ -182,11 +176,6 @@ func (r *Result) legend() string {
 	}{{sizing.Bound, "≤: bound"}, {sizing.Estimate, "~: estimate"}} {
 		if slices.ContainsFunc(r.Candidates, func(c Candidate) bool { return c.certainty == mark.certainty && c.FPR != nil }) {
 			all = append(all, mark.text)
-		}
-	}
-	for _, m := range meanings {
-		if slices.ContainsFunc(r.Candidates, func(c Candidate) bool { return c.Meets && c.Where == m.word }) {
-			all = append(all, m.word+": "+m.meaning)
 		}
 	}
 	return strings.Join(all, "; ")
@@ -208,7 +197,7 @@ func (r *Result) advice() []string {
 		lines = append(lines, wrap("warning: "+r.Warning))
 	}
 	for i := range r.Candidates {
-		if c := &r.Candidates[i]; c.Meets && c.Command != nil {
+		if c := &r.Candidates[i]; c.Command != nil {
 			lines = append(lines, fmt.Sprintf("%s: %s", c.Method, *c.Command))
 		}
 	}
@@ -225,7 +214,7 @@ func number(n *float64) string {
 // writePage writes the result as a page: the table, and charts of the error rates over memory.
 func writePage(w io.Writer, r *Result) error {
 	table := page.Table{Columns: slices.Clone(columns), Class: r.class}
-	table.Columns[len(columns)-1].Name = "available"
+	table.Columns[len(columns)-1].Name = "request"
 	for i := range r.Candidates {
 		table.Rows = append(table.Rows, r.cells(&r.Candidates[i]))
 	}
@@ -240,7 +229,7 @@ func writePage(w io.Writer, r *Result) error {
 	methods := page.Section{Heading: "The methods"}
 	for i := range r.Candidates {
 		c := &r.Candidates[i]
-		methods.Text = append(methods.Text, fmt.Sprintf("%s: %s (%s); the FPR is %s; %s.", c.Method, c.Title, c.Source, c.FPRKind, c.Where))
+		methods.Text = append(methods.Text, fmt.Sprintf("%s: %s (%s); the FPR is %s.", c.Method, c.Title, c.Source, c.FPRKind))
 	}
 	p.Sections = append(p.Sections, methods)
 	return p.Write(w)

@@ -159,7 +159,6 @@ func TestPlanRates(t *testing.T) {
 		{"count, refreshed", lags, "--window n:8192 --refresh --memory 32KiB --fpr 10%", 8192, true, 0.1},
 		{"sliding", lags, "--window 8192us --memory 64KiB --fpr 5%", 8192, false, 0.1},
 		{"sliding, few new", few, "--window 8192us --memory 16KiB --fpr 50%", 8192, false, 0.2},
-		{"jumping", lags, "--window 8192us --kind jumping --memory 64KiB --fpr 5%", 8192, false, 0.1},
 		{"population", members, "--window 8192us --memory 16KiB --fpr 50%", 8192, false, 0.1},
 		{"none", lags, "--memory 8KiB --fpr 50%", 0, true, 0.1},
 		{"none, 1 %", few, "--memory 8KiB --fpr 1%", 0, true, 0.1},
@@ -301,7 +300,7 @@ func TestPlanWidth(t *testing.T) {
 	in := clitest.Bundled("router-plain.pcapng")
 	for _, args := range clitest.Sample(4, []string{
 		"--memory 1MiB --fpr 1%", "--of flow --memory 1MiB --fpr 10%", "--window 5m --rate 1M --distinct 2M", "--window 10ms --elements 15k --memory 512KiB",
-		"--kind jumping --window 1h --elements 100M --fpr 1e-6", "--of src --window 1h --elements 3M", "--window n:1000", "--from " + in, "--fpr 1e-12",
+		"--window 1h --elements 100M --fpr 1e-6", "--of src --window 1h --elements 3M", "--window n:1000", "--from " + in, "--fpr 1e-12",
 		"--of biflow --kind sliding --window 1h --elements 1G --distinct 3M", "--of flow --window 1h --elements 1M --memory 1KiB",
 	}) {
 		out, errs, code := clitest.Run(append([]string{"plan"}, strings.Fields(args)...)...)

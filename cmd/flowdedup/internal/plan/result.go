@@ -30,8 +30,7 @@ type Result struct {
 	Recommended *string `json:"recommended"` // nil if no method meets the request
 	Reason      string  `json:"reason"`
 	Warning     string  `json:"warning,omitempty"` // what is wrong with it
-	// Command runs the best candidate that this program has and that meets the request,
-	// nil if there is none.
+	// Command runs the best candidate that meets the request, nil if there is none.
 	Command    *string     `json:"command"`
 	Candidates []Candidate `json:"candidates"`
 
@@ -60,9 +59,7 @@ type Candidate struct {
 	NeededBytes *float64 `json:"needed_bytes"`
 	Meets       bool     `json:"meets"`
 	Why         string   `json:"why,omitempty"`
-	// Where says where the method exists: "runs here" with a command, "library" in
-	// package engine, "reference" in package engine/paper, or "model" only.
-	Where   string  `json:"where"`
+	// Command runs it, nil where it does not fit into the memory.
 	Command *string `json:"command"`
 	Curve   []Point `json:"curve,omitempty"`
 
@@ -118,7 +115,6 @@ func (c *Config) candidate(from *sizing.Candidate) Candidate {
 		Meets: from.Meets, Why: from.Why, Command: c.command(from), certainty: from.Method.Certainty,
 		parameters: from.Parameters,
 	}
-	out.Where = where(from, out.Command)
 	for _, p := range from.Parameters {
 		out.Parameters[p.Name] = p.Value
 	}
@@ -141,21 +137,6 @@ func (c *Config) candidate(from *sizing.Candidate) Candidate {
 		out.Curve = append(out.Curve, Point{MemoryBytes: float64(p.MemoryBits) / 8, FPR: p.FPR, FNR: p.FNR})
 	}
 	return out
-}
-
-// runsHere marks candidates with a command.
-const runsHere = "runs here"
-
-func where(from *sizing.Candidate, command *string) string {
-	switch {
-	case command != nil:
-		return runsHere
-	case from.Method.Engine != "":
-		return "library"
-	case from.Method.Reference != "":
-		return "reference"
-	}
-	return "model"
 }
 
 func bytesOf(bits int) *float64 {

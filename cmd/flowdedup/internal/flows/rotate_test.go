@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli_test
+package flows_test
 
 import (
 	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 // TestFlowsRotate has the records of one output in several files, none of them twice. Files
@@ -25,7 +28,7 @@ func TestFlowsRotate(t *testing.T) {
 	for _, ending := range []string{".ndjson", ".csv"} {
 		dir := t.TempDir()
 		whole := filepath.Join(dir, "whole"+ending)
-		runFlows(t, exitDone, in, "-w", whole)
+		runFlows(t, cli.ExitDone, in, "-w", whole)
 		want := string(mustReadFile(t, whole))
 		header := ""
 		if ending == ".csv" {
@@ -34,8 +37,8 @@ func TestFlowsRotate(t *testing.T) {
 		}
 		for flags, least := range map[string]int{"--rotate-every 15m": 3, "--rotate-size 10KiB": 5, "--rotate-size 10KiB --rotate-every 15m": 6} {
 			stem := fmt.Sprint("least", least)
-			r, stderr := runFlows(t, exitDone, append(strings.Fields(flags), in, "-w", filepath.Join(dir, stem+ending))...)
-			files, got := rotatedFiles(t, dir, stem), ""
+			r, stderr := runFlows(t, cli.ExitDone, append(strings.Fields(flags), in, "-w", filepath.Join(dir, stem+ending))...)
+			files, got := clitest.RotatedFiles(t, dir, stem), ""
 			for _, name := range files {
 				body, ok := strings.CutPrefix(string(mustReadFile(t, name)), header)
 				if !ok {
@@ -47,17 +50,17 @@ func TestFlowsRotate(t *testing.T) {
 				t.Errorf("%s: %d files with %d of %d bytes: %s", flags, len(files), len(got), len(want), stderr)
 			}
 		}
-		runFlows(t, exitDone, in, "-w", filepath.Join(dir, "few"+ending), "--rotate-size", "10KiB", "--rotate-keep", "2")
-		if files := rotatedFiles(t, dir, "few"); len(files) != 2 {
+		runFlows(t, cli.ExitDone, in, "-w", filepath.Join(dir, "few"+ending), "--rotate-size", "10KiB", "--rotate-keep", "2")
+		if files := clitest.RotatedFiles(t, dir, "few"); len(files) != 2 {
 			t.Errorf("%q", files)
 		}
 	}
 	for _, args := range [][]string{{"--rotate-size", "1MiB"}, {"--rotate-keep", "3", "-w", "x"}} {
-		if _, stderr, code := run(append([]string{"flows", in}, args...)...); code != exitUsage || strings.Count(stderr, "\n") != 1 {
+		if _, stderr, code := clitest.Run(append([]string{"flows", in}, args...)...); code != cli.ExitUsage || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("%q: exit code %d: %s", args, code, stderr)
 		}
 	}
-	if _, stderr, code := run("flows", in, "-w", "-", "--rotate-size", "1MiB"); code == exitDone || !strings.Contains(stderr, "name a file") {
+	if _, stderr, code := clitest.Run("flows", in, "-w", "-", "--rotate-size", "1MiB"); code == cli.ExitDone || !strings.Contains(stderr, "name a file") {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
 }

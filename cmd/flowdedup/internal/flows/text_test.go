@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli_test
+package flows_test
 
 import (
 	"encoding/json"
@@ -9,6 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 // textResult is what "flows --json" says about text besides flowsResult.
@@ -29,8 +32,8 @@ type textResult struct {
 
 func runText(t *testing.T, args ...string) (flowsResult, textResult, string) {
 	t.Helper()
-	out, errs, code := run(append([]string{"flows", "--json"}, args...)...)
-	if code != exitDone {
+	out, errs, code := clitest.Run(append([]string{"flows", "--json"}, args...)...)
+	if code != cli.ExitDone {
 		t.Fatalf("flows %v: exit code %d: %s", args, code, errs)
 	}
 	var r textResult
@@ -63,7 +66,7 @@ func TestFlowsDates(t *testing.T) {
 		}
 	}
 	doubtful := tempFile(t, "a.csv", header+at("03/04/2023 10:13:20"))
-	if _, stderr, code := run("flows", "--map", ourMap, doubtful); code != exitFailed || !strings.Contains(stderr, "--time-format") || strings.Count(stderr, "\n") != 1 {
+	if _, stderr, code := clitest.Run("flows", "--map", ourMap, doubtful); code != cli.ExitFailed || !strings.Contains(stderr, "--time-format") || strings.Count(stderr, "\n") != 1 {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
 	april := tempFile(t, "b.csv", header+at("2023-04-03 10:13:20"))
@@ -73,7 +76,7 @@ func TestFlowsDates(t *testing.T) {
 	if r, text, _ := runText(t, "--map", ourMap, "--time-format", "%d/%m/%Y %H:%M:%S", doubtful, april); r.Unchecked != 1 || len(text.Unread) != 1 || text.Unread[0].Example != "2023-04-03 10:13:20" {
 		t.Errorf("%+v %+v", r, text)
 	}
-	if _, _, code := run("flows", "--time-format", "%H:%M", doubtful); code != exitUsage {
+	if _, _, code := clitest.Run("flows", "--time-format", "%H:%M", doubtful); code != cli.ExitUsage {
 		t.Errorf("a layout without a day: exit code %d", code)
 	}
 }
@@ -93,8 +96,8 @@ func TestFlowsUnread(t *testing.T) {
 			t.Errorf("%q is missing in %s", word, stderr)
 		}
 	}
-	out, _, code := run("flows", a, b)
-	if code != exitDone || !strings.Contains(out, `unread      3 values of dport, such as "no-such-service"`) {
+	out, _, code := clitest.Run("flows", a, b)
+	if code != cli.ExitDone || !strings.Contains(out, `unread      3 values of dport, such as "no-such-service"`) {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 }
@@ -133,7 +136,7 @@ func TestFlowsEvents(t *testing.T) {
 
 // TestFlowsForeign says so where nothing is a message of a version that is read.
 func TestFlowsForeign(t *testing.T) {
-	if r, text, stderr := runText(t, bundled("router-plain.pcapng")); r.RecordsIn != 0 || text.Foreign == 0 || !strings.Contains(stderr, "left out") {
+	if r, text, stderr := runText(t, clitest.Bundled("router-plain.pcapng")); r.RecordsIn != 0 || text.Foreign == 0 || !strings.Contains(stderr, "left out") {
 		t.Errorf("%+v %+v %s", r, text, stderr)
 	}
 }
@@ -141,20 +144,20 @@ func TestFlowsForeign(t *testing.T) {
 // TestFlowsPage writes the page of a run, and none if an input cannot be opened.
 func TestFlowsPage(t *testing.T) {
 	page := filepath.Join(t.TempDir(), "page.html")
-	if _, stderr, code := run("flows", "--html", page, filepath.Join(t.TempDir(), "none.csv")); code != exitFailed {
+	if _, stderr, code := clitest.Run("flows", "--html", page, filepath.Join(t.TempDir(), "none.csv")); code != cli.ExitFailed {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
 	if _, err := os.Stat(page); err == nil {
 		t.Error("a page of nothing")
 	}
 	in := tempFile(t, "in.json", goflowLines)
-	if _, stderr, code := run("flows", "--html", page, in); code != exitDone {
+	if _, stderr, code := clitest.Run("flows", "--html", page, in); code != cli.ExitDone {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
 	if text := string(mustReadFile(t, page)); !strings.Contains(text, "Copies by exporter") || !strings.Contains(text, "192.0.2.2") {
 		t.Errorf("%.500s", text)
 	}
-	if _, _, code := run("flows", "--html", "-", in); code != exitUsage {
+	if _, _, code := clitest.Run("flows", "--html", "-", in); code != cli.ExitUsage {
 		t.Errorf("two things on standard output: exit code %d", code)
 	}
 }
@@ -169,7 +172,7 @@ func TestFlowsArgus(t *testing.T) {
 	}
 	dir := t.TempDir()
 	flows := filepath.Join(dir, "flows.argus")
-	if out, err := exec.Command("argus", "-r", bundled("router-in.pcap"), "-w", flows).CombinedOutput(); err != nil {
+	if out, err := exec.Command("argus", "-r", clitest.Bundled("router-in.pcap"), "-w", flows).CombinedOutput(); err != nil {
 		t.Skipf("argus: %v: %s", err, out)
 	}
 	columns := []string{"-u", "-c", ",", "-s", "stime", "ltime", "dur", "proto", "saddr", "sport", "dir", "daddr", "dport", "pkts", "bytes", "stos", "-r", flows}

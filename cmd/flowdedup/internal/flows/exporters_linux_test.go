@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli_test
+package flows_test
 
 import (
 	"fmt"
@@ -9,15 +9,18 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 // pmacct has pmacctd export a bundled capture from the address of an exporter with a
 // plugin, and returns what waits for its end.
-func pmacct(t *testing.T, exporter int, name, plugin string, keys ...string) (wait func()) {
+func pmacct(t *testing.T, exporter int, name, plugin string, keys ...string) (await func()) {
 	t.Helper()
 	from := exporterAddress(exporter)
 	config := []string{
-		"daemonize: false", "pcap_savefile: " + bundled(name), "plugins: " + plugin + "[x]",
+		"daemonize: false", "pcap_savefile: " + clitest.Bundled(name), "plugins: " + plugin + "[x]",
 		"plugin_buffer_size: 2048", "plugin_pipe_size: 2048000", // so that the last packets come, too
 		plugin + "_receiver[x]: " + from + ":2055", plugin + "_source_ip[x]: " + from,
 	}
@@ -55,7 +58,7 @@ func atOnce[C any](t *testing.T, cases map[string]C, test func(*testing.T, C)) {
 // one stay, and tell of every packet.
 func TestFlowsPmacct(t *testing.T) {
 	const exporters = 3
-	v4, all := trafficOf(t, framesOf(t, bundled("router-in.pcap")))
+	v4, all := trafficOf(t, clitest.FramesOf(t, clitest.Bundled("router-in.pcap")))
 	type export struct {
 		version string
 		want    amount
@@ -64,15 +67,15 @@ func TestFlowsPmacct(t *testing.T) {
 		flowNet(t, exporters, "pmacctd", "nfcapd", "nfdump")
 		to := newCollector(t, true)
 		r := startFlows(t, "--to", "udp://"+collectorAddress)
-		var wait [exporters]func()
+		var await [exporters]func()
 		for n := range exporters {
-			wait[n] = pmacct(t, n+1, "router-in.pcap", "nfprobe", "nfprobe_version[x]: "+c.version,
+			await[n] = pmacct(t, n+1, "router-in.pcap", "nfprobe", "nfprobe_version[x]: "+c.version,
 				"aggregate[x]: src_host, dst_host, src_port, dst_port, proto, tos")
 		}
-		for _, w := range wait {
+		for _, w := range await {
 			w()
 		}
-		waitFor(t, "records of every packet", func() bool { return r.total("bytes") >= exporters*c.want.Bytes })
+		wait.Until(t, "records of every packet", func() bool { return r.total("bytes") >= exporters*c.want.Bytes })
 		s := r.stop()
 		if s.RecordsIn != exporters*s.RecordsOut || s.RecordsOut == 0 || s.Unchecked+s.Undecodable+s.Lost+s.Sampled != 0 || len(s.Points) != exporters {
 			t.Errorf("%+v", s)
@@ -111,23 +114,23 @@ func TestFlowsSamples(t *testing.T) {
 			args = append(args, "--boundary", tempFile(t, "edges", sides))
 		}
 		r := startFlows(t, args...)
-		var wait [exporters]func()
+		var await [exporters]func()
 		for n := range exporters {
-			wait[n] = pmacct(t, n+1, "router-in.pcap", "sfprobe", fmt.Sprintf("sampling_rate[x]: %d", c.rate),
+			await[n] = pmacct(t, n+1, "router-in.pcap", "sfprobe", fmt.Sprintf("sampling_rate[x]: %d", c.rate),
 				"sfprobe_agentip[x]: "+exporterAddress(n+1), fmt.Sprintf("sfprobe_ifindex[x]: %d", n+7), "sfprobe_direction[x]: in")
 		}
-		for _, w := range wait {
+		for _, w := range await {
 			w()
 		}
 		enough := uint64(exporters * 240 / c.rate) // more than two have
-		waitFor(t, "samples of all", func() bool { return r.total("records") >= enough })
+		wait.Until(t, "samples of all", func() bool { return r.total("records") >= enough })
 		s := r.stop()
 		to.check(r.written())
 		if len(s.Points) != exporters || s.Undecodable+s.Unchecked+s.Lost != 0 || s.RecordsIn == 0 {
 			t.Errorf("%+v", s)
 		}
-		if warned := strings.Contains(r.stderr.String(), "use --boundary FILE"); warned != (c.rate > 1 && !c.boundary) {
-			t.Errorf("warned: %v\n%s", warned, r.stderr.String())
+		if warned := strings.Contains(r.Stderr.String(), "use --boundary FILE"); warned != (c.rate > 1 && !c.boundary) {
+			t.Errorf("warned: %v\n%s", warned, r.Stderr.String())
 		}
 		if sampled := map[bool]uint64{true: s.RecordsIn}[c.rate > 1]; s.Sampled != sampled {
 			t.Errorf("%d records of %d are sampled", s.Sampled, s.RecordsIn)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli_test
+package flows_test
 
 import (
 	"errors"
@@ -11,7 +11,9 @@ import (
 	"testing"
 
 	benchlab "github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 // TestSecondSignal ends a run at once by its second signal, though nobody reads its standard
@@ -40,7 +42,7 @@ func TestSecondSignal(t *testing.T) {
 		t.Fatal(err)
 	}
 	port := benchlab.FreePort(t)
-	cmd := program(t, "flows", "--listen", "127.0.0.1:"+port)
+	cmd := clitest.Program(t, "flows", "--listen", "127.0.0.1:"+port)
 	cmd.Stderr = full
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -48,7 +50,7 @@ func TestSecondSignal(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
-	waitFor(t, "a socket", func() bool { // signals are watched before it is opened
+	wait.Until(t, "a socket", func() bool { // signals are watched before it is opened
 		conn, err := net.ListenPacket("udp", "127.0.0.1:"+port)
 		if err == nil {
 			_ = conn.Close() // it was only tried
@@ -61,7 +63,7 @@ func TestSecondSignal(t *testing.T) {
 		}
 	}
 	var err error
-	waitFor(t, "the end", func() bool {
+	wait.Until(t, "the end", func() bool {
 		select {
 		case err = <-done:
 			return true

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli_test
+package flows_test
 
 import (
 	"encoding/binary"
@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 )
 
 const (
@@ -146,7 +148,7 @@ func TestFlowsAttacker(t *testing.T) {
 				for range len(bad.conns) / 200 * perRound {
 					bad.send(t)
 				}
-				waitFor(t, "sockets to be read", func() bool { return !waits(t) })
+				wait.Until(t, "sockets to be read", func() bool { return !waits(t) })
 			}
 			s := r.stop()
 			checkHonest(t, r, &s)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli_test
+package flows_test
 
 import (
 	"bufio"
@@ -27,7 +27,9 @@ import (
 	"github.com/netsampler/goflow2/v2/decoders/netflowlegacy"
 	"github.com/netsampler/goflow2/v2/decoders/sflow"
 
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 // exporterAddress is where exporter n sends from, from 1 on, and what it sends to.
@@ -38,18 +40,18 @@ func exporterAddress(n int) string { return fmt.Sprintf("10.99.0.%d", n) }
 func flowNet(t *testing.T, exporters int, programs ...string) {
 	t.Helper()
 	for _, needed := range programs {
-		tool(t, needed)
+		clitest.Tool(t, needed)
 	}
-	lab(t)
-	ip(t, "link set lo up")
+	clitest.Lab(t)
+	clitest.IP(t, "link set lo up")
 	for n := range exporters {
-		ip(t, "addr add "+exporterAddress(n+1)+"/32 dev lo")
+		clitest.IP(t, "addr add "+exporterAddress(n+1)+"/32 dev lo")
 	}
 }
 
 // flowsRun is a running "flowdedup flows" that listens to exporters.
 type flowsRun struct {
-	*liveRun
+	*clitest.Process
 	out string
 }
 
@@ -58,28 +60,27 @@ type flowsRun struct {
 func startFlows(t *testing.T, args ...string) *flowsRun {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "out.ndjson")
-	r := &flowsRun{&liveRun{t: t, cmd: program(t, append([]string{"flows", "--listen", ":2055", "-w", out, "--json", "--serve", "9469"}, args...)...)}, out}
-	r.cmd.Stdout = &r.stdout
-	r.start()
-	r.event("listening")
+	r := &flowsRun{clitest.NewProcess(t, append([]string{"flows", "--listen", ":2055", "-w", out, "--json", "--serve", "9469"}, args...)...), out}
+	r.Start()
+	r.Event("listening")
 	return r
 }
 
 // total returns a metric of the run. It dials from the thread of the test, which is in the
 // network of the run.
 func (r *flowsRun) total(name string) uint64 {
-	r.t.Helper()
+	r.T.Helper()
 	conn, err := net.Dial("tcp", "127.0.0.1:9469")
 	if err != nil {
-		r.t.Fatal(err)
+		r.T.Fatal(err)
 	}
 	defer conn.Close()
 	if _, err := conn.Write([]byte("GET /metrics HTTP/1.0\r\n\r\n")); err != nil {
-		r.t.Fatal(err)
+		r.T.Fatal(err)
 	}
 	body, err := io.ReadAll(conn)
 	if err != nil {
-		r.t.Fatal(err)
+		r.T.Fatal(err)
 	}
 	for line := range strings.Lines(string(body)) {
 		var n float64
@@ -92,20 +93,20 @@ func (r *flowsRun) total(name string) uint64 {
 
 // stop ends the run, which reads what its sockets hold, and returns its summary.
 func (r *flowsRun) stop() flowsResult {
-	r.t.Helper()
-	if err := r.cmd.Process.Signal(os.Interrupt); err != nil {
-		r.t.Fatal(err)
+	r.T.Helper()
+	if err := r.Cmd.Process.Signal(os.Interrupt); err != nil {
+		r.T.Fatal(err)
 	}
-	if code := r.wait(); code != cli.ExitSignal+2 {
-		r.t.Fatalf("exit code %d: %s", code, r.stderr.String())
+	if code := r.Wait(); code != cli.ExitSignal+2 {
+		r.T.Fatalf("exit code %d: %s", code, r.Stderr.String())
 	}
-	return parseFlows(r.t, r.stdout.String())
+	return parseFlows(r.T, r.Stdout.String())
 }
 
 // written returns the keys and counters of what was written.
 func (r *flowsRun) written() []string {
-	r.t.Helper()
-	return keysOf(r.t, string(mustReadFile(r.t, r.out)), "src_addr", "dst_addr", "src_port", "dst_port", "packets", "bytes")
+	r.T.Helper()
+	return keysOf(r.T, string(mustReadFile(r.T, r.out)), "src_addr", "dst_addr", "src_port", "dst_port", "packets", "bytes")
 }
 
 // amount is how much traffic records tell of.
@@ -113,14 +114,14 @@ type amount struct{ Packets, Bytes uint64 }
 
 // amount adds up what was written. What interfaces say of themselves does not count.
 func (r *flowsRun) amount() (all amount) {
-	r.t.Helper()
-	for line := range strings.Lines(string(mustReadFile(r.t, r.out))) {
+	r.T.Helper()
+	for line := range strings.Lines(string(mustReadFile(r.T, r.out))) {
 		var record struct {
 			Source         netip.Addr `json:"src_addr"`
 			Packets, Bytes uint64
 		}
 		if err := json.Unmarshal([]byte(line), &record); err != nil {
-			r.t.Fatal(err, line)
+			r.T.Fatal(err, line)
 		}
 		if record.Source.IsGlobalUnicast() {
 			all = amount{all.Packets + record.Packets, all.Bytes + record.Bytes}
@@ -210,7 +211,7 @@ func startNfcapd(t *testing.T, dir, address string) *exec.Cmd {
 	}()
 	select {
 	case <-up:
-	case <-time.After(patience):
+	case <-time.After(wait.Timeout):
 		t.Fatal("nfcapd does not start")
 	}
 	return cmd
@@ -219,7 +220,7 @@ func startNfcapd(t *testing.T, dir, address string) *exec.Cmd {
 // nfcapdKeeps ends nfcapd, and returns what it has as JSON.
 func nfcapdKeeps(t *testing.T, cmd *exec.Cmd, dir string) string {
 	t.Helper()
-	awaitRead(t, 9995)
+	clitest.AwaitRead(t, 9995)
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
@@ -278,7 +279,7 @@ func (c *collector) messages() (all [][]byte) {
 	c.t.Helper()
 	end := []byte("end") // it comes behind all that were sent before
 	c.send(collectorAddress, end)
-	for timeout := time.After(patience); ; {
+	for timeout := time.After(wait.Timeout); ; {
 		select {
 		case message := <-c.come:
 			if bytes.Equal(message, end) {

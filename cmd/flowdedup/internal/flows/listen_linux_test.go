@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli_test
+package flows_test
 
 import (
 	"encoding/binary"
@@ -20,7 +20,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	benchlab "github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 // softflow exports a capture to an address, which is that of the exporter.
@@ -43,9 +45,9 @@ func TestFlowsRelay(t *testing.T) {
 			to := newCollector(t, true)
 			r := startFlows(t, "--to", "udp://"+collectorAddress)
 			for n := range exporters {
-				softflow(t, exporterAddress(n+1)+":2055", version, bundled("router-in.pcap"))
+				softflow(t, exporterAddress(n+1)+":2055", version, clitest.Bundled("router-in.pcap"))
 			}
-			waitFor(t, "all records", func() bool { return r.total("records") >= exporters*want })
+			wait.Until(t, "all records", func() bool { return r.total("records") >= exporters*want })
 			s := r.stop()
 			if s.RecordsIn != exporters*want || s.RecordsOut != want || s.Unchecked+s.Undecodable+s.Lost != 0 || len(s.Points) != exporters {
 				t.Errorf("%+v", s)
@@ -88,7 +90,7 @@ func waitForRecords(t *testing.T, event string, n int) {
 	t.Helper()
 	url := event[strings.Index(event, "http://"):]
 	url = url[:strings.IndexByte(url+" ", ' ')]
-	waitFor(t, "all records", func() bool {
+	wait.Until(t, "all records", func() bool {
 		answer, err := http.Get(strings.TrimSpace(url) + "metrics")
 		if err != nil {
 			return false
@@ -103,12 +105,11 @@ func waitForRecords(t *testing.T, event string, n int) {
 func TestFlowsListen(t *testing.T) {
 	t.Parallel()
 	port := benchlab.FreePort(t)
-	r := &liveRun{t: t, cmd: program(t, "flows", "--listen", "tcp-listen://127.0.0.1:"+port, "--listen", "127.0.0.1:"+port, "--json", "--serve", "0")}
-	r.cmd.Stdout = &r.stdout
-	r.start()
-	page := r.event("serving")
-	r.event("listening")
-	stream := dialled(t, port)
+	r := clitest.NewProcess(t, "flows", "--listen", "tcp-listen://127.0.0.1:"+port, "--listen", "127.0.0.1:"+port, "--json", "--serve", "0")
+	r.Start()
+	page := r.Event("serving")
+	r.Event("listening")
+	stream := clitest.Dialled(t, port)
 	defer stream.Close()
 	datagrams, err := net.Dial("udp", "127.0.0.1:"+port)
 	if err != nil {
@@ -122,13 +123,13 @@ func TestFlowsListen(t *testing.T) {
 		}
 	}
 	waitForRecords(t, page, 2)
-	if err := r.cmd.Process.Signal(os.Interrupt); err != nil {
+	if err := r.Cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	if code := r.wait(); code != cli.ExitSignal+2 {
-		t.Fatalf("exit code %d: %s", code, r.stderr.String())
+	if code := r.Wait(); code != cli.ExitSignal+2 {
+		t.Fatalf("exit code %d: %s", code, r.Stderr.String())
 	}
-	if s := parseFlows(t, r.stdout.String()); s.RecordsIn != 2 || s.Copies != 1 || len(s.Points) != 2 {
+	if s := parseFlows(t, r.Stdout.String()); s.RecordsIn != 2 || s.Copies != 1 || len(s.Points) != 2 {
 		t.Errorf("%+v", s)
 	}
 }
@@ -153,7 +154,7 @@ func stampArrivals(t *testing.T) {
 		t.Fatal(err)
 	}
 	data, control := make([]byte, 8), make([]byte, 64)
-	waitFor(t, "stamps", func() bool {
+	wait.Until(t, "stamps", func() bool {
 		if _, err := conn.WriteTo(data, conn.LocalAddr()); err != nil {
 			t.Fatal(err)
 		}
@@ -190,12 +191,11 @@ func toldFirst(t *testing.T, sockets int) (got, want map[string]string) {
 	t.Helper()
 	const exporters, told = 6, 60
 	port, out := benchlab.FreePort(t), filepath.Join(t.TempDir(), "out.ndjson")
-	r := &liveRun{t: t, cmd: program(t, "flows", "--listen", "127.0.0.1:"+port, "--json", "-w", out, "--serve", "0")}
-	r.cmd.Env = append(r.cmd.Env, fmt.Sprintf("GOMAXPROCS=%d", sockets))
-	r.cmd.Stdout = &r.stdout
-	r.start()
-	page := r.event("serving")
-	r.event("listening")
+	r := clitest.NewProcess(t, "flows", "--listen", "127.0.0.1:"+port, "--json", "-w", out, "--serve", "0")
+	r.Cmd.Env = append(r.Cmd.Env, fmt.Sprintf("GOMAXPROCS=%d", sockets))
+	r.Start()
+	page := r.Event("serving")
+	r.Event("listening")
 	var conns []net.Conn
 	for n := range exporters {
 		from := net.Dialer{LocalAddr: &net.UDPAddr{IP: net.IPv4(127, 0, 0, byte(2+n))}}
@@ -222,13 +222,13 @@ func toldFirst(t *testing.T, sockets int) (got, want map[string]string) {
 		}
 	}
 	waitForRecords(t, page, exporters*told)
-	if err := r.cmd.Process.Signal(os.Interrupt); err != nil {
+	if err := r.Cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	if code := r.wait(); code != cli.ExitSignal+2 {
-		t.Fatalf("exit code %d: %s", code, r.stderr.String())
+	if code := r.Wait(); code != cli.ExitSignal+2 {
+		t.Fatalf("exit code %d: %s", code, r.Stderr.String())
 	}
-	if s := parseFlows(t, r.stdout.String()); s.RecordsIn != exporters*told || s.Copies != (exporters-1)*told || len(s.Points) != exporters {
+	if s := parseFlows(t, r.Stdout.String()); s.RecordsIn != exporters*told || s.Copies != (exporters-1)*told || len(s.Points) != exporters {
 		t.Errorf("%d sockets: %+v", sockets, s)
 	}
 	for line := range strings.Lines(string(mustReadFile(t, out))) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli_test
+package flows_test
 
 import (
 	"bytes"
@@ -10,6 +10,9 @@ import (
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 func gzipped(t *testing.T, data []byte) []byte {
@@ -40,7 +43,7 @@ func errorLines(stderr string) string {
 // compressed with.
 func TestFlowsReadsAsDedup(t *testing.T) {
 	t.Parallel()
-	data := mustReadFile(t, bundled("router-in.pcap"))
+	data := mustReadFile(t, clitest.Bundled("router-in.pcap"))
 	var zstdOf bytes.Buffer
 	w, err := zstd.NewWriter(&zstdOf)
 	if err == nil {
@@ -59,12 +62,12 @@ func TestFlowsReadsAsDedup(t *testing.T) {
 		"sum.gz": wrongSum, "behind.gz": append(bytes.Clone(packed), "rubbish"...), "header.gz": packed[:7],
 		"thrice.gz": gzipped(t, gzipped(t, packed)), "nothing": nil, "nothing.gz": gzipped(t, nil), "three": []byte("\x1f\x8b\x08"),
 	} {
-		path := writeInput(t, filepath.Join(dir, name), stored)
-		_, want, wantCode := run("dedup", path)
-		_, got, code := run("flows", path)
+		path := clitest.WriteInput(t, filepath.Join(dir, name), stored)
+		_, want, wantCode := clitest.Run("dedup", path)
+		_, got, code := clitest.Run("flows", path)
 		// Without flow records in it, damage is a failure.
-		if wantCode == exitDamaged {
-			wantCode = exitFailed
+		if wantCode == cli.ExitDamaged {
+			wantCode = cli.ExitFailed
 		}
 		if errorLines(got) != errorLines(want) || code != wantCode {
 			t.Errorf("%s: dedup ends with %d and says\n%s\nflows with %d\n%s", name, wantCode, want, code, got)
@@ -80,10 +83,10 @@ func TestFlowsDamagedText(t *testing.T) {
 	wrongSum := bytes.Clone(packed)
 	wrongSum[len(wrongSum)-8] ^= 0xff
 	dir := t.TempDir()
-	damaged := writeInput(t, filepath.Join(dir, "damaged.json.gz"), wrongSum)
-	sound := writeInput(t, filepath.Join(dir, "sound.json"), []byte(lines))
-	out := writeInput(t, filepath.Join(dir, "out.json"), []byte("as it was"))
-	r, stderr := runFlows(t, exitDamaged, damaged, sound, "-w", out)
+	damaged := clitest.WriteInput(t, filepath.Join(dir, "damaged.json.gz"), wrongSum)
+	sound := clitest.WriteInput(t, filepath.Join(dir, "sound.json"), []byte(lines))
+	out := clitest.WriteInput(t, filepath.Join(dir, "out.json"), []byte("as it was"))
+	r, stderr := runFlows(t, cli.ExitDamaged, damaged, sound, "-w", out)
 	if r.RecordsIn != 4000 || !r.Damaged || !strings.Contains(stderr, damaged+": offset ") || !strings.Contains(stderr, "gzip data damaged") {
 		t.Errorf("%+v %s", r, stderr)
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli_test
+package flows_test
 
 import (
 	"bufio"
@@ -17,6 +17,9 @@ import (
 	"time"
 
 	benchlab "github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 // longMessage returns an IPFIX message with a template and records of flows of one host,
@@ -71,7 +74,7 @@ func startSniffer(t *testing.T, name, filter string) *sniffer {
 // all ends tcpdump when it has said some words, and returns all that it said.
 func (s *sniffer) all(t *testing.T, words string) (text string) {
 	t.Helper()
-	defer time.AfterFunc(patience, func() { _ = s.cmd.Process.Kill() }).Stop()
+	defer time.AfterFunc(wait.Timeout, func() { _ = s.cmd.Process.Kill() }).Stop()
 	for !strings.Contains(text, words) {
 		if !s.lines.Scan() {
 			t.Fatalf("tcpdump does not say %q:\n%s", words, text)
@@ -105,10 +108,10 @@ func TestFlowsSpoof(t *testing.T) {
 					t.Skip(err)
 				}
 			}
-			ip(t, "link set lo mtu 1500")
+			clitest.IP(t, "link set lo mtu 1500")
 			bits := map[string]string{"IPv4": "/32", "IPv6": "/128 nodad"}[family]
 			for n := range exporters {
-				ip(t, "addr add "+fmt.Sprintf(c.exporter, n+1)+bits+" dev lo")
+				clitest.IP(t, "addr add "+fmt.Sprintf(c.exporter, n+1)+bits+" dev lo")
 			}
 			dir := t.TempDir()
 			nfcapd := startNfcapd(t, dir, c.collector)
@@ -130,7 +133,7 @@ func TestFlowsSpoof(t *testing.T) {
 				}
 				addresses = append(addresses, address)
 			}
-			waitFor(t, "all records", func() bool { return r.total("records") == exporters*(records+1) })
+			wait.Until(t, "all records", func() bool { return r.total("records") == exporters*(records+1) })
 			s := r.stop()
 			if s.Copies != exporters-1 || len(s.Points) != 2*exporters || s.Relayed.Failed+s.Relayed.Own != 0 {
 				t.Errorf("%+v, %+v", s, s.Relayed)
@@ -166,12 +169,12 @@ func TestFlowsSpoofRights(t *testing.T) {
 		t.Skip("needs root, to give it up")
 	}
 	const nobody = 65534
-	cmd := program(t, "flows", "--listen", "127.0.0.1:"+benchlab.FreePort(t), "--to", "udp://127.0.0.1:9", "--spoof")
-	cmd.Path = copyProgram(t)
+	cmd := clitest.Program(t, "flows", "--listen", "127.0.0.1:"+benchlab.FreePort(t), "--to", "udp://127.0.0.1:9", "--spoof")
+	cmd.Path = clitest.CopyProgram(t)
 	cmd.Dir = "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	out, err := cmd.CombinedOutput()
-	if code := exitCodeOf(t, err); code != exitFailed || !strings.Contains(string(out), "flowdedup: udp://127.0.0.1:9: not permitted: the exporter's address needs CAP_NET_RAW") {
+	if code := clitest.ExitCode(t, err); code != cli.ExitFailed || !strings.Contains(string(out), "flowdedup: udp://127.0.0.1:9: not permitted: the exporter's address needs CAP_NET_RAW") {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 }

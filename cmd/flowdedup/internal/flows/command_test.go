@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli_test
+package flows_test
 
 import (
 	"bytes"
@@ -15,6 +15,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 // flowsResult is the part of "flows --json" that scripts read.
@@ -50,7 +53,7 @@ type flowsPoint struct {
 
 func runFlows(t *testing.T, code int, args ...string) (r flowsResult, stderr string) {
 	t.Helper()
-	out, errs, got := run(append([]string{"flows", "--json"}, args...)...)
+	out, errs, got := clitest.Run(append([]string{"flows", "--json"}, args...)...)
 	if got != code {
 		t.Fatalf("flows %v: exit code %d, want %d: %s", args, got, code, errs)
 	}
@@ -93,7 +96,7 @@ func TestFlowsPolicies(t *testing.T) {
 	} {
 		t.Run(policy, func(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "out.ndjson")
-			r, _ := runFlows(t, exitDone, in, "--policy", policy, "-w", out)
+			r, _ := runFlows(t, cli.ExitDone, in, "--policy", policy, "-w", out)
 			kept := 3
 			if policy == "mark" {
 				kept = 4
@@ -113,7 +116,7 @@ func TestFlowsPolicies(t *testing.T) {
 					t.Errorf("no JSON: %s", line)
 				}
 			}
-			if again, _ := runFlows(t, exitDone, out); int(again.RecordsIn) != kept {
+			if again, _ := runFlows(t, cli.ExitDone, out); int(again.RecordsIn) != kept {
 				t.Errorf("its own output has %d records", again.RecordsIn)
 			}
 		})
@@ -135,10 +138,10 @@ func TestFlowsOutputs(t *testing.T) {
 	t.Parallel()
 	in := tempFile(t, "in.json", goflowLines)
 	out := filepath.Join(t.TempDir(), "out.csv")
-	runFlows(t, exitDone, in, "-w", out)
+	runFlows(t, cli.ExitDone, in, "-w", out)
 	byName := mustReadFile(t, out)
 	var stdout, stderr bytes.Buffer
-	cmd := program(t, "flows", "--json", in, "-w", "-", "--csv")
+	cmd := clitest.Program(t, "flows", "--json", in, "-w", "-", "--csv")
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil || stdout.String() != string(byName) || parseFlows(t, stderr.String()).RecordsOut != 3 {
 		t.Errorf("%v, %s%s", err, &stdout, &stderr)
@@ -147,7 +150,7 @@ func TestFlowsOutputs(t *testing.T) {
 	if len(lines) != 5 || !strings.HasPrefix(lines[0], "sampler_address,") || !strings.HasSuffix(lines[1], ",192.0.2.1 192.0.2.2,1,,") {
 		t.Errorf("%q", lines)
 	}
-	if r, _ := runFlows(t, exitDone, out); r.RecordsIn != 3 || len(r.Points) != 1 || r.Points[0].Point != "192.0.2.1" {
+	if r, _ := runFlows(t, cli.ExitDone, out); r.RecordsIn != 3 || len(r.Points) != 1 || r.Points[0].Point != "192.0.2.1" {
 		t.Errorf("its own CSV: %+v", r)
 	}
 }
@@ -165,16 +168,16 @@ func TestFlowsInspect(t *testing.T) {
 	}{
 		in: {"owner", "25.0 % of the records"}, sampled: {"", "--boundary"}, alone: {"", "one point"}, reversed: {"", "--key biflow"},
 	} {
-		out, stderr, code := run("flows", "--inspect", "--json", name)
+		out, stderr, code := clitest.Run("flows", "--inspect", "--json", name)
 		var r struct {
 			Inspection struct {
 				Policy string `json:"recommended_policy"`
 			}
 		}
-		if err := json.Unmarshal([]byte(out), &r); err != nil || code != exitDone {
+		if err := json.Unmarshal([]byte(out), &r); err != nil || code != cli.ExitDone {
 			t.Fatal(err, code, stderr)
 		}
-		text, _, _ := run("flows", "--inspect", name)
+		text, _, _ := clitest.Run("flows", "--inspect", name)
 		if r.Inspection.Policy != c.policy || !strings.Contains(text, c.says) {
 			t.Errorf("%s: policy %q\n%s", filepath.Base(name), r.Inspection.Policy, text)
 		}
@@ -213,7 +216,7 @@ func TestFlowsDistinct(t *testing.T) {
 		}
 	}
 	reports := filepath.Join(t.TempDir(), "counts")
-	runFlows(t, exitDone, tempFile(t, "in.json", lines.String()), "--of", "src,pair", "--reports", reports)
+	runFlows(t, cli.ExitDone, tempFile(t, "in.json", lines.String()), "--of", "src,pair", "--reports", reports)
 	got := map[[2]string]uint64{}
 	for line := range strings.Lines(string(mustReadFile(t, reports))) {
 		var row struct {
@@ -252,12 +255,12 @@ func checkFlowsState(t *testing.T, policy, otherPolicy string) {
 	lines := strings.SplitAfter(goflowLines, "\n")
 	state := filepath.Join(t.TempDir(), "state")
 	one, other := tempFile(t, "1.json", lines[0]), tempFile(t, "2.json", lines[1])
-	runFlows(t, exitDone, one, "--state", state, "--policy", policy, "--memory", "1MiB")
+	runFlows(t, cli.ExitDone, one, "--state", state, "--policy", policy, "--memory", "1MiB")
 	first := mustReadFile(t, state)
 	if info, err := os.Stat(state); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}
-	if r, _ := runFlows(t, exitDone, other, "--state", state, "--policy", policy, "--memory", "1MiB"); r.Copies != 1 || len(r.Points) != 2 || r.Matrix[0].Original != "192.0.2.1" {
+	if r, _ := runFlows(t, cli.ExitDone, other, "--state", state, "--policy", policy, "--memory", "1MiB"); r.Copies != 1 || len(r.Points) != 2 || r.Matrix[0].Original != "192.0.2.1" {
 		t.Errorf("%+v", r)
 	}
 	whole := mustReadFile(t, state)
@@ -267,14 +270,14 @@ func checkFlowsState(t *testing.T, policy, otherPolicy string) {
 			t.Fatal(err)
 		}
 		args = append([]string{"flows", one, "--memory", "1MiB", "--state", state}, args...)
-		if _, stderr, code := run(args...); code != exitUsage || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "--state "+state+": cannot be resumed") {
+		if _, stderr, code := clitest.Run(args...); code != cli.ExitUsage || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "--state "+state+": cannot be resumed") {
 			t.Errorf("%s: exit code %d: %s", name, code, stderr)
 		}
 		if now := mustReadFile(t, state); !bytes.Equal(now, content) {
 			t.Errorf("%s: the file was changed", name)
 		}
-		stdout, stderr, code := run(append(args, "--json", "--state-mismatch", "begin")...)
-		if code != exitDone || !strings.Contains(stderr, "begins anew") || !strings.Contains(stderr, state+".mismatch_001") || !strings.Contains(stdout, `"copies":0`) {
+		stdout, stderr, code := clitest.Run(append(args, "--json", "--state-mismatch", "begin")...)
+		if code != cli.ExitDone || !strings.Contains(stderr, "begins anew") || !strings.Contains(stderr, state+".mismatch_001") || !strings.Contains(stdout, `"copies":0`) {
 			t.Errorf("%s: begun anew: exit code %d: %s%s", name, code, stderr, stdout)
 		}
 		if kept := mustReadFile(t, state+".mismatch_001"); !bytes.Equal(kept, content) {
@@ -283,7 +286,7 @@ func checkFlowsState(t *testing.T, policy, otherPolicy string) {
 		if err := os.Remove(state + ".mismatch_001"); err != nil {
 			t.Error(err)
 		}
-		if _, stderr, code := run(args...); code != exitDone {
+		if _, stderr, code := clitest.Run(args...); code != cli.ExitDone {
 			t.Errorf("%s: what was begun anew is not resumed: %s", name, stderr)
 		}
 	}
@@ -301,7 +304,7 @@ func checkFlowsState(t *testing.T, policy, otherPolicy string) {
 		if err := os.WriteFile(state, first, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		r, stderr := runFlows(t, exitDone, other, "--state", state, "--policy", policy, "--memory", memory)
+		r, stderr := runFlows(t, cli.ExitDone, other, "--state", state, "--policy", policy, "--memory", memory)
 		if r.Copies != 1 || !strings.Contains(stderr, "flows keep the memory that they were saved with") {
 			t.Errorf("--memory %s: %+v: %s", memory, r, stderr)
 		}
@@ -326,7 +329,7 @@ func TestFlowsOrder(t *testing.T) {
 	}
 	one, other := tempFile(t, "a.json", a.String()), tempFile(t, "b.json", b.String())
 	for _, inputs := range [][]string{{one, other}, {other, one}} {
-		r, _ := runFlows(t, exitDone, inputs...)
+		r, _ := runFlows(t, cli.ExitDone, inputs...)
 		if r.Copies != 20 || r.RecordsIn != 40 || len(r.Points) != 2 || !slices.ContainsFunc(inputs, func(s string) bool { return s == r.Points[0].Point }) {
 			t.Errorf("%+v", r)
 		}
@@ -342,12 +345,12 @@ func TestFlowsUsage(t *testing.T) {
 		{in, "--of", "mac"}, {in, "--reports", "x"}, {in, "--of", "src", "-w", "-"}, {in, "--inspect", "-w", "x"}, {in, "--start-delta", "1s"}, {in, "--policy", "record", "--bytes-delta", "-1"}, {in, "-w", in}, {in, in},
 		{in, "--boundary", in}, {in, "--memory", "much"}, {in, "--format", "morse"}, {in, "--map", "src"}, {in, ""}, {in, "-w", ""},
 	} {
-		if _, stderr, code := run(append([]string{"flows"}, args...)...); code != exitUsage || strings.Count(stderr, "\n") != 1 {
+		if _, stderr, code := clitest.Run(append([]string{"flows"}, args...)...); code != cli.ExitUsage || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("%q: exit code %d: %s", args, code, stderr)
 		}
 	}
 	for _, args := range [][]string{{"no such file"}, {tempFile(t, "empty", "")}, {tempFile(t, "text", "what is this\nand that\n")}, {tempFile(t, "bare", "\x00\x09\x00\x01 a message")}} {
-		if _, stderr, code := run(append([]string{"flows"}, args...)...); code != exitFailed || !strings.Contains(stderr, filepath.Base(args[0])) || strings.Count(stderr, "\n") != 1 {
+		if _, stderr, code := clitest.Run(append([]string{"flows"}, args...)...); code != cli.ExitFailed || !strings.Contains(stderr, filepath.Base(args[0])) || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("%q: exit code %d: %s", args, code, stderr)
 		}
 	}
@@ -362,7 +365,7 @@ func exported(t *testing.T, name string) string {
 		}
 	}
 	dir := t.TempDir()
-	if out, err := exec.Command("nfpcapd", "-r", bundled(name), "-w", dir).CombinedOutput(); err != nil {
+	if out, err := exec.Command("nfpcapd", "-r", clitest.Bundled(name), "-w", dir).CombinedOutput(); err != nil {
 		t.Fatal(err, string(out))
 	}
 	out, err := exec.Command("nfdump", "-R", dir, "-o", "json").Output()
@@ -377,12 +380,12 @@ func exported(t *testing.T, name string) string {
 func TestFlowsRouter(t *testing.T) {
 	in, out := exported(t, "router-in.pcap"), exported(t, "router-out.pcap")
 	for name, want := range map[string]uint64{in: 96, out: 82} {
-		if r, _ := runFlows(t, exitDone, name); r.RecordsIn != want || r.Copies != 0 || r.Undecodable != 0 {
+		if r, _ := runFlows(t, cli.ExitDone, name); r.RecordsIn != want || r.Copies != 0 || r.Undecodable != 0 {
 			t.Errorf("%s alone: %+v", name, r)
 		}
 	}
 	for _, policy := range []string{"owner", "record", "merge", "mark"} {
-		if r, _ := runFlows(t, exitDone, "--policy", policy, in, out); r.RecordsIn != 178 || r.Copies != 78 || len(r.Matrix) == 0 {
+		if r, _ := runFlows(t, cli.ExitDone, "--policy", policy, in, out); r.RecordsIn != 178 || r.Copies != 78 || len(r.Matrix) == 0 {
 			t.Errorf("policy %s: %+v", policy, r)
 		}
 	}

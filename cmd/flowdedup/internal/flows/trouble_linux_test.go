@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli_test
+package flows_test
 
 import (
 	"encoding/binary"
@@ -19,6 +19,10 @@ import (
 
 	"github.com/google/gopacket"
 	"github.com/google/gopacket/layers"
+
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 // udpPacket is a packet of a flow that its source port names, at a time of a capture.
@@ -75,8 +79,8 @@ func perPort(t *testing.T, text, packets, bytes string) map[uint16]amount {
 // pauses where one exporter ends a record and others do not is kept in part twice, unless
 // the owner is waited for.
 func TestFlowsTimeouts(t *testing.T) {
-	tool(t, "nfpcapd")
-	tool(t, "nfdump")
+	clitest.Tool(t, "nfpcapd")
+	clitest.Tool(t, "nfdump")
 	const busy, seldom, burst, rare = 1000, 1001, 1002, 1003
 	var packets []udpPacket
 	want := map[uint16]amount{}
@@ -113,7 +117,7 @@ func TestFlowsTimeouts(t *testing.T) {
 	for _, inputs := range [][]string{files, {files[2], files[0]}, {files[1], files[2]}, {files[1], files[0]}} {
 		for _, wait := range []string{"", "--owner-timeout=2m"} {
 			out := filepath.Join(t.TempDir(), "out.ndjson")
-			s, _ := runFlows(t, exitDone, append(strings.Fields(wait), append(inputs, "-w", out)...)...)
+			s, _ := runFlows(t, cli.ExitDone, append(strings.Fields(wait), append(inputs, "-w", out)...)...)
 			got := perPort(t, string(mustReadFile(t, out)), "in_packets", "in_bytes")
 			for port, exact := range want {
 				pauses := (port == seldom || port == rare) && wait == ""
@@ -203,7 +207,7 @@ func TestFlowsLoss(t *testing.T) {
 		}
 		records += of
 	}
-	waitFor(t, "all records", func() bool { return r.total("records") >= exporters*flows-records })
+	wait.Until(t, "all records", func() bool { return r.total("records") >= exporters*flows-records })
 	s := r.stop()
 	if s.Lost != records || s.RecordsIn != exporters*flows-records || s.RecordsOut != flows {
 		t.Errorf("%d records were dropped: %+v", records, s)
@@ -227,10 +231,10 @@ func TestFlowsRestart(t *testing.T) {
 			r := startFlows(t, "--to", "udp://"+collectorAddress)
 			for _, name := range []string{"router-in.pcap", "loopback-twice.pcap"} {
 				for n := range exporters {
-					softflow(t, exporterAddress(n+1)+":2055", version, bundled(name))
+					softflow(t, exporterAddress(n+1)+":2055", version, clitest.Bundled(name))
 				}
 			}
-			waitFor(t, "all records", func() bool { return r.total("records") >= exporters*want })
+			wait.Until(t, "all records", func() bool { return r.total("records") >= exporters*want })
 			s := r.stop()
 			if s.RecordsIn != exporters*want || s.RecordsOut != want || s.Lost+s.Replayed+s.Unchecked+s.Undecodable != 0 {
 				t.Errorf("%+v", s)

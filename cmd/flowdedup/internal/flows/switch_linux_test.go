@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli_test
+package flows_test
 
 import (
 	"fmt"
@@ -12,8 +12,10 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/ring"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 // openVSwitch is Open vSwitch in user space. Its bridges are one path: what enters the first
@@ -39,7 +41,7 @@ func newOpenVSwitch(t *testing.T, bridges int) *openVSwitch {
 	s.set("--no-wait", "set", "Open_vSwitch", ".", "other_config:max-idle=500")
 	s.daemon("ovs-vswitchd", "unix:"+s.path("db.sock"))
 	for n := range bridges + 1 {
-		pair(t, fmt.Sprintf("left%d", n), fmt.Sprintf("right%d", n))
+		clitest.Pair(t, fmt.Sprintf("left%d", n), fmt.Sprintf("right%d", n))
 	}
 	for n := range bridges {
 		name := bridge(n)
@@ -75,7 +77,7 @@ func (s *openVSwitch) daemon(name string, args ...string) {
 	}
 	s.t.Cleanup(func() {
 		_ = syscall.Kill(pid, syscall.SIGTERM)
-		waitFor(s.t, name+" to end", func() bool { return syscall.Kill(pid, 0) != nil })
+		wait.Until(s.t, name+" to end", func() bool { return syscall.Kill(pid, 0) != nil })
 	})
 }
 
@@ -92,7 +94,7 @@ func TestFlowsOpenVSwitch(t *testing.T) {
 		t.Skip("takes 20 s: make test SUITE=exporters")
 	}
 	const bridges = 3
-	frames := framesOf(t, bundled("router-in.pcap"))
+	frames := clitest.FramesOf(t, clitest.Bundled("router-in.pcap"))
 	v4, all := trafficOf(t, frames)
 	others := uint64(len(frames)) - all.Packets // ARP
 	const ethernet, arp, checksum = 14, 28, 4   // bytes that some of its protocols count
@@ -136,7 +138,7 @@ func TestFlowsOpenVSwitch(t *testing.T) {
 					s.set("clear", "bridge", bridge(n), table) // which tells of what it has
 				}
 			}
-			waitFor(t, "records of every packet", func() bool { return r.total("bytes") >= uint64(c.points)*c.told.Bytes })
+			wait.Until(t, "records of every packet", func() bool { return r.total("bytes") >= uint64(c.points)*c.told.Bytes })
 			sum := r.stop()
 			if len(sum.Points) != c.points || sum.Undecodable+sum.Lost+sum.Sampled != 0 || sum.Copies == 0 {
 				t.Errorf("%+v", sum)
@@ -158,7 +160,7 @@ func TestFlowsOpenVSwitch(t *testing.T) {
 // one: the switch drops some of many at once.
 func through(t *testing.T, from, to string, frames []string) {
 	t.Helper()
-	s, err := ring.OpenSender(ring.SenderConfig{Interface: from, Queue: true, RetryTimeout: patience})
+	s, err := ring.OpenSender(ring.SenderConfig{Interface: from, Queue: true, RetryTimeout: wait.Timeout})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +172,7 @@ func through(t *testing.T, from, to string, frames []string) {
 		if err := s.Send(b, nil); err != nil {
 			t.Fatal(err)
 		}
-		waitFor(t, fmt.Sprintf("frame %d at %s", n, to), func() bool { return receivedBy(t, to) > before+n })
+		wait.Until(t, fmt.Sprintf("frame %d at %s", n, to), func() bool { return receivedBy(t, to) > before+n })
 	}
 }
 
