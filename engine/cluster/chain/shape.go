@@ -42,8 +42,10 @@ var (
 const (
 	MaxSlices = 1000
 	MaxHashes = 32
-	maxBytes  = 1 << 40
-	maxEvents = 1 << 30
+
+	leastBytes = 8 // of a slice
+	maxBytes   = 1 << 40
+	maxEvents  = 1 << 30
 )
 
 // Shape says which filter slices are parts of. All hubs of a filter have the same. The zero
@@ -85,8 +87,8 @@ func (s Shape) Check() error {
 		return fmt.Errorf("%w: %d by %d slices, want 1 to %d in all", ErrShape, s.H, s.V, MaxSlices)
 	case s.Hashes < 1 || s.Hashes > MaxHashes:
 		return fmt.Errorf("%w: %d hash functions, want 1 to %d", ErrShape, s.Hashes, MaxHashes)
-	case s.Bytes < 64*s.Slices() || s.Bytes > min(maxBytes, math.MaxInt):
-		return fmt.Errorf("%w: %d bytes, want 64 for each slice", ErrShape, s.Bytes)
+	case s.Bytes < leastBytes*s.Slices() || s.Bytes > min(maxBytes, math.MaxInt):
+		return fmt.Errorf("%w: %d bytes, want %d for each slice", ErrShape, s.Bytes, leastBytes)
 	case s.Equal < 0 || s.Equal > s.Hashes || s.Equal > 0 && s.Filter == Bloom:
 		return fmt.Errorf("%w: %d equal timers of %d", ErrShape, s.Equal, s.Hashes)
 	case s.AtLeast < 0 || s.AtLeast > s.Hashes:
@@ -130,7 +132,7 @@ const timerBytes = 4
 // Size returns how many bits or timers a slice has.
 func (s Shape) Size() int {
 	if s.Filter == Bloom {
-		return s.Bytes * 8 / s.Slices()
+		return int(uint64(s.Bytes) * 8 / uint64(s.Slices()))
 	}
 	return s.Bytes / timerBytes / s.Slices()
 }

@@ -67,7 +67,8 @@ func predict(s chain.Shape, live int, fill float64) (fpr, fnr float64) {
 	if live == 0 {
 		return 0, 1 // it passes all
 	}
-	form := theory.Sliced{Bits: s.Size() * s.Links(), K: s.Hashes, Slices: s.Links()}
+	bits := max(s.Size(), s.Links()) // the rates depend on the fill alone
+	form := theory.Sliced{Bits: bits, K: s.Hashes, Slices: s.Links()}
 	fpr, fnr, err := form.SplitHybrid(s.Hashes, s.Links()-live, math.Pow(fill, float64(s.Hashes)), s.AtLeast)
 	if err != nil {
 		panic("hub: " + err.Error()) // for shapes that Shape.Check refuses alone

@@ -5,11 +5,8 @@
 // measure what engine/paper counts in one process. There are tests alone: package chain has the
 // slices and chains that flowdedup-hub runs.
 //
-// Vertical slices hold parts of one Bloom filter, so an element's bits lie in several. Asked
-// side by side they let both of two equal packets pass that two sites send at the same time.
-// A chain asks one after the other, always in the same order. Messages keep their order on
-// each hop, so of two equal packets the one that is first at the first slice is first at
-// all: a chain decides as one filter does, without locks.
+// Figures 5 and 7 are of a hub. What it does not do is here: slices that are asked side by side,
+// which let both of two equal packets pass that two sites send at the same time, and trees.
 //
 // Trees have a leaf at each site, at a leaf node of NATS, and a root at the hub. What a leaf
 // knows is decided at the site. In a dense tree a leaf sets what it tests, in a sparse one

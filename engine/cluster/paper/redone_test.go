@@ -14,6 +14,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/bench/zipf"
+	"github.com/flowdedup/flowdedup/engine/cluster/chain"
 	"github.com/flowdedup/flowdedup/engine/paper"
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
@@ -169,48 +170,27 @@ func loads(all []int) (values []float64, err error) {
 	return []float64{fairness, 100 * float64(largest) / float64(sum)}, err
 }
 
-// alone is the same filter in one piece.
-type alone struct {
-	arrangement
-	set map[address]bool
-}
-
-func (f alone) testAndSet(digest uint64) (seen bool) {
-	seen = true
-	for _, at := range f.addresses(digest) {
-		seen = seen && f.set[at]
-		f.set[at] = true
-	}
-	return seen
-}
-
-// fill sends a stream through a sliced filter over the wire, by test-and-set. Each verdict
-// must be that of the filter in one piece. It returns the false positive rate, fairness and
+// fill sends a stream through the filter of a hub, by test-and-set. Each verdict must be that
+// of the filter in one piece. It returns the false positive rate, fairness and
 // largest load.
-func fill(t *testing.T, d dataset, a arrangement) (values []float64) {
+func fill(t *testing.T, d dataset, shape chain.Shape) (values []float64) {
 	t.Run("wire", func(t *testing.T) {
-		s := startServer(t)
-		all, p := startSlices(t, s, a), &producer{t: t, conn: dial(t, s), a: a}
-		sc, one := newScore(d), alone{a, map[address]bool{}}
+		p, sc, one := newProduct(t, shape), newScore(d), newOne(t, shape)
 		ids := d.draw(simulations)
 		const batch = 1000
-		digests := make([]uint64, batch)
+		digests := make([]digest.Digest, batch)
 		for from := 0; from < events; from += batch {
 			for i := range digests {
-				digests[i] = digestOf(simulations, ids[from+i])[0]
+				digests[i] = digestOf(simulations, ids[from+i])
 			}
-			for i, v := range p.send(opTAS, digests) {
-				if want := one.testAndSet(digests[i]); v.set != want {
-					t.Fatalf("event %d: duplicate %v, want %v", from+i, v.set, want)
+			for i, seen := range p.ask(digests) {
+				if want := one.testAndSet(digests[i][0]); seen != want {
+					t.Fatalf("event %d: duplicate %v, want %v", from+i, seen, want)
 				}
-				sc.add(ids[from+i], v.set)
+				sc.add(ids[from+i], seen)
 			}
 		}
-		var tests []int
-		for _, one := range all {
-			tests = append(tests, int(one.elements.Load()))
-		}
-		load, err := loads(tests)
+		load, err := loads(p.tests())
 		if err != nil || sc.miss > 0 {
 			t.Fatalf("%v, %d duplicates missed", err, sc.miss)
 		}
@@ -254,7 +234,7 @@ func (r *redone) slicing(figure string, d dataset, withLoads bool) {
 		for way := range ways {
 			for i, bits := range d.bits {
 				what := fmt.Sprintf("%s, %d %s slices, %d bits", d.name, slices, ways[way].name, bits)
-				wire := fill(r.t, d, ways[way].arrange(slices, bits))
+				wire := fill(r.t, d, shapeOf(way, slices, bits))
 				simulated := simulateFill(r.t, d, way, slices, bits)
 				cells += " | " + r.compare(what, wire[0], simulated[0], 200/float64(d.distinct))
 				if i == 0 {
@@ -368,8 +348,8 @@ func simulateFailing(way, slices, failed, run int) ([]float64, error) {
 
 // TestFill sends a stream through both kinds of slices: see fill.
 func TestFill(t *testing.T) {
-	for _, way := range ways {
-		fill(t, yahoo, way.arrange(10, yahoo.bits[2]))
+	for way := range ways {
+		fill(t, yahoo, shapeOf(way, 10, yahoo.bits[2]))
 	}
 }
 
@@ -383,9 +363,10 @@ func TestRedone(t *testing.T) {
 	r := &redone{t: t}
 	fmt.Fprintf(&r.out, `# "One is Enough" over the wire
 
-Made by `+"`make test SUITE=figures`"+` ([engine/cluster/paper](../../engine/cluster/paper/doc.go)). Each
-slice, and each node of the tree, is a subscription of its own at a NATS server, and each
-test is a message to it. Beside each number is what [engine/paper](../../engine/paper/doc.go)
+Made by `+"`make test SUITE=figures`"+` ([engine/cluster/paper](../../engine/cluster/paper/doc.go)).
+Figures 5 and 7 are of flowdedup-hub itself: its slices and chains, its server, and a sensor's
+client. Of the others, each slice, and each node of the tree, is a subscription of its own at a
+NATS server, and each test is a message to it. Beside each number is what [engine/paper](../../engine/paper/doc.go)
 counts in one process: the mean of %d runs of other streams, and how far the wire may be
 from it, %d standard deviations of such a run and what one event or two make. Each verdict of
 Figures 5 and 7 is also compared with that of the same filter in one piece. Streams are those

@@ -89,7 +89,6 @@ const (
 	opTest  = 't' // say whether an element's bits are set
 	opSet   = 's' // set them
 	opTAS   = 'a' // both
-	opChain = 'c' // both, and pass the message on; the last slice answers
 	opFirst = 'f' // test, and pass the message on if all bits are set
 )
 
@@ -193,12 +192,12 @@ func (s *slice) handle(msg *nats.Msg) {
 		}
 		word, bit := &s.bits[e.offset/64], uint64(1)<<(e.offset%64)
 		m.seen[e.element] = m.seen[e.element] && *word&bit != 0
-		if m.op == opSet || m.op == opTAS || m.op == opChain {
+		if m.op == opSet || m.op == opTAS {
 			*word |= bit
 		}
 	}
 	m.route, m.bits = m.route[1:], m.bits[1:]
-	further := len(m.route) > 0 && (m.op == opChain || m.op == opFirst && m.seen[0])
+	further := len(m.route) > 0 && m.op == opFirst && m.seen[0]
 	if further {
 		_ = s.conn.PublishRequest(subject(m.route[0]), msg.Reply, m.encode())
 		return
@@ -296,43 +295,5 @@ func sets(all []verdict) (seen []bool) {
 	for _, v := range all {
 		seen = append(seen, v.set)
 	}
-	return seen
-}
-
-// chain asks the vertical slices of each horizontal one in their order, all of them for each
-// batch: a shorter way for some would let messages overtake.
-func (p *producer) chain(digests []uint64) []bool {
-	groups := make([][]int, p.a.h)
-	routes := make([]message, p.a.h)
-	for i, d := range digests {
-		at := p.a.addresses(d)
-		h := at[0].slice / p.a.v
-		if groups[h] == nil {
-			routes[h].bits = make([][]elementBit, p.a.v)
-		}
-		for _, one := range at {
-			list := &routes[h].bits[one.slice%p.a.v]
-			*list = append(*list, elementBit{uint16(len(groups[h])), one.offset})
-		}
-		groups[h] = append(groups[h], i)
-	}
-	seen := make([]bool, len(digests))
-	var group sync.WaitGroup
-	for h, members := range groups {
-		if members == nil {
-			continue
-		}
-		group.Go(func() {
-			m := &routes[h]
-			m.op = opChain
-			for v := range p.a.v {
-				m.route = append(m.route, h*p.a.v+v)
-			}
-			for i, s := range p.request(m, len(members)) {
-				seen[members[i]] = s
-			}
-		})
-	}
-	group.Wait()
 	return seen
 }

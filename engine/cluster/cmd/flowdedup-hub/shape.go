@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -148,7 +149,7 @@ func (f *shapeFlags) sizes(changed func(string) bool, shape *chain.Shape) error 
 	}
 	if changed("size") {
 		n, err := humanize.ParseBytes(f.size)
-		if err != nil || n > 1<<40 {
+		if err != nil || n > min(1<<40, math.MaxInt) {
 			return usageError{fmt.Errorf("--size %s: want a size such as 64MiB", f.size)}
 		}
 		shape.Bytes = int(n)
