@@ -122,14 +122,8 @@ func (p *BatchDetector) Read(b *capture.Batch, from, to int) []digest.Digest {
 // cannot be relied on.
 func (p *BatchDetector) Times() []int64 { return p.times }
 
-// Tally returns the counts of the packets that were read since Reset.
-func (p *BatchDetector) Tally() *Tally { return &p.tally }
-
 // Digests returns the digests of the packets that were read.
 func (p *BatchDetector) Digests() []digest.Digest { return p.digests }
-
-// Protocols returns the protocols of the packets that were read.
-func (p *BatchDetector) Protocols() []flow.Protocol { return p.protocols }
 
 // Judge judges the packets of a prepared batch, and returns a bitmap of the copies. It is
 // valid until the next Reset. Batches must be judged one after another, in the order of the

@@ -102,7 +102,7 @@ func (d *Detector) Continue(before Counts) {
 // count adds a judged batch.
 func (d *Detector) count(p *BatchDetector, b *capture.Batch) {
 	c := &d.counts
-	c.Add(&p.tally)
+	c.merge(&p.tally)
 	for w, word := range p.drop {
 		for ; word != 0; word &= word - 1 {
 			i := w*64 + bits.TrailingZeros64(word)

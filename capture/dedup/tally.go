@@ -96,8 +96,8 @@ func (t *Tally) EqualTimes() bool {
 	return t.Packets-t.Untimed > 1 && t.First == t.Last && t.OutOfOrder == 0
 }
 
-// Add appends the counts of the packets after those of t.
-func (t *Tally) Add(next *Tally) {
+// merge appends the counts of the packets after those of t.
+func (t *Tally) merge(next *Tally) {
 	t.Packets += next.Packets
 	t.Bytes += next.Bytes
 	t.NonIP += next.NonIP

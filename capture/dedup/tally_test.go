@@ -71,7 +71,7 @@ func TestTally(t *testing.T) {
 		for from := 0; from < len(all); {
 			to, part := min(len(all), from+1+rng.IntN(90)), NewTally()
 			part.add(times[from:to], all[from:to], protocols[from:to])
-			got.Add(&part)
+			got.merge(&part)
 			from = to
 		}
 		want, wanted := plainTally(all, protocols)

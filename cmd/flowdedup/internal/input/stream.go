@@ -108,6 +108,8 @@ type filteredTask struct {
 	others  int      // how many were not wanted for another reason
 }
 
+var _ pipeline.Admitter = (*filteredTask)(nil)
+
 // Admit prepares to filter a batch, and for what Stream.Admit says.
 func (t *filteredTask) Admit(b *capture.Batch) {
 	t.err = nil

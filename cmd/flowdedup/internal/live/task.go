@@ -9,6 +9,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/diffs"
+	"github.com/flowdedup/flowdedup/capture/pipeline"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 )
 
@@ -22,6 +23,8 @@ type task struct {
 	look    look
 	err     error // why conditions cannot be matched
 }
+
+var _ pipeline.Admitter = (*task)(nil)
 
 func newTask(r *runner) *task {
 	t := &task{run: r}
