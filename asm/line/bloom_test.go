@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"math/big"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
-	"github.com/flowdedup/flowdedup/asm/internal/cpu"
 	"github.com/flowdedup/flowdedup/asm/internal/kerneltest"
 	"github.com/flowdedup/flowdedup/layout"
 )
@@ -145,12 +143,7 @@ func TestBloomPanics(t *testing.T) {
 		"short seen": func() { TestAndSetBloom(make([]layout.Line, 1), make([]uint64, 1), make([]digest.Digest, 65), 1) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			defer func() {
-				if recover() == nil {
-					t.Error("no panic")
-				}
-			}()
-			f()
+			kerneltest.Panics(t, "", f)
 		})
 	}
 }
@@ -176,46 +169,27 @@ func TestBloomLevels(t *testing.T) {
 			for rounds := 1; rounds <= layout.MaxBloomRounds; rounds++ {
 				t.Run(fmt.Sprintf("%s/rounds=%d", batch.name, rounds), func(t *testing.T) {
 					for _, front := range []bool{false, true} {
-						compareBloom(t, rounds, front, batch.digest)
+						rng := rand.New(rand.NewPCG(uint64(rounds), 1))
+						test := levelTest[uint64]{lines: 37, front: front, batch: batch, rng: rng}
+						test.call = func(n int) func([]layout.Line, []uint64, []digest.Digest, *uint64) {
+							wipe := rng.IntN(20) == 0
+							return func(lines []layout.Line, seen []uint64, digests []digest.Digest, added *uint64) {
+								if wipe {
+									clear(lines)
+								}
+								if n%3 == 0 {
+									TestBloom(lines, seen, digests, rounds)
+								} else {
+									*added += TestAndSetBloom(lines, seen, digests, rounds)
+								}
+							}
+						}
+						test.run(t)
 					}
 				})
 			}
 		}
 	})
-}
-
-func compareBloom(t *testing.T, rounds int, front bool, next func(*rand.Rand, []digest.Digest) digest.Digest) {
-	t.Helper()
-	rng := rand.New(rand.NewPCG(uint64(rounds), 1))
-	const lines, most = 37, 300
-	filter, plain := kerneltest.Guarded[[8]uint64](t, lines, front), make([]layout.Line, lines)
-	memory, words := kerneltest.Guarded[digest.Digest](t, most, front), kerneltest.Guarded[uint64](t, (most+63)/64, front)
-	for n := 0; n <= most; n += 1 + rng.IntN(6) {
-		digests, seen := kerneltest.Part(memory, n, front), kerneltest.Part(words, bitWords(n), front)
-		fillDigests(rng, digests, next)
-		for i := range seen {
-			seen[i] = rng.Uint64() & rng.Uint64() & rng.Uint64()
-		}
-		want := slices.Clone(seen)
-		if n%3 == 0 {
-			TestBloom(filter, seen, digests, rounds)
-			kerneltest.AtLevel(cpu.Generic, func() { TestBloom(plain, want, digests, rounds) })
-		} else {
-			var wanted uint64
-			added := TestAndSetBloom(filter, seen, digests, rounds)
-			kerneltest.AtLevel(cpu.Generic, func() { wanted = TestAndSetBloom(plain, want, digests, rounds) })
-			if added != wanted {
-				t.Fatalf("%d elements: %d bits added, want %d", n, added, wanted)
-			}
-		}
-		if !slices.Equal(seen, want) || !slices.Equal(filter, plain) {
-			t.Fatalf("%d elements: verdicts or memory differ", n)
-		}
-		if rng.IntN(20) == 0 {
-			clear(filter)
-			clear(plain)
-		}
-	}
 }
 
 func TestSpreadBits(t *testing.T) {

@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
-	"github.com/flowdedup/flowdedup/asm/internal/cpu"
 	"github.com/flowdedup/flowdedup/asm/internal/kerneltest"
 	"github.com/flowdedup/flowdedup/layout"
 )
@@ -138,14 +137,9 @@ func TestCellsPanics(t *testing.T) {
 		{"no lines", 0, 1},
 		{"seen", 1, 0},
 	} {
-		got := func() (got string) {
-			defer func() { got = fmt.Sprint(recover()) }()
+		kerneltest.Panics(t, c.want, func() {
 			TestAndSetCells(make([]layout.Line, c.lines), make([]uint64, c.seen), make([]digest.Digest, 1), 0, rule, &CellCounts{})
-			return ""
-		}()
-		if !strings.Contains(got, c.want) {
-			t.Errorf("panic %q, want %q", got, c.want)
-		}
+		})
 	}
 }
 
@@ -308,42 +302,19 @@ func TestCellLevels(t *testing.T) {
 		for _, batch := range digestBatches {
 			for i, p := range cellShapes {
 				t.Run(fmt.Sprintf("%s/%+v", batch.name, p), func(t *testing.T) {
-					compareCells(t, cellRule(t, p), uint64(i), i%2 == 0, batch.digest)
+					rng, rule := rand.New(rand.NewPCG(uint64(i), 2)), cellRule(t, p)
+					test := levelTest[CellCounts]{lines: 5, front: i%2 == 0, batch: batch, rng: rng}
+					test.call = func(int) func([]layout.Line, []uint64, []digest.Digest, *CellCounts) {
+						position := rng.Uint64() >> rng.IntN(64)
+						return func(lines []layout.Line, seen []uint64, digests []digest.Digest, c *CellCounts) {
+							TestAndSetCells(lines, seen, digests, position, rule, c)
+						}
+					}
+					test.run(t)
 				})
 			}
 		}
 	})
-}
-
-// batchStep returns 1, so that batches have every length, or in short tests more.
-func batchStep(rng *rand.Rand) int {
-	if testing.Short() {
-		return 1 + rng.IntN(8)
-	}
-	return 1
-}
-
-func compareCells(t *testing.T, r *CellRule, seed uint64, front bool, next func(*rand.Rand, []digest.Digest) digest.Digest) {
-	t.Helper()
-	rng := rand.New(rand.NewPCG(seed, 2))
-	const lines, most = 5, 300
-	filter, plain := kerneltest.Guarded[[8]uint64](t, lines, front), make([]layout.Line, lines)
-	memory, words := kerneltest.Guarded[digest.Digest](t, most, front), kerneltest.Guarded[uint64](t, (most+63)/64, front)
-	var counts, want CellCounts
-	for n := 0; n <= most; n += batchStep(rng) {
-		digests := kerneltest.Part(memory, n, front)
-		fillDigests(rng, digests, next)
-		seen, wanted := kerneltest.Part(words, bitWords(n), front), make([]uint64, (n+63)/64)
-		position := rng.Uint64() >> rng.IntN(64)
-		TestAndSetCells(filter, seen, digests, position, r, &counts)
-		kerneltest.AtLevel(cpu.Generic, func() { TestAndSetCells(plain, wanted, digests, position, r, &want) })
-		if !slices.Equal(seen, wanted) || counts != want {
-			t.Fatalf("%d elements: verdicts or counts %+v and %+v differ", n, counts, want)
-		}
-		if !slices.Equal(filter, plain) {
-			t.Fatalf("%d elements: memory differs", n)
-		}
-	}
 }
 
 // goldenCells are verdicts, counts and memory as TestAndSetCells and TestAndSetTimers

@@ -4,12 +4,10 @@ package line
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math"
 	"math/bits"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
@@ -408,15 +406,10 @@ func TestCoarsePanics(t *testing.T) {
 		{"slack", CoarseParams{Slack: -1}, 1, 1, 1, 1}, {"slack", CoarseParams{Slack: 128, Window: 127}, 1, 1, 1, 1},
 		{"slack", CoarseParams{Slack: 32, Window: 31, Fine: true}, 1, 1, 1, 1},
 	} {
-		got := func() (got string) {
-			defer func() { got = fmt.Sprint(recover()) }()
+		kerneltest.Panics(t, c.want, func() {
 			TestAndSetCoarse(coarseRows(c.lines, c.spare), make([]uint64, c.seen), make([]digest.Digest, 1),
 				make([]int64, c.ticks), c.p, &CoarseCounts{})
-			return ""
-		}()
-		if !strings.Contains(got, c.want) {
-			t.Errorf("%+v: panic %q, want %q", c, got, c.want)
-		}
+		})
 	}
 }
 

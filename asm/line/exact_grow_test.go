@@ -104,12 +104,9 @@ func TestExactRowsToBits(t *testing.T) {
 func TestSplitExactRowsPanics(t *testing.T) {
 	for name, lines := range map[string][2]int{"not double": {4, 4}, "no power of two": {6, 3}, "one line": {2, 1}} {
 		t.Run(name, func(t *testing.T) {
-			defer func() {
-				if recover() == nil {
-					t.Error("no panic")
-				}
-			}()
-			SplitExactRows(make([]layout.Line, lines[0]), make([]layout.Line, lines[1]), 0, 0)
+			kerneltest.Panics(t, "", func() {
+				SplitExactRows(make([]layout.Line, lines[0]), make([]layout.Line, lines[1]), 0, 0)
+			})
 		})
 	}
 }
@@ -339,12 +336,9 @@ func TestSplitExactPanics(t *testing.T) {
 		"not double": {3, 2, 16, 16, 3}, "wide": {4, 2, 64, 16, 3}, "narrower before": {4, 2, 16, 32, 3}, "remainder": {4, 2, 32, 16, 16},
 	} {
 		t.Run(name, func(t *testing.T) {
-			defer func() {
-				if recover() == nil {
-					t.Error("no panic")
-				}
-			}()
-			splitExact(make([]layout.Line, c.dst), make([]layout.Line, c.src), c.wide, c.narrow, c.rest)
+			kerneltest.Panics(t, "", func() {
+				splitExact(make([]layout.Line, c.dst), make([]layout.Line, c.src), c.wide, c.narrow, c.rest)
+			})
 		})
 	}
 }

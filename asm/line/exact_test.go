@@ -197,12 +197,7 @@ func TestExactPanics(t *testing.T) {
 		"small bitmap":    func() { TestAndSetBitmap(line(2), nil, nil) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			defer func() {
-				if recover() == nil {
-					t.Error("no panic")
-				}
-			}()
-			f()
+			kerneltest.Panics(t, "", f)
 		})
 	}
 }

@@ -4,10 +4,8 @@ package line
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math/bits"
 	"math/rand/v2"
-	"strings"
 	"testing"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
@@ -203,14 +201,9 @@ func TestPartitionedPanics(t *testing.T) {
 	}{
 		{"no lines", 1, 0, 1, 1}, {"seen", 1, 1, 0, 1}, {"ticks", 1, 1, 1, 0}, {"K out", 0, 1, 1, 1}, {"K out", 33, 1, 1, 1},
 	} {
-		got := func() (got string) {
-			defer func() { got = fmt.Sprint(recover()) }()
+		kerneltest.Panics(t, c.want, func() {
 			TestAndSetPartitioned(make([]layout.Line, c.lines), make([]uint64, c.seen), make([]digest.Digest, 1),
 				make([]int64, c.ticks), PartitionedParams{K: c.k}, &PartitionedCounts{})
-			return ""
-		}()
-		if !strings.Contains(got, c.want) {
-			t.Errorf("%+v: panic %q, want %q", c, got, c.want)
-		}
+		})
 	}
 }

@@ -149,10 +149,7 @@ func count(counts *[128]int, from int, word uint64) {
 
 // digestBatches are streams of elements for kernels of lines: as they come, and
 // as they hurt.
-var digestBatches = []struct {
-	name   string
-	digest func(rng *rand.Rand, earlier []digest.Digest) digest.Digest
-}{
+var digestBatches = []digestKind{
 	{"random", func(rng *rand.Rand, _ []digest.Digest) digest.Digest {
 		return digest.Digest{rng.Uint64(), rng.Uint64()}
 	}},
@@ -167,6 +164,12 @@ var digestBatches = []struct {
 	{"zero and last", func(rng *rand.Rand, _ []digest.Digest) digest.Digest {
 		return digest.Digest{-(rng.Uint64() & 1), -(rng.Uint64() & 1)}
 	}},
+}
+
+// digestKind is a kind of batch: how a digest comes after earlier ones.
+type digestKind struct {
+	name   string
+	digest func(rng *rand.Rand, earlier []digest.Digest) digest.Digest
 }
 
 // fillDigests draws a batch into digests.

@@ -141,12 +141,7 @@ func TestSlidingPanics(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			defer func() {
-				if recover() == nil {
-					t.Error("no panic")
-				}
-			}()
-			call()
+			kerneltest.Panics(t, "", call)
 		})
 	}
 }
@@ -194,12 +189,9 @@ func TestSplitSlidingRowsPanics(t *testing.T) {
 	const least = layout.SlidingLines
 	for _, c := range [][2]int{{least, least}, {least, least / 2}, {4 * least, least}, {2*least + 2, least + 1}} {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
-			defer func() {
-				if recover() == nil {
-					t.Error("no panic")
-				}
-			}()
-			SplitSlidingRows(make([]layout.Line, c[0]), make([]layout.Line, c[1]), 0, 0)
+			kerneltest.Panics(t, "", func() {
+				SplitSlidingRows(make([]layout.Line, c[0]), make([]layout.Line, c[1]), 0, 0)
+			})
 		})
 	}
 }

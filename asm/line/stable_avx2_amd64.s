@@ -169,6 +169,33 @@
 	NEGQ    AX               \
 	VZEROUPPER
 
+// FIND looks for the element's bits in its line, and counts.
+#define FIND \
+	LINE    \
+	HITS    \
+	VERDICT \
+	ADD
+
+// FINDSPLIT does so where lanes belong to two parts.
+#define FINDSPLIT \
+	LINE      \
+	HITSSPLIT \
+	VERDICT   \
+	ADDSPLIT
+
+// EXCHANGE clears the bits in Y5 and Y6, and sets the element's.
+#define EXCHANGE \
+	APART        \
+	LOSE(Y5, Y6) \
+	SET
+
+// ENDBITS returns R8 and the sum.
+#define ENDBITS(MISSED, ADDED) \
+	SUM              \
+	MOVQ R8, MISSED  \
+	MOVQ AX, ADDED   \
+	RET
+
 // One for an element whose turn to be inserted it is, which has -1, else none.
 DATA oneOrNone<>+0(SB)/8, $1
 DATA oneOrNone<>+8(SB)/8, $0
@@ -179,22 +206,14 @@ TEXT ·clearBitsAVX2(SB), NOSPLIT, $0-56
 	BEGINBITS(split)
 
 element:
-	LINE
-	HITS
-	VERDICT
-	ADD
+	FIND
 	RANDOM
-	APART
-	LOSE(Y5, Y6)
-	SET
+	EXCHANGE
 	NEXT(element)
 	JMP  done
 
 split:
-	LINE
-	HITSSPLIT
-	VERDICT
-	ADDSPLIT
+	FINDSPLIT
 	RANDOM
 	LAST
 	APART
@@ -204,10 +223,7 @@ split:
 	NEXT(split)
 
 done:
-	SUM
-	MOVQ R8, missed+40(FP)
-	MOVQ AX, added+48(FP)
-	RET
+	ENDBITS(missed+40(FP), added+48(FP))
 
 // func clearInsertedAVX2(lines *[8]uint64, current, ahead *batch, n int, lanes *stableLanes, inserted uint64) (missed, added uint64)
 //
@@ -223,9 +239,7 @@ element:
 	ADD
 	RANDOM
 	ONLY
-	APART
-	LOSE(Y5, Y6)
-	SET
+	EXCHANGE
 	NEXT(element)
 	JMP  done
 
@@ -244,10 +258,7 @@ split:
 	NEXT(split)
 
 done:
-	SUM
-	MOVQ R8, missed+48(FP)
-	MOVQ AX, added+56(FP)
-	RET
+	ENDBITS(missed+48(FP), added+56(FP))
 
 // RUN computes the run to clear, none if Y7 is 0, takes it out of the line and adds to
 // R10 how many of its bits were there. These lie in two lanes next to each other, so
@@ -281,10 +292,7 @@ TEXT ·clearRunsAVX2(SB), NOSPLIT, $0-64
 	BEGINBITS(split)
 
 element:
-	LINE
-	HITS
-	VERDICT
-	ADD
+	FIND
 	RUN
 	SET
 	NEXT(element)
@@ -293,10 +301,7 @@ element:
 	JMP  done
 
 split:
-	LINE
-	HITSSPLIT
-	VERDICT
-	ADDSPLIT
+	FINDSPLIT
 	RUN
 	SET
 	NEXT(split)
@@ -330,6 +335,14 @@ done:
 	VPSHUFB stableLanes_random+32(R14), Y2, Y8  \
 	VPSLLVQ Y8, Y6, Y6
 
+// OPENGATES computes the bits to clear from the words of the line in Y5 and Y6.
+#define OPENGATES \
+	VPBROADCASTQ batch_random(SI)(CX*8), Y9 \
+	OPEN(Y12, Y5, Y8)                       \
+	OPEN(Y11, Y6, Y8)                       \
+	GATED                                   \
+	VPXOR Y9, Y9, Y9
+
 // func clearGatedAVX2(lines *[8]uint64, current, ahead *batch, n int, lanes *stableLanes) (missed, added uint64)
 //
 // The loop with two parts looks at two gates, the one with one or four at four. That
@@ -340,10 +353,7 @@ TEXT ·clearGatedAVX2(SB), NOSPLIT, $0-56
 	JNE  quarters
 
 element:
-	LINE
-	HITS
-	VERDICT
-	ADD
+	FIND
 	LEAQ (DI)(BX*1), BX
 	VPBROADCASTQ batch_random(SI)(CX*8), Y9
 	GATE(0, Y5)
@@ -353,17 +363,12 @@ element:
 	GATED
 	VPXOR Y9, Y9, Y9
 	SUBQ DI, BX
-	APART
-	LOSE(Y5, Y6)
-	SET
+	EXCHANGE
 	NEXT(element)
 	JMP  done
 
 quarters:
-	LINE
-	HITS
-	VERDICT
-	ADD
+	FIND
 	LEAQ (DI)(BX*1), BX
 	GATE(0, Y5)
 	GATE(1, Y9)
@@ -371,34 +376,21 @@ quarters:
 	GATE(3, Y8)
 	VPBLENDD $0xf0, Y9, Y5, Y5
 	VPBLENDD $0xf0, Y8, Y6, Y6
-	VPBROADCASTQ batch_random(SI)(CX*8), Y9
-	OPEN(Y12, Y5, Y8)
-	OPEN(Y11, Y6, Y8)
-	GATED
-	VPXOR Y9, Y9, Y9
+	OPENGATES
 	SUBQ DI, BX
-	APART
-	LOSE(Y5, Y6)
-	SET
+	EXCHANGE
 	NEXT(quarters)
 	JMP  done
 
 split:
-	LINE
-	HITSSPLIT
-	VERDICT
-	ADDSPLIT
+	FINDSPLIT
 	LEAQ (DI)(BX*1), BX
 	GATE(0, Y5)
 	GATE(1, Y9)
 	GATE(2, Y6)
 	VPBLENDD $0xc0, Y9, Y5, Y5
 	VPBLENDD $0x0f, Y9, Y6, Y6
-	VPBROADCASTQ batch_random(SI)(CX*8), Y9
-	OPEN(Y12, Y5, Y8)
-	OPEN(Y11, Y6, Y8)
-	GATED
-	VPXOR Y9, Y9, Y9
+	OPENGATES
 	APART
 	LOSE(Y5, Y6)
 	GATE(1, Y5)
@@ -415,7 +407,4 @@ split:
 	NEXT(split)
 
 done:
-	SUM
-	MOVQ R8, missed+40(FP)
-	MOVQ AX, added+48(FP)
-	RET
+	ENDBITS(missed+40(FP), added+48(FP))

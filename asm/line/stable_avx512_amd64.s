@@ -116,6 +116,32 @@
 	ADDQ R11, AX                 \
 	VZEROUPPER
 
+// REPLACE clears the bits of Z2 and sets an element's in the line, if that misses some,
+// and goes on with the next element.
+#define REPLACE(LOOP) \
+	HITS          \
+	VERDICT       \
+	ADDQ AX, R10  \
+	CLEAR         \
+	SET           \
+	NEXT(LOOP)
+
+// REPLACESPLIT does so where lanes belong to two parts.
+#define REPLACESPLIT(LOOP) \
+	MISSES     \
+	VERDICT    \
+	ADD(Z4)    \
+	CLEAR      \
+	SET        \
+	NEXT(LOOP)
+
+// ENDBITS returns R8 and the sum.
+#define ENDBITS(MISSED, ADDED) \
+	SUM              \
+	MOVQ R8, MISSED  \
+	MOVQ AX, ADDED   \
+	RET
+
 // func clearBitsAVX512(lines *[8]uint64, current, ahead *batch, n int, lanes *stableLanes) (missed, added uint64)
 TEXT ·clearBitsAVX512(SB), NOSPLIT, $0-56
 	BEGINBITS(split)
@@ -123,30 +149,17 @@ TEXT ·clearBitsAVX512(SB), NOSPLIT, $0-56
 element:
 	LINE
 	RANDOM
-	HITS
-	VERDICT
-	ADDQ AX, R10
-	CLEAR
-	SET
-	NEXT(element)
+	REPLACE(element)
 	MOVQ n+24(FP), R11
 	JMP  done
 
 split:
 	LINESPLIT
 	RANDOMSPLIT
-	MISSES
-	VERDICT
-	ADD(Z4)
-	CLEAR
-	SET
-	NEXT(split)
+	REPLACESPLIT(split)
 
 done:
-	SUM
-	MOVQ R8, missed+40(FP)
-	MOVQ AX, added+48(FP)
-	RET
+	ENDBITS(missed+40(FP), added+48(FP))
 
 // func clearInsertedAVX512(lines *[8]uint64, current, ahead *batch, n int, lanes *stableLanes, inserted uint64) (missed, added uint64)
 //
@@ -185,10 +198,7 @@ split:
 	NEXT(split)
 
 done:
-	SUM
-	MOVQ R8, missed+48(FP)
-	MOVQ AX, added+56(FP)
-	RET
+	ENDBITS(missed+48(FP), added+56(FP))
 
 // func clearRunsAVX512(lines *[8]uint64, current, ahead *batch, n int, lanes *stableLanes, runs *stableRuns) (missed, added uint64)
 //
@@ -201,12 +211,7 @@ element:
 	LINE
 	MOVQ batch_random(SI)(CX*8), DX
 	VMOVDQU64 (R13)(DX*1), Z2
-	HITS
-	VERDICT
-	ADDQ AX, R10
-	CLEAR
-	SET
-	NEXT(element)
+	REPLACE(element)
 	MOVQ n+24(FP), R11
 	JMP  done
 
@@ -214,18 +219,10 @@ split:
 	LINESPLIT
 	MOVQ batch_random(SI)(CX*8), DX
 	VMOVDQU64 (R13)(DX*1), Z2
-	MISSES
-	VERDICT
-	ADD(Z4)
-	CLEAR
-	SET
-	NEXT(split)
+	REPLACESPLIT(split)
 
 done:
-	SUM
-	MOVQ R8, missed+48(FP)
-	MOVQ AX, added+56(FP)
-	RET
+	ENDBITS(missed+48(FP), added+56(FP))
 
 // GATED makes of what the random word chooses and the choices LANE and BIT of bytes the
 // bits X to clear: those whose part has the bit that the second random word chooses, Z5.
@@ -246,12 +243,7 @@ element:
 	LINE
 	VPBROADCASTQ batch_random(SI)(CX*8), Z5
 	GATED(Z26, Z27, Z2)
-	HITS
-	VERDICT
-	ADDQ AX, R10
-	CLEAR
-	SET
-	NEXT(element)
+	REPLACE(element)
 	MOVQ n+24(FP), R11
 	JMP  done
 
@@ -261,15 +253,7 @@ split:
 	GATED(Z26, Z27, Z2)
 	GATED(Z24, Z25, Z4)
 	VPORQ Z4, Z2, Z2
-	MISSES
-	VERDICT
-	ADD(Z4)
-	CLEAR
-	SET
-	NEXT(split)
+	REPLACESPLIT(split)
 
 done:
-	SUM
-	MOVQ R8, missed+40(FP)
-	MOVQ AX, added+48(FP)
-	RET
+	ENDBITS(missed+40(FP), added+48(FP))

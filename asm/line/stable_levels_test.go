@@ -5,11 +5,9 @@ package line
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
-	"github.com/flowdedup/flowdedup/asm/internal/cpu"
 	"github.com/flowdedup/flowdedup/asm/internal/kerneltest"
 	"github.com/flowdedup/flowdedup/layout"
 )
@@ -41,36 +39,20 @@ func TestStableLevels(t *testing.T) {
 	kerneltest.ForLevels(t, func(t *testing.T) {
 		for _, p := range stableShapes {
 			t.Run(fmt.Sprintf("%+v", p), func(t *testing.T) {
-				for _, front := range []bool{false, true} {
-					compareStable(t, p, front)
+				for i, batch := range digestBatches {
+					rng := rand.New(rand.NewPCG(uint64(p.K), uint64(i)))
+					test := levelTest[StableCounts]{lines: 7, front: i%2 == 0, batch: batch, rng: rng}
+					test.call = func(int) func([]layout.Line, []uint64, []digest.Digest, *StableCounts) {
+						position := rng.Uint64() >> rng.UintN(64)
+						return func(lines []layout.Line, seen []uint64, digests []digest.Digest, c *StableCounts) {
+							TestAndSetStable(lines, seen, digests, position, p, c)
+						}
+					}
+					test.run(t)
 				}
 			})
 		}
 	})
-}
-
-// compareStable takes the kinds of batches in turn.
-func compareStable(t *testing.T, p StableParams, front bool) {
-	t.Helper()
-	rng := rand.New(rand.NewPCG(uint64(p.K), 1))
-	const lines, most = 7, 300
-	filter, plain := kerneltest.Guarded[[8]uint64](t, lines, front), make([]layout.Line, lines)
-	memory, words := kerneltest.Guarded[digest.Digest](t, most, front), kerneltest.Guarded[uint64](t, (most+63)/64, front)
-	var counts, want StableCounts
-	for n := range most + 1 {
-		digests, seen := kerneltest.Part(memory, n, front), kerneltest.Part(words, bitWords(n), front)
-		fillDigests(rng, digests, digestBatches[n%len(digestBatches)].digest)
-		position := rng.Uint64() >> rng.UintN(64)
-		for i := range seen {
-			seen[i] = rng.Uint64()
-		}
-		wanted := make([]uint64, len(seen))
-		TestAndSetStable(filter, seen, digests, position, p, &counts)
-		kerneltest.AtLevel(cpu.Generic, func() { TestAndSetStable(plain, wanted, digests, position, p, &want) })
-		if !slices.Equal(seen, wanted) || !slices.Equal(filter, plain) || counts != want {
-			t.Fatalf("%d elements: verdicts, memory or counts %+v and %+v differ", n, counts, want)
-		}
-	}
 }
 
 // goldenStableFile are verdicts and memory as TestAndSetStable defines them, for other

@@ -177,12 +177,7 @@ func TestStablePanics(t *testing.T) {
 		"method":     call(line, 1, 1, StableParams{stableMethods, 2, 5, 0}),
 	} {
 		t.Run(name, func(t *testing.T) {
-			defer func() {
-				if recover() == nil {
-					t.Error("no panic")
-				}
-			}()
-			f()
+			kerneltest.Panics(t, "", f)
 		})
 	}
 }

@@ -211,47 +211,34 @@ half:                              \
 	VZEROUPPER                     \
 	RET
 
+// TIMERS looks up the elements.
+#define TIMERS(SUB, MIN, EQ, BROADCAST, ONE) \
+	CMPQ TimerRule_equal(DX), $2                \
+	JCC  equal                                  \
+element:                                            \
+	LOOK(SUB, MIN, EQ)                          \
+	JUDGE                                       \
+	SET(SUB, element)                           \
+	FINISH                                      \
+equal:                                              \
+	LOOK(SUB, MIN, EQ)                          \
+	EQUAL(BROADCAST, EQ, ONE, timer)            \
+	JUDGE                                       \
+	JUDGEGROUP                                  \
+	SET(SUB, equal)                             \
+	FINISH
+
 // func timers8AVX2(lines *[8]uint64, current, ahead *batch, n int, s *timerStamps, r *TimerRule) (found, filled uint64)
 TEXT ·timers8AVX2(SB), NOSPLIT, $0-64
 	BEGINTIMERS
 	CONSTANTS(timerOf8)
-	CMPQ TimerRule_equal(DX), $2
-	JCC  equal
-
-element:
-	LOOK(VPSUBB, VPMINUB, VPCMPEQB)
-	JUDGE
-	SET(VPSUBB, element)
-	FINISH
-
-equal:
-	LOOK(VPSUBB, VPMINUB, VPCMPEQB)
-	EQUAL(VPBROADCASTB, VPCMPEQB, ONE8, timer)
-	JUDGE
-	JUDGEGROUP
-	SET(VPSUBB, equal)
-	FINISH
+	TIMERS(VPSUBB, VPMINUB, VPCMPEQB, VPBROADCASTB, ONE8)
 
 // func timers16AVX2(lines *[8]uint64, current, ahead *batch, n int, s *timerStamps, r *TimerRule) (found, filled uint64)
 TEXT ·timers16AVX2(SB), NOSPLIT, $0-64
 	BEGINTIMERS
 	CONSTANTS(timerOf16)
-	CMPQ TimerRule_equal(DX), $2
-	JCC  equal
-
-element:
-	LOOK(VPSUBW, VPMINUW, VPCMPEQW)
-	JUDGE
-	SET(VPSUBW, element)
-	FINISH
-
-equal:
-	LOOK(VPSUBW, VPMINUW, VPCMPEQW)
-	EQUAL(VPBROADCASTW, VPCMPEQW, ONE16, timer)
-	JUDGE
-	JUDGEGROUP
-	SET(VPSUBW, equal)
-	FINISH
+	TIMERS(VPSUBW, VPMINUW, VPCMPEQW, VPBROADCASTW, ONE16)
 
 // func stamps8AVX2(s *timerStamps, ticks *uint64, groups int, window uint64)
 //

@@ -162,62 +162,41 @@ line:                                                  \
 	VZEROUPPER                                         \
 	RET
 
+// TIMERS looks up the elements, once MASKS is done.
+#define TIMERS(TEST, SUB, COMPARE, KMOV, KANDN, MOVE, WIDTH, BROADCAST, EQ) \
+	VPTERNLOGQ $0xff, Z15, Z15, Z15             \
+	VPXORQ Z14, Z14, Z14                        \
+	CMPQ TimerRule_equal(DX), $2                \
+	JCC  equal                                  \
+element:                                            \
+	LOOK(TEST, SUB, COMPARE)                    \
+	MISSING(KMOV)                               \
+	SET(KMOV, KANDN, SUB, MOVE, element)        \
+	JMP  done                                   \
+equal:                                              \
+	LOOK(TEST, SUB, COMPARE)                    \
+	EQUAL(KMOV, WIDTH, BROADCAST, EQ, timer)    \
+	MISSING(KMOV)                               \
+	SMALL                                       \
+	SET(KMOV, KANDN, SUB, MOVE, equal)          \
+done:                                               \
+	VPXORQ Z0, Z0, Z0                           \
+	VPSADBW Z0, Z14, Z14                        \
+	SUM                                         \
+	ENDTIMERS
+
 // func timers8AVX512(lines *[8]uint64, current, ahead *batch, n int, s *timerStamps, r *TimerRule) (found, filled uint64)
 TEXT ·timers8AVX512(SB), NOSPLIT, $0-64
 	BEGINTIMERS
 	MASKS(PACK8, masked)
-	VPTERNLOGQ $0xff, Z15, Z15, Z15
-	VPXORQ Z14, Z14, Z14
-	CMPQ TimerRule_equal(DX), $2
-	JCC  equal
-
-element:
-	LOOK(VPTESTMB, VPSUBB, VPCMPUB)
-	MISSING(KMOVQ)
-	SET(KMOVQ, KANDNQ, VPSUBB, VMOVDQU8, element)
-	JMP  done
-
-equal:
-	LOOK(VPTESTMB, VPSUBB, VPCMPUB)
-	EQUAL(KMOVQ, 1, VPBROADCASTB, VPCMPEQB, timer)
-	MISSING(KMOVQ)
-	SMALL
-	SET(KMOVQ, KANDNQ, VPSUBB, VMOVDQU8, equal)
-
-done:
-	VPXORQ Z0, Z0, Z0
-	VPSADBW Z0, Z14, Z14
-	SUM
-	ENDTIMERS
+	TIMERS(VPTESTMB, VPSUBB, VPCMPUB, KMOVQ, KANDNQ, VMOVDQU8, 1, VPBROADCASTB, VPCMPEQB)
 
 // func timers16AVX512(lines *[8]uint64, current, ahead *batch, n int, s *timerStamps, r *TimerRule) (found, filled uint64)
 TEXT ·timers16AVX512(SB), NOSPLIT, $0-64
 	BEGINTIMERS
 	VBROADCASTI64X2 evenBytes<>(SB), Z3
 	MASKS(PACK16, masked)
-	VPTERNLOGQ $0xff, Z15, Z15, Z15
-	VPXORQ Z14, Z14, Z14
-	CMPQ TimerRule_equal(DX), $2
-	JCC  equal
-
-element:
-	LOOK(VPTESTMW, VPSUBW, VPCMPUW)
-	MISSING(KMOVD)
-	SET(KMOVD, KANDND, VPSUBW, VMOVDQU16, element)
-	JMP  done
-
-equal:
-	LOOK(VPTESTMW, VPSUBW, VPCMPUW)
-	EQUAL(KMOVD, 2, VPBROADCASTW, VPCMPEQW, timer)
-	MISSING(KMOVD)
-	SMALL
-	SET(KMOVD, KANDND, VPSUBW, VMOVDQU16, equal)
-
-done:
-	VPXORQ Z0, Z0, Z0
-	VPSADBW Z0, Z14, Z14
-	SUM
-	ENDTIMERS
+	TIMERS(VPTESTMW, VPSUBW, VPCMPUW, KMOVD, KANDND, VMOVDQU16, 2, VPBROADCASTW, VPCMPEQW)
 
 // func stamps8AVX512(s *timerStamps, ticks *uint64, groups int, window uint64)
 //

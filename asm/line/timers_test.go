@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
-	"github.com/flowdedup/flowdedup/asm/internal/cpu"
 	"github.com/flowdedup/flowdedup/asm/internal/kerneltest"
 	"github.com/flowdedup/flowdedup/layout"
 )
@@ -164,14 +163,9 @@ func TestTimersPanics(t *testing.T) {
 		{"ticks shorter", 1, 1, []uint64{1}},
 		{"ticks fall", 1, 1, []uint64{math.MaxUint64, 0}},
 	} {
-		got := func() (got string) {
-			defer func() { got = fmt.Sprint(recover()) }()
+		kerneltest.Panics(t, c.want, func() {
 			TestAndSetTimers(make([]layout.Line, c.lines), make([]uint64, c.seen), make([]digest.Digest, 2), c.ticks, rule, &TimerCounts{})
-			return ""
-		}()
-		if !strings.Contains(got, c.want) {
-			t.Errorf("panic %q, want %q", got, c.want)
-		}
+		})
 	}
 }
 
@@ -275,41 +269,24 @@ func TestTimerLevels(t *testing.T) {
 		for _, batch := range digestBatches {
 			for i, p := range timerShapes {
 				t.Run(fmt.Sprintf("%s/%+v", batch.name, p), func(t *testing.T) {
-					compareTimers(t, timerRule(t, p), p, uint64(i), i%2 == 0, batch.digest)
+					rng, rule := rand.New(rand.NewPCG(uint64(i), 3)), timerRule(t, p)
+					front, times := i%2 == 0, kerneltest.Guarded[uint64](t, 300, i%2 == 0)
+					test := levelTest[TimerCounts]{lines: 5, front: front, batch: batch, rng: rng}
+					test.call = func(n int) func([]layout.Line, []uint64, []digest.Digest, *TimerCounts) {
+						ticks, now := kerneltest.Part(times, n, front), rng.Uint64()>>rng.IntN(64)
+						copy(ticks, timerTicks(rng, n, rng.Uint64()>>rng.IntN(64)>>8, 2*p.Window))
+						return func(lines []layout.Line, seen []uint64, digests []digest.Digest, c *TimerCounts) {
+							TestAndSetTimers(lines, seen, digests, ticks, rule, c)
+							if n%3 == 0 { // the kernels agree even without sweeps
+								SweepTimers(lines, now, rule, c)
+							}
+						}
+					}
+					test.run(t)
 				})
 			}
 		}
 	})
-}
-
-func compareTimers(t *testing.T, r *TimerRule, p TimerParams, seed uint64, front bool, next func(*rand.Rand, []digest.Digest) digest.Digest) {
-	t.Helper()
-	rng := rand.New(rand.NewPCG(seed, 3))
-	const lines, most = 5, 300
-	filter, plain := kerneltest.Guarded[[8]uint64](t, lines, front), make([]layout.Line, lines)
-	memory, words := kerneltest.Guarded[digest.Digest](t, most, front), kerneltest.Guarded[uint64](t, (most+63)/64, front)
-	times := kerneltest.Guarded[uint64](t, most, front)
-	var counts, want TimerCounts
-	for n := 0; n <= most; n += batchStep(rng) {
-		digests, ticks := kerneltest.Part(memory, n, front), kerneltest.Part(times, n, front)
-		fillDigests(rng, digests, next)
-		// The kernels agree even without sweeps.
-		copy(ticks, timerTicks(rng, n, rng.Uint64()>>rng.IntN(64)>>8, 2*p.Window))
-		seen, wanted := kerneltest.Part(words, bitWords(n), front), make([]uint64, (n+63)/64)
-		TestAndSetTimers(filter, seen, digests, ticks, r, &counts)
-		kerneltest.AtLevel(cpu.Generic, func() { TestAndSetTimers(plain, wanted, digests, ticks, r, &want) })
-		if n%3 == 0 {
-			now := rng.Uint64() >> rng.IntN(64)
-			SweepTimers(filter, now, r, &counts)
-			kerneltest.AtLevel(cpu.Generic, func() { SweepTimers(plain, now, r, &want) })
-		}
-		if !slices.Equal(seen, wanted) || counts != want {
-			t.Fatalf("%d elements: verdicts or counts %+v and %+v differ", n, counts, want)
-		}
-		if !slices.Equal(filter, plain) {
-			t.Fatalf("%d elements: memory differs", n)
-		}
-	}
 }
 
 // TestTimerStamps compares the kernels' way to stamps with a division, for ticks

@@ -5,7 +5,9 @@
 package kerneltest
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 	"unsafe"
@@ -92,4 +94,16 @@ func MeasureCached(b *testing.B, elements int, call func()) {
 			call()
 		}
 	})
+}
+
+// Panics fails the test unless call panics with a message that contains want.
+func Panics(t *testing.T, want string, call func()) {
+	t.Helper()
+	defer func() {
+		t.Helper()
+		if got := recover(); got == nil || !strings.Contains(fmt.Sprint(got), want) {
+			t.Errorf("panic %v, want one with %q", got, want)
+		}
+	}()
+	call()
 }
