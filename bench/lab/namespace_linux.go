@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"runtime"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -105,4 +106,27 @@ func attachTun(tun *os.File, name string) error {
 		return os.NewSyscallError("TUNSETIFF", err)
 	}
 	return IP("link set " + name + " up")
+}
+
+// ticks is longer than two ticks of the kernel's clock.
+const ticks = 25 * time.Millisecond
+
+// Settle waits until the kernel has delivered what was sent before. On a busy processor it
+// puts off a part: frames wait in the processor's backlog, or in the queue of a pair until
+// the next tick.
+func Settle() {
+	const column = 11 // of the backlog, in hexadecimal digits
+	empty := map[int]bool{}
+	wait.For(func() bool {
+		text, _ := os.ReadFile("/proc/thread-self/net/softnet_stat") // without it, ticks have to do
+		all := true
+		for processor, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
+			if words := strings.Fields(line); len(words) <= column || strings.Trim(words[column], "0") == "" {
+				empty[processor] = true
+			}
+			all = all && empty[processor]
+		}
+		return all
+	})
+	time.Sleep(ticks)
 }

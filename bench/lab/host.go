@@ -5,6 +5,7 @@ package lab
 import (
 	"net"
 	"os"
+	"os/signal"
 	"strconv"
 	"sync/atomic"
 	"testing"
@@ -35,4 +36,12 @@ func FreePort(t testing.TB) string {
 	}
 	t.Fatal("no port is free")
 	return ""
+}
+
+// AllowInterrupts makes an interrupt end the programs that are started from now on, even if
+// this one was started to ignore it, as shells start what runs in the background of a script.
+func AllowInterrupts() {
+	if signal.Ignored(os.Interrupt) {
+		signal.Notify(make(chan os.Signal, 1), os.Interrupt)
+	}
 }
