@@ -39,8 +39,8 @@ async function loadWorker() {
   return URL.createObjectURL(new Blob(texts, { type: "text/javascript" }));
 }
 
-let program; // promises of what all runs share, from the first captures on
-let worker; // address of the worker
+let program; // promise of what all runs share
+let worker; // promise of the address of the worker
 let current; // the run that goes on, or null
 let captures = []; // {name, file}
 const addresses = new Map(); // of Blobs that links lead to, by the links' names
@@ -204,6 +204,12 @@ async function clean() {
   if (!handle) offer("save", result.blobs[0], name);
   say(handle ? `Done: ${handle.name} is saved (${bytes(result.sizes[0])}).` : `Done: ${name} can be saved (${bytes(result.sizes[0])}).`);
 }
+
+// Everything is loaded at once, so that nothing is requested when there are captures. The first
+// run says what failed.
+program = loadProgram();
+worker = loadWorker();
+Promise.allSettled([program, worker]);
 
 element("files").addEventListener("change", (event) => inspect(event.target.files));
 element("cancel").addEventListener("click", () => current?.cancel());
