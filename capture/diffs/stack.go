@@ -49,8 +49,9 @@ type Sums struct {
 	Tags   uint64 // of the VLANs and tunnels that make a point
 }
 
-// Sum hashes the headers of a frame that has these bytes.
-func (s *Stack) Sum(data []byte, seed uint64) Sums {
+// Sum hashes the headers of a frame that has these bytes. key is the secret of VLAN and
+// Labels, seed of Tags.
+func (s *Stack) Sum(data []byte, key, seed uint64) Sums {
 	sums := Sums{Tags: seed}
 	for _, l := range s.Layers {
 		id := uint64(l.Kind)<<32 | uint64(l.ID)
@@ -58,13 +59,13 @@ func (s *Stack) Sum(data []byte, seed uint64) Sums {
 		case l.Kind == flow.LayerVLAN:
 			if l.End >= l.Start+2 {
 				control := uint64(binary.BigEndian.Uint16(data[l.Start:]))
-				sums.VLAN = hash.Mix(control|1<<16, sums.VLAN^seed) | 1
+				sums.VLAN = hash.Mix(control|1<<16, sums.VLAN^key) | 1
 			}
 			if l.ID != 0 { // 0 is none (IEEE 802.1Q, table 9-2)
 				sums.Tags = hash.Mix(id, sums.Tags)
 			}
 		case l.Kind.HasID():
-			sums.Labels = hash.Mix(id, sums.Labels^seed) | 1
+			sums.Labels = hash.Mix(id, sums.Labels^key) | 1
 			if flow.FieldOf(l.Kind) == flow.PointVNI {
 				sums.Tags = hash.Mix(id, sums.Tags)
 			}
@@ -99,12 +100,13 @@ func addresses(data []byte, h *flow.Header) (all [2][]byte) {
 	return all
 }
 
-// SumAddresses returns the hash of the hardware addresses of a frame, 0 without any.
-func SumAddresses(data []byte, h *flow.Header, seed uint64) (sum uint64) {
+// SumAddresses returns the hash of the hardware addresses of a frame under a secret, 0
+// without any.
+func SumAddresses(data []byte, h *flow.Header, key uint64) (sum uint64) {
 	for i, a := range addresses(data, h) {
 		if a != nil {
 			word := uint64(binary.LittleEndian.Uint32(a)) | uint64(binary.LittleEndian.Uint16(a[4:]))<<32
-			sum = hash.Mix(word|uint64(i+1)<<48, sum^seed) | 1
+			sum = hash.Mix(word|uint64(i+1)<<48, sum^key) | 1
 		}
 	}
 	return sum

@@ -75,7 +75,7 @@ func (r *Reader) Read(b *capture.Batch, i int) Traits {
 	data, h := b.Data(i), &r.header[0]
 	r.decoder.Decode(r.header[:], b, i)
 	r.stack.Read(r.decoder, b, i, h)
-	r.sums = r.stack.Sum(data, secret)
+	r.sums = r.stack.Sum(data, secret, secret)
 	t := Traits{Point: flow.CapturePointOf(b, i), Labels: r.sums.Labels, Version: h.Version}
 	start := h.Start
 	if h.Version == 0 {

@@ -251,14 +251,6 @@ type Messages struct {
 	doubts    []Doubt
 }
 
-// Datagrams returns the messages of the frames, if all of them are datagrams that lie in the
-// batch as FromFrames or FromHeaders has laid them out. They are valid until the next call of
-// the Identity.
-func (m *Messages) Datagrams() (msgs []digest.Message, ok bool) { return m.msgs, m.datagrams }
-
-// Len returns the number of frames.
-func (m *Messages) Len() int { return len(m.msgs) }
-
 // begin returns room for the messages of n frames of b.
 func (g *Identity) begin(b *capture.Batch, n int) *Messages {
 	m := &g.out
