@@ -24,7 +24,7 @@ var helpers = []string{"capture/internal/capturetest", "capture/records/internal
 var references = []string{"asm/internal", "engine/internal/check", "engine/paper", "engine/theory"}
 
 // hubSide are packages that the hub uses too, which is a module of its own.
-var hubSide = []string{"engine/remote", "engine/distinct/countfile"}
+var hubSide = []string{"engine/hubclient", "engine/distinct/countfile"}
 
 // unreached are exported names that need no user in this module. Each has its reason.
 var unreached = map[string]string{
@@ -32,25 +32,25 @@ var unreached = map[string]string{
 
 	"capture/pcapfile.DefaultChunkSize": "is what a ChunkSize of 0 stands for",
 
-	"capture/flow.KeyConfig.Validate":          "checks a configuration before a Keyer is made of it, which panics",
-	"capture/dedup.Config.Protect":             "is for programs; flowdedup takes its own to a Detector",
-	"capture/dedup.Config.Prefer":              "is for programs; flowdedup takes its own to a Detector",
-	"capture/dedup.Config.Within":              "is for programs; flowdedup takes its own to a Detector",
-	"capture/dedup.Config.Secret":              "is for programs; flowdedup takes its own to a Detector",
-	"capture/dedup.Config.Hold":                "is for programs; flowdedup makes a Hold of its own",
-	"capture/gopackets.Config.Ahead":           handles,
-	"capture/gopackets.Config.Detector":        handles,
-	"capture/gopackets.Config.LinkType":        handles,
-	"capture/gopackets.Packets.Counts":         handles,
-	"capture/gopackets.SourceConfig.LinkType":  handles,
-	"capture/gopackets.SourceConfig.Temporary": handles,
-	"capture/gopackets.ZeroCopy":               handles,
-	"capture/ring.DefaultBlockBytes":           "is what a BlockBytes of 0 stands for",
-	"capture/ring.SenderConfig.Queue":          "is for interfaces that shape traffic, as those of the tests do",
-	"capture/ring.SenderConfig.RetryTimeout":   "belongs to Queue",
+	"capture/flow.KeyConfig.Validate":            "checks a configuration before a Keyer is made of it, which panics",
+	"capture/dedup.Config.Protect":               "is for programs; flowdedup takes its own to a Detector",
+	"capture/dedup.Config.Prefer":                "is for programs; flowdedup takes its own to a Detector",
+	"capture/dedup.Config.Within":                "is for programs; flowdedup takes its own to a Detector",
+	"capture/dedup.Config.Secret":                "is for programs; flowdedup takes its own to a Detector",
+	"capture/dedup.Config.Hold":                  "is for programs; flowdedup makes a Hold of its own",
+	"capture/gopackets.Config.Ahead":             handles,
+	"capture/gopackets.Config.Detector":          handles,
+	"capture/gopackets.Config.LinkType":          handles,
+	"capture/gopackets.Packets.Counts":           handles,
+	"capture/gopackets.SourceConfig.LinkType":    handles,
+	"capture/gopackets.SourceConfig.Temporary":   handles,
+	"capture/gopackets.ZeroCopy":                 handles,
+	"capture/afpacket.DefaultBlockBytes":         "is what a BlockBytes of 0 stands for",
+	"capture/afpacket.SenderConfig.Queue":        "is for interfaces that shape traffic, as those of the tests do",
+	"capture/afpacket.SenderConfig.RetryTimeout": "belongs to Queue",
 
-	"engine/distinct/multikey.SavedCounter": savedPart,
-	"engine/distinct/multikey.SavedWindow":  savedPart,
+	"engine/distinct/windows.SavedCounter": savedPart,
+	"engine/distinct/windows.SavedWindow":  savedPart,
 }
 
 const (

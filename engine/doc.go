@@ -32,7 +32,7 @@
 // sliding.Map are the references that the others are compared with: they are plain, and
 // take several cache misses an element.
 //
-// Package distinct/multikey counts several keys of one stream in windows. Package
+// Package distinct/windows counts several keys of one stream in windows. Package
 // calendar cuts time into windows, and has the one policy for wrong clocks. Package
 // secret derives the keys of digests. Package snapshot writes and reads what filters
 // remember. Package paper has the filters of the literature as printed, package theory

@@ -12,7 +12,7 @@ import (
 	"github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/ring"
+	"github.com/flowdedup/flowdedup/capture/afpacket"
 )
 
 // TestGenerator captures what several runs inject.
@@ -62,7 +62,7 @@ func TestPaced(t *testing.T) {
 func captured(t *testing.T, size int) [][]byte {
 	t.Helper()
 	// The test reads only at the end, and every timeout uses up a block.
-	src, err := ring.Open(ring.Config{Interfaces: []string{"right"}, RingBytes: 8 << 20, BlockTimeout: time.Second})
+	src, err := afpacket.Open(afpacket.Config{Interfaces: []string{"right"}, RingBytes: 8 << 20, BlockTimeout: time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func TestVLAN(t *testing.T) {
 				t.Skip(err)
 			}
 		}
-		src, err := ring.Open(ring.Config{Interfaces: []string{"right", "rightv"}, RingBytes: 8 << 20})
+		src, err := afpacket.Open(afpacket.Config{Interfaces: []string{"right", "rightv"}, RingBytes: 8 << 20})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,7 +149,7 @@ func TestVLAN(t *testing.T) {
 
 func send(t *testing.T, name string, frame []byte) {
 	t.Helper()
-	s, err := ring.OpenSender(ring.SenderConfig{Interface: name, Queue: true})
+	s, err := afpacket.OpenSender(afpacket.SenderConfig{Interface: name, Queue: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/bench/live/pace"
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/ring"
+	"github.com/flowdedup/flowdedup/capture/afpacket"
 )
 
 // forwarders send what they receive at the interface right to the interface out.
@@ -70,13 +70,13 @@ func (b *bench) delay(f *receiver, load int) error {
 
 // tap notes when it first saw each number of the traffic.
 type tap struct {
-	source *ring.Capture
+	source *afpacket.Capture
 	times  []int64 // 0 where it has not
 	ended  chan struct{}
 }
 
 func openTap(name string, numbers int) (*tap, error) {
-	source, err := ring.Open(ring.Config{Interfaces: []string{name}})
+	source, err := afpacket.Open(afpacket.Config{Interfaces: []string{name}})
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,7 @@
 // tried was wrong in 66 of 112 expressions. [Parse] reads a program that tcpdump -ddd
 // printed elsewhere, and needs no tcpdump.
 //
-// The kernel runs a program on a socket (ring.Config.Filters). A [Machine] runs it on
+// The kernel runs a program on a socket (afpacket.Config.Filters). A [Machine] runs it on
 // frames of files and of AF_XDP sockets, with the verdicts of tcpdump -r.
 //
 // Errors wrap [ErrExpression], [ErrNoCompiler] or [ErrProgram].

@@ -10,7 +10,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/capture/internal/backlog"
-	"github.com/flowdedup/flowdedup/capture/internal/hash"
+	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
@@ -168,7 +168,7 @@ func (b *Batch) timeOf(i int) int64 {
 func (c *Comparer) talk4(key *[16]byte) uint64 {
 	ends, tail := binary.BigEndian.Uint64(key[:]), binary.BigEndian.Uint64(key[8:])
 	a, b := ends>>32<<16|tail>>48, ends<<32>>16|tail>>32&0xffff
-	sum := hash.Mix(min(a, b)^c.cfg.Seed, max(a, b)^tail&0xffffffff<<16)
+	sum := traits.Mix(min(a, b)^c.cfg.Seed, max(a, b)^tail&0xffffffff<<16)
 	return sum&^1 | greater(a, b) | 2
 }
 
@@ -177,12 +177,12 @@ func (c *Comparer) talk6(key *[48]byte) uint64 {
 	tail := binary.BigEndian.Uint64(key[32:])
 	a := c.end6(key[:16], tail>>48)
 	b := c.end6(key[16:32], tail>>32&0xffff)
-	return hash.Mix(min(a, b), max(a, b)^tail&0xffffffff)&^1 | greater(a, b) | 2
+	return traits.Mix(min(a, b), max(a, b)^tail&0xffffffff)&^1 | greater(a, b) | 2
 }
 
 // end6 hashes an address and a port.
 func (c *Comparer) end6(address []byte, port uint64) uint64 {
-	return hash.Mix(hash.Mix(binary.LittleEndian.Uint64(address)^c.cfg.Seed, port), binary.LittleEndian.Uint64(address[8:]))
+	return traits.Mix(traits.Mix(binary.LittleEndian.Uint64(address)^c.cfg.Seed, port), binary.LittleEndian.Uint64(address[8:]))
 }
 
 // greater returns 1 if a > b, else 0.

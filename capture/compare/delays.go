@@ -7,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/flowdedup/flowdedup/capture/internal/hash"
+	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
@@ -33,7 +33,7 @@ func (d *delays) add(p pair) {
 	d.count++
 	d.above.add(p)
 	d.below.add(pair{p.time, -p.delta})
-	hash := hash.Mix(d.count, 1)
+	hash := traits.Mix(d.count, 1)
 	if hash&(1<<d.level-1) != 0 {
 		return
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture/flow"
-	"github.com/flowdedup/flowdedup/capture/points"
+	"github.com/flowdedup/flowdedup/capture/traits"
 )
 
 // Counts are packets of both sides, and of each alone.
@@ -64,8 +64,8 @@ type Report struct {
 	DriftError float64
 	// Delays say how much longer packets took than the fastest one took, after offset and
 	// drift are removed (RFC 5481, section 4.2: packet delay variation). Bins counts them.
-	Delays points.Delays
-	Bins   []points.Bin
+	Delays traits.Delays
+	Bins   []traits.Bin
 	// Sampled is how many packets each one of the delays stands for, but that of the
 	// slowest packet.
 	Sampled uint64
@@ -81,7 +81,7 @@ type Report struct {
 func (c *Comparer) Report(conversations int) *Report {
 	r := &Report{
 		Protocols: map[string]Counts{}, Conversations: c.talks.top(conversations), Evicted: c.talks.evicted,
-		Reordered: c.talks.ordered, Bins: []points.Bin{},
+		Reordered: c.talks.ordered, Bins: []traits.Bin{},
 		IdentityBytes: int(c.bytes.Load()), Forgotten: c.forgotten,
 	}
 	if c.match != nil {
@@ -122,12 +122,12 @@ func (d *delays) report(r *Report) {
 		r.DriftError = slopeError(pairs, &l)
 	}
 	each, most := d.spread(&l, pairs)
-	h := points.NewHistogram(int64(min(math.Ceil(most), math.MaxInt64/2)))
+	h := traits.NewHistogram(int64(min(math.Ceil(most), math.MaxInt64/2)))
 	for _, delay := range each {
 		h.Add(uint64(math.Round(delay)), r.Sampled)
 	}
 	of, slowest := h.Delays(), int64(math.Round(most)) // which is known exactly
-	r.Delays = points.Delays{P50: min(of.P50, slowest), P90: min(of.P90, slowest), P99: min(of.P99, slowest), P999: min(of.P999, slowest), Max: slowest}
+	r.Delays = traits.Delays{P50: min(of.P50, slowest), P90: min(of.P90, slowest), P99: min(of.P99, slowest), P999: min(of.P999, slowest), Max: slowest}
 	r.Bins = h.Bins()
 }
 

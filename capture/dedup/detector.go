@@ -11,10 +11,9 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
-	"github.com/flowdedup/flowdedup/capture/mark"
-	"github.com/flowdedup/flowdedup/capture/split"
+	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/engine"
-	"github.com/flowdedup/flowdedup/engine/remote"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
 	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
@@ -133,17 +132,17 @@ type Parts struct {
 	Hold *HoldConfig
 	// Hub asks a hub about the packets that the filter leaves; nil for none. Hold then has no
 	// meaning.
-	Hub *remote.Client
+	Hub *hubclient.Client
 	// Mark marks copies in what is written, which then is all packets; nil removes them.
-	Mark *mark.Marker
+	Mark *traits.Marker
 	// Conversations counts those of the packets that are written; nil for none.
-	Conversations *split.Counter
+	Conversations *traits.SplitCounter
 	// Observers get what the Detector decides.
 	Observers []Observer
 }
 
 // NewWith makes a Detector of parts, which it then owns. Errors wrap ErrPreferences, or are
-// those of affinity.New; then it has closed the filter.
+// those of newHomes; then it has closed the filter.
 func NewWith(p Parts) (*Detector, error) {
 	if len(p.Prefer) > MaxPreferences {
 		return nil, errors.Join(fmt.Errorf("%w: %d", ErrPreferences, len(p.Prefer)), p.Filter.Close())

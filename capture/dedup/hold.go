@@ -12,7 +12,6 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/capture/internal/backlog"
-	"github.com/flowdedup/flowdedup/engine/affinity"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/secret"
 )
@@ -58,7 +57,7 @@ type HoldConfig struct {
 	// have interfaces of b. Calls come from holdBatch.Apply.
 	swapped func(b *capture.Batch, out, in *capture.Frame)
 	// mark, if not nil, is how all packets of a batch are written, and not only those that
-	// are kept: see mark.Marker.Mark. Calls come from holdBatch.Write and Finish.
+	// are kept: see traits.Marker.Mark. Calls come from holdBatch.Write and Finish.
 	mark func(b *capture.Batch, digests []digest.Digest, drop []uint64, later []uint32, next []*capture.Batch) *capture.Batch
 }
 
@@ -96,7 +95,7 @@ type hold struct {
 	cfg        HoldConfig
 	within     uint64 // nanoseconds between a packet and a better copy
 	limit      int    // bytes
-	homes      *affinity.Table
+	homes      *homes
 	lone       atomic.Pointer[uint64] // the point of all first sightings, where homes are not noted
 	candidates candidates
 
@@ -131,7 +130,7 @@ type HoldStats struct {
 	Whole, Checksum uint64
 }
 
-// newHold makes a hold. Errors are those of affinity.New.
+// newHold makes a hold. Errors are those of newHomes.
 func newHold(cfg HoldConfig) (*hold, error) {
 	if cfg.Window > 0 {
 		cfg.Hold = min(cfg.Hold, cfg.Window)
@@ -141,7 +140,7 @@ func newHold(cfg HoldConfig) (*hold, error) {
 	h.decoder = flow.NewDecoder(flow.DecoderConfig{Inner: cfg.identity == flow.Inner})
 	if cfg.Keep == KeepFlow {
 		var err error
-		if h.homes, err = affinity.New(cfg.Hold); err != nil {
+		if h.homes, err = newHomes(cfg.Hold); err != nil {
 			return nil, err
 		}
 	}

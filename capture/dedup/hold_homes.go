@@ -6,7 +6,6 @@ import (
 	"math/bits"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/engine/affinity"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
@@ -26,7 +25,7 @@ func (x *holdBatch) findHomes(b *capture.Batch, p *BatchDetector) {
 	for _, run := range x.unread {
 		x.seen.Run(run.from, run.to).Set(x.sightings.Read(b, run.from, run.to-run.from))
 	}
-	h.homes.AtHome(x.home, affinity.Sightings{
+	h.homes.AtHome(x.home, homeSightings{
 		Conversation: x.seen.Conversation, Fragment: x.seen.Fragment, Point: x.seen.Point, Times: p.times, Copies: p.copies,
 	})
 	switch point, lone := h.homes.Lone(); {

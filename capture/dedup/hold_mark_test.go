@@ -22,7 +22,7 @@ type markRun struct {
 	kept  []bool
 }
 
-// mark takes the place of mark.Marker.Mark.
+// mark takes the place of traits.Marker.Mark.
 func (r *markRun) mark(b *capture.Batch, digests []digest.Digest, drop []uint64, later []uint32, next []*capture.Batch) *capture.Batch {
 	first := len(r.kept)
 	following := []*capture.Batch{b}

@@ -11,8 +11,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/capture/internal/backlog"
-	"github.com/flowdedup/flowdedup/capture/mark"
-	"github.com/flowdedup/flowdedup/engine/remote"
+	"github.com/flowdedup/flowdedup/capture/traits"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
 )
 
 // hubLimit bounds the memory of the batches that wait for a hub, in bytes.
@@ -21,12 +21,12 @@ const hubLimit = 64 << 20
 // hubConfig configures newHub.
 type hubConfig struct {
 	// Client asks the hub. It says how long a packet waits.
-	Client *remote.Client
+	Client *hubclient.Client
 	// Removed gets the packets of a batch that the hub says are copies. Calls come from
 	// hubBatch.Write and Finish.
 	Removed func(b *capture.Batch, copies []uint64)
 	// Mark, if not nil, marks copies. All packets are then written.
-	Mark *mark.Marker
+	Mark *traits.Marker
 }
 
 // hub keeps batches back until a hub has said which of their packets other sites have
@@ -34,7 +34,7 @@ type hubConfig struct {
 // Packets that Config.Only has not chosen are not asked about. Those that Config.Protect
 // has stay, whatever the hub says.
 //
-// A packet that gets no answer in time stays: see remote.Client. Packets leave in their
+// A packet that gets no answer in time stays: see hubclient.Client. Packets leave in their
 // order.
 type hub struct {
 	cfg     hubConfig
@@ -54,7 +54,7 @@ type askedBatch struct {
 	fixed     []uint64
 	digests   []digest.Digest // with hubConfig.Mark
 	protocols []flow.Protocol
-	answers   remote.Answers
+	answers   hubclient.Answers
 	bytes     int // of its memory
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
-	"github.com/flowdedup/flowdedup/engine/remote"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
 	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
@@ -36,17 +36,17 @@ type modelHub struct {
 // atHub is the way of a site to the hub.
 type atHub struct {
 	hub    *modelHub
-	client *remote.Client
+	client *hubclient.Client
 }
 
 func (a *atHub) Connected() bool { return true }
 
 func (a *atHub) Send(subject, reply string, msg []byte) error {
-	to, ok := remote.ParseSubject(subject)
+	to, ok := hubclient.ParseSubject(subject)
 	if !ok {
 		return nil // a report
 	}
-	var q remote.Request
+	var q hubclient.Request
 	if err := q.Decode(msg); err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (a *atHub) Send(subject, reply string, msg []byte) error {
 	if h.rng.IntN(1000) < h.lossy {
 		return nil
 	}
-	r := remote.Reply{N: uint32(len(q.Digests)), Seq: q.Seq, Copies: make([]byte, (len(q.Digests)+7)/8)}
+	r := hubclient.Reply{N: uint32(len(q.Digests)), Seq: q.Seq, Copies: make([]byte, (len(q.Digests)+7)/8)}
 	for i, d := range q.Digests {
 		if first, ok := h.firsts[d]; !ok {
 			h.firsts[d] = to.Site
@@ -156,13 +156,13 @@ func TestHub(t *testing.T) {
 		names := []string{"a", "b", "c"}
 		outs := make([]*keptNumbers, len(names))
 		removed := make([]uint64, len(names))
-		stats := make([]remote.ClientStats, len(names))
+		stats := make([]hubclient.ClientStats, len(names))
 		var sites sync.WaitGroup
 		for k, name := range names {
 			outs[k] = &keptNumbers{t: t, counts: make([]int, packets)}
 			sites.Go(func() {
 				src := &numbered{rng: rand.New(rand.NewPCG(uint64(seed), uint64(k))), count: packets, batch: c.batch}
-				removed[k], stats[k] = throughHub(t, hub, name, src, outs[k].Write, remote.ClientConfig{Wait: c.wait, Block: c.block}, c.workers)
+				removed[k], stats[k] = throughHub(t, hub, name, src, outs[k].Write, hubclient.ClientConfig{Wait: c.wait, Block: c.block}, c.workers)
 			})
 		}
 		sites.Wait()
@@ -190,11 +190,11 @@ func TestHub(t *testing.T) {
 }
 
 // throughHub takes packets through a filter and the hub.
-func throughHub(t *testing.T, hub *modelHub, site string, src capture.Source, write func(*capture.Batch, []uint64) error, cfg remote.ClientConfig, workers int) (removed uint64, s remote.ClientStats) {
+func throughHub(t *testing.T, hub *modelHub, site string, src capture.Source, write func(*capture.Batch, []uint64) error, cfg hubclient.ClientConfig, workers int) (removed uint64, s hubclient.ClientStats) {
 	at := &atHub{hub: hub}
-	cfg.Token = remote.Token{Namespace: "main", Filter: "packets", Site: site, Slices: 8}
+	cfg.Token = hubclient.Token{Namespace: "main", Filter: "packets", Site: site, Slices: 8}
 	hub.mu.Lock()
-	at.client = remote.NewClient(cfg, at, "run")
+	at.client = hubclient.NewClient(cfg, at, "run")
 	hub.mu.Unlock()
 	defer at.client.Close()
 	filter, err := window.NewTimed(window.TimedConfig{Window: window.Window{Duration: time.Millisecond}})
@@ -253,7 +253,7 @@ func TestHubWriteFails(t *testing.T) {
 			return errFull
 		}
 		return nil
-	}, remote.ClientConfig{Wait: time.Second, Block: true}, 2)
+	}, hubclient.ClientConfig{Wait: time.Second, Block: true}, 2)
 	hub.posts.Wait()
 	if calls != 10 {
 		t.Errorf("%d writes", calls)

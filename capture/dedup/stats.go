@@ -7,7 +7,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
-	"github.com/flowdedup/flowdedup/capture/split"
+	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/engine"
 )
 
@@ -59,7 +59,7 @@ type Stats struct {
 	// there are too many points.
 	SharedPoints uint64
 	// Conversations are those of Parts.Conversations.
-	Conversations split.Counts
+	Conversations traits.SplitCounts
 }
 
 // Stats returns the counts. It must not be called while a batch is judged.

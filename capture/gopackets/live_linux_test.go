@@ -14,9 +14,9 @@ import (
 
 	"github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/afpacket"
 	"github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/gopackets"
-	"github.com/flowdedup/flowdedup/capture/ring"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
@@ -42,7 +42,7 @@ func (l *limited) ZeroCopyReadPacketData() ([]byte, gopacket.CaptureInfo, error)
 
 // wire is a pair of interfaces of a network namespace of the test's own: a sender at one
 // end, a handle of pcapgo at the other that ends after so many packets.
-func wire(t *testing.T, packets int) (*ring.Sender, *limited) {
+func wire(t *testing.T, packets int) (*afpacket.Sender, *limited) {
 	t.Helper()
 	if err := lab.Enter(); err != nil {
 		t.Skip(err)
@@ -55,7 +55,7 @@ func wire(t *testing.T, packets int) (*ring.Sender, *limited) {
 		t.Fatal(err)
 	}
 	t.Cleanup(handle.Close)
-	sender, err := ring.OpenSender(ring.SenderConfig{Interface: "left", Queue: true})
+	sender, err := afpacket.OpenSender(afpacket.SenderConfig{Interface: "left", Queue: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,8 +9,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
-	"github.com/flowdedup/flowdedup/capture/points"
-	"github.com/flowdedup/flowdedup/capture/split"
+	"github.com/flowdedup/flowdedup/capture/traits"
 )
 
 // DefaultWindow and DefaultMemory are what a Config of zeros stands for.
@@ -42,7 +41,7 @@ type Config struct {
 type Inspector struct {
 	cfg     Config
 	windows [windows]int64
-	points  *points.Names
+	points  *traits.Names
 	packets []uint64 // by point
 	devices *flow.CapturePoints
 	numbers []uint32
@@ -55,7 +54,7 @@ type Inspector struct {
 	// prefix compares the first bytes of packets, from the first packet on that was
 	// captured in part; nil before.
 	prefix *measure
-	split  *split.Counter
+	split  *traits.SplitCounter
 	sides  sides
 	head   capture.Batch // the packets of a batch whose conversations are counted
 	// level is levelOf the packets so far. Workers read it ahead of their turn.
@@ -81,9 +80,9 @@ func New(cfg Config) *Inspector {
 	if cfg.Memory <= 0 {
 		cfg.Memory = DefaultMemory
 	}
-	n := &Inspector{cfg: cfg, windows: ladder(cfg.Window), points: points.NewNames(cfg.Inputs), devices: flow.NewCapturePoints(nil), interfaces: map[flow.CapturePoint]uint32{}, sides: newSides()}
+	n := &Inspector{cfg: cfg, windows: ladder(cfg.Window), points: traits.NewNames(cfg.Inputs), devices: flow.NewCapturePoints(nil), interfaces: map[flow.CapturePoint]uint32{}, sides: newSides()}
 	n.whole = newMeasure(n)
-	n.split = split.NewCounter(flow.SightingConfig{Inner: true, Fields: tagFields, Seed: cfg.Seed}, split.Counts{}, 0)
+	n.split = traits.NewSplitCounter(flow.SightingConfig{Inner: true, Fields: tagFields, Seed: cfg.Seed}, traits.SplitCounts{}, 0)
 	return n
 }
 

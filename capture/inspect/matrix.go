@@ -5,7 +5,7 @@ package inspect
 import (
 	"maps"
 
-	"github.com/flowdedup/flowdedup/capture/points"
+	"github.com/flowdedup/flowdedup/capture/traits"
 )
 
 // maxHistograms bounds how many pairs of points are counted apart.
@@ -26,24 +26,24 @@ type cellKey struct{ first, copied uint16 }
 
 // cell is what is counted for two points.
 type cell struct {
-	delays *points.Histogram // of copies that differ, nil without
+	delays *traits.Histogram // of copies that differ, nil without
 	// same are the delays of packets that do not differ, by the kind of packet and the
 	// window that they fit in. Whether these are copies is known at the end.
-	same [2][windows]*points.Histogram
+	same [2][windows]*traits.Histogram
 	hops map[int]uint64 // copies whose time to live differs, by how much
 }
 
 func newMatrix(most int64) matrix { return matrix{cells: map[cellKey]*cell{}, most: most} }
 
 // record adds a delay to d. It makes d if there is room for one more.
-func (m *matrix) record(d **points.Histogram, delay, weight uint64) {
+func (m *matrix) record(d **traits.Histogram, delay, weight uint64) {
 	if *d == nil {
 		if m.histograms >= maxHistograms {
 			m.lost += weight
 			return
 		}
 		m.histograms++
-		*d = points.NewHistogram(m.most)
+		*d = traits.NewHistogram(m.most)
 	}
 	(*d).Add(delay, weight)
 }
@@ -97,21 +97,21 @@ func (m *matrix) clone() matrix {
 	return n
 }
 
-func (m *matrix) copyOf(d *points.Histogram) *points.Histogram {
+func (m *matrix) copyOf(d *traits.Histogram) *traits.Histogram {
 	if d == nil {
 		return nil
 	}
-	c := points.NewHistogram(m.most)
+	c := traits.NewHistogram(m.most)
 	c.Merge(d)
 	return c
 }
 
 // report lists the cells, the largest first, and the delays of all. isCopy says which
 // packets that do not differ are copies.
-func (m *matrix) report(names *points.Names, isCopy func(sort, span int) bool) ([]points.Cell, []points.Bin) {
-	all, every := []points.Cell{}, points.NewHistogram(m.most)
+func (m *matrix) report(names *traits.Names, isCopy func(sort, span int) bool) ([]traits.Cell, []traits.Bin) {
+	all, every := []traits.Cell{}, traits.NewHistogram(m.most)
 	for key, c := range m.cells {
-		sum := points.NewHistogram(m.most)
+		sum := traits.NewHistogram(m.most)
 		sum.Merge(c.delays)
 		for sort := range c.same {
 			for span, d := range c.same[sort] {
@@ -124,8 +124,8 @@ func (m *matrix) report(names *points.Names, isCopy func(sort, span int) bool) (
 			continue
 		}
 		every.Merge(sum)
-		all = append(all, points.Cell{First: names.Name(uint32(key.first)), Copy: names.Name(uint32(key.copied)), Count: sum.Count(), Delay: sum.Delays()})
+		all = append(all, traits.Cell{First: names.Name(uint32(key.first)), Copy: names.Name(uint32(key.copied)), Count: sum.Count(), Delay: sum.Delays()})
 	}
-	points.SortCells(all)
+	traits.SortCells(all)
 	return all, every.Bins()
 }

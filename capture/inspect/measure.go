@@ -9,7 +9,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/internal/hash"
+	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
@@ -110,9 +110,9 @@ func (e *entry) restart(s *sighting) {
 // manner returns a hash of how a packet was seen. A packet that is seen in the same manner
 // again, later than a copy would be, was sent again.
 func (s *sighting) manner() uint16 {
-	h := hash.Mix(uint64(s.point), uint64(s.vlan)<<32|uint64(s.mac))
-	h = hash.Mix(h, uint64(s.labels)<<32|uint64(s.behind)+uint64(s.encap))
-	h = hash.Mix(h, uint64(s.bytes)<<32|uint64(s.checksum)<<16|uint64(s.hops)<<8|uint64(s.class))
+	h := traits.Mix(uint64(s.point), uint64(s.vlan)<<32|uint64(s.mac))
+	h = traits.Mix(h, uint64(s.labels)<<32|uint64(s.behind)+uint64(s.encap))
+	h = traits.Mix(h, uint64(s.bytes)<<32|uint64(s.checksum)<<16|uint64(s.hops)<<8|uint64(s.class))
 	return uint16(h >> 48)
 }
 

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/flowdedup/flowdedup/capture/points"
+	"github.com/flowdedup/flowdedup/capture/traits"
 )
 
 // Report says what was measured. Equal packets are Copies and NotCopies.
@@ -26,9 +26,9 @@ type Report struct {
 	Kinds map[string]uint64
 	// Hops counts copies by how much smaller their time to live is.
 	Hops   map[int]uint64
-	Matrix []points.Cell
+	Matrix []traits.Cell
 	// Delays are those of all cells.
-	Delays []points.Bin
+	Delays []traits.Bin
 	// Routers is how many routers lie between the points of most copies whose time to live
 	// differs; 0 if there are none, or if it differs at random.
 	Routers int

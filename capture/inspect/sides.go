@@ -3,8 +3,7 @@
 package inspect
 
 import (
-	"github.com/flowdedup/flowdedup/capture/internal/hash"
-	"github.com/flowdedup/flowdedup/capture/split"
+	"github.com/flowdedup/flowdedup/capture/traits"
 )
 
 // Sides count, of the flows that an analyzer sees, those of which it sees one direction
@@ -27,14 +26,14 @@ type OneSided struct {
 const maxFlows = 1 << 13
 
 // sides is a sample of the flows of both analyzers.
-type sides struct{ whole, tagged split.Sample[directions] }
+type sides struct{ whole, tagged traits.Sample[directions] }
 
 // directions has two bits for the directions of all packets of a flow, and then two for
 // those of kept ones.
 type directions uint8
 
 func newSides() sides {
-	return sides{split.NewSample[directions](maxFlows), split.NewSample[directions](maxFlows)}
+	return sides{traits.NewSample[directions](maxFlows), traits.NewSample[directions](maxFlows)}
 }
 
 // add counts a packet of a conversation, seen with these tags.
@@ -49,7 +48,7 @@ func (s *sides) add(conversation, tags uint64, backward, dropped bool) {
 	if seen := s.whole.Find(conversation); seen != nil {
 		*seen |= bit
 	}
-	if seen := s.tagged.Find(max(hash.Mix(conversation, tags), 1)); seen != nil {
+	if seen := s.tagged.Find(max(traits.Mix(conversation, tags), 1)); seen != nil {
 		*seen |= bit
 	}
 }
@@ -61,7 +60,7 @@ func (s *sides) report() (o OneSided) {
 }
 
 // countSides counts all flows of a sample, and those of kept packets.
-func countSides(flows *split.Sample[directions]) (all, kept Sides) {
+func countSides(flows *traits.Sample[directions]) (all, kept Sides) {
 	flows.Each(func(seen directions) {
 		all.add(seen & 3)
 		kept.add(seen >> 2)

@@ -9,9 +9,8 @@ import (
 	"hash/maphash"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/diffs"
 	"github.com/flowdedup/flowdedup/capture/flow"
-	"github.com/flowdedup/flowdedup/capture/internal/hash"
+	"github.com/flowdedup/flowdedup/capture/traits"
 )
 
 // seed is the seed of all hashes, which are compared within one process only.
@@ -73,7 +72,7 @@ const noKey = 0
 type describer struct {
 	decoder *flow.Decoder
 	seed    uint64
-	stack   diffs.Stack
+	stack   traits.Stack
 	stamped bool // the frame has the time header of an Arista switch
 	scratch []byte
 }
@@ -83,14 +82,14 @@ type describer struct {
 func (d *describer) describe(s *sighting, o *origin, b *capture.Batch, i int, h *flow.Header) {
 	f := &b.Frames[i]
 	data := b.Data(i)
-	*s = sighting{bytes: h.End - h.Start, mac: uint32(diffs.SumAddresses(data, h, noKey))}
+	*s = sighting{bytes: h.End - h.Start, mac: uint32(traits.SumAddresses(data, h, noKey))}
 	d.stamped = false
 	d.stack.Read(d.decoder, b, i, h)
 	sums := d.stack.Sum(data, noKey, d.seed)
 	s.vlan, s.labels = uint32(sums.VLAN), uint32(sums.Labels)
 	if s.encap = 1; !d.stack.Plain {
 		d.around(s, b, i, h)
-		s.encap = uint16(hash.Mix(uint64(b.Interfaces[f.Interface].LinkType), 2))
+		s.encap = uint16(traits.Mix(uint64(b.Interfaces[f.Interface].LinkType), 2))
 	}
 	end := s.readPath(b, i, int(h.End))
 	*o = origin{place: sums.Point(flow.CapturePointOf(b, i)), tags: sums.Tags}
@@ -121,9 +120,9 @@ func (d *describer) conversation(ip []byte, h *flow.Header, backward bool) uint6
 	if backward {
 		low, high, ports[0], ports[1] = high, low, ports[1], ports[0]
 	}
-	sum := hash.Mix(d.seed^uint64(ports[0])<<32^uint64(ports[1])<<16^uint64(h.Proto), uint64(n))
+	sum := traits.Mix(d.seed^uint64(ports[0])<<32^uint64(ports[1])<<16^uint64(h.Proto), uint64(n))
 	for ; len(low) > 0; low, high = low[4:], high[4:] {
-		sum = hash.Mix(uint64(binary.LittleEndian.Uint32(low))<<32|uint64(binary.LittleEndian.Uint32(high)), sum)
+		sum = traits.Mix(uint64(binary.LittleEndian.Uint32(low))<<32|uint64(binary.LittleEndian.Uint32(high)), sum)
 	}
 	return max(sum, 1)
 }
@@ -145,7 +144,7 @@ func (d *describer) around(s *sighting, b *capture.Batch, i int, h *flow.Header)
 		outer = 0
 	}
 	d.scratch = append(d.scratch[:0], b.Data(i)[outer:h.Start]...)
-	diffs.ClearRouted(d.scratch)
+	traits.ClearRouted(d.scratch)
 	s.outer = uint32(maphash.Bytes(seed, d.scratch)) | 1
 }
 
@@ -155,7 +154,7 @@ func (s *sighting) network(ip []byte, h *flow.Header) {
 		s.proto = flow.NonIP
 		return
 	}
-	routed := diffs.RoutedOf(ip)
+	routed := traits.RoutedOf(ip)
 	s.hops, s.class = routed.Hops, routed.Class
 	if h.Version == 4 && ip[4]|ip[5] != 0 {
 		s.flags |= numbered
@@ -176,7 +175,7 @@ func (s *sighting) transport(ip []byte, h *flow.Header) {
 	l4 := int(h.L4 - h.Start)
 	if h.Proto == protoSCTP {
 		if l4+at+4 <= len(ip) {
-			s.checksum = uint16(hash.Mix(uint64(binary.BigEndian.Uint32(ip[l4+at:])), 13))
+			s.checksum = uint16(traits.Mix(uint64(binary.BigEndian.Uint32(ip[l4+at:])), 13))
 		}
 		return
 	}

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/flowdedup/flowdedup/capture/ring"
+	"github.com/flowdedup/flowdedup/capture/afpacket"
 )
 
 // Config says what to receive and how. Only Targets is required.
@@ -17,7 +17,7 @@ type Config struct {
 	// one.
 	Sockets int
 	// BufferBytes is what the datagrams that wait in a socket may take, in bytes of kernel
-	// memory; 0 means ring.DefaultRingBytes. Without CAP_NET_ADMIN net.core.rmem_max bounds
+	// memory; 0 means afpacket.DefaultRingBytes. Without CAP_NET_ADMIN net.core.rmem_max bounds
 	// it.
 	BufferBytes int
 	// SnapLen is how many bytes of a packet are kept; 0 means all.
@@ -36,7 +36,7 @@ type Config struct {
 // Stats counts what happened at one target. Any goroutine may read it at any time.
 type Stats struct {
 	// Sockets has the counts of each socket: Received are datagrams, Delivered packets.
-	Sockets []ring.Stats
+	Sockets []afpacket.Stats
 	// Malformed counts datagrams without a packet, by reason: see Reasons.
 	Malformed map[string]uint64
 	// Control counts datagrams that are no copies of packets but talk of the tunnel.
@@ -76,11 +76,11 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	c.Sockets = max(c.Sockets, 1)
 	if c.BufferBytes <= 0 {
-		c.BufferBytes = ring.DefaultRingBytes
+		c.BufferBytes = afpacket.DefaultRingBytes
 	}
 	c.BufferBytes = min(c.BufferBytes, maxBufferBytes)
 	if c.SnapLen == 0 {
-		c.SnapLen = ring.MaxSnapLen
+		c.SnapLen = afpacket.MaxSnapLen
 	}
 	return c, nil
 }

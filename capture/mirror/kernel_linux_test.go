@@ -17,7 +17,7 @@ import (
 	"github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/ring"
+	"github.com/flowdedup/flowdedup/capture/afpacket"
 )
 
 // TestERSPAN receives GRE of IPv4 and IPv6 as the kernel delivers it.
@@ -182,7 +182,7 @@ func TestKernelVXLAN(t *testing.T) {
 
 // sendFrom sends the packets of a batch out of an interface.
 func sendFrom(name string, b *capture.Batch) error {
-	s, err := ring.OpenSender(ring.SenderConfig{Interface: name})
+	s, err := afpacket.OpenSender(afpacket.SenderConfig{Interface: name})
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
 
-	"github.com/flowdedup/flowdedup/capture/ring"
+	"github.com/flowdedup/flowdedup/capture/afpacket"
 )
 
 // socket is a socket of a target, and what is read from it. Its opener and buffers are for
@@ -243,7 +243,7 @@ type memInfo [9]uint32
 const memInfoDrops = 8
 
 // stats returns the counts of the socket.
-func (s *socket) stats() ring.Stats {
+func (s *socket) stats() afpacket.Stats {
 	s.mu.Lock()
 	if !s.closed && !s.refused {
 		var m memInfo
@@ -258,7 +258,7 @@ func (s *socket) stats() ring.Stats {
 	dropped := s.dropped
 	s.mu.Unlock()
 	c := &s.opener.counts
-	return ring.Stats{
+	return afpacket.Stats{
 		Interface: s.opener.target.name, Ring: s.index, Received: c.datagrams.Load() + dropped, Dropped: dropped,
 		Delivered: c.packets.Load(), Truncated: c.truncated.Load(),
 	}

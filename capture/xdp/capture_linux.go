@@ -9,13 +9,13 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/afpacket"
 	"github.com/flowdedup/flowdedup/capture/bpf"
 	"github.com/flowdedup/flowdedup/capture/internal/sockets"
-	"github.com/flowdedup/flowdedup/capture/ring"
 )
 
-// Capture is live traffic as a capture.Source with one input, as ring.Capture is. It ends
-// as that does: after Stop, and with ring.ErrDown or ring.ErrRemoved without Config.Wait.
+// Capture is live traffic as a capture.Source with one input, as afpacket.Capture is. It ends
+// as that does: after Stop, and with afpacket.ErrDown or afpacket.ErrRemoved without Config.Wait.
 // Packets of one queue stay in order. One goroutine at a time may call Start, Next and
 // Close; any goroutine may call the other methods.
 type Capture struct {
@@ -39,8 +39,8 @@ const drainTime = 200 * time.Millisecond
 // each receive queue.
 //
 // The error is ErrUnfit for an interface that is not an Ethernet interface, ErrInUse for
-// one that the host uses, unless Config.Take is set, and ring.ErrNoInterface and
-// ring.ErrDown as ring.Open has them.
+// one that the host uses, unless Config.Take is set, and afpacket.ErrNoInterface and
+// afpacket.ErrDown as afpacket.Open has them.
 func Open(conf Config) (*Capture, error) {
 	conf, err := conf.withDefaults()
 	if err != nil {
@@ -167,10 +167,10 @@ func (c *Capture) listQueues() {
 // more of them after an interface was removed and came back with more queues. Freezes
 // counts how often no memory was free for a packet. Any goroutine may call it at any time,
 // also after Close.
-func (c *Capture) Stats() []ring.Stats {
+func (c *Capture) Stats() []afpacket.Stats {
 	c.list.Lock()
 	defer c.list.Unlock()
-	all := make([]ring.Stats, len(c.queues))
+	all := make([]afpacket.Stats, len(c.queues))
 	for i, q := range c.queues {
 		all[i] = q.readStats()
 	}

@@ -19,8 +19,8 @@ import (
 	"github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/afpacket"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
-	"github.com/flowdedup/flowdedup/capture/ring"
 )
 
 // TestEveryFrame checks that every frame arrives once, whole and in order, in records that
@@ -272,7 +272,7 @@ func TestStalledReader(t *testing.T) {
 // TestStartPaused checks that the host has its packets before the start and after a stop.
 func TestStartPaused(t *testing.T) {
 	enterLab(t, "1")
-	other, err := ring.Open(ring.Config{Interfaces: []string{"right"}, RingBytes: 8 << 20, BlockBytes: 1 << 15, IgnoreOutgoing: true})
+	other, err := afpacket.Open(afpacket.Config{Interfaces: []string{"right"}, RingBytes: 8 << 20, BlockBytes: 1 << 15, IgnoreOutgoing: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -304,7 +304,7 @@ func TestEnds(t *testing.T) {
 	for _, test := range []struct {
 		what string
 		want error
-	}{{"link set right down", ring.ErrDown}, {"link del left", ring.ErrRemoved}} {
+	}{{"link set right down", afpacket.ErrDown}, {"link del left", afpacket.ErrRemoved}} {
 		enterLab(t, "1")
 		src := open(t, Config{})
 		want := frames(50)
@@ -439,9 +439,9 @@ func TestRefusals(t *testing.T) {
 		taken error // with Take
 	}{
 		{name: "lo", want: ErrUnfit, taken: ErrUnfit},
-		{name: ring.Any, want: ErrUnfit, taken: ErrUnfit},
-		{name: "nothing", want: ring.ErrNoInterface, taken: ring.ErrNoInterface},
-		{name: "right", want: ring.ErrDown, taken: ring.ErrDown},
+		{name: afpacket.Any, want: ErrUnfit, taken: ErrUnfit},
+		{name: "nothing", want: afpacket.ErrNoInterface, taken: afpacket.ErrNoInterface},
+		{name: "right", want: afpacket.ErrDown, taken: afpacket.ErrDown},
 		{name: "right", setup: []string{"link set right up", "addr add 10.1.1.1/24 dev right"}, want: ErrInUse},
 		{name: "right", setup: []string{"addr flush dev right", "link add bridge0 type bridge", "link set right master bridge0"}, want: ErrInUse},
 	} {

@@ -11,28 +11,28 @@ import (
 
 	"golang.org/x/net/bpf"
 
-	"github.com/flowdedup/flowdedup/capture/ring"
+	"github.com/flowdedup/flowdedup/capture/afpacket"
 )
 
 // Config says what to capture and how. Only Interfaces is required. The fields that
-// ring.Config has too mean the same.
+// afpacket.Config has too mean the same.
 type Config struct {
-	// Interfaces names Ethernet interfaces. ring.Any is none of them.
+	// Interfaces names Ethernet interfaces. afpacket.Any is none of them.
 	Interfaces []string
 	// Take captures also from interfaces that the host uses: it loses their packets.
 	Take bool
 	// RingBytes is the memory for packets of each queue, in bytes, rounded down to a power
-	// of two, at least 128 KiB and at most 1 GiB; 0 means ring.DefaultRingBytes. A packet
+	// of two, at least 128 KiB and at most 1 GiB; 0 means afpacket.DefaultRingBytes. A packet
 	// takes 2 KiB of it, or 4 KiB if the MTU is above 1,766.
 	RingBytes int
-	// SnapLen is how many bytes of a frame are kept; 0 means ring.MaxSnapLen.
+	// SnapLen is how many bytes of a frame are kept; 0 means afpacket.MaxSnapLen.
 	SnapLen int
 	// Promiscuous makes the interfaces receive frames to other hosts too.
 	Promiscuous bool
 	// Filter is a classic BPF program for Ethernet frames, run on each frame before it is
 	// copied. Nil takes all frames.
 	Filter []bpf.RawInstruction
-	// HardwareTime prefers timestamps of the network card, as ring.Config.HardwareTime. The
+	// HardwareTime prefers timestamps of the network card, as afpacket.Config.HardwareTime. The
 	// driver must tell them to XDP programs (bpf_xdp_metadata_rx_timestamp, Linux 6.3).
 	HardwareTime bool
 	// Wait continues the capture while an interface is down or removed. Without Wait,
@@ -73,19 +73,19 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	for i, name := range c.Interfaces {
 		switch {
-		case name == ring.Any:
+		case name == afpacket.Any:
 			return c, fmt.Errorf("%s: %w: name each interface", name, ErrUnfit)
 		case slices.Contains(c.Interfaces[:i], name):
 			return c, fmt.Errorf("interface %s is named twice", name)
 		}
 	}
 	if c.RingBytes <= 0 {
-		c.RingBytes = ring.DefaultRingBytes
+		c.RingBytes = afpacket.DefaultRingBytes
 	}
 	c.RingBytes = min(max(c.RingBytes, minRingBytes), maxRingBytes)
 	c.RingBytes = 1 << (bits.Len(uint(c.RingBytes)) - 1)
-	if c.SnapLen <= 0 || c.SnapLen > ring.MaxSnapLen {
-		c.SnapLen = ring.MaxSnapLen
+	if c.SnapLen <= 0 || c.SnapLen > afpacket.MaxSnapLen {
+		c.SnapLen = afpacket.MaxSnapLen
 	}
 	if c.Warn == nil {
 		c.Warn = func(error) {}

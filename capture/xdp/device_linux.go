@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/afpacket"
 	"github.com/flowdedup/flowdedup/capture/internal/sockets"
-	"github.com/flowdedup/flowdedup/capture/ring"
 )
 
 // lookUp describes an interface that AF_XDP can capture from.
@@ -37,7 +37,7 @@ func lookUp(name string) (sockets.Device, error) {
 func refuseUsed(name string) error {
 	dev, err := net.InterfaceByName(name)
 	if err != nil {
-		return fmt.Errorf("%s: %w", name, ring.ErrNoInterface)
+		return fmt.Errorf("%s: %w", name, afpacket.ErrNoInterface)
 	}
 	addresses, err := dev.Addrs()
 	if err != nil {
@@ -48,7 +48,7 @@ func refuseUsed(name string) error {
 			return fmt.Errorf("%s: %w: it has address %v", name, ErrInUse, a)
 		}
 	}
-	over, err := ring.Over(name)
+	over, err := afpacket.Over(name)
 	switch {
 	case err != nil:
 		return err
@@ -103,9 +103,9 @@ func explain(name string, err error) error {
 	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES):
 		err = errNotPermitted
 	case errors.Is(err, unix.ENODEV), errors.Is(err, unix.ENXIO):
-		err = ring.ErrNoInterface
+		err = afpacket.ErrNoInterface
 	case errors.Is(err, unix.ENETDOWN):
-		err = ring.ErrDown
+		err = afpacket.ErrDown
 	case errors.Is(err, unix.EBUSY):
 		err = fmt.Errorf("another XDP program or AF_XDP socket is on the interface (ip link show %s): %w", name, err)
 	case errors.Is(err, unix.ENOBUFS), errors.Is(err, unix.ENOMEM):

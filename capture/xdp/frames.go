@@ -8,8 +8,8 @@ import (
 	"slices"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/afpacket"
 	"github.com/flowdedup/flowdedup/capture/bpf"
-	"github.com/flowdedup/flowdedup/capture/ring"
 )
 
 // A batch is full at either limit, as in package ring.
@@ -37,7 +37,7 @@ const (
 )
 
 // maxJoined is more than the kernel spreads over descriptors.
-const maxJoined = ring.MaxSnapLen
+const maxJoined = afpacket.MaxSnapLen
 
 // reader turns descriptors into frames of batches.
 type reader struct {

@@ -13,8 +13,8 @@ import (
 	"github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/afpacket"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
-	"github.com/flowdedup/flowdedup/capture/ring"
 )
 
 // enterLab moves the test's thread into a new network namespace with a pair of interfaces,
@@ -125,7 +125,7 @@ func tagged(f []byte, vlan byte) []byte {
 
 func send(t testing.TB, name string, frames ...[]byte) {
 	t.Helper()
-	s, err := ring.OpenSender(ring.SenderConfig{Interface: name, Queue: true, RetryTimeout: wait.Timeout})
+	s, err := afpacket.OpenSender(afpacket.SenderConfig{Interface: name, Queue: true, RetryTimeout: wait.Timeout})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func compare(t testing.TB, got, want [][]byte) {
 }
 
 // sum adds up the statistics of all queues.
-func sum(src *Capture) (s ring.Stats) {
+func sum(src *Capture) (s afpacket.Stats) {
 	for _, r := range src.Stats() {
 		s.Received += r.Received
 		s.Dropped += r.Dropped

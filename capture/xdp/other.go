@@ -9,7 +9,7 @@ import (
 	"fmt"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/ring"
+	"github.com/flowdedup/flowdedup/capture/afpacket"
 )
 
 // errLinux is what every function returns here.
@@ -30,7 +30,7 @@ func Open(conf Config) (*Capture, error) {
 func (*Capture) Start() error { return errLinux }
 
 // Stats returns nothing.
-func (*Capture) Stats() []ring.Stats { return nil }
+func (*Capture) Stats() []afpacket.Stats { return nil }
 
 // Stop does nothing.
 func (*Capture) Stop() {}

@@ -9,9 +9,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/flowdedup/flowdedup/capture/afpacket"
 	"github.com/flowdedup/flowdedup/capture/bpf"
 	"github.com/flowdedup/flowdedup/capture/internal/sockets"
-	"github.com/flowdedup/flowdedup/capture/ring"
 )
 
 // port is an interface that is captured from.
@@ -120,7 +120,7 @@ func (p *port) openQueues(s size) error {
 
 func (p *port) newQueue(i int) *queue {
 	return &queue{
-		number: i, port: &p.Interface, stats: ring.Stats{Interface: p.Name, Ring: i},
+		number: i, port: &p.Interface, stats: afpacket.Stats{Interface: p.Name, Ring: i},
 		reader: reader{iface: p.Number, snapLen: uint32(p.conf.SnapLen), filter: p.filter},
 	}
 }

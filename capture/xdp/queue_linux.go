@@ -7,8 +7,8 @@ import (
 	"sync"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/afpacket"
 	"github.com/flowdedup/flowdedup/capture/internal/sockets"
-	"github.com/flowdedup/flowdedup/capture/ring"
 )
 
 // queue is a receive queue of an interface with its socket. One goroutine at a time uses
@@ -22,7 +22,7 @@ type queue struct {
 
 	mu sync.Mutex // guards the fields below, and socket against close
 	// stats has what happened up to the last Next, and with sockets that are closed.
-	stats ring.Stats
+	stats afpacket.Stats
 	read  uint32 // next as of the last Next
 }
 
@@ -70,7 +70,7 @@ func (q *queue) take(b *capture.Batch, now clock) error {
 }
 
 // readStats returns all counts so far.
-func (q *queue) readStats() ring.Stats {
+func (q *queue) readStats() afpacket.Stats {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	s := q.stats
@@ -87,7 +87,7 @@ func (q *queue) readStats() ring.Stats {
 // memory was free or it was too long (rx_dropped), if the receive ring was full, or if the
 // fill ring had an invalid frame, which neither ring ever is or has. A driver with zero
 // copy drops without a count when the fill ring is empty: only Freezes tells.
-func (q *queue) addKernel(s *ring.Stats) {
+func (q *queue) addKernel(s *afpacket.Stats) {
 	n, err := q.socket.statistics()
 	if err != nil {
 		return // it cannot fail on such a socket

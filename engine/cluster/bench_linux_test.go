@@ -18,8 +18,8 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	benchlab "github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
-	"github.com/flowdedup/flowdedup/engine/remote"
-	"github.com/flowdedup/flowdedup/engine/remote/natslink"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
+	"github.com/flowdedup/flowdedup/engine/hubclient/natslink"
 )
 
 // BenchmarkHubCore has a hub, with its server and slices, on one core. Two sensors in this
@@ -36,9 +36,9 @@ func BenchmarkHubCore(b *testing.B) {
 func benchmarkHubCore(b *testing.B, slices int) {
 	hub, tokens := hubOnCore(b, slices)
 	n := slices * 1024
-	var clients []*remote.Client
+	var clients []*hubclient.Client
 	for _, token := range tokens {
-		clients = append(clients, join(b, token, remote.ClientConfig{Wait: time.Minute, Block: true}))
+		clients = append(clients, join(b, token, hubclient.ClientConfig{Wait: time.Minute, Block: true}))
 	}
 	digests, times := make([]digest.Digest, n), make([]int64, n)
 	rng := rand.New(rand.NewPCG(18, 1))
@@ -58,7 +58,7 @@ func benchmarkHubCore(b *testing.B, slices int) {
 		var group sync.WaitGroup
 		for _, c := range clients {
 			group.Go(func() {
-				var a remote.Answers
+				var a hubclient.Answers
 				c.Ask(&a, digests, times, skip)
 				if c.Wait(&a); a.Unchecked > 0 {
 					b.Errorf("%d unchecked", a.Unchecked)
@@ -76,7 +76,7 @@ func benchmarkHubCore(b *testing.B, slices int) {
 }
 
 // hubOnCore starts a hub on the first core, and keeps this process from it.
-func hubOnCore(b *testing.B, slices int) (pid int, tokens []remote.Token) {
+func hubOnCore(b *testing.B, slices int) (pid int, tokens []hubclient.Token) {
 	if out, err := exec.Command("taskset", "-acp", "1-1023", strconv.Itoa(os.Getpid())).CombinedOutput(); err != nil {
 		b.Skipf("needs taskset and two cores: %v %s", err, out)
 	}
@@ -85,7 +85,7 @@ func hubOnCore(b *testing.B, slices int) (pid int, tokens []remote.Token) {
 
 // startHub starts a hub, by a command that takes its command line. It returns the hub's
 // process, and tokens of two sites.
-func startHub(b *testing.B, slices int, by []string) (pid int, tokens []remote.Token) {
+func startHub(b *testing.B, slices int, by []string) (pid int, tokens []hubclient.Token) {
 	dir, err := programs()
 	if err != nil {
 		b.Fatal(err)
@@ -111,7 +111,7 @@ func startHub(b *testing.B, slices int, by []string) (pid int, tokens []remote.T
 		if err != nil {
 			b.Fatal(err)
 		}
-		token, err := remote.DecodeToken(string(line))
+		token, err := hubclient.DecodeToken(string(line))
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -121,14 +121,14 @@ func startHub(b *testing.B, slices int, by []string) (pid int, tokens []remote.T
 }
 
 // join connects a site.
-func join(t testing.TB, token remote.Token, cfg remote.ClientConfig) *remote.Client {
+func join(t testing.TB, token hubclient.Token, cfg hubclient.ClientConfig) *hubclient.Client {
 	t.Helper()
 	link, unreached, err := natslink.Dial(token, func(err error) { t.Log(err) })
 	if err = errors.Join(unreached, err); err != nil {
 		t.Fatal(err)
 	}
 	cfg.Token = token
-	client := remote.NewClient(cfg, link, "run")
+	client := hubclient.NewClient(cfg, link, "run")
 	t.Cleanup(func() {
 		client.Close()
 		link.Close()

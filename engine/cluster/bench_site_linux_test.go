@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
-	"github.com/flowdedup/flowdedup/engine/remote"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
 )
 
 // siteRate is how many packets of 800 bytes 10 Gbit/s are, a second.
@@ -60,7 +60,7 @@ func benchmarkSite(b *testing.B, rate float64) {
 
 // site is a sensor of a hub.
 type site struct {
-	client  *remote.Client
+	client  *hubclient.Client
 	port    string
 	digests []digest.Digest
 	times   []int64
@@ -72,7 +72,7 @@ func newSite(b *testing.B) *site {
 	}
 	_, tokens := startHub(b, 64, nil)
 	_, port, _ := strings.Cut(strings.TrimPrefix(tokens[0].URL, "nats://"), ":")
-	return &site{client: join(b, tokens[0], remote.ClientConfig{Wait: 2 * time.Second}), port: port}
+	return &site{client: join(b, tokens[0], hubclient.ClientConfig{Wait: 2 * time.Second}), port: port}
 }
 
 // ask asks about new packets, whose times are spread over a step.
@@ -82,7 +82,7 @@ func (l *site) ask(rng *rand.Rand, n int, at time.Time, step time.Duration) {
 		l.digests = append(l.digests, digest.Digest{rng.Uint64()})
 		l.times = append(l.times, at.UnixNano()+int64(i)*int64(step)/int64(n))
 	}
-	l.client.Ask(&remote.Answers{}, l.digests, l.times, make([]uint64, (n+63)/64))
+	l.client.Ask(&hubclient.Answers{}, l.digests, l.times, make([]uint64, (n+63)/64))
 }
 
 // wire is what has crossed a link, in bytes.

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
-	"github.com/flowdedup/flowdedup/engine/remote"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
 )
 
 // wide is a window that packets in a busy machine keep, however long a router has them.
@@ -241,8 +241,8 @@ func TestCut(t *testing.T) {
 // TestWrongTokens wants one line that says what to do, and exit code 1.
 func TestWrongTokens(t *testing.T) {
 	l := newLab(t)
-	change := func(change func(*remote.Token)) string {
-		token, err := remote.DecodeToken(l.token("a"))
+	change := func(change func(*hubclient.Token)) string {
+		token, err := hubclient.DecodeToken(l.token("a"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -252,9 +252,9 @@ func TestWrongTokens(t *testing.T) {
 	removed := l.token("b")
 	l.hubNet.run(filepath.Join(l.programs, "flowdedup-hub"), "remove", "b", "--state", l.hubDir)
 	for name, c := range map[string]struct{ token, want string }{
-		"another key":    {change(func(t *remote.Token) { t.Key[3]++ }), "another key"},
-		"another layout": {change(func(t *remote.Token) { t.Epoch++ }), "laid out anew"},
-		"another site":   {change(func(t *remote.Token) { t.Site = "c" }), "join-token"},
+		"another key":    {change(func(t *hubclient.Token) { t.Key[3]++ }), "another key"},
+		"another layout": {change(func(t *hubclient.Token) { t.Epoch++ }), "laid out anew"},
+		"another site":   {change(func(t *hubclient.Token) { t.Site = "c" }), "join-token"},
 		"removed":        {removed, "join-token"},
 		"valid":          {l.token("a"), ""},
 	} {

@@ -19,8 +19,8 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	benchlab "github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
-	"github.com/flowdedup/flowdedup/engine/remote"
-	"github.com/flowdedup/flowdedup/engine/remote/natslink"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
+	"github.com/flowdedup/flowdedup/engine/hubclient/natslink"
 )
 
 // natsServer builds the program of the NATS project once.
@@ -104,9 +104,9 @@ func (o *outside) run(args ...string) string {
 	return string(out)
 }
 
-func (o *outside) token(site string) remote.Token {
+func (o *outside) token(site string) hubclient.Token {
 	o.t.Helper()
-	token, err := remote.DecodeToken(o.run("join-token", site))
+	token, err := hubclient.DecodeToken(o.run("join-token", site))
 	if err != nil {
 		o.t.Fatal(err)
 	}
@@ -116,12 +116,12 @@ func (o *outside) token(site string) remote.Token {
 // ask has a site ask about packets, and returns how many are copies.
 func (o *outside) ask(site string, packets int, at int64) (copies int) {
 	o.t.Helper()
-	c := join(o.t, o.token(site), remote.ClientConfig{Wait: 30 * time.Second, Block: true})
+	c := join(o.t, o.token(site), hubclient.ClientConfig{Wait: 30 * time.Second, Block: true})
 	digests, times := make([]digest.Digest, packets), make([]int64, packets)
 	for i := range digests {
 		digests[i][0], times[i] = uint64(i)*0x9e3779b97f4a7c15, at
 	}
-	var a remote.Answers
+	var a hubclient.Answers
 	c.Ask(&a, digests, times, make([]uint64, (packets+63)/64))
 	if c.Wait(&a); a.Unchecked > 0 {
 		o.t.Errorf("site %s: %d unchecked", site, a.Unchecked)
@@ -188,7 +188,7 @@ func (o *outside) owned() {
 		o.t.Fatal(err)
 	}
 	defer link.Close()
-	c := remote.NewClient(remote.ClientConfig{Token: token, Wait: time.Second}, link, "again")
+	c := hubclient.NewClient(hubclient.ClientConfig{Token: token, Wait: time.Second}, link, "again")
 	defer c.Close()
 	if err := link.Listen(c.Inbox(), c.Receive); err != nil {
 		o.t.Fatal(err)
@@ -211,7 +211,7 @@ func (o *outside) confined() {
 		o.t.Fatal(err)
 	}
 	refused := make(chan string, 10)
-	conn, err := nats.Connect(token.URL, nats.Nkey(public, keys.Sign), nats.CustomInboxPrefix(remote.Inbox("a")),
+	conn, err := nats.Connect(token.URL, nats.Nkey(public, keys.Sign), nats.CustomInboxPrefix(hubclient.Inbox("a")),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { refused <- err.Error() }))
 	if err != nil {
 		o.t.Fatal(err)
@@ -230,8 +230,8 @@ func (o *outside) confined() {
 		o.expect(refused, subject)
 	}
 	// The reply subject is the site's choice: nothing may come of it.
-	to := remote.Subject{Namespace: token.Namespace, Filter: token.Filter, Epoch: token.Epoch, Op: remote.Ping, Site: "a"}.String()
-	body := (&remote.Request{Op: remote.Ping, Epoch: token.Epoch}).Append(nil)
+	to := hubclient.Subject{Namespace: token.Namespace, Filter: token.Filter, Epoch: token.Epoch, Op: hubclient.Ping, Site: "a"}.String()
+	body := (&hubclient.Request{Op: hubclient.Ping, Epoch: token.Epoch}).Append(nil)
 	bucket := fmt.Sprintf("$KV.fd_lease_%s_%s_%d.", token.Namespace, token.Filter, token.Epoch)
 	for i := range 31 {
 		if err := conn.PublishRequest(to, fmt.Sprintf("%sghost%d", bucket, i), body); err != nil {

@@ -23,7 +23,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/ring"
+	"github.com/flowdedup/flowdedup/capture/afpacket"
 )
 
 func main() {
@@ -41,7 +41,7 @@ type bare struct {
 	memory     []byte
 	blockBytes int
 	waitMillis int
-	sender     *ring.Sender // nil without
+	sender     *afpacket.Sender // nil without
 	out        capture.Batch
 	packets    uint64
 	sum        uint32
@@ -54,7 +54,7 @@ func run(args []string) (err error) {
 	case 2:
 		r.blockBytes, r.waitMillis = 64<<10, 1
 		r.out.Interfaces = []capture.Interface{{LinkType: capture.LinkEthernet}}
-		if r.sender, err = ring.OpenSender(ring.SenderConfig{Interface: args[1]}); err != nil {
+		if r.sender, err = afpacket.OpenSender(afpacket.SenderConfig{Interface: args[1]}); err != nil {
 			return err
 		}
 	default:

@@ -7,7 +7,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/ring"
+	"github.com/flowdedup/flowdedup/capture/afpacket"
 )
 
 // burstEvery is the time between bursts. The frames of that time go out together.
@@ -17,7 +17,7 @@ const burstEvery = 500 * time.Microsecond
 // from on. They leave an interface through a packet socket, at most rate a second. It
 // returns how many frames the kernel took, also with an error.
 func Send(name string, from uint64, frames, rate int) (uint64, error) {
-	s, err := ring.OpenSender(ring.SenderConfig{Interface: name})
+	s, err := afpacket.OpenSender(afpacket.SenderConfig{Interface: name})
 	if err != nil {
 		return 0, err
 	}

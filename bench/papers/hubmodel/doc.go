@@ -8,7 +8,7 @@
 // It prints tables, and draws the delay of verdicts. The same seed gives the same result.
 //
 // What a message and a digest cost a node is measured (flags -message and -digest). A site
-// does as engine/remote does: it sends what has gathered for a slice after 5 ms, has at most
+// does as engine/hubclient does: it sends what has gathered for a slice after 5 ms, has at most
 // 8 requests to a slice on their way, gives up after 20 ms, and after three failures in a
 // row passes packets at once, but for one request each half second. A node has cores, and
 // serves each slice by one of them at a time, first come first served.

@@ -31,7 +31,7 @@ type config struct {
 	Lost, Moved time.Duration
 }
 
-// What sites do: see engine/remote.
+// What sites do: see engine/hubclient.
 const (
 	thinDelay  = 5 * time.Millisecond
 	wait       = 20 * time.Millisecond

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture/records"
-	"github.com/flowdedup/flowdedup/engine/affinity"
 )
 
 // nearby is by how much the times of two points may differ after their offset was
@@ -18,11 +17,11 @@ const nearby = 500 * time.Millisecond
 // owner is the policy that has a flow told by one point at a time.
 type owner struct {
 	judges *Judge
-	table  *affinity.Owners
+	table  *owners
 }
 
 func newOwner(j *Judge) (*owner, error) {
-	table, err := affinity.NewOwners(j.cfg.forFlows())
+	table, err := newOwners(j.cfg.forFlows())
 	return &owner{j, table}, err
 }
 
@@ -34,7 +33,7 @@ func (o *owner) Close() error                  { return o.table.Close() }
 // judge asks who told of the flow. A record with translated addresses is one of two
 // flows: it is a copy if another point told of either, and who told of one tells of both.
 func (o *owner) judge(s *sighting) (uint32, records.Verdict) {
-	report := affinity.Report{
+	report := ownerReport{
 		Flow: s.flow, Point: s.point, Start: s.start, End: s.end, Now: s.now,
 		Alive: o.judges.Alive(), Within: max(nearby, o.judges.precision+nearby/4),
 	}
@@ -43,16 +42,16 @@ func (o *owner) judge(s *sighting) (uint32, records.Verdict) {
 		report.Within = report.Alive
 	}
 	of, answer := o.table.Tell(report)
-	if s.nat != 0 && answer != affinity.Crowd {
+	if s.nat != 0 && answer != ownerCrowd {
 		report.Flow, report.Point = s.nat, of
-		if before, other := o.table.Tell(report); answer == affinity.News && other == affinity.Told {
+		if before, other := o.table.Tell(report); answer == ownerNews && other == ownerTold {
 			of, answer = before, other
 		}
 	}
 	switch answer {
-	case affinity.Told:
+	case ownerTold:
 		return of, records.Copy
-	case affinity.Crowd:
+	case ownerCrowd:
 		return 0, records.Unchecked
 	}
 	return 0, records.Keep

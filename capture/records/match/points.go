@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture/records"
-	"github.com/flowdedup/flowdedup/engine/affinity"
 )
 
 // PointKind says what besides the exporter and its observation domain tells points apart.
@@ -86,7 +85,7 @@ type points struct {
 
 // newPoints has room for so many points, and for a few in any case.
 func newPoints(kind PointKind, most int) points {
-	most = min(max(most, leastPoints), affinity.MaxPoint)
+	most = min(max(most, leastPoints), maxPoint)
 	return points{kind: kind, most: most, number: map[PointName]uint32{}, clocks: map[records.Point]*clock{}}
 }
 

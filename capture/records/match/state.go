@@ -9,7 +9,6 @@ import (
 	"io"
 	"time"
 
-	"github.com/flowdedup/flowdedup/engine/affinity"
 	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
 	"github.com/flowdedup/flowdedup/layout"
@@ -66,13 +65,13 @@ func (j *Judge) Restore(from json.RawMessage, r io.Reader, most int) error {
 	switch {
 	case s.Label != j.cfg.label() || s.Flows != owns || s.Pairs != matches:
 		return fmt.Errorf("%w: it was saved with another --key, --point or --policy", ErrState)
-	case len(s.Points) > affinity.MaxPoint || s.Longest < 0 || s.Longest > maxLongest:
+	case len(s.Points) > maxPoint || s.Longest < 0 || s.Longest > maxLongest:
 		return fmt.Errorf("%w: it is damaged", ErrState)
 	}
 	c := snapshot.RestoreConfig{Secret: j.cfg.Secret, Label: s.Label, Memory: most}
 	switch {
 	case owns:
-		table, err := affinity.RestoreOwners(r, c)
+		table, err := restoreOwners(r, c)
 		if err != nil {
 			return err
 		}

@@ -5,12 +5,12 @@ package chain
 import (
 	"slices"
 
-	"github.com/flowdedup/flowdedup/engine/remote"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
 )
 
 // direct decides by itself: it is the only link.
-func (l *Link) direct(s *site, a *Answer, r *remote.Request) Result {
-	a.Status = remote.OK
+func (l *Link) direct(s *site, a *Answer, r *hubclient.Request) Result {
+	a.Status = hubclient.OK
 	if before, ok := s.Replies.Find(r); ok {
 		s.Replayed++
 		a.Copies = before
@@ -52,19 +52,19 @@ func (l *Link) direct(s *site, a *Answer, r *remote.Request) Result {
 }
 
 // finish answers a request as the last link.
-func (l *Link) finish(m *message, s *site, r *remote.Request) Result {
-	a := &Answer{Site: s.Name, Reply: m.reply, Status: remote.OK, Seq: r.Seq, N: len(r.Digests), Fence: m.number}
+func (l *Link) finish(m *message, s *site, r *hubclient.Request) Result {
+	a := &Answer{Site: s.Name, Reply: m.reply, Status: hubclient.OK, Seq: r.Seq, N: len(r.Digests), Fence: m.number}
 	result := Result{Answer: a, First: l.again()}
 	if before, ok := s.Replies.Find(r); ok {
 		a.Copies = before
 		return result
 	}
 	if m.again && l.lost { // it may have been decided before, and be set: it would be a copy of itself
-		a.Status = remote.Stale
+		a.Status = hubclient.Stale
 		return result
 	}
 	if len(l.decide.pending) >= maxPending {
-		a.Status = remote.Overloaded
+		a.Status = hubclient.Overloaded
 		return result
 	}
 	lost := m.lostLinks()
@@ -101,7 +101,7 @@ func (l *Link) again() (all [][]byte) {
 
 // verdicts returns which elements are duplicates by test-and-set. Those with fewer answers
 // than have to come are new, and all are if no link knows anything.
-func (l *Link) verdicts(m *message, r *remote.Request, lost []int, all bool) []byte {
+func (l *Link) verdicts(m *message, r *hubclient.Request, lost []int, all bool) []byte {
 	if all {
 		return make([]byte, len(m.state))
 	}
@@ -128,7 +128,7 @@ func (l *Link) answered(pos []uint64, lost []int) (n int) {
 }
 
 // judgeAll returns which elements are duplicates by first-test-then-set, and what is to be set.
-func (l *Link) judgeAll(m *message, r *remote.Request, lost []int, all bool) (copies []byte, news []setting) {
+func (l *Link) judgeAll(m *message, r *hubclient.Request, lost []int, all bool) (copies []byte, news []setting) {
 	d, k := l.decide, l.places.k
 	copies = make([]byte, (len(r.Digests)+7)/8)
 	l.pos = l.places.each(l.pos, r.Digests, func(from int, pos []uint64) {

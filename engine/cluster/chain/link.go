@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/flowdedup/flowdedup/engine/cluster/slice"
-	"github.com/flowdedup/flowdedup/engine/remote"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
 )
 
 // Link is one slice of a filter: a link of a chain, or all of it. It serves one goroutine,
@@ -36,7 +36,7 @@ type Link struct {
 	sites  []site
 	byName map[string]int
 
-	request remote.Request
+	request hubclient.Request
 	pos     []uint64
 	touched uint64 // keeps the reads of lines ahead from being left out
 }
@@ -55,7 +55,7 @@ type site struct {
 type Answer struct {
 	Site   string
 	Reply  string // where to
-	Status remote.Status
+	Status hubclient.Status
 	Seq    uint64
 	N      int
 	Fence  uint64 // of the first link
@@ -96,10 +96,10 @@ func (l *Link) Lose() { l.lost, l.since = true, 0 }
 
 // Begin takes a request of a site, as the first link of its chain. body is the message that r
 // was decoded from, and fence the number of the slice's owner.
-func (l *Link) Begin(name, reply string, fence uint64, r *remote.Request, body []byte) Result {
-	refused := &Answer{Site: name, Reply: reply, Status: remote.Bad, Seq: r.Seq, N: len(r.Digests), Fence: fence}
+func (l *Link) Begin(name, reply string, fence uint64, r *hubclient.Request, body []byte) Result {
+	refused := &Answer{Site: name, Reply: reply, Status: hubclient.Bad, Seq: r.Seq, N: len(r.Digests), Fence: fence}
 	s, ok := l.siteOf(name)
-	if !ok || r.Op != remote.TestAndSet || r.Time > remote.MaxTime || l.link != 0 || !fits(name, reply) ||
+	if !ok || r.Op != hubclient.TestAndSet || r.Time > hubclient.MaxTime || l.link != 0 || !fits(name, reply) ||
 		l.last > 0 && len(r.Digests) > maxElements {
 		return Result{Answer: refused}
 	}
@@ -170,7 +170,7 @@ func (l *Link) sent(r Result) Result {
 }
 
 // pass tests the elements of a request, and sends the message on, or answers it.
-func (l *Link) pass(m *message, s *site, r *remote.Request) Result {
+func (l *Link) pass(m *message, s *site, r *hubclient.Request) Result {
 	if m.kind == kindTAS {
 		l.testAndSet(m, s, r)
 	} else {
@@ -186,7 +186,7 @@ func (l *Link) pass(m *message, s *site, r *remote.Request) Result {
 }
 
 // testAndSet sets all bits that are here. A request that comes again finds what it found first.
-func (l *Link) testAndSet(m *message, s *site, r *remote.Request) {
+func (l *Link) testAndSet(m *message, s *site, r *hubclient.Request) {
 	if before, ok := s.Replies.Find(r); ok {
 		if l.link < l.last { // else finish does that
 			copy(m.state, before)
@@ -215,7 +215,7 @@ func (l *Link) testAndSet(m *message, s *site, r *remote.Request) {
 }
 
 // test notes what is at the positions that are here.
-func (l *Link) test(m *message, s *site, r *remote.Request) {
+func (l *Link) test(m *message, s *site, r *hubclient.Request) {
 	l.pos = l.places.each(l.pos, r.Digests, func(from int, pos []uint64) {
 		l.touched += l.store.touch(pos, l.lo)
 		for i := 0; i < len(pos); i += l.places.k {
@@ -238,7 +238,7 @@ func (l *Link) test(m *message, s *site, r *remote.Request) {
 func (l *Link) siteOf(name string) (*site, bool) {
 	at, ok := l.byName[name]
 	if !ok {
-		if len(l.sites) == slice.MaxSites || !remote.ValidName(name) {
+		if len(l.sites) == slice.MaxSites || !hubclient.ValidName(name) {
 			return nil, false
 		}
 		at = len(l.sites)
@@ -249,8 +249,8 @@ func (l *Link) siteOf(name string) (*site, bool) {
 }
 
 // unitOf returns the unit of time of an element.
-func (l *Link) unitOf(r *remote.Request, i int) uint64 {
-	t := r.Time / remote.DeltaUnit
+func (l *Link) unitOf(r *hubclient.Request, i int) uint64 {
+	t := r.Time / hubclient.DeltaUnit
 	if r.Times {
 		t = uint64(max(0, int64(t)+min(int64(r.Deltas[i]), maxDelta)))
 	}
@@ -258,4 +258,4 @@ func (l *Link) unitOf(r *remote.Request, i int) uint64 {
 }
 
 // maxDelta is how far behind the time of a request an element's may be: a second.
-const maxDelta = 1_000_000 / remote.DeltaUnit
+const maxDelta = 1_000_000 / hubclient.DeltaUnit

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/engine/cluster/slice"
-	"github.com/flowdedup/flowdedup/engine/remote"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
@@ -74,7 +74,7 @@ func ones(bits []bool) (n int) {
 
 func random(rng *rand.Rand, n int) (elements []uint64) {
 	for range n {
-		elements = append(elements, rng.Uint64()&(1<<remote.DigestBits-1))
+		elements = append(elements, rng.Uint64()&(1<<hubclient.DigestBits-1))
 	}
 	return elements
 }

@@ -9,7 +9,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/flowdedup/flowdedup/engine/remote"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
 )
 
 // ErrMessage is wrapped by the errors of messages between links.
@@ -109,7 +109,7 @@ func (m *message) lostLinks() (links []int) {
 
 // request decodes the request of a message, whose state must have the length that it needs.
 // Errors wrap ErrMessage.
-func (m *message) request(r *remote.Request, s Shape) error {
+func (m *message) request(r *hubclient.Request, s Shape) error {
 	if err := r.Decode(m.body); err != nil {
 		return fmt.Errorf("%w: %w", ErrMessage, err)
 	}

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
 	"github.com/flowdedup/flowdedup/engine/paper"
-	"github.com/flowdedup/flowdedup/engine/remote"
 )
 
 // reference answers for one chain.
@@ -171,7 +171,7 @@ func (w *wires) step() bool {
 func (w *wires) take(n int, m *sent) {
 	var result Result
 	if m.reply != "" {
-		var r remote.Request
+		var r hubclient.Request
 		err := r.Decode(m.msg)
 		if err != nil {
 			w.t.Fatal(err)
@@ -191,7 +191,7 @@ func (w *wires) take(n int, m *sent) {
 		w.post(w.shape.Number(chain, 0), msg)
 	}
 	if a := result.Answer; a != nil {
-		if a.Status != remote.OK || a.Fence != 7 {
+		if a.Status != hubclient.OK || a.Fence != 7 {
 			w.t.Fatalf("status %v, fence %d", a.Status, a.Fence)
 		}
 		if before, ok := w.answers[a.Reply]; ok && string(before) != string(a.Copies) {
@@ -232,9 +232,9 @@ func (w *wires) crash(n int) {
 
 // request returns the message that a site sends about elements, of times in microseconds.
 func request(seq uint64, elements []uint64, times []int64) []byte {
-	r := remote.Request{Op: remote.TestAndSet, Times: true, Seq: seq, Time: uint64(times[0]), Digests: elements}
+	r := hubclient.Request{Op: hubclient.TestAndSet, Times: true, Seq: seq, Time: uint64(times[0]), Digests: elements}
 	for _, t := range times {
-		r.Deltas = append(r.Deltas, int32((t-times[0])/remote.DeltaUnit))
+		r.Deltas = append(r.Deltas, int32((t-times[0])/hubclient.DeltaUnit))
 	}
 	return r.Append(nil)
 }
@@ -247,11 +247,11 @@ type stream struct {
 }
 
 func (s *stream) next() (element uint64, t int64) {
-	s.time += s.rng.Int64N(3) * remote.DeltaUnit
+	s.time += s.rng.Int64N(3) * hubclient.DeltaUnit
 	if len(s.past) > 0 && s.rng.IntN(3) > 0 {
 		element = s.past[len(s.past)-1-s.rng.IntN(min(len(s.past), 400))]
 	} else {
-		element = s.rng.Uint64() & (1<<remote.DigestBits - 1)
+		element = s.rng.Uint64() & (1<<hubclient.DigestBits - 1)
 		if s.past = append(s.past, element); len(s.past) > 10_000 {
 			s.past = s.past[5000:]
 		}
@@ -260,7 +260,7 @@ func (s *stream) next() (element uint64, t int64) {
 	if s.rng.IntN(20) == 0 {
 		t -= s.rng.Int64N(8000)
 	}
-	return element, t / remote.DeltaUnit * remote.DeltaUnit
+	return element, t / hubclient.DeltaUnit * hubclient.DeltaUnit
 }
 
 // shapes are all layouts with all filters and primitives.
@@ -330,7 +330,7 @@ func compare(t *testing.T, w *wires, count int, lose func(references []reference
 		elements, times, bits := make([]uint64, n), make([]int64, n), make([]byte, (n+7)/8)
 		for i := range n {
 			elements[i], times[i] = source.next()
-			unit := uint64(times[i]) / remote.DeltaUnit / s.Unit()
+			unit := uint64(times[i]) / hubclient.DeltaUnit / s.Unit()
 			if references[chain].seen(elements[i], unit) {
 				bits[i/8] |= 1 << (i % 8)
 				copies++

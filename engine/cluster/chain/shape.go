@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/flowdedup/flowdedup/engine/remote"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
 )
 
 // ErrShape is wrapped by the errors of Shape.Check.
@@ -141,10 +141,10 @@ func (s Shape) Size() int {
 // in a filter, but wear out its timers sooner.
 const windowUnits = 1024
 
-// Unit returns the unit of time in remote.DeltaUnit, at least 1: so that a window has no more
+// Unit returns the unit of time in hubclient.DeltaUnit, at least 1: so that a window has no more
 // than windowUnits of them.
 func (s Shape) Unit() uint64 {
-	return max(1, uint64(s.WindowUS)/(windowUnits*remote.DeltaUnit))
+	return max(1, uint64(s.WindowUS)/(windowUnits*hubclient.DeltaUnit))
 }
 
 // Window returns the window in units: of time, or of deliveries. An element counts as seen
@@ -152,7 +152,7 @@ func (s Shape) Unit() uint64 {
 func (s Shape) Window() uint64 {
 	switch s.Filter {
 	case Timers:
-		unit := s.Unit() * remote.DeltaUnit
+		unit := s.Unit() * hubclient.DeltaUnit
 		return (uint64(s.WindowUS)+unit-1)/unit + 1 // an element's unit is not a whole one
 	case Events:
 		return uint64(s.Deliveries) + 1 // the delivery of the element itself included

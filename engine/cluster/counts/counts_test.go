@@ -20,7 +20,7 @@ import (
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/engine/distinct"
 	"github.com/flowdedup/flowdedup/engine/distinct/countfile"
-	"github.com/flowdedup/flowdedup/engine/remote"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
 )
 
 const testKey = "0011223344556677"
@@ -108,7 +108,7 @@ func open(t testing.TB, folder string, limit int64) (*Store, *warnings) {
 
 // send sends a file as a site does.
 func send(s *Store, site string, start int64, file []byte) error {
-	return remote.SendCounts(context.Background(), bytes.NewReader(file), int64(len(file)), start, func(msg []byte) ([]byte, error) {
+	return hubclient.SendCounts(context.Background(), bytes.NewReader(file), int64(len(file)), start, func(msg []byte) ([]byte, error) {
 		answer := s.Take(site, msg, now)
 		if answer == nil {
 			return nil, fmt.Errorf("no answer")
@@ -319,7 +319,7 @@ func TestBroken(t *testing.T) {
 	}
 	file := countsOf(t, "a", hour(1), words)
 	asked := 0
-	err := remote.SendCounts(context.Background(), bytes.NewReader(file), int64(len(file)), hour(1), func(msg []byte) ([]byte, error) {
+	err := hubclient.SendCounts(context.Background(), bytes.NewReader(file), int64(len(file)), hour(1), func(msg []byte) ([]byte, error) {
 		if asked++; asked == 4 {
 			return nil, os.ErrDeadlineExceeded
 		}

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/flowdedup/flowdedup/engine/remote"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
 )
 
 // TestFullDisk sends counts to a store whose disk has no room, until it has. What was stored
@@ -33,7 +33,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	second := countsOf(t, "paris", hour(10), many(2, 1000))
 	for range 3 {
-		if err := send(s, "paris", hour(10), second); !errors.Is(err, remote.ErrCountsNow) || errors.Is(err, remote.ErrCounts) {
+		if err := send(s, "paris", hour(10), second); !errors.Is(err, hubclient.ErrCountsNow) || errors.Is(err, hubclient.ErrCounts) {
 			t.Fatal(err)
 		}
 	}

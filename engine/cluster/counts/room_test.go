@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
-	"github.com/flowdedup/flowdedup/engine/remote"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
 )
 
 // many returns words that no other call returns.
@@ -26,7 +26,7 @@ func many(seed uint64, n int) []uint64 {
 
 // promise sends the first piece of a file that a site says to have.
 func promise(s *Store, site string, size, start int64, data int) string {
-	p := remote.CountsPart{ID: [32]byte{1}, Size: size, Start: start, Data: make([]byte, data)}
+	p := hubclient.CountsPart{ID: [32]byte{1}, Size: size, Start: start, Data: make([]byte, data)}
 	return string(s.Take(site, p.Append(nil), now))
 }
 

@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/engine/distinct/countfile"
-	"github.com/flowdedup/flowdedup/engine/remote"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
 )
 
 const (
@@ -182,7 +182,7 @@ func (s *Store) load(folder string, start, end int64) error {
 	for _, e := range entries {
 		site, _, _ := strings.Cut(e.Name(), ".")
 		info, err := e.Info()
-		if err != nil || !info.Mode().IsRegular() || !strings.HasSuffix(e.Name(), ending) || !remote.ValidName(site) {
+		if err != nil || !info.Mode().IsRegular() || !strings.HasSuffix(e.Name(), ending) || !hubclient.ValidName(site) {
 			continue
 		}
 		w.files = append(w.files, file{e.Name(), site, info.Size()})

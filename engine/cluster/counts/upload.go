@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/engine/distinct/countfile"
-	"github.com/flowdedup/flowdedup/engine/remote"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
 )
 
 // longest is how long a window may be: what it covers has to have the same settings.
@@ -39,17 +39,17 @@ type upload struct {
 func (s *Store) Take(site string, msg []byte, now time.Time) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var p remote.CountsPart
-	if err := p.Decode(msg); errors.Is(err, remote.ErrVersion) {
+	var p hubclient.CountsPart
+	if err := p.Decode(msg); errors.Is(err, hubclient.ErrVersion) {
 		s.refused++
-		return remote.CountsReply{Refused: "the hub is of another version"}.Encode()
+		return hubclient.CountsReply{Refused: "the hub is of another version"}.Encode()
 	} else if err != nil {
 		s.refused++
 		return nil
 	}
 	s.expire(time.Now())
 	next, err := s.take(site, &p, now)
-	reply := remote.CountsReply{Next: next}
+	reply := hubclient.CountsReply{Next: next}
 	if err != nil {
 		s.refused++
 		_, reason, _ := strings.Cut(err.Error(), ": ")
@@ -66,7 +66,7 @@ func (s *Store) Take(site string, msg []byte, now time.Time) []byte {
 }
 
 // take takes a piece, and returns which comes next.
-func (s *Store) take(site string, p *remote.CountsPart, now time.Time) (next int64, err error) {
+func (s *Store) take(site string, p *hubclient.CountsPart, now time.Time) (next int64, err error) {
 	u := s.uploads[site]
 	if u == nil || u.id != p.ID || u.size != p.Size || u.start != p.Start {
 		if s.has(site, p) {
@@ -94,7 +94,7 @@ func (s *Store) take(site string, p *remote.CountsPart, now time.Time) (next int
 }
 
 // has reports whether a file is there.
-func (s *Store) has(site string, p *remote.CountsPart) bool {
+func (s *Store) has(site string, p *hubclient.CountsPart) bool {
 	name := nameOf(site, p.ID)
 	for _, w := range s.windows {
 		if w.start != p.Start {
@@ -115,7 +115,7 @@ func nameOf(site string, id [sha256.Size]byte) string {
 }
 
 // begin begins to take a file. It removes nothing: a site may promise anything.
-func (s *Store) begin(site string, p *remote.CountsPart, now time.Time) (*upload, error) {
+func (s *Store) begin(site string, p *hubclient.CountsPart, now time.Time) (*upload, error) {
 	if err := s.drop(site); err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/cluster/counts"
 	"github.com/flowdedup/flowdedup/engine/distinct"
 	"github.com/flowdedup/flowdedup/engine/distinct/countfile"
-	"github.com/flowdedup/flowdedup/engine/remote"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
 )
 
 // subjects returns every subject that somebody hears at the hub's server, JetStream and the
@@ -76,29 +76,29 @@ type attacker struct {
 func newAttacker(t *testing.T, l *lab) *attacker {
 	t.Helper()
 	token := l.token("a")
-	conn, err := connect(token.URL, "attacker", []byte(token.Seed), newTestLog(t), nats.CustomInboxPrefix(remote.Inbox("a")),
+	conn, err := connect(token.URL, "attacker", []byte(token.Seed), newTestLog(t), nats.CustomInboxPrefix(hubclient.Inbox("a")),
 		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(conn.Close)
 	ping := goodRequest()
-	ping.Op, ping.Digests = remote.Ping, nil
+	ping.Op, ping.Digests = hubclient.Ping, nil
 	ask := goodRequest()
 	ask.Digests = []uint64{0xdead, 0xbeef}
 	wild := ask
 	wild.Time, wild.Deadline = 1<<64-1, 1
-	part := remote.CountsPart{Size: 1<<63 - 1, Start: -1 << 62, Data: []byte("FLOWCNT1")}
+	part := hubclient.CountsPart{Size: 1<<63 - 1, Start: -1 << 62, Data: []byte("FLOWCNT1")}
 	a := &attacker{t: t, conn: conn, bodies: [][]byte{
 		nil, []byte("{}"), []byte(`{"Hub":""}`), []byte(`{"packets":18446744073709551615}`),
 		ping.Append(nil), ask.Append(nil), wild.Append(nil), part.Append(nil), ask.Append(nil)[:50], bytes.Repeat([]byte{'x'}, 200_000),
 	}}
 	for k := range l.settings.Slices {
-		for _, op := range []remote.Op{remote.TestAndSet, remote.Test, remote.Set, remote.Chain, remote.Ping} {
-			a.mine = append(a.mine, remote.Subject{Namespace: l.settings.Namespace, Filter: l.settings.Filter, Epoch: 1, Slice: k, Op: op, Site: "a"}.String())
+		for _, op := range []hubclient.Op{hubclient.TestAndSet, hubclient.Test, hubclient.Set, hubclient.Chain, hubclient.Ping} {
+			a.mine = append(a.mine, hubclient.Subject{Namespace: l.settings.Namespace, Filter: l.settings.Filter, Epoch: 1, Slice: k, Op: op, Site: "a"}.String())
 		}
 	}
-	own := remote.Subject{Namespace: l.settings.Namespace, Filter: l.settings.Filter, Epoch: 1, Site: "a"}
+	own := hubclient.Subject{Namespace: l.settings.Namespace, Filter: l.settings.Filter, Epoch: 1, Site: "a"}
 	a.mine = append(a.mine, own.Report(), own.Counts())
 	return a
 }
@@ -224,8 +224,8 @@ func (l *lab) countsOf(seed, site string) []byte {
 // send sends a file of counts as a site does.
 func (l *lab) send(s *sensor, site string, file []byte) {
 	l.t.Helper()
-	subject := remote.Subject{Namespace: l.settings.Namespace, Filter: l.settings.Filter, Epoch: 1, Site: site}.Counts()
-	err := remote.SendCounts(l.t.Context(), bytes.NewReader(file), int64(len(file)), countsWindow, func(msg []byte) ([]byte, error) {
+	subject := hubclient.Subject{Namespace: l.settings.Namespace, Filter: l.settings.Filter, Epoch: 1, Site: site}.Counts()
+	err := hubclient.SendCounts(l.t.Context(), bytes.NewReader(file), int64(len(file)), countsWindow, func(msg []byte) ([]byte, error) {
 		ctx, cancel := context.WithTimeout(l.t.Context(), wait.Timeout)
 		defer cancel()
 		return s.link.Request(ctx, subject, msg)

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/engine/cluster/slice"
-	"github.com/flowdedup/flowdedup/engine/remote"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
 )
 
 // badEvery is the time between two warnings of bad requests of a site.
@@ -32,7 +32,7 @@ func (b *badRequests) note(site, what string, now time.Time) (warning string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	one, known := b.site[site]
-	if !known && (len(b.site) == slice.MaxSites || !remote.ValidName(site)) {
+	if !known && (len(b.site) == slice.MaxSites || !hubclient.ValidName(site)) {
 		return ""
 	}
 	one.count++

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/engine/cluster/slice"
-	"github.com/flowdedup/flowdedup/engine/remote"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
 )
 
 // TestBadRequests names each site once a minute, however often it sends what is bad.
@@ -42,7 +42,7 @@ func TestWildReports(t *testing.T) {
 	r := reports{site: map[string]siteReport{}}
 	last := uint64(0)
 	for i := range 10 {
-		one := remote.Report{Packets: math.MaxUint64 - uint64(i), CopiesHub: math.MaxUint64, Unchecked: uint64(i), Run: fmt.Sprint(i % 2)}
+		one := hubclient.Report{Packets: math.MaxUint64 - uint64(i), CopiesHub: math.MaxUint64, Unchecked: uint64(i), Run: fmt.Sprint(i % 2)}
 		r.take("a", one, time.Unix(1, 0))
 		now := r.all()["a"].Total
 		if now.Packets < last || now.Packets > math.MaxInt64 || now.CopiesHub > math.MaxInt64 {
@@ -50,7 +50,7 @@ func TestWildReports(t *testing.T) {
 		}
 		last = now.Packets
 	}
-	if _, err := remote.DecodeReport(remote.Report{Run: strings.Repeat("x", 1<<20)}.Encode()); err == nil {
+	if _, err := hubclient.DecodeReport(hubclient.Report{Run: strings.Repeat("x", 1<<20)}.Encode()); err == nil {
 		t.Error("a run with a name of a megabyte is taken")
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine/cluster/chain"
-	"github.com/flowdedup/flowdedup/engine/remote"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
 )
 
 // cpuTime is what the process has taken of the processors.
@@ -80,7 +80,7 @@ func benchmarkDigests(b *testing.B, n int, change func(*Settings)) {
 		var group sync.WaitGroup
 		for _, s := range sensors {
 			group.Go(func() {
-				var a remote.Answers
+				var a hubclient.Answers
 				s.client.Ask(&a, digests, times, make([]uint64, (n+63)/64))
 				s.client.Wait(&a)
 			})
@@ -120,7 +120,7 @@ func benchmarkAnswers(b *testing.B, rate int) {
 	for i := 0; b.Loop(); i++ {
 		fill(digests, times, i/2, time.Now().UnixNano())
 		begin := time.Now()
-		var a remote.Answers
+		var a hubclient.Answers
 		sensors[i%2].client.Ask(&a, digests, times, skip)
 		sensors[i%2].client.Wait(&a)
 		took := time.Since(begin)

@@ -12,7 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/flowdedup/flowdedup/engine/cluster/counts"
-	"github.com/flowdedup/flowdedup/engine/remote"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
 	"github.com/flowdedup/flowdedup/engine/secret"
 )
 
@@ -44,7 +44,7 @@ func (h *Hub) openCounts(f *Folder, limit int64) error {
 	subject := fmt.Sprintf("fd.%s.%s.*.counts.*", h.settings.Namespace, h.settings.Filter)
 	sub, err := h.sites.Subscribe(subject, func(m *nats.Msg) {
 		site := lastWord(m.Subject)
-		if !remote.ValidName(site) || !remote.InInbox(site, m.Reply) {
+		if !hubclient.ValidName(site) || !hubclient.InInbox(site, m.Reply) {
 			h.noteBad(site, badReply)
 			return
 		}

@@ -18,7 +18,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/engine/cluster/chain"
-	"github.com/flowdedup/flowdedup/engine/remote"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
@@ -122,7 +122,7 @@ func OpenFolder(path string) (*Folder, Settings, error) {
 	if s.Version != settingsVersion {
 		return nil, s, fmt.Errorf("%w: %s is of version %d, want %d: another flowdedup-hub has made it", ErrFolder, f.at(settingsFile), s.Version, settingsVersion)
 	}
-	if _, err := remote.DecodeToken(s.token("any", "").Encode()); err != nil {
+	if _, err := hubclient.DecodeToken(s.token("any", "").Encode()); err != nil {
 		return nil, s, fmt.Errorf("%w: %s: %w", ErrFolder, f.at(settingsFile), err)
 	}
 	if err := s.checkShape(); err != nil {
@@ -231,12 +231,12 @@ func (f *Folder) HubSeed() ([]byte, error) { return f.seed(hubKeyFile, false) }
 func siteFile(site string) string { return filepath.Join(sitesFolder, site+keySuffix) }
 
 // Join returns the token of a site, with a key that it makes at the first call.
-func (f *Folder) Join(s Settings, site string) (remote.Token, error) {
-	if !remote.ValidName(site) {
-		return remote.Token{}, fmt.Errorf("%w: %q", ErrName, site)
+func (f *Folder) Join(s Settings, site string) (hubclient.Token, error) {
+	if !hubclient.ValidName(site) {
+		return hubclient.Token{}, fmt.Errorf("%w: %q", ErrName, site)
 	}
 	if s.Joined {
-		return remote.Token{}, ErrJoined
+		return hubclient.Token{}, ErrJoined
 	}
 	seed, err := f.seed(siteFile(site), true)
 	return s.token(site, string(seed)), err
@@ -244,7 +244,7 @@ func (f *Folder) Join(s Settings, site string) (remote.Token, error) {
 
 // Remove makes the token of a site invalid.
 func (f *Folder) Remove(site string) error {
-	if !remote.ValidName(site) {
+	if !hubclient.ValidName(site) {
 		return fmt.Errorf("%w: %q", ErrName, site)
 	}
 	err := os.Remove(f.at(siteFile(site)))
@@ -263,7 +263,7 @@ func (f *Folder) Sites() (map[string]string, error) {
 	keys := map[string]string{}
 	for _, e := range entries {
 		site, ok := strings.CutSuffix(e.Name(), keySuffix)
-		if !ok || !remote.ValidName(site) {
+		if !ok || !hubclient.ValidName(site) {
 			continue
 		}
 		seed, err := f.seed(siteFile(site), false)
@@ -278,8 +278,8 @@ func (f *Folder) Sites() (map[string]string, error) {
 }
 
 // token returns what a site needs.
-func (s *Settings) token(site, seed string) remote.Token {
-	return remote.Token{
+func (s *Settings) token(site, seed string) hubclient.Token {
+	return hubclient.Token{
 		URL: s.SiteURL(), Namespace: s.Namespace, Site: site, Seed: seed, Filter: s.Filter, Epoch: s.Epoch,
 		Slices: s.entries(), Key: s.Key, WindowUS: s.WindowUS, Identity: s.Identity, Ignore: s.Ignore, Within: s.Within, CA: s.CA,
 	}

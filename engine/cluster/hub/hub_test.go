@@ -17,8 +17,8 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
-	"github.com/flowdedup/flowdedup/engine/remote"
-	"github.com/flowdedup/flowdedup/engine/remote/natslink"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
+	"github.com/flowdedup/flowdedup/engine/hubclient/natslink"
 )
 
 // testLog gives lines to a test, until that ends.
@@ -115,7 +115,7 @@ func (l *lab) stop() {
 }
 
 // token returns the token of a site that the server knows.
-func (l *lab) token(site string) remote.Token {
+func (l *lab) token(site string) hubclient.Token {
 	l.t.Helper()
 	token, err := l.folder.Join(l.settings, site)
 	if err == nil {
@@ -130,7 +130,7 @@ func (l *lab) token(site string) remote.Token {
 // sensor is a site that asks.
 type sensor struct {
 	t      testing.TB
-	client *remote.Client
+	client *hubclient.Client
 	link   *natslink.Link
 }
 
@@ -139,14 +139,14 @@ func (l *lab) sensor(site string) *sensor {
 	return newSensor(l.t, l.token(site))
 }
 
-func newSensor(t testing.TB, token remote.Token) *sensor {
+func newSensor(t testing.TB, token hubclient.Token) *sensor {
 	t.Helper()
 	log := newTestLog(t)
 	link, unreached, err := natslink.Dial(token, func(err error) { log.Warn(err.Error()) })
 	if err = errors.Join(unreached, err); err != nil {
 		t.Fatal(err)
 	}
-	client := remote.NewClient(remote.ClientConfig{Token: token, Wait: time.Minute, Block: true}, link, "run")
+	client := hubclient.NewClient(hubclient.ClientConfig{Token: token, Wait: time.Minute, Block: true}, link, "run")
 	if err := link.Listen(client.Inbox(), client.Receive); err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +162,7 @@ func newSensor(t testing.TB, token remote.Token) *sensor {
 
 // ask asks about packets, and returns which of them are copies.
 func (s *sensor) ask(digests []uint64, times []int64) []bool {
-	var a remote.Answers
+	var a hubclient.Answers
 	wide := make([]digest.Digest, len(digests))
 	for i, d := range digests {
 		wide[i][0] = d
@@ -292,14 +292,14 @@ func TestKeys(t *testing.T) {
 	wrongEpoch := a
 	wrongEpoch.Epoch++
 	for _, c := range []struct {
-		token remote.Token
+		token hubclient.Token
 		want  error
-	}{{wrongKey, remote.ErrKey}, {wrongEpoch, remote.ErrRefused}, {a, nil}} {
+	}{{wrongKey, hubclient.ErrKey}, {wrongEpoch, hubclient.ErrRefused}, {a, nil}} {
 		link, _, err := natslink.Dial(c.token, func(error) {})
 		if err != nil {
 			t.Fatal(err)
 		}
-		client := remote.NewClient(remote.ClientConfig{Token: c.token, Wait: time.Minute}, link, "run")
+		client := hubclient.NewClient(hubclient.ClientConfig{Token: c.token, Wait: time.Minute}, link, "run")
 		if err := link.Listen(client.Inbox(), client.Receive); err != nil {
 			t.Fatal(err)
 		}
@@ -318,8 +318,8 @@ func TestKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	asB := remote.Subject{Namespace: b.Namespace, Filter: b.Filter, Epoch: 1, Op: remote.TestAndSet, Site: "b"}
-	for _, subject := range []string{asB.String(), asB.Report(), statusSubject(&l.settings), remote.Inbox("b") + ".x", "$JS.API.INFO"} {
+	asB := hubclient.Subject{Namespace: b.Namespace, Filter: b.Filter, Epoch: 1, Op: hubclient.TestAndSet, Site: "b"}
+	for _, subject := range []string{asB.String(), asB.Report(), statusSubject(&l.settings), hubclient.Inbox("b") + ".x", "$JS.API.INFO"} {
 		if err := conn.Publish(subject, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -327,7 +327,7 @@ func TestKeys(t *testing.T) {
 			t.Errorf("%s: %s", subject, text)
 		}
 	}
-	for _, subject := range []string{remote.Inbox("b") + ".>", "fd.>", ">"} {
+	for _, subject := range []string{hubclient.Inbox("b") + ".>", "fd.>", ">"} {
 		if _, err := conn.Subscribe(subject, func(*nats.Msg) {}); err != nil {
 			t.Fatal(err)
 		}

@@ -10,7 +10,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/flowdedup/flowdedup/engine/remote"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
 )
 
 // Errors about hubs that join others.
@@ -51,7 +51,7 @@ func Accept(path, line string) (*Folder, Settings, error) {
 		return nil, in.Settings, ErrInvitation
 	}
 	s := in.Settings
-	if _, err := remote.DecodeToken(s.token("any", "").Encode()); err != nil {
+	if _, err := hubclient.DecodeToken(s.token("any", "").Encode()); err != nil {
 		return nil, s, ErrInvitation
 	}
 	if s.checkShape() != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
-	"github.com/flowdedup/flowdedup/engine/remote"
-	"github.com/flowdedup/flowdedup/engine/remote/natslink"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
+	"github.com/flowdedup/flowdedup/engine/hubclient/natslink"
 )
 
 // crash ends a hub without saving anything.
@@ -101,7 +101,7 @@ func TestJournalOwner(t *testing.T) {
 	o.mu.Lock()
 	other.last = o.journal.last
 	o.mu.Unlock()
-	request := remote.Request{Op: remote.TestAndSet, Epoch: 1, Seq: 1, Time: uint64(at / 1000), Digests: []uint64{8}}
+	request := hubclient.Request{Op: hubclient.TestAndSet, Epoch: 1, Seq: 1, Time: uint64(at / 1000), Digests: []uint64{8}}
 	if err := other.add("a", request.Append(nil)); err != nil {
 		t.Fatal(err)
 	}
@@ -132,12 +132,12 @@ func TestJournalFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer link.Close()
-	client := remote.NewClient(remote.ClientConfig{Token: token, Wait: 200 * time.Millisecond, Block: true}, link, "run")
+	client := hubclient.NewClient(hubclient.ClientConfig{Token: token, Wait: 200 * time.Millisecond, Block: true}, link, "run")
 	defer client.Close()
 	if err := link.Listen(client.Inbox(), client.Receive); err != nil {
 		t.Fatal(err)
 	}
-	var answers remote.Answers
+	var answers hubclient.Answers
 	client.Ask(&answers, []digest.Digest{{1}, {2}}, []int64{at, at}, []uint64{0})
 	if client.Wait(&answers); answers.Unchecked != 2 || answers.Copies[0] != 0 {
 		t.Errorf("%+v", answers)

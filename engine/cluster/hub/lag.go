@@ -5,7 +5,7 @@ package hub
 import (
 	"time"
 
-	"github.com/flowdedup/flowdedup/engine/remote"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
 )
 
 const (
@@ -26,7 +26,7 @@ type lag struct {
 }
 
 // inTime reports whether the deadline of a request is yet to come.
-func (l *lag) inTime(r *remote.Request, now time.Time) bool {
+func (l *lag) inTime(r *hubclient.Request, now time.Time) bool {
 	if r.Deadline == 0 {
 		return true
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
-	"github.com/flowdedup/flowdedup/engine/remote"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
 )
 
 // another starts one more hub, which shares the slices.
@@ -127,12 +127,12 @@ func TestTwoOwners(t *testing.T) {
 	if _, err := l.hub.layout.change(o.number, seen, l.hub.id); !isTaken(err) {
 		t.Errorf("two owners: %v", err)
 	}
-	request := remote.Request{Op: remote.TestAndSet, Epoch: 1, Seq: 1, Time: 1, Digests: []uint64{1}}
+	request := hubclient.Request{Op: hubclient.TestAndSet, Epoch: 1, Seq: 1, Time: 1, Digests: []uint64{1}}
 	subject := fmt.Sprintf("fd.main.packets.1.s%03d.tas.a", o.number)
 	o.mu.Lock()
 	o.respond(subject, request.Append(nil), false, time.Now().Add(time.Hour))
-	var reply remote.Reply
-	if err := reply.Decode(o.out); err != nil || reply.Status != remote.NotOwner || reply.Fencing >= fence {
+	var reply hubclient.Reply
+	if err := reply.Decode(o.out); err != nil || reply.Status != hubclient.NotOwner || reply.Fencing >= fence {
 		t.Errorf("%v, %+v", err, reply)
 	}
 	o.mu.Unlock()

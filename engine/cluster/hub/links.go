@@ -11,7 +11,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/engine/cluster/chain"
 	"github.com/flowdedup/flowdedup/engine/cluster/slice"
-	"github.com/flowdedup/flowdedup/engine/remote"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
 )
 
 // keeper is what an owner has for a slice: a slice.Slice, or a chain.Link.
@@ -56,7 +56,7 @@ func (o *owner) pass(m *nats.Msg) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	link, ok := o.slice.(*chain.Link)
-	if !ok || !o.hub.mayAnswer(time.Now()) || o.journal != nil && !o.noted(remote.Chain, "", m.Data) {
+	if !ok || !o.hub.mayAnswer(time.Now()) || o.journal != nil && !o.noted(hubclient.Chain, "", m.Data) {
 		o.counts.NotOwner++
 		return
 	}
@@ -67,21 +67,21 @@ func (o *owner) pass(m *nats.Msg) {
 		return
 	}
 	o.send(&result)
-	if a := result.Answer; a != nil && remote.InInbox(a.Site, a.Reply) {
-		reply := remote.Reply{Status: a.Status, N: uint32(a.N), Seq: a.Seq, Epoch: o.hub.settings.Epoch, Fencing: a.Fence, Copies: a.Copies}
+	if a := result.Answer; a != nil && hubclient.InInbox(a.Site, a.Reply) {
+		reply := hubclient.Reply{Status: a.Status, N: uint32(a.N), Seq: a.Seq, Epoch: o.hub.settings.Epoch, Fencing: a.Fence, Copies: a.Copies}
 		o.out = reply.Append(o.out[:0])
 		o.publish(a.Reply)
 	}
 }
 
 // begin has the first link take a request that is good. Without an answer, the last one answers.
-func (o *owner) begin(link *chain.Link, site string, msg []byte) remote.Status {
+func (o *owner) begin(link *chain.Link, site string, msg []byte) hubclient.Status {
 	result := link.Begin(site, o.reply, o.fence, &o.request, msg)
 	o.send(&result)
 	if o.silent = result.Answer == nil; o.silent {
-		return remote.OK
+		return hubclient.OK
 	}
-	if result.Answer.Status == remote.Bad {
+	if result.Answer.Status == hubclient.Bad {
 		o.bad(site, badBody)
 	}
 	o.bits = append(o.bits, result.Answer.Copies...)
@@ -123,7 +123,7 @@ func (h *Hub) open(number int, data []byte) (keeper, error) {
 // apply has a slice take a request of its journal. What it refuses now it has refused then.
 func apply(s keeper, site string, msg []byte) error {
 	if rows, ok := s.(*slice.Slice); ok {
-		var r remote.Request
+		var r hubclient.Request
 		err := r.Decode(msg)
 		if err == nil {
 			rows.Apply(nil, site, &r)
@@ -135,7 +135,7 @@ func apply(s keeper, site string, msg []byte) error {
 		_, err := link.Pass(append([]byte(nil), msg...))
 		return err
 	}
-	var r remote.Request
+	var r hubclient.Request
 	err := r.Decode(msg)
 	if err == nil {
 		link.Begin(site, "", 0, &r, msg)

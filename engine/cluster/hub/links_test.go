@@ -11,8 +11,8 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine/cluster/chain"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
 	"github.com/flowdedup/flowdedup/engine/paper"
-	"github.com/flowdedup/flowdedup/engine/remote"
 )
 
 // shaped returns a change of settings to a filter of a shape.
@@ -53,7 +53,7 @@ func TestChainsAnswer(t *testing.T) {
 					digests[i], times[i] = rng.Uint64N(uint64(count/3))*0x9e3779b97f4a7c15, 1e18
 				}
 				for i, isCopy := range s.ask(digests, times) {
-					if want := reference.TestAndSet(digest.Digest{digests[i] & (1<<remote.DigestBits - 1), 0}); isCopy != want {
+					if want := reference.TestAndSet(digest.Digest{digests[i] & (1<<hubclient.DigestBits - 1), 0}); isCopy != want {
 						t.Fatalf("event %d: copy %v, want %v", from+i, isCopy, want)
 					}
 				}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/engine/cluster/chain"
 	"github.com/flowdedup/flowdedup/engine/cluster/slice"
-	"github.com/flowdedup/flowdedup/engine/remote"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
 )
 
 const (
@@ -40,7 +40,7 @@ type owner struct {
 	silent  bool     // another link answers
 	lags    map[string]*lag
 	counts  Refusals
-	request remote.Request
+	request hubclient.Request
 	bits    []byte
 	out     []byte
 }
@@ -82,7 +82,7 @@ func (o *owner) subscribe() error {
 func (o *owner) answer(m *nats.Msg) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if site := lastWord(m.Subject); !remote.InInbox(site, m.Reply) {
+	if site := lastWord(m.Subject); !hubclient.InInbox(site, m.Reply) {
 		o.bad(site, badReply)
 		return
 	}
@@ -108,54 +108,54 @@ func (o *owner) respond(subject string, msg []byte, overloaded bool, now time.Ti
 		return
 	}
 	r := &o.request
-	reply := remote.Reply{
+	reply := hubclient.Reply{
 		Status: status, N: uint32(len(r.Digests)), Seq: r.Seq, Epoch: o.hub.settings.Epoch, Fencing: o.fence, Copies: o.bits,
 	}
 	o.out = reply.Append(o.out[:0])
 }
 
 // take has the slice take a request, or says why not.
-func (o *owner) take(to string, msg []byte, overloaded bool, now time.Time) remote.Status {
-	subject, ok := remote.ParseSubject(to)
+func (o *owner) take(to string, msg []byte, overloaded bool, now time.Time) hubclient.Status {
+	subject, ok := hubclient.ParseSubject(to)
 	if err := o.request.Decode(msg); err != nil || !ok || subject.Op != o.request.Op {
 		o.bad(lastWord(to), badBody)
-		o.request = remote.Request{Digests: o.request.Digests[:0], Deltas: o.request.Deltas[:0]}
-		return remote.Bad
+		o.request = hubclient.Request{Digests: o.request.Digests[:0], Deltas: o.request.Deltas[:0]}
+		return hubclient.Bad
 	}
 	ahead := o.hub.settings.Shape.Filter == chain.Timers && o.request.Time > uint64(now.Add(futureTime).UnixMicro())
-	if o.request.Time > remote.MaxTime || ahead {
+	if o.request.Time > hubclient.MaxTime || ahead {
 		o.bad(subject.Site, badTime)
-		return remote.Bad
+		return hubclient.Bad
 	}
 	if subject.Epoch != o.hub.settings.Epoch || o.request.Epoch != subject.Epoch {
 		o.counts.WrongEpoch++
-		return remote.WrongEpoch
+		return hubclient.WrongEpoch
 	}
 	if !o.hub.mayAnswer(now) {
 		o.counts.NotOwner++
-		return remote.NotOwner
+		return hubclient.NotOwner
 	}
 	if overloaded {
 		o.counts.Overloaded++
-		return remote.Overloaded
+		return hubclient.Overloaded
 	}
 	if !o.lagOf(subject.Site).inTime(&o.request, now) {
 		o.counts.Stale++
-		return remote.Stale
+		return hubclient.Stale
 	}
-	if o.request.Op == remote.Ping {
+	if o.request.Op == hubclient.Ping {
 		return o.ping(subject.Site)
 	}
 	if o.journal != nil && !o.noted(o.request.Op, subject.Site, msg) {
 		o.counts.NotOwner++
-		return remote.NotOwner
+		return hubclient.NotOwner
 	}
 	rows, ok := o.slice.(*slice.Slice)
 	if !ok {
 		return o.begin(o.slice.(*chain.Link), subject.Site, msg)
 	}
-	var status remote.Status
-	if o.bits, status = rows.Apply(o.bits, subject.Site, &o.request); status == remote.Bad {
+	var status hubclient.Status
+	if o.bits, status = rows.Apply(o.bits, subject.Site, &o.request); status == hubclient.Bad {
 		o.bad(subject.Site, badBody)
 	}
 	return status
@@ -172,8 +172,8 @@ func lastWord(subject string) string { return subject[strings.LastIndexByte(subj
 
 // noted adds a request to the journal. Where that fails the slice answers no more, until it
 // has been restored.
-func (o *owner) noted(op remote.Op, site string, msg []byte) bool {
-	if o.journal.broken || op == remote.Test {
+func (o *owner) noted(op hubclient.Op, site string, msg []byte) bool {
+	if o.journal.broken || op == hubclient.Test {
 		return !o.journal.broken
 	}
 	err := o.journal.add(site, msg)
@@ -190,15 +190,15 @@ func (o *owner) noted(op remote.Op, site string, msg []byte) bool {
 
 // ping answers a site that asks whether its token is good: its digests are of the hub's
 // key.
-func (o *owner) ping(site string) remote.Status {
+func (o *owner) ping(site string) hubclient.Status {
 	for _, d := range o.request.Digests {
 		if d != o.hub.keyCheck {
 			o.bad(site, badDigest)
-			return remote.Bad
+			return hubclient.Bad
 		}
 	}
 	o.bits = append(o.bits, make([]byte, (len(o.request.Digests)+7)/8)...)
-	return remote.OK
+	return hubclient.OK
 }
 
 func (o *owner) lagOf(site string) *lag {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/engine/cluster/slice"
-	"github.com/flowdedup/flowdedup/engine/remote"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
 )
 
 // newOwner returns an owner without a network.
@@ -32,8 +32,8 @@ func newOwner(t testing.TB) *owner {
 }
 
 // goodRequest is one that a slice takes.
-func goodRequest() remote.Request {
-	return remote.Request{Op: remote.TestAndSet, Epoch: 1, Seq: 5, Time: 1_700_000_000_000_000, Digests: []uint64{1, 2, 3}}
+func goodRequest() hubclient.Request {
+	return hubclient.Request{Op: hubclient.TestAndSet, Epoch: 1, Seq: 5, Time: 1_700_000_000_000_000, Digests: []uint64{1, 2, 3}}
 }
 
 const goodSubject = "fd.main.packets.1.s000.tas.a"
@@ -45,7 +45,7 @@ func TestRefused(t *testing.T) {
 	otherEpoch, late, ping := good, good, good
 	otherEpoch.Epoch = 2
 	late.Deadline = 100
-	ping.Op = remote.Ping
+	ping.Op = hubclient.Ping
 	wild, far := late, late
 	wild.Time, far.Time = 1<<64-1, 1<<62
 	damaged := good.Append(nil)
@@ -59,28 +59,28 @@ func TestRefused(t *testing.T) {
 		msg        []byte
 		overloaded bool
 		now        time.Time
-		want       remote.Status
+		want       hubclient.Status
 	}{
-		{"good", goodSubject, good.Append(nil), false, now, remote.OK},
-		{"good again", goodSubject, good.Append(nil), false, now, remote.OK},
-		{"empty", goodSubject, nil, false, now, remote.Bad},
-		{"cut", goodSubject, good.Append(nil)[:50], false, now, remote.Bad},
-		{"damaged", goodSubject, damaged, false, now, remote.Bad},
-		{"version", goodSubject, version, false, now, remote.Bad},
-		{"other operation", "fd.main.packets.1.s000.test.a", good.Append(nil), false, now, remote.Bad},
-		{"odd subject", "fd.main.packets.1.s000.tas", good.Append(nil), false, now, remote.Bad},
-		{"wild time", goodSubject, wild.Append(nil), false, now, remote.Bad},
-		{"far time", goodSubject, far.Append(nil), false, now, remote.Bad},
-		{"epoch", "fd.main.packets.2.s000.tas.a", otherEpoch.Append(nil), false, now, remote.WrongEpoch},
-		{"epoch inside", goodSubject, otherEpoch.Append(nil), false, now, remote.WrongEpoch},
-		{"overloaded", goodSubject, good.Append(nil), true, now, remote.Overloaded},
-		{"in time", goodSubject, late.Append(nil), false, now.Add(time.Second), remote.OK},
-		{"late", goodSubject, late.Append(nil), false, now.Add(1500 * time.Millisecond), remote.Stale},
-		{"no lease", goodSubject, good.Append(nil), false, now.Add(leaseTime/2 + 1), remote.NotOwner},
-		{"foreign ping", "fd.main.packets.1.s000.ping.a", ping.Append(nil), false, now, remote.Bad},
+		{"good", goodSubject, good.Append(nil), false, now, hubclient.OK},
+		{"good again", goodSubject, good.Append(nil), false, now, hubclient.OK},
+		{"empty", goodSubject, nil, false, now, hubclient.Bad},
+		{"cut", goodSubject, good.Append(nil)[:50], false, now, hubclient.Bad},
+		{"damaged", goodSubject, damaged, false, now, hubclient.Bad},
+		{"version", goodSubject, version, false, now, hubclient.Bad},
+		{"other operation", "fd.main.packets.1.s000.test.a", good.Append(nil), false, now, hubclient.Bad},
+		{"odd subject", "fd.main.packets.1.s000.tas", good.Append(nil), false, now, hubclient.Bad},
+		{"wild time", goodSubject, wild.Append(nil), false, now, hubclient.Bad},
+		{"far time", goodSubject, far.Append(nil), false, now, hubclient.Bad},
+		{"epoch", "fd.main.packets.2.s000.tas.a", otherEpoch.Append(nil), false, now, hubclient.WrongEpoch},
+		{"epoch inside", goodSubject, otherEpoch.Append(nil), false, now, hubclient.WrongEpoch},
+		{"overloaded", goodSubject, good.Append(nil), true, now, hubclient.Overloaded},
+		{"in time", goodSubject, late.Append(nil), false, now.Add(time.Second), hubclient.OK},
+		{"late", goodSubject, late.Append(nil), false, now.Add(1500 * time.Millisecond), hubclient.Stale},
+		{"no lease", goodSubject, good.Append(nil), false, now.Add(leaseTime/2 + 1), hubclient.NotOwner},
+		{"foreign ping", "fd.main.packets.1.s000.ping.a", ping.Append(nil), false, now, hubclient.Bad},
 	} {
 		o.respond(c.subject, c.msg, c.overloaded, c.now)
-		var r remote.Reply
+		var r hubclient.Reply
 		if err := r.Decode(o.out); err != nil {
 			t.Fatal(c.name, err)
 		}
@@ -101,7 +101,7 @@ func TestLag(t *testing.T) {
 	var l lag
 	start := time.Unix(1_700_000_000, 0)
 	in := func(sent, arrives time.Duration) bool {
-		r := remote.Request{Time: uint64(start.Add(sent - time.Hour).UnixMicro()), Deadline: 1000}
+		r := hubclient.Request{Time: uint64(start.Add(sent - time.Hour).UnixMicro()), Deadline: 1000}
 		return l.inTime(&r, start.Add(arrives))
 	}
 	for i := range time.Duration(100) {
@@ -129,15 +129,15 @@ func TestLag(t *testing.T) {
 func TestOverload(t *testing.T) {
 	l := newLab(t, nil)
 	token := l.token("a")
-	conn, err := connect(token.URL, "test", []byte(token.Seed), newTestLog(t), nats.CustomInboxPrefix(remote.Inbox("a")))
+	conn, err := connect(token.URL, "test", []byte(token.Seed), newTestLog(t), nats.CustomInboxPrefix(hubclient.Inbox("a")))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	answers := make(chan remote.Status, 4*overloadAt)
-	inbox := remote.Inbox("a") + ".x"
+	answers := make(chan hubclient.Status, 4*overloadAt)
+	inbox := hubclient.Inbox("a") + ".x"
 	if _, err := conn.Subscribe(inbox, func(m *nats.Msg) {
-		var r remote.Reply
+		var r hubclient.Reply
 		if err := r.Decode(m.Data); err != nil {
 			t.Error(err)
 		}
@@ -166,11 +166,11 @@ func TestOverload(t *testing.T) {
 		return n >= sent-1
 	})
 	o.mu.Unlock()
-	got := map[remote.Status]int{}
+	got := map[hubclient.Status]int{}
 	for range sent {
 		got[<-answers]++
 	}
-	if got[remote.Overloaded] < 90 || got[remote.OK] < overloadAt-10 || got[remote.OK]+got[remote.Overloaded] != sent {
+	if got[hubclient.Overloaded] < 90 || got[hubclient.OK] < overloadAt-10 || got[hubclient.OK]+got[hubclient.Overloaded] != sent {
 		t.Error(got)
 	}
 }
@@ -179,13 +179,13 @@ func TestOverload(t *testing.T) {
 func FuzzRespond(f *testing.F) {
 	r := goodRequest()
 	f.Add(goodSubject, r.Append(nil))
-	r.Op, r.Times, r.Deltas = remote.Test, true, []int32{0, 1, 0xffff}
+	r.Op, r.Times, r.Deltas = hubclient.Test, true, []int32{0, 1, 0xffff}
 	f.Add("fd.main.packets.1.s000.test.b", r.Append(nil))
 	f.Add("fd.main.packets.1.report.b", []byte{})
 	o := newOwner(f)
 	f.Fuzz(func(t *testing.T, subject string, msg []byte) {
 		o.respond(subject, bytes.Clone(msg), false, time.Unix(1_700_000_000, 0))
-		var r remote.Reply
+		var r hubclient.Reply
 		if err := r.Decode(o.out); err != nil {
 			t.Error(err)
 		}

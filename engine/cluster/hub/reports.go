@@ -12,7 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/flowdedup/flowdedup/engine/cluster/slice"
-	"github.com/flowdedup/flowdedup/engine/remote"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
 )
 
 // reports are what sites say of themselves.
@@ -23,9 +23,9 @@ type reports struct {
 
 // siteReport is the sum of all runs of a site since the hub started.
 type siteReport struct {
-	Total remote.Report `json:"total"`
-	Last  remote.Report `json:"last"` // of the run, as it came
-	At    time.Time     `json:"at"`
+	Total hubclient.Report `json:"total"`
+	Last  hubclient.Report `json:"last"` // of the run, as it came
+	At    time.Time        `json:"at"`
 }
 
 // subscribeReports begins to take reports.
@@ -33,11 +33,11 @@ func (h *Hub) subscribeReports() error {
 	h.reports.site = map[string]siteReport{}
 	_, err := h.sites.Subscribe(fmt.Sprintf("fd.%s.%s.*.report.*", h.settings.Namespace, h.settings.Filter), func(m *nats.Msg) {
 		site := lastWord(m.Subject)
-		r, err := remote.DecodeReport(m.Data)
+		r, err := hubclient.DecodeReport(m.Data)
 		switch {
 		case err != nil:
 			h.noteBad(site, badBody)
-		case remote.ValidName(site):
+		case hubclient.ValidName(site):
 			h.reports.take(site, r, time.Now())
 		}
 	})
@@ -45,7 +45,7 @@ func (h *Hub) subscribeReports() error {
 }
 
 // take adds a report.
-func (s *reports) take(site string, r remote.Report, now time.Time) {
+func (s *reports) take(site string, r hubclient.Report, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	old, known := s.site[site]
@@ -54,7 +54,7 @@ func (s *reports) take(site string, r remote.Report, now time.Time) {
 	}
 	before := old.Last
 	if before.Run != r.Run || before.Packets > r.Packets {
-		before = remote.Report{}
+		before = hubclient.Report{}
 	}
 	advance(&old.Total.Packets, before.Packets, r.Packets)
 	advance(&old.Total.CopiesLocal, before.CopiesLocal, r.CopiesLocal)

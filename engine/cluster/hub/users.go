@@ -13,7 +13,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nkeys"
 
-	"github.com/flowdedup/flowdedup/engine/remote"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
 )
 
 // user is a key that the NATS server knows, and the subjects that it may use. Without any it
@@ -38,7 +38,7 @@ func (f *Folder) access(s Settings) ([]user, error) {
 	}
 	all := []user{
 		{who: "flowdedup-hub"},
-		{who: "flowdedup-hub, its answers to sites", publish: []string{remote.Inbox("*") + ".>"}, subscribe: []string{"fd." + s.Namespace + ".>"}},
+		{who: "flowdedup-hub, its answers to sites", publish: []string{hubclient.Inbox("*") + ".>"}, subscribe: []string{"fd." + s.Namespace + ".>"}},
 	}
 	for i, seed := range [][]byte{seed, answers} {
 		if all[i].key, err = publicKey(seed); err != nil {
@@ -63,7 +63,7 @@ func sitePermissions(namespace, site string) (publish, subscribe []string) {
 		"fd." + namespace + ".*.*.*.*." + site,
 		"fd." + namespace + ".*.*.report." + site,
 		"fd." + namespace + ".*.*.counts." + site,
-	}, []string{remote.Inbox(site) + ".>"}
+	}, []string{hubclient.Inbox(site) + ".>"}
 }
 
 // controlInbox begins the inboxes of the hub's first key. It is not one of sites.

@@ -10,16 +10,16 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine/cluster/chain"
 	"github.com/flowdedup/flowdedup/engine/cluster/hub"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
+	"github.com/flowdedup/flowdedup/engine/hubclient/natslink"
 	"github.com/flowdedup/flowdedup/engine/paper"
-	"github.com/flowdedup/flowdedup/engine/remote"
-	"github.com/flowdedup/flowdedup/engine/remote/natslink"
 )
 
 // product is a hub of flowdedup-hub with its server, and a site that asks it.
 type product struct {
 	t      *testing.T
 	hub    *hub.Hub
-	client *remote.Client
+	client *hubclient.Client
 }
 
 // quiet drops what a hub logs.
@@ -59,7 +59,7 @@ func newProduct(t *testing.T, shape chain.Shape) *product {
 	if err = errors.Join(unreached, err); err != nil {
 		t.Fatal(err)
 	}
-	client := remote.NewClient(remote.ClientConfig{Token: token, Wait: time.Minute, Block: true}, link, "run")
+	client := hubclient.NewClient(hubclient.ClientConfig{Token: token, Wait: time.Minute, Block: true}, link, "run")
 	if err := link.Listen(client.Inbox(), client.Receive); err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func (p *product) ask(digests []digest.Digest) []bool {
 	for i := range times {
 		times[i] = 1e18
 	}
-	var a remote.Answers
+	var a hubclient.Answers
 	p.client.Ask(&a, digests, times, make([]uint64, (len(digests)+63)/64))
 	p.client.Wait(&a)
 	if a.Unchecked > 0 {
@@ -133,5 +133,5 @@ func newOne(t *testing.T, s chain.Shape) *one {
 // the chain.
 func (o *one) testAndSet(d uint64) bool {
 	at := d >> 32 * uint64(len(o.chains)) >> 32
-	return o.chains[at].TestAndSet(digest.Digest{d & (1<<remote.DigestBits - 1), 0})
+	return o.chains[at].TestAndSet(digest.Digest{d & (1<<hubclient.DigestBits - 1), 0})
 }

@@ -5,7 +5,7 @@ package slice
 import (
 	"slices"
 
-	"github.com/flowdedup/flowdedup/engine/remote"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
 )
 
 const (
@@ -84,7 +84,7 @@ func (c *clocks) settle(a, b int, p *differences, joined bool) {
 	if !ok {
 		return
 	}
-	if distance(median, 0) <= max(c.window/4, remote.DeltaUnit) {
+	if distance(median, 0) <= max(c.window/4, hubclient.DeltaUnit) {
 		median = 0 // the window has room for that
 	}
 	if joined && median == 0 {

@@ -2,7 +2,7 @@
 
 package slice
 
-import "github.com/flowdedup/flowdedup/engine/remote"
+import "github.com/flowdedup/flowdedup/engine/hubclient"
 
 // keptReplies is how many of a site's last requests it may repeat: more than sensors have
 // under way.
@@ -20,20 +20,20 @@ type Replies struct {
 type reply struct {
 	Seq    uint64
 	Time   uint64
-	Op     remote.Op
+	Op     hubclient.Op
 	First  uint64 // digest
 	N      int    // 0 for none
 	Copies []byte
 }
 
-func (p *reply) is(r *remote.Request) bool {
+func (p *reply) is(r *hubclient.Request) bool {
 	return p.Seq == r.Seq && p.N == len(r.Digests) && p.N > 0 && p.Time == r.Time && p.Op == r.Op && p.First == r.Digests[0]
 }
 
 // Valid reports whether they are as Keep makes them.
 func (s *Replies) Valid() bool {
 	for i := range s.Last {
-		if p := &s.Last[i]; p.N < 0 || p.N > remote.MaxDigests || len(p.Copies) != (p.N+7)/8 {
+		if p := &s.Last[i]; p.N < 0 || p.N > hubclient.MaxDigests || len(p.Copies) != (p.N+7)/8 {
 			return false
 		}
 	}
@@ -41,7 +41,7 @@ func (s *Replies) Valid() bool {
 }
 
 // Find returns the answer to a request that came before.
-func (s *Replies) Find(r *remote.Request) (copies []byte, ok bool) {
+func (s *Replies) Find(r *hubclient.Request) (copies []byte, ok bool) {
 	for i := range s.Last {
 		if s.Last[i].Seq == r.Seq && s.Last[i].is(r) {
 			return s.Last[i].Copies, true
@@ -51,7 +51,7 @@ func (s *Replies) Find(r *remote.Request) (copies []byte, ok bool) {
 }
 
 // Keep remembers an answer in place of the oldest one.
-func (s *Replies) Keep(r *remote.Request, copies []byte) {
+func (s *Replies) Keep(r *hubclient.Request, copies []byte) {
 	if len(r.Digests) == 0 {
 		return
 	}

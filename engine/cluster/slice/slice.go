@@ -8,7 +8,7 @@ import (
 	"math/bits"
 	"time"
 
-	"github.com/flowdedup/flowdedup/engine/remote"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
 )
 
 // MaxSites is how many sites a slice tells apart.
@@ -64,7 +64,7 @@ type site struct {
 }
 
 // windowUS is the window in microseconds, with the unit that times are rounded to.
-func (c Config) windowUS() uint64 { return uint64(c.Window.Microseconds()) + remote.DeltaUnit }
+func (c Config) windowUS() uint64 { return uint64(c.Window.Microseconds()) + hubclient.DeltaUnit }
 
 // lateSpan is how much later than those of other sites requests mostly come that have the
 // same times, in microseconds: sensors collect packets for some milliseconds.
@@ -102,16 +102,16 @@ func (s *Slice) Close() error { return s.rows.arena.Close() }
 
 // Apply answers a request of a site: it appends a bit for each digest to dst, 1 for copies.
 // A request that a site repeats is answered as it was, and changes nothing. The status is
-// remote.OK, or remote.Bad for what no slice can answer.
-func (s *Slice) Apply(dst []byte, name string, r *remote.Request) ([]byte, remote.Status) {
+// hubclient.OK, or hubclient.Bad for what no slice can answer.
+func (s *Slice) Apply(dst []byte, name string, r *hubclient.Request) ([]byte, hubclient.Status) {
 	at, ok := s.siteOf(name)
-	if !ok || r.Time > remote.MaxTime || r.Op == remote.Chain || r.Op == remote.Ping {
-		return dst, remote.Bad
+	if !ok || r.Time > hubclient.MaxTime || r.Op == hubclient.Chain || r.Op == hubclient.Ping {
+		return dst, hubclient.Bad
 	}
 	from := &s.sites[at]
 	if copies, ok := from.replies.Find(r); ok {
 		from.Replayed++
-		return append(dst, copies...), remote.OK
+		return append(dst, copies...), hubclient.OK
 	}
 	from.Requests++
 	from.Digests += uint64(len(r.Digests))
@@ -125,7 +125,7 @@ func (s *Slice) Apply(dst []byte, name string, r *remote.Request) ([]byte, remot
 	}
 	from.replies.Keep(r, copies)
 	s.growIfNeeded()
-	return dst, remote.OK
+	return dst, hubclient.OK
 }
 
 // ahead is how many lines are read before the first of them is needed. The processor
@@ -150,12 +150,12 @@ func (s *Slice) touch(digests []uint64) {
 }
 
 // run answers the digests of a request from one to another.
-func (s *Slice) run(copies []byte, r *remote.Request, from, to, at int) {
+func (s *Slice) run(copies []byte, r *hubclient.Request, from, to, at int) {
 	s.touch(r.Digests[from:to])
 	for i := from; i < to; i++ {
 		t := int64(r.Time) - s.clocks.nodes[at].Offset
 		if r.Times {
-			t += int64(r.Deltas[i]) * remote.DeltaUnit
+			t += int64(r.Deltas[i]) * hubclient.DeltaUnit
 		}
 		d := r.Digests[i]
 		l := s.rows.line(d)
@@ -163,25 +163,25 @@ func (s *Slice) run(copies []byte, r *remote.Request, from, to, at int) {
 			if s.seen(l, r.Op, d, t, at) {
 				copies[i/8] |= 1 << (i % 8)
 			}
-		} else if r.Op != remote.Test {
+		} else if r.Op != hubclient.Test {
 			s.insert(l, d, t, at)
 		}
 	}
 }
 
 // seen answers for a digest that a line or its spare line has.
-func (s *Slice) seen(l *line, op remote.Op, digest uint64, t int64, at int) (isCopy bool) {
+func (s *Slice) seen(l *line, op hubclient.Op, digest uint64, t int64, at int) (isCopy bool) {
 	other, known := s.rows.find(l, digest, t, at+1)
 	if other != 0 {
 		isCopy = distance(other.time(), t) <= s.window
-		if isCopy && op == remote.TestAndSet {
+		if isCopy && op == hubclient.TestAndSet {
 			s.countCopy(other.site()-1, at, other.time(), t)
 		}
-		if op != remote.Test {
+		if op != hubclient.Test {
 			s.clocks.observe(digest, other.site()-1, at, other.time(), t) // changes count from the next digest on
 		}
 	}
-	if !isCopy && !known && op != remote.Test {
+	if !isCopy && !known && op != hubclient.Test {
 		s.insert(l, digest, t, at)
 	}
 	return isCopy
@@ -235,7 +235,7 @@ func (s *Slice) siteOf(name string) (int, bool) {
 	if ok {
 		return at, true
 	}
-	if len(s.sites) == MaxSites || !remote.ValidName(name) {
+	if len(s.sites) == MaxSites || !hubclient.ValidName(name) {
 		return 0, false
 	}
 	s.addSite(site{Name: name})

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flowdedup/flowdedup/engine/remote"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
 )
 
 // at is a time of the tests, in microseconds.
@@ -49,9 +49,9 @@ func apply(t testing.TB, s *Slice, events []event, seqs map[string]uint64) (copi
 			n++
 		}
 		seqs[events[0].site]++
-		r := batch(remote.TestAndSet, seqs[events[0].site], events[:n])
+		r := batch(hubclient.TestAndSet, seqs[events[0].site], events[:n])
 		bits, status := s.Apply(nil, events[0].site, r)
-		if status != remote.OK {
+		if status != hubclient.OK {
 			t.Fatal(status)
 		}
 		for i := range n {
@@ -63,8 +63,8 @@ func apply(t testing.TB, s *Slice, events []event, seqs map[string]uint64) (copi
 }
 
 // batch makes a request of events, whose times are multiples of the unit.
-func batch(op remote.Op, seq uint64, events []event) *remote.Request {
-	r := &remote.Request{Op: op, Seq: seq, Times: true}
+func batch(op hubclient.Op, seq uint64, events []event) *hubclient.Request {
+	r := &hubclient.Request{Op: op, Seq: seq, Times: true}
 	first := events[0].time
 	for _, e := range events {
 		first = min(first, e.time)
@@ -72,7 +72,7 @@ func batch(op remote.Op, seq uint64, events []event) *remote.Request {
 	r.Time = uint64(first)
 	for _, e := range events {
 		r.Digests = append(r.Digests, e.digest)
-		r.Deltas = append(r.Deltas, int32((e.time-first)/remote.DeltaUnit))
+		r.Deltas = append(r.Deltas, int32((e.time-first)/hubclient.DeltaUnit))
 	}
 	return r
 }
@@ -85,7 +85,7 @@ type model struct {
 
 func (m *model) one(e event) bool {
 	for _, old := range m.kept[e.digest] {
-		if old.site != e.site && max(old.time-e.time, e.time-old.time) <= m.window+remote.DeltaUnit {
+		if old.site != e.site && max(old.time-e.time, e.time-old.time) <= m.window+hubclient.DeltaUnit {
 			return true
 		}
 	}
@@ -190,7 +190,7 @@ func TestRepeatedRequest(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 1))
 	type sent struct {
 		site string
-		r    *remote.Request
+		r    *hubclient.Request
 		bits []byte
 	}
 	var last []sent
@@ -199,7 +199,7 @@ func TestRepeatedRequest(t *testing.T) {
 		for range 100 {
 			events = append(events, event{rng.Uint64N(300) * 0x9e3779b97f4a7c15, at, ""})
 		}
-		one := sent{site: fmt.Sprint(seq % 2), r: batch(remote.TestAndSet, seq, events)}
+		one := sent{site: fmt.Sprint(seq % 2), r: batch(hubclient.TestAndSet, seq, events)}
 		one.bits, _ = s.Apply(nil, one.site, one.r)
 		if last = append(last, one); len(last) > 8 {
 			last = last[1:]
@@ -263,18 +263,18 @@ func TestTestAndSetApart(t *testing.T) {
 	s := newSlice(t, time.Millisecond, 1<<10, 1<<10)
 	one := []event{{42, at, ""}}
 	seq := uint64(0)
-	ask := func(op remote.Op, site string) bool {
+	ask := func(op hubclient.Op, site string) bool {
 		seq++
 		bits, status := s.Apply(nil, site, batch(op, seq, one))
-		if status != remote.OK {
+		if status != hubclient.OK {
 			t.Fatal(status)
 		}
 		return bits[0] == 1
 	}
-	if ask(remote.Test, "a") || ask(remote.Test, "b") {
+	if ask(hubclient.Test, "a") || ask(hubclient.Test, "b") {
 		t.Error("a test remembers")
 	}
-	if ask(remote.Set, "a") || ask(remote.Test, "a") || !ask(remote.Test, "b") || !ask(remote.TestAndSet, "b") {
+	if ask(hubclient.Set, "a") || ask(hubclient.Test, "a") || !ask(hubclient.Test, "b") || !ask(hubclient.TestAndSet, "b") {
 		t.Error("a set does not remember")
 	}
 }
@@ -297,16 +297,16 @@ func TestWildTimes(t *testing.T) {
 func TestBad(t *testing.T) {
 	s := newSlice(t, time.Millisecond, lineBytes, lineBytes)
 	for i := range 2 * MaxSites {
-		_, status := s.Apply(nil, fmt.Sprint("site", i), batch(remote.TestAndSet, 1, []event{{1, at, ""}}))
-		if (status == remote.OK) != (i < MaxSites) {
+		_, status := s.Apply(nil, fmt.Sprint("site", i), batch(hubclient.TestAndSet, 1, []event{{1, at, ""}}))
+		if (status == hubclient.OK) != (i < MaxSites) {
 			t.Fatalf("site %d: %v", i, status)
 		}
 	}
-	for _, r := range []*remote.Request{
-		{Op: remote.TestAndSet, Time: remote.MaxTime + 1, Digests: []uint64{1}},
-		{Op: remote.Chain, Time: at, Digests: []uint64{1}},
+	for _, r := range []*hubclient.Request{
+		{Op: hubclient.TestAndSet, Time: hubclient.MaxTime + 1, Digests: []uint64{1}},
+		{Op: hubclient.Chain, Time: at, Digests: []uint64{1}},
 	} {
-		if _, status := s.Apply(nil, "site1", r); status != remote.Bad {
+		if _, status := s.Apply(nil, "site1", r); status != hubclient.Bad {
 			t.Error(status)
 		}
 	}
@@ -338,7 +338,7 @@ func FuzzRestore(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		data = binary.LittleEndian.AppendUint32(data, crc32.Checksum(data, castagnoli))
 		if s, err := Restore(cfg, data); err == nil {
-			s.Apply(nil, "c", batch(remote.TestAndSet, 1, []event{{1, at, ""}}))
+			s.Apply(nil, "c", batch(hubclient.TestAndSet, 1, []event{{1, at, ""}}))
 			s.Stats()
 			closeSlice(t, s)
 		}
@@ -363,7 +363,7 @@ func BenchmarkApply(b *testing.B) {
 				s.rows.arena.Populate(0, len(s.rows.all()))
 			}
 			rng := rand.New(rand.NewPCG(1, 1))
-			r := &remote.Request{Op: remote.TestAndSet, Times: true, Digests: make([]uint64, n), Deltas: make([]int32, n), Time: at}
+			r := &hubclient.Request{Op: hubclient.TestAndSet, Times: true, Digests: make([]uint64, n), Deltas: make([]int32, n), Time: at}
 			var bits []byte
 			i := 0
 			b.ReportAllocs()

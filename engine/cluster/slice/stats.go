@@ -5,7 +5,7 @@ package slice
 import (
 	"math"
 
-	"github.com/flowdedup/flowdedup/engine/remote"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
 )
 
 // pair counts the copies of a site's packets that another site has sent.
@@ -79,7 +79,7 @@ func (s *Slice) Stats() Stats {
 	}
 	// A digest is taken for any of those remembered that equals it. All of a slice share the
 	// highest of 64 bits, and mostly these are above those that are compared.
-	free := min(remote.DigestBits, 64-math.Log2(float64(s.cfg.Slices))) - math.Log2(float64(len(s.rows.all())))
+	free := min(hubclient.DigestBits, 64-math.Log2(float64(s.cfg.Slices))) - math.Log2(float64(len(s.rows.all())))
 	st.FPR = cells * st.Fill * math.Exp2(-free)
 	return st
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/flowdedup/flowdedup/capture/netio"
 	"github.com/flowdedup/flowdedup/capture/outfile"
+	"github.com/flowdedup/flowdedup/capture/pcapoverip"
 	"github.com/flowdedup/flowdedup/capture/rotate"
 )
 
@@ -86,7 +86,7 @@ func (f *Files) CheckInputs() error {
 func LookUp(names ...string) error {
 	var errs []error
 	for _, name := range names {
-		if name == "" || name == "-" || netio.IsAddress(name) {
+		if name == "" || name == "-" || pcapoverip.IsAddress(name) {
 			continue
 		}
 		if info, err := os.Stat(name); err == nil && !info.IsDir() && !info.Mode().IsRegular() {

@@ -15,8 +15,8 @@ import (
 	xbpf "golang.org/x/net/bpf"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/afpacket"
 	"github.com/flowdedup/flowdedup/capture/bpf"
-	"github.com/flowdedup/flowdedup/capture/ring"
 )
 
 // FilterFlags define which packets are wanted.
@@ -83,13 +83,13 @@ func (f *FilterFlags) Load() error {
 
 // Programs returns the kernel's program for each link type of the interfaces, nil for all
 // packets.
-func (f *FilterFlags) Programs(ctx context.Context, c *ring.Config) (map[capture.LinkType][]xbpf.RawInstruction, error) {
+func (f *FilterFlags) Programs(ctx context.Context, c *afpacket.Config) (map[capture.LinkType][]xbpf.RawInstruction, error) {
 	if f.Wanted.All() {
 		return nil, nil
 	}
 	all := map[capture.LinkType][]xbpf.RawInstruction{}
 	for _, name := range c.Interfaces {
-		link, err := ring.LinkTypeOf(name)
+		link, err := afpacket.LinkTypeOf(name)
 		if err != nil {
 			return nil, err
 		}
@@ -112,7 +112,7 @@ func (f *FilterFlags) ForFrames(ctx context.Context) ([]xbpf.RawInstruction, err
 	if f.Wanted.All() {
 		return nil, nil
 	}
-	p, err := f.Wanted.For(ctx, capture.LinkEthernet, ring.MaxSnapLen, "")
+	p, err := f.Wanted.For(ctx, capture.LinkEthernet, afpacket.MaxSnapLen, "")
 	if errors.Is(err, bpf.ErrExpression) {
 		return nil, &usageError{fmt.Errorf("--filter: %w", err)}
 	}
@@ -123,7 +123,7 @@ func (f *FilterFlags) ForFrames(ctx context.Context) ([]xbpf.RawInstruction, err
 // unlimited.
 func (f *FilterFlags) program(ctx context.Context, link capture.LinkType, snapLen int, iface string) ([]xbpf.RawInstruction, error) {
 	if snapLen == 0 {
-		snapLen = ring.MaxSnapLen
+		snapLen = afpacket.MaxSnapLen
 	}
 	p, err := f.Wanted.For(ctx, link, snapLen, iface)
 	if err == nil {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/ring"
+	"github.com/flowdedup/flowdedup/capture/afpacket"
 )
 
 // Frames of a conversation whose home is VLAN 10.
@@ -29,7 +29,7 @@ func TestLiveHoldLeaves(t *testing.T) {
 			lab(t)
 			pair(t, "left", "right")
 			pair(t, "out", "sensor")
-			sensor, err := ring.Open(ring.Config{Interfaces: []string{"sensor"}, RingBytes: 1 << 20, BlockBytes: 64 << 10, Idle: 10 * time.Millisecond})
+			sensor, err := afpacket.Open(afpacket.Config{Interfaces: []string{"sensor"}, RingBytes: 1 << 20, BlockBytes: 64 << 10, Idle: 10 * time.Millisecond})
 			if err != nil {
 				t.Fatal(err)
 			}

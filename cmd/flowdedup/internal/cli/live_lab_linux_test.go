@@ -16,8 +16,8 @@ import (
 
 	benchlab "github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/afpacket"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
-	"github.com/flowdedup/flowdedup/capture/ring"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
@@ -172,7 +172,7 @@ func sendTo(t *testing.T, name string, frames ...liveFrame) {
 
 func sendBytes(t *testing.T, name string, frames ...[]byte) {
 	t.Helper()
-	s, err := ring.OpenSender(ring.SenderConfig{Interface: name, Queue: true, RetryTimeout: patience})
+	s, err := afpacket.OpenSender(afpacket.SenderConfig{Interface: name, Queue: true, RetryTimeout: patience})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/flowdedup/flowdedup/capture/afpacket"
 	"github.com/flowdedup/flowdedup/capture/mirror"
-	"github.com/flowdedup/flowdedup/capture/netio"
-	"github.com/flowdedup/flowdedup/capture/ring"
+	"github.com/flowdedup/flowdedup/capture/pcapoverip"
 	"github.com/flowdedup/flowdedup/capture/xdp"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 )
@@ -44,20 +44,20 @@ func (f *NetFlags) RegisterMerge(fs *pflag.FlagSet) {
 // Check rejects addresses that are none, and flags without a meaning for these inputs and
 // outputs. Empty outputs are ignored.
 func (f *NetFlags) Check(inputs []string, rotates bool, outputs ...string) error {
-	named := slices.DeleteFunc(slices.Concat(inputs, outputs), func(name string) bool { return !netio.IsAddress(name) })
+	named := slices.DeleteFunc(slices.Concat(inputs, outputs), func(name string) bool { return !pcapoverip.IsAddress(name) })
 	for _, name := range named {
-		if _, err := netio.ParseAddress(name); err != nil {
+		if _, err := pcapoverip.ParseAddress(name); err != nil {
 			return &usageError{err}
 		}
 	}
 	switch {
-	case rotates && slices.ContainsFunc(outputs, netio.IsAddress):
+	case rotates && slices.ContainsFunc(outputs, pcapoverip.IsAddress):
 		return &usageError{errors.New("--rotate-size and --rotate-every write files: not to tcp:// and tcp-listen://")}
 	case (f.cert == "") != (f.key == ""):
 		return &usageError{errors.New("--tls-cert and --tls-key belong together")}
 	case f.tls() && len(named) == 0:
 		return &usageError{errors.New("--tls-cert, --tls-key and --tls-ca need tcp:// or tcp-listen://")}
-	case f.tls() && f.cert == "" && slices.ContainsFunc(named, netio.Listens):
+	case f.tls() && f.cert == "" && slices.ContainsFunc(named, pcapoverip.Listens):
 		return &usageError{errors.New("TLS at tcp-listen:// needs --tls-cert and --tls-key")}
 	}
 	return nil
@@ -67,7 +67,7 @@ func (f *NetFlags) tls() bool { return f.cert != "" || f.key != "" || f.ca != ""
 
 // CheckMerge rejects flags about the order of inputs that do not fit them.
 func (f *NetFlags) CheckMerge(fs *pflag.FlagSet, inputs []string) error {
-	network := slices.ContainsFunc(inputs, netio.IsAddress)
+	network := slices.ContainsFunc(inputs, pcapoverip.IsAddress)
 	noMerge := fs.Lookup("no-merge").Changed
 	switch {
 	case noMerge && network:
@@ -80,14 +80,14 @@ func (f *NetFlags) CheckMerge(fs *pflag.FlagSet, inputs []string) error {
 
 // Network returns how to read and write on a network.
 func (f *NetFlags) Network(fs *pflag.FlagSet) (input.Network, error) {
-	tls, err := netio.LoadTLS(f.cert, f.key, f.ca)
+	tls, err := pcapoverip.LoadTLS(f.cert, f.key, f.ca)
 	return input.Network{TLS: tls, MergeWait: f.mergeWait, WaitForPipes: fs.Changed("merge-wait")}, err
 }
 
 // Sources are the values of -i, by kind.
 type Sources struct {
 	Interfaces []string
-	Addresses  []netio.Address
+	Addresses  []pcapoverip.Address
 	Targets    []mirror.Target
 }
 
@@ -116,8 +116,8 @@ func ParseSources(names []string) (s Sources, err error) {
 				return s, &usageError{fmt.Errorf("-i %w", err)}
 			}
 			s.Targets = append(s.Targets, target)
-		case netio.IsAddress(name):
-			addr, err := netio.ParseAddress(name)
+		case pcapoverip.IsAddress(name):
+			addr, err := pcapoverip.ParseAddress(name)
 			if err != nil {
 				return s, &usageError{fmt.Errorf("-i %w", err)}
 			}
@@ -152,14 +152,14 @@ func (s *Sources) Check(fs *pflag.FlagSet) error {
 }
 
 // Mirror returns how to receive from the targets, as the flags of rings say.
-func (s *Sources) Mirror(c *ring.Config) mirror.Config {
+func (s *Sources) Mirror(c *afpacket.Config) mirror.Config {
 	return mirror.Config{Targets: s.Targets, Sockets: c.Rings, BufferBytes: c.RingBytes, SnapLen: c.SnapLen}
 }
 
 // NameInterfaces adds to errors about interfaces what to name instead.
 func NameInterfaces(err error) error {
 	switch {
-	case errors.Is(err, ring.ErrNoInterface):
+	case errors.Is(err, afpacket.ErrNoInterface):
 		return fmt.Errorf("%w; available: %s", err, InterfaceNames())
 	case errors.Is(err, xdp.ErrInUse):
 		return &usageError{fmt.Errorf("%w: use --capture afpacket, or --take-interface", err)}
@@ -179,7 +179,7 @@ func InterfaceNames() string {
 	for i := range all {
 		names = append(names, all[i].Name)
 	}
-	return strings.Join(append(names, ring.Any), ", ")
+	return strings.Join(append(names, afpacket.Any), ", ")
 }
 
 // CompleteInterfaces lets the shell complete interfaces.

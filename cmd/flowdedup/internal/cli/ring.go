@@ -11,14 +11,14 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/flowdedup/flowdedup/capture/ring"
+	"github.com/flowdedup/flowdedup/capture/afpacket"
 	"github.com/flowdedup/flowdedup/capture/xdp"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
 // RingFlags define where and how packets are captured.
 type RingFlags struct {
-	Conf          ring.Config
+	Conf          afpacket.Config
 	fanout        string
 	capture       string // one of Captures
 	takeInterface bool
@@ -33,7 +33,7 @@ const (
 // Captures are the values of --capture.
 var Captures = []string{captureAFPacket, captureXDP}
 
-// Fanouts are the names of ring.Fanout.
+// Fanouts are the names of afpacket.Fanout.
 var Fanouts = []string{"hash", "cpu", "queue"}
 
 // The size and the delay of ring blocks with --forward, for a latency of one or two
@@ -54,8 +54,8 @@ func (f *RingFlags) RegisterInterfaces(fs *pflag.FlagSet) {
 
 func (f *RingFlags) Register(fs *pflag.FlagSet) {
 	c := &f.Conf
-	c.RingBytes, c.BlockTimeout = ring.DefaultRingBytes, ring.DefaultBlockTimeout
-	fs.Var(NewParsed(&c.RingBytes, show.Bytes(ring.DefaultRingBytes), "size", ParseMemory), "ring-size", "memory of each capture ring")
+	c.RingBytes, c.BlockTimeout = afpacket.DefaultRingBytes, afpacket.DefaultBlockTimeout
+	fs.Var(NewParsed(&c.RingBytes, show.Bytes(afpacket.DefaultRingBytes), "size", ParseMemory), "ring-size", "memory of each capture ring")
 	fs.IntVar(&c.Rings, "rings", 1, "`N` rings per interface, which share its packets")
 	f.fanout = Fanouts[0]
 	fs.Var(NewParsed(&f.fanout, f.fanout, "how", OneOf(Fanouts...)), "fanout", "how rings share packets: by "+strings.Join(Fanouts, ", "))
@@ -94,9 +94,9 @@ func (f *RingFlags) Check() error {
 
 // RingConfig returns how to capture. forwarded says that packets are forwarded and should
 // not wait.
-func (f *RingFlags) RingConfig(cmd *cobra.Command, forwarded bool) ring.Config {
+func (f *RingFlags) RingConfig(cmd *cobra.Command, forwarded bool) afpacket.Config {
 	c := f.Conf
-	c.Fanout = ring.Fanout(slices.Index(Fanouts, f.fanout))
+	c.Fanout = afpacket.Fanout(slices.Index(Fanouts, f.fanout))
 	if forwarded {
 		c.BlockBytes = forwardBlockBytes
 		if !cmd.Flags().Changed("block-timeout") {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/flowdedup/flowdedup/capture/netio"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
+	"github.com/flowdedup/flowdedup/capture/pcapoverip"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
@@ -41,7 +41,7 @@ func (f *SortFlags) Check(fs *pflag.FlagSet, inputs []string) error {
 		return nil
 	case fs.Changed("no-merge"):
 		return &usageError{errors.New("--sort and --no-merge, which reads inputs one after another, exclude each other")}
-	case fs.Changed("merge-wait") || slices.ContainsFunc(inputs, netio.IsAddress):
+	case fs.Changed("merge-wait") || slices.ContainsFunc(inputs, pcapoverip.IsAddress):
 		return &usageError{errors.New("--sort is for captures: packets from tcp:// and tcp-listen:// cannot be held back for others, only by --merge-wait")}
 	}
 	return nil

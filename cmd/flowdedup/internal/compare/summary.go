@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture/compare"
-	"github.com/flowdedup/flowdedup/capture/points"
+	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
@@ -26,8 +26,8 @@ type Summary struct {
 	OffsetAt   *string        `json:"offset_at"`
 	DriftPPM   *float64       `json:"drift_ppm"`
 	DriftError *float64       `json:"drift_error_ppm"`
-	DelayNS    *points.Delays `json:"delay_ns"`
-	Delays     []points.Bin   `json:"delays"`
+	DelayNS    *traits.Delays `json:"delay_ns"`
+	Delays     []traits.Bin   `json:"delays"`
 	Sampled    float64        `json:"sampled"` // the share of the packets whose delays were kept
 	DelayError float64        `json:"delay_error"`
 
@@ -60,7 +60,7 @@ func newSummary(cfg *Config, r *compare.Report, took time.Duration) Summary {
 		Same: r.OnlyA+r.OnlyB == 0, Counts: r.Counts, Reordered: r.Reordered, Delays: r.Bins,
 		Protocols: r.Protocols, Conversations: r.Conversations, ConversationsEvicted: r.Evicted,
 		Window: window.Window{Duration: cfg.Window}.String(), Identity: cfg.Identity.Kind.String(), IdentityBytes: r.IdentityBytes,
-		EvictedLive: r.Forgotten, DelayError: points.RelativeError, MemoryBytes: r.MemoryBytes, Seconds: took.Seconds(),
+		EvictedLive: r.Forgotten, DelayError: traits.RelativeError, MemoryBytes: r.MemoryBytes, Seconds: took.Seconds(),
 		Rate: float64(r.Sides[0].Packets+r.Sides[1].Packets) / took.Seconds(),
 	}
 	for i, to := range []*Side{&s.A, &s.B} {

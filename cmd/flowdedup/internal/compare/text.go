@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/flowdedup/flowdedup/capture/points"
+	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
@@ -118,7 +118,7 @@ func delayTable(t *strings.Builder, s *Summary) {
 const tiny = 20
 
 // coarse joins the bins below a delay, and neighbors until there are at most so many.
-func coarse(bins []points.Bin, from int64, most int) (joined []points.Bin) {
+func coarse(bins []traits.Bin, from int64, most int) (joined []traits.Bin) {
 	few := 0
 	for few < len(bins) && bins[few].To <= from {
 		few++
@@ -126,7 +126,7 @@ func coarse(bins []points.Bin, from int64, most int) (joined []points.Bin) {
 	each := (len(bins)-few)/most + 1
 	for i, b := range bins {
 		if i == 0 || i > few && (i-few)%each == 0 {
-			joined = append(joined, points.Bin{From: b.From})
+			joined = append(joined, traits.Bin{From: b.From})
 		}
 		last := &joined[len(joined)-1]
 		last.To, last.Count = b.To, last.Count+b.Count

@@ -9,7 +9,7 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/engine/calendar"
-	"github.com/flowdedup/flowdedup/engine/distinct/multikey"
+	"github.com/flowdedup/flowdedup/engine/distinct/windows"
 	"github.com/flowdedup/flowdedup/engine/secret"
 )
 
@@ -18,7 +18,7 @@ type Config struct {
 	Keys  []flow.KeyConfig
 	Inner bool
 
-	// The following fields are as in multikey.Config.
+	// The following fields are as in windows.Config.
 	Calendar      calendar.Calendar
 	Slide, Window time.Duration
 	Past          time.Duration
@@ -34,23 +34,23 @@ type Config struct {
 	// Total has Rows get the counts of the whole input at the end, Changes those from
 	// window to window, and Gaps rows for windows without packets: see Row.
 	Total, Changes, Gaps bool
-	// Save takes what windows are saved with, as multikey.Config says; nil for nothing.
-	Save func(start, end int64, all []multikey.SavedSeries) error
+	// Save takes what windows are saved with, as windows.Config says; nil for nothing.
+	Save func(start, end int64, all []windows.SavedSeries) error
 	// FirstSeen gets each first sighting, in the order of the stream and within a packet
 	// in the order of Keys. It may be nil.
 	FirstSeen func(*Sighting) error
 }
 
 // counters returns the configuration of the counters, whose counts become rows.
-func (c *Config) counters(rows *rowMaker) *multikey.Config {
-	keys := make([]multikey.Key, len(c.Keys))
+func (c *Config) counters(rows *rowMaker) *windows.Config {
+	keys := make([]windows.Key, len(c.Keys))
 	for i, k := range c.Keys {
-		keys[i] = multikey.Key{Name: k.Kind.String(), MAC: k.Kind == flow.MACs, PerPacket: 1}
+		keys[i] = windows.Key{Name: k.Kind.String(), MAC: k.Kind == flow.MACs, PerPacket: 1}
 		if k.Kind == flow.IP || k.Kind == flow.MACs {
 			keys[i].PerPacket = 2
 		}
 	}
-	m := &multikey.Config{
+	m := &windows.Config{
 		Keys:     keys,
 		Implies:  c.implies,
 		Calendar: c.Calendar, Slide: c.Slide, Window: c.Window, Past: c.Past,
@@ -65,7 +65,7 @@ func (c *Config) counters(rows *rowMaker) *multikey.Config {
 	return m
 }
 
-// implies is multikey.Config.Implies. Other keys are made from those of two addresses.
+// implies is windows.Config.Implies. Other keys are made from those of two addresses.
 func (c *Config) implies(i, j int) bool {
 	return i == j || c.Keys[i].Kind >= flow.Pair && c.Keys[i].Determines(c.Keys[j])
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package count makes the keys of packets, counts distinct ones with
-// [multikey.Counter], and makes rows of the counts.
+// [windows.Counter], and makes rows of the counts.
 package count

@@ -5,7 +5,7 @@ package count
 import (
 	"math"
 
-	"github.com/flowdedup/flowdedup/engine/distinct/multikey"
+	"github.com/flowdedup/flowdedup/engine/distinct/windows"
 )
 
 // rowMaker makes the rows of a run, and those of windows without packets.
@@ -22,7 +22,7 @@ const MaxGaps = 100_000
 
 // window emits the rows of a window, and before them those of the windows since the last
 // one that had no packets.
-func (r *rowMaker) window(start, end int64, counts []multikey.Count) error {
+func (r *rowMaker) window(start, end int64, counts []windows.Count) error {
 	rows := RowsOf(start, end, r.cfg.zone(), counts)
 	if !r.cfg.Gaps || start == math.MinInt64 {
 		return r.cfg.Rows(rows)
@@ -41,7 +41,7 @@ func (r *rowMaker) window(start, end int64, counts []multikey.Count) error {
 }
 
 // total emits the rows of the whole input.
-func (r *rowMaker) total(start, end int64, counts []multikey.Count) error {
+func (r *rowMaker) total(start, end int64, counts []windows.Count) error {
 	rows := RowsOf(start, end, r.cfg.zone(), counts)
 	for i := range rows {
 		rows[i].Kind = KindTotal
@@ -66,7 +66,7 @@ func (r *rowMaker) next() (start, end int64) {
 
 // empty returns the rows of a window without packets. All of the window before are gone.
 func (r *rowMaker) empty(start, end int64) []Row {
-	counts := make([]multikey.Count, len(r.last))
+	counts := make([]windows.Count, len(r.last))
 	for i := range r.last {
 		counts[i].Key, counts[i].Family, counts[i].Method = r.last[i].Of, r.last[i].Family, "exact"
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/engine/calendar"
-	"github.com/flowdedup/flowdedup/engine/distinct/multikey"
+	"github.com/flowdedup/flowdedup/engine/distinct/windows"
 	"github.com/flowdedup/flowdedup/engine/secret"
 )
 
@@ -56,7 +56,7 @@ func traffic(rng *rand.Rand, packets int, times func(i int) int64) *capture.Batc
 // counts counts keys in batches of random sizes, of which some packets are copies, and
 // saves and resumes in between. It returns the rows of windows, and the past span at the
 // end.
-func counts(t *testing.T, cfg Config, b *capture.Batch) (rows []Row, past []multikey.Count) {
+func counts(t *testing.T, cfg Config, b *capture.Batch) (rows []Row, past []windows.Count) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(3, 1))
 	cfg.Rows = func(of []Row) error {
@@ -157,11 +157,11 @@ func TestImpliedKeys(t *testing.T) {
 func compareWithAlone(t *testing.T, b *capture.Batch, cfg Config) {
 	t.Helper()
 	rows, past := counts(t, cfg, b)
-	windows := cfg
-	windows.Past = 0
-	withoutPast, _ := counts(t, windows, b)
+	spans := cfg
+	spans.Past = 0
+	withoutPast, _ := counts(t, spans, b)
 	want, wantWithoutPast := map[string]Row{}, map[string]Row{}
-	var each []multikey.Count
+	var each []windows.Count
 	for _, key := range cfg.Keys {
 		alone := cfg
 		alone.Keys = []flow.KeyConfig{key}
@@ -176,12 +176,12 @@ func compareWithAlone(t *testing.T, b *capture.Batch, cfg Config) {
 			wantWithoutPast[place(row)] = row
 		}
 	}
-	for _, windows := range []struct {
+	for _, spans := range []struct {
 		got  []Row
 		want map[string]Row
 	}{{rows, want}, {withoutPast, wantWithoutPast}} {
-		for _, row := range windows.got {
-			alone := windows.want[place(row)]
+		for _, row := range spans.got {
+			alone := spans.want[place(row)]
 			if row.FPR < alone.FPR || row.FPR > 1e-12 {
 				t.Errorf("%+v: a rate of %v alone", row, alone.FPR)
 			}
@@ -190,8 +190,8 @@ func compareWithAlone(t *testing.T, b *capture.Batch, cfg Config) {
 				t.Errorf("got %+v, alone %+v", row, alone)
 			}
 		}
-		if len(windows.got) != len(windows.want) || len(windows.got) == 0 {
-			t.Errorf("%d rows, %d of keys alone", len(windows.got), len(windows.want))
+		if len(spans.got) != len(spans.want) || len(spans.got) == 0 {
+			t.Errorf("%d rows, %d of keys alone", len(spans.got), len(spans.want))
 		}
 	}
 	for i := range each {

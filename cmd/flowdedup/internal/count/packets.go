@@ -10,12 +10,12 @@ import (
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/engine/calendar"
-	"github.com/flowdedup/flowdedup/engine/distinct/multikey"
+	"github.com/flowdedup/flowdedup/engine/distinct/windows"
 )
 
 // Counter counts the keys of a stream. The batches of a run share it.
 type Counter struct {
-	*multikey.Counter
+	*windows.Counter
 	cfg    *Config
 	digest digesters
 	rows   *rowMaker
@@ -28,7 +28,7 @@ type Counter struct {
 // NewCounter makes the counters that cfg asks for, which must not change afterwards.
 func NewCounter(cfg *Config) *Counter {
 	rows := &rowMaker{cfg: cfg}
-	return &Counter{Counter: multikey.New(cfg.counters(rows)), cfg: cfg, digest: newDigesters(cfg.Secret), rows: rows}
+	return &Counter{Counter: windows.New(cfg.counters(rows)), cfg: cfg, digest: newDigesters(cfg.Secret), rows: rows}
 }
 
 // Packets are the packets of one batch on their way into the counts. Reset and Read do
@@ -36,7 +36,7 @@ func NewCounter(cfg *Config) *Counter {
 // batch, and serves one goroutine at a time.
 type Packets struct {
 	counter *Counter
-	batch   *multikey.Batch
+	batch   *windows.Batch
 	direct  *flow.Keyer // makes the keys of all packets
 	derived []derived   // group by group
 	keys    []keys      // by key of the run, nil without Config.FirstSeen
@@ -147,7 +147,7 @@ func (p *Packets) add(key int, made *flow.Keys, base int) {
 	}
 }
 
-func addDigests[K any](s *multikey.Series[digest.Digest], keys []K, frames []uint32, base int, sum func([]digest.Digest, []K)) {
+func addDigests[K any](s *windows.Series[digest.Digest], keys []K, frames []uint32, base int, sum func([]digest.Digest, []K)) {
 	if len(keys) > 0 {
 		sum(s.Add(frames, base), keys)
 	}
@@ -167,7 +167,7 @@ func (p *Packets) derive(group int, v4, v6 []uint32) {
 	}
 }
 
-// Count counts the elements: see [multikey.Counter.Count]. Batches must come one after
+// Count counts the elements: see [windows.Counter.Count]. Batches must come one after
 // another, in the order of their stream.
 func (p *Packets) Count(b *capture.Batch, uncounted []uint64) error {
 	p.source = b
@@ -181,7 +181,7 @@ func (p *Packets) Count(b *capture.Batch, uncounted []uint64) error {
 }
 
 // emitFirstSeen passes first sightings to Config.FirstSeen.
-func (p *Packets) emitFirstSeen(start int64, first []multikey.FirstSeen) error {
+func (p *Packets) emitFirstSeen(start int64, first []windows.FirstSeen) error {
 	cfg := p.counter.cfg
 	from := show.Timestamp(start, cfg.zone())
 	for i := range first {
@@ -198,14 +198,14 @@ func (p *Packets) emitFirstSeen(start int64, first []multikey.FirstSeen) error {
 }
 
 // value formats the key of an element.
-func (p *Packets) value(f *multikey.FirstSeen) string {
+func (p *Packets) value(f *windows.FirstSeen) string {
 	cfg, k := &p.counter.cfg.Keys[f.Key], &p.keys[f.Key]
 	switch f.Series {
-	case multikey.Addr4:
+	case windows.Addr4:
 		return cfg.FormatAddr4(k.addr4[f.Number])
-	case multikey.V4:
+	case windows.V4:
 		return cfg.Format16(k.v4[f.Number])
-	case multikey.V6:
+	case windows.V6:
 		return cfg.Format48(k.v6[f.Number])
 	}
 	return cfg.Format16(k.mac[f.Number])

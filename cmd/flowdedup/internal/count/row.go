@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
-	"github.com/flowdedup/flowdedup/engine/distinct/multikey"
+	"github.com/flowdedup/flowdedup/engine/distinct/windows"
 )
 
 // Row is the count of one window, key and family; its JSON form is part of
@@ -51,7 +51,7 @@ type RowChanges struct {
 	GoneHigh      uint64 `json:"gone_high"`
 }
 
-func rowChanges(c *multikey.Changes) *RowChanges {
+func rowChanges(c *windows.Changes) *RowChanges {
 	if c == nil {
 		return nil
 	}
@@ -76,7 +76,7 @@ type Sighting struct {
 }
 
 // RowsOf returns the rows of the counts of a window.
-func RowsOf(start, end int64, zone *time.Location, counts []multikey.Count) []Row {
+func RowsOf(start, end int64, zone *time.Location, counts []windows.Count) []Row {
 	from, to := show.Timestamp(start, zone), show.Timestamp(end, zone)
 	rows := make([]Row, len(counts))
 	for i := range counts {

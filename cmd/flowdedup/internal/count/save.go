@@ -18,7 +18,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 	"github.com/flowdedup/flowdedup/engine/distinct/countfile"
-	"github.com/flowdedup/flowdedup/engine/distinct/multikey"
+	"github.com/flowdedup/flowdedup/engine/distinct/windows"
 	"github.com/flowdedup/flowdedup/engine/secret"
 )
 
@@ -62,7 +62,7 @@ func newSaved(file *outfile.File, h countfile.Header) *SavedFile {
 }
 
 // Add saves a window.
-func (s *SavedFile) Add(start, end int64, all []multikey.SavedSeries) error {
+func (s *SavedFile) Add(start, end int64, all []windows.SavedSeries) error {
 	if err := s.writer.Window(start, end); err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func NewSavedFolder(dir string, h countfile.Header) *SavedFolder { return &Saved
 
 // Add saves a window, in a file named by sensor and begin: roof-20261122T140000Z.counts.
 // If a run before has saved a part of the window, the name gets a number, and both merge.
-func (f *SavedFolder) Add(start, end int64, all []multikey.SavedSeries) error {
+func (f *SavedFolder) Add(start, end int64, all []windows.SavedSeries) error {
 	begin := "untimed"
 	if start != math.MinInt64 {
 		begin = time.Unix(0, start).UTC().Format("20060102T150405Z")

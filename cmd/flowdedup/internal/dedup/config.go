@@ -15,7 +15,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/method"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/engine"
-	"github.com/flowdedup/flowdedup/engine/remote"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
 	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/stream"
 	"github.com/flowdedup/flowdedup/engine/window"
@@ -57,7 +57,7 @@ type Config struct {
 	Choice        Choice
 	// Hub asks a hub about the packets that stay, nil for none. Its Token has the Identity,
 	// Secret and Window of this Config. Choice then chooses nothing, and marks nothing.
-	Hub *remote.Client
+	Hub *hubclient.Client
 	// InterfaceIndex is input.MatcherConfig.InterfaceIndex, for these conditions.
 	InterfaceIndex func(name string) uint32
 	conditions     *conditions // nil before Compile or New

@@ -8,13 +8,13 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/flow"
-	"github.com/flowdedup/flowdedup/capture/split"
+	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
 // newConversations makes the counter of a run. What is taken off packets splits no
 // conversation.
-func newConversations(cfg *Config, saved *SavedStats) *split.Counter {
+func newConversations(cfg *Config, saved *SavedStats) *traits.SplitCounter {
 	fields := flow.PointVLAN | flow.PointVNI
 	if cfg.strips("vlan") {
 		fields &^= flow.PointVLAN
@@ -24,14 +24,14 @@ func newConversations(cfg *Config, saved *SavedStats) *split.Counter {
 	}
 	read := dedup.Within(fields, cfg.Identity.Kind, cfg.Secret)
 	read.Inner = read.Inner || cfg.strips("tunnel")
-	return split.NewCounter(read, saved.Conversations, saved.Packets)
+	return traits.NewSplitCounter(read, saved.Conversations, saved.Packets)
 }
 
 func (c *Config) strips(header string) bool { return slices.Contains(c.Choice.Strip, header) }
 
 // conversations presents what was counted.
-func (c *Config) conversations(counts split.Counts) show.Conversations {
-	n := show.Conversations{Counts: counts, Inner: c.Identity.Kind == flow.Inner}
+func (c *Config) conversations(counts traits.SplitCounts) show.Conversations {
+	n := show.Conversations{SplitCounts: counts, Inner: c.Identity.Kind == flow.Inner}
 	// Packets that wait for a hub wait for nothing else.
 	if flags := c.Choice.oneHome(); n.Split > 0 && flags != "" && c.Hub == nil {
 		n.Advice = append(n.Advice, flags)

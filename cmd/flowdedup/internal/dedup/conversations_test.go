@@ -7,19 +7,19 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/capture/flow"
-	"github.com/flowdedup/flowdedup/capture/split"
+	"github.com/flowdedup/flowdedup/capture/traits"
 )
 
 // TestAdvice checks that only flags are advised that are not given and would help.
 func TestAdvice(t *testing.T) {
-	tagged, placed := split.Counts{Sampled: 9, Split: 8, Tagged: 7}, split.Counts{Sampled: 9, Split: 8}
+	tagged, placed := traits.SplitCounts{Sampled: 9, Split: 8, Tagged: 7}, traits.SplitCounts{Sampled: 9, Split: 8}
 	for _, c := range []struct {
-		counts split.Counts
+		counts traits.SplitCounts
 		inner  bool
 		choice Choice
 		want   string
 	}{
-		{split.Counts{Sampled: 9}, false, Choice{}, ""},
+		{traits.SplitCounts{Sampled: 9}, false, Choice{}, ""},
 		{placed, false, Choice{}, "--keep flow"},
 		{placed, false, Choice{Flow: true}, ""},
 		{tagged, false, Choice{}, "--keep flow or --strip vlan"},

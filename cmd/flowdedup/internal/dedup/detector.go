@@ -8,7 +8,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/flow"
-	"github.com/flowdedup/flowdedup/capture/mark"
+	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/layout"
 )
@@ -41,7 +41,7 @@ func newDetector(cfg *Config, filter engine.PacketFilter, saved *SavedStats, obs
 	}
 	if cfg.Choice.Mark {
 		decoder := flow.NewDecoder(flow.DecoderConfig{Inner: cfg.Identity.Kind == flow.Inner})
-		parts.Mark = mark.New(mark.Config{Decoder: decoder, Inputs: cfg.opened})
+		parts.Mark = traits.NewMarker(traits.MarkerConfig{Decoder: decoder, Inputs: cfg.opened})
 	}
 	if !cfg.Pass {
 		parts.Conversations = newConversations(cfg, saved)

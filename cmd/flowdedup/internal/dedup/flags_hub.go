@@ -19,8 +19,8 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
-	"github.com/flowdedup/flowdedup/engine/remote"
-	"github.com/flowdedup/flowdedup/engine/remote/natslink"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
+	"github.com/flowdedup/flowdedup/engine/hubclient/natslink"
 	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
@@ -28,7 +28,7 @@ import (
 // HubFlags are the flags of a site that shares a filter with others.
 type HubFlags struct {
 	Hub   string
-	Token remote.Token // of Hub
+	Token hubclient.Token // of Hub
 	site  string
 	wait  time.Duration
 }
@@ -160,14 +160,14 @@ const maxToken = 1 << 20
 var tokenLike = regexp.MustCompile(`^fd[0-9]+:`)
 
 // readToken finds the token that --hub means.
-func readToken(hub string) (remote.Token, error) {
+func readToken(hub string) (hubclient.Token, error) {
 	switch {
 	case tokenLike.MatchString(hub):
 		return tokenOf(hub)
 	case strings.Contains(hub, "://"):
 		line := os.Getenv(tokenVariable)
 		if line == "" {
-			return remote.Token{}, fmt.Errorf("%s is a server, and $%s has no token for it: make one with flowdedup-hub join-token SITE", hub, tokenVariable)
+			return hubclient.Token{}, fmt.Errorf("%s is a server, and $%s has no token for it: make one with flowdedup-hub join-token SITE", hub, tokenVariable)
 		}
 		token, err := tokenOf(line)
 		token.URL = hub
@@ -175,18 +175,18 @@ func readToken(hub string) (remote.Token, error) {
 	}
 	info, err := os.Stat(hub)
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxToken {
-		return remote.Token{}, fmt.Errorf("%q is no token, no file that has one, and no URL: make a token with flowdedup-hub join-token SITE", hub)
+		return hubclient.Token{}, fmt.Errorf("%q is no token, no file that has one, and no URL: make a token with flowdedup-hub join-token SITE", hub)
 	}
 	text, err := os.ReadFile(hub)
 	if err != nil {
-		return remote.Token{}, err
+		return hubclient.Token{}, err
 	}
 	return tokenOf(string(text))
 }
 
 // tokenOf reads a token, and says what to do about one that is none.
-func tokenOf(line string) (remote.Token, error) {
-	token, err := remote.DecodeToken(line)
+func tokenOf(line string) (hubclient.Token, error) {
+	token, err := hubclient.DecodeToken(line)
 	if err != nil {
 		err = badToken(err)
 	}
@@ -200,7 +200,7 @@ func badToken(err error) error {
 // HubLink is the connection of a site to its hub.
 type HubLink struct {
 	link   *natslink.Link
-	client *remote.Client
+	client *hubclient.Client
 }
 
 // Join connects to the hub. It returns nil without one. block says that inputs wait. A hub
@@ -210,13 +210,13 @@ func (f *HubFlags) Join(block bool, warn func(error)) (*HubLink, error) {
 		return nil, nil
 	}
 	link, unreached, err := natslink.Dial(f.Token, func(err error) { warn(fmt.Errorf("hub: %w", err)) })
-	if errors.Is(err, remote.ErrToken) {
+	if errors.Is(err, hubclient.ErrToken) {
 		return nil, cli.Usagef("--hub: %w", badToken(err))
 	} else if err != nil {
 		return nil, fmt.Errorf("--hub: %w", err)
 	}
 	known := unreached != nil // that the hub does not answer
-	client := remote.NewClient(remote.ClientConfig{
+	client := hubclient.NewClient(hubclient.ClientConfig{
 		Token: f.Token, Wait: f.wait, Block: block, Notice: func(reason string) {
 			if !known {
 				warn(notice(reason))
@@ -235,10 +235,10 @@ func (f *HubFlags) Join(block bool, warn func(error)) (*HubLink, error) {
 	}
 	switch err := client.Ping(); {
 	case err == nil:
-	case errors.Is(err, remote.ErrSilent) && link.Denied():
+	case errors.Is(err, hubclient.ErrSilent) && link.Denied():
 		h.Close()
 		return nil, fmt.Errorf("--hub: %w", natslink.ErrToken)
-	case errors.Is(err, remote.ErrSilent):
+	case errors.Is(err, hubclient.ErrSilent):
 		warn(fmt.Errorf("hub: %s takes connections, but no hub answers there: packets stay unchecked until one does", f.Token.URL))
 	default:
 		h.Close()
@@ -256,7 +256,7 @@ func notice(reason string) error {
 }
 
 // Client returns what asks, nil for none.
-func (h *HubLink) Client() *remote.Client {
+func (h *HubLink) Client() *hubclient.Client {
 	if h == nil {
 		return nil
 	}

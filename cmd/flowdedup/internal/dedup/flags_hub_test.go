@@ -8,12 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/flowdedup/flowdedup/engine/remote"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
 )
 
 // aToken returns a token of a hub that is not there.
-func aToken(change func(*remote.Token)) string {
-	t := remote.Token{
+func aToken(change func(*hubclient.Token)) string {
+	t := hubclient.Token{
 		URL: "nats://127.0.0.1:1", Namespace: "main", Filter: "packets", Site: "paris", Epoch: 1, Slices: 4, Key: make([]byte, 32), WindowUS: 1000,
 	}
 	if change != nil {
@@ -48,16 +48,16 @@ func TestHubRefused(t *testing.T) {
 		{[]string{"--hub", token, "--window", "2ms"}, "the window of this hub is 1ms"},
 		{[]string{"--hub", token, "--key", strings.Repeat("0", 64)}, "--key"},
 		{[]string{"--hub", token, "--ignore", "l4-checksum"}, "--ignore l4-checksum: the sites of this hub ignore nothing else"},
-		{[]string{"--hub", aToken(func(t *remote.Token) { t.Ignore = "tcp-seq" }), "--ignore", "none"}, "ignore tcp-seq"},
-		{[]string{"--hub", aToken(func(t *remote.Token) { t.Ignore = "nothing" })}, "does not know"},
-		{[]string{"--hub", aToken(func(t *remote.Token) { t.Within = "vlan" }), "--within", "interface"}, "the same vlan"},
-		{[]string{"--hub", aToken(func(t *remote.Token) { t.Within = "city" })}, "does not know"},
+		{[]string{"--hub", aToken(func(t *hubclient.Token) { t.Ignore = "tcp-seq" }), "--ignore", "none"}, "ignore tcp-seq"},
+		{[]string{"--hub", aToken(func(t *hubclient.Token) { t.Ignore = "nothing" })}, "does not know"},
+		{[]string{"--hub", aToken(func(t *hubclient.Token) { t.Within = "vlan" }), "--within", "interface"}, "the same vlan"},
+		{[]string{"--hub", aToken(func(t *hubclient.Token) { t.Within = "city" })}, "does not know"},
 		{[]string{"--hub", token, "--digest", "highway"}, "--digest"},
 		{[]string{"--hub", token, "--within", "vlan"}, "--within vlan: the copies of this hub come from any point"},
 		{[]string{"--hub", token, "--keep", "flow"}, "--keep"},
 		{[]string{"--hub", token, "--prefer", "vlan 1"}, "--prefer"},
-		{[]string{"--hub", aToken(func(t *remote.Token) { t.Identity = "l9" })}, "does not know"},
-		{[]string{"--hub", aToken(func(t *remote.Token) { t.Seed = "SUxx" })}, "flowdedup-hub join-token"},
+		{[]string{"--hub", aToken(func(t *hubclient.Token) { t.Identity = "l9" })}, "does not know"},
+		{[]string{"--hub", aToken(func(t *hubclient.Token) { t.Seed = "SUxx" })}, "flowdedup-hub join-token"},
 	} {
 		stdout, stderr, code := run(append([]string{"dedup", in}, c.args...)...)
 		if code != exitUsage || stdout != "" || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, c.want) {
@@ -90,7 +90,7 @@ func TestHubAway(t *testing.T) {
 	if !strings.Contains(stdout, "0 duplicates of other sites, 319 packets unchecked") {
 		t.Error(stdout)
 	}
-	t.Setenv("FLOWDEDUP_TOKEN", aToken(func(t *remote.Token) { t.URL = "nats://192.0.2.1" }))
+	t.Setenv("FLOWDEDUP_TOKEN", aToken(func(t *hubclient.Token) { t.URL = "nats://192.0.2.1" }))
 	got := runDedup(t, exitDone, in, "--hub", "nats://127.0.0.1:1", "--verdict-wait", "20ms")
 	if got.PacketsOut != want.PacketsOut || got.Duplicates != want.Duplicates {
 		t.Errorf("%+v, want %+v", got, want)

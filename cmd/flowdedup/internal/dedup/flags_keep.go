@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/afpacket"
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
-	"github.com/flowdedup/flowdedup/capture/ring"
 	"github.com/flowdedup/flowdedup/capture/strip"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
@@ -177,7 +177,7 @@ func (f *KeepFlags) CheckInterfaces(from *cli.Sources) error {
 		if c.Input != "" {
 			return cli.Usagef("%s %s: inputs are captures: use interface NAME", c.flag, c.String())
 		}
-		if c.Interface != "" && !peers && !slices.Contains(captured, c.Interface) && !slices.Contains(captured, ring.Any) {
+		if c.Interface != "" && !peers && !slices.Contains(captured, c.Interface) && !slices.Contains(captured, afpacket.Any) {
 			return cli.Usagef("%s %s: there is no -i %s%s", c.flag, c.String(), c.Interface, cli.DidYouMean("interface ", c.Interface, captured))
 		}
 	}

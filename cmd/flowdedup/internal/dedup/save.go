@@ -11,7 +11,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/flow"
-	"github.com/flowdedup/flowdedup/capture/split"
+	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/method"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/secret"
@@ -31,7 +31,7 @@ type SavedStats struct {
 	ByProtocol []uint64
 	// Points are the capture points of packets, by the numbers that the filter stores.
 	Points        []flow.CapturePoint
-	Conversations split.Counts
+	Conversations traits.SplitCounts
 }
 
 // label identifies the elements of the filter in its snapshot.

@@ -13,7 +13,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 	"github.com/flowdedup/flowdedup/engine"
-	"github.com/flowdedup/flowdedup/engine/remote"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
 )
 
 // Summary is the result of a run; its JSON form is part of the command line's contract.
@@ -67,7 +67,7 @@ type Summary struct {
 	ChecksumOnly      uint64  `json:"checksum_only"`
 	ChecksumOnlyError float64 `json:"checksum_only_error,omitempty"`
 	// SplitConversations counts, among SampledConversations, those whose kept packets came
-	// from more than one VLAN, tunnel or interface: see split.Counts.
+	// from more than one VLAN, tunnel or interface: see traits.SplitCounts.
 	SplitConversations   uint64 `json:"split_conversations"`
 	SampledConversations uint64 `json:"sampled_conversations"`
 	// Stripped counts written packets that lost headers, Unstripped those that still have
@@ -195,7 +195,7 @@ func summaryOf(c *dedup.Counts, elapsed time.Duration) Summary {
 }
 
 // addHub adds what the hub said.
-func (s *Summary) addHub(n *dedup.HubCounts, stats remote.ClientStats) {
+func (s *Summary) addHub(n *dedup.HubCounts, stats hubclient.ClientStats) {
 	s.HubCopies, s.Unchecked = &n.Copies, &n.Unchecked
 	s.HubDelay = &HubDelay{P50: stats.DelayP50, P99: stats.DelayP99}
 	s.Duplicates += n.Copies

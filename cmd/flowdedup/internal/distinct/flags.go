@@ -15,7 +15,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
-	"github.com/flowdedup/flowdedup/engine/distinct/multikey"
+	"github.com/flowdedup/flowdedup/engine/distinct/windows"
 )
 
 // The range of NewScalableBloom.
@@ -137,10 +137,10 @@ func (f *flags) register(cmd *cobra.Command) {
 	cli.GroupAdvanced.Add(fs, "window")
 	cli.GroupOutput.Add(fs, "list", "csv")
 	f.page.Register(fs, "with counts over time")
-	f.Common.Register(fs, multikey.Methods())
+	f.Common.Register(fs, windows.Methods())
 	fs.Lookup("quiet").Usage = "print errors and the result only, no table beside --list or --csv"
 	cli.CompleteWords(cmd, map[string][]string{
-		"slide": {"1m"}, "method": multikey.Methods(),
+		"slide": {"1m"}, "method": windows.Methods(),
 		"memory": {"l1", "l2", "l3", "64MiB", "1GiB"}, "filter": cli.FilterWords,
 	})
 	cli.CompleteKeys(cmd, cli.KeysOfPackets)
@@ -290,8 +290,8 @@ func (f *flags) checkSliding() error {
 		return cli.Usagef("--every must be at most 366 days with --slide")
 	case f.slide > f.Every:
 		return cli.Usagef("--slide must not be longer than --every")
-	case f.Every%f.slide != 0 || f.Every/f.slide > multikey.MaxSlides:
-		return cli.Usagef("--slide must divide --every, into %d parts at most", multikey.MaxSlides)
+	case f.Every%f.slide != 0 || f.Every/f.slide > windows.MaxSlides:
+		return cli.Usagef("--slide must divide --every, into %d parts at most", windows.MaxSlides)
 	case f.list:
 		return cli.Usagef("--list excludes --slide: windows overlap, so a key is first seen in several")
 	case !slices.Contains(slidingMethods, f.Method):

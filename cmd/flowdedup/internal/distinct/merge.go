@@ -12,8 +12,8 @@ import (
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/engine/distinct/countfile"
-	"github.com/flowdedup/flowdedup/engine/distinct/multikey"
 	"github.com/flowdedup/flowdedup/engine/distinct/sketch"
+	"github.com/flowdedup/flowdedup/engine/distinct/windows"
 )
 
 // MergeConfig says what a run merges.
@@ -219,7 +219,7 @@ func (m *merger) present(w *countfile.Joint) *count.RowSensors {
 }
 
 func (m *merger) row(kind string, w *countfile.Joint, key, family string, one *countfile.Merged, sensors *count.RowSensors) count.Row {
-	row := count.RowsOf(w.Start, w.End, m.zone, []multikey.Count{{Key: key, Family: family, Packets: one.Packets, Counts: one.Counts}})[0]
+	row := count.RowsOf(w.Start, w.End, m.zone, []windows.Count{{Key: key, Family: family, Packets: one.Packets, Counts: one.Counts}})[0]
 	row.Kind, row.RowSensors = kind, sensors
 	return row
 }
@@ -234,7 +234,7 @@ func (m *merger) overlap(w *countfile.Joint, key, family string, one *countfile.
 
 // plus adds up two families, of which a may be absent.
 func plus(a, b *countfile.Merged) countfile.Merged {
-	sum := countfile.Merged{Counts: multikey.Sum(a.Counts, b.Counts), Packets: sketch.Sum(a.Packets, b.Packets)}
+	sum := countfile.Merged{Counts: windows.Sum(a.Counts, b.Counts), Packets: sketch.Sum(a.Packets, b.Packets)}
 	add := func(a, b []sketch.Estimate) (sum []sketch.Estimate) {
 		for i := range b {
 			if i < len(a) {

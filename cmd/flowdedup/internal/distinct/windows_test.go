@@ -16,7 +16,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/engine/calendar"
-	"github.com/flowdedup/flowdedup/engine/distinct/multikey"
+	"github.com/flowdedup/flowdedup/engine/distinct/windows"
 )
 
 // crowded makes a pcap of raw IPv4 headers, each from another source: so many packets in
@@ -51,7 +51,7 @@ func crowded(t *testing.T, packets int, hours ...int) string {
 func TestLookAhead(t *testing.T) {
 	const packets = 50_000
 	name := crowded(t, packets, 0, 1, 2, 5, 6)
-	for _, method := range multikey.Methods() {
+	for _, method := range windows.Methods() {
 		var want []count.Row
 		for _, c := range []struct{ workers, chunk int }{{1, 0}, {3, 100_000}} {
 			t.Run(fmt.Sprintf("%s/workers=%d/chunk=%d", method, c.workers, c.chunk), func(t *testing.T) {

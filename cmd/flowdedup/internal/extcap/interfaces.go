@@ -8,8 +8,8 @@ import (
 	"net"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/afpacket"
 	"github.com/flowdedup/flowdedup/capture/bpf"
-	"github.com/flowdedup/flowdedup/capture/ring"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 )
 
@@ -18,7 +18,7 @@ import (
 func Translate(ctx context.Context, e *cli.Env, args []string) ([]string, error) {
 	check := func(in offer, expression string) error {
 		filter := bpf.Filter{Expr: expression}
-		_, err := filter.For(ctx, in.link, ring.MaxSnapLen, in.name)
+		_, err := filter.For(ctx, in.link, afpacket.MaxSnapLen, in.name)
 		return err
 	}
 	live, err := reply(args, capturable(), e.Stdout, check)
@@ -31,7 +31,7 @@ func Translate(ctx context.Context, e *cli.Env, args []string) ([]string, error)
 // capturable returns the interfaces that live can capture from: none where the system is
 // not Linux.
 func capturable() (all []offer) {
-	names := []string{ring.Any}
+	names := []string{afpacket.Any}
 	interfaces, err := net.Interfaces()
 	if err != nil {
 		interfaces = nil // any remains
@@ -40,8 +40,8 @@ func capturable() (all []offer) {
 		names = append(names, i.Name)
 	}
 	for _, name := range names {
-		link, err := ring.LinkTypeOf(name)
-		if name == ring.Any {
+		link, err := afpacket.LinkTypeOf(name)
+		if name == afpacket.Any {
 			link = capture.LinkLinuxSLL2
 		}
 		if err == nil {

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/flowdedup/flowdedup/capture/netio"
+	"github.com/flowdedup/flowdedup/capture/pcapoverip"
 	"github.com/flowdedup/flowdedup/capture/records/match"
 	"github.com/flowdedup/flowdedup/capture/records/text"
 	"github.com/flowdedup/flowdedup/capture/rotate"
@@ -46,7 +46,7 @@ type Config struct {
 	// Listen are the addresses that exporters send datagrams to, Streams those that they
 	// send IPFIX over TCP to, or that it is fetched from.
 	Listen  []netip.AddrPort
-	Streams []netio.Address
+	Streams []pcapoverip.Address
 	// Sockets is how many sockets share what comes to an address of Listen.
 	Sockets int
 	Format  string // one of Formats

@@ -13,7 +13,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/records"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/engine/calendar"
-	"github.com/flowdedup/flowdedup/engine/distinct/multikey"
+	"github.com/flowdedup/flowdedup/engine/distinct/windows"
 	"github.com/flowdedup/flowdedup/engine/secret"
 )
 
@@ -61,8 +61,8 @@ type counts struct {
 type window struct {
 	start, end int64
 	budget     int
-	counter    *multikey.Counter
-	batch      *multikey.Batch
+	counter    *windows.Counter
+	batch      *windows.Batch
 	// What waits to be counted.
 	records []records.Record
 	times   []int64
@@ -150,17 +150,17 @@ func (c *counts) window(start, end int64) (*window, error) {
 		at--
 	}
 	w := &window{start: start, end: end, budget: c.budget(), copies: make([]uint64, countedAtOnce/64)}
-	cfg := &multikey.Config{Method: "auto", FPR: 1e-9, Budget: w.budget, Secret: c.secret, Emit: func(_, _ int64, all []multikey.Count) error {
+	cfg := &windows.Config{Method: "auto", FPR: 1e-9, Budget: w.budget, Secret: c.secret, Emit: func(_, _ int64, all []windows.Count) error {
 		return c.cfg.Rows(count.RowsOf(w.start, w.end, c.cfg.zone(), all))
 	}}
 	for _, key := range c.cfg.Keys {
-		one := multikey.Key{Name: key.Kind.String(), PerPacket: 1}
+		one := windows.Key{Name: key.Kind.String(), PerPacket: 1}
 		if key.Kind == flow.IP {
 			one.PerPacket = 2
 		}
 		cfg.Keys = append(cfg.Keys, one)
 	}
-	w.counter = multikey.New(cfg)
+	w.counter = windows.New(cfg)
 	w.batch = w.counter.NewBatch()
 	c.open = append(c.open, nil)
 	copy(c.open[at+1:], c.open[at:])
@@ -224,7 +224,7 @@ func (c *counts) count(w *window) error {
 }
 
 // keys adds the elements that a record has of a key.
-func (c *counts) keys(to *multikey.Elements, key *flow.KeyConfig, r *records.Record, n []uint32) {
+func (c *counts) keys(to *windows.Elements, key *flow.KeyConfig, r *records.Record, n []uint32) {
 	from, other := masked(key, r.Source), masked(key, r.Destination)
 	switch key.Kind {
 	case flow.Src:
@@ -258,7 +258,7 @@ func masked(key *flow.KeyConfig, a netip.Addr) netip.Addr {
 }
 
 // element adds an address, or what two addresses and the rest of a key make.
-func (c *counts) element(to *multikey.Elements, key *flow.KeyConfig, r *records.Record, from, other netip.Addr, n []uint32) {
+func (c *counts) element(to *windows.Elements, key *flow.KeyConfig, r *records.Record, from, other netip.Addr, n []uint32) {
 	if !from.IsValid() {
 		return
 	}

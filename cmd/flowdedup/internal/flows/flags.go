@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/flowdedup/flowdedup/capture/flow"
-	"github.com/flowdedup/flowdedup/capture/netio"
 	"github.com/flowdedup/flowdedup/capture/outfile"
+	"github.com/flowdedup/flowdedup/capture/pcapoverip"
 	"github.com/flowdedup/flowdedup/capture/records/match"
 	"github.com/flowdedup/flowdedup/capture/records/text"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
@@ -93,13 +93,13 @@ func (f *flags) register(cmd *cobra.Command) {
 // listenFlag are the values of --listen.
 type listenFlag struct {
 	datagrams []netip.AddrPort
-	streams   []netio.Address
+	streams   []pcapoverip.Address
 }
 
 // Set implements pflag.Value. A port without a host is that of all interfaces.
 func (l *listenFlag) Set(s string) error {
-	if netio.IsAddress(s) {
-		a, err := netio.ParseAddress(s)
+	if pcapoverip.IsAddress(s) {
+		a, err := pcapoverip.ParseAddress(s)
 		l.streams = append(l.streams, a)
 		return err
 	}

@@ -3,7 +3,7 @@
 package flows
 
 import (
-	"github.com/flowdedup/flowdedup/capture/netio"
+	"github.com/flowdedup/flowdedup/capture/pcapoverip"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/monitor"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
 )
@@ -40,7 +40,7 @@ func eachFlowPoint(of func(p *PointSummary) float64) func(*flowStatus, func(floa
 }
 
 // ofFlowPeers gives a value of runs that peers connect to.
-func ofFlowPeers(of func(p *netio.ReceiverStats) float64) func(*flowStatus, func(float64, ...string)) {
+func ofFlowPeers(of func(p *pcapoverip.ReceiverStats) float64) func(*flowStatus, func(float64, ...string)) {
 	return func(s *flowStatus, give func(float64, ...string)) {
 		if s.ReceiverStats != nil {
 			give(of(s.ReceiverStats))
@@ -78,9 +78,9 @@ var flowTable = []flowMetric{
 	{"messages_total", "Messages of exporters, or records of text.", web.Counter, nil, ofFlows(func(s *Summary) uint64 { return s.Messages })},
 	{"messages_waiting", "Messages that wait for a template.", web.Gauge, nil, ofFlows(func(s *Summary) uint64 { return s.Waiting })},
 	{"other_events_total", "Records of text that are of something else than flows.", web.Counter, nil, ofFlows(func(s *Summary) uint64 { return s.Other })},
-	{"peers_connected", "Peers that are connected.", web.Gauge, nil, ofFlowPeers(func(p *netio.ReceiverStats) float64 { return float64(p.Connected) })},
-	{"peers_dropped_total", "Peers that were refused, sent no IPFIX, or broke off.", web.Counter, nil, ofFlowPeers(func(p *netio.ReceiverStats) float64 { return float64(p.PeersDropped) })},
-	{"peers_total", "Peers that have connected, or were connected to.", web.Counter, nil, ofFlowPeers(func(p *netio.ReceiverStats) float64 { return float64(p.Peers) })},
+	{"peers_connected", "Peers that are connected.", web.Gauge, nil, ofFlowPeers(func(p *pcapoverip.ReceiverStats) float64 { return float64(p.Connected) })},
+	{"peers_dropped_total", "Peers that were refused, sent no IPFIX, or broke off.", web.Counter, nil, ofFlowPeers(func(p *pcapoverip.ReceiverStats) float64 { return float64(p.PeersDropped) })},
+	{"peers_total", "Peers that have connected, or were connected to.", web.Counter, nil, ofFlowPeers(func(p *pcapoverip.ReceiverStats) float64 { return float64(p.Peers) })},
 	{"point_clock_offset_seconds", "How far the clock of a point is behind ours.", web.Gauge, pointLabel,
 		eachFlowPoint(func(p *PointSummary) float64 { return float64(p.OffsetNS) / 1e9 })},
 	{"point_copies_total", "Records of a point that were copies.", web.Counter, pointLabel, eachFlowPoint(func(p *PointSummary) float64 { return float64(p.Copies) })},

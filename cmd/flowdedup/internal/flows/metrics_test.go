@@ -16,7 +16,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
-	"github.com/flowdedup/flowdedup/capture/netio"
+	"github.com/flowdedup/flowdedup/capture/pcapoverip"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
 )
 
@@ -53,7 +53,7 @@ func wholeFlows() *Summary {
 			{Name: "192.0.2.1 domain 1", Records: 70, OffsetNS: 1500},
 			{Name: "b\"\n", Records: 7, Copies: 7},
 		},
-		ReceiverStats: &netio.ReceiverStats{Peers: 19, Connected: 20, PeersDropped: 21},
+		ReceiverStats: &pcapoverip.ReceiverStats{Peers: 19, Connected: 20, PeersDropped: 21},
 		Relayed:       &RelaySummary{To: "udp://192.0.2.9:2055", Messages: 22, Failed: 23},
 		Failing:       []string{"state x: disk full"},
 		Seconds:       99.5,

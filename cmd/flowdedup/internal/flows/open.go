@@ -15,8 +15,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/compressed"
 	"github.com/flowdedup/flowdedup/capture/mirror"
-	"github.com/flowdedup/flowdedup/capture/netio"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
+	"github.com/flowdedup/flowdedup/capture/pcapoverip"
 	"github.com/flowdedup/flowdedup/capture/records"
 	"github.com/flowdedup/flowdedup/capture/records/export"
 )
@@ -184,9 +184,9 @@ func (r *runner) openSockets() (err error) {
 }
 
 // openStreams opens addresses for IPFIX over TCP, and returns their names.
-func (r *runner) openStreams(ctx context.Context) (names []string, receivers []*netio.Receiver, err error) {
+func (r *runner) openStreams(ctx context.Context) (names []string, receivers []*pcapoverip.Receiver, err error) {
 	for _, at := range r.cfg.Streams {
-		receiver, err := netio.Open(ctx, at, netio.ReceiverConfig{
+		receiver, err := pcapoverip.Open(ctx, at, pcapoverip.ReceiverConfig{
 			Endless: true, Warn: func(err error) { r.cfg.Log.Warn(err.Error()) },
 			Begin: func(in io.Reader, name string, from netip.AddrPort) (capture.Source, error) {
 				stream := export.NewStream(in, name, from)
@@ -202,7 +202,7 @@ func (r *runner) openStreams(ctx context.Context) (names []string, receivers []*
 	return names, receivers, nil
 }
 
-func closeAll(receivers []*netio.Receiver) {
+func closeAll(receivers []*pcapoverip.Receiver) {
 	for _, open := range receivers {
 		open.Close()
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/mirror"
-	"github.com/flowdedup/flowdedup/capture/netio"
+	"github.com/flowdedup/flowdedup/capture/pcapoverip"
 	"github.com/flowdedup/flowdedup/capture/records"
 	"github.com/flowdedup/flowdedup/capture/records/export"
 	"github.com/flowdedup/flowdedup/capture/records/match"
@@ -95,7 +95,7 @@ func (r *runner) addPeers(s *Summary) {
 	for i, receiver := range r.receivers {
 		of := receiver.Stats()
 		if s.ReceiverStats == nil {
-			s.ReceiverStats = new(netio.ReceiverStats)
+			s.ReceiverStats = new(pcapoverip.ReceiverStats)
 		}
 		s.Peers += of.Peers
 		s.Connected += of.Connected
@@ -145,12 +145,12 @@ type runner struct {
 	both        bool           // an input tells of both directions in one record
 	live        bool
 	damaged     atomic.Bool
-	sockets     []*mirror.Capture // none for inputs
-	receivers   []*netio.Receiver // of Config.Streams
-	unread      uint64            // messages that had come at the end, and were not read
-	lastReads   time.Duration     // see the constant
-	until       time.Time         // when they are over, zero before the run was asked to end
-	reads       int               // how many there were
+	sockets     []*mirror.Capture      // none for inputs
+	receivers   []*pcapoverip.Receiver // of Config.Streams
+	unread      uint64                 // messages that had come at the end, and were not read
+	lastReads   time.Duration          // see the constant
+	until       time.Time              // when they are over, zero before the run was asked to end
+	reads       int                    // how many there were
 }
 
 func (r *runner) open(ctx context.Context) (err error) {

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/flowdedup/flowdedup/capture/netio"
+	"github.com/flowdedup/flowdedup/capture/pcapoverip"
 	"github.com/flowdedup/flowdedup/capture/records"
 	"github.com/flowdedup/flowdedup/capture/records/match"
 )
@@ -59,7 +59,7 @@ type Summary struct {
 	Matrix []PairSummary  `json:"matrix"`
 
 	// The peers of all addresses of Config.Streams; nil without.
-	*netio.ReceiverStats
+	*pcapoverip.ReceiverStats
 	// Failing are the reasons why the run is not well now.
 	Failing []string `json:"-"`
 

@@ -14,7 +14,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/ring"
+	"github.com/flowdedup/flowdedup/capture/afpacket"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
@@ -160,7 +160,7 @@ func TestFlowsOpenVSwitch(t *testing.T) {
 // one: the switch drops some of many at once.
 func through(t *testing.T, from, to string, frames []string) {
 	t.Helper()
-	s, err := ring.OpenSender(ring.SenderConfig{Interface: from, Queue: true, RetryTimeout: wait.Timeout})
+	s, err := afpacket.OpenSender(afpacket.SenderConfig{Interface: from, Queue: true, RetryTimeout: wait.Timeout})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,14 +10,14 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/netio"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
+	"github.com/flowdedup/flowdedup/capture/pcapoverip"
 )
 
 // Network says how inputs are read that come over a network.
 type Network struct {
 	// TLS is nil for none.
-	TLS *netio.TLS
+	TLS *pcapoverip.TLS
 	// MergeWait is how long a packet waits for earlier ones of network inputs, after its
 	// arrival.
 	MergeWait time.Duration
@@ -28,7 +28,7 @@ type Network struct {
 
 // arrives reports whether inputs begin at any time, or are not always waited for.
 func (o *Options) arrives(names []string) bool {
-	return slices.ContainsFunc(names, netio.IsAddress) ||
+	return slices.ContainsFunc(names, pcapoverip.IsAddress) ||
 		o.Network.WaitForPipes && !o.NoMerge && len(names) > 1 && slices.ContainsFunc(names, isPipe)
 }
 
@@ -41,7 +41,7 @@ func isPipe(name string) bool {
 // origin is where captures come from: one of the two.
 type origin struct {
 	name     string
-	receiver *netio.Receiver
+	receiver *pcapoverip.Receiver
 	capture  pcapfile.Arrival
 }
 
@@ -58,12 +58,12 @@ func openNetwork(ctx context.Context, names []string, opt *Options, w *warnings)
 	context.AfterFunc(ctx, arrivals.Stop)
 	s := opt.stream(arrivals, w)
 	s.failed, s.arrivals, s.receivers, s.mergeWait = failed, arrivals, receivers, opt.Network.MergeWait
-	s.beginsLate = len(names) > 1 || netio.Listens(names[0])
+	s.beginsLate = len(names) > 1 || pcapoverip.Listens(names[0])
 	return s, nil
 }
 
 // openArrivals opens inputs of which some arrive. Its errors are those of inputs.
-func openArrivals(ctx context.Context, names []string, opt *Options, w *warnings) (to *pcapfile.Arrivals, receivers []*netio.Receiver, failed []error) {
+func openArrivals(ctx context.Context, names []string, opt *Options, w *warnings) (to *pcapfile.Arrivals, receivers []*pcapoverip.Receiver, failed []error) {
 	var origins []origin
 	var opened []string
 	for _, name := range names {
@@ -95,10 +95,10 @@ func openOrigin(ctx context.Context, name string, inputs int, opt *Options, w *w
 	o.name = name
 	files := pcapfile.Options{Warn: w.warn, Note: w.note, ChunkSize: opt.chunkSize(inputs)}
 	switch {
-	case netio.IsAddress(name):
-		var addr netio.Address
-		if addr, err = netio.ParseAddress(name); err == nil {
-			o.receiver, err = netio.Open(ctx, addr, netio.ReceiverConfig{TLS: opt.Network.TLS, Warn: w.broken})
+	case pcapoverip.IsAddress(name):
+		var addr pcapoverip.Address
+		if addr, err = pcapoverip.ParseAddress(name); err == nil {
+			o.receiver, err = pcapoverip.Open(ctx, addr, pcapoverip.ReceiverConfig{TLS: opt.Network.TLS, Warn: w.broken})
 		}
 	case isPipe(name):
 		o.capture.Source = &pipe{name: name, opt: files}

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/netio"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
+	"github.com/flowdedup/flowdedup/capture/pcapoverip"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
 )
 
@@ -30,7 +30,7 @@ type Stream struct {
 	unwanted uint64                                            // those that wanted did
 
 	sorter     *pcapfile.Sorter // src if packets are sorted, else nil
-	receivers  []*netio.Receiver
+	receivers  []*pcapoverip.Receiver
 	arrivals   *pcapfile.Arrivals // src if inputs arrive, else nil
 	mergeWait  time.Duration
 	beginsLate bool
@@ -83,11 +83,11 @@ func (s *Stream) Unsorted() *pcapfile.SortStats {
 }
 
 // Peers returns the counts of the peers of all inputs together, nil if none is on a network.
-func (s *Stream) Peers() *netio.ReceiverStats {
+func (s *Stream) Peers() *pcapoverip.ReceiverStats {
 	if len(s.receivers) == 0 {
 		return nil
 	}
-	sum := &netio.ReceiverStats{}
+	sum := &pcapoverip.ReceiverStats{}
 	for _, r := range s.receivers {
 		n := r.Stats()
 		sum.Peers += n.Peers

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/afpacket"
 	"github.com/flowdedup/flowdedup/capture/mirror"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
-	"github.com/flowdedup/flowdedup/capture/ring"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 )
 
@@ -54,7 +54,7 @@ func openLive(ctx context.Context, cfg *Config) (live liveSource, dropped func()
 		return openMirror(ctx, cfg)
 	}
 	cfg.Ring.Idle, cfg.Ring.InPlace = idle, true
-	c, err := ring.Open(cfg.Ring)
+	c, err := afpacket.Open(cfg.Ring)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -85,7 +85,7 @@ func openMirror(ctx context.Context, cfg *Config) (liveSource, func() uint64, er
 	return matching{c, wanted}, dropped, nil
 }
 
-func droppedBy(all []ring.Stats) (sum uint64) {
+func droppedBy(all []afpacket.Stats) (sum uint64) {
 	for i := range all {
 		sum += all[i].Dropped
 	}

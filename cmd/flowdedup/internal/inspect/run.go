@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/afpacket"
 	"github.com/flowdedup/flowdedup/capture/inspect"
 	"github.com/flowdedup/flowdedup/capture/mirror"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
-	"github.com/flowdedup/flowdedup/capture/ring"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 )
 
@@ -21,7 +21,7 @@ type Config struct {
 	// else Ring, for Duration.
 	Inputs   []string
 	Input    input.Options
-	Ring     ring.Config
+	Ring     afpacket.Config
 	Mirror   mirror.Config
 	Duration time.Duration
 

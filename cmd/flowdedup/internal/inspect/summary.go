@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture/inspect"
-	"github.com/flowdedup/flowdedup/capture/netio"
-	"github.com/flowdedup/flowdedup/capture/points"
+	"github.com/flowdedup/flowdedup/capture/pcapoverip"
+	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/verdict"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
@@ -22,8 +22,8 @@ type Summary struct {
 	Equal    uint64            `json:"equal"`
 	Kinds    map[string]uint64 `json:"kinds"`
 	TTLSteps map[int]uint64    `json:"ttl_steps"`
-	Matrix   []points.Cell     `json:"matrix"`
-	Delays   []points.Bin      `json:"delays"` // of the whole matrix
+	Matrix   []traits.Cell     `json:"matrix"`
+	Delays   []traits.Bin      `json:"delays"` // of the whole matrix
 	Points   map[string]uint64 `json:"points"`
 	// Paths are those of redundant networks; empty without.
 	Paths []inspect.PathCount `json:"paths"`
@@ -54,7 +54,7 @@ type Summary struct {
 	// Late counts packets that came after later ones of other inputs; nil without inputs
 	// that arrive. The others are the peers of inputs on a network; nil without such.
 	Late *uint64 `json:"late_packets,omitempty"`
-	*netio.ReceiverStats
+	*pcapoverip.ReceiverStats
 	Uncounted   uint64  `json:"uncounted"` // copies of too many points
 	MemoryBytes int     `json:"memory_bytes"`
 	DelayError  float64 `json:"delay_error"`
@@ -88,7 +88,7 @@ func newSummary(cfg *Config, r *inspect.Report, took time.Duration) Summary {
 		SplitConversations: r.SplitConversations, SampledConversations: r.SampledConversations, OneSided: r.Sides,
 		Sampled: 1 / float64(r.Sampled), Window: window.Window{Duration: r.Window}.String(), NonIP: r.NonIP, Unopened: r.Unopened, Snapped: r.Truncated, NoTimestamp: r.NoTime,
 		Undecidable: r.Undecidable, ChecksumOnly: r.ChecksumOnly,
-		EvictedLive: r.Forgotten, Uncounted: r.Uncounted, MemoryBytes: r.MemoryBytes, DelayError: points.RelativeError,
+		EvictedLive: r.Forgotten, Uncounted: r.Uncounted, MemoryBytes: r.MemoryBytes, DelayError: traits.RelativeError,
 		Seconds: took.Seconds(), Rate: float64(r.Packets) / took.Seconds(),
 	}
 	if r.Packets > 0 {

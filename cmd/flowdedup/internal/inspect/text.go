@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture/inspect"
-	"github.com/flowdedup/flowdedup/capture/points"
+	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
@@ -118,7 +118,7 @@ var matrixColumns = []show.Column{
 	{Name: "p50"}, {Name: "p90"}, {Name: "p99"}, {Name: "p99.9"}, {Name: "max"},
 }
 
-func matrixRow(c *points.Cell) []string {
+func matrixRow(c *traits.Cell) []string {
 	row := []string{show.Printable(c.First), show.Printable(c.Copy), show.Count(c.Count)}
 	for _, d := range []int64{c.Delay.P50, c.Delay.P90, c.Delay.P99, c.Delay.P999, c.Delay.Max} {
 		row = append(row, show.Delay(d))

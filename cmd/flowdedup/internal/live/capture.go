@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/ring"
+	"github.com/flowdedup/flowdedup/capture/afpacket"
 	"github.com/flowdedup/flowdedup/capture/xdp"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 )
@@ -22,7 +22,7 @@ type liveCapture interface {
 	// Stop ends the capture: Next delivers what was captured before, then io.EOF.
 	Stop()
 	// Stats may be called by any goroutine, also after Close.
-	Stats() []ring.Stats
+	Stats() []afpacket.Stats
 }
 
 // openCapture opens the capture that is configured.
@@ -49,7 +49,7 @@ func openCapture(ctx context.Context, cfg *Config, log *slog.Logger) (liveCaptur
 // openInterfaces opens the capture from interfaces.
 func openInterfaces(cfg *Config, log *slog.Logger) (liveCapture, error) {
 	if cfg.XDP == nil {
-		c, err := ring.Open(cfg.Ring)
+		c, err := afpacket.Open(cfg.Ring)
 		if err != nil {
 			return nil, err
 		}

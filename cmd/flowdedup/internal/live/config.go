@@ -6,10 +6,10 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/flowdedup/flowdedup/capture/afpacket"
 	"github.com/flowdedup/flowdedup/capture/bpf"
 	"github.com/flowdedup/flowdedup/capture/mirror"
-	"github.com/flowdedup/flowdedup/capture/netio"
-	"github.com/flowdedup/flowdedup/capture/ring"
+	"github.com/flowdedup/flowdedup/capture/pcapoverip"
 	"github.com/flowdedup/flowdedup/capture/rotate"
 	"github.com/flowdedup/flowdedup/capture/xdp"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
@@ -22,14 +22,14 @@ type Config struct {
 	// Inputs names all inputs: the interfaces of Ring, Addresses, and the targets of Mirror.
 	Inputs []string
 	// Addresses are where captures come from over a network.
-	Addresses []netio.Address
+	Addresses []pcapoverip.Address
 	// Mirror is where datagrams with packets come. Run sets its Idle, Delay and Warn.
 	Mirror mirror.Config
 	// MergeWait is how long a packet waits for earlier ones of other inputs, after its
 	// arrival, if one is an address, or if there are interfaces and targets.
 	MergeWait time.Duration
 	// Ring is where packets come from. Run sets its Idle and Hold.
-	Ring ring.Config
+	Ring afpacket.Config
 	// XDP captures through AF_XDP, if it is not nil. Run takes from Ring what both have,
 	// except filters.
 	XDP *xdp.Config
@@ -46,7 +46,7 @@ type Config struct {
 	// removed packets. Forward is an interface that kept packets are sent to. "" is none.
 	Output, Duplicates, Forward string
 	// TLS is that of addresses; nil for none.
-	TLS *netio.TLS
+	TLS *pcapoverip.TLS
 	// Rotate splits each output into several files, if it has a size or an interval.
 	Rotate rotate.Options
 	// Reports is the file, or "-", that rows of counts are appended to.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/flowdedup/flowdedup/capture/ring"
+	"github.com/flowdedup/flowdedup/capture/afpacket"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
@@ -20,7 +20,7 @@ const liveWindow = 10 * time.Millisecond
 // chooseDefaults sets what was not given, by the source of times and by the reader of what
 // is kept.
 func (f *flags) chooseDefaults(fs *pflag.FlagSet) error {
-	if !fs.Changed("window") && f.cardTimes(ring.StampsInHardware) {
+	if !fs.Changed("window") && f.cardTimes(afpacket.StampsInHardware) {
 		f.Window.Duration = window.Default
 	}
 	return f.ProfileFlags.Apply(fs, &f.CompareFlags, &f.KeepFlags, f.writes())

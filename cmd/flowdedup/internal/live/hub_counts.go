@@ -14,7 +14,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/engine/distinct/countfile"
-	"github.com/flowdedup/flowdedup/engine/remote"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
 )
 
 const (
@@ -33,7 +33,7 @@ const (
 type countsSender struct {
 	hub    *dedup.HubLink
 	dir    string
-	token  remote.Token
+	token  hubclient.Token
 	warn   func(error)
 	warned bool            // that the hub takes none now
 	done   map[string]bool // files that the hub has, or refuses
@@ -43,7 +43,7 @@ type countsSender struct {
 }
 
 // sendCounts begins to send. It returns nil without a hub or a folder.
-func sendCounts(h *dedup.HubLink, token remote.Token, dir string, warn func(error)) *countsSender {
+func sendCounts(h *dedup.HubLink, token hubclient.Token, dir string, warn func(error)) *countsSender {
 	if h == nil || dir == "" {
 		return nil
 	}
@@ -118,7 +118,7 @@ func (s *countsSender) sendAll(ctx context.Context) {
 		switch err = s.send(ctx, name); {
 		case err == nil:
 			s.warned, s.done[name] = false, true
-		case errors.Is(err, remote.ErrCounts), errors.Is(err, countfile.ErrInvalid):
+		case errors.Is(err, hubclient.ErrCounts), errors.Is(err, countfile.ErrInvalid):
 			s.warn(fmt.Errorf("hub: %s: %w", name, err))
 			s.done[name], err = true, nil
 		}
@@ -148,11 +148,11 @@ func (s *countsSender) send(ctx context.Context, name string) error {
 		return nil // of another run that saves here
 	}
 	if len(f.Windows) != 1 {
-		return fmt.Errorf("%w: it has %d windows, want 1", remote.ErrCounts, len(f.Windows))
+		return fmt.Errorf("%w: it has %d windows, want 1", hubclient.ErrCounts, len(f.Windows))
 	}
 	t := &s.token
-	to := remote.Subject{Namespace: t.Namespace, Filter: t.Filter, Epoch: t.Epoch, Site: t.Site}.Counts()
-	return remote.SendCounts(ctx, from, info.Size(), f.Windows[0].Start, func(msg []byte) ([]byte, error) {
+	to := hubclient.Subject{Namespace: t.Namespace, Filter: t.Filter, Epoch: t.Epoch, Site: t.Site}.Counts()
+	return hubclient.SendCounts(ctx, from, info.Size(), f.Windows[0].Start, func(msg []byte) ([]byte, error) {
 		ctx, cancel := context.WithTimeout(ctx, countsTime)
 		defer cancel()
 		return s.hub.Request(ctx, to, msg)

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/afpacket"
 	"github.com/flowdedup/flowdedup/capture/mirror"
-	"github.com/flowdedup/flowdedup/capture/netio"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
-	"github.com/flowdedup/flowdedup/capture/ring"
+	"github.com/flowdedup/flowdedup/capture/pcapoverip"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/monitor"
 )
 
@@ -33,7 +33,7 @@ type arriving struct {
 // arrivingInput is one of the two.
 type arrivingInput struct {
 	name     string
-	receiver *netio.Receiver
+	receiver *pcapoverip.Receiver
 	capture  liveCapture
 }
 
@@ -52,7 +52,7 @@ func openMirror(cfg *Config, log *slog.Logger) (networks, error) {
 }
 
 // Stats returns the counts of each socket.
-func (m mirrored) Stats() (all []ring.Stats) {
+func (m mirrored) Stats() (all []afpacket.Stats) {
 	for _, t := range m.Capture.Stats() {
 		all = append(all, t.Sockets...)
 	}
@@ -88,7 +88,7 @@ func openArriving(ctx context.Context, cfg *Config, log *slog.Logger) (*arriving
 			a.inputs = append(a.inputs, arrivingInput{name: c.Inputs()[0], capture: c})
 		}
 		for _, addr := range cfg.Addresses {
-			r, err := netio.Open(ctx, addr, netio.ReceiverConfig{
+			r, err := pcapoverip.Open(ctx, addr, pcapoverip.ReceiverConfig{
 				TLS: cfg.TLS, Endless: true, Warn: func(err error) { log.Warn("input", "error", err) },
 			})
 			if err != nil {
@@ -144,7 +144,7 @@ func (e ending) Next(b *capture.Batch) error {
 }
 
 // Stats returns the counts of each ring. An address counts as one.
-func (a *arriving) Stats() (all []ring.Stats) {
+func (a *arriving) Stats() (all []afpacket.Stats) {
 	counts := a.Counts()
 	for i := range a.inputs {
 		in := &a.inputs[i]
@@ -152,7 +152,7 @@ func (a *arriving) Stats() (all []ring.Stats) {
 			all = append(all, in.capture.Stats()...)
 			continue
 		}
-		all = append(all, ring.Stats{Interface: in.name, Received: counts[i].Packets, Delivered: counts[i].Packets})
+		all = append(all, afpacket.Stats{Interface: in.name, Received: counts[i].Packets, Delivered: counts[i].Packets})
 	}
 	return all
 }

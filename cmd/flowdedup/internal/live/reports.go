@@ -16,7 +16,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
-	"github.com/flowdedup/flowdedup/engine/distinct/multikey"
+	"github.com/flowdedup/flowdedup/engine/distinct/windows"
 )
 
 // reports appends rows of counts to a file as JSON lines. If a row cannot be written,
@@ -74,7 +74,7 @@ type saver struct {
 }
 
 // save saves a window. It is called in the background, for one window at a time.
-func (s *saver) save(start, end int64, all []multikey.SavedSeries) error {
+func (s *saver) save(start, end int64, all []windows.SavedSeries) error {
 	if err := s.folder.Add(start, end, all); err != nil {
 		s.log.Error("counters were not saved", "error", err)
 		if s.lost == nil {
@@ -132,7 +132,7 @@ func (r *reports) rows(rows []count.Row) error {
 }
 
 // past writes the counts of the span before now.
-func (r *reports) past(now time.Time, span time.Duration, counts []multikey.Count) error {
+func (r *reports) past(now time.Time, span time.Duration, counts []windows.Count) error {
 	from, to := show.Timestamp(now.Add(-span).UnixNano(), r.loc), show.Timestamp(now.UnixNano(), r.loc)
 	lines := make([]any, len(counts))
 	for i := range counts {

@@ -19,7 +19,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 	"github.com/flowdedup/flowdedup/engine"
-	"github.com/flowdedup/flowdedup/engine/distinct/multikey"
+	"github.com/flowdedup/flowdedup/engine/distinct/windows"
 )
 
 // hour returns the start of an hour of 1970, as in rows.
@@ -59,8 +59,8 @@ func TestReports(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, logged, stops := testReports(t, name)
-	past := multikey.Count{Key: "flow", Family: "ipv6", Counts: engine.Counts{Distinct: 7, Low: 6, High: 8}}
-	if err := errors.Join(r.rows(testRows(0)), r.past(time.Unix(7200, 0), time.Hour, []multikey.Count{past}), r.rows(nil), r.close()); err != nil {
+	past := windows.Count{Key: "flow", Family: "ipv6", Counts: engine.Counts{Distinct: 7, Low: 6, High: 8}}
+	if err := errors.Join(r.rows(testRows(0)), r.past(time.Unix(7200, 0), time.Hour, []windows.Count{past}), r.rows(nil), r.close()); err != nil {
 		t.Fatal(err)
 	}
 	const wantPast = `{"kind":"sliding","window_start":"1970-01-01T01:00:00.000000000Z","window_end":"1970-01-01T02:00:00.000000000Z","of":"flow","family":"ipv6","distinct":7,"low":6,"high":8}` + "\n"

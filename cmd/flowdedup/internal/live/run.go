@@ -12,13 +12,13 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/afpacket"
 	copies "github.com/flowdedup/flowdedup/capture/dedup"
-	"github.com/flowdedup/flowdedup/capture/diffs"
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
-	"github.com/flowdedup/flowdedup/capture/ring"
 	"github.com/flowdedup/flowdedup/capture/strip"
+	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
@@ -84,7 +84,7 @@ type runner struct {
 	phase    atomic.Pointer[phase]
 	learner  *learner       // nil without
 	counter  *count.Counter // nil where nothing is counted
-	diffs    *diffs.Counter
+	diffs    *traits.Counter
 	bytesOut uint64 // of the last status
 	outputs  *sink.Set
 	reports  *reports      // nil without
@@ -100,7 +100,7 @@ func open(ctx context.Context, cfg *Config) (r *runner, err error) {
 	if err := refuseForward(cfg.Ring.Interfaces, cfg.Forward); err != nil {
 		return nil, err
 	}
-	r = &runner{cfg: cfg, log: cfg.Log, begin: time.Now(), diffs: diffs.NewCounter()}
+	r = &runner{cfg: cfg, log: cfg.Log, begin: time.Now(), diffs: traits.NewCounter()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, r.abort())
@@ -183,7 +183,7 @@ func (r *runner) compile(ctx context.Context) error {
 		links = append(links, capture.LinkEthernet)
 	}
 	for _, name := range r.cfg.Ring.Interfaces {
-		link, err := ring.LinkTypeOf(name)
+		link, err := afpacket.LinkTypeOf(name)
 		if err != nil {
 			return err
 		}

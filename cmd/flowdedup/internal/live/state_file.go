@@ -15,10 +15,10 @@ import (
 	"os"
 	"time"
 
-	"github.com/flowdedup/flowdedup/capture/diffs"
 	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
-	"github.com/flowdedup/flowdedup/engine/distinct/multikey"
+	"github.com/flowdedup/flowdedup/engine/distinct/windows"
 	"github.com/flowdedup/flowdedup/engine/secret"
 )
 
@@ -54,8 +54,8 @@ type stateHeader struct {
 	Stats  dedup.SavedStats `json:"Books"`
 	// Names are the names of the interfaces of Stats.Points.
 	Names []string
-	Diffs diffs.Counts `json:"Reasons"`
-	Open  multikey.Saved
+	Diffs traits.Counts `json:"Reasons"`
+	Open  windows.Saved
 }
 
 // write writes a state file and returns its size.

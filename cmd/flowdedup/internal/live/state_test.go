@@ -20,12 +20,11 @@ import (
 	"golang.org/x/net/bpf"
 
 	copies "github.com/flowdedup/flowdedup/capture/dedup"
-	"github.com/flowdedup/flowdedup/capture/diffs"
-	"github.com/flowdedup/flowdedup/capture/split"
+	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/method"
-	"github.com/flowdedup/flowdedup/engine/distinct/multikey"
+	"github.com/flowdedup/flowdedup/engine/distinct/windows"
 	"github.com/flowdedup/flowdedup/engine/secret"
 )
 
@@ -75,9 +74,9 @@ func testHeader() *stateHeader {
 		Saved: time.Date(2026, 11, 21, 22, 0, 0, 1, time.UTC), Begin: time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC),
 		Settings: []setting{{"--window", "1ms"}, {"--of", ""}},
 		Secret:   bytes.Repeat([]byte{7}, len(secret.Secret{})),
-		Stats:    dedup.SavedStats{Counts: copies.Counts{Tally: copies.Tally{Packets: 3, Bytes: 1 << 60, First: -1, Last: 1 << 62}}, ByProtocol: []uint64{1, 2}, Conversations: split.Counts{Sampled: 9, Split: 8, Tagged: 7}},
-		Diffs:    diffs.Counts{Sampled: 5, Exact: 5},
-		Open:     multikey.Saved{Windows: []multikey.SavedWindow{{Start: 1, End: 2, Packets: 3, Counters: []multikey.SavedCounter{{Key: 1, Family: "v6", Packets: 3}}}}},
+		Stats:    dedup.SavedStats{Counts: copies.Counts{Tally: copies.Tally{Packets: 3, Bytes: 1 << 60, First: -1, Last: 1 << 62}}, ByProtocol: []uint64{1, 2}, Conversations: traits.SplitCounts{Sampled: 9, Split: 8, Tagged: 7}},
+		Diffs:    traits.Counts{Sampled: 5, Exact: 5},
+		Open:     windows.Saved{Windows: []windows.SavedWindow{{Start: 1, End: 2, Packets: 3, Counters: []windows.SavedCounter{{Key: 1, Family: "v6", Packets: 3}}}}},
 	}
 }
 

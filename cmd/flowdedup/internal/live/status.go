@@ -6,9 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/flowdedup/flowdedup/capture/diffs"
-	"github.com/flowdedup/flowdedup/capture/points"
-	"github.com/flowdedup/flowdedup/capture/ring"
+	"github.com/flowdedup/flowdedup/capture/afpacket"
+	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/monitor"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
@@ -19,10 +18,10 @@ import (
 // the end of the capture. Its packets per second are the traffic over this time.
 type Summary struct {
 	dedup.Summary
-	Interfaces []Interface  `json:"interfaces"`
-	Diffs      diffs.Counts `json:"reasons"` // of the duplicates sampled
+	Interfaces []Interface   `json:"interfaces"`
+	Diffs      traits.Counts `json:"reasons"` // of the duplicates sampled
 	// Matrix has the points of these duplicates and of what they copy.
-	Matrix []points.Cell `json:"matrix"`
+	Matrix []traits.Cell `json:"matrix"`
 	// Late counts packets that came too long after their window to be in any row.
 	Late uint64 `json:"late"`
 	// WithoutPorts counts packets in flows whose ports were not captured.
@@ -46,7 +45,7 @@ type Interface struct {
 }
 
 // interfaces adds up the rings of each interface.
-func interfaces(rings []ring.Stats, networks []monitor.Network) []Interface {
+func interfaces(rings []afpacket.Stats, networks []monitor.Network) []Interface {
 	var all []Interface
 	for i := range rings {
 		s := &rings[i]

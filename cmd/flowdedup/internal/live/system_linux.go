@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/ring"
+	"github.com/flowdedup/flowdedup/capture/afpacket"
 )
 
 // become drops all privileges and becomes another user, unless the name is empty. Leaving
@@ -152,19 +152,19 @@ func refuseForward(captured []string, to string) error {
 	if to == "" {
 		return nil
 	}
-	reached, err := ring.ReachedFrom(to)
+	reached, err := afpacket.ReachedFrom(to)
 	if err != nil {
 		return err
 	}
 	for _, name := range captured {
 		switch {
-		case name == ring.Any || name == to:
+		case name == afpacket.Any || name == to:
 			return fmt.Errorf("--forward %s: %w: -i %s includes it", to, ErrLoop, name)
 		case reached[name]:
 			return fmt.Errorf("--forward %s: %w: it is connected with -i %s", to, ErrLoop, name)
 		}
-		if link, err := ring.LinkTypeOf(name); err == nil && link != capture.LinkEthernet {
-			return fmt.Errorf("--forward %s: %w: -i %s has link type %v, and only Ethernet can be sent", to, ring.ErrLinkType, name, link)
+		if link, err := afpacket.LinkTypeOf(name); err == nil && link != capture.LinkEthernet {
+			return fmt.Errorf("--forward %s: %w: -i %s has link type %v, and only Ethernet can be sent", to, afpacket.ErrLinkType, name, link)
 		}
 	}
 	return nil

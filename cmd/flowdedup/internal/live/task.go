@@ -8,8 +8,8 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/dedup"
-	"github.com/flowdedup/flowdedup/capture/diffs"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
+	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 )
 
@@ -19,7 +19,7 @@ type task struct {
 	phase   *phase // that packets belong to
 	packets *dedup.BatchDetector
 	keys    *count.Packets // nil where nothing is counted
-	sampler *diffs.Sampler
+	sampler *traits.Sampler
 	look    look
 	err     error // why conditions cannot be matched
 }
@@ -40,7 +40,7 @@ func (t *task) follow(p *phase) {
 	if t.phase == p {
 		return
 	}
-	t.phase, t.packets, t.sampler = p, p.detector.NewBatchDetector(), diffs.NewSampler(p.detector.NewDecoder())
+	t.phase, t.packets, t.sampler = p, p.detector.NewBatchDetector(), traits.NewSampler(p.detector.NewDecoder())
 }
 
 // Admit prepares for the conditions of the run.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/diffs"
 	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/engine/calendar"
@@ -69,7 +69,7 @@ func newBenchTask(b *testing.B, change func(*count.Config)) (*runner, *task, *ca
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { judging.Close() })
-	r := &runner{diffs: diffs.NewCounter()}
+	r := &runner{diffs: traits.NewCounter()}
 	r.phase.Store(&phase{detector: judging, cfg: cfg})
 	if change != nil {
 		cfg := count.Config{

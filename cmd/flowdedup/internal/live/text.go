@@ -11,7 +11,7 @@ import (
 
 	"github.com/dustin/go-humanize/english"
 
-	"github.com/flowdedup/flowdedup/capture/diffs"
+	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/monitor"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
@@ -86,7 +86,7 @@ func notesOfKernel(n *Interface) string {
 }
 
 // diffsText describes how copies differed, as shares of the sample.
-func diffsText(r *diffs.Counts) string {
+func diffsText(r *traits.Counts) string {
 	var words []string
 	for _, one := range []show.Note{
 		{Count: r.Exact, What: "exact"}, {Count: r.VLAN, What: "of another VLAN"}, {Count: r.TTL, What: "of another TTL"}, {Count: r.MAC, What: "of other MAC addresses"},

@@ -5,7 +5,7 @@ package live
 import (
 	"time"
 
-	"github.com/flowdedup/flowdedup/capture/ring"
+	"github.com/flowdedup/flowdedup/capture/afpacket"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/monitor"
 )
 
@@ -31,7 +31,7 @@ type ticker struct {
 	next time.Time
 	// slides is when the next counts over the past span are due.
 	slides time.Time
-	last   map[ringName]ring.Stats // as of the last look
+	last   map[ringName]afpacket.Stats // as of the last look
 	// undecidable says that packets that could not be judged were told of.
 	undecidable bool
 
@@ -40,7 +40,7 @@ type ticker struct {
 }
 
 func newTicker(r *runner) *ticker {
-	w := &ticker{run: r, now: time.Now(), last: map[ringName]ring.Stats{}, status: make(chan monitor.Status, 1), published: make(chan struct{})}
+	w := &ticker{run: r, now: time.Now(), last: map[ringName]afpacket.Stats{}, status: make(chan monitor.Status, 1), published: make(chan struct{})}
 	go w.publish()
 	return w
 }

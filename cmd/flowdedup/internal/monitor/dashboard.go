@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/flowdedup/flowdedup/capture/diffs"
+	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
@@ -286,7 +286,7 @@ type diffCount struct {
 	count uint64
 }
 
-func diffCounts(n *diffs.Counts) []diffCount {
+func diffCounts(n *traits.Counts) []diffCount {
 	return []diffCount{
 		{"vlan", "VLAN", n.VLAN},
 		{"ttl", "TTL", n.TTL},

@@ -9,7 +9,7 @@ import (
 
 	"github.com/dustin/go-humanize/english"
 
-	"github.com/flowdedup/flowdedup/capture/ring"
+	"github.com/flowdedup/flowdedup/capture/afpacket"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
@@ -22,7 +22,7 @@ func ringsOf(s *Status) table {
 	for i := range s.Rings {
 		r := &s.Rings[i]
 		name := r.Interface
-		if slices.ContainsFunc(s.Rings, func(other ring.Stats) bool { return other.Interface == name && other.Ring != r.Ring }) {
+		if slices.ContainsFunc(s.Rings, func(other afpacket.Stats) bool { return other.Interface == name && other.Ring != r.Ring }) {
 			name += "/" + strconv.Itoa(r.Ring)
 		}
 		p.Rows = append(p.Rows, row(name, countCell(r.Received), alertCell(r.Dropped, bad), alertCell(r.Freezes, bad), ringNotes(s, r)))
@@ -31,7 +31,7 @@ func ringsOf(s *Status) table {
 }
 
 // ringNotes names what the host changed on packets, and outages, the current one first.
-func ringNotes(s *Status, r *ring.Stats) cell {
+func ringNotes(s *Status, r *afpacket.Stats) cell {
 	c := cell{Severity: faint, Text: show.Notes(append(networkNotes(s, r),
 		show.Note{Count: r.Outages, What: english.PluralWord(int(r.Outages), "outage", "")}, show.Note{Count: r.Coalesced, What: "merged by the host"},
 		show.Note{Count: r.Truncated, What: "cut"}, show.Note{Count: r.ChecksumOffloaded, What: "without checksum"})...)}
@@ -42,7 +42,7 @@ func ringNotes(s *Status, r *ring.Stats) cell {
 }
 
 // networkNotes says what is known of an input on a network besides, at its first ring.
-func networkNotes(s *Status, r *ring.Stats) (notes []show.Note) {
+func networkNotes(s *Status, r *afpacket.Stats) (notes []show.Note) {
 	i := slices.IndexFunc(s.Networks, func(n Network) bool { return n.Name == r.Interface })
 	if i < 0 || r.Ring > 0 {
 		return nil

@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/flowdedup/flowdedup/capture/afpacket"
 	"github.com/flowdedup/flowdedup/capture/dedup"
-	"github.com/flowdedup/flowdedup/capture/netio"
-	"github.com/flowdedup/flowdedup/capture/ring"
+	"github.com/flowdedup/flowdedup/capture/pcapoverip"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
 )
@@ -120,7 +120,7 @@ func optionalValue(of func(s *Status) *uint64) func(*Status, func(float64, ...st
 var ringLabels = []string{"interface", "ring"}
 
 // eachRing gives a value per ring.
-func eachRing(of func(r *ring.Stats) uint64) func(*Status, func(float64, ...string)) {
+func eachRing(of func(r *afpacket.Stats) uint64) func(*Status, func(float64, ...string)) {
 	return func(s *Status, give func(float64, ...string)) {
 		for i := range s.Rings {
 			r := &s.Rings[i]
@@ -131,27 +131,27 @@ func eachRing(of func(r *ring.Stats) uint64) func(*Status, func(float64, ...stri
 
 var kernelMetrics = []metric{
 	{"kernel_received_total", "Packets that passed the kernel's filter, the dropped ones among them.", counter, ringLabels,
-		eachRing(func(r *ring.Stats) uint64 { return r.Received })},
+		eachRing(func(r *afpacket.Stats) uint64 { return r.Received })},
 	{"kernel_dropped_total", "Packets that the kernel dropped since the ring was full.", counter, ringLabels,
-		eachRing(func(r *ring.Stats) uint64 { return r.Dropped })},
+		eachRing(func(r *afpacket.Stats) uint64 { return r.Dropped })},
 	{"kernel_freezes_total", "How often the ring became full.", counter, ringLabels,
-		eachRing(func(r *ring.Stats) uint64 { return r.Freezes })},
+		eachRing(func(r *afpacket.Stats) uint64 { return r.Freezes })},
 	{"ring_delivered_total", "Packets taken out of the ring.", counter, ringLabels,
-		eachRing(func(r *ring.Stats) uint64 { return r.Delivered })},
+		eachRing(func(r *afpacket.Stats) uint64 { return r.Delivered })},
 	{"ring_cut_total", "Packets captured in part.", counter, ringLabels,
-		eachRing(func(r *ring.Stats) uint64 { return r.Truncated })},
+		eachRing(func(r *afpacket.Stats) uint64 { return r.Truncated })},
 	{"ring_merged_total", "Packets that the host had put together of several (GRO, GSO).", counter, ringLabels,
-		eachRing(func(r *ring.Stats) uint64 { return r.Coalesced })},
+		eachRing(func(r *afpacket.Stats) uint64 { return r.Coalesced })},
 	{"ring_no_checksum_total", "Packets with checksums that the host had left to be filled in.", counter, ringLabels,
-		eachRing(func(r *ring.Stats) uint64 { return r.ChecksumOffloaded })},
+		eachRing(func(r *afpacket.Stats) uint64 { return r.ChecksumOffloaded })},
 	{"ring_tagged_total", "Packets with a VLAN tag that was put back.", counter, ringLabels,
-		eachRing(func(r *ring.Stats) uint64 { return r.Tagged })},
+		eachRing(func(r *afpacket.Stats) uint64 { return r.Tagged })},
 	{"ring_hardware_timed_total", "Packets with the time of the network card.", counter, ringLabels,
-		eachRing(func(r *ring.Stats) uint64 { return r.Hardware })},
+		eachRing(func(r *afpacket.Stats) uint64 { return r.Hardware })},
 	{"ring_outages_total", "How often the interface went down or away.", counter, ringLabels,
-		eachRing(func(r *ring.Stats) uint64 { return r.Outages })},
+		eachRing(func(r *afpacket.Stats) uint64 { return r.Outages })},
 	{"ring_interface_down", "1 while the interface is down or away.", gauge, ringLabels,
-		eachRing(func(r *ring.Stats) uint64 {
+		eachRing(func(r *afpacket.Stats) uint64 {
 			if r.Down {
 				return 1
 			}
@@ -160,7 +160,7 @@ var kernelMetrics = []metric{
 }
 
 // eachAddress gives a value per address that peers are at.
-func eachAddress(of func(n *netio.ReceiverStats) float64) func(*Status, func(float64, ...string)) {
+func eachAddress(of func(n *pcapoverip.ReceiverStats) float64) func(*Status, func(float64, ...string)) {
 	return func(s *Status, give func(float64, ...string)) {
 		for i := range s.Networks {
 			if n := &s.Networks[i]; n.ReceiverStats != nil {
@@ -185,13 +185,13 @@ var networkLabel = []string{"input"}
 
 var networkMetrics = []metric{
 	{"input_peers_total", "Peers that have connected, or were connected to.", counter, networkLabel,
-		eachAddress(func(n *netio.ReceiverStats) float64 { return float64(n.Peers) })},
+		eachAddress(func(n *pcapoverip.ReceiverStats) float64 { return float64(n.Peers) })},
 	{"input_peers_connected", "Peers that are connected.", gauge, networkLabel,
-		eachAddress(func(n *netio.ReceiverStats) float64 { return float64(n.Connected) })},
+		eachAddress(func(n *pcapoverip.ReceiverStats) float64 { return float64(n.Connected) })},
 	{"input_peers_dropped_total", "Peers that were refused, sent no capture, or broke off.", counter, networkLabel,
-		eachAddress(func(n *netio.ReceiverStats) float64 { return float64(n.PeersDropped) })},
+		eachAddress(func(n *pcapoverip.ReceiverStats) float64 { return float64(n.PeersDropped) })},
 	{"input_full", "1 while no further peer can be taken.", gauge, networkLabel,
-		eachAddress(func(n *netio.ReceiverStats) float64 { return failureGauge(n.Full) })},
+		eachAddress(func(n *pcapoverip.ReceiverStats) float64 { return failureGauge(n.Full) })},
 	{"input_late_packets_total", "Packets that came after later ones of other inputs.", counter, networkLabel,
 		func(s *Status, give func(float64, ...string)) {
 			for i := range s.Networks {

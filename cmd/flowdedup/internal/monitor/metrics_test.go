@@ -19,8 +19,8 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
-	"github.com/flowdedup/flowdedup/capture/netio"
-	"github.com/flowdedup/flowdedup/capture/points"
+	"github.com/flowdedup/flowdedup/capture/pcapoverip"
+	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
 )
@@ -126,10 +126,10 @@ var metricName = regexp.MustCompile(`\b(flowdedup|process|go)_\w+`)
 func wholeSample(seconds int) *Status {
 	status := sample(seconds)
 	status.Networks = []Network{
-		{Name: "tcp-listen://:57012", ReceiverStats: &netio.ReceiverStats{Peers: 2, Connected: 1, PeersDropped: 1}, LatePackets: 3},
+		{Name: "tcp-listen://:57012", ReceiverStats: &pcapoverip.ReceiverStats{Peers: 2, Connected: 1, PeersDropped: 1}, LatePackets: 3},
 		{Name: "vxlan://", Mirrored: &Mirrored{Malformed: map[string]uint64{"header": 4}, Control: 5, Unwanted: 6, Points: 7}},
 	}
-	status.Matrix = []points.Cell{{First: "eth1 VLAN 10", Copy: "eth1 VLAN 20", Count: 8}}
+	status.Matrix = []traits.Cell{{First: "eth1 VLAN 10", Copy: "eth1 VLAN 20", Count: 8}}
 	status.Learned = &Learned{Decisions: 1, Dedup: true, Identity: "l3", Window: "1ms", Keep: "first", Passed: 9}
 	status.Hub = &Hub{}
 	status.Unopened = map[string]uint64{"ethertype-88b5": 12, "linktype-290": 3}

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
-	"github.com/flowdedup/flowdedup/capture/ring"
+	"github.com/flowdedup/flowdedup/capture/afpacket"
 )
 
 // TestNotifier receives the messages of a run as a service manager does, at a socket with
@@ -43,7 +43,7 @@ func TestNotifier(t *testing.T) {
 			}
 			return strings.Split(string(buf[:size]), "\n")
 		}
-		s := &Status{PacketsIn: 1234, Duplicates: 5, Rings: []ring.Stats{{Dropped: 2}, {Dropped: 3}}}
+		s := &Status{PacketsIn: 1234, Duplicates: 5, Rings: []afpacket.Stats{{Dropped: 2}, {Dropped: 3}}}
 		const text = "STATUS=1,234 packets, 5 duplicates, 5 dropped"
 		n.Update(s)
 		if got := heard(); !slices.Equal(got, []string{"WATCHDOG=1", text, "READY=1"}) {

@@ -16,8 +16,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/flowdedup/flowdedup/capture/netio"
-	"github.com/flowdedup/flowdedup/capture/ring"
+	"github.com/flowdedup/flowdedup/capture/afpacket"
+	"github.com/flowdedup/flowdedup/capture/pcapoverip"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/web/webtest"
@@ -88,7 +88,7 @@ func TestHealth(t *testing.T) {
 
 // TestHealthFull names inputs that take nobody, of both kinds of runs.
 func TestHealthFull(t *testing.T) {
-	full := netio.ReceiverStats{Full: "64 streams are read already"}
+	full := pcapoverip.ReceiverStats{Full: "64 streams are read already"}
 	s := new(Server)
 	s.Update(Status{Networks: []Network{{Name: "eth1"}, {Name: "tcp-listen://:57012", ReceiverStats: &full}}})
 	requireHealth(t, s, "input tcp-listen://:57012 takes nobody: 64 streams are read already")
@@ -112,7 +112,7 @@ func TestAttack(t *testing.T) {
 func TestHealthLosses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := new(Server)
-		update := func(lost uint64, f ring.SenderStats) {
+		update := func(lost uint64, f afpacket.SenderStats) {
 			s.Update(Status{
 				Outputs: []sink.Output{{Name: "a.pcap", Lost: lost}}, Forward: &sink.Forward{Interface: "out", SenderStats: f},
 			})
@@ -124,14 +124,14 @@ func TestHealthLosses(t *testing.T) {
 			cut     = "forward out: 2 packets captured in part and not sent"
 			away    = "forward out: 58 packets not sent while the interface was away"
 		)
-		update(0, ring.SenderStats{Sent: 5})
+		update(0, afpacket.SenderStats{Sent: 5})
 		requireHealth(t, s)
-		update(7, ring.SenderStats{Sent: 5, TooLong: 1000})
+		update(7, afpacket.SenderStats{Sent: 5, TooLong: 1000})
 		time.Sleep(web.MaxAge / 2)
-		update(7, ring.SenderStats{Sent: 5, TooLong: 1596, Refused: 3, Truncated: 2, Lost: 58})
+		update(7, afpacket.SenderStats{Sent: 5, TooLong: 1596, Refused: 3, Truncated: 2, Lost: 58})
 		requireHealth(t, s, lost, away, tooLong, refused, cut)
 		time.Sleep(web.MaxAge/2 + time.Second)
-		update(7, ring.SenderStats{Sent: 9, TooLong: 1596, Refused: 3, Truncated: 2, Lost: 58})
+		update(7, afpacket.SenderStats{Sent: 9, TooLong: 1596, Refused: 3, Truncated: 2, Lost: 58})
 		requireHealth(t, s, away, tooLong, refused, cut)
 		time.Sleep(web.MaxAge / 2)
 		requireHealth(t, s)

@@ -5,11 +5,10 @@ package monitor
 import (
 	"time"
 
+	"github.com/flowdedup/flowdedup/capture/afpacket"
 	"github.com/flowdedup/flowdedup/capture/dedup"
-	"github.com/flowdedup/flowdedup/capture/diffs"
-	"github.com/flowdedup/flowdedup/capture/netio"
-	"github.com/flowdedup/flowdedup/capture/points"
-	"github.com/flowdedup/flowdedup/capture/ring"
+	"github.com/flowdedup/flowdedup/capture/pcapoverip"
+	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
@@ -21,8 +20,8 @@ type Status struct {
 	// Stopping is true in the last status of a run.
 	Stopping bool
 
-	Rings                []ring.Stats // one for each ring
-	Networks             []Network    // one for each input, if one is on a network
+	Rings                []afpacket.Stats // one for each ring
+	Networks             []Network        // one for each input, if one is on a network
 	PacketsIn, BytesIn   uint64
 	Duplicates           uint64
 	BytesOut             uint64  // of the packets kept
@@ -33,8 +32,8 @@ type Status struct {
 	ChecksumPreferred    *uint64
 	DuplicatesByProtocol map[string]uint64
 	Unopened             map[string]uint64 // that of dedup.Summary
-	Diffs                diffs.Counts      // of the duplicates sampled
-	Matrix               []points.Cell
+	Diffs                traits.Counts     // of the duplicates sampled
+	Matrix               []traits.Cell
 	Conversations        show.Conversations
 
 	Filter   Filter
@@ -90,7 +89,7 @@ type State struct {
 type Network struct {
 	Name string `json:"-"`
 	// The peers of an address; nil for other inputs.
-	*netio.ReceiverStats
+	*pcapoverip.ReceiverStats
 	// The datagrams of a mirror target; nil for other inputs.
 	*Mirrored
 	// LatePackets counts those that came after later ones of other inputs.

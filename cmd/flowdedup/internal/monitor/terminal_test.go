@@ -15,9 +15,8 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/text"
 
-	"github.com/flowdedup/flowdedup/capture/diffs"
-	"github.com/flowdedup/flowdedup/capture/ring"
-	"github.com/flowdedup/flowdedup/capture/split"
+	"github.com/flowdedup/flowdedup/capture/afpacket"
+	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
@@ -68,7 +67,7 @@ func golden(t *testing.T, name, got string) {
 func hostile() *Status {
 	s := sample(1)
 	s.Rings[0].Interface = "\x1b[2J\x07\r\neth\xff"
-	s.Rings[2] = ring.Stats{Interface: "eth1", Down: true}
+	s.Rings[2] = afpacket.Stats{Interface: "eth1", Down: true}
 	s.Outputs[0].Name = strings.Repeat("生命", 100)
 	s.Outputs[1].Failed = "disk\nfull\x1b[31m"
 	s.Filter.Fill, s.Filter.PredictedFPR = math.NaN(), math.Inf(1)
@@ -83,7 +82,7 @@ func hostile() *Status {
 func TestFrameFits(t *testing.T) {
 	many := sample(7)
 	for i := range 40 {
-		many.Rings = append(many.Rings, ring.Stats{Interface: fmt.Sprint("many", i), Ring: i})
+		many.Rings = append(many.Rings, afpacket.Stats{Interface: fmt.Sprint("many", i), Ring: i})
 	}
 	for name, h := range map[string]*history{
 		"nothing": {}, "empty": {last: &Status{}}, "full": past(), "many": {last: many},
@@ -122,9 +121,9 @@ func requireFits(t *testing.T, line string, width int) {
 func TestFrameHidesCalmRowsFirst(t *testing.T) {
 	s := sample(7)
 	for i := range 50 {
-		s.Rings = append(s.Rings, ring.Stats{Interface: fmt.Sprint("calm", i)})
+		s.Rings = append(s.Rings, afpacket.Stats{Interface: fmt.Sprint("calm", i)})
 	}
-	s.Rings = append(s.Rings, ring.Stats{Interface: "alarming", Dropped: 5})
+	s.Rings = append(s.Rings, afpacket.Stats{Interface: "alarming", Dropped: 5})
 	out := strings.Join(renderFrame(newDashboard(&history{last: s}), nil, 80, 23, false), "\n")
 	for _, want := range []string{"alarming", "eth0/1", "1,234 lost, failed: write", " more)"} {
 		if !strings.Contains(out, want) {
@@ -161,16 +160,16 @@ func sample(seconds int) *Status {
 	packets, duplicates := wave(412_345, 9), wave(103_210, 5)
 	return &Status{
 		Started: began, Now: now,
-		Rings: []ring.Stats{
+		Rings: []afpacket.Stats{
 			{Interface: "eth0", Ring: 0, Received: packets / 2, Delivered: packets / 2, Tagged: packets / 4},
 			{Interface: "eth0", Ring: 1, Received: packets/4 + 1234, Dropped: 1234, Freezes: 2, Delivered: packets / 4},
 			{Interface: "eth1", Ring: 0, Received: packets / 4, Delivered: packets / 4, Coalesced: 12, Truncated: 3, ChecksumOffloaded: 7, Outages: 1, Hardware: 1},
 		},
 		PacketsIn: packets, BytesIn: 612 * packets, Duplicates: duplicates, BytesOut: 612 * (packets - duplicates),
 		DuplicatesByProtocol: map[string]uint64{"tcp": duplicates / 3, "udp": duplicates - duplicates/3},
-		Diffs:                diffs.Counts{Sampled: 12_345, VLAN: 7_531, TTL: 2_469, MAC: 9_876, Interface: 1_235, Other: 12, Exact: 321},
+		Diffs:                traits.Counts{Sampled: 12_345, VLAN: 7_531, TTL: 2_469, MAC: 9_876, Interface: 1_235, Other: 12, Exact: 321},
 		Conversations: show.Conversations{
-			Counts: split.Counts{Sampled: 2_345, Split: 2_109, Tagged: 2_100}, Advice: []string{"--keep flow", "--strip vlan"},
+			SplitCounts: traits.SplitCounts{Sampled: 2_345, Split: 2_109, Tagged: 2_100}, Advice: []string{"--keep flow", "--strip vlan"},
 		},
 		Filter: Filter{Window: "1ms", Identity: "l3", Method: "timed", MemoryBytes: 8 << 20, Fill: 0.4821,
 			PredictedFPR: 3.1e-12, EvictedLive: 42, SuggestedMemory: 16 << 20},
@@ -179,7 +178,7 @@ func sample(seconds int) *Status {
 			{Name: "/var/lib/flowdedup/captures/eth0-20261121.pcapng.zst", Packets: packets - duplicates, Bytes: 612 * (packets - duplicates), Files: 12},
 			{Name: "-", Packets: 77, Bytes: 6160, Lost: 1234, Failed: "write stdout: broken pipe"},
 		},
-		Forward: &sink.Forward{Interface: "veth9", SenderStats: ring.SenderStats{Sent: packets - duplicates, Bytes: 612 * (packets - duplicates), Refused: 12, TooLong: 3, Truncated: 1, Lost: 58, Retries: 99}},
+		Forward: &sink.Forward{Interface: "veth9", SenderStats: afpacket.SenderStats{Sent: packets - duplicates, Bytes: 612 * (packets - duplicates), Refused: 12, TooLong: 3, Truncated: 1, Lost: 58, Retries: 99}},
 		State:   &State{Name: "/var/lib/flowdedup/eth0.state", Saved: now.Add(-12 * time.Second), Bytes: 8 << 20},
 	}
 }

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/flowdedup/flowdedup/capture/split"
+	"github.com/flowdedup/flowdedup/capture/traits"
 )
 
 // Conversations says how many conversations of a sample were kept in parts.
 type Conversations struct {
-	split.Counts
+	traits.SplitCounts
 	Inner bool // tunnels were opened
 	// Advice are the flags that would keep conversations whole; empty if none were kept in
 	// parts, or no flag is left.

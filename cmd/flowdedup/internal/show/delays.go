@@ -3,12 +3,12 @@
 package show
 
 import (
-	"github.com/flowdedup/flowdedup/capture/points"
+	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
 )
 
 // DelayChart draws a histogram of delays.
-func DelayChart(title, what string, bins []points.Bin) page.Chart {
+func DelayChart(title, what string, bins []traits.Bin) page.Chart {
 	c := page.Chart{Title: title, X: page.Axis{Label: "delay", Scale: page.Delays}, Y: page.Axis{Label: what, Scale: page.Linear}}
 	columns := page.Columns{Name: what}
 	for _, b := range bins {

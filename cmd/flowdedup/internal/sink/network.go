@@ -5,20 +5,20 @@ package sink
 import (
 	"context"
 
-	"github.com/flowdedup/flowdedup/capture/netio"
+	"github.com/flowdedup/flowdedup/capture/pcapoverip"
 )
 
 // network is peers as a destination.
-type network struct{ *netio.Sender }
+type network struct{ *pcapoverip.Sender }
 
 // openSender connects to the address, or waits for a peer there.
 func (s *Set) openSender(ctx context.Context, name string) (destination, error) {
-	addr, err := netio.ParseAddress(name)
+	addr, err := pcapoverip.ParseAddress(name)
 	if err != nil {
 		return nil, err
 	}
-	sender, err := netio.OpenSender(ctx, addr, netio.SenderConfig{
-		TLS: s.cfg.TLS, Live: s.cfg.Live || s.cfg.Arriving && netio.Listens(name), Commented: s.cfg.Rotate.Commented,
+	sender, err := pcapoverip.OpenSender(ctx, addr, pcapoverip.SenderConfig{
+		TLS: s.cfg.TLS, Live: s.cfg.Live || s.cfg.Arriving && pcapoverip.Listens(name), Commented: s.cfg.Rotate.Commented,
 		Warn: func(err error) { s.cfg.Log.Warn("output", "error", err) },
 	})
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/afpacket"
 	"github.com/flowdedup/flowdedup/capture/outfile"
-	"github.com/flowdedup/flowdedup/capture/ring"
 	"github.com/flowdedup/flowdedup/capture/rotate"
 )
 
@@ -265,7 +265,7 @@ func (d *rotating) counts() counts {
 // forwarding is an interface as a destination. Its sender finds an interface again after
 // an outage.
 type forwarding struct {
-	*ring.Sender
+	*afpacket.Sender
 	retry bool
 }
 
@@ -288,7 +288,7 @@ func (s *Set) OpenForward() error {
 	if s.cfg.Forward == "" {
 		return nil
 	}
-	sender, err := ring.OpenSender(ring.SenderConfig{
+	sender, err := afpacket.OpenSender(afpacket.SenderConfig{
 		Interface: s.cfg.Forward,
 		Warn:      func(err error) { s.cfg.Log.Warn("packets are not forwarded", "error", err) },
 	})

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/netio"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
+	"github.com/flowdedup/flowdedup/capture/pcapoverip"
 	"github.com/flowdedup/flowdedup/capture/rotate"
 	"github.com/flowdedup/flowdedup/capture/strip"
 )
@@ -25,7 +25,7 @@ type Config struct {
 	// packets.
 	Kept, Removed string
 	// TLS is that of addresses; nil for none.
-	TLS *netio.TLS
+	TLS *pcapoverip.TLS
 	// Arriving says that packets come from a network: one peer that is slow to take them
 	// does not stall those that send.
 	Arriving bool
@@ -123,7 +123,7 @@ func (s *Set) OpenFiles(ctx context.Context) error {
 		}
 		s.outputs = append(s.outputs, &output{
 			destination: d, name: o.name, removed: o.removed, calls: newCalls(o.name),
-			direct: !netio.IsAddress(o.name) && !outfile.MayStall(o.name),
+			direct: !pcapoverip.IsAddress(o.name) && !outfile.MayStall(o.name),
 		})
 	}
 	return nil
@@ -138,7 +138,7 @@ func closedAfter(ctx context.Context, d time.Duration) <-chan struct{} {
 
 // openFile opens the file, or the first file of a rotation.
 func (s *Set) openFile(ctx context.Context, name string, kept bool) (destination, error) {
-	if netio.IsAddress(name) {
+	if pcapoverip.IsAddress(name) {
 		return s.openSender(ctx, name)
 	}
 	derived := kept && s.cfg.Strip&strip.Tunnel != 0 || s.cfg.BeginsLate

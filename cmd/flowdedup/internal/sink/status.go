@@ -3,7 +3,7 @@
 package sink
 
 import (
-	"github.com/flowdedup/flowdedup/capture/ring"
+	"github.com/flowdedup/flowdedup/capture/afpacket"
 	"github.com/flowdedup/flowdedup/capture/strip"
 )
 
@@ -19,7 +19,7 @@ type Output struct {
 // Forward is the state of the interface that packets are sent to.
 type Forward struct {
 	Interface string `json:"interface"`
-	ring.SenderStats
+	afpacket.SenderStats
 	Failed string `json:"failed,omitempty"` // why nothing goes there now, or ""
 }
 

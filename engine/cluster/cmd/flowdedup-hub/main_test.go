@@ -22,8 +22,8 @@ import (
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/engine/cluster/counts"
 	"github.com/flowdedup/flowdedup/engine/cluster/hub"
-	"github.com/flowdedup/flowdedup/engine/remote"
-	"github.com/flowdedup/flowdedup/engine/remote/natslink"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
+	"github.com/flowdedup/flowdedup/engine/hubclient/natslink"
 )
 
 // TestMain is flowdedup-hub itself where a test starts it as a program.
@@ -112,7 +112,7 @@ func TestToken(t *testing.T) {
 	if code != 0 || strings.Count(first, "\n") != 1 {
 		t.Fatal(code, errOut)
 	}
-	token, err := remote.DecodeToken(first)
+	token, err := hubclient.DecodeToken(first)
 	if err != nil || token.Site != "paris" || token.URL != "nats://192.0.2.1:4222" || token.Slices != 64 || token.Seed == "" {
 		t.Errorf("%v, %+v", err, token)
 	}
@@ -171,7 +171,7 @@ func statusOf(state string) (st hub.Status, err error) {
 func ask(t *testing.T, state, site string, packets int, at int64) (copies int) {
 	t.Helper()
 	_, line, errOut := hubRun("join-token", site, "--state", state)
-	token, err := remote.DecodeToken(line)
+	token, err := hubclient.DecodeToken(line)
 	if err != nil {
 		t.Fatal(err, errOut)
 	}
@@ -180,7 +180,7 @@ func ask(t *testing.T, state, site string, packets int, at int64) (copies int) {
 		t.Fatal(err)
 	}
 	defer link.Close()
-	client := remote.NewClient(remote.ClientConfig{Token: token, Wait: 30 * time.Second, Block: true}, link, "run")
+	client := hubclient.NewClient(hubclient.ClientConfig{Token: token, Wait: 30 * time.Second, Block: true}, link, "run")
 	defer client.Close()
 	if err := link.Listen(client.Inbox(), client.Receive); err != nil {
 		t.Fatal(err)
@@ -189,7 +189,7 @@ func ask(t *testing.T, state, site string, packets int, at int64) (copies int) {
 	for i := range digests {
 		digests[i][0], times[i] = uint64(i)*0x9e3779b97f4a7c15, at
 	}
-	var a remote.Answers
+	var a hubclient.Answers
 	client.Ask(&a, digests, times, make([]uint64, (packets+63)/64))
 	client.Wait(&a)
 	if a.Unchecked > 0 {

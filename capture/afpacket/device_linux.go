@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package afpacket
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/sockets"
+)
+
+// lookUp describes the interface of a name, or all of them.
+func lookUp(name string) (sockets.Device, error) {
+	if name == Any {
+		return sockets.Device{Name: name, Up: true, Loopback: true, Link: capture.LinkLinuxSLL2, Cooked: true}, nil
+	}
+	return sockets.LookUp(name)
+}
+
+// LinkTypeOf returns the link type of the frames that a capture of this interface
+// delivers. The error is ErrNoInterface.
+func LinkTypeOf(name string) (capture.LinkType, error) {
+	d, err := lookUp(name)
+	return d.Link, err
+}
+
+// kernelError turns an error of the kernel about an interface into one that says what to
+// do.
+func kernelError(name, call string, err error) error {
+	reason := os.NewSyscallError(call, err)
+	switch {
+	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES):
+		reason = ErrNotPermitted
+	case errors.Is(err, unix.ENODEV), errors.Is(err, unix.ENXIO):
+		reason = ErrNoInterface
+	case errors.Is(err, unix.ENETDOWN):
+		reason = ErrDown
+	case errors.Is(err, unix.ENOMEM):
+		reason = fmt.Errorf("%w: choose a smaller ring", reason)
+	}
+	return fmt.Errorf("%s: %w", name, reason)
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !linux
+
+package afpacket
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// errLinux is what every function returns here.
+var errLinux = fmt.Errorf("live capture needs Linux: %w", errors.ErrUnsupported)
+
+// Capture is live traffic, on Linux.
+type Capture struct{ capture.Source }
+
+// Open returns an error that wraps errors.ErrUnsupported.
+func Open(conf Config) (*Capture, error) {
+	if _, err := conf.withDefaults(); err != nil {
+		return nil, err
+	}
+	return nil, errLinux
+}
+
+// Start returns an error that wraps errors.ErrUnsupported.
+func (*Capture) Start() error { return errLinux }
+
+// Stats returns nothing.
+func (*Capture) Stats() []Stats { return nil }
+
+// Stop does nothing.
+func (*Capture) Stop() {}
+
+// LinkTypeOf returns an error that wraps errors.ErrUnsupported.
+func LinkTypeOf(string) (capture.LinkType, error) { return 0, errLinux }
+
+// StampsInHardware reports false.
+func StampsInHardware(string) bool { return false }
+
+// Sender sends frames, on Linux.
+type Sender struct{}
+
+// OpenSender returns an error that wraps errors.ErrUnsupported.
+func OpenSender(SenderConfig) (*Sender, error) { return nil, errLinux }
+
+// Send sends nothing.
+func (*Sender) Send(*capture.Batch, []uint64) error { return errLinux }
+
+// Stats returns nothing.
+func (*Sender) Stats() SenderStats { return SenderStats{} }
+
+// Close does nothing.
+func (*Sender) Close() error { return nil }

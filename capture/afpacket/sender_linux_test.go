@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package afpacket
+
+import (
+	"errors"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// TestSendKept sends the frames that a bitmap keeps, in order, and skips those that
+// cannot be sent.
+func TestSendKept(t *testing.T) {
+	enterLab(t)
+	for _, queue := range []bool{false, true} {
+		src := open(t, Config{Interfaces: []string{"right"}})
+		s, err := OpenSender(SenderConfig{Interface: "left", Queue: queue})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var frames, want [][]byte
+		for i := range 300 {
+			frames = append(frames, numbered(i, 60+i))
+		}
+		b := batchOf(frames...)
+		drop := make([]uint64, 5)
+		drop[0], drop[1], drop[4] = 1|1<<63, 0xFF, 1<<(299-256)
+		b.Frames[100].WireLen++ // captured in part
+		b.Frames[101].CapLen, b.Frames[101].WireLen = 13, 13
+		b.Frames[102].CapLen, b.Frames[102].WireLen = 2000, 2000
+		for i := range frames {
+			if drop[i/64]>>(i%64)&1 == 0 && (i < 100 || i > 102) {
+				want = append(want, frames[i])
+			}
+		}
+		if err := s.Send(b, drop); err != nil {
+			t.Fatal(err)
+		}
+		compare(t, rest(t, src).frames, want)
+		bytes := 0
+		for _, f := range want {
+			bytes += len(f)
+		}
+		if n := s.Stats(); n != (SenderStats{Sent: uint64(len(want)), Bytes: uint64(bytes), Truncated: 2, TooLong: 1}) {
+			t.Errorf("%+v, want %d frames of %d bytes", n, len(want), bytes)
+		}
+		for range 2 {
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// TestForward sends captured frames on, and finds them behind the second link.
+func TestForward(t *testing.T) {
+	enterLab(t)
+	makePair(t, "out", "tool")
+	in := open(t, Config{Interfaces: []string{"right"}, BlockTimeout: time.Millisecond})
+	tool := open(t, Config{Interfaces: []string{"tool"}})
+	forward := openSender(t, "out")
+	sent := append(flows(3000), taggedFrames()...)
+	send(t, openSender(t, "left"), sent...)
+	lab.Settle()
+	in.Stop()
+	for b := (capture.Batch{}); in.Next(&b) == nil; {
+		if err := forward.Send(&b, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	compare(t, rest(t, tool).frames, sent)
+}
+
+// TestSendRefused removes the other end.
+func TestSendRefused(t *testing.T) {
+	enterLab(t)
+	ip(t, "link set right down")
+	const patience = 20 * time.Millisecond
+	s, err := OpenSender(SenderConfig{Interface: "left", RetryTimeout: patience})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	b := batchOf(numbered(0, 60), numbered(1, 60), numbered(2, 60))
+	start := time.Now()
+	for range 100 {
+		if err := s.Send(b, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := s.Stats(); n.Refused != 300 || n.Retries == 0 || n.Sent != 0 {
+		t.Errorf("%+v", n)
+	}
+	if took := time.Since(start); took < patience {
+		t.Errorf("gave up after %v", took)
+	}
+	ip(t, "link set right up")
+	for deadline := time.Now().Add(wait.Timeout); s.Stats().Sent == 0; {
+		if err := s.Send(b, nil); err != nil || time.Now().After(deadline) {
+			t.Fatalf("%+v, %v", s.Stats(), err)
+		}
+	}
+}
+
+// TestSendLinkType sends Ethernet frames and nothing else.
+func TestSendLinkType(t *testing.T) {
+	enterLab(t)
+	src := open(t, Config{Interfaces: []string{"right"}})
+	b := batchOf(numbered(0, 60), numbered(1, 60), numbered(2, 60))
+	b.Interfaces = append(b.Interfaces, capture.Interface{LinkType: capture.LinkLinuxSLL2})
+	b.Frames[1].Interface = 1
+	s := openSender(t, "left")
+	if err := s.Send(b, nil); !errors.Is(err, ErrLinkType) {
+		t.Errorf("%v", err)
+	}
+	clear(b.Buf) // the owner of a batch may do so
+	if err := s.Send(batchOf(), nil); !errors.Is(err, ErrLinkType) {
+		t.Errorf("%v, and nothing was sent since", err)
+	}
+	if err := s.Send(batchOf(numbered(3, 60)), nil); err != nil {
+		t.Error(err)
+	}
+	compare(t, rest(t, src).frames, [][]byte{numbered(0, 60), numbered(2, 60), numbered(3, 60)})
+	if n := s.Stats(); n.Sent != 3 || n.Lost != 1 {
+		t.Errorf("%+v", n)
+	}
+}
+
+// dropCapabilities drops the capabilities of the test's thread for good. Programs that it
+// starts have those of root again.
+func dropCapabilities(t *testing.T) {
+	t.Helper()
+	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var none [2]unix.CapUserData
+	if err := unix.Capset(&head, &none[0]); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenSender(SenderConfig{Interface: "left"}); !errors.Is(err, ErrNotPermitted) {
+		t.Fatal("still permitted: ", err)
+	}
+}
+
+// TestSendOutage takes an interface down and up, and removes and recreates it. The error
+// stays until a frame was sent, and sending again needs no capability.
+func TestSendOutage(t *testing.T) {
+	enterLab(t)
+	s, err := OpenSender(SenderConfig{Interface: "left"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	dropCapabilities(t)
+	b := batchOf(numbered(0, 60), numbered(1, 60), numbered(2, 60))
+	offered := uint64(0)
+	for _, c := range []struct {
+		away, back string
+		want       error
+	}{
+		{"link set left down", "link set left up", ErrDown},
+		{"link del left", "link add left type veth peer name right", ErrNoInterface},
+	} {
+		if err := s.Send(b, nil); err != nil {
+			t.Fatal(err)
+		}
+		ip(t, c.away)
+		lost := s.Stats().Lost
+		if err := s.Send(b, nil); !errors.Is(err, c.want) || s.Stats().Lost != lost+3 {
+			t.Errorf("%s: %v, %+v", c.away, err, s.Stats())
+		}
+		requireIdleError(t, s, b, c.want)
+		ip(t, c.back)
+		ip(t, "link set left up")
+		ip(t, "link set right up")
+		requireIdleError(t, s, b, c.want)
+		offered += 6
+		wait.Until(t, "the interface to work again", func() bool {
+			offered += 3
+			sent := s.Stats().Sent
+			err := s.Send(b, nil)
+			if (err == nil) != (s.Stats().Sent > sent) {
+				t.Fatalf("%v, and %d frames sent", err, s.Stats().Sent-sent)
+			}
+			return err == nil
+		})
+	}
+	if n := s.Stats(); n.Sent+n.Lost+n.Refused != offered || n.Lost == 0 || n.Truncated+n.TooLong != 0 {
+		t.Errorf("%+v of %d frames", n, offered)
+	}
+}
+
+// requireIdleError passes batches without a frame to send.
+func requireIdleError(t *testing.T, s *Sender, b *capture.Batch, want error) {
+	t.Helper()
+	before := s.Stats()
+	for _, idle := range []struct {
+		b    *capture.Batch
+		drop []uint64
+	}{{batchOf(), nil}, {b, []uint64{7}}} {
+		if err := s.Send(idle.b, idle.drop); !errors.Is(err, want) {
+			t.Errorf("nothing to be sent: %v, want %v", err, want)
+		}
+	}
+	if after := s.Stats(); after != before {
+		t.Errorf("%+v after %+v", after, before)
+	}
+}
+
+// TestSendAnew removes and recreates the interface while frames are sent. Frames that
+// were counted as sent come out at the other end.
+func TestSendAnew(t *testing.T) {
+	enterLab(t)
+	s, err := OpenSender(SenderConfig{Interface: "left", Queue: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	b := batchOf(numbered(0, 60), numbered(1, 60))
+	// The program starts from the test's thread, so it runs in its namespace.
+	script := strings.Join([]string{
+		"set -e", "ip link del left", "ip link add left type veth peer name right", "ip link set right up", "ip link set left up",
+	}, "\n")
+	anew := exec.Command("sh", "-c", script)
+	if err := anew.Start(); err != nil {
+		t.Fatal(err)
+	}
+	made := make(chan error, 1)
+	go func() { made <- anew.Wait() }()
+	offered, there := uint64(0), false
+	wait.Until(t, "the interface to work again", func() bool {
+		for range 10 { // frames are sent at any time of the change
+			offered += 2
+			if err := s.Send(b, nil); there && err == nil {
+				return true
+			}
+		}
+		select {
+		case err := <-made:
+			if err != nil {
+				t.Fatal(err)
+			}
+			there = true
+		default:
+		}
+		return false
+	})
+	if n := s.Stats(); n.Sent+n.Lost+n.Refused != offered {
+		t.Errorf("%+v of %d frames", n, offered)
+	}
+	lab.Settle()
+	src := open(t, Config{Interfaces: []string{"right"}})
+	if err := s.Send(b, nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := rest(t, src).frames; len(got) != 2 {
+		t.Errorf("%d frames at the other end", len(got))
+	}
+}
+
+// TestSendWarns checks that the first skipped frame of each kind is reported, with what
+// to do.
+func TestSendWarns(t *testing.T) {
+	enterLab(t)
+	ip(t, "link set left mtu 1400")
+	var warned []error
+	s, err := OpenSender(SenderConfig{Interface: "left", RetryTimeout: time.Millisecond, Warn: func(err error) { warned = append(warned, err) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	b := batchOf(numbered(0, 60), numbered(1, 1514), numbered(2, 1414), numbered(3, 60), numbered(4, 60_000))
+	b.Frames[3].WireLen = 90
+	send := func() {
+		t.Helper()
+		if err := s.Send(b, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	send()
+	send()
+	ip(t, "link set right down")
+	send()
+	send()
+	if n := s.Stats(); n.Sent != 4 || n.Truncated != 4 || n.TooLong < 4 || n.Refused == 0 || n.Lost != 0 {
+		t.Errorf("%+v", n)
+	}
+	want := []struct {
+		reason error
+		text   string
+	}{
+		{ErrFrameTooLong, "left: frames longer than the interface can carry are not sent: one of 1514 bytes, and its MTU is 1400: ip link set left mtu 1500; if receive offload"},
+		{ErrFrameTruncated, "left: frames captured in part are not sent: one of 90 bytes, of which 60"},
+		{ErrFrameRefused, "left: frames that the interface's queue keeps refusing"},
+	}
+	if len(warned) != len(want) {
+		t.Fatalf("%q", warned)
+	}
+	for _, w := range want {
+		found := false
+		for _, err := range warned {
+			found = found || errors.Is(err, w.reason) && strings.HasPrefix(err.Error(), w.text)
+		}
+		if !found {
+			t.Errorf("no %q in %q", w.text, warned)
+		}
+	}
+}
+
+// TestSendMerged checks the advice about frames that are too long for any interface.
+func TestSendMerged(t *testing.T) {
+	enterLab(t)
+	var warned error
+	s, err := OpenSender(SenderConfig{Interface: "left", Warn: func(err error) { warned = err }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.Send(batchOf(numbered(0, 40_000)), nil); err != nil {
+		t.Fatal(err)
+	}
+	if text := warned.Error(); !strings.Contains(text, "ethtool -K IFACE gro off lro off") || strings.Contains(text, "ip link") {
+		t.Error(text)
+	}
+}

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package dedup remembers where conversations and flows belong: a [homes] has the capture
+// point that the packets of a conversation are taken from, and [Owners] the point that
+// reported a flow.
+package dedup
+
+import (
+	"math"
+	"time"
+
+	"github.com/flowdedup/flowdedup/asm/line"
+	"github.com/flowdedup/flowdedup/engine/calendar"
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+const (
+	// conversations are remembered in 4 MiB, which is about what a core has of caches to
+	// itself.
+	conversations = 1 << 18
+	// silence is longer than the pauses of most conversations, and shorter than most
+	// faults of a network take to be mended.
+	silence = time.Minute
+	// maxMisses is more packets in a row than a point loses by chance: at a loss of one in
+	// three, once in 2^25 packets. It is less than what TCP sends at once after its first
+	// round trip, so little of a conversation is split.
+	maxMisses = 16
+	// wordSize is how many packets are handled while the lines of as many more are
+	// fetched: the bits of a word.
+	wordSize = 64
+)
+
+// homes remembers of each conversation its home: the capture point that its packets are taken
+// from, where they are seen at several. Conversations and points are keyed hashes. It is for
+// one goroutine at a time.
+//
+// A packet touches one line of 64 bytes (layout/conversations.go). A full line forgets the
+// conversation that was seen longest ago. Its next packet makes its point the home again. So
+// where memory does not do, packets are taken from where they are seen first.
+type homes struct {
+	arena *layout.Arena
+	mask  uint64 // number of lines - 1
+	hold  time.Duration
+	lone  loneHome
+}
+
+// newHomes makes a table of 2^18 conversations. hold is how long packets wait for copies of
+// them from home. Errors are those of layout.NewArena.
+func newHomes(hold time.Duration) (*homes, error) {
+	return newHomesOf(conversations/layout.AffinityCells, hold)
+}
+
+// newHomesOf makes a table of so many lines, a power of two.
+func newHomesOf(lines int, hold time.Duration) (*homes, error) {
+	arena, err := layout.NewArena(lines)
+	if err != nil {
+		return nil, err
+	}
+	return &homes{arena: arena, mask: uint64(lines - 1), hold: hold, lone: loneHome{since: calendar.NoTime}}, nil
+}
+
+// homeSightings are packets of a stream, in its order. Element i of each slice, and bit i of
+// Copies, belong to packet i.
+type homeSightings struct {
+	// Conversation, Fragment and Point are those of flow.Sightings.
+	Conversation, Fragment, Point []uint64
+	// Times are in nanoseconds since 1970, or calendar.NoTime.
+	Times []int64
+	// Copies marks packets of which an equal one was seen before.
+	Copies []uint64
+}
+
+// AtHome sets bit i of home if packet i comes from the home of its conversation, and
+// clears the other bits of the words that cover the packets. The first packet of a
+// conversation makes its point the home. The fragments of a datagram have the home of the
+// conversation that their first fragment belongs to. Packets without a conversation or
+// without a time are at home everywhere, and are not remembered.
+//
+// A packet that is no copy, and does not come from home, is a miss. A row of misses lasts
+// until the next sighting at home, or until the clock steps back to before its beginning.
+// The home moves to the point of a miss whose row has lasted for a minute, or has 16 misses
+// and has lasted longer than the hold: packets that are only ahead of their copies from
+// home do not move it.
+//
+// A stream whose first sightings come from one point has all homes there. So after 65,536 of
+// them homes are not noted, until there is one at another point. For a minute from then on,
+// a conversation that is not remembered may be an old one: its home is the point that was
+// alone.
+//
+// The result does not depend on how the stream is cut into calls. AtHome does not
+// allocate. It panics if a slice is too short, or after Close.
+func (t *homes) AtHome(home []uint64, s homeSightings) {
+	t.arena.CheckOpen("Table.AtHome")
+	n := len(s.Conversation)
+	clear(home[:(n+wordSize-1)/wordSize])
+	for from, to := 0, 0; from < n; from = to {
+		switch l := &t.lone; {
+		case l.over:
+			to = n
+			t.note(home, &s, from, to)
+		case l.count < loneAfter:
+			to = l.learn(&s, from)
+			t.note(home, &s, from, to)
+		default:
+			to = l.pass(home, &s, from)
+		}
+	}
+}
+
+// note sets the bits of the packets from to to-1 that are at home, and notes homes.
+func (t *homes) note(home []uint64, s *homeSightings, from, to int) {
+	lines := t.arena.Lines()
+	line.Prefetch(lines, s.Conversation[from:min(from+wordSize, to)])
+	for from < to {
+		end := min(from&^(wordSize-1)+wordSize, to)
+		line.Prefetch(lines, s.Conversation[end:min(end+wordSize, to)])
+		home[from/wordSize] |= t.group(s, from, end) << (from % wordSize)
+		from = end
+	}
+}
+
+// group handles at most 64 packets, whose bits are those of a word. A kernel handles all but
+// those that it stops at.
+func (t *homes) group(s *homeSightings, from, to int) (atHome uint64) {
+	lines, rule := t.arena.Lines(), line.HomeRule{Silence: int64(silence), Hold: int64(t.hold), Misses: maxMisses}
+	for i := from; i < to; i++ {
+		run := line.Sightings{
+			Conversation: s.Conversation[i:to], Fragment: s.Fragment[i:to], Point: s.Point[i:to], Times: s.Times[i:to],
+			Copies: s.Copies[i/wordSize] >> (i % wordSize),
+		}
+		home, done := line.AtHome(lines, &run, &rule)
+		atHome |= home << (i - from)
+		if i += done; i < to && t.see(s, i, !isCopy(s, i)) {
+			atHome |= 1 << (i - from)
+		}
+	}
+	return atHome
+}
+
+// see handles one packet, and reports whether it is at home.
+func (t *homes) see(s *homeSightings, i int, first bool) bool {
+	conversation, now := s.Conversation[i], s.Times[i]
+	if conversation == 0 || now == calendar.NoTime {
+		return true
+	}
+	home, at := t.visit(conversation, uint32(s.Point[i]), now, first)
+	if f := s.Fragment[i]; f != 0 {
+		c, _ := t.cell(f, now)
+		c.fill(f, home, now)
+	}
+	return at
+}
+
+// visit returns the home of a conversation after a packet at a point, and whether the
+// point is the home.
+func (t *homes) visit(conversation uint64, point uint32, now int64, first bool) (home uint32, at bool) {
+	c, known := t.cell(conversation, now)
+	if !known {
+		c.fill(conversation, t.lone.homeOf(point, now), now)
+	}
+	home = c.home()
+	switch {
+	case home == point:
+		c.fill(conversation, point, now)
+		return point, true
+	case first && t.miss(c, now):
+		c.fill(conversation, point, now)
+		return point, true
+	}
+	return home, false
+}
+
+// miss counts a packet that has to be taken from elsewhere, and reports whether the home
+// is to move.
+func (t *homes) miss(c homeCell, now int64) bool {
+	misses, since := c.misses(), c.time()
+	if misses == 0 || now < since {
+		misses, since = 0, now
+	}
+	misses = min(misses+1, maxMisses)
+	c.setRow(misses, since)
+	lasted := time.Duration(now - since)
+	return lasted >= silence || misses == maxMisses && lasted > t.hold || lasted < 0 // beyond 292 years
+}
+
+// cell returns the cell of a conversation, or else an empty one of its line, or else the
+// one whose time is the farthest from now.
+func (t *homes) cell(conversation uint64, now int64) (c homeCell, known bool) {
+	line, farthest := &t.arena.Lines()[conversation&t.mask], uint64(0)
+	for at := range uint(layout.AffinityCells) {
+		switch one := (homeCell{line, at}); {
+		case *one.state() == 0:
+			return one, false
+		case one.tag() == uint32(conversation>>32):
+			return one, true
+		default:
+			if d := calendar.Distance(now, one.time()); d >= farthest {
+				farthest, c = d, one
+			}
+		}
+	}
+	return c, false
+}
+
+// Close gives the memory back.
+func (t *homes) Close() error { return t.arena.Close() }
+
+// homeCell is one cell of a line.
+type homeCell struct {
+	line *layout.Line
+	at   uint // 0 to layout.AffinityCells - 1
+}
+
+// half returns the word of a cell's tag, or after layout.AffinityHomes that of its home,
+// and where in the word it begins.
+func (c homeCell) half() (word, shift uint) { return c.at & 1, c.at << 4 & 32 }
+
+func (c homeCell) tag() uint32 {
+	word, shift := c.half()
+	return uint32(c.line[word] >> shift)
+}
+
+// home returns the home point.
+func (c homeCell) home() uint32 {
+	word, shift := c.half()
+	return uint32(c.line[layout.AffinityHomes+word] >> shift)
+}
+
+// state returns the word that the cell has alone.
+func (c homeCell) state() *uint64 { return &c.line[layout.AffinityStates+c.at&3] }
+
+// misses returns the misses in a row.
+func (c homeCell) misses() int {
+	return int(*c.state() >> layout.AffinityMissShift & layout.AffinityMisses)
+}
+
+// time returns the time without its low bits.
+func (c homeCell) time() int64 { return int64(*c.state() << layout.AffinityTimeShift) }
+
+// fill makes a point the home of a conversation that was seen there.
+func (c homeCell) fill(conversation uint64, home uint32, now int64) {
+	word, shift := c.half()
+	setHalf(&c.line[word], shift, uint32(conversation>>32))
+	setHalf(&c.line[layout.AffinityHomes+word], shift, home)
+	c.setRow(0, now)
+}
+
+func setHalf(word *uint64, shift uint, to uint32) {
+	*word = *word&^(math.MaxUint32<<shift) | uint64(to)<<shift
+}
+
+// setRow sets the misses and the time.
+func (c homeCell) setRow(misses int, time int64) { *c.state() = newRow(misses, time) }
+
+// newRow returns a state.
+func newRow(misses int, time int64) uint64 {
+	return layout.AffinityPresent | uint64(misses)<<layout.AffinityMissShift | uint64(time)>>layout.AffinityTimeShift
+}

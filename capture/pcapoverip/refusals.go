@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pcapoverip
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// sayEvery is how often refusals are warned about: the first at once, then their number.
+const sayEvery = time.Minute
+
+// refusals are those of one listener, which may be many.
+type refusals struct {
+	next  time.Time
+	quiet int // since the last warning
+}
+
+// say calls warn with how many refusals there were in silence, unless one was warned about
+// lately.
+func (r *refusals) say(now time.Time, warn func(more int)) {
+	if now.Before(r.next) {
+		r.quiet++
+		return
+	}
+	warn(r.quiet)
+	r.next, r.quiet = now.Add(sayEvery), 0
+}
+
+// warnRefused warns of a refused peer.
+func (r *Receiver) warnRefused(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.refusals.say(time.Now(), func(more int) {
+		if more > 0 {
+			err = fmt.Errorf("%w (and %d more since)", err, more)
+		}
+		r.cfg.Warn(err)
+	})
+}
+
+// listens notes a stream of which no header has come. It returns the one that is to leave
+// for it, nil if there is room.
+func (r *Receiver) listens(s *stream) (excess *stream) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.silent) >= maxSilent {
+		of := map[string]int{}
+		for _, one := range r.silent {
+			of[one.host]++
+		}
+		for _, one := range r.silent { // the oldest first
+			if excess == nil || of[one.host] > of[excess.host] {
+				excess = one
+			}
+		}
+	}
+	r.silent = append(r.silent, s)
+	return excess
+}
+
+// speaks notes that the header of a stream has come. It returns an error if too many are
+// read already.
+func (r *Receiver) speaks(s *stream) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.places)-len(r.silent) >= maxStreams {
+		return fmt.Errorf("%s: %w: %d streams are read already", s.name, errTooMany, maxStreams)
+	}
+	r.silent = slices.DeleteFunc(r.silent, func(one *stream) bool { return one == s })
+	return nil
+}

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pcapoverip
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
+)
+
+// SenderConfig says how packets are sent.
+type SenderConfig struct {
+	// TLS is nil for none.
+	TLS *TLS
+	// Live says that packets cannot wait. Then a peer that takes them too slowly is
+	// disconnected at once, nobody is waited for at the start, and an address that was
+	// connected to is connected to again. Otherwise packets go at the pace of the slowest
+	// peer. One that connected, and takes nothing for SendTimeout, is disconnected.
+	Live bool
+	// Commented is that of pcapfile.WriterOptions.
+	Commented bool
+	// Warn gets what happened to peers while others go on. It may be called on any
+	// goroutine.
+	Warn func(error)
+}
+
+const (
+	// SendTimeout is how long a peer may take nothing.
+	SendTimeout = 5 * time.Second
+	// maxQueued is how many bytes may wait for a peer: a second of 64 Mbit/s.
+	maxQueued = 8 << 20
+	// maxPeers is how many may be connected. Others are refused.
+	maxPeers = 64
+)
+
+// SenderStats says what has become of packets.
+type SenderStats struct {
+	Written uint64 // that peers got, or will; those that came while nobody listened count
+	Lost    uint64 // that the peer that is connected to did not get
+	Dropped uint64 // peers that were too slow
+}
+
+// Sender sends packets to peers as one pcapng section. A peer gets the section header at once,
+// so that it knows a sensor from a stranger before there is a packet. One that connects late
+// gets the descriptions of all interfaces, too, then the next packets. Its Write, Flush and
+// Close are for one goroutine.
+type Sender struct {
+	addr     Address
+	cfg      SenderConfig
+	ctx      context.Context // is done once nobody is to connect any more
+	cancel   context.CancelFunc
+	listener net.Listener // or nil
+	running  sync.WaitGroup
+	writer   capture.Writer
+	encoded  []byte // by the writer, in a Write
+	began    bool   // the writer has written the section header
+
+	mu      sync.Mutex
+	changed *sync.Cond // a peer came, left or took something
+	peers   map[*peer]bool
+	head    []byte // what a peer gets first
+	stats   SenderStats
+	seen    uint64 // packets of the writer that were handed out
+	failed  error  // of the one peer, where it does not come again
+	closing bool
+}
+
+// OpenSender connects, or begins to listen. Unless packets are live it waits for the first
+// peer until ctx is done. Errors name the address.
+func OpenSender(ctx context.Context, addr Address, cfg SenderConfig) (*Sender, error) {
+	s := &Sender{addr: addr, cfg: cfg, peers: map[*peer]bool{}, head: capture.AppendSectionHeader(nil)}
+	s.changed = sync.NewCond(&s.mu)
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	// As if from interfaces that are made later: these may come at any time.
+	s.writer = pcapfile.NewWriter(collector{s}, pcapfile.WriterOptions{
+		Derived: true, Format: capture.FormatPcapNG, Commented: cfg.Commented, Warn: cfg.Warn,
+	})
+	if err := s.open(ctx); err != nil {
+		s.cancel()
+		s.running.Wait()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Sender) open(ctx context.Context) error {
+	switch {
+	case s.addr.listen:
+		l, secure, err := listen(ctx, s.addr, s.cfg.TLS)
+		if err != nil {
+			return err
+		}
+		s.listener = l
+		s.running.Go(func() { s.accept(completer(secure)) })
+		if !s.cfg.Live {
+			return s.awaitPeer(ctx)
+		}
+	case s.cfg.Live:
+		s.running.Go(s.connect)
+	default:
+		conn, err := dial(ctx, s.addr, s.cfg.TLS)
+		if err != nil {
+			return err
+		}
+		s.join(conn, s.addr.name)
+	}
+	return nil
+}
+
+// awaitPeer waits for a peer.
+func (s *Sender) awaitPeer(ctx context.Context) error {
+	defer context.AfterFunc(ctx, s.broadcast)()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.peers) == 0 && ctx.Err() == nil {
+		s.changed.Wait()
+	}
+	if ctx.Err() != nil {
+		_ = s.listener.Close() // nobody came
+	}
+	return ctx.Err()
+}
+
+// broadcast wakes those who wait for a change.
+func (s *Sender) broadcast() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.changed.Broadcast()
+}
+
+// collector takes what the writer writes.
+type collector struct{ *Sender }
+
+func (c collector) Write(p []byte) (int, error) {
+	c.encoded = append(c.encoded, p...)
+	return len(p), nil
+}
+
+// Write sends the packets that are not in drop. It returns an error if there is no peer
+// any more, and none can come.
+func (s *Sender) Write(b *capture.Batch, drop []uint64) error {
+	err := s.writer.Write(b, drop)
+	return errors.Join(err, s.handOut())
+}
+
+// handOut gives what was encoded, which is whole blocks, to all peers.
+func (s *Sender) handOut() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	packets := s.writer.Written() - s.seen
+	s.seen += packets
+	if !s.began && len(s.encoded) > 0 {
+		s.began = true
+		s.encoded, _ = bytes.CutPrefix(s.encoded, s.head) // peers have it
+	}
+	if len(s.encoded) > 0 {
+		c := &chunk{data: s.encoded, packets: packets}
+		s.encoded = make([]byte, 0, len(s.encoded)+len(s.encoded)/8)
+		s.remember(c.data)
+		s.queue(c)
+	}
+	return s.failed
+}
+
+// remember keeps the blocks that a late peer has to know.
+func (s *Sender) remember(data []byte) {
+	for len(data) >= 12 {
+		kind, n := binary.LittleEndian.Uint32(data), int(binary.LittleEndian.Uint32(data[4:]))
+		if kind == capture.BlockSectionHeader || kind == capture.BlockInterface {
+			s.head = append(s.head, data[:n]...)
+		}
+		data = data[n:]
+	}
+}
+
+// queue gives a chunk to each peer. s.mu is held, but not while it waits for slow peers.
+func (s *Sender) queue(c *chunk) {
+	if !s.cfg.Live {
+		for s.full() {
+			s.changed.Wait()
+		}
+	}
+	if len(s.peers) == 0 && !s.addr.listen {
+		s.stats.Lost += c.packets
+		return
+	}
+	s.stats.Written += c.packets
+	for p := range s.peers {
+		if p.queued+len(c.data) > maxQueued && p.queued > 0 && s.cfg.Live {
+			s.tooSlow(p)
+			continue
+		}
+		p.chunks = append(p.chunks, c)
+		p.queued += len(c.data)
+	}
+	s.changed.Broadcast()
+}
+
+// full reports whether a peer has enough to do.
+func (s *Sender) full() bool {
+	for p := range s.peers {
+		if p.queued >= maxQueued {
+			return true
+		}
+	}
+	return false
+}
+
+// Flush does nothing: packets leave at once.
+func (s *Sender) Flush() error { return nil }
+
+// Stats returns what has become of packets. It may be called on any goroutine.
+func (s *Sender) Stats() SenderStats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stats
+}
+
+// Skipped returns how many pcapng blocks could not be converted.
+func (s *Sender) Skipped() uint64 { return s.writer.Skipped() }
+
+// Close sends what waits, which takes SendTimeout at most from peers that take nothing, and
+// ends all connections.
+func (s *Sender) Close() error {
+	err := errors.Join(s.writer.Close(), s.handOut())
+	s.mu.Lock()
+	s.closing = true
+	s.changed.Broadcast()
+	s.mu.Unlock()
+	s.cancel()
+	if s.listener != nil {
+		_ = s.listener.Close() // nobody else comes
+	}
+	s.running.Wait()
+	if err == nil {
+		err = s.failed
+	}
+	return err
+}
+
+// accept lets peers connect.
+func (s *Sender) accept(complete func(context.Context, net.Conn) (net.Conn, error)) {
+	wait := firstPause
+	for s.ctx.Err() == nil {
+		conn, err := s.listener.Accept()
+		switch {
+		case err == nil:
+			wait = firstPause
+			s.running.Go(func() { s.welcome(conn, complete) })
+		case s.ctx.Err() == nil && !errors.Is(err, net.ErrClosed):
+			s.cfg.Warn(fmt.Errorf("%v: %w", s.addr, reason(err)))
+			wait = pause(s.ctx, wait)
+		default:
+			return
+		}
+	}
+}
+
+// welcome completes a connection, and makes it a peer unless there are too many.
+func (s *Sender) welcome(conn net.Conn, complete func(context.Context, net.Conn) (net.Conn, error)) {
+	name := fmt.Sprintf("%v to %v", s.addr, conn.RemoteAddr())
+	done, err := complete(s.ctx, conn)
+	if err == nil && s.join(done, name) == nil {
+		_ = done.Close() // nothing was sent
+		err = fmt.Errorf("refused: %d are connected already", maxPeers)
+	}
+	if err != nil && s.ctx.Err() == nil {
+		s.cfg.Warn(fmt.Errorf("%s: %w", name, err))
+	}
+}
+
+// connect connects again and again. A warning comes when that begins to fail.
+func (s *Sender) connect() {
+	wait, failing := firstPause, false
+	for s.ctx.Err() == nil {
+		conn, err := dial(s.ctx, s.addr, s.cfg.TLS)
+		if err != nil {
+			if !failing && s.ctx.Err() == nil {
+				s.cfg.Warn(err)
+			}
+			failing = true
+			wait = pause(s.ctx, wait)
+			continue
+		}
+		wait, failing = firstPause, false
+		p := s.join(conn, s.addr.name)
+		if p == nil {
+			_ = conn.Close() // the sender ends
+			return
+		}
+		<-p.done
+		pause(s.ctx, firstPause)
+	}
+}

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package match
+
+import (
+	"math/bits"
+	"time"
+
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+// maxPoint is the largest number that a point of owners may have.
+const maxPoint = layout.OwnerMax
+
+// owners remembers of flows which point told of them, and until when. Several points tell
+// of one flow, each in a report for every piece of its time: [owners.Tell] says of each
+// report whether another point told of that time already. It is for one goroutine at a
+// time.
+//
+// A report touches one line of 64 bytes, or the pair that the line belongs to where the
+// line is full. A cell is used again once its time is longer ago than the flow is alive.
+// Where both lines are full of flows alive, a report about another one is not remembered,
+// so a flood of flows cannot have those forgotten that are there.
+type owners struct {
+	arena *layout.Arena
+	ranks [maxPoint + 1]uint8
+	touch uint64 // of lines that are fetched ahead
+}
+
+// ownerReport is what a point tells about a flow.
+type ownerReport struct {
+	Flow  uint64 // keyed hash
+	Point uint32 // 1 to MaxPoint
+	// Start and End are nanoseconds since 1970 on one clock for all points.
+	Start, End int64
+	// Now is the time at which the report came. A flow is alive until Alive after the end
+	// of what was told of it.
+	Now   int64
+	Alive time.Duration
+	// Within is by how much the times of two points may differ.
+	Within time.Duration
+}
+
+// ownerAnswer is what owners say about a report.
+type ownerAnswer uint8
+
+// The answers.
+const (
+	ownerNews  ownerAnswer = iota // no other point told of it
+	ownerTold                     // another point told of it
+	ownerCrowd                    // there is no room to remember it
+)
+
+// newOwners makes a table that takes so many bytes of memory, 128 at least. Errors are
+// those of layout.NewArena.
+func newOwners(memory int) (*owners, error) { return newOwnersOf(max(memory/layout.LineSize&^1, 2)) }
+
+// newOwnersOf makes a table of so many lines, an even number.
+func newOwnersOf(lines int) (*owners, error) {
+	arena, err := layout.NewArena(lines)
+	if err != nil {
+		return nil, err
+	}
+	return &owners{arena: arena}, nil
+}
+
+// SetRank gives a point a rank. That of all is 0 at first.
+func (o *owners) SetRank(point uint32, rank uint8) { o.ranks[point] = rank }
+
+// line returns the number of a flow's line.
+func (o *owners) line(flow uint64) uint64 {
+	line, _ := bits.Mul64(flow, uint64(len(o.arena.Lines())))
+	return line
+}
+
+// Fetch has the CPU fetch what reports about some flows will touch.
+func (o *owners) Fetch(flows []uint64) {
+	o.arena.CheckOpen("Owners.Fetch")
+	lines, sum := o.arena.Lines(), uint64(0)
+	for _, flow := range flows {
+		sum += lines[o.line(flow)][0] // which nothing waits for
+	}
+	o.touch = sum
+}
+
+// Tell takes a report, and returns the owner of the flow at that time. The answer is ownerTold
+// if that is another point: one that told of a time that the report begins in. Reports of
+// less time than twice Within may begin up to Within later, or end up to Within earlier:
+// those of a single packet for example. Longer ones must begin before the end of what was
+// told by more than Within, or else they tell of what comes next. A report that is ownerNews
+// makes its point the owner. Its time continues what the point told before unless there
+// is a pause of more than Within.
+//
+// A point of a higher rank takes a flow over with the first report that is ownerTold. Points of
+// a lower rank than the owner must tell of what comes more than Alive later to be ownerNews.
+//
+// It does not allocate. It panics after Close.
+func (o *owners) Tell(r ownerReport) (owner uint32, answer ownerAnswer) {
+	o.arena.CheckOpen("Owners.Tell")
+	start, end := units(r.Start), units(max(r.Start, r.End))
+	within := int32(min(r.Within>>layout.OwnerUnitShift, 1<<29))
+	c, known, room := o.find(r, end)
+	if !known {
+		if !room {
+			return 0, ownerCrowd
+		}
+		c.set(uint32(r.Flow), end, end-start, r.Point)
+		return r.Point, ownerNews
+	}
+	from, until := c.end()-c.length(), c.end()
+	if owner = c.owner(); owner != r.Point {
+		before, after := o.ranks[owner], o.ranks[r.Point]
+		if before > after {
+			within = int32(min(r.Alive>>layout.OwnerUnitShift, 1<<29))
+		}
+		begins := int32(min(end-start, uint32(2*within))) - within // later by as much
+		if int32(start-until)+begins <= 0 && int32(from-end)+begins <= 0 {
+			if after > before {
+				c.set(uint32(r.Flow), until, until-from, r.Point)
+			}
+			return owner, ownerTold
+		}
+		if int32(end-from) < 0 {
+			return r.Point, ownerNews // from before what the owner told
+		}
+	}
+	c.tell(r, start, end, within)
+	return r.Point, ownerNews
+}
+
+// tell makes a report part of what was told.
+func (c owned) tell(r ownerReport, start, end uint32, within int32) {
+	from, until := c.end()-c.length(), c.end()
+	switch {
+	case c.owner() != r.Point || int32(start-until) > within: // begins anew
+		from, until = start, end
+	case int32(from-end) > within:
+		return // from before a pause
+	default:
+		if int32(start-from) < 0 {
+			from = start
+		}
+		if int32(end-until) > 0 {
+			until = end
+		}
+	}
+	c.set(uint32(r.Flow), until, until-from, r.Point)
+}
+
+// find returns the cell of a flow, or one that it may have. Without room there is none.
+func (o *owners) find(r ownerReport, end uint32) (c owned, known, room bool) {
+	lines, first := o.arena.Lines(), o.line(r.Flow)
+	now, alive := units(r.Now), int32(min(r.Alive>>layout.OwnerUnitShift, 1<<30))
+	for i := range uint64(2) {
+		line := &lines[first^i]
+		full := true
+		for at := range uint(layout.OwnerCells) {
+			switch one := (owned{line, at}); {
+			case one.owner() == 0:
+				full = false
+				if !room {
+					c, room = one, true
+				}
+			case one.tag() == uint32(r.Flow):
+				if dead(one, now, alive) && dead(one, end, alive) {
+					return one, false, true
+				}
+				return one, true, true
+			case !room && dead(one, now, alive):
+				c, room = one, true
+			}
+		}
+		if !full {
+			break // it never was
+		}
+	}
+	return c, false, room
+}
+
+// dead reports whether a flow is no longer alive, or lies so far ahead that its clock was
+// wrong.
+func dead(c owned, now uint32, alive int32) bool {
+	d := int32(now - c.end())
+	return d > alive || d < -alive
+}
+
+// units returns a time without its low bits, of which 32 are kept.
+func units(time int64) uint32 { return uint32(time >> layout.OwnerUnitShift) }
+
+// Bytes returns the memory of the table.
+func (o *owners) Bytes() int { return o.arena.Bytes() }
+
+// Close gives the memory back.
+func (o *owners) Close() error { return o.arena.Close() }

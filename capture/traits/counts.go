@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package traits
+
+import (
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/engine/calendar"
+)
+
+const (
+	// One packet in sampleEvery, a power of two, is sampled. A batch has about
+	// samplesPerBatch samples at most, which bounds the cost on busy interfaces.
+	sampleEvery     = 16
+	samplesPerBatch = 32
+	// rememberedSamples is the capacity of the memory. It covers a window of 1 ms at 60
+	// million packets a second, and longer windows at lower rates.
+	rememberedSamples = 1 << 12
+)
+
+// Counts says how the copies in a sample differ from the packets that they copy. A copy
+// may differ in several ways. A copy without any difference is exact.
+type Counts struct {
+	Sampled   uint64 `json:"sampled"`
+	VLAN      uint64 `json:"vlan"`
+	TTL       uint64 `json:"ttl"`
+	MAC       uint64 `json:"mac"`
+	Interface uint64 `json:"interface"`
+	Other     uint64 `json:"other"`
+	Exact     uint64 `json:"exact"`
+}
+
+// Counter compares sampled copies with what they copy. The sample is chosen by digest, so
+// it has a packet and all its copies, or none of them. A copy is left out if another
+// packet has overwritten the one that it copies. It takes 500 KiB, and what its matrix
+// does.
+type Counter struct {
+	Counts
+	kept   [rememberedSamples]sample
+	names  *Names
+	matrix Matrix
+}
+
+// NewCounter returns a Counter without counts.
+func NewCounter() *Counter { return &Counter{names: NewNames(nil)} }
+
+// Matrix lists the points of the copies in the sample and of what they copy, of the most
+// frequent pairs first.
+func (c *Counter) Matrix() []Cell { return c.matrix.Cells(c.names) }
+
+// sample is a packet of the sample.
+type sample struct {
+	digest digest.Digest
+	time   int64
+	place  uint64 // the hash of its point
+	frame  uint32 // its number in the batch
+	point  uint32 // its number in Names
+	Traits
+}
+
+// Add counts the sampled packets of a batch that are copies, and remembers the others. A
+// set bit in copies marks a copy. Batches come in the order of their stream.
+func (c *Counter) Add(s *Sampler, b *capture.Batch, copies []uint64) {
+	for i := range s.samples {
+		s := &s.samples[i]
+		k := &c.kept[s.digest[0]%rememberedSamples]
+		isCopy := copies[s.frame/64]>>(s.frame%64)&1 != 0
+		if isCopy && k.digest != s.digest {
+			continue
+		}
+		s.point = c.names.Number(s.place, b, int(s.frame))
+		if !isCopy {
+			*k = *s
+			continue
+		}
+		c.compare(k.Traits, s.Traits)
+		if k.time != capture.NoTime && s.time != capture.NoTime {
+			c.matrix.Add(k.point, s.point, calendar.Distance(s.time, k.time))
+		}
+	}
+}
+
+// compare counts the differences of one copy.
+func (c *Counts) compare(kept, copied Traits) {
+	kept.Derived, copied.Derived = 0, 0
+	foreign := kept.Point.Interface != copied.Point.Interface || kept.Point.Index != copied.Point.Index
+	c.Sampled++
+	for _, r := range []struct {
+		differs bool
+		count   *uint64
+	}{
+		{kept.VLAN != copied.VLAN, &c.VLAN},
+		{kept.Hops != copied.Hops, &c.TTL},
+		{kept.MAC != copied.MAC, &c.MAC},
+		{foreign, &c.Interface},
+		{other(kept) != other(copied), &c.Other},
+		{kept == copied, &c.Exact},
+	} {
+		if r.differs {
+			*r.count++
+		}
+	}
+}
+
+// other returns t without what has a count of its own.
+func other(t Traits) Traits {
+	return Traits{Labels: t.Labels, Link: t.Link, Rest: t.Rest, Version: t.Version, Class: t.Class}
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package traits says where packets were seen, and in what two sightings of one packet
+// differ. The differences show why a capture has copies, such as a mirror of two ports, or
+// taps on both sides of a router. The package does not decide what is a copy.
+//
+// A [Stack] lists the headers of one frame before its packet, and hashes them. A [Reader]
+// finds the [Traits] of packets that may differ between copies. A [Sampler] samples the
+// packets of one batch, in any worker. A [Counter] receives the samples of all batches in
+// order, with the verdicts, and compares.
+//
+// A point is an interface with the VLAN tags, the tunnels and the redundant path of a packet.
+// [Names] numbers and names points. A [Matrix] counts copies by the points of both packets,
+// each cell with the [Delays] of a [Histogram].
+//
+// A [SplitCounter] tells of how many conversations the kept packets come from more than one
+// point, by a [Sample].
+//
+// # Comments on copies
+//
+// A [Marker] says of each copy in a stream which packet it repeats, and in what the two
+// differ, as a comment that a pcapng writer adds to the copy. Nothing is removed: whoever
+// reads the output can check each verdict, in Wireshark by the field frame.comment:
+//
+//	copy of packet 1234, 0.210 ms later, VLAN 10 -> 20, TTL 64 -> 63, interface eth0 -> eth1, MAC
+//
+// The first value is of the packet that was kept, the second of the copy. Named are, where
+// they differ:
+//
+//   - VLAN with all identifiers, the outermost first ("10/20"), or "VLAN tag" if only
+//     priorities or types of tags differ
+//   - MPLS with all labels, PPPoE with the session, and each tunnel with its identifier
+//     (VNI, key, session, endpoint)
+//   - TTL or hop limit, ToS or traffic class
+//   - interface and input
+//   - MAC: hardware addresses
+//   - length on the wire, or the captured bytes, as far as no header above explains it
+//   - "headers before IP" and "other bytes" for all else
+//
+// What another site has sent ([Marker.MarkWith]) is a "copy of a packet of another site".
+// Where nothing differs, the copy is "identical". A later or earlier time is the difference of
+// the timestamps. A packet without a timestamp has none.
+//
+// Packets are numbered as Wireshark numbers them in one file that holds the whole stream:
+// from 1 on, and with the custom and journal blocks of pcapng, which it shows among the
+// packets. Of several files that hold the stream one after the other, the numbers go
+// through all. A packet is kept in the memory of a [Marker] until 200,000 others were
+// kept; a copy that comes later is "copy of a packet no longer remembered".
+//
+// All types take constant memory. None returns errors.
+package traits

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package traits
+
+import (
+	"fmt"
+	"strconv"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
+)
+
+// labelled are the headers whose identifiers comments name, apart from VLAN tags.
+var labelled = []struct {
+	kind flow.LayerKind
+	name string
+}{
+	{flow.LayerMPLS, "MPLS"}, {flow.LayerPPPoE, "PPPoE"}, {flow.LayerGRE, "GRE"}, {flow.LayerNVGRE, "NVGRE"},
+	{flow.LayerERSPAN, "ERSPAN"}, {flow.LayerVXLAN, "VXLAN"}, {flow.LayerGENEVE, "GENEVE"}, {flow.LayerGTPU, "GTP"},
+	{flow.LayerL2TP, "L2TP"}, {flow.LayerLISP, "LISP"}, {flow.LayerEtherIP, "EtherIP"}, {flow.LayerEoIP, "EoIP"},
+	{flow.LayerJMirror, "jmirror"},
+}
+
+// comment appends the comment on a copy. kept is what it copies, or nil.
+func (m *Marker) comment(p []byte, kept, copied *packet) []byte {
+	if kept == nil {
+		return append(p, "copy of a packet no longer remembered"...)
+	}
+	p = strconv.AppendUint(append(p, "copy of packet "...), kept.number, 10)
+	p = appendDelay(p, kept.time, copied.time)
+	start := len(p)
+	p = appendLabels(p, kept, copied)
+	p = appendRouted(p, kept, copied)
+	p = m.appendPoint(p, kept, copied)
+	if kept.traits.MAC != copied.traits.MAC {
+		p = append(p, ", MAC"...)
+	}
+	p = appendOther(p, kept, copied)
+	if len(p) > start {
+		return p
+	}
+	if kept.traits != copied.traits {
+		return append(p, ", other bytes"...)
+	}
+	return append(p, ", identical"...)
+}
+
+// appendDelay appends how much later the copy is than what was kept.
+func appendDelay(p []byte, kept, copied int64) []byte {
+	if kept == capture.NoTime || copied == capture.NoTime {
+		return p
+	}
+	// The difference of two times fits into 64 bits without a sign.
+	delay, word := uint64(copied)-uint64(kept), " later"
+	if copied < kept {
+		delay, word = -delay, " earlier"
+	}
+	switch {
+	case delay == 0:
+		return append(p, ", at the same time"...)
+	case delay < 1e3:
+		p = append(strconv.AppendUint(append(p, ", "...), delay, 10), " ns"...)
+	case delay < 1e9:
+		p = append(appendThousandths(append(p, ", "...), delay/1e3), " ms"...)
+	default:
+		p = append(appendThousandths(append(p, ", "...), delay/1e6), " s"...)
+	}
+	return append(p, word...)
+}
+
+// appendThousandths appends a number of thousandths as a number with three decimals.
+func appendThousandths(p []byte, n uint64) []byte {
+	p = append(strconv.AppendUint(p, n/1000, 10), '.')
+	n %= 1000
+	return append(p, byte('0'+n/100), byte('0'+n/10%10), byte('0'+n%10))
+}
+
+// appendLabels appends how tags, labels, sessions and tunnels differ.
+func appendLabels(p []byte, kept, copied *packet) []byte {
+	if kept.traits.VLAN != copied.traits.VLAN {
+		if kept.stack(flow.LayerVLAN) == copied.stack(flow.LayerVLAN) {
+			p = append(p, ", VLAN tag"...)
+		} else {
+			p = appendStacks(append(p, ", VLAN "...), flow.LayerVLAN, kept, copied)
+		}
+	}
+	if kept.traits.Labels == copied.traits.Labels {
+		return p
+	}
+	start := len(p)
+	for _, l := range labelled {
+		if kept.stack(l.kind) != copied.stack(l.kind) {
+			p = appendStacks(append(append(append(p, ", "...), l.name...), ' '), l.kind, kept, copied)
+		}
+	}
+	if len(p) == start { // more than is remembered
+		p = append(p, ", headers before IP"...)
+	}
+	return p
+}
+
+// stack returns the identifiers of the headers of a kind, the outermost first.
+func (p *packet) stack(kind flow.LayerKind) (s stack) {
+	for i, k := range p.kinds {
+		if k == kind {
+			s.ids[s.n] = p.labels[i]
+			s.n++
+		}
+	}
+	return s
+}
+
+type stack struct {
+	ids [maxLabels]uint32
+	n   int
+}
+
+// appendStacks appends the identifiers of the headers of a kind in both packets.
+func appendStacks(p []byte, kind flow.LayerKind, kept, copied *packet) []byte {
+	return appendStack(append(appendStack(p, kept.stack(kind)), " -> "...), copied.stack(kind))
+}
+
+func appendStack(p []byte, s stack) []byte {
+	if s.n == 0 {
+		return append(p, "none"...)
+	}
+	for i, id := range s.ids[:s.n] {
+		if i > 0 {
+			p = append(p, '/')
+		}
+		p = strconv.AppendUint(p, uint64(id), 10)
+	}
+	return p
+}
+
+// appendRouted appends what routers change in the IP header.
+func appendRouted(p []byte, kept, copied *packet) []byte {
+	hops, class := ", TTL ", ", ToS "
+	if copied.traits.Version == 6 {
+		hops, class = ", hop limit ", ", traffic class "
+	}
+	if a, b := kept.traits.Hops, copied.traits.Hops; a != b {
+		p = appendNumbers(append(p, hops...), uint32(a), uint32(b))
+	}
+	if a, b := kept.traits.Class, copied.traits.Class; a != b {
+		p = fmt.Appendf(append(p, class...), "0x%02x -> 0x%02x", a, b)
+	}
+	return p
+}
+
+func appendNumbers(p []byte, a, b uint32) []byte {
+	p = append(strconv.AppendUint(p, uint64(a), 10), " -> "...)
+	return strconv.AppendUint(p, uint64(b), 10)
+}
+
+// appendPoint appends how the capture points differ.
+func (m *Marker) appendPoint(p []byte, kept, copied *packet) []byte {
+	x, y := kept.traits.Point, copied.traits.Point
+	if x.Path != y.Path {
+		p = append(appendPath(append(p, ", "...), x.Path), " -> "...)
+		p = appendPath(p, y.Path)
+	}
+	if x.Path = y.Path; x == y {
+		return p
+	}
+	from, to := &m.interfaces[kept.iface], &m.interfaces[copied.iface]
+	if from.CapturePoint == to.CapturePoint {
+		return appendNumbers(append(p, ", interface "...), x.Index, y.Index)
+	}
+	a, b := &m.sections[from.Section], &m.sections[to.Section]
+	// The interface of a pcap file has the name of the input.
+	if a.Input == b.Input || from.Name != to.Name && a.Format == capture.FormatPcapNG && b.Format == capture.FormatPcapNG {
+		p = append(appendInterface(append(p, ", interface "...), from, to), " -> "...)
+		p = appendInterface(p, to, from)
+	}
+	if a.Input != b.Input {
+		p = append(m.appendInput(append(p, ", input "...), a.Input), " -> "...)
+		p = m.appendInput(p, b.Input)
+	}
+	return p
+}
+
+// appendPath appends the name of a path through a redundant network.
+func appendPath(p []byte, path flow.Path) []byte {
+	if path == flow.NoPath {
+		return append(p, "no LAN"...)
+	}
+	return append(p, path.String()...)
+}
+
+// appendInterface appends the name of an interface, and its number in its section if it
+// has no name or that of the other.
+func appendInterface(p []byte, it, other *capture.Interface) []byte {
+	p = appendName(p, it.Name)
+	if it.Name != "" && it.Name != other.Name {
+		return p
+	}
+	if it.Name != "" {
+		p = append(p, ' ')
+	}
+	return strconv.AppendUint(append(p, '#'), uint64(it.ID), 10)
+}
+
+// appendInput appends the name of an input, or its number.
+func (m *Marker) appendInput(p []byte, n int) []byte {
+	if n < len(m.inputs) {
+		return appendName(p, m.inputs[n])
+	}
+	return strconv.AppendInt(append(p, '#'), int64(n), 10)
+}
+
+// maxName is about how many bytes of a name are told.
+const maxName = 64
+
+// appendName appends the printable characters of a name.
+func appendName(p []byte, name string) []byte {
+	for i, r := range name {
+		if i >= maxName {
+			return append(p, "..."...)
+		}
+		if !unicode.IsPrint(r) {
+			r = '?'
+		}
+		p = utf8.AppendRune(p, r)
+	}
+	return p
+}
+
+// appendOther appends differences in lengths, and those that have no name.
+func appendOther(p []byte, kept, copied *packet) []byte {
+	a, b := &kept.traits, &copied.traits
+	sameLen := kept.capLen-kept.base == copied.capLen-copied.base
+	switch {
+	case kept.wireLen != copied.wireLen && kept.wireLen-kept.base != copied.wireLen-copied.base:
+		p = appendNumbers(append(p, ", length "...), kept.wireLen, copied.wireLen)
+	case kept.capLen != copied.capLen && !sameLen:
+		p = append(appendNumbers(append(p, ", captured "...), kept.capLen, copied.capLen), " bytes"...)
+	}
+	// Without IP, all bytes count as headers before it. Where labels differ, so do these.
+	link, rest := a.Link != b.Link && a.Labels == b.Labels, a.Rest != b.Rest
+	if link && a.Version != 0 {
+		p = append(p, ", headers before IP"...)
+	}
+	if sameLen && (rest || link && a.Version == 0) {
+		p = append(p, ", other bytes"...)
+	}
+	return p
+}

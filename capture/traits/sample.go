@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package traits
+
+// Sample has values by hash: at first those of all hashes, and each time that it is full
+// those of every second one of them. Hashes that others can choose need a secret. The
+// memory is taken with the first value.
+type Sample[T any] struct {
+	most   int
+	ids    []uint64 // 0 for none; twice as many as values at most, so that searches are short
+	values []T
+	n      int
+	level  uint // how many of the highest bits of an id must be 0
+}
+
+// NewSample returns a sample of at most so many values, a power of two.
+func NewSample[T any](most int) Sample[T] { return Sample[T]{most: most} }
+
+// Find returns the value of a hash that is not 0, a new one if it is unknown. It returns nil
+// if the hash is not in the sample. The value stays in its place until the next call.
+func (s *Sample[T]) Find(id uint64) *T {
+	for id>>(64-s.level) == 0 {
+		if s.ids == nil {
+			s.ids, s.values = make([]uint64, 2*s.most), make([]T, 2*s.most)
+		}
+		at := s.at(id)
+		switch {
+		case s.ids[at] != 0:
+			return &s.values[at]
+		case s.n < s.most:
+			s.n++
+			s.ids[at] = id
+			return &s.values[at]
+		}
+		s.halve()
+	}
+	return nil
+}
+
+// at returns the place of an id, or the empty one where it belongs.
+func (s *Sample[T]) at(id uint64) uint64 {
+	mask := uint64(len(s.ids) - 1)
+	at := id & mask
+	for s.ids[at] != 0 && s.ids[at] != id {
+		at = (at + 1) & mask
+	}
+	return at
+}
+
+// halve drops about every second value.
+func (s *Sample[T]) halve() {
+	old := *s
+	*s = Sample[T]{most: s.most, ids: make([]uint64, len(s.ids)), values: make([]T, len(s.values)), level: s.level + 1}
+	for i, id := range old.ids {
+		if id != 0 && id>>(64-s.level) == 0 {
+			at := s.at(id)
+			s.ids[at], s.values[at] = id, old.values[i]
+			s.n++
+		}
+	}
+}
+
+// Each calls f with each value.
+func (s *Sample[T]) Each(f func(T)) {
+	for i, id := range s.ids {
+		if id != 0 {
+			f(s.values[i])
+		}
+	}
+}
+
+// Clear forgets all values, and takes any hash again.
+func (s *Sample[T]) Clear() {
+	clear(s.ids)
+	clear(s.values)
+	s.n, s.level = 0, 0
+}

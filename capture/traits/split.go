@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package traits
+
+import (
+	"sync/atomic"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
+)
+
+// SplitCounts say how many conversations were kept in parts. The share is a lower bound: where
+// there are more than 4,096 conversations, some leave the sample before they are found to
+// be in parts.
+type SplitCounts struct {
+	// Sampled counts conversations of which at least two packets of the sample were kept.
+	// A conversation that goes on counts once in each period of 2^24 packets.
+	Sampled uint64
+	// Split counts those of them of which copies were removed, and whose kept packets
+	// differ in tags, or in interfaces. Without copies each point had its own part from
+	// the start, as with a tap that has an interface for each direction.
+	Split uint64
+	// Tagged counts those of Split whose kept packets differ in tags.
+	Tagged uint64
+}
+
+// maxConversations bounds the sample.
+const maxConversations = 1 << 12
+
+// SplitCounter counts conversations. One goroutine at a time may add; Counts may be called at
+// the same time.
+type SplitCounter struct {
+	tags, places *flow.SightingReader
+	seen         uint64 // packets of the stream
+	table        Sample[conversation]
+
+	sampled, split, tagged atomic.Uint64
+}
+
+// NewSplitCounter returns a counter that goes on with earlier counts, after as many packets of
+// the stream. The tags of packets are the fields of cfg, which must be of their headers:
+// what is taken off before packets are written splits no conversation. A seed that nobody
+// knows keeps others from choosing what is in the sample. A counter takes 200 KiB.
+func NewSplitCounter(cfg flow.SightingConfig, counts SplitCounts, packets uint64) *SplitCounter {
+	c := &SplitCounter{
+		tags:   flow.NewSightingReader(cfg),
+		places: flow.NewSightingReader(flow.SightingConfig{Fields: flow.PointInterface, Seed: cfg.Seed}),
+		seen:   packets,
+		table:  NewSample[conversation](maxConversations),
+	}
+	c.sampled.Store(counts.Sampled)
+	c.split.Store(counts.Split)
+	c.tagged.Store(counts.Tagged)
+	return c
+}
+
+// Counts returns the counts so far.
+func (c *SplitCounter) Counts() SplitCounts {
+	return SplitCounts{Sampled: c.sampled.Load(), Split: c.split.Load(), Tagged: c.tagged.Load()}
+}
+
+// Add counts the next packets of the stream. A set bit in drop marks a packet that is not
+// kept; a nil drop keeps all. Of most packets Add reads nothing.
+func (c *SplitCounter) Add(b *capture.Batch, drop []uint64) {
+	end := c.seen + uint64(len(b.Frames))
+	for at := c.seen; ; {
+		from, to := nextBurst(at)
+		if from >= end {
+			break
+		}
+		if from%period == 0 {
+			c.table.Clear()
+		}
+		at = min(to, end, from+burst) // a run of that length stays in the first-level cache
+		c.add(b, int(from-c.seen), int(at-from), drop)
+	}
+	c.seen = end
+}
+
+// add counts the n frames of b from number from on.
+func (c *SplitCounter) add(b *capture.Batch, from, n int, drop []uint64) {
+	s, places := c.tags.Read(b, from, n), c.places.Points(b, from, n)
+	for i, id := range s.Conversation {
+		if id == 0 {
+			continue
+		}
+		k := c.table.Find(id)
+		if k == nil {
+			continue
+		}
+		before := k.traits
+		if f := from + i; drop != nil && drop[f/64]>>(f%64)&1 != 0 {
+			k.traits |= copied
+		} else {
+			k.keep(uint16(s.Point[i]), uint16(places[i]))
+		}
+		if k.traits != before {
+			c.sampled.Add(k.traits.sampled() - before.sampled())
+			c.split.Add(k.traits.split() - before.split())
+			c.tagged.Add(k.traits.tagged() - before.tagged())
+		}
+	}
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package traits
+
+import (
+	"encoding/binary"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
+)
+
+const (
+	ethernetLen = 14
+	tagLen      = 4
+)
+
+// Stack lists the headers of one frame before its packet. It keeps its memory from frame to
+// frame. One goroutine at a time may use it.
+type Stack struct {
+	Layers []flow.Layer
+	// Plain is set if nothing but an Ethernet header and VLAN tags precedes an IP packet.
+	// Layers has the tags then, and no LayerEthernet or LayerIP.
+	Plain bool
+}
+
+// Read lists the headers of frame i of b, which h describes. d decoded h. A plain frame is
+// not walked a second time.
+func (s *Stack) Read(d *flow.Decoder, b *capture.Batch, i int, h *flow.Header) {
+	s.Layers = s.Layers[:0]
+	end := ethernetLen + tagLen*uint32(h.Tags)
+	s.Plain = h.Version != 0 && h.Flags&flow.FlagInner == 0 && h.Start == end &&
+		b.Interfaces[b.Frames[i].Interface].LinkType == capture.LinkEthernet
+	if !s.Plain {
+		s.Layers = d.Layers(s.Layers, b, i)
+		return
+	}
+	data := b.Data(i)
+	for at := uint32(ethernetLen); at < end; at += tagLen {
+		id := uint32(binary.BigEndian.Uint16(data[at:])) & 0xfff
+		s.Layers = append(s.Layers, flow.Layer{Kind: flow.LayerVLAN, Start: at, End: at + tagLen, ID: id})
+	}
+}
+
+// Sums are hashes of a Stack.
+type Sums struct {
+	VLAN   uint64 // of the VLAN tags with their priorities, 0 without any
+	Labels uint64 // of the identifiers of all other headers, 0 without any
+	Tags   uint64 // of the VLANs and tunnels that make a point
+}
+
+// Sum hashes the headers of a frame that has these bytes. key is the secret of VLAN and
+// Labels, seed of Tags.
+func (s *Stack) Sum(data []byte, key, seed uint64) Sums {
+	sums := Sums{Tags: seed}
+	for _, l := range s.Layers {
+		id := uint64(l.Kind)<<32 | uint64(l.ID)
+		switch {
+		case l.Kind == flow.LayerVLAN:
+			if l.End >= l.Start+2 {
+				control := uint64(binary.BigEndian.Uint16(data[l.Start:]))
+				sums.VLAN = Mix(control|1<<16, sums.VLAN^key) | 1
+			}
+			if l.ID != 0 { // 0 is none (IEEE 802.1Q, table 9-2)
+				sums.Tags = Mix(id, sums.Tags)
+			}
+		case l.Kind.HasID():
+			sums.Labels = Mix(id, sums.Labels^key) | 1
+			if flow.FieldOf(l.Kind) == flow.PointVNI {
+				sums.Tags = Mix(id, sums.Tags)
+			}
+		}
+	}
+	return sums
+}
+
+// Point returns the hash of the point at which a packet with these headers was seen.
+func (s Sums) Point(at flow.CapturePoint) uint64 {
+	sum := Mix(uint64(at.Interface)<<32|uint64(at.Index), s.Tags)
+	if at.Path != flow.NoPath {
+		sum = Mix(uint64(at.Path), sum)
+	}
+	return sum
+}
+
+// addressLen is the length of a hardware address.
+const addressLen = 6
+
+// addresses returns the hardware addresses in the first bytes of a frame: that of the
+// receiver and that of the sender, each nil where it is not known.
+func addresses(data []byte, h *flow.Header) (all [2][]byte) {
+	for i, a := range [2]struct {
+		flag uint8
+		at   uint16
+	}{{flow.FlagDst, h.Dst}, {flow.FlagSrc, h.Src}} {
+		if end := int(a.at) + addressLen; h.Flags&a.flag != 0 && end <= len(data) {
+			all[i] = data[a.at:end]
+		}
+	}
+	return all
+}
+
+// SumAddresses returns the hash of the hardware addresses of a frame under a secret, 0
+// without any.
+func SumAddresses(data []byte, h *flow.Header, key uint64) (sum uint64) {
+	for i, a := range addresses(data, h) {
+		if a != nil {
+			word := uint64(binary.LittleEndian.Uint32(a)) | uint64(binary.LittleEndian.Uint16(a[4:]))<<32
+			sum = Mix(word|uint64(i+1)<<48, sum^key) | 1
+		}
+	}
+	return sum
+}
+
+// Routed are the fields of an IP header that routers change.
+type Routed struct {
+	Hops  uint8  // IPv4 time to live, or IPv6 hop limit
+	Class uint8  // IPv4 type of service, or IPv6 traffic class
+	Sum   uint16 // checksum of an IPv4 header
+}
+
+// RoutedOf reads the fields of an IP packet. It returns zeros unless its header was captured.
+func RoutedOf(ip []byte) Routed {
+	switch {
+	case len(ip) >= 20 && ip[0]>>4 == 4:
+		return Routed{Hops: ip[8], Class: ip[1], Sum: binary.BigEndian.Uint16(ip[10:])}
+	case len(ip) >= 40 && ip[0]>>4 == 6:
+		return Routed{Hops: ip[7], Class: ip[0]<<4 | ip[1]>>4}
+	}
+	return Routed{}
+}
+
+// ClearRouted clears the fields.
+func ClearRouted(ip []byte) {
+	switch {
+	case len(ip) >= 20 && ip[0]>>4 == 4:
+		ip[1], ip[8], ip[10], ip[11] = 0, 0, 0, 0
+	case len(ip) >= 40 && ip[0]>>4 == 6:
+		ip[0], ip[1], ip[7] = ip[0]&0xf0, ip[1]&0x0f, 0
+	}
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package windows
+
+import (
+	"iter"
+
+	"github.com/flowdedup/flowdedup/engine/distinct"
+	"github.com/flowdedup/flowdedup/engine/distinct/sketch"
+	"github.com/flowdedup/flowdedup/engine/distinct/wordset"
+	"github.com/flowdedup/flowdedup/engine/internal/rowtable"
+)
+
+// Changes says how the elements of a window differ from those of the window right before
+// it. The numbers are exact where both counts are.
+type Changes struct {
+	New       sketch.Estimate // elements that the window before did not have
+	Returning sketch.Estimate // elements that both have
+	Gone      sketch.Estimate // elements that only the window before had
+}
+
+func (c *Changes) plus(other *Changes) *Changes {
+	return &Changes{c.New.Plus(other.New), c.Returning.Plus(other.Returning), c.Gone.Plus(other.Gone)}
+}
+
+// changes remembers the last window. Its sets are packed, in 2 to 6 bytes a word.
+type changes struct {
+	known bool
+	end   int64
+	kept  []kept
+}
+
+// kept is what is kept of a family.
+type kept struct {
+	distinct.Contents
+	estimate sketch.Estimate
+}
+
+// add sets the changes of the counts of a window, and keeps what it remembers. A window
+// that does not follow the last one follows one without packets. What came before a window
+// that goes back in time is unknown.
+func (c *changes) add(counts []Count, w *window, cfg *Config) {
+	known, follows := c.known && w.start >= c.end, w.start == c.end
+	var now []kept
+	var sum *Changes // of the families of a key so far
+	series := w.contents(cfg)
+	for i := range counts {
+		n := &counts[i]
+		if len(series) == 0 || series[0].Key != n.Key || series[0].Family != n.Family {
+			n.Changes, sum = sum, nil // the sum of the two families before
+			continue
+		}
+		one := kept{series[0].Contents, sketch.Estimate{Distinct: n.Distinct, Low: n.Low, High: n.High}}
+		if series = series[1:]; known {
+			before := kept{Contents: emptySet}
+			if follows {
+				before = c.kept[len(now)]
+			}
+			n.Changes = compare(&before, &one)
+			if sum != nil {
+				sum = sum.plus(n.Changes)
+			} else {
+				sum = n.Changes
+			}
+		}
+		if n.Family == "all" {
+			sum = nil
+		}
+		now = append(now, one.pack())
+	}
+	c.known, c.end, c.kept = true, w.end, now
+}
+
+// emptySet is what a counter without an element remembers.
+var emptySet = distinct.Contents{Width: 64, Words: func(func(uint64) bool) {}}
+
+// pack returns k in memory of its own.
+func (k *kept) pack() kept {
+	packed := *k
+	if k.Sketch != nil {
+		own := *k.Sketch
+		packed.Sketch = &own
+	} else {
+		packed.Words = wordset.Pack(k.Words).Words
+	}
+	return packed
+}
+
+// compare returns the changes from one window to the next.
+func compare(before, now *kept) *Changes {
+	if before.Sketch == nil && now.Sketch == nil {
+		return compareSets(before, now)
+	}
+	var union sketch.Sketch
+	before.AddTo(&union)
+	now.AddTo(&union)
+	all := union.Estimate()
+	all = all.AtLeast(max(before.estimate.Low, now.estimate.Low))
+	return &Changes{
+		New:       all.Minus(before.estimate).Within(now.estimate),
+		Returning: before.estimate.Plus(now.estimate).Minus(all).Within(before.estimate).Within(now.estimate),
+		Gone:      all.Minus(now.estimate).Within(before.estimate),
+	}
+}
+
+// compareSets compares two sets, or the samples of both that have the higher level.
+func compareSets(before, now *kept) *Changes {
+	level := max(before.Level, now.Level)
+	next, stop := iter.Pull(before.Words)
+	defer stop()
+	sampled := func(word uint64) bool { return word&(1<<level-1) == 0 }
+	advance := func() (word uint64, ok bool) {
+		for word, ok = next(); ok && !sampled(word); word, ok = next() {
+		}
+		return word, ok
+	}
+	var fresh, both, gone uint64
+	old, ok := advance()
+	for word := range now.Words {
+		if !sampled(word) {
+			continue
+		}
+		for ; ok && old < word; old, ok = advance() {
+			gone++
+		}
+		if ok && old == word {
+			both++
+			old, ok = advance()
+		} else {
+			fresh++
+		}
+	}
+	for ; ok; _, ok = advance() {
+		gone++
+	}
+	return &Changes{sampleOf(fresh, level), sampleOf(both, level), sampleOf(gone, level)}
+}
+
+// sampleOf estimates a number of elements, given that of a sample.
+func sampleOf(n uint64, level uint) sketch.Estimate {
+	if level == 0 {
+		return sketch.Exactly(n)
+	}
+	sum := rowtable.SampleSum{Weight: float64(uint64(1) << level)}
+	sum.Add(n, uint8(level), 1, 1)
+	low, high := sum.Bounds()
+	return sketch.Estimate{Distinct: uint64(sum.Mean), Low: low, High: high}
+}

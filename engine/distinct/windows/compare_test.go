@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package windows
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/flowdedup/flowdedup/engine/calendar"
+	"github.com/flowdedup/flowdedup/engine/distinct/sketch"
+)
+
+// told is what a Counter said of one family of a window, and what it saved.
+type told struct {
+	start    int64
+	count    Count
+	words    []uint64
+	sketched bool
+	total    bool
+}
+
+// tell counts packets in batches of random sizes, and returns all that is said of the
+// family "ipv4".
+func tell(t *testing.T, cfg Config, packets []packet, seed uint64) (all []told) {
+	t.Helper()
+	cfg.Keys, cfg.FPR = hostAndFlow, 1e-9
+	note := func(total bool) func(start, end int64, counts []Count) error {
+		return func(start, _ int64, counts []Count) error {
+			for _, n := range counts {
+				if n.Family == "ipv4" {
+					all = append(all, told{start: start, count: n, total: total})
+				}
+			}
+			return nil
+		}
+	}
+	cfg.Emit = note(false)
+	if cfg.Total != nil {
+		cfg.Total = note(true)
+	}
+	type saved struct {
+		start int64
+		told
+	}
+	var kept []saved
+	if cfg.Save != nil {
+		cfg.Save = func(start, _ int64, series []SavedSeries) error {
+			for _, s := range series {
+				one := saved{start, told{sketched: s.Sketch != nil, count: Count{Key: s.Key}}}
+				if s.Sketch == nil {
+					one.words = slices.Collect(s.Words)
+				} else {
+					one.count.Distinct = s.Sketch.Estimate().Distinct
+				}
+				if s.Family == "ipv4" {
+					kept = append(kept, one)
+				}
+			}
+			return nil
+		}
+	}
+	c := New(&cfg)
+	b, rng := c.NewBatch(), rand.New(rand.NewPCG(seed, 8))
+	for len(packets) > 0 {
+		n := min(1+rng.IntN(3000), len(packets))
+		fill(b, packets[:n])
+		if err := c.Count(b, nil); err != nil {
+			t.Fatal(err)
+		}
+		packets = packets[n:]
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range kept {
+		at := slices.IndexFunc(all, func(o told) bool { return o.start == one.start && o.count.Key == one.count.Key && !o.total })
+		all[at].words, all[at].sketched = one.words, one.sketched
+		if one.sketched && all[at].count.Distinct != one.count.Distinct {
+			t.Errorf("saved a sketch of %d, counted %d", one.count.Distinct, all[at].count.Distinct)
+		}
+	}
+	return all
+}
+
+// TestCompare compares totals, changes and what is saved with sets, for exact counters,
+// counters that fall back to sketches, samples, and sketches.
+func TestCompare(t *testing.T) {
+	n := 120_000
+	if testing.Short() {
+		n = 60_000
+	}
+	packets := newPackets(n, 1e18, 200*time.Millisecond)
+	hour := calendar.Calendar{Every: time.Hour}
+	for name, c := range map[string]struct {
+		cfg          Config
+		exact, saves bool
+	}{
+		"rows":   {Config{Method: methodAuto}, true, true},
+		"exact":  {Config{Method: methodExact}, true, false},
+		"sketch": {Config{Method: methodSketch}, false, true},
+		"limit":  {Config{Method: methodAuto, SetLimit: 1500}, false, true},
+		"budget": {Config{Method: methodAuto, Budget: 1 << 20}, false, true},
+		"lru":    {Config{Method: methodLRU, Memory: 1 << 22}, false, false},
+		"sample": {Config{Method: methodAuto, Budget: 1 << 20}, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := c.cfg
+			cfg.Calendar, cfg.Changes = hour, cfg.Method != methodLRU
+			cfg.Total = func(int64, int64, []Count) error { return nil }
+			if c.saves {
+				cfg.Save = func(int64, int64, []SavedSeries) error { return nil }
+			}
+			got := tell(t, cfg, packets, 1)
+			if again := tell(t, cfg, packets, 2); fmt.Sprint(flat(got)) != fmt.Sprint(flat(again)) {
+				t.Error("what is said depends on batches")
+			}
+			checkTold(t, got, packets, hour, c.exact, c.saves, cfg.Changes)
+		})
+	}
+}
+
+// flat replaces pointers.
+func flat(all []told) (out []any) {
+	for _, one := range all {
+		changes := Changes{}
+		if one.count.Changes != nil {
+			changes = *one.count.Changes
+		}
+		one.count.Changes = nil
+		out = append(out, one, changes)
+	}
+	return out
+}
+
+// checkTold compares what was said with sets.
+func checkTold(t *testing.T, all []told, packets []packet, windows calendar.Calendar, exact, saves, changes bool) {
+	t.Helper()
+	type set map[uint32]bool
+	truth, total := map[int64][2]set{}, [2]set{{}, {}}
+	for _, p := range packets {
+		start := int64(noTime)
+		if p.time != noTime {
+			start, _ = windows.Window(p.time)
+		}
+		if truth[start][0] == nil {
+			truth[start] = [2]set{{}, {}}
+		}
+		truth[start][0][p.host()], truth[start][1][p.flow] = true, true
+		total[0][p.host()], total[1][p.flow] = true, true
+	}
+	before := map[string]set{}
+	var missed []string
+	bounds := 0
+	for _, one := range all {
+		key := slices.IndexFunc(hostAndFlow, func(k Key) bool { return k.Name == one.count.Key })
+		want := truth[one.start][key]
+		if one.total {
+			want = total[key]
+		}
+		n := one.count
+		check := func(what string, e sketch.Estimate, want int) {
+			bounds++
+			if e.Low > uint64(want) || uint64(want) > e.High || exact && e != sketch.Exactly(uint64(want)) {
+				missed = append(missed, fmt.Sprintf("window %d: %s %s %v, want %d", one.start, n.Key, what, e, want))
+			}
+		}
+		check("distinct", sketch.Estimate{Distinct: n.Distinct, Low: n.Low, High: n.High}, len(want))
+		if one.total || one.start == noTime {
+			continue
+		}
+		if saves && !one.sketched && len(one.words) != len(want) {
+			t.Errorf("window %d: saved %d of %d words", one.start, len(one.words), len(want))
+		}
+		last := before[n.Key]
+		before[n.Key] = want
+		if (n.Changes == nil) != (last == nil || !changes) {
+			t.Errorf("window %d: changes %v", one.start, n.Changes)
+		}
+		if n.Changes == nil {
+			continue
+		}
+		returning := 0
+		for e := range want {
+			if last[e] {
+				returning++
+			}
+		}
+		check("new", n.Changes.New, len(want)-returning)
+		check("returning", n.Changes.Returning, returning)
+		check("gone", n.Changes.Gone, len(last)-returning)
+	}
+	// Bounds of 95 % confidence miss some, and those of one stream depend on each other.
+	if exact && len(missed) > 0 || len(missed) > bounds/12 {
+		t.Errorf("%d of %d bounds miss the truth:\n%s", len(missed), bounds, strings.Join(missed, "\n"))
+	}
+}
+
+// TestSlidingSketch compares windows that slide, estimated with sketches, with exact ones.
+func TestSlidingSketch(t *testing.T) {
+	packets := newPackets(40_000, 1e18, 100*time.Millisecond)
+	cfg := Config{Method: methodSketch, Slide: time.Minute, Window: 20 * time.Minute}
+	got := tell(t, cfg, packets, 1)
+	cfg.Method = methodExact
+	want := tell(t, cfg, packets, 2)
+	if len(got) != len(want) {
+		t.Fatalf("%d rows, want %d", len(got), len(want))
+	}
+	missed := 0
+	for i := range got {
+		g, w := got[i].count, want[i].count
+		if g.Packets != w.Packets || g.Method != methodSketch {
+			t.Fatalf("row %d: %+v, want %+v", i, g, w)
+		}
+		if g.Low > w.Distinct || w.Distinct > g.High {
+			missed++
+		}
+	}
+	if missed > len(got)/10 { // windows overlap, so misses come together
+		t.Errorf("%d of %d bounds miss the truth", missed, len(got))
+	}
+}
+
+// TestResumeSketches saves counters that have become sketches, and goes on with another
+// Counter, as live runs do with their state.
+func TestResumeSketches(t *testing.T) {
+	packets := newPackets(30_000, 1e18, 50*time.Millisecond)
+	whole := func(resume bool) (out string) {
+		cfg := Config{
+			Keys: hostAndFlow, Method: methodAuto, FPR: 1e-9, SetLimit: 300, Calendar: calendar.Calendar{Every: time.Hour},
+			Emit: func(start, _ int64, counts []Count) error {
+				if start != noTime { // what has no time is not saved
+					out += fmt.Sprintln(start, counts)
+				}
+				return nil
+			},
+		}
+		c := New(&cfg)
+		for i := 0; i < len(packets); i += 1000 {
+			if resume && i == 15_000 {
+				var b bytes.Buffer
+				saved, err := c.Save(&b)
+				if err != nil || !slices.ContainsFunc(saved.Windows[0].Counters, func(s SavedCounter) bool { return s.Sketch }) {
+					t.Fatal("no sketch is saved", err)
+				}
+				if err := c.Abandon(); err != nil {
+					t.Fatal(err)
+				}
+				c = New(&cfg)
+				if err := c.Resume(&b, &saved, 0); err != nil {
+					t.Fatal(err)
+				}
+			}
+			batch := c.NewBatch()
+			fill(batch, packets[i:][:1000])
+			if err := c.Count(batch, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	if got, want := whole(true), whole(false); got != want || !strings.Contains(got, methodSketch) {
+		t.Errorf("resumed:\n%swant\n%s", got, want)
+	}
+}

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package windows
+
+import (
+	"math"
+
+	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/calendar"
+	"golang.org/x/sync/errgroup"
+)
+
+// noTime is the time of a packet without a timestamp.
+const noTime = math.MinInt64
+
+// Counter counts the distinct elements of several keys. It is not safe for concurrent
+// use, but several goroutines may fill a Batch each.
+type Counter struct {
+	cfg       *Config
+	emit      func(start, end int64, counts []Count) error
+	emitTotal func(start, end int64, counts []Count) error    // nil without
+	save      func(start, end int64, all []SavedSeries) error // nil without
+	saving    chan error                                      // of the window that is being saved, or nil
+	windows   *calendar.Stream[window]
+	total     *window  // of the whole stream, or nil
+	changes   *changes // nil without
+	slides    *slides  // in place of windows, or nil
+	past      *past    // nil without
+	impliedBy impliedBy
+	direct    []int // keys that no other implies
+	budget    budget
+	bounded   []engine.Bounded // scratch
+	packets   uint64
+
+	preallocated *preallocated  // for the window to come, or nil
+	background   errgroup.Group // makes those, and closes others
+	err          error          // the first failure to count or to emit; it ends the run
+}
+
+// Count is what is known of one family of a key.
+type Count struct {
+	Key     string // Key.Name
+	Family  string // "ipv4", "ipv6", or "all" for both together and for hardware addresses
+	Packets uint64 // that have such an element
+	engine.Counts
+	// Changes are those since the window before, if Config.Changes asks for them. They are
+	// nil for the first window.
+	Changes *Changes
+}
+
+// New makes a Counter. cfg must not change any more.
+func New(cfg *Config) *Counter {
+	c := &Counter{cfg: cfg, emit: cfg.Emit, emitTotal: cfg.Total, save: cfg.Save, impliedBy: noneImplied(len(cfg.Keys)), budget: newBudget(cfg)}
+	c.windows = calendar.NewStream(calendar.StreamConfig[window]{
+		Calendar: cfg.Calendar, Open: c.openWindow, Close: c.closeWindow,
+	})
+	if cfg.Slide > 0 {
+		c.slides = newSlides(cfg, func(start, end int64, counts []Count) error { return c.emit(start, end, counts) })
+	}
+	if cfg.Total != nil {
+		c.total = newWindow(noTime, noTime, cfg)
+	}
+	if cfg.Changes {
+		c.changes = new(changes)
+	}
+	if cfg.Past > 0 {
+		c.past = newPast(cfg, c.budget.share())
+	}
+	// First sightings, slides and totals need all elements, and rows that forget need each
+	// repeat.
+	if !cfg.FirstSeen && cfg.Slide == 0 && cfg.Total == nil && cfg.Method != methodLRU {
+		c.impliedBy = newImpliedBy(cfg)
+	}
+	c.direct = c.impliedBy.direct()
+	return c
+}
+
+// Packets returns how many packets were counted.
+func (c *Counter) Packets() uint64 { return c.packets }
+
+// Late returns how many packets came after their window had closed. With Config.Slide it
+// returns how many came after the counts of their slide were emitted, had no time, or had
+// one that was not believed.
+func (c *Counter) Late() uint64 {
+	if c.slides != nil {
+		return c.slides.late
+	}
+	return c.windows.Late()
+}
+
+// Count counts the elements of a batch, window by window. Count.Packets leaves out
+// packets whose bit in uncounted is set, but their elements count: a copy shows just as
+// well that its addresses were there. A nil uncounted leaves none out. Batches must come
+// in the order of their stream. The error is the first failure of all.
+func (c *Counter) Count(b *Batch, uncounted []uint64) error {
+	b.uncounted = uncounted
+	if c.total != nil && c.err == nil {
+		c.err = c.countTotal(b)
+	}
+	if c.slides != nil {
+		c.packets += uint64(len(b.times))
+		if c.err == nil {
+			c.err = c.slides.count(b)
+		}
+		return c.err
+	}
+	if c.past != nil && c.err == nil && len(b.times) > 0 {
+		c.err = c.countPast(b)
+	}
+	for at := 0; at < len(b.times) && c.err == nil; {
+		n, w := c.windows.Run(b.times[at:])
+		at += n
+		if w == nil || c.err != nil {
+			b.skip(uint32(at))
+		} else {
+			w.addTimes(b.times[at-n : at])
+			c.err = c.countWindow(b, w, uint32(at))
+		}
+		c.packets += uint64(n)
+		c.checkMemory(w, b.times[at-1])
+	}
+	return c.err
+}
+
+// countWindow counts the elements, under every key, of the packets before to that were
+// neither counted nor skipped.
+func (c *Counter) countWindow(b *Batch, w *window, to uint32) error {
+	for _, key := range c.direct {
+		if err := b.countKey(w, key, to); err != nil {
+			return err
+		}
+	}
+	for i, group := range b.derived {
+		if c.past == nil {
+			b.derive(i)
+		}
+		for _, key := range group.Keys {
+			if err := b.countKey(w, key, to); err != nil {
+				return err
+			}
+			w.keys[key].takePackets(&w.keys[group.By])
+		}
+	}
+	return b.emitFirstSeen(w)
+}
+
+// openWindow makes a window, with the preallocated counters if there are any.
+func (c *Counter) openWindow(start, end int64) *window {
+	w := newWindow(start, end, c.cfg)
+	c.takePreallocated(w)
+	return w
+}
+
+// closeWindow emits the counts of a window, unless something failed before.
+func (c *Counter) closeWindow(_, _ int64, w *window) {
+	c.limitSets(w)
+	if c.err == nil {
+		start, end := w.bounds()
+		counts := c.counts(w)
+		if c.changes != nil && start != noTime {
+			c.changes.add(counts, w, c.cfg)
+		}
+		c.err = c.emit(start, end, counts)
+	}
+	if c.save != nil && c.err == nil {
+		c.saveWindow(w)
+		return
+	}
+	if w.memory(c.cfg) >= preallocateLeast {
+		c.background.Go(w.close)
+	} else if err := w.close(); c.err == nil {
+		c.err = err
+	}
+}
+
+// counts returns the counts of a window, key by key.
+func (c *Counter) counts(w *window) []Count {
+	var all []Count
+	for i := range w.keys {
+		first := len(all)
+		all = w.keys[i].appendCounts(all, &c.cfg.Keys[i], c.past.key(i))
+		implied := c.impliedFPR(i, w)
+		for j := first; j < len(all); j++ {
+			all[j].FPR = max(all[j].FPR, implied)
+		}
+	}
+	return all
+}
+
+// impliedFPR returns the rate at which elements are falsely taken for others that imply
+// those of a key in a window: elements that only these imply are missing.
+func (c *Counter) impliedFPR(key int, w *window) float64 {
+	by := c.impliedBy[key]
+	switch {
+	case by < 0 || by == key:
+		return 0
+	case c.past != nil:
+		return c.past.fpr(by)
+	}
+	return max(w.keys[by].v4.count().FPR, w.keys[by].v6.count().FPR)
+}
+
+// Expire closes the windows that end at or before t, in nanoseconds since 1970 UTC, as
+// calendar.Stream.Expire does. The error is the first failure of all.
+func (c *Counter) Expire(t int64) error {
+	c.windows.Expire(t)
+	return c.err
+}
+
+// Current returns the bounds of the latest open window, and its counts in the order of
+// Config.Keys. Before the first packet bounds and counts are 0. It must not be called
+// during Count.
+func (c *Counter) Current() (start, end int64, counts []Count) {
+	latest := newWindow(0, 0, c.cfg)
+	c.windows.Each(func(from, to, _ int64, w *window) {
+		if from != noTime {
+			start, end, latest = from, to, w
+		}
+	})
+	return start, end, c.counts(latest)
+}
+
+// Close emits the counts of all open windows, and returns their memory. The error is the
+// first failure of all, which Count may have returned before.
+func (c *Counter) Close() error {
+	c.windows.Close()
+	c.waitForSave()
+	c.dropPreallocated()
+	c.keepError(c.background.Wait())
+	if c.past != nil {
+		c.keepError(c.past.close())
+	}
+	if c.slides != nil {
+		c.keepError(c.slides.close())
+	}
+	if c.total != nil {
+		c.keepError(c.closeTotal())
+	}
+	return c.err
+}
+
+// keepError keeps the first error.
+func (c *Counter) keepError(err error) {
+	if c.err == nil {
+		c.err = err
+	}
+}
+
+// Abandon returns the memory of all windows without emitting their counts.
+func (c *Counter) Abandon() error {
+	c.emit = func(int64, int64, []Count) error { return nil }
+	c.emitTotal, c.save = c.emit, nil
+	return c.Close()
+}
+
+// countTotal counts the elements of a batch for the whole stream. It leaves them to be
+// counted in windows.
+func (c *Counter) countTotal(b *Batch) error {
+	for _, t := range b.times {
+		c.total.addTime(t)
+	}
+	for _, key := range c.direct {
+		if err := b.countKey(c.total, key, math.MaxUint32); err != nil {
+			return err
+		}
+		b.keys[key].rewind()
+	}
+	return nil
+}
+
+// addTime enters the time of a packet, which may have none.
+func (w *window) addTime(t int64) {
+	if t == noTime {
+		return
+	}
+	if w.first == noTime || t < w.first {
+		w.first = t
+	}
+	w.last = max(w.last, t)
+}
+
+// closeTotal emits the counts of the whole stream, if there was one, and returns their
+// memory.
+func (c *Counter) closeTotal() error {
+	c.limitSets(c.total)
+	if c.packets > 0 && c.err == nil {
+		c.err = c.emitTotal(c.total.first, c.total.last, c.counts(c.total))
+	}
+	return c.total.close()
+}
+
+// rewind has all elements counted once more.
+func (e *Elements) rewind() { e.Addr4.at, e.V4.at, e.V6.at, e.MAC.at = 0, 0, 0, 0 }

@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package windows
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/calendar"
+	"github.com/flowdedup/flowdedup/engine/sliding"
+)
+
+// packet is what a stream of a test has: a time and the number of a flow, which implies
+// that of a host.
+type packet struct {
+	time int64
+	flow uint32
+}
+
+func (p packet) host() uint32 { return p.flow / 8 }
+
+// hostAndFlow are the keys of packets: bare addresses and digests.
+var hostAndFlow = []Key{{Name: "host", PerPacket: 1}, {Name: "flow", PerPacket: 1}}
+
+func flowImplies(i, j int) bool { return i == 1 || i == j }
+
+// newPackets makes packets of ever more flows, from a time on, out of order by up to a
+// minute. Each ninth has no time.
+func newPackets(n int, begin int64, each time.Duration) []packet {
+	rng := rand.New(rand.NewPCG(5, 6))
+	packets := make([]packet, n)
+	for i := range packets {
+		packets[i] = packet{begin + int64(i)*int64(each) - rng.Int64N(int64(time.Minute)), rng.Uint32N(uint32(2 + i/4))}
+		if i%9 == 0 {
+			packets[i].time = noTime
+		}
+	}
+	return packets
+}
+
+// fill adds the elements of packets to a batch.
+func fill(b *Batch, packets []packet) {
+	times := make([]int64, len(packets))
+	for i, p := range packets {
+		times[i] = p.time
+	}
+	b.Reset(times)
+	add := func(keys []int, numbers []uint32) {
+		for _, key := range keys {
+			if key == 0 {
+				for i, items := 0, b.Elements(key).Addr4.Add(numbers, 0); i < len(items); i++ {
+					items[i] = packets[numbers[i]].host()
+				}
+				continue
+			}
+			for i, items := 0, b.Elements(key).V4.Add(numbers, 0); i < len(items); i++ {
+				flow := uint64(packets[numbers[i]].flow)
+				items[i] = digest.Digest{rand.NewPCG(flow, 1).Uint64(), flow}
+			}
+		}
+	}
+	add(b.Direct(), upTo(len(packets)))
+	b.Derive = func(group int, v4, _ []uint32) { add(b.Derived()[group].Keys, v4) }
+}
+
+// upTo returns the numbers below n.
+func upTo(n int) []uint32 {
+	numbers := make([]uint32, n)
+	for i := range numbers {
+		numbers[i] = uint32(i)
+	}
+	return numbers
+}
+
+// run counts packets in batches of random sizes. It has another Counter go on in the
+// middle, if that is asked for, and returns what was emitted, and the past at the end.
+func run(t *testing.T, cfg Config, packets []packet, saved bool) (emitted []string, past []Count) {
+	t.Helper()
+	return runCut(t, cfg, packets, saved, 200)
+}
+
+// runCut is run with batches of up to so many packets.
+func runCut(t *testing.T, cfg Config, packets []packet, saved bool, longest int) (emitted []string, past []Count) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(7, 8))
+	cfg.Emit = func(start, end int64, counts []Count) error {
+		for _, c := range counts {
+			c.FPR = 0 // higher where elements are implied
+			emitted = append(emitted, fmt.Sprintf("%d to %d: %+v", start, end, c))
+		}
+		return nil
+	}
+	c := New(&cfg)
+	for at := 0; at < len(packets); {
+		n := min(1+rng.IntN(longest), len(packets)-at)
+		b := c.NewBatch()
+		fill(b, packets[at:at+n])
+		if err := c.Count(b, nil); err != nil {
+			t.Fatal(err)
+		}
+		if at += n; saved && at >= len(packets)/2 {
+			c, saved = moved(t, c, cfg), false
+		}
+	}
+	past = c.Past(packets[len(packets)-1].time)
+	if err := c.Close(); err != nil || c.Packets() == 0 {
+		t.Fatalf("%d packets, %v", c.Packets(), err)
+	}
+	return emitted, past
+}
+
+// moved returns a Counter that goes on from another one.
+func moved(t *testing.T, c *Counter, cfg Config) *Counter {
+	t.Helper()
+	var file bytes.Buffer
+	saved, err := c.Save(&file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := New(&cfg)
+	if err := next.Resume(&file, &saved, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Abandon(); err != nil {
+		t.Fatal(err)
+	}
+	return next
+}
+
+// TestImpliedAlike emits the same counts of windows and of the past whether keys imply
+// each other or not, and whether a Counter went on from another one.
+func TestImpliedAlike(t *testing.T) {
+	for _, each := range []time.Duration{time.Second, time.Millisecond, 20 * time.Second} {
+		packets := newPackets(3000, int64(100*time.Hour), each)
+		cfg := Config{
+			Keys: hostAndFlow, Calendar: calendar.Calendar{Every: time.Hour, Location: time.UTC}, Past: time.Hour,
+			Method: methodAuto, FPR: 1e-6,
+		}
+		want, wantPast := run(t, cfg, packets, false)
+		cfg.Implies = flowImplies
+		// The window of packets without a time is not saved: these are left out.
+		timed := slices.DeleteFunc(slices.Clone(packets), func(p packet) bool { return p.time == noTime })
+		if got, past := run(t, cfg, packets, false); !slices.Equal(got, want) || !samePast(past, wantPast) {
+			t.Errorf("%v: emitted %q, want %q; past %+v, want %+v", each, got, want, past, wantPast)
+		}
+		want, wantPast = run(t, cfg, timed, false)
+		if got, past := run(t, cfg, timed, true); !slices.Equal(got, want) || !samePast(past, wantPast) {
+			t.Errorf("%v: saved, then emitted %q, want %q; past %+v, want %+v", each, got, want, past, wantPast)
+		}
+	}
+}
+
+// TestRatesOfPast tells for windows the rates of what their elements come through: with a
+// past, digests have its rate and addresses none, unless flows imply them.
+func TestRatesOfPast(t *testing.T) {
+	packets := newPackets(3000, int64(100*time.Hour+30*time.Minute), time.Millisecond)
+	for _, implies := range []func(i, j int) bool{nil, flowImplies} {
+		for _, past := range []time.Duration{0, time.Hour} {
+			cfg := Config{
+				Keys: hostAndFlow, Calendar: calendar.Calendar{Every: time.Hour, Location: time.UTC}, Past: past,
+				Method: methodAuto, FPR: 1e-6, Implies: implies, Emit: func(int64, int64, []Count) error { return nil },
+			}
+			c := New(&cfg)
+			b := c.NewBatch()
+			fill(b, packets)
+			if err := c.Count(b, nil); err != nil {
+				t.Fatal(err)
+			}
+			_, _, counts := c.Current() // three families each
+			host, flow := counts[0], counts[3]
+			bits := 64.
+			if past > 0 {
+				bits = 58
+			}
+			if log := math.Log2(float64(flow.Distinct) / flow.FPR); math.Abs(log-bits) > 0.1 {
+				t.Errorf("past %v: a rate of %g of %d flows, 2^-%g of them", past, flow.FPR, flow.Distinct, log)
+			}
+			want := 0.
+			if implies != nil {
+				want = flow.FPR
+			}
+			if host.FPR != want {
+				t.Errorf("past %v: a rate of %g of hosts, want %g", past, host.FPR, want)
+			}
+			if err := c.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// TestImpliedByWindow emits the same counts of windows whether keys imply each other or
+// not, and those of samples however batches are cut.
+func TestImpliedByWindow(t *testing.T) {
+	packets := newPackets(8000, int64(100*time.Hour), time.Millisecond)
+	for _, method := range []string{methodAuto, methodExact, methodBloom, methodSketch, methodLRU} {
+		cfg := Config{
+			Keys: hostAndFlow, Calendar: calendar.Calendar{Every: 30 * time.Second, Location: time.UTC},
+			Method: method, FPR: 1e-6,
+		}
+		want, _ := run(t, cfg, packets, false)
+		cfg.Implies = flowImplies
+		got, _ := run(t, cfg, packets, false)
+		if !slices.EqualFunc(got, want, func(a, b string) bool { return withoutMemory(a) == withoutMemory(b) }) {
+			t.Errorf("%s: emitted %q, want %q", method, got, want)
+		}
+	}
+	cfg := Config{
+		Keys: hostAndFlow, Calendar: calendar.Calendar{Every: time.Hour, Location: time.UTC},
+		Method: methodAuto, FPR: 1e-6, Budget: 256 << 10, Implies: flowImplies,
+	}
+	packets = newPackets(60_000, int64(100*time.Hour), time.Millisecond)
+	want, _ := runCut(t, cfg, packets, false, 1)
+	if !strings.Contains(strings.Join(want, ""), "sampled-rows") {
+		t.Error("no sample")
+	}
+	for _, longest := range []int{10, 700, 5000} {
+		if got, _ := runCut(t, cfg, packets, false, longest); !slices.Equal(got, want) {
+			t.Errorf("batches of up to %d: %q, want %q", longest, got, want)
+		}
+	}
+}
+
+// withoutMemory cuts the memory out of a count. Lines grow a little later where elements
+// were left out.
+func withoutMemory(count string) string {
+	return regexp.MustCompile(`MemoryBytes:\d+`).ReplaceAllString(count, "")
+}
+
+// samePast compares all but rates and memory.
+func samePast(a, b []Count) bool {
+	return slices.EqualFunc(a, b, func(a, b Count) bool {
+		return a.Key == b.Key && a.Family == b.Family && a.Distinct == b.Distinct && a.Low == b.Low && a.High == b.High
+	})
+}
+
+// TestCounts compares counts, first sightings and packets with maps.
+func TestCounts(t *testing.T) {
+	packets := newPackets(2000, int64(100*time.Hour), 0)
+	known := map[bool][2]map[uint32]bool{} // hosts and flows of packets with a time, and of those without
+	for _, timed := range []bool{false, true} {
+		known[timed] = [2]map[uint32]bool{{}, {}}
+	}
+	var sightings []string
+	for i, p := range packets {
+		for key, element := range []uint32{p.host(), p.flow} {
+			if in := known[p.time != noTime][key]; !in[element] {
+				in[element] = true
+				sightings = append(sightings, fmt.Sprint(i, key))
+			}
+		}
+	}
+	var counts []Count
+	c := New(&Config{
+		Keys: hostAndFlow, Method: methodExact, FirstSeen: true,
+		Emit: func(_, _ int64, of []Count) error { counts = append(counts, of...); return nil },
+	})
+	var seen []string
+	b, done := c.NewBatch(), 0
+	b.FirstSeen = func(_ int64, first []FirstSeen) error {
+		for _, f := range first {
+			seen = append(seen, fmt.Sprint(done+int(f.Packet), f.Key))
+		}
+		return nil
+	}
+	for done < len(packets) {
+		n := min(300, len(packets)-done)
+		fill(b, packets[done:done+n])
+		if err := c.Count(b, nil); err != nil {
+			t.Fatal(err)
+		}
+		done += n
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(seen, sightings) {
+		t.Errorf("first sightings %q, want %q", seen, sightings)
+	}
+	var got, want []int
+	for _, one := range counts {
+		if one.Family == "all" {
+			got = append(got, int(one.Distinct), int(one.Packets))
+		}
+	}
+	untimed := (len(packets) + 8) / 9
+	for _, timed := range []bool{true, false} {
+		n := untimed
+		if timed {
+			n = len(packets) - untimed
+		}
+		want = append(want, len(known[timed][0]), n, len(known[timed][1]), n)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// TestEmitFails counts nothing more once counts could not be emitted, and returns why.
+func TestEmitFails(t *testing.T) {
+	full, calls := errors.New("full"), 0
+	for name, cfg := range map[string]Config{
+		"windows": {Calendar: calendar.Calendar{Every: time.Minute}},
+		"slides":  {Window: time.Minute, Slide: time.Second},
+	} {
+		calls = 0
+		cfg.Keys, cfg.Method = hostAndFlow, methodExact
+		cfg.Emit = func(int64, int64, []Count) error { calls++; return full }
+		c := New(&cfg)
+		b := c.NewBatch()
+		fill(b, newPackets(2000, int64(100*time.Hour), time.Second))
+		err := c.Count(b, nil)
+		if end := c.Close(); !errors.Is(end, full) || name == "slides" && !errors.Is(err, full) || calls != 1 {
+			t.Errorf("%s: %v, then %v, after %d calls", name, err, end, calls)
+		}
+	}
+}
+
+// TestImpliedBy chooses for each key the one that implies most, and none that has several
+// elements a packet.
+func TestImpliedBy(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		implies [][]int // the keys that each one implies, itself among them
+		double  []int   // keys of two elements a packet
+		want    impliedBy
+		direct  []int
+	}{
+		{"one implies all", [][]int{{0}, {1}, {0, 1, 2}}, nil, impliedBy{2, 2, 2}, []int{2}},
+		{"each implies itself", [][]int{{0}, {1}}, nil, impliedBy{0, 1}, []int{0, 1}},
+		{"two elements", [][]int{{0}, {1}}, []int{0, 1}, impliedBy{-1, -1}, []int{0, 1}},
+		{"some imply some", [][]int{{0}, {0, 1}, {2}}, []int{0}, impliedBy{1, 1, 2}, []int{1, 2}},
+		{"the one of most", [][]int{{0}, {0, 1, 2}, {0, 2}}, nil, impliedBy{1, 1, 1}, []int{1}},
+	} {
+		cfg := &Config{
+			Keys:    make([]Key, len(c.implies)),
+			Implies: func(i, j int) bool { return slices.Contains(c.implies[i], j) },
+		}
+		for i := range cfg.Keys {
+			cfg.Keys[i].PerPacket = 1
+			if slices.Contains(c.double, i) {
+				cfg.Keys[i].PerPacket = 2
+			}
+		}
+		if got := newImpliedBy(cfg); !slices.Equal(got, c.want) || !slices.Equal(got.direct(), c.direct) {
+			t.Errorf("%s: %v, direct %v, want %v, direct %v", c.name, got, got.direct(), c.want, c.direct)
+		}
+	}
+}
+
+// TestUnseen lists unseen elements, takes each of them once, and picks those of a range.
+func TestUnseen(t *testing.T) {
+	var s Series[uint32]
+	copy(s.Add(upTo(100), 0), slices.Repeat([]uint32{7}, 100))
+	for i := range s.items {
+		s.items[i] = uint32(1000 + i)
+	}
+	seen := []uint64{^uint64(1<<3 | 1<<4 | 1<<63), ^uint64(1 << 0)}
+	s.unseen.add(seen, 0, 100)
+	if got := s.unseen.take(); !slices.Equal(got, []uint32{3, 4, 63, 64}) || len(s.unseen.take()) != 0 {
+		t.Errorf("takes %v", got)
+	}
+	for _, c := range []struct {
+		from, end int
+		want      []uint32
+	}{{0, 100, []uint32{1003, 1004, 1063, 1064}}, {3, 5, []uint32{1003, 1004}}, {4, 64, []uint32{1004, 1063}}, {5, 63, nil}, {65, 100, nil}} {
+		if got := s.pick(s.unseen.within(c.from, c.end)); !slices.Equal(got, c.want) {
+			t.Errorf("%d to %d: %v, want %v", c.from, c.end, got, c.want)
+		}
+	}
+	s.reset()
+	if s.unseen.valid || len(s.unseen.take()) != 0 {
+		t.Error("the next batch keeps unseen elements")
+	}
+}
+
+// counterOfCounts counts how often it is asked for its count.
+type counterOfCounts struct {
+	slidingCounter
+	asked int
+}
+
+func (c *counterOfCounts) Count(now int64) engine.Counts {
+	c.asked++
+	return c.slidingCounter.Count(now)
+}
+
+// TestSilentSlides emits counts at each slide of a silent stretch without counting anew,
+// as nothing enters or leaves the window.
+func TestSilentSlides(t *testing.T) {
+	const window = 4096 // slides
+	var packets []uint64
+	emit := func(_, _ int64, counts []Count) error {
+		if packets = append(packets, counts[0].Packets); len(counts) != 1 || counts[0].Distinct != 1 {
+			t.Errorf("slide %d: %+v", len(packets), counts)
+		}
+		return nil
+	}
+	s := newSlides(&Config{
+		Keys: []Key{{Name: "mac", MAC: true, PerPacket: 2}}, Window: window * time.Second, Slide: time.Second, Method: methodExact,
+	}, emit)
+	counter := &counterOfCounts{slidingCounter: sliding.NewMap(window * time.Second)}
+	family := &s.keys[0].mac
+	family.counter, family.packets.bySlide = counter, make([]uint64, window)
+	for _, second := range []int64{0, 4000, 8095} {
+		at := second * int64(time.Second)
+		s.advance(at)
+		s.addQuarantined(quarantinedPacket{time: at, counted: 1, elements: []quarantinedElements{{family, []digest.Digest{{1, 2}}}}})
+	}
+	want := slices.Concat(slices.Repeat([]uint64{1}, 4000), slices.Repeat([]uint64{2}, 96), slices.Repeat([]uint64{1}, 3999), []uint64{2})
+	if err := s.close(); err != nil || !slices.Equal(packets, want) {
+		t.Errorf("%d counts, want %d, %v", len(packets), len(want), err)
+	}
+	if counter.asked > 8 {
+		t.Errorf("counted %d times for %d slides", counter.asked, len(packets))
+	}
+}

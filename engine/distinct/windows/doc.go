@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package windows counts the distinct elements of several keys of one stream: sources,
+// destinations and flows of the same packets, say. It counts them in the windows of a
+// calendar, over a span before any moment, or in windows that slide.
+//
+// A Counter takes elements in batches, with the times of their packets. It takes all
+// decisions at positions of the stream and by packet times. So counts depend neither on
+// how the stream is cut into batches nor on the wall clock. It does not read packets:
+// package flow of capture makes the keys.
+//
+// Memory is that of the current window, and
+//
+//   - of the next one once seven eighths of the time of this one have passed: as much as
+//     this one's counters need, and at most 1 GiB (see preallocate);
+//   - of windows that wait for packets out of order, at most 1 GiB.
+//
+// A Counter returns the memory of closed windows in the background. Config.Budget bounds
+// all memory, with that of Config.Past. What does not fit is counted by samples. Errors
+// are about memory, those of Config.Emit, ErrNoSnapshot, or those of snapshots.
+package windows

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package windows
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/calendar"
+)
+
+// TestPreallocate makes counters of the right size for the next window, once, gives them
+// to it alone, and closes those that no window comes for.
+func TestPreallocate(t *testing.T) {
+	const hour, packets = int64(time.Hour), 100_000
+	c := New(&Config{
+		Keys: []Key{{Name: "src", PerPacket: 1}}, Calendar: calendar.Calendar{Every: time.Hour}, Method: methodAuto, FPR: 1e-9,
+		Emit: func(int64, int64, []Count) error { return nil },
+	})
+	fill := func(w *window) {
+		addrs, seen := make([]uint32, packets), make([]uint64, packets/64+1)
+		for i := range addrs {
+			addrs[i] = uint32(i)
+		}
+		if err := w.keys[0].addr4.begin(c.cfg.newAddresses); err != nil {
+			t.Fatal(err)
+		}
+		w.keys[0].addr4.TestAndSet(seen, addrs)
+	}
+	first := c.openWindow(0, hour)
+	fill(first)
+	if c.checkMemory(first, hour/8*7-1); c.preallocated != nil {
+		t.Error("counters are made before the last eighth of a window")
+	}
+	c.checkMemory(first, hour/8*7)
+	made := c.preallocated
+	if c.checkMemory(first, hour-1); made == nil || c.preallocated != made {
+		t.Fatalf("counters are not made once: %v, %v", made, c.preallocated)
+	}
+	if other := c.openWindow(5*hour, 6*hour); other.keys[0].addr4.preallocated != nil || c.preallocated != made {
+		t.Error("another window than the next takes them")
+	}
+	next := c.openWindow(hour, 2*hour)
+	ahead := next.keys[0].addr4.preallocated
+	if ahead == nil || c.preallocated != nil {
+		t.Fatal("the next window does not take them")
+	}
+	before := ahead.Counts().MemoryBytes
+	fill(next)
+	got := next.keys[0].addr4.Counts()
+	if next.keys[0].addr4.Counter != ahead || got.Distinct != packets || got.MemoryBytes > before+before/8 {
+		t.Errorf("%+v of %d bytes", got, before)
+	}
+	c.checkMemory(next, 2*hour-1)
+	for _, w := range []*window{first, next} {
+		c.closeWindow(w.start, w.end, w)
+	}
+	if err := c.Close(); err != nil || c.preallocated != nil {
+		t.Errorf("after Close: %v, preallocated %v", err, c.preallocated)
+	}
+}
+
+// greedy is a counter that always needs twice what it may have.
+type greedy struct{ has, limit int }
+
+func (g *greedy) Limit(bytes int) { g.limit = bytes }
+
+func (g *greedy) Needs(more int) int {
+	if more > 0 {
+		return 2 * g.has
+	}
+	return g.has
+}
+
+// TestBudgetSpread has counters that take all they may: they never have more than there
+// is, the first that ask get most, and each that comes later gets its share.
+func TestBudgetSpread(t *testing.T) {
+	const total = 64 << 20
+	b := budget{total: total, slots: 8}
+	var all []engine.Bounded
+	for range b.slots {
+		all = append(all, &greedy{has: 1 << 10})
+		for range 20 {
+			b.spread(all, total/16, func(engine.Bounded) bool { return false })
+			sum := total / 16
+			for _, c := range all {
+				g := c.(*greedy)
+				if 2*g.has <= g.limit {
+					g.has *= 2
+				}
+				sum += g.has
+			}
+			if sum > total {
+				t.Fatalf("%d counters have %d bytes of %d", len(all), sum, total)
+			}
+		}
+	}
+	if first, last := all[0].(*greedy).has, all[b.slots-1].(*greedy).has; first < total/4 || last*2 < b.share() {
+		t.Errorf("the first has %d, the last %d, each share is %d", first, last, b.share())
+	}
+}
+
+// randomBatch fills a batch with one random element of each key a packet: bare addresses
+// of the keys named "src" and "dst", digests of the others.
+func randomBatch(b *Batch, rng *rand.Rand, times []int64) {
+	b.Reset(times)
+	addRandom(b, rng, b.Direct(), upTo(len(times)))
+	b.Derive = func(i int, v4, _ []uint32) { addRandom(b, rng, b.Derived()[i].Keys, v4) }
+}
+
+func addRandom(b *Batch, rng *rand.Rand, keys []int, numbers []uint32) {
+	for _, key := range keys {
+		if name := b.counter.cfg.Keys[key].Name; name == "src" || name == "dst" {
+			for i, items := 0, b.Elements(key).Addr4.Add(numbers, 0); i < len(items); i++ {
+				items[i] = rng.Uint32()
+			}
+			continue
+		}
+		for i, items := 0, b.Elements(key).V4.Add(numbers, 0); i < len(items); i++ {
+			items[i] = digest.Digest{rng.Uint64(), rng.Uint64()}
+		}
+	}
+}
+
+// TestBudgetPast floods a counter that counts the past hour too.
+func TestBudgetPast(t *testing.T) {
+	const total, packets, batch = 12 << 20, 1 << 19, 2048
+	c := New(&Config{
+		Keys:     []Key{{Name: "src", PerPacket: 1}, {Name: "flow", PerPacket: 1}},
+		Implies:  func(i, j int) bool { return i == 1 || i == j },
+		Calendar: calendar.Calendar{Every: time.Hour}, Past: time.Hour, Method: methodAuto, FPR: 1e-9, Budget: total,
+		Emit: func(int64, int64, []Count) error { return nil },
+	})
+	defer c.Close()
+	rng, b, times := rand.New(rand.NewPCG(33, 34)), c.NewBatch(), make([]int64, batch)
+	now := int64(0)
+	for sent := 0; sent < packets; sent += batch {
+		for i := range times {
+			now = int64(sent+i) * int64(time.Hour) / packets
+			times[i] = now
+		}
+		randomBatch(b, rng, times)
+		if err := c.Count(b, nil); err != nil {
+			t.Fatal(err)
+		}
+		if sent%(1<<16) == 0 {
+			checkBudget(t, c, total)
+		}
+	}
+	step := int64(pastStep(time.Hour))
+	for _, counts := range [][]Count{c.Past(now - now%step + step - 1), currentOf(c)} {
+		checkFlood(t, counts, packets)
+	}
+}
+
+func currentOf(c *Counter) []Count {
+	_, _, counts := c.Current()
+	return counts
+}
+
+// checkBudget adds up what all counters hold. Beside rows that is what has overflow, and
+// small change.
+func checkBudget(t *testing.T, c *Counter, total int) {
+	t.Helper()
+	sum := 0
+	for _, counts := range [][]Count{c.Past(0), currentOf(c)} {
+		for _, one := range counts {
+			if one.Family == "all" {
+				sum += one.MemoryBytes
+			}
+		}
+	}
+	if sum > total {
+		t.Fatalf("all counters hold %d bytes, may have %d", sum, total)
+	}
+}
+
+// checkFlood wants bounds that hold of keys that are all different but for a few random
+// sources.
+func checkFlood(t *testing.T, counts []Count, packets uint64) {
+	t.Helper()
+	for _, one := range counts {
+		if one.Family != "ipv4" {
+			continue
+		}
+		if one.Low > packets || one.High < packets-100 || one.High-one.Low > packets/10 {
+			t.Errorf("%s: %+v, want %d", one.Key, one.Counts, packets)
+		}
+		if one.Key == "flow" && one.Low == one.High {
+			t.Errorf("%s is not a sample's: that tests nothing", one.Key)
+		}
+	}
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hubclient
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// Receive takes a message that came to the inbox. refused says that nobody took the
+// request. Messages may come in any order, repeatedly, and from anybody.
+func (c *Client) Receive(subject string, msg []byte, refused bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.receive(subject, msg, refused, c.now())
+}
+
+// receive is Receive at a time.
+func (c *Client) receive(subject string, msg []byte, refused bool, now time.Duration) {
+	if subject == c.inbox+pingWord {
+		c.receivePong(msg, refused)
+		return
+	}
+	s, seq := c.parseReply(subject)
+	if s == nil {
+		c.stats.Invalid++
+		return
+	}
+	r := s.find(seq)
+	if r == nil {
+		c.stats.Late++
+		return
+	}
+	if refused {
+		c.reason = "nobody has its slices"
+		c.again(r, now)
+		return
+	}
+	var reply Reply
+	if err := reply.Decode(msg); err != nil || reply.Seq != seq || reply.N != uint32(r.count) {
+		c.stats.Invalid++
+		if errors.Is(err, ErrVersion) {
+			c.reason = otherVersion
+		}
+		return
+	}
+	if reply.Fencing < s.fencing {
+		c.stats.Invalid++ // of an owner that was replaced
+		return
+	}
+	s.fencing = reply.Fencing
+	c.answered(s, r, &reply, now)
+}
+
+// answered handles the answer of the owner of a slice.
+func (c *Client) answered(s *slice, r *request, reply *Reply, now time.Duration) {
+	switch reply.Status {
+	case OK:
+		c.record(now - r.sent)
+		s.succeeded()
+		c.resolve(s, r, reply.Copies)
+		c.sendDue(s, now)
+	case NotOwner:
+		c.again(r, now)
+	default:
+		c.stats.Refused++
+		c.reason = refusals[reply.Status]
+		if reply.Status == Overloaded {
+			s.window = max(1, s.window/2)
+		}
+		s.failed(now)
+		c.resolve(s, r, nil)
+	}
+}
+
+// record records how long an answer took.
+func (c *Client) record(took time.Duration) {
+	us := min(max(1, took.Microseconds()), time.Hour.Microseconds())
+	for _, h := range []*hdrhistogram.Histogram{c.rtt, c.all} {
+		if err := h.RecordValue(us); err != nil {
+			panic("remote: " + err.Error()) // for values out of its range alone
+		}
+	}
+}
+
+// otherVersion is why the hub's messages cannot be read, for users.
+const otherVersion = "it is of another version"
+
+// refusals are reasons why the hub does not answer, for users.
+var refusals = [...]string{
+	WrongEpoch: "its slices were laid out anew: make a new token with flowdedup-hub join-token",
+	Stale:      "requests reach it too late",
+	Overloaded: "it has more to do than it can",
+	Bad:        "it cannot read the requests: is it of another version?",
+}
+
+// parseReply reads the subject of an answer: the number of a slice and of a request.
+func (c *Client) parseReply(subject string) (*slice, uint64) {
+	rest, ok := strings.CutPrefix(subject, c.inbox)
+	if !ok {
+		return nil, 0
+	}
+	number, seq, _ := strings.Cut(rest, ".")
+	i, err := strconv.Atoi(number)
+	if err != nil || i < 0 || i >= len(c.slices) {
+		return nil, 0
+	}
+	n, err := strconv.ParseUint(seq, 10, 64)
+	if err != nil {
+		return nil, 0
+	}
+	return &c.slices[i], n
+}
+
+// again has a request sent again that nobody took.
+func (c *Client) again(r *request, now time.Duration) {
+	r.again = now + noOwnerDelay<<min(r.tries-1, 6)
+}
+
+// resolve gives the packets of a request their answers, nil for none, and ends it.
+func (c *Client) resolve(s *slice, r *request, copies []byte) {
+	for i, k := range r.runs {
+		to := r.count
+		if i+1 < len(r.runs) {
+			to = r.runs[i+1].from
+		}
+		k.answers.pending -= to - k.from
+		if copies == nil {
+			c.unchecked(k.answers, to-k.from)
+		} else {
+			c.stats.Copies += k.answers.mark(r.indexes[k.from:to], copies, k.from)
+		}
+	}
+	if s.remove(r) {
+		c.inFlight--
+	}
+	c.recycle(r)
+	c.progress.Broadcast()
+}
+
+// mark notes which packets are copies: those whose bits are 1, from the first on. It returns
+// how many.
+func (a *Answers) mark(indexes []uint32, copies []byte, first int) (count uint64) {
+	for i, index := range indexes {
+		at := first + i
+		bit := uint64(copies[at/8] >> (at % 8) & 1)
+		a.Copies[index/64] |= bit << (index % 64)
+		count += bit
+	}
+	return count
+}

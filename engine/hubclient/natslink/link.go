@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package natslink carries the messages of package remote over NATS. A Link stays
+// connected as far as it can: it connects again whenever the connection ends, and keeps
+// nothing to be sent later, when answers would be of no use.
+package natslink
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/flowdedup/flowdedup/engine/hubclient"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nkeys"
+)
+
+const (
+	// connectTimeout is how long one connection may take to come about.
+	connectTimeout = 2 * time.Second
+	// pingEvery and maxPings say when a silent connection is dead. The defaults of NATS take
+	// six minutes to see it.
+	pingEvery = time.Second
+	maxPings  = 2
+	// writeTimeout ends a connection that takes no more.
+	writeTimeout = 2 * time.Second
+	// reconnectWait is the time between attempts.
+	reconnectWait = 250 * time.Millisecond
+	// queued is how many messages wait to be sent: all windows of 64 slices, twice.
+	queued = 1024
+)
+
+// ErrToken says that the hub does not know the site, or no longer.
+var ErrToken = errors.New("the hub does not take the token: make a new one with flowdedup-hub join-token")
+
+// errNobody is returned where the server has nobody to pass a request to.
+var errNobody = errors.New("no hub takes them")
+
+// errQueue is returned where more waits to be sent than should.
+var errQueue = errors.New("too much waits to be sent")
+
+// message is a message that waits to be sent.
+type message struct {
+	subject, reply string
+	body           []byte
+}
+
+// Link is a connection to a hub. It is a hubclient.Transport.
+type Link struct {
+	conn   *nats.Conn
+	queue  chan message
+	spare  chan []byte // memory of messages
+	done   chan struct{}
+	up     atomic.Bool // as far as is known; conn may take seconds to say so
+	denied atomic.Bool // the server does not let the site do what sites do
+	closed atomic.Bool
+}
+
+// Dial connects to the hub of a token. Where no server can be reached, it goes on trying
+// in the background, and the second result says why: the Link is valid. Errors are about
+// the token, and wrap hubclient.ErrToken or ErrToken. warn is told what goes wrong later; it
+// may come from any goroutine.
+func Dial(token hubclient.Token, warn func(error)) (link *Link, unreached, err error) {
+	opts, err := options(token)
+	if err != nil {
+		return nil, nil, err
+	}
+	l := &Link{queue: make(chan message, queued), spare: make(chan []byte, queued), done: make(chan struct{})}
+	opts = append(opts,
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			if denied := errors.Is(err, nats.ErrPermissionViolation); !denied || !l.denied.Swap(true) {
+				warn(err)
+			}
+		}),
+		nats.ConnectHandler(func(*nats.Conn) { l.up.Store(true) }),
+		nats.ReconnectHandler(func(*nats.Conn) { l.up.Store(true) }),
+		nats.DisconnectErrHandler(func(*nats.Conn, error) { l.up.Store(false) }),
+	)
+	conn, err := nats.Connect(token.URL, opts...)
+	switch {
+	case err == nil:
+		l.up.Store(true)
+	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrNkeysNotSupported):
+		return nil, nil, ErrToken
+	default:
+		unreached = err
+		if conn, err = nats.Connect(token.URL, append(opts, nats.RetryOnFailedConnect(true))...); err != nil {
+			return nil, nil, fmt.Errorf("%w: %w", hubclient.ErrToken, err)
+		}
+	}
+	l.conn = conn
+	go l.publish(warn)
+	return l, unreached, nil
+}
+
+// options returns how to connect.
+func options(token hubclient.Token) ([]nats.Option, error) {
+	opts := []nats.Option{
+		nats.Name("flowdedup at " + token.Site), nats.CustomInboxPrefix(hubclient.Inbox(token.Site)), nats.NoEcho(),
+		nats.Timeout(connectTimeout), nats.PingInterval(pingEvery), nats.MaxPingsOutstanding(maxPings),
+		nats.MaxReconnects(-1), nats.ReconnectWait(reconnectWait), nats.FlusherTimeout(writeTimeout), nats.ReconnectBufSize(-1),
+		nats.IgnoreAuthErrorAbort(),
+	}
+	if token.Seed != "" {
+		keys, err := nkeys.FromSeed([]byte(token.Seed))
+		if err != nil {
+			return nil, fmt.Errorf("%w: its seed is none", hubclient.ErrToken)
+		}
+		public, err := keys.PublicKey()
+		if err != nil {
+			return nil, fmt.Errorf("%w: its seed is none", hubclient.ErrToken)
+		}
+		opts = append(opts, nats.Nkey(public, keys.Sign))
+	}
+	if token.CA != "" {
+		pool := x509.NewCertPool()
+		if !pool.AppendCertsFromPEM([]byte(token.CA)) {
+			return nil, fmt.Errorf("%w: its certificates are none", hubclient.ErrToken)
+		}
+		opts = append(opts, nats.Secure(&tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS13}))
+	}
+	return opts, nil
+}
+
+// Listen passes what comes to a subject on, until Close.
+func (l *Link) Listen(subject string, receive func(subject string, msg []byte, refused bool)) error {
+	_, err := l.conn.Subscribe(subject, func(m *nats.Msg) {
+		// 503: there was nobody to take the request.
+		receive(m.Subject, m.Data, len(m.Data) == 0 && m.Header.Get("Status") == "503")
+	})
+	return err
+}
+
+// Connected is that of hubclient.Transport. It is late by as long as a dead connection takes
+// to be noticed. No method of a nats.Conn may be called here: while it dials, or writes to
+// a connection that takes no more, all of them wait.
+func (l *Link) Connected() bool { return l.up.Load() }
+
+// Denied reports whether the server has refused to carry messages of the site. Then warn was
+// told once.
+func (l *Link) Denied() bool { return l.denied.Load() }
+
+// Send is that of hubclient.Transport. A connection that takes no more must not stop the
+// caller, so that another goroutine sends.
+func (l *Link) Send(subject, reply string, msg []byte) error {
+	if l.closed.Load() {
+		return nats.ErrConnectionClosed
+	}
+	m := message{subject: subject, reply: reply}
+	select {
+	case m.body = <-l.spare:
+	default:
+	}
+	m.body = append(m.body[:0], msg...)
+	select {
+	case l.queue <- m:
+		return nil
+	default:
+		return errQueue
+	}
+}
+
+// Request sends a message, and returns the answer. It may wait for as long as it takes to
+// find out that the connection is dead, and keeps no other message waiting.
+func (l *Link) Request(ctx context.Context, subject string, msg []byte) ([]byte, error) {
+	if !l.up.Load() {
+		return nil, nats.ErrConnectionReconnecting
+	}
+	m, err := l.conn.RequestWithContext(ctx, subject, msg)
+	switch {
+	case errors.Is(err, nats.ErrNoResponders):
+		return nil, errNobody
+	case err != nil:
+		return nil, err
+	}
+	return m.Data, nil
+}
+
+// publish sends what waits.
+func (l *Link) publish(warn func(error)) {
+	defer close(l.done)
+	for m := range l.queue {
+		if m.subject == "" {
+			return
+		}
+		err := l.conn.PublishMsg(&nats.Msg{Subject: m.subject, Reply: m.reply, Data: m.body})
+		if err != nil && !errors.Is(err, nats.ErrReconnectBufExceeded) && !l.closed.Load() {
+			warn(err)
+		}
+		select {
+		case l.spare <- m.body:
+		default:
+		}
+	}
+}
+
+// closeTime is how long each step of Close takes at most.
+const closeTime = 300 * time.Millisecond
+
+// Close sends what waits, as far as that takes no time, and ends the connection. Where it is
+// dead, NATS may take some seconds longer to end it, in the background.
+func (l *Link) Close() {
+	l.closed.Store(true)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		l.queue <- message{} // ends publish
+		<-l.done
+		if l.up.Load() {
+			_ = l.conn.FlushTimeout(closeTime) // the last report is of little worth
+		}
+	}()
+	within(ended, closeTime)
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		l.conn.Close()
+	}()
+	within(closed, closeTime)
+}
+
+// within waits for a channel to be closed, for at most so long.
+func within(done <-chan struct{}, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+	}
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hubclient
+
+import (
+	"encoding/binary"
+	"errors"
+)
+
+// Status says whether a slice took a request.
+type Status uint8
+
+// The statuses. Their numbers are those of the messages.
+const (
+	OK         Status = iota
+	WrongEpoch        // the layout of slices has changed
+	NotOwner          // another process has the slice
+	Stale             // the deadline was over, or the sequence number forgotten
+	Overloaded        // the slice has more to do than it can
+	Bad               // the request could not be read
+)
+
+// statusNames are the words of errors.
+var statusNames = [...]string{"ok", "wrong epoch", "not the owner", "too late", "overloaded", "bad request"}
+
+// String returns the status in words.
+func (s Status) String() string {
+	if int(s) >= len(statusNames) {
+		return "unknown status"
+	}
+	return statusNames[s]
+}
+
+// ErrRefused is wrapped by the error of a hub that does not serve the token.
+var ErrRefused = errors.New("refused by the hub")
+
+// Reply is the answer to a Request.
+type Reply struct {
+	Status Status
+	N      uint32 // how many digests it is about
+	Seq    uint64 // of the request
+	Epoch  uint32 // of the slice
+	// Fencing numbers the owners of a slice: a later owner has a higher number. Answers of a
+	// lower number than one that was seen are not valid.
+	Fencing uint64
+	State   uint32 // how full the slice is, in a way of its own
+	// Copies has a bit for each digest, least significant bit first. It is 1 for those that
+	// another site has sent before. It has 1 bits only with OK.
+	Copies []byte
+}
+
+// Append appends the message to dst. Copies must have (N+7)/8 bytes with OK; else it is not
+// looked at, and none are sent.
+func (r *Reply) Append(dst []byte) []byte {
+	le := binary.LittleEndian
+	dst = append(dst, 'F', 'D', Version, byte(r.Status))
+	dst = le.AppendUint32(dst, r.N)
+	dst = le.AppendUint64(dst, r.Seq)
+	dst = le.AppendUint32(dst, r.Epoch)
+	dst = le.AppendUint64(dst, r.Fencing)
+	dst = le.AppendUint32(dst, r.State)
+	if r.Status == OK {
+		dst = append(dst, r.Copies[:(r.N+7)/8]...)
+	}
+	return dst
+}
+
+// Decode reads a message. Copies is a part of msg. Errors wrap ErrMessage, and leave r
+// undefined.
+func (r *Reply) Decode(msg []byte) error {
+	le := binary.LittleEndian
+	if len(msg) < replyHeader {
+		return ErrLength
+	}
+	if err := checkMagic(msg); err != nil {
+		return err
+	}
+	*r = Reply{
+		Status: Status(msg[3]), N: le.Uint32(msg[4:]), Seq: le.Uint64(msg[8:]), Epoch: le.Uint32(msg[16:]),
+		Fencing: le.Uint64(msg[20:]), State: le.Uint32(msg[28:]), Copies: msg[replyHeader:],
+	}
+	if r.Status > Bad || r.N > MaxDigests {
+		return ErrField
+	}
+	want := 0
+	if r.Status == OK {
+		want = int(r.N+7) / 8
+	}
+	if len(r.Copies) != want {
+		return ErrLength
+	}
+	if tail := r.N % 8; want > 0 && tail > 0 && r.Copies[want-1]>>tail != 0 {
+		return ErrField
+	}
+	return nil
+}

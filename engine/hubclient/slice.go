@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hubclient
+
+import (
+	"slices"
+	"strconv"
+	"time"
+)
+
+// slice is what a client knows of a slice.
+type slice struct {
+	number  int
+	subject string
+	next    *request   // is collected; nil for none
+	flight  []*request // were sent, in their order
+	window  int        // how many may be
+	seq     uint64     // of the last request
+	fencing uint64     // the highest that was seen
+	fails   int        // in a row
+	// failedAt is when it failed the last time.
+	failedAt time.Duration
+}
+
+// request is a request that is collected, or on its way.
+type request struct {
+	count    int // of digests
+	base     int64
+	runs     []run
+	last     *Answers // of the last run
+	since    time.Duration
+	seq      uint64
+	late     uint32 // see Request.Deadline
+	reply    string
+	sent     time.Duration // first
+	again    time.Duration // when to send it again
+	deadline time.Duration
+	tries    int
+	digests  [batchDigests]uint64
+	deltas   [batchDigests]int32  // of their times, from base, in DeltaUnit
+	indexes  [batchDigests]uint32 // in their batches
+}
+
+// run is a part of a request, up to the next run: the digests of one batch.
+type run struct {
+	answers *Answers
+	from    int
+}
+
+// maxDelta is how far the times of a request are from the first one at most, in DeltaUnit.
+const maxDelta = 1 << 15
+
+// units returns a time in DeltaUnit. That it does not depend on the request keeps verdicts
+// the same however a stream is cut.
+func units(t int64) int64 {
+	const unit = int64(DeltaUnit * time.Microsecond)
+	return (t - unit&(t>>63) + t>>63&1) / unit
+}
+
+// fits reports whether a packet of that time can be in the request.
+func (r *request) fits(at int64) bool { return uint64(at-r.base+maxDelta) <= 2*maxDelta }
+
+// broken reports whether the slice is not to be asked: it has failed, and is not to be tried
+// now.
+func (s *slice) broken(now time.Duration) bool {
+	return s.fails >= breakAfter && (now < s.failedAt+probeEvery || len(s.flight) > 0)
+}
+
+// succeeded notes an answer.
+func (s *slice) succeeded() {
+	s.fails = 0
+	s.window = min(s.window+1, maxWindow)
+}
+
+// failed notes that a request got no answer of use.
+func (s *slice) failed(now time.Duration) {
+	s.fails++
+	s.failedAt = now
+}
+
+// find returns the request of a number that is on its way, or nil.
+func (s *slice) find(seq uint64) *request {
+	for _, r := range s.flight {
+		if r.seq == seq {
+			return r
+		}
+	}
+	return nil
+}
+
+// remove takes a request off those on their way, and reports whether it was one.
+func (s *slice) remove(r *request) bool {
+	i := slices.Index(s.flight, r)
+	if i < 0 {
+		return false
+	}
+	s.flight = slices.Delete(s.flight, i, i+1)
+	return true
+}
+
+// giveUp leaves all packets of the slice unchecked.
+func (s *slice) giveUp(c *Client) {
+	for len(s.flight) > 0 {
+		c.resolve(s, s.flight[0], nil)
+	}
+	if r := s.next; r != nil {
+		s.next = nil
+		c.collected--
+		c.resolve(s, r, nil)
+	}
+}
+
+// begin begins to collect.
+func (c *Client) begin(s *slice, at int64, now time.Duration) {
+	if last := len(c.free) - 1; last >= 0 {
+		s.next, c.free = c.free[last], c.free[:last]
+	} else {
+		s.next = &request{}
+	}
+	s.next.base, s.next.since = at, now
+	c.collected++
+}
+
+// add adds a digest with its time, the answer for which goes to a place in a batch.
+func (r *request) add(digest uint64, at int64, a *Answers, index int) {
+	if r.last != a {
+		r.last = a
+		r.runs = append(r.runs, run{a, r.count})
+	}
+	n := uint(r.count) % batchDigests
+	r.digests[n], r.deltas[n], r.indexes[n] = digest, int32(at-r.base), uint32(index)
+	r.count++
+}
+
+// recycle takes the memory of a request.
+func (c *Client) recycle(r *request) {
+	clear(r.runs) // batches may go
+	r.runs, r.last, r.count, r.tries = r.runs[:0], nil, 0, 0
+	c.free = append(c.free, r)
+}
+
+// send sends what was collected for a slice, once there is room for it: see
+// ClientConfig.Block. It returns the time.
+func (c *Client) send(s *slice) time.Duration {
+	r := s.next
+	if r == nil {
+		return c.now()
+	}
+	s.next = nil
+	c.collected--
+	for c.cfg.Block && len(s.flight) >= s.window && s.fails < breakAfter && !c.abandoned {
+		c.arm()
+		c.progress.Wait()
+	}
+	if s.full() || c.abandoned {
+		c.resolve(s, r, nil)
+	} else {
+		c.launch(s, r)
+	}
+	return c.now()
+}
+
+// full reports whether no request may be sent now.
+func (s *slice) full() bool {
+	return len(s.flight) >= s.window || s.fails >= breakAfter && len(s.flight) > 0
+}
+
+// launch sends a request for the first time.
+func (c *Client) launch(s *slice, r *request) {
+	now := c.now()
+	s.seq++
+	r.seq, r.sent, r.late = s.seq, now, 0
+	r.deadline = now + c.cfg.Wait
+	if !c.cfg.Block {
+		r.deadline = r.since + c.cfg.Wait
+		behind := min(max(time.Since(time.UnixMicro(r.base*DeltaUnit)), 0), maxBehind)
+		r.late = uint32((behind + c.cfg.Wait + lateLeeway) / time.Millisecond)
+	}
+	text := append(make([]byte, 0, 80), c.inbox...)
+	text = strconv.AppendInt(text, int64(s.number), 10)
+	text = strconv.AppendUint(append(text, '.'), r.seq, 10)
+	r.reply = string(text)
+	s.flight = append(s.flight, r)
+	c.inFlight++
+	c.try(s, r, now)
+}
+
+// encode returns the message of a request, until the next call. It is always the same.
+func (c *Client) encode(r *request) []byte {
+	q := Request{
+		Op: TestAndSet, Times: true, Epoch: c.cfg.Token.Epoch, Seq: r.seq, Time: uint64(r.base * DeltaUnit), Deadline: r.late,
+		Digests: r.digests[:r.count], Deltas: r.deltas[:r.count],
+	}
+	c.msg = q.Append(c.msg[:0])
+	return c.msg
+}
+
+// try sends a request.
+func (c *Client) try(s *slice, r *request, now time.Duration) {
+	if r.tries++; r.tries > 1 {
+		c.stats.Retries++
+	}
+	r.again = now + max(c.cfg.Wait/maxTries, time.Millisecond)
+	if err := c.to.Send(s.subject, r.reply, c.encode(r)); err != nil {
+		c.again(r, now)
+	}
+}
+
+// sendAll sends what was collected.
+func (c *Client) sendAll() {
+	for i := range c.slices {
+		c.send(&c.slices[i])
+	}
+}

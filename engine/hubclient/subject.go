@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hubclient
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Subject is where a message of a site goes:
+// fd.<namespace>.<filter>.<epoch>.<slice>.<op>.<site>.
+type Subject struct {
+	Namespace string
+	Filter    string
+	Epoch     uint32
+	Slice     int // up to 999
+	Op        Op
+	Site      string
+}
+
+// String returns the subject.
+func (s Subject) String() string {
+	return fmt.Sprintf("fd.%s.%s.%d.s%03d.%s.%s", s.Namespace, s.Filter, s.Epoch, s.Slice, s.Op, s.Site)
+}
+
+// Report returns the subject of a site's reports. Slice and Op do not matter.
+func (s Subject) Report() string {
+	return fmt.Sprintf("fd.%s.%s.%d.report.%s", s.Namespace, s.Filter, s.Epoch, s.Site)
+}
+
+// inboxes begins the subjects of all replies to sites.
+const inboxes = "_INBOX."
+
+// Inbox returns what the subjects of replies to a site begin with.
+func Inbox(site string) string { return inboxes + site }
+
+// InInbox reports whether a subject is one that replies to the site go to. A hub answers
+// nowhere else: the site has chosen the subject, and the hub may publish to others.
+func InInbox(site, subject string) bool {
+	rest, ok := strings.CutPrefix(subject, inboxes)
+	if !ok {
+		return false
+	}
+	rest, ok = strings.CutPrefix(rest, site)
+	return ok && len(rest) > 1 && rest[0] == '.' && !strings.ContainsAny(rest, "*> \t\r\n") &&
+		!strings.Contains(rest, "..") && rest[len(rest)-1] != '.'
+}
+
+// ParseSubject reads what String returns. It reports false for anything else.
+func ParseSubject(text string) (Subject, bool) {
+	words := strings.Split(text, ".")
+	if len(words) != 7 || words[0] != "fd" || len(words[4]) != 4 || words[4][0] != 's' {
+		return Subject{}, false
+	}
+	epoch, err := strconv.ParseUint(words[3], 10, 32)
+	if err != nil {
+		return Subject{}, false
+	}
+	slice, err := strconv.ParseUint(words[4][1:], 10, 16)
+	if err != nil {
+		return Subject{}, false
+	}
+	s := Subject{Namespace: words[1], Filter: words[2], Epoch: uint32(epoch), Slice: int(slice), Site: words[6]}
+	for op := TestAndSet; op <= Ping; op++ {
+		if words[5] == op.String() {
+			s.Op = op
+		}
+	}
+	return s, s.Op != 0 && ValidName(s.Namespace) && ValidName(s.Filter) && ValidName(s.Site)
+}
+
+// maxName is the longest name of a site, in bytes.
+const maxName = 64
+
+// ValidName reports whether a site, filter or namespace can have the name: 1 to 64 letters,
+// digits, '-' and '_', as words of subjects are.
+func ValidName(name string) bool {
+	if name == "" || len(name) > maxName {
+		return false
+	}
+	for _, c := range []byte(name) {
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+		if !letter && (c < '0' || c > '9') && c != '-' && c != '_' {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hubclient
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// ErrToken is wrapped by errors about the text of a token.
+var ErrToken = errors.New("bad token")
+
+// tokenPrefix is what tokens of this version begin with.
+const tokenPrefix = "fd1:"
+
+// maxSlices is how many slices a filter can have: three digits of a subject.
+const maxSlices = 1000
+
+// Token is all that a site needs to join a hub. Identity, Key and Window are the same for
+// all sites: packets have equal digests at all of them, or none are found. It is a secret.
+type Token struct {
+	URL       string `json:"url"`            // of the server, such as nats://10.0.0.1:4222; several with commas
+	Namespace string `json:"ns"`             //
+	Site      string `json:"site"`           // who the token is for
+	Seed      string `json:"seed,omitempty"` // of the site's NKey; empty for servers that ask for none
+	Filter    string `json:"filter"`         //
+	Epoch     uint32 `json:"epoch"`          // version of the layout of slices
+	Slices    int    `json:"slices"`         // how many
+	Key       []byte `json:"key"`            // secret of digests, 32 bytes
+	WindowUS  int64  `json:"window_us"`      // microseconds between a packet and its copies
+	// Identity is what makes packets the same, as in --identity, such as "l3". Empty is
+	// "l3".
+	Identity string `json:"identity,omitempty"`
+	// Ignore are fields that the identity leaves out beside the usual ones, as in --ignore.
+	Ignore string `json:"ignore,omitempty"`
+	// Within are the points whose packets alone are copies of each other, as in --within:
+	// "vlan", "vni" or both with a comma.
+	Within string `json:"within,omitempty"`
+	CA     string `json:"ca,omitempty"` // certificates (PEM) that the server's must be of; else the system's
+}
+
+// Window returns the longest time between a packet and its copies.
+func (t Token) Window() time.Duration { return time.Duration(t.WindowUS) * time.Microsecond }
+
+// Encode returns the token as one line. It is for DecodeToken.
+func (t Token) Encode() string {
+	text, err := json.Marshal(t)
+	if err != nil {
+		panic("remote: " + err.Error()) // strings, numbers and bytes alone
+	}
+	return tokenPrefix + base64.RawURLEncoding.EncodeToString(text)
+}
+
+// DecodeToken reads a token. Errors wrap ErrToken, and show nothing of it.
+func DecodeToken(line string) (Token, error) {
+	body, ok := strings.CutPrefix(strings.TrimSpace(line), tokenPrefix)
+	if !ok {
+		if strings.HasPrefix(line, "fd") && strings.Contains(line, ":") {
+			return Token{}, fmt.Errorf("%w: it is of another version", ErrToken)
+		}
+		return Token{}, fmt.Errorf("%w: it does not begin with %s", ErrToken, tokenPrefix)
+	}
+	text, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(body, "="))
+	if err != nil {
+		return Token{}, fmt.Errorf("%w: characters are missing or wrong", ErrToken)
+	}
+	var t Token
+	if err := json.Unmarshal(text, &t); err != nil {
+		return Token{}, fmt.Errorf("%w: characters are missing or wrong", ErrToken)
+	}
+	return t, t.check()
+}
+
+// check checks the fields of a token.
+func (t Token) check() error {
+	switch {
+	case t.URL == "":
+		return fmt.Errorf("%w: no url", ErrToken)
+	case !ValidName(t.Namespace) || !ValidName(t.Filter) || !ValidName(t.Site):
+		return fmt.Errorf("%w: names of namespace, filter and site have 1 to %d letters, digits, - and _", ErrToken, maxName)
+	case t.Slices < 1 || t.Slices > maxSlices:
+		return fmt.Errorf("%w: %d slices, want 1 to %d", ErrToken, t.Slices, maxSlices)
+	case len(t.Key) != 32:
+		return fmt.Errorf("%w: a key of %d bytes, want 32", ErrToken, len(t.Key))
+	case t.WindowUS < 1 || t.WindowUS > int64(24*time.Hour/time.Microsecond):
+		return fmt.Errorf("%w: window_us %d, want 1 to a day", ErrToken, t.WindowUS)
+	}
+	return nil
+}
+
+// KeyCheck returns what the digest of a Ping must be: it is the same for all sites of a key
+// and of what makes packets the same, and tells nothing of the key.
+func (t Token) KeyCheck() uint64 {
+	mac := hmac.New(sha256.New, t.Key)
+	fmt.Fprintf(mac, "flowdedup key check %q %q %q", t.Identity, t.Ignore, t.Within)
+	return binary.LittleEndian.Uint64(mac.Sum(nil)) & digestMask
+}

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hubclient
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// stall is how late a tick is if the process has not run.
+const stall = 5 * time.Millisecond
+
+// work does what is due by time, until Close.
+func (c *Client) work() {
+	defer close(c.done)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-timer.C:
+		case <-c.wake:
+		}
+		c.mu.Lock()
+		if c.closed {
+			c.mu.Unlock()
+			return
+		}
+		now := c.now()
+		changed := c.tick(now)
+		failure := c.failure
+		next := batchDelay
+		if c.idle = c.collected+c.inFlight == 0; c.idle {
+			next = max(c.reportAt-now, batchDelay)
+		}
+		c.mu.Unlock()
+		if changed && c.cfg.Notice != nil {
+			c.cfg.Notice(failure)
+		}
+		timer.Reset(next)
+	}
+}
+
+// arm makes work look at what is pending.
+func (c *Client) arm() {
+	if c.idle && c.collected+c.inFlight > 0 {
+		c.idle = false
+		c.wakeUp()
+	}
+}
+
+func (c *Client) wakeUp() {
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// tick does what is due: it sends what has waited for others, sends again what was not
+// heard of, and gives up what has waited too long. It reports whether failure has changed.
+func (c *Client) tick(now time.Duration) bool {
+	// A process that did not run has not read its answers either: they have until the next
+	// tick. Its packets could not have left meanwhile.
+	stalled := now-c.ticked > stall
+	c.ticked = now
+	for i := range c.slices {
+		s := &c.slices[i]
+		for k := 0; k < len(s.flight); {
+			r := s.flight[k]
+			switch {
+			case now >= r.deadline && !stalled:
+				s.failed(now)
+				c.resolve(s, r, nil)
+				continue // the next has its place
+			case now >= r.again:
+				c.try(s, r, now)
+			}
+			k++
+		}
+		c.sendDue(s, now)
+	}
+	if now >= c.reportAt {
+		c.sendReport()
+		c.reportAt = now + reportEvery
+	}
+	return c.notice(now)
+}
+
+// sendDue sends what has waited for others. Where too many requests are on their way, it
+// goes on collecting until one is answered.
+func (c *Client) sendDue(s *slice, now time.Duration) {
+	if s.next == nil || now-s.next.since < c.delay(s.next.count) {
+		return
+	}
+	if !s.full() || !c.cfg.Block && now-s.next.since >= c.cfg.Wait {
+		c.send(s)
+	}
+}
+
+// delay returns how long so many digests wait for others. What a message costs is the same
+// for one digest and for a hundred: to 64 slices a millisecond would be 64,000 messages a
+// second. A quarter of what packets wait leaves time for answers.
+func (c *Client) delay(digests int) time.Duration {
+	if digests >= thinDigests {
+		return batchDelay
+	}
+	return max(batchDelay, min(c.cfg.Wait/4, thinDelay))
+}
+
+// fresh is how long a slice that failed, and was not asked since, counts as one that fails.
+const fresh = 5 * time.Second
+
+// notice finds out why the hub does not answer, and reports whether that began or ended.
+func (c *Client) notice(now time.Duration) bool {
+	connected := c.to.Connected()
+	failing := !connected
+	for i := range c.slices {
+		s := &c.slices[i]
+		failing = failing || s.fails >= breakAfter && now-s.failedAt < fresh
+	}
+	if failing == (c.failure != "") {
+		return false
+	}
+	switch c.failure = c.reason; {
+	case !failing:
+		c.failure = ""
+	case !connected:
+		c.failure = "there is no connection"
+	case c.reason == "":
+		c.failure = "its answers do not come in time"
+	}
+	c.reason = ""
+	return true
+}
+
+// sendReport tells the hub of the site.
+func (c *Client) sendReport() {
+	r := c.report
+	r.CopiesHub, r.Unchecked, r.RTTP99US = c.stats.Copies, c.stats.Unchecked, float64(c.rtt.ValueAtQuantile(99))
+	c.rtt.Reset()
+	// A report that is lost is followed by another.
+	_ = c.to.Send(c.subject(0, Ping).Report(), "", r.Encode())
+}
+
+// pingWord ends the subject of the answer to a Ping.
+const pingWord = "ping"
+
+// Errors of Client.Ping, beside ErrRefused.
+var (
+	// ErrSilent says that no answer came.
+	ErrSilent = errors.New("the hub does not answer")
+	// ErrOther says that the hub's messages are of another version.
+	ErrOther = errors.New("the hub is of another version: use flowdedup and flowdedup-hub of the same one")
+	// ErrKey says that the digests of the site are not those of the others.
+	ErrKey = errors.New("the hub has another key or identity: make a new token with flowdedup-hub join-token")
+)
+
+// pingTime is how long Ping waits.
+const pingTime = 2 * time.Second
+
+// Ping asks the hub whether it serves the token. It is for the start.
+func (c *Client) Ping() error {
+	q := Request{Op: Ping, Epoch: c.cfg.Token.Epoch, Digests: []uint64{c.cfg.Token.KeyCheck()}}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.pong = ErrSilent
+	deadline := c.now() + pingTime
+	for try := 0; errors.Is(c.pong, ErrSilent) && c.now() < deadline; try++ {
+		if try%50 == 0 {
+			_ = c.to.Send(c.subject(0, Ping).String(), c.inbox+pingWord, q.Append(nil)) // is repeated
+		}
+		c.mu.Unlock()
+		time.Sleep(10 * time.Millisecond)
+		c.mu.Lock()
+	}
+	return c.pong
+}
+
+// receivePong takes the answer to a Ping.
+func (c *Client) receivePong(msg []byte, refused bool) {
+	var reply Reply
+	err := reply.Decode(msg)
+	switch {
+	case refused || err != nil && !errors.Is(err, ErrVersion):
+	case err != nil:
+		c.pong, c.reason = ErrOther, otherVersion
+	case reply.Status == OK:
+		c.pong = nil
+	case reply.Status == Bad:
+		c.pong = ErrKey
+	case reply.Status == WrongEpoch:
+		c.pong = fmt.Errorf("%w: %s", ErrRefused, refusals[WrongEpoch])
+	} // what else it may say will pass
+}
