@@ -6,9 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
-
-	benchlab "github.com/flowdedup/flowdedup/bench/lab"
 )
 
 // TestSensorsAndChains runs a hub of each layout with two sensors beside one routed path. Each
@@ -24,18 +21,14 @@ func TestSensorsAndChains(t *testing.T) {
 			if testing.Short() && !strings.Contains(args, "hv") {
 				t.Skip("one layout is enough")
 			}
-			const packets, rate = 1000, 500
 			l := newLab(t, append([]string{"--window", wide}, strings.Fields(args)...)...)
 			for _, site := range []string{"a", "d"} {
 				l.sensor(site, patient)
 			}
-			l.send(0, packets, rate)
-			benchlab.Settle()
+			checked := l.checked()
 			st := l.status()
-			counts, unchecked := l.counts(packets, "a", "d")
-			if unchecked == 0 {
-				once(t, counts, 0, packets)
-			}
+			counts, unchecked := l.counts("a", "d")
+			once(t, counts, checked)
 			if c := st.Chains; c == nil || c.Lost != 0 || c.FNR != 0 || (c.Hops > 0) != (c.Shape.Links() > 1) {
 				t.Errorf("%+v", c)
 			}
@@ -59,19 +52,14 @@ func TestChainHubKilled(t *testing.T) {
 	for _, site := range []string{"a", "d"} {
 		l.sensor(site, "--verdict-wait=1s")
 	}
-	l.send(0, 2000, 1000)
-	time.Sleep(1500 * time.Millisecond)
+	before := l.checked()
 	second.kill()
-	l.send(2000, 7000, 1000)
+	l.send(5000, 1000)
 	l.shared(1)
-	l.send(7000, 10000, 1000) // the chain is found again
-	time.Sleep(2 * time.Second)
-	l.send(10000, 12000, 1000)
-	time.Sleep(1500 * time.Millisecond)
+	after := l.checked()
 	st := l.status()
-	counts, unchecked := l.counts(12000, "a", "d")
-	once(t, counts, 0, 2000)
-	once(t, counts, 10000, 12000)
+	counts, unchecked := l.counts("a", "d")
+	once(t, counts, before, after)
 	if st.Chains == nil || st.Chains.Lost != 0 {
 		t.Errorf("slices have not recovered after a window: %+v", st.Chains)
 	}

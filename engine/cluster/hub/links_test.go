@@ -136,12 +136,12 @@ func TestChainMoves(t *testing.T) {
 	}
 	a.ask(digests, times)
 	other := l.another("second")
-	waitFor(t, map[*Hub]int{l.hub: 4, other: 4})
+	awaitSlices(t, map[*Hub]int{l.hub: 4, other: 4})
 	if n := news(b.ask(digests, times)); n != 0 {
 		t.Errorf("%d of %d are new after links have moved", n, len(digests))
 	}
 	crash(t, other)
-	waitFor(t, map[*Hub]int{l.hub: 8})
+	awaitSlices(t, map[*Hub]int{l.hub: 8})
 	st := l.hub.Status().Chains
 	if st.Lost != 4 || st.FNR < 0.05 || st.FNR > 0.07 { // (4/8)^4
 		t.Errorf("%+v", st)
