@@ -89,9 +89,12 @@ var layers = map[string][]string{
 	"cmd/flowdedup/doc/man/roff": {"cmd/flowdedup/help"},
 	// A command's folder imports no other one, nor the root.
 	"cmd/flowdedup/internal/compare":  room,
+	"cmd/flowdedup/internal/dedup":    room,
 	"cmd/flowdedup/internal/distinct": room,
+	"cmd/flowdedup/internal/extcap":   room,
 	"cmd/flowdedup/internal/flows":    room,
 	"cmd/flowdedup/internal/inspect":  room,
+	"cmd/flowdedup/internal/live":     append([]string{"cmd/flowdedup/internal/dedup"}, room...), // it removes copies, too
 	"cmd/flowdedup/internal/plan":     room,
 	"cmd/flowdedup/internal/verify":   room,
 	"cmd/flowdedup/internal/count":    {"capture", "engine", "asm", "cmd/flowdedup/internal/show", "cmd/flowdedup/internal/sink"},
@@ -115,7 +118,7 @@ var junctionUsers = []string{"capture/gopackets", "cmd", "bench"}
 // room is what the folder of a command may import.
 var room = []string{
 	"capture", "engine", "layout", "asm", "cmd/flowdedup/page", "cmd/flowdedup/web",
-	"cmd/flowdedup/internal/cli", "cmd/flowdedup/internal/count", "cmd/flowdedup/internal/dedup", "cmd/flowdedup/internal/input",
+	"cmd/flowdedup/internal/cli", "cmd/flowdedup/internal/count", "cmd/flowdedup/internal/input", "cmd/flowdedup/internal/method",
 	"cmd/flowdedup/internal/monitor", "cmd/flowdedup/internal/show", "cmd/flowdedup/internal/sink", "cmd/flowdedup/internal/verdict",
 }
 

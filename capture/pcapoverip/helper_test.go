@@ -35,7 +35,7 @@ func noGoroutines(t *testing.T) {
 		ended := wait.For(func() bool {
 			stacks = stacks[:cap(stacks)]
 			stacks = stacks[:runtime.Stack(stacks, true)]
-			return strings.Count(string(stacks), "netio.(*") == 0
+			return strings.Count(string(stacks), "pcapoverip.(*") == 0
 		})
 		if !ended {
 			t.Errorf("goroutines are left:\n%s", stacks)

@@ -38,7 +38,7 @@ type Counter struct {
 	Counts
 	kept   [rememberedSamples]sample
 	names  *Names
-	matrix Matrix
+	matrix matrix
 }
 
 // NewCounter returns a Counter without counts.
@@ -46,7 +46,7 @@ func NewCounter() *Counter { return &Counter{names: NewNames(nil)} }
 
 // Matrix lists the points of the copies in the sample and of what they copy, of the most
 // frequent pairs first.
-func (c *Counter) Matrix() []Cell { return c.matrix.Cells(c.names) }
+func (c *Counter) Matrix() []Cell { return c.matrix.list(c.names) }
 
 // sample is a packet of the sample.
 type sample struct {
@@ -55,7 +55,7 @@ type sample struct {
 	place  uint64 // the hash of its point
 	frame  uint32 // its number in the batch
 	point  uint32 // its number in Names
-	Traits
+	traits
 }
 
 // Add counts the sampled packets of a batch that are copies, and remembers the others. A
@@ -73,15 +73,15 @@ func (c *Counter) Add(s *Sampler, b *capture.Batch, copies []uint64) {
 			*k = *s
 			continue
 		}
-		c.compare(k.Traits, s.Traits)
+		c.compare(k.traits, s.traits)
 		if k.time != capture.NoTime && s.time != capture.NoTime {
-			c.matrix.Add(k.point, s.point, calendar.Distance(s.time, k.time))
+			c.matrix.add(k.point, s.point, calendar.Distance(s.time, k.time))
 		}
 	}
 }
 
 // compare counts the differences of one copy.
-func (c *Counts) compare(kept, copied Traits) {
+func (c *Counts) compare(kept, copied traits) {
 	kept.Derived, copied.Derived = 0, 0
 	foreign := kept.Point.Interface != copied.Point.Interface || kept.Point.Index != copied.Point.Index
 	c.Sampled++
@@ -103,6 +103,6 @@ func (c *Counts) compare(kept, copied Traits) {
 }
 
 // other returns t without what has a count of its own.
-func other(t Traits) Traits {
-	return Traits{Labels: t.Labels, Link: t.Link, Rest: t.Rest, Version: t.Version, Class: t.Class}
+func other(t traits) traits {
+	return traits{Labels: t.Labels, Link: t.Link, Rest: t.Rest, Version: t.Version, Class: t.Class}
 }

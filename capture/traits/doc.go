@@ -4,14 +4,14 @@
 // differ. The differences show why a capture has copies, such as a mirror of two ports, or
 // taps on both sides of a router. The package does not decide what is a copy.
 //
-// A [Stack] lists the headers of one frame before its packet, and hashes them. A [Reader]
-// finds the [Traits] of packets that may differ between copies. A [Sampler] samples the
-// packets of one batch, in any worker. A [Counter] receives the samples of all batches in
+// A [Stack] lists the headers of one frame before its packet, and hashes them. Traits
+// are what may differ between copies. A [Sampler] samples those of the packets of one batch,
+// in any worker. A [Counter] receives the samples of all batches in
 // order, with the verdicts, and compares.
 //
 // A point is an interface with the VLAN tags, the tunnels and the redundant path of a packet.
-// [Names] numbers and names points. A [Matrix] counts copies by the points of both packets,
-// each cell with the [Delays] of a [Histogram].
+// [Names] numbers and names points. Copies are counted by the points of
+// both packets, each [Cell] with the [Delays] of a [Histogram].
 //
 // A [SplitCounter] tells of how many conversations the kept packets come from more than one
 // point, by a [Sample].

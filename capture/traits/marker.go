@@ -20,7 +20,7 @@ type MarkerConfig struct {
 // steady state, and is for one goroutine at a time.
 type Marker struct {
 	inputs []string
-	reader *Reader
+	reader *reader
 	kept   memory
 	number uint64 // of the last packet
 	out    capture.Batch
@@ -36,7 +36,7 @@ func NewMarker(cfg MarkerConfig) *Marker { return newMarker(cfg, remembered) }
 
 // newMarker returns a Marker that remembers so many packets.
 func newMarker(cfg MarkerConfig, packets int) *Marker {
-	return &Marker{inputs: cfg.Inputs, reader: NewReader(cfg.Decoder), kept: newMemory(packets)}
+	return &Marker{inputs: cfg.Inputs, reader: newReader(cfg.Decoder), kept: newMemory(packets)}
 }
 
 // Mark returns b with a comment on each packet whose bit in drop is set. digests are those
@@ -132,7 +132,7 @@ const maxLabels = 7
 type packet struct {
 	number uint64
 	time   int64
-	traits Traits
+	traits traits
 	iface  uint32
 	// capLen and wireLen are its lengths. base is the part of them that headers before IP
 	// take, or VLAN tags if there is no IP.
@@ -149,10 +149,10 @@ func (m *Marker) describe(b *capture.Batch, i int, number uint64) packet {
 	f := &b.Frames[i]
 	p := packet{
 		number: number, time: f.Time, traits: m.reader.Read(b, i),
-		iface: f.Interface, capLen: f.CapLen, wireLen: f.WireLen, base: m.reader.Header().Start,
+		iface: f.Interface, capLen: f.CapLen, wireLen: f.WireLen, base: m.reader.header[0].Start,
 	}
 	n, tags := 0, uint32(0)
-	for _, l := range m.reader.Layers() {
+	for _, l := range m.reader.stack.Layers {
 		if l.Kind == flow.LayerVLAN {
 			tags += l.End - l.Start
 		} else if !l.Kind.HasID() {

@@ -24,20 +24,20 @@ func SortCells(cells []Cell) {
 }
 
 const (
-	// mostCells bounds the pairs of points that a Matrix counts apart.
+	// mostCells bounds the pairs of points that a matrix counts apart.
 	mostCells = 64
-	// longest is the longest delay that a Matrix tells.
+	// longest is the longest delay that a matrix tells.
 	longest = int64(10 * time.Second)
 )
 
-// Matrix counts copies by the numbers of both points, for the first pairs of them. The
+// matrix counts copies by the numbers of both points, for the first pairs of them. The
 // zero value is ready for use. It takes 2 MiB at most.
-type Matrix struct {
+type matrix struct {
 	cells map[[2]uint32]*Histogram
 }
 
-// Add counts a copy that was seen so many nanoseconds after its original.
-func (m *Matrix) Add(first, copied uint32, delay uint64) {
+// add counts a copy that was seen so many nanoseconds after its original.
+func (m *matrix) add(first, copied uint32, delay uint64) {
 	key := [2]uint32{first, copied}
 	h := m.cells[key]
 	if h == nil {
@@ -53,9 +53,9 @@ func (m *Matrix) Add(first, copied uint32, delay uint64) {
 	h.Add(delay, 1)
 }
 
-// Cells lists what was counted, the largest count first. Points with equal names count as
+// list lists what was counted, the largest count first. Points with equal names count as
 // one.
-func (m *Matrix) Cells(names *Names) []Cell {
+func (m *matrix) list(names *Names) []Cell {
 	named := map[[2]string]*Histogram{}
 	for key, h := range m.cells {
 		at := [2]string{names.Name(key[0]), names.Name(key[1])}

@@ -50,18 +50,18 @@ func TestMatrix(t *testing.T) {
 		b.Interfaces = append(b.Interfaces, capture.Interface{LinkType: capture.LinkEthernet, Name: string(rune('a' + i%26))})
 		b.Frames = append(b.Frames, capture.Frame{CapLen: 60, WireLen: 60, Interface: uint32(i)})
 	}
-	var m Matrix
+	var m matrix
 	for i := range b.Frames {
 		n := names.Number(uint64(i), b, i)
 		if n != uint32(i+1) || names.Number(uint64(i), b, i) != n || names.Name(n) != string(rune('a'+i%26)) {
 			t.Fatalf("point %d has number %d and name %s", i, n, names.Name(n))
 		}
 		for range 2 {
-			m.Add(1, n, 100)
+			m.add(1, n, 100)
 		}
 	}
-	m.Add(1, 3, 7)
-	cells := m.Cells(names)
+	m.add(1, 3, 7)
+	cells := m.list(names)
 	// The names of points repeat after 26.
 	if len(cells) != 26 || cells[0].Count != 7 || cells[0].First != "a" || cells[0].Copy != "c" || cells[0].Delay.P50 != 100 || cells[25].Count != 4 {
 		t.Errorf("%d cells, the first %+v", len(cells), cells[0])

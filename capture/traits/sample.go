@@ -69,8 +69,8 @@ func (s *Sample[T]) Each(f func(T)) {
 	}
 }
 
-// Clear forgets all values, and takes any hash again.
-func (s *Sample[T]) Clear() {
+// clear forgets all values, and takes any hash again.
+func (s *Sample[T]) clear() {
 	clear(s.ids)
 	clear(s.values)
 	s.n, s.level = 0, 0

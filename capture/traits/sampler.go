@@ -12,13 +12,13 @@ import (
 
 // Sampler samples the packets of one batch at a time. One goroutine at a time may use it.
 type Sampler struct {
-	reader  *Reader
+	reader  *reader
 	mask    uint64 // packets are sampled if these bits of their digest are 0
 	samples []sample
 }
 
 // NewSampler returns a Sampler for packets whose digests cover the datagram that d finds.
-func NewSampler(d *flow.Decoder) *Sampler { return &Sampler{reader: NewReader(d)} }
+func NewSampler(d *flow.Decoder) *Sampler { return &Sampler{reader: newReader(d)} }
 
 // Reset begins a batch of so many packets, and decides which of them are sampled. Those
 // of a large batch must have more bits 0 in their digests, so a packet that a large batch
@@ -35,7 +35,7 @@ func (s *Sampler) Add(b *capture.Batch, from int, digests []digest.Digest) {
 		if digests[i][1]&s.mask == 0 {
 			traits := s.reader.Read(b, from+i)
 			s.samples = append(s.samples, sample{
-				digest: digests[i], time: b.Frames[from+i].Time, place: s.reader.sums.Point(traits.Point), frame: uint32(from + i), Traits: traits,
+				digest: digests[i], time: b.Frames[from+i].Time, place: s.reader.sums.Point(traits.Point), frame: uint32(from + i), traits: traits,
 			})
 		}
 	}

@@ -69,7 +69,7 @@ func (c *SplitCounter) Add(b *capture.Batch, drop []uint64) {
 			break
 		}
 		if from%period == 0 {
-			c.table.Clear()
+			c.table.clear()
 		}
 		at = min(to, end, from+burst) // a run of that length stays in the first-level cache
 		c.add(b, int(from-c.seen), int(at-from), drop)

@@ -17,9 +17,9 @@ var (
 	secret = maphash.Comparable(seed, 0)
 )
 
-// Traits are the parts of a packet that may differ between copies. Long ones are hashes,
+// traits are the parts of a packet that may differ between copies. Long ones are hashes,
 // which mean something within one process only. Packets with equal traits have equal bytes.
-type Traits struct {
+type traits struct {
 	Point flow.CapturePoint
 	// VLAN is of the VLAN tags, Labels of the identifiers of all other headers before IP
 	// that have one, such as MPLS and tunnels, and MAC of the hardware addresses.
@@ -37,9 +37,9 @@ type Traits struct {
 	Derived uint64
 }
 
-// Reader finds the traits of packets, one at a time. It keeps its memory from packet to
+// reader finds the traits of packets, one at a time. It keeps its memory from packet to
 // packet, and is for one goroutine at a time.
-type Reader struct {
+type reader struct {
 	decoder *flow.Decoder
 	header  [1]flow.Header
 	stack   Stack
@@ -48,17 +48,9 @@ type Reader struct {
 	tags    []byte
 }
 
-// NewReader returns a Reader of packets whose identity begins with the IP header that d
+// newReader returns a reader of packets whose identity begins with the IP header that d
 // finds.
-func NewReader(d *flow.Decoder) *Reader { return &Reader{decoder: d} }
-
-// Header describes the packet that was read last.
-func (r *Reader) Header() *flow.Header { return &r.header[0] }
-
-// Layers lists the VLAN tags of the packet that was read last, and the other headers that
-// flow.Decoder.Layers finds unless it is Ethernet and IP with nothing but tags between
-// them.
-func (r *Reader) Layers() []flow.Layer { return r.stack.Layers }
+func newReader(d *flow.Decoder) *reader { return &reader{decoder: d} }
 
 // Offsets in the header of LINKTYPE_LINUX_SLL2.
 const (
@@ -71,12 +63,12 @@ const (
 
 // Read returns the traits of frame i of b. It reads the whole frame, and allocates only
 // when a frame is larger than all before. It panics if b has no frame i.
-func (r *Reader) Read(b *capture.Batch, i int) Traits {
+func (r *reader) Read(b *capture.Batch, i int) traits {
 	data, h := b.Data(i), &r.header[0]
 	r.decoder.Decode(r.header[:], b, i)
 	r.stack.Read(r.decoder, b, i, h)
 	r.sums = r.stack.Sum(data, secret, secret)
-	t := Traits{Point: flow.CapturePointOf(b, i), Labels: r.sums.Labels, Version: h.Version}
+	t := traits{Point: flow.CapturePointOf(b, i), Labels: r.sums.Labels, Version: h.Version}
 	start := h.Start
 	if h.Version == 0 {
 		start = h.End // without IP, all bytes count as link header
@@ -117,7 +109,7 @@ func (r *Reader) Read(b *capture.Batch, i int) Traits {
 
 // removeTags removes the VLAN tags from a link header, and returns their hash, 0 without
 // any.
-func (r *Reader) removeTags(link []byte) ([]byte, uint64) {
+func (r *reader) removeTags(link []byte) ([]byte, uint64) {
 	const typeLen = 2 // of the tag, in front of its layer
 	r.tags = r.tags[:0]
 	to, from := 0, 0 // link[:to] is done, link[from:] is left

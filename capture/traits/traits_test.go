@@ -86,7 +86,7 @@ func newBatch() *capture.Batch {
 }
 
 // allTraits returns the traits of every packet of a batch.
-func allTraits(r *Reader, b *capture.Batch) (all []Traits) {
+func allTraits(r *reader, b *capture.Batch) (all []traits) {
 	for i := range b.Frames {
 		all = append(all, r.Read(b, i))
 	}
@@ -95,7 +95,7 @@ func allTraits(r *Reader, b *capture.Batch) (all []Traits) {
 
 // diffsOf returns how a copy differs from the packet that was kept.
 func diffsOf(b *capture.Batch) Counts {
-	both := allTraits(NewReader(flow.NewDecoder(flow.DecoderConfig{})), b)
+	both := allTraits(newReader(flow.NewDecoder(flow.DecoderConfig{})), b)
 	var r Counts
 	r.compare(both[0], both[1])
 	return r
@@ -171,7 +171,7 @@ func TestTraitsTruncated(t *testing.T) {
 			frame(b, p.at, whole[:n])
 		}
 		before := slices.Clone(b.Buf)
-		allTraits(NewReader(flow.NewDecoder(flow.DecoderConfig{})), b)
+		allTraits(newReader(flow.NewDecoder(flow.DecoderConfig{})), b)
 		if !slices.Equal(b.Buf, before) {
 			t.Errorf("%+v: frames were changed", p)
 		}
@@ -187,7 +187,7 @@ func TestTraitsOfRadios(t *testing.T) {
 	for _, head := range []string{"\x00\x00\x09\x00\x20\x00\x00\x00\x01", "\x00\x00\x09\x00\x20\x00\x00\x00\x02", "\x00\x00\x08\x00\x00\x00\x00\x00"} {
 		frame(b, 0, append([]byte(head), beacon...))
 	}
-	all := allTraits(NewReader(flow.NewDecoder(flow.DecoderConfig{})), b)
+	all := allTraits(newReader(flow.NewDecoder(flow.DecoderConfig{})), b)
 	for i := 1; i < len(all); i++ {
 		var r Counts
 		r.compare(all[0], all[i])
@@ -207,7 +207,7 @@ func TestTraitsInner(t *testing.T) {
 		head[17], head[23] = byte(20+len(inner.datagram())), 4 // IP in IP
 		frame(b, 0, append(head, inner.datagram()...))
 	}
-	both := allTraits(NewReader(flow.NewDecoder(flow.DecoderConfig{Inner: true})), b)
+	both := allTraits(newReader(flow.NewDecoder(flow.DecoderConfig{Inner: true})), b)
 	var r Counts
 	r.compare(both[0], both[1])
 	if want := (Counts{Sampled: 1, Other: 1}); r != want {
@@ -226,9 +226,9 @@ func TestCounter(t *testing.T) {
 		frame(b, at, p.bytes())
 	}
 	digest := func(low, high uint64) digest.Digest { return digest.Digest{low, high} }
-	kept := sample{digest: digest(5, 16), time: 1000, place: 1, Traits: Traits{Hops: 64}}
-	routed := sample{digest: digest(5, 16), time: 3000, place: 2, frame: 1, Traits: Traits{Hops: 63}}
-	other := sample{digest: digest(5+rememberedSamples, 16), frame: 2, Traits: Traits{Hops: 63}}
+	kept := sample{digest: digest(5, 16), time: 1000, place: 1, traits: traits{Hops: 64}}
+	routed := sample{digest: digest(5, 16), time: 3000, place: 2, frame: 1, traits: traits{Hops: 63}}
+	other := sample{digest: digest(5+rememberedSamples, 16), frame: 2, traits: traits{Hops: 63}}
 	enter := func(drop uint64, samples ...sample) { r.Add(&Sampler{samples: samples}, b, []uint64{drop}) }
 
 	enter(0b010, kept, routed)

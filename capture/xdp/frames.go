@@ -12,7 +12,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/bpf"
 )
 
-// A batch is full at either limit, as in package ring.
+// A batch is full at either limit, as in package afpacket.
 const (
 	batchPackets = 2 << 10
 	batchBytes   = 256 << 10

@@ -43,7 +43,7 @@ type Options struct {
 var ErrRepeatedStdin = errors.New("standard input can be read only once")
 
 // Open opens every named input: a file, "-" for standard input, or an address of package
-// netio. Inputs of which some arrive over a network, or are waited for as these are, end
+// pcapoverip. Inputs of which some arrive over a network, or are waited for as these are, end
 // when all have, or ctx is done. It skips inputs that cannot be
 // opened, and Failed returns their errors. Open fails only if no input is left, or if ctx
 // is done while it waits for the first bytes of a pipe.

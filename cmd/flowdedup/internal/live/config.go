@@ -42,7 +42,7 @@ type Config struct {
 	// are ignored. Addresses are those of the headers that identities begin with.
 	Distinct count.Config
 
-	// Output and Duplicates are files, "-", or addresses of package netio, for kept and
+	// Output and Duplicates are files, "-", or addresses of package pcapoverip, for kept and
 	// removed packets. Forward is an interface that kept packets are sent to. "" is none.
 	Output, Duplicates, Forward string
 	// TLS is that of addresses; nil for none.

@@ -21,7 +21,7 @@ import (
 
 // Config names the outputs of a run; "" is no output. The caller has checked the names.
 type Config struct {
-	// Kept and Removed are files, "-", or addresses of package netio, for kept and removed
+	// Kept and Removed are files, "-", or addresses of package pcapoverip, for kept and removed
 	// packets.
 	Kept, Removed string
 	// TLS is that of addresses; nil for none.
