@@ -40,7 +40,6 @@ var (
 
 	readAll        = clitest.ReadAll
 	compareRecords = clitest.CompareRecords
-	randomStream   = clitest.RandomStream
 	writeStream    = clitest.WriteStream
 	readStream     = clitest.ReadStream
 	overrule       = clitest.Overrule
@@ -53,17 +52,13 @@ var (
 	tool           = clitest.Tool
 	dialled        = clitest.Dialled
 	writeInput     = clitest.WriteInput
-	tagsOf         = clitest.TagsOf
-	payloadAt      = clitest.PayloadAt
 	wellFormed     = clitest.WellFormed
 )
 
 type (
 	dedupResult     = clitest.DedupResult
 	inspectResult   = clitest.InspectResult
-	sets            = clitest.Sets
 	answers         = clitest.Answers
-	truth           = clitest.Truth
 	cutInput        = clitest.CutInput
 	record          = clitest.Record
 	seen            = clitest.Seen
