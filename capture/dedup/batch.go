@@ -154,8 +154,8 @@ func (p *BatchDetector) Judge(b *capture.Batch) (drop []uint64) {
 }
 
 // Write passes a judged batch to w, with the packets that are not to be kept, or batches
-// before it that wait no longer. It may take the content of the batch, and leave another, of
-// no meaning, in its place. With Parts.Mark it passes on all packets, and copies have
+// before it that wait no longer. It may take ownership of the batch's buffers, and return unused
+// ones in their place. With Parts.Mark it passes on all packets, and copies have
 // comments. Calls come in the order of those of Judge, while later batches are judged. An
 // error is that of w, and ends all.
 //

@@ -19,8 +19,8 @@ import (
 )
 
 // Config says which packets are copies. The zero value has the defaults of the command
-// where that counts: a copy is an IP datagram within a millisecond of an equal one that was kept, and what
-// routers change does not count.
+// where that counts: a copy is an IP datagram within a millisecond of an equal one that was
+// kept, and what routers change does not count.
 type Config struct {
 	// Identity says what makes two packets the same packet.
 	Identity flow.IdentityConfig

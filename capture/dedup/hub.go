@@ -127,8 +127,8 @@ func (x *hubBatch) Apply(b *capture.Batch, p *BatchDetector) {
 	x.own = k
 }
 
-// Write takes the content of a batch that was applied, and leaves another, of no meaning,
-// in its place. It passes to write what no longer waits, in the order of the stream: each
+// Write takes ownership of the buffers of a batch that was applied, and returns unused ones in
+// their place. It passes to write what no longer waits, in the order of the stream: each
 // batch with the packets that are not to be kept. Calls come in the order of those of
 // Apply, while later batches are applied. An error is that of write, and ends all.
 //

@@ -6,15 +6,15 @@
 //
 // A [Stack] lists the headers of one frame before its packet, and hashes them. Traits
 // are what may differ between copies. A [Sampler] samples those of the packets of one batch,
-// in any worker. A [Counter] receives the samples of all batches in
-// order, with the verdicts, and compares.
+// in any worker. A [Counter] receives the samples of all batches in order, with the verdicts,
+// and compares.
 //
 // A point is an interface with the VLAN tags, the tunnels and the redundant path of a packet.
 // [Names] numbers and names points. Copies are counted by the points of
 // both packets, each [Cell] with the [Delays] of a [Histogram].
 //
-// A [SplitCounter] tells of how many conversations the kept packets come from more than one
-// point, by a [Sample].
+// A [SplitCounter] counts the conversations whose kept packets come from more than one point,
+// in a [Sample].
 //
 // # Comments on copies
 //

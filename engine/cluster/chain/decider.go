@@ -6,8 +6,12 @@ import (
 	"github.com/flowdedup/flowdedup/engine/paper"
 )
 
-// maxPending is how many sets may be on their way round a chain. A chain of more is broken.
-const maxPending = 1024
+const (
+	// maxPending is how many sets may be on their way round a chain. A chain of more is broken.
+	maxPending = 1024
+	// maxRecent is how many positions they may set: their memory is some 50 MB.
+	maxRecent = 1 << 20
+)
 
 // decider is what the last link of a chain knows: it decides which elements are duplicates by
 // what all links have found, in the order in which requests reach it.
@@ -93,6 +97,9 @@ func (d *decider) remember(positions []uint64, zeroAt uint64) {
 		d.recent[p] = max(d.recent[p], zeroAt)
 	}
 }
+
+// full reports whether no more may be on its way.
+func (d *decider) full() bool { return len(d.pending) >= maxPending || len(d.recent) >= maxRecent }
 
 // send returns the message that sets elements, which goes round the chain.
 func (d *decider) send(all []setting) []byte {

@@ -63,7 +63,7 @@ func (l *Link) finish(m *message, s *site, r *hubclient.Request) Result {
 		a.Status = hubclient.Stale
 		return result
 	}
-	if len(l.decide.pending) >= maxPending {
+	if l.decide.full() {
 		a.Status = hubclient.Overloaded
 		return result
 	}

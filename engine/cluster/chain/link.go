@@ -43,12 +43,8 @@ type Link struct {
 
 // site is what is known of a site.
 type site struct {
-	Name     string
-	Requests uint64
-	Digests  uint64
-	Copies   uint64
-	Replayed uint64
-	Replies  slice.Replies
+	slice.SiteStats
+	Replies slice.Replies
 }
 
 // Answer is what a site gets.
@@ -243,7 +239,7 @@ func (l *Link) siteOf(name string) (*site, bool) {
 		}
 		at = len(l.sites)
 		l.byName[name] = at
-		l.sites = append(l.sites, site{Name: name})
+		l.sites = append(l.sites, site{SiteStats: slice.SiteStats{Name: name}})
 	}
 	return &l.sites[at], true
 }

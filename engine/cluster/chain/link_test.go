@@ -197,6 +197,31 @@ func TestNothingPending(t *testing.T) {
 	}
 }
 
+// TestFull has no set come back: what is on its way stays bounded, by few large sets and by
+// many small ones, until one is back.
+func TestFull(t *testing.T) {
+	s := Shape{Layout: Vertical, H: 1, V: 5, Filter: Bloom, Hashes: 8, Bytes: 1 << 26, Primitive: FirstTestThenSet}
+	for _, elements := range []int{1, maxElements} {
+		d, p, rng := newDecider(s), newPlaces(s), rand.New(rand.NewPCG(9, 9))
+		pos := make([]uint64, p.k)
+		for !d.full() {
+			var news []setting
+			for _, e := range random(rng, elements) {
+				p.of(pos, e)
+				d.remember(pos, 1)
+				news = append(news, setting{e, 1})
+			}
+			d.send(news)
+		}
+		if len(d.pending) > maxPending || len(d.recent) > maxRecent+maxElements*s.Hashes {
+			t.Errorf("sets of %d elements: %d sets, %d positions", elements, len(d.pending), len(d.recent))
+		}
+		if d.back(d.pending[0].Number, &p); d.full() {
+			t.Errorf("sets of %d elements: still full when one is back", elements)
+		}
+	}
+}
+
 // TestRates has slices of a half-full filter be lost, and compares the shares of wrong verdicts
 // with theory.SplitHybrid, which status shows.
 func TestRates(t *testing.T) {

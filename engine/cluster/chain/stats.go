@@ -18,10 +18,7 @@ func (l *Link) Stats() slice.Stats {
 		Tests: l.tests, Lost: l.lost, Hops: l.hops, HopBytes: l.bytes,
 	}
 	for i := range l.sites {
-		s := &l.sites[i]
-		st.Sites = append(st.Sites, slice.SiteStats{
-			Name: s.Name, Requests: s.Requests, Digests: s.Digests, Copies: s.Copies, Replayed: s.Replayed,
-		})
+		st.Sites = append(st.Sites, l.sites[i].SiteStats)
 	}
 	return st
 }

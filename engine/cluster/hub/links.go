@@ -5,6 +5,7 @@ package hub
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -122,23 +123,19 @@ func (h *Hub) open(number int, data []byte) (keeper, error) {
 
 // apply has a slice take a request of its journal. What it refuses now it has refused then.
 func apply(s keeper, site string, msg []byte) error {
-	if rows, ok := s.(*slice.Slice); ok {
-		var r hubclient.Request
-		err := r.Decode(msg)
-		if err == nil {
-			rows.Apply(nil, site, &r)
-		}
-		return err
-	}
-	link := s.(*chain.Link)
-	if site == "" {
-		_, err := link.Pass(append([]byte(nil), msg...))
+	link, chained := s.(*chain.Link)
+	if chained && site == "" {
+		_, err := link.Pass(slices.Clone(msg))
 		return err
 	}
 	var r hubclient.Request
-	err := r.Decode(msg)
-	if err == nil {
-		link.Begin(site, "", 0, &r, msg)
+	if err := r.Decode(msg); err != nil {
+		return err
 	}
-	return err
+	if chained {
+		link.Begin(site, "", 0, &r, msg)
+	} else {
+		s.(*slice.Slice).Apply(nil, site, &r)
+	}
+	return nil
 }
