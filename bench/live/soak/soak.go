@@ -54,6 +54,9 @@ const (
 
 func (s *soak) run() error {
 	defer os.RemoveAll(s.dir)
+	if err := os.WriteFile(s.logName(), nil, 0o600); err != nil {
+		return err
+	}
 	if err := s.launch(); err != nil {
 		return err
 	}
@@ -165,7 +168,7 @@ const metricsURL = "http://127.0.0.1:9469/metrics"
 
 // launch starts flowdedup, appends its messages to a log, and waits until it answers.
 func (s *soak) launch() error {
-	log, err := os.OpenFile(filepath.Join(s.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	log, err := os.OpenFile(s.logName(), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
@@ -187,9 +190,13 @@ func (s *soak) launch() error {
 	}
 }
 
+// logName returns the file of messages. It lies beside the small disk, not on it: a full
+// disk would lose the message that it is full.
+func (s *soak) logName() string { return s.dir + ".log" }
+
 // log returns the messages of flowdedup.
 func (s *soak) log() string {
-	text, err := os.ReadFile(filepath.Join(s.dir, "log"))
+	text, err := os.ReadFile(s.logName())
 	if err != nil {
 		return err.Error()
 	}
