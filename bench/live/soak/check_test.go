@@ -32,6 +32,8 @@ func TestJudge(t *testing.T) {
 		"calm":         {func(int, *sample) {}, ""},
 		"growing up":   {func(i int, x *sample) { x.shown[resident] += float64(min(i, 9)) * (10 << 20) }, ""},
 		"leak":         {func(i int, x *sample) { x.shown[resident] += float64(i) * (1 << 20) }, resident},
+		"one table":    {func(i int, x *sample) { x.shown[resident] += float64(i/30) * (17 << 20) }, ""},
+		"heap":         {func(i int, x *sample) { x.shown[heap] += float64(i) * (1 << 18) }, heap},
 		"goroutines":   {func(i int, x *sample) { x.shown[goroutines] += float64(i / 6) }, goroutines},
 		"files":        {func(i int, x *sample) { x.shown[open] += float64(i / 6) }, open},
 		"drops":        {func(i int, x *sample) { x.shown[dropped] = float64(i / 30) }, "1 packets dropped"},
