@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli_test
+package live_test
 
 import (
 	"path/filepath"
@@ -119,7 +119,7 @@ func TestLiveXDPFilter(t *testing.T) {
 	const n = 20
 	var frames []liveFrame
 	for i := range 5 * n {
-		frames = append(frames, liveFrame{id: uint16(i), src: byte(i % 5), ttl: 64, vlan: uint16(i % 2)})
+		frames = append(frames, liveFrame{ID: uint16(i), Src: byte(i % 5), TTL: 64, VLAN: uint16(i % 2)})
 	}
 	for filter, want := range map[string]uint64{"src host 10.0.0.3": n / 2, "vlan 1 and src host 10.0.0.3": n / 2, "not udp": 5 * n / 2} {
 		r := startLive(t, "-i", "left", "--filter", filter, "--json")

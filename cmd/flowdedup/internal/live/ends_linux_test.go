@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli_test
+package live_test
 
 import (
 	"fmt"
@@ -20,32 +20,32 @@ import (
 // file with a visible name, and an older file stays.
 func TestBadEndsLive(t *testing.T) {
 	t.Parallel()
-	for _, where := range []place{newName, olderFile, bindMount, noReader} {
-		for _, how := range sample(2, badEnds) {
-			if how.signal == 0 {
+	for _, where := range []clitest.Place{clitest.NewName, clitest.OlderFile, clitest.BindMount, clitest.NoReader} {
+		for _, how := range sample(2, clitest.BadEnds) {
+			if how.Signal == 0 {
 				continue
 			}
-			t.Run(fmt.Sprintf("%s/%s", where, how.name), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s/%s", where, how.Name), func(t *testing.T) {
 				lab(t)
 				pair(t, "left", "right")
-				privateMounts(t)
-				s := setStage(t, where, ".pcapng")
-				if where == noReader {
-					r := startProgram(t, "-i", "left", "-w", s.out)
-					waitForOpen(t, r.Cmd.Process)
+				clitest.PrivateMounts(t)
+				s := clitest.SetStage(t, where, ".pcapng")
+				if where == clitest.NoReader {
+					r := startProgram(t, "-i", "left", "-w", s.Out)
+					clitest.AwaitOpen(t, r.Cmd.Process)
 					r.endBy(how)
 					return
 				}
-				r := startLive(t, "-i", "left", "-w", s.out, "--window", "5s")
+				r := startLive(t, "-i", "left", "-w", s.Out, "--window", "5s")
 				const n = 100
 				sendTo(t, "right", burst(n, func(*liveFrame) {})...)
-				file := s.out
-				if s.older != nil {
-					file = filepath.Join(s.dir, "out_002.pcapng")
+				file := s.Out
+				if s.Older != nil {
+					file = filepath.Join(s.Dir, "out_002.pcapng")
 				}
 				waitFor(t, "packets in the file", func() bool { return packetsIn(file) == n })
 				r.endBy(how)
-				if got := s.visible(); got != file || packetsIn(file) != n {
+				if got := s.Visible(); got != file || packetsIn(file) != n {
 					t.Errorf("%d packets in %s, want %d in %s", packetsIn(got), got, n, file)
 				}
 			})
@@ -54,13 +54,13 @@ func TestBadEndsLive(t *testing.T) {
 }
 
 // endBy ends a live run.
-func (r *liveRun) endBy(how badEnd) {
+func (r *liveRun) endBy(how clitest.BadEnd) {
 	r.T.Helper()
-	if err := r.Cmd.Process.Signal(how.signal); err != nil {
+	if err := r.Cmd.Process.Signal(how.Signal); err != nil {
 		r.T.Fatal(err)
 	}
-	if code := r.Wait(); code != how.code {
-		r.T.Errorf("exit code %d, want %d: %s", code, how.code, r.Stderr.String())
+	if code := r.Wait(); code != how.Code {
+		r.T.Errorf("exit code %d, want %d: %s", code, how.Code, r.Stderr.String())
 	}
 }
 
@@ -146,7 +146,7 @@ func TestLiveReaderLeavesOthers(t *testing.T) {
 	dir := t.TempDir()
 	removed, state := filepath.Join(dir, "removed.pcapng"), filepath.Join(dir, "state")
 	r, from := startPiped(t, "-w", "-", "--duplicates", removed, "--state", state, "--window", "1m", "--memory", "1MiB", "--json")
-	frames := burst(n, func(f *liveFrame) { f.ttl-- })
+	frames := burst(n, func(f *liveFrame) { f.TTL-- })
 	sendTo(t, "right", frames[:n]...)
 	leaveAfter(t, from, n/2)
 	// The first of these is a copy, which only the others get.

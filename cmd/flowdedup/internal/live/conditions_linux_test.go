@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli_test
+package live_test
 
 import (
 	"encoding/json"
@@ -37,7 +37,7 @@ func TestLiveConditions(t *testing.T) {
 			const n = 30
 			var frames []liveFrame
 			for i := range 3 * n {
-				frames = append(frames, liveFrame{id: uint16(i), src: byte(i % 3), ttl: 64})
+				frames = append(frames, liveFrame{ID: uint16(i), Src: byte(i % 3), TTL: 64})
 			}
 			for i, c := range []struct {
 				only, protect     string
@@ -104,7 +104,7 @@ func TestLiveConditionRefusals(t *testing.T) {
 		}
 	}
 	r := startLive(t, "-i", "left", "--only", "udp", "--prefer", "tcp port 9", "--json")
-	sendTo(t, "right", liveFrame{id: 1, ttl: 64})
+	sendTo(t, "right", liveFrame{ID: 1, TTL: 64})
 	r.finish()
 	if text := r.Stderr.String(); !strings.Contains(text, "no packet matched --prefer tcp port 9") || strings.Contains(text, "--only") {
 		t.Error(text)
@@ -121,7 +121,7 @@ func TestLiveWithin(t *testing.T) {
 	const n = 40
 	var frames []liveFrame
 	for i := range n {
-		frames = append(frames, liveFrame{id: uint16(i / 2), ttl: 64, vlan: 10 + uint16(i%2)})
+		frames = append(frames, liveFrame{ID: uint16(i / 2), TTL: 64, VLAN: 10 + uint16(i%2)})
 	}
 	r := startLive(t, append(args, "--within", "vlan,interface")...)
 	sendTo(t, "right", frames...)
@@ -156,20 +156,20 @@ func TestLivePrefer(t *testing.T) {
 	const n = 50
 	var first, last []liveFrame
 	for i := range n {
-		first = append(first, liveFrame{id: uint16(i), ttl: 64})
-		last = append(last, liveFrame{id: uint16(i), ttl: 63})
+		first = append(first, liveFrame{ID: uint16(i), TTL: 64})
+		last = append(last, liveFrame{ID: uint16(i), TTL: 63})
 	}
 	r := startLive(t, "-i", "left1", "-i", "left2", "--prefer", "interface left2", "--hold", "1h", "--window", "1h", "--memory", "1MiB", "-w", out, "--json")
 	sendTo(t, "right1", first...)
 	sendTo(t, "right2", last...)
-	alone := liveFrame{id: n, ttl: 64}
+	alone := liveFrame{ID: n, TTL: 64}
 	sendTo(t, "right1", alone)
 	if s := r.finish(); s.Duplicates != n || s.PacketsOut != n+1 {
 		t.Errorf("%+v", s)
 	}
-	got, want := framesOf(t, out), []string{string(alone.bytes())}
+	got, want := framesOf(t, out), []string{string(alone.Bytes())}
 	for _, f := range last {
-		want = append(want, string(f.bytes()))
+		want = append(want, string(f.Bytes()))
 	}
 	// The packet that came alone has no place among those of the other interface.
 	if i := slices.Index(got, want[0]); i > 0 {

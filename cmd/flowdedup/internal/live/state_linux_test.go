@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli_test
+package live_test
 
 import (
 	"encoding/json"
@@ -66,7 +66,7 @@ func TestLiveStateParts(t *testing.T) {
 		if i%3 == 2 {
 			id = i / 2
 		}
-		frames = append(frames, liveFrame{id: uint16(id), src: byte(id >> 16), ttl: 64})
+		frames = append(frames, liveFrame{ID: uint16(id), Src: byte(id >> 16), TTL: 64})
 	}
 	want := map[liveFrame]bool{}
 	for _, f := range frames {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli_test
+package live_test
 
 import (
 	"os"
@@ -37,11 +37,11 @@ func TestLiveFilterOfEachLink(t *testing.T) {
 	const n = 20
 	var frames []liveFrame
 	for i := range 5 * n {
-		frames = append(frames, liveFrame{id: uint16(i), src: byte(i % 5), ttl: 64})
+		frames = append(frames, liveFrame{ID: uint16(i), Src: byte(i % 5), TTL: 64})
 	}
 	sendTo(t, "right", frames...)
 	for _, f := range frames {
-		if _, err := other.Write(f.bytes()[etherHead:]); err != nil {
+		if _, err := other.Write(f.Bytes()[etherHead:]); err != nil {
 			t.Fatal(err)
 		}
 	}

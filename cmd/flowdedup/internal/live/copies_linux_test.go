@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli_test
+package live_test
 
 import (
 	"encoding/json"
@@ -19,7 +19,7 @@ import (
 // burst returns n packets, each followed by a copy that change has modified.
 func burst(n int, change func(f *liveFrame)) (frames []liveFrame) {
 	for i := range n {
-		f := liveFrame{id: uint16(i), src: byte(i % 5), ttl: 64}
+		f := liveFrame{ID: uint16(i), Src: byte(i % 5), TTL: 64}
 		frames = append(frames, f)
 		change(&f)
 		frames = append(frames, f)
@@ -35,8 +35,8 @@ func TestLiveCopies(t *testing.T) {
 		change func(f *liveFrame)
 	}{
 		{"exact", func(*liveFrame) {}},
-		{"vlan", func(f *liveFrame) { f.vlan = 100 }},
-		{"ttl", func(f *liveFrame) { f.ttl-- }},
+		{"vlan", func(f *liveFrame) { f.VLAN = 100 }},
+		{"ttl", func(f *liveFrame) { f.TTL-- }},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			lab(t)
@@ -88,7 +88,7 @@ func TestLiveFile(t *testing.T) {
 	kept, removed := filepath.Join(t.TempDir(), "kept.pcapng"), filepath.Join(t.TempDir(), "removed.pcapng")
 	const n = 400
 	r := startLive(t, "-i", "left", "-w", kept, "--duplicates", removed, "--json", "--window", "5s")
-	frames := burst(n, func(f *liveFrame) { f.vlan = 7 })
+	frames := burst(n, func(f *liveFrame) { f.VLAN = 7 })
 	sendTo(t, "right", frames...)
 	if s := r.finish(); s.Duplicates != n {
 		t.Errorf("%+v", s)
@@ -96,9 +96,9 @@ func TestLiveFile(t *testing.T) {
 	var want, copies []string
 	for i, f := range frames {
 		if i%2 == 0 {
-			want = append(want, string(f.bytes()))
+			want = append(want, string(f.Bytes()))
 		} else {
-			copies = append(copies, string(f.bytes()))
+			copies = append(copies, string(f.Bytes()))
 		}
 	}
 	if got := framesOf(t, kept); !slices.Equal(got, want) {
@@ -129,7 +129,7 @@ func TestLivePipe(t *testing.T) {
 	r.Event(" started ")
 	next := program(t, "dedup", "-", "--json", "--window", "5s")
 	next.Stdin = from
-	sendTo(t, "right", burst(n, func(f *liveFrame) { f.id += 1000 })...)
+	sendTo(t, "right", burst(n, func(f *liveFrame) { f.ID += 1000 })...)
 	out, err := next.Output()
 	if err != nil {
 		t.Fatal(err)
@@ -152,7 +152,7 @@ func TestLiveForward(t *testing.T) {
 	const n = 400
 	sensor := startLive(t, "-i", "sensor", "-w", seen, "--method", "exact", "--window", "n:1", "--json")
 	r := startLive(t, "-i", "left", "--forward", "out", "--json", "--window", "5s")
-	frames := burst(n, func(f *liveFrame) { f.ttl -= 2 })
+	frames := burst(n, func(f *liveFrame) { f.TTL -= 2 })
 	sendTo(t, "right", frames...)
 	s := r.finish()
 	if s.Duplicates != n || s.Forward["sent"] != float64(n) {
@@ -164,7 +164,7 @@ func TestLiveForward(t *testing.T) {
 		t.Fatalf("%d packets at the sensor, want %d", len(got), n)
 	}
 	for i := range got {
-		if got[i] != string(frames[2*i].bytes()) {
+		if got[i] != string(frames[2*i].Bytes()) {
 			t.Fatalf("packet %d differs", i)
 		}
 	}
@@ -233,7 +233,7 @@ func TestLiveReports(t *testing.T) {
 		t.Fatal(err)
 	}
 	// It may lie in one window with a part of the burst, so it has one of its addresses.
-	sendTo(t, "right", liveFrame{id: 5000, src: 4, ttl: 64})
+	sendTo(t, "right", liveFrame{ID: 5000, Src: 4, TTL: 64})
 	r.finish()
 	all, err := os.ReadFile(name)
 	if err != nil || !strings.HasPrefix(string(all), string(text)) || len(all) == len(text) {
@@ -386,7 +386,7 @@ func TestLiveMark(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "marked.pcapng")
 	const n = 300
 	r := startLive(t, "-i", "left", "-w", file, "--mark", "--json", "--window", "5s")
-	frames := burst(n, func(f *liveFrame) { f.vlan = 7 })
+	frames := burst(n, func(f *liveFrame) { f.VLAN = 7 })
 	sendTo(t, "right", frames...)
 	if s := r.finish(); s.Duplicates != n {
 		t.Errorf("%+v", s)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli_test
+package live_test
 
 import (
 	"encoding/binary"
@@ -34,7 +34,7 @@ func TestLivePointsGoOn(t *testing.T) {
 			run := func(to ...string) liveSummary {
 				r := startLive(t, args...)
 				for _, name := range to {
-					sendTo(t, name, liveFrame{id: uint16(name[len(name)-1]), ttl: 64})
+					sendTo(t, name, liveFrame{ID: uint16(name[len(name)-1]), TTL: 64})
 				}
 				return r.finish()
 			}
@@ -51,7 +51,7 @@ func TestLivePointsGoOn(t *testing.T) {
 				t.Errorf("with another index: %+v", s)
 			}
 			r := startLive(t, args...)
-			sendTo(t, "right1", liveFrame{id: '2', ttl: 64})
+			sendTo(t, "right1", liveFrame{ID: '2', TTL: 64})
 			if s := r.finish(); s.PacketsIn != 7 || s.Duplicates != 1 {
 				t.Errorf("at another interface: %+v", s)
 			}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli_test
+package live_test
 
 import (
 	"path/filepath"
@@ -38,14 +38,14 @@ func (r *learnRun) send(n int, copied bool, copies fate) {
 	r.T.Helper()
 	var frames [][]byte
 	for range n {
-		f := liveFrame{id: r.next, src: byte(r.next % 7), ttl: 64, vlan: 10}
+		f := liveFrame{ID: r.next, Src: byte(r.next % 7), TTL: 64, VLAN: 10}
 		r.next++
-		frames = append(frames, f.bytes())
-		p := learnPacket{[2]string{string(f.bytes())}, copies}
+		frames = append(frames, f.Bytes())
+		p := learnPacket{[2]string{string(f.Bytes())}, copies}
 		if copied {
-			f.vlan, f.ttl = 20, 63
-			frames = append(frames, f.bytes())
-			p.texts[1] = string(f.bytes())
+			f.VLAN, f.TTL = 20, 63
+			frames = append(frames, f.Bytes())
+			p.texts[1] = string(f.Bytes())
 		}
 		r.sent = append(r.sent, p)
 	}

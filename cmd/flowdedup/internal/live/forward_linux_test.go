@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli_test
+package live_test
 
 import (
 	"bufio"
@@ -100,7 +100,7 @@ func TestLiveForwardOutage(t *testing.T) {
 			id := uint16(0)
 			next := func() []liveFrame {
 				id++
-				return []liveFrame{{id: id, ttl: 64}, {id: id, src: 1, ttl: 64}}
+				return []liveFrame{{ID: id, TTL: 64}, {ID: id, Src: 1, TTL: 64}}
 			}
 			sendTo(t, "right", next()...)
 			awaitHealth(t, address, "")
@@ -151,11 +151,11 @@ func TestLiveForwardEnds(t *testing.T) {
 	pair(t, "out", "sensor")
 	r := startLive(t, "-i", "left", "--forward", "out", "-w", t.TempDir()+"/kept.pcapng", "--json", "--window", "1ms")
 	ip(t, "link set out down")
-	sendTo(t, "right", liveFrame{id: 1, ttl: 64})
+	sendTo(t, "right", liveFrame{ID: 1, TTL: 64})
 	r.Event("output failed")
 	const n = 20
 	for id := range uint16(n) {
-		sendTo(t, "right", liveFrame{id: 2 + id, ttl: 64})
+		sendTo(t, "right", liveFrame{ID: 2 + id, TTL: 64})
 	}
 	benchlab.Settle()
 	r.terminate()
@@ -180,8 +180,8 @@ func TestLiveForwardMTU(t *testing.T) {
 	r.Event(" started ")
 	const n = 50
 	for i := range n {
-		long := append(liveFrame{id: uint16(i), src: 1, ttl: 64}.bytes(), make([]byte, 1454)...)
-		sendBytes(t, "right", liveFrame{id: uint16(i), ttl: 64}.bytes(), long)
+		long := append(liveFrame{ID: uint16(i), Src: 1, TTL: 64}.Bytes(), make([]byte, 1454)...)
+		sendBytes(t, "right", liveFrame{ID: uint16(i), TTL: 64}.Bytes(), long)
 	}
 	r.Event("longer than the interface can carry")
 	awaitHealth(t, address, "packets longer than the interface can carry")
