@@ -39,8 +39,7 @@ func TestLiveCopies(t *testing.T) {
 		{"ttl", func(f *liveFrame) { f.TTL-- }},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			lab(t)
-			pair(t, "left", "right")
+			lab(t, "left right")
 			const n = 500
 			r := startLive(t, "-i", "left", "--json", "--window", "1m", "--memory", "1MiB")
 			sendTo(t, "right", burst(n, c.change)...)
@@ -66,9 +65,7 @@ func (r *liveRun) finish() liveSummary {
 // TestLiveAcross checks that only packets of the other interface count as copies.
 func TestLiveAcross(t *testing.T) {
 	t.Parallel()
-	lab(t)
-	pair(t, "left1", "right1")
-	pair(t, "left2", "right2")
+	lab(t, "left1 right1", "left2 right2")
 	const n = 300
 	r := startLive(t, "-i", "left1", "-i", "left2", "--across", "--json", "--window", "10s")
 	frames := burst(n, func(*liveFrame) {})
@@ -83,8 +80,7 @@ func TestLiveAcross(t *testing.T) {
 // TestLiveFile compares the files of kept and removed packets with those of dedup.
 func TestLiveFile(t *testing.T) {
 	t.Parallel()
-	lab(t)
-	pair(t, "left", "right")
+	lab(t, "left right")
 	kept, removed := filepath.Join(t.TempDir(), "kept.pcapng"), filepath.Join(t.TempDir(), "removed.pcapng")
 	const n = 400
 	r := startLive(t, "-i", "left", "-w", kept, "--duplicates", removed, "--json", "--window", "5s")
@@ -112,8 +108,7 @@ func TestLiveFile(t *testing.T) {
 // TestLivePipe feeds another flowdedup.
 func TestLivePipe(t *testing.T) {
 	t.Parallel()
-	lab(t)
-	pair(t, "left", "right")
+	lab(t, "left right")
 	const n = 200
 	r := &liveRun{clitest.NewProcess(t, "live", "-i", "left", "-w", "-", "--count", "400")}
 	from, to, err := os.Pipe()
@@ -145,9 +140,7 @@ func TestLivePipe(t *testing.T) {
 // TestLiveForward checks that each kept packet is forwarded once and in order.
 func TestLiveForward(t *testing.T) {
 	t.Parallel()
-	lab(t)
-	pair(t, "left", "right")
-	pair(t, "out", "sensor")
+	lab(t, "left right", "out sensor")
 	seen := filepath.Join(t.TempDir(), "sensor.pcapng")
 	const n = 400
 	sensor := startLive(t, "-i", "sensor", "-w", seen, "--method", "exact", "--window", "n:1", "--json")
@@ -173,9 +166,7 @@ func TestLiveForward(t *testing.T) {
 // TestLiveLoops refuses to forward in a circle.
 func TestLiveLoops(t *testing.T) {
 	t.Parallel()
-	lab(t)
-	pair(t, "left", "right")
-	pair(t, "out", "sensor")
+	lab(t, "left right", "out sensor")
 	vlans := canIP("link add link left name left.7 type vlan id 7")
 	macvlans := canIP("link add link out name mac1 type macvlan mode bridge") && canIP("link add link out name mac2 type macvlan mode bridge") &&
 		canIP("link set mac1 up") && canIP("link set mac2 up")
@@ -208,8 +199,7 @@ func TestLiveLoops(t *testing.T) {
 // TestLiveForwardLinkTypes checks that packets that the interface cannot carry are
 // rejected.
 func TestLiveForwardLinkTypes(t *testing.T) {
-	lab(t)
-	pair(t, "out", "sensor")
+	lab(t, "out sensor")
 	tun(t, "tun0")
 	out, err := program(t, "live", "-i", "tun0", "--forward", "out", "--wait").CombinedOutput()
 	want := "--forward out: the interface cannot carry frames of this link type: -i tun0 has link type "
@@ -221,8 +211,7 @@ func TestLiveForwardLinkTypes(t *testing.T) {
 // TestLiveReports checks that counts appear soon after the end of their window.
 func TestLiveReports(t *testing.T) {
 	t.Parallel()
-	lab(t)
-	pair(t, "left", "right")
+	lab(t, "left right")
 	name := filepath.Join(t.TempDir(), "counts.jsonl")
 	r := startLive(t, "-i", "left", "--of", "src,flow", "--every", "1s", "--slide", "1s", "--reports", name, "--json", "--window", "5s")
 	const n = 100
@@ -266,8 +255,7 @@ func TestLiveReports(t *testing.T) {
 // TestLiveOutage ends with an interface, or with --wait outlives it.
 func TestLiveOutage(t *testing.T) {
 	t.Parallel()
-	lab(t)
-	pair(t, "left", "right")
+	lab(t, "left right")
 	r := startLive(t, "-i", "left", "--json")
 	ip(t, "link set left down")
 	if code := r.Wait(); code != 1 || !strings.Contains(r.Stderr.String(), "left: the interface is down") {
@@ -293,14 +281,9 @@ func TestLiveOutage(t *testing.T) {
 // TestLiveRefusals checks that impossible requests give one line.
 func TestLiveRefusals(t *testing.T) {
 	t.Parallel()
-	lab(t)
-	pair(t, "left", "right")
+	lab(t, "left right")
 	ip(t, "link set right down")
-	for _, c := range []struct {
-		args string
-		code int
-		text string
-	}{
+	endsAs(t, "", []refusal{
 		{"", 2, "name an interface with -i; available: lo, "},
 		{"-i nope", 1, "nope: no such interface; available: lo, "},
 		{"-i right", 1, "right: the interface is down: ip link set right up"},
@@ -320,21 +303,14 @@ func TestLiveRefusals(t *testing.T) {
 		{"-i left --user nobody-at-all", 1, "--user nobody-at-all: there is no such user"},
 		{"-i left --user 0:nobody-at-all", 1, "--user 0:nobody-at-all: there is no such group"},
 		{"left", 2, "name an interface with -i; available: lo, "},
-	} {
-		out, err := program(t, append([]string{"live"}, strings.Fields(c.args)...)...).CombinedOutput()
-		code, lines := exitCodeOf(t, err), strings.Count(string(out), "\n")
-		if code != c.code || !strings.Contains(string(out), c.text) || lines != 1 {
-			t.Errorf("live %s: exit code %d: %s", c.args, code, out)
-		}
-	}
+	})
 }
 
 // TestLivePrivileges checks that CAP_NET_RAW is enough, and that another user keeps no
 // capability.
 func TestLivePrivileges(t *testing.T) {
 	t.Parallel()
-	lab(t)
-	pair(t, "left", "right")
+	lab(t, "left right")
 	const nobody = 65534
 	cmd := program(t, "live", "-i", "left", "--duration", "1ms")
 	cmd.Path = copyProgram(t)
@@ -381,8 +357,7 @@ func requireUnprivileged(t *testing.T, r *liveRun, gid string) {
 // TestLiveMark writes all packets, and comments on the copies.
 func TestLiveMark(t *testing.T) {
 	t.Parallel()
-	lab(t)
-	pair(t, "left", "right")
+	lab(t, "left right")
 	file := filepath.Join(t.TempDir(), "marked.pcapng")
 	const n = 300
 	r := startLive(t, "-i", "left", "-w", file, "--mark", "--json", "--window", "5s")

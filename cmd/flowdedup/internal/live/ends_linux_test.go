@@ -3,7 +3,6 @@
 package live_test
 
 import (
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -21,36 +20,52 @@ import (
 func TestBadEndsLive(t *testing.T) {
 	t.Parallel()
 	for _, where := range []clitest.Place{clitest.NewName, clitest.OlderFile, clitest.BindMount, clitest.NoReader} {
-		for _, how := range sample(2, clitest.BadEnds) {
-			if how.Signal == 0 {
-				continue
+		t.Run(string(where), func(t *testing.T) {
+			lab(t, "left right")
+			clitest.PrivateMounts(t)
+			var runs []badRun
+			for _, how := range sample(2, clitest.BadEnds) {
+				if how.Signal != 0 {
+					runs = append(runs, newBadRun(t, where, how))
+				}
 			}
-			t.Run(fmt.Sprintf("%s/%s", where, how.Name), func(t *testing.T) {
-				lab(t)
-				pair(t, "left", "right")
-				clitest.PrivateMounts(t)
-				s := clitest.SetStage(t, where, ".pcapng")
-				if where == clitest.NoReader {
-					r := startProgram(t, "-i", "left", "-w", s.Out)
-					clitest.AwaitOpen(t, r.Cmd.Process)
-					r.endBy(how)
-					return
+			const n = 100
+			sendTo(t, "right", burst(n, func(*liveFrame) {})...)
+			for _, r := range runs {
+				if where != clitest.NoReader {
+					waitFor(t, "packets in the file", func() bool { return packetsIn(r.file) == n })
 				}
-				r := startLive(t, "-i", "left", "-w", s.Out, "--window", "5s")
-				const n = 100
-				sendTo(t, "right", burst(n, func(*liveFrame) {})...)
-				file := s.Out
-				if s.Older != nil {
-					file = filepath.Join(s.Dir, "out_002.pcapng")
+				r.endBy(r.how)
+				if got := r.Visible(); where != clitest.NoReader && (got != r.file || packetsIn(r.file) != n) {
+					t.Errorf("%s: %d packets in %s, want %d in %s", r.how.Name, packetsIn(got), got, n, r.file)
 				}
-				waitFor(t, "packets in the file", func() bool { return packetsIn(file) == n })
-				r.endBy(how)
-				if got := s.Visible(); got != file || packetsIn(file) != n {
-					t.Errorf("%d packets in %s, want %d in %s", packetsIn(got), got, n, file)
-				}
-			})
-		}
+			}
+		})
 	}
+}
+
+// badRun is a run that ends badly.
+type badRun struct {
+	*liveRun
+	*clitest.Stage
+	how  clitest.BadEnd
+	file string // that has its packets at the end
+}
+
+// newBadRun starts a run, and waits until it captures, or for a reader.
+func newBadRun(t *testing.T, where clitest.Place, how clitest.BadEnd) badRun {
+	t.Helper()
+	r := badRun{Stage: clitest.SetStage(t, where, ".pcapng"), how: how}
+	if r.file = r.Out; r.Older != nil {
+		r.file = filepath.Join(r.Dir, "out_002.pcapng")
+	}
+	r.liveRun = startProgram(t, "-i", "left", "-w", r.Out, "--window", "5s")
+	if where == clitest.NoReader {
+		clitest.AwaitOpen(t, r.Cmd.Process)
+		return r
+	}
+	r.Event(" started ")
+	return r
 }
 
 // endBy ends a live run.
@@ -123,8 +138,7 @@ func TestLiveReaderLeaves(t *testing.T) {
 	t.Parallel()
 	for _, args := range []string{"-w -", "--duplicates -", "--of src --every 1h --slide 1s"} {
 		t.Run(args, func(t *testing.T) {
-			lab(t)
-			pair(t, "left", "right")
+			lab(t, "left right")
 			r, from := startPiped(t, append(strings.Fields(args), "--window", "1m", "--memory", "1MiB")...)
 			frames := burst(40, func(*liveFrame) {})
 			sendTo(t, "right", frames[:40]...)
@@ -140,8 +154,7 @@ func TestLiveReaderLeaves(t *testing.T) {
 // before, so that these are later packets.
 func TestLiveReaderLeavesOthers(t *testing.T) {
 	t.Parallel()
-	lab(t)
-	pair(t, "left", "right")
+	lab(t, "left right")
 	const n = 80
 	dir := t.TempDir()
 	removed, state := filepath.Join(dir, "removed.pcapng"), filepath.Join(dir, "state")
@@ -165,11 +178,10 @@ func TestLiveReaderLeavesOthers(t *testing.T) {
 // terminal, and that SIGTERM still ends the run.
 func TestLiveHangup(t *testing.T) {
 	t.Parallel()
-	lab(t)
-	pair(t, "left", "right")
+	lab(t, "left right")
 	dir := t.TempDir()
 	name := filepath.Join(dir, "counts.jsonl")
-	r := startLive(t, "-i", "left", "--of", "src", "--every", "1s", "--slide", "0", "--reports", name)
+	r := startLive(t, "-i", "left", "--of", "src", "--slide", "100ms", "--reports", name)
 	sendTo(t, "right", burst(10, func(*liveFrame) {})...)
 	waitFor(t, "counts", func() bool { return size(name) > 0 })
 	if err := os.Rename(name, name+".1"); err != nil {

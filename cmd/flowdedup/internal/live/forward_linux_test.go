@@ -90,10 +90,8 @@ func TestLiveForwardOutage(t *testing.T) {
 		{"removed", "link del out", "link add out type veth peer name sensor", "no such interface"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			lab(t)
+			lab(t, "left right", "out sensor")
 			ip(t, "link set lo up")
-			pair(t, "left", "right")
-			pair(t, "out", "sensor")
 			r := startProgram(t, "-i", "left", "--forward", "out", "--wait", "--user", "65534", "--listen", "0", "--json", "--window", "1ms")
 			address := r.address()
 			r.Event(" started ")
@@ -146,9 +144,7 @@ func TestLiveForwardOutage(t *testing.T) {
 // and later packets for the interface count as lost.
 func TestLiveForwardEnds(t *testing.T) {
 	t.Parallel()
-	lab(t)
-	pair(t, "left", "right")
-	pair(t, "out", "sensor")
+	lab(t, "left right", "out sensor")
 	r := startLive(t, "-i", "left", "--forward", "out", "-w", t.TempDir()+"/kept.pcapng", "--json", "--window", "1ms")
 	ip(t, "link set out down")
 	sendTo(t, "right", liveFrame{ID: 1, TTL: 64})
@@ -170,10 +166,8 @@ func TestLiveForwardEnds(t *testing.T) {
 // TestLiveForwardMTU forwards packets that are too long for the interface.
 func TestLiveForwardMTU(t *testing.T) {
 	t.Parallel()
-	lab(t)
+	lab(t, "left right", "out sensor")
 	ip(t, "link set lo up")
-	pair(t, "left", "right")
-	pair(t, "out", "sensor")
 	ip(t, "link set out mtu 1400")
 	r := startProgram(t, "-i", "left", "--forward", "out", "--listen", "0", "--json", "--window", "1ms")
 	address := r.address()
@@ -201,9 +195,8 @@ func TestLiveForwardMTU(t *testing.T) {
 // name.
 func TestLiveListens(t *testing.T) {
 	t.Parallel()
-	lab(t)
+	lab(t, "left right")
 	ip(t, "link set lo up")
-	pair(t, "left", "right")
 	r := startProgram(t, "-i", "left", "--listen", ":0", "--json")
 	address := r.address()
 	r.Event(" started ")
@@ -221,8 +214,7 @@ func TestLiveListens(t *testing.T) {
 // TestLiveNotifies checks that the service manager learns, also from another user, that
 // the run is ready, alive and ending.
 func TestLiveNotifies(t *testing.T) {
-	lab(t)
-	pair(t, "left", "right")
+	lab(t, "left right")
 	name := t.TempDir() + "/notify"
 	manager, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: name, Net: "unixgram"})
 	if err != nil {

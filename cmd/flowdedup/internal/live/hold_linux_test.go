@@ -26,9 +26,7 @@ func TestLiveHoldLeaves(t *testing.T) {
 	t.Parallel()
 	for _, workers := range []string{"1", "2"} {
 		t.Run(workers+" workers", func(t *testing.T) {
-			lab(t)
-			pair(t, "left", "right")
-			pair(t, "out", "sensor")
+			lab(t, "left right", "out sensor")
 			sensor, err := afpacket.Open(afpacket.Config{Interfaces: []string{"sensor"}, RingBytes: 1 << 20, BlockBytes: 64 << 10, Idle: 10 * time.Millisecond})
 			if err != nil {
 				t.Fatal(err)
@@ -79,8 +77,7 @@ func TestLiveHoldEnds(t *testing.T) {
 	}
 	for name, flags := range map[string][]string{"signal": nil, "count": {"--count", "4"}, "duration": {"--duration", "1s"}} {
 		t.Run(name, func(t *testing.T) {
-			lab(t)
-			pair(t, "left", "right")
+			lab(t, "left right")
 			out := filepath.Join(t.TempDir(), "out.pcapng")
 			s := run(t, out, flags...)
 			for span := 2 * time.Second; name == "duration" && s.PacketsIn < 4 && span < patience; span *= 2 {

@@ -13,8 +13,7 @@ import (
 // restart. All wait until the run ends.
 func TestLiveIntact(t *testing.T) {
 	t.Parallel()
-	lab(t)
-	pair(t, "left", "right")
+	lab(t, "left right")
 	dir := t.TempDir()
 	for run := range 3 {
 		out := filepath.Join(t.TempDir(), "out.pcap")

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -128,6 +129,32 @@ func (r *liveRun) summary(text []byte) (s liveSummary) {
 	}
 	return s
 }
+
+// refusal is a command line of live, how it ends, and a part of what it says.
+type refusal struct {
+	args string
+	code int
+	text string
+}
+
+// endsAs runs command lines that go on as base, and checks that each refusal is one line.
+func endsAs(t *testing.T, base string, cases []refusal) {
+	t.Helper()
+	for _, c := range cases {
+		args := []string{"live"}
+		for _, word := range shellWord.FindAllString(base+" "+c.args, -1) {
+			args = append(args, strings.Trim(word, "'"))
+		}
+		text, err := program(t, args...).CombinedOutput()
+		out, code := string(text), exitCodeOf(t, err)
+		if code != c.code || !strings.Contains(out, c.text) || code != exitDone && strings.Count(out, "\n") != 1 {
+			t.Errorf("live %s %s: exit code %d: %s", base, c.args, code, out)
+		}
+	}
+}
+
+// shellWord is a word of a command line, which may have quotes.
+var shellWord = regexp.MustCompile(`'[^']*'|\S+`)
 
 func canIP(arguments string) bool {
 	return exec.Command("ip", strings.Fields(arguments)...).Run() == nil

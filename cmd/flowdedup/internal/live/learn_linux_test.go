@@ -78,8 +78,7 @@ func (r *learnRun) learn(copied bool, verdict string) {
 // nothing, and copies again. No packet is lost when it changes its mind.
 func TestLiveLearn(t *testing.T) {
 	t.Parallel()
-	lab(t)
-	pair(t, "left", "right")
+	lab(t, "left right")
 	kept := filepath.Join(t.TempDir(), "kept.pcapng")
 	const n, span = 200, "1s"
 	r := &learnRun{liveRun: startLive(t, "-i", "left", "-w", kept, "--json", "--learn", span, "--learn-every", "2s", "--ring-size", "64MiB")}

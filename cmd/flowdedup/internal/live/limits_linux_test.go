@@ -68,8 +68,7 @@ func (r *liveRun) endsFull(lost string) {
 // read.
 func TestLiveFull(t *testing.T) {
 	t.Parallel()
-	lab(t)
-	pair(t, "left", "right")
+	lab(t, "left right")
 	dir := smallDisk(t)
 	name := filepath.Join(dir, "kept.pcapng")
 	r := startLive(t, "-i", "left", "-w", name, "--window", "1m", "--memory", "4MiB", "--ring-size", "64MiB")
@@ -83,8 +82,7 @@ func TestLiveFull(t *testing.T) {
 // TestLiveFullBesides fills the disk of one output, which keeps what it has. The others
 // go on.
 func TestLiveFullBesides(t *testing.T) {
-	lab(t)
-	pair(t, "left", "right")
+	lab(t, "left right")
 	small, dir := smallDisk(t), t.TempDir()
 	kept, removed, counts := filepath.Join(small, "kept.pcapng"), filepath.Join(dir, "removed.pcapng"), filepath.Join(dir, "counts.jsonl")
 	r := startLive(t, "-i", "left", "-w", kept, "--duplicates", removed, "--window", "1m", "--memory", "4MiB", "--ring-size", "64MiB",
@@ -113,8 +111,7 @@ func TestLiveFullBesides(t *testing.T) {
 // TestLiveFullRotates fills the disk after some files, which stay.
 func TestLiveFullRotates(t *testing.T) {
 	t.Parallel()
-	lab(t)
-	pair(t, "left", "right")
+	lab(t, "left right")
 	small, dir := smallDisk(t), t.TempDir()
 	kept := filepath.Join(small, "kept.pcapng")
 	r := startLive(t, "-i", "left", "-w", kept, "--duplicates", filepath.Join(dir, "removed.pcapng"), "--rotate-size", "100KiB",
@@ -148,8 +145,7 @@ func TestLiveFullRotates(t *testing.T) {
 // run resumes from it.
 func TestLiveFullState(t *testing.T) {
 	t.Parallel()
-	lab(t)
-	pair(t, "left", "right")
+	lab(t, "left right")
 	dir := smallDisk(t)
 	state := filepath.Join(dir, "state")
 	args := []string{"-i", "left", "--state", state, "--state-every", "1h", "--memory", "64KiB", "--window", "1h", "--json"}
@@ -234,9 +230,8 @@ func TestLiveFlood(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long, and the race detector takes memory of its own")
 	}
-	lab(t)
+	lab(t, "left right")
 	dir := clitest.MemoryCgroup(t, floodLimit)
-	pair(t, "left", "right")
 	reports := filepath.Join(t.TempDir(), "counts.jsonl")
 	r := startInCgroup(t, dir, "-i", "right", "--ring-size", "16MiB", "--of", "src,flow", "--every", "8760h", "--slide", "1s",
 		"--reports", reports, "--json")

@@ -94,8 +94,7 @@ func TestLiveReplay(t *testing.T) {
 }
 
 func replay(t *testing.T, captures string) {
-	lab(t)
-	pair(t, "left", "right")
+	lab(t, "left right")
 	for _, name := range []string{"left", "right"} {
 		ip(t, "link set "+name+" mtu 65535")
 	}

@@ -15,8 +15,7 @@ import (
 // TestLiveSave merges the files of a run, and compares them with its reports.
 func TestLiveSave(t *testing.T) {
 	t.Parallel()
-	lab(t)
-	pair(t, "left", "right")
+	lab(t, "left right")
 	reports, folder := filepath.Join(t.TempDir(), "counts.jsonl"), t.TempDir()
 	r := startLive(t, "-i", "left", "--of", "src,flow", "--every", "1s", "--slide", "0", "--reports", reports,
 		"--save", folder, "--sensor", "roof", "--key", clitest.Key, "--json", "--window", "5s")

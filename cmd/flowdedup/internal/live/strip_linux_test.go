@@ -24,9 +24,7 @@ func inUDP(port uint16, content string) []byte {
 // written.
 func TestLiveStrip(t *testing.T) {
 	t.Parallel()
-	lab(t)
-	pair(t, "left", "right")
-	pair(t, "out", "sensor")
+	lab(t, "left right", "out sensor")
 	dir := t.TempDir()
 	seen, kept := filepath.Join(dir, "sensor.pcapng"), filepath.Join(dir, "kept.pcapng")
 	const n = 50
@@ -74,8 +72,7 @@ func TestLiveStrip(t *testing.T) {
 // whole.
 func TestLiveSlice(t *testing.T) {
 	t.Parallel()
-	lab(t)
-	pair(t, "left", "right")
+	lab(t, "left right")
 	dir := t.TempDir()
 	kept, copies := filepath.Join(dir, "kept.pcapng"), filepath.Join(dir, "copies.pcap")
 	r := startLive(t, "-i", "left", "-w", kept, "--duplicates", copies, "--slice", "l4+2", "--json", "--window", "5s")
