@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -18,119 +19,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// place is where an output goes.
-type place string
-
-const (
-	newName   place = "new name"
-	olderFile place = "older output"
-	inPlace   place = "in place"
-	bindMount place = "bind mount"
-	noReader  place = "pipe without reader"
-)
-
-// badEnd is how a run ends other than well.
-type badEnd struct {
-	name   string
-	signal syscall.Signal // 0 for none
-	code   int
-}
-
-var badEnds = []badEnd{
-	{"SIGTERM", syscall.SIGTERM, 143}, {"SIGINT", syscall.SIGINT, 130}, {"SIGKILL", syscall.SIGKILL, -1},
-	{"SIGHUP", syscall.SIGHUP, 129}, {"damage", 0, exitDamaged}, {"SIGQUIT", syscall.SIGQUIT, 131},
-}
-
-// stage is the files around one run.
-type stage struct {
-	t       *testing.T
-	dir     string
-	in, out string
-	older   []byte // what out holds before, nil for nothing
-}
-
-// setStage makes an input, and the output as it is before the run.
-func setStage(t *testing.T, where place, ending string) *stage {
-	t.Helper()
-	s := &stage{t: t, dir: t.TempDir()}
-	s.in, s.out = filepath.Join(s.dir, "in.pcapng"), filepath.Join(s.dir, "out"+ending)
-	capture, err := os.ReadFile(bundled("router-plain.pcapng"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.write(s.in, capture)
-	switch where {
-	case olderFile:
-		s.older = []byte("older")
-		s.write(s.out, s.older)
-	case inPlace:
-		s.out, s.older = s.in, capture
-	case bindMount:
-		host := filepath.Join(t.TempDir(), "file")
-		s.older = []byte("older")
-		s.write(host, s.older)
-		s.write(s.out, nil)
-		mountOver(t, host, s.out)
-	case noReader:
-		if err := syscall.Mkfifo(s.out, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return s
-}
-
-// dedup returns the arguments of a run that reads the input and a pipe.
-func (s *stage) dedup() []string {
-	args := []string{"dedup", "--json", "--window", "n:1", s.in, "-", "-w", s.out}
-	if s.in == s.out {
+// dedupOf returns the arguments of a run that reads the input and a pipe.
+func dedupOf(s *stage) []string {
+	args := []string{"dedup", "--json", "--window", "n:1", s.In, "-", "-w", s.Out}
+	if s.In == s.Out {
 		args = append(args, "--in-place")
 	}
 	return args
-}
-
-func (s *stage) write(name string, content []byte) {
-	s.t.Helper()
-	if err := os.WriteFile(name, content, 0o600); err != nil {
-		s.t.Fatal(err)
-	}
-}
-
-// mountOver makes a file a mount, in a namespace of the test's own.
-func mountOver(t *testing.T, host, name string) {
-	t.Helper()
-	if err := unix.Mount(host, name, "", unix.MS_BIND, ""); err != nil {
-		t.Skip("no bind mount: ", err)
-	}
-	t.Cleanup(func() {
-		if err := unix.Unmount(name, unix.MNT_DETACH); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-// visible returns the file that a run left with what it processed, or "". It checks that
-// the older file is unchanged and that nothing is hidden.
-func (s *stage) visible() string {
-	s.t.Helper()
-	if s.older != nil {
-		if now, err := os.ReadFile(s.out); err != nil || !bytes.Equal(now, s.older) {
-			s.t.Errorf("the older file has %d bytes, %v; want the %d it had", len(now), err, len(s.older))
-		}
-	}
-	var left []string
-	for _, name := range entries(s.t, s.dir) {
-		name = filepath.Join(s.dir, name)
-		if name != s.in && (name != s.out || s.older == nil) {
-			left = append(left, name)
-		}
-	}
-	if len(left) > 1 || len(left) == 1 && strings.HasPrefix(filepath.Base(left[0]), ".") {
-		s.t.Errorf("left behind: %q", left)
-	}
-	if len(left) == 0 {
-		return ""
-	}
-	return left[0]
 }
 
 // heldRun is a program that waits for more of its standard input.
@@ -138,19 +33,6 @@ type heldRun struct {
 	*exec.Cmd
 	stdin          *os.File
 	stdout, stderr bytes.Buffer
-}
-
-// waitForOpen waits until a program waits for the reader of a named pipe. It has installed
-// its signal handlers by then.
-func waitForOpen(t *testing.T, p *os.Process) {
-	t.Helper()
-	waitFor(t, "the program to open the pipe", func() bool {
-		threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/wchan", p.Pid))
-		return slices.ContainsFunc(threads, func(name string) bool {
-			where, _ := os.ReadFile(name)
-			return string(where) == "wait_for_partner"
-		})
-	})
 }
 
 // hold starts a program and waits until it has read its input so far.
@@ -211,8 +93,8 @@ func asleep(pid int) (text string) {
 // end ends the run, and checks its exit code.
 func (r *heldRun) end(t *testing.T, how badEnd) {
 	t.Helper()
-	if how.signal != 0 {
-		if err := r.Process.Signal(how.signal); err != nil {
+	if how.Signal != 0 {
+		if err := r.Process.Signal(how.Signal); err != nil {
 			t.Fatal(err)
 		}
 	} else if _, err := r.stdin.Write([]byte{6, 0, 0, 0, 80, 0, 0, 0, 0}); err != nil { // a packet block that is cut
@@ -220,8 +102,8 @@ func (r *heldRun) end(t *testing.T, how badEnd) {
 	} else if err := r.stdin.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if code := exitCodeOf(t, r.Wait()); code != how.code {
-		t.Errorf("exit code %d, want %d: %s", code, how.code, &r.stderr)
+	if code := exitCodeOf(t, r.Wait()); code != how.Code {
+		t.Errorf("exit code %d, want %d: %s", code, how.Code, &r.stderr)
 	}
 }
 
@@ -229,7 +111,7 @@ func (r *heldRun) end(t *testing.T, how badEnd) {
 func (r *heldRun) endAt(t *testing.T, where place, how badEnd) {
 	t.Helper()
 	if where == noReader {
-		waitForOpen(t, r.Process)
+		awaitOpen(t, r.Process)
 	} else {
 		r.drained(t)
 	}
@@ -237,27 +119,14 @@ func (r *heldRun) endAt(t *testing.T, where place, how badEnd) {
 }
 
 // sweptBy runs another command in the folder, which removes what a killed run has left.
-func (s *stage) sweptBy(args ...string) {
-	s.t.Helper()
-	other := filepath.Join(s.dir, "other")
-	if text, err := program(s.t, append(args, other)...).CombinedOutput(); err != nil {
-		s.t.Fatalf("%v: %s", err, text)
+func sweptBy(t *testing.T, s *stage, args ...string) {
+	t.Helper()
+	other := filepath.Join(s.Dir, "other")
+	if text, err := program(t, append(args, other)...).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, text)
 	}
 	if err := os.Remove(other); err != nil {
-		s.t.Fatal(err)
-	}
-}
-
-// privateMounts gives the test's thread and its children mounts of their own.
-func privateMounts(t *testing.T) {
-	t.Helper()
-	lockThread()
-	err := unix.Unshare(unix.CLONE_NEWNS)
-	if err == nil {
-		err = unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
-	}
-	if err != nil {
-		t.Skip("no mounts: ", err)
+		t.Fatal(err)
 	}
 }
 
@@ -271,20 +140,20 @@ func TestBadEndsDedup(t *testing.T) {
 	}
 	for _, where := range []place{newName, olderFile, inPlace, bindMount, noReader} {
 		for _, how := range sample(2, badEnds) {
-			if where == noReader && how.signal == 0 {
+			if where == noReader && how.Signal == 0 {
 				continue // nothing is read before there is a reader
 			}
-			t.Run(fmt.Sprintf("%s/%s", where, how.name), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s/%s", where, how.Name), func(t *testing.T) {
 				privateMounts(t)
 				s := setStage(t, where, ".pcapng")
-				r := hold(t, content, s.dedup()...)
+				r := hold(t, content, dedupOf(s)...)
 				r.endAt(t, where, how)
-				if how.signal == syscall.SIGKILL {
-					s.sweptBy("dedup", s.in, "-w")
+				if how.Signal == syscall.SIGKILL {
+					sweptBy(t, s, "dedup", s.In, "-w")
 				}
-				file := s.visible()
-				if where == noReader || how.signal == syscall.SIGKILL {
-					if file != "" && file != s.out {
+				file := s.Visible()
+				if where == noReader || how.Signal == syscall.SIGKILL {
+					if file != "" && file != s.Out {
 						t.Errorf("left behind: %s", file)
 					}
 					return
@@ -296,7 +165,7 @@ func TestBadEndsDedup(t *testing.T) {
 				if got := len(readAll(t, file)); uint64(got) != sum.PacketsOut {
 					t.Errorf("%d packets in %s, want %d", got, file, sum.PacketsOut)
 				}
-				if told := strings.Contains(r.stderr.String(), file); told != (s.older != nil) {
+				if told := strings.Contains(r.stderr.String(), file); told != (s.Older != nil) {
 					t.Errorf("stderr names %s: %v\n%s", file, told, &r.stderr)
 				}
 			})
@@ -313,24 +182,24 @@ func TestBadEndsDistinct(t *testing.T) {
 	}
 	for _, where := range []place{newName, olderFile, bindMount, noReader} {
 		for _, how := range sample(2, badEnds) {
-			if where == noReader && how.signal == 0 {
+			if where == noReader && how.Signal == 0 {
 				continue
 			}
-			t.Run(fmt.Sprintf("%s/%s", where, how.name), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s/%s", where, how.Name), func(t *testing.T) {
 				privateMounts(t)
 				s := setStage(t, where, ".csv")
 				given := content
 				if where == noReader {
 					given = nil
 				}
-				r := hold(t, given, "distinct", "--json", "--every", "1s", s.in, "-", "--csv", s.out)
+				r := hold(t, given, "distinct", "--json", "--every", "1s", s.In, "-", "--csv", s.Out)
 				r.endAt(t, where, how)
-				if how.signal == syscall.SIGKILL {
-					s.sweptBy("distinct", s.in, "--csv")
+				if how.Signal == syscall.SIGKILL {
+					sweptBy(t, s, "distinct", s.In, "--csv")
 				}
-				file := s.visible()
-				if where == noReader || how.signal == syscall.SIGKILL {
-					if file != "" && file != s.out {
+				file := s.Visible()
+				if where == noReader || how.Signal == syscall.SIGKILL {
+					if file != "" && file != s.Out {
 						t.Errorf("left behind: %s", file)
 					}
 					return
@@ -359,13 +228,13 @@ func TestRenameRefused(t *testing.T) {
 			s := setStage(t, where, ".pcapng")
 			elsewhere := t.TempDir()
 			t.Setenv("TMPDIR", elsewhere)
-			r := hold(t, content, s.dedup()...)
+			r := hold(t, content, dedupOf(s)...)
 			r.drained(t)
-			freeze(t, s.dir)
+			freeze(t, s.Dir)
 			if err := r.stdin.Close(); err != nil {
 				t.Fatal(err)
 			}
-			file, want := s.out, exitDone
+			file, want := s.Out, exitDone
 			if where == newName {
 				want = exitFailed
 			}
@@ -418,7 +287,7 @@ func TestFullDiskEnds(t *testing.T) {
 }
 
 func fullDiskEnds(t *testing.T, args []string) {
-	lockThread()
+	runtime.LockOSThread()
 	dir := smallDisk(t)
 	in, older := bundled("router-plain.pcapng"), filepath.Join(dir, "older")
 	if err := os.WriteFile(older, []byte("older"), 0o600); err != nil {

@@ -2,14 +2,32 @@
 
 package cli_test
 
-import "github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
+import (
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
+)
 
-// What tests in network namespaces share has short names here.
+// What tests of Linux share has short names here.
 var (
-	lab         = clitest.Lab
-	pair        = clitest.Pair
-	ip          = clitest.IP
-	awaitRead   = clitest.AwaitRead
-	copyProgram = clitest.CopyProgram
-	framesOf    = clitest.FramesOf
+	entries       = clitest.Entries
+	smallDisk     = clitest.SmallDisk
+	fill          = clitest.Fill
+	memoryCgroup  = clitest.MemoryCgroup
+	setStage      = clitest.SetStage
+	awaitOpen     = clitest.AwaitOpen
+	privateMounts = clitest.PrivateMounts
+	badEnds       = clitest.BadEnds
+)
+
+const (
+	newName   = clitest.NewName
+	olderFile = clitest.OlderFile
+	inPlace   = clitest.InPlace
+	bindMount = clitest.BindMount
+	noReader  = clitest.NoReader
+)
+
+type (
+	place  = clitest.Place
+	badEnd = clitest.BadEnd
+	stage  = clitest.Stage
 )

@@ -15,9 +15,6 @@ const (
 	exitUsage     = cli.ExitUsage
 	exitDamaged   = cli.ExitDamaged
 	exitDifferent = cli.ExitDifferent
-
-	patience     = wait.Timeout
-	beyondSecond = clitest.BeyondSecond
 )
 
 var (
@@ -42,12 +39,10 @@ var (
 	compareRecords = clitest.CompareRecords
 	writeStream    = clitest.WriteStream
 	readStream     = clitest.ReadStream
-	overrule       = clitest.Overrule
 	rotatedFiles   = clitest.RotatedFiles
 	needTshark     = clitest.NeedTshark
 	fieldsOf       = clitest.FieldsOf
 	packetBytes    = clitest.PacketBytes
-	commentsOf     = clitest.CommentsOf
 	fileSize       = clitest.FileSize
 	tool           = clitest.Tool
 	dialled        = clitest.Dialled
@@ -56,13 +51,11 @@ var (
 )
 
 type (
-	dedupResult     = clitest.DedupResult
-	inspectResult   = clitest.InspectResult
-	answers         = clitest.Answers
-	cutInput        = clitest.CutInput
-	record          = clitest.Record
-	seen            = clitest.Seen
-	preferredCounts = clitest.PreferredCounts
+	dedupResult = clitest.DedupResult
+	answers     = clitest.Answers
+	cutInput    = clitest.CutInput
+	record      = clitest.Record
+	seen        = clitest.Seen
 )
 
 // sample is clitest.Sample.

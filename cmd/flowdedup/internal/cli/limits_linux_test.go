@@ -66,19 +66,6 @@ func generated(t *testing.T, packets int64) string {
 	return name
 }
 
-// entries returns the names in a folder.
-func entries(t *testing.T, dir string) (names []string) {
-	t.Helper()
-	list, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range list {
-		names = append(names, e.Name())
-	}
-	return names
-}
-
 // TestFileLimit limits the size of files: an older file stays, and what fitted is beside
 // it.
 func TestFileLimit(t *testing.T) {

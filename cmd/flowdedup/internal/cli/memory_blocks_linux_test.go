@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 // TestLargeBlocks runs commands, within 256 MiB of memory, on a capture with a block of 1 MB
@@ -59,7 +60,7 @@ func writeLargeBlocks(t *testing.T, name string, n int) {
 	var b capture.Batch
 	b.AppendInterface(capture.Interface{LinkType: capture.LinkEthernet})
 	for i := range n {
-		frame := liveFrame{ttl: 64}.bytes()
+		frame := clitest.Frame{TTL: 64}.Bytes()
 		le.PutUint32(frame[14+12:], uint32(i)) // the source
 		b.Append(capture.Frame{Time: 1_700_000_000_000_000_000 + int64(i)*10_000, Interface: 0}, frame)
 		if _, err := w.Write(b.Buf); err != nil {

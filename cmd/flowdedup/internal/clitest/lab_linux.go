@@ -17,11 +17,15 @@ import (
 )
 
 // Lab moves the test's thread into a network namespace of its own, which programs that
-// it starts share.
-func Lab(t *testing.T) {
+// it starts share. Each of pairs names two interfaces that Pair makes there, "left right".
+func Lab(t *testing.T, pairs ...string) {
 	t.Helper()
 	if err := benchlab.Enter(); err != nil {
 		t.Skip(err)
+	}
+	for _, p := range pairs {
+		left, right, _ := strings.Cut(p, " ")
+		Pair(t, left, right)
 	}
 }
 

@@ -56,11 +56,13 @@ type learner struct {
 	inspector atomic.Pointer[measure.Inspector]
 	until     time.Time // the end of the inspection
 	next      time.Time // the begin of the next one
-	// decided holds a decision that is ready to take effect.
-	decided chan *decision
-	last    choice
-	learned monitor.Learned
-	old     *phase // closed at the next decision, when no worker has it any more
+	// decided holds a decision that is ready to take effect. While deciding is set, one is
+	// still to come: there is no other inspection, which would decide by what has changed.
+	decided  chan *decision
+	deciding bool
+	last     choice
+	learned  monitor.Learned
+	old      *phase // closed at the next decision, when no worker has it any more
 }
 
 // decision is what is done next, with what has been made for it; detector is nil if
@@ -98,13 +100,14 @@ func (l *learner) tick(now time.Time) {
 	}
 	inspector := l.inspector.Load()
 	switch {
-	case inspector == nil && !now.Before(l.next) && len(l.decided) == 0:
+	case inspector == nil && !now.Before(l.next) && !l.deciding:
 		l.begin(now)
 	case inspector != nil && now.After(l.until):
 		l.end(inspector)
 	}
 	select {
 	case d := <-l.decided:
+		l.deciding = false
 		l.follow(d, now)
 	default:
 	}
@@ -129,17 +132,29 @@ func (l *learner) end(inspector *measure.Inspector) {
 	err := inspector.Close()
 	d := &decision{choice: choiceOf(&report.Recommendation), err: err}
 	d.learned = learnedOf(report, &l.run.cfg.Dedup.Choice)
+	l.decide(d)
+}
+
+// decide makes ready what a decision needs, if it changes something. A filter takes long to
+// make, if it is large.
+func (l *learner) decide(d *decision) {
+	l.deciding = true
 	if d.choice == l.last && l.learned.Decisions > 0 {
 		l.decided <- d
 		return
 	}
 	go func() {
-		d.cfg = l.config(&d.choice)
-		if d.detector, d.err = dedup.New(d.cfg, 0); d.err == nil {
-			d.err = d.detector.Populate(context.Background())
-		}
+		l.prepare(d)
 		l.decided <- d
 	}()
+}
+
+// prepare makes the Detector of a decision.
+func (l *learner) prepare(d *decision) {
+	d.cfg = l.config(&d.choice)
+	if d.detector, d.err = dedup.New(d.cfg, 0); d.err == nil {
+		d.err = d.detector.Populate(context.Background())
+	}
 }
 
 func choiceOf(r *measure.Recommendation) choice {

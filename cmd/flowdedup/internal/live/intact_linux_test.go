@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli_test
+package live_test
 
 import (
 	"encoding/json"
@@ -13,24 +13,23 @@ import (
 // restart. All wait until the run ends.
 func TestLiveIntact(t *testing.T) {
 	t.Parallel()
-	lab(t)
-	pair(t, "left", "right")
+	lab(t, "left right")
 	dir := t.TempDir()
 	for run := range 3 {
 		out := filepath.Join(t.TempDir(), "out.pcap")
 		flags := []string{"-i", "left", "-w", out, "--ignore", "l4-checksum", "--window", "1h", "--hold", "1h", "--state", filepath.Join(dir, "state"), "--json"}
 		r := startLive(t, flags...)
-		frame := liveFrame{id: uint16(1 + run), src: 1, ttl: 64}
-		wrong := frame.bytes()
+		frame := liveFrame{ID: uint16(1 + run), Src: 1, TTL: 64}
+		wrong := frame.Bytes()
 		wrong[14+20+6] = 1
-		frame.ttl--
-		sendBytes(t, "right", wrong, frame.bytes())
+		frame.TTL--
+		sendBytes(t, "right", wrong, frame.Bytes())
 		s := r.finish()
 		var counts preferredCounts
 		if err := json.Unmarshal(r.Stdout.Bytes(), &counts); err != nil {
 			t.Fatal(err)
 		}
-		if got := framesOf(t, out); !slices.Equal(got, []string{string(frame.bytes())}) || s.Duplicates != uint64(1+run) {
+		if got := framesOf(t, out); !slices.Equal(got, []string{string(frame.Bytes())}) || s.Duplicates != uint64(1+run) {
 			t.Errorf("run %d: %q, %+v", run, got, s)
 		}
 		if counts.ChecksumPreferred == nil || *counts.ChecksumPreferred != 1+run || counts.WholePreferred == nil {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli_test
+package live_test
 
 import (
 	"encoding/binary"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/gopacket"
@@ -25,16 +24,13 @@ func TestLivePointsGoOn(t *testing.T) {
 		"any": {"-i", "any"}, "named": {"-i", "spare", "-i", "left1", "-i", "left2"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			lab(t)
-			pair(t, "spare", "other")
-			pair(t, "left1", "right1")
-			pair(t, "left2", "right2")
+			lab(t, "spare other", "left1 right1", "left2 right2")
 			args := append(interfaces, "--ignore-outgoing", "--across", "--window", "1h", "--memory", "1MiB", "--json",
 				"--state", filepath.Join(t.TempDir(), "state"))
 			run := func(to ...string) liveSummary {
 				r := startLive(t, args...)
 				for _, name := range to {
-					sendTo(t, name, liveFrame{id: uint16(name[len(name)-1]), ttl: 64})
+					sendTo(t, name, liveFrame{ID: uint16(name[len(name)-1]), TTL: 64})
 				}
 				return r.finish()
 			}
@@ -51,7 +47,7 @@ func TestLivePointsGoOn(t *testing.T) {
 				t.Errorf("with another index: %+v", s)
 			}
 			r := startLive(t, args...)
-			sendTo(t, "right1", liveFrame{id: '2', ttl: 64})
+			sendTo(t, "right1", liveFrame{ID: '2', TTL: 64})
 			if s := r.finish(); s.PacketsIn != 7 || s.Duplicates != 1 {
 				t.Errorf("at another interface: %+v", s)
 			}
@@ -63,33 +59,15 @@ func TestLivePointsGoOn(t *testing.T) {
 // another order, is not resumed: the filter knows them by number.
 func TestLiveAcrossRefusesOthers(t *testing.T) {
 	t.Parallel()
-	lab(t)
-	pair(t, "left", "right")
+	lab(t, "left right")
 	state := filepath.Join(t.TempDir(), "state")
-	run := func(args ...string) (int, string) {
-		out, err := program(t, append([]string{"live", "--across", "--duration", "1ms", "-q", "--memory", "1MiB", "--state", state}, args...)...).CombinedOutput()
-		return exitCodeOf(t, err), string(out)
-	}
-	if code, out := run("-i", "left", "-i", "right"); code != 0 {
-		t.Fatal(out)
-	}
-	for _, c := range []struct {
-		args []string
-		text string
-	}{
-		{[]string{"-i", "left", "-i", "right"}, ""},
-		{[]string{"-i", "right", "-i", "left"}, "it was saved with -i left, right, and this run has right, left; "},
-		{[]string{"-i", "left"}, "it was saved with -i left, right, and this run has left; "},
-		{[]string{"-i", "any"}, "it was saved with -i left, right, and this run has any; "},
-	} {
-		code, out := run(c.args...)
-		if c.text == "" && code == 0 {
-			continue
-		}
-		if code != exitUsage || c.text == "" || !strings.Contains(out, c.text) || strings.Count(out, "\n") != 1 {
-			t.Errorf("%q: exit code %d: %s", c.args, code, out)
-		}
-	}
+	endsAs(t, "--across --duration 1ms -q --memory 1MiB --state "+state, []refusal{
+		{"-i left -i right", exitDone, ""},
+		{"-i left -i right", exitDone, ""},
+		{"-i right -i left", exitUsage, "it was saved with -i left, right, and this run has right, left; "},
+		{"-i left", exitUsage, "it was saved with -i left, right, and this run has left; "},
+		{"-i any", exitUsage, "it was saved with -i left, right, and this run has any; "},
+	})
 }
 
 // sighting is a packet as one interface saw it, parsed independently of the code under

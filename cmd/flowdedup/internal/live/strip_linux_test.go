@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli_test
+package live_test
 
 import (
 	"encoding/binary"
@@ -24,9 +24,7 @@ func inUDP(port uint16, content string) []byte {
 // written.
 func TestLiveStrip(t *testing.T) {
 	t.Parallel()
-	lab(t)
-	pair(t, "left", "right")
-	pair(t, "out", "sensor")
+	lab(t, "left right", "out sensor")
 	dir := t.TempDir()
 	seen, kept := filepath.Join(dir, "sensor.pcapng"), filepath.Join(dir, "kept.pcapng")
 	const n = 50
@@ -35,15 +33,15 @@ func TestLiveStrip(t *testing.T) {
 	var want, forwarded []string
 	var frames [][]byte
 	for id := range uint16(n) {
-		plain := string(liveFrame{id: id, ttl: 64}.bytes())
-		tagged := liveFrame{id: n + id, ttl: 64, vlan: 9}
+		plain := string(liveFrame{ID: id, TTL: 64}.Bytes())
+		tagged := liveFrame{ID: n + id, TTL: 64, VLAN: 9}
 		untagged := tagged
-		untagged.vlan = 0
-		user := string(liveFrame{id: 2*n + id, ttl: 64}.bytes()[14:])
-		frames = append(frames, inUDP(4789, "\x08\x00\x00\x00\x00\x00\x05\x00"+plain), tagged.bytes(),
+		untagged.VLAN = 0
+		user := string(liveFrame{ID: 2*n + id, TTL: 64}.Bytes()[14:])
+		frames = append(frames, inUDP(4789, "\x08\x00\x00\x00\x00\x00\x05\x00"+plain), tagged.Bytes(),
 			inUDP(2152, "\x30\xff"+string(binary.BigEndian.AppendUint16(nil, uint16(len(user))))+"\x00\x00\x00\x07"+user))
-		want = append(want, plain, string(untagged.bytes()), user)
-		forwarded = append(forwarded, plain, string(untagged.bytes()))
+		want = append(want, plain, string(untagged.Bytes()), user)
+		forwarded = append(forwarded, plain, string(untagged.Bytes()))
 	}
 	sendBytes(t, "right", frames...)
 	s := r.finish()
@@ -74,8 +72,7 @@ func TestLiveStrip(t *testing.T) {
 // whole.
 func TestLiveSlice(t *testing.T) {
 	t.Parallel()
-	lab(t)
-	pair(t, "left", "right")
+	lab(t, "left right")
 	dir := t.TempDir()
 	kept, copies := filepath.Join(dir, "kept.pcapng"), filepath.Join(dir, "copies.pcap")
 	r := startLive(t, "-i", "left", "-w", kept, "--duplicates", copies, "--slice", "l4+2", "--json", "--window", "5s")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli_test
+package live_test
 
 import (
 	"bufio"
@@ -90,17 +90,15 @@ func TestLiveForwardOutage(t *testing.T) {
 		{"removed", "link del out", "link add out type veth peer name sensor", "no such interface"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			lab(t)
+			lab(t, "left right", "out sensor")
 			ip(t, "link set lo up")
-			pair(t, "left", "right")
-			pair(t, "out", "sensor")
 			r := startProgram(t, "-i", "left", "--forward", "out", "--wait", "--user", "65534", "--listen", "0", "--json", "--window", "1ms")
 			address := r.address()
 			r.Event(" started ")
 			id := uint16(0)
 			next := func() []liveFrame {
 				id++
-				return []liveFrame{{id: id, ttl: 64}, {id: id, src: 1, ttl: 64}}
+				return []liveFrame{{ID: id, TTL: 64}, {ID: id, Src: 1, TTL: 64}}
 			}
 			sendTo(t, "right", next()...)
 			awaitHealth(t, address, "")
@@ -146,16 +144,14 @@ func TestLiveForwardOutage(t *testing.T) {
 // and later packets for the interface count as lost.
 func TestLiveForwardEnds(t *testing.T) {
 	t.Parallel()
-	lab(t)
-	pair(t, "left", "right")
-	pair(t, "out", "sensor")
+	lab(t, "left right", "out sensor")
 	r := startLive(t, "-i", "left", "--forward", "out", "-w", t.TempDir()+"/kept.pcapng", "--json", "--window", "1ms")
 	ip(t, "link set out down")
-	sendTo(t, "right", liveFrame{id: 1, ttl: 64})
+	sendTo(t, "right", liveFrame{ID: 1, TTL: 64})
 	r.Event("output failed")
 	const n = 20
 	for id := range uint16(n) {
-		sendTo(t, "right", liveFrame{id: 2 + id, ttl: 64})
+		sendTo(t, "right", liveFrame{ID: 2 + id, TTL: 64})
 	}
 	benchlab.Settle()
 	r.terminate()
@@ -170,18 +166,16 @@ func TestLiveForwardEnds(t *testing.T) {
 // TestLiveForwardMTU forwards packets that are too long for the interface.
 func TestLiveForwardMTU(t *testing.T) {
 	t.Parallel()
-	lab(t)
+	lab(t, "left right", "out sensor")
 	ip(t, "link set lo up")
-	pair(t, "left", "right")
-	pair(t, "out", "sensor")
 	ip(t, "link set out mtu 1400")
 	r := startProgram(t, "-i", "left", "--forward", "out", "--listen", "0", "--json", "--window", "1ms")
 	address := r.address()
 	r.Event(" started ")
 	const n = 50
 	for i := range n {
-		long := append(liveFrame{id: uint16(i), src: 1, ttl: 64}.bytes(), make([]byte, 1454)...)
-		sendBytes(t, "right", liveFrame{id: uint16(i), ttl: 64}.bytes(), long)
+		long := append(liveFrame{ID: uint16(i), Src: 1, TTL: 64}.Bytes(), make([]byte, 1454)...)
+		sendBytes(t, "right", liveFrame{ID: uint16(i), TTL: 64}.Bytes(), long)
 	}
 	r.Event("longer than the interface can carry")
 	awaitHealth(t, address, "packets longer than the interface can carry")
@@ -201,9 +195,8 @@ func TestLiveForwardMTU(t *testing.T) {
 // name.
 func TestLiveListens(t *testing.T) {
 	t.Parallel()
-	lab(t)
+	lab(t, "left right")
 	ip(t, "link set lo up")
-	pair(t, "left", "right")
 	r := startProgram(t, "-i", "left", "--listen", ":0", "--json")
 	address := r.address()
 	r.Event(" started ")
@@ -221,8 +214,7 @@ func TestLiveListens(t *testing.T) {
 // TestLiveNotifies checks that the service manager learns, also from another user, that
 // the run is ready, alive and ending.
 func TestLiveNotifies(t *testing.T) {
-	lab(t)
-	pair(t, "left", "right")
+	lab(t, "left right")
 	name := t.TempDir() + "/notify"
 	manager, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: name, Net: "unixgram"})
 	if err != nil {

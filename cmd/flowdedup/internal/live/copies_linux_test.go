@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli_test
+package live_test
 
 import (
 	"encoding/json"
@@ -19,7 +19,7 @@ import (
 // burst returns n packets, each followed by a copy that change has modified.
 func burst(n int, change func(f *liveFrame)) (frames []liveFrame) {
 	for i := range n {
-		f := liveFrame{id: uint16(i), src: byte(i % 5), ttl: 64}
+		f := liveFrame{ID: uint16(i), Src: byte(i % 5), TTL: 64}
 		frames = append(frames, f)
 		change(&f)
 		frames = append(frames, f)
@@ -35,12 +35,11 @@ func TestLiveCopies(t *testing.T) {
 		change func(f *liveFrame)
 	}{
 		{"exact", func(*liveFrame) {}},
-		{"vlan", func(f *liveFrame) { f.vlan = 100 }},
-		{"ttl", func(f *liveFrame) { f.ttl-- }},
+		{"vlan", func(f *liveFrame) { f.VLAN = 100 }},
+		{"ttl", func(f *liveFrame) { f.TTL-- }},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			lab(t)
-			pair(t, "left", "right")
+			lab(t, "left right")
 			const n = 500
 			r := startLive(t, "-i", "left", "--json", "--window", "1m", "--memory", "1MiB")
 			sendTo(t, "right", burst(n, c.change)...)
@@ -66,9 +65,7 @@ func (r *liveRun) finish() liveSummary {
 // TestLiveAcross checks that only packets of the other interface count as copies.
 func TestLiveAcross(t *testing.T) {
 	t.Parallel()
-	lab(t)
-	pair(t, "left1", "right1")
-	pair(t, "left2", "right2")
+	lab(t, "left1 right1", "left2 right2")
 	const n = 300
 	r := startLive(t, "-i", "left1", "-i", "left2", "--across", "--json", "--window", "10s")
 	frames := burst(n, func(*liveFrame) {})
@@ -83,12 +80,11 @@ func TestLiveAcross(t *testing.T) {
 // TestLiveFile compares the files of kept and removed packets with those of dedup.
 func TestLiveFile(t *testing.T) {
 	t.Parallel()
-	lab(t)
-	pair(t, "left", "right")
+	lab(t, "left right")
 	kept, removed := filepath.Join(t.TempDir(), "kept.pcapng"), filepath.Join(t.TempDir(), "removed.pcapng")
 	const n = 400
 	r := startLive(t, "-i", "left", "-w", kept, "--duplicates", removed, "--json", "--window", "5s")
-	frames := burst(n, func(f *liveFrame) { f.vlan = 7 })
+	frames := burst(n, func(f *liveFrame) { f.VLAN = 7 })
 	sendTo(t, "right", frames...)
 	if s := r.finish(); s.Duplicates != n {
 		t.Errorf("%+v", s)
@@ -96,9 +92,9 @@ func TestLiveFile(t *testing.T) {
 	var want, copies []string
 	for i, f := range frames {
 		if i%2 == 0 {
-			want = append(want, string(f.bytes()))
+			want = append(want, string(f.Bytes()))
 		} else {
-			copies = append(copies, string(f.bytes()))
+			copies = append(copies, string(f.Bytes()))
 		}
 	}
 	if got := framesOf(t, kept); !slices.Equal(got, want) {
@@ -112,8 +108,7 @@ func TestLiveFile(t *testing.T) {
 // TestLivePipe feeds another flowdedup.
 func TestLivePipe(t *testing.T) {
 	t.Parallel()
-	lab(t)
-	pair(t, "left", "right")
+	lab(t, "left right")
 	const n = 200
 	r := &liveRun{clitest.NewProcess(t, "live", "-i", "left", "-w", "-", "--count", "400")}
 	from, to, err := os.Pipe()
@@ -129,7 +124,7 @@ func TestLivePipe(t *testing.T) {
 	r.Event(" started ")
 	next := program(t, "dedup", "-", "--json", "--window", "5s")
 	next.Stdin = from
-	sendTo(t, "right", burst(n, func(f *liveFrame) { f.id += 1000 })...)
+	sendTo(t, "right", burst(n, func(f *liveFrame) { f.ID += 1000 })...)
 	out, err := next.Output()
 	if err != nil {
 		t.Fatal(err)
@@ -145,14 +140,12 @@ func TestLivePipe(t *testing.T) {
 // TestLiveForward checks that each kept packet is forwarded once and in order.
 func TestLiveForward(t *testing.T) {
 	t.Parallel()
-	lab(t)
-	pair(t, "left", "right")
-	pair(t, "out", "sensor")
+	lab(t, "left right", "out sensor")
 	seen := filepath.Join(t.TempDir(), "sensor.pcapng")
 	const n = 400
 	sensor := startLive(t, "-i", "sensor", "-w", seen, "--method", "exact", "--window", "n:1", "--json")
 	r := startLive(t, "-i", "left", "--forward", "out", "--json", "--window", "5s")
-	frames := burst(n, func(f *liveFrame) { f.ttl -= 2 })
+	frames := burst(n, func(f *liveFrame) { f.TTL -= 2 })
 	sendTo(t, "right", frames...)
 	s := r.finish()
 	if s.Duplicates != n || s.Forward["sent"] != float64(n) {
@@ -164,7 +157,7 @@ func TestLiveForward(t *testing.T) {
 		t.Fatalf("%d packets at the sensor, want %d", len(got), n)
 	}
 	for i := range got {
-		if got[i] != string(frames[2*i].bytes()) {
+		if got[i] != string(frames[2*i].Bytes()) {
 			t.Fatalf("packet %d differs", i)
 		}
 	}
@@ -173,9 +166,7 @@ func TestLiveForward(t *testing.T) {
 // TestLiveLoops refuses to forward in a circle.
 func TestLiveLoops(t *testing.T) {
 	t.Parallel()
-	lab(t)
-	pair(t, "left", "right")
-	pair(t, "out", "sensor")
+	lab(t, "left right", "out sensor")
 	vlans := canIP("link add link left name left.7 type vlan id 7")
 	macvlans := canIP("link add link out name mac1 type macvlan mode bridge") && canIP("link add link out name mac2 type macvlan mode bridge") &&
 		canIP("link set mac1 up") && canIP("link set mac2 up")
@@ -208,8 +199,7 @@ func TestLiveLoops(t *testing.T) {
 // TestLiveForwardLinkTypes checks that packets that the interface cannot carry are
 // rejected.
 func TestLiveForwardLinkTypes(t *testing.T) {
-	lab(t)
-	pair(t, "out", "sensor")
+	lab(t, "out sensor")
 	tun(t, "tun0")
 	out, err := program(t, "live", "-i", "tun0", "--forward", "out", "--wait").CombinedOutput()
 	want := "--forward out: the interface cannot carry frames of this link type: -i tun0 has link type "
@@ -221,8 +211,7 @@ func TestLiveForwardLinkTypes(t *testing.T) {
 // TestLiveReports checks that counts appear soon after the end of their window.
 func TestLiveReports(t *testing.T) {
 	t.Parallel()
-	lab(t)
-	pair(t, "left", "right")
+	lab(t, "left right")
 	name := filepath.Join(t.TempDir(), "counts.jsonl")
 	r := startLive(t, "-i", "left", "--of", "src,flow", "--every", "1s", "--slide", "1s", "--reports", name, "--json", "--window", "5s")
 	const n = 100
@@ -233,7 +222,7 @@ func TestLiveReports(t *testing.T) {
 		t.Fatal(err)
 	}
 	// It may lie in one window with a part of the burst, so it has one of its addresses.
-	sendTo(t, "right", liveFrame{id: 5000, src: 4, ttl: 64})
+	sendTo(t, "right", liveFrame{ID: 5000, Src: 4, TTL: 64})
 	r.finish()
 	all, err := os.ReadFile(name)
 	if err != nil || !strings.HasPrefix(string(all), string(text)) || len(all) == len(text) {
@@ -266,8 +255,7 @@ func TestLiveReports(t *testing.T) {
 // TestLiveOutage ends with an interface, or with --wait outlives it.
 func TestLiveOutage(t *testing.T) {
 	t.Parallel()
-	lab(t)
-	pair(t, "left", "right")
+	lab(t, "left right")
 	r := startLive(t, "-i", "left", "--json")
 	ip(t, "link set left down")
 	if code := r.Wait(); code != 1 || !strings.Contains(r.Stderr.String(), "left: the interface is down") {
@@ -293,14 +281,9 @@ func TestLiveOutage(t *testing.T) {
 // TestLiveRefusals checks that impossible requests give one line.
 func TestLiveRefusals(t *testing.T) {
 	t.Parallel()
-	lab(t)
-	pair(t, "left", "right")
+	lab(t, "left right")
 	ip(t, "link set right down")
-	for _, c := range []struct {
-		args string
-		code int
-		text string
-	}{
+	endsAs(t, "", []refusal{
 		{"", 2, "name an interface with -i; available: lo, "},
 		{"-i nope", 1, "nope: no such interface; available: lo, "},
 		{"-i right", 1, "right: the interface is down: ip link set right up"},
@@ -320,21 +303,14 @@ func TestLiveRefusals(t *testing.T) {
 		{"-i left --user nobody-at-all", 1, "--user nobody-at-all: there is no such user"},
 		{"-i left --user 0:nobody-at-all", 1, "--user 0:nobody-at-all: there is no such group"},
 		{"left", 2, "name an interface with -i; available: lo, "},
-	} {
-		out, err := program(t, append([]string{"live"}, strings.Fields(c.args)...)...).CombinedOutput()
-		code, lines := exitCodeOf(t, err), strings.Count(string(out), "\n")
-		if code != c.code || !strings.Contains(string(out), c.text) || lines != 1 {
-			t.Errorf("live %s: exit code %d: %s", c.args, code, out)
-		}
-	}
+	})
 }
 
 // TestLivePrivileges checks that CAP_NET_RAW is enough, and that another user keeps no
 // capability.
 func TestLivePrivileges(t *testing.T) {
 	t.Parallel()
-	lab(t)
-	pair(t, "left", "right")
+	lab(t, "left right")
 	const nobody = 65534
 	cmd := program(t, "live", "-i", "left", "--duration", "1ms")
 	cmd.Path = copyProgram(t)
@@ -381,12 +357,11 @@ func requireUnprivileged(t *testing.T, r *liveRun, gid string) {
 // TestLiveMark writes all packets, and comments on the copies.
 func TestLiveMark(t *testing.T) {
 	t.Parallel()
-	lab(t)
-	pair(t, "left", "right")
+	lab(t, "left right")
 	file := filepath.Join(t.TempDir(), "marked.pcapng")
 	const n = 300
 	r := startLive(t, "-i", "left", "-w", file, "--mark", "--json", "--window", "5s")
-	frames := burst(n, func(f *liveFrame) { f.vlan = 7 })
+	frames := burst(n, func(f *liveFrame) { f.VLAN = 7 })
 	sendTo(t, "right", frames...)
 	if s := r.finish(); s.Duplicates != n {
 		t.Errorf("%+v", s)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli_test
+package live_test
 
 import (
 	"path/filepath"
@@ -14,10 +14,10 @@ import (
 
 // Frames of a conversation whose home is VLAN 10.
 var (
-	heldFirst = liveFrame{id: 1, src: 1, ttl: 64, vlan: 10}
-	heldAway  = liveFrame{id: 2, src: 1, ttl: 64, vlan: 20}
-	heldHome  = liveFrame{id: 2, src: 1, ttl: 63, vlan: 10}
-	heldAlone = liveFrame{id: 3, src: 1, ttl: 64, vlan: 20}
+	heldFirst = liveFrame{ID: 1, Src: 1, TTL: 64, VLAN: 10}
+	heldAway  = liveFrame{ID: 2, Src: 1, TTL: 64, VLAN: 20}
+	heldHome  = liveFrame{ID: 2, Src: 1, TTL: 63, VLAN: 10}
+	heldAlone = liveFrame{ID: 3, Src: 1, TTL: 64, VLAN: 20}
 )
 
 // TestLiveHoldLeaves forwards packets that wait for better copies when they have waited
@@ -26,9 +26,7 @@ func TestLiveHoldLeaves(t *testing.T) {
 	t.Parallel()
 	for _, workers := range []string{"1", "2"} {
 		t.Run(workers+" workers", func(t *testing.T) {
-			lab(t)
-			pair(t, "left", "right")
-			pair(t, "out", "sensor")
+			lab(t, "left right", "out sensor")
 			sensor, err := afpacket.Open(afpacket.Config{Interfaces: []string{"sensor"}, RingBytes: 1 << 20, BlockBytes: 64 << 10, Idle: 10 * time.Millisecond})
 			if err != nil {
 				t.Fatal(err)
@@ -59,7 +57,7 @@ func TestLiveHoldLeaves(t *testing.T) {
 }
 
 func heldKept() []string {
-	return []string{string(heldFirst.bytes()), string(heldHome.bytes()), string(heldAlone.bytes())}
+	return []string{string(heldFirst.Bytes()), string(heldHome.Bytes()), string(heldAlone.Bytes())}
 }
 
 // TestLiveHoldEnds writes what waits when the run ends, whatever ends it.
@@ -79,8 +77,7 @@ func TestLiveHoldEnds(t *testing.T) {
 	}
 	for name, flags := range map[string][]string{"signal": nil, "count": {"--count", "4"}, "duration": {"--duration", "1s"}} {
 		t.Run(name, func(t *testing.T) {
-			lab(t)
-			pair(t, "left", "right")
+			lab(t, "left right")
 			out := filepath.Join(t.TempDir(), "out.pcapng")
 			s := run(t, out, flags...)
 			for span := 2 * time.Second; name == "duration" && s.PacketsIn < 4 && span < patience; span *= 2 {

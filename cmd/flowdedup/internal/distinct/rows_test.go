@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli_test
+package distinct_test
 
 import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 // TestDistinctRows counts flows in rows. The counts are exact if all flows fit, and lie
 // between valid bounds otherwise.
 func TestDistinctRows(t *testing.T) {
-	in := bundled("router-plain.pcapng")
+	in := clitest.Bundled("router-plain.pcapng")
 	flows := func(args ...string) rowCount {
 		t.Helper()
-		out, errs, code := run(append([]string{"distinct", "--json", "--every", "none", "--of", "flow", in}, args...)...)
-		if code != exitDone {
+		out, errs, code := clitest.Run(append([]string{"distinct", "--json", "--every", "none", "--of", "flow", in}, args...)...)
+		if code != cli.ExitDone {
 			t.Fatalf("%s: exit code %d, stderr %q", args, code, errs)
 		}
 		var last rowCount

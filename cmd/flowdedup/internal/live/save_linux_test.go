@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli_test
+package live_test
 
 import (
 	"encoding/json"
@@ -15,14 +15,13 @@ import (
 // TestLiveSave merges the files of a run, and compares them with its reports.
 func TestLiveSave(t *testing.T) {
 	t.Parallel()
-	lab(t)
-	pair(t, "left", "right")
+	lab(t, "left right")
 	reports, folder := filepath.Join(t.TempDir(), "counts.jsonl"), t.TempDir()
 	r := startLive(t, "-i", "left", "--of", "src,flow", "--every", "1s", "--slide", "0", "--reports", reports,
 		"--save", folder, "--sensor", "roof", "--key", clitest.Key, "--json", "--window", "5s")
 	sendTo(t, "right", burst(100, func(*liveFrame) {})...)
 	r.Event("window closed")
-	sendTo(t, "right", liveFrame{id: 5000, src: 9, ttl: 64})
+	sendTo(t, "right", liveFrame{ID: 5000, Src: 9, TTL: 64})
 	r.finish()
 	text, err := os.ReadFile(reports)
 	if err != nil {

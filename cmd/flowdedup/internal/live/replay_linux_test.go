@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli_test
+package live_test
 
 import (
 	"encoding/binary"
@@ -90,12 +90,11 @@ func TestLiveReplay(t *testing.T) {
 		t.Skip("no tcpreplay(1): ", err)
 	}
 	t.Run("bundled", func(t *testing.T) { replay(t, bundled("*.pcap*")) })
-	t.Run("shared", func(t *testing.T) { replay(t, filepath.Join(sharedDir(t), "*.pcap*")) })
+	t.Run("shared", func(t *testing.T) { replay(t, filepath.Join(clitest.SharedDir(t), "*.pcap*")) })
 }
 
 func replay(t *testing.T, captures string) {
-	lab(t)
-	pair(t, "left", "right")
+	lab(t, "left right")
 	for _, name := range []string{"left", "right"} {
 		ip(t, "link set "+name+" mtu 65535")
 	}

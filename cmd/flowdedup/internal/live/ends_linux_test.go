@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli_test
+package live_test
 
 import (
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -20,47 +19,63 @@ import (
 // file with a visible name, and an older file stays.
 func TestBadEndsLive(t *testing.T) {
 	t.Parallel()
-	for _, where := range []place{newName, olderFile, bindMount, noReader} {
-		for _, how := range sample(2, badEnds) {
-			if how.signal == 0 {
-				continue
+	for _, where := range []clitest.Place{clitest.NewName, clitest.OlderFile, clitest.BindMount, clitest.NoReader} {
+		t.Run(string(where), func(t *testing.T) {
+			lab(t, "left right")
+			clitest.PrivateMounts(t)
+			var runs []badRun
+			for _, how := range sample(2, clitest.BadEnds) {
+				if how.Signal != 0 {
+					runs = append(runs, newBadRun(t, where, how))
+				}
 			}
-			t.Run(fmt.Sprintf("%s/%s", where, how.name), func(t *testing.T) {
-				lab(t)
-				pair(t, "left", "right")
-				privateMounts(t)
-				s := setStage(t, where, ".pcapng")
-				if where == noReader {
-					r := startProgram(t, "-i", "left", "-w", s.out)
-					waitForOpen(t, r.Cmd.Process)
-					r.endBy(how)
-					return
+			const n = 100
+			sendTo(t, "right", burst(n, func(*liveFrame) {})...)
+			for _, r := range runs {
+				if where != clitest.NoReader {
+					waitFor(t, "packets in the file", func() bool { return packetsIn(r.file) == n })
 				}
-				r := startLive(t, "-i", "left", "-w", s.out, "--window", "5s")
-				const n = 100
-				sendTo(t, "right", burst(n, func(*liveFrame) {})...)
-				file := s.out
-				if s.older != nil {
-					file = filepath.Join(s.dir, "out_002.pcapng")
+				r.endBy(r.how)
+				if got := r.Visible(); where != clitest.NoReader && (got != r.file || packetsIn(r.file) != n) {
+					t.Errorf("%s: %d packets in %s, want %d in %s", r.how.Name, packetsIn(got), got, n, r.file)
 				}
-				waitFor(t, "packets in the file", func() bool { return packetsIn(file) == n })
-				r.endBy(how)
-				if got := s.visible(); got != file || packetsIn(file) != n {
-					t.Errorf("%d packets in %s, want %d in %s", packetsIn(got), got, n, file)
-				}
-			})
-		}
+			}
+		})
 	}
 }
 
+// badRun is a run that ends badly.
+type badRun struct {
+	*liveRun
+	*clitest.Stage
+	how  clitest.BadEnd
+	file string // that has its packets at the end
+}
+
+// newBadRun starts a run, and waits until it captures, or for a reader.
+func newBadRun(t *testing.T, where clitest.Place, how clitest.BadEnd) badRun {
+	t.Helper()
+	r := badRun{Stage: clitest.SetStage(t, where, ".pcapng"), how: how}
+	if r.file = r.Out; r.Older != nil {
+		r.file = filepath.Join(r.Dir, "out_002.pcapng")
+	}
+	r.liveRun = startProgram(t, "-i", "left", "-w", r.Out, "--window", "5s")
+	if where == clitest.NoReader {
+		clitest.AwaitOpen(t, r.Cmd.Process)
+		return r
+	}
+	r.Event(" started ")
+	return r
+}
+
 // endBy ends a live run.
-func (r *liveRun) endBy(how badEnd) {
+func (r *liveRun) endBy(how clitest.BadEnd) {
 	r.T.Helper()
-	if err := r.Cmd.Process.Signal(how.signal); err != nil {
+	if err := r.Cmd.Process.Signal(how.Signal); err != nil {
 		r.T.Fatal(err)
 	}
-	if code := r.Wait(); code != how.code {
-		r.T.Errorf("exit code %d, want %d: %s", code, how.code, r.Stderr.String())
+	if code := r.Wait(); code != how.Code {
+		r.T.Errorf("exit code %d, want %d: %s", code, how.Code, r.Stderr.String())
 	}
 }
 
@@ -123,8 +138,7 @@ func TestLiveReaderLeaves(t *testing.T) {
 	t.Parallel()
 	for _, args := range []string{"-w -", "--duplicates -", "--of src --every 1h --slide 1s"} {
 		t.Run(args, func(t *testing.T) {
-			lab(t)
-			pair(t, "left", "right")
+			lab(t, "left right")
 			r, from := startPiped(t, append(strings.Fields(args), "--window", "1m", "--memory", "1MiB")...)
 			frames := burst(40, func(*liveFrame) {})
 			sendTo(t, "right", frames[:40]...)
@@ -140,13 +154,12 @@ func TestLiveReaderLeaves(t *testing.T) {
 // before, so that these are later packets.
 func TestLiveReaderLeavesOthers(t *testing.T) {
 	t.Parallel()
-	lab(t)
-	pair(t, "left", "right")
+	lab(t, "left right")
 	const n = 80
 	dir := t.TempDir()
 	removed, state := filepath.Join(dir, "removed.pcapng"), filepath.Join(dir, "state")
 	r, from := startPiped(t, "-w", "-", "--duplicates", removed, "--state", state, "--window", "1m", "--memory", "1MiB", "--json")
-	frames := burst(n, func(f *liveFrame) { f.ttl-- })
+	frames := burst(n, func(f *liveFrame) { f.TTL-- })
 	sendTo(t, "right", frames[:n]...)
 	leaveAfter(t, from, n/2)
 	// The first of these is a copy, which only the others get.
@@ -165,11 +178,10 @@ func TestLiveReaderLeavesOthers(t *testing.T) {
 // terminal, and that SIGTERM still ends the run.
 func TestLiveHangup(t *testing.T) {
 	t.Parallel()
-	lab(t)
-	pair(t, "left", "right")
+	lab(t, "left right")
 	dir := t.TempDir()
 	name := filepath.Join(dir, "counts.jsonl")
-	r := startLive(t, "-i", "left", "--of", "src", "--every", "1s", "--slide", "0", "--reports", name)
+	r := startLive(t, "-i", "left", "--of", "src", "--slide", "100ms", "--reports", name)
 	sendTo(t, "right", burst(10, func(*liveFrame) {})...)
 	waitFor(t, "counts", func() bool { return size(name) > 0 })
 	if err := os.Rename(name, name+".1"); err != nil {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli_test
+package live_test
 
 import (
 	"path/filepath"
@@ -38,14 +38,14 @@ func (r *learnRun) send(n int, copied bool, copies fate) {
 	r.T.Helper()
 	var frames [][]byte
 	for range n {
-		f := liveFrame{id: r.next, src: byte(r.next % 7), ttl: 64, vlan: 10}
+		f := liveFrame{ID: r.next, Src: byte(r.next % 7), TTL: 64, VLAN: 10}
 		r.next++
-		frames = append(frames, f.bytes())
-		p := learnPacket{[2]string{string(f.bytes())}, copies}
+		frames = append(frames, f.Bytes())
+		p := learnPacket{[2]string{string(f.Bytes())}, copies}
 		if copied {
-			f.vlan, f.ttl = 20, 63
-			frames = append(frames, f.bytes())
-			p.texts[1] = string(f.bytes())
+			f.VLAN, f.TTL = 20, 63
+			frames = append(frames, f.Bytes())
+			p.texts[1] = string(f.Bytes())
 		}
 		r.sent = append(r.sent, p)
 	}
@@ -78,8 +78,7 @@ func (r *learnRun) learn(copied bool, verdict string) {
 // nothing, and copies again. No packet is lost when it changes its mind.
 func TestLiveLearn(t *testing.T) {
 	t.Parallel()
-	lab(t)
-	pair(t, "left", "right")
+	lab(t, "left right")
 	kept := filepath.Join(t.TempDir(), "kept.pcapng")
 	const n, span = 200, "1s"
 	r := &learnRun{liveRun: startLive(t, "-i", "left", "-w", kept, "--json", "--learn", span, "--learn-every", "2s", "--ring-size", "64MiB")}

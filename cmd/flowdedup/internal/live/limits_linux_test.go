@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli_test
+package live_test
 
 import (
 	"encoding/binary"
@@ -12,12 +12,9 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
-
-	"golang.org/x/sys/unix"
 
 	benchlab "github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/capture"
@@ -25,50 +22,20 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
-// smallDisk returns a folder with room for 512 KiB, visible only to the test's thread and
-// its children.
-func smallDisk(t *testing.T) string {
-	t.Helper()
-	dir := t.TempDir()
-	err := unix.Unshare(unix.CLONE_NEWNS)
-	if err == nil {
-		err = errors.Join(unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""), unix.Mount("small", dir, "tmpfs", 0, "size=512k"))
-	}
-	if err != nil {
-		t.Skip("no small disk: ", err)
-	}
-	t.Cleanup(func() {
-		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
-			t.Error(err)
-		}
-	})
-	return dir
-}
-
-// fill takes all room of a disk.
-func fill(t *testing.T, dir string) (name string) {
-	t.Helper()
-	name = filepath.Join(dir, "filler")
-	if err := os.WriteFile(name, make([]byte, 1<<20), 0o600); !errors.Is(err, syscall.ENOSPC) {
-		t.Fatal("the disk is not small: ", err)
-	}
-	return name
-}
-
 // sendMany sends more than a small disk holds, every other packet a copy. It returns the
 // packets and the copies, when the kernel has delivered them.
 func sendMany(t *testing.T) (first, copies []string) {
 	t.Helper()
-	frames := burst(12_000, func(f *liveFrame) { f.vlan = 5 })
+	frames := burst(12_000, func(f *liveFrame) { f.VLAN = 5 })
 	for part := range slices.Chunk(frames, 1000) {
 		sendTo(t, "right", part...)
 	}
 	benchlab.Settle()
 	for i, f := range frames {
 		if i%2 == 0 {
-			first = append(first, string(f.bytes()))
+			first = append(first, string(f.Bytes()))
 		} else {
-			copies = append(copies, string(f.bytes()))
+			copies = append(copies, string(f.Bytes()))
 		}
 	}
 	return first, copies
@@ -101,8 +68,7 @@ func (r *liveRun) endsFull(lost string) {
 // read.
 func TestLiveFull(t *testing.T) {
 	t.Parallel()
-	lab(t)
-	pair(t, "left", "right")
+	lab(t, "left right")
 	dir := smallDisk(t)
 	name := filepath.Join(dir, "kept.pcapng")
 	r := startLive(t, "-i", "left", "-w", name, "--window", "1m", "--memory", "4MiB", "--ring-size", "64MiB")
@@ -116,8 +82,7 @@ func TestLiveFull(t *testing.T) {
 // TestLiveFullBesides fills the disk of one output, which keeps what it has. The others
 // go on.
 func TestLiveFullBesides(t *testing.T) {
-	lab(t)
-	pair(t, "left", "right")
+	lab(t, "left right")
 	small, dir := smallDisk(t), t.TempDir()
 	kept, removed, counts := filepath.Join(small, "kept.pcapng"), filepath.Join(dir, "removed.pcapng"), filepath.Join(dir, "counts.jsonl")
 	r := startLive(t, "-i", "left", "-w", kept, "--duplicates", removed, "--window", "1m", "--memory", "4MiB", "--ring-size", "64MiB",
@@ -146,8 +111,7 @@ func TestLiveFullBesides(t *testing.T) {
 // TestLiveFullRotates fills the disk after some files, which stay.
 func TestLiveFullRotates(t *testing.T) {
 	t.Parallel()
-	lab(t)
-	pair(t, "left", "right")
+	lab(t, "left right")
 	small, dir := smallDisk(t), t.TempDir()
 	kept := filepath.Join(small, "kept.pcapng")
 	r := startLive(t, "-i", "left", "-w", kept, "--duplicates", filepath.Join(dir, "removed.pcapng"), "--rotate-size", "100KiB",
@@ -157,8 +121,8 @@ func TestLiveFullRotates(t *testing.T) {
 	r.terminate()
 	r.endsFull("write " + kept)
 	files := rotatedFiles(t, small, "kept")
-	if len(files) < 4 || len(files) != len(entries(t, small)) {
-		t.Errorf("%d files of %q", len(files), entries(t, small))
+	if len(files) < 4 || len(files) != len(clitest.Entries(t, small)) {
+		t.Errorf("%d files of %q", len(files), clitest.Entries(t, small))
 	}
 	for i, name := range files {
 		got := framesOf(t, name)
@@ -181,8 +145,7 @@ func TestLiveFullRotates(t *testing.T) {
 // run resumes from it.
 func TestLiveFullState(t *testing.T) {
 	t.Parallel()
-	lab(t)
-	pair(t, "left", "right")
+	lab(t, "left right")
 	dir := smallDisk(t)
 	state := filepath.Join(dir, "state")
 	args := []string{"-i", "left", "--state", state, "--state-every", "1h", "--memory", "64KiB", "--window", "1h", "--json"}
@@ -224,25 +187,6 @@ const (
 	floodFlows = 3 << 20
 )
 
-// memoryCgroup makes a cgroup with a memory limit, of either version.
-func memoryCgroup(t *testing.T, limit int) (dir string) {
-	t.Helper()
-	for _, c := range []struct{ mount, file string }{
-		{"/sys/fs/cgroup/memory", "memory.limit_in_bytes"}, {"/sys/fs/cgroup", "memory.max"},
-	} {
-		dir = filepath.Join(c.mount, "flowdedup-test-"+strconv.Itoa(os.Getpid()))
-		if err := os.Mkdir(dir, 0o755); err != nil {
-			continue
-		}
-		t.Cleanup(func() { waitFor(t, "the cgroup to be empty", func() bool { return os.Remove(dir) == nil }) })
-		if os.WriteFile(filepath.Join(dir, c.file), []byte(strconv.Itoa(limit)), 0) == nil {
-			return dir
-		}
-	}
-	t.Skip("no cgroup with a limit of memory can be made here")
-	return ""
-}
-
 // startInCgroup starts a live run in a cgroup, and waits until it captures.
 func startInCgroup(t *testing.T, dir string, args ...string) *liveRun {
 	t.Helper()
@@ -263,7 +207,7 @@ func flood(t *testing.T, name string, flows int) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	frame := liveFrame{ttl: 64}.bytes()
+	frame := liveFrame{TTL: 64}.Bytes()
 	b := &capture.Batch{Interfaces: []capture.Interface{{LinkType: capture.LinkEthernet}}, Sections: make([]capture.Section, 1)}
 	for sent := 0; sent < flows; {
 		b.Buf, b.Frames = b.Buf[:0], b.Frames[:0]
@@ -286,9 +230,8 @@ func TestLiveFlood(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long, and the race detector takes memory of its own")
 	}
-	lab(t)
-	dir := memoryCgroup(t, floodLimit)
-	pair(t, "left", "right")
+	lab(t, "left right")
+	dir := clitest.MemoryCgroup(t, floodLimit)
 	reports := filepath.Join(t.TempDir(), "counts.jsonl")
 	r := startInCgroup(t, dir, "-i", "right", "--ring-size", "16MiB", "--of", "src,flow", "--every", "8760h", "--slide", "1s",
 		"--reports", reports, "--json")

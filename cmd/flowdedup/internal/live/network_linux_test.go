@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli_test
+package live_test
 
 import (
 	"encoding/binary"
@@ -133,7 +133,7 @@ func TestLiveSilent(t *testing.T) {
 	defer conn.Close()
 	p := binary.LittleEndian.AppendUint32(nil, 0xa1b2c3d4)
 	p = append(p, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 1, 0, 0, 0)
-	frame := liveFrame{id: 1, src: 9, ttl: 64}.bytes()
+	frame := liveFrame{ID: 1, Src: 9, TTL: 64}.Bytes()
 	now := time.Now()
 	for _, v := range []uint32{uint32(now.Unix()), uint32(now.Nanosecond() / 1000), uint32(len(frame)), uint32(len(frame))} {
 		p = binary.LittleEndian.AppendUint32(p, v)
@@ -150,28 +150,12 @@ func TestLiveSilent(t *testing.T) {
 	}
 }
 
-// sendVXLAN sends frames to the VXLAN port of this namespace.
-func sendVXLAN(t *testing.T, vni byte, frames ...[]byte) {
-	t.Helper()
-	conn, err := net.Dial("udp", "127.0.0.1:4789")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	for _, f := range frames {
-		if _, err := conn.Write(append([]byte{8, 0, 0, 0, 0, 0, vni, 0}, f...)); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 // TestLiveMirror removes copies among VNIs, each a capture point, beside an interface and a
 // peer, and resumes.
 func TestLiveMirror(t *testing.T) {
 	t.Parallel()
-	lab(t)
+	lab(t, "left right")
 	ip(t, "link set lo up")
-	pair(t, "left", "right")
 	dir := t.TempDir()
 	out, state := filepath.Join(dir, "out.pcapng"), filepath.Join(dir, "state")
 	args := []string{"--json", "-i", "vxlan://127.0.0.1?vni=1,2", "-i", "right", "-i", "tcp-listen://:57012", "--rings", "2", "--across", "--window", "10s",
@@ -179,16 +163,16 @@ func TestLiveMirror(t *testing.T) {
 	run := startLive(t, args...)
 	var frames [][]byte
 	for i := range 50 {
-		frames = append(frames, liveFrame{id: uint16(i), src: 1, ttl: 64}.bytes())
+		frames = append(frames, liveFrame{ID: uint16(i), Src: 1, TTL: 64}.Bytes())
 	}
-	sendVXLAN(t, 1, frames...)
+	clitest.SendVXLAN(t, 1, frames...)
 	waitFor(t, "the packets that stay", func() bool { return packetsIn(out) == len(frames) })
-	sendVXLAN(t, 2, frames...)      // copies
-	sendVXLAN(t, 1, frames[:10]...) // sent again: none, by --across
-	sendVXLAN(t, 3, frames...)      // unwanted
-	sendVXLAN(t, 1, []byte{})
+	clitest.SendVXLAN(t, 2, frames...)      // copies
+	clitest.SendVXLAN(t, 1, frames[:10]...) // sent again: none, by --across
+	clitest.SendVXLAN(t, 3, frames...)      // unwanted
+	clitest.SendVXLAN(t, 1, []byte{})
 	sendBytes(t, "left", frames...) // copies
-	awaitRead(t, mirrorPort)
+	awaitRead(t, clitest.MirrorPort)
 	run.signalAll()
 	got := run.netResult(130)
 	if got.PacketsIn != 160 || got.Duplicates != 100 {
@@ -209,9 +193,6 @@ func TestLiveMirror(t *testing.T) {
 	}
 }
 
-// mirrorPort is the port of VXLAN.
-const mirrorPort = 4789
-
 // signalAll ends a run as a user does.
 func (r *liveRun) signalAll() {
 	r.T.Helper()
@@ -228,11 +209,7 @@ func TestLiveNetworkRefusals(t *testing.T) {
 	}
 	defer taken.Close()
 	at := "tcp-listen://" + taken.Addr().String()
-	for _, c := range []struct {
-		args string
-		code int
-		want string
-	}{
+	endsAs(t, "", []refusal{
 		{"-i tcp://host", exitUsage, "write it as tcp://HOST:57012"},
 		{"-i foo://", exitUsage, "-i foo://: name an interface, tcp://HOST:PORT"},
 		{"-i vxlan://:x", exitUsage, "not a target of mirrored traffic"},
@@ -244,43 +221,5 @@ func TestLiveNetworkRefusals(t *testing.T) {
 		{"-i tcp-listen://:1 --tls-ca x", exitUsage, "needs --tls-cert and --tls-key"},
 		{"-i vxlan:// --tls-ca x", exitUsage, "need tcp:// or tcp-listen://"},
 		{"-i " + at, exitFailed, at + ": address already in use"},
-	} {
-		_, stderr, code := run(append([]string{"live"}, strings.Fields(c.args)...)...)
-		if code != c.code || !strings.Contains(stderr, c.want) || strings.Count(strings.TrimSpace(stderr), "\n") != 0 {
-			t.Errorf("%s: exit code %d, %s", c.args, code, stderr)
-		}
-	}
-}
-
-// TestInspectNetwork inspects what a peer sends, as it would a file.
-func TestInspectNetwork(t *testing.T) {
-	t.Parallel()
-	name, port := bundled("router-ordered.pcapng"), benchlab.FreePort(t)
-	var want, got struct {
-		Packets, Copies, Peers uint64
-		Dropped                uint64 `json:"dropped_peers"`
-	}
-	out, _, _ := run("inspect", "--json", name)
-	if err := json.Unmarshal([]byte(out), &want); err != nil {
-		t.Fatal(err)
-	}
-	inspecting := startNet(t, "inspect", "--json", "tcp-listen://:"+port)
-	looking, conn := dialled(t, port), dialled(t, port)
-	if _, err := looking.Write([]byte("hello")); err != nil {
-		t.Fatal(err)
-	}
-	looking.Close()
-	if _, err := conn.Write(mustRead(t, name)); err != nil {
-		t.Fatal(err)
-	}
-	conn.Close()
-	if code := exitCodeOf(t, inspecting.Wait()); code != exitDone {
-		t.Fatal(code, inspecting.stderr.String())
-	}
-	if err := json.Unmarshal(inspecting.stdout.Bytes(), &got); err != nil {
-		t.Fatal(err)
-	}
-	if want.Copies == 0 || got.Packets != want.Packets || got.Copies != want.Copies || got.Peers != 2 || got.Dropped != 1 {
-		t.Errorf("%+v, want %+v", got, want)
-	}
+	})
 }

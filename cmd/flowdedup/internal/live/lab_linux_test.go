@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli_test
+package live_test
 
 import (
 	"bytes"
-	"encoding/binary"
 	"encoding/json"
 	"os/exec"
-	"runtime"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,7 +15,6 @@ import (
 
 	benchlab "github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/afpacket"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
@@ -132,69 +130,37 @@ func (r *liveRun) summary(text []byte) (s liveSummary) {
 	return s
 }
 
-// liveFrame is an Ethernet frame with a UDP packet.
-type liveFrame struct {
-	id   uint16 // of the IP packet
-	src  byte   // the last byte of its source address
-	ttl  byte
-	vlan uint16 // 0 for no tag
+// refusal is a command line of live, how it ends, and a part of what it says.
+type refusal struct {
+	args string
+	code int
+	text string
 }
 
-func (f liveFrame) bytes() []byte {
-	b := []byte("\x02\x00\x00\x00\x00\x02\x02\x00\x00\x00\x00\x01")
-	be := binary.BigEndian
-	if f.vlan != 0 {
-		b = be.AppendUint16(append(b, 0x81, 0), f.vlan)
-	}
-	b = append(b, 8, 0)
-	head := []byte{0x45, 0, 0, 46, 0, 0, 0, 0, f.ttl, 17, 0, 0, 10, 0, 0, f.src, 10, 0, 1, 1}
-	be.PutUint16(head[4:], f.id)
-	sum := uint32(0)
-	for i := 0; i < len(head); i += 2 {
-		sum += uint32(be.Uint16(head[i:]))
-	}
-	be.PutUint16(head[10:], ^uint16(sum+sum>>16))
-	b = append(b, head...)
-	b = be.AppendUint32(b, 0x04d21a85)
-	b = be.AppendUint32(b, 26<<16)
-	return append(b, make([]byte, 18)...)
-}
-
-// sendTo sends frames out of an interface.
-func sendTo(t *testing.T, name string, frames ...liveFrame) {
+// endsAs runs command lines that go on as base, and checks that each refusal is one line.
+func endsAs(t *testing.T, base string, cases []refusal) {
 	t.Helper()
-	var all [][]byte
-	for _, f := range frames {
-		all = append(all, f.bytes())
+	for _, c := range cases {
+		args := []string{"live"}
+		for _, word := range shellWord.FindAllString(base+" "+c.args, -1) {
+			args = append(args, strings.Trim(word, "'"))
+		}
+		text, err := program(t, args...).CombinedOutput()
+		out, code := string(text), exitCodeOf(t, err)
+		if code != c.code || !strings.Contains(out, c.text) || code != exitDone && strings.Count(out, "\n") != 1 {
+			t.Errorf("live %s %s: exit code %d: %s", base, c.args, code, out)
+		}
 	}
-	sendBytes(t, name, all...)
 }
 
-func sendBytes(t *testing.T, name string, frames ...[]byte) {
-	t.Helper()
-	s, err := afpacket.OpenSender(afpacket.SenderConfig{Interface: name, Queue: true, RetryTimeout: patience})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	b := &capture.Batch{Interfaces: []capture.Interface{{LinkType: capture.LinkEthernet}}, Sections: make([]capture.Section, 1)}
-	for _, data := range frames {
-		b.Frames = append(b.Frames, capture.Frame{Data: uint32(len(b.Buf)), CapLen: uint32(len(data)), WireLen: uint32(len(data))})
-		b.Buf = append(b.Buf, data...)
-	}
-	if err := s.Send(b, nil); err != nil {
-		t.Fatal(err)
-	}
-}
+// shellWord is a word of a command line, which may have quotes.
+var shellWord = regexp.MustCompile(`'[^']*'|\S+`)
 
 func canIP(arguments string) bool {
 	return exec.Command("ip", strings.Fields(arguments)...).Run() == nil
 }
 
 func pidOf(r *liveRun) string { return strconv.Itoa(r.Cmd.Process.Pid) }
-
-// lockThread keeps the test on its thread, which ends with the test.
-func lockThread() { runtime.LockOSThread() }
 
 // packetsIn counts the packets of a capture that may still grow, -1 if there is none.
 func packetsIn(name string) int {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli_test
+package live_test
 
 import (
 	"encoding/json"
@@ -15,8 +15,7 @@ import (
 // and the counts of the window include earlier packets.
 func TestLiveState(t *testing.T) {
 	t.Parallel()
-	lab(t)
-	pair(t, "left", "right")
+	lab(t, "left right")
 	dir := t.TempDir()
 	state, counts := filepath.Join(dir, "state"), filepath.Join(dir, "counts.jsonl")
 	args := []string{"-i", "left", "--state", state, "--state-every", "10ms", "--window", "1h", "--memory", "1MiB", "--json",
@@ -57,8 +56,7 @@ func TestLiveState(t *testing.T) {
 // are copied while packets come in. The states have names of compressed files.
 func TestLiveStateParts(t *testing.T) {
 	t.Parallel()
-	lab(t)
-	pair(t, "left", "right")
+	lab(t, "left right")
 	const n, batch = 30_000, 250
 	var frames []liveFrame
 	for i := range n { // every third one is a copy of an earlier one
@@ -66,7 +64,7 @@ func TestLiveStateParts(t *testing.T) {
 		if i%3 == 2 {
 			id = i / 2
 		}
-		frames = append(frames, liveFrame{id: uint16(id), src: byte(id >> 16), ttl: 64})
+		frames = append(frames, liveFrame{ID: uint16(id), Src: byte(id >> 16), TTL: 64})
 	}
 	want := map[liveFrame]bool{}
 	for _, f := range frames {
@@ -106,8 +104,7 @@ func TestLiveStateParts(t *testing.T) {
 // reports the failure and the recovery once.
 func TestLiveStateFails(t *testing.T) {
 	t.Parallel()
-	lab(t)
-	pair(t, "left", "right")
+	lab(t, "left right")
 	dir := filepath.Join(t.TempDir(), "dir")
 	state := filepath.Join(dir, "state")
 	if err := os.Mkdir(dir, 0o755); err != nil {
@@ -162,8 +159,7 @@ func savedPackets(t *testing.T, name string) uint64 {
 // replaced.
 func TestLiveStateRefusals(t *testing.T) {
 	t.Parallel()
-	lab(t)
-	pair(t, "left", "right")
+	lab(t, "left right")
 	state := filepath.Join(t.TempDir(), "state")
 	run := func(args ...string) (int, string) {
 		out, err := program(t, append([]string{"live", "-i", "left", "--duration", "1ms", "-q", "--reports", "/dev/null", "--state", state}, args...)...).CombinedOutput()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli_test
+package live_test
 
 import (
 	"os"
@@ -30,18 +30,17 @@ const etherHead = 14
 // finds copies between them.
 func TestLiveFilterOfEachLink(t *testing.T) {
 	needTcpdump(t)
-	lab(t)
-	pair(t, "left", "right")
+	lab(t, "left right")
 	other := tun(t, "tun0")
 	r := startLive(t, "-i", "left", "-i", "tun0", "--filter", "udp port 6789 and src host 10.0.0.3", "--across", "--window", "10s", "--json")
 	const n = 20
 	var frames []liveFrame
 	for i := range 5 * n {
-		frames = append(frames, liveFrame{id: uint16(i), src: byte(i % 5), ttl: 64})
+		frames = append(frames, liveFrame{ID: uint16(i), Src: byte(i % 5), TTL: 64})
 	}
 	sendTo(t, "right", frames...)
 	for _, f := range frames {
-		if _, err := other.Write(f.bytes()[etherHead:]); err != nil {
+		if _, err := other.Write(f.Bytes()[etherHead:]); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -56,32 +55,21 @@ func TestLiveFilterOfEachLink(t *testing.T) {
 func TestLiveFilterRefusals(t *testing.T) {
 	t.Parallel()
 	needTcpdump(t)
-	lab(t)
-	pair(t, "left", "right")
+	lab(t, "left right")
 	tun(t, "tun0")
 	all := filepath.Join(t.TempDir(), "all.bpf")
 	if err := os.WriteFile(all, []byte("1\n6 0 0 262144\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []struct {
-		args []string
-		code int
-		text string
-	}{
-		{[]string{"--bpf-file", all}, 0, ""},
-		{[]string{"-i", "right", "--bpf-file", all}, 0, ""},
-		{[]string{"-i", "tun0", "--bpf-file", all}, 2, "--bpf-file is a program for one link type, but tun0 has RAW and left another: use --filter"},
-		{[]string{"-i", "tun0", "--filter", "ether host 02:00:00:00:00:01"}, 2, "--filter for tun0 (RAW): wrong filter expression: "},
-		{[]string{"-i", "tun0", "--filter", "udp prot 53"}, 2, "--filter for left (ETHERNET): wrong filter expression: "},
-		{[]string{"ip6", "protochain", "17"}, 1, "left: the kernel refuses the filter (it takes no loops, as of protochain"},
-		{[]string{"-i", "tun0", "udp", "prot", "53"}, 2, "--filter for left (ETHERNET): wrong filter expression: "},
-	} {
-		out, err := program(t, append([]string{"live", "-i", "left", "--duration", "1ms", "-q"}, c.args...)...).CombinedOutput()
-		code, lines := exitCodeOf(t, err), strings.Count(string(out), "\n")
-		if code != c.code || !strings.Contains(string(out), c.text) || lines > 1 {
-			t.Errorf("live %q: exit code %d: %s", c.args, code, out)
-		}
-	}
+	endsAs(t, "-i left --duration 1ms -q", []refusal{
+		{"--bpf-file " + all, 0, ""},
+		{"-i right --bpf-file " + all, 0, ""},
+		{"-i tun0 --bpf-file " + all, 2, "--bpf-file is a program for one link type, but tun0 has RAW and left another: use --filter"},
+		{"-i tun0 --filter 'ether host 02:00:00:00:00:01'", 2, "--filter for tun0 (RAW): wrong filter expression: "},
+		{"-i tun0 --filter 'udp prot 53'", 2, "--filter for left (ETHERNET): wrong filter expression: "},
+		{"ip6 protochain 17", 1, "left: the kernel refuses the filter (it takes no loops, as of protochain"},
+		{"-i tun0 udp prot 53", 2, "--filter for left (ETHERNET): wrong filter expression: "},
+	})
 }
 
 // TestLiveLinkChanges checks that a run ends if an interface returns with another link

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli_test
+package live_test
 
 import (
 	"path/filepath"
@@ -14,8 +14,7 @@ import (
 // needXDP skips a test where AF_XDP does not capture from a pair of interfaces.
 func needXDP(t *testing.T) {
 	t.Helper()
-	lab(t)
-	pair(t, "left", "right")
+	lab(t, "left right")
 	g, err := benchlab.NewGenerator("left", benchlab.MinFrame) // tries in a process of its own
 	if err != nil {
 		t.Skip(err)
@@ -78,11 +77,7 @@ func TestLiveXDPUsage(t *testing.T) {
 	needXDP(t)
 	pair(t, "used", "peer")
 	ip(t, "addr add 10.9.9.1/24 dev used")
-	for _, c := range []struct {
-		args string
-		code int
-		text string
-	}{
+	endsAs(t, "--capture xdp --duration 1ms", []refusal{
 		{"-i used", 2, "used: the host uses the interface and would lose its packets: it has address 10.9.9.1/24: use --capture afpacket, or --take-interface"},
 		{"-i used --take-interface", 0, "packets"},
 		{"-i lo", 2, "lo: AF_XDP cannot capture from it: it is a loopback interface: use --capture afpacket"},
@@ -90,13 +85,7 @@ func TestLiveXDPUsage(t *testing.T) {
 		{"-i nope", 1, "nope: no such interface; available: "},
 		{"-i left --rings 2", 2, "ethtool -L"},
 		{"-i left --capture nope", 2, "--capture"},
-	} {
-		args := append([]string{"live", "--capture", "xdp", "--duration", "1ms"}, strings.Fields(c.args)...)
-		out, err := program(t, args...).CombinedOutput()
-		if code := exitCodeOf(t, err); code != c.code || !strings.Contains(string(out), c.text) {
-			t.Errorf("live %s: exit code %d: %s", c.args, code, out)
-		}
-	}
+	})
 	const nobody = 65534
 	cmd := program(t, "live", "-i", "left", "--capture", "xdp", "--duration", "1ms")
 	cmd.Path, cmd.Dir = copyProgram(t), "/"
@@ -119,7 +108,7 @@ func TestLiveXDPFilter(t *testing.T) {
 	const n = 20
 	var frames []liveFrame
 	for i := range 5 * n {
-		frames = append(frames, liveFrame{id: uint16(i), src: byte(i % 5), ttl: 64, vlan: uint16(i % 2)})
+		frames = append(frames, liveFrame{ID: uint16(i), Src: byte(i % 5), TTL: 64, VLAN: uint16(i % 2)})
 	}
 	for filter, want := range map[string]uint64{"src host 10.0.0.3": n / 2, "vlan 1 and src host 10.0.0.3": n / 2, "not udp": 5 * n / 2} {
 		r := startLive(t, "-i", "left", "--filter", filter, "--json")
