@@ -125,7 +125,7 @@ func mapMemory(bytes int) ([]byte, error) {
 	return memory, nil
 }
 
-// register makes memory that of the socket, which pins it.
+// register registers the UMEM; the kernel pins it.
 func (x *socket) register() error {
 	request := unix.XDPUmemReg{
 		Addr: uint64(uintptr(unsafe.Pointer(&x.memory[0]))), Len: uint64(len(x.memory)), Size: uint32(x.frame), Headroom: stampLen,

@@ -62,15 +62,15 @@ func (t *task) read(b *capture.Batch, keys *count.Packets) {
 		keys.Reset(t.packets.Times())
 	}
 	for from, to := range b.Groups() {
-		t.sampler.Add(b, from, t.packets.Read(b, from, to))
+		t.sampler.Add(b, from, t.packets.PrepareGroup(b, from, to))
 		if keys != nil {
-			keys.Read(b, from, to)
+			keys.PrepareGroup(b, from, to)
 		}
 	}
 }
 
-// Apply finds the copies and counts keys.
-func (t *task) Apply(b *capture.Batch) error {
+// Judge finds the copies and counts keys.
+func (t *task) Judge(b *capture.Batch) error {
 	r := t.run
 	if t.err != nil {
 		return t.err
