@@ -33,8 +33,8 @@ type BatchDetector struct {
 	fixed           []uint64 // a bit for each packet that is unjudged, undecidable or protected; nil without any
 	fixes, repeats  []uint64 // memory of fixed, and of copies where they are not those of drop
 	copies          []uint64 // a bit for each packet that is no first sighting: copies and unjudged ones
-	unjudged        uint64   // packets of the last batch
-	spared          uint64   // copies of it that are protected
+	notJudged       uint64   // packets of the last batch
+	protectedCopies uint64   // copies of it that are protected
 
 	held    *holdBatch // nil if no packet waits for better copies
 	asked   *hubBatch  // nil without a hub
