@@ -39,24 +39,24 @@ const (
 	AffinityTimeShift = 64 - AffinityMissShift
 )
 
-// A line of ownership rows is one row of six cells. A cell holds which point told of a
-// flow, and of which time. What is compared lies together.
+// A line of ownership rows is one row of six cells. A cell holds which point reported a
+// flow, and for which time. Parts that are compared lie together.
 //
 //	word       0       1       2       3       4       5       6        7
 //	       ┌───────┬───────┬───────┬───────┬───────┬───────┬────────┬────────┐
-//	63..32 │ tag 0 │ tag 1 │ tag 2 │ tag 3 │ tag 4 │ tag 5 │ told   │ told   │
+//	63..32 │ tag 0 │ tag 1 │ tag 2 │ tag 3 │ tag 4 │ tag 5 │ report │ report │
 //	       ├───────┼───────┼───────┼───────┼───────┼───────┤ 0 to 2 │ 3 to 5 │
 //	31..0  │ end 0 │ end 1 │ end 2 │ end 3 │ end 4 │ end 5 │        │        │
 //	       └───────┴───────┴───────┴───────┴───────┴───────┴────────┴────────┘
 //
-//	       20        8 7        0
-//	      ┌───────────┬──────────┐
-//	told  │ owner: 13 │ length:8 │  three of them in a word, the first in its lowest bits
-//	      └───────────┴──────────┘
+//	        20        8 7        0
+//	       ┌───────────┬──────────┐
+//	report │ owner: 13 │ length:8 │  three of them in a word, the first in its lowest bits
+//	       └───────────┴──────────┘
 //
-// The owner of an empty cell is 0. The end is the time that the owner told of last, in
+// The owner of an empty cell is 0. The end is the latest time that the owner reported, in
 // units of 2^26 ns (67 ms), of which the low 32 bits are kept: they repeat after 9 years.
-// The length of the time that was told is a number of units with four bits of mantissa
+// The length of the reported time is a number of units with four bits of mantissa
 // and four of exponent, rounded down.
 //
 // A flow belongs to a line by the upper bits of its hash, and has the low 32 bits as its
@@ -65,16 +65,16 @@ const (
 const (
 	// OwnerCells is the number of cells of an ownership row.
 	OwnerCells = 6
-	// OwnerTold is the word where what was told begins.
-	OwnerTold = 6
-	// OwnerToldBits is the width of what was told, OwnerTolds how many lie in a word.
-	OwnerToldBits = 21
-	OwnerTolds    = 3
+	// OwnerReport is the first word with reports.
+	OwnerReport = 6
+	// OwnerReportBits is the width of a report. A word holds OwnerReports reports.
+	OwnerReportBits = 21
+	OwnerReports    = 3
 	// OwnerLengthBits is the width of a length, of which OwnerMantissaBits are mantissa.
 	OwnerLengthBits   = 8
 	OwnerMantissaBits = 4
 	// OwnerMax is the largest number of a point.
-	OwnerMax = 1<<(OwnerToldBits-OwnerLengthBits) - 1
+	OwnerMax = 1<<(OwnerReportBits-OwnerLengthBits) - 1
 	// OwnerUnitShift is how many low bits of a time in nanoseconds are left out.
 	OwnerUnitShift = 26
 )

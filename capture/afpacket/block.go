@@ -66,7 +66,7 @@ type walker struct {
 	cooked  bool // a cooked header replaces the link header
 	tagged  bool // a VLAN tag goes behind the hardware addresses
 	inPlace bool // packets stay in the ring block, without records
-	counts  counts
+	counts  walkerCounts
 	bytes   uint // in place: how long the records of this batch would be
 	loaded  uint // up to this offset the current ring block was loaded into the cache
 	touched byte // keeps the compiler from leaving touch out
@@ -81,8 +81,8 @@ func (w *walker) full(b *capture.Batch) bool {
 	return len(b.Frames) >= batchPackets || len(b.Buf) >= batchBytes
 }
 
-// counts has the counts that a walker makes; see Stats.
-type counts struct {
+// walkerCounts has the counts that a walker makes; see Stats.
+type walkerCounts struct {
 	delivered, truncated, coalesced, checksumOffloaded, tagged, hardware uint64
 }
 

@@ -156,7 +156,7 @@ func (c *Comparer) Search(a, b Source) (sure bool, err error) {
 	var looked [2]int
 	whole := false
 	for n := leastPrefix; !sure && !whole; n *= morePrefix {
-		var seen []sighting
+		var seen []probe
 		more := false
 		whole = true
 		for i := range c.sides {
@@ -216,14 +216,14 @@ func (c *Comparer) prefix(i, n int) (count int, all bool) {
 }
 
 // sight appends the first n packets of a side.
-func (c *Comparer) sight(seen []sighting, i, n int) []sighting {
+func (c *Comparer) sight(seen []probe, i, n int) []probe {
 	for at := 0; n > 0; at++ {
 		p := *c.sides[i].queue.At(at)
 		c.prepare.refresh(p)
 		for k := 0; k < len(p.packets.Frames) && n > 0; k++ {
 			n--
 			if t := p.timeOf(k); t != calendar.NoTime {
-				seen = append(seen, sighting{digest: p.digests[k], time: t, side: uint8(i)})
+				seen = append(seen, probe{digest: p.digests[k], time: t, side: uint8(i)})
 			}
 		}
 	}
@@ -252,7 +252,7 @@ func (s *side) read() bool {
 type Survey struct {
 	side  int
 	level uint // so many bits of the digests are 0
-	seen  []sighting
+	seen  []probe
 }
 
 // mostSurveyed bounds the packets of a Survey. It takes 10 MiB.
@@ -271,7 +271,7 @@ func (s *Survey) Add(p *Batch) {
 		if len(s.seen) == mostSurveyed {
 			s.raise(s.level + 1)
 		}
-		s.seen = append(s.seen, sighting{digest: d, time: t, side: uint8(s.side)})
+		s.seen = append(s.seen, probe{digest: d, time: t, side: uint8(s.side)})
 	}
 }
 

@@ -25,9 +25,9 @@ const (
 	// group is how many packets are matched together, so that what they look up comes from
 	// memory at the same time. It is the bits of a word.
 	group = 64
-	// patience is how many windows a packet waits: two, so that packets out of order by a
+	// waitWindows is how many windows a packet waits: two, so that packets out of order by a
 	// window are found.
-	patience = 2
+	waitWindows = 2
 	// recentLines times recentCells is among how many packets of a side repeated ones are
 	// noticed.
 	recentLines = 1 << 10
@@ -334,7 +334,7 @@ func (c *Comparer) settle() {
 // isOld reports whether no packet of the other side can come any more that matches r.
 func (c *Comparer) isOld(r *record) bool {
 	behind := calendar.Since(c.passed, r.placed)
-	return behind > patience*int64(c.cfg.Window) || behind < -patience*int64(c.cfg.Window)-int64(2*calendar.Tolerance)
+	return behind > waitWindows*int64(c.cfg.Window) || behind < -waitWindows*int64(c.cfg.Window)-int64(2*calendar.Tolerance)
 }
 
 // settleOne counts the oldest packet of a side, which does not wait.

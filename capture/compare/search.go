@@ -11,8 +11,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
-// sighting is a packet that takes part in the search for the offset.
-type sighting struct {
+// probe is a packet that takes part in the search for the offset.
+type probe struct {
 	digest digest.Digest
 	time   int64
 	side   uint8
@@ -34,8 +34,8 @@ const (
 // locate finds the offset of the clocks: the one that most pairs of equal packets agree on.
 // Where several have as many, it is the one nearest to 0. It is sure if at least surePairs
 // agree, and as many as disagree. It changes the order of seen.
-func locate(seen []sighting, window time.Duration) (l line, found, sure bool) {
-	slices.SortFunc(seen, func(a, b sighting) int {
+func locate(seen []probe, window time.Duration) (l line, found, sure bool) {
+	slices.SortFunc(seen, func(a, b probe) int {
 		return cmp.Or(cmp.Compare(a.digest[0], b.digest[0]), cmp.Compare(a.digest[1], b.digest[1]), cmp.Compare(a.side, b.side), cmp.Compare(a.time, b.time))
 	})
 	pairs := crossPairs(seen, fewCross)
@@ -56,15 +56,15 @@ func locate(seen []sighting, window time.Duration) (l line, found, sure bool) {
 
 // crossPairs returns all pairs of equal packets of both sides, of digests that make at most
 // so many, whose times are no further apart than clocks may be. seen is ordered by digest, then side.
-func crossPairs(seen []sighting, most int) (pairs []pair) {
+func crossPairs(seen []probe, most int) (pairs []pair) {
 	for len(seen) > 0 {
-		n := slices.IndexFunc(seen, func(s sighting) bool { return s.digest != seen[0].digest })
+		n := slices.IndexFunc(seen, func(s probe) bool { return s.digest != seen[0].digest })
 		if n < 0 {
 			n = len(seen)
 		}
 		equal := seen[:n]
 		seen = seen[n:]
-		ofA := slices.IndexFunc(equal, func(s sighting) bool { return s.side == sideB })
+		ofA := slices.IndexFunc(equal, func(s probe) bool { return s.side == sideB })
 		if ofA <= 0 || ofA*(n-ofA) > most || len(pairs)+ofA*(n-ofA) > mostCross {
 			continue
 		}

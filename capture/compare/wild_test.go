@@ -56,10 +56,10 @@ func TestWildOld(t *testing.T) {
 
 // TestWildOffset finds no offset that clocks cannot have, and none grows to one.
 func TestWildOffset(t *testing.T) {
-	var seen []sighting
+	var seen []probe
 	for i := range uint64(100) {
 		d := digest.Digest{i, i}
-		seen = append(seen, sighting{d, firstTime + int64(i), sideA}, sighting{d, lastTime - int64(i), sideB})
+		seen = append(seen, probe{d, firstTime + int64(i), sideA}, probe{d, lastTime - int64(i), sideB})
 	}
 	if l, found, _ := locate(seen, time.Second); found {
 		t.Errorf("an offset of %d", l.offset)
@@ -67,7 +67,7 @@ func TestWildOffset(t *testing.T) {
 	// A few good packets are found among them, as they are alone.
 	for i := range uint64(40) {
 		d, at := digest.Digest{1000 + i, i}, 1_700_000_000_000_000_000+int64(i)*1e6
-		seen = append(seen, sighting{d, at, sideA}, sighting{d, at + 5e9, sideB})
+		seen = append(seen, probe{d, at, sideA}, probe{d, at + 5e9, sideB})
 	}
 	if l, found, sure := locate(seen, time.Second); !found || !sure || l.offset != 5e9 {
 		t.Errorf("offset %d, found %t, sure %t", l.offset, found, sure)

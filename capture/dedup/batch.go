@@ -18,7 +18,7 @@ type BatchDetector struct {
 	digester digest.MessageDigester
 	decoder  *flow.Decoder        // for frames without IP
 	within   *flow.SightingReader // nil without Within
-	messages *flow.Messages       // of the packets that were read last
+	messages *flow.Messages       // of the prepared packets last
 
 	digests   []digest.Digest
 	tally     Tally
@@ -33,8 +33,8 @@ type BatchDetector struct {
 	fixed           []uint64 // a bit for each packet that is unjudged, undecidable or protected; nil without any
 	fixes, repeats  []uint64 // memory of fixed, and of copies where they are not those of drop
 	copies          []uint64 // a bit for each packet that is no first sighting: copies and unjudged ones
-	unjudged        uint64   // packets of the last batch
-	spared          uint64   // copies of it that are protected
+	notJudged       uint64   // packets of the last batch
+	protectedCopies uint64   // copies of it that are protected
 
 	held    *holdBatch // nil if no packet waits for better copies
 	asked   *hubBatch  // nil without a hub
@@ -68,11 +68,11 @@ func (d *Detector) newBatchDetector() *BatchDetector {
 func (p *BatchDetector) Prepare(b *capture.Batch) {
 	p.Reset(len(b.Frames))
 	for from, to := range b.Groups() {
-		p.Read(b, from, to)
+		p.PrepareGroup(b, from, to)
 	}
 }
 
-// Reset makes room for a batch of n packets, which Read then takes part by part.
+// Reset makes room for a batch of n packets, which PrepareGroup then takes group by group.
 func (p *BatchDetector) Reset(n int) {
 	p.digests = capture.Resize(p.digests, n)
 	p.tally = NewTally()
@@ -96,9 +96,9 @@ func (p *BatchDetector) Reset(n int) {
 	}
 }
 
-// Read prepares the packets from to to-1 of a batch, and returns their digests. from is a
+// PrepareGroup prepares the packets from to to-1 of a batch, and returns their digests. from is a
 // multiple of 64.
-func (p *BatchDetector) Read(b *capture.Batch, from, to int) []digest.Digest {
+func (p *BatchDetector) PrepareGroup(b *capture.Batch, from, to int) []digest.Digest {
 	p.messages = p.identity.FromFrames(p.protocols[from:to], b, from)
 	p.messages.Sum(p.digests[from:to], p.digester)
 	p.doubts.add(p.messages.Doubts(), from, p.detector.parts.Across)
@@ -113,16 +113,16 @@ func (p *BatchDetector) Read(b *capture.Batch, from, to int) []digest.Digest {
 	p.choose(b, from, to)
 	if p.held != nil {
 		p.rank(b, from, to)
-		p.held.Read(b, p, from, to)
+		p.held.prepare(b, p, from, to)
 	}
 	return p.digests[from:to]
 }
 
-// Times returns the times of the packets that were read, or calendar.NoTime for times that
+// Times returns the times of the prepared packets, or calendar.NoTime for times that
 // cannot be relied on.
 func (p *BatchDetector) Times() []int64 { return p.times }
 
-// Digests returns the digests of the packets that were read.
+// Digests returns the digests of the prepared packets.
 func (p *BatchDetector) Digests() []digest.Digest { return p.digests }
 
 // Judge judges the packets of a prepared batch, and returns a bitmap of the copies. It is
@@ -146,9 +146,9 @@ func (p *BatchDetector) Judge(b *capture.Batch) (drop []uint64) {
 	d.judged(b, p.drop)
 	switch {
 	case p.asked != nil:
-		p.asked.Apply(b, p)
+		p.asked.judge(b, p)
 	case p.held != nil:
-		p.held.Apply(b, p, p.ranks)
+		p.held.judge(b, p, p.ranks)
 	}
 	return p.drop
 }

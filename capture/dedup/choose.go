@@ -113,7 +113,7 @@ func (p *BatchDetector) fix() {
 		clear(p.fixes)
 	}
 	p.fixed = p.fixes
-	p.unjudged, p.spared = uint64(n)-capture.CountKept(p.fixed, 0, n), 0
+	p.notJudged, p.protectedCopies = uint64(n)-capture.CountKept(p.fixed, 0, n), 0
 	p.doubts.fix(p.fixed)
 	p.repeats = capture.Resize(p.repeats, len(p.drop))
 	p.copies = p.repeats
@@ -121,7 +121,7 @@ func (p *BatchDetector) fix() {
 		p.copies[w] = p.drop[w] | p.fixed[w]
 	}
 	for w, word := range p.protected {
-		p.spared += uint64(bits.OnesCount64(p.drop[w] & word))
+		p.protectedCopies += uint64(bits.OnesCount64(p.drop[w] & word))
 		p.drop[w] &^= word
 		p.fixed[w] |= word
 	}

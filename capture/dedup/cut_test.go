@@ -206,7 +206,7 @@ func TestUndecidableHold(t *testing.T) {
 	written := uint64(0)
 	task := d.Tasks(writer{show: func(b *capture.Batch, drop []uint64) { written += capture.CountKept(drop, 0, len(b.Frames)) }})()
 	task.Prepare(b)
-	if err := task.Apply(b); err != nil {
+	if err := task.Judge(b); err != nil {
 		t.Fatal(err)
 	}
 	if err := task.Write(b); err != nil {

@@ -54,7 +54,7 @@ type HoldConfig struct {
 	// identity says whether conversations and points are those of the innermost headers.
 	identity flow.IdentityKind
 	// swapped, if not nil, gets each packet in that is kept in the place of packet out. Both
-	// have interfaces of b. Calls come from holdBatch.Apply.
+	// have interfaces of b. Calls come from holdBatch.judge.
 	swapped func(b *capture.Batch, out, in *capture.Frame)
 	// mark, if not nil, is how all packets of a batch are written, and not only those that
 	// are kept: see traits.Marker.Mark. Calls come from holdBatch.Write and Finish.
@@ -111,7 +111,7 @@ type hold struct {
 	decoder *flow.Decoder // for Intact
 	header  [1]flow.Header
 
-	open    backlog.Queue[*heldBatch] // whose packets are not settled; for Apply
+	open    backlog.Queue[*heldBatch] // whose packets are not settled; for judge
 	waiting backlog.Queue[*heldBatch] // to be written; for Write
 	waits   atomic.Bool               // there are some
 	// following are the batches that wait behind the one that is marked; for Write.
@@ -186,7 +186,7 @@ type holdBatch struct {
 	verdicts  verdicts
 	own       *heldBatch
 	kept      bool   // own waits, or is marked
-	decided   uint64 // as of Apply
+	decided   uint64 // as of judge
 }
 
 // NewBatch makes a holdBatch.
@@ -198,7 +198,7 @@ func (h *hold) NewBatch() *holdBatch {
 	return x
 }
 
-// verdicts is what Apply gets about the packets of a batch.
+// verdicts is what judge gets about the packets of a batch.
 type verdicts struct {
 	digests             []digest.Digest
 	times               []int64
@@ -216,7 +216,7 @@ func (x *holdBatch) Reset(n int) {
 
 // Read reads the conversations and points of the packets from to to-1 of a batch, which p
 // has read just before. Meanwhile, other holdBatches may read theirs.
-func (x *holdBatch) Read(b *capture.Batch, p *BatchDetector, from, to int) {
+func (x *holdBatch) prepare(b *capture.Batch, p *BatchDetector, from, to int) {
 	if x.sightings == nil {
 		return
 	}
@@ -227,10 +227,10 @@ func (x *holdBatch) Read(b *capture.Batch, p *BatchDetector, from, to int) {
 	x.sightings.ReadIdentities(x.seen.Run(from, to), b, from, p.messages)
 }
 
-// Apply takes the verdicts on a batch that was read, which p has judged, and changes some of
+// judge takes the verdicts on a prepared batch, which p has judged, and changes some of
 // them for the writer alone. ranks says how good each packet is, 0 being best; empty is 0
 // for all. Calls must come for one batch after another, in the order of the stream.
-func (x *holdBatch) Apply(b *capture.Batch, p *BatchDetector, ranks []uint8) {
+func (x *holdBatch) judge(b *capture.Batch, p *BatchDetector, ranks []uint8) {
 	x.verdicts = verdicts{digests: p.digests, times: p.times, drop: p.drop, copies: p.copies, fixed: p.fixed, ranks: ranks}
 	h := x.hold
 	h.arrive()

@@ -64,7 +64,7 @@ func (x *holdBatch) keep(b *capture.Batch) {
 // Write takes ownership of the buffers of a batch that was applied, and returns unused ones in
 // their place. It passes to write what no longer waits, in the order of the stream: each
 // batch with the packets that are not to be kept. Calls come in the order of those of
-// Apply, while later batches are applied. An error is that of write, and ends all.
+// judge, while later batches are judged. An error is that of write, and ends all.
 func (x *holdBatch) Write(b *capture.Batch, write func(b *capture.Batch, drop []uint64) error) error {
 	h, k := x.hold, x.own
 	x.own = nil

@@ -38,7 +38,7 @@ type holdClock struct {
 	doubted  uint64         // number of the packet of the first of them
 	sets     int            // how often the clock was set
 	setFrom  int64          // the earliest time that it was set by, the last time
-	patience uint64         // how long packets wait, without slack
+	wait     uint64         // how long packets wait, without slack
 	outliers int            // that came since packet waryFrom, below waryOutliers
 	waryFrom uint64
 	wary     int // how often there were many
@@ -47,7 +47,7 @@ type holdClock struct {
 func newHoldClock(within uint64) holdClock {
 	return holdClock{
 		times: calendar.Clock{Ahead: max(calendar.Tolerance, time.Duration(within)), Behind: time.Duration(maxSlack)},
-		now:   calendar.NoTime, patience: within,
+		now:   calendar.NoTime, wait: within,
 	}
 }
 
@@ -107,7 +107,7 @@ func (c *holdClock) skip(times []int64) {
 // isPast reports whether no packet can come any more that is to be exchanged for one of a
 // part.
 func (c *holdClock) isPast(p *part) bool {
-	most := c.patience + c.slack
+	most := c.wait + c.slack
 	away := distance(c.now, p.clock) > most
 	switch {
 	case c.sets-p.sets+c.wary-p.wary >= maxSets:

@@ -79,7 +79,7 @@ func TestHoldIntactLazy(t *testing.T) {
 		p.digests, p.times = append(p.digests, digest.Digest{i, bits.Reverse64(i)}), append(p.times, int64(i))
 	}
 	x.Reset(len(b.Frames))
-	x.Apply(b, p, nil)
+	x.judge(b, p, nil)
 }
 
 // TestHoldIntactAllocates nothing once buffers have grown.

@@ -266,7 +266,7 @@ func (s *sighted) data(n int) []byte {
 	return p
 }
 
-// apply takes a batch of the packets from to to-1 through Apply.
+// apply takes a batch of the packets from to to-1 through judge.
 func (r *heldRun) apply(x *holdBatch, b *capture.Batch, from, to int, ranks bool) {
 	words := (to - from + 63) / 64
 	p := &BatchDetector{drop: make([]uint64, words), fixed: make([]uint64, words)}
@@ -289,7 +289,7 @@ func (r *heldRun) apply(x *holdBatch, b *capture.Batch, from, to int, ranks bool
 			p.drop[i/64] |= 1 << (i % 64)
 		}
 	}
-	x.Apply(b, p, rank)
+	x.judge(b, p, rank)
 }
 
 // run takes the stream through in batches of sizes that next returns, and returns which

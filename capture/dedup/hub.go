@@ -109,9 +109,9 @@ type hubBatch struct {
 // NewBatch makes a hubBatch.
 func (h *hub) NewBatch() *hubBatch { return &hubBatch{hub: h} }
 
-// Apply asks about the packets of a batch, which p has judged. Calls must come for one batch
+// judge asks about the packets of a batch, which p has judged. Calls must come for one batch
 // after another, in the order of the stream.
-func (x *hubBatch) Apply(b *capture.Batch, p *BatchDetector) {
+func (x *hubBatch) judge(b *capture.Batch, p *BatchDetector) {
 	h := x.hub
 	k := h.memory.Get()
 	k.drop = append(k.drop[:0], p.drop...)
@@ -130,7 +130,7 @@ func (x *hubBatch) Apply(b *capture.Batch, p *BatchDetector) {
 // Write takes ownership of the buffers of a batch that was applied, and returns unused ones in
 // their place. It passes to write what no longer waits, in the order of the stream: each
 // batch with the packets that are not to be kept. Calls come in the order of those of
-// Apply, while later batches are applied. An error is that of write, and ends all.
+// judge, while later batches are judged. An error is that of write, and ends all.
 //
 // Of a stream that pauses, batches wait for the next call: live captures pass empty ones.
 func (x *hubBatch) Write(b *capture.Batch, write func(b *capture.Batch, drop []uint64) error) error {

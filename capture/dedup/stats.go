@@ -111,8 +111,8 @@ func (d *Detector) count(p *BatchDetector, b *capture.Batch) {
 			c.CopiesByProtocol[p.protocols[i]]++
 		}
 	}
-	c.Unjudged += p.unjudged
-	c.Protected += p.spared
+	c.Unjudged += p.notJudged
+	c.Protected += p.protectedCopies
 	c.Undecidable += p.doubts.undecided
 	c.ChecksumOnly += p.doubts.checksums
 	if d.parts.Identity.Kind == flow.L3 {

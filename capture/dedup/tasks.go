@@ -14,7 +14,7 @@ type PacketWriter interface {
 }
 
 // Tasks returns what makes the tasks of a pipeline. They write the packets that stay to w:
-// see BatchDetector.Write. When Pipeline.Run returns, all that was applied has been written.
+// see BatchDetector.Write. When Pipeline.Run returns, every judged batch has been written.
 // If w has the method GiveUp of a pipeline.Abandoner, the tasks have it, too.
 func (d *Detector) Tasks(w PacketWriter) func() pipeline.Task {
 	if a, ok := w.(interface{ GiveUp() <-chan struct{} }); ok {
@@ -29,9 +29,9 @@ type task struct {
 	to PacketWriter
 }
 
-// Apply judges the packets.
-func (t *task) Apply(b *capture.Batch) error {
-	t.Judge(b)
+// Judge judges the packets.
+func (t *task) Judge(b *capture.Batch) error {
+	t.BatchDetector.Judge(b)
 	return nil
 }
 

@@ -33,15 +33,15 @@ func (m *matrix) routers() int {
 			pairs[between][max(step, -step)] += n
 		}
 	}
-	all, told := uint64(0), map[int]uint64{}
+	all, explained := uint64(0), map[int]uint64{}
 	for _, steps := range pairs {
 		step, n, sum := most(steps)
 		all += sum
 		if step <= mostRouters && 2*n > sum {
-			told[step] += n
+			explained[step] += n
 		}
 	}
-	step, _, sum := most(told)
+	step, _, sum := most(explained)
 	if 2*sum <= all {
 		return 0
 	}

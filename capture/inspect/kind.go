@@ -4,29 +4,29 @@ package inspect
 
 import "strings"
 
-// kind says in what a copy differs from what it copies: a set of the bits below.
-type kind uint16
+// difference says in what a copy differs from what it copies: a set of the bits below.
+type difference uint16
 
 // In what copies differ.
 const (
-	vlanKind      kind = 1 << iota // VLAN tags
-	macKind                        // hardware addresses
-	ttlKind                        // time to live, or hop limit
-	classKind                      // type of service, or traffic class
-	interfaceKind                  // the capture point
-	tunnelKind                     // the tunnel, or whether there is one
-	truncatedKind                  // how much was captured
-	checksumKind                   // of the transport protocol, where a network card was to fill it in
-	paddingKind                    // what follows the packet in its frame
-	linkKind                       // other headers before the packet
-	lanKind                        // the path through a redundant network
+	vlanKind      difference = 1 << iota // VLAN tags
+	macKind                              // hardware addresses
+	ttlKind                              // time to live, or hop limit
+	classKind                            // type of service, or traffic class
+	interfaceKind                        // the capture point
+	tunnelKind                           // the tunnel, or whether there is one
+	truncatedKind                        // how much was captured
+	checksumKind                         // of the transport protocol, where a network card was to fill it in
+	paddingKind                          // what follows the packet in its frame
+	linkKind                             // other headers before the packet
+	lanKind                              // the path through a redundant network
 	allKinds      = iota
 )
 
 var kindNames = [allKinds]string{"vlan", "mac", "ttl", "class", "interface", "tunnel", "truncated", "checksum", "padding", "link", "lan"}
 
 // String returns the names of the bits, joined by plus signs, or "identical".
-func (k kind) String() string {
+func (k difference) String() string {
 	if k == 0 {
 		return "identical"
 	}
@@ -40,14 +40,14 @@ func (k kind) String() string {
 }
 
 // kindOf compares two sightings of one packet.
-func kindOf(a, b *sighting) (k kind) {
+func kindOf(a, b *sighting) (k difference) {
 	if *a == *b {
 		return 0
 	}
 	inTunnel := (a.flags | b.flags) & tunneled
 	for _, d := range [...]struct {
 		differ bool
-		kind   kind
+		kind   difference
 	}{
 		{a.vlan != b.vlan, vlanKind},
 		{a.mac != b.mac, macKind},

@@ -16,7 +16,7 @@ import (
 // measure is what is measured under one identity.
 type measure struct {
 	owner *Inspector
-	table *table
+	table *packetTable
 
 	removed                   [windows][2]uint64 // packets that a filter removes, anywhere and across
 	delayed                   [windows]uint64    // copies by delay: up to each window, and above the one before
@@ -25,7 +25,7 @@ type measure struct {
 	checksums                 uint64             // copies with another checksum
 	sums                      checksums
 	undecidable, checksumOnly uint64 // packets, and equal ones of them, in doubt
-	kinds                     map[kind]uint64
+	kinds                     map[difference]uint64
 	hops                      map[int]uint64 // copies by the hops between both
 	matrix                    matrix
 	same                      repeats
@@ -35,7 +35,7 @@ type measure struct {
 func newMeasure(n *Inspector) *measure {
 	return &measure{
 		owner: n, table: newTable(n.cfg.Memory/4*3, int64(n.cfg.Window)),
-		kinds: map[kind]uint64{}, hops: map[int]uint64{}, matrix: newMatrix(int64(n.cfg.Window)), same: newRepeats(),
+		kinds: map[difference]uint64{}, hops: map[int]uint64{}, matrix: newMatrix(int64(n.cfg.Window)), same: newRepeats(),
 	}
 }
 
@@ -163,7 +163,7 @@ func (m *measure) pair(e *entry, s *sighting, v verdicts, b *capture.Batch, fram
 
 // copy counts a packet that differs from what it copies, as no sender makes it differ, for
 // so many. first is the one of both with the earlier time.
-func (m *measure) copy(k kind, first, copied *sighting, delay, weight uint64) {
+func (m *measure) copy(k difference, first, copied *sighting, delay, weight uint64) {
 	m.kinds[k] += weight
 	m.delayed[m.span(delay)] += weight
 	if first.device != copied.device {

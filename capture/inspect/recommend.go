@@ -115,8 +115,7 @@ func (n *Inspector) across(m *measure, j *judgement, r *Report, w int) bool {
 // oneWayTags reports whether each direction of most conversations has tags of its own, so
 // that an analyzer that keys flows by tags sees one side of each, whatever is kept.
 func oneWayTags(s *OneSided) bool {
-	share := func(one Sides) float64 { return float64(one.OneSided) / float64(max(one.Flows, 1)) }
-	return share(s.BeforeByTag) > share(s.Before)+0.5
+	return s.BeforeByTag.Share() > s.Before.Share()+0.5
 }
 
 // manyStacked reports whether tags of 802.1ad are worth a word.

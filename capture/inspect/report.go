@@ -91,7 +91,7 @@ func (n *Inspector) Report() *Report {
 		r.Copies += count
 	}
 	if same := j.copies(); same > 0 {
-		r.Kinds[kind(0).String()] = same
+		r.Kinds[difference(0).String()] = same
 		r.Copies += same
 	}
 	c := n.split.Counts()

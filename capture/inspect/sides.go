@@ -6,15 +6,18 @@ import (
 	"github.com/flowdedup/flowdedup/capture/traits"
 )
 
-// Sides count, of the flows that an analyzer sees, those of which it sees one direction
-// alone.
+// Sides counts the flows that an analyzer sees, and the one-sided ones: it sees only one of
+// their directions.
 type Sides struct {
 	Flows    uint64 `json:"flows"`
 	OneSided uint64 `json:"one_sided"`
 }
 
-// OneSided says how an analyzer sees the conversations, before and after copies are
-// removed: one that keys its flows by VLAN and tunnel, and one that does not.
+// Share returns the share of one-sided flows, 0 without flows.
+func (s Sides) Share() float64 { return float64(s.OneSided) / float64(max(s.Flows, 1)) }
+
+// OneSided counts flows before and after copies are removed. ByTag is for analyzers that
+// take VLAN and tunnel for a part of a flow.
 type OneSided struct {
 	Before      Sides `json:"before"`
 	After       Sides `json:"after"`

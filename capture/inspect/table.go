@@ -57,9 +57,9 @@ const (
 	setBytes     = ways * (slotBytes + int(unsafe.Sizeof(history{}))/historyEvery)
 )
 
-// table remembers packets by digest: sets of eight, whose oldest packet makes room for a
+// packetTable remembers packets by digest: sets of eight, whose oldest packet makes room for a
 // new one. It grows where that packet is still within the window, up to a limit.
-type table struct {
+type packetTable struct {
 	heads     []head
 	entries   [][ways]entry
 	histories []history
@@ -75,8 +75,8 @@ type table struct {
 }
 
 // newTable makes a table that grows to so many bytes, and to a mebibyte in any case.
-func newTable(memory int, window int64) *table {
-	t := &table{span: uint32(min(window>>tickBits+1, math.MaxInt32)), most: minSets}
+func newTable(memory int, window int64) *packetTable {
+	t := &packetTable{span: uint32(min(window>>tickBits+1, math.MaxInt32)), most: minSets}
 	for t.most*2*setBytes <= memory {
 		t.most *= 2
 	}
@@ -86,7 +86,7 @@ func newTable(memory int, window int64) *table {
 
 // resize gives the table empty sets. Their memory is on huge pages where the system has
 // any: most of the time of a lookup in small ones is that of finding the page.
-func (t *table) resize(sets int) {
+func (t *packetTable) resize(sets int) {
 	t.heads = memoryOf[head](t, sets)
 	t.entries = memoryOf[[ways]entry](t, sets)
 	t.shift = 64 - bits.TrailingZeros(uint(sets))
@@ -94,7 +94,7 @@ func (t *table) resize(sets int) {
 
 // memoryOf returns zeros that grow or close gives back. T has no
 // pointers.
-func memoryOf[T any](t *table, n int) []T {
+func memoryOf[T any](t *packetTable, n int) []T {
 	var one T
 	a, err := layout.NewArena((n*int(unsafe.Sizeof(one)) + layout.LineSize - 1) / layout.LineSize)
 	if err != nil {
@@ -105,7 +105,7 @@ func memoryOf[T any](t *table, n int) []T {
 }
 
 // close gives the memory back.
-func (t *table) close() error { return release(t.arenas) }
+func (t *packetTable) close() error { return release(t.arenas) }
 
 func release(arenas []*layout.Arena) error {
 	var errs []error
@@ -116,13 +116,13 @@ func release(arenas []*layout.Arena) error {
 }
 
 // bytes returns the memory of the table.
-func (t *table) bytes() int {
+func (t *packetTable) bytes() int {
 	return len(t.heads)*ways*slotBytes + cap(t.histories)*int(unsafe.Sizeof(history{}))
 }
 
 // warm touches what the lookups of some packets will. These loads overlap, where lookups
 // wait for one after another: a packet then takes half the time.
-func (t *table) warm(d []digest.Digest, seen []sighting) {
+func (t *packetTable) warm(d []digest.Digest, seen []sighting) {
 	touched := uint32(0)
 	for i := range d {
 		touched |= t.heads[d[i][0]>>t.shift].tags[0]
@@ -165,7 +165,7 @@ func ticks(time int64) uint32 { return uint32(time >> tickBits) }
 func tagOf(hash uint64) uint32 { return uint32(hash) | 1 }
 
 // find returns what is known of packets equal to s, or nil.
-func (t *table) find(d *digest.Digest, s *sighting) *entry {
+func (t *packetTable) find(d *digest.Digest, s *sighting) *entry {
 	set, tag := d[0]>>t.shift, tagOf(d[0])
 	h := &t.heads[set]
 	for i, is := range &h.tags {
@@ -195,7 +195,7 @@ func (s *sighting) isPart(o *sighting) bool {
 }
 
 // add returns room for packets that are new.
-func (t *table) add(d *digest.Digest, time int64) *entry {
+func (t *packetTable) add(d *digest.Digest, time int64) *entry {
 	set, now := d[0]>>t.shift, ticks(time)
 	h := &t.heads[set]
 	victim, age := h.victim(now)
@@ -226,7 +226,7 @@ func (h *head) same(tag uint32) (n int) {
 }
 
 // grow makes four sets of each, or two at the limit.
-func (t *table) grow() {
+func (t *packetTable) grow() {
 	heads, entries, old := t.heads, t.entries, t.arenas
 	t.arenas = nil
 	t.resize(min(4*len(heads), t.most))
@@ -248,7 +248,7 @@ func (t *table) grow() {
 }
 
 // forget gives the history of an entry back.
-func (t *table) forget(e *entry) {
+func (t *packetTable) forget(e *entry) {
 	if e.history != 0 {
 		t.free = append(t.free, e.history)
 		e.history = 0
@@ -256,7 +256,7 @@ func (t *table) forget(e *entry) {
 }
 
 // past returns the history of an entry, or nil if there is no room for it.
-func (t *table) past(e *entry) *history {
+func (t *packetTable) past(e *entry) *history {
 	if e.history == 0 {
 		switch {
 		case len(t.free) > 0:
@@ -288,7 +288,7 @@ func (v verdicts) count(removed *[windows][2]uint64, weight uint64) {
 const allWindows = 1<<windows - 1
 
 // judge says which filters remove s, and remembers what they keep.
-func (t *table) judge(e *entry, s *sighting, spans *[windows]int64) (v verdicts) {
+func (t *packetTable) judge(e *entry, s *sighting, spans *[windows]int64) (v verdicts) {
 	if e.history == 0 && (s.device != e.device || !t.several) && distance(s.time, e.time) <= uint64(spans[0]) {
 		v.anywhere = allWindows // and nothing is kept
 		if t.several {
@@ -317,7 +317,7 @@ func (t *table) judge(e *entry, s *sighting, spans *[windows]int64) (v verdicts)
 }
 
 // restart makes s the first sighting of its packet. What filters have kept stays.
-func (t *table) restart(e *entry, s *sighting) {
+func (t *packetTable) restart(e *entry, s *sighting) {
 	t.past(e)
 	e.restart(s)
 }

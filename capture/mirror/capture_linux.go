@@ -23,7 +23,7 @@ type Capture struct {
 	conf     Config
 	sockets  []*socket
 	perKind  [][]*socket // by target
-	table    *table
+	table    *pointTable
 	sections []capture.Section
 	done     atomic.Int64
 
@@ -87,7 +87,7 @@ func OpenEach(conf Config) ([]*Capture, error) {
 	return each, whole.Close()
 }
 
-func newCapture(conf *Config, table *table) (*Capture, error) {
+func newCapture(conf *Config, table *pointTable) (*Capture, error) {
 	c := &Capture{
 		conf: *conf, table: table, sections: []capture.Section{{Format: capture.FormatPcapNG}}, perKind: make([][]*socket, len(conf.Targets)),
 	}

@@ -17,7 +17,7 @@ import (
 type opener struct {
 	target  *Target
 	number  int // of the target
-	table   *table
+	table   *pointTable
 	tunnels flow.Decapsulator
 	counts  openerCounts
 	packet  []byte // that was made of a datagram
@@ -45,7 +45,7 @@ func (o *opener) open(b *capture.Batch, datagram []byte, from netip.AddrPort, ti
 		o.refuse(err)
 		return
 	}
-	at := iface{point{target: o.number, kind: in.Kind, id: in.ID}, in.Link}
+	at := iface{origin{target: o.number, kind: in.Kind, id: in.ID}, in.Link}
 	if in.Kind == 0 && o.target.kind != &datagrams {
 		at.point.from = from.Addr()
 	}

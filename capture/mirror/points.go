@@ -15,8 +15,8 @@ import (
 // ones share a point.
 const maxPoints = 4096
 
-// point is where packets were seen.
-type point struct {
+// origin is where packets were seen.
+type origin struct {
 	target int
 	kind   flow.LayerKind // 0 for TZSP and datagrams
 	id     uint32
@@ -24,7 +24,7 @@ type point struct {
 }
 
 // name names the interface of a point.
-func (p *point) name(scheme string) string {
+func (p *origin) name(scheme string) string {
 	switch {
 	case p.shared():
 		return scheme + " (others)"
@@ -37,42 +37,42 @@ func (p *point) name(scheme string) string {
 }
 
 // shared reports whether it is the point that many share.
-func (p *point) shared() bool { return p.id == sharedID }
+func (p *origin) shared() bool { return p.id == sharedID }
 
 // sharedID is the identifier of a point that many share. No header has room for it but that
 // of GRE, whose key it then is.
 const sharedID = 1<<32 - 1
 
-// table numbers points, and interfaces: the link types of each point.
-type table struct {
+// pointTable numbers points, and interfaces: the link types of each point.
+type pointTable struct {
 	targets []Target
 	snapLen int
 
 	mu     sync.RWMutex
-	points map[point]uint32
+	points map[origin]uint32
 	counts []int // of the points, by target
 	ifaces map[iface]uint32
 	list   []capture.Interface
 }
 
 type iface struct {
-	point point
+	point origin
 	link  capture.LinkType
 }
 
-func newTable(targets []Target, snapLen int) *table {
-	return &table{targets: targets, snapLen: snapLen, points: map[point]uint32{}, counts: make([]int, len(targets)), ifaces: map[iface]uint32{}}
+func newTable(targets []Target, snapLen int) *pointTable {
+	return &pointTable{targets: targets, snapLen: snapLen, points: map[origin]uint32{}, counts: make([]int, len(targets)), ifaces: map[iface]uint32{}}
 }
 
 // all returns the interfaces so far. Later calls do not change it.
-func (t *table) all() []capture.Interface {
+func (t *pointTable) all() []capture.Interface {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return t.list[:len(t.list):len(t.list)]
 }
 
 // find returns the number of an interface. It makes one if there is none.
-func (t *table) find(at iface) uint32 {
+func (t *pointTable) find(at iface) uint32 {
 	t.mu.RLock()
 	n, ok := t.ifaces[at]
 	t.mu.RUnlock()
@@ -84,13 +84,13 @@ func (t *table) find(at iface) uint32 {
 	return t.add(at)
 }
 
-func (t *table) add(at iface) uint32 {
+func (t *pointTable) add(at iface) uint32 {
 	if n, ok := t.ifaces[at]; ok {
 		return n
 	}
 	number, ok := t.points[at.point]
 	if !ok && t.counts[at.point.target] >= maxPoints/len(t.targets) && !at.point.shared() {
-		return t.add(iface{point{target: at.point.target, kind: at.point.kind, id: sharedID}, at.link})
+		return t.add(iface{origin{target: at.point.target, kind: at.point.kind, id: sharedID}, at.link})
 	}
 	if !ok {
 		number = uint32(len(t.points))
@@ -107,7 +107,7 @@ func (t *table) add(at iface) uint32 {
 }
 
 // count returns how many points a target has.
-func (t *table) count(target int) int {
+func (t *pointTable) count(target int) int {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return t.counts[target]

@@ -43,7 +43,7 @@ type socket struct {
 }
 
 // openSockets opens the sockets of a target.
-func openSockets(t *Target, number int, c *Config, table *table) (all []*socket, err error) {
+func openSockets(t *Target, number int, c *Config, table *pointTable) (all []*socket, err error) {
 	defer func() {
 		if err != nil {
 			for _, s := range all {

@@ -17,13 +17,13 @@ import (
 // Target is an encapsulation, and where it comes.
 type Target struct {
 	name string // as the user wrote it
-	kind *kind
+	kind *encapsulation
 	host netip.AddrPort // the unspecified address takes what comes to any
 	ids  []uint32       // that are wanted, sorted; empty for all
 }
 
-// kind is an encapsulation.
-type kind struct {
+// encapsulation is an encapsulation.
+type encapsulation struct {
 	scheme string
 	port   uint16 // that it usually has; 0 without ports
 	layer  flow.LayerKind
@@ -31,7 +31,7 @@ type kind struct {
 	bits   int    // of an identifier
 }
 
-var kinds = []kind{
+var kinds = []encapsulation{
 	{"vxlan", 4789, flow.LayerVXLAN, "vni", 24},
 	{"geneve", 6081, flow.LayerGENEVE, "vni", 24},
 	{"tzsp", 37008, 0, "", 0},
@@ -39,7 +39,7 @@ var kinds = []kind{
 }
 
 // datagrams is what a target of datagrams has in place of an encapsulation.
-var datagrams = kind{scheme: "udp", port: 2055}
+var datagrams = encapsulation{scheme: "udp", port: 2055}
 
 // Datagrams returns the target of UDP datagrams that are no mirrored traffic: they become
 // packets themselves, with an IP and a UDP header in front that tell their sender. The
@@ -54,9 +54,9 @@ var ErrTarget = errors.New("not a target of mirrored traffic")
 // usage says how targets are written.
 const usage = "write it as vxlan://:4789, geneve://:6081, tzsp://:37008 or erspan://, with ?vni=1,2 or ?session=1,2 for some alone"
 
-func kindOf(name string) *kind {
+func kindOf(name string) *encapsulation {
 	scheme, _, found := strings.Cut(name, "://")
-	i := slices.IndexFunc(kinds, func(k kind) bool { return k.scheme == scheme })
+	i := slices.IndexFunc(kinds, func(k encapsulation) bool { return k.scheme == scheme })
 	if !found || i < 0 {
 		return nil
 	}
@@ -89,7 +89,7 @@ func ParseTarget(name string) (Target, error) {
 }
 
 // address reads where to listen.
-func (k *kind) address(u *url.URL) (netip.AddrPort, error) {
+func (k *encapsulation) address(u *url.URL) (netip.AddrPort, error) {
 	host, port := netip.IPv6Unspecified(), uint64(k.port)
 	if h := u.Hostname(); h != "" {
 		var err error
@@ -107,7 +107,7 @@ func (k *kind) address(u *url.URL) (netip.AddrPort, error) {
 }
 
 // identifiers reads those that are wanted.
-func (k *kind) identifiers(u *url.URL) ([]uint32, error) {
+func (k *encapsulation) identifiers(u *url.URL) ([]uint32, error) {
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
 		return nil, errors.New(usage)

@@ -164,7 +164,7 @@ func (a *Arrivals) fill(b *capture.Batch, now time.Time) (deadline time.Time) {
 	for {
 		a.ask()
 		a.collect()
-		until, deadline := a.gate(now)
+		until, deadline := a.deliverUntil(now)
 		if len(a.heap) == 0 || a.heap[0].key > until || len(b.Buf) >= mergeTarget {
 			return deadline
 		}
@@ -247,10 +247,10 @@ func (a *Arrivals) fail(err error) {
 // askAgain is when a capture that is not silent is asked again: what came may be of no use.
 const askAgain = time.Millisecond
 
-// gate returns up to which time packets may leave now, and when more of what has come may:
+// deliverUntil returns up to which time packets may leave now, and when more of what has come may:
 // zero if nothing waits, or as long as it takes. What a capture delivers next is not
 // before what it has delivered, unless its times step back, nor before its Lag.
-func (a *Arrivals) gate(now time.Time) (until int64, deadline time.Time) {
+func (a *Arrivals) deliverUntil(now time.Time) (until int64, deadline time.Time) {
 	until = math.MaxInt64
 	patient, lag, again := until, time.Duration(0), time.Time{}
 	for _, in := range a.pending {

@@ -22,11 +22,11 @@ const fewEqual = 10
 
 // times looks at the times of an input as it is read.
 type times struct {
-	all     uint64 // packets so far
-	packets uint64 // the same, until times differ
-	first   int64
-	differ  bool
-	told    bool // of invalid ones
+	all      uint64 // packets so far
+	packets  uint64 // the same, until times differ
+	first    int64
+	differ   bool
+	reported bool // of invalid ones
 }
 
 // add takes the next packets. Once two times differ it has nothing to do.
@@ -55,8 +55,8 @@ func (r *reader) noteTimes(b *capture.Batch) {
 	if r.note == nil {
 		return
 	}
-	if p, ok := r.format.(*pcap); ok && p.invalid > 0 && !r.times.told {
-		r.times.told = true
+	if p, ok := r.format.(*pcap); ok && p.invalid > 0 && !r.times.reported {
+		r.times.reported = true
 		r.note(&TimesError{r.name, fmt.Sprintf("fractions of a second are above %d, as %d of the first %d packets have it: such packets count as without a time%s",
 			p.second()-1, p.invalid, r.times.all, p.likely())})
 	}

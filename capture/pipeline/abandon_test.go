@@ -19,7 +19,7 @@ type hanging struct {
 }
 
 func (h *hanging) Prepare(*capture.Batch)     {}
-func (h *hanging) Apply(*capture.Batch) error { return nil }
+func (h *hanging) Judge(*capture.Batch) error { return nil }
 func (h *hanging) GiveUp() <-chan struct{}    { return h.giveUp }
 func (h *hanging) Finish() error              { *h.finished = true; return nil }
 func (h *hanging) Write(b *capture.Batch) error {

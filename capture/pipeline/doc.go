@@ -7,7 +7,7 @@
 // (verdicts, counts, writing) happens for one batch after another. So the result does not
 // depend on the number of workers.
 //
-//	source ─► read ─► Prepare ─► Apply ─► Write
+//	source ─► read ─► Prepare ─► Judge ─► Write
 //	           in parallel      in order  in order
 //
 // The work is a [Task]; [InOrder] makes one of a function. The pipeline knows nothing of

@@ -25,7 +25,7 @@ func (c *counting) Prepare(b *capture.Batch) {
 	}
 }
 
-func (c *counting) Apply(*capture.Batch) error {
+func (c *counting) Judge(*capture.Batch) error {
 	*c.all += c.octets // one batch after another, so without a lock
 	return nil
 }

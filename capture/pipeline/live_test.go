@@ -44,7 +44,7 @@ func (s *arriving) Next(b *capture.Batch) error {
 // follower is a task that waits in one stage until the batch after its own was read.
 type follower struct {
 	from  *arriving
-	stage string // prepare, apply, write or ""
+	stage string // prepare, judge, write or ""
 }
 
 func (f *follower) wait(stage string, b *capture.Batch) {
@@ -56,16 +56,16 @@ func (f *follower) wait(stage string, b *capture.Batch) {
 func (f *follower) Prepare(b *capture.Batch) {
 	f.wait("prepare", b)
 	switch f.stage {
-	case "apply":
+	case "judge":
 		f.from.behind.Store(true)
 	case "":
 		yield(50) // others read, if they do
 	}
 }
 
-func (f *follower) Apply(b *capture.Batch) error {
+func (f *follower) Judge(b *capture.Batch) error {
 	if b.Frames[0].CapLen == 0 { // later ones may hold all slots
-		f.wait("apply", b)
+		f.wait("judge", b)
 	}
 	return nil
 }
@@ -95,7 +95,7 @@ func TestLiveSource(t *testing.T) {
 	}{
 		{"not behind", false, "", false, true},
 		{"behind", true, "prepare", false, false},
-		{"packets come", false, "apply", false, false},
+		{"packets come", false, "judge", false, false},
 		{"a write may hang", false, "write", true, false},
 	} {
 		for _, workers := range []int{2, 3, 8} {

@@ -26,15 +26,15 @@ func (g *orderedStage) next() *slot {
 	return s
 }
 
-// deliver puts a batch in its place, then applies and writes the batches whose turn it is.
+// deliver puts a batch in its place, then judges and writes the batches whose turn it is.
 // It reports whether the slot is free again. Then the worker takes its next batch there,
 // since it has that memory in its caches.
 func (p *Pipeline) deliver(s *slot) (free bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.apply.put(s)
-	if !p.apply.busy {
-		p.applyReady()
+	p.judge.put(s)
+	if !p.judge.busy {
+		p.judgeReady()
 	}
 	if !p.write.busy {
 		free = p.writeReady(s)
@@ -43,31 +43,31 @@ func (p *Pipeline) deliver(s *slot) (free bool) {
 	return free
 }
 
-// applyReady applies the ready batches. The caller holds p.mu, which it releases while it
+// judgeReady judges the ready batches. The caller holds p.mu, which it releases while it
 // works.
-func (p *Pipeline) applyReady() {
+func (p *Pipeline) judgeReady() {
 	for !p.stopped {
-		s := p.apply.next()
+		s := p.judge.next()
 		if s == nil {
 			return
 		}
-		p.apply.busy = true
+		p.judge.busy = true
 		p.mu.Unlock()
-		err := p.applyOne(s)
+		err := p.judgeOne(s)
 		p.mu.Lock()
-		p.apply.busy = false
+		p.judge.busy = false
 		p.complete = s.err != nil
 		if err != nil {
 			p.stop(err)
 			return
 		}
-		p.apply.turn++
+		p.judge.turn++
 		p.write.put(s)
 	}
 }
 
-// writeReady writes the batches that were applied. Only a failed write ends that: what was
-// applied is written, whatever else has stopped the pipeline. It frees the slots, but for
+// writeReady writes the batches that were judged. Only a failed write ends that: what was
+// judged is written, whatever else has stopped the pipeline. It frees the slots, but for
 // that of the caller: it reports whether that could be free.
 func (p *Pipeline) writeReady(own *slot) (free bool) {
 	for {
@@ -101,17 +101,17 @@ func (p *Pipeline) writeReady(own *slot) (free bool) {
 
 // sequencer gives one worker after another the turn to read a batch.
 type sequencer struct {
-	spins   bool         // await spins: each worker has a processor
+	spins   bool         // waitFor spins: each worker has a processor
 	skip    atomic.Int32 // how many awaits do not
 	mu      sync.Mutex
 	changed *sync.Cond
 	next    atomic.Int64 // the number of the batch that is next; written under mu
-	taken   bool         // a worker has the turn; not used by await
+	taken   bool         // a worker has the turn; not used by waitFor
 	ended   bool         // there are no more turns
 }
 
 const (
-	// spinTime is how long await spins. Most turns are over by then. A worker that sleeps
+	// spinTime is how long waitFor spins. Most turns are over by then. A worker that sleeps
 	// instead is woken late, and mostly on the processor of another one, whose caches do
 	// not have its chunk: that takes longer than the work on a batch.
 	spinTime = 50 * time.Microsecond
@@ -121,9 +121,9 @@ const (
 	vainSkips = 8
 )
 
-// await waits until the batch of that number is next, and returns false if there are no
+// waitFor waits until the batch of that number is next, and returns false if there are no
 // more turns.
-func (q *sequencer) await(number int) bool {
+func (q *sequencer) waitFor(number int) bool {
 	if q.spins && q.skip.Add(-1) < 0 {
 		q.skip.Store(q.spin(int64(number)))
 	}

@@ -15,14 +15,14 @@ import (
 
 // Task is the work on one batch at a time. None of its methods may keep the batch.
 type Task interface {
-	// Prepare does what needs no other batch. Other tasks prepare, apply or write theirs
+	// Prepare does what needs no other batch. Other tasks prepare, judge or write theirs
 	// meanwhile.
 	Prepare(b *capture.Batch)
-	// Apply does what depends on the batches before. Calls to all tasks are for one batch
+	// Judge does what depends on the batches before. Calls to all tasks are for one batch
 	// after another, in the order of the stream, though not always on the same goroutine.
-	Apply(b *capture.Batch) error
-	// Write passes on the result of a batch that was applied. Calls come in the same
-	// order, while later batches are applied.
+	Judge(b *capture.Batch) error
+	// Write passes on the result of a batch that was judged. Calls come in the same
+	// order, while later batches are judged.
 	Write(b *capture.Batch) error
 }
 
@@ -56,8 +56,8 @@ type InOrder func(b *capture.Batch) error
 // Prepare does nothing.
 func (InOrder) Prepare(*capture.Batch) {}
 
-// Apply calls f.
-func (f InOrder) Apply(b *capture.Batch) error { return f(b) }
+// Judge calls f.
+func (f InOrder) Judge(b *capture.Batch) error { return f(b) }
 
 // Write does nothing.
 func (InOrder) Write(*capture.Batch) error { return nil }
@@ -93,9 +93,9 @@ type Pipeline struct {
 	reading sequencer
 
 	mu           sync.Mutex
-	progress     *sync.Cond // a worker is done with applying or writing
-	apply, write orderedStage
-	stopped      bool  // nothing more is applied
+	progress     *sync.Cond // a worker is done with judging or writing
+	judge, write orderedStage
+	stopped      bool  // nothing more is judged
 	unwritable   bool  // nothing more is written: that is the reason
 	abandoned    bool  // a Write that hangs is not waited for
 	complete     bool  // err is how the stream ended
@@ -120,8 +120,8 @@ func New(src capture.Source) *Pipeline {
 // workers. Run can be called once.
 //
 // It returns nil at the clean end of the stream, else the first error: of ctx, of the
-// source, of Apply or of Write, and that of Finish. After it no task applies or writes
-// anything, unless an Abandoner was left behind. What was applied has been written and
+// source, of Judge or of Write, and that of Finish. After it no task judges or writes
+// anything, unless an Abandoner was left behind. What was judged has been written and
 // finished, unless Write failed or was left behind. An error of the source that does not
 // name its input begins with "read".
 func (p *Pipeline) Run(ctx context.Context, workers int, task func() Task) error {
@@ -134,7 +134,7 @@ func (p *Pipeline) Run(ctx context.Context, workers int, task func() Task) error
 	p.ctx = ctx
 	p.reading.spins = workers > 1 && workers <= runtime.GOMAXPROCS(0)
 	p.free = make(chan *slot, slots)
-	p.apply.ready, p.write.ready = make([]*slot, slots), make([]*slot, slots)
+	p.judge.ready, p.write.ready = make([]*slot, slots), make([]*slot, slots)
 	var one Task
 	for range slots {
 		one = task()
@@ -203,11 +203,11 @@ func (p *Pipeline) abandon(giveUp, left <-chan struct{}) {
 	}
 }
 
-// wait waits until no worker applies or writes, and returns why the pipeline stopped. It
+// wait waits until no worker judges or writes, and returns why the pipeline stopped. It
 // leaves a Write behind if that is abandoned.
 func (p *Pipeline) wait() error {
 	p.mu.Lock()
-	for p.apply.busy || p.write.turn < p.apply.turn {
+	for p.judge.busy || p.write.turn < p.judge.turn {
 		if p.abandoned && p.write.busy {
 			defer p.mu.Unlock()
 			p.unwritable = true
@@ -227,7 +227,7 @@ func (p *Pipeline) wait() error {
 	return err
 }
 
-// stop ends applying; err is the reason unless there is one already. The caller holds p.mu.
+// stop ends judging; err is the reason unless there is one already. The caller holds p.mu.
 func (p *Pipeline) stop(err error) {
 	if !p.stopped {
 		p.stopped, p.err = true, err
@@ -251,13 +251,13 @@ func (p *Pipeline) work() {
 			return
 		}
 		p.read(s)
-		if turn = p.unhurried(s); !turn {
+		if turn = p.keepsTurn(s); !turn {
 			p.reading.pass(s.err != nil)
 		}
 		if s.err == nil {
 			s.task.Prepare(&s.batch)
 		}
-		if turn && !p.unhurried(s) {
+		if turn && !p.keepsTurn(s) {
 			turn = false
 			p.reading.pass(false)
 		}
@@ -279,7 +279,7 @@ func (p *Pipeline) takeTurn(s *slot, kept bool) (ok bool) {
 	p.preloader.Reserve(&s.batch)
 	p.reserving.Unlock()
 	p.preloader.ReadReserved(&s.batch)
-	return p.reading.await(s.number)
+	return p.reading.waitFor(s.number)
 }
 
 // read reads the batch, or the error that ended the stream.
@@ -292,15 +292,15 @@ func (p *Pipeline) read(s *slot) {
 	}
 }
 
-// unhurried reports whether the worker that has read a batch keeps its turn until it has
+// keepsTurn reports whether the worker that has read a batch keeps its turn until it has
 // delivered it: little waits to be read. To wake another worker, and to bring it what this
 // one has in its caches, would take longer than most such batches.
-func (p *Pipeline) unhurried(s *slot) bool {
+func (p *Pipeline) keepsTurn(s *slot) bool {
 	return p.live != nil && s.err == nil && !p.live.Behind()
 }
 
-// applyOne applies a batch, or returns the error that came in its place.
-func (p *Pipeline) applyOne(s *slot) error {
+// judgeOne judges a batch, or returns the error that came in its place.
+func (p *Pipeline) judgeOne(s *slot) error {
 	switch {
 	case p.ctx.Err() != nil:
 		return p.ctx.Err()
@@ -309,5 +309,5 @@ func (p *Pipeline) applyOne(s *slot) error {
 	case s.err != nil:
 		return fmt.Errorf("read: %w", s.err)
 	}
-	return s.task.Apply(&s.batch)
+	return s.task.Judge(&s.batch)
 }

@@ -58,7 +58,7 @@ func (s *numbered) Close() error {
 type recorder struct {
 	t        *testing.T
 	prepared int
-	applied  *record
+	judged   *record
 	written  *record
 }
 
@@ -90,8 +90,8 @@ func (r *recorder) Prepare(b *capture.Batch) {
 	yield(rand.IntN(50)) // others overtake
 }
 
-func (r *recorder) Apply(b *capture.Batch) error {
-	return r.applied.add(r.t, int(b.Frames[0].CapLen), r.prepared)
+func (r *recorder) Judge(b *capture.Batch) error {
+	return r.judged.add(r.t, int(b.Frames[0].CapLen), r.prepared)
 }
 
 func (r *recorder) Write(b *capture.Batch) error {
@@ -122,16 +122,16 @@ func TestRun(t *testing.T) {
 		}
 	}
 	for _, c := range []struct {
-		name             string
-		end              error // of the source, after 300 batches
-		apply, write     func(n int) error
-		want             error
-		applied, written int
-		ahead            bool // whether the other batches in flight may have been applied
+		name            string
+		end             error // of the source, after 300 batches
+		judge, write    func(n int) error
+		want            error
+		judged, written int
+		ahead           bool // whether the other batches in flight may have been judged
 	}{
 		{"whole", io.EOF, never, never, nil, 300, 300, false},
 		{"source fails", broken, never, never, broken, 300, 300, false},
-		{"apply fails", io.EOF, at(117), never, full, 117, 117, false},
+		{"judge fails", io.EOF, at(117), never, full, 117, 117, false},
 		{"write fails", io.EOF, never, at(117), full, 118, 117, true},
 		{"last write fails", io.EOF, never, at(299), full, 300, 299, false},
 		{"source and write fail", broken, never, at(299), full, 300, 299, false},
@@ -139,19 +139,19 @@ func TestRun(t *testing.T) {
 		for _, workers := range []int{0, 1, 2, 3, 8} {
 			t.Run(fmt.Sprintf("%s/workers=%d", c.name, workers), func(t *testing.T) {
 				s := New(&numbered{n: 300, err: c.end})
-				applied, written := record{stage: "apply", fail: c.apply}, record{stage: "write", fail: c.write}
+				judged, written := record{stage: "judge", fail: c.judge}, record{stage: "write", fail: c.write}
 				err := s.Run(context.Background(), workers, func() Task {
-					return &recorder{t: t, applied: &applied, written: &written}
+					return &recorder{t: t, judged: &judged, written: &written}
 				})
 				if !errors.Is(err, c.want) || err != nil && c.want == nil {
 					t.Errorf("error %v, want %v", err, c.want)
 				}
-				most := c.applied
+				most := c.judged
 				if c.ahead && workers > 1 {
 					most += workers + 1 // two more in flight than workers, less the one that fails
 				}
-				if n := len(applied.done); n < c.applied || n > most || !slices.IsSorted(applied.done) {
-					t.Errorf("applied %v", applied.done)
+				if n := len(judged.done); n < c.judged || n > most || !slices.IsSorted(judged.done) {
+					t.Errorf("judged %v", judged.done)
 				}
 				if len(written.done) != c.written || !slices.IsSorted(written.done) {
 					t.Errorf("written %v", written.done)
@@ -176,21 +176,21 @@ func (f *finishing) Finish() error {
 	return f.err
 }
 
-// TestFinish finishes once, when all that was applied has been written, however the stream
+// TestFinish finishes once, when all that was judged has been written, however the stream
 // ended, unless nothing can be written.
 func TestFinish(t *testing.T) {
 	broken, full, never := errors.New("broken"), errors.New("full"), func(int) error { return nil }
 	fail := func(int) error { return full }
 	for name, c := range map[string]struct {
 		end, finish  error
-		apply, write func(int) error
+		judge, write func(int) error
 		want         []error
 		finished     int
 	}{
 		"whole":        {end: io.EOF, finished: 50},
 		"finish fails": {end: io.EOF, finish: full, want: []error{full}, finished: 50},
 		"both fail":    {end: broken, finish: full, want: []error{broken, full}, finished: 50},
-		"apply fails": {end: io.EOF, apply: func(n int) error {
+		"judge fails": {end: io.EOF, judge: func(n int) error {
 			if n == 20 {
 				return full
 			}
@@ -199,14 +199,14 @@ func TestFinish(t *testing.T) {
 		"write fails": {end: io.EOF, finish: broken, write: fail, want: []error{full}},
 	} {
 		for _, workers := range []int{1, 4} {
-			applied, written, finished := record{stage: "apply", fail: c.apply}, record{stage: "write", fail: c.write}, 0
-			for _, r := range []*record{&applied, &written} {
+			judged, written, finished := record{stage: "judge", fail: c.judge}, record{stage: "write", fail: c.write}, 0
+			for _, r := range []*record{&judged, &written} {
 				if r.fail == nil {
 					r.fail = never
 				}
 			}
 			err := New(&numbered{n: 50, err: c.end}).Run(context.Background(), workers, func() Task {
-				return &finishing{recorder{t: t, applied: &applied, written: &written}, &finished, c.finish}
+				return &finishing{recorder{t: t, judged: &judged, written: &written}, &finished, c.finish}
 			})
 			for _, want := range c.want {
 				if !errors.Is(err, want) {
@@ -220,13 +220,13 @@ func TestFinish(t *testing.T) {
 	}
 }
 
-// TestFinishCancelled finishes what was applied before the end of a context.
+// TestFinishCancelled finishes what was judged before the end of a context.
 func TestFinishCancelled(t *testing.T) {
 	never := func(int) error { return nil }
 	for _, workers := range []int{1, 4} {
 		ctx, cancel := context.WithCancel(context.Background())
 		hang, finished := make(chan struct{}), 0
-		applied := record{stage: "apply", fail: func(n int) error {
+		judged := record{stage: "judge", fail: func(n int) error {
 			if n == 4 {
 				cancel()
 			}
@@ -235,7 +235,7 @@ func TestFinishCancelled(t *testing.T) {
 		written := record{stage: "write", fail: never}
 		p := New(&numbered{n: 5, err: io.EOF, hang: hang})
 		err := p.Run(ctx, workers, func() Task {
-			return &finishing{recorder{t: t, applied: &applied, written: &written}, &finished, nil}
+			return &finishing{recorder{t: t, judged: &judged, written: &written}, &finished, nil}
 		})
 		if !errors.Is(err, context.Canceled) || finished != 5 {
 			t.Errorf("%d workers: finished after %d batches: %v", workers, finished, err)
@@ -246,24 +246,24 @@ func TestFinishCancelled(t *testing.T) {
 }
 
 // TestRunCancelled leaves a source that is silent: all that came before
-// was applied, and nothing is afterwards.
+// was judged, and nothing is afterwards.
 func TestRunCancelled(t *testing.T) {
 	for _, workers := range []int{1, 2, 8} {
 		ctx, cancel := context.WithCancel(context.Background())
 		hang := make(chan struct{})
 		src := &numbered{n: 5, err: io.EOF, hang: hang}
 		s := New(src)
-		applied := 0
+		judged := 0
 		err := s.Run(ctx, workers, func() Task {
 			return InOrder(func(*capture.Batch) error {
-				if applied++; applied == 5 {
+				if judged++; judged == 5 {
 					cancel()
 				}
 				return nil
 			})
 		})
-		if !errors.Is(err, context.Canceled) || applied != 5 {
-			t.Errorf("%d workers: error %v after %d batches", workers, err, applied)
+		if !errors.Is(err, context.Canceled) || judged != 5 {
+			t.Errorf("%d workers: error %v after %d batches", workers, err, judged)
 		}
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -271,8 +271,8 @@ func TestRunCancelled(t *testing.T) {
 		close(hang)
 		<-s.ended
 		wait.Until(t, "the source to be closed, behind the last read", src.closed.Load)
-		if applied != 5 {
-			t.Errorf("%d workers: applied after the end", workers)
+		if judged != 5 {
+			t.Errorf("%d workers: judged after the end", workers)
 		}
 	}
 }
@@ -322,12 +322,12 @@ func (a *admitting) Prepare(b *capture.Batch) {
 func TestAdmit(t *testing.T) {
 	never := func(int) error { return nil }
 	for _, workers := range []int{1, 4} {
-		admitted, applied, written := record{stage: "admit", fail: never}, record{stage: "apply", fail: never}, record{stage: "write", fail: never}
+		admitted, judged, written := record{stage: "admit", fail: never}, record{stage: "judge", fail: never}, record{stage: "write", fail: never}
 		s := New(&numbered{n: 100, err: io.EOF})
 		err := s.Run(context.Background(), workers, func() Task {
-			return &admitting{recorder{t: t, applied: &applied, written: &written}, &admitted}
+			return &admitting{recorder{t: t, judged: &judged, written: &written}, &admitted}
 		})
-		if err != nil || len(admitted.done) != 100 || !slices.IsSorted(admitted.done) || len(applied.done) != 100 {
+		if err != nil || len(admitted.done) != 100 || !slices.IsSorted(admitted.done) || len(judged.done) != 100 {
 			t.Errorf("%d workers: admitted %v, %v", workers, admitted.done, err)
 		}
 	}
@@ -370,7 +370,7 @@ func TestGiveBack(t *testing.T) {
 type inWriting func()
 
 func (inWriting) Prepare(*capture.Batch)       {}
-func (inWriting) Apply(*capture.Batch) error   { return nil }
+func (inWriting) Judge(*capture.Batch) error   { return nil }
 func (f inWriting) Write(*capture.Batch) error { f(); return nil }
 
 // TestCloseUnused closes the source of a pipeline that was not started.

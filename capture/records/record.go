@@ -166,6 +166,6 @@ type Verdict uint8
 // The verdicts.
 const (
 	Keep      Verdict = iota
-	Copy              // another point told of the flow
+	Copy              // another point reported the flow
 	Unchecked         // kept, since nothing could be said
 )

@@ -26,7 +26,7 @@ func isShortSimple(b *capture.Batch, i int) bool {
 		encoding.Uint32(b.Record(i), section.BigEndian) == capture.BlockSimplePacket
 }
 
-// apply makes frame i of b, and its record, what is left of it.
+// apply removes the planned headers from frame i and shortens its record.
 func (p *plan) apply(b *capture.Batch, i int) {
 	headers := p.cuts[len(p.cuts)-1].to
 	checked := !p.carried && b.FCSLen(i) == fcsLen && isChecked(p.d, headers, b.Frames[i].WireLen)
@@ -48,9 +48,9 @@ func (p *plan) apply(b *capture.Batch, i int) {
 	}
 }
 
-// untag is the fast path for a frame from which nothing but tags is to be taken: it moves
-// the addresses, and the head of the record, up to the last type field. It does nothing if
-// the record has options, or is of a rare kind.
+// untag is the fast path for a frame that loses only tags: it moves the addresses, and the
+// head of the record, up to the last type field. It returns false, and changes nothing, if
+// the record has options or is of a rare kind, or if frames have a check sequence.
 func untag(b *capture.Batch, i int, typeAt uint32) bool {
 	f := &b.Frames[i]
 	it := &b.Interfaces[f.Interface]

@@ -39,8 +39,8 @@ func isVLAN(t uint16) bool {
 
 func isArista(t uint16) bool { return t == typeArista }
 
-// plan says how the bytes of one frame become those of what is left of it. Offsets are
-// from the first captured byte of the frame as it came.
+// plan lists the changes to the bytes of one frame. Offsets are from the first captured byte
+// of the frame as it came.
 type plan struct {
 	d      []byte // captured bytes
 	layers []flow.Layer

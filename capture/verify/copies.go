@@ -8,8 +8,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture/flow"
 )
 
-// sighting is a packet of the input that is remembered.
-type sighting struct {
+// inputPacket is a packet of the input that is remembered.
+type inputPacket struct {
 	identity digest.Digest
 	time     int64
 	number   uint64 // in the input, from 1
@@ -38,7 +38,7 @@ const sightingBytes = 128
 type copies struct {
 	cfg     *Config
 	most    uint64                   // how many are remembered
-	ring    []sighting               // place p is at p % most
+	ring    []inputPacket            // place p is at p % most
 	last    map[digest.Digest]uint64 // the place of the latest sighting of an identity, plus 1
 	waiting map[digest.Digest]int    // how many of an identity are pending
 	first   uint64                   // the oldest place that is remembered
@@ -48,11 +48,11 @@ type copies struct {
 	disorder uint64 // by how much times went back behind it
 	// The latest time and judged of the kept packets that were forgotten, nil if there are
 	// none.
-	forgotten  *sighting
-	unfinished func(s *sighting, forgotten bool) // takes pending packets that match nothing
+	forgotten  *inputPacket
+	unfinished func(s *inputPacket, forgotten bool) // takes pending packets that match nothing
 }
 
-func newCopies(cfg *Config, unfinished func(s *sighting, forgotten bool)) *copies {
+func newCopies(cfg *Config, unfinished func(s *inputPacket, forgotten bool)) *copies {
 	return &copies{
 		cfg: cfg, most: max(uint64(cfg.Memory/sightingBytes), 1), last: map[digest.Digest]uint64{},
 		waiting: map[digest.Digest]int{}, unfinished: unfinished,
@@ -61,7 +61,7 @@ func newCopies(cfg *Config, unfinished func(s *sighting, forgotten bool)) *copie
 
 // date notes the time of the next packet of the input. One without a time has that of its
 // place.
-func (c *copies) date(s *sighting) {
+func (c *copies) date(s *inputPacket) {
 	if s.time == capture.NoTime {
 		s.time = c.latest
 	}
@@ -72,7 +72,7 @@ func (c *copies) date(s *sighting) {
 }
 
 // add takes the next packet of the input.
-func (c *copies) add(s sighting) {
+func (c *copies) add(s inputPacket) {
 	c.date(&s)
 	switch {
 	case s.state == kept:
@@ -90,10 +90,10 @@ func (c *copies) add(s sighting) {
 }
 
 // at returns a sighting by its place.
-func (c *copies) at(place uint64) *sighting { return &c.ring[place%c.most] }
+func (c *copies) at(place uint64) *inputPacket { return &c.ring[place%c.most] }
 
 // push remembers a sighting, in the place of the oldest one if need be.
-func (c *copies) push(s sighting) uint64 {
+func (c *copies) push(s inputPacket) uint64 {
 	if c.next-c.first == c.most {
 		c.forget()
 	}
@@ -122,7 +122,7 @@ func (c *copies) forget() {
 	c.end(s, c.mayCome(s))
 	if s.state == kept {
 		if c.forgotten == nil {
-			c.forgotten = &sighting{time: s.time}
+			c.forgotten = &inputPacket{time: s.time}
 		}
 		c.forgotten.time, c.forgotten.judged = max(c.forgotten.time, s.time), s.judged
 	}
@@ -133,7 +133,7 @@ func (c *copies) forget() {
 
 // end tells of a sighting that is still pending. open says that what it copies may still
 // come.
-func (c *copies) end(s *sighting, open bool) {
+func (c *copies) end(s *inputPacket, open bool) {
 	if s.state == pending {
 		c.done(s, copied)
 		c.unfinished(s, open || c.mayBeForgotten(s))
@@ -141,7 +141,7 @@ func (c *copies) end(s *sighting, open bool) {
 }
 
 // mayCome reports whether a packet that s copies may come after the latest one.
-func (c *copies) mayCome(s *sighting) bool {
+func (c *copies) mayCome(s *inputPacket) bool {
 	switch {
 	case c.cfg.Packets > 0:
 		return s.judged+c.cfg.Packets > c.at(c.next-1).judged
@@ -159,7 +159,7 @@ func (c *copies) finish() {
 }
 
 // done gives a pending sighting another state.
-func (c *copies) done(s *sighting, to state) {
+func (c *copies) done(s *inputPacket, to state) {
 	s.state = to
 	if c.waiting[s.identity]--; c.waiting[s.identity] == 0 {
 		delete(c.waiting, s.identity)
@@ -167,7 +167,7 @@ func (c *copies) done(s *sighting, to state) {
 }
 
 // mayBeForgotten reports whether what a packet copies may have been forgotten.
-func (c *copies) mayBeForgotten(s *sighting) bool {
+func (c *copies) mayBeForgotten(s *inputPacket) bool {
 	switch {
 	case c.forgotten == nil:
 		return false
@@ -187,7 +187,7 @@ func apart(a, b int64) uint64 { return uint64(max(a, b)) - uint64(min(a, b)) }
 
 // isCopy reports whether a packet is a copy of one that is remembered. It passes over equal
 // packets that were removed, of which there may be any number.
-func (c *copies) isCopy(s *sighting) bool {
+func (c *copies) isCopy(s *inputPacket) bool {
 	for at := c.last[s.identity]; at > c.first; {
 		k := c.at(at - 1)
 		if k.state == kept && c.copies(s, k) {
@@ -227,7 +227,7 @@ func (c *copies) settle(place uint64) {
 }
 
 // copies reports whether s is a copy of k, which has the same identity.
-func (c *copies) copies(s, k *sighting) bool {
+func (c *copies) copies(s, k *inputPacket) bool {
 	switch {
 	case s.within != k.within, c.cfg.Across && s.point == k.point, c.cfg.Within&flow.PointLAN != 0 && s.point.lan != k.point.lan:
 		return false
@@ -239,7 +239,7 @@ func (c *copies) copies(s, k *sighting) bool {
 
 // isPast reports whether s and all sightings before it are too far from k, which came
 // later.
-func (c *copies) isPast(s, k *sighting) bool {
+func (c *copies) isPast(s, k *inputPacket) bool {
 	switch {
 	case c.cfg.Packets > 0:
 		return s.judged+c.cfg.Packets < k.judged

@@ -12,9 +12,9 @@ import (
 func TestManyEqual(t *testing.T) {
 	const n = 1_000_000
 	ended := 0
-	c := newCopies(&Config{Window: time.Second, Memory: n * sightingBytes}, func(*sighting, bool) { ended++ })
+	c := newCopies(&Config{Window: time.Second, Memory: n * sightingBytes}, func(*inputPacket, bool) { ended++ })
 	for i := range uint64(n) {
-		c.add(sighting{time: int64(i), number: i + 1, judged: i + 1, state: pending})
+		c.add(inputPacket{time: int64(i), number: i + 1, judged: i + 1, state: pending})
 	}
 	c.finish()
 	if ended != n {

@@ -35,7 +35,7 @@ func needsRule(cfg *Config) bool {
 
 // add takes packet i of a batch, which the Verifier has taken for the next of the output if
 // it is kept.
-func (r *rule) add(b *capture.Batch, i int, s sighting) {
+func (r *rule) add(b *capture.Batch, i int, s inputPacket) {
 	if r == nil || r.broken {
 		return
 	}

@@ -91,7 +91,7 @@ func New(cfg Config, output, duplicates capture.Source) *Verifier {
 }
 
 // unfinished counts a removed packet that is no copy of what is remembered.
-func (v *Verifier) unfinished(s *sighting, forgotten bool) {
+func (v *Verifier) unfinished(s *inputPacket, forgotten bool) {
 	if forgotten {
 		v.lost.Unknown++
 		return
@@ -122,7 +122,7 @@ func (v *Verifier) check(b *capture.Batch) {
 	}
 	for i := range n {
 		v.report.Packets++
-		s := sighting{identity: v.digests[i], time: b.Frames[i].Time, number: v.report.Packets, point: placeOf(b, i), state: pending}
+		s := inputPacket{identity: v.digests[i], time: b.Frames[i].Time, number: v.report.Packets, point: placeOf(b, i), state: pending}
 		if within != nil {
 			s.within = within[i]
 		}
@@ -145,7 +145,7 @@ func (v *Verifier) check(b *capture.Batch) {
 
 // stay counts an undecidable packet if it was removed. It is remembered as little as dedup
 // does: no packet copies it.
-func (v *Verifier) stay(s *sighting) {
+func (v *Verifier) stay(s *inputPacket) {
 	if s.state != kept {
 		v.mustStay++
 		v.report.note(Difference{Kind: Lost, Packet: s.number, Time: s.time})
@@ -154,7 +154,7 @@ func (v *Verifier) stay(s *sighting) {
 
 // settle compares the removed packets with the file of them. A file may have any of
 // several equal packets. left is how many bytes of the packet it has.
-func (v *Verifier) settle(b *capture.Batch, i, left int, s *sighting) {
+func (v *Verifier) settle(b *capture.Batch, i, left int, s *inputPacket) {
 	if v.dup == nil {
 		return
 	}

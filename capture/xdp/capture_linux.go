@@ -85,7 +85,7 @@ func (c *Capture) open() (err error) {
 	return c.Start()
 }
 
-// delay returns how long packets may gather, before the queues are read.
+// delay returns the poll delay of the queues: see gatherTime.
 func (c *Capture) delay() time.Duration {
 	waiting, received, memory := 0, uint32(0), 0
 	for _, q := range c.queues {
@@ -101,12 +101,12 @@ func (c *Capture) delay() time.Duration {
 	return gatherTime(c.conf.Delay, waiting, memory, arrived, passed)
 }
 
-// gatherTime returns how long packets may gather, at most the given time: not at all if an
-// eighth of a batch waits, which costs little more for each packet than a whole one, or if
-// none does, so that the kernel tells of the next one. If so many arrived of late that the
-// memory of a queue would soon be full, they gather from the first one on, as to tell of it
-// takes the kernel's time. But they gather for a part of the time until then: a run may be
-// woken some milliseconds late, and would lose some. Memory is in packets.
+// gatherTime returns the poll delay, at most the given one. It is 0 when a batch is 1/8 full,
+// as a larger batch costs little less per packet, or when the queue is empty, as the kernel
+// then reports the next packet. At a rate that would soon fill the memory of a queue, packets
+// gather even in an empty queue, as a report of the kernel costs time. The delay is then 1/64
+// of the time to fill the memory: a run may wake some milliseconds late and would lose
+// packets. memory is in packets.
 func gatherTime(most time.Duration, waiting, memory int, arrived uint32, passed time.Duration) time.Duration {
 	const ample, part = 16, 64
 	fills := float64(passed) * float64(memory) / float64(max(arrived, 1))

@@ -98,10 +98,10 @@ var bindSocket = unix.Bind
 // bind binds the socket to its queue. The kernel frees a queue some time after the last
 // socket was closed.
 func (x *socket) bind(address *unix.SockaddrXDP) error {
-	const patience, pause = time.Second, 2 * time.Millisecond
+	const timeout, pause = time.Second, 2 * time.Millisecond
 	for begin := time.Now(); ; time.Sleep(pause) {
 		err := bindSocket(x.fd, address)
-		if err != unix.EBUSY || time.Since(begin) > patience {
+		if err != unix.EBUSY || time.Since(begin) > timeout {
 			return err
 		}
 	}
@@ -125,7 +125,7 @@ func mapMemory(bytes int) ([]byte, error) {
 	return memory, nil
 }
 
-// register makes memory that of the socket, which pins it.
+// register registers the UMEM; the kernel pins it.
 func (x *socket) register() error {
 	request := unix.XDPUmemReg{
 		Addr: uint64(uintptr(unsafe.Pointer(&x.memory[0]))), Len: uint64(len(x.memory)), Size: uint32(x.frame), Headroom: stampLen,

@@ -68,26 +68,26 @@ func (e explanation) merit(c *Candidate, rivals []*Candidate) string {
 	who := "method"
 	switch {
 	case c.Runs && c.Method.measured:
-		who += " that runs here"
+		who = "method of a command"
 	case c.Runs:
-		who += " for use that runs here"
+		who = "recommended method of a command"
 	}
 	switch {
 	case e.Method != "":
 		return fmt.Sprintf("%s, FPR %s", misses, e.FPR(c.FPR))
 	case len(rivals) == 0:
-		return fmt.Sprintf("%s, and no other %s keeps the FPR", misses, who)
+		return fmt.Sprintf("%s, and no other %s has this FPR", misses, who)
 	case c.FNR <= e.request.FNR && rivals[0].FNR <= e.request.FNR:
 		if c.FNR > 0 {
 			misses += ", which is as good as none"
 		}
 		return misses + ", and " + e.cheaper(c, rivals[0])
 	case rivals[0].FNR <= closeEnough*c.FNR:
-		return fmt.Sprintf("%s, as few misses as with any %s that keeps the FPR, and %s", misses, who, e.cheaper(c, rivals[0]))
+		return fmt.Sprintf("%s, as few as any %s with this FPR has, and %s", misses, who, e.cheaper(c, rivals[0]))
 	case c.FNR == 0:
 		return fmt.Sprintf("no misses (%s, the next, has %s)", rivals[0].Method.Name, e.missing(rivals[0].FNR))
 	}
-	return fmt.Sprintf("%s, the fewest misses of any %s that keeps the FPR (%s, the next, has %s)",
+	return fmt.Sprintf("%s, the fewest misses of any %s with this FPR (%s, the next, has %s)",
 		misses, who, rivals[0].Method.Name, e.missing(rivals[0].FNR))
 }
 

@@ -75,7 +75,7 @@ func New(conf Config) (*Capture, error) {
 		return nil, err
 	}
 	c := &Capture{conf: conf, end: io.EOF, stop: stop}
-	if c.sleeper, err = newSleeper(c.look); err != nil {
+	if c.sleeper, err = newSleeper(c.hasWork); err != nil {
 		stop.Close()
 		return nil, err
 	}

@@ -23,7 +23,7 @@ type sleeper struct {
 
 // newSleeper returns a sleeper that wakes when look returns true. Whatever makes it true
 // must be an event of a socket that was added.
-func newSleeper(look func() bool) (*sleeper, error) {
+func newSleeper(hasWork func() bool) (*sleeper, error) {
 	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
 		return nil, os.NewSyscallError("epoll_create1", err)
@@ -32,7 +32,7 @@ func newSleeper(look func() bool) (*sleeper, error) {
 		_ = unix.Close(fd) // the first error is the one to report
 		return nil, os.NewSyscallError("fcntl", err)
 	}
-	s := &sleeper{set: os.NewFile(uintptr(fd), "epoll"), ready: func(uintptr) bool { return look() }}
+	s := &sleeper{set: os.NewFile(uintptr(fd), "epoll"), ready: func(uintptr) bool { return hasWork() }}
 	if err = s.set.SetReadDeadline(time.Time{}); err == nil { // the runtime can wait for it
 		s.wait, err = s.set.SyscallConn()
 	}

@@ -69,14 +69,14 @@ func earlier(a, b time.Time) time.Time {
 // poll notices a Stop, and interfaces that went away or are back. It also tells drivers
 // that ask for it (XDP_RING_NEED_WAKEUP) that memory is free again.
 func (c *Capture) poll() {
-	c.look()
+	c.hasWork()
 	c.react()
 }
 
-// look reports whether there is something to do. The runtime is not told of this system
+// hasWork reports whether there is something to do. The runtime is not told of this system
 // call, which does not wait: it would look after this thread for a while, which takes
 // longer than the call.
-func (c *Capture) look() bool {
+func (c *Capture) hasWork() bool {
 	set, now := c.pollSet(), unix.Timespec{}
 	n, _, err := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&set[0])), uintptr(len(set)),
 		uintptr(unsafe.Pointer(&now)), 0, 0, 0)

@@ -2,11 +2,11 @@
 
 package export
 
-// what is what a field says, of those that a record has a place for.
-type what uint8
+// target is the field of a records.Record that an information element sets.
+type target uint8
 
 const (
-	nothing what = iota
+	nothing target = iota
 	bytesDelta
 	bytesTotal
 	bytesInitiator
@@ -63,7 +63,7 @@ const (
 
 // elements are IANA's information elements by number. NetFlow v9 has the same up to 127, and
 // most exporters of v9 use the others, too.
-var elements = map[uint16]what{
+var elements = map[uint16]target{
 	1: bytesDelta, 2: packetsDelta, 4: protocol, 5: tos, 6: tcpFlags, 7: sourcePort, 8: source4,
 	10: ingress, 11: destinationPort, 12: destination4, 14: egress, 21: endUptime, 22: startUptime,
 	27: source6, 28: destination6, 32: icmpTypeCode, 34: samplingInterval, 48: samplerID,
@@ -80,13 +80,13 @@ var elements = map[uint16]what{
 }
 
 // ciscoElements are those of Cisco's firewalls before they took IANA's for translation.
-var ciscoElements = map[uint16]what{
+var ciscoElements = map[uint16]target{
 	40001: natSource4, 40002: natDestination4, 40003: natSourcePort, 40004: natDestinationPort,
 }
 
-// element returns what a field says. Those of enterprises say nothing, the reverse direction
+// element returns the target of a field. Fields of enterprises set nothing, the reverse direction
 // of a biflow (RFC 5103) among them: its counters are not those of the record's direction.
-func element(f field, v9 bool) what {
+func element(f field, v9 bool) target {
 	if f.enterprise != 0 {
 		return nothing
 	}

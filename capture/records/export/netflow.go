@@ -165,7 +165,7 @@ func (r *Reader) decodeData(b *records.Batch, m *message, s *source, base *recor
 func (t *template) read(r *records.Record, x *values, p []byte) int {
 	if !t.variable {
 		for _, s := range t.steps {
-			x.set(r, s.what, p[s.at:int(s.at)+int(s.length)])
+			x.set(r, s.target, p[s.at:int(s.at)+int(s.length)])
 		}
 		return t.size
 	}
@@ -189,8 +189,8 @@ func (t *template) read(r *records.Record, x *values, p []byte) int {
 		if at+n > len(p) {
 			return 0
 		}
-		if s.what != nothing && n > 0 {
-			x.set(r, s.what, p[at:at+n])
+		if s.target != nothing && n > 0 {
+			x.set(r, s.target, p[at:at+n])
 		}
 		at += n
 	}

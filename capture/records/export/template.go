@@ -33,7 +33,7 @@ type template struct {
 
 // step reads a field.
 type step struct {
-	what   what
+	target target
 	at     uint16 // from the beginning of the record, if that has a fixed length
 	length uint16
 }

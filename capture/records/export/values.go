@@ -84,8 +84,8 @@ func address(to *netip.Addr, v []byte) {
 	}
 }
 
-// set enters what a field says.
-func (x *values) set(r *records.Record, w what, v []byte) {
+// set stores the value of a field in its target.
+func (x *values) set(r *records.Record, w target, v []byte) {
 	switch w {
 	case bytesDelta:
 		r.Bytes = number(v)
@@ -127,7 +127,7 @@ func (x *values) set(r *records.Record, w what, v []byte) {
 }
 
 // setRare enters what few records say.
-func (x *values) setRare(r *records.Record, w what, v []byte) {
+func (x *values) setRare(r *records.Record, w target, v []byte) {
 	switch w {
 	case icmpTypeCode:
 		x.icmp, x.hasICMP = uint16(number(v)), true
@@ -174,7 +174,7 @@ func setExporter(r *records.Record, v []byte) {
 }
 
 // setTime enters times.
-func (x *values) setTime(r *records.Record, w what, v []byte) {
+func (x *values) setTime(r *records.Record, w target, v []byte) {
 	switch w {
 	case startUptime:
 		x.startUp, x.hasStartUp = uint32(number(v)), true

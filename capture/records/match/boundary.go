@@ -65,7 +65,7 @@ func (b *Boundary) add(words []string) error {
 	return nil
 }
 
-func (b *Boundary) judge(s *sighting) (uint32, records.Verdict) {
+func (b *Boundary) judge(s *timedRecord) (uint32, records.Verdict) {
 	in, knownIn := b.external[boundaryInterface{s.Record.Point.Exporter, s.Ingress}]
 	out, knownOut := b.external[boundaryInterface{s.Record.Point.Exporter, s.Egress}]
 	switch {

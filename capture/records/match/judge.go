@@ -68,7 +68,7 @@ type Judge struct {
 	longest   lately
 	precision time.Duration
 
-	sighting  sighting // the one at hand
+	sighting  timedRecord // the one at hand
 	keys      [][48]byte
 	digests   []digest.Digest
 	flows     []uint64
@@ -78,7 +78,7 @@ type Judge struct {
 
 // policy decides about one record.
 type policy interface {
-	judge(r *sighting) (of uint32, verdict records.Verdict)
+	judge(r *timedRecord) (of uint32, verdict records.Verdict)
 	// fetch has the CPU fetch what judge will touch.
 	fetch(flows []uint64)
 	// rank is called when it is known how a point is preferred.
@@ -87,8 +87,8 @@ type policy interface {
 	Close() error
 }
 
-// sighting is a record as policies see it.
-type sighting struct {
+// timedRecord is a record as policies see it.
+type timedRecord struct {
 	*records.Record
 	flow, nat  uint64 // hashes of its key, and of the translated one or 0
 	point      uint32
@@ -212,7 +212,7 @@ func translated(r *records.Record) (from, to side, ok bool) {
 // one judges record i of n.
 func (j *Judge) one(r *records.Record, i, n int) (records.Verdict, Judgment) {
 	s := &j.sighting
-	*s = sighting{Record: r, flow: j.flows[i], point: j.points.find(r)}
+	*s = timedRecord{Record: r, flow: j.flows[i], point: j.points.find(r)}
 	if j.cfg.NAT {
 		if _, _, ok := translated(r); ok {
 			s.nat = j.flows[n+i]
@@ -233,7 +233,7 @@ func (j *Judge) one(r *records.Record, i, n int) (records.Verdict, Judgment) {
 const maxLongest = time.Hour
 
 // place puts the times of a record on our clock, and learns from them.
-func (j *Judge) place(s *sighting) {
+func (j *Judge) place(s *timedRecord) {
 	p, r := j.points.at(s.point), s.Record
 	p.clock.see(r)
 	offset := p.clock.offset(r)
@@ -284,7 +284,7 @@ func (j *Judge) rank(p *Point) uint8 {
 	return uint8(min(rank, math.MaxUint8))
 }
 
-func (j *Judge) count(s *sighting, of uint32, verdict records.Verdict) {
+func (j *Judge) count(s *timedRecord, of uint32, verdict records.Verdict) {
 	j.counts.Records++
 	j.counts.Bytes += s.Bytes
 	if s.Sampling > 1 {

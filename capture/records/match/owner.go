@@ -32,7 +32,7 @@ func (o *owner) Close() error                  { return o.table.Close() }
 
 // judge asks who told of the flow. A record with translated addresses is one of two
 // flows: it is a copy if another point told of either, and who told of one tells of both.
-func (o *owner) judge(s *sighting) (uint32, records.Verdict) {
+func (o *owner) judge(s *timedRecord) (uint32, records.Verdict) {
 	report := ownerReport{
 		Flow: s.flow, Point: s.point, Start: s.start, End: s.end, Now: s.now,
 		Alive: o.judges.Alive(), Within: max(nearby, o.judges.precision+nearby/4),
@@ -41,17 +41,17 @@ func (o *owner) judge(s *sighting) (uint32, records.Verdict) {
 	case o.judges.cfg.OwnerTimeout > 0, s.timeless:
 		report.Within = report.Alive
 	}
-	of, answer := o.table.Tell(report)
-	if s.nat != 0 && answer != ownerCrowd {
+	of, answer := o.table.Report(report)
+	if s.nat != 0 && answer != ownerFull {
 		report.Flow, report.Point = s.nat, of
-		if before, other := o.table.Tell(report); answer == ownerNews && other == ownerTold {
+		if before, other := o.table.Report(report); answer == ownerNew && other == ownerCopy {
 			of, answer = before, other
 		}
 	}
 	switch answer {
-	case ownerTold:
+	case ownerCopy:
 		return of, records.Copy
-	case ownerCrowd:
+	case ownerFull:
 		return 0, records.Unchecked
 	}
 	return 0, records.Keep

@@ -13,7 +13,7 @@ import (
 const maxPoint = layout.OwnerMax
 
 // owners remembers of flows which point told of them, and until when. Several points tell
-// of one flow, each in a report for every piece of its time: [owners.Tell] says of each
+// of one flow, each in a report for every piece of its time: [owners.Report] says of each
 // report whether another point told of that time already. It is for one goroutine at a
 // time.
 //
@@ -27,35 +27,35 @@ type owners struct {
 	touch uint64 // of lines that are fetched ahead
 }
 
-// ownerReport is what a point tells about a flow.
+// ownerReport is a point's report of a flow.
 type ownerReport struct {
 	Flow  uint64 // keyed hash
 	Point uint32 // 1 to MaxPoint
 	// Start and End are nanoseconds since 1970 on one clock for all points.
 	Start, End int64
 	// Now is the time at which the report came. A flow is alive until Alive after the end
-	// of what was told of it.
+	// of its reported time.
 	Now   int64
 	Alive time.Duration
-	// Within is by how much the times of two points may differ.
+	// Within is the largest difference between the times of two points.
 	Within time.Duration
 }
 
-// ownerAnswer is what owners say about a report.
+// ownerAnswer says whether a report is about a new flow.
 type ownerAnswer uint8
 
 // The answers.
 const (
-	ownerNews  ownerAnswer = iota // no other point told of it
-	ownerTold                     // another point told of it
-	ownerCrowd                    // there is no room to remember it
+	ownerNew  ownerAnswer = iota // no other point reported it
+	ownerCopy                    // another point reported it
+	ownerFull                    // there is no room to remember it
 )
 
-// newOwners makes a table that takes so many bytes of memory, 128 at least. Errors are
-// those of layout.NewArena.
+// newOwners makes a table of at most this many bytes, and of at least 128. It returns errors
+// of layout.NewArena.
 func newOwners(memory int) (*owners, error) { return newOwnersOf(max(memory/layout.LineSize&^1, 2)) }
 
-// newOwnersOf makes a table of so many lines, an even number.
+// newOwnersOf makes a table of an even number of lines.
 func newOwnersOf(lines int) (*owners, error) {
 	arena, err := layout.NewArena(lines)
 	if err != nil {
@@ -64,7 +64,7 @@ func newOwnersOf(lines int) (*owners, error) {
 	return &owners{arena: arena}, nil
 }
 
-// SetRank gives a point a rank. That of all is 0 at first.
+// SetRank gives a point a rank. At first, every rank is 0.
 func (o *owners) SetRank(point uint32, rank uint8) { o.ranks[point] = rank }
 
 // line returns the number of a flow's line.
@@ -73,7 +73,7 @@ func (o *owners) line(flow uint64) uint64 {
 	return line
 }
 
-// Fetch has the CPU fetch what reports about some flows will touch.
+// Fetch prefetches the lines that reports about these flows will touch.
 func (o *owners) Fetch(flows []uint64) {
 	o.arena.CheckOpen("Owners.Fetch")
 	lines, sum := o.arena.Lines(), uint64(0)
@@ -83,29 +83,29 @@ func (o *owners) Fetch(flows []uint64) {
 	o.touch = sum
 }
 
-// Tell takes a report, and returns the owner of the flow at that time. The answer is ownerTold
-// if that is another point: one that told of a time that the report begins in. Reports of
-// less time than twice Within may begin up to Within later, or end up to Within earlier:
-// those of a single packet for example. Longer ones must begin before the end of what was
-// told by more than Within, or else they tell of what comes next. A report that is ownerNews
-// makes its point the owner. Its time continues what the point told before unless there
+// Report takes a report, and returns the owner of the flow at that time. The answer is
+// ownerCopy if another point owns the flow and its reported time contains the beginning of the
+// report. Reports of less time than twice Within, of a single packet for example, may begin up
+// to Within later, or end up to Within earlier. Longer reports must begin more than Within
+// before the end of the owner's time. Otherwise they are about the time after it. With
+// ownerNew, the point becomes the owner. Its time continues its earlier reports unless there
 // is a pause of more than Within.
 //
-// A point of a higher rank takes a flow over with the first report that is ownerTold. Points of
-// a lower rank than the owner must tell of what comes more than Alive later to be ownerNews.
+// A point of a higher rank takes a flow over with its first ownerCopy. A report of a point of
+// a lower rank than the owner is ownerNew only if it begins more than Alive later.
 //
 // It does not allocate. It panics after Close.
-func (o *owners) Tell(r ownerReport) (owner uint32, answer ownerAnswer) {
-	o.arena.CheckOpen("Owners.Tell")
+func (o *owners) Report(r ownerReport) (owner uint32, answer ownerAnswer) {
+	o.arena.CheckOpen("Owners.Report")
 	start, end := units(r.Start), units(max(r.Start, r.End))
 	within := int32(min(r.Within>>layout.OwnerUnitShift, 1<<29))
 	c, known, room := o.find(r, end)
 	if !known {
 		if !room {
-			return 0, ownerCrowd
+			return 0, ownerFull
 		}
 		c.set(uint32(r.Flow), end, end-start, r.Point)
-		return r.Point, ownerNews
+		return r.Point, ownerNew
 	}
 	from, until := c.end()-c.length(), c.end()
 	if owner = c.owner(); owner != r.Point {
@@ -118,18 +118,18 @@ func (o *owners) Tell(r ownerReport) (owner uint32, answer ownerAnswer) {
 			if after > before {
 				c.set(uint32(r.Flow), until, until-from, r.Point)
 			}
-			return owner, ownerTold
+			return owner, ownerCopy
 		}
 		if int32(end-from) < 0 {
-			return r.Point, ownerNews // from before what the owner told
+			return r.Point, ownerNew // before the owner's reports
 		}
 	}
-	c.tell(r, start, end, within)
-	return r.Point, ownerNews
+	c.extend(r, start, end, within)
+	return r.Point, ownerNew
 }
 
-// tell makes a report part of what was told.
-func (c owned) tell(r ownerReport, start, end uint32, within int32) {
+// extend adds a report to the reported time.
+func (c owned) extend(r ownerReport, start, end uint32, within int32) {
 	from, until := c.end()-c.length(), c.end()
 	switch {
 	case c.owner() != r.Point || int32(start-until) > within: // begins anew
@@ -147,7 +147,7 @@ func (c owned) tell(r ownerReport, start, end uint32, within int32) {
 	c.set(uint32(r.Flow), until, until-from, r.Point)
 }
 
-// find returns the cell of a flow, or one that it may have. Without room there is none.
+// find returns the flow's cell, else a free one, else false.
 func (o *owners) find(r ownerReport, end uint32) (c owned, known, room bool) {
 	lines, first := o.arena.Lines(), o.line(r.Flow)
 	now, alive := units(r.Now), int32(min(r.Alive>>layout.OwnerUnitShift, 1<<30))

@@ -21,29 +21,29 @@ type owned struct {
 func (c owned) tag() uint32 { return uint32(c.line[c.at] >> 32) }
 func (c owned) end() uint32 { return uint32(c.line[c.at]) }
 
-// told returns the word of the owner and the length, and where in it they begin.
-func (c owned) told() (word *uint64, shift uint) {
-	return &c.line[layout.OwnerTold+c.at/layout.OwnerTolds], c.at % layout.OwnerTolds * layout.OwnerToldBits
+// place returns the word with the owner and the length, and the bit at which they begin.
+func (c owned) place() (word *uint64, shift uint) {
+	return &c.line[layout.OwnerReport+c.at/layout.OwnerReports], c.at % layout.OwnerReports * layout.OwnerReportBits
 }
 
-// owner returns the number of the point that told, 0 for an empty cell.
+// owner returns the number of the point that reported the flow, 0 for an empty cell.
 func (c owned) owner() uint32 {
-	word, shift := c.told()
+	word, shift := c.place()
 	return uint32(*word>>shift) >> layout.OwnerLengthBits & layout.OwnerMax
 }
 
-// length returns the units that were told before the end.
+// length returns the units between the reported begin and the end.
 func (c owned) length() uint32 {
-	word, shift := c.told()
+	word, shift := c.place()
 	return expand(uint32(*word>>shift) & (1<<layout.OwnerLengthBits - 1))
 }
 
 // set fills the cell.
 func (c owned) set(tag, end, length, owner uint32) {
 	c.line[c.at] = uint64(tag)<<32 | uint64(end)
-	word, shift := c.told()
-	told := uint64(owner<<layout.OwnerLengthBits | compress(length))
-	*word = *word&^((1<<layout.OwnerToldBits-1)<<shift) | told<<shift
+	word, shift := c.place()
+	value := uint64(owner<<layout.OwnerLengthBits | compress(length))
+	*word = *word&^((1<<layout.OwnerReportBits-1)<<shift) | value<<shift
 }
 
 const mantissa = 1 << layout.OwnerMantissaBits
@@ -61,7 +61,7 @@ func compress(n uint32) uint32 {
 	return (shift+1)<<layout.OwnerMantissaBits | n>>shift&(mantissa-1)
 }
 
-// expand is the inverse of compress, but for what it has rounded.
+// expand is the inverse of compress, without the bits that it rounded off.
 func expand(n uint32) uint32 {
 	exponent := n >> layout.OwnerMantissaBits
 	if exponent == 0 {
@@ -70,10 +70,9 @@ func expand(n uint32) uint32 {
 	return (n&(mantissa-1) | mantissa) << (exponent - 1)
 }
 
-// Snapshot writes all that is remembered of flows, for restoreOwners, under the secret that
-// their hashes were made with. The label must be given again; it has at most
-// snapshot.MaxLabel bytes. Points are numbers here, and ranks are not saved. Errors are
-// those of w. Snapshot panics after Close.
+// Snapshot writes all flows for restoreOwners, under the secret of their hashes. Only the same
+// label, of at most snapshot.MaxLabel bytes, restores them. Points are saved as numbers, and
+// ranks not at all. Errors come from w. Snapshot panics after Close.
 func (o *owners) Snapshot(w io.Writer, secret secret.Secret, label string) error {
 	o.arena.CheckOpen("Owners.Snapshot")
 	lines := uint64(len(o.arena.Lines()))

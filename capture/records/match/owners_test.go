@@ -37,25 +37,25 @@ func TestTell(t *testing.T) {
 		from, to float64
 		want     ownerAnswer
 	}{
-		"one point repeats a flow":        {{a, 0, 1, ownerNews}, {a, 0, 1, ownerNews}, {a, 1, 1, ownerNews}},
-		"another tells the same":          {{a, 0, 60, ownerNews}, {b, 0, 60, ownerTold}, {c, 0, 60, ownerTold}},
-		"a packet":                        {{a, 5, 5, ownerNews}, {b, 5.3, 5.3, ownerTold}, {b, 4.7, 4.7, ownerTold}},
-		"the next packet":                 {{a, 5, 5, ownerNews}, {b, 5.9, 5.9, ownerNews}},
-		"what comes next":                 {{a, 0, 60, ownerNews}, {b, 60, 120, ownerNews}, {a, 60, 120, ownerTold}, {a, 120, 180, ownerNews}, {b, 120, 180, ownerTold}},
-		"what begins in what was told":    {{a, 0, 60, ownerNews}, {b, 30, 90, ownerTold}, {a, 60, 120, ownerNews}, {b, 90, 150, ownerTold}},
-		"a minute in seconds":             {{a, 0, 1, ownerNews}, {a, 1, 2, ownerNews}, {a, 2, 3, ownerNews}, {b, 0, 3, ownerTold}},
-		"seconds in a minute":             {{a, 0, 60, ownerNews}, {b, 2, 3, ownerTold}, {b, 60, 61, ownerNews}, {a, 60, 120, ownerTold}},
-		"from before a pause":             {{a, 0, 10, ownerNews}, {a, 50, 60, ownerNews}, {b, 20, 30, ownerNews}, {b, 50, 60, ownerTold}},
-		"late, of what the owner told":    {{a, 0, 10, ownerNews}, {a, 10, 20, ownerNews}, {b, 0, 9, ownerTold}},
-		"the owner is late":               {{a, 50, 60, ownerNews}, {a, 0, 10, ownerNews}, {b, 50, 60, ownerTold}},
-		"long ago":                        {{a, 0, 10, ownerNews}, {b, 1000, 1010, ownerNews}, {a, 1000, 1010, ownerTold}},
-		"a clock that was years ahead":    {{a, 1e8, 1e8, ownerNews}, {b, 0, 1, ownerNews}, {a, 0, 1, ownerTold}},
-		"a report that ends before start": {{a, 5, 3, ownerNews}, {b, 5, 5, ownerTold}},
+		"one point repeats a flow":        {{a, 0, 1, ownerNew}, {a, 0, 1, ownerNew}, {a, 1, 1, ownerNew}},
+		"another tells the same":          {{a, 0, 60, ownerNew}, {b, 0, 60, ownerCopy}, {c, 0, 60, ownerCopy}},
+		"a packet":                        {{a, 5, 5, ownerNew}, {b, 5.3, 5.3, ownerCopy}, {b, 4.7, 4.7, ownerCopy}},
+		"the next packet":                 {{a, 5, 5, ownerNew}, {b, 5.9, 5.9, ownerNew}},
+		"what comes next":                 {{a, 0, 60, ownerNew}, {b, 60, 120, ownerNew}, {a, 60, 120, ownerCopy}, {a, 120, 180, ownerNew}, {b, 120, 180, ownerCopy}},
+		"what begins in what was told":    {{a, 0, 60, ownerNew}, {b, 30, 90, ownerCopy}, {a, 60, 120, ownerNew}, {b, 90, 150, ownerCopy}},
+		"a minute in seconds":             {{a, 0, 1, ownerNew}, {a, 1, 2, ownerNew}, {a, 2, 3, ownerNew}, {b, 0, 3, ownerCopy}},
+		"seconds in a minute":             {{a, 0, 60, ownerNew}, {b, 2, 3, ownerCopy}, {b, 60, 61, ownerNew}, {a, 60, 120, ownerCopy}},
+		"from before a pause":             {{a, 0, 10, ownerNew}, {a, 50, 60, ownerNew}, {b, 20, 30, ownerNew}, {b, 50, 60, ownerCopy}},
+		"late, of what the owner told":    {{a, 0, 10, ownerNew}, {a, 10, 20, ownerNew}, {b, 0, 9, ownerCopy}},
+		"the owner is late":               {{a, 50, 60, ownerNew}, {a, 0, 10, ownerNew}, {b, 50, 60, ownerCopy}},
+		"long ago":                        {{a, 0, 10, ownerNew}, {b, 1000, 1010, ownerNew}, {a, 1000, 1010, ownerCopy}},
+		"a clock that was years ahead":    {{a, 1e8, 1e8, ownerNew}, {b, 0, 1, ownerNew}, {a, 0, 1, ownerCopy}},
+		"a report that ends before start": {{a, 5, 3, ownerNew}, {b, 5, 5, ownerCopy}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := ownersOf(t, 128)
 			for i, r := range reports {
-				if _, got := o.Tell(tell(77, r.point, r.from, r.to)); got != r.want {
+				if _, got := o.Report(tell(77, r.point, r.from, r.to)); got != r.want {
 					t.Errorf("report %d: %d, want %d", i, got, r.want)
 				}
 			}
@@ -72,10 +72,10 @@ func TestRanks(t *testing.T) {
 		from, to float64
 		want     ownerAnswer
 	}{
-		{1, 0, 60, ownerNews}, {2, 0, 60, ownerTold}, // but from now on it is the owner
-		{1, 60, 120, ownerTold}, {2, 60, 120, ownerNews}, {1, 170, 230, ownerTold}, {1, 300, 360, ownerNews}, {2, 300, 360, ownerTold}, {2, 360, 420, ownerNews},
+		{1, 0, 60, ownerNew}, {2, 0, 60, ownerCopy}, // but from now on it is the owner
+		{1, 60, 120, ownerCopy}, {2, 60, 120, ownerNew}, {1, 170, 230, ownerCopy}, {1, 300, 360, ownerNew}, {2, 300, 360, ownerCopy}, {2, 360, 420, ownerNew},
 	} {
-		if _, got := o.Tell(tell(77, r.point, r.from, r.to)); got != r.want {
+		if _, got := o.Report(tell(77, r.point, r.from, r.to)); got != r.want {
 			t.Errorf("report %d: %d, want %d", i, got, r.want)
 		}
 	}
@@ -88,13 +88,13 @@ func TestCrowd(t *testing.T) {
 	known := make([]uint64, 200)
 	for i := range known {
 		known[i] = rng.Uint64()
-		if _, got := o.Tell(tell(known[i], 1, 0, 1)); got != ownerNews {
+		if _, got := o.Report(tell(known[i], 1, 0, 1)); got != ownerNew {
 			t.Fatal(got)
 		}
 	}
 	crowd := 0
 	for range 10_000 {
-		if _, got := o.Tell(tell(rng.Uint64(), 9, 1, 2)); got == ownerCrowd {
+		if _, got := o.Report(tell(rng.Uint64(), 9, 1, 2)); got == ownerFull {
 			crowd++
 		}
 	}
@@ -102,13 +102,13 @@ func TestCrowd(t *testing.T) {
 		t.Errorf("%d found no room", crowd)
 	}
 	for _, flow := range known {
-		if owner, got := o.Tell(tell(flow, 2, 0, 1)); got != ownerTold || owner != 1 {
+		if owner, got := o.Report(tell(flow, 2, 0, 1)); got != ownerCopy || owner != 1 {
 			t.Fatalf("%d by %d", got, owner)
 		}
 	}
 	late := 0
 	for range 300 {
-		if _, got := o.Tell(tell(rng.Uint64(), 9, 500, 501)); got == ownerCrowd {
+		if _, got := o.Report(tell(rng.Uint64(), 9, 500, 501)); got == ownerFull {
 			late++
 		}
 	}
@@ -122,7 +122,7 @@ func TestRoom(t *testing.T) {
 	o, rng := ownersOf(t, 1_000_000), rand.New(rand.NewPCG(3, 4))
 	crowd := 0
 	for range 50_000 {
-		if _, got := o.Tell(tell(rng.Uint64(), 1, 0, 1)); got == ownerCrowd {
+		if _, got := o.Report(tell(rng.Uint64(), 1, 0, 1)); got == ownerFull {
 			crowd++
 		}
 	}
@@ -166,7 +166,7 @@ func TestOwnersModel(t *testing.T) {
 		r.Start = r.Start >> 26 << 26 // as the table has it
 		r.End = max(r.Start, r.End>>26<<26)
 		r.Within = r.Within >> 26 << 26
-		_, got := o.Tell(r)
+		_, got := o.Report(r)
 		if want := tellPlain(model, r); got != want {
 			t.Fatalf("report %d: %d, want %d", i, got, want)
 		}
@@ -180,19 +180,19 @@ func tellPlain(model map[uint64]*plainOwner, r ownerReport) ownerAnswer {
 	p := model[r.Flow]
 	if p == nil || r.Now-p.end > int64(r.Alive) && r.End-p.end > int64(r.Alive) {
 		model[r.Flow] = &plainOwner{r.Point, r.Start, r.End}
-		return ownerNews
+		return ownerNew
 	}
 	within := int64(r.Within)
 	if p.point != r.Point {
 		begins := min(r.End-r.Start, 2*within) - within
 		switch {
 		case r.Start+begins <= p.end && p.from+begins <= r.End:
-			return ownerTold
+			return ownerCopy
 		case r.End < p.from:
-			return ownerNews
+			return ownerNew
 		}
 		*p = plainOwner{r.Point, r.Start, r.End}
-		return ownerNews
+		return ownerNew
 	}
 	switch {
 	case r.Start > p.end+within:
@@ -201,7 +201,7 @@ func tellPlain(model map[uint64]*plainOwner, r ownerReport) ownerAnswer {
 	default:
 		p.from, p.end = min(p.from, r.Start), max(p.end, r.End)
 	}
-	return ownerNews
+	return ownerNew
 }
 
 // TestOwnersSnapshot goes on with what was saved, and rejects damage and other settings.
@@ -215,7 +215,7 @@ func TestOwnersSnapshot(t *testing.T) {
 		return all
 	}
 	for _, r := range reports(1) {
-		o.Tell(r)
+		o.Report(r)
 	}
 	var saved bytes.Buffer
 	key := secret.Secret{7}
@@ -229,8 +229,8 @@ func TestOwnersSnapshot(t *testing.T) {
 	}
 	defer restored.Close()
 	for i, r := range reports(2) {
-		one, want := restored.Tell(r)
-		if other, got := o.Tell(r); one != other || want != got {
+		one, want := restored.Report(r)
+		if other, got := o.Report(r); one != other || want != got {
 			t.Fatalf("report %d: %d by %d, want %d by %d", i, want, one, got, other)
 		}
 	}
@@ -263,7 +263,7 @@ func BenchmarkTell(b *testing.B) {
 		group := flows[i*30%(1<<20-30):][:30]
 		o.Fetch(group)
 		for n, flow := range group {
-			o.Tell(tell(flow, 1+uint32(n&3), float64(i)/1e6, float64(i)/1e6+1))
+			o.Report(tell(flow, 1+uint32(n&3), float64(i)/1e6, float64(i)/1e6+1))
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/30, "ns/record")

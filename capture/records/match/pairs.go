@@ -79,7 +79,7 @@ func (p *pairs) fetch(flows []uint64) {
 // judge looks for the record of another point that is nearest in time and within the
 // deltas, and that no record of this point was matched with. Where there is none the
 // record is remembered, in the first line that is empty or whose record no longer lives.
-func (p *pairs) judge(s *sighting) (uint32, records.Verdict) {
+func (p *pairs) judge(s *timedRecord) (uint32, records.Verdict) {
 	if s.point >= pairPoints {
 		return 0, records.Unchecked
 	}
@@ -122,7 +122,7 @@ func (p *pairs) judge(s *sighting) (uint32, records.Verdict) {
 
 // matches reports whether a record matches one that was kept, and how far apart they
 // begin.
-func (p *pairs) matches(line *layout.Line, s *sighting) (apart uint64, ok bool) {
+func (p *pairs) matches(line *layout.Line, s *timedRecord) (apart uint64, ok bool) {
 	d := p.judges.cfg.Pairs
 	apart = distance(ordered(int64(line[pairStart])), ordered(s.start))
 	if uint32(line[pairPoint]&(1<<pairStamp-1)) == s.point || line[pairMatched+s.point/64]>>(s.point%64)&1 != 0 {

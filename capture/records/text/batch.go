@@ -35,7 +35,7 @@ func (r *Reader) ReadBatch(b *records.Batch) error {
 	}
 }
 
-// last makes what has no end a record, so that it is read or counted.
+// last flushes an unterminated final line as a record.
 func (r *Reader) last() {
 	if !r.array {
 		r.buf = append(r.buf, '\n')

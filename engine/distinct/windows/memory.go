@@ -178,10 +178,9 @@ func newBudget(cfg *Config) budget {
 // share is what each counter may have whatever the others hold.
 func (b *budget) share() int { return b.total / 4 / max(1, b.slots) }
 
-// spread sets the bounds of counters. Each keeps what it has. reserved bytes belong to
-// none of them. Of those that would have to sample, it leaves out the ones that instead
-// takes care of.
-func (b *budget) spread(counters []engine.Bounded, reserved int, instead func(engine.Bounded) bool) {
+// spread divides the budget among counters. Each keeps what it has. reserved bytes belong to
+// none of them. Counters for which fallback returns true use a sketch instead of sampling.
+func (b *budget) spread(counters []engine.Bounded, reserved int, fallback func(engine.Bounded) bool) {
 	share := b.share()
 	held := reserved + max(0, b.slots-len(counters))*share
 	for _, c := range counters {
@@ -192,7 +191,7 @@ func (b *budget) spread(counters []engine.Bounded, reserved int, instead func(en
 		if more := c.Needs(budgetAhead) - limit; more > 0 && held+more <= b.total {
 			held += more
 			limit += more
-		} else if more > 0 && instead(c) {
+		} else if more > 0 && fallback(c) {
 			continue
 		}
 		c.Limit(limit)

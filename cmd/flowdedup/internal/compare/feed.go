@@ -81,8 +81,8 @@ type task struct {
 // Prepare decodes and digests the packets.
 func (t *task) Prepare(b *capture.Batch) { t.prepare.Prepare(b) }
 
-// Apply has nothing to do.
-func (t *task) Apply(*capture.Batch) error { return nil }
+// Judge has nothing to do.
+func (t *task) Judge(*capture.Batch) error { return nil }
 
 // Write gives the packets away.
 func (t *task) Write(b *capture.Batch) error {

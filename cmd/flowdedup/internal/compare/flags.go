@@ -47,10 +47,10 @@ packets are in both, which in A or in B alone (loss), how far the clocks are
 apart and drift, how much delays vary, and how many packets were reordered.
 
 The clocks may differ by any offset: it is found first, by equal packets, from
-the first packets of both. If those do not tell, files are read twice, and
+the first packets of both. If those do not decide, files are read twice, and
 pipes are refused. Equal packets then match in order, if they lie within
 --window of the offset. Delays are those above that of the fastest packet, with
-offset and drift removed: what two clocks that nobody has set can tell.
+offset and drift removed: all that unsynchronized clocks allow.
 
 What makes packets equal is as in dedup. If packets were captured in part, as
 many bytes are compared as both sides have, and the summary says how many.

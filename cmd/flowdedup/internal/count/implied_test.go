@@ -75,7 +75,7 @@ func counts(t *testing.T, cfg Config, b *capture.Batch) (rows []Row, past []wind
 		p := c.NewPackets()
 		p.Reset(UsableTimes(nil, part.Frames))
 		for from := 0; from < n; from += 100 {
-			p.Read(&part, from, min(from+100, n))
+			p.PrepareGroup(&part, from, min(from+100, n))
 		}
 		if err := p.Count(&part, drop); err != nil {
 			t.Fatal(err)

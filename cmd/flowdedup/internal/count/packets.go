@@ -31,7 +31,7 @@ func NewCounter(cfg *Config) *Counter {
 	return &Counter{Counter: windows.New(cfg.counters(rows)), cfg: cfg, digest: newDigesters(cfg.Secret), rows: rows}
 }
 
-// Packets are the packets of one batch on their way into the counts. Reset and Read do
+// Packets are the packets of one batch on their way into the counts. Reset and PrepareGroup do
 // not depend on earlier batches; Count does. Packets reuses its memory from batch to
 // batch, and serves one goroutine at a time.
 type Packets struct {
@@ -122,9 +122,9 @@ func UsableTimes(times []int64, frames []capture.Frame) []int64 {
 	return times
 }
 
-// Read decodes the packets from to to-1 of b and digests their keys. All packets must be
+// PrepareGroup decodes the packets from to to-1 of b and digests their keys. All packets must be
 // read, in order.
-func (p *Packets) Read(b *capture.Batch, from, to int) {
+func (p *Packets) PrepareGroup(b *capture.Batch, from, to int) {
 	for i, made := range p.direct.FromFrames(b, from, to-from) {
 		p.add(p.batch.Direct()[i], made, from)
 	}

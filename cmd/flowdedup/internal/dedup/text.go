@@ -157,9 +157,9 @@ func groups(within []string) string {
 // risk describes the rate of false positives in words.
 func risk(fpr float64) string {
 	if fpr == 0 {
-		return "no packet wrongly taken for a copy"
+		return "no false copies"
 	}
-	return fmt.Sprintf("at most %.1e packets wrongly taken for a copy for each packet read", fpr)
+	return fmt.Sprintf("false copies: at most %.1e of all packets", fpr)
 }
 
 // edge says by how much windows may be too long, if that is worth a word.

@@ -50,14 +50,14 @@ const maxTotalParts = 1500
 
 // merger unites files.
 type merger struct {
-	cfg     *MergeConfig
-	ctx     context.Context
-	files   []*countfile.File
-	sensors []string
-	done    int64 // bytes read
-	total   int64
-	told    int64 // of done, by Progress
-	zone    *time.Location
+	cfg      *MergeConfig
+	ctx      context.Context
+	files    []*countfile.File
+	sensors  []string
+	done     int64 // bytes read
+	total    int64
+	reported int64 // of done, by Progress
+	zone     *time.Location
 }
 
 // Merge unites the windows of saved files. Memory does not depend on how many elements
@@ -149,15 +149,15 @@ type counting struct {
 	merger *merger
 }
 
-// toldEvery is how many bytes are read from one call of Progress to the next.
-const toldEvery = 1 << 20
+// reportEvery is the number of bytes between two calls of Progress.
+const reportEvery = 1 << 20
 
 // ReadAt implements io.ReaderAt.
 func (c counting) ReadAt(b []byte, at int64) (int, error) {
 	n, err := c.ReaderAt.ReadAt(b, at)
 	m := c.merger
-	if m.done += int64(n); m.cfg.Progress != nil && m.done-m.told >= toldEvery {
-		m.told = m.done
+	if m.done += int64(n); m.cfg.Progress != nil && m.done-m.reported >= reportEvery {
+		m.reported = m.done
 		m.cfg.Progress(min(m.done, m.total), m.total)
 	}
 	return n, err

@@ -72,12 +72,12 @@ func (t *task) Prepare(b *capture.Batch) {
 	t.times = count.UsableTimes(t.times[:0], b.Frames)
 	t.packets.Reset(t.times)
 	for from, to := range b.Groups() {
-		t.packets.Read(b, from, to)
+		t.packets.PrepareGroup(b, from, to)
 	}
 }
 
-// Apply counts the elements.
-func (t *task) Apply(b *capture.Batch) error {
+// Judge counts the elements.
+func (t *task) Judge(b *capture.Batch) error {
 	if err := t.packets.Count(b, nil); err != nil || t.flush == nil {
 		return err
 	}

@@ -70,8 +70,8 @@ func Command(e *cli.Env) *cobra.Command {
 		Use:   "flows [flags] [INPUT...]",
 		Short: "Keep each flow once among the records that routers export",
 		Long: `Read flow records (NetFlow v1, v5, v7 and v9, IPFIX, sFlow, and lines of JSON
-or CSV), and keep each flow once, though every router, firewall and interface
-that it passes has reported it.
+or CSV), and keep one record per flow, although every exporter on its path
+reports it.
 
 INPUT is a capture of exports (pcap, pcapng), an IPFIX file (RFC 5655), or text:
 lines of JSON, nfdump's JSON, Zeek's logs, or CSV with a header. --listen takes

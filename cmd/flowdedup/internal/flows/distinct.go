@@ -45,9 +45,9 @@ const (
 	fewOpen = 4
 )
 
-// counts are the distinct keys of windows. A record that spans windows counts in each that
+// keyCounts are the distinct keys of windows. A record that spans windows counts in each that
 // it touches. Records come after their time, so several windows are open.
-type counts struct {
+type keyCounts struct {
 	cfg    *Distinct
 	secret secret.Secret
 	v4, v6 *digest.AES
@@ -69,12 +69,12 @@ type window struct {
 	copies  []uint64 // bits of records that are copies
 }
 
-func newCounts(cfg *Distinct, s secret.Secret) *counts {
-	return &counts{cfg: cfg, secret: s, grace: time.Hour, v4: digest.NewAES(s.AESKey(secret.IPv4)), v6: digest.NewAES(s.AESKey(secret.IPv6))}
+func newCounts(cfg *Distinct, s secret.Secret) *keyCounts {
+	return &keyCounts{cfg: cfg, secret: s, grace: time.Hour, v4: digest.NewAES(s.AESKey(secret.IPv4)), v6: digest.NewAES(s.AESKey(secret.IPv6))}
 }
 
 // add counts a record that lasts from start to end. A copy adds its keys, and no record.
-func (c *counts) add(r *records.Record, start, end int64, isCopy bool) error {
+func (c *keyCounts) add(r *records.Record, start, end int64, isCopy bool) error {
 	if r.Unmatched {
 		return nil
 	}
@@ -113,7 +113,7 @@ func (c *counts) add(r *records.Record, start, end int64, isCopy bool) error {
 
 // follow begins anew where this host's clock was set back: nothing that comes now would lie in
 // a window that is open. Windows that were closed may come again. A window takes so long.
-func (c *counts) follow(came, every int64) error {
+func (c *keyCounts) follow(came, every int64) error {
 	if !c.live || calendar.Since(c.closed, came) <= calendar.Shift(every, int64(maxAhead)) {
 		return nil
 	}
@@ -132,7 +132,7 @@ func arrival(r *records.Record) int64 {
 
 // window returns an open window, a new one if need be. Where too many are open, it closes
 // the first one for a later one, and returns nil for an earlier one.
-func (c *counts) window(start, end int64) (*window, error) {
+func (c *keyCounts) window(start, end int64) (*window, error) {
 	at := len(c.open)
 	for at > 0 && c.open[at-1].start >= start {
 		at--
@@ -170,7 +170,7 @@ func (c *counts) window(start, end int64) (*window, error) {
 
 // budget returns what a new window may take: half of what the others leave of one half of the
 // whole budget. The other half is for windows that get the least.
-func (c *counts) budget() int {
+func (c *keyCounts) budget() int {
 	left := c.cfg.Budget / 2
 	for _, w := range c.open {
 		left -= w.budget + windowCost
@@ -180,12 +180,12 @@ func (c *counts) budget() int {
 
 // mostOpen returns how many windows may be open: as many as half of the budget holds of the
 // smallest.
-func (c *counts) mostOpen() int {
+func (c *keyCounts) mostOpen() int {
 	return min(max(c.cfg.Budget/(2*(leastBudget+windowCost)), fewOpen), maxOpen)
 }
 
 // bytes returns what the open windows may take.
-func (c *counts) bytes() int {
+func (c *keyCounts) bytes() int {
 	all := 0
 	for _, w := range c.open {
 		all += w.budget + windowCost
@@ -209,7 +209,7 @@ func (w *window) put(r *records.Record, at int64, isCopy bool) {
 }
 
 // count counts what waits.
-func (c *counts) count(w *window) error {
+func (c *keyCounts) count(w *window) error {
 	w.batch.Reset(w.times)
 	for n := range w.records {
 		r, number := &w.records[n], [1]uint32{uint32(n)}
@@ -224,7 +224,7 @@ func (c *counts) count(w *window) error {
 }
 
 // keys adds the elements that a record has of a key.
-func (c *counts) keys(to *windows.Elements, key *flow.KeyConfig, r *records.Record, n []uint32) {
+func (c *keyCounts) keys(to *windows.Elements, key *flow.KeyConfig, r *records.Record, n []uint32) {
 	from, other := masked(key, r.Source), masked(key, r.Destination)
 	switch key.Kind {
 	case flow.Src:
@@ -258,7 +258,7 @@ func masked(key *flow.KeyConfig, a netip.Addr) netip.Addr {
 }
 
 // element adds an address, or what two addresses and the rest of a key make.
-func (c *counts) element(to *windows.Elements, key *flow.KeyConfig, r *records.Record, from, other netip.Addr, n []uint32) {
+func (c *keyCounts) element(to *windows.Elements, key *flow.KeyConfig, r *records.Record, from, other netip.Addr, n []uint32) {
 	if !from.IsValid() {
 		return
 	}
@@ -301,7 +301,7 @@ func portsOf(r *records.Record, ports uint32) uint32 {
 }
 
 // advance closes the windows that ended long enough ago.
-func (c *counts) advance(now int64, grace time.Duration) error {
+func (c *keyCounts) advance(now int64, grace time.Duration) error {
 	c.grace = grace
 	for len(c.open) > 0 && calendar.Since(now, c.open[0].end) > int64(grace) {
 		if err := c.close(); err != nil {
@@ -312,14 +312,14 @@ func (c *counts) advance(now int64, grace time.Duration) error {
 }
 
 // close closes the first window.
-func (c *counts) close() error {
+func (c *keyCounts) close() error {
 	w := c.open[0]
 	c.open, c.closed = c.open[1:], w.end
 	return errors.Join(c.count(w), w.counter.Close())
 }
 
 // end closes all windows.
-func (c *counts) end() error {
+func (c *keyCounts) end() error {
 	var errs []error
 	for len(c.open) > 0 {
 		errs = append(errs, c.close())

@@ -109,20 +109,20 @@ func (r *runner) addPeers(s *Summary) {
 // tick does what depends on the wall clock.
 func (r *runner) tick(now time.Time) {
 	r.save(now)
-	if r.cfg.Status == nil || now.Sub(r.told) < time.Second {
+	if r.cfg.Status == nil || now.Sub(r.statusAt) < time.Second {
 		return
 	}
-	r.told = now
+	r.statusAt = now
 	s := r.summary()
 	r.cfg.Status(&s)
 }
 
 // runner is what a run has opened.
 type runner struct {
-	cfg    *Config
-	begin  time.Time
-	told   time.Time // when the status was told last
-	reader records.Reader
+	cfg      *Config
+	begin    time.Time
+	statusAt time.Time // when the status was last reported
+	reader   records.Reader
 	// messages reads those of exporters, nil for text alone.
 	messages  *export.Reader
 	state     *state // nil for none
@@ -131,7 +131,7 @@ type runner struct {
 	names     names
 	hold      *match.Hold // nil if nothing is written
 	output    *output
-	distinct  *counts    // nil without keys
+	distinct  *keyCounts // nil without keys
 	inspector *inspector // nil without Config.Inspect
 	cutter    *relay.Cutter
 	sender    *relay.Sender
@@ -199,8 +199,8 @@ func (r *runner) open(ctx context.Context) (err error) {
 }
 
 const (
-	// patience is how long a run that was asked to end waits for a read that is under way.
-	patience = 400 * time.Millisecond
+	// readTimeout is how long a run that was asked to end waits for a read that is under way.
+	readTimeout = 400 * time.Millisecond
 	// lastReads is how long such a run still judges what its sockets hold, and leastReads how
 	// many messages it does in any case: the machine may be busy. What is left then is counted
 	// as dropped.
@@ -253,7 +253,7 @@ func (r *runner) isOver(now time.Time) bool {
 	if r.reads++; r.reads < leastReads || now.Before(r.until) {
 		return false
 	}
-	r.unread = r.messages.Discard(now.Add(patience))
+	r.unread = r.messages.Discard(now.Add(readTimeout))
 	return true
 }
 
@@ -267,7 +267,7 @@ func (r *runner) note() {
 	r.noteUnread(before)
 }
 
-// await returns the outcome of a read. When ctx is done, it waits for as long as patience.
+// await returns the outcome of a read. When ctx is done, it waits for readTimeout.
 func await(ctx context.Context, done <-chan error) (err error, came bool) {
 	select {
 	case err = <-done:
@@ -277,7 +277,7 @@ func await(ctx context.Context, done <-chan error) (err error, came bool) {
 	select {
 	case err = <-done:
 		return err, true
-	case <-time.After(patience):
+	case <-time.After(readTimeout):
 		return nil, false
 	}
 }

@@ -54,7 +54,7 @@ type test struct {
 	machine *bpf.Machine // those match that it accepts
 	all     uint64       // without a machine: all bits set if all packets match, else none
 	refused error        // why the expression has no meaning
-	told    bool         // a warning says so
+	warned  bool         // a warning says so
 }
 
 // all and none match all packets, and none.
@@ -122,14 +122,14 @@ func (m *Matcher) Admit(ctx context.Context, b *capture.Batch) error {
 // warn says once which packets cannot match.
 func (m *Matcher) warn(t *test) {
 	switch {
-	case t.refused == nil || t.told:
+	case t.refused == nil || t.warned:
 		return
 	case t == m.over:
 		m.cfg.Warn(fmt.Errorf("no packet of further link types matches: %w", t.refused))
 	default:
 		m.cfg.Warn(fmt.Errorf("no packet of link type %v matches: %w", t.link, t.refused))
 	}
-	t.told = true
+	t.warned = true
 }
 
 // ofInterface returns the test for the packets of an interface.

@@ -137,12 +137,12 @@ func (t *filteredTask) Prepare(b *capture.Batch) {
 	t.Task.Prepare(b)
 }
 
-// Apply passes the batch on, and counts.
-func (t *filteredTask) Apply(b *capture.Batch) error {
+// Judge passes the batch on, and counts.
+func (t *filteredTask) Judge(b *capture.Batch) error {
 	if t.err != nil {
 		return t.err
 	}
-	if err := t.Task.Apply(b); err != nil {
+	if err := t.Task.Judge(b); err != nil {
 		return err
 	}
 	t.stream.unwanted += uint64(t.others)

@@ -52,7 +52,7 @@ then at another; delays are off by 1 % at most.
 
 An equal packet that differs in nothing, at the same point, may have been sent
 again. It counts as a copy if it comes within 1 ms and its sender numbers its
-packets (IPv4), or if so many come again that no sender repeats as many.
+packets (IPv4), or if the rate of repeats is too high to be retransmission.
 
 Nothing is written or removed. One pass, in constant memory.`,
 		Example: `  # is this capture duplicated, and how?

@@ -76,8 +76,8 @@ func newTask(n *inspect.Inspector) *task { return &task{inspector: n, batch: n.N
 // Prepare decodes and digests the packets.
 func (t *task) Prepare(b *capture.Batch) { t.batch.Prepare(b) }
 
-// Apply measures them.
-func (t *task) Apply(b *capture.Batch) error {
+// Judge measures them.
+func (t *task) Judge(b *capture.Batch) error {
 	t.inspector.Add(t.batch, b)
 	if t.progress != nil {
 		t.progress(0, 0, t.inspector.Packets())

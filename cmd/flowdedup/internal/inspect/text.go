@@ -34,14 +34,11 @@ func writeText(w io.Writer, s *Summary) error {
 	if text := show.NotOpened(s.Unopened, s.Packets); text != "" {
 		fmt.Fprintf(&t, "  not opened  %s\n", text)
 	}
-	if n := s.OneSided; n.Before.Flows > 0 {
-		fmt.Fprintf(&t, "  one-sided   %s of the conversations, %s if VLAN and tunnel are part of a flow; without copies %s and %s\n",
-			oneSided(n.Before), oneSided(n.BeforeByTag), oneSided(n.After), oneSided(n.AfterByTag))
-	}
 	if s.SplitConversations > 0 {
 		fmt.Fprintf(&t, "  split       %s of %s sampled conversations, if the first of equal packets is kept\n",
 			show.Count(s.SplitConversations), show.Count(s.SampledConversations))
 	}
+	oneSidedTable(&t, &s.OneSided)
 	kindsTable(&t, s)
 	matrixTable(&t, s)
 	pathTable(&t, s)
@@ -58,6 +55,36 @@ func writeText(w io.Writer, s *Summary) error {
 }
 
 func oneSided(s inspect.Sides) string { return show.Share(s.OneSided, s.Flows) }
+
+var oneSidedColumns = []show.Column{{Name: "one-sided conversations", Left: true}, {Name: "as captured"}, {Name: "without copies"}}
+
+// oneSidedTable writes the shares of conversations of which an analyzer sees one direction,
+// and what to do about them.
+func oneSidedTable(t *strings.Builder, s *inspect.OneSided) {
+	if s.Before.Flows == 0 {
+		return
+	}
+	show.WriteTable(t, oneSidedColumns, [][]string{
+		{"flows by addresses and ports", oneSided(s.Before), oneSided(s.After)},
+		{"flows by VLAN and tunnel, too", oneSided(s.BeforeByTag), oneSided(s.AfterByTag)},
+	})
+	if advice := oneSidedAdvice(s); advice != "" {
+		fmt.Fprintf(t, "  %s\n", advice)
+	}
+}
+
+// oneSidedAdvice says what to do about one-sided conversations, if there are any.
+func oneSidedAdvice(s *inspect.OneSided) string {
+	switch {
+	case s.BeforeByTag.Share() > s.Before.Share():
+		return "for an analyzer that keys flows by VLAN or tunnel: --strip vlan or --strip tunnel"
+	case s.After.Share() > s.Before.Share():
+		return "the first of equal packets is not enough: leave --keep flow at its default"
+	case s.Before.OneSided > 0:
+		return "the other direction was not captured: check the mirror session"
+	}
+	return ""
+}
 
 // inspectNotes describes what the user may not expect in the input.
 func inspectNotes(s *Summary) string {

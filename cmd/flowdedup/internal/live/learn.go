@@ -274,15 +274,15 @@ func learnedOf(r *measure.Report, of *dedup.Choice) monitor.Learned {
 	return n
 }
 
-// look is the inspection of one batch.
-type look struct {
+// inspecting is the inspection of one batch.
+type inspecting struct {
 	inspector *measure.Inspector // that batch belongs to
 	batch     *measure.Batch
 	prepared  bool
 }
 
 // prepare decodes and digests the packets, if they are inspected.
-func (k *look) prepare(l *learner, b *capture.Batch) {
+func (k *inspecting) prepare(l *learner, b *capture.Batch) {
 	k.prepared = false
 	if l == nil {
 		return
@@ -301,7 +301,7 @@ func (k *look) prepare(l *learner, b *capture.Batch) {
 }
 
 // apply measures the packets, unless the inspection has ended meanwhile.
-func (k *look) apply(l *learner, p *phase, b *capture.Batch) {
+func (k *inspecting) apply(l *learner, p *phase, b *capture.Batch) {
 	if l == nil {
 		return
 	}

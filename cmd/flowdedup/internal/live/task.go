@@ -15,13 +15,13 @@ import (
 
 // task is the work on one batch.
 type task struct {
-	run     *runner
-	phase   *phase // that packets belong to
-	packets *dedup.BatchDetector
-	keys    *count.Packets // nil where nothing is counted
-	sampler *traits.Sampler
-	look    look
-	err     error // why conditions cannot be matched
+	run        *runner
+	phase      *phase // that packets belong to
+	packets    *dedup.BatchDetector
+	keys       *count.Packets // nil where nothing is counted
+	sampler    *traits.Sampler
+	inspecting inspecting
+	err        error // why conditions cannot be matched
 }
 
 var _ pipeline.Admitter = (*task)(nil)
@@ -50,7 +50,7 @@ func (t *task) Admit(b *capture.Batch) { t.err = t.phase.cfg.Admit(context.Backg
 func (t *task) Prepare(b *capture.Batch) {
 	t.follow(t.run.phase.Load())
 	t.read(b, t.keys)
-	t.look.prepare(t.run.learner, b)
+	t.inspecting.prepare(t.run.learner, b)
 }
 
 // read decodes the packets, and digests them and their keys, if keys is not nil.
@@ -62,15 +62,15 @@ func (t *task) read(b *capture.Batch, keys *count.Packets) {
 		keys.Reset(t.packets.Times())
 	}
 	for from, to := range b.Groups() {
-		t.sampler.Add(b, from, t.packets.Read(b, from, to))
+		t.sampler.Add(b, from, t.packets.PrepareGroup(b, from, to))
 		if keys != nil {
-			keys.Read(b, from, to)
+			keys.PrepareGroup(b, from, to)
 		}
 	}
 }
 
-// Apply finds the copies and counts keys.
-func (t *task) Apply(b *capture.Batch) error {
+// Judge finds the copies and counts keys.
+func (t *task) Judge(b *capture.Batch) error {
 	r := t.run
 	if t.err != nil {
 		return t.err
@@ -86,7 +86,7 @@ func (t *task) Apply(b *capture.Batch) error {
 			return err
 		}
 	}
-	t.look.apply(r.learner, t.phase, b)
+	t.inspecting.apply(r.learner, t.phase, b)
 	now := time.Now()
 	if err := r.state.tick(now); err != nil {
 		return err

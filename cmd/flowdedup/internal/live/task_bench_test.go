@@ -106,7 +106,7 @@ func fill(b *capture.Batch, number uint64, packets int) uint64 {
 	return number
 }
 
-// take does with a batch what Prepare and Apply do.
+// take does with a batch what Prepare and Judge do.
 func (r *runner) take(b *testing.B, t *task, batch *capture.Batch) {
 	t.Prepare(batch)
 	drop := t.packets.Judge(batch)

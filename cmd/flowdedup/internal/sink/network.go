@@ -32,7 +32,7 @@ func (n network) keep(bool) error { return n.Close() }
 func (n network) discard() error  { return n.Close() }
 func (n network) retries() bool   { return false }
 
-func (n network) counts() counts {
+func (n network) counts() outcome {
 	s := n.Stats()
-	return counts{written: s.Written, lost: s.Lost, skipped: n.Skipped()}
+	return outcome{written: s.Written, lost: s.Lost, skipped: n.Skipped()}
 }

@@ -25,13 +25,13 @@ type destination interface {
 	keep(cut bool) error
 	discard() error
 	// counts returns what has happened to the packets so far.
-	counts() counts
+	counts() outcome
 	// retries reports whether it can be written again after a failure.
 	retries() bool
 }
 
-// counts says what has happened to the packets that a destination was given.
-type counts struct {
+// outcome says what has happened to the packets that a destination was given.
+type outcome struct {
 	written uint64 // packets that left the program or are in a file
 	lost    uint64 // packets that never will
 	files   uint64 // complete files of a rotation
@@ -65,7 +65,7 @@ type output struct {
 	direct  bool // writing does not block
 
 	given traffic
-	counts
+	outcome
 	failed           error  // why it takes no packets now
 	reason           error  // its first failure
 	writtenAtFailure uint64 // counts.written at its last failure
@@ -79,7 +79,7 @@ func (o *output) ended() bool {
 // update reads the counts after a call, unless the call still blocks.
 func (o *output) update(err error) {
 	if !errors.Is(err, ErrBlocked) {
-		o.counts = o.destination.counts()
+		o.outcome = o.destination.counts()
 	}
 }
 
@@ -192,8 +192,8 @@ func kept(f *outfile.File, end func() (string, error), reason error) error {
 func (d *single) discard() error { return d.file.Discard() }
 func (d *single) retries() bool  { return false }
 
-func (d *single) counts() counts {
-	return counts{written: d.writer.Written(), skipped: d.writer.Skipped()}
+func (d *single) counts() outcome {
+	return outcome{written: d.writer.Written(), skipped: d.writer.Skipped()}
 }
 
 const (
@@ -257,9 +257,9 @@ func (d *rotating) keep(cut bool) error {
 func (d *rotating) discard() error { return d.Discard() }
 func (d *rotating) retries() bool  { return d.live }
 
-func (d *rotating) counts() counts {
+func (d *rotating) counts() outcome {
 	stats := d.Stats()
-	return counts{written: d.Written(), lost: stats.Lost, files: stats.Files, skipped: d.Skipped()}
+	return outcome{written: d.Written(), lost: stats.Lost, files: stats.Files, skipped: d.Skipped()}
 }
 
 // forwarding is an interface as a destination. Its sender finds an interface again after
@@ -277,9 +277,9 @@ func (f *forwarding) keep(bool) error { return f.Close() }
 func (f *forwarding) discard() error  { return f.Close() }
 func (f *forwarding) retries() bool   { return f.retry }
 
-func (f *forwarding) counts() counts {
+func (f *forwarding) counts() outcome {
 	s := f.Stats()
-	return counts{written: s.Sent, lost: s.Skipped() + s.Lost}
+	return outcome{written: s.Sent, lost: s.Skipped() + s.Lost}
 }
 
 // OpenForward opens the interface to send to, if there is one. It comes before OpenFiles

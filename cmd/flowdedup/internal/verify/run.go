@@ -82,8 +82,8 @@ type task struct{ verifier *verify.Verifier }
 // Prepare has nothing to do.
 func (t task) Prepare(*capture.Batch) {}
 
-// Apply has nothing to do.
-func (t task) Apply(*capture.Batch) error { return nil }
+// Judge has nothing to do.
+func (t task) Judge(*capture.Batch) error { return nil }
 
 // Write checks the packets.
 func (t task) Write(b *capture.Batch) error {

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// patience is how long an answer may take, on a busy machine too.
-const patience = time.Minute
+// timeout is how long an answer may take, on a busy machine too.
+const timeout = time.Minute
 
 // Attack attacks the server at addr, on loopback. Page is a text of its page, and others are
 // the paths that it has besides /, /metrics and /healthz. An operator's own requests are
@@ -219,7 +219,7 @@ func (s *server) dial(t *testing.T) net.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() }) // a second time, perhaps
-	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(timeout)); err != nil {
 		t.Fatal(err)
 	}
 	return conn

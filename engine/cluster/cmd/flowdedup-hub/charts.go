@@ -34,7 +34,7 @@ func lead(st *hub.Status) string {
 	case len(st.Sites) == 0:
 		return "No site has sent anything yet. The line for one: flowdedup-hub join-token SITE."
 	}
-	return fmt.Sprintf("%d sites share the filter %s, with a window of %v.", len(st.Sites), st.Filter, us(st.WindowUS))
+	return fmt.Sprintf("%d sites share the filter named %q, with a window of %v.", len(st.Sites), st.Filter, us(st.WindowUS))
 }
 
 func us(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
