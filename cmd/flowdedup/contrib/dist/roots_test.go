@@ -242,7 +242,7 @@ func completion(t *testing.T, root string) {
 
 // foreign are marks of lines that need root, a network, or programs that Debian's minimum
 // does not have.
-var foreign = regexp.MustCompile(`\b(live|sudo|docker|zeek|wireshark|tshark|softflowd|jq|apt|rpm|ssh|ln)\b|://|/srv/|--listen|--hub|…|go (run|install)|-i eth`)
+var foreign = regexp.MustCompile(`\b(live|sudo|docker|zeek|wireshark|tshark|softflowd|jq|apt|rpm|ssh|ln)\b|://|/srv/|--listen|--hub|…|go (run|install)|-i eth|extcap install`)
 
 // manual runs the lines of the README and the manual that run flowdedup on files, in their
 // order, as a user without rights.
@@ -299,13 +299,53 @@ func inputs(t *testing.T, root string) string {
 			copyFile(t, filepath.Join(captures, from), root+folder+"/"+name)
 		}
 	}
-	const record = `{"type":"FLOW","first":"2026-11-21T06:09:04.828","last":"2026-11-21T06:09:05.829","in_packets":6,"in_bytes":960,` +
-		`"proto":6,"src_port":40071,"dst_port":443,"src4_addr":"192.0.2.1","dst4_addr":"198.51.100.7","ip4_router":"203.0.113.%d"}` + "\n"
-	for i, name := range []string{"r1.json", "r2.json"} {
-		if err := os.WriteFile(root+folder+"/"+name, fmt.Appendf(nil, record, i+1), 0o644); err != nil {
+	bothLANs(t, root+folder)
+	for name, text := range recordInputs {
+		if err := os.WriteFile(root+folder+"/"+name, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
 	command(t, "chown", "-R", "65534:65534", root+folder)
 	return folder
 }
+
+// bothLANs makes captures of a substation, where each station sends on two LANs.
+func bothLANs(t *testing.T, folder string) {
+	t.Helper()
+	made := t.TempDir()
+	command(t, "go", "-C", "../../../..", "run", "./bench/contest", "make", "-packets", "1000", "-o", made)
+	for _, name := range []string{"substation.pcapng", "lan-a.pcap", "lan-b.pcap"} {
+		copyFile(t, filepath.Join(made, "prp.pcapng"), filepath.Join(folder, name))
+	}
+}
+
+// recordInputs are the files of flow records that the manual names, with one flow that two
+// points recorded.
+var recordInputs = map[string]string{
+	"r1.json": fmt.Sprintf(nfdumpRecord, 1), "a.json": fmt.Sprintf(nfdumpRecord, 1),
+	"r2.json": fmt.Sprintf(nfdumpRecord, 2), "b.json": fmt.Sprintf(nfdumpRecord, 2),
+	"a.csv":            datedRecord,
+	"b.csv":            datedRecord,
+	"netobserv-a.json": fmt.Sprintf(netobservRecord, 1),
+	"netobserv-b.json": fmt.Sprintf(netobservRecord, 2),
+	"hubble-a.json":    fmt.Sprintf(hubbleRecord, "n1"),
+	"hubble-b.json":    fmt.Sprintf(hubbleRecord, "n2"),
+	"gcp.json":         fmt.Sprintf(gcpRecord, "SRC") + fmt.Sprintf(gcpRecord, "DEST"),
+	"aws-a.log":        fmt.Sprintf(awsRecord, 1, "egress"),
+	"aws-b.log":        fmt.Sprintf(awsRecord, 2, "ingress"),
+}
+
+const (
+	nfdumpRecord = `{"type":"FLOW","first":"2026-11-21T06:09:04.828","last":"2026-11-21T06:09:05.829","in_packets":6,"in_bytes":960,` +
+		`"proto":6,"src_port":40071,"dst_port":443,"src4_addr":"192.0.2.1","dst4_addr":"198.51.100.7","ip4_router":"203.0.113.%d"}` + "\n"
+	datedRecord     = "SrcIP,DstIP,When\n192.0.2.1,198.51.100.7,21/11/2026 06:09:04 PM\n"
+	netobservRecord = `{"AgentIP":"203.0.113.%d","Bytes":960,"Packets":6,"SrcAddr":"192.0.2.1","DstAddr":"198.51.100.7","SrcPort":40071,` +
+		`"DstPort":443,"Proto":6,"Etype":2048,"TimeFlowStartMs":1795241344828,"TimeFlowEndMs":1795241345829}` + "\n"
+	hubbleRecord = `{"flow":{"time":"2026-11-21T06:09:04.828Z","IP":{"source":"192.0.2.1","destination":"198.51.100.7","ipVersion":"IPv4"},` +
+		`"l4":{"TCP":{"source_port":40071,"destination_port":443}},"Type":"L3_L4","is_reply":false},"node_name":"%s","time":"2026-11-21T06:09:04.828Z"}` + "\n"
+	gcpRecord = `{"jsonPayload":{"bytes_sent":"960","packets_sent":"6","connection":{"src_ip":"192.0.2.1","src_port":40071,` +
+		`"dest_ip":"198.51.100.7","dest_port":443,"protocol":6},"reporter":"%s","start_time":"2026-11-21T06:09:04.828Z",` +
+		`"end_time":"2026-11-21T06:09:05.829Z"}}` + "\n"
+	awsRecord = "version account-id interface-id srcaddr dstaddr srcport dstport protocol packets bytes start end action log-status tcp-flags flow-direction\n" +
+		"2 123456789010 eni-%d 192.0.2.1 198.51.100.7 40071 443 6 6 960 1795241344 1795241345 ACCEPT OK 27 %s\n"
+)
