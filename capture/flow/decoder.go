@@ -60,6 +60,23 @@ func decodeSlow(h *Header, b *capture.Batch, i int) {
 	}
 }
 
+// DecodeSlow describes frame i of b in h as Decode does, without the fast path: for frames
+// that a kernel of asm/headers has left. Of a frame without an IP header it locates the
+// parts in p, and returns what NonIPParts.Read would. It panics if b has no frame i.
+func (d *Decoder) DecodeSlow(h *Header, p *NonIPParts, b *capture.Batch, i int) (parts bool) {
+	f := &b.Frames[i]
+	if !decodeCommon(h, b.Interfaces[f.Interface].LinkType, b.Data(i), f.WireLen) {
+		w := readFrame(h, b, i, nil)
+		if h.Version == 0 {
+			return p.walked(&w, b, i, h)
+		}
+	}
+	if d.inner && mayTunnel[h.Proto] {
+		openTunnels(h, b.Data(i), f.WireLen, nil)
+	}
+	return h.Version == 0 && p.Read(b, i, h)
+}
+
 // slowProtocols returns, for IPv4 and IPv6, the protocols that d has to look into for
 // others. The fast paths leave them to decodeSlow.
 func (d *Decoder) slowProtocols() *[2][256]bool {

@@ -220,23 +220,14 @@ func (g *Identity) readFast(protocols []Protocol, link capture.LinkType, b *capt
 // readSlow lays out frame from+i of b, which the fast path has left.
 func (g *Identity) readSlow(protocols []Protocol, b *capture.Batch, from, i int) {
 	var h Header
-	f := &b.Frames[from+i]
-	others := len(g.out.nonIP)
-	if !decodeCommon(&h, b.Interfaces[f.Interface].LinkType, b.Data(from+i), f.WireLen) {
-		w := readFrame(&h, b, from+i, nil)
-		if h.Version == 0 {
-			g.addWalked(&w, b, from, i, &h)
-		}
-	}
-	if g.decoder.inner && h.Version != 0 {
-		openTunnels(&h, b.Data(from+i), f.WireLen, nil)
-		g.addNonIP(b, from, i, &h)
-	}
-	if len(g.out.nonIP) == others {
+	var p NonIPParts
+	if g.decoder.DecodeSlow(&h, &p, b, from+i) {
+		g.addParts(&p, b, from, i, &h)
+	} else {
 		g.doubtHeader(b, from, i, &h)
 	}
 	protocols[i] = h.protocol()
-	zeroCopyDatagram(&g.out.msgs[i], b.Buf, f.Data, &h, &g.layouts)
+	zeroCopyDatagram(&g.out.msgs[i], b.Buf, b.Frames[from+i].Data, &h, &g.layouts)
 }
 
 // Messages are the identities of a run of frames.

@@ -18,10 +18,6 @@ const nonIPHead = 6 + 6 + 2
 // on the wire follows.
 const tweakNonIP = 3 << 56
 
-// minPayload is the length up to which senders pad payloads. Without its check sequence,
-// a frame has at least 60 bytes, or 64 with a VLAN tag (IEEE 802.3, 3.2.8).
-const minPayload = 46
-
 // nonIPFrame is the identity of a frame without IP.
 type nonIPFrame struct {
 	number  uint32 // of the frame within the run
@@ -36,108 +32,43 @@ type nonIPFrame struct {
 	clear       [2]uint32
 }
 
-// addNonIP adds frame from+number of b to the frames without IP, if it has no IP header.
-// It leaves out frames without known addresses or ethertype that no capture's own header
-// precedes. They are compared whole.
+// addNonIP adds frame from+number of b to the frames without IP, if it has no IP header and
+// headers.NonIPParts finds its parts. All others are compared whole.
 func (g *Identity) addNonIP(b *capture.Batch, from, number int, h *Header) (added bool) {
-	if h.Version != 0 {
+	var p NonIPParts
+	if h.Version != 0 || !p.Read(b, from+number, h) {
 		return false
 	}
-	var header Header
-	if h.Flags&FlagInner == 0 {
-		w := readFrame(&header, b, from+number, nil)
-		return g.addWalked(&w, b, from, number, h)
-	}
-	w := walk{d: b.Data(from + number)[h.Start:h.End], end: h.Wire, h: &header, frame: -1}
-	w.run(atEther)
-	return g.addWalked(&w, b, from, number, h)
-}
-
-// addWalked is addNonIP after w has walked what h describes.
-func (g *Identity) addWalked(w *walk, b *capture.Batch, from, number int, h *Header) (added bool) {
-	p := &w.nonIP
-	typed := p.known && p.body != 0 && p.body <= len(w.d)
-	if !typed && (!p.behind || int64(p.start) > int64(len(w.d))) {
-		return false
-	}
-	if p.fcs == 0 && h.Flags&FlagInner == 0 {
-		p.fcs = uint8(b.FCSLen(from + number))
-	}
-	if p.fcs == 0 && p.mayHaveFCS {
-		p.fcs = checkSequence(b.Data(from+number), int(p.start), h.Wire)
-	}
-	end := max(int64(h.Wire), int64(len(w.d)))
-	g.out.nonIP = append(g.out.nonIP, nonIPFrame{number: uint32(number)})
-	entry := &g.out.nonIP[len(g.out.nonIP)-1]
-	if typed {
-		payload, wire := w.payload(end)
-		entry.head, entry.payload = w.head(g.ignore), uint32(p.body)
-		entry.size, entry.wire = uint32(len(payload)), uint32(wire)
-	} else {
-		w.carriedFrame(entry, end, g.ignore)
-	}
-	entry.payload += b.Frames[from+number].Data + h.Start
+	g.addParts(&p, b, from, number, h)
 	return true
 }
 
-// head returns the addresses and the ethertype.
-func (w *walk) head(ignore Fields) (head [nonIPHead]byte) {
+// addParts adds frame from+number of b, which h describes and whose parts are p.
+func (g *Identity) addParts(p *NonIPParts, b *capture.Batch, from, number int, h *Header) {
+	start := b.Frames[from+number].Data + h.Start
+	g.out.nonIP = append(g.out.nonIP, nonIPFrame{
+		number: uint32(number), carried: !p.Typed, payload: start + p.Payload, size: p.Size, wire: p.Wire, gap: p.Gap, gapLen: p.GapLen,
+	})
+	f := &g.out.nonIP[len(g.out.nonIP)-1]
+	switch {
+	case p.Typed:
+		f.setHead(p, b.Buf[start:], g.ignore)
+	case g.ignore&MAC != 0 && p.Dst >= 0 && p.Src >= 0:
+		f.clear = [2]uint32{uint32(nonIPHead+p.Dst) - p.Payload, uint32(nonIPHead+p.Src) - p.Payload}
+	}
+}
+
+// setHead fills the head with the addresses and the ethertype.
+func (f *nonIPFrame) setHead(p *NonIPParts, frame []byte, ignore Fields) {
 	if ignore&MAC == 0 {
-		if w.nonIP.dst >= 0 {
-			copy(head[:6], w.d[w.nonIP.dst:])
+		if p.Dst >= 0 {
+			copy(f.head[:6], frame[p.Dst:])
 		}
-		if w.nonIP.src >= 0 {
-			copy(head[6:12], w.d[w.nonIP.src:])
+		if p.Src >= 0 {
+			copy(f.head[6:12], frame[p.Src:])
 		}
 	}
-	binary.BigEndian.PutUint16(head[12:], w.typ)
-	return head
-}
-
-// payload returns the captured bytes of the payload and its length on the wire, if the
-// frame ends at the given offset.
-func (w *walk) payload(end int64) (payload []byte, wire int64) {
-	p := &w.nonIP
-	end -= int64(p.fcs) + int64(p.trailer)
-	if p.end > 0 && int64(p.end) <= end {
-		end = int64(p.end)
-	} else {
-		p.exact = false // the length field states more than there is
-	}
-	if n := statedSize(w.typ, w.d[p.body:]); n > 0 && int64(p.body+n) <= end {
-		end, p.exact = int64(p.body+n), true
-	}
-	wire = max(end-int64(p.body), 0)
-	payload = w.d[p.body:]
-	if int64(len(payload)) < wire {
-		return payload, wire // truncated: its end is unknown
-	}
-	payload = payload[:wire]
-	if !p.exact {
-		payload = withoutPadding(withoutTrailer(payload))
-	}
-	return payload, int64(len(payload))
-}
-
-// withoutTrailer removes PRP's trailer from a payload.
-func withoutTrailer(payload []byte) []byte {
-	if lan, _ := trailerOf(payload); lan == 0 {
-		return payload
-	}
-	return payload[:len(payload)-trailerLen]
-}
-
-// withoutPadding removes the zeros at the end of a payload that may be padded. Some of
-// them may be the sender's own: no station behind a switch can tell the difference.
-func withoutPadding(payload []byte) []byte {
-	if len(payload) > minPayload {
-		return payload
-	}
-	n := len(payload)
-	for n > 0 && payload[n-1] == 0 {
-		n--
-	}
-	return payload[:n]
+	binary.BigEndian.PutUint16(f.head[12:], p.Type)
 }
 
 // copyNonIP copies the head and payload of the frames that addNonIP has taken.
@@ -160,56 +91,5 @@ func (g *Identity) copyNonIP(buf []byte) {
 	for i := range m.nonIP {
 		f := &m.nonIP[i]
 		f.copyTo(m.copied[m.copies[i].Off:][:m.copies[i].Len], buf)
-	}
-}
-
-// nonIP has what a walk records for the comparison of frames without IP. Addresses,
-// ethertype and payload are the innermost ones that the walk has reached. Offsets are
-// those of the walk.
-type nonIP struct {
-	dst, src int // offsets of the addresses, or none
-	body     int // start of the payload that walk.typ announces; 0 if there is none
-	end      int // upper bound of its end; 0 if unknown
-	// start is where the frame begins that was on the wire, if behind is set. gapLen bytes of
-	// it, gap bytes behind start, are not part of that frame.
-	start       uint32
-	gap, gapLen uint8
-	behind      bool
-	fcs         uint8 // bytes of frame check sequence at the end of the frame
-	mayHaveFCS  bool  // a sequence of four bytes may be at the end, though fcs is 0
-	known       bool  // whether the addresses are known, or known to be absent
-	exact       bool  // the end comes from a length field
-	trailer     byte  // bytes before the check sequence that are not of the payload
-}
-
-// none is the offset of an address that a link header does not have.
-const none = -1
-
-// addresses records where addresses lie, counted from the offset of the walk; negative
-// means none.
-func (p *nonIP) addresses(w *walk, dst, src int) {
-	p.dst, p.src, p.exact = none, none, false
-	if dst >= 0 {
-		p.dst = w.o + dst
-	}
-	if src >= 0 {
-		p.src = w.o + src
-	}
-	p.known = max(p.dst, p.src)+6 <= len(w.d)
-}
-
-// limit records that the payload ends at end or before.
-func (p *nonIP) limit(end int) {
-	if p.end == 0 || end < p.end {
-		p.end = end
-	}
-}
-
-// sized records that the payload begins at body and has the given length (IEEE 802.3,
-// 3.2.6). It ignores a length without room for an 802.2 header.
-func (p *nonIP) sized(body, length int) {
-	if length >= 3 {
-		p.limit(body + length)
-		p.exact = true
 	}
 }
