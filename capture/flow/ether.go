@@ -8,6 +8,9 @@ import "encoding/binary"
 // five or so; the bound is for forged frames that hold nothing but tags.
 const maxTypes = 32
 
+// maxLength is the largest value of the type field that is a length (IEEE 802.3, 3.2.6).
+const maxLength = 1500
+
 // Numbers of the steps between an Ethernet header and IP.
 const (
 	pppIPv4 = 0x0021

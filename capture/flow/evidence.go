@@ -117,7 +117,7 @@ func (g *Identity) evidence(ip []byte, length int) evidence {
 		return e
 	}
 	in := r.h
-	if openTunnels(&in, ip, uint32(r.length), nil); in.Flags&FlagInner == 0 || in.Version == 0 {
+	if in.OpenTunnels(ip, uint32(r.length)); in.Flags&FlagInner == 0 || in.Version == 0 {
 		return e
 	}
 	return max(e, evidenceOf(ip[in.Start:in.End]))
@@ -143,7 +143,7 @@ type remnant struct {
 
 func (r *remnant) read(ip []byte, length int) bool {
 	r.ip, r.length = ip, length
-	if !r.h.ip4(ip, 0) && !r.h.ip6(ip, 0) {
+	if !r.h.ReadIP(ip) {
 		return false
 	}
 	if end := r.h.wireEnd(ip); end != unknownEnd {
@@ -213,7 +213,7 @@ func (r *remnant) identified() bool {
 	if size+least > len(r.ip) {
 		return false
 	}
-	return r.ip[10]|r.ip[11] == 0 || headerSum(r.ip[:size]) == 0xffff
+	return r.ip[10]|r.ip[11] == 0 || foldOnes(onesSum(0, r.ip[:size])) == 0xffff
 }
 
 // isNumber reports whether all of a number of 32 bits was captured, and is not 0.

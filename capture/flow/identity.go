@@ -67,7 +67,7 @@ func NewIdentity(cfg IdentityConfig) *Identity {
 	if cfg.Bytes > 0 && uint64(cfg.Bytes) < math.MaxUint32 {
 		g.limit = uint32(cfg.Bytes)
 	}
-	g.decoder = Decoder{inner: cfg.Kind == Inner}
+	g.decoder = *NewDecoder(DecoderConfig{Inner: cfg.Kind == Inner})
 	g.zeroCopy, g.layouts = canZeroCopy(cfg), ignore.tweakLayouts()
 	g.datagrams = headers.NewDatagrams(g.layouts[4].firstMask, g.layouts[6].firstMask, g.decoder.slowProtocols())
 	g.untyped = g.datagrams.Untyped()
@@ -241,6 +241,12 @@ type Messages struct {
 	digests   []digest.Digest
 	doubts    []Doubt
 }
+
+// Datagrams returns the messages, one for each frame, if those of datagrams lie in the batch:
+// each begins MessageStart bytes behind the start of its IP header, which Message.Tweak says
+// the first bytes of, or is of another kind (Tweak>>60 is neither 4 nor 6). It returns false
+// if the messages are copies or whole frames. They are valid as long as m.
+func (m *Messages) Datagrams() ([]digest.Message, bool) { return m.msgs, m.datagrams }
 
 // begin returns room for the messages of n frames of b.
 func (g *Identity) begin(b *capture.Batch, n int) *Messages {

@@ -28,23 +28,23 @@ const (
 	Truncated
 )
 
-// Integrity judges frame i of b, which h describes. It takes time linear in the length of
+// IntegrityOf judges frame i of b, which h describes. It takes time linear in the length of
 // the frame.
-func (h *Header) Integrity(b *capture.Batch, i int) Integrity {
+func IntegrityOf(h *Header, b *capture.Batch, i int) Integrity {
 	d := b.Data(i)
-	if h.isTruncated(d, b.Frames[i].WireLen) {
+	if isTruncated(h, d, b.Frames[i].WireLen) {
 		return Truncated
 	}
 	plain := h.Version == 4 && h.L4 == h.Start+20 || h.Version == 6 && h.L4 == h.Start+40
 	if !plain || h.Flags&FlagFragment != 0 {
 		return NoChecksum
 	}
-	return h.verify(d)
+	return verify(h, d)
 }
 
 // isTruncated reports whether bytes of the datagram are missing. Without a length of its own
 // it ends where the frame does.
-func (h *Header) isTruncated(d []byte, wire uint32) bool {
+func isTruncated(h *Header, d []byte, wire uint32) bool {
 	stated := uint32(0)
 	switch h.Version {
 	case 0:
@@ -63,7 +63,7 @@ func (h *Header) isTruncated(d []byte, wire uint32) bool {
 }
 
 // verify verifies the checksum behind an IP header without options or extension headers.
-func (h *Header) verify(d []byte) Integrity {
+func verify(h *Header, d []byte) Integrity {
 	segment := d[h.L4:h.End]
 	ends, least := d[h.Start+12:h.Start+20], 0
 	if h.Version == 6 {

@@ -21,7 +21,7 @@ import (
 func integrityOf(cfg DecoderConfig, link capture.LinkType, data []byte, wire int) Integrity {
 	b := newBatch(link, data)
 	b.Frames[0].WireLen = uint32(wire)
-	return decode(cfg, b)[0].Integrity(b, 0)
+	return IntegrityOf(&decode(cfg, b)[0], b, 0)
 }
 
 // plainSum is the sum of RFC 1071, section 4.1, word by word.
@@ -209,7 +209,7 @@ func TestIntegrityByTshark(t *testing.T) {
 		eachBatch(t, name, func(b *capture.Batch) {
 			for i := range b.Frames {
 				d.Decode(h, b, i)
-				got := h[0].Integrity(b, i)
+				got := IntegrityOf(&h[0], b, i)
 				// tshark sums what a mirror has cut, too.
 				cut := got == Truncated && (b.Frames[i].CapLen < b.Frames[i].WireLen || h[0].Flags&FlagInner != 0)
 				if want, ok := statusOf(&h[0], lines[0]); ok && got != want && (!cut || want == ValidChecksum) {
@@ -310,7 +310,7 @@ func BenchmarkIntegrity(b *testing.B) {
 			b.SetBytes(int64(len(packet)))
 			for b.Loop() {
 				d.Decode(h, batch, 0)
-				h[0].Integrity(batch, 0)
+				IntegrityOf(&h[0], batch, 0)
 			}
 		})
 	}

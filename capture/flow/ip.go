@@ -4,6 +4,10 @@ package flow
 
 import "encoding/binary"
 
+// ReadIP describes in h the datagram that ip begins with, and reports whether there is one. h
+// is zero before. Offsets count from the start of ip.
+func (h *Header) ReadIP(ip []byte) bool { return h.ip4(ip, 0) || h.ip6(ip, 0) }
+
 // ip4 describes the IPv4 header (RFC 791) at offset o, and reports whether there is one.
 func (h *Header) ip4(d []byte, o int) bool {
 	if len(d)-o < 20 {

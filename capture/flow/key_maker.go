@@ -223,8 +223,8 @@ func greater6(s0, s1, d0, d1, tail uint64) uint64 {
 	return -greater
 }
 
-// tail returns ports, protocol and VLAN as the end of a key.
-func (h *Header) tail() uint64 {
+// tailOf returns ports, protocol and VLAN as the end of a key.
+func tailOf(h *Header) uint64 {
 	return uint64(h.SrcPort)<<48 | uint64(h.DstPort)<<32 | uint64(h.Proto)<<24 | uint64(h.Flags&FlagVLAN)<<16 | uint64(h.VLAN)
 }
 
@@ -242,7 +242,7 @@ func (k *keyMaker) gatherMACs(b *capture.Batch, from int, h []Header) {
 	frames := b.Frames[from : from+len(h)]
 	for i := range h {
 		h, at := &h[i], int(frames[i].Data)
-		tail := h.tail() & k.tail
+		tail := tailOf(h) & k.tail
 		for _, end := range [2]struct {
 			offset uint16
 			valid  uint8

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/asm/frames"
 	"github.com/flowdedup/flowdedup/asm/headers"
 	"github.com/flowdedup/flowdedup/capture"
 )
@@ -131,11 +132,11 @@ func (k *Keyer) FromFrames(b *capture.Batch, from, n int) []*Keys {
 		return k.FromHeaders(b, from, k.decode(b, from, n))
 	}
 	k.reset(n)
-	frames := b.Frames[from : from+n]
+	all := b.Frames[from : from+n]
 	k.msgs = resize(k.msgs, n)
-	zeroCopyFrames(k.msgs, frames)
+	frames.Messages(k.msgs, frames.Of(all), 0)
 	for at := 0; at < n; {
-		run, link := linkRun(frames[at:], b.Interfaces)
+		run, link := linkRun(all[at:], b.Interfaces)
 		rule := k.tuples
 		if link != capture.LinkEthernet {
 			rule = k.untyped
@@ -172,14 +173,14 @@ func (k *Keyer) WithoutPorts() uint64 { return k.withoutPorts }
 func (k *Keyer) countPortless(b *capture.Batch, from int, h []Header) {
 	for i := range h {
 		if h[i].L4 == 0 || h[i].L4+4 > h[i].End {
-			k.withoutPorts += uint64(h[i].portsCut(b.Data(from + i)))
+			k.withoutPorts += uint64(portsCut(&h[i], b.Data(from+i)))
 		}
 	}
 }
 
 // portsCut returns 1 if the ports of frame d lie behind what was captured of it, or if its
 // extension headers do, which say whether there are ports. Else it returns 0.
-func (h *Header) portsCut(d []byte) int {
+func portsCut(h *Header, d []byte) int {
 	laterFragment := h.Flags&FlagFragment != 0 && h.L4 == 0
 	if h.Version == 0 || laterFragment || portMask[h.Proto] == 0 && !(h.Version == 6 && isExtension[h.Proto]) {
 		return 0
@@ -292,7 +293,7 @@ func (f *families) split(frames []capture.Frame, h []Header, first int, tails bo
 func addTails(l *headers.TupleList, from int, h []Header, first int) {
 	tails := l.Tail[from:]
 	for i, frame := range l.Frame[from:] {
-		tails[i] = h[int(frame)-first].tail()
+		tails[i] = tailOf(&h[int(frame)-first])
 	}
 }
 

@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"slices"
 	"strconv"
-	"strings"
 )
 
 // KeyKind says which part of a packet is the key that is counted.
@@ -59,23 +57,6 @@ func (c KeyConfig) Validate() error {
 		return fmt.Errorf("IPv6 prefix length %d is not within 0 to 128", c.Mask6)
 	}
 	return nil
-}
-
-// nameOf returns the name of a constant, or its number if it has no name.
-func nameOf(names []string, i uint8) string {
-	if int(i) < len(names) {
-		return names[i]
-	}
-	return fmt.Sprint(i)
-}
-
-// parseName is the inverse of nameOf.
-func parseName(names []string, s string) (uint8, error) {
-	i := slices.Index(names, s)
-	if i < 0 {
-		return 0, fmt.Errorf("must be one of %s", strings.Join(names, ", "))
-	}
-	return uint8(i), nil
 }
 
 // determined says which kinds of key follow from others. Bit o of element k is set if
@@ -139,7 +120,7 @@ func (c KeyConfig) format(src, dst netip.Addr, mask int, tail []byte) string {
 		arrow = " <> "
 		fallthrough
 	case Flow:
-		proto = protocolNames[tail[4]] + " "
+		proto = Protocol(tail[4]).String() + " "
 		if binary.BigEndian.Uint32(tail) != 0 {
 			srcPort = strconv.Itoa(int(binary.BigEndian.Uint16(tail)))
 			dstPort = strconv.Itoa(int(binary.BigEndian.Uint16(tail[2:])))

@@ -63,7 +63,7 @@ func isPlain(frame []byte) bool {
 	const each = 1<<48 | 1<<32 | 1<<16 | 1 // a bit of four numbers of 16
 	const ip4, ip6 = typeIPv4 >> 8, typeIPv6&0xff<<8 | typeIPv6>>8
 	// Behind the trailer may come a check sequence of some such numbers.
-	last := le64(frame[len(frame)-8:]) ^ each*(trailerSuffix&0xff<<8|trailerSuffix>>8)
+	last := binary.LittleEndian.Uint64(frame[len(frame)-8:]) ^ each*(trailerSuffix&0xff<<8|trailerSuffix>>8)
 	typ := binary.LittleEndian.Uint16(frame[plainStart-2:])
 	return (last-each)&^last&(each<<15) == 0 && (typ == ip4 || typ == ip6)
 }

@@ -22,8 +22,9 @@ const least6 = 40 + 4 - messageStart
 // Identity.FromFrames. The identity must open tunnels if and only if r does. It panics if
 // the slices of s are shorter than m.
 func (r *SightingReader) ReadIdentities(s Sightings, b *capture.Batch, from int, m *Messages) {
-	n := len(m.msgs)
-	if !m.datagrams {
+	msgs, ok := m.Datagrams()
+	n := len(msgs)
+	if !ok {
 		s.Run(0, n).Set(r.Read(b, from, n))
 		return
 	}
@@ -31,7 +32,7 @@ func (r *SightingReader) ReadIdentities(s Sightings, b *capture.Batch, from int,
 	for first := 0; first < n; first += 64 {
 		end := min(first+64, n)
 		word := Sightings{s.Conversation[first:end], s.Fragment[first:end], s.Point[first:end]}
-		r.readMessages(word, &at, b, from+first, m.msgs[first:end])
+		r.readMessages(word, &at, b, from+first, msgs[first:end])
 	}
 }
 
@@ -40,13 +41,14 @@ func (r *SightingReader) ReadIdentities(s Sightings, b *capture.Batch, from int,
 // identities are m. It takes less time than ReadIdentities. It reports false if it cannot,
 // since m was not made by Identity.FromFrames or has copies of datagrams.
 func (r *SightingReader) At(at []uint64, point uint64, b *capture.Batch, from int, m *Messages) bool {
-	if !m.datagrams {
+	msgs, ok := m.Datagrams()
+	if !ok {
 		return false
 	}
-	n, seen := len(m.msgs), place{number: noInterface}
+	n, seen := len(msgs), place{number: noInterface}
 	for first := 0; first < n; first += 64 {
 		end := min(first+64, n)
-		at[first/64] = r.atMessages(point, &seen, b, from+first, m.msgs[first:end])
+		at[first/64] = r.atMessages(point, &seen, b, from+first, msgs[first:end])
 	}
 	return true
 }
