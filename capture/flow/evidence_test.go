@@ -3,32 +3,10 @@
 package flow
 
 import (
-	"bytes"
-	"encoding/binary"
 	"testing"
 
 	"github.com/flowdedup/flowdedup/capture"
 )
-
-// sized4 is an IPv4 packet with an identification, a right header checksum, and a payload
-// of an upper protocol.
-func sized4(id, proto int, payload []byte) []byte {
-	ip := join("\x45\x00", be16(20+len(payload)), be16(id), "\x40\x00\x40", []byte{byte(proto)}, "\x00\x00", "\xc0\x00\x02\x01", "\xc6\x33\x64\x02")
-	binary.BigEndian.PutUint16(ip[10:], ^foldSum(sumWords(ip)))
-	return join(ip, payload)
-}
-
-// sized6 is an IPv6 packet.
-func sized6(next int, payload []byte) []byte {
-	return join("\x60\x00\x00\x00", be16(len(payload)), []byte{byte(next), 64}, bytes.Repeat([]byte{0x20}, 16), bytes.Repeat([]byte{0x21}, 16), payload)
-}
-
-var body = bytes.Repeat([]byte("payload!"), 20)
-
-// udpSum is a datagram of UDP with a checksum.
-func udpSum(dst, sum int, payload []byte) []byte {
-	return join(be16(1000), be16(dst), be16(8+len(payload)), be16(sum), payload)
-}
 
 // pseudo4 and pseudo6 are the checksums that a card is to finish.
 func pseudo4(proto, length int) int {
@@ -42,10 +20,6 @@ func pseudo6(proto, length int) int {
 func segment(sum int, payload []byte) []byte {
 	return join(be16(1000), be16(80), "seq.ack.\x50\x18\x20\x00", be16(sum), "\x00\x00", payload)
 }
-
-// ether4 and ether6 are frames with an IP packet.
-func ether4(ip []byte) []byte { return ether(typeIPv4, ip) }
-func ether6(ip []byte) []byte { return ether(typeIPv6, ip) }
 
 // TestEvidence cuts packets, and says which of them can be known: conclusive ones are in no
 // doubt.
@@ -155,48 +129,5 @@ func TestEvidence(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// repeat returns a frame so many times.
-func repeat(frame []byte, n int) (all [][]byte) {
-	for range n {
-		all = append(all, frame)
-	}
-	return all
-}
-
-// TestWithoutPorts counts packets whose ports were not captured.
-func TestWithoutPorts(t *testing.T) {
-	whole := ether4(sized4(9, protoUDP, udpSum(53, 0, body)))
-	v6 := ether6(sized6(protoDstOpts, join("\x11\x00\x01\x04\x00\x00\x00\x00", udpSum(53, 0, body))))
-	for _, c := range []struct {
-		name  string
-		frame []byte
-		cut   int
-		want  uint64
-	}{
-		{"whole", whole, 1000, 0},
-		{"ports", whole, 38, 0},
-		{"no ports", whole, 37, 1},
-		{"nothing above IP", whole, 34, 1},
-		{"IPv6, ports", v6, 14 + 40 + 8 + 4, 0},
-		{"IPv6, no ports", v6, 14 + 40 + 8 + 3, 1},
-		{"IPv6, part of an extension header", v6, 14 + 40 + 1, 1},
-		{"ICMP", ether4(sized4(9, protoICMP, body)), 34, 0},
-		{"later fragment", ether4(with(sized4(9, protoUDP, body), 6, "\x20\x08")), 34, 0},
-		{"too short for ports", ether4(sized4(9, protoUDP, []byte("abc"))), 1000, 0},
-		{"without IP", arpFrame, 20, 0},
-	} {
-		for _, kinds := range [][]KeyConfig{{{Kind: Flow}}, {{Kind: Flow}, {Kind: MACs}}} {
-			b := newBatch(capture.LinkEthernet, append(repeat(whole, 20), c.frame)...)
-			f := &b.Frames[20]
-			f.CapLen = min(f.CapLen, uint32(c.cut))
-			k := NewKeyer(kinds, DecoderConfig{})
-			k.FromFrames(b, 0, len(b.Frames))
-			if got := k.WithoutPorts(); got != c.want {
-				t.Errorf("%s: %d, want %d", c.name, got, c.want)
-			}
-		}
 	}
 }

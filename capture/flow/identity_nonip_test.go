@@ -9,80 +9,12 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// tap is a frame as one of several taps saw it.
-type tap struct {
-	name string
-	link capture.LinkType
-	fcs  uint8 // length that the capture states for it
-	cut  int   // bytes on the wire that were not captured
-	data []byte
-}
-
-func onEthernet(name string, data []byte) tap {
-	return tap{name: name, link: capture.LinkEthernet, data: data}
-}
-
-// batchOf returns a batch of frames, each from its own interface.
-func batchOf(taps []tap) *capture.Batch {
-	b := &capture.Batch{Sections: []capture.Section{{}}}
-	for i, s := range taps {
-		one := newBatch(s.link, s.data)
-		f := one.Frames[0]
-		f.Data, f.Interface, f.WireLen = uint32(len(b.Buf)), uint32(i), f.WireLen+uint32(s.cut)
-		b.Buf, b.Frames = append(b.Buf, s.data...), append(b.Frames, f)
-		b.Interfaces = append(b.Interfaces, capture.Interface{LinkType: s.link, FCSLen: s.fcs, CapturePoint: uint32(i)})
-	}
-	return b
-}
-
-// padded60 returns a frame as a station sends it, with padding.
-func padded60(frame []byte) []byte {
-	return append(slices.Clone(frame), make([]byte, max(60-len(frame), 0))...)
-}
-
-// inserted returns a frame with bytes inserted between its addresses and its ethertype.
-func inserted(frame []byte, parts ...any) []byte { return join(frame[:12], join(parts...), frame[12:]) }
-
-func vlan(frame []byte) []byte { return inserted(frame, be16(typeVLAN), be16(5<<13|100)) }
-func qinq(frame []byte) []byte { return inserted(vlan(frame), be16(typeQinQ), be16(7)) }
-
-// hsr is a frame on a ring of IEC 62439-3, from one of two ports.
-func hsr(frame []byte, port, sequence int) []byte {
-	return inserted(frame, be16(typeHSR), be16(port<<12|(len(frame)-14+6)), be16(sequence))
-}
-
-// prp is a frame on one of two LANs of IEC 62439-3; header is the length of what comes
-// before the payload.
-func prp(frame []byte, header, lan, sequence int) []byte {
-	return join(frame, be16(sequence), be16(lan<<12|(len(frame)-header+6)), be16(0x88fb))
-}
-
 // isl is a frame on a trunk of Cisco's.
 func isl(frame []byte, vlan int) []byte {
 	return join("\x01\x00\x0c\x00\x00\x00", mac(9), be16(12+len(frame)+4), "\xaa\xaa\x03\x00\x00\x0c", be16(vlan<<1), be16(3), "\x00\x00", frame, "\xde\xad\xbe\xef")
 }
 
-// sll and sll2 are frames in cooked captures.
-func sll(kind int, src []byte, typ int, payload []byte) []byte {
-	return join(be16(kind), be16(1), be16(len(src)), src, make([]byte, 8-len(src)), be16(typ), payload)
-}
-
-func sll2(index uint32, kind byte, src []byte, typ int, payload []byte) []byte {
-	return join(be16(typ), "\x00\x00", be32(index), be16(1), []byte{kind, byte(len(src))}, src, make([]byte, 8-len(src)), payload)
-}
-
 func llc(payload ...any) []byte { return ether(len(join(payload...)), join(payload...)) }
-
-// arp is a request of 28 bytes for 10.0.0.n.
-func arp(n byte) []byte {
-	return ether(typeARP, join("\x00\x01\x08\x00\x06\x04\x00\x01", mac(2), "\x0a\x00\x00\x01", make([]byte, 6), []byte{10, 0, 0, n}))
-}
-
-// goose is a frame of a protection relay, profinet one of a controller. The zeros at their ends
-// are data.
-func goose(sequence byte) []byte {
-	return ether(0x88b8, join("\x00\x01\x00\x4d\x00\x00\x00\x00", "\x61\x47 the data set of a relay", make([]byte, 40), []byte{sequence, 0, 0}))
-}
 
 func profinet(cycle int, data string) []byte {
 	return ether(0x8892, join("\x80\x20", data, make([]byte, 38-len(data)), be16(cycle), "\x35\x00"))

@@ -4,20 +4,12 @@ package flow
 
 import (
 	"bytes"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 )
-
-// with returns a copy of data with other bytes from offset at on.
-func with(data []byte, at int, change string) []byte {
-	out := slices.Clone(data)
-	copy(out[at:], change)
-	return out
-}
 
 // sack is a TCP segment whose last option, of the given kind, holds a block that begins
 // at n.
@@ -305,35 +297,6 @@ func TestParseKind(t *testing.T) {
 	}
 }
 
-// nearCopies returns frames that differ in one bit, in a few bytes or in their length,
-// and exact copies of some.
-func nearCopies() [][]byte {
-	r := rand.New(rand.NewPCG(7, 8))
-	long6 := ip6(1, protoUDP, udp(1000, 53, make([]byte, 40)))
-	var out [][]byte
-	for _, seed := range [][]byte{
-		ether(typeIPv4, packet4), ether(typeIPv6, packet6), ether(typeIPv6, long6), arpFrame,
-		ether(typeVLAN, join(be16(100), be16(typeIPv6), packet6)),
-		ether(typeIPv4, udp4(portVXLAN, join("\x08\x00\x00\x00\x00\x00\x64\x00", ether(typeIPv6, packet6)))),
-		ether(typeIPv4, ip4(1, protoIPv6, packet6)),
-	} {
-		for i := range seed {
-			out = append(out, seed[:i])
-			for bit := range 8 {
-				out = append(out, with(seed, i, string([]byte{seed[i] ^ 1<<bit})))
-			}
-		}
-		for range 2000 {
-			frame := slices.Clone(seed)
-			for range 1 + r.IntN(3) {
-				frame[14+r.IntN(min(60, len(frame)-14))] = byte(r.IntN(3))
-			}
-			out = append(out, frame[:len(frame)-r.IntN(2)*r.IntN(20)])
-		}
-	}
-	return out
-}
-
 // TestZeroCopyAgrees checks that messages in the batch make the same frames equal as
 // copied messages do.
 func TestZeroCopyAgrees(t *testing.T) {
@@ -397,16 +360,6 @@ func checkFromFrames(t *testing.T, cfg IdentityConfig, b *capture.Batch, from in
 			t.Fatalf("%+v: frame %x: got %v, want %v", cfg, b.Data(from+i), protocols[i], h[i].protocol())
 		}
 	}
-}
-
-// mixedLinks returns frames of interfaces with several link types, in runs.
-func mixedLinks() *capture.Batch {
-	b := newBatch(capture.LinkEthernet, nearCopies()[:3000]...)
-	b.Interfaces = append(b.Interfaces, capture.Interface{LinkType: capture.LinkRaw}, capture.Interface{LinkType: capture.LinkEthernet})
-	for i := range b.Frames {
-		b.Frames[i].Interface = uint32(i / 50 % 3)
-	}
-	return b
 }
 
 // TestFromFrames reads frames for the fast and the slow path, of one and of several link

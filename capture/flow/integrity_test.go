@@ -11,10 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/flowdedup/flowdedup/capture"
 	"github.com/google/gopacket"
 	"github.com/google/gopacket/layers"
-
-	"github.com/flowdedup/flowdedup/capture"
 )
 
 // integrityOf judges a frame that has so many bytes on the wire.

@@ -187,34 +187,6 @@ func sortEnds[K any](keys []K, compare func(a, b K) int) {
 	}
 }
 
-// mostlyFast returns frames most of which take the fast path.
-func mostlyFast() [][]byte {
-	var frames [][]byte
-	for i := range 1000 {
-		n := byte(i)
-		typ, ip := typeIPv4, ip4(n, protoTCP, tcp(1000+i, 80, nil))
-		switch {
-		case i%3 == 0:
-			typ, ip = typeIPv6, ip6(n, protoUDP, udp(1000+i, 53, []byte("question")))
-		case i%5 == 0:
-			ip = ip4(n, protoICMP, []byte("\x08\x00...."))
-		}
-		frame := ether(typ, ip)
-		switch {
-		case i%71 == 0:
-			frame = arpFrame
-		case i%7 == 0:
-			frame = ether(typeVLAN, join(be16(0xf000+i), be16(typ), ip))
-		case i%11 == 0:
-			frame = ether(typeQinQ, join(be16(i), be16(typeVLAN), be16(i+1), be16(typ), ip))
-		case i%13 == 0:
-			frame = ether(typeVLAN, join(be16(i), be16(typeVLAN), be16(i+1), be16(typeVLAN), be16(i+2), be16(typ), ip))
-		}
-		frames = append(frames, frame)
-	}
-	return frames
-}
-
 func (k *Keys) equal(other *Keys) bool {
 	return slices.Equal(k.Addr4, other.Addr4) &&
 		slices.Equal(k.V4, other.V4) && slices.Equal(k.V4Frame, other.V4Frame) &&

@@ -69,6 +69,26 @@ const (
 	typeERSPAN3    = 0x22eb
 	typeWCCP       = 0x883e // in GRE
 	typeEoIP       = 0x6400 // in GRE, MikroTik's
+	// Of protocols that state their length:
+	typeGOOSE   = 0x88b8
+	typeGSE     = 0x88b9
+	typeSamples = 0x88ba
+	typeLLDP    = 0x88cc
+	typePTP     = 0x88f7
+)
+
+// UDP ports that stand for a tunnel.
+const (
+	portL2TP     = 1701
+	portGTPU     = 2152
+	portLISP     = 4341
+	portVXLAN    = 4789
+	portVXLANGPE = 4790
+	portGENEVE   = 6081
+	portMPLS     = 6635
+	portVXLANOld = 8472 // Linux's default, older than the assignment
+	portJMirror  = 30030
+	portTZSP     = 37008
 )
 
 func isVLAN(t uint16) bool {

@@ -43,7 +43,7 @@ var pointFields = []struct {
 }{{"vlan", PointVLAN}, {"vni", PointVNI | pointTEID}, {"interface", PointInterface}, {"input", PointInput}, {"lan", PointLAN}}
 
 // layerFields has the field that the identifier of a layer is, or 0.
-var layerFields = [layerKinds]PointFields{
+var layerFields = [LayerUnread + 1]PointFields{
 	LayerVLAN: PointVLAN,
 	LayerGRE:  PointVNI, LayerNVGRE: PointVNI, LayerERSPAN: PointVNI, LayerVXLAN: PointVNI, LayerGENEVE: PointVNI,
 	LayerEtherIP: PointVNI, LayerEoIP: PointVNI, LayerLISP: PointVNI, LayerJMirror: PointVNI,

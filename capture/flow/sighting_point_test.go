@@ -8,9 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/gopacket"
-
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/google/gopacket"
 )
 
 // tagged is an IPv4 frame with tags of 4 bytes between its addresses and its type.

@@ -9,9 +9,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/gopacket"
-
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/google/gopacket"
 )
 
 const allPointFields = PointVLAN | PointVNI | pointTEID | PointInterface | PointInput
@@ -188,10 +187,10 @@ func TestConversationsModel(t *testing.T) {
 		}
 	}
 	b := newBatch(capture.LinkEthernet, frames...)
-	headers := decode(DecoderConfig{}, b)
+	decoded := decode(DecoderConfig{}, b)
 	names, hashes := map[uint64]string{0: ""}, map[string]uint64{"": 0}
 	for i, s := range sightingsOf(SightingConfig{Seed: 3}, b) {
-		name := conversationModel(&headers[i], frames[i], laterModel(&headers[i], frames[i]))
+		name := conversationModel(&decoded[i], frames[i], laterModel(&decoded[i], frames[i]))
 		known, ok := hashes[name]
 		other, taken := names[s.conversation]
 		if ok != taken || ok && (known != s.conversation || other != name) {

@@ -4,15 +4,6 @@ package flow
 
 import "encoding/binary"
 
-// Ethertypes of protocols that state their length.
-const (
-	typeGOOSE   = 0x88b8
-	typeGSE     = 0x88b9
-	typeSamples = 0x88ba
-	typeLLDP    = 0x88cc
-	typePTP     = 0x88f7
-)
-
 // statedSize returns the length that the header of a protocol states for the payload of a
 // frame; 0 for other ethertypes, and where it states none that can be. What follows is
 // padding, or the trailer of a switch.

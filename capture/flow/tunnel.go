@@ -10,20 +10,7 @@ import (
 // maxTunnels is how many nested tunnels are opened.
 const maxTunnels = 8
 
-// UDP ports that stand for a tunnel.
-const (
-	portL2TP      = 1701
-	portGTPU      = 2152
-	portLISP      = 4341
-	portVXLAN     = 4789
-	portVXLANGPE  = 4790
-	portGENEVE    = 6081
-	portMPLS      = 6635
-	portVXLANOld  = 8472 // Linux's default, older than the assignment
-	portJMirror   = 30030
-	portTZSP      = 37008
-	udpHeaderSize = 8
-)
+const udpHeaderSize = 8
 
 // IsTunnelPort reports whether UDP packets to a port may be those of a tunnel. Those from the
 // port of L2TP may be, too.

@@ -10,68 +10,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/flowdedup/flowdedup/capture"
 	"github.com/google/gopacket"
 	"github.com/google/gopacket/layers"
-
-	"github.com/flowdedup/flowdedup/capture"
 )
-
-// gre4 and udp4 are the outer packets of most tunnels.
-func gre4(parts ...any) []byte       { return ip4(9, protoGRE, join(parts...)) }
-func udp4(port int, p []byte) []byte { return ip4(9, protoUDP, udp(40000, port, p)) }
-
-// arpFrame is an Ethernet frame without IP.
-var arpFrame = arp(1)
-
-// tunnelCases has packets in tunnels.
-var tunnelCases = slices.Concat([]tunnelCase{
-	{"gre", gre4("\x00\x00", be16(typeIPv4), packet4), packet4},
-	{"gre with everything", gre4("\xb0\x00", be16(typeIPv6), "\x12\x34\x00\x00", "key!", "seq!", packet6), packet6},
-	{"gre source route", gre4("\x40\x00", be16(typeIPv4), "\x00\x00\x00\x00", "\x08\x00\x00\x04addr", "\x00\x00\x00\x00", packet4), packet4},
-	{"gre endless source route", gre4("\x40\x00", be16(typeIPv4), "\x00\x00\x00\x00", "\x08\x00\x00\x04addr"), nil},
-	{"gre bridging", gre4("\x20\x00", be16(typeBridging), "key!", ether(typeIPv4, packet4)), packet4},
-	{"gre bridging arp", gre4("\x20\x00", be16(typeBridging), "key!", arpFrame), arpFrame},
-	{"gre mpls", gre4("\x00\x00", be16(typeMPLS), "\x00\x01\x01\x40", packet6), packet6},
-	{"gre ppp", gre4("\x00\x00", be16(typePPP), "\xff\x03\x00\x21", packet4), packet4},
-	{"gre keepalive", gre4("\x00\x00\x00\x00"), nil},
-	{"gre version 2", gre4("\x00\x02", be16(typeIPv4), packet4), nil},
-	{"pptp", gre4("\x30\x81", be16(typePPP), be16(4+len(packet4)), "\x00\x01", "seq!", "ack!", "\xff\x03\x00\x21", packet4), packet4},
-	{"pptp acknowledgement", gre4("\x20\x81", be16(typePPP), "\x00\x00\x00\x01", "ack!"), nil},
-	{"erspan I", gre4("\x00\x00", be16(typeERSPAN2), ether(typeIPv4, packet4)), packet4},
-	{"erspan II", gre4("\x10\x00", be16(typeERSPAN2), "seq!", "\x10\x64\x00\x01\x00\x00\x00\x05", ether(typeVLAN, join(be16(5), be16(typeIPv4), packet4))), packet4},
-	{"erspan III", gre4("\x10\x00", be16(typeERSPAN3), "seq!", "\x20\x64\x00\x01", "time", "\x00\x00\x00\x00", ether(typeIPv6, packet6)), packet6},
-	{"erspan III subheader", gre4("\x10\x00", be16(typeERSPAN3), "seq!", "\x20\x64\x00\x01", "time", "\x00\x00\x00\x01", "platform", ether(typeIPv6, packet6)), packet6},
-	{"erspan III ip", gre4("\x10\x00", be16(typeERSPAN3), "seq!", "\x20\x64\x00\x01", "time", "\x00\x00\x08\x00", packet4), packet4},
-	{"vxlan", udp4(portVXLAN, join("\x08\x00\x00\x00\x00\x00\x64\x00", ether(typeIPv4, packet4))), packet4},
-	{"vxlan, linux", udp4(portVXLANOld, join("\x08\x00\x00\x00\x00\x00\x64\x00", ether(typeIPv6, packet6))), packet6},
-	{"vxlan arp", udp4(portVXLAN, join("\x08\x00\x00\x00\x00\x00\x64\x00", arpFrame)), arpFrame},
-	{"vxlan-gpe", udp4(portVXLANGPE, join("\x0c\x00\x00\x02\x00\x00\x64\x00", packet6)), packet6},
-	{"vxlan-gpe ethernet", udp4(portVXLANGPE, join("\x0c\x00\x00\x03\x00\x00\x64\x00", ether(typeIPv4, packet4))), packet4},
-	{"vxlan-gpe nsh", udp4(portVXLANGPE, join("\x0c\x00\x00\x04\x00\x00\x64\x00", "\x0f\xc2\x02\x01\x00\x00\x01\xff", packet4)), packet4},
-	{"geneve", udp4(portGENEVE, join("\x02\x00", be16(typeBridging), "\x00\x00\x64\x00", "option42", ether(typeIPv4, packet4))), packet4},
-	{"geneve ip", udp4(portGENEVE, join("\x00\x00", be16(typeIPv6), "\x00\x00\x64\x00", packet6)), packet6},
-	{"geneve control", udp4(portGENEVE, join("\x00\x80", be16(typeIPv6), "\x00\x00\x64\x00", packet6)), nil},
-	{"gtp", udp4(portGTPU, join("\x30\xff", be16(len(packet4)), "teid", packet4)), packet4},
-	{"gtp sequence", udp4(portGTPU, join("\x32\xff", be16(4+len(packet6)), "teid", "\x00\x01\x00\x00", packet6)), packet6},
-	{"gtp extensions", udp4(portGTPU, join("\x34\xff", be16(16+len(packet4)), "teid", "\x00\x00\x00\x85", "\x01\x10\x01\xc0", "\x02seven7\x00", packet4)), packet4},
-	{"gtp echo", udp4(portGTPU, join("\x32\x01", be16(4), "teid", "\x00\x01\x00\x00")), nil},
-	{"gtp prime", udp4(portGTPU, join("\x2e\xff", be16(len(packet4)), "teid", packet4)), nil},
-	{"gtp empty extension", udp4(portGTPU, join("\x34\xff", be16(8+len(packet4)), "teid", "\x00\x00\x00\x85", "\x00\x10\x01\x00", packet4)), nil},
-	{"ip in ip", ip4(9, protoIPv4, packet4), packet4},
-	{"6 in 4", ip4(9, protoIPv6, packet6), packet6},
-	{"4 in 6", ip6(9, protoIPv4, packet4), packet4},
-	{"6 in 6 after options", ip6(9, protoDstOpts, join("\x29\x00\x01\x04\x00\x00\x00\x00", packet6)), packet6},
-	{"three deep", ip4(8, protoIPv6, ip6(9, protoGRE, join("\x00\x00", be16(typeIPv4), packet4))), packet4},
-	{"tunnel with damaged content", ip4(9, protoIPv4, join("\x41", packet4[1:])), nil},
-	{"other port", udp4(4791, join("\x08\x00\x00\x00\x00\x00\x64\x00", ether(typeIPv4, packet4))), nil},
-	{"udp length below header", ip4(9, protoUDP, join(be16(1), be16(portVXLAN), be16(7), "\x00\x00\x08\x00\x00\x00\x00\x00\x64\x00", ether(typeIPv4, packet4))), nil},
-}, ipTunnelCases, udpTunnelCases)
-
-// tunnelCase is a packet in tunnels, and what they carry, or nil if they must stay closed.
-type tunnelCase struct {
-	name           string
-	outer, carried []byte
-}
 
 func TestTunnels(t *testing.T) {
 	for _, c := range tunnelCases {

@@ -3,7 +3,6 @@
 package flow
 
 import (
-	"maps"
 	"testing"
 
 	"github.com/flowdedup/flowdedup/capture"
@@ -59,27 +58,6 @@ func TestUnopened(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
-	}
-}
-
-// TestKeyerUnopened checks that frames without keys are counted, and no others.
-func TestKeyerUnopened(t *testing.T) {
-	var frames [][]byte
-	for n := range 100 {
-		frames = append(frames, ether(typeIPv4, packet4), ether(typeARP, []byte("arp")), ether(typeMPLS, join("\x00\x01\x01\x40", packet6)))
-		if n%4 == 0 {
-			frames = append(frames, ether(0x88b5, packet4))
-		}
-	}
-	b := newBatch(capture.LinkEthernet, frames...)
-	k := NewKeyer([]KeyConfig{{Kind: Src}}, DecoderConfig{})
-	var counts UnopenedCounts
-	for range 2 {
-		k.FromFrames(b, 0, len(frames))
-		k.TakeUnopened(&counts)
-	}
-	if got := counts.ByName(); !maps.Equal(got, map[string]uint64{"ethertype-88b5": 50}) {
-		t.Errorf("%v", got)
 	}
 }
 

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package flow
+
+import (
+	"testing"
+
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// FuzzKeyer checks that no bytes under any link type lead to a panic, to keys without frames,
+// or to other keys from frames than from headers.
+func FuzzKeyer(f *testing.F) {
+	addCases(f)
+	cfgs := allKeys()
+	keyer := NewKeyer(cfgs, DecoderConfig{})
+	f.Fuzz(func(t *testing.T, link uint32, data []byte, wireLen uint32) {
+		b := twice(capture.LinkType(link), data, wireLen)
+		for _, inner := range []bool{false, true} {
+			for i, made := range keyer.FromHeaders(b, 0, decode(DecoderConfig{Inner: inner}, b)) {
+				checkKeys(t, cfgs[i], made)
+			}
+		}
+		for range 7 { // kernels take eight frames at a time
+			b.Frames = append(b.Frames, b.Frames[0])
+		}
+		for _, inner := range []bool{false, true} {
+			checkKeyer(t, []KeyConfig{{Kind: Src}, {Kind: Biflow, VLAN: true}}, DecoderConfig{Inner: inner}, b, 0)
+		}
+	})
+}
+
+func checkKeys(t *testing.T, cfg KeyConfig, made *Keys) {
+	if len(made.Addr4)+len(made.V4) != len(made.V4Frame) || len(made.V6) != len(made.V6Frame) || len(made.MAC) != len(made.MACFrame) {
+		t.Fatalf("keys and frames differ in number: %+v", made)
+	}
+	for _, key := range made.V4 {
+		cfg.Format16(key)
+	}
+	for _, key := range made.V6 {
+		cfg.Format48(key)
+	}
+	for _, key := range made.MAC {
+		cfg.Format16(key)
+	}
+}
+
+// TestKeyerSteadyState checks that nothing is allocated once buffers have grown.
+func TestKeyerSteadyState(t *testing.T) {
+	b := tunnelBatch()
+	h := decode(DecoderConfig{Inner: true}, b)
+	ip := NewKeyer([]KeyConfig{{Kind: IP}, {Kind: Flow}}, DecoderConfig{}) // no hardware addresses
+	all := NewKeyer(allKeys(), DecoderConfig{})
+	if n := testing.AllocsPerRun(10, func() {
+		ip.FromFrames(b, 0, len(h))
+		all.FromFrames(b, 0, len(h))
+		all.FromHeaders(b, 0, h)
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
