@@ -48,7 +48,7 @@ func TestGeneratedFrames(t *testing.T) {
 			t.Fatal(err)
 		}
 		data := buf.Bytes()
-		want := g.want
+		want := Header(g.want)
 		want.End = uint32(len(data))
 		trailer := r.IntN(8)
 		data = append(data[:len(data):len(data)], make([]byte, trailer)...)

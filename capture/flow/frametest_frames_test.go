@@ -4,7 +4,6 @@ package flow
 
 import (
 	"bytes"
-	"encoding/binary"
 	"slices"
 
 	"github.com/flowdedup/flowdedup/capture"
@@ -148,8 +147,7 @@ func with(data []byte, at int, change string) []byte {
 // of an upper protocol.
 func sized4(id, proto int, payload []byte) []byte {
 	ip := join("\x45\x00", be16(20+len(payload)), be16(id), "\x40\x00\x40", []byte{byte(proto)}, "\x00\x00", "\xc0\x00\x02\x01", "\xc6\x33\x64\x02")
-	binary.BigEndian.PutUint16(ip[10:], ^foldSum(sumWords(ip)))
-	return join(ip, payload)
+	return join(summed(ip), payload)
 }
 
 // sized6 is an IPv6 packet.

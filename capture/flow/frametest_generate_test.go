@@ -14,8 +14,28 @@ import (
 // generated is a random stack of layers, and what it should decode to.
 type generated struct {
 	layers []gopacket.SerializableLayer
-	want   Header
+	want   described
 }
+
+// described has the fields of headers.Header, which this package cannot import: tests of
+// headers do so themselves. It converts to one.
+type described struct {
+	Start, End, L4, Wire uint32
+	SrcPort, DstPort     uint16
+	VLAN                 uint16
+	Dst, Src             uint16
+	Tag                  uint16
+	Version, Proto       uint8
+	Tags, Flags          uint8
+}
+
+// Flags as in headers.
+const (
+	flagVLAN = 1 << iota
+	flagDst
+	flagSrc
+	flagFragment
+)
 
 func (g *generated) add(l gopacket.SerializableLayer) { g.layers = append(g.layers, l) }
 
@@ -23,7 +43,7 @@ func (g *generated) add(l gopacket.SerializableLayer) { g.layers = append(g.laye
 // extension headers and fragments as the generator draws them.
 func generate(r *rand.Rand) *generated {
 	g := &generated{}
-	g.want.Flags = FlagDst | FlagSrc
+	g.want.Flags = flagDst | flagSrc
 	g.want.Src = 6
 	version := 4 + 2*uint8(r.IntN(2))
 	typ := layers.EthernetType(typeIPv4)
@@ -47,7 +67,7 @@ func generate(r *rand.Rand) *generated {
 		}
 		id := uint16(r.IntN(4096))
 		if i == 0 {
-			g.want.VLAN, g.want.Tag, g.want.Flags = id, 14, g.want.Flags|FlagVLAN
+			g.want.VLAN, g.want.Tag, g.want.Flags = id, 14, g.want.Flags|flagVLAN
 		}
 		g.add(&layers.Dot1Q{VLANIdentifier: id, Type: next})
 	}
@@ -76,10 +96,10 @@ func (g *generated) ip4(r *rand.Rand) {
 	switch r.IntN(5) {
 	case 0:
 		ip.FragOffset, first = uint16(1+r.IntN(100)), false
-		g.want.Flags |= FlagFragment
+		g.want.Flags |= flagFragment
 	case 1:
 		ip.Flags = layers.IPv4MoreFragments
-		g.want.Flags |= FlagFragment
+		g.want.Flags |= flagFragment
 	}
 	g.add(ip)
 	ip.Protocol = g.upper(r, g.want.Start+header, first)
@@ -106,7 +126,7 @@ func (g *generated) ip6(r *rand.Rand) {
 				raw[2], first = 7, false
 			}
 			if binary.BigEndian.Uint16(raw[2:]) != 0 {
-				g.want.Flags |= FlagFragment
+				g.want.Flags |= flagFragment
 			}
 			copy(raw[4:], "iden")
 		}

@@ -43,7 +43,7 @@ func BenchmarkLinks(b *testing.B) {
 		{"sll2", capture.LinkLinuxSLL2, sll2},
 		{"raw", capture.LinkRaw, nil},
 		{"mpls", capture.LinkEthernet, ether(typeMPLS, []byte("\x00\x01\x01\x40"))},
-		{"pppoe", capture.LinkEthernet, ether(typePPPoE, join("\x11\x00\x00\x01\x00\x34", be16(pppIPv4)))},
+		{"pppoe", capture.LinkEthernet, ether(typePPPoE, join("\x11\x00\x00\x01\x00\x34", be16(0x0021)))},
 		{"ciscohdlc", capture.LinkCHDLC, join("\x0f\x00", be16(typeIPv4))},
 	} {
 		b.Run("link="+c.name, func(b *testing.B) {

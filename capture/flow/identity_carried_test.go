@@ -28,7 +28,7 @@ func prism(n byte) []byte {
 }
 
 func avs(n byte) []byte {
-	return join(be32(avsMagic|1), be32(64), []byte{n}, make([]byte, 55))
+	return join("\x80\x21\x10\x01", be32(64), []byte{n}, make([]byte, 55))
 }
 
 // ppi has the field of 802.11 behind another one.
