@@ -8,7 +8,7 @@ import (
 	"math/bits"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
-	"github.com/flowdedup/flowdedup/asm/headers"
+	kernels "github.com/flowdedup/flowdedup/asm/headers"
 	"github.com/flowdedup/flowdedup/capture"
 )
 
@@ -43,8 +43,8 @@ type Identity struct {
 	out      Messages
 
 	// For FromFrames.
-	datagrams *headers.Datagrams // in Ethernet frames
-	untyped   *headers.Datagrams // in others, after placeHeaders
+	datagrams *kernels.Datagrams // in Ethernet frames
+	untyped   *kernels.Datagrams // in others, after placeHeaders
 	slow      []uint64
 	decoder   Decoder
 	headers   []Header
@@ -69,7 +69,7 @@ func NewIdentity(cfg IdentityConfig) *Identity {
 	}
 	g.decoder = *NewDecoder(DecoderConfig{Inner: cfg.Kind == Inner})
 	g.zeroCopy, g.layouts = canZeroCopy(cfg), ignore.tweakLayouts()
-	g.datagrams = headers.NewDatagrams(g.layouts[4].firstMask, g.layouts[6].firstMask, g.decoder.slowProtocols())
+	g.datagrams = kernels.NewDatagrams(g.layouts[4].firstMask, g.layouts[6].firstMask, g.decoder.slowProtocols())
 	g.untyped = g.datagrams.Untyped()
 	return g
 }
@@ -207,7 +207,7 @@ func (g *Identity) readFast(protocols []Protocol, link capture.LinkType, b *capt
 		placeHeaders(msgs, link, b.Buf)
 	}
 	g.slow = resize(g.slow, (len(msgs)+63)/64)
-	if headers.FindDatagrams(rule, msgs, protocols[first:end], g.slow, b.Buf) {
+	if kernels.FindDatagrams(rule, msgs, protocols[first:end], g.slow, b.Buf) {
 		g.doubtFound(msgs, b.Buf, first)
 	}
 	for w, word := range g.slow {

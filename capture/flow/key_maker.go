@@ -8,7 +8,7 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/flowdedup/flowdedup/asm/headers"
+	kernels "github.com/flowdedup/flowdedup/asm/headers"
 	"github.com/flowdedup/flowdedup/capture"
 )
 
@@ -109,7 +109,7 @@ func room[K any](k *keyMaker, last []K, kept *[]K, n int) []K {
 
 // gather4 makes the keys of IPv4 packets. source is where the two addresses begin, from
 // the offsets in the list on.
-func (k *keyMaker) gather4(buf []byte, v *headers.TupleList, source int) {
+func (k *keyMaker) gather4(buf []byte, v *kernels.TupleList, source int) {
 	keys, n := &k.keys, k.perPacket*len(v.Frame)
 	keys.V4Frame = k.framesOf(keys.V4Frame, v.Frame)
 	if k.numeric {
@@ -135,7 +135,7 @@ func (k *keyMaker) gather4(buf []byte, v *headers.TupleList, source int) {
 
 // addresses4 writes the addresses at an offset from those in the list. With two elements per
 // packet, which says whether they become the first or the second.
-func (k *keyMaker) addresses4(dst []uint32, which int, buf []byte, v *headers.TupleList, address int) {
+func (k *keyMaker) addresses4(dst []uint32, which int, buf []byte, v *kernels.TupleList, address int) {
 	mask := uint32(k.both4 >> 32)
 	for i, at := range v.At {
 		ip := int(at) + address
@@ -144,7 +144,7 @@ func (k *keyMaker) addresses4(dst []uint32, which int, buf []byte, v *headers.Tu
 }
 
 // tagged4 writes the same addresses with the VLAN as part of the key.
-func (k *keyMaker) tagged4(dst [][size4]byte, which int, buf []byte, v *headers.TupleList, address int) {
+func (k *keyMaker) tagged4(dst [][size4]byte, which int, buf []byte, v *kernels.TupleList, address int) {
 	for i, at := range v.At {
 		ip, key := int(at)+address, &dst[k.perPacket*i+which]
 		binary.BigEndian.PutUint64(key[:], uint64(binary.BigEndian.Uint32(buf[ip:ip+4]))<<32&k.both4)
@@ -153,7 +153,7 @@ func (k *keyMaker) tagged4(dst [][size4]byte, which int, buf []byte, v *headers.
 }
 
 // tuples4 writes keys with two addresses.
-func (k *keyMaker) tuples4(dst [][size4]byte, buf []byte, v *headers.TupleList, source int) {
+func (k *keyMaker) tuples4(dst [][size4]byte, buf []byte, v *kernels.TupleList, source int) {
 	both, mask, sorted := k.both4, k.tail, k.sorted
 	tails := v.Tail[:len(dst)]
 	for i, at := range v.At[:len(dst)] {
@@ -171,7 +171,7 @@ func (k *keyMaker) tuples4(dst [][size4]byte, buf []byte, v *headers.TupleList, 
 }
 
 // gather6 makes the keys of IPv6 packets, as gather4 does those of IPv4.
-func (k *keyMaker) gather6(buf []byte, v *headers.TupleList, source int) {
+func (k *keyMaker) gather6(buf []byte, v *kernels.TupleList, source int) {
 	keys := &k.keys
 	keys.V6Frame = k.framesOf(keys.V6Frame, v.Frame)
 	keys.V6 = room(k, keys.V6, &k.kept.V6, k.perPacket*len(v.Frame))
@@ -187,7 +187,7 @@ func (k *keyMaker) gather6(buf []byte, v *headers.TupleList, source int) {
 // tuples6 writes keys of the addresses at two offsets from where both begin. Where k.dst
 // is 0, the second address is not part of the key. The argument which is that of
 // addresses4.
-func (k *keyMaker) tuples6(keys [][size6]byte, which int, buf []byte, v *headers.TupleList, source, first, second int) {
+func (k *keyMaker) tuples6(keys [][size6]byte, which int, buf []byte, v *kernels.TupleList, source, first, second int) {
 	src, dst, mask, sorted := k.src, k.dst, k.tail, k.sorted
 	for i, at := range v.At {
 		from, key := int(at)+source, &keys[k.perPacket*i+which]

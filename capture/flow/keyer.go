@@ -7,7 +7,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/asm/frames"
-	"github.com/flowdedup/flowdedup/asm/headers"
+	kernels "github.com/flowdedup/flowdedup/asm/headers"
 	"github.com/flowdedup/flowdedup/capture"
 )
 
@@ -47,8 +47,8 @@ type Keyer struct {
 
 	// For FromFrames.
 	decoder Decoder
-	tuples  *headers.Tuples // in Ethernet frames
-	untyped *headers.Tuples // in others, after placeHeaders
+	tuples  *kernels.Tuples // in Ethernet frames
+	untyped *kernels.Tuples // in others, after placeHeaders
 	msgs    []digest.Message
 	read    []Header
 
@@ -73,7 +73,7 @@ func NewKeyer(cfgs []KeyConfig, decode DecoderConfig) *Keyer {
 	for number, mask := range portMask {
 		ports[number] = mask != 0
 	}
-	k.tuples = headers.NewTuples(k.decoder.slowProtocols(), &ports)
+	k.tuples = kernels.NewTuples(k.decoder.slowProtocols(), &ports)
 	k.untyped = k.tuples.Untyped()
 	return k
 }
@@ -150,7 +150,7 @@ func (k *Keyer) FromFrames(b *capture.Batch, from, n int) []*Keys {
 
 // list adds the frames from number at to end-1, of one link type, to the lists. A kernel
 // takes those that rule does.
-func (k *Keyer) list(rule *headers.Tuples, b *capture.Batch, from, at, end int) {
+func (k *Keyer) list(rule *kernels.Tuples, b *capture.Batch, from, at, end int) {
 	for at < end {
 		done, can := rule.List(&k.four, &k.six, k.msgs[at:end], uint32(at), b.Buf)
 		at += done
@@ -231,7 +231,7 @@ func (k *Keyer) FromKeys(v4 [][size4]byte, v6 [][size6]byte, chosen4, chosen6 []
 }
 
 // listKeys lists keys of so many bytes, whose tails are at an offset, under their numbers.
-func listKeys(l *headers.TupleList, keys []byte, numbers []uint32, size, tail int) {
+func listKeys(l *kernels.TupleList, keys []byte, numbers []uint32, size, tail int) {
 	l.Reset(len(numbers))
 	l.Resize(len(numbers))
 	copy(l.Frame, numbers)
@@ -253,7 +253,7 @@ func (k *Keyer) decode(b *capture.Batch, from, n int) []Header {
 // families lists the frames of a run that have an IP header, by version. Offsets are
 // those of the IP header; tails are as they end a key.
 type families struct {
-	four, six headers.TupleList
+	four, six kernels.TupleList
 }
 
 // reset empties the lists and makes room for n frames.
@@ -290,7 +290,7 @@ func (f *families) split(frames []capture.Frame, h []Header, first int, tails bo
 
 // addTails writes the tails of the list elements from number from on. Their frames are
 // described by h, from frame first on.
-func addTails(l *headers.TupleList, from int, h []Header, first int) {
+func addTails(l *kernels.TupleList, from int, h []Header, first int) {
 	tails := l.Tail[from:]
 	for i, frame := range l.Frame[from:] {
 		tails[i] = tailOf(&h[int(frame)-first])

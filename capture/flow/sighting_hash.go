@@ -6,7 +6,7 @@ import (
 	"encoding/binary"
 	"math/bits"
 
-	"github.com/flowdedup/flowdedup/asm/headers"
+	kernels "github.com/flowdedup/flowdedup/asm/headers"
 	"github.com/flowdedup/flowdedup/capture"
 )
 
@@ -16,7 +16,7 @@ import (
 // where a collision costs a worse choice and nothing else.
 type sightingKeys struct {
 	words [8]uint64
-	ends  headers.Ends // hashes conversations of IPv4
+	ends  kernels.Ends // hashes conversations of IPv4
 }
 
 // newSightingKeys makes keys from a seed (SplitMix64: Steele, Lea, Flood: Fast splittable
@@ -28,7 +28,7 @@ func newSightingKeys(seed uint64) (k sightingKeys) {
 		z = (z ^ z>>27) * 0x94d049bb133111eb
 		k.words[i] = z ^ z>>31
 	}
-	k.ends = headers.Ends{Keys: [4]uint64{k.words[0], k.words[1], k.words[2], k.words[5]}, Ports: portMask}
+	k.ends = kernels.Ends{Keys: [4]uint64{k.words[0], k.words[1], k.words[2], k.words[5]}, Ports: portMask}
 	return k
 }
 
