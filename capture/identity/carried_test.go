@@ -92,9 +92,9 @@ var radios = func() [][]tap {
 	}, []tap{
 		on("zigbee, next", capture.LinkIEEE802154T, tap154(1, 0), with(zigbee, 2, "\x08")),
 	}, []tap{
-		on("cut", capture.LinkRadiotap, radiotap(1, 0), qos[:30]).Missing(20), on("cut, fcs", capture.LinkRadiotap, radiotap(2, 0x10), qos[:30]).Missing(24),
+		on("cut", capture.LinkRadiotap, radiotap(1, 0), qos[:30]).missing(20), on("cut, fcs", capture.LinkRadiotap, radiotap(2, 0x10), qos[:30]).missing(24),
 	}, []tap{
-		on("cut, longer", capture.LinkRadiotap, radiotap(1, 0), qos[:30]).Missing(21),
+		on("cut, longer", capture.LinkRadiotap, radiotap(1, 0), qos[:30]).missing(21),
 	}, []tap{
 		on("pktap, arp", capture.LinkPKTAP, pktap(1, 1), arp(2)), on("pktap, arp, padded", capture.LinkPKTAP, pktap(2, 1), padded60(arp(2))),
 		onEthernet("arp", arp(2)), on("ppi, arp", capture.LinkPPI, with(ppi(1, 0), 4, "\x01"), arp(2)),

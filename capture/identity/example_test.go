@@ -46,4 +46,3 @@ func ExampleIdentity() {
 	// 29 packets, 17 identities
 	// 29 packets, 29 identities
 }
-

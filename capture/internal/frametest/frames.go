@@ -175,9 +175,3 @@ func Repeat(frame []byte, n int) (all [][]byte) {
 	}
 	return all
 }
-
-// Missing returns the tap with so many bytes that were not captured.
-func (s Tap) Missing(n int) Tap {
-	s.Cut = n
-	return s
-}
