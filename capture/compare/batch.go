@@ -8,8 +8,10 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/headers"
+	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/internal/backlog"
+	"github.com/flowdedup/flowdedup/capture/keys"
 	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
@@ -24,16 +26,16 @@ type Batch struct {
 type known struct {
 	bytes     int // how many bytes of identities the digests are of, 0 for all
 	digests   []digest.Digest
-	protocols []flow.Protocol
+	protocols []headers.Protocol
 	// undecidable counts packets of which too little is compared to know them from others of
-	// their flow: see flow.Doubt.
+	// their flow: see identity.Doubt.
 	undecidable uint64
 	// talks are hashes of conversations. The lowest bit is the direction. 0 is none.
 	talks []uint64
 	// ends has the number in four of a packet's addresses, or the complement of that in
 	// six. It is valid where talks is not 0.
 	ends []int32
-	four [][16]byte // keys of kind flow.Flow
+	four [][16]byte // keys of kind keys.Flow
 	six  [][48]byte
 }
 
@@ -44,20 +46,20 @@ const knownBytes = 32 + 16 + 2 + 8 + 4 + 16
 // for one goroutine at a time.
 type Preparer struct {
 	comparer *Comparer
-	identity *flow.Identity // of so many bytes
+	identity *identity.Identity // of so many bytes
 	bytes    int
-	decoder  *flow.Decoder
-	keyer    *flow.Keyer
+	decoder  *headers.Decoder
+	keyer    *keys.Keyer
 	digester *digest.AES
 	known    known
 }
 
 // NewPreparer makes a Preparer for packets that c compares.
 func (c *Comparer) NewPreparer() *Preparer {
-	decode := flow.DecoderConfig{Inner: c.cfg.Identity.Kind == flow.Inner}
+	decode := headers.DecoderConfig{Inner: c.cfg.Identity.Kind == identity.Inner}
 	return &Preparer{
-		comparer: c, digester: digest.NewAES(c.cfg.Key), decoder: flow.NewDecoder(decode),
-		keyer: flow.NewKeyer([]flow.KeyConfig{{Kind: flow.Flow}}, decode),
+		comparer: c, digester: digest.NewAES(c.cfg.Key), decoder: headers.NewDecoder(decode),
+		keyer: keys.NewKeyer([]keys.Config{{Kind: keys.Flow}}, decode),
 	}
 }
 
@@ -90,7 +92,7 @@ func (p *Preparer) digest(k *known, b *capture.Batch) {
 	if p.identity == nil || p.bytes != k.bytes {
 		cfg := p.comparer.cfg.Identity
 		p.bytes, cfg.Bytes = k.bytes, k.bytes
-		p.identity = flow.NewIdentity(cfg)
+		p.identity = identity.New(cfg)
 	}
 	n := len(b.Frames)
 	k.digests, k.protocols = capture.Resize(k.digests, n), capture.Resize(k.protocols, n)
@@ -145,10 +147,10 @@ func (p *Preparer) captured(b *Batch, i int) (bytes int, cut bool) {
 	switch {
 	case f.CapLen >= f.WireLen:
 		return 0, false
-	case p.comparer.cfg.Identity.Kind == flow.Frame:
+	case p.comparer.cfg.Identity.Kind == identity.Frame:
 		return int(f.CapLen), true
 	}
-	var h [1]flow.Header
+	var h [1]headers.Header
 	p.decoder.Decode(h[:], &b.packets, i)
 	return int(h[0].End - h[0].Start), h[0].End == f.CapLen
 }

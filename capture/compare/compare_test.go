@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/identity"
 )
 
 // some returns n, or fewer in short mode.
@@ -157,7 +157,7 @@ func TestSnapLengths(t *testing.T) {
 		}
 		a, b = b, a
 	}
-	r, _ := compared(Config{Identity: flow.IdentityConfig{Bytes: 50}}, a, b, 700)
+	r, _ := compared(Config{Identity: identity.Config{Bytes: 50}}, a, b, 700)
 	if r.Both != 0 || r.IdentityBytes != 50 {
 		t.Errorf("%+v", r.Counts)
 	}

@@ -9,7 +9,8 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/headers"
+	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/internal/backlog"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
@@ -30,7 +31,7 @@ const (
 type Config struct {
 	// Identity says which packets are equal. Without Identity.Bytes, as many bytes are
 	// compared as both sides have of all of the first packets.
-	Identity flow.IdentityConfig
+	Identity identity.Config
 	// Window is how far from the offset of the clocks equal packets may lie.
 	Window time.Duration
 	// Memory bounds what is remembered of packets, in bytes. What is counted takes 20 MiB
@@ -97,9 +98,9 @@ type side struct {
 
 	packets, truncated, noTime, disorder, repeats uint64
 	undecidable                                   uint64
-	protocols                                     [flow.ProtocolCount]uint64
-	unopened                                      flow.UnopenedCounts
-	only                                          [flow.ProtocolCount]uint64
+	protocols                                     [headers.ProtocolCount]uint64
+	unopened                                      headers.UnopenedCounts
+	only                                          [headers.ProtocolCount]uint64
 	alone, outside                                uint64
 }
 

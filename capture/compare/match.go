@@ -7,7 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
@@ -23,7 +23,7 @@ type record struct {
 	talk              uint32 // its place among the conversations, or noTalk
 	check             uint32 // part of the hash of its conversation
 	size              uint32 // what it takes while it waits to be written
-	proto             flow.Protocol
+	proto             headers.Protocol
 	state             state
 	flags             uint8
 }

@@ -13,13 +13,13 @@ import (
 
 const us, ms = int64(time.Microsecond), int64(time.Millisecond)
 
-// identity is what makes packets of tests equal.
-type identity struct {
+// sameness makes packets of tests equal.
+type sameness struct {
 	id, flow         uint32
 	answer, six, arp bool
 }
 
-func (p *packet) identity() identity { return identity{p.id, p.flow, p.answer, p.six, p.arp} }
+func (p *packet) identity() sameness { return sameness{p.id, p.flow, p.answer, p.six, p.arp} }
 
 // direction is one of a conversation.
 type direction struct {
@@ -30,7 +30,7 @@ type direction struct {
 // model matches packets with plain maps: the equal packets of both sides, in order, one to
 // one. What lies more than a window behind the other side's is skipped.
 func model(a, b []packet, offset, window int64) (mates map[int]int, missing [2][]int) {
-	lists := map[identity]*[2][]int{}
+	lists := map[sameness]*[2][]int{}
 	for side, packets := range [2][]packet{a, b} {
 		for i := range packets {
 			id := packets[i].identity()

@@ -6,7 +6,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/traits"
 )
 
@@ -27,7 +27,7 @@ type Side struct {
 	// far as was noticed.
 	Repeats uint64 `json:"repeats"`
 	NonIP   uint64 `json:"non_ip"`
-	// Unopened counts, among NonIP, frames that were not opened: see flow.Unopened. It is nil
+	// Unopened counts, among NonIP, frames that were not opened: see headers.Unopened. It is nil
 	// without any.
 	Unopened  map[string]uint64 `json:"unopened,omitempty"`
 	Truncated uint64            `json:"snapped"`
@@ -92,13 +92,13 @@ func (c *Comparer) Report(conversations int) *Report {
 	for i := range c.sides {
 		s := &c.sides[i]
 		r.Sides[i] = Side{
-			Packets: s.packets, Outside: s.outside, Repeats: s.repeats, NonIP: s.protocols[flow.NonIP],
+			Packets: s.packets, Outside: s.outside, Repeats: s.repeats, NonIP: s.protocols[headers.NonIP],
 			Truncated: s.truncated, NoTime: s.noTime, Disorder: s.disorder, Unopened: s.unopened.ByName(), Undecidable: s.undecidable,
 		}
 	}
 	for p := range a.protocols {
 		if a.protocols[p]+b.protocols[p] > 0 {
-			r.Protocols[flow.Protocol(p).String()] = Counts{Both: a.protocols[p] - a.only[p], OnlyA: a.only[p], OnlyB: b.only[p]}
+			r.Protocols[headers.Protocol(p).String()] = Counts{Both: a.protocols[p] - a.only[p], OnlyA: a.only[p], OnlyB: b.only[p]}
 		}
 	}
 	if c.delays.count > 0 {

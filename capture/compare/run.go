@@ -8,7 +8,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/internal/backlog"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
@@ -221,7 +221,7 @@ func (c *Comparer) add(i int, b *Batch, first int, places []int64) {
 		r.talk, r.check, r.flags = talks[j], checkOf(b.talks[k]), uint8(b.talks[k]&backward|again>>j&1*repeated)
 		r.proto, r.size, r.state = b.protocols[k], size, waiting
 		s.protocols[r.proto]++
-		if r.proto == flow.NonIP {
+		if r.proto == headers.NonIP {
 			c.countUnopened(s, &b.packets, k)
 		}
 		if t < placed {

@@ -7,7 +7,7 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/keys"
 )
 
 // Conversations are counted in sets of eight. Where a set is full, that with the fewest
@@ -41,7 +41,7 @@ type talk struct {
 	only   [2]uint64 // packets of each side alone
 	error  uint32    // packets that it may have had before, at most
 	six    bool
-	ends   [48]byte // a key of kind flow.Flow
+	ends   [48]byte // a key of kind keys.Flow
 	// reordered counts packets that came behind a later one of their direction.
 	reordered uint64
 }
@@ -162,7 +162,7 @@ func (t *talks) top(n int) []Conversation {
 
 // name names both ends, the lower one first.
 func (c *talk) name() string {
-	cfg := flow.KeyConfig{Kind: flow.Biflow}
+	cfg := keys.Config{Kind: keys.Biflow}
 	if c.six {
 		key := c.ends
 		swapEnds(key[:16], key[16:32], key[32:])

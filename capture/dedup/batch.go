@@ -5,7 +5,9 @@ package dedup
 import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/headers"
+	"github.com/flowdedup/flowdedup/capture/identity"
+	"github.com/flowdedup/flowdedup/capture/traits"
 )
 
 // BatchDetector takes one batch at a time through a Detector, in three steps. Prepare does
@@ -14,16 +16,16 @@ import (
 // memory from batch to batch, and is for one goroutine at a time.
 type BatchDetector struct {
 	detector *Detector
-	identity *flow.Identity
+	identity *identity.Identity
 	digester digest.MessageDigester
-	decoder  *flow.Decoder        // for frames without IP
-	within   *flow.SightingReader // nil without Within
-	messages *flow.Messages       // of the prepared packets last
+	decoder  *headers.Decoder       // for frames without IP
+	within   *traits.SightingReader // nil without Within
+	messages *identity.Messages     // of the prepared packets last
 
 	digests   []digest.Digest
 	tally     Tally
 	times     []int64
-	protocols []flow.Protocol
+	protocols []headers.Protocol
 	points    []uint32 // empty unless points matter
 	drop      []uint64 // a bit for each packet that is a copy
 
@@ -56,9 +58,9 @@ func (d *Detector) NewBatchDetector() *BatchDetector {
 
 // newBatchDetector makes one whose packets do not wait.
 func (d *Detector) newBatchDetector() *BatchDetector {
-	p := &BatchDetector{detector: d, identity: flow.NewIdentity(d.parts.Identity), digester: d.parts.Digester(), decoder: d.NewDecoder()}
+	p := &BatchDetector{detector: d, identity: identity.New(d.parts.Identity), digester: d.parts.Digester(), decoder: d.NewDecoder()}
 	if d.parts.Within.Fields != 0 {
-		p.within = flow.NewSightingReader(d.parts.Within)
+		p.within = traits.NewSightingReader(d.parts.Within)
 	}
 	return p
 }

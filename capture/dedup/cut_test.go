@@ -10,7 +10,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/dedup"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/engine/window"
@@ -77,9 +77,9 @@ func TestCutCaptures(t *testing.T) {
 }
 
 var (
-	byFrame              = dedup.Config{Identity: flow.IdentityConfig{Kind: flow.Frame}}
-	inner                = dedup.Config{Identity: flow.IdentityConfig{Kind: flow.Inner}}
-	innerWithoutChecksum = dedup.Config{Identity: flow.IdentityConfig{Kind: flow.Inner, Ignore: flow.IgnoreAlso(flow.L4Checksum)}}
+	byFrame              = dedup.Config{Identity: identity.Config{Kind: identity.Frame}}
+	inner                = dedup.Config{Identity: identity.Config{Kind: identity.Inner}}
+	innerWithoutChecksum = dedup.Config{Identity: identity.Config{Kind: identity.Inner, Ignore: identity.IgnoreAlso(identity.L4Checksum)}}
 )
 
 // TestCutShared does so with the shared captures, at the defaults.

@@ -10,7 +10,8 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/headers"
+	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/hubclient"
@@ -23,7 +24,7 @@ import (
 // kept, and what routers change does not count.
 type Config struct {
 	// Identity says what makes two packets the same packet.
-	Identity flow.IdentityConfig
+	Identity identity.Config
 	// Filter sets the window between a copy and its original, and the memory for the
 	// packets in the window. A zero Window stands for window.Default.
 	Filter window.TimedConfig
@@ -32,7 +33,7 @@ type Config struct {
 	Secret secret.Secret
 	// Within says at which points equal packets are copies of each other: where one of
 	// these fields differs they are not. 0 is at all points.
-	Within flow.PointFields
+	Within traits.PointFields
 	// Only chooses the packets that are judged, nil for all. Others are kept, and not
 	// remembered: no packet is a copy of one of them, and a window of packets does not
 	// count them.
@@ -47,7 +48,7 @@ type Config struct {
 	Keep Keep
 	Hold time.Duration
 	// Intact makes packets wait, too: see HoldConfig. It chooses where equal packets may
-	// differ: see flow.IdentityConfig.Uneven.
+	// differ: see identity.Config.Uneven.
 	Intact bool
 	// Prefer makes packets wait, too. Of equal packets it keeps, before all else, one that the
 	// first Chooser chooses, then one that the second chooses, and so on: see MaxPreferences.
@@ -90,7 +91,7 @@ type Detector struct {
 	hold    *hold          // nil if no packet waits for better copies
 	hub     *hub           // nil without
 	counts  Counts
-	tunnels flow.TunnelSample
+	tunnels headers.TunnelSample
 }
 
 // New makes a Detector. Errors are those of window.NewTimed, secret.Random and NewWith.
@@ -118,12 +119,12 @@ func New(cfg Config) (*Detector, error) {
 
 // Parts are the parts of a Detector, for other filters and digests than those of New.
 type Parts struct {
-	Identity flow.IdentityConfig
+	Identity identity.Config
 	Digester func() digest.MessageDigester // makes one for each batch that is under way
 	Filter   engine.PacketFilter
-	Across   bool                // the filter compares capture points
-	Points   *flow.CapturePoints // of packets before; nil for none
-	Within   flow.SightingConfig // the result of Within; without fields for all points
+	Across   bool                  // the filter compares capture points
+	Points   *traits.CapturePoints // of packets before; nil for none
+	Within   traits.SightingConfig // the result of Within; without fields for all points
 	// Only, Protect and Prefer are those of Config.
 	Only, Protect Chooser
 	Prefer        []Chooser
@@ -148,7 +149,7 @@ func NewWith(p Parts) (*Detector, error) {
 		return nil, errors.Join(fmt.Errorf("%w: %d", ErrPreferences, len(p.Prefer)), p.Filter.Close())
 	}
 	if p.Points == nil {
-		p.Points = flow.NewCapturePoints(nil)
+		p.Points = traits.NewCapturePoints(nil)
 	}
 	d := &Detector{parts: p, counts: Counts{Tally: NewTally()}}
 	switch {
@@ -181,11 +182,11 @@ func (d *Detector) Copies(b *capture.Batch) (drop []uint64) {
 func (d *Detector) Filter() engine.PacketFilter { return d.parts.Filter }
 
 // Points returns the numbers of the capture points.
-func (d *Detector) Points() *flow.CapturePoints { return d.parts.Points }
+func (d *Detector) Points() *traits.CapturePoints { return d.parts.Points }
 
 // NewDecoder returns a decoder of the headers that identities begin with.
-func (d *Detector) NewDecoder() *flow.Decoder {
-	return flow.NewDecoder(flow.DecoderConfig{Inner: d.parts.Identity.Kind == flow.Inner})
+func (d *Detector) NewDecoder() *headers.Decoder {
+	return headers.NewDecoder(headers.DecoderConfig{Inner: d.parts.Identity.Kind == identity.Inner})
 }
 
 // Populate makes the system allocate the filter's memory now, if that memory has a bound.

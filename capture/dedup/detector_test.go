@@ -16,7 +16,7 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/dedup"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
 	"github.com/flowdedup/flowdedup/engine"
@@ -37,14 +37,14 @@ type truth struct {
 
 // config returns what finds the copies.
 func (want *truth) config() dedup.Config {
-	var identity flow.IdentityConfig
+	var cfg identity.Config
 	if want.Identity == "inner" {
-		identity.Kind = flow.Inner
+		cfg.Kind = identity.Inner
 	}
 	if want.Ignore != nil {
-		identity.Ignore = flow.IgnoreAlso(flow.L4Checksum)
+		cfg.Ignore = identity.IgnoreAlso(identity.L4Checksum)
 	}
-	return dedup.Config{Identity: identity, Filter: window.TimedConfig{Window: window.Window{Duration: want.Window}, Across: want.Across}}
+	return dedup.Config{Identity: cfg, Filter: window.TimedConfig{Window: window.Window{Duration: want.Window}, Across: want.Across}}
 }
 
 // open returns the captures, merged.
@@ -164,7 +164,7 @@ func TestNewWith(t *testing.T) {
 		t.Fatal(err)
 	}
 	d, err := dedup.NewWith(dedup.Parts{
-		Identity: flow.IdentityConfig{Kind: flow.Frame}, Filter: filter,
+		Identity: identity.Config{Kind: identity.Frame}, Filter: filter,
 		Digester: func() digest.MessageDigester { return digest.NewAES([16]byte{}) },
 	})
 	if err != nil {

@@ -6,10 +6,10 @@ import (
 	"math/bits"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/identity"
 )
 
-// doubts are the packets of a batch of which too little was captured: see flow.Doubt. Those
+// doubts are the packets of a batch of which too little was captured: see identity.Doubt. Those
 // without a checksum can equal different packets of their flow. They are judged where
 // copies come from other points alone, and else are kept and not remembered.
 type doubts struct {
@@ -28,7 +28,7 @@ func (d *doubts) reset(words int) {
 }
 
 // add adds the packets of a run that begins with packet from.
-func (d *doubts) add(all []flow.Doubt, from int, across bool) {
+func (d *doubts) add(all []identity.Doubt, from int, across bool) {
 	for _, one := range all {
 		if one.Checksum {
 			d.checksum = set(d.checksum, from+int(one.Number), d.words, &d.weak)

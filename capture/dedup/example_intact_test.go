@@ -11,7 +11,8 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/dedup"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/headers"
+	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
 )
@@ -19,16 +20,16 @@ import (
 // checked is a writer that counts packets by what their checksums are.
 type checked struct {
 	capture.Writer
-	counts map[flow.Integrity]int
+	counts map[identity.Integrity]int
 }
 
 // Write counts the packets that stay.
 func (w *checked) Write(b *capture.Batch, drop []uint64) error {
-	headers := make([]flow.Header, len(b.Frames))
-	flow.NewDecoder(flow.DecoderConfig{Inner: true}).Decode(headers, b, 0)
+	decoded := make([]headers.Header, len(b.Frames))
+	headers.NewDecoder(headers.DecoderConfig{Inner: true}).Decode(decoded, b, 0)
 	for lo, hi := capture.NextRun(drop, 0, len(b.Frames)); lo < len(b.Frames); lo, hi = capture.NextRun(drop, hi, len(b.Frames)) {
 		for i := lo; i < hi; i++ {
-			w.counts[headers[i].Integrity(b, i)]++
+			w.counts[identity.IntegrityOf(&decoded[i], b, i)]++
 		}
 	}
 	return nil
@@ -44,16 +45,16 @@ func ExampleConfig_intact() {
 		}
 		packets := pipeline.New(src)
 		detector, err := dedup.New(dedup.Config{
-			Identity: flow.IdentityConfig{Kind: flow.Inner, Ignore: flow.IgnoreAlso(flow.L4Checksum)}, Intact: intact,
+			Identity: identity.Config{Kind: identity.Inner, Ignore: identity.IgnoreAlso(identity.L4Checksum)}, Intact: intact,
 		})
 		if err != nil {
 			log.Fatal(err)
 		}
-		w := checked{counts: map[flow.Integrity]int{}}
+		w := checked{counts: map[identity.Integrity]int{}}
 		if err := packets.Run(context.Background(), runtime.NumCPU(), detector.Tasks(&w)); err != nil {
 			log.Fatal(err)
 		}
-		fmt.Println(w.counts[flow.WrongChecksum], "wrong checksums,", w.counts[flow.ValidChecksum], "right ones")
+		fmt.Println(w.counts[identity.WrongChecksum], "wrong checksums,", w.counts[identity.ValidChecksum], "right ones")
 		if err := errors.Join(packets.Close(), detector.Close()); err != nil {
 			log.Fatal(err)
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/dedup"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
 	"github.com/flowdedup/flowdedup/engine/secret"
@@ -49,7 +49,7 @@ func ExampleDetector_Stats() {
 	fmt.Printf("%d of %d packets are copies, and %d of %d bytes\n", s.Copies, s.Packets, s.CopyBytes, s.Bytes)
 	for p, copies := range s.CopiesByProtocol {
 		if copies > 0 {
-			fmt.Println(copies, flow.Protocol(p))
+			fmt.Println(copies, headers.Protocol(p))
 		}
 	}
 	fmt.Printf("filter: %s, %d KiB, %d forgotten too early\n", s.Method, s.MemoryBytes>>10, s.EvictedLive)

@@ -16,10 +16,10 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/dedup"
-	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
+	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
@@ -103,7 +103,7 @@ func (w *interfaces) Write(b *capture.Batch, drop []uint64) error {
 	if w.from == nil {
 		w.from = map[uint64]map[uint32]bool{}
 	}
-	seen := flow.NewSightingReader(flow.SightingConfig{}).Read(b, 0, len(b.Frames))
+	seen := traits.NewSightingReader(traits.SightingConfig{}).Read(b, 0, len(b.Frames))
 	for i, conversation := range seen.Conversation {
 		if drop[i/64]>>(i%64)&1 != 0 {
 			continue

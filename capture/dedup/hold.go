@@ -10,8 +10,10 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/headers"
+	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/internal/backlog"
+	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/secret"
 )
@@ -32,7 +34,7 @@ const (
 type HoldConfig struct {
 	Keep Keep
 	// Intact keeps a packet that was captured whole before one that was not, and of whole ones
-	// one whose checksum of TCP, UDP or ICMP is not wrong: see flow.Header.Integrity. Only
+	// one whose checksum of TCP, UDP or ICMP is not wrong: see headers.Header.Integrity. Only
 	// packets of which copies come are looked into.
 	Intact bool
 	// Hold is how far apart, by their times, a packet and a better copy of it may be.
@@ -52,7 +54,7 @@ type HoldConfig struct {
 	Wait  time.Duration
 
 	// identity says whether conversations and points are those of the innermost headers.
-	identity flow.IdentityKind
+	identity identity.Kind
 	// swapped, if not nil, gets each packet in that is kept in the place of packet out. Both
 	// have interfaces of b. Calls come from holdBatch.judge.
 	swapped func(b *capture.Batch, out, in *capture.Frame)
@@ -63,7 +65,7 @@ type HoldConfig struct {
 
 // homeFields make two homes different. TEIDs do not: both directions of a conversation have
 // their own.
-const homeFields = flow.PointVLAN | flow.PointVNI | flow.PointInterface | flow.PointInput
+const homeFields = traits.PointVLAN | traits.PointVNI | traits.PointInterface | traits.PointInput
 
 // heldLimit is the default of HoldConfig.Memory.
 const heldLimit = 256 << 20
@@ -108,8 +110,8 @@ type hold struct {
 	bytes   int      // of parts
 	part    lastPart // after them
 	stats   HoldStats
-	decoder *flow.Decoder // for Intact
-	header  [1]flow.Header
+	decoder *headers.Decoder // for Intact
+	header  [1]headers.Header
 
 	open    backlog.Queue[*heldBatch] // whose packets are not settled; for judge
 	waiting backlog.Queue[*heldBatch] // to be written; for Write
@@ -137,7 +139,7 @@ func newHold(cfg HoldConfig) (*hold, error) {
 	}
 	h := &hold{cfg: cfg, within: uint64(cfg.Hold), limit: cmp.Or(cfg.Memory, heldLimit), clock: newHoldClock(uint64(cfg.Hold)), idle: true, candidates: newCandidates()}
 	h.part.from = calendar.NoTime
-	h.decoder = flow.NewDecoder(flow.DecoderConfig{Inner: cfg.identity == flow.Inner})
+	h.decoder = headers.NewDecoder(headers.DecoderConfig{Inner: cfg.identity == identity.Inner})
 	if cfg.Keep == KeepFlow {
 		var err error
 		if h.homes, err = newHomes(cfg.Hold); err != nil {
@@ -179,8 +181,8 @@ func (h *hold) Finish(write func(b *capture.Batch, drop []uint64) error) error {
 // flight.
 type holdBatch struct {
 	hold      *hold
-	sightings *flow.SightingReader // nil without KeepFlow
-	seen      flow.Sightings
+	sightings *traits.SightingReader // nil without KeepFlow
+	seen      traits.Sightings
 	unread    []packetRun // of seen: home has the packets of the one point
 	home      []uint64
 	verdicts  verdicts
@@ -193,7 +195,7 @@ type holdBatch struct {
 func (h *hold) NewBatch() *holdBatch {
 	x := &holdBatch{hold: h}
 	if h.homes != nil {
-		x.sightings = flow.NewSightingReader(Within(homeFields, h.cfg.identity, h.cfg.Secret))
+		x.sightings = traits.NewSightingReader(Within(homeFields, h.cfg.identity, h.cfg.Secret))
 	}
 	return x
 }

@@ -10,16 +10,16 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/identity"
 )
 
 // TestHoldIntact keeps the best of equal packets in the order of what counts, and counts why.
 func TestHoldIntact(t *testing.T) {
 	const (
-		none, valid, wrong, cut = flow.NoChecksum, flow.ValidChecksum, flow.WrongChecksum, flow.Truncated
+		none, valid, wrong, cut = identity.NoChecksum, identity.ValidChecksum, identity.WrongChecksum, identity.Truncated
 	)
 	type seen struct {
-		integrity flow.Integrity
+		integrity identity.Integrity
 		point     uint64 // 1 is home
 		rank      uint8
 	}
@@ -86,7 +86,7 @@ func TestHoldIntactLazy(t *testing.T) {
 func TestHoldIntactAllocates(t *testing.T) {
 	all, drop := pair(500, 1e9, time.Microsecond)
 	for i := range all {
-		all[i].integrity = flow.Integrity(i % 3)
+		all[i].integrity = identity.Integrity(i % 3)
 	}
 	r := &heldRun{t: t, hold: testHold(t, HoldConfig{Keep: KeepFlow, Hold: time.Millisecond, Intact: true}), all: all, drop: drop}
 	var b capture.Batch

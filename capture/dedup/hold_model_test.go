@@ -12,7 +12,8 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/identity"
+	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
@@ -25,7 +26,7 @@ type sighted struct {
 	size                          int
 	rank                          uint8
 	fixed                         bool
-	integrity                     flow.Integrity
+	integrity                     identity.Integrity
 }
 
 // traffic makes random streams.
@@ -74,7 +75,7 @@ func (g *traffic) stream(n int) (all []sighted) {
 				s.time = calendar.NoTime
 			}
 			s.rank, s.fixed = uint8(g.rng.IntN(3)), g.fixed && g.rng.IntN(10) == 0
-			s.integrity = flow.Integrity(p.digest[0] >> (2 * point) & 3)
+			s.integrity = identity.Integrity(p.digest[0] >> (2 * point) & 3)
 			events = append(events, event{order + delay + g.rng.Int64N(int64(g.disorder)/2+1), s})
 		}
 	}
@@ -142,9 +143,9 @@ func (m *model) run(all []sighted, drop []bool) (keep []bool) {
 			quality = 8 * int(p.rank)
 		}
 		switch {
-		case m.cfg.Intact && p.integrity == flow.Truncated:
+		case m.cfg.Intact && p.integrity == identity.Truncated:
 			quality += 4
-		case m.cfg.Intact && p.integrity == flow.WrongChecksum:
+		case m.cfg.Intact && p.integrity == identity.WrongChecksum:
 			quality += 2
 		}
 		if m.cfg.Keep == KeepFlow && timed && p.conversation != 0 && !m.atHome(p, first) {
@@ -256,11 +257,11 @@ func (s *sighted) data(n int) []byte {
 	}
 	binary.BigEndian.PutUint16(p[22:], ^uint16(sum))
 	switch s.integrity {
-	case flow.WrongChecksum:
+	case identity.WrongChecksum:
 		p[22] ^= 1
-	case flow.NoChecksum:
+	case identity.NoChecksum:
 		p[9] = 89
-	case flow.Truncated:
+	case identity.Truncated:
 		binary.BigEndian.PutUint16(p[2:], uint16(len(p)+1))
 	}
 	return p
@@ -272,7 +273,7 @@ func (r *heldRun) apply(x *holdBatch, b *capture.Batch, from, to int, ranks bool
 	p := &BatchDetector{drop: make([]uint64, words), fixed: make([]uint64, words)}
 	p.copies = p.drop
 	x.Reset(to - from)
-	x.seen = flow.Sightings{}
+	x.seen = traits.Sightings{}
 	var rank []uint8
 	for i, s := range r.all[from:to] {
 		p.digests, p.times = append(p.digests, s.digest), append(p.times, s.time)

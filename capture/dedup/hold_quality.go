@@ -4,7 +4,7 @@ package dedup
 
 import (
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/identity"
 )
 
 // The quality of a packet says how good it is among equal ones, 0 being best: its rank, and
@@ -50,10 +50,10 @@ func (h *hold) judge(quality uint64, k *heldBatch, at int) uint64 {
 	}
 	h.decoder.Decode(h.header[:], &k.view, at)
 	quality &^= unjudged
-	switch h.header[0].Integrity(&k.view, at) {
-	case flow.Truncated:
+	switch identity.IntegrityOf(&h.header[0], &k.view, at) {
+	case identity.Truncated:
 		quality |= truncated
-	case flow.WrongChecksum:
+	case identity.WrongChecksum:
 		quality |= wrongSum
 	}
 	return quality

@@ -13,8 +13,8 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/dedup"
-	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
+	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
@@ -172,7 +172,7 @@ func (w *splitCounter) Write(b *capture.Batch, drop []uint64) error {
 	if w.points == nil {
 		w.points = map[[2]uint64]bool{}
 	}
-	s := flow.NewSightingReader(flow.SightingConfig{Fields: flow.PointVLAN | flow.PointInterface}).Read(b, 0, len(b.Frames))
+	s := traits.NewSightingReader(traits.SightingConfig{Fields: traits.PointVLAN | traits.PointInterface}).Read(b, 0, len(b.Frames))
 	for i := range b.Frames {
 		if s.Conversation[i] != 0 && drop[i/64]>>(i%64)&1 == 0 {
 			w.points[[2]uint64{s.Conversation[i], s.Point[i]}] = true

@@ -9,7 +9,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/internal/backlog"
 	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/engine/hubclient"
@@ -53,14 +53,14 @@ type askedBatch struct {
 	drop      []uint64
 	fixed     []uint64
 	digests   []digest.Digest // with hubConfig.Mark
-	protocols []flow.Protocol
+	protocols []headers.Protocol
 	answers   hubclient.Answers
 	bytes     int // of its memory
 }
 
 // newHub makes a hub.
 func newHub(cfg hubConfig) *hub {
-	return &hub{cfg: cfg, limit: hubLimit, found: HubCounts{ByProtocol: make([]uint64, flow.ProtocolCount)}}
+	return &hub{cfg: cfg, limit: hubLimit, found: HubCounts{ByProtocol: make([]uint64, headers.ProtocolCount)}}
 }
 
 // resume goes on with earlier counts, which may have those of the client.
@@ -86,7 +86,7 @@ func (h *hub) counts() HubCounts {
 }
 
 // count counts the copies of a batch.
-func (h *hub) count(b *capture.Batch, copies []uint64, protocols []flow.Protocol) {
+func (h *hub) count(b *capture.Batch, copies []uint64, protocols []headers.Protocol) {
 	h.counting.Lock()
 	defer h.counting.Unlock()
 	for w, word := range copies {

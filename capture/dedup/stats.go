@@ -6,7 +6,8 @@ import (
 	"math/bits"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/headers"
+	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/engine"
 )
@@ -18,16 +19,16 @@ type Counts struct {
 	// Copies counts the packets that the filter has found to be copies, without those that
 	// Config.Protect keeps. CopyBytes are the captured bytes of what is removed: where a copy
 	// is kept in the place of another packet, these are the other one's.
-	Copies           uint64                     `json:"Duplicates"`
-	CopyBytes        uint64                     `json:"Removed"`
-	CopiesByProtocol [flow.ProtocolCount]uint64 `json:"ByProtocol"`
+	Copies           uint64                        `json:"Duplicates"`
+	CopyBytes        uint64                        `json:"Removed"`
+	CopiesByProtocol [headers.ProtocolCount]uint64 `json:"ByProtocol"`
 	// Unjudged counts packets that Config.Only has not chosen, Protected copies that
 	// Config.Protect has.
 	Unjudged, Protected uint64
 	// Undecidable counts packets that stay since too little was captured of them to know them
 	// from others. ChecksumOnly counts copies that are known by a checksum of 16 bits alone.
 	// Two different packets of one flow and length are taken for copies so at a rate of
-	// flow.ChecksumError.
+	// identity.ChecksumError.
 	Undecidable, ChecksumOnly uint64
 	// Whole and Checksum count the packets that are kept, for Config.Intact, in the place of
 	// one that was truncated, and of one with a wrong checksum.
@@ -41,7 +42,7 @@ type HubCounts struct {
 	Copies     uint64   `json:",omitempty"` // packets that other sites have sent
 	Unchecked  uint64   `json:",omitempty"` // packets that it was asked about in vain, and which stay
 	Bytes      uint64   `json:",omitempty"` // captured bytes of the copies
-	ByProtocol []uint64 `json:",omitempty"` // the copies by flow.Protocol; nil without a hub
+	ByProtocol []uint64 `json:",omitempty"` // the copies by headers.Protocol; nil without a hub
 }
 
 // Stats describes a Detector: its filter, and its work so far.
@@ -54,7 +55,7 @@ type Stats struct {
 	// open, from 0 to 1. Tunnels are their kinds, the most frequent one first. Both are empty
 	// for other identities.
 	InTunnels float64
-	Tunnels   []flow.Tunnel
+	Tunnels   []headers.Tunnel
 	// SharedPoints counts packets whose capture point shares its number with others, because
 	// there are too many points.
 	SharedPoints uint64
@@ -115,7 +116,7 @@ func (d *Detector) count(p *BatchDetector, b *capture.Batch) {
 	c.Protected += p.protectedCopies
 	c.Undecidable += p.doubts.undecided
 	c.ChecksumOnly += p.doubts.checksums
-	if d.parts.Identity.Kind == flow.L3 {
+	if d.parts.Identity.Kind == identity.L3 {
 		d.tunnels.Add(b)
 	}
 }

@@ -5,17 +5,17 @@ package dedup
 import (
 	"github.com/flowdedup/flowdedup/asm/frames"
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 // Tally counts packets that follow each other in a stream.
 type Tally struct {
-	Packets, Bytes      uint64              // captured bytes
-	NonIP               uint64              // packets without an IP header
-	Unopened            flow.UnopenedCounts // those of them that were not opened
-	Snapped             uint64              // packets captured in part
-	OutOfOrder, Untimed uint64              // packets older than the one before, and without a time
+	Packets, Bytes      uint64                 // captured bytes
+	NonIP               uint64                 // packets without an IP header
+	Unopened            headers.UnopenedCounts // those of them that were not opened
+	Snapped             uint64                 // packets captured in part
+	OutOfOrder, Untimed uint64                 // packets older than the one before, and without a time
 	// First and Last are the times of the first and the last packet that have one, or
 	// capture.NoTime.
 	First, Last int64
@@ -25,7 +25,7 @@ type Tally struct {
 func NewTally() Tally { return Tally{First: capture.NoTime, Last: capture.NoTime} }
 
 // add adds packets behind those added before, and writes their usable times.
-func (t *Tally) add(times []int64, all []capture.Frame, protocols []flow.Protocol) {
+func (t *Tally) add(times []int64, all []capture.Frame, protocols []headers.Protocol) {
 	t.Packets += uint64(len(all))
 	t.NonIP += nonIP(protocols)
 	s := frames.Sums{}
@@ -47,9 +47,9 @@ func (t *Tally) add(times []int64, all []capture.Frame, protocols []flow.Protoco
 }
 
 // unopened counts, among packets from number from on, those without IP that d did not open.
-func (t *Tally) unopened(d *flow.Decoder, b *capture.Batch, from int, protocols []flow.Protocol) {
+func (t *Tally) unopened(d *headers.Decoder, b *capture.Batch, from int, protocols []headers.Protocol) {
 	for i, p := range protocols {
-		if p != flow.NonIP {
+		if p != headers.NonIP {
 			continue
 		}
 		if what, ok := d.Unopened(b, from+i); ok {
@@ -59,12 +59,12 @@ func (t *Tally) unopened(d *flow.Decoder, b *capture.Batch, from int, protocols 
 }
 
 // nonIP counts packets without an IP header.
-func nonIP(protocols []flow.Protocol) (n uint64) {
+func nonIP(protocols []headers.Protocol) (n uint64) {
 	for ; len(protocols) >= 4; protocols = protocols[4:] {
-		n += uint64(protocols[0]/flow.NonIP + protocols[1]/flow.NonIP + protocols[2]/flow.NonIP + protocols[3]/flow.NonIP)
+		n += uint64(protocols[0]/headers.NonIP + protocols[1]/headers.NonIP + protocols[2]/headers.NonIP + protocols[3]/headers.NonIP)
 	}
 	for _, p := range protocols {
-		n += uint64(p / flow.NonIP)
+		n += uint64(p / headers.NonIP)
 	}
 	return n
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/frames"
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
@@ -27,7 +27,7 @@ func TestFrameLayout(t *testing.T) {
 }
 
 // plainTally counts one packet after the other.
-func plainTally(all []capture.Frame, protocols []flow.Protocol) (t Tally, times []int64) {
+func plainTally(all []capture.Frame, protocols []headers.Protocol) (t Tally, times []int64) {
 	t = NewTally()
 	for i, f := range all {
 		t.Packets++
@@ -35,7 +35,7 @@ func plainTally(all []capture.Frame, protocols []flow.Protocol) (t Tally, times 
 		if f.CapLen < f.WireLen {
 			t.Snapped++
 		}
-		if protocols[i] == flow.NonIP {
+		if protocols[i] == headers.NonIP {
 			t.NonIP++
 		}
 		times = append(times, calendar.Usable(f.Time))
@@ -58,14 +58,14 @@ func plainTally(all []capture.Frame, protocols []flow.Protocol) (t Tally, times 
 func TestTally(t *testing.T) {
 	rng := rand.New(rand.NewPCG(81, 82))
 	for round := range 400 {
-		all, protocols := make([]capture.Frame, rng.IntN(200)), make([]flow.Protocol, 200)
+		all, protocols := make([]capture.Frame, rng.IntN(200)), make([]headers.Protocol, 200)
 		odd := []int{0, 1, 30, 100}[round%4]
 		for i := range all {
 			all[i] = capture.Frame{Time: rng.Int64N(1 << 40), CapLen: rng.Uint32N(100), WireLen: rng.Uint32N(100)}
 			if rng.IntN(100) < odd {
 				all[i].Time = []int64{capture.NoTime, math.MaxInt64}[rng.IntN(2)]
 			}
-			protocols[i] = flow.Protocol(rng.UintN(257))
+			protocols[i] = headers.Protocol(rng.UintN(257))
 		}
 		got, times := NewTally(), make([]int64, len(all))
 		for from := 0; from < len(all); {

@@ -6,16 +6,17 @@ import (
 	"encoding/binary"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/identity"
+	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/engine/secret"
 )
 
 // Within returns what reads the points of packets for Parts.Within: packets of different
 // points are no copies of each other. The points of inner identities are those of the
 // innermost headers.
-func Within(fields flow.PointFields, identity flow.IdentityKind, key secret.Secret) flow.SightingConfig {
+func Within(fields traits.PointFields, kind identity.Kind, key secret.Secret) traits.SightingConfig {
 	seed := key.AESKey(secret.Sightings)
-	return flow.SightingConfig{Inner: identity == flow.Inner, Fields: fields, Seed: binary.LittleEndian.Uint64(seed[:])}
+	return traits.SightingConfig{Inner: kind == identity.Inner, Fields: fields, Seed: binary.LittleEndian.Uint64(seed[:])}
 }
 
 // separate makes the digests of equal packets differ if their points do. A point is a

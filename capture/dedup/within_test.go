@@ -8,15 +8,15 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/dedup"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/traits"
 )
 
 // TestWithin compares the verdicts with those of one detector for each point.
 func TestWithin(t *testing.T) {
-	for _, fields := range []flow.PointFields{flow.PointVLAN, flow.PointInterface, flow.PointInput, flow.PointVLAN | flow.PointInput} {
+	for _, fields := range []traits.PointFields{traits.PointVLAN, traits.PointInterface, traits.PointInput, traits.PointVLAN | traits.PointInput} {
 		removed := 0
 		eachTruth(t, func(t *testing.T, want *truth) {
-			reader := flow.NewSightingReader(flow.SightingConfig{Fields: fields, Seed: 1})
+			reader := traits.NewSightingReader(traits.SightingConfig{Fields: fields, Seed: 1})
 			apart := map[uint64]*dedup.Detector{}
 			var copies []int
 			at := 0
@@ -56,7 +56,7 @@ func TestWithinTable(t *testing.T) {
 		f := []byte{2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x81, 0, 0, vlan, 8, 0, 0x45, 0, 0, 21, 0, 0, 0, 0, 64, 99, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2, last}
 		return f
 	}
-	d := detector(t, dedup.Config{Within: flow.PointVLAN})
+	d := detector(t, dedup.Config{Within: traits.PointVLAN})
 	var b capture.Batch
 	at := b.AppendInterface(capture.Interface{LinkType: capture.LinkEthernet})
 	for i, p := range []struct{ vlan, last byte }{{1, 1}, {2, 1}, {1, 1}, {3, 1}, {2, 1}, {2, 2}, {1, 2}, {3, 1}} {

@@ -5,7 +5,8 @@ package inspect
 import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/headers"
+	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
@@ -17,13 +18,13 @@ const identityBytes = 64
 // one goroutine at a time.
 type Batch struct {
 	inspector     *Inspector
-	decoder       *flow.Decoder
-	whole, prefix *flow.Identity
+	decoder       *headers.Decoder
+	whole, prefix *identity.Identity
 	digester      *digest.AES
 	// The doubts of whole packets, and of their first bytes.
 	ofWhole, ofPrefix *doubtReader
 	describe          describer
-	headers           []flow.Header
+	headers           []headers.Header
 	sums              []digest.Digest
 
 	// Element i of the next ones belongs to frame frames[i].
@@ -39,20 +40,20 @@ type Batch struct {
 	doubts, prefixDoubts []doubt
 
 	noTime, nonIP, truncated uint64
-	unopened                 flow.UnopenedCounts
+	unopened                 headers.UnopenedCounts
 	stamped                  uint64   // packets of the sample with a time header
 	drop                     []uint64 // a bit for each frame
 }
 
 // NewBatch makes a Batch for batches of the stream of an Inspector.
 func (n *Inspector) NewBatch() *Batch {
-	d := flow.NewDecoder(flow.DecoderConfig{Inner: true})
-	identity := func(bytes int) *flow.Identity {
-		return flow.NewIdentity(flow.IdentityConfig{Kind: flow.Inner, Ignore: flow.IgnoreAlso(flow.L4Checksum), Bytes: bytes})
+	d := headers.NewDecoder(headers.DecoderConfig{Inner: true})
+	identity := func(bytes int) *identity.Identity {
+		return identity.New(identity.Config{Kind: identity.Inner, Ignore: identity.IgnoreAlso(identity.L4Checksum), Bytes: bytes})
 	}
 	return &Batch{
 		inspector: n, decoder: d, describe: describer{decoder: d, seed: n.cfg.Seed}, digester: digest.NewAES(n.cfg.Key),
-		whole: identity(0), prefix: identity(identityBytes), headers: make([]flow.Header, capture.GroupSize), sums: make([]digest.Digest, capture.GroupSize),
+		whole: identity(0), prefix: identity(identityBytes), headers: make([]headers.Header, capture.GroupSize), sums: make([]digest.Digest, capture.GroupSize),
 		ofWhole: newDoubtReader(0), ofPrefix: newDoubtReader(identityBytes),
 	}
 }
@@ -63,7 +64,7 @@ func (p *Batch) Prepare(b *capture.Batch) {
 	p.frames, p.seen, p.origins, p.digests = p.frames[:0], p.seen[:0], p.origins[:0], p.digests[:0]
 	p.prefixed, p.doubts = false, p.doubts[:0]
 	p.noTime, p.nonIP, p.truncated = 0, 0, 0
-	p.unopened, p.stamped = flow.UnopenedCounts{}, 0
+	p.unopened, p.stamped = headers.UnopenedCounts{}, 0
 	// The sample at the place of b is at most as large as that at the place where others
 	// are now.
 	mask := uint64(1)<<p.inspector.level.Load() - 1
@@ -98,7 +99,7 @@ func (p *Batch) countUnopened(b *capture.Batch, i int) {
 }
 
 // add describes a frame.
-func (p *Batch) add(b *capture.Batch, i int, h *flow.Header, d *digest.Digest, time int64) {
+func (p *Batch) add(b *capture.Batch, i int, h *headers.Header, d *digest.Digest, time int64) {
 	p.frames, p.digests = append(p.frames, int32(i)), append(p.digests, *d)
 	p.seen, p.origins = append(p.seen, sighting{}), append(p.origins, origin{})
 	s := &p.seen[len(p.seen)-1]

@@ -2,10 +2,12 @@
 
 package inspect
 
-import "github.com/flowdedup/flowdedup/capture/flow"
+import (
+	"github.com/flowdedup/flowdedup/capture/identity"
+)
 
 // Checksums count the copies at a point by the checksum of TCP, UDP or ICMP, as
-// flow.Header.Integrity judges it: what was seen first there, and what was seen again. A packet
+// identity.IntegrityOf judges it: what was seen first there, and what was seen again. A packet
 // counts once for each copy. Packets without a checksum that can be verified do not count.
 type Checksums struct {
 	FirstValid uint64 `json:"first_valid"`
@@ -15,11 +17,11 @@ type Checksums struct {
 }
 
 // verify notes whether the checksum is right.
-func (s *sighting) verify(integrity flow.Integrity) {
+func (s *sighting) verify(integrity identity.Integrity) {
 	switch integrity {
-	case flow.ValidChecksum:
+	case identity.ValidChecksum:
 		s.flags |= validSum
-	case flow.WrongChecksum:
+	case identity.WrongChecksum:
 		s.flags |= wrongSum
 	}
 }

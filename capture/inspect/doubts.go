@@ -4,10 +4,10 @@ package inspect
 
 import (
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/identity"
 )
 
-// doubt says that too little of a packet is compared to know it from others: see flow.Doubt.
+// doubt says that too little of a packet is compared to know it from others: see identity.Doubt.
 type doubt uint8
 
 const (
@@ -19,16 +19,16 @@ const (
 // doubtReader tells doubts of the packets of a group. Identities of inspections leave the
 // checksum out, and compare it beside the digest. So it has an identity of its own.
 type doubtReader struct {
-	identity *flow.Identity
+	identity *identity.Identity
 	of       [capture.GroupSize]doubt
 }
 
 func newDoubtReader(bytes int) *doubtReader {
-	return &doubtReader{identity: flow.NewIdentity(flow.IdentityConfig{Kind: flow.Inner, Bytes: bytes})}
+	return &doubtReader{identity: identity.New(identity.Config{Kind: identity.Inner, Bytes: bytes})}
 }
 
 // read replaces the doubts of the group before by those in all.
-func (r *doubtReader) read(all []flow.Doubt) {
+func (r *doubtReader) read(all []identity.Doubt) {
 	r.of = [capture.GroupSize]doubt{}
 	for _, one := range all {
 		if r.of[one.Number] = unknown; one.Checksum {

@@ -12,7 +12,8 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/headers"
+	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
@@ -182,7 +183,7 @@ func TestWindows(t *testing.T) {
 	p.Prepare(b)
 	n.Add(p, b)
 	digests, times, points := make([]digest.Digest, len(packets)), make([]int64, len(packets)), make([]uint32, len(packets))
-	flow.NewIdentity(flow.IdentityConfig{}).FromFrames(make([]flow.Protocol, len(packets)), b, 0).Sum(digests, digest.NewAES([16]byte{}))
+	identity.New(identity.Config{}).FromFrames(make([]headers.Protocol, len(packets)), b, 0).Sum(digests, digest.NewAES([16]byte{}))
 	for i := range b.Frames {
 		times[i], points[i] = b.Frames[i].Time, b.Frames[i].Interface
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/traits"
 )
 
@@ -19,7 +19,7 @@ const (
 )
 
 // tagFields make the flows of an analyzer that keys them by VLAN.
-const tagFields = flow.PointVLAN | flow.PointVNI
+const tagFields = traits.PointVLAN | traits.PointVNI
 
 // Config says how a stream is inspected.
 type Config struct {
@@ -43,11 +43,11 @@ type Inspector struct {
 	windows [windows]int64
 	points  *traits.Names
 	packets []uint64 // by point
-	devices *flow.CapturePoints
+	devices *traits.CapturePoints
 	numbers []uint32
 	// wires has deviceOf by the number of a point, of interfaces with these numbers.
 	wires      []uint32
-	interfaces map[flow.CapturePoint]uint32
+	interfaces map[traits.CapturePoint]uint32
 
 	stream streamCounts
 	whole  *measure
@@ -67,7 +67,7 @@ type streamCounts struct {
 	stacked                           uint64 // by the sample: see the flag
 	// numbered counts packets whose senders number them, others all others: by the sample.
 	numbered, others uint64
-	unopened         flow.UnopenedCounts
+	unopened         headers.UnopenedCounts
 	// stamped counts packets with the time header of a switch, of those that were described.
 	stamped, described uint64
 }
@@ -80,9 +80,9 @@ func New(cfg Config) *Inspector {
 	if cfg.Memory <= 0 {
 		cfg.Memory = DefaultMemory
 	}
-	n := &Inspector{cfg: cfg, windows: ladder(cfg.Window), points: traits.NewNames(cfg.Inputs), devices: flow.NewCapturePoints(nil), interfaces: map[flow.CapturePoint]uint32{}, sides: newSides()}
+	n := &Inspector{cfg: cfg, windows: ladder(cfg.Window), points: traits.NewNames(cfg.Inputs), devices: traits.NewCapturePoints(nil), interfaces: map[traits.CapturePoint]uint32{}, sides: newSides()}
 	n.whole = newMeasure(n)
-	n.split = traits.NewSplitCounter(flow.SightingConfig{Inner: true, Fields: tagFields, Seed: cfg.Seed}, traits.SplitCounts{}, 0)
+	n.split = traits.NewSplitCounter(traits.SightingConfig{Inner: true, Fields: tagFields, Seed: cfg.Seed}, traits.SplitCounts{}, 0)
 	return n
 }
 

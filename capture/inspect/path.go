@@ -6,7 +6,7 @@ import (
 	"encoding/binary"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/headers"
 )
 
 // PathCount counts the frames of one of the two paths of a redundant network (IEC
@@ -33,19 +33,19 @@ type paths struct {
 // pathShift is where sighting.device has the path.
 const pathShift = 24
 
-func (s *sighting) path() flow.Path { return flow.Path(s.device >> pathShift) }
+func (s *sighting) path() headers.Path { return headers.Path(s.device >> pathShift) }
 
 // renumbered reports whether one sender gave two equal packets different numbers, so that
 // they are no copies.
 func (s *sighting) renumbered(o *sighting) bool {
-	return s.path() != flow.NoPath && o.path() != flow.NoPath && s.sequence != o.sequence
+	return s.path() != headers.NoPath && o.path() != headers.NoPath && s.sequence != o.sequence
 }
 
 // add counts a packet, unless it came on its path before. In a ring, a frame to one station
 // passes each link in one direction, so others alone count.
 func (p *paths) add(e *entry, s *sighting) {
 	path := s.path()
-	if path == flow.NoPath || path.Ring() && s.flags&multicast == 0 {
+	if path == headers.NoPath || path.Ring() && s.flags&multicast == 0 {
 		return
 	}
 	class := 2*count(path.Ring()) + count(path.IsSecond())
@@ -83,10 +83,10 @@ func (p *paths) or(word string) string {
 // Ethernet and PRP behind the packet begin. The packet ends at end.
 func (s *sighting) readPath(b *capture.Batch, i, end int) (behind int) {
 	data := b.Data(i)
-	var path flow.Path
-	path, s.sequence = flow.PathOf(b, i)
+	var path headers.Path
+	path, s.sequence = headers.PathOf(b, i)
 	behind = len(data)
-	if path == flow.NoPath {
+	if path == headers.NoPath {
 		return behind
 	}
 	s.flags |= numbered
@@ -102,9 +102,9 @@ func (s *sighting) readPath(b *capture.Batch, i, end int) (behind int) {
 
 // isStacked reports whether the first VLAN tag of a frame is one of 802.1ad, which some
 // analyzers do not open.
-func isStacked(data []byte, h *flow.Header) bool {
+func isStacked(data []byte, h *headers.Header) bool {
 	const ethernetLen, type8021ad = 14, 0x88a8
-	return h.Flags&flow.FlagVLAN != 0 && h.Tag >= ethernetLen && int(h.Tag) <= len(data) &&
+	return h.Flags&headers.FlagVLAN != 0 && h.Tag >= ethernetLen && int(h.Tag) <= len(data) &&
 		binary.BigEndian.Uint16(data[h.Tag-2:]) == type8021ad
 }
 
@@ -114,7 +114,7 @@ func (n *Inspector) deviceOf(number uint32) uint32 {
 	for list := n.devices.List(); len(n.wires) < len(list); {
 		at := list[len(n.wires)]
 		path := at.Path
-		at.Path = flow.NoPath
+		at.Path = headers.NoPath
 		if _, ok := n.interfaces[at]; !ok {
 			n.interfaces[at] = uint32(len(n.interfaces))
 		}

@@ -8,13 +8,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/identity"
 )
 
 // Recommendation says which de-duplication fits a stream.
 type Recommendation struct {
 	Dedup    bool
-	Identity flow.IdentityKind
+	Identity identity.Kind
 	// IdentityBytes is how many bytes are compared; 0 means all.
 	IdentityBytes int
 	Ignore        []string
@@ -43,7 +43,7 @@ const (
 func (n *Inspector) recommend(m *measure, j *judgement, r *Report) Recommendation {
 	c := Recommendation{Keep: "first", Window: time.Duration(n.windows[0]), Ignore: []string{}, Strip: []string{}}
 	if m.unmatched > 0 {
-		c.Identity = flow.Inner
+		c.Identity = identity.Inner
 	}
 	if m.checksums > 0 {
 		c.Ignore = append(c.Ignore, "l4-checksum")
@@ -71,7 +71,7 @@ func (n *Inspector) recommend(m *measure, j *judgement, r *Report) Recommendatio
 	if c.Dedup && 2*n.stream.stamped > n.stream.described {
 		c.Strip = append(c.Strip, "arista")
 	}
-	if c.Keep == "flow" && c.Identity == flow.Inner && m.checksums > 0 {
+	if c.Keep == "flow" && c.Identity == identity.Inner && m.checksums > 0 {
 		c.Strip = append(c.Strip, "tunnel")
 	}
 	c.Reasons = n.reasons(&c, m, r)
@@ -154,7 +154,7 @@ func (n *Inspector) reasons(c *Recommendation, m *measure, r *Report) []string {
 		return all
 	}
 	switch {
-	case c.Identity == flow.Inner:
+	case c.Identity == identity.Inner:
 		add("--identity inner: %d copies differ in what their tunnels add", m.unmatched)
 	default:
 		add("--identity %s: it finds all copies, and tunnels make no difference", c.Identity)

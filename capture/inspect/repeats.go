@@ -8,7 +8,7 @@ import (
 	"fmt"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/headers"
 )
 
 // repeats count packets that equal an earlier one at the same point, and differ in
@@ -44,7 +44,7 @@ func (s *sighting) sort() int { return int(count(s.flags&numbered != 0)) }
 
 // protocolKey is a protocol, and for frames without IP the ethertype.
 type protocolKey struct {
-	proto flow.Protocol
+	proto headers.Protocol
 	ether uint16
 }
 
@@ -84,7 +84,7 @@ func (r *repeats) add(sort int, first, s *sighting, span int, removed verdicts, 
 	c.all += weight
 	removed.count(&c.removed, weight)
 	key := protocolKey{proto: s.proto}
-	if s.proto == flow.NonIP {
+	if s.proto == headers.NonIP {
 		key.ether = etherType(b.Data(i))
 	}
 	p := r.protocols[key]
@@ -126,7 +126,7 @@ var etherNames = map[uint16]string{
 
 // String returns the name of the protocol.
 func (k protocolKey) String() string {
-	if k.proto != flow.NonIP {
+	if k.proto != headers.NonIP {
 		return k.proto.String()
 	}
 	return cmp.Or(etherNames[k.ether], fmt.Sprintf("ethertype-%04x", k.ether))
@@ -141,7 +141,7 @@ func whatIs(sort int, s *sighting) string {
 		return whatTCP(s)
 	case s.proto == protoICMP || s.proto == protoICMPv6:
 		return "message sent again"
-	case s.proto == flow.NonIP:
+	case s.proto == headers.NonIP:
 		return "frame sent again"
 	}
 	return "datagram sent again"

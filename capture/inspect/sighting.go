@@ -9,7 +9,8 @@ import (
 	"hash/maphash"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/headers"
+	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/traits"
 )
 
@@ -33,7 +34,7 @@ type sighting struct {
 	// sequence is the number that the sender gave the frame on both paths of a redundant
 	// network. It means something only with a path.
 	sequence uint16
-	proto    flow.Protocol
+	proto    headers.Protocol
 	// checksum is that of the transport protocol, folded to 16 bits, 0 without.
 	checksum    uint16
 	encap       uint16 // hash of the headers before the packet that have no identifier
@@ -70,7 +71,7 @@ const noKey = 0
 // describer describes packets one at a time. It keeps its memory, and is for one goroutine
 // at a time.
 type describer struct {
-	decoder *flow.Decoder
+	decoder *headers.Decoder
 	seed    uint64
 	stack   traits.Stack
 	stamped bool // the frame has the time header of an Arista switch
@@ -79,7 +80,7 @@ type describer struct {
 
 // describe fills s and o with what can be known of frame i of b alone. h is the header of
 // the frame.
-func (d *describer) describe(s *sighting, o *origin, b *capture.Batch, i int, h *flow.Header) {
+func (d *describer) describe(s *sighting, o *origin, b *capture.Batch, i int, h *headers.Header) {
 	f := &b.Frames[i]
 	data := b.Data(i)
 	*s = sighting{bytes: h.End - h.Start, mac: uint32(traits.SumAddresses(data, h, noKey))}
@@ -92,7 +93,7 @@ func (d *describer) describe(s *sighting, o *origin, b *capture.Batch, i int, h 
 		s.encap = uint16(traits.Mix(uint64(b.Interfaces[f.Interface].LinkType), 2))
 	}
 	end := s.readPath(b, i, int(h.End))
-	*o = origin{place: sums.Point(flow.CapturePointOf(b, i)), tags: sums.Tags}
+	*o = origin{place: sums.Point(traits.CapturePointOf(b, i)), tags: sums.Tags}
 	if isStacked(data, h) {
 		s.flags |= stacked
 	}
@@ -103,14 +104,14 @@ func (d *describer) describe(s *sighting, o *origin, b *capture.Batch, i int, h 
 		s.flags |= truncated
 	}
 	s.network(data[h.Start:h.End], h)
-	s.verify(h.Integrity(b, i))
-	if h.Version != 0 && (h.Flags&flow.FlagFragment == 0 || h.L4 != 0) {
+	s.verify(identity.IntegrityOf(h, b, i))
+	if h.Version != 0 && (h.Flags&headers.FlagFragment == 0 || h.L4 != 0) {
 		o.conversation = d.conversation(data[h.Start:h.End], h, s.flags&backward != 0)
 	}
 }
 
 // conversation hashes both ends of a packet, the lower one first, and the protocol.
-func (d *describer) conversation(ip []byte, h *flow.Header, backward bool) uint64 {
+func (d *describer) conversation(ip []byte, h *headers.Header, backward bool) uint64 {
 	n, at := 4, 12
 	if h.Version == 6 {
 		n, at = 16, 8
@@ -128,15 +129,15 @@ func (d *describer) conversation(ip []byte, h *flow.Header, backward bool) uint6
 }
 
 // around adds what is around a packet that is not plain.
-func (d *describer) around(s *sighting, b *capture.Batch, i int, h *flow.Header) {
+func (d *describer) around(s *sighting, b *capture.Batch, i int, h *headers.Header) {
 	outer := -1
 	for _, l := range d.stack.Layers {
-		d.stamped = d.stamped || l.Kind == flow.LayerArista
-		if l.Kind == flow.LayerIP && outer < 0 {
+		d.stamped = d.stamped || l.Kind == headers.LayerArista
+		if l.Kind == headers.LayerIP && outer < 0 {
 			outer = int(l.Start)
 		}
 	}
-	if h.Flags&flow.FlagInner == 0 {
+	if h.Flags&headers.FlagInner == 0 {
 		return
 	}
 	s.flags |= tunneled
@@ -149,9 +150,9 @@ func (d *describer) around(s *sighting, b *capture.Batch, i int, h *flow.Header)
 }
 
 // network adds what the IP header and the one behind it say. ip is the packet.
-func (s *sighting) network(ip []byte, h *flow.Header) {
+func (s *sighting) network(ip []byte, h *headers.Header) {
 	if h.Version == 0 {
-		s.proto = flow.NonIP
+		s.proto = headers.NonIP
 		return
 	}
 	routed := traits.RoutedOf(ip)
@@ -159,12 +160,12 @@ func (s *sighting) network(ip []byte, h *flow.Header) {
 	if h.Version == 4 && ip[4]|ip[5] != 0 {
 		s.flags |= numbered
 	}
-	s.proto = flow.Protocol(h.Proto)
+	s.proto = headers.Protocol(h.Proto)
 	s.transport(ip, h)
 }
 
 // transport adds the checksum, and whether it was filled in.
-func (s *sighting) transport(ip []byte, h *flow.Header) {
+func (s *sighting) transport(ip []byte, h *headers.Header) {
 	if compareEnds(ip, h) > 0 {
 		s.flags |= backward
 	}
@@ -221,7 +222,7 @@ func checksumAt(proto uint8) (at int, ok bool) {
 
 // pseudo returns the sum of the pseudo header (RFC 9293, section 3.1), which a sender
 // leaves in the place of a checksum that its network card is to fill in.
-func pseudo(ip []byte, h *flow.Header, l4 int) uint16 {
+func pseudo(ip []byte, h *headers.Header, l4 int) uint16 {
 	sum, length := uint64(h.Proto), 0
 	from, to := 12, 20
 	if h.Version == 4 {
@@ -242,7 +243,7 @@ func pseudo(ip []byte, h *flow.Header, l4 int) uint16 {
 
 // compareEnds returns 1 if the source of a packet is the greater end of its conversation,
 // else 0 or -1.
-func compareEnds(ip []byte, h *flow.Header) int {
+func compareEnds(ip []byte, h *headers.Header) int {
 	n, at := 4, 12
 	if h.Version == 6 {
 		n, at = 16, 8

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/internal/encoding"
 )
 
@@ -18,7 +18,7 @@ type opener struct {
 	target  *Target
 	number  int // of the target
 	table   *pointTable
-	tunnels flow.Decapsulator
+	tunnels headers.Decapsulator
 	counts  openerCounts
 	packet  []byte // that was made of a datagram
 
@@ -70,12 +70,12 @@ func (o *opener) open(b *capture.Batch, datagram []byte, from netip.AddrPort, ti
 }
 
 // read finds the packet of a datagram.
-func (o *opener) read(datagram []byte) (flow.Inside, error) {
+func (o *opener) read(datagram []byte) (headers.Inside, error) {
 	switch {
 	case o.target.kind == &datagrams:
-		return flow.Inside{Link: capture.LinkRaw, Wire: uint32(len(datagram))}, nil
+		return headers.Inside{Link: capture.LinkRaw, Wire: uint32(len(datagram))}, nil
 	case o.target.kind.layer == 0:
-		return flow.ReadTZSP(datagram)
+		return headers.ReadTZSP(datagram)
 	}
 	return o.tunnels.Read(o.target.kind.layer, datagram)
 }
@@ -83,9 +83,9 @@ func (o *opener) read(datagram []byte) (flow.Inside, error) {
 // refuse counts a datagram without a packet.
 func (o *opener) refuse(err error) {
 	switch {
-	case errors.Is(err, flow.ErrTunnelControl):
+	case errors.Is(err, headers.ErrTunnelControl):
 		o.counts.control.Add(1)
-	case errors.Is(err, flow.ErrTunnelContent):
+	case errors.Is(err, headers.ErrTunnelContent):
 		o.counts.malformed[badContent].Add(1)
 	default:
 		o.counts.malformed[badHeader].Add(1)

@@ -14,7 +14,7 @@ import (
 	"github.com/google/gopacket/layers"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/headers"
 )
 
 func target(t testing.TB, name string) Target {
@@ -318,9 +318,9 @@ func agrees(t *testing.T, o *opener, datagram []byte, at int) {
 	var b capture.Batch
 	b.AppendInterface(capture.Interface{LinkType: capture.LinkRaw})
 	b.Append(capture.Frame{}, packet)
-	found := flow.NewDecoder(flow.DecoderConfig{Inner: true}).Layers(nil, &b, 0)
+	found := headers.NewDecoder(headers.DecoderConfig{Inner: true}).Layers(nil, &b, 0)
 	for i, l := range found {
-		if i < 2 || !found[1].Kind.Tunnel() || l.Kind != flow.LayerEthernet && l.Kind != flow.LayerIP {
+		if i < 2 || !found[1].Kind.Tunnel() || l.Kind != headers.LayerEthernet && l.Kind != headers.LayerIP {
 			continue
 		}
 		if i == 2 && int(l.Start) != head+at {

@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/headers"
 )
 
 // maxPoints bounds how many capture points there are: whoever can send datagrams can invent
@@ -18,7 +18,7 @@ const maxPoints = 4096
 // origin is where packets were seen.
 type origin struct {
 	target int
-	kind   flow.LayerKind // 0 for TZSP and datagrams
+	kind   headers.LayerKind // 0 for TZSP and datagrams
 	id     uint32
 	from   netip.Addr // the sender, for TZSP
 }
@@ -33,7 +33,7 @@ func (p *origin) name(scheme string) string {
 	case p.kind == 0:
 		return scheme + ":" + p.from.String()
 	}
-	return flow.TunnelName(p.kind, p.id)
+	return headers.TunnelName(p.kind, p.id)
 }
 
 // shared reports whether it is the point that many share.

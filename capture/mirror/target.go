@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/headers"
 )
 
 // Target is an encapsulation, and where it comes.
@@ -26,16 +26,16 @@ type Target struct {
 type encapsulation struct {
 	scheme string
 	port   uint16 // that it usually has; 0 without ports
-	layer  flow.LayerKind
+	layer  headers.LayerKind
 	ids    string // the parameter that lists identifiers, or ""
 	bits   int    // of an identifier
 }
 
 var kinds = []encapsulation{
-	{"vxlan", 4789, flow.LayerVXLAN, "vni", 24},
-	{"geneve", 6081, flow.LayerGENEVE, "vni", 24},
+	{"vxlan", 4789, headers.LayerVXLAN, "vni", 24},
+	{"geneve", 6081, headers.LayerGENEVE, "vni", 24},
 	{"tzsp", 37008, 0, "", 0},
-	{"erspan", 0, flow.LayerGRE, "session", 10},
+	{"erspan", 0, headers.LayerGRE, "session", 10},
 }
 
 // datagrams is what a target of datagrams has in place of an encapsulation.

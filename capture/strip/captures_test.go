@@ -12,35 +12,36 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/headers"
+	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
 // identitiesOf returns the digests and protocols of all frames of a batch.
-func identitiesOf(kind flow.IdentityKind, b *capture.Batch) (digests []digest.Digest, protocols []flow.Protocol) {
+func identitiesOf(kind identity.Kind, b *capture.Batch) (digests []digest.Digest, protocols []headers.Protocol) {
 	n := len(b.Frames)
-	digests, protocols = make([]digest.Digest, n), make([]flow.Protocol, n)
-	flow.NewIdentity(flow.IdentityConfig{Kind: kind}).FromFrames(protocols, b, 0).Sum(digests, digest.NewAES([16]byte{1}))
+	digests, protocols = make([]digest.Digest, n), make([]headers.Protocol, n)
+	identity.New(identity.Config{Kind: kind}).FromFrames(protocols, b, 0).Sum(digests, digest.NewAES([16]byte{1}))
 	return digests, protocols
 }
 
 // checkStrip strips a batch and compares it with what it was: the same packets by identity,
 // without the headers that were to be taken off. It returns the result.
-func checkStrip(t *testing.T, headers Headers, b *capture.Batch) *capture.Batch {
+func checkStrip(t *testing.T, taken Headers, b *capture.Batch) *capture.Batch {
 	t.Helper()
 	source := *b
 	source.Buf, source.Frames = bytes.Clone(b.Buf), slices.Clone(b.Frames)
-	kind := flow.L3
-	if headers&Tunnel != 0 {
-		kind = flow.Inner
+	kind := identity.L3
+	if taken&Tunnel != 0 {
+		kind = identity.Inner
 	}
-	s := New(Config{headers})
+	s := New(Config{taken})
 	out := s.Strip(b, nil)
 	checkRecords(t, source.Buf, source.Frames, out)
 	before, protocols := identitiesOf(kind, &source)
-	after, _ := identitiesOf(flow.L3, out)
-	unopened, _ := identitiesOf(flow.L3, &source)
+	after, _ := identitiesOf(identity.L3, out)
+	unopened, _ := identitiesOf(identity.L3, &source)
 	stats := Stats{}
 	for i := range out.Frames {
 		old, f := &source.Frames[i], &out.Frames[i]
@@ -48,7 +49,7 @@ func checkStrip(t *testing.T, headers Headers, b *capture.Batch) *capture.Batch 
 		if !same {
 			stats.Stripped++
 		}
-		left := remaining(headers, out, i)
+		left := remaining(taken, out, i)
 		if left {
 			stats.Left++
 		}
@@ -58,31 +59,31 @@ func checkStrip(t *testing.T, headers Headers, b *capture.Batch) *capture.Batch 
 		}
 		// What is neither IP nor an Ethernet frame behind tags has the type that changed as
 		// part of its identity.
-		typed := protocols[i] == flow.NonIP && (source.Interfaces[old.Interface].LinkType != eth || headers&(MPLS|PPPoE) != 0)
+		typed := protocols[i] == headers.NonIP && (source.Interfaces[old.Interface].LinkType != eth || taken&(MPLS|PPPoE) != 0)
 		if after[i] != want && !typed {
-			t.Fatalf("strip %v: frame %d is another packet: %v %x, was %v %x", headers, i, out.Interfaces[f.Interface], out.Data(i), source.Interfaces[old.Interface], source.Data(i))
+			t.Fatalf("strip %v: frame %d is another packet: %v %x, was %v %x", taken, i, out.Interfaces[f.Interface], out.Data(i), source.Interfaces[old.Interface], source.Data(i))
 		}
 		if f.Time != old.Time || out.Interfaces[f.Interface].CapturePoint != source.Interfaces[old.Interface].CapturePoint {
 			t.Fatalf("frame %d has another time or capture point", i)
 		}
 	}
 	if stats != s.Stats() {
-		t.Fatalf("strip %v: counted %+v, %+v by the result", headers, s.Stats(), stats)
+		t.Fatalf("strip %v: counted %+v, %+v by the result", taken, s.Stats(), stats)
 	}
 	return out
 }
 
 // remaining reports whether a frame still has a header that was to be taken off.
-func remaining(headers Headers, b *capture.Batch, i int) bool {
-	for _, l := range flow.NewDecoder(flow.DecoderConfig{Inner: headers&Tunnel != 0}).Layers(nil, b, i) {
+func remaining(taken Headers, b *capture.Batch, i int) bool {
+	for _, l := range headers.NewDecoder(headers.DecoderConfig{Inner: taken&Tunnel != 0}).Layers(nil, b, i) {
 		kind := l.Kind
-		if kind == flow.LayerUnread {
-			kind = flow.LayerKind(l.ID)
+		if kind == headers.LayerUnread {
+			kind = headers.LayerKind(l.ID)
 		}
 		switch {
-		case kind == flow.LayerVLAN && headers&VLAN != 0, kind == flow.LayerMPLS && headers&MPLS != 0,
-			kind == flow.LayerPPPoE && headers&PPPoE != 0, kind.Tunnel() && headers&Tunnel != 0,
-			kind == flow.LayerArista && headers&Arista != 0:
+		case kind == headers.LayerVLAN && taken&VLAN != 0, kind == headers.LayerMPLS && taken&MPLS != 0,
+			kind == headers.LayerPPPoE && taken&PPPoE != 0, kind.Tunnel() && taken&Tunnel != 0,
+			kind == headers.LayerArista && taken&Arista != 0:
 			return true
 		}
 	}
@@ -93,7 +94,7 @@ var combinations = []Headers{VLAN, MPLS, PPPoE, Tunnel, VLAN | MPLS | PPPoE, VLA
 
 // checkCapture strips a capture in all ways, as far as it can be read, and reads the result.
 func checkCapture(t *testing.T, name string) {
-	for _, headers := range combinations {
+	for _, taken := range combinations {
 		src, err := pcapfile.Open(name, pcapfile.Options{})
 		if capture.IsDamage(err) {
 			return
@@ -102,7 +103,7 @@ func checkCapture(t *testing.T, name string) {
 			t.Fatal(err)
 		}
 		var out bytes.Buffer
-		w := pcapfile.NewWriter(&out, pcapfile.WriterOptions{Derived: headers&Tunnel != 0})
+		w := pcapfile.NewWriter(&out, pcapfile.WriterOptions{Derived: taken&Tunnel != 0})
 		var wants []capturetest.Packet
 		err = capturetest.Each(t, src, func(b *capture.Batch) {
 			if len(b.Frames) > 3000 {
@@ -110,8 +111,8 @@ func checkCapture(t *testing.T, name string) {
 				b.Blocks = slices.DeleteFunc(b.Blocks, func(k capture.Block) bool { return k.Before > 3000 })
 			}
 			// Each batch has a Stripper of its own here, so interfaces would be numbered anew.
-			if headers&Tunnel == 0 {
-				b = checkStrip(t, headers, b)
+			if taken&Tunnel == 0 {
+				b = checkStrip(t, taken, b)
 				for i := range b.Frames {
 					wants = append(wants, capturetest.PacketOf(b, i))
 				}
@@ -120,7 +121,7 @@ func checkCapture(t *testing.T, name string) {
 				}
 				return
 			}
-			checkStrip(t, headers, b)
+			checkStrip(t, taken, b)
 		})
 		if err != nil && !capture.IsDamage(err) {
 			t.Fatal(err)
@@ -133,7 +134,7 @@ func checkCapture(t *testing.T, name string) {
 			t.Fatal(err)
 		}
 		if got := capturetest.PacketsOf(t, written); !slices.Equal(got, wants) {
-			t.Fatalf("strip %v: read %d packets again, want %d", headers, len(got), len(wants))
+			t.Fatalf("strip %v: read %d packets again, want %d", taken, len(got), len(wants))
 		}
 	}
 }
@@ -191,12 +192,12 @@ func FuzzStrip(f *testing.F) {
 	for i, c := range cases {
 		f.Add(uint32(c.link), c.before, uint32(len(c.before)), uint8(c.headers), uint8(i))
 	}
-	f.Fuzz(func(t *testing.T, link uint32, data []byte, wire uint32, headers, kind uint8) {
+	f.Fuzz(func(t *testing.T, link uint32, data []byte, wire uint32, taken, kind uint8) {
 		if kind&0x40 == 0 || uint32(len(data)) > wire { // otherwise as much as the capture says
 			wire = max(wire, uint32(len(data)))
 		}
 		b := batchOf(capture.LinkType(link), data, wire, kind)
-		s := New(Config{Headers(headers)})
+		s := New(Config{Headers(taken)})
 		before, frames := bytes.Clone(b.Buf), slices.Clone(b.Frames)
 		checkRecords(t, before, frames, s.Strip(b, nil))
 		// No frame is changed twice.
@@ -204,7 +205,7 @@ func FuzzStrip(f *testing.F) {
 			t.Fatal(fmt.Sprint(stats))
 		}
 		if kind&0x40 == 0 && wire == uint32(len(data)) {
-			checkStrip(t, Headers(headers)&all, batchOf(capture.LinkType(link), data, wire, kind))
+			checkStrip(t, Headers(taken)&all, batchOf(capture.LinkType(link), data, wire, kind))
 		}
 	})
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/headers"
 )
 
 // Ethertypes (IEEE registration authority) and PPP protocols (IANA).
@@ -43,14 +43,14 @@ func isArista(t uint16) bool { return t == typeArista }
 // of the frame as it came.
 type plan struct {
 	d      []byte // captured bytes
-	layers []flow.Layer
+	layers []headers.Layer
 	cuts   []span  // bytes to take out, in order, with others between them
 	words  []field // fields to be set
 	counts []field // length fields that count what follows them, and what they come to
 	end    uint32  // of the frame that is left, as far as it was captured
 	ends   uint32  // where it ended on the wire
 	link   capture.LinkType
-	tunnel flow.Layer // that carried the frame
+	tunnel headers.Layer // that carried the frame
 	// carried says that the frame comes out of a tunnel, and unread that there was a
 	// tunnel which cannot be opened. failed says that the frame has to stay as it is.
 	carried, unread, failed bool
@@ -107,35 +107,35 @@ func (p *plan) begin(at uint32) {
 }
 
 // make plans from the layers of the frame.
-func (p *plan) make(headers Headers) {
+func (p *plan) make(taken Headers) {
 	rest := p.layers
-	if headers&Tunnel != 0 {
+	if taken&Tunnel != 0 {
 		rest = p.open()
 	}
-	if n := len(rest) - 1; n >= 0 && rest[n].Kind == flow.LayerUnread && p.isUnread(headers, rest[n]) {
+	if n := len(rest) - 1; n >= 0 && rest[n].Kind == headers.LayerUnread && p.isUnread(taken, rest[n]) {
 		return
 	}
 	p.firstType(rest)
 	for len(rest) > 0 && !p.failed {
 		l := rest[0]
 		switch l.Kind {
-		case flow.LayerEthernet:
+		case headers.LayerEthernet:
 			p.follow(l.Start+12, l.Start+14)
 			rest = rest[1:]
-		case flow.LayerVLAN:
-			p.tag(l, headers&VLAN != 0, isVLAN)
+		case headers.LayerVLAN:
+			p.tag(l, taken&VLAN != 0, isVLAN)
 			rest = rest[1:]
-		case flow.LayerArista:
-			p.tag(l, headers&Arista != 0, isArista)
+		case headers.LayerArista:
+			p.tag(l, taken&Arista != 0, isArista)
 			rest = rest[1:]
-		case flow.LayerMPLS:
+		case headers.LayerMPLS:
 			n := labels(rest)
-			if headers&MPLS != 0 {
+			if taken&MPLS != 0 {
 				p.mpls(rest[:n], rest[n:])
 			}
 			rest = rest[n:]
-		case flow.LayerPPPoE:
-			p.pppoe(l, rest[1:], headers&PPPoE != 0)
+		case headers.LayerPPPoE:
+			p.pppoe(l, rest[1:], taken&PPPoE != 0)
 			rest = rest[1:]
 		default:
 			rest = nil
@@ -148,7 +148,7 @@ func (p *plan) make(headers Headers) {
 
 // open has the frame begin with what the innermost tunnel carries, if there is one. It
 // returns the layers that are left.
-func (p *plan) open() []flow.Layer {
+func (p *plan) open() []headers.Layer {
 	last := len(p.layers) - 1
 	for last >= 0 && !p.layers[last].Kind.Tunnel() {
 		last--
@@ -157,11 +157,11 @@ func (p *plan) open() []flow.Layer {
 		return p.layers
 	}
 	inside := p.layers[last+1:]
-	at := slices.IndexFunc(inside, func(l flow.Layer) bool { return l.Kind == flow.LayerEthernet })
+	at := slices.IndexFunc(inside, func(l headers.Layer) bool { return l.Kind == headers.LayerEthernet })
 	link := capture.LinkEthernet
 	if at < 0 {
 		link = capture.LinkRaw
-		at = slices.IndexFunc(inside, func(l flow.Layer) bool { return l.Kind == flow.LayerIP })
+		at = slices.IndexFunc(inside, func(l headers.Layer) bool { return l.Kind == headers.LayerIP })
 	}
 	p.tunnel, p.carried, p.link = p.layers[last], true, link
 	p.begin(inside[at].Start)
@@ -172,19 +172,19 @@ func (p *plan) open() []flow.Layer {
 // isUnread notes that a header was not followed, and reports whether the frame has to stay
 // as it is for that. It need not for a tunnel: the fragments of one packet all lose the
 // tags that they have.
-func (p *plan) isUnread(headers Headers, l flow.Layer) bool {
-	kind := flow.LayerKind(l.ID)
+func (p *plan) isUnread(taken Headers, l headers.Layer) bool {
+	kind := headers.LayerKind(l.ID)
 	switch {
 	case kind.Tunnel():
-		p.unread = headers&Tunnel != 0
-	case kind == flow.LayerVLAN:
-		p.failed = headers&VLAN != 0
-	case kind == flow.LayerMPLS:
-		p.failed = headers&MPLS != 0
-	case kind == flow.LayerPPPoE:
-		p.failed = headers&PPPoE != 0
-	case kind == flow.LayerArista:
-		p.failed = headers&Arista != 0
+		p.unread = taken&Tunnel != 0
+	case kind == headers.LayerVLAN:
+		p.failed = taken&VLAN != 0
+	case kind == headers.LayerMPLS:
+		p.failed = taken&MPLS != 0
+	case kind == headers.LayerPPPoE:
+		p.failed = taken&PPPoE != 0
+	case kind == headers.LayerArista:
+		p.failed = taken&Arista != 0
 	}
 	return p.failed
 }
@@ -196,7 +196,7 @@ const (
 )
 
 // firstType finds the type field of a cooked header.
-func (p *plan) firstType(rest []flow.Layer) {
+func (p *plan) firstType(rest []headers.Layer) {
 	switch {
 	case len(rest) == 0:
 	case p.link == capture.LinkLinuxSLL && rest[0].Start >= sllEnd:
@@ -241,7 +241,7 @@ func (p *plan) announce(typ uint16, from, end uint32) {
 
 // tag takes off what ends with a type field: a VLAN tag, or the header of a switch. announced
 // says which types announce it.
-func (p *plan) tag(l flow.Layer, off bool, announced func(uint16) bool) {
+func (p *plan) tag(l headers.Layer, off bool, announced func(uint16) bool) {
 	if !off {
 		p.follow(l.End-2, l.End)
 		return
@@ -266,9 +266,9 @@ func (p *plan) tag(l flow.Layer, off bool, announced func(uint16) bool) {
 }
 
 // labels returns how many MPLS entries a list begins with.
-func labels(list []flow.Layer) int {
+func labels(list []headers.Layer) int {
 	n := 0
-	for n < len(list) && list[n].Kind == flow.LayerMPLS {
+	for n < len(list) && list[n].Kind == headers.LayerMPLS {
 		n++
 	}
 	return n
@@ -276,7 +276,7 @@ func labels(list []flow.Layer) int {
 
 // mpls takes off a label stack. Of a pseudowire (RFC 4448) the Ethernet frame is left that
 // it carries.
-func (p *plan) mpls(stack, behind []flow.Layer) {
+func (p *plan) mpls(stack, behind []headers.Layer) {
 	from, end := stack[0].Start, stack[len(stack)-1].End
 	if len(behind) == 0 || !p.reach(from) {
 		p.failed = true
@@ -286,11 +286,11 @@ func (p *plan) mpls(stack, behind []flow.Layer) {
 	switch {
 	case p.typ != typeMPLS && p.typ != typeMPLSUp && !inPPP:
 		p.failed = true
-	case next.Kind == flow.LayerIP && next.Start == end && inPPP:
+	case next.Kind == headers.LayerIP && next.Start == end && inPPP:
 		p.announce(p.version(next, pppIPv4, pppIPv6), from, end)
-	case next.Kind == flow.LayerIP && next.Start == end:
+	case next.Kind == headers.LayerIP && next.Start == end:
 		p.announce(p.version(next, typeIPv4, typeIPv6), from, end)
-	case next.Kind == flow.LayerEthernet && p.link == capture.LinkEthernet:
+	case next.Kind == headers.LayerEthernet && p.link == capture.LinkEthernet:
 		p.begin(next.Start)
 	default:
 		p.failed = true
@@ -298,7 +298,7 @@ func (p *plan) mpls(stack, behind []flow.Layer) {
 }
 
 // version returns four for IPv4 and six for IPv6.
-func (p *plan) version(ip flow.Layer, four, six uint16) uint16 {
+func (p *plan) version(ip headers.Layer, four, six uint16) uint16 {
 	if p.d[ip.Start]>>4 == 6 {
 		return six
 	}
@@ -307,16 +307,16 @@ func (p *plan) version(ip flow.Layer, four, six uint16) uint16 {
 
 // pppoe takes off the header of a session, and the PPP protocol behind it. What is not IP
 // or MPLS belongs to the session itself, and stays.
-func (p *plan) pppoe(l flow.Layer, behind []flow.Layer, off bool) {
+func (p *plan) pppoe(l headers.Layer, behind []headers.Layer, off bool) {
 	const length = 4 // where the header has the length of what follows it
 	switch {
 	case !off:
 		p.counts = append(p.counts, field{l.Start + length, binary.BigEndian.Uint16(p.d[l.Start+length:])})
 	case len(behind) == 0 || !p.reach(l.Start) || p.typ != typePPPoE:
 		p.failed = true
-	case behind[0].Kind == flow.LayerIP:
+	case behind[0].Kind == headers.LayerIP:
 		p.announce(p.version(behind[0], typeIPv4, typeIPv6), l.Start, behind[0].Start)
-	case behind[0].Kind == flow.LayerMPLS:
+	case behind[0].Kind == headers.LayerMPLS:
 		p.announce(typeMPLS, l.Start, behind[0].Start)
 	default:
 		p.failed = true

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/headers"
 )
 
 // Slice says how much is kept of the captured bytes of a packet. The zero value keeps all.
@@ -78,14 +78,14 @@ const sliceStep = 128
 // Slicer cuts the packets of one stream. It is for one goroutine at a time.
 type Slicer struct {
 	slice   Slice
-	decoder *flow.Decoder
-	headers [sliceStep]flow.Header
+	decoder *headers.Decoder
+	headers [sliceStep]headers.Header
 	stats   SliceStats
 }
 
 // NewSlicer returns a Slicer.
 func NewSlicer(s Slice) *Slicer {
-	return &Slicer{slice: s, decoder: flow.NewDecoder(flow.DecoderConfig{Inner: true})}
+	return &Slicer{slice: s, decoder: headers.NewDecoder(headers.DecoderConfig{Inner: true})}
 }
 
 // Stats returns what was counted so far.
@@ -121,7 +121,7 @@ func (s *Slicer) run(b *capture.Batch, from, to int) {
 }
 
 // behind returns where a packet ends that is cut behind its payload's beginning.
-func (s *Slicer) behind(h *flow.Header, d []byte) uint32 {
+func (s *Slicer) behind(h *headers.Header, d []byte) uint32 {
 	at := payloadOf(h, d)
 	if at > math.MaxUint32-s.slice.Bytes {
 		return math.MaxUint32
@@ -165,7 +165,7 @@ var l4Heads = [256]uint32{protoUDP: 8, protoUDPLite: 8, protoICMP: 8, protoICMPv
 
 // payloadOf returns where the payload of the innermost packet begins, or MaxUint32 for a
 // frame without IP. That may be beyond what was captured.
-func payloadOf(h *flow.Header, d []byte) uint32 {
+func payloadOf(h *headers.Header, d []byte) uint32 {
 	switch {
 	case h.Version == 0:
 		return math.MaxUint32
@@ -190,11 +190,11 @@ func words(d []byte, at, shift, least uint32) uint32 {
 
 // ipEnd returns where an IP header ends that no other header follows: in a fragment, or cut
 // short.
-func ipEnd(h *flow.Header, d []byte) uint32 {
+func ipEnd(h *headers.Header, d []byte) uint32 {
 	switch {
 	case h.Version == 4 && h.Start < uint32(len(d)):
 		return h.Start + max(uint32(d[h.Start]&0xf)*4, ipv4Head)
-	case h.Flags&flow.FlagFragment != 0:
+	case h.Flags&headers.FlagFragment != 0:
 		return h.Start + ipv6Head + fragmentHead
 	}
 	return h.Start + ipv6Head

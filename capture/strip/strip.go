@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/headers"
 )
 
 // Headers are kinds of headers that are taken off.
@@ -25,7 +25,7 @@ const (
 	// PPPoE is the header of a session with IP, and the PPP protocol behind it.
 	PPPoE
 	// Tunnel is all before the innermost Ethernet frame or IP packet that is carried in
-	// VXLAN, GENEVE, GTP-U, GRE, ERSPAN, IP, or another tunnel of flow.LayerKind.
+	// VXLAN, GENEVE, GTP-U, GRE, ERSPAN, IP, or another tunnel of headers.LayerKind.
 	Tunnel
 	// Arista is the header with which switches of Arista tell when they saw a frame.
 	Arista
@@ -62,7 +62,7 @@ type Stats struct {
 // Stripper takes headers off the packets of one stream. It is for one goroutine at a time.
 type Stripper struct {
 	headers Headers
-	decoder *flow.Decoder
+	decoder *headers.Decoder
 	plan    plan
 	tables  tables
 	out     capture.Batch
@@ -72,7 +72,7 @@ type Stripper struct {
 // New returns a Stripper.
 func New(cfg Config) *Stripper {
 	return &Stripper{
-		headers: cfg.Headers, decoder: flow.NewDecoder(flow.DecoderConfig{Inner: cfg.Headers&Tunnel != 0}),
+		headers: cfg.Headers, decoder: headers.NewDecoder(headers.DecoderConfig{Inner: cfg.Headers&Tunnel != 0}),
 		tables: newTables(),
 	}
 }
@@ -208,7 +208,7 @@ func (s *Stripper) plainIP(typ uint16, d []byte) bool {
 	case protoTCP, protoICMP, protoICMPv6:
 		return true
 	case protoUDP:
-		return len(d) >= ports+8 && !flow.IsTunnelPort(be16(d[ports+2:])) && !flow.IsTunnelPort(be16(d[ports:]))
+		return len(d) >= ports+8 && !headers.IsTunnelPort(be16(d[ports+2:])) && !headers.IsTunnelPort(be16(d[ports:]))
 	}
 	return false
 }

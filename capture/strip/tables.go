@@ -4,7 +4,7 @@ package strip
 
 import (
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/headers"
 )
 
 // maxInterfaces is how many tunnels get an interface of their own. Further ones share one
@@ -27,7 +27,7 @@ type tables struct {
 type origin struct {
 	iface, id uint32
 	link      capture.LinkType
-	kind      flow.LayerKind // 0 if it shares the interface
+	kind      headers.LayerKind // 0 if it shares the interface
 }
 
 func newTables() tables { return tables{derived: map[origin]uint32{}} }
@@ -48,7 +48,7 @@ func (t *tables) follow(b *capture.Batch) {
 const derivedMark = 1 << 31
 
 // carried gives a frame that a tunnel carried its interface.
-func (t *tables) carried(f *capture.Frame, link capture.LinkType, tunnel flow.Layer) {
+func (t *tables) carried(f *capture.Frame, link capture.LinkType, tunnel headers.Layer) {
 	at := origin{f.Interface, tunnel.ID, link, tunnel.Kind}
 	if at != t.last || t.number == 0 {
 		t.last, t.number = at, t.find(at)
@@ -74,7 +74,7 @@ func (t *tables) find(at origin) uint32 {
 	}
 	it := t.all[t.numbers[at.iface]]
 	it.LinkType, it.FCSLen, it.Derived = at.link, 0, true
-	it.Name = join(it.Name, flow.TunnelName(at.kind, at.id))
+	it.Name = join(it.Name, headers.TunnelName(at.kind, at.id))
 	t.all = append(t.all, it)
 	return n
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/dedup"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/capture/traits"
 )
@@ -28,7 +28,7 @@ func Example() {
 	}
 	defer detector.Close()
 	packets := detector.NewBatchDetector()
-	marker := traits.NewMarker(traits.MarkerConfig{Decoder: flow.NewDecoder(flow.DecoderConfig{}), Inputs: src.Inputs()})
+	marker := traits.NewMarker(traits.MarkerConfig{Decoder: headers.NewDecoder(headers.DecoderConfig{}), Inputs: src.Inputs()})
 	w := pcapfile.NewWriter(io.Discard, pcapfile.WriterOptions{Commented: true}) // in place of a file
 
 	var b capture.Batch

@@ -5,13 +5,13 @@ package traits
 import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/headers"
 )
 
 // MarkerConfig describes the stream to mark.
 type MarkerConfig struct {
 	// Decoder finds the IP header that the identity of packets begins with.
-	Decoder *flow.Decoder
+	Decoder *headers.Decoder
 	// Inputs are the names of the inputs, by capture.Section.Input.
 	Inputs []string
 }
@@ -55,7 +55,7 @@ func (m *Marker) Mark(b *capture.Batch, digests []digest.Digest, drop []uint64, 
 	block := 0
 	for i := range b.Frames {
 		for ; block < len(b.Blocks) && int(b.Blocks[block].Before) <= i; block++ {
-			m.number += frames(b.Blocks[block].Type)
+			m.number += framesOf(b.Blocks[block].Type)
 		}
 		m.number++
 		p := m.describe(b, i, m.number)
@@ -75,7 +75,7 @@ func (m *Marker) Mark(b *capture.Batch, digests []digest.Digest, drop []uint64, 
 		comments.Append(m.text)
 	}
 	for _, k := range b.Blocks[block:] {
-		m.number += frames(k.Type)
+		m.number += framesOf(k.Type)
 	}
 	m.out = *b
 	m.out.Comments = comments
@@ -111,14 +111,14 @@ func shown(b *capture.Batch, i int) uint64 {
 	n := uint64(i)
 	for _, k := range b.Blocks {
 		if int(k.Before) <= i {
-			n += frames(k.Type)
+			n += framesOf(k.Type)
 		}
 	}
 	return n
 }
 
-// frames returns how many packets Wireshark shows for a block of this type.
-func frames(kind uint32) uint64 {
+// framesOf returns how many packets Wireshark shows for a block of this type.
+func framesOf(kind uint32) uint64 {
 	if kind == capture.BlockCustom || kind == capture.BlockJournal {
 		return 1
 	}
@@ -138,7 +138,7 @@ type packet struct {
 	// take, or VLAN tags if there is no IP.
 	capLen, wireLen, base uint32
 	labels                [maxLabels]uint32
-	kinds                 [maxLabels]flow.LayerKind // of the labels; 0 behind the last
+	kinds                 [maxLabels]headers.LayerKind // of the labels; 0 behind the last
 }
 
 // describe describes frame i of b.
@@ -153,7 +153,7 @@ func (m *Marker) describe(b *capture.Batch, i int, number uint64) packet {
 	}
 	n, tags := 0, uint32(0)
 	for _, l := range m.reader.stack.Layers {
-		if l.Kind == flow.LayerVLAN {
+		if l.Kind == headers.LayerVLAN {
 			tags += l.End - l.Start
 		} else if !l.Kind.HasID() {
 			continue

@@ -12,7 +12,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
@@ -42,7 +42,7 @@ func FuzzMark(f *testing.F) {
 		}
 		defer src.Close()
 		r := rand.New(rand.NewPCG(seed, 1))
-		m := newMarker(MarkerConfig{Decoder: flow.NewDecoder(flow.DecoderConfig{Inner: inner})}, 1+r.IntN(10))
+		m := newMarker(MarkerConfig{Decoder: headers.NewDecoder(headers.DecoderConfig{Inner: inner})}, 1+r.IntN(10))
 		w := pcapfile.NewWriter(io.Discard, pcapfile.WriterOptions{Commented: true})
 		packets := uint64(0)
 		var b capture.Batch

@@ -21,7 +21,7 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/dedup"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/capture/traits"
@@ -48,7 +48,7 @@ func markCaptures(w capture.Writer, chunk int, names ...string) error {
 	}
 	defer detector.Close()
 	packets := detector.NewBatchDetector()
-	marker := traits.NewMarker(traits.MarkerConfig{Decoder: flow.NewDecoder(flow.DecoderConfig{}), Inputs: names})
+	marker := traits.NewMarker(traits.MarkerConfig{Decoder: headers.NewDecoder(headers.DecoderConfig{}), Inputs: names})
 	var b capture.Batch
 	for src.Next(&b) == nil {
 		packets.Prepare(&b)
@@ -211,7 +211,7 @@ func TestTsharkNumbers(t *testing.T) {
 	defer src.Close()
 	var out bytes.Buffer
 	w := pcapfile.NewWriter(&out, pcapfile.WriterOptions{Commented: true})
-	marker := traits.NewMarker(traits.MarkerConfig{Decoder: flow.NewDecoder(flow.DecoderConfig{})})
+	marker := traits.NewMarker(traits.MarkerConfig{Decoder: headers.NewDecoder(headers.DecoderConfig{})})
 	n := uint64(0)
 	var b capture.Batch
 	for src.Next(&b) == nil {

@@ -11,10 +11,10 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/headers"
 )
 
-var plain = MarkerConfig{Decoder: flow.NewDecoder(flow.DecoderConfig{})}
+var plain = MarkerConfig{Decoder: headers.NewDecoder(headers.DecoderConfig{})}
 
 // judged is a packet of a stream with its verdict, or a block that is shown as one.
 type judged struct {

@@ -9,18 +9,18 @@ import (
 	"unicode/utf8"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/headers"
 )
 
 // labelled are the headers whose identifiers comments name, apart from VLAN tags.
 var labelled = []struct {
-	kind flow.LayerKind
+	kind headers.LayerKind
 	name string
 }{
-	{flow.LayerMPLS, "MPLS"}, {flow.LayerPPPoE, "PPPoE"}, {flow.LayerGRE, "GRE"}, {flow.LayerNVGRE, "NVGRE"},
-	{flow.LayerERSPAN, "ERSPAN"}, {flow.LayerVXLAN, "VXLAN"}, {flow.LayerGENEVE, "GENEVE"}, {flow.LayerGTPU, "GTP"},
-	{flow.LayerL2TP, "L2TP"}, {flow.LayerLISP, "LISP"}, {flow.LayerEtherIP, "EtherIP"}, {flow.LayerEoIP, "EoIP"},
-	{flow.LayerJMirror, "jmirror"},
+	{headers.LayerMPLS, "MPLS"}, {headers.LayerPPPoE, "PPPoE"}, {headers.LayerGRE, "GRE"}, {headers.LayerNVGRE, "NVGRE"},
+	{headers.LayerERSPAN, "ERSPAN"}, {headers.LayerVXLAN, "VXLAN"}, {headers.LayerGENEVE, "GENEVE"}, {headers.LayerGTPU, "GTP"},
+	{headers.LayerL2TP, "L2TP"}, {headers.LayerLISP, "LISP"}, {headers.LayerEtherIP, "EtherIP"}, {headers.LayerEoIP, "EoIP"},
+	{headers.LayerJMirror, "jmirror"},
 }
 
 // comment appends the comment on a copy. kept is what it copies, or nil.
@@ -80,10 +80,10 @@ func appendThousandths(p []byte, n uint64) []byte {
 // appendLabels appends how tags, labels, sessions and tunnels differ.
 func appendLabels(p []byte, kept, copied *packet) []byte {
 	if kept.traits.VLAN != copied.traits.VLAN {
-		if kept.stack(flow.LayerVLAN) == copied.stack(flow.LayerVLAN) {
+		if kept.stack(headers.LayerVLAN) == copied.stack(headers.LayerVLAN) {
 			p = append(p, ", VLAN tag"...)
 		} else {
-			p = appendStacks(append(p, ", VLAN "...), flow.LayerVLAN, kept, copied)
+			p = appendStacks(append(p, ", VLAN "...), headers.LayerVLAN, kept, copied)
 		}
 	}
 	if kept.traits.Labels == copied.traits.Labels {
@@ -102,7 +102,7 @@ func appendLabels(p []byte, kept, copied *packet) []byte {
 }
 
 // stack returns the identifiers of the headers of a kind, the outermost first.
-func (p *packet) stack(kind flow.LayerKind) (s stack) {
+func (p *packet) stack(kind headers.LayerKind) (s stack) {
 	for i, k := range p.kinds {
 		if k == kind {
 			s.ids[s.n] = p.labels[i]
@@ -118,7 +118,7 @@ type stack struct {
 }
 
 // appendStacks appends the identifiers of the headers of a kind in both packets.
-func appendStacks(p []byte, kind flow.LayerKind, kept, copied *packet) []byte {
+func appendStacks(p []byte, kind headers.LayerKind, kept, copied *packet) []byte {
 	return appendStack(append(appendStack(p, kept.stack(kind)), " -> "...), copied.stack(kind))
 }
 
@@ -183,8 +183,8 @@ func (m *Marker) appendPoint(p []byte, kept, copied *packet) []byte {
 }
 
 // appendPath appends the name of a path through a redundant network.
-func appendPath(p []byte, path flow.Path) []byte {
-	if path == flow.NoPath {
+func appendPath(p []byte, path headers.Path) []byte {
+	if path == headers.NoPath {
 		return append(p, "no LAN"...)
 	}
 	return append(p, path.String()...)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/headers"
 )
 
 // described is a UDP packet as one capture point saw it.
@@ -206,7 +206,7 @@ func TestComments(t *testing.T) {
 		c.change(&s)
 		s.appendTo(t, b)
 		m := NewMarker(MarkerConfig{
-			Decoder: flow.NewDecoder(flow.DecoderConfig{Inner: c.kept.vni != 0 || s.vni != 0}),
+			Decoder: headers.NewDecoder(headers.DecoderConfig{Inner: c.kept.vni != 0 || s.vni != 0}),
 			Inputs:  []string{"all.pcapng", "one.pcap", "other.pcap"},
 		})
 		got := m.Mark(b, []digest.Digest{{1, 2}, {1, 2}}, []uint64{2}, nil, nil)

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/headers"
 )
 
 // maxPoints bounds how many points have a number and a name of their own. All others
@@ -26,8 +26,8 @@ type Names struct {
 	last    uint64 // a cache, since packets of one point come in runs
 	found   uint32
 	known   bool
-	decoder *flow.Decoder
-	layers  []flow.Layer
+	decoder *headers.Decoder
+	layers  []headers.Layer
 }
 
 // NewNames returns Names of a stream of several inputs with these names, by
@@ -35,7 +35,7 @@ type Names struct {
 func NewNames(inputs []string) *Names {
 	return &Names{
 		inputs: inputs, numbers: map[uint64]uint32{}, names: []string{"other points"},
-		decoder: flow.NewDecoder(flow.DecoderConfig{Inner: true}),
+		decoder: headers.NewDecoder(headers.DecoderConfig{Inner: true}),
 	}
 }
 
@@ -73,9 +73,9 @@ func (p *Names) name(b *capture.Batch, i int) string {
 	p.layers = p.decoder.Layers(p.layers[:0], b, i)
 	for _, l := range p.layers {
 		switch {
-		case l.Kind == flow.LayerVLAN && l.ID != 0:
+		case l.Kind == headers.LayerVLAN && l.ID != 0:
 			vlans = append(vlans, strconv.Itoa(int(l.ID)))
-		case flow.FieldOf(l.Kind) == flow.PointVNI:
+		case FieldOf(l.Kind) == PointVNI:
 			t.WriteString(" " + strings.ToUpper(l.Kind.String()))
 			if l.ID != 0 {
 				t.WriteString(" " + strconv.Itoa(int(l.ID)))
@@ -85,7 +85,7 @@ func (p *Names) name(b *capture.Batch, i int) string {
 	if len(vlans) > 0 {
 		t.WriteString(" VLAN " + strings.Join(vlans, "."))
 	}
-	if path, _ := flow.PathOf(b, i); path != flow.NoPath {
+	if path, _ := headers.PathOf(b, i); path != headers.NoPath {
 		t.WriteString(" " + path.String())
 	}
 	return cmp.Or(strings.TrimSpace(t.String()), "untagged")
@@ -98,7 +98,7 @@ func (p *Names) device(b *capture.Batch, i int) string {
 	if name == "" && b.Sections[it.Section].Format == capture.FormatPcapNG {
 		name = fmt.Sprintf("interface %d", it.ID)
 	}
-	if index := flow.CapturePointOf(b, i).Index; index != 0 {
+	if index := CapturePointOf(b, i).Index; index != 0 {
 		name = strings.TrimSpace(fmt.Sprintf("%s device %d", name, index))
 	}
 	input := b.Sections[it.Section].Input

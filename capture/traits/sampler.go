@@ -7,7 +7,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/headers"
 )
 
 // Sampler samples the packets of one batch at a time. One goroutine at a time may use it.
@@ -18,7 +18,7 @@ type Sampler struct {
 }
 
 // NewSampler returns a Sampler for packets whose digests cover the datagram that d finds.
-func NewSampler(d *flow.Decoder) *Sampler { return &Sampler{reader: newReader(d)} }
+func NewSampler(d *headers.Decoder) *Sampler { return &Sampler{reader: newReader(d)} }
 
 // Reset begins a batch of so many packets, and decides which of them are sampled. Those
 // of a large batch must have more bits 0 in their digests, so a packet that a large batch

@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
 )
 
 // SplitCounts say how many conversations were kept in parts. The share is a lower bound: where
@@ -30,7 +29,7 @@ const maxConversations = 1 << 12
 // SplitCounter counts conversations. One goroutine at a time may add; Counts may be called at
 // the same time.
 type SplitCounter struct {
-	tags, places *flow.SightingReader
+	tags, places *SightingReader
 	seen         uint64 // packets of the stream
 	table        Sample[conversation]
 
@@ -41,10 +40,10 @@ type SplitCounter struct {
 // the stream. The tags of packets are the fields of cfg, which must be of their headers:
 // what is taken off before packets are written splits no conversation. A seed that nobody
 // knows keeps others from choosing what is in the sample. A counter takes 200 KiB.
-func NewSplitCounter(cfg flow.SightingConfig, counts SplitCounts, packets uint64) *SplitCounter {
+func NewSplitCounter(cfg SightingConfig, counts SplitCounts, packets uint64) *SplitCounter {
 	c := &SplitCounter{
-		tags:   flow.NewSightingReader(cfg),
-		places: flow.NewSightingReader(flow.SightingConfig{Fields: flow.PointInterface, Seed: cfg.Seed}),
+		tags:   NewSightingReader(cfg),
+		places: NewSightingReader(SightingConfig{Fields: PointInterface, Seed: cfg.Seed}),
 		seen:   packets,
 		table:  NewSample[conversation](maxConversations),
 	}

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
 )
 
 // talking is one packet of a conversation, and what became of it.
@@ -59,9 +58,9 @@ func batchOf(packets []talking) (b *capture.Batch, drop []uint64) {
 	return b, drop
 }
 
-const bothTags = flow.PointVLAN | flow.PointVNI
+const bothTags = PointVLAN | PointVNI
 
-func countsOf(cfg flow.SightingConfig, packets []talking) SplitCounts {
+func countsOf(cfg SightingConfig, packets []talking) SplitCounts {
 	c := NewSplitCounter(cfg, SplitCounts{}, 0)
 	c.Add(batchOf(packets))
 	return c.Counts()
@@ -90,12 +89,12 @@ func TestCounts(t *testing.T) {
 		{"two conversations", []talking{{vlan: 10}, {conversation: 1, vlan: 20}, {vlan: 10}, {conversation: 1, vlan: 30}, {conversation: 1, dropped: true}}, SplitCounts{2, 1, 1}},
 		{"without IP", []talking{{arp: true, vlan: 10}, {arp: true, vlan: 20}}, SplitCounts{}},
 	} {
-		if got := countsOf(flow.SightingConfig{Fields: bothTags}, c.packets); got != c.want {
+		if got := countsOf(SightingConfig{Fields: bothTags}, c.packets); got != c.want {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
 		}
 	}
 	vlans := []talking{{vlan: 10}, {vlan: 20, answer: true}, {dropped: true}}
-	if got, want := countsOf(flow.SightingConfig{}, vlans), (SplitCounts{Sampled: 1}); got != want {
+	if got, want := countsOf(SightingConfig{}, vlans), (SplitCounts{Sampled: 1}); got != want {
 		t.Errorf("tags that do not count: %+v, want %+v", got, want)
 	}
 }
@@ -158,7 +157,7 @@ func model(packets []talking) (want SplitCounts) {
 // TestAllKept counts packets without verdicts: all are kept, so nothing is in parts.
 func TestAllKept(t *testing.T) {
 	b, _ := batchOf([]talking{{vlan: 10}, {vlan: 20}, {vlan: 20, answer: true}, {vlan: 10, answer: true}})
-	c := NewSplitCounter(flow.SightingConfig{Fields: bothTags}, SplitCounts{}, 0)
+	c := NewSplitCounter(SightingConfig{Fields: bothTags}, SplitCounts{}, 0)
 	if c.Add(b, nil); c.Counts() != (SplitCounts{Sampled: 1}) {
 		t.Errorf("%+v", c.Counts())
 	}
@@ -200,7 +199,7 @@ func TestModel(t *testing.T) {
 			t.Fatalf("the model counts %+v", want)
 		}
 		for _, most := range []int{len(packets), 5000, 130} {
-			c := NewSplitCounter(flow.SightingConfig{Fields: bothTags, Seed: uint64(most)}, SplitCounts{}, 0)
+			c := NewSplitCounter(SightingConfig{Fields: bothTags, Seed: uint64(most)}, SplitCounts{}, 0)
 			for rest := packets; len(rest) > 0; {
 				n := min(1+r.IntN(most), len(rest))
 				c.Add(batchOf(rest[:n]))
@@ -219,7 +218,7 @@ func TestModel(t *testing.T) {
 func TestFull(t *testing.T) {
 	packets := stream(rand.New(rand.NewPCG(3, 4)), 300_000, 20_000)
 	want := model(packets)
-	whole := countsOf(flow.SightingConfig{Fields: bothTags, Seed: 5}, packets)
+	whole := countsOf(SightingConfig{Fields: bothTags, Seed: 5}, packets)
 	if whole.Sampled < 1000 || whole.Sampled >= want.Sampled {
 		t.Errorf("%d of %d conversations", whole.Sampled, want.Sampled)
 	}
@@ -227,7 +226,7 @@ func TestFull(t *testing.T) {
 	if share < exact*0.6 || share > exact*1.2 {
 		t.Errorf("%.3f of the conversations are split, want %.3f", share, exact)
 	}
-	c := NewSplitCounter(flow.SightingConfig{Fields: bothTags, Seed: 5}, SplitCounts{}, 0)
+	c := NewSplitCounter(SightingConfig{Fields: bothTags, Seed: 5}, SplitCounts{}, 0)
 	for at := 0; at < len(packets); at += 777 {
 		c.Add(batchOf(packets[at:min(at+777, len(packets))]))
 	}
@@ -240,14 +239,14 @@ func TestFull(t *testing.T) {
 // counter goes on where another one ended.
 func TestPeriods(t *testing.T) {
 	pair := []talking{{vlan: 10}, {vlan: 20, dropped: true}, {vlan: 20}}
-	c := NewSplitCounter(flow.SightingConfig{Fields: bothTags}, SplitCounts{7, 6, 5}, period-3)
+	c := NewSplitCounter(SightingConfig{Fields: bothTags}, SplitCounts{7, 6, 5}, period-3)
 	c.Add(batchOf(pair)) // between two bursts
 	c.Add(batchOf(pair))
 	c.Add(batchOf(pair))
 	if got, want := c.Counts(), (SplitCounts{8, 7, 6}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	c = NewSplitCounter(flow.SightingConfig{Fields: bothTags}, c.Counts(), period)
+	c = NewSplitCounter(SightingConfig{Fields: bothTags}, c.Counts(), period)
 	c.Add(batchOf(pair))
 	if got, want := c.Counts(), (SplitCounts{9, 8, 7}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
@@ -284,7 +283,7 @@ func TestSample(t *testing.T) {
 
 func TestSteadyState(t *testing.T) {
 	b, drop := batchOf(stream(rand.New(rand.NewPCG(7, 8)), 4096, 2000))
-	c := NewSplitCounter(flow.SightingConfig{Fields: bothTags}, SplitCounts{}, 0)
+	c := NewSplitCounter(SightingConfig{Fields: bothTags}, SplitCounts{}, 0)
 	if n := testing.AllocsPerRun(100, func() { c.Add(b, drop) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
@@ -295,7 +294,7 @@ func BenchmarkAdd(b *testing.B) {
 	batch, drop := batchOf(stream(rand.New(rand.NewPCG(9, 10)), 16_384, 5000))
 	const batches = 256
 	for b.Loop() {
-		c := NewSplitCounter(flow.SightingConfig{Fields: bothTags}, SplitCounts{}, 0)
+		c := NewSplitCounter(SightingConfig{Fields: bothTags}, SplitCounts{}, 0)
 		for range batches {
 			c.Add(batch, drop)
 		}

@@ -6,7 +6,7 @@ import (
 	"encoding/binary"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/headers"
 )
 
 const (
@@ -17,7 +17,7 @@ const (
 // Stack lists the headers of one frame before its packet. It keeps its memory from frame to
 // frame. One goroutine at a time may use it.
 type Stack struct {
-	Layers []flow.Layer
+	Layers []headers.Layer
 	// Plain is set if nothing but an Ethernet header and VLAN tags precedes an IP packet.
 	// Layers has the tags then, and no LayerEthernet or LayerIP.
 	Plain bool
@@ -25,10 +25,10 @@ type Stack struct {
 
 // Read lists the headers of frame i of b, which h describes. d decoded h. A plain frame is
 // not walked a second time.
-func (s *Stack) Read(d *flow.Decoder, b *capture.Batch, i int, h *flow.Header) {
+func (s *Stack) Read(d *headers.Decoder, b *capture.Batch, i int, h *headers.Header) {
 	s.Layers = s.Layers[:0]
 	end := ethernetLen + tagLen*uint32(h.Tags)
-	s.Plain = h.Version != 0 && h.Flags&flow.FlagInner == 0 && h.Start == end &&
+	s.Plain = h.Version != 0 && h.Flags&headers.FlagInner == 0 && h.Start == end &&
 		b.Interfaces[b.Frames[i].Interface].LinkType == capture.LinkEthernet
 	if !s.Plain {
 		s.Layers = d.Layers(s.Layers, b, i)
@@ -37,7 +37,7 @@ func (s *Stack) Read(d *flow.Decoder, b *capture.Batch, i int, h *flow.Header) {
 	data := b.Data(i)
 	for at := uint32(ethernetLen); at < end; at += tagLen {
 		id := uint32(binary.BigEndian.Uint16(data[at:])) & 0xfff
-		s.Layers = append(s.Layers, flow.Layer{Kind: flow.LayerVLAN, Start: at, End: at + tagLen, ID: id})
+		s.Layers = append(s.Layers, headers.Layer{Kind: headers.LayerVLAN, Start: at, End: at + tagLen, ID: id})
 	}
 }
 
@@ -55,7 +55,7 @@ func (s *Stack) Sum(data []byte, key, seed uint64) Sums {
 	for _, l := range s.Layers {
 		id := uint64(l.Kind)<<32 | uint64(l.ID)
 		switch {
-		case l.Kind == flow.LayerVLAN:
+		case l.Kind == headers.LayerVLAN:
 			if l.End >= l.Start+2 {
 				control := uint64(binary.BigEndian.Uint16(data[l.Start:]))
 				sums.VLAN = Mix(control|1<<16, sums.VLAN^key) | 1
@@ -65,7 +65,7 @@ func (s *Stack) Sum(data []byte, key, seed uint64) Sums {
 			}
 		case l.Kind.HasID():
 			sums.Labels = Mix(id, sums.Labels^key) | 1
-			if flow.FieldOf(l.Kind) == flow.PointVNI {
+			if FieldOf(l.Kind) == PointVNI {
 				sums.Tags = Mix(id, sums.Tags)
 			}
 		}
@@ -74,9 +74,9 @@ func (s *Stack) Sum(data []byte, key, seed uint64) Sums {
 }
 
 // Point returns the hash of the point at which a packet with these headers was seen.
-func (s Sums) Point(at flow.CapturePoint) uint64 {
+func (s Sums) Point(at CapturePoint) uint64 {
 	sum := Mix(uint64(at.Interface)<<32|uint64(at.Index), s.Tags)
-	if at.Path != flow.NoPath {
+	if at.Path != headers.NoPath {
 		sum = Mix(uint64(at.Path), sum)
 	}
 	return sum
@@ -87,11 +87,11 @@ const addressLen = 6
 
 // addresses returns the hardware addresses in the first bytes of a frame: that of the
 // receiver and that of the sender, each nil where it is not known.
-func addresses(data []byte, h *flow.Header) (all [2][]byte) {
+func addresses(data []byte, h *headers.Header) (all [2][]byte) {
 	for i, a := range [2]struct {
 		flag uint8
 		at   uint16
-	}{{flow.FlagDst, h.Dst}, {flow.FlagSrc, h.Src}} {
+	}{{headers.FlagDst, h.Dst}, {headers.FlagSrc, h.Src}} {
 		if end := int(a.at) + addressLen; h.Flags&a.flag != 0 && end <= len(data) {
 			all[i] = data[a.at:end]
 		}
@@ -101,7 +101,7 @@ func addresses(data []byte, h *flow.Header) (all [2][]byte) {
 
 // SumAddresses returns the hash of the hardware addresses of a frame under a secret, 0
 // without any.
-func SumAddresses(data []byte, h *flow.Header, key uint64) (sum uint64) {
+func SumAddresses(data []byte, h *headers.Header, key uint64) (sum uint64) {
 	for i, a := range addresses(data, h) {
 		if a != nil {
 			word := uint64(binary.LittleEndian.Uint32(a)) | uint64(binary.LittleEndian.Uint16(a[4:]))<<32

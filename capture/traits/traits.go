@@ -8,7 +8,7 @@ import (
 	"hash/maphash"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/headers"
 )
 
 // seed and secret key all hashes, which are compared within one process only.
@@ -20,7 +20,7 @@ var (
 // traits are the parts of a packet that may differ between copies. Long ones are hashes,
 // which mean something within one process only. Packets with equal traits have equal bytes.
 type traits struct {
-	Point flow.CapturePoint
+	Point CapturePoint
 	// VLAN is of the VLAN tags, Labels of the identifiers of all other headers before IP
 	// that have one, such as MPLS and tunnels, and MAC of the hardware addresses.
 	VLAN, Labels, MAC uint64
@@ -40,8 +40,8 @@ type traits struct {
 // reader finds the traits of packets, one at a time. It keeps its memory from packet to
 // packet, and is for one goroutine at a time.
 type reader struct {
-	decoder *flow.Decoder
-	header  [1]flow.Header
+	decoder *headers.Decoder
+	header  [1]headers.Header
 	stack   Stack
 	sums    Sums   // of stack
 	scratch []byte // the bytes of a frame to hash
@@ -50,7 +50,7 @@ type reader struct {
 
 // newReader returns a reader of packets whose identity begins with the IP header that d
 // finds.
-func newReader(d *flow.Decoder) *reader { return &reader{decoder: d} }
+func newReader(d *headers.Decoder) *reader { return &reader{decoder: d} }
 
 // Offsets in the header of LINKTYPE_LINUX_SLL2.
 const (
@@ -68,7 +68,7 @@ func (r *reader) Read(b *capture.Batch, i int) traits {
 	r.decoder.Decode(r.header[:], b, i)
 	r.stack.Read(r.decoder, b, i, h)
 	r.sums = r.stack.Sum(data, secret, secret)
-	t := traits{Point: flow.CapturePointOf(b, i), Labels: r.sums.Labels, Version: h.Version}
+	t := traits{Point: CapturePointOf(b, i), Labels: r.sums.Labels, Version: h.Version}
 	start := h.Start
 	if h.Version == 0 {
 		start = h.End // without IP, all bytes count as link header
@@ -90,7 +90,7 @@ func (r *reader) Read(b *capture.Batch, i int) traits {
 		clear(a)
 	}
 	link, t.VLAN = r.removeTags(link)
-	own := min(flow.CaptureHeader(b, i), uint32(len(link)))
+	own := min(headers.CaptureHeader(b, i), uint32(len(link)))
 	t.Link = maphash.Bytes(seed, link[own:])
 	r.scratch = append(link[:0], data[start:]...)
 	if t.Version != 0 {
@@ -115,7 +115,7 @@ func (r *reader) removeTags(link []byte) ([]byte, uint64) {
 	to, from := 0, 0 // link[:to] is done, link[from:] is left
 	for _, l := range r.stack.Layers {
 		at, end := int(l.Start)-typeLen, int(l.End)-typeLen
-		if l.Kind != flow.LayerVLAN || at < from || end > len(link) {
+		if l.Kind != headers.LayerVLAN || at < from || end > len(link) {
 			continue
 		}
 		r.tags = append(r.tags, link[at:end]...)

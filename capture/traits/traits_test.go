@@ -10,7 +10,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/headers"
 )
 
 // tapped is a UDP packet as one capture point saw it.
@@ -79,7 +79,7 @@ func frame(b *capture.Batch, at uint32, data []byte) {
 	b.Buf = append(b.Buf, data...)
 }
 
-func newBatch() *capture.Batch {
+func threeInterfaces() *capture.Batch {
 	return &capture.Batch{Sections: make([]capture.Section, 1), Interfaces: []capture.Interface{
 		{LinkType: capture.LinkEthernet}, {LinkType: capture.LinkEthernet, CapturePoint: 1}, {LinkType: capture.LinkLinuxSLL2, CapturePoint: 2},
 	}}
@@ -95,7 +95,7 @@ func allTraits(r *reader, b *capture.Batch) (all []traits) {
 
 // diffsOf returns how a copy differs from the packet that was kept.
 func diffsOf(b *capture.Batch) Counts {
-	both := allTraits(newReader(flow.NewDecoder(flow.DecoderConfig{})), b)
+	both := allTraits(newReader(headers.NewDecoder(headers.DecoderConfig{})), b)
 	var r Counts
 	r.compare(both[0], both[1])
 	return r
@@ -151,7 +151,7 @@ func TestTraits(t *testing.T) {
 		{"without IP, cooked, another interface", tapped{arp: true, at: 2, index: 3}, func(p *tapped) { p.index = 4 }, Counts{Interface: 1}},
 		{"without IP, cooked, tagged", tapped{arp: true, at: 2, index: 3}, func(p *tapped) { p.tags = []uint32{tag100} }, Counts{VLAN: 1}},
 	} {
-		b, p := newBatch(), c.a
+		b, p := threeInterfaces(), c.a
 		frame(b, p.at, p.bytes())
 		c.change(&p)
 		frame(b, p.at, p.bytes())
@@ -166,12 +166,12 @@ func TestTraits(t *testing.T) {
 // frame is not modified.
 func TestTraitsTruncated(t *testing.T) {
 	for _, p := range []tapped{{}, {ipv6: true}, {tags: []uint32{outer300, tag100}}, {at: 2, index: 3, tags: []uint32{tag100}}} {
-		b, whole := newBatch(), p.bytes()
+		b, whole := threeInterfaces(), p.bytes()
 		for n := range len(whole) + 1 {
 			frame(b, p.at, whole[:n])
 		}
 		before := slices.Clone(b.Buf)
-		allTraits(newReader(flow.NewDecoder(flow.DecoderConfig{})), b)
+		allTraits(newReader(headers.NewDecoder(headers.DecoderConfig{})), b)
 		if !slices.Equal(b.Buf, before) {
 			t.Errorf("%+v: frames were changed", p)
 		}
@@ -181,13 +181,13 @@ func TestTraitsTruncated(t *testing.T) {
 // TestTraitsOfRadios checks that the header of a capture makes no difference, though the
 // traits tell the bytes apart.
 func TestTraitsOfRadios(t *testing.T) {
-	b := newBatch()
+	b := threeInterfaces()
 	b.Interfaces[0].LinkType = capture.LinkRadiotap
 	beacon := append([]byte{0x80, 0, 0, 0}, make([]byte, 40)...)
 	for _, head := range []string{"\x00\x00\x09\x00\x20\x00\x00\x00\x01", "\x00\x00\x09\x00\x20\x00\x00\x00\x02", "\x00\x00\x08\x00\x00\x00\x00\x00"} {
 		frame(b, 0, append([]byte(head), beacon...))
 	}
-	all := allTraits(newReader(flow.NewDecoder(flow.DecoderConfig{})), b)
+	all := allTraits(newReader(headers.NewDecoder(headers.DecoderConfig{})), b)
 	for i := 1; i < len(all); i++ {
 		var r Counts
 		r.compare(all[0], all[i])
@@ -199,7 +199,7 @@ func TestTraitsOfRadios(t *testing.T) {
 
 // TestTraitsInner checks that the headers around a tunnel count as link header.
 func TestTraitsInner(t *testing.T) {
-	b := newBatch()
+	b := threeInterfaces()
 	inner := tapped{hops: 64}
 	for _, outerHops := range []byte{64, 63} {
 		outer := tapped{hops: outerHops}
@@ -207,7 +207,7 @@ func TestTraitsInner(t *testing.T) {
 		head[17], head[23] = byte(20+len(inner.datagram())), 4 // IP in IP
 		frame(b, 0, append(head, inner.datagram()...))
 	}
-	both := allTraits(newReader(flow.NewDecoder(flow.DecoderConfig{Inner: true})), b)
+	both := allTraits(newReader(headers.NewDecoder(headers.DecoderConfig{Inner: true})), b)
 	var r Counts
 	r.compare(both[0], both[1])
 	if want := (Counts{Sampled: 1, Other: 1}); r != want {
@@ -219,7 +219,7 @@ func TestTraitsInner(t *testing.T) {
 // unless another packet has overwritten that one.
 func TestCounter(t *testing.T) {
 	r := NewCounter()
-	b := newBatch()
+	b := threeInterfaces()
 	for at := range uint32(3) {
 		b.Interfaces[at].Name = string(rune('a' + at))
 		p := tapped{at: at}
@@ -258,7 +258,7 @@ func TestCounter(t *testing.T) {
 // delay of a nanosecond.
 func TestWildDelay(t *testing.T) {
 	r := NewCounter()
-	b := newBatch()
+	b := threeInterfaces()
 	for at := range uint32(2) {
 		p := tapped{at: at}
 		frame(b, at, p.bytes())

@@ -5,7 +5,7 @@ package verify
 import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/traits"
 )
 
 // inputPacket is a packet of the input that is remembered.
@@ -229,7 +229,7 @@ func (c *copies) settle(place uint64) {
 // copies reports whether s is a copy of k, which has the same identity.
 func (c *copies) copies(s, k *inputPacket) bool {
 	switch {
-	case s.within != k.within, c.cfg.Across && s.point == k.point, c.cfg.Within&flow.PointLAN != 0 && s.point.lan != k.point.lan:
+	case s.within != k.within, c.cfg.Across && s.point == k.point, c.cfg.Within&traits.PointLAN != 0 && s.point.lan != k.point.lan:
 		return false
 	case c.cfg.Packets > 0:
 		return max(s.judged, k.judged)-min(s.judged, k.judged) <= c.cfg.Packets

@@ -9,7 +9,8 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/headers"
+	"github.com/flowdedup/flowdedup/capture/traits"
 )
 
 // redundant returns a frame of IEC 62439-3, or one that is nearly one.
@@ -59,7 +60,7 @@ func redundant(rng *rand.Rand) []byte {
 // TestLANs reads the LANs of frames as package flow does, which has other code.
 func TestLANs(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	seen := map[flow.Path]int{}
+	seen := map[headers.Path]int{}
 	for range 20_000 {
 		b := new(capture.Batch)
 		b.AppendInterface(capture.Interface{LinkType: capture.LinkEthernet, FCSLen: uint8(4 * rng.IntN(2))})
@@ -72,11 +73,11 @@ func TestLANs(t *testing.T) {
 			data = frame[:rng.IntN(len(frame))]
 		}
 		b.Append(capture.Frame{WireLen: uint32(len(frame))}, data)
-		path, _ := flow.PathOf(b, 0)
+		path, _ := headers.PathOf(b, 0)
 		seen[path]++
 		want := uint8(0)
 		switch {
-		case path == flow.LANA || path == flow.LANB:
+		case path == headers.LANA || path == headers.LANB:
 			want = path.String()[4]
 		case path.Ring():
 			want = 1 + uint8(path)&0xf
@@ -85,7 +86,7 @@ func TestLANs(t *testing.T) {
 			t.Fatalf("%x: LAN %d, want %d (%s)", data, got.lan, want, path)
 		}
 	}
-	if seen[flow.LANA] < 500 || seen[flow.LANB] < 500 || len(seen) != 7 {
+	if seen[headers.LANA] < 500 || seen[headers.LANB] < 500 || len(seen) != 7 {
 		t.Errorf("paths %v", seen)
 	}
 }
@@ -104,9 +105,9 @@ func TestAcrossLANs(t *testing.T) {
 	}{
 		{"across, other LAN", Config{Across: true}, [2]byte{0xa, 0xb}, 0},
 		{"across, same LAN", Config{Across: true}, [2]byte{0xa, 0xa}, 1},
-		{"within, other LAN", Config{Within: flow.PointLAN}, [2]byte{0xa, 0xb}, 1},
-		{"within, same LAN", Config{Within: flow.PointLAN}, [2]byte{0xb, 0xb}, 0},
-		{"within both, same LAN", Config{Within: flow.PointLAN | flow.PointInterface}, [2]byte{0xb, 0xb}, 0},
+		{"within, other LAN", Config{Within: traits.PointLAN}, [2]byte{0xa, 0xb}, 1},
+		{"within, same LAN", Config{Within: traits.PointLAN}, [2]byte{0xb, 0xb}, 0},
+		{"within both, same LAN", Config{Within: traits.PointLAN | traits.PointInterface}, [2]byte{0xb, 0xb}, 0},
 	} {
 		c.cfg.Memory = 1 << 20
 		batch := func(n int) *capture.Batch {

@@ -9,7 +9,8 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/identity"
+	"github.com/flowdedup/flowdedup/capture/traits"
 )
 
 // ruleConfigs are those where equal packets of one time reach different copies.
@@ -18,8 +19,8 @@ var ruleConfigs = []Config{
 	{Packets: 4},
 	{Packets: 3, Across: true},
 	{Window: 3, Across: true},
-	{Window: 3, Within: flow.PointInterface},
-	{Packets: 3, Within: flow.PointInterface},
+	{Window: 3, Within: traits.PointInterface},
+	{Packets: 3, Within: traits.PointInterface},
 }
 
 // storm returns packets of which many are equal, also in time.
@@ -55,7 +56,7 @@ func unnamedBatch(packets []packet) *capture.Batch {
 // which of several equal packets it has.
 func TestRule(t *testing.T) {
 	for _, cfg := range ruleConfigs {
-		cfg.Identity.Kind, cfg.Memory = flow.Frame, 1<<20
+		cfg.Identity.Kind, cfg.Memory = identity.Frame, 1<<20
 		t.Run(fmt.Sprintf("%+v", cfg), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(5, 6))
 			for range 200 {
@@ -74,7 +75,7 @@ func TestRule(t *testing.T) {
 // right.
 func TestRuleLost(t *testing.T) {
 	for _, cfg := range ruleConfigs {
-		cfg.Identity.Kind, cfg.Memory = flow.Frame, 1<<20
+		cfg.Identity.Kind, cfg.Memory = identity.Frame, 1<<20
 		t.Run(fmt.Sprintf("%+v", cfg), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(7, 8))
 			wrong := 0

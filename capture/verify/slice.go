@@ -6,7 +6,7 @@ import (
 	"encoding/binary"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/headers"
 )
 
 // Slice says how much an output has of each packet. The zero value is all.
@@ -21,8 +21,8 @@ type Slice struct {
 // cutter knows how long the packets of an output are.
 type cutter struct {
 	slice   Slice
-	decoder *flow.Decoder
-	headers [1]flow.Header
+	decoder *headers.Decoder
+	headers [1]headers.Header
 }
 
 // newCutter returns nil for packets that were not cut.
@@ -30,7 +30,7 @@ func newCutter(s Slice) *cutter {
 	if s == (Slice{}) {
 		return nil
 	}
-	return &cutter{slice: s, decoder: flow.NewDecoder(flow.DecoderConfig{Inner: true})}
+	return &cutter{slice: s, decoder: headers.NewDecoder(headers.DecoderConfig{Inner: true})}
 }
 
 // left returns how many captured bytes of packet i of b an output has.
@@ -66,7 +66,7 @@ func isSimple(b *capture.Batch, i int) bool {
 }
 
 // headOf returns how many bytes of a packet are before its payload.
-func headOf(h *flow.Header, d []byte) int {
+func headOf(h *headers.Header, d []byte) int {
 	at := func(offset int, otherwise byte) byte {
 		if offset < len(d) {
 			return d[offset]
@@ -78,7 +78,7 @@ func headOf(h *flow.Header, d []byte) int {
 		switch {
 		case h.Version == 4:
 			return ip + max(4*int(at(ip, 0x45)&15), 20)
-		case h.Flags&flow.FlagFragment != 0:
+		case h.Flags&headers.FlagFragment != 0:
 			return ip + 40 + 8
 		}
 		return ip + 40

@@ -6,25 +6,26 @@ import (
 	"encoding/binary"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/headers"
+	"github.com/flowdedup/flowdedup/capture/identity"
 )
 
 // undecidable finds packets that must stay, since what is compared of them may begin many
 // packets of their flow. identities.md has the rule. This is its second implementation,
 // plain and slow, beside that of package flow.
 type undecidable struct {
-	kind   flow.IdentityKind
-	ignore flow.Fields
+	kind   identity.Kind
+	ignore identity.Fields
 	limit  uint64 // bytes of an identity that are compared
-	inner  *flow.Decoder
+	inner  *headers.Decoder
 	one    capture.Batch // a frame as far as it is compared
-	header [1]flow.Header
+	header [1]headers.Header
 }
 
-func newUndecidable(cfg *flow.IdentityConfig) *undecidable {
+func newUndecidable(cfg *identity.Config) *undecidable {
 	u := &undecidable{
 		kind: cfg.Kind, ignore: cfg.Ignore.Apply(cfg.Kind), limit: 1 << 40,
-		inner: flow.NewDecoder(flow.DecoderConfig{Inner: true}),
+		inner: headers.NewDecoder(headers.DecoderConfig{Inner: true}),
 	}
 	if cfg.Bytes > 0 {
 		u.limit = uint64(cfg.Bytes)
@@ -33,15 +34,15 @@ func newUndecidable(cfg *flow.IdentityConfig) *undecidable {
 }
 
 // is reports whether packet i of b, which h describes, must stay.
-func (u *undecidable) is(b *capture.Batch, i int, h *flow.Header) bool {
+func (u *undecidable) is(b *capture.Batch, i int, h *headers.Header) bool {
 	f := b.Frames[i]
 	if h.Version == 0 {
 		return u.isFrame(b, i, h)
 	}
 	end := uint64(h.Start) + u.limit
-	if u.kind == flow.Frame {
+	if u.kind == identity.Frame {
 		end = u.limit
-		if u.ignore&flow.VLAN != 0 {
+		if u.ignore&identity.VLAN != 0 {
 			end += 4 * uint64(h.Tags)
 		}
 	}
@@ -54,7 +55,7 @@ func (u *undecidable) is(b *capture.Batch, i int, h *flow.Header) bool {
 		}
 	}
 	cut := whole > min(uint64(h.End), end)
-	if u.kind == flow.Frame {
+	if u.kind == identity.Frame {
 		cut = cut || f.CapLen < f.WireLen || uint64(f.CapLen) > end
 	}
 	if !cut {
@@ -70,13 +71,13 @@ func (u *undecidable) is(b *capture.Batch, i int, h *flow.Header) bool {
 
 // isKnownInside reports whether a packet in a tunnel, that identities do not open, is known.
 func (u *undecidable) isKnownInside(b *capture.Batch, f capture.Frame) bool {
-	if u.kind == flow.Inner {
+	if u.kind == identity.Inner {
 		return false
 	}
 	u.one = capture.Batch{Buf: b.Buf, Frames: append(u.one.Frames[:0], f), Interfaces: b.Interfaces, Sections: b.Sections}
 	u.inner.Decode(u.header[:], &u.one, 0)
 	h := &u.header[0]
-	if h.Version == 0 || h.Flags&flow.FlagInner == 0 {
+	if h.Version == 0 || h.Flags&headers.FlagInner == 0 {
 		return false
 	}
 	p := part{data: u.one.Data(0)[h.Start:h.End]}
@@ -89,9 +90,9 @@ var finalTypes = map[uint16]bool{0x88cc: true, 0x8809: true, 0x888e: true, 0x889
 
 // isFrame is for frames without IP. It knows plain Ethernet frames of few types, and leaves
 // all others to what it checks.
-func (u *undecidable) isFrame(b *capture.Batch, i int, h *flow.Header) bool {
+func (u *undecidable) isFrame(b *capture.Batch, i int, h *headers.Header) bool {
 	f, d := &b.Frames[i], b.Data(i)
-	if h.Flags&flow.FlagInner != 0 || b.Interfaces[f.Interface].LinkType != capture.LinkEthernet || len(d) < 14 {
+	if h.Flags&headers.FlagInner != 0 || b.Interfaces[f.Interface].LinkType != capture.LinkEthernet || len(d) < 14 {
 		return false
 	}
 	return finalTypes[binary.BigEndian.Uint16(d[12:])] && f.CapLen+uint32(b.FCSLen(i)) < f.WireLen
@@ -112,7 +113,7 @@ func datagramLen(ip []byte) uint64 {
 type part struct {
 	data   []byte
 	whole  uint64 // its length
-	ignore flow.Fields
+	ignore identity.Fields
 	upper  []byte // behind the IP header
 	proto  byte
 }
@@ -155,7 +156,7 @@ func (p *part) isKnown4() bool {
 	p.proto, p.upper = ip[9], ip[size:]
 	enough := len(p.upper) >= 12 || p.proto != 6 && len(p.upper) >= 8
 	right := !anyOf(ip[10:12]) || ones(ip[:size]) == 0xffff
-	if p.ignore&flow.IPID == 0 && anyOf(ip[4:6]) && enough && right {
+	if p.ignore&identity.IPID == 0 && anyOf(ip[4:6]) && enough && right {
 		return true
 	}
 	fragment := binary.BigEndian.Uint16(ip[6:]) & 0x3fff
@@ -192,10 +193,10 @@ func (p *part) isKnown6() bool {
 // isKnownAbove looks at the header above IP, between two addresses.
 func (p *part) isKnownAbove(addresses []byte) bool {
 	above := p.whole - uint64(len(p.data)-len(p.upper)) // of the datagram
-	summed := p.ignore&(flow.L4Checksum|flow.NAT) == 0
+	summed := p.ignore&(identity.L4Checksum|identity.NAT) == 0
 	switch p.proto {
 	case 6: // TCP
-		if p.ignore&flow.TCPSeq != 0 {
+		if p.ignore&identity.TCPSeq != 0 {
 			return false
 		}
 		header := uint64(60)
@@ -205,7 +206,7 @@ func (p *part) isKnownAbove(addresses []byte) bool {
 		return len(p.upper) >= 12 && above > header || summed && p.isSummed(has(p.upper, 16, 2), addresses, above)
 	case 17: // UDP
 		d := has(p.upper, 2, 2)
-		tunnel := d != nil && flow.IsTunnelPort(binary.BigEndian.Uint16(d))
+		tunnel := d != nil && headers.IsTunnelPort(binary.BigEndian.Uint16(d))
 		length := has(p.upper, 4, 2)
 		covers := length != nil && uint64(binary.BigEndian.Uint16(length)) == above
 		return summed && !tunnel && covers && p.isSummed(has(p.upper, 6, 2), addresses, above)

@@ -9,23 +9,24 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/headers"
+	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
 // identities are those whose rules are compared.
-var identities = []flow.IdentityConfig{
-	{Kind: flow.L3},
-	{Kind: flow.Frame},
-	{Kind: flow.Inner},
-	{Kind: flow.L3, Ignore: flow.IgnoreAlso(flow.IPID)},
-	{Kind: flow.L3, Ignore: flow.IgnoreAlso(flow.L4Checksum)},
-	{Kind: flow.L3, Ignore: flow.IgnoreAlso(flow.IPID | flow.TCPSeq)},
-	{Kind: flow.Inner, Ignore: flow.IgnoreAlso(flow.NAT)},
-	{Kind: flow.Frame, Ignore: flow.IgnoreAlso(flow.VLAN | flow.MAC)},
-	{Kind: flow.L3, Bytes: 48},
-	{Kind: flow.Frame, Ignore: flow.IgnoreAlso(flow.VLAN), Bytes: 60},
+var identities = []identity.Config{
+	{Kind: identity.L3},
+	{Kind: identity.Frame},
+	{Kind: identity.Inner},
+	{Kind: identity.L3, Ignore: identity.IgnoreAlso(identity.IPID)},
+	{Kind: identity.L3, Ignore: identity.IgnoreAlso(identity.L4Checksum)},
+	{Kind: identity.L3, Ignore: identity.IgnoreAlso(identity.IPID | identity.TCPSeq)},
+	{Kind: identity.Inner, Ignore: identity.IgnoreAlso(identity.NAT)},
+	{Kind: identity.Frame, Ignore: identity.IgnoreAlso(identity.VLAN | identity.MAC)},
+	{Kind: identity.L3, Bytes: 48},
+	{Kind: identity.Frame, Ignore: identity.IgnoreAlso(identity.VLAN), Bytes: 60},
 }
 
 // TestUndecidable compares both implementations of the rule, for captures that are cut to
@@ -68,28 +69,28 @@ func testUndecidable(t *testing.T, name string) {
 
 // ruleCheck compares both implementations for one identity.
 type ruleCheck struct {
-	identity *flow.Identity
+	identity *identity.Identity
 	rule     *undecidable
-	decoder  *flow.Decoder
+	decoder  *headers.Decoder
 }
 
-func newRuleCheck(cfg flow.IdentityConfig) *ruleCheck {
-	return &ruleCheck{flow.NewIdentity(cfg), newUndecidable(&cfg), flow.NewDecoder(flow.DecoderConfig{Inner: cfg.Kind == flow.Inner})}
+func newRuleCheck(cfg identity.Config) *ruleCheck {
+	return &ruleCheck{identity.New(cfg), newUndecidable(&cfg), headers.NewDecoder(headers.DecoderConfig{Inner: cfg.Kind == identity.Inner})}
 }
 
 func (c *ruleCheck) compare(t *testing.T, b *capture.Batch, size uint32) {
 	n := len(b.Frames)
-	headers, found := make([]flow.Header, n), make([]bool, n)
-	c.decoder.Decode(headers, b, 0)
-	for _, one := range c.identity.FromFrames(make([]flow.Protocol, n), b, 0).Doubts() {
+	decoded, found := make([]headers.Header, n), make([]bool, n)
+	c.decoder.Decode(decoded, b, 0)
+	for _, one := range c.identity.FromFrames(make([]headers.Protocol, n), b, 0).Doubts() {
 		found[one.Number] = !one.Checksum
 	}
 	again := make([]bool, n)
-	for _, one := range c.identity.FromHeaders(b, 0, headers).Doubts() {
+	for _, one := range c.identity.FromHeaders(b, 0, decoded).Doubts() {
 		again[one.Number] = !one.Checksum
 	}
-	for i := range headers {
-		h := &headers[i]
+	for i := range decoded {
+		h := &decoded[i]
 		is := c.rule.is(b, i, h)
 		if found[i] != again[i] {
 			t.Errorf("packet %d cut to %d: %v without headers, %v with them", i+1, size, found[i], again[i])

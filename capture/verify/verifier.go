@@ -10,23 +10,25 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/headers"
+	"github.com/flowdedup/flowdedup/capture/identity"
+	"github.com/flowdedup/flowdedup/capture/traits"
 )
 
 // Config says what a copy is, as the run did that made the output.
 type Config struct {
-	Identity flow.IdentityConfig
+	Identity identity.Config
 	// A copy lies within Window of what it copies, before or after it, or within Packets
 	// packets of the input. If both are 0, it lies anywhere.
 	Window  time.Duration
 	Packets uint64
 	// Edge is by how much a copy may lie beyond Window.
 	Edge    time.Duration
-	Across  bool             // copies come from another capture point
-	Within  flow.PointFields // copies have these in common
-	Refresh bool             // a copy may copy a copy
-	Sort    Sort             // how the input was sorted
-	Slice   Slice            // how the output was cut
+	Across  bool               // copies come from another capture point
+	Within  traits.PointFields // copies have these in common
+	Refresh bool               // a copy may copy a copy
+	Sort    Sort               // how the input was sorted
+	Slice   Slice              // how the output was cut
 	// Memory bounds in bytes what is remembered of packets, and as much again of differences
 	// to the file of removed packets: 128 bytes each.
 	Memory int
@@ -36,9 +38,9 @@ type Config struct {
 type Verifier struct {
 	cfg      Config
 	out, dup *cursor // dup is nil without a file of removed packets
-	identity *flow.Identity
-	decoder  *flow.Decoder
-	within   *flow.SightingReader // nil where no header or interface has to be in common
+	identity *identity.Identity
+	decoder  *headers.Decoder
+	within   *traits.SightingReader // nil where no header or interface has to be in common
 	digester *shaDigester
 	order    *order  // nil for an input that was not sorted
 	cutter   *cutter // nil for an output that was not cut
@@ -52,7 +54,7 @@ type Verifier struct {
 	mustStay    uint64       // undecidable packets that were removed
 	judged      uint64       // packets that are not undecidable
 
-	headers []flow.Header
+	headers []headers.Header
 	digests []digest.Digest
 }
 
@@ -68,15 +70,15 @@ type removal struct {
 // is nil. It closes neither.
 func New(cfg Config, output, duplicates capture.Source) *Verifier {
 	v := &Verifier{
-		cfg: cfg, out: &cursor{source: output}, identity: flow.NewIdentity(cfg.Identity),
-		decoder:  flow.NewDecoder(flow.DecoderConfig{Inner: cfg.Identity.Kind == flow.Inner}),
+		cfg: cfg, out: &cursor{source: output}, identity: identity.New(cfg.Identity),
+		decoder:  headers.NewDecoder(headers.DecoderConfig{Inner: cfg.Identity.Kind == identity.Inner}),
 		digester: newDigester(),
 	}
 	if duplicates != nil {
 		v.dup, v.balance = &cursor{source: duplicates}, map[[sha256.Size]byte]*removal{}
 	}
-	if fields := cfg.Within &^ flow.PointLAN; fields != 0 { // LANs are compared by their places
-		v.within = flow.NewSightingReader(flow.SightingConfig{Inner: cfg.Identity.Kind == flow.Inner, Fields: fields})
+	if fields := cfg.Within &^ traits.PointLAN; fields != 0 { // LANs are compared by their places
+		v.within = traits.NewSightingReader(traits.SightingConfig{Inner: cfg.Identity.Kind == identity.Inner, Fields: fields})
 	}
 	if needsRule(&cfg) {
 		v.cfg.Memory /= 2

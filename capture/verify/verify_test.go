@@ -11,7 +11,8 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/identity"
+	"github.com/flowdedup/flowdedup/capture/traits"
 )
 
 // packet is a packet of a test. Those of equal content are equal as whole frames.
@@ -124,7 +125,7 @@ var configs = []Config{
 	{Packets: 4},
 	{}, // any distance
 	{Window: 10, Across: true},
-	{Window: 12, Within: flow.PointInterface},
+	{Window: 12, Within: traits.PointInterface},
 	{Window: 6, Refresh: true},
 	{Packets: 3, Refresh: true},
 }
@@ -133,7 +134,7 @@ var configs = []Config{
 // kept and removed at random.
 func TestModel(t *testing.T) {
 	for _, cfg := range configs {
-		cfg.Identity.Kind, cfg.Memory = flow.Frame, 1<<20
+		cfg.Identity.Kind, cfg.Memory = identity.Frame, 1<<20
 		t.Run(fmt.Sprintf("%+v", cfg), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(1, 2))
 			for range 100 {
@@ -175,7 +176,7 @@ func random(rng *rand.Rand, n int) []packet {
 // TestMemory shows that what was forgotten makes packets unknown, and never lost or right.
 func TestMemory(t *testing.T) {
 	for _, cfg := range configs {
-		cfg.Identity.Kind = flow.Frame
+		cfg.Identity.Kind = identity.Frame
 		rng := rand.New(rand.NewPCG(3, 4))
 		unknown := uint64(0)
 		for range 100 {
@@ -230,7 +231,7 @@ func TestChanges(t *testing.T) {
 			if c.name == "twice" {
 				c.dup = dup[:2]
 			}
-			r := verify(t, Config{Identity: flow.IdentityConfig{Kind: flow.Frame}, Window: 10, Memory: 1 << 20}, in, c.out, c.dup)
+			r := verify(t, Config{Identity: identity.Config{Kind: identity.Frame}, Window: 10, Memory: 1 << 20}, in, c.out, c.dup)
 			switch {
 			case c.want == "" && (r.Differences() != 0 || r.First != nil):
 				t.Errorf("%+v %+v", r, r.First)
@@ -248,7 +249,7 @@ func TestOtherDuplicates(t *testing.T) {
 	for i := range in {
 		in[i] = packet{time: int64(i), content: byte(i), removed: true}
 	}
-	v := New(Config{Identity: flow.IdentityConfig{Kind: flow.Frame}, Window: 10, Memory: most * sightingBytes}, sourceOf(nil), sourceOf(nil))
+	v := New(Config{Identity: identity.Config{Kind: identity.Frame}, Window: 10, Memory: most * sightingBytes}, sourceOf(nil), sourceOf(nil))
 	v.Add(batchOf(in))
 	r, err := v.Report()
 	if err != nil || len(v.balance) != most || r.Unlisted != most || r.Unknown != n-most || r.Lost != n {

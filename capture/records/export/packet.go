@@ -7,7 +7,7 @@ import (
 	"net/netip"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/headers"
 )
 
 const (
@@ -38,7 +38,7 @@ func (r *Reader) open(m *message, i int) bool {
 		return false
 	}
 	ip := r.batch.Data(i)[h.Start:h.End]
-	fragment := h.Flags&flow.FlagFragment != 0 && (h.L4 == 0 || !isCut(ip, h.Version))
+	fragment := h.Flags&headers.FlagFragment != 0 && (h.L4 == 0 || !isCut(ip, h.Version))
 	var datagram []byte
 	switch {
 	case fragment:

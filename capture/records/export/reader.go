@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/records"
 	"github.com/flowdedup/flowdedup/capture/records/internal/fragments"
 )
@@ -21,13 +21,13 @@ const defaultMemory = 64 << 20
 // records.Reader. One goroutine at a time may use it.
 type Reader struct {
 	src     capture.Source
-	decoder *flow.Decoder
+	decoder *headers.Decoder
 	seed    maphash.Seed
 	sources *sources
 	counts  records.Counts
 
 	batch capture.Batch
-	heads []flow.Header
+	heads []headers.Header
 	frame int // the next one
 	now   int64
 	err   error // of src
@@ -41,9 +41,9 @@ type Reader struct {
 	scratch   records.Record // of options
 	fragments *fragments.Assembler
 
-	sampler     *flow.Decoder // of packets that sFlow samples
-	sampled     capture.Batch // the packet of an sFlow sample
-	sampledHead [1]flow.Header
+	sampler     *headers.Decoder // of packets that sFlow samples
+	sampled     capture.Batch    // the packet of an sFlow sample
+	sampledHead [1]headers.Header
 }
 
 var _ records.Reader = (*Reader)(nil)
@@ -51,7 +51,7 @@ var _ records.Reader = (*Reader)(nil)
 // NewReader returns a reader of the packets of src, which stays the caller's to close. It
 // remembers 64 MiB at most: see Limit.
 func NewReader(src capture.Source) *Reader {
-	plain := flow.NewDecoder(flow.DecoderConfig{})
+	plain := headers.NewDecoder(headers.DecoderConfig{})
 	r := &Reader{src: src, decoder: plain, sampler: plain, seed: maphash.MakeSeed(), waiting: list.New()}
 	r.Limit(defaultMemory)
 	return r
@@ -75,7 +75,7 @@ func (r *Reader) Bytes() int {
 
 // OpenTunnels has records of sFlow tell of the innermost IP header of the packets that are
 // sampled. It must be called before ReadBatch.
-func (r *Reader) OpenTunnels() { r.sampler = flow.NewDecoder(flow.DecoderConfig{Inner: true}) }
+func (r *Reader) OpenTunnels() { r.sampler = headers.NewDecoder(headers.DecoderConfig{Inner: true}) }
 
 // Counts returns what was read so far.
 func (r *Reader) Counts() records.Counts {

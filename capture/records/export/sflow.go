@@ -6,7 +6,7 @@ import (
 	"encoding/binary"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/records"
 )
 
@@ -163,7 +163,7 @@ func (r *Reader) readPacket(rec *records.Record, link capture.LinkType, data []b
 	ip := data[h.Start:h.End]
 	rec.Source, rec.Destination, rec.TOS = addresses(ip, h.Version)
 	rec.Protocol, rec.SourcePort, rec.DestinationPort = h.Proto, h.SrcPort, h.DstPort
-	if h.Flags&flow.FlagVLAN != 0 && rec.VLAN == 0 {
+	if h.Flags&headers.FlagVLAN != 0 && rec.VLAN == 0 {
 		rec.VLAN = h.VLAN
 	}
 	if h.L4 == 0 {

@@ -9,16 +9,16 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
 // CopyFlags say what a copy is.
 type CopyFlags struct {
 	Window          window.Window
-	Identity        flow.IdentityKind
+	Identity        identity.Kind
 	IdentityBytes   int
-	Ignore          flow.Ignore
+	Ignore          identity.Ignore
 	Across, Refresh bool
 }
 
@@ -28,10 +28,10 @@ func (f *CopyFlags) Register(fs *pflag.FlagSet) {
 		f.Window.Duration = window.Default
 	}
 	fs.Var(NewParsed(&f.Window, f.Window.String(), "window", ParseWindow), "window", "window of copies: 1ms, n:1000 packets, none")
-	f.Identity = flow.L3
-	fs.Var(NewParsed(&f.Identity, "l3", "kind", flow.ParseIdentityKind), "identity", "what makes packets equal: frame, l3, inner")
+	f.Identity = identity.L3
+	fs.Var(NewParsed(&f.Identity, "l3", "kind", identity.ParseKind), "identity", "what makes packets equal: frame, l3, inner")
 	fs.IntVar(&f.IdentityBytes, "identity-bytes", 0, "compare only the first `N` bytes of the identity (0: all)")
-	fs.Var(NewList(&f.Ignore, "", "fields", flow.ParseIgnore), "ignore", "additional fields to ignore: "+flow.FieldNames()+"; none: compare all")
+	fs.Var(NewList(&f.Ignore, "", "fields", identity.ParseIgnore), "ignore", "additional fields to ignore: "+identity.FieldNames()+"; none: compare all")
 	fs.BoolVar(&f.Across, "across", false, "copies come from another interface, input or LAN only")
 	fs.BoolVar(&f.Refresh, "refresh", false, "a removed packet restarts the window")
 	GroupCompare.Add(fs, "window", "identity", "ignore", "across")
@@ -39,8 +39,8 @@ func (f *CopyFlags) Register(fs *pflag.FlagSet) {
 }
 
 // IdentityConfig returns what is compared.
-func (f *CopyFlags) IdentityConfig() flow.IdentityConfig {
-	return flow.IdentityConfig{Kind: f.Identity, Ignore: f.Ignore, Bytes: f.IdentityBytes}
+func (f *CopyFlags) IdentityConfig() identity.Config {
+	return identity.Config{Kind: f.Identity, Ignore: f.Ignore, Bytes: f.IdentityBytes}
 }
 
 // WithinFlag names what copies have in common.
@@ -68,7 +68,7 @@ func (f *WithinFlag) Contradicts(copies *CopyFlags) error {
 	switch {
 	case slices.Contains(f.Within, "interface") && copies.Across:
 		return errors.New("--within interface finds copies on one interface only, --across on another only: leave one of them out")
-	case slices.Contains(f.Within, "vni") && copies.Identity != flow.Inner:
+	case slices.Contains(f.Within, "vni") && copies.Identity != identity.Inner:
 		return errors.New("--within vni needs --identity inner: without it the VNI is part of what is compared")
 	}
 	return nil

@@ -13,14 +13,14 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/keys"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 // KeyFlags define which distinct keys are counted, and in which windows.
 type KeyFlags struct {
-	Of           []flow.KeyKind
+	Of           []keys.Kind
 	Every        time.Duration
 	location     *time.Location
 	mask4, mask6 int
@@ -37,7 +37,7 @@ var (
 )
 
 // Register adds the flags; all are the values of --of, and of its default.
-func (f *KeyFlags) Register(fs *pflag.FlagSet, all []string, of ...flow.KeyKind) {
+func (f *KeyFlags) Register(fs *pflag.FlagSet, all []string, of ...keys.Kind) {
 	f.Of = of
 	var words []string
 	for _, one := range of {
@@ -73,12 +73,12 @@ func (f *KeyFlags) Check() error {
 }
 
 // Counted returns what to count.
-func (f *KeyFlags) Counted() []flow.KeyConfig {
-	var keys []flow.KeyConfig
+func (f *KeyFlags) Counted() []keys.Config {
+	var all []keys.Config
 	for _, of := range f.Of {
-		keys = append(keys, flow.KeyConfig{Kind: of, Mask4: f.mask4, Mask6: f.mask6, VLAN: f.vlan})
+		all = append(all, keys.Config{Kind: of, Mask4: f.mask4, Mask6: f.mask6, VLAN: f.vlan})
 	}
-	return keys
+	return all
 }
 
 // Calendar returns the windows.
@@ -86,11 +86,11 @@ func (f *KeyFlags) Calendar() calendar.Calendar {
 	return calendar.Calendar{Every: f.Every, Location: f.location}
 }
 
-func parseKeys(s string) ([]flow.KeyKind, error) {
-	var out []flow.KeyKind
-	seen := map[flow.KeyKind]bool{}
+func parseKeys(s string) ([]keys.Kind, error) {
+	var out []keys.Kind
+	seen := map[keys.Kind]bool{}
 	for word := range strings.SplitSeq(s, ",") {
-		of, err := flow.ParseKeyKind(strings.TrimSpace(word))
+		of, err := keys.ParseKind(strings.TrimSpace(word))
 		if err != nil {
 			return nil, err
 		}

@@ -17,7 +17,8 @@ import (
 	xbpf "golang.org/x/net/bpf"
 
 	"github.com/flowdedup/flowdedup/bench/workload"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/identity"
+	"github.com/flowdedup/flowdedup/capture/keys"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
@@ -117,7 +118,7 @@ func dedupTextOf(t *testing.T, in workersInput, workers int, change func(*dedup.
 	output := filepath.Join(t.TempDir(), "out")
 	cfg := dedup.Config{
 		Inputs: in.names, Input: in.options(&warnings), Output: output,
-		Identity: flow.IdentityConfig{Kind: flow.L3},
+		Identity: identity.Config{Kind: identity.L3},
 		Digest:   "aes", Method: "auto", Window: window.Window{Duration: time.Millisecond},
 		Across: len(in.names) > 1, Workers: workers, Log: slog.New(slog.DiscardHandler),
 	}
@@ -161,7 +162,7 @@ func distinctConfig(in workersInput, workers int, warnings *bytes.Buffer, encode
 	return distinct.Config{
 		Inputs: in.names, Input: in.options(warnings), Workers: workers,
 		Config: count.Config{
-			Keys:   []flow.KeyConfig{{Kind: flow.Src}, {Kind: flow.Flow}, {Kind: flow.MACs}},
+			Keys:   []keys.Config{{Kind: keys.Src}, {Kind: keys.Flow}, {Kind: keys.MACs}},
 			Method: "auto", FPR: 1e-9,
 			Rows: func(rows []count.Row) error { return encoder.Encode(rows) },
 		},

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/flowdedup/flowdedup/capture/compare"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
@@ -28,9 +28,9 @@ type flags struct {
 	page          cli.PageFlag
 	only          [2]string
 	window        time.Duration
-	identity      flow.IdentityKind
+	identity      identity.Kind
 	identityBytes int
-	ignore        flow.Ignore
+	ignore        identity.Ignore
 	top           int
 	lans          bool
 }
@@ -110,9 +110,9 @@ func (f *flags) register(cmd *cobra.Command) {
 	f.net.Register(fs)
 	f.window = compare.DefaultWindow
 	fs.Var(cli.NewParsed(&f.window, "100ms", "duration", cli.ParseLength), "window", "match packets within this time of the offset")
-	f.identity = flow.L3
-	fs.Var(cli.NewParsed(&f.identity, "l3", "kind", flow.ParseIdentityKind), "identity", "what makes packets equal: frame, l3, inner")
-	fs.Var(cli.NewList(&f.ignore, "", "fields", flow.ParseIgnore), "ignore", "additional fields to ignore: "+flow.FieldNames()+"; none: compare all")
+	f.identity = identity.L3
+	fs.Var(cli.NewParsed(&f.identity, "l3", "kind", identity.ParseKind), "identity", "what makes packets equal: frame, l3, inner")
+	fs.Var(cli.NewList(&f.ignore, "", "fields", identity.ParseIgnore), "ignore", "additional fields to ignore: "+identity.FieldNames()+"; none: compare all")
 	fs.IntVar(&f.identityBytes, "identity-bytes", 0, "compare only the first `N` bytes of the identity (0: what both sides have)")
 	cli.GroupCompare.Add(fs, "lans", "window", "identity", "ignore")
 	f.RegisterRun(fs)
@@ -124,7 +124,7 @@ func (f *flags) register(cmd *cobra.Command) {
 	cli.GroupAdvanced.Add(fs, "identity-bytes", "memory", "no-progress")
 	cli.CompleteWords(cmd, map[string][]string{
 		"filter": cli.FilterWords, "window": {"100ms", "10ms", "1s"}, "memory": {"64MiB", "256MiB", "1GiB"},
-		"identity": {"frame", "l3", "inner"}, "ignore": append(strings.Split(flow.FieldNames(), ", "), "none"), "top": {"10", "100"},
+		"identity": {"frame", "l3", "inner"}, "ignore": append(strings.Split(identity.FieldNames(), ", "), "none"), "top": {"10", "100"},
 	})
 }
 
@@ -174,7 +174,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, inputs [2]string) error {
 	cfg := Config{
 		Inputs: inputs, LANs: f.lans, Input: f.Inputs(e, bar), Only: f.only, Log: e.Logger(),
 		Config: compare.Config{
-			Identity: flow.IdentityConfig{Kind: f.identity, Ignore: f.ignore, Bytes: f.identityBytes},
+			Identity: identity.Config{Kind: f.identity, Ignore: f.ignore, Bytes: f.identityBytes},
 			Window:   f.window, Memory: cli.Remembered(cmd.Flags(), "memory", f.Memory), Blocks: f.only != [2]string{},
 		},
 		Conversations: f.top, Workers: f.Workers,

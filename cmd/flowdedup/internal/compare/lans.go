@@ -6,7 +6,7 @@ import (
 	"errors"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 )
 
@@ -19,8 +19,8 @@ func (c *Config) options(side int) input.Options {
 	opt := c.Input
 	if c.LANs {
 		opt.Wanted = func(b *capture.Batch, i int) bool {
-			path, _ := flow.PathOf(b, i)
-			return path != flow.NoPath && path.IsSecond() == (side == 1)
+			path, _ := headers.PathOf(b, i)
+			return path != headers.NoPath && path.IsSecond() == (side == 1)
 		}
 	}
 	return opt

@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/headers"
+	"github.com/flowdedup/flowdedup/capture/keys"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/distinct/windows"
 	"github.com/flowdedup/flowdedup/engine/secret"
@@ -15,7 +16,7 @@ import (
 
 // Config says what is counted. The caller has checked everything in it.
 type Config struct {
-	Keys  []flow.KeyConfig
+	Keys  []keys.Config
 	Inner bool
 
 	// The following fields are as in windows.Config.
@@ -43,15 +44,15 @@ type Config struct {
 
 // counters returns the configuration of the counters, whose counts become rows.
 func (c *Config) counters(rows *rowMaker) *windows.Config {
-	keys := make([]windows.Key, len(c.Keys))
+	all := make([]windows.Key, len(c.Keys))
 	for i, k := range c.Keys {
-		keys[i] = windows.Key{Name: k.Kind.String(), MAC: k.Kind == flow.MACs, PerPacket: 1}
-		if k.Kind == flow.IP || k.Kind == flow.MACs {
-			keys[i].PerPacket = 2
+		all[i] = windows.Key{Name: k.Kind.String(), MAC: k.Kind == keys.MACs, PerPacket: 1}
+		if k.Kind == keys.IP || k.Kind == keys.MACs {
+			all[i].PerPacket = 2
 		}
 	}
 	m := &windows.Config{
-		Keys:     keys,
+		Keys:     all,
 		Implies:  c.implies,
 		Calendar: c.Calendar, Slide: c.Slide, Window: c.Window, Past: c.Past,
 		Method: c.Method, Memory: c.Memory, Budget: c.Budget, FPR: c.FPR, Secret: c.Secret,
@@ -67,7 +68,7 @@ func (c *Config) counters(rows *rowMaker) *windows.Config {
 
 // implies is windows.Config.Implies. Other keys are made from those of two addresses.
 func (c *Config) implies(i, j int) bool {
-	return i == j || c.Keys[i].Kind >= flow.Pair && c.Keys[i].Determines(c.Keys[j])
+	return i == j || c.Keys[i].Kind >= keys.Pair && c.Keys[i].Determines(c.Keys[j])
 }
 
 func (c *Config) zone() *time.Location {
@@ -79,16 +80,16 @@ func (c *Config) zone() *time.Location {
 
 // countsPorts reports whether ports are part of a key.
 func (c *Config) countsPorts() bool {
-	return slices.ContainsFunc(c.Keys, func(k flow.KeyConfig) bool { return k.Kind == flow.Flow || k.Kind == flow.Biflow })
+	return slices.ContainsFunc(c.Keys, func(k keys.Config) bool { return k.Kind == keys.Flow || k.Kind == keys.Biflow })
 }
 
 // keyers returns the keyers of some of the keys.
-func (c *Config) keyers(keys []int) *flow.Keyer {
-	configs := make([]flow.KeyConfig, len(keys))
-	for i, key := range keys {
+func (c *Config) keyers(numbers []int) *keys.Keyer {
+	configs := make([]keys.Config, len(numbers))
+	for i, key := range numbers {
 		configs[i] = c.Keys[key]
 	}
-	return flow.NewKeyer(configs, flow.DecoderConfig{Inner: c.Inner})
+	return keys.NewKeyer(configs, headers.DecoderConfig{Inner: c.Inner})
 }
 
 // digesters holds a keyed digest per family, so that no key of one family equals one of

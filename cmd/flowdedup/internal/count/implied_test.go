@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/keys"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/distinct/windows"
 	"github.com/flowdedup/flowdedup/engine/secret"
@@ -128,16 +128,16 @@ func TestImpliedKeys(t *testing.T) {
 			return begin + int64(i)*int64(time.Second)
 		},
 	}
-	keys := [][]flow.KeyConfig{
-		{{Kind: flow.Src}, {Kind: flow.Dst}, {Kind: flow.Flow}},
-		{{Kind: flow.Flow}, {Kind: flow.Pair}, {Kind: flow.Biflow}, {Kind: flow.IP}, {Kind: flow.MACs}},
-		{{Kind: flow.Src}, {Kind: flow.Dst}, {Kind: flow.IP}},
-		{{Kind: flow.IP}, {Kind: flow.Biflow}, {Kind: flow.Src}},
-		{{Kind: flow.Src, VLAN: true}, {Kind: flow.Flow, VLAN: true}, {Kind: flow.MACs, VLAN: true}},
-		{{Kind: flow.Dst, Mask4: 30}, {Kind: flow.Pair, Mask4: 30}},
+	cases := [][]keys.Config{
+		{{Kind: keys.Src}, {Kind: keys.Dst}, {Kind: keys.Flow}},
+		{{Kind: keys.Flow}, {Kind: keys.Pair}, {Kind: keys.Biflow}, {Kind: keys.IP}, {Kind: keys.MACs}},
+		{{Kind: keys.Src}, {Kind: keys.Dst}, {Kind: keys.IP}},
+		{{Kind: keys.IP}, {Kind: keys.Biflow}, {Kind: keys.Src}},
+		{{Kind: keys.Src, VLAN: true}, {Kind: keys.Flow, VLAN: true}, {Kind: keys.MACs, VLAN: true}},
+		{{Kind: keys.Dst, Mask4: 30}, {Kind: keys.Pair, Mask4: 30}},
 	}
 	for name, times := range streams {
-		for i, keys := range keys {
+		for i, counted := range cases {
 			if i > 1 && name != "steady" {
 				break
 			}
@@ -145,7 +145,7 @@ func TestImpliedKeys(t *testing.T) {
 				t.Run(fmt.Sprintf("%s/%d/%v", name, i, every), func(t *testing.T) {
 					b := traffic(rand.New(rand.NewPCG(1, uint64(i))), 1500, times)
 					compareWithAlone(t, b, Config{
-						Keys: keys, Calendar: calendar.Calendar{Every: every, Location: time.UTC}, Past: time.Hour,
+						Keys: counted, Calendar: calendar.Calendar{Every: every, Location: time.UTC}, Past: time.Hour,
 						Method: "auto", FPR: 1e-6, Secret: secret.Secret{byte(i)},
 					})
 				})
@@ -164,7 +164,7 @@ func compareWithAlone(t *testing.T, b *capture.Batch, cfg Config) {
 	var each []windows.Count
 	for _, key := range cfg.Keys {
 		alone := cfg
-		alone.Keys = []flow.KeyConfig{key}
+		alone.Keys = []keys.Config{key}
 		counted, one := counts(t, alone, b)
 		each = append(each, one...)
 		for _, row := range counted {

@@ -7,7 +7,8 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/headers"
+	"github.com/flowdedup/flowdedup/capture/keys"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/distinct/windows"
@@ -20,7 +21,7 @@ type Counter struct {
 	digest digesters
 	rows   *rowMaker
 	// unopened counts frames that were not opened, of the batches that were counted.
-	unopened flow.UnopenedCounts
+	unopened headers.UnopenedCounts
 	// withoutPorts counts packets whose ports were not captured, if keys have ports.
 	withoutPorts uint64
 }
@@ -37,9 +38,9 @@ func NewCounter(cfg *Config) *Counter {
 type Packets struct {
 	counter *Counter
 	batch   *windows.Batch
-	direct  *flow.Keyer // makes the keys of all packets
+	direct  *keys.Keyer // makes the keys of all packets
 	derived []derived   // group by group
-	keys    []keys      // by key of the run, nil without Config.FirstSeen
+	keys    []elements  // by key of the run, nil without Config.FirstSeen
 
 	source       *capture.Batch // the batch that is counted
 	withoutPorts uint64         // packets of batches that were counted
@@ -50,7 +51,7 @@ type Packets struct {
 func (c *Counter) WithoutPorts() uint64 { return c.withoutPorts }
 
 // Unopened counts frames that were not opened, and in which no address is counted, by why:
-// see flow.Unopened. It is nil without any.
+// see headers.Unopened. It is nil without any.
 func (c *Counter) Unopened() map[string]uint64 { return c.unopened.ByName() }
 
 // Gaps returns how many windows without packets have rows, at most MaxGaps.
@@ -75,12 +76,12 @@ func Failed(err error) error {
 
 // derived makes the keys that another key implies.
 type derived struct {
-	keyer *flow.Keyer
+	keyer *keys.Keyer
 	by    int // number of that key among the direct ones
 }
 
-// keys are the keys behind the elements of a batch.
-type keys struct {
+// elements are the keys behind the elements of a batch.
+type elements struct {
 	addr4   []uint32
 	v4, mac [][16]byte
 	v6      [][48]byte
@@ -97,7 +98,7 @@ func (c *Counter) NewPackets() *Packets {
 		p.derived = append(p.derived, derived{c.cfg.keyers(group.Keys), by})
 	}
 	if c.cfg.FirstSeen != nil {
-		p.keys = make([]keys, len(c.cfg.Keys))
+		p.keys = make([]elements, len(c.cfg.Keys))
 	}
 	return p
 }
@@ -109,7 +110,7 @@ func (p *Packets) Reset(times []int64) {
 	p.direct.Forget()
 	for i := range p.keys {
 		k := &p.keys[i]
-		*k = keys{k.addr4[:0], k.v4[:0], k.mac[:0], k.v6[:0]}
+		*k = elements{k.addr4[:0], k.v4[:0], k.mac[:0], k.v6[:0]}
 	}
 }
 
@@ -131,7 +132,7 @@ func (p *Packets) PrepareGroup(b *capture.Batch, from, to int) {
 }
 
 // add adds the keys of packets whose numbers start at base.
-func (p *Packets) add(key int, made *flow.Keys, base int) {
+func (p *Packets) add(key int, made *keys.Keys, base int) {
 	e, d := p.batch.Elements(key), &p.counter.digest
 	if len(made.Addr4) > 0 {
 		copy(e.Addr4.Add(made.V4Frame, base), made.Addr4)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/dedup"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 )
 
@@ -16,9 +16,9 @@ import (
 const maxPreferences = dedup.MaxPreferences
 
 // pointFields returns the fields of Within.
-func (c *Config) pointFields() (all flow.PointFields) {
+func (c *Config) pointFields() (all traits.PointFields) {
 	for _, name := range c.Within {
-		f, err := flow.ParsePointField(name)
+		f, err := traits.ParsePointField(name)
 		if err != nil {
 			panic("dedup: " + err.Error()) // the caller has checked the names
 		}

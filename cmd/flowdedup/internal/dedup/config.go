@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/rotate"
 	"github.com/flowdedup/flowdedup/capture/strip"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
@@ -32,7 +32,7 @@ type Config struct {
 	Rotate rotate.Options
 	Log    *slog.Logger // gets problems of files that are complete
 
-	Identity flow.IdentityConfig
+	Identity identity.Config
 	Digest   string // "aes" or "highway"
 	Secret   secret.Secret
 

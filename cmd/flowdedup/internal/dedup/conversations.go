@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/flowdedup/flowdedup/capture/dedup"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
@@ -15,12 +15,12 @@ import (
 // newConversations makes the counter of a run. What is taken off packets splits no
 // conversation.
 func newConversations(cfg *Config, saved *SavedStats) *traits.SplitCounter {
-	fields := flow.PointVLAN | flow.PointVNI
+	fields := traits.PointVLAN | traits.PointVNI
 	if cfg.strips("vlan") {
-		fields &^= flow.PointVLAN
+		fields &^= traits.PointVLAN
 	}
 	if cfg.strips("tunnel") {
-		fields &^= flow.PointVNI
+		fields &^= traits.PointVNI
 	}
 	read := dedup.Within(fields, cfg.Identity.Kind, cfg.Secret)
 	read.Inner = read.Inner || cfg.strips("tunnel")
@@ -31,7 +31,7 @@ func (c *Config) strips(header string) bool { return slices.Contains(c.Choice.St
 
 // conversations presents what was counted.
 func (c *Config) conversations(counts traits.SplitCounts) show.Conversations {
-	n := show.Conversations{SplitCounts: counts, Inner: c.Identity.Kind == flow.Inner}
+	n := show.Conversations{SplitCounts: counts, Inner: c.Identity.Kind == identity.Inner}
 	// Packets that wait for a hub wait for nothing else.
 	if flags := c.Choice.oneHome(); n.Split > 0 && flags != "" && c.Hub == nil {
 		n.Advice = append(n.Advice, flags)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/traits"
 )
 
@@ -30,7 +30,7 @@ func TestAdvice(t *testing.T) {
 	} {
 		cfg := &Config{Choice: c.choice}
 		if c.inner {
-			cfg.Identity.Kind = flow.Inner
+			cfg.Identity.Kind = identity.Inner
 		}
 		n := cfg.conversations(c.counts)
 		if got := strings.Join(n.Advice, " or "); got != c.want {

@@ -7,7 +7,8 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/dedup"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/headers"
+	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/layout"
@@ -35,12 +36,12 @@ func newDetector(cfg *Config, filter engine.PacketFilter, saved *SavedStats, obs
 		cfg.conditions = newConditions(cfg, nil)
 	}
 	parts := dedup.Parts{
-		Identity: cfg.Identity, Digester: cfg.digester, Filter: filter, Across: cfg.Across, Points: flow.NewCapturePoints(saved.Points),
+		Identity: cfg.Identity, Digester: cfg.digester, Filter: filter, Across: cfg.Across, Points: traits.NewCapturePoints(saved.Points),
 		Within: dedup.Within(cfg.pointFields(), cfg.Identity.Kind, cfg.Secret), Only: cfg.only(), Protect: chooser(cfg.conditions.protect),
 		Hold: cfg.hold(), Prefer: choosers(cfg.conditions.prefer), Hub: cfg.Hub, Observers: observers,
 	}
 	if cfg.Choice.Mark {
-		decoder := flow.NewDecoder(flow.DecoderConfig{Inner: cfg.Identity.Kind == flow.Inner})
+		decoder := headers.NewDecoder(headers.DecoderConfig{Inner: cfg.Identity.Kind == identity.Inner})
 		parts.Mark = traits.NewMarker(traits.MarkerConfig{Decoder: decoder, Inputs: cfg.opened})
 	}
 	if !cfg.Pass {

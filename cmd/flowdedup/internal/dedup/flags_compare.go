@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/method"
 	"github.com/flowdedup/flowdedup/engine/stream"
@@ -45,7 +45,7 @@ func (f *CompareFlags) Register(fs *pflag.FlagSet) {
 func CompleteCompare(cmd *cobra.Command) {
 	cli.CompleteWords(cmd, map[string][]string{
 		"identity": {"frame", "l3", "inner"}, "digest": {"aes", "highway"},
-		"ignore": append(strings.Split(flow.FieldNames(), ", "), "none"),
+		"ignore": append(strings.Split(identity.FieldNames(), ", "), "none"),
 		"method": slices.Concat(UsualMethods, MeasuringMethods()), "window": {"1ms", "100ms", "1s", "n:1000000", "none"},
 		"memory": {"l1", "l2", "l3", "64MiB", "1GiB"},
 	})

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 )
 
@@ -39,8 +39,8 @@ func (f *ProfileFlags) Apply(fs *pflag.FlagSet, compare *CompareFlags, keep *Kee
 	if written && r.KeysVLAN && !fs.Changed("strip") && !slices.Contains(keep.Within, "vlan") {
 		keep.strip = []string{"vlan"}
 	}
-	if r.Verifies && !fs.Changed("ignore") && compare.Identity != flow.Frame && !keep.first {
-		compare.Ignore = flow.IgnoreAlso(flow.L4Checksum)
+	if r.Verifies && !fs.Changed("ignore") && compare.Identity != identity.Frame && !keep.first {
+		compare.Ignore = identity.IgnoreAlso(identity.L4Checksum)
 	}
 	return nil
 }

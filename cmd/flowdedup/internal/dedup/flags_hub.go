@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/engine/hubclient"
 	"github.com/flowdedup/flowdedup/engine/hubclient/natslink"
@@ -71,7 +71,7 @@ func (f *HubFlags) Check(fs *pflag.FlagSet, c *cli.Common, compare *CompareFlags
 
 // checkFlags rejects what contradicts the token.
 func (f *HubFlags) checkFlags(fs *pflag.FlagSet, c *cli.Common, compare *CompareFlags, keep *KeepFlags) error {
-	kind, err := flow.ParseIdentityKind(cmp.Or(f.Token.Identity, flow.L3.String()))
+	kind, err := identity.ParseKind(cmp.Or(f.Token.Identity, identity.L3.String()))
 	if err != nil {
 		return fmt.Errorf("--hub: the token has an identity that this version does not know: %w", err)
 	}
@@ -120,11 +120,11 @@ func pointsText(within string) string {
 }
 
 // ignored returns the fields that the identity of the token leaves out.
-func (f *HubFlags) ignored() (ignore flow.Ignore, err error) {
+func (f *HubFlags) ignored() (ignore identity.Ignore, err error) {
 	if f.Token.Ignore == "" {
-		return flow.Ignore{}, nil
+		return identity.Ignore{}, nil
 	}
-	if ignore, err = flow.ParseIgnore(f.Token.Ignore); err != nil {
+	if ignore, err = identity.ParseIgnore(f.Token.Ignore); err != nil {
 		return ignore, fmt.Errorf("--hub: the token has an identity that this version does not know: %w", err)
 	}
 	return ignore, nil

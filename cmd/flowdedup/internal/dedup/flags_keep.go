@@ -14,7 +14,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/afpacket"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/capture/strip"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
@@ -268,4 +268,4 @@ func (f *KeepFlags) checkFirst() error {
 
 // Intact reports whether whole packets with the right checksums are kept before others. It
 // matters for what is written, where equal packets may differ in that.
-func (f *KeepFlags) Intact(c flow.IdentityConfig) bool { return f.written && !f.first && c.Uneven() }
+func (f *KeepFlags) Intact(c identity.Config) bool { return f.written && !f.first && c.Uneven() }

@@ -14,7 +14,8 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/headers"
+	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
@@ -28,22 +29,22 @@ func runPreferred(t *testing.T, args ...string) (s preferredCounts) {
 }
 
 // soundness counts the packets of a file by their integrity: of TCP and UDP, and of others.
-func soundness(t *testing.T, name string) (transport, others map[flow.Integrity]int) {
+func soundness(t *testing.T, name string) (transport, others map[identity.Integrity]int) {
 	t.Helper()
 	src, err := pcapfile.Open(name, pcapfile.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer src.Close()
-	transport, others = map[flow.Integrity]int{}, map[flow.Integrity]int{}
-	d, h := flow.NewDecoder(flow.DecoderConfig{Inner: true}), make([]flow.Header, 1)
+	transport, others = map[identity.Integrity]int{}, map[identity.Integrity]int{}
+	d, h := headers.NewDecoder(headers.DecoderConfig{Inner: true}), make([]headers.Header, 1)
 	for b := (capture.Batch{}); src.Next(&b) == nil; {
 		for i := range b.Frames {
 			d.Decode(h, &b, i)
 			if to := transport; h[0].Proto == 6 || h[0].Proto == 17 {
-				to[h[0].Integrity(&b, i)]++
+				to[identity.IntegrityOf(&h[0], &b, i)]++
 			} else {
-				others[h[0].Integrity(&b, i)]++
+				others[identity.IntegrityOf(&h[0], &b, i)]++
 			}
 		}
 	}
@@ -83,7 +84,7 @@ func TestIntactMirror(t *testing.T) {
 				}
 				s := runPreferred(t, append(args, "-w", kept, "--duplicates", removed, mirror)...)
 				transport, _ := soundness(t, kept)
-				valid, wrong := transport[flow.ValidChecksum], transport[flow.WrongChecksum]
+				valid, wrong := transport[identity.ValidChecksum], transport[identity.WrongChecksum]
 				switch {
 				case prefer && (valid != 236 || wrong != 0 || s.ChecksumPreferred == nil || *s.ChecksumPreferred != 236 || *s.WholePreferred != 0):
 					t.Errorf("--keep %s: %v, %+v", keep, transport, s)
@@ -118,7 +119,7 @@ func TestIntactByTshark(t *testing.T) {
 		runPreferred(t, "--identity", "inner", "--ignore", "l4-checksum", "--keep", keep, "--strip", "tunnel", "-w", kept, bundled("mirror-vxlan.pcap"))
 		transport, _ := soundness(t, kept)
 		status := statusByTshark(t, kept)
-		if status["1"] != 236 || status["0"]+status["2"] != transport[flow.Truncated] {
+		if status["1"] != 236 || status["0"]+status["2"] != transport[identity.Truncated] {
 			t.Errorf("--keep %s: %v, ours %v", keep, status, transport)
 		}
 	}
@@ -156,7 +157,7 @@ func TestIntactWhole(t *testing.T) {
 	for _, keep := range []string{"first", "flow"} {
 		s := runPreferred(t, "--identity-bytes", "60", "--keep", keep, "-w", kept, name)
 		transport, others := soundness(t, kept)
-		if s.PacketsOut != uint64(len(stream)/2) || transport[flow.Truncated]+others[flow.Truncated] != 0 || s.WholePreferred == nil || *s.WholePreferred < cut/3 || *s.ChecksumPreferred != 0 {
+		if s.PacketsOut != uint64(len(stream)/2) || transport[identity.Truncated]+others[identity.Truncated] != 0 || s.WholePreferred == nil || *s.WholePreferred < cut/3 || *s.ChecksumPreferred != 0 {
 			t.Errorf("--keep %s: %v, %v, %+v", keep, transport, others, s)
 		}
 		if _, errs, code := run("verify", "--identity-bytes", "60", name, kept); code != exitDone {
@@ -164,7 +165,7 @@ func TestIntactWhole(t *testing.T) {
 		}
 		s = runPreferred(t, "--identity-bytes", "60", "--keep", keep, "--prefer", "first", "-w", kept, name)
 		transport, _ = soundness(t, kept)
-		if transport[flow.Truncated] == 0 || s.WholePreferred != nil {
+		if transport[identity.Truncated] == 0 || s.WholePreferred != nil {
 			t.Errorf("--keep %s --prefer first: %v, %+v", keep, transport, s)
 		}
 	}

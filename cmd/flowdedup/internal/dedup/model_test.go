@@ -14,7 +14,8 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/headers"
+	"github.com/flowdedup/flowdedup/capture/identity"
 )
 
 // dedupModel is the contract of dedup, implemented as plainly as possible.
@@ -93,16 +94,16 @@ func (m *dedupModel) judged(stream []seen) (numbers []int) {
 // undecidable reports whether too little of a packet is compared to know it: package verify
 // checks that rule.
 func (m *dedupModel) undecidable(p *seen) bool {
-	cfg := flow.IdentityConfig{Bytes: m.bytes}
+	cfg := identity.Config{Bytes: m.bytes}
 	if m.identity == "frame" {
-		cfg.Kind = flow.Frame
+		cfg.Kind = identity.Frame
 	}
 	if m.ignore != "" {
-		cfg.Ignore, _ = flow.ParseIgnore(m.ignore)
+		cfg.Ignore, _ = identity.ParseIgnore(m.ignore)
 	}
 	var b capture.Batch
 	b.Append(capture.Frame{Interface: b.AppendInterface(capture.Interface{LinkType: capture.LinkEthernet}), WireLen: p.Wire}, []byte(p.Data))
-	for _, one := range flow.NewIdentity(cfg).FromFrames(make([]flow.Protocol, 1), &b, 0).Doubts() {
+	for _, one := range identity.New(cfg).FromFrames(make([]headers.Protocol, 1), &b, 0).Doubts() {
 		return !one.Checksum
 	}
 	return false

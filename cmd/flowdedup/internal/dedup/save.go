@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/flowdedup/flowdedup/capture/dedup"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/method"
 	"github.com/flowdedup/flowdedup/engine"
@@ -27,10 +27,10 @@ var ErrNoSnapshot = errors.New("this method cannot be saved")
 type SavedStats struct {
 	dedup.Counts
 	// These two take the place of those of Counts.
-	Unopened   []flow.UnopenedCount `json:",omitempty"`
+	Unopened   []headers.UnopenedCount `json:",omitempty"`
 	ByProtocol []uint64
 	// Points are the capture points of packets, by the numbers that the filter stores.
-	Points        []flow.CapturePoint
+	Points        []traits.CapturePoint
 	Conversations traits.SplitCounts
 }
 
@@ -74,7 +74,7 @@ func Resume(cfg *Config, r io.Reader, saved *SavedStats) (*dedup.Detector, error
 	if err != nil {
 		return nil, err
 	}
-	counts.Unopened = flow.UnopenedCounts{}
+	counts.Unopened = headers.UnopenedCounts{}
 	for _, one := range saved.Unopened {
 		counts.Unopened.Count(one.What, one.Frames)
 	}

@@ -8,7 +8,8 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/dedup"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/headers"
+	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
@@ -26,7 +27,7 @@ type Summary struct {
 	BytesOut   uint64 `json:"bytes_out"` // captured bytes of the packets kept
 	NonIP      uint64 `json:"non_ip"`
 	// Unopened counts, among NonIP, frames that hold what is not known or is encrypted, by
-	// ethertype, link type and the like: see flow.Unopened. It is nil without any.
+	// ethertype, link type and the like: see headers.Unopened. It is nil without any.
 	Unopened map[string]uint64 `json:"unopened,omitempty"`
 	Snapped  uint64            `json:"snapped"` // packets captured in part
 	// OutOfOrder counts packets that are older than their predecessor.
@@ -61,7 +62,7 @@ type Summary struct {
 	Protected *uint64 `json:"protected,omitempty"`
 	// Undecidable counts packets that stay since too little was captured of them to know them
 	// from others. ChecksumOnly counts duplicates that are known by a checksum of 16 bits
-	// alone: see flow.Doubt. ChecksumOnlyError is how often two different packets of one flow
+	// alone: see identity.Doubt. ChecksumOnlyError is how often two different packets of one flow
 	// and length within the window are so taken for duplicates; 0 without any.
 	Undecidable       uint64  `json:"undecidable"`
 	ChecksumOnly      uint64  `json:"checksum_only"`
@@ -116,8 +117,8 @@ type Summary struct {
 	SkippedBlocks uint64 `json:"-"`
 	// InTunnels is the share of packets in tunnels that identity l3 does not open.
 	// Tunnels are their kinds, the most frequent one first.
-	InTunnels float64       `json:"-"`
-	Tunnels   []flow.Tunnel `json:"-"`
+	InTunnels float64          `json:"-"`
+	Tunnels   []headers.Tunnel `json:"-"`
 	// Conversations details SplitConversations.
 	Conversations show.Conversations `json:"-"`
 	// Marked says that the output has the duplicates too, with comments.
@@ -182,11 +183,11 @@ func summaryOf(c *dedup.Counts, elapsed time.Duration) Summary {
 	}
 	for p, n := range c.CopiesByProtocol {
 		if n > 0 {
-			s.DuplicatesByProtocol[flow.Protocol(p).String()] = n
+			s.DuplicatesByProtocol[headers.Protocol(p).String()] = n
 		}
 	}
 	if s.ChecksumOnly > 0 {
-		s.ChecksumOnlyError = flow.ChecksumError
+		s.ChecksumOnlyError = identity.ChecksumError
 	}
 	if s.Seconds > 0 {
 		s.PacketsPerSecond = float64(s.PacketsIn) / s.Seconds
@@ -203,7 +204,7 @@ func (s *Summary) addHub(n *dedup.HubCounts, stats hubclient.ClientStats) {
 	s.BytesOut -= n.Bytes
 	for p, copies := range n.ByProtocol {
 		if copies > 0 {
-			s.DuplicatesByProtocol[flow.Protocol(p).String()] += copies
+			s.DuplicatesByProtocol[headers.Protocol(p).String()] += copies
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
@@ -207,7 +207,7 @@ func TestStripNames(t *testing.T) {
 		for i := range b.Frames {
 			it := b.Interfaces[b.Frames[i].Interface]
 			names[fmt.Sprint(it.Name, " ", it.LinkType)] = true
-			for _, l := range flow.NewDecoder(flow.DecoderConfig{Inner: true}).Layers(nil, &b, i) {
+			for _, l := range headers.NewDecoder(headers.DecoderConfig{Inner: true}).Layers(nil, &b, i) {
 				if l.Kind.Tunnel() {
 					t.Fatalf("packet %d is in a tunnel", i)
 				}

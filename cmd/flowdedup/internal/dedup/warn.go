@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/method"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
@@ -35,7 +35,7 @@ func WarnForgotten(e *cli.Env, s *Summary, aboutTime ...string) {
 	}
 	if s.SharedPoints > 0 {
 		e.Warn(fmt.Errorf("more than %d capture points: %d packets were seen at points that count as one, and duplicates among them remain",
-			flow.MaxCapturePoints, s.SharedPoints))
+			traits.MaxCapturePoints, s.SharedPoints))
 	}
 	if s.SkippedBlocks > 0 {
 		e.Warn(fmt.Errorf("%d pcapng blocks could not be carried over into the output", s.SkippedBlocks))

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/keys"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
@@ -117,7 +117,7 @@ func (f *flags) register(cmd *cobra.Command) {
 	f.named.Register(fs)
 	f.net.Register(fs)
 	f.net.RegisterMerge(fs)
-	f.KeyFlags.Register(fs, cli.KeysOfPackets, flow.Src, flow.Dst)
+	f.KeyFlags.Register(fs, cli.KeysOfPackets, keys.Src, keys.Dst)
 	every := fs.Lookup("every")
 	every.Value = cli.NewParsed(&f.Every, "1h", "duration", parseSpan)
 	every.Usage += ", none"

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/keys"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/engine/calendar"
@@ -45,7 +45,7 @@ func TestFailedRowsEndRun(t *testing.T) {
 	result, err := Run(context.Background(), Config{
 		Inputs: []string{hourly(t, packets)}, Input: input.Options{Warn: func(error) {}},
 		Config: count.Config{
-			Keys: []flow.KeyConfig{{Kind: flow.Src}}, Calendar: calendar.Calendar{Every: time.Hour}, Method: "exact",
+			Keys: []keys.Config{{Kind: keys.Src}}, Calendar: calendar.Calendar{Every: time.Hour}, Method: "exact",
 			Rows: func([]count.Row) error { calls++; return full },
 		},
 	})
@@ -68,7 +68,7 @@ func TestDamageAndFailedRows(t *testing.T) {
 	result, err := Run(context.Background(), Config{
 		Inputs: []string{name}, Input: input.Options{Warn: func(error) {}},
 		Config: count.Config{
-			Keys: []flow.KeyConfig{{Kind: flow.Src}}, Method: "exact",
+			Keys: []keys.Config{{Kind: keys.Src}}, Method: "exact",
 			Rows: func([]count.Row) error { return full },
 		},
 	})

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/keys"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/engine/calendar"
@@ -59,7 +59,7 @@ func TestLookAhead(t *testing.T) {
 				_, err := Run(context.Background(), Config{
 					Inputs: []string{name}, Input: input.Options{ChunkSize: c.chunk}, Workers: c.workers,
 					Config: count.Config{
-						Keys:     []flow.KeyConfig{{Kind: flow.Src}, {Kind: flow.Flow}},
+						Keys:     []keys.Config{{Kind: keys.Src}, {Kind: keys.Flow}},
 						Calendar: calendar.Calendar{Every: time.Hour}, Method: method, FPR: 1e-9, Memory: lruMemory(method),
 						Rows: func(r []count.Row) error { rows = append(rows, r...); return nil },
 					},
@@ -104,7 +104,7 @@ func TestBudget(t *testing.T) {
 			_, err := Run(context.Background(), Config{
 				Inputs: []string{name}, Input: input.Options{ChunkSize: c.chunk}, Workers: c.workers,
 				Config: count.Config{
-					Keys:     []flow.KeyConfig{{Kind: flow.Src}, {Kind: flow.Flow}, {Kind: flow.Pair}},
+					Keys:     []keys.Config{{Kind: keys.Src}, {Kind: keys.Flow}, {Kind: keys.Pair}},
 					Calendar: calendar.Calendar{Every: time.Hour}, Method: "auto", FPR: 1e-9, Budget: total,
 					Rows: func(r []count.Row) error { rows = append(rows, r...); return nil },
 				},

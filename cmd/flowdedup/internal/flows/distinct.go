@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/keys"
 	"github.com/flowdedup/flowdedup/capture/records"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/engine/calendar"
@@ -19,7 +19,7 @@ import (
 
 // Distinct says which keys of records are counted, and in which windows.
 type Distinct struct {
-	Keys     []flow.KeyConfig // none for no counts; not flow.MACs
+	Keys     []keys.Config // none for no counts; not keys.MACs
 	Calendar calendar.Calendar
 	Budget   int // bytes of all windows together
 	// Rows gets the counts of each window when it closes.
@@ -155,7 +155,7 @@ func (c *keyCounts) window(start, end int64) (*window, error) {
 	}}
 	for _, key := range c.cfg.Keys {
 		one := windows.Key{Name: key.Kind.String(), PerPacket: 1}
-		if key.Kind == flow.IP {
+		if key.Kind == keys.IP {
 			one.PerPacket = 2
 		}
 		cfg.Keys = append(cfg.Keys, one)
@@ -224,14 +224,14 @@ func (c *keyCounts) count(w *window) error {
 }
 
 // keys adds the elements that a record has of a key.
-func (c *keyCounts) keys(to *windows.Elements, key *flow.KeyConfig, r *records.Record, n []uint32) {
+func (c *keyCounts) keys(to *windows.Elements, key *keys.Config, r *records.Record, n []uint32) {
 	from, other := masked(key, r.Source), masked(key, r.Destination)
 	switch key.Kind {
-	case flow.Src:
+	case keys.Src:
 		c.element(to, key, r, from, netip.Addr{}, n)
-	case flow.Dst:
+	case keys.Dst:
 		c.element(to, key, r, other, netip.Addr{}, n)
-	case flow.IP:
+	case keys.IP:
 		c.element(to, key, r, from, netip.Addr{}, n)
 		c.element(to, key, r, other, netip.Addr{}, n)
 	default:
@@ -242,7 +242,7 @@ func (c *keyCounts) keys(to *windows.Elements, key *flow.KeyConfig, r *records.R
 }
 
 // masked returns the prefix of an address.
-func masked(key *flow.KeyConfig, a netip.Addr) netip.Addr {
+func masked(key *keys.Config, a netip.Addr) netip.Addr {
 	width := key.Mask6
 	if a.Is4() {
 		width = key.Mask4
@@ -258,7 +258,7 @@ func masked(key *flow.KeyConfig, a netip.Addr) netip.Addr {
 }
 
 // element adds an address, or what two addresses and the rest of a key make.
-func (c *keyCounts) element(to *windows.Elements, key *flow.KeyConfig, r *records.Record, from, other netip.Addr, n []uint32) {
+func (c *keyCounts) element(to *windows.Elements, key *keys.Config, r *records.Record, from, other netip.Addr, n []uint32) {
 	if !from.IsValid() {
 		return
 	}
@@ -273,12 +273,12 @@ func (c *keyCounts) element(to *windows.Elements, key *flow.KeyConfig, r *record
 		b = other.As16()
 	}
 	ports := uint32(r.SourcePort)<<16 | uint32(r.DestinationPort)
-	if key.Kind == flow.Biflow && (other.Less(from) || other == from && r.DestinationPort < r.SourcePort) {
+	if key.Kind == keys.Biflow && (other.Less(from) || other == from && r.DestinationPort < r.SourcePort) {
 		a, b, ports = b, a, ports<<16|ports>>16
 	}
 	copy(whole[:], a[:])
 	copy(whole[16:], b[:])
-	if key.Kind == flow.Flow || key.Kind == flow.Biflow {
+	if key.Kind == keys.Flow || key.Kind == keys.Biflow {
 		binary.BigEndian.PutUint32(whole[32:], portsOf(r, ports))
 		whole[36] = r.Protocol
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/keys"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/capture/pcapoverip"
 	"github.com/flowdedup/flowdedup/capture/records/match"
@@ -176,7 +176,7 @@ func (f *flags) check(fs *pflag.FlagSet, e *cli.Env, inputs []string) error {
 		return cli.Usagef("--csv needs -w, where records are written")
 	case f.inspect && (f.output != "" || f.relay != ""):
 		return cli.Usagef("--inspect writes no records: leave out -w and --to")
-	case slices.Contains(f.Of, flow.MACs):
+	case slices.Contains(f.Of, keys.MACs):
 		return cli.Usagef("--of mac: flow records have no hardware addresses")
 	case len(f.Of) == 0 && f.reports != "":
 		return cli.Usagef("--reports needs --of, what to count")

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/keys"
 	"github.com/flowdedup/flowdedup/capture/records"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/engine/calendar"
@@ -21,7 +21,7 @@ func TestWildTimes(t *testing.T) {
 	const now, budget = int64(1_700_000_000_000_000_000), 4 << 20
 	counted, rows := uint64(0), 0
 	c := newCounts(&Distinct{
-		Keys: []flow.KeyConfig{{Kind: flow.Src}}, Calendar: calendar.Calendar{Every: time.Minute}, Budget: budget,
+		Keys: []keys.Config{{Kind: keys.Src}}, Calendar: calendar.Calendar{Every: time.Minute}, Budget: budget,
 		Rows: func(all []count.Row) error {
 			for i := range all {
 				counted += all[i].Packets
@@ -68,7 +68,7 @@ func TestWildTimes(t *testing.T) {
 func TestLongRecords(t *testing.T) {
 	const now = int64(1_700_000_000_000_000_000)
 	c := newCounts(&Distinct{
-		Keys: []flow.KeyConfig{{Kind: flow.Src}}, Calendar: calendar.Calendar{Every: time.Second}, Budget: 1 << 20,
+		Keys: []keys.Config{{Kind: keys.Src}}, Calendar: calendar.Calendar{Every: time.Second}, Budget: 1 << 20,
 		Rows: func([]count.Row) error { return nil },
 	}, secret.Secret{1})
 	for i := range int64(300) {
@@ -93,7 +93,7 @@ func TestClockSet(t *testing.T) {
 	for _, live := range []bool{true, false} {
 		counted := uint64(0)
 		c := newCounts(&Distinct{
-			Keys: []flow.KeyConfig{{Kind: flow.Src}}, Calendar: calendar.Calendar{Every: time.Minute}, Budget: 1 << 20,
+			Keys: []keys.Config{{Kind: keys.Src}}, Calendar: calendar.Calendar{Every: time.Minute}, Budget: 1 << 20,
 			Rows: func(all []count.Row) error {
 				counted += all[0].Packets
 				return nil

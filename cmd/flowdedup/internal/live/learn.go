@@ -14,7 +14,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	copies "github.com/flowdedup/flowdedup/capture/dedup"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/identity"
 	measure "github.com/flowdedup/flowdedup/capture/inspect"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/monitor"
@@ -34,7 +34,7 @@ type LearnConfig struct {
 	// Hold returns the longest wait for better copies within a window that was chosen.
 	Hold func(window.Window) time.Duration
 	// Intact says whether Dedup.Choice.Intact fits an identity.
-	Intact func(flow.IdentityConfig) bool
+	Intact func(identity.Config) bool
 }
 
 // phase is how packets are judged, until there is another decision.
@@ -78,7 +78,7 @@ type decision struct {
 // choice is what an inspection chooses.
 type choice struct {
 	dedup, across bool
-	identity      flow.IdentityKind
+	identity      identity.Kind
 	bytes         int
 	ignore        string
 	window        time.Duration
@@ -175,9 +175,9 @@ func (l *learner) config(c *choice) *dedup.Config {
 		return &cfg
 	}
 	cfg.Window, cfg.Across = window.Window{Duration: c.window}, c.across
-	cfg.Identity = flow.IdentityConfig{Kind: c.identity, Bytes: c.bytes}
+	cfg.Identity = identity.Config{Kind: c.identity, Bytes: c.bytes}
 	if c.ignore != "" {
-		ignore, err := flow.ParseIgnore(c.ignore)
+		ignore, err := identity.ParseIgnore(c.ignore)
 		if err != nil {
 			panic("live: " + err.Error()) // inspect recommends fields that exist
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/afpacket"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
 	"github.com/flowdedup/flowdedup/capture/traits"
@@ -83,7 +83,7 @@ func (s *scripted) Next(b *capture.Batch) error {
 
 // learnedChoices are what may be decided.
 var learnedChoices = []choice{
-	{}, {dedup: true, identity: flow.L3, window: time.Second}, {dedup: true, identity: flow.Inner, window: time.Minute},
+	{}, {dedup: true, identity: identity.L3, window: time.Second}, {dedup: true, identity: identity.Inner, window: time.Minute},
 }
 
 // judgedTask notes by which phase the packets of a stream are judged.
@@ -93,7 +93,7 @@ type judgedTask struct {
 }
 
 func (t judgedTask) Apply(b *capture.Batch) error {
-	err := t.task.Apply(b)
+	err := t.task.Judge(b)
 	for range b.Frames {
 		*t.by = append(*t.by, t.phase)
 	}
@@ -109,7 +109,7 @@ func newLearningRun(t *testing.T, kept string) *runner {
 	}}
 	cfg.Learn = LearnConfig{
 		For: time.Hour, Every: time.Hour, Hold: func(window.Window) time.Duration { return time.Second },
-		Intact: func(flow.IdentityConfig) bool { return false },
+		Intact: func(identity.Config) bool { return false },
 	}
 	r := &runner{cfg: cfg, log: log, begin: time.Now(), diffs: traits.NewCounter()}
 	r.outputs = sink.New(t.Context(), sink.Config{Kept: kept, Live: true, Stop: func() {}, Log: log})

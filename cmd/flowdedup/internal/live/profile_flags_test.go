@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 )
@@ -21,10 +21,10 @@ func TestProfile(t *testing.T) {
 	type settings struct {
 		flow   bool
 		strip  string
-		ignore flow.Fields
+		ignore identity.Fields
 	}
-	const sums = flow.L4Checksum
-	usual := flow.Ignore{}.Apply(flow.L3)
+	const sums = identity.L4Checksum
+	usual := identity.Ignore{}.Apply(identity.L3)
 	for _, c := range []struct {
 		line string
 		want settings
@@ -37,8 +37,8 @@ func TestProfile(t *testing.T) {
 		{"--for suricata --keep first --strip vlan,mpls -w a", settings{false, "vlan mpls", usual | sums}},
 		{"--for suricata --strip mpls -w a", settings{true, "mpls", usual | sums}},
 		{"--for suricata --within vlan -w a", settings{true, "", usual | sums}},
-		{"--for suricata --ignore tcp-seq -w a", settings{true, "vlan", usual | flow.TCPSeq}},
-		{"--for suricata --identity frame -w a", settings{true, "vlan", flow.Ignore{}.Apply(flow.Frame)}},
+		{"--for suricata --ignore tcp-seq -w a", settings{true, "vlan", usual | identity.TCPSeq}},
+		{"--for suricata --identity frame -w a", settings{true, "vlan", identity.Ignore{}.Apply(identity.Frame)}},
 		{"--for suricata --decap -w a", settings{true, "vlan tunnel", usual | sums}},
 		{"--for wireshark --mark -w a.pcapng", settings{true, "", usual}},
 		{"--for suricata", settings{false, "", usual | sums}},
@@ -156,7 +156,7 @@ func dedupConfig(words []string) (d dedup.Config, err error) {
 // flowConfig is what --for can change.
 type flowConfig struct {
 	Choice   dedup.Choice
-	Identity flow.IdentityConfig
+	Identity identity.Config
 }
 
 // TestProfileCuts checks that cutting packets is wrong usage for a reader of whole ones.

@@ -14,7 +14,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/afpacket"
 	copies "github.com/flowdedup/flowdedup/capture/dedup"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
 	"github.com/flowdedup/flowdedup/capture/strip"
@@ -236,7 +236,7 @@ func (r *runner) openFilter(ctx context.Context, h *stateHeader, snapshots io.Re
 		cfg.Reopen(r.reports.file.Reopen)
 	}
 	cfg.Distinct.Rows = r.reports.rows
-	cfg.Distinct.Inner = cfg.Dedup.Identity.Kind == flow.Inner
+	cfg.Distinct.Inner = cfg.Dedup.Identity.Kind == identity.Inner
 	if cfg.Save != "" {
 		r.saver = &saver{log: r.log, folder: count.NewSavedFolder(cfg.Save, cfg.Distinct.SaveHeader(cfg.Sensor))}
 		cfg.Distinct.Save = r.saver.save

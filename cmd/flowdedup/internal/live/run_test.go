@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/traits"
 )
 
 // batches is a source of batches of so many packets, with a block before each packet.
@@ -75,11 +75,11 @@ func TestPlaces(t *testing.T) {
 	if err != nil || len(all) == 0 {
 		t.Skip("no interfaces: ", err)
 	}
-	here := flow.CapturePoint{Index: uint32(all[0].Index)}
-	elsewhere, away := flow.CapturePoint{Index: here.Index + 1000}, flow.CapturePoint{Interface: 2, Index: math.MaxInt32}
-	saved := []flow.CapturePoint{{}, {Interface: 1}, here, elsewhere, here, away, away}
+	here := traits.CapturePoint{Index: uint32(all[0].Index)}
+	elsewhere, away := traits.CapturePoint{Index: here.Index + 1000}, traits.CapturePoint{Interface: 2, Index: math.MaxInt32}
+	saved := []traits.CapturePoint{{}, {Interface: 1}, here, elsewhere, here, away, away}
 	names := []string{"", "", all[0].Name, all[0].Name, "another one", "far away", ""}
-	want := []flow.CapturePoint{{}, {Interface: 1}, here, here, {}, away, away}
+	want := []traits.CapturePoint{{}, {Interface: 1}, here, here, {}, away, away}
 	var p ifaceNames
 	got, err := p.resume(saved, names)
 	if err != nil || !slices.Equal(got, want) {

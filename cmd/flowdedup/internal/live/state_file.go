@@ -15,7 +15,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/engine/distinct/windows"
@@ -190,7 +189,7 @@ type ifaceNames struct{ names []string }
 
 // of returns the names of a list of points that only grows. The name is "" for a point
 // without an index, and for an interface that vanished before it was looked up.
-func (p *ifaceNames) of(points []flow.CapturePoint) []string {
+func (p *ifaceNames) of(points []traits.CapturePoint) []string {
 	for _, at := range points[len(p.names):] {
 		name := ""
 		if at.Index != 0 {
@@ -206,7 +205,7 @@ func (p *ifaceNames) of(points []flow.CapturePoint) []string {
 // resume takes the names of the points of the previous run, and returns the points with
 // the current indices of their interfaces. An interface that is gone keeps its index. If
 // that index now belongs to another interface, no packet matches the point any more.
-func (p *ifaceNames) resume(points []flow.CapturePoint, names []string) ([]flow.CapturePoint, error) {
+func (p *ifaceNames) resume(points []traits.CapturePoint, names []string) ([]traits.CapturePoint, error) {
 	interfaces, err := net.Interfaces()
 	if err != nil {
 		return nil, err
@@ -215,7 +214,7 @@ func (p *ifaceNames) resume(points []flow.CapturePoint, names []string) ([]flow.
 	for _, i := range interfaces {
 		indices[i.Name], taken[uint32(i.Index)] = uint32(i.Index), true
 	}
-	now := make([]flow.CapturePoint, min(len(points), len(names)))
+	now := make([]traits.CapturePoint, min(len(points), len(names)))
 	for n := range now {
 		at, name := points[n], names[n]
 		index, there := indices[name]
@@ -224,7 +223,7 @@ func (p *ifaceNames) resume(points []flow.CapturePoint, names []string) ([]flow.
 		case there:
 			at.Index = index
 		case taken[at.Index]:
-			at, name = flow.CapturePoint{}, ""
+			at, name = traits.CapturePoint{}, ""
 		}
 		now[n], p.names = at, append(p.names, name)
 	}
@@ -233,7 +232,7 @@ func (p *ifaceNames) resume(points []flow.CapturePoint, names []string) ([]flow.
 
 // forget keeps the numbers of the points of the previous run from being given again. Peers
 // come in another order each time.
-func (p *ifaceNames) forget(points []flow.CapturePoint) []flow.CapturePoint {
+func (p *ifaceNames) forget(points []traits.CapturePoint) []traits.CapturePoint {
 	p.names = make([]string, len(points))
-	return make([]flow.CapturePoint, len(points))
+	return make([]traits.CapturePoint, len(points))
 }

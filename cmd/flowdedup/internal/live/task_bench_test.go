@@ -9,7 +9,8 @@ import (
 
 	"github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/identity"
+	"github.com/flowdedup/flowdedup/capture/keys"
 	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
@@ -61,7 +62,7 @@ func benchmarkTask(b *testing.B, change func(*count.Config)) {
 func newBenchTask(b *testing.B, change func(*count.Config)) (*runner, *task, *capture.Batch) {
 	secret := secret.Secret{1}
 	cfg := &dedup.Config{
-		Identity: flow.IdentityConfig{Kind: flow.L3},
+		Identity: identity.Config{Kind: identity.L3},
 		Window:   window.Window{Duration: 100 * time.Millisecond}, Secret: secret, Digest: "aes", Method: "auto",
 	}
 	judging, err := dedup.New(cfg, 0)
@@ -73,7 +74,7 @@ func newBenchTask(b *testing.B, change func(*count.Config)) (*runner, *task, *ca
 	r.phase.Store(&phase{detector: judging, cfg: cfg})
 	if change != nil {
 		cfg := count.Config{
-			Keys:     []flow.KeyConfig{{Kind: flow.Src}, {Kind: flow.Dst}, {Kind: flow.Flow}},
+			Keys:     []keys.Config{{Kind: keys.Src}, {Kind: keys.Dst}, {Kind: keys.Flow}},
 			Calendar: calendar.Calendar{Every: time.Hour}, Past: time.Hour,
 			Method: "auto", Secret: secret, FPR: 1e-6,
 			Rows: func([]count.Row) error { return nil },

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/keys"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/engine/sizing"
 	"github.com/flowdedup/flowdedup/engine/window"
@@ -15,7 +15,7 @@ import (
 // ElementKind is the kind of elements: packets, or keys of packets.
 type ElementKind struct {
 	Packets bool
-	Key     flow.KeyKind // where it is not packets
+	Key     keys.Kind // where it is not packets
 }
 
 // ParseElementKind reads "packets" or a key of package flow.
@@ -23,7 +23,7 @@ func ParseElementKind(s string) (ElementKind, error) {
 	if s == "packets" {
 		return ElementKind{Packets: true}, nil
 	}
-	key, err := flow.ParseKeyKind(s)
+	key, err := keys.ParseKind(s)
 	if err != nil {
 		return ElementKind{}, fmt.Errorf("must be packets, src, dst, ip, pair, flow, biflow or mac")
 	}
@@ -40,7 +40,7 @@ func (o ElementKind) String() string {
 
 // perPacket returns how many elements a packet has.
 func (o ElementKind) perPacket() float64 {
-	if !o.Packets && (o.Key == flow.IP || o.Key == flow.MACs) {
+	if !o.Packets && (o.Key == keys.IP || o.Key == keys.MACs) {
 		return 2
 	}
 	return 1
@@ -122,7 +122,7 @@ func (c *Config) key() sizing.Key {
 	switch {
 	case c.Element.Packets:
 		return sizing.Packets
-	case c.Element.Key <= flow.IP && !c.IPv6:
+	case c.Element.Key <= keys.IP && !c.IPv6:
 		return sizing.IPv4
 	}
 	return sizing.Other

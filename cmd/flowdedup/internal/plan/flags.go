@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/keys"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/engine/sizing"
 	"github.com/flowdedup/flowdedup/engine/window"
@@ -129,7 +129,7 @@ func (f *flags) check(cmd *cobra.Command) error {
 		return cli.Usagef("--elements and --window n:N exclude each other")
 	case (given("rate") || given("link")) && f.config.Window.Duration == 0:
 		return cli.Usagef("--rate and --link need a window of time: --window 10ms")
-	case f.config.IPv6 && (f.config.Element.Packets || f.config.Element.Key > flow.IP):
+	case f.config.IPv6 && (f.config.Element.Packets || f.config.Element.Key > keys.IP):
 		return cli.Usagef("--ipv6 goes with --of src, dst or ip; the other keys are of both families")
 	case (given("filter") || given("bpf-file")) && !given("from"):
 		return cli.Usagef("--filter and --bpf-file need captures to measure: --from")

@@ -11,7 +11,9 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/headers"
+	"github.com/flowdedup/flowdedup/capture/identity"
+	"github.com/flowdedup/flowdedup/capture/keys"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/engine/calendar"
@@ -86,18 +88,18 @@ func measure(ctx context.Context, c *Config) (*Measurement, error) {
 
 // meter measures the elements of batches.
 type meter struct {
-	decoder *flow.Decoder
+	decoder *headers.Decoder
 	source  elements
 	track   *sizing.Tracker
 	window  time.Duration // 0 unless it is one of time
 	packets uint64
 	span    sizing.TimeSpan
-	headers [capture.GroupSize]flow.Header
+	headers [capture.GroupSize]headers.Header
 }
 
 func newMeter(c *Config, kind sizing.Kind) *meter {
 	return &meter{
-		decoder: flow.NewDecoder(flow.DecoderConfig{}),
+		decoder: headers.NewDecoder(headers.DecoderConfig{}),
 		source:  newElements(c),
 		track:   sizing.NewTracker(c.Window, kind == sizing.Landmark, sizing.MaxTracked),
 		window:  c.Window.Duration,
@@ -154,7 +156,7 @@ func bins(gaps sizing.Gaps, unit float64) []GapBin {
 type elements interface {
 	// each calls add with the digest of each element and the index of its frame in h, in
 	// the order of frames.
-	each(b *capture.Batch, from int, h []flow.Header, add func(d digest.Digest, frame int))
+	each(b *capture.Batch, from int, h []headers.Header, add func(d digest.Digest, frame int))
 }
 
 // newElements makes digests without a secret, so that a measurement is reproducible.
@@ -162,13 +164,13 @@ func newElements(c *Config) elements {
 	key := secret.Secret{}
 	if c.Element.Packets {
 		return &identities{
-			identity: flow.NewIdentity(flow.IdentityConfig{Kind: flow.L3}),
+			identity: identity.New(identity.Config{Kind: identity.L3}),
 			digester: digest.NewAES(key.AESKey(secret.Packets)),
 		}
 	}
-	return &keys{
-		keyer:     flow.NewKeyer([]flow.KeyConfig{{Kind: c.Element.Key}}, flow.DecoderConfig{}),
-		addresses: c.Element.Key <= flow.IP,
+	return &keyReader{
+		keyer:     keys.NewKeyer([]keys.Config{{Kind: c.Element.Key}}, headers.DecoderConfig{}),
+		addresses: c.Element.Key <= keys.IP,
 		ipv6:      c.IPv6,
 		v4:        digest.NewAES(key.AESKey(secret.IPv4)),
 		v6:        digest.NewAES(key.AESKey(secret.IPv6)),
@@ -177,21 +179,21 @@ func newElements(c *Config) elements {
 
 // identities are packets, compared by the identity of "flowdedup dedup".
 type identities struct {
-	identity *flow.Identity
+	identity *identity.Identity
 	digester *digest.AES
 	digests  [capture.GroupSize]digest.Digest
 }
 
-func (p *identities) each(b *capture.Batch, from int, h []flow.Header, add func(digest.Digest, int)) {
+func (p *identities) each(b *capture.Batch, from int, h []headers.Header, add func(digest.Digest, int)) {
 	p.identity.FromHeaders(b, from, h).Sum(p.digests[:len(h)], p.digester)
 	for i, d := range p.digests[:len(h)] {
 		add(d, i)
 	}
 }
 
-// keys are addresses of one family, or tuples and hardware addresses of all.
-type keys struct {
-	keyer     *flow.Keyer
+// keyReader reads addresses of one family, or tuples and hardware addresses of all.
+type keyReader struct {
+	keyer     *keys.Keyer
 	addresses bool
 	ipv6      bool
 	v4, v6    *digest.AES
@@ -200,7 +202,7 @@ type keys struct {
 	second    []digest.Digest
 }
 
-func (k *keys) each(b *capture.Batch, from int, h []flow.Header, add func(digest.Digest, int)) {
+func (k *keyReader) each(b *capture.Batch, from int, h []headers.Header, add func(digest.Digest, int)) {
 	g := k.keyer.FromHeaders(b, from, h)[0]
 	k.wide = append(append(k.wide[:0], g.V4...), g.MAC...)
 	for _, address := range g.Addr4 {

@@ -9,8 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/strip"
+	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/capture/verify"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
@@ -94,7 +95,7 @@ func (f *flags) register(cmd *cobra.Command) {
 	cli.GroupAdvanced.Add(fs, "memory", "no-progress")
 	cli.CompleteWords(cmd, map[string][]string{
 		"filter": cli.FilterWords, "window": {"1ms", "100ms", "1s", "n:1000000", "none"}, "memory": {"1GiB", "4GiB"},
-		"identity": {"frame", "l3", "inner"}, "ignore": append(strings.Split(flow.FieldNames(), ", "), "none"), "within": cli.WithinWords,
+		"identity": {"frame", "l3", "inner"}, "ignore": append(strings.Split(identity.FieldNames(), ", "), "none"), "within": cli.WithinWords,
 		"edge": {"0", "256ns"}, "slice": cli.SliceWords, "sort": cli.SortWords,
 	})
 }
@@ -155,7 +156,7 @@ func (f *flags) config(cmd *cobra.Command, args []string) (*Config, error) {
 		cfg.Sort = verify.Sort{Span: int64(f.sort.Span), Memory: cli.Remembered(cmd.Flags(), "sort-memory", f.sort.Memory), Sections: len(cfg.Inputs) == 1, Latest: f.sort.Latest()}
 	}
 	for _, name := range f.within.Within {
-		field, err := flow.ParsePointField(name)
+		field, err := traits.ParsePointField(name)
 		if err != nil {
 			return nil, cli.Usage(err)
 		}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/help"
 )
 
@@ -70,7 +70,7 @@ func TestCompletion(t *testing.T) {
 		}
 	}
 	for _, word := range completed["identity"] {
-		if _, err := flow.ParseIdentityKind(word); err != nil {
+		if _, err := identity.ParseKind(word); err != nil {
 			t.Error(err)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
-	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/help"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/once"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
@@ -141,10 +141,10 @@ func (f *serveFlags) check() error {
 		return usageError{fmt.Errorf("--window %s: want a time from 1us to 24h, such as 1ms", f.window)}
 	}
 	f.settings.WindowUS = w.Duration.Microseconds()
-	if _, err := flow.ParseIdentityKind(f.settings.Identity); err != nil {
+	if _, err := identity.ParseKind(f.settings.Identity); err != nil {
 		return usageError{fmt.Errorf("--identity: %w", err)}
 	}
-	if _, err := flow.ParseIgnore(f.settings.Ignore); err != nil && f.settings.Ignore != "" {
+	if _, err := identity.ParseIgnore(f.settings.Ignore); err != nil && f.settings.Ignore != "" {
 		return usageError{fmt.Errorf("--ignore: %w", err)}
 	}
 	for word := range strings.SplitSeq(f.settings.Within, ",") {
@@ -225,7 +225,7 @@ func (f *serveFlags) serve(c *cobra.Command, log *logger) (err error) {
 		settings.Epoch++
 		log.Warn("tokens of before are not valid any more: make new ones with flowdedup-hub join-token")
 	}
-	if strings.Contains(settings.Within, "vni") && settings.Identity != flow.Inner.String() {
+	if strings.Contains(settings.Within, "vni") && settings.Identity != identity.Inner.String() {
 		return usageError{errors.New("--within vni needs --identity inner: without it the VNI is part of what is compared")}
 	}
 	certificates, err := f.certificates(&settings)

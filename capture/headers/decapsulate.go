@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package headers
+
+import (
+	"errors"
+	"strconv"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/iana"
+)
+
+// Inside is what a tunnel carries.
+type Inside struct {
+	Kind LayerKind        // of the tunnel
+	ID   uint32           // that of Layer
+	At   int              // where the frame begins in the payload
+	Link capture.LinkType // what the frame begins with
+	// Wire is the length of the frame on the wire: more than there is of it if its datagram
+	// says so.
+	Wire uint32
+}
+
+// Why a tunnel has no frame; test with errors.Is.
+var (
+	ErrTunnelHeader  = errors.New("cut short, or no header of the tunnel")
+	ErrTunnelContent = errors.New("carries what is no frame, or nothing")
+	ErrTunnelControl = errors.New("carries no packet by its type")
+)
+
+// Decapsulator reads headers of tunnels. The zero value is ready. Only one goroutine may use
+// it.
+type Decapsulator struct {
+	walk  walk
+	head  Header
+	notes notes
+	first [4]Layer
+}
+
+// Read reads the header at the beginning of a payload: of LayerVXLAN and LayerGENEVE that of
+// a UDP datagram, of LayerGRE that of an IP datagram, which LayerERSPAN, LayerNVGRE and
+// LayerPPTP also are. It takes time linear in the number of headers of the frame inside,
+// and allocates nothing.
+func (d *Decapsulator) Read(kind LayerKind, payload []byte) (in Inside, err error) {
+	d.head, d.notes.list = Header{}, d.first[:0]
+	d.walk = walk{d: payload, h: &d.head, frame: -1, notes: &d.notes}
+	w := &d.walk
+	s := stop
+	switch kind {
+	case LayerVXLAN:
+		s = w.vxlan()
+	case LayerGENEVE:
+		s = w.geneve()
+	case LayerGRE:
+		s, _ = w.gre()
+	}
+	if len(d.notes.list) == 0 || w.o > len(payload) {
+		return in, ErrTunnelHeader
+	}
+	in = Inside{Kind: d.notes.list[0].Kind, ID: d.notes.list[0].ID, At: w.o}
+	in.Link = w.linkAt(s)
+	if in.Link == 0 || in.At == len(payload) {
+		return in, ErrTunnelContent
+	}
+	w.notes = nil
+	w.run(s)
+	end := uint64(len(payload))
+	if w.doubtful && !w.plausible(end) {
+		return Inside{}, ErrTunnelHeader
+	}
+	if d.head.Version != 0 {
+		if wire := d.head.WireEnd(payload); wire > end && wire <= uint64(len(payload))+1<<16 {
+			end = wire
+		}
+	}
+	in.Wire = uint32(end - uint64(in.At))
+	return in, nil
+}
+
+// linkAt returns the link type of what a step leads to, 0 if none has it.
+func (w *walk) linkAt(s step) capture.LinkType {
+	switch s {
+	case atEther:
+		return capture.LinkEthernet
+	case atIP, atIP4, atIP6:
+		return capture.LinkRaw
+	case atPPP:
+		return capture.LinkPPP
+	case atMPLS:
+		return capture.LinkMPLS
+	case atType:
+		switch w.typ {
+		case iana.TypeBridging:
+			return capture.LinkEthernet
+		case iana.TypeIPv4, iana.TypeIPv6:
+			return capture.LinkRaw
+		case iana.TypeMPLS, iana.TypeMPLSUp:
+			return capture.LinkMPLS
+		}
+	}
+	return 0
+}
+
+// TunnelName names a tunnel by its protocol and its number, if it has one.
+func TunnelName(kind LayerKind, id uint32) string {
+	switch {
+	case kind == 0:
+		return "tunnel"
+	case id == 0 && !kind.HasID(), id == 0 && (kind == LayerGRE || kind == LayerERSPAN || kind == LayerEtherIP):
+		return kind.String() // without a number: without a key, and ERSPAN of type I
+	}
+	return kind.String() + ":" + strconv.FormatUint(uint64(id), 10)
+}

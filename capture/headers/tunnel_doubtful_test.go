@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package headers
+
+import (
+	"testing"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/iana"
+)
+
+// TestDoubtful checks that a tunnel which is not believed is none, unless it may only be
+// cut off.
+func TestDoubtful(t *testing.T) {
+	decoder := NewDecoder(DecoderConfig{Inner: true})
+	for _, c := range udpTunnelCases {
+		b := newBatch(capture.LinkRaw, c.Outer)
+		layers := decoder.Layers(nil, b, 0)
+		if last := layers[len(layers)-1]; (c.Carried == nil) != (len(layers) == 1) || last.Kind == LayerUnread {
+			t.Errorf("%s: %+v", c.Name, layers)
+		}
+		cut := newBatch(capture.LinkRaw, c.Outer[:min(36, len(c.Outer)-1)])
+		cut.Frames[0].WireLen = uint32(len(c.Outer))
+		layers = decoder.Layers(nil, cut, 0)
+		if last := layers[len(layers)-1]; last.Kind != LayerUnread || len(layers) != 2 {
+			t.Errorf("%s, cut: %+v", c.Name, layers)
+		}
+	}
+}
+
+// TestOrdinaryDatagrams checks that other programs may use the ports of tunnels that are
+// recognized by their content.
+func TestOrdinaryDatagrams(t *testing.T) {
+	dns := "\x01\x00\x81\x80\x00\x01\x00\x01\x00\x00\x00\x00\x07example\x03com\x00\x00\x01\x00\x01\xc0\x0c\x00\x01\x00\x01\x00\x00\x00\x3c\x00\x04\x0a\x00\x00\x01"
+	quic := "\x45\xee\x01\x02\x03\x04\x05\x06\x45\x00\x00\x20\x00\x01\x00\x00\x40\x11\x00\x00 what looks like IPv4"
+	for _, port := range []int{iana.PortL2TP, iana.PortLISP, iana.PortMPLS, iana.PortJMirror, iana.PortTZSP, iana.PortVXLAN} {
+		for i, payload := range []string{dns, quic, string(make([]byte, 64)), "\x00\x02" + string(make([]byte, 64)), "short", ""} {
+			d := udp4(port, []byte(payload))
+			if h := decodeOne(DecoderConfig{Inner: true}, capture.LinkRaw, d); h.Flags&FlagInner != 0 || h.Start != 0 {
+				t.Errorf("port %d, payload %d: %+v", port, i, h)
+			}
+		}
+	}
+}

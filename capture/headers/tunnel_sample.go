@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package headers
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/enum"
+	"github.com/flowdedup/flowdedup/capture/internal/iana"
+)
+
+// TunnelSample measures which tunnels packets travel in, from a sample at equal
+// distances: every packet at first, every second one once the sample is full, and so on.
+// The sample depends on the stream alone. Each time the stream doubles, some two thousand
+// more packets are decoded. The zero value is ready for use.
+type TunnelSample struct {
+	kinds [4096]Tunnel
+	n     int
+	shift uint   // log2 of the distance
+	seen  uint64 // packets
+}
+
+// Add samples the next packets of the stream.
+func (s *TunnelSample) Add(b *capture.Batch) {
+	end := s.seen + uint64(len(b.Frames))
+	for {
+		at := uint64(s.n) << s.shift
+		if at >= end {
+			break
+		}
+		if s.n == len(s.kinds) {
+			s.halve()
+		}
+		s.kinds[s.n] = tunnelOf(b, int(at-s.seen))
+		s.n++
+	}
+	s.seen = end
+}
+
+// halve drops every second packet of the sample.
+func (s *TunnelSample) halve() {
+	s.n /= 2
+	for i := range s.n {
+		s.kinds[i] = s.kinds[2*i]
+	}
+	s.shift++
+}
+
+// Share returns the share of packets that travel in tunnels, from 0 to 1, and the kinds
+// of these tunnels, the most frequent first.
+func (s *TunnelSample) Share() (share float64, kinds []Tunnel) {
+	var counts [tunnelKinds]int
+	for _, k := range s.kinds[:s.n] {
+		counts[k]++
+	}
+	if s.n == 0 || counts[NoTunnel] == s.n {
+		return 0, nil
+	}
+	for k := NoTunnel + 1; int(k) < tunnelKinds; k++ {
+		if counts[k] > 0 {
+			kinds = append(kinds, k)
+		}
+	}
+	slices.SortStableFunc(kinds, func(a, b Tunnel) int { return counts[b] - counts[a] })
+	return 1 - float64(counts[NoTunnel])/float64(s.n), kinds
+}
+
+// Tunnel is a kind of tunnel that a packet travels in.
+type Tunnel uint8
+
+// The tunnels that identity Inner opens.
+const (
+	NoTunnel Tunnel = iota
+	IPinIP
+	GRE
+	ERSPAN
+	VXLAN
+	GENEVE
+	GTPU
+	L2TP
+	LISP
+	MPLSinIP
+	EthernetInIP
+	EtherIP
+	EoIP
+	TZSP
+	JMirror
+	// tunnelKinds is how many kinds there are.
+	tunnelKinds int = iota
+)
+
+var tunnelNames = [tunnelKinds]string{
+	"none", "IP-in-IP", "GRE", "ERSPAN", "VXLAN", "GENEVE", "GTP-U",
+	"L2TP", "LISP", "MPLS-in-IP", "Ethernet-in-IP", "EtherIP", "EoIP", "TZSP", "jmirror",
+}
+
+// String returns the name of the protocol.
+func (t Tunnel) String() string { return enum.Name(tunnelNames[:], uint8(t)) }
+
+// tunnelOf returns the outermost tunnel of frame i of b, if identity Inner opens it.
+func tunnelOf(b *capture.Batch, i int) Tunnel {
+	var h Header
+	decodeSlow(&h, b, i)
+	outer, data := h, b.Data(i)
+	openTunnels(&h, data, b.Frames[i].WireLen, nil)
+	if h.Flags&FlagInner == 0 {
+		return NoTunnel
+	}
+	return outer.tunnel(data)
+}
+
+// tunnelsByKind has the tunnels that the protocol and the ports of a header announce.
+var tunnelsByKind = [layerKinds]Tunnel{
+	LayerIPinIP: IPinIP, LayerGRE: GRE, LayerVXLAN: VXLAN, LayerGENEVE: GENEVE, LayerGTPU: GTPU, LayerL2TP: L2TP,
+	LayerLISP: LISP, LayerMPLSinIP: MPLSinIP, LayerEthernetInIP: EthernetInIP, LayerEtherIP: EtherIP, LayerTZSP: TZSP,
+	LayerJMirror: JMirror,
+}
+
+// tunnel returns the kind of the tunnel that was opened behind h.
+func (h *Header) tunnel(frame []byte) Tunnel {
+	if h.Proto == iana.ProtoGRE {
+		switch binary.BigEndian.Uint16(frame[h.L4+2:]) {
+		case iana.TypeERSPAN2, iana.TypeERSPAN3:
+			return ERSPAN
+		case iana.TypeEoIP:
+			return EoIP
+		}
+	}
+	return tunnelsByKind[h.Announces()]
+}

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package headers
+
+import (
+	"encoding/binary"
+
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// vxlan reads a VXLAN header (RFC 7348). Some senders leave out the bit that says that
+// there is an identifier. As Wireshark does, the identifier is then taken as it is.
+func (w *walk) vxlan() step {
+	const header, validID = 8, 0x08
+	if w.left() < header {
+		return stop
+	}
+	w.doubtful = w.d[w.o]&validID == 0
+	w.note(LayerVXLAN, 0, header, w.id24())
+	return w.goTo(header, atEther)
+}
+
+// id24 returns the number in the upper 24 bits of the second word after the offset: the
+// VNI of VXLAN and GENEVE.
+func (w *walk) id24() uint32 { return binary.BigEndian.Uint32(w.d[w.o+4:]) >> 8 }
+
+// vxlanGPE reads the generic protocol extension of VXLAN
+// (draft-ietf-nvo3-vxlan-gpe).
+func (w *walk) vxlanGPE() step {
+	const header, hasProtocol, control = 8, 0x04, 0x01
+	if w.left() < header || w.d[w.o]&control != 0 {
+		return stop
+	}
+	w.note(LayerVXLAN, 0, header, w.id24())
+	if w.d[w.o]&hasProtocol == 0 {
+		return w.goTo(header, atEther)
+	}
+	next := w.d[w.o+3]
+	w.o += header
+	return w.nextProtocol(next)
+}
+
+// nextProtocol reads what the next protocol field of VXLAN-GPE announces, which LISP-GPE
+// has too (RFC 9305, section 4).
+func (w *walk) nextProtocol(next uint8) step {
+	switch next {
+	case 1:
+		return atIP4
+	case 2:
+		return atIP6
+	case 3:
+		return atEther
+	case 4:
+		return w.nsh()
+	case 5:
+		return atMPLS
+	}
+	return stop
+}
+
+// geneve reads a GENEVE header and skips its options (RFC 8926).
+func (w *walk) geneve() step {
+	const header, control = 8, 0x80
+	if w.left() < header || w.d[w.o]>>6 != 0 || w.d[w.o+1]&control != 0 {
+		return stop
+	}
+	w.typ = w.be16(2)
+	length := header + 4*int(w.d[w.o]&0x3f)
+	w.note(LayerGENEVE, 0, min(length, w.left()), w.id24())
+	return w.goTo(length, atType)
+}
+
+// gtp reads a GTP-U header with its optional fields and extension headers (3GPP TS
+// 29.281, section 5). Only G-PDUs, which carry the packet of a user, lead on. The length
+// counts from the start of the header.
+func (w *walk) gtp() (s step, length int) {
+	const header, optional, userPacket = 8, 4, 255
+	const anyOptional, hasExtension = 0x07, 0x04
+	if w.left() < header || w.d[w.o]>>4 != 3 || w.d[w.o+1] != userPacket {
+		return stop, 0
+	}
+	flags, length := w.d[w.o], header+int(w.be16(2))
+	start, id := w.o, binary.BigEndian.Uint32(w.d[w.o+4:])
+	w.o += header
+	if flags&anyOptional == 0 {
+		w.note(LayerGTPU, -header, header, id)
+		return atIP, length
+	}
+	if w.left() < optional {
+		return stop, 0
+	}
+	next := w.d[w.o+3]
+	w.o += optional
+	for flags&hasExtension != 0 && next != 0 {
+		if w.left() < 1 || w.d[w.o] == 0 {
+			return stop, 0
+		}
+		n := 4 * int(w.d[w.o])
+		if w.left() < n {
+			return stop, 0
+		}
+		next = w.d[w.o+n-1]
+		w.o += n
+	}
+	w.noteBehind(LayerGTPU, start, id)
+	return atIP, length
+}
+
+// l2tp reads the header of an L2TP data message (RFC 2661, section 3.1). The length counts
+// from the start of the header. The identifier has the tunnel in its upper and the session
+// in its lower half.
+func (w *walk) l2tp() (s step, length int) {
+	const control, hasLength, hasSequence, hasOffset = 0x8000, 0x4000, 0x0800, 0x0200
+	const reserved, version = 0x34f0, 2
+	w.doubtful = true
+	if w.left() < 2 {
+		return stop, 0
+	}
+	start, flags := w.o, w.be16(0)
+	if flags&(control|reserved) != 0 || flags&15 != version {
+		return stop, 0
+	}
+	w.o += 2
+	length = 1 << 16 // without a length field, what UDP says
+	if flags&hasLength != 0 && w.left() >= 2 {
+		length = int(w.be16(0))
+		w.o += 2
+	}
+	if w.left() < 4 {
+		return stop, 0
+	}
+	id := binary.BigEndian.Uint32(w.d[w.o:])
+	w.o += 4
+	if flags&hasSequence != 0 {
+		w.o += 4
+	}
+	if flags&hasOffset != 0 && w.left() >= 2 {
+		w.o += 2 + int(w.be16(0))
+	}
+	if w.left() < 0 {
+		return stop, 0
+	}
+	w.noteBehind(LayerL2TP, start, id)
+	return atPPP, length
+}
+
+// lisp reads the header of a LISP data packet (RFC 9300, section 5.1). With the bit of
+// RFC 9305, section 3, the last byte of its first word names a protocol.
+func (w *walk) lisp() step {
+	const header, hasInstance, hasProtocol = 8, 0x08, 0x04
+	w.doubtful = true
+	if w.left() < header {
+		return stop
+	}
+	id, next := uint32(0), w.d[w.o+3]
+	if w.d[w.o]&hasInstance != 0 {
+		id = w.id24()
+	}
+	w.note(LayerLISP, 0, header, id)
+	named := w.d[w.o]&hasProtocol != 0
+	w.o += header
+	if named {
+		return w.nextProtocol(next)
+	}
+	return atIP
+}
+
+// jmirror reads the header that Juniper's routers put before the packets that they mirror
+// to a mediation device: the identifiers of an intercept and of a session, of four bytes
+// each (Junos OS, "Packet header for mirrored traffic"; Wireshark's packet-jmirror.c).
+func (w *walk) jmirror() step {
+	const header = 8
+	w.doubtful = true
+	if w.left() < header {
+		return stop
+	}
+	w.note(LayerJMirror, 0, header, binary.BigEndian.Uint32(w.d[w.o:]))
+	return w.goTo(header, atIP)
+}
+
+// tzsp reads the header of TZSP.
+func (w *walk) tzsp() step {
+	in, err := ReadTZSP(w.d[w.o:])
+	if err != nil {
+		w.doubtful = true
+		return stop
+	}
+	w.note(LayerTZSP, 0, in.At, 0)
+	if in.Link == capture.LinkEthernet {
+		return w.goTo(in.At, atEther)
+	}
+	w.link = in.Link
+	return w.goTo(in.At, atLink)
+}

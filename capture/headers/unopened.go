@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package headers
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// Unopened says why no IP header was looked for in a frame: it holds what is not known here,
+// or what is encrypted. Protocols that are known to carry no IP, such as ARP and LLDP, and
+// frames that were cut short are no such frames.
+type Unopened struct {
+	Number uint32 // what Kind says
+	Kind   uint8  // 0 for others that are not told apart
+}
+
+// What may be not opened, and what numbers it.
+const (
+	unopenedLink   = iota + 1 // a link type, by its number
+	unopenedType              // an ethertype
+	unopenedSAP               // a service access point of 802.2
+	unopenedPPP               // a PPP protocol
+	unopenedMPLS              // what lies below a label stack; no number
+	unopenedMACsec            // encrypted frames of 802.1AE; no number
+	unopenedWiFi              // encrypted frames of 802.11; no number
+)
+
+// String returns a name such as "ethertype-88b5", "linktype-290" or "macsec-encrypted".
+func (u Unopened) String() string {
+	switch u.Kind {
+	case unopenedLink:
+		return fmt.Sprintf("linktype-%d", u.Number)
+	case unopenedType:
+		return fmt.Sprintf("ethertype-%04x", u.Number)
+	case unopenedSAP:
+		return fmt.Sprintf("llc-%02x", u.Number)
+	case unopenedPPP:
+		return fmt.Sprintf("ppp-%04x", u.Number)
+	case unopenedMPLS:
+		return "mpls"
+	case unopenedMACsec:
+		return "macsec-encrypted"
+	case unopenedWiFi:
+		return "802.11-encrypted"
+	}
+	return "others"
+}
+
+// unknown notes that the walk ends at something that is not known here.
+func (w *walk) unknown(kind uint8, number uint32) step {
+	w.unopened = Unopened{number, kind}
+	return stop
+}
+
+// Unopened says what was not opened in frame i of b, which Decode describes as one without IP.
+// It reports false if nothing was left unopened. It panics if b has no frame i.
+func (d *Decoder) Unopened(b *capture.Batch, i int) (Unopened, bool) {
+	f := &b.Frames[i]
+	data := b.Data(i)
+	if b.Interfaces[f.Interface].LinkType == capture.LinkEthernet && len(data) >= 14 {
+		if t := uint16(data[12])<<8 | uint16(data[13]); t > maxLength && plainType(t) {
+			return Unopened{}, false
+		}
+	}
+	var h Header
+	w := readFrame(&h, b, i, nil)
+	if d.inner && h.Version != 0 {
+		openTunnels(&h, data, f.WireLen, nil)
+		if h.Version == 0 {
+			var inside Header
+			w = walk{d: data[h.Start:h.End], end: h.Wire, h: &inside, frame: -1}
+			w.run(atEther)
+		}
+	}
+	return w.unopened, h.Version == 0 && w.unopened.Kind != 0
+}
+
+// maxUnopened is how many kinds of frames that were not opened are counted apart.
+const maxUnopened = 32
+
+// UnopenedCounts count frames that were not opened, by what they hold: at most 32 kinds, of
+// which a new one takes the place of the rarest. The zero value is ready for use.
+type UnopenedCounts struct {
+	kinds  [maxUnopened]UnopenedCount
+	used   int
+	others uint64 // frames of kinds that were given up
+}
+
+// UnopenedCount counts frames that were not opened, of one kind or, without one, of others.
+type UnopenedCount struct {
+	What   Unopened
+	Frames uint64
+}
+
+// Count adds frames of a kind, or of no kind that is counted apart.
+func (c *UnopenedCounts) Count(u Unopened, frames uint64) {
+	if u.Kind == 0 {
+		c.others += frames
+		return
+	}
+	least := 0
+	for i := range c.kinds[:c.used] {
+		one := &c.kinds[i]
+		if one.What == u {
+			one.Frames += frames
+			return
+		}
+		if one.Frames < c.kinds[least].Frames {
+			least = i
+		}
+	}
+	if c.used < maxUnopened {
+		c.kinds[c.used] = UnopenedCount{u, frames}
+		c.used++
+		return
+	}
+	c.others += c.kinds[least].Frames
+	c.kinds[least] = UnopenedCount{u, frames}
+}
+
+// Add adds other counts.
+func (c *UnopenedCounts) Add(more *UnopenedCounts) {
+	for _, one := range more.kinds[:more.used] {
+		c.Count(one.What, one.Frames)
+	}
+	c.others += more.others
+}
+
+// List returns the counts, from which Count makes them again.
+func (c *UnopenedCounts) List() []UnopenedCount {
+	all := slices.Clone(c.kinds[:c.used])
+	if c.others > 0 {
+		all = append(all, UnopenedCount{Frames: c.others})
+	}
+	return all
+}
+
+// ByName returns the counts by name, with "others" for kinds that were given up. It is nil
+// without any.
+func (c *UnopenedCounts) ByName() map[string]uint64 {
+	var all map[string]uint64
+	for _, one := range c.List() {
+		if all == nil {
+			all = map[string]uint64{}
+		}
+		all[one.What.String()] += one.Frames
+	}
+	return all
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package headers
+
+import (
+	"testing"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/iana"
+)
+
+// TestUnopened says of frames without IP what was not opened in them: "" is nothing.
+func TestUnopened(t *testing.T) {
+	vxlan := func(frame []byte) []byte {
+		return ether(iana.TypeIPv4, udp4(iana.PortVXLAN, join("\x08\x00\x00\x00\x00\x00\x07\x00", frame)))
+	}
+	for _, c := range []struct {
+		name  string
+		inner bool
+		link  capture.LinkType
+		data  []byte
+		want  string
+	}{
+		{"ip", false, capture.LinkEthernet, ether(iana.TypeIPv4, packet4), ""},
+		{"arp", false, capture.LinkEthernet, ether(iana.TypeARP, []byte("arp")), ""},
+		{"arp behind a tag", false, capture.LinkEthernet, ether(iana.TypeVLAN, join(be16(1), be16(iana.TypeARP), "arp")), ""},
+		{"lldp", false, capture.LinkEthernet, ether(0x88cc, []byte("lldp")), ""},
+		{"spanning tree", false, capture.LinkEthernet, join(mac(1), mac(2), be16(38), "\x42\x42\x03", make([]byte, 35)), ""},
+		{"is-is", false, capture.LinkEthernet, join(mac(1), mac(2), be16(100), "\xfe\xfe\x03", make([]byte, 97)), ""},
+		{"raw ipx", false, capture.LinkEthernet, join(mac(1), mac(2), be16(30), "\xff\xff", make([]byte, 28)), ""},
+		{"cdp", false, capture.LinkEthernet, join(mac(1), mac(2), be16(60), "\xaa\xaa\x03\x00\x00\x0c\x20\x00", make([]byte, 52)), ""},
+		{"link control", false, capture.LinkEthernet, ether(iana.TypePPPoE, []byte("\x11\x00\x00\x01\x00\x0a\xc0\x21\x09\x01\x00\x08magi")), ""},
+		{"can", false, capture.LinkLinuxSLL, join("\x00\x00\x01\x18\x00\x00", make([]byte, 8), be16(12), "can frame"), ""},
+		{"batman originator", false, capture.LinkEthernet, ether(iana.TypeBATMAN, []byte("\x00\x0f\x32\x00")), ""},
+		{"cut short", false, capture.LinkEthernet, mac(1), ""},
+		{"tag cut short", false, capture.LinkEthernet, ether(iana.TypeVLAN, nil), ""},
+		{"time cut short", false, capture.LinkEthernet, ether(iana.TypeArista, []byte("\x00\x01\x00\x10")), ""},
+		{"ip cut short", false, capture.LinkEthernet, ether(iana.TypeIPv4, packet4[:10]), ""},
+		{"unknown type", false, capture.LinkEthernet, ether(0x88b5, packet4), "ethertype-88b5"},
+		{"unknown type behind a tag", false, capture.LinkEthernet, ether(iana.TypeVLAN, join(be16(1), be16(0xcafe), packet4)), "ethertype-cafe"},
+		{"unknown type in snap", false, capture.LinkEthernet, join(mac(1), mac(2), be16(60), snap(0x0601, packet4)), "ethertype-0601"},
+		{"unknown version of a time", false, capture.LinkEthernet, arista(ether(iana.TypeIPv4, packet4), 0x30, "secsnano"), "ethertype-d28b"},
+		{"unknown sap", false, capture.LinkEthernet, join(mac(1), mac(2), be16(60), "\x64\x64\x03", packet4), "llc-64"},
+		{"compressed tcp", false, capture.LinkPPP, []byte("\xff\x03\x00\x2d compressed"), "ppp-002d"},
+		{"encrypted", false, capture.LinkEthernet, macsec(ether(iana.TypeIPv4, packet4), 0x2c, "channel!"), "macsec-encrypted"},
+		{"encrypted radio", false, capture.LinkIEEE80211, wifiFrame(0x08, 0x42, "encrypted"), "802.11-encrypted"},
+		{"beacon", false, capture.LinkIEEE80211, wifiFrame(0x80, 0, "beacon"), ""},
+		{"labels", false, capture.LinkEthernet, ether(iana.TypeMPLS, join("\x00\x01\x01\x40", "\x70 nothing that is known")), "mpls"},
+		{"link type", false, 290, packet4, "linktype-290"},
+		{"record of another type", false, capture.LinkERF, erf(27, 4, "meta"), "linktype-197"},
+		{"in a tunnel", true, capture.LinkEthernet, vxlan(ether(0x88b5, packet4)), "ethertype-88b5"},
+		{"in a tunnel that is not opened", false, capture.LinkEthernet, vxlan(ether(0x88b5, packet4)), ""},
+		{"arp in a tunnel", true, capture.LinkEthernet, vxlan(ether(iana.TypeARP, []byte("arp"))), ""},
+	} {
+		got := ""
+		if what, ok := NewDecoder(DecoderConfig{Inner: c.inner}).Unopened(newBatch(c.link, c.data), 0); ok {
+			got = what.String()
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// TestUnopenedBounded checks that no stream makes the counts grow, and that the frequent kind
+// is counted however many rare ones there are.
+func TestUnopenedBounded(t *testing.T) {
+	var c UnopenedCounts
+	if c.ByName() != nil {
+		t.Error("counts of nothing")
+	}
+	for i := range uint32(10000) {
+		c.Count(Unopened{0xd28b, unopenedType}, 1)
+		c.Count(Unopened{0xa000 + i%1000, unopenedType}, 1)
+	}
+	var again UnopenedCounts
+	for _, one := range c.List() {
+		again.Count(one.What, one.Frames)
+	}
+	again.Add(&UnopenedCounts{})
+	for _, counts := range []*UnopenedCounts{&c, &again} {
+		all, sum := counts.ByName(), uint64(0)
+		for _, n := range all {
+			sum += n
+		}
+		if len(all) > maxUnopened+1 || sum != 20000 || all["ethertype-d28b"] != 10000 || all["others"] == 0 {
+			t.Errorf("%d of %d frames in %d kinds: %v", sum, 20000, len(all), all)
+		}
+	}
+}
+
+// TestUnopenedSteadyState checks that counting allocates nothing.
+func TestUnopenedSteadyState(t *testing.T) {
+	b := newBatch(capture.LinkEthernet, ether(0x88b5, packet4))
+	d, c := NewDecoder(DecoderConfig{Inner: true}), UnopenedCounts{}
+	if n := testing.AllocsPerRun(100, func() {
+		if what, ok := d.Unopened(b, 0); ok {
+			c.Count(what, 1)
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

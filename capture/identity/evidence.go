@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package identity
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/headers"
+	"github.com/flowdedup/flowdedup/capture/internal/iana"
+)
+
+// Doubt is about a packet of which an identity has a part, since no more was captured or
+// IdentityConfig.Bytes says so. This part neither numbers the packet nor has a check over
+// all of it that is wider than 16 bits. Different packets may so have equal identities.
+type Doubt struct {
+	Number uint32 // of the frame in its run
+	// Checksum says that the part has a checksum of 16 bits over the payload. Two different
+	// packets of one flow and length have the same one once in 2^16.
+	Checksum bool
+}
+
+// ChecksumError is how often two different packets have the same checksum of 16 bits.
+const ChecksumError = 1.0 / (1 << 16)
+
+// Doubts returns the packets that are in doubt, in any order. It is valid as long as m.
+func (m *Messages) Doubts() []Doubt { return m.doubts }
+
+// doubt adds frame number i of the run if its evidence is weak.
+func (m *Messages) doubt(i int, e evidence) {
+	if e != conclusive {
+		m.doubts = append(m.doubts, Doubt{Number: uint32(i), Checksum: e == checksummed})
+	}
+}
+
+// doubtFound looks at datagrams that a kernel has found, which are messages from number
+// first on.
+func (g *Identity) doubtFound(msgs []digest.Message, buf []byte, first int) {
+	for i := range msgs {
+		m := &msgs[i]
+		if g.slow[i/64]>>(i%64)&1 != 0 {
+			continue
+		}
+		skipped := uint32(MessageStart)
+		switch m.Tweak >> 60 {
+		case 4:
+			if uint32(uint16(m.Tweak>>32)) == m.Len+MessageStart {
+				continue
+			}
+		case 7:
+			skipped = truncatedStart
+		default:
+			continue
+		}
+		g.out.doubt(first+i, g.evidence(buf[m.Off-skipped:][:m.Len+skipped], 0))
+	}
+}
+
+// doubtHeaders looks at frames that h describes.
+func (g *Identity) doubtHeaders(b *capture.Batch, from int, h []headers.Header) {
+	others := g.out.nonIP
+	for i := range h {
+		if len(others) > 0 && int(others[0].number) == i {
+			others = others[1:]
+			continue
+		}
+		g.doubtHeader(b, from, i, &h[i])
+	}
+}
+
+// doubtHeader looks at frame from+i, which h describes, and which is not among those of
+// addNonIP.
+func (g *Identity) doubtHeader(b *capture.Batch, from, i int, h *headers.Header) {
+	d := b.Data(from + i)
+	end, limit := h.End, uint64(h.Start)+uint64(g.limit)
+	if g.kind == Frame {
+		limit = uint64(g.limit) + uint64(g.tagBytes(h))
+	}
+	whole := g.kind != Frame || b.Frames[from+i].CapLen >= b.Frames[from+i].WireLen && uint64(len(d)) <= limit
+	end = uint32(min(uint64(end), limit))
+	if h.Version == 0 {
+		if h.Wire > end-h.Start {
+			g.out.doubt(i, inconclusive)
+		}
+		return
+	}
+	full := h.WireEnd(d)
+	if full == headers.UnknownEnd {
+		full = uint64(h.End)
+		if int(h.End) == len(d) {
+			full = max(full, uint64(b.Frames[from+i].WireLen))
+		}
+	}
+	if full > uint64(end) || !whole {
+		g.out.doubt(i, g.evidence(d[min(h.Start, end):end], int(full)-int(h.Start)))
+	}
+}
+
+// evidence says what the part of a packet that was captured tells about all of it.
+type evidence uint8
+
+const (
+	inconclusive evidence = iota // the next packet of the flow may begin in the same way
+	checksummed                  // it has a checksum of 16 bits over the payload
+	conclusive                   // it numbers the packet
+)
+
+// evidence looks at the beginning of an IP datagram. length is what counts for all of it if
+// its header does not state a length.
+func (g *Identity) evidence(ip []byte, length int) evidence {
+	r := remnant{ignore: g.ignore}
+	if !r.read(ip, length) {
+		return inconclusive
+	}
+	e := r.evidence()
+	if e == conclusive || g.kind == Inner || r.h.Announces() == 0 {
+		return e
+	}
+	in := r.h
+	if in.OpenTunnels(ip, uint32(r.length)); in.Flags&headers.FlagInner == 0 || in.Version == 0 {
+		return e
+	}
+	return max(e, evidenceOf(ip[in.Start:in.End]))
+}
+
+// evidenceOf looks at a datagram within another. Identities ignore fields of the outer one
+// alone.
+func evidenceOf(ip []byte) evidence {
+	r := remnant{}
+	if !r.read(ip, len(ip)) {
+		return inconclusive
+	}
+	return r.evidence()
+}
+
+// remnant is the beginning of a datagram that was captured in part.
+type remnant struct {
+	ip     []byte
+	h      headers.Header // its offsets are those in ip
+	length int    // of all of the datagram
+	ignore Fields
+}
+
+func (r *remnant) read(ip []byte, length int) bool {
+	r.ip, r.length = ip, length
+	if !r.h.ReadIP(ip) {
+		return false
+	}
+	if end := r.h.WireEnd(ip); end != headers.UnknownEnd {
+		r.length = int(end)
+	}
+	return true
+}
+
+func (r *remnant) evidence() evidence {
+	switch {
+	case r.numberedByIP():
+		return conclusive
+	case r.h.Flags&headers.FlagFragment != 0 || r.h.L4 == 0:
+		return inconclusive
+	case r.numberedAbove(), r.quoted() == conclusive:
+		return conclusive
+	case r.checksummed():
+		return checksummed
+	}
+	return r.quoted()
+}
+
+// numberedByIP reports whether the IP header or one of its extensions has a number that
+// another packet of the flow does not have.
+func (r *remnant) numberedByIP() bool {
+	if r.h.Version == 4 {
+		return r.identified()
+	}
+	for proto, o := r.ip[6], 40; iana.IsExtension[proto] && o+8 <= len(r.ip); {
+		next, length := r.ip[o], 8*(1+int(r.ip[o+1]))
+		switch proto {
+		case iana.ProtoFragment:
+			if isNumber(r.ip, o+4) || r.h.Flags&headers.FlagFragment != 0 {
+				return isNumber(r.ip, o+4)
+			}
+			length = 8
+		case iana.ProtoAH:
+			if isNumber(r.ip, o+8) {
+				return true
+			}
+			length = 8 + 4*int(r.ip[o+1])
+		}
+		proto, o = next, o+length
+	}
+	return false
+}
+
+// What identified wants to see behind the IP header: the numbers of TCP, and in most
+// protocols the checksum.
+const (
+	leastTCP   = 12
+	leastOther = 8
+)
+
+// identified reports whether the identification of IPv4 numbers the packet. Some senders
+// give all packets the same one, as generators of traffic do. So some of what follows the
+// header must be there, too. A header whose checksum is wrong may say anything. One that was
+// left to a network card is 0.
+func (r *remnant) identified() bool {
+	if r.ignore&IPID != 0 || r.ip[4]|r.ip[5] == 0 {
+		return false
+	}
+	size, least := int(r.ip[0]&15)*4, leastOther
+	if r.h.Proto == iana.ProtoTCP {
+		least = leastTCP
+	}
+	if size+least > len(r.ip) {
+		return false
+	}
+	return r.ip[10]|r.ip[11] == 0 || foldOnes(onesSum(0, r.ip[:size])) == 0xffff
+}
+
+// isNumber reports whether all of a number of 32 bits was captured, and is not 0.
+func isNumber(d []byte, at int) bool {
+	return at+4 <= len(d) && binary.BigEndian.Uint32(d[at:]) != 0
+}
+
+// numberedAbove does so for the header above IP.
+func (r *remnant) numberedAbove() bool {
+	o := int(r.h.L4)
+	switch r.h.Proto {
+	case iana.ProtoTCP:
+		return r.ignore&TCPSeq == 0 && o+12 <= len(r.ip) && r.hasPayload(o)
+	case iana.ProtoESP:
+		return isNumber(r.ip, o+4) // RFC 4303, section 2
+	case iana.ProtoAH:
+		return isNumber(r.ip, o+8) // RFC 4302, section 2
+	case iana.ProtoSCTP:
+		// 32 bits over the whole packet (RFC 9260, section 3.1), 0 if left to the card.
+		return r.ignore&(L4Checksum|NAT) == 0 && isNumber(r.ip, o+8)
+	case iana.ProtoGRE:
+		return r.isSequenced(o)
+	}
+	return false
+}
+
+// hasPayload reports whether the TCP segment at offset o surely carries payload: the
+// numbers of one that carries none are those of the next.
+func (r *remnant) hasPayload(o int) bool {
+	const least, most = 20, 60 // of a header
+	size := most
+	if o+13 <= len(r.ip) {
+		size = max(int(r.ip[o+12]>>4)*4, least)
+	}
+	return r.length > o+size
+}
+
+// isSequenced reports whether the GRE header at offset o has a sequence number (RFC 2890).
+func (r *remnant) isSequenced(o int) bool {
+	const checksum, key, sequence = 0x80, 0x20, 0x10
+	if o+4 > len(r.ip) || r.ip[o]&sequence == 0 {
+		return false
+	}
+	at := o + 4
+	for _, field := range [...]byte{checksum, key} {
+		if r.ip[o]&field != 0 {
+			at += 4
+		}
+	}
+	return at+4 <= len(r.ip)
+}
+
+// checksummed reports whether the header above IP has a checksum over the payload. One that
+// was left to a network card covers nothing, and one of UDP what UDP's own length says. That
+// of a tunnel says nothing either: what it covers has checksums of its own, so that packets
+// differ in it by their addresses and lengths alone.
+func (r *remnant) checksummed() bool {
+	switch r.h.Proto {
+	case iana.ProtoTCP:
+		if r.ignore&TCPSeq != 0 {
+			return false
+		}
+	case iana.ProtoUDP:
+		if o := int(r.h.L4); r.h.Announces() != 0 || o+8 > len(r.ip) || int(binary.BigEndian.Uint16(r.ip[o+4:])) != r.length-o {
+			return false
+		}
+	case iana.ProtoICMP, iana.ProtoICMPv6:
+	default:
+		return false
+	}
+	o := int(r.h.L4)
+	offset, size := checksumAt(r.h.Proto)
+	at := o + int(offset)
+	if r.ignore&(L4Checksum|NAT) != 0 || at+int(size) > len(r.ip) {
+		return false
+	}
+	is := binary.BigEndian.Uint16(r.ip[at:])
+	return is != 0 && (r.h.Proto == iana.ProtoICMP || is != r.pseudo(r.length-o) && is != r.pseudo(0))
+}
+
+// quoted says what is known of the packet that an ICMP error holds.
+func (r *remnant) quoted() evidence {
+	const header = 8 // RFC 792; RFC 4443, section 3
+	o := int(r.h.L4)
+	if !r.isError(o) || o+header > len(r.ip) {
+		return inconclusive
+	}
+	return evidenceOf(r.ip[o+header:])
+}
+
+// isError reports whether the ICMP message at offset o is an error, which holds the packet
+// that it is about.
+func (r *remnant) isError(o int) bool {
+	switch {
+	case o >= len(r.ip):
+		return false
+	case r.h.Proto == iana.ProtoICMPv6:
+		return r.ip[o] < 128
+	case r.h.Proto == iana.ProtoICMP:
+		return slices.Contains([]byte{3, 4, 5, 11, 12}, r.ip[o]) // RFC 792
+	}
+	return false
+}
+
+// pseudo returns the sum of the pseudo header (RFC 9293, section 3.1), which is what a
+// sender leaves in the place of a checksum that its network card is to fill in. Senders
+// leave the length out where the card also cuts the segment.
+func (r *remnant) pseudo(length int) uint16 {
+	from, to := 12, 20
+	if r.h.Version == 6 {
+		from, to = 8, 40
+	}
+	return foldSum(sumWords(r.ip[from:to]) + uint64(r.h.Proto) + uint64(max(length, 0)))
+}
+
+// sumWords adds 32-bit words; len(d) is a multiple of 4. foldSum makes the sum of 16-bit words of it
+// (RFC 1071).
+func sumWords(d []byte) (sum uint64) {
+	for ; len(d) >= 4; d = d[4:] {
+		sum += uint64(binary.BigEndian.Uint32(d))
+	}
+	return sum
+}
+
+func foldSum(sum uint64) uint16 {
+	for sum>>16 != 0 {
+		sum = sum>>16 + sum&0xffff
+	}
+	return uint16(sum)
+}

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package identity
+
+import (
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/headers"
+	"github.com/flowdedup/flowdedup/capture/internal/iana"
+)
+
+// describeFrames lays out the messages of kind Frame, and returns the size of the buffer
+// for them.
+func (g *Identity) describeFrames(msgs []digest.Message, b *capture.Batch, from int, h []headers.Header) uint64 {
+	size, frames := uint64(0), b.Frames[from:from+len(h)]
+	for i := range h {
+		start := headers.CaptureHeader(b, from+i)
+		n := min(frames[i].CapLen-start-g.tagBytes(&h[i]), g.limit)
+		msgs[i] = digest.Message{Off: uint32(size), Len: n, Tweak: g.frameTweak(&h[i], frames[i].WireLen-start)}
+		size += padded(n)
+	}
+	return size
+}
+
+// tagBytes returns how many bytes of VLAN tags the identity leaves out.
+func (g *Identity) tagBytes(h *headers.Header) uint32 {
+	if g.ignore&VLAN == 0 {
+		return 0
+	}
+	return 4 * uint32(h.Tags)
+}
+
+// frameTweak returns the tweak of a frame with the given length on the wire. If a file
+// claims a length shorter than the tags, the difference wraps around. That is harmless:
+// it must only be equal for equal frames.
+func (g *Identity) frameTweak(h *headers.Header, wireLen uint32) uint64 {
+	return tweakFrame | uint64(wireLen-g.tagBytes(h))
+}
+
+// copyFrames fills the buffer for kind Frame.
+func (g *Identity) copyFrames(buf []byte, msgs []digest.Message, b *capture.Batch, from int, h []headers.Header) {
+	for i := range h {
+		m := &msgs[i]
+		if m.Len == 0 {
+			continue
+		}
+		dst := buf[m.Off:][:padded(m.Len)]
+		*(*[16]byte)(dst[len(dst)-16:]) = [16]byte{}
+		start := headers.CaptureHeader(b, from+i)
+		if g.ignore == 0 {
+			copy(dst[:m.Len], b.Data(from + i)[start:])
+			continue
+		}
+		v := g.view(b, from+i, &h[i], start)
+		v.copy(dst[:m.Len], b.Data(from + i)[start:])
+		v.clearLink(dst[:m.Len], g.ignore)
+		v.clearIP(dst[:m.Len], b.Data(from+i), g)
+	}
+}
+
+// copyInner copies the frame at h.Start, which has no IP header. It is the whole frame,
+// or what a tunnel carries.
+func (g *Identity) copyInner(dst []byte, b *capture.Batch, i int, h *headers.Header) {
+	v := g.view(b, i, h, h.Start)
+	v.copy(dst, b.Data(i)[h.Start:h.End])
+	v.clearLink(dst, g.ignore)
+}
+
+// view maps offsets in a frame to offsets in its copy, which lacks the VLAN tags.
+type view struct {
+	h    *headers.Header
+	base uint32 // offset of the frame that is copied
+	// Offsets from base: the start and the end of the tags, and the ethertype that
+	// announces them.
+	tag, tagEnd, typ uint32
+}
+
+func (g *Identity) view(b *capture.Batch, i int, h *headers.Header, base uint32) view {
+	v := view{h: h, base: base}
+	if cut := g.tagBytes(h); cut > 0 {
+		v.tag = uint32(h.Tag) - base
+		v.tagEnd = v.tag + cut
+		v.typ = headers.TypeOffset(b.Interfaces[b.Frames[i].Interface].LinkType, v.tag)
+	}
+	return v
+}
+
+// copy copies src without the tags, as far as dst has room. A tag is two bytes of control
+// information and the type of what follows. So the type in the last tag replaces the type
+// that announced the first one.
+func (v *view) copy(dst, src []byte) {
+	if v.tagEnd == 0 {
+		copy(dst, src)
+		return
+	}
+	n := copy(dst, src[:v.tag])
+	copy(dst[n:], src[v.tagEnd:])
+	if int(v.typ) < n {
+		copy(dst[v.typ:n], src[v.tagEnd-2:v.tagEnd])
+	}
+}
+
+// clear zeroes, in the copy, the n bytes at offset at of the original, as far as they
+// were captured.
+func (v *view) clear(dst []byte, at, n uint32) {
+	first := uint64(at - v.base)
+	if first >= uint64(v.tagEnd) {
+		first -= uint64(v.tagEnd - v.tag)
+	}
+	first = min(first, uint64(len(dst)))
+	clear(dst[first:min(first+uint64(n), uint64(len(dst)))])
+}
+
+// clearLink zeroes the hardware addresses if they are ignored.
+func (v *view) clearLink(dst []byte, ignore Fields) {
+	if ignore&MAC == 0 {
+		return
+	}
+	if v.h.Flags&headers.FlagDst != 0 {
+		v.clear(dst, uint32(v.h.Dst), 6)
+	}
+	if v.h.Flags&headers.FlagSrc != 0 {
+		v.clear(dst, uint32(v.h.Src), 6)
+	}
+}
+
+// clearIP zeroes the ignored fields of IP and of the header after it.
+func (v *view) clearIP(dst, frame []byte, g *Identity) {
+	if v.h.Version == 0 {
+		return
+	}
+	first := v.h.Start - v.base
+	if first >= v.tagEnd {
+		first -= v.tagEnd - v.tag
+	}
+	g.masks.apply(dst[min(first, uint32(len(dst))):], v.h.Version)
+	v.clearPacket(dst, frame, g.ignore)
+}
+
+// clearPacket zeroes the ignored fields that the masks of IP do not reach.
+func (v *view) clearPacket(dst, frame []byte, ignore Fields) {
+	if ignore&NAT != 0 {
+		at, n := uint32(12), uint32(2*4)
+		if v.h.Version == 6 {
+			at, n = 8, 2*16
+		}
+		v.clear(dst, v.h.Start+at, n)
+	}
+	if v.h.L4 == 0 {
+		return
+	}
+	if ignore&NAT != 0 {
+		v.clearPorts(dst, frame)
+	}
+	v.clearUpper(dst, frame, ignore)
+}
+
+// clearPorts zeroes what address translation changes besides addresses: ports, or the
+// identifier of an ICMP query (RFC 4787; RFC 5508, section 3.1).
+func (v *view) clearPorts(dst, frame []byte) {
+	const echoReply, echo = 0, 8
+	switch {
+	case iana.PortMask[v.h.Proto] != 0:
+		v.clear(dst, v.h.L4, 4)
+	case v.h.Proto == iana.ProtoICMP && v.h.L4 < v.h.End && (frame[v.h.L4] == echo || frame[v.h.L4] == echoReply):
+		v.clear(dst, v.h.L4+4, 2)
+	}
+}
+
+// clearUpper zeroes the ignored fields of the header after IP.
+func (v *view) clearUpper(dst, frame []byte, ignore Fields) {
+	renumbered := ignore&TCPSeq != 0 && v.h.Proto == iana.ProtoTCP
+	if renumbered || ignore&(L4Checksum|NAT) != 0 {
+		offset, n := checksumAt(v.h.Proto)
+		v.clear(dst, v.h.L4+offset, n)
+	}
+	if renumbered {
+		v.clearSequence(dst, frame[v.h.L4:v.h.End])
+	}
+}
+
+// clearSequence zeroes the sequence and acknowledgment numbers of a TCP header, including
+// those in SACK blocks (RFC 2018).
+func (v *view) clearSequence(dst, tcp []byte) {
+	const numbers, size, options = 4, 8, 20
+	const endOfList, noOperation, sack = 0, 1, 5
+	v.clear(dst, v.h.L4+numbers, size)
+	if len(tcp) < options {
+		return
+	}
+	end := min(int(tcp[12]>>4)*4, len(tcp))
+	for o := options; o+2 <= end && tcp[o] != endOfList; {
+		if tcp[o] == noOperation {
+			o++
+			continue
+		}
+		n := int(tcp[o+1])
+		if n < 2 || o+n > end {
+			return
+		}
+		if tcp[o] == sack {
+			v.clear(dst, v.h.L4+uint32(o)+2, uint32(n)-2)
+		}
+		o += n
+	}
+}

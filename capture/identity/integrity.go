@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package identity
+
+import (
+	"encoding/binary"
+	"math/bits"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/headers"
+	"github.com/flowdedup/flowdedup/capture/internal/iana"
+)
+
+// Integrity says whether a packet is as its receiver gets it, as far as the packet itself
+// shows.
+type Integrity uint8
+
+const (
+	// NoChecksum is a whole packet without a checksum that can be verified: a fragment, a
+	// protocol other than TCP, UDP and ICMP, UDP over IPv4 without a checksum, IPv4 with
+	// options, and IPv6 with extension headers. These may name other ends than the header
+	// of a receiver does, over which checksums go (RFC 8200, section 8.1).
+	NoChecksum Integrity = iota
+	// ValidChecksum is a whole packet whose checksum of TCP, UDP or ICMP is right.
+	ValidChecksum
+	// WrongChecksum is a whole packet whose checksum is not. A sender's own capture has
+	// such packets, if a network card is to fill checksums in.
+	WrongChecksum
+	// Truncated is a packet that was captured in part.
+	Truncated
+)
+
+// IntegrityOf judges frame i of b, which h describes. It takes time linear in the length of
+// the frame.
+func IntegrityOf(h *headers.Header, b *capture.Batch, i int) Integrity {
+	d := b.Data(i)
+	if isTruncated(h, d, b.Frames[i].WireLen) {
+		return Truncated
+	}
+	plain := h.Version == 4 && h.L4 == h.Start+20 || h.Version == 6 && h.L4 == h.Start+40
+	if !plain || h.Flags&headers.FlagFragment != 0 {
+		return NoChecksum
+	}
+	return verify(h, d)
+}
+
+// isTruncated reports whether bytes of the datagram are missing. Without a length of its own
+// it ends where the frame does.
+func isTruncated(h *headers.Header, d []byte, wire uint32) bool {
+	stated := uint32(0)
+	switch h.Version {
+	case 0:
+		return h.End-h.Start < h.Wire
+	case 4:
+		stated = uint32(binary.BigEndian.Uint16(d[h.Start+2:]))
+	default:
+		if payload := uint32(binary.BigEndian.Uint16(d[h.Start+4:])); payload != 0 {
+			stated = 40 + payload
+		}
+	}
+	if stated == 0 {
+		return uint32(len(d)) < wire
+	}
+	return h.End-h.Start < stated
+}
+
+// verify verifies the checksum behind an IP header without options or extension headers.
+func verify(h *headers.Header, d []byte) Integrity {
+	segment := d[h.L4:h.End]
+	ends, least := d[h.Start+12:h.Start+20], 0
+	if h.Version == 6 {
+		ends = d[h.Start+8 : h.Start+40]
+	}
+	switch h.Proto {
+	case iana.ProtoTCP:
+		least = 20
+	case iana.ProtoUDP:
+		if segment = datagramUDP(segment); segment != nil && h.Version == 4 && segment[6]|segment[7] == 0 {
+			return NoChecksum
+		}
+		least = 8
+	case iana.ProtoICMP:
+		ends, least = nil, 4
+	case iana.ProtoICMPv6:
+		least = 4
+	}
+	if least == 0 || len(segment) < least {
+		return NoChecksum
+	}
+	sum := uint64(0)
+	if ends != nil {
+		sum = onesSum(uint64(bits.ReverseBytes32(uint32(len(segment))))+uint64(h.Proto)<<8, ends)
+	}
+	if h.Proto == iana.ProtoUDP && segment[6]|segment[7] == 0 || foldOnes(onesSum(sum, segment)) != 0xffff {
+		return WrongChecksum
+	}
+	return ValidChecksum
+}
+
+// datagramUDP returns as much of the payload of IP as the length of UDP says (RFC 768), nil if
+// there is not that much.
+func datagramUDP(p []byte) []byte {
+	if len(p) < 8 {
+		return nil
+	}
+	n := int(binary.BigEndian.Uint16(p[4:]))
+	if n < 8 || n > len(p) {
+		return nil
+	}
+	return p[:n]
+}
+
+// onesSum adds the words of p to a one's complement sum of 64 bits (RFC 1071). Its words are
+// little-endian: the sum of words in another order of bytes is the sum in that order. An odd
+// byte at the end is followed by 0.
+func onesSum(sum uint64, p []byte) uint64 {
+	carry := uint64(0)
+	for ; len(p) >= 32; p = p[32:] {
+		sum, carry = bits.Add64(sum, le64(p), carry)
+		sum, carry = bits.Add64(sum, le64(p[8:]), carry)
+		sum, carry = bits.Add64(sum, le64(p[16:]), carry)
+		sum, carry = bits.Add64(sum, le64(p[24:]), carry)
+	}
+	for ; len(p) >= 8; p = p[8:] {
+		sum, carry = bits.Add64(sum, le64(p), carry)
+	}
+	var last [8]byte
+	copy(last[:], p)
+	sum, carry = bits.Add64(sum, le64(last[:]), carry)
+	return sum + carry // the last word is below 2^56, so a sum with a carry has room for it
+}
+
+// foldOnes returns the sum of 16 bits.
+func foldOnes(sum uint64) uint16 {
+	sum = sum>>32 + sum&0xffffffff
+	sum = sum>>32 + sum&0xffffffff
+	sum = sum>>16 + sum&0xffff
+	sum = sum>>16 + sum&0xffff
+	return uint16(sum)
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package enum
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Name returns the name of a constant, or its number if it has no name.
+func Name(names []string, i uint8) string {
+	if int(i) < len(names) {
+		return names[i]
+	}
+	return fmt.Sprint(i)
+}
+
+// Parse is the inverse of nameOf.
+func Parse(names []string, s string) (uint8, error) {
+	i := slices.Index(names, s)
+	if i < 0 {
+		return 0, fmt.Errorf("must be one of %s", strings.Join(names, ", "))
+	}
+	return uint8(i), nil
+}

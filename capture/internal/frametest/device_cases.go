@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package frametest
+
+import (
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/iana"
+)
+
+// DeviceCases are those of linkCases whose headers switches, cards and routers have added.
+var DeviceCases = []LinkCase{
+	{"arista 64", capture.LinkEthernet, Arista(Ether(iana.TypeIPv4, nil), 0x10, "secsnano"), Packet4},
+	{"arista 48", capture.LinkEthernet, Arista(Ether(iana.TypeIPv6, nil), 0x20, "scnano"), Packet6},
+	{"arista 64 utc", capture.LinkEthernet, Arista(Ether(iana.TypeIPv4, nil), 0x110, "secsnano"), Packet4},
+	{"arista vlan", capture.LinkEthernet, Arista(Ether(iana.TypeVLAN, Join(BE16(7), BE16(iana.TypeIPv4))), 0x10, "secsnano"), Packet4},
+	{"arista 802.2", capture.LinkEthernet, Arista(Join(MAC(1), MAC(2), BE16(60), Snap(iana.TypeIPv4, nil)), 0x20, "scnano"), Packet4},
+	{"arista, other version", capture.LinkEthernet, Arista(Ether(iana.TypeIPv4, nil), 0x30, "secsnano"), nil},
+	{"arista, other subtype", capture.LinkEthernet, Inserted(Ether(iana.TypeIPv4, nil), BE16(iana.TypeArista), BE16(2), BE16(0x10), "secsnano"), nil},
+	{"macsec", capture.LinkEthernet, Ether(iana.TypeMACsec, Join("\x00\x00", BE32(9), BE16(iana.TypeIPv4))), Packet4},
+	{"macsec with identifier", capture.LinkEthernet, Ether(iana.TypeMACsec, Join("\x20\x00", BE32(9), MAC(1), "\x00\x01", BE16(iana.TypeIPv6))), Packet6},
+	{"macsec encrypted", capture.LinkEthernet, Ether(iana.TypeMACsec, Join("\x0c\x00", BE32(9), BE16(iana.TypeIPv4))), nil},
+	{"r-tag", capture.LinkEthernet, Ether(iana.TypeRTag, Join("\x00\x00\x00\x05", BE16(iana.TypeIPv4))), Packet4},
+	{"r-tag behind vlan", capture.LinkEthernet, Ether(iana.TypeVLAN, Join(BE16(10), BE16(iana.TypeRTag), "\x00\x00\x00\x05", BE16(iana.TypeIPv6))), Packet6},
+	{"trill", capture.LinkEthernet, Ether(iana.TypeTRILL, Join("\x00\x20\x00\x01\x00\x02", Ether(iana.TypeIPv4, nil))), Packet4},
+	{"trill with options", capture.LinkEthernet, Ether(iana.TypeTRILL, Join("\x00\xa0\x00\x01\x00\x02", "options!", Ether(iana.TypeIPv6, nil))), Packet6},
+	{"trill, other version", capture.LinkEthernet, Ether(iana.TypeTRILL, Join("\x40\x20\x00\x01\x00\x02", Ether(iana.TypeIPv4, nil))), nil},
+	{"batman broadcast", capture.LinkEthernet, Ether(iana.TypeBATMAN, Join("\x01\x0f\x32\x00", BE32(1), MAC(2), Ether(iana.TypeIPv4, nil))), Packet4},
+	{"batman unicast", capture.LinkEthernet, Ether(iana.TypeBATMAN, Join("\x40\x0f\x32\x00", MAC(2), Ether(iana.TypeIPv6, nil))), Packet6},
+	{"batman, four addresses", capture.LinkEthernet, Ether(iana.TypeBATMAN, Join("\x42\x0f\x32\x00", MAC(2), MAC(3), "\x01\x00", Ether(iana.TypeIPv4, nil))), Packet4},
+	{"batman originator", capture.LinkEthernet, Ether(iana.TypeBATMAN, Join("\x00\x0f\x32\x00", Ether(iana.TypeIPv4, nil))), nil},
+	{"batman, other version", capture.LinkEthernet, Ether(iana.TypeBATMAN, Join("\x40\x0d\x32\x00", MAC(2), Ether(iana.TypeIPv4, nil))), nil},
+	{"9200", capture.LinkEthernet, Ether(iana.TypeQinQOld2, Join(BE16(10), BE16(iana.TypeIPv4))), Packet4},
+	{"edsa under ethernet", capture.LinkEthernet, Ether(iana.TypeEDSA, Join("\x00\x00\x40\x00\x00\x00", BE16(iana.TypeIPv4))), Packet4},
+	{"realtek, four bytes", capture.LinkEthernet, Ether(iana.TypeRealtek, Join("\xa0\x01", BE16(iana.TypeIPv4))), Packet4},
+	{"realtek, eight bytes", capture.LinkEthernet, Ether(iana.TypeRealtek, Join("\x04\x00\x00\x00\x00\x01", BE16(iana.TypeIPv6))), Packet6},
+	{"realtek management", capture.LinkEthernet, Ether(iana.TypeRealtek, Join("\x01\x00", BE16(iana.TypeIPv4))), nil},
+	{"brcm", capture.LinkBRCM, Join(MAC(1), MAC(2), "\x20\x00\x00\x01", BE16(iana.TypeIPv4)), Packet4},
+	{"brcm 802.2", capture.LinkBRCM, Join(MAC(1), MAC(2), "\x20\x00\x00\x01", BE16(60), Snap(iana.TypeIPv4, nil)), Packet4},
+	{"brcm, prepended", capture.LinkBRCMPrepend, Join("\x20\x00\x00\x01", Ether(iana.TypeIPv6, nil)), Packet6},
+	{"dsa", capture.LinkDSA, Join(MAC(1), MAC(2), "\xc0\x08\x00\x00", BE16(iana.TypeIPv4)), Packet4},
+	{"edsa", capture.LinkEDSA, Join(MAC(1), MAC(2), "\xda\xda\x00\x00\xc0\x08\x00\x00", BE16(iana.TypeIPv6)), Packet6},
+	{"arcnet, linux", capture.LinkARCNETLinux, []byte("\x01\x02\x00\x00\xd4\x00\x00\x01"), Packet4},
+	{"arcnet, linux, old", capture.LinkARCNETLinux, []byte("\x01\x02\x00\x00\xf0"), Packet4},
+	{"arcnet, linux, v6", capture.LinkARCNETLinux, []byte("\x01\x02\x00\x00\xc4\x00\x00\x01"), Packet6},
+	{"juniper", capture.LinkJuniperEther, Join("MGC\x81", BE16(6), "\x02\x01\x00\x03\x01\x04", Ether(iana.TypeIPv4, nil)), Packet4},
+	{"juniper without extensions", capture.LinkJuniperEther, Join("MGC\x01", Ether(iana.TypeIPv6, nil)), Packet6},
+	{"juniper without link header", capture.LinkJuniperEther, []byte("MGC\x03\x00\x00\x00\x02"), Packet4},
+	{"juniper, other letters", capture.LinkJuniperEther, Join("MGX\x01", Ether(iana.TypeIPv4, nil)), nil},
+	{"juniper ppp", capture.LinkJuniperPPP, []byte("MGC\x00\xff\x03\x00\x21"), Packet4},
+	{"juniper frame relay", capture.LinkJuniperFR, []byte("MGC\x00\x18\x41\x03\xcc"), Packet4},
+	{"juniper hdlc", capture.LinkJuniperCHDLC, Join("MGC\x00\x0f\x00", BE16(iana.TypeIPv6)), Packet6},
+	{"erf", capture.LinkERF, ERF(2, 14+len(Packet4), "\x00\x00", Ether(iana.TypeIPv4, nil)), Packet4},
+	{"erf extended", capture.LinkERF, ERF(0x82, 14+len(Packet4), "\x83flow id", "\x04hash id", "\x00\x00", Ether(iana.TypeIPv4, nil)), Packet4},
+	{"erf hdlc", capture.LinkERF, ERF(1, 4+len(Packet6), "\x0f\x00", BE16(iana.TypeIPv6)), Packet6},
+	{"erf ppp", capture.LinkERF, ERF(1, 4+len(Packet4), "\xff\x03\x00\x21"), Packet4},
+	{"erf ipv6", capture.LinkERF, ERF(23, len(Packet6)), Packet6},
+	{"erf metadata", capture.LinkERF, ERF(27, 14+len(Packet4), "\x00\x00", Ether(iana.TypeIPv4, nil)), nil},
+	{"ip over fibre channel", capture.LinkIPoverFC, Join("\x00\x00", MAC(1), "\x00\x00", MAC(2), Snap(iana.TypeIPv4, nil)), Packet4},
+	{"ieee 1394", capture.LinkIEEE1394, Join("11111111", "22222222", BE16(iana.TypeIPv4)), Packet4},
+	{"symantec", capture.LinkSymantec, Join("sixsix", BE16(iana.TypeIPv4), make([]byte, 36)), Packet4},
+	{"epon", capture.LinkEPON, Join("\x55\x55\xd5\x55\x55\x00\x01\x00", Ether(iana.TypeIPv4, nil)), Packet4},
+	{"netanalyzer transparent", capture.LinkNetAnalyzerT, Join("\x00\x06\x00\x00", "UUUUUUU\xd5", Ether(iana.TypeIPv4, nil)), Packet4},
+	{"netanalyzer, short preamble", capture.LinkNetAnalyzerT, Join("\x00\x06\x00\x00", "UUU\xd5", Ether(iana.TypeIPv6, nil)), Packet6},
+	{"netanalyzer event", capture.LinkNetAnalyzer, Join("\x00\x05\x00\x00", Ether(iana.TypeIPv4, nil)), nil},
+}

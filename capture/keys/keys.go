@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package keys
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+
+	"github.com/flowdedup/flowdedup/capture/headers"
+	"github.com/flowdedup/flowdedup/capture/internal/enum"
+)
+
+// Kind says which part of a packet is the key that is counted.
+type Kind uint8
+
+// The kinds of key.
+const (
+	Src    Kind = iota // source address
+	Dst                   // destination address
+	IP                    // either address: two elements a packet
+	Pair                  // source and destination address
+	Flow                  // five-tuple: addresses, ports and protocol
+	Biflow                // five-tuple with its two ends sorted, so that both directions are one
+	// MACs is either hardware address, without group addresses: the stations seen. It
+	// needs no IP header.
+	MACs
+)
+
+var kindNames = [...]string{Src: "src", Dst: "dst", IP: "ip", Pair: "pair", Flow: "flow", Biflow: "biflow", MACs: "mac"}
+
+// String returns the name that ParseKeyKind reads.
+func (o Kind) String() string { return enum.Name(kindNames[:], uint8(o)) }
+
+// ParseKind reads "src", "dst", "ip", "pair", "flow", "biflow" or "mac".
+func ParseKind(s string) (Kind, error) {
+	o, err := enum.Parse(kindNames[:], s)
+	return Kind(o), err
+}
+
+// Config says what a key is made of.
+type Config struct {
+	Kind Kind
+	// Mask4 and Mask6 are the prefix lengths that addresses are cut to. 0 means whole
+	// addresses.
+	Mask4, Mask6 int
+	VLAN         bool // the outermost VLAN tag is part of the key
+}
+
+// Validate returns an error for an unknown kind or an impossible prefix length.
+func (c Config) Validate() error {
+	switch {
+	case int(c.Kind) >= len(kindNames):
+		return fmt.Errorf("unknown key %d", c.Kind)
+	case c.Mask4 < 0 || c.Mask4 > 32:
+		return fmt.Errorf("IPv4 prefix length %d is not within 0 to 32", c.Mask4)
+	case c.Mask6 < 0 || c.Mask6 > 128:
+		return fmt.Errorf("IPv6 prefix length %d is not within 0 to 128", c.Mask6)
+	}
+	return nil
+}
+
+// determined says which kinds of key follow from others. Bit o of element k is set if
+// packets with equal keys of kind k also have equal keys of kind o.
+var determined = [...]uint8{
+	Src: 1 << Src, Dst: 1 << Dst, IP: 1 << IP, MACs: 1 << MACs,
+	Pair:   1<<Src | 1<<Dst | 1<<IP | 1<<Pair,
+	Flow:   1<<Src | 1<<Dst | 1<<IP | 1<<Pair | 1<<Flow | 1<<Biflow,
+	Biflow: 1<<IP | 1<<Biflow,
+}
+
+// Determines tells whether packets with equal keys under c always have equal keys under
+// other.
+func (c Config) Determines(other Config) bool {
+	return determined[c.Kind]>>other.Kind&1 != 0 && (c.VLAN || !other.VLAN) &&
+		prefix(c.Mask4, 32) >= prefix(other.Mask4, 32) && prefix(c.Mask6, 128) >= prefix(other.Mask6, 128)
+}
+
+// prefix returns the prefix length that a mask means, of an address of whole bits.
+func prefix(mask, whole int) int {
+	if mask == 0 {
+		return whole
+	}
+	return mask
+}
+
+// Format16 formats an IPv4 key, or a hardware address for MACs, for people: "10.0.0.1",
+// "10.0.0.0/24", "10.0.0.1 > 10.0.0.2", "tcp 10.0.0.1:1234 > 10.0.0.2:80". Keys without a
+// direction have "<>" instead of ">". Keys with a VLAN end with " vlan 100".
+func (c Config) Format16(key [16]byte) string {
+	if c.Kind == MACs {
+		return net.HardwareAddr(key[:6]).String() + vlanSuffix(key[tail4:])
+	}
+	src := netip.AddrFrom4([4]byte(key[:]))
+	dst := netip.AddrFrom4([4]byte(key[dst4:]))
+	return c.format(src, dst, c.Mask4, key[tail4:])
+}
+
+// Format48 formats an IPv6 key as Format16 does: "2001:db8::1", "2001:db8::/32", "udp
+// [2001:db8::1]:53 > [2001:db8::2]:4000".
+func (c Config) Format48(key [48]byte) string {
+	src := netip.AddrFrom16([16]byte(key[:]))
+	dst := netip.AddrFrom16([16]byte(key[dst6:]))
+	return c.format(src, dst, c.Mask6, key[tail6:])
+}
+
+// FormatAddr4 formats an element of Keys.Addr4 as Format16 does.
+func (c Config) FormatAddr4(addr uint32) string {
+	var key [16]byte
+	binary.BigEndian.PutUint32(key[:], addr)
+	return c.Format16(key)
+}
+
+func (c Config) format(src, dst netip.Addr, mask int, tail []byte) string {
+	proto, arrow := "", " > "
+	srcPort, dstPort := "", ""
+	switch c.Kind {
+	case Src, Dst, IP:
+		return addressText(src, mask) + vlanSuffix(tail)
+	case Biflow:
+		arrow = " <> "
+		fallthrough
+	case Flow:
+		proto = headers.Protocol(tail[4]).String() + " "
+		if binary.BigEndian.Uint32(tail) != 0 {
+			srcPort = strconv.Itoa(int(binary.BigEndian.Uint16(tail)))
+			dstPort = strconv.Itoa(int(binary.BigEndian.Uint16(tail[2:])))
+		}
+	}
+	return proto + endText(src, mask, srcPort) + arrow + endText(dst, mask, dstPort) + vlanSuffix(tail)
+}
+
+// addressText returns an address, with its prefix length if it was cut.
+func addressText(a netip.Addr, mask int) string {
+	if mask == 0 || mask == a.BitLen() {
+		return a.String()
+	}
+	return netip.PrefixFrom(a, mask).String()
+}
+
+// endText returns an address and its port, if there is one.
+func endText(a netip.Addr, mask int, port string) string {
+	text := addressText(a, mask)
+	if port == "" {
+		return text
+	}
+	return net.JoinHostPort(text, port)
+}
+
+func vlanSuffix(tail []byte) string {
+	if tail[5] == 0 {
+		return ""
+	}
+	return " vlan " + strconv.Itoa(int(binary.BigEndian.Uint16(tail[6:])))
+}

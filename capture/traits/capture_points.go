@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package traits
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/headers"
+)
+
+// CapturePoints numbers the places where frames were seen (RFC 7011: observation points),
+// from 0 on, in the order of their first frames. A capture point is an interface of the
+// capture. In a Linux "any" capture with version 2 headers, which has only one interface,
+// it is the interface that the header names. Version 1 headers name none. The paths of a
+// redundant network are points of their own, also where one interface sees them all.
+type CapturePoints struct {
+	list    []CapturePoint // number i at index i
+	numbers map[CapturePoint]uint32
+	last    CapturePoint // the last one with its number, since frames of one point come in runs
+	number  uint32
+	shared  uint64 // frames whose point has no number of its own
+}
+
+// CapturePoint is a place as a capture describes it. The zero value has number 0.
+type CapturePoint struct {
+	Interface uint32 // capture.Interface.CapturePoint
+	Index     uint32 // index of the interface on the capturing host; 0 if unknown
+	Path      headers.Path   `json:",omitzero"`
+}
+
+// sll2Index is the offset of the interface index in a LINKTYPE_LINUX_SLL2 header.
+const sll2Index = 4
+
+// NewCapturePoints returns a numbering in which the points of list, which may come from
+// another numbering, keep their numbers. It assigns none of these numbers again: a zero
+// CapturePoint in list stands for a point that no longer exists. Of equal points the last
+// counts.
+func NewCapturePoints(list []CapturePoint) *CapturePoints {
+	p := &CapturePoints{list: []CapturePoint{{}}, numbers: map[CapturePoint]uint32{{}: 0}}
+	for i := 1; i < min(len(list), MaxCapturePoints); i++ {
+		p.list = append(p.list, list[i])
+		if list[i] != (CapturePoint{}) {
+			p.numbers[list[i]] = uint32(i)
+		}
+	}
+	return p
+}
+
+// List returns the points in the order of their numbers. Later calls do not change it.
+func (p *CapturePoints) List() []CapturePoint { return p.list[:len(p.list):len(p.list)] }
+
+// Number writes the capture point numbers of the frames from to from+len(dst)-1 of b to
+// dst. It panics if b has fewer frames.
+func (p *CapturePoints) Number(dst []uint32, b *capture.Batch, from int) {
+	frames := b.Frames[from : from+len(dst)]
+	known := uint32(math.MaxUint32) // an interface whose frames are all of the point below, but for paths
+	var at CapturePoint
+	ethernet := false // whether these may have paths
+	for i := range frames {
+		f := &frames[i]
+		if f.Interface != known {
+			var all bool
+			at, all = interfaceOf(b, from+i)
+			if ethernet = b.Interfaces[f.Interface].LinkType == capture.LinkEthernet; all {
+				known = f.Interface
+			}
+		}
+		at.Path = headers.NoPath
+		if ethernet && (f.CapLen < plainStart || !headers.IsPlainEthernet(b.Buf[f.Data:f.Data+f.CapLen])) {
+			at.Path, _ = headers.PathOf(b, from+i)
+		}
+		if at != p.last {
+			p.last, p.number = at, p.find(at)
+		}
+		dst[i] = p.number
+		p.shared += uint64(p.number / MaxCapturePoints)
+	}
+}
+
+// Shared returns how many frames had points without a number of their own. All points
+// beyond MaxCapturePoints share one.
+func (p *CapturePoints) Shared() uint64 { return p.shared }
+
+// CapturePointOf returns where frame i of b was seen. It panics if b has no frame i.
+func CapturePointOf(b *capture.Batch, i int) CapturePoint {
+	at, _ := interfaceOf(b, i)
+	at.Path, _ = headers.PathOf(b, i)
+	return at
+}
+
+// interfaceOf returns where frame i was seen, without its path, and whether that is so for
+// all frames of its interface.
+func interfaceOf(b *capture.Batch, i int) (at CapturePoint, all bool) {
+	iface := &b.Interfaces[b.Frames[i].Interface]
+	at.Interface = iface.CapturePoint
+	if iface.LinkType != capture.LinkLinuxSLL2 {
+		return at, true
+	}
+	if data := b.Data(i); len(data) >= sll2Index+4 {
+		at.Index = binary.BigEndian.Uint32(data[sll2Index:])
+	}
+	return at, false
+}
+
+// MaxCapturePoints bounds the memory of the numbering. No real capture has so many
+// points, but a forged one may. Further points share the number MaxCapturePoints.
+const MaxCapturePoints = 1 << 16
+
+func (p *CapturePoints) find(at CapturePoint) uint32 {
+	n, ok := p.numbers[at]
+	if !ok {
+		n = uint32(len(p.list))
+		if n < MaxCapturePoints {
+			p.list = append(p.list, at)
+			p.numbers[at] = n
+		}
+	}
+	return n
+}

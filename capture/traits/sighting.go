@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package traits
+
+import (
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/headers"
+)
+
+// SightingConfig says how a SightingReader describes packets.
+type SightingConfig struct {
+	// Inner opens tunnels. The conversation is then that of the innermost IP header, and
+	// the tunnels on the way there belong to the point.
+	Inner  bool
+	Fields PointFields
+	// Seed keys all hashes. Whoever does not know it cannot choose packets whose hashes
+	// collide. Equal seeds give equal hashes.
+	Seed uint64
+}
+
+// Sightings describe a run of frames. Element i belongs to frame i of the run.
+type Sightings struct {
+	// Conversation is a hash of what both directions of a conversation have in common: IP
+	// version, both ends, each an address and a port, and the protocol. Without ports the
+	// ends are addresses. Of a fragment after the first it is a hash of its datagram: of
+	// both addresses, the identification and, in IPv4, the protocol (RFC 791, section
+	// 3.2; RFC 8200, section 4.5). It is 0 without an IP header.
+	Conversation []uint64
+	// Fragment is, of a first fragment, the Conversation of the fragments after it. Of
+	// all other frames it is 0.
+	Fragment []uint64
+	// Point is a hash of the configured fields. Without any it is the same for all
+	// frames.
+	Point []uint64
+}
+
+// Run returns the frames from to to-1 of a run.
+func (s *Sightings) Run(from, to int) Sightings {
+	return Sightings{Conversation: s.Conversation[from:to], Fragment: s.Fragment[from:to], Point: s.Point[from:to]}
+}
+
+// Set copies what another run says to s.
+func (s Sightings) Set(to *Sightings) {
+	copy(s.Conversation, to.Conversation)
+	copy(s.Fragment, to.Fragment)
+	copy(s.Point, to.Point)
+}
+
+// SightingReader tells to which conversation a packet belongs, and at which point it was
+// seen. It keeps its buffers from call to call, so one goroutine at a time may use it.
+type SightingReader struct {
+	cfg     SightingConfig
+	keys    sightingKeys
+	decoder headers.Decoder
+	headers []headers.Header
+	layers  []headers.Layer // of one frame
+	seen    Sightings
+}
+
+// NewSightingReader returns a reader.
+func NewSightingReader(cfg SightingConfig) *SightingReader {
+	return &SightingReader{cfg: cfg, keys: newSightingKeys(cfg.Seed), decoder: *headers.NewDecoder(headers.DecoderConfig{Inner: cfg.Inner})}
+}
+
+// Read describes the frames from to from+n-1 of b. The result does not depend on how the
+// stream is cut into runs. It is valid until the next call of a method. Read takes time
+// linear in the lengths of the headers, and allocates only when a run is longer than all
+// before. It panics if b has fewer frames.
+func (r *SightingReader) Read(b *capture.Batch, from, n int) *Sightings {
+	s := &r.seen
+	s.Conversation, s.Fragment = resize(s.Conversation, n), resize(s.Fragment, n)
+	h := r.decode(b, from, n)
+	for i := range h {
+		s.Conversation[i], s.Fragment[i] = r.keys.header(&h[i], b, from+i)
+	}
+	r.points(b, from, n, h)
+	return s
+}
+
+// Points returns Sightings.Point of what Read would return, in less time. Unless the
+// fields are some of the headers of a frame, it does not read them.
+func (r *SightingReader) Points(b *capture.Batch, from, n int) []uint64 {
+	var h []headers.Header
+	if r.cfg.Fields&headerFields != 0 {
+		h = r.decode(b, from, n)
+	}
+	r.points(b, from, n, h)
+	return r.seen.Point
+}
+
+func (r *SightingReader) decode(b *capture.Batch, from, n int) []headers.Header {
+	r.headers = resize(r.headers, n)
+	r.decoder.Decode(r.headers, b, from)
+	return r.headers
+}
+
+// resize returns a slice of n elements with arbitrary content: s, or a new one if s is too
+// small.
+func resize[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
+}

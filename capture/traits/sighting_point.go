@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package traits
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/headers"
+	"github.com/flowdedup/flowdedup/capture/internal/iana"
+)
+
+// PointFields says what makes two capture points of packets different.
+type PointFields uint8
+
+// The fields of a point.
+const (
+	// PointVLAN is the stack of VLAN identifiers. Priorities, types of tags, and tags
+	// without an identifier (IEEE 802.1Q, table 9-2) do not count.
+	PointVLAN PointFields = 1 << iota
+	// PointVNI is the identifiers of the opened tunnels that both directions share: VNI,
+	// GRE key, ERSPAN session, the tunnel of EoIP, the instance of LISP, the intercept of
+	// JMirror.
+	PointVNI
+	// pointTEID is the identifiers of the opened tunnels that each direction has its own
+	// of: the TEID of GTP-U, the call of PPTP, the session of L2TP. They tell tenants apart, but are no points
+	// of whole conversations.
+	pointTEID
+	// PointInterface is the interface of the capture, or that in a Linux cooked header.
+	PointInterface
+	// PointInput is the input of several.
+	PointInput
+	// PointLAN is the path through a redundant network: see Path.
+	PointLAN
+
+	headerFields = PointVLAN | PointVNI | pointTEID
+)
+
+// pointFields has the names of fields, and what each stands for.
+var pointFields = []struct {
+	name   string
+	fields PointFields
+}{{"vlan", PointVLAN}, {"vni", PointVNI | pointTEID}, {"interface", PointInterface}, {"input", PointInput}, {"lan", PointLAN}}
+
+// layerFields has the field that the identifier of a layer is, or 0.
+var layerFields = [headers.LayerUnread + 1]PointFields{
+	headers.LayerVLAN: PointVLAN,
+	headers.LayerGRE:  PointVNI, headers.LayerNVGRE: PointVNI, headers.LayerERSPAN: PointVNI, headers.LayerVXLAN: PointVNI, headers.LayerGENEVE: PointVNI,
+	headers.LayerEtherIP: PointVNI, headers.LayerEoIP: PointVNI, headers.LayerLISP: PointVNI, headers.LayerJMirror: PointVNI,
+	headers.LayerGTPU: pointTEID, headers.LayerPPTP: pointTEID, headers.LayerL2TP: pointTEID,
+}
+
+// FieldOf returns the field that the identifier of a header of kind k is, or 0.
+func FieldOf(k headers.LayerKind) PointFields { return layerFields[k] }
+
+// ParsePointField returns the fields that a name stands for: "vlan", "interface",
+// "input" and "lan" are those above, and "vni" is PointVNI with the identifiers that each direction
+// has its own of, such as the TEID of GTP-U. Those tell tenants apart, but a conversation
+// has two of them.
+func ParsePointField(name string) (PointFields, error) {
+	for _, f := range pointFields {
+		if f.name == name {
+			return f.fields, nil
+		}
+	}
+	return 0, fmt.Errorf("unknown field %q: must be of vlan, vni, interface, input, lan", name)
+}
+
+// place is where the frames of an interface were seen.
+type place struct {
+	number uint32 // of the interface, or noInterface if each of its frames has its own place
+	plain  uint32 // where IP starts in frames that have no header that counts, or noStart
+	hash   uint64
+}
+
+const (
+	noInterface = math.MaxUint32
+	noStart     = math.MaxUint32
+	// plainStart is where IP starts in Ethernet frames without tags. No other way of
+	// walk, and no tunnel, leads to an IP header there.
+	plainStart = 14
+)
+
+// points fills Sightings.Point for n frames of b from number from on. Where headerFields
+// count, h describes them.
+func (r *SightingReader) points(b *capture.Batch, from, n int, h []headers.Header) {
+	points, frames := resize(r.seen.Point, n), b.Frames[from:from+n]
+	headers := r.cfg.Fields&headerFields != 0
+	at := place{number: noInterface}
+	for i := range points {
+		if frames[i].Interface != at.number {
+			at = r.placeOf(b, from+i)
+		}
+		points[i] = at.hash
+		if headers && h[i].Start != at.plain {
+			points[i] = r.stack(&at, b, from+i, h[i].Start)
+		}
+	}
+	r.paths(points, b, from)
+	r.seen.Point = points
+}
+
+// paths adds the paths of frames to their points, if they count.
+func (r *SightingReader) paths(points []uint64, b *capture.Batch, from int) {
+	if r.cfg.Fields&PointLAN == 0 {
+		return
+	}
+	for i := range points {
+		if path, _ := headers.PathOf(b, from+i); path != headers.NoPath {
+			points[i] = r.keys.then(points[i], uint64(path)<<48)
+		}
+	}
+}
+
+// placeOf returns where frame i of b was seen.
+func (r *SightingReader) placeOf(b *capture.Batch, i int) place {
+	at := place{number: b.Frames[i].Interface, plain: noStart, hash: r.keys.words[6]}
+	iface := &b.Interfaces[at.number]
+	switch iface.LinkType {
+	case capture.LinkEthernet:
+		at.plain = plainStart
+	case capture.LinkRaw, capture.LinkIPv4, capture.LinkIPv6:
+		at.plain = 0
+	}
+	if r.cfg.Fields&PointInput != 0 {
+		at.hash = r.keys.then(at.hash, uint64(b.Sections[iface.Section].Input))
+	}
+	if r.cfg.Fields&PointInterface != 0 {
+		point, all := interfaceOf(b, i)
+		at.hash = r.keys.then(at.hash, uint64(point.Interface)<<32|uint64(point.Index))
+		if !all {
+			at.number = noInterface
+		}
+	}
+	return at
+}
+
+// stack returns the hash of a place and of the headers of frame i of b that count. Nearly
+// all frames are Ethernet, and have nothing but VLAN tags before IP, which starts at start.
+func (r *SightingReader) stack(at *place, b *capture.Batch, i int, start uint32) uint64 {
+	if at.plain == plainStart && start > plainStart {
+		if hash, ok := r.tags(at.hash, b.Buf[b.Frames[i].Data:][plainStart-2:start]); ok {
+			return hash
+		}
+	}
+	return r.layered(at.hash, b, i)
+}
+
+// tags returns the hash of a place and of VLAN tags, which begin with the first type of a
+// frame and end with the last one. It reports whether there is nothing else.
+func (r *SightingReader) tags(hash uint64, tags []byte) (_ uint64, ok bool) {
+	for ; len(tags) >= 6; tags = tags[4:] {
+		tag := binary.BigEndian.Uint32(tags)
+		if !iana.IsVLAN(uint16(tag >> 16)) {
+			return 0, false
+		}
+		if id := tag & 0xfff; id != 0 && r.cfg.Fields&PointVLAN != 0 {
+			hash = r.keys.then(hash, uint64(headers.LayerVLAN)<<32|uint64(id))
+		}
+	}
+	return hash, len(tags) == 2
+}
+
+// layered does on the slow path what stack does on the fast one.
+func (r *SightingReader) layered(hash uint64, b *capture.Batch, i int) uint64 {
+	r.layers = r.decoder.Layers(r.layers[:0], b, i)
+	for _, l := range r.layers {
+		if layerFields[l.Kind]&r.cfg.Fields != 0 {
+			hash = r.keys.layer(hash, l.Kind, l.ID)
+		}
+	}
+	return hash
+}
