@@ -188,7 +188,8 @@ func (p *Packets) emitFirstSeen(start int64, first []windows.FirstSeen) error {
 		one := &first[i]
 		err := cfg.FirstSeen(&Sighting{
 			WindowStart: from, Of: cfg.Keys[one.Key].Kind.String(), Value: p.value(one),
-			FirstSeen: show.Timestamp(calendar.Usable(p.source.Frames[one.Packet].Time), cfg.zone()),
+			FirstSeen:   show.Timestamp(calendar.Usable(p.source.Frames[one.Packet].Time), cfg.zone()),
+			CommunityID: p.communityID(one),
 		})
 		if err != nil {
 			return err
@@ -209,4 +210,16 @@ func (p *Packets) value(f *windows.FirstSeen) string {
 		return cfg.Format48(k.v6[f.Number])
 	}
 	return cfg.Format16(k.mac[f.Number])
+}
+
+// communityID returns the Community ID of an element that is a flow, else "".
+func (p *Packets) communityID(f *windows.FirstSeen) string {
+	cfg, k := &p.counter.cfg.Keys[f.Key], &p.keys[f.Key]
+	switch f.Series {
+	case windows.V4:
+		return cfg.CommunityID16(k.v4[f.Number])
+	case windows.V6:
+		return cfg.CommunityID48(k.v6[f.Number])
+	}
+	return ""
 }
