@@ -53,4 +53,7 @@ func (*Sender) Send(*capture.Batch, []uint64) error { return errLinux }
 func (*Sender) Stats() SenderStats { return SenderStats{} }
 
 // Close does nothing.
+func (*Sender) Reachable() bool { return false }
+
+// Close is a no-op.
 func (*Sender) Close() error { return nil }

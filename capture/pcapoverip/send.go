@@ -232,6 +232,13 @@ func (s *Sender) full() bool {
 	return false
 }
 
+// Connected reports whether there is a peer.
+func (s *Sender) Connected() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.peers) > 0
+}
+
 // Flush does nothing: packets leave at once.
 func (s *Sender) Flush() error { return nil }
 
