@@ -3,7 +3,11 @@
 package cli_test
 
 import (
+	"bytes"
 	"fmt"
+	"io"
+	"net"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -111,6 +115,50 @@ func TestLiveBalance(t *testing.T) {
 		t.Errorf("%v packets were sent of %d: %+v", total, len(frames)/2, s)
 	}
 	checkShares(t, len(frames)/2, files...)
+}
+
+// TestLiveBalanceStreams gives each conversation to one of two peers over TCP. The summary counts
+// for each.
+func TestLiveBalanceStreams(t *testing.T) {
+	t.Parallel()
+	lab(t)
+	ip(t, "link set lo up")
+	pair(t, "left", "right")
+	addresses := []string{"127.0.0.1:57012", "127.0.0.1:57013"}
+	r := startLive(t, "-i", "left", "-w", "tcp-listen://"+addresses[0], "-w", "tcp-listen://"+addresses[1], "--balance", "conversation", "--json", "--window", "5s")
+	var conns []net.Conn
+	var got []*bytes.Buffer
+	for _, address := range addresses {
+		c, err := net.DialTimeout("tcp4", address, patience)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		head := &bytes.Buffer{}
+		if _, err := io.CopyN(head, c, 8); err != nil { // of the section: it is a peer
+			t.Fatal(err)
+		}
+		conns, got = append(conns, c), append(got, head)
+	}
+	frames := talk(1, 40)
+	sendBytes(t, "right", frames...)
+	s := r.finish()
+	var files []string
+	for i, c := range conns {
+		if _, err := io.Copy(got[i], c); err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, filepath.Join(t.TempDir(), "peer.pcapng"))
+		if err := os.WriteFile(files[i], got[i].Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	checkShares(t, len(frames)/2, files...)
+	for i, file := range files {
+		if o := s.Outputs[i]; o.Output != "tcp-listen://"+addresses[i] || o.Packets != uint64(len(framesOf(t, file))) || o.Lost != 0 {
+			t.Errorf("%+v", o)
+		}
+	}
 }
 
 // TestLiveBalanceFails takes one of two interfaces away. Its share is lost, or goes to the other

@@ -20,7 +20,8 @@ type Counter struct {
 	digest digesters
 	rows   *rowMaker
 	// unopened counts frames that were not opened, of the batches that were counted.
-	unopened flow.UnopenedCounts
+	unopened  flow.UnopenedCounts
+	withoutIP uint64 // packets in no row of addresses
 	// withoutPorts counts packets whose ports were not captured, if keys have ports.
 	withoutPorts uint64
 }
@@ -42,12 +43,16 @@ type Packets struct {
 	keys    []keys      // by key of the run, nil without Config.FirstSeen
 
 	source       *capture.Batch // the batch that is counted
+	withoutIP    uint64         // likewise
 	withoutPorts uint64         // packets of batches that were counted
 }
 
 // WithoutPorts returns how many packets are in keys with ports as if theirs were 0, since
 // their ports were not captured.
 func (c *Counter) WithoutPorts() uint64 { return c.withoutPorts }
+
+// WithoutIP returns how many packets have no IP header, and are in no row of addresses.
+func (c *Counter) WithoutIP() uint64 { return c.withoutIP }
 
 // Unopened counts frames that were not opened, and in which no address is counted, by why:
 // see flow.Unopened. It is nil without any.
@@ -172,6 +177,9 @@ func (p *Packets) derive(group int, v4, v6 []uint32) {
 func (p *Packets) Count(b *capture.Batch, uncounted []uint64) error {
 	p.source = b
 	p.direct.TakeUnopened(&p.counter.unopened)
+	n := p.direct.WithoutIP()
+	p.counter.withoutIP += n - p.withoutIP
+	p.withoutIP = n
 	if p.counter.cfg.countsPorts() {
 		n := p.direct.WithoutPorts()
 		p.counter.withoutPorts += n - p.withoutPorts

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"os"
 	"sync/atomic"
 	"time"
 
@@ -238,6 +239,9 @@ func (r *runner) openFilter(ctx context.Context, h *stateHeader, snapshots io.Re
 	cfg.Distinct.Rows = r.reports.rows
 	cfg.Distinct.Inner = cfg.Dedup.Identity.Kind == flow.Inner
 	if cfg.Save != "" {
+		if err := os.MkdirAll(cfg.Save, 0o755); err != nil {
+			return err
+		}
 		r.saver = &saver{log: r.log, folder: count.NewSavedFolder(cfg.Save, cfg.Distinct.SaveHeader(cfg.Sensor))}
 		cfg.Distinct.Save = r.saver.save
 	}
