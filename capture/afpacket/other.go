@@ -52,8 +52,8 @@ func (*Sender) Send(*capture.Batch, []uint64) error { return errLinux }
 // Stats returns nothing.
 func (*Sender) Stats() SenderStats { return SenderStats{} }
 
-// Close does nothing.
+// Reachable returns false.
 func (*Sender) Reachable() bool { return false }
 
-// Close is a no-op.
+// Close does nothing.
 func (*Sender) Close() error { return nil }
