@@ -52,5 +52,8 @@ func (*Sender) Send(*capture.Batch, []uint64) error { return errLinux }
 // Stats returns nothing.
 func (*Sender) Stats() SenderStats { return SenderStats{} }
 
+// Reachable returns false.
+func (*Sender) Reachable() bool { return false }
+
 // Close does nothing.
 func (*Sender) Close() error { return nil }

@@ -279,6 +279,10 @@ func (s *Sender) reconnect() bool {
 	return true
 }
 
+// Reachable reports whether there is, as far as is known, an interface to send to. It looks
+// for one as Send does.
+func (s *Sender) Reachable() bool { return s.reconnect() }
+
 // lookUpSendable describes an interface, or says why it cannot be sent to.
 func lookUpSendable(name string) (sockets.Device, error) {
 	d, err := lookUp(name)

@@ -132,11 +132,14 @@ func (t *talks) order(r *record, number uint64) {
 // Conversation is what was counted of a conversation.
 type Conversation struct {
 	Name string `json:"name"`
+	// CommunityID is that of the flow, "" of ICMP and fragments.
+	CommunityID string `json:"community_id,omitempty"`
 	Counts
 	Reordered uint64 `json:"reordered"`
 	// Error is how many packets the conversation may have had beside, at most. It is 0
 	// unless there were too many conversations to count all.
 	Error uint64 `json:"error"`
+	talk  *talk  // until it is known which are listed
 }
 
 // top returns the n conversations with the most packets on one side alone. Those without
@@ -153,11 +156,26 @@ func (t *talks) top(n int) []Conversation {
 			continue
 		}
 		all = append(all, Conversation{Counts: Counts{Both: both, OnlyA: c.only[sideA], OnlyB: c.only[sideB]}, Reordered: c.reordered, Error: uint64(c.error), Name: c.name()})
+		all[len(all)-1].talk = c
 	}
 	slices.SortFunc(all, func(a, b Conversation) int {
 		return cmp.Or(cmp.Compare(b.OnlyA+b.OnlyB, a.OnlyA+a.OnlyB), cmp.Compare(b.Both, a.Both), cmp.Compare(a.Name, b.Name))
 	})
-	return all[:min(n, len(all))]
+	all = all[:min(n, len(all))]
+	for i := range all {
+		all[i].CommunityID = all[i].talk.communityID()
+		all[i].talk = nil
+	}
+	return all
+}
+
+// communityID returns the Community ID, which both directions share.
+func (c *talk) communityID() string {
+	cfg := keys.Config{Kind: keys.Biflow}
+	if c.six {
+		return cfg.CommunityID48(c.ends)
+	}
+	return cfg.CommunityID16([16]byte(c.ends[:]))
 }
 
 // name names both ends, the lower one first.

@@ -54,7 +54,11 @@ var mayTunnel = [256]bool{
 // OpenTunnels makes h, which describes frame d, describe the IP header or the frame without
 // IP in the innermost tunnel, as Decode does with DecoderConfig.Inner. wireLen is the length
 // of the frame on the wire.
-func (h *Header) OpenTunnels(d []byte, wireLen uint32) { openTunnels(h, d, wireLen, nil) }
+func (h *Header) OpenTunnels(d []byte, wireLen uint32) {
+	if mayTunnel[h.Proto] {
+		openTunnels(h, d, wireLen, nil)
+	}
+}
 
 // openTunnels replaces the header of frame d by the one inside the innermost tunnel. It
 // does not open fragments. It leaves h as it is if the tunnel holds nothing that can be

@@ -58,6 +58,7 @@ type Keyer struct {
 
 	chosen4, chosen6 []byte // for FromKeys
 	withoutPorts     uint64
+	withoutIP        uint64 // packets without an IP header
 }
 
 // NewKeyer returns a Keyer for keys of the given configurations. FromFrames decodes
@@ -104,6 +105,7 @@ func (k *Keyer) splitRead(b *capture.Batch, from int, h []headers.Header, first 
 		if h[i].Version != 0 {
 			continue
 		}
+		k.withoutIP++
 		if what, ok := k.decoder.Unopened(b, from+i); ok {
 			k.unopened.Count(what, 1)
 		}
@@ -166,6 +168,10 @@ func (k *Keyer) list(rule *kernels.Tuples, b *capture.Batch, from, at, end int) 
 		at += rest
 	}
 }
+
+// WithoutIP returns how many packets of all calls have no IP header, so that no key of addresses
+// was made. It is 0 if all keys are hardware addresses.
+func (k *Keyer) WithoutIP() uint64 { return k.withoutIP }
 
 // WithoutPorts returns how many packets of all calls have ports that were not captured. Their
 // keys have 0 there, if they have ports, so that flows of the same ends look like one.

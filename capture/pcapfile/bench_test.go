@@ -82,7 +82,7 @@ func BenchmarkWalk(b *testing.B) {
 			if _, err := fm.header(data); err != nil {
 				b.Fatal(err)
 			}
-			start := pcapHeaderLen
+			start := PcapHeaderLen
 			if f == capture.FormatPcapNG {
 				start = encoding.MinSectionLen
 			}

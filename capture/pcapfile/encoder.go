@@ -116,10 +116,11 @@ type Splitter struct {
 	lossReported bool
 }
 
-// NewSplitter chooses the format of all files as NewWriter does, for the inputs known by b,
-// the first batch with a section. opt.Warn gets the first loss when a file ends.
+// NewSplitter chooses the format of all files as NewWriter does without opt.Stream, for the
+// inputs known by b, the first batch with a section. opt.Warn gets the first loss when a file ends.
 func NewSplitter(b *capture.Batch, opt WriterOptions) *Splitter {
-	return &Splitter{opt: opt, layout: opt.chooseLayout(b), first: firstInterface(b, nil), last: capture.NoTime}
+	l, _ := opt.chooseLayout(b) // files take another format rather than fail
+	return &Splitter{opt: opt, layout: l, first: firstInterface(b, nil), last: capture.NoTime}
 }
 
 // Observe keeps block i of b, whether it was written or not, for the files that begin

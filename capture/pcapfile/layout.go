@@ -51,17 +51,17 @@ const (
 )
 
 // chooseLayout chooses how to write the inputs known by b. It warns if that is not in the
-// requested format.
-func (opt *WriterOptions) chooseLayout(b *capture.Batch) layout {
+// requested format, which is an error of a stream.
+func (opt *WriterOptions) chooseLayout(b *capture.Batch) (layout, error) {
 	if opt.Commented {
-		return oneSection
+		return oneSection, nil
 	}
 	natural, written := opt.naturalLayout(b), capture.FormatPcapNG
 	if natural == onePcap || natural == copied && b.Sections[0].Format == capture.FormatPcap {
 		written = capture.FormatPcap
 	}
 	if opt.Format == 0 || opt.Format == written {
-		return natural
+		return natural, nil
 	}
 	fits, converted := fitsPcapNG, oneSection
 	if opt.Format == capture.FormatPcap {
@@ -69,12 +69,15 @@ func (opt *WriterOptions) chooseLayout(b *capture.Batch) layout {
 	}
 	err := fits(b.Interfaces)
 	if err == nil {
-		return converted
+		return converted, nil
+	}
+	if opt.Stream {
+		return natural, fmt.Errorf("a stream of %v: %w: %w", opt.Format, capture.ErrNotSupported, err)
 	}
 	if opt.Warn != nil {
 		opt.Warn(fmt.Errorf("%w %v, but %v is written: %w", ErrOtherFormat, opt.Format, written, err))
 	}
-	return natural
+	return natural, nil
 }
 
 // naturalLayout returns the layout for the inputs known by b, by the rules of NewWriter.

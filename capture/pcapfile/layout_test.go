@@ -311,7 +311,7 @@ func TestFormatIdle(t *testing.T) {
 		t.Fatal(buf.Len(), err)
 	}
 	b.Reset()
-	if err := w.Write(&b, nil); err != nil || buf.Len() != pcapHeaderLen {
+	if err := w.Write(&b, nil); err != nil || buf.Len() != PcapHeaderLen {
 		t.Error(fmt.Sprint(buf.Len()), err)
 	}
 }

@@ -14,8 +14,8 @@ import (
 // le is the byte order of most files.
 var le = binary.LittleEndian
 
-// pcapHeaderLen is the length of a pcap file header.
-const pcapHeaderLen = 24
+// PcapHeaderLen is the length of a pcap file header in bytes.
+const PcapHeaderLen = 24
 
 // The magic number and record header length of the modified format.
 const (
@@ -75,8 +75,8 @@ func (p *pcap) u32(b []byte) uint32 {
 }
 
 func (p *pcap) header(head []byte) (int, error) {
-	if len(head) < pcapHeaderLen {
-		return pcapHeaderLen, nil
+	if len(head) < PcapHeaderLen {
+		return PcapHeaderLen, nil
 	}
 	major, minor := encoding.Uint16(head[4:], p.big), encoding.Uint16(head[6:], p.big)
 	switch {
@@ -110,8 +110,8 @@ func (p *pcap) header(head []byte) (int, error) {
 func (p *pcap) parse(b *capture.Batch, ended bool) (used, need int, err error) {
 	if !p.started {
 		p.started = true
-		b.Blocks = append(b.Blocks, capture.Block{Type: capture.BlockFileHeader, Len: pcapHeaderLen})
-		used = pcapHeaderLen
+		b.Blocks = append(b.Blocks, capture.Block{Type: capture.BlockFileHeader, Len: PcapHeaderLen})
+		used = PcapHeaderLen
 	}
 	for {
 		used = walk(b, used, p.walk)

@@ -189,7 +189,7 @@ func (e *endless) Read(p []byte) (int, error) {
 
 func newEndless(f capture.Format) *endless {
 	data := packets64(f, 1000)
-	head := pcapHeaderLen
+	head := PcapHeaderLen
 	if f == capture.FormatPcapNG {
 		head = encoding.MinSectionLen + encoding.MinInterfaceLen
 	}

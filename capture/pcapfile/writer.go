@@ -3,6 +3,7 @@
 package pcapfile
 
 import (
+	"fmt"
 	"io"
 
 	"github.com/flowdedup/flowdedup/capture"
@@ -27,6 +28,14 @@ type WriterOptions struct {
 	// little-endian pcapng section is written, whatever the inputs and Format. A packet
 	// block that cannot hold a comment becomes an enhanced one.
 	Commented bool
+	// Stream says that readers of a network asked for Format, and no other one is written.
+	// Packets that it cannot hold are an error of Write that wraps ErrNotSupported. Warn gets
+	// an ErrFormatLoss, once, as soon as something is lost. Without packets and interfaces no
+	// pcap header is written.
+	Stream bool
+	// Microseconds says that pcap made of pcapng has times in microseconds, whatever those of
+	// the inputs: some readers know the first magic number of pcap alone.
+	Microseconds bool
 	// Warn, if not nil, gets an ErrOtherFormat when another format than the requested one
 	// is chosen, and from Close an ErrFormatLoss that lists what the format could not
 	// hold.
@@ -87,6 +96,7 @@ type lazyWriter struct {
 	opt     WriterOptions
 	held    capture.Batch // blocks that came before the format was chosen
 	gather  bool          // keep gathering across batches
+	said    bool          // what a stream loses
 	err     error
 }
 
@@ -107,6 +117,7 @@ func (w *lazyWriter) Write(b *capture.Batch, drop []uint64) error {
 	if w.err == nil {
 		w.err = w.Encode(b, drop, WholeOf(b))
 	}
+	w.sayLoss()
 	if w.err == nil && !w.gather {
 		w.err = w.Encoder.Flush()
 	}
@@ -131,16 +142,29 @@ func (w *lazyWriter) Close() error {
 		held := w.held
 		w.err = w.begin(&held, nil)
 	}
-	if w.enc == nil {
+	if w.enc == nil && w.err == nil && !(w.opt.Stream && w.opt.Format == capture.FormatPcap) {
 		w.enc = newSectionWriter(w.out)
+	}
+	if w.enc == nil {
+		return w.err
 	}
 	if w.err == nil {
 		w.err = w.Encoder.Flush()
 	}
-	if lost := w.lost(); lost != nil && w.opt.Warn != nil {
+	if lost := w.lost(); lost != nil && w.opt.Warn != nil && !w.opt.Stream {
 		w.opt.Warn(lost)
 	}
 	return w.err
+}
+
+// sayLoss warns, once, that a stream loses something. How much is not known before its end,
+// which may be months away.
+func (w *lazyWriter) sayLoss() {
+	if !w.opt.Stream || w.said || w.opt.Warn == nil || w.lost() == nil {
+		return
+	}
+	w.said = true
+	w.opt.Warn(fmt.Errorf("pcap %w names and numbers of capture points, comments, and finer times: format=pcapng keeps them", ErrFormatLoss))
 }
 
 // maxHeld bounds the blocks that are held until the format is chosen.
@@ -168,7 +192,14 @@ func (w *lazyWriter) hold(b *capture.Batch, drop []uint64) bool {
 
 // begin chooses the format for the inputs known by b, and writes what was held.
 func (w *lazyWriter) begin(b *capture.Batch, drop []uint64) error {
-	w.enc = w.opt.chooseLayout(b).newEncoder(w.out, b, firstInterface(b, drop))
+	l, err := w.opt.chooseLayout(b)
+	if err != nil {
+		return err
+	}
+	w.enc = l.newEncoder(w.out, b, firstInterface(b, drop))
+	if c, ok := w.enc.(*pcapConverter); ok && w.opt.Microseconds {
+		c.nanosecond = false
+	}
 	if len(w.held.Blocks) == 0 {
 		return nil
 	}

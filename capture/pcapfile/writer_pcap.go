@@ -112,7 +112,7 @@ func (w *pcapWriter) fileHeader(interfaces []capture.Interface, first *capture.I
 	if n := uint32(first.FCSLen); n > 0 {
 		link |= fcsLenPresent | n/2<<28
 	}
-	p := w.out.extend(pcapHeaderLen)
+	p := w.out.extend(PcapHeaderLen)
 	clear(p)
 	le.PutUint32(p, magic)
 	le.PutUint16(p[4:], 2)
@@ -225,7 +225,7 @@ func (w *pcapConverter) frame(b *capture.Batch, i int) error {
 	f := b.Frames[i]
 	it := &b.Interfaces[f.Interface]
 	if first := &b.Interfaces[w.first]; it.LinkType != first.LinkType || it.FCSLen != first.FCSLen {
-		return fmt.Errorf("packet of an interface of link type %v, described behind the first packet, in a pcap file of link type %v (a name that ends with .pcapng makes a file of both): %w",
+		return fmt.Errorf("packet of an interface of link type %v, described behind the first packet, in pcap of link type %v (pcapng holds both): %w",
 			it.LinkType, first.LinkType, capture.ErrNotSupported)
 	}
 	w.count(b, &f, it)

@@ -37,8 +37,8 @@ func TestSeveralPcap(t *testing.T) {
 				}
 				want := &capturetest.File{Order: binary.LittleEndian}
 				want.PcapHeader(magic, 4, 1500, link)
-				if !bytes.Equal(out[:pcapHeaderLen], want.Bytes()) {
-					t.Errorf("file header % x, want % x", out[:pcapHeaderLen], want.Bytes())
+				if !bytes.Equal(out[:PcapHeaderLen], want.Bytes()) {
+					t.Errorf("file header % x, want % x", out[:PcapHeaderLen], want.Bytes())
 				}
 			})
 		}

@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/flowdedup/flowdedup/capture"
 )
 
 // Address is where a capture comes from or goes to.
@@ -15,6 +18,8 @@ type Address struct {
 	name   string // as the user wrote it
 	host   string // and port
 	listen bool
+	format capture.Format // 0 unless the name has one
+	micro  bool           // pcap has microseconds
 }
 
 // ErrAddress is wrapped by errors about the form of an address.
@@ -35,11 +40,15 @@ func IsAddress(name string) bool {
 }
 
 // ParseAddress reads tcp://HOST:PORT, where to connect to, or tcp-listen://HOST:PORT,
-// where to listen. Without a host that is the loopback interface. Its errors wrap
-// ErrAddress and name the address.
+// where to listen. Without a host that is the loopback interface. ?format= may
+// follow, for a [Sender]: pcapng, pcap (in microseconds), or nsecpcap. Its errors wrap ErrAddress and name the address.
 func ParseAddress(name string) (Address, error) {
 	_, rest, _ := strings.Cut(name, "://")
+	rest, query, _ := strings.Cut(rest, "?")
 	a := Address{name: name, listen: Listens(name)}
+	if err := a.parseQuery(query); err != nil {
+		return a, fmt.Errorf("%q: %w: %w", name, ErrAddress, err)
+	}
 	host, port, err := net.SplitHostPort(rest)
 	switch {
 	case !IsAddress(name) || err != nil:
@@ -53,6 +62,45 @@ func ParseAddress(name string) (Address, error) {
 	}
 	a.host = net.JoinHostPort(host, port)
 	return a, nil
+}
+
+// ParseInput reads an address that captures come from. Their own first bytes say the format,
+// so it must name none.
+func ParseInput(name string) (Address, error) {
+	a, err := ParseAddress(name)
+	if err == nil && a.format != 0 {
+		err = fmt.Errorf("%q: %w: format= is for outputs; an input is pcap or pcapng as it comes", name, ErrAddress)
+	}
+	return a, err
+}
+
+// parseQuery reads what follows the question mark of an address.
+func (a *Address) parseQuery(query string) error {
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return err
+	}
+	for option, all := range values {
+		switch {
+		case option != "format":
+			return fmt.Errorf("no option %q: there is format=pcap, format=nsecpcap and format=pcapng", option)
+		case len(all) > 1:
+			return errors.New("format= is given twice")
+		case all[0] == "pcap", all[0] == "nsecpcap": // as editcap names them
+			a.format, a.micro = capture.FormatPcap, all[0] == "pcap"
+		case all[0] == "pcapng":
+			a.format = capture.FormatPcapNG
+		default:
+			return fmt.Errorf("no format %q: there are pcap, nsecpcap and pcapng", all[0])
+		}
+	}
+	return nil
+}
+
+// Classic reports whether an address asks for pcap rather than pcapng.
+func Classic(name string) bool {
+	a, err := ParseAddress(name)
+	return err == nil && a.format == capture.FormatPcap
 }
 
 func isPort(s string) bool {

@@ -4,6 +4,7 @@ package pcapoverip
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -50,8 +51,14 @@ type SenderStats struct {
 
 // Sender sends packets to peers as one pcapng section. A peer gets the section header at once,
 // so that it knows a sensor from a stranger before there is a packet. One that connects late
-// gets the descriptions of all interfaces, too, then the next packets. Its Write, Flush and
-// Close are for one goroutine.
+// gets the descriptions of all interfaces, too, then the next packets.
+//
+// With format=pcap in its address it sends a classic pcap file, to readers that know no other.
+// Its times are microseconds, as some of these know no nanoseconds (format=nsecpcap). Its header has the link type of the first packet, so that peers get nothing before that. A
+// packet of another link type is an error of Write that wraps capture.ErrNotSupported, and ends
+// the stream. Warn gets once that names and numbers of interfaces and comments are lost.
+//
+// Its Write, Flush and Close are for one goroutine.
 type Sender struct {
 	addr     Address
 	cfg      SenderConfig
@@ -61,7 +68,7 @@ type Sender struct {
 	running  sync.WaitGroup
 	writer   capture.Writer
 	encoded  []byte // by the writer, in a Write
-	began    bool   // the writer has written the section header
+	began    bool   // the writer has written the header of the section or file
 
 	mu      sync.Mutex
 	changed *sync.Cond // a peer came, left or took something
@@ -76,12 +83,15 @@ type Sender struct {
 // OpenSender connects, or begins to listen. Unless packets are live it waits for the first
 // peer until ctx is done. Errors name the address.
 func OpenSender(ctx context.Context, addr Address, cfg SenderConfig) (*Sender, error) {
-	s := &Sender{addr: addr, cfg: cfg, peers: map[*peer]bool{}, head: capture.AppendSectionHeader(nil)}
+	s := &Sender{addr: addr, cfg: cfg, peers: map[*peer]bool{}}
+	if !s.classic() {
+		s.head = capture.AppendSectionHeader(nil)
+	}
 	s.changed = sync.NewCond(&s.mu)
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	// As if from interfaces that are made later: these may come at any time.
 	s.writer = pcapfile.NewWriter(collector{s}, pcapfile.WriterOptions{
-		Derived: true, Format: capture.FormatPcapNG, Commented: cfg.Commented, Warn: cfg.Warn,
+		Derived: true, Format: cmp.Or(addr.format, capture.FormatPcapNG), Stream: true, Microseconds: addr.micro, Commented: cfg.Commented, Warn: cfg.Warn,
 	})
 	if err := s.open(ctx); err != nil {
 		s.cancel()
@@ -170,8 +180,16 @@ func (s *Sender) handOut() error {
 	return s.failed
 }
 
-// remember keeps the blocks that a late peer has to know.
+func (s *Sender) classic() bool { return s.addr.format == capture.FormatPcap }
+
+// remember keeps the header or the blocks that a late peer has to know.
 func (s *Sender) remember(data []byte) {
+	if s.classic() {
+		if len(s.head) == 0 {
+			s.head = append(s.head, data[:pcapfile.PcapHeaderLen]...)
+		}
+		return
+	}
 	for len(data) >= 12 {
 		kind, n := binary.LittleEndian.Uint32(data), int(binary.LittleEndian.Uint32(data[4:]))
 		if kind == capture.BlockSectionHeader || kind == capture.BlockInterface {
@@ -212,6 +230,13 @@ func (s *Sender) full() bool {
 		}
 	}
 	return false
+}
+
+// Connected reports whether there is a peer.
+func (s *Sender) Connected() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.peers) > 0
 }
 
 // Flush does nothing: packets leave at once.

@@ -315,7 +315,7 @@ func bothLANs(t *testing.T, folder string) {
 	made := t.TempDir()
 	command(t, "go", "-C", "../../../..", "run", "./bench/contest", "make", "-packets", "1000", "-o", made)
 	for _, name := range []string{"substation.pcapng", "lan-a.pcap", "lan-b.pcap"} {
-		copyFile(t, filepath.Join(made, "prp.pcapng"), filepath.Join(folder, name))
+		copyFile(t, filepath.Join(made, "prp.pcap"), filepath.Join(folder, name))
 	}
 }
 

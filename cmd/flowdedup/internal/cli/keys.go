@@ -155,10 +155,10 @@ func (s *SaveFlags) CheckTarget() error {
 	return nil
 }
 
-// CheckFolder is Check for a folder that gets a file for each window.
+// CheckFolder is Check for a folder that gets a file for each window. The run makes it.
 func (s *SaveFlags) CheckFolder(fs *pflag.FlagSet) error {
-	if info, err := os.Stat(s.To); s.To != "" && (err != nil || !info.IsDir()) {
-		return &usageError{fmt.Errorf("--save: %s is no folder: make it first, for one file a window", s.To)}
+	if info, err := os.Stat(s.To); s.To != "" && err == nil && !info.IsDir() {
+		return &usageError{fmt.Errorf("--save: %s is no folder: name one, for one file a window", s.To)}
 	}
 	return s.Check(fs)
 }

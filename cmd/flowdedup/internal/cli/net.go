@@ -46,7 +46,11 @@ func (f *NetFlags) RegisterMerge(fs *pflag.FlagSet) {
 func (f *NetFlags) Check(inputs []string, rotates bool, outputs ...string) error {
 	named := slices.DeleteFunc(slices.Concat(inputs, outputs), func(name string) bool { return !pcapoverip.IsAddress(name) })
 	for _, name := range named {
-		if _, err := pcapoverip.ParseAddress(name); err != nil {
+		parse := pcapoverip.ParseAddress
+		if slices.Contains(inputs, name) {
+			parse = pcapoverip.ParseInput
+		}
+		if _, err := parse(name); err != nil {
 			return &usageError{err}
 		}
 	}
@@ -117,7 +121,7 @@ func ParseSources(names []string) (s Sources, err error) {
 			}
 			s.Targets = append(s.Targets, target)
 		case pcapoverip.IsAddress(name):
-			addr, err := pcapoverip.ParseAddress(name)
+			addr, err := pcapoverip.ParseInput(name)
 			if err != nil {
 				return s, &usageError{fmt.Errorf("-i %w", err)}
 			}

@@ -15,7 +15,7 @@ import (
 )
 
 // added are the flags to which each use adds, of any command.
-var added = []string{"read", "from", "interface", "listen", "ignore", "within", "strip", "of", "param", "only", "protect", "prefer"}
+var added = []string{"read", "from", "interface", "listen", "ignore", "within", "strip", "of", "param", "only", "protect", "prefer", "write", "forward"}
 
 // TestFlagsTwice gives each flag of each command a second time, by its long and by its short
 // name. All but lists are wrong usage, and the line names the flag.
@@ -23,7 +23,7 @@ func TestFlagsTwice(t *testing.T) {
 	checked := 0
 	for _, cmd := range commands.Root().Commands() {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
-			list := slices.Contains(added, f.Name) && (f.Name != "listen" || cmd.Name() == "flows") && (f.Name != "of" || cmd.Name() != "plan")
+			list := slices.Contains(added, f.Name) && (f.Name != "write" || cmd.Name() == "live") && (f.Name != "listen" || cmd.Name() == "flows") && (f.Name != "of" || cmd.Name() != "plan")
 			value := "x"
 			if f.Value.Type() == "bool" {
 				value = "true"

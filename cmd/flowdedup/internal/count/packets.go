@@ -21,7 +21,8 @@ type Counter struct {
 	digest digesters
 	rows   *rowMaker
 	// unopened counts frames that were not opened, of the batches that were counted.
-	unopened headers.UnopenedCounts
+	unopened  headers.UnopenedCounts
+	withoutIP uint64 // packets in no row of addresses
 	// withoutPorts counts packets whose ports were not captured, if keys have ports.
 	withoutPorts uint64
 }
@@ -43,12 +44,16 @@ type Packets struct {
 	keys    []elements  // by key of the run, nil without Config.FirstSeen
 
 	source       *capture.Batch // the batch that is counted
+	withoutIP    uint64         // likewise
 	withoutPorts uint64         // packets of batches that were counted
 }
 
 // WithoutPorts returns how many packets are in keys with ports as if theirs were 0, since
 // their ports were not captured.
 func (c *Counter) WithoutPorts() uint64 { return c.withoutPorts }
+
+// WithoutIP returns how many packets have no IP header, and are in no row of addresses.
+func (c *Counter) WithoutIP() uint64 { return c.withoutIP }
 
 // Unopened counts frames that were not opened, and in which no address is counted, by why:
 // see headers.Unopened. It is nil without any.
@@ -173,6 +178,9 @@ func (p *Packets) derive(group int, v4, v6 []uint32) {
 func (p *Packets) Count(b *capture.Batch, uncounted []uint64) error {
 	p.source = b
 	p.direct.TakeUnopened(&p.counter.unopened)
+	n := p.direct.WithoutIP()
+	p.counter.withoutIP += n - p.withoutIP
+	p.withoutIP = n
 	if p.counter.cfg.countsPorts() {
 		n := p.direct.WithoutPorts()
 		p.counter.withoutPorts += n - p.withoutPorts
@@ -189,7 +197,8 @@ func (p *Packets) emitFirstSeen(start int64, first []windows.FirstSeen) error {
 		one := &first[i]
 		err := cfg.FirstSeen(&Sighting{
 			WindowStart: from, Of: cfg.Keys[one.Key].Kind.String(), Value: p.value(one),
-			FirstSeen: show.Timestamp(calendar.Usable(p.source.Frames[one.Packet].Time), cfg.zone()),
+			FirstSeen:   show.Timestamp(calendar.Usable(p.source.Frames[one.Packet].Time), cfg.zone()),
+			CommunityID: p.communityID(one),
 		})
 		if err != nil {
 			return err
@@ -210,4 +219,16 @@ func (p *Packets) value(f *windows.FirstSeen) string {
 		return cfg.Format48(k.v6[f.Number])
 	}
 	return cfg.Format16(k.mac[f.Number])
+}
+
+// communityID returns the Community ID of an element that is a flow, else "".
+func (p *Packets) communityID(f *windows.FirstSeen) string {
+	cfg, k := &p.counter.cfg.Keys[f.Key], &p.keys[f.Key]
+	switch f.Series {
+	case windows.V4:
+		return cfg.CommunityID16(k.v4[f.Number])
+	case windows.V6:
+		return cfg.CommunityID48(k.v6[f.Number])
+	}
+	return ""
 }

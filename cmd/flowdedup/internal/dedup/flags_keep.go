@@ -16,6 +16,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/afpacket"
 	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
+	"github.com/flowdedup/flowdedup/capture/pcapoverip"
 	"github.com/flowdedup/flowdedup/capture/strip"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
@@ -141,7 +142,7 @@ func (f *KeepFlags) checkMark(fs *pflag.FlagSet, output string) error {
 	switch {
 	case output == "":
 		return errors.New("--mark writes all packets, copies with a comment: name a pcapng file with -w")
-	case pcapfile.FormatOf(output) == capture.FormatPcap:
+	case pcapfile.FormatOf(output) == capture.FormatPcap || pcapoverip.Classic(output):
 		return fmt.Errorf("--mark writes comments, for which pcap has no place: name the file .pcapng instead of %s", output)
 	case f.strips() || !f.slice.None():
 		return errors.New("--mark shows packets as they came: it takes no --strip, --decap and --slice")

@@ -231,6 +231,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) (err error) {
 	if result.Late > 0 {
 		e.Warn(fmt.Errorf(f.lateText(), result.Late))
 	}
+	out.withoutIP = result.WithoutIP
 	read := result.Packets + result.Filtered
 	clean := err == nil && !result.Damaged
 	return errors.Join(cli.MarkDamage(err, read, result.Damaged), f.lost(err), out.close(clean, read > 0, result.Filtered))

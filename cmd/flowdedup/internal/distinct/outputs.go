@@ -25,7 +25,8 @@ type outputs struct {
 	page  *countsPage      // nil without --html
 	saved *count.SavedFile // nil without --save
 
-	sketched int // rows whose counters became sketches
+	sketched  int    // rows whose counters became sketches
+	withoutIP uint64 // packets in no row of addresses
 }
 
 func (f *flags) openOutputs(ctx context.Context, e *cli.Env) (*outputs, error) {
@@ -109,7 +110,7 @@ func (o *outputs) sighting(s *count.Sighting) error {
 func (o *outputs) close(clean, read bool, filtered uint64) error {
 	var err error
 	if o.table != nil && (clean || read) {
-		err = o.table.Close(filtered)
+		err = o.table.Close(filtered, o.withoutIP)
 	}
 	if o.saved != nil {
 		err = errors.Join(err, o.saved.Close(clean, read))

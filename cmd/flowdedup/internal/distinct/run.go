@@ -33,6 +33,8 @@ type Result struct {
 	// flow.Unopened. It is nil without any.
 	Unopened map[string]uint64
 	Damaged  bool
+	// WithoutIP counts packets that are in no row of addresses.
+	WithoutIP uint64
 	// WithoutPorts is count.Counter.WithoutPorts.
 	WithoutPorts uint64
 	Gaps         int // windows without packets that have rows, at most count.MaxGaps
@@ -52,7 +54,7 @@ func Run(ctx context.Context, cfg Config) (Result, error) {
 		return &task{packets: c.NewPackets(), flush: cfg.Flush}
 	})
 	closed := count.Failed(c.Close())
-	result := Result{Packets: c.Packets(), Unopened: c.Unopened(), Filtered: in.Filtered(), Late: c.Late(), WithoutPorts: c.WithoutPorts(), Damaged: in.Damaged(err), Gaps: c.Gaps()}
+	result := Result{Packets: c.Packets(), Unopened: c.Unopened(), Filtered: in.Filtered(), Late: c.Late(), WithoutPorts: c.WithoutPorts(), WithoutIP: c.WithoutIP(), Damaged: in.Damaged(err), Gaps: c.Gaps()}
 	var failed *count.OutputError
 	if errors.As(err, &failed) { // closing returns the same error
 		closed = nil

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dustin/go-humanize/english"
+
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/engine/distinct/sketch"
@@ -87,8 +89,9 @@ func (d *textTable) Sighting(s *count.Sighting) error {
 	return sightingText(d.out, s)
 }
 
-// Close ends the table, and says how many packets the filter removed.
-func (d *textTable) Close(filtered uint64) error {
+// Close ends the table, and says how many packets the filter removed, and how many are in no row
+// of addresses.
+func (d *textTable) Close(filtered, withoutIP uint64) error {
 	var text strings.Builder
 	d.end(&text)
 	if !d.rows {
@@ -96,6 +99,9 @@ func (d *textTable) Close(filtered uint64) error {
 	}
 	if filtered > 0 {
 		fmt.Fprintf(&text, "%s packets filtered out\n", show.Count(filtered))
+	}
+	if withoutIP > 0 {
+		fmt.Fprintf(&text, "%s without IP, in no row of addresses\n", english.Plural(int(withoutIP), "packet", ""))
 	}
 	_, err := io.WriteString(d.out, text.String())
 	return err

@@ -67,9 +67,10 @@ func TestTableStreams(t *testing.T) {
 │ 2026-11-21 09:00:00Z to 2026-11-21 09:59:59Z │ src      │   1,000 │       0 │ 1,000 (999 to 1,001) │      12 │
 │                                              │ mac      │         │         │                    2 │      13 │
 `},
-		{func() error { return table.Close(1234) }, `
+		{func() error { return table.Close(1234, 8) }, `
 └──────────────────────────────────────────────┴──────────┴─────────┴─────────┴──────────────────────┴─────────┘
 1,234 packets filtered out
+8 packets without IP, in no row of addresses
 `},
 	} {
 		out.Reset()
@@ -82,7 +83,7 @@ func TestTableStreams(t *testing.T) {
 // TestEmptyTable says that there is nothing.
 func TestEmptyTable(t *testing.T) {
 	var out bytes.Buffer
-	if err := newTextTable(&out, moreColumns{}).Close(0); err != nil || out.String() != "no packets\n" {
+	if err := newTextTable(&out, moreColumns{}).Close(0, 0); err != nil || out.String() != "no packets\n" {
 		t.Errorf("%v, %q", err, &out)
 	}
 }

@@ -99,7 +99,7 @@ type listenFlag struct {
 // Set implements pflag.Value. A port without a host is that of all interfaces.
 func (l *listenFlag) Set(s string) error {
 	if pcapoverip.IsAddress(s) {
-		a, err := pcapoverip.ParseAddress(s)
+		a, err := pcapoverip.ParseInput(s)
 		l.streams = append(l.streams, a)
 		return err
 	}

@@ -3,9 +3,11 @@
 package flows
 
 import (
+	"bytes"
 	"encoding/json"
 	"strconv"
 
+	"github.com/flowdedup/flowdedup/capture/keys"
 	"github.com/flowdedup/flowdedup/capture/records"
 	"github.com/flowdedup/flowdedup/capture/records/match"
 )
@@ -119,6 +121,35 @@ var fields = []field{
 	{name: "post_nat_dst_ipv4_address", text: true, put: func(dst []byte, r *records.Record) []byte { return address(dst, r, 4) }},
 	number("post_napt_src_transport_port", func(r *records.Record) uint64 { return uint64(r.NATSourcePort) }),
 	number("post_napt_dst_transport_port", func(r *records.Record) uint64 { return uint64(r.NATDestinationPort) }),
+	{name: communityField, text: true, put: communityID},
+}
+
+const communityField = "community_id"
+
+// communityID appends the Community ID of a flow, if all is known that it is made of.
+func communityID(dst []byte, r *records.Record) []byte {
+	if r.Unread&records.PartFlow != 0 {
+		return dst
+	}
+	from, to := r.SourcePort, r.DestinationPort
+	if r.Protocol == 1 || r.Protocol == 58 { // ICMP, ICMPv6
+		from, to = to>>8, to&0xff
+	}
+	return keys.AppendCommunityID(dst, r.Source, r.Destination, r.Protocol, from, to)
+}
+
+// appendCommunityID appends the field to a line of JSON that has none.
+func appendCommunityID(dst, line []byte, r *records.Record) []byte {
+	if bytes.Contains(line, []byte(`"`+communityField+`"`)) {
+		return dst
+	}
+	before := len(dst)
+	dst = append(dst, `"`+communityField+`":"`...)
+	value := len(dst)
+	if dst = communityID(dst, r); len(dst) == value {
+		return dst[:before]
+	}
+	return append(dst, `",`...)
 }
 
 // address appends one of a record's addresses, if it is told.
@@ -150,6 +181,7 @@ func (n *names) appendJSON(dst []byte, h *match.Held, changed bool) []byte {
 		if len(line) > 1 {
 			dst = append(dst, ',')
 		}
+		dst = appendCommunityID(dst, line, &h.Record)
 	default:
 		dst = append(dst, `{"type":"`...)
 		dst = append(dst, kindNames[h.Kind]...)

@@ -162,6 +162,10 @@ func (r *runner) listen(ctx context.Context) error {
 	r.messages = r.newReader(src)
 	r.reader = r.messages
 	for _, at := range r.cfg.Listen {
+		if at.Addr().IsUnspecified() {
+			r.cfg.Log.Info("listening", "address", at, "reachable", "at every address of this host")
+			continue
+		}
 		r.cfg.Log.Info("listening", "address", at)
 	}
 	for _, at := range r.cfg.Streams {

@@ -97,7 +97,7 @@ func openOrigin(ctx context.Context, name string, inputs int, opt *Options, w *w
 	switch {
 	case pcapoverip.IsAddress(name):
 		var addr pcapoverip.Address
-		if addr, err = pcapoverip.ParseAddress(name); err == nil {
+		if addr, err = pcapoverip.ParseInput(name); err == nil {
 			o.receiver, err = pcapoverip.Open(ctx, addr, pcapoverip.ReceiverConfig{TLS: opt.Network.TLS, Warn: w.broken})
 		}
 	case isPipe(name):

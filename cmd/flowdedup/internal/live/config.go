@@ -43,8 +43,12 @@ type Config struct {
 	Distinct count.Config
 
 	// Output and Duplicates are files, "-", or addresses of package pcapoverip, for kept and
-	// removed packets. Forward is an interface that kept packets are sent to. "" is none.
-	Output, Duplicates, Forward string
+	// removed packets. "" is none.
+	Output, Duplicates string
+	// Forward are interfaces, and Others further addresses, that kept packets are sent to.
+	Forward, Others []string
+	// Balance and Spread are those of sink.Config.
+	Balance, Spread bool
 	// TLS is that of addresses; nil for none.
 	TLS *pcapoverip.TLS
 	// Rotate splits each output into several files, if it has a size or an interval.

@@ -34,4 +34,4 @@ func (f *flags) cardTimes(stamps func(string) bool) bool {
 }
 
 // writes reports whether packets are written or forwarded.
-func (f *flags) writes() bool { return f.output != "" || f.duplicates != "" || f.forward != "" }
+func (f *flags) writes() bool { return f.output != "" || f.duplicates != "" || len(f.forward) > 0 }

@@ -32,24 +32,26 @@ type flags struct {
 	dedup.HubFlags
 	cli.KeyFlags
 	cli.RingFlags
-	output, duplicates, forward string
-	rotate                      cli.RotateFlags
-	net                         cli.NetFlags
-	sources                     cli.Sources // the values of -i
-	distinctMemory              int         // 0 for layout.MemoryBudget
-	reports                     string
-	save                        cli.SaveFlags
-	slide                       time.Duration
-	state                       string
-	stateEvery                  time.Duration
-	stateMismatch               cli.MismatchFlag
-	user                        string
-	notPromiscuous              bool
-	packets                     uint64
-	duration                    time.Duration
-	logFormat                   string
-	listen                      string
-	learn, learnEvery           time.Duration
+	output, duplicates string // output is the first of outputs
+	outputs, forward   []string
+	balance, onFailure string
+	rotate             cli.RotateFlags
+	net                cli.NetFlags
+	sources            cli.Sources // the values of -i
+	distinctMemory     int         // 0 for layout.MemoryBudget
+	reports            string
+	save               cli.SaveFlags
+	slide              time.Duration
+	state              string
+	stateEvery         time.Duration
+	stateMismatch      cli.MismatchFlag
+	user               string
+	notPromiscuous     bool
+	packets            uint64
+	duration           time.Duration
+	logFormat          string
+	listen             string
+	learn, learnEvery  time.Duration
 }
 
 // Command returns "flowdedup live".
@@ -141,12 +143,15 @@ func (f *flags) register(cmd *cobra.Command) {
 	fs.SortFlags = false
 	f.RegisterInterfaces(fs)
 	f.Filter.Register(fs)
-	fs.StringVarP(&f.output, "write", "w", "", "write kept packets to `FILE` (-: stdout)")
+	fs.VarP(cli.NewAdding(&f.outputs, "string", func(s string) ([]string, error) { return append(f.outputs, s), nil }), "write", "w", "write kept packets to `FILE` (-: stdout); addresses may be repeated")
 	fs.StringVar(&f.duplicates, "duplicates", "", "write removed packets to `FILE`")
 	f.rotate.Register(fs)
 	f.net.Register(fs)
 	f.net.RegisterMerge(fs)
-	fs.StringVar(&f.forward, "forward", "", "send kept packets out of `IFACE`")
+	fs.Var(cli.NewAdding(&f.forward, "string", func(s string) ([]string, error) { return append(f.forward, s), nil }), "forward", "send kept packets out of `IFACE`; may be repeated")
+	fs.Var(cli.NewParsed(&f.balance, "", "word", cli.OneOf("conversation")), "balance", "conversation: to one of several outputs each, not to all")
+	f.onFailure = "drop"
+	fs.Var(cli.NewParsed(&f.onFailure, "drop", "word", cli.OneOf("spread", "drop")), "on-failure", "of --balance: spread the share of an output that fails, or drop it")
 	f.Window = window.Window{Duration: liveWindow}
 	f.CompareFlags.Register(fs)
 	f.KeepFlags.Register(cmd)
@@ -174,11 +179,11 @@ func (f *flags) register(cmd *cobra.Command) {
 	fs.Var(cli.NewParsed(&f.logFormat, "text", "format", cli.OneOf("text", "json")), "log", "log format: text, json")
 	cli.GroupInput.Add(fs, "count", "duration")
 	cli.GroupCount.Add(fs, "slide")
-	cli.GroupOutput.Add(fs, "write", "duplicates", "forward", "reports", "state", "listen", "log")
+	cli.GroupOutput.Add(fs, "write", "duplicates", "forward", "balance", "on-failure", "reports", "state", "listen", "log")
 	cli.GroupAdvanced.Add(fs, "distinct-memory", "state-every", "state-mismatch", "user")
 	dedup.CompleteCompare(cmd)
 	cli.CompleteKeys(cmd, cli.KeysOfPackets)
-	cli.CompleteWords(cmd, map[string][]string{"log": {"text", "json"}, "fanout": cli.Fanouts, "capture": cli.Captures, "filter": cli.FilterWords, "state-mismatch": cli.Mismatches, "learn": {"10s", "1m"}, "learn-every": {"1h", "1d"}, "distinct-memory": {"256MiB", "1GiB"}})
+	cli.CompleteWords(cmd, map[string][]string{"balance": {"conversation"}, "on-failure": {"spread", "drop"}, "log": {"text", "json"}, "fanout": cli.Fanouts, "capture": cli.Captures, "filter": cli.FilterWords, "state-mismatch": cli.Mismatches, "learn": {"10s", "1m"}, "learn-every": {"1h", "1d"}, "distinct-memory": {"256MiB", "1GiB"}})
 	fs.Lookup("interface").Usage = "capture from `IFACE`, any, an address or a mirror target; may be repeated"
 	for name, complete := range map[string]cobra.CompletionFunc{"interface": cli.CompleteSources, "forward": cli.CompleteInterfaces} {
 		if err := cmd.RegisterFlagCompletionFunc(name, complete); err != nil {
@@ -207,6 +212,9 @@ func (f *flags) check(cmd *cobra.Command) error {
 	case f.slide > 0 && len(f.Of) > 0 && f.Every > cli.MaxSlidingSpan:
 		return cli.Usagef("--every of more than 366 days needs --slide 0")
 	}
+	if err := f.checkOutputs(cmd.Flags()); err != nil {
+		return err
+	}
 	if err := f.save.CheckFolder(cmd.Flags()); err != nil {
 		return err
 	}
@@ -220,7 +228,7 @@ func (f *flags) check(cmd *cobra.Command) error {
 		f.KeepFlags.Check(cmd.Flags(), &f.CompareFlags, f.output, f.writes()),
 		f.checkSources(cmd.Flags()), f.KeyFlags.Check(), f.RingFlags.Check(),
 		f.HubFlags.Check(cmd.Flags(), &f.Common, &f.CompareFlags, &f.KeepFlags),
-		f.net.Check(f.sources.Names(), f.rotate.Rotates(), f.output, f.duplicates), f.checkLearn(cmd.Flags())); err != nil {
+		f.net.Check(f.sources.Names(), f.rotate.Rotates(), append(f.outputs, f.duplicates)...), f.checkLearn(cmd.Flags())); err != nil {
 		return err
 	}
 	named := cli.Files{Outputs: []cli.NamedFile{
@@ -295,7 +303,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env) error {
 		dedup.WarnUnmatched(e, &summary.Summary)
 		dedup.WarnForgotten(e, &summary.Summary)
 		dedup.WarnUnchecked(e, &summary.Summary)
-		dedup.WarnSplit(e, &summary.Conversations, f.output != "" || f.forward != "", cfg.Dedup.Choice.Flow)
+		dedup.WarnSplit(e, &summary.Conversations, f.output != "" || len(f.forward) > 0, cfg.Dedup.Choice.Flow)
 		f.warnDropped(e, &summary)
 		err = errors.Join(err, f.print(e, &summary))
 	}
@@ -311,13 +319,13 @@ func (f *flags) config(cmd *cobra.Command) Config {
 	if f.slide > 0 && len(f.Of) > 0 {
 		past = f.Every
 	}
-	if f.forward != "" && !cmd.Flags().Changed("workers") {
+	if len(f.forward) > 0 && !cmd.Flags().Changed("workers") {
 		f.Workers = 1 // sending is one thread's, and what packets wait for
 	}
 	f.Conf.Promiscuous = f.Conf.Promiscuous && !f.notPromiscuous
 	filter := f.CompareFlags.Config(cmd, &f.Common)
 	f.KeepFlags.Complete(&filter)
-	captured := f.RingConfig(cmd, f.forward != "")
+	captured := f.RingConfig(cmd, len(f.forward) > 0)
 	captured.Interfaces = f.sources.Interfaces
 	return Config{
 		Inputs: f.Conf.Interfaces, Addresses: f.sources.Addresses,
@@ -328,7 +336,7 @@ func (f *flags) config(cmd *cobra.Command) Config {
 			Budget: f.budget(), SetLimit: uint64(f.save.SetLimit),
 		},
 		Save: f.save.To, Sensor: cmp.Or(f.save.Sensor, f.Token.Site, cli.HostSensor()),
-		Output: f.output, Duplicates: f.duplicates, Forward: f.forward, Rotate: f.rotate.Options(),
+		Output: f.output, Duplicates: f.duplicates, Forward: f.forward, Others: f.others(), Balance: f.balance != "", Spread: f.onFailure == "spread", Rotate: f.rotate.Options(),
 		Reports: f.reports, Slide: f.slide, State: f.state, StateEvery: f.stateEvery, BeginAnew: f.stateMismatch.Begins(), KeyGiven: cmd.Flags().Changed("key") || f.Hub != "",
 		User: f.user, Packets: f.packets, Duration: f.duration, Learn: f.learnConfig(),
 	}
@@ -351,7 +359,7 @@ func (f *flags) warnDropped(e *cli.Env, s *Summary) {
 				n.Name, n.Dropped, n.Received, bufferOf(n)))
 		}
 	}
-	if n := s.Forward; n != nil {
+	for _, n := range s.forwards() {
 		if lost := n.Skipped() + n.Lost; lost > 0 {
 			e.Warn(fmt.Errorf("%s: %d of %d packets were not sent", n.Interface, lost, lost+n.Sent))
 		}
@@ -387,7 +395,7 @@ func (f *flags) printTo(w io.Writer, s *Summary) error {
 	case f.Quiet:
 		return nil
 	}
-	return writeText(w, s, f.output != "" || f.forward != "")
+	return writeText(w, s, f.output != "" || len(f.forward) > 0)
 }
 
 // completeExpression lets the shell complete the first words of expressions.

@@ -83,9 +83,14 @@ type liveSummary struct {
 		Merged     uint64 `json:"merged"`
 		NoChecksum uint64 `json:"no_checksum"`
 	} `json:"interfaces"`
-	Reasons map[string]uint64 `json:"reasons"`
-	Forward map[string]any    `json:"forward"`
-	Matrix  []struct {
+	Reasons  map[string]uint64 `json:"reasons"`
+	Forward  map[string]any    `json:"forward"`
+	Forwards []map[string]any  `json:"forwards"`
+	Outputs  []struct {
+		Output        string
+		Packets, Lost uint64
+	} `json:"outputs"`
+	Matrix []struct {
 		First, Copy string
 		Count       uint64
 	} `json:"matrix"`

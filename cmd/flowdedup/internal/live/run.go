@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"os"
 	"sync/atomic"
 	"time"
 
@@ -97,7 +98,7 @@ type runner struct {
 
 // open opens everything that a run needs. What needs privileges comes first.
 func open(ctx context.Context, cfg *Config) (r *runner, err error) {
-	if err := refuseForward(cfg.Ring.Interfaces, cfg.Forward); err != nil {
+	if err := refuseForwards(cfg.Ring.Interfaces, cfg.Forward); err != nil {
 		return nil, err
 	}
 	r = &runner{cfg: cfg, log: cfg.Log, begin: time.Now(), diffs: traits.NewCounter()}
@@ -131,7 +132,7 @@ func open(ctx context.Context, cfg *Config) (r *runner, err error) {
 		return r, err
 	}
 	outputs := sink.Config{
-		Kept: cfg.Output, Removed: cfg.Duplicates, Forward: cfg.Forward, Strip: headers, Slice: cfg.Dedup.Choice.Slice, Retry: cfg.Ring.Wait,
+		Kept: cfg.Output, Others: cfg.Others, Balance: cfg.Balance, Spread: cfg.Spread, Removed: cfg.Duplicates, Forward: cfg.Forward, Strip: headers, Slice: cfg.Dedup.Choice.Slice, Retry: cfg.Ring.Wait,
 		TLS: cfg.TLS, Rotate: cfg.Rotate, Live: true, BeginsLate: cfg.network(), Stop: func() { r.capture.Stop() }, Log: r.log,
 	}
 	// Who waits for a hub would hold batches for long. Of those that wait for better copies
@@ -238,6 +239,9 @@ func (r *runner) openFilter(ctx context.Context, h *stateHeader, snapshots io.Re
 	cfg.Distinct.Rows = r.reports.rows
 	cfg.Distinct.Inner = cfg.Dedup.Identity.Kind == identity.Inner
 	if cfg.Save != "" {
+		if err := os.MkdirAll(cfg.Save, 0o755); err != nil {
+			return err
+		}
 		r.saver = &saver{log: r.log, folder: count.NewSavedFolder(cfg.Save, cfg.Distinct.SaveHeader(cfg.Sensor))}
 		cfg.Distinct.Save = r.saver.save
 	}

@@ -27,6 +27,10 @@ type Summary struct {
 	// WithoutPorts counts packets in flows whose ports were not captured.
 	WithoutPorts uint64        `json:"without_ports,omitempty"`
 	Forward      *sink.Forward `json:"forward,omitempty"`
+	// Forwards takes the place of Forward if there are several.
+	Forwards []sink.Forward `json:"forwards,omitempty"`
+	// Outputs are those of -w, if there are several.
+	Outputs []sink.Output `json:"outputs,omitempty"`
 	// Learned is what the run found out, nil if it did not try.
 	Learned *monitor.Learned `json:"learned,omitempty"`
 }
@@ -86,14 +90,34 @@ func (r *runner) summary() Summary {
 		Summary:    dedup.Summarize(p.cfg, p.detector, r.ticker.now.Sub(r.begin)),
 		Interfaces: interfaces(r.capture.Stats(), r.networks()),
 		Diffs:      r.diffs.Counts, Matrix: r.diffs.Matrix(),
-		Forward: r.outputs.Forwarded(),
 		Learned: r.learner.state(),
 	}
 	s.SetStripped(r.outputs)
+	s.setOutputs(r.outputs, len(r.cfg.Others) > 0)
 	if r.counter != nil {
 		s.Late, s.WithoutPorts = r.counter.Late(), r.counter.WithoutPorts()
 	}
 	return s
+}
+
+// setOutputs sets what became of packets at each output. several says that there are several
+// -w.
+func (s *Summary) setOutputs(set *sink.Set, several bool) {
+	all := set.Forwarded()
+	if s.Forwards = all; len(all) == 1 {
+		s.Forward, s.Forwards = &all[0], nil
+	}
+	if several {
+		s.Outputs = set.List()
+	}
+}
+
+// forwards returns the state of all interfaces that packets are sent to.
+func (s *Summary) forwards() []sink.Forward {
+	if s.Forward != nil {
+		return []sink.Forward{*s.Forward}
+	}
+	return s.Forwards
 }
 
 // status returns the state of the run. It must not be called while a batch is processed.
@@ -112,7 +136,7 @@ func (r *runner) status(now time.Time) monitor.Status {
 			Fill: sum.Fill, PredictedFPR: sum.PredictedFPR,
 			EvictedLive: sum.EvictedLive, SuggestedMemory: sum.SuggestedMemory,
 		},
-		Held: sum.Held, Outputs: r.outputs.List(), Forward: sum.Forward, State: r.state.show(), Learned: sum.Learned,
+		Held: sum.Held, Outputs: r.outputs.List(), Forwards: sum.forwards(), State: r.state.show(), Learned: sum.Learned,
 	}
 	if sum.HubDelay != nil {
 		s.Hub = &monitor.Hub{

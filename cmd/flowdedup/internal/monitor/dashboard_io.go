@@ -66,7 +66,8 @@ func outputsOf(s *Status) table {
 			show.Notes(show.Note{Count: o.Lost, What: "lost"}), o.Failed)
 		p.Rows = append(p.Rows, row(o.Name, countCell(o.Packets), textCell(show.Bytes(o.Bytes)), state))
 	}
-	if f := s.Forward; f != nil {
+	for i := range s.Forwards {
+		f := &s.Forwards[i]
 		lost := show.Notes(show.Note{Count: f.Lost, What: "lost"}, show.Note{Count: f.Refused, What: "refused"}, show.Note{Count: f.TooLong, What: "too long"}, show.Note{Count: f.Truncated, What: "cut"},
 			show.Note{Count: f.NotEthernet, What: "without Ethernet"})
 		if lost != "" {

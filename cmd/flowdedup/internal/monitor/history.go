@@ -106,7 +106,8 @@ func lossesOf(s *Status) []Loss {
 	for i := range s.Outputs {
 		all = append(all, Loss{"output " + s.Outputs[i].Name, "packets lost", s.Outputs[i].Lost})
 	}
-	if f := s.Forward; f != nil {
+	for i := range s.Forwards {
+		f := &s.Forwards[i]
 		where := "forward " + f.Interface
 		all = append(all,
 			Loss{where, "packets not sent while the interface was away", f.Lost},

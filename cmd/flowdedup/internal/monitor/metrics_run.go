@@ -319,11 +319,11 @@ func eachOutput(of func(o *sink.Output) float64) func(*Status, func(float64, ...
 	}
 }
 
-// forward gives a value of the interface that packets are sent to, if there is one.
+// forward gives a value of each interface that packets are sent to.
 func forward(of func(f *sink.Forward) uint64) func(*Status, func(float64, ...string)) {
 	return func(s *Status, give func(float64, ...string)) {
-		if s.Forward != nil {
-			give(float64(of(s.Forward)), s.Forward.Interface)
+		for i := range s.Forwards {
+			give(float64(of(&s.Forwards[i])), s.Forwards[i].Interface)
 		}
 	}
 }
@@ -359,7 +359,8 @@ var outputMetrics = []metric{
 		forward(func(f *sink.Forward) uint64 { return f.Bytes })},
 	{"forward_not_sent_total", "Packets that were not forwarded: captured in part, too long for the interface, refused by its queue, or lost while it was away.", counter, []string{"interface", "reason"},
 		func(s *Status, give func(float64, ...string)) {
-			if f := s.Forward; f != nil {
+			for i := range s.Forwards {
+				f := &s.Forwards[i]
 				give(float64(f.Truncated), f.Interface, "cut")
 				give(float64(f.TooLong), f.Interface, "too_long")
 				give(float64(f.Refused), f.Interface, "refused")
@@ -373,7 +374,8 @@ var outputMetrics = []metric{
 		forward(func(f *sink.Forward) uint64 { return f.Retries })},
 	{"forward_failed", "1 if nothing can be forwarded now.", gauge, forwardLabel,
 		func(s *Status, give func(float64, ...string)) {
-			if f := s.Forward; f != nil {
+			for i := range s.Forwards {
+				f := &s.Forwards[i]
 				give(failureGauge(f.Failed), f.Interface)
 			}
 		}},

@@ -86,7 +86,11 @@ func failures(s *Status) []string {
 			out = append(out, fmt.Sprintf("output %s: %s", o.Name, o.Failed))
 		}
 	}
-	if f := s.Forward; f != nil && f.Failed != "" {
+	for i := range s.Forwards {
+		f := &s.Forwards[i]
+		if f.Failed == "" {
+			continue
+		}
 		out = append(out, fmt.Sprintf("forward %s: %s", f.Interface, f.Failed))
 	}
 	if s.State != nil && s.State.Failed != "" {

@@ -114,7 +114,7 @@ func TestHealthLosses(t *testing.T) {
 		s := new(Server)
 		update := func(lost uint64, f afpacket.SenderStats) {
 			s.Update(Status{
-				Outputs: []sink.Output{{Name: "a.pcap", Lost: lost}}, Forward: &sink.Forward{Interface: "out", SenderStats: f},
+				Outputs: []sink.Output{{Name: "a.pcap", Lost: lost}}, Forwards: []sink.Forward{{Interface: "out", SenderStats: f}},
 			})
 		}
 		const (

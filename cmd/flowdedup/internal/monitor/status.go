@@ -41,9 +41,9 @@ type Status struct {
 	Hub      *Hub             // nil without
 	Distinct []Distinct       // by key and family, in the order of the command line
 	Outputs  []sink.Output
-	Forward  *sink.Forward // nil without
-	State    *State        // nil without
-	Learned  *Learned      // nil without Config.Learn
+	Forwards []sink.Forward
+	State    *State   // nil without
+	Learned  *Learned // nil without Config.Learn
 }
 
 // Filter describes the filter of duplicates.

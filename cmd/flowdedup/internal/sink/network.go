@@ -31,6 +31,7 @@ func (n network) commit() error   { return n.Close() }
 func (n network) keep(bool) error { return n.Close() }
 func (n network) discard() error  { return n.Close() }
 func (n network) retries() bool   { return false }
+func (n network) usable() bool    { return n.Connected() }
 
 func (n network) counts() outcome {
 	s := n.Stats()

@@ -64,6 +64,7 @@ type output struct {
 	removed bool // it takes the removed packets
 	direct  bool // writing does not block
 
+	share *share // of kept packets, nil for all
 	given traffic
 	outcome
 	failed           error  // why it takes no packets now
@@ -282,20 +283,22 @@ func (f *forwarding) counts() outcome {
 	return outcome{written: s.Sent, lost: s.Skipped() + s.Lost}
 }
 
-// OpenForward opens the interface to send to, if there is one. It comes before OpenFiles
+// usable reports whether the interface is there, as far as is known.
+func (f *forwarding) usable() bool { return f.Reachable() }
+
+// OpenForward opens the interfaces to send to, if there are any. It comes before OpenFiles
 // if privileges are dropped in between.
 func (s *Set) OpenForward() error {
-	if s.cfg.Forward == "" {
-		return nil
+	for _, name := range s.cfg.Forward {
+		sender, err := afpacket.OpenSender(afpacket.SenderConfig{
+			Interface: name,
+			Warn:      func(err error) { s.cfg.Log.Warn("packets are not forwarded", "error", err) },
+		})
+		if err != nil {
+			return err
+		}
+		d := &forwarding{Sender: sender, retry: s.cfg.Retry}
+		s.outputs = append(s.outputs, &output{destination: d, name: name})
 	}
-	sender, err := afpacket.OpenSender(afpacket.SenderConfig{
-		Interface: s.cfg.Forward,
-		Warn:      func(err error) { s.cfg.Log.Warn("packets are not forwarded", "error", err) },
-	})
-	if err != nil {
-		return err
-	}
-	d := &forwarding{Sender: sender, retry: s.cfg.Retry}
-	s.outputs = append(s.outputs, &output{destination: d, name: s.cfg.Forward})
 	return nil
 }

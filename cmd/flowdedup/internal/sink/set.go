@@ -17,6 +17,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/pcapoverip"
 	"github.com/flowdedup/flowdedup/capture/rotate"
 	"github.com/flowdedup/flowdedup/capture/strip"
+	"github.com/flowdedup/flowdedup/capture/traits"
 )
 
 // Config names the outputs of a run; "" is no output. The caller has checked the names.
@@ -24,6 +25,12 @@ type Config struct {
 	// Kept and Removed are files, "-", or addresses of package pcapoverip, for kept and removed
 	// packets.
 	Kept, Removed string
+	// Others are further addresses for kept packets.
+	Others []string
+	// Balance shares kept packets among the interfaces of Forward and all addresses, each
+	// conversation to one of them. With Spread those for one that is away go to the others;
+	// else they are lost. Files and pipes get all packets.
+	Balance, Spread bool
 	// TLS is that of addresses; nil for none.
 	TLS *pcapoverip.TLS
 	// Arriving says that packets come from a network: one peer that is slow to take them
@@ -31,9 +38,9 @@ type Config struct {
 	Arriving bool
 	// BeginsLate says that inputs may describe interfaces after packets of others.
 	BeginsLate bool
-	// Forward is an interface that kept packets are sent to. With Retry the set retries
-	// while the interface is down or gone.
-	Forward string
+	// Forward are interfaces that kept packets are sent to. With Retry the set retries
+	// while an interface is down or gone.
+	Forward []string
 	Retry   bool
 	// Strip are headers that kept packets lose.
 	Strip strip.Headers
@@ -78,6 +85,7 @@ type Set struct {
 	outputs  []*output
 	stripper *strip.Stripper // nil if packets keep their headers
 	slicer   *strip.Slicer   // nil if packets stay whole
+	balancer *balancer       // nil if all outputs get all packets
 	inverted []uint64
 	giveUp   <-chan struct{} // closed when blocked outputs are given up
 	leave    <-chan struct{} // closed when a caller of Write that hangs is left behind
@@ -99,6 +107,9 @@ func New(ctx context.Context, cfg Config) *Set {
 	if cfg.Strip != 0 {
 		s.stripper = strip.New(strip.Config{Headers: cfg.Strip})
 	}
+	if cfg.Balance {
+		s.balancer = &balancer{pairs: traits.NewPairReader(), spread: cfg.Spread}
+	}
 	if !cfg.Slice.None() {
 		s.slicer = strip.NewSlicer(cfg.Slice)
 	}
@@ -109,23 +120,27 @@ func New(ctx context.Context, cfg Config) *Set {
 // for the reader of a pipe until ctx is done. After an error the caller must call
 // Discard.
 func (s *Set) OpenFiles(ctx context.Context) error {
-	cfg := &s.cfg
-	for _, o := range []struct {
-		name    string
-		removed bool
-	}{{cfg.Kept, false}, {cfg.Removed, true}} {
-		if o.name == "" {
-			continue
-		}
-		d, err := s.openFile(ctx, o.name, !o.removed)
-		if err != nil {
+	for _, name := range append([]string{s.cfg.Kept}, s.cfg.Others...) {
+		if err := s.openNamed(ctx, name, false); err != nil {
 			return err
 		}
-		s.outputs = append(s.outputs, &output{
-			destination: d, name: o.name, removed: o.removed, calls: newCalls(o.name),
-			direct: !pcapoverip.IsAddress(o.name) && !outfile.MayStall(o.name),
-		})
 	}
+	return s.openNamed(ctx, s.cfg.Removed, true)
+}
+
+// openNamed opens a file or address, nothing for "".
+func (s *Set) openNamed(ctx context.Context, name string, removed bool) error {
+	if name == "" {
+		return nil
+	}
+	d, err := s.openFile(ctx, name, !removed)
+	if err != nil {
+		return err
+	}
+	s.outputs = append(s.outputs, &output{
+		destination: d, name: name, removed: removed, calls: newCalls(name),
+		direct: !pcapoverip.IsAddress(name) && !outfile.MayStall(name),
+	})
 	return nil
 }
 
@@ -193,11 +208,15 @@ func (s *Set) Write(b *capture.Batch, drop []uint64) error {
 	s.slice(b, drop)
 	removed := trafficOf(b, drop)
 	kept := trafficBut(b, removed)
+	s.balance(b, drop)
 	var errs []error
 	for _, o := range s.outputs {
 		verdicts, size := drop, kept
-		if o.removed {
+		switch {
+		case o.removed:
 			verdicts, size = s.inverted, removed
+		case o.share != nil:
+			verdicts, size = o.share.drop, o.share.size
 		}
 		if o.ended() {
 			s.addMissed(o, size)

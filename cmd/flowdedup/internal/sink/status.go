@@ -9,11 +9,12 @@ import (
 
 // Output is the state of a file.
 type Output struct {
-	Name           string
-	Packets, Bytes uint64 // given less lost; captured bytes
-	Lost           uint64 // packets that were given and are not there
-	Files          uint64 // complete files of a rotation
-	Failed         string // why nothing goes there any more, or ""
+	Name    string `json:"output"`
+	Packets uint64 `json:"packets"`          // given less lost
+	Bytes   uint64 `json:"bytes"`            // captured ones
+	Lost    uint64 `json:"lost"`             // packets that were given and are not there
+	Files   uint64 `json:"files,omitempty"`  // complete ones of a rotation
+	Failed  string `json:"failed,omitempty"` // why nothing goes there any more, or ""
 }
 
 // Forward is the state of the interface that packets are sent to.
@@ -40,9 +41,8 @@ func (s *Set) List() []Output {
 	return all
 }
 
-// Forwarded returns the state of the interface that packets are sent to, nil if there is
-// none.
-func (s *Set) Forwarded() *Forward {
+// Forwarded returns the state of each interface that packets are sent to.
+func (s *Set) Forwarded() (all []Forward) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, o := range s.outputs {
@@ -51,10 +51,10 @@ func (s *Set) Forwarded() *Forward {
 			if o.ended() {
 				sent.Lost = o.missing() - sent.Skipped() // includes what it was not given
 			}
-			return &Forward{Interface: o.name, SenderStats: sent, Failed: o.failedText()}
+			all = append(all, Forward{Interface: o.name, SenderStats: sent, Failed: o.failedText()})
 		}
 	}
-	return nil
+	return all
 }
 
 // displayName returns the name of an output, or of its file if that has another name.

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+
+	benchlab "github.com/flowdedup/flowdedup/bench/lab"
+)
+
+// talk returns packets of conversations between two hosts each, in both directions, from the
+// given ID on. Each is sent twice.
+func talk(id uint16, hosts int) (all [][]byte) {
+	for h := range hosts {
+		for turn := range 4 {
+			f := liveFrame{id: id, src: byte(h), ttl: 64}.bytes()
+			if id++; turn%2 == 1 {
+				var from [4]byte
+				copy(from[:], f[26:30])
+				copy(f[26:30], f[30:34])
+				copy(f[30:34], from[:])
+			}
+			all = append(all, f, f)
+		}
+	}
+	return all
+}
+
+// hostOf returns which conversation of talk a packet belongs to, and its ID.
+func hostOf(frame string) (host byte, id uint16) {
+	id = uint16(frame[18])<<8 | uint16(frame[19])
+	if frame[28] == 0 { // 10.0.0.x is the source
+		return frame[29], id
+	}
+	return frame[33], id
+}
+
+// checkShares checks that each packet is in one of the files, once, and that conversations are
+// whole.
+func checkShares(t *testing.T, packets int, files ...string) {
+	t.Helper()
+	at, seen := map[byte]int{}, map[uint16]bool{}
+	for i, file := range files {
+		got := framesOf(t, file)
+		if len(got) == 0 {
+			t.Errorf("output %d got nothing", i)
+		}
+		for _, frame := range got {
+			host, id := hostOf(frame)
+			if where, known := at[host]; known && where != i {
+				t.Errorf("conversation of %d is at outputs %d and %d", host, where, i)
+			}
+			if seen[id] {
+				t.Errorf("packet %d came twice", id)
+			}
+			at[host], seen[id] = i, true
+		}
+	}
+	if len(seen) != packets {
+		t.Errorf("%d packets of %d", len(seen), packets)
+	}
+}
+
+// sensors starts captures behind outputs out0, out1, and so on.
+func sensors(t *testing.T, n int) (runs []*liveRun, files []string) {
+	t.Helper()
+	for i := range n {
+		pair(t, fmt.Sprint("out", i), fmt.Sprint("sensor", i))
+		files = append(files, filepath.Join(t.TempDir(), "sensor.pcapng"))
+		runs = append(runs, startLive(t, "-i", fmt.Sprint("sensor", i), "-w", files[i], "--method", "exact", "--window", "n:1", "--json"))
+	}
+	return runs, files
+}
+
+// TestLiveForwardAll sends everything to each of several interfaces.
+func TestLiveForwardAll(t *testing.T) {
+	t.Parallel()
+	lab(t)
+	pair(t, "left", "right")
+	behind, files := sensors(t, 2)
+	r := startLive(t, "-i", "left", "--forward", "out0", "--forward", "out1", "--json", "--window", "5s")
+	frames := talk(1, 20)
+	sendBytes(t, "right", frames...)
+	s := r.finish()
+	for i := range behind {
+		behind[i].finish()
+		if got := framesOf(t, files[i]); len(got) != len(frames)/2 || s.Forwards[i]["sent"] != float64(len(got)) {
+			t.Errorf("output %d: %d packets of %d, %v", i, len(got), len(frames)/2, s.Forwards)
+		}
+	}
+}
+
+// TestLiveBalance gives each conversation to one of three interfaces.
+func TestLiveBalance(t *testing.T) {
+	t.Parallel()
+	lab(t)
+	pair(t, "left", "right")
+	behind, files := sensors(t, 3)
+	r := startLive(t, "-i", "left", "--forward", "out0", "--forward", "out1", "--forward", "out2", "--balance", "conversation", "--json", "--window", "5s")
+	frames := talk(1, 60)
+	sendBytes(t, "right", frames...)
+	s := r.finish()
+	total := 0.0
+	for i := range behind {
+		behind[i].finish()
+		total += s.Forwards[i]["sent"].(float64)
+	}
+	if total != float64(len(frames)/2) || s.Duplicates != uint64(len(frames)/2) {
+		t.Errorf("%v packets were sent of %d: %+v", total, len(frames)/2, s)
+	}
+	checkShares(t, len(frames)/2, files...)
+}
+
+// TestLiveBalanceStreams gives each conversation to one of two peers over TCP. The summary counts
+// for each.
+func TestLiveBalanceStreams(t *testing.T) {
+	t.Parallel()
+	lab(t)
+	ip(t, "link set lo up")
+	pair(t, "left", "right")
+	addresses := []string{"127.0.0.1:57012", "127.0.0.1:57013"}
+	r := startLive(t, "-i", "left", "-w", "tcp-listen://"+addresses[0], "-w", "tcp-listen://"+addresses[1], "--balance", "conversation", "--json", "--window", "5s")
+	var conns []net.Conn
+	var got []*bytes.Buffer
+	for _, address := range addresses {
+		c, err := net.DialTimeout("tcp4", address, patience)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		head := &bytes.Buffer{}
+		if _, err := io.CopyN(head, c, 8); err != nil { // of the section: it is a peer
+			t.Fatal(err)
+		}
+		conns, got = append(conns, c), append(got, head)
+	}
+	frames := talk(1, 40)
+	sendBytes(t, "right", frames...)
+	s := r.finish()
+	var files []string
+	for i, c := range conns {
+		if _, err := io.Copy(got[i], c); err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, filepath.Join(t.TempDir(), "peer.pcapng"))
+		if err := os.WriteFile(files[i], got[i].Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	checkShares(t, len(frames)/2, files...)
+	for i, file := range files {
+		if o := s.Outputs[i]; o.Output != "tcp-listen://"+addresses[i] || o.Packets != uint64(len(framesOf(t, file))) || o.Lost != 0 {
+			t.Errorf("%+v", o)
+		}
+	}
+}
+
+// TestLiveBalanceFails takes one of two interfaces away. Its share is lost, or goes to the other
+// until it is back.
+func TestLiveBalanceFails(t *testing.T) {
+	t.Parallel()
+	for _, what := range []string{"drop", "spread"} {
+		t.Run(what, func(t *testing.T) {
+			lab(t)
+			pair(t, "left", "right")
+			behind, files := sensors(t, 2)
+			r := startLive(t, "-i", "left", "--forward", "out0", "--forward", "out1", "--balance", "conversation", "--on-failure", what, "--wait", "--json", "--window", "5s")
+			sendBytes(t, "right", talk(1, 40)...)
+			waitFor(t, "the first packets", func() bool { return packetsIn(files[0])+packetsIn(files[1]) == 160 })
+			before := packetsIn(files[1])
+			ip(t, "link set out0 down")
+			sendBytes(t, "right", talk(1001, 40)...) // which finds out
+			r.Event("output failed")
+			mayLose := uint64(160)
+			if what == "spread" {
+				sendBytes(t, "right", talk(2001, 40)...)
+				waitFor(t, "the share of the other", func() bool { return packetsIn(files[1]) >= 2*before+160 })
+				ip(t, "link set out0 up")
+				ip(t, "link set sensor0 up")
+				awaitLink(t, "out0")
+				had := packetsIn(files[0])
+				for id := uint16(3001); packetsIn(files[0]) == had; id += 160 {
+					sendBytes(t, "right", talk(id, 40)...)
+					benchlab.Settle()
+				}
+			} else {
+				sendBytes(t, "right", talk(2001, 40)...)
+				waitFor(t, "what is left", func() bool { return packetsIn(files[1]) == 3*before })
+				mayLose += 160
+			}
+			r.terminate()
+			r.Wait()
+			s := r.summary(r.Stdout.Bytes())
+			sent, lost := uint64(0), uint64(0)
+			for _, f := range s.Forwards {
+				sent += uint64(f["sent"].(float64))
+				lost += uint64(f["lost"].(float64)) + uint64(f["refused"].(float64))
+			}
+			if sent+lost != s.PacketsOut || lost == 0 || lost > mayLose {
+				t.Errorf("%d sent and %d lost of %d: %v", sent, lost, s.PacketsOut, s.Forwards)
+			}
+			for _, b := range behind {
+				b.terminate()
+				b.Wait()
+			}
+		})
+	}
+}
