@@ -37,7 +37,8 @@ type owner struct {
 	slice   keeper
 	journal *journal // nil without
 	reply   string   // where the answer to the request goes
-	silent  bool     // another link answers
+	silent  bool     // another link answers, or the answer comes later
+	up      climbing
 	lags    map[string]*lag
 	counts  Refusals
 	request hubclient.Request
@@ -154,10 +155,18 @@ func (o *owner) take(to string, msg []byte, overloaded bool, now time.Time) hubc
 	if !ok {
 		return o.begin(o.slice.(*chain.Link), subject.Site, msg)
 	}
+	again, clock := rows.Repeated(subject.Site, &o.request)
 	var status hubclient.Status
 	if o.bits, status = rows.Apply(o.bits, subject.Site, &o.request); status == hubclient.Bad {
 		o.bad(subject.Site, badBody)
 	}
+	if o.hub.parent == nil || status != hubclient.OK || o.request.Op != hubclient.TestAndSet {
+		return status
+	}
+	status, copies := o.climb(&climber{
+		site: subject.Site, to: o.reply, fence: o.fence, request: o.request, copies: o.bits, again: again, clock: clock,
+	})
+	o.silent, o.bits = status == later, append(o.bits[:0], copies...)
 	return status
 }
 
@@ -225,6 +234,7 @@ func (o *owner) stop() error {
 			time.Sleep(time.Millisecond)
 		}
 	}
+	o.land()
 	return nil
 }
 
