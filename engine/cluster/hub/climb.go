@@ -53,6 +53,19 @@ func (c *climber) key() climberKey {
 	return climberKey{c.site, r.Seq, r.Time, r.Digests[0], len(r.Digests)}
 }
 
+// climbRows has rows take the request, and the hub above what is new to them.
+func (o *owner) climbRows(rows *slice.Slice, site string) hubclient.Status {
+	again, clock := rows.Repeated(site, &o.request)
+	if status := o.applyRows(rows, site); status != hubclient.OK {
+		return status
+	}
+	status, copies := o.climb(&climber{
+		site: site, to: o.reply, fence: o.fence, request: o.request, copies: o.bits, again: again, clock: clock,
+	})
+	o.silent, o.bits = status == later, append(o.bits[:0], copies...)
+	return status
+}
+
 // climbLink is climb for the answer of a link, which it replaces.
 func (o *owner) climbLink(result *chain.Result) {
 	a := result.Answer

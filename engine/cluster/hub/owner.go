@@ -155,18 +155,17 @@ func (o *owner) take(to string, msg []byte, overloaded bool, now time.Time) hubc
 	if !ok {
 		return o.begin(o.slice.(*chain.Link), subject.Site, msg)
 	}
-	again, clock := rows.Repeated(subject.Site, &o.request)
-	var status hubclient.Status
-	if o.bits, status = rows.Apply(o.bits, subject.Site, &o.request); status == hubclient.Bad {
-		o.bad(subject.Site, badBody)
+	if o.hub.parent != nil && o.request.Op == hubclient.TestAndSet {
+		return o.climbRows(rows, subject.Site)
 	}
-	if o.hub.parent == nil || status != hubclient.OK || o.request.Op != hubclient.TestAndSet {
-		return status
+	return o.applyRows(rows, subject.Site)
+}
+
+// applyRows has rows take the request.
+func (o *owner) applyRows(rows *slice.Slice, site string) (status hubclient.Status) {
+	if o.bits, status = rows.Apply(o.bits, site, &o.request); status == hubclient.Bad {
+		o.bad(site, badBody)
 	}
-	status, copies := o.climb(&climber{
-		site: subject.Site, to: o.reply, fence: o.fence, request: o.request, copies: o.bits, again: again, clock: clock,
-	})
-	o.silent, o.bits = status == later, append(o.bits[:0], copies...)
 	return status
 }
 
