@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -31,14 +32,21 @@ const (
 )
 
 // TestChaos runs a hub and four sensors for as long as FLOWDEDUP_CHAOS says, with a fault
-// each 20 s. No packet may be missing in all outputs, but for those that a killed sensor had
-// not yet written.
+// each 20 s: once with rows, and once with a chain of slices. No packet may be missing in all
+// outputs, but for those that a killed sensor had not yet written.
 func TestChaos(t *testing.T) {
 	d, err := time.ParseDuration(os.Getenv("FLOWDEDUP_CHAOS"))
 	if err != nil {
 		t.Skip("set FLOWDEDUP_CHAOS to a duration, or run make test SUITE=chaos")
 	}
-	c := &chaos{lab: newLab(t, "--window", wide), rng: rand.New(rand.NewPCG(18, 1))}
+	for name, args := range map[string]string{"rows": "", "chain": "--filter timers --layout vertical --slices 4"} {
+		t.Run(name, func(t *testing.T) { runChaos(t, d, append([]string{"--window", wide}, strings.Fields(args)...)...) })
+	}
+}
+
+// runChaos is TestChaos with a hub of some settings.
+func runChaos(t *testing.T, d time.Duration, hubArgs ...string) {
+	c := &chaos{lab: newLab(t, hubArgs...), rng: rand.New(rand.NewPCG(18, 1))}
 	for _, s := range sites {
 		c.restart(s.name)
 	}

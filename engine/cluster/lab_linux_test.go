@@ -261,13 +261,19 @@ func (l *lab) token(site string) string {
 // sensor starts the sensor of a site.
 func (l *lab) sensor(site string, args ...string) *process {
 	l.t.Helper()
+	return l.sensorOf(site, l.token(site), args...)
+}
+
+// sensorOf is sensor with a token that any hub has made.
+func (l *lab) sensorOf(site, token string, args ...string) *process {
+	l.t.Helper()
 	iface := ""
 	for _, s := range sites {
 		if s.name == site {
 			iface = s.iface
 		}
 	}
-	p := l.start(l.at(site), "flowdedup", append([]string{"live", "-i", iface, "--hub", l.token(site), "--site", site,
+	p := l.start(l.at(site), "flowdedup", append([]string{"live", "-i", iface, "--hub", token, "--site", site,
 		"-w", l.output(site), "--json", "--listen", "0", "udp", "port", strconv.Itoa(port)}, args...)...)
 	p.wait("started")
 	l.sensors[site] = p
@@ -431,7 +437,13 @@ func readNumbers(t *testing.T, name string) (all []int) {
 // status returns what the hub knows.
 func (l *lab) status() (st hub.Status) {
 	l.t.Helper()
-	text := l.hubNet.run(filepath.Join(l.programs, "flowdedup-hub"), "status", "--json", "--state", l.hubDir)
+	return l.statusAt(l.hubNet, l.hubDir)
+}
+
+// statusAt is status of the hub of a folder.
+func (l *lab) statusAt(at *namespace, dir string) (st hub.Status) {
+	l.t.Helper()
+	text := at.run(filepath.Join(l.programs, "flowdedup-hub"), "status", "--json", "--state", dir)
 	if err := json.Unmarshal([]byte(text), &st); err != nil {
 		l.t.Fatal(err, text)
 	}

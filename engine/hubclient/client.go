@@ -59,6 +59,11 @@ type ClientConfig struct {
 	// Block makes Ask wait for its turn, where otherwise packets pass unchecked: for inputs
 	// that wait, such as files.
 	Block bool
+	// Anytime is for packets whose times may be long ago though nothing blocks, as where a hub
+	// asks another one for its sites: requests have no deadline.
+	Anytime bool
+	// Closed makes packets copies that no answer comes for. They count as unchecked all the same.
+	Closed bool
 	// Notice, if not nil, is told when the hub stops to answer, and why, in a few words. It
 	// is told "" when the hub begins again.
 	Notice func(reason string)
@@ -160,7 +165,16 @@ type Answers struct {
 	Copies []uint64
 	// Unchecked counts the packets that no answer came for.
 	Unchecked int
-	pending   int
+	// Done, if not nil, is called once all is known. It must neither wait, nor call the Client.
+	Done    func()
+	pending int
+}
+
+// settle takes packets off those whose answers are pending.
+func (a *Answers) settle(packets int) {
+	if a.pending -= packets; a.pending == 0 && a.Done != nil {
+		a.Done()
+	}
 }
 
 // Ask asks about the packets of a batch but those whose bit in skip is set. times are in
@@ -168,24 +182,38 @@ type Answers struct {
 // are left unchecked. Batches must
 // come in the order of their stream. The Client keeps neither digests nor times.
 func (c *Client) Ask(a *Answers, digests []digest.Digest, times []int64, skip []uint64) {
+	c.ask(a, len(digests), times, skip, func(i int) (uint64, *slice) {
+		d := digests[i][0]
+		return d, &c.slices[sliceOf(d, len(c.slices))]
+	})
+}
+
+// AskSlice is Ask for digests that are all of one slice, by its number. Those bits that choose it
+// may be missing. A number that no slice has panics.
+func (c *Client) AskSlice(a *Answers, number int, digests []uint64, times []int64, skip []uint64) {
+	s := &c.slices[number]
+	c.ask(a, len(digests), times, skip, func(i int) (uint64, *slice) { return digests[i], s })
+}
+
+// ask asks about n packets. of returns the digest of one, and its slice.
+func (c *Client) ask(a *Answers, n int, times []int64, skip []uint64, of func(i int) (uint64, *slice)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	a.Copies, a.Unchecked, a.pending = resize(a.Copies, (len(digests)+63)/64), 0, 0
+	a.Copies, a.Unchecked, a.pending = resize(a.Copies, (n+63)/64), 0, 1 // until all are asked about
 	clear(a.Copies)
 	now := c.now()
 	closed := !c.cfg.Block && !c.to.Connected()
 	for w := range a.Copies {
 		todo := ^skip[w]
-		if rest := len(digests) - 64*w; rest < 64 {
+		if rest := n - 64*w; rest < 64 {
 			todo &= 1<<rest - 1
 		}
 		c.stats.Asked += uint64(bits.OnesCount64(todo))
 		for ; todo != 0; todo &= todo - 1 {
 			i := 64*w + bits.TrailingZeros64(todo)
-			d := digests[i][0]
-			s := &c.slices[sliceOf(d, len(c.slices))]
+			d, s := of(i)
 			if closed || c.abandoned || !askable(times[i]) || s.broken(now) {
-				c.unchecked(a, 1)
+				c.unchecked(a, uint32(i))
 				continue
 			}
 			a.pending++
@@ -201,6 +229,7 @@ func (c *Client) Ask(a *Answers, digests []digest.Digest, times []int64, skip []
 			}
 		}
 	}
+	a.settle(1)
 	c.arm()
 }
 
@@ -208,10 +237,15 @@ func (c *Client) Ask(a *Answers, digests []digest.Digest, times []int64, skip []
 // up. calendar.NoTime is none.
 func askable(t int64) bool { return uint64(t) < (MaxTime-maxDelta*DeltaUnit)*uint64(time.Microsecond) }
 
-// unchecked counts packets that no answer comes for.
-func (c *Client) unchecked(a *Answers, packets int) {
-	a.Unchecked += packets
-	c.stats.Unchecked += uint64(packets)
+// unchecked counts packets that no answer comes for, by their places in the batch.
+func (c *Client) unchecked(a *Answers, places ...uint32) {
+	a.Unchecked += len(places)
+	c.stats.Unchecked += uint64(len(places))
+	if c.cfg.Closed {
+		for _, i := range places {
+			a.Copies[i/64] |= 1 << (i % 64)
+		}
+	}
 }
 
 // Ready reports whether all is known of a batch. Then the Answers are the caller's.

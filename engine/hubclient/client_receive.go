@@ -62,6 +62,10 @@ func (c *Client) answered(s *slice, r *request, reply *Reply, now time.Duration)
 	case OK:
 		c.record(now - r.sent)
 		s.succeeded()
+		if n := int(reply.Unchecked); n > 0 && len(r.runs) > 0 {
+			r.runs[0].answers.Unchecked += n
+			c.stats.Unchecked += uint64(n)
+		}
 		c.resolve(s, r, reply.Copies)
 		c.sendDue(s, now)
 	case NotOwner:
@@ -128,12 +132,12 @@ func (c *Client) resolve(s *slice, r *request, copies []byte) {
 		if i+1 < len(r.runs) {
 			to = r.runs[i+1].from
 		}
-		k.answers.pending -= to - k.from
 		if copies == nil {
-			c.unchecked(k.answers, to-k.from)
+			c.unchecked(k.answers, r.indexes[k.from:to]...)
 		} else {
 			c.stats.Copies += k.answers.mark(r.indexes[k.from:to], copies, k.from)
 		}
+		k.answers.settle(to - k.from)
 	}
 	if s.remove(r) {
 		c.inFlight--

@@ -106,7 +106,7 @@ func TestReply(t *testing.T) {
 	var got Reply
 	for _, want := range []Reply{
 		{N: 0, Copies: []byte{}},
-		{N: 9, Seq: 1 << 60, Epoch: 3, Fencing: 1 << 50, State: 77, Copies: []byte{0xff, 1}},
+		{N: 9, Seq: 1 << 60, Epoch: 3, Fencing: 1 << 50, Unchecked: 7, Copies: []byte{0xff, 1}},
 		{Status: NotOwner, N: 9, Seq: 4, Copies: []byte{}},
 	} {
 		msg := want.Append(nil)

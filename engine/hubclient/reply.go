@@ -43,7 +43,9 @@ type Reply struct {
 	// Fencing numbers the owners of a slice: a later owner has a higher number. Answers of a
 	// lower number than one that was seen are not valid.
 	Fencing uint64
-	State   uint32 // how full the slice is, in a way of its own
+	// Unchecked is how many of the digests a hub above was to be asked about, and has not
+	// answered in time. What Copies says of them follows from the setting of the hub.
+	Unchecked uint32
 	// Copies has a bit for each digest, least significant bit first. It is 1 for those that
 	// another site has sent before. It has 1 bits only with OK.
 	Copies []byte
@@ -58,7 +60,7 @@ func (r *Reply) Append(dst []byte) []byte {
 	dst = le.AppendUint64(dst, r.Seq)
 	dst = le.AppendUint32(dst, r.Epoch)
 	dst = le.AppendUint64(dst, r.Fencing)
-	dst = le.AppendUint32(dst, r.State)
+	dst = le.AppendUint32(dst, r.Unchecked)
 	if r.Status == OK {
 		dst = append(dst, r.Copies[:(r.N+7)/8]...)
 	}
@@ -77,9 +79,9 @@ func (r *Reply) Decode(msg []byte) error {
 	}
 	*r = Reply{
 		Status: Status(msg[3]), N: le.Uint32(msg[4:]), Seq: le.Uint64(msg[8:]), Epoch: le.Uint32(msg[16:]),
-		Fencing: le.Uint64(msg[20:]), State: le.Uint32(msg[28:]), Copies: msg[replyHeader:],
+		Fencing: le.Uint64(msg[20:]), Unchecked: le.Uint32(msg[28:]), Copies: msg[replyHeader:],
 	}
-	if r.Status > Bad || r.N > MaxDigests {
+	if r.Status > Bad || r.N > MaxDigests || r.Unchecked > r.N {
 		return ErrField
 	}
 	want := 0

@@ -173,6 +173,8 @@ func (c *Client) launch(s *slice, r *request) {
 	r.deadline = now + c.cfg.Wait
 	if !c.cfg.Block {
 		r.deadline = r.since + c.cfg.Wait
+	}
+	if !c.cfg.Block && !c.cfg.Anytime {
 		behind := min(max(time.Since(time.UnixMicro(r.base*DeltaUnit)), 0), maxBehind)
 		r.late = uint32((behind + c.cfg.Wait + lateLeeway) / time.Millisecond)
 	}

@@ -27,6 +27,8 @@ type decider struct {
 
 	now     uint64            // the latest unit, or the number of deliveries
 	recent  map[uint64]uint64 // what is being set, by position
+	held    map[uint64]uint64 // what waits for Link.Settle, by element
+	waiting int               // requests of which some does
 	pending []pendingSet      // in the order in which they were sent
 	sent    uint64            // the number of the last
 	values  []uint64
@@ -39,7 +41,7 @@ type pendingSet struct {
 }
 
 func newDecider(s Shape) *decider {
-	return &decider{filter: s.Filter, window: s.Window(), equal: s.Equal, atLeast: s.AtLeast, recent: map[uint64]uint64{}}
+	return &decider{filter: s.Filter, window: s.Window(), equal: s.Equal, atLeast: s.AtLeast, recent: map[uint64]uint64{}, held: map[uint64]uint64{}}
 }
 
 // judge decides about an element of a unit, by those of its values that are known. If it is
@@ -99,7 +101,9 @@ func (d *decider) remember(positions []uint64, zeroAt uint64) {
 }
 
 // full reports whether no more may be on its way.
-func (d *decider) full() bool { return len(d.pending) >= maxPending || len(d.recent) >= maxRecent }
+func (d *decider) full() bool {
+	return len(d.pending)+d.waiting >= maxPending || len(d.recent) >= maxRecent || len(d.held) >= maxRecent
+}
 
 // send returns the message that sets elements, which goes round the chain.
 func (d *decider) send(all []setting) []byte {

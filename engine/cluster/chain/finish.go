@@ -11,29 +11,35 @@ import (
 // direct decides by itself: it is the only link.
 func (l *Link) direct(s *site, a *Answer, r *hubclient.Request) Result {
 	a.Status = hubclient.OK
+	a.Request = r
 	if before, ok := s.Replies.Find(r); ok {
 		s.Replayed++
-		a.Copies = before
+		a.Copies, a.Again = before, true
+		return Result{Answer: a}
+	}
+	if l.hold && l.decide.full() {
+		a.Status, a.Request = hubclient.Overloaded, nil
 		return Result{Answer: a}
 	}
 	l.lost = false // there is no other link that knows more
-	d, timed := l.decide, l.store.timed
+	var held []Held
+	d, judged := l.decide, l.store.timed || l.hold
 	a.Copies = make([]byte, (len(r.Digests)+7)/8)
 	l.tests += uint64(len(r.Digests))
 	l.pos = l.places.each(l.pos, r.Digests, func(from int, pos []uint64) {
 		l.touched += l.store.touch(pos, 0)
 		for i := 0; i < len(pos); i += l.places.k {
 			e, all, seen := from+i/l.places.k, pos[i:i+l.places.k], true
-			if timed {
+			if judged {
 				d.values = d.values[:0]
 				for _, p := range all {
 					d.values = append(d.values, l.store.get(p))
 				}
 				var zeroAt uint64
-				if seen, zeroAt = d.judge(d.values, l.unitOf(r, e)); zeroAt > 0 {
-					for _, p := range all {
-						l.store.set(p, zeroAt)
-					}
+				if seen, zeroAt = l.judge(r, e); zeroAt > 0 && l.hold {
+					held = append(held, d.hold(e, r.Digests[e], zeroAt))
+				} else if zeroAt > 0 {
+					l.setHere(all, zeroAt)
 				}
 			} else {
 				for _, p := range all {
@@ -48,23 +54,39 @@ func (l *Link) direct(s *site, a *Answer, r *hubclient.Request) Result {
 	})
 	l.now = d.now
 	s.Replies.Keep(r, a.Copies)
-	return Result{Answer: a}
+	return Result{Answer: a, Held: d.holds(held)}
+}
+
+// judge decides about an element of a request, whose values the decider has. What waits for
+// Settle counts as seen.
+func (l *Link) judge(r *hubclient.Request, e int) (seen bool, zeroAt uint64) {
+	if _, waits := l.decide.held[r.Digests[e]]; waits {
+		return true, 0
+	}
+	return l.decide.judge(l.decide.values, l.unitOf(r, e))
+}
+
+// setHere sets positions of the only link.
+func (l *Link) setHere(pos []uint64, zeroAt uint64) {
+	for _, p := range pos {
+		l.store.set(p, zeroAt)
+	}
 }
 
 // finish answers a request as the last link.
 func (l *Link) finish(m *message, s *site, r *hubclient.Request) Result {
-	a := &Answer{Site: s.Name, Reply: m.reply, Status: hubclient.OK, Seq: r.Seq, N: len(r.Digests), Fence: m.number}
+	a := &Answer{Site: s.Name, Reply: m.reply, Status: hubclient.OK, Seq: r.Seq, N: len(r.Digests), Fence: m.number, Request: r}
 	result := Result{Answer: a, First: l.again()}
 	if before, ok := s.Replies.Find(r); ok {
-		a.Copies = before
+		a.Copies, a.Again = before, true
 		return result
 	}
 	if m.again && l.lost { // it may have been decided before, and be set: it would be a copy of itself
-		a.Status = hubclient.Stale
+		a.Status, a.Request = hubclient.Stale, nil
 		return result
 	}
 	if l.decide.full() {
-		a.Status = hubclient.Overloaded
+		a.Status, a.Request = hubclient.Overloaded, nil
 		return result
 	}
 	lost := m.lostLinks()
@@ -73,7 +95,7 @@ func (l *Link) finish(m *message, s *site, r *hubclient.Request) Result {
 		a.Copies = l.verdicts(m, r, lost, all)
 	} else {
 		var news []setting
-		a.Copies, news = l.judgeAll(m, r, lost, all)
+		a.Copies, news, result.Held = l.judgeAll(m, r, lost, all)
 		if len(news) > 0 {
 			result.First = append(result.First, l.decide.send(news))
 		}
@@ -128,7 +150,7 @@ func (l *Link) answered(pos []uint64, lost []int) (n int) {
 }
 
 // judgeAll returns which elements are duplicates by first-test-then-set, and what is to be set.
-func (l *Link) judgeAll(m *message, r *hubclient.Request, lost []int, all bool) (copies []byte, news []setting) {
+func (l *Link) judgeAll(m *message, r *hubclient.Request, lost []int, all bool) (copies []byte, news []setting, held []Held) {
 	d, k := l.decide, l.places.k
 	copies = make([]byte, (len(r.Digests)+7)/8)
 	l.pos = l.places.each(l.pos, r.Digests, func(from int, pos []uint64) {
@@ -143,16 +165,18 @@ func (l *Link) judgeAll(m *message, r *hubclient.Request, lost []int, all bool) 
 			if all {
 				d.values = append(d.values, 0) // nothing is known of any element
 			}
-			seen, zeroAt := d.judge(d.values, l.unitOf(r, e))
+			seen, zeroAt := l.judge(r, e)
 			if seen {
 				copies[e/8] |= 1 << (e % 8)
+			} else if zeroAt > 0 && l.hold {
+				held = append(held, d.hold(e, r.Digests[e], zeroAt))
 			} else if zeroAt > 0 {
 				d.remember(mine, zeroAt)
 				news = append(news, setting{r.Digests[e], zeroAt})
 			}
 		}
 	})
-	return copies, news
+	return copies, news, d.holds(held)
 }
 
 // ring takes a message that goes round the chain: elements to set, or a new beginning. The last

@@ -31,6 +31,7 @@ type Link struct {
 	hops   uint64 // messages to other links
 	bytes  uint64 // of them
 	decide *decider
+	hold   bool // what is new waits for Settle
 	resend bool // sets that are pending
 
 	sites  []site
@@ -56,6 +57,9 @@ type Answer struct {
 	N      int
 	Fence  uint64 // of the first link
 	Copies []byte // valid until the next message
+	Again  bool   // it is that of a request that came before
+	// Request is the request, valid until the next message. It is nil for what is not OK.
+	Request *hubclient.Request
 }
 
 // Result is what follows from a message. Messages are the caller's.
@@ -63,6 +67,7 @@ type Result struct {
 	Answer *Answer  // nil for none
 	Next   []byte   // to the next link
 	First  [][]byte // to the first one
+	Held   []Held   // what waits for Settle
 }
 
 // New makes an empty slice. Errors wrap ErrShape, or are of the system that has no memory.

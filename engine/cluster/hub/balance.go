@@ -94,7 +94,7 @@ func (h *Hub) dropLost() {
 		}
 		h.log.Warn(fmt.Sprintf("slice %d has another owner: what this one knew of it is dropped", o.number))
 		h.forget(o)
-		if err := errors.Join(o.stop(), o.slice.Close()); err != nil {
+		if err := errors.Join(o.stop(), o.closeSlice()); err != nil {
 			h.log.Warn(err.Error())
 		}
 	}
@@ -201,6 +201,7 @@ func (h *Hub) give(o *owner) error {
 	err := o.stop()
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.up.closed = true
 	fence, owned := h.layout.change(o.number, record{revision: o.fence}, h.id)
 	if isTaken(owned) {
 		return errors.Join(err, o.slice.Close()) // what this one knows of it is of the past

@@ -66,10 +66,20 @@ func BenchmarkChains(b *testing.B) {
 	}
 }
 
+// BenchmarkTree is BenchmarkDigests with a hub for each of the sites, below one for both. All of
+// a site's digests are new to its hub, which is the worst case.
+func BenchmarkTree(b *testing.B) {
+	root := newLab(b, nil)
+	benchmarkSensors(b, 64*1024, []*sensor{root.under("north", nil).sensor("a"), root.under("south", nil).sensor("b")})
+}
+
 // benchmarkDigests has two sites send so many digests at a time.
 func benchmarkDigests(b *testing.B, n int, change func(*Settings)) {
 	l := newLab(b, change)
-	sensors := []*sensor{l.sensor("a"), l.sensor("b")}
+	benchmarkSensors(b, n, []*sensor{l.sensor("a"), l.sensor("b")})
+}
+
+func benchmarkSensors(b *testing.B, n int, sensors []*sensor) {
 	digests, times := make([]digest.Digest, n), make([]int64, n)
 	begin, now := cpuTime(b), time.Now().UnixNano()
 	rounds := 0

@@ -3,6 +3,7 @@
 package hub
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -58,6 +59,10 @@ type Settings struct {
 	CA       string      `json:"ca,omitempty"`
 	Journal  bool        `json:"journal,omitempty"` // requests are written down before they are answered
 	Joined   bool        `json:"joined,omitempty"`  // the server and its keys are another hub's
+	// Parent is the token by which the hub asks another one about what is new to it, empty for
+	// none. ParentWaitUS is how long it waits for the answer, in microseconds.
+	Parent       string `json:"parent,omitempty"`
+	ParentWaitUS int64  `json:"parent_wait_us,omitempty"`
 }
 
 // Window returns the time between a packet and its copies.
@@ -125,7 +130,7 @@ func OpenFolder(path string) (*Folder, Settings, error) {
 	if _, err := hubclient.DecodeToken(s.token("any", "").Encode()); err != nil {
 		return nil, s, fmt.Errorf("%w: %s: %w", ErrFolder, f.at(settingsFile), err)
 	}
-	if err := s.checkShape(); err != nil {
+	if err := cmp.Or(s.checkShape(), s.CheckParent()); err != nil {
 		return nil, s, fmt.Errorf("%w: %s: %w", ErrFolder, f.at(settingsFile), err)
 	}
 	return f, s, nil

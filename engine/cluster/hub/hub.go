@@ -48,6 +48,7 @@ type Hub struct {
 	repair   func() error
 	started  time.Time
 	layout   *layout
+	parent   *parent      // asked about what is new here, nil for none
 	renewed  atomic.Int64 // when the lease was renewed, after started
 	cuts     atomic.Int64 // of the connection
 	known    atomic.Int64 // of them, those before the layout was read last
@@ -78,7 +79,11 @@ func Start(cfg Config) (*Hub, error) {
 		keyCheck: cfg.Settings.token("any", "").KeyCheck(), started: time.Now(), owners: map[int]*owner{},
 	}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
+	if h.parent, err = openParent(&h.settings, h.log); err != nil {
+		return nil, err
+	}
 	if err := h.connect(cfg.URL, seed, cfg.Dial); err != nil {
+		h.parent.close()
 		return nil, err
 	}
 	if err := h.begin(seed, cfg.Counts); err != nil {
@@ -146,6 +151,7 @@ func (h *Hub) Close() error {
 	if h.layout != nil {
 		err = errors.Join(err, h.layout.leave(h.id))
 	}
+	h.parent.close()
 	h.sites.Close()
 	h.conn.Close()
 	if h.counts != nil {

@@ -54,7 +54,7 @@ func Accept(path, line string) (*Folder, Settings, error) {
 	if _, err := hubclient.DecodeToken(s.token("any", "").Encode()); err != nil {
 		return nil, s, ErrInvitation
 	}
-	if s.checkShape() != nil {
+	if s.checkShape() != nil || s.CheckParent() != nil {
 		return nil, s, ErrInvitation
 	}
 	if _, err := publicKey([]byte(in.Seed)); err != nil {

@@ -68,11 +68,16 @@ func (o *owner) pass(m *nats.Msg) {
 		return
 	}
 	o.send(&result)
-	if a := result.Answer; a != nil && hubclient.InInbox(a.Site, a.Reply) {
-		reply := hubclient.Reply{Status: a.Status, N: uint32(a.N), Seq: a.Seq, Epoch: o.hub.settings.Epoch, Fencing: a.Fence, Copies: a.Copies}
-		o.out = reply.Append(o.out[:0])
-		o.publish(a.Reply)
+	a := result.Answer
+	if a == nil || !hubclient.InInbox(a.Site, a.Reply) {
+		return
 	}
+	if o.climbLink(&result); a.Status == later {
+		return
+	}
+	reply := hubclient.Reply{Status: a.Status, N: uint32(a.N), Seq: a.Seq, Epoch: o.hub.settings.Epoch, Fencing: a.Fence, Copies: a.Copies}
+	o.out = reply.Append(o.out[:0])
+	o.publish(a.Reply)
 }
 
 // begin has the first link take a request that is good. Without an answer, the last one answers.
@@ -82,6 +87,8 @@ func (o *owner) begin(link *chain.Link, site string, msg []byte) hubclient.Statu
 	if o.silent = result.Answer == nil; o.silent {
 		return hubclient.OK
 	}
+	o.climbLink(&result)
+	o.silent = result.Answer.Status == later
 	if result.Answer.Status == hubclient.Bad {
 		o.bad(site, badBody)
 	}
@@ -108,17 +115,32 @@ func (o *owner) send(r *chain.Result) {
 
 // open makes a slice of what was saved, or an empty one of nil.
 func (h *Hub) open(number int, data []byte) (keeper, error) {
-	if shape := h.settings.Shape; !shape.Rows() {
-		if data == nil {
-			return chain.New(shape, number)
-		}
-		return chain.Restore(shape, number, data)
+	if !h.settings.Shape.Rows() {
+		return h.openLink(number, data)
 	}
 	cfg := slice.Config{Window: h.settings.Window(), Memory: h.memory, Limit: h.limit, Slices: h.settings.Slices}
 	if data == nil {
 		return slice.New(cfg)
 	}
 	return slice.Restore(cfg, data)
+}
+
+// openLink is open for a link.
+func (h *Hub) openLink(number int, data []byte) (keeper, error) {
+	var l *chain.Link
+	var err error
+	if data == nil {
+		l, err = chain.New(h.settings.Shape, number)
+	} else {
+		l, err = chain.Restore(h.settings.Shape, number, data)
+	}
+	if err != nil {
+		return nil, err // not a nil *Link in an interface
+	}
+	if h.settings.sparse() {
+		l.Hold()
+	}
+	return l, nil
 }
 
 // apply has a slice take a request of its journal. What it refuses now it has refused then.

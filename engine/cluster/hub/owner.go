@@ -37,7 +37,8 @@ type owner struct {
 	slice   keeper
 	journal *journal // nil without
 	reply   string   // where the answer to the request goes
-	silent  bool     // another link answers
+	silent  bool     // another link answers, or the answer comes later
+	up      climbing
 	lags    map[string]*lag
 	counts  Refusals
 	request hubclient.Request
@@ -154,9 +155,16 @@ func (o *owner) take(to string, msg []byte, overloaded bool, now time.Time) hubc
 	if !ok {
 		return o.begin(o.slice.(*chain.Link), subject.Site, msg)
 	}
-	var status hubclient.Status
-	if o.bits, status = rows.Apply(o.bits, subject.Site, &o.request); status == hubclient.Bad {
-		o.bad(subject.Site, badBody)
+	if o.hub.parent != nil && o.request.Op == hubclient.TestAndSet {
+		return o.climbRows(rows, subject.Site)
+	}
+	return o.applyRows(rows, subject.Site)
+}
+
+// applyRows has rows take the request.
+func (o *owner) applyRows(rows *slice.Slice, site string) (status hubclient.Status) {
+	if o.bits, status = rows.Apply(o.bits, site, &o.request); status == hubclient.Bad {
+		o.bad(site, badBody)
 	}
 	return status
 }
@@ -225,6 +233,7 @@ func (o *owner) stop() error {
 			time.Sleep(time.Millisecond)
 		}
 	}
+	o.land()
 	return nil
 }
 

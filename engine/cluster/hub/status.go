@@ -20,6 +20,7 @@ type part struct {
 	Rates   map[string]rate       `json:"rates"`
 	Bad     map[string]uint64     `json:"bad"` // requests by site
 	Counts  *CountsStatus         `json:"counts,omitempty"`
+	Tree    *TreeStatus           `json:"tree,omitempty"`
 }
 
 type slicePart struct {
@@ -31,7 +32,7 @@ type slicePart struct {
 
 // part describes the hub.
 func (h *Hub) part() part {
-	p := part{Hub: h.name, Started: h.started, Reports: h.reports.all(), Rates: h.rates.now(), Bad: h.bad.all(), Counts: h.countsStatus()}
+	p := part{Hub: h.name, Started: h.started, Reports: h.reports.all(), Rates: h.rates.now(), Bad: h.bad.all(), Counts: h.countsStatus(), Tree: h.tree()}
 	for _, o := range h.all() {
 		p.Slices = append(p.Slices, o.status())
 	}
@@ -53,6 +54,7 @@ type Status struct {
 	PerSlice  []SliceStatus `json:"per_slice"`
 	Refused   Refusals      `json:"refused"`          // requests
 	Chains    *ChainStatus  `json:"chains,omitempty"` // nil for rows
+	Tree      *TreeStatus   `json:"tree,omitempty"`   // nil without a hub above
 	Counts    *CountsStatus `json:"counts,omitempty"` // nil if no hub takes any
 }
 
@@ -130,6 +132,11 @@ func (h *Hub) Failures() []string {
 	if n := h.layout.unowned(h.settings.Slices, now); n > 0 {
 		all = append(all, fmt.Sprintf("%d of %d slices have no hub", n, h.settings.Slices))
 	}
+	if h.parent != nil {
+		if why := h.parent.client.Failing(); why != "" {
+			all = append(all, "the hub above does not answer: "+why)
+		}
+	}
 	if h.unnoted.Load() {
 		all = append(all, "journals take no requests")
 	}
@@ -174,6 +181,11 @@ func merge(s Settings, parts []part) Status {
 	} else {
 		st.Chains = describeChains(&s, owned)
 	}
+	worst := 0.0
+	for _, one := range owned {
+		worst = max(worst, one.Stats.FPR)
+	}
+	st.Tree = describeTree(&s, parts, worst)
 	for _, name := range slices.Sorted(maps.Keys(sites)) {
 		st.Sites = append(st.Sites, *sites[name])
 	}

@@ -6,9 +6,10 @@
 // slices and chains that flowdedup-hub runs.
 //
 // Figures 5 and 7 are of a hub. What it does not do is here: slices that are asked side by side,
-// which let both of two equal packets pass that two sites send at the same time, and trees.
+// which let both of two equal packets pass that two sites send at the same time, trees whose
+// leaves are at sites, and testing from the top down. Trees of hubs are in package hub.
 //
-// Trees have a leaf at each site, at a leaf node of NATS, and a root at the hub. What a leaf
+// Trees here have a leaf at each site, at a leaf node of NATS, and a root at the hub. What a leaf
 // knows is decided at the site. In a dense tree a leaf sets what it tests, in a sparse one
 // when the root has not known it. The root decides by one test-and-set in both: where the
 // paper locks it, nothing is to be locked here.

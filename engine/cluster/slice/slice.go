@@ -128,6 +128,17 @@ func (s *Slice) Apply(dst []byte, name string, r *hubclient.Request) ([]byte, hu
 	return dst, hubclient.OK
 }
 
+// Repeated reports whether a site has sent a request before, as far as the slice remembers, and
+// how far its clock is ahead of the clocks that it is compared with, in microseconds.
+func (s *Slice) Repeated(name string, r *hubclient.Request) (again bool, ahead int64) {
+	at, ok := s.number[name]
+	if !ok {
+		return false, 0
+	}
+	_, again = s.sites[at].replies.Find(r)
+	return again, s.clocks.nodes[at].Offset
+}
+
 // ahead is how many lines are read before the first of them is needed. The processor
 // fetches them side by side.
 const ahead = 64

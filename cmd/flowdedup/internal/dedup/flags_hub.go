@@ -7,8 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,9 +31,6 @@ type HubFlags struct {
 	wait  time.Duration
 }
 
-// tokenVariable is the environment variable that has a token where --hub names a server.
-const tokenVariable = "FLOWDEDUP_TOKEN"
-
 // fileVerdictWait is how long a packet of inputs that wait is without a verdict by default.
 const fileVerdictWait = 2 * time.Second
 
@@ -43,7 +38,7 @@ const fileVerdictWait = 2 * time.Second
 func (f *HubFlags) Register(cmd *cobra.Command, wait time.Duration) {
 	fs := cmd.Flags()
 	f.wait = wait
-	fs.StringVar(&f.Hub, "hub", "", "remove what other sites have sent: a `TOKEN` of flowdedup-hub join-token, a file that has one, or a server's URL with the token in $"+tokenVariable)
+	fs.StringVar(&f.Hub, "hub", "", "remove what other sites have sent: a `TOKEN` of flowdedup-hub join-token, a file that has one, or a server's URL with the token in $"+hubclient.TokenVariable)
 	fs.StringVar(&f.site, "site", "", "`NAME` of this site, to be sure of the token (default: the token's)")
 	fs.Var(cli.NewParsed(&f.wait, wait.String(), "duration", cli.ParseDelay), "verdict-wait", "longest wait for the hub; then packets stay, unchecked")
 	cli.GroupCompare.Add(fs, "hub", "site", "verdict-wait")
@@ -153,41 +148,10 @@ func (f *HubFlags) Complete(c *cli.Common) {
 	}
 }
 
-// maxToken is how long a file with a token may be.
-const maxToken = 1 << 20
-
-// tokenLike matches tokens of all versions.
-var tokenLike = regexp.MustCompile(`^fd[0-9]+:`)
-
 // readToken finds the token that --hub means.
 func readToken(hub string) (hubclient.Token, error) {
-	switch {
-	case tokenLike.MatchString(hub):
-		return tokenOf(hub)
-	case strings.Contains(hub, "://"):
-		line := os.Getenv(tokenVariable)
-		if line == "" {
-			return hubclient.Token{}, fmt.Errorf("%s is a server, and $%s has no token for it: make one with flowdedup-hub join-token SITE", hub, tokenVariable)
-		}
-		token, err := tokenOf(line)
-		token.URL = hub
-		return token, err
-	}
-	info, err := os.Stat(hub)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > maxToken {
-		return hubclient.Token{}, fmt.Errorf("%q is no token, no file that has one, and no URL: make a token with flowdedup-hub join-token SITE", hub)
-	}
-	text, err := os.ReadFile(hub)
-	if err != nil {
-		return hubclient.Token{}, err
-	}
-	return tokenOf(string(text))
-}
-
-// tokenOf reads a token, and says what to do about one that is none.
-func tokenOf(line string) (hubclient.Token, error) {
-	token, err := hubclient.DecodeToken(line)
-	if err != nil {
+	token, err := hubclient.FindToken(hub)
+	if errors.Is(err, hubclient.ErrToken) {
 		err = badToken(err)
 	}
 	return token, err

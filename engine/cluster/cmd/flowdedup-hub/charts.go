@@ -31,6 +31,8 @@ func lead(st *hub.Status) string {
 	switch {
 	case len(st.Unowned) > 0:
 		return fmt.Sprintf("%d of %d slices have no hub: their packets pass unchecked.", len(st.Unowned), st.Slices)
+	case st.Tree != nil && st.Tree.Failure != "":
+		return fmt.Sprintf("The hub above does not answer (%s): what is new here stays unchecked.", st.Tree.Failure)
 	case len(st.Sites) == 0:
 		return "No site has sent anything yet. The line for one: flowdedup-hub join-token SITE."
 	}
@@ -51,6 +53,10 @@ func facts(st *hub.Status) []page.Fact {
 		{Name: "digests", Value: comma(digests)}, {Name: "copies of other sites", Value: comma(copies)},
 		{Name: "unchecked", Value: comma(unchecked)}, {Name: "slices", Value: strconv.Itoa(st.Slices)},
 		{Name: "memory", Value: humanize.IBytes(uint64(memory))},
+	}
+	if t := st.Tree; t != nil {
+		all = append(all, page.Fact{Name: "known here", Value: comma(t.Hits)}, page.Fact{Name: "known above", Value: comma(t.HitsAbove)},
+			page.Fact{Name: "unchecked above", Value: comma(t.Unchecked)})
 	}
 	if n := st.Refused.Sum(); n > 0 {
 		all = append(all, page.Fact{Name: "refused requests", Value: comma(n)})

@@ -88,6 +88,23 @@ func ofChains(value func(c *hub.ChainStatus) float64) func(*hub.Status, func(flo
 	}
 }
 
+// ofTree is the value of a metric of a hub below another one.
+func ofTree(value func(t *hub.TreeStatus) float64) func(*hub.Status, func(float64, ...string)) {
+	return func(st *hub.Status, give func(float64, ...string)) {
+		if st.Tree != nil {
+			give(value(st.Tree))
+		}
+	}
+}
+
+// up is 1 if it is true.
+func up(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}
+
 // ofCounts is the value of a metric of all counts.
 func ofCounts(value func(c *hub.CountsStatus) float64) func(*hub.Status, func(float64, ...string)) {
 	return func(st *hub.Status, give func(float64, ...string)) {
@@ -135,6 +152,21 @@ var metrics = []metric{
 	{"chain_messages_per_digest", "Messages from slice to slice for each digest.", web.Gauge, nil, ofChains(func(c *hub.ChainStatus) float64 { return c.Hops })},
 	{"chain_bits_per_digest", "Bits of messages from slice to slice for each digest.", web.Gauge, nil, ofChains(func(c *hub.ChainStatus) float64 { return c.HopBits })},
 	{"slices_fairness", "Jain's index of the tests of slices, 1 if all have as many.", web.Gauge, nil, ofChains(func(c *hub.ChainStatus) float64 { return c.Fairness })},
+	{"tree_digests_total", "Digests that were tested here, in a tree of hubs.", web.Counter, nil, ofTree(func(t *hub.TreeStatus) float64 { return float64(t.Digests) })},
+	{"tree_hits_total", "Copies that were known here.", web.Counter, nil, ofTree(func(t *hub.TreeStatus) float64 { return float64(t.Hits) })},
+	{"tree_asked_total", "Digests that the hub above was asked about.", web.Counter, nil, ofTree(func(t *hub.TreeStatus) float64 { return float64(t.Asked) })},
+	{"tree_parent_hits_total", "Copies that the hub above has found.", web.Counter, nil, ofTree(func(t *hub.TreeStatus) float64 { return float64(t.HitsAbove) })},
+	{"tree_unchecked_total", "Digests that the hub above has not answered in time.", web.Counter, nil, ofTree(func(t *hub.TreeStatus) float64 { return float64(t.Unchecked) })},
+	{"tree_accesses_total", "Tests, and in a sparse tree sets, of this level.", web.Counter, nil, ofTree(func(t *hub.TreeStatus) float64 { return float64(t.Accesses) })},
+	{"tree_messages_total", "Requests to the hub above.", web.Counter, nil, ofTree(func(t *hub.TreeStatus) float64 { return float64(t.Messages) })},
+	{"tree_message_bytes_total", "Length of requests to the hub above.", web.Counter, nil, ofTree(func(t *hub.TreeStatus) float64 { return float64(t.Bytes) })},
+	{"tree_messages_per_digest", "Requests to the hub above for each digest that was tested here.", web.Gauge, nil, ofTree(func(t *hub.TreeStatus) float64 { return t.PerDigest })},
+	{"tree_theory_messages_per_digest", "The same with a message for each digest that is new here.", web.Gauge, nil, ofTree(func(t *hub.TreeStatus) float64 { return t.TheoryMsgs })},
+	{"tree_bits_per_digest", "Bits of requests to the hub above for each digest that was tested here.", web.Gauge, nil, ofTree(func(t *hub.TreeStatus) float64 { return t.Bits })},
+	{"tree_theory_bits_per_digest", "The same with k log2(m) bits for each digest that is new here.", web.Gauge, nil, ofTree(func(t *hub.TreeStatus) float64 { return t.TheoryBits })},
+	{"tree_predicted_fpr", "Predicted share of new packets that are taken for copies at this level.", web.Gauge, nil, ofTree(func(t *hub.TreeStatus) float64 { return t.FPR })},
+	{"tree_answer_p99_seconds", "99 % of the answers of the hub above came within this time.", web.Gauge, nil, ofTree(func(t *hub.TreeStatus) float64 { return t.P99US / 1e6 })},
+	{"tree_parent_up", "1 while the hub above answers.", web.Gauge, nil, ofTree(func(t *hub.TreeStatus) float64 { return up(t.Failure == "") })},
 	{"distinct", "Distinct keys of the latest window, over all sites that have sent it.", web.Gauge, countLabels, eachCount(func(r *counts.Row) float64 { return float64(r.Distinct) })},
 	{"distinct_missing_sites", "Sites whose counts of the latest window have not come.", web.Gauge, countLabels, eachCount(func(r *counts.Row) float64 { return float64(len(r.Missing)) })},
 	{"distinct_window_start_seconds", "Begin of the latest window.", web.Gauge, countLabels, eachCount(func(r *counts.Row) float64 { return float64(r.WindowStart.UnixNano()) / 1e9 })},

@@ -22,6 +22,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
 	"github.com/flowdedup/flowdedup/engine/cluster/chain"
 	"github.com/flowdedup/flowdedup/engine/cluster/hub"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
@@ -36,6 +37,8 @@ type serveFlags struct {
 	countsBytes   int64
 	nats          string
 	join          string
+	parent        string
+	parentWait    time.Duration
 	name          string
 	http          string
 	cert, key, ca string
@@ -108,9 +111,11 @@ func (f *serveFlags) define(c *cobra.Command) {
 	flags.StringVar(&f.counts, "counts", "4GiB", "`bytes` of distinct counts of sites (flowdedup live --save) that are kept on disk; 0 takes none")
 	flags.StringVar(&f.nats, "nats", "", "use the NATS server at this `URL` instead of an own one (\"\" for an own one again)")
 	flags.StringVar(&f.join, "join", "", "at the first start: share the slices of another hub, by the `line` of its flowdedup-hub hub-token")
+	flags.StringVar(&f.parent, "parent", "", "ask another hub about what is new here: the `TOKEN` of this hub as one of its sites, a file that has it, or a server's URL with it in $"+hubclient.TokenVariable+" (\"\" for none again)")
+	flags.DurationVar(&f.parentWait, "parent-wait", hub.ParentWait, "longest wait (`time`) for that hub; then packets pass here, unchecked, or are copies with --lost closed")
 	flags.StringVar(&f.name, "name", hostname(), "`name` of this hub in reports")
 	flags.StringVar(&f.http, "http", "127.0.0.1:9418", "`address` of the status page, /metrics and /healthz: 9418 (loopback only), 0.0.0.0:9418, or none")
-	groupHub.Add(flags, "journal", "memory", "counts", "nats", "join", "name", "http")
+	groupHub.Add(flags, "journal", "memory", "counts", "nats", "join", "parent", "parent-wait", "name", "http")
 	for flag, words := range completed {
 		if err := c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 			panic("flowdedup-hub: " + err.Error()) // a flag that was never defined
@@ -121,7 +126,7 @@ func (f *serveFlags) define(c *cobra.Command) {
 // completed are values that the shell completes.
 var completed = map[string][]string{
 	"identity": {"frame", "l3", "inner"}, "within": {"vlan", "vni"}, "window": {"1ms", "10ms", "100ms"},
-	"memory": {"512MiB", "2GiB", "8GiB"}, "counts": {"4GiB", "0"}, "slices": {"8", "64"}, "http": {"127.0.0.1:9418", "none"},
+	"memory": {"512MiB", "2GiB", "8GiB"}, "counts": {"4GiB", "0"}, "slices": {"8", "64"}, "http": {"127.0.0.1:9418", "none"}, "parent-wait": {hub.ParentWait.String(), "100ms"},
 	"layout": chain.Layouts, "filter": append([]string{rows}, chain.Filters...), "primitive": chain.Primitives,
 	"timers": {"any", "equal"}, "lost": {"open", "closed"},
 }
@@ -165,6 +170,9 @@ func (f *serveFlags) check() error {
 		return usageError{fmt.Errorf("--counts %s: want a size such as 4GiB, or 0", f.counts)}
 	}
 	f.countsBytes = int64(n)
+	if f.parentWait < time.Millisecond || f.parentWait > time.Minute {
+		return usageError{fmt.Errorf("--parent-wait %v: want a time from 1ms to 1m", f.parentWait)}
+	}
 	if (f.cert == "") != (f.key == "") {
 		return usageError{errors.New("--tls-cert and --tls-key belong together")}
 	}
@@ -193,6 +201,10 @@ func (f *serveFlags) apply(s *hub.Settings) (invalid bool, err error) {
 			*to.old, invalid = *to.given, true
 		}
 	}
+	above, err := f.applyParent(s)
+	if err != nil {
+		return false, err
+	}
 	if f.changed("journal") {
 		s.Journal = f.settings.Journal
 	}
@@ -200,7 +212,12 @@ func (f *serveFlags) apply(s *hub.Settings) (invalid bool, err error) {
 		s.NATS = f.nats
 	}
 	shaped, err := f.shape.apply(f.changed, s)
-	return invalid || shaped, err
+	if err == nil {
+		if err = s.CheckParent(); err != nil {
+			err = usageError{fmt.Errorf("--parent: %w", err)}
+		}
+	}
+	return invalid || above || shaped, err
 }
 
 // serve runs the hub until the context ends.
@@ -279,7 +296,7 @@ func (f *serveFlags) open(path string) (*hub.Folder, hub.Settings, bool, error) 
 	if f.join == "" {
 		return openOrMake(path)
 	}
-	for _, shared := range append([]string{"listen", "url", "window", "identity", "ignore", "within", "nats", "journal"}, shapeNames...) {
+	for _, shared := range append([]string{"listen", "url", "window", "identity", "ignore", "within", "nats", "journal", "parent", "parent-wait"}, shapeNames...) {
 		if f.changed(shared) {
 			return nil, hub.Settings{}, false, usageError{fmt.Errorf("--%s comes with --join: leave it out", shared)}
 		}

@@ -60,6 +60,7 @@ func writeStatus(out io.Writer, st hub.Status, now time.Time) error {
 		fmt.Fprintf(t, "warning: %d slices without a hub: packets whose digests belong to them pass unchecked\n", n)
 	}
 	writeChains(t, st.Chains)
+	writeTree(t, st.Tree)
 	fmt.Fprintln(t)
 	writeSites(t, st.Sites, now)
 	writeMatrix(t, st)

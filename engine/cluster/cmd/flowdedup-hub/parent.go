@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/flowdedup/flowdedup/engine/cluster/hub"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
+)
+
+// applyParent changes the stored settings to the hub above that was given, which has chosen what
+// all hubs of a tree compare. It reports whether tokens of before became invalid.
+func (f *serveFlags) applyParent(s *hub.Settings) (invalid bool, err error) {
+	if f.changed("parent") {
+		if s.Parent = ""; f.parent != "" {
+			token, err := hubclient.FindToken(f.parent)
+			if err != nil {
+				return false, usageError{fmt.Errorf("--parent: %w", err)}
+			}
+			invalid = s.SetParent(token)
+		}
+	}
+	if s.Parent == "" {
+		if f.changed("parent-wait") {
+			return false, usageError{errors.New("--parent-wait needs --parent")}
+		}
+		s.ParentWaitUS = 0
+		return invalid, nil
+	}
+	for _, name := range []string{"window", "identity", "ignore", "within"} {
+		if f.changed(name) {
+			return false, usageError{fmt.Errorf("--%s: it is the same in all of a tree, and comes with --parent: leave it out", name)}
+		}
+	}
+	if f.changed("parent-wait") || s.ParentWaitUS == 0 {
+		s.ParentWaitUS = f.parentWait.Microseconds()
+	}
+	return invalid, nil
+}
+
+// writeTree writes what a hub and the one above it know.
+func writeTree(out io.Writer, t *hub.TreeStatus) {
+	if t == nil {
+		return
+	}
+	kind := "dense"
+	if t.Sparse {
+		kind = "sparse"
+	}
+	fmt.Fprintf(out, "%s tree, below %s as %s: %s digests, %s known here, %s known above, %s unchecked; %s accesses, answers p99 %v\n", kind, t.Parent, t.Site,
+		comma(t.Digests), comma(t.Hits), comma(t.HitsAbove), comma(t.Unchecked), comma(t.Accesses), time.Duration(t.P99US)*time.Microsecond)
+	fmt.Fprintf(out, "a digest: %.4f messages and %.1f bits to the hub above (in theory %.4f and %.1f), %.2g false copies by this level alone\n",
+		t.PerDigest, t.Bits, t.TheoryMsgs, t.TheoryBits, t.FPR)
+	if t.Failure != "" {
+		what := "pass"
+		if t.Closed {
+			what = "are copies"
+		}
+		fmt.Fprintf(out, "warning: the hub above does not answer (%s): packets that are new here %s, unchecked\n", t.Failure, what)
+	}
+}

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hub
+
+import (
+	"slices"
+	"time"
+
+	"github.com/flowdedup/flowdedup/engine/cluster/chain"
+	"github.com/flowdedup/flowdedup/engine/cluster/slice"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
+)
+
+// later is the status of a request that is answered when the hub above has answered. It is not
+// sent.
+const later hubclient.Status = 0xff
+
+// climbing is what an owner knows of requests that the hub above is asked about. Their
+// repetitions are not asked about again: to a filter that knows no sites they would be copies
+// of themselves.
+type climbing struct {
+	waits   map[climberKey]bool
+	replies map[string]*slice.Replies // by site, with the answers from above
+	closed  bool                      // the slice is
+	skip    []uint64
+	times   []int64
+}
+
+// climberKey names a request of a site. A site that begins again may use a number again.
+type climberKey struct {
+	site      string
+	seq, time uint64
+	first     uint64
+	n         int
+}
+
+// climber is a request, what is known here of its digests, and what the hub above says.
+type climber struct {
+	hubclient.Answers
+	owner   *owner
+	site    string
+	to      string // where the answer goes
+	fence   uint64
+	request hubclient.Request
+	copies  []byte // what this hub says, and at the end the answer
+	held    []chain.Held
+	again   bool  // the slice has had it before
+	clock   int64 // how far the site's is ahead, in microseconds
+}
+
+func (c *climber) key() climberKey {
+	r := &c.request
+	return climberKey{c.site, r.Seq, r.Time, r.Digests[0], len(r.Digests)}
+}
+
+// climbRows has rows take the request, and the hub above what is new to them.
+func (o *owner) climbRows(rows *slice.Slice, site string) hubclient.Status {
+	again, clock := rows.Repeated(site, &o.request)
+	if status := o.applyRows(rows, site); status != hubclient.OK {
+		return status
+	}
+	status, copies := o.climb(&climber{
+		site: site, to: o.reply, fence: o.fence, request: o.request, copies: o.bits, again: again, clock: clock,
+	})
+	o.silent, o.bits = status == later, append(o.bits[:0], copies...)
+	return status
+}
+
+// climbLink is climb for the answer of a link, which it replaces.
+func (o *owner) climbLink(result *chain.Result) {
+	a := result.Answer
+	if o.hub.parent == nil || a.Request == nil || a.Status != hubclient.OK {
+		return
+	}
+	a.Status, a.Copies = o.climb(&climber{
+		site: a.Site, to: a.Reply, fence: a.Fence, request: *a.Request, copies: a.Copies, held: result.Held, again: a.Again,
+	})
+}
+
+// climb asks the hub above about what is new here. It returns the answer to the site, or later.
+// The owner is locked. Request and copies are the caller's.
+func (o *owner) climb(c *climber) (status hubclient.Status, copies []byte) {
+	if len(c.request.Digests) == 0 {
+		return hubclient.OK, nil
+	}
+	if o.up.closed {
+		return hubclient.NotOwner, nil
+	}
+	if o.up.waits[c.key()] {
+		return later, nil
+	}
+	before := o.up.replies[c.site]
+	if before != nil {
+		if copies, ok := before.Find(&c.request); ok {
+			return hubclient.OK, copies
+		}
+	}
+	if c.again { // another owner may have asked about it
+		return hubclient.Stale, nil
+	}
+	if before == nil {
+		if o.up.replies == nil {
+			o.up.replies, o.up.waits = map[string]*slice.Replies{}, map[climberKey]bool{}
+		}
+		before = &slice.Replies{} // slices bound the number of sites
+		o.up.replies[c.site] = before
+	}
+	p, asked := o.hub.parent, o.skipCopies(c)
+	p.count(c, asked)
+	if asked == 0 {
+		before.Keep(&c.request, c.copies)
+		return hubclient.OK, c.copies
+	}
+	if p.waiting.Add(1) > maxClimbing {
+		p.waiting.Add(-1)
+		p.unchecked.Add(uint64(asked))
+		o.settle(c) // they pass
+		return hubclient.Overloaded, nil
+	}
+	o.up.waits[c.key()] = true
+	c.owner, c.copies = o, slices.Clone(c.copies)
+	c.request.Digests, c.request.Deltas = slices.Clone(c.request.Digests), nil
+	c.Done = func() { p.done <- c } // which has room
+	shape := &o.hub.settings
+	entry := o.number
+	if !shape.Shape.Rows() {
+		entry, _ = shape.Shape.Place(o.number)
+	}
+	p.client.AskSlice(&c.Answers, entry*p.token.Slices/shape.entries(), c.request.Digests, o.up.times, o.up.skip)
+	return later, nil
+}
+
+// skipCopies finds what is not asked about, and the times of all. It returns how many digests are.
+func (o *owner) skipCopies(c *climber) (asked int) {
+	r, n := &c.request, len(c.request.Digests)
+	asked = n
+	o.up.skip = slices.Grow(o.up.skip[:0], (n+63)/64)[:(n+63)/64]
+	clear(o.up.skip)
+	o.up.times = slices.Grow(o.up.times[:0], n)[:n]
+	for i := range n {
+		if bit := uint64(c.copies[i/8] >> (i % 8) & 1); bit != 0 {
+			o.up.skip[i/64] |= 1 << (i % 64)
+			asked--
+		}
+		t := int64(r.Time) - c.clock
+		if r.Times {
+			t += int64(r.Deltas[i]) * hubclient.DeltaUnit
+		}
+		o.up.times[i] = t * int64(time.Microsecond)
+	}
+	return asked
+}
+
+// count counts a request that is new, and tells the hub above.
+func (p *parent) count(c *climber, asked int) {
+	n := len(c.request.Digests)
+	p.digests.Add(uint64(n))
+	p.hits.Add(uint64(n - asked))
+	p.asked.Add(uint64(asked))
+	p.client.Count(uint64(n), uint64(n-asked))
+}
+
+// landed answers a site once all is known.
+func (o *owner) landed(c *climber) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for i := range c.request.Digests {
+		if c.Copies[i/64]>>(i%64)&1 != 0 {
+			c.copies[i/8] |= 1 << (i % 8)
+			o.hub.parent.hitsAbove.Add(1)
+		}
+	}
+	if o.hub.settings.closed() {
+		o.hub.parent.hitsAbove.Add(-uint64(c.Unchecked)) // they count as copies without being known
+	}
+	o.hub.parent.unchecked.Add(uint64(c.Unchecked))
+	delete(o.up.waits, c.key())
+	o.settle(c)
+	o.up.replies[c.site].Keep(&c.request, c.copies)
+	reply := hubclient.Reply{
+		Status: hubclient.OK, N: uint32(len(c.request.Digests)), Seq: c.request.Seq, Epoch: o.hub.settings.Epoch, Fencing: c.fence,
+		Unchecked: uint32(min(c.Unchecked, len(c.request.Digests))), Copies: c.copies,
+	}
+	o.out = reply.Append(o.out[:0])
+	o.publish(c.to)
+}
+
+// settle sets what was held and is no copy. The owner is locked.
+func (o *owner) settle(c *climber) {
+	if link, ok := o.slice.(*chain.Link); ok && len(c.held) > 0 && !o.up.closed {
+		for _, h := range c.held {
+			o.hub.parent.sets.Add(uint64(1 &^ (c.copies[h.At/8] >> (h.At % 8))))
+		}
+		result := link.Settle(c.held, c.copies)
+		o.send(&result)
+	}
+}
+
+// land waits until the hub above has answered all that it was asked, or is given up.
+func (o *owner) land() {
+	waiting := func() bool {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		return len(o.up.waits) > 0
+	}
+	for end := time.Now().Add(2 * time.Second); waiting() && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// closeSlice gives the memory of the slice back.
+func (o *owner) closeSlice() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.up.closed = true
+	return o.slice.Close()
+}

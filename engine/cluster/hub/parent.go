@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hub
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/flowdedup/flowdedup/engine/cluster/chain"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
+	"github.com/flowdedup/flowdedup/engine/hubclient/natslink"
+)
+
+// ErrParent is wrapped by the errors about the hub above in a tree.
+var ErrParent = errors.New("the hub above")
+
+const (
+	// ParentWait is how long the hub above may take by default: half of what live sensors wait.
+	ParentWait = 10 * time.Millisecond
+	// maxClimbing is how many requests wait for the hub above at a time.
+	maxClimbing = 4096
+)
+
+// parent is the connection to the hub above. What is new here is asked about there, by the site
+// of the token. The slice there follows from the slice here: see Settings.CheckParent.
+type parent struct {
+	token   hubclient.Token
+	link    *natslink.Link
+	client  *hubclient.Client
+	log     Logger
+	done    chan *climber // all is known of it; it has room for all that wait
+	ended   sync.WaitGroup
+	waiting atomic.Int64
+	sparse  bool
+	treeCounts
+}
+
+// treeCounts are what a hub counts of the tree. They begin with the process.
+type treeCounts struct {
+	digests, hits, asked, hitsAbove, unchecked, sets, messages, bytes atomic.Uint64
+}
+
+// CheckParent checks how the filter fits the one above. Errors wrap ErrParent.
+//
+// Sensors send those bits of a digest alone that do not choose the slice. So which slice above has
+// it must follow from the slice here: the number of slices that sensors send to is a multiple of
+// the number above.
+func (s *Settings) CheckParent() error {
+	if s.Parent == "" {
+		return nil
+	}
+	token, err := hubclient.DecodeToken(s.Parent)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: %w", ErrParent, err)
+	case s.entries()%token.Slices != 0:
+		return fmt.Errorf("%w has %d slices that sites send to: %d here are no multiple of that", ErrParent, token.Slices, s.entries())
+	case s.Shape.Filter == chain.Events:
+		return fmt.Errorf("%w: a window of events counts those of a filter, so it goes without a tree", ErrParent)
+	case s.Journal && s.sparse():
+		return fmt.Errorf("%w: a journal has no answers from there, so it goes without %s", ErrParent, chain.FirstTestThenSet)
+	case s.ParentWaitUS < 1:
+		return fmt.Errorf("%w: a wait of %d us", ErrParent, s.ParentWaitUS)
+	}
+	return nil
+}
+
+// SetParent takes what all hubs of a tree have in common from the token of the one above. It
+// reports whether tokens of this hub became invalid.
+func (s *Settings) SetParent(token hubclient.Token) (invalid bool) {
+	before := s.token("", "")
+	s.Parent = token.Encode()
+	s.Key, s.Identity, s.Ignore, s.Within, s.WindowUS = token.Key, token.Identity, token.Ignore, token.Within, token.WindowUS
+	if s.Shape.Filter == chain.Timers {
+		s.Shape.WindowUS = s.WindowUS
+	}
+	after := s.token("", "")
+	return before.Encode() != after.Encode()
+}
+
+// sparse reports whether what is new here is set when the hub above has not known it.
+func (s *Settings) sparse() bool {
+	return s.Parent != "" && (s.Shape.Primitive == chain.FirstTestThenSet || s.Shape.Filter == chain.Timers)
+}
+
+// closed reports whether what the hub above does not answer counts as a copy.
+func (s *Settings) closed() bool { return !s.Shape.Rows() && s.Shape.AtLeast == 0 }
+
+// openParent connects to the hub above, and returns nil without one. One that cannot be reached
+// is no error: it is tried again.
+func openParent(s *Settings, log Logger) (*parent, error) {
+	if s.Parent == "" {
+		return nil, nil
+	}
+	if err := s.CheckParent(); err != nil {
+		return nil, err
+	}
+	token, err := hubclient.DecodeToken(s.Parent)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrParent, err)
+	}
+	p := &parent{token: token, log: log, done: make(chan *climber, maxClimbing), sparse: s.sparse()}
+	link, unreached, err := natslink.Dial(token, func(err error) { log.Warn(fmt.Sprintf("%v: %v", ErrParent, err)) })
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrParent, err)
+	}
+	p.link = link
+	p.client = hubclient.NewClient(hubclient.ClientConfig{
+		Token: token, Wait: time.Duration(s.ParentWaitUS) * time.Microsecond, Anytime: true, Closed: s.closed(), Notice: p.notice,
+	}, p, strconv.FormatInt(time.Now().UnixNano(), 36))
+	p.ended.Go(p.finish)
+	if err = link.Listen(p.client.Inbox(), p.client.Receive); err == nil && unreached == nil {
+		err = p.client.Ping()
+	}
+	switch {
+	case unreached != nil:
+		log.Warn(fmt.Sprintf("%v: %s cannot be reached (%v): what is new here stays unchecked until it can", ErrParent, token.URL, unreached))
+	case errors.Is(err, hubclient.ErrSilent) && link.Denied():
+		err = natslink.ErrToken
+	case errors.Is(err, hubclient.ErrSilent):
+		log.Warn(fmt.Sprintf("%v: %s takes connections, but no hub answers there: what is new here stays unchecked until one does", ErrParent, token.URL))
+		err = nil
+	}
+	if err != nil {
+		p.close()
+		return nil, fmt.Errorf("%w: %w", ErrParent, err)
+	}
+	return p, nil
+}
+
+// notice says what has changed.
+func (p *parent) notice(reason string) {
+	if reason == "" {
+		p.log.Log(ErrParent.Error() + " answers again")
+		return
+	}
+	p.log.Warn(fmt.Sprintf("%v does not answer (%s): what is new here stays unchecked until it does", ErrParent, reason))
+}
+
+// Send and Connected are those of hubclient.Transport.
+func (p *parent) Send(subject, reply string, msg []byte) error {
+	err := p.link.Send(subject, reply, msg)
+	if err == nil && reply != "" { // else it is a report
+		p.messages.Add(1)
+		p.bytes.Add(uint64(len(msg)))
+	}
+	return err
+}
+
+func (p *parent) Connected() bool { return p.link.Connected() }
+
+// finish gives sites the answers that wait for nothing more, until close.
+func (p *parent) finish() {
+	for c := range p.done {
+		c.owner.landed(c)
+		p.waiting.Add(-1)
+	}
+}
+
+// close ends the connection. Nothing may be asked any more.
+func (p *parent) close() {
+	if p == nil {
+		return
+	}
+	p.client.Close() // all that waits is done
+	close(p.done)
+	p.ended.Wait()
+	p.link.Close()
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hub
+
+import (
+	"cmp"
+	"math"
+
+	"github.com/flowdedup/flowdedup/engine/hubclient"
+)
+
+// TreeStatus describes the tree as this hub sees it: what it knew itself, and what the hub above
+// did. Counts begin with the process.
+type TreeStatus struct {
+	Parent  string `json:"parent"` // the address of the hub above
+	Site    string `json:"site"`   // the name of this hub there
+	Sparse  bool   `json:"sparse"` // what is new is set when the hub above has not known it
+	Closed  bool   `json:"closed"` // what the hub above does not answer counts as copy
+	Failure string `json:"failure,omitempty"`
+	// Digests were tested here. Hits of them were known here, and the hub above was asked about
+	// the rest. It knew HitsAbove of them, and did not answer for Unchecked.
+	Digests   uint64 `json:"digests"`
+	Hits      uint64 `json:"hits"`
+	Asked     uint64 `json:"asked"`
+	HitsAbove uint64 `json:"hits_above"`
+	Unchecked uint64 `json:"unchecked"`
+	// Accesses are as Table 1 of KNPS counts them: tests, which in a dense tree set too, and in a
+	// sparse one sets.
+	Accesses uint64  `json:"accesses"`
+	Messages uint64  `json:"messages"` // to the hub above
+	Bytes    uint64  `json:"message_bytes"`
+	P99US    float64 `json:"rtt_p99_us"`
+	// For each digest that was tested here: requests to the hub above and their bits, as they
+	// are, and in theory: a message of k log2(m) bits for each digest that is new here, where rows
+	// count as their digests.
+	PerDigest  float64 `json:"messages_per_digest"`
+	Bits       float64 `json:"bits_per_digest"`
+	TheoryMsgs float64 `json:"theory_messages_per_digest"`
+	TheoryBits float64 `json:"theory_bits_per_digest"`
+	// FPR predicts how many new packets count as copies at this level alone. By Propositions 3
+	// and 4 none do in the tree that the filter at its root would not take for copies, if all
+	// filters have its size and functions.
+	FPR float64 `json:"predicted_fpr"`
+}
+
+// tree describes the tree, nil without one.
+func (h *Hub) tree() *TreeStatus {
+	p := h.parent
+	if p == nil {
+		return nil
+	}
+	st := &TreeStatus{
+		Parent: p.token.URL, Site: p.token.Site, Sparse: p.sparse, Closed: h.settings.closed(), Failure: p.client.Failing(),
+		Digests: p.digests.Load(), Hits: p.hits.Load(), Asked: p.asked.Load(), HitsAbove: p.hitsAbove.Load(),
+		Unchecked: p.unchecked.Load(), Messages: p.messages.Load(), Bytes: p.bytes.Load(),
+		P99US: float64(p.client.Stats().DelayP99.Microseconds()),
+	}
+	st.Accesses = st.Digests + p.sets.Load()
+	return st
+}
+
+// describeTree adds the parts of hubs that share slices.
+func describeTree(s *Settings, parts []part, fpr float64) *TreeStatus {
+	var st *TreeStatus
+	for _, p := range parts {
+		one := p.Tree
+		switch {
+		case one == nil:
+		case st == nil:
+			first := *one
+			st = &first
+		default:
+			st.Failure = cmp.Or(st.Failure, one.Failure)
+			st.Digests += one.Digests
+			st.Hits += one.Hits
+			st.Asked += one.Asked
+			st.HitsAbove += one.HitsAbove
+			st.Unchecked += one.Unchecked
+			st.Accesses += one.Accesses
+			st.Messages += one.Messages
+			st.Bytes += one.Bytes
+			st.P99US = max(st.P99US, one.P99US)
+		}
+	}
+	if st == nil || st.Digests == 0 {
+		return st
+	}
+	n, bits := float64(st.Digests), float64(hubclient.DigestBits)
+	if !s.Shape.Rows() {
+		bits = float64(s.Shape.Hashes) * math.Log2(float64(s.Shape.Size()*s.Shape.Links()))
+	}
+	st.FPR = fpr
+	st.PerDigest, st.Bits = float64(st.Messages)/n, 8*float64(st.Bytes)/n
+	st.TheoryMsgs = float64(st.Asked) / n
+	st.TheoryBits = st.TheoryMsgs * bits
+	return st
+}
