@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
@@ -179,4 +180,16 @@ func Dialled(t *testing.T, port string) (conn net.Conn) {
 		return err == nil
 	})
 	return conn
+}
+
+// AtOnce runs subtests beside each other, as they sleep most of the time: more of them than
+// the machine has CPUs.
+func AtOnce[C any](t *testing.T, cases map[string]C, test func(*testing.T, C)) {
+	t.Helper()
+	t.Parallel()
+	var all sync.WaitGroup
+	for name, c := range cases {
+		all.Go(func() { t.Run(name, func(t *testing.T) { test(t, c) }) })
+	}
+	all.Wait()
 }

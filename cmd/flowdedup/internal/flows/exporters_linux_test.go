@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os/exec"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 
@@ -42,18 +41,6 @@ func pmacct(t *testing.T, exporter int, name, plugin string, keys ...string) (aw
 	}
 }
 
-// atOnce runs subtests beside each other, as they sleep most of the time: more of them than
-// the machine has CPUs.
-func atOnce[C any](t *testing.T, cases map[string]C, test func(*testing.T, C)) {
-	t.Helper()
-	t.Parallel()
-	var all sync.WaitGroup
-	for name, c := range cases {
-		all.Go(func() { t.Run(name, func(t *testing.T) { test(t, c) }) })
-	}
-	all.Wait()
-}
-
 // TestFlowsPmacct relays what three pmacctd with nfprobe export of one path: the records of
 // one stay, and tell of every packet.
 func TestFlowsPmacct(t *testing.T) {
@@ -63,7 +50,7 @@ func TestFlowsPmacct(t *testing.T) {
 		version string
 		want    amount
 	}
-	atOnce(t, map[string]export{"v5": {"5", v4}, "v9": {"9", all}, "IPFIX": {"10", all}}, func(t *testing.T, c export) {
+	clitest.AtOnce(t, map[string]export{"v5": {"5", v4}, "v9": {"9", all}, "IPFIX": {"10", all}}, func(t *testing.T, c export) {
 		flowNet(t, exporters, "pmacctd", "nfcapd", "nfdump")
 		to := newCollector(t, true)
 		r := startFlows(t, "--to", "udp://"+collectorAddress)
@@ -101,7 +88,7 @@ func TestFlowsSamples(t *testing.T) {
 		rate     int
 		boundary bool
 	}
-	atOnce(t, map[string]sampling{"all packets": {1, false}, "sampled": {10, false}, "boundary": {10, true}}, func(t *testing.T, c sampling) {
+	clitest.AtOnce(t, map[string]sampling{"all packets": {1, false}, "sampled": {10, false}, "boundary": {10, true}}, func(t *testing.T, c sampling) {
 		flowNet(t, exporters, "pmacctd")
 		to := newCollector(t, false)
 		args := []string{"--to", "udp://" + collectorAddress}

@@ -37,27 +37,28 @@ func softflow(t *testing.T, to, version, name string, args ...string) {
 // TestFlowsRelay relays what several softflowd export of one capture to nfcapd and to
 // goflow2, which have what was written: the flows of one.
 func TestFlowsRelay(t *testing.T) {
-	t.Parallel()
 	const exporters = 3
-	for version, want := range map[string]uint64{"5": 36, "9": 73, "10": 73} {
-		t.Run("v"+version, func(t *testing.T) {
-			flowNet(t, exporters, "softflowd", "nfcapd", "nfdump")
-			to := newCollector(t, true)
-			r := startFlows(t, "--to", "udp://"+collectorAddress)
-			for n := range exporters {
-				softflow(t, exporterAddress(n+1)+":2055", version, clitest.Bundled("router-in.pcap"))
-			}
-			wait.Until(t, "all records", func() bool { return r.total("records") >= exporters*want })
-			s := r.stop()
-			if s.RecordsIn != exporters*want || s.RecordsOut != want || s.Unchecked+s.Undecodable+s.Lost != 0 || len(s.Points) != exporters {
-				t.Errorf("%+v", s)
-			}
-			if s.Relayed == nil || s.Relayed.Failed != 0 {
-				t.Errorf("relayed: %+v", s.Relayed)
-			}
-			to.check(r.written())
-		})
+	type export struct {
+		version string
+		want    uint64
 	}
+	clitest.AtOnce(t, map[string]export{"v5": {"5", 36}, "v9": {"9", 73}, "v10": {"10", 73}}, func(t *testing.T, c export) {
+		flowNet(t, exporters, "softflowd", "nfcapd", "nfdump")
+		to := newCollector(t, true)
+		r := startFlows(t, "--to", "udp://"+collectorAddress)
+		for n := range exporters {
+			softflow(t, exporterAddress(n+1)+":2055", c.version, clitest.Bundled("router-in.pcap"))
+		}
+		wait.Until(t, "all records", func() bool { return r.total("records") >= exporters*c.want })
+		s := r.stop()
+		if s.RecordsIn != exporters*c.want || s.RecordsOut != c.want || s.Unchecked+s.Undecodable+s.Lost != 0 || len(s.Points) != exporters {
+			t.Errorf("%+v", s)
+		}
+		if s.Relayed == nil || s.Relayed.Failed != 0 {
+			t.Errorf("relayed: %+v", s.Relayed)
+		}
+		to.check(r.written())
+	})
 }
 
 // ipfixMessage returns an IPFIX message with a template and a record of a flow.

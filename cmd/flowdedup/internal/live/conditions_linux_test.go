@@ -3,7 +3,6 @@
 package live_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -11,81 +10,67 @@ import (
 	"testing"
 
 	benchlab "github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
-
-// spared are the counts of packets that conditions left alone.
-type spared struct{ Unjudged, Protected *uint64 }
-
-func (r *liveRun) spared() (s spared) {
-	r.T.Helper()
-	lines := strings.Split(strings.TrimSpace(r.Stdout.String()), "\n")
-	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &s); err != nil {
-		r.T.Fatal(err)
-	}
-	return s
-}
 
 // TestLiveConditions judges some packets of two interfaces, and protects some, in runs that
 // get the same packets. With -i any
 // the interface of a packet is in its header.
 func TestLiveConditions(t *testing.T) {
-	t.Parallel()
 	needTcpdump(t)
-	for name, interfaces := range map[string][]string{"any": {"-i", "any", "--ignore-outgoing"}, "named": {"-i", "left1", "-i", "left2"}} {
-		t.Run(name, func(t *testing.T) {
-			lab(t, "left1 right1", "left2 right2")
-			dir := t.TempDir()
-			const n = 30
-			var frames []liveFrame
-			for i := range 3 * n {
-				frames = append(frames, liveFrame{ID: uint16(i), Src: byte(i % 3), TTL: 64})
+	all := map[string][]string{"any": {"-i", "any", "--ignore-outgoing"}, "named": {"-i", "left1", "-i", "left2"}}
+	clitest.AtOnce(t, all, func(t *testing.T, interfaces []string) {
+		lab(t, "left1 right1", "left2 right2")
+		dir := t.TempDir()
+		const n = 30
+		var frames []liveFrame
+		for i := range 3 * n {
+			frames = append(frames, liveFrame{ID: uint16(i), Src: byte(i % 3), TTL: 64})
+		}
+		type conditioned struct {
+			only, protect             string
+			copies, unjudged, guarded uint64
+			run                       *liveRun
+			out                       string
+		}
+		cases := []*conditioned{
+			{"", "src host 10.0.0.1", 2 * n, 0, n, nil, ""},
+			{"src host 10.0.0.1", "", n, 4 * n, 0, nil, ""},
+			{"not src host 10.0.0.2", "src host 10.0.0.1", n, 2 * n, n, nil, ""},
+			{"", "interface left2", 0, 0, 3 * n, nil, ""},
+			{"", "interface left1", 3 * n, 0, 0, nil, ""},
+			{"interface left2", "interface left1", 0, 3 * n, 0, nil, ""},
+		}
+		for i, c := range cases {
+			c.out = filepath.Join(dir, fmt.Sprint(i, ".pcapng"))
+			args := append([]string{"--window", "1h", "--memory", "1MiB", "-w", c.out, "--json"}, interfaces...)
+			if c.only != "" {
+				args = append(args, "--only", c.only)
 			}
-			type conditioned struct {
-				only, protect             string
-				copies, unjudged, guarded uint64
-				run                       *liveRun
-				out                       string
+			if c.protect != "" {
+				args = append(args, "--protect", c.protect)
 			}
-			cases := []*conditioned{
-				{"", "src host 10.0.0.1", 2 * n, 0, n, nil, ""},
-				{"src host 10.0.0.1", "", n, 4 * n, 0, nil, ""},
-				{"not src host 10.0.0.2", "src host 10.0.0.1", n, 2 * n, n, nil, ""},
-				{"", "interface left2", 0, 0, 3 * n, nil, ""},
-				{"", "interface left1", 3 * n, 0, 0, nil, ""},
-				{"interface left2", "interface left1", 0, 3 * n, 0, nil, ""},
+			c.run = startLive(t, args...)
+		}
+		sendTo(t, "right1", frames...)
+		for _, c := range cases {
+			waitFor(t, "packets of the first interface", func() bool { return packetsIn(c.out) == 3*n })
+		}
+		sendTo(t, "right2", frames...)
+		benchlab.Settle()
+		for _, c := range cases {
+			s := c.run.stop()
+			if s.Duplicates != c.copies || s.PacketsOut != 6*n-c.copies {
+				t.Errorf("--only %q --protect %q: %+v, want %d copies", c.only, c.protect, s, c.copies)
 			}
-			for i, c := range cases {
-				c.out = filepath.Join(dir, fmt.Sprint(i, ".pcapng"))
-				args := append([]string{"--window", "1h", "--memory", "1MiB", "-w", c.out, "--json"}, interfaces...)
-				if c.only != "" {
-					args = append(args, "--only", c.only)
-				}
-				if c.protect != "" {
-					args = append(args, "--protect", c.protect)
-				}
-				c.run = startLive(t, args...)
+			if (s.Unjudged != nil) != (c.only != "") || s.Unjudged != nil && *s.Unjudged != c.unjudged {
+				t.Errorf("--only %q: %v unjudged, want %d", c.only, s.Unjudged, c.unjudged)
 			}
-			sendTo(t, "right1", frames...)
-			for _, c := range cases {
-				waitFor(t, "packets of the first interface", func() bool { return packetsIn(c.out) == 3*n })
+			if (s.Protected != nil) != (c.protect != "") || s.Protected != nil && *s.Protected != c.guarded {
+				t.Errorf("--protect %q: %v protected, want %d", c.protect, s.Protected, c.guarded)
 			}
-			sendTo(t, "right2", frames...)
-			benchlab.Settle()
-			for _, c := range cases {
-				s := c.run.stop()
-				if s.Duplicates != c.copies || s.PacketsOut != 6*n-c.copies {
-					t.Errorf("--only %q --protect %q: %+v, want %d copies", c.only, c.protect, s, c.copies)
-				}
-				told := c.run.spared()
-				if (told.Unjudged != nil) != (c.only != "") || told.Unjudged != nil && *told.Unjudged != c.unjudged {
-					t.Errorf("--only %q: %v unjudged, want %d", c.only, told.Unjudged, c.unjudged)
-				}
-				if (told.Protected != nil) != (c.protect != "") || told.Protected != nil && *told.Protected != c.guarded {
-					t.Errorf("--protect %q: %v protected, want %d", c.protect, told.Protected, c.guarded)
-				}
-			}
-		})
-	}
+		}
+	})
 }
 
 // TestLiveConditionRefusals checks that an expression without a meaning ends a run before

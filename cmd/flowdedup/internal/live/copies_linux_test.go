@@ -3,7 +3,6 @@
 package live_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -230,14 +229,7 @@ func TestLiveReports(t *testing.T) {
 	}
 	// The burst may lie on both sides of a window's end.
 	packets, addresses, past := uint64(0), uint64(0), uint64(0)
-	for line := range strings.Lines(string(all)) {
-		var row struct {
-			Kind, Of, Family  string
-			Distinct, Packets uint64
-		}
-		if err := json.Unmarshal([]byte(line), &row); err != nil {
-			t.Fatalf("%v: %s", err, line)
-		}
+	for _, row := range rowsOf[clitest.DistinctRow](t, name) {
 		switch {
 		case row.Of != "src" || row.Family != "ipv4":
 		case row.Kind == "sliding":

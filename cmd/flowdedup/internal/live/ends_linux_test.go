@@ -71,9 +71,7 @@ func newBadRun(t *testing.T, where clitest.Place, how clitest.BadEnd) badRun {
 // endBy ends a live run.
 func (r *liveRun) endBy(how clitest.BadEnd) {
 	r.T.Helper()
-	if err := r.Cmd.Process.Signal(how.Signal); err != nil {
-		r.T.Fatal(err)
-	}
+	r.signal(how.Signal)
 	if code := r.Wait(); code != how.Code {
 		r.T.Errorf("exit code %d, want %d: %s", code, how.Code, r.Stderr.String())
 	}
@@ -187,13 +185,11 @@ func TestLiveHangup(t *testing.T) {
 	if err := os.Rename(name, name+".1"); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Cmd.Process.Signal(syscall.SIGHUP); err != nil {
-		t.Fatal(err)
-	}
+	r.signal(syscall.SIGHUP)
 	sendTo(t, "right", burst(10, func(*liveFrame) {})...)
 	waitFor(t, "counts in a new file", func() bool { return size(name) > 0 })
 	before := size(name + ".1")
-	r.terminate()
+	r.signal(syscall.SIGTERM)
 	if code := r.Wait(); code != 143 || size(name+".1") != before {
 		t.Errorf("exit code %d: %s", code, r.Stderr.String())
 	}

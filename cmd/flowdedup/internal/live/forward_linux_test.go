@@ -10,10 +10,12 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	benchlab "github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 // address returns the address of a run with --listen, from what the run logs before it
@@ -84,60 +86,55 @@ func (s *liveSummary) forwarded(reasons ...string) (n uint64) {
 // it while packets flow. A run without privileges recovers too. An output works again
 // with the first packet that is sent, and not sooner.
 func TestLiveForwardOutage(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct{ name, away, back, why string }{
-		{"down", "link set out down", "link set out up", "the interface is down"},
-		{"removed", "link del out", "link add out type veth peer name sensor", "no such interface"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			lab(t, "left right", "out sensor")
-			ip(t, "link set lo up")
-			r := startProgram(t, "-i", "left", "--forward", "out", "--wait", "--user", "65534", "--listen", "0", "--json", "--window", "1ms")
-			address := r.address()
-			r.Event(" started ")
-			id := uint16(0)
-			next := func() []liveFrame {
-				id++
-				return []liveFrame{{ID: id, TTL: 64}, {ID: id, Src: 1, TTL: 64}}
-			}
+	type outage struct{ away, back, why string }
+	clitest.AtOnce(t, map[string]outage{
+		"down":    {"link set out down", "link set out up", "the interface is down"},
+		"removed": {"link del out", "link add out type veth peer name sensor", "no such interface"},
+	}, func(t *testing.T, c outage) {
+		lab(t, "left right", "out sensor")
+		ip(t, "link set lo up")
+		r := startProgram(t, "-i", "left", "--forward", "out", "--wait", "--user", "65534", "--listen", "0", "--json", "--window", "1ms")
+		address := r.address()
+		r.Event(" started ")
+		id := uint16(0)
+		next := func() []liveFrame {
+			id++
+			return []liveFrame{{ID: id, TTL: 64}, {ID: id, Src: 1, TTL: 64}}
+		}
+		sendTo(t, "right", next()...)
+		awaitHealth(t, address, "")
+		ip(t, c.away)
+		sendTo(t, "right", next()...)
+		r.Event("output failed")
+		awaitHealth(t, address, c.why)
+		ip(t, c.back)
+		ip(t, "link set out up")
+		ip(t, "link set sensor up")
+		// The run looks at the clock ten times between two states, and nothing is to be sent.
+		for last := range 2 {
+			before := statusTime(t, address)
+			waitFor(t, fmt.Sprint("state ", last), func() bool { return statusTime(t, address) != before })
+		}
+		awaitHealth(t, address, c.why)
+		waitFor(t, "the output to work again", func() bool {
 			sendTo(t, "right", next()...)
-			awaitHealth(t, address, "")
-			ip(t, c.away)
-			sendTo(t, "right", next()...)
-			r.Event("output failed")
-			awaitHealth(t, address, c.why)
-			ip(t, c.back)
-			ip(t, "link set out up")
-			ip(t, "link set sensor up")
-			// The run looks at the clock ten times between two states, and nothing is to be sent.
-			for last := range 2 {
-				before := statusTime(t, address)
-				waitFor(t, fmt.Sprint("state ", last), func() bool { return statusTime(t, address) != before })
-			}
-			awaitHealth(t, address, c.why)
-			waitFor(t, "the output to work again", func() bool {
-				sendTo(t, "right", next()...)
-				select {
-				case line := <-r.Lines:
-					return strings.Contains(line, "output works again")
-				default:
-					return false
-				}
-			})
-			benchlab.Settle()
-			r.terminate()
-			if code := r.Wait(); code != 1 {
-				t.Errorf("exit code %d\n%s", code, r.Stderr.String())
-			}
-			s := r.summary(r.Stdout.Bytes())
-			if s.PacketsOut != 2*uint64(id) || s.forwarded("sent", "lost", "refused") != s.PacketsOut || s.forwarded("lost") < 2 || s.forwarded("sent") == 0 {
-				t.Errorf("%d packets: %+v", id, s)
-			}
-			if told := r.Stderr.String(); strings.Count(told, "works again") != 1 || strings.Count(told, "output failed output=out") != 1 {
-				t.Errorf("told:\n%s", told)
+			select {
+			case line := <-r.Lines:
+				return strings.Contains(line, "output works again")
+			default:
+				return false
 			}
 		})
-	}
+		benchlab.Settle()
+		r.signal(syscall.SIGTERM)
+		s := r.end(1)
+		if s.PacketsOut != 2*uint64(id) || s.forwarded("sent", "lost", "refused") != s.PacketsOut || s.forwarded("lost") < 2 || s.forwarded("sent") == 0 {
+			t.Errorf("%d packets: %+v", id, s)
+		}
+		if told := r.Stderr.String(); strings.Count(told, "works again") != 1 || strings.Count(told, "output failed output=out") != 1 {
+			t.Errorf("told:\n%s", told)
+		}
+	})
 }
 
 // TestLiveForwardEnds takes the interface down without --wait. Another output goes on,
@@ -154,11 +151,8 @@ func TestLiveForwardEnds(t *testing.T) {
 		sendTo(t, "right", liveFrame{ID: 2 + id, TTL: 64})
 	}
 	benchlab.Settle()
-	r.terminate()
-	if code := r.Wait(); code != 1 {
-		t.Errorf("exit code %d\n%s", code, r.Stderr.String())
-	}
-	if s := r.summary(r.Stdout.Bytes()); s.PacketsOut != n+1 || s.forwarded("lost") != n+1 || s.forwarded("sent", "refused", "cut", "too_long") != 0 {
+	r.signal(syscall.SIGTERM)
+	if s := r.end(1); s.PacketsOut != n+1 || s.forwarded("lost") != n+1 || s.forwarded("sent", "refused", "cut", "too_long") != 0 {
 		t.Errorf("%+v", s)
 	}
 }

@@ -43,10 +43,7 @@ var (
 	dialled      = clitest.Dialled
 )
 
-type (
-	liveFrame       = clitest.Frame
-	preferredCounts = clitest.PreferredCounts
-)
+type liveFrame = clitest.Frame
 
 // sample is clitest.Sample.
 func sample[T any](n int, cases []T) []T { return clitest.Sample(n, cases) }

@@ -70,10 +70,7 @@ func TestLiveHoldEnds(t *testing.T) {
 		if flags == nil {
 			return r.finish()
 		}
-		if code := r.Wait(); code != exitDone {
-			t.Fatalf("exit code %d: %s", code, r.Stderr.String())
-		}
-		return r.summary(r.Stdout.Bytes())
+		return r.end(exitDone)
 	}
 	for name, flags := range map[string][]string{"signal": nil, "count": {"--count", "4"}, "duration": {"--duration", "1s"}} {
 		t.Run(name, func(t *testing.T) {

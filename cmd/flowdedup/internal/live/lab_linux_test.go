@@ -58,14 +58,25 @@ func startProgram(t *testing.T, args ...string) *liveRun {
 	return r
 }
 
-// stop ends the run as a user does, and returns its summary.
+// stop ends the run as a service manager does, and returns its summary.
 func (r *liveRun) stop() liveSummary {
 	r.T.Helper()
-	if err := r.Cmd.Process.Signal(syscall.SIGTERM); err != nil {
+	r.signal(syscall.SIGTERM)
+	return r.end(143)
+}
+
+func (r *liveRun) signal(s syscall.Signal) {
+	r.T.Helper()
+	if err := r.Cmd.Process.Signal(s); err != nil {
 		r.T.Fatal(err)
 	}
-	if code := r.Wait(); code != 143 {
-		r.T.Fatalf("exit code %d\n%s", code, r.Stderr.String())
+}
+
+// end waits for the end of the run, and returns its summary.
+func (r *liveRun) end(code int) liveSummary {
+	r.T.Helper()
+	if got := r.Wait(); got != code {
+		r.T.Fatalf("exit code %d, want %d\n%s", got, code, r.Stderr.String())
 	}
 	return r.summary(r.Stdout.Bytes())
 }
@@ -82,11 +93,19 @@ type liveSummary struct {
 		Outages    uint64 `json:"outages"`
 		Merged     uint64 `json:"merged"`
 		NoChecksum uint64 `json:"no_checksum"`
+		// Of inputs on a network.
+		Peers, Unwanted uint64
+		Malformed       map[string]uint64
+		Points          int
+		DroppedPeers    uint64 `json:"dropped_peers"`
 	} `json:"interfaces"`
-	Reasons  map[string]uint64 `json:"reasons"`
-	Forward  map[string]any    `json:"forward"`
-	Forwards []map[string]any  `json:"forwards"`
-	Outputs  []struct {
+	Unjudged, Protected *uint64
+	ChecksumPreferred   *int              `json:"checksum_preferred"`
+	WholePreferred      *int              `json:"whole_preferred"`
+	Reasons             map[string]uint64 `json:"reasons"`
+	Forward             map[string]any    `json:"forward"`
+	Forwards            []map[string]any  `json:"forwards"`
+	Outputs             []struct {
 		Output        string
 		Packets, Lost uint64
 	} `json:"outputs"`
@@ -133,6 +152,19 @@ func (r *liveRun) summary(text []byte) (s liveSummary) {
 		r.T.Fatalf("summary %q: %v", text, err)
 	}
 	return s
+}
+
+// rowsOf returns the JSON lines of a file.
+func rowsOf[T any](t *testing.T, name string) (rows []T) {
+	t.Helper()
+	for line := range bytes.Lines(mustRead(t, name)) {
+		var row T
+		if err := json.Unmarshal(line, &row); err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+		rows = append(rows, row)
+	}
+	return rows
 }
 
 // refusal is a command line of live, how it ends, and a part of what it says.

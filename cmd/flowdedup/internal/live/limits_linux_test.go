@@ -4,9 +4,8 @@ package live_test
 
 import (
 	"encoding/binary"
-	"encoding/json"
-	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -39,14 +38,6 @@ func sendMany(t *testing.T) (first, copies []string) {
 		}
 	}
 	return first, copies
-}
-
-// terminate asks the run to end.
-func (r *liveRun) terminate() {
-	r.T.Helper()
-	if err := r.Cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		r.T.Fatal(err)
-	}
 }
 
 // packetsLost is a line on how many packets an output lost.
@@ -89,7 +80,7 @@ func TestLiveFullBesides(t *testing.T) {
 		"--of", "src", "--every", "8760h", "--slide", "0", "--reports", counts, "--json")
 	first, copies := sendMany(t)
 	r.Event("output failed")
-	r.terminate()
+	r.signal(syscall.SIGTERM)
 	r.endsFull("write " + kept)
 	if got := framesOf(t, kept); len(got) < 1000 || !slices.Equal(got, first[:len(got)]) {
 		t.Errorf("%d packets kept, or others", len(got))
@@ -118,7 +109,7 @@ func TestLiveFullRotates(t *testing.T) {
 		"--window", "1m", "--memory", "4MiB", "--ring-size", "64MiB", "--json")
 	first, copies := sendMany(t)
 	r.Event("output failed")
-	r.terminate()
+	r.signal(syscall.SIGTERM)
 	r.endsFull("write " + kept)
 	files := rotatedFiles(t, small, "kept")
 	if len(files) < 4 || len(files) != len(clitest.Entries(t, small)) {
@@ -157,7 +148,7 @@ func TestLiveFullState(t *testing.T) {
 	filler := fill(t, dir)
 	r = startLive(t, args...)
 	r.Event("state not saved")
-	r.terminate()
+	r.signal(syscall.SIGTERM)
 	r.endsFull("--state: output failed: write " + state)
 	if got := savedPackets(t, state); got != 2*n {
 		t.Errorf("%d packets were saved, want %d", got, 2*n)
@@ -170,7 +161,7 @@ func TestLiveFullState(t *testing.T) {
 	fill(t, dir)
 	sendTo(t, "right", burst(n, func(*liveFrame) {})...)
 	benchlab.Settle()
-	r.terminate()
+	r.signal(syscall.SIGTERM)
 	r.endsFull("--state: output failed: write " + state)
 	if s := r.summary(r.Stdout.Bytes()); s.PacketsIn != 4*n || s.Duplicates != 3*n {
 		t.Errorf("%+v", s)
@@ -265,18 +256,7 @@ func TestLiveFlood(t *testing.T) {
 // pastFlows returns the counts of flows over the past that were reported so far.
 func pastFlows(t *testing.T, name string) (counts []uint64) {
 	t.Helper()
-	data, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(data)) {
-		var row struct {
-			Kind, Of, Family string
-			Distinct         uint64
-		}
-		if err := json.Unmarshal([]byte(line), &row); err != nil {
-			t.Fatal(errors.Join(err, errors.New(line)))
-		}
+	for _, row := range rowsOf[clitest.DistinctRow](t, name) {
 		if row.Kind == "sliding" && row.Of == "flow" && row.Family == "ipv4" && row.Distinct > 0 {
 			counts = append(counts, row.Distinct)
 		}
@@ -294,22 +274,11 @@ type floodRow struct {
 // floodRows returns the last counts of IPv4, of the window and of the past.
 func floodRows(t *testing.T, name string) (rows []floodRow) {
 	t.Helper()
-	data, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
 	last := map[[2]string]floodRow{}
-	for line := range strings.Lines(string(data)) {
-		var row floodRow
-		if err := json.Unmarshal([]byte(line), &row); err != nil {
-			t.Fatal(errors.Join(err, errors.New(line)))
-		}
+	for _, row := range rowsOf[floodRow](t, name) {
 		if row.Family == "ipv4" {
 			last[[2]string{row.Of, row.Method}] = row
 		}
 	}
-	for _, row := range last {
-		rows = append(rows, row)
-	}
-	return rows
+	return slices.Collect(maps.Values(last))
 }

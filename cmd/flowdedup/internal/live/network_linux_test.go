@@ -4,46 +4,18 @@ package live_test
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	benchlab "github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
-
-// netSummary is what live says of inputs on a network.
-type netSummary struct {
-	liveSummary
-	Inputs []netInput `json:"interfaces"`
-}
-
-type netInput struct {
-	Interface string            `json:"interface"`
-	Received  uint64            `json:"received"`
-	Peers     uint64            `json:"peers"`
-	Dropped   uint64            `json:"dropped_peers"`
-	Malformed map[string]uint64 `json:"malformed"`
-	Unwanted  uint64            `json:"unwanted"`
-	Points    int               `json:"points"`
-}
-
-func (r *liveRun) netResult(code int) (s netSummary) {
-	r.T.Helper()
-	if got := r.Wait(); got != code {
-		r.T.Fatalf("exit code %d, want %d\n%s", got, code, r.Stderr.String())
-	}
-	lines := strings.Split(strings.TrimSpace(r.Stdout.String()), "\n")
-	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &s); err != nil {
-		r.T.Fatal(err, r.Stdout.String())
-	}
-	return s
-}
 
 func mustRead(t *testing.T, name string) []byte {
 	t.Helper()
@@ -76,15 +48,15 @@ func TestLiveListen(t *testing.T) {
 			conns[i].Close()
 		}()
 	}
-	got := run.netResult(exitDone)
+	got := run.end(exitDone)
 	if got.PacketsIn != want.PacketsIn || got.Duplicates != want.Duplicates || want.Duplicates == 0 {
 		t.Errorf("%d duplicates of %d packets, want %d of %d", got.Duplicates, got.PacketsIn, want.Duplicates, want.PacketsIn)
 	}
 	if n := len(framesOf(t, out)); n != int(got.PacketsOut) {
 		t.Errorf("%d packets were written, the summary says %d", n, got.PacketsOut)
 	}
-	if len(got.Inputs) != 1 || got.Inputs[0].Received != want.PacketsIn || got.Inputs[0].Peers != 2 || got.Inputs[0].Dropped != 0 {
-		t.Errorf("%+v", got.Inputs)
+	if len(got.Interfaces) != 1 || got.Interfaces[0].Received != want.PacketsIn || got.Interfaces[0].Peers != 2 || got.Interfaces[0].DroppedPeers != 0 {
+		t.Errorf("%+v", got.Interfaces)
 	}
 }
 
@@ -114,9 +86,9 @@ func TestLiveConnect(t *testing.T) {
 			conn.Close()
 		}
 	}()
-	got := run.netResult(exitDone)
+	got := run.end(exitDone)
 	// The same packets come again, each time as those of one capture point.
-	if got.PacketsIn != rounds*wanted || got.Inputs[0].Peers < rounds || got.PacketsOut > wanted {
+	if got.PacketsIn != rounds*wanted || got.Interfaces[0].Peers < rounds || got.PacketsOut > wanted {
 		t.Errorf("%+v", got)
 	}
 }
@@ -173,12 +145,12 @@ func TestLiveMirror(t *testing.T) {
 	clitest.SendVXLAN(t, 1, []byte{})
 	sendBytes(t, "left", frames...) // copies
 	awaitRead(t, clitest.MirrorPort)
-	run.signalAll()
-	got := run.netResult(130)
+	run.signal(syscall.SIGINT)
+	got := run.end(130)
 	if got.PacketsIn != 160 || got.Duplicates != 100 {
 		t.Errorf("%d duplicates of %d packets", got.Duplicates, got.PacketsIn)
 	}
-	for _, in := range got.Inputs {
+	for _, in := range got.Interfaces {
 		if strings.HasPrefix(in.Interface, "vxlan") && (in.Received != 161 || in.Unwanted != 50 || in.Malformed["content"] != 1 || in.Points != 2) {
 			t.Errorf("%+v", in)
 		}
@@ -187,17 +159,9 @@ func TestLiveMirror(t *testing.T) {
 		t.Errorf("%d packets were written", n)
 	}
 	again := startLive(t, args...)
-	again.signalAll()
-	if n := again.netResult(130).PacketsIn; n != 160 {
+	again.signal(syscall.SIGINT)
+	if n := again.end(130).PacketsIn; n != 160 {
 		t.Errorf("a resumed run has %d packets", n)
-	}
-}
-
-// signalAll ends a run as a user does.
-func (r *liveRun) signalAll() {
-	r.T.Helper()
-	if err := r.Cmd.Process.Signal(os.Interrupt); err != nil {
-		r.T.Fatal(err)
 	}
 }
 

@@ -4,7 +4,6 @@ package live_test
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -164,10 +163,7 @@ func (r *replayRun) begin(t *testing.T, args []string, packets int) {
 func (r *replayRun) check(file string) {
 	t := r.T
 	t.Helper()
-	if code := r.Wait(); code != exitDone {
-		t.Fatalf("exit code %d\n%s", code, r.Stderr.String())
-	}
-	got := r.summary(r.Stdout.Bytes())
+	got := r.end(exitDone)
 	kept, removed := filepath.Join(t.TempDir(), "kept.pcapng"), filepath.Join(t.TempDir(), "removed.pcapng")
 	want := runDedup(t, exitDone, "--identity", r.identity, "--keep", "first", "--method", "exact", "--window", "none", "-w", kept, "--duplicates", removed, file)
 	if want.Duplicates == 0 || got.PacketsIn != want.PacketsIn || got.Duplicates != want.Duplicates || got.dropped() != 0 {
@@ -187,28 +183,16 @@ func (r *replayRun) check(file string) {
 func (r *replayRun) checkCounts(file string) {
 	t := r.T
 	t.Helper()
-	live, err := os.ReadFile(filepath.Join(r.dir, "counts.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, errs, code := run("distinct", "--json", "--inner", "--of", r.of, "--every", "none", file)
-	if code != exitDone {
-		t.Fatal(errs)
-	}
-	got, want := countsOf(t, string(live)), countsOf(t, out)
+	got := countsOf(rowsOf[clitest.DistinctRow](t, filepath.Join(r.dir, "counts.jsonl")))
+	want := countsOf(clitest.RunDistinct(t, "--inner", "--of", r.of, "--every", "none", file))
 	if len(want) < 3 || !slices.Equal(got, want) {
 		t.Errorf("counted %q, want %q", got, want)
 	}
 }
 
-// countsOf returns what JSON lines say about each key and family, in their order.
-func countsOf(t *testing.T, lines string) (counts []string) {
-	t.Helper()
-	for line := range strings.Lines(lines) {
-		var r clitest.DistinctRow
-		if err := json.Unmarshal([]byte(line), &r); err != nil {
-			t.Fatal(err)
-		}
+// countsOf returns what rows say about each key and family, in their order.
+func countsOf(rows []clitest.DistinctRow) (counts []string) {
+	for _, r := range rows {
 		counts = append(counts, fmt.Sprint(r.Of, " ", r.Family, " ", r.Distinct))
 	}
 	return counts

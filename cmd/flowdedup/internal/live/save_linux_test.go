@@ -3,10 +3,7 @@
 package live_test
 
 import (
-	"encoding/json"
-	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
@@ -23,16 +20,8 @@ func TestLiveSave(t *testing.T) {
 	r.Event("window closed")
 	sendTo(t, "right", liveFrame{ID: 5000, Src: 9, TTL: 64})
 	r.finish()
-	text, err := os.ReadFile(reports)
-	if err != nil {
-		t.Fatal(err)
-	}
 	want := map[string]clitest.DistinctRow{}
-	for line := range strings.Lines(string(text)) {
-		var row clitest.DistinctRow
-		if err := json.Unmarshal([]byte(line), &row); err != nil {
-			t.Fatal(err)
-		}
+	for _, row := range rowsOf[clitest.DistinctRow](t, reports) {
 		row.Kind = ""
 		want[row.Name()] = row
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli_test
+package live_test
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	benchlab "github.com/flowdedup/flowdedup/bench/lab"
@@ -19,7 +20,7 @@ import (
 func talk(id uint16, hosts int) (all [][]byte) {
 	for h := range hosts {
 		for turn := range 4 {
-			f := liveFrame{id: id, src: byte(h), ttl: 64}.bytes()
+			f := liveFrame{ID: id, Src: byte(h), TTL: 64}.Bytes()
 			if id++; turn%2 == 1 {
 				var from [4]byte
 				copy(from[:], f[26:30])
@@ -87,9 +88,9 @@ func TestLiveForwardAll(t *testing.T) {
 	r := startLive(t, "-i", "left", "--forward", "out0", "--forward", "out1", "--json", "--window", "5s")
 	frames := talk(1, 20)
 	sendBytes(t, "right", frames...)
-	s := r.finish()
+	s := r.stop()
 	for i := range behind {
-		behind[i].finish()
+		behind[i].stop()
 		if got := framesOf(t, files[i]); len(got) != len(frames)/2 || s.Forwards[i]["sent"] != float64(len(got)) {
 			t.Errorf("output %d: %d packets of %d, %v", i, len(got), len(frames)/2, s.Forwards)
 		}
@@ -105,10 +106,10 @@ func TestLiveBalance(t *testing.T) {
 	r := startLive(t, "-i", "left", "--forward", "out0", "--forward", "out1", "--forward", "out2", "--balance", "conversation", "--json", "--window", "5s")
 	frames := talk(1, 60)
 	sendBytes(t, "right", frames...)
-	s := r.finish()
+	s := r.stop()
 	total := 0.0
 	for i := range behind {
-		behind[i].finish()
+		behind[i].stop()
 		total += s.Forwards[i]["sent"].(float64)
 	}
 	if total != float64(len(frames)/2) || s.Duplicates != uint64(len(frames)/2) {
@@ -142,7 +143,7 @@ func TestLiveBalanceStreams(t *testing.T) {
 	}
 	frames := talk(1, 40)
 	sendBytes(t, "right", frames...)
-	s := r.finish()
+	s := r.stop()
 	var files []string
 	for i, c := range conns {
 		if _, err := io.Copy(got[i], c); err != nil {
@@ -194,7 +195,7 @@ func TestLiveBalanceFails(t *testing.T) {
 				waitFor(t, "what is left", func() bool { return packetsIn(files[1]) == 3*before })
 				mayLose += 160
 			}
-			r.terminate()
+			r.signal(syscall.SIGTERM)
 			r.Wait()
 			s := r.summary(r.Stdout.Bytes())
 			sent, lost := uint64(0), uint64(0)
@@ -206,7 +207,7 @@ func TestLiveBalanceFails(t *testing.T) {
 				t.Errorf("%d sent and %d lost of %d: %v", sent, lost, s.PacketsOut, s.Forwards)
 			}
 			for _, b := range behind {
-				b.terminate()
+				b.signal(syscall.SIGTERM)
 				b.Wait()
 			}
 		})
