@@ -40,8 +40,8 @@ type Batch struct {
 	// A Source only appends to them, so an older batch stays valid.
 	Interfaces []Interface
 	Sections   []Section
-	// Comments are what a writer is to tell about packets, beside what their records hold.
-	// Whoever sets them resets them: no Source does.
+	// Comments are written with packets, in addition to their records. Whoever sets them resets
+	// them: no Source does.
 	Comments Comments
 
 	// SourceState belongs to the Source. It keeps there what lasts from call to call, such

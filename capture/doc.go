@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package capture defines packets in batches, and the contracts between the packages that
-// read them and those that write them.
+// Package capture defines packets in batches, and the contracts between packages that read them
+// and packages that write them.
 //
 //   - A [Batch] is a run of packets, with everything else of their stream that a copy of
 //     it must hold. Packets are not copied or allocated one by one.

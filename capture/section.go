@@ -80,9 +80,9 @@ const fcsShift, fcsMask = 5, 0xf
 // says bits; its example and Wireshark use bytes.
 const minFCSBits = 16
 
-// FCSLen returns how many bytes of frame check sequence frame i had at its end on the
-// wire. It follows from the flags of the packet in pcapng, else from its interface. It is
-// 0 if the capture does not tell.
+// FCSLen returns how many bytes of frame check sequence frame i had at its end on the wire. It
+// follows from the flags of the packet in pcapng, else from its interface. It is 0 if the
+// capture does not say.
 func (b *Batch) FCSLen(i int) int {
 	if n := b.packetFlags(i) >> fcsShift & fcsMask; n > 0 {
 		return int(n)

@@ -139,9 +139,9 @@ func damagedAt(at uint, packet uint32) error {
 	return fmt.Errorf("ring block: packet %d at offset %d: %w", packet, at, capture.ErrDamaged)
 }
 
-// frame appends one packet. It returns false if the ring frame is too short for what it
-// claims to hold. A record is never longer than its ring frame: its header and what is
-// added to the packet replace the longer headers of the ring frame.
+// frame appends one packet. It returns false if the ring frame is too short for what it claims
+// to hold. A record is never longer than its ring frame: its header and the additions to the
+// packet replace the longer headers of the ring frame.
 func (w *walker) frame(b *capture.Batch, frame []byte) bool {
 	if len(frame) < frameHeadLen {
 		return false
@@ -188,9 +188,9 @@ func (w *walker) countStatus(status uint32) {
 	}
 }
 
-// tagOf returns the VLAN tag that the kernel took off a packet: its type in the upper 16
-// bits, its control information in the lower ones. Kernels before 3.14 do not tell the
-// type, which is 802.1Q then. VLAN 0 is a tag too; a result of 0 never is.
+// tagOf returns the VLAN tag that the kernel took off a packet: its type in the upper 16 bits,
+// its control information in the lower ones. Kernels before 3.14 do not report the type, which
+// is 802.1Q then. VLAN 0 is a tag too; a result of 0 never is.
 func tagOf(frame []byte, status uint32) uint32 {
 	const type8021Q = 0x8100
 	tpid := uint32(type8021Q)
@@ -216,7 +216,7 @@ const (
 	etherLen     = addressesLen + 2
 )
 
-// record has what is known about a packet besides its bytes.
+// record has the time, the wire length and the VLAN tag of a packet.
 type record struct {
 	time    int64
 	wireLen uint32

@@ -19,8 +19,8 @@
 // packets close together in the cache. With [Config.InPlace] there are no records, and
 // packets stay in the ring until their batch is given back.
 //
-// A [Sender] sends Ethernet frames. [ReachedFrom] tells at which interfaces these may
-// show up.
+// A [Sender] sends Ethernet frames. [ReachedFrom] lists the interfaces at which these may show
+// up.
 //
 // What the kernel does to packets before the capture cannot be undone. Receive offload
 // (GRO) merges packets into one of 64 KiB and more (ethtool -K IFACE gro off lro off).

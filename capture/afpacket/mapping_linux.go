@@ -115,7 +115,7 @@ type loan struct {
 	first, blocks int
 }
 
-// add lends a batch the ring block behind those that it holds.
+// add lends a batch the ring block behind the ones that it holds.
 func (l *loans) add(b *capture.Batch, of *mapping, number int) {
 	of.lend(number)
 	l.mu.Lock()

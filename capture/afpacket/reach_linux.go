@@ -75,17 +75,17 @@ type loopWalk struct {
 	sent, received map[int]bool // by index
 }
 
-// pair tells whether a and b are the ends of a veth pair: each names the other.
+// pair reports whether a and b are the ends of a veth pair: each names the other.
 func pair(a, b *link) bool { return a != b && a.lower == b.index && b.lower == a.index }
 
-// above tells whether a lies over b: a is a VLAN or the like of b, or the bond or bridge
-// of b.
+// above reports whether a lies over b: a is a VLAN or the like of b, or the bond or bridge of
+// b.
 func above(a, b *link) bool {
 	return a.lower == b.index && b.lower != a.index || b.master == a.index
 }
 
-// siblings tells whether a and b lie over the same interface and may exchange frames.
-// Some modes do not, such as private macvlan; treating these as siblings is harmless.
+// siblings reports whether a and b lie over the same interface and may exchange frames. Some
+// modes do not, such as private macvlan; treating these as siblings is harmless.
 func siblings(a, b *link) bool { return a != b && a.switched && b.switched && a.lower == b.lower }
 
 // send follows frames out of an interface: to all interfaces below it, to the other end
@@ -190,8 +190,8 @@ func parseLink(m *syscall.NetlinkMessage) (link, error) {
 	return l, nil
 }
 
-// switchedKind tells whether the attributes in IFLA_LINKINFO name a kind of interface
-// whose siblings exchange frames.
+// switchedKind reports whether the attributes in IFLA_LINKINFO name a kind of interface whose
+// siblings exchange frames.
 func switchedKind(info []byte) bool {
 	attributes, err := syscall.ParseNetlinkRouteAttr(&syscall.NetlinkMessage{
 		Header: syscall.NlMsghdr{Type: syscall.RTM_NEWLINK},

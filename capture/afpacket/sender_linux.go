@@ -245,8 +245,7 @@ type outage struct {
 // begin records that a frame could not be sent.
 func (o *outage) begin(reason error) { o.reason, o.unbound = reason, true }
 
-// due tells whether it is time to look the interface up, and sets the time of the next
-// try.
+// due reports whether it is time to look the interface up, and sets the time of the next try.
 func (o *outage) due(now time.Time) bool {
 	if now.Before(o.next) {
 		return false

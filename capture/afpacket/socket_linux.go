@@ -81,7 +81,7 @@ func setPromiscuous(fd int, d *sockets.Device, c *Config) error {
 	return nil
 }
 
-// ignoreOutgoing tells whether the kernel leaves out what the host sends. On a loopback
+// ignoreOutgoing reports whether the kernel leaves out what the host sends. On a loopback
 // interface it must: every packet comes back as received.
 func ignoreOutgoing(d *sockets.Device, c *Config) bool {
 	return c.IgnoreOutgoing || d.Loopback && d.Index != 0
@@ -146,7 +146,7 @@ func joinFanout(rings []*ring, d *sockets.Device, c *Config) error {
 // costs some time for each packet; a socket of a fanout group, for example, cannot be
 // bound again.
 
-// usesSocketFilter tells which of the two ways is used.
+// usesSocketFilter reports which of the two ways is used.
 func usesSocketFilter(d *sockets.Device, c *Config) bool {
 	return c.Filters != nil || c.SnapLen < MaxSnapLen || c.Rings > 1 || d.Index == 0
 }

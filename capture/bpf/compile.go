@@ -152,7 +152,7 @@ func lookup() (string, error) {
 	return "", ErrNoCompiler
 }
 
-// lastError returns the last line in which tcpdump says what is wrong, or "".
+// lastError returns the last error line of tcpdump, or "".
 func lastError(stderr string) string {
 	last := ""
 	for line := range strings.Lines(stderr) {

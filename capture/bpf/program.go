@@ -13,9 +13,9 @@ import (
 	"golang.org/x/net/bpf"
 )
 
-// Parse reads a program as tcpdump -ddd prints it: a line with the number of
-// instructions, then one a line as four decimal numbers: operation, jump if true, jump
-// if false, operand. The error wraps [ErrProgram], or is that of r.
+// Parse reads a program as tcpdump -ddd prints it: a line with the number of instructions, then
+// one a line as four decimal numbers: operation, jump if true, jump if false, operand. The
+// error wraps [ErrProgram], or comes from r.
 func Parse(r io.Reader) ([]bpf.RawInstruction, error) {
 	lines := bufio.NewScanner(r)
 	var program []bpf.RawInstruction
@@ -98,7 +98,7 @@ func check(program []bpf.RawInstruction) error {
 	return nil
 }
 
-// faultOf returns what is wrong with an instruction of a program of n, or "".
+// faultOf describes the fault of an instruction in a program of n instructions, or returns "".
 func faultOf(ins bpf.RawInstruction, at, n int) string {
 	_, known := operations[ins.Op]
 	switch {

@@ -16,7 +16,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
-// Batch is a batch of packets of one side, with what is known of them.
+// Batch is a batch of packets of one side, with their digests and places.
 type Batch struct {
 	packets capture.Batch
 	known

@@ -17,8 +17,8 @@ const mostApart = 1 << 61
 // pair is two equal packets: when A saw it, and how much later B did, each by its clock.
 type pair struct{ time, delta int64 }
 
-// line says how far the clocks are apart at a time: offset at that of origin, and slope
-// nanoseconds more each nanosecond.
+// line is the difference between the clocks: offset at time origin, and slope nanoseconds more
+// each nanosecond.
 type line struct {
 	origin, offset int64
 	slope          float64

@@ -34,8 +34,7 @@ type Config struct {
 	Identity identity.Config
 	// Window is how far from the offset of the clocks equal packets may lie.
 	Window time.Duration
-	// Memory bounds what is remembered of packets, in bytes. What is counted takes 20 MiB
-	// more at most.
+	// Memory bounds the bytes that remembered packets take. Counters take at most 20 MiB more.
 	Memory int
 	// Blocks keeps what holds no packet, such as names of hosts, for what Run passes on.
 	Blocks bool
@@ -138,8 +137,8 @@ const mostPause = 24 * time.Hour
 var ErrNoTime = errors.New("no packet has a time")
 
 const (
-	// leastPrefix is how many packets of each side are looked at first for the offset, and
-	// more each time that they do not tell.
+	// leastPrefix is the number of packets of each side in the first search for the offset.
+	// Each further search takes more.
 	leastPrefix = 1 << 12
 	morePrefix  = 4
 	// mostPrefix bounds them, in bytes of each side.
@@ -149,9 +148,9 @@ const (
 	leastBytes = 32
 )
 
-// Search looks for the offset of the clocks among the first packets of both sides. It
-// returns false if they do not tell for sure, and there are more packets: then a Survey of
-// both sides may. Run goes on with what Search has read.
+// Search looks for the offset of the clocks among the first packets of both sides. It returns
+// false if they do not decide and there are more packets. A Survey of both sides may then
+// decide. Run continues with the packets that Search has read.
 func (c *Comparer) Search(a, b Source) (sure bool, err error) {
 	c.sides[sideA].source, c.sides[sideB].source = a, b
 	var looked [2]int

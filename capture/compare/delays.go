@@ -54,8 +54,8 @@ func (d *delays) sorted() []pair {
 	return pairs
 }
 
-// spread returns, for a line, the delay of each packet of the sample above that of the
-// fastest of all packets, and that of the slowest of all.
+// spread returns, for a line, the delay of each sampled packet above the fastest packet's
+// delay, and the delay of the slowest packet.
 func (d *delays) spread(l *line, pairs []pair) (each []float64, most float64) {
 	least := -d.below.most(&line{origin: l.origin, offset: -l.offset, slope: -l.slope})
 	each = make([]float64, len(pairs))

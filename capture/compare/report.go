@@ -66,8 +66,8 @@ type Report struct {
 	// drift are removed (RFC 5481, section 4.2: packet delay variation). Bins counts them.
 	Delays traits.Delays
 	Bins   []traits.Bin
-	// Sampled is how many packets each one of the delays stands for, but that of the
-	// slowest packet.
+	// Sampled is the number of packets that each delay stands for. The slowest packet's delay
+	// stands for one.
 	Sampled uint64
 	// IdentityBytes is how many bytes of packets were compared, 0 for all.
 	IdentityBytes int
@@ -131,9 +131,9 @@ func (d *delays) report(r *Report) {
 	r.Bins = h.Bins()
 }
 
-// slopeError returns half of the 95 % interval of the slope of a line: that of least
-// squares, with the spread of the residuals by their median, times 1.1 for the efficiency
-// of the median of slopes.
+// slopeError returns half of the 95 % interval of the slope of a line: the least-squares
+// interval, with the spread of the residuals by their median, times 1.1 for the efficiency of
+// the median of slopes.
 func slopeError(pairs []pair, l *line) float64 {
 	residuals := make([]float64, len(pairs))
 	mean := 0.0

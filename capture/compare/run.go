@@ -236,8 +236,8 @@ func (c *Comparer) add(i int, b *Batch, first int, places []int64) {
 	s.lastRead = places[len(places)-1] - offset
 }
 
-// late counts a packet that is out of order, or has no time. Without one, it has that of
-// its place.
+// late counts a packet that is out of order, or has no time. A packet without a time gets the
+// time of its place.
 func (s *side) late(r *record, placed int64) {
 	if r.time != calendar.NoTime {
 		s.disorder++

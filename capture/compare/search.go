@@ -22,8 +22,8 @@ const (
 	// mostDrift is how fast clocks drift apart, at most: 100 ppm in nanoseconds a second.
 	// Cheap crystals are within 50 ppm of the right frequency.
 	mostDrift = 100e-6
-	// fewCross is how many pairs equal packets may make that are told from others by their
-	// number: 4 on one side and 4 on the other.
+	// fewCross is the largest number of pairs of equal packets that are unambiguous: 4 on one
+	// side and 4 on the other.
 	fewCross = 16
 	// mostCross bounds all pairs of packets that have more equal ones.
 	mostCross = 1 << 20

@@ -28,13 +28,13 @@ type talks struct {
 	ordered uint64 // packets that came behind a later one of their direction
 }
 
-// talkSet is what is searched of a set, in one line of a cache.
+// talkSet holds the searched fields of a set in one cache line.
 type talkSet struct {
 	checks [talkWays]uint32 // parts of the hashes, 0 for none
 	weight [talkWays]uint32 // packets, with those of conversations that made room
 }
 
-// talk is what is counted of a conversation, since it has its place.
+// talk holds the counters of a conversation, from when it got its place.
 type talk struct {
 	seen   [2]uint64 // packets of each side
 	latest [2]uint64 // by direction: the number in A of the latest packet that B saw, plus 1
@@ -50,7 +50,8 @@ func newTalks() *talks {
 	return &talks{sets: make([]talkSet, talkSets), counts: make([]talk, noTalk)}
 }
 
-// checkOf returns the part of the hash of a conversation that tells those of a set apart.
+// checkOf returns the part of a conversation's hash that distinguishes it from others of its
+// set.
 func checkOf(hash uint64) uint32 { return uint32(hash) &^ 1 }
 
 // count counts packets of a side, from packet from of b on, and writes the places of their

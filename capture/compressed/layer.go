@@ -87,7 +87,7 @@ func newLayer(r io.Reader) (*layer, error) {
 func (l *layer) open(br *bufio.Reader) error {
 	switch l.name {
 	case "gzip":
-		// What is wrong with a header shows when it is read.
+		// A bad header shows when it is read.
 		members, err := newGzipMembers(br)
 		l.r = members
 		return err

@@ -26,8 +26,8 @@ type Reader struct {
 	layers []*layer
 }
 
-// NewReader opens the decompressors that r needs, if any. It returns the first bytes of what
-// is inside: HeadSize at most, and fewer than 4 only at the end. Read goes on behind them.
+// NewReader opens the decompressors that r needs, if any. It returns the first decompressed
+// bytes: HeadSize at most, and fewer than 4 only at the end. Read continues behind them.
 //
 // Errors about the content, of NewReader and of Read, name the compression, and wrap
 // [capture.ErrTruncated], [capture.ErrDamaged], [capture.ErrUnknownFormat] (more than two
@@ -60,7 +60,7 @@ func (d *Reader) head() ([]byte, error) {
 	return br.Peek(br.Buffered())
 }
 
-// Read reads what is inside.
+// Read reads decompressed bytes.
 func (d *Reader) Read(p []byte) (int, error) { return d.top.Read(p) }
 
 // Compressed reports whether the input is.
@@ -89,7 +89,7 @@ func (d *Reader) decompress(head []byte) (bool, error) {
 	return true, nil
 }
 
-// source marks the errors of the input itself, to tell them from those of a decompressor.
+// source marks errors of the input itself. Other errors come from a decompressor.
 type source struct{ r io.Reader }
 
 func (s source) Read(p []byte) (int, error) {

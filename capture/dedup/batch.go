@@ -127,10 +127,10 @@ func (p *BatchDetector) Times() []int64 { return p.times }
 // Digests returns the digests of the prepared packets.
 func (p *BatchDetector) Digests() []digest.Digest { return p.digests }
 
-// Judge judges the packets of a prepared batch, and returns a bitmap of the copies. It is
-// valid until the next Reset. Batches must be judged one after another, in the order of the
-// stream. Where packets wait for better copies, or for a hub, Write must follow, which may
-// write others than those that are no copies.
+// Judge judges the packets of a prepared batch, and returns a bitmap of the copies. It is valid
+// until the next Reset. Batches must be judged one after another, in the order of the stream.
+// Where packets wait for better copies or for a hub, Write must follow. It may write other
+// packets than the bitmap leaves.
 func (p *BatchDetector) Judge(b *capture.Batch) (drop []uint64) {
 	d := p.detector
 	if d.parts.Across {
@@ -155,11 +155,11 @@ func (p *BatchDetector) Judge(b *capture.Batch) (drop []uint64) {
 	return p.drop
 }
 
-// Write passes a judged batch to w, with the packets that are not to be kept, or batches
-// before it that wait no longer. It may take ownership of the batch's buffers, and return unused
-// ones in their place. With Parts.Mark it passes on all packets, and copies have
-// comments. Calls come in the order of those of Judge, while later batches are judged. An
-// error is that of w, and ends all.
+// Write passes a judged batch to w, with the packets that are not to be kept, or batches before
+// it that wait no longer. It may take ownership of the batch's buffers, and return unused ones
+// in their place. With Parts.Mark it passes on all packets, and copies have comments. Calls
+// come in the order of the calls of Judge, while later batches are judged. An error of w ends
+// all.
 //
 // Of a stream that pauses, batches may wait for the next call: live captures pass empty ones.
 func (p *BatchDetector) Write(b *capture.Batch, w PacketWriter) error {
@@ -176,9 +176,8 @@ func (p *BatchDetector) Write(b *capture.Batch, w PacketWriter) error {
 	return write(b, p.drop)
 }
 
-// Finish passes on what waits. It must be called after the last Write of all BatchDetectors,
-// as that of a pipeline.Finisher is. It returns the first error of w, after which it writes
-// no more.
+// Finish passes on what waits. Call it after the last Write of all BatchDetectors, as a
+// pipeline.Finisher. It returns the first error of w, after which it writes no more.
 func (d *Detector) Finish(w PacketWriter) error {
 	switch {
 	case d.hub != nil:

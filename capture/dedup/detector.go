@@ -134,7 +134,7 @@ type Parts struct {
 	// Hub asks a hub about the packets that the filter leaves; nil for none. Hold then has no
 	// meaning.
 	Hub *hubclient.Client
-	// Mark marks copies in what is written, which then is all packets; nil removes them.
+	// Mark adds comments to copies, and all packets are written. With nil, copies are removed.
 	Mark *traits.Marker
 	// Conversations counts those of the packets that are written; nil for none.
 	Conversations *traits.SplitCounter

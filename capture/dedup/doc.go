@@ -13,13 +13,12 @@
 // stay. The package example removes the duplicates of a file. A [BatchDetector] is for
 // pipelines with other work on a batch. An [Observer] gets what a Detector decides.
 //
-// [Config] says within which groups copies are found, which packets are left alone, and
-// which of equal packets stays. That is the first one, unless [Config] says otherwise. For
-// analyzers that tell conversations apart by VLAN or interface too, that mixes the points of
-// a conversation. With [KeepFlow], the default of the command where it writes packets, all
-// packets of a conversation are written as one point saw them, as far as it saw them. With
-// Config.Intact a whole packet with the right checksum stays where an equal one has not.
-// Config.Prefer has a program's own order.
+// [Config] says within which groups copies are found, which packets are never removed, and
+// which of equal packets stays: by default the first. Analyzers that distinguish conversations
+// by VLAN or interface then see a conversation from several points. With [KeepFlow], the
+// default of the command where it writes packets, all packets of a conversation are written as
+// one point saw them, as far as it saw them. With Config.Intact a whole packet with the right
+// checksum stays where an equal one has not. Config.Prefer has a program's own order.
 //
 // For that, packets wait for which better copies may come, and those behind them. The filter
 // decides which packets are copies: the first of equal packets stays, and the others are

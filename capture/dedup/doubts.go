@@ -57,7 +57,8 @@ func (d *doubts) decidable(only []uint64, n int) []uint64 {
 	return d.decidables
 }
 
-// fix adds those that stay to fixed, which has the packets that are not to be judged anyway.
+// fix adds undecidable packets, which stay, to fixed, which already has the packets that are
+// not judged.
 func (d *doubts) fix(fixed []uint64) {
 	if !d.some {
 		return

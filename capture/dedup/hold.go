@@ -44,12 +44,12 @@ type HoldConfig struct {
 	Window time.Duration
 	// Secret keys conversations and points.
 	Secret secret.Secret
-	// Memory is how many bytes may wait, 0 for 256 MiB. What settles packets early for want of
-	// it is their size, and that of what comes between them.
+	// Memory is how many bytes may wait, 0 for 256 MiB. Large packets, and many between equal
+	// ones, fill it early, and packets are then settled early.
 	Memory int
-	// Clock makes packets wait by their arrival, for Wait, and not by their times. It
-	// returns the time since some start. It is for live captures, whose packets must not
-	// wait for later ones, and whose order of times is that of several rings.
+	// Clock makes packets wait by their arrival, for Wait, and not by their times. It returns
+	// the time since some start. It is for live captures: their packets must not wait for later
+	// ones, and their times come from several rings.
 	Clock func() time.Duration
 	Wait  time.Duration
 
@@ -58,8 +58,8 @@ type HoldConfig struct {
 	// swapped, if not nil, gets each packet in that is kept in the place of packet out. Both
 	// have interfaces of b. Calls come from holdBatch.judge.
 	swapped func(b *capture.Batch, out, in *capture.Frame)
-	// mark, if not nil, is how all packets of a batch are written, and not only those that
-	// are kept: see traits.Marker.Mark. Calls come from holdBatch.Write and Finish.
+	// mark, if not nil, has all packets of a batch written, with comments on copies: see
+	// traits.Marker.Mark. Calls come from holdBatch.Write and Finish.
 	mark func(b *capture.Batch, digests []digest.Digest, drop []uint64, later []uint32, next []*capture.Batch) *capture.Batch
 }
 
@@ -70,15 +70,16 @@ const homeFields = traits.PointVLAN | traits.PointVNI | traits.PointInterface | 
 // heldLimit is the default of HoldConfig.Memory.
 const heldLimit = 256 << 20
 
-// hold keeps batches back until it is settled which of equal packets stays. The filter
-// decides what is a copy: the first of equal packets stays, and the others are copies. A
-// hold exchanges the first for a better copy that comes within HoldConfig.Hold. So exactly
-// as many packets stay as without, each in its place in the stream.
+// hold keeps batches back until it is settled which of equal packets stays. The filter decides
+// what is a copy: the first of equal packets stays, and the others are copies. A hold exchanges
+// the first for a better copy that comes within HoldConfig.Hold. The number of packets that
+// stay, and their places in the stream, are the same as without a hold.
 //
-// Of equal packets the best is the one of the lowest rank, which the caller gives. Among
-// those it is a whole one, and then one without a wrong checksum, with HoldConfig.Intact.
-// Among those it is one from home, with KeepFlow. Among those it is the first. Packets that
-// Config.Only has not chosen, and those that Config.Protect has, are not exchanged.
+// Of equal packets the best is the one of the lowest rank, which the caller gives. With
+// HoldConfig.Intact, ties go to a whole packet, then to one without a wrong checksum. With
+// KeepFlow, they then go to a packet from home. The last criterion is the order of the stream:
+// the first. Packets that Config.Only leaves out, or that Config.Protect matches, are not
+// exchanged.
 //
 // A first sighting waits where a better copy may take its place, and what comes behind it
 // waits, so that packets leave in their order. A first sighting from home has no better

@@ -50,7 +50,7 @@ func (x *holdBatch) accept(b *capture.Batch) {
 	h.open.Push(k)
 }
 
-// keep makes a batch one of those that wait.
+// keep appends a batch to the waiting ones.
 func (x *holdBatch) keep(b *capture.Batch) {
 	k := x.own
 	if x.hold.memory.Keep(&k.batch, b); k.batch.Copied {
@@ -62,9 +62,9 @@ func (x *holdBatch) keep(b *capture.Batch) {
 }
 
 // Write takes ownership of the buffers of a batch that was applied, and returns unused ones in
-// their place. It passes to write what no longer waits, in the order of the stream: each
-// batch with the packets that are not to be kept. Calls come in the order of those of
-// judge, while later batches are judged. An error is that of write, and ends all.
+// their place. It passes to write what no longer waits, in the order of the stream: each batch
+// with the packets that are not to be kept. Calls come in the order of the calls of judge,
+// while later batches are judged. An error of write ends all.
 func (x *holdBatch) Write(b *capture.Batch, write func(b *capture.Batch, drop []uint64) error) error {
 	h, k := x.hold, x.own
 	x.own = nil
@@ -96,7 +96,7 @@ func (h *hold) write(decided uint64, write func(b *capture.Batch, drop []uint64)
 	return (*h.waiting.Front()).writeBegin(decided, write)
 }
 
-// rest returns what is left to be written of a batch.
+// rest returns the part of a batch that is not yet written.
 func (h *hold) rest(k *heldBatch) (b *capture.Batch, drop []uint64) {
 	if h.cfg.mark != nil {
 		return h.marked(k), nil

@@ -25,7 +25,7 @@ type candidate struct {
 	value uint64 // 0 is empty
 }
 
-// number is that of the packet in the stream.
+// number is the packet's number in the stream.
 func (c *candidate) number() uint64 { return c.value>>qualityBits - 1 }
 
 func (c *candidate) quality() uint64 { return c.value & (1<<qualityBits - 1) }
@@ -115,7 +115,7 @@ func (t *candidates) place(tag uint64) (c *candidate, known bool) {
 
 func (c *candidate) open(settled uint64) bool { return c.value != 0 && c.number() >= settled }
 
-// oldest returns an empty cell of the line of a tag, or that of the oldest packet.
+// oldest returns an empty cell of a tag's line, else the cell of the oldest packet.
 func (t *candidates) oldest(tag uint64) *candidate {
 	line := t.line(tag)
 	c := &line[0]
@@ -127,7 +127,7 @@ func (t *candidates) oldest(tag uint64) *candidate {
 	return c
 }
 
-// double doubles the table, which leaves out what is settled.
+// double doubles the table and drops settled packets.
 func (t *candidates) double(settled uint64) {
 	old := t.lines
 	t.lines = make([][candidateCells]candidate, 2*len(old))

@@ -7,8 +7,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture/identity"
 )
 
-// The quality of a packet says how good it is among equal ones, 0 being best: its rank, and
-// below that what is wrong with it, the least important last.
+// The quality of a packet orders equal ones, 0 being best: first by rank, then by defects, the
+// least important last.
 const (
 	away      = 1 << iota // it is not from home
 	wrongSum              // it is whole, and its checksum is wrong
@@ -81,7 +81,7 @@ func (x *holdBatch) isBetter(i int, quality uint64, c *candidate, from *heldBatc
 	return quality, true
 }
 
-// count counts a copy that is kept for what is wrong with a packet of the same rank.
+// count counts a copy that is kept because a packet of the same rank has a defect.
 func (h *hold) count(out, in uint64) {
 	switch lost := out &^ in; {
 	case out>>rankShift != in>>rankShift:

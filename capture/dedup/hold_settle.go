@@ -150,7 +150,7 @@ func (h *hold) closePart() {
 	h.settle()
 }
 
-// endPart adds the part to those that wait, with the clock at its end, and begins another.
+// endPart appends the part, with the clock at its end, to the waiting ones, and begins another.
 func (h *hold) endPart(clock int64) {
 	h.parts.Push(part{end: h.next, clock: clock, sets: h.clock.sets, wary: h.clock.wary, bytes: h.part.bytes})
 	h.bytes += h.part.bytes

@@ -119,8 +119,8 @@ func (t *homes) note(home []uint64, s *homeSightings, from, to int) {
 	}
 }
 
-// group handles at most 64 packets, whose bits are those of a word. A kernel handles all but
-// those that it stops at.
+// group handles at most 64 packets, the bits of a word. A kernel handles all packets except
+// where it stops.
 func (t *homes) group(s *homeSightings, from, to int) (atHome uint64) {
 	lines, rule := t.arena.Lines(), line.HomeRule{Silence: int64(silence), Hold: int64(t.hold), Misses: maxMisses}
 	for i := from; i < to; i++ {
@@ -211,8 +211,8 @@ type homeCell struct {
 	at   uint // 0 to layout.AffinityCells - 1
 }
 
-// half returns the word of a cell's tag, or after layout.AffinityHomes that of its home,
-// and where in the word it begins.
+// half returns the word of a cell's tag, or after layout.AffinityHomes the word of its home,
+// and the first bit in the word.
 func (c homeCell) half() (word, shift uint) { return c.at & 1, c.at << 4 & 32 }
 
 func (c homeCell) tag() uint32 {

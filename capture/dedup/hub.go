@@ -29,10 +29,10 @@ type hubConfig struct {
 	Mark *traits.Marker
 }
 
-// hub keeps batches back until a hub has said which of their packets other sites have
-// sent before. It asks about those that the filter of this site has left: first sightings.
-// Packets that Config.Only has not chosen are not asked about. Those that Config.Protect
-// has stay, whatever the hub says.
+// hub keeps batches back until a hub has answered which of their packets other sites have sent
+// before. It asks about the packets that this site's filter leaves: first sightings. It does
+// not ask about packets that Config.Only leaves out. Packets that Config.Protect matches stay,
+// whatever the hub answers.
 //
 // A packet that gets no answer in time stays: see hubclient.Client. Packets leave in their
 // order.
@@ -128,9 +128,9 @@ func (x *hubBatch) judge(b *capture.Batch, p *BatchDetector) {
 }
 
 // Write takes ownership of the buffers of a batch that was applied, and returns unused ones in
-// their place. It passes to write what no longer waits, in the order of the stream: each
-// batch with the packets that are not to be kept. Calls come in the order of those of
-// judge, while later batches are judged. An error is that of write, and ends all.
+// their place. It passes to write what no longer waits, in the order of the stream: each batch
+// with the packets that are not to be kept. Calls come in the order of the calls of judge,
+// while later batches are judged. An error of write ends all.
 //
 // Of a stream that pauses, batches wait for the next call: live captures pass empty ones.
 func (x *hubBatch) Write(b *capture.Batch, write func(b *capture.Batch, drop []uint64) error) error {

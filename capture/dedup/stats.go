@@ -16,9 +16,9 @@ import (
 // the run that goes on with them: see Detector.Continue.
 type Counts struct {
 	Tally
-	// Copies counts the packets that the filter has found to be copies, without those that
-	// Config.Protect keeps. CopyBytes are the captured bytes of what is removed: where a copy
-	// is kept in the place of another packet, these are the other one's.
+	// Copies counts the packets that the filter finds to be copies, without the copies that
+	// Config.Protect keeps. CopyBytes are the captured bytes of removed packets: where a copy
+	// is kept in the place of another packet, the bytes of the other one.
 	Copies           uint64                        `json:"Duplicates"`
 	CopyBytes        uint64                        `json:"Removed"`
 	CopiesByProtocol [headers.ProtocolCount]uint64 `json:"ByProtocol"`

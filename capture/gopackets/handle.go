@@ -49,7 +49,8 @@ type ifaceKey struct {
 	link  capture.LinkType
 }
 
-// newHandle returns the handle of src. A link type of 0 stands for that of src, or Ethernet.
+// newHandle returns the handle of src. A link type of 0 stands for src's link type, or
+// Ethernet.
 func newHandle(src gopacket.PacketDataSource, link capture.LinkType) *handle {
 	h := &handle{src: src, read: src.ReadPacketData, link: link, numbers: map[ifaceKey]uint32{}}
 	if z, ok := src.(gopacket.ZeroCopyPacketDataSource); ok {
@@ -80,8 +81,8 @@ func (h *handle) add(b *capture.Batch, data []byte, info *gopacket.CaptureInfo) 
 	b.Append(capture.Frame{Time: nanoseconds(info.Timestamp), WireLen: uint32(wire), Interface: h.number}, data)
 }
 
-// linkOf returns the link type of a packet: that of its interface if the handle gives it
-// (pcapgo.NgReaderOptions.WantMixedLinkType), else that of the handle.
+// linkOf returns the link type of a packet: its interface's if the handle gives it
+// (pcapgo.NgReaderOptions.WantMixedLinkType), else the handle's.
 func (h *handle) linkOf(info *gopacket.CaptureInfo) capture.LinkType {
 	if len(info.AncillaryData) > 0 {
 		if link, ok := info.AncillaryData[0].(layers.LinkType); ok {

@@ -112,7 +112,7 @@ func (p *prefetcher) add(to *chunk, data []byte, info *gopacket.CaptureInfo, err
 // maxAheadBytes is how many bytes are read ahead at most.
 const maxAheadBytes = 512 << 10
 
-// empty and full tell of what has been read ahead.
+// empty and full report how much is read ahead.
 func (p *prefetcher) empty() bool { return len(p.filling.batch.Frames) == 0 && p.filling.err == nil }
 
 func (p *prefetcher) full() bool {

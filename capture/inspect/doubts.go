@@ -16,7 +16,7 @@ const (
 	unknown
 )
 
-// doubtReader tells doubts of the packets of a group. Identities of inspections leave the
+// doubtReader reads the doubts about packets of a group. Identities of inspections leave the
 // checksum out, and compare it beside the digest. So it has an identity of its own.
 type doubtReader struct {
 	identity *identity.Identity

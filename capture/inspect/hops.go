@@ -2,8 +2,8 @@
 
 package inspect
 
-// mostRouters is how many routers lie on a way, at most: that of traceroute. A time to live
-// that differs by more was not lowered by routers.
+// mostRouters is the largest number of routers on a path, as in traceroute. Routers do not
+// lower a time to live by more.
 const mostRouters = 30
 
 // addHops counts a copy by how much smaller its time to live is.

@@ -25,8 +25,7 @@ const tagFields = traits.PointVLAN | traits.PointVNI
 type Config struct {
 	// Window is how far apart equal packets may lie that are looked at, before or after.
 	Window time.Duration
-	// Memory bounds what is remembered of packets, in bytes. What is counted takes 20
-	// MiB more at most.
+	// Memory bounds the bytes that remembered packets take. Counters take at most 20 MiB more.
 	Memory int
 	// Key and Seed key all digests and hashes. Whoever does not know them cannot choose
 	// packets that collide.
@@ -68,7 +67,7 @@ type streamCounts struct {
 	// numbered counts packets whose senders number them, others all others: by the sample.
 	numbered, others uint64
 	unopened         headers.UnopenedCounts
-	// stamped counts packets with the time header of a switch, of those that were described.
+	// stamped counts described packets with the time header of a switch.
 	stamped, described uint64
 }
 

@@ -24,7 +24,7 @@ type matrix struct {
 
 type cellKey struct{ first, copied uint16 }
 
-// cell is what is counted for two points.
+// cell holds the counters of two points.
 type cell struct {
 	delays *traits.Histogram // of copies that differ, nil without
 	// same are the delays of packets that do not differ, by the kind of packet and the

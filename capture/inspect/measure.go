@@ -13,7 +13,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
-// measure is what is measured under one identity.
+// measure holds the measurements under one identity.
 type measure struct {
 	owner *Inspector
 	table *packetTable
@@ -54,8 +54,8 @@ func (m *measure) fork() *measure {
 const group = 32
 
 // add measures the elements of p from number from to end-1, which are frames of b. digests and
-// doubts have theirs. With drops it sets the bits of those that a filter with the widest window
-// removes.
+// doubts have theirs. In drops, if not nil, it sets the bits of elements that a filter with the
+// widest window removes.
 func (m *measure) add(p *Batch, digests []digest.Digest, doubts []doubt, from, end int, drops bool, b *capture.Batch) {
 	for ; from < end; from += group {
 		to := min(from+group, end)
@@ -193,10 +193,10 @@ func (m *measure) span(delay uint64) int {
 	return windows - 1
 }
 
-// All packets of the first 2^18 are measured, then those whose digests have some bits 0:
-// one of four of the next 2^18, and from there on one of 16.
-// The sample has a packet and all its copies, or none of them, and each of them counts for
-// those that it stands for. What is sampled depends on the stream alone.
+// All packets of the first 2^18 are measured, then those whose digests have some bits 0: one of
+// four of the next 2^18, and from there on one of 16. The sample has a packet and all its
+// copies, or none of them, and each counts for the packets that it stands for. Only the stream
+// decides what is sampled.
 const (
 	allBits  = 18 // log2 of how many packets are all measured
 	maxLevel = 4  // log2 of the packets that one stands for, at last

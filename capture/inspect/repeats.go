@@ -25,8 +25,8 @@ type sameCounts struct {
 	removed [windows][2]uint64 // those that a filter removes, anywhere and across
 }
 
-// The sorts of packets. Those that their senders number come again only if they are
-// copied, or if a sender repeats a whole packet.
+// The sorts of packets. A packet that its sender numbers comes again only as a copy, or if a
+// sender repeats a whole packet.
 const (
 	unnumberedPacket = iota
 	numberedPacket
@@ -48,7 +48,7 @@ type protocolKey struct {
 	ether uint16
 }
 
-// maxProtocols bounds how many protocols are told apart.
+// maxProtocols bounds the number of protocols with counters of their own.
 const maxProtocols = 512
 
 // protocol is what was sent again of one protocol.

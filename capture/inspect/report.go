@@ -132,7 +132,7 @@ func (n *Inspector) atPoints() map[string]uint64 {
 	return all
 }
 
-// report lists what is no copy.
+// report lists equal packets that are no copies.
 func (r *repeats) report(isCopy func(sort, span int) bool) map[string]NotCopies {
 	all := map[string]NotCopies{}
 	for _, key := range slices.SortedFunc(maps.Keys(r.protocols), compareProtocols) {
@@ -207,7 +207,7 @@ func (j *judgement) copies() (sum uint64) {
 	return sum
 }
 
-// wrong counts what is removed and no copy, by a filter with a window.
+// wrong counts the packets that a filter with a window removes although they are no copies.
 func (j *judgement) wrong(w, across int) (sum uint64) {
 	for sort := range j.same {
 		for span := range j.same[sort] {

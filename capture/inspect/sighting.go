@@ -17,8 +17,8 @@ import (
 // seed is the seed of all hashes, which are compared within one process only.
 var seed = maphash.MakeSeed()
 
-// sighting is what is remembered of a packet: where and when it was seen, and what may
-// differ between copies. Hashes have 32 bits: two that differ are equal once in 2^32.
+// sighting holds where and when a packet was seen, and the traits in which copies may differ.
+// Hashes have 32 bits: different traits have equal hashes once in 2^32.
 type sighting struct {
 	number uint64 // in the stream, from 1 on
 	time   int64
@@ -26,7 +26,7 @@ type sighting struct {
 	vlan   uint32 // hash of the VLAN tags
 	labels uint32 // hash of the identifiers of other headers before IP
 	mac    uint32 // hash of the hardware addresses
-	outer  uint32 // hash of what is around the packet in a tunnel, 0 without
+	outer  uint32 // hash of the headers around the packet in a tunnel, 0 without
 	behind uint32 // hash of what follows the packet in its frame, 0 for nothing
 	bytes  uint32 // captured bytes of the packet
 	device uint32 // of the capture point, without VLAN and tunnel: see Inspector.deviceOf
@@ -35,7 +35,7 @@ type sighting struct {
 	// network. It means something only with a path.
 	sequence uint16
 	proto    headers.Protocol
-	// checksum is that of the transport protocol, folded to 16 bits, 0 without.
+	// checksum is the transport checksum, folded to 16 bits, 0 without.
 	checksum    uint16
 	encap       uint16 // hash of the headers before the packet that have no identifier
 	hops, class uint8
@@ -128,7 +128,7 @@ func (d *describer) conversation(ip []byte, h *headers.Header, backward bool) ui
 	return max(sum, 1)
 }
 
-// around adds what is around a packet that is not plain.
+// around adds the headers around a packet that is not plain.
 func (d *describer) around(s *sighting, b *capture.Batch, i int, h *headers.Header) {
 	outer := -1
 	for _, l := range d.stack.Layers {

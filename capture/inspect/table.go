@@ -15,8 +15,8 @@ import (
 // windows is how many windows are measured at once.
 const windows = 4
 
-// history is what filters would have kept of equal packets: those that find copies
-// anywhere, and those that find them at other capture points alone.
+// history records which of equal packets filters would keep: filters that find copies anywhere,
+// and filters that find them only at other capture points.
 type history struct {
 	anywhere, across [windows]int64 // when
 	device           [windows]uint32
@@ -29,7 +29,7 @@ func newHistory(s *sighting) (h history) {
 	return h
 }
 
-// entry is what is known of equal packets.
+// entry holds the sightings of equal packets.
 type entry struct {
 	sighting         // the first one since the packet was last repeated
 	hash      uint64 // with check the digest
@@ -40,7 +40,7 @@ type entry struct {
 	paths     uint8 // a bit for each class of paths on which it came
 }
 
-// head is what is searched of a set, in one line of a cache.
+// head holds the searched fields of a set in one cache line.
 type head struct {
 	tags [ways]uint32 // 0 for none
 	// latest is when a packet was seen last, in ticks.
@@ -84,8 +84,8 @@ func newTable(memory int, window int64) *packetTable {
 	return t
 }
 
-// resize gives the table empty sets. Their memory is on huge pages where the system has
-// any: most of the time of a lookup in small ones is that of finding the page.
+// resize gives the table empty sets, on huge pages where the system has any: with small pages,
+// most of the time of a lookup goes to finding the page.
 func (t *packetTable) resize(sets int) {
 	t.heads = memoryOf[head](t, sets)
 	t.entries = memoryOf[[ways]entry](t, sets)
@@ -164,7 +164,7 @@ func ticks(time int64) uint32 { return uint32(time >> tickBits) }
 // tagOf returns the part of a digest that is compared first.
 func tagOf(hash uint64) uint32 { return uint32(hash) | 1 }
 
-// find returns what is known of packets equal to s, or nil.
+// find returns the entry of packets equal to s, or nil.
 func (t *packetTable) find(d *digest.Digest, s *sighting) *entry {
 	set, tag := d[0]>>t.shift, tagOf(d[0])
 	h := &t.heads[set]

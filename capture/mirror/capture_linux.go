@@ -236,8 +236,8 @@ func (c *Capture) claim() (s *socket, over bool) {
 	}
 }
 
-// pick takes the socket that is furthest behind among those that are ready and that nobody
-// reads. It reports whether any socket is still to be read.
+// pick takes, of the ready sockets that nobody reads, the one that is furthest behind. It
+// reports whether any socket is still to be read.
 func (c *Capture) pick() (found *socket, left bool) {
 	for _, s := range c.sockets {
 		if s.ready && !s.claimed && !s.drained && (found == nil || s.reached < found.reached) {

@@ -29,7 +29,7 @@ type Config struct {
 	Idle time.Duration
 	// IdleNow, if not nil, returns Idle anew for each Next.
 	IdleNow func() time.Duration
-	// Warn gets what is not as it was asked for. It may be nil.
+	// Warn gets each deviation from the configuration. It may be nil.
 	Warn func(error)
 }
 

@@ -3,11 +3,11 @@
 // Package mirror is the target of mirrored traffic: it takes the datagrams that clouds,
 // switches and access points send copies of packets in, and delivers the packets inside.
 //
-// A [Target] says which encapsulation comes where: VXLAN (RFC 7348) and GENEVE (RFC 8926)
-// over UDP, TZSP over UDP, or ERSPAN of types I, II and III and other GRE. [Open] makes a
-// [Capture], a capture.Source. Each VNI, session or key is a capture point of its own, and
-// for TZSP, which has none, each sender. [Datagrams] delivers datagrams themselves, for
-// those who read what is in them.
+// A [Target] says which encapsulation comes where: VXLAN (RFC 7348) and GENEVE (RFC 8926) over
+// UDP, TZSP over UDP, or ERSPAN of types I, II and III and other GRE. [Open] makes a [Capture],
+// a capture.Source. Each VNI, session or key is a capture point of its own, and for TZSP, which
+// has none, each sender. [Datagrams] delivers the datagrams themselves, for readers of their
+// contents.
 //
 // A UDP target may have several sockets (SO_REUSEPORT), among which the kernel divides the
 // datagrams by their addresses and ports: those of one tunnel stay in order. As many

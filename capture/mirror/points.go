@@ -39,8 +39,8 @@ func (p *origin) name(scheme string) string {
 // shared reports whether it is the point that many share.
 func (p *origin) shared() bool { return p.id == sharedID }
 
-// sharedID is the identifier of a point that many share. No header has room for it but that
-// of GRE, whose key it then is.
+// sharedID is the identifier of the shared point. Of all headers, only GRE has room for it, as
+// its key.
 const sharedID = 1<<32 - 1
 
 // pointTable numbers points, and interfaces: the link types of each point.

@@ -27,7 +27,7 @@ const (
 	controlBytes = 128
 )
 
-// A batch is full at either limit, as that of a ring is.
+// A batch is full at either limit, as with a ring.
 const (
 	batchPackets = 2 << 10
 	batchBytes   = 256 << 10

@@ -15,8 +15,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture/afpacket"
 )
 
-// socket is a socket of a target, and what is read from it. Its opener and buffers are for
-// whoever has claimed it.
+// socket is a socket of a target, and its buffers. Only the goroutine that has claimed it uses
+// its opener and buffers.
 type socket struct {
 	fd     int
 	opener opener

@@ -42,8 +42,8 @@ var kinds = []encapsulation{
 var datagrams = encapsulation{scheme: "udp", port: 2055}
 
 // Datagrams returns the target of UDP datagrams that are no mirrored traffic: they become
-// packets themselves, with an IP and a UDP header in front that tell their sender. The
-// packets go to the unspecified address.
+// packets themselves, with an IP and a UDP header in front that name their sender. The packets
+// go to the unspecified address.
 func Datagrams(at netip.AddrPort) Target {
 	return Target{name: "udp://" + at.String(), kind: &datagrams, host: netip.AddrPortFrom(at.Addr().Unmap(), at.Port())}
 }
@@ -106,7 +106,7 @@ func (k *encapsulation) address(u *url.URL) (netip.AddrPort, error) {
 	return netip.AddrPortFrom(host.Unmap(), uint16(port)), nil
 }
 
-// identifiers reads those that are wanted.
+// identifiers parses the list of wanted identifiers.
 func (k *encapsulation) identifiers(u *url.URL) ([]uint32, error) {
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"sync/atomic"
 )
 
-// Appender appends to a file that other programs may rename or remove at any time, as those
-// that rotate logs do. It then goes on with a new file of that name. Except for Reopen, it
-// is for one goroutine.
+// Appender appends to a file that other programs, such as log rotation, may rename or remove at
+// any time. It then goes on with a new file of that name. Except for Reopen, it is for one
+// goroutine.
 type Appender struct {
 	name   string
 	file   *os.File
@@ -75,7 +75,7 @@ func (a *Appender) Write(p []byte) (int, error) {
 	return n, named("write", a.name, err)
 }
 
-// moved reports whether the name is no longer that of the open file.
+// moved reports whether the name no longer belongs to the open file.
 func (a *Appender) moved(file fs.FileInfo) bool {
 	now, err := os.Stat(a.name)
 	return errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(now, file)

@@ -13,8 +13,8 @@ import (
 	"github.com/pierrec/lz4/v4"
 )
 
-// compressor is a stage that compresses. Flush makes all that was written readable,
-// and Close ends the stream without closing what is below.
+// compressor is a stage that compresses. Flush makes all written bytes readable. Close ends the
+// stream without closing the writer below.
 type compressor interface {
 	io.WriteCloser
 	Flush() error

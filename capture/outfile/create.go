@@ -194,8 +194,8 @@ func followLinks(name string) (string, error) {
 			return "", err
 		}
 		if !filepath.IsAbs(next) {
-			// The folder is resolved first: ".." in a link counts from where
-			// the link really lies. Those that are left are for the system.
+			// The folder is resolved first: ".." in a link counts from where the link really
+			// lies. The system resolves the others.
 			dir, err := filepath.EvalSymlinks(folderOf(name))
 			if err != nil {
 				return "", err

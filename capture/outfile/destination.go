@@ -61,7 +61,7 @@ func (d *replacing) replace(f *File) error {
 	return d.dir.rename(d.temp, d.base)
 }
 
-// unchanged returns ErrChanged if what is to be replaced is not the input as it was.
+// unchanged returns ErrChanged if the file to be replaced is no longer the input as it was.
 func (d *replacing) unchanged(input fs.FileInfo) error {
 	if input == nil {
 		return nil
@@ -192,7 +192,7 @@ func (direct) discard() error             { return nil }
 func (direct) close() error               { return nil }
 
 // CheckStdout returns ErrStdoutClosed if the process was started without standard output. It
-// cannot tell this from the null device, opened for reading too.
+// cannot distinguish this from the null device, opened for reading too.
 func CheckStdout() error { return stdoutOpen() }
 
 // openDirect opens an output that is not a regular file. A pipe opens when it has a reader,
@@ -220,7 +220,7 @@ func openDirect(ctx context.Context, name string) (*os.File, error) {
 	}
 }
 
-// checkInPlace returns ErrMoved if a name is no longer that of the file.
+// checkInPlace returns ErrMoved if a name no longer belongs to the file.
 func (d *folder) checkInPlace(base string, file *os.File) error {
 	want, err := file.Stat()
 	if err != nil {

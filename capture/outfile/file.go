@@ -171,9 +171,9 @@ func (k *KeptError) Error() string {
 func (k *KeptError) Unwrap() error { return k.Err }
 
 // Keep ends an output after an error of the run. It writes what is pending, gives the file a
-// visible name, and returns that: its own name, if no file has it and no write has failed,
-// else a partial one. The name is empty for an output that is not a regular file. Keep does
-// not sync. Its error is not that of an earlier Write.
+// visible name, and returns that: its own name, if no file has it and no write has failed, else
+// a partial one. The name is empty for an output that is not a regular file. Keep does not
+// sync, and does not return the error of an earlier Write.
 func (f *File) Keep() (string, error) {
 	if f.done {
 		return "", f.result
@@ -264,7 +264,7 @@ func (f *File) finish() error {
 func (f *File) fail(op string, err error) {
 	f.failed = f.named(op, err)
 	if f.cut && f.dest.regular() && f.compress == nil {
-		_ = f.out.Truncate(f.written) // a reader finds the end of what is whole
+		_ = f.out.Truncate(f.written) // a reader finds the end of the complete part
 	}
 }
 

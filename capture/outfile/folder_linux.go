@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// folder is an open folder: what is done in it does not depend on where it is by then.
+// folder is an open folder. Operations in it still work after it was moved.
 type folder struct {
 	fd   int
 	path string

@@ -10,7 +10,7 @@ import (
 	"os"
 )
 
-// folder is an open folder: what is done in it does not depend on where it is by then.
+// folder is an open folder. Operations in it still work after it was moved.
 type folder struct {
 	root *os.Root
 	path string
@@ -63,5 +63,5 @@ func (d *folder) stat(name string) (fs.FileInfo, error) { return d.root.Lstat(na
 // list opens the folder for reading.
 func (d *folder) list() (*os.File, error) { return d.root.Open(".") }
 
-// currentPath is for systems that tell where an open folder is.
+// currentPath is for systems that report the path of an open folder.
 func (d *folder) currentPath() string { return "" }

@@ -119,9 +119,9 @@ func finalPath(name string) string {
 	return filepath.Clean(name)
 }
 
-// MayStall reports whether writing to an output of this name may wait for something else
-// than a disk of this machine: for the reader of a pipe, a device, another host. Where the
-// system does not tell, it may.
+// MayStall reports whether writing to an output of this name may wait for something else than a
+// disk of this machine: for the reader of a pipe, a device, another host. Where the system does
+// not say, it may.
 func MayStall(name string) bool {
 	info, err := os.Stat(name)
 	switch {

@@ -18,5 +18,5 @@ func stdoutOpen() error { return nil }
 // startWriteBack does nothing where only a sync does it.
 func startWriteBack(*os.File, int64, int64) {}
 
-// onLocalSystem is for systems that tell what a path lies on.
+// onLocalSystem is for systems that report the file system of a path.
 func onLocalSystem(string) bool { return false }

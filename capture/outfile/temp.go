@@ -75,7 +75,7 @@ func (s *tempFile) hiddenName() string {
 	return fmt.Sprintf(".%s.%08x%s", base, rand.Uint32(), tempEnding)
 }
 
-// refersTo reports whether a name of the folder is that of file.
+// refersTo reports whether a name in the folder belongs to file.
 func (d *folder) refersTo(name string, file *os.File) (bool, error) {
 	has, err := d.stat(name)
 	if errors.Is(err, fs.ErrNotExist) {

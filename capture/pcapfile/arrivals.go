@@ -24,7 +24,7 @@ type Arrivals struct {
 	wait      time.Duration
 	idle      time.Duration // 0 for no end
 	heap      mergeHeap
-	pending   []*arrival // those that have nothing to deliver now
+	pending   []*arrival // captures with nothing to deliver now
 	latest    int64      // the latest time that was delivered
 	slots     map[slot]*slotTables
 	described map[string]int  // sections or interfaces, by peer
@@ -37,10 +37,10 @@ type Arrivals struct {
 	added    []*arrival // not known to Next yet
 	reading  map[*arrival]bool
 	expected map[*expectation]bool
-	ended    int64 // bytes of those that have ended
-	number   int   // of those that were added
+	ended    int64 // bytes of ended captures
+	number   int   // of added captures
 	stopped  bool
-	readers  sync.WaitGroup // of those that can be stopped
+	readers  sync.WaitGroup // of captures that can be stopped
 
 	abandoned chan struct{} // closed when nothing is delivered any more
 }
@@ -58,11 +58,11 @@ type Arrival struct {
 	Slot string
 	// Patient says that packets of others wait for those of this one as long as it takes.
 	Patient bool
-	// Lag is for captures whose times are those of arrival: what they deliver next came at
-	// most so long ago, or since they were last asked. Packets of others wait for that. 0 is
-	// for captures that tell other times. If Source has a method Silent, that reports whether
-	// a Next waits and nothing has come. While it does not, packets of others wait as long as
-	// it takes: a machine that is busy may read late what came early.
+	// Lag is for captures whose times are times of arrival: the next packet came at most Lag
+	// ago, or since they were last asked. Packets of others wait for that. 0 is for captures
+	// with other times. If Source has a method Silent, that reports whether a Next waits and
+	// nothing has come. While it does not, packets of others wait as long as it takes: a
+	// machine that is busy may read late what came early.
 	Lag time.Duration
 }
 
@@ -78,7 +78,7 @@ type expectation struct{ stop func() }
 // ArrivalCounts are counts of one input.
 type ArrivalCounts struct {
 	Packets uint64 // that were delivered
-	Late    uint64 // of them, those that came too late to be in order
+	Late    uint64 // of them, the ones that came too late to be in order
 }
 
 // arrivalCounts are ArrivalCounts that are being made.
@@ -183,8 +183,8 @@ func (a *Arrivals) ask() {
 	}
 }
 
-// collect takes the batches that have come of captures that had nothing to deliver, and
-// drops those that have ended.
+// collect takes new batches of captures that had nothing to deliver, and drops captures that
+// have ended.
 func (a *Arrivals) collect() {
 	a.mu.Lock()
 	a.pending = append(a.pending, a.added...)
@@ -209,8 +209,8 @@ func (a *Arrivals) collect() {
 	})
 }
 
-// take makes a batch the one that a capture is delivered from. It returns false if the
-// batch only describes what is known.
+// take makes a batch the current one of its capture. It returns false if the batch holds only
+// known descriptions.
 func (a *Arrivals) take(in *arrival, got arrivedBatch) bool {
 	in.held, in.batch, in.arrived = got.batch, *got.batch, got.at
 	in.frame, in.block = 0, 0
@@ -313,8 +313,8 @@ func (a *Arrivals) deliver(b *capture.Batch, until int64, now time.Time) (draine
 	return true
 }
 
-// count counts frames, and those that come after later ones of other captures, though in
-// the order of their own.
+// count counts frames. Late ones come after later frames of other captures, though in the order
+// of their own.
 func (a *Arrivals) count(in *arrival, frames []capture.Frame) {
 	late := uint64(0)
 	for i := range frames {

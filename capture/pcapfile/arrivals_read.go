@@ -67,7 +67,7 @@ func (a *Arrivals) Add(c Arrival) {
 	a.wake()
 }
 
-// wake makes Next look for what is new.
+// wake makes Next look for new batches.
 func (a *Arrivals) wake() {
 	select {
 	case a.changed <- struct{}{}:

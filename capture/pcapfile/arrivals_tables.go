@@ -39,7 +39,7 @@ type description struct {
 	num      *renumbering
 }
 
-// learn numbers what is new in the tables of a capture. It remembers nothing of one that it
+// learn numbers new entries of a capture's tables. It remembers nothing of a capture that it
 // refuses.
 func (a *Arrivals) learn(in *arrival) error {
 	at := a.slots[slot{in.Input, in.Slot}]

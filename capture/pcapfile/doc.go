@@ -15,10 +15,9 @@
 // modified format with 24-byte records, swapped lengths of versions before 2.4, obsolete
 // and simple packet blocks, any if_tsresol and if_tsoffset.
 //
-// A read goes straight into Batch.Buf. Frames and Blocks say what lies where in it. Time
-// is proportional to the bytes and packets. Memory is that of one chunk (256 KiB unless
-// Options say otherwise) and the frames that describe it, or of the longest record if that
-// is longer.
+// A read goes straight into Batch.Buf. Frames and Blocks say what lies where in it. Time is
+// proportional to the bytes and packets. Memory is one chunk (256 KiB unless Options say
+// otherwise) and the frames that describe it, or of the longest record if that is longer.
 //
 // # Limits
 //

@@ -9,8 +9,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// Encoder writes the batches of a stream as one capture file, part by part. It tells
-// beforehand how long packets become; callers that need not know use NewWriter. It is for
+// Encoder writes the batches of a stream as one capture file, part by part. It returns the
+// lengths of written packets beforehand. Callers that do not need them use NewWriter. It is for
 // one goroutine.
 type Encoder struct {
 	out     *outBuffer
@@ -43,9 +43,9 @@ func WholeOf(b *capture.Batch) Part {
 	return Part{To: len(b.Frames), ToBlock: len(b.Blocks)}
 }
 
-// Encode appends the blocks and the kept frames of a part of b. It may gather them until
-// Flush. An error is that of the io.Writer, unchanged, or says why the stream cannot be
-// written in this format. Every later call returns it.
+// Encode appends the blocks and the kept frames of a part of b. It may gather them until Flush.
+// It returns errors of the io.Writer unchanged, or says why the stream cannot be written in
+// this format. Every later call returns it.
 func (e *Encoder) Encode(b *capture.Batch, drop []uint64, p Part) error {
 	if err := e.enc.encode(b, drop, p); err != nil {
 		return err
@@ -69,7 +69,7 @@ func (e *Encoder) Timed() bool {
 	return ok && s.last != capture.NoTime
 }
 
-// Size returns how many bytes the file has, those that are gathered included.
+// Size returns the bytes of the file, including gathered ones.
 func (e *Encoder) Size() int64 { return e.out.len() }
 
 // Written returns how many packets the io.Writer has taken.

@@ -22,7 +22,7 @@ type input struct {
 	file    io.Closer    // nil if the stream is not ours to close
 	regular *regularFile // nil if the stream is none; reads of one never wait
 
-	data       *compressed.Reader // what is inside raw; nil if it is not decompressed
+	data       *compressed.Reader // the decompressed raw; nil if it is not decompressed
 	compressed bool               // set once, as another worker may read it at any time
 	ahead      *readAhead         // reads data, if it is compressed, from the first Read after open on
 	plain      bool               // it is not decompressed
@@ -110,8 +110,8 @@ func (in *input) release() error {
 	return err
 }
 
-// counter counts what is read through it and marks the errors that are the
-// stream's own, to tell them from those of a decompressor above.
+// counter counts the bytes read through it, and marks errors of the stream itself. Other errors
+// come from a decompressor above.
 type counter struct {
 	r    io.Reader
 	done atomic.Int64
@@ -185,9 +185,9 @@ func (r *regularFile) Read(p []byte) (int, error) {
 // maxEmptyReads is how often in a row a reader may return nothing and no error.
 const maxEmptyReads = 100
 
-// readUntil appends to buf what r returns, until buf holds need bytes. A read asks for
-// what is missing, or for more if buf has room, but for step bytes at most: so memory
-// grows with what arrives. The error is nil if there are need bytes.
+// readUntil appends to buf what r returns, until buf holds need bytes. A read asks for the
+// missing bytes, or for more if buf has room, but for step bytes at most: so memory grows with
+// what arrives. The error is nil if there are need bytes.
 func readUntil(r io.Reader, buf []byte, need, step int) ([]byte, error) {
 	for empty := 0; len(buf) < need; {
 		n := len(buf)

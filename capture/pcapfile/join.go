@@ -39,7 +39,7 @@ type multiSource struct {
 // renumbering holds the numbers that those of one source became.
 type renumbering struct {
 	input    int    // of its input 0
-	name     string // of interfaces of pcap that have none; empty for that of the input
+	name     string // of interfaces of pcap without a name; empty for the input's
 	sections []uint32
 	ifaces   []uint32
 	points   map[uint32]uint32
@@ -62,7 +62,7 @@ func newMultiSource(sources []capture.Source) multiSource {
 	return ms
 }
 
-// extend numbers what is new in the tables of a source.
+// extend numbers new entries of a source's tables.
 func (ms *multiSource) extend(m *renumbering, ifaces []capture.Interface, sections []capture.Section) {
 	for _, s := range sections[min(len(m.sections), len(sections)):] {
 		s.Input += m.input

@@ -38,10 +38,10 @@ type mergeInput struct {
 }
 
 // Merge returns the packets of all sources in the order of their times. At equal times the
-// source given first comes first. A block, or a frame without a time, follows directly what
-// is before it in its source. The order within a source stays: where its times step back,
-// those of the result do. Merge renumbers sections, interfaces and capture points. The
-// tables of the first batch have what the headers of all inputs say.
+// source given first comes first. A block, or a frame without a time, follows its predecessor
+// in the source directly. The order within a source stays: where its times step back, those of
+// the result do. Merge renumbers sections, interfaces and capture points. The tables of the
+// first batch have what the headers of all inputs say.
 //
 // Merge copies records as they were read, in runs as long as one source is ahead of the
 // others. Memory is one batch for each source whose packets have begun: see MergeChunkSize.
@@ -132,8 +132,7 @@ func (m *merger) read(in *mergeInput) bool {
 	}
 }
 
-// setKey finds the time of what is next in the batch, and reports whether there is
-// anything.
+// setKey finds the time of the next item of the batch, and reports whether there is one.
 func (in *mergeInput) setKey() bool {
 	switch {
 	case in.blockNext():

@@ -51,9 +51,9 @@ type Options struct {
 	// stands for DefaultChunkSize; more than 64 MiB become 64 MiB. See MergeChunkSize for
 	// inputs of a Merge.
 	ChunkSize int
-	// Remote says that anyone may have sent the capture. It is not decompressed, and a
-	// record or block of more than 16 MiB is ErrNotSupported. So memory is
-	// bounded by what is usual, not by what the formats allow.
+	// Remote says that anyone may have sent the capture. It is not decompressed, and a record
+	// or block of more than 16 MiB is ErrNotSupported. So the bound of memory is a usual size,
+	// not the largest that the formats allow.
 	Remote bool
 }
 
@@ -61,7 +61,7 @@ type Options struct {
 const maxRemoteRecord = 16 << 20
 
 // Open opens a capture by its name: a regular file, a pipe or a device. The name "-" is
-// standard input, which errors call "stdin". The first bytes tell the format and the
+// standard input, which errors call "stdin". The first bytes decide the format and the
 // compression; the name does not count.
 //
 // Open checks the file header (pcap) or the first section header (pcapng). The error for

@@ -156,7 +156,7 @@ func (p *pcap) blank(remainder []byte, ended bool) (need int, err error) {
 	return 0, nil
 }
 
-// touchAhead is how far after a record the walk touches the buffer. A record tells where
+// touchAhead is how far after a record the walk touches the buffer. Only a record says where
 // the next one begins, so without this the walk would wait for each to come from the
 // second-level cache. The byte that is read has a use, or else the compiler would drop the
 // read.
@@ -223,8 +223,7 @@ func (p *pcap) describe(frames []capture.Frame, buf []byte, pos uint32) (found i
 	return len(frames), pos, most
 }
 
-// need returns how many bytes the record at the end of the walk needs, or what is wrong
-// with it.
+// need returns how many bytes the record at the end of the walk needs, or its fault.
 func (p *pcap) need(remainder []byte) (need int, err error) {
 	if len(remainder) < int(p.recordLen) {
 		return int(p.recordLen), nil

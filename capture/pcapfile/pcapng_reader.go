@@ -77,8 +77,8 @@ func (p *pcapng) parse(b *capture.Batch, _ bool) (used, need int, err error) {
 	return used, need, err
 }
 
-// next delivers the block at offset at of b.Buf and returns where it ends. If it
-// stays at at, the block needs need bytes, or err says what is wrong with it.
+// next delivers the block at offset at of b.Buf and returns where it ends. If it stays at at,
+// the block needs need bytes, or err is its fault.
 func (p *pcapng) next(b *capture.Batch, at int) (end, need int, err error) {
 	remainder := b.Buf[at:]
 	if len(remainder) < encoding.MinBlockLen {
@@ -101,8 +101,8 @@ func (p *pcapng) next(b *capture.Batch, at int) (end, need int, err error) {
 	return at + int(length), 0, nil
 }
 
-// blockLen returns the length of the block that remainder, 12 bytes or more, begins
-// with. That of a section header is in the byte order that it declares.
+// blockLen returns the length of the block that remainder, 12 bytes or more, begins with. A
+// section header's length is in the byte order that it declares.
 func (p *pcapng) blockLen(remainder []byte) (uint32, error) {
 	big := p.big
 	if le.Uint32(remainder) == capture.BlockSectionHeader {

@@ -11,9 +11,9 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// Limits of lengths that a file states. For most link types the limit is MAXIMUM_SNAPLEN
-// of libpcap, for buses and message transports that of Wireshark. A pcapng block may hold
-// the largest frame, its header, and 128 KiB of options, as in Wireshark.
+// Limits of lengths that a file states. For most link types the limit is MAXIMUM_SNAPLEN of
+// libpcap, for buses and message transports the limit of Wireshark. A pcapng block may hold the
+// largest frame, its header, and 128 KiB of options, as in Wireshark.
 const (
 	maxCapLen    = 256 << 10
 	maxCapLenBig = 128 << 20
@@ -36,11 +36,11 @@ type format interface {
 	// header checks the file header at the start of head. It returns how many
 	// bytes of it are needed, or 0 once it has been found sound.
 	header(head []byte) (need int, err error)
-	// parse appends the whole records in b.Buf to b.Frames and b.Blocks, and returns
-	// their length. The next record needs need bytes, or err says what is wrong with it.
-	// ended says that b.Buf ends the input.
+	// parse appends the whole records in b.Buf to b.Frames and b.Blocks, and returns their
+	// length. The next record needs need bytes, or err is its fault. ended says that b.Buf ends
+	// the input.
 	parse(b *capture.Batch, ended bool) (used, need int, err error)
-	// truncated says what is missing of the record at the start of remainder, which ends
+	// truncated describes the missing part of the record at the start of remainder, which ends
 	// the input.
 	truncated(remainder []byte) error
 	// beforeFirstPacket says whether remainder, where parsing ended for good, lies before
@@ -144,8 +144,7 @@ func (r *reader) tooLong(n int) error {
 	return fmt.Errorf("a record of %d bytes from the network is %w: the limit is %d", n, capture.ErrNotSupported, r.longest)
 }
 
-// atEnd says how the input ended, once reading has, if remainder is what is left of
-// it; nil before.
+// atEnd returns how the input ended with this remainder, nil before its end.
 func (r *reader) atEnd(remainder []byte) error {
 	if r.readErr == io.EOF && len(remainder) > 0 {
 		return r.format.truncated(remainder)
@@ -221,8 +220,8 @@ func chunkOf(b *capture.Batch) *chunk {
 // clear forgets all but the memory.
 func (c *chunk) clear() { *c = chunk{memory: c.memory} }
 
-// maxPrefix is how long a partial record may be to fit into a chunk, before what is read.
-// Longer ones are assembled elsewhere.
+// maxPrefix is the largest partial record that fits into a chunk, before the bytes that are
+// read. Longer ones are assembled elsewhere.
 const maxPrefix = 64 << 10
 
 // prefixSize is the room for a partial record in chunks of the given size. It is whole

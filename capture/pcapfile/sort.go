@@ -34,16 +34,16 @@ type SortStats struct {
 	Full  bool   // Memory let packets leave early
 }
 
-// Sorter is the Source of another one whose packets come in the order of their times, as far
-// as SortConfig allows. Packets of one time stay in their order. One without a time follows
-// what is before it in the source.
+// Sorter is the Source of another one whose packets come in the order of their times, as far as
+// SortConfig allows. Packets of one time stay in their order. A packet without a time follows
+// its predecessor in the source.
 //
-// The order depends on the packets alone, not on how the source delivers them. Blocks are
-// ahead of packets that wait, so what describes a packet is before it. With one input, whose
+// The order depends on the packets alone, not on how the source delivers them. Blocks overtake
+// packets that wait, so the description of a packet comes before it. With one input, whose
 // sections a Writer copies, no packet is moved across the header of a section.
 //
-// Records are copied twice. Memory is that of SortConfig and of one batch. Nothing is
-// allocated once both are full.
+// Records are copied twice. Memory is SortConfig's and one batch. Nothing is allocated once
+// both are full.
 type Sorter struct {
 	capture.Source
 	cfg     SortConfig
@@ -120,7 +120,7 @@ func (s *Sorter) read() {
 }
 
 // settle delivers the packets that need not wait any more, or can not. It reports false if b
-// has no room for all of them. What is late does not depend on where batches end, since
+// has no room for all of them. Where batches end does not decide which packets are late, since
 // nothing is taken before all these have left.
 func (s *Sorter) settle(b *capture.Batch) bool {
 	until := s.until()

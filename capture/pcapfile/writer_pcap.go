@@ -12,8 +12,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/internal/encoding"
 )
 
-// pcap file format (draft-ietf-opsawg-pcap): magic numbers and lengths of what is
-// written.
+// pcap file format (draft-ietf-opsawg-pcap): magic numbers and lengths.
 const (
 	magicMicroseconds = 0xA1B2C3D4
 	magicNanoseconds  = 0xA1B23C4D
@@ -94,7 +93,7 @@ func (w *pcapWriter) isCopyable(s *capture.Section, header []byte) bool {
 		le.Uint16(header[4:]) == 2 && le.Uint16(header[6:]) == 4
 }
 
-// fileHeader writes a header that covers all interfaces. The link type is that of first.
+// fileHeader writes a header that covers all interfaces. The link type is first's.
 func (w *pcapWriter) fileHeader(interfaces []capture.Interface, first *capture.Interface) {
 	magic := uint32(magicMicroseconds)
 	if w.nanosecond {
@@ -173,7 +172,7 @@ type pcapConverter struct {
 	loss  formatLoss
 }
 
-// pcapOrigin is what is known of an interface that packets may come from.
+// pcapOrigin describes an interface that packets may come from.
 type pcapOrigin struct {
 	used  bool // packets of it were written
 	finer bool // nanoseconds do not hold each of its times
@@ -240,7 +239,7 @@ func (w *pcapConverter) frame(b *capture.Batch, i int) error {
 	return nil
 }
 
-// count counts what is lost of a frame.
+// count counts the parts of a frame that are lost.
 func (w *pcapConverter) count(b *capture.Batch, f *capture.Frame, it *capture.Interface) {
 	for n := len(w.from); n < len(b.Interfaces); n++ {
 		w.from = append(w.from, pcapOrigin{finer: !inTicks(1e9, &b.Interfaces[n])})
@@ -274,7 +273,7 @@ func (w *pcapConverter) options(list []byte, big bool, kept ...uint16) {
 	}
 }
 
-// block counts what is lost of block i. The file header takes the place of headers.
+// block counts the parts of block i that are lost. The file header takes the place of headers.
 func (w *pcapConverter) block(b *capture.Batch, i int) {
 	k := &b.Blocks[i]
 	switch k.Type {

@@ -55,7 +55,7 @@ func newSectionWriter(out *outBuffer) *sectionWriter {
 
 func (w *sectionWriter) skippedBlocks() uint64 { return w.skipped }
 
-// encode writes what is new in the tables, then blocks and frames in order.
+// encode writes new entries of the tables, then blocks and frames in order.
 func (w *sectionWriter) encode(b *capture.Batch, drop []uint64, p Part) error {
 	if err := w.grow(b); err != nil {
 		return err
@@ -169,8 +169,8 @@ func (w *sectionWriter) frames(b *capture.Batch, drop []uint64, pos, end int) er
 	return nil
 }
 
-// timeOf returns the time of a frame from pcap, for which a block has no other word: that of
-// the frame before if it has none that means anything.
+// timeOf returns the time of a frame from pcap, as a block must have one: without a usable
+// time, the time of the frame before.
 func (w *sectionWriter) timeOf(f *capture.Frame) uint64 {
 	if f.Time == capture.NoTime {
 		return uint64(max(w.last, 0))

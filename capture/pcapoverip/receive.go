@@ -65,7 +65,7 @@ const headerTime = 10 * time.Second
 // ReceiverStats counts the peers of a Receiver.
 type ReceiverStats struct {
 	Peers        uint64 `json:"peers"`         // connections so far
-	Connected    int    `json:"connected"`     // of them, those that there are now
+	Connected    int    `json:"connected"`     // of them, the current ones
 	PeersDropped uint64 `json:"dropped_peers"` // those that were refused, sent no capture, or broke off
 	Full         string `json:"-"`             // why no further peer can be taken now, or ""
 }
@@ -168,7 +168,7 @@ func (r *Receiver) count(change int, err error) {
 	}
 }
 
-// passOn makes the error of the one stream that of the run.
+// passOn ends the run with the error of its only stream.
 func (r *Receiver) passOn(_ *stream, err error) error {
 	r.count(-1, err)
 	return err

@@ -26,7 +26,7 @@ type SenderConfig struct {
 	// connected to is connected to again. Otherwise packets go at the pace of the slowest
 	// peer. One that connected, and takes nothing for SendTimeout, is disconnected.
 	Live bool
-	// Commented is that of pcapfile.WriterOptions.
+	// Commented is as in pcapfile.WriterOptions.
 	Commented bool
 	// Warn gets what happened to peers while others go on. It may be called on any
 	// goroutine.
@@ -44,7 +44,7 @@ const (
 
 // SenderStats says what has become of packets.
 type SenderStats struct {
-	Written uint64 // that peers got, or will; those that came while nobody listened count
+	Written uint64 // that peers got, or will; packets count that came while nobody listened
 	Lost    uint64 // that the peer that is connected to did not get
 	Dropped uint64 // peers that were too slow
 }

@@ -143,8 +143,8 @@ func completer(secure *tls.Config) func(context.Context, net.Conn) (net.Conn, er
 // the end of a connection that was to be made.
 var errClosed = errors.New("closed by the peer")
 
-// reason returns what a connection failed with, without the addresses and operations that
-// packages net and os tell.
+// reason returns the error of a connection without the addresses and operations that packages
+// net and os add.
 func reason(err error) error {
 	var op *net.OpError
 	if errors.As(err, &op) {

@@ -66,9 +66,9 @@ func (p *Pipeline) judgeReady() {
 	}
 }
 
-// writeReady writes the batches that were judged. Only a failed write ends that: what was
-// judged is written, whatever else has stopped the pipeline. It frees the slots, but for
-// that of the caller: it reports whether that could be free.
+// writeReady writes judged batches. Only a failed write ends that: judged batches are written,
+// whatever else has stopped the pipeline. It frees their slots, except the caller's: it reports
+// whether that could be free.
 func (p *Pipeline) writeReady(own *slot) (free bool) {
 	for {
 		s := p.write.next()

@@ -37,8 +37,8 @@ type Admitter interface {
 // Finisher is a Task that keeps something back from batch to batch.
 type Finisher interface {
 	Task
-	// Finish passes on what is left. It is called on one of the tasks, after the last
-	// Write, however the stream ended, unless a Write failed.
+	// Finish passes on the rest. It is called on one of the tasks, after the last Write,
+	// however the stream ended, unless a Write failed.
 	Finish() error
 }
 
@@ -119,11 +119,11 @@ func New(src capture.Source) *Pipeline {
 // batch that may be in flight: once for one worker, else twice more than there are
 // workers. Run can be called once.
 //
-// It returns nil at the clean end of the stream, else the first error: of ctx, of the
-// source, of Judge or of Write, and that of Finish. After it no task judges or writes
-// anything, unless an Abandoner was left behind. What was judged has been written and
-// finished, unless Write failed or was left behind. An error of the source that does not
-// name its input begins with "read".
+// It returns nil at the clean end of the stream, else the first error: of ctx, of the source,
+// of Judge or of Write, joined with the error of Finish. After it no task judges or writes
+// anything, unless an Abandoner was left behind. What was judged has been written and finished,
+// unless Write failed or was left behind. An error of the source that does not name its input
+// begins with "read".
 func (p *Pipeline) Run(ctx context.Context, workers int, task func() Task) error {
 	workers = max(workers, 1)
 	slots := 1

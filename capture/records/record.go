@@ -24,16 +24,16 @@ type Point struct {
 // Direction is the value of flowDirection (IANA information element 61).
 type Direction uint8
 
-// Directions. Many exporters do not tell it.
+// Directions. Many exporters do not send them.
 const (
 	DirectionUnknown Direction = iota
 	DirectionIngress
 	DirectionEgress
 )
 
-// Record is one flow record. Fields that the exporter does not tell are zero. Numbers are
-// as the exporter sent them: counters are not multiplied by the sampling interval, times
-// stand on the exporter's clock.
+// Record is one flow record. Fields that the exporter does not send are zero. Numbers are as
+// the exporter sent them: counters are not multiplied by the sampling interval, times stand on
+// the exporter's clock.
 type Record struct {
 	Point Point
 
@@ -52,16 +52,15 @@ type Record struct {
 	Ingress, Egress uint32 // interfaces (ifIndex)
 	Direction       Direction
 
-	// Start and End are nanoseconds since 1970 on the exporter's clock, 0 if not told.
-	// Precision is by how much they may be wrong because of their unit: 1 s for a time in
-	// seconds.
+	// Start and End are nanoseconds since 1970 on the exporter's clock, 0 if unknown. Precision
+	// is by how much they may be wrong because of their unit: 1 s for a time in seconds.
 	Start, End int64
 	Precision  time.Duration
 	// Exported is when the exporter sent the record (its clock), Received when we did.
 	Exported, Received int64
 
 	Packets, Bytes uint64
-	// Sampling is the interval of sampled packets, 1 where all are seen, 0 if not told.
+	// Sampling is the interval of sampled packets, 1 where all are seen, 0 if unknown.
 	Sampling uint32
 
 	// Where the bytes of the record stand in Batch.Raw: of a message its bytes in a set (a
@@ -69,8 +68,8 @@ type Record struct {
 	Offset, Length int
 	// Unmatched says that no key can be made: it has no addresses. It passes as unchecked.
 	Unmatched bool
-	// Unread are the parts that are there and could not be read. What is decided by one of
-	// them passes as unchecked.
+	// Unread are the parts that are there and could not be read. Records whose verdict needs
+	// one of them pass as unchecked.
 	Unread Parts
 	// Input is the number of the input, from 0, whoever the exporter is.
 	Input uint32
@@ -146,7 +145,7 @@ type Counts struct {
 	Lost     uint64
 	Replayed uint64 // messages that came again, byte for byte
 	// Remembered is the shortest time for which the messages of a source were remembered, to
-	// know those that come again. It is 0 if memory sufficed for an hour.
+	// recognize repeats. It is 0 if memory sufficed for an hour.
 	Remembered time.Duration
 	Restarts   uint64 // of exporters
 	Templates  uint64 // that were learned, changes of known ones among them

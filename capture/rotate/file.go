@@ -18,12 +18,12 @@ import "github.com/flowdedup/flowdedup/capture/pcapfile"
 // first packet of a later interval. Packets without a time, and packets from before the
 // interval, go to the file being written.
 //
-// A false time does not end a file. An interval is an outlier if it begins more than a
-// minute before the one being written, or more than a year after it. If Tick tells the wall
-// clock, that year is a minute, after both the interval and the clock. An interval longer
-// than the minute or the year takes its place. Packets of an outlier go to the file being
-// written, until a calendar.Clock accepts their time. Then a new file begins, and rotation
-// goes on from there.
+// A false time does not end a file. An interval is an outlier if it begins more than a minute
+// before the one being written, or more than a year after it. If Tick gives the wall clock, the
+// bound is a minute instead of a year, after both the interval and the clock. An interval
+// longer than the minute or the year takes its place. Packets of an outlier go to the file
+// being written, until a calendar.Clock accepts their time. Then a new file begins, and
+// rotation goes on from there.
 //
 // The name of a file is the name given to New with the time of the file's first packet in
 // its interval, in UTC: cap.pcapng becomes cap-20261121T220000.000Z.pcapng. Before the first

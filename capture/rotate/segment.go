@@ -18,7 +18,7 @@ type segment struct {
 	packets uint64  // in it
 }
 
-// content is what is gathered for a file.
+// content holds the gathered bytes of a file.
 type content interface {
 	Flush() error        // writes what was gathered
 	Size() int64         // bytes so far
@@ -134,8 +134,8 @@ func (r *series) keepPartial(f *segment) error {
 	return err
 }
 
-// fail ends the file being written. Later errors of it are dropped. The error may be that of
-// the file before, whose completion has failed meanwhile.
+// fail ends the file being written. Later errors of it are dropped. The error may come from the
+// file before, if its completion has failed meanwhile.
 func (r *series) fail(err error) {
 	if f := r.file; f != nil {
 		r.file = nil

@@ -41,7 +41,7 @@ type Options struct {
 
 // Stats counts what a File has done.
 type Stats struct {
-	Files   uint64 // complete ones, also those that were removed since
+	Files   uint64 // complete ones, also removed ones
 	Packets uint64 // in complete files and in the one being written
 	Bytes   uint64 // of these files, before any compression
 	Lost    uint64 // packets of files that failed, and packets that were not written
@@ -140,7 +140,7 @@ func (r *series) Stats() Stats {
 	return s
 }
 
-// Written returns how many packets are in files, without those that are still gathered.
+// Written returns how many packets are in files, without the packets that are still gathered.
 func (r *series) Written() uint64 {
 	n := r.stats.Packets
 	if r.file != nil {

@@ -10,9 +10,9 @@ import (
 	"github.com/flowdedup/flowdedup/capture/internal/encoding"
 )
 
-// A record is a head, the packet, and a tail: padding, options and a second length in
-// pcapng, nothing in pcap. Strip leaves the end of the packet where it is, and moves what
-// is before each cut towards it.
+// A record is a head, the packet, and a tail: padding, options and a second length in pcapng,
+// nothing in pcap. Strip leaves the end of the packet where it is, and moves the bytes before
+// each cut towards it.
 
 // fcsLen is the length of the frame check sequence of Ethernet.
 const fcsLen = 4
@@ -180,7 +180,7 @@ func (r *record) lengths() {
 	r.put(f.Record+24, f.WireLen)
 }
 
-// options removes from the tail of a packet what is no longer true of it: a hash, and with
+// options removes options that are no longer true from the tail of a packet: a hash, and with
 // carried the length of the check sequence. It returns the length of the tail.
 func (r *record) options(tail, size uint32, carried bool) uint32 {
 	const fcsBits = 0xf << 5 // of the flags

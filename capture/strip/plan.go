@@ -214,7 +214,7 @@ func (p *plan) follow(slot, next uint32) {
 	}
 }
 
-// cooked reports whether the type field in use is that of a cooked header.
+// cooked reports whether the type field in use belongs to a cooked header.
 func (p *plan) cooked() bool {
 	return p.link == capture.LinkLinuxSLL && p.slot == sllType || p.link == capture.LinkLinuxSLL2 && p.slot == sll2Type
 }
@@ -305,8 +305,8 @@ func (p *plan) version(ip headers.Layer, four, six uint16) uint16 {
 	return four
 }
 
-// pppoe takes off the header of a session, and the PPP protocol behind it. What is not IP
-// or MPLS belongs to the session itself, and stays.
+// pppoe takes off the header of a session, and the PPP protocol behind it. Other protocols than
+// IP and MPLS belong to the session itself, and stay.
 func (p *plan) pppoe(l headers.Layer, behind []headers.Layer, off bool) {
 	const length = 4 // where the header has the length of what follows it
 	switch {

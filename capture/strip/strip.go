@@ -27,7 +27,7 @@ const (
 	// Tunnel is all before the innermost Ethernet frame or IP packet that is carried in
 	// VXLAN, GENEVE, GTP-U, GRE, ERSPAN, IP, or another tunnel of headers.LayerKind.
 	Tunnel
-	// Arista is the header with which switches of Arista tell when they saw a frame.
+	// Arista is the header with the time at which a switch of Arista saw a frame.
 	Arista
 )
 
@@ -47,7 +47,7 @@ func ParseHeaders(names []string) (Headers, error) {
 	return all, nil
 }
 
-// Config says what is taken off.
+// Config says which headers are removed.
 type Config struct {
 	Headers Headers
 }

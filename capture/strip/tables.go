@@ -35,7 +35,7 @@ func newTables() tables { return tables{derived: map[origin]uint32{}} }
 // interfaces returns all interfaces.
 func (t *tables) interfaces() []capture.Interface { return t.all[:len(t.all):len(t.all)] }
 
-// follow adds what is new in the table of a batch.
+// follow adds new entries of a batch's table.
 func (t *tables) follow(b *capture.Batch) {
 	for n := len(t.numbers); n < len(b.Interfaces); n++ {
 		t.numbers = append(t.numbers, uint32(len(t.all)))

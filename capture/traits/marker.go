@@ -42,10 +42,10 @@ func newMarker(cfg MarkerConfig, packets int) *Marker {
 // Mark returns b with a comment on each packet whose bit in drop is set. digests are those
 // of all packets of b. Batches come in the order of their stream, each once.
 //
-// A copy may come before what is kept. Then later says how many packets after it that
+// A copy may come before the kept packet. Then later says how many packets after it that one
 // comes. It is 0 for all other packets, and nil if there are no such copies. next are the
-// batches of the stream after b, as far as later leads to them. Of other copies the packet
-// is named that was kept last of those with their digest.
+// batches of the stream after b, as far as later leads to them. Of other copies the packet is
+// named that was kept last of those with their digest.
 //
 // The result shares the memory of b but for the comments, and is valid until the next
 // call. b itself stays as it is.
@@ -128,7 +128,7 @@ func framesOf(kind uint32) uint64 {
 // maxLabels is how many identifiers are remembered of a packet.
 const maxLabels = 7
 
-// packet is what comments tell of a packet.
+// packet holds the facts that comments name.
 type packet struct {
 	number uint64
 	time   int64

@@ -190,8 +190,8 @@ func appendPath(p []byte, path headers.Path) []byte {
 	return append(p, path.String()...)
 }
 
-// appendInterface appends the name of an interface, and its number in its section if it
-// has no name or that of the other.
+// appendInterface appends the name of an interface, and its number in its section if it has no
+// name or the other's name.
 func appendInterface(p []byte, it, other *capture.Interface) []byte {
 	p = appendName(p, it.Name)
 	if it.Name != "" && it.Name != other.Name {
@@ -211,7 +211,7 @@ func (m *Marker) appendInput(p []byte, n int) []byte {
 	return strconv.AppendInt(append(p, '#'), int64(n), 10)
 }
 
-// maxName is about how many bytes of a name are told.
+// maxName is about how many bytes of a name comments have.
 const maxName = 64
 
 // appendName appends the printable characters of a name.
@@ -228,7 +228,7 @@ func appendName(p []byte, name string) []byte {
 	return p
 }
 
-// appendOther appends differences in lengths, and those that have no name.
+// appendOther appends differences in lengths, and differences without a name.
 func appendOther(p []byte, kept, copied *packet) []byte {
 	a, b := &kept.traits, &copied.traits
 	sameLen := kept.capLen-kept.base == copied.capLen-copied.base

@@ -26,7 +26,7 @@ func SortCells(cells []Cell) {
 const (
 	// mostCells bounds the pairs of points that a matrix counts apart.
 	mostCells = 64
-	// longest is the longest delay that a matrix tells.
+	// longest is the longest delay that a matrix reports.
 	longest = int64(10 * time.Second)
 )
 

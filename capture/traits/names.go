@@ -91,7 +91,7 @@ func (p *Names) name(b *capture.Batch, i int) string {
 	return cmp.Or(strings.TrimSpace(t.String()), "untagged")
 }
 
-// device names the interface of a frame. That of a single pcap file has no name.
+// device names the interface of a frame. The interface of a single pcap file has no name.
 func (p *Names) device(b *capture.Batch, i int) string {
 	it := &b.Interfaces[b.Frames[i].Interface]
 	name := it.Name

@@ -4,11 +4,11 @@ package traits
 
 import "math/bits"
 
-// Every packet of the first 2^14 is sampled, then bursts of 512 packets in a row: one
-// burst in 2 of the next 2^14 packets, one in 4 of the next 2^15, and so on, at last one
-// in 128. That starts anew every 2^24 packets, so that the conversations of today count.
-// Bursts show both directions of a conversation where single packets seldom would. What
-// is sampled depends on the numbers of packets in the stream alone.
+// Every packet of the first 2^14 is sampled, then bursts of 512 packets in a row: one burst in
+// 2 of the next 2^14 packets, one in 4 of the next 2^15, and so on, at last one in 128. That
+// starts anew every 2^24 packets, so that the conversations of today count. Bursts show both
+// directions of a conversation where single packets seldom would. Only the numbers of packets
+// in the stream decide which are sampled.
 const (
 	burst      = 512
 	denseBits  = 14 // log2 of how many packets are sampled at the start

@@ -2,7 +2,7 @@
 
 package traits
 
-// parts are what is known of a conversation.
+// parts records which packets of a conversation were kept or removed, and in what kept ones differ.
 type parts uint8
 
 const (

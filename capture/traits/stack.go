@@ -85,8 +85,8 @@ func (s Sums) Point(at CapturePoint) uint64 {
 // addressLen is the length of a hardware address.
 const addressLen = 6
 
-// addresses returns the hardware addresses in the first bytes of a frame: that of the
-// receiver and that of the sender, each nil where it is not known.
+// addresses returns the hardware addresses in the first bytes of a frame: the receiver's and
+// the sender's, each nil where unknown.
 func addresses(data []byte, h *headers.Header) (all [2][]byte) {
 	for i, a := range [2]struct {
 		flag uint8

@@ -18,8 +18,8 @@ type inputPacket struct {
 	point    place  // where it was seen
 	state    state
 	before   uint64 // place of the sighting of its identity before it, plus 1; 0 for none
-	// keptBefore is that of the latest kept one, but with Config.Refresh, where one may become
-	// kept later.
+	// keptBefore is the same of the latest kept one. It is not used with Config.Refresh, where
+	// a packet may become kept later.
 	keptBefore uint64
 }
 
@@ -59,8 +59,8 @@ func newCopies(cfg *Config, unfinished func(s *inputPacket, forgotten bool)) *co
 	}
 }
 
-// date notes the time of the next packet of the input. One without a time has that of its
-// place.
+// date notes the time of the next packet of the input. A packet without a time gets the time of
+// its place.
 func (c *copies) date(s *inputPacket) {
 	if s.time == capture.NoTime {
 		s.time = c.latest
@@ -131,8 +131,7 @@ func (c *copies) forget() {
 	}
 }
 
-// end tells of a sighting that is still pending. open says that what it copies may still
-// come.
+// end decides a sighting that is still pending. open says that its original may still come.
 func (c *copies) end(s *inputPacket, open bool) {
 	if s.state == pending {
 		c.done(s, copied)

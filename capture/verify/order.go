@@ -41,7 +41,7 @@ func newOrder(cfg Sort, check func(b *capture.Batch)) *order {
 	return &order{cfg: cfg, key: capture.NoTime, latest: math.MinInt64, left: math.MinInt64, check: check}
 }
 
-// add takes packets of the input, and checks those that others need not be waited for.
+// add takes packets of the input, and checks the packets that need no later ones.
 func (o *order) add(b *capture.Batch) {
 	block := 0
 	for i := range b.Frames {

@@ -42,7 +42,7 @@ type Report struct {
 	Lost      uint64 `json:"lost"`
 	Unlisted  uint64 `json:"unlisted"`
 	Misplaced uint64 `json:"misplaced"`
-	// Unknown are removed packets of which memory does not tell whether the output has a
+	// Unknown counts removed packets for which memory cannot decide whether the output has a
 	// copy.
 	Unknown uint64 `json:"unknown"`
 	// First is the first difference of the kind that says most, nil if there is none.
@@ -52,7 +52,7 @@ type Report struct {
 // Differences returns how many there are.
 func (r *Report) Differences() uint64 { return r.Foreign + r.Lost + r.Unlisted + r.Misplaced }
 
-// note keeps a difference if it comes before what is kept.
+// note keeps a difference if it comes before the kept one.
 func (r *Report) note(d Difference) {
 	if f := r.First; f == nil || rank[d.Kind] < rank[f.Kind] || rank[d.Kind] == rank[f.Kind] && d.Packet < f.Packet {
 		r.First = &d

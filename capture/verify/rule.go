@@ -19,7 +19,7 @@ const maxAhead = 1 << 16
 // equal packets in a row, a window of 5 packets keeps the first and the seventh, and the
 // Verifier takes the first two for these.
 //
-// An output that still has copies does not agree with the rule: those that a small filter
+// An output that still has copies does not agree with the rule: copies that a small filter
 // missed, or that --protect kept.
 type rule struct {
 	copies *copies

@@ -10,9 +10,9 @@ import (
 	"github.com/flowdedup/flowdedup/capture/identity"
 )
 
-// undecidable finds packets that must stay, since what is compared of them may begin many
-// packets of their flow. identities.md has the rule. This is its second implementation,
-// plain and slow, beside that of package flow.
+// undecidable finds packets that must stay, since their compared bytes may begin many packets
+// of their flow. identities.md has the rule. This is its second implementation, plain and slow,
+// beside that of package flow.
 type undecidable struct {
 	kind   identity.Kind
 	ignore identity.Fields
@@ -272,8 +272,8 @@ func (p *part) isMessageSummed(addresses []byte, above uint64) bool {
 	return p.isSummed(field, addresses, above)
 }
 
-// isSummed reports whether a checksum is there, which the sender has computed: else it is 0,
-// or that of the pseudo header, with or without the length.
+// isSummed reports whether a checksum is there, which the sender has computed: else it is 0, or
+// the checksum of the pseudo header, with or without the length.
 func (p *part) isSummed(field, addresses []byte, above uint64) bool {
 	if !anyOf(field) {
 		return false

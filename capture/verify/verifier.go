@@ -29,8 +29,8 @@ type Config struct {
 	Refresh bool               // a copy may copy a copy
 	Sort    Sort               // how the input was sorted
 	Slice   Slice              // how the output was cut
-	// Memory bounds in bytes what is remembered of packets, and as much again of differences
-	// to the file of removed packets: 128 bytes each.
+	// Memory bounds remembered packets in bytes, and as much again for differences to the file
+	// of removed packets: 128 bytes each.
 	Memory int
 }
 
@@ -92,7 +92,7 @@ func New(cfg Config, output, duplicates capture.Source) *Verifier {
 	return v
 }
 
-// unfinished counts a removed packet that is no copy of what is remembered.
+// unfinished counts a removed packet that is no copy of a remembered one.
 func (v *Verifier) unfinished(s *inputPacket, forgotten bool) {
 	if forgotten {
 		v.lost.Unknown++
@@ -193,8 +193,8 @@ func contentOf(b *capture.Batch, i int) [sha256.Size]byte {
 	return sha256.Sum256(append(head, b.Data(i)...))
 }
 
-// Report returns what was found, after the last packet of the input. The error is that of
-// an output that cannot be read to its end: a *capture.InputError or *capture.ReadError.
+// Report returns the findings after the last packet of the input. The error says why an output
+// cannot be read to its end: a *capture.InputError or *capture.ReadError.
 func (v *Verifier) Report() (*Report, error) {
 	if v.order != nil {
 		v.order.finish()

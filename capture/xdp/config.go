@@ -33,7 +33,7 @@ type Config struct {
 	// copied. Nil takes all frames.
 	Filter []bpf.RawInstruction
 	// HardwareTime prefers timestamps of the network card, as afpacket.Config.HardwareTime. The
-	// driver must tell them to XDP programs (bpf_xdp_metadata_rx_timestamp, Linux 6.3).
+	// driver must report them to XDP programs (bpf_xdp_metadata_rx_timestamp, Linux 6.3).
 	HardwareTime bool
 	// Wait continues the capture while an interface is down or removed. Without Wait,
 	// either event ends the capture.

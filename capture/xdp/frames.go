@@ -18,7 +18,7 @@ const (
 	batchBytes   = 256 << 10
 )
 
-// descriptor tells where the kernel has put a packet, or a part of one (struct xdp_desc of
+// descriptor is the place of a packet, or of a part of one, in the UMEM (struct xdp_desc of
 // linux/if_xdp.h).
 type descriptor struct {
 	address uint64 // offset in the memory of the queue
@@ -50,7 +50,7 @@ type reader struct {
 
 	delivered, truncated, tagged, hardware uint64
 
-	lostTags bool // the driver does not tell which tags it takes off
+	lostTags bool // the driver does not report the tags that it removes
 	touched  byte // keeps the compiler from leaving touch out
 }
 

@@ -13,15 +13,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// kernelLicence is what the kernel is told: its name for the licence of this file.
+// kernelLicence is the kernel's name for the licence of this file.
 const kernelLicence = "Dual BSD/GPL"
 
 // notes are what the program notes before each packet.
 type notes struct {
 	stamps bool
 	polls  *pollClock // nil to read the clock for each packet
-	tag    int32      // the function of the kernel that tells the tag; 0 for none
-	card   int32      // that tells the time of the network card; 0 for none
+	tag    int32      // the kernel function that reports the tag; 0 for none
+	card   int32      // the one for the time of the network card; 0 for none
 }
 
 // What the program has on its stack.
@@ -173,8 +173,8 @@ func (p *pollClock) clear() asm.Instructions {
 	)
 }
 
-// read are instructions that put the stamp of a packet into register 7. They use register
-// 8. Without a pollClock the stamp is that of the clock:
+// read are instructions that put the stamp of a packet into register 7. They use register 8.
+// Without a pollClock the stamp is the clock's:
 //
 //	struct { u64 stamp, tick; } *e = bpf_map_lookup_elem(&stamps, &zero);
 //	if (!e->stamp || e->tick != bpf_jiffies64())

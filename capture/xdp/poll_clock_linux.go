@@ -40,7 +40,7 @@ func newPollClock(name string) *pollClock {
 	return p
 }
 
-// polls reports whether the driver of an interface polls. That of virtual machines' taps
+// polls reports whether the driver of an interface polls. The driver of virtual machines' taps
 // hands over packets as they are written.
 func polls(name string) bool {
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)

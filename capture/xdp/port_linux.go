@@ -92,8 +92,8 @@ func (p *port) openAll() (err error) {
 }
 
 // openQueues opens a socket for each receive queue. The kernel refuses a queue that the
-// interface does not have. Where a driver has no zero copy, the kernel mostly copies; where
-// it refuses the socket instead, it is told to.
+// interface does not have. Where a driver has no zero copy, the kernel mostly copies; where it
+// refuses the socket instead, the copy mode is requested.
 func (p *port) openQueues(s size) error {
 	copied := p.program.generic
 	for i := range maxQueues {
@@ -138,8 +138,7 @@ func (p *port) warn() {
 	}
 }
 
-// warnLostTags warns once it is known that the driver does not tell which tags it takes
-// off.
+// warnLostTags warns once it is known that the driver does not report the tags that it removes.
 func (p *port) warnLostTags() {
 	for _, q := range p.queues {
 		if p.takesTags && q.reader.lostTags {

@@ -84,9 +84,9 @@ func (q *queue) readStats() afpacket.Stats {
 }
 
 // addKernel adds the kernel's counters of the socket. It counts a packet as dropped if no
-// memory was free or it was too long (rx_dropped), if the receive ring was full, or if the
-// fill ring had an invalid frame, which neither ring ever is or has. A driver with zero
-// copy drops without a count when the fill ring is empty: only Freezes tells.
+// memory was free or it was too long (rx_dropped), if the receive ring was full, or if the fill
+// ring had an invalid frame, which neither ring ever is or has. A driver with zero copy drops
+// without a count when the fill ring is empty: only Freezes shows it.
 func (q *queue) addKernel(s *afpacket.Stats) {
 	n, err := q.socket.statistics()
 	if err != nil {

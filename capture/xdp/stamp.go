@@ -8,9 +8,9 @@ import "encoding/binary"
 // copies that together with the packet (XDP metadata). With a stamp, a minimal frame of 60
 // bytes just fills a line of the cache.
 //
-// Before the stamp lies the VLAN tag that the driver took off, if the stamp says so: its
-// type in network byte order, then its control information. Type 0 means that the driver
-// does not tell. With Config.HardwareTime the time of the network card lies before that, in
+// Before the stamp lies the VLAN tag that the driver took off, if the stamp says so: its type
+// in network byte order, then its control information. Type 0 means that the driver does not
+// report it. With Config.HardwareTime the time of the network card lies before that, in
 // nanoseconds, or 0.
 const (
 	stampLen      = 4

@@ -41,8 +41,8 @@ func BlockBytes(b *capture.Batch) (bytes int) {
 	return bytes
 }
 
-// Copy makes to a copy of b. It leaves out what is of packets that were not wanted, where that
-// is more than half.
+// Copy makes to a copy of b, without the bytes of unwanted packets where these are more than
+// half.
 func Copy(to, b *capture.Batch) {
 	to.Reset()
 	to.Frames = append(to.Frames, b.Frames...)

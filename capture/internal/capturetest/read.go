@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package capturetest helps the tests of packages that read and write captures. It builds
-// files piece by piece, also those that no program writes, walks sources, and finds the
-// shared captures. It opens nothing by itself.
+// Package capturetest helps the tests of packages that read and write captures. It builds files
+// piece by piece, also files that no program writes, walks sources, and finds the shared
+// captures. It opens nothing by itself.
 package capturetest
 
 import (
@@ -25,7 +25,7 @@ type Packet struct {
 	Ticks uint64
 }
 
-// PacketOf returns that of frame i.
+// PacketOf returns the packet of frame i.
 func PacketOf(b *capture.Batch, i int) Packet {
 	f := &b.Frames[i]
 	it := &b.Interfaces[f.Interface]

@@ -27,8 +27,8 @@ type Port interface {
 	Stop()
 	// Close closes the sockets, and drops what they hold.
 	Close()
-	// Sockets appends what is polled, with -1 for closed sockets. The first one is a packet
-	// socket that is bound to the interface.
+	// Sockets appends the descriptors to poll, with -1 for closed sockets. The first one is a
+	// packet socket that is bound to the interface.
 	Sockets(set []unix.PollFd) []unix.PollFd
 	// Waiting reports whether packets can be read.
 	Waiting() bool
@@ -37,7 +37,7 @@ type Port interface {
 	// Drained reports whether all packets were read. That is final only once no more come
 	// in.
 	Drained() bool
-	// Counts returns how many packets came, including those that were dropped.
+	// Counts returns how many packets came, including dropped ones.
 	Counts() (received, dropped uint64)
 }
 

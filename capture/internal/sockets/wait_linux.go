@@ -66,16 +66,16 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// poll notices a Stop, and interfaces that went away or are back. It also tells drivers
-// that ask for it (XDP_RING_NEED_WAKEUP) that memory is free again.
+// poll notices a Stop, and interfaces that went away or are back. It also wakes drivers that
+// ask for it (XDP_RING_NEED_WAKEUP), as memory is free again.
 func (c *Capture) poll() {
 	c.hasWork()
 	c.react()
 }
 
-// hasWork reports whether there is something to do. The runtime is not told of this system
-// call, which does not wait: it would look after this thread for a while, which takes
-// longer than the call.
+// hasWork reports whether there is something to do. It hides this system call, which does not
+// wait, from the runtime: the runtime would watch the thread for a while, which takes longer
+// than the call.
 func (c *Capture) hasWork() bool {
 	set, now := c.pollSet(), unix.Timespec{}
 	n, _, err := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&set[0])), uintptr(len(set)),
@@ -88,7 +88,7 @@ func (c *Capture) hasWork() bool {
 }
 
 // awaited reports whether poll has found a Stop, an error, or packets that can be read. A
-// packet socket tells of packets also while a batch holds the last ring block.
+// packet socket also reports packets while a batch holds the last ring block.
 func (c *Capture) awaited() bool {
 	for i := range c.polled {
 		if found := c.polled[i].Revents; found&^unix.POLLIN != 0 || found != 0 && i == 0 {

@@ -5,9 +5,9 @@
 // messages in their UDP payloads. A [Stream] makes packets of IPFIX files (RFC 5655) and
 // of IPFIX over TCP.
 //
-// Data records are read by offsets that are compiled from their template, and stay where
-// they are: a record tells where its bytes lie in the message, so package relay can take
-// it out. Nothing is allocated for a record.
+// Data records are read by offsets that are compiled from their template, and stay where they
+// are: a record has the place of its bytes in the message, so package relay can take it out.
+// Nothing is allocated for a record.
 //
 // Exporters are not trusted. Messages may lie about lengths, come twice, late or never, and
 // name templates that nobody has seen. Memory is bounded whatever comes.

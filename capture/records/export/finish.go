@@ -72,8 +72,8 @@ func (x *values) finishUptime(r *records.Record, m *message, s *source) {
 	r.Precision = m.precision
 }
 
-// ago returns by how much a time lies before now, both in milliseconds of a clock with 32
-// bits, which wraps each 49.7 days. Some exporters tell times that lie a little ahead.
+// ago returns by how much a time lies before now, both in milliseconds of a clock with 32 bits,
+// which wraps each 49.7 days. Some exporters send times a little ahead of the clock.
 func ago(now, then uint32) int64 {
 	const ahead = uint32(time.Hour / time.Millisecond)
 	d := int64(now - then)
@@ -118,7 +118,7 @@ func (x *values) finishTimes(r *records.Record) {
 	}
 }
 
-// sampling returns the interval that a record tells, 0 if it tells none.
+// sampling returns the sampling interval in a record, 0 if it has none.
 func (x *values) sampling() uint32 {
 	n := x.interval
 	switch {

@@ -20,8 +20,8 @@ type kept struct {
 }
 
 const (
-	// maxKeptBySource bounds what is kept of a source, in bytes of messages, as does an eighth
-	// of what may be kept of all.
+	// maxKeptBySource bounds the bytes of messages kept for a source. An eighth of the bound
+	// for all sources does, too.
 	maxKeptBySource = 256 << 10
 	// keptCost is about what a message takes besides its bytes.
 	keptCost = 512

@@ -47,7 +47,7 @@ func (a *arrival) stamp() stamp { return stamp{a.exported, a.uptime} }
 
 func (l *life) start(a *arrival) { l.began, l.first, l.last = true, *a, *a }
 
-// gap returns by how much a message is ahead of what is expected.
+// gap returns by how much a message is ahead of the expected number.
 func (l *life) gap(a *arrival, u unit) int32 {
 	from, _ := u.span(a)
 	_, want := u.span(&l.last)
@@ -70,7 +70,7 @@ func (l *life) place(a *arrival, u unit) (o outcome, ok bool) {
 	return l.below(a, u)
 }
 
-// ahead counts what is missing between the last message and another one.
+// ahead counts the numbers missing between the last message and another one.
 func (l *life) ahead(a *arrival, u unit) (o outcome) {
 	from, _ := u.span(a)
 	_, want := u.span(&l.last)
@@ -140,8 +140,8 @@ func ran(from, to uint32) time.Duration {
 	return time.Duration(int32(to-from)) * time.Millisecond
 }
 
-// drift returns by how much later the exporter started, by a message, than the last message
-// says. Datagrams of sFlow tell no time, so it is by when they came.
+// drift returns how much later the exporter started according to this message than according to
+// the last one. Datagrams of sFlow have no time, so their arrival counts.
 func (l *life) drift(a *arrival) time.Duration {
 	passed := a.exported - l.last.exported
 	if a.exported == 0 {
@@ -150,8 +150,7 @@ func (l *life) drift(a *arrival) time.Duration {
 	return less(passed, ran(l.last.uptime, a.uptime))
 }
 
-// less returns what is left of a time that passed by one clock less that by another, which may
-// be any time.
+// less subtracts from the time that passed by one clock the time by another, which may be any.
 func less(passed int64, ran time.Duration) time.Duration {
 	return time.Duration(calendar.Since(passed, int64(ran)))
 }
@@ -164,8 +163,8 @@ func (l *life) isBefore(a *arrival) bool {
 	return l.drift(a) < -apart
 }
 
-// rebooted reports whether a message was sent after the exporter started again, as its
-// uptime tells. Its clock may step by itself, but not if ours agrees with the uptime.
+// rebooted reports whether, by its uptime, the exporter started again before it sent a message.
+// Its clock may step by itself, but not if ours agrees with the uptime.
 func (l *life) rebooted(a *arrival) bool {
 	ran := ran(l.last.uptime, a.uptime)
 	if !a.hasUptime || ran == 0 {

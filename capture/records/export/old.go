@@ -20,7 +20,7 @@ const (
 )
 
 // parseOld reads the header of a message of NetFlow v1 or v7. Neither names a domain, and
-// version 1 numbers nothing. What is not as long as its count says is another protocol.
+// version 1 numbers nothing. A message whose length contradicts its count is another protocol.
 func (m *message) parseOld() bool {
 	p := m.data
 	m.count = int(binary.BigEndian.Uint16(p[2:]))

@@ -73,8 +73,8 @@ func (r *Reader) Bytes() int {
 	return r.sources.bytes + r.keptBytes + (r.slots-r.room)*slotBytes + r.fragments.Bytes()
 }
 
-// OpenTunnels has records of sFlow tell of the innermost IP header of the packets that are
-// sampled. It must be called before ReadBatch.
+// OpenTunnels takes records of sFlow from the innermost IP header of sampled packets. Call it
+// before ReadBatch.
 func (r *Reader) OpenTunnels() { r.sampler = headers.NewDecoder(headers.DecoderConfig{Inner: true}) }
 
 // Counts returns what was read so far.
@@ -145,7 +145,7 @@ func (r *Reader) Discard(deadline time.Time) (packets uint64) {
 	return packets
 }
 
-// idle tells that time has passed.
+// idle notes that time has passed.
 func (r *Reader) idle(b *records.Batch) {
 	if r.now != 0 && r.waiting.Len() > 0 {
 		r.now = max(r.now, time.Now().UnixNano())
@@ -264,7 +264,7 @@ func (r *Reader) follow(b *records.Batch, m *message, s *source, d *decoded) {
 	b.Restarted, b.PerRecord = o.restarted, s.sequence.unit != messages
 }
 
-// source returns what is known about who sent a message.
+// source returns the state of a message's sender.
 func (r *Reader) source(m *message) *source {
 	key := sourceKey{from: m.from.Addr(), agent: m.agent, domain: m.domain, kind: m.kind}
 	if !key.from.IsValid() {

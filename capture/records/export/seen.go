@@ -4,8 +4,8 @@ package export
 
 import "time"
 
-// Bounds of what is remembered to know messages that come again. At most half of the slots are
-// used. Beyond the slots that all sources may take, each has leastSlots.
+// Bounds of the memory that recognizes repeated messages. At most half of the slots are used.
+// Beyond the slots that all sources may take, each has leastSlots.
 const (
 	slotBytes  = 8
 	leastSlots = 16

@@ -18,7 +18,7 @@ const (
 type arrival struct {
 	number    uint32 // in sequence
 	received  int64
-	exported  int64 // 0 if it does not tell
+	exported  int64 // 0 if unknown
 	uptime    uint32
 	hasUptime bool
 	count     uint32 // of records
@@ -61,10 +61,10 @@ type outcome struct {
 	found     uint32 // of what was counted as lost
 }
 
-// enter enters a message that did not come before. Three signs tell a restart from loss and
-// from messages that are late: the time at which the exporter started by its uptime, a
-// number that came already in another message, and a number that is lower though the
-// exporter's clock is later.
+// enter enters a message that did not come before. Three signs distinguish a restart from loss
+// and from late messages: the time at which the exporter started by its uptime, a number that
+// came already in another message, and a number that is lower though the exporter's clock is
+// later.
 func (q *sequence) enter(a arrival, usual unit) (o outcome) {
 	l := &q.life
 	if !l.began {

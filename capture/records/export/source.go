@@ -19,7 +19,7 @@ type sourceKey struct {
 	kind   records.Kind
 }
 
-// source is what is known about an exporter's observation domain.
+// source is the state of an exporter's observation domain.
 type source struct {
 	key       sourceKey
 	sequence  sequence
@@ -29,7 +29,7 @@ type source struct {
 	messages  uint64
 	samplers  []sampler
 	interval  uint32 // of sampling, where no sampler is named
-	boot      int64  // from options, 0 if not told
+	boot      int64  // from options, 0 if unknown
 
 	waiting   []*kept
 	keptBytes int
@@ -93,7 +93,7 @@ func (s *source) leastUsed() (id uint16) {
 	return id
 }
 
-// option enters what an options record tells.
+// option stores the fields of an options record.
 func (s *source) option(x *values) {
 	if x.boot != 0 {
 		s.boot = x.boot
@@ -121,7 +121,7 @@ func (s *source) setSampler(id uint64, interval uint32) {
 	s.samplers = append(s.samplers, sampler{id, interval})
 }
 
-// sampling returns the interval for a record that tells none.
+// sampling returns the sampling interval for a record without one.
 func (s *source) sampling(x *values) uint32 {
 	if x.hasSampler {
 		for i := range s.samplers {
@@ -143,7 +143,7 @@ type message struct {
 	domain    uint32
 	agent     netip.Addr
 	received  int64
-	exported  int64 // 0 if it does not tell
+	exported  int64 // 0 if unknown
 	uptime    uint32
 	hasUptime bool
 	precision time.Duration // of times since the exporter's start

@@ -19,9 +19,9 @@ const (
 	freshShare = 8
 )
 
-// sources are those that sent messages. Those that sent few do not push out those that are
-// known, as long as these do not take all memory: whoever makes up addresses sends few messages
-// from each. Else the one that has sent nothing for longest goes.
+// sources are the senders of messages. Senders of few messages do not evict known ones, as long
+// as these do not take all memory: whoever makes up addresses sends few messages from each.
+// Else the one that has sent nothing for longest goes.
 type sources struct {
 	byKey map[sourceKey]*source
 	// The last used first.
@@ -102,7 +102,7 @@ func (all *sources) forget() *source {
 	return s
 }
 
-// backward calls yield for each source, those that are known last, and of these the last used.
+// backward calls yield for each source: known ones come last, in the order of their last use.
 func (all *sources) backward(yield func(*source) bool) {
 	for _, l := range []*list.List{all.fresh, all.known} {
 		for e := l.Back(); e != nil; e = e.Prev() {

@@ -82,8 +82,8 @@ func saveTemplate(id uint16, t *template) savedTemplate {
 	return saved
 }
 
-// Restore reads what Save wrote, up to the end of from. It takes in what is not known yet,
-// and nothing if there is an error, which then wraps ErrState.
+// Restore reads what Save wrote, up to the end of from, and adds the state that is not known
+// yet. Errors wrap ErrState, and nothing is added then.
 func (r *Reader) Restore(from io.Reader) error {
 	var st state
 	if err := json.NewDecoder(from).Decode(&st); err != nil {

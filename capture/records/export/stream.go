@@ -53,8 +53,8 @@ func IsStream(head []byte) bool {
 	return len(head) >= 4 && binary.BigEndian.Uint16(head) == 10 && binary.BigEndian.Uint16(head[2:]) >= headIPX
 }
 
-// Next reads what has come, at least a message. What is not an IPFIX message is damage,
-// after which nothing is read: lengths alone say where messages begin.
+// Next reads the bytes that have come, at least a message. Bytes that are no IPFIX message are
+// damage. Nothing is read after it, as only lengths say where messages begin.
 func (s *Stream) Next(b *capture.Batch) error {
 	b.Interfaces, b.Sections = s.interfaces, s.sections
 	b.Reset()
@@ -137,5 +137,5 @@ func (s *Stream) Offset() (done, total int64) { return s.done.Load(), 0 }
 // Size returns 0: it is not known.
 func (s *Stream) Size() int64 { return 0 }
 
-// Close does nothing: what is read stays the caller's.
+// Close does nothing: the caller owns the reader below.
 func (s *Stream) Close() error { return nil }

@@ -14,7 +14,7 @@ type field struct {
 	enterprise uint32
 }
 
-// variableLength is the length of fields that tell their own.
+// variableLength marks fields that begin with their length.
 const variableLength = 0xffff
 
 // template says how records are read.
@@ -25,7 +25,7 @@ type template struct {
 	missing bool // it never came, and nobody waits for it any more
 
 	steps []step // of fixed length: the fields that say something; else all
-	// size is the length of a record. If fields tell their own length, it is the least.
+	// size is the length of a record. With variable fields, it is the least.
 	size     int
 	variable bool
 	used     uint64 // when, by the number of messages of the source
@@ -67,8 +67,8 @@ func (t *template) same(u *template) bool {
 // errTemplate says that a set of templates cannot be read on.
 var errTemplate = errors.New("damaged template")
 
-// readTemplates calls learn for each template of a set, with nil for those that are
-// withdrawn. Identifier 0 withdraws all.
+// readTemplates calls learn for each template of a set, with nil for a withdrawn one.
+// Identifier 0 withdraws all.
 func readTemplates(p []byte, options, v9 bool, learn func(id uint16, t *template)) error {
 	for len(p) >= 4 {
 		id, count := binary.BigEndian.Uint16(p), int(binary.BigEndian.Uint16(p[2:]))

@@ -67,8 +67,8 @@ func fromNTP(v []byte) int64 {
 }
 
 // address sets to unless the field has another length, or would replace an address by none:
-// some templates have fields for both families. Of several addresses the last counts, which
-// is that of the inner header (RFC 7011, section 8).
+// some templates have fields for both families. Of several addresses the last counts: the inner
+// header's (RFC 7011, section 8).
 func address(to *netip.Addr, v []byte) {
 	var a netip.Addr
 	switch len(v) {

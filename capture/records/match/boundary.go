@@ -27,9 +27,8 @@ type boundaryInterface struct {
 	index    uint32
 }
 
-// ReadBoundary reads lines of an exporter's address, the number of an interface (ifIndex)
-// and the word external or internal. Empty lines and those that begin with # do not
-// count.
+// ReadBoundary reads lines of an exporter's address, the number of an interface (ifIndex) and
+// the word external or internal. It skips empty lines and lines that begin with #.
 func ReadBoundary(in io.Reader) (*Boundary, error) {
 	b := &Boundary{map[boundaryInterface]bool{}}
 	scanner := bufio.NewScanner(in)

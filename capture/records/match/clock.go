@@ -25,7 +25,7 @@ type clock struct {
 	ring      [samples]int64
 	n         int // messages so far
 	median    int64
-	low, high int64 // what the offset lies between if exporters tell whole seconds
+	low, high int64 // bounds of the offset of an exporter with whole seconds
 	precise   bool  // some message was exported at a part of a second
 }
 
@@ -53,9 +53,8 @@ func (c *clock) see(r *records.Record) {
 	c.low, c.high = used[len(used)-1-outliers]-int64(time.Second), used[outliers]
 }
 
-// offset returns what is to be added to the times of a record. Times in whole seconds, of
-// a message or since the exporter's start, are made too small by what the median is too
-// large.
+// offset returns the correction of a record's times. Times in whole seconds, of a message or
+// since the exporter's start, are made too small by what the median is too large.
 func (c *clock) offset(r *records.Record) int64 {
 	if c.n > 0 && !c.precise && r.Precision < time.Second {
 		return c.ofSeconds()
@@ -74,9 +73,9 @@ const (
 	fewSamples = 8
 )
 
-// ofSeconds returns the offset of an exporter that tells whole seconds: it may always send
-// at the same part of a second, so the median tells no more than a second in which the
-// offset lies. It is none if it may be, as most clocks are set by a time server.
+// ofSeconds returns the offset of an exporter with whole seconds. It may always send at the
+// same part of a second, so the median only says in which second the offset lies. It is none if
+// it may be, as most clocks are set by a time server.
 func (c *clock) ofSeconds() int64 {
 	wait := delayed
 	if c.n < fewSamples {

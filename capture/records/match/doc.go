@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package match says which flow records are copies: those that report a flow, and a
-// time of it, that another point reported before.
+// Package match finds copies among flow records. A copy reports a flow at a time for which
+// another point reported it before.
 //
-// A [Judge] is asked about batches in the order in which they came. Records of one point
-// are never copies of each other. What the judge remembers of a flow is bounded, and
-// where there is no room the records pass as unchecked.
+// A [Judge] is asked about batches in the order in which they came. Records of one point are
+// never copies of each other. The judge's memory is bounded. Records without room pass as
+// unchecked.
 //
 //	question                                     file
 //	what makes records tell of the same flow     key.go

@@ -113,8 +113,8 @@ func (h *Hold) Add(b *records.Batch, verdicts []records.Verdict, judgments []Jud
 	return nil
 }
 
-// Moment is the time that records are ordered by: when the message came that has it. Text
-// often names the time at which it was made, so its records are ordered by what they tell.
+// Moment is the time that records are ordered by: when the message came that has it. Text often
+// has the time at which it was made, so its records are ordered by their own times.
 func Moment(r *records.Record) int64 {
 	if r.Received != 0 && r.Exported != 0 {
 		return r.Received

@@ -21,10 +21,10 @@ type Config struct {
 	Points PointKind
 	// NAT makes a record with translated addresses one of both flows.
 	NAT bool
-	// OwnerTimeout is for how long after what it told an owner is waited for: meanwhile
-	// records of others are copies. 0 moves the flow as soon as another point tells of a
-	// time that the owner did not tell of, and has an owner whose records have no times
-	// live for twice the longest duration of a record.
+	// OwnerTimeout is how long an owner may be silent after its reported time. Until then,
+	// records of other points are copies. With 0, the flow moves as soon as another point
+	// reports a time that the owner did not report. An owner whose records have no times then
+	// lives for twice the longest duration of a record.
 	OwnerTimeout time.Duration
 	// Prefer are the exporters that own a flow before others, the best first.
 	Prefer []netip.Addr
@@ -34,15 +34,16 @@ type Config struct {
 	Pairs *Deltas
 	// Boundary decides by interfaces alone, if not nil.
 	Boundary *Boundary
-	// Memory bounds what is remembered, in bytes: 7/8 for flows, and the rest for points.
+	// Memory bounds the remembered flows and points, in bytes: 7/8 for flows, and the rest for
+	// points.
 	Memory int
 	Secret secret.Secret
 }
 
 // Judgment is what a judge says about a record.
 type Judgment struct {
-	// Point is the number of its point, 0 where there are too many, Of that of a copy's
-	// original.
+	// Point is the number of its point, 0 where there are too many. Of is the number of the
+	// point of a copy's original.
 	Point, Of uint32
 	// Flow is the hash of its key.
 	Flow uint64
@@ -94,7 +95,7 @@ type timedRecord struct {
 	point      uint32
 	start, end int64 // on our clock
 	now        int64
-	timeless   bool // the record tells no times
+	timeless   bool // the record has no times
 }
 
 const (
@@ -229,7 +230,7 @@ func (j *Judge) one(r *records.Record, i, n int) (records.Verdict, Judgment) {
 	return verdict, Judgment{Point: s.point, Of: of, Flow: s.flow}
 }
 
-// A record that lasts longer than maxLongest tells of no active timeout.
+// A record that lasts longer than maxLongest says nothing about an active timeout.
 const maxLongest = time.Hour
 
 // place puts the times of a record on our clock, and learns from them.
@@ -329,7 +330,7 @@ func (j *Judge) countPair(pair [2]uint32) {
 // minute.
 const shortestAlive = 2 * time.Minute
 
-// Alive is for how long after the end of what was told a flow is remembered.
+// Alive is how long a flow is remembered after the end of its reported time.
 func (j *Judge) Alive() time.Duration {
 	if j.cfg.OwnerTimeout > 0 {
 		return j.cfg.OwnerTimeout
@@ -344,15 +345,15 @@ func (j *Judge) Counts() Counts { return j.counts }
 // batch.
 func (j *Judge) Points() []Point { return j.points.all }
 
-// EachPair tells how many records of a point were copies of what another told, for each
-// two points, in no order. Pairs that were met when memory held no more are left out.
+// EachPair yields, for each two points, how many records of one were copies of the other's, in
+// no order. Pairs that were met when memory held no more are left out.
 func (j *Judge) EachPair(tell func(original, copied uint32, copies uint64)) {
 	for pair, n := range j.matrix {
 		tell(pair[0], pair[1], n)
 	}
 }
 
-// Bytes returns the memory of what is remembered of flows.
+// Bytes returns the memory that remembered flows take.
 func (j *Judge) Bytes() int { return j.policy.Bytes() }
 
 // PointBytes returns about what points take.

@@ -13,13 +13,13 @@ import (
 	"github.com/flowdedup/flowdedup/capture/records"
 )
 
-// Key says which fields make two records tell of the same flow, besides protocol,
-// addresses and ports.
+// Key says which fields, besides protocol, addresses and ports, are the same in two records of
+// one flow.
 type Key struct {
 	// Biflow makes both directions of a conversation one flow. It is for exporters that
 	// disagree about which side is the source.
 	Biflow bool
-	// VLAN, VRF and TOS tell flows apart that differ in these.
+	// VLAN, VRF and TOS distinguish flows that differ in these.
 	VLAN, VRF, TOS bool
 }
 

@@ -14,7 +14,7 @@ import (
 // quarter of this for the offset.
 const nearby = 500 * time.Millisecond
 
-// owner is the policy that has a flow told by one point at a time.
+// owner is the policy that keeps the records of one point of a flow at a time.
 type owner struct {
 	judges *Judge
 	table  *owners
@@ -30,8 +30,8 @@ func (o *owner) rank(point uint32, rank uint8) { o.table.SetRank(point, rank) }
 func (o *owner) Bytes() int                    { return o.table.Bytes() }
 func (o *owner) Close() error                  { return o.table.Close() }
 
-// judge asks who told of the flow. A record with translated addresses is one of two
-// flows: it is a copy if another point told of either, and who told of one tells of both.
+// judge finds the flow's owner. A record with translated addresses belongs to two flows. It is
+// a copy if another point owns either, and the owner of one owns both.
 func (o *owner) judge(s *timedRecord) (uint32, records.Verdict) {
 	report := ownerReport{
 		Flow: s.flow, Point: s.point, Start: s.start, End: s.end, Now: s.now,

@@ -12,15 +12,13 @@ import (
 // maxPoint is the largest number that a point of owners may have.
 const maxPoint = layout.OwnerMax
 
-// owners remembers of flows which point told of them, and until when. Several points tell
-// of one flow, each in a report for every piece of its time: [owners.Report] says of each
-// report whether another point told of that time already. It is for one goroutine at a
-// time.
+// owners remembers which point reported a flow, and until when. Several points report one flow,
+// each in a report for every piece of its time. [owners.Report] says whether another point
+// already reported that time. Not safe for concurrent use.
 //
-// A report touches one line of 64 bytes, or the pair that the line belongs to where the
-// line is full. A cell is used again once its time is longer ago than the flow is alive.
-// Where both lines are full of flows alive, a report about another one is not remembered,
-// so a flood of flows cannot have those forgotten that are there.
+// A report touches one line of 64 bytes, or the pair that the line belongs to where the line is
+// full. A cell is free again when its flow is no longer alive. Where both lines are full of
+// flows alive, a report of another flow is not remembered, so a flood of flows evicts none.
 type owners struct {
 	arena *layout.Arena
 	ranks [maxPoint + 1]uint8

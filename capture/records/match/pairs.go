@@ -18,8 +18,8 @@ type Deltas struct {
 	Packets, Bytes  int64
 }
 
-// pairs is the policy that matches records one to one. Each record that was kept takes a
-// line: the first is that of its flow, the others follow.
+// pairs is the policy that matches records one to one. Each kept record takes a line: the first
+// its flow's line, the others the lines behind.
 type pairs struct {
 	judges *Judge
 	arena  *layout.Arena
@@ -40,7 +40,7 @@ const (
 const (
 	// pairStamp is where the time begins.
 	pairStamp = 16
-	// pairReach is how many lines behind that of its flow a record may lie in.
+	// pairReach is how many lines behind its flow's line a record may lie.
 	pairReach = 64
 	// pairPoints is how many points can be matched.
 	pairPoints = 2 * 64

@@ -9,7 +9,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/records"
 )
 
-// PointKind says what besides the exporter and its observation domain tells points apart.
+// PointKind says what, besides the exporter and its observation domain, distinguishes points.
 type PointKind uint8
 
 // The kinds of points.
@@ -34,7 +34,7 @@ func ParsePointKind(s string) (PointKind, error) {
 
 func (k PointKind) String() string { return pointNames[k] }
 
-// of returns what tells a record's point apart from others of its exporter.
+// of returns what distinguishes a record's point from others of its exporter.
 func (k PointKind) of(r *records.Record) uint32 {
 	switch k {
 	case Direction:
@@ -59,7 +59,7 @@ type Point struct {
 	Records, Copies, Unchecked uint64
 	// Packets and Bytes are those of all records, CopiedBytes those of copies.
 	Packets, Bytes, CopiedBytes uint64
-	// Offset is what was added to its times, 0 so far if nothing tells it.
+	// Offset is the correction of its times, 0 while unknown.
 	Offset time.Duration
 	// Longest is the duration of the longest record: about its active timeout.
 	Longest time.Duration

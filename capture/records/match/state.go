@@ -30,8 +30,8 @@ type saved struct {
 // label says what the hashes of flows and the numbers of points are of.
 func (c *Config) label() string { return c.Key.String() + " " + c.Points.String() }
 
-// Save returns what is to be saved as JSON, and writes what is remembered of flows, or of
-// records that match one to one, to w. Boundaries have nothing there. Errors are those of w.
+// Save returns the state to be saved as JSON. It writes remembered flows, or records that match
+// one to one, to w. Boundaries write nothing. Errors come from w.
 func (j *Judge) Save(w io.Writer) (json.RawMessage, error) {
 	s := saved{Label: j.cfg.label(), Longest: j.longest.value()}
 	for i := range j.points.all {
@@ -52,9 +52,9 @@ func (j *Judge) Save(w io.Writer) (json.RawMessage, error) {
 	return json.Marshal(&s)
 }
 
-// Restore makes a new judge know what another one saved. What is remembered of flows keeps its
-// size, which may be another than that of Config.Memory: most bytes at most. Errors wrap
-// ErrState, snapshot.ErrInvalid or engine.ErrMemory, or are those of r.
+// Restore gives a new judge the state that another one saved. Remembered flows keep their size,
+// which may differ from Config.Memory: most bytes at most. Errors wrap ErrState,
+// snapshot.ErrInvalid or engine.ErrMemory, or come from r.
 func (j *Judge) Restore(from json.RawMessage, r io.Reader, most int) error {
 	var s saved
 	if err := json.Unmarshal(from, &s); err != nil {
@@ -82,7 +82,7 @@ func (j *Judge) Restore(from json.RawMessage, r io.Reader, most int) error {
 			return err
 		}
 	}
-	j.points.most = max(j.points.most, len(s.Points)) // flows are told by them
+	j.points.most = max(j.points.most, len(s.Points)) // flows refer to them
 	for _, name := range s.Points {
 		if !j.points.add(name) {
 			return fmt.Errorf("%w: it is damaged", ErrState)

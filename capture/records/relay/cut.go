@@ -116,7 +116,7 @@ const (
 	headSample = 8
 )
 
-// domain returns what tells streams of an exporter apart.
+// domain returns what distinguishes streams of an exporter.
 func domain(b *records.Batch) uint32 {
 	switch b.Kind {
 	case records.NetFlow1, records.NetFlow7:

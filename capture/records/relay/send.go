@@ -39,8 +39,8 @@ type SenderStats struct {
 }
 
 // OpenSender opens a sender to udp://HOST:PORT, whose name is looked up once. With spoof,
-// messages have the address and the port of their exporter, so collectors tell exporters
-// apart as before. Errors name the collector. They wrap ErrAddress, ErrNotPermitted, or
+// messages have the address and the port of their exporter, so collectors distinguish exporters
+// as before. Errors name the collector. They wrap ErrAddress, ErrNotPermitted, or
 // ErrNotSupported where these are the reason.
 func OpenSender(name string, spoof bool) (*Sender, error) {
 	u, err := url.Parse(name)

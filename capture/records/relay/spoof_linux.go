@@ -13,7 +13,7 @@ import (
 )
 
 // spoofer sends datagrams with the addresses of others. The kernel makes the IP header and
-// fragments what is too long; the UDP header is made here, as it has the sender's port.
+// fragments long datagrams. The UDP header is made here, as it has the sender's port.
 type spoofer struct {
 	fd      int
 	to      netip.AddrPort
@@ -89,7 +89,7 @@ func (s *spoofer) send(from netip.AddrPort, message []byte) error {
 	return err
 }
 
-// checksum returns that of a UDP datagram (RFC 768; RFC 8200, section 8.1).
+// checksum returns the checksum of a UDP datagram (RFC 768; RFC 8200, section 8.1).
 func checksum(from, to netip.Addr, p []byte) uint16 {
 	const udp = 17
 	sum := uint64(udp) + uint64(len(p))

@@ -8,7 +8,7 @@ import (
 	"fmt"
 )
 
-// Bounds of what is looked at before the first record is taken.
+// Bounds of the text that is inspected before the first record is taken.
 const (
 	aheadBytes   = 16 << 20
 	aheadRecords = 1000 // to find out the format, and for one with a time

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// order is that of day and month in dates that end with the year.
+// order is the order of day and month in dates that end with the year.
 type order uint8
 
 const (
@@ -30,8 +30,8 @@ func isDate(v []byte) bool {
 	return v[n] == '-' || v[n] == '/' || v[n] == '.' && n <= 2 && bytes.Count(v[:min(len(v), 6)], []byte(".")) == 2
 }
 
-// orderOf returns the order that a value tells, if it is a date that ends with the year. It
-// tells none if day and month may be either.
+// orderOf returns the order in a value, if it is a date that ends with the year. It returns
+// none if day and month may be either.
 func orderOf(v []byte) (o order, is bool) {
 	c := cursor{p: v}
 	first, second, _, yearFirst := c.date()

@@ -167,7 +167,7 @@ func ParseMapping(s string) (Mapping, error) {
 	return m, nil
 }
 
-// fits reports whether names tell where a flow comes from and goes to.
+// fits reports whether names include the source and the destination of a flow.
 func (f *format) fits(names []string) bool {
 	return slices.ContainsFunc(names, func(n string) bool { return f.names[n] == source }) &&
 		slices.ContainsFunc(names, func(n string) bool { return f.names[n] == destination })

@@ -39,7 +39,7 @@ func service(v []byte) (uint16, bool) {
 }
 
 // protocols are names of IP protocols, in lower case (IANA, Protocol Numbers, and the names
-// that systems print for them). IPIP is that of nfdump, which IANA calls IPv4.
+// that systems print for them). nfdump writes IPIP, which IANA calls IPv4.
 var protocols = map[string]uint8{
 	"hopopt": 0, "ip": 0, "icmp": 1, "igmp": 2, "ggp": 3, "ip-encap": 4, "ipencap": 4, "ipip": 4, "ipv4": 4, "st": 5, "tcp": 6, "cbt": 7, "egp": 8,
 	"igp": 9, "bbn-rcc-mon": 10, "nvp-ii": 11, "pup": 12, "argus": 13, "emcon": 14, "xnet": 15, "chaos": 16, "udp": 17, "mux": 18, "dcn-meas": 19,

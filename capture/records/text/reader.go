@@ -16,7 +16,7 @@ import (
 
 // Config says how text is read. The zero value finds out.
 type Config struct {
-	// Format is the name of a preset: see Formats. Empty, the first record tells.
+	// Format is the name of a preset: see Formats. If empty, the first record decides.
 	Format string
 	// Mapping takes the place of a preset, if it is not empty.
 	Mapping Mapping
@@ -257,8 +257,8 @@ func (r *Reader) fill() error {
 	return r.err
 }
 
-// Both reports whether a record tells of both directions of a conversation, so that the
-// same one may have its ends the other way round elsewhere.
+// Both reports whether a record covers both directions of a conversation. Elsewhere, the same
+// conversation may have its ends the other way round.
 func (r *Reader) Both() bool { return r.format.both }
 
 // Counts returns what was read so far. A message is a record of text.

@@ -18,7 +18,7 @@ type values struct {
 	duration           int64
 	icmpType, icmpCode uint16
 	hasType            bool
-	isFlow             bool   // its kind is that of flows
+	isFlow             bool   // it is of a kind for flows
 	swapped            bool   // the source port was code << 8 | type, in hexadecimal
 	dotted             target // a port that has a fraction that is not 0, or 0
 	isOther            bool   // its protocol says that it is of none
@@ -124,7 +124,8 @@ func (r *Reader) setRare(t target, v []byte) (ok bool) {
 	return ok
 }
 
-// setExporter enters who made a record. What is no address stands for one by its hash.
+// setExporter stores the exporter of a record. A name that is no address stands for one by its
+// hash.
 func setExporter(p *records.Point, v []byte) {
 	switch a := address(v); {
 	case !a.IsValid():

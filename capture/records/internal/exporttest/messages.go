@@ -10,7 +10,7 @@ import (
 
 var be = binary.BigEndian
 
-// Flow is a flow that test messages tell of.
+// Flow is a flow that test messages report.
 type Flow struct {
 	Source, Destination         string
 	SourcePort, DestinationPort uint16

@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// Bounds of what is kept. Beyond them, the datagram that has waited for longest is given up.
+// Bounds of the kept fragments. Beyond them, the datagram that has waited for longest is given
+// up.
 const (
 	maxDatagrams = 4096
 	maxPieces    = 256 // of a datagram
@@ -86,14 +87,14 @@ func New(most int) *Assembler {
 // Counts returns what was met so far.
 func (a *Assembler) Counts() Counts { return a.counts }
 
-// Bytes returns about what is kept.
+// Bytes returns the approximate size of the kept fragments.
 func (a *Assembler) Bytes() int { return a.bytes }
 
 // Add takes an IP packet that is a fragment, from its header up to the last byte that was
-// captured, and when that was, in nanoseconds. It returns the payload of the datagram when
-// it is whole, and else nil. The payload is valid until the next call. Fragments that were
-// cut, and those that overlap (RFC 5722), cannot be put together. A fragment that comes
-// twice with the same bytes counts once.
+// captured, and when that was, in nanoseconds. It returns the payload of the datagram when it
+// is whole, and else nil. The payload is valid until the next call. Truncated fragments, and
+// overlapping ones (RFC 5722), cannot be put together. A fragment that comes twice with the
+// same bytes counts once.
 func (a *Assembler) Add(ip []byte, now int64) []byte {
 	if a.given != nil {
 		a.release(a.given)
@@ -189,7 +190,7 @@ func (a *Assembler) enter(d *datagram, f *fragment, p piece) bool {
 	return true
 }
 
-// finish returns what is whole. Its fragments are still known when they come again.
+// finish returns the complete datagram. Its fragments are still known when they come again.
 func (a *Assembler) finish(d *datagram) []byte {
 	a.counts.Whole++
 	a.given, a.last = d.data, d
@@ -285,7 +286,7 @@ func parse4(ip []byte) (f fragment, ok bool) {
 	return f, true
 }
 
-// parse6 finds the fragment header behind those that each fragment has.
+// parse6 finds the fragment header behind the headers that each fragment has.
 func parse6(ip []byte) (f fragment, ok bool) {
 	const hopByHop, routing, fragmentHead, options = 0, 43, 44, 60
 	size := 40 + int(binary.BigEndian.Uint16(ip[4:]))

@@ -78,7 +78,7 @@ func oneSidedAdvice(s *inspect.OneSided) string {
 	switch {
 	case s.BeforeByTag.Share() > s.Before.Share():
 		return "for an analyzer that keys flows by VLAN or tunnel: --strip vlan or --strip tunnel"
-	case s.After.Share() > s.Before.Share():
+	case s.After.Share() > s.Before.Share(), s.AfterByTag.Share() > s.BeforeByTag.Share():
 		return "the first of equal packets is not enough: leave --keep flow at its default"
 	case s.Before.OneSided > 0:
 		return "the other direction was not captured: check the mirror session"
