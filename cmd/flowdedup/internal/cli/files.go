@@ -111,7 +111,7 @@ func readable(file *os.File) error {
 }
 
 // fileFlags are the flags whose values are names.
-var fileFlags = []string{"write", "duplicates", "reports", "state", "csv", "save", "html", "forward", "bpf-file", "user", "tls-cert", "tls-key", "tls-ca", "only-a", "only-b", "boundary", "serve", "to"}
+var fileFlags = []string{"write", "duplicates", "reports", "state", "csv", "save", "html", "forward", "bpf-file", "user", "tls-cert", "tls-key", "tls-ca", "only-a", "only-b", "boundary", "to"}
 
 // CheckNamed rejects empty names. They usually come from an unset shell variable.
 func CheckNamed(fs *pflag.FlagSet) error {

@@ -16,7 +16,7 @@ import (
 	benchlab "github.com/flowdedup/flowdedup/bench/lab"
 )
 
-// address returns the address of a run with --listen, from what the run logs before it
+// address returns the address of a run with --http, from what the run logs before it
 // captures.
 func (r *liveRun) address() string {
 	r.T.Helper()
@@ -94,7 +94,7 @@ func TestLiveForwardOutage(t *testing.T) {
 			ip(t, "link set lo up")
 			pair(t, "left", "right")
 			pair(t, "out", "sensor")
-			r := startProgram(t, "-i", "left", "--forward", "out", "--wait", "--user", "65534", "--listen", "0", "--json", "--window", "1ms")
+			r := startProgram(t, "-i", "left", "--forward", "out", "--wait", "--user", "65534", "--http", "0", "--json", "--window", "1ms")
 			address := r.address()
 			r.Event(" started ")
 			id := uint16(0)
@@ -175,7 +175,7 @@ func TestLiveForwardMTU(t *testing.T) {
 	pair(t, "left", "right")
 	pair(t, "out", "sensor")
 	ip(t, "link set out mtu 1400")
-	r := startProgram(t, "-i", "left", "--forward", "out", "--listen", "0", "--json", "--window", "1ms")
+	r := startProgram(t, "-i", "left", "--forward", "out", "--http", "0", "--json", "--window", "1ms")
 	address := r.address()
 	r.Event(" started ")
 	const n = 50
@@ -204,7 +204,7 @@ func TestLiveListens(t *testing.T) {
 	lab(t)
 	ip(t, "link set lo up")
 	pair(t, "left", "right")
-	r := startProgram(t, "-i", "left", "--listen", ":0", "--json")
+	r := startProgram(t, "-i", "left", "--http", ":0", "--json")
 	address := r.address()
 	r.Event(" started ")
 	awaitHealth(t, address, "")

@@ -314,7 +314,7 @@ func TestLiveRefusals(t *testing.T) {
 		{"-i left --of src --reports x --state ./x", 2, "--reports and --state name the same file"},
 		{"-i left --forward=", 2, "--forward has an empty name"},
 		{"-i left --state x --method exact", 2, "--state cannot save --method exact"},
-		{"-i left --listen nonsense", 2, "--listen"},
+		{"-i left --http nonsense", 2, "--http"},
 		{"-i left --reports x.jsonl", 2, "--reports needs --of"},
 		{"-i left -w - --of src", 2, "name a file for counts with --reports"},
 		{"-i left --user nobody-at-all", 1, "--user nobody-at-all: there is no such user"},

@@ -34,7 +34,7 @@ type KeepFlags struct {
 	hold          time.Duration
 	strip         []string
 	slice         strip.Slice
-	decap, mark   bool
+	mark          bool
 }
 
 // The words that these flags take.
@@ -59,10 +59,9 @@ func (f *KeepFlags) Register(cmd *cobra.Command) {
 	fs.Var(newPreferences(f), "prefer", "keep the copy that matches `EXPR` (may be repeated, best first), or first: the first one, whole or not")
 	fs.Var(cli.NewParsed(&f.hold, "", "duration", cli.ParseDelay), "hold", "longest wait for a better copy (default: --window, at most 10ms)")
 	fs.Var(cli.NewList(&f.strip, "", "headers", cli.ParseWords(stripWords)), "strip", "take headers off what is written: "+strings.Join(stripWords, ", "))
-	fs.BoolVar(&f.decap, "decap", false, "same as --strip tunnel")
 	fs.BoolVar(&f.mark, "mark", false, "write all packets, and mark each copy with a comment (pcapng)")
 	cli.GroupCompare.Add(fs, "only", "protect")
-	cli.GroupKeep.Add(fs, "keep", "prefer", "hold", "strip", "decap", "mark")
+	cli.GroupKeep.Add(fs, "keep", "prefer", "hold", "strip", "mark")
 	f.registerSlice(fs)
 	cli.CompleteWords(cmd, map[string][]string{
 		"slice": cli.SliceWords, "keep": keepWords, "within": cli.WithinWords, "strip": stripWords, "hold": {"1ms", "10ms"},
@@ -120,8 +119,8 @@ func (f *KeepFlags) Check(fs *pflag.FlagSet, compare *CompareFlags, output strin
 		err = errors.New("--hold 0 leaves no time for a better copy to come: leave it out, or give it a duration")
 	case f.Contradicts(&compare.CopyFlags) != nil:
 		err = f.Contradicts(&compare.CopyFlags)
-	case f.strips() && !f.written:
-		err = errors.New("--strip and --decap change what is written: name a file with -w")
+	case len(f.strip) > 0 && !f.written:
+		err = errors.New("--strip changes what is written: name a file with -w")
 	case !f.slice.None():
 		err = f.checkSlice(fs, output)
 	case f.mark:
@@ -133,8 +132,6 @@ func (f *KeepFlags) Check(fs *pflag.FlagSet, compare *CompareFlags, output strin
 	return nil
 }
 
-func (f *KeepFlags) strips() bool { return f.decap || len(f.strip) > 0 }
-
 // checkMark rejects what does not fit --mark.
 func (f *KeepFlags) checkMark(fs *pflag.FlagSet, output string) error {
 	set := func(flag string) bool { at := fs.Lookup(flag); return at != nil && at.Value.String() != "" }
@@ -143,8 +140,8 @@ func (f *KeepFlags) checkMark(fs *pflag.FlagSet, output string) error {
 		return errors.New("--mark writes all packets, copies with a comment: name a pcapng file with -w")
 	case pcapfile.FormatOf(output) == capture.FormatPcap:
 		return fmt.Errorf("--mark writes comments, for which pcap has no place: name the file .pcapng instead of %s", output)
-	case f.strips() || !f.slice.None():
-		return errors.New("--mark shows packets as they came: it takes no --strip, --decap and --slice")
+	case len(f.strip) > 0 || !f.slice.None():
+		return errors.New("--mark shows packets as they came: it takes no --strip and no --slice")
 	case set("duplicates"):
 		return errors.New("--mark writes copies to the file of -w: it takes no --duplicates")
 	case set("forward"):
@@ -188,9 +185,6 @@ func (f *KeepFlags) CheckInterfaces(from *cli.Sources) error {
 func (f *KeepFlags) Complete(c *Config) {
 	c.Within, c.Only, c.Protect = slices.Sorted(slices.Values(f.Within)), f.only, f.protect
 	c.Choice = Choice{Flow: f.keep == "flow", Prefer: f.prefer, Intact: f.Intact(c.Identity), Strip: f.strip, Slice: f.slice, Mark: f.mark}
-	if f.decap && !slices.Contains(f.strip, "tunnel") {
-		c.Choice.Strip = append(slices.Clone(f.strip), "tunnel")
-	}
 	if f.chooses() || c.Choice.Intact {
 		c.Choice.Hold = f.Hold(c.Window)
 	}

@@ -121,8 +121,6 @@ func (f *flags) register(cmd *cobra.Command) {
 	every := fs.Lookup("every")
 	every.Value = cli.NewParsed(&f.Every, "1h", "duration", parseSpan)
 	every.Usage += ", none"
-	fs.Var(every.Value, "window", "former name of --every")
-	fs.Lookup("window").DefValue = ""
 	fs.Var(cli.NewParsed(&f.slide, "", "duration", cli.ParseEvery), "slide", "slide the window: report the past --every this often")
 	fs.BoolVar(&f.inner, "inner", false, "take addresses from inside tunnels")
 	fs.BoolVar(&f.list, "list", false, "print each key when it is first seen in a window")
@@ -134,7 +132,6 @@ func (f *flags) register(cmd *cobra.Command) {
 	fs.BoolVar(&f.merge, "merge", false, "unite files of --save; the inputs are these")
 	fs.BoolVar(&f.overlap, "overlap", false, "with --merge: which sensors saw the same, and what only one saw")
 	cli.GroupCount.Add(fs, "slide", "inner", "total", "changes", "gaps", "merge", "overlap")
-	cli.GroupAdvanced.Add(fs, "window")
 	cli.GroupOutput.Add(fs, "list", "csv")
 	f.page.Register(fs, "with counts over time")
 	f.Common.Register(fs, windows.Methods())
@@ -148,8 +145,6 @@ func (f *flags) register(cmd *cobra.Command) {
 
 func (f *flags) check(cmd *cobra.Command, inputs []string) error {
 	switch {
-	case cmd.Flags().Changed("window") && cmd.Flags().Changed("every"):
-		return cli.Usagef("--window is the former name of --every: use one of them")
 	case f.Method == "sketch" && f.Memory != 0:
 		return cli.Usagef("--memory excludes --method sketch, which takes 16 KiB for each number")
 	case f.Method == "exact" && f.Memory != 0:

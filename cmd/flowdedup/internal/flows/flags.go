@@ -44,14 +44,14 @@ func (f *flags) register(cmd *cobra.Command) {
 
 	f.policy = Owner
 	fs.Var(cli.NewParsed(&f.policy, "owner", "policy", ParsePolicy), "policy", "what becomes of copies: owner, record, merge, mark")
-	fs.Var(cli.NewParsed(&f.key, "flow", "key", match.ParseKey), "key", "what makes a flow: flow, biflow (either direction; the default where text reports both in one record); +vlan, +vrf, +tos")
+	fs.Var(cli.NewParsed(&f.key, "flow", "key", match.ParseKey), "flow-key", "what makes a flow: flow, biflow (either direction; the default where text reports both in one record); +vlan, +vrf, +tos")
 	fs.Var(cli.NewParsed(&f.points, "exporter", "kind", match.ParsePointKind), "point", "what tells points apart: exporter, direction, interface, same (one exporter in several inputs)")
 	fs.BoolVar(&f.nat, "nat", false, "translated addresses make a record one of both flows")
 	fs.Var(cli.NewList(&f.prefer, "", "who", parsePreferred), "prefer", "who owns flows: addresses of exporters, or sampling (the smallest interval)")
 	fs.StringVar(&f.boundary, "boundary", "", "decide by external and internal interfaces in `FILE`, for sampled exports")
 	f.window = defaultFlowWindow
 	fs.Var(cli.NewParsed(&f.window, "10s", "duration", cli.ParseDelay), "window", "how long records wait for their copies before they are written")
-	cli.GroupCompare.Add(fs, "policy", "key", "point", "nat", "prefer", "boundary", "window")
+	cli.GroupCompare.Add(fs, "policy", "flow-key", "point", "nat", "prefer", "boundary", "window")
 
 	f.KeyFlags.Register(fs, cli.KeysOfRecords)
 	fs.StringVar(&f.reports, "reports", "", "append counts of --of to `FILE` (default: stdout)")
@@ -62,12 +62,12 @@ func (f *flags) register(cmd *cobra.Command) {
 	fs.StringVar(&f.relay, "to", "", "send messages without copies to `ADDRESS`: udp://collector:2055")
 	fs.BoolVar(&f.spoof, "spoof", false, "keep the exporters' addresses in what is sent (CAP_NET_RAW)")
 	fs.StringVar(&f.state, "state", "", "save flows and templates to `FILE`, and resume from it")
-	fs.StringVar(&f.serve, "serve", "", "serve metrics and a page at `ADDRESS`: 9469 (loopback only), 0.0.0.0:9469")
+	fs.StringVar(&f.http, "http", "", "serve metrics and a page at `ADDRESS`: 9469 (loopback only), 0.0.0.0:9469")
 	fs.BoolVar(&f.inspect, "inspect", false, "say who reports what twice, and which policy fits")
 	f.page.Register(fs, "with the points and their copies")
 	fs.BoolVar(&f.json, "json", false, "print JSON")
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "print errors only")
-	cli.GroupOutput.Add(fs, "write", "csv", "to", "spoof", "reports", "state", "serve", "inspect", "json", "quiet")
+	cli.GroupOutput.Add(fs, "write", "csv", "to", "spoof", "reports", "state", "http", "inspect", "json", "quiet")
 
 	fs.Var(cli.NewParsed(&f.ownerTimeout, "", "duration", cli.ParseEvery), "owner-timeout", "wait this long for the owner of a flow to report more (default: for no time; records without times: twice the longest record)")
 	f.deltas = match.Deltas{Start: 5 * time.Second, Duration: -1, Packets: -1, Bytes: -1}
@@ -84,7 +84,7 @@ func (f *flags) register(cmd *cobra.Command) {
 	cli.CompleteKeys(cmd, cli.KeysOfRecords)
 	cli.CompleteWords(cmd, map[string][]string{
 		"listen": {":2055", ":4739", ":6343", "tcp-listen://:4739"}, "format": Formats(), "policy": Policies(),
-		"key": {"flow", "biflow", "flow+vlan", "flow+vrf", "flow+tos"}, "point": {"exporter", "direction", "interface", "same"},
+		"flow-key": {"flow", "biflow", "flow+vlan", "flow+vrf", "flow+tos"}, "point": {"exporter", "direction", "interface", "same"},
 		"prefer": {"sampling"}, "window": {"10s", "1m"}, "owner-timeout": {"2m", "10m"}, "memory": {"64MiB", "256MiB", "1GiB"},
 		"to": {"udp://"}, "state-mismatch": cli.Mismatches,
 	})

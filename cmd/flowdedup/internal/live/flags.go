@@ -48,7 +48,7 @@ type flags struct {
 	packets                     uint64
 	duration                    time.Duration
 	logFormat                   string
-	listen                      string
+	http                        string
 	learn, learnEvery           time.Duration
 }
 
@@ -169,12 +169,12 @@ func (f *flags) register(cmd *cobra.Command) {
 	fs.Uint64VarP(&f.packets, "count", "c", 0, "stop after `N` packets")
 	fs.Var(cli.NewParsed(&f.duration, "", "duration", cli.ParseDelay), "duration", "stop after this time")
 	f.RegisterRun(fs)
-	fs.StringVar(&f.listen, "listen", "", "serve metrics and a page at `ADDRESS`: 9469 (loopback only), 0.0.0.0:9469")
+	fs.StringVar(&f.http, "http", "", "serve metrics and a page at `ADDRESS`: 9469 (loopback only), 0.0.0.0:9469")
 	f.logFormat = "text"
 	fs.Var(cli.NewParsed(&f.logFormat, "text", "format", cli.OneOf("text", "json")), "log", "log format: text, json")
 	cli.GroupInput.Add(fs, "count", "duration")
 	cli.GroupCount.Add(fs, "slide")
-	cli.GroupOutput.Add(fs, "write", "duplicates", "forward", "reports", "state", "listen", "log")
+	cli.GroupOutput.Add(fs, "write", "duplicates", "forward", "reports", "state", "http", "log")
 	cli.GroupAdvanced.Add(fs, "distinct-memory", "state-every", "state-mismatch", "user")
 	dedup.CompleteCompare(cmd)
 	cli.CompleteKeys(cmd, cli.KeysOfPackets)

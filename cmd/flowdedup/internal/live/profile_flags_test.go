@@ -39,7 +39,6 @@ func TestProfile(t *testing.T) {
 		{"--for suricata --within vlan -w a", settings{true, "", usual | sums}},
 		{"--for suricata --ignore tcp-seq -w a", settings{true, "vlan", usual | flow.TCPSeq}},
 		{"--for suricata --identity frame -w a", settings{true, "vlan", flow.Ignore{}.Apply(flow.Frame)}},
-		{"--for suricata --decap -w a", settings{true, "vlan tunnel", usual | sums}},
 		{"--for wireshark --mark -w a.pcapng", settings{true, "", usual}},
 		{"--for suricata", settings{false, "", usual | sums}},
 		{"--for zeek --prefer first -w a", settings{true, "", usual}},

@@ -21,18 +21,18 @@ import (
 type flags struct {
 	cli.Common
 	cli.InputFlags
-	copies cli.CopyFlags
-	within cli.WithinFlag
-	edge   time.Duration
-	sort   cli.SortFlags
-	slice  strip.Slice
+	copies    cli.CopyFlags
+	within    cli.WithinFlag
+	tolerance time.Duration
+	sort      cli.SortFlags
+	slice     strip.Slice
 }
 
 // verifyMemory is how much memory packets take, at most, without --memory.
 const verifyMemory = 1 << 30
 
-// usualEdge is by how much windows above a millisecond are longer at most.
-const usualEdge = 256 * time.Nanosecond
+// usualTolerance is by how much windows above a millisecond are longer at most.
+const usualTolerance = 256 * time.Nanosecond
 
 // Command returns "flowdedup verify".
 func Command(e *cli.Env) *cobra.Command {
@@ -82,9 +82,9 @@ func (f *flags) register(cmd *cobra.Command) {
 	f.sort.Register(fs)
 	f.copies.Register(fs)
 	f.within.Register(fs)
-	fs.Var(cli.NewParsed(&f.edge, "256ns above 1ms", "duration", cli.ParseDelay), "edge", "by how much copies may lie outside of the window")
+	fs.Var(cli.NewParsed(&f.tolerance, "256ns above 1ms", "duration", cli.ParseDelay), "tolerance", "by how much copies may lie outside of the window")
 	fs.Var(cli.NewParsed(&f.slice, "", "bytes", strip.ParseSlice), "slice", "OUT was cut: 96 bytes of a frame, or l4+64 behind the innermost TCP or UDP header")
-	cli.GroupCompare.Add(fs, "edge", "slice")
+	cli.GroupCompare.Add(fs, "tolerance", "slice")
 	f.Memory = verifyMemory
 	fs.Var(cli.NewParsed(&f.Memory, show.Bytes(verifyMemory), "size", cli.ParseMemory), "memory", "memory for packets: 4GiB")
 	fs.BoolVarP(&f.Quiet, "quiet", "q", false, "print errors only")
@@ -95,7 +95,7 @@ func (f *flags) register(cmd *cobra.Command) {
 	cli.CompleteWords(cmd, map[string][]string{
 		"filter": cli.FilterWords, "window": {"1ms", "100ms", "1s", "n:1000000", "none"}, "memory": {"1GiB", "4GiB"},
 		"identity": {"frame", "l3", "inner"}, "ignore": append(strings.Split(flow.FieldNames(), ", "), "none"), "within": cli.WithinWords,
-		"edge": {"0", "256ns"}, "slice": cli.SliceWords, "sort": cli.SortWords,
+		"tolerance": {"0", "256ns"}, "slice": cli.SliceWords, "sort": cli.SortWords,
 	})
 }
 
@@ -148,7 +148,7 @@ func (f *flags) config(cmd *cobra.Command, args []string) (*Config, error) {
 	c, w := &f.copies, f.copies.Window
 	cfg.Config = verify.Config{
 		Identity: c.IdentityConfig(),
-		Window:   w.Duration, Packets: uint64(w.Packets), Edge: f.edge, Across: c.Across, Refresh: c.Refresh,
+		Window:   w.Duration, Packets: uint64(w.Packets), Tolerance: f.tolerance, Across: c.Across, Refresh: c.Refresh,
 		Memory: cli.Remembered(cmd.Flags(), "memory", f.Memory), Slice: verify.Slice{Bytes: f.slice.Bytes, Payload: f.slice.From == strip.FromPayload},
 	}
 	if f.sort.Span > 0 {
@@ -161,8 +161,8 @@ func (f *flags) config(cmd *cobra.Command, args []string) (*Config, error) {
 		}
 		cfg.Within |= field
 	}
-	if !cmd.Flags().Changed("edge") && w.Duration > window.Default {
-		cfg.Edge = usualEdge
+	if !cmd.Flags().Changed("tolerance") && w.Duration > window.Default {
+		cfg.Tolerance = usualTolerance
 	}
 	return cfg, nil
 }
