@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/flowdedup/flowdedup/capture/flow"
@@ -36,29 +35,21 @@ var (
 	KeysOfRecords = KeysOfPackets[:6]
 )
 
-// Register adds the flags; all are the values of --of, and of its default.
-func (f *KeyFlags) Register(fs *pflag.FlagSet, all []string, of ...flow.KeyKind) {
-	f.Of = of
+// Flags returns the flags; all are the values of --of, and of its default.
+func (f *KeyFlags) Flags(all []string, of ...flow.KeyKind) []Flag {
+	f.Of, f.Every, f.location, f.mask4, f.mask6 = of, time.Hour, time.UTC, 32, 128
 	var words []string
 	for _, one := range of {
 		words = append(words, one.String())
 	}
-	fs.Var(NewList(&f.Of, strings.Join(words, ","), "keys", parseKeys), "of", "what to count: "+strings.Join(all, ", "))
-	f.Every = time.Hour
-	fs.Var(NewParsed(&f.Every, "1h", "duration", ParseEvery), "every", "window of counts: 15m, 1h, 1d")
-	f.location = time.UTC
-	fs.Var(NewParsed(&f.location, "UTC", "zone", parseZone), "tz", "time zone of windows: Europe/Berlin")
-	fs.IntVar(&f.mask4, "mask4", 32, "count IPv4 prefixes of `N` bits")
-	fs.IntVar(&f.mask6, "mask6", 128, "count IPv6 prefixes of `N` bits")
-	fs.BoolVar(&f.vlan, "vlan", false, "count each VLAN on its own")
-	GroupCount.Add(fs, "of", "every", "tz", "mask4", "mask6", "vlan")
-}
-
-// CompleteKeys lets the shell complete the values of these flags.
-func CompleteKeys(cmd *cobra.Command, of []string) {
-	CompleteWords(cmd, map[string][]string{
-		"of": of, "every": {"1m", "15m", "1h", "1d"}, "tz": {"UTC", "Local"},
-	})
+	return []Flag{
+		{Name: "of", Group: GroupCount, To: NewList(&f.Of, strings.Join(words, ","), "keys", parseKeys), Words: all, Help: "what to count: " + strings.Join(all, ", ")},
+		{Name: "every", Group: GroupCount, To: NewParsed(&f.Every, "1h", "duration", ParseEvery), Words: []string{"1m", "15m", "1h", "1d"}, Help: "window of counts: 15m, 1h, 1d"},
+		{Name: "tz", Group: GroupCount, To: NewParsed(&f.location, "UTC", "zone", parseZone), Words: []string{"UTC", "Local"}, Help: "time zone of windows: Europe/Berlin"},
+		{Name: "mask4", Group: GroupCount, To: &f.mask4, Help: "count IPv4 prefixes of `N` bits"},
+		{Name: "mask6", Group: GroupCount, To: &f.mask6, Help: "count IPv6 prefixes of `N` bits"},
+		{Name: "vlan", Group: GroupCount, To: &f.vlan, Help: "count each VLAN on its own"},
+	}
 }
 
 // Check rejects masks that no address has.
@@ -117,13 +108,13 @@ type SaveFlags struct {
 	SetLimit   float64 // 0 for none
 }
 
-// Register adds the flags; what is what --save names.
-func (s *SaveFlags) Register(fs *pflag.FlagSet, what string) {
-	fs.StringVar(&s.To, "save", "", "save the counters of each window to `"+what+"`, for distinct --merge; needs --key")
-	fs.Var(NewParsed(&s.Sensor, "", "name", parseSensor), "sensor", "`NAME` of this sensor in files of --save")
-	fs.Var(NewParsed(&s.SetLimit, "", "N", ParseAmount), "set-limit", "most keys of a window that are remembered: 10M; more are estimated, in 16 KiB")
-	GroupOutput.Add(fs, "save", "sensor")
-	GroupAdvanced.Add(fs, "set-limit")
+// Flags returns the flags; what is what --save names.
+func (s *SaveFlags) Flags(what string) []Flag {
+	return []Flag{
+		{Name: "save", Group: GroupOutput, To: &s.To, Help: "save the counters of each window to `" + what + "`, for distinct --merge; needs --key"},
+		{Name: "sensor", Group: GroupOutput, To: NewParsed(&s.Sensor, "", "name", parseSensor), Help: "`NAME` of this sensor in files of --save"},
+		{Name: "set-limit", Group: GroupAdvanced, To: NewParsed(&s.SetLimit, "", "N", ParseAmount), Help: "most keys of a window that are remembered: 10M; more are estimated, in 16 KiB"},
+	}
 }
 
 var sensorNames = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)

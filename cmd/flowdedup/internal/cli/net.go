@@ -26,19 +26,19 @@ type NetFlags struct {
 	mergeWait     time.Duration
 }
 
-// Register adds the flags of TLS.
-func (f *NetFlags) Register(fs *pflag.FlagSet) {
-	fs.StringVar(&f.cert, "tls-cert", "", "certificate of this side of tcp:// and tcp-listen://, a PEM `FILE`")
-	fs.StringVar(&f.key, "tls-key", "", "its private key, a PEM `FILE`")
-	fs.StringVar(&f.ca, "tls-ca", "", "authorities that peers' certificates are signed by, a PEM `FILE`")
-	GroupAdvanced.Add(fs, "tls-cert", "tls-key", "tls-ca")
+// Flags returns the flags of TLS.
+func (f *NetFlags) Flags() []Flag {
+	return []Flag{
+		{Name: "tls-cert", Group: GroupAdvanced, To: &f.cert, Help: "certificate of this side of tcp:// and tcp-listen://, a PEM `FILE`"},
+		{Name: "tls-key", Group: GroupAdvanced, To: &f.key, Help: "its private key, a PEM `FILE`"},
+		{Name: "tls-ca", Group: GroupAdvanced, To: &f.ca, Help: "authorities that peers' certificates are signed by, a PEM `FILE`"},
+	}
 }
 
-// RegisterMerge adds the flag of how inputs are merged.
-func (f *NetFlags) RegisterMerge(fs *pflag.FlagSet) {
-	fs.Var(NewParsed(&f.mergeWait, "1s", "duration", ParseDelay), "merge-wait", "longest wait for a silent input (1s for tcp://; pipes: no limit)")
+// MergeFlag returns the flag of how inputs are merged.
+func (f *NetFlags) MergeFlag() Flag {
 	f.mergeWait = time.Second
-	GroupInput.Add(fs, "merge-wait")
+	return Flag{Name: "merge-wait", Group: GroupInput, To: NewParsed(&f.mergeWait, "1s", "duration", ParseDelay), Help: "longest wait for a silent input (1s for tcp://; pipes: no limit)"}
 }
 
 // Check rejects addresses that are none, and flags without a meaning for these inputs and

@@ -21,15 +21,13 @@ type SortFlags struct {
 	Memory int
 }
 
-// SortWords are values to complete.
-var SortWords = []string{"100ms", "1s"}
-
-func (f *SortFlags) Register(fs *pflag.FlagSet) {
-	fs.Var(NewParsed(&f.Span, "", "duration", ParseLength), "sort", "sort packets by time, if they are late by at most this: 1s")
+// Flags returns the flags.
+func (f *SortFlags) Flags() []Flag {
 	f.Memory = pcapfile.DefaultSortMemory
-	fs.Var(NewParsed(&f.Memory, show.Bytes(pcapfile.DefaultSortMemory), "size", ParseMemory), "sort-memory", "memory for packets that --sort holds back")
-	GroupInput.Add(fs, "sort")
-	GroupAdvanced.Add(fs, "sort-memory")
+	return []Flag{
+		{Name: "sort", Group: GroupInput, To: NewParsed(&f.Span, "", "duration", ParseLength), Words: []string{"100ms", "1s"}, Help: "sort packets by time, if they are late by at most this: 1s"},
+		{Name: "sort-memory", Group: GroupAdvanced, To: NewParsed(&f.Memory, show.Bytes(pcapfile.DefaultSortMemory), "size", ParseMemory), Help: "memory for packets that --sort holds back"},
+	}
 }
 
 // Check rejects inputs that are not sorted.

@@ -14,7 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/flowdedup/flowdedup/capture/flow"
@@ -39,15 +38,14 @@ const tokenVariable = "FLOWDEDUP_TOKEN"
 // fileVerdictWait is how long a packet of inputs that wait is without a verdict by default.
 const fileVerdictWait = 2 * time.Second
 
-// Register adds the flags; wait is the default of --verdict-wait.
-func (f *HubFlags) Register(cmd *cobra.Command, wait time.Duration) {
-	fs := cmd.Flags()
+// Flags returns the flags; wait is the default of --verdict-wait.
+func (f *HubFlags) Flags(wait time.Duration) []cli.Flag {
 	f.wait = wait
-	fs.StringVar(&f.Hub, "hub", "", "remove what other sites have sent: a `TOKEN` of flowdedup-hub join-token, a file that has one, or a server's URL with the token in $"+tokenVariable)
-	fs.StringVar(&f.site, "site", "", "`NAME` of this site, to be sure of the token (default: the token's)")
-	fs.Var(cli.NewParsed(&f.wait, wait.String(), "duration", cli.ParseDelay), "verdict-wait", "longest wait for the hub; then packets stay, unchecked")
-	cli.GroupCompare.Add(fs, "hub", "site", "verdict-wait")
-	cli.CompleteWords(cmd, map[string][]string{"verdict-wait": {wait.String(), "100ms"}})
+	return []cli.Flag{
+		{Name: "hub", Group: cli.GroupCompare, To: &f.Hub, Help: "remove what other sites have sent: a `TOKEN` of flowdedup-hub join-token, a file that has one, or a server's URL with the token in $" + tokenVariable},
+		{Name: "site", Group: cli.GroupCompare, To: &f.site, Help: "`NAME` of this site, to be sure of the token (default: the token's)"},
+		{Name: "verdict-wait", Group: cli.GroupCompare, To: cli.NewParsed(&f.wait, wait.String(), "duration", cli.ParseDelay), Words: []string{wait.String(), "100ms"}, Help: "longest wait for the hub; then packets stay, unchecked"},
+	}
 }
 
 // Check reads the token, and rejects flags that sites cannot choose for themselves. It sets

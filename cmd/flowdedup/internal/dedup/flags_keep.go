@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/flowdedup/flowdedup/capture"
@@ -49,24 +48,19 @@ var (
 // maxHold is the longest hold without --hold.
 const maxHold = 10 * time.Millisecond
 
-// Register adds the flags.
-func (f *KeepFlags) Register(cmd *cobra.Command) {
-	fs := cmd.Flags()
-	f.WithinFlag.Register(fs)
-	fs.Var(newExpressions(&f.only), "only", "judge only packets that match `EXPR`; pass others untouched; may be repeated")
-	fs.Var(newExpressions(&f.protect), "protect", "never remove packets that match `EXPR`; may be repeated")
-	fs.Var(cli.NewParsed(&f.keep, "", "which", cli.OneOfNear(keepWords)), "keep", "of equal packets: flow: all of a conversation from one point, or first (default: flow where packets are written)")
-	fs.Var(newPreferences(f), "prefer", "keep the copy that matches `EXPR` (may be repeated, best first), or first: the first one, whole or not")
-	fs.Var(cli.NewParsed(&f.hold, "", "duration", cli.ParseDelay), "hold", "longest wait for a better copy (default: --window, at most 10ms)")
-	fs.Var(cli.NewList(&f.strip, "", "headers", cli.ParseWords(stripWords)), "strip", "take headers off what is written: "+strings.Join(stripWords, ", "))
-	fs.BoolVar(&f.mark, "mark", false, "write all packets, and mark each copy with a comment (pcapng)")
-	cli.GroupCompare.Add(fs, "only", "protect")
-	cli.GroupKeep.Add(fs, "keep", "prefer", "hold", "strip", "mark")
-	f.registerSlice(fs)
-	cli.CompleteWords(cmd, map[string][]string{
-		"slice": cli.SliceWords, "keep": keepWords, "within": cli.WithinWords, "strip": stripWords, "hold": {"1ms", "10ms"},
-		"only": conditionWords, "protect": conditionWords, "prefer": preferWords,
-	})
+// Flags returns the flags.
+func (f *KeepFlags) Flags() []cli.Flag {
+	return []cli.Flag{
+		f.WithinFlag.Flag(),
+		{Name: "only", Group: cli.GroupCompare, To: newExpressions(&f.only), Words: conditionWords, Help: "judge only packets that match `EXPR`; pass others untouched; may be repeated"},
+		{Name: "protect", Group: cli.GroupCompare, To: newExpressions(&f.protect), Words: conditionWords, Help: "never remove packets that match `EXPR`; may be repeated"},
+		{Name: "keep", Group: cli.GroupKeep, To: cli.NewParsed(&f.keep, "", "which", cli.OneOfNear(keepWords)), Words: keepWords, Help: "of equal packets: flow: all of a conversation from one point, or first (default: flow where packets are written)"},
+		{Name: "prefer", Group: cli.GroupKeep, To: newPreferences(f), Words: preferWords, Help: "keep the copy that matches `EXPR` (may be repeated, best first), or first: the first one, whole or not"},
+		{Name: "hold", Group: cli.GroupKeep, To: cli.NewParsed(&f.hold, "", "duration", cli.ParseDelay), Words: []string{"1ms", "10ms"}, Help: "longest wait for a better copy (default: --window, at most 10ms)"},
+		{Name: "strip", Group: cli.GroupKeep, To: cli.NewList(&f.strip, "", "headers", cli.ParseWords(stripWords)), Words: stripWords, Help: "take headers off what is written: " + strings.Join(stripWords, ", ")},
+		{Name: "mark", Group: cli.GroupKeep, To: &f.mark, Help: "write all packets, and mark each copy with a comment (pcapng)"},
+		{Name: "slice", Group: cli.GroupKeep, To: cli.NewParsed(&f.slice, "", "bytes", strip.ParseSlice), Words: cli.SliceWords, Help: "cut what is written: 96 bytes of a frame, or l4+64 behind the innermost TCP or UDP header"},
+	}
 }
 
 // conditions returns each condition with its flag.
@@ -206,12 +200,6 @@ func (f *KeepFlags) WarnHold(e *cli.Env, w window.Window) {
 	if w.Duration > 0 && f.hold > w.Duration {
 		e.Warn(fmt.Errorf("--hold %v is longer than --window %v: no copy comes after the window", f.hold, w.Duration))
 	}
-}
-
-// registerSlice adds the flag of how much of packets is written.
-func (f *KeepFlags) registerSlice(fs *pflag.FlagSet) {
-	fs.Var(cli.NewParsed(&f.slice, "", "bytes", strip.ParseSlice), "slice", "cut what is written: 96 bytes of a frame, or l4+64 behind the innermost TCP or UDP header")
-	cli.GroupKeep.Add(fs, "slice")
 }
 
 // checkSlice rejects what does not fit --slice.

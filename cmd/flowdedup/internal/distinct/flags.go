@@ -112,35 +112,37 @@ and the same flags of counting. A sensor without a window is named in its row.`,
 }
 
 func (f *flags) register(cmd *cobra.Command) {
+	cli.Define(cmd,
+		[]cli.Flag{
+			f.named.Flag(),
+		},
+		f.net.Flags(),
+		[]cli.Flag{
+			f.net.MergeFlag(),
+		},
+		f.KeyFlags.Flags(cli.KeysOfPackets, flow.Src, flow.Dst),
+		[]cli.Flag{
+			{Name: "slide", Group: cli.GroupCount, To: cli.NewParsed(&f.slide, "", "duration", cli.ParseEvery), Words: []string{"1m"}, Help: "slide the window: report the past --every this often"},
+			{Name: "inner", Group: cli.GroupCount, To: &f.inner, Help: "take addresses from inside tunnels"},
+			{Name: "list", Group: cli.GroupOutput, To: &f.list, Help: "print each key when it is first seen in a window"},
+			{Name: "csv", Group: cli.GroupOutput, To: &f.csv, Help: "also write the counts to `FILE` as CSV"},
+			{Name: "total", Group: cli.GroupCount, To: &f.total, Help: "also count all inputs together, in rows behind the windows"},
+			{Name: "changes", Group: cli.GroupCount, To: &f.changes, Help: "also count what is new, returning and gone against the window before"},
+			{Name: "gaps", Group: cli.GroupCount, To: &f.gaps, Help: "print rows of zeros for windows without packets"},
+		},
+		f.save.Flags("FILE"),
+		[]cli.Flag{
+			{Name: "merge", Group: cli.GroupCount, To: &f.merge, Help: "unite files of --save; the inputs are these"},
+			{Name: "overlap", Group: cli.GroupCount, To: &f.overlap, Help: "with --merge: which sensors saw the same, and what only one saw"},
+			f.page.Flag("with counts over time"),
+		},
+		f.Common.Flags(windows.Methods()),
+	)
 	fs := cmd.Flags()
-	fs.SortFlags = false
-	f.named.Register(fs)
-	f.net.Register(fs)
-	f.net.RegisterMerge(fs)
-	f.KeyFlags.Register(fs, cli.KeysOfPackets, flow.Src, flow.Dst)
 	every := fs.Lookup("every")
 	every.Value = cli.NewParsed(&f.Every, "1h", "duration", parseSpan)
 	every.Usage += ", none"
-	fs.Var(cli.NewParsed(&f.slide, "", "duration", cli.ParseEvery), "slide", "slide the window: report the past --every this often")
-	fs.BoolVar(&f.inner, "inner", false, "take addresses from inside tunnels")
-	fs.BoolVar(&f.list, "list", false, "print each key when it is first seen in a window")
-	fs.StringVar(&f.csv, "csv", "", "also write the counts to `FILE` as CSV")
-	fs.BoolVar(&f.total, "total", false, "also count all inputs together, in rows behind the windows")
-	fs.BoolVar(&f.changes, "changes", false, "also count what is new, returning and gone against the window before")
-	fs.BoolVar(&f.gaps, "gaps", false, "print rows of zeros for windows without packets")
-	f.save.Register(fs, "FILE")
-	fs.BoolVar(&f.merge, "merge", false, "unite files of --save; the inputs are these")
-	fs.BoolVar(&f.overlap, "overlap", false, "with --merge: which sensors saw the same, and what only one saw")
-	cli.GroupCount.Add(fs, "slide", "inner", "total", "changes", "gaps", "merge", "overlap")
-	cli.GroupOutput.Add(fs, "list", "csv")
-	f.page.Register(fs, "with counts over time")
-	f.Common.Register(fs, windows.Methods())
 	fs.Lookup("quiet").Usage = "print errors and the result only, no table beside --list or --csv"
-	cli.CompleteWords(cmd, map[string][]string{
-		"slide": {"1m"}, "method": windows.Methods(),
-		"memory": {"l1", "l2", "l3", "64MiB", "1GiB"}, "filter": cli.FilterWords,
-	})
-	cli.CompleteKeys(cmd, cli.KeysOfPackets)
 }
 
 func (f *flags) check(cmd *cobra.Command, inputs []string) error {
@@ -160,7 +162,7 @@ func (f *flags) check(cmd *cobra.Command, inputs []string) error {
 		return err
 	}
 	named := cli.Files{Outputs: []cli.NamedFile{{Flag: "--csv", Name: f.csv}, {Flag: "--save", Name: f.save.To}, f.page.Named()}, Inputs: append(f.Filter.Files(), inputs...)}
-	for _, err := range []error{cli.CheckNamed(cmd.Flags()), named.Check(), f.KeyFlags.Check(), f.net.Check(inputs, false), f.net.CheckMerge(cmd.Flags(), inputs)} {
+	for _, err := range []error{cli.CheckFlags(cmd.Flags()), named.Check(), f.KeyFlags.Check(), f.net.Check(inputs, false), f.net.CheckMerge(cmd.Flags(), inputs)} {
 		if err != nil {
 			return err
 		}

@@ -76,7 +76,7 @@ func (f *flags) runMerge(cmd *cobra.Command, e *cli.Env, names []string) error {
 		return wrong
 	}
 	named := cli.Files{Outputs: []cli.NamedFile{{Flag: "--csv", Name: f.csv}, {Flag: "--save", Name: f.save.To}, f.page.Named()}, Inputs: names}
-	if err := errors.Join(cli.CheckNamed(cmd.Flags()), named.Check(), f.save.CheckTarget(), f.checkCSV(), f.page.Check(&f.Common)); err != nil {
+	if err := errors.Join(cli.CheckFlags(cmd.Flags()), named.Check(), f.save.CheckTarget(), f.checkCSV(), f.page.Check(&f.Common)); err != nil {
 		return err
 	}
 	e.Quiet.Store(f.Quiet)

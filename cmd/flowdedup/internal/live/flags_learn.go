@@ -10,13 +10,13 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 )
 
-// registerLearn adds the flags of runs that find out themselves what to remove.
-func (f *flags) registerLearn(fs *pflag.FlagSet) {
-	fs.Var(cli.NewParsed(&f.learn, "", "duration", cli.ParseLength), "learn", "inspect packets for this time first, and choose what to remove: 1m")
+// learnFlags returns the flags of runs that find out themselves what to remove.
+func (f *flags) learnFlags() []cli.Flag {
 	f.learnEvery = time.Hour
-	fs.Var(cli.NewParsed(&f.learnEvery, "1h", "duration", cli.ParseLength), "learn-every", "inspect again this often")
-	cli.GroupCompare.Add(fs, "learn")
-	cli.GroupAdvanced.Add(fs, "learn-every")
+	return []cli.Flag{
+		{Name: "learn", Group: cli.GroupCompare, To: cli.NewParsed(&f.learn, "", "duration", cli.ParseLength), Words: []string{"10s", "1m"}, Help: "inspect packets for this time first, and choose what to remove: 1m"},
+		{Name: "learn-every", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.learnEvery, "1h", "duration", cli.ParseLength), Words: []string{"1h", "1d"}, Help: "inspect again this often"},
+	}
 }
 
 // learnedFlags are the flags whose values --learn chooses.

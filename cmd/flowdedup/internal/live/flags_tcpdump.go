@@ -13,17 +13,16 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 )
 
-// registerTcpdump adds the flags of tcpdump that have units of their own. Each is another
+// tcpdumpFlags returns the flags of tcpdump that have units of their own. Each is another
 // name of one of our flags. -c, -i, -s, -w and -Z are plain short names.
-func (f *flags) registerTcpdump(fs *pflag.FlagSet) {
-	fs.VarP(cli.NewParsed(&f.rotate.Size, "", "MB", parseMegabytes), "rotate-megabytes", "C", "--rotate-size in 10^6 bytes (or 1k, 1m, 1g)")
-	fs.VarP(cli.NewParsed(&f.rotate.Every, "", "seconds", parseSeconds), "rotate-seconds", "G", "--rotate-every in seconds")
-	fs.VarP(cli.NewParsed(&f.rotate.Keep, "", "N", parseCount), "rotate-files", "W", "--rotate-keep, with -C")
-	fs.VarP(cli.NewParsed(&f.Conf.RingBytes, "", "KiB", parseKibibytes), "buffer-size", "B", "--ring-size in KiB")
-	fs.BoolVarP(&f.notPromiscuous, "no-promiscuous-mode", "p", false, "same as --promiscuous=false")
-	cli.GroupInput.Add(fs, "no-promiscuous-mode")
-	cli.GroupOutput.Add(fs, "rotate-megabytes", "rotate-seconds", "rotate-files")
-	cli.GroupAdvanced.Add(fs, "buffer-size")
+func (f *flags) tcpdumpFlags() []cli.Flag {
+	return []cli.Flag{
+		{Name: "rotate-megabytes", Short: "C", Group: cli.GroupOutput, To: cli.NewParsed(&f.rotate.Size, "", "MB", parseMegabytes), Help: "--rotate-size in 10^6 bytes (or 1k, 1m, 1g)"},
+		{Name: "rotate-seconds", Short: "G", Group: cli.GroupOutput, To: cli.NewParsed(&f.rotate.Every, "", "seconds", parseSeconds), Help: "--rotate-every in seconds"},
+		{Name: "rotate-files", Short: "W", Group: cli.GroupOutput, To: cli.NewParsed(&f.rotate.Keep, "", "N", parseCount), Help: "--rotate-keep, with -C"},
+		{Name: "buffer-size", Short: "B", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.Conf.RingBytes, "", "KiB", parseKibibytes), Help: "--ring-size in KiB"},
+		{Name: "no-promiscuous-mode", Short: "p", Group: cli.GroupInput, To: &f.notPromiscuous, Help: "same as --promiscuous=false"},
+	}
 }
 
 // sameFlags are pairs of flags for one setting, which exclude each other.

@@ -136,10 +136,7 @@ func dedupConfig(words []string) (d dedup.Config, err error) {
 	cmd := &cobra.Command{}
 	fs := cmd.Flags()
 	fs.StringVarP(&output, "write", "w", "", "")
-	compare.Register(fs)
-	keep.Register(cmd)
-	reader.Register(cmd)
-	c.RegisterFilter(fs, dedup.UsualMethods)
+	cli.Define(cmd, compare.Flags(), keep.Flags(), []cli.Flag{reader.Flag()}, c.MethodFlags(dedup.UsualMethods))
 	if err := cmd.ParseFlags(words); err != nil {
 		return d, err
 	}
