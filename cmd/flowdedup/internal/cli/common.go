@@ -36,7 +36,7 @@ func (c *Common) Flags(usual []string, measuring ...string) []Flag {
 
 // MergeFlag returns the flag of captures that are not merged.
 func (c *Common) MergeFlag() Flag {
-	return Flag{Name: "no-merge", Group: GroupInput, To: &c.NoMerge, Help: "read inputs one after another, not in time order"}
+	return Flag{Name: "no-merge", Group: GroupInput, To: &c.NoMerge, Not: []string{"interface: it is for captures"}, Help: "read inputs one after another, not in time order"}
 }
 
 // ProgressFlag returns the flag of runs without progress.
@@ -56,7 +56,7 @@ func (c *Common) MethodFlags(usual []string, measuring ...string) []Flag {
 	c.FPR = DefaultFPR
 	return []Flag{
 		{Name: "method", Group: GroupAdvanced, To: NewParsed(&c.Method, "auto", "method", OneOf(all...)), Words: all, Help: usage},
-		{Name: "memory", Group: GroupAdvanced, To: NewParsed(&c.Memory, "", "size", ParseMemory), Words: []string{"l1", "l2", "l3", "64MiB", "1GiB"}, Help: "filter memory: 8MiB, 64M, l1, l2, l3 (default: as needed)"},
+		{Name: "memory", Group: GroupAdvanced, To: NewParsed(&c.Memory, "", "size", ParseMemory), Words: []string{"l1", "l2", "l3", "64MiB", "1GiB"}, Not: []string{"method=exact: it takes what it needs", "method=sketch: it takes 16 KiB for each number"}, Help: "filter memory: 8MiB, 64M, l1, l2, l3 (default: as needed)"},
 		{Name: "fpr", Group: GroupAdvanced, To: NewParsed(&c.FPR, "1e-9", "probability", ParseFPR), Help: "highest false positive rate"},
 		{Name: "key", Group: GroupAdvanced, To: NewParsed(&c.Secret, "", "hex", secret.Parse), Help: "secret key, 32 bytes in hex (default: random)"},
 	}

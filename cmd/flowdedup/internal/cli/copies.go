@@ -31,7 +31,7 @@ func (f *CopyFlags) Flags() []Flag {
 		IdentityFlag(&f.Identity),
 		{Name: "identity-bytes", Group: GroupAdvanced, To: &f.IdentityBytes, Help: "compare only the first `N` bytes of the identity (0: all)"},
 		IgnoreFlag(&f.Ignore),
-		{Name: "across", Group: GroupCompare, To: &f.Across, Help: "copies come from another interface, input or LAN only"},
+		{Name: "across", Group: GroupCompare, To: &f.Across, Not: []string{"within=interface: --within interface finds copies on one interface only, --across on another only"}, Help: "copies come from another interface, input or LAN only"},
 		{Name: "refresh", Group: GroupAdvanced, To: &f.Refresh, Help: "a removed packet restarts the window"},
 	}
 }
@@ -72,10 +72,7 @@ func (f *WithinFlag) Check(copies *CopyFlags) error {
 
 // Contradicts returns an error for words that other flags contradict.
 func (f *WithinFlag) Contradicts(copies *CopyFlags) error {
-	switch {
-	case slices.Contains(f.Within, "interface") && copies.Across:
-		return errors.New("--within interface finds copies on one interface only, --across on another only: leave one of them out")
-	case slices.Contains(f.Within, "vni") && copies.Identity != flow.Inner:
+	if slices.Contains(f.Within, "vni") && copies.Identity != flow.Inner {
 		return errors.New("--within vni needs --identity inner: without it the VNI is part of what is compared")
 	}
 	return nil

@@ -153,32 +153,19 @@ type RotateFlags struct {
 // Flags returns the flags.
 func (r *RotateFlags) Flags() []Flag {
 	return []Flag{
-		{Name: "rotate-size", Group: GroupOutput, To: NewParsed(&r.Size, "", "size", parseFileSize), Help: "limit the size of an output file: 1GiB, 500MB"},
-		{Name: "rotate-every", Group: GroupOutput, To: NewParsed(&r.Every, "", "duration", ParseEvery), Help: "start a file at each full 15m, 1h, 1d in UTC"},
-		{Name: "rotate-keep", Group: GroupOutput, To: &r.Keep, Help: "keep only the newest `N` output files (0: all)"},
-		{Name: "rotate-keep-bytes", Group: GroupOutput, To: NewParsed(&r.KeepBytes, "", "size", parseFileSize), Help: "keep only the newest files that fit: 100GiB"},
+		{Name: "rotate-size", Group: GroupOutput, To: NewParsed(&r.Size, "", "size", parseFileSize), Needs: []string{"write duplicates: they rotate"}, Help: "limit the size of an output file: 1GiB, 500MB"},
+		{Name: "rotate-every", Group: GroupOutput, To: NewParsed(&r.Every, "", "duration", ParseEvery), Needs: []string{"write duplicates: they rotate"}, Help: "start a file at each full 15m, 1h, 1d in UTC"},
+		{Name: "rotate-keep", Group: GroupOutput, To: &r.Keep, Needs: []string{"rotate-size rotate-every rotate-megabytes rotate-seconds: there is one file without"}, Help: "keep only the newest `N` output files (0: all)"},
+		{Name: "rotate-keep-bytes", Group: GroupOutput, To: NewParsed(&r.KeepBytes, "", "size", parseFileSize), Needs: []string{"rotate-size rotate-every rotate-megabytes rotate-seconds: there is one file without"}, Help: "keep only the newest files that fit: 100GiB"},
 	}
 }
 
-// Check rejects rotation flags that do not fit together, or without an output that
-// rotates. Empty outputs are ignored.
-func (r *RotateFlags) Check(outputs ...string) error {
-	rotates := r.Rotates()
-	switch {
-	case r.Keep < 0:
+// Check rejects a number of files that is none.
+func (r *RotateFlags) Check() error {
+	if r.Keep < 0 {
 		return &usageError{errors.New("--rotate-keep must not be negative")}
-	case (r.Keep > 0 || r.KeepBytes > 0) && !rotates:
-		return &usageError{errors.New("--rotate-keep and --rotate-keep-bytes need --rotate-size or --rotate-every")}
 	}
-	if !rotates {
-		return nil
-	}
-	for _, name := range outputs {
-		if name != "" {
-			return nil
-		}
-	}
-	return &usageError{errors.New("--rotate-size and --rotate-every need an output file (-w)")}
+	return nil
 }
 
 // Rotates reports whether files rotate.

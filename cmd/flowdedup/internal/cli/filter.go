@@ -34,8 +34,8 @@ var FilterWords = []string{
 // Flags returns the flags.
 func (f *FilterFlags) Flags() []Flag {
 	return []Flag{
-		{Name: "filter", Group: GroupInput, To: &f.Wanted.Expr, Words: FilterWords, Help: "take only packets that match `EXPR`: 'tcp port 443'"},
-		{Name: "bpf-file", Group: GroupInput, To: &f.file, Help: "filter by the tcpdump -ddd program in `FILE`"},
+		{Name: "filter", Group: GroupInput, To: &f.Wanted.Expr, Words: FilterWords, Needs: []string{"from: captures to measure"}, Not: []string{"bpf-file"}, Help: "take only packets that match `EXPR`: 'tcp port 443'"},
+		{Name: "bpf-file", Group: GroupInput, To: &f.file, Needs: []string{"from: captures to measure"}, Help: "filter by the tcpdump -ddd program in `FILE`"},
 	}
 }
 
@@ -63,9 +63,6 @@ func (f *FilterFlags) TakeExpression(cmd *cobra.Command, args []string) error {
 func (f *FilterFlags) Load() error {
 	if f.file == "" {
 		return nil
-	}
-	if f.Wanted.Expr != "" {
-		return &usageError{errors.New("--filter and --bpf-file exclude each other")}
 	}
 	file, err := os.Open(f.file)
 	if err != nil {

@@ -146,15 +146,15 @@ func (r *Rule) check(fs *pflag.FlagSet) error {
 	case r.Needs && at < 0:
 		var names []string
 		for _, o := range r.Others {
-			names = append(names, spelled(fs, o, " or "))
+			names = append(names, spelled(fs, o))
 		}
-		return fmt.Errorf("%s needs %s%s", spelled(fs, r.Flag, ""), strings.Join(names, " or "), why)
+		return fmt.Errorf("%s needs %s%s", spelled(fs, r.Flag), anyOf(names), why)
 	case !r.Needs && at >= 0:
 		other := r.Others[at]
 		if name, _, valued := strings.Cut(other, "="); valued {
 			other = name + "=" + fs.Lookup(name).Value.String()
 		}
-		return fmt.Errorf("%s and %s exclude each other%s", spelled(fs, r.Flag, ""), spelled(fs, other, ""), why)
+		return fmt.Errorf("%s and %s exclude each other%s", spelled(fs, r.Flag), spelled(fs, other), why)
 	}
 	return nil
 }
@@ -171,14 +171,23 @@ func holds(fs *pflag.FlagSet, condition string) bool {
 }
 
 // spelled writes a condition as on a command line.
-func spelled(fs *pflag.FlagSet, condition, between string) string {
+func spelled(fs *pflag.FlagSet, condition string) string {
 	_, values, _ := strings.Cut(condition, "=")
 	f := lookup(fs, condition)
 	name := "--" + f.Name
 	if f.Shorthand != "" {
 		name = "-" + f.Shorthand
 	}
-	return strings.TrimRight(name+" "+strings.ReplaceAll(values, ",", between), " ")
+	return strings.TrimRight(name+" "+anyOf(strings.Split(values, ",")), " ")
+}
+
+// anyOf joins words: a, b or c.
+func anyOf(words []string) string {
+	last := len(words) - 1
+	if last == 0 {
+		return words[0]
+	}
+	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
 // namePlaceholders stand for values that name something.

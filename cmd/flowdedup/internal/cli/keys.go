@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/pflag"
-
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/engine/calendar"
@@ -108,11 +106,12 @@ type SaveFlags struct {
 	SetLimit   float64 // 0 for none
 }
 
-// Flags returns the flags; what is what --save names.
-func (s *SaveFlags) Flags(what string) []Flag {
+// Flags returns the flags; what is what --save names, and needs are more rules of it.
+func (s *SaveFlags) Flags(what string, needs ...string) []Flag {
+	needs = append(needs, "key hub merge: all sensors need the same key: --key $(openssl rand -hex 32), once")
 	return []Flag{
-		{Name: "save", Group: GroupOutput, To: &s.To, Help: "save the counters of each window to `" + what + "`, for distinct --merge; needs --key"},
-		{Name: "sensor", Group: GroupOutput, To: NewParsed(&s.Sensor, "", "name", parseSensor), Help: "`NAME` of this sensor in files of --save"},
+		{Name: "save", Group: GroupOutput, To: &s.To, Needs: needs, Not: []string{"every=none: it needs several windows: --every 1h, not none"}, Help: "save the counters of each window to `" + what + "`, for distinct --merge; needs --key"},
+		{Name: "sensor", Group: GroupOutput, To: NewParsed(&s.Sensor, "", "name", parseSensor), Needs: []string{"save: it names this sensor in those files"}, Not: []string{"hub: files of --save are named after the site"}, Help: "`NAME` of this sensor in files of --save"},
 		{Name: "set-limit", Group: GroupAdvanced, To: NewParsed(&s.SetLimit, "", "N", ParseAmount), Help: "most keys of a window that are remembered: 10M; more are estimated, in 16 KiB"},
 	}
 }
@@ -127,31 +126,20 @@ func parseSensor(s string) (string, error) {
 	return s, nil
 }
 
-// Check rejects flags that do not fit --save. With --hub the key is the hub's.
-func (s *SaveFlags) Check(fs *pflag.FlagSet) error {
-	if s.To != "" && !fs.Changed("key") && (fs.Lookup("hub") == nil || !fs.Changed("hub")) {
-		return &usageError{errors.New("--save needs --key, the same for all sensors: --key $(openssl rand -hex 32), once")}
-	}
-	return s.CheckTarget()
-}
-
-// CheckTarget rejects what no file of counts can be saved to.
-func (s *SaveFlags) CheckTarget() error {
-	switch {
-	case outfile.IsStdout(s.To):
+// Check rejects what no file of counts can be saved to.
+func (s *SaveFlags) Check() error {
+	if outfile.IsStdout(s.To) {
 		return &usageError{errors.New("--save needs a file, as --merge reads it in several places")}
-	case s.To == "" && s.Sensor != "":
-		return &usageError{errors.New("--sensor names this sensor in files of --save")}
 	}
 	return nil
 }
 
 // CheckFolder is Check for a folder that gets a file for each window.
-func (s *SaveFlags) CheckFolder(fs *pflag.FlagSet) error {
+func (s *SaveFlags) CheckFolder() error {
 	if info, err := os.Stat(s.To); s.To != "" && (err != nil || !info.IsDir()) {
 		return &usageError{fmt.Errorf("--save: %s is no folder: make it first, for one file a window", s.To)}
 	}
-	return s.Check(fs)
+	return s.Check()
 }
 
 // HostSensor returns the name of this host, as that of a sensor.

@@ -313,7 +313,7 @@ func TestLiveRefusals(t *testing.T) {
 		{"-i left -w x --of src --reports x", 2, "-w and --reports name the same file"},
 		{"-i left --of src --reports x --state ./x", 2, "--reports and --state name the same file"},
 		{"-i left --forward=", 2, "--forward has an empty name"},
-		{"-i left --state x --method exact", 2, "--state cannot save --method exact"},
+		{"-i left --state x --method exact", 2, "--state and --method exact exclude each other"},
 		{"-i left --http nonsense", 2, "--http"},
 		{"-i left --reports x.jsonl", 2, "--reports needs --of"},
 		{"-i left -w - --of src", 2, "name a file for counts with --reports"},

@@ -49,7 +49,7 @@ func (f *RingFlags) InterfaceFlags(from string, complete cobra.CompletionFunc) [
 	return []Flag{
 		{Name: "interface", Short: "i", Group: GroupInput, To: &f.Conf.Interfaces, Complete: complete, Help: "capture from `IFACE`, any, " + from + "; may be repeated"},
 		{Name: "capture", Group: GroupInput, To: NewParsed(&f.capture, f.capture, "how", OneOf(Captures...)), Words: Captures, Help: "capture through AF_PACKET or AF_XDP: " + strings.Join(Captures, ", ")},
-		{Name: "take-interface", Group: GroupAdvanced, To: &f.takeInterface, Help: "with --capture xdp: take packets that the host needs"},
+		{Name: "take-interface", Group: GroupAdvanced, To: &f.takeInterface, Needs: []string{"capture=xdp"}, Help: "with --capture xdp: take packets that the host needs"},
 	}
 }
 
@@ -59,15 +59,15 @@ func (f *RingFlags) Flags() []Flag {
 	c.RingBytes, c.BlockTimeout, c.Rings, c.Promiscuous = afpacket.DefaultRingBytes, afpacket.DefaultBlockTimeout, 1, true
 	f.fanout = Fanouts[0]
 	return []Flag{
-		{Name: "ring-size", Group: GroupAdvanced, To: NewParsed(&c.RingBytes, show.Bytes(afpacket.DefaultRingBytes), "size", ParseMemory), Help: "memory of each capture ring"},
-		{Name: "rings", Group: GroupAdvanced, To: &c.Rings, Help: "`N` rings per interface, which share its packets"},
-		{Name: "fanout", Group: GroupAdvanced, To: NewParsed(&f.fanout, f.fanout, "how", OneOf(Fanouts...)), Words: Fanouts, Help: "how rings share packets: by " + strings.Join(Fanouts, ", ")},
-		{Name: "block-timeout", Group: GroupAdvanced, To: NewParsed(&c.BlockTimeout, c.BlockTimeout.String(), "duration", ParseDelay), Help: "longest wait of a packet in a ring (1ms with --forward)"},
-		{Name: "snaplen", Short: "s", Group: GroupInput, To: &c.SnapLen, Help: "capture only `N` bytes of packets (0: all)"},
-		{Name: "promiscuous", Group: GroupInput, To: &c.Promiscuous, Help: "capture in promiscuous mode"},
-		{Name: "ignore-outgoing", Group: GroupInput, To: &c.IgnoreOutgoing, Help: "ignore packets that this host sends"},
-		{Name: "hardware-time", Group: GroupAdvanced, To: &c.HardwareTime, Help: "use timestamps of the network card, where it makes any"},
-		{Name: "wait", Group: GroupInput, To: &c.Wait, Help: "keep running while an interface is down or gone"},
+		{Name: "ring-size", Group: GroupAdvanced, To: NewParsed(&c.RingBytes, show.Bytes(afpacket.DefaultRingBytes), "size", ParseMemory), Needs: []string{"interface"}, Help: "memory of each capture ring"},
+		{Name: "rings", Group: GroupAdvanced, To: &c.Rings, Needs: []string{"interface"}, Not: []string{"capture=xdp: it has one ring for each receive queue: use ethtool -L IFACE combined N"}, Help: "`N` rings per interface, which share its packets"},
+		{Name: "fanout", Group: GroupAdvanced, To: NewParsed(&f.fanout, f.fanout, "how", OneOf(Fanouts...)), Words: Fanouts, Needs: []string{"interface"}, Help: "how rings share packets: by " + strings.Join(Fanouts, ", ")},
+		{Name: "block-timeout", Group: GroupAdvanced, To: NewParsed(&c.BlockTimeout, c.BlockTimeout.String(), "duration", ParseDelay), Needs: []string{"interface"}, Help: "longest wait of a packet in a ring (1ms with --forward)"},
+		{Name: "snaplen", Short: "s", Group: GroupInput, To: &c.SnapLen, Needs: []string{"interface"}, Help: "capture only `N` bytes of packets (0: all)"},
+		{Name: "promiscuous", Group: GroupInput, To: &c.Promiscuous, Needs: []string{"interface"}, Help: "capture in promiscuous mode"},
+		{Name: "ignore-outgoing", Group: GroupInput, To: &c.IgnoreOutgoing, Needs: []string{"interface"}, Help: "ignore packets that this host sends"},
+		{Name: "hardware-time", Group: GroupAdvanced, To: &c.HardwareTime, Needs: []string{"interface"}, Help: "use timestamps of the network card, where it makes any"},
+		{Name: "wait", Group: GroupInput, To: &c.Wait, Needs: []string{"interface"}, Help: "keep running while an interface is down or gone"},
 	}
 }
 
@@ -86,10 +86,6 @@ func (f *RingFlags) Check() error {
 		return &usageError{errors.New("an interface's name is empty")}
 	case f.Conf.Rings < 1:
 		return &usageError{errors.New("--rings must be at least 1")}
-	case f.capture != captureXDP && f.takeInterface:
-		return &usageError{errors.New("--take-interface needs --capture xdp")}
-	case f.capture == captureXDP && f.Conf.Rings > 1:
-		return &usageError{errors.New("--capture xdp has one ring for each receive queue: use ethtool -L IFACE combined N instead of --rings")}
 	}
 	return nil
 }

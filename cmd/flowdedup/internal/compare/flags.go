@@ -126,6 +126,9 @@ func (f *flags) register(cmd *cobra.Command) {
 }
 
 func (f *flags) check(cmd *cobra.Command, e *cli.Env, inputs [2]string) error {
+	if err := cli.CheckFlags(cmd.Flags()); err != nil {
+		return err
+	}
 	switch {
 	case f.identityBytes < 0:
 		return cli.Usagef("--identity-bytes must not be negative")
@@ -136,7 +139,7 @@ func (f *flags) check(cmd *cobra.Command, e *cli.Env, inputs [2]string) error {
 	case outfile.IsStdout(f.only[0]) && outfile.IsStdout(f.only[1]):
 		return cli.Usagef("--only-a and --only-b cannot both be standard output")
 	}
-	errs := []error{cli.CheckFlags(cmd.Flags()), f.net.Check(inputs[:], false, f.only[:]...), e.CheckTerminal(f.only[:]...), f.page.Check(&f.Common)}
+	errs := []error{f.net.Check(inputs[:], false, f.only[:]...), e.CheckTerminal(f.only[:]...), f.page.Check(&f.Common)}
 	for _, input := range inputs { // a capture may be compared with itself
 		named := cli.Files{Outputs: []cli.NamedFile{{Flag: "--only-a", Name: f.only[0]}, {Flag: "--only-b", Name: f.only[1]}, f.page.Named()}, Inputs: append(f.Filter.Files(), input)}
 		errs = append(errs, named.Check())

@@ -41,8 +41,6 @@ func (f *CompareFlags) Check(cmd *cobra.Command, c *cli.Common) error {
 	switch {
 	case f.IdentityBytes < 0:
 		return cli.Usagef("--identity-bytes must not be negative")
-	case c.Method == "exact" && c.Memory != 0:
-		return cli.Usagef("--memory has no meaning with --method exact, which takes what it needs")
 	}
 	if err := f.checkMeasuring(cmd, c.Method, c.FPR); err != nil {
 		return cli.Usage(err)

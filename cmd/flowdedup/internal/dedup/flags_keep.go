@@ -57,9 +57,9 @@ func (f *KeepFlags) Flags() []cli.Flag {
 		{Name: "keep", Group: cli.GroupKeep, To: cli.NewParsed(&f.keep, "", "which", cli.OneOfNear(keepWords)), Words: keepWords, Help: "of equal packets: flow: all of a conversation from one point, or first (default: flow where packets are written)"},
 		{Name: "prefer", Group: cli.GroupKeep, To: newPreferences(f), Words: preferWords, Help: "keep the copy that matches `EXPR` (may be repeated, best first), or first: the first one, whole or not"},
 		{Name: "hold", Group: cli.GroupKeep, To: cli.NewParsed(&f.hold, "", "duration", cli.ParseDelay), Words: []string{"1ms", "10ms"}, Help: "longest wait for a better copy (default: --window, at most 10ms)"},
-		{Name: "strip", Group: cli.GroupKeep, To: cli.NewList(&f.strip, "", "headers", cli.ParseWords(stripWords)), Words: stripWords, Help: "take headers off what is written: " + strings.Join(stripWords, ", ")},
-		{Name: "mark", Group: cli.GroupKeep, To: &f.mark, Help: "write all packets, and mark each copy with a comment (pcapng)"},
-		{Name: "slice", Group: cli.GroupKeep, To: cli.NewParsed(&f.slice, "", "bytes", strip.ParseSlice), Words: cli.SliceWords, Help: "cut what is written: 96 bytes of a frame, or l4+64 behind the innermost TCP or UDP header"},
+		{Name: "strip", Group: cli.GroupKeep, To: cli.NewList(&f.strip, "", "headers", cli.ParseWords(stripWords)), Words: stripWords, Needs: []string{"write duplicates forward: it changes what is written"}, Help: "take headers off what is written: " + strings.Join(stripWords, ", ")},
+		{Name: "mark", Group: cli.GroupKeep, To: &f.mark, Needs: []string{"write: it writes all packets, copies with a comment"}, Not: []string{"strip slice: it shows packets as they came", "duplicates: it writes copies to the file of -w", "forward: an interface takes no comments"}, Help: "write all packets, and mark each copy with a comment (pcapng)"},
+		{Name: "slice", Group: cli.GroupKeep, To: cli.NewParsed(&f.slice, "", "bytes", strip.ParseSlice), Words: cli.SliceWords, Needs: []string{"write duplicates: it cuts what is written"}, Not: []string{"forward: an interface takes whole packets"}, Help: "cut what is written: 96 bytes of a frame, or l4+64 behind the innermost TCP or UDP header"},
 	}
 }
 
@@ -113,33 +113,11 @@ func (f *KeepFlags) Check(fs *pflag.FlagSet, compare *CompareFlags, output strin
 		err = errors.New("--hold 0 leaves no time for a better copy to come: leave it out, or give it a duration")
 	case f.Contradicts(&compare.CopyFlags) != nil:
 		err = f.Contradicts(&compare.CopyFlags)
-	case len(f.strip) > 0 && !f.written:
-		err = errors.New("--strip changes what is written: name a file with -w")
-	case !f.slice.None():
-		err = f.checkSlice(fs, output)
-	case f.mark:
-		err = f.checkMark(fs, output)
+	case f.mark && pcapfile.FormatOf(output) == capture.FormatPcap:
+		err = fmt.Errorf("--mark writes comments, for which pcap has no place: name the file .pcapng instead of %s", output)
 	}
 	if err != nil {
 		return cli.Usage(err)
-	}
-	return nil
-}
-
-// checkMark rejects what does not fit --mark.
-func (f *KeepFlags) checkMark(fs *pflag.FlagSet, output string) error {
-	set := func(flag string) bool { at := fs.Lookup(flag); return at != nil && at.Value.String() != "" }
-	switch {
-	case output == "":
-		return errors.New("--mark writes all packets, copies with a comment: name a pcapng file with -w")
-	case pcapfile.FormatOf(output) == capture.FormatPcap:
-		return fmt.Errorf("--mark writes comments, for which pcap has no place: name the file .pcapng instead of %s", output)
-	case len(f.strip) > 0 || !f.slice.None():
-		return errors.New("--mark shows packets as they came: it takes no --strip and no --slice")
-	case set("duplicates"):
-		return errors.New("--mark writes copies to the file of -w: it takes no --duplicates")
-	case set("forward"):
-		return errors.New("--mark writes comments, and an interface takes none: it takes no --forward")
 	}
 	return nil
 }
@@ -200,20 +178,6 @@ func (f *KeepFlags) WarnHold(e *cli.Env, w window.Window) {
 	if w.Duration > 0 && f.hold > w.Duration {
 		e.Warn(fmt.Errorf("--hold %v is longer than --window %v: no copy comes after the window", f.hold, w.Duration))
 	}
-}
-
-// checkSlice rejects what does not fit --slice.
-func (f *KeepFlags) checkSlice(fs *pflag.FlagSet, output string) error {
-	given := func(flag string) bool { at := fs.Lookup(flag); return at != nil && at.Value.String() != "" }
-	switch {
-	case given("forward"):
-		return errors.New("--slice cuts what is written, and an interface takes whole packets: it takes no --forward")
-	case output == "" && !given("duplicates"):
-		return errors.New("--slice cuts what is written: name a file with -w")
-	case f.mark:
-		return f.checkMark(fs, output)
-	}
-	return nil
 }
 
 // preferFirst is the word of --prefer that keeps the first of equal packets, whatever is wrong

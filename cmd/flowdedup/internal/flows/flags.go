@@ -49,30 +49,30 @@ func (f *flags) register(cmd *cobra.Command) {
 			{Name: "point", Group: cli.GroupCompare, To: cli.NewParsed(&f.points, "exporter", "kind", match.ParsePointKind), Words: []string{"exporter", "direction", "interface", "same"}, Help: "what tells points apart: exporter, direction, interface, same (one exporter in several inputs)"},
 			{Name: "nat", Group: cli.GroupCompare, To: &f.nat, Help: "translated addresses make a record one of both flows"},
 			{Name: "prefer", Group: cli.GroupCompare, To: cli.NewList(&f.prefer, "", "who", parsePreferred), Words: []string{"sampling"}, Help: "who owns flows: addresses of exporters, or sampling (the smallest interval)"},
-			{Name: "boundary", Group: cli.GroupCompare, To: &f.boundary, Help: "decide by external and internal interfaces in `FILE`, for sampled exports"},
+			{Name: "boundary", Group: cli.GroupCompare, To: &f.boundary, Not: []string{"policy=record,merge,mark: it decides without other records"}, Help: "decide by external and internal interfaces in `FILE`, for sampled exports"},
 			{Name: "window", Group: cli.GroupCompare, To: cli.NewParsed(&f.window, "10s", "duration", cli.ParseDelay), Words: []string{"10s", "1m"}, Help: "how long records wait for their copies before they are written"},
 		},
 		f.KeyFlags.Flags(cli.KeysOfRecords),
 		[]cli.Flag{
-			{Name: "reports", Group: cli.GroupOutput, To: &f.reports, Help: "append counts of --of to `FILE` (default: stdout)"},
+			{Name: "reports", Group: cli.GroupOutput, To: &f.reports, Needs: []string{"of: what to count"}, Help: "append counts of --of to `FILE` (default: stdout)"},
 			{Name: "write", Short: "w", Group: cli.GroupOutput, To: &f.output, Help: "write records to `FILE` (-: stdout): lines of JSON, or CSV for .csv"},
-			{Name: "csv", Group: cli.GroupOutput, To: &f.csv, Help: "write CSV whatever the name of the file"},
+			{Name: "csv", Group: cli.GroupOutput, To: &f.csv, Needs: []string{"write: where records are written"}, Help: "write CSV whatever the name of the file"},
 		},
 		f.rotate.Flags(),
 		[]cli.Flag{
-			{Name: "to", Group: cli.GroupOutput, To: &f.relay, Words: []string{"udp://"}, Help: "send messages without copies to `ADDRESS`: udp://collector:2055"},
-			{Name: "spoof", Group: cli.GroupOutput, To: &f.spoof, Help: "keep the exporters' addresses in what is sent (CAP_NET_RAW)"},
+			{Name: "to", Group: cli.GroupOutput, To: &f.relay, Words: []string{"udp://"}, Not: []string{"policy=merge,mark: messages are sent as they came: that is for -w"}, Help: "send messages without copies to `ADDRESS`: udp://collector:2055"},
+			{Name: "spoof", Group: cli.GroupOutput, To: &f.spoof, Needs: []string{"to: where messages are sent"}, Help: "keep the exporters' addresses in what is sent (CAP_NET_RAW)"},
 			{Name: "state", Group: cli.GroupOutput, To: &f.state, Help: "save flows and templates to `FILE`, and resume from it"},
 			{Name: "http", Group: cli.GroupOutput, To: &f.http, Help: "serve metrics and a page at `ADDRESS`: 9469 (loopback only), 0.0.0.0:9469"},
-			{Name: "inspect", Group: cli.GroupOutput, To: &f.inspect, Help: "say who reports what twice, and which policy fits"},
+			{Name: "inspect", Group: cli.GroupOutput, To: &f.inspect, Not: []string{"write to: it writes no records", "policy=record,merge,mark boundary: it tries policies itself"}, Help: "say who reports what twice, and which policy fits"},
 			f.page.Flag("with the points and their copies"),
 			{Name: "json", Group: cli.GroupOutput, To: &f.json, Help: "print JSON"},
 			{Name: "quiet", Short: "q", Group: cli.GroupOutput, To: &f.quiet, Help: "print errors only"},
 			{Name: "owner-timeout", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.ownerTimeout, "", "duration", cli.ParseEvery), Words: []string{"2m", "10m"}, Help: "wait this long for the owner of a flow to report more (default: for no time; records without times: twice the longest record)"},
-			{Name: "start-delta", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.deltas.Start, "5s", "duration", cli.ParseDelay), Help: "policy record: how far apart records may start"},
-			{Name: "duration-delta", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.deltas.Duration, "", "duration", cli.ParseDelay), Help: "policy record: how much durations may differ (default: any)"},
-			{Name: "packets-delta", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.deltas.Packets, "", "N", parseDelta), Help: "policy record: how many packets records may differ by (default: any)"},
-			{Name: "bytes-delta", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.deltas.Bytes, "", "N", parseDelta), Help: "policy record: how many bytes records may differ by (default: any)"},
+			{Name: "start-delta", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.deltas.Start, "5s", "duration", cli.ParseDelay), Needs: []string{"policy=record"}, Help: "policy record: how far apart records may start"},
+			{Name: "duration-delta", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.deltas.Duration, "", "duration", cli.ParseDelay), Needs: []string{"policy=record"}, Help: "policy record: how much durations may differ (default: any)"},
+			{Name: "packets-delta", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.deltas.Packets, "", "N", parseDelta), Needs: []string{"policy=record"}, Help: "policy record: how many packets records may differ by (default: any)"},
+			{Name: "bytes-delta", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.deltas.Bytes, "", "N", parseDelta), Needs: []string{"policy=record"}, Help: "policy record: how many bytes records may differ by (default: any)"},
 			{Name: "memory", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.memory, "256MiB", "size", cli.ParseMemory), Words: []string{"64MiB", "256MiB", "1GiB"}, Help: "memory for all that grows with the input: 256MiB hold five million flows"},
 			{Name: "state-every", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.stateEvery, "1m", "duration", cli.ParseEvery), Help: "how often to save the state, besides at the end"},
 			f.stateMismatch.Flag(),
@@ -160,31 +160,12 @@ func (f *flags) check(fs *pflag.FlagSet, e *cli.Env, inputs []string) error {
 		return cli.Usagef("--listen takes no inputs beside it")
 	case slices.Contains(inputs, ""):
 		return cli.Usagef("an input's name is empty")
-	case f.spoof && f.relay == "":
-		return cli.Usagef("--spoof needs --to, where messages are sent")
-	case f.relay != "" && (f.policy == Merge || f.policy == Mark):
-		return cli.Usagef("--to sends messages as they came: --policy %s is for -w", f.policy)
-	case f.csv && f.output == "":
-		return cli.Usagef("--csv needs -w, where records are written")
-	case f.inspect && (f.output != "" || f.relay != ""):
-		return cli.Usagef("--inspect writes no records: leave out -w and --to")
 	case slices.Contains(f.Of, flow.MACs):
 		return cli.Usagef("--of mac: flow records have no hardware addresses")
-	case len(f.Of) == 0 && f.reports != "":
-		return cli.Usagef("--reports needs --of, what to count")
 	case f.reportsToStdout() && outfile.IsStdout(f.output):
 		return cli.Usagef("standard output takes records: name a file for counts with --reports")
-	case f.inspect && (f.policy != Owner || f.boundary != ""):
-		return cli.Usagef("--inspect tries policies itself: leave out --policy and --boundary")
-	case f.boundary != "" && f.policy != Owner:
-		return cli.Usagef("--boundary decides without other records: it takes no --policy")
 	}
-	for _, name := range []string{"start-delta", "duration-delta", "packets-delta", "bytes-delta"} {
-		if fs.Changed(name) && f.policy != Record {
-			return cli.Usagef("--%s needs --policy record", name)
-		}
-	}
-	if err := errors.Join(f.rotate.Check(f.output), f.KeyFlags.Check()); err != nil {
+	if err := errors.Join(f.rotate.Check(), f.KeyFlags.Check()); err != nil {
 		return err
 	}
 	if err := f.page.Check(&cli.Common{JSON: f.json, Quiet: f.quiet}); err != nil {

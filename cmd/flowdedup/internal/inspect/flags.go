@@ -100,7 +100,7 @@ func (f *flags) register(cmd *cobra.Command) {
 		},
 		f.InterfaceFlags("or a mirror target", cli.CompleteTargets),
 		[]cli.Flag{
-			{Name: "duration", Group: cli.GroupInput, To: cli.NewParsed(&f.length, "1m", "duration", cli.ParseLength), Words: []string{"10s", "1m", "10m"}, Help: "how long to capture from -i: 30s, 10m"},
+			{Name: "duration", Group: cli.GroupInput, To: cli.NewParsed(&f.length, "1m", "duration", cli.ParseLength), Words: []string{"10s", "1m", "10m"}, Needs: []string{"interface"}, Help: "how long to capture from -i: 30s, 10m"},
 			{Name: "for", Group: cli.GroupKeep, To: cli.NewParsed(&f.reader, "", "reader", f.parseFor), Words: cli.ReaderNames(), Help: "recommend for this reader: " + strings.Join(cli.ReaderNames(), ", ") + "; a duration is that of --duration"},
 		},
 		f.Filter.Flags(),
@@ -140,10 +140,10 @@ func (f *flags) forLength(fs *pflag.FlagSet) bool {
 	return fs.Changed("for") && f.reader.Name == ""
 }
 
-// liveFlagNames are the flags that mean something with -i alone.
-var liveFlagNames = []string{"duration", "snaplen", "promiscuous", "ignore-outgoing", "wait", "ring-size", "rings", "fanout", "block-timeout", "hardware-time"}
-
 func (f *flags) check(fs *pflag.FlagSet, inputs []string) error {
+	if err := cli.CheckFlags(fs); err != nil {
+		return err
+	}
 	live := len(f.Conf.Interfaces) > 0
 	if !live && f.forLength(fs) {
 		return cli.Usagef("--for with a duration needs an interface: -i")
@@ -151,19 +151,11 @@ func (f *flags) check(fs *pflag.FlagSet, inputs []string) error {
 	if live && len(inputs) > 0 {
 		return cli.Usagef("-i and captures exclude each other")
 	}
-	if live && f.NoMerge {
-		return cli.Usagef("--no-merge is for captures")
-	}
-	for _, name := range liveFlagNames {
-		if !live && fs.Changed(name) {
-			return cli.Usagef("--%s needs an interface: -i", name)
-		}
-	}
 	if err := f.checkSources(fs); err != nil {
 		return err
 	}
 	named := cli.Files{Outputs: []cli.NamedFile{f.page.Named()}, Inputs: append(f.Filter.Files(), inputs...)}
-	return errors.Join(cli.CheckFlags(fs), f.RingFlags.Check(), f.page.Check(&f.Common), named.Check(), f.net.Check(inputs, false), f.net.CheckMerge(fs, inputs))
+	return errors.Join(f.RingFlags.Check(), f.page.Check(&f.Common), named.Check(), f.net.Check(inputs, false), f.net.CheckMerge(fs, inputs))
 }
 
 // checkSources sorts the values of -i, and rejects what has no meaning for them.

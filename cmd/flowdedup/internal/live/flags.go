@@ -164,14 +164,14 @@ func (f *flags) register(cmd *cobra.Command) {
 		f.KeyFlags.Flags(cli.KeysOfPackets),
 		[]cli.Flag{
 			{Name: "distinct-memory", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.distinctMemory, "", "size", cli.ParseMemory), Words: []string{"256MiB", "1GiB"}, Help: "memory of all counters, beyond which they sample (default: 1/8 of memory or of the cgroup's limit)"},
-			{Name: "reports", Group: cli.GroupOutput, To: &f.reports, Help: "append counts to `FILE` (default: stdout)"},
+			{Name: "reports", Group: cli.GroupOutput, To: &f.reports, Needs: []string{"of: what to count"}, Help: "append counts to `FILE` (default: stdout)"},
 		},
-		f.save.Flags("DIR"),
+		f.save.Flags("DIR", "of: what to count"),
 		f.RingFlags.Flags(),
 		f.tcpdumpFlags(),
 		[]cli.Flag{
 			{Name: "slide", Group: cli.GroupCount, To: cli.NewParsed(&f.slide, "1m", "duration", cli.ParseDelay), Help: "report the past --every this often (0: never)"},
-			{Name: "state", Group: cli.GroupOutput, To: &f.state, Help: "save the run to `FILE`, and resume from it"},
+			{Name: "state", Group: cli.GroupOutput, To: &f.state, Not: []string{"method=exact: it cannot be saved: use --method timed"}, Help: "save the run to `FILE`, and resume from it"},
 			{Name: "state-every", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.stateEvery, "1m", "duration", cli.ParseEvery), Help: "how often to save the state, besides at the end"},
 			f.stateMismatch.Flag(),
 			{Name: "user", Short: "Z", Group: cli.GroupAdvanced, To: &f.user, Help: "become user `NAME` (or UID, UID:GID) once interfaces are open"},
@@ -187,39 +187,29 @@ func (f *flags) register(cmd *cobra.Command) {
 }
 
 func (f *flags) check(cmd *cobra.Command) error {
+	if len(f.Conf.Interfaces) == 0 {
+		return cli.Usagef("name an interface with -i; available: %s", cli.InterfaceNames())
+	}
 	if err := cli.CheckFlags(cmd.Flags()); err != nil {
 		return err
 	}
 	switch {
-	case len(f.Conf.Interfaces) == 0:
-		return cli.Usagef("name an interface with -i; available: %s", cli.InterfaceNames())
-	case len(f.Of) == 0 && f.reports != "":
-		return cli.Usagef("--reports needs --of, what to count")
-	case len(f.Of) == 0 && f.save.To != "":
-		return cli.Usagef("--save needs --of, what to count")
 	case f.packetsToStdout() && len(f.Of) > 0 && (f.reports == "" || outfile.IsStdout(f.reports)):
 		return cli.Usagef("standard output takes packets: name a file for counts with --reports")
-	case f.Hub != "" && f.save.Sensor != "":
-		return cli.Usagef("--sensor: with --hub files of --save are named after the site: leave it out")
-	case f.state != "" && f.Method == "exact":
-		return cli.Usagef("--state cannot save --method exact: use --method timed")
 	case f.slide > 0 && len(f.Of) > 0 && f.Every > cli.MaxSlidingSpan:
 		return cli.Usagef("--every of more than 366 days needs --slide 0")
 	}
-	if err := f.save.CheckFolder(cmd.Flags()); err != nil {
+	if err := f.save.CheckFolder(); err != nil {
 		return err
 	}
 	if err := f.chooseDefaults(cmd.Flags()); err != nil {
 		return err
 	}
-	if err := f.checkTcpdump(cmd.Flags()); err != nil {
-		return err // the other checks would explain flags that were not typed
-	}
-	if err := errors.Join(f.rotate.Check(f.output, f.duplicates), f.CompareFlags.Check(cmd, &f.Common),
+	if err := errors.Join(f.rotate.Check(), f.CompareFlags.Check(cmd, &f.Common),
 		f.KeepFlags.Check(cmd.Flags(), &f.CompareFlags, f.output, f.writes()),
 		f.checkSources(cmd.Flags()), f.KeyFlags.Check(), f.RingFlags.Check(),
 		f.HubFlags.Check(cmd.Flags(), &f.Common, &f.CompareFlags, &f.KeepFlags),
-		f.net.Check(f.sources.Names(), f.rotate.Rotates(), f.output, f.duplicates), f.checkLearn(cmd.Flags())); err != nil {
+		f.net.Check(f.sources.Names(), f.rotate.Rotates(), f.output, f.duplicates)); err != nil {
 		return err
 	}
 	named := cli.Files{Outputs: []cli.NamedFile{

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/engine/sizing"
 	"github.com/flowdedup/flowdedup/engine/window"
@@ -89,11 +88,11 @@ func (f *flags) register(cmd *cobra.Command) {
 	cli.Define(cmd,
 		[]cli.Flag{
 			{Name: "of", Group: cli.GroupLoad, To: cli.NewParsed(&c.Element, "packets", "key", ParseElementKind), Words: []string{"packets", "src", "dst", "ip", "pair", "flow", "biflow", "mac"}, Help: "elements: packets, src, dst, ip, pair, flow, biflow, mac"},
-			{Name: "ipv6", Group: cli.GroupLoad, To: &c.IPv6, Help: "addresses are IPv6 addresses"},
+			{Name: "ipv6", Group: cli.GroupLoad, To: &c.IPv6, Needs: []string{"of=src,dst,ip: the other keys are of both families"}, Help: "addresses are IPv6 addresses"},
 			{Name: "window", Group: cli.GroupLoad, To: cli.NewParsed(&c.Window, "none", "window", cli.ParseWindow), Words: []string{"none", "10ms", "1h", "n:1000000"}, Help: "a duration, n:1000 elements, or none"},
 			{Name: "kind", Group: cli.GroupLoad, To: cli.NewParsed(&c.Kind, "auto", "kind", cli.OneOf(kinds...)), Words: kinds, Help: "kind of window: auto, unbounded, landmark, sliding"},
-			{Name: "rate", Group: cli.GroupLoad, To: cli.NewParsed(&c.Rate, "", "rate", cli.ParseAmount), Help: "elements a second: 250k, 1.5M"},
-			{Name: "link", Group: cli.GroupLoad, To: cli.NewParsed(&c.Link, "", "speed", parseLink), Help: "speed of a link full of shortest packets: 10Gb/s"},
+			{Name: "rate", Group: cli.GroupLoad, To: cli.NewParsed(&c.Rate, "", "rate", cli.ParseAmount), Not: []string{"link elements"}, Help: "elements a second: 250k, 1.5M"},
+			{Name: "link", Group: cli.GroupLoad, To: cli.NewParsed(&c.Link, "", "speed", parseLink), Not: []string{"elements"}, Help: "speed of a link full of shortest packets: 10Gb/s"},
 			{Name: "elements", Group: cli.GroupLoad, To: cli.NewParsed(&c.Elements, "", "number", cli.ParseAmount), Help: "elements in the window, or how far repeats lie back"},
 			{Name: "distinct", Group: cli.GroupLoad, To: cli.NewParsed(&c.Distinct, "100%", "share", parseDistinct), Help: "different elements in the window: share 60%, or number 3M"},
 			{Name: "refresh", Group: cli.GroupLoad, To: &c.Refresh, Help: "a removed packet restarts the window"},
@@ -114,26 +113,21 @@ func (f *flags) register(cmd *cobra.Command) {
 }
 
 func (f *flags) check(cmd *cobra.Command) error {
+	if err := cli.CheckFlags(cmd.Flags()); err != nil {
+		return err
+	}
 	given := func(name string) bool { return cmd.Flags().Changed(name) }
 	switch {
-	case given("rate") && given("link"):
-		return cli.Usagef("--rate and --link exclude each other")
-	case given("elements") && (given("rate") || given("link")):
-		return cli.Usagef("--elements and --rate or --link exclude each other")
 	case given("elements") && f.config.Window.Packets > 0:
 		return cli.Usagef("--elements and --window n:N exclude each other")
 	case (given("rate") || given("link")) && f.config.Window.Duration == 0:
 		return cli.Usagef("--rate and --link need a window of time: --window 10ms")
-	case f.config.IPv6 && (f.config.Element.Packets || f.config.Element.Key > flow.IP):
-		return cli.Usagef("--ipv6 goes with --of src, dst or ip; the other keys are of both families")
-	case (given("filter") || given("bpf-file")) && !given("from"):
-		return cli.Usagef("--filter and --bpf-file need captures to measure: --from")
 	}
 	if err := f.page.Check(&f.Common); err != nil {
 		return err
 	}
 	named := cli.Files{Outputs: []cli.NamedFile{f.page.Named()}, Inputs: append(f.Filter.Files(), f.config.From...)}
-	if err := errors.Join(cli.CheckFlags(cmd.Flags()), named.Check()); err != nil {
+	if err := named.Check(); err != nil {
 		return err
 	}
 	return usageOf(f.config.Check())

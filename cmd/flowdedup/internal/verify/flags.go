@@ -132,13 +132,16 @@ func (f *flags) config(cmd *cobra.Command, args []string) (*Config, error) {
 	if err := errors.Join((&cli.Files{Inputs: cfg.Inputs}).CheckInputs(), cli.LookUp(cfg.Output, cfg.Duplicates)); err != nil {
 		return nil, err
 	}
+	if err := cli.CheckFlags(cmd.Flags()); err != nil {
+		return nil, err
+	}
 	if err := f.within.Check(&f.copies); err != nil {
 		return nil, err
 	}
 	if err := f.within.CheckInputs(cfg.Inputs); err != nil {
 		return nil, err
 	}
-	if err := f.sort.Check(cmd.Flags(), cfg.Inputs); err != nil {
+	if err := f.sort.Check(cfg.Inputs); err != nil {
 		return nil, err
 	}
 	c, w := &f.copies, f.copies.Window
