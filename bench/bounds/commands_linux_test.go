@@ -56,7 +56,7 @@ var commands = []command{
 	{"live -i PEER --across --window 50ms --save . --sensor a --key KEY --of src --every 15m --memory 16MiB --reports rows.jsonl", packets},
 
 	{"flows IN -w out.ndjson --memory 16MiB", records},
-	{"flows IN -w out.ndjson --memory 16MiB --policy merge --key biflow", records},
+	{"flows IN -w out.ndjson --memory 16MiB --policy merge --flow-key biflow", records},
 	{"flows IN -w out.csv --memory 16MiB --policy record --inner", records},
 	{"flows IN --memory 16MiB --of src,dst,flow --every 1m --reports rows.jsonl", records},
 	{"flows IN --memory 16MiB --inspect --html page.html", records},

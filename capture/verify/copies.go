@@ -179,7 +179,7 @@ func (c *copies) mayBeForgotten(s *inputPacket) bool {
 }
 
 // reach returns how far copies may be apart in time.
-func (c *copies) reach() uint64 { return uint64(c.cfg.Window) + uint64(c.cfg.Edge) }
+func (c *copies) reach() uint64 { return uint64(c.cfg.Window) + uint64(c.cfg.Tolerance) }
 
 // apart returns how far two times are apart.
 func apart(a, b int64) uint64 { return uint64(max(a, b)) - uint64(min(a, b)) }

@@ -22,15 +22,15 @@ type Config struct {
 	// packets of the input. If both are 0, it lies anywhere.
 	Window  time.Duration
 	Packets uint64
-	// Edge is by how much a copy may lie beyond Window.
-	Edge    time.Duration
-	Across  bool               // copies come from another capture point
-	Within  traits.PointFields // copies have these in common
-	Refresh bool               // a copy may copy a copy
-	Sort    Sort               // how the input was sorted
-	Slice   Slice              // how the output was cut
-	// Memory bounds remembered packets in bytes, and as much again for differences to the file
-	// of removed packets: 128 bytes each.
+	// Tolerance is by how much a copy may lie beyond Window.
+	Tolerance time.Duration
+	Across    bool               // copies come from another capture point
+	Within    traits.PointFields // copies have these in common
+	Refresh   bool               // a copy may copy a copy
+	Sort      Sort               // how the input was sorted
+	Slice     Slice              // how the output was cut
+	// Memory bounds in bytes what is remembered of packets, and as much again of differences
+	// to the file of removed packets: 128 bytes each.
 	Memory int
 }
 

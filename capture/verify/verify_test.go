@@ -97,7 +97,7 @@ func model(cfg *Config, in []packet) (lost []uint64) {
 		case cfg.Packets > 0:
 			return uint64(max(i, k)-min(i, k)) <= cfg.Packets
 		}
-		return cfg.Window == 0 || max(in[i].time, in[k].time)-min(in[i].time, in[k].time) <= int64(cfg.Window+cfg.Edge)
+		return cfg.Window == 0 || max(in[i].time, in[k].time)-min(in[i].time, in[k].time) <= int64(cfg.Window+cfg.Tolerance)
 	}
 	for again := true; again; {
 		again = false
@@ -121,7 +121,7 @@ func model(cfg *Config, in []packet) (lost []uint64) {
 
 var configs = []Config{
 	{Window: 10},
-	{Window: 10, Edge: 3},
+	{Window: 10, Tolerance: 3},
 	{Packets: 4},
 	{}, // any distance
 	{Window: 10, Across: true},

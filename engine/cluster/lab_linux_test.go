@@ -274,7 +274,7 @@ func (l *lab) sensorOf(site, token string, args ...string) *process {
 		}
 	}
 	p := l.start(l.at(site), "flowdedup", append([]string{"live", "-i", iface, "--hub", token, "--site", site,
-		"-w", l.output(site), "--json", "--listen", "0", "udp", "port", strconv.Itoa(port)}, args...)...)
+		"-w", l.output(site), "--json", "--http", "0", "udp", "port", strconv.Itoa(port)}, args...)...)
 	p.wait("started")
 	l.sensors[site] = p
 	if !slices.Contains(args, "--state") { // with which counts go on, but for what was written

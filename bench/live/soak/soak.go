@@ -162,7 +162,7 @@ func tail(text string) string { return text[max(0, len(text)-1000):] }
 // line is the command under test. It runs in the folder of the disk. Half a million
 // frames a second fill a file in about a second and a half.
 const line = "live -i right --wait --of src,dst,flow --every 10s --reports rows.jsonl --state state --state-every 5s " +
-	"-w clean.pcapng --rotate-size 64MiB --rotate-keep 4 --forward out --listen 9469 --json"
+	"-w clean.pcapng --rotate-size 64MiB --rotate-keep 4 --forward out --http 9469 --json"
 
 const metricsURL = "http://127.0.0.1:9469/metrics"
 

@@ -64,7 +64,7 @@ func (j *Judge) Restore(from json.RawMessage, r io.Reader, most int) error {
 	p, matches := j.policy.(*pairs)
 	switch {
 	case s.Label != j.cfg.label() || s.Flows != owns || s.Pairs != matches:
-		return fmt.Errorf("%w: it was saved with another --key, --point or --policy", ErrState)
+		return fmt.Errorf("%w: it was saved with another --flow-key, --point or --policy", ErrState)
 	case len(s.Points) > maxPoint || s.Longest < 0 || s.Longest > maxLongest:
 		return fmt.Errorf("%w: it is damaged", ErrState)
 	}

@@ -10,12 +10,12 @@ import (
 )
 
 // onlyHosts answers connections to loopback only if they ask for localhost, an IP address, or
-// the host of the address that flag has. It stops DNS rebinding: a page from elsewhere can
+// the host of the address that --http has. It stops DNS rebinding: a page from elsewhere can
 // point its own name at this host and read the answers through the operator's browser, but it
 // cannot use one of these names. A request without a name does not come from a browser.
 // Connections to other addresses are answered whatever they ask for, as a host cannot know
 // its names.
-func onlyHosts(flag, address string, h http.Handler) http.Handler {
+func onlyHosts(address string, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
 		if ok && local.IP.IsLoopback() && !ours(hostOf(r.Host), hostOf(address)) {

@@ -22,6 +22,9 @@ const (
 	maxHeaderBytes = 16 << 10
 )
 
+// flag is what users give an address with, in every command.
+const flag = "--http"
+
 // Server serves a Content over HTTP. Methods may be called concurrently.
 type Server struct {
 	http   http.Server
@@ -29,10 +32,10 @@ type Server struct {
 	served chan error // what serving ended with
 }
 
-// Listen serves on addr: host:port, or :port or port for loopback only. Flag is what the user
-// gave the address with, and begins all errors. They wrap [ErrAddress] if addr has another
-// form, and the system's error if it cannot be listened on. The caller must call Close.
-func Listen(flag, addr string, c Content) (*Server, error) {
+// Listen serves on addr: host:port, or :port or port for loopback only. Errors begin with
+// --http. They wrap [ErrAddress] if addr has another form, and the system's error if it cannot
+// be listened on. The caller must call Close.
+func Listen(addr string, c Content) (*Server, error) {
 	full, err := address(addr)
 	if err != nil {
 		return nil, fmt.Errorf("%s %w", flag, err)
@@ -44,7 +47,7 @@ func Listen(flag, addr string, c Content) (*Server, error) {
 	s := &Server{addr: l.Addr(), served: make(chan error, 1)}
 	conns := new(connections)
 	s.http = http.Server{
-		Handler:           conns.answering(onlyHosts(flag, full, c.Handler())),
+		Handler:           conns.answering(onlyHosts(full, c.Handler())),
 		ReadHeaderTimeout: headTimeout, ReadTimeout: headTimeout,
 		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: maxHeaderBytes, DisableGeneralOptionsHandler: true,

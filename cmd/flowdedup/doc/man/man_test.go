@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,25 @@ import (
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/doc/man/roff"
 )
+
+var update = flag.Bool("update", false, "write the page of flags instead of checking it")
+
+// TestFlagsPage checks that the page of flags is that of the program.
+func TestFlagsPage(t *testing.T) {
+	const name = "../flags.md"
+	if *update {
+		if err := os.WriteFile(name, []byte(flagsPage()), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != flagsPage() {
+		t.Error("flags.md is not that of the program: go test ./cmd/flowdedup/doc/man -update")
+	}
+}
 
 // rendered writes all pages into a folder.
 func rendered(t *testing.T) (names []string) {

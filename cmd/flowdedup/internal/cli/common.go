@@ -28,42 +28,54 @@ type Common struct {
 	Filter     FilterFlags
 }
 
-// Register adds the flags. The usual methods are for traffic, the measuring ones for
+// Flags returns the flags. The usual methods are for traffic, the measuring ones for
 // experiments.
-func (c *Common) Register(f *pflag.FlagSet, usual []string, measuring ...string) {
-	c.Filter.Register(f)
-	c.RegisterFilter(f, usual, measuring...)
-	f.BoolVar(&c.NoMerge, "no-merge", false, "read inputs one after another, not in time order")
-	c.RegisterRun(f)
-	f.BoolVar(&c.NoProgress, "no-progress", false, "show no progress on a terminal")
-	GroupInput.Add(f, "no-merge")
-	GroupAdvanced.Add(f, "no-progress")
+func (c *Common) Flags(usual []string, measuring ...string) []Flag {
+	return slices.Concat(c.Filter.Flags(), c.MethodFlags(usual, measuring...), []Flag{c.MergeFlag()}, c.RunFlags(), []Flag{c.ProgressFlag()})
 }
 
-// RegisterFilter adds the flags of the filter. The measuring methods are there for
+// MergeFlag returns the flag of captures that are not merged.
+func (c *Common) MergeFlag() Flag {
+	return Flag{Name: "no-merge", Group: GroupInput, To: &c.NoMerge, Not: []string{"interface: it is for captures"}, Help: "read inputs one after another, not in time order"}
+}
+
+// ProgressFlag returns the flag of runs without progress.
+func (c *Common) ProgressFlag() Flag {
+	return Flag{Name: "no-progress", Group: GroupAdvanced, To: &c.NoProgress, Help: "show no progress on a terminal"}
+}
+
+// MethodFlags returns the flags of the filter. The measuring methods are there for
 // experiments; no traffic needs them.
-func (c *Common) RegisterFilter(f *pflag.FlagSet, usual []string, measuring ...string) {
+func (c *Common) MethodFlags(usual []string, measuring ...string) []Flag {
+	all := slices.Concat(usual, measuring)
 	usage := "filter method: " + strings.Join(usual, ", ")
 	if len(measuring) > 0 {
 		usage += "; to be measured (all but timers and apbf with --window none): " + strings.Join(measuring, ", ")
 	}
 	c.Method = "auto"
 	c.FPR = DefaultFPR
-	f.Var(NewParsed(&c.Method, "auto", "method", OneOf(slices.Concat(usual, measuring)...)), "method", usage)
-	f.Var(NewParsed(&c.Memory, "", "size", ParseMemory), "memory", "filter memory: 8MiB, 64M, l1, l2, l3 (default: as needed)")
-	f.Var(NewParsed(&c.FPR, "1e-9", "probability", ParseFPR), "fpr", "highest false positive rate")
-	f.Var(NewParsed(&c.Secret, "", "hex", secret.Parse), "key", "secret key, 32 bytes in hex (default: random)")
-	GroupAdvanced.Add(f, "method", "memory", "fpr", "key")
+	return []Flag{
+		{Name: "method", Group: GroupAdvanced, To: NewParsed(&c.Method, "auto", "method", OneOf(all...)), Words: all, Help: usage},
+		{Name: "memory", Group: GroupAdvanced, To: NewParsed(&c.Memory, "", "size", ParseMemory), Words: []string{"l1", "l2", "l3", "64MiB", "1GiB"}, Not: []string{"method=exact: it takes what it needs", "method=sketch: it takes 16 KiB for each number"}, Help: "filter memory: 8MiB, 64M, l1, l2, l3 (default: as needed)"},
+		{Name: "fpr", Group: GroupAdvanced, To: NewParsed(&c.FPR, "1e-9", "probability", ParseFPR), Help: "highest false positive rate"},
+		{Name: "key", Group: GroupAdvanced, To: NewParsed(&c.Secret, "", "hex", secret.Parse), Help: "secret key, 32 bytes in hex (default: random)"},
+	}
 }
 
-// RegisterRun adds the flags of how a command runs and prints.
-func (c *Common) RegisterRun(f *pflag.FlagSet) {
+// RunFlags returns the flags of how a command runs and prints.
+func (c *Common) RunFlags() []Flag {
 	c.Workers = defaultWorkers()
-	f.Var(NewParsed(&c.Workers, "0", "N", parseWorkers), "workers", "number of threads; the result does not depend on it (0: one per processor)")
-	f.BoolVar(&c.JSON, "json", false, "print JSON")
-	f.BoolVarP(&c.Quiet, "quiet", "q", false, "print errors only")
-	GroupOutput.Add(f, "json", "quiet")
-	GroupAdvanced.Add(f, "workers")
+	return append([]Flag{
+		{Name: "workers", Group: GroupAdvanced, To: NewParsed(&c.Workers, "0", "N", parseWorkers), Help: "number of threads; the result does not depend on it (0: one per processor)"},
+	}, c.PrintFlags()...)
+}
+
+// PrintFlags returns the flags of what a command prints.
+func (c *Common) PrintFlags() []Flag {
+	return []Flag{
+		{Name: "json", Group: GroupOutput, To: &c.JSON, Help: "print JSON"},
+		{Name: "quiet", Short: "q", Group: GroupOutput, To: &c.Quiet, Help: "print errors only"},
+	}
 }
 
 // DefaultFPR is that of --fpr.

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/pflag"
-
 	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
@@ -22,20 +20,30 @@ type CopyFlags struct {
 	Across, Refresh bool
 }
 
-// Register adds the flags that say what a copy is.
-func (f *CopyFlags) Register(fs *pflag.FlagSet) {
+// Flags returns the flags that say what a copy is.
+func (f *CopyFlags) Flags() []Flag {
 	if f.Window == (window.Window{}) {
 		f.Window.Duration = window.Default
 	}
-	fs.Var(NewParsed(&f.Window, f.Window.String(), "window", ParseWindow), "window", "window of copies: 1ms, n:1000 packets, none")
 	f.Identity = identity.L3
-	fs.Var(NewParsed(&f.Identity, "l3", "kind", identity.ParseKind), "identity", "what makes packets equal: frame, l3, inner")
-	fs.IntVar(&f.IdentityBytes, "identity-bytes", 0, "compare only the first `N` bytes of the identity (0: all)")
-	fs.Var(NewList(&f.Ignore, "", "fields", identity.ParseIgnore), "ignore", "additional fields to ignore: "+identity.FieldNames()+"; none: compare all")
-	fs.BoolVar(&f.Across, "across", false, "copies come from another interface, input or LAN only")
-	fs.BoolVar(&f.Refresh, "refresh", false, "a removed packet restarts the window")
-	GroupCompare.Add(fs, "window", "identity", "ignore", "across")
-	GroupAdvanced.Add(fs, "identity-bytes", "refresh")
+	return []Flag{
+		{Name: "window", Group: GroupCompare, To: NewParsed(&f.Window, f.Window.String(), "window", ParseWindow), Words: []string{"1ms", "100ms", "1s", "n:1000000", "none"}, Help: "window of copies: 1ms, n:1000 packets, none"},
+		IdentityFlag(&f.Identity),
+		{Name: "identity-bytes", Group: GroupAdvanced, To: &f.IdentityBytes, Help: "compare only the first `N` bytes of the identity (0: all)"},
+		IgnoreFlag(&f.Ignore),
+		{Name: "across", Group: GroupCompare, To: &f.Across, Not: []string{"within=interface: --within interface finds copies on one interface only, --across on another only"}, Help: "copies come from another interface, input or LAN only"},
+		{Name: "refresh", Group: GroupAdvanced, To: &f.Refresh, Help: "a removed packet restarts the window"},
+	}
+}
+
+// IdentityFlag returns the flag of what is compared.
+func IdentityFlag(to *identity.Kind) Flag {
+	return Flag{Name: "identity", Group: GroupCompare, To: NewParsed(to, "l3", "kind", identity.ParseKind), Words: []string{"frame", "l3", "inner"}, Help: "what makes packets equal: frame, l3, inner"}
+}
+
+// IgnoreFlag returns the flag of what is not compared.
+func IgnoreFlag(to *identity.Ignore) Flag {
+	return Flag{Name: "ignore", Group: GroupCompare, To: NewList(to, "", "fields", identity.ParseIgnore), Words: append(strings.Split(identity.FieldNames(), ", "), "none"), Help: "additional fields to ignore: " + identity.FieldNames() + "; none: compare all"}
 }
 
 // IdentityConfig returns what is compared.
@@ -49,10 +57,9 @@ type WithinFlag struct{ Within []string }
 // WithinWords are the words that it takes.
 var WithinWords = []string{"vlan", "vni", "interface", "input", "lan"}
 
-// Register adds the flag.
-func (f *WithinFlag) Register(fs *pflag.FlagSet) {
-	fs.Var(NewList(&f.Within, "", "points", ParseWords(WithinWords)), "within", "copies come from the same only: "+strings.Join(WithinWords, ", "))
-	GroupCompare.Add(fs, "within")
+// Flag returns the flag.
+func (f *WithinFlag) Flag() Flag {
+	return Flag{Name: "within", Group: GroupCompare, To: NewList(&f.Within, "", "points", ParseWords(WithinWords)), Words: WithinWords, Help: "copies come from the same only: " + strings.Join(WithinWords, ", ")}
 }
 
 // Check rejects words that other flags contradict.
@@ -65,10 +72,7 @@ func (f *WithinFlag) Check(copies *CopyFlags) error {
 
 // Contradicts returns an error for words that other flags contradict.
 func (f *WithinFlag) Contradicts(copies *CopyFlags) error {
-	switch {
-	case slices.Contains(f.Within, "interface") && copies.Across:
-		return errors.New("--within interface finds copies on one interface only, --across on another only: leave one of them out")
-	case slices.Contains(f.Within, "vni") && copies.Identity != identity.Inner:
+	if slices.Contains(f.Within, "vni") && copies.Identity != identity.Inner {
 		return errors.New("--within vni needs --identity inner: without it the VNI is part of what is compared")
 	}
 	return nil

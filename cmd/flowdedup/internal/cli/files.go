@@ -13,7 +13,6 @@ import (
 
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/capture/pcapoverip"
@@ -110,25 +109,12 @@ func readable(file *os.File) error {
 	return errors.Join(err, file.Close())
 }
 
-// fileFlags are the flags whose values are names.
-var fileFlags = []string{"write", "duplicates", "reports", "state", "csv", "save", "html", "forward", "bpf-file", "user", "tls-cert", "tls-key", "tls-ca", "only-a", "only-b", "boundary", "serve", "to"}
-
-// CheckNamed rejects empty names. They usually come from an unset shell variable.
-func CheckNamed(fs *pflag.FlagSet) error {
-	for _, flag := range fileFlags {
-		if f := fs.Lookup(flag); f != nil && f.Changed && f.Value.String() == "" {
-			return &usageError{errors.New("--" + flag + " has an empty name")}
-		}
-	}
-	return checkNumber(fs)
-}
-
 // InputFlags name captures, like arguments.
 type InputFlags struct{ Read []string }
 
-func (f *InputFlags) Register(fs *pflag.FlagSet) {
-	fs.StringArrayVarP(&f.Read, "read", "r", nil, "read capture `FILE`; may be repeated")
-	GroupInput.Add(fs, "read")
+// Flag returns the flag.
+func (f *InputFlags) Flag() Flag {
+	return Flag{Name: "read", Short: "r", Group: GroupInput, To: &f.Read, Help: "read capture `FILE`; may be repeated"}
 }
 
 // All returns the inputs in reading order, those of flags first.
@@ -164,34 +150,22 @@ type RotateFlags struct {
 	KeepBytes int64
 }
 
-// Register adds the flags.
-func (r *RotateFlags) Register(f *pflag.FlagSet) {
-	f.Var(NewParsed(&r.Size, "", "size", parseFileSize), "rotate-size", "limit the size of an output file: 1GiB, 500MB")
-	f.Var(NewParsed(&r.Every, "", "duration", ParseEvery), "rotate-every", "start a file at each full 15m, 1h, 1d in UTC")
-	f.IntVar(&r.Keep, "rotate-keep", 0, "keep only the newest `N` output files (0: all)")
-	f.Var(NewParsed(&r.KeepBytes, "", "size", parseFileSize), "rotate-keep-bytes", "keep only the newest files that fit: 100GiB")
-	GroupOutput.Add(f, "rotate-size", "rotate-every", "rotate-keep", "rotate-keep-bytes")
+// Flags returns the flags.
+func (r *RotateFlags) Flags() []Flag {
+	return []Flag{
+		{Name: "rotate-size", Group: GroupOutput, To: NewParsed(&r.Size, "", "size", parseFileSize), Needs: []string{"write duplicates: they rotate"}, Help: "limit the size of an output file: 1GiB, 500MB"},
+		{Name: "rotate-every", Group: GroupOutput, To: NewParsed(&r.Every, "", "duration", ParseEvery), Needs: []string{"write duplicates: they rotate"}, Help: "start a file at each full 15m, 1h, 1d in UTC"},
+		{Name: "rotate-keep", Group: GroupOutput, To: &r.Keep, Needs: []string{"rotate-size rotate-every rotate-megabytes rotate-seconds: there is one file without"}, Help: "keep only the newest `N` output files (0: all)"},
+		{Name: "rotate-keep-bytes", Group: GroupOutput, To: NewParsed(&r.KeepBytes, "", "size", parseFileSize), Needs: []string{"rotate-size rotate-every rotate-megabytes rotate-seconds: there is one file without"}, Help: "keep only the newest files that fit: 100GiB"},
+	}
 }
 
-// Check rejects rotation flags that do not fit together, or without an output that
-// rotates. Empty outputs are ignored.
-func (r *RotateFlags) Check(outputs ...string) error {
-	rotates := r.Rotates()
-	switch {
-	case r.Keep < 0:
+// Check rejects a number of files that is none.
+func (r *RotateFlags) Check() error {
+	if r.Keep < 0 {
 		return &usageError{errors.New("--rotate-keep must not be negative")}
-	case (r.Keep > 0 || r.KeepBytes > 0) && !rotates:
-		return &usageError{errors.New("--rotate-keep and --rotate-keep-bytes need --rotate-size or --rotate-every")}
 	}
-	if !rotates {
-		return nil
-	}
-	for _, name := range outputs {
-		if name != "" {
-			return nil
-		}
-	}
-	return &usageError{errors.New("--rotate-size and --rotate-every need an output file (-w)")}
+	return nil
 }
 
 // Rotates reports whether files rotate.

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	xbpf "golang.org/x/net/bpf"
 
 	"github.com/flowdedup/flowdedup/capture"
@@ -32,10 +31,12 @@ var FilterWords = []string{
 	"proto", "rarp", "sctp", "src", "tcp", "udp", "vlan", "vxlan", "wlan",
 }
 
-func (f *FilterFlags) Register(fs *pflag.FlagSet) {
-	fs.StringVar(&f.Wanted.Expr, "filter", "", "take only packets that match `EXPR`: 'tcp port 443'")
-	fs.StringVar(&f.file, "bpf-file", "", "filter by the tcpdump -ddd program in `FILE`")
-	GroupInput.Add(fs, "filter", "bpf-file")
+// Flags returns the flags.
+func (f *FilterFlags) Flags() []Flag {
+	return []Flag{
+		{Name: "filter", Group: GroupInput, To: &f.Wanted.Expr, Words: FilterWords, Needs: []string{"from: captures to measure"}, Not: []string{"bpf-file"}, Help: "take only packets that match `EXPR`: 'tcp port 443'"},
+		{Name: "bpf-file", Group: GroupInput, To: &f.file, Needs: []string{"from: captures to measure"}, Help: "filter by the tcpdump -ddd program in `FILE`"},
+	}
 }
 
 // Files returns the program file, if the user named one.
@@ -62,9 +63,6 @@ func (f *FilterFlags) TakeExpression(cmd *cobra.Command, args []string) error {
 func (f *FilterFlags) Load() error {
 	if f.file == "" {
 		return nil
-	}
-	if f.Wanted.Expr != "" {
-		return &usageError{errors.New("--filter and --bpf-file exclude each other")}
 	}
 	file, err := os.Open(f.file)
 	if err != nil {

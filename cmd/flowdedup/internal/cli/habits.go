@@ -80,6 +80,12 @@ var habits = []habit{
 	{"-v", "", prints},
 	{"--filter", "", "join expressions with and, or with or"},
 	{"-X", "", prints},
+	{"--listen", "live", "the page is at --http 9469"},
+	{"--serve", "flows", "the page is at --http 9469"},
+	{"--key", "flows", "--flow-key says what makes a flow"},
+	{"--window", "distinct", "use --every 1h"},
+	{"--decap", "", "use --strip tunnel"},
+	{"--edge", "verify", "use --tolerance"},
 }
 
 // habitOf returns the answer for what was typed after a command, "" for none.

@@ -49,6 +49,11 @@ func TestHabits(t *testing.T) {
 		{"dedup -S 0 " + in, "--sort"},
 		{"dedup " + in + " -w 0.001", "--window 1ms"},
 		{"live -i lo -w 1", "--window 1ms"},
+		{"live -i lo --listen 9469", "there is no --listen: the page is at --http"},
+		{"flows --serve 9470 --listen :2055", "--http"},
+		{"flows --key biflow " + in, "--flow-key"},
+		{"dedup --decap -w a " + in, "--strip tunnel"},
+		{"verify --edge 1ms " + in + " " + in, "--tolerance"},
 	} {
 		out, errs, code := run(strings.Fields(c.args)...)
 		if code != exitUsage || out != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
@@ -71,7 +76,8 @@ func TestHabitsAreNone(t *testing.T) {
 			if name != cli.NoCommand {
 				cmd = commandOf(t, root, name)
 			}
-			if len(typed) == 2 && cmd.Flags().ShorthandLookup(typed[1:]) != nil {
+			has := len(typed) == 2 && cmd.Flags().ShorthandLookup(typed[1:]) != nil
+			if has || strings.HasPrefix(typed, "--") && cmd.Flags().Lookup(typed[2:]) != nil {
 				t.Errorf("%s has %s", name, typed)
 			}
 		}

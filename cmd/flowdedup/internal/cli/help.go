@@ -33,22 +33,6 @@ func NewHelp() *cobra.Command {
 	return c
 }
 
-// listFlags take several words, with commas between them.
-var listFlags = []string{"ignore", "of", "strip", "within"}
-
-// CompleteWords lets the shell complete the values of flags.
-func CompleteWords(cmd *cobra.Command, words map[string][]string) {
-	for flag, list := range words {
-		complete := cobra.FixedCompletions(list, cobra.ShellCompDirectiveNoFileComp)
-		if slices.Contains(listFlags, flag) {
-			complete = completeList(list)
-		}
-		if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
-			panic("cli: " + err.Error()) // a flag that was never defined
-		}
-	}
-}
-
 // completeList completes the last word of a list with words that are not in it yet.
 func completeList(words []string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, begun string) (all []cobra.Completion, _ cobra.ShellCompDirective) {

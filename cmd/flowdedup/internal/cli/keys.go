@@ -10,9 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
-
 	"github.com/flowdedup/flowdedup/capture/keys"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/engine/calendar"
@@ -36,29 +33,21 @@ var (
 	KeysOfRecords = KeysOfPackets[:6]
 )
 
-// Register adds the flags; all are the values of --of, and of its default.
-func (f *KeyFlags) Register(fs *pflag.FlagSet, all []string, of ...keys.Kind) {
-	f.Of = of
+// Flags returns the flags; all are the values of --of, and of its default.
+func (f *KeyFlags) Flags(all []string, of ...keys.Kind) []Flag {
+	f.Of, f.Every, f.location, f.mask4, f.mask6 = of, time.Hour, time.UTC, 32, 128
 	var words []string
 	for _, one := range of {
 		words = append(words, one.String())
 	}
-	fs.Var(NewList(&f.Of, strings.Join(words, ","), "keys", parseKeys), "of", "what to count: "+strings.Join(all, ", "))
-	f.Every = time.Hour
-	fs.Var(NewParsed(&f.Every, "1h", "duration", ParseEvery), "every", "window of counts: 15m, 1h, 1d")
-	f.location = time.UTC
-	fs.Var(NewParsed(&f.location, "UTC", "zone", parseZone), "tz", "time zone of windows: Europe/Berlin")
-	fs.IntVar(&f.mask4, "mask4", 32, "count IPv4 prefixes of `N` bits")
-	fs.IntVar(&f.mask6, "mask6", 128, "count IPv6 prefixes of `N` bits")
-	fs.BoolVar(&f.vlan, "vlan", false, "count each VLAN on its own")
-	GroupCount.Add(fs, "of", "every", "tz", "mask4", "mask6", "vlan")
-}
-
-// CompleteKeys lets the shell complete the values of these flags.
-func CompleteKeys(cmd *cobra.Command, of []string) {
-	CompleteWords(cmd, map[string][]string{
-		"of": of, "every": {"1m", "15m", "1h", "1d"}, "tz": {"UTC", "Local"},
-	})
+	return []Flag{
+		{Name: "of", Group: GroupCount, To: NewList(&f.Of, strings.Join(words, ","), "keys", parseKeys), Words: all, Help: "what to count: " + strings.Join(all, ", ")},
+		{Name: "every", Group: GroupCount, To: NewParsed(&f.Every, "1h", "duration", ParseEvery), Words: []string{"1m", "15m", "1h", "1d"}, Help: "window of counts: 15m, 1h, 1d"},
+		{Name: "tz", Group: GroupCount, To: NewParsed(&f.location, "UTC", "zone", parseZone), Words: []string{"UTC", "Local"}, Help: "time zone of windows: Europe/Berlin"},
+		{Name: "mask4", Group: GroupCount, To: &f.mask4, Help: "count IPv4 prefixes of `N` bits"},
+		{Name: "mask6", Group: GroupCount, To: &f.mask6, Help: "count IPv6 prefixes of `N` bits"},
+		{Name: "vlan", Group: GroupCount, To: &f.vlan, Help: "count each VLAN on its own"},
+	}
 }
 
 // Check rejects masks that no address has.
@@ -117,13 +106,14 @@ type SaveFlags struct {
 	SetLimit   float64 // 0 for none
 }
 
-// Register adds the flags; what is what --save names.
-func (s *SaveFlags) Register(fs *pflag.FlagSet, what string) {
-	fs.StringVar(&s.To, "save", "", "save the counters of each window to `"+what+"`, for distinct --merge; needs --key")
-	fs.Var(NewParsed(&s.Sensor, "", "name", parseSensor), "sensor", "`NAME` of this sensor in files of --save")
-	fs.Var(NewParsed(&s.SetLimit, "", "N", ParseAmount), "set-limit", "most keys of a window that are remembered: 10M; more are estimated, in 16 KiB")
-	GroupOutput.Add(fs, "save", "sensor")
-	GroupAdvanced.Add(fs, "set-limit")
+// Flags returns the flags; what is what --save names, and needs are more rules of it.
+func (s *SaveFlags) Flags(what string, needs ...string) []Flag {
+	needs = append(needs, "key hub merge: all sensors need the same key: --key $(openssl rand -hex 32), once")
+	return []Flag{
+		{Name: "save", Group: GroupOutput, To: &s.To, Needs: needs, Not: []string{"every=none: it needs several windows: --every 1h, not none"}, Help: "save the counters of each window to `" + what + "`, for distinct --merge; needs --key"},
+		{Name: "sensor", Group: GroupOutput, To: NewParsed(&s.Sensor, "", "name", parseSensor), Needs: []string{"save: it names this sensor in those files"}, Not: []string{"hub: files of --save are named after the site"}, Help: "`NAME` of this sensor in files of --save"},
+		{Name: "set-limit", Group: GroupAdvanced, To: NewParsed(&s.SetLimit, "", "N", ParseAmount), Help: "most keys of a window that are remembered: 10M; more are estimated, in 16 KiB"},
+	}
 }
 
 var sensorNames = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
@@ -136,31 +126,20 @@ func parseSensor(s string) (string, error) {
 	return s, nil
 }
 
-// Check rejects flags that do not fit --save. With --hub the key is the hub's.
-func (s *SaveFlags) Check(fs *pflag.FlagSet) error {
-	if s.To != "" && !fs.Changed("key") && (fs.Lookup("hub") == nil || !fs.Changed("hub")) {
-		return &usageError{errors.New("--save needs --key, the same for all sensors: --key $(openssl rand -hex 32), once")}
-	}
-	return s.CheckTarget()
-}
-
-// CheckTarget rejects what no file of counts can be saved to.
-func (s *SaveFlags) CheckTarget() error {
-	switch {
-	case outfile.IsStdout(s.To):
+// Check rejects what no file of counts can be saved to.
+func (s *SaveFlags) Check() error {
+	if outfile.IsStdout(s.To) {
 		return &usageError{errors.New("--save needs a file, as --merge reads it in several places")}
-	case s.To == "" && s.Sensor != "":
-		return &usageError{errors.New("--sensor names this sensor in files of --save")}
 	}
 	return nil
 }
 
 // CheckFolder is Check for a folder that gets a file for each window. The run makes it.
-func (s *SaveFlags) CheckFolder(fs *pflag.FlagSet) error {
+func (s *SaveFlags) CheckFolder() error {
 	if info, err := os.Stat(s.To); s.To != "" && err == nil && !info.IsDir() {
 		return &usageError{fmt.Errorf("--save: %s is no folder: name one, for one file a window", s.To)}
 	}
-	return s.Check(fs)
+	return s.Check()
 }
 
 // HostSensor returns the name of this host, as that of a sensor.

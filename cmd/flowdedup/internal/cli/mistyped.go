@@ -42,14 +42,15 @@ func SuggestFlag(cmd *cobra.Command, err error) error {
 	if !errors.As(err, &unknown) {
 		return &usageError{hintTwice(cmd, err)}
 	}
-	typed := strings.TrimLeft(unknown.GetSpecifiedName(), "-")
+	typed, dash := strings.TrimLeft(unknown.GetSpecifiedName(), "-"), "--"
 	if unknown.GetSpecifiedShortnames() != "" {
-		if answer := habitOf(cmd, "-"+typed); answer != "" {
-			return &usageError{fmt.Errorf("there is no -%s: %s", typed, answer)}
-		}
+		dash = "-"
+	}
+	if answer := habitOf(cmd, dash+typed); answer != "" {
+		return &usageError{fmt.Errorf("there is no %s%s: %s", dash, typed, answer)}
 	}
 	var names []string
-	if unknown.GetSpecifiedShortnames() == "" { // every short name would be near to a letter
+	if dash == "--" { // every short name would be near to a letter
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 	}
 	best := nearest(typed, names)

@@ -26,19 +26,19 @@ type NetFlags struct {
 	mergeWait     time.Duration
 }
 
-// Register adds the flags of TLS.
-func (f *NetFlags) Register(fs *pflag.FlagSet) {
-	fs.StringVar(&f.cert, "tls-cert", "", "certificate of this side of tcp:// and tcp-listen://, a PEM `FILE`")
-	fs.StringVar(&f.key, "tls-key", "", "its private key, a PEM `FILE`")
-	fs.StringVar(&f.ca, "tls-ca", "", "authorities that peers' certificates are signed by, a PEM `FILE`")
-	GroupAdvanced.Add(fs, "tls-cert", "tls-key", "tls-ca")
+// Flags returns the flags of TLS.
+func (f *NetFlags) Flags() []Flag {
+	return []Flag{
+		{Name: "tls-cert", Group: GroupAdvanced, To: &f.cert, Needs: []string{"tls-key: they belong together"}, Help: "certificate of this side of tcp:// and tcp-listen://, a PEM `FILE`"},
+		{Name: "tls-key", Group: GroupAdvanced, To: &f.key, Needs: []string{"tls-cert: they belong together"}, Help: "its private key, a PEM `FILE`"},
+		{Name: "tls-ca", Group: GroupAdvanced, To: &f.ca, Help: "authorities that peers' certificates are signed by, a PEM `FILE`"},
+	}
 }
 
-// RegisterMerge adds the flag of how inputs are merged.
-func (f *NetFlags) RegisterMerge(fs *pflag.FlagSet) {
-	fs.Var(NewParsed(&f.mergeWait, "1s", "duration", ParseDelay), "merge-wait", "longest wait for a silent input (1s for tcp://; pipes: no limit)")
+// MergeFlag returns the flag of how inputs are merged.
+func (f *NetFlags) MergeFlag() Flag {
 	f.mergeWait = time.Second
-	GroupInput.Add(fs, "merge-wait")
+	return Flag{Name: "merge-wait", Group: GroupInput, To: NewParsed(&f.mergeWait, "1s", "duration", ParseDelay), Not: []string{"no-merge: it reads inputs one after another"}, Help: "longest wait for a silent input (1s for tcp://; pipes: no limit)"}
 }
 
 // Check rejects addresses that are none, and flags without a meaning for these inputs and
@@ -57,8 +57,6 @@ func (f *NetFlags) Check(inputs []string, rotates bool, outputs ...string) error
 	switch {
 	case rotates && slices.ContainsFunc(outputs, pcapoverip.IsAddress):
 		return &usageError{errors.New("--rotate-size and --rotate-every write files: not to tcp:// and tcp-listen://")}
-	case (f.cert == "") != (f.key == ""):
-		return &usageError{errors.New("--tls-cert and --tls-key belong together")}
 	case f.tls() && len(named) == 0:
 		return &usageError{errors.New("--tls-cert, --tls-key and --tls-ca need tcp:// or tcp-listen://")}
 	case f.tls() && f.cert == "" && slices.ContainsFunc(named, pcapoverip.Listens):
@@ -71,13 +69,8 @@ func (f *NetFlags) tls() bool { return f.cert != "" || f.key != "" || f.ca != ""
 
 // CheckMerge rejects flags about the order of inputs that do not fit them.
 func (f *NetFlags) CheckMerge(fs *pflag.FlagSet, inputs []string) error {
-	network := slices.ContainsFunc(inputs, pcapoverip.IsAddress)
-	noMerge := fs.Lookup("no-merge").Changed
-	switch {
-	case noMerge && network:
+	if fs.Changed("no-merge") && slices.ContainsFunc(inputs, pcapoverip.IsAddress) {
 		return &usageError{errors.New("--no-merge reads inputs one after another: not tcp:// and tcp-listen://")}
-	case noMerge && fs.Changed("merge-wait"):
-		return &usageError{errors.New("--merge-wait has no meaning with --no-merge")}
 	}
 	return nil
 }

@@ -7,18 +7,15 @@ import (
 	"errors"
 	"io"
 
-	"github.com/spf13/pflag"
-
 	"github.com/flowdedup/flowdedup/capture/outfile"
 )
 
 // PageFlag is the flag for a page of results.
 type PageFlag struct{ name string }
 
-// Register adds the flag. what says what the page is about.
-func (f *PageFlag) Register(fs *pflag.FlagSet, what string) {
-	fs.StringVar(&f.name, "html", "", "write a page "+what+" to `FILE`")
-	GroupOutput.Add(fs, "html")
+// Flag returns the flag. what says what the page is about.
+func (f *PageFlag) Flag(what string) Flag {
+	return Flag{Name: "html", Group: GroupOutput, To: &f.name, Help: "write a page " + what + " to `FILE`"}
 }
 
 // Check refuses a page between other things on standard output.

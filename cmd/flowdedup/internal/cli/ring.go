@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/flowdedup/flowdedup/capture/afpacket"
 	"github.com/flowdedup/flowdedup/capture/xdp"
@@ -43,30 +42,33 @@ const (
 	forwardBlockBytes = 64 << 10
 )
 
-func (f *RingFlags) RegisterInterfaces(fs *pflag.FlagSet) {
-	fs.StringArrayVarP(&f.Conf.Interfaces, "interface", "i", nil, "capture from `IFACE`, or any; may be repeated")
+// InterfaceFlags returns the flags of where packets are captured, and how; from is what
+// complete lists of that.
+func (f *RingFlags) InterfaceFlags(from string, complete cobra.CompletionFunc) []Flag {
 	f.capture = captureAFPacket
-	fs.Var(NewParsed(&f.capture, f.capture, "how", OneOf(Captures...)), "capture", "capture through AF_PACKET or AF_XDP: "+strings.Join(Captures, ", "))
-	fs.BoolVar(&f.takeInterface, "take-interface", false, "with --capture xdp: take packets that the host needs")
-	GroupInput.Add(fs, "interface", "capture")
-	GroupAdvanced.Add(fs, "take-interface")
+	return []Flag{
+		{Name: "interface", Short: "i", Group: GroupInput, To: &f.Conf.Interfaces, Complete: complete, Help: "capture from `IFACE`, any, " + from + "; may be repeated"},
+		{Name: "capture", Group: GroupInput, To: NewParsed(&f.capture, f.capture, "how", OneOf(Captures...)), Words: Captures, Help: "capture through AF_PACKET or AF_XDP: " + strings.Join(Captures, ", ")},
+		{Name: "take-interface", Group: GroupAdvanced, To: &f.takeInterface, Needs: []string{"capture=xdp"}, Help: "with --capture xdp: take packets that the host needs"},
+	}
 }
 
-func (f *RingFlags) Register(fs *pflag.FlagSet) {
+// Flags returns the flags of rings.
+func (f *RingFlags) Flags() []Flag {
 	c := &f.Conf
-	c.RingBytes, c.BlockTimeout = afpacket.DefaultRingBytes, afpacket.DefaultBlockTimeout
-	fs.Var(NewParsed(&c.RingBytes, show.Bytes(afpacket.DefaultRingBytes), "size", ParseMemory), "ring-size", "memory of each capture ring")
-	fs.IntVar(&c.Rings, "rings", 1, "`N` rings per interface, which share its packets")
+	c.RingBytes, c.BlockTimeout, c.Rings, c.Promiscuous = afpacket.DefaultRingBytes, afpacket.DefaultBlockTimeout, 1, true
 	f.fanout = Fanouts[0]
-	fs.Var(NewParsed(&f.fanout, f.fanout, "how", OneOf(Fanouts...)), "fanout", "how rings share packets: by "+strings.Join(Fanouts, ", "))
-	fs.Var(NewParsed(&c.BlockTimeout, c.BlockTimeout.String(), "duration", ParseDelay), "block-timeout", "longest wait of a packet in a ring (1ms with --forward)")
-	fs.IntVarP(&c.SnapLen, "snaplen", "s", 0, "capture only `N` bytes of packets (0: all)")
-	fs.BoolVar(&c.Promiscuous, "promiscuous", true, "capture in promiscuous mode")
-	fs.BoolVar(&c.IgnoreOutgoing, "ignore-outgoing", false, "ignore packets that this host sends")
-	fs.BoolVar(&c.HardwareTime, "hardware-time", false, "use timestamps of the network card, where it makes any")
-	fs.BoolVar(&c.Wait, "wait", false, "keep running while an interface is down or gone")
-	GroupInput.Add(fs, "snaplen", "promiscuous", "ignore-outgoing", "wait")
-	GroupAdvanced.Add(fs, "ring-size", "rings", "fanout", "block-timeout", "hardware-time")
+	return []Flag{
+		{Name: "ring-size", Group: GroupAdvanced, To: NewParsed(&c.RingBytes, show.Bytes(afpacket.DefaultRingBytes), "size", ParseMemory), Needs: []string{"interface"}, Help: "memory of each capture ring"},
+		{Name: "rings", Group: GroupAdvanced, To: &c.Rings, Needs: []string{"interface"}, Not: []string{"capture=xdp: it has one ring for each receive queue: use ethtool -L IFACE combined N"}, Help: "`N` rings per interface, which share its packets"},
+		{Name: "fanout", Group: GroupAdvanced, To: NewParsed(&f.fanout, f.fanout, "how", OneOf(Fanouts...)), Words: Fanouts, Needs: []string{"interface"}, Help: "how rings share packets: by " + strings.Join(Fanouts, ", ")},
+		{Name: "block-timeout", Group: GroupAdvanced, To: NewParsed(&c.BlockTimeout, c.BlockTimeout.String(), "duration", ParseDelay), Needs: []string{"interface"}, Help: "longest wait of a packet in a ring (1ms with --forward)"},
+		{Name: "snaplen", Short: "s", Group: GroupInput, To: &c.SnapLen, Needs: []string{"interface"}, Help: "capture only `N` bytes of packets (0: all)"},
+		{Name: "promiscuous", Group: GroupInput, To: &c.Promiscuous, Needs: []string{"interface"}, Help: "capture in promiscuous mode"},
+		{Name: "ignore-outgoing", Group: GroupInput, To: &c.IgnoreOutgoing, Needs: []string{"interface"}, Help: "ignore packets that this host sends"},
+		{Name: "hardware-time", Group: GroupAdvanced, To: &c.HardwareTime, Needs: []string{"interface"}, Help: "use timestamps of the network card, where it makes any"},
+		{Name: "wait", Group: GroupInput, To: &c.Wait, Needs: []string{"interface"}, Help: "keep running while an interface is down or gone"},
+	}
 }
 
 // XDP returns how to capture through AF_XDP, nil if that was not asked for.
@@ -84,10 +86,6 @@ func (f *RingFlags) Check() error {
 		return &usageError{errors.New("an interface's name is empty")}
 	case f.Conf.Rings < 1:
 		return &usageError{errors.New("--rings must be at least 1")}
-	case f.capture != captureXDP && f.takeInterface:
-		return &usageError{errors.New("--take-interface needs --capture xdp")}
-	case f.capture == captureXDP && f.Conf.Rings > 1:
-		return &usageError{errors.New("--capture xdp has one ring for each receive queue: use ethtool -L IFACE combined N instead of --rings")}
 	}
 	return nil
 }

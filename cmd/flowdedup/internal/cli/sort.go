@@ -21,27 +21,18 @@ type SortFlags struct {
 	Memory int
 }
 
-// SortWords are values to complete.
-var SortWords = []string{"100ms", "1s"}
-
-func (f *SortFlags) Register(fs *pflag.FlagSet) {
-	fs.Var(NewParsed(&f.Span, "", "duration", ParseLength), "sort", "sort packets by time, if they are late by at most this: 1s")
+// Flags returns the flags.
+func (f *SortFlags) Flags() []Flag {
 	f.Memory = pcapfile.DefaultSortMemory
-	fs.Var(NewParsed(&f.Memory, show.Bytes(pcapfile.DefaultSortMemory), "size", ParseMemory), "sort-memory", "memory for packets that --sort holds back")
-	GroupInput.Add(fs, "sort")
-	GroupAdvanced.Add(fs, "sort-memory")
+	return []Flag{
+		{Name: "sort", Group: GroupInput, To: NewParsed(&f.Span, "", "duration", ParseLength), Words: []string{"100ms", "1s"}, Not: []string{"no-merge: it reads inputs one after another", "merge-wait: it holds back packets of captures only"}, Help: "sort packets by time, if they are late by at most this: 1s"},
+		{Name: "sort-memory", Group: GroupAdvanced, To: NewParsed(&f.Memory, show.Bytes(pcapfile.DefaultSortMemory), "size", ParseMemory), Needs: []string{"sort"}, Help: "memory for packets that --sort holds back"},
+	}
 }
 
 // Check rejects inputs that are not sorted.
-func (f *SortFlags) Check(fs *pflag.FlagSet, inputs []string) error {
-	switch {
-	case f.Span == 0 && fs.Changed("sort-memory"):
-		return &usageError{errors.New("--sort-memory needs --sort")}
-	case f.Span == 0:
-		return nil
-	case fs.Changed("no-merge"):
-		return &usageError{errors.New("--sort and --no-merge, which reads inputs one after another, exclude each other")}
-	case fs.Changed("merge-wait") || slices.ContainsFunc(inputs, pcapoverip.IsAddress):
+func (f *SortFlags) Check(inputs []string) error {
+	if f.Span > 0 && slices.ContainsFunc(inputs, pcapoverip.IsAddress) {
 		return &usageError{errors.New("--sort is for captures: packets from tcp:// and tcp-listen:// cannot be held back for others, only by --merge-wait")}
 	}
 	return nil

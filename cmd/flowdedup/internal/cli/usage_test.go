@@ -103,7 +103,7 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"distinct", in, "--slide", "2h"}, "longer"},
 		{[]string{"distinct", in, "--slide", "7m"}, "divide"},
 		{[]string{"distinct", in, "--slide", "100ms"}, "4096"},
-		{[]string{"distinct", in, "--window", "1h", "--every", "1h"}, "former name of --every"},
+		{[]string{"distinct", in, "--window", "1h"}, "there is no --window: use --every"},
 		{[]string{"distinct", in, "--slide", "1m", "--list"}, "--list"},
 		{[]string{"distinct", in, "--slide", "1m", "--method", "bloom"}, "exact"},
 		{[]string{"distinct", in, "--slide", "1m", "--fpr", "1e-12"}, "1e-09"},

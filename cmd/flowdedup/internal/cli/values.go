@@ -63,6 +63,8 @@ func (p *parsed[T]) Set(s string) error {
 // Adds implements once.Adder.
 func (p *parsed[T]) Adds() bool { return p.list || p.adds }
 
+func (p *parsed[T]) isList() bool { return p.list }
+
 // String implements pflag.Value.
 func (p *parsed[T]) String() string { return p.text }
 

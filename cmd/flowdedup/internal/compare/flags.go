@@ -99,36 +99,36 @@ damaged and the rest was compared, 1 failed, 2 wrong usage.`,
 }
 
 func (f *flags) register(cmd *cobra.Command) {
-	fs := cmd.Flags()
-	fs.SortFlags = false
-	fs.StringVar(&f.only[0], "only-a", "", "write the packets of A alone to `FILE` (-: stdout)")
-	fs.StringVar(&f.only[1], "only-b", "", "write the packets of B alone to `FILE`")
-	cli.GroupOutput.Add(fs, "only-a", "only-b")
-	fs.BoolVar(&f.lans, "lans", false, "compare the LANs of PRP, or both ways round a ring of HSR")
-	f.page.Register(fs, "with the delays and what was lost")
-	f.Common.Filter.Register(fs)
-	f.net.Register(fs)
-	f.window = compare.DefaultWindow
-	fs.Var(cli.NewParsed(&f.window, "100ms", "duration", cli.ParseLength), "window", "match packets within this time of the offset")
-	f.identity = identity.L3
-	fs.Var(cli.NewParsed(&f.identity, "l3", "kind", identity.ParseKind), "identity", "what makes packets equal: frame, l3, inner")
-	fs.Var(cli.NewList(&f.ignore, "", "fields", identity.ParseIgnore), "ignore", "additional fields to ignore: "+identity.FieldNames()+"; none: compare all")
-	fs.IntVar(&f.identityBytes, "identity-bytes", 0, "compare only the first `N` bytes of the identity (0: what both sides have)")
-	cli.GroupCompare.Add(fs, "lans", "window", "identity", "ignore")
-	f.RegisterRun(fs)
-	fs.IntVar(&f.top, "top", 10, "list `N` conversations")
-	cli.GroupOutput.Add(fs, "top")
-	f.Memory = compare.DefaultMemory
-	fs.Var(cli.NewParsed(&f.Memory, show.Bytes(compare.DefaultMemory), "size", cli.ParseMemory), "memory", "memory for packets: 64MiB")
-	fs.BoolVar(&f.NoProgress, "no-progress", false, "show no progress on a terminal")
-	cli.GroupAdvanced.Add(fs, "identity-bytes", "memory", "no-progress")
-	cli.CompleteWords(cmd, map[string][]string{
-		"filter": cli.FilterWords, "window": {"100ms", "10ms", "1s"}, "memory": {"64MiB", "256MiB", "1GiB"},
-		"identity": {"frame", "l3", "inner"}, "ignore": append(strings.Split(identity.FieldNames(), ", "), "none"), "top": {"10", "100"},
-	})
+	f.window, f.top = compare.DefaultWindow, 10
+	f.identity, f.Memory = identity.L3, compare.DefaultMemory
+	cli.Define(cmd,
+		[]cli.Flag{
+			{Name: "only-a", Group: cli.GroupOutput, To: &f.only[0], Help: "write the packets of A alone to `FILE` (-: stdout)"},
+			{Name: "only-b", Group: cli.GroupOutput, To: &f.only[1], Help: "write the packets of B alone to `FILE`"},
+			{Name: "lans", Group: cli.GroupCompare, To: &f.lans, Help: "compare the LANs of PRP, or both ways round a ring of HSR"},
+			f.page.Flag("with the delays and what was lost"),
+		},
+		f.Filter.Flags(),
+		f.net.Flags(),
+		[]cli.Flag{
+			{Name: "window", Group: cli.GroupCompare, To: cli.NewParsed(&f.window, "100ms", "duration", cli.ParseLength), Words: []string{"100ms", "10ms", "1s"}, Help: "match packets within this time of the offset"},
+			cli.IdentityFlag(&f.identity),
+			cli.IgnoreFlag(&f.ignore),
+			{Name: "identity-bytes", Group: cli.GroupAdvanced, To: &f.identityBytes, Help: "compare only the first `N` bytes of the identity (0: what both sides have)"},
+		},
+		f.RunFlags(),
+		[]cli.Flag{
+			{Name: "top", Group: cli.GroupOutput, To: &f.top, Words: []string{"10", "100"}, Help: "list `N` conversations"},
+			{Name: "memory", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.Memory, show.Bytes(compare.DefaultMemory), "size", cli.ParseMemory), Words: []string{"64MiB", "256MiB", "1GiB"}, Help: "memory for packets: 64MiB"},
+			f.ProgressFlag(),
+		},
+	)
 }
 
 func (f *flags) check(cmd *cobra.Command, e *cli.Env, inputs [2]string) error {
+	if err := cli.CheckFlags(cmd.Flags()); err != nil {
+		return err
+	}
 	switch {
 	case f.identityBytes < 0:
 		return cli.Usagef("--identity-bytes must not be negative")
@@ -139,7 +139,7 @@ func (f *flags) check(cmd *cobra.Command, e *cli.Env, inputs [2]string) error {
 	case outfile.IsStdout(f.only[0]) && outfile.IsStdout(f.only[1]):
 		return cli.Usagef("--only-a and --only-b cannot both be standard output")
 	}
-	errs := []error{cli.CheckNamed(cmd.Flags()), f.net.Check(inputs[:], false, f.only[:]...), e.CheckTerminal(f.only[:]...), f.page.Check(&f.Common)}
+	errs := []error{f.net.Check(inputs[:], false, f.only[:]...), e.CheckTerminal(f.only[:]...), f.page.Check(&f.Common)}
 	for _, input := range inputs { // a capture may be compared with itself
 		named := cli.Files{Outputs: []cli.NamedFile{{Flag: "--only-a", Name: f.only[0]}, {Flag: "--only-b", Name: f.only[1]}, f.page.Named()}, Inputs: append(f.Filter.Files(), input)}
 		errs = append(errs, named.Check())

@@ -137,38 +137,43 @@ of its first packet in its name and can be read alone.`,
 }
 
 func (f *flags) register(cmd *cobra.Command) {
-	fs := cmd.Flags()
-	fs.SortFlags = false
-	f.named.Register(fs)
-	f.sort.Register(fs)
-	fs.StringVarP(&f.output, "write", "w", "", "write kept packets to `FILE` (-: stdout)")
-	fs.StringVar(&f.duplicates, "duplicates", "", "write removed packets to `FILE`")
-	fs.BoolVar(&f.inPlace, "in-place", false, "let -w replace an input")
-	cli.GroupOutput.Add(fs, "write", "duplicates", "in-place")
-	f.page.Register(fs, "with copies over time")
-	f.rotate.Register(fs)
-	f.net.Register(fs)
-	f.net.RegisterMerge(fs)
-	f.CompareFlags.Register(fs)
-	f.KeepFlags.Register(cmd)
-	f.ProfileFlags.Register(cmd)
-	f.HubFlags.Register(cmd, fileVerdictWait)
-	f.Common.Register(fs, UsualMethods, MeasuringMethods()...)
-	CompleteCompare(cmd)
-	cli.CompleteWords(cmd, map[string][]string{"filter": cli.FilterWords, "sort": cli.SortWords})
+	cli.Define(cmd,
+		[]cli.Flag{
+			f.named.Flag(),
+		},
+		f.sort.Flags(),
+		[]cli.Flag{
+			{Name: "write", Short: "w", Group: cli.GroupOutput, To: &f.output, Help: "write kept packets to `FILE` (-: stdout)"},
+			{Name: "duplicates", Group: cli.GroupOutput, To: &f.duplicates, Help: "write removed packets to `FILE`"},
+			{Name: "in-place", Group: cli.GroupOutput, To: &f.inPlace, Help: "let -w replace an input"},
+			f.page.Flag("with copies over time"),
+		},
+		f.rotate.Flags(),
+		f.net.Flags(),
+		[]cli.Flag{
+			f.net.MergeFlag(),
+		},
+		f.CompareFlags.Flags(),
+		f.KeepFlags.Flags(),
+		[]cli.Flag{
+			f.ProfileFlags.Flag(),
+		},
+		f.HubFlags.Flags(fileVerdictWait),
+		f.Common.Flags(UsualMethods, MeasuringMethods()...),
+	)
 }
 
 func (f *flags) check(cmd *cobra.Command, inputs []string) error {
-	if err := cli.CheckNamed(cmd.Flags()); err != nil {
+	if err := cli.CheckFlags(cmd.Flags()); err != nil {
 		return err
 	}
 	if err := f.ProfileFlags.Apply(cmd.Flags(), &f.CompareFlags, &f.KeepFlags, f.output != "" || f.duplicates != ""); err != nil {
 		return err
 	}
-	if err := errors.Join(f.rotate.Check(f.output, f.duplicates), f.CompareFlags.Check(cmd, &f.Common),
+	if err := errors.Join(f.rotate.Check(), f.CompareFlags.Check(cmd, &f.Common),
 		f.KeepFlags.Check(cmd.Flags(), &f.CompareFlags, f.output, f.duplicates != ""), f.checkInputs(inputs), f.page.Check(&f.Common),
 		f.HubFlags.Check(cmd.Flags(), &f.Common, &f.CompareFlags, &f.KeepFlags),
-		f.net.Check(inputs, f.rotate.Rotates(), f.output, f.duplicates), f.net.CheckMerge(cmd.Flags(), inputs), f.sort.Check(cmd.Flags(), inputs)); err != nil {
+		f.net.Check(inputs, f.rotate.Rotates(), f.output, f.duplicates), f.net.CheckMerge(cmd.Flags(), inputs), f.sort.Check(inputs)); err != nil {
 		return err
 	}
 	named := cli.Files{Outputs: []cli.NamedFile{{Flag: "-w", Name: f.output}, {Flag: "--duplicates", Name: f.duplicates}, f.page.Named()}, Inputs: append(f.Filter.Files(), inputs...), InPlace: "-w", Allowed: f.inPlace}

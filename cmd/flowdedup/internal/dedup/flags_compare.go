@@ -4,13 +4,9 @@ package dedup
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
-	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/method"
 	"github.com/flowdedup/flowdedup/engine/stream"
@@ -31,24 +27,13 @@ func MeasuringMethods() []string {
 	return append(stream.Methods(), method.Timers, method.Partitioned)
 }
 
-// Register adds the flags.
-func (f *CompareFlags) Register(fs *pflag.FlagSet) {
-	f.CopyFlags.Register(fs)
-	fs.Var(cli.NewParsed(&f.digest, "aes", "name", cli.OneOf("aes", "highway")), "digest", "keyed digest of identities: aes, highway")
+// Flags returns the flags.
+func (f *CompareFlags) Flags() []cli.Flag {
 	f.digest = "aes"
-	fs.Var(cli.NewList(&f.params, "", "names", method.ParseParams), "param", "parameters of --method, as plan prints them: K=3,P=10,Max=3")
-	cli.GroupAdvanced.Add(fs, "digest", "param")
-}
-
-// CompleteCompare lets the shell complete the values of these flags and of the filter's
-// flags.
-func CompleteCompare(cmd *cobra.Command) {
-	cli.CompleteWords(cmd, map[string][]string{
-		"identity": {"frame", "l3", "inner"}, "digest": {"aes", "highway"},
-		"ignore": append(strings.Split(identity.FieldNames(), ", "), "none"),
-		"method": slices.Concat(UsualMethods, MeasuringMethods()), "window": {"1ms", "100ms", "1s", "n:1000000", "none"},
-		"memory": {"l1", "l2", "l3", "64MiB", "1GiB"},
-	})
+	return append(f.CopyFlags.Flags(),
+		cli.Flag{Name: "digest", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.digest, "aes", "name", cli.OneOf("aes", "highway")), Words: []string{"aes", "highway"}, Help: "keyed digest of identities: aes, highway"},
+		cli.Flag{Name: "param", Group: cli.GroupAdvanced, To: cli.NewList(&f.params, "", "names", method.ParseParams), Help: "parameters of --method, as plan prints them: K=3,P=10,Max=3"},
+	)
 }
 
 // Check rejects flags that do not fit the method.
@@ -56,8 +41,6 @@ func (f *CompareFlags) Check(cmd *cobra.Command, c *cli.Common) error {
 	switch {
 	case f.IdentityBytes < 0:
 		return cli.Usagef("--identity-bytes must not be negative")
-	case c.Method == "exact" && c.Memory != 0:
-		return cli.Usagef("--memory has no meaning with --method exact, which takes what it needs")
 	}
 	if err := f.checkMeasuring(cmd, c.Method, c.FPR); err != nil {
 		return cli.Usage(err)

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/flowdedup/flowdedup/capture/identity"
@@ -18,12 +17,9 @@ import (
 // ProfileFlags choose the settings for a reader.
 type ProfileFlags struct{ reader cli.Reader }
 
-// Register adds the flag.
-func (f *ProfileFlags) Register(cmd *cobra.Command) {
-	fs := cmd.Flags()
-	fs.Var(cli.NewParsed(&f.reader, "", "reader", cli.ParseReader), "for", "keep, strip and compare as this reader needs it: "+strings.Join(cli.ReaderNames(), ", "))
-	cli.GroupKeep.Add(fs, "for")
-	cli.CompleteWords(cmd, map[string][]string{"for": cli.ReaderNames()})
+// Flag returns the flag.
+func (f *ProfileFlags) Flag() cli.Flag {
+	return cli.Flag{Name: "for", Group: cli.GroupKeep, To: cli.NewParsed(&f.reader, "", "reader", cli.ParseReader), Words: cli.ReaderNames(), Help: "keep, strip and compare as this reader needs it: " + strings.Join(cli.ReaderNames(), ", ")}
 }
 
 // Apply rejects flags that would make the reader blind, and sets those that were not given.

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/flowdedup/flowdedup/capture/identity"
@@ -34,24 +33,20 @@ type HubFlags struct {
 // fileVerdictWait is how long a packet of inputs that wait is without a verdict by default.
 const fileVerdictWait = 2 * time.Second
 
-// Register adds the flags; wait is the default of --verdict-wait.
-func (f *HubFlags) Register(cmd *cobra.Command, wait time.Duration) {
-	fs := cmd.Flags()
+// Flags returns the flags; wait is the default of --verdict-wait.
+func (f *HubFlags) Flags(wait time.Duration) []cli.Flag {
 	f.wait = wait
-	fs.StringVar(&f.Hub, "hub", "", "remove what other sites have sent: a `TOKEN` of flowdedup-hub join-token, a file that has one, or a server's URL with the token in $"+hubclient.TokenVariable)
-	fs.StringVar(&f.site, "site", "", "`NAME` of this site, to be sure of the token (default: the token's)")
-	fs.Var(cli.NewParsed(&f.wait, wait.String(), "duration", cli.ParseDelay), "verdict-wait", "longest wait for the hub; then packets stay, unchecked")
-	cli.GroupCompare.Add(fs, "hub", "site", "verdict-wait")
-	cli.CompleteWords(cmd, map[string][]string{"verdict-wait": {wait.String(), "100ms"}})
+	return []cli.Flag{
+		{Name: "hub", Group: cli.GroupCompare, To: &f.Hub, Not: []string{"key: the key is the hub's, and in the token", "identity-bytes digest: they must be the same at all sites", "learn: it chooses what the sites must do alike", "keep=flow: a hub keeps the first of equal packets"}, Help: "remove what other sites have sent: a `TOKEN` of flowdedup-hub join-token, a file that has one, or a server's URL with the token in $" + hubclient.TokenVariable},
+		{Name: "site", Group: cli.GroupCompare, To: &f.site, Needs: []string{"hub"}, Help: "`NAME` of this site, to be sure of the token (default: the token's)"},
+		{Name: "verdict-wait", Group: cli.GroupCompare, To: cli.NewParsed(&f.wait, wait.String(), "duration", cli.ParseDelay), Words: []string{wait.String(), "100ms"}, Needs: []string{"hub"}, Help: "longest wait for the hub; then packets stay, unchecked"},
+	}
 }
 
 // Check reads the token, and rejects flags that sites cannot choose for themselves. It sets
 // those that the token chooses.
 func (f *HubFlags) Check(fs *pflag.FlagSet, c *cli.Common, compare *CompareFlags, keep *KeepFlags) error {
 	if f.Hub == "" {
-		if fs.Changed("site") || fs.Changed("verdict-wait") {
-			return cli.Usagef("--site and --verdict-wait need --hub")
-		}
 		return nil
 	}
 	var err error
@@ -88,16 +83,10 @@ func (f *HubFlags) checkFlags(fs *pflag.FlagSet, c *cli.Common, compare *Compare
 		return fmt.Errorf("--identity %s: the sites of this hub compare %s: leave it out", compare.Identity, kind)
 	case fs.Changed("window") && compare.Window != shared:
 		return fmt.Errorf("--window %s: the window of this hub is %s: leave it out", compare.Window, shared)
-	case fs.Changed("key"):
-		return errors.New("--key: the key is the hub's, and in the token: leave it out")
 	case fs.Changed("ignore") && compare.Ignore != ignore:
 		return fmt.Errorf("--ignore %s: the sites of this hub ignore %s: leave it out, or start the hub with it", fs.Lookup("ignore").Value, cmp.Or(f.Token.Ignore, "nothing else"))
-	case fs.Changed("identity-bytes") || compare.digest != "aes":
-		return errors.New("--identity-bytes and --digest must be the same at all sites of a hub: leave them out")
 	case fs.Changed("within") && !sameWords(keep.Within, within):
 		return fmt.Errorf("--within %s: the copies of this hub come from %s: leave it out, or start the hub with it", strings.Join(keep.Within, ","), pointsText(f.Token.Within))
-	case fs.Changed("learn"):
-		return errors.New("--learn chooses what the sites of a hub must do alike: leave it out")
 	case keep.chooses():
 		return errors.New("--hub keeps the first of equal packets: leave out --keep flow and --prefer")
 	}

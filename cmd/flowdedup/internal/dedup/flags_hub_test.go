@@ -33,8 +33,8 @@ func TestHubRefused(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"--site", "paris"}, "need --hub"},
-		{[]string{"--verdict-wait", "1s"}, "need --hub"},
+		{[]string{"--site", "paris"}, "needs --hub"},
+		{[]string{"--verdict-wait", "1s"}, "needs --hub"},
 		{[]string{"--hub", "fd9:" + token[4:]}, "another version"},
 		{[]string{"--hub", token[:50]}, "characters are missing"},
 		{[]string{"--hub", "nats://hub.example.org"}, "$FLOWDEDUP_TOKEN"},

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/flowdedup/flowdedup/capture"
@@ -35,7 +34,7 @@ type KeepFlags struct {
 	hold          time.Duration
 	strip         []string
 	slice         strip.Slice
-	decap, mark   bool
+	mark          bool
 }
 
 // The words that these flags take.
@@ -50,25 +49,19 @@ var (
 // maxHold is the longest hold without --hold.
 const maxHold = 10 * time.Millisecond
 
-// Register adds the flags.
-func (f *KeepFlags) Register(cmd *cobra.Command) {
-	fs := cmd.Flags()
-	f.WithinFlag.Register(fs)
-	fs.Var(newExpressions(&f.only), "only", "judge only packets that match `EXPR`; pass others untouched; may be repeated")
-	fs.Var(newExpressions(&f.protect), "protect", "never remove packets that match `EXPR`; may be repeated")
-	fs.Var(cli.NewParsed(&f.keep, "", "which", cli.OneOfNear(keepWords)), "keep", "of equal packets: flow: all of a conversation from one point, or first (default: flow where packets are written)")
-	fs.Var(newPreferences(f), "prefer", "keep the copy that matches `EXPR` (may be repeated, best first), or first: the first one, whole or not")
-	fs.Var(cli.NewParsed(&f.hold, "", "duration", cli.ParseDelay), "hold", "longest wait for a better copy (default: --window, at most 10ms)")
-	fs.Var(cli.NewList(&f.strip, "", "headers", cli.ParseWords(stripWords)), "strip", "take headers off what is written: "+strings.Join(stripWords, ", "))
-	fs.BoolVar(&f.decap, "decap", false, "same as --strip tunnel")
-	fs.BoolVar(&f.mark, "mark", false, "write all packets, and mark each copy with a comment (pcapng)")
-	cli.GroupCompare.Add(fs, "only", "protect")
-	cli.GroupKeep.Add(fs, "keep", "prefer", "hold", "strip", "decap", "mark")
-	f.registerSlice(fs)
-	cli.CompleteWords(cmd, map[string][]string{
-		"slice": cli.SliceWords, "keep": keepWords, "within": cli.WithinWords, "strip": stripWords, "hold": {"1ms", "10ms"},
-		"only": conditionWords, "protect": conditionWords, "prefer": preferWords,
-	})
+// Flags returns the flags.
+func (f *KeepFlags) Flags() []cli.Flag {
+	return []cli.Flag{
+		f.WithinFlag.Flag(),
+		{Name: "only", Group: cli.GroupCompare, To: newExpressions(&f.only), Words: conditionWords, Help: "judge only packets that match `EXPR`; pass others untouched; may be repeated"},
+		{Name: "protect", Group: cli.GroupCompare, To: newExpressions(&f.protect), Words: conditionWords, Help: "never remove packets that match `EXPR`; may be repeated"},
+		{Name: "keep", Group: cli.GroupKeep, To: cli.NewParsed(&f.keep, "", "which", cli.OneOfNear(keepWords)), Words: keepWords, Help: "of equal packets: flow: all of a conversation from one point, or first (default: flow where packets are written)"},
+		{Name: "prefer", Group: cli.GroupKeep, To: newPreferences(f), Words: preferWords, Help: "keep the copy that matches `EXPR` (may be repeated, best first), or first: the first one, whole or not"},
+		{Name: "hold", Group: cli.GroupKeep, To: cli.NewParsed(&f.hold, "", "duration", cli.ParseDelay), Words: []string{"1ms", "10ms"}, Help: "longest wait for a better copy (default: --window, at most 10ms)"},
+		{Name: "strip", Group: cli.GroupKeep, To: cli.NewList(&f.strip, "", "headers", cli.ParseWords(stripWords)), Words: stripWords, Needs: []string{"write duplicates forward: it changes what is written"}, Help: "take headers off what is written: " + strings.Join(stripWords, ", ")},
+		{Name: "mark", Group: cli.GroupKeep, To: &f.mark, Needs: []string{"write: it writes all packets, copies with a comment"}, Not: []string{"strip slice: it shows packets as they came", "duplicates: it writes copies to the file of -w", "forward: an interface takes no comments"}, Help: "write all packets, and mark each copy with a comment (pcapng)"},
+		{Name: "slice", Group: cli.GroupKeep, To: cli.NewParsed(&f.slice, "", "bytes", strip.ParseSlice), Words: cli.SliceWords, Needs: []string{"write duplicates: it cuts what is written"}, Not: []string{"forward: an interface takes whole packets"}, Help: "cut what is written: 96 bytes of a frame, or l4+64 behind the innermost TCP or UDP header"},
+	}
 }
 
 // conditions returns each condition with its flag.
@@ -121,35 +114,11 @@ func (f *KeepFlags) Check(fs *pflag.FlagSet, compare *CompareFlags, output strin
 		err = errors.New("--hold 0 leaves no time for a better copy to come: leave it out, or give it a duration")
 	case f.Contradicts(&compare.CopyFlags) != nil:
 		err = f.Contradicts(&compare.CopyFlags)
-	case f.strips() && !f.written:
-		err = errors.New("--strip and --decap change what is written: name a file with -w")
-	case !f.slice.None():
-		err = f.checkSlice(fs, output)
-	case f.mark:
-		err = f.checkMark(fs, output)
+	case f.mark && (pcapfile.FormatOf(output) == capture.FormatPcap || pcapoverip.Classic(output)):
+		err = fmt.Errorf("--mark writes comments, for which pcap has no place: name the file .pcapng instead of %s", output)
 	}
 	if err != nil {
 		return cli.Usage(err)
-	}
-	return nil
-}
-
-func (f *KeepFlags) strips() bool { return f.decap || len(f.strip) > 0 }
-
-// checkMark rejects what does not fit --mark.
-func (f *KeepFlags) checkMark(fs *pflag.FlagSet, output string) error {
-	set := func(flag string) bool { at := fs.Lookup(flag); return at != nil && at.Value.String() != "" }
-	switch {
-	case output == "":
-		return errors.New("--mark writes all packets, copies with a comment: name a pcapng file with -w")
-	case pcapfile.FormatOf(output) == capture.FormatPcap || pcapoverip.Classic(output):
-		return fmt.Errorf("--mark writes comments, for which pcap has no place: name the file .pcapng instead of %s", output)
-	case f.strips() || !f.slice.None():
-		return errors.New("--mark shows packets as they came: it takes no --strip, --decap and --slice")
-	case set("duplicates"):
-		return errors.New("--mark writes copies to the file of -w: it takes no --duplicates")
-	case set("forward"):
-		return errors.New("--mark writes comments, and an interface takes none: it takes no --forward")
 	}
 	return nil
 }
@@ -189,9 +158,6 @@ func (f *KeepFlags) CheckInterfaces(from *cli.Sources) error {
 func (f *KeepFlags) Complete(c *Config) {
 	c.Within, c.Only, c.Protect = slices.Sorted(slices.Values(f.Within)), f.only, f.protect
 	c.Choice = Choice{Flow: f.keep == "flow", Prefer: f.prefer, Intact: f.Intact(c.Identity), Strip: f.strip, Slice: f.slice, Mark: f.mark}
-	if f.decap && !slices.Contains(f.strip, "tunnel") {
-		c.Choice.Strip = append(slices.Clone(f.strip), "tunnel")
-	}
 	if f.chooses() || c.Choice.Intact {
 		c.Choice.Hold = f.Hold(c.Window)
 	}
@@ -213,26 +179,6 @@ func (f *KeepFlags) WarnHold(e *cli.Env, w window.Window) {
 	if w.Duration > 0 && f.hold > w.Duration {
 		e.Warn(fmt.Errorf("--hold %v is longer than --window %v: no copy comes after the window", f.hold, w.Duration))
 	}
-}
-
-// registerSlice adds the flag of how much of packets is written.
-func (f *KeepFlags) registerSlice(fs *pflag.FlagSet) {
-	fs.Var(cli.NewParsed(&f.slice, "", "bytes", strip.ParseSlice), "slice", "cut what is written: 96 bytes of a frame, or l4+64 behind the innermost TCP or UDP header")
-	cli.GroupKeep.Add(fs, "slice")
-}
-
-// checkSlice rejects what does not fit --slice.
-func (f *KeepFlags) checkSlice(fs *pflag.FlagSet, output string) error {
-	given := func(flag string) bool { at := fs.Lookup(flag); return at != nil && at.Value.String() != "" }
-	switch {
-	case given("forward"):
-		return errors.New("--slice cuts what is written, and an interface takes whole packets: it takes no --forward")
-	case output == "" && !given("duplicates"):
-		return errors.New("--slice cuts what is written: name a file with -w")
-	case f.mark:
-		return f.checkMark(fs, output)
-	}
-	return nil
 }
 
 // preferFirst is the word of --prefer that keeps the first of equal packets, whatever is wrong

@@ -36,11 +36,9 @@ func TestKeepUsage(t *testing.T) {
 		{"--keep flow --hold soon", "duration"},
 		{"--strip mpsl -w a", "did you mean mpls?"},
 		{"--strip vlan", "-w"},
-		{"--decap", "-w"},
 		{"--mark", "-w"},
 		{"--mark -w a.pcap.gz", "a.pcap.gz"},
 		{"--mark -w a.pcapng --strip vlan", "--strip"},
-		{"--mark -w a.pcapng --decap", "--decap"},
 		{"--mark -w a.pcapng --duplicates b", "--duplicates"},
 	} {
 		out, errs, code := run(append([]string{"dedup", in}, clitest.WordsOf(c.line)...)...)

@@ -185,7 +185,7 @@ func TestStripPcap(t *testing.T) {
 	dir := sharedDir(t)
 	input := filepath.Join(dir, "largepcapa__ipv4_gtpu_fragmented.pcap")
 	out := filepath.Join(t.TempDir(), "out.pcap")
-	_, errs, code := run("dedup", input, "--decap", "-w", out)
+	_, errs, code := run("dedup", input, "--strip", "tunnel", "-w", out)
 	if code != exitFailed || !strings.Contains(errs, ".pcapng") {
 		t.Errorf("exit code %d, %s", code, errs)
 	}
@@ -195,7 +195,7 @@ func TestStripPcap(t *testing.T) {
 func TestStripNames(t *testing.T) {
 	dir := sharedDir(t)
 	out := filepath.Join(t.TempDir(), "out.pcapng")
-	runDedup(t, exitDone, filepath.Join(dir, "suricatave__vxlan.pcap"), "--decap", "-w", out)
+	runDedup(t, exitDone, filepath.Join(dir, "suricatave__vxlan.pcap"), "--strip", "tunnel", "-w", out)
 	src, err := pcapfile.Open(out, pcapfile.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -5,7 +5,6 @@ package distinct
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"syscall"
 	"time"
 
@@ -112,50 +111,44 @@ and the same flags of counting. A sensor without a window is named in its row.`,
 }
 
 func (f *flags) register(cmd *cobra.Command) {
+	cli.Define(cmd,
+		[]cli.Flag{
+			f.named.Flag(),
+		},
+		f.net.Flags(),
+		[]cli.Flag{
+			f.net.MergeFlag(),
+		},
+		f.KeyFlags.Flags(cli.KeysOfPackets, keys.Src, keys.Dst),
+		[]cli.Flag{
+			{Name: "slide", Group: cli.GroupCount, To: cli.NewParsed(&f.slide, "", "duration", cli.ParseEvery), Words: []string{"1m"}, Needs: []string{"method=auto,exact,sketch: others cannot forget"}, Not: []string{"list: windows overlap, so a key is first seen in several", "set-limit changes save: they need windows that do not overlap", "every=none: windows need a length: --every 1h"}, Help: "slide the window: report the past --every this often"},
+			{Name: "inner", Group: cli.GroupCount, To: &f.inner, Help: "take addresses from inside tunnels"},
+			{Name: "list", Group: cli.GroupOutput, To: &f.list, Not: []string{"set-limit method=sketch: keys are not remembered"}, Help: "print each key when it is first seen in a window"},
+			{Name: "csv", Group: cli.GroupOutput, To: &f.csv, Help: "also write the counts to `FILE` as CSV"},
+			{Name: "total", Group: cli.GroupCount, To: &f.total, Help: "also count all inputs together, in rows behind the windows"},
+			{Name: "changes", Group: cli.GroupCount, To: &f.changes, Needs: []string{"method=auto,exact,sketch: another cannot list its keys"}, Not: []string{"every=none: it needs several windows: --every 1h, not none"}, Help: "also count what is new, returning and gone against the window before"},
+			{Name: "gaps", Group: cli.GroupCount, To: &f.gaps, Not: []string{"every=none: it needs several windows: --every 1h, not none"}, Help: "print rows of zeros for windows without packets"},
+		},
+		f.save.Flags("FILE", "method=auto,sketch"),
+		[]cli.Flag{
+			{Name: "merge", Group: cli.GroupCount, To: &f.merge, Help: "unite files of --save; the inputs are these"},
+			{Name: "overlap", Group: cli.GroupCount, To: &f.overlap, Needs: []string{"merge: it is about files of --save"}, Help: "with --merge: which sensors saw the same, and what only one saw"},
+			f.page.Flag("with counts over time"),
+		},
+		f.Common.Flags(windows.Methods()),
+	)
 	fs := cmd.Flags()
-	fs.SortFlags = false
-	f.named.Register(fs)
-	f.net.Register(fs)
-	f.net.RegisterMerge(fs)
-	f.KeyFlags.Register(fs, cli.KeysOfPackets, keys.Src, keys.Dst)
 	every := fs.Lookup("every")
 	every.Value = cli.NewParsed(&f.Every, "1h", "duration", parseSpan)
 	every.Usage += ", none"
-	fs.Var(every.Value, "window", "former name of --every")
-	fs.Lookup("window").DefValue = ""
-	fs.Var(cli.NewParsed(&f.slide, "", "duration", cli.ParseEvery), "slide", "slide the window: report the past --every this often")
-	fs.BoolVar(&f.inner, "inner", false, "take addresses from inside tunnels")
-	fs.BoolVar(&f.list, "list", false, "print each key when it is first seen in a window")
-	fs.StringVar(&f.csv, "csv", "", "also write the counts to `FILE` as CSV")
-	fs.BoolVar(&f.total, "total", false, "also count all inputs together, in rows behind the windows")
-	fs.BoolVar(&f.changes, "changes", false, "also count what is new, returning and gone against the window before")
-	fs.BoolVar(&f.gaps, "gaps", false, "print rows of zeros for windows without packets")
-	f.save.Register(fs, "FILE")
-	fs.BoolVar(&f.merge, "merge", false, "unite files of --save; the inputs are these")
-	fs.BoolVar(&f.overlap, "overlap", false, "with --merge: which sensors saw the same, and what only one saw")
-	cli.GroupCount.Add(fs, "slide", "inner", "total", "changes", "gaps", "merge", "overlap")
-	cli.GroupAdvanced.Add(fs, "window")
-	cli.GroupOutput.Add(fs, "list", "csv")
-	f.page.Register(fs, "with counts over time")
-	f.Common.Register(fs, windows.Methods())
 	fs.Lookup("quiet").Usage = "print errors and the result only, no table beside --list or --csv"
-	cli.CompleteWords(cmd, map[string][]string{
-		"slide": {"1m"}, "method": windows.Methods(),
-		"memory": {"l1", "l2", "l3", "64MiB", "1GiB"}, "filter": cli.FilterWords,
-	})
-	cli.CompleteKeys(cmd, cli.KeysOfPackets)
 }
 
 func (f *flags) check(cmd *cobra.Command, inputs []string) error {
+	if err := cli.CheckFlags(cmd.Flags()); err != nil {
+		return err
+	}
 	switch {
-	case cmd.Flags().Changed("window") && cmd.Flags().Changed("every"):
-		return cli.Usagef("--window is the former name of --every: use one of them")
-	case f.Method == "sketch" && f.Memory != 0:
-		return cli.Usagef("--memory excludes --method sketch, which takes 16 KiB for each number")
-	case f.Method == "exact" && f.Memory != 0:
-		return cli.Usagef("--memory excludes --method exact, which takes what it needs")
-	case f.list && (f.save.SetLimit > 0 || f.Method == "sketch"):
-		return cli.Usagef("--list excludes --set-limit and --method sketch, which do not remember the keys")
 	case f.bounded() && f.list:
 		return cli.Usagef("--list excludes --memory, which keeps a sample of the keys; --method lru lists keys again that it forgot")
 	case f.Method != "exact" && (f.FPR < minDistinctFPR || f.FPR > maxDistinctFPR):
@@ -165,12 +158,12 @@ func (f *flags) check(cmd *cobra.Command, inputs []string) error {
 		return err
 	}
 	named := cli.Files{Outputs: []cli.NamedFile{{Flag: "--csv", Name: f.csv}, {Flag: "--save", Name: f.save.To}, f.page.Named()}, Inputs: append(f.Filter.Files(), inputs...)}
-	for _, err := range []error{cli.CheckNamed(cmd.Flags()), named.Check(), f.KeyFlags.Check(), f.net.Check(inputs, false), f.net.CheckMerge(cmd.Flags(), inputs)} {
+	for _, err := range []error{named.Check(), f.KeyFlags.Check(), f.net.Check(inputs, false), f.net.CheckMerge(cmd.Flags(), inputs)} {
 		if err != nil {
 			return err
 		}
 	}
-	if err := f.checkSave(cmd.Flags()); err != nil {
+	if err := f.checkSave(); err != nil {
 		return err
 	}
 	return f.checkSliding()
@@ -277,26 +270,17 @@ func parseSpan(s string) (time.Duration, error) {
 // slidingFPR holds for up to 2.8e8 keys in a window.
 const slidingFPR = 1e-9
 
-// slidingMethods are the methods that can forget at every instant.
-var slidingMethods = []string{"auto", "exact", "sketch"}
-
 // checkSliding checks the flags of sliding windows.
 func (f *flags) checkSliding() error {
 	switch {
 	case f.slide == 0:
 		return nil
-	case f.Every == 0:
-		return cli.Usagef("--slide needs windows of some length: --every 1h, not --every none")
 	case f.Every > cli.MaxSlidingSpan:
 		return cli.Usagef("--every must be at most 366 days with --slide")
 	case f.slide > f.Every:
 		return cli.Usagef("--slide must not be longer than --every")
 	case f.Every%f.slide != 0 || f.Every/f.slide > windows.MaxSlides:
 		return cli.Usagef("--slide must divide --every, into %d parts at most", windows.MaxSlides)
-	case f.list:
-		return cli.Usagef("--list excludes --slide: windows overlap, so a key is first seen in several")
-	case !slices.Contains(slidingMethods, f.Method):
-		return cli.Usagef("--slide needs --method auto, exact or sketch, not %s", f.Method)
 	case f.Method == "auto" && f.FPR < slidingFPR:
 		return cli.Usagef("--fpr must be at least %g with --slide, or --method exact", slidingFPR)
 	}

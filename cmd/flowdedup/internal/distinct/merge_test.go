@@ -277,15 +277,15 @@ func TestSaveUsage(t *testing.T) {
 	in := sensorCaptures[0]
 	for line, want := range map[string]string{
 		"--save x":      "--save needs --key",
-		"--sensor roof": "--sensor names",
+		"--sensor roof": "--sensor needs --save",
 		"--sensor a/b":  "letters, digits",
 		"--overlap":     "--overlap needs --merge",
 		"--save x --method bloom --key " + clitest.Key:  "--save needs --method auto or sketch",
 		"--save x --every none --key " + clitest.Key:    "--every 1h, not none",
-		"--changes --slide 1m":                          "exclude --slide",
+		"--changes --slide 1m":                          "--slide and --",
 		"--changes --method lru":                        "cannot list its keys",
 		"--set-limit 10 --method sketch":                "--set-limit needs --method auto",
-		"--set-limit 10 --list":                         "--list excludes",
+		"--set-limit 10 --list":                         "--list and --set-limit",
 		"--method sketch --memory 1MiB":                 "16 KiB",
 		"--merge --of src":                              "--of has no meaning with --merge",
 		"--save x --csv ./x --key " + clitest.Key:       "same file",
@@ -295,7 +295,7 @@ func TestSaveUsage(t *testing.T) {
 		"--merge --every 1h --total":                    "--every has no meaning",
 		"--save  --key " + clitest.Key:                  "empty",
 		"--set-limit 0":                                 "positive number",
-		"--save x --slide 1m --key " + clitest.Key:      "exclude --slide",
+		"--save x --slide 1m --key " + clitest.Key:      "--slide and --",
 		"--changes --method bloom --key " + clitest.Key: "cannot list its keys",
 	} {
 		args := append([]string{"distinct", in}, strings.Split(line, " ")...)

@@ -91,15 +91,3 @@ func TestDistinctStreams(t *testing.T) {
 		})
 	}
 }
-
-// TestDistinctWindowName uses the former name of --every.
-func TestDistinctWindowName(t *testing.T) {
-	for _, span := range [][]string{{"none"}, {"15m"}, {"1h", "--slide", "10m"}} {
-		args := []string{"distinct", "--json", "--key", strings.Repeat("07", 32), clitest.Bundled("router-plain.pcapng")}
-		want, errs, code := clitest.Run(append(append(args, "--every"), span...)...)
-		got, _, _ := clitest.Run(append(append(args, "--window"), span...)...)
-		if code != cli.ExitDone || errs != "" || got == "" || got != want {
-			t.Errorf("%q: exit code %d, stderr %q: %q, want %q", span, code, errs, got, want)
-		}
-	}
-}

@@ -15,25 +15,14 @@ import (
 )
 
 // checkSave rejects what does not fit --save, --changes, --total and --set-limit.
-func (f *flags) checkSave(fs *pflag.FlagSet) error {
-	lists := f.Method == "auto" || f.Method == "sketch"
+func (f *flags) checkSave() error {
 	switch {
-	case f.overlap:
-		return cli.Usagef("--overlap needs --merge, and files of --save")
-	case f.save.To != "" && !lists:
-		return cli.Usagef("--save needs --method auto or sketch, not %s", f.Method)
-	case f.save.SetLimit > 0 && (f.Method != "auto" || f.slide > 0):
-		return cli.Usagef("--set-limit needs --method auto, and no --slide")
-	case f.changes && !lists && f.Method != "exact":
-		return cli.Usagef("--changes needs --method auto, exact or sketch, not %s, which cannot list its keys", f.Method)
-	case f.slide > 0 && (f.changes || f.save.To != ""):
-		return cli.Usagef("--changes and --save need windows that do not overlap: they exclude --slide")
-	case f.Every == 0 && (f.changes || f.gaps || f.save.To != ""):
-		return cli.Usagef("--changes, --gaps and --save need several windows: --every 1h, not none")
+	case f.save.SetLimit > 0 && f.Method != "auto":
+		return cli.Usagef("--set-limit needs --method auto, not %s", f.Method)
 	case (f.changes || f.save.To != "") && f.FPR < cli.DefaultFPR:
 		return cli.Usagef("--fpr must be at least %g with --changes and --save, which compare 64 bits of each key", cli.DefaultFPR)
 	}
-	return f.save.Check(fs)
+	return f.save.Check()
 }
 
 // columns returns which columns there are besides those of every run.
@@ -76,7 +65,7 @@ func (f *flags) runMerge(cmd *cobra.Command, e *cli.Env, names []string) error {
 		return wrong
 	}
 	named := cli.Files{Outputs: []cli.NamedFile{{Flag: "--csv", Name: f.csv}, {Flag: "--save", Name: f.save.To}, f.page.Named()}, Inputs: names}
-	if err := errors.Join(cli.CheckNamed(cmd.Flags()), named.Check(), f.save.CheckTarget(), f.checkCSV(), f.page.Check(&f.Common)); err != nil {
+	if err := errors.Join(cli.CheckFlags(cmd.Flags()), named.Check(), f.save.Check(), f.checkCSV(), f.page.Check(&f.Common)); err != nil {
 		return err
 	}
 	e.Quiet.Store(f.Quiet)

@@ -55,7 +55,7 @@ type flags struct {
 	spoof        bool
 	inspect      bool
 	page         cli.PageFlag
-	serve        string
+	http         string
 	reports      string
 	state        string
 	stateEvery   time.Duration
@@ -138,7 +138,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
 	}
 	e.Quiet.Store(f.quiet)
 	cfg := Config{
-		Inputs: inputs, Listen: f.listen.datagrams, Streams: f.listen.streams, Sockets: min(runtime.GOMAXPROCS(0), maxFlowSockets), Format: f.format, Map: f.mapping, Times: f.times, Inner: f.inner, KeyGiven: cmd.Flags().Changed("key"), Policy: f.policy, Window: f.window,
+		Inputs: inputs, Listen: f.listen.datagrams, Streams: f.listen.streams, Sockets: min(runtime.GOMAXPROCS(0), maxFlowSockets), Format: f.format, Map: f.mapping, Times: f.times, Inner: f.inner, KeyGiven: cmd.Flags().Changed("flow-key"), Policy: f.policy, Window: f.window,
 		Output: f.output, CSV: f.csv, Rotate: f.rotate.Options(), Relay: f.relay, Spoof: f.spoof, Inspect: f.inspect, State: f.state, StateEvery: f.stateEvery, BeginAnew: f.stateMismatch.Begins(), Log: e.Logger(),
 		Match: match.Config{
 			Key: f.key, Points: f.points, NAT: f.nat, OwnerTimeout: f.ownerTimeout, Prefer: f.prefer.exporters,
@@ -220,8 +220,8 @@ func (f *flags) show(cfg *Config) (end func(), err error) {
 		cfg.Log.Warn("cannot notify the service manager", "error", err)
 	}
 	var server *server
-	if f.serve != "" {
-		server, err = listen("--serve", f.serve, writePage)
+	if f.http != "" {
+		server, err = listen(f.http, writePage)
 		if errors.Is(err, web.ErrAddress) {
 			return nil, cli.Usage(err)
 		} else if err != nil {

@@ -166,7 +166,7 @@ func TestFlowsInspect(t *testing.T) {
 		policy string
 		says   string
 	}{
-		in: {"owner", "25.0 % of the records"}, sampled: {"", "--boundary"}, alone: {"", "one point"}, reversed: {"", "--key biflow"},
+		in: {"owner", "25.0 % of the records"}, sampled: {"", "--boundary"}, alone: {"", "one point"}, reversed: {"", "--flow-key biflow"},
 	} {
 		out, stderr, code := clitest.Run("flows", "--inspect", "--json", name)
 		var r struct {
@@ -290,7 +290,7 @@ func checkFlowsState(t *testing.T, policy, otherPolicy string) {
 			t.Errorf("%s: what was begun anew is not resumed: %s", name, stderr)
 		}
 	}
-	check("another key", whole, "--policy", policy, "--key", "biflow")
+	check("another key", whole, "--policy", policy, "--flow-key", "biflow")
 	check("another point", whole, "--policy", policy, "--point", "direction")
 	check("another policy", whole, "--policy", otherPolicy)
 	for at := 0; at < len(whole); at += 1 + len(whole)/50 {
@@ -340,7 +340,7 @@ func TestFlowsOrder(t *testing.T) {
 func TestFlowsUsage(t *testing.T) {
 	in := tempFile(t, "in.json", goflowLines)
 	for _, args := range [][]string{
-		{}, {in, "--listen", ":2055"}, {"--listen", "x"}, {"--listen", "host:1"}, {in, "--policy", "first"}, {in, "--key", "five"},
+		{}, {in, "--listen", ":2055"}, {"--listen", "x"}, {"--listen", "host:1"}, {in, "--policy", "first"}, {in, "--flow-key", "five"},
 		{in, "--point", "port"}, {in, "--spoof"}, {in, "--to", "udp://127.0.0.1:1", "--policy", "mark"}, {in, "--csv"}, {in, "--prefer", "router"},
 		{in, "--of", "mac"}, {in, "--reports", "x"}, {in, "--of", "src", "-w", "-"}, {in, "--inspect", "-w", "x"}, {in, "--start-delta", "1s"}, {in, "--policy", "record", "--bytes-delta", "-1"}, {in, "-w", in}, {in, in},
 		{in, "--boundary", in}, {in, "--memory", "much"}, {in, "--format", "morse"}, {in, "--map", "src"}, {in, ""}, {in, "-w", ""},

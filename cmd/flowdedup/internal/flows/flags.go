@@ -30,64 +30,56 @@ const (
 )
 
 func (f *flags) register(cmd *cobra.Command) {
-	fs := cmd.Flags()
-	fs.SortFlags = false
-	f.InputFlags.Register(fs)
-	fs.Lookup("read").Usage = "read `FILE`; may be repeated"
-	fs.Var(&f.listen, "listen", "take UDP from exporters at `ADDRESS`: :2055, 192.0.2.1:4739; IPFIX over TCP: tcp-listen://:4739; may be repeated")
 	f.format = "auto"
-	fs.Var(cli.NewParsed(&f.format, "auto", "format", cli.OneOf(Formats()...)), "format", "format of inputs: "+strings.Join(Formats(), ", "))
-	fs.Var(cli.NewParsed(&f.mapping, "", "fields", text.ParseMapping), "map", "names of values in text: src=client.ip,dst=server.ip,bytes=octets")
-	fs.Var(cli.NewParsed(&f.times, "", "layout", text.ParseTimeLayout), "time-format", "how times in text are written, as in strptime: '%d/%m/%Y %I:%M:%S %p'")
-	fs.BoolVar(&f.inner, "inner", false, "take flows from inside the tunnels of packets that sFlow samples")
-	cli.GroupInput.Add(fs, "listen", "format", "map", "time-format", "inner")
-
 	f.policy = Owner
-	fs.Var(cli.NewParsed(&f.policy, "owner", "policy", ParsePolicy), "policy", "what becomes of copies: owner, record, merge, mark")
-	fs.Var(cli.NewParsed(&f.key, "flow", "key", match.ParseKey), "key", "what makes a flow: flow, biflow (either direction; the default where text reports both in one record); +vlan, +vrf, +tos")
-	fs.Var(cli.NewParsed(&f.points, "exporter", "kind", match.ParsePointKind), "point", "what tells points apart: exporter, direction, interface, same (one exporter in several inputs)")
-	fs.BoolVar(&f.nat, "nat", false, "translated addresses make a record one of both flows")
-	fs.Var(cli.NewList(&f.prefer, "", "who", parsePreferred), "prefer", "who owns flows: addresses of exporters, or sampling (the smallest interval)")
-	fs.StringVar(&f.boundary, "boundary", "", "decide by external and internal interfaces in `FILE`, for sampled exports")
 	f.window = defaultFlowWindow
-	fs.Var(cli.NewParsed(&f.window, "10s", "duration", cli.ParseDelay), "window", "how long records wait for their copies before they are written")
-	cli.GroupCompare.Add(fs, "policy", "key", "point", "nat", "prefer", "boundary", "window")
-
-	f.KeyFlags.Register(fs, cli.KeysOfRecords)
-	fs.StringVar(&f.reports, "reports", "", "append counts of --of to `FILE` (default: stdout)")
-
-	fs.StringVarP(&f.output, "write", "w", "", "write records to `FILE` (-: stdout): lines of JSON, or CSV for .csv")
-	fs.BoolVar(&f.csv, "csv", false, "write CSV whatever the name of the file")
-	f.rotate.Register(fs)
-	fs.StringVar(&f.relay, "to", "", "send messages without copies to `ADDRESS`: udp://collector:2055")
-	fs.BoolVar(&f.spoof, "spoof", false, "keep the exporters' addresses in what is sent (CAP_NET_RAW)")
-	fs.StringVar(&f.state, "state", "", "save flows and templates to `FILE`, and resume from it")
-	fs.StringVar(&f.serve, "serve", "", "serve metrics and a page at `ADDRESS`: 9469 (loopback only), 0.0.0.0:9469")
-	fs.BoolVar(&f.inspect, "inspect", false, "say who reports what twice, and which policy fits")
-	f.page.Register(fs, "with the points and their copies")
-	fs.BoolVar(&f.json, "json", false, "print JSON")
-	fs.BoolVarP(&f.quiet, "quiet", "q", false, "print errors only")
-	cli.GroupOutput.Add(fs, "write", "csv", "to", "spoof", "reports", "state", "serve", "inspect", "json", "quiet")
-
-	fs.Var(cli.NewParsed(&f.ownerTimeout, "", "duration", cli.ParseEvery), "owner-timeout", "wait this long for the owner of a flow to report more (default: for no time; records without times: twice the longest record)")
 	f.deltas = match.Deltas{Start: 5 * time.Second, Duration: -1, Packets: -1, Bytes: -1}
-	fs.Var(cli.NewParsed(&f.deltas.Start, "5s", "duration", cli.ParseDelay), "start-delta", "policy record: how far apart records may start")
-	fs.Var(cli.NewParsed(&f.deltas.Duration, "", "duration", cli.ParseDelay), "duration-delta", "policy record: how much durations may differ (default: any)")
-	fs.Var(cli.NewParsed(&f.deltas.Packets, "", "N", parseDelta), "packets-delta", "policy record: how many packets records may differ by (default: any)")
-	fs.Var(cli.NewParsed(&f.deltas.Bytes, "", "N", parseDelta), "bytes-delta", "policy record: how many bytes records may differ by (default: any)")
 	f.memory = defaultFlowMemory
-	fs.Var(cli.NewParsed(&f.memory, "256MiB", "size", cli.ParseMemory), "memory", "memory for all that grows with the input: 256MiB hold five million flows")
 	f.stateEvery = time.Minute
-	fs.Var(cli.NewParsed(&f.stateEvery, "1m", "duration", cli.ParseEvery), "state-every", "how often to save the state, besides at the end")
-	f.stateMismatch.Register(fs)
-	cli.GroupAdvanced.Add(fs, "state-every", "state-mismatch", "owner-timeout", "start-delta", "duration-delta", "packets-delta", "bytes-delta", "memory")
-	cli.CompleteKeys(cmd, cli.KeysOfRecords)
-	cli.CompleteWords(cmd, map[string][]string{
-		"listen": {":2055", ":4739", ":6343", "tcp-listen://:4739"}, "format": Formats(), "policy": Policies(),
-		"key": {"flow", "biflow", "flow+vlan", "flow+vrf", "flow+tos"}, "point": {"exporter", "direction", "interface", "same"},
-		"prefer": {"sampling"}, "window": {"10s", "1m"}, "owner-timeout": {"2m", "10m"}, "memory": {"64MiB", "256MiB", "1GiB"},
-		"to": {"udp://"}, "state-mismatch": cli.Mismatches,
-	})
+	cli.Define(cmd,
+		[]cli.Flag{
+			f.InputFlags.Flag(),
+			{Name: "listen", Group: cli.GroupInput, To: &f.listen, Words: []string{":2055", ":4739", ":6343", "tcp-listen://:4739"}, Help: "take UDP from exporters at `ADDRESS`: :2055, 192.0.2.1:4739; IPFIX over TCP: tcp-listen://:4739; may be repeated"},
+			{Name: "format", Group: cli.GroupInput, To: cli.NewParsed(&f.format, "auto", "format", cli.OneOf(Formats()...)), Words: Formats(), Help: "format of inputs: " + strings.Join(Formats(), ", ")},
+			{Name: "map", Group: cli.GroupInput, To: cli.NewParsed(&f.mapping, "", "fields", text.ParseMapping), Help: "names of values in text: src=client.ip,dst=server.ip,bytes=octets"},
+			{Name: "time-format", Group: cli.GroupInput, To: cli.NewParsed(&f.times, "", "layout", text.ParseTimeLayout), Help: "how times in text are written, as in strptime: '%d/%m/%Y %I:%M:%S %p'"},
+			{Name: "inner", Group: cli.GroupInput, To: &f.inner, Help: "take flows from inside the tunnels of packets that sFlow samples"},
+			{Name: "policy", Group: cli.GroupCompare, To: cli.NewParsed(&f.policy, "owner", "policy", ParsePolicy), Words: Policies(), Help: "what becomes of copies: owner, record, merge, mark"},
+			{Name: "flow-key", Group: cli.GroupCompare, To: cli.NewParsed(&f.key, "flow", "key", match.ParseKey), Words: []string{"flow", "biflow", "flow+vlan", "flow+vrf", "flow+tos"}, Help: "what makes a flow: flow, biflow (either direction; the default where text reports both in one record); +vlan, +vrf, +tos"},
+			{Name: "point", Group: cli.GroupCompare, To: cli.NewParsed(&f.points, "exporter", "kind", match.ParsePointKind), Words: []string{"exporter", "direction", "interface", "same"}, Help: "what tells points apart: exporter, direction, interface, same (one exporter in several inputs)"},
+			{Name: "nat", Group: cli.GroupCompare, To: &f.nat, Help: "translated addresses make a record one of both flows"},
+			{Name: "prefer", Group: cli.GroupCompare, To: cli.NewList(&f.prefer, "", "who", parsePreferred), Words: []string{"sampling"}, Help: "who owns flows: addresses of exporters, or sampling (the smallest interval)"},
+			{Name: "boundary", Group: cli.GroupCompare, To: &f.boundary, Not: []string{"policy=record,merge,mark: it decides without other records"}, Help: "decide by external and internal interfaces in `FILE`, for sampled exports"},
+			{Name: "window", Group: cli.GroupCompare, To: cli.NewParsed(&f.window, "10s", "duration", cli.ParseDelay), Words: []string{"10s", "1m"}, Help: "how long records wait for their copies before they are written"},
+		},
+		f.KeyFlags.Flags(cli.KeysOfRecords),
+		[]cli.Flag{
+			{Name: "reports", Group: cli.GroupOutput, To: &f.reports, Needs: []string{"of: what to count"}, Help: "append counts of --of to `FILE` (default: stdout)"},
+			{Name: "write", Short: "w", Group: cli.GroupOutput, To: &f.output, Help: "write records to `FILE` (-: stdout): lines of JSON, or CSV for .csv"},
+			{Name: "csv", Group: cli.GroupOutput, To: &f.csv, Needs: []string{"write: where records are written"}, Help: "write CSV whatever the name of the file"},
+		},
+		f.rotate.Flags(),
+		[]cli.Flag{
+			{Name: "to", Group: cli.GroupOutput, To: &f.relay, Words: []string{"udp://"}, Not: []string{"policy=merge,mark: messages are sent as they came: that is for -w"}, Help: "send messages without copies to `ADDRESS`: udp://collector:2055"},
+			{Name: "spoof", Group: cli.GroupOutput, To: &f.spoof, Needs: []string{"to: where messages are sent"}, Help: "keep the exporters' addresses in what is sent (CAP_NET_RAW)"},
+			{Name: "state", Group: cli.GroupOutput, To: &f.state, Help: "save flows and templates to `FILE`, and resume from it"},
+			{Name: "http", Group: cli.GroupOutput, To: &f.http, Help: "serve metrics and a page at `ADDRESS`: 9469 (loopback only), 0.0.0.0:9469"},
+			{Name: "inspect", Group: cli.GroupOutput, To: &f.inspect, Not: []string{"write to: it writes no records", "policy=record,merge,mark boundary: it tries policies itself"}, Help: "say who reports what twice, and which policy fits"},
+			f.page.Flag("with the points and their copies"),
+			{Name: "json", Group: cli.GroupOutput, To: &f.json, Help: "print JSON"},
+			{Name: "quiet", Short: "q", Group: cli.GroupOutput, To: &f.quiet, Help: "print errors only"},
+			{Name: "owner-timeout", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.ownerTimeout, "", "duration", cli.ParseEvery), Words: []string{"2m", "10m"}, Help: "wait this long for the owner of a flow to report more (default: for no time; records without times: twice the longest record)"},
+			{Name: "start-delta", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.deltas.Start, "5s", "duration", cli.ParseDelay), Needs: []string{"policy=record"}, Help: "policy record: how far apart records may start"},
+			{Name: "duration-delta", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.deltas.Duration, "", "duration", cli.ParseDelay), Needs: []string{"policy=record"}, Help: "policy record: how much durations may differ (default: any)"},
+			{Name: "packets-delta", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.deltas.Packets, "", "N", parseDelta), Needs: []string{"policy=record"}, Help: "policy record: how many packets records may differ by (default: any)"},
+			{Name: "bytes-delta", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.deltas.Bytes, "", "N", parseDelta), Needs: []string{"policy=record"}, Help: "policy record: how many bytes records may differ by (default: any)"},
+			{Name: "memory", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.memory, "256MiB", "size", cli.ParseMemory), Words: []string{"64MiB", "256MiB", "1GiB"}, Help: "memory for all that grows with the input: 256MiB hold five million flows"},
+			{Name: "state-every", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.stateEvery, "1m", "duration", cli.ParseEvery), Help: "how often to save the state, besides at the end"},
+			f.stateMismatch.Flag(),
+		},
+	)
+	fs := cmd.Flags()
+	fs.Lookup("read").Usage = "read `FILE`; may be repeated"
 }
 
 // listenFlag are the values of --listen.
@@ -158,7 +150,7 @@ func parseDelta(s string) (int64, error) {
 }
 
 func (f *flags) check(fs *pflag.FlagSet, e *cli.Env, inputs []string) error {
-	if err := cli.CheckNamed(fs); err != nil {
+	if err := cli.CheckFlags(fs); err != nil {
 		return err
 	}
 	switch {
@@ -168,31 +160,12 @@ func (f *flags) check(fs *pflag.FlagSet, e *cli.Env, inputs []string) error {
 		return cli.Usagef("--listen takes no inputs beside it")
 	case slices.Contains(inputs, ""):
 		return cli.Usagef("an input's name is empty")
-	case f.spoof && f.relay == "":
-		return cli.Usagef("--spoof needs --to, where messages are sent")
-	case f.relay != "" && (f.policy == Merge || f.policy == Mark):
-		return cli.Usagef("--to sends messages as they came: --policy %s is for -w", f.policy)
-	case f.csv && f.output == "":
-		return cli.Usagef("--csv needs -w, where records are written")
-	case f.inspect && (f.output != "" || f.relay != ""):
-		return cli.Usagef("--inspect writes no records: leave out -w and --to")
 	case slices.Contains(f.Of, keys.MACs):
 		return cli.Usagef("--of mac: flow records have no hardware addresses")
-	case len(f.Of) == 0 && f.reports != "":
-		return cli.Usagef("--reports needs --of, what to count")
 	case f.reportsToStdout() && outfile.IsStdout(f.output):
 		return cli.Usagef("standard output takes records: name a file for counts with --reports")
-	case f.inspect && (f.policy != Owner || f.boundary != ""):
-		return cli.Usagef("--inspect tries policies itself: leave out --policy and --boundary")
-	case f.boundary != "" && f.policy != Owner:
-		return cli.Usagef("--boundary decides without other records: it takes no --policy")
 	}
-	for _, name := range []string{"start-delta", "duration-delta", "packets-delta", "bytes-delta"} {
-		if fs.Changed(name) && f.policy != Record {
-			return cli.Usagef("--%s needs --policy record", name)
-		}
-	}
-	if err := errors.Join(f.rotate.Check(f.output), f.KeyFlags.Check()); err != nil {
+	if err := errors.Join(f.rotate.Check(), f.KeyFlags.Check()); err != nil {
 		return err
 	}
 	if err := f.page.Check(&cli.Common{JSON: f.json, Quiet: f.quiet}); err != nil {

@@ -100,7 +100,7 @@ func (i *inspector) answer(cfg *Config, s *Summary) *Inspection {
 		because("%d records are of sampled packets: matching is wrong for these, so list the external interfaces in a file for --boundary", s.Sampled)
 	}
 	if float64(a.Reversed) > fewCopies*float64(s.RecordsIn) {
-		because("%d more report the other direction of a flow: use --key biflow if these exporters report both directions in one record, and not if each sees one direction", a.Reversed)
+		because("%d more report the other direction of a flow: use --flow-key biflow if these exporters report both directions in one record, and not if each sees one direction", a.Reversed)
 	}
 	return a
 }

@@ -60,7 +60,7 @@ type flowsRun struct {
 func startFlows(t *testing.T, args ...string) *flowsRun {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "out.ndjson")
-	r := &flowsRun{clitest.NewProcess(t, append([]string{"flows", "--listen", ":2055", "-w", out, "--json", "--serve", "9469"}, args...)...), out}
+	r := &flowsRun{clitest.NewProcess(t, append([]string{"flows", "--listen", ":2055", "-w", out, "--json", "--http", "9469"}, args...)...), out}
 	r.Start()
 	r.Event("listening")
 	return r

@@ -106,7 +106,7 @@ func waitForRecords(t *testing.T, event string, n int) {
 func TestFlowsListen(t *testing.T) {
 	t.Parallel()
 	port := benchlab.FreePort(t)
-	r := clitest.NewProcess(t, "flows", "--listen", "tcp-listen://127.0.0.1:"+port, "--listen", "127.0.0.1:"+port, "--json", "--serve", "0")
+	r := clitest.NewProcess(t, "flows", "--listen", "tcp-listen://127.0.0.1:"+port, "--listen", "127.0.0.1:"+port, "--json", "--http", "0")
 	r.Start()
 	page := r.Event("serving")
 	r.Event("listening")
@@ -192,7 +192,7 @@ func toldFirst(t *testing.T, sockets int) (got, want map[string]string) {
 	t.Helper()
 	const exporters, told = 6, 60
 	port, out := benchlab.FreePort(t), filepath.Join(t.TempDir(), "out.ndjson")
-	r := clitest.NewProcess(t, "flows", "--listen", "127.0.0.1:"+port, "--json", "-w", out, "--serve", "0")
+	r := clitest.NewProcess(t, "flows", "--listen", "127.0.0.1:"+port, "--json", "-w", out, "--http", "0")
 	r.Cmd.Env = append(r.Cmd.Env, fmt.Sprintf("GOMAXPROCS=%d", sockets))
 	r.Start()
 	page := r.Event("serving")

@@ -29,10 +29,10 @@ const flowPageEvery = 5 * time.Second
 
 // listen serves on addr, the value of a flag, as monitor.Listen does. Page writes the page for
 // people.
-func listen(flag, addr string, page func(io.Writer, *Summary) error) (s *server, err error) {
+func listen(addr string, page func(io.Writer, *Summary) error) (s *server, err error) {
 	s = new(server)
 	metrics := flowMetrics()
-	s.Server, err = web.Listen(flag, addr, web.Content{
+	s.Server, err = web.Listen(addr, web.Content{
 		Page: func(w io.Writer) error {
 			summary := s.status().Summary
 			if summary == nil {

@@ -21,7 +21,7 @@ import (
 
 // TestFlowServer asks for all paths, before and after the first status.
 func TestFlowServer(t *testing.T) {
-	s, err := listen("--serve", "0", func(w io.Writer, s *Summary) error {
+	s, err := listen("0", func(w io.Writer, s *Summary) error {
 		_, err := fmt.Fprintf(w, "%d records", s.RecordsIn)
 		return err
 	})
@@ -104,7 +104,7 @@ func TestFlowHealth(t *testing.T) {
 
 // TestAttack attacks the server.
 func TestAttack(t *testing.T) {
-	f, err := listen("--serve", "0", func(w io.Writer, s *Summary) error {
+	f, err := listen("0", func(w io.Writer, s *Summary) error {
 		_, err := io.WriteString(w, s.Points[0].Name)
 		return err
 	})

@@ -91,38 +91,35 @@ Nothing is written or removed. One pass, in constant memory.`,
 }
 
 func (f *flags) register(cmd *cobra.Command) {
-	fs := cmd.Flags()
-	fs.SortFlags = false
-	f.named.Register(fs)
-	f.RegisterInterfaces(fs)
-	fs.Lookup("interface").Usage = "capture from `IFACE`, any, or a mirror target; may be repeated"
 	f.length = time.Minute
-	fs.Var(cli.NewParsed(&f.length, "1m", "duration", cli.ParseLength), "duration", "how long to capture from -i: 30s, 10m")
-	fs.Var(cli.NewParsed(&f.reader, "", "reader", f.parseFor), "for", "recommend for this reader: "+strings.Join(cli.ReaderNames(), ", ")+"; a duration is that of --duration")
-	cli.GroupInput.Add(fs, "duration")
-	cli.GroupKeep.Add(fs, "for")
-	f.Common.Filter.Register(fs)
-	f.RingFlags.Register(fs)
-	fs.BoolVar(&f.NoMerge, "no-merge", false, "read inputs one after another, not in time order")
-	cli.GroupInput.Add(fs, "no-merge")
-	f.net.Register(fs)
-	f.net.RegisterMerge(fs)
 	f.window = inspect.DefaultWindow
-	fs.Var(cli.NewParsed(&f.window, "1s", "duration", cli.ParseLength), "window", "look at equal packets within this time")
-	cli.GroupCompare.Add(fs, "window")
-	f.page.Register(fs, "with the matrix and delays")
-	f.RegisterRun(fs)
 	f.Memory = inspect.DefaultMemory
-	fs.Var(cli.NewParsed(&f.Memory, show.Bytes(inspect.DefaultMemory), "size", cli.ParseMemory), "memory", "memory for packets: 64MiB")
-	fs.BoolVar(&f.NoProgress, "no-progress", false, "show no progress on a terminal")
-	cli.GroupAdvanced.Add(fs, "memory", "no-progress")
-	cli.CompleteWords(cmd, map[string][]string{
-		"filter": cli.FilterWords, "window": {"1s", "10s", "100ms"}, "duration": {"10s", "1m", "10m"}, "for": cli.ReaderNames(), "memory": {"64MiB", "256MiB", "1GiB"},
-		"fanout": cli.Fanouts,
-	})
-	if err := cmd.RegisterFlagCompletionFunc("interface", cli.CompleteTargets); err != nil {
-		panic("cli: " + err.Error()) // a flag that was never defined
-	}
+	cli.Define(cmd,
+		[]cli.Flag{
+			f.named.Flag(),
+		},
+		f.InterfaceFlags("or a mirror target", cli.CompleteTargets),
+		[]cli.Flag{
+			{Name: "duration", Group: cli.GroupInput, To: cli.NewParsed(&f.length, "1m", "duration", cli.ParseLength), Words: []string{"10s", "1m", "10m"}, Needs: []string{"interface"}, Help: "how long to capture from -i: 30s, 10m"},
+			{Name: "for", Group: cli.GroupKeep, To: cli.NewParsed(&f.reader, "", "reader", f.parseFor), Words: cli.ReaderNames(), Help: "recommend for this reader: " + strings.Join(cli.ReaderNames(), ", ") + "; a duration is that of --duration"},
+		},
+		f.Filter.Flags(),
+		f.RingFlags.Flags(),
+		[]cli.Flag{
+			f.MergeFlag(),
+		},
+		f.net.Flags(),
+		[]cli.Flag{
+			f.net.MergeFlag(),
+			{Name: "window", Group: cli.GroupCompare, To: cli.NewParsed(&f.window, "1s", "duration", cli.ParseLength), Words: []string{"1s", "10s", "100ms"}, Help: "look at equal packets within this time"},
+			f.page.Flag("with the matrix and delays"),
+		},
+		f.RunFlags(),
+		[]cli.Flag{
+			{Name: "memory", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.Memory, show.Bytes(inspect.DefaultMemory), "size", cli.ParseMemory), Words: []string{"64MiB", "256MiB", "1GiB"}, Help: "memory for packets: 64MiB"},
+			f.ProgressFlag(),
+		},
+	)
 }
 
 // parseFor reads the value of --for of inspect: a reader, or a duration as --duration takes.
@@ -143,10 +140,10 @@ func (f *flags) forLength(fs *pflag.FlagSet) bool {
 	return fs.Changed("for") && f.reader.Name == ""
 }
 
-// liveFlagNames are the flags that mean something with -i alone.
-var liveFlagNames = []string{"duration", "snaplen", "promiscuous", "ignore-outgoing", "wait", "ring-size", "rings", "fanout", "block-timeout", "hardware-time"}
-
 func (f *flags) check(fs *pflag.FlagSet, inputs []string) error {
+	if err := cli.CheckFlags(fs); err != nil {
+		return err
+	}
 	live := len(f.Conf.Interfaces) > 0
 	if !live && f.forLength(fs) {
 		return cli.Usagef("--for with a duration needs an interface: -i")
@@ -154,19 +151,11 @@ func (f *flags) check(fs *pflag.FlagSet, inputs []string) error {
 	if live && len(inputs) > 0 {
 		return cli.Usagef("-i and captures exclude each other")
 	}
-	if live && f.NoMerge {
-		return cli.Usagef("--no-merge is for captures")
-	}
-	for _, name := range liveFlagNames {
-		if !live && fs.Changed(name) {
-			return cli.Usagef("--%s needs an interface: -i", name)
-		}
-	}
 	if err := f.checkSources(fs); err != nil {
 		return err
 	}
 	named := cli.Files{Outputs: []cli.NamedFile{f.page.Named()}, Inputs: append(f.Filter.Files(), inputs...)}
-	return errors.Join(cli.CheckNamed(fs), f.RingFlags.Check(), f.page.Check(&f.Common), named.Check(), f.net.Check(inputs, false), f.net.CheckMerge(fs, inputs))
+	return errors.Join(f.RingFlags.Check(), f.page.Check(&f.Common), named.Check(), f.net.Check(inputs, false), f.net.CheckMerge(fs, inputs))
 }
 
 // checkSources sorts the values of -i, and rejects what has no meaning for them.

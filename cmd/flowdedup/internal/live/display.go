@@ -21,16 +21,16 @@ type display struct {
 	env      *cli.Env
 	stderr   io.Writer
 	view     *monitor.View     // nil with --quiet
-	server   *monitor.Server   // nil without --listen
+	server   *monitor.Server   // nil without --http
 	notifier *monitor.Notifier // nil without a service manager that wants to know
 	log      *slog.Logger
 }
 
 func (f *flags) newShow(e *cli.Env) (*display, error) {
 	s := &display{env: e, stderr: e.Stderr}
-	if f.listen != "" {
+	if f.http != "" {
 		var err error
-		if s.server, err = monitor.Listen(f.listen); errors.Is(err, web.ErrAddress) {
+		if s.server, err = monitor.Listen(f.http); errors.Is(err, web.ErrAddress) {
 			return nil, cli.Usage(err)
 		} else if err != nil {
 			return nil, err

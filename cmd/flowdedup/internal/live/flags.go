@@ -50,7 +50,7 @@ type flags struct {
 	packets            uint64
 	duration           time.Duration
 	logFormat          string
-	listen             string
+	http               string
 	learn, learnEvery  time.Duration
 }
 
@@ -139,96 +139,84 @@ capability: setcap cap_net_raw+ep.`,
 }
 
 func (f *flags) register(cmd *cobra.Command) {
-	fs := cmd.Flags()
-	fs.SortFlags = false
-	f.RegisterInterfaces(fs)
-	f.Filter.Register(fs)
-	fs.VarP(cli.NewAdding(&f.outputs, "string", func(s string) ([]string, error) { return append(f.outputs, s), nil }), "write", "w", "write kept packets to `FILE` (-: stdout); addresses may be repeated")
-	fs.StringVar(&f.duplicates, "duplicates", "", "write removed packets to `FILE`")
-	f.rotate.Register(fs)
-	f.net.Register(fs)
-	f.net.RegisterMerge(fs)
-	fs.Var(cli.NewAdding(&f.forward, "string", func(s string) ([]string, error) { return append(f.forward, s), nil }), "forward", "send kept packets out of `IFACE`; may be repeated")
-	fs.Var(cli.NewParsed(&f.balance, "", "word", cli.OneOf("conversation")), "balance", "conversation: to one of several outputs each, not to all")
-	f.onFailure = "drop"
-	fs.Var(cli.NewParsed(&f.onFailure, "drop", "word", cli.OneOf("spread", "drop")), "on-failure", "of --balance: spread the share of an output that fails, or drop it")
 	f.Window = window.Window{Duration: liveWindow}
-	f.CompareFlags.Register(fs)
-	f.KeepFlags.Register(cmd)
-	f.ProfileFlags.Register(cmd)
-	f.HubFlags.Register(cmd, verdictWait)
-	f.RegisterFilter(fs, dedup.UsualMethods, dedup.MeasuringMethods()...)
-	f.registerLearn(fs)
-	f.KeyFlags.Register(fs, cli.KeysOfPackets)
-	fs.Var(cli.NewParsed(&f.distinctMemory, "", "size", cli.ParseMemory), "distinct-memory", "memory of all counters, beyond which they sample (default: 1/8 of memory or of the cgroup's limit)")
-	fs.StringVar(&f.reports, "reports", "", "append counts to `FILE` (default: stdout)")
-	f.save.Register(fs, "DIR")
-	f.RingFlags.Register(fs)
-	f.registerTcpdump(fs)
 	f.slide, f.stateEvery = time.Minute, time.Minute
-	fs.Var(cli.NewParsed(&f.slide, "1m", "duration", cli.ParseDelay), "slide", "report the past --every this often (0: never)")
-	fs.StringVar(&f.state, "state", "", "save the run to `FILE`, and resume from it")
-	fs.Var(cli.NewParsed(&f.stateEvery, "1m", "duration", cli.ParseEvery), "state-every", "how often to save the state, besides at the end")
-	f.stateMismatch.Register(fs)
-	fs.StringVarP(&f.user, "user", "Z", "", "become user `NAME` (or UID, UID:GID) once interfaces are open")
-	fs.Uint64VarP(&f.packets, "count", "c", 0, "stop after `N` packets")
-	fs.Var(cli.NewParsed(&f.duration, "", "duration", cli.ParseDelay), "duration", "stop after this time")
-	f.RegisterRun(fs)
-	fs.StringVar(&f.listen, "listen", "", "serve metrics and a page at `ADDRESS`: 9469 (loopback only), 0.0.0.0:9469")
-	f.logFormat = "text"
-	fs.Var(cli.NewParsed(&f.logFormat, "text", "format", cli.OneOf("text", "json")), "log", "log format: text, json")
-	cli.GroupInput.Add(fs, "count", "duration")
-	cli.GroupCount.Add(fs, "slide")
-	cli.GroupOutput.Add(fs, "write", "duplicates", "forward", "balance", "on-failure", "reports", "state", "listen", "log")
-	cli.GroupAdvanced.Add(fs, "distinct-memory", "state-every", "state-mismatch", "user")
-	dedup.CompleteCompare(cmd)
-	cli.CompleteKeys(cmd, cli.KeysOfPackets)
-	cli.CompleteWords(cmd, map[string][]string{"balance": {"conversation"}, "on-failure": {"spread", "drop"}, "log": {"text", "json"}, "fanout": cli.Fanouts, "capture": cli.Captures, "filter": cli.FilterWords, "state-mismatch": cli.Mismatches, "learn": {"10s", "1m"}, "learn-every": {"1h", "1d"}, "distinct-memory": {"256MiB", "1GiB"}})
-	fs.Lookup("interface").Usage = "capture from `IFACE`, any, an address or a mirror target; may be repeated"
-	for name, complete := range map[string]cobra.CompletionFunc{"interface": cli.CompleteSources, "forward": cli.CompleteInterfaces} {
-		if err := cmd.RegisterFlagCompletionFunc(name, complete); err != nil {
-			panic("live: " + err.Error()) // a flag that was never defined
-		}
-	}
+	f.logFormat, f.onFailure = "text", "drop"
+	cli.Define(cmd,
+		f.InterfaceFlags("an address or a mirror target", cli.CompleteSources),
+		f.Filter.Flags(),
+		[]cli.Flag{
+			{Name: "write", Short: "w", Group: cli.GroupOutput, To: &f.outputs, Help: "write kept packets to `FILE` (-: stdout); addresses may be repeated"},
+			{Name: "duplicates", Group: cli.GroupOutput, To: &f.duplicates, Help: "write removed packets to `FILE`"},
+		},
+		f.rotate.Flags(),
+		f.net.Flags(),
+		[]cli.Flag{
+			f.net.MergeFlag(),
+			{Name: "forward", Group: cli.GroupOutput, To: &f.forward, Complete: cli.CompleteInterfaces, Help: "send kept packets out of `IFACE`; may be repeated"},
+			{Name: "balance", Group: cli.GroupOutput, To: cli.NewParsed(&f.balance, "", "word", cli.OneOf("conversation")), Words: []string{"conversation"}, Help: "conversation: to one of several outputs each, not to all"},
+			{Name: "on-failure", Group: cli.GroupOutput, To: cli.NewParsed(&f.onFailure, "drop", "word", cli.OneOf("spread", "drop")), Words: []string{"spread", "drop"}, Needs: []string{"balance: without it every output gets every packet"}, Help: "of --balance: spread the share of an output that fails, or drop it"},
+		},
+		f.CompareFlags.Flags(),
+		f.KeepFlags.Flags(),
+		[]cli.Flag{
+			f.ProfileFlags.Flag(),
+		},
+		f.HubFlags.Flags(verdictWait),
+		f.MethodFlags(dedup.UsualMethods, dedup.MeasuringMethods()...),
+		f.learnFlags(),
+		f.KeyFlags.Flags(cli.KeysOfPackets),
+		[]cli.Flag{
+			{Name: "distinct-memory", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.distinctMemory, "", "size", cli.ParseMemory), Words: []string{"256MiB", "1GiB"}, Help: "memory of all counters, beyond which they sample (default: 1/8 of memory or of the cgroup's limit)"},
+			{Name: "reports", Group: cli.GroupOutput, To: &f.reports, Needs: []string{"of: what to count"}, Help: "append counts to `FILE` (default: stdout)"},
+		},
+		f.save.Flags("DIR", "of: what to count"),
+		f.RingFlags.Flags(),
+		f.tcpdumpFlags(),
+		[]cli.Flag{
+			{Name: "slide", Group: cli.GroupCount, To: cli.NewParsed(&f.slide, "1m", "duration", cli.ParseDelay), Help: "report the past --every this often (0: never)"},
+			{Name: "state", Group: cli.GroupOutput, To: &f.state, Not: []string{"method=exact: it cannot be saved: use --method timed"}, Help: "save the run to `FILE`, and resume from it"},
+			{Name: "state-every", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.stateEvery, "1m", "duration", cli.ParseEvery), Help: "how often to save the state, besides at the end"},
+			f.stateMismatch.Flag(),
+			{Name: "user", Short: "Z", Group: cli.GroupAdvanced, To: &f.user, Help: "become user `NAME` (or UID, UID:GID) once interfaces are open"},
+			{Name: "count", Short: "c", Group: cli.GroupInput, To: &f.packets, Help: "stop after `N` packets"},
+			{Name: "duration", Group: cli.GroupInput, To: cli.NewParsed(&f.duration, "", "duration", cli.ParseDelay), Help: "stop after this time"},
+		},
+		f.RunFlags(),
+		[]cli.Flag{
+			{Name: "http", Group: cli.GroupOutput, To: &f.http, Help: "serve metrics and a page at `ADDRESS`: 9469 (loopback only), 0.0.0.0:9469"},
+			{Name: "log", Group: cli.GroupOutput, To: cli.NewParsed(&f.logFormat, "text", "format", cli.OneOf("text", "json")), Words: []string{"text", "json"}, Help: "log format: text, json"},
+		},
+	)
 }
 
 func (f *flags) check(cmd *cobra.Command) error {
-	if err := cli.CheckNamed(cmd.Flags()); err != nil {
+	if len(f.Conf.Interfaces) == 0 {
+		return cli.Usagef("name an interface with -i; available: %s", cli.InterfaceNames())
+	}
+	if err := cli.CheckFlags(cmd.Flags()); err != nil {
 		return err
 	}
 	switch {
-	case len(f.Conf.Interfaces) == 0:
-		return cli.Usagef("name an interface with -i; available: %s", cli.InterfaceNames())
-	case len(f.Of) == 0 && f.reports != "":
-		return cli.Usagef("--reports needs --of, what to count")
-	case len(f.Of) == 0 && f.save.To != "":
-		return cli.Usagef("--save needs --of, what to count")
 	case f.packetsToStdout() && len(f.Of) > 0 && (f.reports == "" || outfile.IsStdout(f.reports)):
 		return cli.Usagef("standard output takes packets: name a file for counts with --reports")
-	case f.Hub != "" && f.save.Sensor != "":
-		return cli.Usagef("--sensor: with --hub files of --save are named after the site: leave it out")
-	case f.state != "" && f.Method == "exact":
-		return cli.Usagef("--state cannot save --method exact: use --method timed")
 	case f.slide > 0 && len(f.Of) > 0 && f.Every > cli.MaxSlidingSpan:
 		return cli.Usagef("--every of more than 366 days needs --slide 0")
 	}
-	if err := f.checkOutputs(cmd.Flags()); err != nil {
+	if err := f.checkOutputs(); err != nil {
 		return err
 	}
-	if err := f.save.CheckFolder(cmd.Flags()); err != nil {
+	if err := f.save.CheckFolder(); err != nil {
 		return err
 	}
 	if err := f.chooseDefaults(cmd.Flags()); err != nil {
 		return err
 	}
-	if err := f.checkTcpdump(cmd.Flags()); err != nil {
-		return err // the other checks would explain flags that were not typed
-	}
-	if err := errors.Join(f.rotate.Check(f.output, f.duplicates), f.CompareFlags.Check(cmd, &f.Common),
+	if err := errors.Join(f.rotate.Check(), f.CompareFlags.Check(cmd, &f.Common),
 		f.KeepFlags.Check(cmd.Flags(), &f.CompareFlags, f.output, f.writes()),
 		f.checkSources(cmd.Flags()), f.KeyFlags.Check(), f.RingFlags.Check(),
 		f.HubFlags.Check(cmd.Flags(), &f.Common, &f.CompareFlags, &f.KeepFlags),
-		f.net.Check(f.sources.Names(), f.rotate.Rotates(), append(f.outputs, f.duplicates)...), f.checkLearn(cmd.Flags())); err != nil {
+		f.net.Check(f.sources.Names(), f.rotate.Rotates(), append(f.outputs, f.duplicates)...)); err != nil {
 		return err
 	}
 	named := cli.Files{Outputs: []cli.NamedFile{

@@ -5,14 +5,12 @@ package live
 import (
 	"slices"
 
-	"github.com/spf13/pflag"
-
 	"github.com/flowdedup/flowdedup/capture/pcapoverip"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 )
 
 // checkOutputs sorts the values of -w, and rejects outputs that do not fit together.
-func (f *flags) checkOutputs(fs *pflag.FlagSet) error {
+func (f *flags) checkOutputs() error {
 	f.output = ""
 	if len(f.outputs) > 0 {
 		f.output = f.outputs[0]
@@ -35,11 +33,8 @@ func (f *flags) checkOutputs(fs *pflag.FlagSet) error {
 		}
 		shared--
 	}
-	switch {
-	case f.balance != "" && shared < 2:
+	if f.balance != "" && shared < 2 {
 		return cli.Usagef("--balance shares packets among several outputs: repeat --forward, or -w with tcp:// or tcp-listen://")
-	case f.balance == "" && fs.Changed("on-failure"):
-		return cli.Usagef("--on-failure needs --balance")
 	}
 	return nil
 }

@@ -8,45 +8,19 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/pflag"
-
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 )
 
-// registerTcpdump adds the flags of tcpdump that have units of their own. Each is another
+// tcpdumpFlags returns the flags of tcpdump that have units of their own. Each is another
 // name of one of our flags. -c, -i, -s, -w and -Z are plain short names.
-func (f *flags) registerTcpdump(fs *pflag.FlagSet) {
-	fs.VarP(cli.NewParsed(&f.rotate.Size, "", "MB", parseMegabytes), "rotate-megabytes", "C", "--rotate-size in 10^6 bytes (or 1k, 1m, 1g)")
-	fs.VarP(cli.NewParsed(&f.rotate.Every, "", "seconds", parseSeconds), "rotate-seconds", "G", "--rotate-every in seconds")
-	fs.VarP(cli.NewParsed(&f.rotate.Keep, "", "N", parseCount), "rotate-files", "W", "--rotate-keep, with -C")
-	fs.VarP(cli.NewParsed(&f.Conf.RingBytes, "", "KiB", parseKibibytes), "buffer-size", "B", "--ring-size in KiB")
-	fs.BoolVarP(&f.notPromiscuous, "no-promiscuous-mode", "p", false, "same as --promiscuous=false")
-	cli.GroupInput.Add(fs, "no-promiscuous-mode")
-	cli.GroupOutput.Add(fs, "rotate-megabytes", "rotate-seconds", "rotate-files")
-	cli.GroupAdvanced.Add(fs, "buffer-size")
-}
-
-// sameFlags are pairs of flags for one setting, which exclude each other.
-var sameFlags = []struct{ short, tcpdump, ours string }{
-	{"-C", "rotate-megabytes", "rotate-size"},
-	{"-G", "rotate-seconds", "rotate-every"},
-	{"-W", "rotate-files", "rotate-keep"},
-	{"-B", "buffer-size", "ring-size"},
-	{"-p", "no-promiscuous-mode", "promiscuous"},
-}
-
-// checkTcpdump rejects two values for one setting. It rejects -W where tcpdump does
-// something else: with -G it ends the capture, or has no effect.
-func (f *flags) checkTcpdump(fs *pflag.FlagSet) error {
-	for _, s := range sameFlags {
-		if fs.Changed(s.tcpdump) && fs.Changed(s.ours) {
-			return cli.Usagef("%s and --%s exclude each other", s.short, s.ours)
-		}
+func (f *flags) tcpdumpFlags() []cli.Flag {
+	return []cli.Flag{
+		{Name: "rotate-megabytes", Short: "C", Group: cli.GroupOutput, To: cli.NewParsed(&f.rotate.Size, "", "MB", parseMegabytes), Needs: []string{"write duplicates: they rotate"}, Not: []string{"rotate-size"}, Help: "--rotate-size in 10^6 bytes (or 1k, 1m, 1g)"},
+		{Name: "rotate-seconds", Short: "G", Group: cli.GroupOutput, To: cli.NewParsed(&f.rotate.Every, "", "seconds", parseSeconds), Needs: []string{"write duplicates: they rotate"}, Not: []string{"rotate-every"}, Help: "--rotate-every in seconds"},
+		{Name: "rotate-files", Short: "W", Group: cli.GroupOutput, To: cli.NewParsed(&f.rotate.Keep, "", "N", parseCount), Needs: []string{"rotate-megabytes rotate-size: use --duration to end a run"}, Not: []string{"rotate-keep", "rotate-every rotate-seconds: use --rotate-keep N to keep the newest N files, --duration to end a run"}, Help: "--rotate-keep, with -C"},
+		{Name: "buffer-size", Short: "B", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.Conf.RingBytes, "", "KiB", parseKibibytes), Not: []string{"ring-size"}, Help: "--ring-size in KiB"},
+		{Name: "no-promiscuous-mode", Short: "p", Group: cli.GroupInput, To: &f.notPromiscuous, Not: []string{"promiscuous"}, Help: "same as --promiscuous=false"},
 	}
-	if fs.Changed("rotate-files") && (f.rotate.Size == 0 || f.rotate.Every > 0) {
-		return cli.Usagef("-W needs -C and excludes -G: use --rotate-keep N to keep the newest N files, --duration to end a run")
-	}
-	return nil
 }
 
 // parseMegabytes reads a size as -C of tcpdump does.

@@ -93,7 +93,7 @@ func TestLiveForwardOutage(t *testing.T) {
 	}, func(t *testing.T, c outage) {
 		lab(t, "left right", "out sensor")
 		ip(t, "link set lo up")
-		r := startProgram(t, "-i", "left", "--forward", "out", "--wait", "--user", "65534", "--listen", "0", "--json", "--window", "1ms")
+		r := startProgram(t, "-i", "left", "--forward", "out", "--wait", "--user", "65534", "--http", "0", "--json", "--window", "1ms")
 		address := r.address()
 		r.Event(" started ")
 		id := uint16(0)
@@ -163,7 +163,7 @@ func TestLiveForwardMTU(t *testing.T) {
 	lab(t, "left right", "out sensor")
 	ip(t, "link set lo up")
 	ip(t, "link set out mtu 1400")
-	r := startProgram(t, "-i", "left", "--forward", "out", "--listen", "0", "--json", "--window", "1ms")
+	r := startProgram(t, "-i", "left", "--forward", "out", "--http", "0", "--json", "--window", "1ms")
 	address := r.address()
 	r.Event(" started ")
 	const n = 50
@@ -191,7 +191,7 @@ func TestLiveListens(t *testing.T) {
 	t.Parallel()
 	lab(t, "left right")
 	ip(t, "link set lo up")
-	r := startProgram(t, "-i", "left", "--listen", ":0", "--json")
+	r := startProgram(t, "-i", "left", "--http", ":0", "--json")
 	address := r.address()
 	r.Event(" started ")
 	awaitHealth(t, address, "")

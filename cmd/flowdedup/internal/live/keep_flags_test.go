@@ -79,7 +79,7 @@ func TestHold(t *testing.T) {
 
 // TestKeepConfig checks what flags become.
 func TestKeepConfig(t *testing.T) {
-	f, cmd, err := parseKeepLive(t, "--strip vlan,mpls --decap --prefer=interface~lo --prefer=vlan~10 --keep flow -w a")
+	f, cmd, err := parseKeepLive(t, "--strip vlan,mpls,tunnel --prefer=interface~lo --prefer=vlan~10 --keep flow -w a")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,6 @@ func TestProfile(t *testing.T) {
 		{"--for suricata --within vlan -w a", settings{true, "", usual | sums}},
 		{"--for suricata --ignore tcp-seq -w a", settings{true, "vlan", usual | identity.TCPSeq}},
 		{"--for suricata --identity frame -w a", settings{true, "vlan", identity.Ignore{}.Apply(identity.Frame)}},
-		{"--for suricata --decap -w a", settings{true, "vlan tunnel", usual | sums}},
 		{"--for wireshark --mark -w a.pcapng", settings{true, "", usual}},
 		{"--for suricata", settings{false, "", usual | sums}},
 		{"--for zeek --prefer first -w a", settings{true, "", usual}},
@@ -137,10 +136,7 @@ func dedupConfig(words []string) (d dedup.Config, err error) {
 	cmd := &cobra.Command{}
 	fs := cmd.Flags()
 	fs.StringVarP(&output, "write", "w", "", "")
-	compare.Register(fs)
-	keep.Register(cmd)
-	reader.Register(cmd)
-	c.RegisterFilter(fs, dedup.UsualMethods)
+	cli.Define(cmd, compare.Flags(), keep.Flags(), []cli.Flag{reader.Flag()}, c.MethodFlags(dedup.UsualMethods))
 	if err := cmd.ParseFlags(words); err != nil {
 		return d, err
 	}

@@ -22,10 +22,10 @@ type Server struct {
 	updated time.Time // when the last status came; zero before
 }
 
-// Listen serves on addr, the value of --listen; see [web.Listen]. The caller must call Close.
+// Listen serves on addr, the value of --http; see [web.Listen]. The caller must call Close.
 func Listen(addr string) (s *Server, err error) {
 	s = new(Server)
-	s.Server, err = web.Listen("--listen", addr, s.content())
+	s.Server, err = web.Listen(addr, s.content())
 	return s, err
 }
 

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/flowdedup/flowdedup/capture/keys"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/engine/sizing"
 	"github.com/flowdedup/flowdedup/engine/window"
@@ -83,62 +82,52 @@ func planArguments(_ *cobra.Command, args []string) error {
 }
 
 func (f *flags) register(cmd *cobra.Command) {
-	fs, c := cmd.Flags(), &f.config
-	fs.SortFlags = false
+	c := &f.config
 	kinds := []string{"auto", "unbounded", "landmark", "sliding"}
 	c.Element, c.Kind, c.Window = ElementKind{Packets: true}, "auto", window.Window{None: true}
-	fs.Var(cli.NewParsed(&c.Element, "packets", "key", ParseElementKind), "of", "elements: packets, src, dst, ip, pair, flow, biflow, mac")
-	fs.BoolVar(&c.IPv6, "ipv6", false, "addresses are IPv6 addresses")
-	fs.Var(cli.NewParsed(&c.Window, "none", "window", cli.ParseWindow), "window", "a duration, n:1000 elements, or none")
-	fs.Var(cli.NewParsed(&c.Kind, "auto", "kind", cli.OneOf(kinds...)), "kind", "kind of window: auto, unbounded, landmark, sliding")
-	fs.Var(cli.NewParsed(&c.Rate, "", "rate", cli.ParseAmount), "rate", "elements a second: 250k, 1.5M")
-	fs.Var(cli.NewParsed(&c.Link, "", "speed", parseLink), "link", "speed of a link full of shortest packets: 10Gb/s")
-	fs.Var(cli.NewParsed(&c.Elements, "", "number", cli.ParseAmount), "elements", "elements in the window, or how far repeats lie back")
-	fs.Var(cli.NewParsed(&c.Distinct, "100%", "share", parseDistinct), "distinct", "different elements in the window: share 60%, or number 3M")
-	fs.BoolVar(&c.Refresh, "refresh", false, "a removed packet restarts the window")
-	fs.StringArrayVar(&c.From, "from", nil, "measure the load of capture `FILE`; may be repeated")
-	f.Filter.Register(fs)
-	fs.Var(cli.NewParsed(&c.MemoryBits, "", "size", parseBits), "memory", "available memory: 8MiB, l2, 16kbit (default: the least)")
-	fs.Var(cli.NewParsed(&c.FPR, "1e-9", "probability", cli.ParseFPR), "fpr", "highest false positive rate: 1e-9, 1%")
-	fs.Var(cli.NewParsed(&c.FNR, "0.01%", "share", cli.ParseFPR), "fnr", "false negative rate that counts as none")
-	f.page.Register(fs, "with curves over memory")
-	fs.BoolVar(&f.JSON, "json", false, "print JSON, with the curves")
-	fs.BoolVar(&f.NoMerge, "no-merge", false, "read captures one after another, not in time order")
-	fs.BoolVarP(&f.Quiet, "quiet", "q", false, "print errors only")
-	fs.BoolVar(&f.NoProgress, "no-progress", false, "show no progress on a terminal")
-	cli.GroupInput.Add(fs, "from", "no-merge")
-	cli.GroupLoad.Add(fs, "of", "ipv6", "window", "kind", "rate", "link", "elements", "distinct", "refresh")
-	cli.GroupGoal.Add(fs, "memory", "fpr", "fnr")
-	cli.GroupOutput.Add(fs, "json", "quiet")
-	cli.GroupAdvanced.Add(fs, "no-progress")
-	cli.CompleteWords(cmd, map[string][]string{
-		"of": {"packets", "src", "dst", "ip", "pair", "flow", "biflow", "mac"}, "kind": kinds,
-		"window": {"none", "10ms", "1h", "n:1000000"}, "memory": {"l1", "l2", "l3", "1MiB"},
-		"filter": cli.FilterWords,
-	})
+	cli.Define(cmd,
+		[]cli.Flag{
+			{Name: "of", Group: cli.GroupLoad, To: cli.NewParsed(&c.Element, "packets", "key", ParseElementKind), Words: []string{"packets", "src", "dst", "ip", "pair", "flow", "biflow", "mac"}, Help: "elements: packets, src, dst, ip, pair, flow, biflow, mac"},
+			{Name: "ipv6", Group: cli.GroupLoad, To: &c.IPv6, Needs: []string{"of=src,dst,ip: the other keys are of both families"}, Help: "addresses are IPv6 addresses"},
+			{Name: "window", Group: cli.GroupLoad, To: cli.NewParsed(&c.Window, "none", "window", cli.ParseWindow), Words: []string{"none", "10ms", "1h", "n:1000000"}, Help: "a duration, n:1000 elements, or none"},
+			{Name: "kind", Group: cli.GroupLoad, To: cli.NewParsed(&c.Kind, "auto", "kind", cli.OneOf(kinds...)), Words: kinds, Help: "kind of window: auto, unbounded, landmark, sliding"},
+			{Name: "rate", Group: cli.GroupLoad, To: cli.NewParsed(&c.Rate, "", "rate", cli.ParseAmount), Not: []string{"link elements"}, Help: "elements a second: 250k, 1.5M"},
+			{Name: "link", Group: cli.GroupLoad, To: cli.NewParsed(&c.Link, "", "speed", parseLink), Not: []string{"elements"}, Help: "speed of a link full of shortest packets: 10Gb/s"},
+			{Name: "elements", Group: cli.GroupLoad, To: cli.NewParsed(&c.Elements, "", "number", cli.ParseAmount), Help: "elements in the window, or how far repeats lie back"},
+			{Name: "distinct", Group: cli.GroupLoad, To: cli.NewParsed(&c.Distinct, "100%", "share", parseDistinct), Help: "different elements in the window: share 60%, or number 3M"},
+			{Name: "refresh", Group: cli.GroupLoad, To: &c.Refresh, Help: "a removed packet restarts the window"},
+			{Name: "from", Group: cli.GroupInput, To: &c.From, Help: "measure the load of capture `FILE`; may be repeated"},
+		},
+		f.Filter.Flags(),
+		[]cli.Flag{
+			{Name: "memory", Group: cli.GroupGoal, To: cli.NewParsed(&c.MemoryBits, "", "size", parseBits), Words: []string{"l1", "l2", "l3", "1MiB"}, Help: "available memory: 8MiB, l2, 16kbit (default: the least)"},
+			{Name: "fpr", Group: cli.GroupGoal, To: cli.NewParsed(&c.FPR, "1e-9", "probability", cli.ParseFPR), Help: "highest false positive rate: 1e-9, 1%"},
+			{Name: "fnr", Group: cli.GroupGoal, To: cli.NewParsed(&c.FNR, "0.01%", "share", cli.ParseFPR), Help: "false negative rate that counts as none"},
+			f.page.Flag("with curves over memory"),
+			{Name: "json", Group: cli.GroupOutput, To: &f.JSON, Help: "print JSON, with the curves"},
+			{Name: "no-merge", Group: cli.GroupInput, To: &f.NoMerge, Help: "read captures one after another, not in time order"},
+			{Name: "quiet", Short: "q", Group: cli.GroupOutput, To: &f.Quiet, Help: "print errors only"},
+			f.ProgressFlag(),
+		},
+	)
 }
 
 func (f *flags) check(cmd *cobra.Command) error {
+	if err := cli.CheckFlags(cmd.Flags()); err != nil {
+		return err
+	}
 	given := func(name string) bool { return cmd.Flags().Changed(name) }
 	switch {
-	case given("rate") && given("link"):
-		return cli.Usagef("--rate and --link exclude each other")
-	case given("elements") && (given("rate") || given("link")):
-		return cli.Usagef("--elements and --rate or --link exclude each other")
 	case given("elements") && f.config.Window.Packets > 0:
 		return cli.Usagef("--elements and --window n:N exclude each other")
 	case (given("rate") || given("link")) && f.config.Window.Duration == 0:
 		return cli.Usagef("--rate and --link need a window of time: --window 10ms")
-	case f.config.IPv6 && (f.config.Element.Packets || f.config.Element.Key > keys.IP):
-		return cli.Usagef("--ipv6 goes with --of src, dst or ip; the other keys are of both families")
-	case (given("filter") || given("bpf-file")) && !given("from"):
-		return cli.Usagef("--filter and --bpf-file need captures to measure: --from")
 	}
 	if err := f.page.Check(&f.Common); err != nil {
 		return err
 	}
 	named := cli.Files{Outputs: []cli.NamedFile{f.page.Named()}, Inputs: append(f.Filter.Files(), f.config.From...)}
-	if err := errors.Join(cli.CheckNamed(cmd.Flags()), named.Check()); err != nil {
+	if err := named.Check(); err != nil {
 		return err
 	}
 	return usageOf(f.config.Check())

@@ -4,12 +4,10 @@ package verify
 
 import (
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/strip"
 	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/capture/verify"
@@ -22,18 +20,18 @@ import (
 type flags struct {
 	cli.Common
 	cli.InputFlags
-	copies cli.CopyFlags
-	within cli.WithinFlag
-	edge   time.Duration
-	sort   cli.SortFlags
-	slice  strip.Slice
+	copies    cli.CopyFlags
+	within    cli.WithinFlag
+	tolerance time.Duration
+	sort      cli.SortFlags
+	slice     strip.Slice
 }
 
 // verifyMemory is how much memory packets take, at most, without --memory.
 const verifyMemory = 1 << 30
 
-// usualEdge is by how much windows above a millisecond are longer at most.
-const usualEdge = 256 * time.Nanosecond
+// usualTolerance is by how much windows above a millisecond are longer at most.
+const usualTolerance = 256 * time.Nanosecond
 
 // Command returns "flowdedup verify".
 func Command(e *cli.Env) *cobra.Command {
@@ -74,30 +72,27 @@ tell; 3 a capture is damaged and the rest is right, 1 failed, 2 wrong usage.`,
 }
 
 func (f *flags) register(cmd *cobra.Command) {
-	fs := cmd.Flags()
-	fs.SortFlags = false
-	f.InputFlags.Register(fs)
-	f.Common.Filter.Register(fs)
-	fs.BoolVar(&f.NoMerge, "no-merge", false, "inputs were read one after another, not in time order")
-	cli.GroupInput.Add(fs, "no-merge")
-	f.sort.Register(fs)
-	f.copies.Register(fs)
-	f.within.Register(fs)
-	fs.Var(cli.NewParsed(&f.edge, "256ns above 1ms", "duration", cli.ParseDelay), "edge", "by how much copies may lie outside of the window")
-	fs.Var(cli.NewParsed(&f.slice, "", "bytes", strip.ParseSlice), "slice", "OUT was cut: 96 bytes of a frame, or l4+64 behind the innermost TCP or UDP header")
-	cli.GroupCompare.Add(fs, "edge", "slice")
 	f.Memory = verifyMemory
-	fs.Var(cli.NewParsed(&f.Memory, show.Bytes(verifyMemory), "size", cli.ParseMemory), "memory", "memory for packets: 4GiB")
-	fs.BoolVarP(&f.Quiet, "quiet", "q", false, "print errors only")
-	fs.BoolVar(&f.JSON, "json", false, "print JSON")
-	fs.BoolVar(&f.NoProgress, "no-progress", false, "show no progress on a terminal")
-	cli.GroupOutput.Add(fs, "json", "quiet")
-	cli.GroupAdvanced.Add(fs, "memory", "no-progress")
-	cli.CompleteWords(cmd, map[string][]string{
-		"filter": cli.FilterWords, "window": {"1ms", "100ms", "1s", "n:1000000", "none"}, "memory": {"1GiB", "4GiB"},
-		"identity": {"frame", "l3", "inner"}, "ignore": append(strings.Split(identity.FieldNames(), ", "), "none"), "within": cli.WithinWords,
-		"edge": {"0", "256ns"}, "slice": cli.SliceWords, "sort": cli.SortWords,
-	})
+	cli.Define(cmd,
+		[]cli.Flag{
+			f.InputFlags.Flag(),
+		},
+		f.Filter.Flags(),
+		[]cli.Flag{
+			{Name: "no-merge", Group: cli.GroupInput, To: &f.NoMerge, Help: "inputs were read one after another, not in time order"},
+		},
+		f.sort.Flags(),
+		f.copies.Flags(),
+		[]cli.Flag{
+			f.within.Flag(),
+			{Name: "tolerance", Group: cli.GroupCompare, To: cli.NewParsed(&f.tolerance, "256ns above 1ms", "duration", cli.ParseDelay), Words: []string{"0", "256ns"}, Help: "by how much copies may lie outside of the window"},
+			{Name: "slice", Group: cli.GroupCompare, To: cli.NewParsed(&f.slice, "", "bytes", strip.ParseSlice), Words: cli.SliceWords, Help: "OUT was cut: 96 bytes of a frame, or l4+64 behind the innermost TCP or UDP header"},
+			{Name: "memory", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.Memory, show.Bytes(verifyMemory), "size", cli.ParseMemory), Words: []string{"1GiB", "4GiB"}, Help: "memory for packets: 4GiB"},
+			{Name: "quiet", Short: "q", Group: cli.GroupOutput, To: &f.Quiet, Help: "print errors only"},
+			{Name: "json", Group: cli.GroupOutput, To: &f.JSON, Help: "print JSON"},
+			f.ProgressFlag(),
+		},
+	)
 }
 
 // checkNames rejects a wrong number of captures. With -r, arguments name outputs alone.
@@ -137,19 +132,22 @@ func (f *flags) config(cmd *cobra.Command, args []string) (*Config, error) {
 	if err := errors.Join((&cli.Files{Inputs: cfg.Inputs}).CheckInputs(), cli.LookUp(cfg.Output, cfg.Duplicates)); err != nil {
 		return nil, err
 	}
+	if err := cli.CheckFlags(cmd.Flags()); err != nil {
+		return nil, err
+	}
 	if err := f.within.Check(&f.copies); err != nil {
 		return nil, err
 	}
 	if err := f.within.CheckInputs(cfg.Inputs); err != nil {
 		return nil, err
 	}
-	if err := f.sort.Check(cmd.Flags(), cfg.Inputs); err != nil {
+	if err := f.sort.Check(cfg.Inputs); err != nil {
 		return nil, err
 	}
 	c, w := &f.copies, f.copies.Window
 	cfg.Config = verify.Config{
 		Identity: c.IdentityConfig(),
-		Window:   w.Duration, Packets: uint64(w.Packets), Edge: f.edge, Across: c.Across, Refresh: c.Refresh,
+		Window:   w.Duration, Packets: uint64(w.Packets), Tolerance: f.tolerance, Across: c.Across, Refresh: c.Refresh,
 		Memory: cli.Remembered(cmd.Flags(), "memory", f.Memory), Slice: verify.Slice{Bytes: f.slice.Bytes, Payload: f.slice.From == strip.FromPayload},
 	}
 	if f.sort.Span > 0 {
@@ -162,8 +160,8 @@ func (f *flags) config(cmd *cobra.Command, args []string) (*Config, error) {
 		}
 		cfg.Within |= field
 	}
-	if !cmd.Flags().Changed("edge") && w.Duration > window.Default {
-		cfg.Edge = usualEdge
+	if !cmd.Flags().Changed("tolerance") && w.Duration > window.Default {
+		cfg.Tolerance = usualTolerance
 	}
 	return cfg, nil
 }

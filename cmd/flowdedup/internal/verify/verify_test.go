@@ -27,7 +27,7 @@ func TestVerify(t *testing.T) {
 		{"--window n:100 --across", ""},
 		{"--window none --method exact --ignore ip-id", ""},
 		{"--window 10ms --refresh --filter udp", ""},
-		{"--window 20ms --method coarse", "--edge 200us"},
+		{"--window 20ms --method coarse", "--tolerance 200us"},
 	} {
 		for _, in := range clitest.Sample(4, captures) {
 			dir := t.TempDir()

@@ -340,7 +340,7 @@ func (f *serveFlags) serveHTTP(h *hub.Hub, log *logger) (stop func() error, err 
 		return func() error { return nil }, nil
 	}
 	past := &history{}
-	server, err := web.Listen("--http", f.http, content(h.Status, h.Failures, past))
+	server, err := web.Listen(f.http, content(h.Status, h.Failures, past))
 	if errors.Is(err, web.ErrAddress) {
 		return nil, usageError{err}
 	} else if err != nil {
