@@ -9,6 +9,7 @@
 # peers: other libraries, ten minutes.
 # peers-large: other libraries with filters of 128 and 512 MiB, an hour.
 # pipeline: whole commands beside cat, cp and other tools, on up to 10 GB: Linux, a quarter of an hour, 17 GB of free memory (with less it leaves out the largest). As root it installs missing tools by apt. ARGS holds more flags, such as -quick.
+# levels: what the levels of the kernels of lines buy in whole commands: amd64 with AVX-512, two minutes.
 # live: receivers of live traffic, in a network namespace: Linux, as root, half an hour. ARGS holds more flags, such as -quick.
 # contest: programs that remove copies, ten minutes, into RESULTS.md. ARGS holds more flags, such as -tool 'NAME: COMMAND {in} {out}'.
 # merge: unites the saved counts of 20 sensors of 10 million flows, with and without overlap, by 1.1 GB of files: Linux.
@@ -55,6 +56,7 @@ compare)
 peers) peers "$rounds" ;;
 peers-large) measure bench/peers 1 -timeout 2h -bench "$largePeers" . | tee "$out/peers-large.txt" ;;
 pipeline) pipeline -rounds "$rounds" "${args[@]}" ;;
+levels) bench/levels.sh ;;
 live) live -rounds "$rounds" "${args[@]}" ;;
 contest) bench/contest/run.sh -rounds "$rounds" -page bench/RESULTS.md "${args[@]}" ;;
 merge)

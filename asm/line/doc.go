@@ -39,6 +39,19 @@
 // which choose among them. Every kernel equals its twin bit for bit. The build tag purego
 // builds the twins alone.
 //
+// bench/levels.sh measures what a level of these kernels buys in a whole command. User CPU
+// time for two million packets of 60 bytes in one worker, medians of five rounds in turns on
+// a busy Intel Xeon of family 6, model 207 (AVX-512), on 27 November 2026:
+//
+//	command                                 AVX-512  AVX2    generic
+//	dedup                                   73 ms    x 1.11  x 2.07
+//	dedup --method fine                     73 ms    x 1.11  x 2.14
+//	dedup --method coarse                   65 ms    x 1.32  x 2.45
+//	dedup --method apbf --memory 8MiB       248 ms   x 1.05  x 1.02
+//	dedup --window none --method lru        51 ms    x 1.02  x 2.04
+//
+// So vectors halve the time of the default command. Age-partitioned bits have no kernel.
+//
 // # Elements and positions
 //
 // A call looks up its elements one after the other, so those of one call find each other.

@@ -46,13 +46,13 @@
 // it was cleared after it was last set. If the rate of clearings follows from the rates
 // of the filter, both are solved together. In rows of fingerprints, the distinct elements
 // that fall into a row, or their sightings, evict an element; their number is a Poisson
-// variable. Rows with spare lines follow a table that was simulated. Measurements with engine and engine/paper show how close the FNR is: within 5
-// %, for quotient tables with several cells in a row within 10 %. In windows that begin at
-// an insertion it is within 10 %, but up to a third too low if 30 % of the elements are
-// new and up to half if 10 % are, because then some elements come far more often than
-// others. For reservoir sampling as published it is within 15 %, and over a stream of a
-// length, which depends on when an element was last inserted, within 25 %. For quotient tables and
-// cuckoo filters that insert duplicates and evict at random it is a bound, up to twice the
+// variable. Rows with spare lines follow theory.SpareRows. Measurements with engine and
+// engine/paper show how close the FNR is: within 5 %, for timed rows within 12 %, for quotient
+// tables with several cells in a row within 10 %. In windows that begin at an insertion it
+// is within 10 %, but up to a third too low if 30 % of the elements are new and up to half
+// if 10 % are, because then some elements come far more often than others. For reservoir
+// sampling as published it is within 15 %, and over a stream of a length, which depends on
+// when an element was last inserted, within 25 %. For quotient tables and cuckoo filters that insert duplicates and evict at random it is a bound, up to twice the
 // true one if most elements are repeats. The formulas are for large filters: with fewer
 // than some hundred cells the rates are rough.
 //

@@ -122,16 +122,19 @@ func coarseRows(fine bool) model {
 		lines := memory / lineBits
 		d.parameters = []Parameter{{"lines", lines}, {"of them spare", spare}, {"cells", cells}, {"cell bits", bits}}
 		d.bits = lines * lineBits
-		return r.spareRows(d, window.CoarseModel(w, fine), float64(lines-spare)), nil
+		d = r.spareRows(d, window.CoarseModel(w, fine), float64(lines-spare))
+		d.fpr *= d.lines
+		return d, nil
 	}
 }
 
-// spareRows completes d for lines with spare lines, so many without these.
+// spareRows completes d for lines with spare lines; lines does not count these.
 func (r *request) spareRows(d design, rows theory.SpareRows, lines float64) design {
 	if r.anchored == nil {
 		lost := rows.Lost(r.window / lines)
 		d = r.finish(d, r.load.missesByDistinct(func(different float64) float64 { return lost(different / r.window) }))
-		return asking(d, rows.Full(r.window/lines)*r.load.fresh)
+		d.lines = 1 + rows.Full(r.window/lines)*r.load.fresh
+		return d
 	}
 	share, elements := r.anchored.insertions, r.anchored.window
 	for {
@@ -145,15 +148,9 @@ func (r *request) spareRows(d design, rows theory.SpareRows, lines float64) desi
 		if d.fnr = 0; missed > 0 {
 			d.fnr = missed / (found + missed)
 		}
-		return asking(d, rows.Full(share*elements/lines)*share)
+		d.lines = 1 + rows.Full(share*elements/lines)*share
+		return d
 	}
-}
-
-// asking enters that so many of the elements also look in a spare line.
-func asking(d design, share float64) design {
-	d.lines = 1 + share
-	d.fpr *= 1 + share
-	return d
 }
 
 // leastChange is by how much the share of insertions must rise for it to be found anew.

@@ -4,25 +4,25 @@ package theory
 
 import (
 	"math"
+	"slices"
 	"sync"
 )
 
 // SpareRows is the model of rows with spare lines: lines of Cells cells, of which each Share
 // have a spare line of as many cells in common. An element that finds its line full of
-// elements of the last 1+Slack windows moves the last one to the spare line.
+// elements of the last 1+Slack windows moves the last one to the spare line. A full spare
+// line gives up its oldest element if OldestFirst is set, else the one that came to it first.
 //
-// New elements come to a line as a Poisson process, and each leaves it after 1+Slack windows.
-// So what a line gives to its spare line in a span follows from counting: the orders in which
-// the elements come that the span has, and leave that it does not keep, are all as likely. The
-// lines of a spare line are independent. An element is lost when as many come to its spare
-// line after it as that has cells.
+// New elements come to a line as a Poisson process, and the lines of a spare line are
+// independent.
 type SpareRows struct {
-	Cells int
-	Share int
-	Slack float64 // in windows
+	Cells       int
+	Share       int
+	Slack       float64 // in windows
+	OldestFirst bool
 }
 
-// Full returns the probability that a new element finds its line full, with so many new
+// Full returns the probability that a new element finds its line full, at a load of new
 // elements a line in a window. Such elements also look in the spare line.
 func (s SpareRows) Full(load float64) float64 { return PoissonTail(s.Cells, load*(1+s.Slack)) }
 
@@ -36,27 +36,84 @@ const (
 	sureLoss = 2
 )
 
-// Lost returns the probability that an element is lost after each of so many windows, from 0
-// to 9/8, with so many new elements a line in a window. It takes some milliseconds.
+// Lost returns the probability that an element is lost within a number of windows, from 0 to
+// 9/8, at a load of new elements a line in a window. It takes some milliseconds.
 func (s SpareRows) Lost(load float64) func(windows float64) float64 {
 	if load > float64(sureLoss*s.Cells) {
 		return s.lostAtOnce(load)
 	}
+	ages := s.firstLost
+	if s.OldestFirst {
+		ages = s.oldestLost
+	}
+	lost := ages(load)
+	return func(windows float64) float64 { return interpolated(lost[:], windows*spareAges) }
+}
+
+// lossByAge is the probability of being lost at each part of a window.
+type lossByAge [spareAges + agesBeyond + 1]float64
+
+// oldestLost is Lost if the oldest is lost first: Cells younger elements in the spare line
+// push an element out of it. If it has one less, any older element that comes does so, too.
+func (s SpareRows) oldestLost(load float64) (lost lossByAge) {
+	var alone, all, gone float64 // gone: of those with one younger element less
+	for i := 1; i < len(lost); i++ {
+		age := float64(i) / spareAges
+		nowAlone, nowAll := s.younger(load * age)
+		older := float64(s.Share-1) * load * max(0, s.Full(load)-PoissonTail(s.Cells, load*(age-0.5/spareAges)))
+		if alone > 0 {
+			gone *= alone / (alone + nowAll - all) // the rest now is among all
+			gone += -math.Expm1(-older/spareAges) * max(0, logMean(alone, nowAlone)-gone)
+		}
+		alone, all = nowAlone, nowAll
+		lost[i] = min(1, all+min(gone, alone))
+	}
+	return lost
+}
+
+// younger returns the probabilities that an element is out of its line, and that Cells-1, or
+// Cells and more, of those after it are out, too. The mean number of these in a line is given.
+func (s SpareRows) younger(came float64) (oneLess, all float64) {
+	out := make([]float64, s.Cells+1)
+	for n := range out {
+		out[n] = events(s.Cells+n, came)
+	}
+	out[s.Cells] = PoissonTail(2*s.Cells, came)
+	own := slices.Clone(out)
+	out[0] = 1 - PoissonTail(s.Cells+1, came)
+	sum := sumOf(own, power(out, s.Share-1))
+	return sum[s.Cells-1], sum[s.Cells]
+}
+
+// logMean returns the mean of a value that changes from a to b exponentially.
+func logMean(a, b float64) float64 {
+	if a == b || a <= 0 || b <= 0 {
+		return (a + b) / 2
+	}
+	return (b - a) / math.Log(b/a)
+}
+
+// firstLost is Lost if elements leave the spare line in the order in which they came to it.
+//
+// Each element leaves its line after 1+Slack windows. So what a line gives to its spare line
+// in a span follows from counting: the orders in which the elements come that the span has,
+// and leave that it does not keep, are all as likely. An element is lost when as many come to
+// its spare line after it as that has cells.
+func (s SpareRows) firstLost(load float64) (lost lossByAge) {
 	spills := spilledOf(s.Cells)
 	var others [spareSpans + 2][]float64 // [span][n]: that at least n come from other lines
 	for i := range others {
 		one := spills.during(load*(1+s.Slack), load*float64(i)/spareSpans)
 		others[i] = tailsOf(power(one, s.Share-1))
 	}
-	var ages [spareAges + agesBeyond + 1]float64
-	for i := range ages {
+	for i := range lost {
 		windows := float64(i) / spareAges
 		arrivals := load * windows
 		for n := s.Cells; n < min(spills.size, int(8*math.Sqrt(arrivals)+arrivals)+s.Cells+8); n++ {
-			ages[i] += events(n, arrivals) * s.lostAfter(n, windows, spills, others[:])
+			lost[i] += events(n, arrivals) * s.lostAfter(n, windows, spills, others[:])
 		}
 	}
-	return func(windows float64) float64 { return interpolated(ages[:], windows*spareAges) }
+	return lost
 }
 
 // lostAtOnce is Lost for lines that are full so soon that their differences do not matter.
@@ -193,19 +250,24 @@ func (s *spilled) events(mean float64) []float64 {
 	return p
 }
 
-// power returns the distribution of the sum of n variables. The last entry stands for all
-// above, too.
+// power returns the distribution of the sum of n variables, as sumOf does.
 func power(one []float64, n int) []float64 {
 	sum := make([]float64, len(one))
 	sum[0] = 1
 	for range n {
-		next := make([]float64, len(one))
-		for i, p := range sum {
-			for j, q := range one {
-				next[min(i+j, len(one)-1)] += p * q
-			}
+		sum = sumOf(sum, one)
+	}
+	return sum
+}
+
+// sumOf returns the distribution of the sum of two variables. The last entry stands for all
+// above, too.
+func sumOf(a, b []float64) []float64 {
+	sum := make([]float64, len(a))
+	for i, p := range a {
+		for j, q := range b {
+			sum[min(i+j, len(sum)-1)] += p * q
 		}
-		sum = next
 	}
 	return sum
 }

@@ -4,6 +4,7 @@ package window
 
 import (
 	"github.com/flowdedup/flowdedup/asm/line"
+	"github.com/flowdedup/flowdedup/engine/theory"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -74,4 +75,9 @@ func timedLines(live float64) int {
 	const most = 1 << 40
 	lines := min(live/fullLoad, most)
 	return max(1, int(lines*sparePart/(sparePart-1))+1)
+}
+
+// TimedModel returns the model of the rows of a Timed, for elements in order: without slack.
+func TimedModel() theory.SpareRows {
+	return theory.SpareRows{Cells: layout.TimedCells, Share: sparePart - 1, OldestFirst: true}
 }

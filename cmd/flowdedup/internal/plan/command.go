@@ -85,10 +85,8 @@ func (c *Config) distinct(from *sizing.Candidate) []string {
 	switch {
 	case from.Method.Name == "exact":
 		return append(words, "--method", "exact")
-	case from.Method.Name == "exact-rows":
-		return words
-	case from.Method.Name == "digest-rows" && c.key() == sizing.Other:
-		return words
+	case from.Method.Name == "exact-rows", from.Method.Name == "digest-rows" && c.key() == sizing.Other:
+		return append(words, c.growthBound(from)...)
 	case from.Method.Name == "bloom-lines" && c.key() == sizing.Other:
 		words = append(words, "--method", "bloom")
 		words = append(words, c.bounds(from, false)...)
@@ -98,6 +96,16 @@ func (c *Config) distinct(from *sizing.Candidate) []string {
 		return append(words, c.bounds(from, c.FPR != 0)...)
 	}
 	return nil
+}
+
+// growthBound returns --memory of the question for rows that grow as needed. While rows double,
+// those of half the size take memory, too. With less than that, counters would sample keys, so
+// there is no bound.
+func (c *Config) growthBound(from *sizing.Candidate) []string {
+	if c.MemoryBits < from.MemoryBits+from.MemoryBits/2 {
+		return nil
+	}
+	return []string{"--memory", show.FlagBytes(c.MemoryBits / 8)}
 }
 
 // mostSlides is how many rows a window that slides has, or fewer if they do not divide it.

@@ -86,14 +86,16 @@ func TestPlanQuestions(t *testing.T) {
 	}{
 		{"--of flow --memory 64KiB --fpr 1%", "unbounded", "lru", "flowdedup distinct --of flow --every none --method lru --memory 64KiB --fpr 0.01", 1 << 24},
 		{"--memory 1MiB", "unbounded", "lru", "flowdedup dedup --window none --method lru --memory 1MiB", 1 << 24},
-		{"--rate 1.5M --window 10ms", "sliding", "timed", "flowdedup dedup --window 10ms --memory 336KiB", 15_000},
+		{"--rate 1.5M --window 10ms", "sliding", "timed", "flowdedup dedup --window 10ms --memory 337KiB", 15_000},
 		{"--of src --window 1h --link 10Gb/s --distinct 3M", "landmark", "exact-rows", "flowdedup distinct --of src --every 1h", 53_571_428_571},
+		{"--of flow --window 1h --elements 1M --memory 16MiB --fpr 1e-12", "landmark", "digest-rows", "flowdedup distinct --of flow --every 1h", 1e6},
+		{"--of flow --window 1h --elements 1M --memory 24MiB --fpr 1e-12", "landmark", "digest-rows", "flowdedup distinct --of flow --every 1h --memory 24MiB", 1e6},
 		{"--of flow --window 1h --elements 1G --distinct 0.1% --fpr 1e-6", "landmark", "bloom-lines", "flowdedup distinct --of flow --every 1h --method bloom --memory 5729KiB --fpr 1e-06", 1e9},
 		{"--of src --window 1h --kind sliding --elements 3M", "sliding", "sliding-rows", "flowdedup distinct --of src --every 1h --slide 1m --memory 64MiB", 3e6},
 		{"--window 5m --kind sliding --rate 1M --distinct 2M", "sliding", "timed", "flowdedup dedup --window 5m --memory 36MiB", 300e6},
 		{"--window 5m --rate 1M --distinct 2M --refresh", "sliding", "timed", "flowdedup dedup --window 5m --refresh --memory 44MiB", 300e6},
 		{"--of src --window 1h --kind sliding --rate 1M --distinct 100k", "sliding", "sliding-rows", "flowdedup distinct --of src --every 1h --slide 1m --memory 2MiB", 3.6e9},
-		{"--window n:1000000 --distinct 30%", "count", "timed", "flowdedup dedup --window n:1000000 --memory 5170KiB", 1e6},
+		{"--window n:1000000 --distinct 30%", "count", "timed", "flowdedup dedup --window n:1000000 --memory 5196KiB", 1e6},
 		{"--rate 400k --window 50ms --fpr 1e-4 --memory 256KiB", "sliding", "coarse", "flowdedup dedup --window 50ms --method coarse --memory 256KiB", 20_000},
 		{"--rate 400k --window 50ms --fpr 1e-4 --memory 16MiB", "sliding", "timed", "flowdedup dedup --window 50ms --memory 16MiB", 20_000},
 	}) {

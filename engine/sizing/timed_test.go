@@ -13,8 +13,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
-// newElements has a filter take so many new elements, at a steady rate of so many in a
-// window.
+// newElements has a filter take n new elements, at a steady rate of inWindow in a window.
 func newElements(t *testing.T, cfg window.TimedConfig, n, inWindow int) *window.Timed {
 	t.Helper()
 	f, err := window.NewTimed(cfg)
@@ -35,43 +34,22 @@ func newElements(t *testing.T, cfg window.TimedConfig, n, inWindow int) *window.
 	return f
 }
 
-// TestSpareTable compares what filters evict with the model, at loads of 2.5 to 9 live
+// TestTimedModel compares what filters evict with the model, at loads of 2.5 to 9 live
 // elements a line, in windows of elements and of time.
-func TestSpareTable(t *testing.T) {
+func TestTimedModel(t *testing.T) {
 	const lines, n = 13_000, 1_500_000
 	for _, load := range []float64{2.5, 2.75, 3, 3.3, 3.7, 4, 4.5, 5, 5.5, 6.2, 7, 8, 9} {
-		rows := spareRows{lines: float64(lines - window.SpareLines(lines)), inOrder: true}
-		size := int(load * rows.lines)
+		size := int(load * float64(lines-window.SpareLines(lines)))
 		for _, w := range []window.Window{{Packets: int64(size)}, {Duration: time.Hour}} {
-			rows.inOrder = w.Packets > 0
+			live := load
+			if w.Packets == 0 {
+				live *= lateness(load)
+			}
 			f := newElements(t, window.TimedConfig{Window: w, Memory: lines * lineBits / 8}, n, size)
 			judged := float64(n - size - size/2) // those that were evicted by the end
 			what := fmt.Sprintf("load %v, window %v", load, w)
-			near(t, what, rows.miss(float64(size), float64(size)), float64(f.Stats().EvictedLive)/judged, 0.1, judged/3, false)
+			near(t, what, window.TimedModel().Lost(live)(1), float64(f.Stats().EvictedLive)/judged, 0.1, judged/3, false)
 		}
-	}
-}
-
-// TestSpareMiss interpolates between the loads and ages of the table, and beyond them.
-func TestSpareMiss(t *testing.T) {
-	for i := range spareTable {
-		row := &spareTable[i]
-		for at, want := range row.forgotten {
-			if got := spareMiss(row.load, float64(at+1)/spareAges); math.Abs(got/want-1) > 1e-9 {
-				t.Errorf("load %v, age %d/16: %v, the table has %v", row.load, at+1, got, want)
-			}
-		}
-	}
-	last := 0.0
-	for load := 0.25; load < 1000; load *= 1.1 {
-		miss := spareMiss(load, 1)
-		if miss < last || miss < 0 || miss > 1 {
-			t.Errorf("load %v: %v after %v", load, miss, last)
-		}
-		last = miss
-	}
-	if last < 0.999 || spareMiss(0, 1) != 0 || spareMiss(3, 0) != 0 || spareMiss(2, 1) > 1e-5 {
-		t.Errorf("a load of 1000 misses %v", last)
 	}
 }
 
