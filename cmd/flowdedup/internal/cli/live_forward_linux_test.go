@@ -162,7 +162,7 @@ func TestLiveForwardEnds(t *testing.T) {
 	if code := r.Wait(); code != 1 {
 		t.Errorf("exit code %d\n%s", code, r.Stderr.String())
 	}
-	if s := r.summary(r.Stdout.Bytes()); s.PacketsOut != n+1 || s.forwarded("lost") != n+1 || s.forwarded("sent", "refused", "cut", "too_long") != 0 {
+	if s := r.summary(r.Stdout.Bytes()); s.PacketsOut != n+1 || s.forwarded("lost") != n+1 || s.forwarded("sent", "refused", "truncated", "too_long") != 0 {
 		t.Errorf("%+v", s)
 	}
 }

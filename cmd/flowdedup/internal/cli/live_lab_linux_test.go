@@ -85,11 +85,11 @@ type liveSummary struct {
 		Merged     uint64 `json:"merged"`
 		NoChecksum uint64 `json:"no_checksum"`
 	} `json:"interfaces"`
-	Reasons map[string]uint64 `json:"reasons"`
+	Reasons map[string]uint64 `json:"differences"`
 	Forward map[string]any    `json:"forward"`
 	Matrix  []struct {
 		First, Copy string
-		Count       uint64
+		Count       uint64 `json:"duplicates"`
 	} `json:"matrix"`
 	Learned struct {
 		Decisions, Passed uint64

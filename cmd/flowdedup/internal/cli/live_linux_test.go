@@ -243,8 +243,9 @@ func TestLiveReports(t *testing.T) {
 	packets, addresses, past := uint64(0), uint64(0), uint64(0)
 	for line := range strings.Lines(string(all)) {
 		var row struct {
-			Kind, Of, Family  string
-			Distinct, Packets uint64
+			Kind, Of, Family string
+			Distinct         uint64
+			Packets          uint64 `json:"packets_in"`
 		}
 		if err := json.Unmarshal([]byte(line), &row); err != nil {
 			t.Fatalf("%v: %s", err, line)

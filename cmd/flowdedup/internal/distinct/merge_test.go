@@ -235,7 +235,7 @@ func TestChangesAndGaps(t *testing.T) {
 			if row.Family != "ipv4" {
 				continue
 			}
-			text := fmt.Sprintf("%s%s %s %d", row.Kind, strings.TrimPrefix(row.WindowStart, "1970-01-01T")[:2], row.Of, row.Distinct)
+			text := fmt.Sprintf("%s%s %s %d", strings.TrimPrefix(row.Kind, "window"), strings.TrimPrefix(row.WindowStart, "1970-01-01T")[:2], row.Of, row.Distinct)
 			if row.New != nil {
 				text += fmt.Sprintf(" %d %d %d", *row.New, *row.Returning, *row.Gone)
 			}
