@@ -46,7 +46,7 @@ func facts(st *hub.Status) []page.Fact {
 		memory += st.Hubs[i].MemoryBytes
 	}
 	all := []page.Fact{
-		{Name: "digests", Value: comma(digests)}, {Name: "copies of other sites", Value: comma(copies)},
+		{Name: "digests", Value: comma(digests)}, {Name: "copies between sites", Value: comma(copies)},
 		{Name: "unchecked", Value: comma(unchecked)}, {Name: "slices", Value: strconv.Itoa(st.Slices)},
 		{Name: "memory", Value: humanize.IBytes(uint64(memory))},
 	}
