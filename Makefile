@@ -22,6 +22,7 @@ help:
 	@echo 'bench/test.sh and bench/bench.sh say what each SUITE does and needs. Other files that'
 	@echo 'are made anew:'
 	@echo '  go run ./bench/spdx                       the line of the licence in sources'
+	@echo '  go run ./cmd/flowdedup/doc/fields > cmd/flowdedup/doc/fields.md'
 	@echo '  bench/router/rebuild.sh testdata/pcaps    captures; Linux, as root'
 	@echo '  cmd/flowdedup/doc/pages/pictures.sh       pictures of terminals; Linux, as root'
 	@echo '  go -C bench/papers run ./hubmodel -svg ../../cmd/flowdedup/doc/hub-model.svg'

@@ -97,7 +97,7 @@ var layers = map[string][]string{
 	"cmd/flowdedup/internal/live":     append([]string{"cmd/flowdedup/internal/dedup"}, room...), // it removes copies, too
 	"cmd/flowdedup/internal/plan":     room,
 	"cmd/flowdedup/internal/verify":   room,
-	"cmd/flowdedup/internal/count":    {"capture", "engine", "asm", "cmd/flowdedup/internal/show", "cmd/flowdedup/internal/sink"},
+	"cmd/flowdedup/internal/count":    {"capture", "engine", "asm", "cmd/flowdedup/internal/show", "cmd/flowdedup/internal/sink", "cmd/flowdedup/version"},
 	// What tests alone import.
 	"cmd/flowdedup/internal/clitest": {"cmd", "capture", "bench/lab"},
 	"bench/lab/wait":                 {},
@@ -117,7 +117,7 @@ var junctionUsers = []string{"capture/gopackets", "cmd", "bench"}
 
 // room is what the folder of a command may import.
 var room = []string{
-	"capture", "engine", "layout", "asm", "cmd/flowdedup/page", "cmd/flowdedup/web",
+	"capture", "engine", "layout", "asm", "cmd/flowdedup/page", "cmd/flowdedup/version", "cmd/flowdedup/web",
 	"cmd/flowdedup/internal/cli", "cmd/flowdedup/internal/count", "cmd/flowdedup/internal/input", "cmd/flowdedup/internal/method",
 	"cmd/flowdedup/internal/monitor", "cmd/flowdedup/internal/show", "cmd/flowdedup/internal/sink", "cmd/flowdedup/internal/verdict",
 }

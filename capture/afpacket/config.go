@@ -212,7 +212,7 @@ type SenderStats struct {
 	// refused by a full queue until RetryTimeout, and lost while the interface was down
 	// or away. NotEthernet are packets that a tunnel carried without Ethernet, and that
 	// were taken out of it.
-	Truncated   uint64 `json:"cut"`
+	Truncated   uint64 `json:"truncated"`
 	TooLong     uint64 `json:"too_long"`
 	Refused     uint64 `json:"refused"`
 	NotEthernet uint64 `json:"not_ethernet,omitempty"`

@@ -19,7 +19,7 @@ type Counts struct {
 
 // Side is what was seen of one side.
 type Side struct {
-	Packets uint64 `json:"packets"`
+	Packets uint64 `json:"packets_in"`
 	// Outside counts the packets of this side alone from before the first packet of the
 	// other side, and from after its last one.
 	Outside uint64 `json:"outside"`
@@ -30,7 +30,7 @@ type Side struct {
 	// Unopened counts, among NonIP, frames that were not opened: see headers.Unopened. It is nil
 	// without any.
 	Unopened  map[string]uint64 `json:"unopened,omitempty"`
-	Truncated uint64            `json:"snapped"`
+	Truncated uint64            `json:"truncated"`
 	Disorder  uint64            `json:"out_of_order"`
 	NoTime    uint64            `json:"no_timestamp"`
 	// Undecidable counts packets that look like others of their flow, as too little of them

@@ -12,7 +12,7 @@ import (
 type Cell struct {
 	First string `json:"first"`
 	Copy  string `json:"copy"`
-	Count uint64 `json:"count"`
+	Count uint64 `json:"duplicates"`
 	Delay Delays `json:"delay_ns"`
 }
 

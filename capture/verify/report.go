@@ -34,8 +34,8 @@ type Difference struct {
 
 // Report is what a Verifier found.
 type Report struct {
-	Packets uint64 `json:"packets"` // of the input
-	Kept    uint64 `json:"kept"`    // of these, in the output
+	Packets uint64 `json:"packets_in"`  // of the input
+	Kept    uint64 `json:"packets_out"` // of these, in the output
 	Removed uint64 `json:"removed"`
 
 	Foreign   uint64 `json:"foreign"`

@@ -386,7 +386,7 @@ func (l *lab) spread(packets, rate, ports int) {
 type summary struct {
 	PacketsIn  int `json:"packets_in"`
 	PacketsOut int `json:"packets_out"`
-	HubCopies  int `json:"hub_copies"`
+	HubCopies  int `json:"hub_duplicates"`
 	Unchecked  int `json:"unchecked"`
 	Interfaces []struct {
 		Dropped int `json:"dropped"`

@@ -6,6 +6,7 @@ package version
 import (
 	"runtime/debug"
 	"strings"
+	"sync"
 )
 
 // revisionDigits is how much of a commit is shown: as many digits as in a pseudo-version.
@@ -36,3 +37,20 @@ func Of(info *debug.BuildInfo) string {
 	}
 	return v
 }
+
+// Schema is the version of the JSON that commands print. It rises when a name, a unit or a
+// meaning changes. New fields do not raise it.
+const Schema = 1
+
+// Heading begins each JSON object that a command prints, but for objects inside of others.
+type Heading struct {
+	Command string `json:"command"` // the command that printed the object; "hub" for flowdedup-hub
+	Version string `json:"version"` // of the program, with its commit
+	Schema  int    `json:"schema"`  // version of these fields: 1
+}
+
+// known is what String returns, which does not change during a run.
+var known = sync.OnceValue(String)
+
+// HeadingOf returns the heading of what a command prints.
+func HeadingOf(command string) Heading { return Heading{command, known(), Schema} }

@@ -9,9 +9,9 @@ import (
 
 // Health is the answer of /healthz, in JSON.
 type Health struct {
-	Status     string   `json:"status"` // "ok" or "failing"
-	AgeSeconds float64  `json:"age_seconds"`
-	Reasons    []string `json:"reasons,omitempty"`
+	Status  string        `json:"status"` // "ok" or "failing"
+	Age     time.Duration `json:"age_ns"`
+	Reasons []string      `json:"reasons,omitempty"`
 }
 
 // The values of Health.Status.
@@ -34,7 +34,7 @@ func HealthAt(updated time.Time, reasons []string) Health {
 	if waited > MaxAge {
 		reasons = append(reasons, fmt.Sprintf("no status for %s", waited.Round(time.Second)))
 	}
-	h := Health{Status: healthy, AgeSeconds: float64(waited.Milliseconds()) / 1e3, Reasons: reasons}
+	h := Health{Status: healthy, Age: waited.Truncate(time.Millisecond), Reasons: reasons}
 	if len(reasons) > 0 {
 		h.Status = failing
 	}

@@ -59,7 +59,7 @@ func TestListen(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{
-		"/": "<p>a page</p>", "/metrics": "flowdedup_x 7\n# HELP go_build_info", "/healthz": `{"status":"ok","age_seconds":0}` + "\n", "/status.json": "[1,2]\n",
+		"/": "<p>a page</p>", "/metrics": "flowdedup_x 7\n# HELP go_build_info", "/healthz": `{"status":"ok","age_ns":0}` + "\n", "/status.json": "[1,2]\n",
 	} {
 		answer, err := http.Get("http://" + s.Addr().String() + path)
 		if err != nil {
@@ -263,7 +263,7 @@ func TestHealthAt(t *testing.T) {
 		require(HealthAt(begin, nil))
 		time.Sleep(time.Second)
 		require(HealthAt(begin, []string{"x"}), "x", "no status for 11s")
-		if text, err := json.Marshal(HealthAt(begin, nil)); err != nil || string(text) != `{"status":"failing","age_seconds":11,"reasons":["no status for 11s"]}` {
+		if text, err := json.Marshal(HealthAt(begin, nil)); err != nil || string(text) != `{"status":"failing","age_ns":11000000000,"reasons":["no status for 11s"]}` {
 			t.Errorf("%s, %v", text, err)
 		}
 	})

@@ -18,7 +18,6 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
-	"github.com/flowdedup/flowdedup/engine/cluster/counts"
 	"github.com/flowdedup/flowdedup/engine/distinct"
 	"github.com/flowdedup/flowdedup/engine/distinct/countfile"
 	"github.com/flowdedup/flowdedup/engine/hubclient"
@@ -149,7 +148,7 @@ type outcome struct {
 	verdicts [][]bool
 	sites    []SiteStatus
 	matrix   []PairStatus
-	counts   []counts.Row
+	counts   []CountRow
 	unowned  []int
 	fences   []uint64
 }
@@ -182,7 +181,7 @@ func (l *lab) honest(attack func()) (o outcome) {
 	st := l.hub.Status()
 	for _, s := range st.Sites {
 		if s.Site != "a" {
-			s.DigestRate, s.CopyRate, s.Reported, s.RTTP99US, s.Packets = 0, 0, nil, 0, 0
+			s.DigestRate, s.CopyRate, s.Reported, s.AnswerP99, s.Packets = 0, 0, nil, 0, 0
 			o.sites = append(o.sites, s)
 		}
 	}

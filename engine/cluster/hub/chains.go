@@ -29,6 +29,7 @@ type ChainStatus struct {
 func describeChains(s *Settings, owned []slicePart) *ChainStatus {
 	shape := s.Shape
 	st := &ChainStatus{Shape: shape, Fairness: 1}
+	st.Shape.WindowUS = 0 // Status.Window says it
 	live, fill := make([]int, shape.Chains()), make([]float64, shape.Chains())
 	digests, hops, bytes := 0.0, 0.0, 0.0
 	tests := make([]int, shape.Slices())

@@ -66,15 +66,48 @@ func (h *Hub) openCounts(f *Folder, limit int64) error {
 // CountsStatus describes the distinct counts of all sites.
 type CountsStatus struct {
 	counts.Totals
-	Rows []counts.Row `json:"rows"` // of the latest windows, the oldest first
+	Rows []CountRow `json:"rows"` // of the latest windows, the oldest first
 }
 
-// countsStatus describes the counts, nil where another hub has them.
-func (h *Hub) countsStatus() *CountsStatus {
+// CountRow is a counts.Row, which hubs send each other, with the names that rows of commands
+// have.
+type CountRow struct {
+	WindowStart *time.Time `json:"window_start"` // nil for packets without a time
+	WindowEnd   *time.Time `json:"window_end"`
+	Of          string     `json:"of"`
+	Family      string     `json:"family"`
+	Distinct    uint64     `json:"distinct"`
+	Low         uint64     `json:"low"`
+	High        uint64     `json:"high"`
+	Packets     uint64     `json:"packets_in"`
+	Method      string     `json:"method"`
+	MemoryBytes int        `json:"memory_bytes"`
+	FPR         float64    `json:"predicted_fpr"`
+	Sensors     string     `json:"sensors"`
+	Missing     []string   `json:"missing,omitempty"`
+}
+
+// countsPart is what a hub tells others of its counts.
+type countsPart struct {
+	counts.Totals
+	Rows []counts.Row `json:"rows"`
+}
+
+// status returns the counts as a status has them.
+func (p *countsPart) status() *CountsStatus {
+	st := &CountsStatus{p.Totals, make([]CountRow, len(p.Rows))}
+	for i, r := range p.Rows {
+		st.Rows[i] = CountRow(r)
+	}
+	return st
+}
+
+// countsPart describes the counts, nil where another hub has them.
+func (h *Hub) countsPart() *countsPart {
 	if h.counts == nil {
 		return nil
 	}
-	return &CountsStatus{h.counts.Totals(), h.counts.Rows(shownWindows, h.folder.siteNames())}
+	return &countsPart{h.counts.Totals(), h.counts.Rows(shownWindows, h.folder.siteNames())}
 }
 
 // siteNames returns the sites that have keys.

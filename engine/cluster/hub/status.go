@@ -5,10 +5,13 @@ package hub
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/version"
 	"github.com/flowdedup/flowdedup/engine/cluster/slice"
+	"github.com/flowdedup/flowdedup/engine/window"
 )
 
 // part is what one hub tells of itself.
@@ -19,7 +22,7 @@ type part struct {
 	Reports map[string]siteReport `json:"reports"`
 	Rates   map[string]rate       `json:"rates"`
 	Bad     map[string]uint64     `json:"bad"` // requests by site
-	Counts  *CountsStatus         `json:"counts,omitempty"`
+	Counts  *countsPart           `json:"counts,omitempty"`
 	Tree    *TreeStatus           `json:"tree,omitempty"`
 }
 
@@ -32,7 +35,7 @@ type slicePart struct {
 
 // part describes the hub.
 func (h *Hub) part() part {
-	p := part{Hub: h.name, Started: h.started, Reports: h.reports.all(), Rates: h.rates.now(), Bad: h.bad.all(), Counts: h.countsStatus(), Tree: h.tree()}
+	p := part{Hub: h.name, Started: h.started, Reports: h.reports.all(), Rates: h.rates.now(), Bad: h.bad.all(), Counts: h.countsPart(), Tree: h.tree()}
 	for _, o := range h.all() {
 		p.Slices = append(p.Slices, o.status())
 	}
@@ -41,10 +44,11 @@ func (h *Hub) part() part {
 
 // Status describes a filter with all of its hubs and sites.
 type Status struct {
+	version.Heading
 	Namespace string        `json:"namespace"`
 	Filter    string        `json:"filter"`
 	Epoch     uint32        `json:"epoch"`
-	WindowUS  int64         `json:"window_us"`
+	Window    string        `json:"window"`
 	Slices    int           `json:"slices"`
 	Owned     int           `json:"slices_owned"`   // those that a hub answers for
 	Unowned   []int         `json:"slices_unowned"` // those that no hub answers for
@@ -69,22 +73,22 @@ type HubStatus struct {
 // SiteStatus describes a site: first what it has sent to the slices, then what it says of
 // itself.
 type SiteStatus struct {
-	Site       string  `json:"site"`
-	Digests    uint64  `json:"digests"`
-	Copies     uint64  `json:"copies"` // of packets of other sites
-	DigestRate float64 `json:"digests_per_second"`
-	CopyRate   float64 `json:"copies_per_second"`
-	Replayed   uint64  `json:"replayed"` // requests that it repeated
-	Bad        uint64  `json:"bad"`      // requests that no sensor of flowdedup sends
-	OffsetUS   *int64  `json:"offset_us,omitempty"`
-	OffsetOf   string  `json:"offset_of,omitempty"` // the site whose clock that is ahead of
+	Site       string         `json:"site"`
+	Digests    uint64         `json:"digests"`
+	Copies     uint64         `json:"duplicates"` // digests of packets that were taken for those of other sites
+	DigestRate float64        `json:"digests_per_second"`
+	CopyRate   float64        `json:"duplicates_per_second"`
+	Replayed   uint64         `json:"replayed"` // requests that it repeated
+	Bad        uint64         `json:"bad"`      // requests that no sensor of flowdedup sends
+	Offset     *time.Duration `json:"offset_ns,omitempty"`
+	OffsetOf   string         `json:"offset_of,omitempty"` // the site whose clock that is ahead of
 
-	Reported    *time.Time `json:"reported,omitempty"` // when it last said something
-	Packets     uint64     `json:"packets"`
-	CopiesLocal uint64     `json:"copies_local"`
-	CopiesHub   uint64     `json:"copies_hub"`
-	Unchecked   uint64     `json:"unchecked"`
-	RTTP99US    float64    `json:"rtt_p99_us"`
+	Reported    *time.Time    `json:"reported,omitempty"` // when it last said something
+	Packets     uint64        `json:"packets_in"`
+	CopiesLocal uint64        `json:"local_duplicates"`
+	CopiesHub   uint64        `json:"hub_duplicates"`
+	Unchecked   uint64        `json:"unchecked"`
+	AnswerP99   time.Duration `json:"answer_p99_ns"`
 }
 
 // Silent reports whether a site that has reported does so no more.
@@ -94,11 +98,17 @@ func (s *SiteStatus) Silent(now time.Time) bool {
 
 // PairStatus describes the copies of packets of one site that another has sent.
 type PairStatus struct {
-	First      string `json:"first"`
-	Copy       string `json:"copy"`
-	Copies     uint64 `json:"copies"`
-	DelayP50US int64  `json:"delay_p50_us"`
-	DelayP99US int64  `json:"delay_p99_us"`
+	First  string    `json:"first"`
+	Copy   string    `json:"copy"`
+	Copies uint64    `json:"duplicates"`
+	Delay  PairDelay `json:"delay_ns"`
+}
+
+// PairDelay is how long after the first packets the copies came, by corrected clocks, up to a
+// factor of 2.
+type PairDelay struct {
+	P50 time.Duration `json:"p50"`
+	P99 time.Duration `json:"p99"`
 }
 
 // SliceStatus describes a slice.
@@ -109,7 +119,7 @@ type SliceStatus struct {
 	Digests     uint64   `json:"digests"`
 	MemoryBytes int      `json:"memory_bytes"`
 	Fill        float64  `json:"fill"`
-	FPR         float64  `json:"fpr"`
+	FPR         float64  `json:"predicted_fpr"`
 	EvictedLive uint64   `json:"evicted_live"`
 	Lost        bool     `json:"lost,omitempty"` // it does not answer, as it has lost what it knew
 	Refused     Refusals `json:"refused"`
@@ -146,7 +156,8 @@ func (h *Hub) Failures() []string {
 // merge puts the parts of all hubs together.
 func merge(s Settings, parts []part) Status {
 	st := Status{
-		Namespace: s.Namespace, Filter: s.Filter, Epoch: s.Epoch, WindowUS: s.WindowUS, Slices: s.Slices,
+		Heading:   version.HeadingOf("hub"),
+		Namespace: s.Namespace, Filter: s.Filter, Epoch: s.Epoch, Window: window.Window{Duration: s.Window()}.String(), Slices: s.Slices,
 		Unowned: []int{}, Hubs: []HubStatus{}, Sites: []SiteStatus{}, Matrix: []PairStatus{}, PerSlice: []SliceStatus{},
 	}
 	sites, pairs := map[string]*SiteStatus{}, map[[2]string]*slice.PairStats{}
@@ -162,7 +173,7 @@ func merge(s Settings, parts []part) Status {
 		}
 		addHub(sites, p)
 		if p.Counts != nil {
-			st.Counts = p.Counts
+			st.Counts = p.Counts.status()
 		}
 		st.Hubs = append(st.Hubs, hub)
 	}
@@ -191,7 +202,7 @@ func merge(s Settings, parts []part) Status {
 	}
 	for _, key := range slices.SortedFunc(maps.Keys(pairs), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {
 		p := pairs[key]
-		st.Matrix = append(st.Matrix, PairStatus{key[0], key[1], p.Copies, p.Delay(0.5), p.Delay(0.99)})
+		st.Matrix = append(st.Matrix, PairStatus{key[0], key[1], p.Copies, PairDelay{micro(p.Delay(0.5)), micro(p.Delay(0.99))}})
 	}
 	return st
 }
@@ -209,6 +220,14 @@ func describe(hub string, one slicePart) SliceStatus {
 		st.Digests += site.Digests
 	}
 	return st
+}
+
+// micro returns a time that hubs give each other in microseconds.
+func micro(us int64) time.Duration { return time.Duration(us) * time.Microsecond }
+
+// microseconds is micro of a number that a site reports: any number.
+func microseconds(us float64) time.Duration {
+	return time.Duration(max(0, min(us*1e3, math.MaxInt64/2)))
 }
 
 func siteNamed(sites map[string]*SiteStatus, name string) *SiteStatus {
@@ -254,7 +273,7 @@ func addHub(sites map[string]*SiteStatus, p part) {
 		}
 		at := r.At
 		s.Reported, s.Packets, s.CopiesLocal, s.CopiesHub = &at, r.Total.Packets, r.Total.CopiesLocal, r.Total.CopiesHub
-		s.Unchecked, s.RTTP99US = r.Total.Unchecked, r.Last.RTTP99US
+		s.Unchecked, s.AnswerP99 = r.Total.Unchecked, microseconds(r.Last.RTTP99US)
 	}
 }
 
@@ -289,6 +308,7 @@ func addOffsets(sites map[string]*SiteStatus, owned []slicePart) {
 		}
 		slices.Sort(from[best])
 		middle := from[best][len(from[best])/2]
-		sites[name].OffsetUS, sites[name].OffsetOf = &middle, best
+		offset := micro(middle)
+		sites[name].Offset, sites[name].OffsetOf = &offset, best
 	}
 }

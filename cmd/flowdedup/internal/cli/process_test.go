@@ -185,7 +185,7 @@ func TestStdoutByPath(t *testing.T) {
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	got, err := cmd.Output()
-	if err != nil || !bytes.Equal(got, want) || !strings.HasPrefix(stderr.String(), `{"packets_in":`) {
+	if err != nil || !bytes.Equal(got, want) || !strings.HasPrefix(stderr.String(), `{"command":"dedup",`) {
 		t.Errorf("%v: %d bytes, want %d; stderr %q", err, len(got), len(want), &stderr)
 	}
 }

@@ -78,7 +78,7 @@ func TestHeadersOnly(t *testing.T) {
 			t.Errorf("verify: %s%s", text, errs)
 		}
 		seen, _ := object(t, "inspect", in)
-		if seen["undecidable"] != c.inspectUndecidable || seen["checksum_only"] != c.inspectedBySum || seen["copies"] != 0.0 || seen["recommendation"].(map[string]any)["dedup"] != false {
+		if seen["undecidable"] != c.inspectUndecidable || seen["checksum_only"] != c.inspectedBySum || seen["duplicates"] != 0.0 || seen["recommendation"].(map[string]any)["dedup"] != false {
 			t.Errorf("cut to %d: inspect says %v", c.cut, seen)
 		}
 	}
@@ -107,7 +107,7 @@ func TestHeadersOnlyDistinct(t *testing.T) {
 		apart bool
 	}{{1000, "flow", false}, {58, "flow", false}, {57, "flow", true}, {57, "src", false}, {57, "src,biflow", true}} {
 		text, errs, code := run("distinct", "--json", "--of", c.of, headersOnly(t, c.cut, true, 0))
-		if code != exitDone || strings.Contains(text, `{"kind":"without_ports","packets":100}`) != c.apart || strings.Contains(errs, "to hold their ports") != c.apart {
+		if code != exitDone || strings.Contains(text, `"kind":"without_ports","without_ports":100}`) != c.apart || strings.Contains(errs, "to hold their ports") != c.apart {
 			t.Errorf("%s cut to %d: exit code %d: %s%s", c.of, c.cut, code, text, errs)
 		}
 	}

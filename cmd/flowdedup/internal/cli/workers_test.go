@@ -124,7 +124,7 @@ func dedupTextOf(t *testing.T, in workersInput, workers int, change func(*dedup.
 	}
 	change(&cfg)
 	summary, err := dedup.Run(context.Background(), cfg)
-	summary.Seconds, summary.PacketsPerSecond = 0, 0
+	summary.Took, summary.PacketsPerSecond = 0, 0
 	told, jsonErr := json.Marshal(summary)
 	if jsonErr != nil {
 		t.Fatal(jsonErr)

@@ -96,4 +96,4 @@ func (in *CutInput) Feed(t *testing.T, seed uint64) {
 }
 
 // SpentTime is what differs from run to run.
-var SpentTime = regexp.MustCompile(`"seconds":.*|  speed .*`)
+var SpentTime = regexp.MustCompile(`"elapsed_ns":.*|  speed .*`)

@@ -25,9 +25,11 @@ type CompareResult struct {
 	DriftPPM  *float64                                       `json:"drift_ppm"`
 	Delay     *struct{ Min, P50, P90, P99, P999, Max int64 } `json:"delay_ns"`
 	A, B      struct {
-		Packets, Outside, Repeats, Snapped uint64
-		NonIP                              uint64 `json:"non_ip"`
-		LAN                                string
+		Packets          uint64 `json:"packets_in"`
+		Snapped          uint64 `json:"truncated"`
+		Outside, Repeats uint64
+		NonIP            uint64 `json:"non_ip"`
+		LAN              string
 	}
 	Protocols     map[string]struct{ Both uint64 }
 	Conversations []struct{ Name string }
@@ -55,16 +57,18 @@ func RunCompare(t *testing.T, code int, args ...string) (r CompareResult, stderr
 
 // InspectResult is the part of "inspect --json" that scripts read.
 type InspectResult struct {
-	Undecidable            uint64
-	ChecksumOnly           uint64 `json:"checksum_only"`
-	Verdict                string
-	Packets, Copies, Equal uint64
-	Share                  float64
-	Kinds                  map[string]uint64
-	TTLSteps               map[string]uint64 `json:"ttl_steps"`
-	Matrix                 []struct {
+	Undecidable  uint64
+	ChecksumOnly uint64 `json:"checksum_only"`
+	Verdict      string
+	Packets      uint64 `json:"packets_in"`
+	Copies       uint64 `json:"duplicates"`
+	Equal        uint64
+	Share        float64 `json:"duplicate_share"`
+	Kinds        map[string]uint64
+	TTLSteps     map[string]uint64 `json:"ttl_steps"`
+	Matrix       []struct {
 		First, Copy string
-		Count       uint64
+		Count       uint64                                   `json:"duplicates"`
 		Delay       struct{ P50, P90, P99, P999, Max int64 } `json:"delay_ns"`
 	}
 	NotCopies          map[string]uint64 `json:"not_copies"`
@@ -125,7 +129,8 @@ type DistinctRow struct {
 	WindowStart                       string `json:"window_start"`
 	WindowEnd                         string `json:"window_end"`
 	Of, Family, Sensor, Other, Method string
-	Distinct, Low, High, Packets      uint64
+	Distinct, Low, High               uint64
+	Packets                           uint64 `json:"packets_in"`
 	Only, Both                        uint64
 	New, Returning, Gone              *uint64
 	Sensors                           string

@@ -80,7 +80,7 @@ func lossSection(s *Summary) page.Section {
 	section := page.Section{
 		Heading: "What one side lacks", Table: &page.Table{Columns: protocolColumns, Rows: protocolRows(s)},
 		Caption: "Packets in one capture alone were lost on the way, dropped by what is between, or lost by the other capture.",
-		Text:    []string{fmt.Sprintf("Compared in %s, with %s of memory.", time.Duration(s.Seconds*1e9).Round(time.Millisecond), show.Bytes(s.MemoryBytes))},
+		Text:    []string{fmt.Sprintf("Compared in %s, with %s of memory.", s.Took.Round(time.Millisecond), show.Bytes(s.MemoryBytes))},
 	}
 	if len(bars.List) > 0 {
 		section.Pictures = []page.Picture{bars}

@@ -9,11 +9,13 @@ import (
 	"github.com/flowdedup/flowdedup/capture/compare"
 	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/version"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
 // Summary is the answer of "flowdedup compare --json".
 type Summary struct {
+	version.Heading
 	Verdict string `json:"verdict"`
 	Same    bool   `json:"same"`
 	compare.Counts
@@ -28,7 +30,7 @@ type Summary struct {
 	DriftError *float64       `json:"drift_error_ppm"`
 	DelayNS    *traits.Delays `json:"delay_ns"`
 	Delays     []traits.Bin   `json:"delays"`
-	Sampled    float64        `json:"sampled"` // the share of the packets whose delays were kept
+	Sampled    float64        `json:"sampled_share"` // the share of the packets whose delays were kept
 	DelayError float64        `json:"delay_error"`
 
 	Protocols     map[string]compare.Counts `json:"protocols"`
@@ -36,16 +38,16 @@ type Summary struct {
 	// ConversationsEvicted is whether there were too many to count all.
 	ConversationsEvicted bool `json:"conversations_evicted"`
 
-	Window        string  `json:"window"`
-	Identity      string  `json:"identity"`
-	IdentityBytes int     `json:"identity_bytes"`
-	Filtered      uint64  `json:"filtered"`
-	Unpathed      uint64  `json:"unpathed"` // with Config.LANs, on no path, or on that of another input
-	EvictedLive   uint64  `json:"evicted_live"`
-	MemoryBytes   int     `json:"memory_bytes"`
-	Damaged       bool    `json:"damaged"`
-	Seconds       float64 `json:"seconds"`
-	Rate          float64 `json:"packets_per_second"` // of both inputs
+	Window        string        `json:"window"`
+	Identity      string        `json:"identity"`
+	IdentityBytes int           `json:"identity_bytes"`
+	Filtered      uint64        `json:"filtered"`
+	Unpathed      uint64        `json:"unpathed"` // with Config.LANs, on no path, or on that of another input
+	EvictedLive   uint64        `json:"evicted_live"`
+	MemoryBytes   int           `json:"memory_bytes"`
+	Damaged       bool          `json:"damaged"`
+	Took          time.Duration `json:"elapsed_ns"`
+	Rate          float64       `json:"packets_per_second"` // of both inputs
 }
 
 // Side is what was read of an input.
@@ -57,10 +59,11 @@ type Side struct {
 
 func newSummary(cfg *Config, r *compare.Report, took time.Duration) Summary {
 	s := Summary{
-		Same: r.OnlyA+r.OnlyB == 0, Counts: r.Counts, Reordered: r.Reordered, Delays: r.Bins,
+		Heading: version.HeadingOf("compare"),
+		Same:    r.OnlyA+r.OnlyB == 0, Counts: r.Counts, Reordered: r.Reordered, Delays: r.Bins,
 		Protocols: r.Protocols, Conversations: r.Conversations, ConversationsEvicted: r.Evicted,
 		Window: window.Window{Duration: cfg.Window}.String(), Identity: cfg.Identity.Kind.String(), IdentityBytes: r.IdentityBytes,
-		EvictedLive: r.Forgotten, DelayError: traits.RelativeError, MemoryBytes: r.MemoryBytes, Seconds: took.Seconds(),
+		EvictedLive: r.Forgotten, DelayError: traits.RelativeError, MemoryBytes: r.MemoryBytes, Took: took,
 		Rate: float64(r.Sides[0].Packets+r.Sides[1].Packets) / took.Seconds(),
 	}
 	for i, to := range []*Side{&s.A, &s.B} {

@@ -35,7 +35,7 @@ func writeText(w io.Writer, s *Summary) error {
 	protocolTable(&t, s)
 	conversationTable(&t, s)
 	fmt.Fprintf(&t, "\n  compared    %s, in %s\n", comparedText(s), show.Bytes(s.MemoryBytes))
-	fmt.Fprintf(&t, "  speed       %s, %.2f million packets/s\n", time.Duration(s.Seconds*1e9).Round(time.Millisecond), s.Rate/1e6)
+	fmt.Fprintf(&t, "  speed       %s, %.2f million packets/s\n", s.Took.Round(time.Millisecond), s.Rate/1e6)
 	_, err := io.WriteString(w, t.String())
 	return err
 }

@@ -196,7 +196,7 @@ func (p *Packets) emitFirstSeen(start int64, first []windows.FirstSeen) error {
 	for i := range first {
 		one := &first[i]
 		err := cfg.FirstSeen(&Sighting{
-			WindowStart: from, Of: cfg.Keys[one.Key].Kind.String(), Value: p.value(one),
+			Kind: "sighting", WindowStart: from, Of: cfg.Keys[one.Key].Kind.String(), Value: p.value(one),
 			FirstSeen:   show.Timestamp(calendar.Usable(p.source.Frames[one.Packet].Time), cfg.zone()),
 			CommunityID: p.communityID(one),
 		})

@@ -13,7 +13,7 @@ import (
 // the command line's contract.
 type Row struct {
 	// Kind is KindTotal for the whole input, and "" for a window.
-	Kind string `json:"kind,omitempty"`
+	Kind string `json:"-"`
 	// WindowStart and WindowEnd bound the window, the end excluded. For one window of all
 	// inputs they are the times of the earliest and the latest packet. Both are nil for
 	// packets without a timestamp.
@@ -26,10 +26,10 @@ type Row struct {
 	Low  uint64 `json:"low"`
 	High uint64 `json:"high"`
 	// Packets counts the packets of the window.
-	Packets     uint64  `json:"packets"`
+	Packets     uint64  `json:"packets_in"`
 	Method      string  `json:"method"`
 	MemoryBytes int     `json:"memory_bytes"`
-	FPR         float64 `json:"fpr"`
+	FPR         float64 `json:"predicted_fpr"`
 	*RowChanges
 	*RowSensors
 }
@@ -69,6 +69,7 @@ type RowSensors struct {
 
 // Sighting is the first packet of a window with a certain key.
 type Sighting struct {
+	Kind        string  `json:"kind"` // of the line: `sighting`
 	WindowStart *string `json:"window_start"`
 	Of          string  `json:"of"`
 	Value       string  `json:"value"`

@@ -87,7 +87,7 @@ func TestHubAway(t *testing.T) {
 			t.Errorf("%q says nothing of %q", stderr, word)
 		}
 	}
-	if !strings.Contains(stdout, "0 duplicates of other sites, 319 packets unchecked") {
+	if !strings.Contains(stdout, "0 duplicates found by the hub, 319 packets unchecked") {
 		t.Error(stdout)
 	}
 	t.Setenv("FLOWDEDUP_TOKEN", aToken(func(t *hubclient.Token) { t.URL = "nats://192.0.2.1" }))

@@ -13,12 +13,14 @@ import (
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/version"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/hubclient"
 )
 
 // Summary is the result of a run; its JSON form is part of the command line's contract.
 type Summary struct {
+	version.Heading
 	PacketsIn  uint64 `json:"packets_in"`
 	PacketsOut uint64 `json:"packets_out"`
 	Duplicates uint64 `json:"duplicates"`
@@ -29,7 +31,7 @@ type Summary struct {
 	// Unopened counts, among NonIP, frames that hold what is not known or is encrypted, by
 	// ethertype, link type and the like: see headers.Unopened. It is nil without any.
 	Unopened map[string]uint64 `json:"unopened,omitempty"`
-	Snapped  uint64            `json:"snapped"` // packets captured in part
+	Snapped  uint64            `json:"truncated"` // packets captured in part
 	// OutOfOrder counts packets that are older than their predecessor.
 	OutOfOrder  uint64 `json:"out_of_order"`
 	NoTimestamp uint64 `json:"no_timestamp"`
@@ -53,9 +55,9 @@ type Summary struct {
 	EvictedLive uint64  `json:"evicted_live"`
 	// LateForgotten counts kept packets whose time is older than what the filter still
 	// remembers.
-	LateForgotten    uint64  `json:"late_forgotten"`
-	Seconds          float64 `json:"seconds"`
-	PacketsPerSecond float64 `json:"packets_per_second"`
+	LateForgotten    uint64        `json:"late_forgotten"`
+	Took             time.Duration `json:"elapsed_ns"`
+	PacketsPerSecond float64       `json:"packets_per_second"`
 	// Unjudged counts packets that --only left out: they were kept. Protected counts
 	// duplicates that --protect kept. Each is nil without its flag.
 	Unjudged  *uint64 `json:"unjudged,omitempty"`
@@ -92,9 +94,9 @@ type Summary struct {
 	// packets that another site has sent before. Unchecked counts packets that it was asked
 	// about in vain, and which stayed. HubDelay says how long its answers took. All are nil
 	// without a hub.
-	HubCopies *uint64   `json:"hub_copies,omitempty"`
+	HubCopies *uint64   `json:"hub_duplicates,omitempty"`
 	Unchecked *uint64   `json:"unchecked,omitempty"`
-	HubDelay  *HubDelay `json:"hub_delay,omitempty"`
+	HubDelay  *HubDelay `json:"hub_delay_ns,omitempty"`
 	// LatePackets counts packets that arrived too late to be merged in order; nil if all
 	// inputs are waited for.
 	LatePackets *uint64 `json:"late_packets,omitempty"`
@@ -150,6 +152,7 @@ func (s *Summary) SetStripped(outputs *sink.Set) {
 func Summarize(cfg *Config, d *dedup.Detector, elapsed time.Duration) Summary {
 	stats := d.Stats()
 	s := summaryOf(&stats.Counts, elapsed)
+	s.Heading = version.HeadingOf("dedup")
 	s.Window, s.Within = cfg.Window.String(), cfg.Within
 	s.Identity, s.Digest, s.Marked = cfg.Identity.Kind.String(), cfg.Digest, cfg.Choice.Mark
 	s.InTunnels, s.Tunnels = stats.InTunnels, stats.Tunnels
@@ -179,7 +182,7 @@ func summaryOf(c *dedup.Counts, elapsed time.Duration) Summary {
 		PacketsIn: c.Packets, PacketsOut: c.Packets - c.Copies, Duplicates: c.Copies, BytesIn: c.Bytes, BytesOut: c.Bytes - c.CopyBytes,
 		NonIP: c.NonIP, Unopened: c.Unopened.ByName(), Snapped: c.Snapped, OutOfOrder: c.OutOfOrder, NoTimestamp: c.Untimed,
 		EqualTimes: c.EqualTimes(), FirstTimestamp: show.Timestamp(c.First, time.UTC), LastTimestamp: show.Timestamp(c.Last, time.UTC),
-		DuplicatesByProtocol: map[string]uint64{}, Undecidable: c.Undecidable, ChecksumOnly: c.ChecksumOnly, Seconds: elapsed.Seconds(),
+		DuplicatesByProtocol: map[string]uint64{}, Undecidable: c.Undecidable, ChecksumOnly: c.ChecksumOnly, Took: elapsed,
 	}
 	for p, n := range c.CopiesByProtocol {
 		if n > 0 {
@@ -189,8 +192,8 @@ func summaryOf(c *dedup.Counts, elapsed time.Duration) Summary {
 	if s.ChecksumOnly > 0 {
 		s.ChecksumOnlyError = identity.ChecksumError
 	}
-	if s.Seconds > 0 {
-		s.PacketsPerSecond = float64(s.PacketsIn) / s.Seconds
+	if s.Took > 0 {
+		s.PacketsPerSecond = float64(s.PacketsIn) / s.Took.Seconds()
 	}
 	return s
 }
@@ -211,8 +214,8 @@ func (s *Summary) addHub(n *dedup.HubCounts, stats hubclient.ClientStats) {
 
 // HubDelay is how long the answers of a hub took at most, of half of them and of 99 %.
 type HubDelay struct {
-	P50 time.Duration `json:"p50_ns"`
-	P99 time.Duration `json:"p99_ns"`
+	P50 time.Duration `json:"p50"`
+	P99 time.Duration `json:"p99"`
 }
 
 // InputCount counts the packets of one input. It does not say which packets no other
@@ -220,7 +223,7 @@ type HubDelay struct {
 // from, so constant memory allows this for copies only.
 type InputCount struct {
 	Input      string `json:"input"` // the name as the user gave it; "stdin" for "-"
-	Packets    uint64 `json:"packets"`
+	Packets    uint64 `json:"packets_in"`
 	Duplicates uint64 `json:"duplicates"`
 }
 

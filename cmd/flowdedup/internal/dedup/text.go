@@ -25,7 +25,7 @@ func writeText(w io.Writer, s *Summary, written bool) error {
 
 // Elapsed returns how long the run took, in milliseconds.
 func (s *Summary) Elapsed() time.Duration {
-	return time.Duration(s.Seconds * float64(time.Second)).Round(time.Millisecond)
+	return s.Took.Round(time.Millisecond)
 }
 
 // WriteText writes the summary as text; rate is its last line.
@@ -60,7 +60,7 @@ func WriteText(w io.Writer, s *Summary, written bool, rate string) error {
 		fmt.Fprintf(&t, "  checksum    %s duplicates are known by 16 bits alone; at most %.1e of the pairs of one flow and length are wrong\n", show.Count(s.ChecksumOnly), s.ChecksumOnlyError)
 	}
 	if s.HubCopies != nil {
-		fmt.Fprintf(&t, "  hub         %s duplicates of other sites%s%s\n", show.Count(*s.HubCopies),
+		fmt.Fprintf(&t, "  hub         %s duplicates found by the hub%s%s\n", show.Count(*s.HubCopies),
 			show.Also(show.Note{Count: *s.Unchecked, What: "packets unchecked, which stay"}), answers(s.HubDelay))
 	}
 	if s.HeldBytes != nil && *s.HeldBytes > 0 {

@@ -10,22 +10,20 @@ import (
 	"strings"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/version"
 )
 
 // jsonLines writes one object per line, each as soon as it is known.
 type jsonLines struct{ *count.Lines }
 
-func newJSONLines(w io.Writer) *jsonLines { return &jsonLines{count.NewLines(w)} }
+func newJSONLines(w io.Writer) *jsonLines { return &jsonLines{count.NewLines(w, "distinct")} }
 
 // Sighting writes a first sighting.
 func (d *jsonLines) Sighting(s *count.Sighting) error { return d.Encode(s) }
 
 // WithoutPorts writes how many packets are in flows whose ports were not captured.
 func (d *jsonLines) WithoutPorts(n uint64) error {
-	return d.Encode(&struct {
-		Kind    string `json:"kind"`
-		Packets uint64 `json:"packets"`
-	}{"without_ports", n})
+	return d.Encode(&portsLine{d.Heading, "without_ports", n})
 }
 
 // Overlap writes a line for each sensor, and one for each two.
@@ -33,7 +31,7 @@ func (d *jsonLines) Overlap(o *Overlap) error {
 	for a, name := range o.Names {
 		own, only := o.Distinct[a], o.Only[a]
 		err := d.Encode(&sensorLine{
-			"sensor", o.WindowStart, o.WindowEnd, o.Of, o.Family, name,
+			d.Heading, "sensor", o.WindowStart, o.WindowEnd, o.Of, o.Family, name,
 			own.Distinct, own.Low, own.High, only.Distinct, only.Low, only.High,
 		})
 		if err != nil {
@@ -44,7 +42,7 @@ func (d *jsonLines) Overlap(o *Overlap) error {
 		for b := a + 1; b < len(o.Names); b++ {
 			both := o.Both[a][b]
 			err := d.Encode(&overlapLine{
-				"overlap", o.WindowStart, o.WindowEnd, o.Of, o.Family, name, o.Names[b], both.Distinct, both.Low, both.High,
+				d.Heading, "overlap", o.WindowStart, o.WindowEnd, o.Of, o.Family, name, o.Names[b], both.Distinct, both.Low, both.High,
 			})
 			if err != nil {
 				return err
@@ -54,8 +52,16 @@ func (d *jsonLines) Overlap(o *Overlap) error {
 	return nil
 }
 
+// portsLine says how many packets are in flows whose ports were not captured.
+type portsLine struct {
+	version.Heading
+	Kind         string `json:"kind"`
+	WithoutPorts uint64 `json:"without_ports"`
+}
+
 // sensorLine says how many elements a sensor has, and how many only that one has.
 type sensorLine struct {
+	version.Heading
 	Kind        string  `json:"kind"`
 	WindowStart *string `json:"window_start"`
 	WindowEnd   *string `json:"window_end"`
@@ -72,6 +78,7 @@ type sensorLine struct {
 
 // overlapLine says how many elements two sensors have.
 type overlapLine struct {
+	version.Heading
 	Kind        string  `json:"kind"`
 	WindowStart *string `json:"window_start"`
 	WindowEnd   *string `json:"window_end"`
@@ -97,7 +104,7 @@ type csvLines struct {
 // newCSVLines writes the header line.
 func newCSVLines(w io.Writer, more moreColumns) (*csvLines, error) {
 	d := &csvLines{csv.NewWriter(w), more}
-	head := []string{"window_start", "window_end", "of", "family", "distinct", "low", "high", "packets", "method", "memory_bytes", "fpr"}
+	head := []string{"window_start", "window_end", "of", "family", "distinct", "low", "high", "packets_in", "method", "memory_bytes", "predicted_fpr"}
 	if more.Total {
 		head = append(head, "kind")
 	}

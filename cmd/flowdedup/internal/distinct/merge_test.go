@@ -78,7 +78,7 @@ func TestMergeSensors(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "merged.csv")
 	_, _, code = clitest.Run(append([]string{"distinct", "--merge", "--csv", name}, files...)...)
 	csv, err := os.ReadFile(name)
-	if code != cli.ExitDone || err != nil || !strings.HasPrefix(string(csv), "window_start,") || !strings.Contains(string(csv), ",fpr,sensors,missing\n") {
+	if code != cli.ExitDone || err != nil || !strings.HasPrefix(string(csv), "window_start,") || !strings.Contains(string(csv), ",predicted_fpr,sensors,missing\n") {
 		t.Errorf("exit code %d, %v, CSV %q", code, err, csv)
 	}
 }
@@ -235,7 +235,7 @@ func TestChangesAndGaps(t *testing.T) {
 			if row.Family != "ipv4" {
 				continue
 			}
-			text := fmt.Sprintf("%s%s %s %d", row.Kind, strings.TrimPrefix(row.WindowStart, "1970-01-01T")[:2], row.Of, row.Distinct)
+			text := fmt.Sprintf("%s%s %s %d", strings.TrimPrefix(row.Kind, "window"), strings.TrimPrefix(row.WindowStart, "1970-01-01T")[:2], row.Of, row.Distinct)
 			if row.New != nil {
 				text += fmt.Sprintf(" %d %d %d", *row.New, *row.Returning, *row.Gone)
 			}

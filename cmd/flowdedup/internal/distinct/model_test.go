@@ -185,7 +185,8 @@ func readRows(t *testing.T, out string) (rows map[cell]tally, sightings uint64) 
 			Start             string `json:"window_start"`
 			End               string `json:"window_end"`
 			Of, Family, Value string
-			Distinct, Packets uint64
+			Distinct          uint64
+			Packets           uint64 `json:"packets_in"`
 		}
 		if err := dec.Decode(&r); err != nil {
 			t.Fatal(err)

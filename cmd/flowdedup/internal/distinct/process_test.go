@@ -4,6 +4,7 @@ package distinct_test
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"path/filepath"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/version"
 )
 
 import "testing"
@@ -51,10 +53,10 @@ func TestDistinctStreams(t *testing.T) {
 		want string // begins a line
 	}{
 		{"", "│ 1970-01-02 00:00:00Z to 1970-01-02 01:00:00Z │ src "},
-		{"--json", `{"window_start":"1970-01-02T00:00:00.000000000Z","window_end":"1970-01-02T01:00:00.000000000Z","of":"src","family":"ipv4","distinct":1,`},
+		{"--json", fmt.Sprintf(`{"command":"distinct","version":%q,"schema":1,"kind":"window",`, version.String()) + `"window_start":"1970-01-02T00:00:00.000000000Z","window_end":"1970-01-02T01:00:00.000000000Z","of":"src","family":"ipv4","distinct":1,`},
 		{"--quiet --csv -", "1970-01-02T00:00:00.000000000Z,1970-01-02T01:00:00.000000000Z,src,ipv4,1,"},
 		{"--list --quiet", "1970-01-09T07:00:00.000000000Z\tsrc\t10.0.0.199\n"},
-		{"--list --json", `{"window_start":"1970-01-09T07:00:00.000000000Z","of":"dst","value":"10.0.0.2",`},
+		{"--list --json", `{"kind":"sighting","window_start":"1970-01-09T07:00:00.000000000Z","of":"dst","value":"10.0.0.2",`},
 	} {
 		t.Run(c.args, func(t *testing.T) {
 			cmd := clitest.Program(t, append([]string{"distinct", "-"}, strings.Fields(c.args)...)...)

@@ -208,7 +208,7 @@ func (f *flags) openReports(ctx context.Context, cfg *Config, memoryGiven bool) 
 	if memoryGiven {
 		cfg.Memory -= budget
 	}
-	cfg.Distinct = Distinct{Keys: f.Counted(), Calendar: f.Calendar(), Budget: budget, Rows: count.NewLines(to).Rows}
+	cfg.Distinct = Distinct{Keys: f.Counted(), Calendar: f.Calendar(), Budget: budget, Rows: count.NewLines(to, "flows").Rows}
 	return nil
 }
 
@@ -293,8 +293,8 @@ func (f *flags) warn(e *cli.Env, s *Summary) {
 	if s.Fragments > 0 {
 		e.Warn(fmt.Errorf("%d IP fragments of UDP datagrams could not be put together: others are missing, were cut or contradict them; records in them are missing", s.Fragments))
 	}
-	if s.RememberedSeconds > 0 {
-		e.Warn(fmt.Errorf("messages that come again are known for %.3g seconds only, as exporters send more than memory has room for: what came later is read twice", s.RememberedSeconds))
+	if s.Remembered > 0 {
+		e.Warn(fmt.Errorf("messages that come again are known for %.3g seconds only, as exporters send more than memory has room for: what came later is read twice", s.Remembered.Seconds()))
 	}
 	if s.Lost > 0 {
 		e.Warn(fmt.Errorf("%d records or messages never came, as sequence numbers tell", s.Lost))

@@ -24,7 +24,7 @@ import (
 type flowsResult struct {
 	RecordsIn   uint64 `json:"records_in"`
 	RecordsOut  uint64 `json:"records_out"`
-	Copies      uint64
+	Copies      uint64 `json:"duplicates"`
 	Unchecked   uint64
 	Undecodable uint64
 	Lost        uint64
@@ -32,11 +32,12 @@ type flowsResult struct {
 	Replayed    uint64
 	Restarts    uint64
 	Sampled     uint64
-	Key         string
+	Key         string `json:"flow_key"`
 	Points      []flowsPoint
 	Matrix      []struct {
-		Original, Copy string
-		Copies         uint64
+		Original string `json:"first"`
+		Copy     string
+		Copies   uint64 `json:"duplicates"`
 	}
 	Relayed *struct {
 		Messages, Failed uint64
@@ -46,9 +47,12 @@ type flowsResult struct {
 }
 
 type flowsPoint struct {
-	Point                      string
-	Records, Copies, Unchecked uint64
-	Packets, Bytes             uint64
+	Point     string
+	Records   uint64 `json:"records_in"`
+	Copies    uint64 `json:"duplicates"`
+	Unchecked uint64
+	Packets   uint64 `json:"packets_in"`
+	Bytes     uint64 `json:"bytes_in"`
 }
 
 func runFlows(t *testing.T, code int, args ...string) (r flowsResult, stderr string) {

@@ -19,10 +19,10 @@ type Inspection struct {
 	// Reversed are records that report the other direction of a flow, besides the copies.
 	Reversed uint64 `json:"reversed"`
 	// Same are more copies if each input is a point of its own.
-	Same    uint64   `json:"same"`
+	Same    uint64   `json:"same_exporter"`
 	Verdict string   `json:"verdict"`
 	Policy  Policy   `json:"recommended_policy,omitempty"` // "" for none
-	Because []string `json:"because"`
+	Because []string `json:"reasons"`
 	Command string   `json:"command,omitempty"`
 }
 

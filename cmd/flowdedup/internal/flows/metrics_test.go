@@ -56,7 +56,7 @@ func wholeFlows() *Summary {
 		ReceiverStats: &pcapoverip.ReceiverStats{Peers: 19, Connected: 20, PeersDropped: 21},
 		Relayed:       &RelaySummary{To: "udp://192.0.2.9:2055", Messages: 22, Failed: 23},
 		Failing:       []string{"state x: disk full"},
-		Seconds:       99.5,
+		Took:          99500 * time.Millisecond,
 	}
 }
 

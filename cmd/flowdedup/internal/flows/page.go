@@ -21,7 +21,7 @@ func writePage(w io.Writer, s *Summary) error {
 	fact := func(name, value string) { p.Facts = append(p.Facts, page.Fact{Name: name, Value: value}) }
 	fact("records", show.Count(s.RecordsIn))
 	fact("copies", fmt.Sprintf("%s (%s)", show.Count(s.Copies), show.Share(s.Copies, s.RecordsIn)))
-	fact("running for", time.Duration(s.Seconds*1e9).Round(time.Second).String())
+	fact("running for", s.Took.Round(time.Second).String())
 	fact("compared", fmt.Sprintf("by %s, policy %s, points by %s", s.Key, s.Policy, s.Point))
 	if notes := flowNotes(s); notes != "" {
 		fact("noticed", notes)

@@ -69,7 +69,7 @@ type flowStatus struct {
 
 // started is when the run began.
 func (s *flowStatus) started() time.Time {
-	return s.now.Add(-time.Duration(s.Seconds * float64(time.Second)))
+	return s.now.Add(-s.Took)
 }
 
 func (s *server) status() *flowStatus {

@@ -52,7 +52,7 @@ func TestFlowServer(t *testing.T) {
 	if code, body := get("/"); code != 200 || body != "77 records" {
 		t.Errorf("%d %q", code, body)
 	}
-	if code, body := get("/healthz"); code != 200 || !strings.HasPrefix(body, `{"status":"ok","age_seconds":0`) {
+	if code, body := get("/healthz"); code != 200 || !strings.HasPrefix(body, `{"status":"ok","age_ns":`) {
 		t.Errorf("%d %q", code, body)
 	}
 	_, body := get("/metrics")

@@ -10,13 +10,15 @@ import (
 	"github.com/flowdedup/flowdedup/capture/pcapoverip"
 	"github.com/flowdedup/flowdedup/capture/records"
 	"github.com/flowdedup/flowdedup/capture/records/match"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/version"
 )
 
 // Summary is what "flowdedup flows --json" prints.
 type Summary struct {
+	version.Heading
 	RecordsIn   uint64 `json:"records_in"`
 	RecordsOut  uint64 `json:"records_out"`
-	Copies      uint64 `json:"copies"`
+	Copies      uint64 `json:"duplicates"`
 	Unchecked   uint64 `json:"unchecked"`
 	Undecodable uint64 `json:"undecodable"`
 	// Unread are values of text that were there and could not be read, Other its records of
@@ -26,7 +28,7 @@ type Summary struct {
 	Untimed     uint64          `json:"untimed"`
 	Foreign     uint64          `json:"foreign"`  // packets without a message of flow records
 	BytesIn     uint64          `json:"bytes_in"` // that records report
-	CopiedBytes uint64          `json:"copied_bytes"`
+	CopiedBytes uint64          `json:"duplicate_bytes"`
 
 	Messages    uint64 `json:"messages"`
 	Templates   uint64 `json:"templates"`
@@ -38,22 +40,22 @@ type Summary struct {
 	// Datagrams that were put together, and IP fragments that could not be.
 	Reassembled uint64 `json:"reassembled"`
 	Fragments   uint64 `json:"fragments"`
-	// RememberedSeconds is for how long messages are known when they come again, 0 if an
+	// Remembered is for how long messages are known when they come again, 0 if an
 	// hour or more.
-	RememberedSeconds float64 `json:"remembered_seconds"`
-	Sampled           uint64  `json:"sampled"`
-	Dropped           uint64  `json:"dropped"` // datagrams: by the kernel, or unread when the run ended
-	Late              uint64  `json:"late"`    // records that no count has: their windows were closed, or far ahead
+	Remembered time.Duration `json:"remembered_ns"`
+	Sampled    uint64        `json:"sampled"`
+	Dropped    uint64        `json:"dropped"` // datagrams: by the kernel, or unread when the run ended
+	Late       uint64        `json:"late"`    // records that no count has: their windows were closed, or far ahead
 
 	Policy Policy `json:"policy"`
-	Key    string `json:"key"`
+	Key    string `json:"flow_key"`
 	Point  string `json:"point"`
 	// MemoryBytes is what all that grows with the input takes, MemoryLimit what it may take.
 	MemoryBytes int `json:"memory_bytes"`
 	MemoryLimit int `json:"memory_limit_bytes"`
 	// Early are records that were written before they had waited for their copies, for want of
 	// memory.
-	Early uint64 `json:"written_early"`
+	Early uint64 `json:"held_early"`
 
 	Points []PointSummary `json:"points"`
 	Matrix []PairSummary  `json:"matrix"`
@@ -66,9 +68,9 @@ type Summary struct {
 	Relayed    *RelaySummary `json:"relayed,omitempty"`
 	Inspection *Inspection   `json:"inspection,omitempty"`
 
-	Damaged bool    `json:"damaged"`
-	Seconds float64 `json:"seconds"`
-	Rate    float64 `json:"records_per_second"`
+	Damaged bool          `json:"damaged"`
+	Took    time.Duration `json:"elapsed_ns"`
+	Rate    float64       `json:"records_per_second"`
 }
 
 // RelaySummary is what was sent to a collector.
@@ -83,23 +85,23 @@ type RelaySummary struct {
 
 // PointSummary is what is known of a point.
 type PointSummary struct {
-	Name        string  `json:"point"`
-	Records     uint64  `json:"records"`
-	Copies      uint64  `json:"copies"`
-	Unchecked   uint64  `json:"unchecked"`
-	Packets     uint64  `json:"packets"`
-	Bytes       uint64  `json:"bytes"`
-	CopiedBytes uint64  `json:"copied_bytes"`
-	OffsetNS    int64   `json:"offset_ns"`
-	Longest     float64 `json:"longest_seconds"`
-	Sampling    uint32  `json:"sampling"`
+	Name        string        `json:"point"`
+	Records     uint64        `json:"records_in"`
+	Copies      uint64        `json:"duplicates"`
+	Unchecked   uint64        `json:"unchecked"`
+	Packets     uint64        `json:"packets_in"`
+	Bytes       uint64        `json:"bytes_in"`
+	CopiedBytes uint64        `json:"duplicate_bytes"`
+	OffsetNS    int64         `json:"offset_ns"`
+	Longest     time.Duration `json:"longest_ns"`
+	Sampling    uint32        `json:"sampling"`
 }
 
 // PairSummary is how many records of a point were copies of those of another.
 type PairSummary struct {
-	Original string `json:"original"`
+	Original string `json:"first"`
 	Copy     string `json:"copy"`
-	Copies   uint64 `json:"copies"`
+	Copies   uint64 `json:"duplicates"`
 }
 
 // maxPairs is how many pairs of points are listed.
@@ -108,12 +110,13 @@ const maxPairs = 1000
 func newSummary(cfg *Config, j *match.Judge, n *names, read records.Counts, took time.Duration) Summary {
 	c := j.Counts()
 	s := Summary{
+		Heading:   version.HeadingOf("flows"),
 		RecordsIn: c.Records, RecordsOut: c.Records - c.Copies, Copies: c.Copies, Unchecked: c.Unchecked + read.Untemplated,
 		Undecodable: read.Undecodable, BytesIn: c.Bytes, CopiedBytes: c.CopiedBytes, Messages: read.Messages,
 		Templates: read.Templates, Waiting: read.Waiting, Untemplated: read.Untemplated, Lost: read.Lost, Replayed: read.Replayed,
-		Reassembled: read.Reassembled, Fragments: read.Fragments, RememberedSeconds: read.Remembered.Seconds(),
+		Reassembled: read.Reassembled, Fragments: read.Fragments, Remembered: read.Remembered,
 		Other: read.Other, Foreign: read.Foreign, Restarts: read.Restarts, Sampled: c.Sampled, Policy: cfg.Policy, Key: cfg.Match.Key.String(), Point: cfg.Match.Points.String(),
-		Points: []PointSummary{}, Matrix: []PairSummary{}, Seconds: took.Seconds(), Rate: float64(c.Records) / took.Seconds(),
+		Points: []PointSummary{}, Matrix: []PairSummary{}, Took: took, Rate: float64(c.Records) / took.Seconds(),
 	}
 	if cfg.Policy == Mark {
 		s.RecordsOut = c.Records
@@ -122,7 +125,7 @@ func newSummary(cfg *Config, j *match.Judge, n *names, read records.Counts, took
 		p := &j.Points()[i]
 		s.Points = append(s.Points, PointSummary{
 			Name: n.of(uint32(i + 1)), Records: p.Records, Copies: p.Copies, Unchecked: p.Unchecked, Packets: p.Packets,
-			Bytes: p.Bytes, CopiedBytes: p.CopiedBytes, OffsetNS: int64(p.Offset), Longest: p.Longest.Seconds(), Sampling: p.Sampling,
+			Bytes: p.Bytes, CopiedBytes: p.CopiedBytes, OffsetNS: int64(p.Offset), Longest: p.Longest, Sampling: p.Sampling,
 		})
 	}
 	j.EachPair(func(original, copied uint32, copies uint64) {

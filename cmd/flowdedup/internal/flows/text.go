@@ -42,7 +42,7 @@ func writeText(w io.Writer, s *Summary) error {
 		fmt.Fprintf(&t, "  relayed     %s messages to %s%s\n", show.Count(s.Relayed.Messages), s.Relayed.To,
 			show.Also(show.Note{Count: s.Relayed.Failed, What: "not taken"}, show.Note{Count: s.Relayed.Own, What: "from our own address"}))
 	}
-	fmt.Fprintf(&t, "  speed       %s, %s records/s\n", time.Duration(s.Seconds*1e9).Round(time.Millisecond), show.Count(uint64(s.Rate)))
+	fmt.Fprintf(&t, "  speed       %s, %s records/s\n", s.Took.Round(time.Millisecond), show.Count(uint64(s.Rate)))
 	flowPoints(&t, s)
 	flowMatrix(&t, s)
 	_, err := io.WriteString(w, t.String())
@@ -87,7 +87,7 @@ func flowPointRows(s *Summary, most int) (rows [][]string) {
 		p := &s.Points[i]
 		rows = append(rows, []string{
 			show.Printable(p.Name), show.Count(p.Records), show.Count(p.Copies), show.Share(p.Copies, p.Records), show.Bytes(p.Bytes),
-			time.Duration(p.OffsetNS).Round(time.Millisecond).String(), time.Duration(p.Longest * 1e9).Round(time.Second).String(),
+			time.Duration(p.OffsetNS).Round(time.Millisecond).String(), p.Longest.Round(time.Second).String(),
 		})
 	}
 	return rows

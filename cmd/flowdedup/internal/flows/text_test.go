@@ -25,7 +25,7 @@ type textResult struct {
 	Untimed    uint64
 	Foreign    uint64
 	Inspection *struct {
-		Same    uint64
+		Same    uint64 `json:"same_exporter"`
 		Command string
 	}
 }

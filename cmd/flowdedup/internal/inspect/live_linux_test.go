@@ -101,8 +101,10 @@ func TestInspectNetwork(t *testing.T) {
 	t.Parallel()
 	name, port := clitest.Bundled("router-ordered.pcapng"), benchlab.FreePort(t)
 	var want, got struct {
-		Packets, Copies, Peers uint64
-		Dropped                uint64 `json:"dropped_peers"`
+		Packets uint64 `json:"packets_in"`
+		Copies  uint64 `json:"duplicates"`
+		Peers   uint64
+		Dropped uint64 `json:"dropped_peers"`
 	}
 	out, _, _ := clitest.Run("inspect", "--json", name)
 	if err := json.Unmarshal([]byte(out), &want); err != nil {

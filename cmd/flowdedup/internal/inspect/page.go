@@ -160,6 +160,6 @@ func repeatsSection(s *Summary) page.Section {
 	return page.Section{
 		Heading: "Equal, but no copies", Pictures: []page.Picture{bars}, Table: &t,
 		Caption: fmt.Sprintf("Their senders repeated these packets. A window longer than the time between two of them removes them, too: the recommended command removes %s of them.", show.Count(s.Recommendation.Wrong)),
-		Text:    []string{fmt.Sprintf("Measured in %s, with %s of memory.", time.Duration(s.Seconds*1e9).Round(time.Millisecond), show.Bytes(s.MemoryBytes))},
+		Text:    []string{fmt.Sprintf("Measured in %s, with %s of memory.", s.Took.Round(time.Millisecond), show.Bytes(s.MemoryBytes))},
 	}
 }

@@ -9,15 +9,17 @@ import (
 	"github.com/flowdedup/flowdedup/capture/pcapoverip"
 	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/verdict"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/version"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
 // Summary is the answer of "flowdedup inspect --json".
 type Summary struct {
+	version.Heading
 	Verdict string  `json:"verdict"`
-	Packets uint64  `json:"packets"`
-	Copies  uint64  `json:"copies"`
-	Share   float64 `json:"share"`
+	Packets uint64  `json:"packets_in"`
+	Copies  uint64  `json:"duplicates"`
+	Share   float64 `json:"duplicate_share"`
 	// Equal counts copies and other packets that equal another one.
 	Equal    uint64            `json:"equal"`
 	Kinds    map[string]uint64 `json:"kinds"`
@@ -40,10 +42,10 @@ type Summary struct {
 	Recommendation Recommendation `json:"recommendation"`
 
 	Window      string            `json:"window"`
-	Sampled     float64           `json:"sampled"` // the share of the last packets that were measured
+	Sampled     float64           `json:"sampled_share"` // the share of the last packets that were measured
 	NonIP       uint64            `json:"non_ip"`
 	Unopened    map[string]uint64 `json:"unopened,omitempty"` // of those, by what they hold
-	Snapped     uint64            `json:"snapped"`
+	Snapped     uint64            `json:"truncated"`
 	NoTimestamp uint64            `json:"no_timestamp"`
 	// Undecidable and ChecksumOnly are those of inspect.Report.
 	Undecidable  uint64 `json:"undecidable"`
@@ -55,12 +57,12 @@ type Summary struct {
 	// that arrive. The others are the peers of inputs on a network; nil without such.
 	Late *uint64 `json:"late_packets,omitempty"`
 	*pcapoverip.ReceiverStats
-	Uncounted   uint64  `json:"uncounted"` // copies of too many points
-	MemoryBytes int     `json:"memory_bytes"`
-	DelayError  float64 `json:"delay_error"`
-	Damaged     bool    `json:"damaged"`
-	Seconds     float64 `json:"seconds"`
-	Rate        float64 `json:"packets_per_second"`
+	Uncounted   uint64        `json:"uncounted"` // copies of too many points
+	MemoryBytes int           `json:"memory_bytes"`
+	DelayError  float64       `json:"delay_error"`
+	Damaged     bool          `json:"damaged"`
+	Took        time.Duration `json:"elapsed_ns"`
+	Rate        float64       `json:"packets_per_second"`
 }
 
 // Recommendation is what to run.
@@ -83,13 +85,14 @@ type Recommendation struct {
 
 func newSummary(cfg *Config, r *inspect.Report, took time.Duration) Summary {
 	s := Summary{
+		Heading: version.HeadingOf("inspect"),
 		Verdict: verdict.Of(r), Packets: r.Packets, Copies: r.Copies, Equal: r.Equal, Kinds: r.Kinds, TTLSteps: r.Hops,
 		Matrix: r.Matrix, Delays: r.Delays, Points: r.Points, Paths: r.Paths, Checksums: r.Checksums, NotCopies: map[string]uint64{}, Examples: map[string]inspect.Example{},
 		SplitConversations: r.SplitConversations, SampledConversations: r.SampledConversations, OneSided: r.Sides,
 		Sampled: 1 / float64(r.Sampled), Window: window.Window{Duration: r.Window}.String(), NonIP: r.NonIP, Unopened: r.Unopened, Snapped: r.Truncated, NoTimestamp: r.NoTime,
 		Undecidable: r.Undecidable, ChecksumOnly: r.ChecksumOnly,
 		EvictedLive: r.Forgotten, Uncounted: r.Uncounted, MemoryBytes: r.MemoryBytes, DelayError: traits.RelativeError,
-		Seconds: took.Seconds(), Rate: float64(r.Packets) / took.Seconds(),
+		Took: took, Rate: float64(r.Packets) / took.Seconds(),
 	}
 	if r.Packets > 0 {
 		s.Share = float64(r.Copies) / float64(r.Packets)

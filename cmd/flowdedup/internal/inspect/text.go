@@ -49,7 +49,7 @@ func writeText(w io.Writer, s *Summary) error {
 		fmt.Fprintf(&t, "\n  sampled     1 packet in %.0f at last, so counts of copies are estimates", 1/s.Sampled)
 	}
 	fmt.Fprintf(&t, "\n  looked at   equal packets within %s, in %s\n", s.Window, show.Bytes(s.MemoryBytes))
-	fmt.Fprintf(&t, "  speed       %s, %.2f million packets/s\n", time.Duration(s.Seconds*1e9).Round(time.Millisecond), s.Rate/1e6)
+	fmt.Fprintf(&t, "  speed       %s, %.2f million packets/s\n", s.Took.Round(time.Millisecond), s.Rate/1e6)
 	_, err := io.WriteString(w, t.String())
 	return err
 }

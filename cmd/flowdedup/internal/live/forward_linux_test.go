@@ -152,7 +152,7 @@ func TestLiveForwardEnds(t *testing.T) {
 	}
 	benchlab.Settle()
 	r.signal(syscall.SIGTERM)
-	if s := r.end(1); s.PacketsOut != n+1 || s.forwarded("lost") != n+1 || s.forwarded("sent", "refused", "cut", "too_long") != 0 {
+	if s := r.end(1); s.PacketsOut != n+1 || s.forwarded("lost") != n+1 || s.forwarded("sent", "refused", "truncated", "too_long") != 0 {
 		t.Errorf("%+v", s)
 	}
 }

@@ -102,7 +102,7 @@ type liveSummary struct {
 	Unjudged, Protected *uint64
 	ChecksumPreferred   *int              `json:"checksum_preferred"`
 	WholePreferred      *int              `json:"whole_preferred"`
-	Reasons             map[string]uint64 `json:"reasons"`
+	Reasons             map[string]uint64 `json:"differences"`
 	Forward             map[string]any    `json:"forward"`
 	Forwards            []map[string]any  `json:"forwards"`
 	Outputs             []struct {
@@ -111,7 +111,7 @@ type liveSummary struct {
 	} `json:"outputs"`
 	Matrix []struct {
 		First, Copy string
-		Count       uint64
+		Count       uint64 `json:"duplicates"`
 	} `json:"matrix"`
 	Learned struct {
 		Decisions, Passed uint64

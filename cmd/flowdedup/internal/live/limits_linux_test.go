@@ -94,7 +94,7 @@ func TestLiveFullBesides(t *testing.T) {
 		t.Errorf("%d packets removed, want %d", len(got), len(copies))
 	}
 	text, err := os.ReadFile(counts)
-	if rows := strings.Count(string(text), "\n"); err != nil || rows != 3 || !strings.Contains(string(text), fmt.Sprintf(`"packets":%d`, len(copies))) {
+	if rows := strings.Count(string(text), "\n"); err != nil || rows != 3 || !strings.Contains(string(text), fmt.Sprintf(`"packets_in":%d`, len(copies))) {
 		t.Errorf("%v: counts\n%s", err, text)
 	}
 }
@@ -266,9 +266,10 @@ func pastFlows(t *testing.T, name string) (counts []uint64) {
 
 // floodRow is the part of a report that the test looks at.
 type floodRow struct {
-	Of, Family, Method           string
-	Distinct, Low, High, Packets uint64
-	MemoryBytes                  int `json:"memory_bytes"`
+	Of, Family, Method  string
+	Distinct, Low, High uint64
+	Packets             uint64 `json:"packets_in"`
+	MemoryBytes         int    `json:"memory_bytes"`
 }
 
 // floodRows returns the last counts of IPv4, of the window and of the past.

@@ -16,6 +16,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/version"
 	"github.com/flowdedup/flowdedup/engine/distinct/windows"
 )
 
@@ -92,14 +93,9 @@ func (s *saver) close() error {
 	return s.lost
 }
 
-// report is the line of a closed window.
-type report struct {
-	Kind string `json:"kind"` // "window"
-	*count.Row
-}
-
 // pastReport is the line of the span before a moment.
 type pastReport struct {
+	version.Heading
 	Kind        string  `json:"kind"` // "sliding"
 	WindowStart *string `json:"window_start"`
 	WindowEnd   *string `json:"window_end"`
@@ -112,9 +108,9 @@ type pastReport struct {
 
 // rows writes the counts of a closed window.
 func (r *reports) rows(rows []count.Row) error {
-	lines := make([]any, len(rows))
+	heading, lines := version.HeadingOf("live"), make([]any, len(rows))
 	for i := range rows {
-		lines[i] = report{"window", &rows[i]}
+		lines[i] = count.NewLine(heading, &rows[i])
 	}
 	if err := r.write(lines); err != nil || r.failed != nil {
 		return err
@@ -134,10 +130,10 @@ func (r *reports) rows(rows []count.Row) error {
 // past writes the counts of the span before now.
 func (r *reports) past(now time.Time, span time.Duration, counts []windows.Count) error {
 	from, to := show.Timestamp(now.Add(-span).UnixNano(), r.loc), show.Timestamp(now.UnixNano(), r.loc)
-	lines := make([]any, len(counts))
+	heading, lines := version.HeadingOf("live"), make([]any, len(counts))
 	for i := range counts {
 		c := &counts[i]
-		lines[i] = pastReport{"sliding", from, to, c.Key, c.Family, c.Distinct, c.Low, c.High}
+		lines[i] = pastReport{heading, "sliding", from, to, c.Key, c.Family, c.Distinct, c.Low, c.High}
 	}
 	return r.write(lines)
 }

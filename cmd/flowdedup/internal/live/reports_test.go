@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -18,6 +19,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/version"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/distinct/windows"
 )
@@ -34,9 +36,12 @@ func testRows(n int) []count.Row {
 	}
 }
 
+// heading begins each line.
+var heading = fmt.Sprintf(`{"command":"live","version":%q,"schema":1,`, version.String())
+
 // wantRows is what a file holds of testRows(0).
-const wantRows = `{"kind":"window","window_start":"1970-01-01T00:00:00.000000000Z","window_end":"1970-01-01T01:00:00.000000000Z","of":"src","family":"ipv4","distinct":3,"low":3,"high":3,"packets":9,"method":"exact-rows","memory_bytes":0,"fpr":0}
-{"kind":"window","window_start":"1970-01-01T00:00:00.000000000Z","window_end":"1970-01-01T01:00:00.000000000Z","of":"src","family":"all","distinct":3,"low":3,"high":4,"packets":9,"method":"digest-rows","memory_bytes":64,"fpr":0.5}
+var wantRows = heading + `"kind":"window","window_start":"1970-01-01T00:00:00.000000000Z","window_end":"1970-01-01T01:00:00.000000000Z","of":"src","family":"ipv4","distinct":3,"low":3,"high":3,"packets_in":9,"method":"exact-rows","memory_bytes":0,"predicted_fpr":0}
+` + heading + `"kind":"window","window_start":"1970-01-01T00:00:00.000000000Z","window_end":"1970-01-01T01:00:00.000000000Z","of":"src","family":"all","distinct":3,"low":3,"high":4,"packets_in":9,"method":"digest-rows","memory_bytes":64,"predicted_fpr":0.5}
 `
 
 // testReports opens reports. It returns them, their log, and how often they ended the
@@ -63,7 +68,7 @@ func TestReports(t *testing.T) {
 	if err := errors.Join(r.rows(testRows(0)), r.past(time.Unix(7200, 0), time.Hour, []windows.Count{past}), r.rows(nil), r.close()); err != nil {
 		t.Fatal(err)
 	}
-	const wantPast = `{"kind":"sliding","window_start":"1970-01-01T01:00:00.000000000Z","window_end":"1970-01-01T02:00:00.000000000Z","of":"flow","family":"ipv6","distinct":7,"low":6,"high":8}` + "\n"
+	wantPast := heading + `"kind":"sliding","window_start":"1970-01-01T01:00:00.000000000Z","window_end":"1970-01-01T02:00:00.000000000Z","of":"flow","family":"ipv6","distinct":7,"low":6,"high":8}` + "\n"
 	text, err := os.ReadFile(name)
 	if err != nil || string(text) != before+wantRows+wantPast {
 		t.Errorf("%v: %s", err, text)

@@ -11,6 +11,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/monitor"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/version"
 )
 
 // Summary is the result of a run; its JSON form is part of the command line's contract.
@@ -19,7 +20,7 @@ import (
 type Summary struct {
 	dedup.Summary
 	Interfaces []Interface   `json:"interfaces"`
-	Diffs      traits.Counts `json:"reasons"` // of the duplicates sampled
+	Diffs      traits.Counts `json:"differences"` // of the duplicates sampled
 	// Matrix has the points of these duplicates and of what they copy.
 	Matrix []traits.Cell `json:"matrix"`
 	// Late counts packets that came too long after their window to be in any row.
@@ -38,12 +39,12 @@ type Summary struct {
 // Interface holds the kernel's counters of one interface.
 type Interface struct {
 	Name              string `json:"interface"`
-	Received          uint64 `json:"received"` // by the kernel, including dropped ones
-	Dropped           uint64 `json:"dropped"`  // because a ring was full
-	Freezes           uint64 `json:"freezes"`  // how often a ring became full
-	Outages           uint64 `json:"outages"`  // how often the interface went down or away
-	Truncated         uint64 `json:"cut"`      // longer than the snap length or a block
-	Coalesced         uint64 `json:"merged"`   // several segments in one (GRO)
+	Received          uint64 `json:"received"`  // by the kernel, including dropped ones
+	Dropped           uint64 `json:"dropped"`   // because a ring was full
+	Freezes           uint64 `json:"freezes"`   // how often a ring became full
+	Outages           uint64 `json:"outages"`   // how often the interface went down or away
+	Truncated         uint64 `json:"truncated"` // longer than the snap length or a block
+	Coalesced         uint64 `json:"merged"`    // several segments in one (GRO)
 	ChecksumOffloaded uint64 `json:"no_checksum"`
 	*monitor.Network         // nil if no input is on a network
 }
@@ -92,6 +93,7 @@ func (r *runner) summary() Summary {
 		Diffs:      r.diffs.Counts, Matrix: r.diffs.Matrix(),
 		Learned: r.learner.state(),
 	}
+	s.Heading = version.HeadingOf("live")
 	s.SetStripped(r.outputs)
 	s.setOutputs(r.outputs, len(r.cfg.Others) > 0)
 	if r.counter != nil {

@@ -244,7 +244,7 @@ var filterMetrics = []metric{
 			}
 			return 1
 		})},
-	{"hub_duplicate_packets_total", "Duplicates that other sites have sent, among all duplicates.", counter, nil,
+	{"hub_duplicate_packets_total", "Duplicates that the hub found, among all duplicates.", counter, nil,
 		atHub(func(h *Hub) float64 { return float64(h.Copies) })},
 	{"hub_unchecked_packets_total", "Packets that stayed because the hub did not answer in time.", counter, nil,
 		atHub(func(h *Hub) float64 { return float64(h.Unchecked) })},

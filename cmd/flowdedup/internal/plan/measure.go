@@ -23,12 +23,12 @@ import (
 
 // Measurement describes the stream of captures.
 type Measurement struct {
-	Packets  uint64  `json:"packets"`
-	Filtered uint64  `json:"filtered"` // packets that were not wanted, and are counted nowhere else
-	Elements uint64  `json:"elements"`
-	Seconds  float64 `json:"seconds"` // from the earliest packet to the latest, without false times
+	Packets  uint64        `json:"packets_in"`
+	Filtered uint64        `json:"filtered"` // packets that were not wanted, and are counted nowhere else
+	Elements uint64        `json:"elements"`
+	Duration time.Duration `json:"duration_ns"` // from the earliest packet to the latest, without false times
 	// Rate is the mean number of elements per second, 0 if the capture has no duration.
-	Rate float64 `json:"rate"`
+	Rate float64 `json:"elements_per_second"`
 	// WindowElements is the largest number of elements in a window. If the capture is
 	// shorter than a window of time, it is extrapolated by the rate. Without a window it
 	// is all elements.
@@ -39,8 +39,8 @@ type Measurement struct {
 	// SampledShare is the share of distinct elements that were tracked.
 	SampledShare float64 `json:"sampled_share"`
 	// Gaps are the distances of repeats within the window, in elements and in seconds.
-	Gaps       []GapBin `json:"gaps"`
-	GapSeconds []GapBin `json:"gap_seconds"`
+	Gaps     []GapBin `json:"gaps"`
+	TimeGaps []GapBin `json:"gaps_ns"`
 
 	Damaged bool `json:"-"`
 
@@ -128,25 +128,27 @@ func (m *meter) result() *Measurement {
 		DistinctShare: t.DistinctShare(), SampledShare: t.SampledShare(),
 		gaps: t.Gaps(),
 	}
-	r.Gaps = bins(r.gaps, 1)
-	r.GapSeconds = bins(t.TimeGaps(), 1e-9)
+	r.Gaps = bins(r.gaps)
+	r.TimeGaps = bins(t.TimeGaps())
 	m.span.Finish()
-	if r.Seconds = m.span.Seconds(); r.Seconds > 0 {
-		r.Rate = float64(r.Elements) / r.Seconds
+	seconds := m.span.Seconds()
+	r.Duration = time.Duration(seconds * 1e9)
+	if seconds > 0 {
+		r.Rate = float64(r.Elements) / seconds
 	}
 	r.WindowElements = t.WindowElements(r.gaps)
-	if w := m.window.Seconds(); w > r.Seconds && r.Rate > 0 {
+	if w := m.window.Seconds(); w > seconds && r.Rate > 0 {
 		r.WindowElements, r.Extrapolated = math.Max(r.WindowElements, r.Rate*w), true
 	}
 	return r
 }
 
 // bins drops empty bins.
-func bins(gaps sizing.Gaps, unit float64) []GapBin {
+func bins(gaps sizing.Gaps) []GapBin {
 	all := []GapBin{}
 	for _, b := range gaps {
 		if b.Share > 0 {
-			all = append(all, GapBin{Upto: b.Upto * unit, Share: b.Share})
+			all = append(all, GapBin{Upto: b.Upto, Share: b.Share})
 		}
 	}
 	return all

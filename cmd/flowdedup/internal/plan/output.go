@@ -155,7 +155,7 @@ func (r *Result) asked() []string {
 // text describes the measurement.
 func (m *Measurement) text() string {
 	t := fmt.Sprintf("measured: %s packets in %s, %s elements", show.Count(m.Packets),
-		time.Duration(m.Seconds*1e9).Round(time.Millisecond), show.Count(m.Elements))
+		m.Duration.Round(time.Millisecond), show.Count(m.Elements))
 	if len(m.Gaps) > 0 {
 		t += fmt.Sprintf("; half of the repeats within %s elements, 99 %% within %s", show.Short(m.gaps.Quantile(0.5)), show.Short(m.gaps.Quantile(0.99)))
 	} else {

@@ -28,24 +28,28 @@ type planResult struct {
 	DistinctShare    float64  `json:"distinct_share"`
 	WindowDistinct   float64  `json:"window_distinct"`
 	MemoryBytes      *float64 `json:"memory_bytes"`
-	FPR, FNR         float64
+	FPR              float64  `json:"max_fpr"`
+	FNR              float64  `json:"max_fnr"`
 	Measured         *struct {
-		Packets, Elements uint64
-		Seconds, Rate     float64
-		WindowElements    float64 `json:"window_elements"`
-		DistinctShare     float64 `json:"distinct_share"`
-		SampledShare      float64 `json:"sampled_share"`
-		Gaps              []struct{ Upto, Share float64 }
-		GapSeconds        []struct{ Upto, Share float64 } `json:"gap_seconds"`
+		Packets        uint64 `json:"packets_in"`
+		Elements       uint64
+		Duration       time.Duration `json:"duration_ns"`
+		Rate           float64       `json:"elements_per_second"`
+		WindowElements float64       `json:"window_elements"`
+		DistinctShare  float64       `json:"distinct_share"`
+		SampledShare   float64       `json:"sampled_share"`
+		Gaps           []struct{ Upto, Share float64 }
+		TimeGaps       []struct{ Upto, Share float64 } `json:"gaps_ns"`
 	}
 	Recommended *string
 	Reason      string
-	Command     *string
+	Command     *string `json:"recommended_command"`
 	Candidates  []struct {
 		Method, Title, Source string
 		Parameters            map[string]int
 		MemoryBytes           *float64 `json:"memory_bytes"`
-		FPR, FNR              *float64
+		FPR                   *float64 `json:"predicted_fpr"`
+		FNR                   *float64 `json:"predicted_fnr"`
 		FPRKind               string   `json:"fpr_kind"`
 		CacheLines            *float64 `json:"cache_lines"`
 		BitsPerElement        *float64 `json:"bits_per_element"`
@@ -55,7 +59,8 @@ type planResult struct {
 		Command               *string
 		Curve                 []struct {
 			MemoryBytes float64 `json:"memory_bytes"`
-			FPR, FNR    float64
+			FPR         float64 `json:"predicted_fpr"`
+			FNR         float64 `json:"predicted_fnr"`
 		}
 	}
 }
@@ -183,7 +188,7 @@ func TestPlanFrom(t *testing.T) {
 	if diff := m.DistinctShare - fresh; diff < -1e-9 || diff > 1e-9 || r.DistinctShare != m.DistinctShare {
 		t.Errorf("share of new packets %g, de-duplication says %g", m.DistinctShare, fresh)
 	}
-	for _, bins := range [][]struct{ Upto, Share float64 }{m.Gaps, m.GapSeconds} {
+	for _, bins := range [][]struct{ Upto, Share float64 }{m.Gaps, m.TimeGaps} {
 		sum := 0.0
 		for _, b := range bins {
 			sum += b.Share
@@ -209,7 +214,7 @@ func TestPlanFalseTime(t *testing.T) {
 			odd.Time = time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano()
 			in := clitest.WriteStream(t, slices.Insert(slices.Clone(stream), at, odd), 1)
 			got := runPlan(t, "--from", in, "--window", "1s").Measured
-			if got.Seconds != want.Seconds || math.Abs(got.Rate/want.Rate-1) > 0.01 || got.WindowElements > want.WindowElements+1 {
+			if got.Duration != want.Duration || math.Abs(got.Rate/want.Rate-1) > 0.01 || got.WindowElements > want.WindowElements+1 {
 				t.Errorf("%d at %d: %+v, want %+v", year, at, got, want)
 			}
 		}

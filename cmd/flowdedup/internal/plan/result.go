@@ -5,11 +5,13 @@ package plan
 import (
 	"math"
 
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/version"
 	"github.com/flowdedup/flowdedup/engine/sizing"
 )
 
 // Result is the answer; its JSON form is part of the command line's contract.
 type Result struct {
+	version.Heading
 	Of     string `json:"of"`
 	Window string `json:"window"`
 	Kind   string `json:"kind"`
@@ -22,8 +24,8 @@ type Result struct {
 	WindowDistinct float64 `json:"window_distinct"` // different elements in a window
 	// MemoryBytes is the available memory, nil if the least is asked for.
 	MemoryBytes *float64 `json:"memory_bytes"`
-	FPR         float64  `json:"fpr"`
-	FNR         float64  `json:"fnr"`
+	FPR         float64  `json:"max_fpr"`
+	FNR         float64  `json:"max_fnr"`
 	// Measured describes the captures, nil without any.
 	Measured *Measurement `json:"measured"`
 
@@ -31,7 +33,7 @@ type Result struct {
 	Reason      string  `json:"reason"`
 	Warning     string  `json:"warning,omitempty"` // what is wrong with it
 	// Command runs the best candidate that meets the request, nil if there is none.
-	Command    *string     `json:"command"`
+	Command    *string     `json:"recommended_command"`
 	Candidates []Candidate `json:"candidates"`
 
 	units units
@@ -46,8 +48,8 @@ type Candidate struct {
 	// MemoryBytes is the memory in use; FPR and FNR are the resulting error rates. They
 	// are nil if the method does not fit into the memory.
 	MemoryBytes *float64 `json:"memory_bytes"`
-	FPR         *float64 `json:"fpr"`
-	FNR         *float64 `json:"fnr"`
+	FPR         *float64 `json:"predicted_fpr"`
+	FNR         *float64 `json:"predicted_fnr"`
 	FPRKind     string   `json:"fpr_kind"` // "exact", "bound" or "estimate"
 	CacheLines  *float64 `json:"cache_lines"`
 	// EdgeError bounds by which share of it a window may be too long.
@@ -70,8 +72,8 @@ type Candidate struct {
 // Point is a point of a curve.
 type Point struct {
 	MemoryBytes float64 `json:"memory_bytes"`
-	FPR         float64 `json:"fpr"`
-	FNR         float64 `json:"fnr"`
+	FPR         float64 `json:"predicted_fpr"`
+	FNR         float64 `json:"predicted_fnr"`
 }
 
 // Run answers the request; m is nil if nothing was measured. Errors wrap
@@ -86,7 +88,8 @@ func Run(c *Config, m *Measurement) (*Result, error) {
 		return nil, err
 	}
 	r := &Result{
-		Of: c.Element.String(), Window: c.Window.String(), Kind: a.Question.Kind.String(),
+		Heading: version.HeadingOf("plan"),
+		Of:      c.Element.String(), Window: c.Window.String(), Kind: a.Question.Kind.String(),
 		Elements: a.Question.Elements, DistinctShare: a.Question.Distinct, WindowDistinct: a.Window,
 		FPR: a.Question.FPR, FNR: a.Question.FNR, Measured: m, Refresh: c.Refresh,
 		units: newUnits(a.Candidates),

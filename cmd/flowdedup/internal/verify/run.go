@@ -12,6 +12,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/pipeline"
 	"github.com/flowdedup/flowdedup/capture/verify"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/version"
 )
 
 // Config says what a run does. The caller has checked everything in it.
@@ -25,13 +26,14 @@ type Config struct {
 
 // Summary is the answer of "flowdedup verify --json".
 type Summary struct {
+	version.Heading
 	Same bool `json:"same"`
 	verify.Report
-	Filtered uint64  `json:"filtered"`
-	Window   string  `json:"window"`
-	Identity string  `json:"identity"`
-	Damaged  bool    `json:"damaged"`
-	Seconds  float64 `json:"seconds"`
+	Filtered uint64        `json:"filtered"`
+	Window   string        `json:"window"`
+	Identity string        `json:"identity"`
+	Damaged  bool          `json:"damaged"`
+	Took     time.Duration `json:"elapsed_ns"`
 	// First is null if there is no difference.
 	First *First `json:"first_difference"`
 }
@@ -72,7 +74,7 @@ func Run(ctx context.Context, cfg *Config) (Summary, error) {
 	}
 	report, unread := v.Report()
 	s := newSummary(cfg, report)
-	s.Filtered, s.Damaged, s.Seconds = in.Filtered(), in.Damaged(err) || capture.IsUnread(unread), time.Since(begin).Seconds()
+	s.Filtered, s.Damaged, s.Took = in.Filtered(), in.Damaged(err) || capture.IsUnread(unread), time.Since(begin)
 	return s, errors.Join(append(in.Failed(), err, unread)...)
 }
 

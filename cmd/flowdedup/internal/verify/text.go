@@ -36,7 +36,7 @@ func writeText(w io.Writer, s *Summary) error {
 		}
 	}
 	fmt.Fprintf(&t, "  compared    identity %s, window %s\n", s.Identity, s.Window)
-	fmt.Fprintf(&t, "  speed       %s, %.2f million packets/s\n", time.Duration(s.Seconds*1e9).Round(time.Millisecond), float64(s.Packets)/s.Seconds/1e6)
+	fmt.Fprintf(&t, "  speed       %s, %.2f million packets/s\n", s.Took.Round(time.Millisecond), float64(s.Packets)/s.Took.Seconds()/1e6)
 	_, err := io.WriteString(w, t.String())
 	return err
 }

@@ -36,10 +36,8 @@ func lead(st *hub.Status) string {
 	case len(st.Sites) == 0:
 		return "No site has sent anything yet. The line for one: flowdedup-hub join-token SITE."
 	}
-	return fmt.Sprintf("%d sites share the filter named %q, with a window of %v.", len(st.Sites), st.Filter, us(st.WindowUS))
+	return fmt.Sprintf("%d sites share the filter named %q, with a window of %v.", len(st.Sites), st.Filter, st.Window)
 }
-
-func us(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
 
 func facts(st *hub.Status) []page.Fact {
 	digests, copies, memory, unchecked := uint64(0), uint64(0), 0, uint64(0)
@@ -50,7 +48,7 @@ func facts(st *hub.Status) []page.Fact {
 		memory += st.Hubs[i].MemoryBytes
 	}
 	all := []page.Fact{
-		{Name: "digests", Value: comma(digests)}, {Name: "copies of other sites", Value: comma(copies)},
+		{Name: "digests", Value: comma(digests)}, {Name: "copies between sites", Value: comma(copies)},
 		{Name: "unchecked", Value: comma(unchecked)}, {Name: "slices", Value: strconv.Itoa(st.Slices)},
 		{Name: "memory", Value: humanize.IBytes(uint64(memory))},
 	}
@@ -104,12 +102,12 @@ func sitesSection(st *hub.Status) page.Section {
 	for i := range st.Sites {
 		s := &st.Sites[i]
 		offset, p99, unchecked := "-", "-", "-"
-		if s.OffsetUS != nil {
-			offset = us(*s.OffsetUS).String()
+		if s.Offset != nil {
+			offset = s.Offset.String()
 		}
 		if s.Reported != nil {
-			p99, unchecked = (time.Duration(s.RTTP99US) * time.Microsecond).String(), comma(s.Unchecked)
-			delays.List = append(delays.List, page.Bar{Name: s.Site, Value: s.RTTP99US, Text: p99})
+			p99, unchecked = s.AnswerP99.Truncate(time.Microsecond).String(), comma(s.Unchecked)
+			delays.List = append(delays.List, page.Bar{Name: s.Site, Value: float64(s.AnswerP99) / 1e3, Text: p99})
 		}
 		t.Rows = append(t.Rows, []string{s.Site, comma(s.Digests), perSecond(s.DigestRate), comma(s.Copies), perSecond(s.CopyRate),
 			unchecked, p99, offset, dash(s.OffsetOf)})
@@ -134,7 +132,7 @@ func copiesSection(st *hub.Status) page.Section {
 		{Name: "first at", Left: true}, {Name: "copy at", Left: true}, {Name: "copies"}, {Name: "half within"}, {Name: "99 % within"},
 	}}
 	for _, c := range st.Matrix {
-		p50 := us(c.DelayP50US).String()
+		p50 := c.Delay.P50.String()
 		row, column := slices.Index(names, c.First), slices.Index(names, c.Copy)
 		if c.Copies > 0 && row >= 0 && column >= 0 {
 			heat.Cells = append(heat.Cells, page.HeatCell{
@@ -142,7 +140,7 @@ func copiesSection(st *hub.Status) page.Section {
 			})
 		}
 		if len(t.Rows) < page.MostRows {
-			t.Rows = append(t.Rows, []string{c.First, c.Copy, comma(c.Copies), p50, us(c.DelayP99US).String()})
+			t.Rows = append(t.Rows, []string{c.First, c.Copy, comma(c.Copies), p50, c.Delay.P99.String()})
 		}
 	}
 	return page.Section{

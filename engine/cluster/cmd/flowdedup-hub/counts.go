@@ -99,7 +99,7 @@ func printable(name string) string {
 }
 
 // from returns where the rows of the latest windows begin.
-func from(rows []counts.Row) int {
+func from(rows []hub.CountRow) int {
 	windows := 0
 	for i := len(rows) - 1; i >= 0; i-- {
 		if i == len(rows)-1 || windowOf(&rows[i]) != windowOf(&rows[i+1]) {
@@ -113,7 +113,7 @@ func from(rows []counts.Row) int {
 }
 
 // windowOf names the window of a row.
-func windowOf(r *counts.Row) string {
+func windowOf(r *hub.CountRow) string {
 	if r.WindowStart == nil {
 		return "no time"
 	}
@@ -121,4 +121,4 @@ func windowOf(r *counts.Row) string {
 }
 
 // missing lists the sites that lack a window.
-func missing(r *counts.Row) string { return strings.Join(r.Missing, " ") }
+func missing(r *hub.CountRow) string { return strings.Join(r.Missing, " ") }

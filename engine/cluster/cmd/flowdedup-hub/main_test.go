@@ -280,20 +280,20 @@ func TestIgnoredSignals(t *testing.T) {
 
 // TestShown writes a status as tables, page and metrics.
 func TestShown(t *testing.T) {
-	offset, now := int64(1500), time.Unix(1_700_000_000, 0)
+	offset, now := 1500*time.Microsecond, time.Unix(1_700_000_000, 0)
 	st := hub.Status{
-		Filter: "packets", WindowUS: 1000, Slices: 2, Owned: 1, Unowned: []int{1},
+		Filter: "packets", Window: "1ms", Slices: 2, Owned: 1, Unowned: []int{1},
 		Hubs: []hub.HubStatus{{Hub: "h", Slices: 1, MemoryBytes: 1 << 20, Started: now}},
 		Sites: []hub.SiteStatus{
 			{Site: "a", Digests: 1000, DigestRate: 10, Bad: 12},
-			{Site: "b", Digests: 2000, Copies: 500, OffsetUS: &offset, OffsetOf: "a", Reported: &now, Unchecked: 7, RTTP99US: 1234},
+			{Site: "b", Digests: 2000, Copies: 500, Offset: &offset, OffsetOf: "a", Reported: &now, Unchecked: 7, AnswerP99: 1234 * time.Microsecond},
 		},
-		Matrix:   []hub.PairStatus{{First: "a", Copy: "b", Copies: 500, DelayP50US: 31}},
+		Matrix:   []hub.PairStatus{{First: "a", Copy: "b", Copies: 500, Delay: hub.PairDelay{P50: 31 * time.Microsecond}}},
 		PerSlice: []hub.SliceStatus{{Slice: 0, Hub: "h", Digests: 3000, Fill: 0.5, FPR: 1e-12}},
 		Refused:  hub.Refusals{Bad: 3},
 		Counts: &hub.CountsStatus{
 			Totals: counts.Totals{Files: 3, Bytes: 4096, Refused: 2, Pending: 1, Evicted: 8},
-			Rows: []counts.Row{
+			Rows: []hub.CountRow{
 				{Of: "src", Family: "ipv4", Distinct: 9, Sensors: "2/2"},
 				{Of: "\x1b[2Jflow", Family: "\u202eipv4", Distinct: 1<<64 - 1, Sensors: "1/1"},
 				{WindowStart: &now, Of: "src", Family: "ipv4", Distinct: 12345, Sensors: "1/3", Missing: []string{"a", "c"}},
@@ -325,8 +325,8 @@ func TestShown(t *testing.T) {
 	}{
 		"table":  {table.String(), []string{"2 slices, 1 with a hub", "warning: 1 slices without a hub", "site a has sent 12 bad requests", "8 files of old windows", `"\x1b[2Jflow"`, `"\u202eipv4"`, "18,446,744,073,709,551,615", "1.5ms", "500 (31µs)", "1.234ms", "3 bad", "1s ago", "12,345", "1/3", "a c", "no time", "1 windows are being united"}},
 		"page":   {get("/"), []string{"<td>1.5ms</td><td class=\"left\">a", "<td>500</td><td>31µs", "1 of 2 slices have no hub", "50.0 %", "<td>12,345", "<td>1/3</td><td class=\"left\">a c", "Digests from each site", "Copies between sites"}},
-		"json":   {get("/status.json"), []string{`"slices_unowned":[1]`, `"offset_us":1500`, `"sensors":"1/3","missing":["a","c"]`}},
-		"health": {get("/healthz"), []string{`{"status":"failing","age_seconds":0,"reasons":["1 of 2 slices have no hub"]}`}},
+		"json":   {get("/status.json"), []string{`"slices_unowned":[1]`, `"offset_ns":1500000`, `"sensors":"1/3","missing":["a","c"]`}},
+		"health": {get("/healthz"), []string{`{"status":"failing","age_ns":0,"reasons":["1 of 2 slices have no hub"]}`}},
 		"metrics": {get("/metrics"), []string{"process_start_time_seconds ", "go_goroutines ",
 			`flowdedup_hub_copies_total{copy="b",first="a"} 500` + "\n", `flowdedup_hub_site_clock_offset_seconds{of="a",site="b"} 0.0015` + "\n", "# TYPE flowdedup_hub_slice_fill_ratio gauge\n",
 			`flowdedup_hub_distinct{family="ipv4",of="src"} 12345` + "\n", `flowdedup_hub_distinct_missing_sites{family="ipv4",of="src"} 2` + "\n", "flowdedup_hub_counts_bytes 4096\n",

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
-	"github.com/flowdedup/flowdedup/engine/cluster/counts"
 	"github.com/flowdedup/flowdedup/engine/cluster/hub"
 )
 
@@ -64,7 +63,7 @@ func eachSlice(value func(s *hub.SliceStatus) float64) func(*hub.Status, func(fl
 }
 
 // eachCount is the values of a metric by key and family, of the latest window.
-func eachCount(value func(r *counts.Row) float64) func(*hub.Status, func(float64, ...string)) {
+func eachCount(value func(r *hub.CountRow) float64) func(*hub.Status, func(float64, ...string)) {
 	return func(st *hub.Status, give func(float64, ...string)) {
 		if st.Counts == nil || len(st.Counts.Rows) == 0 {
 			return
@@ -123,18 +122,18 @@ var (
 // metrics are those of the hub. Labels of keys hold names that come from sites.
 var metrics = []metric{
 	{"site_digests_total", "Digests that a site has sent.", web.Counter, siteLabel, eachSite(func(s *hub.SiteStatus) float64 { return float64(s.Digests) })},
-	{"site_copies_total", "Digests of packets that another site had sent.", web.Counter, siteLabel, eachSite(func(s *hub.SiteStatus) float64 { return float64(s.Copies) })},
+	{"site_copies_total", "Digests that were taken for those of packets of other sites.", web.Counter, siteLabel, eachSite(func(s *hub.SiteStatus) float64 { return float64(s.Copies) })},
 	{"site_unchecked_total", "Packets that a site passed without an answer, as it reports.", web.Counter, siteLabel, eachSite(func(s *hub.SiteStatus) float64 { return float64(s.Unchecked) })},
 	{"site_bad_requests_total", "Requests of a site that no sensor sends.", web.Counter, siteLabel, eachSite(func(s *hub.SiteStatus) float64 { return float64(s.Bad) })},
-	{"site_answer_p99_seconds", "99 % of a site's recent answers came within this time, as it reports.", web.Gauge, siteLabel, eachSite(func(s *hub.SiteStatus) float64 { return s.RTTP99US / 1e6 })},
+	{"site_answer_p99_seconds", "99 % of a site's recent answers came within this time, as it reports.", web.Gauge, siteLabel, eachSite(func(s *hub.SiteStatus) float64 { return s.AnswerP99.Seconds() })},
 	{"site_clock_offset_seconds", "How far a site's clock is ahead.", web.Gauge, []string{"site", "of"}, func(st *hub.Status, give func(float64, ...string)) {
 		for _, s := range st.Sites {
-			if s.OffsetUS != nil {
-				give(float64(*s.OffsetUS)/1e6, s.Site, s.OffsetOf)
+			if s.Offset != nil {
+				give(s.Offset.Seconds(), s.Site, s.OffsetOf)
 			}
 		}
 	}},
-	{"copies_total", "Copies at one site of packets that another sent first.", web.Counter, []string{"first", "copy"}, func(st *hub.Status, give func(float64, ...string)) {
+	{"copies_total", "Packets of one site that were taken for copies of what another sent first.", web.Counter, []string{"first", "copy"}, func(st *hub.Status, give func(float64, ...string)) {
 		for _, p := range st.Matrix {
 			give(float64(p.Copies), p.First, p.Copy)
 		}
@@ -167,9 +166,9 @@ var metrics = []metric{
 	{"tree_predicted_fpr", "Predicted share of new packets that are taken for copies at this level.", web.Gauge, nil, ofTree(func(t *hub.TreeStatus) float64 { return t.FPR })},
 	{"tree_answer_p99_seconds", "99 % of the answers of the hub above came within this time.", web.Gauge, nil, ofTree(func(t *hub.TreeStatus) float64 { return t.P99US / 1e6 })},
 	{"tree_parent_up", "1 while the hub above answers.", web.Gauge, nil, ofTree(func(t *hub.TreeStatus) float64 { return up(t.Failure == "") })},
-	{"distinct", "Distinct keys of the latest window, over all sites that have sent it.", web.Gauge, countLabels, eachCount(func(r *counts.Row) float64 { return float64(r.Distinct) })},
-	{"distinct_missing_sites", "Sites whose counts of the latest window have not come.", web.Gauge, countLabels, eachCount(func(r *counts.Row) float64 { return float64(len(r.Missing)) })},
-	{"distinct_window_start_seconds", "Begin of the latest window.", web.Gauge, countLabels, eachCount(func(r *counts.Row) float64 { return float64(r.WindowStart.UnixNano()) / 1e9 })},
+	{"distinct", "Distinct keys of the latest window, over all sites that have sent it.", web.Gauge, countLabels, eachCount(func(r *hub.CountRow) float64 { return float64(r.Distinct) })},
+	{"distinct_missing_sites", "Sites whose counts of the latest window have not come.", web.Gauge, countLabels, eachCount(func(r *hub.CountRow) float64 { return float64(len(r.Missing)) })},
+	{"distinct_window_start_seconds", "Begin of the latest window.", web.Gauge, countLabels, eachCount(func(r *hub.CountRow) float64 { return float64(r.WindowStart.UnixNano()) / 1e9 })},
 	{"counts_bytes", "Files of counts that are kept.", web.Gauge, nil, ofCounts(func(c *hub.CountsStatus) float64 { return float64(c.Bytes) })},
 	{"counts_refused_total", "Messages with counts that were not taken.", web.Counter, nil, ofCounts(func(c *hub.CountsStatus) float64 { return float64(c.Refused) })},
 	{"counts_evicted_files_total", "Files of counts that made room for others.", web.Counter, nil, ofCounts(func(c *hub.CountsStatus) float64 { return float64(c.Evicted) })},

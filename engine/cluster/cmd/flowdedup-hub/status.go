@@ -55,7 +55,7 @@ func statusCommand() *cobra.Command {
 // writeStatus writes the tables of a status.
 func writeStatus(out io.Writer, st hub.Status, now time.Time) error {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(t, "filter %s, window %v, %d slices, %d with a hub\n", st.Filter, time.Duration(st.WindowUS)*time.Microsecond, st.Slices, st.Owned)
+	fmt.Fprintf(t, "filter %s, window %s, %d slices, %d with a hub\n", st.Filter, st.Window, st.Slices, st.Owned)
 	if n := len(st.Unowned); n > 0 {
 		fmt.Fprintf(t, "warning: %d slices without a hub: packets whose digests belong to them pass unchecked\n", n)
 	}
@@ -90,12 +90,12 @@ func writeSites(t io.Writer, sites []hub.SiteStatus, now time.Time) {
 	for i := range sites {
 		s := &sites[i]
 		offset, heard, p99, unchecked := "-", "-", "-", "-"
-		if s.OffsetUS != nil {
-			offset = (time.Duration(*s.OffsetUS) * time.Microsecond).String()
+		if s.Offset != nil {
+			offset = s.Offset.String()
 		}
 		if s.Reported != nil {
 			heard = now.Sub(*s.Reported).Round(time.Second).String() + " ago"
-			p99 = (time.Duration(s.RTTP99US) * time.Microsecond).String()
+			p99 = s.AnswerP99.Truncate(time.Microsecond).String()
 			unchecked = comma(s.Unchecked)
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", s.Site, comma(s.Digests), perSecond(s.DigestRate),
@@ -126,7 +126,7 @@ func writeMatrix(t io.Writer, st hub.Status) {
 				fmt.Fprint(t, "-\t")
 				continue
 			}
-			fmt.Fprintf(t, "%s (%v)\t", comma(p.Copies), time.Duration(p.DelayP50US)*time.Microsecond)
+			fmt.Fprintf(t, "%s (%v)\t", comma(p.Copies), p.Delay.P50)
 		}
 		fmt.Fprintln(t)
 	}
