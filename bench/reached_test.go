@@ -32,7 +32,7 @@ var unreached = map[string]string{
 
 	"capture/pcapfile.DefaultChunkSize": "is what a ChunkSize of 0 stands for",
 
-	"capture/flow.KeyConfig.Validate":            "checks a configuration before a Keyer is made of it, which panics",
+	"capture/keys.Config.Validate":               "checks a configuration before a Keyer is made of it, which panics",
 	"capture/dedup.Config.Protect":               "is for programs; flowdedup takes its own to a Detector",
 	"capture/dedup.Config.Prefer":                "is for programs; flowdedup takes its own to a Detector",
 	"capture/dedup.Config.Within":                "is for programs; flowdedup takes its own to a Detector",

@@ -6,50 +6,49 @@ import "github.com/flowdedup/flowdedup/capture/internal/frametest"
 
 type (
 	linkCase = frametest.LinkCase
-	tap = frametest.Tap
+	tap      = frametest.Tap
 )
 
 // Short names of what frames are built by, and of cases.
 var (
-	addCases = frametest.AddCases
-	arista = frametest.Arista
-	arpFrame = frametest.ARPFrame
-	batchOf = frametest.BatchOf
-	be16 = frametest.BE16
-	benchBatch = frametest.BenchBatch
-	broken4 = frametest.Broken4
-	deviceCases = frametest.DeviceCases
-	eachBatch = frametest.EachBatch
-	erf = frametest.ERF
-	ether = frametest.Ether
-	generate = frametest.Generate
-	gre4 = frametest.Gre4
-	hsr = frametest.HSR
-	ip4 = frametest.IP4
-	ip6 = frametest.IP6
-	join = frametest.Join
-	linkCases = frametest.LinkCases
-	mac = frametest.MAC
-	macsec = frametest.Macsec
-	newBatch = frametest.NewBatch
-	onEthernet = frametest.OnEthernet
-	packet4 = frametest.Packet4
-	packet6 = frametest.Packet6
-	padded60 = frametest.Padded60
-	perPacket = frametest.PerPacket
-	prp = frametest.PRP
-	qinq = frametest.Qinq
+	addCases       = frametest.AddCases
+	arista         = frametest.Arista
+	arpFrame       = frametest.ARPFrame
+	batchOf        = frametest.BatchOf
+	be16           = frametest.BE16
+	benchBatch     = frametest.BenchBatch
+	broken4        = frametest.Broken4
+	deviceCases    = frametest.DeviceCases
+	eachBatch      = frametest.EachBatch
+	erf            = frametest.ERF
+	ether          = frametest.Ether
+	generate       = frametest.Generate
+	gre4           = frametest.Gre4
+	hsr            = frametest.HSR
+	ip4            = frametest.IP4
+	ip6            = frametest.IP6
+	join           = frametest.Join
+	linkCases      = frametest.LinkCases
+	mac            = frametest.MAC
+	macsec         = frametest.Macsec
+	newBatch       = frametest.NewBatch
+	onEthernet     = frametest.OnEthernet
+	packet4        = frametest.Packet4
+	packet6        = frametest.Packet6
+	padded60       = frametest.Padded60
+	perPacket      = frametest.PerPacket
+	prp            = frametest.PRP
+	qinq           = frametest.Qinq
 	sharedCaptures = frametest.SharedCaptures
-	snap = frametest.Snap
-	summed = frametest.Summed
-	tcp = frametest.TCP
-	tunnelBatch = frametest.TunnelBatch
-	tunnelCases = frametest.TunnelCases
-	twice = frametest.Twice
-	udp = frametest.UDP
-	udp4 = frametest.UDP4
+	snap           = frametest.Snap
+	summed         = frametest.Summed
+	tcp            = frametest.TCP
+	tunnelBatch    = frametest.TunnelBatch
+	tunnelCases    = frametest.TunnelCases
+	twice          = frametest.Twice
+	udp            = frametest.UDP
+	udp4           = frametest.UDP4
 	udpTunnelCases = frametest.UdpTunnelCases
-	vlan = frametest.VLAN
-	wifiFrame = frametest.WifiFrame
+	vlan           = frametest.VLAN
+	wifiFrame      = frametest.WifiFrame
 )
-

@@ -139,7 +139,7 @@ func evidenceOf(ip []byte) evidence {
 type remnant struct {
 	ip     []byte
 	h      headers.Header // its offsets are those in ip
-	length int    // of all of the datagram
+	length int            // of all of the datagram
 	ignore Fields
 }
 

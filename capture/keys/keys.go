@@ -19,11 +19,11 @@ type Kind uint8
 // The kinds of key.
 const (
 	Src    Kind = iota // source address
-	Dst                   // destination address
-	IP                    // either address: two elements a packet
-	Pair                  // source and destination address
-	Flow                  // five-tuple: addresses, ports and protocol
-	Biflow                // five-tuple with its two ends sorted, so that both directions are one
+	Dst                // destination address
+	IP                 // either address: two elements a packet
+	Pair               // source and destination address
+	Flow               // five-tuple: addresses, ports and protocol
+	Biflow             // five-tuple with its two ends sorted, so that both directions are one
 	// MACs is either hardware address, without group addresses: the stations seen. It
 	// needs no IP header.
 	MACs

@@ -25,9 +25,9 @@ type CapturePoints struct {
 
 // CapturePoint is a place as a capture describes it. The zero value has number 0.
 type CapturePoint struct {
-	Interface uint32 // capture.Interface.CapturePoint
-	Index     uint32 // index of the interface on the capturing host; 0 if unknown
-	Path      headers.Path   `json:",omitzero"`
+	Interface uint32       // capture.Interface.CapturePoint
+	Index     uint32       // index of the interface on the capturing host; 0 if unknown
+	Path      headers.Path `json:",omitzero"`
 }
 
 // sll2Index is the offset of the interface index in a LINKTYPE_LINUX_SLL2 header.

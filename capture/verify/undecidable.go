@@ -12,7 +12,7 @@ import (
 
 // undecidable finds packets that must stay, since what is compared of them may begin many
 // packets of their flow. identities.md has the rule. This is its second implementation,
-// plain and slow, beside that of package flow.
+// plain and slow, and independent of package identity.
 type undecidable struct {
 	kind   identity.Kind
 	ignore identity.Fields
