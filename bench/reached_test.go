@@ -46,8 +46,6 @@ var unreached = map[string]string{
 	"capture/gopackets.SourceConfig.Temporary":   handles,
 	"capture/gopackets.ZeroCopy":                 handles,
 	"capture/afpacket.DefaultBlockBytes":         "is what a BlockBytes of 0 stands for",
-	"capture/afpacket.SenderConfig.Queue":        "is for interfaces that shape traffic, as those of the tests do",
-	"capture/afpacket.SenderConfig.RetryTimeout": "belongs to Queue",
 
 	"engine/distinct/windows.SavedCounter": savedPart,
 	"engine/distinct/windows.SavedWindow":  savedPart,
