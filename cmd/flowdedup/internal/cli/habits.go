@@ -129,9 +129,14 @@ func checkNumber(flags *pflag.FlagSet) error {
 	if f == nil || !f.Changed {
 		return nil
 	}
-	name := f.Value.String()
-	if strings.Trim(name, "0123456789.") != "" || name == "" {
+	names := []string{f.Value.String()}
+	if list, several := f.Value.(pflag.SliceValue); several {
+		names = list.GetSlice()
+	}
+	i := slices.IndexFunc(names, func(name string) bool { return name != "" && strings.Trim(name, "0123456789.") == "" })
+	if i < 0 {
 		return nil
 	}
+	name := names[i]
 	return &usageError{fmt.Errorf("-w %s %s; for a file of that name, -w ./%[1]s", name, habitOf(nil, habitNumber))}
 }

@@ -21,7 +21,10 @@ type heldResult struct {
 	BytesOut  uint64 `json:"bytes_out"`
 	HeldBytes *int   `json:"held_bytes"`
 	HeldEarly *int   `json:"held_early"`
-	Inputs    []struct{ Packets, Duplicates uint64 }
+	Inputs    []struct {
+		Packets    uint64 `json:"packets_in"`
+		Duplicates uint64
+	}
 }
 
 // written counts the packets of a capture file by the names of their interfaces, and their

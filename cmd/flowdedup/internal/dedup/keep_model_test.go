@@ -409,7 +409,10 @@ func TestPreferBundled(t *testing.T) {
 	in, other := bundled("router-in.pcap"), bundled("router-out.pcap")
 	for _, prefer := range []string{in, other} {
 		var s struct {
-			Inputs []struct{ Packets, Duplicates uint64 }
+			Inputs []struct {
+				Packets    uint64 `json:"packets_in"`
+				Duplicates uint64
+			}
 		}
 		text, errs, code := run("dedup", "--json", "--across", "--prefer", "input "+prefer, in, other)
 		if err := json.Unmarshal([]byte(text), &s); err != nil || code != exitDone || errs != "" {

@@ -281,7 +281,7 @@ func checkFlowsState(t *testing.T, policy, otherPolicy string) {
 			t.Errorf("%s: the file was changed", name)
 		}
 		stdout, stderr, code := clitest.Run(append(args, "--json", "--state-mismatch", "begin")...)
-		if code != cli.ExitDone || !strings.Contains(stderr, "begins anew") || !strings.Contains(stderr, state+".mismatch_001") || !strings.Contains(stdout, `"copies":0`) {
+		if code != cli.ExitDone || !strings.Contains(stderr, "begins anew") || !strings.Contains(stderr, state+".mismatch_001") || !strings.Contains(stdout, `"duplicates":0`) {
 			t.Errorf("%s: begun anew: exit code %d: %s%s", name, code, stderr, stdout)
 		}
 		if kept := mustReadFile(t, state+".mismatch_001"); !bytes.Equal(kept, content) {

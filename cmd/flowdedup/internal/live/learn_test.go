@@ -92,7 +92,7 @@ type judgedTask struct {
 	by *[]*phase // for each packet
 }
 
-func (t judgedTask) Apply(b *capture.Batch) error {
+func (t judgedTask) Judge(b *capture.Batch) error {
 	err := t.task.Judge(b)
 	for range b.Frames {
 		*t.by = append(*t.by, t.phase)
