@@ -52,11 +52,11 @@ var layers = map[string][]string{
 	"capture/outfile":                     {},
 	"capture/pcapfile":                    {"capture", "capture/compressed", "capture/internal/encoding", "capture/outfile"},
 	"capture/pcapoverip":                  {"capture", "capture/pcapfile"},
-	"capture/mirror":                      {"capture", "capture/flow", "capture/afpacket", "capture/internal/encoding", "capture/internal/sockets"},
+	"capture/mirror":                      {"capture", "capture/headers", "capture/afpacket", "capture/internal/encoding", "capture/internal/sockets"},
 	"capture/records":                     {},
 	"capture/records/internal/exporttest": {"capture.", "capture/internal/encoding", "capture/records."},
 	"capture/records/internal":            {},
-	"capture/records/export":              {"capture", "engine/calendar", "capture/flow", "capture/internal/encoding", "capture/records.", "capture/records/internal"},
+	"capture/records/export":              {"capture", "engine/calendar", "capture/headers", "capture/internal/encoding", "capture/records.", "capture/records/internal"},
 	"capture/records/relay":               {"capture/records.", "capture/records/internal"},
 	"capture/records/text":                {"capture.", "engine/calendar", "capture/records."},
 	// It remembers who told of flows.
@@ -65,13 +65,19 @@ var layers = map[string][]string{
 	// What tests alone use.
 	"capture/internal": {"capture"},
 	"capture/bpf":      {"capture"},
-	"capture/flow":     {"capture", "asm"},
-	"capture/traits":   {"capture", "engine/calendar", "asm"},
+	// Who reads headers knows nothing of identities, and neither of them of keys.
+	"capture/internal/iana":      {},
+	"capture/internal/enum":      {},
+	"capture/internal/frametest": {"capture.", "capture/internal/iana", "capture/pcapfile"},
+	"capture/headers":            {"capture.", "capture/internal/enum", "capture/internal/iana", "asm/digest"},
+	"capture/identity":           {"capture.", "capture/headers", "capture/internal/enum", "capture/internal/iana", "asm"},
+	"capture/keys":               {"capture.", "capture/headers", "capture/internal/enum", "capture/internal/iana", "asm"},
+	"capture/traits":             {"capture", "engine/calendar", "asm"},
 	// It remembers more of a packet than filters do.
 	"capture/inspect": {"capture", "engine/calendar", "layout", "asm"},
 	"capture/compare": {"capture", "engine/calendar", "asm"},
 	// It shares nothing with what it checks but the reading and the identity.
-	"capture/verify":    {"capture", "capture/flow", "asm/digest"},
+	"capture/verify":    {"capture", "asm/digest"},
 	"capture/strip":     {"capture"},
 	junction:            {"capture", "engine", "layout", "asm"},
 	"capture/gopackets": {"capture"},

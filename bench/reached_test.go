@@ -18,7 +18,7 @@ import (
 var libraries = []string{"layout", "asm", "engine", "capture"}
 
 // helpers are packages that tests alone import.
-var helpers = []string{"capture/internal/capturetest", "capture/records/internal/exporttest"}
+var helpers = []string{"capture/internal/capturetest", "capture/internal/frametest", "capture/records/internal/exporttest"}
 
 // references are the packages that tests reach.
 var references = []string{"asm/internal", "engine/internal/check", "engine/paper", "engine/theory"}
@@ -32,7 +32,7 @@ var unreached = map[string]string{
 
 	"capture/pcapfile.DefaultChunkSize": "is what a ChunkSize of 0 stands for",
 
-	"capture/flow.KeyConfig.Validate":            "checks a configuration before a Keyer is made of it, which panics",
+	"capture/keys.Config.Validate":               "checks a configuration before a Keyer is made of it, which panics",
 	"capture/dedup.Config.Protect":               "is for programs; flowdedup takes its own to a Detector",
 	"capture/dedup.Config.Prefer":                "is for programs; flowdedup takes its own to a Detector",
 	"capture/dedup.Config.Within":                "is for programs; flowdedup takes its own to a Detector",
@@ -46,8 +46,6 @@ var unreached = map[string]string{
 	"capture/gopackets.SourceConfig.Temporary":   handles,
 	"capture/gopackets.ZeroCopy":                 handles,
 	"capture/afpacket.DefaultBlockBytes":         "is what a BlockBytes of 0 stands for",
-	"capture/afpacket.SenderConfig.Queue":        "is for interfaces that shape traffic, as those of the tests do",
-	"capture/afpacket.SenderConfig.RetryTimeout": "belongs to Queue",
 
 	"engine/distinct/windows.SavedCounter": savedPart,
 	"engine/distinct/windows.SavedWindow":  savedPart,

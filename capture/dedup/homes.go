@@ -62,7 +62,7 @@ func newHomesOf(lines int, hold time.Duration) (*homes, error) {
 // homeSightings are packets of a stream, in its order. Element i of each slice, and bit i of
 // Copies, belong to packet i.
 type homeSightings struct {
-	// Conversation, Fragment and Point are those of flow.Sightings.
+	// Conversation, Fragment and Point are those of traits.Sightings.
 	Conversation, Fragment, Point []uint64
 	// Times are in nanoseconds since 1970, or calendar.NoTime.
 	Times []int64

@@ -16,9 +16,9 @@ func (w *walk) carried() {
 	w.nonIP.start, w.nonIP.behind = uint32(min(uint64(w.o), math.MaxUint32)), true
 }
 
-// HasCaptureHeader reports whether frames of a link type begin with a header of the capture,
-// before a whole frame of another link type. The header of cooked captures stands for a
-// link header instead, and has what the capture kept of it.
+// HasCaptureHeader reports whether frames of a link type begin with a header of the capture
+// and continue with a whole frame of another link type. A cooked header replaces the link
+// header and does not count.
 func HasCaptureHeader(link capture.LinkType) bool {
 	switch link {
 	case capture.LinkRadiotap, capture.LinkPrism, capture.LinkAVS, capture.LinkPPI, capture.LinkPKTAP, capture.LinkUser2,

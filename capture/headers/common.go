@@ -108,9 +108,10 @@ func commonLink(h *Header, link capture.LinkType, d []byte) (typ uint16, o int) 
 	return 0, 0
 }
 
-// PlaceIP has each message, which is a frame of a link type, begin where the rules
-// Untyped of package headers expect it: as far before an IP header as that of Ethernet. What
-// has no IP header behind its link header gets length 0, and so takes the slow path.
+// PlaceIP moves the start of each message, which is a frame of a link type, to 14 bytes before
+// its IP header, where the rules Untyped of asm/headers expect it. It sets the length of a
+// message without IP behind its link header to 0, so that the message takes the slow path. buf
+// holds the messages. PlaceIP takes constant time for each message.
 func PlaceIP(msgs []digest.Message, link capture.LinkType, buf []byte) {
 	const before = 14
 	for i := range msgs {

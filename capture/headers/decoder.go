@@ -78,8 +78,8 @@ func (d *Decoder) DecodeSlow(h *Header, p *NonIPParts, b *capture.Batch, i int) 
 	return h.Version == 0 && p.Read(b, i, h)
 }
 
-// SlowProtocols returns, for IPv4 and IPv6, the protocols that d has to look into for
-// others. The fast paths leave them to decodeSlow.
+// SlowProtocols returns, by IP version (0 for IPv4, 1 for IPv6) and protocol number, which
+// datagrams need the slow path: IPv6 extension headers, and tunnels if d opens them.
 func (d *Decoder) SlowProtocols() *[2][256]bool {
 	slow := [2][256]bool{1: iana.IsExtension}
 	if d.inner {
@@ -220,8 +220,8 @@ func fastTagsOf(d *[fastReach]byte) (tags int, typ uint16) {
 	return tags, typ
 }
 
-// LinkRun returns how many frames, from the first on, have the link type of the first one,
-// and that link type.
+// LinkRun returns the link type of the first frame, and the number of frames, from the first
+// on, that have it. It panics without frames.
 func LinkRun(frames []capture.Frame, interfaces []capture.Interface) (n int, link capture.LinkType) {
 	link = interfaces[frames[0].Interface].LinkType
 	if len(interfaces) == 1 {

@@ -3,9 +3,11 @@
 package headers
 
 import (
+	"math/bits"
 	"math/rand/v2"
 	"path/filepath"
 	"testing"
+	"unsafe"
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/internal/iana"
@@ -245,5 +247,12 @@ func TestHostileCaptures(t *testing.T) {
 		if frames != 1 {
 			t.Errorf("%s: %d frames, want 1", name, frames)
 		}
+	}
+}
+
+// TestWalkSize holds the size of a walk: a larger one is cleared and copied in a slower way.
+func TestWalkSize(t *testing.T) {
+	if size := unsafe.Sizeof(walk{}); bits.UintSize == 64 && size > 128 {
+		t.Errorf("a walk has %d bytes, want 128 at most", size)
 	}
 }

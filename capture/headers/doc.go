@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package flow turns captured frames into what duplicate detection works on: identities
-// of packets, and keys such as addresses and flows. It is the only package that knows
-// link layers, IP and tunnels. It neither digests (see asm/digest) nor remembers anything
-// between batches.
+// Package headers walks over the headers of captured frames and says what lies where: link
+// headers, tags, tunnels and IP. It is the only package that knows their layouts. It compares,
+// digests and remembers nothing.
 //
-// A [Decoder] finds the IP header of each frame and describes it in a [Header]. It reads
-// through link headers, VLAN tags, MPLS labels, PPPoE and the like, and on request
-// through tunnels. An [Identity] collects the bytes that make two packets the same
-// packet, as [Messages] for a digester. A [Keyer] makes keys, of one or more kinds in
-// one pass, as records of fixed size.
-// [CapturePoints] numbers the places where frames were seen. A [SightingReader] hashes, of
-// each frame, its conversation and the point where it was seen. [Decoder.Layers] lists the
-// headers of one frame.
+//   - A [Decoder] finds the IP header of each frame and describes it in a [Header]. It reads
+//     through VLAN tags, MPLS labels, PPPoE and the like, and on request through tunnels.
+//   - [NonIPParts] locates addresses, ethertype and payload of a frame without IP.
+//   - [Decoder.Layers] lists the headers of one frame; [Decoder.Unopened] names the header at
+//     which a walk without success ended.
+//   - A [Decapsulator] and [ReadTZSP] read the header of one tunnel.
+//   - [PathOf] reads the path through a redundant network, and [CaptureHeader] the length of a
+//     header that the capture put before the frame.
 //
-// FromHeaders works on frames that are decoded already. FromFrames decodes by itself,
-// which is faster where nothing else needs a Header.
+// Offsets are in bytes from the first captured byte of the frame unless a comment names
+// another start. For the kernels of asm/headers, [LinkRun] cuts a batch into runs of one link
+// type, [PlaceIP] makes frames of other link types look like Ethernet, and
+// [Decoder.SlowProtocols] names the IP protocols that need [Decoder.DecodeSlow].
 //
-// All types work on runs of frames and keep their buffers from call to call. None trusts
-// what a frame says: decoding takes time linear in the length of the frame and never
-// reads beyond the captured bytes. A configuration without meaning is an error of
-// KeyConfig.Validate, or a panic of the constructors.
+// No function trusts a frame: each takes time linear in the length of the frame and reads no
+// byte behind the captured ones.
 package headers

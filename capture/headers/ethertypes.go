@@ -62,8 +62,8 @@ func plainPPP(protocol uint16) bool {
 	return protocol >= 0x8000
 }
 
-// TypeOffset is where a frame of a link type has the type field of a header at an offset: the
-// two bytes before it, but for these.
+// TypeOffset returns the offset of the type field that announces a header at offset at, in a
+// frame of a link type: two bytes before the header, unless the link header has it elsewhere.
 func TypeOffset(link capture.LinkType, at uint32) uint32 {
 	switch {
 	case link == capture.LinkLinuxSLL2 && at == 20:

@@ -83,7 +83,7 @@ const NonIP Protocol = 256
 // ProtocolCount is the number of values that a Protocol has.
 const ProtocolCount = 257
 
-// Protocol returns what the IP header carries.
+// Protocol returns the protocol number of the IP header, or NonIP.
 func (h *Header) Protocol() Protocol {
 	if h.Version == 0 {
 		return NonIP

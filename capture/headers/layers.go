@@ -206,7 +206,7 @@ func (n *notes) disbelieved(h *Header, d []byte) {
 }
 
 // Announces returns the kind of tunnel that the protocol and the ports of an IP header
-// announce, or 0. Behind AH it may be another one, or none.
+// announce, or 0. Behind an authentication header may be another tunnel, or none.
 func (h *Header) Announces() LayerKind {
 	if h.Proto == iana.ProtoUDP {
 		return tunnelOfPorts(h.SrcPort, h.DstPort)

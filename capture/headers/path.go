@@ -58,9 +58,9 @@ func PathOf(b *capture.Batch, i int) (p Path, sequence uint16) {
 	return readPath(frame, len(frame)-b.FCSLen(i), f.CapLen >= f.WireLen)
 }
 
-// IsPlainEthernet reports whether an Ethernet frame of at least plainStart bytes has IP at once,
-// and nothing at its end that may be PRP's trailer, so that it has no path. Nearly all
-// frames are plain.
+// IsPlainEthernet reports whether an Ethernet frame has an IP header right behind its type
+// field and ends without a PRP trailer, so that PathOf returns NoPath. Nearly all frames are
+// plain. The frame has at least 14 bytes.
 func IsPlainEthernet(frame []byte) bool {
 	const each = 1<<48 | 1<<32 | 1<<16 | 1 // a bit of four numbers of 16
 	const ip4, ip6 = iana.TypeIPv4 >> 8, iana.TypeIPv6&0xff<<8 | iana.TypeIPv6>>8

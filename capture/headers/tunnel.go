@@ -107,8 +107,8 @@ func openTunnels(h *Header, d []byte, wireLen uint32, n *notes) {
 	}
 }
 
-// WireEnd returns the offset at which the datagram ends by its own length field. Without
-// a length it is unknownEnd.
+// WireEnd returns the offset in frame d at which the datagram ends by its own length field,
+// and UnknownEnd if that field is 0. h describes an IP header.
 func (h *Header) WireEnd(d []byte) uint64 {
 	ip := d[h.Start:]
 	length := uint64(binary.BigEndian.Uint16(ip[2:]))
@@ -123,7 +123,7 @@ func (h *Header) WireEnd(d []byte) uint64 {
 	return uint64(h.Start) + length
 }
 
-// UnknownEnd is the end of a datagram that does not state its length.
+// UnknownEnd is the WireEnd of a datagram that does not state its length.
 const UnknownEnd = 1<<64 - 1
 
 // inheritLink copies the description of the link header from h to in. Tunnels without a

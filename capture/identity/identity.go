@@ -243,10 +243,10 @@ type Messages struct {
 	doubts    []Doubt
 }
 
-// Datagrams returns the messages, one for each frame, if those of datagrams lie in the batch:
-// each begins MessageStart bytes behind the start of its IP header, which Message.Tweak says
-// the first bytes of, or is of another kind (Tweak>>60 is neither 4 nor 6). It returns false
-// if the messages are copies or whole frames. They are valid as long as m.
+// Datagrams returns the messages, one for each frame, if they lie in the batch: see
+// MessageStart and Message.Tweak. Tweak>>60 is the IP version of a datagram; another value
+// marks a frame without IP, or a truncated datagram. Datagrams returns false if the messages
+// are copies or whole frames. They are valid as long as m.
 func (m *Messages) Datagrams() ([]digest.Message, bool) { return m.msgs, m.datagrams }
 
 // begin returns room for the messages of n frames of b.

@@ -69,7 +69,8 @@ func zeroCopyFrames(msgs []digest.Message, all []capture.Frame) {
 	frames.Messages(msgs, frames.Of(all), tweakFrame)
 }
 
-// MessageStart is how many bytes of a datagram come before its message.
+// MessageStart is the offset of a message in its datagram: the tweak holds the bytes before
+// it, less the ignored fields.
 const MessageStart = 12
 
 // truncatedStart is the same for those of tweakLayout.truncated.

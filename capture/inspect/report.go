@@ -49,7 +49,7 @@ type Report struct {
 	Recommendation                                                Recommendation
 	Window                                                        time.Duration
 	NoTime, Truncated, NonIP                                      uint64
-	// Unopened counts, among NonIP, frames that were not opened: see flow.Unopened. It is nil
+	// Unopened counts, among NonIP, frames that were not opened: see headers.Unopened. It is nil
 	// without any.
 	Unopened map[string]uint64
 	// Undecidable counts packets of which too little was captured, or is compared, to know

@@ -11,5 +11,5 @@
 // packet that is left. Packets that the bitmap drops stay as they were.
 //
 // A packet from which a header cannot be taken stays as it was, and is counted: the header
-// was cut short, lies in a fragment, or carries what package flow does not know.
+// was cut short, lies in a fragment, or carries what package headers does not know.
 package strip

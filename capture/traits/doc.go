@@ -9,6 +9,9 @@
 // in any worker. A [Counter] receives the samples of all batches in order, with the verdicts,
 // and compares.
 //
+// [CapturePoints] numbers the places where frames were seen. A [SightingReader] hashes, of each
+// frame, its conversation and its point ([Sightings]).
+//
 // A point is an interface with the VLAN tags, the tunnels and the redundant path of a packet.
 // [Names] numbers and names points. Copies are counted by the points of
 // both packets, each [Cell] with the [Delays] of a [Histogram].

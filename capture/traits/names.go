@@ -75,7 +75,7 @@ func (p *Names) name(b *capture.Batch, i int) string {
 		switch {
 		case l.Kind == headers.LayerVLAN && l.ID != 0:
 			vlans = append(vlans, strconv.Itoa(int(l.ID)))
-		case FieldOf(l.Kind) == PointVNI:
+		case fieldOf(l.Kind) == PointVNI:
 			t.WriteString(" " + strings.ToUpper(l.Kind.String()))
 			if l.ID != 0 {
 				t.WriteString(" " + strconv.Itoa(int(l.ID)))

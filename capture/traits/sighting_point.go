@@ -52,8 +52,8 @@ var layerFields = [headers.LayerUnread + 1]PointFields{
 	headers.LayerGTPU: pointTEID, headers.LayerPPTP: pointTEID, headers.LayerL2TP: pointTEID,
 }
 
-// FieldOf returns the field that the identifier of a header of kind k is, or 0.
-func FieldOf(k headers.LayerKind) PointFields { return layerFields[k] }
+// fieldOf returns the field that the identifier of a header of kind k is, or 0.
+func fieldOf(k headers.LayerKind) PointFields { return layerFields[k] }
 
 // ParsePointField returns the fields that a name stands for: "vlan", "interface",
 // "input" and "lan" are those above, and "vni" is PointVNI with the identifiers that each direction

@@ -5,6 +5,6 @@
 // it within the window.
 //
 // It shares nothing with what it checks but the reading of files and the definition of an
-// identity (package flow). Packets are compared byte by byte. Identities are looked up by
+// identity (packages headers and identity). Packets are compared byte by byte. Identities are looked up by
 // their SHA-256 in a Go map. There is no filter, no kernel, and no second thread.
 package verify

@@ -9,7 +9,7 @@ import (
 )
 
 // place is where a packet was seen. It is read from the frame by code of its own, since the
-// capture points of package flow are among what is checked.
+// capture points of package traits are among what is checked.
 type place struct {
 	iface  uint32 // the capture point of the interface
 	device uint32 // the interface that a cooked header names

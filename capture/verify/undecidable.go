@@ -12,7 +12,7 @@ import (
 
 // undecidable finds packets that must stay, since their compared bytes may begin many packets
 // of their flow. identities.md has the rule. This is its second implementation, plain and slow,
-// beside that of package flow.
+// and independent of package identity.
 type undecidable struct {
 	kind   identity.Kind
 	ignore identity.Fields

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package enum formats and parses constants by a list of their names.
 package enum
 
 import (
@@ -16,7 +17,7 @@ func Name(names []string, i uint8) string {
 	return fmt.Sprint(i)
 }
 
-// Parse is the inverse of nameOf.
+// Parse is the inverse of Name. Its error lists the names.
 func Parse(names []string, s string) (uint8, error) {
 	i := slices.Index(names, s)
 	if i < 0 {

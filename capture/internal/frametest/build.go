@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package frametest builds frames for tests, byte by byte, and lists cases of link types and
+// tunnels. It does not import the packages that it tests.
 package frametest
 
 import (

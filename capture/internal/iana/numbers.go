@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package iana has the numbers that IANA and the IEEE have assigned: IP protocols, ethertypes
+// and the UDP ports of tunnels.
 package iana
 
 // IP protocol numbers (IANA, "Assigned Internet Protocol Numbers").

@@ -7,7 +7,7 @@
 // A Counter takes elements in batches, with the times of their packets. It takes all
 // decisions at positions of the stream and by packet times. So counts depend neither on
 // how the stream is cut into batches nor on the wall clock. It does not read packets:
-// package flow of capture makes the keys.
+// capture/keys makes the keys.
 //
 // Memory is that of the current window, and
 //

@@ -30,7 +30,7 @@ type Result struct {
 	Filtered uint64 // packets that were not wanted
 	Late     uint64 // packets whose window had closed: not counted
 	// Unopened counts frames that were not opened, and in which no address is counted: see
-	// flow.Unopened. It is nil without any.
+	// headers.Unopened. It is nil without any.
 	Unopened map[string]uint64
 	Damaged  bool
 	// WithoutIP counts packets that are in no row of addresses.

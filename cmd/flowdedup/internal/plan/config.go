@@ -18,7 +18,7 @@ type ElementKind struct {
 	Key     keys.Kind // where it is not packets
 }
 
-// ParseElementKind reads "packets" or a key of package flow.
+// ParseElementKind reads "packets" or a key of package keys.
 func ParseElementKind(s string) (ElementKind, error) {
 	if s == "packets" {
 		return ElementKind{Packets: true}, nil

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package identity takes from each packet the bytes by which packets are compared. Two packets
+// with equal bytes are the same packet, seen twice.
+//
+// A [Config] says which bytes: of the IP datagram, of the whole frame, or of the datagram in
+// the innermost tunnel, without the fields in [Ignore]. An [Identity] lists them as [Messages],
+// which a digester sums. Most messages lie in the batch; the others are copied.
+//
+// FromFrames reads frames; FromHeaders reads frames that a headers.Decoder has described.
+// Both give the same messages. FromFrames is faster where nothing else needs a header.
+//
+// A [Doubt] is a truncated packet whose bytes may also be those of another packet.
+// [IntegrityOf] verifies the checksum of a packet.
+package identity
