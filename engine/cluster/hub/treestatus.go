@@ -5,6 +5,7 @@ package hub
 import (
 	"cmp"
 	"math"
+	"time"
 
 	"github.com/flowdedup/flowdedup/engine/hubclient"
 )
@@ -16,7 +17,7 @@ type TreeStatus struct {
 	Site    string `json:"site"`   // the name of this hub there
 	Sparse  bool   `json:"sparse"` // what is new is set when the hub above has not known it
 	Closed  bool   `json:"closed"` // what the hub above does not answer counts as copy
-	Failure string `json:"failure,omitempty"`
+	Failure string `json:"failed,omitempty"`
 	// Digests were tested here. Hits of them were known here, and the hub above was asked about
 	// the rest. It knew HitsAbove of them, and did not answer for Unchecked.
 	Digests   uint64 `json:"digests"`
@@ -26,10 +27,11 @@ type TreeStatus struct {
 	Unchecked uint64 `json:"unchecked"`
 	// Accesses are as Table 1 of KNPS counts them: tests, which in a dense tree set too, and in a
 	// sparse one sets.
-	Accesses uint64  `json:"accesses"`
-	Messages uint64  `json:"messages"` // to the hub above
-	Bytes    uint64  `json:"message_bytes"`
-	P99US    float64 `json:"rtt_p99_us"`
+	Accesses uint64 `json:"accesses"`
+	Messages uint64 `json:"messages"` // to the hub above
+	Bytes    uint64 `json:"message_bytes"`
+	// 99 % of the recent answers of the hub above came within AnswerP99.
+	AnswerP99 time.Duration `json:"answer_p99_ns"`
 	// For each digest that was tested here: requests to the hub above and their bits, as they
 	// are, and in theory: a message of k log2(m) bits for each digest that is new here, where rows
 	// count as their digests.
@@ -53,7 +55,7 @@ func (h *Hub) tree() *TreeStatus {
 		Parent: p.token.URL, Site: p.token.Site, Sparse: p.sparse, Closed: h.settings.closed(), Failure: p.client.Failing(),
 		Digests: p.digests.Load(), Hits: p.hits.Load(), Asked: p.asked.Load(), HitsAbove: p.hitsAbove.Load(),
 		Unchecked: p.unchecked.Load(), Messages: p.messages.Load(), Bytes: p.bytes.Load(),
-		P99US: float64(p.client.Stats().DelayP99.Microseconds()),
+		AnswerP99: p.client.Stats().DelayP99,
 	}
 	st.Accesses = st.Digests + p.sets.Load()
 	return st
@@ -79,7 +81,7 @@ func describeTree(s *Settings, parts []part, fpr float64) *TreeStatus {
 			st.Accesses += one.Accesses
 			st.Messages += one.Messages
 			st.Bytes += one.Bytes
-			st.P99US = max(st.P99US, one.P99US)
+			st.AnswerP99 = max(st.AnswerP99, one.AnswerP99)
 		}
 	}
 	if st == nil || st.Digests == 0 {

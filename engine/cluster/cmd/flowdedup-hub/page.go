@@ -164,7 +164,7 @@ var metrics = []metric{
 	{"tree_bits_per_digest", "Bits of requests to the hub above for each digest that was tested here.", web.Gauge, nil, ofTree(func(t *hub.TreeStatus) float64 { return t.Bits })},
 	{"tree_theory_bits_per_digest", "The same with k log2(m) bits for each digest that is new here.", web.Gauge, nil, ofTree(func(t *hub.TreeStatus) float64 { return t.TheoryBits })},
 	{"tree_predicted_fpr", "Predicted share of new packets that are taken for copies at this level.", web.Gauge, nil, ofTree(func(t *hub.TreeStatus) float64 { return t.FPR })},
-	{"tree_answer_p99_seconds", "99 % of the answers of the hub above came within this time.", web.Gauge, nil, ofTree(func(t *hub.TreeStatus) float64 { return t.P99US / 1e6 })},
+	{"tree_answer_p99_seconds", "99 % of the answers of the hub above came within this time.", web.Gauge, nil, ofTree(func(t *hub.TreeStatus) float64 { return t.AnswerP99.Seconds() })},
 	{"tree_parent_up", "1 while the hub above answers.", web.Gauge, nil, ofTree(func(t *hub.TreeStatus) float64 { return up(t.Failure == "") })},
 	{"distinct", "Distinct keys of the latest window, over all sites that have sent it.", web.Gauge, countLabels, eachCount(func(r *hub.CountRow) float64 { return float64(r.Distinct) })},
 	{"distinct_missing_sites", "Sites whose counts of the latest window have not come.", web.Gauge, countLabels, eachCount(func(r *hub.CountRow) float64 { return float64(len(r.Missing)) })},
