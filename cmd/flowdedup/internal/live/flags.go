@@ -197,14 +197,14 @@ func (f *flags) check(cmd *cobra.Command) error {
 	if err := cli.CheckFlags(cmd.Flags()); err != nil {
 		return err
 	}
+	if err := f.checkOutputs(); err != nil {
+		return err
+	}
 	switch {
 	case f.packetsToStdout() && len(f.Of) > 0 && (f.reports == "" || outfile.IsStdout(f.reports)):
 		return cli.Usagef("standard output takes packets: name a file for counts with --reports")
 	case f.slide > 0 && len(f.Of) > 0 && f.Every > cli.MaxSlidingSpan:
 		return cli.Usagef("--every of more than 366 days needs --slide 0")
-	}
-	if err := f.checkOutputs(); err != nil {
-		return err
 	}
 	if err := f.save.CheckFolder(); err != nil {
 		return err
