@@ -106,6 +106,12 @@ func (l *Link) Begin(name, reply string, fence uint64, r *hubclient.Request, bod
 	}
 	s.Requests++
 	s.Digests += uint64(len(r.Digests))
+	again, found := s.Replies.Repeated(reply, r)
+	if again && !found { // it would be a copy of itself
+		s.Replayed++
+		refused.Status = hubclient.Stale
+		return Result{Answer: refused}
+	}
 	if l.last == 0 {
 		return l.direct(s, refused, r)
 	}
@@ -117,7 +123,7 @@ func (l *Link) Begin(name, reply string, fence uint64, r *hubclient.Request, bod
 	if kind == kindTAS {
 		setBits(m.state, len(r.Digests))
 	}
-	if _, again := s.Replies.Find(r); again {
+	if again {
 		s.Replayed++
 		m.repeat()
 	}

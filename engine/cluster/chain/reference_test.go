@@ -114,8 +114,9 @@ type wires struct {
 	links   []*Link
 	waiting [][]*sent // for each slice
 	answers map[string][]byte
-	moves   int // of so many messages a slice is saved and restored after one
-	drops   int // of so many messages between slices one is lost
+	stale   map[string]bool // requests that were refused as such; nil for none
+	moves   int             // of so many messages a slice is saved and restored after one
+	drops   int             // of so many messages between slices one is lost
 }
 
 type sent struct {
@@ -191,6 +192,10 @@ func (w *wires) take(n int, m *sent) {
 		w.post(w.shape.Number(chain, 0), msg)
 	}
 	if a := result.Answer; a != nil {
+		if a.Status == hubclient.Stale && w.stale != nil {
+			w.stale[a.Reply] = true
+			return
+		}
 		if a.Status != hubclient.OK || a.Fence != 7 {
 			w.t.Fatalf("status %v, fence %d", a.Status, a.Fence)
 		}

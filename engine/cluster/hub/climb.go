@@ -55,7 +55,7 @@ func (c *climber) key() climberKey {
 
 // climbRows has rows take the request, and the hub above what is new to them.
 func (o *owner) climbRows(rows *slice.Slice, site string) hubclient.Status {
-	again, clock := rows.Repeated(site, &o.request)
+	again, clock := rows.Repeated(site, o.reply, &o.request)
 	if status := o.applyRows(rows, site); status != hubclient.OK {
 		return status
 	}

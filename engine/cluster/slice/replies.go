@@ -13,6 +13,8 @@ const keptReplies = 16
 type Replies struct {
 	Last [keptReplies]reply
 	Next int
+	// Askers know of requests whose answers are forgotten.
+	Askers Askers
 }
 
 // reply is an answer, with what tells its request from others: a site that starts again
@@ -37,7 +39,7 @@ func (s *Replies) Valid() bool {
 			return false
 		}
 	}
-	return s.Next >= 0 && s.Next < keptReplies
+	return s.Next >= 0 && s.Next < keptReplies && len(s.Askers.All) <= keptAskers
 }
 
 // Find returns the answer to a request that came before.
@@ -48,6 +50,14 @@ func (s *Replies) Find(r *hubclient.Request) (copies []byte, ok bool) {
 		}
 	}
 	return nil, false
+}
+
+// Repeated reports whether a request may have come before, and whether its answer is remembered.
+// reply is the subject that its answer goes to.
+func (s *Replies) Repeated(reply string, r *hubclient.Request) (again, found bool) {
+	_, found = s.Find(r)
+	again = s.Askers.Note(AskerOf(reply), r.Seq) || found
+	return again, found
 }
 
 // Keep remembers an answer in place of the oldest one.

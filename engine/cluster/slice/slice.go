@@ -128,14 +128,15 @@ func (s *Slice) Apply(dst []byte, name string, r *hubclient.Request) ([]byte, hu
 	return dst, hubclient.OK
 }
 
-// Repeated reports whether a site has sent a request before, as far as the slice remembers, and
-// how far its clock is ahead of the clocks that it is compared with, in microseconds.
-func (s *Slice) Repeated(name string, r *hubclient.Request) (again bool, ahead int64) {
-	at, ok := s.number[name]
+// Repeated reports whether a site may have sent a request before, and how far its clock is ahead of
+// the clocks that it is compared with, in microseconds. reply is the subject that the answer goes
+// to. It is for requests that Apply takes next.
+func (s *Slice) Repeated(name, reply string, r *hubclient.Request) (again bool, ahead int64) {
+	at, ok := s.siteOf(name)
 	if !ok {
 		return false, 0
 	}
-	_, again = s.sites[at].replies.Find(r)
+	again, _ = s.sites[at].replies.Repeated(reply, r)
 	return again, s.clocks.nodes[at].Offset
 }
 
