@@ -17,12 +17,15 @@ func (f *flags) checkOutputs() error {
 	}
 	isFile := func(name string) bool { return !pcapoverip.IsAddress(name) }
 	shared := len(f.forward) + len(f.outputs)
-	for _, list := range [][]string{f.outputs, f.forward} {
-		for i, name := range list {
+	for _, list := range []struct {
+		flag  string
+		names []string
+	}{{"--write", f.outputs}, {"--forward", f.forward}} {
+		for i, name := range list.names {
 			switch {
 			case name == "":
-				return cli.Usagef("an output has an empty name")
-			case slices.Contains(list[:i], name):
+				return cli.Usagef("%s has an empty name", list.flag)
+			case slices.Contains(list.names[:i], name):
 				return cli.Usagef("the output %s is named twice", name)
 			}
 		}
