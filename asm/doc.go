@@ -5,7 +5,7 @@
 // allocate. Each has one exported function, which checks its arguments (the contract),
 // one implementation in plain Go, named Generic (the twin), and kernels in assembly that
 // equal the twin bit for bit. headers.Tuples.List alone has no twin: where there is no kernel
-// it says so, and capture/flow decodes the headers.
+// it says so, and capture/headers decodes the headers.
 //
 //	question                                          package           file
 //	is an element a copy, was it seen                 asm/line          doc.go has each kind of line

@@ -11,7 +11,7 @@
 // not in its buffer, and return no errors. dispatch_amd64.go and dispatch_arm64.go say
 // which kernel runs at which level. kernels.go sorts messages by length for kernels
 // that take several side by side. The package does not know what a message means: that is
-// capture/flow.
+// capture/identity.
 package digest
 
 // Digest is a keyed digest of 128 bits. Element 0 has bytes 0 to 7 of the output of the

@@ -37,7 +37,7 @@ func (l *TupleList) Resize(n int) {
 
 // Tuples lists the datagrams in Ethernet frames on the fast path: frames that
 // [FindDatagrams] takes, without fragments. It is immutable. The kernel knows its layout.
-// It has no plain twin: where there is no kernel, capture/flow decodes the headers of
+// It has no plain twin: where there is no kernel, capture/headers decodes the headers of
 // each frame.
 type Tuples struct {
 	slowPath [8]uint64

@@ -167,7 +167,9 @@ cat flows.json`, 1), "goflow2")
 		}
 	})
 	t.Run("pmacct", func(t *testing.T) {
-		kept, printed := relay(t, 2, " > nfacctd.log 2>&1 &", `
+		// The plugin that writes is ready after the socket is: ended before, it writes nothing.
+		kept, printed := relay(t, 2, ` > nfacctd.log 2>&1 &
+until grep -q 'print ): JSON: setting' nfacctd.log; do kill -0 %1; done`, `
 kill -INT %1
 wait %1 || true
 cat flows-*.json`, "nfacctd")

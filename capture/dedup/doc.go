@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package dedup finds copies of packets. It puts together identities (capture/flow),
+// Package dedup finds copies of packets. It puts together identities (capture/identity),
 // digests (asm/digest) and a filter (engine/window). It is the only package below capture
 // that knows filters.
 //

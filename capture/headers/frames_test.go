@@ -48,7 +48,7 @@ var (
 	twice          = frametest.Twice
 	udp            = frametest.UDP
 	udp4           = frametest.UDP4
-	udpTunnelCases = frametest.UdpTunnelCases
+	udpTunnelCases = frametest.UDPTunnelCases
 	vlan           = frametest.VLAN
 	wifiFrame      = frametest.WifiFrame
 )

@@ -182,7 +182,7 @@ func (g *Identity) FromFrames(protocols []headers.Protocol, b *capture.Batch, fr
 
 // decode returns the headers of n frames. They are valid until the next call.
 func (g *Identity) decode(b *capture.Batch, from, n int) []headers.Header {
-	g.headers = resize(g.headers, n)
+	g.headers = capture.Resize(g.headers, n)
 	g.decoder.Decode(g.headers, b, from)
 	return g.headers
 }
@@ -207,7 +207,7 @@ func (g *Identity) readFast(protocols []headers.Protocol, link capture.LinkType,
 		rule = g.untyped
 		headers.PlaceIP(msgs, link, b.Buf)
 	}
-	g.slow = resize(g.slow, (len(msgs)+63)/64)
+	g.slow = capture.Resize(g.slow, (len(msgs)+63)/64)
 	if kernels.FindDatagrams(rule, msgs, protocols[first:end], g.slow, b.Buf) {
 		g.doubtFound(msgs, b.Buf, first)
 	}
@@ -252,7 +252,7 @@ func (m *Messages) Datagrams() ([]digest.Message, bool) { return m.msgs, m.datag
 // begin returns room for the messages of n frames of b.
 func (g *Identity) begin(b *capture.Batch, n int) *Messages {
 	m := &g.out
-	m.buf, m.msgs, m.nonIP, m.doubts = b.Buf, resize(m.msgs, n), m.nonIP[:0], m.doubts[:0]
+	m.buf, m.msgs, m.nonIP, m.doubts = b.Buf, capture.Resize(m.msgs, n), m.nonIP[:0], m.doubts[:0]
 	m.datagrams = g.zeroCopy && g.kind != Frame
 	return m
 }
@@ -264,7 +264,7 @@ func (m *Messages) Sum(dst []digest.Digest, d digest.MessageDigester) {
 	if len(m.nonIP) == 0 {
 		return
 	}
-	m.digests = resize(m.digests, len(m.nonIP))
+	m.digests = capture.Resize(m.digests, len(m.nonIP))
 	d.SumMessages(m.digests, m.copied, m.copies)
 	for i := range m.nonIP {
 		dst[m.nonIP[i].number] = m.digests[i]
@@ -305,13 +305,4 @@ func (s *scratch) get(size uint64) []byte {
 		s.buf = make([]byte, capacity)
 	}
 	return s.buf[:size]
-}
-
-// resize returns a slice of n elements with arbitrary content: s, or a new one if s is too
-// small.
-func resize[T any](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n)
-	}
-	return s[:n]
 }

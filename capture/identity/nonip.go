@@ -75,7 +75,7 @@ func (f *nonIPFrame) setHead(p *headers.NonIPParts, frame []byte, ignore Fields)
 // copyNonIP copies the head and payload of the frames that addNonIP has taken.
 func (g *Identity) copyNonIP(buf []byte) {
 	m, size := &g.out, uint64(0)
-	m.copies = resize(m.copies, len(m.nonIP))
+	m.copies = capture.Resize(m.copies, len(m.nonIP))
 	for i := range m.nonIP {
 		f := &m.nonIP[i]
 		n, tweak := min(nonIPHead+f.size, g.limit), uint64(tweakNonIP)

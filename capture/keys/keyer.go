@@ -137,7 +137,7 @@ func (k *Keyer) FromFrames(b *capture.Batch, from, n int) []*Keys {
 	}
 	k.reset(n)
 	all := b.Frames[from : from+n]
-	k.msgs = resize(k.msgs, n)
+	k.msgs = capture.Resize(k.msgs, n)
 	frames.Messages(k.msgs, frames.Of(all), 0)
 	for at := 0; at < n; {
 		run, link := headers.LinkRun(all[at:], b.Interfaces)
@@ -253,7 +253,7 @@ const tupleGroup = 8
 
 // decode returns the headers of n frames. They are valid until the next call.
 func (k *Keyer) decode(b *capture.Batch, from, n int) []headers.Header {
-	k.read = resize(k.read, n)
+	k.read = capture.Resize(k.read, n)
 	k.decoder.Decode(k.read, b, from)
 	return k.read
 }
@@ -303,15 +303,6 @@ func addTails(l *kernels.TupleList, from int, h []headers.Header, first int) {
 	for i, frame := range l.Frame[from:] {
 		tails[i] = tailOf(&h[int(frame)-first])
 	}
-}
-
-// resize returns a slice of n elements with arbitrary content: s, or a new one if s is
-// too small.
-func resize[T any](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n)
-	}
-	return s[:n]
 }
 
 func le64(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }

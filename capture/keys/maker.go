@@ -88,7 +88,7 @@ func (k *keyMaker) framesOf(old, frames []uint32) []uint32 {
 	if k.perPacket == 1 {
 		return frames
 	}
-	old = resize(old, 2*len(frames))
+	old = capture.Resize(old, 2*len(frames))
 	for i, f := range frames {
 		old[2*i], old[2*i+1] = f, f
 	}
@@ -101,7 +101,7 @@ func (k *keyMaker) framesOf(old, frames []uint32) []uint32 {
 // room returns room for n keys, in place of the last ones or behind those that are kept.
 func room[K any](k *keyMaker, last []K, kept *[]K, n int) []K {
 	if !k.keeps {
-		return resize(last, n)
+		return capture.Resize(last, n)
 	}
 	before := len(*kept)
 	*kept = slices.Grow(*kept, n)[:before+n]
@@ -114,7 +114,7 @@ func (k *keyMaker) gather4(buf []byte, v *kernels.TupleList, source int) {
 	keys, n := &k.keys, k.perPacket*len(v.Frame)
 	keys.V4Frame = k.framesOf(keys.V4Frame, v.Frame)
 	if k.numeric {
-		keys.Addr4 = resize(keys.Addr4, n)
+		keys.Addr4 = capture.Resize(keys.Addr4, n)
 	} else {
 		keys.V4 = room(k, keys.V4, &k.kept.V4, n)
 	}
@@ -239,7 +239,7 @@ func swapPorts(tail, swap uint64) uint64 {
 // one overwrites it if it does not count.
 func (k *keyMaker) gatherMACs(b *capture.Batch, from int, h []headers.Header) {
 	keys, n := &k.keys, 0
-	macs, origins := resize(keys.MAC, 2*len(h)), resize(keys.MACFrame, 2*len(h))
+	macs, origins := capture.Resize(keys.MAC, 2*len(h)), capture.Resize(keys.MACFrame, 2*len(h))
 	frames := b.Frames[from : from+len(h)]
 	for i := range h {
 		h, at := &h[i], int(frames[i].Data)

@@ -22,7 +22,7 @@ type Target struct {
 	ids  []uint32       // that are wanted, sorted; empty for all
 }
 
-// encapsulation is an encapsulation.
+// encapsulation is a kind of tunnel that mirrored packets come in.
 type encapsulation struct {
 	scheme string
 	port   uint16 // that it usually has; 0 without ports

@@ -40,8 +40,9 @@ func IsAddress(name string) bool {
 }
 
 // ParseAddress reads tcp://HOST:PORT, where to connect to, or tcp-listen://HOST:PORT,
-// where to listen. Without a host that is the loopback interface. ?format= may
-// follow, for a [Sender]: pcapng, pcap (in microseconds), or nsecpcap. Its errors wrap ErrAddress and name the address.
+// where to listen. Without a host that is the loopback interface. For a [Sender], ?format= may
+// follow: pcapng, pcap (in microseconds), or nsecpcap. Errors wrap ErrAddress and name the
+// address.
 func ParseAddress(name string) (Address, error) {
 	_, rest, _ := strings.Cut(name, "://")
 	rest, query, _ := strings.Cut(rest, "?")

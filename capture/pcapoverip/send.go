@@ -53,10 +53,11 @@ type SenderStats struct {
 // so that it knows a sensor from a stranger before there is a packet. One that connects late
 // gets the descriptions of all interfaces, too, then the next packets.
 //
-// With format=pcap in its address it sends a classic pcap file, to readers that know no other.
-// Its times are microseconds, as some of these know no nanoseconds (format=nsecpcap). Its header has the link type of the first packet, so that peers get nothing before that. A
+// With format=pcap in its address it sends a classic pcap file, to readers that know no pcapng.
+// Times are in microseconds, as some of these readers know no nanoseconds (format=nsecpcap). The
+// header has the link type of the first packet, so peers get nothing before that packet. A
 // packet of another link type is an error of Write that wraps capture.ErrNotSupported, and ends
-// the stream. Warn gets once that names and numbers of interfaces and comments are lost.
+// the stream. Warn gets one error for the loss of comments and of interfaces' names and numbers.
 //
 // Its Write, Flush and Close are for one goroutine.
 type Sender struct {

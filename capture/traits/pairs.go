@@ -25,7 +25,7 @@ func NewPairReader() *PairReader { return &PairReader{keys: newSightingKeys(0)} 
 // the next call. The fragments of what carries a tunnel have the hash of the tunnel's ends,
 // since only the first one shows what is inside.
 func (r *PairReader) Read(b *capture.Batch) []uint64 {
-	r.headers, r.hashes = resize(r.headers, len(b.Frames)), resize(r.hashes, len(b.Frames))
+	r.headers, r.hashes = capture.Resize(r.headers, len(b.Frames)), capture.Resize(r.hashes, len(b.Frames))
 	r.outer.Decode(r.headers, b, 0)
 	for i := range r.headers {
 		h := &r.headers[i]

@@ -68,7 +68,7 @@ func NewSightingReader(cfg SightingConfig) *SightingReader {
 // before. It panics if b has fewer frames.
 func (r *SightingReader) Read(b *capture.Batch, from, n int) *Sightings {
 	s := &r.seen
-	s.Conversation, s.Fragment = resize(s.Conversation, n), resize(s.Fragment, n)
+	s.Conversation, s.Fragment = capture.Resize(s.Conversation, n), capture.Resize(s.Fragment, n)
 	h := r.decode(b, from, n)
 	for i := range h {
 		s.Conversation[i], s.Fragment[i] = r.keys.header(&h[i], b, from+i)
@@ -89,16 +89,7 @@ func (r *SightingReader) Points(b *capture.Batch, from, n int) []uint64 {
 }
 
 func (r *SightingReader) decode(b *capture.Batch, from, n int) []headers.Header {
-	r.headers = resize(r.headers, n)
+	r.headers = capture.Resize(r.headers, n)
 	r.decoder.Decode(r.headers, b, from)
 	return r.headers
-}
-
-// resize returns a slice of n elements with arbitrary content: s, or a new one if s is too
-// small.
-func resize[T any](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n)
-	}
-	return s[:n]
 }

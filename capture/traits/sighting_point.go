@@ -86,7 +86,7 @@ const (
 // points fills Sightings.Point for n frames of b from number from on. Where headerFields
 // count, h describes them.
 func (r *SightingReader) points(b *capture.Batch, from, n int, h []headers.Header) {
-	points, frames := resize(r.seen.Point, n), b.Frames[from:from+n]
+	points, frames := capture.Resize(r.seen.Point, n), b.Frames[from:from+n]
 	headers := r.cfg.Fields&headerFields != 0
 	at := place{number: noInterface}
 	for i := range points {

@@ -57,7 +57,7 @@ func redundant(rng *rand.Rand) []byte {
 	return frame
 }
 
-// TestLANs reads the LANs of frames as package flow does, which has other code.
+// TestLANs reads the LANs of frames as package headers does, which has other code.
 func TestLANs(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	seen := map[headers.Path]int{}

@@ -50,7 +50,7 @@ var TunnelCases = slices.Concat([]tunnelCase{
 	{"tunnel with damaged content", IP4(9, iana.ProtoIPv4, Join("\x41", Packet4[1:])), nil},
 	{"other port", UDP4(4791, Join("\x08\x00\x00\x00\x00\x00\x64\x00", Ether(iana.TypeIPv4, Packet4))), nil},
 	{"udp length below header", IP4(9, iana.ProtoUDP, Join(BE16(1), BE16(iana.PortVXLAN), BE16(7), "\x00\x00\x08\x00\x00\x00\x00\x00\x64\x00", Ether(iana.TypeIPv4, Packet4))), nil},
-}, ipTunnelCases, UdpTunnelCases)
+}, ipTunnelCases, UDPTunnelCases)
 
 // tunnelCase is a packet in tunnels, and what they carry, or nil if they must stay closed.
 type tunnelCase struct {
@@ -83,7 +83,7 @@ var ipTunnelCases = []tunnelCase{
 	{"eoip keepalive", Eoip(nil, 0), nil},
 }
 
-var UdpTunnelCases = func() []tunnelCase {
+var UDPTunnelCases = func() []tunnelCase {
 	frame, ppp := Ether(iana.TypeIPv4, Packet4), Join("\xff\x03\x00\x21", Packet4)
 	lisp := func(flags, next byte, p []byte) []byte {
 		return UDP4(iana.PortLISP, Join([]byte{flags, 0, 0, next}, "\x00\x00\x64\x00", p))

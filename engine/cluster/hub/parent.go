@@ -46,9 +46,9 @@ type treeCounts struct {
 
 // CheckParent checks how the filter fits the one above. Errors wrap ErrParent.
 //
-// Sensors send those bits of a digest alone that do not choose the slice. So which slice above has
-// it must follow from the slice here: the number of slices that sensors send to is a multiple of
-// the number above.
+// Sensors send only the bits of a digest that do not choose its slice. So the slice here must
+// determine the slice above: the number of slices that sensors send to is a multiple of the
+// number above.
 func (s *Settings) CheckParent() error {
 	if s.Parent == "" {
 		return nil

@@ -11,10 +11,10 @@ const (
 	keptNumbers = 512
 )
 
-// Askers tell new requests of a site from repeated ones whose answers are forgotten. To a filter
-// that knows no sites the digests of those would be copies of themselves. So what may have come
-// before counts as come. Each asker has a window of numbers, as RFC 4303, 3.4.3 has it against
-// replays.
+// Askers recognizes repeated requests of a site whose answers are forgotten. A filter that knows
+// no sites would find their digests to be copies of themselves. So a request that may have come
+// before counts as repeated. Each asker has a window of numbers, like that of RFC 4303, section
+// 3.4.3, against replays.
 type Askers struct {
 	All   []asker `json:",omitempty"`
 	Turn  uint64  // rises with each request
@@ -39,8 +39,8 @@ func AskerOf(reply string) string {
 	return reply
 }
 
-// Note notes a request, and reports whether it may have come before. Without a name nothing is
-// known of it. It takes time in proportion to the askers of the site.
+// Note notes a request, and reports whether it may have come before. A request without a name
+// counts as new. Note takes time linear in the askers of the site.
 func (s *Askers) Note(name string, seq uint64) (again bool) {
 	if name == "" {
 		return false

@@ -193,12 +193,23 @@ func anyOf(words []string) string {
 // namePlaceholders stand for values that name something.
 var namePlaceholders = []string{"FILE", "DIR", "IFACE", "NAME", "ADDRESS"}
 
+// namesOf returns the values of a flag of one string or a list of strings, nil for others.
+func namesOf(f *pflag.Flag) []string {
+	if list, several := f.Value.(pflag.SliceValue); several {
+		return list.GetSlice()
+	}
+	if f.Value.Type() != "string" {
+		return nil
+	}
+	return []string{f.Value.String()}
+}
+
 // checkNamed rejects empty names. They usually come from an unset shell variable. An empty
 // address of --http is none.
 func checkNamed(fs *pflag.FlagSet) (err error) {
 	fs.Visit(func(f *pflag.Flag) {
 		kind, _ := pflag.UnquoteUsage(f)
-		if f.Value.Type() == "string" && slices.Contains(namePlaceholders, kind) && f.Value.String() == "" && f.Name != "http" {
+		if slices.Contains(namePlaceholders, kind) && slices.Contains(namesOf(f), "") && f.Name != "http" {
 			err = errors.Join(err, &usageError{errors.New("--" + f.Name + " has an empty name")})
 		}
 	})

@@ -129,10 +129,7 @@ func checkNumber(flags *pflag.FlagSet) error {
 	if f == nil || !f.Changed {
 		return nil
 	}
-	names := []string{f.Value.String()}
-	if list, several := f.Value.(pflag.SliceValue); several {
-		names = list.GetSlice()
-	}
+	names := namesOf(f)
 	i := slices.IndexFunc(names, func(name string) bool { return name != "" && strings.Trim(name, "0123456789.") == "" })
 	if i < 0 {
 		return nil

@@ -192,6 +192,29 @@ func TestCompareEnds(t *testing.T) {
 	}
 }
 
+// TestCompareCommunityID gives conversations the ID that Zeek and Suricata log. Python's hashlib
+// made the one here.
+func TestCompareCommunityID(t *testing.T) {
+	t.Parallel()
+	out, _, code := clitest.Run("compare", "--json", clitest.Bundled("router-in.pcap"), clitest.Bundled("router-out.pcap"))
+	var r struct {
+		Conversations []struct {
+			Name        string
+			CommunityID string `json:"community_id"`
+		}
+	}
+	if err := json.Unmarshal([]byte(out), &r); err != nil || code != cli.ExitDifferent {
+		t.Fatalf("%v, exit code %d", err, code)
+	}
+	found := false
+	for _, c := range r.Conversations {
+		found = found || c.Name == "tcp 10.10.0.2:35960 <> 10.20.0.2:4433" && c.CommunityID == "1:0D7ziaBcKSMZCXHIzqcwADY9WNk="
+	}
+	if !found {
+		t.Errorf("%+v", r.Conversations)
+	}
+}
+
 // TestCompareText reads the answer as people do.
 func TestCompareText(t *testing.T) {
 	t.Parallel()

@@ -8,6 +8,7 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
@@ -16,7 +17,29 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/version"
 )
 
-import "testing"
+// TestListCommunityID gives flows, and no addresses, the ID that Zeek and Suricata log. Python's
+// hashlib made the one here.
+func TestListCommunityID(t *testing.T) {
+	out, errs, code := clitest.Run("distinct", "--json", "--list", "--of", "src,flow,biflow", clitest.Bundled("router-ordered.pcapng"))
+	if code != cli.ExitDone || errs != "" {
+		t.Fatalf("exit code %d, %s", code, errs)
+	}
+	const udp = `"value":"udp 10.10.0.2:45183`
+	ids := 0
+	for line := range strings.Lines(out) {
+		switch has := strings.Contains(line, `"community_id"`); {
+		case strings.Contains(line, udp) && !strings.Contains(line, `"community_id":"1:o+udRL33cES2RPF4afzHRJqHFuc="`):
+			t.Error(line)
+		case strings.Contains(line, udp):
+			ids++
+		case strings.Contains(line, `"of":"src"`) && has:
+			t.Error(line)
+		}
+	}
+	if ids != 2 {
+		t.Errorf("%d lines of the flow in %s", ids, out)
+	}
+}
 
 // TestQuietList prints the list and no table.
 func TestQuietList(t *testing.T) {

@@ -159,6 +159,22 @@ func TestFlowsOutputs(t *testing.T) {
 	}
 }
 
+// TestFlowsCommunityID gives records the ID that Zeek and Suricata log, in lines and in CSV.
+// Python's hashlib made the one here.
+func TestFlowsCommunityID(t *testing.T) {
+	t.Parallel()
+	in := tempFile(t, "in.json", `{"type":"FLOW","first":"2026-11-21T06:09:04.828","last":"2026-11-21T06:09:05.829","in_packets":6,"in_bytes":960,`+
+		`"proto":6,"src_port":40071,"dst_port":443,"src4_addr":"192.0.2.1","dst4_addr":"198.51.100.7","ip4_router":"203.0.113.1"}`+"\n")
+	const id = "1:QQiP16Lt/YgRINieydB+gvvNYXc="
+	for name, want := range map[string]string{"out.ndjson": `"community_id":"` + id + `"`, "out.csv": "," + id + ","} {
+		out := filepath.Join(t.TempDir(), name)
+		runFlows(t, cli.ExitDone, in, "-w", out)
+		if text := string(mustReadFile(t, out)); !strings.Contains(text, want) {
+			t.Errorf("no %s in %s", want, text)
+		}
+	}
+}
+
 // TestFlowsInspect recommends what fits.
 func TestFlowsInspect(t *testing.T) {
 	in := tempFile(t, "in.json", goflowLines)

@@ -12,7 +12,6 @@ import (
 	"syscall"
 	"testing"
 
-	benchlab "github.com/flowdedup/flowdedup/bench/lab"
 )
 
 // talk returns packets of conversations between two hosts each, in both directions, from the
@@ -186,10 +185,12 @@ func TestLiveBalanceFails(t *testing.T) {
 				ip(t, "link set sensor0 up")
 				awaitLink(t, "out0")
 				had := packetsIn(files[0])
-				for id := uint16(3001); packetsIn(files[0]) == had; id += 160 {
+				id := uint16(3001)
+				waitFor(t, "the share of the first again", func() bool {
 					sendBytes(t, "right", talk(id, 40)...)
-					benchlab.Settle()
-				}
+					id += 160
+					return packetsIn(files[0]) > had
+				})
 			} else {
 				sendBytes(t, "right", talk(2001, 40)...)
 				waitFor(t, "what is left", func() bool { return packetsIn(files[1]) == 3*before })

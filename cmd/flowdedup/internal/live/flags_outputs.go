@@ -17,15 +17,9 @@ func (f *flags) checkOutputs() error {
 	}
 	isFile := func(name string) bool { return !pcapoverip.IsAddress(name) }
 	shared := len(f.forward) + len(f.outputs)
-	for _, list := range []struct {
-		flag  string
-		names []string
-	}{{"--write", f.outputs}, {"--forward", f.forward}} {
-		for i, name := range list.names {
-			switch {
-			case name == "":
-				return cli.Usagef("%s has an empty name", list.flag)
-			case slices.Contains(list.names[:i], name):
+	for _, names := range [][]string{f.outputs, f.forward} {
+		for i, name := range names {
+			if slices.Contains(names[:i], name) {
 				return cli.Usagef("the output %s is named twice", name)
 			}
 		}

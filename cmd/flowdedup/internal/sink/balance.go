@@ -9,10 +9,9 @@ import (
 	"github.com/flowdedup/flowdedup/capture/traits"
 )
 
-// sharer is a destination that may be away for a while, and that a share can be taken from
-// meanwhile.
+// sharer is a destination that may be away for a while. Others take its share meanwhile.
 type sharer interface {
-	// usable reports whether packets can be sent now. It looks again if they could not.
+	// usable reports whether packets can be sent now. If they could not, it checks anew.
 	usable() bool
 }
 
@@ -49,7 +48,7 @@ func (s *Set) balance(b *capture.Batch, drop []uint64) {
 }
 
 func (l *balancer) assign(b *capture.Batch, drop []uint64) {
-	l.look()
+	l.findAlive()
 	words := (len(b.Frames) + 63) / 64
 	for _, o := range l.members {
 		o.share.take = append(o.share.take[:0], make([]uint64, words)...)
@@ -65,9 +64,9 @@ func (l *balancer) assign(b *capture.Batch, drop []uint64) {
 	}
 }
 
-// look finds out which outputs get packets. If none could, all get their shares, and count
-// them as lost.
-func (l *balancer) look() {
+// findAlive notes which outputs get packets. If none can, all get their shares, and count them
+// as lost.
+func (l *balancer) findAlive() {
 	some := false
 	l.alive = l.alive[:0]
 	for _, o := range l.members {

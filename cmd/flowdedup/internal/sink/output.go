@@ -69,7 +69,7 @@ type output struct {
 	outcome
 	failed           error  // why it takes no packets now
 	reason           error  // its first failure
-	writtenAtFailure uint64 // counts.written at its last failure
+	writtenAtFailure uint64 // outcome.written at its last failure
 }
 
 // ended reports whether the output takes no more packets.
