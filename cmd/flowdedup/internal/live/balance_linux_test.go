@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
-
 )
 
 // talk returns packets of conversations between two hosts each, in both directions, from the
