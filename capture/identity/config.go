@@ -121,7 +121,7 @@ func (m Ignore) Apply(k Kind) Fields {
 // words.
 type ipMasks struct {
 	v4 [2]uint64 // bytes 0 to 15
-	v6 uint64    // bytes 0 to 7
+	v6 [1]uint64 // bytes 0 to 7
 }
 
 func (f Fields) ipMasks() ipMasks {
@@ -151,18 +151,7 @@ func (f Fields) ipMasks() ipMasks {
 	}
 	return ipMasks{
 		v4: [2]uint64{^le64(gone4[:]), ^le64(gone4[8:])},
-		v6: ^le64(gone6[:]),
-	}
-}
-
-// apply masks the start of an IP header. The header may be truncated.
-func (m *ipMasks) apply(ip []byte, version uint8) {
-	words := m.v4
-	if version == 6 {
-		words = [2]uint64{m.v6, ^uint64(0)}
-	}
-	for i := range min(len(ip), 16) {
-		ip[i] &= byte(words[i/8] >> (i % 8 * 8))
+		v6: [1]uint64{^le64(gone6[:])},
 	}
 }
 

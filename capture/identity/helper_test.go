@@ -21,9 +21,11 @@ func messageOf(buf []byte, m digest.Message) message {
 // all returns what a digest sees of each frame.
 func (m *Messages) all() []message {
 	out := make([]message, len(m.msgs))
+	applyEdits(m.buf, m.edits)
 	for i := range out {
 		out[i] = messageOf(m.buf, m.msgs[i])
 	}
+	takeBack(m.buf, m.edits)
 	for i := range m.nonIP {
 		out[m.nonIP[i].number] = messageOf(m.copied, m.copies[i])
 	}

@@ -33,15 +33,17 @@ func (c Config) Uneven() bool {
 // Identity collects the bytes by which packets are compared. It keeps its buffers from
 // call to call, so one goroutine at a time may use it.
 type Identity struct {
-	kind     Kind
-	ignore   Fields
-	masks    ipMasks
-	limit    uint32
-	zeroCopy bool // messages lie in the batch, and are not copied
-	layouts  [8]tweakLayout
-	buffer   scratch
-	copied   scratch // of frames without IP
-	out      Messages
+	kind       Kind
+	ignore     Fields
+	masks      ipMasks
+	limit      uint32
+	short      bool // messages of datagrams begin behind what the tweak holds
+	layouts    [8]tweakLayout
+	plans      *plans         // nil if there is nothing to edit
+	tweakMasks [shapes]uint64 // of datagrams that kernels find
+	edit       editor
+	copied     scratch // of frames without IP
+	out        Messages
 
 	// For FromFrames.
 	datagrams *kernels.Datagrams // in Ethernet frames
@@ -69,109 +71,88 @@ func New(cfg Config) *Identity {
 		g.limit = uint32(cfg.Bytes)
 	}
 	g.decoder = *headers.NewDecoder(headers.DecoderConfig{Inner: cfg.Kind == Inner})
-	g.zeroCopy, g.layouts = canZeroCopy(cfg), ignore.tweakLayouts()
+	g.short, g.layouts = canShorten(cfg), ignore.tweakLayouts()
+	g.plans = ignore.newPlans()
+	g.tweakMasks = [shapes]uint64{^uint64(0), ^uint64(0), g.layouts[6].tweakMask(), ^uint64(0)}
 	g.datagrams = kernels.NewDatagrams(g.layouts[4].firstMask, g.layouts[6].firstMask, g.decoder.SlowProtocols())
 	g.untyped = g.datagrams.Untyped()
 	return g
 }
 
 // FromHeaders returns the identities of the frames from to from+len(h)-1 of b, which h
-// describes. Whole frames, and datagrams under the default fields, are not copied: their
-// messages lie in b. All others are copied into buffers of g, which shrink again after
-// large frames. The result is valid until the next call, or until b is filled again.
+// describes. Their messages lie in b, but for those of some frames without IP. The result is
+// valid until the next call, or until b is filled again.
 //
 // Kind Frame expects headers that were decoded without DecoderConfig.Inner, kind Inner
-// with it. FromHeaders panics if the bytes to copy exceed 4 GiB, which no batch can hold.
+// with it.
 func (g *Identity) FromHeaders(b *capture.Batch, from int, h []headers.Header) *Messages {
-	frames := b.Frames[from : from+len(h)]
 	m := g.begin(b, len(h))
 	switch {
-	case g.zeroCopy && g.kind == Frame:
-		zeroCopyFrames(m.msgs, frames)
-		skipCaptureHeaders(m.msgs, b, from)
-	case g.zeroCopy:
-		if zeroCopyDatagrams(m.msgs, b.Buf, frames, h, &g.layouts) {
-			for i := range h {
-				g.addNonIP(b, from, i, &h[i])
-			}
-		}
 	case g.kind == Frame:
-		m.buf = g.buffer.get(g.describeFrames(m.msgs, b, from, h))
-		g.copyFrames(m.buf, m.msgs, b, from, h)
+		g.frames(m.msgs, b, from, h)
+	case g.short:
+		zeroCopyDatagrams(m.msgs, b.Buf, b.Frames[from:from+len(h)], h, &g.layouts)
+		g.editDatagrams(m.msgs, b, from, h)
 	default:
-		m.buf = g.buffer.get(g.describeDatagrams(m.msgs, b, from, h))
-		g.copyDatagrams(m.buf, m.msgs, b, from, h)
+		g.wholeDatagrams(m.msgs, b, from, h)
 	}
 	g.doubtHeaders(b, from, h)
-	g.copyNonIP(b.Buf)
-	return m
+	return g.end()
 }
 
-// describeDatagrams lays out the messages of kinds L3 and Inner, and returns the size of
-// the buffer for them. Frames that addNonIP has taken get an empty message.
-func (g *Identity) describeDatagrams(msgs []digest.Message, b *capture.Batch, from int, h []headers.Header) uint64 {
-	size := uint64(0)
-	for i := range h {
-		h := &h[i]
-		n, tweak := h.End-h.Start, uint64(tweakL3)
-		if h.Version == 0 {
-			n, tweak = n-g.tagBytes(h), g.frameTweak(h, h.Wire)
-			if g.addNonIP(b, from, i, h) {
-				n = 0
-			}
-		}
-		n = min(n, g.limit)
-		m := &msgs[i]
-		m.Off, m.Len, m.Tweak = uint32(size), n, tweak
-		size += padded(n)
+// frames lays out messages of kind Frame.
+func (g *Identity) frames(msgs []digest.Message, b *capture.Batch, from int, h []headers.Header) {
+	zeroCopyFrames(msgs, b.Frames[from:from+len(h)])
+	skipCaptureHeaders(msgs, b, from)
+	if g.ignore == 0 && g.limit == math.MaxUint32 {
+		return
 	}
-	return size
+	for i := range msgs {
+		g.editFrame(&msgs[i], b, from+i, &h[i])
+		msgs[i].Len = min(msgs[i].Len, g.limit)
+	}
 }
 
-// copyDatagrams fills the buffer for kinds L3 and Inner.
-func (g *Identity) copyDatagrams(buf []byte, msgs []digest.Message, b *capture.Batch, from int, h []headers.Header) {
-	masks, frames := g.masks, b.Frames[from:from+len(h)]
+// editDatagrams edits messages of zeroCopyDatagrams, and takes frames without IP.
+func (g *Identity) editDatagrams(msgs []digest.Message, b *capture.Batch, from int, h []headers.Header) {
 	for i := range h {
-		h, m, f := &h[i], &msgs[i], &frames[i]
-		if m.Len == 0 {
-			continue
+		switch h, m := &h[i], &msgs[i]; {
+		case h.Version == 0:
+			g.addNonIP(b, from, i, h)
+			g.editLink(m, b, from+i, h)
+		default:
+			g.editDatagram(span{m.Off, m.Off + m.Len}, b.Frames[from+i].Data, h)
 		}
-		dst := buf[m.Off:][:padded(m.Len)]
-		*(*[16]byte)(dst[len(dst)-16:]) = [16]byte{}
+	}
+}
+
+// wholeDatagrams lays out messages of kinds L3 and Inner that are all of a datagram.
+func (g *Identity) wholeDatagrams(msgs []digest.Message, b *capture.Batch, from int, h []headers.Header) {
+	for i := range h {
+		h, m, data := &h[i], &msgs[i], b.Frames[from+i].Data
+		m.Off, m.Len, m.Tweak = data+h.Start, h.End-h.Start, tweakL3
 		if h.Version == 0 {
-			g.copyInner(dst[:m.Len], b, from+i, h)
-			continue
-		}
-		copy(dst[:m.Len], b.Buf[f.Data+h.Start:f.Data+h.End])
-		if h.Version == 4 {
-			and64(dst, masks.v4[0])
-			and64(dst[8:], masks.v4[1])
+			m.Tweak = tweakFrame | uint64(h.Wire)
+			g.addNonIP(b, from, i, h)
+			g.editLink(m, b, from+i, h)
 		} else {
-			and64(dst, masks.v6)
+			g.editIP(m.Off, h.Version)
+			g.editDatagram(span{m.Off, m.Off + m.Len}, data, h)
 		}
-		v := view{h: h, base: h.Start}
-		v.clearPacket(dst[:m.Len], b.Data(from+i), g.ignore)
+		m.Len = min(m.Len, g.limit)
 	}
 }
-
-// padded returns n rounded up to a multiple of 16.
-func padded(n uint32) uint64 { return (uint64(n) + 15) &^ 15 }
 
 func le64(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
-
-func and64(b []byte, mask uint64) {
-	binary.LittleEndian.PutUint64(b, binary.LittleEndian.Uint64(b)&mask)
-}
 
 // FromFrames decodes the frames from to from+len(protocols)-1 of b, writes what their IP
 // headers carry to protocols, and returns the identities that FromHeaders would return.
 // It is faster, since most datagrams that are not copied need no Header.
 func (g *Identity) FromFrames(protocols []headers.Protocol, b *capture.Batch, from int) *Messages {
-	if g.zeroCopy && g.kind != Frame {
-		m := g.begin(b, len(protocols))
+	if g.short {
+		g.begin(b, len(protocols))
 		g.readDatagrams(protocols, b, from)
-		g.copyNonIP(b.Buf)
-		return m
+		return g.end()
 	}
 	h := g.decode(b, from, len(protocols))
 	for i := range h {
@@ -211,6 +192,9 @@ func (g *Identity) readFast(protocols []headers.Protocol, link capture.LinkType,
 	if kernels.FindDatagrams(rule, msgs, protocols[first:end], g.slow, b.Buf) {
 		g.doubtFound(msgs, b.Buf, first)
 	}
+	if g.plans != nil {
+		g.editFound(msgs, protocols[first:end])
+	}
 	for w, word := range g.slow {
 		for ; word != 0; word &= word - 1 {
 			g.readSlow(protocols, b, from, first+w*64+bits.TrailingZeros64(word))
@@ -228,12 +212,19 @@ func (g *Identity) readSlow(protocols []headers.Protocol, b *capture.Batch, from
 		g.doubtHeader(b, from, i, &h)
 	}
 	protocols[i] = h.Protocol()
-	zeroCopyDatagram(&g.out.msgs[i], b.Buf, b.Frames[from+i].Data, &h, &g.layouts)
+	m := &g.out.msgs[i]
+	zeroCopyDatagram(m, b.Buf, b.Frames[from+i].Data, &h, &g.layouts)
+	if h.Version == 0 {
+		g.editLink(m, b, from+i, &h)
+	} else {
+		g.editDatagram(span{m.Off, m.Off + m.Len}, b.Frames[from+i].Data, &h)
+	}
 }
 
 // Messages are the identities of a run of frames.
 type Messages struct {
-	buf       []byte           // holds msgs
+	buf       []byte           // of the batch: holds msgs
+	edits     []edit           // of buf, while msgs are digested
 	msgs      []digest.Message // one for each frame; those of frames in nonIP do not count
 	datagrams bool             // msgs are those of zeroCopyDatagram
 	nonIP     []nonIPFrame     // frames without IP
@@ -246,21 +237,35 @@ type Messages struct {
 // Datagrams returns the messages, one for each frame, if they lie in the batch: see
 // MessageStart and Message.Tweak. Tweak>>60 is the IP version of a datagram; another value
 // marks a frame without IP, or a truncated datagram. Datagrams returns false if the messages
-// are copies or whole frames. They are valid as long as m.
+// are whole frames or whole datagrams. They are valid as long as m.
 func (m *Messages) Datagrams() ([]digest.Message, bool) { return m.msgs, m.datagrams }
 
 // begin returns room for the messages of n frames of b.
 func (g *Identity) begin(b *capture.Batch, n int) *Messages {
 	m := &g.out
 	m.buf, m.msgs, m.nonIP, m.doubts = b.Buf, capture.Resize(m.msgs, n), m.nonIP[:0], m.doubts[:0]
-	m.datagrams = g.zeroCopy && g.kind != Frame
+	m.datagrams = g.short
+	g.edit.buf, g.edit.edits = b.Buf, g.edit.edits[:0]
 	return m
+}
+
+// end returns the messages that were laid out since begin.
+func (g *Identity) end() *Messages {
+	g.out.edits = g.edit.edits
+	g.copyNonIP(g.out.buf)
+	return &g.out
 }
 
 // Sum writes the digests of the identities to dst, one for each frame. It panics if dst
 // is too short.
+//
+// Fields that do not count are zero in the batch meanwhile, so nothing else may use these
+// frames. Under the default fields, Sum only reads.
 func (m *Messages) Sum(dst []digest.Digest, d digest.MessageDigester) {
+	dst = dst[:len(m.msgs):len(dst)]
+	applyEdits(m.buf, m.edits)
 	d.SumMessages(dst, m.buf, m.msgs)
+	takeBack(m.buf, m.edits)
 	if len(m.nonIP) == 0 {
 		return
 	}

@@ -3,11 +3,9 @@
 package identity
 
 import (
-	"bytes"
 	"slices"
 	"testing"
 
-	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/internal/iana"
@@ -193,7 +191,6 @@ func TestIdentityBytes(t *testing.T) {
 			g := New(Config{Kind: kind, Bytes: n, Ignore: IgnoreOnly(TTL | L4Checksum | MAC)})
 			whole := New(Config{Kind: kind, Ignore: IgnoreOnly(TTL | L4Checksum | MAC)}).FromHeaders(b, 0, h).all()
 			m := g.FromHeaders(b, 0, h)
-			checkLayout(t, m.buf, m.msgs)
 			for i, got := range m.all() {
 				want := whole[i]
 				if n > 0 && len(want.text) > n {
@@ -205,42 +202,6 @@ func TestIdentityBytes(t *testing.T) {
 			}
 		}
 	}
-}
-
-// checkLayout checks that messages are aligned, padded with zeros, and do not overlap.
-func checkLayout(t *testing.T, buf []byte, msgs []digest.Message) {
-	t.Helper()
-	at := uint32(0)
-	for i, m := range msgs {
-		end := m.Off + uint32(padded(m.Len))
-		if m.Off != at || m.Off%16 != 0 || int(end) > len(buf) {
-			t.Fatalf("message %d at %d of %d bytes, after %d, in %d", i, m.Off, m.Len, at, len(buf))
-		}
-		if pad := buf[m.Off+m.Len : end]; !bytes.Equal(pad, make([]byte, len(pad))) {
-			t.Fatalf("message %d is padded with %x", i, pad)
-		}
-		at = end
-	}
-	if int(at) != len(buf) {
-		t.Fatalf("%d bytes of buffer, want %d", len(buf), at)
-	}
-}
-
-// TestBufferShrinks checks that a huge frame does not cost memory forever.
-func TestBufferShrinks(t *testing.T) {
-	huge := newBatch(capture.LinkEthernet, make([]byte, 3*scratchKeep))
-	small := newBatch(capture.LinkEthernet, arpFrame)
-	g := New(Config{Kind: Frame, Ignore: IgnoreOnly(MAC)})
-	g.FromHeaders(huge, 0, decode(headers.DecoderConfig{}, huge))
-	h := decode(headers.DecoderConfig{}, small)
-	for range scratchKeepCalls + 1 {
-		g.FromHeaders(small, 0, h)
-	}
-	if cap(g.buffer.buf) > scratchKeep {
-		t.Errorf("still %d bytes", cap(g.buffer.buf))
-	}
-	m := g.FromHeaders(small, 0, h)
-	checkLayout(t, m.buf, m.msgs)
 }
 
 func TestParseMask(t *testing.T) {
@@ -299,50 +260,44 @@ func TestParseKind(t *testing.T) {
 	}
 }
 
-// TestZeroCopyAgrees checks that messages in the batch make the same frames equal as
-// copied messages do.
-func TestZeroCopyAgrees(t *testing.T) {
-	b := newBatch(capture.LinkEthernet, nearCopies()...)
-	for _, kind := range []Kind{Frame, L3, Inner} {
-		h := decode(headers.DecoderConfig{Inner: kind == Inner}, b)
-		for _, more := range []Fields{0, IPID, FlowLabel, IPID | FlowLabel} {
-			if kind == Frame && more != 0 {
-				continue
-			}
-			cfg := Config{Kind: kind, Ignore: IgnoreAlso(more)}
-			inBatch, copying := New(cfg), New(cfg)
-			if !inBatch.zeroCopy {
-				t.Fatalf("%+v is copied", cfg)
-			}
-			copying.zeroCopy = false
-			uncopied, copied := inBatch.FromHeaders(b, 0, h).all(), copying.FromHeaders(b, 0, h).all()
-			there, back := map[message]message{}, map[message]message{}
-			for i := range uncopied {
-				a, c := uncopied[i], copied[i]
-				if was, ok := there[a]; ok && was != c {
-					t.Fatalf("%+v: frame %x: one identity for %x and %x", cfg, b.Data(i), was, c)
-				}
-				if was, ok := back[c]; ok && was != a {
-					t.Fatalf("%+v: frame %x: identities %x and %x for one", cfg, b.Data(i), was, a)
-				}
-				there[a], back[c] = c, a
-			}
-			if len(there) < 2000 || len(there) > len(uncopied)*9/10 {
-				t.Errorf("%+v: %d identities of %d frames", cfg, len(there), len(uncopied))
-			}
+// someFields has sets of fields to leave out, among them each one alone and all.
+func someFields() []Ignore {
+	all := []Ignore{{}, IgnoreOnly(0), IgnoreOnly(VLAN | MAC), IgnoreAlso(VLAN | MAC | IPID), IgnoreAlso(L4Checksum | FlowLabel), IgnoreOnly(1<<len(fieldNames) - 1)}
+	for i := range fieldNames {
+		all = append(all, IgnoreAlso(1<<i), IgnoreOnly(1<<i))
+	}
+	return all
+}
+
+// checkCopies checks that the messages of frames with an IP header, and of all whole frames,
+// are what copying field by field gives, and that the batch is the same afterwards.
+func checkCopies(t *testing.T, g *Identity, b *capture.Batch) {
+	t.Helper()
+	before := slices.Clone(b.Buf)
+	h := decode(headers.DecoderConfig{Inner: g.kind == Inner}, b)
+	m := g.FromHeaders(b, 0, h)
+	for i, got := range m.all() {
+		if h[i].Version == 0 && g.kind != Frame && slices.ContainsFunc(m.nonIP, func(f nonIPFrame) bool { return int(f.number) == i }) {
+			continue
 		}
+		if want := g.copyOf(b, i, &h[i]); got != want {
+			t.Fatalf("kind %v without %b, %d bytes: frame %x:\n got %x, %x\nwant %x, %x", g.kind, g.ignore, g.limit, b.Data(i), got.text, got.tweak, want.text, want.tweak)
+		}
+	}
+	if !slices.Equal(b.Buf, before) {
+		t.Fatalf("kind %v without %b: the batch was changed", g.kind, g.ignore)
 	}
 }
 
-// TestZeroCopyLeavesBatch checks that frames are digested without a copy and are not
-// modified.
-func TestZeroCopyLeavesBatch(t *testing.T) {
-	b := newBatch(capture.LinkEthernet, nearCopies()...)
-	before := slices.Clone(b.Buf)
-	for _, kind := range []Kind{Frame, L3} {
-		m := New(Config{Kind: kind}).FromHeaders(b, 0, decode(headers.DecoderConfig{}, b))
-		if &m.buf[0] != &b.Buf[0] || !slices.Equal(m.buf, before) {
-			t.Errorf("%v: the batch was copied or changed", kind)
+// TestCopiesAgree compares messages in the batch with copies, of frames of many kinds.
+func TestCopiesAgree(t *testing.T) {
+	near, tunnels := newBatch(capture.LinkEthernet, nearCopies()...), tunnelBatch()
+	for kind := range Kind(len(kindNames)) {
+		for _, ignore := range someFields() {
+			checkCopies(t, New(Config{Kind: kind, Ignore: ignore}), tunnels)
+		}
+		for _, g := range everyIdentity() {
+			checkCopies(t, g, near)
 		}
 	}
 }

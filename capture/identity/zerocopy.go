@@ -11,9 +11,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture/headers"
 )
 
-// If all ignored fields lie within the first 12 bytes of a datagram, as the default ones
-// do, the message is the rest of the datagram. It is digested in the batch, without a
-// copy. The first 12 bytes, less the ignored fields, become the tweak:
+// If the fields that routers change do not count, as by default, the message is the rest of the
+// datagram. The first 12 bytes, less the ignored fields, become the tweak:
 //
 //	IPv4   bytes 0, 9, 2 to 7
 //	IPv6   bytes 0, 2, 3 (of byte 1 the flow label alone), 6 after the first four
@@ -24,18 +23,10 @@ import (
 // version, and the message begins at byte 8. No other identity has a tweak that begins
 // like these.
 
-// canZeroCopy reports whether messages can lie in the batch. All fields in routerFields
-// must be left out, since the tweak has no room for them, and none outside of the first
-// 12 bytes.
-func canZeroCopy(cfg Config) bool {
-	ignore := cfg.ignored()
-	switch {
-	case cfg.Bytes > 0:
-		return false
-	case cfg.Kind == Frame:
-		return ignore == 0
-	}
-	return ignore&routerFields == routerFields && ignore&(L4Checksum|VLAN|MAC|TCPSeq|NAT) == 0
+// canShorten reports whether the tweak can hold the beginning of datagrams. All fields in
+// routerFields must be left out, since the tweak has no room for them.
+func canShorten(cfg Config) bool {
+	return cfg.Kind != Frame && cfg.Bytes <= 0 && cfg.ignored()&routerFields == routerFields
 }
 
 // tweakLayout says which of the first 16 bytes of a datagram go into the tweak.
@@ -60,6 +51,9 @@ func (f Fields) tweakLayouts() (all [8]tweakLayout) {
 	if f&FlowLabel != 0 {
 		v6.firstMask &^= 0xfffff << 32
 	}
+	if f&NAT != 0 {
+		v6.secondMask = 0
+	}
 	all[4], all[6] = v4, v6
 	return all
 }
@@ -81,23 +75,23 @@ func (p *tweakLayout) tweak(first, second uint64) uint64 {
 	return first&p.firstMask | first&p.protocolMask<<protocolShift | second>>(p.secondShift&63)&p.secondMask
 }
 
+// tweakMask returns the bits that a tweak may have.
+func (p *tweakLayout) tweakMask() uint64 {
+	return p.firstMask | p.protocolMask<<protocolShift | p.secondMask
+}
+
 // truncated returns the message of an IPv6 datagram of n bytes at off whose payload
 // length does not follow from n.
 func (p *tweakLayout) truncated(first uint64, off, n uint32) digest.Message {
 	return digest.Message{Off: off + truncatedStart, Len: n - truncatedStart, Tweak: 1<<60 | first&(p.firstMask|0xffffff00)}
 }
 
-// zeroCopyDatagrams lays out the messages of datagrams and of frames without IP, and
-// tells whether there are any of the latter.
-func zeroCopyDatagrams(msgs []digest.Message, buf []byte, frames []capture.Frame, h []headers.Header, layouts *[8]tweakLayout) (others bool) {
+// zeroCopyDatagrams lays out the messages of datagrams and of frames without IP.
+func zeroCopyDatagrams(msgs []digest.Message, buf []byte, frames []capture.Frame, h []headers.Header, layouts *[8]tweakLayout) {
 	msgs, frames = msgs[:len(h)], frames[:len(h)]
 	for i := range h {
 		zeroCopyDatagram(&msgs[i], buf, frames[i].Data, &h[i], layouts)
-		if h[i].Version == 0 {
-			others = true
-		}
 	}
-	return others
 }
 
 // zeroCopyDatagram lays out the message of the frame at data. A CPU cannot predict the

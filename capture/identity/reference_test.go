@@ -9,61 +9,41 @@ import (
 	"github.com/flowdedup/flowdedup/capture/internal/iana"
 )
 
-// describeFrames lays out the messages of kind Frame, and returns the size of the buffer
-// for them.
-func (g *Identity) describeFrames(msgs []digest.Message, b *capture.Batch, from int, h []headers.Header) uint64 {
-	size, frames := uint64(0), b.Frames[from:from+len(h)]
-	for i := range h {
-		start := headers.CaptureHeader(b, from+i)
-		n := min(frames[i].CapLen-start-g.tagBytes(&h[i]), g.limit)
-		msgs[i] = digest.Message{Off: uint32(size), Len: n, Tweak: g.frameTweak(&h[i], frames[i].WireLen-start)}
-		size += padded(n)
+// The plain form of identities: the bytes that count are copied, field by field.
+
+// copyOf returns what counts of frame i of b, which has h.
+func (g *Identity) copyOf(b *capture.Batch, i int, h *headers.Header) message {
+	start, end, tweak := h.Start, h.End, uint64(tweakL3)
+	switch {
+	case g.kind == Frame:
+		start, end = headers.CaptureHeader(b, i), b.Frames[i].CapLen
+		tweak = tweakFrame | uint64(b.Frames[i].WireLen-start-g.tagBytes(h))
+	case h.Version == 0:
+		tweak = tweakFrame | uint64(h.Wire-g.tagBytes(h))
 	}
-	return size
-}
-
-// tagBytes returns how many bytes of VLAN tags the identity leaves out.
-func (g *Identity) tagBytes(h *headers.Header) uint32 {
-	if g.ignore&VLAN == 0 {
-		return 0
+	src := b.Data(i)[start:end]
+	v := view{h: h, base: start}
+	if g.kind == Frame || h.Version == 0 {
+		v = g.view(b, i, h, start)
 	}
-	return 4 * uint32(h.Tags)
-}
-
-// frameTweak returns the tweak of a frame with the given length on the wire. If a file
-// claims a length shorter than the tags, the difference wraps around. That is harmless:
-// it must only be equal for equal frames.
-func (g *Identity) frameTweak(h *headers.Header, wireLen uint32) uint64 {
-	return tweakFrame | uint64(wireLen-g.tagBytes(h))
-}
-
-// copyFrames fills the buffer for kind Frame.
-func (g *Identity) copyFrames(buf []byte, msgs []digest.Message, b *capture.Batch, from int, h []headers.Header) {
-	for i := range h {
-		m := &msgs[i]
-		if m.Len == 0 {
-			continue
-		}
-		dst := buf[m.Off:][:padded(m.Len)]
-		*(*[16]byte)(dst[len(dst)-16:]) = [16]byte{}
-		start := headers.CaptureHeader(b, from+i)
-		if g.ignore == 0 {
-			copy(dst[:m.Len], b.Data(from + i)[start:])
-			continue
-		}
-		v := g.view(b, from+i, &h[i], start)
-		v.copy(dst[:m.Len], b.Data(from + i)[start:])
-		v.clearLink(dst[:m.Len], g.ignore)
-		v.clearIP(dst[:m.Len], b.Data(from+i), g)
+	dst := make([]byte, uint32(len(src))-v.tagEnd+v.tag)
+	v.copy(dst, src)
+	if g.kind == Frame || h.Version == 0 {
+		v.clearLink(dst, g.ignore)
 	}
+	v.clearIP(dst, b.Data(i), g)
+	if g.short && h.Version != 0 {
+		return shorten(dst, h.Version, g)
+	}
+	return message{string(dst[:min(uint64(len(dst)), uint64(g.limit))]), tweak}
 }
 
-// copyInner copies the frame at h.Start, which has no IP header. It is the whole frame,
-// or what a tunnel carries.
-func (g *Identity) copyInner(dst []byte, b *capture.Batch, i int, h *headers.Header) {
-	v := g.view(b, i, h, h.Start)
-	v.copy(dst, b.Data(i)[h.Start:h.End])
-	v.clearLink(dst, g.ignore)
+// shorten moves the first bytes of a datagram into the tweak.
+func shorten(dst []byte, version uint8, g *Identity) message {
+	var m digest.Message
+	h := headers.Header{End: uint32(len(dst)), Version: version}
+	zeroCopyDatagram(&m, dst, 0, &h, &g.layouts)
+	return messageOf(dst, m)
 }
 
 // view maps offsets in a frame to offsets in its copy, which lacks the VLAN tags.
@@ -202,5 +182,16 @@ func (v *view) clearSequence(dst, tcp []byte) {
 			v.clear(dst, v.h.L4+uint32(o)+2, uint32(n)-2)
 		}
 		o += n
+	}
+}
+
+// apply masks the start of an IP header.
+func (m *ipMasks) apply(ip []byte, version uint8) {
+	words := m.v4
+	if version == 6 {
+		words = [2]uint64{m.v6[0], ^uint64(0)}
+	}
+	for i := range min(len(ip), 16) {
+		ip[i] &= byte(words[i/8] >> (i % 8 * 8))
 	}
 }
