@@ -4,15 +4,15 @@ package main
 
 // function is a function of package line that runs the kernel of the CPU's level.
 type function struct {
-	// signature is what follows the word func.
+	// signature is the text after the word func.
 	signature string
 	// comment stands above it.
 	comment string
-	// generic calls the plain twin. It is empty for functions that fill with vectors: there
-	// the caller does what they leave.
+	// generic calls the plain twin. It is empty for functions that fill with vectors:
+	// there the caller handles the remaining elements.
 	generic string
-	// elements is how many elements there are, for functions that fill with vectors. They
-	// take whole groups of eight.
+	// elements is the number of elements, for functions that fill with vectors. They take
+	// whole groups of eight.
 	elements string
 	// unless is a condition for the plain twin to run at any level.
 	unless string
