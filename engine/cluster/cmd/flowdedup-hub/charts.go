@@ -26,7 +26,7 @@ func writePage(w io.Writer, st *hub.Status, past *history) error {
 	return p.Write(w)
 }
 
-// lead says in a sentence how it goes.
+// lead summarizes the status in a sentence.
 func lead(st *hub.Status) string {
 	switch {
 	case len(st.Unowned) > 0:
@@ -92,7 +92,7 @@ func ratesSection(st *hub.Status, past *history) page.Section {
 	}
 }
 
-// sitesSection shows what is known of each site.
+// sitesSection shows the state of each site.
 func sitesSection(st *hub.Status) page.Section {
 	t := page.Table{Columns: []page.TableColumn{
 		{Name: "site", Left: true}, {Name: "digests"}, {Name: "per second"}, {Name: "copies"}, {Name: "per second"}, {Name: "unchecked"},

@@ -90,7 +90,7 @@ func writeCounts(t io.Writer, c *hub.CountsStatus) {
 	}
 }
 
-// printable quotes a name of a site's file that could change what a terminal shows.
+// printable quotes a name from a site's file that contains terminal escapes.
 func printable(name string) string {
 	if quoted := strconv.Quote(name); quoted != `"`+name+`"` {
 		return quoted

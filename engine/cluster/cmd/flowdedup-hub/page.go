@@ -14,7 +14,7 @@ import (
 // pageEvery is how often browsers load the page again.
 const pageEvery = 5 * time.Second
 
-// content is what the hub shows over HTTP. Failures says what is not well.
+// content is the hub's page over HTTP. Failures returns the present failures.
 func content(status func() hub.Status, failures func() []string, past *history) web.Content {
 	all := hubMetrics()
 	return web.Content{
@@ -32,7 +32,7 @@ func content(status func() hub.Status, failures func() []string, past *history) 
 	}
 }
 
-// metric is one of the hub. Its name lacks "flowdedup_hub_".
+// metric is a metric of the hub. Its name lacks "flowdedup_hub_".
 type metric web.Metric[*hub.Status]
 
 func hubMetrics() []web.Metric[*hub.Status] {
@@ -119,7 +119,7 @@ var (
 	countLabels = []string{"of", "family"}
 )
 
-// metrics are those of the hub. Labels of keys hold names that come from sites.
+// metrics are the hub's metrics. Labels of keys hold names that come from sites.
 var metrics = []metric{
 	{"site_digests_total", "Digests that a site has sent.", web.Counter, siteLabel, eachSite(func(s *hub.SiteStatus) float64 { return float64(s.Digests) })},
 	{"site_copies_total", "Digests that were taken for those of packets of other sites.", web.Counter, siteLabel, eachSite(func(s *hub.SiteStatus) float64 { return float64(s.Copies) })},

@@ -26,9 +26,9 @@ import (
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
-// serveFlags are those of the hub itself.
+// serveFlags are the flags of the hub itself.
 type serveFlags struct {
-	settings      hub.Settings // of those flags that the folder keeps
+	settings      hub.Settings // flags that the folder stores
 	shape         shapeFlags
 	window        string
 	memory        string
@@ -183,7 +183,7 @@ func (f *serveFlags) check() error {
 }
 
 // apply changes the stored settings to the flags that were given. It reports whether
-// tokens of before became invalid.
+// earlier tokens became invalid.
 func (f *serveFlags) apply(s *hub.Settings) (invalid bool, err error) {
 	if f.changed("listen") {
 		s.Listen = f.settings.Listen
@@ -281,7 +281,7 @@ func (f *serveFlags) serve(c *cobra.Command, log *logger) (err error) {
 	return errors.Join(stop(), h.Close())
 }
 
-// ready says what to do next.
+// ready returns the next step for the user.
 func ready(s *hub.Settings) string {
 	shape := ""
 	if !s.Shape.Rows() {

@@ -19,13 +19,13 @@ import (
 	"github.com/flowdedup/flowdedup/engine/cluster/hub"
 )
 
-// shapeFlags are those that say which filter the hub has, and how it is cut.
+// shapeFlags are the flags that choose the filter and how it is cut.
 type shapeFlags struct {
 	layout, slices, filter, size, timers, primitive, lost string
 	hashes, events                                        int
 }
 
-// rows is the filter that is no chain.Shape.
+// rows is the filter without a chain.Shape.
 const rows = "rows"
 
 const groupFilter help.Group = "Filter"
@@ -63,8 +63,8 @@ func (f *shapeFlags) parseSlices() (all []int, err error) {
 	return all, nil
 }
 
-// apply changes the stored filter to the flags that were given. It reports whether tokens of
-// before became invalid.
+// apply changes the stored filter to the flags that were given. It reports whether
+// earlier tokens became invalid.
 func (f *shapeFlags) apply(changed func(string) bool, s *hub.Settings) (invalid bool, err error) {
 	shape := s.Shape
 	if shape.Rows() {
@@ -139,7 +139,7 @@ func (f *shapeFlags) cut(changed func(string) bool, shape *chain.Shape) error {
 	return nil
 }
 
-// sizes sets numbers of a filter that is not rows.
+// sizes sets the numbers of a filter that is not rows.
 func (f *shapeFlags) sizes(changed func(string) bool, shape *chain.Shape) error {
 	if changed("hashes") {
 		if shape.AtLeast == shape.Hashes {
@@ -165,7 +165,7 @@ func (f *shapeFlags) sizes(changed func(string) bool, shape *chain.Shape) error 
 	return nil
 }
 
-// rules sets how a filter that is not rows decides.
+// rules sets the rules of decision of a filter that is not rows.
 func (f *shapeFlags) rules(changed func(string) bool, shape *chain.Shape) error {
 	if changed("primitive") {
 		shape.Primitive = f.primitive
