@@ -104,8 +104,8 @@ func (c *contest) costCell(tool int) string {
 	return fmt.Sprintf("%.1f", ratio)
 }
 
-// ranked orders programs by wrong answers, and by their processor time where these are equal.
-// One that cannot read a capture leaves every copy of it.
+// ranked orders programs by wrong answers, and by their processor time where these are
+// equal. A program that cannot read a capture leaves every copy of it.
 func (c *contest) ranked() []int {
 	faults := func(tool int) (sum int) {
 		for i, r := range c.results[tool] {

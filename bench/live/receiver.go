@@ -19,12 +19,12 @@ import (
 type receiver struct {
 	name   string
 	line   string
-	spread bool                              // over all processors, else on one that the sender leaves alone
-	driver bool                              // receives only what the driver does, which excludes the sender xdp
-	count  func(text string) (counts, error) // of what it printed
+	spread bool                              // on all processors, else on one that the sender does not use
+	driver bool                              // receives only frames from the driver, which excludes the sender xdp
+	count  func(text string) (counts, error) // reads the counts from its output
 }
 
-// counts are what a receiver reports of itself.
+// counts are a receiver's reported counts.
 type counts struct {
 	captured, dropped uint64
 	copies            uint64 // if found

@@ -49,7 +49,7 @@ func (s *soak) restarted(n int) bool {
 	})
 }
 
-// check returns an error for each thing that is wrong.
+// check returns an error for each problem.
 func (s *soak) check() error {
 	errs := []error{s.checkCalm(), s.checkGrowth()}
 	if text := s.log(); strings.Count(text, " resumed ") != len(s.launched)-1 {
@@ -127,7 +127,7 @@ func (s *soak) checkGrowth() error {
 	return errors.Join(errs...)
 }
 
-// median returns the median of a value.
+// warmUp bounds the time in which filters and counters of a process grow to their size.
 func median(samples []sample, name string) float64 {
 	var all []float64
 	for i := range samples {

@@ -59,7 +59,7 @@ func rounds(all []*benchmark) string {
 	return fmt.Sprintf("%d to %d", least, most)
 }
 
-// senderTable returns what all receivers did with one sender.
+// senderTable returns the results of all receivers with one sender.
 func senderTable(sender string, all []*benchmark) string {
 	t := table{head: []string{"command", "processors", "sent million/s", "sent", "lost %", "most lost %", "dropped", "CPU s",
 		"million/CPU s", "later million/CPU s", "peak MiB", "copies %"}}
@@ -79,7 +79,7 @@ func senderTable(sender string, all []*benchmark) string {
 	return fmt.Sprintf("\n### %s\n\n%s", senderTitles[sender], t.markdown())
 }
 
-// rateTable returns what the captures took at each rate.
+// rateTable returns the results of the captures at each rate.
 func rateTable(all []*benchmark) string {
 	if len(all) == 0 {
 		return ""

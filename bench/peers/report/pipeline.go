@@ -43,7 +43,7 @@ func (r *runs) pipeline() string {
 	return p.String()
 }
 
-// captureTable returns what all commands took for one capture.
+// captureTable returns the times of all commands for one capture.
 func captureTable(all []*benchmark) string {
 	t := table{head: []string{"job", "command", "packets", "million/s", "wall s", "CPU s", "peak MiB", "cat", "cp", "times"}}
 	cat, cp := with(all, "command", "cat"), with(all, "command", "cp")
@@ -62,7 +62,7 @@ func captureTable(all []*benchmark) string {
 		all[0].metric("packets", whole), all[0].metric("MB", digits), t.markdown())
 }
 
-// times tells how many times the time of the first of some others a packet takes.
+// times returns the time of a packet as a multiple of the first measured one of others.
 func (b *benchmark) times(others []*benchmark) string {
 	if len(others) == 0 {
 		return "-"
@@ -85,7 +85,7 @@ func (r *runs) named(base string) []*benchmark {
 	return slices.DeleteFunc(slices.Clone(r.all), func(b *benchmark) bool { return b.base != base })
 }
 
-// with returns those of which a part of the name has some value.
+// with returns the benchmarks whose name has a part with the given value.
 func with(all []*benchmark, key, value string) []*benchmark {
 	return slices.DeleteFunc(slices.Clone(all), func(b *benchmark) bool { return b.get(key) != value })
 }
@@ -117,7 +117,7 @@ func sizesOf(all []*benchmark) []string {
 	return sizes
 }
 
-// megabytes reads a number of bytes; what is none is 0.
+// megabytes reads a number of bytes; other texts count as 0.
 func megabytes(bytes string) float64 {
 	n, _ := strconv.ParseFloat(bytes, 64)
 	return n / 1e6
