@@ -62,7 +62,7 @@ func captureTable(all []*benchmark) string {
 		all[0].metric("packets", whole), all[0].metric("MB", digits), t.markdown())
 }
 
-// times returns the time of a packet as a multiple of the first measured one of others.
+// times returns the time of a packet as a multiple of the time of the first of others.
 func (b *benchmark) times(others []*benchmark) string {
 	if len(others) == 0 {
 		return "-"
