@@ -66,7 +66,7 @@ func (b *bench) available() []receiver {
 	var there []receiver
 	for _, r := range receivers {
 		if slices.Contains(b.skip, r.name) {
-			b.note("left out as told: %s", r.line)
+			b.note("left out by -skip: %s", r.line)
 		} else if _, err := exec.LookPath(r.tool()); err != nil {
 			b.note("no %s, left out: %s", r.tool(), r.line)
 		} else {

@@ -35,7 +35,7 @@ func main() {
 	sensors := flag.Int("sensors", 20, "number of sensors")
 	keys := flag.Uint64("keys", 10_000_000, "flows of each sensor, about")
 	overlap := flag.Bool("overlap", false, "compare the sensors, too")
-	dir := flag.String("dir", "", "folder for about 5.3 bytes a flow and sensor (default: that of temporary files)")
+	dir := flag.String("dir", "", "folder for about 5.3 bytes a flow and sensor (default: the folder of temporary files)")
 	flag.Parse()
 	if err := measure(*sensors, *keys, *overlap, *dir); err != nil {
 		log.Fatal("bench/merge: ", err)

@@ -34,7 +34,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("pipeline", flag.ContinueOnError)
 	quick := flags.Bool("quick", false, "small captures and one round, to see that everything works")
 	rounds := flags.Int("rounds", 0, "rounds, instead of 5, or of 1 with -quick")
-	largest := flags.Int64("largest", 0, "leave out inputs of more than so many MB (default: none)")
+	largest := flags.Int64("largest", 0, "leave out inputs larger than this number of MB (default: none)")
 	dir := flags.String("dir", "", "folder for captures and outputs (default: /dev/shm or the folder for temporary files)")
 	if err := flags.Parse(args); err != nil {
 		return err

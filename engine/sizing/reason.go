@@ -79,7 +79,7 @@ func (e explanation) merit(c *Candidate, rivals []*Candidate) string {
 		return fmt.Sprintf("%s, and no other %s has this FPR", misses, who)
 	case c.FNR <= e.request.FNR && rivals[0].FNR <= e.request.FNR:
 		if c.FNR > 0 {
-			misses += ", which is as good as none"
+			misses += ", which is practically none"
 		}
 		return misses + ", and " + e.cheaper(c, rivals[0])
 	case rivals[0].FNR <= closeEnough*c.FNR:

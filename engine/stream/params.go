@@ -249,7 +249,7 @@ func (p *parameters) chooseParts(c Config) error {
 		}
 		least = min(least, p.bound())
 	}
-	return fmt.Errorf("%w: %.3g, must be at least %.3g with %s: what it comes to on a long stream", engine.ErrFPR, c.FPR, least, c.Method)
+	return fmt.Errorf("%w: %.3g, must be at least %.3g with %s: its limit on a long stream", engine.ErrFPR, c.FPR, least, c.Method)
 }
 
 // family returns the kind of the filter's lines.

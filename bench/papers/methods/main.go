@@ -45,7 +45,7 @@ func parse(args []string) (q sizing.Question, err error) {
 	kind := fs.String("kind", "unbounded", "kind of window: unbounded, landmark, sliding, count, jumping")
 	key := fs.String("key", "packets", "elements: packets, ipv4, other")
 	fs.IntVar(&q.Parts, "parts", sizing.DefaultParts, "parts of a jumping window")
-	fs.Float64Var(&q.Elements, "elements", 1<<24, "elements in the window, or how far repeats lie back")
+	fs.Float64Var(&q.Elements, "elements", 1<<24, "elements in the window, or the longest distance of repeats")
 	fs.Float64Var(&q.Distinct, "distinct", 1, "share of new elements")
 	fs.BoolVar(&q.Refresh, "refresh", false, "a repeat restarts the window")
 	fs.IntVar(&q.MemoryBits, "memory", 0, "available bits (0: the least that is enough)")

@@ -36,9 +36,9 @@ func (r *runs) kernels() string {
 	fold(&p, "Engines", "Digests (for ExactV4, addresses) are given.\n\n"+r.bySize("engine", false)+"\n"+r.list("engine"))
 	fold(&p, "Other libraries", "Keys of 16 bytes are given, which everyone hashes; for addresses, 32-bit words. "+
 		"Half of the elements repeat earlier ones. `times` compares with the first line of a group: a filter with greater "+
-		"rates of wrong answers than that line's does less for its time, one with smaller rates more. `fpr` is the share "+
-		"of first sightings that were taken for repeats, `fnr` that of repeats taken for first sightings; "+
-		"0 is none of those that were measured, 16,384 elements or more.\n"+r.jobs())
+		"rates of wrong answers than that line does less for its time, one with smaller rates more. `fpr` is the share "+
+		"of first sightings that were taken for repeats, `fnr` the share of repeats taken for first sightings; "+
+		"0 means none of the measured ones, 16,384 elements or more.\n"+r.jobs())
 	return p.String()
 }
 

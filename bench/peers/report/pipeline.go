@@ -27,13 +27,13 @@ func (r *runs) pipeline() string {
 		"with captures in %s.\n\n", pipelineHeading, config("goos"), config("goarch"), config("cpu"),
 		config("threads"), config("kernel"), config("place"))
 	fmt.Fprintf(&p, "Commands are started by `bash -o pipefail`, all of them in turn in each round; medians of %d. "+
-		"`$IN` is a capture, and `out` an empty folder beside it. CPU seconds are those of all programs of a command "+
+		"`$IN` is a capture, and `out` an empty folder next to it. CPU seconds count all programs of a command "+
 		"together, user and system; the peak is the resident memory of the largest one, where less than %s does not show. "+
-		"`cat`, `cp` and `times` tell how many times the time of a packet it takes that `cat` to `/dev/null`, `cp` "+
+		"`cat`, `cp` and `times` are its time of a packet as a multiple of the time that `cat` to `/dev/null`, `cp` "+
 		"and the first command of the same job take. `bare` is the yardstick: a plain C program that reads, walks, encrypts and looks up, "+
 		"and nothing else. With an output it writes all packets. "+
 		"Tools that are too slow for the whole capture had a shorter one of the same traffic. "+
-		"Not all of a job's commands find the same: `editcap` compares whole frames, so that it sees no copy with another "+
+		"Not all of a job's commands find the same: `editcap` compares whole frames, so it finds no copy with another "+
 		"TTL, VLAN or address, and with `-d` it compares with four frames back only.\n",
 		len(tools[0].values[perPacket]), config("lowest-peak"))
 	for _, capture := range valuesOf(tools, "capture") {

@@ -142,7 +142,7 @@ func (s *Store) expire(now time.Time) {
 		if now.Sub(u.at) < s.cfg.Expire {
 			continue
 		}
-		s.cfg.Log.Warn(fmt.Sprintf("counts of %s: a file stood still at %d of %d bytes, and is forgotten", site, u.next, u.size))
+		s.cfg.Log.Warn(fmt.Sprintf("counts of %s: a file stood still at %d of %d bytes, and is dropped", site, u.next, u.size))
 		if err := s.drop(site); err != nil {
 			s.cfg.Log.Warn(fmt.Sprintf("counts of %s: %v", site, err))
 		}

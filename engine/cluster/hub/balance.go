@@ -92,7 +92,7 @@ func (h *Hub) dropLost() {
 		if h.layout.owner(o.number).revision == o.fence {
 			continue
 		}
-		h.log.Warn(fmt.Sprintf("slice %d has another owner: what this one knew of it is dropped", o.number))
+		h.log.Warn(fmt.Sprintf("slice %d has another owner: this hub drops its state of it", o.number))
 		h.forget(o)
 		if err := errors.Join(o.stop(), o.closeSlice()); err != nil {
 			h.log.Warn(err.Error())

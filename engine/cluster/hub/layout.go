@@ -278,7 +278,7 @@ func (l *layout) store(number int, data []byte) error {
 }
 
 // errSaved says that a stored slice cannot be used.
-var errSaved = errors.New("what was saved cannot be used")
+var errSaved = errors.New("the saved slice cannot be used")
 
 // load returns the slice stored last, with the number of its last journal message, or nil
 // if nothing was stored. Errors wrap errSaved, or are of the server.

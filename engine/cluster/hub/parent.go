@@ -62,7 +62,7 @@ func (s *Settings) CheckParent() error {
 	case s.entries()%token.Slices != 0:
 		return fmt.Errorf("%w has %d slices that sites send to: %d here are no multiple of that", ErrParent, token.Slices, s.entries())
 	case s.Shape.Filter == chain.Events:
-		return fmt.Errorf("%w: a window of events counts those of a filter, so it goes without a tree", ErrParent)
+		return fmt.Errorf("%w: a window of events counts the events of one filter, so it excludes a tree", ErrParent)
 	case s.Journal && s.sparse():
 		return fmt.Errorf("%w: a journal has no answers from there, so it goes without %s", ErrParent, chain.FirstTestThenSet)
 	case s.ParentWaitUS < 1:
@@ -121,11 +121,11 @@ func openParent(s *Settings, log Logger) (*parent, error) {
 	}
 	switch {
 	case unreached != nil:
-		log.Warn(fmt.Sprintf("%v: %s cannot be reached (%v): what is new here stays unchecked until it can", ErrParent, token.URL, unreached))
+		log.Warn(fmt.Sprintf("%v: %s cannot be reached (%v): packets that are new here stay unchecked until it can", ErrParent, token.URL, unreached))
 	case errors.Is(err, hubclient.ErrSilent) && link.Denied():
 		err = natslink.ErrToken
 	case errors.Is(err, hubclient.ErrSilent):
-		log.Warn(fmt.Sprintf("%v: %s takes connections, but no hub answers there: what is new here stays unchecked until one does", ErrParent, token.URL))
+		log.Warn(fmt.Sprintf("%v: %s takes connections, but no hub answers there: packets that are new here stay unchecked until one does", ErrParent, token.URL))
 		err = nil
 	}
 	if err != nil {
@@ -141,7 +141,7 @@ func (p *parent) notice(reason string) {
 		p.log.Log(ErrParent.Error() + " answers again")
 		return
 	}
-	p.log.Warn(fmt.Sprintf("%v does not answer (%s): what is new here stays unchecked until it does", ErrParent, reason))
+	p.log.Warn(fmt.Sprintf("%v does not answer (%s): packets that are new here stay unchecked until it does", ErrParent, reason))
 }
 
 // Send and Connected implement hubclient.Transport.

@@ -54,7 +54,7 @@ func writeTree(out io.Writer, t *hub.TreeStatus) {
 	}
 	fmt.Fprintf(out, "%s tree, below %s as %s: %s digests, %s known here, %s known above, %s unchecked; %s accesses, answers p99 %v\n", kind, t.Parent, t.Site,
 		comma(t.Digests), comma(t.Hits), comma(t.HitsAbove), comma(t.Unchecked), comma(t.Accesses), t.AnswerP99.Truncate(time.Microsecond))
-	fmt.Fprintf(out, "a digest: %.4f messages and %.1f bits to the hub above (in theory %.4f and %.1f), %.2g false copies by this level alone\n",
+	fmt.Fprintf(out, "a digest: %.4f messages and %.1f bits to the hub above (in theory %.4f and %.1f), %.2g false copies at this level\n",
 		t.PerDigest, t.Bits, t.TheoryMsgs, t.TheoryBits, t.FPR)
 	if t.Failure != "" {
 		what := "pass"

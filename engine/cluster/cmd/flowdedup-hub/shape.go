@@ -42,7 +42,7 @@ func (f *shapeFlags) define(flags *pflag.FlagSet) {
 	flags.StringVar(&f.filter, "filter", rows, "rows of digests, or of \"One is Enough\": bloom (never forgets), timers (--window) or events (`kind`)")
 	flags.IntVar(&f.hashes, "hashes", 4, "`number` of bits or timers of a packet, k, in a filter that is not rows")
 	flags.StringVar(&f.size, "size", "64MiB", "`bytes` of a filter that is not rows, all slices together")
-	flags.IntVar(&f.events, "events", 1_000_000, "with --filter events: a copy comes within so many (`number`) new packets of a chain")
+	flags.IntVar(&f.events, "events", 1_000_000, "with --filter events: longest distance of a copy, as a `number` of new packets of a chain")
 	flags.StringVar(&f.timers, "timers", "any", "timers of a copy: any, equal, or at least `K` of them equal")
 	flags.StringVar(&f.primitive, "primitive", "", "test-and-set (the `kind` for bloom) or first-test-then-set (for timers and events)")
 	flags.StringVar(&f.lost, "lost", "open", "when slices were lost, packets without all answers pass (open), are copies (closed), or are copies from `X` answers on")
