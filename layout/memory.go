@@ -58,7 +58,7 @@ type CacheSizes struct {
 var defaultCaches = CacheSizes{L1: 32 << 10, L2: 1 << 20, L3: 16 << 20}
 
 // Caches returns the cache sizes of this machine's CPU. All are positive, and none is
-// smaller than that of the level before it.
+// smaller than the level before it.
 func Caches() CacheSizes {
 	c := cpuid.CPU.Cache
 	return sane(CacheSizes{L1: c.L1D, L2: c.L2, L3: c.L3})
@@ -74,7 +74,7 @@ func sane(c CacheSizes) CacheSizes {
 }
 
 // Budget returns the size in bytes of the cache level with this name: "l1", "l2" or "l3".
-// All are positive, and none is smaller than the level before it.
+// It reports false for every other name.
 func Budget(name string) (bytes int, ok bool) {
 	c := Caches()
 	switch name {

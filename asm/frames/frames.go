@@ -5,7 +5,7 @@
 // too short, and return no errors. They take linear time and do not allocate.
 //
 //	question                                    function   contract    plain twin
-//	do all times lie within a span              Within     frames.go   frames.go
+//	times, bytes, order of many packets         Sum        frames.go   frames.go
 //	messages that are the whole packets         Messages   frames.go   frames.go
 //	do all times lie within a span              Within     frames.go   frames.go
 //	points of frames with a VLAN tag, or none   Points     place.go    place.go

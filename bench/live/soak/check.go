@@ -127,7 +127,7 @@ func (s *soak) checkGrowth() error {
 	return errors.Join(errs...)
 }
 
-// warmUp bounds the time in which filters and counters of a process grow to their size.
+// median returns the median of a value.
 func median(samples []sample, name string) float64 {
 	var all []float64
 	for i := range samples {

@@ -130,14 +130,14 @@ func TestBeginsAnew(t *testing.T) {
 	}
 }
 
-// test; the state has the value found at each position of each element No element is a
-// copy of itself: each that comes first is new.
+// TestRepeats loses messages between slices, so sites repeat requests until they are
+// answered. No element is a copy of itself: the first of its kind is new.
 func TestRepeats(t *testing.T) {
 	for _, s := range shapes() {
 		if s.Chains() > 1 {
 			continue
 		}
-		s.Bytes, s.Equal = 1<<20, 0 // set; the state is elements and their new values
+		s.Bytes, s.Equal = 1<<20, 0 // no false positives
 		t.Run(s.String(), func(t *testing.T) {
 			w := newWires(t, s, rand.New(rand.NewPCG(7, 7)))
 			w.drops, w.moves = 30, 100
@@ -252,7 +252,7 @@ func TestRates(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// repeated marks the kind of a request that the first link has received before.
+		// Each set of queries fills the filter further, so few are asked.
 		fpr := float64(send(random(w.rng, queries/20))) / (queries / 20)
 		if limit := 6*math.Sqrt(wantFNR*(1-wantFNR)/float64(len(known))) + 1e-9; math.Abs(fnr-wantFNR) > limit {
 			t.Errorf("x = %d: misses %.4f, formula %.4f within %.4f", x, fnr, wantFNR, limit)
@@ -263,7 +263,7 @@ func TestRates(t *testing.T) {
 	}
 }
 
-// version is the version of these messages.
+// TestShapes wants impossible shapes to be refused.
 func TestShapes(t *testing.T) {
 	good := Shape{Layout: HV, H: 2, V: 3, Filter: Timers, Hashes: 4, Bytes: 1 << 12, Primitive: FirstTestThenSet, WindowUS: 1000}
 	if err := good.Check(); err != nil {

@@ -18,15 +18,15 @@ var ErrMessage = errors.New("bad message of a chain")
 // The kinds of messages from link to link.
 const (
 	kindTAS   = 1 + iota // test and set; the state has a bit for each element, 1 if all were set
-	kindTest             // test; the state has what was found at each position of each element
-	kindSet              // set; the state is elements and what to set
+	kindTest             // test; the state has the value found at each position of each element
+	kindSet              // set; the state is elements and their new values
 	kindFresh            // no link knows anything of the past: all of them begin anew
 )
 
-// repeated marks the kind of a request that the first link has had before.
+// repeated marks the kind of a request that the first link has received before.
 const repeated = 0x80
 
-// version is that of these messages.
+// version is the version of these messages.
 const version = 1
 
 // header is the length of a message's header: "FC", version, kind, the number of lost links

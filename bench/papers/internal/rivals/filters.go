@@ -105,10 +105,10 @@ type rowShape struct {
 
 // timedRows are rows whose cells hold a fingerprint and the tick when it was last seen.
 // An element's digest chooses its row and gives its fingerprint, and only fingerprints of
-// that row are compared or evicted. A full row loses the least recently seen element, by
-// its tick.
+// that row are compared or evicted. Elements up to one tick older than the window (two if
+// no whole ticks make the window) are reported too.
 //
-// A full row loses what was seen least recently, by its tick. This is the only cause of
+// A full row loses the least recently seen element, by its tick. This is the only cause of
 // misses: with a mean of lambda elements of the window in a row, the chance at age a is
 // P(Poisson(lambda a/window) >= cells).
 //
