@@ -32,8 +32,8 @@ const (
 	spareAges  = 32 // parts of a window for which losses are known
 	agesBeyond = 4  // such parts behind the window
 	betaSteps  = 48 // parts of a time between 0 and an age
-	// a load of sureLoss times Cells new elements a line in a window makes it almost sure
-	// that the oldest is lost
+	// sureLoss is the load, in multiples of Cells new elements a line in a window, at which
+	// the oldest element is almost surely lost.
 	sureLoss = 2
 )
 

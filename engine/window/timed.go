@@ -245,8 +245,8 @@ func (t *Timed) Stats() engine.PacketStats {
 	return s
 }
 
-// one in fewEvicted remembered elements may be evicted without advice Filters that grow
-// evict one in 50,000 where they are fullest, and most have no copy.
+// fewEvicted is N where one in N remembered elements may be evicted without advice.
+// Filters that grow evict one in 50,000 where they are fullest, and most have no copy.
 const fewEvicted = 10_000
 
 // enoughMemory returns the memory, in bytes, that would have been enough at the peak. If

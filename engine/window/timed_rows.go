@@ -8,7 +8,7 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// one in sparePart lines is spare
+// sparePart is N where one in N lines is spare.
 const sparePart = 13
 
 // leastTimedLines is the size of the smallest filter to suggest: smaller ones have few

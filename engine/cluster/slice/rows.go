@@ -77,7 +77,7 @@ func (l *line) has(digest uint64) bool {
 }
 
 // victim returns an empty cell, or the one whose time is the farthest from now. So elements
-// of a wild clock are the first to go. There is no branch that depends on times: nothing
+// with a wrong clock are evicted first. There is no branch that depends on times: nothing
 // could predict it. The mark of an empty cell is farther away than any time.
 func (l *line) victim(now int64) uint {
 	farthest := uint64(0)

@@ -90,7 +90,7 @@ func (r *rows) spill(l *line, cell uint, now int64) mark {
 // tidy looks at the spare line of a line that has room again. It removes one cell of the
 // line that is farther away from now than reach, and returns its mark, or 0. Without
 // cells of the line there, look-ups do not ask any more. It removes at most one cell: so
-// an element of a wild clock does little harm.
+// an element with a wrong clock does little harm.
 func (r *rows) tidy(l *line, digest uint64, now int64, reach uint64) (removed mark) {
 	spare, left := r.spareOf(digest), false
 	for i := range uint(cells) {

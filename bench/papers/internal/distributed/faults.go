@@ -16,7 +16,7 @@ const (
 	// probes is the number of new elements, and of old ones, by which the rates of a
 	// full filter are measured. It is small, as the new ones fill the filter further.
 	probes = 500
-	// The number of filters measured is probeRuns times the number of runs.
+	// probeRuns is the number of filters measured in each run.
 	probeRuns = 4
 )
 
