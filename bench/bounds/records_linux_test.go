@@ -200,7 +200,7 @@ func countRecord(kind byte, content string) []byte {
 	return le.AppendUint32(b, crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)))
 }
 
-// beginCounts begins a file of counts with unusual settings.
+// beginCounts begins a file of counts with the given settings.
 func (c *capture) beginCounts(settings string) {
 	_, _ = c.Write([]byte("FLOWCNT1"))
 	_, _ = c.Write(countRecord('H', `{"sensor":"a","settings":[`+settings+`]}`))
